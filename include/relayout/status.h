@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RELAYOUT_STATUS_H
+#define RELAYOUT_STATUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "relayout/export.h"
+
+RLO_BEGIN_DECLS
+
+/**
+ * What a call came to. Values are part of the ABI: they are appended to,
+ * never renumbered. Every function that returns one must have its result used.
+ */
+typedef enum rlo_status {
+  /** It worked. */
+  RLO_OK = 0,
+  /** A value breaks the contract by itself: not a permutation, a tile of 0. */
+  RLO_INVALID_ARGUMENT = 1,
+  /** A well-formed value lies outside the object it refers to: an index beyond
+   *  its dimension, an offset beyond its buffer. */
+  RLO_OUT_OF_RANGE = 2,
+  /** An exact result does not fit the type that must hold it (int64, size_t).
+   */
+  RLO_OVERFLOW = 3,
+  /** Meaningful, but beyond a documented limit of this version or device. */
+  RLO_UNSUPPORTED = 4,
+  /** What was named does not exist: a file, a platform, a device. */
+  RLO_NOT_FOUND = 5,
+  /** What was to be created exists already. */
+  RLO_ALREADY_EXISTS = 6,
+  /** Host or device memory ran out, or a budget of ours would be exceeded. */
+  RLO_OUT_OF_MEMORY = 7,
+  /** An OpenCL call failed; the error record names it and its cl_int. */
+  RLO_DEVICE = 8,
+  /** A kernel did not compile; the error record holds the build log. */
+  RLO_BUILD_FAILED = 9,
+  /** The operating system failed a file operation. */
+  RLO_IO = 10,
+  /** Data is truncated, or contradicts what its header says. */
+  RLO_DATA_LOSS = 11,
+  /** The caller asked for the work to stop. */
+  RLO_CANCELLED = 12,
+  /** Text does not follow its grammar; the message gives the position. */
+  RLO_PARSE = 13,
+  /** A fault of relayout itself. Please report it. */
+  RLO_INTERNAL = 14
+} rlo_status;
+
+/**
+ * The record of the last failure on the calling thread.
+ *
+ * All strings are owned by the thread's record, are never NULL, and stay valid
+ * until the next relayout call on that thread.
+ */
+typedef struct rlo_error {
+  /** The status that the failing call returned. */
+  rlo_status status;
+  /** One sentence that names the offending value and the limit. */
+  const char *message;
+  /** The OpenCL call that failed, such as "clBuildProgram", or "". */
+  const char *cl_call;
+  /** The cl_int that this call returned, or 0. */
+  int32_t cl_code;
+  /** The compiler's log of a failed kernel build (cut at 8 KiB), or "". */
+  const char *build_log;
+} rlo_error;
+
+/**
+ * Name a status: "RLO_OK", "RLO_INVALID_ARGUMENT", ...; "RLO_UNKNOWN" for a
+ * value that is none. The string is static. Threads: safe.
+ */
+RLO_API const char *rlo_status_name(rlo_status status);
+
+/**
+ * Borrow the record of the last failure on this thread.
+ *
+ * Meaningful only right after a relayout call on this thread returned a status
+ * other than RLO_OK. Never NULL. Threads: each thread has its own record.
+ */
+RLO_API const rlo_error *rlo_error_last(void);
+
+RLO_END_DECLS
+
+#endif
