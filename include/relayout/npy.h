@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RELAYOUT_NPY_H
+#define RELAYOUT_NPY_H
+
+#include "relayout/shape.h"
+
+RLO_BEGIN_DECLS
+
+/** Longest .npy header that is read, in bytes. */
+#define RLO_NPY_MAX_HEADER_BYTES 65536
+
+/** What the header of an .npy file says. */
+typedef struct rlo_npy_header {
+  /** Row-major, or column-major where the file has fortran_order. */
+  rlo_shape shape;
+  /** Where the data begin, from the start of the file. */
+  int64_t data_offset_bytes;
+  /** True if the elements are stored in the byte order that is not the
+   *  host's; their bytes need swapping before use. */
+  bool is_byte_swapped;
+} rlo_npy_header;
+
+/**
+ * Parse the first bytes of an .npy file, versions 1 to 3.
+ *
+ * Fixed-size numeric and boolean types only: b1, i1..i8, u1..u8, f2 f4 f8,
+ * c8 c16; V1 and V2 are refused.
+ * @param bytes     the beginning of the file, `size_bytes` of it.
+ * @param file_bytes  size of the whole file, to check the header against; -1
+ *                  if it is not known.
+ * @return RLO_OK; RLO_PARSE for what is not .npy or an unknown header;
+ *         RLO_DATA_LOSS if it is truncated or the data are not as long as the
+ *         header says; RLO_UNSUPPORTED for object, string, structured and
+ *         extended types; RLO_OVERFLOW for a size beyond int64.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_npy_parse(const void *bytes,
+                                               size_t size_bytes,
+                                               int64_t file_bytes,
+                                               rlo_npy_header *out_header);
+
+/**
+ * Write the header for a dense unpadded row- or column-major array into
+ * buffer: version 1 where it fits, little-endian, data aligned to 64 bytes.
+ *
+ * A type NumPy does not know (bf16, f8...) is written as the unsigned integer
+ * of its width; sub-byte packed shapes are refused.
+ * @param out_bytes  the header's length, also when capacity is too small
+ *                   (RLO_OUT_OF_RANGE, nothing written).
+ * @return RLO_OK; RLO_OUT_OF_RANGE; RLO_UNSUPPORTED for another layout.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_npy_format(const rlo_shape *shape,
+                                                void *buffer,
+                                                size_t capacity,
+                                                size_t *out_bytes);
+
+RLO_END_DECLS
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RELAYOUT_SHAPE_H
+#define RELAYOUT_SHAPE_H
+
+#include "relayout/layout.h"
+
+RLO_BEGIN_DECLS
+
+/**
+ * An array's element type, logical dimensions and layout. A plain value of
+ * about 3 KiB without heap parts: copy it by assignment, pass it by pointer.
+ */
+typedef struct rlo_shape {
+  rlo_dtype dtype;
+  int32_t rank;
+  int64_t dims[RLO_MAX_RANK];
+  rlo_layout layout;
+} rlo_shape;
+
+/** The sizes of a shape's physical memory. */
+typedef struct rlo_shape_extent {
+  /** Logical elements: the product of the dimensions (1 for a scalar). */
+  int64_t elements;
+  /** Physical element positions, padding included; for a strided layout the
+   *  furthest element's position + 1 (0 without elements). */
+  int64_t slots;
+  /** Bits one element takes. */
+  int64_t element_bits;
+  /** ceil(elements * element_bits / 8). */
+  int64_t bytes;
+  /** ceil(slots * element_bits / 8): what a buffer must hold. */
+  int64_t physical_bytes;
+} rlo_shape_extent;
+
+/** A row-major shape. dims: `rank` extents >= 0, copied; NULL only for rank 0.
+ *  @return RLO_OK; RLO_INVALID_ARGUMENT for an invalid dtype or a negative
+ *          dimension; RLO_UNSUPPORTED for a rank above RLO_MAX_RANK;
+ *          RLO_OVERFLOW if its bits leave int64. */
+RLO_API RLO_NODISCARD rlo_status rlo_shape_make(rlo_dtype dtype,
+                                                const int64_t *dims,
+                                                int32_t rank,
+                                                rlo_shape *out_shape);
+
+/** As rlo_shape_make, with a layout (copied), which is validated. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_shape_make_with_layout(rlo_dtype dtype,
+                           const int64_t *dims,
+                           int32_t rank,
+                           const rlo_layout *layout,
+                           rlo_shape *out_shape);
+
+/** Every rule of shapes and layouts, sizes included: RLO_OK means that every
+ *  other function here takes the shape. */
+RLO_API RLO_NODISCARD rlo_status rlo_shape_validate(const rlo_shape *shape);
+
+/** The exact sizes of a shape. @return RLO_OK, or what rlo_shape_validate
+ *  says. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_shape_measure(const rlo_shape *shape, rlo_shape_extent *out_extent);
+
+/** The physical dimensions, major to minor, after padding, ordering and tiles,
+ *  before tail alignment. For a strided layout: RLO_UNSUPPORTED.
+ *  @param out_dims   room for `capacity` extents.
+ *  @param out_count  how many there are; RLO_OUT_OF_RANGE if more than
+ *                    capacity, with nothing but *out_count written. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_shape_physical_dims(const rlo_shape *shape,
+                        int64_t *out_dims,
+                        int32_t capacity,
+                        int32_t *out_count);
+
+/** Same type, rank, dimensions and layout (rlo_layout_equal). */
+RLO_API bool rlo_shape_equal(const rlo_shape *a, const rlo_shape *b);
+
+/** Same type, rank and dimensions, whatever the layouts. */
+RLO_API bool rlo_shape_compatible(const rlo_shape *a, const rlo_shape *b);
+
+/** The raw bits of the fill of a shape's layout: out_bits[0..16), zero-
+ *  extended; *out_known false if slots without element are to be left alone.
+ *  @return RLO_OK; RLO_UNSUPPORTED where the type lacks the value. */
+RLO_API RLO_NODISCARD rlo_status rlo_shape_fill_bits(const rlo_shape *shape,
+                                                     uint8_t out_bits[16],
+                                                     bool *out_known);
+
+RLO_END_DECLS
+
+#endif
