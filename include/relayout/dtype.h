@@ -104,10 +104,8 @@ typedef enum rlo_dtype_constant {
  * @return RLO_OK; RLO_INVALID_ARGUMENT for an invalid type; RLO_UNSUPPORTED
  *         where the type has no such value.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_dtype_constant_bits(rlo_dtype dtype,
-                        rlo_dtype_constant constant,
-                        uint8_t out_bits[16]);
+RLO_API RLO_NODISCARD rlo_status rlo_dtype_constant_bits(
+    rlo_dtype dtype, rlo_dtype_constant constant, uint8_t out_bits[16]);
 
 RLO_END_DECLS
 

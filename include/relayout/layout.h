@@ -9,15 +9,15 @@
 RLO_BEGIN_DECLS
 
 /** Most dimensions a shape may have. */
-#define RLO_MAX_RANK       32
+#define RLO_MAX_RANK 32
 /** Most tiles a layout may nest. */
-#define RLO_MAX_TILES      8
+#define RLO_MAX_TILES 8
 /** Most dimensions one tile may have. */
-#define RLO_MAX_TILE_RANK  32
+#define RLO_MAX_TILE_RANK 32
 /** Tile dimension that merges a dimension into the next more minor one: the
  *  `*` of the text form. XLA's documentation calls it -1, its code INT64_MIN.
  */
-#define RLO_TILE_COMBINE   INT64_MIN
+#define RLO_TILE_COMBINE INT64_MIN
 
 /**
  * One tile: extents, most major first, that apply to as many of the most minor
@@ -108,10 +108,8 @@ RLO_API rlo_layout rlo_layout_column_major(int32_t rank);
 /** A dense layout with this minor_to_major (copied; NULL only for rank 0).
  *  @return RLO_OK; RLO_UNSUPPORTED for a rank above RLO_MAX_RANK;
  *          RLO_INVALID_ARGUMENT if it is not a permutation. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_layout_from_minor_to_major(const int32_t *minor_to_major,
-                               int32_t rank,
-                               rlo_layout *out_layout);
+RLO_API RLO_NODISCARD rlo_status rlo_layout_from_minor_to_major(
+    const int32_t *minor_to_major, int32_t rank, rlo_layout *out_layout);
 
 /** Append a tile. @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_TILES or
  *  RLO_MAX_TILE_RANK; RLO_INVALID_ARGUMENT for an empty tile, a dimension

@@ -63,11 +63,10 @@ rlo_shape_measure(const rlo_shape *shape, rlo_shape_extent *out_extent);
  *  @param out_dims   room for `capacity` extents.
  *  @param out_count  how many there are; RLO_OUT_OF_RANGE if more than
  *                    capacity, with nothing but *out_count written. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_physical_dims(const rlo_shape *shape,
-                        int64_t *out_dims,
-                        int32_t capacity,
-                        int32_t *out_count);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_physical_dims(const rlo_shape *shape,
+                                                         int64_t *out_dims,
+                                                         int32_t capacity,
+                                                         int32_t *out_count);
 
 /** Same type, rank, dimensions and layout (rlo_layout_equal). */
 RLO_API bool rlo_shape_equal(const rlo_shape *a, const rlo_shape *b);

@@ -26,10 +26,7 @@
  * beyond its `limit` says that the slot holds no element. The lowering of a
  * relayout runs the same steps on linear forms in place of numbers.
  */
-typedef enum rlo_step_kind {
-  RLO_STEP_SPLIT,
-  RLO_STEP_COMBINE
-} rlo_step_kind;
+typedef enum rlo_step_kind { RLO_STEP_SPLIT, RLO_STEP_COMBINE } rlo_step_kind;
 
 typedef struct rlo_step {
   rlo_step_kind kind;
@@ -42,8 +39,10 @@ enum {
   /** Physical dimensions a map may have. */
   RLO_ADDRESS_MAX_LEAVES = 64,
   RLO_ADDRESS_MAX_STEPS = 128,
-  /** The index, and what each step makes (at most two). */
-  RLO_ADDRESS_MAX_VARS = RLO_MAX_RANK + 2 * RLO_ADDRESS_MAX_STEPS
+  /** The index, what each step makes (at most two), and the constant zeros
+   *  that a tile longer than the dimensions at hand puts before them. */
+  RLO_ADDRESS_MAX_VARS =
+      RLO_MAX_RANK + 2 * RLO_ADDRESS_MAX_STEPS + RLO_MAX_TILE_RANK
 };
 
 typedef struct rlo_address {
@@ -53,8 +52,10 @@ typedef struct rlo_address {
   int32_t num_leaves;
   rlo_step steps[RLO_ADDRESS_MAX_STEPS];
   /** Elements have var < limit: the dimension itself for a logical variable,
-   *  the padded or tile extent for one that a step made. */
+   *  the padded or tile extent for one that a step made, 1 for a constant
+   *  zero (a variable that is neither logical nor made by a step). */
   int64_t limits[RLO_ADDRESS_MAX_VARS];
+
   /** Leaves, physically major to minor: variable, extent in slots, stride.
    *  For a dense layout extent >= limit and leaves cover the slots exactly;
    *  for a strided one they are the logical dimensions. */
@@ -63,6 +64,7 @@ typedef struct rlo_address {
     int64_t extent;
     int64_t stride;
   } leaves[RLO_ADDRESS_MAX_LEAVES];
+
   int64_t offset;
   bool is_dense;
   /** Dense: product of the leaf extents. */
