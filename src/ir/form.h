@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_IR_FORM_H
+#define RLO_IR_FORM_H
+
+#include "relayout/problem.h"
+
+/** Linear forms and the values they can take over a problem's box. */
+
+/** *form += factor * other. False, with *form undefined, on overflow. */
+bool rlo__form_add(rlo_form *form, int64_t factor, const rlo_form *other);
+
+/** True if no axis and no term has a coefficient. */
+bool rlo__form_is_constant(const rlo_form *form);
+
+bool rlo__form_equal(const rlo_form *a, const rlo_form *b);
+
+/**
+ * Bounds of a form over the box of a problem without extent 0: exact if it has
+ * no terms, else safe. False on overflow.
+ */
+bool rlo__form_range(const rlo_problem *problem,
+                     const rlo_form *form,
+                     int64_t *out_min,
+                     int64_t *out_max);
+
+/** The forms of a problem, numbered: source, destination, terms, guards. */
+int32_t rlo__problem_num_forms(const rlo_problem *problem);
+rlo_form *rlo__problem_form(rlo_problem *problem, int32_t number);
+
+#endif

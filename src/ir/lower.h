@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_IR_LOWER_H
+#define RLO_IR_LOWER_H
+
+#include "desc/address.h"
+#include "relayout/problem.h"
+#include "relayout/shape.h"
+
+/**
+ * The two halves of every lowering. An operation calls the first for its
+ * destination, turns the destination's logical index into the source's, and
+ * calls the second with that.
+ */
+
+/**
+ * Begin a problem whose box is the cells of a destination: one axis for each
+ * physical dimension of extent above 1 (for a strided destination, each
+ * logical one), guards for the cells that hold no element, the fill, the
+ * destination's byte counts.
+ *
+ * With an unknown fill the guards are of kind SKIP, and the tail is no part of
+ * the box.
+ *
+ * @param shape, address  the destination, valid.
+ * @param problem    zeroed by the caller but for nothing; filled here.
+ * @param out_index  shape->rank forms: each logical coordinate over the axes.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a strided destination with cells
+ *         that cannot be told apart; RLO_UNSUPPORTED beyond RLO_MAX_AXES,
+ *         RLO_MAX_TERMS or RLO_MAX_GUARDS; RLO_OVERFLOW;
+ *         RLO_OUT_OF_MEMORY.
+ */
+RLO_NODISCARD rlo_status rlo__lower_destination(const rlo_shape *shape,
+                                                const rlo_address *address,
+                                                rlo_problem *problem,
+                                                rlo_form *out_index);
+
+/**
+ * Finish a problem: the source position of each point, given the source's
+ * logical coordinates as forms, and the source's byte counts.
+ */
+RLO_NODISCARD rlo_status rlo__lower_source(const rlo_shape *shape,
+                                           const rlo_address *address,
+                                           const rlo_form *index,
+                                           rlo_problem *problem);
+
+#endif
