@@ -8,11 +8,12 @@
 /** The result of this function must be used. */
 #define RLO_NODISCARD __attribute__((warn_unused_result))
 /** Checks the arguments behind a printf-style format. */
-#define RLO_PRINTF(string, first) __attribute__((format(printf, string, first)))
+#define RLO_PRINTF(format_index, first_index) \
+  __attribute__((format(printf, format_index, first_index)))
 #else
 #define RLO_API
 #define RLO_NODISCARD
-#define RLO_PRINTF(string, first)
+#define RLO_PRINTF(format_index, first_index)
 #endif
 
 #ifdef __cplusplus

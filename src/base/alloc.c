@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+/* Counters of the test hook. They order nothing, so relaxed is enough. */
+static atomic_int_least64_t fault_nth;
+static atomic_bool fault_is_sticky;
+static atomic_int_least64_t tried_count;
+static atomic_int_least64_t live_count;
+
+static bool is_refused(void) {
+  int64_t number =
+      atomic_fetch_add_explicit(&tried_count, 1, memory_order_relaxed) + 1;
+  int64_t nth = atomic_load_explicit(&fault_nth, memory_order_relaxed);
+  if (nth == 0) {
+    return false;
+  }
+  return number == nth ||
+         (number > nth &&
+          atomic_load_explicit(&fault_is_sticky, memory_order_relaxed));
+}
+
+static void *record_failure(size_t count, size_t elem_bytes) {
+  (void)RLO_FAIL(RLO_OUT_OF_MEMORY,
+                 "the host has no memory for %zu elements of %zu bytes",
+                 count,
+                 elem_bytes);
+  return NULL;
+}
+
+void *rlo__alloc(size_t bytes) {
+  return rlo__alloc_array(bytes, 1);
+}
+
+void *rlo__alloc_array(size_t count, size_t elem_bytes) {
+  /* calloc(0, n) may return NULL, which here means failure. */
+  bool is_empty = count == 0 || elem_bytes == 0;
+  /* calloc checks the product itself. */
+  void *memory = is_refused()
+                     ? NULL
+                     : calloc(is_empty ? 1 : count, is_empty ? 1 : elem_bytes);
+  if (memory == NULL) {
+    return record_failure(count, elem_bytes);
+  }
+  atomic_fetch_add_explicit(&live_count, 1, memory_order_relaxed);
+  return memory;
+}
+
+void *rlo__alloc_resize(void *array,
+                        size_t old_count,
+                        size_t new_count,
+                        size_t elem_bytes) {
+  if (array == NULL) {
+    return rlo__alloc_array(new_count, elem_bytes);
+  }
+  size_t new_bytes;
+  if (is_refused() ||
+      __builtin_mul_overflow(new_count, elem_bytes, &new_bytes)) {
+    return record_failure(new_count, elem_bytes);
+  }
+  /* realloc(p, 0) may free p. */
+  char *memory = realloc(array, new_bytes == 0 ? 1 : new_bytes);
+  if (memory == NULL) {
+    return record_failure(new_count, elem_bytes);
+  }
+  if (new_count > old_count) {
+    memset(memory + old_count * elem_bytes,
+           0,
+           (new_count - old_count) * elem_bytes);
+  }
+  return memory;
+}
+
+char *rlo__alloc_string(const char *text) {
+  size_t bytes = strlen(text) + 1;
+  char *copy = rlo__alloc(bytes);
+  if (copy != NULL) {
+    memcpy(copy, text, bytes);
+  }
+  return copy;
+}
+
+void rlo__free(void *memory) {
+  if (memory != NULL) {
+    atomic_fetch_sub_explicit(&live_count, 1, memory_order_relaxed);
+    free(memory);
+  }
+}
+
+void rlo__alloc_set_fault(int64_t nth, bool is_sticky) {
+  atomic_store_explicit(&fault_nth, 0, memory_order_relaxed);
+  atomic_store_explicit(&tried_count, 0, memory_order_relaxed);
+  atomic_store_explicit(&fault_is_sticky, is_sticky, memory_order_relaxed);
+  atomic_store_explicit(&fault_nth, nth, memory_order_relaxed);
+}
+
+int64_t rlo__alloc_tried_count(void) {
+  return atomic_load_explicit(&tried_count, memory_order_relaxed);
+}
+
+int64_t rlo__alloc_live_count(void) {
+  return atomic_load_explicit(&live_count, memory_order_relaxed);
+}

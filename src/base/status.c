@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE_BYTES = 512, BUILD_LOG_BYTES = 8192 };
+
+/** Fixed storage, so that running out of memory can be reported too. */
+typedef struct record {
+  rlo_error error;
+  char message[MESSAGE_BYTES];
+  char build_log[BUILD_LOG_BYTES + 1];
+} record;
+
+static _Thread_local record this_thread;
+
+/** The record of this thread, with every string pointing somewhere. */
+static record *get_record(void) {
+  record *r = &this_thread;
+  if (r->error.message == NULL) {
+    r->error.message = r->message;
+    r->error.cl_call = "";
+    r->error.build_log = r->build_log;
+  }
+  return r;
+}
+
+RLO_PRINTF(1, 0)
+
+static void start_record(const char *format,
+                         va_list arguments,
+                         rlo_status status) {
+  record *r = get_record();
+  /* Made aside first: the arguments may quote the message before this one. */
+  char words[MESSAGE_BYTES];
+  if (vsnprintf(words, sizeof words, format, arguments) < 0) {
+    words[0] = '\0';
+  }
+  memcpy(r->message, words, strlen(words) + 1);
+  r->error.status = status;
+  r->error.cl_call = "";
+  r->error.cl_code = 0;
+  r->build_log[0] = '\0';
+}
+
+rlo_status rlo__status_fail(rlo_status status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  start_record(format, arguments, status);
+  va_end(arguments);
+  return status;
+}
+
+rlo_status rlo__status_fail_cl(rlo_status status,
+                               const char *cl_call,
+                               int32_t cl_code,
+                               const char *format,
+                               ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  start_record(format, arguments, status);
+  va_end(arguments);
+  record *r = get_record();
+  r->error.cl_call = cl_call != NULL ? cl_call : "";
+  r->error.cl_code = cl_code;
+  return status;
+}
+
+void rlo__status_set_build_log(const char *log, size_t log_bytes) {
+  record *r = get_record();
+  size_t kept_bytes = log_bytes < BUILD_LOG_BYTES ? log_bytes : BUILD_LOG_BYTES;
+  if (log == NULL) {
+    kept_bytes = 0;
+  }
+  /* The caller may count the NUL that drivers put at the end. */
+  size_t length = 0;
+  while (length < kept_bytes && log[length] != '\0') {
+    ++length;
+  }
+  if (length > 0) {
+    memmove(r->build_log, log, length);
+  }
+  r->build_log[length] = '\0';
+}
+
+rlo_status rlo__status_prefix(rlo_status status, const char *format, ...) {
+  record *r = get_record();
+  char words[MESSAGE_BYTES];
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(words, sizeof words, format, arguments);
+  va_end(arguments);
+  if (length <= 0) {
+    return status;
+  }
+  size_t prefix_length = strlen(words);
+  size_t room = sizeof words - 1 - prefix_length;
+  size_t kept_length = strlen(r->message);
+  if (kept_length > room) {
+    kept_length = room;
+  }
+  memcpy(words + prefix_length, r->message, kept_length);
+  words[prefix_length + kept_length] = '\0';
+  memcpy(r->message, words, prefix_length + kept_length + 1);
+  return status;
+}
+
+const rlo_error *rlo_error_last(void) {
+  return &get_record()->error;
+}
+
+/* One row for each status; the compiler checks it against the enum below. */
+#define STATUS_TABLE(row)                                                \
+  row(RLO_OK) row(RLO_INVALID_ARGUMENT) row(RLO_OUT_OF_RANGE)            \
+      row(RLO_OVERFLOW) row(RLO_UNSUPPORTED) row(RLO_NOT_FOUND)          \
+          row(RLO_ALREADY_EXISTS) row(RLO_OUT_OF_MEMORY) row(RLO_DEVICE) \
+              row(RLO_BUILD_FAILED) row(RLO_IO) row(RLO_DATA_LOSS)       \
+                  row(RLO_CANCELLED) row(RLO_PARSE) row(RLO_INTERNAL)
+
+const char *rlo_status_name(rlo_status status) {
+  /* No default label: a status without a row is then a warning here. */
+  switch (status) {
+#define STATUS_CASE(name) \
+  case name:              \
+    return #name;
+    STATUS_TABLE(STATUS_CASE)
+#undef STATUS_CASE
+  }
+  return "RLO_UNKNOWN";
+}

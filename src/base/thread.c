@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/thread.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+/** A call that fails only when it is misused. */
+static void must(int error) {
+  assert(error == 0);
+  (void)error;
+}
+
+rlo_status rlo__mutex_init(rlo__mutex *mutex) {
+  int error = pthread_mutex_init(&mutex->handle, NULL);
+  if (error != 0) {
+    return RLO_FAIL(RLO_OUT_OF_MEMORY, "no mutex: error %d", error);
+  }
+  return RLO_OK;
+}
+
+void rlo__mutex_deinit(rlo__mutex *mutex) {
+  must(pthread_mutex_destroy(&mutex->handle));
+}
+
+void rlo__mutex_lock(rlo__mutex *mutex) {
+  must(pthread_mutex_lock(&mutex->handle));
+}
+
+void rlo__mutex_unlock(rlo__mutex *mutex) {
+  must(pthread_mutex_unlock(&mutex->handle));
+}
+
+rlo_status rlo__cond_init(rlo__cond *cond) {
+  pthread_condattr_t attributes;
+  int error = pthread_condattr_init(&attributes);
+  if (error == 0) {
+    /* The wall clock can jump, and timed waits with it. */
+    error = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    if (error == 0) {
+      error = pthread_cond_init(&cond->handle, &attributes);
+    }
+    must(pthread_condattr_destroy(&attributes));
+  }
+  if (error != 0) {
+    return RLO_FAIL(
+        RLO_OUT_OF_MEMORY, "no condition variable: error %d", error);
+  }
+  return RLO_OK;
+}
+
+void rlo__cond_deinit(rlo__cond *cond) {
+  must(pthread_cond_destroy(&cond->handle));
+}
+
+void rlo__cond_wait(rlo__cond *cond, rlo__mutex *mutex) {
+  must(pthread_cond_wait(&cond->handle, &mutex->handle));
+}
+
+bool rlo__cond_wait_for(rlo__cond *cond,
+                        rlo__mutex *mutex,
+                        int64_t timeout_ms) {
+  struct timespec deadline;
+  must(clock_gettime(CLOCK_MONOTONIC, &deadline));
+  int64_t nanos = (int64_t)deadline.tv_nsec + timeout_ms % 1000 * 1000000;
+  deadline.tv_sec += (time_t)(timeout_ms / 1000 + nanos / 1000000000);
+  deadline.tv_nsec = (long)(nanos % 1000000000);
+  int error = pthread_cond_timedwait(&cond->handle, &mutex->handle, &deadline);
+  if (error == ETIMEDOUT) {
+    return false;
+  }
+  must(error);
+  return true;
+}
+
+void rlo__cond_signal(rlo__cond *cond) {
+  must(pthread_cond_signal(&cond->handle));
+}
+
+void rlo__cond_broadcast(rlo__cond *cond) {
+  must(pthread_cond_broadcast(&cond->handle));
+}
+
+void rlo__once_call(rlo__once *once, void (*fn)(void)) {
+  must(pthread_once(&once->handle, fn));
+}
+
+/** What a new thread has to do; it frees this first. */
+typedef struct start {
+  void (*fn)(void *payload);
+  void *payload;
+} start;
+
+static void *run(void *argument) {
+  start s = *(start *)argument;
+  rlo__free(argument);
+  s.fn(s.payload);
+  return NULL;
+}
+
+rlo_status rlo__thread_start(void (*fn)(void *payload),
+                             void *payload,
+                             rlo__thread *out_thread) {
+  start *s = rlo__alloc(sizeof *s);
+  if (s == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  s->fn = fn;
+  s->payload = payload;
+  int error = pthread_create(&out_thread->handle, NULL, run, s);
+  if (error != 0) {
+    rlo__free(s);
+    return RLO_FAIL(RLO_OUT_OF_MEMORY, "no thread: error %d", error);
+  }
+  return RLO_OK;
+}
+
+void rlo__thread_join(rlo__thread *thread) {
+  must(pthread_join(thread->handle, NULL));
+}
