@@ -8,14 +8,12 @@
 bool rlo__form_add(rlo_form *form, int64_t factor, const rlo_form *other) {
   bool fits = rlo__mul_add(form->base, factor, other->base, &form->base);
   for (int32_t a = 0; a < RLO_MAX_AXES; ++a) {
-    fits =
-        fits &&
-        rlo__mul_add(form->axis[a], factor, other->axis[a], &form->axis[a]);
+    fits = fits &&
+           rlo__mul_add(form->axis[a], factor, other->axis[a], &form->axis[a]);
   }
   for (int32_t t = 0; t < RLO_MAX_TERMS; ++t) {
-    fits =
-        fits &&
-        rlo__mul_add(form->term[t], factor, other->term[t], &form->term[t]);
+    fits = fits &&
+           rlo__mul_add(form->term[t], factor, other->term[t], &form->term[t]);
   }
   return fits;
 }
@@ -64,12 +62,12 @@ static bool range_with_terms(const rlo_problem *problem,
   *max = form->base;
   bool fits = true;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    fits = fits && add_interval(
-                       form->axis[a], 0, problem->extents[a] - 1, min, max);
+    fits = fits &&
+           add_interval(form->axis[a], 0, problem->extents[a] - 1, min, max);
   }
   for (int32_t t = 0; t < num_terms; ++t) {
-    fits = fits &&
-           add_interval(form->term[t], term_min[t], term_max[t], min, max);
+    fits =
+        fits && add_interval(form->term[t], term_min[t], term_max[t], min, max);
   }
   return fits;
 }
@@ -91,13 +89,8 @@ bool rlo__form_range(const rlo_problem *problem,
     term_min[t] = rlo__floor_div(min, term->divisor);
     term_max[t] = rlo__floor_div(max, term->divisor);
   }
-  return range_with_terms(problem,
-                          form,
-                          term_min,
-                          term_max,
-                          problem->num_terms,
-                          out_min,
-                          out_max);
+  return range_with_terms(
+      problem, form, term_min, term_max, problem->num_terms, out_min, out_max);
 }
 
 int32_t rlo__problem_num_forms(const rlo_problem *problem) {

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ir/lower.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "ir/form.h"
+
+static rlo_status overflow(void) {
+  return RLO_FAIL(RLO_OVERFLOW, "a position of the relayout leaves 64 bits");
+}
+
+static rlo_status add(rlo_form *form, int64_t factor, const rlo_form *other) {
+  return rlo__form_add(form, factor, other) ? RLO_OK : overflow();
+}
+
+static rlo_status new_axis(rlo_problem *problem,
+                           int64_t extent,
+                           int32_t *out_axis) {
+  if (problem->num_axes == RLO_MAX_AXES) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the destination has more than %d physical dimensions of "
+                    "extent above 1",
+                    RLO_MAX_AXES);
+  }
+  problem->extents[problem->num_axes] = extent;
+  *out_axis = problem->num_axes++;
+  return RLO_OK;
+}
+
+static rlo_status new_guard(rlo_problem *problem,
+                            rlo_guard_kind kind,
+                            const rlo_form *form,
+                            int64_t limit) {
+  if (problem->num_guards == RLO_MAX_GUARDS) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the relayout needs more than %d guards",
+                    RLO_MAX_GUARDS);
+  }
+  rlo_guard *guard = &problem->guards[problem->num_guards++];
+  guard->kind = kind;
+  guard->form = *form;
+  guard->limit = limit;
+  return RLO_OK;
+}
+
+/*
+ * *out = floor(form / divisor). A linear form where the part of `form` that
+ * the divisor does not divide stays within [0, divisor), else a new term, for
+ * canonicalisation to resolve by splitting axes if it can.
+ */
+static rlo_status quotient(rlo_problem *problem,
+                           const rlo_form *form,
+                           int64_t divisor,
+                           rlo_form *out) {
+  rlo_form high;
+  rlo_form low = *form;
+  memset(&high, 0, sizeof high);
+  high.base = rlo__floor_div(form->base, divisor);
+  low.base = rlo__floor_mod(form->base, divisor);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (form->axis[a] % divisor == 0) {
+      high.axis[a] = form->axis[a] / divisor;
+      low.axis[a] = 0;
+    }
+  }
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    if (form->term[t] % divisor == 0) {
+      high.term[t] = form->term[t] / divisor;
+      low.term[t] = 0;
+    }
+  }
+  int64_t min;
+  int64_t max;
+  if (!rlo__form_range(problem, &low, &min, &max)) {
+    return overflow();
+  }
+  if (min < 0 || max >= divisor) {
+    if (problem->num_terms == RLO_MAX_TERMS) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "the tiles of source and destination need more than %d "
+                      "quotients",
+                      RLO_MAX_TERMS);
+    }
+    rlo_term *term = &problem->terms[problem->num_terms];
+    term->form = *form;
+    term->divisor = divisor;
+    memset(&high, 0, sizeof high);
+    high.term[problem->num_terms++] = 1;
+  }
+  *out = high;
+  return RLO_OK;
+}
+
+/* whole = high * radix + low. */
+static rlo_status recompose(const rlo_step *step, rlo_form *forms) {
+  rlo_form whole = forms[step->low];
+  RLO_TRY(add(&whole, step->radix, &forms[step->high]));
+  forms[step->whole] = whole;
+  return RLO_OK;
+}
+
+/* high = floor(whole / radix), low = whole - radix * high. */
+static rlo_status decompose(rlo_problem *problem,
+                            const rlo_step *step,
+                            rlo_form *forms) {
+  rlo_form high;
+  RLO_TRY(quotient(problem, &forms[step->whole], step->radix, &high));
+  rlo_form low = forms[step->whole];
+  RLO_TRY(add(&low, -step->radix, &high));
+  forms[step->high] = high;
+  forms[step->low] = low;
+  return RLO_OK;
+}
+
+/* One guard for each variable that some cell takes beyond its limit. */
+static rlo_status guard_overhang(const rlo_address *address,
+                                 const rlo_form *forms,
+                                 rlo_guard_kind kind,
+                                 rlo_problem *problem) {
+  for (int32_t v = 0; v < address->num_vars; ++v) {
+    int64_t min;
+    int64_t max;
+    if (!rlo__form_range(problem, &forms[v], &min, &max)) {
+      return overflow();
+    }
+    if (max >= address->limits[v]) {
+      RLO_TRY(new_guard(problem, kind, &forms[v], address->limits[v]));
+    }
+  }
+  return RLO_OK;
+}
+
+/*
+ * The tail: the most major physical axis grows until the box covers all slots;
+ * cells from tiled_slots on take the fill, cells from slots on do not exist.
+ */
+static rlo_status extend_to_tail(const rlo_address *address,
+                                 rlo_problem *problem) {
+  int32_t major = 0;
+  if (problem->num_axes == 0) {
+    RLO_TRY(new_axis(problem, 1, &major));
+    problem->dst.axis[major] = 1;
+  }
+  int64_t stride = problem->dst.axis[major];
+  problem->extents[major] = rlo__ceil_div(address->slots, stride);
+  RLO_TRY(
+      new_guard(problem, RLO_GUARD_PAD, &problem->dst, address->tiled_slots));
+  return new_guard(problem, RLO_GUARD_SKIP, &problem->dst, address->slots);
+}
+
+/*
+ * Two indices may share a cell of a strided destination unless, in order of
+ * their size, each stride passes everything the smaller ones can reach.
+ */
+static rlo_status check_distinct(const rlo_problem *problem) {
+  int64_t reach = 0;
+  bool is_seen[RLO_MAX_AXES] = {false};
+  for (int32_t n = 0; n < problem->num_axes; ++n) {
+    int32_t least = -1;
+    int64_t stride = 0;
+    for (int32_t a = 0; a < problem->num_axes; ++a) {
+      int64_t size = problem->dst.axis[a];
+      size = size < 0 ? -size : size;
+      if (!is_seen[a] && (least < 0 || size < stride)) {
+        least = a;
+        stride = size;
+      }
+    }
+    is_seen[least] = true;
+    if (stride <= reach) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "a strided destination must give each element a slot of "
+                      "its own: stride %lld is within the %lld slots that "
+                      "smaller strides reach",
+                      (long long)problem->dst.axis[least],
+                      (long long)(reach + 1));
+    }
+    /* Cannot overflow: the address map has checked the furthest position. */
+    reach += stride * (problem->extents[least] - 1);
+  }
+  return RLO_OK;
+}
+
+static rlo_status place_cells(const rlo_address *address,
+                              rlo_problem *problem,
+                              rlo_form *forms) {
+  problem->dst.base = address->offset;
+  for (int32_t p = 0; p < address->num_leaves; ++p) {
+    if (address->leaves[p].extent == 1) {
+      continue;
+    }
+    int32_t axis;
+    RLO_TRY(new_axis(problem, address->leaves[p].extent, &axis));
+    problem->dst.axis[axis] = address->leaves[p].stride;
+    forms[address->leaves[p].var].axis[axis] = 1;
+  }
+  return RLO_OK;
+}
+
+/* The logical index of each cell, and guards for those that have none. */
+static rlo_status invert_dense(const rlo_address *address,
+                               bool has_fill,
+                               rlo_problem *problem,
+                               rlo_form *forms) {
+  for (int32_t s = address->num_steps - 1; s >= 0; --s) {
+    const rlo_step *step = &address->steps[s];
+    RLO_TRY(step->kind == RLO_STEP_SPLIT ? recompose(step, forms)
+                                         : decompose(problem, step, forms));
+  }
+  RLO_TRY(guard_overhang(
+      address, forms, has_fill ? RLO_GUARD_PAD : RLO_GUARD_SKIP, problem));
+  return has_fill && address->slots > address->tiled_slots
+             ? extend_to_tail(address, problem)
+             : RLO_OK;
+}
+
+rlo_status rlo__lower_destination(const rlo_shape *shape,
+                                  const rlo_address *address,
+                                  rlo_problem *problem,
+                                  rlo_form *out_index) {
+  memset(problem, 0, sizeof *problem);
+  memset(out_index, 0, (size_t)shape->rank * sizeof *out_index);
+  rlo_shape_extent extent;
+  RLO_TRY(rlo_shape_measure(shape, &extent));
+  bool has_fill = false;
+  if (address->is_dense) {
+    RLO_TRY(rlo_shape_fill_bits(shape, problem->fill, &has_fill));
+  }
+  problem->unit_bits = (int32_t)extent.element_bits;
+  problem->dst_bytes = extent.physical_bytes;
+  problem->written_bytes = has_fill ? extent.physical_bytes : extent.bytes;
+
+  rlo_form *forms =
+      rlo__alloc_array((size_t)address->num_vars + 1, sizeof *forms);
+  if (forms == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = place_cells(address, problem, forms);
+  if (status == RLO_OK && !rlo_problem_is_empty(problem)) {
+    status = address->is_dense ? invert_dense(address, has_fill, problem, forms)
+                               : check_distinct(problem);
+  }
+  if (status == RLO_OK) {
+    memcpy(out_index, forms, (size_t)shape->rank * sizeof *out_index);
+  }
+  rlo__free(forms);
+  return status;
+}
+
+static rlo_status place_source(const rlo_address *address,
+                               rlo_problem *problem,
+                               rlo_form *forms) {
+  for (int32_t s = 0; s < address->num_steps; ++s) {
+    const rlo_step *step = &address->steps[s];
+    RLO_TRY(step->kind == RLO_STEP_SPLIT ? decompose(problem, step, forms)
+                                         : recompose(step, forms));
+  }
+  problem->src.base = address->offset;
+  for (int32_t p = 0; p < address->num_leaves; ++p) {
+    RLO_TRY(add(&problem->src,
+                address->leaves[p].stride,
+                &forms[address->leaves[p].var]));
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__lower_source(const rlo_shape *shape,
+                             const rlo_address *address,
+                             const rlo_form *index,
+                             rlo_problem *problem) {
+  rlo_shape_extent extent;
+  RLO_TRY(rlo_shape_measure(shape, &extent));
+  problem->src_bytes = extent.physical_bytes;
+  problem->read_bytes = extent.bytes;
+  if (rlo_problem_is_empty(problem)) {
+    return RLO_OK;
+  }
+  rlo_form *forms =
+      rlo__alloc_array((size_t)address->num_vars + 1, sizeof *forms);
+  if (forms == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  memcpy(forms, index, (size_t)shape->rank * sizeof *forms);
+  rlo_status status = place_source(address, problem, forms);
+  rlo__free(forms);
+  return status;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relayout/problem.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/str.h"
+#include "ir/form.h"
+
+bool rlo_problem_is_empty(const rlo_problem *problem) {
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (problem->extents[a] == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool uses_fill(const rlo_problem *problem) {
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    if (problem->guards[g].kind == RLO_GUARD_PAD) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b) {
+  if (a->unit_bits != b->unit_bits || a->num_axes != b->num_axes ||
+      a->num_terms != b->num_terms || a->num_guards != b->num_guards ||
+      !rlo__form_equal(&a->src, &b->src) ||
+      !rlo__form_equal(&a->dst, &b->dst)) {
+    return false;
+  }
+  for (int32_t i = 0; i < a->num_axes; ++i) {
+    if (a->extents[i] != b->extents[i]) {
+      return false;
+    }
+  }
+  for (int32_t t = 0; t < a->num_terms; ++t) {
+    if (a->terms[t].divisor != b->terms[t].divisor ||
+        !rlo__form_equal(&a->terms[t].form, &b->terms[t].form)) {
+      return false;
+    }
+  }
+  for (int32_t g = 0; g < a->num_guards; ++g) {
+    if (a->guards[g].kind != b->guards[g].kind ||
+        a->guards[g].limit != b->guards[g].limit ||
+        !rlo__form_equal(&a->guards[g].form, &b->guards[g].form)) {
+      return false;
+    }
+  }
+  return !uses_fill(a) || memcmp(a->fill, b->fill, sizeof a->fill) == 0;
+}
+
+static void hash_form(rlo__hash *hash,
+                      const rlo_problem *problem,
+                      const rlo_form *form) {
+  rlo__hash_i64(hash, form->base);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    rlo__hash_i64(hash, form->axis[a]);
+  }
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    rlo__hash_i64(hash, form->term[t]);
+  }
+}
+
+uint64_t rlo_problem_hash(const rlo_problem *problem) {
+  rlo__hash hash = rlo__hash_init(0x70726f626c656d00u);
+  rlo__hash_i64(&hash, problem->unit_bits);
+  rlo__hash_i64(&hash, problem->num_axes);
+  rlo__hash_i64(&hash, problem->num_terms);
+  rlo__hash_i64(&hash, problem->num_guards);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    rlo__hash_i64(&hash, problem->extents[a]);
+  }
+  hash_form(&hash, problem, &problem->src);
+  hash_form(&hash, problem, &problem->dst);
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    rlo__hash_i64(&hash, problem->terms[t].divisor);
+    hash_form(&hash, problem, &problem->terms[t].form);
+  }
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    rlo__hash_i64(&hash, problem->guards[g].kind);
+    rlo__hash_i64(&hash, problem->guards[g].limit);
+    hash_form(&hash, problem, &problem->guards[g].form);
+  }
+  if (uses_fill(problem)) {
+    rlo__hash_bytes(&hash, problem->fill, sizeof problem->fill);
+  }
+  return rlo__hash_finish_u64(&hash);
+}
+
+/* "3*a0 + a2 - 2*q0 + 7"; "0" for nothing. */
+static void print_form(rlo__str *out,
+                       const rlo_problem *problem,
+                       const rlo_form *form) {
+  bool is_first = true;
+  for (int32_t v = 0; v < problem->num_axes + problem->num_terms; ++v) {
+    bool is_axis = v < problem->num_axes;
+    int32_t number = is_axis ? v : v - problem->num_axes;
+    int64_t coefficient = is_axis ? form->axis[number] : form->term[number];
+    if (coefficient == 0) {
+      continue;
+    }
+    if (is_first) {
+      rlo__str_append(out, coefficient < 0 ? "-" : "");
+    } else {
+      rlo__str_append(out, coefficient < 0 ? " - " : " + ");
+    }
+    uint64_t size =
+        coefficient < 0 ? 0 - (uint64_t)coefficient : (uint64_t)coefficient;
+    if (size != 1) {
+      rlo__str_printf(out, "%llu*", (unsigned long long)size);
+    }
+    rlo__str_printf(out, "%c%d", is_axis ? 'a' : 'q', number);
+    is_first = false;
+  }
+  if (is_first) {
+    rlo__str_printf(out, "%lld", (long long)form->base);
+  } else if (form->base != 0) {
+    rlo__str_printf(out,
+                    " %c %llu",
+                    form->base < 0 ? '-' : '+',
+                    form->base < 0 ? 0 - (unsigned long long)form->base
+                                   : (unsigned long long)form->base);
+  }
+}
+
+size_t rlo_problem_format(const rlo_problem *problem,
+                          char *buffer,
+                          size_t capacity) {
+  rlo__str out = rlo__str_over(buffer, capacity);
+  rlo__str_printf(&out, "unit %d bits, box", problem->unit_bits);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    rlo__str_printf(&out,
+                    "%s a%d:%lld",
+                    a == 0 ? "" : " x",
+                    a,
+                    (long long)problem->extents[a]);
+  }
+  rlo__str_append(&out, problem->num_axes == 0 ? " of one point\n" : "\n");
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    rlo__str_printf(&out, "q%d  = floor((", t);
+    print_form(&out, problem, &problem->terms[t].form);
+    rlo__str_printf(&out, ") / %lld)\n", (long long)problem->terms[t].divisor);
+  }
+  rlo__str_append(&out, "src = ");
+  print_form(&out, problem, &problem->src);
+  rlo__str_append(&out, "\ndst = ");
+  print_form(&out, problem, &problem->dst);
+  rlo__str_append(&out, "\n");
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    bool is_pad = problem->guards[g].kind == RLO_GUARD_PAD;
+    rlo__str_append(&out, is_pad ? "pad unless 0 <= " : "skip unless 0 <= ");
+    print_form(&out, problem, &problem->guards[g].form);
+    rlo__str_printf(&out, " < %lld\n", (long long)problem->guards[g].limit);
+  }
+  if (uses_fill(problem)) {
+    rlo__str_append(&out, "fill 0x");
+    int32_t bytes = (problem->unit_bits + 7) / 8;
+    for (int32_t b = bytes - 1; b >= 0; --b) {
+      rlo__str_printf(&out, "%02x", problem->fill[b]);
+    }
+    rlo__str_append(&out, "\n");
+  }
+  return out.length;
+}

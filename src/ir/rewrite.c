@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ir/rewrite.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "ir/form.h"
+
+rlo_status rlo__rewrite_split(rlo_problem *problem,
+                              int32_t axis,
+                              int64_t radix) {
+  if (problem->num_axes == RLO_MAX_AXES) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "splitting at the tiles needs more than %d axes",
+                    RLO_MAX_AXES);
+  }
+  int64_t extent = problem->extents[axis];
+  int32_t low = problem->num_axes++;
+  problem->extents[axis] = rlo__ceil_div(extent, radix);
+  problem->extents[low] = radix;
+  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+    rlo_form *form = rlo__problem_form(problem, n);
+    form->axis[low] = form->axis[axis];
+    if (!rlo__mul(form->axis[axis], radix, &form->axis[axis])) {
+      return RLO_FAIL(RLO_OVERFLOW,
+                      "an axis of stride %lld split at %lld leaves 64 bits",
+                      (long long)form->axis[low],
+                      (long long)radix);
+    }
+  }
+  if (extent % radix == 0) {
+    return RLO_OK;
+  }
+  if (problem->num_guards == RLO_MAX_GUARDS) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "splitting at the tiles needs more than %d guards",
+                    RLO_MAX_GUARDS);
+  }
+  rlo_guard *guard = &problem->guards[problem->num_guards++];
+  memset(guard, 0, sizeof *guard);
+  guard->kind = RLO_GUARD_SKIP;
+  guard->form.axis[axis] = radix;
+  guard->form.axis[low] = 1;
+  guard->limit = extent;
+  return RLO_OK;
+}
+
+bool rlo__rewrite_flip(rlo_problem *problem, int32_t axis) {
+  bool fits = true;
+  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+    rlo_form *form = rlo__problem_form(problem, n);
+    fits = fits &&
+           rlo__mul_add(form->base,
+                        form->axis[axis],
+                        problem->extents[axis] - 1,
+                        &form->base) &&
+           rlo__sub(0, form->axis[axis], &form->axis[axis]);
+  }
+  return fits;
+}
+
+void rlo__rewrite_remove_axis(rlo_problem *problem, int32_t axis) {
+  int32_t after = problem->num_axes - axis - 1;
+  memmove(&problem->extents[axis],
+          &problem->extents[axis + 1],
+          (size_t)after * sizeof problem->extents[0]);
+  --problem->num_axes;
+  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+    rlo_form *form = rlo__problem_form(problem, n);
+    memmove(&form->axis[axis],
+            &form->axis[axis + 1],
+            (size_t)after * sizeof form->axis[0]);
+    form->axis[problem->num_axes] = 0;
+  }
+}
+
+void rlo__rewrite_permute_axes(rlo_problem *problem, const int32_t *order) {
+  int64_t old[RLO_MAX_AXES];
+  memcpy(old, problem->extents, sizeof old);
+  for (int32_t k = 0; k < problem->num_axes; ++k) {
+    problem->extents[k] = old[order[k]];
+  }
+  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+    rlo_form *form = rlo__problem_form(problem, n);
+    memcpy(old, form->axis, sizeof old);
+    for (int32_t k = 0; k < problem->num_axes; ++k) {
+      form->axis[k] = old[order[k]];
+    }
+  }
+}
+
+void rlo__rewrite_remove_guard(rlo_problem *problem, int32_t guard) {
+  memmove(
+      &problem->guards[guard],
+      &problem->guards[guard + 1],
+      (size_t)(problem->num_guards - guard - 1) * sizeof problem->guards[0]);
+  --problem->num_guards;
+}
+
+static void remove_term(rlo_problem *problem, int32_t term) {
+  int32_t after = problem->num_terms - term - 1;
+  memmove(&problem->terms[term],
+          &problem->terms[term + 1],
+          (size_t)after * sizeof problem->terms[0]);
+  --problem->num_terms;
+  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+    rlo_form *form = rlo__problem_form(problem, n);
+    memmove(&form->term[term],
+            &form->term[term + 1],
+            (size_t)after * sizeof form->term[0]);
+    form->term[problem->num_terms] = 0;
+  }
+}
+
+bool rlo__rewrite_replace_term(rlo_problem *problem,
+                               int32_t term,
+                               const rlo_form *form) {
+  bool fits = true;
+  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+    rlo_form *user = rlo__problem_form(problem, n);
+    int64_t factor = user->term[term];
+    if (factor != 0) {
+      user->term[term] = 0;
+      fits = fits && rlo__form_add(user, factor, form);
+    }
+  }
+  remove_term(problem, term);
+  return fits;
+}
+
+bool rlo__rewrite_drop_unused_terms(rlo_problem *problem) {
+  bool has_dropped = false;
+  for (int32_t t = problem->num_terms - 1; t >= 0; --t) {
+    bool is_used = false;
+    for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+      is_used = is_used || rlo__problem_form(problem, n)->term[t] != 0;
+    }
+    if (!is_used) {
+      remove_term(problem, t);
+      has_dropped = true;
+    }
+  }
+  return has_dropped;
+}
+
+void rlo__rewrite_to_empty(rlo_problem *problem) {
+  problem->num_axes = 1;
+  problem->num_terms = 0;
+  problem->num_guards = 0;
+  problem->extents[0] = 0;
+  memset(&problem->src, 0, sizeof problem->src);
+  memset(&problem->dst, 0, sizeof problem->dst);
+  memset(problem->fill, 0, sizeof problem->fill);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_IR_REWRITE_H
+#define RLO_IR_REWRITE_H
+
+#include "relayout/problem.h"
+
+/**
+ * Single edits of a problem that keep what it does. They work on every form of
+ * the problem alike; canonicalisation is made of them.
+ */
+
+/**
+ * Split an axis at a radix: axis a becomes ceil(extent / radix) steps of
+ * `radix`, a new last axis counts 0 .. radix-1. Where the radix does not
+ * divide the extent, a SKIP guard cuts the overhang off.
+ * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_AXES or RLO_MAX_GUARDS;
+ *         RLO_OVERFLOW. On failure *problem may be half changed.
+ */
+RLO_NODISCARD rlo_status rlo__rewrite_split(rlo_problem *problem,
+                                            int32_t axis,
+                                            int64_t radix);
+
+/** Count an axis backwards: i becomes extent - 1 - i. False on overflow. */
+bool rlo__rewrite_flip(rlo_problem *problem, int32_t axis);
+
+/** Take out an axis whose coefficients no longer matter (extent 1). */
+void rlo__rewrite_remove_axis(rlo_problem *problem, int32_t axis);
+
+/** Put axis order[k] in place k, for every k; order is a permutation. */
+void rlo__rewrite_permute_axes(rlo_problem *problem, const int32_t *order);
+
+/** Take out a guard. */
+void rlo__rewrite_remove_guard(rlo_problem *problem, int32_t guard);
+
+/**
+ * Put a linear form in the place of a term, and take the term out.
+ * `form` uses axes and earlier terms only. False on overflow.
+ */
+bool rlo__rewrite_replace_term(rlo_problem *problem,
+                               int32_t term,
+                               const rlo_form *form);
+
+/** Take out the terms that nothing uses. True if there was one. */
+bool rlo__rewrite_drop_unused_terms(rlo_problem *problem);
+
+/** Make this the problem without points. */
+void rlo__rewrite_to_empty(rlo_problem *problem);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+#include "base/status.h"
+#include "desc/address.h"
+#include "ir/lower.h"
+#include "relayout/ops.h"
+#include "relayout/permutation.h"
+
+static rlo_status check_pair(const rlo_shape *src,
+                             const rlo_shape *dst,
+                             const int32_t *permutation) {
+  if (src->dtype != dst->dtype) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "source holds %s, destination %s; a relayout keeps the "
+                    "element type",
+                    rlo_dtype_name(src->dtype),
+                    rlo_dtype_name(dst->dtype));
+  }
+  if (src->rank != dst->rank) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "source has rank %d, destination rank %d",
+                    src->rank,
+                    dst->rank);
+  }
+  if (permutation != NULL) {
+    RLO_TRY(rlo_permutation_validate(permutation, src->rank));
+  }
+  for (int32_t k = 0; k < dst->rank; ++k) {
+    int32_t from = permutation == NULL ? k : permutation[k];
+    if (dst->dims[k] != src->dims[from]) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "destination dimension %d is %lld, source dimension %d "
+                      "is %lld; they must be equal",
+                      k,
+                      (long long)dst->dims[k],
+                      from,
+                      (long long)src->dims[from]);
+    }
+  }
+  rlo_shape_extent src_extent;
+  rlo_shape_extent dst_extent;
+  RLO_TRY(rlo_shape_measure(src, &src_extent));
+  RLO_TRY(rlo_shape_measure(dst, &dst_extent));
+  if (src_extent.element_bits != dst_extent.element_bits) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "source elements take %lld bits, destination elements "
+                    "%lld; a relayout keeps the element size",
+                    (long long)src_extent.element_bits,
+                    (long long)dst_extent.element_bits);
+  }
+  return RLO_OK;
+}
+
+/* What a lowering needs at hand; together too large for a small stack. */
+typedef struct workspace {
+  rlo_address src;
+  rlo_address dst;
+  rlo_form dst_index[RLO_MAX_RANK];
+  rlo_form src_index[RLO_MAX_RANK];
+  rlo_problem problem;
+} workspace;
+
+static rlo_status lower(const rlo_shape *src,
+                        const rlo_shape *dst,
+                        const int32_t *permutation,
+                        workspace *w) {
+  RLO_TRY(rlo__address_make(src, &w->src));
+  RLO_TRY(rlo__address_make(dst, &w->dst));
+  RLO_TRY(rlo__lower_destination(dst, &w->dst, &w->problem, w->dst_index));
+  for (int32_t k = 0; k < dst->rank; ++k) {
+    w->src_index[permutation == NULL ? k : permutation[k]] = w->dst_index[k];
+  }
+  return rlo__lower_source(src, &w->src, w->src_index, &w->problem);
+}
+
+rlo_status rlo_relayout_lower(const rlo_shape *src,
+                              const rlo_shape *dst,
+                              const int32_t *permutation,
+                              rlo_problem *out_problem) {
+  RLO_TRY(rlo_shape_validate(src));
+  RLO_TRY(rlo_shape_validate(dst));
+  RLO_TRY(check_pair(src, dst, permutation));
+  workspace *w = rlo__alloc(sizeof *w);
+  if (w == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = lower(src, dst, permutation, w);
+  if (status == RLO_OK) {
+    *out_problem = w->problem;
+  }
+  rlo__free(w);
+  return status;
+}

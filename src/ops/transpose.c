@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/status.h"
+#include "relayout/ops.h"
+#include "relayout/permutation.h"
+
+rlo_status rlo_transpose_infer(const rlo_shape *src,
+                               const int32_t *permutation,
+                               rlo_shape *out_shape) {
+  RLO_TRY(rlo_shape_validate(src));
+  if (permutation == NULL && src->rank > 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the permutation of a rank %d transpose is NULL",
+                    src->rank);
+  }
+  RLO_TRY(rlo_permutation_validate(permutation, src->rank));
+  int64_t dims[RLO_MAX_RANK];
+  rlo_permutation_apply(permutation, src->rank, src->dims, dims);
+  rlo_layout layout = rlo_layout_row_major(src->rank);
+  layout.element_size_bits = src->layout.element_size_bits;
+  return rlo_shape_make_with_layout(
+      src->dtype, dims, src->rank, &layout, out_shape);
+}
+
+rlo_status rlo_transpose_lower(const rlo_shape *src,
+                               const int32_t *permutation,
+                               rlo_shape *out_shape,
+                               rlo_problem *out_problem) {
+  rlo_shape dst;
+  RLO_TRY(rlo_transpose_infer(src, permutation, &dst));
+  RLO_TRY(rlo_relayout_lower(src, &dst, permutation, out_problem));
+  if (out_shape != NULL) {
+    *out_shape = dst;
+  }
+  return RLO_OK;
+}
