@@ -93,6 +93,37 @@ bool rlo__form_range(const rlo_problem *problem,
       problem, form, term_min, term_max, problem->num_terms, out_min, out_max);
 }
 
+bool rlo__form_quotient(const rlo_problem *problem,
+                        const rlo_form *form,
+                        int64_t divisor,
+                        rlo_form *out) {
+  rlo_form high;
+  rlo_form low = *form;
+  memset(&high, 0, sizeof high);
+  high.base = rlo__floor_div(form->base, divisor);
+  low.base = rlo__floor_mod(form->base, divisor);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (form->axis[a] % divisor == 0) {
+      high.axis[a] = form->axis[a] / divisor;
+      low.axis[a] = 0;
+    }
+  }
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    if (form->term[t] % divisor == 0) {
+      high.term[t] = form->term[t] / divisor;
+      low.term[t] = 0;
+    }
+  }
+  int64_t min;
+  int64_t max;
+  if (!rlo__form_range(problem, &low, &min, &max) || min < 0 ||
+      max >= divisor) {
+    return false;
+  }
+  *out = high;
+  return true;
+}
+
 int32_t rlo__problem_num_forms(const rlo_problem *problem) {
   return 2 + problem->num_terms + problem->num_guards;
 }

@@ -23,6 +23,16 @@ bool rlo__form_range(const rlo_problem *problem,
                      int64_t *out_min,
                      int64_t *out_max);
 
+/**
+ * *out = floor(form / divisor), if that is linear: if the part of the form
+ * whose coefficients the divisor does not divide stays within [0, divisor).
+ * @return false, with *out untouched, if it is not (or may not be) linear.
+ */
+bool rlo__form_quotient(const rlo_problem *problem,
+                        const rlo_form *form,
+                        int64_t divisor,
+                        rlo_form *out);
+
 /** The forms of a problem, numbered: source, destination, terms, guards. */
 int32_t rlo__problem_num_forms(const rlo_problem *problem);
 rlo_form *rlo__problem_form(rlo_problem *problem, int32_t number);

@@ -46,51 +46,26 @@ static rlo_status new_guard(rlo_problem *problem,
   return RLO_OK;
 }
 
-/*
- * *out = floor(form / divisor). A linear form where the part of `form` that
- * the divisor does not divide stays within [0, divisor), else a new term, for
- * canonicalisation to resolve by splitting axes if it can.
- */
+/* *out = floor(form / divisor): linear where that is plain to see, else a new
+ * term, for canonicalisation to resolve by splitting axes if it can. */
 static rlo_status quotient(rlo_problem *problem,
                            const rlo_form *form,
                            int64_t divisor,
                            rlo_form *out) {
-  rlo_form high;
-  rlo_form low = *form;
-  memset(&high, 0, sizeof high);
-  high.base = rlo__floor_div(form->base, divisor);
-  low.base = rlo__floor_mod(form->base, divisor);
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (form->axis[a] % divisor == 0) {
-      high.axis[a] = form->axis[a] / divisor;
-      low.axis[a] = 0;
-    }
+  if (rlo__form_quotient(problem, form, divisor, out)) {
+    return RLO_OK;
   }
-  for (int32_t t = 0; t < problem->num_terms; ++t) {
-    if (form->term[t] % divisor == 0) {
-      high.term[t] = form->term[t] / divisor;
-      low.term[t] = 0;
-    }
+  if (problem->num_terms == RLO_MAX_TERMS) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the tiles of source and destination need more than %d "
+                    "quotients",
+                    RLO_MAX_TERMS);
   }
-  int64_t min;
-  int64_t max;
-  if (!rlo__form_range(problem, &low, &min, &max)) {
-    return overflow();
-  }
-  if (min < 0 || max >= divisor) {
-    if (problem->num_terms == RLO_MAX_TERMS) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "the tiles of source and destination need more than %d "
-                      "quotients",
-                      RLO_MAX_TERMS);
-    }
-    rlo_term *term = &problem->terms[problem->num_terms];
-    term->form = *form;
-    term->divisor = divisor;
-    memset(&high, 0, sizeof high);
-    high.term[problem->num_terms++] = 1;
-  }
-  *out = high;
+  rlo_term *term = &problem->terms[problem->num_terms];
+  term->form = *form;
+  term->divisor = divisor;
+  memset(out, 0, sizeof *out);
+  out->term[problem->num_terms++] = 1;
   return RLO_OK;
 }
 
@@ -192,7 +167,7 @@ static rlo_status place_cells(const rlo_address *address,
     if (address->leaves[p].extent == 1) {
       continue;
     }
-    int32_t axis;
+    int32_t axis = 0;
     RLO_TRY(new_axis(problem, address->leaves[p].extent, &axis));
     problem->dst.axis[axis] = address->leaves[p].stride;
     forms[address->leaves[p].var].axis[axis] = 1;

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/str.h"
+#include "ir/form.h"
+#include "ir/guard.h"
+#include "ir/rewrite.h"
+#include "ir/widen.h"
+
+typedef struct canonicalizer {
+  rlo_problem *problem;
+  int32_t max_unit_bits;
+  rlo_problem_trace_fn trace;
+  void *payload;
+  /** Whether the round under way changed anything. */
+  bool has_changed;
+} canonicalizer;
+
+RLO_PRINTF(2, 3)
+
+static void note(canonicalizer *c, const char *format, ...) {
+  c->has_changed = true;
+  if (c->trace == NULL) {
+    return;
+  }
+  char step[128];
+  rlo__str text = rlo__str_over(step, sizeof step);
+  va_list arguments;
+  va_start(arguments, format);
+  rlo__str_vprintf(&text, format, arguments);
+  va_end(arguments);
+  c->trace(c->payload, step, c->problem);
+}
+
+static rlo_status check_counts(const rlo_problem *problem) {
+  if (problem->unit_bits < 1 || problem->unit_bits > RLO_MAX_UNIT_BITS) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a unit of %d bits; the limits are 1 and %d",
+                    problem->unit_bits,
+                    RLO_MAX_UNIT_BITS);
+  }
+  if (problem->num_axes < 0 || problem->num_axes > RLO_MAX_AXES ||
+      problem->num_terms < 0 || problem->num_terms > RLO_MAX_TERMS ||
+      problem->num_guards < 0 || problem->num_guards > RLO_MAX_GUARDS) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a problem of %d axes, %d terms and %d guards; the limits "
+                    "are %d, %d and %d",
+                    problem->num_axes,
+                    problem->num_terms,
+                    problem->num_guards,
+                    RLO_MAX_AXES,
+                    RLO_MAX_TERMS,
+                    RLO_MAX_GUARDS);
+  }
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (problem->extents[a] < 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "axis %d has the extent %lld, below 0",
+                      a,
+                      (long long)problem->extents[a]);
+    }
+  }
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    /* So that sums of two of them cannot wrap. */
+    const int64_t most = INT64_MAX / 4;
+    const rlo_guard *guard = &problem->guards[g];
+    if (guard->form.base < -most || guard->form.base > most ||
+        guard->limit < -most || guard->limit > most) {
+      return RLO_FAIL(RLO_OVERFLOW,
+                      "guard %d has base %lld and limit %lld; they must lie "
+                      "within +-%lld",
+                      g,
+                      (long long)guard->form.base,
+                      (long long)guard->limit,
+                      (long long)most);
+    }
+  }
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    if (problem->terms[t].divisor <= 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "term %d has the divisor %lld, below 1",
+                      t,
+                      (long long)problem->terms[t].divisor);
+    }
+  }
+  return RLO_OK;
+}
+
+/* Forms are compared whole, so what is not counted must be 0. */
+static void clear_uncounted(rlo_problem *problem) {
+  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+    rlo_form *form = rlo__problem_form(problem, n);
+    for (int32_t a = problem->num_axes; a < RLO_MAX_AXES; ++a) {
+      form->axis[a] = 0;
+    }
+    bool is_term = n >= 2 && n - 2 < problem->num_terms;
+    int32_t num_terms = is_term ? n - 2 : problem->num_terms;
+    for (int32_t t = num_terms; t < RLO_MAX_TERMS; ++t) {
+      form->term[t] = 0;
+    }
+  }
+}
+
+/*
+ * Try to make a term linear by splitting the axes at the radices where their
+ * steps align with the divisor. On RLO_OK with *out_is_linear false, `trial`
+ * is spoilt and the problem is as it was.
+ */
+static rlo_status resolve_term(const rlo_problem *problem,
+                               int32_t number,
+                               rlo_problem *trial,
+                               bool *out_is_linear) {
+  *out_is_linear = false;
+  *trial = *problem;
+  int64_t divisor = problem->terms[number].divisor;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t step = trial->terms[number].form.axis[a];
+    if (step % divisor == 0) {
+      continue;
+    }
+    int64_t radix = divisor / rlo__gcd(step, divisor);
+    if (radix < trial->extents[a]) {
+      RLO_TRY(rlo__rewrite_split(trial, a, radix));
+    }
+  }
+  rlo_form linear;
+  if (!rlo__form_quotient(
+          trial, &trial->terms[number].form, divisor, &linear)) {
+    return RLO_OK;
+  }
+  if (!rlo__rewrite_replace_term(trial, number, &linear)) {
+    return RLO_FAIL(RLO_OVERFLOW, "a split position leaves 64 bits");
+  }
+  *out_is_linear = true;
+  return RLO_OK;
+}
+
+static rlo_status resolve_terms(canonicalizer *c) {
+  if (c->problem->num_terms == 0) {
+    return RLO_OK;
+  }
+  if (rlo__rewrite_drop_unused_terms(c->problem)) {
+    note(c, "drop quotients that nothing uses");
+  }
+  rlo_problem *trial = rlo__alloc(sizeof *trial);
+  if (trial == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = RLO_OK;
+  for (int32_t t = 0; status == RLO_OK && t < c->problem->num_terms;) {
+    bool is_linear;
+    int64_t divisor = c->problem->terms[t].divisor;
+    status = resolve_term(c->problem, t, trial, &is_linear);
+    if (status == RLO_UNSUPPORTED) {
+      /* No room to split: keep the quotient, which some family still takes. */
+      status = RLO_OK;
+      is_linear = false;
+    }
+    if (status == RLO_OK && is_linear) {
+      *c->problem = *trial;
+      note(c, "split at %lld", (long long)divisor);
+    } else {
+      ++t;
+    }
+  }
+  rlo__free(trial);
+  return status;
+}
+
+static rlo_status flip_axes(canonicalizer *c) {
+  for (int32_t a = 0; a < c->problem->num_axes; ++a) {
+    int64_t stride = c->problem->dst.axis[a];
+    if (c->problem->extents[a] > 1 && stride == 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "axis %d writes %lld points to one cell",
+                      a,
+                      (long long)c->problem->extents[a]);
+    }
+    if (stride < 0) {
+      if (!rlo__rewrite_flip(c->problem, a)) {
+        return RLO_FAIL(RLO_OVERFLOW, "a reversed axis leaves 64 bits");
+      }
+      note(c, "count axis %d backwards", a);
+    }
+  }
+  return RLO_OK;
+}
+
+static void drop_axes(canonicalizer *c) {
+  for (int32_t a = c->problem->num_axes - 1; a >= 0; --a) {
+    if (c->problem->extents[a] == 1) {
+      rlo__rewrite_remove_axis(c->problem, a);
+      note(c, "drop axis %d of extent 1", a);
+    }
+  }
+}
+
+/* The order of the canonical form: falling destination stride; ties, which
+ * only guards can make legal, by everything else. */
+static int compare_axes(rlo_problem *problem, int32_t a, int32_t b) {
+  if (problem->dst.axis[a] != problem->dst.axis[b]) {
+    return problem->dst.axis[a] > problem->dst.axis[b] ? -1 : 1;
+  }
+  if (problem->extents[a] != problem->extents[b]) {
+    return problem->extents[a] > problem->extents[b] ? -1 : 1;
+  }
+  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+    const rlo_form *form = rlo__problem_form(problem, n);
+    if (form->axis[a] != form->axis[b]) {
+      return form->axis[a] > form->axis[b] ? -1 : 1;
+    }
+  }
+  return 0;
+}
+
+static void sort_axes(canonicalizer *c) {
+  int32_t order[RLO_MAX_AXES];
+  bool is_moved = false;
+  for (int32_t a = 0; a < c->problem->num_axes; ++a) {
+    int32_t place = a;
+    while (place > 0 && compare_axes(c->problem, order[place - 1], a) > 0) {
+      order[place] = order[place - 1];
+      --place;
+      is_moved = true;
+    }
+    order[place] = a;
+  }
+  if (is_moved) {
+    rlo__rewrite_permute_axes(c->problem, order);
+    note(c, "order the axes by destination stride");
+  }
+}
+
+/* Axis `outer` continues `inner` in every form: one axis can count both. */
+static bool can_merge(rlo_problem *problem, int32_t outer, int32_t inner) {
+  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+    const rlo_form *form = rlo__problem_form(problem, n);
+    int64_t step;
+    if (!rlo__mul(form->axis[inner], problem->extents[inner], &step) ||
+        step != form->axis[outer]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void merge_axes(canonicalizer *c) {
+  rlo_problem *problem = c->problem;
+  for (int32_t outer = 0; outer < problem->num_axes; ++outer) {
+    for (int32_t inner = 0; inner < problem->num_axes; ++inner) {
+      if (inner == outer || !can_merge(problem, outer, inner) ||
+          !rlo__mul(problem->extents[inner],
+                    problem->extents[outer],
+                    &problem->extents[inner])) {
+        continue;
+      }
+      rlo__rewrite_remove_axis(problem, outer);
+      note(c, "merge axes %d and %d", outer, inner);
+      outer = -1; /* begin again: the merged axis may merge once more */
+      break;
+    }
+  }
+}
+
+static void widen_unit(canonicalizer *c) {
+  while (c->problem->unit_bits * 2 <= c->max_unit_bits &&
+         rlo__widen(c->problem)) {
+    note(c, "widen the unit to %d bits", c->problem->unit_bits);
+  }
+}
+
+static rlo_status make_canonical(canonicalizer *c) {
+  clear_uncounted(c->problem);
+  do {
+    c->has_changed = false;
+    if (rlo_problem_is_empty(c->problem)) {
+      break;
+    }
+    bool has_changed = false;
+    RLO_TRY(rlo__guard_simplify(c->problem, &has_changed));
+    if (has_changed) {
+      note(c, "simplify the guards");
+    }
+    if (rlo_problem_is_empty(c->problem)) {
+      break;
+    }
+    RLO_TRY(resolve_terms(c));
+    RLO_TRY(flip_axes(c));
+    drop_axes(c);
+    sort_axes(c);
+    merge_axes(c);
+    widen_unit(c);
+  } while (c->has_changed);
+  if (rlo_problem_is_empty(c->problem)) {
+    rlo__rewrite_to_empty(c->problem);
+  }
+  return RLO_OK;
+}
+
+static void clear_unused_fill(rlo_problem *problem) {
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    if (problem->guards[g].kind == RLO_GUARD_PAD) {
+      return;
+    }
+  }
+  memset(problem->fill, 0, sizeof problem->fill);
+}
+
+rlo_status rlo_problem_canonicalize(rlo_problem *problem,
+                                    int32_t max_unit_bits,
+                                    rlo_problem_trace_fn trace,
+                                    void *payload) {
+  RLO_TRY(check_counts(problem));
+  if (max_unit_bits < 0 || max_unit_bits > RLO_MAX_UNIT_BITS) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "max_unit_bits=%d; the limits are 0 and %d",
+                    max_unit_bits,
+                    RLO_MAX_UNIT_BITS);
+  }
+  rlo_problem *work = rlo__alloc(sizeof *work);
+  if (work == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  *work = *problem;
+  canonicalizer c = {work, max_unit_bits, trace, payload, false};
+  rlo_status status = make_canonical(&c);
+  if (status == RLO_OK) {
+    clear_unused_fill(work);
+    *problem = *work;
+  }
+  rlo__free(work);
+  return status;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ir/widen.h"
+
+#include "ir/form.h"
+
+static bool is_even(int64_t value) {
+  return value % 2 == 0;
+}
+
+/* Every coefficient but that of `run`, and the base where asked, is even. */
+static bool rest_is_even(const rlo_form *form, int32_t run, bool with_base) {
+  for (int32_t a = 0; a < RLO_MAX_AXES; ++a) {
+    if (a != run && !is_even(form->axis[a])) {
+      return false;
+    }
+  }
+  for (int32_t t = 0; t < RLO_MAX_TERMS; ++t) {
+    if (!is_even(form->term[t])) {
+      return false;
+    }
+  }
+  return !with_base || is_even(form->base);
+}
+
+/*
+ * A guard treats the units 2x and 2x+1 alike if it does not see the run axis,
+ * or if both of its bounds fall between pairs. With coefficient -1 the pair
+ * counts downwards, so there the base must be odd.
+ */
+static bool guard_allows(const rlo_guard *guard, int32_t run) {
+  int64_t step = guard->form.axis[run];
+  if (step == 0) {
+    return true;
+  }
+  return (step == 1 || step == -1) && rest_is_even(&guard->form, run, false) &&
+         is_even(guard->limit) && is_even(guard->form.base) == (step == 1);
+}
+
+static bool run_allows(const rlo_problem *problem, int32_t run) {
+  if (problem->src.axis[run] != 1 || problem->dst.axis[run] != 1 ||
+      !is_even(problem->extents[run]) ||
+      !rest_is_even(&problem->src, run, true) ||
+      !rest_is_even(&problem->dst, run, true)) {
+    return false;
+  }
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    if (problem->terms[t].form.axis[run] != 0) {
+      return false;
+    }
+  }
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    if (!guard_allows(&problem->guards[g], run)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void halve(rlo_form *form, int32_t run) {
+  int64_t step = form->axis[run];
+  for (int32_t a = 0; a < RLO_MAX_AXES; ++a) {
+    form->axis[a] /= 2;
+  }
+  for (int32_t t = 0; t < RLO_MAX_TERMS; ++t) {
+    form->term[t] /= 2;
+  }
+  form->base = (form->base - (step == -1)) / 2;
+  form->axis[run] = step;
+}
+
+/* Two copies of the fill, side by side. */
+static void double_fill(rlo_problem *problem) {
+  int32_t bits = problem->unit_bits;
+  if (bits < 8) {
+    problem->fill[0] = (uint8_t)(problem->fill[0] | problem->fill[0] << bits);
+    return;
+  }
+  for (int32_t b = 0; b < bits / 8; ++b) {
+    problem->fill[bits / 8 + b] = problem->fill[b];
+  }
+}
+
+static bool is_power_of_two(int32_t value) {
+  return value > 0 && (value & (value - 1)) == 0;
+}
+
+bool rlo__widen(rlo_problem *problem) {
+  if (!is_power_of_two(problem->unit_bits)) {
+    return false;
+  }
+  int32_t run = 0;
+  while (run < problem->num_axes && !run_allows(problem, run)) {
+    ++run;
+  }
+  if (run == problem->num_axes) {
+    return false;
+  }
+  halve(&problem->src, run);
+  halve(&problem->dst, run);
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    if (problem->guards[g].form.axis[run] != 0) {
+      halve(&problem->guards[g].form, run);
+      problem->guards[g].limit /= 2;
+    }
+  }
+  problem->extents[run] /= 2;
+  double_fill(problem);
+  problem->unit_bits *= 2;
+  return true;
+}
