@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RELAYOUT_OPENCL_H
+#define RELAYOUT_OPENCL_H
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#include <CL/cl.h>
+
+#include "relayout/plan.h"
+
+RLO_BEGIN_DECLS
+
+/*
+ * Ownership. rlo_context and rlo_plan are counted: create gives one reference,
+ * retain takes one, release gives one back; release(NULL) is legal. A context
+ * retains its cl_context and device; a plan retains its rlo_context. cl_mem,
+ * cl_command_queue and cl_event arguments are borrowed for the call; an event
+ * handed out belongs to the caller. A plan may be released while its work is
+ * in flight. Nothing here waits for a queue, prints, exits, or lives in global
+ * state; the library is not usable in a child of fork if the parent has used
+ * it.
+ */
+
+/** A cl_context and one of its devices, with the programs built for it. */
+typedef struct rlo_context rlo_context;
+
+/** A problem, planned for a device. Immutable; any number of threads may
+ *  enqueue one plan at once. */
+typedef struct rlo_plan rlo_plan;
+
+/** A line for the log: severity 0 error, 1 warning, 2 information, 3 debug. */
+typedef void (*rlo_log_fn)(void *payload, int32_t severity, const char *line);
+
+/** How to make a context. Begin with RLO_CONTEXT_OPTIONS_INIT. */
+typedef struct rlo_context_options {
+  /** sizeof(rlo_context_options). */
+  size_t struct_size;
+  /** Called from any thread; NULL: silent. */
+  rlo_log_fn log;
+  void *log_payload;
+  /** Most bytes rlo_buffer_create may hold at once in this context; 0: three
+   *  quarters of the device's global memory. */
+  int64_t memory_budget_bytes;
+} rlo_context_options;
+
+#define RLO_CONTEXT_OPTIONS_INIT \
+  { sizeof(rlo_context_options), NULL, NULL, 0 }
+
+/** A device as `relayout devices` lists it. Strings are cut to fit. */
+typedef struct rlo_device_entry {
+  cl_platform_id platform;
+  cl_device_id device;
+  int32_t platform_number;
+  /** Place in rlo_device_list's order: what --device takes. */
+  int32_t device_number;
+  char platform_name[128];
+  char device_name[128];
+  char device_version[128];
+  char driver_version[128];
+  cl_device_type type;
+  /** The device rlo_context_create_default would take. */
+  bool is_default;
+  /** Why it is, or why not: one sentence. */
+  char reason[160];
+  rlo_device_info info;
+} rlo_device_entry;
+
+/**
+ * List every device of every platform, in the order of the loader.
+ * @param out_entries  room for `capacity` entries; may be NULL if that is 0.
+ * @param out_count    how many devices there are.
+ * @return RLO_OK; RLO_NOT_FOUND if there is no OpenCL platform or no device;
+ *         RLO_DEVICE.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_device_list(rlo_device_entry *out_entries,
+                                                 int32_t capacity,
+                                                 int32_t *out_count);
+
+/** The numbers planning needs, asked of a device. @return RLO_OK; RLO_DEVICE.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_device_query(cl_device_id device,
+                                                  rlo_device_info *out_info);
+
+/**
+ * Use the caller's OpenCL context and one of its devices, both retained.
+ * @param options  NULL for the defaults.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT if the device is not of the context;
+ *         RLO_OUT_OF_MEMORY; RLO_DEVICE.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_context_create(cl_context context,
+                   cl_device_id device,
+                   const rlo_context_options *options,
+                   rlo_context **out_context);
+
+/**
+ * Open a device of one's own: the best GPU (most compute units), else another
+ * accelerator, else the CPU.
+ * @param device_number  place in rlo_device_list's order; -1 for the default.
+ * @return as rlo_context_create; RLO_NOT_FOUND without such a device.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_context_create_default(int32_t device_number,
+                           const rlo_context_options *options,
+                           rlo_context **out_context);
+
+RLO_API rlo_context *rlo_context_retain(rlo_context *context);
+RLO_API void rlo_context_release(rlo_context *context);
+
+/** Borrow what a context wraps. */
+RLO_API cl_context rlo_context_cl_context(const rlo_context *context);
+RLO_API cl_device_id rlo_context_cl_device(const rlo_context *context);
+RLO_API const rlo_device_info *rlo_context_device_info(
+    const rlo_context *context);
+
+/** Counters since the context was made; a snapshot. */
+typedef struct rlo_context_stats {
+  int64_t programs_built;
+  int64_t program_hits;
+  int64_t kernels_created;
+  int64_t launches;
+  int64_t buffer_bytes;
+} rlo_context_stats;
+
+RLO_API void rlo_context_get_stats(const rlo_context *context,
+                                   rlo_context_stats *out_stats);
+
+/**
+ * A device buffer within the context's budget, for callers without memory
+ * management of their own. Give it back with rlo_buffer_release, which tells
+ * the budget.
+ * @param bytes  at least 1.
+ * @return RLO_OK; RLO_OUT_OF_MEMORY naming the bytes and the budget or the
+ *         device's limit; RLO_INVALID_ARGUMENT; RLO_DEVICE.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_buffer_create(rlo_context *context,
+                                                   int64_t bytes,
+                                                   cl_mem *out_buffer);
+RLO_API void rlo_buffer_release(rlo_context *context, cl_mem buffer);
+
+/**
+ * Plan a problem for a context's device. Builds nothing yet.
+ * @param problem  borrowed.
+ * @param options  NULL for the defaults.
+ * @return as rlo_plan_explain; RLO_OUT_OF_MEMORY.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_plan_create(rlo_context *context,
+                const rlo_problem *problem,
+                const rlo_plan_options *options,
+                rlo_plan **out_plan);
+
+RLO_API rlo_plan *rlo_plan_retain(rlo_plan *plan);
+RLO_API void rlo_plan_release(rlo_plan *plan);
+
+/**
+ * Build the plan's programs now, so that no enqueue has to. Several threads
+ * that need one program wait for one build.
+ * @return RLO_OK; RLO_BUILD_FAILED with the log; RLO_DEVICE;
+ *         RLO_OUT_OF_MEMORY.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_plan_prepare(rlo_plan *plan);
+
+/** What a plan does. Borrowed from the plan. */
+typedef struct rlo_plan_info {
+  /** "copy", "rows", "tile", ..., or "none" for an empty problem. */
+  const char *family;
+  const char *parameters;
+  rlo_device_class device_class;
+  int64_t src_bytes, dst_bytes;
+  int64_t read_bytes, written_bytes;
+} rlo_plan_info;
+
+RLO_API void rlo_plan_get_info(const rlo_plan *plan, rlo_plan_info *out_info);
+
+/**
+ * Enqueue a plan, as the clEnqueue functions do.
+ *
+ * Reads the source at src + src_offset_bytes, writes the destination at
+ * dst + dst_offset_bytes, once every event of the wait list is complete, and
+ * not before. The queue may be in order or out of order, of the plan's context
+ * and device; it is neither flushed nor finished. A problem without points
+ * launches no kernel but still yields an event.
+ *
+ * @param src_offset_bytes, dst_offset_bytes  multiples of the element's size
+ *        (whole bytes for packed types).
+ * @param src, dst  buffers of the plan's context that hold the problem's
+ *        src_bytes and dst_bytes from their offsets on, and do not overlap
+ *        there (sub-buffers of one parent included).
+ * @param num_wait, wait_list  0 and NULL, or that many events.
+ * @param out_event  may be NULL. Otherwise completes after the destination is
+ *        written; the caller releases it.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or foreign object, a
+ *         misaligned offset, overlap, a read-only destination or write-only
+ *         source; RLO_OUT_OF_RANGE for a buffer too small with its offset;
+ *         RLO_BUILD_FAILED; RLO_OUT_OF_MEMORY; RLO_DEVICE. On failure nothing
+ *         was enqueued and *out_event is untouched.
+ * Threads: safe, on one plan too.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_enqueue(rlo_plan *plan,
+                                             cl_command_queue queue,
+                                             cl_mem src,
+                                             int64_t src_offset_bytes,
+                                             cl_mem dst,
+                                             int64_t dst_offset_bytes,
+                                             cl_uint num_wait,
+                                             const cl_event *wait_list,
+                                             cl_event *out_event);
+
+/**
+ * Measure how fast a device copies: the limit that relayouts are held against.
+ *
+ * Times the copy family's kernel (non-temporal where that gains) over two
+ * buffers, one warm-up and `rounds` runs. GB/s counts bytes read plus bytes
+ * written, decimal.
+ * @param bytes   size of each buffer, at least 4096.
+ * @param rounds  at least 1.
+ * @param out_gb_per_s  the median.
+ * @return RLO_OK, or what creating buffers, planning and enqueueing say.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_copy_limit(rlo_context *context,
+                                                int64_t bytes,
+                                                int32_t rounds,
+                                                double *out_gb_per_s);
+
+RLO_END_DECLS
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RELAYOUT_PLAN_H
+#define RELAYOUT_PLAN_H
+
+#include "relayout/problem.h"
+
+RLO_BEGIN_DECLS
+
+/** Which kernels suit a device. */
+typedef enum rlo_device_class {
+  /** In options: whatever the device is. */
+  RLO_DEVICE_CLASS_AUTO = 0,
+  /** A work-item is a thread with wide registers and caches: PoCL. */
+  RLO_DEVICE_CLASS_CPU = 1,
+  /** A work-item is a lane; work-groups share local memory. */
+  RLO_DEVICE_CLASS_GPU = 2
+} rlo_device_class;
+
+/**
+ * What planning knows of a device: plain numbers, from rlo_device_query or
+ * made up. Planning never asks the device itself.
+ */
+typedef struct rlo_device_info {
+  rlo_device_class device_class;
+  int32_t compute_units;
+  int64_t max_work_group_items;
+  int64_t local_memory_bytes;
+  int64_t global_memory_bytes;
+  int64_t max_allocation_bytes;
+  /** Alignment of every buffer that the device allocates. */
+  int64_t base_alignment_bytes;
+  int64_t cache_line_bytes;
+  int64_t max_parameter_bytes;
+  int32_t address_bits;
+  /** The compiler takes __builtin_nontemporal_store and the device gains. */
+  bool has_nontemporal_store;
+  /** The compiler takes __builtin_prefetch; others die of it. */
+  bool has_builtin_prefetch;
+  /** The compiler takes __builtin_shufflevector (clang's OpenCL C). */
+  bool has_vector_shuffle;
+} rlo_device_info;
+
+/** How to plan. Begin with RLO_PLAN_OPTIONS_INIT. */
+typedef struct rlo_plan_options {
+  /** sizeof(rlo_plan_options). */
+  size_t struct_size;
+  /** Kernel family to use, such as "gather"; borrowed. NULL: the best. */
+  const char *family;
+  /** Kernels of this class, whatever the device is. */
+  rlo_device_class device_class;
+} rlo_plan_options;
+
+#define RLO_PLAN_OPTIONS_INIT \
+  { sizeof(rlo_plan_options), NULL, RLO_DEVICE_CLASS_AUTO }
+
+/** What the planner thought of one family. */
+typedef struct rlo_plan_candidate {
+  /** Static. */
+  const char *family;
+  bool is_applicable;
+  /** If applicable: expected fraction of the device's copy limit. */
+  double predicted_fraction;
+  /** Why it was refused, or what it would do; one sentence or less. */
+  char reason[160];
+} rlo_plan_candidate;
+
+/** Most families of one device class. */
+#define RLO_MAX_FAMILIES 8
+
+/** A plan, told. Owned by the caller: rlo_plan_report_release. */
+typedef struct rlo_plan_report {
+  /** The problem that the kernel runs, in canonical form. */
+  rlo_problem problem;
+  /** The family chosen; "none" for an empty problem, which needs no kernel. */
+  const char *family;
+  rlo_device_class device_class;
+  /** Tile, order, unit: "tile 64x64, units of 4 bytes, input order". */
+  char parameters[160];
+  int32_t num_candidates;
+  rlo_plan_candidate candidates[RLO_MAX_FAMILIES];
+  /** Kernel function, OpenCL C source (static) and build options. */
+  const char *kernel_name;
+  const char *source;
+  const char *build_options;
+  int32_t work_dim;
+  size_t global_size[3];
+  size_t local_size[3];
+  /** Alignment of memory + offset that this kernel relies on. */
+  int64_t src_alignment_bytes;
+  int64_t dst_alignment_bytes;
+} rlo_plan_report;
+
+/**
+ * Plan a problem for a device and tell everything about it; no OpenCL call.
+ *
+ * @param problem  borrowed; is canonicalised here.
+ * @param device   borrowed.
+ * @param options  borrowed; NULL for the defaults.
+ * @param src_alignment_bytes, dst_alignment_bytes  powers of two that memory +
+ *        offset are multiples of; 0 stands for the device's own alignment.
+ * @return RLO_OK; RLO_NOT_FOUND for an unknown family; RLO_UNSUPPORTED if the
+ *         forced family, or every family, refuses the problem (then with the
+ *         reason); or what rlo_problem_canonicalize says.
+ * Threads: safe (pure).
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_plan_explain(const rlo_problem *problem,
+                 const rlo_device_info *device,
+                 const rlo_plan_options *options,
+                 int64_t src_alignment_bytes,
+                 int64_t dst_alignment_bytes,
+                 rlo_plan_report **out_report);
+
+/** Give a report back; NULL is legal. */
+RLO_API void rlo_plan_report_release(rlo_plan_report *report);
+
+RLO_END_DECLS
+
+#endif

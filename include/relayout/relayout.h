@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RELAYOUT_RELAYOUT_H
+#define RELAYOUT_RELAYOUT_H
+
+/*
+ * relayout moves tensors between memory layouts on OpenCL devices.
+ *
+ * The way of the data: a text or a struct makes an rlo_shape (shape.h, text.h);
+ * an operation lowers two shapes to an rlo_problem (ops.h, problem.h); a device
+ * plans the problem (plan.h) and runs it (opencl.h, which is not included here
+ * because it needs OpenCL's headers). rlo_problem_run_host runs it without any
+ * device.
+ *
+ * Statuses: every function that can fail returns an rlo_status; the sentence
+ * that goes with a failure is rlo_error_last()->message.
+ */
+
+#include "relayout/dtype.h"
+#include "relayout/export.h"
+#include "relayout/index.h"
+#include "relayout/layout.h"
+#include "relayout/npy.h"
+#include "relayout/ops.h"
+#include "relayout/permutation.h"
+#include "relayout/plan.h"
+#include "relayout/problem.h"
+#include "relayout/shape.h"
+#include "relayout/status.h"
+#include "relayout/text.h"
+
+#endif

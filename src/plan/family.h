@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_PLAN_FAMILY_H
+#define RLO_PLAN_FAMILY_H
+
+#include "base/str.h"
+#include "plan/launch.h"
+
+/** What a family is asked about. All borrowed. */
+typedef struct rlo_request {
+  /** Canonical, not empty, unit of 8, 16, 32, 64 or 128 bits. */
+  const rlo_problem *problem;
+  const rlo_device_info *device;
+  /** Powers of two that memory + caller's offset are multiples of; at least
+   *  the unit's size. */
+  int64_t src_alignment_bytes;
+  int64_t dst_alignment_bytes;
+} rlo_request;
+
+/**
+ * One way to run problems on one class of device. The table has one row for
+ * each; to add a family, add a row, a family_*.c and a kernel file.
+ */
+typedef struct rlo_family {
+  /** As people force it: "tile". Unique within its class. */
+  const char *name;
+  rlo_device_class device_class;
+  /** Whether it can run the problem; if not, says why in a few words. */
+  bool (*applicable)(const rlo_request *request, rlo__str *why);
+  /** Expected fraction of the copy limit, 0 .. 1; only if applicable. */
+  double (*predict)(const rlo_request *request);
+  /** Choose parameters and write the launch (zeroed before); only if
+   *  applicable. Fails only for RLO_OVERFLOW and faults of ours. */
+  rlo_status (*emit)(const rlo_request *request, rlo_launch *launch);
+} rlo_family;
+
+/** The rows, of both classes. */
+extern const rlo_family *const rlo__families[];
+extern const int32_t rlo__num_families;
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_PLAN_LAUNCH_H
+#define RLO_PLAN_LAUNCH_H
+
+#include "relayout/plan.h"
+
+/**
+ * What a family decides: which kernel file, specialised how, called with what.
+ * Pure data; codegen turns the defines into build options, the runtime the
+ * arguments into clSetKernelArg calls, in this order.
+ */
+
+/** Constants compiled into the kernel: -DNAME=v or -DNAME=v0,v1,... */
+typedef struct rlo_define {
+  /** Static. */
+  const char *name;
+  /** Its values: launch->numbers[first .. first + count). */
+  int32_t first, count;
+} rlo_define;
+
+typedef enum rlo_argument_kind {
+  /** __global const uchar *: the source memory. */
+  RLO_ARGUMENT_SRC,
+  /** ulong: the caller's source offset + launch->src_base_bytes. */
+  RLO_ARGUMENT_SRC_OFFSET,
+  /** __global uchar *: the destination memory. */
+  RLO_ARGUMENT_DST,
+  /** ulong: the caller's destination offset + launch->dst_base_bytes. */
+  RLO_ARGUMENT_DST_OFFSET,
+  /** int, long (or ulong), int16 vector and long16 vector, from numbers. */
+  RLO_ARGUMENT_INT,
+  RLO_ARGUMENT_LONG,
+  RLO_ARGUMENT_INT16,
+  RLO_ARGUMENT_LONG16
+} rlo_argument_kind;
+
+typedef struct rlo_argument {
+  rlo_argument_kind kind;
+  /** First of its values in launch->numbers: 1, or 16 for the vectors. */
+  int32_t first;
+} rlo_argument;
+
+enum {
+  RLO_LAUNCH_MAX_DEFINES = 32,
+  RLO_LAUNCH_MAX_ARGUMENTS = 48,
+  /** Enough for every form of the largest problem, baked. */
+  RLO_LAUNCH_MAX_NUMBERS = 8192
+};
+
+typedef struct rlo_launch {
+  /** Stem of the kernel file in cl/, such as "cpu_tile". Static. */
+  const char *kernel_file;
+  int32_t num_defines;
+  int32_t num_arguments;
+  int32_t num_numbers;
+  rlo_define defines[RLO_LAUNCH_MAX_DEFINES];
+  rlo_argument arguments[RLO_LAUNCH_MAX_ARGUMENTS];
+  int64_t numbers[RLO_LAUNCH_MAX_NUMBERS];
+  /** Position of the problem's origin, from the caller's offsets, in bytes. */
+  int64_t src_base_bytes;
+  int64_t dst_base_bytes;
+  int32_t work_dim;
+  size_t global_size[3];
+  size_t local_size[3];
+  /** For people: "tile 64x64, units of 4 bytes, input order". */
+  char parameters[160];
+} rlo_launch;
+
+/** Add a constant. RLO_INTERNAL beyond the limits above. */
+RLO_NODISCARD rlo_status rlo__launch_define(rlo_launch *launch,
+                                            const char *name,
+                                            int64_t value);
+RLO_NODISCARD rlo_status rlo__launch_define_list(rlo_launch *launch,
+                                                 const char *name,
+                                                 const int64_t *values,
+                                                 int32_t count);
+
+/** Add an argument. Scalars take one value, vectors `count` <= 16 values and
+ *  zeros after them; the memory arguments none. */
+RLO_NODISCARD rlo_status rlo__launch_argument(rlo_launch *launch,
+                                              rlo_argument_kind kind,
+                                              const int64_t *values,
+                                              int32_t count);
+
+#endif
