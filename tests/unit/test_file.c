@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/status.h"
+
+static char folder[64];
+static char path[128];
+
+static void make_folder(void) {
+  (void)snprintf(folder, sizeof folder, "/tmp/relayout_test_XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  (void)snprintf(path, sizeof path, "%s/target", folder);
+}
+
+/** Names in the folder, and with `is_removing` their end. */
+static int count_names(bool is_removing) {
+  DIR *dir = opendir(folder);
+  ck_assert_ptr_nonnull(dir);
+  int count = 0;
+  const struct dirent *entry;
+  while ((entry = readdir(dir)) != NULL) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+      continue;
+    }
+    ++count;
+    if (is_removing) {
+      char name[512];
+      (void)snprintf(name, sizeof name, "%s/%s", folder, entry->d_name);
+      ck_assert_int_eq(remove(name), 0);
+    }
+  }
+  ck_assert_int_eq(closedir(dir), 0);
+  return count;
+}
+
+static void remove_folder(void) {
+  (void)count_names(true);
+  ck_assert_int_eq(rmdir(folder), 0);
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+static rlo_status write_file(const char *name, const void *data, size_t bytes) {
+  rlo_status status = RLO_OK;
+  rlo__file_writer writer;
+  RLO_TRY(rlo__file_writer_open(name, &writer));
+  RLO_TRY_GOTO(rlo__file_writer_write(&writer, data, bytes));
+  return rlo__file_writer_commit(&writer);
+fail:
+  rlo__file_writer_abandon(&writer);
+  return status;
+}
+
+static void expect_file(const char *name, const char *text) {
+  char *data = NULL;
+  size_t bytes = 0;
+  ck_assert_int_eq(rlo__file_read(name, 1 << 20, &data, &bytes), RLO_OK);
+  ck_assert_uint_eq(bytes, strlen(text));
+  ck_assert_str_eq(data, text);
+  rlo__free(data);
+}
+
+START_TEST(test_file__reads_what_was_written)
+{
+  /* Sizes around the capacities that reading goes through. */
+  static const size_t sizes[] = {0, 1, 65535, 65536, 65537, 300000};
+  char *text = malloc(300000);
+  ck_assert_ptr_nonnull(text);
+  for (size_t i = 0; i < 300000; ++i) {
+    text[i] = (char)('a' + i % 23);
+  }
+  for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k) {
+    ck_assert_int_eq(write_file(path, text, sizes[k]), RLO_OK);
+    ck_assert_int_eq(count_names(false), 1);
+    char *data = NULL;
+    size_t bytes = 1;
+    ck_assert_int_eq(rlo__file_read(path, SIZE_MAX, &data, &bytes), RLO_OK);
+    ck_assert_uint_eq(bytes, sizes[k]);
+    ck_assert_int_eq(memcmp(data, text, bytes), 0);
+    ck_assert_int_eq(data[bytes], '\0');
+    rlo__free(data);
+    ck_assert_int_eq(rlo__file_read(path, sizes[k], &data, &bytes), RLO_OK);
+    rlo__free(data);
+    if (sizes[k] > 0) {
+      ck_assert_int_eq(rlo__file_read(path, sizes[k] - 1, &data, &bytes),
+                       RLO_OUT_OF_RANGE);
+      ck_assert_ptr_null(data);
+    }
+  }
+  free(text);
+}
+
+END_TEST
+
+START_TEST(test_file__reads_what_has_no_size)
+{
+  /* /proc files say 0. */
+  char *data = NULL;
+  size_t bytes = 0;
+  ck_assert_int_eq(rlo__file_read("/proc/self/status", 1 << 20, &data, &bytes),
+                   RLO_OK);
+  ck_assert_uint_gt(bytes, 10);
+  rlo__free(data);
+}
+
+END_TEST
+
+START_TEST(test_file__names_what_is_not_there)
+{
+  char *data = NULL;
+  size_t bytes = 0;
+  ck_assert_int_eq(rlo__file_read(path, 10, &data, &bytes), RLO_NOT_FOUND);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, path));
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, strerror(ENOENT)));
+  int fd = 5;
+  ck_assert_int_eq(rlo__file_open_read(path, &fd), RLO_NOT_FOUND);
+  ck_assert_int_eq(fd, -1);
+  rlo__file_close(fd);
+  ck_assert_int_eq(rlo__file_read(folder, 10, &data, &bytes), RLO_IO);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, strerror(EISDIR)));
+  char deep[256];
+  (void)snprintf(deep, sizeof deep, "%s/none/target", folder);
+  rlo__file_writer writer;
+  ck_assert_int_eq(rlo__file_writer_open(deep, &writer), RLO_NOT_FOUND);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, deep));
+  rlo__file_writer_abandon(&writer);
+  ck_assert_int_eq(rlo__file_writer_open(folder, &writer), RLO_IO);
+}
+
+END_TEST
+
+START_TEST(test_file__pread_is_exact)
+{
+  ck_assert_int_eq(write_file(path, "0123456789", 10), RLO_OK);
+  int fd = -1;
+  ck_assert_int_eq(rlo__file_open_read(path, &fd), RLO_OK);
+  int64_t size_bytes = 0;
+  ck_assert_int_eq(rlo__file_size(fd, path, &size_bytes), RLO_OK);
+  ck_assert_int_eq(size_bytes, 10);
+  char data[8] = "";
+  ck_assert_int_eq(rlo__file_pread(fd, path, data, 4, 6), RLO_OK);
+  ck_assert_int_eq(memcmp(data, "6789", 4), 0);
+  ck_assert_int_eq(rlo__file_pread(fd, path, data, 0, 99), RLO_OK);
+  ck_assert_int_eq(rlo__file_pread(fd, path, data, 5, 6), RLO_DATA_LOSS);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "byte 10"));
+  rlo__file_close(fd);
+  ck_assert_int_eq(rlo__file_open_read("/dev/null", &fd), RLO_OK);
+  ck_assert_int_eq(rlo__file_size(fd, "/dev/null", &size_bytes),
+                   RLO_UNSUPPORTED);
+  rlo__file_close(fd);
+}
+
+END_TEST
+
+START_TEST(test_file__pwrite_leaves_zeros_between)
+{
+  rlo__file_writer writer;
+  ck_assert_int_eq(rlo__file_writer_open(path, &writer), RLO_OK);
+  ck_assert_int_eq(rlo__file_writer_pwrite(&writer, "xy", 2, 4), RLO_OK);
+  ck_assert_int_eq(rlo__file_writer_write(&writer, "ab", 2), RLO_OK);
+  ck_assert_int_eq(rlo__file_writer_commit(&writer), RLO_OK);
+  char *data = NULL;
+  size_t bytes = 0;
+  ck_assert_int_eq(rlo__file_read(path, 100, &data, &bytes), RLO_OK);
+  ck_assert_uint_eq(bytes, 6);
+  ck_assert_int_eq(memcmp(data, "ab\0\0xy", 6), 0);
+  rlo__free(data);
+}
+
+END_TEST
+
+START_TEST(test_file__abandon_leaves_the_old)
+{
+  ck_assert_int_eq(write_file(path, "old", 3), RLO_OK);
+  rlo__file_writer writer;
+  ck_assert_int_eq(rlo__file_writer_open(path, &writer), RLO_OK);
+  ck_assert_int_eq(rlo__file_writer_write(&writer, "newer", 5), RLO_OK);
+  expect_file(path, "old");
+  ck_assert_int_eq(count_names(false), 2);
+  rlo__file_writer_abandon(&writer);
+  rlo__file_writer_abandon(&writer);
+  expect_file(path, "old");
+  ck_assert_int_eq(count_names(false), 1);
+}
+
+END_TEST
+
+START_TEST(test_file__permissions_follow_umask_and_old_file)
+{
+  mode_t old_mask = umask(027);
+  ck_assert_int_eq(write_file(path, "a", 1), RLO_OK);
+  struct stat st;
+  ck_assert_int_eq(stat(path, &st), 0);
+  ck_assert_int_eq((int)(st.st_mode & 0777), 0640);
+  ck_assert_int_eq(chmod(path, 0606), 0);
+  ck_assert_int_eq(write_file(path, "b", 1), RLO_OK);
+  ck_assert_int_eq(stat(path, &st), 0);
+  ck_assert_int_eq((int)(st.st_mode & 0777), 0606);
+  (void)umask(old_mask);
+}
+
+END_TEST
+
+START_TEST(test_file__follows_a_link)
+{
+  char link[256];
+  (void)snprintf(link, sizeof link, "%s/link", folder);
+  ck_assert_int_eq(write_file(path, "old", 3), RLO_OK);
+  ck_assert_int_eq(symlink(path, link), 0);
+  ck_assert_int_eq(write_file(link, "new", 3), RLO_OK);
+  struct stat st;
+  ck_assert_int_eq(lstat(link, &st), 0);
+  ck_assert(S_ISLNK(st.st_mode));
+  expect_file(path, "new");
+}
+
+END_TEST
+
+START_TEST(test_file__a_bare_name_is_written_here)
+{
+  char here[4096];
+  ck_assert_ptr_nonnull(getcwd(here, sizeof here));
+  ck_assert_int_eq(chdir(folder), 0);
+  ck_assert_int_eq(write_file("target", "bare", 4), RLO_OK);
+  ck_assert_int_eq(chdir(here), 0);
+  expect_file(path, "bare");
+}
+
+END_TEST
+
+START_TEST(test_file__devices_are_written_in_place)
+{
+  struct stat st;
+  ck_assert_int_eq(write_file("/dev/null", "gone", 4), RLO_OK);
+  ck_assert_int_eq(stat("/dev/null", &st), 0);
+  ck_assert(S_ISCHR(st.st_mode));
+}
+
+END_TEST
+
+START_TEST(test_file__a_full_disk_is_reported)
+{
+  ck_assert_int_eq(write_file("/dev/full", "lost", 4), RLO_IO);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "/dev/full"));
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, strerror(ENOSPC)));
+}
+
+END_TEST
+
+START_TEST(test_file__a_short_write_goes_on_and_fails_cleanly)
+{
+  /* At the limit the system writes a part, and refuses the rest. */
+  ck_assert_int_eq(write_file(path, "old", 3), RLO_OK);
+  (void)signal(SIGXFSZ, SIG_IGN);
+  struct rlimit old_limit;
+  ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &old_limit), 0);
+  struct rlimit limit = {.rlim_cur = 1000, .rlim_max = old_limit.rlim_max};
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  static const char data[1500];
+  rlo_status status = write_file(path, data, sizeof data);
+  rlo__file_writer writer;
+  rlo_status pwrite_status = rlo__file_writer_open(path, &writer);
+  if (pwrite_status == RLO_OK) {
+    pwrite_status = rlo__file_writer_pwrite(&writer, data, 200, 900);
+    rlo__file_writer_abandon(&writer);
+  }
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &old_limit), 0);
+  ck_assert_int_eq(status, RLO_IO);
+  ck_assert_int_eq(pwrite_status, RLO_IO);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, strerror(EFBIG)));
+  expect_file(path, "old");
+  ck_assert_int_eq(count_names(false), 1);
+}
+
+END_TEST
+
+START_TEST(test_file__a_rename_that_fails_leaves_nothing)
+{
+  rlo__file_writer writer;
+  ck_assert_int_eq(rlo__file_writer_open(path, &writer), RLO_OK);
+  ck_assert_int_eq(rlo__file_writer_write(&writer, "a", 1), RLO_OK);
+  /* A folder has taken the name meanwhile. */
+  ck_assert_int_eq(mkdir(path, 0777), 0);
+  ck_assert_int_eq(rlo__file_writer_commit(&writer), RLO_IO);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, path));
+  ck_assert_int_eq(count_names(false), 1);
+}
+
+END_TEST
+
+static void ignore_signal(int number) {
+  (void)number;
+}
+
+typedef struct disturber {
+  pthread_t victim;
+  int signals;
+} disturber;
+
+/** Interrupts the victim again and again, and feeds it byte by byte. */
+static void *disturb(void *payload) {
+  disturber *d = payload;
+  int fd = open(path, O_WRONLY);
+  const struct timespec pause = {0, 2000000};
+  for (int i = 0; i < 20; ++i) {
+    (void)nanosleep(&pause, NULL);
+    d->signals += pthread_kill(d->victim, SIGUSR1) == 0;
+    (void)nanosleep(&pause, NULL);
+    if (write(fd, "abcdefghijklmnopqrst" + i, 1) != 1) {
+      break;
+    }
+  }
+  (void)close(fd);
+  return NULL;
+}
+
+START_TEST(test_file__interruptions_and_short_reads_do_not_show)
+{
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = ignore_signal; /* no SA_RESTART: calls end with EINTR */
+  ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+  ck_assert_int_eq(mkfifo(path, 0600), 0);
+  disturber d = {pthread_self(), 0};
+  pthread_t thread;
+  ck_assert_int_eq(pthread_create(&thread, NULL, disturb, &d), 0);
+  expect_file(path, "abcdefghijklmnopqrst");
+  ck_assert_int_eq(pthread_join(thread, NULL), 0);
+  ck_assert_int_eq(d.signals, 20);
+}
+
+END_TEST
+
+START_TEST(test_file__survives_every_failed_allocation)
+{
+  ck_assert_int_eq(write_file(path, "old", 3), RLO_OK);
+  bool is_through = false;
+  for (int64_t nth = 1; !is_through; ++nth) {
+    ck_assert_int_lt(nth, 50);
+    rlo__alloc_set_fault(nth, false);
+    rlo_status status = write_file(path, "new", 3);
+    is_through = rlo__alloc_tried_count() < nth;
+    ck_assert_int_eq(status, is_through ? RLO_OK : RLO_OUT_OF_MEMORY);
+    ck_assert_int_eq(count_names(false), 1);
+    ck_assert_int_eq(rlo__alloc_live_count(), 0);
+  }
+  rlo__alloc_set_fault(1, false);
+  char *data = NULL;
+  size_t bytes = 0;
+  ck_assert_int_eq(rlo__file_read(path, 100, &data, &bytes), RLO_OUT_OF_MEMORY);
+  ck_assert_ptr_null(data);
+  rlo__alloc_set_fault(0, false);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("file");
+  TCase *tcase = tcase_create("file");
+  tcase_add_test(tcase, test_file__reads_what_was_written);
+  tcase_add_test(tcase, test_file__reads_what_has_no_size);
+  tcase_add_test(tcase, test_file__names_what_is_not_there);
+  tcase_add_test(tcase, test_file__pread_is_exact);
+  tcase_add_test(tcase, test_file__pwrite_leaves_zeros_between);
+  tcase_add_test(tcase, test_file__abandon_leaves_the_old);
+  tcase_add_test(tcase, test_file__permissions_follow_umask_and_old_file);
+  tcase_add_test(tcase, test_file__follows_a_link);
+  tcase_add_test(tcase, test_file__a_bare_name_is_written_here);
+  tcase_add_test(tcase, test_file__devices_are_written_in_place);
+  tcase_add_test(tcase, test_file__a_full_disk_is_reported);
+  tcase_add_test(tcase, test_file__a_short_write_goes_on_and_fails_cleanly);
+  tcase_add_test(tcase, test_file__a_rename_that_fails_leaves_nothing);
+  tcase_add_test(tcase, test_file__interruptions_and_short_reads_do_not_show);
+  tcase_add_test(tcase, test_file__survives_every_failed_allocation);
+  tcase_add_checked_fixture(tcase, make_folder, remove_folder);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

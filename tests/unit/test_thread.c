@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/thread.h"
+
+enum { THREADS = 4, ROUNDS = 2000 };
+
+typedef struct counter {
+  rlo__mutex mutex;
+  rlo__cond cond;
+  int value;
+} counter;
+
+static void add_rounds(void *payload) {
+  counter *c = payload;
+  for (int i = 0; i < ROUNDS; ++i) {
+    rlo__mutex_lock(&c->mutex);
+    ++c->value;
+    rlo__cond_broadcast(&c->cond);
+    rlo__mutex_unlock(&c->mutex);
+  }
+}
+
+static void counter_init(counter *c) {
+  c->value = 0;
+  ck_assert_int_eq(rlo__mutex_init(&c->mutex), RLO_OK);
+  ck_assert_int_eq(rlo__cond_init(&c->cond), RLO_OK);
+}
+
+static void counter_deinit(counter *c) {
+  rlo__cond_deinit(&c->cond);
+  rlo__mutex_deinit(&c->mutex);
+}
+
+START_TEST(test_thread__a_mutex_excludes_and_a_cond_wakes)
+{
+  counter c;
+  counter_init(&c);
+  rlo__thread threads[THREADS];
+  for (int i = 0; i < THREADS; ++i) {
+    ck_assert_int_eq(rlo__thread_start(add_rounds, &c, &threads[i]), RLO_OK);
+  }
+  rlo__mutex_lock(&c.mutex);
+  while (c.value < THREADS * ROUNDS) {
+    rlo__cond_wait(&c.cond, &c.mutex);
+  }
+  rlo__mutex_unlock(&c.mutex);
+  for (int i = 0; i < THREADS; ++i) {
+    rlo__thread_join(&threads[i]);
+  }
+  ck_assert_int_eq(c.value, THREADS * ROUNDS);
+  counter_deinit(&c);
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+END_TEST
+
+static void signal_once(void *payload) {
+  counter *c = payload;
+  rlo__mutex_lock(&c->mutex);
+  c->value = 1;
+  rlo__cond_signal(&c->cond);
+  rlo__mutex_unlock(&c->mutex);
+}
+
+START_TEST(test_thread__a_timed_wait_ends_either_way)
+{
+  counter c;
+  counter_init(&c);
+  rlo__mutex_lock(&c.mutex);
+  /* Nobody signals; a wake without cause only means waiting again. */
+  while (rlo__cond_wait_for(&c.cond, &c.mutex, 5)) {
+  }
+  rlo__thread thread;
+  ck_assert_int_eq(rlo__thread_start(signal_once, &c, &thread), RLO_OK);
+  bool is_in_time = true;
+  while (c.value == 0 && is_in_time) {
+    is_in_time = rlo__cond_wait_for(&c.cond, &c.mutex, 60999);
+  }
+  rlo__mutex_unlock(&c.mutex);
+  ck_assert(is_in_time);
+  rlo__thread_join(&thread);
+  counter_deinit(&c);
+}
+
+END_TEST
+
+static atomic_int once_count;
+static rlo__once once = RLO__ONCE_INIT;
+
+static void count_once(void) {
+  atomic_fetch_add(&once_count, 1);
+}
+
+static void call_once_and_look(void *payload) {
+  int *seen = payload;
+  rlo__once_call(&once, count_once);
+  *seen = atomic_load(&once_count);
+}
+
+START_TEST(test_thread__once_is_once_and_done_for_all)
+{
+  int seen[THREADS] = {0};
+  rlo__thread threads[THREADS];
+  for (int i = 0; i < THREADS; ++i) {
+    ck_assert_int_eq(
+        rlo__thread_start(call_once_and_look, &seen[i], &threads[i]), RLO_OK);
+  }
+  for (int i = 0; i < THREADS; ++i) {
+    rlo__thread_join(&threads[i]);
+    ck_assert_int_eq(seen[i], 1);
+  }
+}
+
+END_TEST
+
+START_TEST(test_thread__start_survives_a_failed_allocation)
+{
+  rlo__alloc_set_fault(1, false);
+  rlo__thread thread;
+  ck_assert_int_eq(rlo__thread_start(signal_once, NULL, &thread),
+                   RLO_OUT_OF_MEMORY);
+  rlo__alloc_set_fault(0, false);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("thread");
+  TCase *tcase = tcase_create("thread");
+  tcase_add_test(tcase, test_thread__a_mutex_excludes_and_a_cond_wakes);
+  tcase_add_test(tcase, test_thread__a_timed_wait_ends_either_way);
+  tcase_add_test(tcase, test_thread__once_is_once_and_done_for_all);
+  tcase_add_test(tcase, test_thread__start_survives_a_failed_allocation);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
