@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every kernel file compiles alone, with its defaults and with each line of
+#   // define-matrix: -DA=1 -DB=2
+# in its head, as OpenCL C 1.2:
+#   check_kernels.sh <clang> <cl folder>
+set -u
+
+clang=$1
+folder=$2
+count=0
+failed=0
+
+# check_kernel <file> [-DNAME=value...]
+check_kernel() {
+  file=$1
+  shift
+  count=$((count + 1))
+  if ! "$clang" -x cl -cl-std=CL1.2 -fsyntax-only \
+    -Xclang -finclude-default-header -Wall -Werror -I "$folder" "$@" \
+    "$file"; then
+    echo "$(basename "$file") does not compile with: $*"
+    failed=$((failed + 1))
+  fi
+}
+
+for file in "$folder"/*.cl; do
+  [ -e "$file" ] || continue
+  check_kernel "$file"
+  lines=$(sed -n 's|^// define-matrix:||p' "$file")
+  old_ifs=$IFS
+  IFS='
+'
+  for line in $lines; do
+    IFS=' '
+    # The line is a list of options, to be split at its spaces.
+    # shellcheck disable=SC2086
+    check_kernel "$file" $line
+  done
+  IFS=$old_ifs
+done
+
+echo "$count compiled, $failed failed"
+[ "$failed" -eq 0 ]
