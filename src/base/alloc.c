@@ -38,12 +38,12 @@ void *rlo__alloc(size_t bytes) {
 }
 
 void *rlo__alloc_array(size_t count, size_t elem_bytes) {
-  /* calloc(0, n) may return NULL, which here means failure. */
-  bool is_empty = count == 0 || elem_bytes == 0;
-  /* calloc checks the product itself. */
-  void *memory = is_refused()
-                     ? NULL
-                     : calloc(is_empty ? 1 : count, is_empty ? 1 : elem_bytes);
+  size_t bytes;
+  if (is_refused() || __builtin_mul_overflow(count, elem_bytes, &bytes)) {
+    return record_failure(count, elem_bytes);
+  }
+  /* calloc(0, 1) may return NULL, which here means failure. */
+  void *memory = calloc(bytes == 0 ? 1 : bytes, 1);
   if (memory == NULL) {
     return record_failure(count, elem_bytes);
   }
