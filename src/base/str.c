@@ -109,7 +109,7 @@ void rlo__str_vprintf(rlo__str *str, const char *format, va_list arguments) {
   if (str->is_growing && !str->has_failed &&
       str->capacity_bytes - start <= count) {
     reserve(str, count);
-    if (!str->has_failed) {
+    if (!str->has_failed && str->data != NULL) {
       /* The format printed the same length a moment ago. */
       (void)vsnprintf(str->data + start, count + 1, format, again);
     }

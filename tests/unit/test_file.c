@@ -319,7 +319,7 @@ static void *disturb(void *payload) {
     (void)nanosleep(&pause, NULL);
     d->signals += pthread_kill(d->victim, SIGUSR1) == 0;
     (void)nanosleep(&pause, NULL);
-    if (write(fd, "abcdefghijklmnopqrst" + i, 1) != 1) {
+    if (write(fd, &"abcdefghijklmnopqrst"[i], 1) != 1) {
       break;
     }
   }
