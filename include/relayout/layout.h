@@ -79,15 +79,17 @@ typedef struct rlo_layout {
   int64_t padded_dimensions[RLO_MAX_RANK];
   /** Dense: contents of the slots that hold no element. */
   rlo_fill fill;
-  /** With RLO_FILL_BITS: the element, low bits first, zero-extended. */
+  /** With RLO_FILL_BITS: the element, low bits first, zero-extended; no bit
+   *  may lie beyond the element's size in memory. */
   uint8_t fill_bits[16];
   /** Dense: tiles, in the order of their application. */
   int32_t num_tiles;
   rlo_tile tiles[RLO_MAX_TILES];
   /** Dense: the slots are rounded up to a multiple of this; 0 and 1: not. */
   int64_t tail_alignment_elems;
-  /** Bits one element takes in memory; 0: rlo_dtype_storage_bits. Elements of
-   *  less than a byte are packed from the low bits of each byte upwards. */
+  /** Bits one element takes in memory; 0: rlo_dtype_storage_bits. At least
+   *  rlo_dtype_value_bits, at most 128. Element k begins at bit k times this,
+   *  counted from the low bit of each byte upwards. */
   int64_t element_size_bits;
   /** Carried, printed and compared, without a meaning here. 0: default. */
   int64_t memory_space;

@@ -41,7 +41,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_make(rlo_dtype dtype,
                                                 int32_t rank,
                                                 rlo_shape *out_shape);
 
-/** As rlo_shape_make, with a layout (copied), which is validated. */
+/** As rlo_shape_make, with a layout (copied), which is validated. An element
+ *  size that is the type's own becomes 0, so that equal shapes compare so. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_make_with_layout(rlo_dtype dtype,
                            const int64_t *dims,

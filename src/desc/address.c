@@ -67,7 +67,7 @@ static rlo_status combine(builder *b, int32_t at) {
                     (long long)high.extent,
                     (long long)low.extent);
   }
-  int32_t whole;
+  int32_t whole = 0;
   RLO_TRY(new_var(b->address, extent, &whole));
   rlo_step step = {RLO_STEP_COMBINE, whole, high.var, low.var, low.extent};
   RLO_TRY(new_step(b->address, step));

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "desc/dtype.h"
+
+#include <string.h>
+
+#include "base/status.h"
+
+/* DLPack's type codes. */
+enum {
+  DL_INT = 0,
+  DL_UINT = 1,
+  DL_FLOAT = 2,
+  DL_BFLOAT = 4,
+  DL_COMPLEX = 5,
+  DL_BOOL = 6,
+  DL_F8E3M4 = 7,
+  DL_F8E4M3 = 8,
+  DL_F8E4M3B11FNUZ = 9,
+  DL_F8E4M3FN = 10,
+  DL_F8E4M3FNUZ = 11,
+  DL_F8E5M2 = 12,
+  DL_F8E5M2FNUZ = 13,
+  DL_F8E8M0FNU = 14,
+  DL_F6E2M3FN = 15,
+  DL_F6E3M2FN = 16,
+  DL_F4E2M1FN = 17
+};
+
+/* Short names that keep a type on one line of the table. */
+#define BOOLEAN  RLO_DTYPE_CLASS_BOOL
+#define SIGNED   RLO_DTYPE_CLASS_SIGNED
+#define UNSIGNED RLO_DTYPE_CLASS_UNSIGNED
+#define FLOAT    RLO_DTYPE_CLASS_FLOAT
+#define COMPLEX  RLO_DTYPE_CLASS_COMPLEX
+#define IEEE     RLO_FLOAT_IEEE
+#define FN       RLO_FLOAT_FN
+#define FNUZ     RLO_FLOAT_FNUZ
+#define FINITE   RLO_FLOAT_FINITE
+
+/* Indexed by the number of the type; rows without a name are no types. */
+// clang-format off
+static const rlo_dtype_info infos[] = {
+    /*                          name            class  bits  specials exp mant  bias unsigned  DLPack         bits */
+    [RLO_DTYPE_PRED]         = {"pred",         BOOLEAN,   1, {0},                             DL_BOOL,          8},
+    [RLO_DTYPE_S1]           = {"s1",           SIGNED,    1, {0},                             DL_INT,           1},
+    [RLO_DTYPE_S2]           = {"s2",           SIGNED,    2, {0},                             DL_INT,           2},
+    [RLO_DTYPE_S4]           = {"s4",           SIGNED,    4, {0},                             DL_INT,           4},
+    [RLO_DTYPE_S8]           = {"s8",           SIGNED,    8, {0},                             DL_INT,           8},
+    [RLO_DTYPE_S16]          = {"s16",          SIGNED,   16, {0},                             DL_INT,          16},
+    [RLO_DTYPE_S32]          = {"s32",          SIGNED,   32, {0},                             DL_INT,          32},
+    [RLO_DTYPE_S64]          = {"s64",          SIGNED,   64, {0},                             DL_INT,          64},
+    [RLO_DTYPE_U1]           = {"u1",           UNSIGNED,  1, {0},                             DL_UINT,          1},
+    [RLO_DTYPE_U2]           = {"u2",           UNSIGNED,  2, {0},                             DL_UINT,          2},
+    [RLO_DTYPE_U4]           = {"u4",           UNSIGNED,  4, {0},                             DL_UINT,          4},
+    [RLO_DTYPE_U8]           = {"u8",           UNSIGNED,  8, {0},                             DL_UINT,          8},
+    [RLO_DTYPE_U16]          = {"u16",          UNSIGNED, 16, {0},                             DL_UINT,         16},
+    [RLO_DTYPE_U32]          = {"u32",          UNSIGNED, 32, {0},                             DL_UINT,         32},
+    [RLO_DTYPE_U64]          = {"u64",          UNSIGNED, 64, {0},                             DL_UINT,         64},
+    [RLO_DTYPE_F16]          = {"f16",          FLOAT,    16, {IEEE,    5, 10,   15, false},   DL_FLOAT,        16},
+    [RLO_DTYPE_F32]          = {"f32",          FLOAT,    32, {IEEE,    8, 23,  127, false},   DL_FLOAT,        32},
+    [RLO_DTYPE_F64]          = {"f64",          FLOAT,    64, {IEEE,   11, 52, 1023, false},   DL_FLOAT,        64},
+    [RLO_DTYPE_BF16]         = {"bf16",         FLOAT,    16, {IEEE,    8,  7,  127, false},   DL_BFLOAT,       16},
+    [RLO_DTYPE_F8E5M2]       = {"f8e5m2",       FLOAT,     8, {IEEE,    5,  2,   15, false},   DL_F8E5M2,        8},
+    [RLO_DTYPE_F8E4M3]       = {"f8e4m3",       FLOAT,     8, {IEEE,    4,  3,    7, false},   DL_F8E4M3,        8},
+    [RLO_DTYPE_F8E3M4]       = {"f8e3m4",       FLOAT,     8, {IEEE,    3,  4,    3, false},   DL_F8E3M4,        8},
+    [RLO_DTYPE_F8E4M3FN]     = {"f8e4m3fn",     FLOAT,     8, {FN,      4,  3,    7, false},   DL_F8E4M3FN,      8},
+    [RLO_DTYPE_F8E4M3B11FNUZ] = {"f8e4m3b11fnuz", FLOAT,   8, {FNUZ,    4,  3,   11, false},   DL_F8E4M3B11FNUZ, 8},
+    [RLO_DTYPE_F8E5M2FNUZ]   = {"f8e5m2fnuz",   FLOAT,     8, {FNUZ,    5,  2,   16, false},   DL_F8E5M2FNUZ,    8},
+    [RLO_DTYPE_F8E4M3FNUZ]   = {"f8e4m3fnuz",   FLOAT,     8, {FNUZ,    4,  3,    8, false},   DL_F8E4M3FNUZ,    8},
+    [RLO_DTYPE_F8E8M0FNU]    = {"f8e8m0fnu",    FLOAT,     8, {FN,      8,  0,  127, true},    DL_F8E8M0FNU,     8},
+    [RLO_DTYPE_F6E3M2FN]     = {"f6e3m2fn",     FLOAT,     6, {FINITE,  3,  2,    3, false},   DL_F6E3M2FN,      6},
+    [RLO_DTYPE_F6E2M3FN]     = {"f6e2m3fn",     FLOAT,     6, {FINITE,  2,  3,    1, false},   DL_F6E2M3FN,      6},
+    [RLO_DTYPE_F4E2M1FN]     = {"f4e2m1fn",     FLOAT,     4, {FINITE,  2,  1,    1, false},   DL_F4E2M1FN,      4},
+    [RLO_DTYPE_C64]          = {"c64",          COMPLEX,  64, {IEEE,    8, 23,  127, false},   DL_COMPLEX,      64},
+    [RLO_DTYPE_C128]         = {"c128",         COMPLEX, 128, {IEEE,   11, 52, 1023, false},   DL_COMPLEX,     128},
+};
+// clang-format on
+
+static const int num_infos = (int)(sizeof infos / sizeof infos[0]);
+
+const rlo_dtype_info *rlo__dtype_info_of(rlo_dtype dtype) {
+  int number = (int)dtype;
+  if (number < 0 || number >= num_infos || infos[number].name == NULL) {
+    return NULL;
+  }
+  return &infos[number];
+}
+
+bool rlo_dtype_is_valid(rlo_dtype dtype) {
+  return rlo__dtype_info_of(dtype) != NULL;
+}
+
+const char *rlo_dtype_name(rlo_dtype dtype) {
+  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  return info != NULL ? info->name : "invalid";
+}
+
+rlo_status rlo_dtype_from_name(const char *name, rlo_dtype *out_dtype) {
+  *out_dtype = RLO_DTYPE_INVALID;
+  if (name == NULL) {
+    return RLO_FAIL(RLO_NOT_FOUND, "no name of an element type was given");
+  }
+  for (int number = 0; number < num_infos; ++number) {
+    if (infos[number].name != NULL && strcmp(infos[number].name, name) == 0) {
+      *out_dtype = (rlo_dtype)number;
+      return RLO_OK;
+    }
+  }
+  return RLO_FAIL(RLO_NOT_FOUND, "no element type is named '%.40s'", name);
+}
+
+rlo_dtype_class rlo_dtype_class_of(rlo_dtype dtype) {
+  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  return info != NULL ? info->class_of : RLO_DTYPE_CLASS_NONE;
+}
+
+int32_t rlo_dtype_value_bits(rlo_dtype dtype) {
+  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  return info != NULL ? info->value_bits : 0;
+}
+
+int32_t rlo_dtype_storage_bits(rlo_dtype dtype) {
+  return (rlo_dtype_value_bits(dtype) + 7) / 8 * 8;
+}
+
+static uint64_t ones(int32_t count) {
+  return count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
+}
+
+static bool integer_constant(const rlo_dtype_info *info,
+                             rlo_dtype_constant constant,
+                             uint64_t *out) {
+  bool is_signed = info->class_of == RLO_DTYPE_CLASS_SIGNED;
+  int32_t bits = info->value_bits;
+  switch (constant) {
+    case RLO_DTYPE_ZERO:
+      *out = 0;
+      return true;
+    case RLO_DTYPE_ONE:
+      *out = 1;
+      /* The one bit of s1 says 0 or -1. */
+      return !(is_signed && bits == 1);
+    case RLO_DTYPE_LOWEST:
+      *out = is_signed ? UINT64_C(1) << (bits - 1) : 0;
+      return true;
+    case RLO_DTYPE_HIGHEST:
+      *out = ones(is_signed ? bits - 1 : bits);
+      return true;
+  }
+  return false;
+}
+
+/* The greatest magnitude: the infinity, or the greatest finite number. */
+static uint64_t float_highest(const rlo_dtype_info *info) {
+  int32_t mantissa_bits = info->format.mantissa_bits;
+  int32_t exponent_bits = info->format.exponent_bits;
+  switch (info->format.specials) {
+    case RLO_FLOAT_IEEE:
+      return ones(exponent_bits) << mantissa_bits;
+    case RLO_FLOAT_FN:
+      return ones(exponent_bits + mantissa_bits) - 1;
+    case RLO_FLOAT_NONE:
+    case RLO_FLOAT_FNUZ:
+    case RLO_FLOAT_FINITE:
+      break;
+  }
+  return ones(exponent_bits + mantissa_bits);
+}
+
+static bool float_constant(const rlo_dtype_info *info,
+                           rlo_dtype_constant constant,
+                           uint64_t *out) {
+  int32_t magnitude_bits =
+      info->format.exponent_bits + info->format.mantissa_bits;
+  switch (constant) {
+    case RLO_DTYPE_ZERO:
+      *out = 0;
+      return !info->format.is_unsigned;
+    case RLO_DTYPE_ONE:
+      *out = (uint64_t)info->format.bias << info->format.mantissa_bits;
+      return true;
+    case RLO_DTYPE_LOWEST:
+      *out = info->format.is_unsigned
+                 ? 0
+                 : UINT64_C(1) << magnitude_bits | float_highest(info);
+      return true;
+    case RLO_DTYPE_HIGHEST:
+      *out = float_highest(info);
+      return true;
+  }
+  return false;
+}
+
+rlo_status rlo_dtype_constant_bits(rlo_dtype dtype,
+                                   rlo_dtype_constant constant,
+                                   uint8_t out_bits[16]) {
+  static const char *const names[] = {
+      [RLO_DTYPE_ZERO] = "zero",
+      [RLO_DTYPE_ONE] = "one",
+      [RLO_DTYPE_LOWEST] = "lowest value",
+      [RLO_DTYPE_HIGHEST] = "highest value",
+  };
+  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  if (info == NULL) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "%d is not an element type", (int)dtype);
+  }
+  if ((int)constant < RLO_DTYPE_ZERO || (int)constant > RLO_DTYPE_HIGHEST) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%d is not a constant of an element type",
+                    (int)constant);
+  }
+  bool is_complex = info->class_of == RLO_DTYPE_CLASS_COMPLEX;
+  bool is_float = info->class_of == RLO_DTYPE_CLASS_FLOAT || is_complex;
+  /* A complex constant is its real part: the imaginary one is zero. */
+  uint64_t bits = 0;
+  bool exists = is_float ? float_constant(info, constant, &bits)
+                         : integer_constant(info, constant, &bits);
+  if (is_complex &&
+      (constant == RLO_DTYPE_LOWEST || constant == RLO_DTYPE_HIGHEST)) {
+    exists = false;
+  }
+  if (!exists) {
+    return RLO_FAIL(
+        RLO_UNSUPPORTED, "%s has no %s", info->name, names[constant]);
+  }
+  memset(out_bits, 0, 16);
+  for (int i = 0; i < 8; ++i) {
+    out_bits[i] = (uint8_t)(bits >> (8 * i) & 0xff);
+  }
+  return RLO_OK;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relayout/permutation.h"
+
+#include "base/status.h"
+
+/* The first earlier entry with the value of p[i], or -1. Quadratic in all, but
+ * needs no memory, and a permutation here is at most a few dozen entries. */
+static int32_t earlier_twin(const int32_t *p, int32_t i) {
+  for (int32_t j = 0; j < i; ++j) {
+    if (p[j] == p[i]) {
+      return j;
+    }
+  }
+  return -1;
+}
+
+bool rlo_permutation_is_valid(const int32_t *p, int32_t size) {
+  if (size < 0 || (size > 0 && p == NULL)) {
+    return false;
+  }
+  for (int32_t i = 0; i < size; ++i) {
+    if (p[i] < 0 || p[i] >= size || earlier_twin(p, i) >= 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+rlo_status rlo_permutation_validate(const int32_t *p, int32_t size) {
+  if (size < 0) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "a permutation cannot have %d entries", size);
+  }
+  if (size > 0 && p == NULL) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "a permutation of rank %d is NULL", size);
+  }
+  for (int32_t i = 0; i < size; ++i) {
+    if (p[i] < 0 || p[i] >= size) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "permutation[%d]=%d is out of range for rank %d",
+                      i,
+                      p[i],
+                      size);
+    }
+    int32_t twin = earlier_twin(p, i);
+    if (twin >= 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "permutation[%d]=%d repeats permutation[%d]",
+                      i,
+                      p[i],
+                      twin);
+    }
+  }
+  return RLO_OK;
+}
+
+bool rlo_permutation_is_identity(const int32_t *p, int32_t size) {
+  for (int32_t i = 0; i < size; ++i) {
+    if (p[i] != i) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void rlo_permutation_inverse(const int32_t *p, int32_t size, int32_t *out) {
+  for (int32_t i = 0; i < size; ++i) {
+    out[p[i]] = i;
+  }
+}
+
+void rlo_permutation_compose(const int32_t *first,
+                             const int32_t *second,
+                             int32_t size,
+                             int32_t *out) {
+  for (int32_t i = 0; i < size; ++i) {
+    out[i] = first[second[i]];
+  }
+}
+
+void rlo_permutation_apply(const int32_t *p,
+                           int32_t size,
+                           const int64_t *in,
+                           int64_t *out) {
+  for (int32_t i = 0; i < size; ++i) {
+    out[i] = in[p[i]];
+  }
+}

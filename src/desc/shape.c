@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relayout/shape.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "desc/address.h"
+#include "desc/layout.h"
+
+/* ceil(count * element_bits / 8). */
+static bool bytes_of(int64_t count, int64_t element_bits, int64_t *out_bytes) {
+  int64_t bits;
+  if (!rlo__mul(count, element_bits, &bits)) {
+    return false;
+  }
+  *out_bytes = rlo__ceil_div(bits, 8);
+  return true;
+}
+
+/* The exact product: one dimension of 0 makes it 0, whatever the others. */
+static bool count_elements(const rlo_shape *shape, int64_t *out_elements) {
+  int64_t elements = 1;
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    if (shape->dims[k] == 0) {
+      *out_elements = 0;
+      return true;
+    }
+  }
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    if (!rlo__mul(elements, shape->dims[k], &elements)) {
+      return false;
+    }
+  }
+  *out_elements = elements;
+  return true;
+}
+
+/* Every rule of a shape; what it takes to find out is worth keeping. */
+static rlo_status measure(const rlo_shape *shape,
+                          rlo_address *out_address,
+                          rlo_shape_extent *out_extent) {
+  RLO_TRY(rlo_layout_validate(
+      &shape->layout, shape->dims, shape->rank, shape->dtype));
+  RLO_TRY(rlo__address_make(shape, out_address));
+  rlo_shape_extent extent = {
+      .slots = out_address->slots,
+      .element_bits = rlo__layout_element_bits(&shape->layout, shape->dtype),
+  };
+  if (!count_elements(shape, &extent.elements) ||
+      !bytes_of(extent.elements, extent.element_bits, &extent.bytes)) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "the bits of the array's elements do not fit 64 bits");
+  }
+  if (!bytes_of(extent.slots, extent.element_bits, &extent.physical_bytes)) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "%lld slots of %lld bits do not fit 64 bits",
+                    (long long)extent.slots,
+                    (long long)extent.element_bits);
+  }
+  *out_extent = extent;
+  return RLO_OK;
+}
+
+rlo_status rlo_shape_make(rlo_dtype dtype,
+                          const int64_t *dims,
+                          int32_t rank,
+                          rlo_shape *out_shape) {
+  rlo_layout layout = rlo_layout_row_major(rank);
+  return rlo_shape_make_with_layout(dtype, dims, rank, &layout, out_shape);
+}
+
+rlo_status rlo_shape_make_with_layout(rlo_dtype dtype,
+                                      const int64_t *dims,
+                                      int32_t rank,
+                                      const rlo_layout *layout,
+                                      rlo_shape *out_shape) {
+  RLO_TRY(rlo_layout_validate(layout, dims, rank, dtype));
+  rlo_shape shape;
+  memset(&shape, 0, sizeof shape);
+  shape.dtype = dtype;
+  shape.rank = rank;
+  if (rank > 0) {
+    memcpy(shape.dims, dims, (size_t)rank * sizeof dims[0]);
+  }
+  shape.layout = *layout;
+  if (shape.layout.element_size_bits == rlo_dtype_storage_bits(dtype)) {
+    shape.layout.element_size_bits = 0;
+  }
+  RLO_TRY(rlo_shape_validate(&shape));
+  *out_shape = shape;
+  return RLO_OK;
+}
+
+rlo_status rlo_shape_validate(const rlo_shape *shape) {
+  rlo_address address;
+  rlo_shape_extent extent;
+  return measure(shape, &address, &extent);
+}
+
+rlo_status rlo_shape_measure(const rlo_shape *shape,
+                             rlo_shape_extent *out_extent) {
+  rlo_address address;
+  return measure(shape, &address, out_extent);
+}
+
+rlo_status rlo_shape_physical_dims(const rlo_shape *shape,
+                                   int64_t *out_dims,
+                                   int32_t capacity,
+                                   int32_t *out_count) {
+  rlo_address address;
+  rlo_shape_extent extent;
+  RLO_TRY(measure(shape, &address, &extent));
+  if (!address.is_dense) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a strided layout has no physical dimensions");
+  }
+  *out_count = address.num_leaves;
+  if (address.num_leaves > capacity) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "%d physical dimensions do not fit the room for %d",
+                    address.num_leaves,
+                    capacity);
+  }
+  for (int32_t p = 0; p < address.num_leaves; ++p) {
+    out_dims[p] = address.leaves[p].extent;
+  }
+  return RLO_OK;
+}
+
+bool rlo_shape_compatible(const rlo_shape *a, const rlo_shape *b) {
+  return a->dtype == b->dtype && a->rank == b->rank &&
+         (a->rank <= 0 ||
+          memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0);
+}
+
+bool rlo_shape_equal(const rlo_shape *a, const rlo_shape *b) {
+  return rlo_shape_compatible(a, b) &&
+         rlo_layout_equal(&a->layout, &b->layout, a->rank);
+}
+
+rlo_status rlo_shape_fill_bits(const rlo_shape *shape,
+                               uint8_t out_bits[16],
+                               bool *out_known) {
+  return rlo__layout_fill_bits(
+      &shape->layout, shape->dtype, out_bits, out_known);
+}

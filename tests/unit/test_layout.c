@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/layout.h"
+
+static const int64_t two_by_three[] = {2, 3};
+
+/* The status of a layout for f32[2,3], and the sentence that goes with it. */
+static void expect_refused(const rlo_layout *layout,
+                           rlo_status status,
+                           const char *message) {
+  ck_assert_int_eq(rlo_layout_validate(layout, two_by_three, 2, RLO_DTYPE_F32),
+                   status);
+  ck_assert_str_eq(rlo_error_last()->message, message);
+}
+
+static void expect_accepted(const rlo_layout *layout) {
+  ck_assert_int_eq(rlo_layout_validate(layout, two_by_three, 2, RLO_DTYPE_F32),
+                   RLO_OK);
+}
+
+static rlo_layout strided_layout(void) {
+  rlo_layout layout;
+  memset(&layout, 0, sizeof layout);
+  layout.kind = RLO_LAYOUT_STRIDED;
+  layout.strides_elems[0] = 8;
+  layout.strides_elems[1] = 1;
+  layout.offset_elems = 3;
+  return layout;
+}
+
+START_TEST(test_layout__row_major_is_descending)
+{
+  rlo_layout layout = rlo_layout_row_major(3);
+  static const int32_t expected[] = {2, 1, 0};
+
+  ck_assert_int_eq(layout.kind, RLO_LAYOUT_DENSE);
+  ck_assert_mem_eq(layout.minor_to_major, expected, sizeof expected);
+  ck_assert(rlo_layout_is_row_major(&layout, 3));
+  ck_assert(!rlo_layout_is_column_major(&layout, 3));
+}
+
+END_TEST
+
+START_TEST(test_layout__column_major_is_ascending)
+{
+  rlo_layout layout = rlo_layout_column_major(3);
+  static const int32_t expected[] = {0, 1, 2};
+
+  ck_assert_mem_eq(layout.minor_to_major, expected, sizeof expected);
+  ck_assert(rlo_layout_is_column_major(&layout, 3));
+  ck_assert(!rlo_layout_is_row_major(&layout, 3));
+}
+
+END_TEST
+
+START_TEST(test_layout__rank_one_and_below_is_both)
+{
+  for (int32_t rank = 0; rank <= 1; ++rank) {
+    rlo_layout layout = rlo_layout_row_major(rank);
+    ck_assert(rlo_layout_is_row_major(&layout, rank));
+    ck_assert(rlo_layout_is_column_major(&layout, rank));
+  }
+}
+
+END_TEST
+
+START_TEST(test_layout__clamps_a_rank_outside)
+{
+  rlo_layout none = rlo_layout_row_major(0);
+  rlo_layout below = rlo_layout_row_major(-5);
+  rlo_layout most = rlo_layout_column_major(RLO_MAX_RANK);
+  rlo_layout above = rlo_layout_column_major(1000);
+
+  ck_assert(rlo_layout_equal(&none, &below, 0));
+  ck_assert(rlo_layout_equal(&most, &above, RLO_MAX_RANK));
+  ck_assert(rlo_layout_is_column_major(&above, RLO_MAX_RANK));
+}
+
+END_TEST
+
+START_TEST(test_layout__padding_tiles_and_tail_are_not_plain)
+{
+  static const int64_t tile[] = {2};
+  rlo_layout layouts[4];
+
+  for (int i = 0; i < 4; ++i) {
+    layouts[i] = rlo_layout_row_major(1);
+  }
+  layouts[0].has_padded_dimensions = true;
+  layouts[0].padded_dimensions[0] = 8;
+  ck_assert_int_eq(rlo_layout_add_tile(&layouts[1], tile, 1), RLO_OK);
+  layouts[2].tail_alignment_elems = 2;
+  layouts[3].kind = RLO_LAYOUT_STRIDED;
+  layouts[3].strides_elems[0] = 1;
+  for (int i = 0; i < 4; ++i) {
+    ck_assert(!rlo_layout_is_row_major(&layouts[i], 1));
+    ck_assert(!rlo_layout_is_column_major(&layouts[i], 1));
+  }
+  layouts[2].tail_alignment_elems = 1;
+  ck_assert(rlo_layout_is_row_major(&layouts[2], 1));
+}
+
+END_TEST
+
+START_TEST(test_layout__takes_a_minor_to_major)
+{
+  static const int32_t order[] = {1, 2, 0};
+  rlo_layout layout;
+  rlo_layout scalar;
+
+  ck_assert_int_eq(rlo_layout_from_minor_to_major(order, 3, &layout), RLO_OK);
+  ck_assert_mem_eq(layout.minor_to_major, order, sizeof order);
+  ck_assert(!rlo_layout_is_row_major(&layout, 3));
+  ck_assert(!rlo_layout_is_column_major(&layout, 3));
+  ck_assert_int_eq(rlo_layout_from_minor_to_major(NULL, 0, &scalar), RLO_OK);
+}
+
+END_TEST
+
+START_TEST(test_layout__refuses_what_is_no_permutation)
+{
+  static const int32_t twice[] = {1, 1};
+  int32_t many[RLO_MAX_RANK + 1];
+  rlo_layout layout = rlo_layout_row_major(2);
+  rlo_layout before = layout;
+
+  for (int32_t i = 0; i <= RLO_MAX_RANK; ++i) {
+    many[i] = i;
+  }
+  ck_assert_int_eq(rlo_layout_from_minor_to_major(twice, 2, &layout),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "minor_to_major: permutation[1]=1 repeats permutation[0]");
+  ck_assert_int_eq(
+      rlo_layout_from_minor_to_major(many, RLO_MAX_RANK + 1, &layout),
+      RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "rank 33 is beyond the limit of 32");
+  ck_assert_int_eq(rlo_layout_from_minor_to_major(many, -1, &layout),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_from_minor_to_major(NULL, 2, &layout),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_mem_eq(&layout, &before, sizeof layout);
+}
+
+END_TEST
+
+START_TEST(test_layout__appends_tiles_in_order)
+{
+  static const int64_t first[] = {8, 128};
+  static const int64_t second[] = {RLO_TILE_COMBINE, RLO_TILE_COMBINE, 2};
+  rlo_layout layout = rlo_layout_row_major(2);
+
+  ck_assert_int_eq(rlo_layout_add_tile(&layout, first, 2), RLO_OK);
+  ck_assert_int_eq(rlo_layout_add_tile(&layout, second, 3), RLO_OK);
+  ck_assert_int_eq(layout.num_tiles, 2);
+  ck_assert_int_eq(layout.tiles[0].rank, 2);
+  ck_assert_mem_eq(layout.tiles[0].dims, first, sizeof first);
+  ck_assert_int_eq(layout.tiles[1].rank, 3);
+  ck_assert_mem_eq(layout.tiles[1].dims, second, sizeof second);
+}
+
+END_TEST
+
+static const struct {
+  int64_t dims[3];
+  int32_t rank;
+  const char *message;
+} bad_tiles[] = {
+    {{0}, 0, "a tile needs at least 1 dimension"},
+    {{0}, -1, "a tile needs at least 1 dimension"},
+    {{2, 0}, 2, "tile dimension 1 of size 0 is below 1"},
+    {{2, -2}, 2, "tile dimension 1 of size -2 is below 1"},
+    {{-1, 128}, 2, "tile dimension 0 of size -1 is below 1"},
+    {{2, RLO_TILE_COMBINE}, 2, "tile dimension 1, the last, cannot be '*'"},
+};
+
+START_TEST(test_layout__refuses_a_bad_tile)
+{
+  rlo_layout layout = rlo_layout_row_major(2);
+  rlo_layout before = layout;
+
+  ck_assert_int_eq(
+      rlo_layout_add_tile(&layout, bad_tiles[_i].dims, bad_tiles[_i].rank),
+      RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, bad_tiles[_i].message);
+  ck_assert_mem_eq(&layout, &before, sizeof layout);
+}
+
+END_TEST
+
+START_TEST(test_layout__limits_tiles)
+{
+  int64_t ones[RLO_MAX_TILE_RANK + 1];
+  rlo_layout layout = rlo_layout_row_major(2);
+
+  for (int32_t i = 0; i <= RLO_MAX_TILE_RANK; ++i) {
+    ones[i] = 1;
+  }
+  ck_assert_int_eq(rlo_layout_add_tile(&layout, ones, RLO_MAX_TILE_RANK + 1),
+                   RLO_UNSUPPORTED);
+  for (int32_t t = 0; t < RLO_MAX_TILES; ++t) {
+    ck_assert_int_eq(rlo_layout_add_tile(&layout, ones, 1), RLO_OK);
+  }
+  ck_assert_int_eq(rlo_layout_add_tile(&layout, ones, 1), RLO_UNSUPPORTED);
+  ck_assert_int_eq(layout.num_tiles, RLO_MAX_TILES);
+}
+
+END_TEST
+
+START_TEST(test_layout__validates_the_array_itself)
+{
+  static const int64_t negative[] = {2, -3};
+  rlo_layout layout = rlo_layout_row_major(2);
+
+  expect_accepted(&layout);
+  ck_assert_int_eq(rlo_layout_validate(&layout, negative, 2, RLO_DTYPE_F32),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "dimension 1 of size -3 is negative");
+  ck_assert_int_eq(rlo_layout_validate(&layout, NULL, 2, RLO_DTYPE_F32),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_validate(&layout, negative, 33, RLO_DTYPE_F32),
+                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_layout_validate(&layout, negative, -1, RLO_DTYPE_F32),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(
+      rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_INVALID),
+      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_validate(&layout, NULL, 0, RLO_DTYPE_F32),
+                   RLO_OK);
+}
+
+END_TEST
+
+START_TEST(test_layout__validates_minor_to_major)
+{
+  rlo_layout layout = rlo_layout_row_major(2);
+
+  layout.minor_to_major[0] = 2;
+  expect_refused(&layout,
+                 RLO_INVALID_ARGUMENT,
+                 "minor_to_major: permutation[0]=2 is out of range for rank 2");
+}
+
+END_TEST
+
+START_TEST(test_layout__validates_padding)
+{
+  static const int64_t empty[] = {0, 3};
+  rlo_layout layout = rlo_layout_row_major(2);
+
+  layout.has_padded_dimensions = true;
+  layout.padded_dimensions[0] = 2;
+  layout.padded_dimensions[1] = 3;
+  expect_accepted(&layout);
+  layout.padded_dimensions[0] = 14;
+  expect_accepted(&layout);
+  layout.padded_dimensions[1] = 2;
+  expect_refused(&layout,
+                 RLO_INVALID_ARGUMENT,
+                 "padded_dimensions[1]=2 is below dimension 1 of size 3");
+  layout.padded_dimensions[1] = 3;
+  layout.padded_dimensions[0] = -1;
+  ck_assert_int_eq(rlo_layout_validate(&layout, empty, 2, RLO_DTYPE_F32),
+                   RLO_INVALID_ARGUMENT);
+}
+
+END_TEST
+
+START_TEST(test_layout__validates_tiles)
+{
+  rlo_layout layout = rlo_layout_row_major(2);
+
+  layout.num_tiles = 2;
+  layout.tiles[0].rank = 1;
+  layout.tiles[0].dims[0] = 4;
+  layout.tiles[1].rank = 2;
+  layout.tiles[1].dims[0] = 2;
+  layout.tiles[1].dims[1] = 0;
+  expect_refused(&layout,
+                 RLO_INVALID_ARGUMENT,
+                 "tile 1: tile dimension 1 of size 0 is below 1");
+  layout.tiles[1].dims[1] = RLO_TILE_COMBINE;
+  expect_refused(&layout,
+                 RLO_INVALID_ARGUMENT,
+                 "tile 1: tile dimension 1, the last, cannot be '*'");
+  layout.tiles[1].dims[0] = RLO_TILE_COMBINE;
+  layout.tiles[1].dims[1] = 2;
+  expect_accepted(&layout);
+  layout.tiles[1].rank = 0;
+  expect_refused(&layout,
+                 RLO_INVALID_ARGUMENT,
+                 "tile 1: a tile needs at least 1 dimension");
+  layout.tiles[1].rank = RLO_MAX_TILE_RANK + 1;
+  expect_refused(&layout,
+                 RLO_UNSUPPORTED,
+                 "tile 1: a tile of 33 dimensions is beyond the limit of 32");
+  layout.num_tiles = RLO_MAX_TILES + 1;
+  expect_refused(&layout, RLO_UNSUPPORTED, "9 tiles are beyond the limit of 8");
+  layout.num_tiles = -1;
+  expect_refused(
+      &layout, RLO_INVALID_ARGUMENT, "a layout cannot have -1 tiles");
+}
+
+END_TEST
+
+START_TEST(test_layout__tiles_may_outrank_the_array)
+{
+  /* XLA: f32[8]T(2,2), f32[8,8]T(2,2)(2,2,2,2,2) and u32[]T(128) are valid. */
+  static const int64_t dims[] = {8, 8};
+  static const int64_t twos[] = {2, 2, 2, 2, 2};
+  static const int64_t scalar_tile[] = {128};
+
+  for (int32_t rank = 0; rank <= 2; ++rank) {
+    rlo_layout layout = rlo_layout_row_major(rank);
+    ck_assert_int_eq(rlo_layout_add_tile(&layout, twos, 2), RLO_OK);
+    ck_assert_int_eq(rlo_layout_add_tile(&layout, twos, 5), RLO_OK);
+    ck_assert_int_eq(rlo_layout_add_tile(&layout, scalar_tile, 1), RLO_OK);
+    ck_assert_int_eq(rlo_layout_validate(&layout, dims, rank, RLO_DTYPE_U32),
+                     RLO_OK);
+  }
+}
+
+END_TEST
+
+START_TEST(test_layout__validates_tail_alignment)
+{
+  rlo_layout layout = rlo_layout_row_major(2);
+
+  layout.tail_alignment_elems = 1024;
+  expect_accepted(&layout);
+  layout.tail_alignment_elems = -1;
+  expect_refused(&layout,
+                 RLO_INVALID_ARGUMENT,
+                 "a tail alignment of -1 elements is negative");
+}
+
+END_TEST
+
+START_TEST(test_layout__validates_element_size)
+{
+  rlo_layout layout = rlo_layout_row_major(2);
+
+  layout.element_size_bits = 32;
+  expect_accepted(&layout);
+  layout.element_size_bits = 42;
+  expect_accepted(&layout);
+  layout.element_size_bits = 128;
+  expect_accepted(&layout);
+  layout.element_size_bits = 129;
+  expect_refused(&layout,
+                 RLO_UNSUPPORTED,
+                 "an element size of 129 bits is beyond the limit of 128");
+  layout.element_size_bits = 31;
+  expect_refused(&layout,
+                 RLO_INVALID_ARGUMENT,
+                 "an element size of 31 bits cannot hold the 32 bits of f32");
+  layout.element_size_bits = -1;
+  expect_refused(&layout,
+                 RLO_INVALID_ARGUMENT,
+                 "an element size of -1 bits cannot hold the 32 bits of f32");
+  layout.element_size_bits = 4;
+  ck_assert_int_eq(rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_S4),
+                   RLO_OK);
+}
+
+END_TEST
+
+START_TEST(test_layout__validates_fill)
+{
+  rlo_layout layout = rlo_layout_row_major(2);
+
+  for (int fill = RLO_FILL_INVALID; fill <= RLO_FILL_BITS; ++fill) {
+    layout.fill = (rlo_fill)fill;
+    expect_accepted(&layout);
+  }
+  layout.fill = (rlo_fill)7;
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, "7 is not a fill");
+
+  layout.fill = RLO_FILL_LOWEST;
+  ck_assert_int_eq(rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_C64),
+                   RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message, "fill: c64 has no lowest value");
+  layout.fill = RLO_FILL_ZERO;
+  ck_assert_int_eq(
+      rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_F8E8M0FNU),
+      RLO_UNSUPPORTED);
+}
+
+END_TEST
+
+START_TEST(test_layout__fill_bits_stay_inside_the_element)
+{
+  rlo_layout layout = rlo_layout_row_major(2);
+
+  layout.fill = RLO_FILL_BITS;
+  memset(layout.fill_bits, 0xff, 4);
+  expect_accepted(&layout);
+  layout.fill_bits[4] = 0x10;
+  expect_refused(&layout,
+                 RLO_INVALID_ARGUMENT,
+                 "bit 36 of the fill lies beyond the 32 bits of an element");
+  layout.element_size_bits = 37;
+  expect_accepted(&layout);
+  layout.element_size_bits = 36;
+  expect_refused(&layout,
+                 RLO_INVALID_ARGUMENT,
+                 "bit 36 of the fill lies beyond the 36 bits of an element");
+  memset(layout.fill_bits, 0xff, 16);
+  layout.element_size_bits = 0;
+  ck_assert_int_eq(
+      rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_C128), RLO_OK);
+}
+
+END_TEST
+
+START_TEST(test_layout__validates_strided)
+{
+  rlo_layout layout = strided_layout();
+
+  expect_accepted(&layout);
+  layout.strides_elems[0] = 0;
+  layout.strides_elems[1] = -1;
+  layout.element_size_bits = 64;
+  layout.memory_space = 5;
+  layout.tail_alignment_elems = 1;
+  expect_accepted(&layout);
+
+  layout.has_padded_dimensions = true;
+  expect_refused(&layout,
+                 RLO_INVALID_ARGUMENT,
+                 "a strided layout cannot have padded dimensions");
+  layout.has_padded_dimensions = false;
+  layout.num_tiles = 1;
+  expect_refused(
+      &layout, RLO_INVALID_ARGUMENT, "a strided layout cannot have tiles");
+  layout.num_tiles = 0;
+  layout.tail_alignment_elems = 2;
+  expect_refused(&layout,
+                 RLO_INVALID_ARGUMENT,
+                 "a strided layout cannot have a tail alignment");
+  layout.tail_alignment_elems = 0;
+  layout.fill = RLO_FILL_ZERO;
+  expect_refused(
+      &layout, RLO_INVALID_ARGUMENT, "a strided layout cannot have a fill");
+  layout.fill = RLO_FILL_INVALID;
+  layout.kind = (rlo_layout_kind)2;
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, "2 is not a kind of layout");
+}
+
+END_TEST
+
+/* Change one field of a layout of rank 2 that has everything. */
+static void change(rlo_layout *layout, int field) {
+  switch (field) {
+    case 0:
+      layout->minor_to_major[0] = 0;
+      layout->minor_to_major[1] = 1;
+      break;
+    case 1:
+      layout->has_padded_dimensions = false;
+      break;
+    case 2:
+      layout->padded_dimensions[1] = 6;
+      break;
+    case 3:
+      layout->fill = RLO_FILL_ONE;
+      break;
+    case 4:
+      layout->fill_bits[0] = 1;
+      break;
+    case 5:
+      layout->num_tiles = 1;
+      break;
+    case 6:
+      layout->tiles[0].rank = 1;
+      break;
+    case 7:
+      layout->tiles[1].dims[0] = 3;
+      break;
+    case 8:
+      layout->tail_alignment_elems = 8;
+      break;
+    case 9:
+      layout->element_size_bits = 64;
+      break;
+    case 10:
+      layout->memory_space = 1;
+      break;
+    case 11:
+      layout->kind = RLO_LAYOUT_STRIDED;
+      break;
+    default:
+      ck_abort_msg("no field %d", field);
+  }
+}
+
+START_TEST(test_layout__each_field_makes_unequal)
+{
+  static const int64_t tile[] = {2, 2};
+  rlo_layout layout = rlo_layout_row_major(2);
+
+  layout.has_padded_dimensions = true;
+  layout.padded_dimensions[0] = 3;
+  layout.padded_dimensions[1] = 5;
+  layout.fill = RLO_FILL_BITS;
+  layout.tail_alignment_elems = 4;
+  ck_assert_int_eq(rlo_layout_add_tile(&layout, tile, 2), RLO_OK);
+  ck_assert_int_eq(rlo_layout_add_tile(&layout, tile, 2), RLO_OK);
+  rlo_layout other = layout;
+  ck_assert(rlo_layout_equal(&layout, &other, 2));
+  change(&other, _i);
+  ck_assert(!rlo_layout_equal(&layout, &other, 2));
+  ck_assert(!rlo_layout_equal(&other, &layout, 2));
+}
+
+END_TEST
+
+START_TEST(test_layout__ignores_what_says_nothing)
+{
+  rlo_layout layout = rlo_layout_row_major(2);
+  rlo_layout other = layout;
+
+  other.minor_to_major[2] = 9;
+  other.padded_dimensions[0] = 9;
+  other.fill_bits[0] = 9;
+  other.tiles[0].rank = 9;
+  other.strides_elems[0] = 9;
+  other.offset_elems = 9;
+  other.tail_alignment_elems = 1;
+  ck_assert(rlo_layout_equal(&layout, &other, 2));
+
+  rlo_layout strided = strided_layout();
+  other = strided;
+  other.minor_to_major[0] = 9;
+  other.strides_elems[2] = 9;
+  ck_assert(rlo_layout_equal(&strided, &other, 2));
+  other.strides_elems[1] = 2;
+  ck_assert(!rlo_layout_equal(&strided, &other, 2));
+  other = strided;
+  other.offset_elems = 4;
+  ck_assert(!rlo_layout_equal(&strided, &other, 2));
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("layout");
+  TCase *tcase = tcase_create("layout");
+  tcase_add_test(tcase, test_layout__row_major_is_descending);
+  tcase_add_test(tcase, test_layout__column_major_is_ascending);
+  tcase_add_test(tcase, test_layout__rank_one_and_below_is_both);
+  tcase_add_test(tcase, test_layout__clamps_a_rank_outside);
+  tcase_add_test(tcase, test_layout__padding_tiles_and_tail_are_not_plain);
+  tcase_add_test(tcase, test_layout__takes_a_minor_to_major);
+  tcase_add_test(tcase, test_layout__refuses_what_is_no_permutation);
+  tcase_add_test(tcase, test_layout__appends_tiles_in_order);
+  tcase_add_loop_test(tcase,
+                      test_layout__refuses_a_bad_tile,
+                      0,
+                      (int)(sizeof bad_tiles / sizeof bad_tiles[0]));
+  tcase_add_test(tcase, test_layout__limits_tiles);
+  tcase_add_test(tcase, test_layout__validates_the_array_itself);
+  tcase_add_test(tcase, test_layout__validates_minor_to_major);
+  tcase_add_test(tcase, test_layout__validates_padding);
+  tcase_add_test(tcase, test_layout__validates_tiles);
+  tcase_add_test(tcase, test_layout__tiles_may_outrank_the_array);
+  tcase_add_test(tcase, test_layout__validates_tail_alignment);
+  tcase_add_test(tcase, test_layout__validates_element_size);
+  tcase_add_test(tcase, test_layout__validates_fill);
+  tcase_add_test(tcase, test_layout__fill_bits_stay_inside_the_element);
+  tcase_add_test(tcase, test_layout__validates_strided);
+  tcase_add_loop_test(tcase, test_layout__each_field_makes_unequal, 0, 12);
+  tcase_add_test(tcase, test_layout__ignores_what_says_nothing);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/permutation.h"
+
+START_TEST(test_permutation__accepts_permutations)
+{
+  static const int32_t one[] = {0};
+  static const int32_t four[] = {3, 1, 0, 2};
+
+  ck_assert(rlo_permutation_is_valid(NULL, 0));
+  ck_assert(rlo_permutation_is_valid(one, 1));
+  ck_assert(rlo_permutation_is_valid(four, 4));
+  ck_assert_int_eq(rlo_permutation_validate(NULL, 0), RLO_OK);
+  ck_assert_int_eq(rlo_permutation_validate(one, 1), RLO_OK);
+  ck_assert_int_eq(rlo_permutation_validate(four, 4), RLO_OK);
+}
+
+END_TEST
+
+static const struct {
+  int32_t p[4];
+  int32_t size;
+  const char *message;
+} refused[] = {
+    {{-3}, 1, "permutation[0]=-3 is out of range for rank 1"},
+    {{1, 1}, 2, "permutation[1]=1 repeats permutation[0]"},
+    {{3, 0, 2}, 3, "permutation[0]=3 is out of range for rank 3"},
+    {{0, 1, 5}, 3, "permutation[2]=5 is out of range for rank 3"},
+    {{2, 0, 1, 0}, 4, "permutation[3]=0 repeats permutation[1]"},
+    {{0}, -1, "a permutation cannot have -1 entries"},
+};
+
+START_TEST(test_permutation__names_the_entry_at_fault)
+{
+  const int32_t *p = refused[_i].p;
+  int32_t size = refused[_i].size;
+
+  ck_assert(!rlo_permutation_is_valid(p, size));
+  ck_assert_int_eq(rlo_permutation_validate(p, size), RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, refused[_i].message);
+}
+
+END_TEST
+
+START_TEST(test_permutation__refuses_null_with_entries)
+{
+  ck_assert(!rlo_permutation_is_valid(NULL, 2));
+  ck_assert_int_eq(rlo_permutation_validate(NULL, 2), RLO_INVALID_ARGUMENT);
+}
+
+END_TEST
+
+START_TEST(test_permutation__knows_the_identity)
+{
+  static const int32_t identity[] = {0, 1, 2};
+  static const int32_t swapped[] = {0, 2, 1};
+
+  ck_assert(rlo_permutation_is_identity(NULL, 0));
+  ck_assert(rlo_permutation_is_identity(identity, 3));
+  ck_assert(!rlo_permutation_is_identity(swapped, 3));
+}
+
+END_TEST
+
+START_TEST(test_permutation__composes_as_xla_does)
+{
+  static const int32_t first[] = {1, 3, 2, 0};
+  static const int32_t second[] = {2, 1, 3, 0};
+  static const int32_t expected[] = {2, 3, 0, 1};
+  int32_t out[4];
+
+  rlo_permutation_compose(first, second, 4, out);
+  ck_assert_mem_eq(out, expected, sizeof expected);
+}
+
+END_TEST
+
+START_TEST(test_permutation__inverse_undoes_apply)
+{
+  /* XLA's PermuteInverse(abc, {2,0,1}) is bca. */
+  static const int32_t p[] = {2, 0, 1};
+  static const int64_t abc[] = {'a', 'b', 'c'};
+  static const int64_t bca[] = {'b', 'c', 'a'};
+  int32_t inverse[3];
+  int64_t permuted[3];
+  int64_t back[3];
+
+  rlo_permutation_inverse(p, 3, inverse);
+  rlo_permutation_apply(inverse, 3, abc, permuted);
+  ck_assert_mem_eq(permuted, bca, sizeof bca);
+  rlo_permutation_apply(p, 3, permuted, back);
+  ck_assert_mem_eq(back, abc, sizeof abc);
+}
+
+END_TEST
+
+START_TEST(test_permutation__inverse_composes_to_identity)
+{
+  /* All 120 permutations of five, counted in the factorial number system. */
+  for (int32_t n = 0; n < 120; ++n) {
+    int32_t p[5], inverse[5], both[5];
+    bool is_used[5] = {false};
+    int32_t rest = n;
+    for (int32_t i = 0; i < 5; ++i) {
+      int32_t skip = rest % (5 - i);
+      rest /= 5 - i;
+      int32_t value = 0;
+      while (is_used[value] || skip-- > 0) {
+        ++value;
+      }
+      is_used[value] = true;
+      p[i] = value;
+    }
+    ck_assert(rlo_permutation_is_valid(p, 5));
+    rlo_permutation_inverse(p, 5, inverse);
+    rlo_permutation_compose(p, inverse, 5, both);
+    ck_assert(rlo_permutation_is_identity(both, 5));
+    rlo_permutation_compose(inverse, p, 5, both);
+    ck_assert(rlo_permutation_is_identity(both, 5));
+  }
+}
+
+END_TEST
+
+START_TEST(test_permutation__apply_is_numpy_transpose_of_dims)
+{
+  static const int32_t p[] = {1, 2, 0};
+  static const int64_t dims[] = {10, 20, 30};
+  static const int64_t expected[] = {20, 30, 10};
+  int64_t out[3];
+
+  rlo_permutation_apply(p, 3, dims, out);
+  ck_assert_mem_eq(out, expected, sizeof expected);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("permutation");
+  TCase *tcase = tcase_create("permutation");
+  tcase_add_test(tcase, test_permutation__accepts_permutations);
+  tcase_add_loop_test(tcase,
+                      test_permutation__names_the_entry_at_fault,
+                      0,
+                      (int)(sizeof refused / sizeof refused[0]));
+  tcase_add_test(tcase, test_permutation__refuses_null_with_entries);
+  tcase_add_test(tcase, test_permutation__knows_the_identity);
+  tcase_add_test(tcase, test_permutation__composes_as_xla_does);
+  tcase_add_test(tcase, test_permutation__inverse_undoes_apply);
+  tcase_add_test(tcase, test_permutation__inverse_composes_to_identity);
+  tcase_add_test(tcase, test_permutation__apply_is_numpy_transpose_of_dims);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
