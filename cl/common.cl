@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all kernels share: the unit that is moved, the decoding of a group into
+ * grid coordinates, guards, and 64-byte lines with their stores.
+ *
+ * The host puts this text before a family's text; a family compiled alone
+ * includes it. OpenCL C 1.2 with clang's vector extensions.
+ *
+ * Arguments that every kernel takes first, in this order (RLO_COMMON_PARAMS):
+ *
+ *    0  __global const uchar *src        buffer that is read
+ *    1  ulong src_offset_bytes           a multiple of RLO_UNIT_BYTES
+ *    2  __global uchar *dst              buffer that is written
+ *    3  ulong dst_offset_bytes           a multiple of RLO_UNIT_BYTES
+ *    4  ulong fill_lo                    fill unit, bytes 0..7
+ *    5  ulong fill_hi                    fill unit, bytes 8..15
+ *    6  int n_grid                       grid axes in use, 0..RLO_GRID_RANK
+ *    7  rlo_grid grid_extent             the last axis in use varies fastest;
+ *    8  rlo_grid grid_src_stride         lanes beyond n_grid are not read;
+ *    9  rlo_grid grid_dst_stride         strides in units, either sign
+ *
+ * then the scalars of the family, then per guard g = 0..RLO_GUARDS-1, the PAD
+ * guards first (RLO_GUARD_PARAMS), five arguments each:
+ *
+ *       rlo_grid guardG_grid_coef        coefficient of each grid coordinate
+ *       long guardG_base
+ *       long guardG_limit                inside: 0 <= form < limit
+ *       long guardG_x, long guardG_y     coefficients of the two coordinates
+ *                                        inside a group; the family names them
+ *
+ * The form of a guard is base + sum(grid_coef * grid index) + x * i + y * j.
+ * Where a grid axis counts tiles or chunks, its stride and its coefficient are
+ * per tile: the host multiplies them by the size of the tile.
+ * A cell is written unless a SKIP guard fails; it is fill if a PAD guard fails.
+ *
+ * rlo_grid is a vector of RLO_GRID_RANK rlo_index; rlo_index is long, or int
+ * with RLO_INDEX32 (the host proves that every unit offset fits). Sizes: with
+ * rank 8 the common part is 244 bytes and a guard 96, so six guards fit into
+ * the 1024 bytes that every device accepts; with rank 16 it is 436 and 160, so
+ * three guards do; with rank 16 and RLO_INDEX32 244 and 96, so six do.
+ */
+#ifndef RLO_COMMON_CL
+#define RLO_COMMON_CL
+
+/* Bytes of the unit that is moved: 1, 2, 4, 8 or 16. */
+#ifndef RLO_UNIT_BYTES
+#define RLO_UNIT_BYTES 4
+#endif
+
+/* Lanes of the grid vectors: 8 or 16. */
+#ifndef RLO_GRID_RANK
+#define RLO_GRID_RANK 8
+#endif
+
+/* 1: rlo_index is int instead of long. */
+#ifndef RLO_INDEX32
+#define RLO_INDEX32 0
+#endif
+
+/* Guards of kind PAD, which come first, and of kind SKIP; 0..6 together. */
+#ifndef RLO_PAD_GUARDS
+#define RLO_PAD_GUARDS 0
+#endif
+#ifndef RLO_SKIP_GUARDS
+#define RLO_SKIP_GUARDS 0
+#endif
+
+/* 1: whole 64-byte lines are written past the caches. */
+#ifndef RLO_NT
+#define RLO_NT 0
+#endif
+
+/* 1: __builtin_prefetch is used. Only PoCL takes it; others die of it. */
+#ifndef RLO_PREFETCH
+#define RLO_PREFETCH 0
+#endif
+
+/* 1: __builtin_shufflevector is used; 0: plain loops over units. */
+#ifndef RLO_VECTOR_SHUFFLE
+#define RLO_VECTOR_SHUFFLE 1
+#endif
+
+/* What divides every destination address the host can name in this problem:
+ * base, offset, dst_ld and all destination strides, in bytes. 64 or more lets
+ * whole lines of tiles leave registers without staging. */
+#ifndef RLO_DST_ALIGN
+#define RLO_DST_ALIGN RLO_UNIT_BYTES
+#endif
+
+/* Tiles lean only where lines must be whole and nothing else proves them so. */
+#define RLO_LEAN (RLO_NT && RLO_DST_ALIGN < 64)
+
+#define RLO_GUARDS (RLO_PAD_GUARDS + RLO_SKIP_GUARDS)
+
+#if RLO_INDEX32
+typedef int rlo_index;
+#if RLO_GRID_RANK == 8
+typedef int8 rlo_grid;
+#else
+typedef int16 rlo_grid;
+#endif
+#else
+typedef long rlo_index;
+#if RLO_GRID_RANK == 8
+typedef long8 rlo_grid;
+#else
+typedef long16 rlo_grid;
+#endif
+#endif
+
+#if RLO_UNIT_BYTES == 1
+typedef uchar rlo_unit;
+#elif RLO_UNIT_BYTES == 2
+typedef ushort rlo_unit;
+#elif RLO_UNIT_BYTES == 4
+typedef uint rlo_unit;
+#elif RLO_UNIT_BYTES == 8
+typedef ulong rlo_unit;
+#elif RLO_UNIT_BYTES == 16
+typedef uint4 rlo_unit;
+#else
+#error "RLO_UNIT_BYTES must be 1, 2, 4, 8 or 16"
+#endif
+
+/* A cache line, and the same at any address. */
+#define RLO_LINE_BYTES 64
+#define RLO_LINE_UNITS (RLO_LINE_BYTES / RLO_UNIT_BYTES)
+typedef ulong rlo_line __attribute__((ext_vector_type(8)));
+typedef ulong rlo_line_any __attribute__((ext_vector_type(8), aligned(1)));
+
+/* A buffer over host memory may start anywhere, so nothing here trusts a unit
+ * to lie at a multiple of its size. */
+typedef ulong rlo_u64_any __attribute__((aligned(1)));
+typedef uint rlo_u32_any __attribute__((aligned(1)));
+typedef ushort rlo_u16_any __attribute__((aligned(1)));
+typedef ulong2 rlo_u128_any __attribute__((aligned(1)));
+typedef ulong4 rlo_u256_any __attribute__((aligned(1)));
+typedef rlo_unit rlo_unit_any __attribute__((aligned(1)));
+
+#define RLO_COMMON_PARAMS                                                  \
+  __global const uchar *src, ulong src_offset_bytes, __global uchar *dst,  \
+      ulong dst_offset_bytes, ulong fill_lo, ulong fill_hi, int n_grid,    \
+      rlo_grid grid_extent, rlo_grid grid_src_stride,                      \
+      rlo_grid grid_dst_stride
+
+#define RLO_GUARD_PARAMS_OF(g)                                             \
+  , rlo_grid guard##g##_grid_coef, long guard##g##_base,                   \
+      long guard##g##_limit, long guard##g##_x, long guard##g##_y
+
+#if RLO_GUARDS > 0
+#define RLO_GUARD_PARAMS_1 RLO_GUARD_PARAMS_OF(0)
+#else
+#define RLO_GUARD_PARAMS_1
+#endif
+#if RLO_GUARDS > 1
+#define RLO_GUARD_PARAMS_2 RLO_GUARD_PARAMS_OF(1)
+#else
+#define RLO_GUARD_PARAMS_2
+#endif
+#if RLO_GUARDS > 2
+#define RLO_GUARD_PARAMS_3 RLO_GUARD_PARAMS_OF(2)
+#else
+#define RLO_GUARD_PARAMS_3
+#endif
+#if RLO_GUARDS > 3
+#define RLO_GUARD_PARAMS_4 RLO_GUARD_PARAMS_OF(3)
+#else
+#define RLO_GUARD_PARAMS_4
+#endif
+#if RLO_GUARDS > 4
+#define RLO_GUARD_PARAMS_5 RLO_GUARD_PARAMS_OF(4)
+#else
+#define RLO_GUARD_PARAMS_5
+#endif
+#if RLO_GUARDS > 5
+#define RLO_GUARD_PARAMS_6 RLO_GUARD_PARAMS_OF(5)
+#else
+#define RLO_GUARD_PARAMS_6
+#endif
+#if RLO_GUARDS > 6
+#error "at most six guards"
+#endif
+
+/* Begins with a comma, because there may be no guard at all. */
+#define RLO_GUARD_PARAMS                                                   \
+  RLO_GUARD_PARAMS_1 RLO_GUARD_PARAMS_2 RLO_GUARD_PARAMS_3                 \
+      RLO_GUARD_PARAMS_4 RLO_GUARD_PARAMS_5 RLO_GUARD_PARAMS_6
+
+/* A guard at one group: its form is v + x * i + y * j. */
+typedef struct rlo_guard {
+  long v, limit, x, y;
+} rlo_guard;
+
+/* Half-open ranges of the two coordinates inside a group. */
+typedef struct rlo_box {
+  long x0, x1, y0, y1;
+} rlo_box;
+
+static inline long rlo_dot(int n_grid,
+                           __private const rlo_index *index,
+                           rlo_grid factor) {
+  __private const rlo_index *f = (__private const rlo_index *)&factor;
+  long sum = 0;
+  for (int d = 0; d < n_grid; ++d) {
+    sum += (long)index[d] * (long)f[d];
+  }
+  return sum;
+}
+
+/* The grid coordinates of a group. */
+static inline void rlo_decode(ulong group,
+                              int n_grid,
+                              rlo_grid grid_extent,
+                              __private rlo_index *out_index) {
+  __private const rlo_index *extent =
+      (__private const rlo_index *)&grid_extent;
+  for (int d = n_grid - 1; d >= 0; --d) {
+    const ulong e = (ulong)extent[d];
+    const ulong rest = group / e;
+    out_index[d] = (rlo_index)(group - rest * e);
+    group = rest;
+  }
+}
+
+/* Units from this group's source to the next group's: where to prefetch. */
+static inline long rlo_next(int n_grid,
+                            rlo_grid grid_extent,
+                            rlo_grid grid_stride,
+                            __private const rlo_index *index) {
+  __private const rlo_index *extent =
+      (__private const rlo_index *)&grid_extent;
+  __private const rlo_index *stride =
+      (__private const rlo_index *)&grid_stride;
+  long delta = 0;
+  for (int d = n_grid - 1; d >= 0; --d) {
+    delta += (long)stride[d];
+    if (index[d] + 1 < extent[d]) {
+      break;
+    }
+    delta -= (long)extent[d] * (long)stride[d];
+  }
+  return delta;
+}
+
+#define RLO_GUARD_LOAD(g, out)                                             \
+  do {                                                                     \
+    (out)[g].v =                                                           \
+        guard##g##_base + rlo_dot(n_grid, index, guard##g##_grid_coef);    \
+    (out)[g].limit = guard##g##_limit;                                     \
+    (out)[g].x = guard##g##_x;                                             \
+    (out)[g].y = guard##g##_y;                                             \
+  } while (0)
+
+/* Fill `out` from the guard arguments; needs n_grid and index in scope. */
+#if RLO_GUARDS == 1
+#define RLO_GUARDS_LOAD(out) RLO_GUARD_LOAD(0, out)
+#elif RLO_GUARDS == 2
+#define RLO_GUARDS_LOAD(out) \
+  RLO_GUARD_LOAD(0, out);    \
+  RLO_GUARD_LOAD(1, out)
+#elif RLO_GUARDS == 3
+#define RLO_GUARDS_LOAD(out) \
+  RLO_GUARD_LOAD(0, out);    \
+  RLO_GUARD_LOAD(1, out);    \
+  RLO_GUARD_LOAD(2, out)
+#elif RLO_GUARDS == 4
+#define RLO_GUARDS_LOAD(out) \
+  RLO_GUARD_LOAD(0, out);    \
+  RLO_GUARD_LOAD(1, out);    \
+  RLO_GUARD_LOAD(2, out);    \
+  RLO_GUARD_LOAD(3, out)
+#elif RLO_GUARDS == 5
+#define RLO_GUARDS_LOAD(out) \
+  RLO_GUARD_LOAD(0, out);    \
+  RLO_GUARD_LOAD(1, out);    \
+  RLO_GUARD_LOAD(2, out);    \
+  RLO_GUARD_LOAD(3, out);    \
+  RLO_GUARD_LOAD(4, out)
+#elif RLO_GUARDS == 6
+#define RLO_GUARDS_LOAD(out) \
+  RLO_GUARD_LOAD(0, out);    \
+  RLO_GUARD_LOAD(1, out);    \
+  RLO_GUARD_LOAD(2, out);    \
+  RLO_GUARD_LOAD(3, out);    \
+  RLO_GUARD_LOAD(4, out);    \
+  RLO_GUARD_LOAD(5, out)
+#endif
+
+static inline long rlo_div_down(long a, long b) {
+  const long q = a / b;
+  return q - (a % b < 0 ? 1 : 0); /* b > 0 */
+}
+
+/* Cut [*from, *to) to where 0 <= v + c * t < limit, c != 0. */
+static inline void rlo_cut(long v,
+                           long c,
+                           long limit,
+                           __private long *from,
+                           __private long *to) {
+  long lo;
+  long hi;
+  if (c > 0) {
+    lo = -rlo_div_down(v, c);
+    hi = rlo_div_down(limit - 1 - v, c) + 1;
+  } else {
+    lo = rlo_div_down(v - limit, -c) + 1;
+    hi = rlo_div_down(v, -c) + 1;
+  }
+  const long end = *to;
+  *from = min(max(*from, lo), end);
+  *to = max(*from, min(end, hi));
+}
+
+/*
+ * Cut `box` to where the guards hold. Returns false, with the box as it was,
+ * if some guard slants through `tile`, so that no box describes its inside.
+ * The box may be larger than the tile: what lies beyond is cut off only where
+ * a slanting guard could fail there.
+ */
+static inline bool rlo_cut_box(__private const rlo_guard *guards,
+                               int n,
+                               rlo_box tile,
+                               __private rlo_box *box) {
+  rlo_box cut = *box;
+  for (int g = 0; g < n; ++g) {
+    const rlo_guard u = guards[g];
+    if (u.x == 0 && u.y == 0) {
+      if (u.v < 0 || u.v >= u.limit) {
+        cut.x1 = cut.x0;
+      }
+    } else if (u.y == 0) {
+      rlo_cut(u.v, u.x, u.limit, &cut.x0, &cut.x1);
+    } else if (u.x == 0) {
+      rlo_cut(u.v, u.y, u.limit, &cut.y0, &cut.y1);
+    } else {
+      const long ex = u.x * (tile.x1 - 1 - tile.x0);
+      const long ey = u.y * (tile.y1 - 1 - tile.y0);
+      const long at = u.v + u.x * tile.x0 + u.y * tile.y0;
+      const long low = at + min(ex, 0L) + min(ey, 0L);
+      const long high = at + max(ex, 0L) + max(ey, 0L);
+      if (high < 0 || low >= u.limit) {
+        cut.x1 = cut.x0;
+      } else if (low < 0 || high >= u.limit) {
+        return false;
+      }
+      cut.x0 = max(cut.x0, tile.x0);
+      cut.x1 = max(cut.x0, min(cut.x1, tile.x1));
+      cut.y0 = max(cut.y0, tile.y0);
+      cut.y1 = max(cut.y0, min(cut.y1, tile.y1));
+    }
+  }
+  *box = cut;
+  return true;
+}
+
+static inline bool rlo_inside(__private const rlo_guard *guards,
+                              int n,
+                              long x,
+                              long y) {
+  for (int g = 0; g < n; ++g) {
+    const long form = guards[g].v + guards[g].x * x + guards[g].y * y;
+    if (form < 0 || form >= guards[g].limit) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The unit that padding consists of, and a line of it. */
+static inline rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
+#if RLO_UNIT_BYTES == 16
+  return __builtin_astype((ulong2)(fill_lo, fill_hi), uint4);
+#else
+  return (rlo_unit)fill_lo;
+#endif
+}
+
+static inline rlo_line rlo_fill_line(ulong fill_lo, ulong fill_hi) {
+#if RLO_UNIT_BYTES == 16
+  return (rlo_line)(fill_lo, fill_hi, fill_lo, fill_hi, fill_lo, fill_hi,
+                    fill_lo, fill_hi);
+#elif RLO_UNIT_BYTES == 8
+  return (rlo_line)(fill_lo);
+#elif RLO_UNIT_BYTES == 4
+  return (rlo_line)((fill_lo & 0xffffffffUL) * 0x0000000100000001UL);
+#elif RLO_UNIT_BYTES == 2
+  return (rlo_line)((fill_lo & 0xffffUL) * 0x0001000100010001UL);
+#else
+  return (rlo_line)((fill_lo & 0xffUL) * 0x0101010101010101UL);
+#endif
+}
+
+/* Bring the line at p nearer. p need not be mapped. */
+static inline void rlo_prefetch(__global const uchar *p) {
+#if RLO_PREFETCH
+  /* Without the cast to an integer clang refuses the address space. */
+  __builtin_prefetch((const void *)(ulong)p, 0, 3);
+#else
+  (void)p;
+#endif
+}
+
+/* Store a line at a multiple of 64 bytes. */
+static inline void rlo_store_line(__global uchar *p, rlo_line v) {
+#if RLO_NT
+  __builtin_nontemporal_store(v, (__global rlo_line *)p);
+#else
+  *(__global rlo_line *)p = v;
+#endif
+}
+
+/* Copy n < 64 bytes in at most six moves: the two ends of a row that do not
+ * fill a line. */
+#define RLO_PIECE(bytes, type)                                             \
+  if ((n & (bytes)) != 0) {                                                \
+    *(__global type *)to = *(RLO_FROM_SPACE const type *)from;             \
+    to += (bytes);                                                         \
+    from += (bytes);                                                       \
+  }
+
+#define RLO_FROM_SPACE __private
+static inline void rlo_piece_private(__global uchar *to,
+                                     __private const uchar *from,
+                                     long n) {
+  RLO_PIECE(32, rlo_u256_any)
+  RLO_PIECE(16, rlo_u128_any)
+  RLO_PIECE(8, rlo_u64_any)
+  RLO_PIECE(4, rlo_u32_any)
+  RLO_PIECE(2, rlo_u16_any)
+  RLO_PIECE(1, uchar)
+}
+#undef RLO_FROM_SPACE
+
+#define RLO_FROM_SPACE __global
+static inline void rlo_piece_global(__global uchar *to,
+                                    __global const uchar *from,
+                                    long n) {
+  RLO_PIECE(32, rlo_u256_any)
+  RLO_PIECE(16, rlo_u128_any)
+  RLO_PIECE(8, rlo_u64_any)
+  RLO_PIECE(4, rlo_u32_any)
+  RLO_PIECE(2, rlo_u16_any)
+  RLO_PIECE(1, uchar)
+}
+#undef RLO_FROM_SPACE
+
+/* Row i of a tile: where it goes, and which bytes of it, counted from the
+ * tile's corner, this tile owns within [y0, y1). */
+typedef struct rlo_row {
+  __global uchar *to;
+  long from_byte, to_byte;
+} rlo_row;
+
+static inline rlo_row rlo_own_row(__global uchar *to,
+                                  rlo_box box,
+                                  long tile_units,
+                                  bool is_first,
+                                  bool is_last) {
+  rlo_row row = {to, box.y0 * RLO_UNIT_BYTES, box.y1 * RLO_UNIT_BYTES};
+#if RLO_LEAN
+  const long phase = (long)((ulong)to % RLO_LINE_BYTES);
+  row.from_byte = max(row.from_byte, is_first ? 0 : -phase);
+  row.to_byte = min(row.to_byte, tile_units * RLO_UNIT_BYTES - (is_last ? 0 : phase));
+#else
+  (void)tile_units;
+  (void)is_first;
+  (void)is_last;
+#endif
+  return row;
+}
+
+/* Send a row out of `stage`, whose first byte is byte `stage_byte` of the tile:
+ * whole lines, and the two ends in pieces. */
+static inline void rlo_send_row(rlo_row row,
+                                __private const uchar *stage,
+                                long stage_byte) {
+  long n = row.to_byte - row.from_byte;
+  if (n <= 0) {
+    return;
+  }
+  __global uchar *to = row.to + row.from_byte;
+  __private const uchar *from = stage + (row.from_byte - stage_byte);
+  const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES));
+  rlo_piece_private(to, from, head);
+  to += head;
+  from += head;
+  n -= head;
+  const long whole = n / RLO_LINE_BYTES * RLO_LINE_BYTES;
+  for (long k = 0; k < whole; k += RLO_LINE_BYTES) {
+    rlo_store_line(to + k, *(__private const rlo_line_any *)(from + k));
+  }
+  rlo_piece_private(to + whole, from + whole, n - whole);
+}
+
+#endif

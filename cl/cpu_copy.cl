@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Family copy, CPU class: n contiguous units to n contiguous units.
+ *
+ *     for k < total_units: dst[dst_offset + k] = src[src_offset + k]
+ *
+ * for every point of the grid; one group moves one chunk. No guards.
+ * Arguments after the common ten:
+ *
+ *   10  int chunk_axis            grid axis that counts chunks, -1: none
+ *   11  rlo_index total_units     units of the contiguous run, >= 1
+ *   12  rlo_index chunk_units     units of one chunk; the grid extent of
+ *                                 chunk_axis is ceil(total / chunk), its two
+ *                                 strides are chunk_units
+ *
+ * Any alignment is right: lines are cut where the destination has its lines.
+ * Chunks of a multiple of 64 bytes keep two groups off one line when the
+ * destination is aligned; 256 KiB is a good size.
+ */
+#ifndef RLO_COMMON_CL
+#include "common.cl"
+#endif
+
+#ifndef RLO_KERNEL
+#define RLO_KERNEL cpu_copy
+#endif
+
+/* Bytes that the prefetch runs ahead, where RLO_PREFETCH is on. */
+#ifndef RLO_COPY_AHEAD
+#define RLO_COPY_AHEAD 1024
+#endif
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
+    RLO_COMMON_PARAMS,
+    int chunk_axis,
+    rlo_index total_units,
+    rlo_index chunk_units) {
+  rlo_index index[RLO_GRID_RANK];
+  rlo_decode(get_group_id(0), n_grid, grid_extent, index);
+  __global const uchar *from =
+      src + src_offset_bytes +
+      rlo_dot(n_grid, index, grid_src_stride) * RLO_UNIT_BYTES;
+  __global uchar *to = dst + dst_offset_bytes +
+                       rlo_dot(n_grid, index, grid_dst_stride) * RLO_UNIT_BYTES;
+  long units = total_units;
+  if (chunk_axis >= 0) {
+    units -= (long)index[chunk_axis] * chunk_units;
+    units = min(units, (long)chunk_units);
+  }
+  long n = units * RLO_UNIT_BYTES;
+  const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES));
+  rlo_piece_global(to, from, head);
+  from += head;
+  to += head;
+  n -= head;
+  const long whole = n / RLO_LINE_BYTES * RLO_LINE_BYTES;
+  for (long k = 0; k < whole; k += RLO_LINE_BYTES) {
+    rlo_prefetch(from + k + RLO_COPY_AHEAD);
+    rlo_store_line(to + k, *(__global const rlo_line_any *)(from + k));
+  }
+  rlo_piece_global(to + whole, from + whole, n - whole);
+  (void)fill_lo;
+  (void)fill_hi;
+}
