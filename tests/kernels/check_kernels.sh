@@ -3,7 +3,7 @@
 #
 # Every kernel file compiles alone, with its defaults and with each line of
 #   // define-matrix: -DA=1 -DB=2
-# in its head, as OpenCL C 1.2:
+# in its head, as OpenCL C 1.2 (a file of shared helpers uses none of them):
 #   check_kernels.sh <clang> <cl folder>
 set -u
 
@@ -18,7 +18,8 @@ check_kernel() {
   shift
   count=$((count + 1))
   if ! "$clang" -x cl -cl-std=CL1.2 -fsyntax-only \
-    -Xclang -finclude-default-header -Wall -Werror -I "$folder" "$@" \
+    -Xclang -finclude-default-header -Wall -Werror \
+    -Wno-unused-function -I "$folder" "$@" \
     "$file"; then
     echo "$(basename "$file") does not compile with: $*"
     failed=$((failed + 1))

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/rewrite.h"
+#include "relayout/ops.h"
+#include "relayout/problem.h"
+#include "support/random_shape.h"
+
+static rlo_problem problem;
+static rlo_problem other;
+
+/* A problem over the axes given, without guards. */
+static void make(int32_t unit_bits,
+                 int32_t num_axes,
+                 const int64_t *extents,
+                 const int64_t *src,
+                 const int64_t *dst) {
+  memset(&problem, 0, sizeof problem);
+  problem.unit_bits = unit_bits;
+  problem.num_axes = num_axes;
+  for (int32_t a = 0; a < num_axes; ++a) {
+    problem.extents[a] = extents[a];
+    problem.src.axis[a] = src[a];
+    problem.dst.axis[a] = dst[a];
+  }
+  problem.src_bytes = 1 << 20;
+  problem.dst_bytes = 1 << 20;
+}
+
+static void add_guard(rlo_guard_kind kind,
+                      int64_t base,
+                      const int64_t *coefficients,
+                      int64_t limit) {
+  rlo_guard *guard = &problem.guards[problem.num_guards++];
+  memset(guard, 0, sizeof *guard);
+  guard->kind = kind;
+  guard->form.base = base;
+  guard->limit = limit;
+  for (int32_t a = 0; a < problem.num_axes; ++a) {
+    guard->form.axis[a] = coefficients[a];
+  }
+}
+
+static void canonicalize(int32_t max_unit_bits) {
+  ck_assert_msg(
+      rlo_problem_canonicalize(&problem, max_unit_bits, NULL, NULL) == RLO_OK,
+      "%s",
+      rlo_error_last()->message);
+}
+
+static void expect_axis(int32_t a, int64_t extent, int64_t src, int64_t dst) {
+  ck_assert_int_eq(problem.extents[a], extent);
+  ck_assert_int_eq(problem.src.axis[a], src);
+  ck_assert_int_eq(problem.dst.axis[a], dst);
+}
+
+START_TEST(test_canonical__merges_what_is_contiguous_on_both_sides)
+{
+  make(32,
+       3,
+       (int64_t[]){2, 3, 4},
+       (int64_t[]){12, 4, 1},
+       (int64_t[]){12, 4, 1});
+  canonicalize(0);
+  ck_assert_int_eq(problem.num_axes, 1);
+  expect_axis(0, 24, 1, 1);
+}
+
+END_TEST
+
+START_TEST(test_canonical__drops_ones_and_orders_by_destination)
+{
+  make(32,
+       4,
+       (int64_t[]){7, 1, 5, 1},
+       (int64_t[]){5, 9, 1, 3},
+       (int64_t[]){1, 2, 7, 8});
+  canonicalize(0);
+  ck_assert_int_eq(problem.num_axes, 2);
+  expect_axis(0, 5, 1, 7);
+  expect_axis(1, 7, 5, 1);
+}
+
+END_TEST
+
+START_TEST(test_canonical__counts_negative_destinations_backwards)
+{
+  make(8, 1, (int64_t[]){5}, (int64_t[]){1}, (int64_t[]){-1});
+  problem.dst.base = 4;
+  canonicalize(0);
+  expect_axis(0, 5, -1, 1);
+  ck_assert_int_eq(problem.dst.base, 0);
+  ck_assert_int_eq(problem.src.base, 4);
+}
+
+END_TEST
+
+START_TEST(test_canonical__widens_the_innermost_run)
+{
+  make(8, 2, (int64_t[]){3, 24}, (int64_t[]){24, 1}, (int64_t[]){32, 1});
+  canonicalize(128);
+  ck_assert_int_eq(problem.unit_bits, 64);
+  ck_assert_int_eq(problem.num_axes, 2);
+  expect_axis(0, 3, 3, 4);
+  expect_axis(1, 3, 1, 1);
+}
+
+END_TEST
+
+START_TEST(test_canonical__widens_only_as_far_as_allowed)
+{
+  make(8, 1, (int64_t[]){64}, (int64_t[]){1}, (int64_t[]){1});
+  canonicalize(32);
+  ck_assert_int_eq(problem.unit_bits, 32);
+  expect_axis(0, 16, 1, 1);
+}
+
+END_TEST
+
+START_TEST(test_canonical__does_not_widen_across_an_odd_guard)
+{
+  make(8, 2, (int64_t[]){4, 8}, (int64_t[]){8, 1}, (int64_t[]){8, 1});
+  add_guard(RLO_GUARD_PAD, 0, (int64_t[]){0, 1}, 5);
+  problem.fill[0] = 0xab;
+  canonicalize(128);
+  ck_assert_int_eq(problem.unit_bits, 8);
+  problem.guards[0].limit = 6;
+  canonicalize(128);
+  ck_assert_int_eq(problem.unit_bits, 16);
+  ck_assert_int_eq(problem.guards[0].limit, 3);
+  ck_assert_int_eq(problem.fill[1], 0xab);
+}
+
+END_TEST
+
+START_TEST(test_canonical__packs_four_bit_units_into_bytes)
+{
+  make(4, 2, (int64_t[]){3, 6}, (int64_t[]){6, 1}, (int64_t[]){8, 1});
+  canonicalize(128);
+  ck_assert_int_eq(problem.unit_bits, 8);
+  expect_axis(1, 3, 1, 1);
+}
+
+END_TEST
+
+/* A skip guard on one axis is the axis' own business. */
+START_TEST(test_canonical__absorbs_a_guard_on_one_axis)
+{
+  make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){1});
+  add_guard(RLO_GUARD_SKIP, -4, (int64_t[]){2}, 9); /* 2 <= i <= 6 */
+  canonicalize(0);
+  ck_assert_int_eq(problem.num_guards, 0);
+  expect_axis(0, 5, 1, 1);
+  ck_assert_int_eq(problem.src.base, 2);
+  ck_assert_int_eq(problem.dst.base, 2);
+}
+
+END_TEST
+
+START_TEST(test_canonical__drops_a_guard_that_always_holds)
+{
+  make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){1});
+  add_guard(RLO_GUARD_PAD, 0, (int64_t[]){1}, 10);
+  canonicalize(0);
+  ck_assert_int_eq(problem.num_guards, 0);
+}
+
+END_TEST
+
+START_TEST(test_canonical__a_skip_guard_that_never_holds_leaves_nothing)
+{
+  make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){1});
+  add_guard(RLO_GUARD_SKIP, 10, (int64_t[]){1}, 10);
+  canonicalize(0);
+  ck_assert(rlo_problem_is_empty(&problem));
+  ck_assert_int_eq(problem.num_axes, 1);
+  ck_assert_int_eq(problem.num_guards, 0);
+}
+
+END_TEST
+
+START_TEST(test_canonical__a_pad_guard_that_never_holds_reads_nothing)
+{
+  make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){1});
+  add_guard(RLO_GUARD_PAD, 10, (int64_t[]){1}, 10);
+  add_guard(RLO_GUARD_PAD, 0, (int64_t[]){1}, 3);
+  problem.fill[0] = 7;
+  canonicalize(0);
+  ck_assert_int_eq(problem.num_guards, 1);
+  ck_assert_int_eq(problem.guards[0].limit, 0);
+  expect_axis(0, 10, 0, 1);
+  ck_assert_int_eq(problem.fill[0], 7);
+}
+
+END_TEST
+
+/* i and 8*i/8 tell the same cells apart; the weaker guard goes. */
+START_TEST(test_canonical__drops_an_implied_guard)
+{
+  make(8, 2, (int64_t[]){4, 8}, (int64_t[]){8, 1}, (int64_t[]){8, 1});
+  add_guard(RLO_GUARD_PAD, 0, (int64_t[]){8, 1}, 20);
+  add_guard(RLO_GUARD_PAD, 0, (int64_t[]){1, 0}, 3);
+  canonicalize(0);
+  ck_assert_int_eq(problem.num_guards, 1);
+  ck_assert_int_eq(problem.guards[0].limit, 20);
+}
+
+END_TEST
+
+START_TEST(test_canonical__refuses_two_points_on_one_cell)
+{
+  make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){0});
+  other = problem;
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert(rlo_problem_equal(&problem, &other));
+}
+
+END_TEST
+
+START_TEST(test_canonical__refuses_what_is_no_problem)
+{
+  make(129, 0, NULL, NULL, NULL);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
+                   RLO_INVALID_ARGUMENT);
+  make(8, 1, (int64_t[]){-1}, (int64_t[]){1}, (int64_t[]){1});
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
+                   RLO_INVALID_ARGUMENT);
+  make(8, 1, (int64_t[]){1}, (int64_t[]){1}, (int64_t[]){1});
+  problem.num_axes = RLO_MAX_AXES + 1;
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
+                   RLO_INVALID_ARGUMENT);
+  make(8, 1, (int64_t[]){1}, (int64_t[]){1}, (int64_t[]){1});
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 129, NULL, NULL),
+                   RLO_INVALID_ARGUMENT);
+  problem.num_terms = 1;
+  problem.terms[0].divisor = 0;
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
+                   RLO_INVALID_ARGUMENT);
+}
+
+END_TEST
+
+static void count_step(void *payload,
+                       const char *step,
+                       const rlo_problem *after) {
+  ck_assert(step[0] != '\0');
+  ck_assert_ptr_nonnull(after);
+  ++*(int *)payload;
+}
+
+START_TEST(test_canonical__tells_each_step)
+{
+  make(32, 2, (int64_t[]){7, 1}, (int64_t[]){1, 9}, (int64_t[]){-1, 2});
+  problem.dst.base = 6;
+  int steps = 0;
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, count_step, &steps),
+                   RLO_OK);
+  ck_assert_int_eq(steps, 2); /* backwards, drop */
+  steps = 0;
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, count_step, &steps),
+                   RLO_OK);
+  ck_assert_int_eq(steps, 0);
+}
+
+END_TEST
+
+/* From here on: random relayouts between random layouts. */
+
+enum { MAX_CASES = 4000, ARENA_BYTES = 1 << 18 };
+
+static uint8_t src_memory[ARENA_BYTES];
+static uint8_t before_memory[ARENA_BYTES];
+static uint8_t after_memory[ARENA_BYTES];
+
+/* The case by number alone, so that a failure names what to run again. */
+static bool draw(uint64_t seed, int number, rlo_problem *out) {
+  static const rlo_dtype dtypes[] = {RLO_DTYPE_U8,
+                                     RLO_DTYPE_U16,
+                                     RLO_DTYPE_U32,
+                                     RLO_DTYPE_F64,
+                                     RLO_DTYPE_C128};
+  rlo_test_random random = {seed + (uint64_t)number * 7919};
+  int32_t permutation[RLO_MAX_RANK];
+  rlo_shape src;
+  rlo_shape dst;
+  rlo_test_random_pair(&random,
+                       dtypes[rlo_test_random_between(&random, 0, 4)],
+                       (int32_t)rlo_test_random_between(&random, 0, 6),
+                       400,
+                       &src,
+                       &dst,
+                       permutation);
+  ck_assert_msg(rlo_relayout_lower(&src, &dst, permutation, out) == RLO_OK,
+                "case %d: %s",
+                number,
+                rlo_error_last()->message);
+  return out->src_bytes <= ARENA_BYTES && out->dst_bytes <= ARENA_BYTES;
+}
+
+static uint64_t seed_of(const char *name) {
+  return rlo_test_random_begin(name, 20261120).state;
+}
+
+static void run(const rlo_problem *p, uint8_t *dst) {
+  memset(dst, 0xee, ARENA_BYTES);
+  ck_assert_msg(rlo_problem_run_host(p, src_memory, dst) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
+}
+
+START_TEST(test_canonical__keeps_the_element_map)
+{
+  uint64_t seed = seed_of("test_canonical__keeps_the_element_map");
+  for (size_t b = 0; b < ARENA_BYTES; ++b) {
+    src_memory[b] = (uint8_t)((b * 2654435761u) >> 13);
+  }
+  int compared = 0;
+  for (int n = 0; n < MAX_CASES; ++n) {
+    if (!draw(seed, n, &problem)) {
+      continue;
+    }
+    static const int32_t widths[] = {0, 16, 128};
+    run(&problem, before_memory);
+    canonicalize(widths[n % 3]);
+    run(&problem, after_memory);
+    ck_assert_msg(memcmp(before_memory, after_memory, ARENA_BYTES) == 0,
+                  "case %d moves other bytes when canonical",
+                  n);
+    ++compared;
+  }
+  ck_assert_int_gt(compared, MAX_CASES / 2);
+}
+
+END_TEST
+
+START_TEST(test_canonical__is_idempotent)
+{
+  uint64_t seed = seed_of("test_canonical__is_idempotent");
+  for (int n = 0; n < MAX_CASES; ++n) {
+    draw(seed, n, &problem);
+    int32_t width = n % 2 == 0 ? 0 : 128;
+    canonicalize(width);
+    other = problem;
+    int steps = 0;
+    ck_assert_int_eq(
+        rlo_problem_canonicalize(&problem, width, count_step, &steps), RLO_OK);
+    ck_assert_msg(steps == 0 && rlo_problem_equal(&problem, &other),
+                  "case %d changes when canonicalised again",
+                  n);
+  }
+}
+
+END_TEST
+
+START_TEST(test_canonical__does_not_depend_on_the_listing_of_axes)
+{
+  uint64_t seed = seed_of("test_canonical__does_not_depend_on_the_listing");
+  rlo_test_random random = {seed};
+  for (int n = 0; n < MAX_CASES; ++n) {
+    draw(seed, n, &problem);
+    other = problem;
+    int32_t order[RLO_MAX_AXES];
+    rlo_test_random_permutation(&random, problem.num_axes, order);
+    rlo__rewrite_permute_axes(&problem, order);
+    canonicalize(128);
+    ck_assert_int_eq(rlo_problem_canonicalize(&other, 128, NULL, NULL), RLO_OK);
+    if (!rlo_problem_equal(&problem, &other)) {
+      char text[4096];
+      rlo_problem_format(&problem, text, sizeof text);
+      printf("%s", text);
+      rlo_problem_format(&other, text, sizeof text);
+      printf("%s", text);
+      ck_abort_msg("case %d has two canonical forms", n);
+    }
+    ck_assert_uint_eq(rlo_problem_hash(&problem), rlo_problem_hash(&other));
+  }
+}
+
+END_TEST
+
+/* Splitting an axis is undone by merging it. */
+START_TEST(test_canonical__does_not_depend_on_splits)
+{
+  uint64_t seed = seed_of("test_canonical__does_not_depend_on_splits");
+  rlo_test_random random = {seed};
+  int split = 0;
+  for (int n = 0; n < MAX_CASES; ++n) {
+    draw(seed, n, &problem);
+    canonicalize(0);
+    other = problem;
+    for (int32_t a = 0; a < problem.num_axes; ++a) {
+      int64_t radix = rlo_test_random_between(&random, 2, 4);
+      if (problem.num_terms == 0 && problem.extents[a] % radix == 0 &&
+          problem.extents[a] > radix) {
+        ck_assert_int_eq(rlo__rewrite_split(&problem, a, radix), RLO_OK);
+        ++split;
+        break;
+      }
+    }
+    canonicalize(0);
+    ck_assert_msg(rlo_problem_equal(&problem, &other),
+                  "case %d keeps a needless split",
+                  n);
+  }
+  ck_assert_int_gt(split, 100);
+}
+
+END_TEST
+
+static Suite *canonical_suite(void) {
+  Suite *suite = suite_create("canonical");
+  TCase *facts = tcase_create("facts");
+  tcase_add_test(facts,
+                 test_canonical__merges_what_is_contiguous_on_both_sides);
+  tcase_add_test(facts, test_canonical__drops_ones_and_orders_by_destination);
+  tcase_add_test(facts, test_canonical__counts_negative_destinations_backwards);
+  tcase_add_test(facts, test_canonical__widens_the_innermost_run);
+  tcase_add_test(facts, test_canonical__widens_only_as_far_as_allowed);
+  tcase_add_test(facts, test_canonical__does_not_widen_across_an_odd_guard);
+  tcase_add_test(facts, test_canonical__packs_four_bit_units_into_bytes);
+  tcase_add_test(facts, test_canonical__absorbs_a_guard_on_one_axis);
+  tcase_add_test(facts, test_canonical__drops_a_guard_that_always_holds);
+  tcase_add_test(facts,
+                 test_canonical__a_skip_guard_that_never_holds_leaves_nothing);
+  tcase_add_test(facts,
+                 test_canonical__a_pad_guard_that_never_holds_reads_nothing);
+  tcase_add_test(facts, test_canonical__drops_an_implied_guard);
+  tcase_add_test(facts, test_canonical__refuses_two_points_on_one_cell);
+  tcase_add_test(facts, test_canonical__refuses_what_is_no_problem);
+  tcase_add_test(facts, test_canonical__tells_each_step);
+  suite_add_tcase(suite, facts);
+  TCase *properties = tcase_create("properties");
+  tcase_set_timeout(properties, 100);
+  tcase_add_test(properties, test_canonical__keeps_the_element_map);
+  tcase_add_test(properties, test_canonical__is_idempotent);
+  tcase_add_test(properties,
+                 test_canonical__does_not_depend_on_the_listing_of_axes);
+  tcase_add_test(properties, test_canonical__does_not_depend_on_splits);
+  suite_add_tcase(suite, properties);
+  return suite;
+}
+
+int main(void) {
+  SRunner *runner = srunner_create(canonical_suite());
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
