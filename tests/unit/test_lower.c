@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/index.h"
+#include "relayout/ops.h"
+#include "support/random_shape.h"
+
+static rlo_problem problem;
+
+static rlo_shape tiled(const int64_t *dims,
+                       int32_t rank,
+                       const int64_t *tile,
+                       int32_t tile_rank,
+                       rlo_fill fill) {
+  rlo_layout layout = rlo_layout_row_major(rank);
+  rlo_shape shape;
+  if (tile_rank > 0) {
+    ck_assert_int_eq(rlo_layout_add_tile(&layout, tile, tile_rank), RLO_OK);
+  }
+  layout.fill = fill;
+  ck_assert_int_eq(
+      rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, rank, &layout, &shape),
+      RLO_OK);
+  return shape;
+}
+
+static void lower(const rlo_shape *src, const rlo_shape *dst) {
+  ck_assert_msg(rlo_relayout_lower(src, dst, NULL, &problem) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
+}
+
+static void expect_axis(int32_t a, int64_t extent, int64_t src, int64_t dst) {
+  ck_assert_int_eq(problem.extents[a], extent);
+  ck_assert_int_eq(problem.src.axis[a], src);
+  ck_assert_int_eq(problem.dst.axis[a], dst);
+}
+
+/* f32[20,300]{1,0} to T(8,128): the box runs over the physical cells. */
+START_TEST(test_lower__plain_to_tiled_is_rows_with_pad_guards)
+{
+  rlo_shape src = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
+  rlo_shape dst =
+      tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
+  lower(&src, &dst);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+  ck_assert_int_eq(problem.num_axes, 4);
+  expect_axis(0, 3, 2400, 3072);
+  expect_axis(1, 3, 128, 1024);
+  expect_axis(2, 8, 300, 128);
+  expect_axis(3, 128, 1, 1);
+  ck_assert_int_eq(problem.num_guards, 2);
+  ck_assert_int_eq(problem.guards[0].kind, RLO_GUARD_PAD);
+  ck_assert_int_eq(problem.guards[0].limit, 20);
+  ck_assert_int_eq(problem.guards[0].form.axis[0], 8);
+  ck_assert_int_eq(problem.guards[0].form.axis[2], 1);
+  ck_assert_int_eq(problem.guards[1].limit, 300);
+  ck_assert_int_eq(problem.guards[1].form.axis[1], 128);
+  ck_assert_int_eq(problem.guards[1].form.axis[3], 1);
+  ck_assert_int_eq(problem.src_bytes, 24000);
+  ck_assert_int_eq(problem.dst_bytes, 24 * 384 * 4);
+  ck_assert_int_eq(problem.read_bytes, 24000);
+  ck_assert_int_eq(problem.written_bytes, 24 * 384 * 4);
+}
+
+END_TEST
+
+/* And back: splitting at 8 and 128 removes every quotient. */
+START_TEST(test_lower__tiled_to_plain_splits_at_the_tile)
+{
+  rlo_shape src =
+      tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
+  rlo_shape dst = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
+  lower(&src, &dst);
+  ck_assert_int_eq(problem.num_terms, 2);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+  ck_assert_int_eq(problem.num_terms, 0);
+  ck_assert_int_eq(problem.num_axes, 4);
+  expect_axis(0, 3, 3072, 2400);
+  expect_axis(1, 8, 128, 300);
+  expect_axis(2, 3, 1024, 128);
+  expect_axis(3, 128, 1, 1);
+  ck_assert_int_eq(problem.num_guards, 2);
+  ck_assert_int_eq(problem.guards[0].kind, RLO_GUARD_SKIP);
+  ck_assert_int_eq(problem.guards[1].kind, RLO_GUARD_SKIP);
+}
+
+END_TEST
+
+/* A tile of 8 against a tile of 3 leaves a quotient for the gather family. */
+START_TEST(test_lower__tiles_that_do_not_divide_leave_a_quotient)
+{
+  rlo_shape src =
+      tiled((int64_t[]){100}, 1, (int64_t[]){2, 8}, 2, RLO_FILL_ZERO);
+  rlo_shape dst =
+      tiled((int64_t[]){100}, 1, (int64_t[]){2, 3}, 2, RLO_FILL_ZERO);
+  lower(&src, &dst);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+  ck_assert_int_eq(problem.num_terms, 1);
+  ck_assert_int_eq(problem.terms[0].divisor, 8);
+}
+
+END_TEST
+
+/* Tiles of both sides that divide each other meet in their refinement. */
+START_TEST(test_lower__tiles_that_divide_leave_none)
+{
+  rlo_shape src =
+      tiled((int64_t[]){256, 256}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
+  rlo_shape dst =
+      tiled((int64_t[]){256, 256}, 2, (int64_t[]){16, 16}, 2, RLO_FILL_ZERO);
+  lower(&src, &dst);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+  ck_assert_int_eq(problem.num_terms, 0);
+  ck_assert_int_eq(problem.num_guards, 0);
+}
+
+END_TEST
+
+START_TEST(test_lower__identity_is_one_axis)
+{
+  rlo_shape shape = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
+  lower(&shape, &shape);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+  ck_assert_int_eq(problem.num_axes, 1);
+  expect_axis(0, 6000, 1, 1);
+}
+
+END_TEST
+
+/* Without a fill nothing may be written but elements: equal tiled layouts
+ * still differ in what stands in the padding. */
+START_TEST(test_lower__unknown_fill_skips)
+{
+  rlo_shape src = tiled((int64_t[]){5}, 1, (int64_t[]){4}, 1, RLO_FILL_ZERO);
+  rlo_shape dst = tiled((int64_t[]){5}, 1, (int64_t[]){4}, 1, RLO_FILL_UNKNOWN);
+  lower(&src, &dst);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+  ck_assert_int_eq(problem.num_guards, 0);
+  ck_assert_int_eq(problem.num_axes, 1);
+  expect_axis(0, 5, 1, 1);
+  ck_assert_int_eq(problem.written_bytes, 20);
+}
+
+END_TEST
+
+START_TEST(test_lower__tail_takes_the_fill)
+{
+  rlo_shape src = tiled((int64_t[]){5}, 1, NULL, 0, RLO_FILL_INVALID);
+  rlo_shape dst = src;
+  dst.layout.tail_alignment_elems = 8;
+  dst.layout.fill = RLO_FILL_ONE;
+  lower(&src, &dst);
+  float from[5] = {1.5f, 2.5f, 3.5f, 4.5f, 5.5f};
+  float to[8];
+  memset(to, 0xee, sizeof to);
+  ck_assert_int_eq(rlo_problem_run_host(&problem, from, to), RLO_OK);
+  ck_assert_mem_eq(from, to, sizeof from);
+  for (int i = 5; i < 8; ++i) {
+    ck_assert(to[i] == 1.0f);
+  }
+}
+
+END_TEST
+
+/* [2,3] = a b c / d e f, {0,1:pad(3,5)fill(zero)}. */
+START_TEST(test_lower__seed_example)
+{
+  rlo_shape src;
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U8, (int64_t[]){2, 3}, 2, &src),
+                   RLO_OK);
+  rlo_shape dst = src;
+  dst.layout = rlo_layout_column_major(2);
+  dst.layout.has_padded_dimensions = true;
+  dst.layout.padded_dimensions[0] = 3;
+  dst.layout.padded_dimensions[1] = 5;
+  dst.layout.fill = RLO_FILL_BITS;
+  dst.layout.fill_bits[0] = '0';
+  lower(&src, &dst);
+  char out[16] = "***************";
+  ck_assert_int_eq(rlo_problem_run_host(&problem, "abcdef", out), RLO_OK);
+  ck_assert_str_eq(out, "ad0be0cf0000000");
+}
+
+END_TEST
+
+START_TEST(test_lower__zero_elements_still_fill)
+{
+  rlo_shape src;
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U8, (int64_t[]){0, 3}, 2, &src),
+                   RLO_OK);
+  rlo_shape dst = src;
+  dst.layout.has_padded_dimensions = true;
+  dst.layout.padded_dimensions[0] = 2;
+  dst.layout.padded_dimensions[1] = 3;
+  dst.layout.fill = RLO_FILL_ONE;
+  lower(&src, &dst);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 128, NULL, NULL), RLO_OK);
+  char out[7] = "******";
+  ck_assert_int_eq(rlo_problem_run_host(&problem, NULL, out), RLO_OK);
+  ck_assert_str_eq(out, "\1\1\1\1\1\1");
+}
+
+END_TEST
+
+START_TEST(test_lower__refuses_other_shapes)
+{
+  rlo_shape a = tiled((int64_t[]){2, 3}, 2, NULL, 0, RLO_FILL_INVALID);
+  rlo_shape b = tiled((int64_t[]){3, 2}, 2, NULL, 0, RLO_FILL_INVALID);
+  ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "destination dimension 0 is 3, source dimension 0 is 2; "
+                   "they must be equal");
+  ck_assert_int_eq(rlo_relayout_lower(&a, &b, (int32_t[]){1, 0}, &problem),
+                   RLO_OK);
+  ck_assert_int_eq(rlo_relayout_lower(&a, &b, (int32_t[]){1, 1}, &problem),
+                   RLO_INVALID_ARGUMENT);
+  b = tiled((int64_t[]){2, 3, 1}, 3, NULL, 0, RLO_FILL_INVALID);
+  ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem),
+                   RLO_INVALID_ARGUMENT);
+  b = a;
+  b.dtype = RLO_DTYPE_S32;
+  ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem),
+                   RLO_INVALID_ARGUMENT);
+  b = a;
+  b.layout.element_size_bits = 64;
+  ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem), RLO_UNSUPPORTED);
+}
+
+END_TEST
+
+START_TEST(test_lower__refuses_a_destination_that_folds)
+{
+  rlo_shape src = tiled((int64_t[]){2, 3}, 2, NULL, 0, RLO_FILL_INVALID);
+  rlo_shape dst = src;
+  memset(&dst.layout, 0, sizeof dst.layout);
+  dst.layout.kind = RLO_LAYOUT_STRIDED;
+  dst.layout.strides_elems[0] = 2;
+  dst.layout.strides_elems[1] = 1;
+  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem),
+                   RLO_INVALID_ARGUMENT);
+  dst.layout.strides_elems[0] = 3;
+  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
+}
+
+END_TEST
+
+/* The lowering against the index functions, which share no code with it but
+ * the address map: every element lands on its slot. */
+START_TEST(test_lower__agrees_with_the_index)
+{
+  static uint32_t from[1 << 15];
+  static uint32_t to[1 << 15];
+  rlo_test_random random =
+      rlo_test_random_begin("test_lower__agrees_with_the_index", 7);
+  for (int n = 0; n < 2000; ++n) {
+    rlo_shape src;
+    rlo_shape dst;
+    int32_t permutation[RLO_MAX_RANK];
+    rlo_test_random_pair(&random,
+                         RLO_DTYPE_U32,
+                         (int32_t)rlo_test_random_between(&random, 0, 5),
+                         200,
+                         &src,
+                         &dst,
+                         permutation);
+    ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &problem),
+                     RLO_OK);
+    rlo_shape_extent extent;
+    ck_assert_int_eq(rlo_shape_measure(&dst, &extent), RLO_OK);
+    if (problem.src_bytes > (int64_t)sizeof from ||
+        problem.dst_bytes > (int64_t)sizeof to || extent.elements == 0) {
+      continue;
+    }
+    for (uint32_t i = 0; i < 1 << 15; ++i) {
+      from[i] = i;
+    }
+    memset(to, 0xee, sizeof to);
+    ck_assert_int_eq(rlo_problem_run_host(&problem, from, to), RLO_OK);
+    int64_t index[RLO_MAX_RANK] = {0};
+    do {
+      int64_t src_index[RLO_MAX_RANK];
+      int64_t src_slot;
+      int64_t dst_slot;
+      for (int32_t k = 0; k < dst.rank; ++k) {
+        src_index[permutation[k]] = index[k];
+      }
+      ck_assert_int_eq(rlo_index_to_linear(&src, src_index, &src_slot), RLO_OK);
+      ck_assert_int_eq(rlo_index_to_linear(&dst, index, &dst_slot), RLO_OK);
+      ck_assert_msg(to[dst_slot] == from[src_slot], "case %d", n);
+    } while (rlo_index_bump(&dst, index));
+  }
+}
+
+END_TEST
+
+static Suite *lower_suite(void) {
+  Suite *suite = suite_create("lower");
+  TCase *tcase = tcase_create("core");
+  tcase_set_timeout(tcase, 60);
+  tcase_add_test(tcase, test_lower__plain_to_tiled_is_rows_with_pad_guards);
+  tcase_add_test(tcase, test_lower__tiled_to_plain_splits_at_the_tile);
+  tcase_add_test(tcase, test_lower__tiles_that_do_not_divide_leave_a_quotient);
+  tcase_add_test(tcase, test_lower__tiles_that_divide_leave_none);
+  tcase_add_test(tcase, test_lower__identity_is_one_axis);
+  tcase_add_test(tcase, test_lower__unknown_fill_skips);
+  tcase_add_test(tcase, test_lower__tail_takes_the_fill);
+  tcase_add_test(tcase, test_lower__seed_example);
+  tcase_add_test(tcase, test_lower__zero_elements_still_fill);
+  tcase_add_test(tcase, test_lower__refuses_other_shapes);
+  tcase_add_test(tcase, test_lower__refuses_a_destination_that_folds);
+  tcase_add_test(tcase, test_lower__agrees_with_the_index);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}
+
+int main(void) {
+  SRunner *runner = srunner_create(lower_suite());
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
