@@ -23,7 +23,7 @@ import sys
 FLOORS = {
     "base": (0, ["checked", "status", "alloc", "str", "hash", "thread", "log",
                  "file"]),
-    "desc": (1, ["dtype", "permutation", "tile", "layout", "shape", "address",
+    "desc": (1, ["dtype", "permutation", "tile", "layout", "address", "shape",
                  "index", "bitcast"]),
     "io": (2, []),
     "ir": (2, ["problem", "lower", "canonical", "reference", "adjoint"]),
