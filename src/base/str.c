@@ -99,7 +99,7 @@ void rlo__str_vprintf(rlo__str *str, const char *format, va_list arguments) {
                          arguments);
   if (length < 0) {
     str->has_failed = true;
-    if (str->capacity_bytes > 0) {
+    if (str->data != NULL && str->capacity_bytes > 0) {
       str->data[start] = '\0';
     }
     va_end(again);

@@ -17,7 +17,7 @@ PLANTED = [
     ("src/base/status.h", '#include "base/file.h"'),
     ("src/desc/planted.c", '#include "ir/problem.h"'),
     ("src/desc/planted.c", '#include "base/thread.h"'),
-    ("src/desc/tile.c", '#include "desc/address.h"'),
+    ("src/desc/address.c", '#include "desc/shape.h"'),
     ("src/desc/planted.c", '#include "planted.h"'),
     ("src/io/npy.c", '#include "io/text.h"'),
     ("src/io/planted.c", '#include "ir/problem.h"'),

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# What is installed can be used: by CMake, by pkg-config, and after a move.
+#   check_install.sh <build folder> <work folder> <C compiler> <cmake>
+set -eu
+
+build=$1
+work=$2
+cc=$3
+cmake=$4
+here=$(cd "$(dirname "$0")" && pwd)
+
+rm -rf "$work"
+mkdir -p "$work"
+"$cmake" --install "$build" --prefix "$work/first" >"$work/install.log"
+mv "$work/first" "$work/moved"
+
+"$cmake" -S "$here/consumer" -B "$work/by_cmake" \
+  "-DCMAKE_PREFIX_PATH=$work/moved" "-DCMAKE_C_COMPILER=$cc" \
+  >"$work/configure.log" || {
+  cat "$work/configure.log"
+  exit 1
+}
+"$cmake" --build "$work/by_cmake" >"$work/build.log" || {
+  cat "$work/build.log"
+  exit 1
+}
+"$work/by_cmake/consumer"
+
+if command -v pkg-config >/dev/null; then
+  pc=$(find "$work/moved" -name relayout.pc)
+  PKG_CONFIG_PATH=$(dirname "$pc")
+  export PKG_CONFIG_PATH
+  # Options, to be split at their spaces.
+  # shellcheck disable=SC2046
+  "$cc" -std=c11 "$here/consumer/consumer.c" -o "$work/by_pkg_config" \
+    $(pkg-config --cflags --libs relayout)
+  LD_LIBRARY_PATH=$(pkg-config --variable=libdir relayout) \
+    "$work/by_pkg_config"
+fi
+
+# The command finds its library by itself.
+"$work/moved/bin/relayout" help >/dev/null

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "codegen/kernel_sources.h"
+
+enum { MAX_FILES = 256, MAX_FILE_BYTES = 1 << 24 };
+
+/** Read a file of cl/; the result goes to rlo__free. */
+static char *read_kernel(const char *file_name) {
+  char path[4096];
+  (void)snprintf(path, sizeof path, "%s/%s", RELAYOUT_TEST_CL_DIR, file_name);
+  char *text = NULL;
+  size_t bytes = 0;
+  ck_assert_int_eq(rlo__file_read(path, MAX_FILE_BYTES, &text, &bytes), RLO_OK);
+  ck_assert_uint_eq(strlen(text), bytes);
+  return text;
+}
+
+/** The included file of an include line of ours, or NULL. Writes its name. */
+static const char *included_name(const char *line, char *name, size_t bytes) {
+  static const char start[] = "#include \"";
+  if (strncmp(line, start, strlen(start)) != 0) {
+    return NULL;
+  }
+  const char *from = line + strlen(start);
+  const char *end = strchr(from, '"');
+  ck_assert(end != NULL && (size_t)(end - from) < bytes);
+  memcpy(name, from, (size_t)(end - from));
+  name[end - from] = '\0';
+  return name;
+}
+
+/** Walk along `embedded` with the text of a file, and into what it includes.
+ *  Returns what is left of `embedded`. */
+static const char *match_file(const char *file_name,
+                              const char *embedded,
+                              int depth) {
+  ck_assert_int_lt(depth, 5);
+  char *text = read_kernel(file_name);
+  for (const char *line = text; *line != '\0';) {
+    char name[256];
+    const char *end = strchr(line, '\n');
+    end = end == NULL ? line + strlen(line) : end + 1;
+    size_t bytes = (size_t)(end - line);
+    if (included_name(line, name, sizeof name) != NULL) {
+      embedded = match_file(name, embedded, depth + 1);
+      ck_assert_int_eq(*embedded, '\n');
+      ++embedded;
+    } else {
+      ck_assert_msg(strncmp(line, embedded, bytes) == 0,
+                    "%s differs at: %.*s",
+                    file_name,
+                    (int)bytes,
+                    line);
+      embedded += bytes;
+    }
+    line = end;
+  }
+  rlo__free(text);
+  return embedded;
+}
+
+START_TEST(test_kernel_sources__every_file_is_embedded_whole)
+{
+  DIR *dir = opendir(RELAYOUT_TEST_CL_DIR);
+  ck_assert_ptr_nonnull(dir);
+  uint64_t hashes[MAX_FILES];
+  int count = 0;
+  const struct dirent *entry;
+  while ((entry = readdir(dir)) != NULL) {
+    const char *dot = strrchr(entry->d_name, '.');
+    if (dot == NULL || strcmp(dot, ".cl") != 0) {
+      continue;
+    }
+    char stem[256];
+    (void)snprintf(
+        stem, sizeof stem, "%.*s", (int)(dot - entry->d_name), entry->d_name);
+    const rlo__kernel_source *source = rlo__kernel_source_find(stem);
+    ck_assert_msg(source != NULL, "%s is not embedded", entry->d_name);
+    ck_assert_str_eq(source->name, stem);
+    ck_assert_uint_eq(source->text_bytes, strlen(source->text));
+    ck_assert_str_eq(match_file(entry->d_name, source->text, 0), "");
+    for (int i = 0; i < count; ++i) {
+      ck_assert(hashes[i] != source->hash);
+    }
+    ck_assert_int_lt(count, MAX_FILES);
+    hashes[count++] = source->hash;
+  }
+  ck_assert_int_eq(closedir(dir), 0);
+  ck_assert_int_gt(count, 0);
+}
+
+END_TEST
+
+START_TEST(test_kernel_sources__a_stranger_is_null)
+{
+  ck_assert_ptr_null(rlo__kernel_source_find(NULL));
+  ck_assert_ptr_null(rlo__kernel_source_find(""));
+  ck_assert_ptr_null(rlo__kernel_source_find("commo"));
+  ck_assert_ptr_null(rlo__kernel_source_find("common.cl"));
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("kernel_sources");
+  TCase *tcase = tcase_create("kernel_sources");
+  tcase_add_test(tcase, test_kernel_sources__every_file_is_embedded_whole);
+  tcase_add_test(tcase, test_kernel_sources__a_stranger_is_null);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
