@@ -392,8 +392,21 @@ def index_texts(seed):
         yield random_strided(random, "u8", dims, is_source, False)
 
 
+def _is_nested(shape):
+    """True if each stride steps over everything the smaller ones reach: then
+    anybody can see that elements have slots of their own."""
+    reach = 0
+    for stride, size in sorted(
+        (abs(s), d) for s, d in zip(shape.strides, shape.dims) if d > 1
+    ):
+        if stride <= reach:
+            return False
+        reach += stride * (size - 1)
+    return True
+
+
 def index_line(text):
-    """text, slots, hash of index -> slot, hash of slot -> index or "-"."""
+    """text, slots, hash of index -> slot, hash of slot -> index."""
     shape = parse(text)
     places = model.slot_map(shape)
     # In logical row-major order, each slot as eight bytes, low first.
@@ -407,6 +420,8 @@ def index_line(text):
         for index in model.cells(shape):
             inverse += b"\0" if index is None else bytes((1,) + index)
         inverse = "%016x" % fnv1a(inverse)
+        if shape.strides is not None and not _is_nested(shape):
+            inverse = "?" + inverse
     count = model.slots(shape)
     return "%s\t%d\t%016x\t%s" % (text, count, fnv1a(forward), inverse)
 
@@ -422,7 +437,7 @@ def _line_of(job):
     return case_line(job)
 
 
-def write_lines(path, head, jobs, workers):
+def write_lines(path, seed, jobs, workers):
     jobs = list(jobs)
     if workers > 1:
         with multiprocessing.Pool(workers) as pool:
@@ -430,10 +445,11 @@ def write_lines(path, head, jobs, workers):
     else:
         lines = [_line_of(job) for job in jobs]
     with open(path, "w", encoding="ascii", newline="\n") as out:
-        out.write(head)
+        out.write("# seed %d lines %d\n" % (seed, len(lines)))
         for line in lines:
             out.write(line + "\n")
     print("%s: %d lines" % (path, len(lines)))
+    return lines
 
 
 def hex_units(data, size):
@@ -474,6 +490,7 @@ def main():
     parser.add_argument("--seed", type=int)
     parser.add_argument("--out", help="file for the cases")
     parser.add_argument("--index-out", help="file for the index maps")
+    parser.add_argument("--spoiled-out", help="file for three wrong expectations")
     parser.add_argument("--show", metavar="ID")
     parser.add_argument("--show-index", metavar="SHAPE")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
@@ -491,7 +508,6 @@ def main():
         show(arguments.show, seed)
     if arguments.show_index:
         show_index(arguments.show_index)
-    head = "# seed %d\n" % seed
     if arguments.out or arguments.index_out:
         print("seed %d" % seed)
     if arguments.out:
@@ -499,10 +515,17 @@ def main():
         for letter, (group, _) in SEEDED.items():
             count = int(COUNTS[group] * arguments.scale)
             jobs += [("%s%06d" % (letter, n), seed) for n in range(count)]
-        write_lines(arguments.out, head, jobs, arguments.jobs)
+        write_lines(arguments.out, seed, jobs, arguments.jobs)
+    if arguments.spoiled_out:
+        # A driver that accepts one of these compares nothing.
+        with open(arguments.spoiled_out, "w", encoding="ascii") as out:
+            out.write("# seed %d lines %d\n" % (seed, 3))
+            for name in ("x000003", "l000004", "p000000"):
+                line = case_line(find_case(name, seed))
+                out.write(line[:-1] + ("0" if line[-1] != "0" else "1") + "\n")
     if arguments.index_out:
         texts = index_texts(seed)
-        write_lines(arguments.index_out, head, texts, arguments.jobs)
+        write_lines(arguments.index_out, seed, texts, arguments.jobs)
     return 0
 
 
