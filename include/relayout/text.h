@@ -17,18 +17,23 @@ RLO_BEGIN_DECLS
  *   f32[2,3]{0,1:pad(3,5)fill(0x7fc00000)}
  *   f32[2,3]{:strides(8,1)offset(3)}
  *
- * White space and comments between tokens are ignored.
+ * White space and comments between tokens are ignored. An element size that
+ * is the type's own, E(32) for f32, is read as none.
  * @param text       `text_bytes` bytes, need not be terminated; borrowed.
  * @param out_shape  a valid shape; untouched on failure.
  * @return RLO_OK; RLO_PARSE with the position (byte, from 0) and what was
- *         expected; or what rlo_shape_validate says of the shape.
+ *         expected; RLO_OVERFLOW for a number beyond 64 bits; RLO_UNSUPPORTED
+ *         for the parts of the syntax that are not arrays with static
+ *         dimensions (tuples, `<=8`, `SC(...)`, ...), for a text beyond
+ *         RLO_TEXT_MAX_BYTES and for too many dimensions or tiles; or what
+ *         rlo_shape_validate says of the shape.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_parse(const char *text,
                                                  size_t text_bytes,
                                                  rlo_shape *out_shape);
 
 /** Parse only the part in braces, `{...}`, for arrays of this type and these
- *  dimensions; everything else as rlo_shape_parse. */
+ *  dimensions; everything else as rlo_shape_parse. "{}" is a scalar's. */
 RLO_API RLO_NODISCARD rlo_status rlo_layout_parse(const char *text,
                                                   size_t text_bytes,
                                                   rlo_dtype dtype,

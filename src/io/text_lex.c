@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/text_lex.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/str.h"
+#include "relayout/text.h"
+
+/* The letters of the C locale, whatever the process has set. */
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+static bool is_word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         is_digit(c);
+}
+
+static bool is_hex_digit(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* The byte `ahead` of the next one; NUL, which is part of no token, at the
+ * end. */
+static char peek(const rlo_lexer *lexer, size_t ahead) {
+  return ahead < lexer->text_bytes - lexer->next
+             ? lexer->text[lexer->next + ahead]
+             : '\0';
+}
+
+static bool is_at_end(const rlo_lexer *lexer) {
+  return lexer->next >= lexer->text_bytes;
+}
+
+static rlo_status skip_block_comment(rlo_lexer *lexer) {
+  size_t start = lexer->next;
+  lexer->next += 2;
+  while (!is_at_end(lexer)) {
+    if (peek(lexer, 0) == '*' && peek(lexer, 1) == '/') {
+      lexer->next += 2;
+      return RLO_OK;
+    }
+    ++lexer->next;
+  }
+  return RLO_FAIL(RLO_PARSE,
+                  "position %zu: expected '*/' after the comment of position "
+                  "%zu, found the end of the text",
+                  lexer->next,
+                  start);
+}
+
+static rlo_status skip_blanks(rlo_lexer *lexer) {
+  while (!is_at_end(lexer)) {
+    if (is_space(peek(lexer, 0))) {
+      ++lexer->next;
+    } else if (peek(lexer, 0) == '/' && peek(lexer, 1) == '/') {
+      while (!is_at_end(lexer) && peek(lexer, 0) != '\n') {
+        ++lexer->next;
+      }
+    } else if (peek(lexer, 0) == '/' && peek(lexer, 1) == '*') {
+      RLO_TRY(skip_block_comment(lexer));
+    } else {
+      break;
+    }
+  }
+  return RLO_OK;
+}
+
+/* At most 40 bytes of a token, in quotes, with what is no ASCII as \xNN. */
+static void quote(rlo__str *str, const char *text, size_t length) {
+  enum { MOST = 40 };
+
+  rlo__str_append_char(str, '\'');
+  for (size_t i = 0; i < length && i < MOST; ++i) {
+    unsigned char c = (unsigned char)text[i];
+    if (c >= 0x20 && c < 0x7f) {
+      rlo__str_append_char(str, text[i]);
+    } else {
+      rlo__str_printf(str, "\\x%02x", c);
+    }
+  }
+  rlo__str_append(str, length > MOST ? "...'" : "'");
+}
+
+static rlo_status read_integer(rlo_lexer *lexer, size_t length) {
+  rlo_token *token = &lexer->token;
+  const char *text = lexer->text + token->position;
+  bool is_negative = text[0] == '-';
+  int64_t value = 0;
+  for (size_t i = is_negative ? 1 : 0; i < length; ++i) {
+    int64_t digit = text[i] - '0';
+    /* Counted downwards, where there is room for one more. */
+    if (!rlo__mul_add(-digit, value, 10, &value)) {
+      value = 1;
+      break;
+    }
+  }
+  if (value > 0 || (!is_negative && value == INT64_MIN)) {
+    char buffer[192];
+    rlo__str number = rlo__str_over(buffer, sizeof buffer);
+    quote(&number, text, length);
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "position %zu: %s does not fit 64 bits",
+                    token->position,
+                    buffer);
+  }
+  token->kind = RLO_TOKEN_INTEGER;
+  token->length = length;
+  token->value = is_negative ? value : -value;
+  return RLO_OK;
+}
+
+/* Digits, from the current position on; a sign has been seen. */
+static rlo_status read_number(rlo_lexer *lexer) {
+  size_t length = peek(lexer, 0) == '-' ? 1 : 0;
+  bool is_hex = length == 0 && peek(lexer, 0) == '0' &&
+                (peek(lexer, 1) == 'x' || peek(lexer, 1) == 'X') &&
+                is_hex_digit(peek(lexer, 2));
+  length += is_hex ? 2 : 0;
+  while (is_hex ? is_hex_digit(peek(lexer, length))
+                : is_digit(peek(lexer, length))) {
+    ++length;
+  }
+  if (is_word_char(peek(lexer, length))) {
+    /* Not two tokens: "2x3" and "8b" are slips, and the whole is shown. */
+    while (is_word_char(peek(lexer, length))) {
+      ++length;
+    }
+    lexer->token.kind = RLO_TOKEN_STRANGER;
+    lexer->token.length = length;
+    return RLO_OK;
+  }
+  if (is_hex) {
+    lexer->token.kind = RLO_TOKEN_HEX;
+    lexer->token.length = length;
+    return RLO_OK;
+  }
+  return read_integer(lexer, length);
+}
+
+rlo_status rlo__lexer_advance(rlo_lexer *lexer) {
+  RLO_TRY(skip_blanks(lexer));
+  rlo_token *token = &lexer->token;
+  token->kind = RLO_TOKEN_END;
+  token->position = lexer->next;
+  token->length = 0;
+  token->value = 0;
+  if (is_at_end(lexer)) {
+    return RLO_OK;
+  }
+  char first = peek(lexer, 0);
+  if (is_digit(first) || (first == '-' && is_digit(peek(lexer, 1)))) {
+    RLO_TRY(read_number(lexer));
+  } else if (is_word_char(first)) {
+    token->kind = RLO_TOKEN_WORD;
+    while (is_word_char(peek(lexer, token->length))) {
+      ++token->length;
+    }
+  } else {
+    bool is_mark = first != '\0' && strchr("{}[](),:*#?<=", first) != NULL;
+    token->kind = is_mark ? RLO_TOKEN_MARK : RLO_TOKEN_STRANGER;
+    token->length = 1;
+  }
+  lexer->next += token->length;
+  return RLO_OK;
+}
+
+rlo_status rlo__lexer_begin(rlo_lexer *lexer,
+                            const char *text,
+                            size_t text_bytes) {
+  memset(lexer, 0, sizeof *lexer);
+  if (text_bytes > RLO_TEXT_MAX_BYTES) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a text of %zu bytes is beyond the limit of %d",
+                    text_bytes,
+                    RLO_TEXT_MAX_BYTES);
+  }
+  if (text == NULL && text_bytes > 0) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "a text of %zu bytes is NULL", text_bytes);
+  }
+  lexer->text = text;
+  lexer->text_bytes = text_bytes;
+  return rlo__lexer_advance(lexer);
+}
+
+bool rlo__lexer_is_at(const rlo_lexer *lexer, const char *spelling) {
+  const rlo_token *token = &lexer->token;
+  size_t length = strlen(spelling);
+  return token->length == length && length > 0 &&
+         memcmp(lexer->text + token->position, spelling, length) == 0;
+}
+
+rlo_status rlo__lexer_expect(rlo_lexer *lexer, const char *spelling) {
+  if (!rlo__lexer_is_at(lexer, spelling)) {
+    char expected[24];
+    rlo__str str = rlo__str_over(expected, sizeof expected);
+    rlo__str_printf(&str, "'%s'", spelling);
+    return rlo__lexer_refuse(lexer, expected);
+  }
+  return rlo__lexer_advance(lexer);
+}
+
+rlo_status rlo__lexer_refuse(const rlo_lexer *lexer, const char *expected) {
+  const rlo_token *token = &lexer->token;
+  char buffer[192];
+  rlo__str found = rlo__str_over(buffer, sizeof buffer);
+  if (token->kind == RLO_TOKEN_END) {
+    rlo__str_append(&found, "the end of the text");
+  } else {
+    quote(&found, lexer->text + token->position, token->length);
+  }
+  return RLO_FAIL(RLO_PARSE,
+                  "position %zu: expected %s, found %s",
+                  token->position,
+                  expected,
+                  buffer);
+}

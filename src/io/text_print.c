@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "relayout/text.h"
+
+/* Whatever a broken descriptor says, print no more than it has room for. */
+static int32_t clamp(int32_t count, int32_t most) {
+  if (count < 0) {
+    return 0;
+  }
+  return count < most ? count : most;
+}
+
+/* 1,2,3 with RLO_TILE_COMBINE as '*' where the list is a tile. */
+static void print_list(rlo__str *str,
+                       const int64_t *values,
+                       int32_t count,
+                       bool is_tile) {
+  for (int32_t i = 0; i < count; ++i) {
+    rlo__str_append(str, i > 0 ? "," : "");
+    if (is_tile && values[i] == RLO_TILE_COMBINE) {
+      rlo__str_append_char(str, '*');
+    } else {
+      rlo__str_printf(str, "%" PRId64, values[i]);
+    }
+  }
+}
+
+/* The colon goes before the first property only. */
+static void print_colon(rlo__str *str, bool *has_colon) {
+  if (!*has_colon) {
+    rlo__str_append_char(str, ':');
+    *has_colon = true;
+  }
+}
+
+static void print_number(rlo__str *str,
+                         bool *has_colon,
+                         const char *name,
+                         int64_t value) {
+  print_colon(str, has_colon);
+  rlo__str_printf(str, "%s(%" PRId64 ")", name, value);
+}
+
+static void print_tiles(rlo__str *str,
+                        bool *has_colon,
+                        const rlo_layout *layout) {
+  int32_t num_tiles = clamp(layout->num_tiles, RLO_MAX_TILES);
+  if (num_tiles == 0) {
+    return;
+  }
+  print_colon(str, has_colon);
+  rlo__str_append_char(str, 'T');
+  for (int32_t t = 0; t < num_tiles; ++t) {
+    const rlo_tile *tile = &layout->tiles[t];
+    rlo__str_append_char(str, '(');
+    print_list(str, tile->dims, clamp(tile->rank, RLO_MAX_TILE_RANK), true);
+    rlo__str_append_char(str, ')');
+  }
+}
+
+static void print_fill(rlo__str *str,
+                       bool *has_colon,
+                       const rlo_layout *layout) {
+  const char *word = NULL;
+  switch (layout->fill) {
+    case RLO_FILL_INVALID:
+      return;
+    case RLO_FILL_ZERO:
+      word = "zero";
+      break;
+    case RLO_FILL_ONE:
+      word = "one";
+      break;
+    case RLO_FILL_LOWEST:
+      word = "lowest";
+      break;
+    case RLO_FILL_HIGHEST:
+      word = "highest";
+      break;
+    case RLO_FILL_UNKNOWN:
+      word = "unknown";
+      break;
+    case RLO_FILL_BITS:
+      break;
+  }
+  print_colon(str, has_colon);
+  if (word != NULL) {
+    rlo__str_printf(str, "fill(%s)", word);
+    return;
+  }
+  int top = (int)sizeof layout->fill_bits - 1;
+  while (top > 0 && layout->fill_bits[top] == 0) {
+    --top;
+  }
+  rlo__str_printf(str, "fill(0x%x", layout->fill_bits[top]);
+  for (int i = top - 1; i >= 0; --i) {
+    rlo__str_printf(str, "%02x", layout->fill_bits[i]);
+  }
+  rlo__str_append_char(str, ')');
+}
+
+/* The part in braces. An element size equal to default_bits goes unsaid. */
+static void print_layout(rlo__str *str,
+                         const rlo_layout *layout,
+                         int32_t rank,
+                         int64_t default_bits) {
+  bool has_colon = false;
+  bool is_strided = layout->kind == RLO_LAYOUT_STRIDED;
+  rlo__str_append_char(str, '{');
+  for (int32_t i = 0; !is_strided && i < rank; ++i) {
+    rlo__str_printf(str, i > 0 ? ",%d" : "%d", layout->minor_to_major[i]);
+  }
+  if (!is_strided) {
+    print_tiles(str, &has_colon, layout);
+    if (layout->tail_alignment_elems != 0 &&
+        layout->tail_alignment_elems != 1) {
+      print_number(str, &has_colon, "L", layout->tail_alignment_elems);
+    }
+  }
+  if (layout->element_size_bits != 0 &&
+      layout->element_size_bits != default_bits) {
+    print_number(str, &has_colon, "E", layout->element_size_bits);
+  }
+  if (layout->memory_space != 0) {
+    print_number(str, &has_colon, "S", layout->memory_space);
+  }
+  if (is_strided) {
+    print_colon(str, &has_colon);
+    rlo__str_append(str, "strides(");
+    print_list(str, layout->strides_elems, rank, false);
+    rlo__str_append_char(str, ')');
+    if (layout->offset_elems != 0) {
+      print_number(str, &has_colon, "offset", layout->offset_elems);
+    }
+  } else {
+    if (layout->has_padded_dimensions) {
+      print_colon(str, &has_colon);
+      rlo__str_append(str, "pad(");
+      print_list(str, layout->padded_dimensions, rank, false);
+      rlo__str_append_char(str, ')');
+    }
+    print_fill(str, &has_colon, layout);
+  }
+  rlo__str_append_char(str, '}');
+}
+
+size_t rlo_layout_format(const rlo_layout *layout,
+                         int32_t rank,
+                         char *buffer,
+                         size_t capacity) {
+  rlo__str str = rlo__str_over(buffer, capacity);
+  print_layout(&str, layout, clamp(rank, RLO_MAX_RANK), 0);
+  return str.length;
+}
+
+size_t rlo_shape_format(const rlo_shape *shape, char *buffer, size_t capacity) {
+  rlo__str str = rlo__str_over(buffer, capacity);
+  int32_t rank = clamp(shape->rank, RLO_MAX_RANK);
+  rlo__str_printf(&str, "%s[", rlo_dtype_name(shape->dtype));
+  print_list(&str, shape->dims, rank, false);
+  rlo__str_append_char(&str, ']');
+  size_t before_layout = str.length;
+  print_layout(
+      &str, &shape->layout, rank, rlo_dtype_storage_bits(shape->dtype));
+  /* A scalar without properties does not parse with its braces. */
+  if (str.length == before_layout + strlen("{}")) {
+    rlo__str_truncate(&str, before_layout);
+  }
+  return str.length;
+}
