@@ -174,15 +174,34 @@ static bool run_way(state *s, const model_case *c, way which) {
   return true;
 }
 
+/* Parse a shape, and print it: the parser must read the same shape back. */
+static bool read_shape(const state *s,
+                       const char *where,
+                       const char *text,
+                       rlo_shape *out_shape) {
+  rlo_status status = rlo_shape_parse(text, strlen(text), out_shape);
+  if (status != RLO_OK) {
+    return complain_status(s, where, status);
+  }
+  char printed[4096];
+  size_t length = rlo_shape_format(out_shape, printed, sizeof printed);
+  if (length >= sizeof printed) {
+    return complain(s, where, "the printed shape is too long");
+  }
+  rlo_shape again;
+  status = rlo_shape_parse(printed, length, &again);
+  if (status != RLO_OK) {
+    return complain_status(s, where, status);
+  }
+  return rlo_shape_equal(out_shape, &again) ||
+         complain(s, where, "the printed shape reads as another one");
+}
+
 static bool run_case(state *s, const model_case *c) {
   rlo_shape src, dst;
-  rlo_status status = rlo_shape_parse(c->src_text, strlen(c->src_text), &src);
-  if (status != RLO_OK) {
-    return complain_status(s, "source", status);
-  }
-  status = rlo_shape_parse(c->dst_text, strlen(c->dst_text), &dst);
-  if (status != RLO_OK) {
-    return complain_status(s, "destination", status);
+  if (!read_shape(s, "source", c->src_text, &src) ||
+      !read_shape(s, "destination", c->dst_text, &dst)) {
+    return false;
   }
   bool is_identity = true;
   for (int32_t k = 0; k < c->rank; ++k) {
@@ -190,7 +209,7 @@ static bool run_case(state *s, const model_case *c) {
   }
   /* The identity has two spellings; each gets its share of the cases. */
   bool is_implicit = is_identity && c->dst_hash % 2 == 0;
-  status = rlo_relayout_lower(
+  rlo_status status = rlo_relayout_lower(
       &src, &dst, is_implicit ? NULL : c->permutation, &s->lowered);
   if (status != RLO_OK) {
     return complain_status(s, "lowering", status);
