@@ -33,6 +33,10 @@ typedef struct rlo_family {
   rlo_status (*emit)(const rlo_request *request, rlo_launch *launch);
 } rlo_family;
 
+/** Rows that live in a family_*.c of their own name. */
+extern const rlo_family rlo__family_cpu_gather;
+extern const rlo_family rlo__family_gpu_gather;
+
 /** The rows, of both classes. */
 extern const rlo_family *const rlo__families[];
 extern const int32_t rlo__num_families;
