@@ -31,12 +31,14 @@ typedef enum rlo_argument_kind {
   RLO_ARGUMENT_INT,
   RLO_ARGUMENT_LONG,
   RLO_ARGUMENT_INT16,
-  RLO_ARGUMENT_LONG16
+  RLO_ARGUMENT_LONG16,
+  /** long8 vector. */
+  RLO_ARGUMENT_LONG8
 } rlo_argument_kind;
 
 typedef struct rlo_argument {
   rlo_argument_kind kind;
-  /** First of its values in launch->numbers: 1, or 16 for the vectors. */
+  /** First of its values in launch->numbers: rlo__argument_lanes of them. */
   int32_t first;
 } rlo_argument;
 
@@ -66,6 +68,13 @@ typedef struct rlo_launch {
   char parameters[160];
 } rlo_launch;
 
+/** Numbers that an argument of a kind takes from launch->numbers: 0 for the
+ *  memory arguments, 1 for scalars, 8 or 16 for vectors. */
+int32_t rlo__argument_lanes(rlo_argument_kind kind);
+
+/** Bytes that an argument of a kind takes, as clSetKernelArg counts them. */
+int64_t rlo__argument_bytes(rlo_argument_kind kind);
+
 /** Add a constant. RLO_INTERNAL beyond the limits above. */
 RLO_NODISCARD rlo_status rlo__launch_define(rlo_launch *launch,
                                             const char *name,
@@ -75,8 +84,10 @@ RLO_NODISCARD rlo_status rlo__launch_define_list(rlo_launch *launch,
                                                  const int64_t *values,
                                                  int32_t count);
 
-/** Add an argument. Scalars take one value, vectors `count` <= 16 values and
- *  zeros after them; the memory arguments none. */
+/** Add an argument. Scalars take one value, vectors `count` values, at most
+ *  their lanes, and zeros after them; the memory arguments none. RLO_OVERFLOW
+ *  for a value that an int argument cannot hold; RLO_INTERNAL beyond the limits
+ *  above. */
 RLO_NODISCARD rlo_status rlo__launch_argument(rlo_launch *launch,
                                               rlo_argument_kind kind,
                                               const int64_t *values,

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/geometry.h"
+
+#include "base/checked.h"
+#include "ir/form.h"
+
+/* The range of a position in bytes, as one number: the larger of its two ends,
+ * both taken as distances from 0. */
+static bool reach_bytes(const rlo_problem *problem,
+                        const rlo_form *form,
+                        int64_t *out_reach_bytes) {
+  int64_t unit_bytes = (problem->unit_bits + 7) / 8;
+  int64_t min;
+  int64_t max;
+  int64_t low;
+  if (!rlo__form_range(problem, form, &min, &max) ||
+      !rlo__add(max, 1, &max) || !rlo__mul(min, unit_bytes, &min) ||
+      !rlo__mul(max, unit_bytes, &max) || !rlo__sub(0, min, &low)) {
+    return false;
+  }
+  *out_reach_bytes = low > max ? low : max;
+  return true;
+}
+
+bool rlo__geometry_overflows(const rlo_problem *problem) {
+  int64_t reach;
+  return !reach_bytes(problem, &problem->src, &reach) ||
+         !reach_bytes(problem, &problem->dst, &reach);
+}
+
+static bool fits_32_bits(const rlo_problem *problem) {
+  int64_t src;
+  int64_t dst;
+  return reach_bytes(problem, &problem->src, &src) && src <= INT32_MAX &&
+         reach_bytes(problem, &problem->dst, &dst) && dst <= INT32_MAX;
+}
+
+static int64_t box_bytes(const rlo_problem *problem, int64_t unit_bytes) {
+  int64_t bytes = unit_bytes;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (!rlo__mul(bytes, problem->extents[a], &bytes)) {
+      return INT64_MAX;
+    }
+  }
+  return bytes;
+}
+
+/* The longest axis with stride 1 in a form, the last of equals; -1: none. */
+static int32_t unit_stride_axis(const rlo_problem *problem,
+                                const rlo_form *form,
+                                int32_t other_than) {
+  int32_t found = -1;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (a != other_than && form->axis[a] == 1 &&
+        (found < 0 || problem->extents[a] >= problem->extents[found])) {
+      found = a;
+    }
+  }
+  return found;
+}
+
+static bool never_holds(const rlo_problem *problem, const rlo_guard *guard) {
+  int64_t min;
+  int64_t max;
+  return rlo__form_range(problem, &guard->form, &min, &max) &&
+         (max < 0 || min >= guard->limit);
+}
+
+rlo__geometry rlo__geometry_of(const rlo_request *request) {
+  const rlo_problem *problem = request->problem;
+  rlo__geometry g = {0};
+  g.unit_bytes = problem->unit_bits / 8;
+  g.box_bytes = box_bytes(problem, g.unit_bytes);
+  g.fits_32_bits = fits_32_bits(problem);
+  for (int32_t n = 0; n < problem->num_guards; ++n) {
+    if (problem->guards[n].kind == RLO_GUARD_PAD) {
+      ++g.num_pad_guards;
+      g.is_fill = g.is_fill || never_holds(problem, &problem->guards[n]);
+    } else {
+      ++g.num_skip_guards;
+    }
+  }
+  g.dst_axis = unit_stride_axis(problem, &problem->dst, -1);
+  g.src_axis = unit_stride_axis(problem, &problem->src, g.dst_axis);
+  bool is_run = g.dst_axis >= 0 &&
+                (g.is_fill || problem->src.axis[g.dst_axis] == 1);
+  g.run_axis = is_run ? g.dst_axis : -1;
+  return g;
+}
+
+int64_t rlo__alignment_after(int64_t alignment_bytes,
+                             int64_t offset_bytes,
+                             int64_t limit) {
+  /* The lowest set bit of all three; a sign does not move it. */
+  uint64_t bits = (uint64_t)alignment_bytes | (uint64_t)offset_bytes |
+                  (uint64_t)limit;
+  return (int64_t)(bits & (0 - bits));
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/grid.h"
+
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+
+rlo_status rlo__grid_add(rlo__grid *grid,
+                         const rlo_problem *problem,
+                         int32_t axis,
+                         int64_t step) {
+  if (problem->extents[axis] <= step) {
+    return RLO_OK;
+  }
+  if (grid->num_axes == RLO_GRID_MAX_AXES) {
+    return RLO_FAIL(RLO_INTERNAL,
+                    "work-groups need more than %d coordinates",
+                    RLO_GRID_MAX_AXES);
+  }
+  rlo__grid_axis *added = &grid->axes[grid->num_axes++];
+  added->problem_axis = axis;
+  added->step = step;
+  added->extent = rlo__ceil_div(problem->extents[axis], step);
+  /* step < extent, and the strides times the extent are known to fit. */
+  added->src_stride = problem->src.axis[axis] * step;
+  added->dst_stride = problem->dst.axis[axis] * step;
+  return RLO_OK;
+}
+
+static int compare_distance(int64_t a, int64_t b) {
+  a = llabs(a);
+  b = llabs(b);
+  return (a < b) - (a > b);
+}
+
+static int compare(const rlo__grid_axis *a, const rlo__grid_axis *b) {
+  int order = compare_distance(a->src_stride, b->src_stride);
+  return order != 0 ? order : compare_distance(a->dst_stride, b->dst_stride);
+}
+
+void rlo__grid_sort_by_src(rlo__grid *grid) {
+  for (int32_t n = 1; n < grid->num_axes; ++n) {
+    rlo__grid_axis moved = grid->axes[n];
+    int32_t place = n;
+    while (place > 0 && compare(&grid->axes[place - 1], &moved) > 0) {
+      grid->axes[place] = grid->axes[place - 1];
+      --place;
+    }
+    grid->axes[place] = moved;
+  }
+}
+
+int32_t rlo__grid_find(const rlo__grid *grid, int32_t problem_axis) {
+  for (int32_t n = 0; n < grid->num_axes; ++n) {
+    if (grid->axes[n].problem_axis == problem_axis) {
+      return n;
+    }
+  }
+  return -1;
+}
+
+rlo_status rlo__grid_num_groups(const rlo__grid *grid, size_t *out_groups) {
+  size_t groups = 1;
+  for (int32_t n = 0; n < grid->num_axes; ++n) {
+    if (__builtin_mul_overflow(groups, grid->axes[n].extent, &groups)) {
+      return RLO_FAIL(RLO_OVERFLOW, "the number of work-groups leaves size_t");
+    }
+  }
+  *out_groups = groups;
+  return RLO_OK;
+}
