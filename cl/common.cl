@@ -128,8 +128,20 @@ typedef uint4 rlo_unit;
 typedef ulong rlo_line __attribute__((ext_vector_type(8)));
 typedef ulong rlo_line_any __attribute__((ext_vector_type(8), aligned(1)));
 
-/* A buffer over host memory may start anywhere, so nothing here trusts a unit
- * to lie at a multiple of its size. */
+/* A line as units; 16-byte units count as two elements. */
+#if RLO_UNIT_BYTES == 1
+typedef uchar rlo_units __attribute__((ext_vector_type(64)));
+#elif RLO_UNIT_BYTES == 2
+typedef ushort rlo_units __attribute__((ext_vector_type(32)));
+#elif RLO_UNIT_BYTES == 4
+typedef uint rlo_units __attribute__((ext_vector_type(16)));
+#else
+typedef ulong rlo_units __attribute__((ext_vector_type(8)));
+#endif
+
+/* A unit and pieces of a line at any address: a buffer over host memory may
+ * start anywhere, so nothing here trusts a unit to lie at a multiple of its
+ * size. */
 typedef ulong rlo_u64_any __attribute__((aligned(1)));
 typedef uint rlo_u32_any __attribute__((aligned(1)));
 typedef ushort rlo_u16_any __attribute__((aligned(1)));
@@ -137,14 +149,13 @@ typedef ulong2 rlo_u128_any __attribute__((aligned(1)));
 typedef ulong4 rlo_u256_any __attribute__((aligned(1)));
 typedef rlo_unit rlo_unit_any __attribute__((aligned(1)));
 
-#define RLO_COMMON_PARAMS                                                  \
-  __global const uchar *src, ulong src_offset_bytes, __global uchar *dst,  \
-      ulong dst_offset_bytes, ulong fill_lo, ulong fill_hi, int n_grid,    \
-      rlo_grid grid_extent, rlo_grid grid_src_stride,                      \
-      rlo_grid grid_dst_stride
+#define RLO_COMMON_PARAMS                                                 \
+  __global const uchar *src, ulong src_offset_bytes, __global uchar *dst, \
+      ulong dst_offset_bytes, ulong fill_lo, ulong fill_hi, int n_grid,   \
+      rlo_grid grid_extent, rlo_grid grid_src_stride, rlo_grid grid_dst_stride
 
-#define RLO_GUARD_PARAMS_OF(g)                                             \
-  , rlo_grid guard##g##_grid_coef, long guard##g##_base,                   \
+#define RLO_GUARD_PARAMS_OF(g)                           \
+  , rlo_grid guard##g##_grid_coef, long guard##g##_base, \
       long guard##g##_limit, long guard##g##_x, long guard##g##_y
 
 #if RLO_GUARDS > 0
@@ -182,9 +193,9 @@ typedef rlo_unit rlo_unit_any __attribute__((aligned(1)));
 #endif
 
 /* Begins with a comma, because there may be no guard at all. */
-#define RLO_GUARD_PARAMS                                                   \
-  RLO_GUARD_PARAMS_1 RLO_GUARD_PARAMS_2 RLO_GUARD_PARAMS_3                 \
-      RLO_GUARD_PARAMS_4 RLO_GUARD_PARAMS_5 RLO_GUARD_PARAMS_6
+#define RLO_GUARD_PARAMS                                                      \
+  RLO_GUARD_PARAMS_1 RLO_GUARD_PARAMS_2 RLO_GUARD_PARAMS_3 RLO_GUARD_PARAMS_4 \
+      RLO_GUARD_PARAMS_5 RLO_GUARD_PARAMS_6
 
 /* A guard at one group: its form is v + x * i + y * j. */
 typedef struct rlo_guard {
@@ -212,8 +223,7 @@ static inline void rlo_decode(ulong group,
                               int n_grid,
                               rlo_grid grid_extent,
                               __private rlo_index *out_index) {
-  __private const rlo_index *extent =
-      (__private const rlo_index *)&grid_extent;
+  __private const rlo_index *extent = (__private const rlo_index *)&grid_extent;
   for (int d = n_grid - 1; d >= 0; --d) {
     const ulong e = (ulong)extent[d];
     const ulong rest = group / e;
@@ -227,10 +237,8 @@ static inline long rlo_next(int n_grid,
                             rlo_grid grid_extent,
                             rlo_grid grid_stride,
                             __private const rlo_index *index) {
-  __private const rlo_index *extent =
-      (__private const rlo_index *)&grid_extent;
-  __private const rlo_index *stride =
-      (__private const rlo_index *)&grid_stride;
+  __private const rlo_index *extent = (__private const rlo_index *)&grid_extent;
+  __private const rlo_index *stride = (__private const rlo_index *)&grid_stride;
   long delta = 0;
   for (int d = n_grid - 1; d >= 0; --d) {
     delta += (long)stride[d];
@@ -242,13 +250,13 @@ static inline long rlo_next(int n_grid,
   return delta;
 }
 
-#define RLO_GUARD_LOAD(g, out)                                             \
-  do {                                                                     \
-    (out)[g].v =                                                           \
-        guard##g##_base + rlo_dot(n_grid, index, guard##g##_grid_coef);    \
-    (out)[g].limit = guard##g##_limit;                                     \
-    (out)[g].x = guard##g##_x;                                             \
-    (out)[g].y = guard##g##_y;                                             \
+#define RLO_GUARD_LOAD(g, out)                                          \
+  do {                                                                  \
+    (out)[g].v =                                                        \
+        guard##g##_base + rlo_dot(n_grid, index, guard##g##_grid_coef); \
+    (out)[g].limit = guard##g##_limit;                                  \
+    (out)[g].x = guard##g##_x;                                          \
+    (out)[g].y = guard##g##_y;                                          \
   } while (0)
 
 /* Fill `out` from the guard arguments; needs n_grid and index in scope. */
@@ -292,11 +300,8 @@ static inline long rlo_div_down(long a, long b) {
 }
 
 /* Cut [*from, *to) to where 0 <= v + c * t < limit, c != 0. */
-static inline void rlo_cut(long v,
-                           long c,
-                           long limit,
-                           __private long *from,
-                           __private long *to) {
+static inline void rlo_cut(
+    long v, long c, long limit, __private long *from, __private long *to) {
   long lo;
   long hi;
   if (c > 0) {
@@ -377,8 +382,9 @@ static inline rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
 
 static inline rlo_line rlo_fill_line(ulong fill_lo, ulong fill_hi) {
 #if RLO_UNIT_BYTES == 16
-  return (rlo_line)(fill_lo, fill_hi, fill_lo, fill_hi, fill_lo, fill_hi,
-                    fill_lo, fill_hi);
+  const ulong2 unit = (ulong2)(fill_lo, fill_hi);
+  const ulong4 two = (ulong4)(unit, unit);
+  return (rlo_line)(two, two);
 #elif RLO_UNIT_BYTES == 8
   return (rlo_line)(fill_lo);
 #elif RLO_UNIT_BYTES == 4
@@ -411,14 +417,15 @@ static inline void rlo_store_line(__global uchar *p, rlo_line v) {
 
 /* Copy n < 64 bytes in at most six moves: the two ends of a row that do not
  * fill a line. */
-#define RLO_PIECE(bytes, type)                                             \
-  if ((n & (bytes)) != 0) {                                                \
-    *(__global type *)to = *(RLO_FROM_SPACE const type *)from;             \
-    to += (bytes);                                                         \
-    from += (bytes);                                                       \
+#define RLO_PIECE(bytes, type)                                 \
+  if ((n & (bytes)) != 0) {                                    \
+    *(__global type *)to = *(RLO_FROM_SPACE const type *)from; \
+    to += (bytes);                                             \
+    from += (bytes);                                           \
   }
 
 #define RLO_FROM_SPACE __private
+
 static inline void rlo_piece_private(__global uchar *to,
                                      __private const uchar *from,
                                      long n) {
@@ -429,9 +436,11 @@ static inline void rlo_piece_private(__global uchar *to,
   RLO_PIECE(2, rlo_u16_any)
   RLO_PIECE(1, uchar)
 }
+
 #undef RLO_FROM_SPACE
 
 #define RLO_FROM_SPACE __global
+
 static inline void rlo_piece_global(__global uchar *to,
                                     __global const uchar *from,
                                     long n) {
@@ -442,6 +451,7 @@ static inline void rlo_piece_global(__global uchar *to,
   RLO_PIECE(2, rlo_u16_any)
   RLO_PIECE(1, uchar)
 }
+
 #undef RLO_FROM_SPACE
 
 /* Row i of a tile: where it goes, and which bytes of it, counted from the
@@ -460,7 +470,8 @@ static inline rlo_row rlo_own_row(__global uchar *to,
 #if RLO_LEAN
   const long phase = (long)((ulong)to % RLO_LINE_BYTES);
   row.from_byte = max(row.from_byte, is_first ? 0 : -phase);
-  row.to_byte = min(row.to_byte, tile_units * RLO_UNIT_BYTES - (is_last ? 0 : phase));
+  row.to_byte =
+      min(row.to_byte, tile_units * RLO_UNIT_BYTES - (is_last ? 0 : phase));
 #else
   (void)tile_units;
   (void)is_first;
@@ -491,5 +502,37 @@ static inline void rlo_send_row(rlo_row row,
   }
   rlo_piece_private(to + whole, from + whole, n - whole);
 }
+
+#if RLO_GUARDS > 0
+/* Move the cells of a plane's tile one by one, asking every guard: for tiles
+ * through which a guard slants. */
+static inline void rlo_move_cells(__global uchar *to,
+                                  __global const uchar *from,
+                                  long dst_ld_bytes,
+                                  long src_ld_bytes,
+                                  rlo_box tile,
+                                  long tile_units,
+                                  bool is_first,
+                                  bool is_last,
+                                  __private const rlo_guard *guards,
+                                  rlo_unit fill) {
+  for (long i = tile.x0; i < tile.x1; ++i) {
+    const rlo_row row =
+        rlo_own_row(to + i * dst_ld_bytes, tile, tile_units, is_first, is_last);
+    for (long j = rlo_div_down(row.from_byte, RLO_UNIT_BYTES);
+         j * RLO_UNIT_BYTES < row.to_byte;
+         ++j) {
+      if (rlo_inside(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, i, j)) {
+        rlo_unit unit = fill;
+        if (rlo_inside(guards, RLO_PAD_GUARDS, i, j)) {
+          unit = *(__global const rlo_unit_any *)(from + i * RLO_UNIT_BYTES +
+                                                  j * src_ld_bytes);
+        }
+        *(__global rlo_unit_any *)(row.to + j * RLO_UNIT_BYTES) = unit;
+      }
+    }
+  }
+}
+#endif
 
 #endif

@@ -55,7 +55,8 @@
 
 #define E RLO_UNIT_BYTES
 
-/* Which part of a row is read and which is written; bytes. Of [0, row bytes). */
+/* Which part of a row is read and which is written; bytes. Of [0, row bytes).
+ */
 typedef struct rlo_part {
   long read0, read1, write0, write1;
 } rlo_part;
@@ -139,8 +140,8 @@ static inline void rlo_fill_run(__global uchar *to, long n, rlo_line fill) {
     }
   }
   rlo_line twice[2] = {fill, fill};
-  rlo_piece_private(to + whole, (__private const uchar *)twice + head % 16,
-                    n - whole);
+  rlo_piece_private(
+      to + whole, (__private const uchar *)twice + head % 16, n - whole);
 }
 #endif
 
@@ -203,8 +204,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       rlo_fill_run(row_to + part.write0, part.read0 - part.write0, fill);
 #endif
 #endif
-      rlo_copy_run(row_to + part.read0, row_from + part.read0,
-                   part.read1 - part.read0, ahead_bytes);
+      rlo_copy_run(row_to + part.read0,
+                   row_from + part.read0,
+                   part.read1 - part.read0,
+                   ahead_bytes);
 #if RLO_PAD_GUARDS > 0
       rlo_fill_run(row_to + part.read1, part.write1 - part.read1, fill);
 #endif

@@ -58,9 +58,9 @@
 #define RLO_LANE_UNITS (16 / RLO_UNIT_BYTES)
 
 #if RLO_VECTOR_SHUFFLE
+/* clang-format off */
 /* Interleave the low (high) halves of the units of each 16-byte lane. */
 #if RLO_UNIT_BYTES == 1
-typedef uchar rlo_units __attribute__((ext_vector_type(64)));
 #define RLO_LOW(a, b)                                                         \
   __builtin_shufflevector(                                                    \
       a, b, 0, 64, 1, 65, 2, 66, 3, 67, 4, 68, 5, 69, 6, 70, 7, 71, 16, 80,   \
@@ -74,7 +74,6 @@ typedef uchar rlo_units __attribute__((ext_vector_type(64)));
       41, 105, 42, 106, 43, 107, 44, 108, 45, 109, 46, 110, 47, 111, 56, 120, \
       57, 121, 58, 122, 59, 123, 60, 124, 61, 125, 62, 126, 63, 127)
 #elif RLO_UNIT_BYTES == 2
-typedef ushort rlo_units __attribute__((ext_vector_type(32)));
 #define RLO_LOW(a, b)                                                      \
   __builtin_shufflevector(a, b, 0, 32, 1, 33, 2, 34, 3, 35, 8, 40, 9, 41,  \
                           10, 42, 11, 43, 16, 48, 17, 49, 18, 50, 19, 51,  \
@@ -84,7 +83,6 @@ typedef ushort rlo_units __attribute__((ext_vector_type(32)));
                           45, 14, 46, 15, 47, 20, 52, 21, 53, 22, 54, 23,  \
                           55, 28, 60, 29, 61, 30, 62, 31, 63)
 #elif RLO_UNIT_BYTES == 4
-typedef uint rlo_units __attribute__((ext_vector_type(16)));
 #define RLO_LOW(a, b)                                                     \
   __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, \
                           12, 28, 13, 29)
@@ -92,10 +90,10 @@ typedef uint rlo_units __attribute__((ext_vector_type(16)));
   __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11,   \
                           27, 14, 30, 15, 31)
 #elif RLO_UNIT_BYTES == 8
-typedef ulong rlo_units __attribute__((ext_vector_type(8)));
 #define RLO_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14)
 #define RLO_HIGH(a, b) __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15)
 #endif
+/* clang-format on */
 
 /* Even (odd) lanes of a, then of b. */
 #define RLO_EVEN_LANES(a, b) \
@@ -138,49 +136,49 @@ static inline void rlo_transpose_lanes(__private rlo_line *r) {
 #define RLO_UNROLL_BLOCK _Pragma("unroll 1")
 #endif
 
-#define RLO_BLOCK(from, ld_bytes, ahead_bytes, STORE)                        \
-  do {                                                                       \
-    rlo_line part_[RLO_LANE_UNITS][4];                                       \
-    RLO_UNROLL_BLOCK                                                         \
-    for (int q_ = 0; q_ < 4; ++q_) {                                         \
-      rlo_line r_[RLO_LANE_UNITS];                                           \
-      _Pragma("unroll") for (int k_ = 0; k_ < RLO_LANE_UNITS; ++k_) {        \
-        __global const uchar *p_ =                                           \
-            (from) + (long)(q_ * RLO_LANE_UNITS + k_) * (ld_bytes);          \
-        r_[k_] = *(__global const rlo_line_any *)p_;                         \
-        rlo_prefetch(p_ + (ahead_bytes));                                    \
-      }                                                                      \
-      rlo_transpose_lanes(r_);                                               \
-      _Pragma("unroll") for (int k_ = 0; k_ < RLO_LANE_UNITS; ++k_) {        \
-        part_[k_][q_] = r_[k_];                                              \
-      }                                                                      \
-    }                                                                        \
-    RLO_UNROLL_BLOCK                                                         \
-    for (int k_ = 0; k_ < RLO_LANE_UNITS; ++k_) {                            \
-      const rlo_line e0_ = RLO_EVEN_LANES(part_[k_][0], part_[k_][1]);       \
-      const rlo_line o0_ = RLO_ODD_LANES(part_[k_][0], part_[k_][1]);        \
-      const rlo_line e1_ = RLO_EVEN_LANES(part_[k_][2], part_[k_][3]);       \
-      const rlo_line o1_ = RLO_ODD_LANES(part_[k_][2], part_[k_][3]);        \
-      STORE(k_, RLO_EVEN_LANES(e0_, e1_));                                   \
-      STORE(k_ + RLO_LANE_UNITS, RLO_EVEN_LANES(o0_, o1_));                  \
-      STORE(k_ + 2 * RLO_LANE_UNITS, RLO_ODD_LANES(e0_, e1_));               \
-      STORE(k_ + 3 * RLO_LANE_UNITS, RLO_ODD_LANES(o0_, o1_));               \
-    }                                                                        \
+#define RLO_BLOCK(from, ld_bytes, ahead_bytes, STORE)                  \
+  do {                                                                 \
+    rlo_line part_[RLO_LANE_UNITS][4];                                 \
+    RLO_UNROLL_BLOCK                                                   \
+    for (int q_ = 0; q_ < 4; ++q_) {                                   \
+      rlo_line r_[RLO_LANE_UNITS];                                     \
+      _Pragma("unroll") for (int k_ = 0; k_ < RLO_LANE_UNITS; ++k_) {  \
+        __global const uchar *p_ =                                     \
+            (from) + (long)(q_ * RLO_LANE_UNITS + k_) * (ld_bytes);    \
+        r_[k_] = *(__global const rlo_line_any *)p_;                   \
+        rlo_prefetch(p_ + (ahead_bytes));                              \
+      }                                                                \
+      rlo_transpose_lanes(r_);                                         \
+      _Pragma("unroll") for (int k_ = 0; k_ < RLO_LANE_UNITS; ++k_) {  \
+        part_[k_][q_] = r_[k_];                                        \
+      }                                                                \
+    }                                                                  \
+    RLO_UNROLL_BLOCK                                                   \
+    for (int k_ = 0; k_ < RLO_LANE_UNITS; ++k_) {                      \
+      const rlo_line e0_ = RLO_EVEN_LANES(part_[k_][0], part_[k_][1]); \
+      const rlo_line o0_ = RLO_ODD_LANES(part_[k_][0], part_[k_][1]);  \
+      const rlo_line e1_ = RLO_EVEN_LANES(part_[k_][2], part_[k_][3]); \
+      const rlo_line o1_ = RLO_ODD_LANES(part_[k_][2], part_[k_][3]);  \
+      STORE(k_, RLO_EVEN_LANES(e0_, e1_));                             \
+      STORE(k_ + RLO_LANE_UNITS, RLO_EVEN_LANES(o0_, o1_));            \
+      STORE(k_ + 2 * RLO_LANE_UNITS, RLO_ODD_LANES(e0_, e1_));         \
+      STORE(k_ + 3 * RLO_LANE_UNITS, RLO_ODD_LANES(o0_, o1_));         \
+    }                                                                  \
   } while (0)
 #else
-#define RLO_BLOCK(from, ld_bytes, ahead_bytes, STORE)                        \
-  do {                                                                       \
-    for (int k_ = 0; k_ < L; ++k_) {                                         \
-      rlo_unit line_[L];                                                     \
-      for (int j_ = 0; j_ < L; ++j_) {                                       \
-        __global const uchar *p_ = (from) + (long)j_ * (ld_bytes);           \
-        line_[j_] = *(__global const rlo_unit_any *)(p_ + k_ * E);           \
-        if (k_ == 0) {                                                       \
-          rlo_prefetch(p_ + (ahead_bytes));                                  \
-        }                                                                    \
-      }                                                                      \
-      STORE(k_, *(__private const rlo_line_any *)line_);                     \
-    }                                                                        \
+#define RLO_BLOCK(from, ld_bytes, ahead_bytes, STORE)              \
+  do {                                                             \
+    for (int k_ = 0; k_ < L; ++k_) {                               \
+      rlo_unit line_[L];                                           \
+      for (int j_ = 0; j_ < L; ++j_) {                             \
+        __global const uchar *p_ = (from) + (long)j_ * (ld_bytes); \
+        line_[j_] = *(__global const rlo_unit_any *)(p_ + k_ * E); \
+        if (k_ == 0) {                                             \
+          rlo_prefetch(p_ + (ahead_bytes));                        \
+        }                                                          \
+      }                                                            \
+      STORE(k_, *(__private const rlo_line_any *)line_);           \
+    }                                                              \
   } while (0)
 #endif
 
@@ -226,23 +224,16 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   RLO_GUARDS_LOAD(guards);
   if (!rlo_cut_box(guards, RLO_GUARDS, tile, &readable) ||
       !rlo_cut_box(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, tile, &written)) {
-    /* A guard slants through the tile: look at each cell. */
-    const rlo_unit fill = rlo_fill_unit(fill_lo, fill_hi);
-    for (long i = 0; i < ta; ++i) {
-      const rlo_row row =
-          rlo_own_row(to + i * dst_ld_bytes, tile, tb, is_first, is_last);
-      for (long j = row.from_byte / E; j * E < row.to_byte; ++j) {
-        if (!rlo_inside(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, i, j)) {
-          continue;
-        }
-        rlo_unit unit = fill;
-        if (rlo_inside(guards, RLO_PAD_GUARDS, i, j)) {
-          unit =
-              *(__global const rlo_unit_any *)(from + i * E + j * src_ld_bytes);
-        }
-        *(__global rlo_unit_any *)(row.to + j * E) = unit;
-      }
-    }
+    rlo_move_cells(to,
+                   from,
+                   dst_ld_bytes,
+                   src_ld_bytes,
+                   tile,
+                   tb,
+                   is_first,
+                   is_last,
+                   guards,
+                   rlo_fill_unit(fill_lo, fill_hi));
     return;
   }
 #endif
@@ -251,15 +242,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   rlo_box rest[4];
   int n_rest = 0;
 #if !RLO_LEAN
-  rlo_box box = {max(written.x0, readable.x0), min(written.x1, readable.x1),
-                 max(written.y0, readable.y0), min(written.y1, readable.y1)};
+  rlo_box box = {max(written.x0, readable.x0),
+                 min(written.x1, readable.x1),
+                 max(written.y0, readable.y0),
+                 min(written.y1, readable.y1)};
 #if RLO_NT
   box.y0 = (box.y0 + L - 1) / L * L; /* y0 >= 0: such tiles do not lean */
 #endif
   box.x1 = box.x0 + max(0L, box.x1 - box.x0) / L * L;
   box.y1 = box.y0 + max(0L, box.y1 - box.y0) / L * L;
   if (box.x0 < box.x1 && box.y0 < box.y1) {
-#define RLO_STORE_DIRECT(column, line)   RLO_STORE_ANY(to_block + (long)(column)*dst_ld_bytes, line)
+#define RLO_STORE_DIRECT(column, line) \
+  RLO_STORE_ANY(to_block + (long)(column)*dst_ld_bytes, line)
 #if RLO_NT
 #define RLO_STORE_ANY rlo_store_line
 #else
@@ -273,7 +267,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       for (long j = box.y0; j < box.y1; j += L) {
 #endif
         __global uchar *to_block = to + i * dst_ld_bytes + j * E;
-        RLO_BLOCK(from + i * E + j * src_ld_bytes, src_ld_bytes, ahead_bytes,
+        RLO_BLOCK(from + i * E + j * src_ld_bytes,
+                  src_ld_bytes,
+                  ahead_bytes,
                   RLO_STORE_DIRECT);
       }
     }
@@ -321,7 +317,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
         }
         rlo_send_row(
             rlo_own_row(to + i * dst_ld_bytes, box, tb, is_first, is_last),
-            stage_bytes, stage_y * E);
+            stage_bytes,
+            stage_y * E);
       }
     }
     for (long i = c0; i < c1; i += L) {
@@ -336,9 +333,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
           break;
         }
         __private uchar *stage_block = stage_bytes + (block - stage_y) * E;
-#define RLO_STORE_STAGE(column, line)                                        (*(__private rlo_line_any *)(stage_block + (column)*RLO_STAGE_BYTES) =          (line))
-        RLO_BLOCK(from + strip * E + block * src_ld_bytes, src_ld_bytes,
-                  ahead_bytes, RLO_STORE_STAGE);
+#define RLO_STORE_STAGE(column, line) \
+  (*(__private rlo_line_any *)(stage_block + (column)*RLO_STAGE_BYTES) = (line))
+        RLO_BLOCK(from + strip * E + block * src_ld_bytes,
+                  src_ld_bytes,
+                  ahead_bytes,
+                  RLO_STORE_STAGE);
         j += L;
       }
       for (; j < r1; ++j) {
@@ -351,10 +351,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
         }
       }
       for (long k = 0; k < n; ++k) {
-        rlo_send_row(rlo_own_row(to + (i + k) * dst_ld_bytes, box, tb, is_first,
-                                 is_last),
-                     stage_bytes + (i - strip + k) * RLO_STAGE_BYTES,
-                     stage_y * E);
+        rlo_send_row(
+            rlo_own_row(
+                to + (i + k) * dst_ld_bytes, box, tb, is_first, is_last),
+            stage_bytes + (i - strip + k) * RLO_STAGE_BYTES,
+            stage_y * E);
       }
     }
   }

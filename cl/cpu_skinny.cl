@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Family skinny, CPU class: a plane as in cpu_tile.cl, one extent of which is
+ * tiny and known when the kernel is compiled.
+ *
+ *     for i < na, j < nb: dst[dst_offset + i * dst_ld + j] =
+ *                         src[src_offset + i + j * src_ld]
+ *
+ * RLO_SKINNY_SPLIT=1: na == RLO_SKINNY_N and src_ld == RLO_SKINNY_LD >= N: an
+ * array of structures becomes N arrays. RLO_SKINNY_SPLIT=0: nb == RLO_SKINNY_N
+ * == dst_ld: N arrays become an array of structures. The other extent is cut
+ * into chunks of RLO_SKINNY_LONG units, one per group. Arguments after the
+ * common ten are those of cpu_tile.cl:
+ *
+ *   10  int a_axis          grid axis that counts chunks along a; -1 with SPLIT
+ *   11  int b_axis          grid axis that counts chunks along b; -1 without
+ *   12  rlo_index na
+ *   13  rlo_index nb
+ *   14  rlo_index src_ld
+ *   15  rlo_index dst_ld
+ *   16  the guards; x is the coefficient of i, y that of j
+ *
+ * The axis that counts chunks may be -1 too, if one chunk is enough; else its
+ * extent is ceil(long extent / RLO_SKINNY_LONG) and its strides and guard
+ * coefficients are per chunk, as for tiles.
+ *
+ * Lines are taken apart and put together by shuffles with constant indices, as
+ * RLO_SKINNY_N is constant. Where a guard leaves whole lines of the short axis
+ * out, they become fill at no cost; what it cuts of the long axis is moved unit
+ * by unit.
+ */
+#ifndef RLO_COMMON_CL
+#include "common.cl"
+#endif
+
+#ifndef RLO_KERNEL
+#define RLO_KERNEL cpu_skinny
+#endif
+
+/* 1: structures to arrays; 0: arrays to structures. */
+#ifndef RLO_SKINNY_SPLIT
+#define RLO_SKINNY_SPLIT 1
+#endif
+
+/* The short extent, 2..16. */
+#ifndef RLO_SKINNY_N
+#define RLO_SKINNY_N 3
+#endif
+
+/* With SPLIT: units from structure to structure in the source, N..16. */
+#ifndef RLO_SKINNY_LD
+#define RLO_SKINNY_LD RLO_SKINNY_N
+#endif
+
+/* Units of the long axis per group, a multiple of a line. */
+#ifndef RLO_SKINNY_LONG
+#define RLO_SKINNY_LONG (256 / RLO_SKINNY_N * RLO_LINE_UNITS)
+#endif
+
+#define L RLO_LINE_UNITS
+#define E RLO_UNIT_BYTES
+#define N RLO_SKINNY_N
+
+#if RLO_SKINNY_SPLIT
+#define RLO_SOURCES RLO_SKINNY_LD
+#else
+#define RLO_SOURCES RLO_SKINNY_N
+#endif
+
+/*
+ * Bytes and 16-bit units are shuffled within 16-byte lanes only, because moving
+ * them across lanes costs several instructions: lane q of a vector then holds
+ * the q-th of four groups. Wider units are shuffled across the whole line.
+ * GRAIN is the number of units that a shuffle may mix.
+ */
+#if RLO_UNIT_BYTES <= 2
+#define RLO_GRAIN (16 / RLO_UNIT_BYTES)
+#else
+#define RLO_GRAIN RLO_LINE_UNITS
+#endif
+#define RLO_GRAIN_BYTES (RLO_GRAIN * RLO_UNIT_BYTES)
+#define RLO_GRAINS      (RLO_LINE_UNITS / RLO_GRAIN)
+
+#if RLO_VECTOR_SHUFFLE
+/* Elements of rlo_units per unit, and in all. */
+#define RLO_SUB      (RLO_UNIT_BYTES == 16 ? 2 : 1)
+#define RLO_ELEMENTS (RLO_LINE_UNITS * RLO_SUB)
+
+/* Element e of a vector is element e % RLO_SUB of unit e / RLO_SUB, which is
+ * unit RLO_LOCAL of its grain. */
+#define RLO_LOCAL(e)    ((e) / RLO_SUB % RLO_GRAIN)
+#define RLO_GRAIN_OF(e) ((e) / RLO_SUB - RLO_LOCAL(e))
+#define RLO_ELEMENT(unit, e) \
+  (((unit) + RLO_GRAIN_OF(e)) * RLO_SUB + (e) % RLO_SUB)
+
+/* Which unit of the sources, laid end to end per grain, goes to element e of
+ * output `out`: its source and its place there. */
+#if RLO_SKINNY_SPLIT
+#define RLO_FLAT(out, e) (RLO_LOCAL(e) * RLO_SKINNY_LD + (out))
+#define RLO_FROM(out, e) (RLO_FLAT(out, e) / RLO_GRAIN)
+#define RLO_AT(out, e)   (RLO_FLAT(out, e) % RLO_GRAIN)
+#else
+#define RLO_FLAT(out, e) ((out)*RLO_GRAIN + RLO_LOCAL(e))
+#define RLO_FROM(out, e) (RLO_FLAT(out, e) % N)
+#define RLO_AT(out, e)   (RLO_FLAT(out, e) / N)
+#endif
+
+/* Step v of a chain puts the units of source v in place and keeps the others;
+ * step 1 takes source 0 as well. */
+#define RLO_PICK_1(out, v, e)                                              \
+  (RLO_FROM(out, e) == 1   ? RLO_ELEMENTS + RLO_ELEMENT(RLO_AT(out, e), e) \
+   : RLO_FROM(out, e) == 0 ? RLO_ELEMENT(RLO_AT(out, e), e)                \
+                           : (e))
+#define RLO_PICK(out, v, e)                                                \
+  (RLO_FROM(out, e) == (v) ? RLO_ELEMENTS + RLO_ELEMENT(RLO_AT(out, e), e) \
+                           : (e))
+
+#define RLO_LIST_8(F, o, v, e)                                                \
+  F(o, v, e), F(o, v, e + 1), F(o, v, e + 2), F(o, v, e + 3), F(o, v, e + 4), \
+      F(o, v, e + 5), F(o, v, e + 6), F(o, v, e + 7)
+#define RLO_LIST_16(F, o, v, e) \
+  RLO_LIST_8(F, o, v, e), RLO_LIST_8(F, o, v, e + 8)
+#define RLO_LIST_32(F, o, v, e) \
+  RLO_LIST_16(F, o, v, e), RLO_LIST_16(F, o, v, e + 16)
+#define RLO_LIST_64(F, o, v, e) \
+  RLO_LIST_32(F, o, v, e), RLO_LIST_32(F, o, v, e + 32)
+#if RLO_UNIT_BYTES == 1
+#define RLO_LIST RLO_LIST_64
+#elif RLO_UNIT_BYTES == 2
+#define RLO_LIST RLO_LIST_32
+#elif RLO_UNIT_BYTES == 4
+#define RLO_LIST RLO_LIST_16
+#else
+#define RLO_LIST RLO_LIST_8
+#endif
+
+#define RLO_STEP(o, v) \
+  sum = __builtin_shufflevector(sum, in[v], RLO_LIST(RLO_PICK, o, v, 0));
+#define RLO_CHAIN_2(o) \
+  sum = __builtin_shufflevector(in[0], in[1], RLO_LIST(RLO_PICK_1, o, 1, 0));
+#define RLO_CHAIN_3(o)  RLO_CHAIN_2(o) RLO_STEP(o, 2)
+#define RLO_CHAIN_4(o)  RLO_CHAIN_3(o) RLO_STEP(o, 3)
+#define RLO_CHAIN_5(o)  RLO_CHAIN_4(o) RLO_STEP(o, 4)
+#define RLO_CHAIN_6(o)  RLO_CHAIN_5(o) RLO_STEP(o, 5)
+#define RLO_CHAIN_7(o)  RLO_CHAIN_6(o) RLO_STEP(o, 6)
+#define RLO_CHAIN_8(o)  RLO_CHAIN_7(o) RLO_STEP(o, 7)
+#define RLO_CHAIN_9(o)  RLO_CHAIN_8(o) RLO_STEP(o, 8)
+#define RLO_CHAIN_10(o) RLO_CHAIN_9(o) RLO_STEP(o, 9)
+#define RLO_CHAIN_11(o) RLO_CHAIN_10(o) RLO_STEP(o, 10)
+#define RLO_CHAIN_12(o) RLO_CHAIN_11(o) RLO_STEP(o, 11)
+#define RLO_CHAIN_13(o) RLO_CHAIN_12(o) RLO_STEP(o, 12)
+#define RLO_CHAIN_14(o) RLO_CHAIN_13(o) RLO_STEP(o, 13)
+#define RLO_CHAIN_15(o) RLO_CHAIN_14(o) RLO_STEP(o, 14)
+#define RLO_CHAIN_16(o) RLO_CHAIN_15(o) RLO_STEP(o, 15)
+#define RLO_CHAIN_OF(n) RLO_CHAIN_##n
+#define RLO_CHAIN(n)    RLO_CHAIN_OF(n)
+#define RLO_OUTS_OF(n)  RLO_OUTS_##n
+#define RLO_OUTS(n)     RLO_OUTS_OF(n)
+#define RLO_OUT(o)                                                      \
+  {                                                                     \
+    rlo_units sum;                                                      \
+    RLO_CHAIN(RLO_SOURCES)(o) out[o] = __builtin_astype(sum, rlo_line); \
+  }
+#define RLO_OUTS_2  RLO_OUT(0) RLO_OUT(1)
+#define RLO_OUTS_3  RLO_OUTS_2 RLO_OUT(2)
+#define RLO_OUTS_4  RLO_OUTS_3 RLO_OUT(3)
+#define RLO_OUTS_5  RLO_OUTS_4 RLO_OUT(4)
+#define RLO_OUTS_6  RLO_OUTS_5 RLO_OUT(5)
+#define RLO_OUTS_7  RLO_OUTS_6 RLO_OUT(6)
+#define RLO_OUTS_8  RLO_OUTS_7 RLO_OUT(7)
+#define RLO_OUTS_9  RLO_OUTS_8 RLO_OUT(8)
+#define RLO_OUTS_10 RLO_OUTS_9 RLO_OUT(9)
+#define RLO_OUTS_11 RLO_OUTS_10 RLO_OUT(10)
+#define RLO_OUTS_12 RLO_OUTS_11 RLO_OUT(11)
+#define RLO_OUTS_13 RLO_OUTS_12 RLO_OUT(12)
+#define RLO_OUTS_14 RLO_OUTS_13 RLO_OUT(13)
+#define RLO_OUTS_15 RLO_OUTS_14 RLO_OUT(14)
+#define RLO_OUTS_16 RLO_OUTS_15 RLO_OUT(15)
+
+/* N lines of output from the vectors of all sources. */
+static inline void rlo_shuffle(__private const rlo_units *in,
+                               __private rlo_line *out) {
+  RLO_OUTS(RLO_SKINNY_N)
+}
+#else
+static inline void rlo_shuffle(__private const rlo_units *in,
+                               __private rlo_line *out) {
+  __private const rlo_unit *from = (__private const rlo_unit *)in;
+  __private rlo_unit *to = (__private rlo_unit *)out;
+  for (int o = 0; o < N; ++o) {
+    for (int u = 0; u < L; ++u) {
+      const int unit = u % RLO_GRAIN;
+      const int grain = u - unit;
+#if RLO_SKINNY_SPLIT
+      const int flat = unit * RLO_SKINNY_LD + o;
+      to[o * L + u] = from[flat / RLO_GRAIN * L + grain + flat % RLO_GRAIN];
+#else
+      const int flat = o * RLO_GRAIN + unit;
+      to[o * L + u] = from[flat % N * L + grain + flat / N];
+#endif
+    }
+  }
+}
+#endif
+
+/* The vectors of one step: L structures, or a line of each of N arrays, of
+ * which those outside [s0, s1) are fill. */
+static inline void rlo_load_step(__private rlo_units *in,
+                                 __global const uchar *from,
+                                 long src_ld_bytes,
+                                 long s0,
+                                 long s1,
+                                 rlo_line fill) {
+#if RLO_SKINNY_SPLIT
+  (void)src_ld_bytes;
+  (void)s0;
+  (void)s1;
+  (void)fill;
+#pragma unroll
+  for (int v = 0; v < RLO_SOURCES; ++v) {
+#if RLO_GRAINS == 1
+    const rlo_line line = *(__global const rlo_line_any *)(from + v * 64);
+#else
+    __global const uchar *p = from + v * RLO_GRAIN_BYTES;
+    rlo_line line;
+    line.s01 = *(__global const rlo_u128_any *)p;
+    line.s23 = *(__global const rlo_u128_any *)(p + 16 * RLO_SOURCES);
+    line.s45 = *(__global const rlo_u128_any *)(p + 32 * RLO_SOURCES);
+    line.s67 = *(__global const rlo_u128_any *)(p + 48 * RLO_SOURCES);
+#endif
+    in[v] = __builtin_astype(line, rlo_units);
+  }
+#else
+#pragma unroll
+  for (int v = 0; v < RLO_SOURCES; ++v) {
+    rlo_line line = fill;
+    if (v >= s0 && v < s1) {
+      line = *(__global const rlo_line_any *)(from + v * src_ld_bytes);
+    }
+    in[v] = __builtin_astype(line, rlo_units);
+  }
+#endif
+}
+
+#define RLO_STAGE_LINES (RLO_SKINNY_LONG / RLO_LINE_UNITS + 2)
+#define RLO_STAGE_BYTES (RLO_STAGE_LINES * RLO_LINE_BYTES)
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
+    RLO_COMMON_PARAMS,
+    int a_axis,
+    int b_axis,
+    rlo_index na,
+    rlo_index nb,
+    rlo_index src_ld,
+    rlo_index dst_ld RLO_GUARD_PARAMS) {
+  rlo_index index[RLO_GRID_RANK];
+  rlo_decode(get_group_id(0), n_grid, grid_extent, index);
+  /* Corner of the chunk; boxes below are relative to it. */
+  __global const uchar *from =
+      src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+  __global uchar *to =
+      dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
+  const long src_ld_bytes = (long)src_ld * E;
+  const long dst_ld_bytes = (long)dst_ld * E;
+  const rlo_line fill = rlo_fill_line(fill_lo, fill_hi);
+#if RLO_SKINNY_SPLIT
+  const long first = b_axis < 0 ? 0 : (long)index[b_axis] * RLO_SKINNY_LONG;
+  const long count = min((long)nb - first, (long)RLO_SKINNY_LONG);
+  const bool is_first = first == 0;
+  const bool is_last = first + count == (long)nb;
+  const rlo_box tile = {0, N, RLO_LEAN && !is_first ? -(long)L : 0, count};
+  rlo_box readable = {0, N, -first, (long)nb - first};
+  (void)a_axis;
+  (void)na;
+#else
+  const long first = a_axis < 0 ? 0 : (long)index[a_axis] * RLO_SKINNY_LONG;
+  const long count = min((long)na - first, (long)RLO_SKINNY_LONG);
+  const rlo_box tile = {0, count, 0, N};
+  rlo_box readable = {-first, (long)na - first, 0, N};
+  (void)b_axis;
+  (void)nb;
+#endif
+  rlo_box written = tile;
+#if RLO_GUARDS > 0
+  rlo_guard guards[RLO_GUARDS];
+  RLO_GUARDS_LOAD(guards);
+  bool by_cell =
+      !rlo_cut_box(guards, RLO_GUARDS, tile, &readable) ||
+      !rlo_cut_box(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, tile, &written);
+#if !RLO_SKINNY_SPLIT
+  /* Structures leave as one run of bytes, in which there can be no gap. */
+  by_cell = by_cell || written.y0 > 0 || written.y1 < N;
+#endif
+  if (by_cell) {
+#if RLO_SKINNY_SPLIT
+    rlo_move_cells(to,
+                   from,
+                   dst_ld_bytes,
+                   src_ld_bytes,
+                   tile,
+                   count,
+                   is_first,
+                   is_last,
+                   guards,
+                   rlo_fill_unit(fill_lo, fill_hi));
+#else
+    rlo_move_cells(to,
+                   from,
+                   dst_ld_bytes,
+                   src_ld_bytes,
+                   tile,
+                   N,
+                   true,
+                   true,
+                   guards,
+                   rlo_fill_unit(fill_lo, fill_hi));
+#endif
+    return;
+  }
+#endif
+
+#if RLO_SKINNY_SPLIT
+  /* Structures from l on may be read whole if they have all their units, and
+   * the last one needs a successor if the next structure begins later than it
+   * ends. */
+  const bool is_whole = readable.x0 == 0 && readable.x1 == N;
+  const long whole_end =
+      is_whole ? readable.y1 - (RLO_SKINNY_LD > N ? 1 : 0) : readable.y0;
+  long y = written.y0;
+#if !RLO_LEAN
+  /* Straight from registers while lines are whole and nothing is fill. */
+  if ((!RLO_NT || y == 0) && readable.y0 <= y) {
+    for (; y + L <= min(written.y1, whole_end); y += L) {
+      rlo_units in[RLO_SOURCES];
+      rlo_line out[N];
+      rlo_load_step(in, from + y * src_ld_bytes, src_ld_bytes, 0, N, fill);
+      rlo_shuffle(in, out);
+#pragma unroll
+      for (int s = 0; s < N; ++s) {
+        if (s >= written.x0 && s < written.x1) {
+          __global uchar *p = to + s * dst_ld_bytes + y * E;
+#if RLO_NT
+          rlo_store_line(p, out[s]);
+#else
+          *(__global rlo_line_any *)p = out[s];
+#endif
+        }
+      }
+    }
+  }
+#endif
+  if (y >= written.y1) {
+    return;
+  }
+  /* The rest through private memory. */
+  const rlo_box box = {written.x0, written.x1, y, written.y1};
+  const long stage_y = box.y0 - L;
+  rlo_line stage[N][RLO_STAGE_LINES];
+  __private uchar *stage_bytes = (__private uchar *)stage;
+  const long r0 = clamp(readable.y0, box.y0, box.y1);
+  const long r1 = clamp(readable.y1, r0, box.y1);
+  if (r0 > box.y0 || r1 < box.y1 || !is_whole) {
+    for (int s = 0; s < N; ++s) {
+      for (int k = 0; k < RLO_STAGE_LINES; ++k) {
+        stage[s][k] = fill;
+      }
+    }
+  }
+  long j = r0;
+  while (j < r1) {
+    long block = min(j, min(r1, whole_end) - L);
+    if (block < readable.y0 || block < stage_y || block + L <= j) {
+      break;
+    }
+    rlo_units in[RLO_SOURCES];
+    rlo_line out[N];
+    rlo_load_step(in, from + block * src_ld_bytes, src_ld_bytes, 0, N, fill);
+    rlo_shuffle(in, out);
+#pragma unroll
+    for (int s = 0; s < N; ++s) {
+      *(__private rlo_line_any *)(stage_bytes + s * RLO_STAGE_BYTES +
+                                  (block - stage_y) * E) = out[s];
+    }
+    j = block + L;
+  }
+  for (; j < r1; ++j) {
+    for (long s = readable.x0; s < readable.x1; ++s) {
+      *(__private rlo_unit_any *)(stage_bytes + s * RLO_STAGE_BYTES +
+                                  (j - stage_y) * E) =
+          *(__global const rlo_unit_any *)(from + s * E + j * src_ld_bytes);
+    }
+  }
+  for (long s = box.x0; s < box.x1; ++s) {
+    rlo_send_row(
+        rlo_own_row(to + s * dst_ld_bytes, box, count, is_first, is_last),
+        stage_bytes + s * RLO_STAGE_BYTES,
+        stage_y * E);
+  }
+#else
+  const long s0 = readable.y0;
+  const long s1 = readable.y1;
+  long x = written.x0;
+#if RLO_GRAINS == 1 && (!RLO_NT || RLO_DST_ALIGN >= 64)
+  if ((!RLO_NT || x == 0) && readable.x0 <= x) {
+    for (; x + L <= min(written.x1, readable.x1); x += L) {
+      rlo_units in[RLO_SOURCES];
+      rlo_line out[N];
+      rlo_load_step(in, from + x * E, src_ld_bytes, s0, s1, fill);
+      rlo_shuffle(in, out);
+#pragma unroll
+      for (int m = 0; m < N; ++m) {
+        __global uchar *p = to + x * N * E + m * RLO_LINE_BYTES;
+#if RLO_NT
+        rlo_store_line(p, out[m]);
+#else
+        *(__global rlo_line_any *)p = out[m];
+#endif
+      }
+    }
+  }
+#endif
+  if (x >= written.x1) {
+    return;
+  }
+  rlo_line stage[N][RLO_STAGE_LINES];
+  __private uchar *stage_bytes = (__private uchar *)stage;
+  const long stage_x = x - L;
+  const long r0 = clamp(readable.x0, x, written.x1);
+  const long r1 = clamp(readable.x1, r0, written.x1);
+  if (r0 > x || r1 < written.x1 || s0 > 0 || s1 < N) {
+    for (int s = 0; s < N; ++s) {
+      for (int k = 0; k < RLO_STAGE_LINES; ++k) {
+        stage[s][k] = fill;
+      }
+    }
+  }
+  long i = r0;
+  while (i < r1) {
+    const long block = min(i, r1 - L);
+    if (block < readable.x0 || block < stage_x) {
+      break;
+    }
+    rlo_units in[RLO_SOURCES];
+    rlo_line out[N];
+    rlo_load_step(in, from + block * E, src_ld_bytes, s0, s1, fill);
+    rlo_shuffle(in, out);
+    __private uchar *p = stage_bytes + (block - stage_x) * N * E;
+#pragma unroll
+    for (int m = 0; m < N; ++m) {
+#if RLO_GRAINS == 1
+      *(__private rlo_line_any *)(p + m * RLO_LINE_BYTES) = out[m];
+#else
+      *(__private rlo_u128_any *)(p + m * 16) = out[m].s01;
+      *(__private rlo_u128_any *)(p + m * 16 + 16 * N) = out[m].s23;
+      *(__private rlo_u128_any *)(p + m * 16 + 32 * N) = out[m].s45;
+      *(__private rlo_u128_any *)(p + m * 16 + 48 * N) = out[m].s67;
+#endif
+    }
+    i = block + L;
+  }
+  for (; i < r1; ++i) {
+    for (long s = s0; s < s1; ++s) {
+      *(__private rlo_unit_any *)(stage_bytes + ((i - stage_x) * N + s) * E) =
+          *(__global const rlo_unit_any *)(from + i * E + s * src_ld_bytes);
+    }
+  }
+  const rlo_row row = {to, x * N * E, written.x1 * N * E};
+  rlo_send_row(row, stage_bytes, stage_x * N * E);
+#endif
+}
