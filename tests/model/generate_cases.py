@@ -11,7 +11,6 @@ the rules by which memories are filled and hashed.
 """
 
 import argparse
-import functools
 import itertools
 import math
 import multiprocessing
@@ -19,82 +18,12 @@ import os
 import sys
 
 import relayout_model as model
+from model_bytes import MASK, Random, fnv1a, mix, prefill_bytes, source_bytes
 from relayout_model import parse
 
-MASK = (1 << 64) - 1
-SOURCE_SALT = 0x736F757263650000  # "source"
-PREFILL_SALT = 0x70726566696C6C00  # "prefill"
-
 # How many cases of each seeded class there are when nothing else is said.
-COUNTS = {"layouts": 16000, "packed": 4000, "deep": 500}
+COUNTS = {"layouts": 16000, "packed": 3000, "odd": 1000, "deep": 500}
 INDEX_COUNTS = {"rank3": 6000, "rank4": 4000, "strided": 600}
-
-# ------------------------------------------------------------- bytes and hashes
-
-
-def mix(n):
-    """Scatter a 64-bit number (the finaliser of splitmix64)."""
-    n = (n + 0x9E3779B97F4A7C15) & MASK
-    n = ((n ^ (n >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    n = ((n ^ (n >> 27)) * 0x94D049BB133111EB) & MASK
-    return n ^ (n >> 31)
-
-
-@functools.lru_cache(maxsize=None)
-def _pattern(salt, words):
-    return b"".join(mix(salt + w).to_bytes(8, "little") for w in range(words))
-
-
-def pattern_bytes(salt, count):
-    """Byte k is byte k mod 8, low first, of mix(salt + k div 8)."""
-    words = 256
-    while 8 * words < count:
-        words *= 4
-    return _pattern(salt, words)[:count]
-
-
-def source_bytes(count):
-    return pattern_bytes(SOURCE_SALT, count)
-
-
-def prefill_bytes(count):
-    return pattern_bytes(PREFILL_SALT, count)
-
-
-def fnv1a(data):
-    """The 64-bit FNV-1a hash."""
-    h = 0xCBF29CE484222325
-    for byte in data:
-        h = ((h ^ byte) * 0x100000001B3) & MASK
-    return h
-
-
-class Random:
-    """Numbers that are the same for every version of Python."""
-
-    def __init__(self, name, seed):
-        self.state = fnv1a(name.encode()) ^ mix(seed & MASK)
-
-    def below(self, n):
-        self.state = (self.state + 1) & MASK
-        return mix(mix(self.state)) % n
-
-    def between(self, low, high):
-        return low + self.below(high - low + 1)
-
-    def chance(self, percent):
-        return self.below(100) < percent
-
-    def choose(self, items):
-        return items[self.below(len(items))]
-
-    def shuffled(self, items):
-        items = list(items)
-        for k in range(len(items) - 1, 0, -1):
-            other = self.below(k + 1)
-            items[k], items[other] = items[other], items[k]
-        return items
-
 
 # ----------------------------------------------------------------------- texts
 
@@ -147,8 +76,8 @@ def random_tile(random, rank_now):
     return tile
 
 
-def random_layout(random, dtype, dims, with_fill, packed):
-    """The braces of a dense layout."""
+def random_layout(random, dtype, dims, with_fill, bits):
+    """The braces of a dense layout; bits of an element, 0 for the type's."""
     rank = len(dims)
     m2m = random.shuffled(range(rank))
     if random.chance(15):
@@ -168,8 +97,8 @@ def random_layout(random, dtype, dims, with_fill, packed):
             rank_now = max(rank_now, len(tile)) + len(tile) - tile.count("*") * 2
     if kind == "tail" or random.chance(15):
         words += "L(%d)" % random.choose((1, 2, 3, 7, 16, 50))
-    if packed:
-        words += "E(%d)" % model.value_bits(dtype)
+    if bits:
+        words += "E(%d)" % bits
     elif random.chance(5):
         words += "E(%d)" % model.storage_bits(dtype)
     if random.chance(5):
@@ -184,17 +113,17 @@ def random_layout(random, dtype, dims, with_fill, packed):
     return "{%s%s}" % (comma(m2m), ":" + words if words else "")
 
 
-def random_dense(random, dtype, dims, max_slots, with_fill, packed=False):
+def random_dense(random, dtype, dims, max_slots, with_fill, bits=0):
     """A dense shape of at most max_slots slots."""
     while True:
         text = plain(dtype, dims) + random_layout(
-            random, dtype, dims, with_fill, packed
+            random, dtype, dims, with_fill, bits
         )
         if model.slots(parse(text)) <= max_slots:
             return text
 
 
-def random_strided(random, dtype, dims, is_source, packed):
+def random_strided(random, dtype, dims, is_source, bits=0):
     """A strided shape; of a destination, every element has its own slot."""
     rank = len(dims)
     strides = [0] * rank
@@ -212,7 +141,7 @@ def random_strided(random, dtype, dims, is_source, packed):
             strides[k] = -strides[k]
     reach = sum(s * (d - 1) for s, d in zip(strides, dims) if s < 0 and d > 0)
     offset = -reach + random.choose((0, 0, 1, 3, 8))
-    words = "E(%d)" % model.value_bits(dtype) if packed else ""
+    words = "E(%d)" % bits if bits else ""
     return "%s{:%sstrides(%s)offset(%d)}" % (
         plain(dtype, dims),
         words,
@@ -253,16 +182,16 @@ def exhaustive():
                 number += 1
 
 
-def _random_side(random, dtype, dims, is_source, packed):
+def _random_side(random, dtype, dims, is_source, bits):
     if dims and random.chance(15):
-        return random_strided(random, dtype, dims, is_source, packed)
+        return random_strided(random, dtype, dims, is_source, bits)
     most = 600 if random.chance(70) else 2400
     most = max(most, 2 * math.prod(dims))
     with_fill = not is_source or random.chance(20)
-    return random_dense(random, dtype, dims, most, with_fill, packed)
+    return random_dense(random, dtype, dims, most, with_fill, bits)
 
 
-def _random_case(name, group, random, dtype, dims, packed=False):
+def _random_case(name, group, random, dtype, dims, bits=0):
     perm = tuple(random.shuffled(range(len(dims))))
     if random.chance(20):
         perm = tuple(range(len(dims)))
@@ -271,8 +200,8 @@ def _random_case(name, group, random, dtype, dims, packed=False):
         name,
         group,
         perm,
-        _random_side(random, dtype, dims, True, packed),
-        _random_side(random, dtype, turned, False, packed),
+        _random_side(random, dtype, dims, True, bits),
+        _random_side(random, dtype, turned, False, bits),
     )
 
 
@@ -292,7 +221,19 @@ def packed_case(number, seed):
     dtype = random.choose(PACKED)
     rank = random.choose((0, 1, 1, 2, 2, 2, 3, 3, 4, 5))
     dims = random_dims(random, rank, random.choose((20, 100, 600)))
-    return _random_case(name, "packed", random, dtype, dims, True)
+    return _random_case(name, "packed", random, dtype, dims, model.value_bits(dtype))
+
+
+def odd_case(number, seed):
+    """Elements that are no power of two of bits, or larger than their type."""
+    name = "o%06d" % number
+    random = Random(name, seed)
+    dtype = random.choose(PACKED + ("f6e3m2fn", "u8", "pred", "bf16", "f32"))
+    bits = model.value_bits(dtype)
+    bits = random.between(bits, min(bits + random.choose((2, 8, 40)), 128))
+    rank = random.choose((0, 1, 1, 2, 2, 2, 3, 3, 4))
+    dims = random_dims(random, rank, random.choose((20, 100, 250)))
+    return _random_case(name, "odd", random, dtype, dims, bits)
 
 
 def deep_case(number, seed):
@@ -312,6 +253,7 @@ def deep_case(number, seed):
 SEEDED = {
     "l": ("layouts", layout_case),
     "p": ("packed", packed_case),
+    "o": ("odd", odd_case),
     "d": ("deep", deep_case),
 }
 
@@ -389,7 +331,7 @@ def index_texts(seed):
     for _ in range(INDEX_COUNTS["strided"]):
         dims = [random.between(0, 4) for _ in range(random.between(1, 4))]
         is_source = random.chance(30)
-        yield random_strided(random, "u8", dims, is_source, False)
+        yield random_strided(random, "u8", dims, is_source)
 
 
 def _is_nested(shape):

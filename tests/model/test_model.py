@@ -477,7 +477,7 @@ class Generator(unittest.TestCase):
         self.assertEqual(generate_cases.fnv1a(b"foobar"), 0x85944171F73967E8)
 
     def test_a_case_can_be_made_again(self):
-        for name in ("l000007", "p000003", "d000002", "x001234"):
+        for name in ("l000007", "p000003", "o000001", "d000002", "x001234"):
             self.assertEqual(
                 generate_cases.case_line(generate_cases.find_case(name, 5)),
                 generate_cases.case_line(generate_cases.find_case(name, 5)),
