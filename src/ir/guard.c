@@ -64,9 +64,7 @@ static bool make_one_sided(const rlo_problem *problem, rlo_guard *guard) {
     }
     guard->form = negated;
     guard->limit = 1;
-    int64_t old_min = min;
     min = -max;
-    max = -old_min;
   } else if (min < 0) {
     return true;
   }

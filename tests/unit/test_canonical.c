@@ -382,6 +382,92 @@ START_TEST(test_canonical__does_not_depend_on_the_listing_of_axes)
 
 END_TEST
 
+/*
+ * A problem as no relayout makes it: guards of either kind with bounds on both
+ * sides, coefficients of either sign and odd bases, a quotient, a source that
+ * runs backwards. Its destination gives each point a cell of its own.
+ */
+static void draw_raw(rlo_test_random *random, rlo_problem *out) {
+  memset(out, 0, sizeof *out);
+  out->unit_bits = 8;
+  out->num_axes = (int32_t)rlo_test_random_between(random, 1, 4);
+  int64_t stride = 1;
+  int64_t lowest = 0;
+  for (int32_t a = out->num_axes - 1; a >= 0; --a) {
+    out->extents[a] = rlo_test_random_between(random, 1, 8);
+    out->dst.axis[a] = stride;
+    if (rlo_test_random_one_in(random, 4)) {
+      out->dst.axis[a] = -stride;
+      out->dst.base += stride * (out->extents[a] - 1);
+    }
+    out->src.axis[a] = rlo_test_random_one_in(random, 3)
+                           ? rlo_test_random_between(random, -8, 8)
+                           : stride;
+    if (out->src.axis[a] < 0) {
+      lowest += out->src.axis[a] * (out->extents[a] - 1);
+    }
+    stride *= out->extents[a] + rlo_test_random_between(random, 0, 1);
+  }
+  out->num_guards = (int32_t)rlo_test_random_between(random, 0, 3);
+  for (int32_t g = 0; g < out->num_guards; ++g) {
+    rlo_guard *guard = &out->guards[g];
+    guard->kind =
+        rlo_test_random_one_in(random, 2) ? RLO_GUARD_PAD : RLO_GUARD_SKIP;
+    guard->form.base = rlo_test_random_between(random, -9, 9);
+    guard->limit = rlo_test_random_between(random, 1, 24);
+    for (int32_t a = 0; a < out->num_axes; ++a) {
+      guard->form.axis[a] = rlo_test_random_one_in(random, 2)
+                                ? rlo_test_random_between(random, -3, 3)
+                                : 0;
+    }
+  }
+  if (rlo_test_random_one_in(random, 3)) {
+    out->num_terms = 1;
+    out->terms[0].divisor = rlo_test_random_between(random, 1, 6);
+    out->terms[0].form.base = rlo_test_random_between(random, 0, 5);
+    for (int32_t a = 0; a < out->num_axes; ++a) {
+      out->terms[0].form.axis[a] = rlo_test_random_between(random, 0, 6);
+    }
+    out->src.term[0] = rlo_test_random_between(random, 0, 3);
+  }
+  out->src.base = -lowest;
+  out->fill[0] = 0x5a;
+  out->src_bytes = ARENA_BYTES;
+  out->dst_bytes = ARENA_BYTES;
+}
+
+START_TEST(test_canonical__keeps_the_map_of_any_problem)
+{
+  rlo_test_random random =
+      rlo_test_random_begin("test_canonical__keeps_the_map_of_any_problem", 3);
+  for (size_t b = 0; b < ARENA_BYTES; ++b) {
+    src_memory[b] = (uint8_t)((b * 2654435761u) >> 13);
+  }
+  for (int n = 0; n < 20000; ++n) {
+    draw_raw(&random, &problem);
+    /* Only what a raw problem of this size can reach. */
+    problem.src_bytes = problem.dst_bytes = 8192;
+    memset(before_memory, 0xee, 8192);
+    memset(after_memory, 0xee, 8192);
+    ck_assert_int_eq(rlo_problem_run_host(&problem, src_memory, before_memory),
+                     RLO_OK);
+    other = problem;
+    canonicalize(n % 2 == 0 ? 0 : 128);
+    ck_assert_msg(
+        rlo_problem_run_host(&problem, src_memory, after_memory) == RLO_OK &&
+            memcmp(before_memory, after_memory, 8192) == 0,
+        "case %d moves other bytes when canonical",
+        n);
+    int steps = 0;
+    ck_assert_int_eq(rlo_problem_canonicalize(
+                         &problem, n % 2 == 0 ? 0 : 128, count_step, &steps),
+                     RLO_OK);
+    ck_assert_msg(steps == 0, "case %d changes when canonicalised again", n);
+  }
+}
+
+END_TEST
+
 /* Splitting an axis is undone by merging it. */
 START_TEST(test_canonical__does_not_depend_on_splits)
 {
@@ -439,6 +525,7 @@ static Suite *canonical_suite(void) {
   tcase_add_test(properties, test_canonical__is_idempotent);
   tcase_add_test(properties,
                  test_canonical__does_not_depend_on_the_listing_of_axes);
+  tcase_add_test(properties, test_canonical__keeps_the_map_of_any_problem);
   tcase_add_test(properties, test_canonical__does_not_depend_on_splits);
   suite_add_tcase(suite, properties);
   return suite;
