@@ -30,8 +30,11 @@ typedef struct rlo_npy_header {
  *                  if it is not known.
  * @return RLO_OK; RLO_PARSE for what is not .npy or an unknown header;
  *         RLO_DATA_LOSS if it is truncated or the data are not as long as the
- *         header says; RLO_UNSUPPORTED for object, string, structured and
- *         extended types; RLO_OVERFLOW for a size beyond int64.
+ *         header says, neither less nor more; RLO_UNSUPPORTED for object,
+ *         string, structured and extended types and beyond RLO_MAX_RANK or
+ *         RLO_NPY_MAX_HEADER_BYTES; RLO_OVERFLOW for a size beyond int64;
+ *         RLO_INVALID_ARGUMENT if file_bytes is below size_bytes. On failure
+ *         *out_header is untouched.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_npy_parse(const void *bytes,
                                                size_t size_bytes,

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_IO_NPY_FORM_H
+#define RLO_IO_NPY_FORM_H
+
+#include "relayout/npy.h"
+
+/** What the reader and the writer of .npy headers both know. */
+
+enum {
+  RLO_NPY_MAGIC_BYTES = 6,
+  /** The magic and two bytes of version. */
+  RLO_NPY_VERSION_END = 8
+};
+
+/** The first bytes of every .npy file. */
+extern const unsigned char rlo__npy_magic[RLO_NPY_MAGIC_BYTES];
+
+/** The element type that NumPy calls by this letter and number of bytes, 'f'
+ *  and 4; RLO_DTYPE_INVALID if we have none. */
+rlo_dtype rlo__npy_dtype_of(char kind, int64_t bytes);
+
+/** NumPy's letter for an element type; 'u' for one it does not know. */
+char rlo__npy_kind_of(rlo_dtype dtype);
+
+#endif
