@@ -8,8 +8,9 @@
 /**
  * Random numbers for tests, the same on every machine for the same seed.
  *
- * The seed comes from RELAYOUT_TEST_SEED, else from the clock, and is printed
- * with the line that repeats the run.
+ * The seed comes from RELAYOUT_TEST_SEED, else it is always the same, so that a
+ * test fails for a reason and not for a day; it is printed with the line that
+ * repeats the run.
  */
 typedef struct test_random {
   uint64_t state;

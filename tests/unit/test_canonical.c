@@ -283,17 +283,17 @@ static bool draw(uint64_t seed, int number, rlo_problem *out) {
                                      RLO_DTYPE_U32,
                                      RLO_DTYPE_F64,
                                      RLO_DTYPE_C128};
-  rlo_test_random random = {seed + (uint64_t)number * 7919};
+  test_random random = {seed + (uint64_t)number * 7919};
   int32_t permutation[RLO_MAX_RANK];
   rlo_shape src;
   rlo_shape dst;
-  rlo_test_random_pair(&random,
-                       dtypes[rlo_test_random_between(&random, 0, 4)],
-                       (int32_t)rlo_test_random_between(&random, 0, 6),
-                       400,
-                       &src,
-                       &dst,
-                       permutation);
+  test_random_pair(&random,
+                   dtypes[test_random_in(&random, 0, 4)],
+                   (int32_t)test_random_in(&random, 0, 6),
+                   400,
+                   &src,
+                   &dst,
+                   permutation);
   ck_assert_msg(rlo_relayout_lower(&src, &dst, permutation, out) == RLO_OK,
                 "case %d: %s",
                 number,
@@ -302,7 +302,7 @@ static bool draw(uint64_t seed, int number, rlo_problem *out) {
 }
 
 static uint64_t seed_of(const char *name) {
-  return rlo_test_random_begin(name, 20261120).state;
+  return test_random_begin(name).state;
 }
 
 static void run(const rlo_problem *p, uint8_t *dst) {
@@ -359,12 +359,12 @@ END_TEST
 START_TEST(test_canonical__does_not_depend_on_the_listing_of_axes)
 {
   uint64_t seed = seed_of("test_canonical__does_not_depend_on_the_listing");
-  rlo_test_random random = {seed};
+  test_random random = {seed};
   for (int n = 0; n < MAX_CASES; ++n) {
     draw(seed, n, &problem);
     other = problem;
     int32_t order[RLO_MAX_AXES];
-    rlo_test_random_permutation(&random, problem.num_axes, order);
+    test_random_permutation(&random, problem.num_axes, order);
     rlo__rewrite_permute_axes(&problem, order);
     canonicalize(128);
     ck_assert_int_eq(rlo_problem_canonicalize(&other, 128, NULL, NULL), RLO_OK);
@@ -387,48 +387,46 @@ END_TEST
  * sides, coefficients of either sign and odd bases, a quotient, a source that
  * runs backwards. Its destination gives each point a cell of its own.
  */
-static void draw_raw(rlo_test_random *random, rlo_problem *out) {
+static void draw_raw(test_random *random, rlo_problem *out) {
   memset(out, 0, sizeof *out);
   out->unit_bits = 8;
-  out->num_axes = (int32_t)rlo_test_random_between(random, 1, 4);
+  out->num_axes = (int32_t)test_random_in(random, 1, 4);
   int64_t stride = 1;
   int64_t lowest = 0;
   for (int32_t a = out->num_axes - 1; a >= 0; --a) {
-    out->extents[a] = rlo_test_random_between(random, 1, 8);
+    out->extents[a] = test_random_in(random, 1, 8);
     out->dst.axis[a] = stride;
-    if (rlo_test_random_one_in(random, 4)) {
+    if (test_random_once_in(random, 4)) {
       out->dst.axis[a] = -stride;
       out->dst.base += stride * (out->extents[a] - 1);
     }
-    out->src.axis[a] = rlo_test_random_one_in(random, 3)
-                           ? rlo_test_random_between(random, -8, 8)
-                           : stride;
+    out->src.axis[a] =
+        test_random_once_in(random, 3) ? test_random_in(random, -8, 8) : stride;
     if (out->src.axis[a] < 0) {
       lowest += out->src.axis[a] * (out->extents[a] - 1);
     }
-    stride *= out->extents[a] + rlo_test_random_between(random, 0, 1);
+    stride *= out->extents[a] + test_random_in(random, 0, 1);
   }
-  out->num_guards = (int32_t)rlo_test_random_between(random, 0, 3);
+  out->num_guards = (int32_t)test_random_in(random, 0, 3);
   for (int32_t g = 0; g < out->num_guards; ++g) {
     rlo_guard *guard = &out->guards[g];
     guard->kind =
-        rlo_test_random_one_in(random, 2) ? RLO_GUARD_PAD : RLO_GUARD_SKIP;
-    guard->form.base = rlo_test_random_between(random, -9, 9);
-    guard->limit = rlo_test_random_between(random, 1, 24);
+        test_random_once_in(random, 2) ? RLO_GUARD_PAD : RLO_GUARD_SKIP;
+    guard->form.base = test_random_in(random, -9, 9);
+    guard->limit = test_random_in(random, 1, 24);
     for (int32_t a = 0; a < out->num_axes; ++a) {
-      guard->form.axis[a] = rlo_test_random_one_in(random, 2)
-                                ? rlo_test_random_between(random, -3, 3)
-                                : 0;
+      guard->form.axis[a] =
+          test_random_once_in(random, 2) ? test_random_in(random, -3, 3) : 0;
     }
   }
-  if (rlo_test_random_one_in(random, 3)) {
+  if (test_random_once_in(random, 3)) {
     out->num_terms = 1;
-    out->terms[0].divisor = rlo_test_random_between(random, 1, 6);
-    out->terms[0].form.base = rlo_test_random_between(random, 0, 5);
+    out->terms[0].divisor = test_random_in(random, 1, 6);
+    out->terms[0].form.base = test_random_in(random, 0, 5);
     for (int32_t a = 0; a < out->num_axes; ++a) {
-      out->terms[0].form.axis[a] = rlo_test_random_between(random, 0, 6);
+      out->terms[0].form.axis[a] = test_random_in(random, 0, 6);
     }
-    out->src.term[0] = rlo_test_random_between(random, 0, 3);
+    out->src.term[0] = test_random_in(random, 0, 3);
   }
   out->src.base = -lowest;
   out->fill[0] = 0x5a;
@@ -438,8 +436,8 @@ static void draw_raw(rlo_test_random *random, rlo_problem *out) {
 
 START_TEST(test_canonical__keeps_the_map_of_any_problem)
 {
-  rlo_test_random random =
-      rlo_test_random_begin("test_canonical__keeps_the_map_of_any_problem", 3);
+  test_random random =
+      test_random_begin("test_canonical__keeps_the_map_of_any_problem");
   for (size_t b = 0; b < ARENA_BYTES; ++b) {
     src_memory[b] = (uint8_t)((b * 2654435761u) >> 13);
   }
@@ -472,14 +470,14 @@ END_TEST
 START_TEST(test_canonical__does_not_depend_on_splits)
 {
   uint64_t seed = seed_of("test_canonical__does_not_depend_on_splits");
-  rlo_test_random random = {seed};
+  test_random random = {seed};
   int split = 0;
   for (int n = 0; n < MAX_CASES; ++n) {
     draw(seed, n, &problem);
     canonicalize(0);
     other = problem;
     for (int32_t a = 0; a < problem.num_axes; ++a) {
-      int64_t radix = rlo_test_random_between(&random, 2, 4);
+      int64_t radix = test_random_in(&random, 2, 4);
       if (problem.num_terms == 0 && problem.extents[a] % radix == 0 &&
           problem.extents[a] > radix) {
         ck_assert_int_eq(rlo__rewrite_split(&problem, a, radix), RLO_OK);

@@ -254,19 +254,18 @@ START_TEST(test_lower__agrees_with_the_index)
 {
   static uint32_t from[1 << 15];
   static uint32_t to[1 << 15];
-  rlo_test_random random =
-      rlo_test_random_begin("test_lower__agrees_with_the_index", 7);
+  test_random random = test_random_begin("test_lower__agrees_with_the_index");
   for (int n = 0; n < 2000; ++n) {
     rlo_shape src;
     rlo_shape dst;
     int32_t permutation[RLO_MAX_RANK];
-    rlo_test_random_pair(&random,
-                         RLO_DTYPE_U32,
-                         (int32_t)rlo_test_random_between(&random, 0, 5),
-                         200,
-                         &src,
-                         &dst,
-                         permutation);
+    test_random_pair(&random,
+                     RLO_DTYPE_U32,
+                     (int32_t)test_random_in(&random, 0, 5),
+                     200,
+                     &src,
+                     &dst,
+                     permutation);
     ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &problem),
                      RLO_OK);
     rlo_shape_extent extent;
