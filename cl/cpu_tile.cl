@@ -210,6 +210,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   const bool is_last = b0 + tb == (long)nb;
   const long src_ld_bytes = (long)src_ld * E;
   const long dst_ld_bytes = (long)dst_ld * E;
+  /* Read anew for each block, so that addresses are sums of a few registers.
+   * Left alone, the compiler keeps a pointer per row and line of a block, more
+   * than there are registers. */
+  volatile long src_step = src_ld_bytes;
+  volatile long dst_step = dst_ld_bytes;
   const long ahead_bytes =
       rlo_next(n_grid, grid_extent, grid_src_stride, index) * E;
 
@@ -253,7 +258,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   box.y1 = box.y0 + max(0L, box.y1 - box.y0) / L * L;
   if (box.x0 < box.x1 && box.y0 < box.y1) {
 #define RLO_STORE_DIRECT(column, line) \
-  RLO_STORE_ANY(to_block + (long)(column)*dst_ld_bytes, line)
+  RLO_STORE_ANY(to_block + (long)(column)*dst_s, line)
 #if RLO_NT
 #define RLO_STORE_ANY rlo_store_line
 #else
@@ -266,9 +271,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     for (long i = box.x0; i < box.x1; i += L) {
       for (long j = box.y0; j < box.y1; j += L) {
 #endif
+        const long src_s = src_step;
+        const long dst_s = dst_step;
         __global uchar *to_block = to + i * dst_ld_bytes + j * E;
         RLO_BLOCK(from + i * E + j * src_ld_bytes,
-                  src_ld_bytes,
+                  src_s,
                   ahead_bytes,
                   RLO_STORE_DIRECT);
       }
@@ -335,8 +342,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
         __private uchar *stage_block = stage_bytes + (block - stage_y) * E;
 #define RLO_STORE_STAGE(column, line) \
   (*(__private rlo_line_any *)(stage_block + (column)*RLO_STAGE_BYTES) = (line))
+        const long src_s = src_step;
         RLO_BLOCK(from + strip * E + block * src_ld_bytes,
-                  src_ld_bytes,
+                  src_s,
                   ahead_bytes,
                   RLO_STORE_STAGE);
         j += L;
