@@ -232,22 +232,20 @@ static inline void rlo_decode(ulong group,
   }
 }
 
-/* Units from this group's source to the next group's: where to prefetch. */
-static inline long rlo_next(int n_grid,
+/* Turn the coordinates of a group into those of the next one. Returns false,
+ * with the coordinates of the first group, if there is none. */
+static inline bool rlo_next(int n_grid,
                             rlo_grid grid_extent,
-                            rlo_grid grid_stride,
-                            __private const rlo_index *index) {
+                            __private rlo_index *index) {
   __private const rlo_index *extent = (__private const rlo_index *)&grid_extent;
-  __private const rlo_index *stride = (__private const rlo_index *)&grid_stride;
-  long delta = 0;
   for (int d = n_grid - 1; d >= 0; --d) {
-    delta += (long)stride[d];
-    if (index[d] + 1 < extent[d]) {
-      break;
+    index[d] += 1;
+    if (index[d] < extent[d]) {
+      return true;
     }
-    delta -= (long)extent[d] * (long)stride[d];
+    index[d] = 0;
   }
-  return delta;
+  return false;
 }
 
 #define RLO_GUARD_LOAD(g, out)                                          \
@@ -396,13 +394,49 @@ static inline rlo_line rlo_fill_line(ulong fill_lo, ulong fill_hi) {
 #endif
 }
 
-/* Bring the line at p nearer. p need not be mapped. */
+/* Bring the line at p into the second-level cache. p need not be mapped. The
+ * first level has too few misses in flight to keep memory busy. */
 static inline void rlo_prefetch(__global const uchar *p) {
 #if RLO_PREFETCH
   /* Without the cast to an integer clang refuses the address space. */
-  __builtin_prefetch((const void *)(ulong)p, 0, 3);
+  __builtin_prefetch((const void *)(ulong)p, 0, 2);
 #else
   (void)p;
+#endif
+}
+
+/*
+ * What the next group will read, as rows of bytes, to be prefetched little by
+ * little while this group works. Row after row, not in the order of use: memory
+ * gives long runs faster than scattered lines.
+ */
+typedef struct rlo_ahead {
+  __global const uchar *row;
+  long at, row_bytes, rows, ld_bytes;
+} rlo_ahead;
+
+#define RLO_AHEAD_BYTES 256
+
+static inline void rlo_prefetch_ahead(__private rlo_ahead *ahead, int bytes) {
+#if RLO_PREFETCH
+  for (int k = 0; k < bytes && ahead->rows > 0; k += RLO_AHEAD_BYTES) {
+    /* The last byte of a line's length, for rows seldom begin with a line and
+     * their first line is likely to have come with the tile before. */
+    __global const uchar *p = ahead->row + ahead->at + RLO_LINE_BYTES - 1;
+    rlo_prefetch(p);
+    rlo_prefetch(p + RLO_LINE_BYTES);
+    rlo_prefetch(p + 2 * RLO_LINE_BYTES);
+    rlo_prefetch(p + 3 * RLO_LINE_BYTES);
+    ahead->at += RLO_AHEAD_BYTES;
+    if (ahead->at >= ahead->row_bytes) {
+      ahead->at = 0;
+      ahead->row += ahead->ld_bytes;
+      ahead->rows -= 1;
+    }
+  }
+#else
+  (void)ahead;
+  (void)bytes;
 #endif
 }
 

@@ -161,8 +161,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
   __global uchar *to =
       dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
-  const long ahead_bytes =
-      rlo_next(n_grid, grid_extent, grid_src_stride, index) * E;
   long rows = batch_extent;
   if (batch_axis >= 0) {
     rows -= (long)index[batch_axis] * batch_rows;
@@ -193,6 +191,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
                 u.v + max(x, 0L) + max(y, 0L) < u.limit;
   }
 #endif
+
+  /* From a row to the same row of the next group. */
+  long ahead_bytes = 0;
+  if (rlo_next(n_grid, grid_extent, index)) {
+    ahead_bytes = src + src_offset_bytes +
+                  rlo_dot(n_grid, index, grid_src_stride) * E - from;
+  }
 
   if (!is_packed) {
     for (long r = 0; r < rows; ++r) {
