@@ -103,7 +103,7 @@
 
 /* r[k] holds row k, four lanes of RLO_LANE_UNITS columns; after, lane q of
  * r[c] holds column q * RLO_LANE_UNITS + c. Each pass is a perfect shuffle. */
-static inline void rlo_transpose_lanes(__private rlo_line *r) {
+RLO_INLINE void rlo_transpose_lanes(__private rlo_line *r) {
 #if RLO_LANE_UNITS > 1
 #pragma unroll
   for (int pass = 1; pass < RLO_LANE_UNITS; pass *= 2) {
