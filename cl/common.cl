@@ -90,6 +90,9 @@
 /* Tiles lean only where lines must be whole and nothing else proves them so. */
 #define RLO_LEAN (RLO_NT && RLO_DST_ALIGN < 64)
 
+/* Calls cost more than most of the bodies here. */
+#define RLO_INLINE static inline __attribute__((always_inline))
+
 #define RLO_GUARDS (RLO_PAD_GUARDS + RLO_SKIP_GUARDS)
 
 #if RLO_INDEX32
@@ -207,9 +210,9 @@ typedef struct rlo_box {
   long x0, x1, y0, y1;
 } rlo_box;
 
-static inline long rlo_dot(int n_grid,
-                           __private const rlo_index *index,
-                           rlo_grid factor) {
+RLO_INLINE long rlo_dot(int n_grid,
+                        __private const rlo_index *index,
+                        rlo_grid factor) {
   __private const rlo_index *f = (__private const rlo_index *)&factor;
   long sum = 0;
   for (int d = 0; d < n_grid; ++d) {
@@ -219,10 +222,10 @@ static inline long rlo_dot(int n_grid,
 }
 
 /* The grid coordinates of a group. */
-static inline void rlo_decode(ulong group,
-                              int n_grid,
-                              rlo_grid grid_extent,
-                              __private rlo_index *out_index) {
+RLO_INLINE void rlo_decode(ulong group,
+                           int n_grid,
+                           rlo_grid grid_extent,
+                           __private rlo_index *out_index) {
   __private const rlo_index *extent = (__private const rlo_index *)&grid_extent;
   for (int d = n_grid - 1; d >= 0; --d) {
     const ulong e = (ulong)extent[d];
@@ -232,22 +235,20 @@ static inline void rlo_decode(ulong group,
   }
 }
 
-/* Units from this group's source to the next group's: where to prefetch. */
-static inline long rlo_next(int n_grid,
-                            rlo_grid grid_extent,
-                            rlo_grid grid_stride,
-                            __private const rlo_index *index) {
+/* Turn the coordinates of a group into those of the next one. Returns false,
+ * with the coordinates of the first group, if there is none. */
+RLO_INLINE bool rlo_next(int n_grid,
+                         rlo_grid grid_extent,
+                         __private rlo_index *index) {
   __private const rlo_index *extent = (__private const rlo_index *)&grid_extent;
-  __private const rlo_index *stride = (__private const rlo_index *)&grid_stride;
-  long delta = 0;
   for (int d = n_grid - 1; d >= 0; --d) {
-    delta += (long)stride[d];
-    if (index[d] + 1 < extent[d]) {
-      break;
+    index[d] += 1;
+    if (index[d] < extent[d]) {
+      return true;
     }
-    delta -= (long)extent[d] * (long)stride[d];
+    index[d] = 0;
   }
-  return delta;
+  return false;
 }
 
 #define RLO_GUARD_LOAD(g, out)                                          \
@@ -294,13 +295,13 @@ static inline long rlo_next(int n_grid,
   RLO_GUARD_LOAD(5, out)
 #endif
 
-static inline long rlo_div_down(long a, long b) {
+RLO_INLINE long rlo_div_down(long a, long b) {
   const long q = a / b;
   return q - (a % b < 0 ? 1 : 0); /* b > 0 */
 }
 
 /* Cut [*from, *to) to where 0 <= v + c * t < limit, c != 0. */
-static inline void rlo_cut(
+RLO_INLINE void rlo_cut(
     long v, long c, long limit, __private long *from, __private long *to) {
   long lo;
   long hi;
@@ -322,10 +323,10 @@ static inline void rlo_cut(
  * The box may be larger than the tile: what lies beyond is cut off only where
  * a slanting guard could fail there.
  */
-static inline bool rlo_cut_box(__private const rlo_guard *guards,
-                               int n,
-                               rlo_box tile,
-                               __private rlo_box *box) {
+RLO_INLINE bool rlo_cut_box(__private const rlo_guard *guards,
+                            int n,
+                            rlo_box tile,
+                            __private rlo_box *box) {
   rlo_box cut = *box;
   for (int g = 0; g < n; ++g) {
     const rlo_guard u = guards[g];
@@ -358,10 +359,10 @@ static inline bool rlo_cut_box(__private const rlo_guard *guards,
   return true;
 }
 
-static inline bool rlo_inside(__private const rlo_guard *guards,
-                              int n,
-                              long x,
-                              long y) {
+RLO_INLINE bool rlo_inside(__private const rlo_guard *guards,
+                           int n,
+                           long x,
+                           long y) {
   for (int g = 0; g < n; ++g) {
     const long form = guards[g].v + guards[g].x * x + guards[g].y * y;
     if (form < 0 || form >= guards[g].limit) {
@@ -372,7 +373,7 @@ static inline bool rlo_inside(__private const rlo_guard *guards,
 }
 
 /* The unit that padding consists of, and a line of it. */
-static inline rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
+RLO_INLINE rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
 #if RLO_UNIT_BYTES == 16
   return __builtin_astype((ulong2)(fill_lo, fill_hi), uint4);
 #else
@@ -380,7 +381,7 @@ static inline rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
 #endif
 }
 
-static inline rlo_line rlo_fill_line(ulong fill_lo, ulong fill_hi) {
+RLO_INLINE rlo_line rlo_fill_line(ulong fill_lo, ulong fill_hi) {
 #if RLO_UNIT_BYTES == 16
   const ulong2 unit = (ulong2)(fill_lo, fill_hi);
   const ulong4 two = (ulong4)(unit, unit);
@@ -396,18 +397,54 @@ static inline rlo_line rlo_fill_line(ulong fill_lo, ulong fill_hi) {
 #endif
 }
 
-/* Bring the line at p nearer. p need not be mapped. */
-static inline void rlo_prefetch(__global const uchar *p) {
+/* Bring the line at p into the second-level cache. p need not be mapped. The
+ * first level has too few misses in flight to keep memory busy. */
+RLO_INLINE void rlo_prefetch(__global const uchar *p) {
 #if RLO_PREFETCH
   /* Without the cast to an integer clang refuses the address space. */
-  __builtin_prefetch((const void *)(ulong)p, 0, 3);
+  __builtin_prefetch((const void *)(ulong)p, 0, 2);
 #else
   (void)p;
 #endif
 }
 
+/*
+ * What the next group will read, as rows of bytes, to be prefetched little by
+ * little while this group works. Row after row, not in the order of use: memory
+ * gives long runs faster than scattered lines.
+ */
+typedef struct rlo_ahead {
+  __global const uchar *row;
+  long at, row_bytes, rows, ld_bytes;
+} rlo_ahead;
+
+#define RLO_AHEAD_BYTES 256
+
+RLO_INLINE void rlo_prefetch_ahead(__private rlo_ahead *ahead, int bytes) {
+#if RLO_PREFETCH
+  for (int k = 0; k < bytes && ahead->rows > 0; k += RLO_AHEAD_BYTES) {
+    /* The last byte of a line's length, for rows seldom begin with a line and
+     * their first line is likely to have come with the tile before. */
+    __global const uchar *p = ahead->row + ahead->at + RLO_LINE_BYTES - 1;
+    rlo_prefetch(p);
+    rlo_prefetch(p + RLO_LINE_BYTES);
+    rlo_prefetch(p + 2 * RLO_LINE_BYTES);
+    rlo_prefetch(p + 3 * RLO_LINE_BYTES);
+    ahead->at += RLO_AHEAD_BYTES;
+    if (ahead->at >= ahead->row_bytes) {
+      ahead->at = 0;
+      ahead->row += ahead->ld_bytes;
+      ahead->rows -= 1;
+    }
+  }
+#else
+  (void)ahead;
+  (void)bytes;
+#endif
+}
+
 /* Store a line at a multiple of 64 bytes. */
-static inline void rlo_store_line(__global uchar *p, rlo_line v) {
+RLO_INLINE void rlo_store_line(__global uchar *p, rlo_line v) {
 #if RLO_NT
   __builtin_nontemporal_store(v, (__global rlo_line *)p);
 #else
@@ -426,24 +463,19 @@ static inline void rlo_store_line(__global uchar *p, rlo_line v) {
 
 #define RLO_FROM_SPACE __private
 
-static inline void rlo_piece_private(__global uchar *to,
-                                     __private const uchar *from,
-                                     long n) {
-  RLO_PIECE(32, rlo_u256_any)
-  RLO_PIECE(16, rlo_u128_any)
-  RLO_PIECE(8, rlo_u64_any)
-  RLO_PIECE(4, rlo_u32_any)
-  RLO_PIECE(2, rlo_u16_any)
-  RLO_PIECE(1, uchar)
-}
-
+RLO_INLINE void rlo_piece_private(__global uchar *to,
+                                  __private const uchar *from,
+                                  long n){
+    RLO_PIECE(32, rlo_u256_any) RLO_PIECE(16, rlo_u128_any)
+        RLO_PIECE(8, rlo_u64_any) RLO_PIECE(4, rlo_u32_any)
+            RLO_PIECE(2, rlo_u16_any) RLO_PIECE(1, uchar)}
 #undef RLO_FROM_SPACE
 
 #define RLO_FROM_SPACE __global
 
-static inline void rlo_piece_global(__global uchar *to,
-                                    __global const uchar *from,
-                                    long n) {
+RLO_INLINE void rlo_piece_global(__global uchar *to,
+                                 __global const uchar *from,
+                                 long n) {
   RLO_PIECE(32, rlo_u256_any)
   RLO_PIECE(16, rlo_u128_any)
   RLO_PIECE(8, rlo_u64_any)
@@ -461,11 +493,11 @@ typedef struct rlo_row {
   long from_byte, to_byte;
 } rlo_row;
 
-static inline rlo_row rlo_own_row(__global uchar *to,
-                                  rlo_box box,
-                                  long tile_units,
-                                  bool is_first,
-                                  bool is_last) {
+RLO_INLINE rlo_row rlo_own_row(__global uchar *to,
+                               rlo_box box,
+                               long tile_units,
+                               bool is_first,
+                               bool is_last) {
   rlo_row row = {to, box.y0 * RLO_UNIT_BYTES, box.y1 * RLO_UNIT_BYTES};
 #if RLO_LEAN
   const long phase = (long)((ulong)to % RLO_LINE_BYTES);
@@ -482,9 +514,9 @@ static inline rlo_row rlo_own_row(__global uchar *to,
 
 /* Send a row out of `stage`, whose first byte is byte `stage_byte` of the tile:
  * whole lines, and the two ends in pieces. */
-static inline void rlo_send_row(rlo_row row,
-                                __private const uchar *stage,
-                                long stage_byte) {
+RLO_INLINE void rlo_send_row(rlo_row row,
+                             __private const uchar *stage,
+                             long stage_byte) {
   long n = row.to_byte - row.from_byte;
   if (n <= 0) {
     return;
@@ -492,30 +524,43 @@ static inline void rlo_send_row(rlo_row row,
   __global uchar *to = row.to + row.from_byte;
   __private const uchar *from = stage + (row.from_byte - stage_byte);
   const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES));
-  rlo_piece_private(to, from, head);
-  to += head;
-  from += head;
-  n -= head;
-  const long whole = n / RLO_LINE_BYTES * RLO_LINE_BYTES;
-  for (long k = 0; k < whole; k += RLO_LINE_BYTES) {
-    rlo_store_line(to + k, *(__private const rlo_line_any *)(from + k));
+  if (head != 0) {
+    rlo_piece_private(to, from, head);
+    to += head;
+    from += head;
+    n -= head;
   }
-  rlo_piece_private(to + whole, from + whole, n - whole);
+  for (; n >= 4 * RLO_LINE_BYTES; n -= 4 * RLO_LINE_BYTES) {
+#pragma unroll
+    for (int k = 0; k < 4 * RLO_LINE_BYTES; k += RLO_LINE_BYTES) {
+      rlo_store_line(to + k, *(__private const rlo_line_any *)(from + k));
+    }
+    to += 4 * RLO_LINE_BYTES;
+    from += 4 * RLO_LINE_BYTES;
+  }
+  for (; n >= RLO_LINE_BYTES; n -= RLO_LINE_BYTES) {
+    rlo_store_line(to, *(__private const rlo_line_any *)from);
+    to += RLO_LINE_BYTES;
+    from += RLO_LINE_BYTES;
+  }
+  if (n != 0) {
+    rlo_piece_private(to, from, n);
+  }
 }
 
 #if RLO_GUARDS > 0
 /* Move the cells of a plane's tile one by one, asking every guard: for tiles
  * through which a guard slants. */
-static inline void rlo_move_cells(__global uchar *to,
-                                  __global const uchar *from,
-                                  long dst_ld_bytes,
-                                  long src_ld_bytes,
-                                  rlo_box tile,
-                                  long tile_units,
-                                  bool is_first,
-                                  bool is_last,
-                                  __private const rlo_guard *guards,
-                                  rlo_unit fill) {
+RLO_INLINE void rlo_move_cells(__global uchar *to,
+                               __global const uchar *from,
+                               long dst_ld_bytes,
+                               long src_ld_bytes,
+                               rlo_box tile,
+                               long tile_units,
+                               bool is_first,
+                               bool is_last,
+                               __private const rlo_guard *guards,
+                               rlo_unit fill) {
   for (long i = tile.x0; i < tile.x1; ++i) {
     const rlo_row row =
         rlo_own_row(to + i * dst_ld_bytes, tile, tile_units, is_first, is_last);

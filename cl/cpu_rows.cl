@@ -62,11 +62,11 @@ typedef struct rlo_part {
 } rlo_part;
 
 #if RLO_GUARDS > 0
-static inline void rlo_cut_row(__private const rlo_guard *guards,
-                               int n,
-                               long r,
-                               __private long *from,
-                               __private long *to) {
+RLO_INLINE void rlo_cut_row(__private const rlo_guard *guards,
+                            int n,
+                            long r,
+                            __private long *from,
+                            __private long *to) {
   const long end = *to;
   for (int g = 0; g < n; ++g) {
     const long v = guards[g].v + guards[g].y * r;
@@ -82,9 +82,9 @@ static inline void rlo_cut_row(__private const rlo_guard *guards,
   *to = max(*from, *to);
 }
 
-static inline rlo_part rlo_row_part(__private const rlo_guard *guards,
-                                    long r,
-                                    long units) {
+RLO_INLINE rlo_part rlo_row_part(__private const rlo_guard *guards,
+                                 long r,
+                                 long units) {
   long w0 = 0;
   long w1 = units;
   rlo_cut_row(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, r, &w0, &w1);
@@ -97,10 +97,10 @@ static inline rlo_part rlo_row_part(__private const rlo_guard *guards,
 #endif
 
 /* Lines of a row where it has them, pieces at its ends. */
-static inline void rlo_copy_run(__global uchar *to,
-                                __global const uchar *from,
-                                long n,
-                                long ahead_bytes) {
+RLO_INLINE void rlo_copy_run(__global uchar *to,
+                             __global const uchar *from,
+                             long n,
+                             long ahead_bytes) {
 #if RLO_PREFETCH
   if (ahead_bytes != 0) {
     for (long k = 0; k < n; k += RLO_LINE_BYTES) {
@@ -123,7 +123,7 @@ static inline void rlo_copy_run(__global uchar *to,
 }
 
 #if RLO_PAD_GUARDS > 0
-static inline void rlo_fill_run(__global uchar *to, long n, rlo_line fill) {
+RLO_INLINE void rlo_fill_run(__global uchar *to, long n, rlo_line fill) {
   const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES));
   rlo_piece_private(to, (__private const uchar *)&fill, head);
   to += head;
@@ -161,8 +161,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
   __global uchar *to =
       dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
-  const long ahead_bytes =
-      rlo_next(n_grid, grid_extent, grid_src_stride, index) * E;
   long rows = batch_extent;
   if (batch_axis >= 0) {
     rows -= (long)index[batch_axis] * batch_rows;
@@ -193,6 +191,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
                 u.v + max(x, 0L) + max(y, 0L) < u.limit;
   }
 #endif
+
+  /* From a row to the same row of the next group. */
+  long ahead_bytes = 0;
+  if (rlo_next(n_grid, grid_extent, index)) {
+    ahead_bytes = src + src_offset_bytes +
+                  rlo_dot(n_grid, index, grid_src_stride) * E - from;
+  }
 
   if (!is_packed) {
     for (long r = 0; r < rows; ++r) {

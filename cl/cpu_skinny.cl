@@ -178,13 +178,11 @@
 #define RLO_OUTS_16 RLO_OUTS_15 RLO_OUT(15)
 
 /* N lines of output from the vectors of all sources. */
-static inline void rlo_shuffle(__private const rlo_units *in,
-                               __private rlo_line *out) {
-  RLO_OUTS(RLO_SKINNY_N)
-}
+RLO_INLINE void rlo_shuffle(__private const rlo_units *in,
+                            __private rlo_line *out){RLO_OUTS(RLO_SKINNY_N)}
 #else
-static inline void rlo_shuffle(__private const rlo_units *in,
-                               __private rlo_line *out) {
+RLO_INLINE void rlo_shuffle(__private const rlo_units *in,
+                            __private rlo_line *out) {
   __private const rlo_unit *from = (__private const rlo_unit *)in;
   __private rlo_unit *to = (__private rlo_unit *)out;
   for (int o = 0; o < N; ++o) {
@@ -205,12 +203,12 @@ static inline void rlo_shuffle(__private const rlo_units *in,
 
 /* The vectors of one step: L structures, or a line of each of N arrays, of
  * which those outside [s0, s1) are fill. */
-static inline void rlo_load_step(__private rlo_units *in,
-                                 __global const uchar *from,
-                                 long src_ld_bytes,
-                                 long s0,
-                                 long s1,
-                                 rlo_line fill) {
+RLO_INLINE void rlo_load_step(__private rlo_units *in,
+                              __global const uchar *from,
+                              long src_ld_bytes,
+                              long s0,
+                              long s1,
+                              rlo_line fill) {
 #if RLO_SKINNY_SPLIT
   (void)src_ld_bytes;
   (void)s0;

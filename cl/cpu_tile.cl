@@ -103,7 +103,7 @@
 
 /* r[k] holds row k, four lanes of RLO_LANE_UNITS columns; after, lane q of
  * r[c] holds column q * RLO_LANE_UNITS + c. Each pass is a perfect shuffle. */
-static inline void rlo_transpose_lanes(__private rlo_line *r) {
+RLO_INLINE void rlo_transpose_lanes(__private rlo_line *r) {
 #if RLO_LANE_UNITS > 1
 #pragma unroll
   for (int pass = 1; pass < RLO_LANE_UNITS; pass *= 2) {
@@ -136,7 +136,7 @@ static inline void rlo_transpose_lanes(__private rlo_line *r) {
 #define RLO_UNROLL_BLOCK _Pragma("unroll 1")
 #endif
 
-#define RLO_BLOCK(from, ld_bytes, ahead_bytes, STORE)                  \
+#define RLO_BLOCK(from, ld_bytes, STORE)                               \
   do {                                                                 \
     rlo_line part_[RLO_LANE_UNITS][4];                                 \
     RLO_UNROLL_BLOCK                                                   \
@@ -146,7 +146,6 @@ static inline void rlo_transpose_lanes(__private rlo_line *r) {
         __global const uchar *p_ =                                     \
             (from) + (long)(q_ * RLO_LANE_UNITS + k_) * (ld_bytes);    \
         r_[k_] = *(__global const rlo_line_any *)p_;                   \
-        rlo_prefetch(p_ + (ahead_bytes));                              \
       }                                                                \
       rlo_transpose_lanes(r_);                                         \
       _Pragma("unroll") for (int k_ = 0; k_ < RLO_LANE_UNITS; ++k_) {  \
@@ -166,16 +165,13 @@ static inline void rlo_transpose_lanes(__private rlo_line *r) {
     }                                                                  \
   } while (0)
 #else
-#define RLO_BLOCK(from, ld_bytes, ahead_bytes, STORE)              \
+#define RLO_BLOCK(from, ld_bytes, STORE)                           \
   do {                                                             \
     for (int k_ = 0; k_ < L; ++k_) {                               \
       rlo_unit line_[L];                                           \
       for (int j_ = 0; j_ < L; ++j_) {                             \
         __global const uchar *p_ = (from) + (long)j_ * (ld_bytes); \
         line_[j_] = *(__global const rlo_unit_any *)(p_ + k_ * E); \
-        if (k_ == 0) {                                             \
-          rlo_prefetch(p_ + (ahead_bytes));                        \
-        }                                                          \
       }                                                            \
       STORE(k_, *(__private const rlo_line_any *)line_);           \
     }                                                              \
@@ -210,8 +206,24 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   const bool is_last = b0 + tb == (long)nb;
   const long src_ld_bytes = (long)src_ld * E;
   const long dst_ld_bytes = (long)dst_ld * E;
-  const long ahead_bytes =
-      rlo_next(n_grid, grid_extent, grid_src_stride, index) * E;
+  /* Read anew for each block, so that addresses are sums of a few registers.
+   * Left alone, the compiler keeps a pointer per row and line of a block, more
+   * than there are registers. */
+  volatile long src_step = src_ld_bytes;
+  volatile long dst_step = dst_ld_bytes;
+#if RLO_GUARDS > 0
+  rlo_guard guards[RLO_GUARDS];
+  RLO_GUARDS_LOAD(guards);
+#endif
+  rlo_ahead ahead = {from, 0, 0, 0, src_ld_bytes};
+  if (rlo_next(n_grid, grid_extent, index)) {
+    const long next_a0 = a_axis < 0 ? 0 : (long)index[a_axis] * RLO_TILE_A;
+    const long next_b0 = b_axis < 0 ? 0 : (long)index[b_axis] * RLO_TILE_B;
+    ahead.row =
+        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+    ahead.row_bytes = min((long)na - next_a0, (long)RLO_TILE_A) * E;
+    ahead.rows = min((long)nb - next_b0, (long)RLO_TILE_B);
+  }
 
   /* The cells this tile may own; of them, those to be written; and those of the
    * plane that may be read: a block at an edge may reach back beyond the tile.
@@ -220,8 +232,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   rlo_box written = tile;
   rlo_box readable = {-a0, (long)na - a0, -b0, (long)nb - b0};
 #if RLO_GUARDS > 0
-  rlo_guard guards[RLO_GUARDS];
-  RLO_GUARDS_LOAD(guards);
   if (!rlo_cut_box(guards, RLO_GUARDS, tile, &readable) ||
       !rlo_cut_box(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, tile, &written)) {
     rlo_move_cells(to,
@@ -253,7 +263,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   box.y1 = box.y0 + max(0L, box.y1 - box.y0) / L * L;
   if (box.x0 < box.x1 && box.y0 < box.y1) {
 #define RLO_STORE_DIRECT(column, line) \
-  RLO_STORE_ANY(to_block + (long)(column)*dst_ld_bytes, line)
+  RLO_STORE_ANY(to_block + (long)(column)*dst_s, line)
 #if RLO_NT
 #define RLO_STORE_ANY rlo_store_line
 #else
@@ -266,11 +276,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     for (long i = box.x0; i < box.x1; i += L) {
       for (long j = box.y0; j < box.y1; j += L) {
 #endif
+        rlo_prefetch_ahead(&ahead, RLO_LINE_BYTES * L);
+        const long src_s = src_step;
+        const long dst_s = dst_step;
         __global uchar *to_block = to + i * dst_ld_bytes + j * E;
-        RLO_BLOCK(from + i * E + j * src_ld_bytes,
-                  src_ld_bytes,
-                  ahead_bytes,
-                  RLO_STORE_DIRECT);
+        RLO_BLOCK(from + i * E + j * src_ld_bytes, src_s, RLO_STORE_DIRECT);
       }
     }
     const rlo_box around[4] = {{written.x0, box.x0, written.y0, written.y1},
@@ -335,10 +345,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
         __private uchar *stage_block = stage_bytes + (block - stage_y) * E;
 #define RLO_STORE_STAGE(column, line) \
   (*(__private rlo_line_any *)(stage_block + (column)*RLO_STAGE_BYTES) = (line))
-        RLO_BLOCK(from + strip * E + block * src_ld_bytes,
-                  src_ld_bytes,
-                  ahead_bytes,
-                  RLO_STORE_STAGE);
+        rlo_prefetch_ahead(&ahead, RLO_LINE_BYTES * L);
+        const long src_s = src_step;
+        RLO_BLOCK(
+            from + strip * E + block * src_ld_bytes, src_s, RLO_STORE_STAGE);
         j += L;
       }
       for (; j < r1; ++j) {
