@@ -28,9 +28,28 @@ bool rlo__geometry_overflows(const rlo_problem *problem) {
          !reach_bytes(problem, &problem->dst, &reach);
 }
 
+/* What each axis adds to a guard, which kernels get as coefficients of steps
+ * along the axis. */
+static bool guard_fits_32_bits(const rlo_problem *problem,
+                               const rlo_guard *guard) {
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t reach;
+    if (!rlo__mul(guard->form.axis[a], problem->extents[a], &reach) ||
+        reach < -INT32_MAX || reach > INT32_MAX) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static bool fits_32_bits(const rlo_problem *problem) {
   int64_t src;
   int64_t dst;
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    if (!guard_fits_32_bits(problem, &problem->guards[g])) {
+      return false;
+    }
+  }
   return reach_bytes(problem, &problem->src, &src) && src <= INT32_MAX &&
          reach_bytes(problem, &problem->dst, &dst) && dst <= INT32_MAX;
 }
