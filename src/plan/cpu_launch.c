@@ -100,9 +100,8 @@ int64_t rlo__cpu_dst_alignment(const rlo_request *request,
         align, grid->axes[n].dst_stride * unit_bytes, RLO_CPU_LINE_BYTES);
   }
   if (ld_axis >= 0) {
-    align = rlo__alignment_after(align,
-                                 problem->dst.axis[ld_axis] * unit_bytes,
-                                 RLO_CPU_LINE_BYTES);
+    align = rlo__alignment_after(
+        align, problem->dst.axis[ld_axis] * unit_bytes, RLO_CPU_LINE_BYTES);
   }
   return align;
 }
@@ -122,8 +121,8 @@ static rlo_status add_defines(const rlo__cpu_plan *plan,
                               rlo_launch *launch) {
   const rlo__geometry *g = &plan->geometry;
   RLO_TRY(rlo__launch_define(launch, "RLO_UNIT_BYTES", g->unit_bytes));
-  RLO_TRY(rlo__launch_define(
-      launch, "RLO_GRID_RANK", rlo__argument_lanes(vector)));
+  RLO_TRY(
+      rlo__launch_define(launch, "RLO_GRID_RANK", rlo__argument_lanes(vector)));
   RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", g->fits_32_bits));
   RLO_TRY(rlo__launch_define(launch, "RLO_PAD_GUARDS", g->num_pad_guards));
   RLO_TRY(rlo__launch_define(launch, "RLO_SKIP_GUARDS", g->num_skip_guards));
@@ -153,8 +152,7 @@ rlo_status rlo__cpu_begin(const rlo_request *request,
                           const char *kernel_file,
                           rlo_launch *launch) {
   const rlo_problem *problem = request->problem;
-  rlo_argument_kind vector =
-      vector_kind(&plan->geometry, plan->grid.num_axes);
+  rlo_argument_kind vector = vector_kind(&plan->geometry, plan->grid.num_axes);
   launch->kernel_file = kernel_file;
   if (!rlo__mul(problem->src.base,
                 plan->geometry.unit_bytes,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/status.h"
 #include "plan/cpu_launch.h"
 
 /* Family copy of CPU devices: cl/cpu_copy.cl, one contiguous run. */
@@ -9,13 +10,12 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   rlo__geometry g = rlo__geometry_of(request);
   if (problem->num_guards > 0) {
-    rlo__str_printf(why, "it has %d guards; a copy has none",
-                    problem->num_guards);
+    rlo__str_printf(
+        why, "it has %d guards; a copy has none", problem->num_guards);
     return false;
   }
   if (problem->num_axes > 1) {
-    rlo__str_printf(
-        why, "%d axes are left; a copy has one", problem->num_axes);
+    rlo__str_printf(why, "%d axes are left; a copy has one", problem->num_axes);
     return false;
   }
   if (problem->num_axes == 1 && g.run_axis < 0) {

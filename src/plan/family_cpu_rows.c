@@ -69,8 +69,7 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
 /* The axis whose steps stay nearest to each other where it costs: in the
  * source, or, if nothing is read, in the destination. Long enough, if one is,
  * to give a group something to do. */
-static int32_t nearest_axis(const rlo_problem *problem,
-                            const row_plan *plan) {
+static int32_t nearest_axis(const rlo_problem *problem, const row_plan *plan) {
   const rlo_form *form =
       plan->cpu.geometry.is_fill ? &problem->dst : &problem->src;
   int32_t best = -1;
@@ -79,10 +78,8 @@ static int32_t nearest_axis(const rlo_problem *problem,
     if (a == plan->cpu.x_axis) {
       continue;
     }
-    bool is_long =
-        problem->extents[a] >= LEAST_GROUP_BYTES / plan->row_bytes;
-    bool is_nearer =
-        best < 0 || llabs(form->axis[a]) < llabs(form->axis[best]);
+    bool is_long = problem->extents[a] >= LEAST_GROUP_BYTES / plan->row_bytes;
+    bool is_nearer = best < 0 || llabs(form->axis[a]) < llabs(form->axis[best]);
     bool is_better = is_long == best_is_long ? is_nearer : is_long;
     if (best < 0 || is_better) {
       best = a;
@@ -103,8 +100,7 @@ static int32_t continuing_axis(const rlo_problem *problem, int32_t run) {
 }
 
 /* Every destination stride but that of the rows themselves. */
-static bool rows_are_aligned(const rlo_request *request,
-                             const row_plan *plan) {
+static bool rows_are_aligned(const rlo_request *request, const row_plan *plan) {
   const rlo_problem *problem = request->problem;
   int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
   int64_t align = rlo__alignment_after(request->dst_alignment_bytes,
@@ -130,8 +126,7 @@ static void choose_batch(const rlo_problem *problem, row_plan *plan) {
   int32_t continuing = continuing_axis(problem, run);
   plan->is_packed = continuing >= 0 && !plan->is_aligned &&
                     plan->row_bytes <= PACKED_MAX_BYTES;
-  plan->batch_axis =
-      plan->is_packed ? continuing : nearest_axis(problem, plan);
+  plan->batch_axis = plan->is_packed ? continuing : nearest_axis(problem, plan);
   if (plan->batch_axis < 0) {
     return;
   }
@@ -218,8 +213,7 @@ static void describe(const row_plan *plan, rlo_launch *launch) {
   if (plan->chunk_units < plan->row_units) {
     rlo__str_printf(&words, ", chunks of %d KiB", CHUNK_BYTES / 1024);
   } else {
-    rlo__str_printf(
-        &words, ", %lld to a group", (long long)plan->batch_rows);
+    rlo__str_printf(&words, ", %lld to a group", (long long)plan->batch_rows);
   }
   rlo__str_append(&words, plan->is_packed ? ", joined" : "");
   rlo__str_append(&words, ", input order");

@@ -57,8 +57,7 @@ static rlo_status choose(const rlo_request *request, tile_plan *plan) {
       (plan->has_page_stride || problem->num_axes == 2)) {
     plan->tile_b = long_tile;
   }
-  RLO_TRY(rlo__plane_lay_grid(
-      problem, plane, plan->tile_a, plan->tile_b, cpu));
+  RLO_TRY(rlo__plane_lay_grid(problem, plane, plan->tile_a, plan->tile_b, cpu));
   plan->dst_alignment =
       rlo__cpu_dst_alignment(request, &cpu->grid, plane->a_axis);
   bool has_lines = plan->dst_alignment == RLO_CPU_LINE_BYTES ||
