@@ -199,7 +199,7 @@ static double predict(const rlo_request *request) {
     return 0.89;
   }
   if (plan.is_packed) {
-    return 0.75 * bytes / (bytes + 8.0);
+    return 0.7 * bytes / (bytes + 24.0);
   }
   return 0.95 * bytes / (bytes + 180.0);
 }

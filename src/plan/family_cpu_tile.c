@@ -76,7 +76,8 @@ static double fullness(int64_t extent, int64_t block) {
   return (double)extent / (double)(rlo__ceil_div(extent, block) * block);
 }
 
-/* From measurements on large planes; blocks at the edges cost as whole ones. */
+/* From measurements on large planes; blocks at the edges cost as whole ones,
+ * and planes that no block fits into are moved unit by unit. */
 static double predict(const rlo_request *request) {
   tile_plan plan;
   if (choose(request, &plan) != RLO_OK) {
@@ -84,8 +85,11 @@ static double predict(const rlo_request *request) {
   }
   static const double by_log2_bytes[] = {0.67, 0.64, 0.78, 0.85, 0.93};
   static const double with_page_stride[] = {0.36, 0.41, 0.63, 0.83, 0.90};
-  int32_t log2_bytes =
-      (int32_t)__builtin_ctzll((uint64_t)plan.cpu.geometry.unit_bytes);
+  int64_t unit_bytes = plan.cpu.geometry.unit_bytes;
+  if (plan.plane.na < plan.line_units || plan.plane.nb < plan.line_units) {
+    return 0.02 * (double)unit_bytes;
+  }
+  int32_t log2_bytes = (int32_t)__builtin_ctzll((uint64_t)unit_bytes);
   double fraction = plan.has_page_stride ? with_page_stride[log2_bytes]
                                          : by_log2_bytes[log2_bytes];
   if (plan.dst_alignment < RLO_CPU_LINE_BYTES) {

@@ -152,12 +152,20 @@ static void ask(const rlo_family *family,
   }
 }
 
+/* Gather compiles a program for each problem, which takes longer than moving
+ * this much by any family whose program may be there already. */
+static bool is_worth_compiling(const rlo_family *family, int64_t box_bytes) {
+  return strcmp(family->name, "gather") != 0 || box_bytes >= INT64_C(1) << 20;
+}
+
 static rlo_status ask_all(const query *q,
                           rlo_choice *choice,
                           const rlo_family **rows) {
   choice->num_candidates = 0;
   const rlo_family *best = NULL;
+  bool best_is_worth = false;
   double best_fraction = 0.0;
+  int64_t box_bytes = rlo__geometry_of(&q->request).box_bytes;
   for (int32_t n = 0; n < rlo__num_families; ++n) {
     const rlo_family *family = rlo__families[n];
     if (family->device_class != q->device_class) {
@@ -172,9 +180,13 @@ static rlo_status ask_all(const query *q,
     rows[choice->num_candidates] = family;
     rlo_plan_candidate *c = &choice->candidates[choice->num_candidates++];
     ask(family, &q->request, c);
-    if (c->is_applicable &&
-        (best == NULL || c->predicted_fraction > best_fraction)) {
+    bool is_worth = is_worth_compiling(family, box_bytes);
+    bool is_better = is_worth == best_is_worth
+                         ? c->predicted_fraction > best_fraction
+                         : is_worth;
+    if (c->is_applicable && (best == NULL || is_better)) {
       best = family;
+      best_is_worth = is_worth;
       best_fraction = c->predicted_fraction;
     }
   }
