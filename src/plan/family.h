@@ -37,7 +37,15 @@ typedef struct rlo_family {
 extern const rlo_family rlo__family_cpu_gather;
 extern const rlo_family rlo__family_gpu_gather;
 
-/** The rows, of both classes. */
+/** Every row, one per family and class. */
+extern const rlo_family rlo__family_cpu_copy;
+extern const rlo_family rlo__family_cpu_rows;
+extern const rlo_family rlo__family_cpu_tile;
+extern const rlo_family rlo__family_cpu_skinny;
+extern const rlo_family rlo__family_cpu_gather;
+extern const rlo_family rlo__family_gpu_gather;
+
+/** The table, of both classes. */
 extern const rlo_family *const rlo__families[];
 extern const int32_t rlo__num_families;
 

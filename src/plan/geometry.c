@@ -13,9 +13,9 @@ static bool reach_bytes(const rlo_problem *problem,
   int64_t min;
   int64_t max;
   int64_t low;
-  if (!rlo__form_range(problem, form, &min, &max) ||
-      !rlo__add(max, 1, &max) || !rlo__mul(min, unit_bytes, &min) ||
-      !rlo__mul(max, unit_bytes, &max) || !rlo__sub(0, min, &low)) {
+  if (!rlo__form_range(problem, form, &min, &max) || !rlo__add(max, 1, &max) ||
+      !rlo__mul(min, unit_bytes, &min) || !rlo__mul(max, unit_bytes, &max) ||
+      !rlo__sub(0, min, &low)) {
     return false;
   }
   *out_reach_bytes = low > max ? low : max;
@@ -28,9 +28,28 @@ bool rlo__geometry_overflows(const rlo_problem *problem) {
          !reach_bytes(problem, &problem->dst, &reach);
 }
 
+/* What each axis adds to a guard, which kernels get as coefficients of steps
+ * along the axis. */
+static bool guard_fits_32_bits(const rlo_problem *problem,
+                               const rlo_guard *guard) {
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t reach;
+    if (!rlo__mul(guard->form.axis[a], problem->extents[a], &reach) ||
+        reach < -INT32_MAX || reach > INT32_MAX) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static bool fits_32_bits(const rlo_problem *problem) {
   int64_t src;
   int64_t dst;
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    if (!guard_fits_32_bits(problem, &problem->guards[g])) {
+      return false;
+    }
+  }
   return reach_bytes(problem, &problem->src, &src) && src <= INT32_MAX &&
          reach_bytes(problem, &problem->dst, &dst) && dst <= INT32_MAX;
 }
@@ -82,8 +101,8 @@ rlo__geometry rlo__geometry_of(const rlo_request *request) {
   }
   g.dst_axis = unit_stride_axis(problem, &problem->dst, -1);
   g.src_axis = unit_stride_axis(problem, &problem->src, g.dst_axis);
-  bool is_run = g.dst_axis >= 0 &&
-                (g.is_fill || problem->src.axis[g.dst_axis] == 1);
+  bool is_run =
+      g.dst_axis >= 0 && (g.is_fill || problem->src.axis[g.dst_axis] == 1);
   g.run_axis = is_run ? g.dst_axis : -1;
   return g;
 }
@@ -92,7 +111,7 @@ int64_t rlo__alignment_after(int64_t alignment_bytes,
                              int64_t offset_bytes,
                              int64_t limit) {
   /* The lowest set bit of all three; a sign does not move it. */
-  uint64_t bits = (uint64_t)alignment_bytes | (uint64_t)offset_bytes |
-                  (uint64_t)limit;
+  uint64_t bits =
+      (uint64_t)alignment_bytes | (uint64_t)offset_bytes | (uint64_t)limit;
   return (int64_t)(bits & (0 - bits));
 }

@@ -69,7 +69,7 @@ rlo_status rlo__launch_define_list(rlo_launch *launch,
                     launch->kernel_file,
                     RLO_LAUNCH_MAX_DEFINES);
   }
-  int32_t first;
+  int32_t first = 0;
   RLO_TRY(add_numbers(launch, values, count, count, &first));
   rlo_define *define = &launch->defines[launch->num_defines++];
   define->name = name;
@@ -106,7 +106,7 @@ rlo_status rlo__launch_argument(rlo_launch *launch,
                       (long long)values[k]);
     }
   }
-  int32_t first;
+  int32_t first = 0;
   RLO_TRY(add_numbers(launch, values, count, lanes, &first));
   rlo_argument *argument = &launch->arguments[launch->num_arguments++];
   argument->kind = kind;

@@ -8,6 +8,11 @@
 typedef struct rlo_choice {
   /** NULL for an empty problem, which needs no kernel. */
   const rlo_family *family;
+  /** Read from the options and the device. */
+  rlo_device_class device_class;
+  /** As given, or the device's own. */
+  int64_t src_alignment_bytes;
+  int64_t dst_alignment_bytes;
   int32_t num_candidates;
   rlo_plan_candidate candidates[RLO_MAX_FAMILIES];
 } rlo_choice;

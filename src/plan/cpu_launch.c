@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/cpu_launch.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+
+/* What every OpenCL device must take, for those that do not say. */
+#define LEAST_PARAMETER_BYTES 1024
+
+/* Arguments before the family's own: four for the memory, two for the fill,
+ * the number of grid axes; beside these, three grid vectors. */
+#define HEAD_BYTES (4 * 8 + 2 * 8 + 4)
+
+/* Scalars of a guard: base, limit, x, y. */
+#define GUARD_SCALAR_BYTES (4 * 8)
+
+/*
+ * 32-bit grids of 16 lanes serve every problem below 2 GiB, so that one
+ * program does for all ranks; eight 64-bit lanes take as many bytes.
+ */
+static rlo_argument_kind vector_kind(const rlo__geometry *geometry,
+                                     int32_t num_grid_axes) {
+  if (geometry->fits_32_bits) {
+    return RLO_ARGUMENT_INT16;
+  }
+  return num_grid_axes <= 8 ? RLO_ARGUMENT_LONG8 : RLO_ARGUMENT_LONG16;
+}
+
+static bool guards_are_within_limits(const rlo_request *request,
+                                     const rlo__geometry *geometry,
+                                     int32_t num_grid_axes,
+                                     int32_t num_scalars,
+                                     rlo__str *why) {
+  int32_t num_guards = request->problem->num_guards;
+  if (num_guards > RLO_CPU_MAX_GUARDS) {
+    rlo__str_printf(why,
+                    "it has %d guards; the kernel takes %d",
+                    num_guards,
+                    RLO_CPU_MAX_GUARDS);
+    return false;
+  }
+  int64_t vector_bytes =
+      rlo__argument_bytes(vector_kind(geometry, num_grid_axes));
+  int64_t needed_bytes = HEAD_BYTES + 3 * vector_bytes + num_scalars * 8 +
+                         num_guards * (vector_bytes + GUARD_SCALAR_BYTES);
+  int64_t limit_bytes = request->device->max_parameter_bytes;
+  if (limit_bytes <= 0) {
+    limit_bytes = LEAST_PARAMETER_BYTES;
+  }
+  if (needed_bytes > limit_bytes) {
+    rlo__str_printf(why,
+                    "its %d guards need %lld bytes of arguments; the device "
+                    "takes %lld",
+                    num_guards,
+                    (long long)needed_bytes,
+                    (long long)limit_bytes);
+    return false;
+  }
+  return true;
+}
+
+bool rlo__cpu_is_within_limits(const rlo_request *request,
+                               const rlo__geometry *geometry,
+                               int32_t num_grid_axes,
+                               int32_t num_scalars,
+                               rlo__str *why) {
+  if (request->problem->num_terms > 0) {
+    rlo__str_printf(why,
+                    "%d quotients are left, which only gather computes",
+                    request->problem->num_terms);
+    return false;
+  }
+  if (num_grid_axes > RLO_GRID_MAX_AXES) {
+    rlo__str_printf(why,
+                    "its groups would need %d coordinates; the kernel takes %d",
+                    num_grid_axes,
+                    RLO_GRID_MAX_AXES);
+    return false;
+  }
+  return guards_are_within_limits(
+      request, geometry, num_grid_axes, num_scalars, why);
+}
+
+bool rlo__cpu_wants_nontemporal(const rlo_request *request,
+                                const rlo__geometry *geometry) {
+  return request->device->has_nontemporal_store &&
+         geometry->box_bytes >= RLO_CPU_NONTEMPORAL_BYTES;
+}
+
+int64_t rlo__cpu_dst_alignment(const rlo_request *request,
+                               const rlo__grid *grid,
+                               int32_t ld_axis) {
+  const rlo_problem *problem = request->problem;
+  int64_t unit_bytes = problem->unit_bits / 8;
+  int64_t align = rlo__alignment_after(request->dst_alignment_bytes,
+                                       problem->dst.base * unit_bytes,
+                                       RLO_CPU_LINE_BYTES);
+  for (int32_t n = 0; n < grid->num_axes; ++n) {
+    align = rlo__alignment_after(
+        align, grid->axes[n].dst_stride * unit_bytes, RLO_CPU_LINE_BYTES);
+  }
+  if (ld_axis >= 0) {
+    align = rlo__alignment_after(
+        align, problem->dst.axis[ld_axis] * unit_bytes, RLO_CPU_LINE_BYTES);
+  }
+  return align;
+}
+
+/* A unit of up to 16 bytes as the two numbers that the kernels take. */
+static void fill_numbers(const rlo_problem *problem, int64_t out_fill[2]) {
+  uint64_t halves[2] = {0, 0};
+  for (int32_t b = 0; b < problem->unit_bits / 8; ++b) {
+    halves[b / 8] |= (uint64_t)problem->fill[b] << (b % 8 * 8);
+  }
+  out_fill[0] = (int64_t)halves[0];
+  out_fill[1] = (int64_t)halves[1];
+}
+
+static rlo_status add_defines(const rlo__cpu_plan *plan,
+                              rlo_argument_kind vector,
+                              rlo_launch *launch) {
+  const rlo__geometry *g = &plan->geometry;
+  RLO_TRY(rlo__launch_define(launch, "RLO_UNIT_BYTES", g->unit_bytes));
+  RLO_TRY(
+      rlo__launch_define(launch, "RLO_GRID_RANK", rlo__argument_lanes(vector)));
+  RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", g->fits_32_bits));
+  RLO_TRY(rlo__launch_define(launch, "RLO_PAD_GUARDS", g->num_pad_guards));
+  RLO_TRY(rlo__launch_define(launch, "RLO_SKIP_GUARDS", g->num_skip_guards));
+  RLO_TRY(rlo__launch_define(launch, "RLO_NT", plan->is_nontemporal));
+  return rlo__launch_define(launch, "RLO_PREFETCH", plan->is_prefetching);
+}
+
+static rlo_status add_grid(const rlo__grid *grid,
+                           rlo_argument_kind vector,
+                           rlo_launch *launch) {
+  int64_t extents[RLO_GRID_MAX_AXES];
+  int64_t src_strides[RLO_GRID_MAX_AXES];
+  int64_t dst_strides[RLO_GRID_MAX_AXES];
+  for (int32_t n = 0; n < grid->num_axes; ++n) {
+    extents[n] = grid->axes[n].extent;
+    src_strides[n] = grid->axes[n].src_stride;
+    dst_strides[n] = grid->axes[n].dst_stride;
+  }
+  RLO_TRY(rlo__cpu_add_int(launch, grid->num_axes));
+  RLO_TRY(rlo__launch_argument(launch, vector, extents, grid->num_axes));
+  RLO_TRY(rlo__launch_argument(launch, vector, src_strides, grid->num_axes));
+  return rlo__launch_argument(launch, vector, dst_strides, grid->num_axes);
+}
+
+rlo_status rlo__cpu_begin(const rlo_request *request,
+                          const rlo__cpu_plan *plan,
+                          const char *kernel_file,
+                          rlo_launch *launch) {
+  const rlo_problem *problem = request->problem;
+  rlo_argument_kind vector = vector_kind(&plan->geometry, plan->grid.num_axes);
+  launch->kernel_file = kernel_file;
+  if (!rlo__mul(problem->src.base,
+                plan->geometry.unit_bytes,
+                &launch->src_base_bytes) ||
+      !rlo__mul(problem->dst.base,
+                plan->geometry.unit_bytes,
+                &launch->dst_base_bytes)) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "the origin of the problem leaves 64 bits in bytes");
+  }
+  launch->work_dim = 1;
+  launch->local_size[0] = 1;
+  RLO_TRY(rlo__grid_num_groups(&plan->grid, &launch->global_size[0]));
+  RLO_TRY(add_defines(plan, vector, launch));
+  int64_t fill[2];
+  fill_numbers(problem, fill);
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_SRC, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_SRC_OFFSET, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_DST, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_DST_OFFSET, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &fill[0], 1));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &fill[1], 1));
+  return add_grid(&plan->grid, vector, launch);
+}
+
+rlo_status rlo__cpu_add_int(rlo_launch *launch, int64_t value) {
+  return rlo__launch_argument(launch, RLO_ARGUMENT_INT, &value, 1);
+}
+
+rlo_status rlo__cpu_add_index(const rlo__cpu_plan *plan,
+                              rlo_launch *launch,
+                              int64_t value) {
+  rlo_argument_kind kind =
+      plan->geometry.fits_32_bits ? RLO_ARGUMENT_INT : RLO_ARGUMENT_LONG;
+  return rlo__launch_argument(launch, kind, &value, 1);
+}
+
+static int64_t coefficient(const rlo_form *form, int32_t axis, int64_t sign) {
+  return axis < 0 ? 0 : sign * form->axis[axis];
+}
+
+static rlo_status add_guard(const rlo__cpu_plan *plan,
+                            const rlo_guard *guard,
+                            rlo_launch *launch) {
+  /* 0 <= f < limit says the same as 0 <= limit - 1 - f < limit. */
+  const rlo_form *form = &guard->form;
+  int64_t sign = coefficient(form, plan->x_axis, 1) == -1 ? -1 : 1;
+  int64_t base = sign < 0 ? guard->limit - 1 - form->base : form->base;
+  int64_t coefs[RLO_GRID_MAX_AXES];
+  const rlo__grid *grid = &plan->grid;
+  for (int32_t n = 0; n < grid->num_axes; ++n) {
+    coefs[n] = coefficient(form, grid->axes[n].problem_axis, sign) *
+               grid->axes[n].step;
+  }
+  int64_t x = coefficient(form, plan->x_axis, sign);
+  int64_t y = coefficient(form, plan->y_axis, sign);
+  RLO_TRY(rlo__launch_argument(launch,
+                               vector_kind(&plan->geometry, grid->num_axes),
+                               coefs,
+                               grid->num_axes));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &base, 1));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &guard->limit, 1));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &x, 1));
+  return rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &y, 1);
+}
+
+rlo_status rlo__cpu_add_guards(const rlo_request *request,
+                               const rlo__cpu_plan *plan,
+                               rlo_launch *launch) {
+  static const rlo_guard_kind kinds[] = {RLO_GUARD_PAD, RLO_GUARD_SKIP};
+  const rlo_problem *problem = request->problem;
+  for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
+    for (int32_t g = 0; g < problem->num_guards; ++g) {
+      if (problem->guards[g].kind == kinds[k]) {
+        RLO_TRY(add_guard(plan, &problem->guards[g], launch));
+      }
+    }
+  }
+  return RLO_OK;
+}

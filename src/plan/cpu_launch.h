@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_PLAN_CPU_LAUNCH_H
+#define RLO_PLAN_CPU_LAUNCH_H
+
+#include "plan/geometry.h"
+#include "plan/grid.h"
+
+/** What the kernels cl/cpu_*.cl have in common, as the head comment of
+ *  cl/common.cl tells it: their first arguments, their guards, their
+ *  constants. */
+
+/** Most guards that these kernels take. */
+#define RLO_CPU_MAX_GUARDS 6
+
+/** Width of the lines that these kernels store. */
+#define RLO_CPU_LINE_BYTES 64
+
+/** Below this much output the caches hold it, and storing past them loses. */
+#define RLO_CPU_NONTEMPORAL_BYTES (INT64_C(2) << 20)
+
+/** The numbers behind a launch; filled by a family before it is written. */
+typedef struct rlo__cpu_plan {
+  rlo__geometry geometry;
+  rlo__grid grid;
+  /** Axes whose points one group moves itself: their guard coefficients go
+   *  into x and y; -1 for none. */
+  int32_t x_axis;
+  int32_t y_axis;
+  bool is_nontemporal;
+  bool is_prefetching;
+} rlo__cpu_plan;
+
+/**
+ * Whether a problem's quotients, guards and axes are within what the kernels
+ * take; if not, say why.
+ *
+ * @param num_grid_axes  coordinates that the grid will have at most.
+ * @param num_scalars    arguments of the family's own.
+ */
+bool rlo__cpu_is_within_limits(const rlo_request *request,
+                               const rlo__geometry *geometry,
+                               int32_t num_grid_axes,
+                               int32_t num_scalars,
+                               rlo__str *why);
+
+/** Whether non-temporal stores pay for a problem on the device. */
+bool rlo__cpu_wants_nontemporal(const rlo_request *request,
+                                const rlo__geometry *geometry);
+
+/** What divides each destination address that groups and the axis `ld_axis`
+ *  (-1: none) can lead to, in bytes, at most a line. */
+int64_t rlo__cpu_dst_alignment(const rlo_request *request,
+                               const rlo__grid *grid,
+                               int32_t ld_axis);
+
+/** Begin a launch: kernel file, common constants, the first ten arguments, one
+ *  work-item per group. */
+RLO_NODISCARD rlo_status rlo__cpu_begin(const rlo_request *request,
+                                        const rlo__cpu_plan *plan,
+                                        const char *kernel_file,
+                                        rlo_launch *launch);
+
+/** Add an argument of the kernels' type `int`, and of their type rlo_index. */
+RLO_NODISCARD rlo_status rlo__cpu_add_int(rlo_launch *launch, int64_t value);
+RLO_NODISCARD rlo_status rlo__cpu_add_index(const rlo__cpu_plan *plan,
+                                            rlo_launch *launch,
+                                            int64_t value);
+
+/** Add the guards, PAD first. A coefficient of -1 along x is written as 1. */
+RLO_NODISCARD rlo_status rlo__cpu_add_guards(const rlo_request *request,
+                                             const rlo__cpu_plan *plan,
+                                             rlo_launch *launch);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/family.h"
+
+/* Where predictions are equal, the row that stands first wins. */
+const rlo_family *const rlo__families[] = {
+    &rlo__family_cpu_copy,
+    &rlo__family_cpu_rows,
+    &rlo__family_cpu_skinny,
+    &rlo__family_cpu_tile,
+    &rlo__family_cpu_gather,
+    &rlo__family_gpu_gather,
+};
+
+const int32_t rlo__num_families =
+    (int32_t)(sizeof rlo__families / sizeof rlo__families[0]);

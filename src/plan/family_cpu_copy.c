@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/status.h"
+#include "plan/cpu_launch.h"
+
+/* Family copy of CPU devices: cl/cpu_copy.cl, one contiguous run. */
+
+enum { CHUNK_BYTES = 256 * 1024, NUM_SCALARS = 3 };
+
+static bool is_applicable(const rlo_request *request, rlo__str *why) {
+  const rlo_problem *problem = request->problem;
+  rlo__geometry g = rlo__geometry_of(request);
+  if (problem->num_guards > 0) {
+    rlo__str_printf(
+        why, "it has %d guards; a copy has none", problem->num_guards);
+    return false;
+  }
+  if (problem->num_axes > 1) {
+    rlo__str_printf(why, "%d axes are left; a copy has one", problem->num_axes);
+    return false;
+  }
+  if (problem->num_axes == 1 && g.run_axis < 0) {
+    rlo__str_append(why, "the axis does not have stride 1 on both sides");
+    return false;
+  }
+  return rlo__cpu_is_within_limits(request, &g, 1, NUM_SCALARS, why);
+}
+
+static double predict(const rlo_request *request) {
+  (void)request;
+  return 0.97;
+}
+
+static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+  const rlo_problem *problem = request->problem;
+  rlo__cpu_plan plan = {
+      .geometry = rlo__geometry_of(request), .x_axis = -1, .y_axis = -1};
+  int64_t units = 1;
+  int64_t chunk_units = CHUNK_BYTES / plan.geometry.unit_bytes;
+  if (problem->num_axes == 1) {
+    units = problem->extents[0];
+    RLO_TRY(rlo__grid_add(&plan.grid, problem, 0, chunk_units));
+  }
+  plan.is_nontemporal = rlo__cpu_wants_nontemporal(request, &plan.geometry);
+  RLO_TRY(rlo__cpu_begin(request, &plan, "cpu_copy", launch));
+  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&plan.grid, 0)));
+  RLO_TRY(rlo__cpu_add_index(&plan, launch, units));
+  RLO_TRY(rlo__cpu_add_index(&plan, launch, chunk_units));
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__str_printf(&words,
+                  "chunks of %d KiB, units of %lld bytes%s",
+                  CHUNK_BYTES / 1024,
+                  (long long)plan.geometry.unit_bytes,
+                  plan.is_nontemporal ? ", non-temporal stores" : "");
+  return RLO_OK;
+}
+
+const rlo_family rlo__family_cpu_copy = {
+    "copy", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit};

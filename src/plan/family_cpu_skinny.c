@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/checked.h"
+#include "base/status.h"
+#include "plan/plane.h"
+
+/* Family skinny of CPU devices: cl/cpu_skinny.cl, a plane with a tiny side. */
+
+enum {
+  LEAST_SHORT = 2,
+  MOST_SHORT = 16,
+  /** Bytes of the long axis times the short one that a group moves. */
+  GROUP_BYTES = 16 * 1024
+};
+
+typedef struct skinny_plan {
+  rlo__cpu_plan cpu;
+  rlo__plane plane;
+  /** Structures become arrays: a is the short axis. Else b is. */
+  bool is_split;
+  int64_t short_units;
+  int64_t long_units;
+  /** Units of the long axis that one group moves. */
+  int64_t chunk_units;
+  int64_t dst_alignment;
+} skinny_plan;
+
+static bool is_short(int64_t extent) {
+  return extent >= LEAST_SHORT && extent <= MOST_SHORT;
+}
+
+static bool find_sides(const rlo_problem *problem,
+                       const rlo__geometry *geometry,
+                       skinny_plan *out,
+                       rlo__str *why) {
+  const rlo__plane *p = &out->plane;
+  if (!rlo__plane_find(problem, geometry, &out->plane, why)) {
+    return false;
+  }
+  int64_t line_units = RLO_CPU_LINE_BYTES / geometry->unit_bytes;
+  bool can_split = is_short(p->na) && p->src_ld >= p->na &&
+                   p->src_ld <= MOST_SHORT && p->nb >= line_units;
+  bool can_join = is_short(p->nb) && p->dst_ld == p->nb && p->na >= line_units;
+  if (!can_split && !can_join) {
+    rlo__str_printf(why,
+                    "its plane is %lld x %lld with steps of %lld and %lld; "
+                    "one side must be %d to %d, closely packed",
+                    (long long)p->na,
+                    (long long)p->nb,
+                    (long long)p->src_ld,
+                    (long long)p->dst_ld,
+                    LEAST_SHORT,
+                    MOST_SHORT);
+    return false;
+  }
+  out->is_split = can_split;
+  out->short_units = can_split ? p->na : p->nb;
+  out->long_units = can_split ? p->nb : p->na;
+  return true;
+}
+
+static bool is_applicable(const rlo_request *request, rlo__str *why) {
+  rlo__geometry g = rlo__geometry_of(request);
+  skinny_plan plan;
+  return find_sides(request->problem, &g, &plan, why) &&
+         rlo__cpu_is_within_limits(request,
+                                   &g,
+                                   request->problem->num_axes - 1,
+                                   RLO_PLANE_NUM_SCALARS,
+                                   why);
+}
+
+/* Called only where is_applicable has said yes. */
+static rlo_status choose(const rlo_request *request, skinny_plan *plan) {
+  const rlo_problem *problem = request->problem;
+  *plan = (skinny_plan){.cpu = {.geometry = rlo__geometry_of(request)}};
+  rlo__cpu_plan *cpu = &plan->cpu;
+  rlo__str unused = rlo__str_over(NULL, 0);
+  if (!find_sides(problem, &cpu->geometry, plan, &unused)) {
+    return RLO_FAIL(RLO_INTERNAL, "a plane without a tiny side came to skinny");
+  }
+  int64_t unit_bytes = cpu->geometry.unit_bytes;
+  int64_t line_units = RLO_CPU_LINE_BYTES / unit_bytes;
+  int64_t lines = GROUP_BYTES / RLO_CPU_LINE_BYTES / plan->short_units;
+  plan->chunk_units = lines * line_units;
+  const rlo__plane *p = &plan->plane;
+  int64_t tile_a = plan->is_split ? p->na : plan->chunk_units;
+  int64_t tile_b = plan->is_split ? plan->chunk_units : p->nb;
+  RLO_TRY(rlo__plane_lay_grid(problem, p, tile_a, tile_b, cpu));
+  /* Joined structures leave as one run, whose pieces are whole lines. */
+  plan->dst_alignment = rlo__cpu_dst_alignment(
+      request, &cpu->grid, plan->is_split ? p->a_axis : -1);
+  cpu->is_nontemporal = rlo__cpu_wants_nontemporal(request, &cpu->geometry);
+  return RLO_OK;
+}
+
+/* From measurements: near a copy for few streams, less with more shuffles, and
+ * a little less where lines have to be staged. */
+static double predict(const rlo_request *request) {
+  skinny_plan plan;
+  if (choose(request, &plan) != RLO_OK) {
+    return 0.0;
+  }
+  double fraction = plan.short_units <= 5 ? 0.93 : 0.8;
+  if (plan.cpu.geometry.unit_bytes <= 2) {
+    fraction *= 0.8;
+  }
+  if (plan.dst_alignment < RLO_CPU_LINE_BYTES) {
+    fraction *= 0.75;
+  }
+  /* What is moved unit by unit at the end of each chunk of the long axis. */
+  int64_t line_units = RLO_CPU_LINE_BYTES / plan.cpu.geometry.unit_bytes;
+  double units = (double)plan.long_units;
+  return fraction * units / (units + 0.5 * (double)line_units);
+}
+
+static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+  skinny_plan plan;
+  RLO_TRY(choose(request, &plan));
+  const rlo__cpu_plan *cpu = &plan.cpu;
+  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_skinny", launch));
+  RLO_TRY(rlo__launch_define(
+      launch, "RLO_VECTOR_SHUFFLE", request->device->has_vector_shuffle));
+  bool is_aligned =
+      cpu->is_nontemporal && plan.dst_alignment == RLO_CPU_LINE_BYTES;
+  RLO_TRY(rlo__launch_define(
+      launch,
+      "RLO_DST_ALIGN",
+      is_aligned ? RLO_CPU_LINE_BYTES : cpu->geometry.unit_bytes));
+  RLO_TRY(rlo__launch_define(launch, "RLO_SKINNY_SPLIT", plan.is_split));
+  RLO_TRY(rlo__launch_define(launch, "RLO_SKINNY_N", plan.short_units));
+  if (plan.is_split) {
+    RLO_TRY(rlo__launch_define(launch, "RLO_SKINNY_LD", plan.plane.src_ld));
+  }
+  RLO_TRY(rlo__launch_define(launch, "RLO_SKINNY_LONG", plan.chunk_units));
+  RLO_TRY(rlo__plane_add_arguments(request, &plan.plane, cpu, launch));
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__str_printf(&words,
+                  "%s %lld streams, chunks of %lld, units of %lld bytes%s",
+                  plan.is_split ? "split into" : "join",
+                  (long long)plan.short_units,
+                  (long long)plan.chunk_units,
+                  (long long)cpu->geometry.unit_bytes,
+                  cpu->is_nontemporal ? ", non-temporal stores" : "");
+  return RLO_OK;
+}
+
+const rlo_family rlo__family_cpu_skinny = {
+    "skinny", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/plane.h"
+
+#include "base/status.h"
+
+bool rlo__plane_find(const rlo_problem *problem,
+                     const rlo__geometry *geometry,
+                     rlo__plane *out_plane,
+                     rlo__str *why) {
+  if (geometry->dst_axis < 0) {
+    rlo__str_append(why, "no axis has stride 1 in the destination");
+    return false;
+  }
+  if (geometry->src_axis < 0) {
+    rlo__str_append(why,
+                    geometry->run_axis >= 0
+                        ? "the innermost axis is the same on both sides"
+                        : "no axis has stride 1 in the source");
+    return false;
+  }
+  rlo__plane *p = out_plane;
+  p->a_axis = geometry->src_axis;
+  p->b_axis = geometry->dst_axis;
+  p->na = problem->extents[p->a_axis];
+  p->nb = problem->extents[p->b_axis];
+  p->src_ld = problem->src.axis[p->b_axis];
+  p->dst_ld = problem->dst.axis[p->a_axis];
+  return true;
+}
+
+rlo_status rlo__plane_lay_grid(const rlo_problem *problem,
+                               const rlo__plane *plane,
+                               int64_t tile_a,
+                               int64_t tile_b,
+                               rlo__cpu_plan *plan) {
+  plan->grid.num_axes = 0;
+  plan->x_axis = plane->a_axis;
+  plan->y_axis = plane->b_axis;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t step = a == plane->a_axis   ? tile_a
+                   : a == plane->b_axis ? tile_b
+                                        : 1;
+    RLO_TRY(rlo__grid_add(&plan->grid, problem, a, step));
+  }
+  rlo__grid_sort_by_src(&plan->grid);
+  return RLO_OK;
+}
+
+rlo_status rlo__plane_add_arguments(const rlo_request *request,
+                                    const rlo__plane *plane,
+                                    const rlo__cpu_plan *plan,
+                                    rlo_launch *launch) {
+  const rlo__grid *grid = &plan->grid;
+  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(grid, plane->a_axis)));
+  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(grid, plane->b_axis)));
+  RLO_TRY(rlo__cpu_add_index(plan, launch, plane->na));
+  RLO_TRY(rlo__cpu_add_index(plan, launch, plane->nb));
+  RLO_TRY(rlo__cpu_add_index(plan, launch, plane->src_ld));
+  RLO_TRY(rlo__cpu_add_index(plan, launch, plane->dst_ld));
+  return rlo__cpu_add_guards(request, plan, launch);
+}
