@@ -22,24 +22,19 @@
  * Longer ones suit a CPU, which decodes once and runs along.
  *
  * Set by the host, for each problem: everything below. A form is the list
- * base, one coefficient per axis, one coefficient per term; in units.
+ * base, one coefficient per axis, one coefficient per term; in units. With
+ * RLO_INDEX32 int suffices for every value that a form takes, also halfway
+ * through its sum, and for the number of segments.
  */
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_INDEX32=1 -DRLO_LOCAL=256
 // define-matrix: -DRLO_NUM_TERMS=1 -DRLO_TERMS=3,0,1,2,0 -DRLO_SRC=0,0,1,3 -DRLO_DST=0,5,1,0 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=1 -DRLO_GUARDS=4,0,1,1,1,6,5,-1,0,0 -DRLO_SEGMENT=2 -DRLO_ROW_SEGMENTS=3 -DRLO_SEGMENTS=9 -DRLO_LOOP=1
 
+#ifndef RLO_UNIT_CL
+#include "unit.cl"
+#endif
+
 #ifndef RLO_KERNEL
 #define RLO_KERNEL gather
-#endif
-
-/* Bytes of the unit that is moved: 1, 2, 4, 8 or 16. */
-#ifndef RLO_UNIT_BYTES
-#define RLO_UNIT_BYTES 4
-#endif
-
-/* 1: int suffices for every value that a form takes, also halfway through its
- * sum, and for the number of segments; the host proves it. */
-#ifndef RLO_INDEX32
-#define RLO_INDEX32 0
 #endif
 
 /* Work-items of a work-group. */
@@ -103,28 +98,6 @@
 #define RLO_UNROLL
 #endif
 
-#if RLO_INDEX32
-typedef int rlo_index;
-typedef uint rlo_count;
-#else
-typedef long rlo_index;
-typedef ulong rlo_count;
-#endif
-
-#if RLO_UNIT_BYTES == 1
-typedef uchar rlo_unit;
-#elif RLO_UNIT_BYTES == 2
-typedef ushort rlo_unit;
-#elif RLO_UNIT_BYTES == 4
-typedef uint rlo_unit;
-#elif RLO_UNIT_BYTES == 8
-typedef ulong rlo_unit;
-#elif RLO_UNIT_BYTES == 16
-typedef uint4 rlo_unit;
-#else
-#error "RLO_UNIT_BYTES must be 1, 2, 4, 8 or 16"
-#endif
-
 __constant rlo_index rlo_extents[] = {RLO_EXTENTS};
 __constant rlo_index rlo_src[] = {RLO_SRC};
 __constant rlo_index rlo_dst[] = {RLO_DST};
@@ -135,71 +108,73 @@ __constant rlo_index rlo_terms[] = {RLO_TERMS};
 __constant rlo_index rlo_guards[] = {RLO_GUARDS};
 #endif
 
-/* A point of the box: its coordinates, then its quotients; a form's
- * coefficients come in the same order. */
+/* A point of the box: its coordinates, then its quotients, in the order of a
+ * form's coefficients. Quotients not yet known are 0. */
 typedef struct rlo_point {
-  rlo_index at[RLO_NUM_AXES + RLO_NUM_TERMS];
+  rlo_index at[RLO_FORM_LENGTH - 1];
 } rlo_point;
 
-/* The value of a form that has `n` coefficients besides its base. */
 static inline rlo_index rlo_value(__constant const rlo_index *form,
-                                  __private const rlo_point *point,
-                                  int n) {
+                                  __private const rlo_point *point) {
   rlo_index value = form[0];
   RLO_UNROLL
-  for (int d = 0; d < n; ++d) {
+  for (int d = 0; d < RLO_FORM_LENGTH - 1; ++d) {
     value += form[1 + d] * point->at[d];
   }
   return value;
 }
 
-#if RLO_NUM_GUARDS > 0
-static inline bool rlo_holds(__private const rlo_point *point,
-                             int first,
-                             int end) {
-  bool holds = true;
-  RLO_UNROLL
-  for (int g = first; g < end; ++g) {
-    __constant const rlo_index *guard =
-        &rlo_guards[g * (1 + RLO_FORM_LENGTH)];
-    const rlo_index value = rlo_value(guard + 1, point, RLO_FORM_LENGTH - 1);
-    holds = holds && value >= 0 && value < guard[0];
-  }
-  return holds;
-}
-#endif
-
 static inline void rlo_move(__global const rlo_unit *from,
                             __global rlo_unit *to,
-                            rlo_unit fill,
+                            ulong fill_lo,
+                            ulong fill_hi,
                             __private rlo_point *point) {
 #if RLO_NUM_TERMS > 0
   RLO_UNROLL
   for (int t = 0; t < RLO_NUM_TERMS; ++t) {
+    point->at[RLO_NUM_AXES + t] = 0;
+  }
+  RLO_UNROLL
+  for (int t = 0; t < RLO_NUM_TERMS; ++t) {
     __constant const rlo_index *term = &rlo_terms[t * (1 + RLO_FORM_LENGTH)];
-    const rlo_index value = rlo_value(term + 1, point, RLO_NUM_AXES + t);
+    const rlo_index value = rlo_value(term + 1, point);
+    /* Rounded towards 0, so one too many if a remainder is left below. Not
+     * value % term[0]: the pair of both operators makes LLVM emit a `freeze`,
+     * of which oclgrind dies. */
     const rlo_index quotient = value / term[0];
-    point->at[RLO_NUM_AXES + t] = quotient - (value % term[0] < 0 ? 1 : 0);
+    point->at[RLO_NUM_AXES + t] =
+        quotient - (value - quotient * term[0] < 0 ? 1 : 0);
   }
 #endif
-#if RLO_SKIP_GUARDS > 0
-  if (!rlo_holds(point, RLO_PAD_GUARDS, RLO_NUM_GUARDS)) {
-    return;
+  bool is_read = true;
+  bool is_written = true;
+#if RLO_NUM_GUARDS > 0
+  RLO_UNROLL
+  for (int g = 0; g < RLO_NUM_GUARDS; ++g) {
+    __constant const rlo_index *guard = &rlo_guards[g * (1 + RLO_FORM_LENGTH)];
+    const rlo_index value = rlo_value(guard + 1, point);
+    const bool holds = value >= 0 && value < guard[0];
+    if (g < RLO_PAD_GUARDS) {
+      is_read = is_read && holds;
+    } else {
+      is_written = is_written && holds;
+    }
   }
 #endif
-  rlo_unit unit = fill;
-#if RLO_PAD_GUARDS > 0
-  if (rlo_holds(point, 0, RLO_PAD_GUARDS))
-#endif
-  {
-    unit = from[rlo_value(rlo_src, point, RLO_FORM_LENGTH - 1)];
+  if (is_written) {
+    __global rlo_unit *cell = to + rlo_value(rlo_dst, point);
+    if (is_read) {
+      *cell = from[rlo_value(rlo_src, point)];
+    } else {
+      rlo_store_fill(cell, fill_lo, fill_hi);
+    }
   }
-  to[rlo_value(rlo_dst, point, RLO_NUM_AXES)] = unit;
 }
 
 static inline void rlo_move_segment(__global const rlo_unit *from,
                                     __global rlo_unit *to,
-                                    rlo_unit fill,
+                                    ulong fill_lo,
+                                    ulong fill_hi,
                                     rlo_count segment) {
   rlo_point point;
   rlo_count row = segment / RLO_ROW_SEGMENTS;
@@ -214,42 +189,37 @@ static inline void rlo_move_segment(__global const rlo_unit *from,
   }
 #if RLO_SEGMENT == 1
   point.at[RLO_NUM_AXES - 1] = begin;
-  rlo_move(from, to, fill, &point);
+  rlo_move(from, to, fill_lo, fill_hi, &point);
 #else
   /* The last segment of a row may be shorter. */
   const rlo_index end =
       min(begin + (rlo_index)RLO_SEGMENT, rlo_extents[RLO_NUM_AXES - 1]);
   for (rlo_index k = begin; k < end; ++k) {
     point.at[RLO_NUM_AXES - 1] = k;
-    rlo_move(from, to, fill, &point);
+    rlo_move(from, to, fill_lo, fill_hi, &point);
   }
 #endif
 }
 
-__kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void
-RLO_KERNEL(__global const uchar *src,
-           ulong src_offset_bytes,
-           __global uchar *dst,
-           ulong dst_offset_bytes,
-           ulong fill_lo,
-           ulong fill_hi) {
+__kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
+    __global const uchar *src,
+    ulong src_offset_bytes,
+    __global uchar *dst,
+    ulong dst_offset_bytes,
+    ulong fill_lo,
+    ulong fill_hi) {
   __global const rlo_unit *from =
       (__global const rlo_unit *)(src + src_offset_bytes);
   __global rlo_unit *to = (__global rlo_unit *)(dst + dst_offset_bytes);
-#if RLO_UNIT_BYTES == 16
-  const rlo_unit fill = as_uint4((ulong2)(fill_lo, fill_hi));
-#else
-  const rlo_unit fill = (rlo_unit)fill_lo;
-#endif
 #if RLO_LOOP
   for (rlo_count s = (rlo_count)get_global_id(0); s < RLO_SEGMENTS;
        s += (rlo_count)get_global_size(0)) {
-    rlo_move_segment(from, to, fill, s);
+    rlo_move_segment(from, to, fill_lo, fill_hi, s);
   }
 #else
   const rlo_count s = (rlo_count)get_global_id(0);
   if (s < RLO_SEGMENTS) {
-    rlo_move_segment(from, to, fill, s);
+    rlo_move_segment(from, to, fill_lo, fill_hi, s);
   }
 #endif
 }

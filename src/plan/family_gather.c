@@ -33,8 +33,8 @@ static int64_t magnitude(int64_t c) {
   return c < 0 ? -c : c;
 }
 
-/* Largest magnitude that a form can reach while its sum is formed, in any
- * order; false on overflow. */
+/* A bound for what a form and its coefficients can reach while its sum is
+ * formed, in any order; false on overflow. */
 static bool form_magnitude(const rlo_problem *problem,
                            const rlo_form *form,
                            const int64_t *term_magnitudes,
@@ -43,7 +43,7 @@ static bool form_magnitude(const rlo_problem *problem,
   int64_t sum = magnitude(form->base);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (!rlo__mul_add(
-            sum, magnitude(form->axis[a]), problem->extents[a] - 1, &sum)) {
+            sum, magnitude(form->axis[a]), problem->extents[a], &sum)) {
       return false;
     }
   }

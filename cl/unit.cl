@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The unit that portable kernels move, and the integer they count with. Plain
+ * OpenCL C 1.2: what includes this runs on any device. Units are bits, never
+ * numbers, and lie at multiples of their size: the host proves it.
+ */
+#ifndef RLO_UNIT_CL
+#define RLO_UNIT_CL
+
+/* Bytes of the unit that is moved: 1, 2, 4, 8 or 16. */
+#ifndef RLO_UNIT_BYTES
+#define RLO_UNIT_BYTES 4
+#endif
+
+/* 1: rlo_index is int instead of long; the host proves that it suffices. */
+#ifndef RLO_INDEX32
+#define RLO_INDEX32 0
+#endif
+
+#if RLO_INDEX32
+typedef int rlo_index;
+typedef uint rlo_count;
+#else
+typedef long rlo_index;
+typedef ulong rlo_count;
+#endif
+
+#if RLO_UNIT_BYTES == 1
+typedef uchar rlo_unit;
+#elif RLO_UNIT_BYTES == 2
+typedef ushort rlo_unit;
+#elif RLO_UNIT_BYTES == 4
+typedef uint rlo_unit;
+#elif RLO_UNIT_BYTES == 8
+typedef ulong rlo_unit;
+#elif RLO_UNIT_BYTES == 16
+typedef uint4 rlo_unit;
+#else
+#error "RLO_UNIT_BYTES must be 1, 2, 4, 8 or 16"
+#endif
+
+/* Store the fill unit, of which these are bytes 0..7 and 8..15. Two stores for
+ * 16 bytes: from one, clang makes three, the first of them of nothing, which
+ * oclgrind takes for a fault. */
+static inline void rlo_store_fill(__global rlo_unit *to,
+                                  ulong fill_lo,
+                                  ulong fill_hi) {
+#if RLO_UNIT_BYTES == 16
+  __global ulong *part = (__global ulong *)to;
+  part[0] = fill_lo;
+  part[1] = fill_hi;
+#else
+  (void)fill_hi;
+  *to = (rlo_unit)fill_lo;
+#endif
+}
+
+#endif
