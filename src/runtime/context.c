@@ -125,7 +125,7 @@ rlo_status rlo_context_create(cl_context context,
                     "the %s is NULL",
                     context == NULL ? "cl_context" : "cl_device_id");
   }
-  rlo_context_options read;
+  rlo_context_options read = RLO_CONTEXT_OPTIONS_INIT;
   RLO_TRY(read_options(options, &read));
   RLO_TRY(check_membership(context, device));
 

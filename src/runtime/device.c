@@ -9,30 +9,42 @@
 
 enum { MAX_PLATFORMS = 64 };
 
-/** Ask for a string; what is longer than the room is cut. */
+/** What a driver may say at most; longer words are refused by its own rules
+ *  and come out empty. */
+enum { MAX_WORDS_BYTES = 1024 };
+
+/** Copy a string as far as there is room. */
+static void copy_cut(char *to, size_t to_bytes, const char *from) {
+  size_t length = strlen(from);
+  if (length >= to_bytes) {
+    length = to_bytes - 1;
+  }
+  memcpy(to, from, length);
+  to[length] = '\0';
+}
+
 static void get_device_string(cl_device_id device,
                               cl_device_info what,
                               char *text,
                               size_t text_bytes) {
-  char whole[1024];
-  text[0] = '\0';
-  if (clGetDeviceInfo(device, what, sizeof whole, whole, NULL) == CL_SUCCESS) {
-    whole[sizeof whole - 1] = '\0';
-    snprintf(text, text_bytes, "%s", whole);
+  char words[MAX_WORDS_BYTES] = "";
+  if (clGetDeviceInfo(device, what, sizeof words - 1, words, NULL) !=
+      CL_SUCCESS) {
+    words[0] = '\0';
   }
+  copy_cut(text, text_bytes, words);
 }
 
 static void get_platform_name(cl_platform_id platform,
                               char *name,
                               size_t name_bytes) {
-  char whole[1024];
-  name[0] = '\0';
+  char words[MAX_WORDS_BYTES] = "";
   if (clGetPlatformInfo(
-          platform, CL_PLATFORM_NAME, sizeof whole, whole, NULL) ==
+          platform, CL_PLATFORM_NAME, sizeof words - 1, words, NULL) !=
       CL_SUCCESS) {
-    whole[sizeof whole - 1] = '\0';
-    snprintf(name, name_bytes, "%s", whole);
+    words[0] = '\0';
   }
+  copy_cut(name, name_bytes, words);
 }
 
 void rlo__device_get_name(cl_device_id device, char *name, size_t name_bytes) {
