@@ -181,21 +181,26 @@ RLO_API void rlo_plan_get_info(const rlo_plan *plan, rlo_plan_info *out_info);
  * dst + dst_offset_bytes, once every event of the wait list is complete, and
  * not before. The queue may be in order or out of order, of the plan's context
  * and device; it is neither flushed nor finished. A problem without points
- * launches no kernel but still yields an event.
+ * launches no kernel but still yields an event, that of a marker: without a
+ * wait list it completes after everything enqueued before it, on an
+ * out-of-order queue too.
  *
  * @param src_offset_bytes, dst_offset_bytes  multiples of the element's size
  *        (whole bytes for packed types).
  * @param src, dst  buffers of the plan's context that hold the problem's
  *        src_bytes and dst_bytes from their offsets on, and do not overlap
- *        there (sub-buffers of one parent included).
+ *        there (sub-buffers of one parent and buffers over one host memory
+ *        included). NULL only where the problem has 0 bytes.
  * @param num_wait, wait_list  0 and NULL, or that many events.
  * @param out_event  may be NULL. Otherwise completes after the destination is
  *        written; the caller releases it.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or foreign object, a
  *         misaligned offset, overlap, a read-only destination or write-only
  *         source; RLO_OUT_OF_RANGE for a buffer too small with its offset;
- *         RLO_BUILD_FAILED; RLO_OUT_OF_MEMORY; RLO_DEVICE. On failure nothing
- *         was enqueued and *out_event is untouched.
+ *         RLO_BUILD_FAILED; RLO_OUT_OF_MEMORY; RLO_DEVICE; RLO_UNSUPPORTED in a
+ *         child of fork, if a forced family cannot serve memory aligned like
+ *         this, or if the compiled kernel exceeds a limit of the device. On
+ *         failure nothing was enqueued and *out_event is untouched.
  * Threads: safe, on one plan too.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_enqueue(rlo_plan *plan,

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <unistd.h>
+
+#include "base/status.h"
+#include "runtime/cl_error.h"
+#include "runtime/context.h"
+
+/** Take bytes out of the budget, or tell that they are not there. */
+static rlo_status reserve(rlo_context *context, int64_t bytes) {
+  int_fast64_t held = atomic_load(&context->buffer_bytes);
+  do {
+    if (bytes > context->memory_budget_bytes - (int64_t)held) {
+      return RLO_FAIL(RLO_OUT_OF_MEMORY,
+                      "a buffer of %lld bytes exceeds the budget: %lld of %lld "
+                      "bytes are in use",
+                      (long long)bytes,
+                      (long long)held,
+                      (long long)context->memory_budget_bytes);
+    }
+  } while (!atomic_compare_exchange_weak(
+      &context->buffer_bytes, &held, held + bytes));
+  return RLO_OK;
+}
+
+rlo_status rlo_buffer_create(rlo_context *context,
+                             int64_t bytes,
+                             cl_mem *out_buffer) {
+  if (context == NULL || out_buffer == NULL || bytes < 1) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    context == NULL      ? "the context is NULL"
+                    : out_buffer == NULL ? "no place for the buffer"
+                                         : "a buffer of %lld bytes; at least 1",
+                    (long long)bytes);
+  }
+  *out_buffer = NULL;
+  RLO_TRY(rlo__context_check_process(context));
+  /* Drivers promise what they do not have, and die later. */
+  if (bytes > context->device_info.max_allocation_bytes) {
+    return RLO_FAIL(RLO_OUT_OF_MEMORY,
+                    "a buffer of %lld bytes; %s allows %lld at once",
+                    (long long)bytes,
+                    context->device_name,
+                    (long long)context->device_info.max_allocation_bytes);
+  }
+  RLO_TRY(reserve(context, bytes));
+  cl_int code = CL_SUCCESS;
+  cl_mem buffer = clCreateBuffer(
+      context->cl_context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
+  rlo_status status = rlo__cl_error_check("clCreateBuffer", code);
+  if (status != RLO_OK) {
+    atomic_fetch_sub(&context->buffer_bytes, bytes);
+    return rlo__status_prefix(
+        status, "a buffer of %lld bytes: ", (long long)bytes);
+  }
+  *out_buffer = buffer;
+  return RLO_OK;
+}
+
+void rlo_buffer_release(rlo_context *context, cl_mem buffer) {
+  if (context == NULL || buffer == NULL || getpid() != context->pid) {
+    return;
+  }
+  size_t bytes = 0;
+  if (clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL) ==
+      CL_SUCCESS) {
+    atomic_fetch_sub(&context->buffer_bytes, (int_fast64_t)bytes);
+  }
+  clReleaseMemObject(buffer);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/context.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "runtime/cl_error.h"
+#include "runtime/device.h"
+
+static void pass_on_line(rlo__log_level level,
+                         const char *message,
+                         void *payload) {
+  const rlo_context *context = payload;
+  context->log_fn(context->log_payload, (int32_t)level, message);
+}
+
+rlo_status rlo__context_check_process(const rlo_context *context) {
+  pid_t pid = getpid();
+  if (pid != context->pid) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the context was made by process %ld and this is process "
+                    "%ld: OpenCL does not survive fork; make a context here, "
+                    "and none before fork",
+                    (long)context->pid,
+                    (long)pid);
+  }
+  return RLO_OK;
+}
+
+/** Take over what the caller filled in of its struct, which may be that of an
+ *  older header. */
+static rlo_status read_options(const rlo_context_options *options,
+                               rlo_context_options *out_options) {
+  rlo_context_options read = RLO_CONTEXT_OPTIONS_INIT;
+  if (options != NULL) {
+    if (options->struct_size < sizeof options->struct_size ||
+        options->struct_size > sizeof read) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "struct_size of the context options is %zu; this library "
+                      "knows %zu bytes: begin with RLO_CONTEXT_OPTIONS_INIT",
+                      options->struct_size,
+                      sizeof read);
+    }
+    memcpy(&read, options, options->struct_size);
+  }
+  if (read.memory_budget_bytes < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a memory budget of %lld bytes is negative",
+                    (long long)read.memory_budget_bytes);
+  }
+  *out_options = read;
+  return RLO_OK;
+}
+
+/** Whether the device is one of the context's. */
+static rlo_status check_membership(cl_context context, cl_device_id device) {
+  size_t bytes = 0;
+  RLO_TRY(
+      RLO_CL(clGetContextInfo, context, CL_CONTEXT_DEVICES, 0, NULL, &bytes));
+  cl_device_id *devices = rlo__alloc(bytes);
+  if (devices == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = RLO_CL(
+      clGetContextInfo, context, CL_CONTEXT_DEVICES, bytes, devices, NULL);
+  if (status == RLO_OK) {
+    size_t num_devices = bytes / sizeof *devices;
+    size_t i = 0;
+    while (i < num_devices && devices[i] != device) {
+      ++i;
+    }
+    if (i == num_devices) {
+      char name[128];
+      rlo__device_get_name(device, name, sizeof name);
+      status = RLO_FAIL(RLO_INVALID_ARGUMENT,
+                        "the device (%s) is none of the %zu devices of the "
+                        "context",
+                        name,
+                        num_devices);
+    }
+  }
+  rlo__free(devices);
+  return status;
+}
+
+static rlo_status query_work_item_sizes(rlo_context *context) {
+  /* A device may have more than three dimensions; we never use them. */
+  size_t sizes[16] = {0};
+  cl_uint num_dimensions = 0;
+  RLO_TRY(RLO_CL(clGetDeviceInfo,
+                 context->cl_device,
+                 CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS,
+                 sizeof num_dimensions,
+                 &num_dimensions,
+                 NULL));
+  if (num_dimensions < 3 || num_dimensions > 16) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the device has work-items of %u dimensions; 3 to 16 are "
+                    "supported",
+                    (unsigned)num_dimensions);
+  }
+  RLO_TRY(RLO_CL(clGetDeviceInfo,
+                 context->cl_device,
+                 CL_DEVICE_MAX_WORK_ITEM_SIZES,
+                 num_dimensions * sizeof sizes[0],
+                 sizes,
+                 NULL));
+  memcpy(
+      context->max_work_item_sizes, sizes, sizeof context->max_work_item_sizes);
+  return RLO_OK;
+}
+
+rlo_status rlo_context_create(cl_context context,
+                              cl_device_id device,
+                              const rlo_context_options *options,
+                              rlo_context **out_context) {
+  if (out_context == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the context");
+  }
+  *out_context = NULL;
+  if (context == NULL || device == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is NULL",
+                    context == NULL ? "cl_context" : "cl_device_id");
+  }
+  rlo_context_options read = RLO_CONTEXT_OPTIONS_INIT;
+  RLO_TRY(read_options(options, &read));
+  RLO_TRY(check_membership(context, device));
+
+  rlo_context *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  atomic_init(&made->num_references, 1);
+  atomic_init(&made->buffer_bytes, 0);
+  atomic_init(&made->launches, 0);
+  atomic_init(&made->num_variants, 0);
+  made->pid = getpid();
+  made->log_fn = read.log;
+  made->log_payload = read.log_payload;
+  made->log = (rlo__log_sink){
+      read.log != NULL ? pass_on_line : NULL, made, RLO__LOG_DEBUG};
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(RLO_CL(clRetainContext, context));
+  made->cl_context = context;
+  RLO_TRY_GOTO(RLO_CL(clRetainDevice, device));
+  made->cl_device = device;
+  RLO_TRY_GOTO(rlo_device_query(device, &made->device_info));
+  RLO_TRY_GOTO(query_work_item_sizes(made));
+  rlo__device_get_name(device, made->device_name, sizeof made->device_name);
+  made->memory_budget_bytes = read.memory_budget_bytes;
+  if (made->memory_budget_bytes == 0) {
+    int64_t memory_bytes = made->device_info.global_memory_bytes;
+    made->memory_budget_bytes = memory_bytes - memory_bytes / 4;
+  }
+  RLO_TRY_GOTO(
+      rlo__program_cache_create(context, device, &made->log, &made->programs));
+  rlo__log(
+      &made->log,
+      RLO__LOG_INFO,
+      "context on %s: %d compute units, class %s",
+      made->device_name,
+      (int)made->device_info.compute_units,
+      made->device_info.device_class == RLO_DEVICE_CLASS_CPU ? "CPU" : "GPU");
+  *out_context = made;
+  return RLO_OK;
+fail:
+  rlo_context_release(made);
+  return status;
+}
+
+rlo_status rlo_context_create_default(int32_t device_number,
+                                      const rlo_context_options *options,
+                                      rlo_context **out_context) {
+  if (out_context == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the context");
+  }
+  *out_context = NULL;
+  rlo_device_entry *entries = NULL;
+  int32_t count = 0;
+  RLO_TRY(rlo__device_list(&entries, &count));
+  rlo_status status = RLO_OK;
+  cl_context context = NULL;
+  if (device_number < -1 || device_number >= count) {
+    status = RLO_FAIL(RLO_NOT_FOUND,
+                      "there is no device %d: the %d found are numbered from "
+                      "0, and -1 is the default",
+                      (int)device_number,
+                      (int)count);
+    goto fail;
+  }
+  const rlo_device_entry *entry = &entries[0];
+  for (int32_t i = 0; i < count; ++i) {
+    if (device_number == -1 ? entries[i].is_default : i == device_number) {
+      entry = &entries[i];
+    }
+  }
+  const cl_context_properties properties[] = {
+      CL_CONTEXT_PLATFORM, (cl_context_properties)entry->platform, 0};
+  cl_int code = CL_SUCCESS;
+  context = clCreateContext(properties, 1, &entry->device, NULL, NULL, &code);
+  RLO_TRY_GOTO(rlo__cl_error_check("clCreateContext", code));
+  RLO_TRY_GOTO(
+      rlo_context_create(context, entry->device, options, out_context));
+fail:
+  if (context != NULL) {
+    clReleaseContext(context);
+  }
+  rlo__free(entries);
+  return status;
+}
+
+rlo_context *rlo_context_retain(rlo_context *context) {
+  if (context != NULL) {
+    atomic_fetch_add_explicit(
+        &context->num_references, 1, memory_order_relaxed);
+  }
+  return context;
+}
+
+void rlo_context_release(rlo_context *context) {
+  if (context == NULL ||
+      atomic_fetch_sub_explicit(
+          &context->num_references, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  if (getpid() != context->pid) {
+    /* A child of fork: the driver's objects are the parent's, and a lock may be
+     * held by a thread that is not here. Leaking is all that is safe. */
+    return;
+  }
+  rlo__program_cache_destroy(context->programs);
+  if (context->cl_device != NULL) {
+    clReleaseDevice(context->cl_device);
+  }
+  if (context->cl_context != NULL) {
+    clReleaseContext(context->cl_context);
+  }
+  rlo__free(context);
+}
+
+cl_context rlo_context_cl_context(const rlo_context *context) {
+  return context != NULL ? context->cl_context : NULL;
+}
+
+cl_device_id rlo_context_cl_device(const rlo_context *context) {
+  return context != NULL ? context->cl_device : NULL;
+}
+
+const rlo_device_info *rlo_context_device_info(const rlo_context *context) {
+  return context != NULL ? &context->device_info : NULL;
+}
+
+void rlo_context_get_stats(const rlo_context *context,
+                           rlo_context_stats *out_stats) {
+  if (context == NULL || out_stats == NULL) {
+    return;
+  }
+  rlo__program_cache_stats programs;
+  rlo__program_cache_get_stats(context->programs, &programs);
+  *out_stats = (rlo_context_stats){
+      .programs_built = programs.num_built,
+      .program_hits = programs.num_hits,
+      .kernels_created = programs.num_kernels_created,
+      .launches =
+          atomic_load_explicit(&context->launches, memory_order_relaxed),
+      .buffer_bytes =
+          atomic_load_explicit(&context->buffer_bytes, memory_order_relaxed)};
+}

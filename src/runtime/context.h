@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_RUNTIME_CONTEXT_H
+#define RLO_RUNTIME_CONTEXT_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "base/log.h"
+#include "relayout/opencl.h"
+#include "runtime/program_cache.h"
+
+struct rlo_context {
+  atomic_int_fast32_t num_references;
+  /** Both retained. */
+  cl_context cl_context;
+  cl_device_id cl_device;
+  rlo_device_info device_info;
+  size_t max_work_item_sizes[3];
+  char device_name[128];
+  /** The process that made it: drivers do not survive fork. */
+  pid_t pid;
+  rlo__log_sink log;
+  rlo_log_fn log_fn;
+  void *log_payload;
+  rlo__program_cache *programs;
+  int64_t memory_budget_bytes;
+  atomic_int_fast64_t buffer_bytes;
+  atomic_int_fast64_t launches;
+  /** Variants ever made: the source of their numbers. */
+  atomic_int_fast64_t num_variants;
+};
+
+/** RLO_OK in the process that made the context; RLO_UNSUPPORTED in a child of
+ *  fork, where a driver would hang. */
+RLO_NODISCARD rlo_status rlo__context_check_process(const rlo_context *context);
+
+#endif

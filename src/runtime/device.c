@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "runtime/cl_error.h"
+
+enum { MAX_PLATFORMS = 64 };
+
+/** What a driver may say at most; longer words are refused by its own rules
+ *  and come out empty. */
+enum { MAX_WORDS_BYTES = 1024 };
+
+/** Copy a string as far as there is room. */
+static void copy_cut(char *to, size_t to_bytes, const char *from) {
+  size_t length = strlen(from);
+  if (length >= to_bytes) {
+    length = to_bytes - 1;
+  }
+  memcpy(to, from, length);
+  to[length] = '\0';
+}
+
+static void get_device_string(cl_device_id device,
+                              cl_device_info what,
+                              char *text,
+                              size_t text_bytes) {
+  char words[MAX_WORDS_BYTES] = "";
+  if (clGetDeviceInfo(device, what, sizeof words - 1, words, NULL) !=
+      CL_SUCCESS) {
+    words[0] = '\0';
+  }
+  copy_cut(text, text_bytes, words);
+}
+
+static void get_platform_name(cl_platform_id platform,
+                              char *name,
+                              size_t name_bytes) {
+  char words[MAX_WORDS_BYTES] = "";
+  if (clGetPlatformInfo(
+          platform, CL_PLATFORM_NAME, sizeof words - 1, words, NULL) !=
+      CL_SUCCESS) {
+    words[0] = '\0';
+  }
+  copy_cut(name, name_bytes, words);
+}
+
+void rlo__device_get_name(cl_device_id device, char *name, size_t name_bytes) {
+  get_device_string(device, CL_DEVICE_NAME, name, name_bytes);
+}
+
+/* ------------------------------------------------------------ what it suits */
+
+/** Which kernels a device takes. Known by names, because no query tells. */
+typedef enum device_kind {
+  KIND_POCL_CPU,
+  KIND_OCLGRIND,
+  KIND_OTHER_CPU,
+  /** Mesa's software device: a CPU by type, but its compiler vectorises over
+   *  work-items and dies of clang's builtins. */
+  KIND_LLVMPIPE,
+  KIND_ACCELERATOR,
+  KIND_GPU
+} device_kind;
+
+static device_kind kind_of(const char *platform_name,
+                           const char *device_name,
+                           cl_device_type type) {
+  /* Oclgrind says that it is of every type. */
+  if (strcmp(platform_name, "Oclgrind") == 0 ||
+      strstr(device_name, "Oclgrind") != NULL) {
+    return KIND_OCLGRIND;
+  }
+  if (strcmp(platform_name, "rusticl") == 0 ||
+      strstr(device_name, "llvmpipe") != NULL) {
+    return (type & CL_DEVICE_TYPE_GPU) != 0 ? KIND_GPU : KIND_LLVMPIPE;
+  }
+  if ((type & CL_DEVICE_TYPE_GPU) != 0) {
+    return KIND_GPU;
+  }
+  if ((type & CL_DEVICE_TYPE_CPU) != 0) {
+    return strcmp(platform_name, "Portable Computing Language") == 0
+               ? KIND_POCL_CPU
+               : KIND_OTHER_CPU;
+  }
+  return KIND_ACCELERATOR;
+}
+
+static void set_class(device_kind kind, rlo_device_info *info) {
+  bool is_clang_cpu = kind == KIND_POCL_CPU || kind == KIND_OCLGRIND;
+  info->device_class = is_clang_cpu || kind == KIND_OTHER_CPU
+                           ? RLO_DEVICE_CLASS_CPU
+                           : RLO_DEVICE_CLASS_GPU;
+  info->has_nontemporal_store = is_clang_cpu;
+  info->has_vector_shuffle = is_clang_cpu;
+  info->has_builtin_prefetch = kind == KIND_POCL_CPU;
+}
+
+/* --------------------------------------------------------------- its numbers
+ */
+
+static rlo_status get_number(cl_device_id device,
+                             cl_device_info what,
+                             size_t bytes,
+                             int64_t *out_number) {
+  union {
+    cl_uint u32;
+    cl_ulong u64;
+    size_t size;
+  } value = {.u64 = 0};
+
+  RLO_TRY(RLO_CL(clGetDeviceInfo, device, what, bytes, &value, NULL));
+  cl_ulong number = bytes == sizeof value.u32 ? value.u32 : value.u64;
+  *out_number = number > INT64_MAX ? INT64_MAX : (int64_t)number;
+  return RLO_OK;
+}
+
+rlo_status rlo_device_query(cl_device_id device, rlo_device_info *out_info) {
+  if (device == NULL || out_info == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the device or the place is NULL");
+  }
+  cl_platform_id platform = NULL;
+  cl_device_type type = 0;
+  RLO_TRY(RLO_CL(clGetDeviceInfo,
+                 device,
+                 CL_DEVICE_PLATFORM,
+                 sizeof platform,
+                 &platform,
+                 NULL));
+  RLO_TRY(RLO_CL(
+      clGetDeviceInfo, device, CL_DEVICE_TYPE, sizeof type, &type, NULL));
+  char platform_name[128];
+  char device_name[128];
+  get_platform_name(platform, platform_name, sizeof platform_name);
+  rlo__device_get_name(device, device_name, sizeof device_name);
+
+  rlo_device_info info = {.device_class = RLO_DEVICE_CLASS_AUTO};
+  set_class(kind_of(platform_name, device_name, type), &info);
+
+  int64_t compute_units = 0;
+  int64_t base_alignment_bits = 0;
+  int64_t address_bits = 0;
+
+  const struct {
+    cl_device_info what;
+    size_t bytes;
+    int64_t *number;
+  } numbers[] = {
+      {CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint), &compute_units},
+      {CL_DEVICE_MAX_WORK_GROUP_SIZE,
+       sizeof(size_t),
+       &info.max_work_group_items},
+      {CL_DEVICE_LOCAL_MEM_SIZE, sizeof(cl_ulong), &info.local_memory_bytes},
+      {CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong), &info.global_memory_bytes},
+      {CL_DEVICE_MAX_MEM_ALLOC_SIZE,
+       sizeof(cl_ulong),
+       &info.max_allocation_bytes},
+      {CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(cl_uint), &base_alignment_bits},
+      {CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE,
+       sizeof(cl_uint),
+       &info.cache_line_bytes},
+      {CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(size_t), &info.max_parameter_bytes},
+      {CL_DEVICE_ADDRESS_BITS, sizeof(cl_uint), &address_bits},
+  };
+
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
+    RLO_TRY(get_number(
+        device, numbers[i].what, numbers[i].bytes, numbers[i].number));
+  }
+  info.compute_units = (int32_t)compute_units;
+  info.address_bits = (int32_t)address_bits;
+  /* A power of two by the standard; keep only what surely is one. */
+  int64_t alignment_bytes = base_alignment_bits / 8;
+  info.base_alignment_bytes =
+      alignment_bytes > 0 ? alignment_bytes & -alignment_bytes : 1;
+  *out_info = info;
+  return RLO_OK;
+}
+
+/* ------------------------------------------------------------------ the list
+ */
+
+/** The better one is the default; then the one that came first. */
+static int32_t preference(const rlo_device_entry *entry) {
+  switch (kind_of(entry->platform_name, entry->device_name, entry->type)) {
+    case KIND_GPU:
+      return 5;
+    case KIND_ACCELERATOR:
+      return 4;
+    case KIND_POCL_CPU:
+      return 3;
+    case KIND_OTHER_CPU:
+      return 2;
+    case KIND_LLVMPIPE:
+      return 1;
+    case KIND_OCLGRIND:
+      break;
+  }
+  return 0;
+}
+
+static const char *kind_words(const rlo_device_entry *entry) {
+  switch (kind_of(entry->platform_name, entry->device_name, entry->type)) {
+    case KIND_GPU:
+      return "a GPU";
+    case KIND_ACCELERATOR:
+      return "an accelerator";
+    case KIND_POCL_CPU:
+      return "the CPU through PoCL";
+    case KIND_OTHER_CPU:
+      return "the CPU";
+    case KIND_LLVMPIPE:
+      return "a GPU in software";
+    case KIND_OCLGRIND:
+      break;
+  }
+  return "a simulator";
+}
+
+static void choose_default(rlo_device_entry *entries, int32_t count) {
+  int32_t best = 0;
+  for (int32_t i = 1; i < count; ++i) {
+    int32_t gain = preference(&entries[i]) - preference(&entries[best]);
+    if (gain > 0 || (gain == 0 && entries[i].info.compute_units >
+                                      entries[best].info.compute_units)) {
+      best = i;
+    }
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    rlo_device_entry *entry = &entries[i];
+    entry->is_default = i == best;
+    if (i == best) {
+      snprintf(entry->reason,
+               sizeof entry->reason,
+               "the default: %s with %d compute units%s",
+               kind_words(entry),
+               (int)entry->info.compute_units,
+               count == 1 ? ", the only device" : "");
+    } else {
+      snprintf(entry->reason,
+               sizeof entry->reason,
+               "%s with %d compute units; device %d is %s with %d",
+               kind_words(entry),
+               (int)entry->info.compute_units,
+               (int)best,
+               kind_words(&entries[best]),
+               (int)entries[best].info.compute_units);
+    }
+  }
+}
+
+static rlo_status describe(cl_platform_id platform,
+                           int32_t platform_number,
+                           cl_device_id device,
+                           int32_t device_number,
+                           rlo_device_entry *entry) {
+  entry->platform = platform;
+  entry->platform_number = platform_number;
+  entry->device = device;
+  entry->device_number = device_number;
+  get_platform_name(
+      platform, entry->platform_name, sizeof entry->platform_name);
+  rlo__device_get_name(device, entry->device_name, sizeof entry->device_name);
+  get_device_string(device,
+                    CL_DEVICE_VERSION,
+                    entry->device_version,
+                    sizeof entry->device_version);
+  get_device_string(device,
+                    CL_DRIVER_VERSION,
+                    entry->driver_version,
+                    sizeof entry->driver_version);
+  RLO_TRY(RLO_CL(clGetDeviceInfo,
+                 device,
+                 CL_DEVICE_TYPE,
+                 sizeof entry->type,
+                 &entry->type,
+                 NULL));
+  return rlo_device_query(device, &entry->info);
+}
+
+/** Append the devices of one platform to a growing array. */
+static rlo_status append_platform(cl_platform_id platform,
+                                  int32_t platform_number,
+                                  rlo_device_entry **entries,
+                                  int32_t *count) {
+  cl_uint num_devices = 0;
+  cl_int code =
+      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &num_devices);
+  if (code == CL_DEVICE_NOT_FOUND || (code == CL_SUCCESS && num_devices == 0)) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo__cl_error_check("clGetDeviceIDs", code));
+  cl_device_id *devices = rlo__alloc_array(num_devices, sizeof(cl_device_id));
+  if (devices == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(RLO_CL(clGetDeviceIDs,
+                      platform,
+                      CL_DEVICE_TYPE_ALL,
+                      num_devices,
+                      devices,
+                      NULL));
+  size_t old_count = (size_t)*count;
+  rlo_device_entry *grown = rlo__alloc_resize(
+      *entries, old_count, old_count + num_devices, sizeof **entries);
+  if (grown == NULL) {
+    status = RLO_OUT_OF_MEMORY;
+    goto fail;
+  }
+  *entries = grown;
+  for (cl_uint i = 0; i < num_devices; ++i) {
+    RLO_TRY_GOTO(describe(
+        platform, platform_number, devices[i], *count, &grown[*count]));
+    ++*count;
+  }
+fail:
+  rlo__free(devices);
+  return status;
+}
+
+rlo_status rlo__device_list(rlo_device_entry **out_entries,
+                            int32_t *out_count) {
+  cl_platform_id platforms[MAX_PLATFORMS];
+  cl_uint num_platforms = 0;
+  cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, &num_platforms);
+  if (code == -1001 || (code == CL_SUCCESS && num_platforms == 0)) {
+    return rlo__status_fail_cl(
+        RLO_NOT_FOUND,
+        "clGetPlatformIDs",
+        code,
+        "no OpenCL platform was found: install a driver, such as "
+        "pocl-opencl-icd for the CPU or the one of your GPU's vendor");
+  }
+  RLO_TRY(rlo__cl_error_check("clGetPlatformIDs", code));
+  if (num_platforms > MAX_PLATFORMS) {
+    num_platforms = MAX_PLATFORMS;
+  }
+
+  rlo_device_entry *entries = NULL;
+  int32_t count = 0;
+  rlo_status status = RLO_OK;
+  for (cl_uint i = 0; i < num_platforms; ++i) {
+    /* A driver that is broken must not hide the others: what it says counts
+     * only if nobody has a device. */
+    rlo_status this_status =
+        append_platform(platforms[i], (int32_t)i, &entries, &count);
+    if (this_status != RLO_OK) {
+      status = this_status;
+    }
+  }
+  if (count == 0) {
+    rlo__free(entries);
+    return status != RLO_OK
+               ? status
+               : RLO_FAIL(RLO_NOT_FOUND,
+                          "none of the %u OpenCL platforms has a device: "
+                          "install a driver, such as pocl-opencl-icd for the "
+                          "CPU or the one of your GPU's vendor",
+                          (unsigned)num_platforms);
+  }
+  choose_default(entries, count);
+  *out_entries = entries;
+  *out_count = count;
+  return RLO_OK;
+}
+
+rlo_status rlo_device_list(rlo_device_entry *out_entries,
+                           int32_t capacity,
+                           int32_t *out_count) {
+  if (out_count == NULL || capacity < 0 ||
+      (out_entries == NULL && capacity > 0)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "no place for the count, or for %d entries",
+                    (int)capacity);
+  }
+  rlo_device_entry *entries = NULL;
+  int32_t count = 0;
+  RLO_TRY(rlo__device_list(&entries, &count));
+  int32_t copied = count < capacity ? count : capacity;
+  if (copied > 0) {
+    memcpy(out_entries, entries, (size_t)copied * sizeof *entries);
+  }
+  *out_count = count;
+  rlo__free(entries);
+  return RLO_OK;
+}

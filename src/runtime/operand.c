@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/operand.h"
+
+#include "runtime/cl_error.h"
+
+static const char *const side_names[] = {"source", "destination"};
+
+/** What the driver says of a memory object. */
+typedef struct memory_facts {
+  cl_mem_object_type type;
+  cl_context context;
+  size_t bytes;
+  cl_mem_flags flags;
+  cl_mem parent;
+} memory_facts;
+
+static rlo_status query(cl_mem memory, memory_facts *out_facts) {
+  memory_facts f = {0};
+  RLO_TRY(RLO_CL(
+      clGetMemObjectInfo, memory, CL_MEM_TYPE, sizeof f.type, &f.type, NULL));
+  RLO_TRY(RLO_CL(clGetMemObjectInfo,
+                 memory,
+                 CL_MEM_CONTEXT,
+                 sizeof f.context,
+                 &f.context,
+                 NULL));
+  RLO_TRY(RLO_CL(
+      clGetMemObjectInfo, memory, CL_MEM_SIZE, sizeof f.bytes, &f.bytes, NULL));
+  RLO_TRY(RLO_CL(clGetMemObjectInfo,
+                 memory,
+                 CL_MEM_FLAGS,
+                 sizeof f.flags,
+                 &f.flags,
+                 NULL));
+  RLO_TRY(RLO_CL(clGetMemObjectInfo,
+                 memory,
+                 CL_MEM_ASSOCIATED_MEMOBJECT,
+                 sizeof f.parent,
+                 &f.parent,
+                 NULL));
+  *out_facts = f;
+  return RLO_OK;
+}
+
+static rlo_status check_range(const rlo__operand_need *need,
+                              int64_t offset_bytes,
+                              size_t buffer_bytes) {
+  const char *side = side_names[need->side];
+  if (offset_bytes < 0) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "the %s offset of %lld bytes is negative",
+                    side,
+                    (long long)offset_bytes);
+  }
+  /* Subtracting cannot wrap where adding could. */
+  if ((uint64_t)offset_bytes > buffer_bytes ||
+      buffer_bytes - (uint64_t)offset_bytes < (uint64_t)need->bytes) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "the %s needs %lld bytes from offset %lld on; its buffer "
+                    "has %zu",
+                    side,
+                    (long long)need->bytes,
+                    (long long)offset_bytes,
+                    buffer_bytes);
+  }
+  if (offset_bytes % need->element_bytes != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s offset of %lld bytes is no multiple of the "
+                    "element's %lld",
+                    side,
+                    (long long)offset_bytes,
+                    (long long)need->element_bytes);
+  }
+  return RLO_OK;
+}
+
+static rlo_status check_access(const rlo__operand_need *need,
+                               cl_mem_flags own,
+                               cl_mem_flags root) {
+  const cl_mem_flags any =
+      CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
+  /* A sub-buffer without a word on access has its parent's. */
+  cl_mem_flags access = (own & any) != 0 ? own : root;
+  if (need->side == RLO__OPERAND_DST && (access & CL_MEM_READ_ONLY) != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the destination buffer is CL_MEM_READ_ONLY");
+  }
+  if (need->side == RLO__OPERAND_SRC && (access & CL_MEM_WRITE_ONLY) != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the source buffer is CL_MEM_WRITE_ONLY");
+  }
+  return RLO_OK;
+}
+
+/** The largest power of two that divides a number other than 0. */
+static uint64_t lowest_bit(uint64_t number) {
+  return number & (~number + 1);
+}
+
+rlo_status rlo__operand_resolve(const rlo_context *context,
+                                const rlo__operand_need *need,
+                                cl_mem memory,
+                                int64_t offset_bytes,
+                                rlo__operand *out_operand) {
+  const char *side = side_names[need->side];
+  rlo__operand operand = {
+      .num_bytes = need->bytes,
+      .alignment_bytes = context->device_info.base_alignment_bytes};
+  if (memory == NULL) {
+    if (need->bytes > 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "the %s buffer is NULL; %lld bytes are needed",
+                      side,
+                      (long long)need->bytes);
+    }
+    *out_operand = operand;
+    return RLO_OK;
+  }
+  memory_facts own;
+  RLO_TRY(query(memory, &own));
+  if (own.type != CL_MEM_OBJECT_BUFFER) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is a memory object of type 0x%x and not a buffer",
+                    side,
+                    (unsigned)own.type);
+  }
+  if (own.context != context->cl_context) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s buffer is of another context than the plan",
+                    side);
+  }
+  memory_facts root = own;
+  operand.root = memory;
+  operand.begin_bytes = offset_bytes;
+  if (own.parent != NULL) {
+    size_t origin_bytes = 0;
+    RLO_TRY(RLO_CL(clGetMemObjectInfo,
+                   memory,
+                   CL_MEM_OFFSET,
+                   sizeof origin_bytes,
+                   &origin_bytes,
+                   NULL));
+    RLO_TRY(query(own.parent, &root));
+    operand.root = own.parent;
+    operand.begin_bytes += (int64_t)origin_bytes;
+  }
+  RLO_TRY(check_range(need, offset_bytes, own.bytes));
+  RLO_TRY(check_access(need, own.flags, root.flags));
+
+  uint64_t address = (uint64_t)operand.begin_bytes;
+  if ((root.flags & CL_MEM_USE_HOST_PTR) != 0) {
+    void *host = NULL;
+    RLO_TRY(RLO_CL(clGetMemObjectInfo,
+                   operand.root,
+                   CL_MEM_HOST_PTR,
+                   sizeof host,
+                   &host,
+                   NULL));
+    /* The device may work in that memory, wherever it begins. */
+    operand.host_address = (uintptr_t)host + (uintptr_t)operand.begin_bytes;
+    address = operand.host_address;
+  }
+  operand.alignment_bytes = (int64_t)lowest_bit(
+      address | (uint64_t)context->device_info.base_alignment_bytes);
+  int64_t needed = (int64_t)lowest_bit((uint64_t)need->element_bytes);
+  if (operand.alignment_bytes < needed) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s begins at host address 0x%llx, which is no "
+                    "multiple of the element's %lld bytes",
+                    side,
+                    (unsigned long long)address,
+                    (long long)needed);
+  }
+  *out_operand = operand;
+  return RLO_OK;
+}
+
+static bool intersect(uint64_t a,
+                      int64_t a_bytes,
+                      uint64_t b,
+                      int64_t b_bytes) {
+  return a_bytes > 0 && b_bytes > 0 &&
+         (a < b ? b - a < (uint64_t)a_bytes : a - b < (uint64_t)b_bytes);
+}
+
+rlo_status rlo__operand_check_overlap(const rlo__operand *src,
+                                      const rlo__operand *dst) {
+  if (src->root == dst->root && intersect((uint64_t)src->begin_bytes,
+                                          src->num_bytes,
+                                          (uint64_t)dst->begin_bytes,
+                                          dst->num_bytes)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "source and destination overlap: bytes %lld to %lld and "
+                    "%lld to %lld of one buffer",
+                    (long long)src->begin_bytes,
+                    (long long)(src->begin_bytes + src->num_bytes),
+                    (long long)dst->begin_bytes,
+                    (long long)(dst->begin_bytes + dst->num_bytes));
+  }
+  if (src->host_address != 0 && dst->host_address != 0 &&
+      intersect(src->host_address,
+                src->num_bytes,
+                dst->host_address,
+                dst->num_bytes)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "source and destination overlap: %lld bytes at host "
+                    "address 0x%llx and %lld at 0x%llx",
+                    (long long)src->num_bytes,
+                    (unsigned long long)src->host_address,
+                    (long long)dst->num_bytes,
+                    (unsigned long long)dst->host_address);
+  }
+  return RLO_OK;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/plan_handle.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "plan/planner.h"
+#include "runtime/cl_error.h"
+
+enum {
+  /** Beyond a cache line, alignment gains nothing, and asking for less lets
+   *  more offsets have the fast kernel. */
+  ENOUGH_ALIGNMENT_BYTES = 64
+};
+
+/** What planning works on: too large for a stack. */
+typedef struct draft {
+  rlo_problem problem;
+  rlo_choice choice;
+  /* Apart, so that two drafts can be compared. */
+  rlo_launch launch;
+} draft;
+
+/** Plan a copy of the problem for memories aligned to this many bytes. */
+static rlo_status plan_for(const rlo_context *context,
+                           const rlo_problem *problem,
+                           const rlo_plan_options *options,
+                           int64_t alignment_bytes,
+                           draft *out_draft) {
+  out_draft->problem = *problem;
+  return rlo__planner_choose(&out_draft->problem,
+                             &context->device_info,
+                             options,
+                             alignment_bytes,
+                             alignment_bytes,
+                             &out_draft->choice,
+                             &out_draft->launch);
+}
+
+static rlo_status add_variant(rlo_plan *plan,
+                              const draft *d,
+                              int64_t alignment_bytes) {
+  rlo__variant *variant = &plan->variants[plan->num_variants];
+  ++plan->num_variants;
+  variant->src_alignment_bytes = alignment_bytes;
+  variant->dst_alignment_bytes = alignment_bytes;
+  return rlo__variant_init(plan->context, &d->launch, variant);
+}
+
+static void describe(rlo_plan *plan,
+                     const draft *d,
+                     const rlo_plan_options *options) {
+  rlo_device_class device_class = plan->context->device_info.device_class;
+  if (options != NULL && options->device_class != RLO_DEVICE_CLASS_AUTO) {
+    device_class = options->device_class;
+  }
+  const rlo_family *family = d->choice.family;
+  plan->info.family = family != NULL ? family->name : "none";
+  plan->info.device_class =
+      family != NULL ? family->device_class : device_class;
+  if (family != NULL) {
+    memcpy(plan->parameters, d->launch.parameters, sizeof plan->parameters);
+    plan->parameters[sizeof plan->parameters - 1] = '\0';
+  }
+  plan->info.parameters = plan->parameters;
+}
+
+/** Plan for both alignments and keep what differs. */
+static rlo_status make_variants(rlo_plan *plan,
+                                const rlo_problem *problem,
+                                const rlo_plan_options *options,
+                                draft *aligned,
+                                draft *element) {
+  int64_t element_alignment = plan->element_bytes & -plan->element_bytes;
+  int64_t best_alignment = plan->context->device_info.base_alignment_bytes;
+  if (best_alignment > ENOUGH_ALIGNMENT_BYTES) {
+    best_alignment = ENOUGH_ALIGNMENT_BYTES;
+  }
+  if (best_alignment < element_alignment) {
+    best_alignment = element_alignment;
+  }
+  /* A forced family may need one alignment or the other; one will do. */
+  rlo_status element_status =
+      plan_for(plan->context, problem, options, element_alignment, element);
+  if (element_status != RLO_OK && element_status != RLO_UNSUPPORTED) {
+    return element_status;
+  }
+  rlo_status aligned_status =
+      plan_for(plan->context, problem, options, best_alignment, aligned);
+  if (aligned_status != RLO_OK &&
+      (aligned_status != RLO_UNSUPPORTED || element_status != RLO_OK)) {
+    return aligned_status;
+  }
+  const draft *first = aligned_status == RLO_OK ? aligned : element;
+  describe(plan, first, options);
+  if (first->choice.family == NULL) {
+    return RLO_OK;
+  }
+  bool is_one =
+      aligned_status == RLO_OK && element_status == RLO_OK &&
+      memcmp(&aligned->launch, &element->launch, sizeof aligned->launch) == 0;
+  if (aligned_status == RLO_OK && !is_one) {
+    RLO_TRY(add_variant(plan, aligned, best_alignment));
+  }
+  if (element_status == RLO_OK) {
+    RLO_TRY(add_variant(plan, element, element_alignment));
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_plan_create(rlo_context *context,
+                           const rlo_problem *problem,
+                           const rlo_plan_options *options,
+                           rlo_plan **out_plan) {
+  if (out_plan == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the plan");
+  }
+  *out_plan = NULL;
+  if (context == NULL || problem == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is NULL",
+                    context == NULL ? "context" : "problem");
+  }
+  RLO_TRY(rlo__context_check_process(context));
+  rlo_plan *plan = rlo__alloc(sizeof *plan);
+  draft *drafts = rlo__alloc_array(2, sizeof *drafts);
+  rlo_status status = RLO_OK;
+  if (plan == NULL || drafts == NULL) {
+    status = RLO_OUT_OF_MEMORY;
+    rlo__free(plan);
+    plan = NULL;
+    goto fail;
+  }
+  atomic_init(&plan->num_references, 1);
+  plan->context = rlo_context_retain(context);
+  plan->element_bytes = problem->unit_bits > 0 && problem->unit_bits % 8 == 0
+                            ? problem->unit_bits / 8
+                            : 1;
+  plan->info.src_bytes = problem->src_bytes;
+  plan->info.dst_bytes = problem->dst_bytes;
+  plan->info.read_bytes = problem->read_bytes;
+  plan->info.written_bytes = problem->written_bytes;
+  RLO_TRY_GOTO(make_variants(plan, problem, options, &drafts[0], &drafts[1]));
+  rlo__log(&context->log,
+           RLO__LOG_DEBUG,
+           "planned %s%s%s, %d variants",
+           plan->info.family,
+           plan->parameters[0] != '\0' ? ": " : "",
+           plan->parameters,
+           (int)plan->num_variants);
+  *out_plan = plan;
+  rlo__free(drafts);
+  return RLO_OK;
+fail:
+  rlo__free(drafts);
+  rlo_plan_release(plan);
+  return status;
+}
+
+rlo_plan *rlo_plan_retain(rlo_plan *plan) {
+  if (plan != NULL) {
+    atomic_fetch_add_explicit(&plan->num_references, 1, memory_order_relaxed);
+  }
+  return plan;
+}
+
+void rlo_plan_release(rlo_plan *plan) {
+  if (plan == NULL ||
+      atomic_fetch_sub_explicit(
+          &plan->num_references, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  if (getpid() != plan->context->pid) {
+    /* As rlo_context_release: in a child of fork, leak. */
+    return;
+  }
+  for (int32_t i = 0; i < plan->num_variants; ++i) {
+    rlo__variant_deinit(plan->context, &plan->variants[i]);
+  }
+  rlo_context_release(plan->context);
+  rlo__free(plan);
+}
+
+rlo_status rlo_plan_prepare(rlo_plan *plan) {
+  if (plan == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the plan is NULL");
+  }
+  RLO_TRY(rlo__context_check_process(plan->context));
+  for (int32_t i = 0; i < plan->num_variants; ++i) {
+    RLO_TRY(rlo__variant_prepare(plan->context, &plan->variants[i]));
+  }
+  return RLO_OK;
+}
+
+void rlo_plan_get_info(const rlo_plan *plan, rlo_plan_info *out_info) {
+  if (plan != NULL && out_info != NULL) {
+    *out_info = plan->info;
+  }
+}

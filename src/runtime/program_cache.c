@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/program_cache.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "runtime/cl_error.h"
+#include "runtime/device.h"
+
+enum {
+  NUM_BUCKETS = 256,
+  /** Unused programs that are kept; beyond, the one unused longest goes. */
+  MAX_IDLE = 128,
+  MESSAGE_BYTES = 512
+};
+
+typedef enum entry_state {
+  STATE_BUILDING,
+  STATE_READY,
+  STATE_FAILED
+} entry_state;
+
+/** What a build came to grief on, for the threads that waited for it. */
+typedef struct failure {
+  rlo_status status;
+  char message[MESSAGE_BYTES];
+  const char *cl_call;
+  cl_int cl_code;
+  /** NULL if there is none, or no memory for it. */
+  char *build_log;
+} failure;
+
+typedef struct entry {
+  /** First, so that a program leads back to its entry. */
+  rlo__program program;
+  struct entry *next;
+  uint64_t hash;
+  const char *source;
+  size_t source_bytes;
+  char *options;
+  char kernel_name[64];
+  cl_program cl_program;
+  bool has_pool;
+  /** All below is guarded by the cache's mutex. */
+  entry_state state;
+  int64_t num_users;
+  /** When it was last put back, by the cache's own clock. */
+  int64_t idle_since;
+  failure *failure;
+} entry;
+
+struct rlo__program_cache {
+  cl_context context;
+  cl_device_id device;
+  const rlo__log_sink *log;
+  atomic_int_fast64_t num_kernels_created;
+  rlo__mutex mutex;
+  rlo__cond built;
+  bool has_mutex, has_cond;
+  int64_t num_built, num_hits;
+  int64_t num_idle, clock;
+  entry *buckets[NUM_BUCKETS];
+};
+
+static uint64_t hash_spec(const rlo_program_spec *spec) {
+  /* The text of a file is static, so its length and the options, which name
+   * the kernel, tell programs apart well enough for a bucket. */
+  rlo__hash hash = rlo__hash_init(0x70726f6772616dULL);
+  rlo__hash_u64(&hash, spec->source_bytes);
+  rlo__hash_string(&hash, spec->options);
+  rlo__hash_string(&hash, spec->kernel_name);
+  return rlo__hash_finish_u64(&hash);
+}
+
+static bool is_same(const entry *e,
+                    const rlo_program_spec *spec,
+                    uint64_t hash) {
+  return e->hash == hash && e->source_bytes == spec->source_bytes &&
+         (e->source == spec->source ||
+          memcmp(e->source, spec->source, spec->source_bytes) == 0) &&
+         strcmp(e->options, spec->options) == 0 &&
+         strcmp(e->kernel_name, spec->kernel_name) == 0;
+}
+
+static void destroy_entry(entry *e) {
+  if (e == NULL) {
+    return;
+  }
+  if (e->has_pool) {
+    rlo__kernel_pool_deinit(&e->program.kernels);
+  }
+  if (e->cl_program != NULL) {
+    clReleaseProgram(e->cl_program);
+  }
+  if (e->failure != NULL) {
+    rlo__free(e->failure->build_log);
+    rlo__free(e->failure);
+  }
+  rlo__free(e->options);
+  rlo__free(e);
+}
+
+static entry *create_entry(const rlo_program_spec *spec, uint64_t hash) {
+  entry *e = rlo__alloc(sizeof *e);
+  if (e == NULL) {
+    return NULL;
+  }
+  e->hash = hash;
+  e->source = spec->source;
+  e->source_bytes = spec->source_bytes;
+  snprintf(e->kernel_name, sizeof e->kernel_name, "%s", spec->kernel_name);
+  e->options = rlo__alloc_string(spec->options);
+  /* Made beforehand, so that a failure can always be told. */
+  e->failure = rlo__alloc(sizeof *e->failure);
+  if (e->options == NULL || e->failure == NULL) {
+    destroy_entry(e);
+    return NULL;
+  }
+  e->state = STATE_BUILDING;
+  e->num_users = 1;
+  return e;
+}
+
+/* ------------------------------------------------------------------ building
+ */
+
+/** The record of a build that failed: the sentence quotes the first line of
+ *  the log, the record holds all that fits. */
+static rlo_status fail_build(const rlo__program_cache *cache,
+                             const entry *e,
+                             cl_int code) {
+  char *log = NULL;
+  size_t log_bytes = 0;
+  if (clGetProgramBuildInfo(e->cl_program,
+                            cache->device,
+                            CL_PROGRAM_BUILD_LOG,
+                            0,
+                            NULL,
+                            &log_bytes) == CL_SUCCESS &&
+      log_bytes > 0) {
+    log = rlo__alloc(log_bytes + 1);
+    if (log != NULL && clGetProgramBuildInfo(e->cl_program,
+                                             cache->device,
+                                             CL_PROGRAM_BUILD_LOG,
+                                             log_bytes,
+                                             log,
+                                             NULL) != CL_SUCCESS) {
+      log[0] = '\0';
+    }
+  }
+  const char *words = log != NULL ? log : "";
+  words += strspn(words, " \t\r\n");
+  char device_name[128];
+  rlo__device_get_name(cache->device, device_name, sizeof device_name);
+  rlo_status status = rlo__status_fail_cl(RLO_BUILD_FAILED,
+                                          "clBuildProgram",
+                                          code,
+                                          "kernel %s does not compile for %s "
+                                          "(%s): %.*s",
+                                          e->kernel_name,
+                                          device_name,
+                                          rlo__cl_error_name(code),
+                                          (int)strcspn(words, "\r\n"),
+                                          words);
+  if (log != NULL) {
+    rlo__status_set_build_log(log, strlen(log));
+    rlo__free(log);
+  }
+  return status;
+}
+
+static rlo_status read_kernel_limits(const rlo__program_cache *cache,
+                                     entry *e) {
+  rlo__pooled_kernel *kernel = NULL;
+  RLO_TRY(rlo__kernel_pool_take(&e->program.kernels, &kernel));
+  size_t items = 0;
+  cl_ulong local_bytes = 0;
+  rlo_status status = RLO_CL(clGetKernelWorkGroupInfo,
+                             kernel->kernel,
+                             cache->device,
+                             CL_KERNEL_WORK_GROUP_SIZE,
+                             sizeof items,
+                             &items,
+                             NULL);
+  if (status == RLO_OK) {
+    status = RLO_CL(clGetKernelWorkGroupInfo,
+                    kernel->kernel,
+                    cache->device,
+                    CL_KERNEL_LOCAL_MEM_SIZE,
+                    sizeof local_bytes,
+                    &local_bytes,
+                    NULL);
+  }
+  rlo__kernel_pool_give(&e->program.kernels, kernel);
+  e->program.max_work_group_items = (int64_t)items;
+  e->program.local_memory_bytes = (int64_t)local_bytes;
+  return status;
+}
+
+static rlo_status build(rlo__program_cache *cache, entry *e) {
+  struct timespec start;
+  struct timespec end;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  cl_int code = CL_SUCCESS;
+  const char *source = e->source;
+  e->cl_program = clCreateProgramWithSource(
+      cache->context, 1, &source, &e->source_bytes, &code);
+  RLO_TRY(rlo__cl_error_check("clCreateProgramWithSource", code));
+  code =
+      clBuildProgram(e->cl_program, 1, &cache->device, e->options, NULL, NULL);
+  if (code == CL_BUILD_PROGRAM_FAILURE || code == CL_COMPILE_PROGRAM_FAILURE ||
+      code == CL_LINK_PROGRAM_FAILURE || code == CL_INVALID_BUILD_OPTIONS ||
+      code == CL_COMPILER_NOT_AVAILABLE) {
+    return fail_build(cache, e, code);
+  }
+  RLO_TRY(rlo__cl_error_check("clBuildProgram", code));
+  RLO_TRY(rlo__kernel_pool_init(&e->program.kernels,
+                                e->cl_program,
+                                e->kernel_name,
+                                &cache->num_kernels_created));
+  e->has_pool = true;
+  RLO_TRY(read_kernel_limits(cache, e));
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  rlo__log(cache->log,
+           RLO__LOG_DEBUG,
+           "built %s in %.1f ms: %s",
+           e->kernel_name,
+           (double)(end.tv_sec - start.tv_sec) * 1e3 +
+               (double)(end.tv_nsec - start.tv_nsec) / 1e6,
+           e->options);
+  return RLO_OK;
+}
+
+static void record_failure(entry *e) {
+  const rlo_error *error = rlo_error_last();
+  failure *f = e->failure;
+  f->status = error->status;
+  snprintf(f->message, sizeof f->message, "%s", error->message);
+  f->cl_call = error->cl_call;
+  f->cl_code = error->cl_code;
+}
+
+static rlo_status repeat_failure(const failure *f) {
+  rlo_status status =
+      rlo__status_fail_cl(f->status, f->cl_call, f->cl_code, "%s", f->message);
+  if (f->build_log != NULL) {
+    rlo__status_set_build_log(f->build_log, strlen(f->build_log));
+  }
+  return status;
+}
+
+/* ----------------------------------------------------------------- the table
+ */
+
+static void unlink_entry(rlo__program_cache *cache, const entry *gone) {
+  entry **link = &cache->buckets[gone->hash % NUM_BUCKETS];
+  while (*link != gone) {
+    link = &(*link)->next;
+  }
+  *link = gone->next;
+}
+
+/** Take out the entry that nobody has used for longest. */
+static entry *unlink_oldest_idle(rlo__program_cache *cache) {
+  entry *oldest = NULL;
+  for (int32_t b = 0; b < NUM_BUCKETS; ++b) {
+    for (entry *e = cache->buckets[b]; e != NULL; e = e->next) {
+      if (e->num_users == 0 &&
+          (oldest == NULL || e->idle_since < oldest->idle_since)) {
+        oldest = e;
+      }
+    }
+  }
+  if (oldest != NULL) {
+    unlink_entry(cache, oldest);
+    --cache->num_idle;
+  }
+  return oldest;
+}
+
+/** Wait until an entry is built; its user is given up if it failed. */
+static rlo_status join_entry(rlo__program_cache *cache, entry *e) {
+  if (e->num_users++ == 0) {
+    --cache->num_idle;
+  }
+  while (e->state == STATE_BUILDING) {
+    rlo__cond_wait(&cache->built, &cache->mutex);
+  }
+  if (e->state == STATE_READY) {
+    ++cache->num_hits;
+    return RLO_OK;
+  }
+  rlo_status status = repeat_failure(e->failure);
+  if (--e->num_users == 0) {
+    destroy_entry(e);
+  }
+  return status;
+}
+
+/** Build an entry that is in the table; nobody else does. */
+static rlo_status build_entry(rlo__program_cache *cache, entry *e) {
+  rlo_status status = build(cache, e);
+  char *build_log = NULL;
+  if (status != RLO_OK) {
+    record_failure(e);
+    if (rlo_error_last()->build_log[0] != '\0') {
+      /* Without memory for it, the others go without. */
+      build_log = rlo__alloc_string(rlo_error_last()->build_log);
+    }
+    e->failure->build_log = build_log;
+    rlo__log(cache->log, RLO__LOG_ERROR, "%s", e->failure->message);
+  }
+  rlo__mutex_lock(&cache->mutex);
+  if (status == RLO_OK) {
+    e->state = STATE_READY;
+    ++cache->num_built;
+  } else {
+    e->state = STATE_FAILED;
+    unlink_entry(cache, e);
+    status = repeat_failure(e->failure);
+    if (--e->num_users == 0) {
+      destroy_entry(e);
+    }
+  }
+  rlo__cond_broadcast(&cache->built);
+  rlo__mutex_unlock(&cache->mutex);
+  return status;
+}
+
+rlo_status rlo__program_cache_get(rlo__program_cache *cache,
+                                  const rlo_program_spec *spec,
+                                  rlo__program **out_program) {
+  uint64_t hash = hash_spec(spec);
+  rlo__mutex_lock(&cache->mutex);
+  entry *e = cache->buckets[hash % NUM_BUCKETS];
+  while (e != NULL && !is_same(e, spec, hash)) {
+    e = e->next;
+  }
+  if (e != NULL) {
+    rlo_status status = join_entry(cache, e);
+    rlo__mutex_unlock(&cache->mutex);
+    RLO_TRY(status);
+  } else {
+    e = create_entry(spec, hash);
+    if (e != NULL) {
+      e->next = cache->buckets[hash % NUM_BUCKETS];
+      cache->buckets[hash % NUM_BUCKETS] = e;
+    }
+    rlo__mutex_unlock(&cache->mutex);
+    if (e == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    RLO_TRY(build_entry(cache, e));
+  }
+  *out_program = &e->program;
+  return RLO_OK;
+}
+
+void rlo__program_cache_put(rlo__program_cache *cache, rlo__program *program) {
+  if (program == NULL) {
+    return;
+  }
+  entry *e = (entry *)program;
+  entry *gone = NULL;
+  rlo__mutex_lock(&cache->mutex);
+  if (--e->num_users == 0) {
+    e->idle_since = ++cache->clock;
+    if (++cache->num_idle > MAX_IDLE) {
+      gone = unlink_oldest_idle(cache);
+    }
+  }
+  rlo__mutex_unlock(&cache->mutex);
+  destroy_entry(gone);
+}
+
+rlo_status rlo__program_cache_create(cl_context context,
+                                     cl_device_id device,
+                                     const rlo__log_sink *log,
+                                     rlo__program_cache **out_cache) {
+  *out_cache = NULL;
+  rlo__program_cache *cache = rlo__alloc(sizeof *cache);
+  if (cache == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  cache->context = context;
+  cache->device = device;
+  cache->log = log;
+  atomic_init(&cache->num_kernels_created, 0);
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__mutex_init(&cache->mutex));
+  cache->has_mutex = true;
+  RLO_TRY_GOTO(rlo__cond_init(&cache->built));
+  cache->has_cond = true;
+  *out_cache = cache;
+  return RLO_OK;
+fail:
+  rlo__program_cache_destroy(cache);
+  return status;
+}
+
+void rlo__program_cache_destroy(rlo__program_cache *cache) {
+  if (cache == NULL) {
+    return;
+  }
+  for (int32_t b = 0; b < NUM_BUCKETS; ++b) {
+    while (cache->buckets[b] != NULL) {
+      entry *e = cache->buckets[b];
+      cache->buckets[b] = e->next;
+      destroy_entry(e);
+    }
+  }
+  if (cache->has_cond) {
+    rlo__cond_deinit(&cache->built);
+  }
+  if (cache->has_mutex) {
+    rlo__mutex_deinit(&cache->mutex);
+  }
+  rlo__free(cache);
+}
+
+void rlo__program_cache_get_stats(rlo__program_cache *cache,
+                                  rlo__program_cache_stats *out_stats) {
+  rlo__mutex_lock(&cache->mutex);
+  out_stats->num_built = cache->num_built;
+  out_stats->num_hits = cache->num_hits;
+  rlo__mutex_unlock(&cache->mutex);
+  out_stats->num_kernels_created =
+      atomic_load_explicit(&cache->num_kernels_created, memory_order_relaxed);
+}

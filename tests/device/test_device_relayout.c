@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/family.h"
+#include "support/device_arena.h"
+#include "support/device_table.h"
+#include "support/random_shape.h"
+
+static test_device device;
+
+static void open_device(void) {
+  device = test_device_open();
+}
+
+static void close_device(void) {
+  rlo_context_stats stats;
+  rlo_context_get_stats(device.context, &stats);
+  printf("%lld programs built, %lld kernels, %lld launches\n",
+         (long long)stats.programs_built,
+         (long long)stats.kernels_created,
+         (long long)stats.launches);
+  test_device_close(&device);
+}
+
+/* Whether a family bakes the problem into its program, which then has to be
+ * compiled for each case. */
+static bool is_baked(const char *family) {
+  return strcmp(family, "gather") == 0;
+}
+
+/* Offsets, in elements, of source and destination in turn. */
+static const int64_t shifts[][2] = {{0, 0}, {1, 0}, {0, 3}, {5, 1}, {0, 64}};
+
+enum { NUM_SHIFTS = sizeof shifts / sizeof shifts[0] };
+
+/* How often each row of the families' table ran, over all cases. */
+static int64_t runs[64];
+
+/** Every family of both classes on one pair in one width. */
+static void run_pair(int32_t pair_number, int32_t width) {
+  rlo_shape src;
+  rlo_shape dst;
+  int32_t permutation[RLO_MAX_RANK];
+  test_pair_shapes(
+      &test_pairs[pair_number], test_dtypes[width], &src, &dst, permutation);
+  for (int32_t f = 0; f < rlo__num_families; ++f) {
+    const rlo_family *family = rlo__families[f];
+    /* A compilation each: one width in turn, and one of the shifts. */
+    bool is_thinned = is_baked(family->name);
+    if (is_thinned && (pair_number + f) % 5 != width) {
+      continue;
+    }
+    for (int32_t s = 0; s < NUM_SHIFTS; ++s) {
+      if (is_thinned && s != 0 && s != 1 + pair_number % 4) {
+        continue;
+      }
+      int64_t element_bytes = (int64_t)1 << width;
+      test_case c = {.src = &src,
+                     .dst = &dst,
+                     .permutation = permutation,
+                     .family = family->name,
+                     .device_class = family->device_class,
+                     .src_shift_bytes = shifts[s][0] * element_bytes,
+                     .dst_shift_bytes = shifts[s][1] * element_bytes};
+      test_outcome outcome = test_device_run(&device, &c, NULL);
+      ck_assert_int_ne(outcome, TEST_FAILED);
+      runs[f] += outcome == TEST_RAN;
+    }
+  }
+}
+
+START_TEST(test_device_relayout__every_family_moves_every_pair)
+{
+  for (int32_t p = 0; p < test_num_pairs; ++p) {
+    run_pair(p, _i);
+  }
+}
+
+END_TEST
+
+/* An empty problem runs under any name, hence the bound. */
+START_TEST(test_device_relayout__every_family_has_run)
+{
+  for (int32_t f = 0; f < rlo__num_families; ++f) {
+    printf(
+        "%s %s: %lld cases\n",
+        rlo__families[f]->device_class == RLO_DEVICE_CLASS_CPU ? "cpu" : "gpu",
+        rlo__families[f]->name,
+        (long long)runs[f]);
+    ck_assert_int_ge(runs[f], 60);
+  }
+}
+
+END_TEST
+
+/* The planner's own choice, of either class, on random layouts. */
+START_TEST(test_device_relayout__random_pairs_are_exact)
+{
+  enum { CASES = 550, MAX_BAKED = 40 };
+
+  rlo_test_random random =
+      rlo_test_random_begin("test_device_relayout", 20260101);
+  int32_t num_ran = 0;
+  int32_t num_baked = 0;
+  for (int32_t i = 0; num_ran < CASES && i < 4 * CASES; ++i) {
+    uint64_t case_seed = random.state;
+    int32_t width = (int32_t)rlo_test_random_between(&random, 0, 4);
+    int32_t rank = (int32_t)rlo_test_random_between(&random, 0, 6);
+    rlo_dtype dtype = RLO_DTYPE_INVALID;
+    ck_assert_int_eq(rlo_dtype_from_name(test_dtypes[width], &dtype), RLO_OK);
+    rlo_shape src;
+    rlo_shape dst;
+    int32_t permutation[RLO_MAX_RANK];
+    rlo_test_random_pair(&random, dtype, rank, 20000, &src, &dst, permutation);
+    int64_t element_bytes = (int64_t)1 << width;
+    test_case c = {.src = &src,
+                   .dst = &dst,
+                   .permutation = permutation,
+                   .device_class = rlo_test_random_one_in(&random, 2)
+                                       ? RLO_DEVICE_CLASS_GPU
+                                       : RLO_DEVICE_CLASS_CPU,
+                   .src_shift_bytes =
+                       element_bytes * rlo_test_random_between(&random, 0, 70),
+                   .dst_shift_bytes =
+                       element_bytes * rlo_test_random_between(&random, 0, 70)};
+    if (rlo_test_random_one_in(&random, 2)) {
+      c.src_shift_bytes = 0;
+      c.dst_shift_bytes = 0;
+    }
+    /* Gathers are compiled one by one: only so many of them. */
+    rlo_plan_info info;
+    const rlo_family *forced = NULL;
+    test_outcome outcome = TEST_REFUSED;
+    for (int32_t f = 0; outcome == TEST_REFUSED && f < rlo__num_families; ++f) {
+      forced = rlo__families[(i + f) % rlo__num_families];
+      if (is_baked(forced->name) && num_baked == MAX_BAKED) {
+        continue;
+      }
+      c.family = forced->name;
+      c.device_class = forced->device_class;
+      outcome = test_device_run(&device, &c, &info);
+      num_baked += is_baked(forced->name) && outcome == TEST_RAN;
+    }
+    ck_assert_msg(outcome != TEST_FAILED,
+                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
+                  (int)i,
+                  (unsigned long long)case_seed);
+    num_ran += outcome == TEST_RAN;
+  }
+  printf("%d random cases ran, %d of them gathers\n",
+         (int)num_ran,
+         (int)num_baked);
+  ck_assert_int_ge(num_ran, 500); /* not most of them refused */
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("device_relayout");
+  TCase *tcase = tcase_create("device");
+  tcase_set_timeout(tcase, 600);
+  tcase_add_unchecked_fixture(tcase, open_device, close_device);
+  tcase_add_loop_test(
+      tcase, test_device_relayout__every_family_moves_every_pair, 0, 5);
+  tcase_add_test(tcase, test_device_relayout__every_family_has_run);
+  tcase_add_test(tcase, test_device_relayout__random_pairs_are_exact);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/device_arena.h"
+
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/ops.h"
+#include "relayout/text.h"
+
+test_device test_device_open(void) {
+  test_device device = {NULL, NULL};
+  ck_assert_msg(rlo_context_create_default(-1, NULL, &device.context) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
+  cl_int code = CL_SUCCESS;
+  device.queue = clCreateCommandQueue(rlo_context_cl_context(device.context),
+                                      rlo_context_cl_device(device.context),
+                                      0,
+                                      &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  return device;
+}
+
+void test_device_close(test_device *device) {
+  clReleaseCommandQueue(device->queue);
+  rlo_context_release(device->context);
+  *device = (test_device){NULL, NULL};
+}
+
+static uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 31)) * 0x7fb5d329728ea185u;
+  x = (x ^ (x >> 27)) * 0x81dadef4bc2dd44du;
+  return x ^ (x >> 33);
+}
+
+void test_fill_unique(void *memory,
+                      int64_t bytes,
+                      int64_t element_bytes,
+                      uint64_t seed) {
+  uint8_t *at = memory;
+  for (int64_t i = 0; i * element_bytes < bytes; ++i) {
+    /* mix is one-to-one and so is an odd factor in 32 bits; narrower values
+     * cannot be unique, and are then at least without a period. */
+    uint64_t value = element_bytes == 4
+                         ? (uint64_t)(uint32_t)i * 0x9e3779b1u + seed
+                         : mix((uint64_t)i + seed * 0x9e3779b97f4a7c15u);
+    uint64_t words[2] = {value, ~value};
+    int64_t rest = bytes - i * element_bytes;
+    size_t count = (size_t)(rest < element_bytes ? rest : element_bytes);
+    memcpy(at + i * element_bytes, words, count <= 16 ? count : 16);
+  }
+}
+
+/* ---------------------------------------------------------------- a message */
+
+/** The line that repeats a case, and what was wrong. */
+static void complain(const test_case *c,
+                     const char *words,
+                     const char *what,
+                     const char *details) {
+  printf(
+      "FAILED: %s --class %s --family %s   # source at +%lld, destination at "
+      "+%lld bytes\n  %s%s\n",
+      words,
+      c->device_class == RLO_DEVICE_CLASS_GPU   ? "gpu"
+      : c->device_class == RLO_DEVICE_CLASS_CPU ? "cpu"
+                                                : "auto",
+      c->family != NULL ? c->family : "auto",
+      (long long)c->src_shift_bytes,
+      (long long)c->dst_shift_bytes,
+      what,
+      details);
+  fflush(stdout);
+}
+
+/** Where two arenas differ first, in words. */
+static bool is_same(const uint8_t *got,
+                    const uint8_t *expected,
+                    int64_t arena_bytes,
+                    int64_t begin,
+                    int64_t tensor_bytes,
+                    char *details,
+                    size_t details_bytes) {
+  if (memcmp(got, expected, (size_t)arena_bytes) == 0) {
+    return true;
+  }
+  int64_t first = 0;
+  while (got[first] == expected[first]) {
+    ++first;
+  }
+  int64_t count = 0;
+  for (int64_t i = first; i < arena_bytes; ++i) {
+    count += got[i] != expected[i];
+  }
+  const char *where = first < begin                   ? "before"
+                      : first >= begin + tensor_bytes ? "behind"
+                                                      : "in";
+  snprintf(details,
+           details_bytes,
+           "%lld bytes differ; the first, %s the tensor of %lld bytes, is byte "
+           "%lld: 0x%02x and not 0x%02x",
+           (long long)count,
+           where,
+           (long long)tensor_bytes,
+           (long long)(first - begin),
+           (unsigned)got[first],
+           (unsigned)expected[first]);
+  return false;
+}
+
+/* --------------------------------------------------------------- a whole run
+ */
+
+typedef struct arena {
+  int64_t begin, bytes, tensor_bytes;
+  /** What it holds before, should hold after, and does hold after. */
+  uint8_t *before, *expected, *after;
+  cl_mem buffer;
+} arena;
+
+static void arena_init(arena *a,
+                       const test_device *device,
+                       int64_t shift_bytes,
+                       int64_t tensor_bytes,
+                       int64_t element_bytes,
+                       uint64_t seed) {
+  a->begin = TEST_GUARD_BYTES + shift_bytes;
+  a->tensor_bytes = tensor_bytes;
+  a->bytes = a->begin + tensor_bytes + TEST_GUARD_BYTES;
+  uint8_t *memory = malloc((size_t)(3 * a->bytes));
+  ck_assert_ptr_nonnull(memory);
+  a->before = memory;
+  a->expected = memory + a->bytes;
+  a->after = memory + 2 * a->bytes;
+  test_fill_unique(a->before, a->begin, 8, seed + 1);
+  test_fill_unique(a->before + a->begin, tensor_bytes, element_bytes, seed);
+  test_fill_unique(
+      a->before + a->begin + tensor_bytes, TEST_GUARD_BYTES, 8, seed + 2);
+  memcpy(a->expected, a->before, (size_t)a->bytes);
+  memset(a->after, 0xcd, (size_t)a->bytes);
+  cl_int code = CL_SUCCESS;
+  a->buffer = clCreateBuffer(rlo_context_cl_context(device->context),
+                             CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                             (size_t)a->bytes,
+                             a->before,
+                             &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+}
+
+static cl_int arena_read(arena *a, const test_device *device, cl_event after) {
+  return clEnqueueReadBuffer(device->queue,
+                             a->buffer,
+                             CL_TRUE,
+                             0,
+                             (size_t)a->bytes,
+                             a->after,
+                             1,
+                             &after,
+                             NULL);
+}
+
+static void arena_deinit(arena *a) {
+  clReleaseMemObject(a->buffer);
+  free(a->before);
+}
+
+/** What went wrong, for complain. */
+typedef struct verdict {
+  const char *what;
+  char details[9000];
+} verdict;
+
+static test_outcome judge_call(const char *what, verdict *v) {
+  v->what = what;
+  snprintf(v->details,
+           sizeof v->details,
+           "%s\n%s",
+           rlo_error_last()->message,
+           rlo_error_last()->build_log);
+  return TEST_FAILED;
+}
+
+static test_outcome judge_arena(const arena *a, const char *what, verdict *v) {
+  v->what = what;
+  return is_same(a->after,
+                 a->expected,
+                 a->bytes,
+                 a->begin,
+                 a->tensor_bytes,
+                 v->details,
+                 sizeof v->details)
+             ? TEST_RAN
+             : TEST_FAILED;
+}
+
+static test_outcome run_and_compare(const test_device *device,
+                                    const rlo_problem *problem,
+                                    rlo_plan *plan,
+                                    bool is_forced,
+                                    arena *src,
+                                    arena *dst,
+                                    verdict *v) {
+  if (rlo_problem_run_host(problem,
+                           src->before + src->begin,
+                           dst->expected + dst->begin) != RLO_OK) {
+    return judge_call("on the host: ", v);
+  }
+  cl_event event = NULL;
+  rlo_status status = rlo_enqueue(plan,
+                                  device->queue,
+                                  src->buffer,
+                                  src->begin,
+                                  dst->buffer,
+                                  dst->begin,
+                                  0,
+                                  NULL,
+                                  &event);
+  if (status == RLO_UNSUPPORTED && is_forced) {
+    /* A family may want better aligned memory than this. */
+    return TEST_REFUSED;
+  }
+  if (status != RLO_OK) {
+    return judge_call("enqueueing: ", v);
+  }
+  cl_int code = arena_read(dst, device, event);
+  if (code == CL_SUCCESS) {
+    code = arena_read(src, device, event);
+  }
+  clReleaseEvent(event);
+  if (code != CL_SUCCESS) {
+    v->what = "reading back: ";
+    snprintf(v->details, sizeof v->details, "cl_int %d", (int)code);
+    return TEST_FAILED;
+  }
+  test_outcome outcome = judge_arena(dst, "the destination is wrong: ", v);
+  return outcome == TEST_RAN ? judge_arena(src, "the source was changed: ", v)
+                             : outcome;
+}
+
+test_outcome test_device_run_problem(const test_device *device,
+                                     const rlo_problem *problem,
+                                     const test_case *c,
+                                     const char *words,
+                                     rlo_plan_info *out_info) {
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = c->family;
+  options.device_class = c->device_class;
+  rlo_plan *plan = NULL;
+  rlo_status status =
+      rlo_plan_create(device->context, problem, &options, &plan);
+  if (status == RLO_UNSUPPORTED && c->family != NULL) {
+    return TEST_REFUSED;
+  }
+  if (status != RLO_OK) {
+    complain(c, words, "planning: ", rlo_error_last()->message);
+    return TEST_FAILED;
+  }
+  int64_t element_bytes = problem->unit_bits / 8;
+  arena src;
+  arena dst;
+  arena_init(&src,
+             device,
+             c->src_shift_bytes,
+             problem->src_bytes,
+             element_bytes,
+             0x50);
+  arena_init(&dst,
+             device,
+             c->dst_shift_bytes,
+             problem->dst_bytes,
+             element_bytes,
+             0xd0);
+  static verdict v;
+  test_outcome outcome =
+      run_and_compare(device, problem, plan, c->family != NULL, &src, &dst, &v);
+  if (outcome == TEST_FAILED) {
+    complain(c, words, v.what, v.details);
+  } else if (out_info != NULL) {
+    rlo_plan_get_info(plan, out_info);
+    /* The family's name is static; this is the plan's, which goes. */
+    out_info->parameters = "";
+  }
+  arena_deinit(&src);
+  arena_deinit(&dst);
+  rlo_plan_release(plan);
+  return outcome;
+}
+
+test_outcome test_device_run(const test_device *device,
+                             const test_case *c,
+                             rlo_plan_info *out_info) {
+  static rlo_problem problem;
+  ck_assert_msg(
+      rlo_relayout_lower(c->src, c->dst, c->permutation, &problem) == RLO_OK,
+      "%s",
+      rlo_error_last()->message);
+  char src_text[512];
+  char dst_text[512];
+  char words[1400];
+  char permutation[256] = "";
+  rlo_shape_format(c->src, src_text, sizeof src_text);
+  rlo_shape_format(c->dst, dst_text, sizeof dst_text);
+  if (c->permutation != NULL) {
+    size_t length =
+        (size_t)snprintf(permutation, sizeof permutation, " --perm");
+    for (int32_t k = 0; k < c->dst->rank; ++k) {
+      length += (size_t)snprintf(permutation + length,
+                                 sizeof permutation - length,
+                                 "%c%d",
+                                 k == 0 ? ' ' : ',',
+                                 (int)c->permutation[k]);
+    }
+  }
+  snprintf(words,
+           sizeof words,
+           "relayout explain '%s' '%s'%s",
+           src_text,
+           dst_text,
+           c->dst->rank > 0 ? permutation : "");
+  return test_device_run_problem(device, &problem, c, words, out_info);
+}

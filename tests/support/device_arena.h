@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_TESTS_SUPPORT_DEVICE_ARENA_H
+#define RLO_TESTS_SUPPORT_DEVICE_ARENA_H
+
+#include "relayout/opencl.h"
+#include "relayout/shape.h"
+
+/**
+ * One relayout on a device, held against the host's, byte by byte: source and
+ * destination lie in arenas with guard bands on both sides, the whole of both
+ * arenas is compared.
+ */
+
+enum {
+  /** Bytes before and after each tensor that nobody may touch. A multiple of
+   *  every device's alignment. */
+  TEST_GUARD_BYTES = 4096
+};
+
+/** A context on the default device with a queue. */
+typedef struct test_device {
+  rlo_context *context;
+  cl_command_queue queue;
+} test_device;
+
+/** Open the default device; the test fails if there is none. */
+test_device test_device_open(void);
+void test_device_close(test_device *device);
+
+typedef struct test_case {
+  const rlo_shape *src;
+  const rlo_shape *dst;
+  /** NULL: the identity. */
+  const int32_t *permutation;
+  /** NULL: the planner's choice. */
+  const char *family;
+  rlo_device_class device_class;
+  /** Bytes added to the guard band before each tensor. */
+  int64_t src_shift_bytes, dst_shift_bytes;
+} test_case;
+
+typedef enum test_outcome {
+  TEST_RAN,
+  /** The family does not do this. */
+  TEST_REFUSED,
+  /** What went wrong was printed, with the line that repeats it. */
+  TEST_FAILED
+} test_outcome;
+
+/** Run a case. `out_info` may be NULL; it is written if the case ran. */
+test_outcome test_device_run(const test_device *device,
+                             const test_case *c,
+                             rlo_plan_info *out_info);
+
+/** The same for a problem; `words` names it when it fails. */
+test_outcome test_device_run_problem(const test_device *device,
+                                     const rlo_problem *problem,
+                                     const test_case *c,
+                                     const char *words,
+                                     rlo_plan_info *out_info);
+
+/** Write values that are unique per element, or for elements of one or two
+ *  bytes nearly so, into memory. */
+void test_fill_unique(void *memory,
+                      int64_t bytes,
+                      int64_t element_bytes,
+                      uint64_t seed);
+
+#endif
