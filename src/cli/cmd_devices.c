@@ -50,9 +50,7 @@ static void print_text(const rlo_device_entry *entry) {
          rlo__bytes_text_make(info->global_memory_bytes, &memory),
          rlo__bytes_text_make(info->max_allocation_bytes, &allocation),
          info->base_alignment_bytes);
-  printf("     %s %s\n",
-         entry->is_default ? "default:   " : "no default:",
-         entry->reason);
+  printf("     choice      %s\n", entry->reason);
 }
 
 static void write_json(rlo__json *json, const rlo_device_entry *entry) {

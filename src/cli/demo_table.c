@@ -28,20 +28,21 @@ static void print_row(const rlo__demo_row *row,
                       double gb_per_s,
                       double limit) {
   rlo__bytes_text bytes;
-  printf("%d. %s\n", number, row->name);
-  printf("   from  %s\n", row->src_text);
-  printf("   to    %s\n", row->dst_text);
-  printf("   %s family, %s in %.3f ms: %.2f GB/s, %.0f %% of the limit; ",
+  printf("%d %-24s %-7s %9s %8.3f ms %6.2f GB/s %5.0f %%  ",
+         number,
+         row->name,
          row->family,
          rlo__bytes_text_make(row->moved_bytes, &bytes),
          1e3 * seconds,
          gb_per_s,
          100 * gb_per_s / limit);
   if (row->num_wrong_bytes == 0) {
-    puts("every byte is right");
+    puts("equal");
   } else {
-    printf("%" PRId64 " bytes are WRONG\n", row->num_wrong_bytes);
+    printf("%" PRId64 " WRONG\n", row->num_wrong_bytes);
   }
+  printf("  from %s\n", row->src_text);
+  printf("  to   %s\n", row->dst_text);
 }
 
 static void write_row(rlo__json *json,
@@ -76,8 +77,12 @@ int rlo__demo_table_print(rlo__demo_table *table, bool is_json) {
   } else {
     printf("device  %s (%s class)\n", table->device_name, class_name);
     printf("limit   %.2f GB/s: a plain copy on it, in the same run\n", limit);
-    printf("times   median of %d, bytes are read + written\n\n",
+    printf("times   medians of %d; bytes are those read and those written\n",
            table->num_rounds);
+    puts("check   every byte against the host reference\n");
+    puts(
+        "  step                     family      bytes        time       speed "
+        "of limit  check");
   }
   int64_t num_wrong_bytes = 0;
   for (int32_t i = 0; i < RLO__DEMO_STEPS; ++i) {
