@@ -16,7 +16,7 @@ Result = collections.namedtuple("Result", "code out err")
 
 def npy_bytes(descr, dims, data, fortran=False, version=1):
     """An .npy file, written without NumPy."""
-    dims_text = "(%s)" % "".join("%d, " % d for d in dims)
+    dims_text = repr(tuple(dims))
     header = "{'descr': %s, 'fortran_order': %s, 'shape': %s, }" % (
         descr if descr.startswith("[") else repr(descr), fortran, dims_text)
     length_bytes = 2 if version == 1 else 4

@@ -8,6 +8,7 @@
 #include <string.h>
 
 void *clGetExtensionFunctionAddress(const char *name);
+int clGetPlatformInfo(void);
 
 static int die(unsigned entries, void *platforms, unsigned *count) {
   (void)entries;
@@ -29,5 +30,11 @@ void *clGetExtensionFunctionAddress(const char *name) {
     int (*function)(unsigned, void *, unsigned *);
     void *address;
   } die_as = {die};
+
   return strcmp(name, "clIcdGetPlatformIDsKHR") == 0 ? die_as.address : NULL;
+}
+
+/* The loader takes no library for a driver without it. */
+int clGetPlatformInfo(void) {
+  return die(0, NULL, NULL);
 }

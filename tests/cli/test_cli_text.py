@@ -3,8 +3,9 @@
 """Verbs that print text and need neither a device nor a file."""
 
 import json
+import subprocess
 
-from cli_case import CliCase, main
+from cli_case import COMMAND, CliCase, main
 
 VERBS = ["demo", "convert", "describe", "index", "explain", "devices",
          "copy-limit"]
@@ -74,10 +75,8 @@ class Usage(CliCase):
 
     def test_output_that_cannot_be_written(self):
         with open("/dev/full", "w", encoding="ascii") as full:
-            import os
-            import subprocess
             done = subprocess.run(
-                [os.environ["RELAYOUT_COMMAND"], "describe", "f32[2]"],
+                [COMMAND, "describe", "f32[2]"],
                 stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"standard output", done.stderr)
@@ -130,26 +129,26 @@ class Describe(CliCase):
 
     def test_wrong_shapes(self):
         cases = [
-            ("f32[2,-1]", "-1"),
-            ("f32[99999999999999999999]", "overflow"),
+            ("f32[2,-1]", "position 6"),
+            ("f32[99999999999999999999]", "does not fit"),
             ("f32[9223372036854775807,9223372036854775807]", "9223372036"),
             ("f32[2,3]{1,0:pad(1,3)}", "1"),
             ("f32[2,3]{1,0:T(0,128)}", "0"),
             ("f32[2,3]{1,1}", "1"),
             ("f32[2,3]{0,2}", "2"),
-            ("f32[2,3]{0}", "0"),
+            ("f32[2,3]{0}", "found 1"),
             ("f32[%s]" % ",".join(["1"] * 33), "32"),
             ("f33[2]", "f33"),
             ("c64[2]{0:pad(3)fill(lowest)}", "lowest"),
-            ("", "byte 0"),
-            ("f32[2,3", "byte 7"),
-            ("f32[2,3]{1,0:Q}", "byte 13"),
-            ("f32[2,3]{1,0}x", "byte 13"),
+            ("", "position 0"),
+            ("f32[2,3", "position 7"),
+            ("f32[2,3]{1,0:Q}", "position 13"),
+            ("f32[2,3]{1,0}x", "position 13"),
         ]
         for text, words in cases:
             with self.subTest(text=text):
                 message = self.fails(1, [], "describe", text)
-                self.assertIn(words.replace("byte ", ""), message)
+                self.assertIn(words.replace("position ", ""), message)
 
 
 class Index(CliCase):
@@ -217,7 +216,8 @@ class Explain(CliCase):
             self.assertEqual(len(told["global_size"]), len(told["local_size"]))
             candidates = {c["family"]: c for c in told["candidates"]}
             self.assertTrue(candidates[told["family"]]["is_applicable"])
-            self.assertFalse(candidates["copy"]["is_applicable"])
+            if kind == "cpu":
+                self.assertFalse(candidates["copy"]["is_applicable"])
             for candidate in told["candidates"]:
                 self.assertTrue(candidate["is_applicable"] or
                                 candidate["reason"])
