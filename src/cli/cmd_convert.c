@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "relayout/ops.h"
+#include "relayout/text.h"
+
+#include "array_file.h"
+#include "command.h"
+#include "device_session.h"
+#include "display.h"
+#include "isolate.h"
+#include "json.h"
+#include "message.h"
+#include "options.h"
+#include "output_file.h"
+
+typedef struct convert_request {
+  const char *input_path;
+  const char *output_path;
+  /** NULL where not given. */
+  const char *from;
+  const char *to;
+  const char *permutation;
+  const char *family;
+  int32_t device_number;
+  bool is_on_host;
+  bool is_verified;
+  bool is_isolated;
+  bool is_json;
+} convert_request;
+
+/** What the process that uses the device tells the one that writes the file. */
+typedef struct device_result {
+  char device_name[128];
+  char family[32];
+  double seconds;
+} device_result;
+
+typedef struct conversion {
+  convert_request request;
+  rlo__array src;
+  rlo_shape dst_shape;
+  rlo_problem problem;
+  /** Shared with the process that uses the device, zeroed. */
+  void *dst;
+  size_t dst_bytes;
+  device_result *result;
+} conversion;
+
+static int load_source(conversion *c) {
+  rlo_shape from;
+  if (c->request.from != NULL) {
+    int code = rlo__shape_operand_parse(c->request.from, &from);
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+  }
+  return rlo__array_load(
+      c->request.input_path, c->request.from == NULL ? NULL : &from, &c->src);
+}
+
+/* Sets dst_shape and problem from the source's shape and the options. */
+static int lower(conversion *c) {
+  const rlo_shape *src = &c->src.shape;
+  int32_t permutation[RLO_MAX_RANK];
+  for (int32_t k = 0; k < src->rank; ++k) {
+    permutation[k] = k;
+  }
+  if (c->request.permutation != NULL) {
+    rlo__int_list list;
+    int code =
+        rlo__int_list_parse("convert", "--perm", c->request.permutation, &list);
+    if (code == RLO__EXIT_OK) {
+      code = rlo__permutation_take(&list, src->rank, permutation);
+    }
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+  }
+  if (rlo_transpose_infer(src, permutation, &c->dst_shape) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  if (c->request.to != NULL) {
+    rlo_layout layout;
+    if (rlo_layout_parse(c->request.to,
+                         strlen(c->request.to),
+                         src->dtype,
+                         c->dst_shape.dims,
+                         src->rank,
+                         &layout) != RLO_OK) {
+      return rlo__fail_last();
+    }
+    /* A relayout keeps the element's size: it need not be said again. */
+    if (layout.element_size_bits == 0) {
+      layout.element_size_bits = c->dst_shape.layout.element_size_bits;
+    }
+    if (rlo_shape_make_with_layout(
+            src->dtype, c->dst_shape.dims, src->rank, &layout, &c->dst_shape) !=
+        RLO_OK) {
+      return rlo__fail_last();
+    }
+  }
+  if (rlo_relayout_lower(src, &c->dst_shape, permutation, &c->problem) !=
+      RLO_OK) {
+    return rlo__fail_last();
+  }
+  return RLO__EXIT_OK;
+}
+
+/* A padded destination can be as large as its text says. Memory is handed out
+ * before it is there, and a process that then asks for too much is killed. */
+static int check_memory(const conversion *c) {
+  long pages = sysconf(_SC_PHYS_PAGES);
+  long page_bytes = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page_bytes <= 0) {
+    return RLO__EXIT_OK;
+  }
+  int64_t memory_bytes = (int64_t)pages * page_bytes;
+  if (c->problem.dst_bytes > memory_bytes - c->problem.src_bytes) {
+    return rlo__fail("the source takes %" PRId64
+                     " bytes and the destination %" PRId64
+                     "; the memory of this machine is %" PRId64 " bytes",
+                     c->problem.src_bytes,
+                     c->problem.dst_bytes,
+                     memory_bytes);
+  }
+  return RLO__EXIT_OK;
+}
+
+static int allocate_destination(conversion *c) {
+  int code = check_memory(c);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  c->dst_bytes = (size_t)c->problem.dst_bytes;
+  c->dst = rlo__shared_create(c->dst_bytes);
+  c->result = rlo__shared_create(sizeof(*c->result));
+  return c->dst == NULL || c->result == NULL ? RLO__EXIT_FAILURE : RLO__EXIT_OK;
+}
+
+static int run_plan(conversion *c,
+                    rlo__device_session *session,
+                    rlo_plan *plan,
+                    cl_mem src,
+                    cl_mem dst) {
+  /* Not to count the compiler's time as the relayout's. */
+  if (rlo_plan_prepare(plan) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  int code =
+      rlo__device_session_upload(session, src, c->src.data, c->src.bytes);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__device_session_clear(session, dst, c->dst_bytes);
+  }
+  if (code == RLO__EXIT_OK) {
+    code =
+        rlo__device_session_run(session, plan, src, dst, &c->result->seconds);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = rlo__device_session_download(session, dst, c->dst, c->dst_bytes);
+  }
+  return code;
+}
+
+static int run_in_session(conversion *c, rlo__device_session *session) {
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = c->request.family;
+  rlo_plan *plan = NULL;
+  if (rlo_plan_create(session->context, &c->problem, &options, &plan) !=
+      RLO_OK) {
+    return rlo__fail_last();
+  }
+  rlo_plan_info info;
+  rlo_plan_get_info(plan, &info);
+  snprintf(c->result->family, sizeof(c->result->family), "%s", info.family);
+  snprintf(c->result->device_name,
+           sizeof(c->result->device_name),
+           "%s",
+           session->device_name);
+  cl_mem src = NULL;
+  cl_mem dst = NULL;
+  int code = rlo__device_session_create_buffer(session, c->src.bytes, &src);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__device_session_create_buffer(session, c->dst_bytes, &dst);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = run_plan(c, session, plan, src, dst);
+  }
+  if (dst != NULL) {
+    rlo_buffer_release(session->context, dst);
+  }
+  if (src != NULL) {
+    rlo_buffer_release(session->context, src);
+  }
+  rlo_plan_release(plan);
+  return code;
+}
+
+static int run_on_device(void *payload) {
+  conversion *c = payload;
+  rlo__device_session session;
+  int code = rlo__device_session_init(c->request.device_number, &session);
+  if (code == RLO__EXIT_OK) {
+    code = run_in_session(c, &session);
+  }
+  rlo__device_session_deinit(&session);
+  return code;
+}
+
+static int run_on_host(conversion *c) {
+  if (rlo_problem_run_host(&c->problem, c->src.data, c->dst) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  snprintf(c->result->family, sizeof(c->result->family), "host");
+  return RLO__EXIT_OK;
+}
+
+/* Compare what the device made with the host reference. */
+static int verify(const conversion *c) {
+  unsigned char *expected = calloc(c->dst_bytes == 0 ? 1 : c->dst_bytes, 1);
+  if (expected == NULL) {
+    return rlo__fail("cannot get %zu bytes of memory to verify the result",
+                     c->dst_bytes);
+  }
+  int code = RLO__EXIT_OK;
+  if (rlo_problem_run_host(&c->problem, c->src.data, expected) != RLO_OK) {
+    code = rlo__fail_last();
+  } else if (memcmp(expected, c->dst, c->dst_bytes) != 0) {
+    const unsigned char *result = c->dst;
+    size_t at = 0;
+    while (result[at] == expected[at]) {
+      ++at;
+    }
+    code = rlo__fail(
+        "byte %zu of the result is 0x%02x, the host reference has 0x%02x; "
+        "nothing was written",
+        at,
+        result[at],
+        expected[at]);
+  }
+  free(expected);
+  return code;
+}
+
+static void print_result(const conversion *c) {
+  rlo__shape_text text;
+  rlo__shape_text_make(&c->dst_shape, &text);
+  if (!c->request.is_json) {
+    puts(text.text);
+    return;
+  }
+  rlo__json json = {0};
+  rlo__json_begin_object(&json, NULL);
+  rlo__json_string(&json, "shape", text.text);
+  rlo__json_string(&json, "file", c->request.output_path);
+  rlo__json_int(&json, "physical_bytes", (int64_t)c->dst_bytes);
+  rlo__json_string(&json, "family", c->result->family);
+  if (c->request.is_on_host) {
+    rlo__json_string(&json, "device", NULL);
+  } else {
+    rlo__json_string(&json, "device", c->result->device_name);
+    rlo__json_double(&json, "seconds", c->result->seconds);
+  }
+  rlo__json_bool(&json, "is_verified", c->request.is_verified);
+  rlo__json_end_object(&json);
+}
+
+static int convert(conversion *c) {
+  if (rlo__path_is_same_file(c->request.input_path, c->request.output_path)) {
+    return rlo__fail("%s and %s are one file; write to another",
+                     c->request.input_path,
+                     c->request.output_path);
+  }
+  int code = load_source(c);
+  if (code == RLO__EXIT_OK) {
+    code = lower(c);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = allocate_destination(c);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = c->request.is_on_host
+               ? run_on_host(c)
+               : rlo__isolate_run(c->request.is_isolated, run_on_device, c);
+  }
+  if (code == RLO__EXIT_OK && c->request.is_verified) {
+    code = verify(c);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = rlo__array_save(c->request.output_path, &c->dst_shape, c->dst);
+  }
+  if (code == RLO__EXIT_OK) {
+    print_result(c);
+  }
+  return code;
+}
+
+static int run_conversion(const convert_request *request) {
+  conversion *c = calloc(1, sizeof(*c));
+  if (c == NULL) {
+    return rlo__fail("cannot get %zu bytes of memory", sizeof(*c));
+  }
+  c->request = *request;
+  int code = convert(c);
+  rlo__shared_release(c->result, sizeof(*c->result));
+  rlo__shared_release(c->dst, c->dst_bytes);
+  rlo__array_deinit(&c->src);
+  free(c);
+  return code;
+}
+
+static const struct option options[] = {
+    {"help", no_argument, NULL, RLO__OPTION_HELP},
+    {"json", no_argument, NULL, RLO__OPTION_JSON},
+    {"from", required_argument, NULL, RLO__OPTION_FROM},
+    {"to", required_argument, NULL, RLO__OPTION_TO},
+    {"perm", required_argument, NULL, RLO__OPTION_PERM},
+    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
+    {"family", required_argument, NULL, RLO__OPTION_FAMILY},
+    {"host", no_argument, NULL, RLO__OPTION_HOST},
+    {"verify", no_argument, NULL, RLO__OPTION_VERIFY},
+    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+    {0}};
+
+static int run(int argc, char **argv) {
+  convert_request request = {.device_number = -1, .is_isolated = true};
+  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
+    switch (option) {
+      case RLO__OPTION_HELP:
+        fputs(rlo__cmd_convert.help, stdout);
+        return RLO__EXIT_OK;
+      case RLO__OPTION_JSON:
+        request.is_json = true;
+        break;
+      case RLO__OPTION_FROM:
+        request.from = optarg;
+        break;
+      case RLO__OPTION_TO:
+        request.to = optarg;
+        break;
+      case RLO__OPTION_PERM:
+        request.permutation = optarg;
+        break;
+      case RLO__OPTION_DEVICE: {
+        int code =
+            rlo__device_option_parse(argv[0], optarg, &request.device_number);
+        if (code != RLO__EXIT_OK) {
+          return code;
+        }
+        break;
+      }
+      case RLO__OPTION_FAMILY:
+        request.family = optarg;
+        break;
+      case RLO__OPTION_HOST:
+        request.is_on_host = true;
+        break;
+      case RLO__OPTION_VERIFY:
+        request.is_verified = true;
+        break;
+      case RLO__OPTION_NO_ISOLATE:
+        request.is_isolated = false;
+        break;
+      default:
+        return RLO__EXIT_USAGE;
+    }
+  }
+  char **operands;
+  int code = rlo__operands_take(
+      argc, argv, 2, "an input and an output file", &operands);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (request.is_on_host &&
+      (request.family != NULL || request.device_number >= 0)) {
+    return rlo__fail_usage(
+        argv[0],
+        "--host uses no device: it goes without --device and --family");
+  }
+  request.input_path = operands[0];
+  request.output_path = operands[1];
+  return run_conversion(&request);
+}
+
+const rlo__command rlo__cmd_convert = {
+    .name = "convert",
+    .summary = "move an array from one file and layout to another",
+    .help =
+        "Usage: relayout convert [OPTION...] IN OUT\n"
+        "\n"
+        "Reads an array, moves it to another layout on a device, and writes\n"
+        "it. Without --to the result is in C order, so that\n"
+        "\n"
+        "  relayout convert in.npy out.npy --perm 0,3,1,2\n"
+        "\n"
+        "is numpy.transpose(a, (0, 3, 1, 2)) in C order. With --to the "
+        "logical\n"
+        "array stays what it is and its bytes move:\n"
+        "\n"
+        "  relayout convert in.npy out.npy --to '{0,1:pad(3,5)fill(zero)}'\n"
+        "\n"
+        "  --to LAYOUT   the part of the destination's shape in braces; with\n"
+        "                --perm, for the permuted dimensions\n"
+        "  --perm P      dimension k of the result is dimension P[k] of the\n"
+        "                input\n"
+        "  --from SHAPE  the shape whose slots the input holds; needed for "
+        "bare\n"
+        "                bytes\n"
+        "  --device N    a device of `relayout devices`; the default device\n"
+        "                without it\n"
+        "  --family F    use this family of kernels\n"
+        "  --host        use the plain loop on the host, and no OpenCL\n"
+        "  --verify      compare the result with the host's before writing it\n"
+        "  --json        print an object with the keys shape, file,\n"
+        "                physical_bytes, family, device, seconds, is_verified\n"
+        "  --no-isolate  use the OpenCL driver in this process\n"
+        "\n"
+        "Files. IN and OUT are .npy files, or bare bytes if the name ends in\n"
+        ".bin or .raw. A plain row- or column-major result becomes an .npy of\n"
+        "its logical shape; any other an .npy of one dimension with all "
+        "slots,\n"
+        "padding included. Types that NumPy lacks become unsigned numbers of\n"
+        "their width, packed ones bytes. Big-endian input is turned.\n"
+        "\n"
+        "What is printed is the shape of the result: relayout convert --from\n"
+        "'THAT' OUT BACK reads it again. Slots that hold no element and have "
+        "no\n"
+        "fill are zero, so that equal inputs make equal files. OUT appears\n"
+        "complete or not at all.\n",
+    .run = run,
+};

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "command.h"
+#include "device_session.h"
+#include "display.h"
+#include "isolate.h"
+#include "json.h"
+#include "message.h"
+#include "options.h"
+
+typedef struct copy_limit_request {
+  int32_t device_number;
+  int64_t bytes;
+  int64_t rounds;
+  bool is_json;
+} copy_limit_request;
+
+static void print(const copy_limit_request *request,
+                  const char *device_name,
+                  double gb_per_s) {
+  if (!request->is_json) {
+    rlo__bytes_text text;
+    printf("%.2f GB/s  copying %s on %s (read + written, median of %" PRId64
+           ")\n",
+           gb_per_s,
+           rlo__bytes_text_make(request->bytes, &text),
+           device_name,
+           request->rounds);
+    return;
+  }
+  rlo__json json = {0};
+  rlo__json_begin_object(&json, NULL);
+  rlo__json_string(&json, "device", device_name);
+  rlo__json_int(&json, "bytes", request->bytes);
+  rlo__json_int(&json, "rounds", request->rounds);
+  rlo__json_double(&json, "gb_per_s", gb_per_s);
+  rlo__json_end_object(&json);
+}
+
+static int measure(void *payload) {
+  const copy_limit_request *request = payload;
+  rlo__device_session session;
+  int code = rlo__device_session_init(request->device_number, &session);
+  if (code == RLO__EXIT_OK) {
+    double gb_per_s = 0;
+    if (rlo_copy_limit(session.context,
+                       request->bytes,
+                       (int32_t)request->rounds,
+                       &gb_per_s) == RLO_OK) {
+      print(request, session.device_name, gb_per_s);
+    } else {
+      code = rlo__fail_last();
+    }
+  }
+  rlo__device_session_deinit(&session);
+  return code;
+}
+
+static int run(int argc, char **argv) {
+  static const struct option options[] = {
+      {"help", no_argument, NULL, RLO__OPTION_HELP},
+      {"json", no_argument, NULL, RLO__OPTION_JSON},
+      {"device", required_argument, NULL, RLO__OPTION_DEVICE},
+      {"bytes", required_argument, NULL, RLO__OPTION_BYTES},
+      {"rounds", required_argument, NULL, RLO__OPTION_ROUNDS},
+      {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+      {0}};
+  copy_limit_request request = {
+      .device_number = -1, .bytes = (int64_t)64 << 20, .rounds = 11};
+  bool is_isolated = true;
+  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
+    int code = RLO__EXIT_OK;
+    switch (option) {
+      case RLO__OPTION_HELP:
+        fputs(rlo__cmd_copy_limit.help, stdout);
+        return RLO__EXIT_OK;
+      case RLO__OPTION_JSON:
+        request.is_json = true;
+        break;
+      case RLO__OPTION_DEVICE:
+        code =
+            rlo__device_option_parse(argv[0], optarg, &request.device_number);
+        break;
+      case RLO__OPTION_BYTES:
+        code = rlo__number_parse(
+            argv[0], "--bytes", optarg, 4096, INT64_MAX, &request.bytes);
+        break;
+      case RLO__OPTION_ROUNDS:
+        code = rlo__number_parse(
+            argv[0], "--rounds", optarg, 1, 1000000, &request.rounds);
+        break;
+      case RLO__OPTION_NO_ISOLATE:
+        is_isolated = false;
+        break;
+      default:
+        return RLO__EXIT_USAGE;
+    }
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+  }
+  char **operands;
+  int code = rlo__operands_take(argc, argv, 0, "no operands", &operands);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  return rlo__isolate_run(is_isolated, measure, &request);
+}
+
+const rlo__command rlo__cmd_copy_limit = {
+    .name = "copy-limit",
+    .summary = "measure how fast a device copies",
+    .help =
+        "Usage: relayout copy-limit [OPTION...]\n"
+        "\n"
+        "Times the plain copy between two buffers of a device: no relayout\n"
+        "can be faster. GB/s are decimal and count the bytes read and the\n"
+        "bytes written.\n"
+        "\n"
+        "  --device N    a device of `relayout devices`; the default device\n"
+        "                without it\n"
+        "  --bytes N     size of each buffer (67108864)\n"
+        "  --rounds N    copies timed, of which the median counts (11)\n"
+        "  --json        print an object with the keys device, bytes, rounds\n"
+        "                and gb_per_s\n"
+        "  --no-isolate  use the OpenCL driver in this process\n",
+    .run = run,
+};

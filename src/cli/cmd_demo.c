@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "relayout/ops.h"
+#include "relayout/text.h"
+
+#include "command.h"
+#include "demo_table.h"
+#include "device_session.h"
+#include "display.h"
+#include "isolate.h"
+#include "message.h"
+#include "options.h"
+
+typedef struct demo_request {
+  rlo__demo_table table;
+  int32_t device_number;
+  bool is_small;
+  bool is_json;
+} demo_request;
+
+/* A step while it runs: from the buffer of its number to the next one. */
+typedef struct demo_step {
+  rlo_shape src;
+  rlo_shape dst;
+  rlo_problem problem;
+  rlo_plan *plan;
+} demo_step;
+
+typedef struct demo {
+  demo_request *request;
+  rlo__device_session session;
+  demo_step steps[RLO__DEMO_STEPS];
+  cl_mem buffers[RLO__DEMO_STEPS + 1];
+  /** What each buffer must hold, made by the host reference. */
+  unsigned char *expected[RLO__DEMO_STEPS + 1];
+  size_t bytes[RLO__DEMO_STEPS + 1];
+} demo;
+
+/* The same images, always written as [batch, height, width, channel]. */
+static const char *const full_shapes[RLO__DEMO_STEPS + 1] = {
+    "f32[64,224,224,3]{3,2,1,0}",
+    "f32[64,224,224,3]{2,1,3,0}",
+    "f32[64,224,224,3]{2,1,3,0:pad(64,224,256,3)fill(zero)}",
+    "f32[64,224,224,3]{2,1,3,0:T(8,128)fill(zero)}",
+    "f32[64,224,224,3]{3,2,1,0}",
+};
+static const char *const small_shapes[RLO__DEMO_STEPS + 1] = {
+    "f32[2,16,16,3]{3,2,1,0}",
+    "f32[2,16,16,3]{2,1,3,0}",
+    "f32[2,16,16,3]{2,1,3,0:pad(2,16,24,3)fill(zero)}",
+    "f32[2,16,16,3]{2,1,3,0:T(8,128)fill(zero)}",
+    "f32[2,16,16,3]{3,2,1,0}",
+};
+static const char *const step_names[RLO__DEMO_STEPS] = {
+    "NHWC to NCHW",
+    "to rows of padded width",
+    "to tiles of 8 x 128",
+    "back to NHWC",
+};
+
+static int make_steps(demo *d) {
+  const char *const *texts = d->request->is_small ? small_shapes : full_shapes;
+  for (int32_t i = 0; i < RLO__DEMO_STEPS; ++i) {
+    demo_step *step = &d->steps[i];
+    rlo__demo_row *row = &d->request->table.rows[i];
+    row->name = step_names[i];
+    row->src_text = texts[i];
+    row->dst_text = texts[i + 1];
+    if (rlo_shape_parse(texts[i], strlen(texts[i]), &step->src) != RLO_OK ||
+        rlo_shape_parse(texts[i + 1], strlen(texts[i + 1]), &step->dst) !=
+            RLO_OK ||
+        rlo_relayout_lower(&step->src, &step->dst, NULL, &step->problem) !=
+            RLO_OK) {
+      return rlo__fail_last();
+    }
+    d->bytes[i] = (size_t)step->problem.src_bytes;
+    d->bytes[i + 1] = (size_t)step->problem.dst_bytes;
+    row->moved_bytes = step->problem.read_bytes + step->problem.written_bytes;
+  }
+  return RLO__EXIT_OK;
+}
+
+/* Every element is its own number, so that no two pixels look the same: there
+ * are fewer than 2^24 of them, which f32 holds exactly. */
+static void fill_images(void *data, size_t bytes) {
+  float *values = data;
+  for (size_t i = 0; i < bytes / sizeof(float); ++i) {
+    values[i] = (float)i;
+  }
+}
+
+static int make_expected(demo *d) {
+  for (int32_t i = 0; i <= RLO__DEMO_STEPS; ++i) {
+    d->expected[i] = calloc(d->bytes[i], 1);
+    if (d->expected[i] == NULL) {
+      return rlo__fail("cannot get %zu bytes of memory", d->bytes[i]);
+    }
+  }
+  fill_images(d->expected[0], d->bytes[0]);
+  for (int32_t i = 0; i < RLO__DEMO_STEPS; ++i) {
+    if (rlo_problem_run_host(&d->steps[i].problem,
+                             d->expected[i],
+                             d->expected[i + 1]) != RLO_OK) {
+      return rlo__fail_last();
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
+static int make_plans(demo *d) {
+  for (int32_t i = 0; i < RLO__DEMO_STEPS; ++i) {
+    demo_step *step = &d->steps[i];
+    if (rlo_plan_create(
+            d->session.context, &step->problem, NULL, &step->plan) != RLO_OK ||
+        rlo_plan_prepare(step->plan) != RLO_OK) {
+      return rlo__fail_last();
+    }
+    rlo_plan_info info;
+    rlo_plan_get_info(step->plan, &info);
+    rlo__demo_row *row = &d->request->table.rows[i];
+    snprintf(row->family, sizeof(row->family), "%s", info.family);
+  }
+  return RLO__EXIT_OK;
+}
+
+static int make_buffers(demo *d) {
+  int code = RLO__EXIT_OK;
+  for (int32_t i = 0; i <= RLO__DEMO_STEPS && code == RLO__EXIT_OK; ++i) {
+    code = rlo__device_session_create_buffer(
+        &d->session, d->bytes[i], &d->buffers[i]);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = rlo__device_session_upload(
+        &d->session, d->buffers[0], d->expected[0], d->bytes[0]);
+  }
+  return code;
+}
+
+/* The first run of each step: the one that is checked, and the warm-up. */
+static int run_and_check(demo *d) {
+  for (int32_t i = 0; i < RLO__DEMO_STEPS; ++i) {
+    cl_mem dst = d->buffers[i + 1];
+    size_t bytes = d->bytes[i + 1];
+    double seconds = 0;
+    unsigned char *result = malloc(bytes);
+    if (result == NULL) {
+      return rlo__fail("cannot get %zu bytes of memory", bytes);
+    }
+    /* Cells that a step forgets shall not be right by chance. */
+    memset(result, 0xa5, bytes);
+    int code = rlo__device_session_upload(&d->session, dst, result, bytes);
+    if (code == RLO__EXIT_OK) {
+      code = rlo__device_session_run(
+          &d->session, d->steps[i].plan, d->buffers[i], dst, &seconds);
+    }
+    if (code == RLO__EXIT_OK) {
+      code = rlo__device_session_download(&d->session, dst, result, bytes);
+    }
+    int64_t num_wrong = 0;
+    for (size_t k = 0; code == RLO__EXIT_OK && k < bytes; ++k) {
+      num_wrong += result[k] != d->expected[i + 1][k];
+    }
+    d->request->table.rows[i].num_wrong_bytes = num_wrong;
+    free(result);
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
+/* One copy and one of each step in turn, so that whatever else the machine does
+ * meanwhile slows all of them alike. */
+static int measure(demo *d) {
+  rlo__demo_table *table = &d->request->table;
+  for (int32_t round = 0; round < table->num_rounds; ++round) {
+    if (rlo_copy_limit(d->session.context,
+                       (int64_t)d->bytes[0],
+                       1,
+                       &table->copy_gb_per_s[round]) != RLO_OK) {
+      return rlo__fail_last();
+    }
+    for (int32_t i = 0; i < RLO__DEMO_STEPS; ++i) {
+      int code = rlo__device_session_run(&d->session,
+                                         d->steps[i].plan,
+                                         d->buffers[i],
+                                         d->buffers[i + 1],
+                                         &table->rows[i].seconds[round]);
+      if (code != RLO__EXIT_OK) {
+        return code;
+      }
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
+static int run_steps(demo *d) {
+  int (*const stages[])(demo *) = {
+      make_expected, make_plans, make_buffers, run_and_check, measure};
+  int code = RLO__EXIT_OK;
+  for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); ++i) {
+    code = stages[i](d);
+    if (code != RLO__EXIT_OK) {
+      break;
+    }
+  }
+  for (int32_t i = 0; i <= RLO__DEMO_STEPS; ++i) {
+    if (d->buffers[i] != NULL) {
+      rlo_buffer_release(d->session.context, d->buffers[i]);
+    }
+    free(d->expected[i]);
+    if (i < RLO__DEMO_STEPS) {
+      rlo_plan_release(d->steps[i].plan);
+    }
+  }
+  return code;
+}
+
+static int run_demo(void *payload) {
+  demo_request *request = payload;
+  demo *d = calloc(1, sizeof(*d));
+  if (d == NULL) {
+    return rlo__fail("cannot get %zu bytes of memory", sizeof(*d));
+  }
+  d->request = request;
+  int code = make_steps(d);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__device_session_init(request->device_number, &d->session);
+  }
+  if (code == RLO__EXIT_OK) {
+    request->table.device_name = d->session.device_name;
+    request->table.device_class =
+        rlo_context_device_info(d->session.context)->device_class;
+    code = run_steps(d);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = rlo__demo_table_print(&request->table, request->is_json);
+  }
+  rlo__device_session_deinit(&d->session);
+  free(d);
+  return code;
+}
+
+static int run(int argc, char **argv) {
+  static const struct option options[] = {
+      {"help", no_argument, NULL, RLO__OPTION_HELP},
+      {"json", no_argument, NULL, RLO__OPTION_JSON},
+      {"device", required_argument, NULL, RLO__OPTION_DEVICE},
+      {"rounds", required_argument, NULL, RLO__OPTION_ROUNDS},
+      {"small", no_argument, NULL, RLO__OPTION_SMALL},
+      {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+      {0}};
+  static demo_request request = {.device_number = -1};
+  int64_t rounds = 9;
+  bool is_isolated = true;
+  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
+    int code = RLO__EXIT_OK;
+    switch (option) {
+      case RLO__OPTION_HELP:
+        fputs(rlo__cmd_demo.help, stdout);
+        return RLO__EXIT_OK;
+      case RLO__OPTION_JSON:
+        request.is_json = true;
+        break;
+      case RLO__OPTION_DEVICE:
+        code =
+            rlo__device_option_parse(argv[0], optarg, &request.device_number);
+        break;
+      case RLO__OPTION_ROUNDS:
+        code = rlo__number_parse(
+            argv[0], "--rounds", optarg, 1, RLO__DEMO_MAX_ROUNDS, &rounds);
+        break;
+      case RLO__OPTION_SMALL:
+        request.is_small = true;
+        break;
+      case RLO__OPTION_NO_ISOLATE:
+        is_isolated = false;
+        break;
+      default:
+        return RLO__EXIT_USAGE;
+    }
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+  }
+  char **operands;
+  int code = rlo__operands_take(argc, argv, 0, "no operands", &operands);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  request.table.num_rounds = (int32_t)rounds;
+  return rlo__isolate_run(is_isolated, run_demo, &request);
+}
+
+const rlo__command rlo__cmd_demo = {
+    .name = "demo",
+    .summary = "relayout a batch of images, check and time it",
+    .help =
+        "Usage: relayout demo [OPTION...]\n"
+        "\n"
+        "Makes a batch of 64 images of 224 x 224 x 3 in memory and moves it\n"
+        "on a device from NHWC to NCHW, to rows of padded width, to tiles of\n"
+        "8 x 128, and back to NHWC. Each step is compared byte for byte with\n"
+        "the host reference. Times are medians, taken in turn with a plain\n"
+        "copy of the batch, whose speed is the limit.\n"
+        "\n"
+        "  --device N    a device of `relayout devices`; the default device\n"
+        "                without it\n"
+        "  --rounds N    how often each step is timed (9)\n"
+        "  --small       2 images of 16 x 16 x 3\n"
+        "  --json        print one object\n"
+        "  --no-isolate  use the OpenCL driver in this process\n"
+        "\n"
+        "Exit code 1 if any byte differs.\n",
+    .run = run,
+};

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/opencl.h"
+#include "relayout/ops.h"
+
+#include "command.h"
+#include "device_session.h"
+#include "display.h"
+#include "explanation.h"
+#include "isolate.h"
+#include "message.h"
+#include "options.h"
+
+typedef struct explain_request {
+  rlo__explanation explanation;
+  rlo_plan_options plan_options;
+  int32_t device_number;
+  bool is_json;
+  bool has_source;
+} explain_request;
+
+/* Devices to plan for where none is at hand: numbers of common ones. */
+static rlo_device_info typical_device(rlo_device_class device_class) {
+  bool is_cpu = device_class == RLO_DEVICE_CLASS_CPU;
+  return (rlo_device_info){
+      .device_class = device_class,
+      .compute_units = is_cpu ? 8 : 64,
+      .max_work_group_items = is_cpu ? 4096 : 256,
+      .local_memory_bytes = is_cpu ? 256 << 10 : 32 << 10,
+      .global_memory_bytes = (int64_t)16 << 30,
+      .max_allocation_bytes = (int64_t)4 << 30,
+      .base_alignment_bytes = 128,
+      .cache_line_bytes = is_cpu ? 64 : 128,
+      .max_parameter_bytes = 1024,
+      .address_bits = 64,
+      .has_nontemporal_store = is_cpu,
+      .has_builtin_prefetch = is_cpu,
+      .has_vector_shuffle = is_cpu,
+  };
+}
+
+static void record_step(void *payload,
+                        const char *step,
+                        const rlo_problem *after) {
+  (void)after;
+  rlo__explanation_add_step(payload, step);
+}
+
+/* Everything that needs no device: *e has its shapes and permutation. */
+static int explain_rewriting(rlo__explanation *e) {
+  if (rlo_relayout_lower(&e->src,
+                         &e->dst,
+                         e->has_permutation ? e->permutation : NULL,
+                         &e->written) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  /* As wide a unit as the planner forms when both buffers begin as aligned as
+   * the device allocates them. */
+  int64_t alignment_bytes = e->device.base_alignment_bytes;
+  int32_t unit_bits = RLO_MAX_UNIT_BITS;
+  if (alignment_bytes > 0 && alignment_bytes * 8 < unit_bits) {
+    unit_bits = (int32_t)alignment_bytes * 8;
+  }
+  if (unit_bits < e->written.unit_bits) {
+    unit_bits = e->written.unit_bits;
+  }
+  e->num_steps = 0;
+  rlo_problem *canonical = malloc(sizeof(*canonical));
+  if (canonical == NULL) {
+    return rlo__fail("cannot get %zu bytes of memory", sizeof(*canonical));
+  }
+  *canonical = e->written;
+  rlo_status status =
+      rlo_problem_canonicalize(canonical, unit_bits, record_step, e);
+  free(canonical);
+  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+}
+
+static int explain(explain_request *request) {
+  rlo__explanation *e = &request->explanation;
+  int code = explain_rewriting(e);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  rlo_plan_report *report = NULL;
+  if (rlo_plan_explain(
+          &e->written, &e->device, &request->plan_options, 0, 0, &report) !=
+      RLO_OK) {
+    return rlo__fail_last();
+  }
+  e->report = report;
+  if (request->is_json) {
+    rlo__explanation_print_json(e, request->has_source);
+  } else {
+    rlo__explanation_print_text(e, request->has_source);
+  }
+  rlo_plan_report_release(report);
+  e->report = NULL;
+  return RLO__EXIT_OK;
+}
+
+static int explain_for_device(void *payload) {
+  explain_request *request = payload;
+  rlo__device_session session;
+  int code = rlo__device_session_init(request->device_number, &session);
+  if (code == RLO__EXIT_OK) {
+    request->explanation.device = *rlo_context_device_info(session.context);
+    request->explanation.device_name = session.device_name;
+    code = explain(request);
+  } else if (request->device_number < 0) {
+    fputs("relayout explain --class cpu needs no device.\n", stderr);
+  }
+  rlo__device_session_deinit(&session);
+  return code;
+}
+
+static int parse_class(const char *text, rlo_device_class *out_class) {
+  if (strcmp(text, "cpu") == 0) {
+    *out_class = RLO_DEVICE_CLASS_CPU;
+  } else if (strcmp(text, "gpu") == 0) {
+    *out_class = RLO_DEVICE_CLASS_GPU;
+  } else {
+    return rlo__fail_usage("explain", "--class: '%s' is not cpu or gpu", text);
+  }
+  return RLO__EXIT_OK;
+}
+
+static int parse_permutation(const char *text, rlo__explanation *e) {
+  rlo__int_list list;
+  int code = rlo__int_list_parse("explain", "--perm", text, &list);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  code = rlo__permutation_take(&list, e->src.rank, e->permutation);
+  e->has_permutation = code == RLO__EXIT_OK;
+  return code;
+}
+
+static const struct option options[] = {
+    {"help", no_argument, NULL, RLO__OPTION_HELP},
+    {"json", no_argument, NULL, RLO__OPTION_JSON},
+    {"perm", required_argument, NULL, RLO__OPTION_PERM},
+    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
+    {"class", required_argument, NULL, RLO__OPTION_CLASS},
+    {"family", required_argument, NULL, RLO__OPTION_FAMILY},
+    {"source", no_argument, NULL, RLO__OPTION_SOURCE},
+    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+    {0}};
+
+static int run(int argc, char **argv) {
+  /* Two problems and two shapes: too much for a stack. */
+  static explain_request request;
+  request.plan_options = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
+  request.device_number = -1;
+  rlo__explanation *e = &request.explanation;
+  bool is_isolated = true;
+  const char *permutation = NULL;
+  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
+    int code = RLO__EXIT_OK;
+    switch (option) {
+      case RLO__OPTION_HELP:
+        fputs(rlo__cmd_explain.help, stdout);
+        return RLO__EXIT_OK;
+      case RLO__OPTION_JSON:
+        request.is_json = true;
+        break;
+      case RLO__OPTION_PERM:
+        permutation = optarg;
+        break;
+      case RLO__OPTION_DEVICE:
+        code =
+            rlo__device_option_parse(argv[0], optarg, &request.device_number);
+        break;
+      case RLO__OPTION_CLASS:
+        code = parse_class(optarg, &request.plan_options.device_class);
+        break;
+      case RLO__OPTION_FAMILY:
+        request.plan_options.family = optarg;
+        break;
+      case RLO__OPTION_SOURCE:
+        request.has_source = true;
+        break;
+      case RLO__OPTION_NO_ISOLATE:
+        is_isolated = false;
+        break;
+      default:
+        return RLO__EXIT_USAGE;
+    }
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+  }
+  char **operands;
+  int code = rlo__operands_take(
+      argc, argv, 2, "a source and a destination shape", &operands);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__shape_operand_parse(operands[0], &e->src);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = rlo__shape_operand_parse(operands[1], &e->dst);
+  }
+  if (code == RLO__EXIT_OK && permutation != NULL) {
+    code = parse_permutation(permutation, e);
+  }
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  rlo_device_class wanted = request.plan_options.device_class;
+  if (request.device_number < 0 && wanted != RLO_DEVICE_CLASS_AUTO) {
+    e->device = typical_device(wanted);
+    return explain(&request);
+  }
+  return rlo__isolate_run(is_isolated, explain_for_device, &request);
+}
+
+const rlo__command rlo__cmd_explain = {
+    .name = "explain",
+    .summary = "tell how a relayout would be done, and why so",
+    .help =
+        "Usage: relayout explain [OPTION...] SRC_SHAPE DST_SHAPE\n"
+        "\n"
+        "Prints the problem that the two shapes make, each step of its\n"
+        "rewriting into canonical form, which kernel family is taken for it\n"
+        "and why each other one was refused, and what is launched.\n"
+        "\n"
+        "  --perm P      destination dimension k is source dimension P[k], as\n"
+        "                in NumPy's transpose: --perm 1,0\n"
+        "  --device N    plan for this device of `relayout devices`; without "
+        "it\n"
+        "                for the default device\n"
+        "  --class C     the kernels for cpu or gpu; without --device, plan "
+        "for\n"
+        "                a typical one and use no OpenCL at all\n"
+        "  --family F    plan with this family, or tell why it refuses\n"
+        "  --source      print the kernel's build options and source, too\n"
+        "  --json        print one object\n"
+        "  --no-isolate  use the OpenCL driver in this process\n"
+        "\n"
+        "Example: relayout explain 'f32[64,48]' 'f32[64,48]{0,1}' --class "
+        "cpu\n",
+    .run = run,
+};

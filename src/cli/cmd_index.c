@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "relayout/index.h"
+
+#include "command.h"
+#include "display.h"
+#include "json.h"
+#include "message.h"
+#include "options.h"
+
+static int print_slot(const rlo_shape *shape, const char *text, bool is_json) {
+  rlo__int_list index;
+  int code = rlo__int_list_parse("index", "index", text, &index);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (index.count != shape->rank) {
+    return rlo__fail("the index has %d coordinates, the shape has rank %d",
+                     index.count,
+                     shape->rank);
+  }
+  int64_t slot = 0;
+  if (rlo_index_to_linear(shape, index.values, &slot) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  if (!is_json) {
+    printf("%" PRId64 "\n", slot);
+    return RLO__EXIT_OK;
+  }
+  rlo__json json = {0};
+  rlo__json_begin_object(&json, NULL);
+  rlo__json_int(&json, "slot", slot);
+  rlo__json_end_object(&json);
+  return RLO__EXIT_OK;
+}
+
+static int print_element(const rlo_shape *shape,
+                         const char *text,
+                         bool is_json) {
+  int64_t slot = 0;
+  int code =
+      rlo__number_parse("index", "slot", text, INT64_MIN, INT64_MAX, &slot);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  int64_t index[RLO_MAX_RANK];
+  bool is_element = false;
+  if (rlo_index_from_linear(shape, slot, index, &is_element) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  if (is_json) {
+    rlo__json json = {0};
+    rlo__json_begin_object(&json, NULL);
+    rlo__json_bool(&json, "is_element", is_element);
+    if (is_element) {
+      rlo__json_ints(&json, "index", index, shape->rank);
+    } else {
+      rlo__json_string(&json, "index", NULL);
+    }
+    rlo__json_end_object(&json);
+    return RLO__EXIT_OK;
+  }
+  if (!is_element) {
+    puts("padding");
+    return RLO__EXIT_OK;
+  }
+  if (shape->rank == 0) {
+    puts("-");
+    return RLO__EXIT_OK;
+  }
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    printf("%s%" PRId64, k == 0 ? "" : ",", index[k]);
+  }
+  putchar('\n');
+  return RLO__EXIT_OK;
+}
+
+static bool is_negative_number(const char *text) {
+  return text[0] == '-' && isdigit((unsigned char)text[1]);
+}
+
+/* A negative coordinate is wrong, but no option: it deserves the library's
+ * sentence. Everything after the options is an operand, so it is enough to put
+ * such a one last, where it belongs anyway, and to stop there. */
+static int count_before_negative(int argc, char **argv) {
+  return argc > 2 && is_negative_number(argv[argc - 1]) ? argc - 1 : argc;
+}
+
+static int run(int argc, char **argv) {
+  static const struct option options[] = {
+      {"help", no_argument, NULL, RLO__OPTION_HELP},
+      {"json", no_argument, NULL, RLO__OPTION_JSON},
+      {"inverse", no_argument, NULL, RLO__OPTION_INVERSE},
+      {0}};
+  bool is_json = false;
+  bool is_inverse = false;
+  int count = count_before_negative(argc, argv);
+  for (int option; (option = rlo__option_next(count, argv, options)) != -1;) {
+    switch (option) {
+      case RLO__OPTION_HELP:
+        fputs(rlo__cmd_index.help, stdout);
+        return RLO__EXIT_OK;
+      case RLO__OPTION_JSON:
+        is_json = true;
+        break;
+      case RLO__OPTION_INVERSE:
+        is_inverse = true;
+        break;
+      default:
+        return RLO__EXIT_USAGE;
+    }
+  }
+  char **operands;
+  int code = rlo__operands_take(
+      argc,
+      argv,
+      2,
+      is_inverse ? "a shape and a slot" : "a shape and an index",
+      &operands);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  rlo_shape shape;
+  code = rlo__shape_operand_parse(operands[0], &shape);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  return is_inverse ? print_element(&shape, operands[1], is_json)
+                    : print_slot(&shape, operands[1], is_json);
+}
+
+const rlo__command rlo__cmd_index = {
+    .name = "index",
+    .summary = "tell where an element lies, or what lies at a place",
+    .help =
+        "Usage: relayout index [--json] SHAPE I,J,...\n"
+        "       relayout index [--json] --inverse SHAPE N\n"
+        "\n"
+        "Prints the slot (counted in elements from 0) where the element with\n"
+        "this index lies in memory. With --inverse: the index of the element\n"
+        "at slot N, or the word padding. The index of a scalar is written -.\n"
+        "\n"
+        "  --json   print {\"slot\":N}, or "
+        "{\"is_element\":true,\"index\":[...]}"
+        "\n"
+        "\n"
+        "Example: relayout index 'f32[2,3]{0,1:pad(3,5)}' 1,2\n",
+    .run = run,
+};

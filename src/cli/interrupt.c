@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interrupt.h"
+
+#include <stddef.h>
+#include <unistd.h>
+
+static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+#define NUM_HANDLED (sizeof(handled_signals) / sizeof(handled_signals[0]))
+
+/* Handlers have nothing but globals. They are written only while the signals
+ * are blocked. */
+static volatile pid_t current_child;
+static const char *volatile current_file;
+
+static void handle(int signal_number) {
+  if (current_child > 0) {
+    kill(current_child, SIGKILL);
+  }
+  if (current_file != NULL) {
+    unlink(current_file);
+  }
+  _exit(128 + signal_number);
+}
+
+static void fill_set(sigset_t *out_set) {
+  sigemptyset(out_set);
+  for (size_t i = 0; i < NUM_HANDLED; ++i) {
+    sigaddset(out_set, handled_signals[i]);
+  }
+}
+
+void rlo__interrupt_install(void) {
+  struct sigaction action = {0};
+  action.sa_handler = handle;
+  fill_set(&action.sa_mask);
+  for (size_t i = 0; i < NUM_HANDLED; ++i) {
+    struct sigaction before;
+    sigaction(handled_signals[i], NULL, &before);
+    /* nohup, or a shell's background job. */
+    if (before.sa_handler != SIG_IGN) {
+      sigaction(handled_signals[i], &action, NULL);
+    }
+  }
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+}
+
+void rlo__interrupt_uninstall(void) {
+  current_child = 0;
+  current_file = NULL;
+  for (size_t i = 0; i < NUM_HANDLED; ++i) {
+    struct sigaction before;
+    sigaction(handled_signals[i], NULL, &before);
+    if (before.sa_handler == handle) {
+      signal(handled_signals[i], SIG_DFL);
+    }
+  }
+}
+
+void rlo__interrupt_block(sigset_t *out_before) {
+  sigset_t set;
+  fill_set(&set);
+  sigprocmask(SIG_BLOCK, &set, out_before);
+}
+
+void rlo__interrupt_unblock(const sigset_t *before) {
+  sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+void rlo__interrupt_set_child(pid_t child) {
+  current_child = child;
+}
+
+void rlo__interrupt_set_file(const char *path) {
+  current_file = path;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_CLI_JSON_H
+#define RLO_CLI_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Deepest nesting of objects and arrays. */
+#define RLO__JSON_MAX_DEPTH 16
+
+/**
+ * Writes JSON to standard output as it is told, one value after the other.
+ * Begin with all zero. Inside an object each value has a key; inside an array,
+ * and for the outermost value, the key is NULL.
+ */
+typedef struct rlo__json {
+  int32_t depth;
+  /** Whether a value stands before the next one, for each depth. */
+  bool has_values[RLO__JSON_MAX_DEPTH];
+} rlo__json;
+
+void rlo__json_begin_object(rlo__json *json, const char *key);
+/** Closing the outermost object ends the line. */
+void rlo__json_end_object(rlo__json *json);
+void rlo__json_begin_array(rlo__json *json, const char *key);
+void rlo__json_end_array(rlo__json *json);
+
+/** `value` is UTF-8 or any bytes, escaped where JSON asks for it; NULL writes
+ *  null. */
+void rlo__json_string(rlo__json *json, const char *key, const char *value);
+void rlo__json_int(rlo__json *json, const char *key, int64_t value);
+/** Six significant digits; null for what is not finite. */
+void rlo__json_double(rlo__json *json, const char *key, double value);
+void rlo__json_bool(rlo__json *json, const char *key, bool value);
+/** An array of `count` numbers. */
+void rlo__json_ints(rlo__json *json,
+                    const char *key,
+                    const int64_t *values,
+                    int32_t count);
+
+#endif

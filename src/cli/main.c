@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "interrupt.h"
+#include "message.h"
+
+static const rlo__command *const commands[] = {
+    &rlo__cmd_demo,
+    &rlo__cmd_convert,
+    &rlo__cmd_describe,
+    &rlo__cmd_index,
+    &rlo__cmd_explain,
+    &rlo__cmd_devices,
+    &rlo__cmd_copy_limit,
+};
+
+#define NUM_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static const rlo__command *find_command(const char *name) {
+  for (size_t i = 0; i < NUM_COMMANDS; ++i) {
+    if (strcmp(commands[i]->name, name) == 0) {
+      return commands[i];
+    }
+  }
+  return NULL;
+}
+
+static void print_overview(FILE *out) {
+  fputs(
+      "relayout moves tensors between memory layouts on OpenCL devices.\n"
+      "\n"
+      "Usage: relayout VERB [OPTION...] [OPERAND...]\n"
+      "\n",
+      out);
+  for (size_t i = 0; i < NUM_COMMANDS; ++i) {
+    fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
+  }
+  fputs(
+      "  help        tell about a verb: relayout help VERB\n"
+      "\n"
+      "relayout VERB --help does the same; relayout --version tells the "
+      "version.\n"
+      "\n"
+      "A shape is written as in XLA: f32[2,3]{1,0} is row-major (the numbers "
+      "in\n"
+      "braces are the dimensions from the fastest varying to the slowest),\n"
+      "f32[2,3]{0,1:pad(3,5)fill(zero)} is column-major, widened to 3 x 5 and\n"
+      "filled with zeros, f32[64,100]{1,0:T(8,128)} is tiled.\n"
+      "\n"
+      "Exit codes: 0 it worked, 1 it failed, 2 the command line is wrong,\n"
+      "70 the OpenCL driver died, 128 + n signal n ended the work.\n",
+      out);
+}
+
+static int run_help(int argc, char **argv) {
+  if (argc == 1) {
+    print_overview(stdout);
+    return RLO__EXIT_OK;
+  }
+  const rlo__command *command = find_command(argv[1]);
+  if (argc > 2 || command == NULL) {
+    return rlo__fail_usage(NULL, "there is no verb '%s'", argv[argc - 1]);
+  }
+  fputs(command->help, stdout);
+  return RLO__EXIT_OK;
+}
+
+static int run(int argc, char **argv) {
+  if (argc < 2) {
+    print_overview(stderr);
+    return RLO__EXIT_USAGE;
+  }
+  const char *verb = argv[1];
+  if (strcmp(verb, "--version") == 0) {
+    puts("relayout " RELAYOUT_VERSION);
+    return RLO__EXIT_OK;
+  }
+  if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0) {
+    print_overview(stdout);
+    return RLO__EXIT_OK;
+  }
+  if (strcmp(verb, "help") == 0) {
+    return run_help(argc - 1, argv + 1);
+  }
+  const rlo__command *command = find_command(verb);
+  if (command == NULL) {
+    return rlo__fail_usage(NULL, "there is no verb '%s'", verb);
+  }
+  return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv) {
+  rlo__interrupt_install();
+  return rlo__finish_output(run(argc, argv));
+}

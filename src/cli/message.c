@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "message.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+RLO_PRINTF(1, 0)
+
+static void print_line(const char *format, va_list arguments) {
+  fputs("relayout: ", stderr);
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+}
+
+int rlo__fail(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  print_line(format, arguments);
+  va_end(arguments);
+  return RLO__EXIT_FAILURE;
+}
+
+int rlo__fail_last(void) {
+  const rlo_error *error = rlo_error_last();
+  rlo__fail("%s", error->message);
+  if (error->build_log[0] != '\0') {
+    fprintf(stderr, "%s\n", error->build_log);
+  }
+  return RLO__EXIT_FAILURE;
+}
+
+int rlo__fail_usage(const char *verb, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  print_line(format, arguments);
+  va_end(arguments);
+  fprintf(stderr,
+          "Try 'relayout %s%s--help'.\n",
+          verb == NULL ? "" : verb,
+          verb == NULL ? "" : " ");
+  return RLO__EXIT_USAGE;
+}
+
+int rlo__finish_output(int code) {
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    int failed =
+        rlo__fail("cannot write to standard output: %s", strerror(errno));
+    return code == RLO__EXIT_OK ? failed : code;
+  }
+  return code;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/permutation.h"
+
+#include "message.h"
+
+int rlo__option_next(int argc, char **argv, const struct option *options) {
+  opterr = 0;
+  int option = getopt_long(argc, argv, ":h", options, NULL);
+  if (option == ':') {
+    rlo__fail_usage(argv[0], "%s needs a value", argv[optind - 1]);
+    return '?';
+  }
+  if (option == '?') {
+    if (optopt == 0) {
+      rlo__fail_usage(
+          argv[0], "%s is no option of this verb", argv[optind - 1]);
+    } else if (optopt > UINT8_MAX) {
+      rlo__fail_usage(argv[0], "%s takes no value", argv[optind - 1]);
+    } else {
+      rlo__fail_usage(argv[0], "-%c is no option of this verb", optopt);
+    }
+  }
+  return option;
+}
+
+int rlo__operands_take(int argc,
+                       char **argv,
+                       int expected,
+                       const char *what,
+                       char ***out_operands) {
+  int count = argc - optind;
+  if (count != expected) {
+    return rlo__fail_usage(argv[0],
+                           "%s needs %s: %d given, %d expected",
+                           argv[0],
+                           what,
+                           count,
+                           expected);
+  }
+  *out_operands = argv + optind;
+  return RLO__EXIT_OK;
+}
+
+/* The number at *text, which is moved behind it. */
+static int parse_int64(const char *verb,
+                       const char *what,
+                       const char **text,
+                       int64_t *out_value) {
+  /* strtoll would skip blanks and take a plus sign. */
+  const char *digits = **text == '-' ? *text + 1 : *text;
+  if (!isdigit((unsigned char)*digits)) {
+    return rlo__fail_usage(verb, "%s: '%s' is not a number", what, *text);
+  }
+  char *end = NULL;
+  errno = 0;
+  long long value = strtoll(*text, &end, 10);
+  if (errno == ERANGE) {
+    return rlo__fail_usage(
+        verb, "%s: %s does not fit 64 bits with a sign", what, *text);
+  }
+  *text = end;
+  *out_value = value;
+  return RLO__EXIT_OK;
+}
+
+int rlo__number_parse(const char *verb,
+                      const char *what,
+                      const char *text,
+                      int64_t least,
+                      int64_t most,
+                      int64_t *out_value) {
+  const char *rest = text;
+  int64_t value = 0;
+  int code = parse_int64(verb, what, &rest, &value);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (*rest != '\0') {
+    return rlo__fail_usage(verb, "%s: '%s' is not a number", what, text);
+  }
+  if (value < least || value > most) {
+    return rlo__fail_usage(verb,
+                           "%s: %" PRId64 " is not within %" PRId64
+                           " .. %" PRId64,
+                           what,
+                           value,
+                           least,
+                           most);
+  }
+  *out_value = value;
+  return RLO__EXIT_OK;
+}
+
+int rlo__int_list_parse(const char *verb,
+                        const char *what,
+                        const char *text,
+                        rlo__int_list *out_list) {
+  *out_list = (rlo__int_list){0};
+  if (strcmp(text, "-") == 0) {
+    return RLO__EXIT_OK;
+  }
+  for (const char *rest = text;; ++rest) {
+    if (out_list->count == RLO_MAX_RANK) {
+      return rlo__fail_usage(
+          verb, "%s: '%s' has more than %d numbers", what, text, RLO_MAX_RANK);
+    }
+    int64_t *value = &out_list->values[out_list->count];
+    int code = parse_int64(verb, what, &rest, value);
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+    ++out_list->count;
+    if (*rest == '\0') {
+      return RLO__EXIT_OK;
+    }
+    if (*rest != ',') {
+      return rlo__fail_usage(
+          verb, "%s: '%s' is not a list of numbers between commas", what, text);
+    }
+  }
+}
+
+int rlo__device_option_parse(const char *verb,
+                             const char *text,
+                             int32_t *out_device_number) {
+  int64_t number = 0;
+  int code = rlo__number_parse(verb, "--device", text, 0, INT32_MAX, &number);
+  if (code == RLO__EXIT_OK) {
+    *out_device_number = (int32_t)number;
+  }
+  return code;
+}
+
+int rlo__permutation_take(const rlo__int_list *list,
+                          int32_t rank,
+                          int32_t *out_permutation) {
+  if (list->count != rank) {
+    return rlo__fail("the permutation has %d entries, the array has rank %d",
+                     list->count,
+                     rank);
+  }
+  for (int32_t k = 0; k < rank; ++k) {
+    int64_t value = list->values[k];
+    /* Anything beyond int32 is as wrong as -1 or 2^31 - 1. */
+    out_permutation[k] = value < INT32_MIN   ? INT32_MIN
+                         : value > INT32_MAX ? INT32_MAX
+                                             : (int32_t)value;
+  }
+  if (rlo_permutation_validate(out_permutation, rank) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  return RLO__EXIT_OK;
+}

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command on the default device."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+from cli_case import COMMAND, CliCase, main, npy_bytes, npy_parts
+
+LAYOUTS = ["{0,1:pad(37,53)fill(zero)}", "{1,0:T(8,128)fill(one)}",
+           "{0,1}", "{1,0:pad(40,60)}"]
+
+
+class Devices(CliCase):
+    def test_one_is_the_default(self):
+        told = json.loads(self.ok("devices", "--json"))["devices"]
+        self.assertEqual([d["device"] for d in told], list(range(len(told))))
+        self.assertEqual(sum(d["is_default"] for d in told), 1)
+        for device in told:
+            self.assertTrue(device["reason"])
+            self.assertIn(device["class"], ("cpu", "gpu"))
+            self.assertGreater(device["compute_units"], 0)
+            self.assertGreater(device["global_memory_bytes"], 1 << 20)
+        text = self.ok("devices")
+        for device in told:
+            self.assertIn(device["name"], text)
+        self.assertEqual(text.count("* "), 1)
+
+    def test_no_such_device(self):
+        self.fails(1, "9999", "copy-limit", "--device", "9999")
+
+
+class Convert(CliCase):
+    def setUp(self):
+        super().setUp()
+        self.data = bytes((i * 2654435761 >> 13) & 255
+                          for i in range(35 * 51 * 4))
+        self.write("in.npy", npy_bytes("<f4", (35, 51), self.data))
+
+    def test_same_bytes_as_the_host(self):
+        for layout in LAYOUTS:
+            for family in [], ["--family", "gather"]:
+                with self.subTest(layout=layout, family=family):
+                    shape = self.ok("convert", "in.npy", "out.npy", "--to",
+                                    layout, "--verify", *family).strip()
+                    self.ok("convert", "in.npy", "host.npy", "--to", layout,
+                            "--host")
+                    self.assertEqual(self.read("out.npy"),
+                                     self.read("host.npy"))
+                    self.ok("convert", "out.npy", "back.npy", "--from", shape,
+                            "--verify")
+                    self.assertEqual(self.read("back.npy"),
+                                     self.read("in.npy"))
+
+    def test_isolation_changes_nothing(self):
+        arguments = ["--perm", "1,0", "--json"]
+        one = json.loads(self.ok("convert", "in.npy", "a.npy", *arguments))
+        two = json.loads(self.ok("convert", "in.npy", "b.npy", "--no-isolate",
+                                 "--verify", *arguments))
+        self.assertEqual(self.read("a.npy"), self.read("b.npy"))
+        self.assertEqual(one["shape"], "f32[51,35]{1,0}")
+        self.assertEqual(one["family"], two["family"])
+        self.assertEqual(one["device"], two["device"])
+        self.assertGreater(one["seconds"], 0)
+        self.assertTrue(two["is_verified"])
+
+    def test_empty_and_scalar(self):
+        self.write("empty.npy", npy_bytes("<f4", (3, 0), b""))
+        told = json.loads(self.ok("convert", "empty.npy", "out.npy", "--perm",
+                                  "1,0", "--json"))
+        self.assertEqual((told["shape"], told["family"]),
+                         ("f32[0,3]{1,0}", "none"))
+        self.write("scalar.npy", npy_bytes("<f4", (), b"abcd"))
+        self.ok("convert", "scalar.npy", "out.npy")
+        self.assertEqual(npy_parts(self.read("out.npy"))[1], b"abcd")
+
+    def test_families(self):
+        self.fails(1, "weave", "convert", "in.npy", "out.npy", "--family",
+                   "weave")
+        self.fails(1, "copy", "convert", "in.npy", "out.npy", "--family",
+                   "copy", "--to", "{0,1}")
+        self.assert_files("in.npy")
+
+    def test_a_home_is_not_needed(self):
+        environment = {k: v for k, v in os.environ.items()
+                       if k not in ("HOME", "XDG_CACHE_HOME", "POCL_CACHE_DIR")}
+        before = set(os.listdir("/tmp"))
+        done = subprocess.run(
+            [COMMAND, "convert", "in.npy", "out.npy", "--to", "{0,1}"],
+            cwd=self.folder, env=environment, capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        left = [name for name in set(os.listdir("/tmp")) - before
+                if name == "pocl" or (name.startswith("relayout-") and
+                                      not name.startswith("relayout-cli-"))]
+        self.assertEqual(left, [])
+
+
+class Explain(CliCase):
+    def test_it_is_the_device_that_is_explained(self):
+        name = [d["name"] for d in json.loads(
+            self.ok("devices", "--json"))["devices"] if d["is_default"]][0]
+        told = json.loads(self.ok("explain", "--json", "f32[64,48]",
+                                  "f32[64,48]{0,1}"))
+        self.assertEqual(told["device"], name)
+        forced = json.loads(self.ok("explain", "--json", "f32[64,48]",
+                                    "f32[64,48]{0,1}", "--device", "0",
+                                    "--class", "gpu"))
+        self.assertEqual(forced["class"], "gpu")
+
+
+class Measures(CliCase):
+    def test_copy_limit(self):
+        told = json.loads(self.ok("copy-limit", "--bytes", "1048576",
+                                  "--rounds", "3", "--json"))
+        self.assertGreater(told["gb_per_s"], 0)
+        self.assertEqual((told["bytes"], told["rounds"]), (1048576, 3))
+        self.assertRegex(self.ok("copy-limit", "--bytes", "4096"),
+                         r"^\d+\.\d\d GB/s ")
+        self.fails(1, [], "copy-limit", "--bytes", "4611686018427387904")
+
+    def test_demo(self):
+        told = json.loads(self.ok("demo", "--small", "--rounds", "2",
+                                  "--json"))
+        self.assertEqual(told["wrong_bytes"], 0)
+        self.assertGreater(told["copy_limit_gb_per_s"], 0)
+        steps = told["steps"]
+        self.assertEqual(len(steps), 4)
+        for step, following in zip(steps, steps[1:]):
+            self.assertEqual(step["dst"], following["src"])
+        self.assertEqual(steps[0]["src"], steps[3]["dst"])
+        for step in steps:
+            self.assertEqual(step["wrong_bytes"], 0)
+            self.assertGreater(step["gb_per_s"], 0)
+            self.assertGreaterEqual(step["moved_bytes"], 2 * 2 * 16 * 16 * 3 * 4)
+        text = self.ok("demo", "--small", "--rounds", "1", "--no-isolate")
+        self.assertEqual(text.count(" equal\n"), 4)
+        for step in steps:
+            self.assertIn(step["dst"], text)
+
+
+class Interrupted(CliCase):
+    def children(self, process):
+        path = "/proc/%d/task/%d/children" % (process.pid, process.pid)
+        with open(path, encoding="ascii") as file:
+            return [int(word) for word in file.read().split()]
+
+    def test_the_child_goes_too(self):
+        process = subprocess.Popen(
+            [COMMAND, "demo", "--rounds", "1000"], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        deadline = time.monotonic() + 60
+        while not self.children(process):
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        child = self.children(process)[0]
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, out, err), (130, b"", b""))
+        deadline = time.monotonic() + 60
+        while os.path.exists("/proc/%d" % child):
+            with open("/proc/%d/stat" % child, encoding="ascii") as file:
+                if file.read().rsplit(")", 1)[1].split()[0] == "Z":
+                    break
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command without an OpenCL platform, and with a driver that dies."""
+
+import os
+import signal
+
+from cli_case import CliCase, main, npy_bytes
+
+VERBS = [["devices"], ["copy-limit"], ["demo", "--small"],
+         ["convert", "in.npy", "out.npy", "--perm", "1,0"]]
+
+
+class NoPlatform(CliCase):
+    ENV = {"OCL_ICD_VENDORS": "/nonexistent"}
+
+    def test_every_verb_says_so(self):
+        self.write("in.npy", npy_bytes("<f4", (2, 3), b"\0" * 24))
+        for verb in VERBS:
+            for isolation in [], ["--no-isolate"]:
+                with self.subTest(verb=verb, isolation=isolation):
+                    self.fails(1, "OpenCL", *verb, *isolation, env=self.ENV)
+        self.assert_files("in.npy")
+
+    def test_explain_tells_the_way_without(self):
+        result = self.run_command("explain", "f32[2]", "f32[2]", env=self.ENV)
+        self.assertEqual((result.code, result.out), (1, ""))
+        self.assertIn("--class cpu", result.err)
+        self.ok("explain", "f32[2]", "f32[2]", "--class", "cpu", env=self.ENV)
+
+    def test_host_needs_none(self):
+        self.write("in.npy", npy_bytes("<f4", (2, 3), b"\0" * 24))
+        self.ok("convert", "--host", "in.npy", "out.npy", env=self.ENV)
+
+
+class DyingDriver(CliCase):
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path("vendors"))
+        self.write("vendors/dying.icd",
+                   os.environ["RELAYOUT_DYING_DRIVER"].encode() + b"\n")
+        self.write("in.npy", npy_bytes("<f4", (2, 3), b"\0" * 24))
+
+    def environment(self, death):
+        return {"OCL_ICD_VENDORS": self.path("vendors"),
+                "RELAYOUT_TEST_DEATH": death}
+
+    def test_death_becomes_exit_code_70(self):
+        cases = [("abort", "signal %d" % signal.SIGABRT),
+                 ("segv", "signal %d" % signal.SIGSEGV),
+                 ("0", "exit code 0"), ("1", "exit code 1"),
+                 ("3", "exit code 3")]
+        for death, words in cases:
+            for verb in VERBS + [["explain", "f32[2]", "f32[2]"]]:
+                with self.subTest(death=death, verb=verb):
+                    self.fails(70, ["OpenCL driver", words], *verb,
+                               env=self.environment(death))
+        self.assert_files("in.npy", "vendors")
+
+    def test_without_isolation_it_takes_the_command_along(self):
+        for verb in VERBS:
+            result = self.run_command(*verb, "--no-isolate",
+                                      env=self.environment("segv"))
+            self.assertEqual(result.code, -signal.SIGSEGV)
+        self.assert_files("in.npy", "vendors")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""convert --host: files in, files out, and everything wrong with either."""
+
+import json
+import os
+import resource
+import signal
+import stat
+import struct
+import subprocess
+import time
+
+from cli_case import COMMAND, CliCase, main, npy_bytes, npy_parts
+
+PAD = "{0,1:pad(3,5)fill(zero)}"
+PAD_SHAPE = "f32[2,3]" + PAD
+
+
+def floats(*values):
+    return struct.pack("<%df" % len(values), *values)
+
+
+ABC = floats(1, 2, 3, 4, 5, 6)
+PADDED = floats(1, 4, 0, 2, 5, 0, 3, 6, 0, 0, 0, 0, 0, 0, 0)
+
+
+class Convert(CliCase):
+    def setUp(self):
+        super().setUp()
+        self.write("in.npy", npy_bytes("<f4", (2, 3), ABC))
+
+    def convert(self, *arguments):
+        return self.ok("convert", "--host", *arguments)
+
+    def test_the_example(self):
+        self.assertEqual(self.convert("in.npy", "out.npy", "--to", PAD),
+                         PAD_SHAPE + "\n")
+        header, data = npy_parts(self.read("out.npy"))
+        self.assertIn("'descr': '<f4'", header)
+        self.assertIn("'fortran_order': False", header)
+        self.assertIn("'shape': (15,)", header)
+        self.assertEqual(data, PADDED)
+        self.assert_files("in.npy", "out.npy")
+
+    def test_printed_shape_reads_it_back(self):
+        layouts = [PAD, "{1,0}", "{0,1}", "{1,0:T(2,2)}", "{0,1:L(4)}",
+                   "{1,0:T(2,2)(2,1)fill(one)}", "{:strides(-3,1)offset(3)}",
+                   "{:strides(1,2)}", "{1,0:E(64)}"]
+        for layout in layouts:
+            if "E(" in layout:
+                continue  # another element size: a relayout keeps it
+            for out in "out.npy", "out.bin", "out.raw":
+                shape = self.convert("in.npy", out, "--to", layout).strip()
+                self.convert(out, "back.npy", "--from", shape)
+                self.assertEqual(self.read("back.npy"), self.read("in.npy"),
+                                 (layout, out))
+
+    def test_permutation(self):
+        self.assertEqual(
+            self.convert("in.npy", "out.npy", "--perm", "1,0"),
+            "f32[3,2]{1,0}\n")
+        header, data = npy_parts(self.read("out.npy"))
+        self.assertIn("'shape': (3, 2)", header)
+        self.assertEqual(data, floats(1, 4, 2, 5, 3, 6))
+
+    def test_permutation_with_layout(self):
+        self.assertEqual(
+            self.convert("in.npy", "out.bin", "--perm", "1,0", "--to",
+                         "{1,0:pad(3,4)fill(one)}"),
+            "f32[3,2]{1,0:pad(3,4)fill(one)}\n")
+        self.assertEqual(self.read("out.bin"),
+                         floats(1, 4, 1, 1, 2, 5, 1, 1, 3, 6, 1, 1))
+
+    def test_column_major_is_fortran_order(self):
+        self.convert("in.npy", "out.npy", "--to", "{0,1}")
+        header, data = npy_parts(self.read("out.npy"))
+        self.assertIn("'fortran_order': True", header)
+        self.assertIn("'shape': (2, 3)", header)
+        self.assertEqual(data, floats(1, 4, 2, 5, 3, 6))
+        self.convert("out.npy", "back.npy")
+        self.assertEqual(self.read("back.npy"), self.read("in.npy"))
+
+    def test_unknown_fill_makes_zeros(self):
+        self.convert("in.npy", "out.bin", "--to", "{0,1:pad(3,5)}")
+        self.assertEqual(self.read("out.bin"), PADDED)
+        self.convert("in.npy", "out.bin", "--to", "{0,1:pad(3,5)fill(unknown)}")
+        self.assertEqual(self.read("out.bin"), PADDED)
+
+    def test_bytes_of_nan_survive(self):
+        data = struct.pack("<6I", 0x7f800001, 0xffc12345, 1, 0x80000000,
+                           0x7fc00000, 0xff800002)
+        self.write("nan.npy", npy_bytes("<f4", (2, 3), data))
+        self.convert("nan.npy", "t.npy", "--perm", "1,0")
+        self.convert("t.npy", "back.npy", "--perm", "1,0")
+        self.assertEqual(npy_parts(self.read("back.npy"))[1], data)
+
+    def test_packed_elements(self):
+        self.write("in.bin", bytes([0x21, 0x43, 0x65]))
+        shape = self.convert("in.bin", "out.npy", "--from",
+                             "s4[2,3]{1,0:E(4)}", "--to", "{0,1}")
+        self.assertEqual(shape, "s4[2,3]{0,1:E(4)}\n")
+        header, data = npy_parts(self.read("out.npy"))
+        self.assertIn("'descr': '|u1'", header)
+        self.assertIn("'shape': (3,)", header)
+        self.assertEqual(data, bytes([0x41, 0x52, 0x63]))
+        self.convert("out.npy", "back.bin", "--from", shape.strip(), "--to",
+                     "{1,0}")
+        self.assertEqual(self.read("back.bin"), self.read("in.bin"))
+
+    def test_types_that_numpy_lacks(self):
+        self.write("in.bin", bytes(range(12)))
+        shape = self.convert("in.bin", "out.npy", "--from", "bf16[2,3]",
+                             "--to", "{0,1}").strip()
+        self.assertEqual(shape, "bf16[2,3]{0,1}")
+        header, _ = npy_parts(self.read("out.npy"))
+        self.assertIn("'descr': '<u2'", header)
+        self.assertIn("'shape': (2, 3)", header)
+        self.convert("out.npy", "back.bin", "--from", shape)
+        self.assertEqual(self.read("back.bin"), bytes(range(12)))
+
+    def test_scalar_and_empty(self):
+        self.write("scalar.npy", npy_bytes("<f8", (), struct.pack("<d", 7)))
+        self.assertEqual(self.convert("scalar.npy", "out.npy", "--to", "{}"),
+                         "f64[]\n")
+        self.assertEqual(npy_parts(self.read("out.npy"))[1],
+                         struct.pack("<d", 7))
+        self.convert("scalar.npy", "out.npy", "--perm", "-")
+        self.write("empty.npy", npy_bytes("<f8", (3, 0), b""))
+        self.convert("empty.npy", "out.npy", "--perm", "1,0")
+        self.assertIn("(0, 3)", npy_parts(self.read("out.npy"))[0])
+
+    def test_other_byte_order(self):
+        self.write("big.npy", npy_bytes(">f4", (2, 3),
+                                        struct.pack(">6f", 1, 2, 3, 4, 5, 6)))
+        self.convert("big.npy", "out.npy", "--to", "{1,0}")
+        self.assertEqual(self.read("out.npy"), self.read("in.npy"))
+        self.write("big.npy", npy_bytes(">c8", (3,),
+                                        struct.pack(">6f", 1, 2, 3, 4, 5, 6)))
+        self.convert("big.npy", "out.bin")
+        self.assertEqual(self.read("out.bin"), ABC)
+
+    def test_versions(self):
+        for version in 2, 3:
+            self.write("v.npy", npy_bytes("<f4", (2, 3), ABC, version=version))
+            self.convert("v.npy", "out.npy")
+            self.assertEqual(self.read("out.npy"), self.read("in.npy"))
+
+    def test_json_and_verify(self):
+        told = json.loads(self.convert("in.npy", "out.npy", "--to", PAD,
+                                       "--json", "--verify"))
+        self.assertEqual(told, {
+            "shape": PAD_SHAPE, "file": "out.npy", "physical_bytes": 60,
+            "family": "host", "device": None, "is_verified": True})
+
+
+class Inputs(CliCase):
+    def fails_on(self, content, words, *arguments, name="in.npy"):
+        self.write(name, content)
+        self.fails(1, words, "convert", "--host", name, "out.npy", *arguments)
+        self.assert_files(name)
+
+    def test_no_such_file(self):
+        self.fails(1, ["in.npy", "No such file"], "convert", "--host",
+                   "in.npy", "out.npy")
+        self.assert_files()
+
+    def test_not_a_regular_file(self):
+        os.mkdir(self.path("folder"))
+        self.fails(1, "regular file", "convert", "--host", "folder", "out.npy")
+        os.mkfifo(self.path("pipe.npy"))
+        self.fails(1, "regular file", "convert", "--host", "pipe.npy",
+                   "out.npy")
+        self.assert_files("folder", "pipe.npy")
+
+    def test_not_npy(self):
+        self.fails_on(b"", "in.npy")
+        self.fails_on(b"PK\x03\x04 and so on", "in.npy")
+        self.fails_on(b"\x93NUMPY\x09\x00", "in.npy")
+
+    def test_truncated(self):
+        content = npy_bytes("<f4", (2, 3), ABC)
+        for length in range(6, len(content), 7):
+            self.fails_on(content[:length], "in.npy")
+        self.fails_on(content[:-1], "in.npy")
+
+    def test_header_that_lies(self):
+        self.fails_on(npy_bytes("<f4", (2, 4), ABC), "in.npy")
+        self.fails_on(npy_bytes("<f4", (2, 2), ABC), "in.npy")
+        self.fails_on(npy_bytes("<f4", (1 << 62, 1 << 62), ABC), "in.npy")
+        self.fails_on(npy_bytes("<f4", (1 << 40,), ABC), "in.npy")
+        self.fails_on(npy_bytes("<f4", (-2, -3), ABC), "in.npy")
+
+    def test_refused_types(self):
+        for descr in "|O", "<U4", "|S4", "<M8[s]", "|V2", "<f16", "<ixy", \
+                "[('a', '<f4')]":
+            self.fails_on(npy_bytes(descr, (1,), b"\0" * 16), "in.npy")
+
+    def test_bare_bytes(self):
+        self.write("in.bin", ABC)
+        self.fails(1, "--from", "convert", "--host", "in.bin", "out.npy")
+        self.fails(1, ["24 bytes", "28"], "convert", "--host", "in.bin",
+                   "out.npy", "--from", "f32[7]")
+        self.fails(1, [], "convert", "--host", "in.bin", "out.npy", "--from",
+                   "f32[2,3")
+        self.assert_files("in.bin")
+
+    def test_slots_that_do_not_fit(self):
+        content = npy_bytes("<f4", (2, 3), ABC)
+        self.fails_on(content, ["f32[2,3]", "f32[15]"], "--from", PAD_SHAPE)
+        self.fails_on(content, [], "--from", "f32[3,2]")
+        self.fails_on(content, [], "--from", "f32[2,3]{0,1}")
+        self.fails_on(content, [], "--from", "f64[3]")
+        self.fails_on(npy_bytes("<f4", (6,), ABC), [], "--from", "f64[3]")
+
+    def test_permutations(self):
+        content = npy_bytes("<f4", (2, 3), ABC)
+        self.fails_on(content, [], "--perm", "0,0")
+        self.fails_on(content, "2", "--perm", "0,2")
+        self.fails_on(content, "-1", "--perm=-1,0")
+        self.fails_on(content, ["1 entries", "rank 2"], "--perm", "0")
+        self.fails_on(content, [], "--perm", "4294967296,1")
+
+    def test_layouts(self):
+        content = npy_bytes("<f4", (2, 3), ABC)
+        for layout in ("{0,1", "{0}", "{0,0}", "{1,0:pad(1,3)}",
+                       "{1,0:T(0,2)}", "{1,0:E(64)}", "{:strides(0,1)}", "x",
+                       "f32[2,3]{1,0}"):
+            self.fails_on(content, [], "--to", layout)
+
+    def test_a_destination_beyond_memory(self):
+        self.fails_on(npy_bytes("<f4", (2, 3), ABC), "bytes", "--to",
+                      "{1,0:pad(1000000000,1000000)}")
+        self.fails_on(npy_bytes("<f4", (2, 3), ABC), [], "--to",
+                      "{1,0:pad(9000000000000000000,9000000000000000000)}")
+
+
+class Outputs(CliCase):
+    def setUp(self):
+        super().setUp()
+        self.write("in.npy", npy_bytes("<f4", (2, 3), ABC))
+
+    def convert(self, *arguments, **options):
+        return self.ok("convert", "--host", "in.npy", *arguments, **options)
+
+    def fails_to(self, words, output, *arguments, **options):
+        self.fails(1, words, "convert", "--host", "in.npy", output, *arguments,
+                   **options)
+
+    def test_missing_folder(self):
+        self.fails_to(["no/out.npy", "No such file"], "no/out.npy")
+        self.assert_files("in.npy")
+
+    def test_folder_in_the_way(self):
+        os.mkdir(self.path("out.npy"))
+        self.fails_to("folder", "out.npy")
+
+    def test_input_is_output(self):
+        before = self.read("in.npy")
+        self.fails_to("one file", "in.npy")
+        self.fails_to("one file", "./in.npy")
+        os.symlink("in.npy", self.path("link.npy"))
+        self.fails_to("one file", "link.npy")
+        os.link(self.path("in.npy"), self.path("hard.npy"))
+        self.fails_to("one file", "hard.npy")
+        self.assertEqual(self.read("in.npy"), before)
+
+    def test_full_disk(self):
+        self.fails_to(["/dev/full", "No space left"], "/dev/full")
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/full").st_mode))
+        self.assert_files("in.npy")
+
+    def test_file_size_limit(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        self.write("out.npy", b"old")
+        self.fails_to(["out.npy", "too large"], "out.npy", "--to",
+                      "{1,0:pad(100,100)}", preexec_fn=limit)
+        self.assertEqual(self.read("out.npy"), b"old")
+        self.assert_files("in.npy", "out.npy")
+
+    def test_existing_file_is_replaced_with_its_permissions(self):
+        self.write("out.npy", b"x" * 100000)
+        os.chmod(self.path("out.npy"), 0o640)
+        self.convert("out.npy")
+        self.assertEqual(self.read("out.npy"), self.read("in.npy"))
+        self.assertEqual(os.stat(self.path("out.npy")).st_mode & 0o777, 0o640)
+
+    def test_new_file_follows_the_umask(self):
+        self.convert("out.npy", preexec_fn=lambda: os.umask(0o027))
+        self.assertEqual(os.stat(self.path("out.npy")).st_mode & 0o777, 0o640)
+
+    def test_symbolic_link_stays(self):
+        os.mkdir(self.path("far"))
+        self.write("far/real.npy", b"old")
+        os.symlink("far/real.npy", self.path("out.npy"))
+        self.convert("out.npy")
+        self.assertTrue(os.path.islink(self.path("out.npy")))
+        self.assertEqual(self.read("far/real.npy"), self.read("in.npy"))
+
+    def interrupt(self, number):
+        """Stop it while the finished data wait for the disk."""
+        environment = dict(os.environ)
+        environment["LD_PRELOAD"] = os.environ["RELAYOUT_SLOW_DISK"]
+        environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
+        process = subprocess.Popen(
+            [COMMAND, "convert", "--host", "in.npy", "out.npy"],
+            cwd=self.folder, env=environment, stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE)
+        deadline = time.monotonic() + 60
+        while len(os.listdir(self.folder)) < 2:
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+        return process.returncode
+
+    def test_interrupted(self):
+        for number in signal.SIGINT, signal.SIGTERM:
+            self.assertEqual(self.interrupt(number), 128 + number)
+            self.assert_files("in.npy")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs that print text and need neither a device nor a file."""
+
+import json
+import subprocess
+
+from cli_case import COMMAND, CliCase, main
+
+VERBS = ["demo", "convert", "describe", "index", "explain", "devices",
+         "copy-limit"]
+EXAMPLE = "f32[2,3]{0,1:pad(3,5)fill(zero)}"
+
+
+class Help(CliCase):
+    def test_help_of_every_verb(self):
+        overview = self.ok("help")
+        self.assertEqual(self.ok("--help"), overview)
+        for verb in VERBS:
+            self.assertIn("\n  %s " % verb, overview)
+            text = self.ok(verb, "--help")
+            self.assertTrue(text.startswith("Usage: relayout %s" % verb))
+            self.assertEqual(self.ok("help", verb), text)
+            self.assertEqual(self.ok(verb, "-h"), text)
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 79, line)
+
+    def test_version(self):
+        self.assertRegex(self.ok("--version"), r"^relayout \d+\.\d+\.\d+\n$")
+
+    def test_no_verb_prints_the_overview_as_an_error(self):
+        result = self.run_command()
+        self.assertEqual((result.code, result.out), (2, ""))
+        self.assertIn("Usage: relayout", result.err)
+
+
+class Usage(CliCase):
+    def test_wrong_command_lines(self):
+        self.fails(2, "'frobnicate'", "frobnicate")
+        self.fails(2, "'frobnicate'", "help", "frobnicate")
+        self.fails(2, "--frob", "describe", "--frob", "f32[]")
+        self.fails(2, "-x", "describe", "-x", "f32[]")
+        self.fails(2, "takes no value", "describe", "--json=1", "f32[]")
+        self.fails(2, "0 given, 1 expected", "describe")
+        self.fails(2, "2 given, 1 expected", "describe", "f32[]", "f32[]")
+        self.fails(2, "1 given, 2 expected", "index", "f32[]")
+        self.fails(2, "1 given, 0 expected", "demo", "now")
+        self.fails(2, "--perm needs a value", "convert", "a", "b", "--perm")
+        self.fails(2, "--host", "convert", "a", "b", "--host", "--device", "0")
+        self.fails(2, "--host", "convert", "a", "b", "--host", "--family",
+                   "copy")
+        self.fails(2, "'tpu'", "explain", "f32[]", "f32[]", "--class", "tpu")
+
+    def test_wrong_numbers(self):
+        limit = ["copy-limit"]
+        self.fails(2, "'x'", *limit, "--device", "x")
+        self.fails(2, "-1 is not within 0 ..", *limit, "--device", "-1")
+        self.fails(2, "2147483648 is not within", *limit, "--device",
+                   "2147483648")
+        self.fails(2, "does not fit", *limit, "--bytes",
+                   "99999999999999999999")
+        self.fails(2, "4095 is not within 4096 ..", *limit, "--bytes", "4095")
+        self.fails(2, "'64M'", *limit, "--bytes", "64M")
+        self.fails(2, "''", *limit, "--bytes", "")
+        self.fails(2, "' 5000'", *limit, "--bytes", " 5000")
+        self.fails(2, "'+5000'", *limit, "--bytes", "+5000")
+        self.fails(2, "0 is not within 1 ..", *limit, "--rounds", "0")
+        self.fails(2, "0 is not within 1 ..", "demo", "--rounds", "0")
+        index = ["index", "f32[2,3]"]
+        self.fails(2, "between commas", *index, "1;2")
+        self.fails(2, "is not a number", *index, "1,")
+        self.fails(2, "is not a number", *index, ",1")
+        self.fails(2, "is not a number", *index, "")
+        self.fails(2, "more than 32", *index, ",".join("0" * 33))
+
+    def test_output_that_cannot_be_written(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run(
+                [COMMAND, "describe", "f32[2]"],
+                stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"standard output", done.stderr)
+
+
+class Describe(CliCase):
+    def describe(self, shape):
+        return json.loads(self.ok("describe", "--json", shape))
+
+    def test_the_example(self):
+        self.assertEqual(self.describe(EXAMPLE), {
+            "shape": EXAMPLE, "rank": 2, "elements": 6, "slots": 15,
+            "element_bits": 32, "bytes": 24, "physical_bytes": 60,
+            "padding_share": 0.6, "physical_dims": [5, 3]})
+
+    def test_tiles(self):
+        self.assertEqual(
+            self.describe(" f32 [20, 300] {1,0:T(8,128)} "), {
+                "shape": "f32[20,300]{1,0:T(8,128)}", "rank": 2,
+                "elements": 6000, "slots": 9216, "element_bits": 32,
+                "bytes": 24000, "physical_bytes": 36864,
+                "padding_share": 0.348958,
+                "physical_dims": [3, 3, 8, 128]})
+
+    def test_scalar_and_empty(self):
+        scalar = self.describe("f64[]")
+        self.assertEqual((scalar["rank"], scalar["elements"], scalar["slots"],
+                          scalar["bytes"], scalar["physical_dims"]),
+                         (0, 1, 1, 8, []))
+        empty = self.describe("f64[3,0]")
+        self.assertEqual((empty["elements"], empty["physical_bytes"],
+                          empty["padding_share"]), (0, 0, 0))
+
+    def test_packed_elements(self):
+        packed = self.describe("s4[3,5]{1,0:E(4)}")
+        self.assertEqual((packed["element_bits"], packed["bytes"]), (4, 8))
+
+    def test_strides_have_no_physical_dims(self):
+        view = self.describe("f32[2,3]{:strides(8,1)offset(3)}")
+        self.assertEqual((view["slots"], view["physical_dims"]), (14, None))
+        broadcast = self.describe("f32[2,3]{:strides(0,1)}")
+        self.assertEqual((broadcast["slots"], broadcast["padding_share"]),
+                         (3, 0))
+
+    def test_text_for_people(self):
+        text = self.ok("describe", EXAMPLE)
+        self.assertIn("shape           %s\n" % EXAMPLE, text)
+        self.assertIn("padding         60.0 %", text)
+        self.assertIn("physical dims   [5,3]\n", text)
+
+    def test_wrong_shapes(self):
+        cases = [
+            ("f32[2,-1]", "position 6"),
+            ("f32[99999999999999999999]", "does not fit"),
+            ("f32[9223372036854775807,9223372036854775807]", "9223372036"),
+            ("f32[2,3]{1,0:pad(1,3)}", "1"),
+            ("f32[2,3]{1,0:T(0,128)}", "0"),
+            ("f32[2,3]{1,1}", "1"),
+            ("f32[2,3]{0,2}", "2"),
+            ("f32[2,3]{0}", "found 1"),
+            ("f32[%s]" % ",".join(["1"] * 33), "32"),
+            ("f33[2]", "f33"),
+            ("c64[2]{0:pad(3)fill(lowest)}", "lowest"),
+            ("", "position 0"),
+            ("f32[2,3", "position 7"),
+            ("f32[2,3]{1,0:Q}", "position 13"),
+            ("f32[2,3]{1,0}x", "position 13"),
+        ]
+        for text, words in cases:
+            with self.subTest(text=text):
+                message = self.fails(1, [], "describe", text)
+                self.assertIn(words.replace("position ", ""), message)
+
+
+class Index(CliCase):
+    def test_there_and_back(self):
+        slots = {}
+        for i in range(2):
+            for j in range(3):
+                out = self.ok("index", EXAMPLE, "%d,%d" % (i, j))
+                self.assertEqual(out, "%d\n" % (i + 3 * j))
+                slots[i + 3 * j] = "%d,%d\n" % (i, j)
+        for slot in range(15):
+            self.assertEqual(
+                self.ok("index", "--inverse", EXAMPLE, str(slot)),
+                slots.get(slot, "padding\n"))
+
+    def test_tiles(self):
+        shape = "f32[20,300]{1,0:T(8,128)}"
+        self.assertEqual(self.ok("index", shape, "19,299"),
+                         "%d\n" % (2 * 3072 + 2 * 1024 + 3 * 128 + 43))
+        self.assertEqual(self.ok("index", "--inverse", shape, "8619"),
+                         "19,299\n")
+
+    def test_scalar(self):
+        self.assertEqual(self.ok("index", "f32[]", "-"), "0\n")
+        self.assertEqual(self.ok("index", "--inverse", "f32[]", "0"), "-\n")
+
+    def test_json(self):
+        self.assertEqual(json.loads(self.ok("index", "--json", EXAMPLE, "1,2")),
+                         {"slot": 7})
+        self.assertEqual(
+            json.loads(self.ok("index", "--inverse", "--json", EXAMPLE, "7")),
+            {"is_element": True, "index": [1, 2]})
+        self.assertEqual(
+            json.loads(self.ok("index", "--inverse", "--json", EXAMPLE, "2")),
+            {"is_element": False, "index": None})
+
+    def test_wrong_indices(self):
+        self.fails(1, ["2", "size 2"], "index", EXAMPLE, "2,0")
+        self.fails(1, "-1", "index", EXAMPLE, "-1,0")
+        self.fails(1, "-1", "index", EXAMPLE, "--", "-1,0")
+        self.fails(1, "-1", "index", EXAMPLE, "--inverse", "-1")
+        self.fails(1, "15", "index", EXAMPLE, "--inverse", "15")
+        self.fails(1, ["3 coordinates", "rank 2"], "index", EXAMPLE, "0,0,0")
+        self.fails(1, ["0 coordinates", "rank 2"], "index", EXAMPLE, "-")
+        self.fails(1, [], "index", "f32[0,3]", "0,0")
+
+
+class Explain(CliCase):
+    PAIR = ["f32[64,48]", "f32[64,48]{0,1}"]
+
+    def explain(self, *arguments):
+        return json.loads(self.ok("explain", "--json", *arguments))
+
+    def test_everything_is_told(self):
+        for kind in "cpu", "gpu":
+            told = self.explain(*self.PAIR, "--class", kind)
+            self.assertEqual(told["class"], kind)
+            self.assertEqual(told["src"], "f32[64,48]{1,0}")
+            self.assertEqual(told["dst"], "f32[64,48]{0,1}")
+            self.assertIsNone(told["device"])
+            self.assertEqual(told["read_bytes"], 64 * 48 * 4)
+            self.assertEqual(told["written_bytes"], 64 * 48 * 4)
+            self.assertEqual(sorted(told["canonical"]["extents"]), [48, 64])
+            self.assertIn(told["family"], told["kernel_name"])
+            self.assertEqual(len(told["global_size"]), len(told["local_size"]))
+            candidates = {c["family"]: c for c in told["candidates"]}
+            self.assertTrue(candidates[told["family"]]["is_applicable"])
+            if kind == "cpu":
+                self.assertFalse(candidates["copy"]["is_applicable"])
+            for candidate in told["candidates"]:
+                self.assertTrue(candidate["is_applicable"] or
+                                candidate["reason"])
+
+    def test_steps_are_named(self):
+        told = self.explain("f32[8,4,1,16]{3,2,1,0}", "f32[8,4,1,16]{3,2,1,0}",
+                            "--class", "cpu")
+        self.assertGreater(len(told["steps"]), 1)
+        self.assertEqual(told["family"], "copy")
+        self.assertEqual(len(told["canonical"]["extents"]), 1)
+
+    def test_permutation(self):
+        told = self.explain("f32[64,48]", "f32[48,64]", "--perm", "1,0",
+                            "--class", "cpu")
+        same = self.explain(*self.PAIR, "--class", "cpu")
+        self.assertEqual(told["permutation"], [1, 0])
+        self.assertEqual(told["canonical"], same["canonical"])
+        self.fails(1, "-1", "explain", *self.PAIR, "--perm=-1,0", "--class",
+                   "cpu")
+        self.fails(1, [], "explain", *self.PAIR, "--perm", "0,0", "--class",
+                   "cpu")
+        self.fails(1, ["3 entries", "rank 2"], "explain", *self.PAIR,
+                   "--perm", "0,1,2", "--class", "cpu")
+
+    def test_forced_family(self):
+        told = self.explain(*self.PAIR, "--class", "cpu", "--family", "gather")
+        self.assertEqual(told["family"], "gather")
+        self.fails(1, "copy", "explain", *self.PAIR, "--class", "cpu",
+                   "--family", "copy")
+        self.fails(1, "weave", "explain", *self.PAIR, "--class", "cpu",
+                   "--family", "weave")
+
+    def test_empty(self):
+        told = self.explain("f32[0,3]", "f32[0,3]{0,1}", "--class", "cpu")
+        self.assertEqual((told["family"], told["kernel_name"]), ("none", None))
+        self.assertIn("nothing to move",
+                      self.ok("explain", "f32[0,3]", "f32[0,3]{0,1}",
+                              "--class", "gpu"))
+
+    def test_source(self):
+        arguments = ["explain", *self.PAIR, "--class", "cpu"]
+        plain = self.ok(*arguments)
+        self.assertNotIn("__kernel", plain)
+        text = self.ok(*arguments, "--source")
+        self.assertTrue(text.startswith(plain))
+        self.assertIn("__kernel", text)
+        self.assertIn("-cl-std=CL1.2", text)
+        told = self.explain(*self.PAIR, "--class", "cpu", "--source")
+        self.assertIn(told["source"], text)
+
+    def test_text_for_people(self):
+        text = self.ok("explain", *self.PAIR, "--class", "cpu")
+        for words in ("problem as written", "canonical problem", "refused: ",
+                      "work-items", "alignment", "bytes read     12288"):
+            self.assertIn(words, text)
+
+    def test_pairs_that_do_not_fit(self):
+        for src, dst in (("f32[2,3]", "f32[3,2]"), ("f32[2,3]", "f32[6]"),
+                         ("f32[2,3]", "s32[2,3]"),
+                         ("s4[2,3]", "s4[2,3]{1,0:E(4)}")):
+            self.fails(1, [], "explain", src, dst, "--class", "cpu")
+
+
+if __name__ == "__main__":
+    main()
