@@ -233,7 +233,7 @@ static rlo_status emit(const rlo_request *request,
                        bool is_gpu,
                        rlo_launch *launch) {
   const rlo_problem *problem = request->problem;
-  cut c;
+  cut c = {0, 0, 0, 0, 0};
   RLO_TRY(cut_box(problem, request->device, is_gpu, &c));
   bool is_index32 = fits_index32(problem) &&
                     c.segments <= INT32_MAX - CPU_SEGMENT_ELEMS &&

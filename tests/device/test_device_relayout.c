@@ -101,32 +101,29 @@ START_TEST(test_device_relayout__random_pairs_are_exact)
 {
   enum { CASES = 550, MAX_BAKED = 40 };
 
-  rlo_test_random random =
-      rlo_test_random_begin("test_device_relayout", 20260101);
+  test_random random = test_random_begin("test_device_relayout");
   int32_t num_ran = 0;
   int32_t num_baked = 0;
   for (int32_t i = 0; num_ran < CASES && i < 4 * CASES; ++i) {
     uint64_t case_seed = random.state;
-    int32_t width = (int32_t)rlo_test_random_between(&random, 0, 4);
-    int32_t rank = (int32_t)rlo_test_random_between(&random, 0, 6);
+    int32_t width = (int32_t)test_random_in(&random, 0, 4);
+    int32_t rank = (int32_t)test_random_in(&random, 0, 6);
     rlo_dtype dtype = RLO_DTYPE_INVALID;
     ck_assert_int_eq(rlo_dtype_from_name(test_dtypes[width], &dtype), RLO_OK);
     rlo_shape src;
     rlo_shape dst;
     int32_t permutation[RLO_MAX_RANK];
-    rlo_test_random_pair(&random, dtype, rank, 20000, &src, &dst, permutation);
+    test_random_pair(&random, dtype, rank, 20000, &src, &dst, permutation);
     int64_t element_bytes = (int64_t)1 << width;
-    test_case c = {.src = &src,
-                   .dst = &dst,
-                   .permutation = permutation,
-                   .device_class = rlo_test_random_one_in(&random, 2)
-                                       ? RLO_DEVICE_CLASS_GPU
-                                       : RLO_DEVICE_CLASS_CPU,
-                   .src_shift_bytes =
-                       element_bytes * rlo_test_random_between(&random, 0, 70),
-                   .dst_shift_bytes =
-                       element_bytes * rlo_test_random_between(&random, 0, 70)};
-    if (rlo_test_random_one_in(&random, 2)) {
+    test_case c = {
+        .src = &src,
+        .dst = &dst,
+        .permutation = permutation,
+        .device_class = test_random_once_in(&random, 2) ? RLO_DEVICE_CLASS_GPU
+                                                        : RLO_DEVICE_CLASS_CPU,
+        .src_shift_bytes = element_bytes * test_random_in(&random, 0, 70),
+        .dst_shift_bytes = element_bytes * test_random_in(&random, 0, 70)};
+    if (test_random_once_in(&random, 2)) {
       c.src_shift_bytes = 0;
       c.dst_shift_bytes = 0;
     }
