@@ -77,6 +77,9 @@ def example_lines(root, name):
             if mark == "// [snippet %s]" % name:
                 region = []
         elif mark == "// [/snippet]":
+            # The formatter may set the closing mark off by an empty line.
+            while region and not region[-1].strip():
+                region.pop()
             return dedented(region)
         else:
             region.append(line)
