@@ -345,7 +345,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
         __private uchar *stage_block = stage_bytes + (block - stage_y) * E;
 #define RLO_STORE_STAGE(column, line) \
   (*(__private rlo_line_any *)(stage_block + (column)*RLO_STAGE_BYTES) = (line))
-        rlo_prefetch_ahead(&ahead, RLO_LINE_BYTES * L);
         const long src_s = src_step;
         RLO_BLOCK(
             from + strip * E + block * src_ld_bytes, src_s, RLO_STORE_STAGE);
@@ -361,6 +360,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
         }
       }
       for (long k = 0; k < n; ++k) {
+        /* Here rather than above: what reads waits for nothing then. */
+        rlo_prefetch_ahead(&ahead, RLO_TILE_B * E);
         rlo_send_row(
             rlo_own_row(
                 to + (i + k) * dst_ld_bytes, box, tb, is_first, is_last),
