@@ -541,18 +541,18 @@ END_TEST
 
 START_TEST(test_planner__same_problem_same_plan)
 {
-  rlo_test_random random = rlo_test_random_begin("planner", 20261120);
+  test_random random = test_random_begin("planner");
   for (int32_t n = 0; n < 300; ++n) {
     rlo_shape src;
     rlo_shape dst;
     int32_t permutation[RLO_MAX_RANK];
-    rlo_test_random_pair(&random,
-                         RLO_DTYPE_F32,
-                         (int32_t)rlo_test_random_between(&random, 0, 6),
-                         4000,
-                         &src,
-                         &dst,
-                         permutation);
+    test_random_pair(&random,
+                     RLO_DTYPE_F32,
+                     (int32_t)test_random_in(&random, 0, 6),
+                     4000,
+                     &src,
+                     &dst,
+                     permutation);
     static rlo_problem other;
     ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &problem),
                      RLO_OK);
