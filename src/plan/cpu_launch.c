@@ -9,10 +9,10 @@
 
 /* Arguments before the family's own: four for the memory, two for the fill,
  * the number of grid axes; beside these, three grid vectors. */
-#define HEAD_BYTES (4 * 8 + 2 * 8 + 4)
+#define HEAD_BYTES INT64_C(52)
 
 /* Scalars of a guard: base, limit, x, y. */
-#define GUARD_SCALAR_BYTES (4 * 8)
+#define GUARD_SCALAR_BYTES INT64_C(32)
 
 /*
  * 32-bit grids of 16 lanes serve every problem below 2 GiB, so that one
@@ -41,7 +41,8 @@ static bool guards_are_within_limits(const rlo_request *request,
   }
   int64_t vector_bytes =
       rlo__argument_bytes(vector_kind(geometry, num_grid_axes));
-  int64_t needed_bytes = HEAD_BYTES + 3 * vector_bytes + num_scalars * 8 +
+  int64_t needed_bytes = HEAD_BYTES + 3 * vector_bytes +
+                         num_scalars * INT64_C(8) +
                          num_guards * (vector_bytes + GUARD_SCALAR_BYTES);
   int64_t limit_bytes = request->device->max_parameter_bytes;
   if (limit_bytes <= 0) {

@@ -11,12 +11,15 @@ enum {
   NUM_SCALARS = 8,
   /** What one group moves, in whole rows as far as they are short. */
   GROUP_BYTES = 16 * 1024,
-  /** Longer rows are cut into chunks of this. */
+  /** Longer rows are cut into chunks. */
   CHUNK_BYTES = 64 * 1024,
+  LONGEST_ROW_BYTES = 2 * CHUNK_BYTES,
   /** The kernel packs rows up to this length: RLO_ROWS_PACKED_MAX. */
   PACKED_MAX_BYTES = 2048,
   /** A group that moves less is mostly overhead. */
-  LEAST_GROUP_BYTES = 1024
+  LEAST_GROUP_BYTES = 1024,
+  /** An unaligned row has too few whole lines below this. */
+  LEAST_LINED_BYTES = 4 * RLO_CPU_LINE_BYTES
 };
 
 /* How the rows are handed out. */
@@ -59,7 +62,7 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   }
   int32_t num_grid_axes = problem->num_axes > 0 ? problem->num_axes - 1 : 0;
   if (g.run_axis >= 0 &&
-      problem->extents[g.run_axis] > 2 * CHUNK_BYTES / g.unit_bytes) {
+      problem->extents[g.run_axis] > LONGEST_ROW_BYTES / g.unit_bytes) {
     ++num_grid_axes;
   }
   return rlo__cpu_is_within_limits(
@@ -161,7 +164,7 @@ static rlo_status choose(const rlo_request *request, row_plan *plan) {
   cpu->x_axis = run;
   plan->row_units = run >= 0 ? problem->extents[run] : 1;
   plan->chunk_units = plan->row_units;
-  if (plan->row_units > 2 * CHUNK_BYTES / unit_bytes) {
+  if (plan->row_units > LONGEST_ROW_BYTES / unit_bytes) {
     plan->chunk_units = CHUNK_BYTES / unit_bytes;
   }
   plan->row_bytes = plan->row_units <= INT64_MAX / unit_bytes
@@ -179,7 +182,7 @@ static rlo_status choose(const rlo_request *request, row_plan *plan) {
   rlo__grid_sort_by_src(&cpu->grid);
   /* A short row has no line to itself unless the kernel joins it to others. */
   bool has_lines = plan->is_packed || plan->is_aligned ||
-                   plan->row_bytes >= 4 * RLO_CPU_LINE_BYTES;
+                   plan->row_bytes >= LEAST_LINED_BYTES;
   cpu->is_nontemporal =
       has_lines && rlo__cpu_wants_nontemporal(request, &cpu->geometry);
   cpu->is_prefetching =

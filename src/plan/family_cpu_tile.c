@@ -43,12 +43,12 @@ static rlo_status choose(const rlo_request *request, tile_plan *plan) {
   *plan = (tile_plan){.cpu = {.geometry = rlo__geometry_of(request)}};
   rlo__cpu_plan *cpu = &plan->cpu;
   rlo__plane *plane = &plan->plane;
+  int64_t unit_bytes = cpu->geometry.unit_bytes;
+  plan->line_units = RLO_CPU_LINE_BYTES / unit_bytes;
   rlo__str unused = rlo__str_over(NULL, 0);
   if (!rlo__plane_find(problem, &cpu->geometry, plane, &unused)) {
     return RLO_FAIL(RLO_INTERNAL, "a problem without a plane came to tile");
   }
-  int64_t unit_bytes = cpu->geometry.unit_bytes;
-  plan->line_units = RLO_CPU_LINE_BYTES / unit_bytes;
   plan->has_page_stride = plane->src_ld * unit_bytes % PAGE_BYTES == 0;
   plan->tile_a = TILE_LINES * plan->line_units;
   plan->tile_b = TILE_LINES * plan->line_units;

@@ -31,7 +31,7 @@ int64_t rlo__argument_bytes(rlo_argument_kind kind) {
   if (lanes == 0) {
     return 8; /* an address or an offset */
   }
-  return lanes * (is_of_ints(kind) ? 4 : 8);
+  return (int64_t)lanes * (is_of_ints(kind) ? 4 : 8);
 }
 
 /* Append numbers, and zeros up to `room`. */

@@ -158,9 +158,7 @@ static bool is_worth_compiling(const rlo_family *family, int64_t box_bytes) {
   return strcmp(family->name, "gather") != 0 || box_bytes >= INT64_C(1) << 20;
 }
 
-static rlo_status ask_all(const query *q,
-                          rlo_choice *choice,
-                          const rlo_family **rows) {
+static rlo_status ask_all(const query *q, rlo_choice *choice) {
   choice->num_candidates = 0;
   const rlo_family *best = NULL;
   bool best_is_worth = false;
@@ -177,7 +175,6 @@ static rlo_status ask_all(const query *q,
                       class_name(q->device_class),
                       RLO_MAX_FAMILIES);
     }
-    rows[choice->num_candidates] = family;
     rlo_plan_candidate *c = &choice->candidates[choice->num_candidates++];
     ask(family, &q->request, c);
     bool is_worth = is_worth_compiling(family, box_bytes);
@@ -212,14 +209,50 @@ static bool is_applicable(const rlo_choice *choice, const rlo_family *family) {
   return false;
 }
 
-static rlo_status apply_forced(const query *q, rlo_choice *choice) {
-  if (q->forced != NULL) {
-    if (!is_applicable(choice, q->forced)) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "family %s refuses the problem: %s",
-                      q->forced->name,
-                      reason_of(choice, q->forced->name));
+static rlo_status check_forced(const query *q, const rlo_choice *choice) {
+  if (is_applicable(choice, q->forced)) {
+    return RLO_OK;
+  }
+  return RLO_FAIL(RLO_UNSUPPORTED,
+                  "family %s refuses the problem: %s",
+                  q->forced->name,
+                  reason_of(choice, q->forced->name));
+}
+
+static void clear_launch(rlo_launch *launch) {
+  memset(launch, 0, sizeof *launch);
+}
+
+/* Let each family that would do tell its parameters. */
+static rlo_status describe_all(const query *q,
+                               rlo_choice *choice,
+                               rlo_launch *scratch) {
+  rlo_plan_candidate *c = choice->candidates;
+  for (int32_t n = 0; n < rlo__num_families; ++n) {
+    const rlo_family *family = rlo__families[n];
+    if (family->device_class != q->device_class) {
+      continue;
     }
+    if (c->is_applicable) {
+      clear_launch(scratch);
+      RLO_TRY(family->emit(&q->request, scratch));
+      memcpy(c->reason, scratch->parameters, sizeof c->reason);
+      c->reason[sizeof c->reason - 1] = '\0';
+    }
+    ++c;
+  }
+  return RLO_OK;
+}
+
+/* The launch of a problem that has points. */
+static rlo_status choose(const query *q,
+                         bool is_telling,
+                         rlo_choice *choice,
+                         rlo_launch *launch) {
+  RLO_TRY(check_unit(q->request.problem));
+  RLO_TRY(ask_all(q, choice));
+  if (q->forced != NULL) {
+    RLO_TRY(check_forced(q, choice));
     choice->family = q->forced;
   }
   if (choice->family == NULL) {
@@ -229,29 +262,11 @@ static rlo_status apply_forced(const query *q, rlo_choice *choice) {
                     class_name(q->device_class),
                     reason_of(choice, "gather"));
   }
-  return RLO_OK;
-}
-
-static void clear_launch(rlo_launch *launch) {
-  memset(launch, 0, sizeof *launch);
-}
-
-/* Let each family that would do tell its parameters. */
-static rlo_status describe_all(const rlo_request *request,
-                               const rlo_family *const *rows,
-                               rlo_choice *choice,
-                               rlo_launch *scratch) {
-  for (int32_t n = 0; n < choice->num_candidates; ++n) {
-    rlo_plan_candidate *c = &choice->candidates[n];
-    if (!c->is_applicable) {
-      continue;
-    }
-    clear_launch(scratch);
-    RLO_TRY(rows[n]->emit(request, scratch));
-    memcpy(c->reason, scratch->parameters, sizeof c->reason);
-    c->reason[sizeof c->reason - 1] = '\0';
+  if (is_telling) {
+    RLO_TRY(describe_all(q, choice, launch));
   }
-  return RLO_OK;
+  clear_launch(launch);
+  return choice->family->emit(&q->request, launch);
 }
 
 rlo_status rlo__planner_choose(rlo_problem *problem,
@@ -279,16 +294,8 @@ rlo_status rlo__planner_choose(rlo_problem *problem,
       .src_alignment_bytes = q.request.src_alignment_bytes,
       .dst_alignment_bytes = q.request.dst_alignment_bytes,
   };
-  const rlo_family *rows[RLO_MAX_FAMILIES];
   if (!rlo_problem_is_empty(problem)) {
-    RLO_TRY(check_unit(problem));
-    RLO_TRY(ask_all(&q, &choice, rows));
-    RLO_TRY(apply_forced(&q, &choice));
-    if (out_choice != NULL) {
-      RLO_TRY(describe_all(&q.request, rows, &choice, out_launch));
-    }
-    clear_launch(out_launch);
-    RLO_TRY(choice.family->emit(&q.request, out_launch));
+    RLO_TRY(choose(&q, out_choice != NULL, &choice, out_launch));
   }
   if (out_choice != NULL) {
     *out_choice = choice;

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/plan_case.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/ops.h"
+#include "relayout/text.h"
+
+rlo_device_info test_plan_cpu(void) {
+  rlo_device_info device;
+  memset(&device, 0, sizeof device);
+  device.device_class = RLO_DEVICE_CLASS_CPU;
+  device.compute_units = 2;
+  device.max_work_group_items = 4096;
+  device.local_memory_bytes = 1 << 20;
+  device.global_memory_bytes = INT64_C(14) << 30;
+  device.max_allocation_bytes = INT64_C(4) << 30;
+  device.base_alignment_bytes = 128;
+  device.cache_line_bytes = 64;
+  device.max_parameter_bytes = 1024;
+  device.address_bits = 64;
+  device.has_nontemporal_store = true;
+  device.has_builtin_prefetch = true;
+  device.has_vector_shuffle = true;
+  return device;
+}
+
+rlo_device_info test_plan_gpu(void) {
+  rlo_device_info device = test_plan_cpu();
+  device.device_class = RLO_DEVICE_CLASS_GPU;
+  device.compute_units = 32;
+  device.max_work_group_items = 1024;
+  device.local_memory_bytes = 48 << 10;
+  device.max_parameter_bytes = 4096;
+  device.has_nontemporal_store = false;
+  device.has_builtin_prefetch = false;
+  device.has_vector_shuffle = false;
+  return device;
+}
+
+static void parse(const char *text, rlo_shape *out_shape) {
+  ck_assert_msg(rlo_shape_parse(text, strlen(text), out_shape) == RLO_OK,
+                "%s: %s",
+                text,
+                rlo_error_last()->message);
+}
+
+void test_plan_lower(const char *src,
+                     const char *dst,
+                     const char *permutation,
+                     rlo_problem *out_problem) {
+  rlo_shape src_shape;
+  rlo_shape dst_shape;
+  parse(src, &src_shape);
+  parse(dst, &dst_shape);
+  int32_t order[RLO_MAX_RANK];
+  for (int32_t k = 0; permutation != NULL && k < src_shape.rank; ++k) {
+    char *rest;
+    order[k] = (int32_t)strtol(permutation, &rest, 10);
+    permutation = *rest == ',' ? rest + 1 : rest;
+  }
+  ck_assert_msg(rlo_relayout_lower(&src_shape,
+                                   &dst_shape,
+                                   permutation == NULL ? NULL : order,
+                                   out_problem) == RLO_OK,
+                "%s to %s: %s",
+                src,
+                dst,
+                rlo_error_last()->message);
+}
+
+void test_plan_make(int32_t unit_bits,
+                    int32_t num_axes,
+                    const int64_t *extents,
+                    const int64_t *src_strides,
+                    const int64_t *dst_strides,
+                    rlo_problem *out_problem) {
+  memset(out_problem, 0, sizeof *out_problem);
+  out_problem->unit_bits = unit_bits;
+  out_problem->num_axes = num_axes;
+  for (int32_t a = 0; a < num_axes; ++a) {
+    out_problem->extents[a] = extents[a];
+    out_problem->src.axis[a] = src_strides[a];
+    out_problem->dst.axis[a] = dst_strides[a];
+  }
+}
+
+int64_t test_plan_define(const rlo_launch *launch, const char *name) {
+  for (int32_t d = 0; d < launch->num_defines; ++d) {
+    if (strcmp(launch->defines[d].name, name) == 0) {
+      return launch->numbers[launch->defines[d].first];
+    }
+  }
+  ck_abort_msg("the launch of %s has no %s", launch->kernel_file, name);
+  return -1;
+}

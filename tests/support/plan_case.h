@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_TESTS_SUPPORT_PLAN_CASE_H
+#define RLO_TESTS_SUPPORT_PLAN_CASE_H
+
+#include "plan/planner.h"
+
+/** Devices as tests of planning make them up: PoCL's numbers, and a GPU's. */
+rlo_device_info test_plan_cpu(void);
+rlo_device_info test_plan_gpu(void);
+
+/** The problem of a relayout, as written; fails the test if there is none.
+ *  `permutation` is "2,0,1", or NULL for the identity. */
+void test_plan_lower(const char *src,
+                     const char *dst,
+                     const char *permutation,
+                     rlo_problem *out_problem);
+
+/** A problem over the axes given, without guards. */
+void test_plan_make(int32_t unit_bits,
+                    int32_t num_axes,
+                    const int64_t *extents,
+                    const int64_t *src_strides,
+                    const int64_t *dst_strides,
+                    rlo_problem *out_problem);
+
+/** The first value of a constant of a launch; fails the test if it has none. */
+int64_t test_plan_define(const rlo_launch *launch, const char *name);
+
+#endif

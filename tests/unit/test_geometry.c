@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/geometry.h"
+#include "plan/grid.h"
+#include "support/plan_case.h"
+
+static rlo_problem problem;
+
+static rlo__geometry look(void) {
+  static rlo_device_info device;
+  device = test_plan_cpu();
+  rlo_request request = {&problem, &device, 128, 128};
+  return rlo__geometry_of(&request);
+}
+
+static void make(int32_t num_axes,
+                 const int64_t *extents,
+                 const int64_t *src,
+                 const int64_t *dst) {
+  test_plan_make(32, num_axes, extents, src, dst, &problem);
+}
+
+#define MAKE(extents, src, dst) \
+  make((int32_t)(sizeof(extents) / sizeof(extents)[0]), (extents), (src), (dst))
+
+START_TEST(test_geometry__finds_the_axes_of_stride_one)
+{
+  static const int64_t extents[] = {4, 5, 6};
+  static const int64_t src[] = {1, 4, 20};
+  static const int64_t dst[] = {30, 6, 1};
+  MAKE(extents, src, dst);
+  rlo__geometry g = look();
+
+  ck_assert_int_eq(g.src_axis, 0);
+  ck_assert_int_eq(g.dst_axis, 2);
+  ck_assert_int_eq(g.run_axis, -1);
+  ck_assert_int_eq(g.unit_bytes, 4);
+  ck_assert_int_eq(g.box_bytes, 480);
+}
+
+END_TEST
+
+START_TEST(test_geometry__an_axis_kept_on_both_sides_is_the_run)
+{
+  static const int64_t extents[] = {4, 5, 6};
+  static const int64_t src[] = {6, 24, 1};
+  static const int64_t dst[] = {30, 6, 1};
+  MAKE(extents, src, dst);
+  rlo__geometry g = look();
+
+  ck_assert_int_eq(g.run_axis, 2);
+  ck_assert_int_eq(g.src_axis, -1);
+}
+
+END_TEST
+
+START_TEST(test_geometry__reversed_and_strided_axes_are_no_plane)
+{
+  static const int64_t extents[] = {4, 5};
+  static const int64_t src[] = {5, -1};
+  static const int64_t dst[] = {10, 2};
+  MAKE(extents, src, dst);
+  rlo__geometry g = look();
+
+  ck_assert_int_eq(g.run_axis, -1);
+  ck_assert_int_eq(g.src_axis, -1);
+  ck_assert_int_eq(g.dst_axis, -1);
+}
+
+END_TEST
+
+START_TEST(test_geometry__windows_have_a_run_and_a_plane)
+{
+  /* dst[3i + j] = src[i + j]. */
+  static const int64_t extents[] = {100, 3};
+  static const int64_t src[] = {1, 1};
+  static const int64_t dst[] = {3, 1};
+  MAKE(extents, src, dst);
+  rlo__geometry g = look();
+
+  ck_assert_int_eq(g.run_axis, 1);
+  ck_assert_int_eq(g.src_axis, 0);
+}
+
+END_TEST
+
+START_TEST(test_geometry__nothing_is_read_where_a_pad_guard_never_holds)
+{
+  static const int64_t extents[] = {4, 5};
+  static const int64_t src[] = {0, 0};
+  static const int64_t dst[] = {8, 1};
+  MAKE(extents, src, dst);
+  ck_assert(!look().is_fill);
+  ck_assert_int_eq(look().run_axis, -1);
+  problem.num_guards = 1; /* 0 <= 0 < 0 */
+  rlo__geometry g = look();
+
+  ck_assert(g.is_fill);
+  ck_assert_int_eq(g.run_axis, 1);
+  ck_assert_int_eq(g.num_pad_guards, 1);
+  ck_assert_int_eq(g.num_skip_guards, 0);
+}
+
+END_TEST
+
+START_TEST(test_geometry__32_bits_end_at_2_gib)
+{
+  static const int64_t zero[] = {0};
+  static const int64_t one[] = {1};
+  int64_t extent[] = {(INT64_C(1) << 29) - 1}; /* 2^31 - 4 bytes */
+  MAKE(extent, one, one);
+  ck_assert(look().fits_32_bits);
+  extent[0] += 1;
+  MAKE(extent, one, one);
+  ck_assert(!look().fits_32_bits);
+  MAKE(extent, zero, one);
+  ck_assert(!look().fits_32_bits);
+  MAKE(extent, zero, zero);
+  ck_assert(look().fits_32_bits);
+  problem.dst.base = -(INT64_C(1) << 29);
+  ck_assert(!look().fits_32_bits);
+}
+
+END_TEST
+
+START_TEST(test_geometry__a_guard_may_leave_32_bits)
+{
+  static const int64_t extents[] = {1000};
+  static const int64_t one[] = {1};
+  MAKE(extents, one, one);
+  problem.num_guards = 1;
+  problem.guards[0].limit = INT64_C(1) << 40;
+  problem.guards[0].form.axis[0] = 2147483;
+  ck_assert(look().fits_32_bits);
+  problem.guards[0].form.axis[0] = 2147484;
+  ck_assert(!look().fits_32_bits);
+}
+
+END_TEST
+
+START_TEST(test_geometry__positions_in_bytes_may_overflow)
+{
+  static const int64_t extents[] = {3};
+  static const int64_t small[] = {1};
+  int64_t large[] = {INT64_MAX / 4};
+  MAKE(extents, small, large);
+  ck_assert(rlo__geometry_overflows(&problem));
+  large[0] = INT64_MAX / 16;
+  MAKE(extents, small, large);
+  ck_assert(!rlo__geometry_overflows(&problem));
+}
+
+END_TEST
+
+START_TEST(test_geometry__alignment_is_the_least_of_what_takes_part)
+{
+  ck_assert_int_eq(rlo__alignment_after(128, 0, 64), 64);
+  ck_assert_int_eq(rlo__alignment_after(16, 0, 64), 16);
+  ck_assert_int_eq(rlo__alignment_after(128, 96, 64), 32);
+  ck_assert_int_eq(rlo__alignment_after(128, -12, 64), 4);
+  ck_assert_int_eq(rlo__alignment_after(128, 1, 64), 1);
+}
+
+END_TEST
+
+START_TEST(test_grid__covers_the_box_and_reads_in_order)
+{
+  static const int64_t extents[] = {3, 100, 1, 70};
+  static const int64_t src[] = {-7000, 1, 5, 100};
+  static const int64_t dst[] = {7000, 70, 5, 1};
+  MAKE(extents, src, dst);
+  rlo__grid grid = {0};
+  ck_assert_int_eq(rlo__grid_add(&grid, &problem, 1, 64), RLO_OK);
+  ck_assert_int_eq(rlo__grid_add(&grid, &problem, 3, 70), RLO_OK);
+  ck_assert_int_eq(rlo__grid_add(&grid, &problem, 2, 1), RLO_OK);
+  ck_assert_int_eq(rlo__grid_add(&grid, &problem, 0, 1), RLO_OK);
+  rlo__grid_sort_by_src(&grid);
+
+  /* One step covers axes 2 and 3. */
+  ck_assert_int_eq(grid.num_axes, 2);
+  ck_assert_int_eq(rlo__grid_find(&grid, 0), 0);
+  ck_assert_int_eq(rlo__grid_find(&grid, 1), 1);
+  ck_assert_int_eq(rlo__grid_find(&grid, 3), -1);
+  ck_assert_int_eq(grid.axes[1].extent, 2);
+  ck_assert_int_eq(grid.axes[1].src_stride, 64);
+  ck_assert_int_eq(grid.axes[1].dst_stride, 64 * 70);
+  size_t groups;
+  ck_assert_int_eq(rlo__grid_num_groups(&grid, &groups), RLO_OK);
+  ck_assert_uint_eq(groups, 6);
+}
+
+END_TEST
+
+START_TEST(test_grid__says_where_it_is_full)
+{
+  int64_t extents[RLO_GRID_MAX_AXES + 1];
+  for (int32_t a = 0; a <= RLO_GRID_MAX_AXES; ++a) {
+    extents[a] = INT64_C(1) << 40;
+  }
+  MAKE(extents, extents, extents);
+  rlo__grid grid = {0};
+  for (int32_t a = 0; a < RLO_GRID_MAX_AXES; ++a) {
+    ck_assert_int_eq(rlo__grid_add(&grid, &problem, a, 1), RLO_OK);
+  }
+  ck_assert_int_eq(rlo__grid_add(&grid, &problem, RLO_GRID_MAX_AXES, 1),
+                   RLO_INTERNAL);
+  size_t groups;
+  ck_assert_int_eq(rlo__grid_num_groups(&grid, &groups), RLO_OVERFLOW);
+}
+
+END_TEST
+
+static Suite *geometry_suite(void) {
+  Suite *suite = suite_create("geometry");
+  TCase *facts = tcase_create("facts");
+  tcase_add_test(facts, test_geometry__finds_the_axes_of_stride_one);
+  tcase_add_test(facts, test_geometry__an_axis_kept_on_both_sides_is_the_run);
+  tcase_add_test(facts, test_geometry__reversed_and_strided_axes_are_no_plane);
+  tcase_add_test(facts, test_geometry__windows_have_a_run_and_a_plane);
+  tcase_add_test(facts,
+                 test_geometry__nothing_is_read_where_a_pad_guard_never_holds);
+  tcase_add_test(facts, test_geometry__32_bits_end_at_2_gib);
+  tcase_add_test(facts, test_geometry__a_guard_may_leave_32_bits);
+  tcase_add_test(facts, test_geometry__positions_in_bytes_may_overflow);
+  tcase_add_test(facts,
+                 test_geometry__alignment_is_the_least_of_what_takes_part);
+  tcase_add_test(facts, test_grid__covers_the_box_and_reads_in_order);
+  tcase_add_test(facts, test_grid__says_where_it_is_full);
+  suite_add_tcase(suite, facts);
+  return suite;
+}
+
+int main(void) {
+  SRunner *runner = srunner_create(geometry_suite());
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
