@@ -191,7 +191,9 @@ RLO_API void rlo_plan_get_info(const rlo_plan *plan, rlo_plan_info *out_info);
  *        src_bytes and dst_bytes from their offsets on, and do not overlap
  *        there (sub-buffers of one parent and buffers over one host memory
  *        included). NULL only where the problem has 0 bytes.
- * @param num_wait, wait_list  0 and NULL, or that many events.
+ * @param num_wait, wait_list  0 and NULL, or that many events of the plan's
+ *        context. One that has failed already is refused with RLO_DEVICE; one
+ *        that fails later shows in the status of *out_event only.
  * @param out_event  may be NULL. Otherwise completes after the destination is
  *        written; the caller releases it.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or foreign object, a

@@ -4,7 +4,52 @@
 #include "runtime/operand.h"
 #include "runtime/plan_handle.h"
 
-static rlo_status check_wait_list(cl_uint num_wait, const cl_event *wait_list) {
+static rlo_status check_event(const rlo_context *context,
+                              cl_uint number,
+                              cl_event event) {
+  if (event == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "event %u of the wait list is NULL",
+                    (unsigned)number);
+  }
+  cl_context event_context = NULL;
+  RLO_TRY(RLO_CL(clGetEventInfo,
+                 event,
+                 CL_EVENT_CONTEXT,
+                 sizeof event_context,
+                 &event_context,
+                 NULL));
+  if (event_context != context->cl_context) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "event %u of the wait list is of another context than the "
+                    "plan",
+                    (unsigned)number);
+  }
+  /* What waits for an event that failed should fail too, but with PoCL 3.1 it
+   * waits for ever. */
+  cl_int execution = CL_COMPLETE;
+  RLO_TRY(RLO_CL(clGetEventInfo,
+                 event,
+                 CL_EVENT_COMMAND_EXECUTION_STATUS,
+                 sizeof execution,
+                 &execution,
+                 NULL));
+  if (execution < 0) {
+    return rlo__status_fail_cl(RLO_DEVICE,
+                               "clGetEventInfo",
+                               execution,
+                               "event %u of the wait list has failed with %s "
+                               "(%d)",
+                               (unsigned)number,
+                               rlo__cl_error_name(execution),
+                               (int)execution);
+  }
+  return RLO_OK;
+}
+
+static rlo_status check_wait_list(const rlo_context *context,
+                                  cl_uint num_wait,
+                                  const cl_event *wait_list) {
   if ((num_wait == 0) != (wait_list == NULL)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "a wait list of %u events is %s",
@@ -12,12 +57,7 @@ static rlo_status check_wait_list(cl_uint num_wait, const cl_event *wait_list) {
                     wait_list == NULL ? "NULL" : "not NULL");
   }
   for (cl_uint i = 0; i < num_wait; ++i) {
-    if (wait_list[i] == NULL) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "event %u of the %u to wait for is NULL",
-                      (unsigned)i,
-                      (unsigned)num_wait);
-    }
+    RLO_TRY(check_event(context, i, wait_list[i]));
   }
   return RLO_OK;
 }
@@ -104,9 +144,9 @@ rlo_status rlo_enqueue(rlo_plan *plan,
                     plan == NULL ? "plan" : "queue");
   }
   rlo_context *context = plan->context;
-  RLO_TRY(check_wait_list(num_wait, wait_list));
   RLO_TRY(rlo__context_check_process(context));
   RLO_TRY(check_queue(context, queue));
+  RLO_TRY(check_wait_list(context, num_wait, wait_list));
   rlo__operand src_operand;
   rlo__operand dst_operand;
   const rlo__operand_need src_need = {

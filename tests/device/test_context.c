@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "relayout/ops.h"
+#include "relayout/text.h"
+#include "support/device_arena.h"
+
+static rlo_problem problem_of(const char *src_text,
+                              const char *dst_text,
+                              const int32_t *permutation) {
+  static rlo_problem problem;
+  rlo_shape src;
+  rlo_shape dst;
+  ck_assert_int_eq(rlo_shape_parse(src_text, strlen(src_text), &src), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse(dst_text, strlen(dst_text), &dst), RLO_OK);
+  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &problem),
+                   RLO_OK);
+  return problem;
+}
+
+START_TEST(test_context__lists_devices_with_one_default)
+{
+  int32_t count = 0;
+  ck_assert_int_eq(rlo_device_list(NULL, 0, &count), RLO_OK);
+  ck_assert_int_ge(count, 1);
+  rlo_device_entry *entries = calloc((size_t)count, sizeof *entries);
+  ck_assert_ptr_nonnull(entries);
+  int32_t again = 0;
+  ck_assert_int_eq(rlo_device_list(entries, count, &again), RLO_OK);
+  ck_assert_int_eq(again, count);
+  int32_t defaults = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    const rlo_device_entry *e = &entries[i];
+    printf("%d: %s: %s\n", (int)i, e->device_name, e->reason);
+    ck_assert_int_eq(e->device_number, i);
+    ck_assert_str_ne(e->device_name, "");
+    ck_assert_str_ne(e->platform_name, "");
+    ck_assert_str_ne(e->device_version, "");
+    ck_assert_str_ne(e->driver_version, "");
+    ck_assert_str_ne(e->reason, "");
+    ck_assert_int_ge(e->info.compute_units, 1);
+    ck_assert_int_ge(e->info.max_work_group_items, 1);
+    ck_assert_int_ge(e->info.base_alignment_bytes, 1);
+    ck_assert_int_ge(e->info.max_parameter_bytes, 256);
+    ck_assert(e->info.address_bits == 32 || e->info.address_bits == 64);
+    defaults += e->is_default;
+  }
+  ck_assert_int_eq(defaults, 1);
+  ck_assert_int_eq(rlo_device_list(NULL, 1, &count), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_device_list(entries, 1, NULL), RLO_INVALID_ARGUMENT);
+  free(entries);
+}
+
+END_TEST
+
+START_TEST(test_context__knows_the_cpu_of_pocl)
+{
+  int32_t count = 0;
+  rlo_device_entry entries[16];
+  ck_assert_int_eq(rlo_device_list(entries, 16, &count), RLO_OK);
+  for (int32_t i = 0; i < count && i < 16; ++i) {
+    if (strcmp(entries[i].platform_name, "Portable Computing Language") == 0 &&
+        entries[i].type == CL_DEVICE_TYPE_CPU) {
+      ck_assert_int_eq(entries[i].info.device_class, RLO_DEVICE_CLASS_CPU);
+      ck_assert(entries[i].info.has_nontemporal_store);
+      ck_assert(entries[i].info.has_builtin_prefetch);
+      ck_assert(entries[i].info.has_vector_shuffle);
+      ck_assert_int_eq(entries[i].info.base_alignment_bytes, 128);
+    }
+  }
+}
+
+END_TEST
+
+START_TEST(test_context__wraps_and_releases_what_it_retained)
+{
+  test_device device = test_device_open();
+  cl_context wrapped = rlo_context_cl_context(device.context);
+  cl_device_id id = rlo_context_cl_device(device.context);
+  cl_uint before = 0;
+  cl_uint after = 0;
+  ck_assert_int_eq(
+      clGetContextInfo(
+          wrapped, CL_CONTEXT_REFERENCE_COUNT, sizeof before, &before, NULL),
+      CL_SUCCESS);
+  rlo_context *context = NULL;
+  ck_assert_int_eq(rlo_context_create(wrapped, id, NULL, &context), RLO_OK);
+  ck_assert_ptr_eq(rlo_context_retain(context), context);
+  rlo_context_release(context);
+  ck_assert_ptr_eq(rlo_context_cl_context(context), wrapped);
+  rlo_context_release(context);
+  rlo_context_release(NULL);
+  ck_assert_int_eq(
+      clGetContextInfo(
+          wrapped, CL_CONTEXT_REFERENCE_COUNT, sizeof after, &after, NULL),
+      CL_SUCCESS);
+  ck_assert_uint_eq(after, before);
+  test_device_close(&device);
+}
+
+END_TEST
+
+START_TEST(test_context__refuses_what_makes_no_sense)
+{
+  test_device device = test_device_open();
+  cl_context wrapped = rlo_context_cl_context(device.context);
+  cl_device_id id = rlo_context_cl_device(device.context);
+  rlo_context *none = device.context;
+  ck_assert_int_eq(rlo_context_create(NULL, id, NULL, &none),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_null(none);
+  ck_assert_int_eq(rlo_context_create(wrapped, NULL, NULL, &none),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_context_create(wrapped, id, NULL, NULL),
+                   RLO_INVALID_ARGUMENT);
+  rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
+  options.struct_size = 0;
+  ck_assert_int_eq(rlo_context_create(wrapped, id, &options, &none),
+                   RLO_INVALID_ARGUMENT);
+  options.struct_size = sizeof options + 1;
+  ck_assert_int_eq(rlo_context_create(wrapped, id, &options, &none),
+                   RLO_INVALID_ARGUMENT);
+  options.struct_size = sizeof options;
+  options.memory_budget_bytes = -1;
+  ck_assert_int_eq(rlo_context_create(wrapped, id, &options, &none),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_context_create_default(1000, NULL, &none),
+                   RLO_NOT_FOUND);
+  ck_assert_int_eq(rlo_context_create_default(-2, NULL, &none), RLO_NOT_FOUND);
+  ck_assert_ptr_null(none);
+  test_device_close(&device);
+}
+
+END_TEST
+
+/* A caller built against a header that knew less. */
+START_TEST(test_context__takes_a_shorter_options_struct)
+{
+  rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
+  options.struct_size = offsetof(rlo_context_options, memory_budget_bytes);
+  options.memory_budget_bytes = -1; /* beyond what the caller knows of */
+  rlo_context *context = NULL;
+  ck_assert_int_eq(rlo_context_create_default(-1, &options, &context), RLO_OK);
+  rlo_context_release(context);
+}
+
+END_TEST
+
+START_TEST(test_context__keeps_its_buffers_within_the_budget)
+{
+  rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
+  options.memory_budget_bytes = 10000;
+  rlo_context *context = NULL;
+  ck_assert_int_eq(rlo_context_create_default(-1, &options, &context), RLO_OK);
+  cl_mem a = NULL;
+  cl_mem b = NULL;
+  ck_assert_int_eq(rlo_buffer_create(context, 6000, &a), RLO_OK);
+  ck_assert_int_eq(rlo_buffer_create(context, 4001, &b), RLO_OUT_OF_MEMORY);
+  ck_assert_ptr_null(b);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "a buffer of 4001 bytes exceeds the budget: 6000 of 10000 "
+                   "bytes are in use");
+  ck_assert_int_eq(rlo_buffer_create(context, 4000, &b), RLO_OK);
+  rlo_context_stats stats;
+  rlo_context_get_stats(context, &stats);
+  ck_assert_int_eq(stats.buffer_bytes, 10000);
+  rlo_buffer_release(context, a);
+  rlo_buffer_release(context, b);
+  rlo_buffer_release(context, NULL);
+  rlo_context_get_stats(context, &stats);
+  ck_assert_int_eq(stats.buffer_bytes, 0);
+  ck_assert_int_eq(rlo_buffer_create(context, INT64_MAX, &a),
+                   RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo_buffer_create(context, 0, &a), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_buffer_create(context, -5, &a), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_buffer_create(NULL, 5, &a), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_buffer_create(context, 5, NULL), RLO_INVALID_ARGUMENT);
+  rlo_context_release(context);
+}
+
+END_TEST
+
+typedef struct diary {
+  int32_t num_lines[4];
+  bool has_build;
+} diary;
+
+static void write_down(void *payload, int32_t severity, const char *line) {
+  diary *d = payload;
+  ck_assert(severity >= 0 && severity <= 3);
+  ++d->num_lines[severity];
+  if (strncmp(line, "built rlo_", 10) == 0) {
+    d->has_build = true;
+  }
+}
+
+START_TEST(test_context__tells_the_log_what_it_does)
+{
+  diary d = {{0}, false};
+  rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
+  options.log = write_down;
+  options.log_payload = &d;
+  rlo_context *context = NULL;
+  ck_assert_int_eq(rlo_context_create_default(-1, &options, &context), RLO_OK);
+  ck_assert_int_eq(d.num_lines[2], 1);
+  rlo_problem problem =
+      problem_of("f32[5,6]", "f32[6,5]", (const int32_t[]){1, 0});
+  rlo_plan *plan = NULL;
+  ck_assert_int_eq(rlo_plan_create(context, &problem, NULL, &plan), RLO_OK);
+  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  ck_assert(d.has_build);
+  ck_assert_int_eq(d.num_lines[0], 0);
+  rlo_plan_release(plan);
+  rlo_context_release(context);
+}
+
+END_TEST
+
+START_TEST(test_context__plans_tell_what_they_do)
+{
+  test_device device = test_device_open();
+  rlo_problem problem =
+      problem_of("f32[64,48]", "f32[48,64]", (const int32_t[]){1, 0});
+  rlo_plan *plan = NULL;
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &plan),
+                   RLO_OK);
+  rlo_plan_info info;
+  rlo_plan_get_info(plan, &info);
+  ck_assert_str_ne(info.family, "none");
+  ck_assert_str_ne(info.parameters, "");
+  ck_assert_int_eq(info.src_bytes, 4 * 64 * 48);
+  ck_assert_int_eq(info.dst_bytes, 4 * 64 * 48);
+  ck_assert_int_eq(info.read_bytes, 4 * 64 * 48);
+  ck_assert_int_eq(info.written_bytes, 4 * 64 * 48);
+  ck_assert_ptr_eq(rlo_plan_retain(plan), plan);
+  rlo_plan_release(plan);
+  rlo_plan_get_info(plan, &info);
+  rlo_plan_release(plan);
+  rlo_plan_release(NULL);
+
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = "no_such_family";
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, &options, &plan),
+                   RLO_NOT_FOUND);
+  ck_assert_ptr_null(plan);
+  options.family = "copy";
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, &options, &plan),
+                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_plan_create(NULL, &problem, NULL, &plan),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_plan_create(device.context, NULL, NULL, &plan),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_plan_prepare(NULL), RLO_INVALID_ARGUMENT);
+  test_device_close(&device);
+}
+
+END_TEST
+
+START_TEST(test_context__survives_running_out_of_memory)
+{
+  test_device device = test_device_open();
+  rlo_problem problem =
+      problem_of("f32[31,29]", "f32[29,31]", (const int32_t[]){1, 0});
+  int64_t live = rlo__alloc_live_count();
+  for (int32_t is_sticky = 0; is_sticky < 2; ++is_sticky) {
+    rlo_status status = RLO_OUT_OF_MEMORY;
+    int64_t nth = 1;
+    for (; status == RLO_OUT_OF_MEMORY; ++nth) {
+      ck_assert_int_le(nth, 100);
+      rlo_plan *plan = NULL;
+      rlo__alloc_set_fault(nth, is_sticky == 1);
+      status = rlo_plan_create(device.context, &problem, NULL, &plan);
+      rlo__alloc_set_fault(0, false);
+      ck_assert(status == RLO_OK || status == RLO_OUT_OF_MEMORY);
+      ck_assert((plan != NULL) == (status == RLO_OK));
+      rlo_plan_release(plan);
+      ck_assert_int_eq(rlo__alloc_live_count(), live);
+    }
+    ck_assert_int_ge(nth, 4);
+  }
+  for (int64_t nth = 1;; ++nth) {
+    ck_assert_int_le(nth, 100);
+    rlo_context *context = NULL;
+    rlo__alloc_set_fault(nth, false);
+    rlo_status status = rlo_context_create_default(-1, NULL, &context);
+    rlo__alloc_set_fault(0, false);
+    rlo_context_release(context);
+    ck_assert_int_eq(rlo__alloc_live_count(), live);
+    if (status == RLO_OK) {
+      ck_assert_int_ge(nth, 4);
+      break;
+    }
+    ck_assert_int_eq(status, RLO_OUT_OF_MEMORY);
+  }
+  test_device_close(&device);
+}
+
+END_TEST
+
+/* What a child of fork is told, before a driver could hang it. */
+START_TEST(test_context__refuses_to_work_in_a_child_of_fork)
+{
+  test_device device = test_device_open();
+  rlo_problem problem =
+      problem_of("f32[5,6]", "f32[6,5]", (const int32_t[]){1, 0});
+  rlo_plan *plan = NULL;
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &plan),
+                   RLO_OK);
+  fflush(stdout);
+  pid_t child = fork();
+  ck_assert_int_ge(child, 0);
+  if (child == 0) {
+    alarm(20);
+    rlo_plan *own = NULL;
+    cl_mem buffer = NULL;
+    double gb_per_s = 0;
+    bool is_refused =
+        rlo_plan_create(device.context, &problem, NULL, &own) ==
+            RLO_UNSUPPORTED &&
+        strstr(rlo_error_last()->message, "fork") != NULL &&
+        rlo_plan_prepare(plan) == RLO_UNSUPPORTED &&
+        rlo_enqueue(plan, device.queue, NULL, 0, NULL, 0, 0, NULL, NULL) ==
+            RLO_UNSUPPORTED &&
+        rlo_buffer_create(device.context, 64, &buffer) == RLO_UNSUPPORTED &&
+        rlo_copy_limit(device.context, 4096, 1, &gb_per_s) == RLO_UNSUPPORTED;
+    rlo_plan_release(plan);
+    rlo_context_release(device.context);
+    _exit(is_refused ? 0 : 1);
+  }
+  int status = 0;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFEXITED(status));
+  ck_assert_int_eq(WEXITSTATUS(status), 0);
+  rlo_plan_release(plan);
+  test_device_close(&device);
+}
+
+END_TEST
+
+START_TEST(test_context__measures_the_copy_limit)
+{
+  test_device device = test_device_open();
+  double gb_per_s = 0;
+  ck_assert_msg(rlo_copy_limit(device.context, 8 << 20, 3, &gb_per_s) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
+  printf("copy limit over 8 MiB: %.2f GB/s\n", gb_per_s);
+  ck_assert(gb_per_s > 0.01 && gb_per_s < 1e5);
+  ck_assert_int_eq(rlo_copy_limit(device.context, 5001, 1, &gb_per_s), RLO_OK);
+  rlo_context_stats stats;
+  rlo_context_get_stats(device.context, &stats);
+  ck_assert_int_eq(stats.buffer_bytes, 0);
+  ck_assert_int_eq(rlo_copy_limit(device.context, 4095, 1, &gb_per_s),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_copy_limit(device.context, 4096, 0, &gb_per_s),
+                   RLO_INVALID_ARGUMENT);
+  test_device_close(&device);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("context");
+  TCase *tcase = tcase_create("device");
+  tcase_set_timeout(tcase, 120);
+  tcase_add_test(tcase, test_context__lists_devices_with_one_default);
+  tcase_add_test(tcase, test_context__knows_the_cpu_of_pocl);
+  tcase_add_test(tcase, test_context__wraps_and_releases_what_it_retained);
+  tcase_add_test(tcase, test_context__refuses_what_makes_no_sense);
+  tcase_add_test(tcase, test_context__takes_a_shorter_options_struct);
+  tcase_add_test(tcase, test_context__keeps_its_buffers_within_the_budget);
+  tcase_add_test(tcase, test_context__tells_the_log_what_it_does);
+  tcase_add_test(tcase, test_context__plans_tell_what_they_do);
+  tcase_add_test(tcase, test_context__survives_running_out_of_memory);
+  tcase_add_test(tcase, test_context__refuses_to_work_in_a_child_of_fork);
+  tcase_add_test(tcase, test_context__measures_the_copy_limit);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

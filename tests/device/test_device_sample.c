@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/ops.h"
+#include "support/device_arena.h"
+#include "support/device_table.h"
+#include "support/random.h"
+
+/*
+ * The small cases: every transpose of rank 0 to 4 with dimensions 0 to 3, 6,565
+ * of them, in five widths. Of these a seeded sample runs.
+ */
+enum {
+  MAX_SMALL_RANK = 4,
+  MAX_SMALL_DIM = 3,
+  NUM_SMALL_CASES = 6565,
+  /* One in so many of all cases in all widths: more than 2,000. */
+  ONE_IN = 13,
+  /* Gathers are compiled one by one. */
+  MAX_BAKED = 60
+};
+
+static test_device device;
+
+static void open_device(void) {
+  device = test_device_open();
+}
+
+static void close_device(void) {
+  test_device_close(&device);
+}
+
+/** Go to the next permutation in the order of dictionaries; false after the
+ *  last. */
+static bool next_permutation(int32_t *p, int32_t size) {
+  int32_t i = size - 2;
+  while (i >= 0 && p[i] > p[i + 1]) {
+    --i;
+  }
+  if (i < 0) {
+    return false;
+  }
+  int32_t j = size - 1;
+  while (p[j] < p[i]) {
+    --j;
+  }
+  int32_t swap = p[i];
+  p[i] = p[j];
+  p[j] = swap;
+  for (int32_t a = i + 1, b = size - 1; a < b; ++a, --b) {
+    swap = p[a];
+    p[a] = p[b];
+    p[b] = swap;
+  }
+  return true;
+}
+
+/** Count up the dimensions; false after the last. */
+static bool next_dims(int64_t *dims, int32_t rank) {
+  for (int32_t k = rank - 1; k >= 0; --k) {
+    if (dims[k] < MAX_SMALL_DIM) {
+      ++dims[k];
+      return true;
+    }
+    dims[k] = 0;
+  }
+  return false;
+}
+
+/* What the planner would take comes first, unless that is a gather; then any
+ * family that takes the case. */
+static const char *const families[] = {NULL, "tile", "skinny", "rows", "copy"};
+
+enum { NUM_FAMILIES = sizeof families / sizeof families[0] };
+
+typedef struct sample {
+  test_random random;
+  int64_t num_cases, num_ran, num_baked;
+} sample;
+
+static test_outcome run_one(const test_case *c, bool may_bake) {
+  /* Whether the planner would bake is known only by asking it. */
+  static rlo_problem problem;
+  ck_assert_int_eq(rlo_relayout_lower(c->src, c->dst, c->permutation, &problem),
+                   RLO_OK);
+  rlo_plan *plan = NULL;
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = c->family;
+  options.device_class = c->device_class;
+  if (rlo_plan_create(device.context, &problem, &options, &plan) != RLO_OK) {
+    return TEST_REFUSED;
+  }
+  rlo_plan_info info;
+  rlo_plan_get_info(plan, &info);
+  bool is_baked = strcmp(info.family, "gather") == 0;
+  rlo_plan_release(plan);
+  return is_baked && !may_bake ? TEST_REFUSED
+                               : test_device_run(&device, c, NULL);
+}
+
+static void run_case(sample *s,
+                     const int64_t *dims,
+                     int32_t rank,
+                     const int32_t *permutation,
+                     int32_t width) {
+  rlo_dtype dtype = RLO_DTYPE_INVALID;
+  ck_assert_int_eq(rlo_dtype_from_name(test_dtypes[width], &dtype), RLO_OK);
+  rlo_shape src;
+  rlo_shape dst;
+  ck_assert_int_eq(rlo_shape_make(dtype, dims, rank, &src), RLO_OK);
+  ck_assert_int_eq(rlo_transpose_infer(&src, permutation, &dst), RLO_OK);
+  int64_t element_bytes = (int64_t)1 << width;
+  test_case c = {
+      .src = &src,
+      .dst = &dst,
+      .permutation = permutation,
+      .src_shift_bytes = element_bytes * test_random_in(&s->random, 0, 3),
+      .dst_shift_bytes = element_bytes * test_random_in(&s->random, 0, 3)};
+  test_outcome outcome = TEST_REFUSED;
+  if (s->num_baked < MAX_BAKED && test_random_once_in(&s->random, 30)) {
+    c.family = "gather";
+    outcome = run_one(&c, true);
+    s->num_baked += outcome == TEST_RAN;
+  }
+  if (outcome == TEST_REFUSED && test_random_once_in(&s->random, 2)) {
+    c.device_class = RLO_DEVICE_CLASS_GPU;
+    for (int32_t f = 0; outcome == TEST_REFUSED && f < NUM_FAMILIES; ++f) {
+      c.family = families[f];
+      outcome = run_one(&c, false);
+    }
+  }
+  if (outcome == TEST_REFUSED) {
+    c.device_class = RLO_DEVICE_CLASS_AUTO;
+    for (int32_t f = 0; outcome == TEST_REFUSED && f < NUM_FAMILIES; ++f) {
+      c.family = families[f];
+      outcome = run_one(&c, false);
+    }
+  }
+  ck_assert_int_ne(outcome, TEST_FAILED);
+  s->num_ran += outcome == TEST_RAN;
+}
+
+START_TEST(test_device_sample__small_transposes_are_exact)
+{
+  sample s = {.random = test_random_begin("test_device_sample")};
+  for (int32_t rank = 0; rank <= MAX_SMALL_RANK; ++rank) {
+    int64_t dims[MAX_SMALL_RANK] = {0};
+    do {
+      int32_t permutation[MAX_SMALL_RANK] = {0, 1, 2, 3};
+      do {
+        ++s.num_cases;
+        for (int32_t width = 0; width < 5; ++width) {
+          if (test_random_once_in(&s.random, ONE_IN)) {
+            run_case(&s, dims, rank, permutation, width);
+          }
+        }
+      } while (next_permutation(permutation, rank));
+    } while (next_dims(dims, rank));
+  }
+  rlo_context_stats stats;
+  rlo_context_get_stats(device.context, &stats);
+  printf("%lld cases ran, %lld of them gathers, on %lld programs\n",
+         (long long)s.num_ran,
+         (long long)s.num_baked,
+         (long long)stats.programs_built);
+  ck_assert_int_eq(s.num_cases, NUM_SMALL_CASES);
+  ck_assert_int_ge(s.num_ran, 2000);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("device_sample");
+  TCase *tcase = tcase_create("device");
+  tcase_set_timeout(tcase, 600);
+  tcase_add_unchecked_fixture(tcase, open_device, close_device);
+  tcase_add_test(tcase, test_device_sample__small_transposes_are_exact);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "relayout/ops.h"
+#include "relayout/text.h"
+#include "support/device_arena.h"
+
+/* A transpose large enough for non-temporal stores, which are fatal where the
+ * alignment is not what the plan relied on. */
+enum {
+  ROWS = 1100,
+  COLUMNS = 700,
+  ELEMENTS = ROWS * COLUMNS,
+  BYTES = 4 * ELEMENTS
+};
+
+static test_device device;
+static rlo_problem transpose;
+static uint32_t *values, *expected, *got;
+
+static rlo_problem lower(const char *src_text,
+                         const char *dst_text,
+                         const int32_t *permutation) {
+  static rlo_problem problem;
+  rlo_shape src;
+  rlo_shape dst;
+  ck_assert_int_eq(rlo_shape_parse(src_text, strlen(src_text), &src), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse(dst_text, strlen(dst_text), &dst), RLO_OK);
+  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &problem),
+                   RLO_OK);
+  return problem;
+}
+
+static void open_device(void) {
+  device = test_device_open();
+  transpose = lower("f32[1100,700]", "f32[700,1100]", (const int32_t[]){1, 0});
+  values = malloc(BYTES);
+  expected = malloc(BYTES);
+  got = malloc(BYTES);
+  ck_assert(values != NULL && expected != NULL && got != NULL);
+  test_fill_unique(values, BYTES, 4, 7);
+  ck_assert_int_eq(rlo_problem_run_host(&transpose, values, expected), RLO_OK);
+}
+
+static void close_device(void) {
+  free(values);
+  free(expected);
+  free(got);
+  test_device_close(&device);
+}
+
+static rlo_plan *plan_of(const rlo_problem *problem) {
+  rlo_plan *plan = NULL;
+  ck_assert_msg(rlo_plan_create(device.context, problem, NULL, &plan) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
+  return plan;
+}
+
+static cl_mem buffer_of(cl_mem_flags flags, size_t bytes, void *host) {
+  cl_int code = CL_SUCCESS;
+  cl_mem buffer = clCreateBuffer(
+      rlo_context_cl_context(device.context), flags, bytes, host, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  return buffer;
+}
+
+static cl_mem filled_buffer(void) {
+  return buffer_of(CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, BYTES, values);
+}
+
+static cl_mem sub_buffer(cl_mem parent, size_t origin, size_t bytes) {
+  cl_buffer_region region = {origin, bytes};
+  cl_int code = CL_SUCCESS;
+  cl_mem buffer = clCreateSubBuffer(
+      parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  return buffer;
+}
+
+static void expect_result(cl_command_queue queue,
+                          cl_mem buffer,
+                          size_t offset_bytes,
+                          cl_event after) {
+  memset(got, 0, BYTES);
+  ck_assert_int_eq(clEnqueueReadBuffer(queue,
+                                       buffer,
+                                       CL_TRUE,
+                                       offset_bytes,
+                                       BYTES,
+                                       got,
+                                       after != NULL,
+                                       after != NULL ? &after : NULL,
+                                       NULL),
+                   CL_SUCCESS);
+  ck_assert(memcmp(got, expected, BYTES) == 0);
+}
+
+static void sleep_ms(int32_t ms) {
+  nanosleep(&(struct timespec){0, ms * 1000000L}, NULL);
+}
+
+static cl_int status_of(cl_event event) {
+  cl_int status = 12345;
+  ck_assert_int_eq(clGetEventInfo(event,
+                                  CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                  sizeof status,
+                                  &status,
+                                  NULL),
+                   CL_SUCCESS);
+  return status;
+}
+
+static cl_event user_event(void) {
+  cl_int code = CL_SUCCESS;
+  cl_event event =
+      clCreateUserEvent(rlo_context_cl_context(device.context), &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  return event;
+}
+
+static int64_t launches(void) {
+  rlo_context_stats stats;
+  rlo_context_get_stats(device.context, &stats);
+  return stats.launches;
+}
+
+static int64_t programs_built(void) {
+  rlo_context_stats stats;
+  rlo_context_get_stats(device.context, &stats);
+  return stats.programs_built;
+}
+
+START_TEST(test_enqueue__in_order_without_events)
+{
+  rlo_plan *plan = plan_of(&transpose);
+  cl_mem src = filled_buffer();
+  cl_mem dst = buffer_of(CL_MEM_WRITE_ONLY, BYTES, NULL);
+  int64_t before = launches();
+  ck_assert_int_eq(
+      rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL), RLO_OK);
+  ck_assert_int_eq(launches(), before + 1);
+  expect_result(device.queue, dst, 0, NULL);
+  clReleaseMemObject(src);
+  clReleaseMemObject(dst);
+  rlo_plan_release(plan);
+}
+
+END_TEST
+
+START_TEST(test_enqueue__waits_for_the_wait_list)
+{
+  rlo_plan *plan = plan_of(&transpose);
+  cl_mem src = filled_buffer();
+  cl_mem dst = buffer_of(CL_MEM_READ_WRITE, BYTES, NULL);
+  cl_event gates[2] = {user_event(), user_event()};
+  cl_event done = NULL;
+  ck_assert_int_eq(
+      rlo_enqueue(plan, device.queue, src, 0, dst, 0, 2, gates, &done), RLO_OK);
+  ck_assert_ptr_nonnull(done);
+  ck_assert_int_eq(clSetUserEventStatus(gates[0], CL_COMPLETE), CL_SUCCESS);
+  sleep_ms(50);
+  ck_assert_int_gt(status_of(done), CL_COMPLETE);
+  ck_assert_int_eq(clSetUserEventStatus(gates[1], CL_COMPLETE), CL_SUCCESS);
+  expect_result(device.queue, dst, 0, done);
+  ck_assert_int_eq(status_of(done), CL_COMPLETE);
+  clReleaseEvent(done);
+  clReleaseEvent(gates[0]);
+  clReleaseEvent(gates[1]);
+  clReleaseMemObject(src);
+  clReleaseMemObject(dst);
+  rlo_plan_release(plan);
+}
+
+END_TEST
+
+/* There and back, many times over, on a queue that keeps no order: only the
+ * events hold the chain together. */
+START_TEST(test_enqueue__out_of_order_by_events)
+{
+  enum { TURNS = 25 };
+
+  rlo_problem back_problem =
+      lower("f32[700,1100]", "f32[1100,700]", (const int32_t[]){1, 0});
+  rlo_plan *there = plan_of(&transpose);
+  rlo_plan *back = plan_of(&back_problem);
+  cl_int code = CL_SUCCESS;
+  cl_command_queue queue =
+      clCreateCommandQueue(rlo_context_cl_context(device.context),
+                           rlo_context_cl_device(device.context),
+                           CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
+                           &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  cl_mem a = buffer_of(CL_MEM_COPY_HOST_PTR, BYTES, values);
+  cl_mem b = buffer_of(0, BYTES, NULL);
+  cl_event gate = user_event();
+  cl_event last = gate;
+  for (int32_t i = 0; i < TURNS; ++i) {
+    cl_event done = NULL;
+    bool is_there = i % 2 == 0;
+    ck_assert_int_eq(rlo_enqueue(is_there ? there : back,
+                                 queue,
+                                 is_there ? a : b,
+                                 0,
+                                 is_there ? b : a,
+                                 0,
+                                 1,
+                                 &last,
+                                 &done),
+                     RLO_OK);
+    if (i == 0) {
+      ck_assert_int_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    }
+    clReleaseEvent(last);
+    last = done;
+  }
+  expect_result(queue, b, 0, last);
+  clReleaseEvent(last);
+  clReleaseMemObject(a);
+  clReleaseMemObject(b);
+  clReleaseCommandQueue(queue);
+  rlo_plan_release(there);
+  rlo_plan_release(back);
+}
+
+END_TEST
+
+START_TEST(test_enqueue__sub_buffers_and_halves_of_one_buffer)
+{
+  enum { HALF = (BYTES + 1023) / 1024 * 1024 };
+
+  rlo_plan *plan = plan_of(&transpose);
+  cl_mem whole = buffer_of(CL_MEM_READ_WRITE, 2 * HALF, NULL);
+  ck_assert_int_eq(
+      clEnqueueWriteBuffer(
+          device.queue, whole, CL_TRUE, HALF, BYTES, values, 0, NULL, NULL),
+      CL_SUCCESS);
+  ck_assert_int_eq(
+      rlo_enqueue(plan, device.queue, whole, HALF, whole, 0, 0, NULL, NULL),
+      RLO_OK);
+  expect_result(device.queue, whole, 0, NULL);
+
+  cl_mem low = sub_buffer(whole, 0, HALF);
+  cl_mem high = sub_buffer(whole, HALF, HALF);
+  ck_assert_int_eq(
+      rlo_enqueue(plan, device.queue, high, 0, low, 0, 0, NULL, NULL), RLO_OK);
+  expect_result(device.queue, low, 0, NULL);
+  clReleaseMemObject(low);
+  clReleaseMemObject(high);
+  clReleaseMemObject(whole);
+  rlo_plan_release(plan);
+}
+
+END_TEST
+
+/* The pointer of the caller is what the kernel sees on a CPU. */
+START_TEST(test_enqueue__host_memory_that_begins_anywhere)
+{
+  static const size_t begins[][2] = {
+      {0, 0}, {4, 0}, {0, 4}, {4, 60}, {64, 128}, {32, 16}};
+  rlo_plan *plan = plan_of(&transpose);
+  uint8_t *src_memory = aligned_alloc(4096, BYTES / 4096 * 4096 + 8192);
+  uint8_t *dst_memory = aligned_alloc(4096, BYTES / 4096 * 4096 + 8192);
+  ck_assert(src_memory != NULL && dst_memory != NULL);
+  for (size_t i = 0; i < sizeof begins / sizeof begins[0]; ++i) {
+    memcpy(src_memory + begins[i][0], values, BYTES);
+    memset(dst_memory, 0, BYTES);
+    cl_mem src = buffer_of(CL_MEM_USE_HOST_PTR | CL_MEM_READ_ONLY,
+                           BYTES,
+                           src_memory + begins[i][0]);
+    cl_mem dst =
+        buffer_of(CL_MEM_USE_HOST_PTR, BYTES, dst_memory + begins[i][1]);
+    ck_assert_msg(
+        rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL) ==
+            RLO_OK,
+        "%s",
+        rlo_error_last()->message);
+    expect_result(device.queue, dst, 0, NULL);
+    clReleaseMemObject(src);
+    clReleaseMemObject(dst);
+  }
+  free(src_memory);
+  free(dst_memory);
+  rlo_plan_release(plan);
+}
+
+END_TEST
+
+START_TEST(test_enqueue__nothing_to_do_still_yields_an_event)
+{
+  rlo_problem empty = lower("f32[0,3]", "f32[3,0]", (const int32_t[]){1, 0});
+  rlo_plan *plan = plan_of(&empty);
+  rlo_plan_info info;
+  rlo_plan_get_info(plan, &info);
+  ck_assert_str_eq(info.family, "none");
+  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  int64_t before = launches();
+  cl_event gate = user_event();
+  cl_event done = NULL;
+  ck_assert_int_eq(
+      rlo_enqueue(plan, device.queue, NULL, 0, NULL, 0, 1, &gate, &done),
+      RLO_OK);
+  ck_assert_ptr_nonnull(done);
+  sleep_ms(20);
+  ck_assert_int_gt(status_of(done), CL_COMPLETE);
+  ck_assert_int_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+  ck_assert_int_eq(clWaitForEvents(1, &done), CL_SUCCESS);
+  ck_assert_int_eq(
+      rlo_enqueue(plan, device.queue, NULL, 0, NULL, 0, 0, NULL, NULL), RLO_OK);
+  ck_assert_int_eq(launches(), before);
+  clReleaseEvent(done);
+  clReleaseEvent(gate);
+  rlo_plan_release(plan);
+}
+
+END_TEST
+
+/* No source element at all, and a destination that is all padding. */
+START_TEST(test_enqueue__only_padding_needs_no_source)
+{
+  rlo_problem fill = lower("f32[0]", "f32[0]{0:pad(9)fill(one)}", NULL);
+  rlo_plan *plan = plan_of(&fill);
+  float out[9] = {0};
+  cl_mem dst =
+      buffer_of(CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof out, out);
+  ck_assert_msg(
+      rlo_enqueue(plan, device.queue, NULL, 0, dst, 0, 0, NULL, NULL) == RLO_OK,
+      "%s",
+      rlo_error_last()->message);
+  ck_assert_int_eq(
+      clEnqueueReadBuffer(
+          device.queue, dst, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL),
+      CL_SUCCESS);
+  for (size_t i = 0; i < 9; ++i) {
+    ck_assert(out[i] == 1.0F);
+  }
+  clReleaseMemObject(dst);
+  rlo_plan_release(plan);
+}
+
+END_TEST
+
+START_TEST(test_enqueue__plan_and_context_may_go_while_in_flight)
+{
+  test_device own = test_device_open();
+  cl_context context = rlo_context_cl_context(own.context);
+  cl_int code = CL_SUCCESS;
+  rlo_plan *plan = NULL;
+  ck_assert_int_eq(rlo_plan_create(own.context, &transpose, NULL, &plan),
+                   RLO_OK);
+  cl_mem src =
+      clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, BYTES, values, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  cl_mem dst = clCreateBuffer(context, 0, BYTES, NULL, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  cl_event gate = clCreateUserEvent(context, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  cl_event done = NULL;
+  ck_assert_int_eq(
+      rlo_enqueue(plan, own.queue, src, 0, dst, 0, 1, &gate, &done), RLO_OK);
+  rlo_plan_release(plan);
+  rlo_context_release(own.context);
+  ck_assert_int_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+  expect_result(own.queue, dst, 0, done);
+  clReleaseEvent(done);
+  clReleaseEvent(gate);
+  clReleaseMemObject(src);
+  clReleaseMemObject(dst);
+  clReleaseCommandQueue(own.queue);
+}
+
+END_TEST
+
+START_TEST(test_enqueue__prepare_builds_all_that_enqueue_needs)
+{
+  rlo_problem problem =
+      lower("f64[33,70]", "f64[70,33]", (const int32_t[]){1, 0});
+  rlo_plan *plan = plan_of(&problem);
+  int64_t before = programs_built();
+  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  int64_t prepared = programs_built();
+  ck_assert_int_gt(prepared, before);
+  cl_mem src = buffer_of(CL_MEM_READ_WRITE, 8 * 33 * 70 + 8, NULL);
+  cl_mem dst = buffer_of(CL_MEM_READ_WRITE, 8 * 33 * 70 + 8, NULL);
+  for (int32_t shift = 0; shift <= 8; shift += 8) {
+    ck_assert_int_eq(
+        rlo_enqueue(plan, device.queue, src, shift, dst, shift, 0, NULL, NULL),
+        RLO_OK);
+  }
+  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  ck_assert_int_eq(programs_built(), prepared);
+
+  /* The same problem planned again finds the programs there. */
+  rlo_plan *again = plan_of(&problem);
+  ck_assert_int_eq(rlo_plan_prepare(again), RLO_OK);
+  ck_assert_int_eq(programs_built(), prepared);
+  clReleaseMemObject(src);
+  clReleaseMemObject(dst);
+  rlo_plan_release(plan);
+  rlo_plan_release(again);
+}
+
+END_TEST
+
+/* The same kernel with other numbers: constants of the plan before must not be
+ * taken for those of this one. */
+START_TEST(test_enqueue__plans_that_share_a_program_take_turns)
+{
+  rlo_problem problems[2] = {
+      lower("f32[64,128]", "f32[128,64]", (const int32_t[]){1, 0}),
+      lower("f32[128,64]", "f32[64,128]", (const int32_t[]){1, 0})};
+  rlo_plan *plans[2] = {plan_of(&problems[0]), plan_of(&problems[1])};
+
+  enum { SMALL_BYTES = 4 * 64 * 128 };
+
+  cl_mem src = filled_buffer();
+  cl_mem dst = buffer_of(CL_MEM_READ_WRITE, SMALL_BYTES, NULL);
+  int64_t before = programs_built();
+  for (int32_t turn = 0; turn < 12; ++turn) {
+    int32_t which = turn / 2 % 2;
+    ck_assert_int_eq(
+        rlo_enqueue(plans[which], device.queue, src, 0, dst, 0, 0, NULL, NULL),
+        RLO_OK);
+    ck_assert_int_eq(
+        clEnqueueReadBuffer(
+            device.queue, dst, CL_TRUE, 0, SMALL_BYTES, got, 0, NULL, NULL),
+        CL_SUCCESS);
+    static uint32_t wanted[64 * 128];
+    ck_assert_int_eq(rlo_problem_run_host(&problems[which], values, wanted),
+                     RLO_OK);
+    ck_assert(memcmp(got, wanted, SMALL_BYTES) == 0);
+  }
+  ck_assert_int_le(programs_built(), before + 1);
+  clReleaseMemObject(src);
+  clReleaseMemObject(dst);
+  rlo_plan_release(plans[0]);
+  rlo_plan_release(plans[1]);
+}
+
+END_TEST
+
+/* Printed, and held to a bound that only a mistake of another order breaks:
+ * machines that run tests are busy. */
+START_TEST(test_enqueue__costs_microseconds_on_the_host)
+{
+  enum { TURNS = 2000 };
+
+  rlo_problem tiny = lower("f32[2,3]", "f32[3,2]", (const int32_t[]){1, 0});
+  rlo_plan *plan = plan_of(&tiny);
+  cl_mem src = filled_buffer();
+  cl_mem dst = buffer_of(CL_MEM_READ_WRITE, 64, NULL);
+  double best = 1e9;
+  for (int32_t round = 0; round < 5; ++round) {
+    struct timespec start;
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (int32_t i = 0; i < TURNS; ++i) {
+      /* Refused by the last check of all, so that only the checks are timed. */
+      ck_assert_int_eq(
+          rlo_enqueue(plan, device.queue, dst, 0, dst, 8, 0, NULL, NULL),
+          RLO_INVALID_ARGUMENT);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    double micros = ((double)(end.tv_sec - start.tv_sec) * 1e6 +
+                     (double)(end.tv_nsec - start.tv_nsec) / 1e3) /
+                    TURNS;
+    best = micros < best ? micros : best;
+  }
+  printf("checks, and a refusal: %.2f us\n", best);
+  ck_assert(best < 50.0);
+  double best_call = 1e9;
+  for (int32_t i = 0; i < 200; ++i) {
+    struct timespec start;
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    ck_assert_int_eq(
+        rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL), RLO_OK);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    double micros = (double)(end.tv_sec - start.tv_sec) * 1e6 +
+                    (double)(end.tv_nsec - start.tv_nsec) / 1e3;
+    best_call = micros < best_call ? micros : best_call;
+    ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  }
+  printf("a whole enqueue: %.2f us at best\n", best_call);
+  clReleaseMemObject(src);
+  clReleaseMemObject(dst);
+  rlo_plan_release(plan);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("enqueue");
+  TCase *tcase = tcase_create("device");
+  tcase_set_timeout(tcase, 300);
+  tcase_add_unchecked_fixture(tcase, open_device, close_device);
+  tcase_add_test(tcase, test_enqueue__in_order_without_events);
+  tcase_add_test(tcase, test_enqueue__waits_for_the_wait_list);
+  tcase_add_test(tcase, test_enqueue__out_of_order_by_events);
+  tcase_add_test(tcase, test_enqueue__sub_buffers_and_halves_of_one_buffer);
+  tcase_add_test(tcase, test_enqueue__host_memory_that_begins_anywhere);
+  tcase_add_test(tcase, test_enqueue__nothing_to_do_still_yields_an_event);
+  tcase_add_test(tcase, test_enqueue__only_padding_needs_no_source);
+  tcase_add_test(tcase, test_enqueue__plan_and_context_may_go_while_in_flight);
+  tcase_add_test(tcase, test_enqueue__prepare_builds_all_that_enqueue_needs);
+  tcase_add_test(tcase, test_enqueue__plans_that_share_a_program_take_turns);
+  tcase_add_test(tcase, test_enqueue__costs_microseconds_on_the_host);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/ops.h"
+#include "relayout/text.h"
+#include "support/device_arena.h"
+
+/*
+ * Every way of asking for what cannot be done: nothing is enqueued, the event
+ * is left alone, the sentence says what was wrong.
+ */
+
+enum { BYTES = 4 * 6 * 10 };
+
+static test_device device;
+static cl_context context;
+static rlo_plan *plan;
+static cl_mem src, dst;
+
+static void open_device(void) {
+  device = test_device_open();
+  context = rlo_context_cl_context(device.context);
+  rlo_shape from;
+  rlo_shape to;
+  static rlo_problem problem;
+  ck_assert_int_eq(rlo_shape_parse("f32[6,10]", 9, &from), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse("f32[10,6]", 9, &to), RLO_OK);
+  ck_assert_int_eq(
+      rlo_relayout_lower(&from, &to, (const int32_t[]){1, 0}, &problem),
+      RLO_OK);
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &plan),
+                   RLO_OK);
+  cl_int code = CL_SUCCESS;
+  src = clCreateBuffer(context, 0, 1024, NULL, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  dst = clCreateBuffer(context, 0, 1024, NULL, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+}
+
+static void close_device(void) {
+  clReleaseMemObject(src);
+  clReleaseMemObject(dst);
+  rlo_plan_release(plan);
+  test_device_close(&device);
+}
+
+static cl_mem buffer_of(cl_mem_flags flags, size_t bytes, void *host) {
+  cl_int code = CL_SUCCESS;
+  cl_mem buffer = clCreateBuffer(context, flags, bytes, host, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  return buffer;
+}
+
+static cl_mem sub_buffer(cl_mem parent, size_t origin, cl_mem_flags flags) {
+  cl_buffer_region region = {origin, 512};
+  cl_int code = CL_SUCCESS;
+  cl_mem buffer = clCreateSubBuffer(
+      parent, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  return buffer;
+}
+
+/** One attempt: everything as it should be, until a test spoils a field. */
+typedef struct attempt {
+  rlo_plan *plan;
+  cl_command_queue queue;
+  cl_mem src, dst;
+  int64_t src_offset, dst_offset;
+  cl_uint num_wait;
+  const cl_event *wait_list;
+} attempt;
+
+static attempt good_attempt(void) {
+  return (attempt){plan, device.queue, src, dst, 0, 0, 0, NULL};
+}
+
+static rlo_status run(const attempt *a, cl_event *out_event) {
+  return rlo_enqueue(a->plan,
+                     a->queue,
+                     a->src,
+                     a->src_offset,
+                     a->dst,
+                     a->dst_offset,
+                     a->num_wait,
+                     a->wait_list,
+                     out_event);
+}
+
+static void expect_works(const attempt *a) {
+  ck_assert_msg(
+      run(a, NULL) == RLO_OK, "refused: %s", rlo_error_last()->message);
+  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+}
+
+static void expect_refused(const attempt *a,
+                           rlo_status status,
+                           const char *words) {
+  rlo_context_stats before;
+  rlo_context_stats after;
+  rlo_context_get_stats(device.context, &before);
+  cl_event untouched = (cl_event)(void *)&before;
+  cl_event event = untouched;
+  ck_assert_int_eq(run(a, &event), status);
+  ck_assert_ptr_eq(event, untouched);
+  ck_assert_msg(strstr(rlo_error_last()->message, words) != NULL,
+                "\"%s\" is not in \"%s\"",
+                words,
+                rlo_error_last()->message);
+  rlo_context_get_stats(device.context, &after);
+  ck_assert_int_eq(after.launches, before.launches);
+}
+
+START_TEST(test_operand__null_objects)
+{
+  attempt a = good_attempt();
+  expect_works(&a);
+  a.plan = NULL;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "plan is NULL");
+  a = good_attempt();
+  a.queue = NULL;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "queue is NULL");
+  a = good_attempt();
+  a.src = NULL;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "source buffer is NULL");
+  a = good_attempt();
+  a.dst = NULL;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "destination buffer is NULL");
+}
+
+END_TEST
+
+START_TEST(test_operand__wait_lists_that_contradict_themselves)
+{
+  cl_event events[2] = {NULL, NULL};
+  attempt a = good_attempt();
+  a.num_wait = 1;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "wait list of 1 events is NULL");
+  a = good_attempt();
+  a.wait_list = events;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "wait list of 0 events is not NULL");
+  a.num_wait = 2;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "event 0 of the wait list is NULL");
+}
+
+END_TEST
+
+START_TEST(test_operand__objects_of_another_context)
+{
+  test_device other = test_device_open();
+  cl_int code = CL_SUCCESS;
+  cl_mem foreign = clCreateBuffer(
+      rlo_context_cl_context(other.context), 0, 1024, NULL, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  attempt a = good_attempt();
+  a.queue = other.queue;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "queue is of another context");
+  a = good_attempt();
+  a.src = foreign;
+  expect_refused(
+      &a, RLO_INVALID_ARGUMENT, "source buffer is of another context");
+  a = good_attempt();
+  a.dst = foreign;
+  expect_refused(
+      &a, RLO_INVALID_ARGUMENT, "destination buffer is of another context");
+  clReleaseMemObject(foreign);
+  test_device_close(&other);
+}
+
+END_TEST
+
+/* A part of a device is another device. */
+START_TEST(test_operand__a_queue_of_another_device)
+{
+  cl_device_id whole = rlo_context_cl_device(device.context);
+  const cl_device_partition_property parts[] = {
+      CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+  cl_device_id devices[2] = {whole, NULL};
+  cl_uint num_parts = 0;
+  if (clCreateSubDevices(whole, parts, 0, NULL, &num_parts) != CL_SUCCESS ||
+      num_parts == 0) {
+    printf("the device cannot be partitioned: not tried\n");
+    return;
+  }
+  cl_device_id *made = malloc(num_parts * sizeof *made);
+  ck_assert_ptr_nonnull(made);
+  ck_assert_int_eq(clCreateSubDevices(whole, parts, num_parts, made, NULL),
+                   CL_SUCCESS);
+  devices[1] = made[0];
+  cl_int code = CL_SUCCESS;
+  cl_context both = clCreateContext(NULL, 2, devices, NULL, NULL, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+
+  rlo_context *none = NULL;
+  ck_assert_int_eq(rlo_context_create(context, made[0], NULL, &none),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_null(none);
+
+  rlo_context *own = NULL;
+  ck_assert_int_eq(rlo_context_create(both, whole, NULL, &own), RLO_OK);
+  static rlo_problem problem;
+  rlo_shape shape;
+  ck_assert_int_eq(rlo_shape_parse("f32[8]", 6, &shape), RLO_OK);
+  ck_assert_int_eq(rlo_relayout_lower(&shape, &shape, NULL, &problem), RLO_OK);
+  rlo_plan *own_plan = NULL;
+  ck_assert_int_eq(rlo_plan_create(own, &problem, NULL, &own_plan), RLO_OK);
+  cl_command_queue queue = clCreateCommandQueue(both, made[0], 0, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  ck_assert_int_eq(rlo_enqueue(own_plan, queue, src, 0, dst, 0, 0, NULL, NULL),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(
+      strstr(rlo_error_last()->message, "queue is of another device"));
+  clReleaseCommandQueue(queue);
+  rlo_plan_release(own_plan);
+  rlo_context_release(own);
+  clReleaseContext(both);
+  for (cl_uint i = 0; i < num_parts; ++i) {
+    clReleaseDevice(made[i]);
+  }
+  free(made);
+}
+
+END_TEST
+
+START_TEST(test_operand__offsets_and_sizes)
+{
+  attempt a = good_attempt();
+  a.src_offset = 1024 - BYTES;
+  a.dst_offset = 1024 - BYTES;
+  expect_works(&a);
+  a.src_offset += 4;
+  expect_refused(
+      &a, RLO_OUT_OF_RANGE, "the source needs 240 bytes from offset 788");
+  a = good_attempt();
+  a.dst_offset = 788;
+  expect_refused(&a, RLO_OUT_OF_RANGE, "the destination needs 240 bytes");
+  a.dst_offset = 1028;
+  expect_refused(&a, RLO_OUT_OF_RANGE, "its buffer has 1024");
+  a.dst_offset = INT64_MAX - 3;
+  expect_refused(&a, RLO_OUT_OF_RANGE, "9223372036854775804");
+  a.dst_offset = INT64_MIN;
+  expect_refused(&a, RLO_OUT_OF_RANGE, "is negative");
+  a.dst_offset = -4;
+  expect_refused(&a, RLO_OUT_OF_RANGE, "is negative");
+  a.dst_offset = 6;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "no multiple of the element's 4");
+  a = good_attempt();
+  a.src_offset = 1;
+  expect_refused(
+      &a, RLO_INVALID_ARGUMENT, "source offset of 1 bytes is no multiple");
+}
+
+END_TEST
+
+START_TEST(test_operand__overlap_in_one_buffer)
+{
+  attempt a = good_attempt();
+  a.dst = src;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "overlap");
+  a.dst_offset = BYTES - 4;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "overlap");
+  a.dst_offset = BYTES;
+  expect_works(&a);
+  a.src_offset = 4;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "bytes 4 to 244 and 240 to 480");
+  a.src_offset = 2 * BYTES;
+  expect_works(&a);
+}
+
+END_TEST
+
+START_TEST(test_operand__overlap_through_sub_buffers)
+{
+  cl_mem low = sub_buffer(src, 0, 0);
+  cl_mem high = sub_buffer(src, 512, 0);
+  cl_mem middle = sub_buffer(src, 256, 0);
+  attempt a = good_attempt();
+  a.src = low;
+  a.dst = high;
+  expect_works(&a);
+  a.dst = middle;
+  expect_works(&a); /* 240 bytes from 0 and from 256 */
+  a.src_offset = 20;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "bytes 20 to 260 and 256 to 496");
+  a.src_offset = 0;
+  a.dst = src; /* the parent itself */
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "overlap");
+  a.dst_offset = 512;
+  expect_works(&a);
+  a = good_attempt();
+  a.src = low; /* 512 bytes only, whatever its parent has */
+  a.src_offset = 512 - BYTES + 4;
+  expect_refused(&a, RLO_OUT_OF_RANGE, "its buffer has 512");
+  clReleaseMemObject(low);
+  clReleaseMemObject(middle);
+  clReleaseMemObject(high);
+}
+
+END_TEST
+
+START_TEST(test_operand__overlap_in_host_memory)
+{
+  uint8_t *memory = aligned_alloc(4096, 4096);
+  ck_assert_ptr_nonnull(memory);
+  memset(memory, 0, 4096);
+  cl_mem a_buffer = buffer_of(CL_MEM_USE_HOST_PTR, 1024, memory);
+  cl_mem b_buffer = buffer_of(CL_MEM_USE_HOST_PTR, 1024, memory + 512);
+  attempt a = good_attempt();
+  a.src = a_buffer;
+  a.dst = b_buffer;
+  expect_works(&a);
+  a.src_offset = 512;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "at host address");
+  a.src_offset = 512 - BYTES + 4;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "overlap");
+  a.src_offset = 512 - BYTES;
+  expect_works(&a);
+  clReleaseMemObject(a_buffer);
+  clReleaseMemObject(b_buffer);
+  free(memory);
+}
+
+END_TEST
+
+START_TEST(test_operand__host_memory_beside_the_elements)
+{
+  uint8_t *memory = aligned_alloc(4096, 4096);
+  ck_assert_ptr_nonnull(memory);
+  memset(memory, 0, 4096);
+  cl_mem odd = buffer_of(CL_MEM_USE_HOST_PTR, 1024, memory + 2);
+  attempt a = good_attempt();
+  a.src = odd;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "no multiple of the element's 4");
+  a = good_attempt();
+  a.dst = odd;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "the destination begins at host");
+  clReleaseMemObject(odd);
+  free(memory);
+}
+
+END_TEST
+
+START_TEST(test_operand__flags_that_forbid_it)
+{
+  cl_mem read_only = buffer_of(CL_MEM_READ_ONLY, 1024, NULL);
+  cl_mem write_only = buffer_of(CL_MEM_WRITE_ONLY, 1024, NULL);
+  attempt a = good_attempt();
+  a.dst = read_only;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "CL_MEM_READ_ONLY");
+  a = good_attempt();
+  a.src = write_only;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "CL_MEM_WRITE_ONLY");
+  a.src = read_only;
+  a.dst = write_only;
+  expect_works(&a);
+
+  /* What a sub-buffer does not say, its parent does. */
+  cl_mem part = sub_buffer(read_only, 0, 0);
+  a = good_attempt();
+  a.dst = part;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "CL_MEM_READ_ONLY");
+  clReleaseMemObject(part);
+  part = sub_buffer(dst, 0, CL_MEM_READ_ONLY);
+  a.dst = part;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "CL_MEM_READ_ONLY");
+  clReleaseMemObject(part);
+  clReleaseMemObject(read_only);
+  clReleaseMemObject(write_only);
+}
+
+END_TEST
+
+START_TEST(test_operand__an_image_is_no_buffer)
+{
+  const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+  cl_image_desc description;
+  memset(&description, 0, sizeof description);
+  description.image_type = CL_MEM_OBJECT_IMAGE2D;
+  description.image_width = 16;
+  description.image_height = 16;
+  cl_int code = CL_SUCCESS;
+  cl_mem image = clCreateImage(context, 0, &format, &description, NULL, &code);
+  if (code != CL_SUCCESS) {
+    printf("the device has no such images: not tried\n");
+    return;
+  }
+  attempt a = good_attempt();
+  a.src = image;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "not a buffer");
+  clReleaseMemObject(image);
+}
+
+END_TEST
+
+START_TEST(test_operand__events_that_cannot_be_waited_for)
+{
+  test_device other = test_device_open();
+  cl_int code = CL_SUCCESS;
+  cl_event foreign =
+      clCreateUserEvent(rlo_context_cl_context(other.context), &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  attempt a = good_attempt();
+  a.num_wait = 1;
+  a.wait_list = &foreign;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "event 0 of the wait list is of");
+  clSetUserEventStatus(foreign, CL_COMPLETE);
+  clReleaseEvent(foreign);
+  test_device_close(&other);
+
+  cl_event failed = clCreateUserEvent(context, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  ck_assert_int_eq(clSetUserEventStatus(failed, CL_OUT_OF_RESOURCES),
+                   CL_SUCCESS);
+  a.wait_list = &failed;
+  expect_refused(&a, RLO_DEVICE, "has failed with CL_OUT_OF_RESOURCES (-5)");
+  ck_assert_int_eq(rlo_error_last()->cl_code, CL_OUT_OF_RESOURCES);
+  clReleaseEvent(failed);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("operand");
+  TCase *tcase = tcase_create("device");
+  tcase_set_timeout(tcase, 120);
+  tcase_add_unchecked_fixture(tcase, open_device, close_device);
+  tcase_add_test(tcase, test_operand__null_objects);
+  tcase_add_test(tcase, test_operand__wait_lists_that_contradict_themselves);
+  tcase_add_test(tcase, test_operand__objects_of_another_context);
+  tcase_add_test(tcase, test_operand__a_queue_of_another_device);
+  tcase_add_test(tcase, test_operand__offsets_and_sizes);
+  tcase_add_test(tcase, test_operand__overlap_in_one_buffer);
+  tcase_add_test(tcase, test_operand__overlap_through_sub_buffers);
+  tcase_add_test(tcase, test_operand__overlap_in_host_memory);
+  tcase_add_test(tcase, test_operand__host_memory_beside_the_elements);
+  tcase_add_test(tcase, test_operand__flags_that_forbid_it);
+  tcase_add_test(tcase, test_operand__an_image_is_no_buffer);
+  tcase_add_test(tcase, test_operand__events_that_cannot_be_waited_for);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

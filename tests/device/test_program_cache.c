@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/program_cache.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "support/device_arena.h"
+
+static test_device device;
+static rlo__program_cache *cache;
+
+static void open_device(void) {
+  device = test_device_open();
+  ck_assert_int_eq(
+      rlo__program_cache_create(rlo_context_cl_context(device.context),
+                                rlo_context_cl_device(device.context),
+                                NULL,
+                                &cache),
+      RLO_OK);
+}
+
+static void close_device(void) {
+  rlo__program_cache_destroy(cache);
+  test_device_close(&device);
+}
+
+/* The options make many programs of one text. */
+static const char good_source[] =
+    "__kernel void NAME(__global int *out) {\n"
+    "  for (int i = 0; i < 100; ++i) { out[i] = i * NUMBER; }\n"
+    "}\n";
+static const char bad_source[] =
+    "__kernel void NAME(__global int *out) {\n"
+    "  out[0] = this_is_not_declared;\n"
+    "}\n";
+
+typedef struct spec_storage {
+  rlo_program_spec spec;
+  char options[128];
+} spec_storage;
+
+static void make_spec(const char *source, int32_t number, spec_storage *s) {
+  snprintf(
+      s->spec.kernel_name, sizeof s->spec.kernel_name, "test_%d", (int)number);
+  snprintf(s->options,
+           sizeof s->options,
+           "-DNAME=test_%d -DNUMBER=%d",
+           (int)number,
+           (int)number);
+  s->spec.source = source;
+  s->spec.source_bytes = strlen(source);
+  s->spec.options = s->options;
+}
+
+static rlo__program_cache_stats stats_now(void) {
+  rlo__program_cache_stats stats;
+  rlo__program_cache_get_stats(cache, &stats);
+  return stats;
+}
+
+START_TEST(test_program_cache__builds_once_and_shares)
+{
+  spec_storage one;
+  spec_storage two;
+  make_spec(good_source, 1, &one);
+  make_spec(good_source, 2, &two);
+  rlo__program_cache_stats before = stats_now();
+  rlo__program *programs[4];
+  ck_assert_int_eq(rlo__program_cache_get(cache, &one.spec, &programs[0]),
+                   RLO_OK);
+  ck_assert_int_eq(rlo__program_cache_get(cache, &one.spec, &programs[1]),
+                   RLO_OK);
+  ck_assert_int_eq(rlo__program_cache_get(cache, &two.spec, &programs[2]),
+                   RLO_OK);
+  ck_assert_ptr_eq(programs[0], programs[1]);
+  ck_assert_ptr_ne(programs[0], programs[2]);
+  ck_assert_int_gt(programs[0]->max_work_group_items, 0);
+  rlo__program_cache_put(cache, programs[0]);
+  rlo__program_cache_put(cache, programs[1]);
+  rlo__program_cache_put(cache, NULL);
+  /* Unused, but still there. */
+  ck_assert_int_eq(rlo__program_cache_get(cache, &one.spec, &programs[3]),
+                   RLO_OK);
+  ck_assert_ptr_eq(programs[3], programs[1]);
+  rlo__program_cache_stats after = stats_now();
+  ck_assert_int_eq(after.num_built - before.num_built, 2);
+  ck_assert_int_eq(after.num_hits - before.num_hits, 2);
+  rlo__program_cache_put(cache, programs[2]);
+  rlo__program_cache_put(cache, programs[3]);
+}
+
+END_TEST
+
+/* Two texts of one length under the same options: the text itself counts. */
+START_TEST(test_program_cache__compares_the_whole_source)
+{
+  char *twin = malloc(sizeof good_source);
+  ck_assert_ptr_nonnull(twin);
+  memcpy(twin, good_source, sizeof good_source);
+  spec_storage one;
+  spec_storage two;
+  make_spec(good_source, 7, &one);
+  make_spec(twin, 7, &two);
+  rlo__program *programs[3];
+  ck_assert_int_eq(rlo__program_cache_get(cache, &one.spec, &programs[0]),
+                   RLO_OK);
+  ck_assert_int_eq(rlo__program_cache_get(cache, &two.spec, &programs[1]),
+                   RLO_OK);
+  ck_assert_ptr_eq(programs[0], programs[1]);
+  *strstr(twin, "100") = '2';
+  ck_assert_int_eq(rlo__program_cache_get(cache, &two.spec, &programs[2]),
+                   RLO_OK);
+  ck_assert_ptr_ne(programs[0], programs[2]);
+  for (int32_t i = 0; i < 3; ++i) {
+    rlo__program_cache_put(cache, programs[i]);
+  }
+  /* The entry still points at the twin, which has to live as long. */
+  rlo__program_cache_destroy(cache);
+  free(twin);
+  ck_assert_int_eq(
+      rlo__program_cache_create(rlo_context_cl_context(device.context),
+                                rlo_context_cl_device(device.context),
+                                NULL,
+                                &cache),
+      RLO_OK);
+}
+
+END_TEST
+
+START_TEST(test_program_cache__tells_why_a_build_failed_and_forgets_it)
+{
+  spec_storage bad;
+  make_spec(bad_source, 3, &bad);
+  rlo__program *program = NULL;
+  for (int32_t turn = 0; turn < 2; ++turn) {
+    ck_assert_int_eq(rlo__program_cache_get(cache, &bad.spec, &program),
+                     RLO_BUILD_FAILED);
+    const rlo_error *error = rlo_error_last();
+    ck_assert_int_eq(error->status, RLO_BUILD_FAILED);
+    ck_assert_str_eq(error->cl_call, "clBuildProgram");
+    ck_assert_int_eq(error->cl_code, CL_BUILD_PROGRAM_FAILURE);
+    ck_assert_ptr_nonnull(strstr(error->message, "test_3"));
+    ck_assert_ptr_nonnull(strstr(error->build_log, "this_is_not_declared"));
+  }
+  ck_assert_ptr_null(program);
+}
+
+END_TEST
+
+START_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs)
+{
+  enum { MANY = 150 };
+
+  int64_t before = rlo__alloc_live_count();
+  spec_storage s;
+  rlo__program *program = NULL;
+  for (int32_t i = 0; i < MANY; ++i) {
+    make_spec(
+        "__kernel void NAME(__global int *o) { o[0] = NUMBER; }", 1000 + i, &s);
+    ck_assert_int_eq(rlo__program_cache_get(cache, &s.spec, &program), RLO_OK);
+    rlo__program_cache_put(cache, program);
+  }
+  /* An entry, its options, its room for a failure, its kernel. */
+  ck_assert_int_le(rlo__alloc_live_count() - before, 4 * 128);
+  int64_t built = stats_now().num_built;
+  ck_assert_int_eq(rlo__program_cache_get(cache, &s.spec, &program), RLO_OK);
+  rlo__program_cache_put(cache, program);
+  ck_assert_int_eq(stats_now().num_built, built); /* the newest is there */
+  make_spec("__kernel void NAME(__global int *o) { o[0] = NUMBER; }", 1000, &s);
+  ck_assert_int_eq(rlo__program_cache_get(cache, &s.spec, &program), RLO_OK);
+  rlo__program_cache_put(cache, program);
+  ck_assert_int_eq(stats_now().num_built, built + 1); /* the oldest is not */
+}
+
+END_TEST
+
+START_TEST(test_program_cache__survives_running_out_of_memory)
+{
+  spec_storage s;
+  make_spec(good_source, 4, &s);
+  int64_t live = rlo__alloc_live_count();
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  int64_t nth = 1;
+  rlo__program *program = NULL;
+  for (; status == RLO_OUT_OF_MEMORY; ++nth) {
+    ck_assert_int_le(nth, 20);
+    rlo__alloc_set_fault(nth, false);
+    status = rlo__program_cache_get(cache, &s.spec, &program);
+    rlo__alloc_set_fault(0, false);
+    if (status != RLO_OK) {
+      ck_assert_int_eq(status, RLO_OUT_OF_MEMORY);
+      ck_assert_int_eq(rlo__alloc_live_count(), live);
+    }
+  }
+  ck_assert_int_ge(nth, 5);
+  rlo__program_cache_put(cache, program);
+}
+
+END_TEST
+
+/* ------------------------------------------------------------ single flight */
+
+enum { THREADS = 8, TURNS = 6 };
+
+typedef struct racer {
+  rlo__thread thread;
+  rlo_program_spec spec;
+  rlo__program *program;
+  rlo_status status;
+  bool has_log;
+} racer;
+
+static rlo__mutex gate;
+
+static void race(void *payload) {
+  racer *r = payload;
+  rlo__mutex_lock(&gate); /* all start when the starter lets go */
+  rlo__mutex_unlock(&gate);
+  r->status = rlo__program_cache_get(cache, &r->spec, &r->program);
+  r->has_log = strstr(rlo_error_last()->build_log, "not_declared") != NULL;
+}
+
+static void run_race(racer *racers, const rlo_program_spec *spec) {
+  ck_assert_int_eq(rlo__mutex_init(&gate), RLO_OK);
+  rlo__mutex_lock(&gate);
+  for (int32_t i = 0; i < THREADS; ++i) {
+    racers[i] = (racer){.spec = *spec};
+    ck_assert_int_eq(rlo__thread_start(race, &racers[i], &racers[i].thread),
+                     RLO_OK);
+  }
+  rlo__mutex_unlock(&gate);
+  for (int32_t i = 0; i < THREADS; ++i) {
+    rlo__thread_join(&racers[i].thread);
+  }
+  rlo__mutex_deinit(&gate);
+}
+
+START_TEST(test_program_cache__threads_wait_for_one_build)
+{
+  racer racers[THREADS];
+  for (int32_t turn = 0; turn < TURNS; ++turn) {
+    spec_storage s;
+    make_spec(good_source, 100 + turn, &s);
+    int64_t before = stats_now().num_built;
+    run_race(racers, &s.spec);
+    ck_assert_int_eq(stats_now().num_built - before, 1);
+    for (int32_t i = 0; i < THREADS; ++i) {
+      ck_assert_int_eq(racers[i].status, RLO_OK);
+      ck_assert_ptr_eq(racers[i].program, racers[0].program);
+      rlo__program_cache_put(cache, racers[i].program);
+    }
+  }
+}
+
+END_TEST
+
+START_TEST(test_program_cache__threads_share_a_failure)
+{
+  racer racers[THREADS];
+  for (int32_t turn = 0; turn < TURNS; ++turn) {
+    spec_storage s;
+    make_spec(bad_source, 200 + turn, &s);
+    run_race(racers, &s.spec);
+    for (int32_t i = 0; i < THREADS; ++i) {
+      ck_assert_int_eq(racers[i].status, RLO_BUILD_FAILED);
+      ck_assert(racers[i].has_log);
+    }
+  }
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("program_cache");
+  TCase *tcase = tcase_create("device");
+  tcase_set_timeout(tcase, 300);
+  tcase_add_unchecked_fixture(tcase, open_device, close_device);
+  tcase_add_test(tcase, test_program_cache__builds_once_and_shares);
+  tcase_add_test(tcase, test_program_cache__compares_the_whole_source);
+  tcase_add_test(tcase,
+                 test_program_cache__tells_why_a_build_failed_and_forgets_it);
+  tcase_add_test(tcase,
+                 test_program_cache__keeps_a_bounded_number_of_unused_programs);
+  tcase_add_test(tcase, test_program_cache__survives_running_out_of_memory);
+  tcase_add_test(tcase, test_program_cache__threads_wait_for_one_build);
+  tcase_add_test(tcase, test_program_cache__threads_share_a_failure);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
