@@ -49,7 +49,7 @@ static rlo_dtype file_dtype(const rlo_shape *shape, int64_t element_bits) {
 /* The array that the .npy header announces for a shape. */
 static rlo_status make_file_shape(const rlo_shape *shape,
                                   rlo_shape *out_file_shape) {
-  rlo_shape_extent extent;
+  rlo_shape_extent extent = {0};
   rlo_status status = rlo_shape_measure(shape, &extent);
   if (status != RLO_OK) {
     return status;
@@ -72,8 +72,8 @@ static rlo_status make_file_shape(const rlo_shape *shape,
 
 /* Whether an .npy array can hold the bytes of `from`. */
 static bool can_hold(const rlo_shape *file_shape, const rlo_shape *from) {
-  rlo_shape_extent file_extent;
-  rlo_shape_extent extent;
+  rlo_shape_extent file_extent = {0};
+  rlo_shape_extent extent = {0};
   rlo_shape expected;
   if (rlo_shape_measure(file_shape, &file_extent) != RLO_OK ||
       rlo_shape_measure(from, &extent) != RLO_OK ||
@@ -108,7 +108,7 @@ static void swap_bytes(unsigned char *data, size_t bytes, rlo_dtype dtype) {
 static int read_data(const rlo__input_file *file,
                      int64_t offset_bytes,
                      rlo__array *array) {
-  rlo_shape_extent extent;
+  rlo_shape_extent extent = {0};
   if (rlo_shape_measure(&array->shape, &extent) != RLO_OK) {
     return rlo__fail_last();
   }
@@ -124,7 +124,7 @@ static int read_data(const rlo__input_file *file,
 static int load_raw(const rlo__input_file *file,
                     const rlo_shape *from,
                     rlo__array *array) {
-  rlo_shape_extent extent;
+  rlo_shape_extent extent = {0};
   if (rlo_shape_measure(from, &extent) != RLO_OK) {
     return rlo__fail_last();
   }
@@ -159,7 +159,7 @@ static int parse_npy_header(const rlo__input_file *file,
 static int load_npy(const rlo__input_file *file,
                     const rlo_shape *from,
                     rlo__array *array) {
-  rlo_npy_header header;
+  rlo_npy_header header = {0};
   int code = parse_npy_header(file, &header);
   if (code != RLO__EXIT_OK) {
     return code;
@@ -188,7 +188,8 @@ int rlo__array_load(const char *path,
                     const rlo_shape *from,
                     rlo__array *out_array) {
   *out_array = (rlo__array){0};
-  if (from == NULL && rlo__path_is_raw(path)) {
+  bool is_raw = rlo__path_is_raw(path);
+  if (is_raw && from == NULL) {
     return rlo__fail("%s holds bare bytes: say their shape with --from", path);
   }
   rlo__input_file file;
@@ -196,8 +197,8 @@ int rlo__array_load(const char *path,
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  code = rlo__path_is_raw(path) ? load_raw(&file, from, out_array)
-                                : load_npy(&file, from, out_array);
+  code = is_raw ? load_raw(&file, from, out_array)
+                : load_npy(&file, from, out_array);
   rlo__input_file_close(&file);
   return code;
 }
@@ -213,7 +214,7 @@ int rlo__array_save(const char *path,
   /* A header of ours is short: 32 dimensions of 19 digits at most. */
   char header[2048];
   size_t header_bytes = 0;
-  rlo_shape_extent extent;
+  rlo_shape_extent extent = {0};
   rlo_shape file_shape;
   if (rlo_shape_measure(shape, &extent) != RLO_OK ||
       make_file_shape(shape, &file_shape) != RLO_OK) {

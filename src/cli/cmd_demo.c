@@ -256,7 +256,7 @@ static int run(int argc, char **argv) {
       {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
       {0}};
   static demo_request request = {.device_number = -1};
-  int64_t rounds = 9;
+  int64_t rounds = 15;
   bool is_isolated = true;
   for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
     int code = RLO__EXIT_OK;
@@ -311,7 +311,7 @@ const rlo__command rlo__cmd_demo = {
         "\n"
         "  --device N    a device of `relayout devices`; the default device\n"
         "                without it\n"
-        "  --rounds N    how often each step is timed (9)\n"
+        "  --rounds N    how often each step is timed (15)\n"
         "  --small       2 images of 16 x 16 x 3\n"
         "  --json        print one object\n"
         "  --no-isolate  use the OpenCL driver in this process\n"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-RLO_PRINTF(1, 0)
+static void print_line(const char *format, va_list arguments) RLO_PRINTF(1, 0);
 
 static void print_line(const char *format, va_list arguments) {
   fputs("relayout: ", stderr);
