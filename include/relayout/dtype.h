@@ -83,6 +83,38 @@ RLO_API int32_t rlo_dtype_value_bits(rlo_dtype dtype);
  *  the value's bits rounded up to whole bytes. 0 if invalid. */
 RLO_API int32_t rlo_dtype_storage_bits(rlo_dtype dtype);
 
+/** Signed and unsigned integers; pred is none. */
+RLO_API bool rlo_dtype_is_integral(rlo_dtype dtype);
+
+/** Floats; complex types are none. */
+RLO_API bool rlo_dtype_is_floating(rlo_dtype dtype);
+
+RLO_API bool rlo_dtype_is_complex(rlo_dtype dtype);
+
+/** Can hold a value below zero: signed integers, complex types, and floats but
+ *  for f8e8m0fnu. */
+RLO_API bool rlo_dtype_is_signed(rlo_dtype dtype);
+
+/** Integers and floats whose value takes less than a byte. */
+RLO_API bool rlo_dtype_is_sub_byte(rlo_dtype dtype);
+
+/** The type of the real and of the imaginary part of a complex type;
+ *  RLO_DTYPE_INVALID for every other. */
+RLO_API rlo_dtype rlo_dtype_complex_component(rlo_dtype dtype);
+
+/** True if every value of `from`, infinities, NaN and negative zero included,
+ *  has an equal value in `to`. A type can be upcast to itself; an invalid one
+ *  to none. */
+RLO_API bool rlo_dtype_can_upcast(rlo_dtype from, rlo_dtype to);
+
+/**
+ * The one of two types that keeps more of a value: the one whose floats reach
+ * further; with the same reach, the one with the longer mantissa; then the one
+ * with more bits; then the signed one. Parts stand for complex types.
+ * RLO_DTYPE_INVALID if either is invalid.
+ */
+RLO_API rlo_dtype rlo_dtype_higher_precision(rlo_dtype a, rlo_dtype b);
+
 /**
  * The values XLA pads with, as raw bits in the low rlo_dtype_value_bits of
  * 16 little-endian bytes.

@@ -18,6 +18,8 @@ RLO_BEGIN_DECLS
  *  `*` of the text form. XLA's documentation calls it -1, its code INT64_MIN.
  */
 #define RLO_TILE_COMBINE INT64_MIN
+/** Most cut points of one physical dimension. */
+#define RLO_MAX_SPLIT_INDICES 8
 
 /**
  * One tile: extents, most major first, that apply to as many of the most minor
@@ -27,6 +29,27 @@ typedef struct rlo_tile {
   int32_t rank;
   int64_t dims[RLO_MAX_TILE_RANK];
 } rlo_tile;
+
+/** XLA's memory spaces with a name; others are legal. */
+enum {
+  RLO_MEMORY_SPACE_DEFAULT = 0,
+  /** Vector memory of an accelerator. */
+  RLO_MEMORY_SPACE_FAST = 1,
+  RLO_MEMORY_SPACE_HOST = 5,
+  RLO_MEMORY_SPACE_HOST_UNPINNED = 6
+};
+
+/**
+ * Where one physical dimension is cut into pieces that lie apart: the `SC` of
+ * the text form. Carried, printed and compared, without a meaning here.
+ */
+typedef struct rlo_split_config {
+  /** Physical dimension: 0 is the most major one. */
+  int32_t dimension;
+  int32_t num_indices;
+  /** Strictly increasing, above 0 and below the size of the dimension. */
+  int64_t indices[RLO_MAX_SPLIT_INDICES];
+} rlo_split_config;
 
 /**
  * What the slots of a layout that hold no element (padding, the rest of a
@@ -98,6 +121,16 @@ typedef struct rlo_layout {
   int64_t strides_elems[RLO_MAX_RANK];
   /** Strided: position, in elements, of the element with index 0,...,0. */
   int64_t offset_elems;
+
+  /** Dense, carried: where dimensions are cut; at most one entry for each
+   *  physical dimension. */
+  int32_t num_split_configs;
+  rlo_split_config split_configs[RLO_MAX_RANK];
+  /** Carried: bytes of sizes that stand before the elements of an array with
+   *  dynamic dimensions. They are no part of any size here. */
+  int64_t metadata_prefix_bytes;
+  /** XLA's sparse layouts only: RLO_DTYPE_INVALID in every valid layout. */
+  rlo_dtype index_dtype, pointer_dtype;
 } rlo_layout;
 
 /** The dense row-major layout {rank-1,...,1,0}; rank in 0..RLO_MAX_RANK (a
@@ -128,6 +161,18 @@ RLO_API RLO_NODISCARD rlo_status rlo_layout_validate(const rlo_layout *layout,
                                                      const int64_t *dims,
                                                      int32_t rank,
                                                      rlo_dtype dtype);
+
+/** Append cut points for a physical dimension (0: the most major one).
+ *  @param indices  `count` cut points, copied.
+ *  @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_RANK entries or
+ *          RLO_MAX_SPLIT_INDICES cut points; RLO_INVALID_ARGUMENT for a
+ *          negative or repeated dimension, no cut point, or cut points that
+ *          are not above 0 and strictly increasing. On failure *layout is
+ *          unchanged. */
+RLO_API RLO_NODISCARD rlo_status rlo_layout_add_split(rlo_layout *layout,
+                                                      int32_t dimension,
+                                                      const int64_t *indices,
+                                                      int32_t count);
 
 /** Field by field, the first `rank` entries of each array; spellings of one
  *  meaning (tail alignment 0 and 1) are equal, different spellings of one

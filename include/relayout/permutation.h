@@ -43,6 +43,24 @@ RLO_API void rlo_permutation_apply(const int32_t *p,
                                    const int64_t *in,
                                    int64_t *out);
 
+/** out[p[i]] = in[i]: what undoes rlo_permutation_apply. */
+RLO_API void rlo_permutation_apply_inverse(const int32_t *p,
+                                           int32_t size,
+                                           const int64_t *in,
+                                           int64_t *out);
+
+/**
+ * Take the entry at place `from` out and put it in again at place `to`, in
+ * place; the entries between move up by one. 0 1 2 3 4 with 1 -> 3 becomes
+ * 0 2 3 1 4. The entries need not be a permutation.
+ * @return RLO_OK; RLO_OUT_OF_RANGE, with nothing moved, if a place is not in
+ *         [0, size).
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_permutation_move_element(int32_t *entries,
+                                                              int32_t size,
+                                                              int32_t from,
+                                                              int32_t to);
+
 RLO_END_DECLS
 
 #endif

@@ -16,6 +16,7 @@
  */
 
 #include "relayout/dtype.h"
+#include "relayout/equality.h"
 #include "relayout/export.h"
 #include "relayout/index.h"
 #include "relayout/layout.h"

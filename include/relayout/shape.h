@@ -6,15 +6,24 @@
 
 RLO_BEGIN_DECLS
 
+/** Size of a dimension that nothing bounds: the `?` of the text form. */
+#define RLO_DIM_UNBOUNDED INT64_MIN
+
 /**
  * An array's element type, logical dimensions and layout. A plain value of
- * about 3 KiB without heap parts: copy it by assignment, pass it by pointer.
+ * about 5 KiB without heap parts: copy it by assignment, pass it by pointer.
+ *
+ * The size of a dynamic dimension is its bound; every size and every index is
+ * that of the array that fills its bounds. Where the size is RLO_DIM_UNBOUNDED
+ * there are none: rlo_shape_validate refuses the shape with RLO_UNSUPPORTED.
  */
 typedef struct rlo_shape {
   rlo_dtype dtype;
   int32_t rank;
   int64_t dims[RLO_MAX_RANK];
   rlo_layout layout;
+  /** Carried and compared: dimension k may be shorter at run time. */
+  bool is_dynamic[RLO_MAX_RANK];
 } rlo_shape;
 
 /** The sizes of a shape's physical memory. */
@@ -54,6 +63,29 @@ rlo_shape_make_with_layout(rlo_dtype dtype,
  *  other function here takes the shape. */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_validate(const rlo_shape *shape);
 
+/**
+ * A row-major shape with dynamic dimensions.
+ *
+ * @param dims  `rank` bounds >= 0, or RLO_DIM_UNBOUNDED; copied.
+ * @param is_dynamic  `rank` flags, copied; NULL: no dimension is dynamic but
+ *                    those without a bound, which always are.
+ * @return as rlo_shape_make; RLO_INVALID_ARGUMENT for a dimension without a
+ *         bound that is said not to be dynamic.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_shape_make_dynamic(rlo_dtype dtype,
+                                                        const int64_t *dims,
+                                                        const bool *is_dynamic,
+                                                        int32_t rank,
+                                                        rlo_shape *out_shape);
+
+/** As rlo_shape_validate, but dimensions may be unbounded if they are dynamic
+ *  (with a dense layout, not padded); nothing is said of sizes then. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_shape_validate_unbounded(const rlo_shape *shape);
+
+/** True if some dimension is RLO_DIM_UNBOUNDED. */
+RLO_API bool rlo_shape_is_unbounded(const rlo_shape *shape);
+
 /** The exact sizes of a shape. @return RLO_OK, or what rlo_shape_validate
  *  says. */
 RLO_API RLO_NODISCARD rlo_status
@@ -69,10 +101,12 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_physical_dims(const rlo_shape *shape,
                                                          int32_t capacity,
                                                          int32_t *out_count);
 
-/** Same type, rank, dimensions and layout (rlo_layout_equal). */
+/** Same type, rank, dimensions, dynamic dimensions and layout
+ *  (rlo_layout_equal). equality.h has every other way to compare. */
 RLO_API bool rlo_shape_equal(const rlo_shape *a, const rlo_shape *b);
 
-/** Same type, rank and dimensions, whatever the layouts. */
+/** Same type, rank and dimensions, whatever the layouts and whichever of the
+ *  dimensions are dynamic. */
 RLO_API bool rlo_shape_compatible(const rlo_shape *a, const rlo_shape *b);
 
 /** The raw bits of the fill of a shape's layout: out_bits[0..16), zero-

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "relayout/permutation.h"
+#include "relayout/shape.h"
 
 static int32_t clamp_rank(int32_t rank) {
   if (rank < 0) {
@@ -197,6 +198,121 @@ static rlo_status check_element_size(const rlo_layout *layout,
   return RLO_OK;
 }
 
+/* The cut points of a split, whatever it splits. */
+static rlo_status check_split(int32_t dimension,
+                              const int64_t *indices,
+                              int32_t count) {
+  if (dimension < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "split of dimension %d: it is negative",
+                    dimension);
+  }
+  if (count > RLO_MAX_SPLIT_INDICES) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "split of dimension %d: %d cut points are beyond the limit "
+                    "of %d",
+                    dimension,
+                    count,
+                    RLO_MAX_SPLIT_INDICES);
+  }
+  if (count < 1 || indices == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "split of dimension %d: it needs at least 1 cut point",
+                    dimension);
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    int64_t least = i == 0 ? 1 : indices[i - 1] + 1;
+    if (indices[i] < least) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "split of dimension %d: cut point %lld is below %lld; "
+                      "they must be above 0 and strictly increasing",
+                      dimension,
+                      (long long)indices[i],
+                      (long long)least);
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status check_split_is_new(const rlo_layout *layout,
+                                     int32_t count,
+                                     int32_t dimension) {
+  for (int32_t s = 0; s < count; ++s) {
+    if (layout->split_configs[s].dimension == dimension) {
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT, "dimension %d is split twice", dimension);
+    }
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_layout_add_split(rlo_layout *layout,
+                                int32_t dimension,
+                                const int64_t *indices,
+                                int32_t count) {
+  RLO_TRY(check_split(dimension, indices, count));
+  if (layout->num_split_configs < 0 ||
+      layout->num_split_configs >= RLO_MAX_RANK) {
+    return RLO_FAIL(
+        RLO_UNSUPPORTED, "more than %d splits in one layout", RLO_MAX_RANK);
+  }
+  RLO_TRY(check_split_is_new(layout, layout->num_split_configs, dimension));
+  rlo_split_config *split = &layout->split_configs[layout->num_split_configs++];
+  memset(split, 0, sizeof *split);
+  split->dimension = dimension;
+  split->num_indices = count;
+  memcpy(split->indices, indices, (size_t)count * sizeof indices[0]);
+  return RLO_OK;
+}
+
+static rlo_status check_splits(const rlo_layout *layout,
+                               const int64_t *dims,
+                               int32_t rank) {
+  if (layout->num_split_configs < 0 ||
+      layout->num_split_configs > RLO_MAX_RANK) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a layout cannot have %d splits",
+                    layout->num_split_configs);
+  }
+  for (int32_t s = 0; s < layout->num_split_configs; ++s) {
+    const rlo_split_config *split = &layout->split_configs[s];
+    RLO_TRY(check_split(split->dimension, split->indices, split->num_indices));
+    if (split->dimension >= rank) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "split of dimension %d: the rank is %d",
+                      split->dimension,
+                      rank);
+    }
+    RLO_TRY(check_split_is_new(layout, s, split->dimension));
+    int64_t size = dims[layout->minor_to_major[rank - 1 - split->dimension]];
+    if (split->indices[split->num_indices - 1] >= size) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "split of dimension %d: cut point %lld is not below its "
+                      "size %lld",
+                      split->dimension,
+                      (long long)split->indices[split->num_indices - 1],
+                      (long long)size);
+    }
+  }
+  return RLO_OK;
+}
+
+/* What a layout carries for others, and what only sparse ones may have. */
+static rlo_status check_carried(const rlo_layout *layout) {
+  if (layout->metadata_prefix_bytes < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a metadata prefix of %lld bytes is negative",
+                    (long long)layout->metadata_prefix_bytes);
+  }
+  if (layout->index_dtype != RLO_DTYPE_INVALID ||
+      layout->pointer_dtype != RLO_DTYPE_INVALID) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "only sparse arrays have an index or a pointer type, and "
+                    "they are not supported");
+  }
+  return RLO_OK;
+}
+
 static rlo_status check_dense(const rlo_layout *layout,
                               const int64_t *dims,
                               int32_t rank,
@@ -236,6 +352,7 @@ static rlo_status check_dense(const rlo_layout *layout,
                     "a tail alignment of %lld elements is negative",
                     (long long)layout->tail_alignment_elems);
   }
+  RLO_TRY(check_splits(layout, dims, rank));
   return check_fill(layout, dtype);
 }
 
@@ -251,6 +368,8 @@ static rlo_status check_strided(const rlo_layout *layout) {
     stranger = "a tail alignment";
   } else if (layout->fill != RLO_FILL_INVALID) {
     stranger = "a fill";
+  } else if (layout->num_split_configs != 0) {
+    stranger = "splits";
   }
   if (stranger != NULL) {
     return RLO_FAIL(
@@ -273,6 +392,12 @@ rlo_status rlo_layout_validate(const rlo_layout *layout,
         RLO_INVALID_ARGUMENT, "the dimensions of rank %d are NULL", rank);
   }
   for (int32_t k = 0; k < rank; ++k) {
+    if (dims[k] == RLO_DIM_UNBOUNDED) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "dimension %d has no bound; only a bounded array has "
+                      "sizes and positions",
+                      k);
+    }
     if (dims[k] < 0) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "dimension %d of size %lld is negative",
@@ -281,6 +406,7 @@ rlo_status rlo_layout_validate(const rlo_layout *layout,
     }
   }
   RLO_TRY(check_element_size(layout, dtype));
+  RLO_TRY(check_carried(layout));
   switch (layout->kind) {
     case RLO_LAYOUT_DENSE:
       return check_dense(layout, dims, rank, dtype);
@@ -295,54 +421,6 @@ rlo_status rlo_layout_validate(const rlo_layout *layout,
 
 static bool has_tail_alignment(const rlo_layout *layout) {
   return layout->tail_alignment_elems != 0 && layout->tail_alignment_elems != 1;
-}
-
-static bool dims_equal(const int64_t *a, const int64_t *b, int32_t count) {
-  return count <= 0 || memcmp(a, b, (size_t)count * sizeof a[0]) == 0;
-}
-
-static bool dense_equal(const rlo_layout *a,
-                        const rlo_layout *b,
-                        int32_t rank) {
-  for (int32_t i = 0; i < rank; ++i) {
-    if (a->minor_to_major[i] != b->minor_to_major[i]) {
-      return false;
-    }
-  }
-  if (a->has_padded_dimensions != b->has_padded_dimensions ||
-      (a->has_padded_dimensions &&
-       !dims_equal(a->padded_dimensions, b->padded_dimensions, rank))) {
-    return false;
-  }
-  if (a->fill != b->fill ||
-      (a->fill == RLO_FILL_BITS &&
-       memcmp(a->fill_bits, b->fill_bits, sizeof a->fill_bits) != 0)) {
-    return false;
-  }
-  if (a->num_tiles != b->num_tiles) {
-    return false;
-  }
-  for (int32_t t = 0; t < a->num_tiles; ++t) {
-    if (a->tiles[t].rank != b->tiles[t].rank ||
-        !dims_equal(a->tiles[t].dims, b->tiles[t].dims, a->tiles[t].rank)) {
-      return false;
-    }
-  }
-  return has_tail_alignment(a) == has_tail_alignment(b) &&
-         (!has_tail_alignment(a) ||
-          a->tail_alignment_elems == b->tail_alignment_elems);
-}
-
-bool rlo_layout_equal(const rlo_layout *a, const rlo_layout *b, int32_t rank) {
-  if (a->kind != b->kind || a->element_size_bits != b->element_size_bits ||
-      a->memory_space != b->memory_space) {
-    return false;
-  }
-  if (a->kind == RLO_LAYOUT_STRIDED) {
-    return a->offset_elems == b->offset_elems &&
-           dims_equal(a->strides_elems, b->strides_elems, rank);
-  }
-  return dense_equal(a, b, rank);
 }
 
 static bool is_plain(const rlo_layout *layout) {

@@ -87,3 +87,35 @@ void rlo_permutation_apply(const int32_t *p,
     out[i] = in[p[i]];
   }
 }
+
+void rlo_permutation_apply_inverse(const int32_t *p,
+                                   int32_t size,
+                                   const int64_t *in,
+                                   int64_t *out) {
+  for (int32_t i = 0; i < size; ++i) {
+    out[p[i]] = in[i];
+  }
+}
+
+static rlo_status check_place(const char *name, int32_t place, int32_t size) {
+  if (place < 0 || place >= size) {
+    return RLO_FAIL(
+        RLO_OUT_OF_RANGE, "%s=%d is outside the %d entries", name, place, size);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_permutation_move_element(int32_t *entries,
+                                        int32_t size,
+                                        int32_t from,
+                                        int32_t to) {
+  RLO_TRY(check_place("from", from, size));
+  RLO_TRY(check_place("to", to, size));
+  int32_t moved = entries[from];
+  int32_t step = from < to ? 1 : -1;
+  for (int32_t i = from; i != to; i += step) {
+    entries[i] = entries[i + step];
+  }
+  entries[to] = moved;
+  return RLO_OK;
+}

@@ -92,6 +92,64 @@ rlo_status rlo_shape_make_with_layout(rlo_dtype dtype,
   return RLO_OK;
 }
 
+bool rlo_shape_is_unbounded(const rlo_shape *shape) {
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    if (shape->dims[k] == RLO_DIM_UNBOUNDED) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Every rule must hold for some size of what has no bound. For a view that is
+ * 1; a dense layout takes any, but not padding to a width. */
+rlo_status rlo_shape_validate_unbounded(const rlo_shape *shape) {
+  bool is_strided = shape->layout.kind == RLO_LAYOUT_STRIDED;
+  rlo_shape bounded = *shape;
+  for (int32_t k = 0; k < shape->rank && k < RLO_MAX_RANK; ++k) {
+    if (shape->dims[k] != RLO_DIM_UNBOUNDED) {
+      continue;
+    }
+    if (!shape->is_dynamic[k]) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "dimension %d has no bound but is not dynamic",
+                      k);
+    }
+    if (!is_strided && shape->layout.has_padded_dimensions) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "dimension %d has no bound, so nothing can be padded to "
+                      "a width",
+                      k);
+    }
+    bounded.dims[k] = 1;
+  }
+  return rlo_shape_validate(&bounded);
+}
+
+rlo_status rlo_shape_make_dynamic(rlo_dtype dtype,
+                                  const int64_t *dims,
+                                  const bool *is_dynamic,
+                                  int32_t rank,
+                                  rlo_shape *out_shape) {
+  rlo_shape shape;
+  memset(&shape, 0, sizeof shape);
+  shape.dtype = dtype;
+  shape.rank = rank;
+  shape.layout = rlo_layout_row_major(rank);
+  for (int32_t k = 0; dims != NULL && k < rank && k < RLO_MAX_RANK; ++k) {
+    shape.dims[k] = dims[k];
+    shape.is_dynamic[k] =
+        is_dynamic != NULL ? is_dynamic[k] : dims[k] == RLO_DIM_UNBOUNDED;
+  }
+  if (rank > 0 && dims == NULL) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "the dimensions of rank %d are NULL", rank);
+  }
+  RLO_TRY(rlo_shape_validate_unbounded(&shape));
+  *out_shape = shape;
+  return RLO_OK;
+}
+
 rlo_status rlo_shape_validate(const rlo_shape *shape) {
   rlo_address address;
   rlo_shape_extent extent;
@@ -126,17 +184,6 @@ rlo_status rlo_shape_physical_dims(const rlo_shape *shape,
     out_dims[p] = address.leaves[p].extent;
   }
   return RLO_OK;
-}
-
-bool rlo_shape_compatible(const rlo_shape *a, const rlo_shape *b) {
-  return a->dtype == b->dtype && a->rank == b->rank &&
-         (a->rank <= 0 ||
-          memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0);
-}
-
-bool rlo_shape_equal(const rlo_shape *a, const rlo_shape *b) {
-  return rlo_shape_compatible(a, b) &&
-         rlo_layout_equal(&a->layout, &b->layout, a->rank);
 }
 
 rlo_status rlo_shape_fill_bits(const rlo_shape *shape,

@@ -548,6 +548,105 @@ START_TEST(test_layout__ignores_what_says_nothing)
 
 END_TEST
 
+static const struct {
+  int32_t dimension;
+  int64_t indices[3];
+  int32_t count;
+  const char *message;
+} bad_splits[] = {
+    {-1, {1}, 1, "split of dimension -1: it is negative"},
+    {2, {1}, 1, "split of dimension 2: the rank is 2"},
+    {0, {1}, 0, "split of dimension 0: it needs at least 1 cut point"},
+    {0,
+     {0},
+     1,
+     "split of dimension 0: cut point 0 is below 1; they must be above 0 and "
+     "strictly increasing"},
+    {1,
+     {1, 1},
+     2,
+     "split of dimension 1: cut point 1 is below 2; they must be above 0 and "
+     "strictly increasing"},
+    {1, {1, 3}, 2, "split of dimension 1: cut point 3 is not below its size 3"},
+};
+
+/* Written by hand, because rlo_layout_add_split refuses most of them. */
+START_TEST(test_layout__validates_splits)
+{
+  rlo_layout layout = rlo_layout_row_major(2);
+
+  layout.num_split_configs = 1;
+  layout.split_configs[0].dimension = bad_splits[_i].dimension;
+  layout.split_configs[0].num_indices = bad_splits[_i].count;
+  memcpy(layout.split_configs[0].indices,
+         bad_splits[_i].indices,
+         sizeof bad_splits[_i].indices);
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, bad_splits[_i].message);
+}
+
+END_TEST
+
+START_TEST(test_layout__splits_are_of_physical_dimensions)
+{
+  static const int64_t cuts[] = {1, 2};
+  rlo_layout layout = rlo_layout_row_major(2);
+
+  ck_assert_int_eq(rlo_layout_add_split(&layout, 0, cuts, 1), RLO_OK);
+  ck_assert_int_eq(rlo_layout_add_split(&layout, 1, cuts, 2), RLO_OK);
+  expect_accepted(&layout);
+  ck_assert_int_eq(rlo_layout_add_split(&layout, 1, cuts, 1),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, "dimension 1 is split twice");
+  ck_assert_int_eq(layout.num_split_configs, 2);
+  layout.split_configs[1].dimension = 0;
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, "dimension 0 is split twice");
+
+  /* In column-major order physical dimension 1 is the one of size 2. */
+  rlo_layout columns = rlo_layout_column_major(2);
+  ck_assert_int_eq(rlo_layout_add_split(&columns, 1, cuts, 2), RLO_OK);
+  expect_refused(&columns,
+                 RLO_INVALID_ARGUMENT,
+                 "split of dimension 1: cut point 2 is not below its size 2");
+  int64_t many[RLO_MAX_SPLIT_INDICES + 1];
+  for (int i = 0; i <= RLO_MAX_SPLIT_INDICES; ++i) {
+    many[i] = i + 1;
+  }
+  ck_assert_int_eq(
+      rlo_layout_add_split(&columns, 0, many, RLO_MAX_SPLIT_INDICES + 1),
+      RLO_UNSUPPORTED);
+  rlo_layout strided = strided_layout();
+  strided.num_split_configs = 1;
+  expect_refused(
+      &strided, RLO_INVALID_ARGUMENT, "a strided layout cannot have splits");
+}
+
+END_TEST
+
+START_TEST(test_layout__validates_what_it_carries)
+{
+  rlo_layout layout = rlo_layout_row_major(2);
+
+  layout.metadata_prefix_bytes = 123;
+  layout.memory_space = INT64_MAX;
+  expect_accepted(&layout);
+  layout.metadata_prefix_bytes = -1;
+  expect_refused(&layout,
+                 RLO_INVALID_ARGUMENT,
+                 "a metadata prefix of -1 bytes is negative");
+  layout.metadata_prefix_bytes = 0;
+  layout.index_dtype = RLO_DTYPE_U32;
+  expect_refused(&layout,
+                 RLO_INVALID_ARGUMENT,
+                 "only sparse arrays have an index or a pointer type, and they "
+                 "are not supported");
+  layout.index_dtype = RLO_DTYPE_INVALID;
+  layout.pointer_dtype = RLO_DTYPE_U16;
+  ck_assert_int_eq(rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_F32),
+                   RLO_INVALID_ARGUMENT);
+}
+
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("layout");
   TCase *tcase = tcase_create("layout");
@@ -576,6 +675,12 @@ int main(void) {
   tcase_add_test(tcase, test_layout__validates_strided);
   tcase_add_loop_test(tcase, test_layout__each_field_makes_unequal, 0, 12);
   tcase_add_test(tcase, test_layout__ignores_what_says_nothing);
+  tcase_add_loop_test(tcase,
+                      test_layout__validates_splits,
+                      0,
+                      (int)(sizeof bad_splits / sizeof bad_splits[0]));
+  tcase_add_test(tcase, test_layout__splits_are_of_physical_dimensions);
+  tcase_add_test(tcase, test_layout__validates_what_it_carries);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

@@ -138,6 +138,39 @@ START_TEST(test_permutation__apply_is_numpy_transpose_of_dims)
 
 END_TEST
 
+START_TEST(test_permutation__apply_inverse_as_xla_does)
+{
+  static const int32_t p[] = {2, 0, 1};
+  static const int64_t in[] = {'a', 'b', 'c'};
+  static const int64_t expected[] = {'b', 'c', 'a'};
+  int64_t out[3];
+
+  rlo_permutation_apply_inverse(p, 3, in, out);
+  ck_assert_mem_eq(out, expected, sizeof expected);
+}
+
+END_TEST
+
+START_TEST(test_permutation__moves_one_element)
+{
+  static const int32_t up[] = {0, 2, 3, 1, 4};
+  static const int32_t down[] = {0, 3, 1, 2, 4};
+  int32_t p[] = {0, 1, 2, 3, 4};
+  int32_t q[] = {0, 1, 2, 3, 4};
+
+  ck_assert_int_eq(rlo_permutation_move_element(p, 5, 1, 3), RLO_OK);
+  ck_assert_mem_eq(p, up, sizeof up);
+  ck_assert_int_eq(rlo_permutation_move_element(q, 5, 3, 1), RLO_OK);
+  ck_assert_mem_eq(q, down, sizeof down);
+  ck_assert_int_eq(rlo_permutation_move_element(q, 5, 2, 2), RLO_OK);
+  ck_assert_mem_eq(q, down, sizeof down);
+  ck_assert_int_eq(rlo_permutation_move_element(q, 5, 5, 1), RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_permutation_move_element(q, 5, 1, -1), RLO_OUT_OF_RANGE);
+  ck_assert_mem_eq(q, down, sizeof down);
+}
+
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("permutation");
   TCase *tcase = tcase_create("permutation");
@@ -152,6 +185,8 @@ int main(void) {
   tcase_add_test(tcase, test_permutation__inverse_undoes_apply);
   tcase_add_test(tcase, test_permutation__inverse_composes_to_identity);
   tcase_add_test(tcase, test_permutation__apply_is_numpy_transpose_of_dims);
+  tcase_add_test(tcase, test_permutation__apply_inverse_as_xla_does);
+  tcase_add_test(tcase, test_permutation__moves_one_element);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

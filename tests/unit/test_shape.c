@@ -399,6 +399,53 @@ START_TEST(test_shape__knows_the_fill)
 
 END_TEST
 
+START_TEST(test_shape__bounded_dynamic_dimensions_have_the_sizes_of_the_bounds)
+{
+  static const int64_t dims[] = {23, 44, 55};
+  static const bool is_dynamic[] = {true, false, true};
+  rlo_shape shape;
+
+  ck_assert_int_eq(
+      rlo_shape_make_dynamic(RLO_DTYPE_F32, dims, is_dynamic, 3, &shape),
+      RLO_OK);
+  ck_assert(shape.is_dynamic[0] && !shape.is_dynamic[1] && shape.is_dynamic[2]);
+  ck_assert(!rlo_shape_is_unbounded(&shape));
+  ck_assert_int_eq(rlo_shape_validate(&shape), RLO_OK);
+  ck_assert_int_eq(measure(&shape).bytes, 23 * 44 * 55 * 4);
+}
+
+END_TEST
+
+START_TEST(test_shape__unbounded_dimensions_have_no_sizes)
+{
+  static const int64_t dims[] = {RLO_DIM_UNBOUNDED, 784};
+  static const bool none[] = {false, false};
+  rlo_shape shape;
+  rlo_shape_extent extent;
+
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, dims, 2, &shape),
+                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_shape_make_dynamic(RLO_DTYPE_F32, dims, none, 2, &shape),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_make_dynamic(RLO_DTYPE_F32, dims, NULL, 2, &shape),
+                   RLO_OK);
+  ck_assert(rlo_shape_is_unbounded(&shape));
+  ck_assert(shape.is_dynamic[0] && !shape.is_dynamic[1]);
+  ck_assert_int_eq(rlo_shape_validate_unbounded(&shape), RLO_OK);
+  ck_assert_int_eq(rlo_shape_measure(&shape, &extent), RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "dimension 0 has no bound; only a bounded array has sizes "
+                   "and positions");
+  rlo_shape static_shape = shape;
+  static_shape.is_dynamic[0] = false;
+  ck_assert(!rlo_shape_equal(&shape, &static_shape));
+  shape.layout.has_padded_dimensions = true;
+  shape.layout.padded_dimensions[1] = 784;
+  ck_assert_int_eq(rlo_shape_validate_unbounded(&shape), RLO_INVALID_ARGUMENT);
+}
+
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("shape");
   TCase *tcase = tcase_create("shape");
@@ -419,6 +466,10 @@ int main(void) {
   tcase_add_test(tcase, test_shape__physical_dims_need_room);
   tcase_add_test(tcase, test_shape__compatible_ignores_layouts);
   tcase_add_test(tcase, test_shape__knows_the_fill);
+  tcase_add_test(
+      tcase,
+      test_shape__bounded_dynamic_dimensions_have_the_sizes_of_the_bounds);
+  tcase_add_test(tcase, test_shape__unbounded_dimensions_have_no_sizes);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
