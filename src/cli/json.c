@@ -6,23 +6,53 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Length of the UTF-8 character above ASCII at `bytes`, 0 if there is none: a
+ * path may hold any bytes, and a driver's name may be cut anywhere. */
+static size_t utf8_length(const unsigned char *bytes) {
+  size_t length = 0;
+  unsigned long point = 0;
+  if (bytes[0] >= 0xc2 && bytes[0] <= 0xdf) {
+    length = 2;
+    point = bytes[0] & 0x1f;
+  } else if (bytes[0] >= 0xe0 && bytes[0] <= 0xef) {
+    length = 3;
+    point = bytes[0] & 0x0f;
+  } else if (bytes[0] >= 0xf0 && bytes[0] <= 0xf4) {
+    length = 4;
+    point = bytes[0] & 0x07;
+  }
+  for (size_t i = 1; i < length; ++i) {
+    if ((bytes[i] & 0xc0) != 0x80) {
+      return 0;
+    }
+    point = point << 6 | (bytes[i] & 0x3f);
+  }
+  bool is_too_long =
+      (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
+  bool is_no_character =
+      (point >= 0xd800 && point <= 0xdfff) || point > 0x10ffff;
+  return is_too_long || is_no_character ? 0 : length;
+}
+
 static void write_text(const char *text) {
   putchar('"');
-  for (const char *c = text; *c != '\0'; ++c) {
-    unsigned char byte = (unsigned char)*c;
-    if (byte == '"' || byte == '\\') {
-      printf("\\%c", byte);
-    } else if (byte == '\n') {
+  const unsigned char *at = (const unsigned char *)text;
+  while (*at != '\0') {
+    size_t length = *at < 0x80 ? 1 : utf8_length(at);
+    if (*at == '"' || *at == '\\') {
+      printf("\\%c", *at);
+    } else if (*at == '\n') {
       fputs("\\n", stdout);
-    } else if (byte == '\t') {
-      fputs("\\t", stdout);
-    } else if (byte < 0x20 || byte >= 0x7f) {
-      /* A byte above ASCII may be half of a cut character: \u keeps the
-       * document valid whatever a driver calls its device. */
-      printf("\\u%04x", byte);
+    } else if (*at < 0x20 || *at == 0x7f) {
+      printf("\\u%04x", *at);
+    } else if (length == 0) {
+      /* The mark for what is no character. */
+      fputs("\\ufffd", stdout);
+      length = 1;
     } else {
-      putchar(byte);
+      fwrite(at, 1, length, stdout);
     }
+    at += length;
   }
   putchar('"');
 }

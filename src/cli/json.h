@@ -25,8 +25,8 @@ void rlo__json_end_object(rlo__json *json);
 void rlo__json_begin_array(rlo__json *json, const char *key);
 void rlo__json_end_array(rlo__json *json);
 
-/** `value` is UTF-8 or any bytes, escaped where JSON asks for it; NULL writes
- *  null. */
+/** Escaped where JSON asks for it; a byte that is no part of a UTF-8 character
+ *  becomes U+FFFD. A value of NULL writes null. */
 void rlo__json_string(rlo__json *json, const char *key, const char *value);
 void rlo__json_int(rlo__json *json, const char *key, int64_t value);
 /** Six significant digits; null for what is not finite. */

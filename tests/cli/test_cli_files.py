@@ -153,6 +153,20 @@ class Convert(CliCase):
             "shape": PAD_SHAPE, "file": "out.npy", "physical_bytes": 60,
             "family": "host", "device": None, "is_verified": True})
 
+    def test_any_name_makes_valid_json(self):
+        names = [b'a "b" \\ c', b"line\nend\ttab\x01\x7f",
+                 "\u00fc \u20ac \U0001f600".encode(),
+                 b"\xff cut \xe2\x82", b"\xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80"]
+        for name in names:
+            out = self.convert("in.npy", os.fsdecode(name), "--json")
+            self.assertEqual(len(out.splitlines()), 1)
+            told = json.loads(out)["file"]
+            try:
+                self.assertEqual(told, name.decode())
+            except UnicodeDecodeError:
+                self.assertIn("\ufffd", told)
+            self.assertEqual(self.read(os.fsdecode(name)), self.read("in.npy"))
+
 
 class Inputs(CliCase):
     def fails_on(self, content, words, *arguments, name="in.npy"):
