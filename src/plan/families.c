@@ -8,6 +8,9 @@ const rlo_family *const rlo__families[] = {
     &rlo__family_cpu_skinny,
     &rlo__family_cpu_tile,
     &rlo__family_cpu_gather,
+    &rlo__family_gpu_copy,
+    &rlo__family_gpu_rows,
+    &rlo__family_gpu_tile,
     &rlo__family_gpu_gather,
 };
 

@@ -33,16 +33,15 @@ typedef struct rlo_family {
   rlo_status (*emit)(const rlo_request *request, rlo_launch *launch);
 } rlo_family;
 
-/** Rows that live in a family_*.c of their own name. */
-extern const rlo_family rlo__family_cpu_gather;
-extern const rlo_family rlo__family_gpu_gather;
-
 /** Every row, one per family and class. */
 extern const rlo_family rlo__family_cpu_copy;
 extern const rlo_family rlo__family_cpu_rows;
 extern const rlo_family rlo__family_cpu_tile;
 extern const rlo_family rlo__family_cpu_skinny;
 extern const rlo_family rlo__family_cpu_gather;
+extern const rlo_family rlo__family_gpu_copy;
+extern const rlo_family rlo__family_gpu_rows;
+extern const rlo_family rlo__family_gpu_tile;
 extern const rlo_family rlo__family_gpu_gather;
 
 /** The table, of both classes. */

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernels for GPUs share: their first arguments, the decoding of a
+ * group, and guards. Plain OpenCL C 1.2.
+ *
+ * Arguments that gpu_rows and gpu_tile take first (RLO_GROUP_PARAMS); they are
+ * those of cl/common.cl:
+ *
+ *    0  __global const uchar *src
+ *    1  ulong src_offset_bytes     a multiple of RLO_UNIT_BYTES
+ *    2  __global uchar *dst
+ *    3  ulong dst_offset_bytes     a multiple of RLO_UNIT_BYTES
+ *    4  ulong fill_lo              fill unit, bytes 0..7
+ *    5  ulong fill_hi              fill unit, bytes 8..15
+ *    6  int n_grid                 grid axes in use, 0 .. RLO_GRID_RANK
+ *    7  rlo_grid grid_extent       the last axis in use varies fastest; the
+ *    8  rlo_grid grid_src_stride   lanes not in use are 0; strides in units,
+ *    9  rlo_grid grid_dst_stride   either sign
+ *
+ * then the scalars of the family, then for each guard, PAD guards first, five
+ * (RLO_GUARD_PARAMS):
+ *
+ *       rlo_grid guardG_grid_coef
+ *       long guardG_base, guardG_limit
+ *       long guardG_x, guardG_y    coefficients inside a group
+ *
+ * A guard holds where 0 <= base + sum(grid_coef * grid index) + x * i + y * j
+ * < limit. Where a grid axis counts tiles, strides and coefficients are per
+ * tile. A cell is written unless a SKIP guard fails; it is fill if a PAD guard
+ * fails. There are fewer than 2^31 groups; the host sees to it.
+ */
+#ifndef RLO_GPU_COMMON_CL
+#define RLO_GPU_COMMON_CL
+
+#ifndef RLO_UNIT_CL
+#include "unit.cl"
+#endif
+
+/* Work-items of a group: a power of two. */
+#ifndef RLO_LOCAL
+#define RLO_LOCAL 256
+#endif
+
+/* Lanes of the grid vectors: 8 or 16, with RLO_INDEX32 always 16. */
+#ifndef RLO_GRID_RANK
+#define RLO_GRID_RANK (RLO_INDEX32 ? 16 : 8)
+#endif
+
+/* Guards of kind PAD, which come first, and of kind SKIP; 0..6 together. */
+#ifndef RLO_PAD_GUARDS
+#define RLO_PAD_GUARDS 0
+#endif
+#ifndef RLO_SKIP_GUARDS
+#define RLO_SKIP_GUARDS 0
+#endif
+
+#define RLO_GUARDS (RLO_PAD_GUARDS + RLO_SKIP_GUARDS)
+
+#if RLO_INDEX32
+typedef int16 rlo_grid;
+#elif RLO_GRID_RANK == 8
+typedef long8 rlo_grid;
+#else
+typedef long16 rlo_grid;
+#endif
+
+#if RLO_GUARDS == 0
+#define RLO_EACH_GUARD(X)
+#elif RLO_GUARDS == 1
+#define RLO_EACH_GUARD(X) X(0)
+#elif RLO_GUARDS == 2
+#define RLO_EACH_GUARD(X) X(0) X(1)
+#elif RLO_GUARDS == 3
+#define RLO_EACH_GUARD(X) X(0) X(1) X(2)
+#elif RLO_GUARDS == 4
+#define RLO_EACH_GUARD(X) X(0) X(1) X(2) X(3)
+#elif RLO_GUARDS == 5
+#define RLO_EACH_GUARD(X) X(0) X(1) X(2) X(3) X(4)
+#elif RLO_GUARDS == 6
+#define RLO_EACH_GUARD(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#else
+#error "at most six guards"
+#endif
+
+#define RLO_GROUP_PARAMS                                                  \
+  __global const uchar *restrict src, ulong src_offset_bytes, __global uchar *restrict dst, \
+      ulong dst_offset_bytes, ulong fill_lo, ulong fill_hi, int n_grid,   \
+      rlo_grid grid_extent, rlo_grid grid_src_stride, rlo_grid grid_dst_stride
+
+/* Begins with a comma, because there may be no guard at all. */
+#define RLO_GUARD_PARAM(g)                               \
+  , rlo_grid guard##g##_grid_coef, long guard##g##_base, \
+      long guard##g##_limit, long guard##g##_x, long guard##g##_y
+#define RLO_GUARD_PARAMS RLO_EACH_GUARD(RLO_GUARD_PARAM)
+
+/* Constant indices keep small arrays in registers. */
+#define RLO_UNROLL _Pragma("unroll")
+
+/* The coordinates of a group; 0 for axes not in use. */
+typedef struct rlo_index_list {
+  uint at[RLO_GRID_RANK];
+} rlo_index_list;
+
+static inline void rlo_decode(uint group,
+                              int n_grid,
+                              rlo_grid extent,
+                              __private rlo_index_list *out) {
+  __private const rlo_index *e = (__private const rlo_index *)&extent;
+  RLO_UNROLL
+  for (int d = RLO_GRID_RANK - 1; d >= 0; --d) {
+    uint i = 0;
+    if (d < n_grid) {
+      const uint rest = group / (uint)e[d];
+      i = group - rest * (uint)e[d];
+      group = rest;
+    }
+    out->at[d] = i;
+  }
+}
+
+static inline long rlo_dot(__private const rlo_index_list *index,
+                           rlo_grid factor) {
+  __private const rlo_index *f = (__private const rlo_index *)&factor;
+  long sum = 0;
+  RLO_UNROLL
+  for (int d = 0; d < RLO_GRID_RANK; ++d) {
+    sum += (long)index->at[d] * (long)f[d];
+  }
+  return sum;
+}
+
+/* The coordinate along one grid axis; 0 for axis -1. */
+static inline long rlo_index_of(__private const rlo_index_list *index,
+                                int axis) {
+  uint found = 0;
+  RLO_UNROLL
+  for (int d = 0; d < RLO_GRID_RANK; ++d) {
+    found = d == axis ? index->at[d] : found;
+  }
+  return (long)found;
+}
+
+/* The guards at one group: each form is v + x * i + y * j. */
+typedef struct rlo_guard {
+  long v, limit, x, y;
+} rlo_guard;
+
+typedef struct rlo_guard_list {
+  rlo_guard at[RLO_GUARDS > 0 ? RLO_GUARDS : 1];
+} rlo_guard_list;
+
+/* In a kernel: fill `guards` for the coordinates in `index`. */
+#define RLO_GUARD_LOAD(g)                                                   \
+  guards.at[g].v = guard##g##_base + rlo_dot(&index, guard##g##_grid_coef); \
+  guards.at[g].limit = guard##g##_limit;                                    \
+  guards.at[g].x = guard##g##_x;                                            \
+  guards.at[g].y = guard##g##_y;
+#define RLO_GUARDS_LOAD RLO_EACH_GUARD(RLO_GUARD_LOAD)
+
+/* Whether the source is to be read at a point, and whether the destination is
+ * to be written. A point that is not written must not be read either. */
+static inline bool rlo_is_read(__private const rlo_guard_list *guards,
+                               long i,
+                               long j) {
+  bool holds = true;
+  for (int g = 0; g < RLO_GUARDS; ++g) {
+    const rlo_guard u = guards->at[g];
+    const long form = u.v + u.x * i + u.y * j;
+    holds = holds && form >= 0 && form < u.limit;
+  }
+  return holds;
+}
+
+static inline bool rlo_is_written(__private const rlo_guard_list *guards,
+                                  long i,
+                                  long j) {
+  bool holds = true;
+  for (int g = RLO_PAD_GUARDS; g < RLO_GUARDS; ++g) {
+    const rlo_guard u = guards->at[g];
+    const long form = u.v + u.x * i + u.y * j;
+    holds = holds && form >= 0 && form < u.limit;
+  }
+  return holds;
+}
+
+/* Whether all guards hold in all of [i0, i1) x [0, j1): no tests inside. */
+static inline bool rlo_is_inside(__private const rlo_guard_list *guards,
+                                 long i0,
+                                 long i1,
+                                 long j1) {
+  bool holds = true;
+  for (int g = 0; g < RLO_GUARDS; ++g) {
+    const rlo_guard u = guards->at[g];
+    const long at = u.v + u.x * i0;
+    const long di = u.x * (i1 - 1 - i0);
+    const long dj = u.y * (j1 - 1);
+    holds = holds && at + min(di, 0L) + min(dj, 0L) >= 0 &&
+            at + max(di, 0L) + max(dj, 0L) < u.limit;
+  }
+  return holds;
+}
+
+static inline rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
+#if RLO_UNIT_BYTES == 16
+  return as_uint4((ulong2)(fill_lo, fill_hi));
+#else
+  (void)fill_hi;
+  return (rlo_unit)fill_lo;
+#endif
+}
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Family copy, GPU class: one contiguous run.
+ *
+ *     for k < pieces * (RLO_WIDE_BYTES / RLO_UNIT_BYTES) + tail_units:
+ *         dst[k] = src[k]
+ *
+ * Arguments:
+ *
+ *   0  __global const uchar *src
+ *   1  ulong src_offset_bytes   a multiple of RLO_WIDE_BYTES
+ *   2  __global uchar *dst
+ *   3  ulong dst_offset_bytes   a multiple of RLO_WIDE_BYTES
+ *   4  long pieces              of RLO_WIDE_BYTES
+ *   5  long tail_units          behind them; fewer than a piece has
+ *
+ * Each group moves RLO_LOCAL * RLO_PIECES pieces, neighbouring lanes
+ * neighbouring ones; the last group moves the tail too. There is at least one
+ * group.
+ */
+// define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_WIDE_BYTES=2
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_WIDE_BYTES=8
+#ifndef RLO_UNIT_CL
+#include "unit.cl"
+#endif
+
+#ifndef RLO_KERNEL
+#define RLO_KERNEL gpu_copy
+#endif
+
+/* Work-items of a group: a power of two. */
+#ifndef RLO_LOCAL
+#define RLO_LOCAL 256
+#endif
+
+/* Bytes that a lane moves at once: RLO_UNIT_BYTES .. 16, a power of two of
+ * which both addresses are proven to be multiples. */
+#ifndef RLO_WIDE_BYTES
+#define RLO_WIDE_BYTES 16
+#endif
+
+/* Pieces of each lane, all of them on their way at a time. */
+#ifndef RLO_PIECES
+#define RLO_PIECES 4
+#endif
+
+#if RLO_WIDE_BYTES == 16
+typedef uint4 rlo_wide;
+#elif RLO_WIDE_BYTES == 8
+typedef ulong rlo_wide;
+#elif RLO_WIDE_BYTES == 4
+typedef uint rlo_wide;
+#elif RLO_WIDE_BYTES == 2
+typedef ushort rlo_wide;
+#else
+typedef uchar rlo_wide;
+#endif
+
+__kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
+    __global const uchar *restrict src,
+    ulong src_offset_bytes,
+    __global uchar *restrict dst,
+    ulong dst_offset_bytes,
+    long pieces,
+    long tail_units) {
+  __global const rlo_wide *from =
+      (__global const rlo_wide *)(src + src_offset_bytes);
+  __global rlo_wide *to = (__global rlo_wide *)(dst + dst_offset_bytes);
+  const long lane = (long)get_local_id(0);
+  const long first = (long)get_group_id(0) * (RLO_LOCAL * RLO_PIECES);
+  if (first + RLO_LOCAL * RLO_PIECES <= pieces) {
+    rlo_wide piece[RLO_PIECES];
+    for (int n = 0; n < RLO_PIECES; ++n) {
+      piece[n] = from[first + n * RLO_LOCAL + lane];
+    }
+    for (int n = 0; n < RLO_PIECES; ++n) {
+      to[first + n * RLO_LOCAL + lane] = piece[n];
+    }
+  } else {
+    for (long k = first + lane; k < pieces; k += RLO_LOCAL) {
+      to[k] = from[k];
+    }
+  }
+  if (get_group_id(0) == get_num_groups(0) - 1) {
+    __global const rlo_unit *unit_from =
+        (__global const rlo_unit *)(from + pieces);
+    __global rlo_unit *unit_to = (__global rlo_unit *)(to + pieces);
+    for (long k = lane; k < tail_units; k += RLO_LOCAL) {
+      unit_to[k] = unit_from[k];
+    }
+  }
+}

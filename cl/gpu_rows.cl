@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Family rows, GPU class: the innermost axis is contiguous on both sides.
+ *
+ *     for r < batch_extent, k < row_units:
+ *         dst[dst_offset + r * batch_dst_stride + k] =
+ *         src[src_offset + r * batch_src_stride + k]
+ *
+ * for every other point of the grid. One group moves a batch of rows, or a
+ * chunk of one. It cuts them into pieces of RLO_WIDE_UNITS units and deals the
+ * pieces to its lanes, one row after the other, so that short rows leave no
+ * lane idle. Arguments after the common ten:
+ *
+ *   10  int batch_axis              grid axis that counts batches, -1: one
+ *   11  rlo_index batch_extent      rows along that axis in all, >= 1
+ *   12  rlo_index batch_rows        rows of one batch, >= 1
+ *   13  rlo_index batch_src_stride  units from row to row
+ *   14  rlo_index batch_dst_stride
+ *   15  int row_axis                grid axis that counts chunks of a row, -1:
+ *                                   rows are whole
+ *   16  rlo_index row_units         units of a row, >= 1
+ *   17  rlo_index chunk_units       units of a chunk; row_units if rows are
+ *                                   whole. A multiple of RLO_WIDE_UNITS else
+ *   18  int reciprocal              of the pieces of a chunk, n: what makes
+ *                                   mul_hi(p, reciprocal) = p / n for every
+ *                                   piece p of a group, taken as uint; 0 for 1
+ *   19  the guards; x is the coefficient of k, y that of r
+ *
+ * For batch_axis: extent ceil(batch_extent / batch_rows), strides batch_rows *
+ * batch_src_stride and batch_rows * batch_dst_stride, guard coefficient
+ * batch_rows * y. For row_axis: extent ceil(row_units / chunk_units), strides
+ * chunk_units, guard coefficient chunk_units * x.
+ *
+ * With RLO_FLAT the grid counts single rows, batch_axis and row_axis are -1,
+ * batch_extent is the number of all rows, and a group moves batch_rows that
+ * follow each other in the grid: for many short axes, none of which fills a
+ * group by itself.
+ */
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_WIDE_UNITS=4 -DRLO_PAD_GUARDS=1
+// define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_WIDE_UNITS=8 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=1 -DRLO_FLAT=1 -DRLO_INDEX32=1
+// define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_GRID_RANK=16
+#ifndef RLO_GPU_COMMON_CL
+#include "gpu_common.cl"
+#endif
+
+#ifndef RLO_KERNEL
+#define RLO_KERNEL gpu_rows
+#endif
+
+/* Units of a piece: a power of two, at most 16 bytes. More than one only if
+ * every row begins at a multiple of their size on both sides, which the host
+ * proves. */
+#ifndef RLO_WIDE_UNITS
+#define RLO_WIDE_UNITS 1
+#endif
+
+/* 1: groups take rows that follow each other in the grid. */
+#ifndef RLO_FLAT
+#define RLO_FLAT 0
+#endif
+
+/* Pieces that a lane has on their way at a time. */
+#ifndef RLO_PIECES
+#define RLO_PIECES 4
+#endif
+
+#define RLO_WIDE_BYTES (RLO_WIDE_UNITS * RLO_UNIT_BYTES)
+#if RLO_WIDE_BYTES == 16
+typedef uint4 rlo_wide;
+#elif RLO_WIDE_BYTES == 8
+typedef ulong rlo_wide;
+#elif RLO_WIDE_BYTES == 4
+typedef uint rlo_wide;
+#elif RLO_WIDE_BYTES == 2
+typedef ushort rlo_wide;
+#else
+typedef uchar rlo_wide;
+#endif
+
+/* Move units [k, end) of row r one by one. */
+static inline void rlo_move_units(__global const rlo_unit *from,
+                                  __global rlo_unit *to,
+                                  long k,
+                                  long end,
+                                  long r,
+                                  ulong fill_lo,
+                                  ulong fill_hi,
+                                  __private const rlo_guard_list *guards) {
+  for (; k < end; ++k) {
+    if (rlo_is_read(guards, k, r)) {
+      to[k] = from[k];
+    } else if (rlo_is_written(guards, k, r)) {
+      rlo_store_fill(to + k, fill_lo, fill_hi);
+    }
+  }
+}
+
+__kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
+    RLO_GROUP_PARAMS,
+    int batch_axis,
+    rlo_index batch_extent,
+    rlo_index batch_rows,
+    rlo_index batch_src_stride,
+    rlo_index batch_dst_stride,
+    int row_axis,
+    rlo_index row_units,
+    rlo_index chunk_units,
+    int reciprocal RLO_GUARD_PARAMS) {
+  const uint pieces =
+      (uint)((chunk_units + (RLO_WIDE_UNITS - 1)) / RLO_WIDE_UNITS);
+  rlo_index_list index;
+  rlo_guard_list guards;
+#if RLO_FLAT
+  const long r0 = (long)get_group_id(0) * (long)batch_rows;
+  const long units = (long)row_units;
+#else
+  rlo_decode((uint)get_group_id(0), n_grid, grid_extent, &index);
+  RLO_GUARDS_LOAD
+  const long r0 = rlo_index_of(&index, batch_axis) * (long)batch_rows;
+  const long k0 = rlo_index_of(&index, row_axis) * (long)chunk_units;
+  const long units = min((long)row_units - k0, (long)chunk_units);
+  long src_units = rlo_dot(&index, grid_src_stride);
+  long dst_units = rlo_dot(&index, grid_dst_stride);
+#endif
+  const uint rows = (uint)min((long)batch_extent - r0, (long)batch_rows);
+#if !RLO_FLAT
+  const bool is_inside = rlo_is_inside(&guards, 0, units, (long)rows);
+#endif
+  for (uint first = (uint)get_local_id(0); first < rows * pieces;
+       first += RLO_LOCAL * RLO_PIECES) {
+    /* Whole pieces are all read before the first of them is written. */
+    rlo_wide piece[RLO_PIECES];
+    __global rlo_wide *place[RLO_PIECES];
+    RLO_UNROLL
+    for (uint n = 0; n < RLO_PIECES; ++n) {
+      place[n] = 0;
+      const uint p = first + n * RLO_LOCAL;
+      const uint row = pieces == 1 ? p : mul_hi(p, (uint)reciprocal);
+      const long k = (long)(p - row * pieces) * RLO_WIDE_UNITS;
+      const long end = min(k + RLO_WIDE_UNITS, units);
+      if (row < rows && k < units) {
+#if RLO_FLAT
+        rlo_decode((uint)r0 + row, n_grid, grid_extent, &index);
+        RLO_GUARDS_LOAD
+        const bool is_inside = rlo_is_inside(&guards, k, end, 1);
+        const long r = 0;
+        const long src_at = rlo_dot(&index, grid_src_stride);
+        const long dst_at = rlo_dot(&index, grid_dst_stride);
+#else
+        const long r = (long)row;
+        const long src_at = src_units + r * (long)batch_src_stride;
+        const long dst_at = dst_units + r * (long)batch_dst_stride;
+#endif
+        /* Sums of bytes first: a row may begin outside the source. */
+        __global const rlo_unit *from =
+            (__global const rlo_unit *)(src +
+                                        (src_offset_bytes +
+                                         (ulong)src_at * RLO_UNIT_BYTES));
+        __global rlo_unit *to =
+            (__global rlo_unit *)(dst + (dst_offset_bytes +
+                                         (ulong)dst_at * RLO_UNIT_BYTES));
+        if (is_inside && end - k == RLO_WIDE_UNITS) {
+          piece[n] = *(__global const rlo_wide *)(from + k);
+          place[n] = (__global rlo_wide *)(to + k);
+        } else {
+          rlo_move_units(from, to, k, end, r, fill_lo, fill_hi, &guards);
+        }
+      }
+    }
+    RLO_UNROLL
+    for (uint n = 0; n < RLO_PIECES; ++n) {
+      if (place[n] != 0) {
+        *place[n] = piece[n];
+      }
+    }
+  }
+}

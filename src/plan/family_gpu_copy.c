@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/checked.h"
+#include "base/status.h"
+#include "plan/gpu_launch.h"
+
+/* Family copy of GPUs: cl/gpu_copy.cl, one contiguous run. */
+
+/* Pieces that a lane moves, and the widest piece. */
+enum { LANE_PIECES = 4, MAX_WIDE_BYTES = 16 };
+
+typedef struct copy_plan {
+  int64_t unit_bytes;
+  int64_t units;
+  int64_t wide_bytes;
+  int64_t pieces;
+  int64_t tail_units;
+  size_t num_groups;
+} copy_plan;
+
+static copy_plan choose(const rlo_request *request) {
+  const rlo_problem *problem = request->problem;
+  copy_plan plan = {.unit_bytes = problem->unit_bits / 8, .units = 1};
+  int32_t run = -1;
+  if (problem->num_axes == 1) {
+    run = 0;
+    plan.units = problem->extents[0];
+  }
+  int64_t src_alignment = rlo__gpu_alignment(problem,
+                                             &problem->src,
+                                             run,
+                                             request->src_alignment_bytes,
+                                             MAX_WIDE_BYTES);
+  plan.wide_bytes = rlo__gpu_alignment(
+      problem, &problem->dst, run, request->dst_alignment_bytes, src_alignment);
+  int64_t wide_units = plan.wide_bytes / plan.unit_bytes;
+  plan.pieces = plan.units / wide_units;
+  plan.tail_units = plan.units % wide_units;
+  int64_t groups = rlo__ceil_div(
+      plan.pieces, LANE_PIECES * rlo__gpu_local_items(request->device));
+  plan.num_groups = groups > 0 ? (size_t)groups : 1;
+  return plan;
+}
+
+static bool is_applicable(const rlo_request *request, rlo__str *why) {
+  const rlo_problem *problem = request->problem;
+  if (problem->num_guards > 0) {
+    rlo__str_printf(
+        why, "it has %d guards; a copy has none", problem->num_guards);
+    return false;
+  }
+  if (problem->num_terms > 0) {
+    rlo__str_printf(
+        why, "it has %d quotients; a copy has none", problem->num_terms);
+    return false;
+  }
+  if (problem->num_axes > 1) {
+    rlo__str_printf(why, "%d axes are left; a copy has one", problem->num_axes);
+    return false;
+  }
+  if (problem->num_axes == 1 && rlo__geometry_of(request).run_axis < 0) {
+    rlo__str_append(why, "the axis does not have stride 1 on both sides");
+    return false;
+  }
+  return rlo__gpu_can_launch(choose(request).num_groups, why);
+}
+
+/* A guess: nothing was measured on a GPU. */
+static double predict(const rlo_request *request) {
+  return choose(request).wide_bytes >= 4 ? 0.95 : 0.5;
+}
+
+static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+  const rlo_problem *problem = request->problem;
+  copy_plan plan = choose(request);
+  int64_t local_items = rlo__gpu_local_items(request->device);
+  launch->kernel_file = "gpu_copy";
+  if (!rlo__mul(problem->src.base, plan.unit_bytes, &launch->src_base_bytes) ||
+      !rlo__mul(problem->dst.base, plan.unit_bytes, &launch->dst_base_bytes)) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "the origin of the problem leaves 64 bits in bytes");
+  }
+  launch->work_dim = 1;
+  launch->local_size[0] = (size_t)local_items;
+  launch->global_size[0] = plan.num_groups * (size_t)local_items;
+  RLO_TRY(rlo__launch_define(launch, "RLO_UNIT_BYTES", plan.unit_bytes));
+  RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL", local_items));
+  RLO_TRY(rlo__launch_define(launch, "RLO_WIDE_BYTES", plan.wide_bytes));
+  RLO_TRY(rlo__launch_define(launch, "RLO_PIECES", LANE_PIECES));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_SRC, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_SRC_OFFSET, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_DST, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_DST_OFFSET, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &plan.pieces, 1));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &plan.tail_units, 1));
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__str_printf(&words,
+                  "%lld bytes per lane, %d at a time, units of %lld bytes",
+                  (long long)plan.wide_bytes,
+                  LANE_PIECES,
+                  (long long)plan.unit_bytes);
+  return RLO_OK;
+}
+
+const rlo_family rlo__family_gpu_copy = {
+    "copy", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit};

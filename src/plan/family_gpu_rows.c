@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/checked.h"
+#include "base/status.h"
+#include "plan/gpu_launch.h"
+
+/* Family rows of GPUs: cl/gpu_rows.cl, the innermost axis is kept. */
+
+enum {
+  NUM_SCALARS = 9,
+  MAX_WIDE_BYTES = 16,
+  /** Pieces that a lane has on their way at a time. */
+  LANE_PIECES = 4,
+  /** How often it does that, so that decoding a group pays. */
+  LANE_ROUNDS = 2,
+  /** Chunks of rows are multiples of so many pieces. */
+  CHUNK_PIECES = 32
+};
+
+typedef struct row_plan {
+  rlo__cpu_plan group;
+  int64_t row_units;
+  int64_t wide_units;
+  /** Equal to row_units if rows are whole. */
+  int64_t chunk_units;
+  /** Pieces of a chunk. */
+  int64_t pieces;
+  /** Groups take rows as the grid counts them: no axis is long enough. */
+  bool is_flat;
+  /** Axis along which one group moves several rows, or -1. */
+  int32_t batch_axis;
+  int64_t batch_extent;
+  int64_t batch_rows;
+  size_t num_groups;
+} row_plan;
+
+/* Units that a lane may move at once: rows begin at multiples of them. */
+static int64_t wide_units(const rlo_request *request, const rlo__geometry *g) {
+  const rlo_problem *problem = request->problem;
+  if (g->is_fill) {
+    return 1; /* no piece is whole */
+  }
+  int64_t bytes = rlo__gpu_alignment(problem,
+                                     &problem->src,
+                                     g->run_axis,
+                                     request->src_alignment_bytes,
+                                     MAX_WIDE_BYTES);
+  bytes = rlo__gpu_alignment(
+      problem, &problem->dst, g->run_axis, request->dst_alignment_bytes, bytes);
+  int64_t units = bytes / g->unit_bytes;
+  int64_t row = g->run_axis >= 0 ? problem->extents[g->run_axis] : 1;
+  while (units > row) {
+    units /= 2;
+  }
+  return units;
+}
+
+/* Rows so long that one group takes a chunk of one. */
+static void cut_row(row_plan *plan, int64_t group_pieces) {
+  int64_t row_pieces = plan->pieces;
+  int64_t chunks = rlo__ceil_div(row_pieces, group_pieces);
+  plan->pieces =
+      rlo__ceil_div(rlo__ceil_div(row_pieces, chunks), CHUNK_PIECES) *
+      CHUNK_PIECES;
+  plan->chunk_units = plan->pieces * plan->wide_units;
+  plan->batch_axis = -1;
+  plan->batch_extent = 1;
+  plan->batch_rows = 1;
+}
+
+/* Short rows: one group takes several, along the axis nearest in the
+ * destination that has enough of them, or along none in particular. */
+static rlo_status gather_rows(const rlo_problem *problem,
+                              row_plan *plan,
+                              int64_t group_pieces) {
+  int64_t wanted = group_pieces / plan->pieces;
+  int32_t others = 0;
+  int64_t num_rows = 1;
+  plan->batch_axis = -1;
+  for (int32_t a = problem->num_axes - 1; a >= 0; --a) {
+    if (a == plan->group.x_axis) {
+      continue;
+    }
+    ++others;
+    if (plan->batch_axis < 0 && problem->extents[a] >= (wanted + 1) / 2) {
+      plan->batch_axis = a;
+    }
+    if (!rlo__mul(num_rows, problem->extents[a], &num_rows)) {
+      return RLO_FAIL(RLO_OVERFLOW, "the number of rows leaves 64 bits");
+    }
+  }
+  plan->is_flat = plan->batch_axis < 0 && others > 1;
+  if (plan->batch_axis < 0 && others == 1) {
+    plan->batch_axis = plan->group.x_axis == 0 ? 1 : 0;
+  }
+  plan->batch_extent = plan->is_flat ? num_rows
+                       : plan->batch_axis >= 0
+                           ? problem->extents[plan->batch_axis]
+                           : 1;
+  int64_t batches = rlo__ceil_div(plan->batch_extent, wanted);
+  plan->batch_rows = rlo__ceil_div(plan->batch_extent, batches);
+  return RLO_OK;
+}
+
+static rlo_status choose(const rlo_request *request, row_plan *plan) {
+  const rlo_problem *problem = request->problem;
+  *plan = (row_plan){.group = {.geometry = rlo__geometry_of(request)}};
+  rlo__cpu_plan *group = &plan->group;
+  int32_t run = group->geometry.run_axis;
+  group->x_axis = run;
+  plan->row_units = run >= 0 ? problem->extents[run] : 1;
+  plan->wide_units = wide_units(request, &group->geometry);
+  plan->chunk_units = plan->row_units;
+  plan->pieces = rlo__ceil_div(plan->row_units, plan->wide_units);
+  int64_t group_pieces =
+      rlo__gpu_local_items(request->device) * LANE_PIECES * LANE_ROUNDS;
+  if (plan->pieces > group_pieces) {
+    cut_row(plan, group_pieces);
+  } else {
+    RLO_TRY(gather_rows(problem, plan, group_pieces));
+  }
+  group->y_axis = plan->batch_axis;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t step = a == run                ? plan->chunk_units
+                   : a == plan->batch_axis ? plan->batch_rows
+                                           : 1;
+    RLO_TRY(rlo__grid_add(&group->grid, problem, a, step));
+  }
+  RLO_TRY(rlo__grid_num_groups(&group->grid, &plan->num_groups));
+  if (plan->is_flat) {
+    plan->num_groups =
+        (size_t)rlo__ceil_div(plan->batch_extent, plan->batch_rows);
+  }
+  return RLO_OK;
+}
+
+static bool is_applicable(const rlo_request *request, rlo__str *why) {
+  const rlo_problem *problem = request->problem;
+  rlo__geometry g = rlo__geometry_of(request);
+  if (problem->num_axes > 0 && g.run_axis < 0) {
+    rlo__str_append(why, "no axis has stride 1 on both sides");
+    return false;
+  }
+  if (!rlo__cpu_is_within_limits(
+          request, &g, problem->num_axes, NUM_SCALARS, why)) {
+    return false;
+  }
+  row_plan plan;
+  if (choose(request, &plan) != RLO_OK ||
+      (plan.is_flat && plan.batch_extent > INT32_MAX)) {
+    rlo__str_append(why, "it has more rows than the kernel can count");
+    return false;
+  }
+  return rlo__gpu_can_launch(plan.num_groups, why);
+}
+
+/* A guess: nothing was measured on a GPU. Rows share sectors of 32 bytes with
+ * their neighbours at both ends, and lanes that move less than 4 bytes waste
+ * the width of the memory. */
+static double predict(const rlo_request *request) {
+  row_plan plan;
+  if (choose(request, &plan) != RLO_OK) {
+    return 0.0;
+  }
+  int64_t unit_bytes = plan.group.geometry.unit_bytes;
+  double bytes = (double)plan.row_units * (double)unit_bytes;
+  double lanes = plan.wide_units * unit_bytes >= 4 ? 1.0 : 0.6;
+  return 0.9 * lanes * bytes / (bytes + 16.0);
+}
+
+/* As uint: floor(p / n) = floor(p * this / 2^32) for all p < 2^32 / n. */
+static int64_t reciprocal(int64_t n) {
+  if (n == 1) {
+    return 0;
+  }
+  int64_t value = rlo__ceil_div(INT64_C(1) << 32, n);
+  return value > INT32_MAX ? value - (INT64_C(1) << 32) : value;
+}
+
+static void describe(const row_plan *plan, rlo_launch *launch) {
+  int64_t unit_bytes = plan->group.geometry.unit_bytes;
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__str_printf(&words,
+                  "rows of %lld units of %lld bytes, %lld bytes per lane",
+                  (long long)plan->row_units,
+                  (long long)unit_bytes,
+                  (long long)(plan->wide_units * unit_bytes));
+  if (plan->chunk_units < plan->row_units) {
+    rlo__str_printf(&words, ", chunks of %lld", (long long)plan->chunk_units);
+  } else {
+    rlo__str_printf(&words,
+                    ", %lld to a group%s",
+                    (long long)plan->batch_rows,
+                    plan->is_flat ? ", across axes" : "");
+  }
+}
+
+static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+  const rlo_problem *problem = request->problem;
+  row_plan plan;
+  RLO_TRY(choose(request, &plan));
+  const rlo__cpu_plan *group = &plan.group;
+  int32_t batch = plan.batch_axis;
+  RLO_TRY(rlo__gpu_begin(request, group, "gpu_rows", plan.num_groups, launch));
+  RLO_TRY(rlo__launch_define(launch, "RLO_WIDE_UNITS", plan.wide_units));
+  RLO_TRY(rlo__launch_define(launch, "RLO_FLAT", plan.is_flat));
+  RLO_TRY(rlo__launch_define(launch, "RLO_PIECES", LANE_PIECES));
+  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&group->grid, batch)));
+  RLO_TRY(rlo__cpu_add_index(group, launch, plan.batch_extent));
+  RLO_TRY(rlo__cpu_add_index(group, launch, plan.batch_rows));
+  RLO_TRY(rlo__cpu_add_index(
+      group, launch, batch >= 0 ? problem->src.axis[batch] : 0));
+  RLO_TRY(rlo__cpu_add_index(
+      group, launch, batch >= 0 ? problem->dst.axis[batch] : 0));
+  RLO_TRY(
+      rlo__cpu_add_int(launch, rlo__grid_find(&group->grid, group->x_axis)));
+  RLO_TRY(rlo__cpu_add_index(group, launch, plan.row_units));
+  RLO_TRY(rlo__cpu_add_index(group, launch, plan.chunk_units));
+  RLO_TRY(rlo__cpu_add_int(launch, reciprocal(plan.pieces)));
+  RLO_TRY(rlo__cpu_add_guards(request, group, launch));
+  describe(&plan, launch);
+  return RLO_OK;
+}
+
+const rlo_family rlo__family_gpu_rows = {
+    "rows", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit};

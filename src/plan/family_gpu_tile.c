@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/checked.h"
+#include "base/status.h"
+#include "plan/gpu_launch.h"
+#include "plan/plane.h"
+
+/* Family tile of GPUs: cl/gpu_tile.cl, the innermost axis moves through local
+ * memory. */
+
+/* Bytes that a lane takes at once; more of them make lanes of a column of the
+ * tile meet in the banks of local memory. */
+enum { LANE_BYTES = 4 };
+
+typedef struct tile_plan {
+  rlo__cpu_plan group;
+  rlo__plane plane;
+  int64_t tile_a;
+  int64_t tile_b;
+  int64_t read_units;
+  int64_t write_units;
+  int64_t local_bytes;
+  size_t num_groups;
+} tile_plan;
+
+/* Units along the side of a tile. */
+static int64_t full_side(int64_t unit_bytes) {
+  return unit_bytes <= 2 ? 64 : unit_bytes <= 8 ? 32 : 16;
+}
+
+static int64_t power_of_two_from(int64_t extent, int64_t most) {
+  int64_t side = 1;
+  while (side < extent && side < most) {
+    side *= 2;
+  }
+  return side;
+}
+
+/* A tile as narrow as a narrow plane, and the longer for it. */
+static void choose_tile(tile_plan *plan) {
+  const rlo__plane *plane = &plan->plane;
+  int64_t side = full_side(plan->group.geometry.unit_bytes);
+  plan->tile_a = power_of_two_from(plane->na, side);
+  plan->tile_b = power_of_two_from(plane->nb, side * side / plan->tile_a);
+  if (plan->tile_b < side) {
+    plan->tile_a = power_of_two_from(plane->na, side * side / plan->tile_b);
+  }
+}
+
+/* Units that a lane may move at once on a side, of which rows along `axis`
+ * begin at multiples. */
+static int64_t wide_units(const rlo_problem *problem,
+                          const rlo_form *form,
+                          int32_t axis,
+                          int64_t alignment_bytes,
+                          int64_t tile_side) {
+  int64_t unit_bytes = problem->unit_bits / 8;
+  if (unit_bytes >= LANE_BYTES) {
+    return 1;
+  }
+  int64_t units =
+      rlo__gpu_alignment(problem, form, axis, alignment_bytes, LANE_BYTES) /
+      unit_bytes;
+  while (units > tile_side) {
+    units /= 2;
+  }
+  return units;
+}
+
+static rlo_status choose(const rlo_request *request, tile_plan *plan) {
+  const rlo_problem *problem = request->problem;
+  *plan = (tile_plan){.group = {.geometry = rlo__geometry_of(request)}};
+  rlo__cpu_plan *group = &plan->group;
+  rlo__plane *plane = &plan->plane;
+  rlo__str unused = rlo__str_over(NULL, 0);
+  if (!rlo__plane_find(problem, &group->geometry, plane, &unused)) {
+    return RLO_FAIL(RLO_INTERNAL, "a problem without a plane came to tile");
+  }
+  choose_tile(plan);
+  plan->local_bytes =
+      plan->tile_b * (plan->tile_a + 1) * group->geometry.unit_bytes;
+  plan->read_units = wide_units(problem,
+                                &problem->src,
+                                plane->a_axis,
+                                request->src_alignment_bytes,
+                                plan->tile_a);
+  plan->write_units = wide_units(problem,
+                                 &problem->dst,
+                                 plane->b_axis,
+                                 request->dst_alignment_bytes,
+                                 plan->tile_b);
+  group->x_axis = plane->a_axis;
+  group->y_axis = plane->b_axis;
+  /* In the order of the destination: groups that share a line of it, at the
+   * ends of rows, run near each other. */
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t step = a == plane->a_axis   ? plan->tile_a
+                   : a == plane->b_axis ? plan->tile_b
+                                        : 1;
+    RLO_TRY(rlo__grid_add(&group->grid, problem, a, step));
+  }
+  return rlo__grid_num_groups(&group->grid, &plan->num_groups);
+}
+
+static bool is_applicable(const rlo_request *request, rlo__str *why) {
+  const rlo_problem *problem = request->problem;
+  rlo__geometry g = rlo__geometry_of(request);
+  rlo__plane plane;
+  if (!rlo__plane_find(problem, &g, &plane, why) ||
+      !rlo__cpu_is_within_limits(
+          request, &g, problem->num_axes, RLO_PLANE_NUM_SCALARS, why)) {
+    return false;
+  }
+  tile_plan plan;
+  if (choose(request, &plan) != RLO_OK) {
+    rlo__str_append(why, "it has more tiles than 64 bits can count");
+    return false;
+  }
+  if (plan.local_bytes > request->device->local_memory_bytes) {
+    rlo__str_printf(why,
+                    "its tile takes %lld bytes of local memory; the device has "
+                    "%lld",
+                    (long long)plan.local_bytes,
+                    (long long)request->device->local_memory_bytes);
+    return false;
+  }
+  return rlo__gpu_can_launch(plan.num_groups, why);
+}
+
+/* The share of whole tiles in an extent. */
+static double fullness(int64_t extent, int64_t tile) {
+  return (double)extent / (double)(rlo__ceil_div(extent, tile) * tile);
+}
+
+/* A guess: nothing was measured on a GPU. Lanes of the last tiles idle, and
+ * lanes that move less than 4 bytes waste the width of the memory. */
+static double predict(const rlo_request *request) {
+  tile_plan plan;
+  if (choose(request, &plan) != RLO_OK) {
+    return 0.0;
+  }
+  int64_t unit_bytes = plan.group.geometry.unit_bytes;
+  int64_t units =
+      plan.read_units < plan.write_units ? plan.read_units : plan.write_units;
+  double fraction = units * unit_bytes >= LANE_BYTES ? 0.8 : 0.45;
+  return fraction * fullness(plan.plane.na, plan.tile_a) *
+         fullness(plan.plane.nb, plan.tile_b);
+}
+
+static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+  tile_plan plan;
+  RLO_TRY(choose(request, &plan));
+  const rlo__cpu_plan *group = &plan.group;
+  RLO_TRY(rlo__gpu_begin(request, group, "gpu_tile", plan.num_groups, launch));
+  RLO_TRY(rlo__launch_define(launch, "RLO_TILE_A", plan.tile_a));
+  RLO_TRY(rlo__launch_define(launch, "RLO_TILE_B", plan.tile_b));
+  RLO_TRY(rlo__launch_define(launch, "RLO_READ_UNITS", plan.read_units));
+  RLO_TRY(rlo__launch_define(launch, "RLO_WRITE_UNITS", plan.write_units));
+  RLO_TRY(rlo__plane_add_arguments(request, &plan.plane, group, launch));
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__str_printf(&words,
+                  "tile %lldx%lld in local memory, units of %lld bytes, a lane "
+                  "reads %lld and writes %lld",
+                  (long long)plan.tile_a,
+                  (long long)plan.tile_b,
+                  (long long)group->geometry.unit_bytes,
+                  (long long)plan.read_units,
+                  (long long)plan.write_units);
+  return RLO_OK;
+}
+
+const rlo_family rlo__family_gpu_tile = {
+    "tile", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/gpu_launch.h"
+
+#include "base/status.h"
+
+enum { MAX_LOCAL_ITEMS = 256 };
+
+/* Kernels count groups in an unsigned int, and drivers in an int. */
+#define MAX_GROUPS ((size_t)INT32_MAX / MAX_LOCAL_ITEMS)
+
+int64_t rlo__gpu_local_items(const rlo_device_info *device) {
+  int64_t items = 1;
+  while (items < MAX_LOCAL_ITEMS && 2 * items <= device->max_work_group_items) {
+    items *= 2;
+  }
+  return items;
+}
+
+int64_t rlo__gpu_alignment(const rlo_problem *problem,
+                           const rlo_form *form,
+                           int32_t free_axis,
+                           int64_t alignment_bytes,
+                           int64_t limit) {
+  int64_t unit_bytes = problem->unit_bits / 8;
+  int64_t align =
+      rlo__alignment_after(alignment_bytes, form->base * unit_bytes, limit);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (a != free_axis) {
+      align = rlo__alignment_after(align, form->axis[a] * unit_bytes, limit);
+    }
+  }
+  return align;
+}
+
+bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why) {
+  if (num_groups > MAX_GROUPS) {
+    rlo__str_printf(why,
+                    "it would need %zu work-groups; a launch has at most %zu",
+                    num_groups,
+                    MAX_GROUPS);
+    return false;
+  }
+  return true;
+}
+
+rlo_status rlo__gpu_begin(const rlo_request *request,
+                          const rlo__cpu_plan *plan,
+                          const char *kernel_file,
+                          size_t num_groups,
+                          rlo_launch *launch) {
+  int64_t local_items = rlo__gpu_local_items(request->device);
+  RLO_TRY(rlo__cpu_begin(request, plan, kernel_file, launch));
+  launch->local_size[0] = (size_t)local_items;
+  launch->global_size[0] = num_groups * (size_t)local_items;
+  return rlo__launch_define(launch, "RLO_LOCAL", local_items);
+}

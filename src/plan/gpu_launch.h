@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_PLAN_GPU_LAUNCH_H
+#define RLO_PLAN_GPU_LAUNCH_H
+
+#include "plan/cpu_launch.h"
+
+/** What the families of GPUs share. Their kernels take the same first
+ *  arguments and guards as those of CPUs; a group is many work-items. */
+
+/** Work-items of a group: 256, or the largest power of two that the device
+ *  takes. */
+int64_t rlo__gpu_local_items(const rlo_device_info *device);
+
+/**
+ * What divides the address of each point of a problem whose coordinate along
+ * `free_axis` (-1: none) is 0, in bytes, at most `limit`, a power of two.
+ *
+ * @param form  of the side.
+ * @param alignment_bytes  of memory + caller's offset on that side.
+ */
+int64_t rlo__gpu_alignment(const rlo_problem *problem,
+                           const rlo_form *form,
+                           int32_t free_axis,
+                           int64_t alignment_bytes,
+                           int64_t limit);
+
+/** Whether so many groups can be launched; if not, say why. */
+bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why);
+
+/** Begin a launch as rlo__cpu_begin does, with `num_groups` groups of
+ *  rlo__gpu_local_items work-items. */
+RLO_NODISCARD rlo_status rlo__gpu_begin(const rlo_request *request,
+                                        const rlo__cpu_plan *plan,
+                                        const char *kernel_file,
+                                        size_t num_groups,
+                                        rlo_launch *launch);
+
+#endif
