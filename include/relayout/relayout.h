@@ -25,7 +25,9 @@
 #include "relayout/permutation.h"
 #include "relayout/plan.h"
 #include "relayout/problem.h"
+#include "relayout/program_shape.h"
 #include "relayout/shape.h"
+#include "relayout/shape_tree.h"
 #include "relayout/status.h"
 #include "relayout/text.h"
 

@@ -6,7 +6,6 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/str.h"
-#include "relayout/text.h"
 
 /* The letters of the C locale, whatever the process has set. */
 static bool is_digit(char c) {
@@ -163,9 +162,12 @@ rlo_status rlo__lexer_advance(rlo_lexer *lexer) {
       ++token->length;
     }
   } else {
-    bool is_mark = first != '\0' && strchr("{}[](),:*#?<=", first) != NULL;
+    bool is_pair = (first == '<' && peek(lexer, 1) == '=') ||
+                   (first == '-' && peek(lexer, 1) == '>');
+    bool is_mark =
+        is_pair || (first != '\0' && strchr("{}[](),:*#?+~", first) != NULL);
     token->kind = is_mark ? RLO_TOKEN_MARK : RLO_TOKEN_STRANGER;
-    token->length = 1;
+    token->length = is_pair ? 2 : 1;
   }
   lexer->next += token->length;
   return RLO_OK;
@@ -173,13 +175,14 @@ rlo_status rlo__lexer_advance(rlo_lexer *lexer) {
 
 rlo_status rlo__lexer_begin(rlo_lexer *lexer,
                             const char *text,
-                            size_t text_bytes) {
+                            size_t text_bytes,
+                            size_t most_bytes) {
   memset(lexer, 0, sizeof *lexer);
-  if (text_bytes > RLO_TEXT_MAX_BYTES) {
+  if (text_bytes > most_bytes) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a text of %zu bytes is beyond the limit of %d",
+                    "a text of %zu bytes is beyond the limit of %zu",
                     text_bytes,
-                    RLO_TEXT_MAX_BYTES);
+                    most_bytes);
   }
   if (text == NULL && text_bytes > 0) {
     return RLO_FAIL(
@@ -188,6 +191,18 @@ rlo_status rlo__lexer_begin(rlo_lexer *lexer,
   lexer->text = text;
   lexer->text_bytes = text_bytes;
   return rlo__lexer_advance(lexer);
+}
+
+void rlo__lexer_extend_name(rlo_lexer *lexer) {
+  rlo_token *token = &lexer->token;
+  if (token->kind != RLO_TOKEN_WORD) {
+    return;
+  }
+  while (is_word_char(peek(lexer, 0)) || peek(lexer, 0) == '.' ||
+         peek(lexer, 0) == '-') {
+    ++lexer->next;
+    ++token->length;
+  }
 }
 
 bool rlo__lexer_is_at(const rlo_lexer *lexer, const char *spelling) {

@@ -17,7 +17,7 @@ typedef enum rlo_token_kind {
   RLO_TOKEN_HEX,
   /** A letter or '_', then letters, digits and '_'. */
   RLO_TOKEN_WORD,
-  /** One of { } [ ] ( ) , : * # ? < = */
+  /** One of { } [ ] ( ) , : * # ? + ~ <= -> */
   RLO_TOKEN_MARK,
   /** Anything else: one byte, or digits that run into letters ("2x3"). */
   RLO_TOKEN_STRANGER
@@ -44,16 +44,20 @@ typedef struct rlo_lexer {
 
 /**
  * Begin with the first token of a text. `text` may be NULL if it is empty.
- * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_TEXT_MAX_BYTES; RLO_PARSE for a
- *         comment without end; RLO_OVERFLOW for an integer beyond 64 bits.
+ * @return RLO_OK; RLO_UNSUPPORTED beyond `most_bytes`; RLO_PARSE for a comment
+ *         without end; RLO_OVERFLOW for an integer beyond 64 bits.
  */
 RLO_NODISCARD rlo_status rlo__lexer_begin(rlo_lexer *lexer,
                                           const char *text,
-                                          size_t text_bytes);
+                                          size_t text_bytes,
+                                          size_t most_bytes);
 
 /** Go on to the next token, past white space and comments; after the last one,
  *  RLO_TOKEN_END for ever. Statuses as rlo__lexer_begin. */
 RLO_NODISCARD rlo_status rlo__lexer_advance(rlo_lexer *lexer);
+
+/** Let the current WORD go on with '.' and '-', as names of parameters may. */
+void rlo__lexer_extend_name(rlo_lexer *lexer);
 
 /** True if the current token is spelled like this. */
 bool rlo__lexer_is_at(const rlo_lexer *lexer, const char *spelling);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "io/text_print.h"
+
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/str.h"
 #include "relayout/text.h"
 
 /* Whatever a broken descriptor says, print no more than it has room for. */
@@ -102,11 +103,45 @@ static void print_fill(rlo__str *str,
   rlo__str_append_char(str, ')');
 }
 
-/* The part in braces. An element size equal to default_bits goes unsaid. */
-static void print_layout(rlo__str *str,
-                         const rlo_layout *layout,
-                         int32_t rank,
-                         int64_t default_bits) {
+/* "#(u32)"; what is no unsigned type comes out as XLA's "#(invalid)". */
+static void print_dtype(rlo__str *str,
+                        bool *has_colon,
+                        const char *mark,
+                        rlo_dtype dtype) {
+  if (dtype == RLO_DTYPE_INVALID) {
+    return;
+  }
+  bool is_known = rlo_dtype_class_of(dtype) == RLO_DTYPE_CLASS_UNSIGNED;
+  print_colon(str, has_colon);
+  rlo__str_printf(
+      str, "%s(%s)", mark, is_known ? rlo_dtype_name(dtype) : "invalid");
+}
+
+static void print_splits(rlo__str *str,
+                         bool *has_colon,
+                         const rlo_layout *layout) {
+  int32_t count = clamp(layout->num_split_configs, RLO_MAX_RANK);
+  if (count == 0) {
+    return;
+  }
+  print_colon(str, has_colon);
+  rlo__str_append(str, "SC");
+  for (int32_t s = 0; s < count; ++s) {
+    const rlo_split_config *split = &layout->split_configs[s];
+    rlo__str_printf(str, "(%d:", split->dimension);
+    print_list(str,
+               split->indices,
+               clamp(split->num_indices, RLO_MAX_SPLIT_INDICES),
+               false);
+    rlo__str_append_char(str, ')');
+  }
+}
+
+void rlo__text_print_layout(rlo__str *str,
+                            const rlo_layout *layout,
+                            int32_t rank,
+                            int64_t default_bits,
+                            const rlo_shape_tree *physical_shape) {
   bool has_colon = false;
   bool is_strided = layout->kind == RLO_LAYOUT_STRIDED;
   rlo__str_append_char(str, '{');
@@ -120,12 +155,26 @@ static void print_layout(rlo__str *str,
       print_number(str, &has_colon, "L", layout->tail_alignment_elems);
     }
   }
+  print_dtype(str, &has_colon, "#", layout->index_dtype);
+  print_dtype(str, &has_colon, "*", layout->pointer_dtype);
   if (layout->element_size_bits != 0 &&
       layout->element_size_bits != default_bits) {
     print_number(str, &has_colon, "E", layout->element_size_bits);
   }
   if (layout->memory_space != 0) {
     print_number(str, &has_colon, "S", layout->memory_space);
+  }
+  if (!is_strided) {
+    print_splits(str, &has_colon, layout);
+  }
+  if (physical_shape != NULL) {
+    print_colon(str, &has_colon);
+    rlo__str_append(str, "P(");
+    rlo__text_print_tree(str, physical_shape, true);
+    rlo__str_append_char(str, ')');
+  }
+  if (layout->metadata_prefix_bytes != 0) {
+    print_number(str, &has_colon, "M", layout->metadata_prefix_bytes);
   }
   if (is_strided) {
     print_colon(str, &has_colon);
@@ -147,27 +196,69 @@ static void print_layout(rlo__str *str,
   rlo__str_append_char(str, '}');
 }
 
+static void print_dims(rlo__str *str, const rlo_shape *shape, int32_t rank) {
+  for (int32_t k = 0; k < rank; ++k) {
+    rlo__str_append(str, k > 0 ? "," : "");
+    if (shape->dims[k] == RLO_DIM_UNBOUNDED) {
+      rlo__str_append_char(str, '?');
+    } else {
+      rlo__str_printf(str,
+                      shape->is_dynamic[k] ? "<=%" PRId64 : "%" PRId64,
+                      shape->dims[k]);
+    }
+  }
+}
+
+void rlo__text_print_shape(rlo__str *str,
+                           const rlo_shape *shape,
+                           bool with_layout) {
+  int32_t rank = clamp(shape->rank, RLO_MAX_RANK);
+  rlo__str_printf(str, "%s[", rlo_dtype_name(shape->dtype));
+  print_dims(str, shape, rank);
+  rlo__str_append_char(str, ']');
+  if (!with_layout) {
+    return;
+  }
+  size_t before_layout = str->length;
+  rlo__text_print_layout(
+      str, &shape->layout, rank, rlo_dtype_storage_bits(shape->dtype), NULL);
+  /* A scalar without properties does not parse with its braces. */
+  if (str->length == before_layout + strlen("{}")) {
+    rlo__str_truncate(str, before_layout);
+  }
+}
+
 size_t rlo_layout_format(const rlo_layout *layout,
                          int32_t rank,
                          char *buffer,
                          size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
-  print_layout(&str, layout, clamp(rank, RLO_MAX_RANK), 0);
+  rlo__text_print_layout(&str, layout, clamp(rank, RLO_MAX_RANK), 0, NULL);
   return str.length;
 }
 
 size_t rlo_shape_format(const rlo_shape *shape, char *buffer, size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
-  int32_t rank = clamp(shape->rank, RLO_MAX_RANK);
-  rlo__str_printf(&str, "%s[", rlo_dtype_name(shape->dtype));
-  print_list(&str, shape->dims, rank, false);
-  rlo__str_append_char(&str, ']');
-  size_t before_layout = str.length;
-  print_layout(
-      &str, &shape->layout, rank, rlo_dtype_storage_bits(shape->dtype));
-  /* A scalar without properties does not parse with its braces. */
-  if (str.length == before_layout + strlen("{}")) {
-    rlo__str_truncate(&str, before_layout);
-  }
+  rlo__text_print_shape(&str, shape, true);
+  return str.length;
+}
+
+size_t rlo_shape_human_string(const rlo_shape *shape,
+                              char *buffer,
+                              size_t capacity) {
+  rlo__str str = rlo__str_over(buffer, capacity);
+  rlo__text_print_shape(&str, shape, false);
+  return str.length;
+}
+
+size_t rlo_bare_layout_format(const rlo_bare_layout *layout,
+                              char *buffer,
+                              size_t capacity) {
+  rlo__str str = rlo__str_over(buffer, capacity);
+  rlo__text_print_layout(&str,
+                         &layout->layout,
+                         clamp(layout->rank, RLO_MAX_RANK),
+                         0,
+                         layout->physical_shape);
   return str.length;
 }

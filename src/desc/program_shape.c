@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relayout/program_shape.h"
+
+#include <inttypes.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+typedef struct parameter {
+  rlo_shape_tree *tree;
+  char *name;
+} parameter;
+
+struct rlo_program_shape {
+  int64_t num_parameters;
+  parameter *parameters;
+  rlo_shape_tree *result;
+};
+
+static bool is_name(const char *name) {
+  for (const char *c = name; *c != '\0'; ++c) {
+    bool is_letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
+    bool is_inner = (*c >= '0' && *c <= '9') || *c == '.' || *c == '-';
+    if (!is_letter && *c != '_' && (!is_inner || c == name)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static rlo_status add_parameter(rlo_program_shape *program,
+                                rlo_shape_tree *tree,
+                                const char *name) {
+  if (!is_name(name)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'%.60s' cannot be the name of parameter %" PRId64
+                    ": a letter or '_', then letters, digits, '_', '.', '-'",
+                    name,
+                    program->num_parameters);
+  }
+  parameter *p = &program->parameters[program->num_parameters];
+  p->name = rlo__alloc_string(name);
+  if (p->name == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  p->tree = rlo_shape_tree_retain(tree);
+  ++program->num_parameters;
+  return RLO_OK;
+}
+
+rlo_status rlo_program_shape_create(rlo_shape_tree *const *parameters,
+                                    const char *const *names,
+                                    int64_t num_parameters,
+                                    rlo_shape_tree *result,
+                                    rlo_program_shape **out_program) {
+  *out_program = NULL;
+  if (num_parameters < 0 || (num_parameters > 0 && parameters == NULL)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a program cannot have these %" PRId64 " parameters",
+                    num_parameters);
+  }
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  rlo_program_shape *program = rlo__alloc(sizeof *program);
+  if (program == NULL) {
+    goto fail;
+  }
+  program->parameters =
+      rlo__alloc_array((size_t)num_parameters, sizeof program->parameters[0]);
+  if (program->parameters == NULL) {
+    goto fail;
+  }
+  for (int64_t i = 0; i < num_parameters; ++i) {
+    const char *name = names == NULL ? NULL : names[i];
+    RLO_TRY_GOTO(
+        add_parameter(program, parameters[i], name == NULL ? "" : name));
+  }
+  program->result = rlo_shape_tree_retain(result);
+  *out_program = program;
+  return RLO_OK;
+
+fail:
+  rlo_program_shape_release(program);
+  return status;
+}
+
+void rlo_program_shape_release(rlo_program_shape *program) {
+  if (program == NULL) {
+    return;
+  }
+  for (int64_t i = 0; i < program->num_parameters; ++i) {
+    rlo_shape_tree_release(program->parameters[i].tree);
+    rlo__free(program->parameters[i].name);
+  }
+  rlo_shape_tree_release(program->result);
+  rlo__free(program->parameters);
+  rlo__free(program);
+}
+
+int64_t rlo_program_shape_parameter_count(const rlo_program_shape *program) {
+  return program->num_parameters;
+}
+
+static bool has_parameter(const rlo_program_shape *program, int64_t position) {
+  return position >= 0 && position < program->num_parameters;
+}
+
+const rlo_shape_tree *rlo_program_shape_parameter(
+    const rlo_program_shape *program, int64_t position) {
+  return has_parameter(program, position) ? program->parameters[position].tree
+                                          : NULL;
+}
+
+const char *rlo_program_shape_parameter_name(const rlo_program_shape *program,
+                                             int64_t position) {
+  return has_parameter(program, position) ? program->parameters[position].name
+                                          : NULL;
+}
+
+const rlo_shape_tree *rlo_program_shape_result(
+    const rlo_program_shape *program) {
+  return program->result;
+}
+
+bool rlo_program_shape_equal(const rlo_program_shape *a,
+                             const rlo_program_shape *b) {
+  if (a->num_parameters != b->num_parameters) {
+    return false;
+  }
+  for (int64_t i = 0; i < a->num_parameters; ++i) {
+    if (!rlo_shape_tree_equal(a->parameters[i].tree, b->parameters[i].tree)) {
+      return false;
+    }
+  }
+  return rlo_shape_tree_equal(a->result, b->result);
+}

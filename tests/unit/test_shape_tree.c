@@ -1,0 +1,709 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "relayout/equality.h"
+#include "relayout/text.h"
+#include "support/random_tree.h"
+
+static rlo_shape_tree *parsed(const char *text) {
+  rlo_shape_tree *tree = NULL;
+  rlo_status status = rlo_shape_tree_parse(text, strlen(text), &tree);
+  ck_assert_msg(status == RLO_OK, "'%s': %s", text, rlo_error_last()->message);
+  return tree;
+}
+
+/* Compares with a text, and releases. */
+static void expect_tree(rlo_shape_tree *tree, const char *text) {
+  char buffer[1024];
+  ck_assert_ptr_nonnull(tree);
+  ck_assert_uint_lt(rlo_shape_tree_format(tree, buffer, sizeof buffer),
+                    sizeof buffer);
+  ck_assert_str_eq(buffer, text);
+  rlo_shape_tree_release(tree);
+}
+
+static void expect_nothing_alive(void) {
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+static const char nested[] =
+    "(f32[2]{0}, (token[], (b(s8[3]{0}), ())), opaque[], s32[])";
+
+START_TEST(test_shape_tree__makes_every_kind)
+{
+  static const int64_t dims[] = {2, 3};
+  rlo_shape shape;
+  rlo_shape_tree *parts[5];
+  rlo_shape_tree *tree = NULL;
+
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, dims, 2, &shape), RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_make_array(&shape, &parts[0]), RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_make_buffer(&shape, &parts[1]), RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_make_token(&parts[2]), RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_make_opaque(&parts[3]), RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_make_nil(&parts[4]), RLO_OK);
+  static const rlo_shape_kind kinds[] = {RLO_SHAPE_KIND_ARRAY,
+                                         RLO_SHAPE_KIND_BUFFER,
+                                         RLO_SHAPE_KIND_TOKEN,
+                                         RLO_SHAPE_KIND_OPAQUE,
+                                         RLO_SHAPE_KIND_TUPLE};
+  for (int i = 0; i < 5; ++i) {
+    ck_assert_int_eq(rlo_shape_tree_kind(parts[i]), kinds[i]);
+    ck_assert_int_eq(rlo_shape_tree_subshape_count(parts[i]), 1);
+    ck_assert_int_eq(rlo_shape_tree_leaf_count(parts[i]), i < 4 ? 1 : 0);
+    ck_assert_int_eq(rlo_shape_tree_depth(parts[i]), 0);
+    ck_assert(rlo_shape_tree_is_empty_tuple(parts[i]) == (i == 4));
+    ck_assert(!rlo_shape_tree_is_nested_tuple(parts[i]));
+  }
+  ck_assert_int_eq(
+      rlo_shape_tree_make_tuple((const rlo_shape_tree *const *)parts, 5, &tree),
+      RLO_OK);
+  for (int i = 0; i < 5; ++i) {
+    rlo_shape_tree_release(parts[i]);
+  }
+  ck_assert_int_eq(rlo_shape_tree_tuple_element_count(tree), 5);
+  ck_assert(rlo_shape_tree_is_nested_tuple(tree));
+  expect_tree(tree, "(f32[2,3]{1,0}, b(f32[2,3]{1,0}), token[], opaque[], ())");
+  expect_nothing_alive();
+}
+
+END_TEST
+
+START_TEST(test_shape_tree__refuses_what_is_no_shape)
+{
+  rlo_shape shape;
+  rlo_shape_tree *tree = parsed("()");
+  rlo_shape_tree *kept = tree;
+  memset(&shape, 0, sizeof shape);
+
+  ck_assert_int_eq(rlo_shape_tree_make_array(&shape, &tree),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_null(tree);
+  ck_assert_int_eq(rlo_shape_tree_make_buffer(&shape, &tree),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_tree_make_tuple(NULL, 1, &tree),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_tree_make_tuple(NULL, -1, &tree),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "a tuple cannot have these -1 elements");
+  rlo_shape_tree_release(kept);
+  rlo_shape_tree_release(NULL);
+  ck_assert_ptr_null(rlo_shape_tree_retain(NULL));
+  expect_nothing_alive();
+}
+
+END_TEST
+
+START_TEST(test_shape_tree__counts_references)
+{
+  rlo_shape_tree *tree = parsed("(f32[])");
+
+  ck_assert_ptr_eq(rlo_shape_tree_retain(tree), tree);
+  rlo_shape_tree_release(tree);
+  ck_assert_int_eq(rlo_shape_tree_leaf_count(tree), 1);
+  rlo_shape_tree_release(tree);
+  expect_nothing_alive();
+}
+
+END_TEST
+
+START_TEST(test_shape_tree__bounds_depth_and_number)
+{
+  rlo_shape_tree *tree = NULL;
+  rlo_shape_tree *outer = NULL;
+  ck_assert_int_eq(rlo_shape_tree_make_nil(&tree), RLO_OK);
+  for (int i = 0; i < RLO_SHAPE_TREE_MAX_DEPTH; ++i) {
+    const rlo_shape_tree *elements[] = {tree};
+    ck_assert_int_eq(rlo_shape_tree_make_tuple(elements, 1, &outer), RLO_OK);
+    rlo_shape_tree_release(tree);
+    tree = outer;
+  }
+  ck_assert_int_eq(rlo_shape_tree_depth(tree), RLO_SHAPE_TREE_MAX_DEPTH);
+  const rlo_shape_tree *one[] = {tree};
+  ck_assert_int_eq(rlo_shape_tree_make_tuple(one, 1, &outer), RLO_UNSUPPORTED);
+  ck_assert_str_eq(
+      rlo_error_last()->message,
+      "8193 tuples inside one another are beyond the limit of 8192");
+  rlo_shape_tree_release(tree);
+
+  /* 2^20 tokens and their tuple, twice, leave no room for the root. */
+  enum { MANY = 1 << 20 };
+
+  rlo_shape_tree *token = NULL;
+  const rlo_shape_tree **elements = malloc(MANY * sizeof *elements);
+  ck_assert_ptr_nonnull(elements);
+  ck_assert_int_eq(rlo_shape_tree_make_token(&token), RLO_OK);
+  for (int i = 0; i < MANY; ++i) {
+    elements[i] = token;
+  }
+  ck_assert_int_eq(rlo_shape_tree_make_tuple(elements, MANY, &tree), RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_leaf_count(tree), MANY);
+  const rlo_shape_tree *two[] = {tree, tree};
+  ck_assert_int_eq(rlo_shape_tree_make_tuple(two, 2, &outer), RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "2097155 tuples and leaves in one tree are beyond the limit "
+                   "of 2097152");
+  ck_assert_ptr_null(outer);
+  free(elements);
+  rlo_shape_tree_release(token);
+  rlo_shape_tree_release(tree);
+  expect_nothing_alive();
+}
+
+END_TEST
+
+START_TEST(test_shape_tree__edits_tuples)
+{
+  rlo_shape_tree *tuple = parsed("(f32[], (s8[], token[]), ())");
+  rlo_shape_tree *element = parsed("(u8[], opaque[])");
+  rlo_shape_tree *result = NULL;
+
+  ck_assert_int_eq(rlo_shape_tree_append_to_tuple(tuple, element, &result),
+                   RLO_OK);
+  expect_tree(result, "(f32[], (s8[], token[]), (), (u8[], opaque[]))");
+  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, 0, element, &result),
+                   RLO_OK);
+  expect_tree(result, "((u8[], opaque[]), (s8[], token[]), ())");
+  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, 2, element, &result),
+                   RLO_OK);
+  expect_tree(result, "(f32[], (s8[], token[]), (u8[], opaque[]))");
+  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 1, 3, &result), RLO_OK);
+  expect_tree(result, "((s8[], token[]), ())");
+  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 0, 3, &result), RLO_OK);
+  expect_tree(result, "(f32[], (s8[], token[]), ())");
+  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 3, 3, &result), RLO_OK);
+  expect_tree(result, "()");
+
+  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, 3, element, &result),
+                   RLO_OUT_OF_RANGE);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "element 3 is outside of a tuple with 3");
+  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, -1, element, &result),
+                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 2, 1, &result),
+                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, -1, 1, &result),
+                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 0, 4, &result),
+                   RLO_OUT_OF_RANGE);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "the elements from 0 to 4 are no part of a tuple with 3");
+  rlo_shape_tree *leaf = parsed("f32[]");
+  ck_assert_int_eq(rlo_shape_tree_append_to_tuple(leaf, element, &result),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, "the root is no tuple");
+  ck_assert_int_eq(rlo_shape_tree_update_tuple(leaf, 0, element, &result),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_tree_slice_tuple(leaf, 0, 0, &result),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_null(result);
+  rlo_shape_tree_release(leaf);
+  rlo_shape_tree_release(element);
+  expect_tree(tuple, "(f32[], (s8[], token[]), ())");
+  expect_nothing_alive();
+}
+
+END_TEST
+
+START_TEST(test_shape_tree__flattens)
+{
+  rlo_shape_tree *tree = parsed(nested);
+  rlo_shape_tree *flat = NULL;
+
+  ck_assert_int_eq(rlo_shape_tree_flatten(tree, &flat), RLO_OK);
+  expect_tree(flat, "(f32[2]{0}, token[], b(s8[3]{0}), opaque[], s32[])");
+  rlo_shape_tree_release(tree);
+  tree = parsed("f32[]");
+  ck_assert_int_eq(rlo_shape_tree_flatten(tree, &flat), RLO_OK);
+  expect_tree(flat, "(f32[])");
+  rlo_shape_tree_release(tree);
+  expect_nothing_alive();
+}
+
+END_TEST
+
+START_TEST(test_shape_tree__follows_paths)
+{
+  static const struct {
+    int64_t index[4];
+    int32_t count;
+    const char *text;
+  } places[] = {
+      {{0}, 0, nested},
+      {{0}, 1, "f32[2]{0}"},
+      {{1}, 1, "(token[], (b(s8[3]{0}), ()))"},
+      {{1, 0}, 2, "token[]"},
+      {{1, 1}, 2, "(b(s8[3]{0}), ())"},
+      {{1, 1, 0}, 3, "b(s8[3]{0})"},
+      {{1, 1, 1}, 3, "()"},
+      {{2}, 1, "opaque[]"},
+      {{3}, 1, "s32[]"},
+  };
+
+  rlo_shape_tree *tree = parsed(nested);
+  rlo_shape shape;
+
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
+    const int64_t *index = places[i].index;
+    int32_t count = places[i].count;
+    rlo_shape_tree *part = NULL;
+    ck_assert(rlo_shape_tree_index_is_valid(tree, index, count));
+    ck_assert_int_eq(rlo_shape_tree_get_subshape(tree, index, count, &part),
+                     RLO_OK);
+    rlo_shape_kind kind = rlo_shape_tree_kind(part);
+    ck_assert(rlo_shape_tree_is_leaf_index(tree, index, count) ==
+              (kind != RLO_SHAPE_KIND_TUPLE));
+    bool has_shape =
+        kind == RLO_SHAPE_KIND_ARRAY || kind == RLO_SHAPE_KIND_BUFFER;
+    ck_assert_int_eq(rlo_shape_tree_get_array(tree, index, count, &shape),
+                     has_shape ? RLO_OK : RLO_INVALID_ARGUMENT);
+    expect_tree(part, places[i].text);
+  }
+  ck_assert_int_eq(rlo_shape_tree_subshape_count(tree), 9);
+  ck_assert_int_eq(rlo_shape_tree_leaf_count(tree), 5);
+  ck_assert_int_eq(rlo_shape_tree_depth(tree), 3);
+
+  static const int64_t buffer[] = {1, 1, 0};
+  ck_assert_int_eq(rlo_shape_tree_get_array(tree, buffer, 3, &shape), RLO_OK);
+  ck_assert_int_eq(shape.dtype, RLO_DTYPE_S8);
+  ck_assert_int_eq(shape.dims[0], 3);
+  ck_assert_int_eq(rlo_shape_tree_get_array(tree, buffer, 2, &shape),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "subshape {1,1}: a tuple is no array");
+  rlo_shape_tree_release(tree);
+  expect_nothing_alive();
+}
+
+END_TEST
+
+START_TEST(test_shape_tree__refuses_paths_to_nowhere)
+{
+  static const struct {
+    int64_t index[3];
+    int32_t count;
+    rlo_status status;
+    const char *message;
+  } places[] = {
+      {{4},
+       1,
+       RLO_OUT_OF_RANGE,
+       "entry 0 of the path looks for element 4 of a tuple with 4"},
+      {{-1},
+       1,
+       RLO_OUT_OF_RANGE,
+       "entry 0 of the path looks for element -1 of a tuple with 4"},
+      {{1, 2},
+       2,
+       RLO_OUT_OF_RANGE,
+       "entry 1 of the path looks for element 2 of a tuple with 2"},
+      {{0, 0},
+       2,
+       RLO_OUT_OF_RANGE,
+       "entry 1 of the path looks for element 0 of an array, which has none"},
+      {{1, 0, 0},
+       3,
+       RLO_OUT_OF_RANGE,
+       "entry 2 of the path looks for element 0 of a token, which has none"},
+      {{0}, -1, RLO_INVALID_ARGUMENT, "a path of -1 entries is no path"},
+  };
+
+  rlo_shape_tree *tree = parsed(nested);
+
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
+    const int64_t *index = places[i].index;
+    int32_t count = places[i].count;
+    rlo_shape_tree *part = NULL;
+    rlo_shape shape;
+    ck_assert(!rlo_shape_tree_index_is_valid(tree, index, count));
+    ck_assert(!rlo_shape_tree_is_leaf_index(tree, index, count));
+    ck_assert_int_eq(rlo_shape_tree_get_subshape(tree, index, count, &part),
+                     places[i].status);
+    ck_assert_str_eq(rlo_error_last()->message, places[i].message);
+    ck_assert_ptr_null(part);
+    ck_assert_int_eq(rlo_shape_tree_get_array(tree, index, count, &shape),
+                     places[i].status);
+  }
+  ck_assert(!rlo_shape_tree_index_is_valid(tree, NULL, 1));
+  ck_assert(rlo_shape_tree_index_is_valid(tree, NULL, 0));
+  rlo_shape_tree_release(tree);
+  expect_nothing_alive();
+}
+
+END_TEST
+
+/* Writes what it sees as "{1,0}token " and so on. */
+static rlo_status note(const rlo_subshape *subshape, void *payload) {
+  char *text = payload;
+  ck_assert(subshape->shape != NULL ||
+            (subshape->kind != RLO_SHAPE_KIND_ARRAY &&
+             subshape->kind != RLO_SHAPE_KIND_BUFFER));
+  strcat(text, "{");
+  for (int32_t i = 0; i < subshape->index_count; ++i) {
+    sprintf(text + strlen(text), i > 0 ? ",%d" : "%d", (int)subshape->index[i]);
+  }
+  strcat(text, "}");
+  if (subshape->kind == RLO_SHAPE_KIND_TUPLE) {
+    sprintf(text + strlen(text), "/%d", (int)subshape->num_elements);
+  } else if (subshape->shape != NULL) {
+    strcat(text, rlo_dtype_name(subshape->shape->dtype));
+  }
+  /* To stop at the opaque value is the payload's first letter's wish. */
+  return text[0] == '!' && subshape->kind == RLO_SHAPE_KIND_OPAQUE
+             ? RLO_CANCELLED
+             : RLO_OK;
+}
+
+START_TEST(test_shape_tree__walks_in_every_order)
+{
+  rlo_shape_tree *tree = parsed(nested);
+  char text[256] = "";
+
+  ck_assert_int_eq(
+      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_PRE_ORDER, note, text),
+      RLO_OK);
+  ck_assert_str_eq(text,
+                   "{}/4{0}f32{1}/2{1,0}{1,1}/2{1,1,0}s8{1,1,1}/0{2}{3}s32");
+  strcpy(text, "");
+  ck_assert_int_eq(
+      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_POST_ORDER, note, text),
+      RLO_OK);
+  ck_assert_str_eq(text,
+                   "{0}f32{1,0}{1,1,0}s8{1,1,1}/0{1,1}/2{1}/2{2}{3}s32{}/4");
+  strcpy(text, "");
+  ck_assert_int_eq(
+      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text),
+      RLO_OK);
+  ck_assert_str_eq(text, "{0}f32{1,0}{1,1,0}s8{2}{3}s32");
+  strcpy(text, "!");
+  ck_assert_int_eq(
+      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text),
+      RLO_CANCELLED);
+  ck_assert_str_eq(text, "!{0}f32{1,0}{1,1,0}s8{2}");
+  ck_assert_int_eq(
+      rlo_shape_tree_for_each_subshape(tree, (rlo_walk_order)3, note, text),
+      RLO_INVALID_ARGUMENT);
+  rlo_shape_tree_release(tree);
+
+  tree = parsed("()");
+  strcpy(text, "");
+  ck_assert_int_eq(
+      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_POST_ORDER, note, text),
+      RLO_OK);
+  ck_assert_int_eq(
+      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text),
+      RLO_OK);
+  ck_assert_str_eq(text, "{}/0");
+  rlo_shape_tree_release(tree);
+  expect_nothing_alive();
+}
+
+END_TEST
+
+/* Relations of two trees, as digits: equal, compatible, equal structure, equal
+ * but for tiles, equal layouts. */
+static const struct {
+  const char *a;
+  const char *b;
+  const char *relations;
+} pairs[] = {
+    {"f32[2,3]", "f32[2,3]", "11111"},
+    {"f32[3,2]{0,1}", "f32[3,2]{1,0}", "01100"},
+    {"(f32[<=2])", "(f32[2])", "01101"},
+    {"(f32[2])", "(f32[3])", "00101"},
+    {"(f32[2])", "(s32[2])", "00101"},
+    {"(f32[2])", "(f32[2,1])", "00100"},
+    {"(f32[2]{0:T(8)})", "(f32[2])", "01110"},
+    {"((f32[2]{0:T(8)}))", "((f32[2]))", "01110"},
+    {"(f32[2]{0:S(1)})", "(f32[2])", "01100"},
+    {"(f32[2]{0:M(8)})", "(f32[2])", "01100"},
+    {"f32[2]", "(f32[2])", "00000"},
+    {"(f32[2], token[])", "(f32[2], opaque[])", "00100"},
+    {"(f32[2])", "(b(f32[2]))", "00100"},
+    {"(f32[2])", "(token[])", "00100"},
+    {"(f32[2], ())", "(f32[2], token[])", "00000"},
+    {"((f32[2]), f32[2])", "((f32[2], f32[2]))", "00000"},
+    {"((), (token[]))", "((token[]), ())", "00000"},
+    {"((token[], ()))", "((token[]), ())", "00000"},
+    {"()", "()", "11111"},
+    {"token[]", "token[]", "11111"},
+};
+
+START_TEST(test_shape_tree__compares)
+{
+  rlo_shape_tree *a = parsed(pairs[_i].a);
+  rlo_shape_tree *b = parsed(pairs[_i].b);
+  for (int swapped = 0; swapped < 2; ++swapped) {
+    const rlo_shape_tree *x = swapped ? b : a;
+    const rlo_shape_tree *y = swapped ? a : b;
+    const char relations[] = {
+        rlo_shape_tree_equal(x, y) ? '1' : '0',
+        rlo_shape_tree_compatible(x, y) ? '1' : '0',
+        rlo_shape_tree_equal_structure(x, y) ? '1' : '0',
+        rlo_shape_tree_equal_with(x, y, RLO_EQUAL_IGNORE_TILES) ? '1' : '0',
+        rlo_shape_tree_layouts_equal(x, y, 0) ? '1' : '0',
+        '\0'};
+    ck_assert_msg(strcmp(relations, pairs[_i].relations) == 0,
+                  "%s and %s: %s",
+                  pairs[_i].a,
+                  pairs[_i].b,
+                  relations);
+  }
+  rlo_shape_tree_release(a);
+  rlo_shape_tree_release(b);
+}
+
+END_TEST
+
+/* XLA drops the options of its comparison inside tuples. */
+START_TEST(test_shape_tree__passes_options_into_tuples)
+{
+  rlo_shape_tree *a = parsed("((f32[8]{0:T(8)S(1)}))");
+  rlo_shape_tree *b = parsed("((s8[9]{0}))");
+
+  ck_assert(!rlo_shape_tree_layouts_equal(a, b, RLO_EQUAL_IGNORE_TILES));
+  ck_assert(rlo_shape_tree_layouts_equal(
+      a, b, RLO_EQUAL_IGNORE_TILES | RLO_EQUAL_IGNORE_MEMORY_SPACE));
+  ck_assert(rlo_shape_tree_layouts_equal(a, b, RLO_EQUAL_MINOR_TO_MAJOR_ONLY));
+  rlo_shape_tree_release(a);
+  rlo_shape_tree_release(b);
+}
+
+END_TEST
+
+START_TEST(test_shape_tree__measures)
+{
+  rlo_shape_tree_extent extent;
+  rlo_shape_tree *tree = parsed(
+      "(f32[10,20]{1,0:T(8,128)}, token[], (b(s4[3]{0:E(4)}), s64[0]), f64[])");
+
+  ck_assert_int_eq(rlo_shape_tree_measure(tree, &extent), RLO_OK);
+  ck_assert_int_eq(extent.arrays, 4);
+  ck_assert_int_eq(extent.elements, 200 + 3 + 0 + 1);
+  ck_assert_int_eq(extent.bytes, 800 + 2 + 0 + 8);
+  ck_assert_int_eq(extent.physical_bytes, 4 * 16 * 128 + 2 + 0 + 8);
+  rlo_shape_tree_release(tree);
+
+  rlo_shape_tree_extent before = extent;
+  tree = parsed("(f32[2], (token[], opaque[]))");
+  ck_assert_int_eq(rlo_shape_tree_measure(tree, &extent), RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "subshape {1,1}: the size of an opaque value is unknown");
+  rlo_shape_tree_release(tree);
+  tree = parsed("(f32[2], f32[?])");
+  ck_assert_int_eq(rlo_shape_tree_measure(tree, &extent), RLO_UNSUPPORTED);
+  rlo_shape_tree_release(tree);
+  /* 2^60 - 1 elements are the most that one array of bytes may have. */
+  char text[256] = "(s8[1152921504606846975]";
+  for (int i = 0; i < 8; ++i) {
+    strcat(text, ",s8[1152921504606846975]");
+  }
+  strcat(text, ")");
+  tree = parsed(text);
+  ck_assert_int_eq(rlo_shape_tree_measure(tree, &extent), RLO_OVERFLOW);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "subshape {8}: the sizes of all arrays up to this one do "
+                   "not fit 64 bits");
+  rlo_shape_tree_release(tree);
+  ck_assert_mem_eq(&extent, &before, sizeof extent);
+  expect_nothing_alive();
+}
+
+END_TEST
+
+static rlo_status to_column_major(const rlo_shape *shape,
+                                  rlo_shape *out_shape,
+                                  void *payload) {
+  int *calls = payload;
+  ++*calls;
+  if (shape->dtype == RLO_DTYPE_S64) {
+    return RLO_CANCELLED;
+  }
+  if (shape->dtype == RLO_DTYPE_U64) {
+    out_shape->dims[0] = -1;
+    return RLO_OK;
+  }
+  out_shape->layout = rlo_layout_column_major(shape->rank);
+  return RLO_OK;
+}
+
+START_TEST(test_shape_tree__maps_arrays)
+{
+  int calls = 0;
+  rlo_shape_tree *result = NULL;
+  rlo_shape_tree *tree =
+      parsed("(f32[2,3], (token[], (b(s8[3,4])), ()), opaque[], (s32[]))");
+
+  ck_assert_int_eq(
+      rlo_shape_tree_map_arrays(tree, to_column_major, &calls, &result),
+      RLO_OK);
+  ck_assert_int_eq(calls, 3);
+  expect_tree(
+      result,
+      "(f32[2,3]{0,1}, (token[], (b(s8[3,4]{0,1})), ()), opaque[], (s32[]))");
+  rlo_shape_tree_release(tree);
+
+  tree = parsed("(f32[2], (s64[2]))");
+  ck_assert_int_eq(
+      rlo_shape_tree_map_arrays(tree, to_column_major, &calls, &result),
+      RLO_CANCELLED);
+  ck_assert_ptr_null(result);
+  rlo_shape_tree_release(tree);
+  tree = parsed("(f32[2], (u64[2]))");
+  ck_assert_int_eq(
+      rlo_shape_tree_map_arrays(tree, to_column_major, &calls, &result),
+      RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "subshape {1,0}: dimension 0 of size -1 is negative");
+  rlo_shape_tree_release(tree);
+  expect_nothing_alive();
+}
+
+END_TEST
+
+START_TEST(test_shape_tree__copies_layouts)
+{
+  rlo_shape_tree *from = parsed("(f32[2,3]{0,1:T(2)}, (s8[], token[]))");
+  rlo_shape_tree *to = parsed("(s16[4,5], (s8[], token[]))");
+  rlo_shape_tree *result = NULL;
+
+  ck_assert_int_eq(rlo_shape_tree_copy_layouts(from, to, &result), RLO_OK);
+  expect_tree(result, "(s16[4,5]{0,1:T(2)}, (s8[], token[]))");
+  rlo_shape_tree_release(to);
+
+  to = parsed("(s16[4,5], (s8[4], token[]))");
+  ck_assert_int_eq(rlo_shape_tree_copy_layouts(from, to, &result),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "subshape {1,0}: the layout of rank 0 is not for an array "
+                   "of rank 1");
+  rlo_shape_tree_release(to);
+  to = parsed("(s16[4,5], (s8[], opaque[]))");
+  ck_assert_int_eq(rlo_shape_tree_copy_layouts(from, to, &result),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "subshape {1,1}: the trees differ in structure here");
+  rlo_shape_tree_release(to);
+  to = parsed("(s16[4,5], (s8[], token[]), token[])");
+  ck_assert_int_eq(rlo_shape_tree_copy_layouts(from, to, &result),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "the trees differ in structure here");
+  rlo_shape_tree_release(to);
+  rlo_shape_tree_release(from);
+  expect_nothing_alive();
+}
+
+END_TEST
+
+/* Taking a tree apart and putting it together again, at random. */
+START_TEST(test_shape_tree__is_the_tuple_of_its_elements)
+{
+  test_random random = test_random_begin("test_shape_tree");
+
+  for (int round = 0; round < 500; ++round) {
+    rlo_shape_tree *tree = test_random_tree(&random, 60);
+    int64_t count = rlo_shape_tree_tuple_element_count(tree);
+    if (rlo_shape_tree_kind(tree) == RLO_SHAPE_KIND_TUPLE) {
+      rlo_shape_tree *back = NULL;
+      ck_assert_int_eq(rlo_shape_tree_make_nil(&back), RLO_OK);
+      int64_t leaves = 0;
+      for (int64_t i = 0; i < count; ++i) {
+        rlo_shape_tree *element = NULL;
+        rlo_shape_tree *longer = NULL;
+        ck_assert_int_eq(rlo_shape_tree_get_subshape(tree, &i, 1, &element),
+                         RLO_OK);
+        ck_assert_int_eq(rlo_shape_tree_append_to_tuple(back, element, &longer),
+                         RLO_OK);
+        leaves += rlo_shape_tree_leaf_count(element);
+        rlo_shape_tree_release(element);
+        rlo_shape_tree_release(back);
+        back = longer;
+      }
+      ck_assert(rlo_shape_tree_equal(tree, back));
+      ck_assert_int_eq(leaves, rlo_shape_tree_leaf_count(tree));
+      ck_assert_int_eq(rlo_shape_tree_depth(back), rlo_shape_tree_depth(tree));
+      rlo_shape_tree_release(back);
+    }
+    rlo_shape_tree_release(tree);
+  }
+  expect_nothing_alive();
+}
+
+END_TEST
+
+static rlo_status edit_all(const rlo_shape_tree *tree) {
+  rlo_shape_tree *result = NULL;
+  rlo_status status = rlo_shape_tree_flatten(tree, &result);
+  rlo_shape_tree_release(result);
+  if (status == RLO_OK) {
+    status = rlo_shape_tree_copy_layouts(tree, tree, &result);
+    rlo_shape_tree_release(result);
+  }
+  if (status == RLO_OK) {
+    status = rlo_shape_tree_append_to_tuple(tree, tree, &result);
+    rlo_shape_tree_release(result);
+  }
+  if (status == RLO_OK) {
+    char text[256] = "";
+    status =
+        rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text);
+  }
+  return status;
+}
+
+START_TEST(test_shape_tree__survives_every_failed_allocation)
+{
+  rlo_shape_tree *tree = parsed(nested);
+  int64_t alive = rlo__alloc_live_count();
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  int64_t nth = 0;
+
+  while (status == RLO_OUT_OF_MEMORY) {
+    rlo__alloc_set_fault(++nth, false);
+    status = edit_all(tree);
+    rlo__alloc_set_fault(0, false);
+    ck_assert_int_eq(rlo__alloc_live_count(), alive);
+  }
+  ck_assert_int_eq(status, RLO_OK);
+  ck_assert_int_gt(nth, 10);
+  rlo_shape_tree_release(tree);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("shape_tree");
+  TCase *tcase = tcase_create("shape_tree");
+  tcase_set_timeout(tcase, 120);
+  tcase_add_test(tcase, test_shape_tree__makes_every_kind);
+  tcase_add_test(tcase, test_shape_tree__refuses_what_is_no_shape);
+  tcase_add_test(tcase, test_shape_tree__counts_references);
+  tcase_add_test(tcase, test_shape_tree__bounds_depth_and_number);
+  tcase_add_test(tcase, test_shape_tree__edits_tuples);
+  tcase_add_test(tcase, test_shape_tree__flattens);
+  tcase_add_test(tcase, test_shape_tree__follows_paths);
+  tcase_add_test(tcase, test_shape_tree__refuses_paths_to_nowhere);
+  tcase_add_test(tcase, test_shape_tree__walks_in_every_order);
+  tcase_add_loop_test(tcase,
+                      test_shape_tree__compares,
+                      0,
+                      (int)(sizeof pairs / sizeof pairs[0]));
+  tcase_add_test(tcase, test_shape_tree__passes_options_into_tuples);
+  tcase_add_test(tcase, test_shape_tree__measures);
+  tcase_add_test(tcase, test_shape_tree__maps_arrays);
+  tcase_add_test(tcase, test_shape_tree__copies_layouts);
+  tcase_add_test(tcase, test_shape_tree__is_the_tuple_of_its_elements);
+  tcase_add_test(tcase, test_shape_tree__survives_every_failed_allocation);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "relayout/text.h"
+
+static rlo_bare_layout parsed(const char *text) {
+  rlo_bare_layout layout;
+  rlo_status status = rlo_bare_layout_parse(text, strlen(text), &layout);
+  ck_assert_msg(status == RLO_OK, "'%s': %s", text, rlo_error_last()->message);
+  return layout;
+}
+
+/* What is printed as it was written; XLA's tests of Layout first. */
+static const char *const fixed_points[] = {
+    "{}",
+    "{1,2,0}",
+    "{3,2,1,0:T(42,123)(4,5)}",
+    "{3,2,1,0:T(*,*,42,123)}",
+    "{3,2,1,0:L(100)}",
+    "{3,2,1,0:#(u32)}",
+    "{3,2,1,0:*(u16)}",
+    "{3,2,1,0:E(42)}",
+    "{3,2,1,0:S(3)}",
+    "{0,1:SC(0:3)(1:0,4)}",
+    "{0,1:P(s32[10,20]{1,0})}",
+    "{0,1:M(123)}",
+    "{3,2,1,0:T(42,123)(4,5)L(100)E(42)}",
+    /* Ours. */
+    "{1,0:T(8,128)L(2)#(u8)*(u64)E(16)S(-1)SC(1:3)P((f32[2]{0}, token[]))M(8)"
+    "pad(3,5)fill(0x7fc00000)}",
+    "{:strides(8,-1)offset(3)}",
+    "{:strides()}",
+    "{:T(128)}",
+    "{0:P(b(f32[?]{0:T(8)}))}",
+};
+
+START_TEST(test_text_bare__prints_what_it_parses)
+{
+  const char *text = fixed_points[_i];
+  char buffer[256];
+  rlo_bare_layout layout = parsed(text);
+  size_t length = rlo_bare_layout_format(&layout, buffer, sizeof buffer);
+  ck_assert_str_eq(buffer, text);
+  ck_assert_uint_eq(length, strlen(text));
+
+  rlo_bare_layout again = parsed(buffer);
+  ck_assert(rlo_bare_layout_equal(&layout, &again));
+  rlo_bare_layout_deinit(&again);
+  rlo_bare_layout_deinit(&layout);
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+END_TEST
+
+START_TEST(test_text_bare__is_different_by_every_field)
+{
+  static const char *const texts[] = {"{0,1}",
+                                      "{1,0}",
+                                      "{0}",
+                                      "{0,1:T(2)}",
+                                      "{0,1:L(2)}",
+                                      "{0,1:#(u8)}",
+                                      "{0,1:*(u8)}",
+                                      "{0,1:E(8)}",
+                                      "{0,1:S(1)}",
+                                      "{0,1:SC(0:1)}",
+                                      "{0,1:SC(1:1)}",
+                                      "{0,1:SC(0:1,2)}",
+                                      "{0,1:P(f32[])}",
+                                      "{0,1:P(s32[])}",
+                                      "{0,1:P(())}",
+                                      "{0,1:M(1)}",
+                                      "{0,1:pad(1,1)}",
+                                      "{0,1:fill(one)}",
+                                      "{:strides(1,1)}"};
+
+  enum { COUNT = sizeof texts / sizeof texts[0] };
+
+  for (int i = 0; i < COUNT; ++i) {
+    for (int j = 0; j < COUNT; ++j) {
+      rlo_bare_layout a = parsed(texts[i]);
+      rlo_bare_layout b = parsed(texts[j]);
+      ck_assert_msg(rlo_bare_layout_equal(&a, &b) == (i == j),
+                    "%s and %s",
+                    texts[i],
+                    texts[j]);
+      rlo_bare_layout_deinit(&a);
+      rlo_bare_layout_deinit(&b);
+    }
+  }
+  rlo_bare_layout_deinit(NULL);
+}
+
+END_TEST
+
+static const struct {
+  const char *text;
+  rlo_status status;
+  const char *message;
+} refusals[] = {
+    {"", RLO_PARSE, "position 0: expected '{', found the end of the text"},
+    {"f32[2]{0}", RLO_PARSE, "position 0: expected '{', found 'f32'"},
+    {"{0}{0}",
+     RLO_PARSE,
+     "position 3: expected the end of the text, found '{'"},
+    {"{1,1}",
+     RLO_INVALID_ARGUMENT,
+     "position 1: minor_to_major: permutation[1]=1 repeats permutation[0]"},
+    {"{0,32}",
+     RLO_INVALID_ARGUMENT,
+     "position 3: minor_to_major[1]=32 is out of range for rank 32"},
+    {"{0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}",
+     RLO_UNSUPPORTED,
+     "position 65: a rank above the limit of 32"},
+    {"{:strides(0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,"
+     "0,"
+     "0)}",
+     RLO_UNSUPPORTED,
+     "position 74: strides for a rank above the limit of 32"},
+    {"{0:pad(3,5)}", RLO_PARSE, "position 8: expected ')', found ','"},
+    {"{:strides(1,)}", RLO_PARSE, "position 12: expected a stride, found ')'"},
+    {"{:T(-1,128)}",
+     RLO_PARSE,
+     "position 4: expected a tile dimension >= 1 or '*', found '-1'"},
+    {"{0:L(0)}",
+     RLO_PARSE,
+     "position 5: expected an alignment >= 1, found '0'"},
+    {"{0:P()}",
+     RLO_PARSE,
+     "position 5: expected an element type, token, opaque, b(...) or '(', "
+     "found ')'"},
+    {"{0:P(f32[2]{0:P(f32[])})}",
+     RLO_UNSUPPORTED,
+     "position 14: only sparse arrays have a physical shape, P(...), and they "
+     "are not supported"},
+    {"{0:P(f32[2])L(2)}",
+     RLO_PARSE,
+     "position 12: expected '}' or, once and in this order, D T L # * E S SC P "
+     "M pad fill strides offset, found 'L'"},
+    {"{0:P((f32[2]))x}",
+     RLO_PARSE,
+     "position 14: expected '}' or, once and in this order, D T L # * E S SC P "
+     "M pad fill strides offset, found 'x'"},
+};
+
+START_TEST(test_text_bare__refuses_with_the_position)
+{
+  rlo_bare_layout layout;
+  rlo_bare_layout zero;
+  memset(&layout, 0x5a, sizeof layout);
+  memset(&zero, 0, sizeof zero);
+
+  const char *text = refusals[_i].text;
+  ck_assert_int_eq(rlo_bare_layout_parse(text, strlen(text), &layout),
+                   refusals[_i].status);
+  ck_assert_str_eq(rlo_error_last()->message, refusals[_i].message);
+  ck_assert_mem_eq(&layout, &zero, sizeof layout);
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+END_TEST
+
+/* What is read must not be taken for a layout of an array unchecked. */
+START_TEST(test_text_bare__is_checked_where_it_meets_an_array)
+{
+  static const int64_t dims[] = {2, 3};
+  static const char *const texts[] = {"{0,1:#(u32)}",
+                                      "{0,1:SC(0:3)}",
+                                      "{0,1:SC(2:1)}",
+                                      "{0,1:pad(1,3)}",
+                                      "{0,1:E(8)}",
+                                      "{0,1,2}"};
+  rlo_shape shape;
+
+  for (size_t i = 0; i < 5; ++i) {
+    rlo_bare_layout layout = parsed(texts[i]);
+    ck_assert_int_eq(rlo_shape_make_with_layout(
+                         RLO_DTYPE_F32, dims, 2, &layout.layout, &shape),
+                     RLO_INVALID_ARGUMENT);
+    rlo_bare_layout_deinit(&layout);
+  }
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("text_bare");
+  TCase *tcase = tcase_create("text_bare");
+  tcase_add_loop_test(tcase,
+                      test_text_bare__prints_what_it_parses,
+                      0,
+                      (int)(sizeof fixed_points / sizeof fixed_points[0]));
+  tcase_add_test(tcase, test_text_bare__is_different_by_every_field);
+  tcase_add_loop_test(tcase,
+                      test_text_bare__refuses_with_the_position,
+                      0,
+                      (int)(sizeof refusals / sizeof refusals[0]));
+  tcase_add_test(tcase, test_text_bare__is_checked_where_it_meets_an_array);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

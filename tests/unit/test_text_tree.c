@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "relayout/text.h"
+#include "support/random_tree.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED 0
+#endif
+
+/* A copy of the exact size, so that a sanitizer sees a byte too many. */
+static char *exact_copy(const char *text, size_t length) {
+  char *copy = malloc(length > 0 ? length : 1);
+  ck_assert_ptr_nonnull(copy);
+  memcpy(copy, text, length);
+  return copy;
+}
+
+static rlo_status parse(const char *text, rlo_shape_tree **out_tree) {
+  char *copy = exact_copy(text, strlen(text));
+  rlo_status status = rlo_shape_tree_parse(copy, strlen(text), out_tree);
+  free(copy);
+  return status;
+}
+
+static rlo_shape_tree *parsed(const char *text) {
+  rlo_shape_tree *tree = NULL;
+  rlo_status status = parse(text, &tree);
+  ck_assert_msg(status == RLO_OK, "'%s': %s", text, rlo_error_last()->message);
+  return tree;
+}
+
+static char *printed(const rlo_shape_tree *tree) {
+  size_t length = rlo_shape_tree_format(tree, NULL, 0);
+  char *text = malloc(length + 1);
+  ck_assert_ptr_nonnull(text);
+  ck_assert_uint_eq(rlo_shape_tree_format(tree, text, length + 1), length);
+  ck_assert_uint_eq(strlen(text), length);
+  return text;
+}
+
+/* What is printed as it was written; those of XLA's tests first. */
+static const char *const fixed_points[] = {
+    "((opaque[], f32[], u32[1,2]{1,0}, s32[3,4]{0,1}), u32[1,2]{1,0}, token[])",
+    "f32[]{:T(256)}",
+    "u32[1,2]{1,0}",
+    "f32[2,3,4]{0,1,2:T(512)}",
+    "bf16[2,3,4]{1,2,0:T(16,256)(2,1)}",
+    "pred[8,8,8]{0,2,1:T(8,128)E(32)}",
+    "bf16[8,2,3,1004]{3,2,1,0:T(2,*,*,128)}",
+    "opaque[]",
+    "token[]",
+    "b(s32[])",
+    "b(f32[8,16]{1,0})",
+    "b(s32[3,4]{1,0})",
+    "()",
+    "(())",
+    "((), ())",
+    "(f32[])",
+    "(f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[])",
+    "(f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[], f32[], f32[], "
+    "f32[], f32[], /*index=10*/())",
+    "((), (), (), (), (), /*index=5*/(f32[], f32[], f32[], f32[], f32[], "
+    "/*index=5*/f32[]))",
+    "(((f32[2]{0})), b(pred[<=3]{0}), f32[?,4]{0,1})",
+};
+
+START_TEST(test_text_tree__prints_what_it_parses)
+{
+  rlo_shape_tree *tree = parsed(fixed_points[_i]);
+  char *text = printed(tree);
+  ck_assert_str_eq(text, fixed_points[_i]);
+  free(text);
+  rlo_shape_tree_release(tree);
+}
+
+END_TEST
+
+static const struct {
+  const char *text;
+  const char *printed;
+} spellings[] = {
+    /* From XLA's tests. */
+    {"f32[123,456]", "f32[123,456]{1,0}"},
+    {"f32[?,784]", "f32[?,784]{1,0}"},
+    {"f32[123,<=456]", "f32[123,<=456]{1,0}"},
+    {"f32[<=23,44,<=55]", "f32[<=23,44,<=55]{2,1,0}"},
+    {"(f32[42], u32[<=123,<=456])", "(f32[42]{0}, u32[<=123,<=456]{1,0})"},
+    {"(f32[1572864],s8[5120,1024])", "(f32[1572864]{0}, s8[5120,1024]{1,0})"},
+    {"(f32[1],(f32[2], token[]), opaque[], f32[3])",
+     "(f32[1]{0}, (f32[2]{0}, token[]), opaque[], f32[3]{0})"},
+    {"f32[123,456,789]{0,1,2:T(2, * , 128)}",
+     "f32[123,456,789]{0,1,2:T(2,*,128)}"},
+    /* White space and comments. */
+    {" ( /* one */ f32 [ ] // two\n , token [ ] , b ( s8 [ ] ) ) ",
+     "(f32[], token[], b(s8[]))"},
+    {"(f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[])",
+     "(f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[])"},
+    {"(/*index=5*/f32[])", "(f32[])"},
+    {"( )", "()"},
+    {"opaque_type[]", "opaque[]"},
+    {"f32[2]{0:D(D)E(32)}", "f32[2]{0}"},
+};
+
+START_TEST(test_text_tree__reads_other_spellings)
+{
+  rlo_shape_tree *tree = parsed(spellings[_i].text);
+  char *text = printed(tree);
+  ck_assert_str_eq(text, spellings[_i].printed);
+  free(text);
+  rlo_shape_tree_release(tree);
+}
+
+END_TEST
+
+#define LEAF "an element type, token, opaque, b(...) or '('"
+
+static const struct {
+  const char *text;
+  rlo_status status;
+  const char *message;
+} refusals[] = {
+    /* From XLA's tests. */
+    {"f32[123,456,789]{1:T(2, * , 128)}",
+     RLO_PARSE,
+     "position 17: expected 3 entries of minor_to_major, found 1"},
+    {"f32[123,456]foobar{0,1}",
+     RLO_PARSE,
+     "position 12: expected the end of the text, found 'foobar'"},
+    {"f32[123,456]{foo}",
+     RLO_PARSE,
+     "position 13: expected the number of a dimension or ':', found 'foo'"},
+    {"f32[123,456]dense{foo}",
+     RLO_PARSE,
+     "position 12: expected the end of the text, found 'dense'"},
+    {"b()", RLO_PARSE, "position 2: expected the array of a buffer, found ')'"},
+    {"b(s32[], f32[])", RLO_PARSE, "position 7: expected ')', found ','"},
+    {"f32[]{}",
+     RLO_PARSE,
+     "position 6: expected the number of a dimension or ':', found '}'"},
+    /* Ours. */
+    {"", RLO_PARSE, "position 0: expected " LEAF ", found the end of the text"},
+    {"(",
+     RLO_PARSE,
+     "position 1: expected " LEAF ", found the end of the text"},
+    {")", RLO_PARSE, "position 0: expected " LEAF ", found ')'"},
+    {"())", RLO_PARSE, "position 2: expected the end of the text, found ')'"},
+    {"(,)", RLO_PARSE, "position 1: expected " LEAF ", found ','"},
+    {"(f32[],)", RLO_PARSE, "position 7: expected " LEAF ", found ')'"},
+    {"(f32[]",
+     RLO_PARSE,
+     "position 6: expected ',' or ')', found the end of "
+     "the text"},
+    {"(f32[] f32[])",
+     RLO_PARSE,
+     "position 7: expected ',' or ')', found "
+     "'f32'"},
+    {"(f32[]}", RLO_PARSE, "position 6: expected ',' or ')', found '}'"},
+    {"f32[], f32[]",
+     RLO_PARSE,
+     "position 5: expected the end of the text, found ','"},
+    {"token", RLO_PARSE, "position 5: expected '[', found the end of the text"},
+    {"token[2]", RLO_PARSE, "position 6: expected ']', found '2'"},
+    {"opaque[]{}",
+     RLO_PARSE,
+     "position 8: expected the end of the text, found '{'"},
+    {"(tuple[])", RLO_PARSE, "position 1: expected " LEAF ", found 'tuple'"},
+    {"b(token[])",
+     RLO_PARSE,
+     "position 2: expected the array of a buffer, found 'token'"},
+    {"b((f32[]))",
+     RLO_PARSE,
+     "position 2: expected the array of a buffer, found '('"},
+    {"b", RLO_PARSE, "position 1: expected '(', found the end of the text"},
+    {"(f32[2]{0}, f32[2,3]{1,1})",
+     RLO_INVALID_ARGUMENT,
+     "position 12: minor_to_major: permutation[1]=1 repeats permutation[0]"},
+    {"(f32[2]{0:P(f32[2])})",
+     RLO_UNSUPPORTED,
+     "position 10: only sparse arrays have a physical shape, P(...), and they "
+     "are not supported"},
+    {"(f32[99999999999999999999])",
+     RLO_OVERFLOW,
+     "position 5: '99999999999999999999' does not fit 64 bits"},
+    {"(f32[4294967296,4294967296])",
+     RLO_OVERFLOW,
+     "position 1: physical dimension 0 of extent 4294967296 takes the slots "
+     "beyond 64 bits"},
+    {"(a: f32[2]) -> f32[]",
+     RLO_PARSE,
+     "position 1: expected " LEAF ", found 'a'"},
+    {"(f32[] /* f32[])",
+     RLO_PARSE,
+     "position 16: expected '*/' after the comment of position 7, found the "
+     "end of the text"},
+};
+
+START_TEST(test_text_tree__refuses_with_the_position)
+{
+  rlo_shape_tree *tree = parsed("()");
+  rlo_shape_tree_release(tree);
+  rlo_status status = parse(refusals[_i].text, &tree);
+  ck_assert_msg(status == refusals[_i].status,
+                "'%s' gives %s",
+                refusals[_i].text,
+                rlo_status_name(status));
+  ck_assert_str_eq(rlo_error_last()->message, refusals[_i].message);
+  ck_assert_ptr_null(tree);
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+END_TEST
+
+START_TEST(test_text_tree__bounds_the_nesting)
+{
+  enum { DEPTH = RLO_SHAPE_TREE_MAX_DEPTH };
+
+  size_t length = 2 * DEPTH + strlen("f32[]");
+  char *text = malloc(length + 3);
+  rlo_shape_tree *tree = NULL;
+  ck_assert_ptr_nonnull(text);
+  memset(text, '(', DEPTH);
+  memcpy(text + DEPTH, "f32[]", strlen("f32[]"));
+  memset(text + DEPTH + strlen("f32[]"), ')', DEPTH);
+  text[length] = '\0';
+
+  ck_assert_int_eq(rlo_shape_tree_parse(text, length, &tree), RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_depth(tree), DEPTH);
+  char *again = printed(tree);
+  ck_assert_str_eq(again, text);
+  free(again);
+  rlo_shape_tree_release(tree);
+
+  memmove(text + 1, text, length);
+  text[length + 1] = ')';
+  ck_assert_int_eq(rlo_shape_tree_parse(text, length + 2, &tree),
+                   RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "position 8193: 8193 tuples inside one another are beyond "
+                   "the limit of 8192");
+  /* Far beyond it, the first one too many is where it ends. */
+  memset(text, '(', length);
+  ck_assert_int_eq(rlo_shape_tree_parse(text, length, &tree), RLO_UNSUPPORTED);
+  free(text);
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+END_TEST
+
+START_TEST(test_text_tree__bounds_rank_number_and_length)
+{
+  rlo_shape_tree *tree = NULL;
+  char text[256] = "(f32[1";
+  for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
+    strcat(text, ",1");
+  }
+  strcat(text, "])");
+  ck_assert_int_eq(parse(text, &tree), RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "position 69: a rank above the limit of 32");
+
+  /* "(),(),..." reaches the number of subshapes long before the length. */
+  size_t count = RLO_SHAPE_TREE_MAX_SUBSHAPES;
+  char *many = malloc(3 * count + 2);
+  ck_assert_ptr_nonnull(many);
+  many[0] = '(';
+  for (size_t i = 0; i < count; ++i) {
+    memcpy(many + 1 + 3 * i, "(),", 3);
+  }
+  many[3 * count] = ')';
+  ck_assert_int_eq(rlo_shape_tree_parse(many, 3 * count + 1, &tree),
+                   RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "position 6291454: 2097153 tuples and leaves in one tree "
+                   "are beyond the limit of 2097152");
+  /* One element less, and it is a tree. */
+  many[3 * count - 3] = ')';
+  ck_assert_int_eq(rlo_shape_tree_parse(many, 3 * count - 2, &tree), RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_subshape_count(tree),
+                   RLO_SHAPE_TREE_MAX_SUBSHAPES);
+  rlo_shape_tree_release(tree);
+  free(many);
+
+  ck_assert_int_eq(
+      rlo_shape_tree_parse("()", RLO_TEXT_MAX_TREE_BYTES + 1, &tree),
+      RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "a text of 67108865 bytes is beyond the limit of 67108864");
+  ck_assert_int_eq(rlo_shape_tree_parse(NULL, 0, &tree), RLO_PARSE);
+  ck_assert_int_eq(rlo_shape_tree_parse(NULL, 1, &tree), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+END_TEST
+
+START_TEST(test_text_tree__every_prefix_is_refused)
+{
+  static const char text[] =
+      "((f32[64,<=100]{1,0:T(8,128)SC(0:4)M(8)}, ()), b(s8[?]), token[])";
+  rlo_shape_tree *tree = NULL;
+
+  for (size_t length = 0; length < sizeof text - 1; ++length) {
+    char *copy = exact_copy(text, length);
+    ck_assert_int_eq(rlo_shape_tree_parse(copy, length, &tree), RLO_PARSE);
+    ck_assert_ptr_null(tree);
+    free(copy);
+  }
+  tree = parsed(text);
+  rlo_shape_tree_release(tree);
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+END_TEST
+
+START_TEST(test_text_tree__whatever_is_printed_parses_back_equal)
+{
+  test_random random = test_random_begin("test_text_tree");
+
+  for (int round = 0; round < 2000; ++round) {
+    rlo_shape_tree *tree = test_random_tree(&random, 60);
+    char *text = printed(tree);
+    rlo_shape_tree *back = parsed(text);
+    ck_assert_msg(rlo_shape_tree_equal(tree, back), "%s", text);
+    char *again = printed(back);
+    ck_assert_str_eq(again, text);
+    free(again);
+    free(text);
+    rlo_shape_tree_release(back);
+
+    /* Without layouts it is a compatible tree: those are row-major then. */
+    size_t length = rlo_shape_tree_human_string(tree, NULL, 0);
+    char *human = malloc(length + 1);
+    ck_assert_ptr_nonnull(human);
+    rlo_shape_tree_human_string(tree, human, length + 1);
+    ck_assert_ptr_null(strchr(human, '{'));
+    back = parsed(human);
+    ck_assert_msg(rlo_shape_tree_compatible(tree, back), "%s", human);
+    free(human);
+    rlo_shape_tree_release(back);
+    rlo_shape_tree_release(tree);
+  }
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+END_TEST
+
+START_TEST(test_text_tree__mutations_are_refused_or_valid)
+{
+  static const char alphabet[] = "0123456789,:*()[]{}()TLESCMD f#b?<=/pil";
+  test_random random = test_random_begin("test_text_tree");
+  int accepted = 0;
+
+  for (int round = 0; round < 10000; ++round) {
+    rlo_shape_tree *tree = test_random_tree(&random, 12);
+    char *text = printed(tree);
+    rlo_shape_tree_release(tree);
+    for (int64_t n = test_random_in(&random, 1, 3); n > 0; --n) {
+      size_t at = (size_t)test_random_in(&random, 0, (int64_t)strlen(text) - 1);
+      size_t letter =
+          (size_t)test_random_in(&random, 0, (int64_t)sizeof alphabet - 2);
+      text[at] = alphabet[letter];
+    }
+    rlo_status status = parse(text, &tree);
+    if (status == RLO_OK) {
+      ++accepted;
+      char *again = printed(tree);
+      rlo_shape_tree *back = parsed(again);
+      ck_assert_msg(rlo_shape_tree_equal(tree, back), "%s", text);
+      rlo_shape_tree_release(back);
+      rlo_shape_tree_release(tree);
+      free(again);
+    } else {
+      ck_assert(status == RLO_PARSE || status == RLO_UNSUPPORTED ||
+                status == RLO_INVALID_ARGUMENT || status == RLO_OVERFLOW ||
+                status == RLO_OUT_OF_RANGE);
+    }
+    free(text);
+  }
+  ck_assert_int_gt(accepted, 0);
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+END_TEST
+
+START_TEST(test_text_tree__survives_every_failed_allocation)
+{
+  static const char text[] =
+      "((f32[2], token[]), b(s8[3]), (), f32[], f32[], f32[], f32[], f32[])";
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  int64_t nth = 0;
+
+  while (status == RLO_OUT_OF_MEMORY) {
+    rlo_shape_tree *tree = NULL;
+    rlo__alloc_set_fault(++nth, false);
+    status = parse(text, &tree);
+    rlo__alloc_set_fault(0, false);
+    rlo_shape_tree_release(tree);
+    ck_assert_int_eq(rlo__alloc_live_count(), 0);
+  }
+  ck_assert_int_eq(status, RLO_OK);
+  ck_assert_int_gt(nth, 4);
+}
+
+END_TEST
+
+static double now_ms(void) {
+  struct timespec now;
+  timespec_get(&now, TIME_UTC);
+  return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+/* The signature of a large program's state. The best of some tries counts, as
+ * the machine may have other work. */
+START_TEST(test_text_tree__ten_thousand_leaves_take_milliseconds)
+{
+  enum { LEAVES = 10000, TRIES = 8 };
+
+  char *text = malloc(LEAVES * 40);
+  ck_assert_ptr_nonnull(text);
+  size_t length = 0;
+  for (int i = 0; i < LEAVES; ++i) {
+    length += (size_t)sprintf(text + length,
+                              "%sbf16[%d,1024]{1,0:T(8,128)(2,1)}",
+                              i == 0 ? "(" : ", ",
+                              i + 1);
+  }
+  text[length++] = ')';
+
+  double best_parse = 1e9;
+  double best_print = 1e9;
+  for (int i = 0; i < TRIES; ++i) {
+    rlo_shape_tree *tree = NULL;
+    double start = now_ms();
+    ck_assert_int_eq(rlo_shape_tree_parse(text, length, &tree), RLO_OK);
+    double parsed_at = now_ms();
+    ck_assert_uint_gt(rlo_shape_tree_format(tree, NULL, 0), length);
+    double printed_at = now_ms();
+    ck_assert_int_eq(rlo_shape_tree_leaf_count(tree), LEAVES);
+    rlo_shape_tree_release(tree);
+    best_parse =
+        parsed_at - start < best_parse ? parsed_at - start : best_parse;
+    best_print = printed_at - parsed_at < best_print ? printed_at - parsed_at
+                                                     : best_print;
+  }
+  printf("%d leaves, %zu bytes: parsed in %.1f ms, printed in %.1f ms\n",
+         LEAVES,
+         length,
+         best_parse,
+         best_print);
+  free(text);
+  if (!IS_SANITIZED) {
+    ck_assert_msg(best_parse < 100, "parsed in %.1f ms", best_parse);
+    ck_assert_msg(best_print < 100, "printed in %.1f ms", best_print);
+  }
+}
+
+END_TEST
+
+START_TEST(test_text_tree__prints_by_snprintf_rules)
+{
+  static const char whole[] = "(f32[2]{0}, (token[], ()))";
+  rlo_shape_tree *tree = parsed(whole);
+
+  for (size_t capacity = 0; capacity < sizeof whole + 3; ++capacity) {
+    char buffer[64];
+    memset(buffer, '#', sizeof buffer);
+    ck_assert_uint_eq(rlo_shape_tree_format(tree, buffer, capacity),
+                      sizeof whole - 1);
+    if (capacity > 0) {
+      size_t kept = capacity < sizeof whole ? capacity - 1 : sizeof whole - 1;
+      ck_assert_mem_eq(buffer, whole, kept);
+      ck_assert_int_eq(buffer[kept], '\0');
+    }
+    ck_assert_int_eq(buffer[capacity], '#');
+  }
+  rlo_shape_tree_release(tree);
+}
+
+END_TEST
+
+START_TEST(test_text_tree__prints_without_layouts)
+{
+  char buffer[128];
+  rlo_shape shape;
+  static const char array[] = "f32[?,<=3,4]{0,1,2:T(8,128)}";
+  ck_assert_int_eq(rlo_shape_parse(array, sizeof array - 1, &shape), RLO_OK);
+  ck_assert_uint_eq(rlo_shape_human_string(&shape, buffer, sizeof buffer), 12);
+  ck_assert_str_eq(buffer, "f32[?,<=3,4]");
+
+  rlo_shape_tree *tree = parsed("(f32[2]{0:T(8)}, b(s8[3]), token[])");
+  rlo_shape_tree_human_string(tree, buffer, sizeof buffer);
+  ck_assert_str_eq(buffer, "(f32[2], b(s8[3]), token[])");
+  rlo_shape_tree_release(tree);
+}
+
+END_TEST
+
+#define ADD_LOOP(tcase, test, table) \
+  tcase_add_loop_test(tcase, test, 0, (int)(sizeof table / sizeof table[0]))
+
+int main(void) {
+  Suite *suite = suite_create("text_tree");
+  TCase *tcase = tcase_create("text_tree");
+  tcase_set_timeout(tcase, 120);
+  ADD_LOOP(tcase, test_text_tree__prints_what_it_parses, fixed_points);
+  ADD_LOOP(tcase, test_text_tree__reads_other_spellings, spellings);
+  ADD_LOOP(tcase, test_text_tree__refuses_with_the_position, refusals);
+  tcase_add_test(tcase, test_text_tree__bounds_the_nesting);
+  tcase_add_test(tcase, test_text_tree__bounds_rank_number_and_length);
+  tcase_add_test(tcase, test_text_tree__every_prefix_is_refused);
+  tcase_add_test(tcase, test_text_tree__whatever_is_printed_parses_back_equal);
+  tcase_add_test(tcase, test_text_tree__mutations_are_refused_or_valid);
+  tcase_add_test(tcase, test_text_tree__survives_every_failed_allocation);
+  tcase_add_test(tcase, test_text_tree__ten_thousand_leaves_take_milliseconds);
+  tcase_add_test(tcase, test_text_tree__prints_by_snprintf_rules);
+  tcase_add_test(tcase, test_text_tree__prints_without_layouts);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
