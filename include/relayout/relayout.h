@@ -26,6 +26,7 @@
 #include "relayout/problem.h"
 #include "relayout/shape.h"
 #include "relayout/status.h"
+#include "relayout/strides.h"
 #include "relayout/text.h"
 
 #endif
