@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/strides.h"
+#include "desc/strides.h"
 
 #include <string.h>
 
@@ -243,6 +243,34 @@ rlo_status rlo_layout_from_strides(const int64_t *dims,
   *out_layout = layout;
   *out_lowest_elems = lowest;
   return RLO_OK;
+}
+
+rlo_status rlo__strides_from_bytes(const int64_t *dims,
+                                   const int64_t *strides_bytes,
+                                   int32_t rank,
+                                   int64_t element_bytes,
+                                   int64_t out_strides_elems[RLO_MAX_RANK]) {
+  RLO_TRY(check_dims(dims, rank));
+  bool has_elements = !is_empty(dims, rank);
+  for (int32_t k = 0; k < rank; ++k) {
+    bool is_used = has_elements && dims[k] > 1;
+    if (is_used && strides_bytes[k] % element_bytes != 0) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "dimension %d has a stride of %lld bytes, which is no "
+                      "whole number of elements of %lld bytes",
+                      k,
+                      (long long)strides_bytes[k],
+                      (long long)element_bytes);
+    }
+    out_strides_elems[k] = is_used ? strides_bytes[k] / element_bytes : 1;
+  }
+  return RLO_OK;
+}
+
+int64_t rlo__available_elems(int64_t available_bytes, int64_t element_bytes) {
+  return available_bytes < 0 || available_bytes == RLO_AVAILABLE_ALL
+             ? available_bytes
+             : available_bytes / element_bytes;
 }
 
 /* Strides where there is nothing to step to; beyond 64 bits they stop growing.
