@@ -2,7 +2,7 @@
 #ifndef RELAYOUT_NPY_H
 #define RELAYOUT_NPY_H
 
-#include "relayout/shape.h"
+#include "relayout/strides.h"
 
 RLO_BEGIN_DECLS
 
@@ -55,6 +55,42 @@ RLO_API RLO_NODISCARD rlo_status rlo_npy_format(const rlo_shape *shape,
                                                 void *buffer,
                                                 size_t capacity,
                                                 size_t *out_bytes);
+
+/** What NumPy's description of an array in memory says. */
+typedef struct rlo_numpy_view {
+  rlo_shape shape;
+  /** Where slot 0 of the shape lies from the element 0,...,0 (the address that
+   *  NumPy gives): 0, or below it where strides are negative. */
+  int64_t offset_bytes;
+  /** As in rlo_npy_header. */
+  bool is_byte_swapped;
+} rlo_numpy_view;
+
+/**
+ * Describe an array by what NumPy says of it: `a.dtype.str`, `a.shape` and
+ * `a.strides`.
+ *
+ * @param type           "<f4", "|b1"; terminated. The types of rlo_npy_parse.
+ * @param dims           `rank` sizes, borrowed; NULL only for rank 0.
+ * @param strides_bytes  `rank` strides, borrowed; NULL: row-major.
+ * @param available_bytes  what may be counted as part of the array, from the
+ *                       element 0,...,0 on: only with that, rows with a pitch
+ *                       are a padded layout, see rlo_layout_from_strides;
+ *                       RLO_AVAILABLE_UNKNOWN and RLO_AVAILABLE_ALL as there.
+ * @return RLO_OK; RLO_PARSE for what is no type; RLO_UNSUPPORTED for a type we
+ *         do not have, beyond RLO_MAX_RANK, or for a stride that is no whole
+ *         number of elements; RLO_INVALID_ARGUMENT for a NULL type or a
+ *         negative dimension; RLO_OVERFLOW; RLO_OUT_OF_RANGE if an element
+ *         lies beyond available_bytes. On failure *out_view is untouched.
+ * Threads: safe (pure).
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_shape_from_numpy(const char *type,
+                     const int64_t *dims,
+                     const int64_t *strides_bytes,
+                     int32_t rank,
+                     int64_t available_bytes,
+                     rlo_numpy_view *out_view);
 
 RLO_END_DECLS
 

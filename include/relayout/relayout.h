@@ -29,6 +29,7 @@
 #include "relayout/shape.h"
 #include "relayout/shape_tree.h"
 #include "relayout/status.h"
+#include "relayout/strides.h"
 #include "relayout/text.h"
 
 #endif

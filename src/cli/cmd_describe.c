@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "relayout/shape.h"
+#include "relayout/npy.h"
 
 #include "command.h"
 #include "display.h"
@@ -14,8 +14,22 @@
 #define MAX_PHYSICAL_DIMS \
   (RLO_MAX_RANK + RLO_MAX_TILES * (RLO_MAX_TILE_RANK + 1))
 
+/* What NumPy says of an array: the options of this verb. */
+typedef struct numpy_array {
+  /* NULL: the shape is an operand. */
+  const char *type;
+  bool has_dims;
+  rlo__int_list dims;
+  bool has_strides;
+  rlo__int_list strides;
+  int64_t available_bytes;
+} numpy_array;
+
 typedef struct description {
   rlo_shape shape;
+  bool is_numpy;
+  int64_t offset_bytes;
+  bool is_byte_swapped;
   rlo_shape_extent extent;
   double padding_share;
   bool has_physical_dims;
@@ -23,11 +37,30 @@ typedef struct description {
   int64_t physical_dims[MAX_PHYSICAL_DIMS];
 } description;
 
-static int describe(const char *text, description *out) {
-  int code = rlo__shape_operand_parse(text, &out->shape);
-  if (code != RLO__EXIT_OK) {
-    return code;
+static int describe_numpy(const numpy_array *array, description *out) {
+  if (array->has_strides && array->strides.count != array->dims.count) {
+    return rlo__fail("there are %d strides, but %d dimensions",
+                     array->strides.count,
+                     array->dims.count);
   }
+  rlo_numpy_view view;
+  if (rlo_shape_from_numpy(array->type,
+                           array->dims.values,
+                           array->has_strides ? array->strides.values : NULL,
+                           array->dims.count,
+                           array->available_bytes,
+                           &view) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  out->shape = view.shape;
+  out->is_numpy = true;
+  out->offset_bytes = view.offset_bytes;
+  out->is_byte_swapped = view.is_byte_swapped;
+  return RLO__EXIT_OK;
+}
+
+/* All that is told, from out->shape. */
+static int measure(description *out) {
   if (rlo_shape_measure(&out->shape, &out->extent) != RLO_OK) {
     return rlo__fail_last();
   }
@@ -67,6 +100,10 @@ static void print_json(const description *d) {
   } else {
     rlo__json_string(&json, "physical_dims", NULL);
   }
+  if (d->is_numpy) {
+    rlo__json_int(&json, "offset_bytes", d->offset_bytes);
+    rlo__json_bool(&json, "is_byte_swapped", d->is_byte_swapped);
+  }
   rlo__json_end_object(&json);
 }
 
@@ -80,6 +117,12 @@ static void print_text(const description *d) {
   printf("bytes           %" PRId64 "\n", d->extent.bytes);
   printf("physical bytes  %" PRId64 "\n", d->extent.physical_bytes);
   printf("padding         %.1f %% of the slots\n", 100 * d->padding_share);
+  if (d->is_numpy) {
+    printf("slot 0 at       byte %" PRId64 " from the first element\n",
+           d->offset_bytes);
+    printf("byte order      %s\n",
+           d->is_byte_swapped ? "swapped" : "this machine's");
+  }
   if (!d->has_physical_dims) {
     puts("physical dims   none: the layout has strides");
     return;
@@ -91,31 +134,76 @@ static void print_text(const description *d) {
   puts("]");
 }
 
+/* Read one option. */
+static int take_option(const char *verb,
+                       int option,
+                       numpy_array *array,
+                       bool *is_json) {
+  switch (option) {
+    case RLO__OPTION_JSON:
+      *is_json = true;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_NUMPY:
+      array->type = optarg;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_DIMS:
+      array->has_dims = true;
+      return rlo__int_list_parse(verb, "--dims", optarg, &array->dims);
+    case RLO__OPTION_STRIDES:
+      array->has_strides = true;
+      return rlo__int_list_parse(verb, "--strides", optarg, &array->strides);
+    case RLO__OPTION_BYTES:
+      return rlo__number_parse(
+          verb, "--bytes", optarg, 0, INT64_MAX, &array->available_bytes);
+    default:
+      return RLO__EXIT_USAGE;
+  }
+}
+
 static int run(int argc, char **argv) {
   static const struct option options[] = {
       {"help", no_argument, NULL, RLO__OPTION_HELP},
       {"json", no_argument, NULL, RLO__OPTION_JSON},
+      {"numpy", required_argument, NULL, RLO__OPTION_NUMPY},
+      {"dims", required_argument, NULL, RLO__OPTION_DIMS},
+      {"strides", required_argument, NULL, RLO__OPTION_STRIDES},
+      {"bytes", required_argument, NULL, RLO__OPTION_BYTES},
       {0}};
   bool is_json = false;
+  bool has_details = false;
+  numpy_array array = {.available_bytes = RLO_AVAILABLE_UNKNOWN};
   for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
-    switch (option) {
-      case RLO__OPTION_HELP:
-        fputs(rlo__cmd_describe.help, stdout);
-        return RLO__EXIT_OK;
-      case RLO__OPTION_JSON:
-        is_json = true;
-        break;
-      default:
-        return RLO__EXIT_USAGE;
+    if (option == RLO__OPTION_HELP) {
+      fputs(rlo__cmd_describe.help, stdout);
+      return RLO__EXIT_OK;
     }
+    int code = take_option(argv[0], option, &array, &is_json);
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+    has_details = has_details || option == RLO__OPTION_DIMS ||
+                  option == RLO__OPTION_STRIDES || option == RLO__OPTION_BYTES;
+  }
+  if (has_details && array.type == NULL) {
+    return rlo__fail_usage(
+        argv[0], "--dims, --strides and --bytes go with --numpy only");
+  }
+  if (array.type != NULL && !array.has_dims) {
+    return rlo__fail_usage(argv[0], "--numpy needs --dims");
   }
   char **operands;
-  int code = rlo__operands_take(argc, argv, 1, "a shape", &operands);
+  int expected = array.type == NULL ? 1 : 0;
+  int code =
+      rlo__operands_take(argc, argv, expected, "a shape or --numpy", &operands);
   if (code != RLO__EXIT_OK) {
     return code;
   }
   static description d;
-  code = describe(operands[0], &d);
+  code = array.type == NULL ? rlo__shape_operand_parse(operands[0], &d.shape)
+                            : describe_numpy(&array, &d);
+  if (code == RLO__EXIT_OK) {
+    code = measure(&d);
+  }
   if (code != RLO__EXIT_OK) {
     return code;
   }
@@ -132,6 +220,8 @@ const rlo__command rlo__cmd_describe = {
     .summary = "tell the sizes of a shape",
     .help =
         "Usage: relayout describe [--json] SHAPE\n"
+        "       relayout describe [--json] --numpy TYPE --dims LIST [OPTION...]"
+        "\n"
         "\n"
         "Prints the canonical text of a shape, its rank and its sizes:\n"
         "elements are counted by the logical dimensions; slots are the places\n"
@@ -145,6 +235,22 @@ const rlo__command rlo__cmd_describe = {
         "           element_bits, bytes, physical_bytes, padding_share and\n"
         "           physical_dims (null for a layout with strides)\n"
         "\n"
-        "Example: relayout describe 'f32[64,100]{1,0:T(8,128)}'\n",
+        "In place of a shape, what NumPy says of an array `a`:\n"
+        "\n"
+        "  --numpy TYPE    a.dtype.str, such as '<f4'\n"
+        "  --dims LIST     a.shape, numbers between commas; '-' is none\n"
+        "  --strides LIST  a.strides, in bytes (row-major without)\n"
+        "  --bytes N       bytes of memory from the first element on; with "
+        "them,\n"
+        "                  rows with a pitch are a padded layout\n"
+        "\n"
+        "It tells also where slot 0 lies from the first element (strides may "
+        "be\n"
+        "negative), and the byte order: keys offset_bytes and is_byte_swapped."
+        "\n"
+        "\n"
+        "Examples:\n"
+        "  relayout describe --numpy '<f4' --dims 3,4 --strides 16,4\n"
+        "  relayout describe 'f32[64,100]{1,0:T(8,128)}'\n",
     .run = run,
 };

@@ -27,7 +27,10 @@ typedef enum rlo__option {
   RLO__OPTION_NO_ISOLATE,
   RLO__OPTION_BYTES,
   RLO__OPTION_ROUNDS,
-  RLO__OPTION_SMALL
+  RLO__OPTION_SMALL,
+  RLO__OPTION_NUMPY,
+  RLO__OPTION_DIMS,
+  RLO__OPTION_STRIDES
 } rlo__option;
 
 /** A list of dimensions or a permutation as given on the command line. */

@@ -22,4 +22,15 @@ rlo_dtype rlo__npy_dtype_of(char kind, int64_t bytes);
 /** NumPy's letter for an element type; 'u' for one it does not know. */
 char rlo__npy_kind_of(rlo_dtype dtype);
 
+/**
+ * Read a type as NumPy spells it, a byte order, a letter and a number of bytes:
+ * "<f4". `text` need not be terminated.
+ * @return RLO_OK; RLO_PARSE for what is no such type; RLO_UNSUPPORTED for one
+ *         we do not have.
+ */
+RLO_NODISCARD rlo_status rlo__npy_type_parse(const char *text,
+                                             size_t length,
+                                             rlo_dtype *out_dtype,
+                                             bool *out_is_byte_swapped);
+
 #endif

@@ -11,13 +11,6 @@ enum {
   MOST_SHOWN = 24
 };
 
-static bool is_host_little_endian(void) {
-  const uint16_t one = 1;
-  unsigned char first;
-  memcpy(&first, &one, 1);
-  return first == 1;
-}
-
 /* A Python dictionary, character by character; positions count from the
  * beginning of the file. */
 typedef struct reader {
@@ -183,21 +176,6 @@ static rlo_status read_shape(reader *r, description *d) {
   return RLO_OK;
 }
 
-/* The number of bytes at the end of a type string, -1 if it is none. */
-static int64_t type_bytes(const char *digits, size_t count) {
-  int64_t bytes = 0;
-  if (count == 0 || count > 9) {
-    return -1;
-  }
-  for (size_t i = 0; i < count; ++i) {
-    if (!is_digit(digits[i])) {
-      return -1;
-    }
-    bytes = bytes * 10 + (digits[i] - '0');
-  }
-  return bytes;
-}
-
 /* A byte order, a letter and a number of bytes: "<f4". */
 static rlo_status read_type(reader *r, description *d) {
   size_t position = position_of(r);
@@ -210,47 +188,11 @@ static rlo_status read_type(reader *r, description *d) {
   const char *text = NULL;
   size_t length = 0;
   RLO_TRY(read_string(r, &text, &length));
-  int shown = length < MOST_SHOWN ? (int)length : MOST_SHOWN;
-  char order = length > 0 ? text[0] : '\0';
-  char kind = length > 1 ? text[1] : '\0';
-  bool is_order = order == '<' || order == '>' || order == '=' || order == '|';
-  if (is_order && kind != '\0' && strchr("OSUVMmat", kind) != NULL) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "byte %zu of the .npy file: the type '%.*s' (objects, "
-                    "text, times, records) is not supported",
-                    position,
-                    shown,
-                    text);
+  rlo_status status =
+      rlo__npy_type_parse(text, length, &d->dtype, &d->is_byte_swapped);
+  if (status != RLO_OK) {
+    return rlo__status_prefix(status, "byte %zu of the .npy file: ", position);
   }
-  int64_t bytes = length > 2 ? type_bytes(text + 2, length - 2) : -1;
-  if (!is_order || kind == '\0' || strchr("biufc", kind) == NULL || bytes < 0) {
-    return RLO_FAIL(RLO_PARSE,
-                    "byte %zu of the .npy file: expected a byte order and a "
-                    "type like '<f4', found '%.*s'",
-                    position,
-                    shown,
-                    text);
-  }
-  rlo_dtype dtype = rlo__npy_dtype_of(kind, bytes);
-  if (dtype == RLO_DTYPE_INVALID) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "byte %zu of the .npy file: the type '%.*s' is not "
-                    "supported",
-                    position,
-                    shown,
-                    text);
-  }
-  if (order == '|' && bytes > 1) {
-    return RLO_FAIL(RLO_PARSE,
-                    "byte %zu of the .npy file: the type '%.*s' has more "
-                    "than one byte and no byte order",
-                    position,
-                    shown,
-                    text);
-  }
-  bool is_foreign = is_host_little_endian() ? order == '>' : order == '<';
-  d->dtype = dtype;
-  d->is_byte_swapped = bytes > 1 && is_foreign;
   return RLO_OK;
 }
 

@@ -127,6 +127,51 @@ class Describe(CliCase):
         self.assertIn("padding         60.0 %", text)
         self.assertIn("physical dims   [5,3]\n", text)
 
+    def numpy(self, type_, dims, *options):
+        return json.loads(self.ok("describe", "--json", "--numpy", type_,
+                                  "--dims", dims, *options))
+
+    def test_numpy_arrays(self):
+        plain = self.numpy("<f4", "3,4", "--strides", "16,4")
+        self.assertEqual(
+            (plain["shape"], plain["offset_bytes"], plain["is_byte_swapped"]),
+            ("f32[3,4]{1,0}", 0, False))
+        self.assertEqual(self.numpy("<f4", "3,4"), plain)
+        self.assertEqual(
+            self.numpy("<i2", "3,4", "--strides", "2,6")["shape"],
+            "s16[3,4]{0,1}")
+        self.assertEqual(self.numpy("<c16", "-")["shape"], "c128[]")
+        backwards = self.numpy(">u2", "5", "--strides", "-2")
+        self.assertEqual(
+            (backwards["shape"], backwards["offset_bytes"],
+             backwards["is_byte_swapped"]),
+            ("u16[5]{:strides(-1)offset(4)}", -8, True))
+
+    def test_numpy_rows_with_a_pitch(self):
+        pitch = ("<f4", "3,4", "--strides", "32,4")
+        self.assertEqual(self.numpy(*pitch)["shape"],
+                         "f32[3,4]{:strides(8,1)}")
+        padded = self.numpy(*pitch, "--bytes", "96")
+        self.assertEqual((padded["shape"], padded["physical_bytes"]),
+                         ("f32[3,4]{1,0:pad(3,8)fill(unknown)}", 96))
+        text = self.ok("describe", "--numpy", *pitch[:1], "--dims",
+                       *pitch[1:])
+        self.assertIn("slot 0 at       byte 0 from the first", text)
+        self.assertIn("byte order      this machine's\n", text)
+
+    def test_wrong_numpy_arrays(self):
+        self.fails(2, "--numpy needs --dims", "describe", "--numpy", "<f4")
+        self.fails(2, "go with --numpy", "describe", "--dims", "3", "f32[3]")
+        self.fails(2, "1 given, 0 expected", "describe", "--numpy", "<f4",
+                   "--dims", "3", "f32[3]")
+        self.fails(1, "1 strides, but 2 dimensions", "describe", "--numpy",
+                   "<f4", "--dims", "3,4", "--strides", "4")
+        self.fails(1, "'|O'", "describe", "--numpy", "|O", "--dims", "3")
+        self.fails(1, "no whole number of elements", "describe", "--numpy",
+                   "<f4", "--dims", "3", "--strides", "6")
+        self.fails(1, "47 elements", "describe", "--numpy", "|i1", "--dims",
+                   "48", "--bytes", "47")
+
     def test_wrong_shapes(self):
         cases = [
             ("f32[2,-1]", "position 6"),

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "desc/strides.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "desc/address.h"
+
+static rlo_status check_dims(const int64_t *dims, int32_t rank) {
+  if (rank < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "rank %d is negative", rank);
+  }
+  if (rank > RLO_MAX_RANK) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "rank %d is beyond the limit of %d",
+                    rank,
+                    RLO_MAX_RANK);
+  }
+  if (rank > 0 && dims == NULL) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "the dimensions of rank %d are NULL", rank);
+  }
+  for (int32_t k = 0; k < rank; ++k) {
+    if (dims[k] < 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "dimension %d of size %lld is negative",
+                      k,
+                      (long long)dims[k]);
+    }
+  }
+  return RLO_OK;
+}
+
+static bool is_empty(const int64_t *dims, int32_t rank) {
+  for (int32_t k = 0; k < rank; ++k) {
+    if (dims[k] == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Positions of the lowest and the highest element. */
+static rlo_status find_range(const int64_t *dims,
+                             const int64_t *strides,
+                             int32_t rank,
+                             int64_t *out_lowest,
+                             int64_t *out_highest) {
+  int64_t lowest = 0;
+  int64_t highest = 0;
+  for (int32_t k = 0; k < rank; ++k) {
+    int64_t *end = strides[k] < 0 ? &lowest : &highest;
+    if (!rlo__mul_add(*end, dims[k] - 1, strides[k], end)) {
+      return RLO_FAIL(RLO_OVERFLOW,
+                      "dimension %d of size %lld with stride %lld reaches "
+                      "beyond 64-bit positions",
+                      k,
+                      (long long)dims[k],
+                      (long long)strides[k]);
+    }
+  }
+  int64_t span;
+  if (!rlo__sub(highest, lowest, &span) || span == INT64_MAX) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "elements from position %lld to %lld do not fit 64 bits",
+                    (long long)lowest,
+                    (long long)highest);
+  }
+  *out_lowest = lowest;
+  *out_highest = highest;
+  return RLO_OK;
+}
+
+/* The dimensions of more than one element, the smallest stride first. */
+static int32_t sort_by_stride(const int64_t *dims,
+                              const int64_t *strides,
+                              int32_t rank,
+                              int32_t *out_order) {
+  int32_t count = 0;
+  for (int32_t k = rank - 1; k >= 0; --k) {
+    if (dims[k] == 1) {
+      continue;
+    }
+    int32_t at = count++;
+    for (; at > 0 && strides[out_order[at - 1]] > strides[k]; --at) {
+      out_order[at] = out_order[at - 1];
+    }
+    out_order[at] = k;
+  }
+  return count;
+}
+
+/* Set minor_to_major from the order of the larger dimensions; those of size 1
+ * go where the whole reads as row-major or, failing that, as column-major, and
+ * else before all others. */
+static void place_dims(const int64_t *dims,
+                       int32_t rank,
+                       const int32_t *order,
+                       int32_t count,
+                       rlo_layout *layout) {
+  bool is_descending = true;
+  bool is_ascending = true;
+  for (int32_t i = 1; i < count; ++i) {
+    is_descending = is_descending && order[i - 1] > order[i];
+    is_ascending = is_ascending && order[i - 1] < order[i];
+  }
+  if (is_descending || is_ascending) {
+    *layout = is_descending ? rlo_layout_row_major(rank)
+                            : rlo_layout_column_major(rank);
+    return;
+  }
+  memset(layout, 0, sizeof *layout);
+  for (int32_t i = 0; i < count; ++i) {
+    layout->minor_to_major[i] = order[i];
+  }
+  for (int32_t k = rank - 1; k >= 0; --k) {
+    if (dims[k] == 1) {
+      layout->minor_to_major[count++] = k;
+    }
+  }
+}
+
+/* A dimension of size 1 becomes the most minor one, padded to `width`: how a
+ * column cut out of a matrix keeps its place in it. */
+static bool pad_unit_dim(const int64_t *dims,
+                         int32_t rank,
+                         int64_t width,
+                         rlo_layout *layout) {
+  int32_t unit = rank - 1;
+  while (unit >= 0 && dims[unit] != 1) {
+    --unit;
+  }
+  if (unit < 0) {
+    return false;
+  }
+  int32_t at = 0;
+  while (layout->minor_to_major[at] != unit) {
+    ++at;
+  }
+  for (; at > 0; --at) {
+    layout->minor_to_major[at] = layout->minor_to_major[at - 1];
+  }
+  layout->minor_to_major[0] = unit;
+  layout->padded_dimensions[unit] = width;
+  layout->has_padded_dimensions = true;
+  return true;
+}
+
+/* The dense layout with these strides, if there is one. */
+static bool find_dense(const int64_t *dims,
+                       const int64_t *strides,
+                       int32_t rank,
+                       int64_t available,
+                       rlo_layout *out_layout) {
+  int32_t order[RLO_MAX_RANK];
+  int32_t count = sort_by_stride(dims, strides, rank, order);
+  rlo_layout layout;
+  place_dims(dims, rank, order, count, &layout);
+  if (count == 0) {
+    *out_layout = layout;
+    return true;
+  }
+  for (int32_t k = 0; k < rank; ++k) {
+    layout.padded_dimensions[k] = dims[k];
+  }
+  int64_t first = strides[order[0]];
+  if (first < 1 || (first > 1 && !pad_unit_dim(dims, rank, first, &layout))) {
+    return false;
+  }
+  for (int32_t i = 0; i + 1 < count; ++i) {
+    int64_t stride = strides[order[i]];
+    int64_t next = strides[order[i + 1]];
+    int64_t width = next / stride;
+    if (next % stride != 0 || width < dims[order[i]]) {
+      return false;
+    }
+    if (width > dims[order[i]]) {
+      layout.padded_dimensions[order[i]] = width;
+      layout.has_padded_dimensions = true;
+    }
+  }
+  if (layout.has_padded_dimensions) {
+    int32_t last = order[count - 1];
+    int64_t slots;
+    if (!rlo__mul(dims[last], strides[last], &slots) || available < slots) {
+      return false;
+    }
+    layout.fill = RLO_FILL_UNKNOWN;
+  } else {
+    memset(layout.padded_dimensions, 0, sizeof layout.padded_dimensions);
+  }
+  *out_layout = layout;
+  return true;
+}
+
+rlo_status rlo_layout_from_strides(const int64_t *dims,
+                                   const int64_t *strides_elems,
+                                   int32_t rank,
+                                   int64_t available_elems,
+                                   rlo_layout *out_layout,
+                                   int64_t *out_lowest_elems) {
+  RLO_TRY(check_dims(dims, rank));
+  if (available_elems < 0 && available_elems != RLO_AVAILABLE_UNKNOWN) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%lld available elements are neither a number nor "
+                    "RLO_AVAILABLE_UNKNOWN",
+                    (long long)available_elems);
+  }
+  int64_t lowest = 0;
+  int64_t highest = -1;
+  rlo_layout layout = rlo_layout_row_major(rank);
+  if (!is_empty(dims, rank)) {
+    int64_t strides[RLO_MAX_RANK];
+    int64_t next = 1;
+    for (int32_t k = rank - 1; k >= 0; --k) {
+      strides[k] = strides_elems != NULL ? strides_elems[k] : next;
+      if (strides_elems == NULL && !rlo__mul(next, dims[k], &next)) {
+        return RLO_FAIL(RLO_OVERFLOW,
+                        "dimension %d of size %lld takes the number of "
+                        "elements beyond 64 bits",
+                        k,
+                        (long long)dims[k]);
+      }
+    }
+    RLO_TRY(find_range(dims, strides, rank, &lowest, &highest));
+    if (!find_dense(dims, strides, rank, available_elems, &layout)) {
+      memset(&layout, 0, sizeof layout);
+      layout.kind = RLO_LAYOUT_STRIDED;
+      layout.offset_elems = -lowest;
+      for (int32_t k = 0; k < rank; ++k) {
+        layout.strides_elems[k] = strides[k];
+      }
+    }
+  }
+  if (available_elems >= 0 && highest >= available_elems) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "the furthest element has position %lld, but %lld elements "
+                    "are available",
+                    (long long)highest,
+                    (long long)available_elems);
+  }
+  *out_layout = layout;
+  *out_lowest_elems = lowest;
+  return RLO_OK;
+}
+
+rlo_status rlo__strides_from_bytes(const int64_t *dims,
+                                   const int64_t *strides_bytes,
+                                   int32_t rank,
+                                   int64_t element_bytes,
+                                   int64_t out_strides_elems[RLO_MAX_RANK]) {
+  RLO_TRY(check_dims(dims, rank));
+  bool has_elements = !is_empty(dims, rank);
+  for (int32_t k = 0; k < rank; ++k) {
+    bool is_used = has_elements && dims[k] > 1;
+    if (is_used && strides_bytes[k] % element_bytes != 0) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "dimension %d has a stride of %lld bytes, which is no "
+                      "whole number of elements of %lld bytes",
+                      k,
+                      (long long)strides_bytes[k],
+                      (long long)element_bytes);
+    }
+    out_strides_elems[k] = is_used ? strides_bytes[k] / element_bytes : 1;
+  }
+  return RLO_OK;
+}
+
+int64_t rlo__available_elems(int64_t available_bytes, int64_t element_bytes) {
+  return available_bytes < 0 || available_bytes == RLO_AVAILABLE_ALL
+             ? available_bytes
+             : available_bytes / element_bytes;
+}
+
+/* Strides where there is nothing to step to; beyond 64 bits they stop growing.
+ */
+static void fill_empty_strides(const rlo_shape *shape, int64_t *out_strides) {
+  int64_t stride = 1;
+  for (int32_t i = 0; i < shape->rank; ++i) {
+    bool is_dense = shape->layout.kind == RLO_LAYOUT_DENSE;
+    int32_t k =
+        is_dense ? shape->layout.minor_to_major[i] : shape->rank - 1 - i;
+    out_strides[k] = stride;
+    int64_t wider;
+    if (shape->dims[k] > 0 && rlo__mul(stride, shape->dims[k], &wider)) {
+      stride = wider;
+    }
+  }
+}
+
+/* The stride of the variable that a split takes apart, if it has one. */
+static bool find_split_stride(const rlo_step *step,
+                              int64_t limit,
+                              const int64_t *strides,
+                              int64_t *out_stride) {
+  int64_t whole_step;
+  if (limit > step->radix && step->radix == 1) {
+    *out_stride = strides[step->high];
+    return true;
+  }
+  *out_stride = strides[step->low];
+  return limit <= step->radix ||
+         (rlo__mul(strides[step->low], step->radix, &whole_step) &&
+          whole_step == strides[step->high]);
+}
+
+/* From the strides of the leaves back to those of the index. */
+static bool find_strides(const rlo_address *address, int64_t *strides) {
+  for (int32_t p = 0; p < address->num_leaves; ++p) {
+    strides[address->leaves[p].var] = address->leaves[p].stride;
+  }
+  for (int32_t s = address->num_steps - 1; s >= 0; --s) {
+    const rlo_step *step = &address->steps[s];
+    if (step->kind == RLO_STEP_SPLIT) {
+      if (!find_split_stride(step,
+                             address->limits[step->whole],
+                             strides,
+                             &strides[step->whole])) {
+        return false;
+      }
+      continue;
+    }
+    strides[step->low] = strides[step->whole];
+    if (!rlo__mul(strides[step->whole], step->radix, &strides[step->high])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+rlo_status rlo_shape_to_strides(const rlo_shape *shape,
+                                int64_t *out_strides_elems,
+                                int64_t *out_offset_elems) {
+  RLO_TRY(rlo_shape_validate(shape));
+  if (is_empty(shape->dims, shape->rank)) {
+    fill_empty_strides(shape, out_strides_elems);
+    *out_offset_elems = 0;
+    return RLO_OK;
+  }
+  rlo_address address;
+  RLO_TRY(rlo__address_make(shape, &address));
+  int64_t strides[RLO_ADDRESS_MAX_VARS] = {0};
+  if (!find_strides(&address, strides)) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the tiles of the layout leave no stride for each "
+                    "dimension");
+  }
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    out_strides_elems[k] = strides[k];
+  }
+  *out_offset_elems = address.offset;
+  return RLO_OK;
+}
