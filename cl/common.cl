@@ -418,11 +418,12 @@ typedef struct rlo_ahead {
   long at, row_bytes, rows, ld_bytes;
 } rlo_ahead;
 
-#define RLO_AHEAD_BYTES 256
+/* Bytes that one call prefetches. */
+#define RLO_AHEAD_BYTES (4 * RLO_LINE_BYTES)
 
-RLO_INLINE void rlo_prefetch_ahead(__private rlo_ahead *ahead, int bytes) {
+RLO_INLINE void rlo_prefetch_ahead(__private rlo_ahead *ahead) {
 #if RLO_PREFETCH
-  for (int k = 0; k < bytes && ahead->rows > 0; k += RLO_AHEAD_BYTES) {
+  if (ahead->rows > 0) {
     /* The last byte of a line's length, for rows seldom begin with a line and
      * their first line is likely to have come with the tile before. */
     __global const uchar *p = ahead->row + ahead->at + RLO_LINE_BYTES - 1;
@@ -439,7 +440,6 @@ RLO_INLINE void rlo_prefetch_ahead(__private rlo_ahead *ahead, int bytes) {
   }
 #else
   (void)ahead;
-  (void)bytes;
 #endif
 }
 
@@ -513,10 +513,12 @@ RLO_INLINE rlo_row rlo_own_row(__global uchar *to,
 }
 
 /* Send a row out of `stage`, whose first byte is byte `stage_byte` of the tile:
- * whole lines, and the two ends in pieces. */
+ * whole lines, and the two ends in pieces. Prefetch goes on meanwhile, for
+ * nothing else would keep memory reading. */
 RLO_INLINE void rlo_send_row(rlo_row row,
                              __private const uchar *stage,
-                             long stage_byte) {
+                             long stage_byte,
+                             __private rlo_ahead *ahead) {
   long n = row.to_byte - row.from_byte;
   if (n <= 0) {
     return;
@@ -531,6 +533,7 @@ RLO_INLINE void rlo_send_row(rlo_row row,
     n -= head;
   }
   for (; n >= 4 * RLO_LINE_BYTES; n -= 4 * RLO_LINE_BYTES) {
+    rlo_prefetch_ahead(ahead);
 #pragma unroll
     for (int k = 0; k < 4 * RLO_LINE_BYTES; k += RLO_LINE_BYTES) {
       rlo_store_line(to + k, *(__private const rlo_line_any *)(from + k));

@@ -278,10 +278,27 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   (void)b_axis;
   (void)nb;
 #endif
-  rlo_box written = tile;
 #if RLO_GUARDS > 0
   rlo_guard guards[RLO_GUARDS];
   RLO_GUARDS_LOAD(guards);
+#endif
+  rlo_ahead ahead = {from, 0, 0, 0, src_ld_bytes};
+  if (rlo_next(n_grid, grid_extent, index)) {
+    ahead.row =
+        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+#if RLO_SKINNY_SPLIT
+    const long next = b_axis < 0 ? 0 : (long)index[b_axis] * RLO_SKINNY_LONG;
+    ahead.row_bytes =
+        min((long)nb - next, (long)RLO_SKINNY_LONG) * RLO_SKINNY_LD * E;
+    ahead.rows = 1;
+#else
+    const long next = a_axis < 0 ? 0 : (long)index[a_axis] * RLO_SKINNY_LONG;
+    ahead.row_bytes = min((long)na - next, (long)RLO_SKINNY_LONG) * E;
+    ahead.rows = N;
+#endif
+  }
+  rlo_box written = tile;
+#if RLO_GUARDS > 0
   bool by_cell =
       !rlo_cut_box(guards, RLO_GUARDS, tile, &readable) ||
       !rlo_cut_box(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, tile, &written);
@@ -392,7 +409,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     rlo_send_row(
         rlo_own_row(to + s * dst_ld_bytes, box, count, is_first, is_last),
         stage_bytes + s * RLO_STAGE_BYTES,
-        stage_y * E);
+        stage_y * E,
+        &ahead);
   }
 #else
   const long s0 = readable.y0;
@@ -463,6 +481,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     }
   }
   const rlo_row row = {to, x * N * E, written.x1 * N * E};
-  rlo_send_row(row, stage_bytes, stage_x * N * E);
+  rlo_send_row(row, stage_bytes, stage_x * N * E, &ahead);
 #endif
 }

@@ -276,7 +276,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     for (long i = box.x0; i < box.x1; i += L) {
       for (long j = box.y0; j < box.y1; j += L) {
 #endif
-        rlo_prefetch_ahead(&ahead, RLO_LINE_BYTES * L);
+#pragma unroll
+        for (int k = 0; k < L; k += 4) {
+          rlo_prefetch_ahead(&ahead);
+        }
         const long src_s = src_step;
         const long dst_s = dst_step;
         __global uchar *to_block = to + i * dst_ld_bytes + j * E;
@@ -328,7 +331,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
         rlo_send_row(
             rlo_own_row(to + i * dst_ld_bytes, box, tb, is_first, is_last),
             stage_bytes,
-            stage_y * E);
+            stage_y * E,
+            &ahead);
       }
     }
     for (long i = c0; i < c1; i += L) {
@@ -360,13 +364,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
         }
       }
       for (long k = 0; k < n; ++k) {
-        /* Here rather than above: what reads waits for nothing then. */
-        rlo_prefetch_ahead(&ahead, RLO_TILE_B * E);
         rlo_send_row(
             rlo_own_row(
                 to + (i + k) * dst_ld_bytes, box, tb, is_first, is_last),
             stage_bytes + (i - strip + k) * RLO_STAGE_BYTES,
-            stage_y * E);
+            stage_y * E,
+            &ahead);
       }
     }
   }
