@@ -86,8 +86,11 @@ static double predict(const rlo_request *request) {
   static const double by_log2_bytes[] = {0.67, 0.64, 0.78, 0.85, 0.93};
   static const double with_page_stride[] = {0.36, 0.41, 0.63, 0.83, 0.90};
   int64_t unit_bytes = plan.cpu.geometry.unit_bytes;
-  if (plan.plane.na < plan.line_units || plan.plane.nb < plan.line_units) {
-    return 0.02 * (double)unit_bytes;
+  if (plan.plane.nb < plan.line_units) {
+    return 0.01 * (double)unit_bytes; /* gather does better */
+  }
+  if (plan.plane.na < plan.line_units) {
+    return unit_bytes <= 2 ? 0.06 : 0.03 * (double)unit_bytes;
   }
   int32_t log2_bytes = (int32_t)__builtin_ctzll((uint64_t)unit_bytes);
   double fraction = plan.has_page_stride ? with_page_stride[log2_bytes]
