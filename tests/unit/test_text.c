@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "relayout/index.h"
+#include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/random_descriptor.h"
 
@@ -576,6 +578,38 @@ START_TEST(test_text__keeps_every_field)
 
 END_TEST
 
+START_TEST(test_text__unbounded_arrays_have_no_size)
+{
+  rlo_shape shape = parsed("f32[?,<=3]{0,1:T(8)}");
+  rlo_shape same = parsed("f32[?,<=3]");
+  rlo_shape_extent extent;
+  rlo_problem problem;
+  static const int64_t index[] = {0, 0};
+  int64_t slot;
+
+  ck_assert(shape.dims[0] == RLO_DIM_UNBOUNDED);
+  ck_assert(shape.is_dynamic[0]);
+  ck_assert_int_eq(shape.dims[1], 3);
+  ck_assert(shape.is_dynamic[1]);
+  ck_assert(rlo_shape_is_unbounded(&shape));
+  ck_assert(!rlo_shape_equal(&shape, &same));
+  ck_assert(rlo_shape_compatible(&shape, &same));
+  ck_assert_int_eq(rlo_shape_measure(&shape, &extent), RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_index_to_linear(&shape, index, &slot), RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_relayout_lower(&shape, &same, NULL, &problem),
+                   RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "dimension 0 has no bound; only a bounded array has sizes "
+                   "and positions");
+
+  /* With a bound, sizes are those of the bound. */
+  shape = parsed("f32[<=2,3]");
+  ck_assert_int_eq(rlo_shape_measure(&shape, &extent), RLO_OK);
+  ck_assert_int_eq(extent.bytes, 24);
+}
+
+END_TEST
+
 START_TEST(test_text__parses_a_layout_alone)
 {
   static const int64_t dims[] = {2, 3, 4};
@@ -647,7 +681,11 @@ START_TEST(test_text__prints_broken_descriptors_within_bounds)
 
   for (int byte = 0; byte < 256; byte += 51) {
     memset(&shape, byte, sizeof shape);
+    /* A bool must be one; everything else may be anything. */
     shape.layout.has_padded_dimensions = byte != 0;
+    for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
+      shape.is_dynamic[k] = byte != 0;
+    }
     size_t length = rlo_shape_format(&shape, buffer, sizeof buffer);
     ck_assert_uint_eq(strlen(buffer),
                       length < sizeof buffer ? length : sizeof buffer - 1);
@@ -731,6 +769,7 @@ int main(void) {
   tcase_add_test(tcase, test_text__bounds_the_text);
   tcase_add_test(tcase, test_text__every_prefix_is_refused);
   tcase_add_test(tcase, test_text__keeps_every_field);
+  tcase_add_test(tcase, test_text__unbounded_arrays_have_no_size);
   tcase_add_test(tcase, test_text__parses_a_layout_alone);
   tcase_add_test(tcase, test_text__prints_by_snprintf_rules);
   tcase_add_test(tcase, test_text__prints_broken_descriptors_within_bounds);
