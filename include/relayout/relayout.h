@@ -15,17 +15,20 @@
  * that goes with a failure is rlo_error_last()->message.
  */
 
+#include "relayout/bitcast.h"
 #include "relayout/dtype.h"
 #include "relayout/equality.h"
 #include "relayout/export.h"
 #include "relayout/index.h"
 #include "relayout/layout.h"
+#include "relayout/layout_edit.h"
 #include "relayout/npy.h"
 #include "relayout/ops.h"
 #include "relayout/permutation.h"
 #include "relayout/plan.h"
 #include "relayout/problem.h"
 #include "relayout/shape.h"
+#include "relayout/shape_edit.h"
 #include "relayout/status.h"
 #include "relayout/text.h"
 
