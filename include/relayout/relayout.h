@@ -15,11 +15,13 @@
  * that goes with a failure is rlo_error_last()->message.
  */
 
+#include "relayout/bitcast.h"
 #include "relayout/dtype.h"
 #include "relayout/equality.h"
 #include "relayout/export.h"
 #include "relayout/index.h"
 #include "relayout/layout.h"
+#include "relayout/layout_edit.h"
 #include "relayout/npy.h"
 #include "relayout/ops.h"
 #include "relayout/permutation.h"
@@ -27,6 +29,7 @@
 #include "relayout/problem.h"
 #include "relayout/program_shape.h"
 #include "relayout/shape.h"
+#include "relayout/shape_edit.h"
 #include "relayout/shape_tree.h"
 #include "relayout/status.h"
 #include "relayout/strides.h"

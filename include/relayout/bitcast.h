@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RELAYOUT_BITCAST_H
+#define RELAYOUT_BITCAST_H
+
+#include "relayout/shape.h"
+
+RLO_BEGIN_DECLS
+
+/**
+ * Which changes of shape move no byte.
+ *
+ * A change from src to dst is a bitcast if the memory of an array of shape src
+ * holds, as it stands, the wanted array of shape dst:
+ *
+ *   - every element lies at the same bits in both;
+ *   - dst's memory is no larger than src's;
+ *   - what dst's fill says of the slots without element is true of src.
+ *
+ * The answers come from the address maps of both shapes, compared as symbols
+ * for all indices at once: order, padding, nested and combined tiles, tail,
+ * element size, strides, offsets and dimensions of size 1 all count as what
+ * they do. Maps whose tiles do not divide one another and still look alike are
+ * compared over one period of theirs; should that have more than a million
+ * elements, the answer is RLO_UNSUPPORTED, never a guess. Memory spaces, splits
+ * and dynamic dimensions do not take part.
+ *
+ * All functions are pure and safe from any thread. Beside what is said of each,
+ * they return what rlo_shape_validate says of a shape; RLO_UNSUPPORTED as
+ * above; RLO_OVERFLOW; RLO_OUT_OF_MEMORY. Outputs are written on RLO_OK only.
+ */
+
+/** How strictly to compare, as bits of a uint32_t. With none of them the
+ *  element types must be the same. */
+enum {
+  /** Element types and sizes do not count: positions are compared in elements
+   *  (XLA's ignore_element_type). */
+  RLO_BITCAST_IGNORE_ELEMENT_TYPE = 1 << 0,
+  /** Element types may differ, and so may their sizes: the bits are compared,
+   *  and a reshape is of bits, the lowest one first: s4[4,2] with 4-bit
+   *  elements becomes s8[4]. */
+  RLO_BITCAST_REINTERPRET = 1 << 1,
+  /** Slots without element do not count, nor does the size of the memory. */
+  RLO_BITCAST_IGNORE_PADDING = 1 << 2
+};
+
+/** Same dimensions, element i of both at the same place: a relayout from src to
+ *  dst copies every byte to where it is. False for different dimensions. */
+RLO_API RLO_NODISCARD rlo_status rlo_shape_is_same_bytes(const rlo_shape *src,
+                                                         const rlo_shape *dst,
+                                                         uint32_t flags,
+                                                         bool *out_is_same);
+
+/**
+ * XLA's TransposeIsBitcast: dst[i] is src[j] with j[permutation[k]] = i[k].
+ * False where dst->dims[k] != src->dims[permutation[k]].
+ * @param permutation  src->rank entries, borrowed.
+ * @return also RLO_INVALID_ARGUMENT for a permutation that is none.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_shape_transpose_is_bitcast(const rlo_shape *src,
+                               const rlo_shape *dst,
+                               const int32_t *permutation,
+                               uint32_t flags,
+                               bool *out_is_bitcast);
+
+/** XLA's ReshapeIsBitcast: the elements of both, taken in logical row-major
+ *  order, are the same. False for different numbers of elements (of bits, with
+ *  RLO_BITCAST_REINTERPRET). */
+RLO_API RLO_NODISCARD rlo_status
+rlo_shape_reshape_is_bitcast(const rlo_shape *src,
+                             const rlo_shape *dst,
+                             uint32_t flags,
+                             bool *out_is_bitcast);
+
+/** XLA's DeduceTransposeDimensionsForBitcast: the permutation for which
+ *  rlo_shape_transpose_is_bitcast holds. Dimensions of size 1 are matched in
+ *  order.
+ *  @param out_permutation  room for src->rank entries, written only if found.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_shape_deduce_transpose_for_bitcast(const rlo_shape *src,
+                                       const rlo_shape *dst,
+                                       uint32_t flags,
+                                       bool *out_is_found,
+                                       int32_t *out_permutation);
+
+/** XLA's IsReshapeOrTransposeBitcast. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_shape_is_reshape_or_transpose_bitcast(const rlo_shape *src,
+                                          const rlo_shape *dst,
+                                          uint32_t flags,
+                                          bool *out_is_bitcast);
+
+/** What a bitcast is made of. */
+typedef enum rlo_bitcast_kind {
+  /** Nothing of the below: not a bitcast that keeps all elements. */
+  RLO_BITCAST_KIND_NONE = 0,
+  RLO_BITCAST_KIND_RESHAPE = 1,
+  RLO_BITCAST_KIND_TRANSPOSE = 2,
+  /** A transpose, then a reshape, then a transpose. */
+  RLO_BITCAST_KIND_TRT = 3
+} rlo_bitcast_kind;
+
+/** The parts of a bitcast; each is a bitcast itself. About 11 KiB. */
+typedef struct rlo_bitcast_decomposition {
+  rlo_bitcast_kind kind;
+  /** TRANSPOSE, TRT: the (first) transpose, of src. */
+  int32_t transpose1[RLO_MAX_RANK];
+  /** TRT: src with its dimensions in physical order, major to minor. */
+  rlo_shape transpose1_shape;
+  /** TRT: dst with its dimensions in physical order. */
+  rlo_shape reshape_shape;
+  /** TRT: the transpose from reshape_shape to dst. */
+  int32_t transpose2[RLO_MAX_RANK];
+} rlo_bitcast_decomposition;
+
+/**
+ * XLA's DecomposeBitcast: what memory of shape src means when it is read as
+ * dst, as logical operations. Tries a reshape, then a transpose, then both
+ * sides in physical order; the element types do not count. Element sizes may
+ * differ: where they do, the reshape is one of bits.
+ *
+ * @param flags  RLO_BITCAST_IGNORE_PADDING or 0.
+ * @return RLO_OK, with the kind NONE for arrays without elements, of different
+ *         numbers of bits, or where no decomposition is exact (tiles or padding
+ *         that the other side lacks).
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_bitcast_decompose(const rlo_shape *src,
+                      const rlo_shape *dst,
+                      uint32_t flags,
+                      rlo_bitcast_decomposition *out_decomposition);
+
+/** As rlo_bitcast_decompose, but in physical order at once: XLA's
+ *  DecomposeBitcastToTrt. The kind is TRT or NONE. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_bitcast_decompose_to_trt(const rlo_shape *src,
+                             const rlo_shape *dst,
+                             uint32_t flags,
+                             rlo_bitcast_decomposition *out_decomposition);
+
+/**
+ * XLA's AlignLayouts: the layout in which an array of these dimensions is a
+ * reshape of src that moves no byte.
+ *
+ * Dense if that can be said without tiles or padding (dimensions of size 1 are
+ * the most major ones), else strided, which says nothing of the slots without
+ * element. Keeps src's element size and memory space.
+ * @param dims  `rank` extents, borrowed, of as many elements as src has.
+ * @param out_shape  of src's element type; written only if *out_is_found.
+ * @return also RLO_INVALID_ARGUMENT for another number of elements or dims that
+ *         make no array.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_shape_align_layout(const rlo_shape *src,
+                                                        const int64_t *dims,
+                                                        int32_t rank,
+                                                        bool *out_is_found,
+                                                        rlo_shape *out_shape);
+
+/**
+ * The strides of an array, if it has some: slot(i) = offset + sum of
+ * stride[k] * i[k] for every index. Tiles, padding and combined dimensions that
+ * come to that count as strides.
+ * @param out_strides_elems  room for shape->rank entries.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_shape_strides(const rlo_shape *shape,
+                                                   bool *out_is_strided,
+                                                   int64_t *out_strides_elems,
+                                                   int64_t *out_offset_elems);
+
+/** XLA's ByteStrides: rlo_shape_strides in bytes. Not strided either where the
+ *  element size is no whole number of bytes. The offset is left out. */
+RLO_API RLO_NODISCARD rlo_status rlo_shape_byte_strides(const rlo_shape *shape,
+                                                        bool *out_is_strided,
+                                                        int64_t *out_bytes);
+
+/** XLA's UnpackedByteStrides: as rlo_shape_byte_strides, as if each element
+ *  took the bytes of its type, whatever the layout's element size. */
+RLO_API RLO_NODISCARD rlo_status rlo_shape_unpacked_byte_strides(
+    const rlo_shape *shape, bool *out_is_strided, int64_t *out_bytes);
+
+/** XLA's IsUntiledLayout: without its tiles the layout would have the same
+ *  slots at the same places. True without tiles. */
+RLO_API RLO_NODISCARD rlo_status rlo_shape_is_untiled(const rlo_shape *shape,
+                                                      bool *out_is_untiled);
+
+RLO_END_DECLS
+
+#endif

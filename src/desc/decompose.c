@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Bitcasts that are to be found, not only tested: permutations, layouts and
+ * decompositions. Candidates are read off a few elements; the comparison of
+ * address maps decides whether they hold for all. */
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "desc/bitcast.h"
+#include "relayout/permutation.h"
+#include "relayout/shape_edit.h"
+
+/* The slot of the element with one coordinate i_k and zeros. */
+static int64_t slot_along(const rlo_address *address, int32_t k, int64_t i) {
+  int64_t index[RLO_MAX_RANK] = {0};
+  index[k] = i;
+  return rlo__address_slot(address, index);
+}
+
+/* Dimension j of src looks like dimension k of dst: same size, same distances
+ * from the first element to the second, the middle one and the last. */
+static bool looks_alike(const rlo_shape *src,
+                        const rlo_address *src_address,
+                        int32_t j,
+                        const rlo_shape *dst,
+                        const rlo_address *dst_address,
+                        int32_t k) {
+  int64_t size = dst->dims[k];
+  if (src->dims[j] != size) {
+    return false;
+  }
+  if (size <= 1) {
+    return true;
+  }
+  const int64_t places[] = {1, size / 2, size - 1};
+  for (size_t p = 0; p < sizeof places / sizeof places[0]; ++p) {
+    if (slot_along(src_address, j, places[p]) - slot_along(src_address, j, 0) !=
+        slot_along(dst_address, k, places[p]) - slot_along(dst_address, k, 0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Match each dimension of dst with one of src that looks alike, the one of its
+ * own number first. Dimensions of one size that look alike in all three places
+ * without being so do not occur but where elements share slots, and there any
+ * choice does. */
+static rlo_status match_dims(const rlo_shape *src,
+                             const rlo_shape *dst,
+                             bool *out_is_found,
+                             int32_t *out_permutation) {
+  rlo_address src_address;
+  rlo_address dst_address;
+  RLO_TRY(rlo__address_make(src, &src_address));
+  RLO_TRY(rlo__address_make(dst, &dst_address));
+  bool is_used[RLO_MAX_RANK] = {false};
+  for (int32_t k = 0; k < dst->rank; ++k) {
+    int32_t found = -1;
+    for (int32_t n = -1; found < 0 && n < src->rank; ++n) {
+      /* In front of all others, the same number; not for size 1, whose order
+       * is kept. */
+      int32_t j = n < 0 ? k : n;
+      if ((n >= 0 || dst->dims[k] > 1) && !is_used[j] &&
+          looks_alike(src, &src_address, j, dst, &dst_address, k)) {
+        found = j;
+      }
+    }
+    if (found < 0) {
+      *out_is_found = false;
+      return RLO_OK;
+    }
+    is_used[found] = true;
+    out_permutation[k] = found;
+  }
+  *out_is_found = true;
+  return RLO_OK;
+}
+
+static bool has_elements(const rlo_shape *shape) {
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    if (shape->dims[k] == 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Without elements only the sizes have to fit. */
+static void match_sizes(const rlo_shape *src,
+                        const rlo_shape *dst,
+                        bool *out_is_found,
+                        int32_t *out_permutation) {
+  bool is_used[RLO_MAX_RANK] = {false};
+  *out_is_found = true;
+  for (int32_t k = 0; *out_is_found && k < dst->rank; ++k) {
+    int32_t j = 0;
+    while (j < src->rank && (is_used[j] || src->dims[j] != dst->dims[k])) {
+      ++j;
+    }
+    *out_is_found = j < src->rank;
+    if (*out_is_found) {
+      is_used[j] = true;
+      out_permutation[k] = j;
+    }
+  }
+}
+
+rlo_status rlo_shape_deduce_transpose_for_bitcast(const rlo_shape *src,
+                                                  const rlo_shape *dst,
+                                                  uint32_t flags,
+                                                  bool *out_is_found,
+                                                  int32_t *out_permutation) {
+  RLO_TRY(rlo_shape_validate(src));
+  RLO_TRY(rlo_shape_validate(dst));
+  int32_t permutation[RLO_MAX_RANK] = {0};
+  bool is_found = src->rank == dst->rank;
+  if (is_found && has_elements(dst) && has_elements(src)) {
+    RLO_TRY(match_dims(src, dst, &is_found, permutation));
+  } else if (is_found) {
+    match_sizes(src, dst, &is_found, permutation);
+  }
+  if (is_found) {
+    RLO_TRY(rlo_shape_transpose_is_bitcast(
+        src, dst, permutation, flags, &is_found));
+  }
+  if (is_found && src->rank > 0) {
+    memcpy(out_permutation,
+           permutation,
+           (size_t)src->rank * sizeof permutation[0]);
+  }
+  *out_is_found = is_found;
+  return RLO_OK;
+}
+
+rlo_status rlo_shape_is_reshape_or_transpose_bitcast(const rlo_shape *src,
+                                                     const rlo_shape *dst,
+                                                     uint32_t flags,
+                                                     bool *out_is_bitcast) {
+  int32_t permutation[RLO_MAX_RANK];
+  bool is_bitcast = false;
+  RLO_TRY(rlo_shape_reshape_is_bitcast(src, dst, flags, &is_bitcast));
+  if (!is_bitcast) {
+    RLO_TRY(rlo_shape_deduce_transpose_for_bitcast(
+        src, dst, flags, &is_bitcast, permutation));
+  }
+  *out_is_bitcast = is_bitcast;
+  return RLO_OK;
+}
+
+/* Element types do not count; their sizes do, as bits, where they differ. */
+static rlo_status reshape_flags(const rlo_shape *src,
+                                const rlo_shape *dst,
+                                uint32_t flags,
+                                bool *out_has_elements,
+                                uint32_t *out_flags) {
+  rlo_shape_extent src_extent;
+  rlo_shape_extent dst_extent;
+  RLO_TRY(rlo_shape_measure(src, &src_extent));
+  RLO_TRY(rlo_shape_measure(dst, &dst_extent));
+  *out_has_elements = src_extent.elements > 0 && dst_extent.elements > 0;
+  *out_flags = (flags & RLO_BITCAST_IGNORE_PADDING) | RLO_BITCAST_REINTERPRET;
+  return RLO_OK;
+}
+
+static rlo_status decompose_to_trt(const rlo_shape *src,
+                                   const rlo_shape *dst,
+                                   uint32_t flags,
+                                   rlo_bitcast_decomposition *d) {
+  int32_t order[RLO_MAX_RANK];
+  bool is_bitcast = false;
+  rlo__shape_physical_order(src, d->transpose1);
+  rlo__shape_physical_order(dst, order);
+  RLO_TRY(rlo_shape_permute_dims(src, d->transpose1, &d->transpose1_shape));
+  RLO_TRY(rlo_shape_permute_dims(dst, order, &d->reshape_shape));
+  rlo_permutation_inverse(order, dst->rank, d->transpose2);
+  RLO_TRY(rlo_shape_reshape_is_bitcast(
+      &d->transpose1_shape, &d->reshape_shape, flags, &is_bitcast));
+  d->kind = is_bitcast ? RLO_BITCAST_KIND_TRT : RLO_BITCAST_KIND_NONE;
+  return RLO_OK;
+}
+
+static rlo_status decompose(const rlo_shape *src,
+                            const rlo_shape *dst,
+                            uint32_t flags,
+                            rlo_bitcast_decomposition *d) {
+  bool is_bitcast = false;
+  RLO_TRY(rlo_shape_reshape_is_bitcast(src, dst, flags, &is_bitcast));
+  if (is_bitcast) {
+    d->kind = RLO_BITCAST_KIND_RESHAPE;
+    return RLO_OK;
+  }
+  RLO_TRY(rlo_shape_deduce_transpose_for_bitcast(
+      src, dst, flags, &is_bitcast, d->transpose1));
+  if (is_bitcast) {
+    d->kind = RLO_BITCAST_KIND_TRANSPOSE;
+    return RLO_OK;
+  }
+  return decompose_to_trt(src, dst, flags, d);
+}
+
+typedef rlo_status (*decompose_fn)(const rlo_shape *src,
+                                   const rlo_shape *dst,
+                                   uint32_t flags,
+                                   rlo_bitcast_decomposition *d);
+
+static rlo_status run_decomposition(
+    decompose_fn run,
+    const rlo_shape *src,
+    const rlo_shape *dst,
+    uint32_t flags,
+    rlo_bitcast_decomposition *out_decomposition) {
+  rlo_bitcast_decomposition d;
+  memset(&d, 0, sizeof d);
+  bool is_array = false;
+  RLO_TRY(reshape_flags(src, dst, flags, &is_array, &flags));
+  if (is_array) {
+    RLO_TRY(run(src, dst, flags, &d));
+  }
+  if (d.kind == RLO_BITCAST_KIND_NONE) {
+    memset(&d, 0, sizeof d);
+  }
+  *out_decomposition = d;
+  return RLO_OK;
+}
+
+rlo_status rlo_bitcast_decompose(const rlo_shape *src,
+                                 const rlo_shape *dst,
+                                 uint32_t flags,
+                                 rlo_bitcast_decomposition *out_decomposition) {
+  return run_decomposition(decompose, src, dst, flags, out_decomposition);
+}
+
+rlo_status rlo_bitcast_decompose_to_trt(
+    const rlo_shape *src,
+    const rlo_shape *dst,
+    uint32_t flags,
+    rlo_bitcast_decomposition *out_decomposition) {
+  return run_decomposition(
+      decompose_to_trt, src, dst, flags, out_decomposition);
+}
+
+/* The strides that dimensions must have for element n, in logical row-major
+ * order, to lie where src has it: read off the elements whose index is 1 in one
+ * dimension and 0 in the others. */
+static rlo_status read_strides(const rlo_shape *src,
+                               const int64_t *dims,
+                               int32_t rank,
+                               rlo_layout *layout) {
+  rlo_address address;
+  RLO_TRY(rlo__address_make(src, &address));
+  int64_t zero[RLO_MAX_RANK] = {0};
+  layout->offset_elems = rlo__address_slot(&address, zero);
+  int64_t number = 1;
+  for (int32_t k = rank - 1; k >= 0; --k) {
+    int64_t index[RLO_MAX_RANK];
+    int64_t rest = number;
+    layout->strides_elems[k] = 0;
+    if (dims[k] == 1) {
+      continue;
+    }
+    for (int32_t j = src->rank - 1; j >= 0; --j) {
+      index[j] = rest % src->dims[j];
+      rest /= src->dims[j];
+    }
+    layout->strides_elems[k] =
+        rlo__address_slot(&address, index) - layout->offset_elems;
+    number *= dims[k]; /* at most the elements of src */
+  }
+  return RLO_OK;
+}
+
+/* The same strides as an order of dimensions without gaps, if they are one. */
+static bool make_dense(const rlo_layout *strided,
+                       const int64_t *dims,
+                       int32_t rank,
+                       rlo_layout *out_layout) {
+  int32_t count = 0;
+  int64_t stride = 1;
+  bool is_placed[RLO_MAX_RANK] = {false};
+  *out_layout = rlo_layout_row_major(rank);
+  out_layout->element_size_bits = strided->element_size_bits;
+  out_layout->memory_space = strided->memory_space;
+  for (int32_t round = 0; round < rank; ++round) {
+    for (int32_t k = rank - 1; k >= 0; --k) {
+      if (!is_placed[k] && dims[k] != 1 &&
+          strided->strides_elems[k] == stride) {
+        is_placed[k] = true;
+        out_layout->minor_to_major[count++] = k;
+        stride *= dims[k];
+      }
+    }
+  }
+  for (int32_t k = rank - 1; k >= 0; --k) {
+    if (dims[k] == 1) {
+      out_layout->minor_to_major[count++] = k;
+    }
+  }
+  return count == rank && strided->offset_elems == 0;
+}
+
+rlo_status rlo_shape_align_layout(const rlo_shape *src,
+                                  const int64_t *dims,
+                                  int32_t rank,
+                                  bool *out_is_found,
+                                  rlo_shape *out_shape) {
+  rlo_shape_extent src_extent;
+  rlo_shape_extent extent;
+  rlo_shape shape;
+  RLO_TRY(rlo_shape_measure(src, &src_extent));
+  rlo_layout layout = rlo_layout_row_major(rank);
+  layout.element_size_bits = src->layout.element_size_bits;
+  layout.memory_space = src->layout.memory_space;
+  RLO_TRY(rlo_shape_make_with_layout(src->dtype, dims, rank, &layout, &shape));
+  RLO_TRY(rlo_shape_measure(&shape, &extent));
+  if (extent.elements != src_extent.elements) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the dimensions make %lld elements, the source has %lld",
+                    (long long)extent.elements,
+                    (long long)src_extent.elements);
+  }
+  bool is_found = true;
+  if (extent.elements > 0) {
+    rlo_layout dense;
+    layout.kind = RLO_LAYOUT_STRIDED;
+    RLO_TRY(read_strides(src, dims, rank, &layout));
+    bool is_dense = make_dense(&layout, dims, rank, &dense);
+    shape.layout = is_dense ? dense : layout;
+    /* A view of wrong strides may reach anywhere: then it is none. */
+    rlo_status status = rlo_shape_reshape_is_bitcast(src, &shape, 0, &is_found);
+    if (status == RLO_OUT_OF_RANGE ||
+        (status == RLO_OVERFLOW && rlo_shape_validate(&shape) != RLO_OK)) {
+      is_found = false;
+    } else if (status != RLO_OK) {
+      return status;
+    }
+  }
+  if (is_found) {
+    *out_shape = shape;
+  }
+  *out_is_found = is_found;
+  return RLO_OK;
+}

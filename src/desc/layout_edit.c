@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relayout/layout_edit.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "relayout/permutation.h"
+
+static bool is_dense(const rlo_layout *layout) {
+  return layout->kind == RLO_LAYOUT_DENSE;
+}
+
+static rlo_status check_dense(const rlo_layout *layout) {
+  if (!is_dense(layout)) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a strided layout has no order of dimensions");
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_layout_from_major_to_minor(const int32_t *major_to_minor,
+                                          int32_t rank,
+                                          rlo_layout *out_layout) {
+  int32_t reversed[RLO_MAX_RANK];
+  bool is_given = major_to_minor != NULL && rank > 0 && rank <= RLO_MAX_RANK;
+  for (int32_t i = 0; is_given && i < rank; ++i) {
+    reversed[i] = major_to_minor[rank - 1 - i];
+  }
+  /* What is not given is refused there. */
+  return rlo_layout_from_minor_to_major(
+      is_given ? reversed : NULL, rank, out_layout);
+}
+
+bool rlo_layout_is_monotonic_dim0_major(const rlo_layout *layout,
+                                        int32_t rank) {
+  for (int32_t i = 0; is_dense(layout) && i < rank; ++i) {
+    if (layout->minor_to_major[i] != rank - 1 - i) {
+      return false;
+    }
+  }
+  return is_dense(layout);
+}
+
+bool rlo_layout_is_monotonic_dim0_minor(const rlo_layout *layout,
+                                        int32_t rank) {
+  return is_dense(layout) &&
+         rlo_permutation_is_identity(layout->minor_to_major, rank);
+}
+
+int32_t rlo_layout_minor(const rlo_layout *layout, int32_t rank, int32_t k) {
+  return is_dense(layout) && k >= 0 && k < rank ? layout->minor_to_major[k]
+                                                : -1;
+}
+
+int32_t rlo_layout_major(const rlo_layout *layout, int32_t rank, int32_t k) {
+  return rlo_layout_minor(layout, rank, rank - 1 - k);
+}
+
+rlo_status rlo_layout_logical_to_physical(const rlo_layout *layout,
+                                          int32_t rank,
+                                          int32_t *out_physical) {
+  RLO_TRY(check_dense(layout));
+  for (int32_t i = 0; i < rank; ++i) {
+    out_physical[layout->minor_to_major[i]] = rank - 1 - i;
+  }
+  return RLO_OK;
+}
+
+bool rlo_layout_are_dims_consecutive(const rlo_layout *layout,
+                                     int32_t rank,
+                                     const int32_t *dims,
+                                     int32_t count) {
+  int32_t first = rank;
+  int32_t last = -1;
+  for (int32_t i = 0; i < count; ++i) {
+    int32_t place = 0;
+    while (place < rank && layout->minor_to_major[place] != dims[i]) {
+      ++place;
+    }
+    first = place < first ? place : first;
+    last = place > last ? place : last;
+  }
+  return is_dense(layout) &&
+         (count == 0 || (last < rank && last - first + 1 == count));
+}
+
+/* Move a dimension to place `to` of minor_to_major. */
+static rlo_status move_dim(rlo_layout *layout,
+                           int32_t rank,
+                           int32_t dim,
+                           int32_t to) {
+  RLO_TRY(check_dense(layout));
+  if (dim < 0 || dim >= rank) {
+    return RLO_FAIL(
+        RLO_OUT_OF_RANGE, "dimension %d is outside rank %d", dim, rank);
+  }
+  int32_t from = 0;
+  int32_t split_dims[RLO_MAX_RANK];
+  int32_t physical[RLO_MAX_RANK];
+  while (layout->minor_to_major[from] != dim) {
+    ++from;
+  }
+  for (int32_t s = 0; s < layout->num_split_configs; ++s) {
+    split_dims[s] =
+        rlo_layout_major(layout, rank, layout->split_configs[s].dimension);
+  }
+  RLO_TRY(rlo_permutation_move_element(layout->minor_to_major, rank, from, to));
+  RLO_TRY(rlo_layout_logical_to_physical(layout, rank, physical));
+  for (int32_t s = 0; s < layout->num_split_configs; ++s) {
+    layout->split_configs[s].dimension = physical[split_dims[s]];
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_layout_move_dim_to_major(rlo_layout *layout,
+                                        int32_t rank,
+                                        int32_t dim) {
+  return move_dim(layout, rank, dim, rank - 1);
+}
+
+rlo_status rlo_layout_move_dim_to_minor(rlo_layout *layout,
+                                        int32_t rank,
+                                        int32_t dim) {
+  return move_dim(layout, rank, dim, 0);
+}
+
+void rlo_layout_clear_tiles(rlo_layout *layout) {
+  memset(layout->tiles, 0, sizeof layout->tiles);
+  layout->num_tiles = 0;
+}
+
+bool rlo_layout_has_custom_element_size(const rlo_layout *layout) {
+  return layout->element_size_bits != 0;
+}
+
+int64_t rlo_layout_padded_dimension(const rlo_layout *layout,
+                                    const int64_t *dims,
+                                    int32_t k) {
+  return is_dense(layout) && layout->has_padded_dimensions
+             ? layout->padded_dimensions[k]
+             : dims[k];
+}
+
+bool rlo_layout_is_padded(const rlo_layout *layout,
+                          const int64_t *dims,
+                          int32_t rank) {
+  for (int32_t k = 0; k < rank; ++k) {
+    if (rlo_layout_padded_dimension(layout, dims, k) > dims[k]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+const rlo_split_config *rlo_layout_split_config(const rlo_layout *layout,
+                                                int32_t dimension) {
+  for (int32_t s = 0; s < layout->num_split_configs; ++s) {
+    if (layout->split_configs[s].dimension == dimension) {
+      return &layout->split_configs[s];
+    }
+  }
+  return NULL;
+}
+
+int64_t rlo_layout_max_split_size(const rlo_layout *layout,
+                                  const int64_t *dims,
+                                  int32_t rank,
+                                  int32_t k) {
+  int32_t physical = 0;
+  while (physical < rank && rlo_layout_major(layout, rank, physical) != k) {
+    ++physical;
+  }
+  const rlo_split_config *split = rlo_layout_split_config(layout, physical);
+  int64_t start = 0;
+  int64_t most = 0;
+  for (int32_t i = 0; split != NULL && i < split->num_indices; ++i) {
+    int64_t size = split->indices[i] - start;
+    most = size > most ? size : most;
+    start = split->indices[i];
+  }
+  int64_t last = dims[k] - start;
+  return last > most ? last : most;
+}
+
+rlo_status rlo_layout_max_elements_per_split(const rlo_layout *layout,
+                                             const int64_t *dims,
+                                             int32_t rank,
+                                             int64_t *out_elems) {
+  int64_t elems = 1;
+  for (int32_t k = 0; k < rank; ++k) {
+    if (dims[k] == 0) {
+      *out_elems = 0;
+      return RLO_OK;
+    }
+  }
+  for (int32_t k = 0; k < rank; ++k) {
+    if (!rlo__mul(
+            elems, rlo_layout_max_split_size(layout, dims, rank, k), &elems)) {
+      return RLO_FAIL(RLO_OVERFLOW,
+                      "the elements of a piece do not fit 64 bits");
+    }
+  }
+  *out_elems = elems;
+  return RLO_OK;
+}
+
+bool rlo_byte_strides_is_major_to_minor(const int64_t *strides_bytes,
+                                        const int64_t *dims,
+                                        int32_t rank,
+                                        rlo_dtype dtype) {
+  int64_t expected = rlo_dtype_storage_bits(dtype) / 8;
+  for (int32_t k = rank - 1; k >= 0; --k) {
+    if (strides_bytes[k] != expected ||
+        !rlo__mul(expected, dims[k], &expected)) {
+      return false;
+    }
+  }
+  return true;
+}

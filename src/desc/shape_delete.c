@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Taking dimensions out of shapes and layouts.
+ *
+ * A tile speaks of physical dimensions by their number from the most minor one,
+ * so when one of these goes, the entries that spoke of it have to go too. The
+ * tiles are run over a list of physical dimensions in which those that are to
+ * go are marked dead; what a tile makes of a dead dimension is dead.
+ */
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "desc/address.h"
+#include "relayout/bitcast.h"
+#include "relayout/layout_edit.h"
+#include "relayout/shape_edit.h"
+
+typedef struct item {
+  int64_t extent;
+  bool is_dead;
+} item;
+
+/* Physical dimensions, major to minor. */
+typedef struct item_list {
+  int32_t count;
+  item items[RLO_ADDRESS_MAX_LEAVES];
+  /** Extents are exact; a repair may rely on them. */
+  bool is_exact;
+} item_list;
+
+static rlo_status check_room(int32_t count) {
+  if (count > RLO_ADDRESS_MAX_LEAVES) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the layout's tiles make more than %d physical dimensions",
+                    RLO_ADDRESS_MAX_LEAVES);
+  }
+  return RLO_OK;
+}
+
+/* Merge item `at` into the next one, as `*` does. True if the entry of the tile
+ * that says so is still needed. */
+static bool combine(item_list *list, int32_t at) {
+  item high = list->items[at];
+  item low = list->items[at + 1];
+  item whole = {0, high.is_dead && low.is_dead};
+  if (high.is_dead == low.is_dead) {
+    list->is_exact =
+        list->is_exact && rlo__mul(high.extent, low.extent, &whole.extent);
+  } else {
+    /* The dead half always counts 0; its width, if it has one, is lost. */
+    whole.extent = high.is_dead ? low.extent : high.extent;
+    list->is_exact =
+        list->is_exact && (high.is_dead ? high.extent : low.extent) == 1;
+  }
+  memmove(list->items + at,
+          list->items + at + 1,
+          (size_t)(list->count - at - 1) * sizeof list->items[0]);
+  list->items[at] = whole;
+  --list->count;
+  return !high.is_dead && !low.is_dead;
+}
+
+/* Run a tile over the list, and write down what is left of it. */
+static rlo_status apply_tile(item_list *list,
+                             const rlo_tile *tile,
+                             rlo_tile *out_tile) {
+  int32_t missing = tile->rank - list->count;
+  if (missing > 0) {
+    memmove(list->items + missing,
+            list->items,
+            (size_t)list->count * sizeof list->items[0]);
+    for (int32_t i = 0; i < missing; ++i) {
+      list->items[i] = (item){1, false};
+    }
+    list->count = tile->rank;
+  }
+  memset(out_tile, 0, sizeof *out_tile);
+  item low[RLO_MAX_TILE_RANK];
+  int32_t first = list->count - tile->rank;
+  int32_t tiled = 0;
+  for (int32_t k = 0; k < tile->rank; ++k) {
+    item *whole = &list->items[first + tiled];
+    bool is_kept = true;
+    if (tile->dims[k] == RLO_TILE_COMBINE) {
+      is_kept = combine(list, first + tiled);
+    } else {
+      is_kept = !whole->is_dead;
+      low[tiled++] = (item){tile->dims[k], whole->is_dead};
+      whole->extent = rlo__ceil_div(whole->extent, tile->dims[k]);
+    }
+    if (is_kept) {
+      out_tile->dims[out_tile->rank++] = tile->dims[k];
+    }
+  }
+  RLO_TRY(check_room(list->count + tiled));
+  memcpy(list->items + list->count, low, (size_t)tiled * sizeof low[0]);
+  list->count += tiled;
+  return RLO_OK;
+}
+
+static void renumber_splits(const rlo_layout *layout,
+                            int32_t rank,
+                            const bool *keep,
+                            rlo_layout *out) {
+  memset(out->split_configs, 0, sizeof out->split_configs);
+  out->num_split_configs = 0;
+  for (int32_t s = 0; s < layout->num_split_configs; ++s) {
+    const rlo_split_config *split = &layout->split_configs[s];
+    int32_t before = 0;
+    for (int32_t p = 0; p < split->dimension; ++p) {
+      before += keep[rlo_layout_major(layout, rank, p)] ? 1 : 0;
+    }
+    if (keep[rlo_layout_major(layout, rank, split->dimension)]) {
+      out->split_configs[out->num_split_configs] = *split;
+      out->split_configs[out->num_split_configs++].dimension = before;
+    }
+  }
+}
+
+/* What belongs to single dimensions, but for the tiles. */
+static void filter_layout(const rlo_layout *layout,
+                          int32_t rank,
+                          const bool *keep,
+                          rlo_layout *out) {
+  int32_t new_number[RLO_MAX_RANK];
+  int32_t count = 0;
+  *out = *layout;
+  for (int32_t k = 0; k < rank; ++k) {
+    new_number[k] = count;
+    if (keep[k]) {
+      out->padded_dimensions[count] = layout->padded_dimensions[k];
+      out->strides_elems[count] = layout->strides_elems[k];
+      ++count;
+    }
+  }
+  int32_t place = 0;
+  for (int32_t i = 0; layout->kind == RLO_LAYOUT_DENSE && i < rank; ++i) {
+    int32_t dim = layout->minor_to_major[i];
+    if (keep[dim]) {
+      out->minor_to_major[place++] = new_number[dim];
+    }
+  }
+  if (layout->kind == RLO_LAYOUT_DENSE) {
+    renumber_splits(layout, rank, keep, out);
+  }
+}
+
+/* The layout without some dimensions. `widths` are the physical widths of the
+ * logical ones; the list is what the tiles make of all of them. */
+static rlo_status delete_from_layout(const rlo_layout *layout,
+                                     const int64_t *widths,
+                                     int32_t rank,
+                                     const bool *keep,
+                                     rlo_layout *out,
+                                     item_list *list) {
+  memset(list, 0, sizeof *list);
+  filter_layout(layout, rank, keep, out);
+  if (layout->kind != RLO_LAYOUT_DENSE) {
+    return RLO_OK;
+  }
+  list->is_exact = true;
+  list->count = rank;
+  for (int32_t p = 0; p < rank; ++p) {
+    int32_t dim = rlo_layout_major(layout, rank, p);
+    list->items[p] = (item){widths[dim], !keep[dim]};
+  }
+  rlo_layout_clear_tiles(out);
+  for (int32_t t = 0; t < layout->num_tiles; ++t) {
+    rlo_tile tile;
+    RLO_TRY(apply_tile(list, &layout->tiles[t], &tile));
+    if (tile.rank > 0) {
+      out->tiles[out->num_tiles++] = tile;
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status check_dim(int32_t dim, int32_t rank) {
+  if (dim < 0 || dim >= rank) {
+    return RLO_FAIL(
+        RLO_OUT_OF_RANGE, "dimension %d is outside rank %d", dim, rank);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_layout_delete_dim(const rlo_layout *layout,
+                                 int32_t rank,
+                                 int32_t dim,
+                                 rlo_layout *out_layout) {
+  RLO_TRY(check_dim(dim, rank));
+  bool keep[RLO_MAX_RANK];
+  int64_t widths[RLO_MAX_RANK];
+  for (int32_t k = 0; k < rank; ++k) {
+    keep[k] = k != dim;
+    widths[k] = 1; /* only a repair asks for them */
+  }
+  rlo_layout result;
+  item_list list;
+  RLO_TRY(delete_from_layout(layout, widths, rank, keep, &result, &list));
+  *out_layout = result;
+  return RLO_OK;
+}
+
+/*
+ * Add tiles that make up for dead items: room for `extent` values of which only
+ * the first is taken.
+ *
+ * A live item right behind them is widened by as much. One last tile does that
+ * for all of them: its entries are as wide as their dimensions, or wider, so
+ * that each makes one block, and the blocks are the dimensions anew. Room
+ * behind the last live item is made by a dimension of one, which is widened.
+ */
+static rlo_status add_repair(const item_list *list, rlo_layout *layout) {
+  int64_t dims[RLO_ADDRESS_MAX_LEAVES];
+  int32_t count = 0;
+  int64_t room = 1;
+  bool fits = list->is_exact;
+  for (int32_t i = 0; fits && i < list->count; ++i) {
+    if (list->items[i].is_dead) {
+      fits = rlo__mul(room, list->items[i].extent, &room);
+    } else if (room > 1 || count > 0) {
+      fits = rlo__mul(room, list->items[i].extent, &dims[count++]);
+      room = 1;
+    }
+  }
+  if (!fits) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "no tiles can take the place of the rest");
+  }
+  if (count > 0) {
+    RLO_TRY(rlo_layout_add_tile(layout, dims, count));
+  }
+  if (room > 1) {
+    static const int64_t one = 1;
+    RLO_TRY(rlo_layout_add_tile(layout, &one, 1));
+    RLO_TRY(rlo_layout_add_tile(layout, &room, 1));
+  }
+  return RLO_OK;
+}
+
+/* Same slots, every element and every slot without one where it was. */
+static rlo_status moves_no_byte(const rlo_shape *before,
+                                const rlo_shape *after,
+                                bool *out_answer) {
+  rlo_shape_extent old_extent;
+  rlo_shape_extent new_extent;
+  *out_answer = false;
+  RLO_TRY(rlo_shape_measure(before, &old_extent));
+  if (rlo_shape_measure(after, &new_extent) != RLO_OK ||
+      old_extent.slots != new_extent.slots) {
+    return RLO_OK;
+  }
+  return rlo_shape_reshape_is_bitcast(before, after, 0, out_answer);
+}
+
+/* Without dimensions of size 1 alone, the elements have to stay in place. */
+static rlo_status keep_in_place(const rlo_shape *before,
+                                const item_list *list,
+                                rlo_shape *after) {
+  bool is_in_place = false;
+  RLO_TRY(moves_no_byte(before, after, &is_in_place));
+  if (is_in_place) {
+    return RLO_OK;
+  }
+  /* A tile that is longer than the rank puts ones where the dimensions were. */
+  rlo_shape candidate = *after;
+  memcpy(candidate.layout.tiles,
+         before->layout.tiles,
+         sizeof candidate.layout.tiles);
+  candidate.layout.num_tiles = before->layout.num_tiles;
+  RLO_TRY(moves_no_byte(before, &candidate, &is_in_place));
+  if (!is_in_place) {
+    candidate = *after;
+    if (add_repair(list, &candidate.layout) == RLO_OK) {
+      RLO_TRY(moves_no_byte(before, &candidate, &is_in_place));
+    }
+  }
+  if (!is_in_place) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "no tiles of at most %d levels keep the elements in place "
+                    "without the dimensions of size 1",
+                    RLO_MAX_TILES);
+  }
+  *after = candidate;
+  return RLO_OK;
+}
+
+rlo_status rlo_shape_filter_dims(const rlo_shape *shape,
+                                 const bool *keep,
+                                 rlo_shape *out_shape) {
+  RLO_TRY(rlo_shape_validate_unbounded(shape));
+  rlo_shape result = *shape;
+  bool only_ones = true;
+  int64_t widths[RLO_MAX_RANK] = {0};
+  result.rank = 0;
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    widths[k] = rlo_layout_padded_dimension(&shape->layout, shape->dims, k);
+    if (keep[k]) {
+      result.dims[result.rank] = shape->dims[k];
+      result.is_dynamic[result.rank++] = shape->is_dynamic[k];
+    } else {
+      only_ones = only_ones && shape->dims[k] == 1;
+    }
+  }
+  item_list list;
+  RLO_TRY(delete_from_layout(
+      &shape->layout, widths, shape->rank, keep, &result.layout, &list));
+  if (only_ones && !rlo_shape_is_unbounded(shape)) {
+    RLO_TRY(keep_in_place(shape, &list, &result));
+  }
+  RLO_TRY(rlo_shape_validate_unbounded(&result));
+  *out_shape = result;
+  return RLO_OK;
+}
+
+rlo_status rlo_shape_delete_dims(const rlo_shape *shape,
+                                 const int32_t *dims,
+                                 int32_t count,
+                                 rlo_shape *out_shape) {
+  RLO_TRY(rlo_shape_validate_unbounded(shape));
+  bool keep[RLO_MAX_RANK];
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    keep[k] = true;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    RLO_TRY(check_dim(dims[i], shape->rank));
+    if (!keep[dims[i]]) {
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT, "dimension %d is to be deleted twice", dims[i]);
+    }
+    keep[dims[i]] = false;
+  }
+  return rlo_shape_filter_dims(shape, keep, out_shape);
+}
+
+bool rlo_shape_has_degenerate_dims(const rlo_shape *shape) {
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    if (shape->dims[k] == 1) {
+      return true;
+    }
+  }
+  return false;
+}
+
+rlo_status rlo_shape_drop_degenerate_dims(const rlo_shape *shape,
+                                          rlo_shape *out_shape) {
+  RLO_TRY(rlo_shape_validate_unbounded(shape));
+  bool keep[RLO_MAX_RANK];
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    keep[k] = shape->dims[k] != 1;
+  }
+  return rlo_shape_filter_dims(shape, keep, out_shape);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relayout/shape_edit.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "desc/bitcast.h"
+#include "relayout/layout_edit.h"
+#include "relayout/permutation.h"
+
+/* The shape that an edit came to, if it is one. */
+static rlo_status publish(const rlo_shape *shape, rlo_shape *out_shape) {
+  RLO_TRY(rlo_shape_validate_unbounded(shape));
+  *out_shape = *shape;
+  return RLO_OK;
+}
+
+static rlo_status refuse_strided(const rlo_shape *shape, const char *edit) {
+  if (shape->layout.kind == RLO_LAYOUT_STRIDED) {
+    return RLO_FAIL(
+        RLO_UNSUPPORTED, "a strided layout has no minor_to_major to %s", edit);
+  }
+  return RLO_OK;
+}
+
+/* Sizes, flags and what else the layout says of each logical dimension. */
+static void permute_logical(const rlo_shape *shape,
+                            const int32_t *permutation,
+                            rlo_shape *out) {
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    int32_t from = permutation[k];
+    out->dims[k] = shape->dims[from];
+    out->is_dynamic[k] = shape->is_dynamic[from];
+    out->layout.padded_dimensions[k] = shape->layout.padded_dimensions[from];
+    out->layout.strides_elems[k] = shape->layout.strides_elems[from];
+  }
+}
+
+rlo_status rlo_shape_permute_dims(const rlo_shape *shape,
+                                  const int32_t *permutation,
+                                  rlo_shape *out_shape) {
+  RLO_TRY(rlo_shape_validate_unbounded(shape));
+  RLO_TRY(rlo_permutation_validate(permutation, shape->rank));
+  rlo_shape result = *shape;
+  permute_logical(shape, permutation, &result);
+  int32_t inverse[RLO_MAX_RANK];
+  rlo_permutation_inverse(permutation, shape->rank, inverse);
+  if (shape->layout.kind == RLO_LAYOUT_DENSE) {
+    rlo_permutation_compose(inverse,
+                            shape->layout.minor_to_major,
+                            shape->rank,
+                            result.layout.minor_to_major);
+  }
+  return publish(&result, out_shape);
+}
+
+rlo_status rlo_shape_permute_dims_ignoring_layout(const rlo_shape *shape,
+                                                  const int32_t *permutation,
+                                                  rlo_shape *out_shape) {
+  RLO_TRY(rlo_shape_validate_unbounded(shape));
+  RLO_TRY(refuse_strided(shape, "keep"));
+  RLO_TRY(rlo_permutation_validate(permutation, shape->rank));
+  rlo_shape result = *shape;
+  permute_logical(shape, permutation, &result);
+  return publish(&result, out_shape);
+}
+
+rlo_status rlo_shape_make_descending_with_same_physical_layout(
+    const rlo_shape *shape, rlo_shape *out_shape, int32_t *out_permutation) {
+  int32_t order[RLO_MAX_RANK];
+  RLO_TRY(rlo_shape_validate_unbounded(shape));
+  rlo__shape_physical_order(shape, order);
+  int32_t rank = shape->rank;
+  RLO_TRY(rlo_shape_permute_dims(shape, order, out_shape));
+  if (out_permutation != NULL && rank > 0) {
+    memcpy(out_permutation, order, (size_t)rank * sizeof order[0]);
+  }
+  return RLO_OK;
+}
+
+/* Which physical place new dimensions take. */
+typedef enum new_place { MOST_MAJOR, MOST_MINOR } new_place;
+
+static void insert_physical(const rlo_shape *shape,
+                            int32_t at,
+                            int32_t count,
+                            new_place place,
+                            rlo_layout *layout) {
+  int32_t shift = place == MOST_MINOR ? count : 0;
+  for (int32_t i = 0; i < shape->rank; ++i) {
+    int32_t dim = shape->layout.minor_to_major[i];
+    layout->minor_to_major[i + shift] = dim < at ? dim : dim + count;
+  }
+  int32_t first = place == MOST_MINOR ? 0 : shape->rank;
+  for (int32_t i = 0; i < count; ++i) {
+    layout->minor_to_major[first + i] = at + count - 1 - i;
+  }
+  for (int32_t s = 0; s < layout->num_split_configs; ++s) {
+    layout->split_configs[s].dimension += place == MOST_MAJOR ? count : 0;
+  }
+}
+
+static rlo_status insert(const rlo_shape *shape,
+                         int32_t at,
+                         const int64_t *sizes,
+                         int32_t count,
+                         new_place place,
+                         rlo_shape *out_shape) {
+  RLO_TRY(rlo_shape_validate_unbounded(shape));
+  if (at < 0 || at > shape->rank) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "place %d for new dimensions is outside 0 to rank %d",
+                    at,
+                    shape->rank);
+  }
+  if (count < 0 || (count > 0 && sizes == NULL)) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "%d new dimensions, or none given", count);
+  }
+  if (count > RLO_MAX_RANK - shape->rank) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "rank %d and %d new dimensions are beyond the limit of %d",
+                    shape->rank,
+                    count,
+                    RLO_MAX_RANK);
+  }
+  bool is_strided = shape->layout.kind == RLO_LAYOUT_STRIDED;
+  rlo_shape result = *shape;
+  result.rank = shape->rank + count;
+  for (int32_t k = shape->rank - 1; k >= at; --k) {
+    result.dims[k + count] = result.dims[k];
+    result.is_dynamic[k + count] = result.is_dynamic[k];
+    result.layout.padded_dimensions[k + count] =
+        result.layout.padded_dimensions[k];
+    result.layout.strides_elems[k + count] = result.layout.strides_elems[k];
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    if (is_strided && sizes[i] != 1) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "a strided layout has no memory for a new dimension of "
+                      "size %lld, but 1",
+                      (long long)sizes[i]);
+    }
+    result.dims[at + i] = sizes[i];
+    result.is_dynamic[at + i] = false;
+    result.layout.padded_dimensions[at + i] = sizes[i];
+    result.layout.strides_elems[at + i] = 0;
+  }
+  if (!is_strided) {
+    insert_physical(shape, at, count, place, &result.layout);
+  }
+  return publish(&result, out_shape);
+}
+
+rlo_status rlo_shape_insert_dims(const rlo_shape *shape,
+                                 int32_t at,
+                                 const int64_t *sizes,
+                                 int32_t count,
+                                 rlo_shape *out_shape) {
+  return insert(shape, at, sizes, count, MOST_MAJOR, out_shape);
+}
+
+rlo_status rlo_shape_prepend_major_dim(const rlo_shape *shape,
+                                       int64_t size,
+                                       rlo_shape *out_shape) {
+  return insert(shape, 0, &size, 1, MOST_MAJOR, out_shape);
+}
+
+rlo_status rlo_shape_append_major_dim(const rlo_shape *shape,
+                                      int64_t size,
+                                      rlo_shape *out_shape) {
+  return insert(shape, shape->rank, &size, 1, MOST_MAJOR, out_shape);
+}
+
+rlo_status rlo_shape_append_minor_dim(const rlo_shape *shape,
+                                      int64_t size,
+                                      rlo_shape *out_shape) {
+  return insert(shape, shape->rank, &size, 1, MOST_MINOR, out_shape);
+}
+
+static rlo_status move_dim(const rlo_shape *shape,
+                           int32_t dim,
+                           bool to_major,
+                           rlo_shape *out_shape) {
+  RLO_TRY(rlo_shape_validate_unbounded(shape));
+  rlo_shape result = *shape;
+  rlo_layout *layout = &result.layout;
+  RLO_TRY(to_major ? rlo_layout_move_dim_to_major(layout, shape->rank, dim)
+                   : rlo_layout_move_dim_to_minor(layout, shape->rank, dim));
+  return publish(&result, out_shape);
+}
+
+rlo_status rlo_shape_move_dim_to_major(const rlo_shape *shape,
+                                       int32_t dim,
+                                       rlo_shape *out_shape) {
+  return move_dim(shape, dim, true, out_shape);
+}
+
+rlo_status rlo_shape_move_dim_to_minor(const rlo_shape *shape,
+                                       int32_t dim,
+                                       rlo_shape *out_shape) {
+  return move_dim(shape, dim, false, out_shape);
+}
