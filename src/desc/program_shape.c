@@ -87,7 +87,10 @@ void rlo_program_shape_release(rlo_program_shape *program) {
   if (program == NULL) {
     return;
   }
-  for (int64_t i = 0; i < program->num_parameters; ++i) {
+  /* There may be no array yet, if its allocation is what failed. */
+  for (int64_t i = 0;
+       program->parameters != NULL && i < program->num_parameters;
+       ++i) {
     rlo_shape_tree_release(program->parameters[i].tree);
     rlo__free(program->parameters[i].name);
   }

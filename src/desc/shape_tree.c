@@ -419,7 +419,7 @@ rlo_status rlo_shape_tree_get_array(const rlo_shape_tree *tree,
                                     const int64_t *index,
                                     int32_t count,
                                     rlo_shape *out_shape) {
-  int32_t node;
+  int32_t node = 0;
   RLO_TRY(rlo__tree_find(tree, index, count, &node));
   rlo_shape_kind kind = tree->nodes[node].kind;
   if (!rlo__shape_kind_has_shape(kind)) {

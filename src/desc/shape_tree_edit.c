@@ -166,7 +166,7 @@ rlo_status rlo_shape_tree_get_subshape(const rlo_shape_tree *tree,
                                        const int64_t *index,
                                        int32_t count,
                                        rlo_shape_tree **out_tree) {
-  int32_t node;
+  int32_t node = 0;
   *out_tree = NULL;
   RLO_TRY(rlo__tree_find(tree, index, count, &node));
   rlo_tree_builder builder;

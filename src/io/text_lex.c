@@ -28,9 +28,10 @@ static bool is_space(char c) {
 /* The byte `ahead` of the next one; NUL, which is part of no token, at the
  * end. */
 static char peek(const rlo_lexer *lexer, size_t ahead) {
-  return ahead < lexer->text_bytes - lexer->next
-             ? lexer->text[lexer->next + ahead]
-             : '\0';
+  if (ahead >= lexer->text_bytes - lexer->next) {
+    return '\0';
+  }
+  return lexer->text[lexer->next + ahead];
 }
 
 static bool is_at_end(const rlo_lexer *lexer) {

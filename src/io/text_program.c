@@ -6,8 +6,8 @@
 #include "io/text_parse.h"
 #include "relayout/text.h"
 
-/* What was read so far. Parameters are two arrays, as rlo_program_shape_create
- * takes them. */
+/* What was read so far. Parameters are two arrays of pointers, as
+ * rlo_program_shape_create takes them. */
 typedef struct parts {
   rlo_shape_tree **trees;
   char **names;
@@ -15,6 +15,8 @@ typedef struct parts {
   size_t capacity;
   rlo_shape_tree *result;
 } parts;
+
+enum { POINTER_BYTES = sizeof(void *) };
 
 static void deinit(parts *list) {
   for (size_t i = 0; i < list->count; ++i) {
@@ -31,14 +33,14 @@ static rlo_status reserve_one(parts *list) {
     return RLO_OK;
   }
   size_t capacity = 2 * list->capacity + 4;
-  rlo_shape_tree **trees = rlo__alloc_resize(
-      list->trees, list->count, capacity, sizeof list->trees[0]);
+  rlo_shape_tree **trees =
+      rlo__alloc_resize(list->trees, list->count, capacity, POINTER_BYTES);
   if (trees == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   list->trees = trees;
-  char **names = rlo__alloc_resize(
-      list->names, list->count, capacity, sizeof list->names[0]);
+  char **names =
+      rlo__alloc_resize(list->names, list->count, capacity, POINTER_BYTES);
   if (names == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
