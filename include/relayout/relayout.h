@@ -15,6 +15,7 @@
  * that goes with a failure is rlo_error_last()->message.
  */
 
+#include "relayout/dlpack.h"
 #include "relayout/dtype.h"
 #include "relayout/equality.h"
 #include "relayout/export.h"
