@@ -24,6 +24,7 @@
 #include "relayout/npy.h"
 #include "relayout/ops.h"
 #include "relayout/permutation.h"
+#include "relayout/pjrt.h"
 #include "relayout/plan.h"
 #include "relayout/problem.h"
 #include "relayout/program_shape.h"
