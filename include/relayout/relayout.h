@@ -16,6 +16,7 @@
  */
 
 #include "relayout/bitcast.h"
+#include "relayout/dlpack.h"
 #include "relayout/dtype.h"
 #include "relayout/equality.h"
 #include "relayout/export.h"
@@ -25,6 +26,7 @@
 #include "relayout/npy.h"
 #include "relayout/ops.h"
 #include "relayout/permutation.h"
+#include "relayout/pjrt.h"
 #include "relayout/plan.h"
 #include "relayout/problem.h"
 #include "relayout/program_shape.h"

@@ -24,7 +24,7 @@ FLOORS = {
     "base": (0, ["checked", "status", "alloc", "str", "hash", "thread", "log",
                  "file"]),
     "desc": (1, ["dtype", "permutation", "tile", "layout", "address", "shape",
-                 "index", "bitcast"]),
+                 "strides", "index", "bitcast"]),
     "io": (2, []),
     "ir": (2, ["problem", "lower", "canonical", "reference", "adjoint"]),
     "ops": (3, []),
@@ -36,7 +36,7 @@ FLOORS = {
 }
 DEVICE_LEVEL = FLOORS["runtime"][0]
 # Formats of io/ are strangers to each other.
-STRANGERS = {"io": {"text", "proto", "dlpack", "npy"}}
+STRANGERS = {"io": {"text", "proto", "dlpack", "npy", "pjrt"}}
 # Places that are built like a user's program.
 OUTSIDE = ("src/cli/", "bench/", "docs/examples/")
 

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relayout/pjrt.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "desc/strides.h"
+
+/* What a caller of the first version of a struct gives. */
+#define SIZE_UP_TO(type, member) \
+  (offsetof(type, member) + sizeof(((type *)NULL)->member))
+
+static rlo_status check_struct_size(const char *name,
+                                    size_t given,
+                                    size_t least) {
+  if (given < least) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s: a struct_size of %zu is below %zu",
+                    name,
+                    given,
+                    least);
+  }
+  return RLO_OK;
+}
+
+static rlo_status check_count(const char *name,
+                              const int64_t *values,
+                              size_t count,
+                              int32_t rank) {
+  if (rank < 0 || count != (size_t)rank) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%zu %s do not go with rank %d",
+                    count,
+                    name,
+                    rank);
+  }
+  if (count > 0 && values == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %zu %s are NULL", count, name);
+  }
+  return RLO_OK;
+}
+
+/* The next tile, whose dimensions begin at `dims`. */
+static rlo_status read_tile(const int64_t *dims,
+                            size_t count,
+                            rlo_layout *layout) {
+  int64_t ours[RLO_MAX_TILE_RANK];
+  if (count > RLO_MAX_TILE_RANK) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a tile of %zu dimensions is beyond the limit of %d",
+                    count,
+                    RLO_MAX_TILE_RANK);
+  }
+  for (size_t k = 0; k < count; ++k) {
+    ours[k] = dims[k] == -1 ? RLO_TILE_COMBINE : dims[k];
+  }
+  return rlo_layout_add_tile(layout, ours, (int32_t)count);
+}
+
+static rlo_status read_tiled(const rlo_pjrt_tiled *tiled,
+                             int32_t rank,
+                             rlo_layout *out_layout) {
+  RLO_TRY(check_struct_size("PJRT_Buffer_MemoryLayout_Tiled",
+                            tiled->struct_size,
+                            SIZE_UP_TO(rlo_pjrt_tiled, num_tiles)));
+  RLO_TRY(check_count("entries of minor_to_major",
+                      tiled->minor_to_major,
+                      tiled->minor_to_major_size,
+                      rank));
+  int32_t minor_to_major[RLO_MAX_RANK];
+  for (int32_t i = 0; i < rank; ++i) {
+    int64_t entry = tiled->minor_to_major[i];
+    /* Out of range is out of range; it must only fit. */
+    minor_to_major[i] = entry < 0 || entry > rank ? -1 : (int32_t)entry;
+  }
+  RLO_TRY(rlo_layout_from_minor_to_major(minor_to_major, rank, out_layout));
+  if (tiled->num_tiles > 0 &&
+      (tiled->tile_dims == NULL || tiled->tile_dim_sizes == NULL)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the dimensions or the sizes of %zu tiles are NULL",
+                    tiled->num_tiles);
+  }
+  const int64_t *dims = tiled->tile_dims;
+  for (size_t t = 0; t < tiled->num_tiles; ++t) {
+    RLO_TRY(read_tile(dims, tiled->tile_dim_sizes[t], out_layout));
+    dims += tiled->tile_dim_sizes[t];
+  }
+  return RLO_OK;
+}
+
+static rlo_status read_strides(const rlo_pjrt_strides *strides,
+                               const int64_t *dims,
+                               int32_t rank,
+                               int64_t element_bytes,
+                               int64_t available_bytes,
+                               rlo_layout *out_layout,
+                               int64_t *out_lowest_elems) {
+  RLO_TRY(check_struct_size("PJRT_Buffer_MemoryLayout_Strides",
+                            strides->struct_size,
+                            SIZE_UP_TO(rlo_pjrt_strides, num_byte_strides)));
+  RLO_TRY(check_count(
+      "byte_strides", strides->byte_strides, strides->num_byte_strides, rank));
+  int64_t strides_elems[RLO_MAX_RANK];
+  RLO_TRY(rlo__strides_from_bytes(
+      dims, strides->byte_strides, rank, element_bytes, strides_elems));
+  return rlo_layout_from_strides(
+      dims,
+      strides_elems,
+      rank,
+      rlo__available_elems(available_bytes, element_bytes),
+      out_layout,
+      out_lowest_elems);
+}
+
+rlo_status rlo_shape_from_pjrt(rlo_dtype dtype,
+                               const int64_t *dims,
+                               int32_t rank,
+                               const rlo_pjrt_layout *layout,
+                               int64_t available_bytes,
+                               rlo_pjrt_view *out_view) {
+  rlo_pjrt_view view;
+  memset(&view, 0, sizeof view);
+  /* With it, type and dimensions have been checked. */
+  RLO_TRY(rlo_shape_make(dtype, dims, rank, &view.shape));
+  if (layout == NULL) {
+    *out_view = view;
+    return RLO_OK;
+  }
+  RLO_TRY(check_struct_size("PJRT_Buffer_MemoryLayout",
+                            layout->struct_size,
+                            SIZE_UP_TO(rlo_pjrt_layout, type)));
+  int64_t element_bytes = rlo_dtype_storage_bits(dtype) / 8;
+  int64_t lowest_elems = 0;
+  rlo_layout ours;
+  switch (layout->type) {
+    case RLO_PJRT_LAYOUT_TILED:
+      RLO_TRY(read_tiled(&layout->form.tiled, rank, &ours));
+      break;
+    case RLO_PJRT_LAYOUT_STRIDES:
+      RLO_TRY(read_strides(&layout->form.strides,
+                           dims,
+                           rank,
+                           element_bytes,
+                           available_bytes,
+                           &ours,
+                           &lowest_elems));
+      break;
+    default:
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "%d is no type of a PJRT layout",
+                      (int)layout->type);
+  }
+  RLO_TRY(rlo_shape_make_with_layout(dtype, dims, rank, &ours, &view.shape));
+  /* It fits: the shape has as many bytes. */
+  view.offset_bytes = lowest_elems * element_bytes;
+  *out_view = view;
+  return RLO_OK;
+}
+
+/* PJRT's layouts say nothing of all these. */
+static rlo_status check_expressible(const rlo_shape *shape) {
+  const rlo_layout *layout = &shape->layout;
+  const char *stranger = NULL;
+  if (layout->fill != RLO_FILL_INVALID && layout->fill != RLO_FILL_UNKNOWN) {
+    stranger = "a fill";
+  } else if (layout->tail_alignment_elems > 1) {
+    stranger = "a tail alignment";
+  } else if (layout->element_size_bits != 0) {
+    stranger = "an element size";
+  } else if (layout->memory_space != 0) {
+    stranger = "a memory space";
+  }
+  if (stranger != NULL) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "a PJRT layout cannot have %s", stranger);
+  }
+  return RLO_OK;
+}
+
+static void write_tile(rlo_pjrt_export *out,
+                       size_t *count,
+                       const int64_t *dims,
+                       int32_t rank) {
+  rlo_pjrt_tiled *tiled = &out->layout.form.tiled;
+  memcpy(out->tile_dims + *count, dims, (size_t)rank * sizeof dims[0]);
+  *count += (size_t)rank;
+  out->tile_dim_sizes[tiled->num_tiles++] = (size_t)rank;
+}
+
+static rlo_status write_tiled(const rlo_shape *shape, rlo_pjrt_export *out) {
+  const rlo_layout *layout = &shape->layout;
+  if (layout->kind != RLO_LAYOUT_DENSE) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a strided layout cannot be written with minor_to_major");
+  }
+  rlo_pjrt_tiled *tiled = &out->layout.form.tiled;
+  memset(tiled, 0, sizeof *tiled);
+  tiled->struct_size = sizeof *tiled;
+  tiled->minor_to_major_size = (size_t)shape->rank;
+  for (int32_t i = 0; i < shape->rank; ++i) {
+    out->minor_to_major[i] = layout->minor_to_major[i];
+  }
+  size_t count = 0;
+  if (layout->has_padded_dimensions && shape->rank > 0) {
+    int64_t widths[RLO_MAX_RANK];
+    for (int32_t p = 0; p < shape->rank; ++p) {
+      int32_t k = layout->minor_to_major[shape->rank - 1 - p];
+      int64_t width = layout->padded_dimensions[k];
+      widths[p] = width > 0 ? width : 1;
+    }
+    write_tile(out, &count, widths, shape->rank);
+  }
+  for (int32_t t = 0; t < layout->num_tiles; ++t) {
+    write_tile(out, &count, layout->tiles[t].dims, layout->tiles[t].rank);
+  }
+  return RLO_OK;
+}
+
+static rlo_status write_strides(const rlo_shape *shape, rlo_pjrt_export *out) {
+  rlo_pjrt_strides *strides = &out->layout.form.strides;
+  memset(strides, 0, sizeof *strides);
+  strides->struct_size = sizeof *strides;
+  strides->num_byte_strides = (size_t)shape->rank;
+  int64_t element_bytes = rlo_dtype_storage_bits(shape->dtype) / 8;
+  int64_t offset_elems = 0;
+  RLO_TRY(rlo_shape_to_strides(shape, out->byte_strides, &offset_elems));
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    int64_t stride = out->byte_strides[k];
+    if (!rlo__mul(stride, element_bytes, &out->byte_strides[k])) {
+      return RLO_FAIL(RLO_OVERFLOW,
+                      "dimension %d: the stride of %" PRId64
+                      " elements does not fit 64 bits in bytes",
+                      k,
+                      stride);
+    }
+  }
+  if (!rlo__mul(offset_elems, element_bytes, &out->offset_bytes)) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "the offset of %" PRId64
+                    " elements does not fit 64 bits in bytes",
+                    offset_elems);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_shape_to_pjrt(const rlo_shape *shape,
+                             rlo_pjrt_layout_type type,
+                             rlo_pjrt_export *out_export) {
+  RLO_TRY(rlo_shape_validate(shape));
+  RLO_TRY(check_expressible(shape));
+  rlo_pjrt_export out;
+  memset(&out, 0, sizeof out);
+  out.layout.struct_size = sizeof out.layout;
+  out.layout.type = type;
+  switch (type) {
+    case RLO_PJRT_LAYOUT_TILED:
+      RLO_TRY(write_tiled(shape, &out));
+      break;
+    case RLO_PJRT_LAYOUT_STRIDES:
+      RLO_TRY(write_strides(shape, &out));
+      break;
+    default:
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT, "%d is no type of a PJRT layout", (int)type);
+  }
+  *out_export = out;
+  /* Only now is it known where the numbers stay. */
+  if (type == RLO_PJRT_LAYOUT_TILED) {
+    rlo_pjrt_tiled *tiled = &out_export->layout.form.tiled;
+    tiled->minor_to_major = out_export->minor_to_major;
+    tiled->tile_dims = out_export->tile_dims;
+    tiled->tile_dim_sizes = out_export->tile_dim_sizes;
+  } else {
+    out_export->layout.form.strides.byte_strides = out_export->byte_strides;
+  }
+  return RLO_OK;
+}
