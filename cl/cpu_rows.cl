@@ -30,10 +30,10 @@
  *
  * Any alignment is right. Two ways through a batch. *Packed*: rows that follow
  * each other without a gap in the destination (batch_dst_stride == row_units)
- * and are not made of whole lines are put together in private memory and leave
- * as whole lines; it is what makes short rows fast, so the host should batch
- * along the axis that is contiguous in the destination. *Row by row*: lines
- * where the row has them, pieces at its two ends.
+ * and are not made of whole lines, or not of data alone, are put together in
+ * private memory and leave as whole lines; it is what makes short rows fast, so
+ * the host should batch along the axis that is contiguous in the destination.
+ * *Row by row*: lines where the row has them, pieces at its two ends.
  */
 #ifndef RLO_COMMON_CL
 #include "common.cl"
@@ -50,7 +50,12 @@
 
 /* Rows longer than this go row by row. At most half of the window. */
 #ifndef RLO_ROWS_PACKED_MAX
-#define RLO_ROWS_PACKED_MAX 2048
+#define RLO_ROWS_PACKED_MAX 512
+#endif
+
+/* Bytes between rows up to which reading counts as one stream. */
+#ifndef RLO_ROWS_NEAR
+#define RLO_ROWS_NEAR 4096
 #endif
 
 #define E RLO_UNIT_BYTES
@@ -79,7 +84,7 @@ RLO_INLINE void rlo_cut_row(__private const rlo_guard *guards,
     }
   }
   *from = min(*from, end);
-  *to = max(*from, *to);
+  *to = max(*from, min(*to, end));
 }
 
 RLO_INLINE rlo_part rlo_row_part(__private const rlo_guard *guards,
@@ -145,6 +150,16 @@ RLO_INLINE void rlo_fill_run(__global uchar *to, long n, rlo_line fill) {
 }
 #endif
 
+/* Copy n bytes of each of `count` rows, size <= n <= 2 * size. */
+#define RLO_MOVE_ROWS(type, size)                               \
+  for (long q = 0; q < count; ++q) {                            \
+    *(__private type *)slot = *(__global const type *)row_from; \
+    *(__private type *)(slot + n - (size)) =                    \
+        *(__global const type *)(row_from + n - (size));        \
+    slot += row_bytes;                                          \
+    row_from += src_row_bytes;                                  \
+  }
+
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     RLO_COMMON_PARAMS,
     int batch_axis,
@@ -175,13 +190,16 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   const long src_row_bytes = (long)batch_src_stride * E;
   const long dst_row_bytes = (long)batch_dst_stride * E;
   bool is_packed = dst_row_bytes == row_bytes && rows > 1 &&
-                   row_bytes <= RLO_ROWS_PACKED_MAX &&
-                   ((ulong)to | (ulong)row_bytes) % RLO_LINE_BYTES != 0;
+                   row_bytes <= RLO_ROWS_PACKED_MAX;
+  bool is_cut = ((ulong)to | (ulong)row_bytes) % RLO_LINE_BYTES != 0;
   rlo_part part = {0, row_bytes, 0, row_bytes};
 #if RLO_GUARDS > 0
   const rlo_line fill = rlo_fill_line(fill_lo, fill_hi);
   rlo_guard guards[RLO_GUARDS];
   RLO_GUARDS_LOAD(guards);
+  for (int g = 0; g < RLO_PAD_GUARDS; ++g) {
+    is_cut = is_cut || guards[g].x != 0;
+  }
   for (int g = RLO_PAD_GUARDS; g < RLO_GUARDS; ++g) {
     /* Whether a SKIP guard could cut a row of this batch. */
     const rlo_guard u = guards[g];
@@ -192,14 +210,26 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   }
 #endif
 
-  /* From a row to the same row of the next group. */
+  /* From a row to the same row of the next group; and those rows. */
   long ahead_bytes = 0;
+  rlo_ahead ahead = {from, 0, row_bytes, 0, src_row_bytes};
   if (rlo_next(n_grid, grid_extent, index)) {
-    ahead_bytes = src + src_offset_bytes +
-                  rlo_dot(n_grid, index, grid_src_stride) * E - from;
+    ahead.row =
+        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+    ahead_bytes = ahead.row - from;
+    if (src_row_bytes > 0 && ahead_bytes > 0 &&
+        src_row_bytes <= row_bytes + RLO_ROWS_NEAR &&
+        ahead_bytes <= rows * src_row_bytes + RLO_ROWS_NEAR) {
+      ahead_bytes = 0; /* hardware follows by itself, and better */
+    }
+    ahead.rows = rows;
+    if (src_row_bytes > 0 && src_row_bytes < RLO_AHEAD_BYTES) {
+      ahead.rows = 1;
+      ahead.row_bytes = rows * src_row_bytes;
+    }
   }
 
-  if (!is_packed) {
+  if (!is_packed || !is_cut) {
     for (long r = 0; r < rows; ++r) {
       __global const uchar *row_from = from + r * src_row_bytes;
       __global uchar *row_to = to + r * dst_row_bytes;
@@ -221,82 +251,118 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   }
 
   /*
-   * Packed. Moves into the window are as wide as may be and overshoot: what
-   * they spoil is written right by the next move. Reads may overshoot as long
-   * as another row of the batch that is read lies behind them.
+   * Packed. The window mirrors the destination: its first byte stands for the
+   * beginning of a line, row 0 of a round for byte `at`. A round makes whole
+   * lines of as many rows as fit, and what is left of the last line begins the
+   * next round. If rounds can be made such that `at` stays, every row keeps
+   * its place in the window, and fill that no row overwrites is written once.
    */
-  rlo_line window[(RLO_ROWS_WINDOW + 3 * RLO_LINE_BYTES) / RLO_LINE_BYTES];
+  rlo_line window[RLO_ROWS_WINDOW / RLO_LINE_BYTES + 4];
   __private uchar *w = (__private uchar *)window;
-  long first = 0;
-  long last = rows - 1;
+  long at = (long)((ulong)to % RLO_LINE_BYTES);
+  to -= at;
+  long sent_from = at; /* bytes of the first line that are not ours */
+  long round_rows = RLO_ROWS_WINDOW / row_bytes;
+  bool is_steady = true;
 #if RLO_GUARDS > 0
-  for (; first < last; ++first) {
-    part = rlo_row_part(guards, first, units);
-    if (part.read0 < part.read1) {
-      break;
-    }
+  for (int g = 0; g < RLO_GUARDS; ++g) {
+    is_steady = is_steady && guards[g].y == 0;
   }
-  for (; first < last; --last) {
-    part = rlo_row_part(guards, last, units);
-    if (part.read0 < part.read1) {
-      break;
+  if (is_steady) {
+    /* The lowest bit of the row's length says how many rows make whole lines.
+     */
+    const long lowest = min(row_bytes & -row_bytes, 64L);
+    const long multiple = RLO_LINE_BYTES / lowest;
+    is_steady = multiple <= round_rows;
+    if (is_steady) {
+      round_rows = round_rows / multiple * multiple;
+      part = rlo_row_part(guards, 0, units);
+      for (long k = at; k < RLO_ROWS_WINDOW + RLO_LINE_BYTES;
+           k += RLO_LINE_BYTES) {
+        *(__private rlo_line_any *)(w + k) = fill;
+      }
     }
   }
 #endif
-  const long safe_end = max(first * src_row_bytes, last * src_row_bytes);
-  long n = 0; /* bytes in the window */
   long r = 0;
   while (r < rows) {
-    for (; r < rows && n + row_bytes <= RLO_ROWS_WINDOW; ++r) {
-      __global const uchar *row_from = from + r * src_row_bytes;
-#if RLO_GUARDS > 0
-      part = rlo_row_part(guards, r, units);
-#if RLO_PAD_GUARDS > 0
-      for (long k = 0; k < part.read0; k += RLO_LINE_BYTES) {
-        *(__private rlo_line_any *)(w + n + k) = fill;
-      }
-#endif
-#endif
-      for (long k = 0; k < row_bytes; k += RLO_LINE_BYTES) {
-        rlo_prefetch(row_from + k + ahead_bytes);
-      }
-      long k = part.read0;
-      if (r * src_row_bytes + part.read1 + RLO_LINE_BYTES <= safe_end) {
-        if (part.read1 - k <= 16) {
-          *(__private rlo_u128_any *)(w + n + k) =
-              *(__global const rlo_u128_any *)(row_from + k);
-        } else {
-          for (; k < part.read1; k += RLO_LINE_BYTES) {
-            *(__private rlo_line_any *)(w + n + k) =
+    const long round_end = min(rows, r + round_rows);
+    const long round_bytes = (round_end - r) * row_bytes;
+    __private uchar *slot = w + at;
+    __global const uchar *row_from = from + r * src_row_bytes;
+    if (is_steady) {
+      const long count = round_end - r;
+      const long n = part.read1 - part.read0;
+      slot += part.read0;
+      row_from += part.read0;
+      /* Two moves that may overlap, for exactly n bytes. */
+      if (n > 64) {
+        for (long q = 0; q < count; ++q) {
+          for (long k = 0; k < n - 64; k += 64) {
+            *(__private rlo_line_any *)(slot + k) =
                 *(__global const rlo_line_any *)(row_from + k);
           }
+          *(__private rlo_line_any *)(slot + n - 64) =
+              *(__global const rlo_line_any *)(row_from + n - 64);
+          slot += row_bytes;
+          row_from += src_row_bytes;
         }
-      } else {
+      } else if (n >= 32) {
+        RLO_MOVE_ROWS(rlo_u256_any, 32)
+      } else if (n >= 16) {
+        RLO_MOVE_ROWS(rlo_u128_any, 16)
+      } else if (n >= 8) {
+        RLO_MOVE_ROWS(rlo_u64_any, 8)
+      } else if (n >= 4) {
+        RLO_MOVE_ROWS(rlo_u32_any, 4)
+      } else if (n >= 2) {
+        RLO_MOVE_ROWS(rlo_u16_any, 2)
+      } else if (n == 1) {
+        RLO_MOVE_ROWS(uchar, 1)
+      }
+    } else {
+      for (long q = r; q < round_end; ++q) {
+#if RLO_GUARDS > 0
+        part = rlo_row_part(guards, q, units);
+#if RLO_PAD_GUARDS > 0
+        /* Fill overshoots into what is written next. */
+        for (long k = 0; k < part.read0; k += RLO_LINE_BYTES) {
+          *(__private rlo_line_any *)(slot + k) = fill;
+        }
+#endif
+#endif
+        long k = part.read0;
+        for (; k + 64 <= part.read1; k += 64) {
+          *(__private rlo_line_any *)(slot + k) =
+              *(__global const rlo_line_any *)(row_from + k);
+        }
+        for (; k + 16 <= part.read1; k += 16) {
+          *(__private rlo_u128_any *)(slot + k) =
+              *(__global const rlo_u128_any *)(row_from + k);
+        }
         for (; k < part.read1; k += E) {
-          *(__private rlo_unit_any *)(w + n + k) =
+          *(__private rlo_unit_any *)(slot + k) =
               *(__global const rlo_unit_any *)(row_from + k);
         }
-      }
 #if RLO_PAD_GUARDS > 0
-      for (k = part.read1; k < row_bytes; k += RLO_LINE_BYTES) {
-        *(__private rlo_line_any *)(w + n + k) = fill;
-      }
+        for (; k < row_bytes; k += RLO_LINE_BYTES) {
+          *(__private rlo_line_any *)(slot + k) = fill;
+        }
 #endif
-      n += row_bytes;
+        slot += row_bytes;
+        row_from += src_row_bytes;
+      }
     }
-    /* Send whole lines, keep the rest for the next round. */
-    __private const uchar *out = w;
-    const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES));
-    rlo_piece_private(to, out, head);
-    to += head;
-    out += head;
-    n -= head;
-    for (; n >= RLO_LINE_BYTES; n -= RLO_LINE_BYTES) {
-      rlo_store_line(to, *(__private const rlo_line_any *)out);
-      to += RLO_LINE_BYTES;
-      out += RLO_LINE_BYTES;
+    r = round_end;
+    const long n = at + round_bytes;
+    const long whole = n / RLO_LINE_BYTES * RLO_LINE_BYTES;
+    const rlo_row row = {to, sent_from, r < rows ? whole : n};
+    rlo_send_row(row, w, 0, &ahead);
+    if (r < rows) {
+      *(__private rlo_line *)w = *(__private const rlo_line *)(w + whole);
+      sent_from = 0;
+      to += whole;
+      at = n - whole;
     }
-    *(__private rlo_line_any *)w = *(__private const rlo_line_any *)out;
   }
-  rlo_piece_private(to, w, n);
 }

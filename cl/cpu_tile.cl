@@ -38,12 +38,13 @@
 #define RLO_KERNEL cpu_tile
 #endif
 
-/* Units of a tile along a and along b, multiples of a line (64 bytes). */
+/* Units of a tile along a and along b, multiples of a line (64 bytes). Long
+ * along b: rows then leave in long runs. */
 #ifndef RLO_TILE_A
 #define RLO_TILE_A (4 * RLO_LINE_UNITS)
 #endif
 #ifndef RLO_TILE_B
-#define RLO_TILE_B (4 * RLO_LINE_UNITS)
+#define RLO_TILE_B (16 * RLO_LINE_UNITS)
 #endif
 
 /* 1: along a inside, b outside; 0: the other way round. */
