@@ -27,8 +27,11 @@
 #include "relayout/permutation.h"
 #include "relayout/plan.h"
 #include "relayout/problem.h"
+#include "relayout/reshape.h"
 #include "relayout/shape.h"
+#include "relayout/shape_convert.h"
 #include "relayout/shape_edit.h"
+#include "relayout/shape_query.h"
 #include "relayout/status.h"
 #include "relayout/text.h"
 
