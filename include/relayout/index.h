@@ -43,6 +43,43 @@ RLO_API bool rlo_index_bump(const rlo_shape *shape, int64_t *index);
 /** True if every coordinate is in [0, dims[k]). */
 RLO_API bool rlo_index_in_bounds(const rlo_shape *shape, const int64_t *index);
 
+/** XLA's CompareIndices: -1, 0 or 1 as the first index comes before, is, or
+ *  comes after the second in logical row-major order. */
+RLO_API int rlo_index_compare(const int64_t *a, const int64_t *b, int32_t rank);
+
+/**
+ * Called for one index. Anything but RLO_OK ends the walk and is what it
+ * returns; *go_on, true before the call, ends it with RLO_OK when false.
+ */
+typedef rlo_status (*rlo_index_fn)(const int64_t *index,
+                                   bool *go_on,
+                                   void *payload);
+
+/**
+ * XLA's ForEachIndex: visit indices in physical order, the most minor dimension
+ * fastest. Equivalent loops, for every dimension k:
+ *
+ *   for (index[k] = base[k]; index[k] < base[k] + count[k];
+ *        index[k] += step[k]) ...
+ *
+ * with step and count 0 the dimension stays at base[k].
+ *
+ * @param base, count, step  rank entries each, borrowed; NULL: zeros, the
+ *                 dimensions, and ones: every element.
+ * @param visit    not called at all if some count is 0 with another step.
+ * @return RLO_OK; what visit returned; RLO_INVALID_ARGUMENT for a negative
+ *         entry or a step of 0 with another count; RLO_OUT_OF_RANGE, before the
+ *         first call, if an index would be outside its dimension; what
+ *         rlo_shape_validate says. Threads: calls visit on the caller's.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_shape_for_each_index(const rlo_shape *shape,
+                         const int64_t *base,
+                         const int64_t *count,
+                         const int64_t *step,
+                         rlo_index_fn visit,
+                         void *payload);
+
 RLO_END_DECLS
 
 #endif

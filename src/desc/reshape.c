@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relayout/reshape.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "relayout/permutation.h"
+
+static rlo_status check_dims(const int64_t *dims,
+                             int32_t rank,
+                             int64_t *out_product) {
+  if (rank < 0 || (rank > 0 && dims == NULL)) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "sizes of rank %d, or none given", rank);
+  }
+  if (rank > RLO_MAX_RANK) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "rank %d is beyond the limit of %d",
+                    rank,
+                    RLO_MAX_RANK);
+  }
+  bool is_empty = false;
+  for (int32_t k = 0; k < rank; ++k) {
+    if (dims[k] < 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "dimension %d of size %lld is negative",
+                      k,
+                      (long long)dims[k]);
+    }
+    is_empty = is_empty || dims[k] == 0;
+  }
+  *out_product = is_empty ? 0 : 1;
+  for (int32_t k = 0; !is_empty && k < rank; ++k) {
+    if (!rlo__mul(*out_product, dims[k], out_product)) {
+      return RLO_FAIL(RLO_OVERFLOW,
+                      "the product of the sizes does not fit 64 bits");
+    }
+  }
+  return RLO_OK;
+}
+
+/* Cut where the products meet. With equal products both lists have all of what
+ * is left before them: the side with the smaller next size goes on, both if
+ * they are equal. */
+static void cut(const int64_t *from,
+                int32_t from_rank,
+                const int64_t *to,
+                int32_t to_rank,
+                rlo_common_factor *out_bounds,
+                int32_t *out_count) {
+  int32_t i = 0;
+  int32_t j = 0;
+  int64_t from_product = 1;
+  int64_t to_product = 1;
+  int32_t count = 0;
+  out_bounds[count++] = (rlo_common_factor){0, 0};
+  while (i < from_rank || j < to_rank) {
+    bool is_level = from_product == to_product;
+    bool from_goes = is_level
+                         ? i < from_rank && (j == to_rank || from[i] <= to[j])
+                         : from_product < to_product;
+    bool to_goes = is_level
+                       ? j < to_rank && (i == from_rank || to[j] <= from[i])
+                       : to_product < from_product;
+    if (from_goes) {
+      from_product *= from[i++];
+    }
+    if (to_goes) {
+      to_product *= to[j++];
+    }
+    if (from_product == to_product) {
+      from_product = to_product = 1;
+      out_bounds[count++] = (rlo_common_factor){i, j};
+    }
+  }
+  *out_count = count;
+}
+
+static bool dims_equal(const int64_t *a,
+                       int32_t a_rank,
+                       const int64_t *b,
+                       int32_t b_rank) {
+  return a_rank == b_rank &&
+         (a_rank == 0 || memcmp(a, b, (size_t)a_rank * sizeof a[0]) == 0);
+}
+
+rlo_status rlo_common_factors(const int64_t *from,
+                              int32_t from_rank,
+                              const int64_t *to,
+                              int32_t to_rank,
+                              rlo_common_factor *out_bounds,
+                              int32_t *out_count) {
+  int64_t from_product = 0;
+  int64_t to_product = 0;
+  RLO_TRY(check_dims(from, from_rank, &from_product));
+  RLO_TRY(check_dims(to, to_rank, &to_product));
+  if (from_product != to_product) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the sizes make %lld elements on one side and %lld on the "
+                    "other",
+                    (long long)from_product,
+                    (long long)to_product);
+  }
+  if (from_product > 0) {
+    cut(from, from_rank, to, to_rank, out_bounds, out_count);
+    return RLO_OK;
+  }
+  /* Products say nothing any more; equal lists still have equal parts. */
+  bool is_equal = dims_equal(from, from_rank, to, to_rank);
+  out_bounds[0] = (rlo_common_factor){0, 0};
+  *out_count = 1;
+  for (int32_t k = is_equal ? 1 : from_rank; k <= from_rank; ++k) {
+    out_bounds[(*out_count)++] = (rlo_common_factor){k, is_equal ? k : to_rank};
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_reshape_unmodified_dims(const int64_t *from,
+                                       int32_t from_rank,
+                                       const int64_t *to,
+                                       int32_t to_rank,
+                                       rlo_dimension_pair *out_pairs,
+                                       int32_t *out_count) {
+  rlo_common_factor bounds[RLO_MAX_COMMON_FACTORS];
+  int32_t count = 0;
+  RLO_TRY(rlo_common_factors(from, from_rank, to, to_rank, bounds, &count));
+  *out_count = 0;
+  for (int32_t b = 1; b < count; ++b) {
+    rlo_common_factor start = bounds[b - 1];
+    if (bounds[b].from == start.from + 1 && bounds[b].to == start.to + 1) {
+      out_pairs[(*out_count)++] = (rlo_dimension_pair){start.from, start.to};
+    }
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_reshape_leaves_dims_unmodified(const int64_t *from,
+                                              int32_t from_rank,
+                                              const int64_t *to,
+                                              int32_t to_rank,
+                                              const int32_t *dims,
+                                              int32_t count,
+                                              bool *out_are_kept,
+                                              int32_t *out_to_dims) {
+  rlo_dimension_pair pairs[RLO_MAX_RANK];
+  int32_t num_pairs = 0;
+  int32_t found[RLO_MAX_RANK];
+  RLO_TRY(rlo_reshape_unmodified_dims(
+      from, from_rank, to, to_rank, pairs, &num_pairs));
+  bool are_kept = true;
+  for (int32_t i = 0; i < count; ++i) {
+    if (dims[i] < 0 || dims[i] >= from_rank) {
+      return RLO_FAIL(RLO_OUT_OF_RANGE,
+                      "dimension %d is outside rank %d",
+                      dims[i],
+                      from_rank);
+    }
+    int32_t p = 0;
+    while (p < num_pairs && pairs[p].from != dims[i]) {
+      ++p;
+    }
+    are_kept = are_kept && p < num_pairs && i < RLO_MAX_RANK;
+    if (are_kept) {
+      found[i] = pairs[p].to;
+    }
+  }
+  if (are_kept && count > 0) {
+    memcpy(out_to_dims, found, (size_t)count * sizeof found[0]);
+  }
+  *out_are_kept = are_kept;
+  return RLO_OK;
+}
+
+/* The dimensions that are not among the kept ones, if all have size 1. */
+static bool list_ones(const int64_t *dims,
+                      int32_t rank,
+                      const bool *is_kept,
+                      int32_t *out_list,
+                      int32_t *out_count) {
+  for (int32_t k = 0; k < rank; ++k) {
+    if (is_kept[k]) {
+      continue;
+    }
+    if (dims[k] != 1) {
+      return false;
+    }
+    out_list[(*out_count)++] = k;
+  }
+  return true;
+}
+
+rlo_status rlo_reshape_inserted_or_deleted_ones(const int64_t *from,
+                                                int32_t from_rank,
+                                                const int64_t *to,
+                                                int32_t to_rank,
+                                                rlo_reshape_ones *out_ones) {
+  rlo_dimension_pair pairs[RLO_MAX_RANK];
+  int32_t count = 0;
+  RLO_TRY(
+      rlo_reshape_unmodified_dims(from, from_rank, to, to_rank, pairs, &count));
+  bool from_kept[RLO_MAX_RANK] = {false};
+  bool to_kept[RLO_MAX_RANK] = {false};
+  for (int32_t p = 0; p < count; ++p) {
+    from_kept[pairs[p].from] = true;
+    to_kept[pairs[p].to] = true;
+  }
+  rlo_reshape_ones ones;
+  memset(&ones, 0, sizeof ones);
+  ones.is_only_ones =
+      list_ones(from, from_rank, from_kept, ones.deleted, &ones.num_deleted) &&
+      list_ones(to, to_rank, to_kept, ones.inserted, &ones.num_inserted);
+  if (!ones.is_only_ones) {
+    memset(&ones, 0, sizeof ones);
+  }
+  *out_ones = ones;
+  return RLO_OK;
+}
+
+/* Operand dimensions of size other than 1, in the order of the result. */
+static int32_t list_live(const rlo_shape *shape,
+                         const int32_t *permutation,
+                         int32_t *out_live) {
+  int32_t number[RLO_MAX_RANK];
+  int32_t count = 0;
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    number[k] = count;
+    count += shape->dims[k] != 1;
+  }
+  int32_t live = 0;
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    if (shape->dims[permutation[k]] != 1) {
+      out_live[live++] = number[permutation[k]];
+    }
+  }
+  return live;
+}
+
+static void normalize(const rlo_shape *shape,
+                      const int32_t *permutation,
+                      rlo_normalized_transpose *out) {
+  int64_t sizes[RLO_MAX_RANK];
+  int32_t live[RLO_MAX_RANK];
+  int32_t count = 0;
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    if (shape->dims[k] != 1) {
+      sizes[count++] = shape->dims[k];
+    }
+  }
+  count = list_live(shape, permutation, live);
+  /* A run of neighbours becomes one dimension, named by its first. */
+  int32_t first[RLO_MAX_RANK];
+  for (int32_t k = 0; k < count; ++k) {
+    if (k > 0 && live[k] == live[k - 1] + 1) {
+      out->dims[out->rank - 1] *= sizes[live[k]];
+    } else {
+      first[out->rank] = live[k];
+      out->dims[out->rank++] = sizes[live[k]];
+    }
+  }
+  for (int32_t a = 0; a < out->rank; ++a) {
+    for (int32_t b = 0; b < out->rank; ++b) {
+      out->permutation[a] += first[b] < first[a];
+    }
+  }
+}
+
+rlo_status rlo_transpose_normalize(const rlo_shape *shape,
+                                   const int32_t *permutation,
+                                   rlo_normalized_transpose *out_normalized) {
+  rlo_shape_extent extent;
+  RLO_TRY(rlo_shape_measure(shape, &extent));
+  RLO_TRY(rlo_permutation_validate(permutation, shape->rank));
+  if (!rlo_layout_is_row_major(&shape->layout, shape->rank)) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "only a transpose of a row-major array without padding "
+                    "and tiles has a normal form");
+  }
+  rlo_normalized_transpose result;
+  memset(&result, 0, sizeof result);
+  if (extent.elements > 0) {
+    normalize(shape, permutation, &result);
+  }
+  if (result.rank == 0) {
+    result.rank = 1;
+    result.dims[0] = extent.elements;
+  }
+  *out_normalized = result;
+  return RLO_OK;
+}
