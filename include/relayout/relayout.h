@@ -15,10 +15,12 @@
  * that goes with a failure is rlo_error_last()->message.
  */
 
+#include "relayout/cost.h"
 #include "relayout/dtype.h"
 #include "relayout/equality.h"
 #include "relayout/export.h"
 #include "relayout/index.h"
+#include "relayout/index_map.h"
 #include "relayout/layout.h"
 #include "relayout/npy.h"
 #include "relayout/ops.h"
