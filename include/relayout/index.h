@@ -4,6 +4,9 @@
 
 #include "relayout/shape.h"
 
+/* For many questions of one shape, index_map.h: these check the shape each
+ * time. */
+
 RLO_BEGIN_DECLS
 
 /**

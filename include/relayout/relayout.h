@@ -16,11 +16,13 @@
  */
 
 #include "relayout/bitcast.h"
+#include "relayout/cost.h"
 #include "relayout/dlpack.h"
 #include "relayout/dtype.h"
 #include "relayout/equality.h"
 #include "relayout/export.h"
 #include "relayout/index.h"
+#include "relayout/index_map.h"
 #include "relayout/layout.h"
 #include "relayout/layout_edit.h"
 #include "relayout/npy.h"

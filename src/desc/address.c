@@ -205,9 +205,16 @@ rlo_status rlo__address_make(const rlo_shape *shape, rlo_address *out_address) {
   for (int32_t k = 0; k < shape->rank; ++k) {
     out_address->limits[k] = shape->dims[k];
   }
-  return shape->layout.kind == RLO_LAYOUT_STRIDED
-             ? make_strided(shape, out_address)
-             : make_dense(shape, out_address);
+  RLO_TRY(shape->layout.kind == RLO_LAYOUT_STRIDED
+              ? make_strided(shape, out_address)
+              : make_dense(shape, out_address));
+  if (out_address->num_steps == 0) {
+    for (int32_t p = 0; p < out_address->num_leaves; ++p) {
+      out_address->strides[out_address->leaves[p].var] =
+          out_address->leaves[p].stride;
+    }
+  }
+  return RLO_OK;
 }
 
 int64_t rlo__address_slot(const rlo_address *address, const int64_t *index) {
@@ -219,7 +226,8 @@ int64_t rlo__address_slot(const rlo_address *address, const int64_t *index) {
     const rlo_step *step = &address->steps[s];
     if (step->kind == RLO_STEP_SPLIT) {
       values[step->high] = values[step->whole] / step->radix;
-      values[step->low] = values[step->whole] % step->radix;
+      values[step->low] =
+          values[step->whole] - values[step->high] * step->radix;
     } else {
       values[step->whole] =
           values[step->high] * step->radix + values[step->low];
@@ -238,10 +246,13 @@ bool rlo__address_index(const rlo_address *address,
   if (slot >= address->tiled_slots) {
     return false;
   }
-  int64_t values[RLO_ADDRESS_MAX_VARS] = {0};
+  int64_t values[RLO_ADDRESS_MAX_VARS];
+  memset(values, 0, (size_t)address->num_vars * sizeof values[0]);
+  int64_t rest = slot;
   for (int32_t p = 0; p < address->num_leaves; ++p) {
-    values[address->leaves[p].var] =
-        slot / address->leaves[p].stride % address->leaves[p].extent;
+    int64_t value = rest / address->leaves[p].stride;
+    values[address->leaves[p].var] = value;
+    rest -= value * address->leaves[p].stride;
   }
   for (int32_t s = address->num_steps - 1; s >= 0; --s) {
     const rlo_step *step = &address->steps[s];

@@ -40,6 +40,15 @@ static int64_t magnitude(int64_t stride) {
   return stride < 0 ? -stride : stride;
 }
 
+rlo_status rlo_index_map_make(const rlo_shape *shape, rlo_index_map *out_map) {
+  return map_of(shape, out_map);
+}
+
+int64_t rlo_index_map_slot_by_steps(const rlo_index_map *map,
+                                    const int64_t *index) {
+  return rlo__address_slot(map, index);
+}
+
 /* The leaves of a strided map with more than one element, widest stride first;
  * false unless each stride is wider than all that the narrower ones span, so
  * that a slot has at most one index. */
@@ -120,27 +129,30 @@ static rlo_status strided_index(const rlo_address *address,
   return RLO_OK;
 }
 
+rlo_status rlo_index_map_element(const rlo_index_map *map,
+                                 int64_t slot,
+                                 int64_t *out_index,
+                                 bool *out_is_element) {
+  if (slot < 0 || slot >= map->slots) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "slot %lld is outside the %lld slots",
+                    (long long)slot,
+                    (long long)map->slots);
+  }
+  if (!map->is_dense) {
+    return strided_index(map, slot, out_index, out_is_element);
+  }
+  *out_is_element = rlo__address_index(map, slot, out_index);
+  return RLO_OK;
+}
+
 rlo_status rlo_index_from_linear(const rlo_shape *shape,
                                  int64_t slot,
                                  int64_t *out_index,
                                  bool *out_is_element) {
   rlo_address address;
   RLO_TRY(map_of(shape, &address));
-  if (slot < 0 || slot >= address.slots) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "slot %lld is outside the %lld slots",
-                    (long long)slot,
-                    (long long)address.slots);
-  }
-  if (!address.is_dense) {
-    return strided_index(&address, slot, out_index, out_is_element);
-  }
-  int64_t index[RLO_MAX_RANK];
-  *out_is_element = rlo__address_index(&address, slot, index);
-  for (int32_t k = 0; *out_is_element && k < address.rank; ++k) {
-    out_index[k] = index[k];
-  }
-  return RLO_OK;
+  return rlo_index_map_element(&address, slot, out_index, out_is_element);
 }
 
 bool rlo_index_bump(const rlo_shape *shape, int64_t *index) {

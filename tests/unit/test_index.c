@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "relayout/index.h"
+#include "relayout/index_map.h"
 #include "relayout/text.h"
 #include "support/random.h"
+#include "support/random_shape.h"
 
 static rlo_shape parsed(const char *text) {
   rlo_shape shape;
@@ -609,6 +611,68 @@ START_TEST(test_index__bumps_in_logical_order)
 
 END_TEST
 
+START_TEST(test_index__prepared_maps_agree)
+{
+  test_random random = test_random_begin("test_index");
+  for (int round = 0; round < 2000; ++round) {
+    int64_t dims[4];
+    int32_t rank = (int32_t)test_random_in(&random, 0, 4);
+    for (int32_t k = 0; k < rank; ++k) {
+      dims[k] = test_random_in(&random, 1, 5);
+    }
+    rlo_shape shape =
+        test_random_shape(&random, RLO_DTYPE_U8, dims, rank, TEST_ALL);
+    rlo_index_map map;
+    ck_assert_int_eq(rlo_index_map_make(&shape, &map), RLO_OK);
+    int64_t index[4] = {0};
+    do {
+      int64_t slot = rlo_index_map_slot(&map, index);
+      ck_assert_int_eq(slot, slot_of(&shape, index));
+      int64_t back[4];
+      bool is_element;
+      ck_assert_int_eq(rlo_index_map_element(&map, slot, back, &is_element),
+                       RLO_OK);
+      ck_assert(is_element);
+      ck_assert_mem_eq(back, index, (size_t)rank * sizeof index[0]);
+    } while (rlo_index_bump(&shape, index));
+    int64_t elements = 0;
+    for (int64_t slot = 0; slot < map.slots; ++slot) {
+      int64_t back[4];
+      bool is_element;
+      ck_assert_int_eq(rlo_index_map_element(&map, slot, back, &is_element),
+                       RLO_OK);
+      elements += is_element;
+    }
+    rlo_shape_extent extent;
+    ck_assert_int_eq(rlo_shape_measure(&shape, &extent), RLO_OK);
+    ck_assert_int_eq(elements, extent.elements);
+    ck_assert_int_eq(map.slots, extent.slots);
+  }
+}
+
+END_TEST
+
+START_TEST(test_index__prepares_no_wrong_shape)
+{
+  rlo_shape shape = parsed("f32[2,?]");
+  rlo_index_map map;
+  ck_assert_int_eq(rlo_index_map_make(&shape, &map), RLO_UNSUPPORTED);
+  shape = parsed("f32[2,3]{1,0:L(8)}");
+  int64_t index[2];
+  bool is_element;
+  ck_assert_int_eq(rlo_index_map_make(&shape, &map), RLO_OK);
+  ck_assert_int_eq(rlo_index_map_element(&map, 8, index, &is_element),
+                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_index_map_element(&map, -1, index, &is_element),
+                   RLO_OUT_OF_RANGE);
+  shape = parsed("f32[2,3]{:strides(0,1)}");
+  ck_assert_int_eq(rlo_index_map_make(&shape, &map), RLO_OK);
+  ck_assert_int_eq(rlo_index_map_element(&map, 0, index, &is_element),
+                   RLO_UNSUPPORTED);
+}
+
+END_TEST
+
 START_TEST(test_index__knows_its_bounds)
 {
   rlo_shape shape = parsed("f32[2,3]");
@@ -658,6 +722,8 @@ int main(void) {
   tcase_add_test(tcase, test_index__refuses_to_invert_shared_slots);
   tcase_add_test(tcase, test_index__bumps_in_logical_order);
   tcase_add_test(tcase, test_index__knows_its_bounds);
+  tcase_add_test(tcase, test_index__prepared_maps_agree);
+  tcase_add_test(tcase, test_index__prepares_no_wrong_shape);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

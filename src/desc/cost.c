@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relayout/cost.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "desc/address.h"
+
+/* Variables that steps tie together, as a forest: one root for each part. */
+typedef struct forest {
+  int32_t parents[RLO_ADDRESS_MAX_VARS];
+} forest;
+
+static int32_t root_of(const forest *f, int32_t var) {
+  while (f->parents[var] != var) {
+    var = f->parents[var];
+  }
+  return var;
+}
+
+/* The lower root stays, so that logical dimensions lead their part. */
+static void join(forest *f, int32_t a, int32_t b) {
+  int32_t root_a = root_of(f, a);
+  int32_t root_b = root_of(f, b);
+  if (root_a < root_b) {
+    f->parents[root_b] = root_a;
+  } else {
+    f->parents[root_a] = root_b;
+  }
+}
+
+static void grow(const rlo_address *address, forest *out_forest) {
+  for (int32_t v = 0; v < address->num_vars; ++v) {
+    out_forest->parents[v] = v;
+  }
+  for (int32_t s = 0; s < address->num_steps; ++s) {
+    const rlo_step *step = &address->steps[s];
+    join(out_forest, step->whole, step->high);
+    join(out_forest, step->whole, step->low);
+  }
+}
+
+/* The sign of a/b - c/d for numbers >= 0, exactly: compare the whole parts,
+ * then the reciprocals of the rests. x/0 is infinite. */
+static int compare_ratios(int64_t a, int64_t b, int64_t c, int64_t d) {
+  int sign = 1;
+  while (b != 0 && d != 0) {
+    int64_t q = a / b;
+    int64_t r = c / d;
+    if (q != r) {
+      return q > r ? sign : -sign;
+    }
+    int64_t rest_ab = a - q * b;
+    int64_t rest_cd = c - r * d;
+    a = b;
+    b = rest_ab;
+    c = d;
+    d = rest_cd;
+    sign = -sign;
+  }
+  if (b == 0 && d == 0) {
+    return 0;
+  }
+  return b == 0 ? sign : -sign;
+}
+
+/* Compare how much two parts waste; no slots for no elements waste nothing. */
+static int compare_waste(const rlo_cost_part *a, const rlo_cost_part *b) {
+  static const rlo_cost_part none = {RLO_COST_DIMENSIONS, 0, 1, 1};
+  a = a->slots == 0 ? &none : a;
+  b = b->slots == 0 ? &none : b;
+  return compare_ratios(a->slots, a->elements, b->slots, b->elements);
+}
+
+/* Stable, so that what was found first stays first among equals. */
+static void sort(rlo_cost_part *parts, int32_t count) {
+  for (int32_t i = 1; i < count; ++i) {
+    rlo_cost_part part = parts[i];
+    int32_t at = i;
+    for (; at > 0; --at) {
+      if (compare_waste(&parts[at - 1], &part) >= 0) {
+        break;
+      }
+      parts[at] = parts[at - 1];
+    }
+    parts[at] = part;
+  }
+}
+
+static rlo_status refuse(int32_t dimension) {
+  return RLO_FAIL(
+      RLO_OVERFLOW,
+      "the array is empty, but the positions of dimension %d do not "
+      "fit 64 bits",
+      dimension);
+}
+
+/* The part of each root, in the order of the variables: logical dimensions
+ * first, then added ones. A leaf's extent belongs to its root's part. */
+static rlo_status find_parts(const rlo_shape *shape,
+                             const rlo_address *address,
+                             rlo_shape_cost *cost) {
+  forest f;
+  grow(address, &f);
+  int32_t part_of[RLO_ADDRESS_MAX_VARS];
+  for (int32_t v = 0; v < address->num_vars; ++v) {
+    int32_t root = root_of(&f, v);
+    if (root == v) {
+      rlo_cost_kind kind =
+          v < shape->rank ? RLO_COST_DIMENSIONS : RLO_COST_ADDED;
+      part_of[v] = cost->num_parts;
+      cost->parts[cost->num_parts++] = (rlo_cost_part){kind, 0, 1, 1};
+    }
+    if (v < shape->rank) {
+      rlo_cost_part *part = &cost->parts[part_of[root]];
+      part->dimensions |= UINT32_C(1) << v;
+      if (!rlo__mul(part->elements, shape->dims[v], &part->elements)) {
+        return refuse(v);
+      }
+    }
+  }
+  for (int32_t p = 0; p < address->num_leaves; ++p) {
+    int32_t root = root_of(&f, address->leaves[p].var);
+    rlo_cost_part *part = &cost->parts[part_of[root]];
+    if (!rlo__mul(part->slots, address->leaves[p].extent, &part->slots)) {
+      return refuse(root);
+    }
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_shape_predict_cost(const rlo_shape *shape,
+                                  rlo_shape_cost *out_cost) {
+  rlo_shape_extent extent;
+  RLO_TRY(rlo_shape_measure(shape, &extent));
+  rlo_address address;
+  RLO_TRY(rlo__address_make(shape, &address));
+  memset(out_cost, 0, sizeof *out_cost);
+  out_cost->elements = extent.elements;
+  out_cost->slots = extent.slots;
+  if (!address.is_dense) {
+    return RLO_OK;
+  }
+  RLO_TRY(find_parts(shape, &address, out_cost));
+  if (shape->layout.tail_alignment_elems > 1) {
+    out_cost->parts[out_cost->num_parts++] =
+        (rlo_cost_part){RLO_COST_TAIL, 0, address.tiled_slots, address.slots};
+  }
+  sort(out_cost->parts, out_cost->num_parts);
+  return RLO_OK;
+}
