@@ -635,17 +635,17 @@ START_TEST(test_index__prepared_maps_agree)
       ck_assert(is_element);
       ck_assert_mem_eq(back, index, (size_t)rank * sizeof index[0]);
     } while (rlo_index_bump(&shape, index));
-    int64_t elements = 0;
+    int64_t found = 0;
     for (int64_t slot = 0; slot < map.slots; ++slot) {
       int64_t back[4];
       bool is_element;
       ck_assert_int_eq(rlo_index_map_element(&map, slot, back, &is_element),
                        RLO_OK);
-      elements += is_element;
+      found += is_element;
     }
     rlo_shape_extent extent;
     ck_assert_int_eq(rlo_shape_measure(&shape, &extent), RLO_OK);
-    ck_assert_int_eq(elements, extent.elements);
+    ck_assert_int_eq(found, extent.elements);
     ck_assert_int_eq(map.slots, extent.slots);
   }
 }
