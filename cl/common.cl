@@ -377,11 +377,13 @@ RLO_INLINE rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
 #if RLO_UNIT_BYTES == 16
   return __builtin_astype((ulong2)(fill_lo, fill_hi), uint4);
 #else
+  (void)fill_hi;
   return (rlo_unit)fill_lo;
 #endif
 }
 
 RLO_INLINE rlo_line rlo_fill_line(ulong fill_lo, ulong fill_hi) {
+  (void)fill_hi;
 #if RLO_UNIT_BYTES == 16
   const ulong2 unit = (ulong2)(fill_lo, fill_hi);
   const ulong4 two = (ulong4)(unit, unit);

@@ -365,4 +365,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       at = n - whole;
     }
   }
+  (void)fill_lo;
+  (void)fill_hi;
 }

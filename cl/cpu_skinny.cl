@@ -277,6 +277,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   rlo_box readable = {-first, (long)na - first, 0, N};
   (void)b_axis;
   (void)nb;
+  (void)dst_ld_bytes;
 #endif
 #if RLO_GUARDS > 0
   rlo_guard guards[RLO_GUARDS];

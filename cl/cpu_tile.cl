@@ -122,6 +122,8 @@ RLO_INLINE void rlo_transpose_lanes(__private rlo_line *r) {
       r[k] = t[k];
     }
   }
+#else
+  (void)r;
 #endif
 }
 
@@ -211,7 +213,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
    * Left alone, the compiler keeps a pointer per row and line of a block, more
    * than there are registers. */
   volatile long src_step = src_ld_bytes;
+#if !RLO_LEAN
   volatile long dst_step = dst_ld_bytes;
+#endif
 #if RLO_GUARDS > 0
   rlo_guard guards[RLO_GUARDS];
   RLO_GUARDS_LOAD(guards);
