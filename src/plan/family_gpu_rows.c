@@ -10,8 +10,8 @@ enum {
   MAX_WIDE_BYTES = 16,
   /** Pieces that a lane has on their way at a time. */
   LANE_PIECES = 4,
-  /** How often it does that, so that decoding a group pays. */
-  LANE_ROUNDS = 2,
+  /** Pieces that it moves in all, so that decoding a group pays. */
+  LANE_ALL_PIECES = 8,
   /** Chunks of rows are multiples of so many pieces. */
   CHUNK_PIECES = 32
 };
@@ -33,7 +33,8 @@ typedef struct row_plan {
   size_t num_groups;
 } row_plan;
 
-/* Units that a lane may move at once: rows begin at multiples of them. */
+/* Units that a lane moves at once, of which rows begin at multiples: 16 bytes,
+ * 4 or, for fewer programs, one unit. */
 static int64_t wide_units(const rlo_request *request, const rlo__geometry *g) {
   const rlo_problem *problem = request->problem;
   if (g->is_fill) {
@@ -46,12 +47,13 @@ static int64_t wide_units(const rlo_request *request, const rlo__geometry *g) {
                                      MAX_WIDE_BYTES);
   bytes = rlo__gpu_alignment(
       problem, &problem->dst, g->run_axis, request->dst_alignment_bytes, bytes);
-  int64_t units = bytes / g->unit_bytes;
   int64_t row = g->run_axis >= 0 ? problem->extents[g->run_axis] : 1;
-  while (units > row) {
-    units /= 2;
+  for (int64_t wide = MAX_WIDE_BYTES; wide > g->unit_bytes; wide /= 4) {
+    if (bytes >= wide && row >= wide / g->unit_bytes) {
+      return wide / g->unit_bytes;
+    }
   }
-  return units;
+  return 1;
 }
 
 /* Rows so long that one group takes a chunk of one. */
@@ -112,7 +114,7 @@ static rlo_status choose(const rlo_request *request, row_plan *plan) {
   plan->chunk_units = plan->row_units;
   plan->pieces = rlo__ceil_div(plan->row_units, plan->wide_units);
   int64_t group_pieces =
-      rlo__gpu_local_items(request->device) * LANE_PIECES * LANE_ROUNDS;
+      rlo__gpu_local_items(request->device) * LANE_ALL_PIECES;
   if (plan->pieces > group_pieces) {
     cut_row(plan, group_pieces);
   } else {
@@ -203,7 +205,9 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   RLO_TRY(rlo__gpu_begin(request, group, "gpu_rows", plan.num_groups, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_WIDE_UNITS", plan.wide_units));
   RLO_TRY(rlo__launch_define(launch, "RLO_FLAT", plan.is_flat));
-  RLO_TRY(rlo__launch_define(launch, "RLO_PIECES", LANE_PIECES));
+  /* Each piece of a flat grid decodes by itself, which is much code. */
+  RLO_TRY(
+      rlo__launch_define(launch, "RLO_PIECES", plan.is_flat ? 1 : LANE_PIECES));
   RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&group->grid, batch)));
   RLO_TRY(rlo__cpu_add_index(group, launch, plan.batch_extent));
   RLO_TRY(rlo__cpu_add_index(group, launch, plan.batch_rows));

@@ -27,43 +27,39 @@ static int64_t full_side(int64_t unit_bytes) {
   return unit_bytes <= 2 ? 64 : unit_bytes <= 8 ? 32 : 16;
 }
 
-static int64_t power_of_two_from(int64_t extent, int64_t most) {
-  int64_t side = 1;
-  while (side < extent && side < most) {
-    side *= 2;
+/* A tile is as narrow as a narrow plane, and the longer for it. Only a few
+ * widths, because each is a program of its own. */
+static int64_t narrow_side(int64_t extent, int64_t full) {
+  static const int64_t widths[] = {4, 8, 16};
+  for (size_t n = 0; n < sizeof widths / sizeof widths[0]; ++n) {
+    if (extent <= widths[n] && widths[n] < full) {
+      return widths[n];
+    }
   }
-  return side;
+  return full;
 }
 
-/* A tile as narrow as a narrow plane, and the longer for it. */
 static void choose_tile(tile_plan *plan) {
   const rlo__plane *plane = &plan->plane;
-  int64_t side = full_side(plan->group.geometry.unit_bytes);
-  plan->tile_a = power_of_two_from(plane->na, side);
-  plan->tile_b = power_of_two_from(plane->nb, side * side / plan->tile_a);
-  if (plan->tile_b < side) {
-    plan->tile_a = power_of_two_from(plane->na, side * side / plan->tile_b);
+  int64_t full = full_side(plan->group.geometry.unit_bytes);
+  plan->tile_a = narrow_side(plane->na, full);
+  plan->tile_b = narrow_side(plane->nb, full);
+  if (plan->tile_a <= plan->tile_b) {
+    plan->tile_b = full * full / plan->tile_a;
+  } else {
+    plan->tile_a = full * full / plan->tile_b;
   }
 }
 
-/* Units that a lane may move at once on a side, of which rows along `axis`
- * begin at multiples. */
+/* Units that a lane moves at once on a side, of which rows along `axis` begin
+ * at multiples: four bytes or, for fewer programs, one unit. */
 static int64_t wide_units(const rlo_problem *problem,
                           const rlo_form *form,
                           int32_t axis,
-                          int64_t alignment_bytes,
-                          int64_t tile_side) {
-  int64_t unit_bytes = problem->unit_bits / 8;
-  if (unit_bytes >= LANE_BYTES) {
-    return 1;
-  }
-  int64_t units =
-      rlo__gpu_alignment(problem, form, axis, alignment_bytes, LANE_BYTES) /
-      unit_bytes;
-  while (units > tile_side) {
-    units /= 2;
-  }
-  return units;
+                          int64_t alignment_bytes) {
+  int64_t bytes =
+      rlo__gpu_alignment(problem, form, axis, alignment_bytes, LANE_BYTES);
+  return bytes < LANE_BYTES ? 1 : rlo__ceil_div(bytes * 8, problem->unit_bits);
 }
 
 static rlo_status choose(const rlo_request *request, tile_plan *plan) {
@@ -78,16 +74,10 @@ static rlo_status choose(const rlo_request *request, tile_plan *plan) {
   choose_tile(plan);
   plan->local_bytes =
       plan->tile_b * (plan->tile_a + 1) * group->geometry.unit_bytes;
-  plan->read_units = wide_units(problem,
-                                &problem->src,
-                                plane->a_axis,
-                                request->src_alignment_bytes,
-                                plan->tile_a);
-  plan->write_units = wide_units(problem,
-                                 &problem->dst,
-                                 plane->b_axis,
-                                 request->dst_alignment_bytes,
-                                 plan->tile_b);
+  plan->read_units = wide_units(
+      problem, &problem->src, plane->a_axis, request->src_alignment_bytes);
+  plan->write_units = wide_units(
+      problem, &problem->dst, plane->b_axis, request->dst_alignment_bytes);
   group->x_axis = plane->a_axis;
   group->y_axis = plane->b_axis;
   /* In the order of the destination: groups that share a line of it, at the

@@ -44,7 +44,7 @@ typedef struct rlo_argument {
 
 enum {
   RLO_LAUNCH_MAX_DEFINES = 32,
-  RLO_LAUNCH_MAX_ARGUMENTS = 48,
+  RLO_LAUNCH_MAX_ARGUMENTS = 64,
   /** Enough for every form of the largest problem, baked. */
   RLO_LAUNCH_MAX_NUMBERS = 8192
 };

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/family.h"
+#include "plan/gpu_launch.h"
+#include "support/plan_case.h"
+
+static rlo_problem problem;
+static rlo_launch launch;
+static rlo_device_info device;
+static rlo_request request;
+static char reason[160];
+
+static void begin(void) {
+  device = test_plan_gpu();
+  request = (rlo_request){&problem, &device, 128, 128};
+}
+
+static bool is_applicable(const rlo_family *family) {
+  rlo__str why = rlo__str_over(reason, sizeof reason);
+  rlo__str_append(&why, "");
+  bool is_yes = family->applicable(&request, &why);
+  ck_assert_int_eq(is_yes, why.length == 0);
+  return is_yes;
+}
+
+static void emit(const rlo_family *family) {
+  ck_assert_msg(is_applicable(family), "%s: %s", family->name, reason);
+  double fraction = family->predict(&request);
+  ck_assert(fraction > 0.0 && fraction <= 1.0);
+  memset(&launch, 0, sizeof launch);
+  ck_assert_msg(family->emit(&request, &launch) == RLO_OK,
+                "%s: %s",
+                family->name,
+                rlo_error_last()->message);
+  ck_assert_int_eq(launch.work_dim, 1);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_LOCAL"),
+                   (int64_t)launch.local_size[0]);
+  ck_assert_uint_le(launch.local_size[0], (size_t)device.max_work_group_items);
+  ck_assert_uint_eq(launch.global_size[0] % launch.local_size[0], 0);
+}
+
+static int64_t num_groups(void) {
+  return (int64_t)(launch.global_size[0] / launch.local_size[0]);
+}
+
+static int64_t argument(int32_t number, int32_t lane) {
+  ck_assert_int_lt(number, launch.num_arguments);
+  const rlo_argument *a = &launch.arguments[number];
+  ck_assert_int_lt(lane, rlo__argument_lanes(a->kind));
+  return launch.numbers[a->first + lane];
+}
+
+/* Arguments of the kernels, as their head comments number them. */
+enum { N_GRID = 6, GRID_EXTENT = 7, OWN = 10 };
+
+static int64_t grid_volume(void) {
+  int64_t volume = 1;
+  for (int32_t n = 0; n < argument(N_GRID, 0); ++n) {
+    volume *= argument(GRID_EXTENT, n);
+  }
+  return volume;
+}
+
+/* How much of an axis the groups reach, of `step` points each: its grid axis is
+ * argument `number`. */
+static int64_t reach(int32_t number, int64_t step) {
+  int64_t axis = argument(number, 0);
+  return axis < 0 ? step : step * argument(GRID_EXTENT, (int32_t)axis);
+}
+
+static void make_run(int64_t unit_bits, int64_t units) {
+  static const int64_t one[] = {1};
+  test_plan_make((int32_t)unit_bits, 1, &units, one, one, &problem);
+}
+
+/* Rows of `units`, `gap` units apart in the destination. */
+static void make_rows(int64_t num_rows, int64_t units, int64_t gap) {
+  const int64_t extents[] = {num_rows, units};
+  const int64_t src[] = {units, 1};
+  const int64_t dst[] = {units + gap, 1};
+  test_plan_make(32, 2, extents, src, dst, &problem);
+}
+
+static void make_plane(int32_t unit_bits, int64_t na, int64_t nb) {
+  const int64_t extents[] = {na, nb};
+  const int64_t src[] = {1, na};
+  const int64_t dst[] = {nb, 1};
+  test_plan_make(unit_bits, 2, extents, src, dst, &problem);
+}
+
+static void add_guards(int32_t count) {
+  problem.num_guards = count;
+  for (int32_t g = 0; g < count; ++g) {
+    problem.guards[g].kind = g % 2 == 0 ? RLO_GUARD_PAD : RLO_GUARD_SKIP;
+    problem.guards[g].limit = 3 + g;
+    problem.guards[g].form.axis[0] = 1;
+    problem.guards[g].form.axis[1] = 1;
+  }
+}
+
+START_TEST(test_family_gpu__copy_moves_every_unit_once)
+{
+  static const int64_t units[] = {1, 3, 15, 16, 17, 65535, 1 << 20, 1000003};
+  for (size_t n = 0; n < sizeof units / sizeof units[0]; ++n) {
+    for (int64_t align = 1; align <= 32; align *= 2) {
+      make_run(8, units[n]);
+      request.src_alignment_bytes = align;
+      request.dst_alignment_bytes = 64;
+      emit(&rlo__family_gpu_copy);
+      int64_t wide = test_plan_define(&launch, "RLO_WIDE_BYTES");
+      int64_t lane = test_plan_define(&launch, "RLO_PIECES");
+      ck_assert_int_eq(wide, align < 16 ? align : 16);
+      int64_t pieces = argument(4, 0);
+      int64_t tail = argument(5, 0);
+      ck_assert_int_eq(pieces * wide + tail, units[n]);
+      ck_assert_int_lt(tail, wide);
+      int64_t group = lane * (int64_t)launch.local_size[0];
+      ck_assert_int_ge(num_groups() * group, pieces);
+      ck_assert(num_groups() == 1 || (num_groups() - 1) * group < pieces);
+    }
+  }
+}
+
+END_TEST
+
+START_TEST(test_family_gpu__copy_begins_where_the_problem_does)
+{
+  make_run(32, 100);
+  problem.src.base = 8;
+  problem.dst.base = 5;
+  emit(&rlo__family_gpu_copy);
+  ck_assert_int_eq(launch.src_base_bytes, 32);
+  ck_assert_int_eq(launch.dst_base_bytes, 20);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_WIDE_BYTES"), 4);
+}
+
+END_TEST
+
+/* The arguments of gpu_rows. */
+enum {
+  BATCH_AXIS = OWN,
+  BATCH_EXTENT,
+  BATCH_ROWS,
+  BATCH_SRC_STRIDE,
+  BATCH_DST_STRIDE,
+  ROW_AXIS,
+  ROW_UNITS,
+  CHUNK_UNITS,
+  RECIPROCAL,
+  ROWS_GUARDS
+};
+
+static void check_rows(void) {
+  int64_t wide = test_plan_define(&launch, "RLO_WIDE_UNITS");
+  int64_t row = argument(ROW_UNITS, 0);
+  int64_t chunk = argument(CHUNK_UNITS, 0);
+  int64_t batch = argument(BATCH_ROWS, 0);
+  int64_t all = argument(BATCH_EXTENT, 0);
+  ck_assert_int_ge(batch, 1);
+  ck_assert_int_ge(reach(ROW_AXIS, chunk), row);
+  if (chunk < row) {
+    ck_assert_int_eq(chunk % wide, 0);
+    ck_assert_int_eq(batch, 1);
+  }
+  if (test_plan_define(&launch, "RLO_FLAT")) {
+    ck_assert_int_eq(all, grid_volume());
+    ck_assert_int_ge(num_groups() * batch, all);
+    ck_assert_int_lt((num_groups() - 1) * batch, all);
+  } else {
+    ck_assert_int_eq(num_groups(), grid_volume());
+    ck_assert_int_ge(reach(BATCH_AXIS, batch), all);
+  }
+  /* Division as the kernel does it, for all it divides. */
+  int64_t pieces = (chunk + wide - 1) / wide;
+  uint32_t reciprocal = (uint32_t)argument(RECIPROCAL, 0);
+  for (int64_t p = 0; p < batch * pieces + 1024; ++p) {
+    int64_t quotient =
+        pieces == 1 ? p : (int64_t)(((uint64_t)p * reciprocal) >> 32);
+    ck_assert_int_eq(quotient, p / pieces);
+  }
+}
+
+START_TEST(test_family_gpu__rows_cover_the_box)
+{
+  static const int64_t units[] = {
+      1, 2, 3, 5, 31, 33, 255, 257, 1000, 2047, 2049, 4097, 100003};
+  static const int64_t counts[] = {2, 3, 100, 5001};
+  for (size_t n = 0; n < sizeof units / sizeof units[0]; ++n) {
+    for (size_t k = 0; k < sizeof counts / sizeof counts[0]; ++k) {
+      for (int64_t gap = 1; gap <= 8; gap *= 2) {
+        make_rows(counts[k], units[n], gap);
+        emit(&rlo__family_gpu_rows);
+        ck_assert_int_eq(test_plan_define(&launch, "RLO_FLAT"), 0);
+        check_rows();
+      }
+    }
+  }
+}
+
+END_TEST
+
+START_TEST(test_family_gpu__many_short_axes_share_a_group)
+{
+  static const int64_t extents[] = {5, 4, 3, 7, 2};
+  static const int64_t src[] = {168, 2, 8, 24, 1};
+  static const int64_t dst[] = {200, 50, 16, 2, 1};
+  test_plan_make(32, 5, extents, src, dst, &problem);
+  emit(&rlo__family_gpu_rows);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_FLAT"), 1);
+  ck_assert_int_eq(argument(BATCH_EXTENT, 0), 5 * 4 * 3 * 7);
+  check_rows();
+}
+
+END_TEST
+
+START_TEST(test_family_gpu__rows_are_wide_only_where_it_is_proven)
+{
+  static const struct {
+    int64_t units, gap, src_alignment, dst_alignment, dst_base, wide;
+  } table[] = {
+      {64, 4, 16, 16, 0, 4},
+      {64, 4, 8, 16, 0, 1},
+      {64, 4, 16, 8, 0, 1},
+      {64, 2, 16, 16, 0, 1},
+      {66, 2, 16, 16, 0, 1},
+      {64, 4, 16, 16, 1, 1},
+      {64, 4, 16, 16, 4, 4},
+      {3, 1, 16, 16, 0, 1},
+  };
+
+  for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
+    make_rows(100, table[n].units, table[n].gap);
+    problem.dst.base = table[n].dst_base;
+    request.src_alignment_bytes = table[n].src_alignment;
+    request.dst_alignment_bytes = table[n].dst_alignment;
+    emit(&rlo__family_gpu_rows);
+    ck_assert_msg(test_plan_define(&launch, "RLO_WIDE_UNITS") == table[n].wide,
+                  "case %d: %lld",
+                  (int)n,
+                  (long long)test_plan_define(&launch, "RLO_WIDE_UNITS"));
+  }
+}
+
+END_TEST
+
+/* The arguments of gpu_tile. */
+enum { A_AXIS = OWN, B_AXIS, NA, NB, SRC_LD, DST_LD, TILE_GUARDS };
+
+START_TEST(test_family_gpu__tiles_cover_the_plane)
+{
+  static const int64_t sides[] = {2, 3, 8, 9, 16, 31, 32, 33, 64, 65, 1000};
+
+  enum { NUM_SIDES = sizeof sides / sizeof sides[0] };
+
+  for (int32_t bits = 8; bits <= 128; bits *= 2) {
+    for (size_t n = 0; n < NUM_SIDES * NUM_SIDES; ++n) {
+      make_plane(bits, sides[n / NUM_SIDES], sides[n % NUM_SIDES]);
+      emit(&rlo__family_gpu_tile);
+      int64_t tile_a = test_plan_define(&launch, "RLO_TILE_A");
+      int64_t tile_b = test_plan_define(&launch, "RLO_TILE_B");
+      ck_assert_int_eq(argument(NA, 0), problem.extents[0]);
+      ck_assert_int_eq(argument(NB, 0), problem.extents[1]);
+      ck_assert_int_ge(reach(A_AXIS, tile_a), problem.extents[0]);
+      ck_assert_int_ge(reach(B_AXIS, tile_b), problem.extents[1]);
+      ck_assert_int_eq(num_groups(), grid_volume());
+      ck_assert_int_eq(tile_a & (tile_a - 1), 0);
+      ck_assert_int_eq(tile_b & (tile_b - 1), 0);
+      /* What every OpenCL device has. */
+      ck_assert_int_le(tile_b * (tile_a + 1) * bits / 8, 32 << 10);
+    }
+  }
+}
+
+END_TEST
+
+START_TEST(test_family_gpu__narrow_units_move_four_bytes_where_proven)
+{
+  static const struct {
+    int32_t bits;
+    int64_t na, nb, src_alignment, dst_alignment, read, write;
+  } table[] = {
+      {8, 64, 64, 4, 4, 4, 4},
+      {8, 66, 64, 4, 4, 1, 4},
+      {8, 64, 63, 4, 4, 4, 1},
+      {8, 64, 64, 2, 4, 1, 4},
+      {16, 64, 64, 4, 2, 2, 1},
+      {16, 62, 63, 4, 4, 2, 1},
+      {32, 63, 65, 4, 4, 1, 1},
+      {128, 64, 64, 16, 16, 1, 1},
+  };
+
+  for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
+    make_plane(table[n].bits, table[n].na, table[n].nb);
+    request.src_alignment_bytes = table[n].src_alignment;
+    request.dst_alignment_bytes = table[n].dst_alignment;
+    emit(&rlo__family_gpu_tile);
+    ck_assert_int_eq(test_plan_define(&launch, "RLO_READ_UNITS"),
+                     table[n].read);
+    ck_assert_int_eq(test_plan_define(&launch, "RLO_WRITE_UNITS"),
+                     table[n].write);
+  }
+}
+
+END_TEST
+
+START_TEST(test_family_gpu__six_guards_fit_a_launch)
+{
+  make_plane(32, 100, 200);
+  add_guards(6);
+  emit(&rlo__family_gpu_tile);
+  ck_assert_int_eq(launch.num_arguments, TILE_GUARDS + 6 * 5);
+  make_rows(100, 50, 1);
+  add_guards(6);
+  emit(&rlo__family_gpu_rows);
+  ck_assert_int_eq(launch.num_arguments, ROWS_GUARDS + 6 * 5);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_PAD_GUARDS"), 3);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_SKIP_GUARDS"), 3);
+}
+
+END_TEST
+
+START_TEST(test_family_gpu__small_devices_get_small_groups)
+{
+  static const int64_t limits[] = {1, 2, 63, 64, 255, 256, 4096};
+  static const int64_t locals[] = {1, 2, 32, 64, 128, 256, 256};
+  for (size_t n = 0; n < sizeof limits / sizeof limits[0]; ++n) {
+    device.max_work_group_items = limits[n];
+    ck_assert_int_eq(rlo__gpu_local_items(&device), locals[n]);
+    make_plane(32, 100, 200);
+    emit(&rlo__family_gpu_tile);
+    make_rows(100, 50, 1);
+    emit(&rlo__family_gpu_rows);
+    check_rows();
+    make_run(32, 5000);
+    emit(&rlo__family_gpu_copy);
+    ck_assert_uint_eq(launch.local_size[0], (size_t)locals[n]);
+  }
+}
+
+END_TEST
+
+static void check_refusal(const rlo_family *family, const char *words) {
+  ck_assert(!is_applicable(family));
+  ck_assert_str_eq(reason, words);
+}
+
+START_TEST(test_family_gpu__says_why_it_refuses)
+{
+  make_plane(32, 100, 200);
+  check_refusal(&rlo__family_gpu_copy, "2 axes are left; a copy has one");
+  check_refusal(&rlo__family_gpu_rows, "no axis has stride 1 on both sides");
+  device.local_memory_bytes = 4000;
+  check_refusal(&rlo__family_gpu_tile,
+                "its tile takes 4224 bytes of local memory; the device has "
+                "4000");
+  device.local_memory_bytes = 4224;
+  ck_assert(is_applicable(&rlo__family_gpu_tile));
+
+  problem.num_terms = 1;
+  problem.terms[0].divisor = 3;
+  check_refusal(&rlo__family_gpu_tile,
+                "1 quotients are left, which only gather computes");
+
+  make_run(32, 10);
+  problem.num_terms = 1;
+  problem.terms[0].divisor = 3;
+  check_refusal(&rlo__family_gpu_copy, "it has 1 quotients; a copy has none");
+  problem.num_terms = 0;
+  problem.src.axis[0] = 2;
+  check_refusal(&rlo__family_gpu_copy,
+                "the axis does not have stride 1 on both sides");
+  problem.src.axis[0] = 1;
+  problem.num_guards = 1;
+  check_refusal(&rlo__family_gpu_copy, "it has 1 guards; a copy has none");
+
+  make_run(128, INT64_C(1) << 50);
+  check_refusal(&rlo__family_gpu_copy,
+                "it would need 1099511627776 work-groups; a launch has at most "
+                "2147483647");
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("family_gpu");
+  TCase *tcase = tcase_create("host");
+  tcase_add_checked_fixture(tcase, begin, NULL);
+  tcase_add_test(tcase, test_family_gpu__copy_moves_every_unit_once);
+  tcase_add_test(tcase, test_family_gpu__copy_begins_where_the_problem_does);
+  tcase_add_test(tcase, test_family_gpu__rows_cover_the_box);
+  tcase_add_test(tcase, test_family_gpu__many_short_axes_share_a_group);
+  tcase_add_test(tcase, test_family_gpu__rows_are_wide_only_where_it_is_proven);
+  tcase_add_test(tcase, test_family_gpu__tiles_cover_the_plane);
+  tcase_add_test(tcase,
+                 test_family_gpu__narrow_units_move_four_bytes_where_proven);
+  tcase_add_test(tcase, test_family_gpu__six_guards_fit_a_launch);
+  tcase_add_test(tcase, test_family_gpu__small_devices_get_small_groups);
+  tcase_add_test(tcase, test_family_gpu__says_why_it_refuses);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
