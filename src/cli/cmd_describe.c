@@ -2,9 +2,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "relayout/cost.h"
 #include "relayout/npy.h"
 
 #include "command.h"
+#include "cost_text.h"
 #include "display.h"
 #include "json.h"
 #include "message.h"
@@ -31,6 +33,7 @@ typedef struct description {
   int64_t offset_bytes;
   bool is_byte_swapped;
   rlo_shape_extent extent;
+  rlo_shape_cost cost;
   double padding_share;
   bool has_physical_dims;
   int32_t num_physical_dims;
@@ -61,7 +64,8 @@ static int describe_numpy(const numpy_array *array, description *out) {
 
 /* All that is told, from out->shape. */
 static int measure(description *out) {
-  if (rlo_shape_measure(&out->shape, &out->extent) != RLO_OK) {
+  if (rlo_shape_measure(&out->shape, &out->extent) != RLO_OK ||
+      rlo_shape_predict_cost(&out->shape, &out->cost) != RLO_OK) {
     return rlo__fail_last();
   }
   /* A broadcast view has more elements than slots, and no padding. */
@@ -94,6 +98,7 @@ static void print_json(const description *d) {
   rlo__json_int(&json, "bytes", d->extent.bytes);
   rlo__json_int(&json, "physical_bytes", d->extent.physical_bytes);
   rlo__json_double(&json, "padding_share", d->padding_share);
+  rlo__cost_write_json(&json, &d->cost);
   if (d->has_physical_dims) {
     rlo__json_ints(
         &json, "physical_dims", d->physical_dims, d->num_physical_dims);
@@ -132,6 +137,7 @@ static void print_text(const description *d) {
     printf("%s%" PRId64, i == 0 ? "" : ",", d->physical_dims[i]);
   }
   puts("]");
+  rlo__cost_print(&d->cost);
 }
 
 /* Read one option. */
@@ -230,10 +236,18 @@ const rlo__command rlo__cmd_describe = {
         "memory\n"
         "from the slowest to the fastest varying, after padding and tiles.\n"
         "\n"
+        "The last lines tell which dimension is to blame for padding: of how\n"
+        "many positions, that padding and tiles make of it, it uses how many.\n"
+        "\n"
         "  --json   print an object with the keys shape, rank, elements, "
         "slots,\n"
-        "           element_bits, bytes, physical_bytes, padding_share and\n"
-        "           physical_dims (null for a layout with strides)\n"
+        "           element_bits, bytes, physical_bytes, padding_share,\n"
+        "           physical_dims (null for a layout with strides) and cost:\n"
+        "           factor (slots for each element; null for no element) and\n"
+        "           parts, the most wasteful first, each with kind "
+        "(dimensions,\n"
+        "           added or tail), dimensions, elements, slots and\n"
+        "           padding_share\n"
         "\n"
         "In place of a shape, what NumPy says of an array `a`:\n"
         "\n"

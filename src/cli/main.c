@@ -10,6 +10,7 @@ static const rlo__command *const commands[] = {
     &rlo__cmd_demo,
     &rlo__cmd_convert,
     &rlo__cmd_describe,
+    &rlo__cmd_show,
     &rlo__cmd_index,
     &rlo__cmd_explain,
     &rlo__cmd_devices,

@@ -30,7 +30,12 @@ typedef enum rlo__option {
   RLO__OPTION_SMALL,
   RLO__OPTION_NUMPY,
   RLO__OPTION_DIMS,
-  RLO__OPTION_STRIDES
+  RLO__OPTION_STRIDES,
+  RLO__OPTION_SVG,
+  RLO__OPTION_COLOR,
+  RLO__OPTION_WIDTH,
+  RLO__OPTION_HEIGHT,
+  RLO__OPTION_LETTERS
 } rlo__option;
 
 /** A list of dimensions or a permutation as given on the command line. */

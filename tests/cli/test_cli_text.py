@@ -7,9 +7,14 @@ import subprocess
 
 from cli_case import COMMAND, CliCase, main
 
-VERBS = ["demo", "convert", "describe", "index", "explain", "devices",
+VERBS = ["demo", "convert", "describe", "show", "index", "explain", "devices",
          "copy-limit"]
 EXAMPLE = "f32[2,3]{0,1:pad(3,5)fill(zero)}"
+
+
+def part(dimensions, elements, slots, share, kind="dimensions"):
+    return {"kind": kind, "dimensions": dimensions, "elements": elements,
+            "slots": slots, "padding_share": share}
 
 
 class Help(CliCase):
@@ -90,7 +95,9 @@ class Describe(CliCase):
         self.assertEqual(self.describe(EXAMPLE), {
             "shape": EXAMPLE, "rank": 2, "elements": 6, "slots": 15,
             "element_bits": 32, "bytes": 24, "physical_bytes": 60,
-            "padding_share": 0.6, "physical_dims": [5, 3]})
+            "padding_share": 0.6, "physical_dims": [5, 3],
+            "cost": {"factor": 2.5, "parts": [
+                part([1], 3, 5, 0.4), part([0], 2, 3, 0.333333)]}})
 
     def test_tiles(self):
         self.assertEqual(
@@ -99,7 +106,32 @@ class Describe(CliCase):
                 "elements": 6000, "slots": 9216, "element_bits": 32,
                 "bytes": 24000, "physical_bytes": 36864,
                 "padding_share": 0.348958,
-                "physical_dims": [3, 3, 8, 128]})
+                "physical_dims": [3, 3, 8, 128],
+                "cost": {"factor": 1.536, "parts": [
+                    part([1], 300, 384, 0.21875),
+                    part([0], 20, 24, 0.166667)]}})
+
+    def test_what_is_to_blame(self):
+        told = self.describe("f32[3]{0:T(8,128)L(2000)}")
+        self.assertEqual(told["cost"]["parts"], [
+            part([0], 3, 128, 0.976562), part([], 1, 8, 0.875, "added"),
+            part([], 1024, 2000, 0.488, "tail")])
+        self.assertIsNone(self.describe("f32[0,3]")["cost"]["factor"])
+        self.assertEqual(
+            self.describe("f32[2,3]{:strides(8,1)}")["cost"]["parts"], [])
+        self.assertTrue(
+            self.ok("describe", "bf16[4,2]{1,0:T(8,128)(2,1)}").endswith(
+                "cost            1024 slots for 8 elements, 128x:\n"
+                "                dimension 1 is 2 of 128 (98.4 % padding),\n"
+                "                dimension 0 is 4 of 8 (50.0 % padding)\n"))
+        self.assertTrue(
+            self.ok("describe", "f32[2,5,3]{2,1,0:T(*,4)L(64)}").endswith(
+                "cost            64 slots for 30 elements, 2.133x:\n"
+                "                the tail is 32 of 64 (50.0 % padding),\n"
+                "                dimensions 1*2 are 15 of 16 (6.2 % padding)\n"
+            ))
+        self.assertTrue(self.ok("describe", "f32[2,3]").endswith(
+            "cost            6 slots for 6 elements, 1x\n"))
 
     def test_scalar_and_empty(self):
         scalar = self.describe("f64[]")

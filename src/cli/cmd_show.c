@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "relayout/index_map.h"
+
+#include "command.h"
+#include "display.h"
+#include "message.h"
+#include "options.h"
+#include "picture.h"
+#include "picture_print.h"
+
+enum {
+  DEFAULT_WIDTH = 80,
+  DEFAULT_HEIGHT = 40,
+  MAX_LINES = 3,
+  LINE_BYTES = 160
+};
+
+typedef enum color_choice {
+  COLOR_AUTO,
+  COLOR_ALWAYS,
+  COLOR_NEVER
+} color_choice;
+
+typedef struct show_options {
+  const char *svg_path;
+  color_choice color;
+  rlo__picture_options picture;
+} show_options;
+
+/* The lines below a picture. */
+typedef struct legend {
+  int32_t count;
+  char lines[MAX_LINES][LINE_BYTES];
+} legend;
+
+static bool is_set(const char *name) {
+  const char *value = getenv(name);
+  return value != NULL && value[0] != '\0';
+}
+
+static bool has_color(color_choice choice) {
+  if (choice != COLOR_AUTO) {
+    return choice == COLOR_ALWAYS;
+  }
+  const char *terminal = getenv("TERM");
+  return isatty(STDOUT_FILENO) == 1 && !is_set("NO_COLOR") &&
+         (terminal == NULL || strcmp(terminal, "dumb") != 0);
+}
+
+static int32_t terminal_width(void) {
+  struct winsize size;
+  if (isatty(STDOUT_FILENO) != 1 ||
+      ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
+      size.ws_col < RLO__PICTURE_LEAST) {
+    return DEFAULT_WIDTH;
+  }
+  return size.ws_col < RLO__PICTURE_MOST ? size.ws_col : RLO__PICTURE_MOST;
+}
+
+static const char *fill_words(const rlo_layout *layout) {
+  switch (layout->fill) {
+    case RLO_FILL_ZERO:
+      return "padding, zero";
+    case RLO_FILL_ONE:
+      return "padding, one";
+    case RLO_FILL_LOWEST:
+      return "padding, the lowest value";
+    case RLO_FILL_HIGHEST:
+      return "padding, the highest value";
+    case RLO_FILL_BITS:
+      return "padding, the bits of fill(...)";
+    case RLO_FILL_INVALID:
+    case RLO_FILL_UNKNOWN:
+      break;
+  }
+  return "padding, which a relayout leaves alone";
+}
+
+static int make_legend(const rlo_shape *shape,
+                       bool is_abbreviated,
+                       legend *out_legend) {
+  rlo_shape_extent extent;
+  rlo_index_map map;
+  if (rlo_shape_measure(shape, &extent) != RLO_OK ||
+      rlo_index_map_make(shape, &map) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  const char *dot =
+      map.is_dense ? fill_words(&shape->layout) : "a slot between the elements";
+  bool has_gaps = extent.slots > extent.elements;
+  snprintf(out_legend->lines[0],
+           LINE_BYTES,
+           "%" PRId64 " element%s in %" PRId64 " slot%s%s%s",
+           extent.elements,
+           extent.elements == 1 ? "" : "s",
+           extent.slots,
+           extent.slots == 1 ? "" : "s",
+           has_gaps ? "; . is " : "",
+           has_gaps ? dot : "");
+  out_legend->count = 1;
+  if (map.is_dense && map.slots > map.tiled_slots) {
+    snprintf(out_legend->lines[out_legend->count++],
+             LINE_BYTES,
+             "the tail, slots %" PRId64 " to %" PRId64 ", is padding too",
+             map.tiled_slots,
+             map.slots - 1);
+  }
+  if (is_abbreviated) {
+    snprintf(out_legend->lines[out_legend->count++],
+             LINE_BYTES,
+             "abbreviated: --width and --height make room for more");
+  }
+  return RLO__EXIT_OK;
+}
+
+static int show(const rlo_shape *shape, const show_options *options) {
+  static rlo__shape_text title;
+  rlo__shape_text_make(shape, &title);
+  rlo__picture picture;
+  legend below;
+  int code = rlo__picture_draw(shape, &options->picture, &picture);
+  if (code == RLO__EXIT_OK) {
+    code = make_legend(shape, picture.is_abbreviated, &below);
+  }
+  if (code == RLO__EXIT_OK && options->svg_path != NULL) {
+    const char *lines[MAX_LINES];
+    for (int32_t i = 0; i < below.count; ++i) {
+      lines[i] = below.lines[i];
+    }
+    code = rlo__picture_save_svg(
+        &picture, options->svg_path, title.text, lines, below.count);
+  } else if (code == RLO__EXIT_OK) {
+    puts(title.text);
+    code = rlo__picture_print(&picture, has_color(options->color));
+    for (int32_t i = 0; i < below.count; ++i) {
+      puts(below.lines[i]);
+    }
+  }
+  rlo__picture_deinit(&picture);
+  return code;
+}
+
+static int take_color(const char *verb, const char *text, color_choice *out) {
+  static const char *const names[] = {"auto", "always", "never"};
+  for (int i = 0; i < 3; ++i) {
+    if (strcmp(text, names[i]) == 0) {
+      *out = (color_choice)i;
+      return RLO__EXIT_OK;
+    }
+  }
+  return rlo__fail_usage(
+      verb, "--color: '%s' is none of auto, always, never", text);
+}
+
+static int take_size(const char *verb,
+                     const char *what,
+                     const char *text,
+                     int32_t *out_size) {
+  int64_t size = 0;
+  int code = rlo__number_parse(
+      verb, what, text, RLO__PICTURE_LEAST, RLO__PICTURE_MOST, &size);
+  if (code == RLO__EXIT_OK) {
+    *out_size = (int32_t)size;
+  }
+  return code;
+}
+
+static int take_option(const char *verb, int option, show_options *out) {
+  switch (option) {
+    case RLO__OPTION_SVG:
+      out->svg_path = optarg;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_COLOR:
+      return take_color(verb, optarg, &out->color);
+    case RLO__OPTION_WIDTH:
+      return take_size(verb, "--width", optarg, &out->picture.width);
+    case RLO__OPTION_HEIGHT:
+      return take_size(verb, "--height", optarg, &out->picture.height);
+    case RLO__OPTION_LETTERS:
+      out->picture.has_letters = true;
+      return RLO__EXIT_OK;
+    default:
+      return RLO__EXIT_USAGE;
+  }
+}
+
+static int run(int argc, char **argv) {
+  static const struct option options[] = {
+      {"help", no_argument, NULL, RLO__OPTION_HELP},
+      {"svg", required_argument, NULL, RLO__OPTION_SVG},
+      {"color", required_argument, NULL, RLO__OPTION_COLOR},
+      {"width", required_argument, NULL, RLO__OPTION_WIDTH},
+      {"height", required_argument, NULL, RLO__OPTION_HEIGHT},
+      {"letters", no_argument, NULL, RLO__OPTION_LETTERS},
+      {0}};
+  show_options chosen = {.picture = {0, DEFAULT_HEIGHT, false}};
+  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
+    if (option == RLO__OPTION_HELP) {
+      fputs(rlo__cmd_show.help, stdout);
+      return RLO__EXIT_OK;
+    }
+    int code = take_option(argv[0], option, &chosen);
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+  }
+  if (chosen.picture.width == 0) {
+    chosen.picture.width =
+        chosen.svg_path == NULL ? terminal_width() : DEFAULT_WIDTH;
+  }
+  char **operands;
+  int code = rlo__operands_take(argc, argv, 1, "a shape", &operands);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  rlo_shape shape;
+  code = rlo__shape_operand_parse(operands[0], &shape);
+  return code == RLO__EXIT_OK ? show(&shape, &chosen) : code;
+}
+
+const rlo__command rlo__cmd_show = {
+    .name = "show",
+    .summary = "draw the memory of a small shape",
+    .help =
+        "Usage: relayout show [OPTION...] SHAPE\n"
+        "\n"
+        "Draws the slots of a shape in the order of the memory, each with the\n"
+        "index of its element, or with a dot if it has none. The fastest "
+        "varying\n"
+        "physical dimension runs to the right, the others downwards. Each "
+        "tile\n"
+        "is a box, and tiles of tiles are boxes in boxes. The numbers at the\n"
+        "left, or at a box, are those of the slots that begin there. Elements\n"
+        "that are packed into bytes are shown byte by byte, too. What does "
+        "not\n"
+        "fit is left out, with a note that says how much.\n"
+        "\n"
+        "  --letters      name the elements a, b, c, ... in logical order\n"
+        "  --width N      characters of a line (those of the terminal, or 80)\n"
+        "  --height N     lines (40)\n"
+        "  --color WHEN   auto (the default: on a terminal, unless NO_COLOR "
+        "is\n"
+        "                 set), always or never\n"
+        "  --svg FILE     write the picture to this file instead\n"
+        "\n"
+        "Example: relayout show 'f32[3,5]{1,0:T(2,2)}'\n",
+    .run = run,
+};
