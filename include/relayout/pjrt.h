@@ -111,8 +111,9 @@ typedef struct rlo_pjrt_export {
  * @param type        RLO_PJRT_LAYOUT_TILED or RLO_PJRT_LAYOUT_STRIDES.
  * @param out_export  written in place, with pointers into itself.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for another type; RLO_UNSUPPORTED for
- *         what PJRT cannot say: a fill that is known, a tail alignment, an
- *         element size or a memory space of its own, and the form not at hand;
+ *         what PJRT cannot say: a fill that is known, a tail alignment,
+ *         splits, an element size, a memory space or a metadata prefix of its
+ *         own, and the form not at hand;
  *         RLO_OVERFLOW for a byte stride beyond 64 bits; or what
  *         rlo_shape_validate says. On failure *out_export is untouched.
  * Threads: safe (pure).

@@ -18,16 +18,16 @@
  *       return RLO_OUT_OF_MEMORY;
  *     }
  *
- * Threads: safe.
+ * Threads: safe. RLO_API: as in base/status.h.
  */
 
 /** Allocate `bytes` zeroed bytes, aligned for any type. 0 bytes are legal and
  *  give a pointer of their own. The result goes to rlo__free. */
-RLO_NODISCARD void *rlo__alloc(size_t bytes);
+RLO_API RLO_NODISCARD void *rlo__alloc(size_t bytes);
 
 /** Allocate a zeroed array of `count` elements of `elem_bytes` each; NULL also
  *  when the product does not fit size_t. */
-RLO_NODISCARD void *rlo__alloc_array(size_t count, size_t elem_bytes);
+RLO_API RLO_NODISCARD void *rlo__alloc_array(size_t count, size_t elem_bytes);
 
 /**
  * Resize an array, as realloc does: the first min(old_count, new_count)
@@ -43,7 +43,7 @@ RLO_NODISCARD void *rlo__alloc_resize(void *array,
 RLO_NODISCARD char *rlo__alloc_string(const char *text);
 
 /** Give memory back; NULL is legal. */
-void rlo__free(void *memory);
+RLO_API void rlo__free(void *memory);
 
 /**
  * For tests: let the `nth` allocation from now fail (1 is the next one), and

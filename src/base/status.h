@@ -4,6 +4,12 @@
 
 #include "relayout/status.h"
 
+/*
+ * The functions with RLO_API are for our own libraries beside librelayout, such
+ * as librelayout-proto, which share its error records. They are no part of the
+ * public interface, and of no use to another version.
+ */
+
 /**
  * Fill this thread's error record and return `status`.
  *
@@ -13,7 +19,7 @@
  * value and the limit.
  */
 RLO_PRINTF(2, 3)
-rlo_status rlo__status_fail(rlo_status status, const char *format, ...);
+RLO_API rlo_status rlo__status_fail(rlo_status status, const char *format, ...);
 
 /** As rlo__status_fail, for a failed OpenCL call; `cl_call` must be static. */
 RLO_PRINTF(4, 5)
@@ -31,7 +37,9 @@ void rlo__status_set_build_log(const char *log, size_t log_bytes);
  * Leaves the status as it is and returns it.
  */
 RLO_PRINTF(2, 3)
-rlo_status rlo__status_prefix(rlo_status status, const char *format, ...);
+RLO_API rlo_status rlo__status_prefix(rlo_status status,
+                                      const char *format,
+                                      ...);
 
 /** At the origin of a failure: return RLO_FAIL(RLO_OVERFLOW, "...", ...); */
 #define RLO_FAIL(status, ...) rlo__status_fail((status), __VA_ARGS__)

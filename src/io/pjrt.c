@@ -172,6 +172,10 @@ static rlo_status check_expressible(const rlo_shape *shape) {
     stranger = "an element size";
   } else if (layout->memory_space != 0) {
     stranger = "a memory space";
+  } else if (layout->num_split_configs != 0) {
+    stranger = "splits";
+  } else if (layout->metadata_prefix_bytes != 0) {
+    stranger = "a metadata prefix";
   }
   if (stranger != NULL) {
     return RLO_FAIL(RLO_UNSUPPORTED, "a PJRT layout cannot have %s", stranger);

@@ -27,6 +27,10 @@ mv "$work/first" "$work/moved"
   exit 1
 }
 "$work/by_cmake/consumer"
+# The component of protocol buffers, where it is built.
+if [ -x "$work/by_cmake/proto_consumer" ]; then
+  "$work/by_cmake/proto_consumer"
+fi
 
 if command -v pkg-config >/dev/null; then
   pc=$(find "$work/moved" -name relayout.pc)
@@ -38,6 +42,14 @@ if command -v pkg-config >/dev/null; then
     $(pkg-config --cflags --libs relayout)
   LD_LIBRARY_PATH=$(pkg-config --variable=libdir relayout) \
     "$work/by_pkg_config"
+  if [ -x "$work/by_cmake/proto_consumer" ]; then
+    # shellcheck disable=SC2046
+    "$cc" -std=c11 "$here/consumer/proto_consumer.c" \
+      -o "$work/proto_by_pkg_config" \
+      $(pkg-config --cflags --libs relayout-proto)
+    LD_LIBRARY_PATH=$(pkg-config --variable=libdir relayout-proto) \
+      "$work/proto_by_pkg_config"
+  fi
 fi
 
 # The command finds its library by itself.

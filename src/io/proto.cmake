@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The library of protocol buffers, relayout_proto: a component, so that the core
+# needs no protobuf-c. RELAYOUT_PROTO says whether it is built: AUTO, if
+# protobuf-c is found; ON, or else the configuration fails; OFF.
+
+set(RELAYOUT_PROTO
+    "AUTO"
+    CACHE STRING "Build librelayout-proto: AUTO, ON or OFF")
+set_property(CACHE RELAYOUT_PROTO PROPERTY STRINGS AUTO ON OFF)
+if(NOT RELAYOUT_PROTO STREQUAL "AUTO" AND NOT RELAYOUT_PROTO)
+  return()
+endif()
+
+find_program(PROTOC_C protoc-c)
+find_package(PkgConfig)
+if(PkgConfig_FOUND)
+  pkg_check_modules(protobuf_c IMPORTED_TARGET libprotobuf-c)
+endif()
+if(NOT PROTOC_C OR NOT TARGET PkgConfig::protobuf_c)
+  set(missing "protobuf-c was not found: librelayout-proto is not built")
+  set(remedy "(on Debian: apt install libprotobuf-c-dev protobuf-c-compiler)")
+  if(RELAYOUT_PROTO STREQUAL "AUTO")
+    message(STATUS "${missing} ${remedy}")
+    return()
+  endif()
+  message(FATAL_ERROR "${missing} ${remedy}")
+endif()
+
+set(proto_dir "${PROJECT_SOURCE_DIR}/src/io")
+set(proto_generated "${PROJECT_BINARY_DIR}/generated/proto")
+file(MAKE_DIRECTORY "${proto_generated}/io")
+add_custom_command(
+  OUTPUT "${proto_generated}/io/shape.pb-c.c"
+         "${proto_generated}/io/shape.pb-c.h"
+  COMMAND "${PROTOC_C}" "--c_out=${proto_generated}/io" "-I${proto_dir}"
+          "${proto_dir}/shape.proto"
+  DEPENDS "${proto_dir}/shape.proto"
+  COMMENT "Generating shape.pb-c.c"
+  VERBATIM)
+
+# What is generated keeps to other rules than ours.
+add_library(rlo_proto_generated OBJECT "${proto_generated}/io/shape.pb-c.c"
+                                       "${proto_generated}/io/shape.pb-c.h")
+target_link_libraries(rlo_proto_generated PRIVATE PkgConfig::protobuf_c)
+
+file(GLOB proto_sources CONFIGURE_DEPENDS "${proto_dir}/proto_*.c")
+add_library(rlo_proto OBJECT ${proto_sources})
+add_dependencies(rlo_proto rlo_proto_generated)
+target_include_directories(rlo_proto PRIVATE "${PROJECT_SOURCE_DIR}/include"
+                                             "${PROJECT_SOURCE_DIR}/src")
+target_include_directories(rlo_proto SYSTEM PRIVATE "${proto_generated}")
+target_link_libraries(rlo_proto PRIVATE rlo_flags PkgConfig::protobuf_c)
+set(proto_objects $<TARGET_OBJECTS:rlo_proto>
+                  $<TARGET_OBJECTS:rlo_proto_generated>)
+
+add_library(relayout_proto SHARED ${proto_objects})
+add_library(relayout::proto ALIAS relayout_proto)
+set_target_properties(
+  relayout_proto
+  PROPERTIES OUTPUT_NAME relayout-proto
+             EXPORT_NAME proto
+             VERSION "${PROJECT_VERSION}"
+             SOVERSION 0
+             LINKER_LANGUAGE C
+             INSTALL_RPATH "$ORIGIN"
+             LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+target_link_libraries(relayout_proto PUBLIC relayout)
+target_link_libraries(relayout_proto PRIVATE PkgConfig::protobuf_c
+                                             $<BUILD_INTERFACE:rlo_flags>)

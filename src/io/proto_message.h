@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_IO_PROTO_MESSAGE_H
+#define RLO_IO_PROTO_MESSAGE_H
+
+#include "io/proto_wire.h"
+#include "io/shape.pb-c.h"
+
+/** The messages of shape.proto under shorter names. */
+typedef RelayoutWire__TileProto rlo_tile_message;
+typedef RelayoutWire__SplitConfigProto rlo_split_message;
+typedef RelayoutWire__LayoutProto rlo_layout_message;
+typedef RelayoutWire__ShapeProto rlo_shape_message;
+typedef RelayoutWire__ProgramShapeProto rlo_program_message;
+
+struct rlo_proto_origin {
+  rlo_proto_kind kind;
+  ProtobufCMessage *message;
+};
+
+/** Check and unpack a message; the origin goes to rlo_proto_origin_release.
+ *  @return as the functions rlo_proto_parse_*; *out_origin is NULL on failure.
+ */
+RLO_NODISCARD rlo_status rlo__proto_unpack(const void *bytes,
+                                           size_t size_bytes,
+                                           rlo_proto_kind kind,
+                                           rlo_proto_origin **out_origin);
+
+/** Write a message as the functions rlo_proto_format_*, which checked it. */
+RLO_NODISCARD rlo_status rlo__proto_pack(const ProtobufCMessage *message,
+                                         rlo_proto_kind kind,
+                                         void *buffer,
+                                         size_t capacity,
+                                         size_t *out_bytes);
+
+/** Memory for the parts of one message, which are given back together. All
+ *  zero is an empty one. */
+typedef struct rlo_proto_arena {
+  struct rlo_proto_chunk *chunks;
+} rlo_proto_arena;
+
+/** Zeroed memory for `count` parts of `part_bytes`; NULL as rlo__alloc. */
+RLO_NODISCARD void *rlo__proto_arena_take(rlo_proto_arena *arena,
+                                          size_t count,
+                                          size_t part_bytes);
+
+void rlo__proto_arena_deinit(rlo_proto_arena *arena);
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "io/proto_layout.h"
+#include "io/proto_message.h"
+
+/* Hand the origin out, if it is asked for. */
+static void give_origin(rlo_proto_origin *origin,
+                        rlo_proto_origin **out_origin) {
+  if (out_origin != NULL) {
+    *out_origin = origin;
+  } else {
+    rlo_proto_origin_release(origin);
+  }
+}
+
+static rlo_status read_dims(const rlo_shape_message *message,
+                            rlo_shape *shape) {
+  RLO_TRY(rlo__proto_check_count(
+      "dimensions", message->n_dimensions, RLO_MAX_RANK));
+  if (message->n_is_dynamic_dimension > 0 &&
+      message->n_is_dynamic_dimension != message->n_dimensions) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%zu of is_dynamic_dimension do not go with %zu dimensions",
+                    message->n_is_dynamic_dimension,
+                    message->n_dimensions);
+  }
+  shape->rank = (int32_t)message->n_dimensions;
+  for (size_t k = 0; k < message->n_dimensions; ++k) {
+    shape->dims[k] = message->dimensions[k];
+    shape->is_dynamic[k] = message->n_is_dynamic_dimension > 0 &&
+                           message->is_dynamic_dimension[k] != 0;
+  }
+  return RLO_OK;
+}
+
+/* element_type says that it is one. */
+static rlo_status read_array(const rlo_shape_message *message,
+                             rlo_shape *out_shape) {
+  if (!rlo_dtype_is_valid((rlo_dtype)message->element_type)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%" PRId32 " is not an element_type",
+                    message->element_type);
+  }
+  if (message->n_tuple_shapes > 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "an array cannot have %zu tuple_shapes",
+                    message->n_tuple_shapes);
+  }
+  rlo_shape shape;
+  memset(&shape, 0, sizeof shape);
+  shape.dtype = (rlo_dtype)message->element_type;
+  RLO_TRY(read_dims(message, &shape));
+  if (message->layout == NULL) {
+    shape.layout = rlo_layout_row_major(shape.rank);
+  } else {
+    if (message->layout->n_minor_to_major != message->n_dimensions) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "%zu entries of minor_to_major do not go with %zu "
+                      "dimensions",
+                      message->layout->n_minor_to_major,
+                      message->n_dimensions);
+    }
+    RLO_TRY(rlo__proto_read_layout(message->layout, &shape.layout));
+  }
+  if (shape.layout.element_size_bits == rlo_dtype_storage_bits(shape.dtype)) {
+    /* As rlo_shape_make_with_layout, so that equal shapes compare so. */
+    shape.layout.element_size_bits = 0;
+  }
+  RLO_TRY(rlo_shape_validate_unbounded(&shape));
+  *out_shape = shape;
+  return RLO_OK;
+}
+
+/* Other kinds have nothing but their name, and what is in them. */
+static rlo_status check_bare(const rlo_shape_message *message,
+                             const char *kind) {
+  const char *stranger = NULL;
+  if (message->n_dimensions > 0 || message->n_is_dynamic_dimension > 0) {
+    stranger = "dimensions";
+  } else if (message->layout != NULL) {
+    stranger = "a layout";
+  }
+  if (stranger != NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s cannot have %s", kind, stranger);
+  }
+  return RLO_OK;
+}
+
+static rlo_status read_buffer(const rlo_shape_message *message,
+                              rlo_shape_tree **out_tree) {
+  RLO_TRY(check_bare(message, "a buffer"));
+  if (message->n_tuple_shapes != 1) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a buffer needs 1 of tuple_shapes, not %zu",
+                    message->n_tuple_shapes);
+  }
+  rlo_shape shape;
+  RLO_TRY(read_array(message->tuple_shapes[0], &shape));
+  return rlo_shape_tree_make_buffer(&shape, out_tree);
+}
+
+/* A token or an opaque value. */
+static rlo_status read_bare_leaf(const rlo_shape_message *message,
+                                 rlo_shape_tree **out_tree) {
+  bool is_token = message->element_type == RLO_SHAPE_KIND_TOKEN;
+  const char *kind = is_token ? "a token" : "an opaque value";
+  RLO_TRY(check_bare(message, kind));
+  if (message->n_tuple_shapes > 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s cannot have %zu tuple_shapes",
+                    kind,
+                    message->n_tuple_shapes);
+  }
+  return is_token ? rlo_shape_tree_make_token(out_tree)
+                  : rlo_shape_tree_make_opaque(out_tree);
+}
+
+static rlo_status read_tree(const rlo_shape_message *message,
+                            rlo_shape_tree **out_tree);
+
+static void release_trees(rlo_shape_tree **trees, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    rlo_shape_tree_release(trees[i]);
+  }
+  rlo__free(trees);
+}
+
+/* As many trees, in new memory; on failure there are none. */
+static rlo_status read_trees(rlo_shape_message *const *messages,
+                             size_t count,
+                             const char *what,
+                             rlo_shape_tree ***out_trees) {
+  rlo_shape_tree **trees = rlo__alloc_array(count, sizeof trees[0]);
+  if (trees == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    rlo_status status = read_tree(messages[i], &trees[i]);
+    if (status != RLO_OK) {
+      release_trees(trees, i);
+      return rlo__status_prefix(status, "%s %zu: ", what, i);
+    }
+  }
+  *out_trees = trees;
+  return RLO_OK;
+}
+
+static rlo_status read_tuple(const rlo_shape_message *message,
+                             rlo_shape_tree **out_tree) {
+  RLO_TRY(check_bare(message, "a tuple"));
+  size_t count = message->n_tuple_shapes;
+  rlo_shape_tree **elements = NULL;
+  RLO_TRY(read_trees(message->tuple_shapes, count, "element", &elements));
+  rlo_status status = rlo_shape_tree_make_tuple(
+      (const rlo_shape_tree *const *)elements, (int64_t)count, out_tree);
+  release_trees(elements, count);
+  return status;
+}
+
+/* The depth of messages has been bounded, and with it this recursion. On
+ * failure *out_tree may be anything. */
+static rlo_status read_tree(const rlo_shape_message *message,
+                            rlo_shape_tree **out_tree) {
+  rlo_shape shape;
+  switch (message->element_type) {
+    case RLO_SHAPE_KIND_TUPLE:
+      return read_tuple(message, out_tree);
+    case RLO_SHAPE_KIND_TOKEN:
+    case RLO_SHAPE_KIND_OPAQUE:
+      return read_bare_leaf(message, out_tree);
+    case RLO_SHAPE_KIND_BUFFER:
+      return read_buffer(message, out_tree);
+    default:
+      RLO_TRY(read_array(message, &shape));
+      return rlo_shape_tree_make_array(&shape, out_tree);
+  }
+}
+
+static rlo_status create_program(const rlo_program_message *message,
+                                 rlo_shape_tree *const *parameters,
+                                 rlo_shape_tree *result,
+                                 rlo_program_shape **out_program) {
+  size_t count = message->n_parameters;
+  const char **names = rlo__alloc_array(count, sizeof names[0]);
+  if (names == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (size_t i = 0; i < message->n_parameter_names; ++i) {
+    names[i] = message->parameter_names[i];
+  }
+  rlo_status status = rlo_program_shape_create(
+      parameters, names, (int64_t)count, result, out_program);
+  rlo__free(names);
+  return status;
+}
+
+static rlo_status read_program(const rlo_program_message *message,
+                               rlo_program_shape **out_program) {
+  if (message->result == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the program has no result");
+  }
+  size_t count = message->n_parameters;
+  if (message->n_parameter_names > count) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%zu parameter_names do not go with %zu parameters",
+                    message->n_parameter_names,
+                    count);
+  }
+  rlo_shape_tree *result = NULL;
+  rlo_status status = read_tree(message->result, &result);
+  if (status != RLO_OK) {
+    return rlo__status_prefix(status, "result: ");
+  }
+  rlo_shape_tree **parameters = NULL;
+  status = read_trees(message->parameters, count, "parameter", &parameters);
+  if (status == RLO_OK) {
+    status = create_program(message, parameters, result, out_program);
+    release_trees(parameters, count);
+  }
+  rlo_shape_tree_release(result);
+  return status;
+}
+
+rlo_status rlo_proto_parse_tile(const void *bytes,
+                                size_t size_bytes,
+                                rlo_tile *out_tile,
+                                rlo_proto_origin **out_origin) {
+  if (out_origin != NULL) {
+    *out_origin = NULL;
+  }
+  rlo_proto_origin *origin = NULL;
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO_PROTO_TILE, &origin));
+  rlo_layout layout;
+  memset(&layout, 0, sizeof layout);
+  rlo_status status =
+      rlo__proto_read_tile((const rlo_tile_message *)origin->message, &layout);
+  if (status != RLO_OK) {
+    rlo_proto_origin_release(origin);
+    return status;
+  }
+  *out_tile = layout.tiles[0];
+  give_origin(origin, out_origin);
+  return RLO_OK;
+}
+
+rlo_status rlo_proto_parse_layout(const void *bytes,
+                                  size_t size_bytes,
+                                  rlo_layout *out_layout,
+                                  int32_t *out_rank,
+                                  rlo_proto_origin **out_origin) {
+  if (out_origin != NULL) {
+    *out_origin = NULL;
+  }
+  rlo_proto_origin *origin = NULL;
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO_PROTO_LAYOUT, &origin));
+  const rlo_layout_message *message =
+      (const rlo_layout_message *)origin->message;
+  rlo_status status = rlo__proto_read_layout(message, out_layout);
+  if (status != RLO_OK) {
+    rlo_proto_origin_release(origin);
+    return status;
+  }
+  *out_rank = (int32_t)message->n_minor_to_major;
+  give_origin(origin, out_origin);
+  return RLO_OK;
+}
+
+rlo_status rlo_proto_parse_shape(const void *bytes,
+                                 size_t size_bytes,
+                                 rlo_shape *out_shape,
+                                 rlo_proto_origin **out_origin) {
+  if (out_origin != NULL) {
+    *out_origin = NULL;
+  }
+  rlo_proto_origin *origin = NULL;
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO_PROTO_SHAPE, &origin));
+  const rlo_shape_message *message = (const rlo_shape_message *)origin->message;
+  rlo_status status = RLO_OK;
+  switch (message->element_type) {
+    case RLO_SHAPE_KIND_TUPLE:
+    case RLO_SHAPE_KIND_TOKEN:
+    case RLO_SHAPE_KIND_OPAQUE:
+    case RLO_SHAPE_KIND_BUFFER:
+      status = RLO_FAIL(RLO_UNSUPPORTED,
+                        "element_type %" PRId32
+                        " is no array; rlo_proto_parse_tree reads it",
+                        message->element_type);
+      break;
+    default:
+      status = read_array(message, out_shape);
+      break;
+  }
+  if (status != RLO_OK) {
+    rlo_proto_origin_release(origin);
+    return status;
+  }
+  give_origin(origin, out_origin);
+  return RLO_OK;
+}
+
+rlo_status rlo_proto_parse_tree(const void *bytes,
+                                size_t size_bytes,
+                                rlo_shape_tree **out_tree,
+                                rlo_proto_origin **out_origin) {
+  *out_tree = NULL;
+  if (out_origin != NULL) {
+    *out_origin = NULL;
+  }
+  rlo_proto_origin *origin = NULL;
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO_PROTO_SHAPE, &origin));
+  rlo_shape_tree *tree = NULL;
+  rlo_status status =
+      read_tree((const rlo_shape_message *)origin->message, &tree);
+  if (status != RLO_OK) {
+    rlo_proto_origin_release(origin);
+    return status;
+  }
+  *out_tree = tree;
+  give_origin(origin, out_origin);
+  return RLO_OK;
+}
+
+rlo_status rlo_proto_parse_program(const void *bytes,
+                                   size_t size_bytes,
+                                   rlo_program_shape **out_program,
+                                   rlo_proto_origin **out_origin) {
+  *out_program = NULL;
+  if (out_origin != NULL) {
+    *out_origin = NULL;
+  }
+  rlo_proto_origin *origin = NULL;
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO_PROTO_PROGRAM, &origin));
+  rlo_program_shape *program = NULL;
+  rlo_status status =
+      read_program((const rlo_program_message *)origin->message, &program);
+  if (status != RLO_OK) {
+    rlo_proto_origin_release(origin);
+    return status;
+  }
+  *out_program = program;
+  give_origin(origin, out_origin);
+  return RLO_OK;
+}
