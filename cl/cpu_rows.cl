@@ -31,9 +31,16 @@
  * Any alignment is right. Two ways through a batch. *Packed*: rows that follow
  * each other without a gap in the destination (batch_dst_stride == row_units)
  * and are not made of whole lines, or not of data alone, are put together in
- * private memory and leave as whole lines; it is what makes short rows fast, so
- * the host should batch along the axis that is contiguous in the destination.
+ * private memory and leave as whole lines; it is what makes short rows fast.
  * *Row by row*: lines where the row has them, pieces at its two ends.
+ *
+ * What the host should choose: where the source has an axis that continues the
+ * row without a gap, batch along that one and let the grid walk the source in
+ * order, for scattered stores cost less than scattered loads; if that axis also
+ * continues the row in the destination, rows are packed when they are short.
+ * Batches of about 16 KiB, at least 16 rows. RLO_NT for rows of 256 bytes or
+ * more, and for all that is packed, if the destination is larger than the
+ * caches; below that plain stores.
  */
 #ifndef RLO_COMMON_CL
 #include "common.cl"
@@ -48,9 +55,14 @@
 #define RLO_ROWS_WINDOW 8192
 #endif
 
-/* Rows longer than this go row by row. At most half of the window. */
+/* Rows longer than this go row by row: pieces of neighbouring rows meet in the
+ * caches. Fill in between puts the limit higher. At most half of the window. */
 #ifndef RLO_ROWS_PACKED_MAX
-#define RLO_ROWS_PACKED_MAX 512
+#if RLO_PAD_GUARDS > 0
+#define RLO_ROWS_PACKED_MAX 256
+#else
+#define RLO_ROWS_PACKED_MAX 128
+#endif
 #endif
 
 /* Bytes between rows up to which reading counts as one stream. */

@@ -27,7 +27,8 @@
  * Lines are taken apart and put together by shuffles with constant indices, as
  * RLO_SKINNY_N is constant. Where a guard leaves whole lines of the short axis
  * out, they become fill at no cost; what it cuts of the long axis is moved unit
- * by unit.
+ * by unit. The shuffles of one output grow with N and so does compiling; beyond
+ * N = 8 for 1 and 2 bytes another family is the better choice.
  */
 #ifndef RLO_COMMON_CL
 #include "common.cl"

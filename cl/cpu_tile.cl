@@ -29,6 +29,12 @@
  * alignment: tiles of one plane then own whole lines of each destination row,
  * so that their borders lean with the rows' phase. Staged also takes what is
  * left at the edges of the plane and tiles that a guard cuts.
+ *
+ * What the host should choose: tiles of 4 x 16 lines (the defaults; 4 x 32 for
+ * large aligned planes), a as the fastest grid axis and b next, so that the
+ * source is walked in order; RLO_NT if the destination is larger than the
+ * caches. A plane with an extent below a line goes unit by unit: see
+ * cpu_skinny.cl.
  */
 #ifndef RLO_COMMON_CL
 #include "common.cl"
