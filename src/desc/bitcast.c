@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "desc/bitcast.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -188,6 +189,7 @@ static rlo_status compare_reshape(const rlo_shape *src,
     return RLO_OK;
   }
   int64_t unit_bits = rlo__gcd(src_bits, dst_bits);
+  assert(unit_bits > 0);
   int64_t src_ratio = src_bits / unit_bits;
   int64_t dst_ratio = dst_bits / unit_bits;
   /* Both fit: the bits of all elements do. */

@@ -99,7 +99,7 @@ rlo_status rlo_shape_for_each_index(const rlo_shape *shape,
                                     rlo_index_fn visit,
                                     void *payload) {
   RLO_TRY(rlo_shape_validate(shape));
-  walk_dim dims[RLO_MAX_RANK];
+  walk_dim dims[RLO_MAX_RANK] = {{0}};
   int32_t order[RLO_MAX_RANK];
   bool is_empty = false;
   for (int32_t k = 0; k < shape->rank; ++k) {

@@ -96,8 +96,8 @@ static rlo_status move_dim(rlo_layout *layout,
         RLO_OUT_OF_RANGE, "dimension %d is outside rank %d", dim, rank);
   }
   int32_t from = 0;
-  int32_t split_dims[RLO_MAX_RANK];
-  int32_t physical[RLO_MAX_RANK];
+  int32_t split_dims[RLO_MAX_RANK] = {0};
+  int32_t physical[RLO_MAX_RANK] = {0};
   while (layout->minor_to_major[from] != dim) {
     ++from;
   }

@@ -133,27 +133,68 @@ static bool plain_range(const rlo_quasi_space *space,
   return true;
 }
 
-/* floor(symbol / m) is the atom, as rlo__quasi_floor_div would have made it. */
-static bool is_quotient_of(const rlo_quasi_space *space,
-                           const rlo_quasi_atom *atom,
+/* The m for which one symbol is floor(other / m), as rlo__quasi_floor_div makes
+ * such symbols; 0 if there is none. */
+static int64_t quotient_of(const rlo_quasi_space *space,
                            int32_t symbol,
-                           int64_t m) {
-  if (symbol < RLO_QUASI_ATOM) {
-    return atom->divisor == m && atom->form.base == 0 &&
-           atom->form.count == 1 && atom->form.terms[0].symbol == symbol &&
-           atom->form.terms[0].coef == 1;
+                           int32_t other) {
+  if (symbol < RLO_QUASI_ATOM || symbol <= other) {
+    return 0;
   }
-  const rlo_quasi_atom *inner = &space->atoms[symbol - RLO_QUASI_ATOM];
-  int64_t divisor;
-  return rlo__mul(inner->divisor, m, &divisor) && atom->divisor == divisor &&
-         form_equal(&inner->form, &atom->form);
+  const rlo_quasi_atom *atom = &space->atoms[symbol - RLO_QUASI_ATOM];
+  if (other < RLO_QUASI_ATOM) {
+    bool is_plain = atom->form.base == 0 && atom->form.count == 1 &&
+                    atom->form.terms[0].symbol == other &&
+                    atom->form.terms[0].coef == 1;
+    return is_plain ? atom->divisor : 0;
+  }
+  const rlo_quasi_atom *inner = &space->atoms[other - RLO_QUASI_ATOM];
+  bool is_coarser = atom->divisor % inner->divisor == 0 &&
+                    form_equal(&inner->form, &atom->form);
+  return is_coarser ? atom->divisor / inner->divisor : 0;
 }
 
 /*
- * Take a remainder out of a form: c * (symbol - m * floor(symbol / m)), whose
- * value lies in c * [0, m-1], or c * (f - d * floor(f / d)). False if term
- * `at` is part of none.
+ * Take a digit out of a form. With q = floor(s / m),
+ *
+ *   c * s + k * q  =  c * (s - m * q) + (k + c * m) * q
+ *
+ * and s - m*q lies in [0, m-1]: tighter than s and q apart if c and k have
+ * different signs. False if the form has no such pair.
  */
+static bool take_digit(const rlo_quasi_space *space,
+                       rlo_quasi *form,
+                       int64_t *min,
+                       int64_t *max) {
+  for (int32_t i = 0; i < form->count; ++i) {
+    const rlo_quasi_term whole = form->terms[i];
+    int32_t nearest = -1;
+    int64_t m = 0;
+    for (int32_t j = 0; j < form->count; ++j) {
+      int64_t ratio = quotient_of(space, form->terms[j].symbol, whole.symbol);
+      if (ratio >= 2 && (nearest < 0 || ratio < m) &&
+          (form->terms[j].coef < 0) != (whole.coef < 0)) {
+        nearest = form->terms[j].symbol;
+        m = ratio;
+      }
+    }
+    int64_t rise;
+    if (nearest < 0 || !rlo__mul(whole.coef, m, &rise)) {
+      continue;
+    }
+    int64_t low;
+    int64_t high;
+    symbol_range(space, whole.symbol, &low, &high);
+    int64_t most = low >= 0 && high < m - 1 ? high : m - 1;
+    return add_interval(whole.coef, 0, most, min, max) &&
+           add_term(form, whole.symbol, -whole.coef) == RLO_OK &&
+           add_term(form, nearest, rise) == RLO_OK;
+  }
+  return false;
+}
+
+/* Take a remainder out of a form: c * (f - d * floor(f / d)), in c * [0, d-1].
+ * False if term `at` is part of none. */
 static bool take_remainder(const rlo_quasi_space *space,
                            rlo_quasi *form,
                            int32_t at,
@@ -164,23 +205,6 @@ static bool take_remainder(const rlo_quasi_space *space,
     return false;
   }
   const rlo_quasi_atom *atom = &space->atoms[quotient.symbol - RLO_QUASI_ATOM];
-  for (int32_t i = 0; i < form->count; ++i) {
-    const rlo_quasi_term partner = form->terms[i];
-    if (i == at || quotient.coef % partner.coef != 0) {
-      continue;
-    }
-    int64_t m = -(quotient.coef / partner.coef);
-    if (m < 2 || !is_quotient_of(space, atom, partner.symbol, m)) {
-      continue;
-    }
-    int64_t low;
-    int64_t high;
-    symbol_range(space, partner.symbol, &low, &high);
-    int64_t most = low >= 0 && high < m - 1 ? high : m - 1;
-    return add_interval(partner.coef, 0, most, min, max) &&
-           add_term(form, quotient.symbol, -quotient.coef) == RLO_OK &&
-           add_term(form, partner.symbol, -partner.coef) == RLO_OK;
-  }
   if (quotient.coef % atom->divisor != 0) {
     return false;
   }
@@ -203,6 +227,40 @@ static bool take_remainder(const rlo_quasi_space *space,
          add_term(form, quotient.symbol, -quotient.coef) == RLO_OK;
 }
 
+/* Take out of a form what has bounds of its own. True if there was something;
+ * min and max are those of all that was taken. */
+static bool take_parts(const rlo_quasi_space *space,
+                       rlo_quasi *form,
+                       int64_t *min,
+                       int64_t *max) {
+  bool has_taken = false;
+  *min = *max = 0;
+  for (int32_t at = form->count - 1; at >= 0; --at) {
+    rlo_quasi rest = *form;
+    int64_t least = *min;
+    int64_t most = *max;
+    if (take_remainder(space, &rest, at, &least, &most)) {
+      *form = rest;
+      *min = least;
+      *max = most;
+      has_taken = true;
+      at = rest.count;
+    }
+  }
+  for (;;) {
+    rlo_quasi rest = *form;
+    int64_t least = *min;
+    int64_t most = *max;
+    if (!take_digit(space, &rest, &least, &most)) {
+      return has_taken;
+    }
+    *form = rest;
+    *min = least;
+    *max = most;
+    has_taken = true;
+  }
+}
+
 /* Bounds of a form; those of int64 where its parts do not fit. Its values do:
  * they are coordinates and slots. */
 static void range(const rlo_quasi_space *space,
@@ -217,28 +275,13 @@ static void range(const rlo_quasi_space *space,
     return;
   }
   rlo_quasi rest = *form;
-  int64_t min = 0;
-  int64_t max = 0;
-  bool has_taken = false;
-  for (int32_t at = rest.count - 1; at >= 0; --at) {
-    if (at < rest.count && rest.terms[at].symbol >= RLO_QUASI_ATOM) {
-      rlo_quasi before = rest;
-      int64_t least = min;
-      int64_t most = max;
-      if (take_remainder(space, &rest, at, &least, &most)) {
-        min = least;
-        max = most;
-        has_taken = true;
-        at = rest.count;
-      } else {
-        rest = before;
-      }
-    }
-  }
+  int64_t min;
+  int64_t max;
   int64_t low;
   int64_t high;
-  if (has_taken && plain_range(space, &rest, &low, &high) &&
-      rlo__add(min, low, &min) && rlo__add(max, high, &max)) {
+  if (take_parts(space, &rest, &min, &max) &&
+      plain_range(space, &rest, &low, &high) && rlo__add(min, low, &min) &&
+      rlo__add(max, high, &max)) {
     *out_min = min > *out_min ? min : *out_min;
     *out_max = max < *out_max ? max : *out_max;
   }
@@ -358,6 +401,30 @@ static bool absorb_quotient(const rlo_quasi_space *space,
   return false;
 }
 
+/* floor((q*d + r) * s / d) = q*s + floor(r*s / d): where all coefficients have
+ * one sign, so that no digit of the form is lost. */
+static rlo_status reduce_coefs(rlo_quasi *form,
+                               int64_t divisor,
+                               rlo_quasi *out,
+                               bool *out_has_changed) {
+  bool is_reduced = true;
+  *out_has_changed = false;
+  for (int32_t i = 0; i < form->count; ++i) {
+    int64_t coef = form->terms[i].coef;
+    is_reduced = is_reduced && coef >= 0 && coef < divisor;
+    if ((coef < 0) != (form->terms[0].coef < 0)) {
+      return RLO_OK;
+    }
+  }
+  for (int32_t i = 0; !is_reduced && i < form->count; ++i) {
+    rlo_quasi_term *term = &form->terms[i];
+    RLO_TRY(add_term(out, term->symbol, rlo__floor_div(term->coef, divisor)));
+    term->coef = rlo__floor_mod(term->coef, divisor);
+  }
+  *out_has_changed = !is_reduced;
+  return RLO_OK;
+}
+
 /* Variables that are always 0. */
 static rlo_status drop_constants(const rlo_quasi_space *space,
                                  rlo_quasi *form) {
@@ -389,6 +456,9 @@ rlo_status rlo__quasi_floor_div(rlo_quasi_space *space,
       return rlo__add(out->base, block, &out->base) ? RLO_OK : overflow();
     }
     RLO_TRY(cancel_factor(space, &rest, &divisor, &has_changed));
+    if (!has_changed) {
+      RLO_TRY(reduce_coefs(&rest, divisor, out, &has_changed));
+    }
     if (!has_changed && !absorb_quotient(space, &rest, &divisor)) {
       break;
     }

@@ -2,6 +2,7 @@
 
 /* Whether a quasi-linear form is 0 everywhere. */
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -86,6 +87,7 @@ static period period_of(const rlo_quasi_space *space,
     period p = period_of_form(&atom->form, var, atoms);
     if (p.step != 0 && p.rise != INT64_MIN) {
       int64_t gcd = rlo__gcd(p.rise, atom->divisor);
+      assert(gcd > 0);
       if (rlo__mul(p.step, atom->divisor / gcd, &p.step)) {
         p.rise /= gcd;
       } else {
@@ -207,7 +209,7 @@ static rlo_status part_is_zero(evaluator *e,
                                uint64_t vars,
                                bool *out_is_zero) {
   const rlo_quasi_space *space = e->space;
-  int64_t extents[RLO_MAX_RANK];
+  int64_t extents[RLO_MAX_RANK] = {0};
   int64_t points = 1;
   bool fits = true;
   *out_is_zero = false;
