@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relayout/proto.h"
+
+#include "fuzz.h"
+
+/* How one kind of message is read, compared and written. */
+typedef struct message_kind {
+  rlo_status (*parse)(const void *bytes,
+                      size_t size_bytes,
+                      void **out,
+                      rlo_proto_origin **out_origin);
+  rlo_status (*format)(const void *value,
+                       const rlo_proto_options *options,
+                       void *buffer,
+                       size_t capacity,
+                       size_t *out_bytes);
+  bool (*equal)(const void *a, const void *b);
+  void (*release)(void *value);
+} message_kind;
+
+static rlo_status parse_tree(const void *bytes,
+                             size_t size_bytes,
+                             void **out,
+                             rlo_proto_origin **out_origin) {
+  rlo_shape_tree *tree = NULL;
+  rlo_status status =
+      rlo_proto_parse_tree(bytes, size_bytes, &tree, out_origin);
+  *out = tree;
+  return status;
+}
+
+static rlo_status format_tree(const void *value,
+                              const rlo_proto_options *options,
+                              void *buffer,
+                              size_t capacity,
+                              size_t *out_bytes) {
+  return rlo_proto_format_tree(value, options, buffer, capacity, out_bytes);
+}
+
+static bool equal_trees(const void *a, const void *b) {
+  return rlo_shape_tree_equal(a, b);
+}
+
+static void release_tree(void *value) {
+  rlo_shape_tree_release(value);
+}
+
+static rlo_status parse_program(const void *bytes,
+                                size_t size_bytes,
+                                void **out,
+                                rlo_proto_origin **out_origin) {
+  rlo_program_shape *program = NULL;
+  rlo_status status =
+      rlo_proto_parse_program(bytes, size_bytes, &program, out_origin);
+  *out = program;
+  return status;
+}
+
+static rlo_status format_program(const void *value,
+                                 const rlo_proto_options *options,
+                                 void *buffer,
+                                 size_t capacity,
+                                 size_t *out_bytes) {
+  return rlo_proto_format_program(value, options, buffer, capacity, out_bytes);
+}
+
+static bool equal_programs(const void *a, const void *b) {
+  return rlo_program_shape_equal(a, b);
+}
+
+static void release_program(void *value) {
+  rlo_program_shape_release(value);
+}
+
+/* What was read is written, unknown fields included, and read again. */
+static void check_round_trip(const message_kind *kind,
+                             const void *value,
+                             const rlo_proto_origin *origin) {
+  rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
+  options.has_padding_fields = true;
+  options.origin = origin;
+  size_t bytes = 0;
+  rlo_status status = kind->format(value, &options, NULL, 0, &bytes);
+  if (status == RLO_UNSUPPORTED) {
+    return;
+  }
+  FUZZ_CHECK(status == (bytes == 0 ? RLO_OK : RLO_OUT_OF_RANGE));
+  unsigned char *written = malloc(bytes + 1);
+  FUZZ_CHECK(written != NULL);
+  FUZZ_CHECK(kind->format(value, &options, written, bytes, &bytes) == RLO_OK);
+  void *again = NULL;
+  rlo_proto_origin *again_origin = NULL;
+  FUZZ_CHECK(kind->parse(written, bytes, &again, &again_origin) == RLO_OK);
+  FUZZ_CHECK(kind->equal(value, again));
+  unsigned char *twice = malloc(bytes + 1);
+  FUZZ_CHECK(twice != NULL);
+  options.origin = again_origin;
+  size_t bytes_twice = 0;
+  FUZZ_CHECK(kind->format(again, &options, twice, bytes, &bytes_twice) ==
+             RLO_OK);
+  FUZZ_CHECK(bytes == bytes_twice && memcmp(written, twice, bytes) == 0);
+  kind->release(again);
+  rlo_proto_origin_release(again_origin);
+  free(twice);
+  free(written);
+}
+
+static void check_message(const message_kind *kind,
+                          const uint8_t *data,
+                          size_t size) {
+  void *value = NULL;
+  rlo_proto_origin *origin = NULL;
+  if (kind->parse(data, size, &value, &origin) == RLO_OK) {
+    check_round_trip(kind, value, origin);
+    kind->release(value);
+    rlo_proto_origin_release(origin);
+  } else {
+    FUZZ_CHECK(origin == NULL);
+  }
+}
+
+/* The bytes as each of XLA's messages. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const message_kind kinds[] = {
+      {parse_tree, format_tree, equal_trees, release_tree},
+      {parse_program, format_program, equal_programs, release_program}};
+  for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i) {
+    check_message(&kinds[i], data, size);
+  }
+  rlo_shape shape;
+  if (rlo_proto_parse_shape(data, size, &shape, NULL) == RLO_OK) {
+    fuzz_check_shape(&shape);
+  }
+  rlo_layout layout;
+  int32_t rank;
+  if (rlo_proto_parse_layout(data, size, &layout, &rank, NULL) == RLO_OK) {
+    FUZZ_CHECK(rank >= 0 && rank <= RLO_MAX_RANK);
+  }
+  rlo_tile tile;
+  if (rlo_proto_parse_tile(data, size, &tile, NULL) == RLO_OK) {
+    FUZZ_CHECK(tile.rank > 0 && tile.rank <= RLO_MAX_TILE_RANK);
+  }
+  return 0;
+}
