@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+enum {
+  /** What an extent leaves modulo this decides how it is moved. */
+  GRAIN = 16,
+  LEAST_EXTENT = 4
+};
+
+bool bench_numbers_parse(const char *text, bench_numbers *out_numbers) {
+  bench_numbers numbers = {0};
+  for (const char *at = text;; ++at) {
+    char *end = NULL;
+    long long value = strtoll(at, &end, 10);
+    if (end == at || numbers.count == RLO_MAX_RANK) {
+      return bench_fail(
+          "'%s' is no list of at most %d numbers", text, (int)RLO_MAX_RANK);
+    }
+    numbers.values[numbers.count++] = value;
+    at = end;
+    if (*at != ',') {
+      if (*at != '\0') {
+        return bench_fail("'%s': a comma was expected before '%s'", text, at);
+      }
+      *out_numbers = numbers;
+      return true;
+    }
+  }
+}
+
+/** About half of an extent. */
+static int64_t halve(int64_t extent) {
+  int64_t half = extent / 2;
+  return extent >= 2 * GRAIN ? half - half % GRAIN + extent % GRAIN
+                             : extent - half;
+}
+
+void bench_dims_scale(bench_numbers *dims, double factor) {
+  double elements = 1.0;
+  for (int32_t k = 0; k < dims->count; ++k) {
+    elements *= (double)dims->values[k];
+  }
+  const double target = elements * factor;
+  while (elements > target) {
+    int64_t *largest = &dims->values[0];
+    for (int32_t k = 1; k < dims->count; ++k) {
+      if (dims->values[k] > *largest) {
+        largest = &dims->values[k];
+      }
+    }
+    int64_t cut = halve(*largest);
+    if (cut == *largest || *largest <= LEAST_EXTENT) {
+      return;
+    }
+    elements *= (double)cut / (double)*largest;
+    *largest = cut;
+  }
+}
+
+/** Widen the last two dimensions of a shape. */
+static bool widen(rlo_shape *shape, const int32_t pad[2]) {
+  if (pad[0] == 0 && pad[1] == 0) {
+    return true;
+  }
+  rlo_layout *layout = &shape->layout;
+  layout->has_padded_dimensions = true;
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    int32_t from_last = shape->rank - 1 - k;
+    int64_t multiple = from_last <= 1 ? pad[1 - from_last] : 0;
+    layout->padded_dimensions[k] = shape->dims[k];
+    if (multiple > 0) {
+      layout->padded_dimensions[k] =
+          (shape->dims[k] + multiple - 1) / multiple * multiple;
+    }
+  }
+  return rlo_shape_validate(shape) == RLO_OK || bench_fail_last("padding");
+}
+
+static bool make_shape(const char *dtype,
+                       const bench_numbers *dims,
+                       const char *layout,
+                       const int32_t pad[2],
+                       rlo_shape *out_shape) {
+  char text[512];
+  size_t length = (size_t)snprintf(text, sizeof text, "%s[", dtype);
+  for (int32_t k = 0; k < dims->count; ++k) {
+    length += (size_t)snprintf(text + length,
+                               sizeof text - length,
+                               "%s%lld",
+                               k == 0 ? "" : ",",
+                               (long long)dims->values[k]);
+  }
+  length += (size_t)snprintf(
+      text + length, sizeof text - length, "]%s", layout == NULL ? "" : layout);
+  if (rlo_shape_parse(text, length, out_shape) != RLO_OK) {
+    return bench_fail_last(text);
+  }
+  return widen(out_shape, pad);
+}
+
+static bool make_case(const bench_case_spec *spec,
+                      double size_factor,
+                      bench_case *out_case) {
+  bench_numbers dims;
+  bench_numbers order = {0};
+  bench_numbers moved;
+  if (!bench_numbers_parse(spec->dims, &dims) ||
+      (spec->permutation != NULL &&
+       !bench_numbers_parse(spec->permutation, &order))) {
+    return false;
+  }
+  bench_dims_scale(&dims, size_factor);
+  moved.count = dims.count;
+  for (int32_t k = 0; k < dims.count; ++k) {
+    int64_t from = spec->permutation == NULL ? k : order.values[k];
+    if (from < 0 || from >= dims.count ||
+        (spec->permutation != NULL && order.count != dims.count)) {
+      return bench_fail(
+          "'%s' is no permutation of '%s'", spec->permutation, spec->dims);
+    }
+    out_case->permutation[k] = (int32_t)from;
+    moved.values[k] = dims.values[from];
+  }
+  snprintf(out_case->name, sizeof out_case->name, "%s", spec->name);
+  return make_shape(spec->dtype,
+                    &dims,
+                    spec->src_layout,
+                    spec->src_pad,
+                    &out_case->src) &&
+         make_shape(spec->dtype,
+                    &moved,
+                    spec->dst_layout,
+                    spec->dst_pad,
+                    &out_case->dst);
+}
+
+bool bench_case_add(bench_case_list *list, const bench_case_spec *spec) {
+  if (list->count == list->capacity) {
+    int32_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
+    bench_case *items =
+        realloc(list->items, (size_t)capacity * sizeof *list->items);
+    if (items == NULL) {
+      return bench_fail("out of memory for %d cases", (int)capacity);
+    }
+    list->items = items;
+    list->capacity = capacity;
+  }
+  bench_case *added = &list->items[list->count];
+  memset(added, 0, sizeof *added);
+  if (!make_case(spec, list->size_factor, added)) {
+    return bench_fail("case '%s' is not valid", spec->name);
+  }
+  list->count += 1;
+  return true;
+}
+
+bool bench_case_add_all(bench_case_list *list,
+                        const bench_case_spec *specs,
+                        int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (!bench_case_add(list, &specs[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void bench_case_list_deinit(bench_case_list *list) {
+  free(list->items);
+  *list = (bench_case_list){.size_factor = list->size_factor};
+}

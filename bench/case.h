@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_BENCH_CASE_H
+#define RLO_BENCH_CASE_H
+
+#include <relayout/relayout.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Extents or a permutation, as the tables spell them. */
+typedef struct bench_numbers {
+  int32_t count;
+  int64_t values[RLO_MAX_RANK];
+} bench_numbers;
+
+/** Read "7264,7264". @return false if it is not that, having said so. */
+bool bench_numbers_parse(const char *text, bench_numbers *out_numbers);
+
+/** One row of a table of cases: text, so that tables read well. */
+typedef struct bench_case_spec {
+  const char *name;
+  /** "f32" */
+  const char *dtype;
+  /** Extents of the source, logical, at the full size. */
+  const char *dims;
+  /** Dimension k of the destination is dimension permutation[k] of the
+   *  source. NULL: the same order. */
+  const char *permutation;
+  /** In braces. NULL: row-major. */
+  const char *src_layout, *dst_layout;
+  /** Widen the last dimension but one, and the last, to multiples of these; 0
+   *  leaves them alone. */
+  int32_t src_pad[2], dst_pad[2];
+} bench_case_spec;
+
+/** A relayout to be timed. */
+typedef struct bench_case {
+  char name[64];
+  rlo_shape src, dst;
+  int32_t permutation[RLO_MAX_RANK];
+} bench_case;
+
+/** Cases that are made at some fraction of their full size. */
+typedef struct bench_case_list {
+  bench_case *items;
+  int32_t count, capacity;
+  /** In (0, 1]: elements of a case, against those of its spec. */
+  double size_factor;
+} bench_case_list;
+
+/**
+ * Halve the largest extent until the product is at most `factor` of what it
+ * was. What an extent of 32 or more leaves modulo 16 stays, so that odd sizes
+ * stay odd, and powers of two stay what they are.
+ */
+void bench_dims_scale(bench_numbers *dims, double factor);
+
+/** Append a case. @return false, having said why, if it is not valid. */
+bool bench_case_add(bench_case_list *list, const bench_case_spec *spec);
+
+/** As bench_case_add, for `count` rows of a table. */
+bool bench_case_add_all(bench_case_list *list,
+                        const bench_case_spec *specs,
+                        int32_t count);
+
+/** Free the items. */
+void bench_case_list_deinit(bench_case_list *list);
+
+#endif

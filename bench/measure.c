@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "measure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "check.h"
+#include "timer.h"
+
+enum {
+  /** A run is repeated until a round takes this long. */
+  ROUND_NANOS = 1000000,
+  MAX_REPEATS = 200,
+  /** Longer than the threads of OpenMP wait actively. */
+  SETTLE_NANOS = 5000000,
+  COPY_GRAIN_BYTES = 64
+};
+
+/** A contestant in its place. */
+typedef struct seat {
+  const bench_peer *peer;
+  /** NULL: it does not take part. */
+  void *state;
+  int32_t repeats;
+  double moved_bytes;
+  double *nanos;
+} seat;
+
+bool bench_case_bytes(const bench_case *item,
+                      int64_t *out_src_bytes,
+                      int64_t *out_dst_bytes) {
+  rlo_shape_extent src;
+  rlo_shape_extent dst;
+  if (rlo_shape_measure(&item->src, &src) != RLO_OK ||
+      rlo_shape_measure(&item->dst, &dst) != RLO_OK) {
+    return bench_fail_last(item->name);
+  }
+  *out_src_bytes = src.physical_bytes;
+  *out_dst_bytes = dst.physical_bytes;
+  return true;
+}
+
+/** Run a contestant once and look at what it wrote. */
+static bool try_once(bench_arena *arena,
+                     const bench_move *move,
+                     seat *one,
+                     bench_entry *out_entry) {
+  char reason[256];
+  const int64_t dst_bytes = move->problem->dst_bytes;
+  if (one->peer->is_copy) {
+    return one->peer->run(one->state);
+  }
+  if (!bench_arena_clear_dst(arena, dst_bytes) || !one->peer->run(one->state) ||
+      !bench_arena_fetch_dst(arena, dst_bytes)) {
+    return false;
+  }
+  if (bench_check(move->item,
+                  move->problem,
+                  arena->host_src,
+                  arena->host_dst,
+                  reason)) {
+    return true;
+  }
+  out_entry->is_wrong = true;
+  bench_fail("%s: %s: %s", move->item->name, one->peer->name, reason);
+  return one->peer != &bench_peer_library;
+}
+
+static bool time_once(const seat *one, double *out_nanos) {
+  double start = bench_nanos_now();
+  for (int32_t i = 0; i < one->repeats; ++i) {
+    if (!one->peer->run(one->state)) {
+      return false;
+    }
+  }
+  *out_nanos = (bench_nanos_now() - start) / one->repeats;
+  if (one->peer->is_spinning) {
+    bench_nanos_sleep(SETTLE_NANOS);
+  }
+  return true;
+}
+
+/** Make a contestant ready; it may turn out not to take part. */
+static bool take_seat(bench_arena *arena,
+                      const bench_move *move,
+                      seat *one,
+                      bench_entry *out_entry) {
+  if (one->peer->is_on_host && !arena->is_host_memory) {
+    return true;
+  }
+  one->state = one->peer->create(move);
+  if (one->state == NULL) {
+    return one->peer != &bench_peer_library && one->peer != &bench_peer_limit;
+  }
+  one->moved_bytes =
+      one->peer->is_copy
+          ? 2.0 * (double)move->copy_bytes
+          : (double)(move->problem->read_bytes + move->problem->written_bytes);
+  if (!try_once(arena, move, one, out_entry)) {
+    return false;
+  }
+  if (out_entry->is_wrong) {
+    one->peer->release(one->state);
+    one->state = NULL;
+    return true;
+  }
+  double nanos = 0;
+  one->repeats = 1;
+  if (!time_once(one, &nanos)) {
+    return false;
+  }
+  double repeats = ROUND_NANOS / nanos;
+  one->repeats = repeats > MAX_REPEATS ? MAX_REPEATS
+                 : repeats > 1         ? (int32_t)repeats
+                                       : 1;
+  return true;
+}
+
+/** The medians of one contestant; `limit` is the copy kernel's seat. */
+static void summarize(const seat *one,
+                      const seat *limit,
+                      int32_t rounds,
+                      double *scratch,
+                      bench_entry *out_entry) {
+  for (int32_t i = 0; i < rounds; ++i) {
+    scratch[i] = (one->moved_bytes / one->nanos[i]) /
+                 (limit->moved_bytes / limit->nanos[i]);
+  }
+  out_entry->fraction = bench_median(scratch, rounds);
+  memcpy(scratch, one->nanos, (size_t)rounds * sizeof *scratch);
+  out_entry->nanos = bench_median(scratch, rounds);
+  out_entry->gb_per_s = one->moved_bytes / out_entry->nanos;
+  out_entry->is_timed = true;
+}
+
+static bool take_turns(bench_arena *arena,
+                       const bench_settings *settings,
+                       const bench_move *move,
+                       seat *seats,
+                       bench_row *row) {
+  for (int32_t p = 0; p < settings->num_peers; ++p) {
+    if (!take_seat(arena, move, &seats[p], &row->entries[p])) {
+      return false;
+    }
+  }
+  for (int32_t i = 0; i < settings->rounds; ++i) {
+    for (int32_t p = 0; p < settings->num_peers; ++p) {
+      if (seats[p].state != NULL && !time_once(&seats[p], &seats[p].nanos[i])) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+static bool measure_move(bench_arena *arena,
+                         const bench_settings *settings,
+                         const bench_move *move,
+                         bench_row *row) {
+  seat seats[BENCH_MAX_PEERS] = {0};
+  const size_t rounds = (size_t)settings->rounds;
+  double *nanos =
+      calloc((size_t)(settings->num_peers + 1) * rounds, sizeof *nanos);
+  if (nanos == NULL) {
+    return bench_fail("out of memory");
+  }
+  for (int32_t p = 0; p < settings->num_peers; ++p) {
+    seats[p].peer = settings->peers[p];
+    seats[p].nanos = nanos + (size_t)(p + 1) * rounds;
+  }
+  bool is_done = take_turns(arena, settings, move, seats, row);
+  for (int32_t p = 0; p < settings->num_peers; ++p) {
+    if (is_done && seats[p].state != NULL) {
+      summarize(&seats[p],
+                &seats[BENCH_PEER_LIMIT],
+                settings->rounds,
+                nanos,
+                &row->entries[p]);
+    }
+  }
+  if (is_done) {
+    const rlo_plan_info *info =
+        bench_peer_library_info(seats[BENCH_PEER_LIBRARY].state);
+    snprintf(row->family, sizeof row->family, "%s", info->family);
+    snprintf(row->parameters, sizeof row->parameters, "%s", info->parameters);
+  }
+  for (int32_t p = 0; p < settings->num_peers; ++p) {
+    if (seats[p].state != NULL) {
+      seats[p].peer->release(seats[p].state);
+    }
+  }
+  free(nanos);
+  return is_done;
+}
+
+/** What the planner thinks the chosen family will reach. */
+static double predict(const bench_arena *arena, const rlo_problem *problem) {
+  rlo_plan_report *report = NULL;
+  double fraction = 0;
+  if (rlo_plan_explain(problem,
+                       rlo_context_device_info(arena->context),
+                       NULL,
+                       0,
+                       0,
+                       &report) != RLO_OK) {
+    return 0;
+  }
+  for (int32_t i = 0; i < report->num_candidates; ++i) {
+    if (strcmp(report->candidates[i].family, report->family) == 0) {
+      fraction = report->candidates[i].predicted_fraction;
+    }
+  }
+  rlo_plan_report_release(report);
+  return fraction;
+}
+
+bool bench_measure_case(bench_arena *arena,
+                        const bench_settings *settings,
+                        const bench_case *item,
+                        bench_row *out_row) {
+  bench_plain plain;
+  rlo_shape_extent extent;
+  memset(out_row, 0, sizeof *out_row);
+  snprintf(out_row->name, sizeof out_row->name, "%s", item->name);
+  rlo_shape_format(&item->src, out_row->src, sizeof out_row->src);
+  rlo_shape_format(&item->dst, out_row->dst, sizeof out_row->dst);
+  rlo_problem *problem = calloc(1, sizeof *problem);
+  if (problem == NULL) {
+    return bench_fail("out of memory");
+  }
+  bool is_done =
+      rlo_relayout_lower(&item->src, &item->dst, item->permutation, problem) ==
+          RLO_OK &&
+      rlo_shape_measure(&item->src, &extent) == RLO_OK;
+  if (!is_done) {
+    bench_fail_last(item->name);
+  } else {
+    int64_t smaller = problem->src_bytes < problem->dst_bytes
+                          ? problem->src_bytes
+                          : problem->dst_bytes;
+    bench_move move = {.arena = arena,
+                       .item = item,
+                       .problem = problem,
+                       .element_bytes = extent.element_bits / 8,
+                       .copy_bytes = smaller - smaller % COPY_GRAIN_BYTES};
+    move.plain = bench_plain_from_case(item, &plain) ? &plain : NULL;
+    out_row->read_bytes = problem->read_bytes;
+    out_row->written_bytes = problem->written_bytes;
+    out_row->predicted_fraction = predict(arena, problem);
+    is_done = measure_move(arena, settings, &move, out_row);
+  }
+  free(problem);
+  return is_done;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_BENCH_MEASURE_H
+#define RLO_BENCH_MEASURE_H
+
+#include "peer.h"
+
+/** What one contestant did in one case. */
+typedef struct bench_entry {
+  /** False: it cannot do the case, was not asked, or (is_wrong) was wrong. */
+  bool is_timed;
+  bool is_wrong;
+  /** Median over the rounds, of one run. */
+  double nanos;
+  /** Bytes it read and wrote in that time. */
+  double gb_per_s;
+  /** Median over the rounds of its rate against the copy kernel's rate in the
+   *  same round. */
+  double fraction;
+} bench_entry;
+
+/** One case, timed. */
+typedef struct bench_row {
+  const char *suite;
+  char name[64];
+  char src[200], dst[200];
+  char family[16];
+  char parameters[160];
+  /** What the planner expected; 0 if it was not asked. */
+  double predicted_fraction;
+  int64_t read_bytes, written_bytes;
+  bench_entry entries[BENCH_MAX_PEERS];
+} bench_row;
+
+/** How to measure. */
+typedef struct bench_settings {
+  int32_t rounds;
+  int32_t num_peers;
+  const bench_peer *peers[BENCH_MAX_PEERS];
+} bench_settings;
+
+/**
+ * Time one case: every contestant is run once and checked, once more to see how
+ * often it has to be repeated for a millisecond, and then all take turns for
+ * `rounds` rounds.
+ * @param arena  with buffers large enough.
+ * @return false if the library failed or wrote a wrong byte.
+ */
+bool bench_measure_case(bench_arena *arena,
+                        const bench_settings *settings,
+                        const bench_case *item,
+                        bench_row *out_row);
+
+/** The buffers that a case needs, guards not counted. */
+bool bench_case_bytes(const bench_case *item,
+                      int64_t *out_src_bytes,
+                      int64_t *out_dst_bytes);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_BENCH_PEER_H
+#define RLO_BENCH_PEER_H
+
+#include "arena.h"
+#include "case.h"
+#include "plain.h"
+
+/** What a contestant is asked to do. Everything is borrowed. */
+typedef struct bench_move {
+  const bench_arena *arena;
+  const bench_case *item;
+  const rlo_problem *problem;
+  /** NULL if the case is not a plain permutation. */
+  const bench_plain *plain;
+  int64_t element_bytes;
+  /** Bytes that the copying contestants copy: the smaller array. */
+  int64_t copy_bytes;
+} bench_move;
+
+/** Somebody who can do a move, or copies as many bytes. */
+typedef struct bench_peer {
+  const char *name;
+  const char *summary;
+  /** Copies instead of doing the move: nothing to check. */
+  bool is_copy;
+  /** Works in host memory, so it runs on CPU devices only. */
+  bool is_on_host;
+  /** Runs only if it is named: it takes long. */
+  bool is_opt_in;
+  /** Its threads spin for a while after their work, in the way of others. */
+  bool is_spinning;
+  /** Everything that is not timed. @return NULL if it cannot do the move. */
+  void *(*create)(const bench_move *move);
+  /** Once, complete on return. @return false, having said why, on failure. */
+  bool (*run)(void *state);
+  void (*release)(void *state);
+} bench_peer;
+
+/** The first two are the copy kernel, which is the limit, and the library. */
+enum { BENCH_PEER_LIMIT = 0, BENCH_PEER_LIBRARY = 1, BENCH_MAX_PEERS = 10 };
+
+/** Those built in. @return how many, at most BENCH_MAX_PEERS. */
+int32_t bench_peers_get(const bench_peer **out_peers);
+
+/** Of the plan of the library's contestant. */
+const rlo_plan_info *bench_peer_library_info(void *state);
+
+extern const bench_peer bench_peer_limit;
+extern const bench_peer bench_peer_library;
+extern const bench_peer bench_peer_naive;
+extern const bench_peer bench_peer_clcopy;
+extern const bench_peer bench_peer_memcpy;
+extern const bench_peer bench_peer_hptt;
+extern const bench_peer bench_peer_hptt_measure;
+extern const bench_peer bench_peer_onednn;
+extern const bench_peer bench_peer_openblas;
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Contestants on the device: the library, its copy kernel (the limit), its
+ * gather family as the naive kernel that moves element by element, and the
+ * driver's own copy.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "peer.h"
+
+typedef struct device_state {
+  const bench_arena *arena;
+  /** NULL: the driver's copy. */
+  rlo_plan *plan;
+  int64_t copy_bytes;
+  rlo_plan_info info;
+} device_state;
+
+static void release(void *payload) {
+  device_state *state = payload;
+  if (state != NULL) {
+    rlo_plan_release(state->plan);
+    free(state);
+  }
+}
+
+static bool finish(const device_state *state) {
+  cl_int code = clFinish(state->arena->queue);
+  return code == CL_SUCCESS || bench_fail_cl("clFinish", code);
+}
+
+static bool run_plan(void *payload) {
+  device_state *state = payload;
+  if (rlo_enqueue(state->plan,
+                  state->arena->queue,
+                  state->arena->src,
+                  0,
+                  state->arena->dst,
+                  0,
+                  0,
+                  NULL,
+                  NULL) != RLO_OK) {
+    return bench_fail_last("enqueueing");
+  }
+  return finish(state);
+}
+
+static bool run_clcopy(void *payload) {
+  const device_state *state = payload;
+  cl_int code = clEnqueueCopyBuffer(state->arena->queue,
+                                    state->arena->src,
+                                    state->arena->dst,
+                                    0,
+                                    0,
+                                    (size_t)state->copy_bytes,
+                                    0,
+                                    NULL,
+                                    NULL);
+  return code == CL_SUCCESS ? finish(state)
+                            : bench_fail_cl("clEnqueueCopyBuffer", code);
+}
+
+static device_state *create_state(const bench_move *move) {
+  device_state *state = calloc(1, sizeof *state);
+  if (state == NULL) {
+    bench_fail("out of memory");
+    return NULL;
+  }
+  state->arena = move->arena;
+  state->copy_bytes = move->copy_bytes;
+  return state;
+}
+
+/** Plan with a family, or with the best if it is NULL. */
+static void *create_plan(const bench_move *move,
+                         const rlo_problem *problem,
+                         const char *family) {
+  device_state *state = create_state(move);
+  if (state == NULL) {
+    return NULL;
+  }
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = family;
+  if (rlo_plan_create(move->arena->context, problem, &options, &state->plan) !=
+          RLO_OK ||
+      rlo_plan_prepare(state->plan) != RLO_OK) {
+    bench_fail_last(move->item->name);
+    release(state);
+    return NULL;
+  }
+  rlo_plan_get_info(state->plan, &state->info);
+  return state;
+}
+
+static void *create_library(const bench_move *move) {
+  return create_plan(move, move->problem, NULL);
+}
+
+static void *create_naive(const bench_move *move) {
+  return create_plan(move, move->problem, "gather");
+}
+
+static void *create_limit(const bench_move *move) {
+  rlo_problem *problem = calloc(1, sizeof *problem);
+  if (problem == NULL) {
+    bench_fail("out of memory");
+    return NULL;
+  }
+  problem->unit_bits = 8;
+  problem->num_axes = 1;
+  problem->extents[0] = move->copy_bytes;
+  problem->src.axis[0] = 1;
+  problem->dst.axis[0] = 1;
+  problem->src_bytes = move->copy_bytes;
+  problem->dst_bytes = move->copy_bytes;
+  problem->read_bytes = move->copy_bytes;
+  problem->written_bytes = move->copy_bytes;
+  void *state = create_plan(move, problem, "copy");
+  free(problem);
+  return state;
+}
+
+static void *create_clcopy(const bench_move *move) {
+  return create_state(move);
+}
+
+const rlo_plan_info *bench_peer_library_info(void *state) {
+  return &((device_state *)state)->info;
+}
+
+const bench_peer bench_peer_limit = {
+    .name = "copy",
+    .summary = "the library's copy kernel: the limit",
+    .is_copy = true,
+    .create = create_limit,
+    .run = run_plan,
+    .release = release,
+};
+
+const bench_peer bench_peer_library = {
+    .name = "relayout",
+    .summary = "the library, as it plans by itself",
+    .create = create_library,
+    .run = run_plan,
+    .release = release,
+};
+
+const bench_peer bench_peer_naive = {
+    .name = "naive",
+    .summary = "the library's gather kernel: one element after the other",
+    .create = create_naive,
+    .run = run_plan,
+    .release = release,
+};
+
+const bench_peer bench_peer_clcopy = {
+    .name = "clcopy",
+    .summary = "clEnqueueCopyBuffer",
+    .is_copy = true,
+    .create = create_clcopy,
+    .run = run_clcopy,
+    .release = release,
+};

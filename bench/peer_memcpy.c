@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads of the host that copy with non-temporal stores: what the memory can
+ * do without OpenCL.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "peer.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { MAX_THREADS = 64, LINE_BYTES = 64 };
+
+typedef void (*copy_fn)(uint8_t *dst, const uint8_t *src, size_t bytes);
+
+typedef struct copy_crew copy_crew;
+
+typedef struct copy_hand {
+  copy_crew *crew;
+  pthread_t thread;
+  size_t begin, bytes;
+} copy_hand;
+
+/** The caller copies the first part; each other hand waits for its turn. */
+struct copy_crew {
+  const uint8_t *src;
+  uint8_t *dst;
+  copy_fn copy;
+  int32_t num_hands, num_started;
+  copy_hand hands[MAX_THREADS];
+  pthread_mutex_t mutex;
+  pthread_cond_t started, finished;
+  /** Runs so far; under the mutex, like what follows. */
+  uint64_t turn;
+  int32_t num_busy;
+  bool is_over;
+};
+
+static void copy_plain(uint8_t *dst, const uint8_t *src, size_t bytes) {
+  memcpy(dst, src, bytes);
+}
+
+#if defined(__x86_64__)
+/* Destinations begin at a multiple of LINE_BYTES; the rest of a line goes last.
+ */
+__attribute__((target("avx512f"))) static void copy_avx512(uint8_t *dst,
+                                                           const uint8_t *src,
+                                                           size_t bytes) {
+  size_t whole = bytes / LINE_BYTES * LINE_BYTES;
+  for (size_t i = 0; i < whole; i += LINE_BYTES) {
+    _mm512_stream_si512((void *)(dst + i),
+                        _mm512_loadu_si512((const void *)(src + i)));
+  }
+  _mm_sfence();
+  memcpy(dst + whole, src + whole, bytes - whole);
+}
+
+__attribute__((target("avx"))) static void copy_avx(uint8_t *dst,
+                                                    const uint8_t *src,
+                                                    size_t bytes) {
+  size_t whole = bytes / LINE_BYTES * LINE_BYTES;
+  for (size_t i = 0; i < whole; i += LINE_BYTES) {
+    __m256i low = _mm256_loadu_si256((const void *)(src + i));
+    __m256i high = _mm256_loadu_si256((const void *)(src + i + 32));
+    _mm256_stream_si256((void *)(dst + i), low);
+    _mm256_stream_si256((void *)(dst + i + 32), high);
+  }
+  _mm_sfence();
+  memcpy(dst + whole, src + whole, bytes - whole);
+}
+#endif
+
+static copy_fn choose_copy(void) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) {
+    return copy_avx512;
+  }
+  if (__builtin_cpu_supports("avx")) {
+    return copy_avx;
+  }
+#endif
+  return copy_plain;
+}
+
+static void do_part(const copy_hand *hand) {
+  const copy_crew *crew = hand->crew;
+  crew->copy(crew->dst + hand->begin, crew->src + hand->begin, hand->bytes);
+}
+
+static void *work(void *payload) {
+  copy_hand *hand = payload;
+  copy_crew *crew = hand->crew;
+  uint64_t done = 0;
+  pthread_mutex_lock(&crew->mutex);
+  for (;;) {
+    while (!crew->is_over && crew->turn == done) {
+      pthread_cond_wait(&crew->started, &crew->mutex);
+    }
+    if (crew->is_over) {
+      break;
+    }
+    done = crew->turn;
+    pthread_mutex_unlock(&crew->mutex);
+    do_part(hand);
+    pthread_mutex_lock(&crew->mutex);
+    crew->num_busy -= 1;
+    if (crew->num_busy == 0) {
+      pthread_cond_signal(&crew->finished);
+    }
+  }
+  pthread_mutex_unlock(&crew->mutex);
+  return NULL;
+}
+
+static bool run(void *payload) {
+  copy_crew *crew = payload;
+  pthread_mutex_lock(&crew->mutex);
+  crew->turn += 1;
+  crew->num_busy = crew->num_started;
+  pthread_cond_broadcast(&crew->started);
+  pthread_mutex_unlock(&crew->mutex);
+  do_part(&crew->hands[0]);
+  pthread_mutex_lock(&crew->mutex);
+  while (crew->num_busy > 0) {
+    pthread_cond_wait(&crew->finished, &crew->mutex);
+  }
+  pthread_mutex_unlock(&crew->mutex);
+  return true;
+}
+
+static void release(void *payload) {
+  copy_crew *crew = payload;
+  if (crew == NULL) {
+    return;
+  }
+  pthread_mutex_lock(&crew->mutex);
+  crew->is_over = true;
+  pthread_cond_broadcast(&crew->started);
+  pthread_mutex_unlock(&crew->mutex);
+  for (int32_t i = 1; i <= crew->num_started; ++i) {
+    pthread_join(crew->hands[i].thread, NULL);
+  }
+  pthread_cond_destroy(&crew->started);
+  pthread_cond_destroy(&crew->finished);
+  pthread_mutex_destroy(&crew->mutex);
+  free(crew);
+}
+
+static void *create(const bench_move *move) {
+  copy_crew *crew = calloc(1, sizeof *crew);
+  if (crew == NULL) {
+    bench_fail("out of memory");
+    return NULL;
+  }
+  int32_t threads = move->arena->threads;
+  crew->num_hands = threads < MAX_THREADS ? threads : MAX_THREADS;
+  crew->src = move->arena->host_src;
+  crew->dst = move->arena->host_dst;
+  crew->copy = choose_copy();
+  pthread_mutex_init(&crew->mutex, NULL);
+  pthread_cond_init(&crew->started, NULL);
+  pthread_cond_init(&crew->finished, NULL);
+  size_t hands = (size_t)crew->num_hands;
+  size_t bytes = (size_t)move->copy_bytes;
+  size_t part = (bytes / hands + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+  for (size_t i = 0; i < hands; ++i) {
+    size_t begin = i * part < bytes ? i * part : bytes;
+    size_t end = i + 1 == hands || begin + part > bytes ? bytes : begin + part;
+    crew->hands[i] =
+        (copy_hand){.crew = crew, .begin = begin, .bytes = end - begin};
+  }
+  for (int32_t i = 1; i < crew->num_hands; ++i) {
+    if (pthread_create(&crew->hands[i].thread, NULL, work, &crew->hands[i]) !=
+        0) {
+      bench_fail("no thread for copying");
+      release(crew);
+      return NULL;
+    }
+    crew->num_started += 1;
+  }
+  return crew;
+}
+
+const bench_peer bench_peer_memcpy = {
+    .name = "memcpy",
+    .summary = "host threads that copy with non-temporal stores",
+    .is_copy = true,
+    .is_on_host = true,
+    .create = create,
+    .run = run,
+    .release = release,
+};

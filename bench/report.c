@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+double bench_report_geomean(const bench_report *report,
+                            const char *suite,
+                            int32_t peer,
+                            int32_t against) {
+  double sum = 0;
+  int32_t count = 0;
+  for (int32_t i = 0; i < report->num_rows; ++i) {
+    const bench_row *row = &report->rows[i];
+    const bench_entry *entry = &row->entries[peer];
+    if (strcmp(row->suite, suite) != 0 || !entry->is_timed) {
+      continue;
+    }
+    double ratio = entry->fraction;
+    if (against >= 0) {
+      if (!row->entries[against].is_timed) {
+        continue;
+      }
+      ratio /= row->entries[against].fraction;
+    }
+    sum += log(ratio);
+    count += 1;
+  }
+  return count == 0 ? 0 : exp(sum / count);
+}
+
+void bench_report_suite(const bench_report *report,
+                        const char *name,
+                        const char *summary) {
+  fprintf(report->table, "\n%s: %s\n", name, summary);
+}
+
+static void show_head(const bench_report *report) {
+  const bench_settings *settings = report->settings;
+  fprintf(report->table,
+          "%-30s %-7s %8s %7s %7s %6s %6s",
+          "case",
+          "family",
+          "MB moved",
+          "copy",
+          "GB/s",
+          "of it",
+          "plan");
+  for (int32_t p = BENCH_PEER_LIBRARY + 1; p < settings->num_peers; ++p) {
+    fprintf(report->table, " %12s", settings->peers[p]->name);
+  }
+  fputc('\n', report->table);
+}
+
+static void show_row(const bench_report *report, const bench_row *row) {
+  const bench_entry *entries = row->entries;
+  fprintf(report->table,
+          "%-30s %-7s %8.1f %7.2f %7.2f %6.3f %6.2f",
+          row->name,
+          row->family,
+          (double)(row->read_bytes + row->written_bytes) / 1e6,
+          entries[BENCH_PEER_LIMIT].gb_per_s,
+          entries[BENCH_PEER_LIBRARY].gb_per_s,
+          entries[BENCH_PEER_LIBRARY].fraction,
+          row->predicted_fraction);
+  for (int32_t p = BENCH_PEER_LIBRARY + 1; p < report->settings->num_peers;
+       ++p) {
+    if (entries[p].is_timed) {
+      fprintf(report->table, " %12.3f", entries[p].fraction);
+    } else {
+      fprintf(report->table, " %12s", entries[p].is_wrong ? "wrong" : "-");
+    }
+  }
+  fputc('\n', report->table);
+  fflush(report->table);
+}
+
+bool bench_report_row(bench_report *report, const bench_row *row) {
+  size_t count = (size_t)report->num_rows + 1;
+  bench_row *rows = realloc(report->rows, count * sizeof *rows);
+  if (rows == NULL) {
+    return bench_fail("out of memory");
+  }
+  report->rows = rows;
+  rows[count - 1] = *row;
+  report->num_rows += 1;
+  if (count == 1 || rows[count - 2].suite != row->suite) {
+    show_head(report);
+  }
+  show_row(report, row);
+  return true;
+}
+
+bool bench_report_figure(bench_report *report, const bench_figure *figure) {
+  size_t count = (size_t)report->num_figures + 1;
+  bench_figure *figures = realloc(report->figures, count * sizeof *figures);
+  if (figures == NULL) {
+    return bench_fail("out of memory");
+  }
+  report->figures = figures;
+  figures[count - 1] = *figure;
+  report->num_figures += 1;
+  fprintf(report->table,
+          "%-44s %10.2f %-8s",
+          figure->name,
+          figure->value,
+          figure->unit);
+  if (figure->reference >= 0) {
+    fprintf(
+        report->table, " %10.2f %s", figure->reference, figure->reference_name);
+  }
+  fputc('\n', report->table);
+  fflush(report->table);
+  return true;
+}
+
+void bench_report_suite_end(const bench_report *report, const char *name) {
+  const bench_settings *settings = report->settings;
+  const bench_row *worst = NULL;
+  for (int32_t i = 0; i < report->num_rows; ++i) {
+    const bench_row *row = &report->rows[i];
+    if (strcmp(row->suite, name) == 0 &&
+        (worst == NULL || row->entries[BENCH_PEER_LIBRARY].fraction <
+                              worst->entries[BENCH_PEER_LIBRARY].fraction)) {
+      worst = row;
+    }
+  }
+  if (worst == NULL) {
+    return;
+  }
+  fprintf(report->table,
+          "%s: geometric mean %.3f of the copy kernel, worst %.3f (%s)",
+          name,
+          bench_report_geomean(report, name, BENCH_PEER_LIBRARY, -1),
+          worst->entries[BENCH_PEER_LIBRARY].fraction,
+          worst->name);
+  const char *intro = "; as fast as";
+  for (int32_t p = BENCH_PEER_LIBRARY + 1; p < settings->num_peers; ++p) {
+    double times = bench_report_geomean(report, name, BENCH_PEER_LIBRARY, p);
+    if (times > 0) {
+      fprintf(report->table,
+              "%s %s times %.2f",
+              intro,
+              settings->peers[p]->name,
+              times);
+      intro = ",";
+    }
+  }
+  fputc('\n', report->table);
+}
+
+void bench_report_deinit(bench_report *report) {
+  free(report->rows);
+  free(report->figures);
+  report->rows = NULL;
+  report->figures = NULL;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_BENCH_SUITE_H
+#define RLO_BENCH_SUITE_H
+
+#include "report.h"
+
+/** What a suite that measures in its own way is given. */
+typedef struct bench_run {
+  bench_arena *arena;
+  bench_report *report;
+  double size_factor;
+  int32_t device_number;
+  /** This program, to be run again. */
+  const char *program;
+} bench_run;
+
+/** A suite: relayouts to be timed, or something else. */
+typedef struct bench_suite {
+  const char *name;
+  const char *summary;
+  /** Append the cases. NULL if `run` is given. */
+  bool (*add_cases)(bench_case_list *list);
+  /** Measure and report figures. */
+  bool (*run)(bench_run *run);
+} bench_suite;
+
+extern const bench_suite bench_suites[];
+extern const int32_t bench_num_suites;
+
+/** NULL if there is none of that name. */
+const bench_suite *bench_suite_find(const char *name);
+
+bool bench_suite_ttc57_add(bench_case_list *list);
+bool bench_suite_types_add(bench_case_list *list);
+bool bench_suite_ml_add(bench_case_list *list);
+bool bench_suite_pad_add(bench_case_list *list);
+bool bench_suite_tile_add(bench_case_list *list);
+bool bench_suite_skinny_add(bench_case_list *list);
+bool bench_suite_small_add(bench_case_list *list);
+bool bench_suite_rows_add(bench_case_list *list);
+bool bench_suite_latency_run(bench_run *run);
+bool bench_suite_compile_run(bench_run *run);
+
+/** What `compile` has a fresh process do: plan, build and launch the cases of
+ *  ttc57 (or only the first), and print what that cost. */
+bool bench_suite_compile_child(const bench_run *run, bool is_only_first);
+
+#endif
