@@ -16,6 +16,7 @@
  */
 
 #include "relayout/bitcast.h"
+#include "relayout/chain.h"
 #include "relayout/dlpack.h"
 #include "relayout/dtype.h"
 #include "relayout/equality.h"
