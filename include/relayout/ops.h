@@ -184,6 +184,40 @@ rlo_chain_concatenate(rlo_chain *chain,
                       int32_t count,
                       int32_t dim);
 
+/** Arrays of one shape as the slices of a new dimension `dim` (0 .. rank). */
+RLO_API RLO_NODISCARD rlo_status rlo_stack_infer(const rlo_shape *const *srcs,
+                                                 int32_t count,
+                                                 int32_t dim,
+                                                 rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_stack(rlo_chain *chain,
+                                                 const rlo_chain *const *others,
+                                                 int32_t count,
+                                                 int32_t dim);
+
+/** Part `part` of an array cut in a dimension: sizes[part] slices behind the
+ *  sizes[0] + ... + sizes[part - 1] before it.
+ *  @param sizes  `count` sizes that add up to n, none negative. */
+RLO_API RLO_NODISCARD rlo_status rlo_split_infer(const rlo_shape *src,
+                                                 const int64_t *sizes,
+                                                 int32_t count,
+                                                 int32_t dim,
+                                                 int32_t part,
+                                                 rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_split(rlo_chain *chain,
+                                                 const int64_t *sizes,
+                                                 int32_t count,
+                                                 int32_t dim,
+                                                 int32_t part);
+
+/** Slice `index` of a dimension, which goes. */
+RLO_API RLO_NODISCARD rlo_status rlo_unstack_infer(const rlo_shape *src,
+                                                   int32_t dim,
+                                                   int64_t index,
+                                                   rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_unstack(rlo_chain *chain,
+                                                   int32_t dim,
+                                                   int64_t index);
+
 RLO_END_DECLS
 
 #endif

@@ -26,6 +26,7 @@
 #include "relayout/layout_edit.h"
 #include "relayout/npy.h"
 #include "relayout/ops.h"
+#include "relayout/ops_block.h"
 #include "relayout/permutation.h"
 #include "relayout/pjrt.h"
 #include "relayout/plan.h"

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "relayout/ops.h"
 
 rlo_status rlo__ops_shape_like(const rlo_shape *src,
                                const int64_t *dims,
@@ -107,15 +108,37 @@ static rlo_status copy_part(const rlo_chain_part *part,
   return RLO_OK;
 }
 
-rlo_status rlo__chain_take_parts(rlo_chain *chain, const rlo_chain *other) {
+/* Copies of another chain's parts behind our own, with their operands numbered
+ * from `first_operand` on. */
+static rlo_status copy_parts(rlo_chain *chain,
+                             const rlo_chain *other,
+                             int32_t first_operand) {
   int32_t num_parts = chain->num_parts + other->num_parts;
-  int32_t num_operands = chain->num_operands + other->num_operands;
   if (num_parts > RLO_CHAIN_MAX_PARTS) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the chain would have %d parts; the limit is %d",
                     num_parts,
                     RLO_CHAIN_MAX_PARTS);
   }
+  rlo_chain_part *parts = rlo__alloc_resize(
+      chain->parts, (size_t)chain->num_parts, (size_t)num_parts, sizeof *parts);
+  if (parts == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  chain->parts = parts;
+  for (int32_t p = 0; p < other->num_parts; ++p) {
+    RLO_TRY(copy_part(&other->parts[p],
+                      first_operand,
+                      chain->next_id,
+                      &parts[chain->num_parts]));
+    ++chain->num_parts;
+  }
+  chain->next_id += other->next_id;
+  return RLO_OK;
+}
+
+rlo_status rlo__chain_take_parts(rlo_chain *chain, const rlo_chain *other) {
+  int32_t num_operands = chain->num_operands + other->num_operands;
   rlo_shape *operands = rlo__alloc_resize(chain->operands,
                                           (size_t)chain->num_operands,
                                           (size_t)num_operands,
@@ -124,31 +147,40 @@ rlo_status rlo__chain_take_parts(rlo_chain *chain, const rlo_chain *other) {
     return RLO_OUT_OF_MEMORY;
   }
   chain->operands = operands;
-  rlo_chain_part *parts = rlo__alloc_resize(
-      chain->parts, (size_t)chain->num_parts, (size_t)num_parts, sizeof *parts);
-  if (parts == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  chain->parts = parts;
   memcpy(operands + chain->num_operands,
          other->operands,
          (size_t)other->num_operands * sizeof *operands);
-  for (int32_t p = 0; p < other->num_parts; ++p) {
-    RLO_TRY(copy_part(&other->parts[p],
-                      chain->num_operands,
-                      chain->next_id,
-                      &parts[chain->num_parts]));
-    ++chain->num_parts;
-  }
+  RLO_TRY(copy_parts(chain, other, chain->num_operands));
   chain->num_operands = num_operands;
-  chain->next_id += other->next_id;
   return RLO_OK;
+}
+
+rlo_status rlo__chain_take_copies(rlo_chain *chain, const rlo_chain *before) {
+  return copy_parts(chain, before, 0);
 }
 
 void rlo__chain_swap(rlo_chain *a, rlo_chain *b) {
   rlo_chain kept = *a;
   *a = *b;
   *b = kept;
+}
+
+rlo_status rlo__chain_regroup(rlo_chain *chain,
+                              const int64_t *dims,
+                              int32_t rank,
+                              const int32_t *permutation,
+                              const int64_t *result_dims,
+                              int32_t result_rank) {
+  rlo_chain *trial = NULL;
+  rlo_status status;
+  RLO_TRY_GOTO(rlo_chain_clone(chain, &trial));
+  RLO_TRY_GOTO(rlo_chain_reshape(trial, dims, rank));
+  RLO_TRY_GOTO(rlo_chain_transpose(trial, permutation));
+  RLO_TRY_GOTO(rlo_chain_reshape(trial, result_dims, result_rank));
+  rlo__chain_swap(chain, trial);
+fail:
+  rlo_chain_release(trial);
+  return status;
 }
 
 rlo_status rlo_chain_create(const rlo_shape *operand, rlo_chain **out_chain) {

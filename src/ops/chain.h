@@ -63,6 +63,19 @@ RLO_NODISCARD rlo_status rlo__chain_append_to_part(rlo_chain *chain,
 RLO_NODISCARD rlo_status rlo__chain_take_parts(rlo_chain *chain,
                                                const rlo_chain *other);
 
+/** As above, for parts that read the operands which `chain` has already: its
+ *  own, cloned before it changed. */
+RLO_NODISCARD rlo_status rlo__chain_take_copies(rlo_chain *chain,
+                                                const rlo_chain *before);
+
+/** Reshape, transpose, reshape. On failure the chain is unchanged. */
+RLO_NODISCARD rlo_status rlo__chain_regroup(rlo_chain *chain,
+                                            const int64_t *dims,
+                                            int32_t rank,
+                                            const int32_t *permutation,
+                                            const int64_t *result_dims,
+                                            int32_t result_rank);
+
 /** Exchange the contents of two chains: how an operation made of several
  *  others, tried on a copy, is made to last. */
 void rlo__chain_swap(rlo_chain *a, rlo_chain *b);
