@@ -16,6 +16,7 @@
  */
 
 #include "relayout/bitcast.h"
+#include "relayout/chain.h"
 #include "relayout/cost.h"
 #include "relayout/dlpack.h"
 #include "relayout/dtype.h"
@@ -27,6 +28,7 @@
 #include "relayout/layout_edit.h"
 #include "relayout/npy.h"
 #include "relayout/ops.h"
+#include "relayout/ops_block.h"
 #include "relayout/permutation.h"
 #include "relayout/pjrt.h"
 #include "relayout/plan.h"

@@ -46,12 +46,10 @@ static rlo_status new_guard(rlo_problem *problem,
   return RLO_OK;
 }
 
-/* *out = floor(form / divisor): linear where that is plain to see, else a new
- * term, for canonicalisation to resolve by splitting axes if it can. */
-static rlo_status quotient(rlo_problem *problem,
-                           const rlo_form *form,
-                           int64_t divisor,
-                           rlo_form *out) {
+rlo_status rlo__lower_quotient(rlo_problem *problem,
+                               const rlo_form *form,
+                               int64_t divisor,
+                               rlo_form *out) {
   if (rlo__form_quotient(problem, form, divisor, out)) {
     return RLO_OK;
   }
@@ -82,7 +80,8 @@ static rlo_status decompose(rlo_problem *problem,
                             const rlo_step *step,
                             rlo_form *forms) {
   rlo_form high;
-  RLO_TRY(quotient(problem, &forms[step->whole], step->radix, &high));
+  RLO_TRY(
+      rlo__lower_quotient(problem, &forms[step->whole], step->radix, &high));
   rlo_form low = forms[step->whole];
   RLO_TRY(add(&low, -step->radix, &high));
   forms[step->high] = high;

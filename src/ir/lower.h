@@ -43,4 +43,15 @@ RLO_NODISCARD rlo_status rlo__lower_source(const rlo_shape *shape,
                                            const rlo_form *index,
                                            rlo_problem *problem);
 
+/**
+ * *out = floor(form / divisor): linear where that is plain to see, else a new
+ * term, for canonicalisation to resolve by splitting axes if it can. The box
+ * has points.
+ * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_TERMS.
+ */
+RLO_NODISCARD rlo_status rlo__lower_quotient(rlo_problem *problem,
+                                             const rlo_form *form,
+                                             int64_t divisor,
+                                             rlo_form *out);
+
 #endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_IR_INDEX_MAP_H
+#define RLO_IR_INDEX_MAP_H
+
+#include <stdbool.h>
+
+#include "relayout/problem.h"
+#include "relayout/shape.h"
+
+/**
+ * One step of an index map: how an index of an operation's result becomes an
+ * index of its operand. Steps work on linear forms, so that several of them
+ * compose into one problem.
+ */
+
+/** What an operand coordinate takes of v = base + coef * result[from]. */
+typedef enum rlo_index_part {
+  /** floor(v / divisor). */
+  RLO_INDEX_QUOTIENT,
+  /** v mod divisor. */
+  RLO_INDEX_REMAINDER,
+  /** v / divisor, and the element is outside unless the division is exact. */
+  RLO_INDEX_EXACT
+} rlo_index_part;
+
+/** The rule of one operand coordinate. */
+typedef struct rlo_index_rule {
+  /** Result coordinate; -1 for none: v = base. */
+  int32_t from;
+  rlo_index_part part;
+  int64_t base, coef;
+  /** At least 1. */
+  int64_t divisor;
+  /** Inside are only coordinates in [first, first + count). */
+  bool is_bounded;
+  int64_t first, count;
+} rlo_index_rule;
+
+/** What stands where an element of the result is outside. */
+typedef enum rlo_index_outside {
+  /** Nothing is outside. */
+  RLO_OUTSIDE_NONE,
+  /** The fill. */
+  RLO_OUTSIDE_FILL,
+  /** What another part of the chain writes. */
+  RLO_OUTSIDE_LEAVE
+} rlo_index_outside;
+
+typedef struct rlo_index_step {
+  /** Equal for the copies of one step that several parts of a chain share. */
+  int64_t id;
+  rlo_index_outside outside;
+  uint8_t fill[RLO_MAX_UNIT_BITS / 8];
+  /** The same elements in the same row-major order; no rules then. */
+  bool is_reshape;
+  int32_t rank, result_rank;
+  int64_t dims[RLO_MAX_RANK];
+  int64_t result_dims[RLO_MAX_RANK];
+  rlo_index_rule rules[RLO_MAX_RANK];
+} rlo_index_step;
+
+/** Guards that have been found; their kinds are the caller's to set. */
+typedef struct rlo_guard_list {
+  int32_t count;
+  /** Some guard never holds; it is not in the list. */
+  bool never_holds;
+  rlo_guard guards[RLO_MAX_GUARDS];
+} rlo_guard_list;
+
+/** The rule j = result[from]. */
+rlo_index_rule rlo__index_rule_keep(int32_t from);
+
+/**
+ * Put a form into a list of guards as 0 <= form < limit, unless it always holds
+ * over the problem's box, which has points.
+ * @return RLO_OK; RLO_OVERFLOW; RLO_UNSUPPORTED beyond RLO_MAX_GUARDS.
+ */
+RLO_NODISCARD rlo_status rlo__guard_list_add(rlo_guard_list *list,
+                                             const rlo_problem *problem,
+                                             const rlo_form *form,
+                                             int64_t limit);
+
+/**
+ * Walk one step backwards.
+ *
+ * @param problem  its box has points; quotients that are not linear become
+ *                 terms of it.
+ * @param index    RLO_MAX_RANK forms: the index of the result, in its first
+ *                 result_rank; then that of the operand.
+ * @param guards   the guards under which the element is inside are added.
+ * @return RLO_OK; RLO_OVERFLOW; RLO_UNSUPPORTED beyond RLO_MAX_TERMS or
+ *         RLO_MAX_GUARDS; RLO_OUT_OF_MEMORY.
+ */
+RLO_NODISCARD rlo_status rlo__index_step_back(const rlo_index_step *step,
+                                              rlo_problem *problem,
+                                              rlo_form *index,
+                                              rlo_guard_list *guards);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/chain.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "relayout/ops.h"
+
+rlo_status rlo__ops_shape_like(const rlo_shape *src,
+                               const int64_t *dims,
+                               int32_t rank,
+                               rlo_shape *out_shape) {
+  if (rank < 0 || rank > RLO_MAX_RANK) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the result would have rank %d; the limit is %d",
+                    rank,
+                    RLO_MAX_RANK);
+  }
+  rlo_layout layout = rlo_layout_row_major(rank);
+  layout.element_size_bits = src->layout.element_size_bits;
+  return rlo_shape_make_with_layout(src->dtype, dims, rank, &layout, out_shape);
+}
+
+rlo_status rlo__ops_check_dim(const char *operation,
+                              const rlo_shape *shape,
+                              int32_t dim) {
+  if (dim < 0 || dim >= shape->rank) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "%s: dimension %d of an array of rank %d",
+                    operation,
+                    dim,
+                    shape->rank);
+  }
+  return RLO_OK;
+}
+
+void rlo__step_begin(const rlo_chain *chain,
+                     const rlo_shape *result,
+                     rlo_index_step *out_step) {
+  memset(out_step, 0, sizeof *out_step);
+  out_step->rank = chain->shape.rank;
+  out_step->result_rank = result->rank;
+  memcpy(out_step->dims, chain->shape.dims, sizeof out_step->dims);
+  memcpy(out_step->result_dims, result->dims, sizeof out_step->result_dims);
+  for (int32_t k = 0; k < out_step->rank; ++k) {
+    out_step->rules[k] = rlo__index_rule_keep(k);
+  }
+}
+
+static rlo_status reserve_step(rlo_chain_part *part) {
+  if (part->num_steps < part->capacity) {
+    return RLO_OK;
+  }
+  int32_t capacity = part->capacity == 0 ? 4 : 2 * part->capacity;
+  rlo_index_step *steps = rlo__alloc_resize(
+      part->steps, (size_t)part->capacity, (size_t)capacity, sizeof *steps);
+  if (steps == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  part->steps = steps;
+  part->capacity = capacity;
+  return RLO_OK;
+}
+
+rlo_status rlo__chain_append(rlo_chain *chain,
+                             const rlo_index_step *step,
+                             const rlo_shape *result) {
+  for (int32_t p = 0; p < chain->num_parts; ++p) {
+    RLO_TRY(reserve_step(&chain->parts[p]));
+  }
+  for (int32_t p = 0; p < chain->num_parts; ++p) {
+    rlo_chain_part *part = &chain->parts[p];
+    part->steps[part->num_steps] = *step;
+    part->steps[part->num_steps++].id = chain->next_id;
+  }
+  ++chain->next_id;
+  chain->shape = *result;
+  return RLO_OK;
+}
+
+rlo_status rlo__chain_append_to_part(rlo_chain *chain,
+                                     int32_t number,
+                                     const rlo_index_step *step) {
+  rlo_chain_part *part = &chain->parts[number];
+  RLO_TRY(reserve_step(part));
+  part->steps[part->num_steps] = *step;
+  part->steps[part->num_steps++].id = chain->next_id++;
+  return RLO_OK;
+}
+
+static rlo_status copy_part(const rlo_chain_part *part,
+                            int32_t first_operand,
+                            int64_t first_id,
+                            rlo_chain_part *out) {
+  out->operand = first_operand + part->operand;
+  out->steps =
+      rlo__alloc_array((size_t)part->num_steps + 1, sizeof *out->steps);
+  if (out->steps == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  out->capacity = part->num_steps + 1;
+  out->num_steps = part->num_steps;
+  for (int32_t s = 0; s < part->num_steps; ++s) {
+    out->steps[s] = part->steps[s];
+    out->steps[s].id += first_id;
+  }
+  return RLO_OK;
+}
+
+/* Copies of another chain's parts behind our own, with their operands numbered
+ * from `first_operand` on. */
+static rlo_status copy_parts(rlo_chain *chain,
+                             const rlo_chain *other,
+                             int32_t first_operand) {
+  int32_t num_parts = chain->num_parts + other->num_parts;
+  if (num_parts > RLO_CHAIN_MAX_PARTS) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the chain would have %d parts; the limit is %d",
+                    num_parts,
+                    RLO_CHAIN_MAX_PARTS);
+  }
+  rlo_chain_part *parts = rlo__alloc_resize(
+      chain->parts, (size_t)chain->num_parts, (size_t)num_parts, sizeof *parts);
+  if (parts == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  chain->parts = parts;
+  for (int32_t p = 0; p < other->num_parts; ++p) {
+    RLO_TRY(copy_part(&other->parts[p],
+                      first_operand,
+                      chain->next_id,
+                      &parts[chain->num_parts]));
+    ++chain->num_parts;
+  }
+  chain->next_id += other->next_id;
+  return RLO_OK;
+}
+
+rlo_status rlo__chain_take_parts(rlo_chain *chain, const rlo_chain *other) {
+  int32_t num_operands = chain->num_operands + other->num_operands;
+  rlo_shape *operands = rlo__alloc_resize(chain->operands,
+                                          (size_t)chain->num_operands,
+                                          (size_t)num_operands,
+                                          sizeof *operands);
+  if (operands == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  chain->operands = operands;
+  memcpy(operands + chain->num_operands,
+         other->operands,
+         (size_t)other->num_operands * sizeof *operands);
+  RLO_TRY(copy_parts(chain, other, chain->num_operands));
+  chain->num_operands = num_operands;
+  return RLO_OK;
+}
+
+rlo_status rlo__chain_take_copies(rlo_chain *chain, const rlo_chain *before) {
+  return copy_parts(chain, before, 0);
+}
+
+void rlo__chain_swap(rlo_chain *a, rlo_chain *b) {
+  rlo_chain kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+rlo_status rlo__chain_regroup(rlo_chain *chain,
+                              const int64_t *dims,
+                              int32_t rank,
+                              const int32_t *permutation,
+                              const int64_t *result_dims,
+                              int32_t result_rank) {
+  rlo_chain *trial = NULL;
+  rlo_status status;
+  RLO_TRY_GOTO(rlo_chain_clone(chain, &trial));
+  RLO_TRY_GOTO(rlo_chain_reshape(trial, dims, rank));
+  RLO_TRY_GOTO(rlo_chain_transpose(trial, permutation));
+  RLO_TRY_GOTO(rlo_chain_reshape(trial, result_dims, result_rank));
+  rlo__chain_swap(chain, trial);
+fail:
+  rlo_chain_release(trial);
+  return status;
+}
+
+rlo_status rlo_chain_create(const rlo_shape *operand, rlo_chain **out_chain) {
+  *out_chain = NULL;
+  RLO_TRY(rlo_shape_validate(operand));
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  rlo_chain *chain = rlo__alloc(sizeof *chain);
+  if (chain == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  chain->operands = rlo__alloc_array(1, sizeof *chain->operands);
+  chain->parts = rlo__alloc_array(1, sizeof *chain->parts);
+  if (chain->operands == NULL || chain->parts == NULL) {
+    goto fail;
+  }
+  chain->operands[0] = *operand;
+  chain->num_operands = 1;
+  chain->num_parts = 1;
+  RLO_TRY_GOTO(rlo__ops_shape_like(
+      operand, operand->dims, operand->rank, &chain->shape));
+  *out_chain = chain;
+  return RLO_OK;
+fail:
+  rlo_chain_release(chain);
+  return status;
+}
+
+rlo_status rlo_chain_clone(const rlo_chain *chain, rlo_chain **out_chain) {
+  *out_chain = NULL;
+  rlo_chain *copy = rlo__alloc(sizeof *copy);
+  if (copy == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  copy->shape = chain->shape;
+  rlo_status status = rlo__chain_take_parts(copy, chain);
+  if (status != RLO_OK) {
+    rlo_chain_release(copy);
+    return status;
+  }
+  *out_chain = copy;
+  return RLO_OK;
+}
+
+void rlo_chain_release(rlo_chain *chain) {
+  if (chain == NULL) {
+    return;
+  }
+  for (int32_t p = 0; p < chain->num_parts; ++p) {
+    rlo__free(chain->parts[p].steps);
+  }
+  rlo__free(chain->parts);
+  rlo__free(chain->operands);
+  rlo__free(chain);
+}
+
+const rlo_shape *rlo_chain_shape(const rlo_chain *chain) {
+  return &chain->shape;
+}
+
+int32_t rlo_chain_num_operands(const rlo_chain *chain) {
+  return chain->num_operands;
+}
+
+const rlo_shape *rlo_chain_operand(const rlo_chain *chain, int32_t n) {
+  return n >= 0 && n < chain->num_operands ? &chain->operands[n] : NULL;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "desc/address.h"
+#include "ir/lower.h"
+#include "ops/chain.h"
+
+/* Guards of one kind of outside, outermost first. */
+typedef struct group {
+  /** Steps walked until here, counted from the result: 0 for the layout. */
+  int32_t depth;
+  rlo_index_outside outside;
+  uint8_t fill[RLO_MAX_UNIT_BITS / 8];
+  /** Guards [first, end) of the list. */
+  int32_t first, end;
+} group;
+
+typedef struct lowering {
+  const rlo_chain *chain;
+  const rlo_shape *dst;
+  rlo_moves *moves;
+  /** Where a cell of the destination begins: its box, guards and index. */
+  rlo_problem cells;
+  rlo_form cells_index[RLO_MAX_RANK];
+  /** The part under way. */
+  int32_t part;
+  rlo_problem problem;
+  rlo_form index[RLO_MAX_RANK];
+  rlo_guard_list guards;
+  int32_t num_groups;
+  group groups[RLO_MAX_GUARDS + 2];
+  rlo_address address;
+  rlo_index_step step;
+} lowering;
+
+static rlo_status check_destination(const rlo_chain *chain,
+                                    const rlo_shape *dst) {
+  RLO_TRY(rlo_shape_validate(dst));
+  if (dst->dtype != chain->shape.dtype) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the chain holds %s, the destination %s",
+                    rlo_dtype_name(chain->shape.dtype),
+                    rlo_dtype_name(dst->dtype));
+  }
+  if (dst->rank != chain->shape.rank) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the chain's result has rank %d, the destination rank %d",
+                    chain->shape.rank,
+                    dst->rank);
+  }
+  for (int32_t k = 0; k < dst->rank; ++k) {
+    if (dst->dims[k] != chain->shape.dims[k]) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "dimension %d of the chain's result is %lld, of the "
+                      "destination %lld; they must be equal",
+                      k,
+                      (long long)chain->shape.dims[k],
+                      (long long)dst->dims[k]);
+    }
+  }
+  rlo_shape_extent from;
+  rlo_shape_extent to;
+  RLO_TRY(rlo_shape_measure(&chain->shape, &from));
+  RLO_TRY(rlo_shape_measure(dst, &to));
+  if (from.element_bits != to.element_bits) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the chain's elements take %lld bits, the destination's "
+                    "%lld; moving keeps the element size",
+                    (long long)from.element_bits,
+                    (long long)to.element_bits);
+  }
+  return RLO_OK;
+}
+
+/* A new problem at the end of the list, a copy of this one. */
+static rlo_status emit(lowering *l, const rlo_problem *problem) {
+  rlo_moves *moves = l->moves;
+  if (moves->count == moves->capacity) {
+    int32_t capacity = moves->capacity == 0 ? 4 : 2 * moves->capacity;
+    rlo_problem **problems = rlo__alloc_resize(moves->problems,
+                                               (size_t)moves->capacity,
+                                               (size_t)capacity,
+                                               sizeof(rlo_problem *));
+    if (problems == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    moves->problems = problems;
+    int32_t *operands = rlo__alloc_resize(moves->operands,
+                                          (size_t)moves->capacity,
+                                          (size_t)capacity,
+                                          sizeof *operands);
+    if (operands == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    moves->operands = operands;
+    moves->capacity = capacity;
+  }
+  rlo_problem *kept = rlo__alloc(sizeof *kept);
+  if (kept == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  *kept = *problem;
+  moves->problems[moves->count] = kept;
+  moves->operands[moves->count++] = l->chain->parts[l->part].operand;
+  return RLO_OK;
+}
+
+/* Whether an earlier part has the same outermost `depth` steps, and so has
+ * written what is outside of them. */
+static bool is_shared(const lowering *l, int32_t depth) {
+  const rlo_chain_part *mine = &l->chain->parts[l->part];
+  for (int32_t p = 0; p < l->part; ++p) {
+    const rlo_chain_part *other = &l->chain->parts[p];
+    int32_t same = 0;
+    while (same < depth && same < other->num_steps &&
+           other->steps[other->num_steps - 1 - same].id ==
+               mine->steps[mine->num_steps - 1 - same].id) {
+      ++same;
+    }
+    if (same == depth) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void close_group(lowering *l,
+                        int32_t first,
+                        int32_t depth,
+                        rlo_index_outside outside,
+                        const uint8_t *fill) {
+  if (l->guards.count == first && !l->guards.never_holds) {
+    return;
+  }
+  group *g = &l->groups[l->num_groups++];
+  *g = (group){depth, outside, {0}, first, l->guards.count};
+  memcpy(g->fill, fill, sizeof g->fill);
+}
+
+/* The guards of the destination's own layout. Those that are to be left alone
+ * stay in the problem; those that take the fill are the outermost group. */
+static void begin_part(lowering *l) {
+  l->problem = l->cells;
+  memcpy(l->index, l->cells_index, sizeof l->index);
+  l->guards.count = 0;
+  l->guards.never_holds = false;
+  l->num_groups = 0;
+  l->problem.num_guards = 0;
+  for (int32_t g = 0; g < l->cells.num_guards; ++g) {
+    const rlo_guard *guard = &l->cells.guards[g];
+    if (guard->kind == RLO_GUARD_SKIP) {
+      l->problem.guards[l->problem.num_guards++] = *guard;
+    } else {
+      l->guards.guards[l->guards.count++] = *guard;
+    }
+  }
+  close_group(l, 0, 0, RLO_OUTSIDE_FILL, l->cells.fill);
+}
+
+static bool is_plain(const rlo_shape *shape) {
+  const rlo_layout *layout = &shape->layout;
+  if (layout->kind != RLO_LAYOUT_DENSE || layout->num_tiles > 0 ||
+      layout->has_padded_dimensions) {
+    return false;
+  }
+  for (int32_t p = 0; p < shape->rank; ++p) {
+    if (layout->minor_to_major[p] != shape->rank - 1 - p) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Where a row-major operand is reshaped first, its elements are their numbers:
+ * no quotient is needed to find the coordinates that the address then undoes.
+ */
+static rlo_status flatten_operand(lowering *l, rlo_shape *operand) {
+  rlo_shape_extent extent;
+  RLO_TRY(rlo_shape_measure(operand, &extent));
+  int64_t count = extent.elements;
+  int64_t tail = operand->layout.tail_alignment_elems;
+  RLO_TRY(rlo__ops_shape_like(operand, &count, 1, operand));
+  operand->layout.tail_alignment_elems = tail;
+  l->step.rank = 1;
+  l->step.dims[0] = count;
+  return RLO_OK;
+}
+
+/* Walk from the destination to the operand. Where nothing is inside, there is
+ * nothing to walk for. */
+static rlo_status walk_back(lowering *l, rlo_shape *operand) {
+  const rlo_chain_part *part = &l->chain->parts[l->part];
+  for (int32_t s = part->num_steps - 1; s >= 0 && !l->guards.never_holds; --s) {
+    l->step = part->steps[s];
+    if (s == 0 && l->step.is_reshape && is_plain(operand)) {
+      RLO_TRY(flatten_operand(l, operand));
+    }
+    int32_t first = l->guards.count;
+    RLO_TRY(rlo__index_step_back(&l->step, &l->problem, l->index, &l->guards));
+    close_group(l, first, part->num_steps - s, l->step.outside, l->step.fill);
+  }
+  return RLO_OK;
+}
+
+static rlo_status put_guard(rlo_problem *problem,
+                            const rlo_guard *guard,
+                            rlo_guard_kind kind) {
+  if (problem->num_guards == RLO_MAX_GUARDS) {
+    return RLO_FAIL(
+        RLO_UNSUPPORTED, "the chain needs more than %d guards", RLO_MAX_GUARDS);
+  }
+  rlo_guard *to = &problem->guards[problem->num_guards++];
+  *to = *guard;
+  to->kind = kind;
+  return RLO_OK;
+}
+
+static rlo_status put_group(const lowering *l,
+                            const group *g,
+                            rlo_problem *problem,
+                            rlo_guard_kind kind) {
+  for (int32_t n = g->first; n < g->end; ++n) {
+    RLO_TRY(put_guard(problem, &l->guards.guards[n], kind));
+  }
+  return RLO_OK;
+}
+
+/* Every cell that the guards let through takes the fill. */
+static rlo_status emit_fill(lowering *l, const uint8_t *fill) {
+  rlo_problem *problem = rlo__alloc(sizeof *problem);
+  if (problem == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  static const rlo_guard never = {.kind = RLO_GUARD_PAD};
+  *problem = l->problem;
+  memset(&problem->src, 0, sizeof problem->src);
+  memcpy(problem->fill, fill, sizeof problem->fill);
+  problem->read_bytes = 0;
+  rlo_status status = put_guard(problem, &never, RLO_GUARD_PAD);
+  if (status == RLO_OK) {
+    status = emit(l, problem);
+  }
+  rlo__free(problem);
+  return status;
+}
+
+/* The first group behind `n` that is not outside to the same fill. */
+static int32_t end_of_fill(const lowering *l, int32_t n) {
+  const group *g = &l->groups[n];
+  int32_t end = n + 1;
+  while (end < l->num_groups && l->groups[end].outside == RLO_OUTSIDE_FILL &&
+         memcmp(l->groups[end].fill, g->fill, sizeof g->fill) == 0) {
+    ++end;
+  }
+  return end;
+}
+
+/* Groups [first, end), with one fill, are the innermost: guards of the move. */
+static rlo_status emit_padded(lowering *l, int32_t first, int32_t end) {
+  memcpy(l->problem.fill, l->groups[first].fill, sizeof l->problem.fill);
+  for (int32_t n = first; n < end; ++n) {
+    RLO_TRY(put_group(l, &l->groups[n], &l->problem, RLO_GUARD_PAD));
+  }
+  return emit(l, &l->problem);
+}
+
+/* The problems of a part. The innermost fill is written by the move itself;
+ * one that has others or another part inside is written before them, over all
+ * that it and they cover, and then stays where its guards do not hold. */
+static rlo_status emit_part(lowering *l) {
+  int32_t end = 0;
+  for (int32_t n = 0; n < l->num_groups; n = end) {
+    const group *g = &l->groups[n];
+    end = n + 1;
+    if (g->outside == RLO_OUTSIDE_FILL && !is_shared(l, g->depth)) {
+      end = end_of_fill(l, n);
+      if (end == l->num_groups && !l->guards.never_holds) {
+        return emit_padded(l, n, end);
+      }
+      RLO_TRY(emit_fill(l, g->fill));
+    }
+    for (; n < end; ++n) {
+      RLO_TRY(put_group(l, &l->groups[n], &l->problem, RLO_GUARD_SKIP));
+    }
+  }
+  return l->guards.never_holds ? RLO_OK : emit(l, &l->problem);
+}
+
+static rlo_status lower_part(lowering *l) {
+  const rlo_chain_part *part = &l->chain->parts[l->part];
+  rlo_shape operand = l->chain->operands[part->operand];
+  begin_part(l);
+  rlo_shape_extent extent;
+  rlo_shape_extent dst_extent;
+  RLO_TRY(rlo_shape_measure(&operand, &extent));
+  RLO_TRY(rlo_shape_measure(l->dst, &dst_extent));
+  l->problem.src_bytes = extent.physical_bytes;
+  RLO_TRY(walk_back(l, &operand));
+  if (!l->guards.never_holds) {
+    RLO_TRY(rlo__address_make(&operand, &l->address));
+    RLO_TRY(rlo__lower_source(&operand, &l->address, l->index, &l->problem));
+  }
+  if (l->problem.read_bytes > dst_extent.bytes) {
+    l->problem.read_bytes = dst_extent.bytes;
+  }
+  if (l->chain->num_parts > 1 && l->problem.written_bytes > extent.bytes) {
+    l->problem.written_bytes = extent.bytes;
+  }
+  return emit_part(l);
+}
+
+static rlo_status lower(lowering *l) {
+  RLO_TRY(rlo__address_make(l->dst, &l->address));
+  RLO_TRY(
+      rlo__lower_destination(l->dst, &l->address, &l->cells, l->cells_index));
+  if (rlo_problem_is_empty(&l->cells)) {
+    return RLO_OK;
+  }
+  for (l->part = 0; l->part < l->chain->num_parts; ++l->part) {
+    RLO_TRY(lower_part(l));
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_chain_lower(const rlo_chain *chain,
+                           const rlo_shape *dst,
+                           rlo_moves **out_moves) {
+  *out_moves = NULL;
+  dst = dst == NULL ? &chain->shape : dst;
+  RLO_TRY(check_destination(chain, dst));
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  rlo_moves *moves = rlo__alloc(sizeof *moves);
+  lowering *l = rlo__alloc(sizeof *l);
+  if (moves != NULL && l != NULL) {
+    l->chain = chain;
+    l->dst = dst;
+    l->moves = moves;
+    status = lower(l);
+  }
+  rlo__free(l);
+  if (status != RLO_OK) {
+    rlo_moves_release(moves);
+    return status;
+  }
+  *out_moves = moves;
+  return RLO_OK;
+}

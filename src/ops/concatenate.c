@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "ops/chain.h"
+#include "relayout/ops.h"
+
+/* How large the dimension gets when `next` comes behind what is there. */
+static rlo_status add_one(const rlo_shape *first,
+                          const rlo_shape *next,
+                          int32_t number,
+                          int32_t dim,
+                          int64_t *size) {
+  if (next->dtype != first->dtype || next->rank != first->rank ||
+      next->layout.element_size_bits != first->layout.element_size_bits) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "concatenate: array %d is of %s and rank %d, array 0 of %s "
+                    "and rank %d; they and the element size must be equal",
+                    number,
+                    rlo_dtype_name(next->dtype),
+                    next->rank,
+                    rlo_dtype_name(first->dtype),
+                    first->rank);
+  }
+  for (int32_t k = 0; k < first->rank; ++k) {
+    if (k != dim && next->dims[k] != first->dims[k]) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "concatenate: dimension %d of array %d is %lld, of array "
+                      "0 it is %lld; only dimension %d may differ",
+                      k,
+                      number,
+                      (long long)next->dims[k],
+                      (long long)first->dims[k],
+                      dim);
+    }
+  }
+  if (!rlo__add(*size, next->dims[dim], size)) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "concatenate: dimension %d leaves 64 bits at array %d",
+                    dim,
+                    number);
+  }
+  return RLO_OK;
+}
+
+static rlo_status infer(const rlo_shape *first,
+                        const rlo_shape *const *others,
+                        int32_t num_others,
+                        int32_t dim,
+                        rlo_shape *out_shape) {
+  RLO_TRY(rlo__ops_check_dim("concatenate", first, dim));
+  rlo_shape result = *first;
+  for (int32_t n = 0; n < num_others; ++n) {
+    RLO_TRY(add_one(first, others[n], n + 1, dim, &result.dims[dim]));
+  }
+  return rlo__ops_shape_like(first, result.dims, first->rank, out_shape);
+}
+
+rlo_status rlo_concatenate_infer(const rlo_shape *const *srcs,
+                                 int32_t count,
+                                 int32_t dim,
+                                 rlo_shape *out_shape) {
+  if (count < 1) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "concatenate: %d arrays; at least 1 is needed",
+                    count);
+  }
+  for (int32_t n = 0; n < count; ++n) {
+    RLO_TRY(rlo_shape_validate(srcs[n]));
+  }
+  return infer(srcs[0], srcs + 1, count - 1, dim, out_shape);
+}
+
+/* The parts from `first` on, which make up an array of this shape, lie `offset`
+ * behind the beginning of the result. */
+static rlo_status place_parts(rlo_chain *chain,
+                              int32_t first,
+                              const rlo_shape *shape,
+                              const rlo_shape *result,
+                              int32_t dim,
+                              int64_t offset) {
+  rlo_index_step step;
+  rlo__step_begin(chain, result, &step);
+  step.dims[dim] = shape->dims[dim];
+  step.outside = RLO_OUTSIDE_LEAVE;
+  step.rules[dim].base = -offset;
+  step.rules[dim].is_bounded = true;
+  step.rules[dim].count = shape->dims[dim];
+  int64_t id = chain->next_id;
+  for (int32_t p = first; p < chain->num_parts; ++p) {
+    chain->next_id = id; /* one step that these parts share */
+    RLO_TRY(rlo__chain_append_to_part(chain, p, &step));
+  }
+  return RLO_OK;
+}
+
+static rlo_status append_all(rlo_chain *chain,
+                             const rlo_chain *const *others,
+                             int32_t count,
+                             int32_t dim,
+                             const rlo_shape *result) {
+  int64_t offset = chain->shape.dims[dim];
+  RLO_TRY(place_parts(chain, 0, &chain->shape, result, dim, 0));
+  for (int32_t n = 0; n < count; ++n) {
+    int32_t first = chain->num_parts;
+    RLO_TRY(rlo__chain_take_parts(chain, others[n]));
+    RLO_TRY(place_parts(chain, first, &others[n]->shape, result, dim, offset));
+    offset += others[n]->shape.dims[dim];
+  }
+  chain->shape = *result;
+  return RLO_OK;
+}
+
+rlo_status rlo_chain_concatenate(rlo_chain *chain,
+                                 const rlo_chain *const *others,
+                                 int32_t count,
+                                 int32_t dim) {
+  if (count < 0) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "concatenate: %d other chains", count);
+  }
+  const rlo_shape **shapes =
+      rlo__alloc_array((size_t)count + 1, sizeof *shapes);
+  if (shapes == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t n = 0; n < count; ++n) {
+    shapes[n] = &others[n]->shape;
+  }
+  rlo_shape result;
+  rlo_status status = infer(&chain->shape, shapes, count, dim, &result);
+  rlo__free(shapes);
+  RLO_TRY(status);
+  rlo_chain *trial;
+  RLO_TRY(rlo_chain_clone(chain, &trial));
+  status = append_all(trial, others, count, dim, &result);
+  if (status == RLO_OK) {
+    rlo__chain_swap(chain, trial);
+  }
+  rlo_chain_release(trial);
+  return status;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/checked.h"
+#include "base/status.h"
+#include "ops/chain.h"
+#include "relayout/ops_block.h"
+
+static int64_t entry(const int64_t *entries, int32_t k) {
+  return entries == NULL ? 0 : entries[k];
+}
+
+static rlo_status infer(const rlo_shape *src,
+                        const int64_t *low,
+                        const int64_t *high,
+                        rlo_mirror mirror,
+                        rlo_shape *out_shape) {
+  int64_t dims[RLO_MAX_RANK];
+  if (mirror != RLO_MIRROR_REFLECT && mirror != RLO_MIRROR_SYMMETRIC) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "mirror_pad: mirror %d is neither %d (reflect) nor %d "
+                    "(symmetric)",
+                    (int)mirror,
+                    (int)RLO_MIRROR_REFLECT,
+                    (int)RLO_MIRROR_SYMMETRIC);
+  }
+  for (int32_t k = 0; k < src->rank; ++k) {
+    int64_t most = src->dims[k] - (mirror == RLO_MIRROR_REFLECT);
+    most = most < 0 ? 0 : most;
+    if (entry(low, k) < 0 || entry(low, k) > most || entry(high, k) < 0 ||
+        entry(high, k) > most) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "mirror_pad: low %lld and high %lld of dimension %d; the "
+                      "limits are 0 and %lld",
+                      (long long)entry(low, k),
+                      (long long)entry(high, k),
+                      k,
+                      (long long)most);
+    }
+    if (!rlo__add(src->dims[k], entry(low, k), &dims[k]) ||
+        !rlo__add(dims[k], entry(high, k), &dims[k])) {
+      return RLO_FAIL(
+          RLO_OVERFLOW, "mirror_pad: dimension %d leaves 64 bits", k);
+    }
+  }
+  return rlo__ops_shape_like(src, dims, src->rank, out_shape);
+}
+
+rlo_status rlo_mirror_pad_infer(const rlo_shape *src,
+                                const int64_t *low,
+                                const int64_t *high,
+                                rlo_mirror mirror,
+                                rlo_shape *out_shape) {
+  RLO_TRY(rlo_shape_validate(src));
+  return infer(src, low, high, mirror, out_shape);
+}
+
+/* The box of the result for which dimension `dim` is counted by one rule. */
+static rlo_status append_box(rlo_chain *chain,
+                             int32_t first_part,
+                             int32_t end_part,
+                             const rlo_shape *result,
+                             int32_t dim,
+                             const rlo_index_rule *rule) {
+  rlo_index_step step;
+  rlo__step_begin(chain, result, &step);
+  step.outside = RLO_OUTSIDE_LEAVE;
+  step.rules[dim] = *rule;
+  int64_t id = chain->next_id;
+  for (int32_t p = first_part; p < end_part; ++p) {
+    chain->next_id = id; /* one step that these parts share */
+    RLO_TRY(rlo__chain_append_to_part(chain, p, &step));
+  }
+  return RLO_OK;
+}
+
+/* Mirror one dimension: what the chain has, and copies of it for the border in
+ * front and the one behind. */
+static rlo_status mirror_dim(rlo_chain *chain,
+                             const rlo_chain *before,
+                             int32_t dim,
+                             int64_t low,
+                             int64_t high,
+                             bool is_symmetric) {
+  rlo_shape result = chain->shape;
+  int64_t size = result.dims[dim];
+  int64_t edge = is_symmetric ? 0 : 1;
+  result.dims[dim] = size + low + high;
+  rlo_index_rule rule = rlo__index_rule_keep(dim);
+  rule.is_bounded = true;
+  rule.base = -low;
+  rule.count = size;
+  int32_t num_parts = chain->num_parts;
+  RLO_TRY(append_box(chain, 0, num_parts, &result, dim, &rule));
+  rule.coef = -1;
+  if (low > 0) {
+    /* i = 0 .. low-1 is low - 1 + edge - i, down to edge. */
+    RLO_TRY(rlo__chain_take_copies(chain, before));
+    rule.base = low - 1 + edge;
+    rule.first = edge;
+    rule.count = low;
+    RLO_TRY(
+        append_box(chain, num_parts, chain->num_parts, &result, dim, &rule));
+    num_parts = chain->num_parts;
+  }
+  if (high > 0) {
+    /* i = low + size + (0 .. high-1) is size - 1 - edge - (0 .. high-1). */
+    RLO_TRY(rlo__chain_take_copies(chain, before));
+    rule.base = low + size + size - 1 - edge;
+    rule.first = size - edge - high;
+    rule.count = high;
+    RLO_TRY(
+        append_box(chain, num_parts, chain->num_parts, &result, dim, &rule));
+  }
+  chain->shape = result;
+  return RLO_OK;
+}
+
+static rlo_status mirror_all(rlo_chain *chain,
+                             const int64_t *low,
+                             const int64_t *high,
+                             rlo_mirror mirror) {
+  for (int32_t k = 0; k < chain->shape.rank; ++k) {
+    if (entry(low, k) == 0 && entry(high, k) == 0) {
+      continue;
+    }
+    rlo_chain *before;
+    RLO_TRY(rlo_chain_clone(chain, &before));
+    rlo_status status = mirror_dim(chain,
+                                   before,
+                                   k,
+                                   entry(low, k),
+                                   entry(high, k),
+                                   mirror == RLO_MIRROR_SYMMETRIC);
+    rlo_chain_release(before);
+    RLO_TRY(status);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_chain_mirror_pad(rlo_chain *chain,
+                                const int64_t *low,
+                                const int64_t *high,
+                                rlo_mirror mirror) {
+  rlo_shape result;
+  rlo_chain *trial;
+  RLO_TRY(infer(&chain->shape, low, high, mirror, &result));
+  RLO_TRY(rlo_chain_clone(chain, &trial));
+  rlo_status status = mirror_all(trial, low, high, mirror);
+  if (status == RLO_OK) {
+    rlo__chain_swap(chain, trial);
+  }
+  rlo_chain_release(trial);
+  return status;
+}

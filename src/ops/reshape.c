@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "ops/chain.h"
+#include "relayout/ops.h"
+
+/* The size that makes the elements come out, for the dimension given as -1. */
+static rlo_status find_missing(const rlo_shape *src,
+                               int64_t *dims,
+                               int32_t rank,
+                               int32_t missing) {
+  rlo_shape_extent extent;
+  RLO_TRY(rlo_shape_measure(src, &extent));
+  int64_t others = 1;
+  for (int32_t k = 0; k < rank; ++k) {
+    if (k != missing && !rlo__mul(others, dims[k], &others)) {
+      return RLO_FAIL(RLO_OVERFLOW, "reshape: the sizes leave 64 bits");
+    }
+  }
+  if (others <= 0 || extent.elements % others != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "reshape: no size of dimension %d makes %lld elements "
+                    "%lld times something",
+                    missing,
+                    (long long)extent.elements,
+                    (long long)others);
+  }
+  dims[missing] = extent.elements / others;
+  return RLO_OK;
+}
+
+static rlo_status infer(const rlo_shape *src,
+                        const int64_t *asked,
+                        int32_t rank,
+                        rlo_shape *out_shape) {
+  int64_t dims[RLO_MAX_RANK];
+  int32_t missing = -1;
+  if (rank < 0 || rank > RLO_MAX_RANK) {
+    return rlo__ops_shape_like(src, asked, rank, out_shape);
+  }
+  for (int32_t k = 0; k < rank; ++k) {
+    dims[k] = asked[k];
+    if (dims[k] != -1) {
+      continue;
+    }
+    if (missing >= 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "reshape: dimensions %d and %d are both -1",
+                      missing,
+                      k);
+    }
+    missing = k;
+  }
+  if (missing >= 0) {
+    RLO_TRY(find_missing(src, dims, rank, missing));
+  }
+  rlo_shape result;
+  rlo_shape_extent before;
+  rlo_shape_extent after;
+  RLO_TRY(rlo__ops_shape_like(src, dims, rank, &result));
+  RLO_TRY(rlo_shape_measure(src, &before));
+  RLO_TRY(rlo_shape_measure(&result, &after));
+  if (before.elements != after.elements) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "reshape: %lld elements cannot become %lld",
+                    (long long)before.elements,
+                    (long long)after.elements);
+  }
+  *out_shape = result;
+  return RLO_OK;
+}
+
+rlo_status rlo_reshape_infer(const rlo_shape *src,
+                             const int64_t *dims,
+                             int32_t rank,
+                             rlo_shape *out_shape) {
+  RLO_TRY(rlo_shape_validate(src));
+  return infer(src, dims, rank, out_shape);
+}
+
+rlo_status rlo_chain_reshape(rlo_chain *chain,
+                             const int64_t *dims,
+                             int32_t rank) {
+  rlo_shape result;
+  RLO_TRY(infer(&chain->shape, dims, rank, &result));
+  rlo_index_step step;
+  rlo__step_begin(chain, &result, &step);
+  step.is_reshape = true;
+  return rlo__chain_append(chain, &step, &result);
+}

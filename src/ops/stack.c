@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "ops/chain.h"
+#include "relayout/ops.h"
+
+/* The sizes with one of 1 put in at `dim`. */
+static rlo_status insert_dim(const rlo_shape *src,
+                             int32_t dim,
+                             rlo_shape *out_shape) {
+  if (dim < 0 || dim > src->rank) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "stack: a new dimension %d beside %d others",
+                    dim,
+                    src->rank);
+  }
+  int64_t dims[RLO_MAX_RANK + 1];
+  for (int32_t k = 0; k <= src->rank; ++k) {
+    dims[k] = k == dim ? 1 : src->dims[k - (k > dim)];
+  }
+  return rlo__ops_shape_like(src, dims, src->rank + 1, out_shape);
+}
+
+static rlo_status check_alike(const rlo_shape *first,
+                              const rlo_shape *next,
+                              int32_t number) {
+  if (!rlo_shape_compatible(first, next)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "stack: array %d has another type or other dimensions than "
+                    "array 0",
+                    number);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_stack_infer(const rlo_shape *const *srcs,
+                           int32_t count,
+                           int32_t dim,
+                           rlo_shape *out_shape) {
+  if (count < 1) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "stack: %d arrays; at least 1 is needed", count);
+  }
+  for (int32_t n = 0; n < count; ++n) {
+    RLO_TRY(rlo_shape_validate(srcs[n]));
+    RLO_TRY(check_alike(srcs[0], srcs[n], n));
+  }
+  rlo_shape result;
+  RLO_TRY(insert_dim(srcs[0], dim, &result));
+  result.dims[dim] = count;
+  return rlo__ops_shape_like(&result, result.dims, result.rank, out_shape);
+}
+
+/* Append the new dimension: coordinate k was k, or k - 1 behind it. */
+static rlo_status append_insertion(rlo_chain *chain, int32_t dim) {
+  rlo_shape result;
+  RLO_TRY(insert_dim(&chain->shape, dim, &result));
+  rlo_index_step step;
+  rlo__step_begin(chain, &result, &step);
+  for (int32_t k = 0; k < step.rank; ++k) {
+    step.rules[k].from = k + (k >= dim);
+  }
+  return rlo__chain_append(chain, &step, &result);
+}
+
+static rlo_status stack(rlo_chain *chain,
+                        const rlo_chain *const *others,
+                        int32_t count,
+                        int32_t dim,
+                        rlo_chain **copies) {
+  RLO_TRY(append_insertion(chain, dim));
+  for (int32_t n = 0; n < count; ++n) {
+    RLO_TRY(rlo_chain_clone(others[n], &copies[n]));
+    RLO_TRY(append_insertion(copies[n], dim));
+  }
+  return rlo_chain_concatenate(
+      chain, (const rlo_chain *const *)copies, count, dim);
+}
+
+rlo_status rlo_chain_stack(rlo_chain *chain,
+                           const rlo_chain *const *others,
+                           int32_t count,
+                           int32_t dim) {
+  if (count < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "stack: %d other chains", count);
+  }
+  for (int32_t n = 0; n < count; ++n) {
+    RLO_TRY(check_alike(&chain->shape, &others[n]->shape, n + 1));
+  }
+  rlo_chain *trial;
+  RLO_TRY(rlo_chain_clone(chain, &trial));
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  rlo_chain **copies = rlo__alloc_array((size_t)count + 1, sizeof(rlo_chain *));
+  if (copies != NULL) {
+    status = stack(trial, others, count, dim, copies);
+    for (int32_t n = 0; n < count; ++n) {
+      rlo_chain_release(copies[n]);
+    }
+    rlo__free(copies);
+  }
+  if (status == RLO_OK) {
+    rlo__chain_swap(chain, trial);
+  }
+  rlo_chain_release(trial);
+  return status;
+}
+
+static rlo_status infer_unstack(const rlo_shape *src,
+                                int32_t dim,
+                                int64_t index,
+                                rlo_shape *out_shape) {
+  RLO_TRY(rlo__ops_check_dim("unstack", src, dim));
+  if (index < 0 || index >= src->dims[dim]) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "unstack: index %lld in dimension %d of size %lld",
+                    (long long)index,
+                    dim,
+                    (long long)src->dims[dim]);
+  }
+  int64_t dims[RLO_MAX_RANK];
+  for (int32_t k = 0; k + 1 < src->rank; ++k) {
+    dims[k] = src->dims[k + (k >= dim)];
+  }
+  return rlo__ops_shape_like(src, dims, src->rank - 1, out_shape);
+}
+
+rlo_status rlo_unstack_infer(const rlo_shape *src,
+                             int32_t dim,
+                             int64_t index,
+                             rlo_shape *out_shape) {
+  RLO_TRY(rlo_shape_validate(src));
+  return infer_unstack(src, dim, index, out_shape);
+}
+
+rlo_status rlo_chain_unstack(rlo_chain *chain, int32_t dim, int64_t index) {
+  rlo_shape result;
+  RLO_TRY(infer_unstack(&chain->shape, dim, index, &result));
+  rlo_index_step step;
+  rlo__step_begin(chain, &result, &step);
+  for (int32_t k = 0; k < step.rank; ++k) {
+    step.rules[k].from = k - (k > dim);
+  }
+  step.rules[dim].from = -1;
+  step.rules[dim].base = index;
+  return rlo__chain_append(chain, &step, &result);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/ops.h"
+
+/* The chain under test: its operands hold 1, 2, 3, ... as 32-bit integers. */
+static rlo_chain *chain;
+static int32_t memory[3][64];
+
+static void setup(void) {
+  chain = NULL;
+  for (int32_t n = 0; n < 3; ++n) {
+    for (int32_t k = 0; k < 64; ++k) {
+      memory[n][k] = k + 1 + 100 * n;
+    }
+  }
+}
+
+static void teardown(void) {
+  rlo_chain_release(chain);
+}
+
+#define DIMS(...)    ((int64_t[]){__VA_ARGS__})
+#define ENTRIES(...) ((int32_t[]){__VA_ARGS__})
+
+static void expect_ok(rlo_status status) {
+  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
+}
+
+static rlo_shape array(const int64_t *dims, int32_t rank) {
+  rlo_shape shape;
+  expect_ok(rlo_shape_make(RLO_DTYPE_S32, dims, rank, &shape));
+  return shape;
+}
+
+static rlo_chain *begin_with(const int64_t *dims, int32_t rank) {
+  rlo_shape shape = array(dims, rank);
+  rlo_chain *made;
+  expect_ok(rlo_chain_create(&shape, &made));
+  return made;
+}
+
+/* Lower into `dst` (NULL: plain), run, compare; how many problems it took. */
+static int32_t expect_in(const rlo_shape *dst,
+                         const int32_t *wanted,
+                         int32_t count) {
+  int32_t got[128];
+  memset(got, 0xee, sizeof got);
+  rlo_moves *moves;
+  expect_ok(rlo_chain_lower(chain, dst, &moves));
+  const void *operands[3] = {memory[0], memory[1], memory[2]};
+  expect_ok(rlo_moves_run_host(moves, operands, got));
+  for (int32_t k = 0; k < count; ++k) {
+    ck_assert_msg(
+        got[k] == wanted[k], "element %d is %d, not %d", k, got[k], wanted[k]);
+  }
+  ck_assert_int_eq((uint32_t)got[count], 0xeeeeeeeeu);
+  int32_t problems = rlo_moves_count(moves);
+  rlo_moves_release(moves);
+  return problems;
+}
+
+#define EXPECT(...)                     \
+  expect_in(NULL,                       \
+            ((int32_t[]){__VA_ARGS__}), \
+            (int32_t)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t)))
+
+static void expect_dims(const int64_t *dims, int32_t rank) {
+  const rlo_shape *shape = rlo_chain_shape(chain);
+  ck_assert_int_eq(shape->rank, rank);
+  for (int32_t k = 0; k < rank; ++k) {
+    ck_assert_int_eq(shape->dims[k], dims[k]);
+  }
+}
+
+static void expect_refusal(rlo_status got, rlo_status wanted, const char *why) {
+  ck_assert_int_eq(got, wanted);
+  ck_assert_str_eq(rlo_error_last()->message, why);
+}
+
+START_TEST(test_ops__transpose)
+{
+  chain = begin_with(DIMS(2, 3), 2);
+  expect_ok(rlo_chain_transpose(chain, ENTRIES(1, 0)));
+  expect_dims(DIMS(3, 2), 2);
+  ck_assert_int_eq(EXPECT(1, 4, 2, 5, 3, 6), 1);
+  expect_refusal(rlo_chain_transpose(chain, ENTRIES(0, 2)),
+                 RLO_INVALID_ARGUMENT,
+                 "permutation[1]=2 is out of range for rank 2");
+}
+
+END_TEST
+
+START_TEST(test_ops__transpose_of_three)
+{
+  const int32_t data[] = {1, 11, 2, 22, 3, 33, 4, 44};
+  memcpy(memory[0], data, sizeof data);
+  chain = begin_with(DIMS(2, 2, 2), 3);
+  rlo_chain *other;
+  expect_ok(rlo_chain_clone(chain, &other));
+  expect_ok(rlo_chain_transpose(chain, ENTRIES(2, 0, 1)));
+  EXPECT(1, 2, 3, 4, 11, 22, 33, 44);
+  rlo_chain_release(chain);
+  chain = other;
+  expect_ok(rlo_chain_transpose(chain, ENTRIES(2, 1, 0)));
+  EXPECT(1, 3, 2, 4, 11, 33, 22, 44);
+}
+
+END_TEST
+
+typedef struct slice_case {
+  int64_t begin, end, stride;
+  int32_t count;
+  int32_t wanted[4];
+} slice_case;
+
+/* Of 1 2 3 4. */
+static const slice_case slice_cases[] = {
+    {0, 3, 2, 2, {1, 3}},
+    {-1, -4, -1, 3, {4, 3, 2}},
+    {5, -2, -1, 1, {4}},
+    {10, 3, 2, 0, {0}},
+    {INT64_MIN, INT64_MAX, 1, 4, {1, 2, 3, 4}},
+    {INT64_MAX, INT64_MIN, -1, 4, {4, 3, 2, 1}},
+    {INT64_MAX, INT64_MIN, INT64_MIN, 1, {4}},
+    {1, INT64_MAX, INT64_MAX, 1, {2}},
+    {3, 1, 1, 0, {0}},
+    {0, 4, 3, 2, {1, 4}},
+    {3, INT64_MIN, -3, 2, {4, 1}},
+};
+
+START_TEST(test_ops__slice)
+{
+  const slice_case *c = &slice_cases[_i];
+  chain = begin_with(DIMS(4), 1);
+  expect_ok(rlo_chain_slice(chain, &c->begin, &c->end, &c->stride));
+  expect_dims(DIMS(c->count), 1);
+  expect_in(NULL, c->wanted, c->count);
+}
+
+END_TEST
+
+START_TEST(test_ops__slice_of_two)
+{
+  chain = begin_with(DIMS(2, 3), 2);
+  expect_ok(rlo_chain_slice(chain, DIMS(0, 0), DIMS(2, 3), DIMS(2, 2)));
+  EXPECT(1, 3);
+  expect_refusal(rlo_chain_slice(chain, DIMS(0, 0), DIMS(1, 1), DIMS(1, 0)),
+                 RLO_INVALID_ARGUMENT,
+                 "slice: the stride of dimension 1 is 0");
+  expect_dims(DIMS(1, 2), 2);
+}
+
+END_TEST
+
+START_TEST(test_ops__pad)
+{
+  const int32_t nine = 9;
+  chain = begin_with(DIMS(4), 1);
+  expect_ok(rlo_chain_pad(chain, DIMS(2), DIMS(3), NULL, &nine));
+  ck_assert_int_eq(EXPECT(9, 9, 1, 2, 3, 4, 9, 9, 9), 1);
+  expect_ok(rlo_chain_pad(chain, DIMS(-3), DIMS(-2), DIMS(1), NULL));
+  EXPECT(0, 1, 0, 2, 0, 3, 0, 4, 0, 9, 0, 9);
+  expect_refusal(rlo_chain_pad(chain, NULL, NULL, DIMS(-1), NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "pad: interior[0]=-1 is negative");
+  expect_refusal(rlo_chain_pad(chain, DIMS(-10), DIMS(-4), NULL, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "pad: low -10 and high -4 take 2 more from dimension 0 than "
+                 "it has");
+  expect_dims(DIMS(12), 1);
+}
+
+END_TEST
+
+START_TEST(test_ops__pad_of_nothing)
+{
+  const int32_t two = 2;
+  chain = begin_with(DIMS(0), 1);
+  expect_ok(rlo_chain_pad(chain, DIMS(0), DIMS(4), NULL, &two));
+  EXPECT(2, 2, 2, 2);
+}
+
+END_TEST
+
+/* One fill: one problem. */
+START_TEST(test_ops__a_chain_is_one_problem)
+{
+  chain = begin_with(DIMS(3, 4), 2);
+  expect_ok(rlo_chain_slice(chain, DIMS(0, 1), DIMS(3, 4), DIMS(2, 1)));
+  expect_ok(rlo_chain_transpose(chain, ENTRIES(1, 0)));
+  expect_ok(rlo_chain_pad(chain, DIMS(1, 0), DIMS(0, 1), NULL, NULL));
+  expect_ok(rlo_chain_reverse(chain, ENTRIES(1), 1));
+  ck_assert_int_eq(EXPECT(0, 0, 0, 0, 10, 2, 0, 11, 3, 0, 12, 4), 1);
+}
+
+END_TEST
+
+/* A fill outside of another: two problems, in order. */
+START_TEST(test_ops__two_fills_are_two_problems)
+{
+  const int32_t nine = 9;
+  chain = begin_with(DIMS(2), 1);
+  expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(1), NULL, NULL));
+  expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(0), NULL, &nine));
+  ck_assert_int_eq(EXPECT(9, 0, 1, 2, 0), 2);
+  expect_ok(rlo_chain_pad(chain, DIMS(0), DIMS(1), NULL, &nine));
+  ck_assert_int_eq(EXPECT(9, 0, 1, 2, 0, 9), 2);
+}
+
+END_TEST
+
+/* The destination's own padding is the outermost fill. */
+START_TEST(test_ops__padded_destination)
+{
+  const int32_t nine = 9;
+  chain = begin_with(DIMS(2), 1);
+  expect_ok(rlo_chain_pad(chain, DIMS(0), DIMS(1), NULL, &nine));
+  rlo_shape dst = *rlo_chain_shape(chain);
+  dst.layout.has_padded_dimensions = true;
+  dst.layout.padded_dimensions[0] = 5;
+  dst.layout.fill = RLO_FILL_ONE;
+  ck_assert_int_eq(expect_in(&dst, ENTRIES(1, 2, 9, 1, 1), 5), 2);
+  dst.layout.fill = RLO_FILL_BITS;
+  dst.layout.fill_bits[0] = 9;
+  ck_assert_int_eq(expect_in(&dst, ENTRIES(1, 2, 9, 9, 9), 5), 1);
+}
+
+END_TEST
+
+START_TEST(test_ops__reverse)
+{
+  chain = begin_with(DIMS(2, 3), 2);
+  expect_ok(rlo_chain_reverse(chain, ENTRIES(1), 1));
+  EXPECT(3, 2, 1, 6, 5, 4);
+  expect_ok(rlo_chain_reverse(chain, ENTRIES(1, 0), 2));
+  EXPECT(4, 5, 6, 1, 2, 3);
+  expect_refusal(rlo_chain_reverse(chain, ENTRIES(1, 1), 2),
+                 RLO_INVALID_ARGUMENT,
+                 "reverse: dimension 1 is named twice");
+  expect_refusal(rlo_chain_reverse(chain, ENTRIES(2), 1),
+                 RLO_OUT_OF_RANGE,
+                 "reverse: dimension 2 of an array of rank 2");
+}
+
+END_TEST
+
+START_TEST(test_ops__broadcast_in_dim)
+{
+  chain = begin_with(DIMS(2), 1);
+  expect_ok(rlo_chain_broadcast_in_dim(chain, DIMS(2, 3), 2, ENTRIES(0)));
+  EXPECT(1, 1, 1, 2, 2, 2);
+  rlo_chain_release(chain);
+  chain = begin_with(DIMS(1, 2), 2);
+  expect_ok(rlo_chain_broadcast_in_dim(chain, DIMS(2, 3), 2, ENTRIES(1, 0)));
+  EXPECT(1, 1, 1, 2, 2, 2);
+  expect_refusal(
+      rlo_chain_broadcast_in_dim(chain, DIMS(2, 3), 2, ENTRIES(1, 0)),
+      RLO_INVALID_ARGUMENT,
+      "broadcast_in_dim: dimension 0 of size 2 cannot become dimension 1 of "
+      "size 3; only size 1 can");
+  expect_refusal(
+      rlo_chain_broadcast_in_dim(chain, DIMS(2, 3), 2, ENTRIES(0, 0)),
+      RLO_INVALID_ARGUMENT,
+      "broadcast_in_dim: dimension 0 of the result is named twice");
+}
+
+END_TEST
+
+START_TEST(test_ops__tile_and_repeat)
+{
+  chain = begin_with(DIMS(1, 2), 2);
+  expect_ok(rlo_chain_tile(chain, DIMS(2, 2)));
+  EXPECT(1, 2, 1, 2, 1, 2, 1, 2);
+  rlo_chain_release(chain);
+  chain = begin_with(DIMS(3), 1);
+  expect_ok(rlo_chain_repeat(chain, DIMS(2)));
+  EXPECT(1, 1, 2, 2, 3, 3);
+  expect_refusal(rlo_chain_repeat(chain, DIMS(-1)),
+                 RLO_INVALID_ARGUMENT,
+                 "repeat: times[0]=-1 is negative");
+}
+
+END_TEST
+
+START_TEST(test_ops__reshape)
+{
+  chain = begin_with(DIMS(2, 3), 2);
+  expect_ok(rlo_chain_transpose(chain, ENTRIES(1, 0)));
+  expect_ok(rlo_chain_reshape(chain, DIMS(-1, 1, 3), 3));
+  expect_dims(DIMS(2, 1, 3), 3);
+  EXPECT(1, 4, 2, 5, 3, 6);
+  expect_refusal(rlo_chain_reshape(chain, DIMS(4, -1), 2),
+                 RLO_INVALID_ARGUMENT,
+                 "reshape: no size of dimension 1 makes 6 elements 4 times "
+                 "something");
+  expect_refusal(rlo_chain_reshape(chain, DIMS(-1, -1), 2),
+                 RLO_INVALID_ARGUMENT,
+                 "reshape: dimensions 0 and 1 are both -1");
+  expect_refusal(rlo_chain_reshape(chain, DIMS(5), 1),
+                 RLO_INVALID_ARGUMENT,
+                 "reshape: 6 elements cannot become 5");
+}
+
+END_TEST
+
+/* Of a row-major operand nothing is left to do, whatever the ranks. */
+START_TEST(test_ops__reshape_of_plain_is_a_copy)
+{
+  int64_t twos[30];
+  for (int32_t k = 0; k < 30; ++k) {
+    twos[k] = 2;
+  }
+  chain = begin_with(twos, 30);
+  expect_ok(rlo_chain_reshape(chain, DIMS(-1), 1));
+  rlo_moves *moves;
+  expect_ok(rlo_chain_lower(chain, NULL, &moves));
+  ck_assert_int_eq(rlo_moves_count(moves), 1);
+  rlo_problem problem = *rlo_moves_problem(moves, 0);
+  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
+  ck_assert_int_eq(problem.num_axes, 1);
+  ck_assert_int_eq(problem.num_terms, 0);
+  ck_assert_int_eq(problem.src.axis[0], 1);
+  ck_assert_int_eq(problem.dst.axis[0], 1);
+  rlo_moves_release(moves);
+}
+
+END_TEST
+
+START_TEST(test_ops__concatenate)
+{
+  chain = begin_with(DIMS(2, 1), 2);
+  rlo_chain *other = begin_with(DIMS(2, 2), 2);
+  expect_ok(
+      rlo_chain_concatenate(chain, (const rlo_chain *[]){other, chain}, 2, 1));
+  expect_dims(DIMS(2, 4), 2);
+  ck_assert_int_eq(rlo_chain_num_operands(chain), 3);
+  ck_assert_int_eq(EXPECT(1, 101, 102, 201, 2, 103, 104, 202), 3);
+  expect_refusal(
+      rlo_chain_concatenate(chain, (const rlo_chain *[]){other}, 1, 0),
+      RLO_INVALID_ARGUMENT,
+      "concatenate: dimension 1 of array 1 is 2, of array 0 it is 4; only "
+      "dimension 0 may differ");
+  ck_assert_int_eq(rlo_chain_num_operands(chain), 3);
+  rlo_chain_release(other);
+}
+
+END_TEST
+
+/* What pads the whole comes once and before the parts; what pads one part stays
+ * in it. */
+START_TEST(test_ops__padded_concatenation)
+{
+  const int32_t nine = 9;
+  chain = begin_with(DIMS(2), 1);
+  expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(0), NULL, NULL));
+  rlo_chain *other = begin_with(DIMS(1), 1);
+  expect_ok(rlo_chain_pad(other, DIMS(0), DIMS(1), NULL, &nine));
+  expect_ok(rlo_chain_concatenate(chain, (const rlo_chain *[]){other}, 1, 0));
+  expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(1), NULL, NULL));
+  ck_assert_int_eq(EXPECT(0, 0, 1, 2, 101, 9, 0), 3);
+  expect_ok(rlo_chain_reverse(chain, ENTRIES(0), 1));
+  ck_assert_int_eq(EXPECT(0, 9, 101, 2, 1, 0, 0), 3);
+  rlo_chain_release(other);
+}
+
+END_TEST
+
+START_TEST(test_ops__infer_makes_row_major)
+{
+  rlo_shape src = array(DIMS(2, 3), 2);
+  src.layout = rlo_layout_column_major(2);
+  rlo_shape got;
+  rlo_shape wanted = array(DIMS(3, 3), 2);
+  expect_ok(rlo_pad_infer(&src, DIMS(1, 0), NULL, NULL, &got));
+  ck_assert(rlo_shape_equal(&got, &wanted));
+  expect_ok(rlo_slice_infer(&wanted, DIMS(0, 1), DIMS(2, 3), NULL, &got));
+  wanted = array(DIMS(2, 2), 2);
+  ck_assert(rlo_shape_equal(&got, &wanted));
+  expect_ok(rlo_concatenate_infer(
+      (const rlo_shape *[]){&wanted, &got, &wanted}, 3, 0, &got));
+  wanted = array(DIMS(6, 2), 2);
+  ck_assert(rlo_shape_equal(&got, &wanted));
+}
+
+END_TEST
+
+START_TEST(test_ops__refuses_other_destinations)
+{
+  chain = begin_with(DIMS(2, 3), 2);
+  rlo_shape dst = array(DIMS(3, 2), 2);
+  rlo_moves *moves;
+  expect_refusal(rlo_chain_lower(chain, &dst, &moves),
+                 RLO_INVALID_ARGUMENT,
+                 "dimension 0 of the chain's result is 2, of the destination "
+                 "3; they must be equal");
+  ck_assert_ptr_null(moves);
+}
+
+END_TEST
+
+static Suite *ops_suite(void) {
+  Suite *suite = suite_create("ops");
+  TCase *tcase = tcase_create("core");
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, test_ops__transpose);
+  tcase_add_test(tcase, test_ops__transpose_of_three);
+  tcase_add_loop_test(tcase,
+                      test_ops__slice,
+                      0,
+                      (int)(sizeof slice_cases / sizeof slice_cases[0]));
+  tcase_add_test(tcase, test_ops__slice_of_two);
+  tcase_add_test(tcase, test_ops__pad);
+  tcase_add_test(tcase, test_ops__pad_of_nothing);
+  tcase_add_test(tcase, test_ops__a_chain_is_one_problem);
+  tcase_add_test(tcase, test_ops__two_fills_are_two_problems);
+  tcase_add_test(tcase, test_ops__padded_destination);
+  tcase_add_test(tcase, test_ops__reverse);
+  tcase_add_test(tcase, test_ops__broadcast_in_dim);
+  tcase_add_test(tcase, test_ops__tile_and_repeat);
+  tcase_add_test(tcase, test_ops__reshape);
+  tcase_add_test(tcase, test_ops__reshape_of_plain_is_a_copy);
+  tcase_add_test(tcase, test_ops__concatenate);
+  tcase_add_test(tcase, test_ops__padded_concatenation);
+  tcase_add_test(tcase, test_ops__infer_makes_row_major);
+  tcase_add_test(tcase, test_ops__refuses_other_destinations);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}
+
+int main(void) {
+  SRunner *runner = srunner_create(ops_suite());
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
