@@ -18,8 +18,14 @@ rlo_status rlo_transpose_infer(const rlo_shape *src,
   rlo_permutation_apply(permutation, src->rank, src->dims, dims);
   rlo_layout layout = rlo_layout_row_major(src->rank);
   layout.element_size_bits = src->layout.element_size_bits;
-  return rlo_shape_make_with_layout(
-      src->dtype, dims, src->rank, &layout, out_shape);
+  rlo_shape shape;
+  RLO_TRY(
+      rlo_shape_make_with_layout(src->dtype, dims, src->rank, &layout, &shape));
+  for (int32_t k = 0; k < src->rank; ++k) {
+    shape.is_dynamic[k] = src->is_dynamic[permutation[k]];
+  }
+  *out_shape = shape;
+  return RLO_OK;
 }
 
 rlo_status rlo_transpose_lower(const rlo_shape *src,

@@ -14,8 +14,10 @@ enum {
   /** Longer rows are cut into chunks. */
   CHUNK_BYTES = 64 * 1024,
   LONGEST_ROW_BYTES = 2 * CHUNK_BYTES,
-  /** The kernel packs rows up to this length: RLO_ROWS_PACKED_MAX. */
-  PACKED_MAX_BYTES = 2048,
+  /** Longer rows than this meet their neighbours in the caches and need no
+   *  packing; fill in between puts the limit higher. */
+  PACKED_MAX_BYTES = 128,
+  PACKED_MAX_PADDED_BYTES = 256,
   /** A group that moves less is mostly overhead. */
   LEAST_GROUP_BYTES = 1024,
   /** An unaligned row has too few whole lines below this. */
@@ -102,6 +104,22 @@ static int32_t continuing_axis(const rlo_problem *problem, int32_t run) {
   return -1;
 }
 
+/* Rows that some PAD guard may cut: not made of data alone. */
+static bool rows_are_padded(const rlo_problem *problem, int32_t run) {
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    if (problem->guards[g].kind == RLO_GUARD_PAD &&
+        problem->guards[g].form.axis[run] != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static int64_t packed_max_bytes(const rlo__geometry *geometry) {
+  return geometry->num_pad_guards > 0 ? PACKED_MAX_PADDED_BYTES
+                                      : PACKED_MAX_BYTES;
+}
+
 /* Every destination stride but that of the rows themselves. */
 static bool rows_are_aligned(const rlo_request *request, const row_plan *plan) {
   const rlo_problem *problem = request->problem;
@@ -127,8 +145,9 @@ static void choose_batch(const rlo_problem *problem, row_plan *plan) {
     return;
   }
   int32_t continuing = continuing_axis(problem, run);
-  plan->is_packed = continuing >= 0 && !plan->is_aligned &&
-                    plan->row_bytes <= PACKED_MAX_BYTES;
+  plan->is_packed = continuing >= 0 &&
+                    (!plan->is_aligned || rows_are_padded(problem, run)) &&
+                    plan->row_bytes <= packed_max_bytes(&plan->cpu.geometry);
   plan->batch_axis = plan->is_packed ? continuing : nearest_axis(problem, plan);
   if (plan->batch_axis < 0) {
     return;
@@ -233,6 +252,8 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   int32_t batch = plan.batch_axis;
   int32_t run = cpu->x_axis;
   RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_rows", launch));
+  RLO_TRY(rlo__launch_define(
+      launch, "RLO_ROWS_PACKED_MAX", packed_max_bytes(&cpu->geometry)));
   RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&cpu->grid, batch)));
   RLO_TRY(rlo__cpu_add_index(
       cpu, launch, batch >= 0 ? problem->extents[batch] : 1));

@@ -90,6 +90,8 @@ static rlo_status choose(const rlo_request *request, skinny_plan *plan) {
   plan->dst_alignment = rlo__cpu_dst_alignment(
       request, &cpu->grid, plan->is_split ? p->a_axis : -1);
   cpu->is_nontemporal = rlo__cpu_wants_nontemporal(request, &cpu->geometry);
+  /* Only the ways that stage lines use it. */
+  cpu->is_prefetching = request->device->has_builtin_prefetch;
   return RLO_OK;
 }
 
@@ -104,8 +106,8 @@ static double predict(const rlo_request *request) {
   if (plan.cpu.geometry.unit_bytes <= 2) {
     fraction *= 0.8;
   }
-  if (plan.dst_alignment < RLO_CPU_LINE_BYTES) {
-    fraction *= 0.75;
+  if (plan.dst_alignment < RLO_CPU_LINE_BYTES && plan.is_split) {
+    fraction *= 0.62;
   }
   /* What is moved unit by unit at the end of each chunk of the long axis. */
   int64_t line_units = RLO_CPU_LINE_BYTES / plan.cpu.geometry.unit_bytes;

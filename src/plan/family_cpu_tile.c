@@ -5,8 +5,9 @@
 
 /* Family tile of CPU devices: cl/cpu_tile.cl, the innermost axis moves. */
 
-/* Lines of a tile: a square, or a long one where that gathers enough rows to
- * get past the conflicts of strides that are powers of two. */
+/* Lines of a tile: long along the destination's rows, which gathers enough of
+ * them to get past the conflicts of strides that are powers of two and leaves
+ * few ends of rows; a square where the plane is not long enough. */
 enum { TILE_LINES = 4, LONG_TILE_LINES = 16 };
 
 /* Rows shorter than this have too few whole lines for staging to pay. */
@@ -53,8 +54,7 @@ static rlo_status choose(const rlo_request *request, tile_plan *plan) {
   plan->tile_a = TILE_LINES * plan->line_units;
   plan->tile_b = TILE_LINES * plan->line_units;
   int64_t long_tile = LONG_TILE_LINES * plan->line_units;
-  if (unit_bytes >= 4 && plane->nb >= long_tile && plane->na >= plan->tile_a &&
-      (plan->has_page_stride || problem->num_axes == 2)) {
+  if (plane->nb >= long_tile) {
     plan->tile_b = long_tile;
   }
   RLO_TRY(rlo__plane_lay_grid(problem, plane, plan->tile_a, plan->tile_b, cpu));
@@ -96,7 +96,7 @@ static double predict(const rlo_request *request) {
   double fraction = plan.has_page_stride ? with_page_stride[log2_bytes]
                                          : by_log2_bytes[log2_bytes];
   if (plan.dst_alignment < RLO_CPU_LINE_BYTES) {
-    fraction *= 0.6;
+    fraction *= 0.75;
   }
   return fraction * fullness(plan.plane.na, plan.line_units) *
          fullness(plan.plane.nb, plan.line_units);

@@ -70,7 +70,7 @@ static const plan_case cases[] = {
      "tile", "tile 64x256, units of 4 bytes, input order, non-temporal "
              "stores, prefetch"},
     {"u8[1024,1024]{1,0}", "u8[1024,1024]{0,1}", NULL,
-     "tile", "tile 256x256, units of 1 bytes"},
+     "tile", "tile 256x1024, units of 1 bytes"},
     {"f64[100,100,100]{2,1,0}", "f64[100,100,100]{0,1,2}", NULL,
      "tile", "tile 32x32, units of 8 bytes"},
     {"f32[1001,1003]{1,0}", "f32[1001,1003]{0,1}", NULL,
