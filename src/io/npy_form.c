@@ -79,8 +79,12 @@ rlo_status rlo__npy_type_parse(const char *text,
   enum { MOST_SHOWN = 24 };
 
   int shown = length < MOST_SHOWN ? (int)length : MOST_SHOWN;
-  char order = length > 0 ? text[0] : '\0';
-  char kind = length > 1 ? text[1] : '\0';
+  char order = '\0';
+  char kind = '\0';
+  if (length > 1) {
+    order = text[0];
+    kind = text[1];
+  }
   bool is_order = order == '<' || order == '>' || order == '=' || order == '|';
   if (is_order && kind != '\0' && strchr("OSUVMmat", kind) != NULL) {
     return RLO_FAIL(RLO_UNSUPPORTED,

@@ -32,7 +32,10 @@ typedef struct description {
 
 /* The current character; NUL, which is never expected, at the end. */
 static char peek(const reader *r) {
-  return r->at < r->length ? r->text[r->at] : '\0';
+  if (r->at < r->length) {
+    return r->text[r->at];
+  }
+  return '\0';
 }
 
 static size_t position_of(const reader *r) {

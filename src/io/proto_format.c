@@ -70,8 +70,8 @@ static rlo_status new_shapes(rlo_proto_writer *writer,
                              rlo_shape_message ***out_messages,
                              size_t *out_count) {
   if (count > 0) {
-    *out_messages =
-        rlo__proto_arena_take(&writer->arena, count, sizeof **out_messages);
+    *out_messages = rlo__proto_arena_take(
+        &writer->arena, count, sizeof(rlo_shape_message *));
     if (*out_messages == NULL) {
       return RLO_OUT_OF_MEMORY;
     }

@@ -61,7 +61,7 @@ static rlo_status write_tiles(rlo_proto_writer *writer,
   }
   size_t count = (size_t)layout->num_tiles;
   message->tiles =
-      rlo__proto_arena_take(&writer->arena, count, sizeof message->tiles[0]);
+      rlo__proto_arena_take(&writer->arena, count, sizeof(rlo_tile_message *));
   if (message->tiles == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -105,8 +105,8 @@ static rlo_status write_splits(rlo_proto_writer *writer,
     return RLO_OK;
   }
   size_t count = (size_t)layout->num_split_configs;
-  message->split_configs = rlo__proto_arena_take(
-      &writer->arena, count, sizeof message->split_configs[0]);
+  message->split_configs =
+      rlo__proto_arena_take(&writer->arena, count, sizeof(rlo_split_message *));
   if (message->split_configs == NULL) {
     return RLO_OUT_OF_MEMORY;
   }

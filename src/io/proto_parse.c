@@ -135,7 +135,7 @@ static rlo_status read_trees(rlo_shape_message *const *messages,
                              size_t count,
                              const char *what,
                              rlo_shape_tree ***out_trees) {
-  rlo_shape_tree **trees = rlo__alloc_array(count, sizeof trees[0]);
+  rlo_shape_tree **trees = rlo__alloc_array(count, sizeof(rlo_shape_tree *));
   if (trees == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -143,7 +143,8 @@ static rlo_status read_trees(rlo_shape_message *const *messages,
     rlo_status status = read_tree(messages[i], &trees[i]);
     if (status != RLO_OK) {
       release_trees(trees, i);
-      return rlo__status_prefix(status, "%s %zu: ", what, i);
+      (void)rlo__status_prefix(status, "%s %zu: ", what, i);
+      return status;
     }
   }
   *out_trees = trees;
