@@ -124,7 +124,7 @@ static int show(const rlo_shape *shape, const show_options *options) {
   static rlo__shape_text title;
   rlo__shape_text_make(shape, &title);
   rlo__picture picture;
-  legend below;
+  legend below = {0};
   int code = rlo__picture_draw(shape, &options->picture, &picture);
   if (code == RLO__EXIT_OK) {
     code = make_legend(shape, picture.is_abbreviated, &below);

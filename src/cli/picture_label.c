@@ -76,7 +76,7 @@ bool rlo__label_of_slot(const rlo__labels *labels,
   bool is_element = false;
   if (rlo_index_map_element(&labels->map, slot, index, &is_element) != RLO_OK ||
       !is_element) {
-    strcpy(out_text, ".");
+    memcpy(out_text, ".", 2);
     return false;
   }
   if (labels->has_letters) {
@@ -88,7 +88,7 @@ bool rlo__label_of_slot(const rlo__labels *labels,
     return true;
   }
   size_t length = 0;
-  strcpy(out_text, "-");
+  memcpy(out_text, "-", 2);
   for (int32_t k = 0; k < shape->rank; ++k) {
     int written = snprintf(out_text + length,
                            RLO__PICTURE_TEXT_BYTES - length,
