@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "bench.h"
-#include "check.h"
 #include "timer.h"
+#include "verify.h"
 
 enum {
   /** A run is repeated until a round takes this long. */
@@ -56,11 +56,11 @@ static bool try_once(bench_arena *arena,
       !bench_arena_fetch_dst(arena, dst_bytes)) {
     return false;
   }
-  if (bench_check(move->item,
-                  move->problem,
-                  arena->host_src,
-                  arena->host_dst,
-                  reason)) {
+  if (bench_verify(move->item,
+                   move->problem,
+                   arena->host_src,
+                   arena->host_dst,
+                   reason)) {
     return true;
   }
   out_entry->is_wrong = true;

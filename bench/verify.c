@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "check.h"
+#include "verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,11 +102,11 @@ static bool check_whole(const checker *check, const rlo_problem *problem) {
   return is_right;
 }
 
-bool bench_check(const bench_case *item,
-                 const rlo_problem *problem,
-                 const uint8_t *src,
-                 const uint8_t *dst,
-                 char out_reason[256]) {
+bool bench_verify(const bench_case *item,
+                  const rlo_problem *problem,
+                  const uint8_t *src,
+                  const uint8_t *dst,
+                  char out_reason[256]) {
   rlo_shape_extent extent;
   bool is_filled = false;
   checker check = {.item = item, .src = src, .dst = dst, .reason = out_reason};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RLO_BENCH_CHECK_H
-#define RLO_BENCH_CHECK_H
+#ifndef RLO_BENCH_VERIFY_H
+#define RLO_BENCH_VERIFY_H
 
 #include "case.h"
 
@@ -15,10 +15,10 @@
  * @param dst  cleared with the sentinel before the contestant ran.
  * @return false with the sentence in out_reason if a byte is wrong.
  */
-bool bench_check(const bench_case *item,
-                 const rlo_problem *problem,
-                 const uint8_t *src,
-                 const uint8_t *dst,
-                 char out_reason[256]);
+bool bench_verify(const bench_case *item,
+                  const rlo_problem *problem,
+                  const uint8_t *src,
+                  const uint8_t *dst,
+                  char out_reason[256]);
 
 #endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "case.h"
+#include "plain.h"
+#include "verify.h"
+
+/** A padded transpose: 3 of 8 columns and 1 of 4 rows are fill. */
+static const bench_case_spec padded = {.name = "padded",
+                                       .dtype = "u16",
+                                       .dims = "5,3",
+                                       .permutation = "1,0",
+                                       .dst_layout = "{1,0:fill(one)}",
+                                       .dst_pad = {4, 8}};
+
+static uint8_t src[1024];
+static uint8_t dst[1024 + BENCH_GUARD_BYTES];
+static bench_case_list list;
+static rlo_problem *problem;
+
+static void setup(void) {
+  list = (bench_case_list){.size_factor = 1.0};
+  ck_assert(bench_case_add(&list, &padded));
+  problem = calloc(1, sizeof *problem);
+  ck_assert_ptr_nonnull(problem);
+  ck_assert_int_eq(rlo_relayout_lower(&list.items[0].src,
+                                      &list.items[0].dst,
+                                      list.items[0].permutation,
+                                      problem),
+                   RLO_OK);
+  ck_assert_int_eq(problem->dst_bytes, 4 * 8 * 2);
+  for (size_t i = 0; i < sizeof src; ++i) {
+    src[i] = (uint8_t)(i * 7 + 1);
+  }
+  memset(dst, BENCH_SENTINEL, sizeof dst);
+  ck_assert_int_eq(rlo_problem_run_host(problem, src, dst), RLO_OK);
+}
+
+static void teardown(void) {
+  free(problem);
+  bench_case_list_deinit(&list);
+}
+
+static bool is_right(void) {
+  char reason[256];
+  return bench_verify(&list.items[0], problem, src, dst, reason);
+}
+
+START_TEST(test_bench_verify__takes_what_is_right)
+{ ck_assert(is_right()); }
+
+END_TEST
+
+START_TEST(test_bench_verify__refuses_any_wrong_byte)
+{
+  for (int64_t i = 0; i < problem->dst_bytes; ++i) {
+    dst[i] ^= 0x10;
+    ck_assert_msg(!is_right(), "byte %lld was not looked at", (long long)i);
+    dst[i] ^= 0x10;
+  }
+}
+
+END_TEST
+
+START_TEST(test_bench_verify__refuses_a_byte_behind_the_end)
+{
+  dst[problem->dst_bytes] = 0;
+  ck_assert(!is_right());
+  dst[problem->dst_bytes] = BENCH_SENTINEL;
+  dst[problem->dst_bytes + BENCH_GUARD_BYTES - 1] = 0;
+  ck_assert(!is_right());
+}
+
+END_TEST
+
+START_TEST(test_bench_case__scales_and_keeps_what_is_odd)
+{
+  bench_numbers dims = {.count = 2, .values = {7225, 8192}};
+  bench_dims_scale(&dims, 1.0 / 64);
+  ck_assert_int_le(dims.values[0] * dims.values[1], 7225 * 8192 / 64);
+  ck_assert_int_eq(dims.values[0] % 16, 7225 % 16);
+  ck_assert_int_eq(dims.values[1] & (dims.values[1] - 1), 0);
+}
+
+END_TEST
+
+static bench_plain reduce(const char *dims,
+                          const char *permutation,
+                          const char *src_layout) {
+  bench_case_list one = {.size_factor = 1.0};
+  const bench_case_spec spec = {.name = "plain",
+                                .dtype = "f32",
+                                .dims = dims,
+                                .permutation = permutation,
+                                .src_layout = src_layout};
+  bench_plain plain = {0};
+  ck_assert(bench_case_add(&one, &spec));
+  ck_assert(bench_plain_from_case(&one.items[0], &plain));
+  bench_case_list_deinit(&one);
+  return plain;
+}
+
+START_TEST(test_bench_plain__merges_neighbours)
+{
+  bench_plain plain = reduce("2,3,4,5", "0,2,3,1", NULL);
+  ck_assert_int_eq(plain.rank, 3);
+  ck_assert_int_eq(plain.dims[0], 2);
+  ck_assert_int_eq(plain.dims[1], 3);
+  ck_assert_int_eq(plain.dims[2], 20);
+  ck_assert_int_eq(plain.permutation[0], 0);
+  ck_assert_int_eq(plain.permutation[1], 2);
+  ck_assert_int_eq(plain.permutation[2], 1);
+}
+
+END_TEST
+
+START_TEST(test_bench_plain__drops_ones)
+{
+  bench_plain plain = reduce("6,1,7,1", "3,2,1,0", NULL);
+  ck_assert_int_eq(plain.rank, 2);
+  ck_assert_int_eq(plain.dims[0], 6);
+  ck_assert_int_eq(plain.dims[1], 7);
+  ck_assert_int_eq(plain.permutation[0], 1);
+}
+
+END_TEST
+
+START_TEST(test_bench_plain__sees_the_order_of_memory)
+{
+  bench_plain plain = reduce("6,7", "1,0", "{0,1}");
+  ck_assert_int_eq(plain.rank, 1);
+  ck_assert_int_eq(plain.dims[0], 42);
+}
+
+END_TEST
+
+START_TEST(test_bench_plain__refuses_padding)
+{
+  bench_plain plain;
+  ck_assert(!bench_plain_from_case(&list.items[0], &plain));
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("bench_case");
+  TCase *checked = tcase_create("checked");
+  tcase_add_checked_fixture(checked, setup, teardown);
+  tcase_add_test(checked, test_bench_verify__takes_what_is_right);
+  tcase_add_test(checked, test_bench_verify__refuses_any_wrong_byte);
+  tcase_add_test(checked, test_bench_verify__refuses_a_byte_behind_the_end);
+  tcase_add_test(checked, test_bench_plain__refuses_padding);
+  suite_add_tcase(suite, checked);
+  TCase *cases = tcase_create("cases");
+  tcase_add_test(cases, test_bench_case__scales_and_keeps_what_is_odd);
+  tcase_add_test(cases, test_bench_plain__merges_neighbours);
+  tcase_add_test(cases, test_bench_plain__drops_ones);
+  tcase_add_test(cases, test_bench_plain__sees_the_order_of_memory);
+  suite_add_tcase(suite, cases);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
