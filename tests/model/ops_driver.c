@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs cases of operations through the library's host reference and compares
+ * with the model's hashes:
+ *
+ *   ops_driver FILE [ID]
+ *
+ * Each case runs as it was lowered, canonical, and canonical with the widest
+ * units. With an ID only that case is run and its problems are printed.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/problem.h"
+#include "relayout/text.h"
+
+#include "model_case.h"
+#include "ops_program.h"
+
+enum {
+  MAX_OPERANDS = 8,
+  MEMORY_BYTES = 1 << 20,
+  ALIGN_BYTES = 16,
+  MAX_SHOWN_FAILURES = 20
+};
+
+typedef struct state {
+  model_file file;
+  bool is_verbose;
+  int64_t passed, failed, problems;
+  int32_t num_operands;
+  rlo_shape operands[MAX_OPERANDS];
+  size_t begins[MAX_OPERANDS];
+  size_t src_bytes, dst_bytes;
+  rlo_problem changed, again;
+  uint8_t src[MEMORY_BYTES];
+  uint8_t dst[MEMORY_BYTES];
+} state;
+
+static bool complain(const state *s, const char *what) {
+  if (s->failed < MAX_SHOWN_FAILURES) {
+    printf("%s\n", what);
+  }
+  return false;
+}
+
+static bool complain_status(const state *s, rlo_status status) {
+  (void)status;
+  return complain(s, rlo_error_last()->message);
+}
+
+static void print_problem(const rlo_problem *problem) {
+  size_t length = rlo_problem_format(problem, NULL, 0);
+  char *text = malloc(length + 1);
+  if (text != NULL) {
+    (void)rlo_problem_format(problem, text, length + 1);
+    printf("%s", text);
+    free(text);
+  }
+}
+
+static bool read_shape(const state *s, const char *text, rlo_shape *out) {
+  rlo_status status = rlo_shape_parse(text, strlen(text), out);
+  return status == RLO_OK || complain_status(s, status);
+}
+
+/* The operands, and where each begins in the one source memory. */
+static bool read_operands(state *s, char *texts) {
+  s->num_operands = 0;
+  s->src_bytes = 0;
+  for (char *at = texts; at != NULL;) {
+    char *next = strchr(at, ';');
+    if (next != NULL) {
+      *next++ = '\0';
+    }
+    rlo_shape *operand = &s->operands[s->num_operands];
+    rlo_shape_extent extent;
+    if (s->num_operands == MAX_OPERANDS || !read_shape(s, at, operand) ||
+        rlo_shape_measure(operand, &extent) != RLO_OK) {
+      return false;
+    }
+    s->begins[s->num_operands++] = s->src_bytes;
+    s->src_bytes += (size_t)extent.physical_bytes;
+    s->src_bytes = (s->src_bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    at = next;
+  }
+  return s->src_bytes <= MEMORY_BYTES || complain(s, "too large");
+}
+
+/* Canonicalise s->changed; a second time nothing may change. */
+static bool make_canonical(state *s, int32_t max_unit_bits) {
+  rlo_status status =
+      rlo_problem_canonicalize(&s->changed, max_unit_bits, NULL, NULL);
+  if (status != RLO_OK) {
+    return complain_status(s, status);
+  }
+  s->again = s->changed;
+  status = rlo_problem_canonicalize(&s->again, max_unit_bits, NULL, NULL);
+  if (status != RLO_OK) {
+    return complain_status(s, status);
+  }
+  return (rlo_problem_equal(&s->changed, &s->again) &&
+          rlo_problem_hash(&s->changed) == rlo_problem_hash(&s->again)) ||
+         complain(s, "the canonical form is not stable");
+}
+
+/* max_unit_bits < 0: as lowered. */
+static bool run_way(state *s,
+                    const rlo_moves *moves,
+                    uint64_t wanted,
+                    int32_t max_unit_bits) {
+  model_fill_source(s->src, s->src_bytes);
+  model_fill_prefill(s->dst, s->dst_bytes);
+  for (int32_t n = 0; n < rlo_moves_count(moves); ++n) {
+    s->changed = *rlo_moves_problem(moves, n);
+    if (max_unit_bits >= 0 && !make_canonical(s, max_unit_bits)) {
+      return false;
+    }
+    if (s->is_verbose) {
+      printf("operand %d, ", rlo_moves_operand(moves, n));
+      print_problem(&s->changed);
+    }
+    const uint8_t *src = s->src + s->begins[rlo_moves_operand(moves, n)];
+    rlo_status status = rlo_problem_run_host(&s->changed, src, s->dst);
+    if (status != RLO_OK) {
+      return complain_status(s, status);
+    }
+  }
+  if (!model_is_source(s->src, s->src_bytes)) {
+    return complain(s, "the source changed");
+  }
+  if (s->is_verbose) {
+    for (size_t k = 0; k < s->dst_bytes; ++k) {
+      printf("%02x", (unsigned)s->dst[k]);
+    }
+    printf("\n");
+  }
+  return model_hash(MODEL_HASH_START, s->dst, s->dst_bytes) == wanted ||
+         complain(s, "the destination differs from the model's");
+}
+
+static bool run_moves(state *s, const rlo_moves *moves, uint64_t wanted) {
+  s->problems += rlo_moves_count(moves);
+  return run_way(s, moves, wanted, -1) && run_way(s, moves, wanted, 0) &&
+         run_way(s, moves, wanted, RLO_MAX_UNIT_BITS);
+}
+
+static bool run_case(state *s, char *fields[MODEL_MAX_FIELDS]) {
+  rlo_shape dst;
+  rlo_shape_extent extent;
+  if (!read_operands(s, fields[3]) || !read_shape(s, fields[4], &dst) ||
+      rlo_shape_measure(&dst, &extent) != RLO_OK) {
+    return false;
+  }
+  s->dst_bytes = strtoul(fields[5], NULL, 10);
+  if (extent.physical_bytes != (int64_t)s->dst_bytes ||
+      s->dst_bytes > MEMORY_BYTES) {
+    return complain(s, "the destination has another size than the model's");
+  }
+  rlo_chain *chain = ops_program_build(fields[2], s->operands, s->num_operands);
+  if (chain == NULL) {
+    return complain(s, "the program does not build");
+  }
+  rlo_moves *moves;
+  rlo_status status = rlo_chain_lower(chain, &dst, &moves);
+  rlo_chain_release(chain);
+  if (status != RLO_OK) {
+    return complain_status(s, status);
+  }
+  bool is_right = run_moves(s, moves, strtoull(fields[6], NULL, 16));
+  rlo_moves_release(moves);
+  return is_right;
+}
+
+static int run_file(state *s, const char *path, const char *only) {
+  if (!model_file_open(&s->file, path)) {
+    return 2;
+  }
+  char *fields[MODEL_MAX_FIELDS] = {NULL};
+  int num_fields;
+  while ((num_fields = model_file_next(&s->file, fields)) == 7) {
+    if (only != NULL && strcmp(only, fields[0]) != 0) {
+      continue;
+    }
+    if (run_case(s, fields)) {
+      ++s->passed;
+      continue;
+    }
+    if (s->failed < MAX_SHOWN_FAILURES) {
+      printf("FAILED %s\n  again: ops_driver %s %s\n",
+             s->file.shown,
+             path,
+             fields[0]);
+      printf("  expected: generate_ops.py --seed %" PRId64 " --show %s\n",
+             s->file.seed,
+             fields[0]);
+    }
+    ++s->failed;
+  }
+  printf("%" PRId64 " problems\n", s->problems);
+  printf("seed %" PRId64 ": %" PRId64 " passed, %" PRId64 " failed\n",
+         s->file.seed,
+         s->passed,
+         s->failed);
+  model_file_close(&s->file);
+  return num_fields != 0 || s->failed != 0 || s->passed == 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2 || argc > 3) {
+    fprintf(stderr, "usage: ops_driver FILE [ID]\n");
+    return 2;
+  }
+  state *s = calloc(1, sizeof *s);
+  if (s == NULL) {
+    fprintf(stderr, "out of memory\n");
+    return 2;
+  }
+  s->is_verbose = argc == 3;
+  int code = run_file(s, argv[1], argc == 3 ? argv[2] : NULL);
+  free(s);
+  return code;
+}

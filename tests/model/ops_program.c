@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ops_program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/ops.h"
+#include "relayout/ops_block.h"
+
+enum { MAX_ARGS = 4, MAX_NUMBERS = 40, MAX_STACK = 16 };
+
+/* One word: its name and its arguments, each a list of numbers. */
+typedef struct word {
+  const char *name;
+  int32_t num_args;
+  int32_t counts[MAX_ARGS];
+  int64_t lists[MAX_ARGS][MAX_NUMBERS];
+  int32_t ints[MAX_ARGS][MAX_NUMBERS];
+  uint8_t fill[16];
+} word;
+
+/* The chains that the words before have left, and the joins' shapes. */
+typedef struct stack {
+  int32_t count;
+  rlo_chain *chains[MAX_STACK];
+} stack;
+
+static bool read_list(char *text, word *w) {
+  int32_t a = w->num_args++;
+  if (strncmp(text, "0x", 2) == 0) {
+    w->fill[0] = (uint8_t)strtoul(text, NULL, 16);
+    return true;
+  }
+  while (*text != '\0') {
+    char *end = NULL;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || w->counts[a] == MAX_NUMBERS) {
+      return false;
+    }
+    w->ints[a][w->counts[a]] = (int32_t)value;
+    w->lists[a][w->counts[a]++] = value;
+    text = *end == ',' ? end + 1 : end;
+  }
+  return true;
+}
+
+static bool read_word(char *text, word *w) {
+  memset(w, 0, sizeof *w);
+  w->name = text;
+  for (char *at = strchr(text, ':'); at != NULL;) {
+    *at++ = '\0';
+    char *next = strchr(at, ':');
+    if (w->num_args == MAX_ARGS) {
+      return false;
+    }
+    if (next != NULL) {
+      *next = '\0';
+    }
+    if (!read_list(at, w)) {
+      return false;
+    }
+    if (next != NULL) {
+      *next = ':';
+    }
+    at = next;
+  }
+  return true;
+}
+
+/* The operation of a word on the chain at the top, and its inference. */
+static rlo_status infer(const word *w, const rlo_shape *x, rlo_shape *out) {
+  const char *name = w->name;
+  const int64_t(*l)[MAX_NUMBERS] = w->lists;
+  const int32_t(*i)[MAX_NUMBERS] = w->ints;
+  if (strcmp(name, "transpose") == 0) {
+    return rlo_transpose_infer(x, i[0], out);
+  }
+  if (strcmp(name, "reshape") == 0) {
+    return rlo_reshape_infer(x, l[0], w->counts[0], out);
+  }
+  if (strcmp(name, "slice") == 0) {
+    return rlo_slice_infer(x, l[0], l[1], l[2], out);
+  }
+  if (strcmp(name, "pad") == 0) {
+    return rlo_pad_infer(x, l[0], l[1], l[2], out);
+  }
+  if (strcmp(name, "reverse") == 0) {
+    return rlo_reverse_infer(x, i[0], w->counts[0], out);
+  }
+  if (strcmp(name, "broadcast") == 0) {
+    return rlo_broadcast_in_dim_infer(x, l[0], w->counts[0], i[1], out);
+  }
+  if (strcmp(name, "tile") == 0) {
+    return rlo_tile_infer(x, l[0], out);
+  }
+  if (strcmp(name, "repeat") == 0) {
+    return rlo_repeat_infer(x, l[0], out);
+  }
+  if (strcmp(name, "split") == 0) {
+    return rlo_split_infer(x, l[0], w->counts[0], i[1][0], i[2][0], out);
+  }
+  if (strcmp(name, "unstack") == 0) {
+    return rlo_unstack_infer(x, i[0][0], l[1][0], out);
+  }
+  if (strcmp(name, "mirror") == 0) {
+    return rlo_mirror_pad_infer(x, l[0], l[1], (rlo_mirror)i[2][0], out);
+  }
+  if (strcmp(name, "s2d") == 0) {
+    return rlo_space_to_depth_infer(x, l[0][0], i[1][0], out);
+  }
+  if (strcmp(name, "d2s") == 0) {
+    return rlo_depth_to_space_infer(x, l[0][0], i[1][0], out);
+  }
+  if (strcmp(name, "s2b") == 0) {
+    return rlo_space_to_batch_infer(x, l[0], l[1], l[2], w->counts[0], out);
+  }
+  return rlo_batch_to_space_infer(x, l[0], l[1], l[2], w->counts[0], out);
+}
+
+static rlo_status append(const word *w, rlo_chain *x) {
+  const char *name = w->name;
+  const int64_t(*l)[MAX_NUMBERS] = w->lists;
+  const int32_t(*i)[MAX_NUMBERS] = w->ints;
+  if (strcmp(name, "transpose") == 0) {
+    return rlo_chain_transpose(x, i[0]);
+  }
+  if (strcmp(name, "reshape") == 0) {
+    return rlo_chain_reshape(x, l[0], w->counts[0]);
+  }
+  if (strcmp(name, "slice") == 0) {
+    return rlo_chain_slice(x, l[0], l[1], l[2]);
+  }
+  if (strcmp(name, "pad") == 0) {
+    return rlo_chain_pad(x, l[0], l[1], l[2], w->fill);
+  }
+  if (strcmp(name, "reverse") == 0) {
+    return rlo_chain_reverse(x, i[0], w->counts[0]);
+  }
+  if (strcmp(name, "broadcast") == 0) {
+    return rlo_chain_broadcast_in_dim(x, l[0], w->counts[0], i[1]);
+  }
+  if (strcmp(name, "tile") == 0) {
+    return rlo_chain_tile(x, l[0]);
+  }
+  if (strcmp(name, "repeat") == 0) {
+    return rlo_chain_repeat(x, l[0]);
+  }
+  if (strcmp(name, "split") == 0) {
+    return rlo_chain_split(x, l[0], w->counts[0], i[1][0], i[2][0]);
+  }
+  if (strcmp(name, "unstack") == 0) {
+    return rlo_chain_unstack(x, i[0][0], l[1][0]);
+  }
+  if (strcmp(name, "mirror") == 0) {
+    return rlo_chain_mirror_pad(x, l[0], l[1], (rlo_mirror)i[2][0]);
+  }
+  if (strcmp(name, "s2d") == 0) {
+    return rlo_chain_space_to_depth(x, l[0][0], i[1][0]);
+  }
+  if (strcmp(name, "d2s") == 0) {
+    return rlo_chain_depth_to_space(x, l[0][0], i[1][0]);
+  }
+  if (strcmp(name, "s2b") == 0) {
+    return rlo_chain_space_to_batch(x, l[0], l[1], l[2], w->counts[0]);
+  }
+  return rlo_chain_batch_to_space(x, l[0], l[1], l[2], w->counts[0]);
+}
+
+/* Concatenate or stack the last chains of the stack into the first of them. */
+static rlo_status join(const word *w, stack *s, rlo_shape *out_inferred) {
+  int32_t count = w->ints[0][0];
+  int32_t dim = w->ints[1][0];
+  s->count -= count - 1;
+  rlo_chain **first = &s->chains[s->count - 1];
+  const rlo_shape *shapes[MAX_STACK];
+  for (int32_t n = 0; n < count; ++n) {
+    shapes[n] = rlo_chain_shape(first[n]);
+  }
+  bool is_stack = strcmp(w->name, "stack") == 0;
+  rlo_status status =
+      is_stack ? rlo_stack_infer(shapes, count, dim, out_inferred)
+               : rlo_concatenate_infer(shapes, count, dim, out_inferred);
+  const rlo_chain *const *others = (const rlo_chain *const *)(first + 1);
+  if (status == RLO_OK) {
+    status = is_stack ? rlo_chain_stack(first[0], others, count - 1, dim)
+                      : rlo_chain_concatenate(first[0], others, count - 1, dim);
+  }
+  for (int32_t n = 1; n < count; ++n) {
+    rlo_chain_release(first[n]);
+  }
+  return status;
+}
+
+static rlo_status run_word(const word *w,
+                           stack *s,
+                           const rlo_shape *operands,
+                           rlo_shape *out_inferred) {
+  if (strcmp(w->name, "x") == 0) {
+    const rlo_shape *operand = &operands[w->lists[0][0]];
+    rlo_status status = rlo_chain_create(operand, &s->chains[s->count]);
+    if (status == RLO_OK) {
+      *out_inferred = *rlo_chain_shape(s->chains[s->count++]);
+    }
+    return status;
+  }
+  if (strcmp(w->name, "concat") == 0 || strcmp(w->name, "stack") == 0) {
+    return join(w, s, out_inferred);
+  }
+  rlo_chain *top = s->chains[s->count - 1];
+  rlo_status status = infer(w, rlo_chain_shape(top), out_inferred);
+  return status == RLO_OK ? append(w, top) : status;
+}
+
+rlo_chain *ops_program_build(char *program,
+                             const rlo_shape *operands,
+                             int32_t num_operands) {
+  stack s = {0};
+  word w;
+  bool is_right = num_operands <= MAX_STACK;
+  for (char *at = program; is_right && at != NULL;) {
+    char *next = strchr(at, ' ');
+    if (next != NULL) {
+      *next++ = '\0';
+    }
+    rlo_shape inferred;
+    is_right = read_word(at, &w);
+    rlo_status status =
+        is_right ? run_word(&w, &s, operands, &inferred) : RLO_OK;
+    if (status != RLO_OK) {
+      printf("%s: %s\n", w.name, rlo_error_last()->message);
+      is_right = false;
+    } else if (is_right &&
+               !rlo_shape_equal(&inferred,
+                                rlo_chain_shape(s.chains[s.count - 1]))) {
+      printf("%s: the inferred shape is another one\n", w.name);
+      is_right = false;
+    }
+    at = next;
+  }
+  if (is_right && s.count == 1) {
+    return s.chains[0];
+  }
+  for (int32_t n = 0; n < s.count; ++n) {
+    rlo_chain_release(s.chains[n]);
+  }
+  return NULL;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_TESTS_OPS_PROGRAM_H
+#define RLO_TESTS_OPS_PROGRAM_H
+
+#include "relayout/chain.h"
+
+/** Programs of operations as README.md beside this file defines them. */
+
+/**
+ * Build the chain that a program says. Each operation's _infer must come to the
+ * shape that the chain then has.
+ *
+ * @param program   is cut into words in place.
+ * @param operands  the shapes that x:0, x:1, ... name.
+ * @return the chain, to be released, or NULL after a message on stdout.
+ */
+rlo_chain *ops_program_build(char *program,
+                             const rlo_shape *operands,
+                             int32_t num_operands);
+
+#endif
