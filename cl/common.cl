@@ -42,19 +42,13 @@
 #ifndef RLO_COMMON_CL
 #define RLO_COMMON_CL
 
-/* Bytes of the unit that is moved: 1, 2, 4, 8 or 16. */
-#ifndef RLO_UNIT_BYTES
-#define RLO_UNIT_BYTES 4
+#ifndef RLO_UNIT_CL
+#include "unit.cl"
 #endif
 
 /* Lanes of the grid vectors: 8 or 16. */
 #ifndef RLO_GRID_RANK
 #define RLO_GRID_RANK 8
-#endif
-
-/* 1: rlo_index is int instead of long. */
-#ifndef RLO_INDEX32
-#define RLO_INDEX32 0
 #endif
 
 /* Guards of kind PAD, which come first, and of kind SKIP; 0..6 together. */
@@ -95,34 +89,19 @@
 
 #define RLO_GUARDS (RLO_PAD_GUARDS + RLO_SKIP_GUARDS)
 
+/* Coordinates of the grid, strides and coefficients along it. */
 #if RLO_INDEX32
-typedef int rlo_index;
 #if RLO_GRID_RANK == 8
 typedef int8 rlo_grid;
 #else
 typedef int16 rlo_grid;
 #endif
 #else
-typedef long rlo_index;
 #if RLO_GRID_RANK == 8
 typedef long8 rlo_grid;
 #else
 typedef long16 rlo_grid;
 #endif
-#endif
-
-#if RLO_UNIT_BYTES == 1
-typedef uchar rlo_unit;
-#elif RLO_UNIT_BYTES == 2
-typedef ushort rlo_unit;
-#elif RLO_UNIT_BYTES == 4
-typedef uint rlo_unit;
-#elif RLO_UNIT_BYTES == 8
-typedef ulong rlo_unit;
-#elif RLO_UNIT_BYTES == 16
-typedef uint4 rlo_unit;
-#else
-#error "RLO_UNIT_BYTES must be 1, 2, 4, 8 or 16"
 #endif
 
 /* A cache line, and the same at any address. */
