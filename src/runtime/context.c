@@ -9,6 +9,12 @@
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
 
+enum {
+  /** Some kernels have a problem's numbers compiled in: a process that goes
+   *  through many shapes must not keep them all. */
+  MAX_IDLE_PROGRAMS = 128
+};
+
 static void pass_on_line(rlo__log_level level,
                          const char *message,
                          void *payload) {
@@ -155,8 +161,8 @@ rlo_status rlo_context_create(cl_context context,
     int64_t memory_bytes = made->device_info.global_memory_bytes;
     made->memory_budget_bytes = memory_bytes - memory_bytes / 4;
   }
-  RLO_TRY_GOTO(
-      rlo__program_cache_create(context, device, &made->log, &made->programs));
+  RLO_TRY_GOTO(rlo__program_cache_create(
+      context, device, &made->log, MAX_IDLE_PROGRAMS, &made->programs));
   rlo__log(
       &made->log,
       RLO__LOG_INFO,

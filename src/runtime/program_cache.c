@@ -10,12 +10,7 @@
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
 
-enum {
-  NUM_BUCKETS = 256,
-  /** Unused programs that are kept; beyond, the one unused longest goes. */
-  MAX_IDLE = 128,
-  MESSAGE_BYTES = 512
-};
+enum { NUM_BUCKETS = 256, MESSAGE_BYTES = 512 };
 
 typedef enum entry_state {
   STATE_BUILDING,
@@ -61,7 +56,7 @@ struct rlo__program_cache {
   rlo__cond built;
   bool has_mutex, has_cond;
   int64_t num_built, num_hits;
-  int64_t num_idle, clock;
+  int64_t num_idle, max_idle, clock;
   entry *buckets[NUM_BUCKETS];
 };
 
@@ -368,7 +363,7 @@ void rlo__program_cache_put(rlo__program_cache *cache, rlo__program *program) {
   rlo__mutex_lock(&cache->mutex);
   if (--e->num_users == 0) {
     e->idle_since = ++cache->clock;
-    if (++cache->num_idle > MAX_IDLE) {
+    if (++cache->num_idle > cache->max_idle) {
       gone = unlink_oldest_idle(cache);
     }
   }
@@ -379,6 +374,7 @@ void rlo__program_cache_put(rlo__program_cache *cache, rlo__program *program) {
 rlo_status rlo__program_cache_create(cl_context context,
                                      cl_device_id device,
                                      const rlo__log_sink *log,
+                                     int64_t max_idle,
                                      rlo__program_cache **out_cache) {
   *out_cache = NULL;
   rlo__program_cache *cache = rlo__alloc(sizeof *cache);
@@ -388,6 +384,7 @@ rlo_status rlo__program_cache_create(cl_context context,
   cache->context = context;
   cache->device = device;
   cache->log = log;
+  cache->max_idle = max_idle;
   atomic_init(&cache->num_kernels_created, 0);
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__mutex_init(&cache->mutex));

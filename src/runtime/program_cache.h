@@ -27,12 +27,17 @@ typedef struct rlo__program_cache_stats {
   int64_t num_kernels_created;
 } rlo__program_cache_stats;
 
-/** The context, the device and the sink are borrowed and must outlive the
- *  cache. @return RLO_OK; RLO_OUT_OF_MEMORY. */
+/**
+ * The context, the device and the sink are borrowed and must outlive the cache.
+ * @param max_idle  programs that nobody uses which are kept all the same;
+ *                  beyond, the one unused for longest goes.
+ * @return RLO_OK; RLO_OUT_OF_MEMORY.
+ */
 RLO_NODISCARD rlo_status
 rlo__program_cache_create(cl_context context,
                           cl_device_id device,
                           const rlo__log_sink *log,
+                          int64_t max_idle,
                           rlo__program_cache **out_cache);
 
 /** Every program must have been put back. NULL is legal. */
@@ -52,7 +57,7 @@ RLO_NODISCARD rlo_status rlo__program_cache_get(rlo__program_cache *cache,
                                                 const rlo_program_spec *spec,
                                                 rlo__program **out_program);
 
-/** Give a program back. It stays for the next who wants it, until there are
+/** Give a program back. It stays for the next who wants it, while there are not
  *  too many that nobody uses. NULL is legal. Threads: safe. */
 void rlo__program_cache_put(rlo__program_cache *cache, rlo__program *program);
 

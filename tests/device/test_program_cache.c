@@ -9,6 +9,8 @@
 #include "base/alloc.h"
 #include "support/device_arena.h"
 
+enum { MAX_IDLE = 4 };
+
 static test_device device;
 static rlo__program_cache *cache;
 
@@ -18,6 +20,7 @@ static void open_device(void) {
       rlo__program_cache_create(rlo_context_cl_context(device.context),
                                 rlo_context_cl_device(device.context),
                                 NULL,
+                                MAX_IDLE,
                                 &cache),
       RLO_OK);
 }
@@ -124,6 +127,7 @@ START_TEST(test_program_cache__compares_the_whole_source)
       rlo__program_cache_create(rlo_context_cl_context(device.context),
                                 rlo_context_cl_device(device.context),
                                 NULL,
+                                MAX_IDLE,
                                 &cache),
       RLO_OK);
 }
@@ -152,7 +156,7 @@ END_TEST
 
 START_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs)
 {
-  enum { MANY = 150 };
+  enum { MANY = MAX_IDLE + 3 };
 
   int64_t before = rlo__alloc_live_count();
   spec_storage s;
@@ -164,7 +168,7 @@ START_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs)
     rlo__program_cache_put(cache, program);
   }
   /* An entry, its options, its room for a failure, its kernel. */
-  ck_assert_int_le(rlo__alloc_live_count() - before, 4 * 128);
+  ck_assert_int_le(rlo__alloc_live_count() - before, 4 * MAX_IDLE);
   int64_t built = stats_now().num_built;
   ck_assert_int_eq(rlo__program_cache_get(cache, &s.spec, &program), RLO_OK);
   rlo__program_cache_put(cache, program);
