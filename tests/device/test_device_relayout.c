@@ -7,7 +7,6 @@
 #include "plan/family.h"
 #include "support/device_arena.h"
 #include "support/device_table.h"
-#include "support/random_shape.h"
 
 static test_device device;
 
@@ -48,13 +47,17 @@ static void run_pair(int32_t pair_number, int32_t width) {
       &test_pairs[pair_number], test_dtypes[width], &src, &dst, permutation);
   for (int32_t f = 0; f < rlo__num_families; ++f) {
     const rlo_family *family = rlo__families[f];
-    /* A compilation each: one width in turn, and one of the shifts. */
-    bool is_thinned = is_baked(family->name);
-    if (is_thinned && (pair_number + f) % 5 != width) {
+    bool is_gpu = family->device_class == RLO_DEVICE_CLASS_GPU;
+    /* Compiling is what takes the time: each pair is gathered in one width, by
+     * one class, at one shift, and the other families for GPUs, which have
+     * more compiled in, see it in two widths. */
+    if (is_baked(family->name)
+            ? pair_number % 5 != width || (pair_number / 5 % 2 == 0) == is_gpu
+            : is_gpu && (pair_number + width) % 5 >= 2) {
       continue;
     }
     for (int32_t s = 0; s < NUM_SHIFTS; ++s) {
-      if (is_thinned && s != 0 && s != 1 + pair_number % 4) {
+      if (is_baked(family->name) && s != pair_number % NUM_SHIFTS) {
         continue;
       }
       int64_t element_bytes = (int64_t)1 << width;
@@ -74,14 +77,15 @@ static void run_pair(int32_t pair_number, int32_t width) {
 
 START_TEST(test_device_relayout__every_family_moves_every_pair)
 {
-  for (int32_t p = 0; p < test_num_pairs; ++p) {
+  for (int32_t p = TEST_IS_SANITIZED ? _i : 0; p < test_num_pairs;
+       p += TEST_IS_SANITIZED ? 10 : 1) {
     run_pair(p, _i);
   }
 }
 
 END_TEST
 
-/* An empty problem runs under any name, hence the bound. */
+/* Empty problems run under any name, but there are few of them. */
 START_TEST(test_device_relayout__every_family_has_run)
 {
   for (int32_t f = 0; f < rlo__num_families; ++f) {
@@ -90,67 +94,8 @@ START_TEST(test_device_relayout__every_family_has_run)
         rlo__families[f]->device_class == RLO_DEVICE_CLASS_CPU ? "cpu" : "gpu",
         rlo__families[f]->name,
         (long long)runs[f]);
-    ck_assert_int_ge(runs[f], 60);
+    ck_assert_int_ge(runs[f], TEST_IS_SANITIZED ? 2 : 30);
   }
-}
-
-END_TEST
-
-/* The planner's own choice, of either class, on random layouts. */
-START_TEST(test_device_relayout__random_pairs_are_exact)
-{
-  enum { CASES = 550, MAX_BAKED = 40 };
-
-  test_random random = test_random_begin("test_device_relayout");
-  int32_t num_ran = 0;
-  int32_t num_baked = 0;
-  for (int32_t i = 0; num_ran < CASES && i < 4 * CASES; ++i) {
-    uint64_t case_seed = random.state;
-    int32_t width = (int32_t)test_random_in(&random, 0, 4);
-    int32_t rank = (int32_t)test_random_in(&random, 0, 6);
-    rlo_dtype dtype = RLO_DTYPE_INVALID;
-    ck_assert_int_eq(rlo_dtype_from_name(test_dtypes[width], &dtype), RLO_OK);
-    rlo_shape src;
-    rlo_shape dst;
-    int32_t permutation[RLO_MAX_RANK];
-    test_random_pair(&random, dtype, rank, 20000, &src, &dst, permutation);
-    int64_t element_bytes = (int64_t)1 << width;
-    test_case c = {
-        .src = &src,
-        .dst = &dst,
-        .permutation = permutation,
-        .device_class = test_random_once_in(&random, 2) ? RLO_DEVICE_CLASS_GPU
-                                                        : RLO_DEVICE_CLASS_CPU,
-        .src_shift_bytes = element_bytes * test_random_in(&random, 0, 70),
-        .dst_shift_bytes = element_bytes * test_random_in(&random, 0, 70)};
-    if (test_random_once_in(&random, 2)) {
-      c.src_shift_bytes = 0;
-      c.dst_shift_bytes = 0;
-    }
-    /* Gathers are compiled one by one: only so many of them. */
-    rlo_plan_info info;
-    const rlo_family *forced = NULL;
-    test_outcome outcome = TEST_REFUSED;
-    for (int32_t f = 0; outcome == TEST_REFUSED && f < rlo__num_families; ++f) {
-      forced = rlo__families[(i + f) % rlo__num_families];
-      if (is_baked(forced->name) && num_baked == MAX_BAKED) {
-        continue;
-      }
-      c.family = forced->name;
-      c.device_class = forced->device_class;
-      outcome = test_device_run(&device, &c, &info);
-      num_baked += is_baked(forced->name) && outcome == TEST_RAN;
-    }
-    ck_assert_msg(outcome != TEST_FAILED,
-                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
-                  (int)i,
-                  (unsigned long long)case_seed);
-    num_ran += outcome == TEST_RAN;
-  }
-  printf("%d random cases ran, %d of them gathers\n",
-         (int)num_ran,
-         (int)num_baked);
-  ck_assert_int_ge(num_ran, 500); /* not most of them refused */
 }
 
 END_TEST
@@ -163,7 +108,6 @@ int main(void) {
   tcase_add_loop_test(
       tcase, test_device_relayout__every_family_moves_every_pair, 0, 5);
   tcase_add_test(tcase, test_device_relayout__every_family_has_run);
-  tcase_add_test(tcase, test_device_relayout__random_pairs_are_exact);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);
   srunner_set_fork_status(runner, CK_NOFORK);

@@ -17,6 +17,21 @@ enum {
   TEST_GUARD_BYTES = 4096
 };
 
+/** Whether this is a build for a sanitizer. Compiling kernels takes many times
+ *  as long there, and the kernels themselves are not watched: suites that build
+ *  hundreds of them try fewer. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+#define TEST_IS_SANITIZED 1
+#endif
+#endif
+#ifndef TEST_IS_SANITIZED
+#define TEST_IS_SANITIZED 0
+#endif
+
 /** A context on the default device with a queue. */
 typedef struct test_device {
   rlo_context *context;
