@@ -221,14 +221,14 @@ static rlo_status check_split(int32_t dimension,
                     dimension);
   }
   for (int32_t i = 0; i < count; ++i) {
-    int64_t least = i == 0 ? 1 : indices[i - 1] + 1;
-    if (indices[i] < least) {
+    int64_t before = i == 0 ? 0 : indices[i - 1];
+    if (indices[i] <= before) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "split of dimension %d: cut point %lld is below %lld; "
-                      "they must be above 0 and strictly increasing",
+                      "split of dimension %d: cut point %lld is not above "
+                      "%lld; they must be above 0 and strictly increasing",
                       dimension,
                       (long long)indices[i],
-                      (long long)least);
+                      (long long)before);
     }
   }
   return RLO_OK;

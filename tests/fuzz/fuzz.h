@@ -50,7 +50,7 @@ static inline uint8_t fuzz_take_byte(fuzz_reader *reader) {
   return byte;
 }
 
-/** One of the interesting sizes of a buffer: unknown, all, or any number. */
+/** The next eight bytes, as a number of this machine. */
 static inline int64_t fuzz_take_number(fuzz_reader *reader) {
   int64_t number;
   fuzz_take(reader, &number, sizeof(number));

@@ -560,13 +560,18 @@ static const struct {
     {0,
      {0},
      1,
-     "split of dimension 0: cut point 0 is below 1; they must be above 0 and "
-     "strictly increasing"},
+     "split of dimension 0: cut point 0 is not above 0; they must be above 0 "
+     "and strictly increasing"},
     {1,
      {1, 1},
      2,
-     "split of dimension 1: cut point 1 is below 2; they must be above 0 and "
-     "strictly increasing"},
+     "split of dimension 1: cut point 1 is not above 1; they must be above 0 "
+     "and strictly increasing"},
+    {0,
+     {INT64_MAX, 8},
+     2,
+     "split of dimension 0: cut point 8 is not above 9223372036854775807; "
+     "they must be above 0 and strictly increasing"},
     {1, {1, 3}, 2, "split of dimension 1: cut point 3 is not below its size 3"},
 };
 

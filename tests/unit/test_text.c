@@ -390,7 +390,8 @@ static const struct {
      "split of dimension 0: cut point 2 is not below its size 2"},
     {"f32[9]{0:SC(0:4,4)}",
      RLO_INVALID_ARGUMENT,
-     "position 11: split of dimension 0: cut point 4 is below 5; they must be "
+     "position 11: split of dimension 0: cut point 4 is not above 4; they must "
+     "be "
      "above 0 and strictly increasing"},
     {"f32[9]{0:SC(0:4)(0:5)}",
      RLO_INVALID_ARGUMENT,
