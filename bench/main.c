@@ -358,6 +358,22 @@ static bool run_suites(const request *wish, bench_run *run) {
   return true;
 }
 
+/** What else the machine does: runnable tasks, by the kernel's count. */
+static void show_load(FILE *table) {
+  FILE *file = fopen("/proc/loadavg", "r");
+  double load = 0;
+  if (file == NULL) {
+    return;
+  }
+  if (fscanf(file, "%lf", &load) == 1) {
+    fprintf(table,
+            "%.1f tasks running before this one%s\n",
+            load,
+            load > 0.5 ? ": the machine is not quiet, look at the best" : "");
+  }
+  fclose(file);
+}
+
 static bool run_all(const request *wish) {
   bench_arena arena;
   if (!bench_arena_init(wish->device_number, &arena)) {
@@ -387,6 +403,7 @@ static bool run_all(const request *wish) {
             (int)arena.threads,
             (int)wish->settings.rounds,
             wish->size_factor);
+    show_load(report.table);
     is_done = run_suites(wish, &run);
     if (is_done) {
       bench_report_print(&report, stdout);

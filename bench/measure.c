@@ -131,6 +131,11 @@ static void summarize(const seat *one,
   out_entry->fraction = bench_median(scratch, rounds);
   memcpy(scratch, one->nanos, (size_t)rounds * sizeof *scratch);
   out_entry->nanos = bench_median(scratch, rounds);
+  out_entry->best_nanos = scratch[0];
+  memcpy(scratch, limit->nanos, (size_t)rounds * sizeof *scratch);
+  bench_median(scratch, rounds);
+  out_entry->best_fraction = (one->moved_bytes / out_entry->best_nanos) /
+                             (limit->moved_bytes / scratch[0]);
   out_entry->gb_per_s = one->moved_bytes / out_entry->nanos;
   out_entry->is_timed = true;
 }

@@ -11,11 +11,16 @@ typedef struct bench_entry {
   bool is_wrong;
   /** Median over the rounds, of one run. */
   double nanos;
-  /** Bytes it read and wrote in that time. */
+  /** The shortest. */
+  double best_nanos;
+  /** Bytes it read and wrote in the median time. */
   double gb_per_s;
   /** Median over the rounds of its rate against the copy kernel's rate in the
    *  same round. */
   double fraction;
+  /** Its best rate against the copy kernel's best rate: the figure that holds
+   *  longest on a machine that is not quiet. */
+  double best_fraction;
 } bench_entry;
 
 /** One case, timed. */

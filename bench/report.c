@@ -7,10 +7,18 @@
 
 #include "bench.h"
 
-double bench_report_geomean(const bench_report *report,
-                            const char *suite,
-                            int32_t peer,
-                            int32_t against) {
+/** Which fraction of an entry. */
+typedef enum fraction_kind { FRACTION_MEDIAN, FRACTION_BEST } fraction_kind;
+
+static double fraction_of(const bench_entry *entry, fraction_kind kind) {
+  return kind == FRACTION_BEST ? entry->best_fraction : entry->fraction;
+}
+
+static double geomean(const bench_report *report,
+                      const char *suite,
+                      int32_t peer,
+                      int32_t against,
+                      fraction_kind kind) {
   double sum = 0;
   int32_t count = 0;
   for (int32_t i = 0; i < report->num_rows; ++i) {
@@ -19,17 +27,31 @@ double bench_report_geomean(const bench_report *report,
     if (strcmp(row->suite, suite) != 0 || !entry->is_timed) {
       continue;
     }
-    double ratio = entry->fraction;
+    double ratio = fraction_of(entry, kind);
     if (against >= 0) {
       if (!row->entries[against].is_timed) {
         continue;
       }
-      ratio /= row->entries[against].fraction;
+      ratio /= fraction_of(&row->entries[against], kind);
     }
     sum += log(ratio);
     count += 1;
   }
   return count == 0 ? 0 : exp(sum / count);
+}
+
+double bench_report_geomean(const bench_report *report,
+                            const char *suite,
+                            int32_t peer,
+                            int32_t against) {
+  return geomean(report, suite, peer, against, FRACTION_MEDIAN);
+}
+
+double bench_report_best_geomean(const bench_report *report,
+                                 const char *suite,
+                                 int32_t peer,
+                                 int32_t against) {
+  return geomean(report, suite, peer, against, FRACTION_BEST);
 }
 
 void bench_report_suite(const bench_report *report,
@@ -41,13 +63,14 @@ void bench_report_suite(const bench_report *report,
 static void show_head(const bench_report *report) {
   const bench_settings *settings = report->settings;
   fprintf(report->table,
-          "%-30s %-7s %8s %7s %7s %6s %6s",
+          "%-30s %-7s %8s %7s %7s %6s %6s %6s",
           "case",
           "family",
           "MB moved",
           "copy",
           "GB/s",
           "of it",
+          "best",
           "plan");
   for (int32_t p = BENCH_PEER_LIBRARY + 1; p < settings->num_peers; ++p) {
     fprintf(report->table, " %12s", settings->peers[p]->name);
@@ -58,13 +81,14 @@ static void show_head(const bench_report *report) {
 static void show_row(const bench_report *report, const bench_row *row) {
   const bench_entry *entries = row->entries;
   fprintf(report->table,
-          "%-30s %-7s %8.1f %7.2f %7.2f %6.3f %6.2f",
+          "%-30s %-7s %8.1f %7.2f %7.2f %6.3f %6.3f %6.2f",
           row->name,
           row->family,
           (double)(row->read_bytes + row->written_bytes) / 1e6,
           entries[BENCH_PEER_LIMIT].gb_per_s,
           entries[BENCH_PEER_LIBRARY].gb_per_s,
           entries[BENCH_PEER_LIBRARY].fraction,
+          entries[BENCH_PEER_LIBRARY].best_fraction,
           row->predicted_fraction);
   for (int32_t p = BENCH_PEER_LIBRARY + 1; p < report->settings->num_peers;
        ++p) {
@@ -132,24 +156,23 @@ void bench_report_suite_end(const bench_report *report, const char *name) {
     return;
   }
   fprintf(report->table,
-          "%s: geometric mean %.3f of the copy kernel, worst %.3f (%s)",
+          "%s: geometric mean %.3f of the copy kernel (best %.3f), worst %.3f "
+          "(%s)\n",
           name,
           bench_report_geomean(report, name, BENCH_PEER_LIBRARY, -1),
+          bench_report_best_geomean(report, name, BENCH_PEER_LIBRARY, -1),
           worst->entries[BENCH_PEER_LIBRARY].fraction,
           worst->name);
-  const char *intro = "; as fast as";
   for (int32_t p = BENCH_PEER_LIBRARY + 1; p < settings->num_peers; ++p) {
     double times = bench_report_geomean(report, name, BENCH_PEER_LIBRARY, p);
     if (times > 0) {
       fprintf(report->table,
-              "%s %s times %.2f",
-              intro,
+              "  %.2f times as fast as %s (best %.2f)\n",
+              times,
               settings->peers[p]->name,
-              times);
-      intro = ",";
+              bench_report_best_geomean(report, name, BENCH_PEER_LIBRARY, p));
     }
   }
-  fputc('\n', report->table);
 }
 
 void bench_report_deinit(bench_report *report) {

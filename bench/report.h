@@ -67,4 +67,10 @@ double bench_report_geomean(const bench_report *report,
                             int32_t peer,
                             int32_t against);
 
+/** The same of best_fraction. */
+double bench_report_best_geomean(const bench_report *report,
+                                 const char *suite,
+                                 int32_t peer,
+                                 int32_t against);
+
 #endif

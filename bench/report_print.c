@@ -36,10 +36,13 @@ static void print_entry(FILE *file,
     fputs(": null", file);
   } else {
     fprintf(file,
-            ": {\"us\": %.3f, \"gb_per_s\": %.4f, \"fraction\": %.5f}",
+            ": {\"us\": %.3f, \"best_us\": %.3f, \"gb_per_s\": %.4f, "
+            "\"fraction\": %.5f, \"best_fraction\": %.5f}",
             entry->nanos / 1e3,
+            entry->best_nanos / 1e3,
             entry->gb_per_s,
-            entry->fraction);
+            entry->fraction,
+            entry->best_fraction);
   }
 }
 
@@ -81,16 +84,21 @@ static void print_geomeans(const bench_report *report, FILE *file) {
     separator = ",\n  ";
     print_string(file, suite);
     fprintf(file,
-            ": {\"fraction\": %.5f",
-            bench_report_geomean(report, suite, BENCH_PEER_LIBRARY, -1));
+            ": {\"fraction\": %.5f, \"best_fraction\": %.5f",
+            bench_report_geomean(report, suite, BENCH_PEER_LIBRARY, -1),
+            bench_report_best_geomean(report, suite, BENCH_PEER_LIBRARY, -1));
     for (int32_t p = BENCH_PEER_LIBRARY + 1; p < report->settings->num_peers;
          ++p) {
+      const char *peer = report->settings->peers[p]->name;
       double times = bench_report_geomean(report, suite, BENCH_PEER_LIBRARY, p);
       if (times > 0) {
-        fprintf(file,
-                ", \"times_%s\": %.4f",
-                report->settings->peers[p]->name,
-                times);
+        fprintf(
+            file,
+            ", \"times_%s\": %.4f, \"best_times_%s\": %.4f",
+            peer,
+            times,
+            peer,
+            bench_report_best_geomean(report, suite, BENCH_PEER_LIBRARY, p));
       }
     }
     fputc('}', file);
@@ -133,37 +141,47 @@ static void print_json(const bench_report *report, FILE *file) {
 
 /** One line for each case and contestant, and one for each figure. */
 static void print_csv(const bench_report *report, FILE *file) {
-  fputs("suite,case,family,moved_bytes,contestant,value,unit,fraction\n", file);
+  fputs(
+      "suite,number,case,family,moved_bytes,contestant,value,unit,fraction,"
+      "best_fraction\n",
+      file);
+  int32_t number = 0;
   for (int32_t i = 0; i < report->num_rows; ++i) {
     const bench_row *row = &report->rows[i];
+    bool is_first = i == 0 || strcmp(row[-1].suite, row->suite) != 0;
+    number = is_first ? 1 : number + 1;
     for (int32_t p = 0; p < report->settings->num_peers; ++p) {
       const bench_entry *entry = &row->entries[p];
       if (!entry->is_timed) {
         continue;
       }
       fprintf(file,
-              "%s,\"%s\",%s,%lld,%s,%.4f,GB/s,%.5f\n",
+              "%s,%d,\"%s\",%s,%lld,%s,%.4f,GB/s,%.5f,%.5f\n",
               row->suite,
+              (int)number,
               row->name,
               row->family,
               (long long)(row->read_bytes + row->written_bytes),
               report->settings->peers[p]->name,
               entry->gb_per_s,
-              entry->fraction);
+              entry->fraction,
+              entry->best_fraction);
     }
   }
   for (int32_t i = 0; i < report->num_figures; ++i) {
     const bench_figure *figure = &report->figures[i];
     fprintf(file,
-            "%s,\"%s\",,,relayout,%.4f,%s,\n",
+            "%s,%d,\"%s\",,,relayout,%.4f,%s,,\n",
             figure->suite,
+            (int)i + 1,
             figure->name,
             figure->value,
             figure->unit);
     if (figure->reference >= 0) {
       fprintf(file,
-              "%s,\"%s\",,,\"%s\",%.4f,%s,\n",
+              "%s,%d,\"%s\",,,\"%s\",%.4f,%s,,\n",
               figure->suite,
+              (int)i + 1,
               figure->name,
               figure->reference_name,
               figure->reference,

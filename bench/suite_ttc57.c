@@ -47,7 +47,13 @@ static bool add_line(bench_case_list *list, const char *line) {
     row_dims.values[k] = dims.values[mirrored];
     row_order.values[k] = dims.count - 1 - permutation.values[mirrored];
   }
-  snprintf(name, sizeof name, "%s: %s", number, order);
+  size_t length = (size_t)snprintf(name, sizeof name, "%s: ", number);
+  for (const char *at = order; *at != '\0'; ++at) {
+    if (*at != ',') {
+      name[length++] = *at; /* digits: no rank is above 6 */
+    }
+  }
+  name[length] = '\0';
   print_numbers(&row_dims, sizes, sizeof sizes);
   print_numbers(&row_order, order, sizeof order);
   const bench_case_spec spec = {
