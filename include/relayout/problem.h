@@ -50,6 +50,17 @@ typedef struct rlo_guard {
   int64_t limit;
 } rlo_guard;
 
+/** What a point does to its cell. */
+typedef enum rlo_update {
+  /** The cell becomes the value. */
+  RLO_UPDATE_STORE = 0,
+  /** The value is added to the cell, both as unsigned integers of unit_bits,
+   *  modulo 2^unit_bits: exact for integers of that size, meaningless for other
+   *  numbers. Several points may then write one cell, and the destination's
+   *  form may have term coefficients. The host runs it; no device does yet. */
+  RLO_UPDATE_ACCUMULATE = 1
+} rlo_update;
+
 /**
  * A movement of data, without shapes, layouts or a device. Equivalent loop:
  *
@@ -58,7 +69,8 @@ typedef struct rlo_guard {
  *     dst[dst(i)] = every PAD guard holds ? src[src(i)] : fill;
  *   }
  *
- * in any order: no two points write one cell. Positions count units of
+ * in any order: no two points write one cell, unless `update` says that they
+ * add to it (dst[dst(i)] += ...). Positions count units of
  * `unit_bits`, packed from the low bits of each byte upwards, from the first
  * byte of the source and of the destination. A plain value of about 36 KiB:
  * only the counted parts of its arrays mean anything.
@@ -72,7 +84,8 @@ typedef struct rlo_problem {
   int64_t extents[RLO_MAX_AXES];
   /** Position in the source; term coefficients may be set. */
   rlo_form src;
-  /** Position in the destination; its term coefficients are 0. */
+  /** Position in the destination; its term coefficients are 0, unless points
+   *  accumulate. */
   rlo_form dst;
   rlo_term terms[RLO_MAX_TERMS];
   rlo_guard guards[RLO_MAX_GUARDS];
@@ -82,6 +95,7 @@ typedef struct rlo_problem {
   int64_t src_bytes, dst_bytes;
   /** Bytes that have to be read and written, for reports. */
   int64_t read_bytes, written_bytes;
+  rlo_update update;
 } rlo_problem;
 
 /** Told of each rewriting step: its name ("merge axes 1 and 2") and the
@@ -104,8 +118,8 @@ typedef void (*rlo_problem_trace_fn)(void *payload,
  *                       both memories are aligned to it.
  * @param trace  called after each step that changed something; may be NULL.
  * @return RLO_OK; RLO_INVALID_ARGUMENT if two points write one cell because a
- *         destination stride is 0; RLO_OVERFLOW; RLO_UNSUPPORTED beyond
- *         RLO_MAX_AXES. On failure *problem is unchanged.
+ *         destination stride is 0, or for no known update; RLO_OVERFLOW;
+ * RLO_UNSUPPORTED beyond RLO_MAX_AXES. On failure *problem is unchanged.
  * Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status
@@ -117,8 +131,8 @@ rlo_problem_canonicalize(rlo_problem *problem,
 /** True if the box has no points. */
 RLO_API bool rlo_problem_is_empty(const rlo_problem *problem);
 
-/** Same unit, axes, forms, guards and (if a PAD guard is left) fill, entry by
- *  entry; buffer sizes and byte counts do not take part. */
+/** Same unit, axes, forms, guards, update and (if a PAD guard is left) fill,
+ * entry by entry; buffer sizes and byte counts do not take part. */
 RLO_API bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b);
 
 /** A 64-bit hash of what rlo_problem_equal compares. */
@@ -135,6 +149,41 @@ RLO_API uint64_t rlo_problem_hash(const rlo_problem *problem);
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_problem_run_host(const rlo_problem *problem, const void *src, void *dst);
+
+/**
+ * Whether every unit of the source is read at most once, as far as the strides
+ * tell: false may also mean that it takes more than comparing them to see.
+ * Each gradient of such a movement is a movement, in every element type.
+ * @return RLO_OK; or what rlo_problem_canonicalize says.
+ * Threads: safe (pure).
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_problem_reads_once(const rlo_problem *problem, bool *out_reads_once);
+
+/**
+ * The adjoint of a problem: the two maps change places. Equivalent loop:
+ *
+ *   for each point i of the box where every guard holds:
+ *     dx[src(i)] += dy[dst(i)]        (ACCUMULATE; = with STORE)
+ *
+ * dx must hold zeros (or, to accumulate, what is to be added to): units that
+ * the problem does not read are not touched. Its fill is a constant and has no
+ * part in the adjoint, so <dy, S x> == <S^T dy, x> holds for S x without fills.
+ * Of several problems into one destination (rlo_chain_lower) the adjoints of
+ * those that read one operand add up.
+ *
+ * @param problem  borrowed; its units are elements (not widened). One that
+ *                 accumulates has an adjoint too.
+ * @param update   STORE moves bits and is for every element type;
+ *                 RLO_INVALID_ARGUMENT unless rlo_problem_reads_once.
+ * @param out_problem  in canonical form, its units as they were; untouched on
+ *                 failure. May be `problem`.
+ * @return RLO_OK; or what rlo_problem_canonicalize says.
+ * Threads: safe (pure).
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_problem_adjoint(const rlo_problem *problem,
+                                                     rlo_update update,
+                                                     rlo_problem *out_problem);
 
 /** Print a problem for people, several lines, each ending in a newline;
  *  snprintf rules, as rlo_shape_format. */

@@ -56,6 +56,14 @@ static rlo_status check_counts(const rlo_problem *problem) {
                     RLO_MAX_TERMS,
                     RLO_MAX_GUARDS);
   }
+  if (problem->update != RLO_UPDATE_STORE &&
+      problem->update != RLO_UPDATE_ACCUMULATE) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "update %d is neither %d (store) nor %d (accumulate)",
+                    (int)problem->update,
+                    (int)RLO_UPDATE_STORE,
+                    (int)RLO_UPDATE_ACCUMULATE);
+  }
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (problem->extents[a] < 0) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -174,7 +182,8 @@ static rlo_status resolve_terms(canonicalizer *c) {
 static rlo_status flip_axes(canonicalizer *c) {
   for (int32_t a = 0; a < c->problem->num_axes; ++a) {
     int64_t stride = c->problem->dst.axis[a];
-    if (c->problem->extents[a] > 1 && stride == 0) {
+    if (c->problem->extents[a] > 1 && stride == 0 &&
+        c->problem->update == RLO_UPDATE_STORE) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "axis %d writes %lld points to one cell",
                       a,
@@ -267,6 +276,9 @@ static void merge_axes(canonicalizer *c) {
 }
 
 static void widen_unit(canonicalizer *c) {
+  if (c->problem->update == RLO_UPDATE_ACCUMULATE) {
+    return; /* a carry would cross into the neighbour */
+  }
   while (c->problem->unit_bits * 2 <= c->max_unit_bits &&
          rlo__widen(c->problem)) {
     note(c, "widen the unit to %d bits", c->problem->unit_bits);

@@ -28,7 +28,7 @@ static bool uses_fill(const rlo_problem *problem) {
 bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b) {
   if (a->unit_bits != b->unit_bits || a->num_axes != b->num_axes ||
       a->num_terms != b->num_terms || a->num_guards != b->num_guards ||
-      !rlo__form_equal(&a->src, &b->src) ||
+      a->update != b->update || !rlo__form_equal(&a->src, &b->src) ||
       !rlo__form_equal(&a->dst, &b->dst)) {
     return false;
   }
@@ -71,6 +71,7 @@ uint64_t rlo_problem_hash(const rlo_problem *problem) {
   rlo__hash_i64(&hash, problem->num_axes);
   rlo__hash_i64(&hash, problem->num_terms);
   rlo__hash_i64(&hash, problem->num_guards);
+  rlo__hash_i64(&hash, problem->update);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     rlo__hash_i64(&hash, problem->extents[a]);
   }
@@ -150,6 +151,9 @@ size_t rlo_problem_format(const rlo_problem *problem,
   rlo__str_append(&out, "\ndst = ");
   print_form(&out, problem, &problem->dst);
   rlo__str_append(&out, "\n");
+  if (problem->update == RLO_UPDATE_ACCUMULATE) {
+    rlo__str_append(&out, "each point is added to its cell\n");
+  }
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     bool is_pad = problem->guards[g].kind == RLO_GUARD_PAD;
     rlo__str_append(&out, is_pad ? "pad unless 0 <= " : "skip unless 0 <= ");

@@ -80,6 +80,23 @@ static void copy_unit(const uint8_t *src,
   }
 }
 
+/* Add `bits` bits to those at a bit position, without the last carry. */
+static void add_bits(const uint8_t *src,
+                     int64_t src_bit,
+                     uint8_t *dst,
+                     int64_t dst_bit,
+                     int64_t bits) {
+  int carry = 0;
+  for (int64_t i = 0; i < bits; ++i) {
+    int bit = src[(src_bit + i) / 8] >> ((src_bit + i) % 8) & 1;
+    uint8_t *byte = &dst[(dst_bit + i) / 8];
+    int shift = (int)((dst_bit + i) % 8);
+    int sum = bit + (*byte >> shift & 1) + carry;
+    *byte = (uint8_t)((*byte & ~(1 << shift)) | (sum & 1) << shift);
+    carry = sum >> 1;
+  }
+}
+
 static rlo_status check_unit(const char *side,
                              int64_t unit,
                              int64_t bits,
@@ -97,6 +114,19 @@ static rlo_status check_unit(const char *side,
   return RLO_OK;
 }
 
+static void move_unit(const rlo_problem *problem,
+                      const uint8_t *src,
+                      int64_t src_unit,
+                      uint8_t *dst,
+                      int64_t dst_unit) {
+  int64_t bits = problem->unit_bits;
+  if (problem->update == RLO_UPDATE_ACCUMULATE) {
+    add_bits(src, src_unit * bits, dst, dst_unit * bits, bits);
+  } else {
+    copy_unit(src, src_unit, dst, dst_unit, bits);
+  }
+}
+
 rlo_status rlo_problem_run_host(const rlo_problem *problem,
                                 const void *src,
                                 void *dst) {
@@ -112,14 +142,14 @@ rlo_status rlo_problem_run_host(const rlo_problem *problem,
     if (!holds(&p, RLO_GUARD_SKIP)) {
       continue;
     }
-    int64_t to = value_at(&p, &problem->dst, 0);
+    int64_t to = value_at(&p, &problem->dst, problem->num_terms);
     RLO_TRY(check_unit("destination", to, bits, problem->dst_bytes));
     if (holds(&p, RLO_GUARD_PAD)) {
       int64_t from = value_at(&p, &problem->src, problem->num_terms);
       RLO_TRY(check_unit("source", from, bits, problem->src_bytes));
-      copy_unit(src, from, dst, to, bits);
+      move_unit(problem, src, from, dst, to);
     } else {
-      copy_unit(problem->fill, 0, dst, to, bits);
+      move_unit(problem, problem->fill, 0, dst, to);
     }
   } while (advance(&p));
   return RLO_OK;

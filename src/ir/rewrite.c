@@ -148,6 +148,7 @@ void rlo__rewrite_to_empty(rlo_problem *problem) {
   problem->num_axes = 1;
   problem->num_terms = 0;
   problem->num_guards = 0;
+  problem->update = RLO_UPDATE_STORE;
   problem->extents[0] = 0;
   memset(&problem->src, 0, sizeof problem->src);
   memset(&problem->dst, 0, sizeof problem->dst);

@@ -118,6 +118,11 @@ static rlo_status make_canonical(rlo_problem *problem, const rlo_request *r) {
 }
 
 static rlo_status check_unit(const rlo_problem *problem) {
+  if (problem->update != RLO_UPDATE_STORE) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the problem accumulates; devices store; the host "
+                    "reference runs it");
+  }
   switch (problem->unit_bits) {
     case 8:
     case 16:

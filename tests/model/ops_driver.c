@@ -6,7 +6,10 @@
  *   ops_driver FILE [ID]
  *
  * Each case runs as it was lowered, canonical, and canonical with the widest
- * units. With an ID only that case is run and its problems are printed.
+ * units. Then its adjoint is held to its definition: <dy, S x> == <S^T dy, x>,
+ * exactly, for integers of the element's size, and the adjoint of the adjoint
+ * does what S does. With an ID only that case is run and its problems are
+ * printed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,9 +37,19 @@ typedef struct state {
   rlo_shape operands[MAX_OPERANDS];
   size_t begins[MAX_OPERANDS];
   size_t src_bytes, dst_bytes;
+  /** Operands whose gradient is a movement: stored, not added up. */
+  int64_t stored;
   rlo_problem changed, again;
   uint8_t src[MEMORY_BYTES];
   uint8_t dst[MEMORY_BYTES];
+  /** For the adjoint: what zeros become; dy; S^T dy by adding and by storing;
+   *  S x by the adjoint of the adjoint. */
+  uint8_t zeros[MEMORY_BYTES];
+  uint8_t of_zeros[MEMORY_BYTES];
+  uint8_t dy[MEMORY_BYTES];
+  uint8_t dx[MEMORY_BYTES];
+  uint8_t stored_dx[MEMORY_BYTES];
+  uint8_t twice[MEMORY_BYTES];
 } state;
 
 static bool complain(const state *s, const char *what) {
@@ -147,6 +160,127 @@ static bool run_moves(state *s, const rlo_moves *moves, uint64_t wanted) {
          run_way(s, moves, wanted, RLO_MAX_UNIT_BITS);
 }
 
+/* The low 64 bits of a little-endian unit, which are all that the low 64 bits
+ * of sums and products depend on. */
+static uint64_t unit_at(const uint8_t *memory, size_t unit, size_t unit_bytes) {
+  uint64_t value = 0;
+  for (size_t b = 0; b < unit_bytes && b < 8; ++b) {
+    value |= (uint64_t)memory[unit * unit_bytes + b] << (8 * b);
+  }
+  return value;
+}
+
+/* sum(a * (b - c)) modulo 2^unit_bits (or 2^64). */
+static uint64_t inner_product(const uint8_t *a,
+                              const uint8_t *b,
+                              const uint8_t *c,
+                              size_t num_bytes,
+                              size_t unit_bytes) {
+  uint64_t sum = 0;
+  for (size_t k = 0; k < num_bytes / unit_bytes; ++k) {
+    sum += unit_at(a, k, unit_bytes) *
+           (unit_at(b, k, unit_bytes) - unit_at(c, k, unit_bytes));
+  }
+  return unit_bytes < 8 ? sum & ((UINT64_C(1) << 8 * unit_bytes) - 1) : sum;
+}
+
+/* One problem's part of S^T dy, and of S x by way of the second adjoint. */
+static bool run_adjoint(state *s, const rlo_problem *problem, size_t begin) {
+  rlo_problem *adjoint = &s->changed;
+  rlo_status status =
+      rlo_problem_adjoint(problem, RLO_UPDATE_ACCUMULATE, adjoint);
+  if (status == RLO_OK) {
+    status = rlo_problem_run_host(adjoint, s->dy, s->dx + begin);
+  }
+  if (status == RLO_OK) {
+    status = rlo_problem_adjoint(adjoint, RLO_UPDATE_ACCUMULATE, &s->again);
+  }
+  if (status == RLO_OK) {
+    status = rlo_problem_run_host(&s->again, s->src + begin, s->twice);
+  }
+  return status == RLO_OK || complain_status(s, status);
+}
+
+/* Where the source is read once, storing into zeros does what adding does. */
+static bool check_stored(state *s, const rlo_moves *moves) {
+  bool has_stored = true;
+  memset(s->stored_dx, 0, s->src_bytes);
+  for (int32_t n = 0; n < rlo_moves_count(moves); ++n) {
+    const rlo_problem *problem = rlo_moves_problem(moves, n);
+    size_t begin = s->begins[rlo_moves_operand(moves, n)];
+    bool reads_once = false;
+    rlo_status status = rlo_problem_reads_once(problem, &reads_once);
+    if (status != RLO_OK) {
+      return complain_status(s, status);
+    }
+    status = rlo_problem_adjoint(problem, RLO_UPDATE_STORE, &s->changed);
+    if (status != (reads_once ? RLO_OK : RLO_INVALID_ARGUMENT)) {
+      return complain(s, "storing is refused, or is not");
+    }
+    if (!reads_once) {
+      return true;
+    }
+    /* Several boxes of one operand add up. */
+    for (int32_t m = 0; m < n; ++m) {
+      has_stored = has_stored && (rlo_moves_operand(moves, m) !=
+                                      rlo_moves_operand(moves, n) ||
+                                  rlo_moves_problem(moves, m)->read_bytes == 0);
+    }
+    status = rlo_problem_run_host(&s->changed, s->dy, s->stored_dx + begin);
+    if (status != RLO_OK) {
+      return complain_status(s, status);
+    }
+  }
+  s->stored += has_stored;
+  return !has_stored || memcmp(s->dx, s->stored_dx, s->src_bytes) == 0 ||
+         complain(s, "the stored gradient differs from the added one");
+}
+
+static bool check_adjoint(state *s, const rlo_moves *moves) {
+  if (rlo_moves_count(moves) == 0) {
+    return true;
+  }
+  size_t unit_bytes = (size_t)rlo_moves_problem(moves, 0)->unit_bits / 8;
+  model_fill_source(s->src, s->src_bytes);
+  model_fill_prefill(s->dy, s->dst_bytes);
+  memset(s->dst, 0, s->dst_bytes);
+  memset(s->of_zeros, 0, s->dst_bytes);
+  memset(s->twice, 0, s->dst_bytes);
+  memset(s->dx, 0, s->src_bytes);
+  const void *operands[MAX_OPERANDS];
+  const void *no_operands[MAX_OPERANDS];
+  for (int32_t n = 0; n < s->num_operands; ++n) {
+    operands[n] = s->src + s->begins[n];
+    no_operands[n] = s->zeros;
+  }
+  rlo_status status = rlo_moves_run_host(moves, operands, s->dst);
+  if (status == RLO_OK) {
+    status = rlo_moves_run_host(moves, no_operands, s->of_zeros);
+  }
+  if (status != RLO_OK) {
+    return complain_status(s, status);
+  }
+  for (int32_t n = 0; n < rlo_moves_count(moves); ++n) {
+    if (!run_adjoint(s,
+                     rlo_moves_problem(moves, n),
+                     s->begins[rlo_moves_operand(moves, n)])) {
+      return false;
+    }
+  }
+  /* Ends of operands are rounded up to whole units: dx is 0 there. */
+  uint64_t forwards =
+      inner_product(s->dy, s->dst, s->of_zeros, s->dst_bytes, unit_bytes);
+  if (forwards !=
+      inner_product(s->src, s->dx, s->zeros, s->src_bytes, unit_bytes)) {
+    return complain(s, "<dy, S x> is not <S^T dy, x>");
+  }
+  if (forwards !=
+      inner_product(s->dy, s->twice, s->zeros, s->dst_bytes, unit_bytes)) {
+    return complain(s, "the adjoint of the adjoint is not S");
+  }
+  return check_stored(s, moves);
+}
+
 static bool run_case(state *s, char *fields[MODEL_MAX_FIELDS]) {
   rlo_shape dst;
   rlo_shape_extent extent;
@@ -169,7 +303,8 @@ static bool run_case(state *s, char *fields[MODEL_MAX_FIELDS]) {
   if (status != RLO_OK) {
     return complain_status(s, status);
   }
-  bool is_right = run_moves(s, moves, strtoull(fields[6], NULL, 16));
+  bool is_right = run_moves(s, moves, strtoull(fields[6], NULL, 16)) &&
+                  check_adjoint(s, moves);
   rlo_moves_release(moves);
   return is_right;
 }
@@ -199,7 +334,9 @@ static int run_file(state *s, const char *path, const char *only) {
     }
     ++s->failed;
   }
-  printf("%" PRId64 " problems\n", s->problems);
+  printf("%" PRId64 " problems; %" PRId64 " gradients are movements\n",
+         s->problems,
+         s->stored);
   printf("seed %" PRId64 ": %" PRId64 " passed, %" PRId64 " failed\n",
          s->file.seed,
          s->passed,

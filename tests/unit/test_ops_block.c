@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "relayout/ops.h"
+#include "relayout/ops_block.h"
+
+#define DIMS(...)    ((int64_t[]){__VA_ARGS__})
+#define ENTRIES(...) ((int32_t[]){__VA_ARGS__})
+
+static rlo_chain *chain;
+
+static void setup(void) {
+  chain = NULL;
+}
+
+static void teardown(void) {
+  rlo_chain_release(chain);
+}
+
+static void expect_ok(rlo_status status) {
+  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
+}
+
+static void begin(const int64_t *dims, int32_t rank) {
+  rlo_shape shape;
+  expect_ok(rlo_shape_make(RLO_DTYPE_S32, dims, rank, &shape));
+  expect_ok(rlo_chain_create(&shape, &chain));
+}
+
+/* Of an operand 1, 2, 3, ...; how many problems it took. */
+static int32_t expect(const int32_t *wanted, int count) {
+  int32_t from[64];
+  int32_t got[64];
+  const void *operands[] = {from};
+  for (int32_t k = 0; k < 64; ++k) {
+    from[k] = k + 1;
+    got[k] = -1;
+  }
+  rlo_moves *moves;
+  expect_ok(rlo_chain_lower(chain, NULL, &moves));
+  expect_ok(rlo_moves_run_host(moves, operands, got));
+  for (int k = 0; k < count; ++k) {
+    ck_assert_msg(
+        got[k] == wanted[k], "element %d is %d, not %d", k, got[k], wanted[k]);
+  }
+  ck_assert_int_eq(got[count], -1);
+  int32_t problems = rlo_moves_count(moves);
+  rlo_moves_release(moves);
+  return problems;
+}
+
+static void expect_refusal(rlo_status got, rlo_status wanted, const char *why) {
+  ck_assert_int_eq(got, wanted);
+  ck_assert_str_eq(rlo_error_last()->message, why);
+}
+
+START_TEST(test_ops_block__depth_to_space)
+{
+  begin(DIMS(1, 2, 2, 4), 4);
+  expect_ok(rlo_chain_depth_to_space(chain, 2, 3));
+  const int32_t wanted[] = {
+      1, 2, 5, 6, 3, 4, 7, 8, 9, 10, 13, 14, 11, 12, 15, 16};
+  ck_assert_int_eq(expect(wanted, 16), 1);
+  const rlo_shape *shape = rlo_chain_shape(chain);
+  ck_assert_int_eq(shape->dims[1], 4);
+  ck_assert_int_eq(shape->dims[3], 1);
+  expect_refusal(
+      rlo_chain_depth_to_space(chain, 2, 3),
+      RLO_INVALID_ARGUMENT,
+      "depth_to_space: blocks of 2 in 2 dimensions do not divide 1 channels");
+}
+
+END_TEST
+
+/* Channels first: channel 0 of NCHW holds what channel 0 of NHWC does. */
+START_TEST(test_ops_block__space_to_depth_of_nchw)
+{
+  begin(DIMS(1, 1, 2, 4), 4);
+  expect_ok(rlo_chain_space_to_depth(chain, 2, 1));
+  ck_assert_int_eq(expect(ENTRIES(1, 3, 2, 4, 5, 7, 6, 8), 8), 1);
+  expect_refusal(
+      rlo_chain_space_to_depth(chain, 2, 1),
+      RLO_INVALID_ARGUMENT,
+      "space_to_depth: a block of 2 does not divide dimension 2 of size 1");
+  expect_refusal(rlo_chain_space_to_depth(chain, 0, 1),
+                 RLO_INVALID_ARGUMENT,
+                 "space_to_depth: a block of 0; it is at least 1");
+  expect_refusal(
+      rlo_chain_space_to_depth(chain, 2, 0),
+      RLO_INVALID_ARGUMENT,
+      "space_to_depth: dimension 0 is the batch and holds no channels");
+  expect_refusal(rlo_chain_space_to_depth(chain, 2, 4),
+                 RLO_OUT_OF_RANGE,
+                 "space_to_depth: dimension 4 of an array of rank 4");
+}
+
+END_TEST
+
+START_TEST(test_ops_block__space_to_batch_and_back)
+{
+  begin(DIMS(1, 3, 2), 3);
+  expect_ok(rlo_chain_space_to_batch(chain, DIMS(2), DIMS(1), DIMS(0), 1));
+  ck_assert_int_eq(expect(ENTRIES(0, 0, 3, 4, 1, 2, 5, 6), 8), 1);
+  expect_ok(rlo_chain_batch_to_space(chain, DIMS(2), DIMS(1), DIMS(0), 1));
+  ck_assert_int_eq(expect(ENTRIES(1, 2, 3, 4, 5, 6), 6), 1);
+  expect_refusal(
+      rlo_chain_space_to_batch(chain, DIMS(2), NULL, NULL, 1),
+      RLO_INVALID_ARGUMENT,
+      "space_to_batch: a block of 2 does not divide dimension 1, which padded "
+      "has size 3");
+  expect_refusal(rlo_chain_batch_to_space(chain, DIMS(2), NULL, NULL, 1),
+                 RLO_INVALID_ARGUMENT,
+                 "batch_to_space: the blocks do not divide a batch of 1");
+  expect_refusal(
+      rlo_chain_batch_to_space(chain, DIMS(1), DIMS(2), DIMS(2), 1),
+      RLO_INVALID_ARGUMENT,
+      "batch_to_space: low 2 and high 2 take more than the 3 that dimension 1 "
+      "has");
+  expect_refusal(
+      rlo_chain_space_to_batch(chain, DIMS(2), DIMS(-1), NULL, 1),
+      RLO_INVALID_ARGUMENT,
+      "space_to_batch: dimension 1 has a block of 2, low -1 and high 0; a "
+      "block is at least 1, the others not negative");
+  expect_refusal(rlo_chain_space_to_batch(chain, DIMS(1, 1, 1), NULL, NULL, 3),
+                 RLO_OUT_OF_RANGE,
+                 "space_to_batch: 3 spatial dimensions of an array of rank 3");
+}
+
+END_TEST
+
+START_TEST(test_ops_block__mirror_pad)
+{
+  begin(DIMS(3), 1);
+  rlo_chain *other;
+  expect_ok(rlo_chain_clone(chain, &other));
+  expect_ok(rlo_chain_mirror_pad(chain, DIMS(2), DIMS(2), RLO_MIRROR_REFLECT));
+  ck_assert_int_eq(expect(ENTRIES(3, 2, 1, 2, 3, 2, 1), 7), 3);
+  rlo_chain_release(chain);
+  chain = other;
+  expect_refusal(
+      rlo_chain_mirror_pad(chain, DIMS(3), NULL, RLO_MIRROR_REFLECT),
+      RLO_INVALID_ARGUMENT,
+      "mirror_pad: low 3 and high 0 of dimension 0; the limits are 0 and 2");
+  expect_refusal(
+      rlo_chain_mirror_pad(chain, DIMS(0), NULL, (rlo_mirror)2),
+      RLO_INVALID_ARGUMENT,
+      "mirror_pad: mirror 2 is neither 0 (reflect) nor 1 (symmetric)");
+  expect_ok(
+      rlo_chain_mirror_pad(chain, DIMS(2), DIMS(2), RLO_MIRROR_SYMMETRIC));
+  ck_assert_int_eq(expect(ENTRIES(2, 1, 1, 2, 3, 3, 2), 7), 3);
+}
+
+END_TEST
+
+/* What is filled inside of the mirror is mirrored too. */
+START_TEST(test_ops_block__mirror_of_a_pad)
+{
+  const int32_t nine = 9;
+  begin(DIMS(2), 1);
+  expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(0), NULL, &nine));
+  expect_ok(rlo_chain_mirror_pad(chain, DIMS(1), DIMS(2), RLO_MIRROR_REFLECT));
+  expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(0), NULL, NULL));
+  ck_assert_int_eq(expect(ENTRIES(0, 1, 9, 1, 2, 1, 9), 7), 4);
+}
+
+END_TEST
+
+START_TEST(test_ops_block__too_many_boxes)
+{
+  const int64_t ones[] = {1, 1, 1, 1, 1, 1, 1};
+  begin(ones, 7);
+  ck_assert_int_eq(
+      rlo_chain_mirror_pad(chain, ones, ones, RLO_MIRROR_SYMMETRIC),
+      RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "the chain would have 1458 parts; the limit is 1024");
+  ck_assert_int_eq(rlo_chain_shape(chain)->dims[0], 1);
+}
+
+END_TEST
+
+/* Elements of 4 bits: only the value's bits of a fill count. */
+START_TEST(test_ops_block__fill_of_packed_elements)
+{
+  const uint8_t fill = 0xf7;
+  const uint8_t from[] = {0x21};
+  uint8_t to[2] = {0, 0};
+  const void *operands[] = {from};
+  rlo_layout layout = rlo_layout_row_major(1);
+  layout.element_size_bits = 4;
+  rlo_shape shape;
+  rlo_moves *moves;
+  expect_ok(
+      rlo_shape_make_with_layout(RLO_DTYPE_U4, DIMS(2), 1, &layout, &shape));
+  expect_ok(rlo_chain_create(&shape, &chain));
+  expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(1), NULL, &fill));
+  expect_ok(rlo_chain_lower(chain, NULL, &moves));
+  expect_ok(rlo_moves_run_host(moves, operands, to));
+  ck_assert_uint_eq(to[0], 0x17);
+  ck_assert_uint_eq(to[1], 0x72);
+  rlo_moves_release(moves);
+}
+
+END_TEST
+
+/* Everything that takes memory, once. */
+static rlo_status build_and_lower(void) {
+  rlo_shape shape;
+  rlo_chain *one = NULL;
+  rlo_chain *two = NULL;
+  rlo_moves *moves = NULL;
+  rlo_status status = rlo_shape_make(RLO_DTYPE_S32, DIMS(2, 4), 2, &shape);
+  if (status == RLO_OK) {
+    status = rlo_chain_create(&shape, &one);
+  }
+  if (status == RLO_OK) {
+    status = rlo_chain_clone(one, &two);
+  }
+  if (status == RLO_OK) {
+    status = rlo_chain_space_to_batch(one, DIMS(2), DIMS(0), DIMS(0), 1);
+  }
+  if (status == RLO_OK) {
+    status = rlo_chain_batch_to_space(one, DIMS(2), DIMS(0), DIMS(0), 1);
+  }
+  if (status == RLO_OK) {
+    status = rlo_chain_mirror_pad(one, DIMS(0, 1), NULL, RLO_MIRROR_SYMMETRIC);
+  }
+  if (status == RLO_OK) {
+    status = rlo_chain_pad(two, DIMS(0, 1), DIMS(0, 0), NULL, NULL);
+  }
+  if (status == RLO_OK) {
+    status = rlo_chain_stack(one, (const rlo_chain *[]){two}, 1, 1);
+  }
+  if (status == RLO_OK) {
+    status = rlo_chain_lower(one, NULL, &moves);
+  }
+  rlo_moves_release(moves);
+  rlo_chain_release(two);
+  rlo_chain_release(one);
+  return status;
+}
+
+START_TEST(test_ops_block__survives_every_failing_allocation)
+{
+  int64_t live = rlo__alloc_live_count();
+  rlo__alloc_set_fault(0, false);
+  expect_ok(build_and_lower());
+  int64_t tried = rlo__alloc_tried_count();
+  ck_assert_int_gt(tried, 20);
+  for (int64_t n = 1; n <= tried; ++n) {
+    rlo__alloc_set_fault(n, n % 2 == 0);
+    ck_assert_int_eq(build_and_lower(), RLO_OUT_OF_MEMORY);
+    rlo__alloc_set_fault(0, false);
+    ck_assert_int_eq(rlo__alloc_live_count(), live);
+  }
+}
+
+END_TEST
+
+static Suite *ops_block_suite(void) {
+  Suite *suite = suite_create("ops_block");
+  TCase *tcase = tcase_create("core");
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, test_ops_block__depth_to_space);
+  tcase_add_test(tcase, test_ops_block__space_to_depth_of_nchw);
+  tcase_add_test(tcase, test_ops_block__space_to_batch_and_back);
+  tcase_add_test(tcase, test_ops_block__mirror_pad);
+  tcase_add_test(tcase, test_ops_block__mirror_of_a_pad);
+  tcase_add_test(tcase, test_ops_block__too_many_boxes);
+  tcase_add_test(tcase, test_ops_block__fill_of_packed_elements);
+  tcase_add_test(tcase, test_ops_block__survives_every_failing_allocation);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}
+
+int main(void) {
+  SRunner *runner = srunner_create(ops_block_suite());
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
