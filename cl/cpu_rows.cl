@@ -92,7 +92,7 @@ RLO_INLINE void rlo_cut_row(__private const rlo_guard *guards,
       *from = max(*from, -v);
       *to = min(*to, limit - v);
     } else if (v < 0 || v >= limit) {
-      *to = *from;
+      *to = min(*to, *from);
     }
   }
   *from = min(*from, end);

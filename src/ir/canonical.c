@@ -113,6 +113,68 @@ static void clear_uncounted(rlo_problem *problem) {
   }
 }
 
+/* The axis whose step alone the divisor does not divide, if that step is 1 or
+ * -1; else -1. */
+static int32_t unit_step_axis(const rlo_problem *problem,
+                              const rlo_term *term) {
+  int32_t found = -1;
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    if (term->form.term[t] % term->divisor != 0) {
+      return -1;
+    }
+  }
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t step = term->form.axis[a];
+    if (step % term->divisor == 0) {
+      continue;
+    }
+    if (found >= 0 || (step != 1 && step != -1)) {
+      return -1;
+    }
+    found = a;
+  }
+  return found;
+}
+
+/*
+ * A slice that begins within a tile: floor((i + 5) / 8) jumps where i + 5 is a
+ * multiple of 8. Count the axis from `shift` points earlier, so that its jumps
+ * are those of a split; a SKIP guard keeps the points before the first out.
+ * Short axes stay: their box would be mostly such points.
+ */
+static rlo_status align_axis(rlo_problem *problem, int32_t number) {
+  const rlo_term *term = &problem->terms[number];
+  int64_t divisor = term->divisor;
+  int32_t axis = unit_step_axis(problem, term);
+  if (axis < 0 || problem->extents[axis] < divisor) {
+    return RLO_OK;
+  }
+  int64_t rest = rlo__floor_mod(term->form.base, divisor);
+  int64_t shift = term->form.axis[axis] > 0 ? rest : divisor - 1 - rest;
+  if (shift == 0) {
+    return RLO_OK;
+  }
+  if (problem->num_guards == RLO_MAX_GUARDS) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "splitting at the tiles needs more than %d guards",
+                    RLO_MAX_GUARDS);
+  }
+  rlo_guard *guard = &problem->guards[problem->num_guards];
+  memset(guard, 0, sizeof *guard);
+  guard->kind = RLO_GUARD_SKIP;
+  guard->form.axis[axis] = 1;
+  guard->limit = problem->extents[axis];
+  ++problem->num_guards;
+  bool fits = rlo__add(problem->extents[axis], shift, &problem->extents[axis]);
+  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+    rlo_form *form = rlo__problem_form(problem, n);
+    fits =
+        fits && rlo__mul_add(form->base, -shift, form->axis[axis], &form->base);
+  }
+  return fits ? RLO_OK
+              : RLO_FAIL(RLO_OVERFLOW, "an aligned axis leaves 64 bits");
+}
+
 /*
  * Try to make a term linear by splitting the axes at the radices where their
  * steps align with the divisor. On RLO_OK with *out_is_linear false, `trial`
@@ -124,6 +186,7 @@ static rlo_status resolve_term(const rlo_problem *problem,
                                bool *out_is_linear) {
   *out_is_linear = false;
   *trial = *problem;
+  RLO_TRY(align_axis(trial, number));
   int64_t divisor = problem->terms[number].divisor;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     int64_t step = trial->terms[number].form.axis[a];

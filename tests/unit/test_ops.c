@@ -329,6 +329,73 @@ START_TEST(test_ops__reshape_of_plain_is_a_copy)
 
 END_TEST
 
+/* Quotients that are left after a slice of a tiled array. */
+static int32_t terms_of_tiled_slice(int64_t begin, int64_t end) {
+  rlo_layout layout = rlo_layout_row_major(1);
+  rlo_shape src;
+  rlo_moves *moves;
+  expect_ok(rlo_layout_add_tile(&layout, DIMS(3, 8), 2));
+  expect_ok(
+      rlo_shape_make_with_layout(RLO_DTYPE_S32, DIMS(100), 1, &layout, &src));
+  expect_ok(rlo_chain_create(&src, &chain));
+  expect_ok(rlo_chain_slice(chain, &begin, &end, NULL));
+  expect_ok(rlo_chain_reverse(chain, ENTRIES(0), 1));
+  expect_ok(rlo_chain_lower(chain, NULL, &moves));
+  rlo_problem problem = *rlo_moves_problem(moves, 0);
+  rlo_moves_release(moves);
+  rlo_chain_release(chain);
+  chain = NULL;
+  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
+  return problem.num_terms;
+}
+
+/* The box is counted from the beginning of the tile; one that is shorter than a
+ * tile is not worth it. */
+START_TEST(test_ops__slice_within_tiles_splits)
+{
+  ck_assert_int_eq(terms_of_tiled_slice(0, 96), 0);
+  ck_assert_int_eq(terms_of_tiled_slice(5, 90), 0);
+  ck_assert_int_eq(terms_of_tiled_slice(5, 12), 1);
+}
+
+END_TEST
+
+/* A name or number out of place is told, and the chain stays. */
+START_TEST(test_ops__split_stack_unstack)
+{
+  chain = begin_with(DIMS(2, 3), 2);
+  rlo_chain *other = begin_with(DIMS(2, 3), 2);
+  expect_refusal(rlo_chain_split(chain, DIMS(1, 1), 2, 1, 0),
+                 RLO_INVALID_ARGUMENT,
+                 "split: the sizes add up to 2, dimension 1 is 3");
+  expect_refusal(rlo_chain_split(chain, DIMS(4, -1), 2, 1, 0),
+                 RLO_INVALID_ARGUMENT,
+                 "split: sizes[1]=-1 is negative or too large");
+  expect_refusal(rlo_chain_split(chain, DIMS(1, 2), 2, 1, 2),
+                 RLO_OUT_OF_RANGE,
+                 "split: part 2 of 2");
+  expect_refusal(rlo_chain_unstack(chain, 1, 3),
+                 RLO_OUT_OF_RANGE,
+                 "unstack: index 3 in dimension 1 of size 3");
+  expect_refusal(rlo_chain_stack(chain, (const rlo_chain *[]){other}, 1, 3),
+                 RLO_OUT_OF_RANGE,
+                 "stack: a new dimension 3 beside 2 others");
+  expect_ok(rlo_chain_split(chain, DIMS(1, 2), 2, 1, 1));
+  expect_refusal(
+      rlo_chain_stack(chain, (const rlo_chain *[]){other}, 1, 0),
+      RLO_INVALID_ARGUMENT,
+      "stack: array 1 has another type or other dimensions than array 0");
+  expect_ok(rlo_chain_split(other, DIMS(2, 1), 2, 1, 0));
+  expect_ok(rlo_chain_stack(chain, (const rlo_chain *[]){other}, 1, 1));
+  expect_dims(DIMS(2, 2, 2), 3);
+  EXPECT(2, 3, 101, 102, 5, 6, 104, 105);
+  expect_ok(rlo_chain_unstack(chain, 2, 1));
+  EXPECT(3, 102, 6, 105);
+  rlo_chain_release(other);
+}
+
+END_TEST
+
 START_TEST(test_ops__concatenate)
 {
   chain = begin_with(DIMS(2, 1), 2);
@@ -422,6 +489,8 @@ static Suite *ops_suite(void) {
   tcase_add_test(tcase, test_ops__tile_and_repeat);
   tcase_add_test(tcase, test_ops__reshape);
   tcase_add_test(tcase, test_ops__reshape_of_plain_is_a_copy);
+  tcase_add_test(tcase, test_ops__slice_within_tiles_splits);
+  tcase_add_test(tcase, test_ops__split_stack_unstack);
   tcase_add_test(tcase, test_ops__concatenate);
   tcase_add_test(tcase, test_ops__padded_concatenation);
   tcase_add_test(tcase, test_ops__infer_makes_row_major);
