@@ -228,7 +228,7 @@ void rlo_chain_release(rlo_chain *chain) {
   if (chain == NULL) {
     return;
   }
-  for (int32_t p = 0; p < chain->num_parts; ++p) {
+  for (int32_t p = 0; chain->parts != NULL && p < chain->num_parts; ++p) {
     rlo__free(chain->parts[p].steps);
   }
   rlo__free(chain->parts);

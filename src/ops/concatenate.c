@@ -120,7 +120,7 @@ rlo_status rlo_chain_concatenate(rlo_chain *chain,
         RLO_INVALID_ARGUMENT, "concatenate: %d other chains", count);
   }
   const rlo_shape **shapes =
-      rlo__alloc_array((size_t)count + 1, sizeof *shapes);
+      rlo__alloc_array((size_t)count + 1, sizeof(const rlo_shape *));
   if (shapes == NULL) {
     return RLO_OUT_OF_MEMORY;
   }

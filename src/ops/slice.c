@@ -67,7 +67,7 @@ rlo_status rlo_slice_infer(const rlo_shape *src,
                            const int64_t *end,
                            const int64_t *strides,
                            rlo_shape *out_shape) {
-  range ranges[RLO_MAX_RANK];
+  range ranges[RLO_MAX_RANK] = {{0}};
   RLO_TRY(rlo_shape_validate(src));
   return find_ranges(src, begin, end, strides, ranges, out_shape);
 }
@@ -76,7 +76,7 @@ rlo_status rlo_chain_slice(rlo_chain *chain,
                            const int64_t *begin,
                            const int64_t *end,
                            const int64_t *strides) {
-  range ranges[RLO_MAX_RANK];
+  range ranges[RLO_MAX_RANK] = {{0}};
   rlo_shape result;
   RLO_TRY(find_ranges(&chain->shape, begin, end, strides, ranges, &result));
   rlo_index_step step;

@@ -168,7 +168,7 @@ rlo_status rlo_space_to_batch_infer(const rlo_shape *src,
                                     const int64_t *high,
                                     int32_t count,
                                     rlo_shape *out_shape) {
-  plan p;
+  plan p = {0};
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(plan_to_batch(src, blocks, low, high, count, &p));
   return rlo__ops_shape_like(src, p.batched, src->rank, out_shape);
@@ -180,7 +180,7 @@ rlo_status rlo_batch_to_space_infer(const rlo_shape *src,
                                     const int64_t *high,
                                     int32_t count,
                                     rlo_shape *out_shape) {
-  plan p;
+  plan p = {0};
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(plan_to_space(src, blocks, low, high, count, &p));
   return rlo__ops_shape_like(src, p.cropped, src->rank, out_shape);
@@ -191,7 +191,7 @@ rlo_status rlo_chain_space_to_batch(rlo_chain *chain,
                                     const int64_t *low,
                                     const int64_t *high,
                                     int32_t count) {
-  plan p;
+  plan p = {0};
   rlo_chain *trial;
   RLO_TRY(plan_to_batch(&chain->shape, blocks, low, high, count, &p));
   RLO_TRY(rlo_chain_clone(chain, &trial));
@@ -224,7 +224,7 @@ rlo_status rlo_chain_batch_to_space(rlo_chain *chain,
                                     const int64_t *low,
                                     const int64_t *high,
                                     int32_t count) {
-  plan p;
+  plan p = {0};
   rlo_chain *trial;
   RLO_TRY(plan_to_space(&chain->shape, blocks, low, high, count, &p));
   RLO_TRY(rlo_chain_clone(chain, &trial));

@@ -150,7 +150,7 @@ rlo_status rlo_space_to_depth_infer(const rlo_shape *src,
                                     int64_t block,
                                     int32_t channel_dim,
                                     rlo_shape *out_shape) {
-  plan p;
+  plan p = {0};
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(plan_to_depth(src, block, channel_dim, &p));
   return rlo__ops_shape_like(src, p.deep, src->rank, out_shape);
@@ -160,7 +160,7 @@ rlo_status rlo_depth_to_space_infer(const rlo_shape *src,
                                     int64_t block,
                                     int32_t channel_dim,
                                     rlo_shape *out_shape) {
-  plan p;
+  plan p = {0};
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(plan_to_space(src, block, channel_dim, &p));
   return rlo__ops_shape_like(src, p.wide, src->rank, out_shape);
@@ -169,7 +169,7 @@ rlo_status rlo_depth_to_space_infer(const rlo_shape *src,
 rlo_status rlo_chain_space_to_depth(rlo_chain *chain,
                                     int64_t block,
                                     int32_t channel_dim) {
-  plan p;
+  plan p = {0};
   RLO_TRY(plan_to_depth(&chain->shape, block, channel_dim, &p));
   return rlo__chain_regroup(
       chain, p.outside, p.rank, p.to_inside, p.deep, chain->shape.rank);
@@ -178,7 +178,7 @@ rlo_status rlo_chain_space_to_depth(rlo_chain *chain,
 rlo_status rlo_chain_depth_to_space(rlo_chain *chain,
                                     int64_t block,
                                     int32_t channel_dim) {
-  plan p;
+  plan p = {0};
   int32_t to_outside[RLO_MAX_RANK];
   RLO_TRY(plan_to_space(&chain->shape, block, channel_dim, &p));
   rlo_permutation_inverse(p.to_inside, p.rank, to_outside);
