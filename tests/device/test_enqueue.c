@@ -10,10 +10,11 @@
 #include "support/device_arena.h"
 
 /* A transpose large enough for non-temporal stores, which are fatal where the
- * alignment is not what the plan relied on. */
+ * alignment is not what the plan relied on. Its rows are whole cache lines on
+ * both sides, so that the plan does rely on it. */
 enum {
-  ROWS = 1100,
-  COLUMNS = 700,
+  ROWS = 1088,
+  COLUMNS = 704,
   ELEMENTS = ROWS * COLUMNS,
   BYTES = 4 * ELEMENTS
 };
@@ -37,7 +38,7 @@ static rlo_problem lower(const char *src_text,
 
 static void open_device(void) {
   device = test_device_open();
-  transpose = lower("f32[1100,700]", "f32[700,1100]", (const int32_t[]){1, 0});
+  transpose = lower("f32[1088,704]", "f32[704,1088]", (const int32_t[]){1, 0});
   values = malloc(BYTES);
   expected = malloc(BYTES);
   got = malloc(BYTES);
@@ -185,7 +186,7 @@ START_TEST(test_enqueue__out_of_order_by_events)
   enum { TURNS = 25 };
 
   rlo_problem back_problem =
-      lower("f32[700,1100]", "f32[1100,700]", (const int32_t[]){1, 0});
+      lower("f32[704,1088]", "f32[1088,704]", (const int32_t[]){1, 0});
   rlo_plan *there = plan_of(&transpose);
   rlo_plan *back = plan_of(&back_problem);
   cl_int code = CL_SUCCESS;
