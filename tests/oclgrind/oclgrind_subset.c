@@ -77,7 +77,7 @@ START_TEST(oclgrind_subset__runs)
         rlo__families[f]->name,
         (long long)runs[f]);
     if (!is_skipped(rlo__families[f])) {
-      ck_assert_int_ge(runs[f], 10);
+      ck_assert_int_ge(runs[f], 5);
     }
   }
   for (int32_t width = 0; width < 5; ++width) {
