@@ -48,9 +48,10 @@ static int64_t wide_units(const rlo_request *request, const rlo__geometry *g) {
   bytes = rlo__gpu_alignment(
       problem, &problem->dst, g->run_axis, request->dst_alignment_bytes, bytes);
   int64_t row = g->run_axis >= 0 ? problem->extents[g->run_axis] : 1;
-  for (int64_t wide = MAX_WIDE_BYTES; wide > g->unit_bytes; wide /= 4) {
-    if (bytes >= wide && row >= wide / g->unit_bytes) {
-      return wide / g->unit_bytes;
+  for (int64_t wide = MAX_WIDE_BYTES; wide > 1; wide /= 4) {
+    int64_t units = wide / g->unit_bytes;
+    if (units > 1 && bytes >= wide && row >= units) {
+      return units;
     }
   }
   return 1;
@@ -180,12 +181,13 @@ static int64_t reciprocal(int64_t n) {
 
 static void describe(const row_plan *plan, rlo_launch *launch) {
   int64_t unit_bytes = plan->group.geometry.unit_bytes;
+  int64_t lane_bytes = plan->wide_units * unit_bytes;
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
                   "rows of %lld units of %lld bytes, %lld bytes per lane",
                   (long long)plan->row_units,
                   (long long)unit_bytes,
-                  (long long)(plan->wide_units * unit_bytes));
+                  (long long)lane_bytes);
   if (plan->chunk_units < plan->row_units) {
     rlo__str_printf(&words, ", chunks of %lld", (long long)plan->chunk_units);
   } else {
