@@ -9,7 +9,13 @@
 #include "support/device_arena.h"
 
 /* Printed, and held to a bound that only a mistake of another order breaks:
- * machines that run tests are busy. */
+ * machines that run tests are busy. Under a sanitizer it is printed only. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MOST_MICROS 1e9
+#else
+#define MOST_MICROS 50.0
+#endif
+
 START_TEST(test_enqueue_cost__takes_microseconds_on_the_host)
 {
   enum { TURNS = 2000 };
@@ -48,7 +54,7 @@ START_TEST(test_enqueue_cost__takes_microseconds_on_the_host)
     best = micros < best ? micros : best;
   }
   printf("checks, and a refusal: %.2f us\n", best);
-  ck_assert(best < 50.0);
+  ck_assert(best < MOST_MICROS);
   double best_call = 1e9;
   for (int32_t i = 0; i < 200; ++i) {
     struct timespec start;
