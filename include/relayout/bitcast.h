@@ -157,28 +157,6 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_align_layout(const rlo_shape *src,
                                                         bool *out_is_found,
                                                         rlo_shape *out_shape);
 
-/**
- * The strides of an array, if it has some: slot(i) = offset + sum of
- * stride[k] * i[k] for every index. Tiles, padding and combined dimensions that
- * come to that count as strides.
- * @param out_strides_elems  room for shape->rank entries.
- */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_strides(const rlo_shape *shape,
-                                                   bool *out_is_strided,
-                                                   int64_t *out_strides_elems,
-                                                   int64_t *out_offset_elems);
-
-/** XLA's ByteStrides: rlo_shape_strides in bytes. Not strided either where the
- *  element size is no whole number of bytes. The offset is left out. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_byte_strides(const rlo_shape *shape,
-                                                        bool *out_is_strided,
-                                                        int64_t *out_bytes);
-
-/** XLA's UnpackedByteStrides: as rlo_shape_byte_strides, as if each element
- *  took the bytes of its type, whatever the layout's element size. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_unpacked_byte_strides(
-    const rlo_shape *shape, bool *out_is_strided, int64_t *out_bytes);
-
 /** XLA's IsUntiledLayout: without its tiles the layout would have the same
  *  slots at the same places. True without tiles. */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_is_untiled(const rlo_shape *shape,

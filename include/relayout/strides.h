@@ -58,23 +58,47 @@ rlo_layout_from_strides(const int64_t *dims,
                         int64_t *out_lowest_elems);
 
 /**
- * The strides of a shape whose slots are a sum of multiples of the index:
+ * The strides of a shape, if it has some:
  *
  *   slot(index) == *out_offset_elems + sum over k of index[k] * strides[k]
  *
  * That is every strided layout, every dense one without tiles, and those whose
- * tiles only pad. In an array without elements the strides mean nothing and are
- * those of its minor_to_major (row-major for a strided layout).
+ * tiles, padding and combined dimensions come to no more. In an array without
+ * elements there is nothing to step to: strides and offset are 0.
  *
- * @param out_strides_elems  room for the rank of the shape.
- * @return RLO_OK; RLO_UNSUPPORTED where tiles leave no such strides; or what
- *         rlo_shape_validate says. On failure nothing is written.
+ * @param out_is_strided     whether it has.
+ * @param out_strides_elems  room for the rank of the shape; untouched if it has
+ *                           none, as *out_offset_elems.
+ * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo_shape_measure says.
+ * Threads: safe (pure).
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_shape_strides(const rlo_shape *shape,
+                                                   bool *out_is_strided,
+                                                   int64_t *out_strides_elems,
+                                                   int64_t *out_offset_elems);
+
+/**
+ * rlo_shape_strides for callers to whom only strides will do.
+ *
+ * @return also RLO_UNSUPPORTED where tiles leave no such strides. On failure
+ *         nothing is written.
  * Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_to_strides(const rlo_shape *shape,
                      int64_t *out_strides_elems,
                      int64_t *out_offset_elems);
+
+/** XLA's ByteStrides: rlo_shape_strides in bytes. Not strided either where the
+ *  element size is no whole number of bytes. The offset is left out. */
+RLO_API RLO_NODISCARD rlo_status rlo_shape_byte_strides(const rlo_shape *shape,
+                                                        bool *out_is_strided,
+                                                        int64_t *out_bytes);
+
+/** XLA's UnpackedByteStrides: as rlo_shape_byte_strides, as if each element
+ *  took the bytes of its type, whatever the layout's element size. */
+RLO_API RLO_NODISCARD rlo_status rlo_shape_unpacked_byte_strides(
+    const rlo_shape *shape, bool *out_is_strided, int64_t *out_bytes);
 
 RLO_END_DECLS
 

@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "desc/address_box.h"
 #include "desc/layout.h"
-#include "relayout/bitcast.h"
+#include "relayout/strides.h"
 
 rlo_status rlo_shape_elements_in(const rlo_shape *shape,
                                  int64_t *out_elements) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Layouts as strides, and back. */
+/* Layouts as strides. */
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/bitcast.h"
+#include "desc/quasi.h"
+#include "relayout/strides.h"
 
 typedef struct workspace {
   rlo_address address;
@@ -20,8 +21,7 @@ static rlo_status find_strides(const rlo_shape *shape, workspace *w) {
   RLO_TRY(rlo__address_make(shape, &w->address));
   w->space.num_vars = shape->rank;
   for (int32_t k = 0; k < shape->rank; ++k) {
-    /* Without elements any strides will do; those of one element are near. */
-    w->space.extents[k] = shape->dims[k] == 0 ? 1 : shape->dims[k];
+    w->space.extents[k] = shape->dims[k];
     w->index[k] = rlo__quasi_var(k);
   }
   return rlo__quasi_slot(&w->space, &w->address, w->index, &w->slot);
@@ -31,7 +31,14 @@ rlo_status rlo_shape_strides(const rlo_shape *shape,
                              bool *out_is_strided,
                              int64_t *out_strides_elems,
                              int64_t *out_offset_elems) {
-  RLO_TRY(rlo_shape_validate(shape));
+  rlo_shape_extent extent;
+  RLO_TRY(rlo_shape_measure(shape, &extent));
+  if (extent.elements == 0) {
+    *out_is_strided = true;
+    *out_offset_elems = 0;
+    memset(out_strides_elems, 0, (size_t)shape->rank * sizeof(int64_t));
+    return RLO_OK;
+  }
   workspace *w = rlo__alloc(sizeof *w);
   if (w == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -48,6 +55,20 @@ rlo_status rlo_shape_strides(const rlo_shape *shape,
   }
   rlo__free(w);
   return status;
+}
+
+rlo_status rlo_shape_to_strides(const rlo_shape *shape,
+                                int64_t *out_strides_elems,
+                                int64_t *out_offset_elems) {
+  bool is_strided = false;
+  RLO_TRY(rlo_shape_strides(
+      shape, &is_strided, out_strides_elems, out_offset_elems));
+  if (!is_strided) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the tiles of the layout leave no stride for each "
+                    "dimension");
+  }
+  return RLO_OK;
 }
 
 static rlo_status byte_strides(const rlo_shape *shape,

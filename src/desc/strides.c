@@ -5,7 +5,6 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/address.h"
 
 static rlo_status check_dims(const int64_t *dims, int32_t rank) {
   if (rank < 0) {
@@ -271,84 +270,4 @@ int64_t rlo__available_elems(int64_t available_bytes, int64_t element_bytes) {
   return available_bytes < 0 || available_bytes == RLO_AVAILABLE_ALL
              ? available_bytes
              : available_bytes / element_bytes;
-}
-
-/* Strides where there is nothing to step to; beyond 64 bits they stop growing.
- */
-static void fill_empty_strides(const rlo_shape *shape, int64_t *out_strides) {
-  int64_t stride = 1;
-  for (int32_t i = 0; i < shape->rank; ++i) {
-    bool is_dense = shape->layout.kind == RLO_LAYOUT_DENSE;
-    int32_t k =
-        is_dense ? shape->layout.minor_to_major[i] : shape->rank - 1 - i;
-    out_strides[k] = stride;
-    int64_t wider;
-    if (shape->dims[k] > 0 && rlo__mul(stride, shape->dims[k], &wider)) {
-      stride = wider;
-    }
-  }
-}
-
-/* The stride of the variable that a split takes apart, if it has one. */
-static bool find_split_stride(const rlo_step *step,
-                              int64_t limit,
-                              const int64_t *strides,
-                              int64_t *out_stride) {
-  int64_t whole_step;
-  if (limit > step->radix && step->radix == 1) {
-    *out_stride = strides[step->high];
-    return true;
-  }
-  *out_stride = strides[step->low];
-  return limit <= step->radix ||
-         (rlo__mul(strides[step->low], step->radix, &whole_step) &&
-          whole_step == strides[step->high]);
-}
-
-/* From the strides of the leaves back to those of the index. */
-static bool find_strides(const rlo_address *address, int64_t *strides) {
-  for (int32_t p = 0; p < address->num_leaves; ++p) {
-    strides[address->leaves[p].var] = address->leaves[p].stride;
-  }
-  for (int32_t s = address->num_steps - 1; s >= 0; --s) {
-    const rlo_step *step = &address->steps[s];
-    if (step->kind == RLO_STEP_SPLIT) {
-      if (!find_split_stride(step,
-                             address->limits[step->whole],
-                             strides,
-                             &strides[step->whole])) {
-        return false;
-      }
-      continue;
-    }
-    strides[step->low] = strides[step->whole];
-    if (!rlo__mul(strides[step->whole], step->radix, &strides[step->high])) {
-      return false;
-    }
-  }
-  return true;
-}
-
-rlo_status rlo_shape_to_strides(const rlo_shape *shape,
-                                int64_t *out_strides_elems,
-                                int64_t *out_offset_elems) {
-  RLO_TRY(rlo_shape_validate(shape));
-  if (is_empty(shape->dims, shape->rank)) {
-    fill_empty_strides(shape, out_strides_elems);
-    *out_offset_elems = 0;
-    return RLO_OK;
-  }
-  rlo_address address;
-  RLO_TRY(rlo__address_make(shape, &address));
-  int64_t strides[RLO_ADDRESS_MAX_VARS] = {0};
-  if (!find_strides(&address, strides)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the tiles of the layout leave no stride for each "
-                    "dimension");
-  }
-  for (int32_t k = 0; k < shape->rank; ++k) {
-    out_strides_elems[k] = strides[k];
-  }
-  *out_offset_elems = address.offset;
-  return RLO_OK;
 }

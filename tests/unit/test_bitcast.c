@@ -6,6 +6,7 @@
 #include "relayout/bitcast.h"
 #include "relayout/equality.h"
 #include "relayout/shape_edit.h"
+#include "relayout/strides.h"
 #include "relayout/text.h"
 
 static rlo_shape parse(const char *text) {

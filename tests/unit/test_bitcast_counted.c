@@ -10,6 +10,7 @@
 #include "relayout/bitcast.h"
 #include "relayout/index.h"
 #include "relayout/shape_edit.h"
+#include "relayout/strides.h"
 #include "relayout/text.h"
 #include "support/random_shape.h"
 
