@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "relayout/dtype.h"
 #include "relayout/status.h"
 
 RLO_BEGIN_DECLS
@@ -50,16 +51,71 @@ typedef struct rlo_guard {
   int64_t limit;
 } rlo_guard;
 
-/** What a point does to its cell. */
+/** What points do to their cells. */
 typedef enum rlo_update {
-  /** The cell becomes the value. */
+  /** The cell becomes the value, bit for bit; its type does not matter. */
   RLO_UPDATE_STORE = 0,
-  /** The value is added to the cell, both as unsigned integers of unit_bits,
-   *  modulo 2^unit_bits: exact for integers of that size, meaningless for other
-   *  numbers. Several points may then write one cell, and the destination's
-   *  form may have term coefficients. The host runs it; no device does yet. */
-  RLO_UPDATE_ACCUMULATE = 1
+  /** The cell is computed, by the rules of rlo_arithmetic. */
+  RLO_UPDATE_COMBINE = 1
 } rlo_update;
+
+/** Lanes in which a sum is taken, and the terms of one of its blocks. */
+#define RLO_SUM_LANES 16
+#define RLO_SUM_BLOCK 1024
+
+/**
+ * The numbers of a problem with RLO_UPDATE_COMBINE:
+ *
+ *   cell = to_dst(alpha * sum(values of the cell's points) + beta * cell)
+ *
+ * *Compute type* T: integers modulo 2^64 where both types are integers or pred;
+ * f64 where either is f64 or c128, or compute_type asks for it; else f32. Each
+ * value and the cell are converted to T, alpha and beta rounded to T; the
+ * product, the sum and the last addition are each rounded to T, to nearest even
+ * and never fused. With beta == 0 the cell is not read: a NaN in it is gone.
+ * With alpha == 1, beta == 0 and no sum the value is converted with one
+ * rounding, whatever T is. Complex numbers are computed part by part; a real
+ * source has the imaginary part 0, a real destination takes the real part.
+ *
+ * *Conversion*: to a float, to nearest even; what is too large becomes the
+ * infinity, NaN where the type has none, or its greatest value where it has
+ * neither. A NaN becomes the type's NaN, without sign and payload, or 0 where
+ * there is none. A float to an integer: towards zero; what is too large takes
+ * the nearest limit; NaN is 0. An integer to an integer: modulo 2^bits. To
+ * pred: whether it is not 0 (a NaN is not). Units wider than the value have
+ * zeros above it.
+ *
+ * *Sums*: an axis that leaves the destination's position alone (stride 0) is a
+ * reduction axis; the points of a cell are those along all of them for which
+ * no SKIP guard fails. A cell without points is left alone. Order, which is the
+ * same on every device: in the canonical form the reduction axes are the last
+ * ones; the innermost is cut into blocks of RLO_SUM_BLOCK points from its
+ * beginning. In a block, point n is added to lane n mod RLO_SUM_LANES, in
+ * rising order; lanes begin as +0; then lane l takes lane l + 8, for l < 8;
+ * then l + 4, l + 2, l + 1. The sums of the blocks, in the order of the box,
+ * are added like a binary counter counts: two neighbours, then neighbours of
+ * these pairs, and so on; what is left over at the end, from the last to the
+ * first. Points that a guard skips leave their lane alone.
+ *
+ * *Fill*: raw bits in dst_type, as with STORE; it is neither scaled nor added.
+ * A PAD guard does not depend on reduction axes.
+ */
+typedef struct rlo_arithmetic {
+  /** What the source's and the destination's units hold. */
+  rlo_dtype src_type, dst_type;
+  /** RLO_DTYPE_INVALID for the rule above; RLO_DTYPE_F64 for f64. */
+  rlo_dtype compute_type;
+  /** Bits of one unit of the destination: 1 .. RLO_MAX_UNIT_BITS. Positions in
+   *  the destination count these; those in the source count unit_bits. */
+  int32_t dst_unit_bits;
+  /** Finite; whole numbers of at most 63 bits where T is an integer. */
+  double alpha, beta;
+  /** Cells may have points that differ outside of the reduction axes; these are
+   *  combined one after the other, in the order of the canonical box. Then the
+   *  destination's form may have term coefficients. The host runs it; devices
+   *  refuse. */
+  bool is_sequential;
+} rlo_arithmetic;
 
 /**
  * A movement of data, without shapes, layouts or a device. Equivalent loop:
@@ -69,14 +125,15 @@ typedef enum rlo_update {
  *     dst[dst(i)] = every PAD guard holds ? src[src(i)] : fill;
  *   }
  *
- * in any order: no two points write one cell, unless `update` says that they
- * add to it (dst[dst(i)] += ...). Positions count units of
- * `unit_bits`, packed from the low bits of each byte upwards, from the first
- * byte of the source and of the destination. A plain value of about 36 KiB:
- * only the counted parts of its arrays mean anything.
+ * in any order: no two points write one cell, unless `update` says how they
+ * are combined. Positions count units of `unit_bits`, packed from the low bits
+ * of each byte upwards, from the first byte of the source and of the
+ * destination. A plain value of about 36 KiB: only the counted parts of its
+ * arrays mean anything.
  */
 typedef struct rlo_problem {
-  /** Bits of one unit: 1 .. RLO_MAX_UNIT_BITS. */
+  /** Bits of one unit: 1 .. RLO_MAX_UNIT_BITS; of the source alone where
+   *  points are combined. */
   int32_t unit_bits;
   int32_t num_axes;
   int32_t num_terms;
@@ -84,18 +141,21 @@ typedef struct rlo_problem {
   int64_t extents[RLO_MAX_AXES];
   /** Position in the source; term coefficients may be set. */
   rlo_form src;
-  /** Position in the destination; its term coefficients are 0, unless points
-   *  accumulate. */
+  /** Position in the destination; its term coefficients are 0, unless
+   *  arithmetic.is_sequential. */
   rlo_form dst;
   rlo_term terms[RLO_MAX_TERMS];
   rlo_guard guards[RLO_MAX_GUARDS];
-  /** The fill: unit_bits of raw bits, low bits first, zero-extended. */
+  /** The fill: a destination unit of raw bits, low bits first, zero-extended.
+   */
   uint8_t fill[RLO_MAX_UNIT_BITS / 8];
   /** Bytes that the source and the destination memory must have. */
   int64_t src_bytes, dst_bytes;
   /** Bytes that have to be read and written, for reports. */
   int64_t read_bytes, written_bytes;
   rlo_update update;
+  /** Means something with RLO_UPDATE_COMBINE only. */
+  rlo_arithmetic arithmetic;
 } rlo_problem;
 
 /** Told of each rewriting step: its name ("merge axes 1 and 2") and the
@@ -110,17 +170,20 @@ typedef void (*rlo_problem_trace_fn)(void *payload,
  * of axes become equal. Splits axes until quotients vanish where they can,
  * tightens and drops guards, drops axes of extent 1, makes destination strides
  * positive, orders axes by falling destination stride, merges axes contiguous
- * on both sides, and widens the unit while the innermost run allows it.
- * Idempotent. A box without points becomes one axis of extent 0.
+ * on both sides, and widens the unit while the innermost run allows it and
+ * nothing is computed. Reduction axes come last, in order of their falling
+ * source stride, which settles the order of sums. Idempotent. A box without
+ * points becomes one axis of extent 0.
  *
  * @param max_unit_bits  widest unit to form: at most RLO_MAX_UNIT_BITS; 0
  *                       leaves the unit as it is. The caller must know that
  *                       both memories are aligned to it.
  * @param trace  called after each step that changed something; may be NULL.
  * @return RLO_OK; RLO_INVALID_ARGUMENT if two points write one cell because a
- *         destination stride is 0, or for no known update; RLO_OVERFLOW;
- * RLO_UNSUPPORTED beyond RLO_MAX_AXES. On failure *problem is unchanged.
- * Threads: safe (pure).
+ *         destination stride is 0 and nothing is computed, for no known update,
+ *         or for arithmetic that breaks its rules; RLO_OVERFLOW;
+ *         RLO_UNSUPPORTED beyond RLO_MAX_AXES, or for a destination type that
+ *         has no zero. On failure *problem is unchanged. Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_problem_canonicalize(rlo_problem *problem,
@@ -131,21 +194,31 @@ rlo_problem_canonicalize(rlo_problem *problem,
 /** True if the box has no points. */
 RLO_API bool rlo_problem_is_empty(const rlo_problem *problem);
 
-/** Same unit, axes, forms, guards, update and (if a PAD guard is left) fill,
- * entry by entry; buffer sizes and byte counts do not take part. */
+/** Bits of one unit of the destination: unit_bits, or what the arithmetic says
+ *  where points are combined. */
+RLO_API int32_t rlo_problem_dst_unit_bits(const rlo_problem *problem);
+
+/** Whether points are summed: some axis of extent above 1 is a reduction axis.
+ */
+RLO_API bool rlo_problem_is_sum(const rlo_problem *problem);
+
+/** Same unit, axes, forms, guards, update, arithmetic and (if a PAD guard is
+ * left) fill, entry by entry; buffer sizes and byte counts do not take part. */
 RLO_API bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b);
 
 /** A 64-bit hash of what rlo_problem_equal compares. */
 RLO_API uint64_t rlo_problem_hash(const rlo_problem *problem);
 
 /**
- * Run a problem on the host: the loop above, point by point.
+ * Run a problem on the host: the loop above, point by point; one that computes
+ * in its canonical form, for the order of its sums.
  *
  * The oracle of the tests and the "host" backend: plain, exact, not fast.
  * @param src  problem->src_bytes bytes, borrowed; NULL only if that is 0.
  * @param dst  problem->dst_bytes bytes; does not overlap src.
  * @return RLO_OK; RLO_OUT_OF_RANGE, before that cell is touched, if a position
- *         lies outside its memory. Threads: safe on distinct memory.
+ *         lies outside its memory; for one that computes, also what
+ *         rlo_problem_canonicalize says. Threads: safe on distinct memory.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_problem_run_host(const rlo_problem *problem, const void *src, void *dst);
@@ -164,25 +237,27 @@ rlo_problem_reads_once(const rlo_problem *problem, bool *out_reads_once);
  * The adjoint of a problem: the two maps change places. Equivalent loop:
  *
  *   for each point i of the box where every guard holds:
- *     dx[src(i)] += dy[dst(i)]        (ACCUMULATE; = with STORE)
+ *     dx[src(i)] += dy[dst(i)]             (= without a sum_type)
  *
- * dx must hold zeros (or, to accumulate, what is to be added to): units that
- * the problem does not read are not touched. Its fill is a constant and has no
- * part in the adjoint, so <dy, S x> == <S^T dy, x> holds for S x without fills.
- * Of several problems into one destination (rlo_chain_lower) the adjoints of
- * those that read one operand add up.
+ * and alpha * dy[dst(i)] where the problem computes. dx must hold zeros (or, to
+ * add, what is to be added to): units that the problem does not read are not
+ * touched. Its fill is a constant and has no part in the adjoint, nor has beta:
+ * <dy, S x> == <S^T dy, x> holds for S x without fills. Of several problems
+ * into one destination (rlo_chain_lower) the adjoints of those that read one
+ * operand add up.
  *
- * @param problem  borrowed; its units are elements (not widened). One that
- *                 accumulates has an adjoint too.
- * @param update   STORE moves bits and is for every element type;
- *                 RLO_INVALID_ARGUMENT unless rlo_problem_reads_once.
+ * @param problem   borrowed; its units are elements (not widened).
+ * @param sum_type  what the units of a moving problem hold, to be added with
+ *                  beta 1 (for one that computes any type: its own are used);
+ *                  or RLO_DTYPE_INVALID to store, for every element type:
+ *                  RLO_INVALID_ARGUMENT unless rlo_problem_reads_once.
  * @param out_problem  in canonical form, its units as they were; untouched on
  *                 failure. May be `problem`.
- * @return RLO_OK; or what rlo_problem_canonicalize says.
- * Threads: safe (pure).
+ * @return RLO_OK; RLO_UNSUPPORTED to add pred or integers of less than a byte;
+ *         or what rlo_problem_canonicalize says. Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_problem_adjoint(const rlo_problem *problem,
-                                                     rlo_update update,
+                                                     rlo_dtype sum_type,
                                                      rlo_problem *out_problem);
 
 /** Print a problem for people, several lines, each ending in a newline;

@@ -29,6 +29,7 @@
 #include "relayout/npy.h"
 #include "relayout/ops.h"
 #include "relayout/ops_block.h"
+#include "relayout/ops_combine.h"
 #include "relayout/permutation.h"
 #include "relayout/pjrt.h"
 #include "relayout/plan.h"

@@ -13,7 +13,7 @@ static void swap_int64(int64_t *a, int64_t *b) {
 }
 
 /* In place. A point that took the fill has no source to give anything to. */
-static void swap_maps(rlo_problem *problem) {
+static void swap_maps(rlo_problem *problem, rlo_dtype sum_type) {
   rlo_form kept = problem->src;
   problem->src = problem->dst;
   problem->dst = kept;
@@ -23,12 +23,27 @@ static void swap_maps(rlo_problem *problem) {
     problem->guards[g].kind = RLO_GUARD_SKIP;
   }
   memset(problem->fill, 0, sizeof problem->fill);
-  problem->update = RLO_UPDATE_ACCUMULATE;
+  rlo_arithmetic forward = problem->arithmetic;
+  problem->arithmetic = (rlo_arithmetic){.src_type = sum_type,
+                                         .dst_type = sum_type,
+                                         .dst_unit_bits = problem->unit_bits,
+                                         .alpha = 1.0,
+                                         .beta = 1.0,
+                                         .is_sequential = true};
+  if (problem->update == RLO_UPDATE_COMBINE) {
+    problem->arithmetic.src_type = forward.dst_type;
+    problem->arithmetic.dst_type = forward.src_type;
+    problem->arithmetic.compute_type = forward.compute_type;
+    problem->arithmetic.alpha = forward.alpha;
+    problem->unit_bits = forward.dst_unit_bits;
+  }
+  problem->update = RLO_UPDATE_COMBINE;
 }
 
-/* Whether no two points write one cell of a canonical problem: in falling order
- * of its strides, each passes everything that those behind it can reach. */
-static bool writes_once(const rlo_problem *problem) {
+/* Whether no two points write one cell of a canonical problem, other than along
+ * reduction axes if `is_summing`: in falling order of its strides, each passes
+ * everything that those behind it can reach. */
+static bool writes_once(const rlo_problem *problem, bool is_summing) {
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     if (problem->dst.term[t] != 0) {
       return false;
@@ -36,6 +51,9 @@ static bool writes_once(const rlo_problem *problem) {
   }
   int64_t reach = 0;
   for (int32_t a = problem->num_axes - 1; a >= 0; --a) {
+    if (is_summing && problem->dst.axis[a] == 0) {
+      continue;
+    }
     if (problem->extents[a] > 1 && problem->dst.axis[a] <= reach) {
       return false;
     }
@@ -47,10 +65,18 @@ static bool writes_once(const rlo_problem *problem) {
   return true;
 }
 
-static rlo_status make_adjoint(const rlo_problem *problem, rlo_problem *out) {
+/* Adding, whether or not that is what will be asked for. */
+static rlo_status make_adjoint(const rlo_problem *problem,
+                               rlo_dtype sum_type,
+                               rlo_problem *out) {
   *out = *problem;
-  swap_maps(out);
-  return rlo_problem_canonicalize(out, 0, NULL, NULL);
+  /* A type that any unit can hold, where only the maps are of interest. */
+  swap_maps(out, sum_type == RLO_DTYPE_INVALID ? RLO_DTYPE_U1 : sum_type);
+  RLO_TRY(rlo_problem_canonicalize(out, 0, NULL, NULL));
+  if (rlo_problem_is_empty(out) || writes_once(out, true)) {
+    out->arithmetic.is_sequential = false;
+  }
+  return RLO_OK;
 }
 
 rlo_status rlo_problem_reads_once(const rlo_problem *problem,
@@ -59,44 +85,59 @@ rlo_status rlo_problem_reads_once(const rlo_problem *problem,
   if (adjoint == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = make_adjoint(problem, adjoint);
+  rlo_status status = make_adjoint(problem, RLO_DTYPE_INVALID, adjoint);
   if (status == RLO_OK) {
-    *out_reads_once = rlo_problem_is_empty(adjoint) || writes_once(adjoint);
+    *out_reads_once =
+        rlo_problem_is_empty(adjoint) || writes_once(adjoint, false);
   }
   rlo__free(adjoint);
   return status;
 }
 
-static rlo_status make_storing(rlo_problem *adjoint) {
+static rlo_status make_storing(rlo_update forward, rlo_problem *adjoint) {
   if (rlo_problem_is_empty(adjoint)) {
     return RLO_OK;
   }
-  if (!writes_once(adjoint)) {
+  if (!writes_once(adjoint, false)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the problem may read a unit more than once; its adjoint "
                     "has to accumulate");
   }
-  adjoint->update = RLO_UPDATE_STORE;
+  adjoint->arithmetic.beta = 0.0;
+  if (forward == RLO_UPDATE_STORE) {
+    adjoint->update = RLO_UPDATE_STORE;
+  }
   return rlo_problem_canonicalize(adjoint, 0, NULL, NULL);
 }
 
+static rlo_status check_sum_type(const rlo_problem *problem,
+                                 rlo_dtype sum_type) {
+  rlo_dtype dtype = problem->update == RLO_UPDATE_COMBINE
+                        ? problem->arithmetic.src_type
+                        : sum_type;
+  if (dtype == RLO_DTYPE_PRED ||
+      (rlo_dtype_is_integral(dtype) && rlo_dtype_is_sub_byte(dtype))) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "values of type %s are not added up",
+                    rlo_dtype_name(dtype));
+  }
+  return RLO_OK;
+}
+
 rlo_status rlo_problem_adjoint(const rlo_problem *problem,
-                               rlo_update update,
+                               rlo_dtype sum_type,
                                rlo_problem *out_problem) {
-  if (update != RLO_UPDATE_STORE && update != RLO_UPDATE_ACCUMULATE) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "update %d is neither %d (store) nor %d (accumulate)",
-                    (int)update,
-                    (int)RLO_UPDATE_STORE,
-                    (int)RLO_UPDATE_ACCUMULATE);
+  bool is_storing = sum_type == RLO_DTYPE_INVALID;
+  if (!is_storing) {
+    RLO_TRY(check_sum_type(problem, sum_type));
   }
   rlo_problem *adjoint = rlo__alloc(sizeof *adjoint);
   if (adjoint == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = make_adjoint(problem, adjoint);
-  if (status == RLO_OK && update == RLO_UPDATE_STORE) {
-    status = make_storing(adjoint);
+  rlo_status status = make_adjoint(problem, sum_type, adjoint);
+  if (status == RLO_OK && is_storing) {
+    status = make_storing(problem->update, adjoint);
   }
   if (status == RLO_OK) {
     *out_problem = *adjoint;

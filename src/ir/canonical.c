@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "ir/arithmetic.h"
 #include "ir/form.h"
 #include "ir/guard.h"
 #include "ir/rewrite.h"
@@ -57,12 +58,12 @@ static rlo_status check_counts(const rlo_problem *problem) {
                     RLO_MAX_GUARDS);
   }
   if (problem->update != RLO_UPDATE_STORE &&
-      problem->update != RLO_UPDATE_ACCUMULATE) {
+      problem->update != RLO_UPDATE_COMBINE) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "update %d is neither %d (store) nor %d (accumulate)",
+                    "update %d is neither %d (store) nor %d (combine)",
                     (int)problem->update,
                     (int)RLO_UPDATE_STORE,
-                    (int)RLO_UPDATE_ACCUMULATE);
+                    (int)RLO_UPDATE_COMBINE);
   }
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (problem->extents[a] < 0) {
@@ -95,11 +96,19 @@ static rlo_status check_counts(const rlo_problem *problem) {
                       (long long)problem->terms[t].divisor);
     }
   }
-  return RLO_OK;
+  return problem->update == RLO_UPDATE_COMBINE
+             ? rlo__arithmetic_validate(problem)
+             : RLO_OK;
 }
 
-/* Forms are compared whole, so what is not counted must be 0. */
+/* Forms are compared whole, so what is not counted must be 0; and -0 is 0. */
 static void clear_uncounted(rlo_problem *problem) {
+  if (problem->update == RLO_UPDATE_STORE) {
+    memset(&problem->arithmetic, 0, sizeof problem->arithmetic);
+  } else {
+    problem->arithmetic.alpha += 0.0;
+    problem->arithmetic.beta += 0.0;
+  }
   for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
     rlo_form *form = rlo__problem_form(problem, n);
     for (int32_t a = problem->num_axes; a < RLO_MAX_AXES; ++a) {
@@ -271,11 +280,16 @@ static void drop_axes(canonicalizer *c) {
   }
 }
 
-/* The order of the canonical form: falling destination stride; ties, which
- * only guards can make legal, by everything else. */
+/* The order of the canonical form: falling destination stride; reduction axes
+ * by falling source stride; other ties, which only guards can make legal, by
+ * everything else. */
 static int compare_axes(rlo_problem *problem, int32_t a, int32_t b) {
   if (problem->dst.axis[a] != problem->dst.axis[b]) {
     return problem->dst.axis[a] > problem->dst.axis[b] ? -1 : 1;
+  }
+  if (problem->dst.axis[a] == 0 &&
+      problem->src.axis[a] != problem->src.axis[b]) {
+    return problem->src.axis[a] > problem->src.axis[b] ? -1 : 1;
   }
   if (problem->extents[a] != problem->extents[b]) {
     return problem->extents[a] > problem->extents[b] ? -1 : 1;
@@ -339,8 +353,8 @@ static void merge_axes(canonicalizer *c) {
 }
 
 static void widen_unit(canonicalizer *c) {
-  if (c->problem->update == RLO_UPDATE_ACCUMULATE) {
-    return; /* a carry would cross into the neighbour */
+  if (c->problem->update == RLO_UPDATE_COMBINE) {
+    return; /* a unit is a number */
   }
   while (c->problem->unit_bits * 2 <= c->max_unit_bits &&
          rlo__widen(c->problem)) {

@@ -48,6 +48,23 @@ rlo_status rlo__guard_list_add(rlo_guard_list *list,
   return RLO_OK;
 }
 
+static rlo_status add_summed(const rlo_index_rule *rule,
+                             rlo_problem *problem,
+                             rlo_form *value) {
+  if (rule->count == 1) {
+    return RLO_OK;
+  }
+  if (problem->num_axes == RLO_MAX_AXES) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the chain needs more than %d axes, those of its sums "
+                    "among them",
+                    RLO_MAX_AXES);
+  }
+  problem->extents[problem->num_axes] = rule->count;
+  value->axis[problem->num_axes++] = 1;
+  return RLO_OK;
+}
+
 static rlo_status apply_rule(const rlo_index_rule *rule,
                              rlo_problem *problem,
                              const rlo_form *result,
@@ -58,6 +75,9 @@ static rlo_status apply_rule(const rlo_index_rule *rule,
   value.base = rule->base;
   if (rule->from >= 0) {
     RLO_TRY(add(&value, rule->coef, &result[rule->from]));
+  }
+  if (rule->part == RLO_INDEX_SUMMED) {
+    RLO_TRY(add_summed(rule, problem, &value));
   }
   *out = value;
   if (rule->divisor > 1 || rule->part == RLO_INDEX_REMAINDER) {

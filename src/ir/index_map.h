@@ -20,7 +20,9 @@ typedef enum rlo_index_part {
   /** v mod divisor. */
   RLO_INDEX_REMAINDER,
   /** v / divisor, and the element is outside unless the division is exact. */
-  RLO_INDEX_EXACT
+  RLO_INDEX_EXACT,
+  /** v + 0 .. count - 1, all of which are summed: a new axis of the problem. */
+  RLO_INDEX_SUMMED
 } rlo_index_part;
 
 /** The rule of one operand coordinate. */
@@ -31,7 +33,8 @@ typedef struct rlo_index_rule {
   int64_t base, coef;
   /** At least 1. */
   int64_t divisor;
-  /** Inside are only coordinates in [first, first + count). */
+  /** Inside are only coordinates in [first, first + count). SUMMED has a count
+   *  too. */
   bool is_bounded;
   int64_t first, count;
 } rlo_index_rule;

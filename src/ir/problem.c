@@ -25,6 +25,21 @@ static bool uses_fill(const rlo_problem *problem) {
   return false;
 }
 
+/* -0 and 0 are one factor, as everywhere. */
+static bool is_same_factor(double a, double b) {
+  return !(a < b) && !(a > b);
+}
+
+static bool arithmetic_is_equal(const rlo_arithmetic *a,
+                                const rlo_arithmetic *b) {
+  return a->src_type == b->src_type && a->dst_type == b->dst_type &&
+         a->compute_type == b->compute_type &&
+         a->dst_unit_bits == b->dst_unit_bits &&
+         is_same_factor(a->alpha, b->alpha) &&
+         is_same_factor(a->beta, b->beta) &&
+         a->is_sequential == b->is_sequential;
+}
+
 bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b) {
   if (a->unit_bits != b->unit_bits || a->num_axes != b->num_axes ||
       a->num_terms != b->num_terms || a->num_guards != b->num_guards ||
@@ -50,6 +65,10 @@ bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b) {
       return false;
     }
   }
+  if (a->update == RLO_UPDATE_COMBINE &&
+      !arithmetic_is_equal(&a->arithmetic, &b->arithmetic)) {
+    return false;
+  }
   return !uses_fill(a) || memcmp(a->fill, b->fill, sizeof a->fill) == 0;
 }
 
@@ -63,6 +82,23 @@ static void hash_form(rlo__hash *hash,
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     rlo__hash_i64(hash, form->term[t]);
   }
+}
+
+static void hash_factor(rlo__hash *hash, double factor) {
+  double positive_zero = factor + 0.0;
+  uint64_t bits;
+  memcpy(&bits, &positive_zero, sizeof bits);
+  rlo__hash_u64(hash, bits);
+}
+
+static void hash_arithmetic(rlo__hash *hash, const rlo_arithmetic *a) {
+  rlo__hash_i64(hash, a->src_type);
+  rlo__hash_i64(hash, a->dst_type);
+  rlo__hash_i64(hash, a->compute_type);
+  rlo__hash_i64(hash, a->dst_unit_bits);
+  hash_factor(hash, a->alpha);
+  hash_factor(hash, a->beta);
+  rlo__hash_i64(hash, a->is_sequential);
 }
 
 uint64_t rlo_problem_hash(const rlo_problem *problem) {
@@ -88,6 +124,9 @@ uint64_t rlo_problem_hash(const rlo_problem *problem) {
   }
   if (uses_fill(problem)) {
     rlo__hash_bytes(&hash, problem->fill, sizeof problem->fill);
+  }
+  if (problem->update == RLO_UPDATE_COMBINE) {
+    hash_arithmetic(&hash, &problem->arithmetic);
   }
   return rlo__hash_finish_u64(&hash);
 }
@@ -128,6 +167,25 @@ static void print_form(rlo__str *out,
   }
 }
 
+/* "f32 to bf16, alpha 2, beta 1, summed in blocks". */
+static void print_arithmetic(rlo__str *out, const rlo_problem *problem) {
+  const rlo_arithmetic *a = &problem->arithmetic;
+  rlo__str_printf(out,
+                  "dst = %s(%.17g * %ssrc",
+                  rlo_dtype_name(a->dst_type),
+                  a->alpha,
+                  rlo_problem_is_sum(problem) ? "sum of " : "");
+  if (a->beta < 0.0 || a->beta > 0.0) {
+    rlo__str_printf(out, " + %.17g * dst", a->beta);
+  }
+  rlo__str_printf(out,
+                  "), src of %s, dst unit %d bits%s%s\n",
+                  rlo_dtype_name(a->src_type),
+                  a->dst_unit_bits,
+                  a->compute_type == RLO_DTYPE_F64 ? ", in f64" : "",
+                  a->is_sequential ? ", one point after the other" : "");
+}
+
 size_t rlo_problem_format(const rlo_problem *problem,
                           char *buffer,
                           size_t capacity) {
@@ -151,8 +209,8 @@ size_t rlo_problem_format(const rlo_problem *problem,
   rlo__str_append(&out, "\ndst = ");
   print_form(&out, problem, &problem->dst);
   rlo__str_append(&out, "\n");
-  if (problem->update == RLO_UPDATE_ACCUMULATE) {
-    rlo__str_append(&out, "each point is added to its cell\n");
+  if (problem->update == RLO_UPDATE_COMBINE) {
+    print_arithmetic(&out, problem);
   }
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     bool is_pad = problem->guards[g].kind == RLO_GUARD_PAD;
@@ -162,7 +220,7 @@ size_t rlo_problem_format(const rlo_problem *problem,
   }
   if (uses_fill(problem)) {
     rlo__str_append(&out, "fill 0x");
-    int32_t bytes = (problem->unit_bits + 7) / 8;
+    int32_t bytes = (rlo_problem_dst_unit_bits(problem) + 7) / 8;
     for (int32_t b = bytes - 1; b >= 0; --b) {
       rlo__str_printf(&out, "%02x", problem->fill[b]);
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "relayout/problem.h"
+#include "ir/arithmetic.h"
 
 /* The odometer of the box, with the values of the terms at its point. */
 typedef struct point {
@@ -80,23 +81,6 @@ static void copy_unit(const uint8_t *src,
   }
 }
 
-/* Add `bits` bits to those at a bit position, without the last carry. */
-static void add_bits(const uint8_t *src,
-                     int64_t src_bit,
-                     uint8_t *dst,
-                     int64_t dst_bit,
-                     int64_t bits) {
-  int carry = 0;
-  for (int64_t i = 0; i < bits; ++i) {
-    int bit = src[(src_bit + i) / 8] >> ((src_bit + i) % 8) & 1;
-    uint8_t *byte = &dst[(dst_bit + i) / 8];
-    int shift = (int)((dst_bit + i) % 8);
-    int sum = bit + (*byte >> shift & 1) + carry;
-    *byte = (uint8_t)((*byte & ~(1 << shift)) | (sum & 1) << shift);
-    carry = sum >> 1;
-  }
-}
-
 static rlo_status check_unit(const char *side,
                              int64_t unit,
                              int64_t bits,
@@ -114,17 +98,134 @@ static rlo_status check_unit(const char *side,
   return RLO_OK;
 }
 
-static void move_unit(const rlo_problem *problem,
-                      const uint8_t *src,
-                      int64_t src_unit,
-                      uint8_t *dst,
-                      int64_t dst_unit) {
+static rlo_status run_storing(point *p, const uint8_t *src, uint8_t *dst) {
+  const rlo_problem *problem = p->problem;
   int64_t bits = problem->unit_bits;
-  if (problem->update == RLO_UPDATE_ACCUMULATE) {
-    add_bits(src, src_unit * bits, dst, dst_unit * bits, bits);
-  } else {
-    copy_unit(src, src_unit, dst, dst_unit, bits);
+  do {
+    compute_terms(p);
+    if (!holds(p, RLO_GUARD_SKIP)) {
+      continue;
+    }
+    int64_t to = value_at(p, &problem->dst, problem->num_terms);
+    RLO_TRY(check_unit("destination", to, bits, problem->dst_bytes));
+    if (holds(p, RLO_GUARD_PAD)) {
+      int64_t from = value_at(p, &problem->src, problem->num_terms);
+      RLO_TRY(check_unit("source", from, bits, problem->src_bytes));
+      copy_unit(src, from, dst, to, bits);
+    } else {
+      copy_unit(problem->fill, 0, dst, to, bits);
+    }
+  } while (advance(p));
+  return RLO_OK;
+}
+
+/* ----------------------------------------------------------------- combining
+ */
+
+/** What has become of the cell under way. */
+typedef enum cell_state {
+  CELL_UNTOUCHED,
+  CELL_PADDED,
+  CELL_COMBINED
+} cell_state;
+
+static rlo_status finish_cell(const point *p,
+                              cell_state state,
+                              rlo__combiner *combiner,
+                              uint8_t *dst) {
+  const rlo_problem *problem = p->problem;
+  int64_t bits = rlo_problem_dst_unit_bits(problem);
+  if (state == CELL_UNTOUCHED) {
+    return RLO_OK;
   }
+  int64_t to = value_at(p, &problem->dst, problem->num_terms);
+  RLO_TRY(check_unit("destination", to, bits, problem->dst_bytes));
+  if (state == CELL_PADDED) {
+    copy_unit(problem->fill, 0, dst, to, bits);
+    return RLO_OK;
+  }
+  uint8_t cell[16] = {0};
+  copy_unit(dst, to, cell, 0, bits);
+  rlo__combiner_finish(combiner, cell);
+  copy_unit(cell, 0, dst, to, bits);
+  return RLO_OK;
+}
+
+static rlo_status add_point(const point *p,
+                            const uint8_t *src,
+                            int64_t place,
+                            cell_state *state,
+                            rlo__combiner *combiner) {
+  const rlo_problem *problem = p->problem;
+  if (!holds(p, RLO_GUARD_SKIP)) {
+    return RLO_OK;
+  }
+  if (!holds(p, RLO_GUARD_PAD)) {
+    *state = CELL_PADDED;
+    return RLO_OK;
+  }
+  int64_t from = value_at(p, &problem->src, problem->num_terms);
+  RLO_TRY(check_unit("source", from, problem->unit_bits, problem->src_bytes));
+  uint8_t unit[16] = {0};
+  copy_unit(src, from, unit, 0, problem->unit_bits);
+  rlo__combiner_add(combiner, unit, place);
+  *state = CELL_COMBINED;
+  return RLO_OK;
+}
+
+/* The points of a cell follow each other: reduction axes are the last ones. */
+static rlo_status run_combining(point *p, const uint8_t *src, uint8_t *dst) {
+  const rlo_problem *problem = p->problem;
+  rlo__combiner combiner;
+  rlo__combiner_init(&combiner, problem);
+  int32_t first = problem->num_axes;
+  while (first > 0 && rlo__problem_is_reduction_axis(problem, first - 1)) {
+    --first;
+  }
+  int32_t last = problem->num_axes - 1;
+  int64_t points = 1;
+  for (int32_t a = first; a < problem->num_axes; ++a) {
+    points *= problem->extents[a];
+  }
+  cell_state state = CELL_UNTOUCHED;
+  int64_t point_number = 0;
+  do {
+    if (point_number == 0) {
+      state = CELL_UNTOUCHED;
+      rlo__combiner_begin(&combiner);
+    }
+    compute_terms(p);
+    int64_t place = combiner.is_sum ? p->axis[last] : 0;
+    RLO_TRY(add_point(p, src, place, &state, &combiner));
+    if (combiner.is_sum && ((place + 1) % RLO_SUM_BLOCK == 0 ||
+                            place + 1 == problem->extents[last])) {
+      rlo__combiner_end_block(&combiner);
+    }
+    if (++point_number == points) {
+      point_number = 0;
+      RLO_TRY(finish_cell(p, state, &combiner, dst));
+    }
+  } while (advance(p));
+  return RLO_OK;
+}
+
+static rlo_status run_canonical(const rlo_problem *problem,
+                                const uint8_t *src,
+                                uint8_t *dst) {
+  rlo_problem *canonical = rlo__alloc(sizeof *canonical);
+  if (canonical == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  *canonical = *problem;
+  rlo_status status = rlo_problem_canonicalize(canonical, 0, NULL, NULL);
+  if (status == RLO_OK && !rlo_problem_is_empty(canonical)) {
+    point p;
+    memset(&p, 0, sizeof p);
+    p.problem = canonical;
+    status = run_combining(&p, src, dst);
+  }
+  rlo__free(canonical);
+  return status;
 }
 
 rlo_status rlo_problem_run_host(const rlo_problem *problem,
@@ -133,24 +234,11 @@ rlo_status rlo_problem_run_host(const rlo_problem *problem,
   if (rlo_problem_is_empty(problem)) {
     return RLO_OK;
   }
-  int64_t bits = problem->unit_bits;
+  if (problem->update == RLO_UPDATE_COMBINE) {
+    return run_canonical(problem, src, dst);
+  }
   point p;
   memset(&p, 0, sizeof p);
   p.problem = problem;
-  do {
-    compute_terms(&p);
-    if (!holds(&p, RLO_GUARD_SKIP)) {
-      continue;
-    }
-    int64_t to = value_at(&p, &problem->dst, problem->num_terms);
-    RLO_TRY(check_unit("destination", to, bits, problem->dst_bytes));
-    if (holds(&p, RLO_GUARD_PAD)) {
-      int64_t from = value_at(&p, &problem->src, problem->num_terms);
-      RLO_TRY(check_unit("source", from, bits, problem->src_bytes));
-      move_unit(problem, src, from, dst, to);
-    } else {
-      move_unit(problem, problem->fill, 0, dst, to);
-    }
-  } while (advance(&p));
-  return RLO_OK;
+  return run_storing(&p, src, dst);
 }

@@ -68,6 +68,11 @@ RLO_NODISCARD rlo_status rlo__chain_take_parts(rlo_chain *chain,
 RLO_NODISCARD rlo_status rlo__chain_take_copies(rlo_chain *chain,
                                                 const rlo_chain *before);
 
+/** Put a copy of a problem behind the others. RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__moves_add(rlo_moves *moves,
+                                        int32_t operand,
+                                        const rlo_problem *problem);
+
 /** Reshape, transpose, reshape. On failure the chain is unchanged. */
 RLO_NODISCARD rlo_status rlo__chain_regroup(rlo_chain *chain,
                                             const int64_t *dims,

@@ -2,10 +2,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/status.h"
 #include "desc/address.h"
 #include "ir/lower.h"
 #include "ops/chain.h"
+#include "ops/combine.h"
 
 /* Guards of one kind of outside, outermost first. */
 typedef struct group {
@@ -20,6 +22,7 @@ typedef struct group {
 typedef struct lowering {
   const rlo_chain *chain;
   const rlo_shape *dst;
+  rlo_combine_options options;
   rlo_moves *moves;
   /** Where a cell of the destination begins: its box, guards and index. */
   rlo_problem cells;
@@ -35,15 +38,8 @@ typedef struct lowering {
   rlo_index_step step;
 } lowering;
 
-static rlo_status check_destination(const rlo_chain *chain,
-                                    const rlo_shape *dst) {
-  RLO_TRY(rlo_shape_validate(dst));
-  if (dst->dtype != chain->shape.dtype) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the chain holds %s, the destination %s",
-                    rlo_dtype_name(chain->shape.dtype),
-                    rlo_dtype_name(dst->dtype));
-  }
+static rlo_status check_dimensions(const rlo_chain *chain,
+                                   const rlo_shape *dst) {
   if (dst->rank != chain->shape.rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the chain's result has rank %d, the destination rank %d",
@@ -60,6 +56,17 @@ static rlo_status check_destination(const rlo_chain *chain,
                       (long long)dst->dims[k]);
     }
   }
+  return RLO_OK;
+}
+
+/* What a lowering without options asks for. */
+static rlo_status check_elements(const rlo_chain *chain, const rlo_shape *dst) {
+  if (dst->dtype != chain->shape.dtype) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the chain holds %s, the destination %s",
+                    rlo_dtype_name(chain->shape.dtype),
+                    rlo_dtype_name(dst->dtype));
+  }
   rlo_shape_extent from;
   rlo_shape_extent to;
   RLO_TRY(rlo_shape_measure(&chain->shape, &from));
@@ -74,37 +81,37 @@ static rlo_status check_destination(const rlo_chain *chain,
   return RLO_OK;
 }
 
-/* A new problem at the end of the list, a copy of this one. */
-static rlo_status emit(lowering *l, const rlo_problem *problem) {
-  rlo_moves *moves = l->moves;
-  if (moves->count == moves->capacity) {
-    int32_t capacity = moves->capacity == 0 ? 4 : 2 * moves->capacity;
-    rlo_problem **problems = rlo__alloc_resize(moves->problems,
-                                               (size_t)moves->capacity,
-                                               (size_t)capacity,
-                                               sizeof(rlo_problem *));
-    if (problems == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    moves->problems = problems;
-    int32_t *operands = rlo__alloc_resize(moves->operands,
-                                          (size_t)moves->capacity,
-                                          (size_t)capacity,
-                                          sizeof *operands);
-    if (operands == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    moves->operands = operands;
-    moves->capacity = capacity;
+/* A fill is a value of the result: it must not need computing. */
+static rlo_status check_fills(const rlo_chain *chain,
+                              const rlo_shape *dst,
+                              const rlo_combine_options *options) {
+  if (dst->dtype == chain->shape.dtype && rlo__ops_is_plain(options)) {
+    return RLO_OK;
   }
-  rlo_problem *kept = rlo__alloc(sizeof *kept);
-  if (kept == NULL) {
-    return RLO_OUT_OF_MEMORY;
+  for (int32_t p = 0; p < chain->num_parts; ++p) {
+    for (int32_t s = 0; s < chain->parts[p].num_steps; ++s) {
+      if (chain->parts[p].steps[s].outside == RLO_OUTSIDE_FILL) {
+        return RLO_FAIL(RLO_UNSUPPORTED,
+                        "the chain pads; its fill is neither scaled nor added "
+                        "nor converted to the destination's %s",
+                        rlo_dtype_name(dst->dtype));
+      }
+    }
   }
-  *kept = *problem;
-  moves->problems[moves->count] = kept;
-  moves->operands[moves->count++] = l->chain->parts[l->part].operand;
   return RLO_OK;
+}
+
+static rlo_status emit(lowering *l, const rlo_problem *problem) {
+  return rlo__moves_add(l->moves, l->chain->parts[l->part].operand, problem);
+}
+
+/* The problem that reads the operand: what it computes, if it does. */
+static rlo_status emit_move(lowering *l) {
+  int32_t operand = l->chain->parts[l->part].operand;
+  bool has_sum = l->problem.num_axes > l->cells.num_axes;
+  RLO_TRY(rlo__ops_combine(
+      &l->chain->operands[operand], l->dst, &l->options, has_sum, &l->problem));
+  return emit(l, &l->problem);
 }
 
 /* Whether an earlier part has the same outermost `depth` steps, and so has
@@ -235,6 +242,8 @@ static rlo_status emit_fill(lowering *l, const uint8_t *fill) {
   }
   static const rlo_guard never = {.kind = RLO_GUARD_PAD};
   *problem = l->problem;
+  /* A sum that is outside is one value as any other. */
+  problem->num_axes = l->cells.num_axes;
   memset(&problem->src, 0, sizeof problem->src);
   memcpy(problem->fill, fill, sizeof problem->fill);
   problem->read_bytes = 0;
@@ -263,7 +272,7 @@ static rlo_status emit_padded(lowering *l, int32_t first, int32_t end) {
   for (int32_t n = first; n < end; ++n) {
     RLO_TRY(put_group(l, &l->groups[n], &l->problem, RLO_GUARD_PAD));
   }
-  return emit(l, &l->problem);
+  return emit_move(l);
 }
 
 /* The problems of a part. The innermost fill is written by the move itself;
@@ -285,7 +294,7 @@ static rlo_status emit_part(lowering *l) {
       RLO_TRY(put_group(l, &l->groups[n], &l->problem, RLO_GUARD_SKIP));
     }
   }
-  return l->guards.never_holds ? RLO_OK : emit(l, &l->problem);
+  return l->guards.never_holds ? RLO_OK : emit_move(l);
 }
 
 static rlo_status lower_part(lowering *l) {
@@ -302,8 +311,13 @@ static rlo_status lower_part(lowering *l) {
     RLO_TRY(rlo__address_make(&operand, &l->address));
     RLO_TRY(rlo__lower_source(&operand, &l->address, l->index, &l->problem));
   }
-  if (l->problem.read_bytes > dst_extent.bytes) {
-    l->problem.read_bytes = dst_extent.bytes;
+  int64_t most = dst_extent.bytes;
+  if (extent.element_bits != dst_extent.element_bits) {
+    most = rlo__ceil_div(most, dst_extent.element_bits) * extent.element_bits;
+  }
+  if (l->problem.read_bytes > most &&
+      l->problem.num_axes == l->cells.num_axes) {
+    l->problem.read_bytes = most;
   }
   if (l->chain->num_parts > 1 && l->problem.written_bytes > extent.bytes) {
     l->problem.written_bytes = extent.bytes;
@@ -324,18 +338,17 @@ static rlo_status lower(lowering *l) {
   return RLO_OK;
 }
 
-rlo_status rlo_chain_lower(const rlo_chain *chain,
-                           const rlo_shape *dst,
-                           rlo_moves **out_moves) {
-  *out_moves = NULL;
-  dst = dst == NULL ? &chain->shape : dst;
-  RLO_TRY(check_destination(chain, dst));
+static rlo_status lower_chain(const rlo_chain *chain,
+                              const rlo_shape *dst,
+                              const rlo_combine_options *options,
+                              rlo_moves **out_moves) {
   rlo_status status = RLO_OUT_OF_MEMORY;
   rlo_moves *moves = rlo__alloc(sizeof *moves);
   lowering *l = rlo__alloc(sizeof *l);
   if (moves != NULL && l != NULL) {
     l->chain = chain;
     l->dst = dst;
+    l->options = *options;
     l->moves = moves;
     status = lower(l);
   }
@@ -346,4 +359,30 @@ rlo_status rlo_chain_lower(const rlo_chain *chain,
   }
   *out_moves = moves;
   return RLO_OK;
+}
+
+static const rlo_combine_options plain = RLO_COMBINE_OPTIONS_INIT;
+
+rlo_status rlo_chain_lower(const rlo_chain *chain,
+                           const rlo_shape *dst,
+                           rlo_moves **out_moves) {
+  *out_moves = NULL;
+  dst = dst == NULL ? &chain->shape : dst;
+  RLO_TRY(rlo_shape_validate(dst));
+  RLO_TRY(check_elements(chain, dst));
+  RLO_TRY(check_dimensions(chain, dst));
+  return lower_chain(chain, dst, &plain, out_moves);
+}
+
+rlo_status rlo_chain_combine(const rlo_chain *chain,
+                             const rlo_shape *dst,
+                             const rlo_combine_options *options,
+                             rlo_moves **out_moves) {
+  *out_moves = NULL;
+  dst = dst == NULL ? &chain->shape : dst;
+  options = options == NULL ? &plain : options;
+  RLO_TRY(rlo_shape_validate(dst));
+  RLO_TRY(check_dimensions(chain, dst));
+  RLO_TRY(check_fills(chain, dst, options));
+  return lower_chain(chain, dst, options, out_moves);
 }

@@ -3,19 +3,13 @@
 #include "base/status.h"
 #include "desc/address.h"
 #include "ir/lower.h"
+#include "ops/combine.h"
 #include "relayout/ops.h"
 #include "relayout/permutation.h"
 
 static rlo_status check_pair(const rlo_shape *src,
                              const rlo_shape *dst,
                              const int32_t *permutation) {
-  if (src->dtype != dst->dtype) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "source holds %s, destination %s; a relayout keeps the "
-                    "element type",
-                    rlo_dtype_name(src->dtype),
-                    rlo_dtype_name(dst->dtype));
-  }
   if (src->rank != dst->rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "source has rank %d, destination rank %d",
@@ -36,6 +30,18 @@ static rlo_status check_pair(const rlo_shape *src,
                       from,
                       (long long)src->dims[from]);
     }
+  }
+  return RLO_OK;
+}
+
+/* What moving alone asks for. */
+static rlo_status check_elements(const rlo_shape *src, const rlo_shape *dst) {
+  if (src->dtype != dst->dtype) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "source holds %s, destination %s; a relayout keeps the "
+                    "element type",
+                    rlo_dtype_name(src->dtype),
+                    rlo_dtype_name(dst->dtype));
   }
   rlo_shape_extent src_extent;
   rlo_shape_extent dst_extent;
@@ -73,21 +79,46 @@ static rlo_status lower(const rlo_shape *src,
   return rlo__lower_source(src, &w->src, w->src_index, &w->problem);
 }
 
-rlo_status rlo_relayout_lower(const rlo_shape *src,
-                              const rlo_shape *dst,
-                              const int32_t *permutation,
-                              rlo_problem *out_problem) {
-  RLO_TRY(rlo_shape_validate(src));
-  RLO_TRY(rlo_shape_validate(dst));
+/* With `options`, the relayout computes. */
+static rlo_status lower_checked(const rlo_shape *src,
+                                const rlo_shape *dst,
+                                const int32_t *permutation,
+                                const rlo_combine_options *options,
+                                rlo_problem *out_problem) {
   RLO_TRY(check_pair(src, dst, permutation));
   workspace *w = rlo__alloc(sizeof *w);
   if (w == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status = lower(src, dst, permutation, w);
+  if (status == RLO_OK && options != NULL) {
+    status = rlo__ops_combine(src, dst, options, false, &w->problem);
+  }
   if (status == RLO_OK) {
     *out_problem = w->problem;
   }
   rlo__free(w);
   return status;
+}
+
+rlo_status rlo_relayout_lower(const rlo_shape *src,
+                              const rlo_shape *dst,
+                              const int32_t *permutation,
+                              rlo_problem *out_problem) {
+  RLO_TRY(rlo_shape_validate(src));
+  RLO_TRY(rlo_shape_validate(dst));
+  RLO_TRY(check_elements(src, dst));
+  return lower_checked(src, dst, permutation, NULL, out_problem);
+}
+
+rlo_status rlo_relayout_combine(const rlo_shape *src,
+                                const rlo_shape *dst,
+                                const int32_t *permutation,
+                                const rlo_combine_options *options,
+                                rlo_problem *out_problem) {
+  static const rlo_combine_options defaults = RLO_COMBINE_OPTIONS_INIT;
+  options = options == NULL ? &defaults : options;
+  RLO_TRY(rlo_shape_validate(src));
+  RLO_TRY(rlo_shape_validate(dst));
+  return lower_checked(src, dst, permutation, options, out_problem);
 }

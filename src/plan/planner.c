@@ -120,7 +120,7 @@ static rlo_status make_canonical(rlo_problem *problem, const rlo_request *r) {
 static rlo_status check_unit(const rlo_problem *problem) {
   if (problem->update != RLO_UPDATE_STORE) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the problem accumulates; devices store; the host "
+                    "the problem computes; devices store; the host "
                     "reference runs it");
   }
   switch (problem->unit_bits) {

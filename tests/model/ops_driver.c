@@ -184,16 +184,31 @@ static uint64_t inner_product(const uint8_t *a,
   return unit_bytes < 8 ? sum & ((UINT64_C(1) << 8 * unit_bytes) - 1) : sum;
 }
 
+/* The integers that units are added as; of 16-byte units the low halves, which
+ * is what inner products look at. */
+static rlo_dtype integer_of(const rlo_problem *problem) {
+  switch (problem->unit_bits) {
+    case 8:
+      return RLO_DTYPE_U8;
+    case 16:
+      return RLO_DTYPE_U16;
+    case 32:
+      return RLO_DTYPE_U32;
+    default:
+      return RLO_DTYPE_U64;
+  }
+}
+
 /* One problem's part of S^T dy, and of S x by way of the second adjoint. */
 static bool run_adjoint(state *s, const rlo_problem *problem, size_t begin) {
   rlo_problem *adjoint = &s->changed;
   rlo_status status =
-      rlo_problem_adjoint(problem, RLO_UPDATE_ACCUMULATE, adjoint);
+      rlo_problem_adjoint(problem, integer_of(problem), adjoint);
   if (status == RLO_OK) {
     status = rlo_problem_run_host(adjoint, s->dy, s->dx + begin);
   }
   if (status == RLO_OK) {
-    status = rlo_problem_adjoint(adjoint, RLO_UPDATE_ACCUMULATE, &s->again);
+    status = rlo_problem_adjoint(adjoint, integer_of(problem), &s->again);
   }
   if (status == RLO_OK) {
     status = rlo_problem_run_host(&s->again, s->src + begin, s->twice);
@@ -213,7 +228,7 @@ static bool check_stored(state *s, const rlo_moves *moves) {
     if (status != RLO_OK) {
       return complain_status(s, status);
     }
-    status = rlo_problem_adjoint(problem, RLO_UPDATE_STORE, &s->changed);
+    status = rlo_problem_adjoint(problem, RLO_DTYPE_INVALID, &s->changed);
     if (status != (reads_once ? RLO_OK : RLO_INVALID_ARGUMENT)) {
       return complain(s, "storing is refused, or is not");
     }
@@ -231,6 +246,7 @@ static bool check_stored(state *s, const rlo_moves *moves) {
       return complain_status(s, status);
     }
   }
+  has_stored = has_stored && rlo_moves_problem(moves, 0)->unit_bits <= 64;
   s->stored += has_stored;
   return !has_stored || memcmp(s->dx, s->stored_dx, s->src_bytes) == 0 ||
          complain(s, "the stored gradient differs from the added one");

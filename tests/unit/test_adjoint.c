@@ -44,7 +44,7 @@ static void expect_vjp(const int32_t *dy, const int32_t *wanted, int count) {
   lower();
   for (int32_t n = 0; n < rlo_moves_count(moves); ++n) {
     expect_ok(rlo_problem_adjoint(
-        rlo_moves_problem(moves, n), RLO_UPDATE_ACCUMULATE, &adjoint));
+        rlo_moves_problem(moves, n), RLO_DTYPE_S32, &adjoint));
     expect_ok(rlo_problem_run_host(&adjoint, dy, dx));
   }
   for (int k = 0; k < count; ++k) {
@@ -261,7 +261,7 @@ START_TEST(test_adjoint__concatenate)
   for (int32_t n = 0; n < 2; ++n) {
     int32_t dx[8] = {0};
     expect_ok(rlo_problem_adjoint(
-        rlo_moves_problem(moves, n), RLO_UPDATE_STORE, &adjoint));
+        rlo_moves_problem(moves, n), RLO_DTYPE_INVALID, &adjoint));
     expect_ok(rlo_problem_run_host(&adjoint, dy, dx));
     ck_assert_mem_eq(dx, wanted[rlo_moves_operand(moves, n)], sizeof dx);
   }
@@ -289,7 +289,7 @@ START_TEST(test_adjoint__padded_layout)
   ck_assert_int_eq(rlo_moves_count(moves), 1);
   int32_t dx[6] = {0};
   expect_ok(rlo_problem_adjoint(
-      rlo_moves_problem(moves, 0), RLO_UPDATE_STORE, &adjoint));
+      rlo_moves_problem(moves, 0), RLO_DTYPE_INVALID, &adjoint));
   expect_ok(rlo_problem_run_host(&adjoint, dy, dx));
   ck_assert_mem_eq(dx, ENTRIES(1, 4, 7, 2, 5, 8), sizeof dx);
 }
@@ -307,14 +307,18 @@ START_TEST(test_adjoint__storing_needs_reading_once)
   ck_assert(!reads_once);
   memset(&adjoint, 0, sizeof adjoint);
   adjoint.num_axes = 7;
-  ck_assert_int_eq(rlo_problem_adjoint(problem, RLO_UPDATE_STORE, &adjoint),
+  ck_assert_int_eq(rlo_problem_adjoint(problem, RLO_DTYPE_INVALID, &adjoint),
                    RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message,
                    "the problem may read a unit more than once; its adjoint "
                    "has to accumulate");
   ck_assert_int_eq(adjoint.num_axes, 7);
-  ck_assert_int_eq(rlo_problem_adjoint(problem, (rlo_update)2, &adjoint),
+  ck_assert_int_eq(rlo_problem_adjoint(problem, (rlo_dtype)999, &adjoint),
                    RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_problem_adjoint(problem, RLO_DTYPE_PRED, &adjoint),
+                   RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "values of type pred are not added up");
 }
 
 END_TEST
@@ -325,7 +329,7 @@ START_TEST(test_adjoint__the_update_is_part_of_a_problem)
   begin(DIMS(4), 1);
   lower();
   expect_ok(rlo_problem_adjoint(
-      rlo_moves_problem(moves, 0), RLO_UPDATE_ACCUMULATE, &adjoint));
+      rlo_moves_problem(moves, 0), RLO_DTYPE_S32, &adjoint));
   other = adjoint;
   other.update = RLO_UPDATE_STORE;
   ck_assert(!rlo_problem_equal(&adjoint, &other));
@@ -333,7 +337,7 @@ START_TEST(test_adjoint__the_update_is_part_of_a_problem)
   char text[512];
   ck_assert_uint_lt(rlo_problem_format(&adjoint, text, sizeof text),
                     sizeof text);
-  ck_assert_ptr_nonnull(strstr(text, "each point is added to its cell\n"));
+  ck_assert_ptr_nonnull(strstr(text, "dst = s32(1 * src + 1 * dst)"));
   /* A carry must not leave its element. */
   expect_ok(rlo_problem_canonicalize(&adjoint, RLO_MAX_UNIT_BITS, NULL, NULL));
   ck_assert_int_eq(adjoint.unit_bits, 32);
@@ -355,11 +359,17 @@ START_TEST(test_adjoint__adds_modulo_the_unit)
   adjoint.unit_bits = 16;
   adjoint.src.axis[0] = adjoint.dst.axis[0] = 1;
   adjoint.src_bytes = adjoint.dst_bytes = 4;
-  adjoint.update = RLO_UPDATE_ACCUMULATE;
+  adjoint.update = RLO_UPDATE_COMBINE;
+  adjoint.arithmetic = (rlo_arithmetic){.src_type = RLO_DTYPE_U16,
+                                        .dst_type = RLO_DTYPE_U16,
+                                        .dst_unit_bits = 16,
+                                        .alpha = 1.0,
+                                        .beta = 1.0};
   expect_ok(rlo_problem_run_host(&adjoint, src, dst));
   ck_assert_mem_eq(dst, ((uint8_t[]){0, 0, 2, 0}), 4);
   adjoint.extents[0] = 8;
-  adjoint.unit_bits = 4;
+  adjoint.unit_bits = adjoint.arithmetic.dst_unit_bits = 4;
+  adjoint.arithmetic.src_type = adjoint.arithmetic.dst_type = RLO_DTYPE_U4;
   expect_ok(rlo_problem_run_host(&adjoint, src, dst));
   ck_assert_mem_eq(dst, ((uint8_t[]){0xff, 0xff, 0x03, 0x80}), 4);
 }
@@ -375,11 +385,11 @@ START_TEST(test_adjoint__devices_refuse_to_accumulate)
   begin(DIMS(4), 1);
   lower();
   expect_ok(rlo_problem_adjoint(
-      rlo_moves_problem(moves, 0), RLO_UPDATE_ACCUMULATE, &adjoint));
+      rlo_moves_problem(moves, 0), RLO_DTYPE_S32, &adjoint));
   ck_assert_int_eq(rlo_plan_explain(&adjoint, &device, NULL, 0, 0, &report),
                    RLO_UNSUPPORTED);
   ck_assert_str_eq(rlo_error_last()->message,
-                   "the problem accumulates; devices store; the host "
+                   "the problem computes; devices store; the host "
                    "reference runs it");
 }
 

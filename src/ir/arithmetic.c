@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ir/arithmetic.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "desc/dtype.h"
+
+/* ------------------------------------------------------------ exact numbers */
+
+/** A value of any type: (-1)^is_negative * mantissa * 2^exponent. */
+typedef struct exact {
+  enum { FINITE, INFINITE, NOT_A_NUMBER } kind;
+
+  bool is_negative;
+  uint64_t mantissa;
+  int32_t exponent;
+} exact;
+
+static uint64_t ones(int32_t count) {
+  return count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
+}
+
+/* The integer in the low bits, with its sign in all bits above. */
+static uint64_t extend_sign(const rlo_dtype_info *info, uint64_t bits) {
+  uint64_t value = bits & ones(info->value_bits);
+  uint64_t sign = UINT64_C(1) << (info->value_bits - 1);
+  return info->class_of == RLO_DTYPE_CLASS_SIGNED ? (value ^ sign) - sign
+                                                  : value;
+}
+
+static exact decode_float(const rlo_dtype_info *info, uint64_t bits) {
+  int32_t mantissa_bits = info->format.mantissa_bits;
+  int32_t magnitude_bits = info->format.exponent_bits + mantissa_bits;
+  uint64_t magnitude = bits & ones(magnitude_bits);
+  uint64_t infinity = ones(info->format.exponent_bits) << mantissa_bits;
+  exact x = {FINITE, false, magnitude & ones(mantissa_bits), 0};
+  x.is_negative =
+      !info->format.is_unsigned && (bits >> magnitude_bits & 1) != 0;
+  switch (info->format.specials) {
+    case RLO_FLOAT_IEEE:
+      if (magnitude >= infinity) {
+        x.kind = magnitude == infinity ? INFINITE : NOT_A_NUMBER;
+      }
+      break;
+    case RLO_FLOAT_FN:
+      x.kind = magnitude == ones(magnitude_bits) ? NOT_A_NUMBER : FINITE;
+      break;
+    case RLO_FLOAT_FNUZ:
+      x.kind = magnitude == 0 && x.is_negative ? NOT_A_NUMBER : FINITE;
+      break;
+    case RLO_FLOAT_FINITE:
+    case RLO_FLOAT_NONE:
+      break;
+  }
+  int32_t exponent = (int32_t)(magnitude >> mantissa_bits);
+  bool is_normal = exponent > 0 || info->format.is_unsigned;
+  x.mantissa |= is_normal ? UINT64_C(1) << mantissa_bits : 0;
+  x.exponent = (is_normal ? exponent : 1) - info->format.bias - mantissa_bits;
+  return x;
+}
+
+static exact decode(rlo_dtype dtype, uint64_t bits) {
+  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  if (info->class_of == RLO_DTYPE_CLASS_FLOAT) {
+    return decode_float(info, bits);
+  }
+  exact x = {FINITE, false, extend_sign(info, bits), 0};
+  if (info->class_of == RLO_DTYPE_CLASS_BOOL) {
+    x.mantissa = bits != 0;
+  } else if (info->class_of == RLO_DTYPE_CLASS_SIGNED) {
+    x.is_negative = x.mantissa >> 63 != 0;
+    x.mantissa = x.is_negative ? 0 - x.mantissa : x.mantissa;
+  }
+  return x;
+}
+
+/* m / 2^shift to the nearest, ties to even; shift > 0. */
+static uint64_t shift_and_round(uint64_t m, int32_t shift) {
+  if (shift > 64) {
+    return 0;
+  }
+  uint64_t kept = shift == 64 ? 0 : m >> shift;
+  uint64_t half = UINT64_C(1) << (shift - 1);
+  uint64_t rest = m & ones(shift);
+  return kept + (rest > half || (rest == half && (kept & 1) != 0));
+}
+
+/* The magnitude of a finite number that is not 0, as a pattern of the format
+ * whose exponent may run over: at most one above the greatest. */
+static uint64_t round_to_format(const rlo_dtype_info *info, const exact *x) {
+  int32_t mantissa_bits = info->format.mantissa_bits;
+  uint64_t m = x->mantissa;
+  int32_t exponent = x->exponent + 63;
+  while (m >> 63 == 0) {
+    m <<= 1;
+    --exponent;
+  }
+  int32_t biased = exponent + info->format.bias;
+  if (biased >= 1 << info->format.exponent_bits) {
+    return (ones(info->format.exponent_bits) + 1) << mantissa_bits;
+  }
+  int32_t shift = 63 - mantissa_bits;
+  if (biased < 1) {
+    return shift_and_round(m, shift + 1 - biased);
+  }
+  uint64_t kept = shift_and_round(m, shift) - (UINT64_C(1) << mantissa_bits);
+  return ((uint64_t)biased << mantissa_bits) + kept;
+}
+
+static uint64_t encode_float(const rlo_dtype_info *info, const exact *x) {
+  int32_t magnitude_bits =
+      info->format.exponent_bits + info->format.mantissa_bits;
+  uint64_t most = ones(magnitude_bits);
+  uint64_t sign = UINT64_C(1) << magnitude_bits;
+  uint64_t infinity = ones(info->format.exponent_bits)
+                      << info->format.mantissa_bits;
+  bool is_nan = x->kind == NOT_A_NUMBER;
+  uint64_t magnitude = 0;
+  if (x->kind == INFINITE) {
+    magnitude = UINT64_MAX;
+  } else if (!is_nan && x->mantissa != 0) {
+    magnitude = round_to_format(info, x);
+  }
+  switch (info->format.specials) {
+    case RLO_FLOAT_IEEE:
+      if (is_nan) {
+        return infinity | UINT64_C(1) << (info->format.mantissa_bits - 1);
+      }
+      magnitude = magnitude > infinity ? infinity : magnitude;
+      break;
+    case RLO_FLOAT_FN:
+      if (is_nan || magnitude >= most) {
+        return most;
+      }
+      break;
+    case RLO_FLOAT_FNUZ:
+      if (is_nan || magnitude > most) {
+        return sign;
+      }
+      sign = magnitude == 0 ? 0 : sign;
+      break;
+    case RLO_FLOAT_FINITE:
+    case RLO_FLOAT_NONE:
+      if (is_nan) {
+        return 0;
+      }
+      magnitude = magnitude > most ? most : magnitude;
+      break;
+  }
+  return magnitude | (x->is_negative ? sign : 0);
+}
+
+/* Towards zero, held within the type. */
+static uint64_t encode_integer(const rlo_dtype_info *info, const exact *x) {
+  bool is_signed = info->class_of == RLO_DTYPE_CLASS_SIGNED;
+  uint64_t highest = ones(is_signed ? info->value_bits - 1 : info->value_bits);
+  uint64_t limit = x->is_negative ? (is_signed ? highest + 1 : 0) : highest;
+  uint64_t magnitude = 0;
+  if (x->kind == INFINITE) {
+    magnitude = limit;
+  } else if (x->kind == FINITE && x->mantissa != 0) {
+    if (x->exponent <= 0) {
+      magnitude = x->exponent > -64 ? x->mantissa >> -x->exponent : 0;
+    } else {
+      bool fits = x->exponent < 64 && x->mantissa <= limit >> x->exponent;
+      magnitude = fits ? x->mantissa << x->exponent : limit;
+    }
+    magnitude = magnitude > limit ? limit : magnitude;
+  }
+  return (x->is_negative ? 0 - magnitude : magnitude) & ones(info->value_bits);
+}
+
+static uint64_t encode(rlo_dtype dtype, const exact *x) {
+  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  switch (info->class_of) {
+    case RLO_DTYPE_CLASS_BOOL:
+      return x->kind != FINITE || x->mantissa != 0;
+    case RLO_DTYPE_CLASS_FLOAT:
+      return encode_float(info, x);
+    default:
+      return encode_integer(info, x);
+  }
+}
+
+/* ------------------------------------------------------------- compute type */
+
+rlo_dtype rlo__arithmetic_part(rlo_dtype dtype) {
+  return rlo_dtype_is_complex(dtype) ? rlo_dtype_complex_component(dtype)
+                                     : dtype;
+}
+
+static bool is_whole(rlo_dtype dtype) {
+  return rlo_dtype_is_integral(dtype) || dtype == RLO_DTYPE_PRED;
+}
+
+rlo__compute rlo__arithmetic_compute(const rlo_arithmetic *arithmetic) {
+  rlo_dtype src = rlo__arithmetic_part(arithmetic->src_type);
+  rlo_dtype dst = rlo__arithmetic_part(arithmetic->dst_type);
+  if (is_whole(src) && is_whole(dst)) {
+    return RLO__COMPUTE_INTEGER;
+  }
+  return src == RLO_DTYPE_F64 || dst == RLO_DTYPE_F64 ||
+                 arithmetic->compute_type == RLO_DTYPE_F64
+             ? RLO__COMPUTE_F64
+             : RLO__COMPUTE_F32;
+}
+
+static double real_of(rlo__compute compute, const exact *x) {
+  if (compute == RLO__COMPUTE_F32) {
+    uint32_t bits = (uint32_t)encode(RLO_DTYPE_F32, x);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+  }
+  uint64_t bits = encode(RLO_DTYPE_F64, x);
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static rlo__number load(rlo__compute compute, rlo_dtype dtype, uint64_t bits) {
+  rlo__number number;
+  if (compute == RLO__COMPUTE_INTEGER) {
+    const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+    number.integer =
+        dtype == RLO_DTYPE_PRED ? bits != 0 : extend_sign(info, bits);
+    return number;
+  }
+  exact x = decode(dtype, bits);
+  number.real = real_of(compute, &x);
+  return number;
+}
+
+static uint64_t store(rlo__compute compute,
+                      rlo_dtype dtype,
+                      rlo__number number) {
+  if (compute == RLO__COMPUTE_INTEGER) {
+    return dtype == RLO_DTYPE_PRED
+               ? number.integer != 0
+               : number.integer & ones(rlo_dtype_value_bits(dtype));
+  }
+  uint64_t bits;
+  memcpy(&bits, &number.real, sizeof bits);
+  exact x = decode(RLO_DTYPE_F64, bits);
+  return encode(dtype, &x);
+}
+
+/* One rounding each: what two floats make in doubles, rounded to float, is
+ * what they make in floats. */
+static double round_real(rlo__compute compute, double value) {
+  return compute == RLO__COMPUTE_F32 ? (double)(float)value : value;
+}
+
+static rlo__number add(rlo__compute compute, rlo__number a, rlo__number b) {
+  if (compute == RLO__COMPUTE_INTEGER) {
+    a.integer += b.integer;
+  } else {
+    a.real = round_real(compute, a.real + b.real);
+  }
+  return a;
+}
+
+static rlo__number scale(rlo__compute compute, double factor, rlo__number a) {
+  if (compute == RLO__COMPUTE_INTEGER) {
+    a.integer *= (uint64_t)(int64_t)factor;
+  } else {
+    a.real = round_real(compute, round_real(compute, factor) * a.real);
+  }
+  return a;
+}
+
+/* ------------------------------------------------------------------- units */
+
+/* Part 0 or 1 of a unit: the value, or half of a complex one. */
+static uint64_t part_bits(const uint8_t unit[16], rlo_dtype dtype, int part) {
+  int32_t bits = rlo_dtype_value_bits(rlo__arithmetic_part(dtype));
+  uint64_t value = 0;
+  for (int32_t b = 0; b < (bits + 7) / 8; ++b) {
+    value |= (uint64_t)unit[part * (bits / 8) + b] << (8 * b);
+  }
+  return value & ones(bits);
+}
+
+static void set_part_bits(uint8_t unit[16],
+                          rlo_dtype dtype,
+                          int part,
+                          uint64_t value) {
+  int32_t bits = rlo_dtype_value_bits(rlo__arithmetic_part(dtype));
+  for (int32_t b = 0; b < (bits + 7) / 8; ++b) {
+    unit[part * (bits / 8) + b] = (uint8_t)(value >> (8 * b) & 0xff);
+  }
+}
+
+/* As part_bits; a real number's imaginary part is 0. A pred takes its whole
+ * byte, if it has one. */
+static uint64_t value_bits(const uint8_t unit[16], rlo_dtype dtype, int part) {
+  if (dtype == RLO_DTYPE_PRED) {
+    return part == 0 && unit[0] != 0;
+  }
+  return part == 0 || rlo_dtype_is_complex(dtype) ? part_bits(unit, dtype, part)
+                                                  : 0;
+}
+
+static int32_t count_parts(rlo_dtype dtype) {
+  return rlo_dtype_is_complex(dtype) ? 2 : 1;
+}
+
+void rlo__arithmetic_convert(rlo_dtype src_type,
+                             rlo_dtype dst_type,
+                             const uint8_t in[16],
+                             uint8_t out[16]) {
+  rlo_dtype src = rlo__arithmetic_part(src_type);
+  rlo_dtype dst = rlo__arithmetic_part(dst_type);
+  bool is_integer = is_whole(src) && is_whole(dst);
+  uint8_t result[16] = {0};
+  for (int32_t p = 0; p < count_parts(dst_type); ++p) {
+    uint64_t bits = value_bits(in, src_type, p);
+    exact x = decode(src, bits);
+    rlo__number number = {0};
+    if (is_integer) {
+      number = load(RLO__COMPUTE_INTEGER, src, bits);
+    }
+    set_part_bits(result,
+                  dst_type,
+                  p,
+                  is_integer ? store(RLO__COMPUTE_INTEGER, dst, number)
+                             : encode(dst, &x));
+  }
+  memcpy(out, result, sizeof result);
+}
+
+/* ------------------------------------------------------------------- cells */
+
+void rlo__combiner_init(rlo__combiner *c, const rlo_problem *problem) {
+  memset(c, 0, sizeof *c);
+  c->arithmetic = &problem->arithmetic;
+  c->compute = rlo__arithmetic_compute(c->arithmetic);
+  c->is_conversion = rlo__problem_is_conversion(problem);
+  c->is_sum = rlo_problem_is_sum(problem);
+  c->num_parts = count_parts(c->arithmetic->dst_type);
+}
+
+void rlo__combiner_begin(rlo__combiner *c) {
+  if (c->is_sum) {
+    c->num_blocks = 0;
+    for (int32_t p = 0; p < c->num_parts; ++p) {
+      memset(c->parts[p].lanes, 0, sizeof c->parts[p].lanes);
+    }
+  }
+}
+
+static rlo__number load_value(const rlo__combiner *c,
+                              const uint8_t unit[16],
+                              int32_t part) {
+  rlo_dtype dtype = c->arithmetic->src_type;
+  return load(
+      c->compute, rlo__arithmetic_part(dtype), value_bits(unit, dtype, part));
+}
+
+void rlo__combiner_add(rlo__combiner *c,
+                       const uint8_t unit[16],
+                       int64_t place) {
+  if (!c->is_sum) {
+    memcpy(c->value, unit, sizeof c->value);
+    return;
+  }
+  for (int32_t p = 0; p < c->num_parts; ++p) {
+    rlo__number *lane = &c->parts[p].lanes[place % RLO_SUM_LANES];
+    *lane = add(c->compute, *lane, load_value(c, unit, p));
+  }
+}
+
+static void end_block_of(rlo__compute compute,
+                         uint64_t num_blocks,
+                         rlo__sum *sum) {
+  for (int32_t half = RLO_SUM_LANES / 2; half > 0; half /= 2) {
+    for (int32_t l = 0; l < half; ++l) {
+      sum->lanes[l] = add(compute, sum->lanes[l], sum->lanes[l + half]);
+    }
+  }
+  rlo__number total = sum->lanes[0];
+  int32_t level = 0;
+  for (; (num_blocks >> level & 1) != 0; ++level) {
+    total = add(compute, sum->levels[level], total);
+  }
+  sum->levels[level] = total;
+  memset(sum->lanes, 0, sizeof sum->lanes);
+}
+
+void rlo__combiner_end_block(rlo__combiner *c) {
+  for (int32_t p = 0; p < c->num_parts; ++p) {
+    end_block_of(c->compute, c->num_blocks, &c->parts[p]);
+  }
+  ++c->num_blocks;
+}
+
+static rlo__number total_of(const rlo__combiner *c, int32_t part) {
+  rlo__number total = {0};
+  bool is_first = true;
+  for (int32_t level = 0; c->num_blocks >> level != 0; ++level) {
+    if ((c->num_blocks >> level & 1) != 0) {
+      rlo__number of_level = c->parts[part].levels[level];
+      total = is_first ? of_level : add(c->compute, of_level, total);
+      is_first = false;
+    }
+  }
+  return total;
+}
+
+void rlo__combiner_finish(rlo__combiner *c, uint8_t cell[16]) {
+  const rlo_arithmetic *a = c->arithmetic;
+  if (c->is_conversion) {
+    rlo__arithmetic_convert(a->src_type, a->dst_type, c->value, cell);
+    return;
+  }
+  rlo_dtype dst = rlo__arithmetic_part(a->dst_type);
+  uint8_t result[16] = {0};
+  for (int32_t p = 0; p < c->num_parts; ++p) {
+    rlo__number value = c->is_sum ? total_of(c, p) : load_value(c, c->value, p);
+    value = scale(c->compute, a->alpha, value);
+    if (a->beta < 0.0 || a->beta > 0.0) {
+      rlo__number old = load(c->compute, dst, value_bits(cell, a->dst_type, p));
+      value = add(c->compute, value, scale(c->compute, a->beta, old));
+    }
+    set_part_bits(result, a->dst_type, p, store(c->compute, dst, value));
+  }
+  memcpy(cell, result, sizeof result);
+}

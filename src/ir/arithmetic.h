@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_IR_ARITHMETIC_H
+#define RLO_IR_ARITHMETIC_H
+
+#include "relayout/problem.h"
+
+/** The rules of rlo_arithmetic, on the host, number by number. */
+
+/** What is computed in. */
+typedef enum rlo__compute {
+  /** Integers modulo 2^64. */
+  RLO__COMPUTE_INTEGER = 0,
+  RLO__COMPUTE_F32 = 1,
+  RLO__COMPUTE_F64 = 2
+} rlo__compute;
+
+/** The compute type of valid arithmetic. */
+rlo__compute rlo__arithmetic_compute(const rlo_arithmetic *arithmetic);
+
+/** The type of a number's parts: of a complex one its component, else itself.
+ */
+rlo_dtype rlo__arithmetic_part(rlo_dtype dtype);
+
+/** Whether an axis is one that a sum runs along. */
+bool rlo__problem_is_reduction_axis(const rlo_problem *problem, int32_t axis);
+
+/** Whether values are converted and no more: alpha 1, beta 0, no sum. */
+bool rlo__problem_is_conversion(const rlo_problem *problem);
+
+/** RLO_OK, or which rule the arithmetic of a problem breaks. */
+RLO_NODISCARD rlo_status rlo__arithmetic_validate(const rlo_problem *problem);
+
+/** Convert one value, given and returned as raw bits, zero-extended. The types
+ *  are valid; dst_type has a zero. `in` and `out` may be the same. */
+void rlo__arithmetic_convert(rlo_dtype src_type,
+                             rlo_dtype dst_type,
+                             const uint8_t in[16],
+                             uint8_t out[16]);
+
+typedef union rlo__number {
+  uint64_t integer;
+  double real;
+} rlo__number;
+
+/** One part of a cell's sum. */
+typedef struct rlo__sum {
+  rlo__number lanes[RLO_SUM_LANES];
+  /** Sums of 1, 2, 4, ... blocks; a bit of the number of blocks says which. */
+  rlo__number levels[64];
+} rlo__sum;
+
+/** One cell under way. */
+typedef struct rlo__combiner {
+  const rlo_arithmetic *arithmetic;
+  rlo__compute compute;
+  bool is_conversion;
+  bool is_sum;
+  /** The real and the imaginary one. */
+  int32_t num_parts;
+  uint64_t num_blocks;
+  /** The value, where nothing is summed. */
+  uint8_t value[16];
+  rlo__sum parts[2];
+} rlo__combiner;
+
+/** Get ready for the cells of a canonical problem, which is borrowed. */
+void rlo__combiner_init(rlo__combiner *combiner, const rlo_problem *problem);
+
+/** Begin a cell. */
+void rlo__combiner_begin(rlo__combiner *combiner);
+
+/** Take in a point: its source unit as raw bits, and, in a sum, its place along
+ *  the innermost reduction axis. */
+void rlo__combiner_add(rlo__combiner *combiner,
+                       const uint8_t unit[16],
+                       int64_t place);
+
+/** End a block of a sum. */
+void rlo__combiner_end_block(rlo__combiner *combiner);
+
+/** The cell: its bits before in, its bits after out. */
+void rlo__combiner_finish(rlo__combiner *combiner, uint8_t cell[16]);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/combine.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "ir/arithmetic.h"
+#include "ops/chain.h"
+
+static bool is_equal(double a, double b) {
+  return !(a < b) && !(a > b);
+}
+
+bool rlo__ops_is_plain(const rlo_combine_options *options) {
+  return is_equal(options->alpha, 1.0) && is_equal(options->beta, 0.0);
+}
+
+rlo_status rlo__ops_combine(const rlo_shape *src,
+                            const rlo_shape *dst,
+                            const rlo_combine_options *options,
+                            bool has_sum,
+                            rlo_problem *problem) {
+  if (options->struct_size != sizeof *options) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "options->struct_size is %zu, not %zu; begin with "
+                    "RLO_COMBINE_OPTIONS_INIT",
+                    options->struct_size,
+                    sizeof *options);
+  }
+  rlo_shape_extent from;
+  rlo_shape_extent to;
+  RLO_TRY(rlo_shape_measure(src, &from));
+  RLO_TRY(rlo_shape_measure(dst, &to));
+  if (src->dtype == dst->dtype && from.element_bits == to.element_bits &&
+      rlo__ops_is_plain(options) && !has_sum) {
+    return RLO_OK;
+  }
+  problem->update = RLO_UPDATE_COMBINE;
+  problem->unit_bits = (int32_t)from.element_bits;
+  problem->arithmetic =
+      (rlo_arithmetic){.src_type = src->dtype,
+                       .dst_type = dst->dtype,
+                       .compute_type = options->compute_type,
+                       .dst_unit_bits = (int32_t)to.element_bits,
+                       .alpha = options->alpha,
+                       .beta = options->beta};
+  if (!is_equal(options->beta, 0.0) &&
+      !rlo__add(problem->read_bytes, to.bytes, &problem->read_bytes)) {
+    return RLO_FAIL(RLO_OVERFLOW, "the bytes to be read leave 64 bits");
+  }
+  return rlo__arithmetic_validate(problem);
+}
+
+rlo_status rlo__ops_check_addable(const char *operation, rlo_dtype dtype) {
+  if (dtype == RLO_DTYPE_PRED ||
+      (rlo_dtype_is_integral(dtype) && rlo_dtype_is_sub_byte(dtype))) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "%s: values of type %s are not added up",
+                    operation,
+                    rlo_dtype_name(dtype));
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__ops_check_exact(const char *operation, const rlo_chain *chain) {
+  for (int32_t n = 0; n < chain->num_operands; ++n) {
+    rlo_dtype from = chain->operands[n].dtype;
+    if (!rlo_dtype_can_upcast(from, chain->shape.dtype)) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "%s: the chain has converted %s to %s, which rounds; "
+                      "a chain rounds once, at its end",
+                      operation,
+                      rlo_dtype_name(from),
+                      rlo_dtype_name(chain->shape.dtype));
+    }
+  }
+  return RLO_OK;
+}

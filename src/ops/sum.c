@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/status.h"
+#include "ops/chain.h"
+#include "ops/combine.h"
+
+static rlo_status find_summed(const rlo_shape *src,
+                              const int32_t *dims,
+                              int32_t count,
+                              bool *out_is_summed) {
+  RLO_TRY(rlo__ops_check_addable("sum", src->dtype));
+  for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
+    out_is_summed[k] = false;
+  }
+  for (int32_t d = 0; d < count; ++d) {
+    RLO_TRY(rlo__ops_check_dim("sum", src, dims[d]));
+    if (out_is_summed[dims[d]]) {
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT, "sum: dimension %d is named twice", dims[d]);
+    }
+    out_is_summed[dims[d]] = true;
+  }
+  return RLO_OK;
+}
+
+static rlo_status infer(const rlo_shape *src,
+                        const bool *is_summed,
+                        bool keep_dims,
+                        rlo_shape *out_shape) {
+  int64_t dims[RLO_MAX_RANK];
+  int32_t rank = 0;
+  for (int32_t k = 0; k < src->rank; ++k) {
+    if (!is_summed[k]) {
+      dims[rank++] = src->dims[k];
+    } else if (keep_dims) {
+      dims[rank++] = 1;
+    }
+  }
+  return rlo__ops_shape_like(src, dims, rank, out_shape);
+}
+
+rlo_status rlo_sum_infer(const rlo_shape *src,
+                         const int32_t *dims,
+                         int32_t count,
+                         bool keep_dims,
+                         rlo_shape *out_shape) {
+  bool is_summed[RLO_MAX_RANK];
+  RLO_TRY(rlo_shape_validate(src));
+  RLO_TRY(find_summed(src, dims, count, is_summed));
+  return infer(src, is_summed, keep_dims, out_shape);
+}
+
+/* The points of a sum come from one operand, and all of them are there. */
+static rlo_status check_chain(const rlo_chain *chain) {
+  RLO_TRY(rlo__ops_check_exact("sum", chain));
+  if (chain->num_parts > 1) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "sum: the chain has %d parts; it sums one operand, and no "
+                    "mirrored edges",
+                    chain->num_parts);
+  }
+  for (int32_t s = 0; s < chain->parts[0].num_steps; ++s) {
+    if (chain->parts[0].steps[s].outside == RLO_OUTSIDE_FILL) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "sum: the chain pads; a fill has no part in a sum");
+    }
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_chain_sum(rlo_chain *chain,
+                         const int32_t *dims,
+                         int32_t count,
+                         bool keep_dims) {
+  bool is_summed[RLO_MAX_RANK];
+  rlo_shape result;
+  RLO_TRY(find_summed(&chain->shape, dims, count, is_summed));
+  RLO_TRY(infer(&chain->shape, is_summed, keep_dims, &result));
+  RLO_TRY(check_chain(chain));
+  rlo_index_step step;
+  rlo__step_begin(chain, &result, &step);
+  int32_t next = 0;
+  for (int32_t k = 0; k < step.rank; ++k) {
+    rlo_index_rule *rule = &step.rules[k];
+    if (!is_summed[k]) {
+      rule->from = next++;
+      continue;
+    }
+    next += keep_dims;
+    rule->from = -1;
+    rule->count = step.dims[k];
+    if (rule->count > 0) {
+      rule->part = RLO_INDEX_SUMMED;
+    } else {
+      /* Nothing is inside: the sum of nothing is a fill of 0. */
+      rule->is_bounded = true;
+      step.outside = RLO_OUTSIDE_FILL;
+    }
+  }
+  return rlo__chain_append(chain, &step, &result);
+}
