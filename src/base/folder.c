@@ -72,7 +72,11 @@ rlo_status rlo__folder_open(const char *path,
   }
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) {
-    return rlo__file_fail("cannot open the folder", path, errno);
+    return errno == ENOTDIR || errno == ELOOP
+               ? RLO_FAIL(RLO_UNSUPPORTED,
+                          "\"%s\" is no folder, or only a link to one",
+                          path)
+               : rlo__file_fail("cannot open the folder", path, errno);
   }
   struct stat st;
   rlo_status status = fstat(fd, &st) == 0
