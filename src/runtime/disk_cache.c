@@ -129,6 +129,15 @@ static bool open_folder(rlo__disk_cache *cache,
   return false;
 }
 
+bool rlo__disk_cache_is_usable(rlo__disk_cache *cache) {
+  rlo__folder folder;
+  if (!open_folder(cache, RLO__FOLDER_MAKE, &folder)) {
+    return false;
+  }
+  rlo__folder_close(&folder);
+  return true;
+}
+
 /* ------------------------------------------------------------------ reading */
 
 static void remove_entry(rlo__disk_cache *cache,

@@ -59,6 +59,10 @@ void rlo__disk_cache_destroy(rlo__disk_cache *cache);
  *  use. */
 bool rlo__disk_cache_is_on(const rlo__disk_cache *cache);
 
+/** Whether it has a folder that can be used, made if it is not there. Worth
+ *  asking before what is to be stored is made with effort. Threads: safe. */
+bool rlo__disk_cache_is_usable(rlo__disk_cache *cache);
+
 /** Whether a file of the folder is an entry by its name, or what is left of the
  *  writing of one. */
 bool rlo__disk_cache_is_entry_name(const char *name);
