@@ -27,8 +27,10 @@ static rlo_status open_folder(const char *path,
   rlo_status status =
       used_path == NULL || used_path[0] == '\0'
           ? RLO_FAIL(RLO_NOT_FOUND,
-                     "there is no cache folder: neither XDG_CACHE_HOME nor "
-                     "HOME is an absolute path")
+                     "there is no folder for them%s",
+                     path != NULL ? ""
+                                  : ": neither XDG_CACHE_HOME nor HOME is an "
+                                    "absolute path")
           : rlo__folder_open(
                 used_path, geteuid(), RLO__FOLDER_OPEN, out_folder);
   copy_cut(info->path, sizeof info->path, used_path != NULL ? used_path : "");
