@@ -20,6 +20,11 @@ RLO_BEGIN_DECLS
  * in flight. Nothing here waits for a queue, prints, exits, or lives in global
  * state; the library is not usable in a child of fork if the parent has used
  * it.
+ *
+ * A context keeps the programs that it compiles on disk, for processes to come;
+ * with PoCL those alone that a plan was prepared with, while the process has no
+ * other rlo_context on PoCL. See
+ * rlo_context_options.cache_dir and relayout/cache.h.
  */
 
 /** A cl_context and one of its devices, with the programs built for it. */
@@ -42,10 +47,22 @@ typedef struct rlo_context_options {
   /** Most bytes rlo_buffer_create may hold at once in this context; 0: three
    *  quarters of the device's global memory. */
   int64_t memory_budget_bytes;
+  /**
+   * Folder for compiled programs, an absolute path. NULL:
+   * $XDG_CACHE_HOME/relayout, else $HOME/.cache/relayout, as the environment is
+   * when the context is made. "": none. Made with mode 0700 if it is not there;
+   * not used if it is a symbolic link, belongs to another user, or others can
+   * write to it. What goes wrong there is told to the log, and costs the time
+   * to compile.
+   */
+  const char *cache_dir;
+  /** Most bytes of the files in that folder; the ones unused for longest go. 0:
+   *  64 MiB. */
+  int64_t cache_limit_bytes;
 } rlo_context_options;
 
 #define RLO_CONTEXT_OPTIONS_INIT \
-  { sizeof(rlo_context_options), NULL, NULL, 0 }
+  { sizeof(rlo_context_options), NULL, NULL, 0, NULL, 0 }
 
 /** A device as `relayout devices` lists it. Strings are cut to fit. */
 typedef struct rlo_device_entry {
@@ -85,8 +102,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_device_query(cl_device_id device,
 /**
  * Use the caller's OpenCL context and one of its devices, both retained.
  * @param options  NULL for the defaults.
- * @return RLO_OK; RLO_INVALID_ARGUMENT if the device is not of the context;
- *         RLO_OUT_OF_MEMORY; RLO_DEVICE.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT if the device is not of the context, or
+ *         for options that make no sense; RLO_OUT_OF_MEMORY; RLO_DEVICE.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_context_create(cl_context context,
@@ -106,6 +123,12 @@ rlo_context_create_default(int32_t device_number,
                            rlo_context **out_context);
 
 RLO_API rlo_context *rlo_context_retain(rlo_context *context);
+
+/**
+ * Give a reference back. The last one waits for the preparations under way
+ * (rlo_plan_prepare_async), but not when it is given back within the callback
+ * of one.
+ */
 RLO_API void rlo_context_release(rlo_context *context);
 
 /** Borrow what a context wraps. */
@@ -116,11 +139,17 @@ RLO_API const rlo_device_info *rlo_context_device_info(
 
 /** Counters since the context was made; a snapshot. */
 typedef struct rlo_context_stats {
+  /** Compiled from source. */
   int64_t programs_built;
+  /** Found in memory. */
   int64_t program_hits;
   int64_t kernels_created;
   int64_t launches;
   int64_t buffer_bytes;
+  /** Programs looked for in the folder of compiled programs: found; not found;
+   *  found, and deleted because they were damaged or of no use to the driver;
+   *  and those written to it. */
+  int64_t disk_hits, disk_misses, disk_rejects, disk_writes;
 } rlo_context_stats;
 
 RLO_API void rlo_context_get_stats(const rlo_context *context,
@@ -155,12 +184,42 @@ RLO_API rlo_plan *rlo_plan_retain(rlo_plan *plan);
 RLO_API void rlo_plan_release(rlo_plan *plan);
 
 /**
- * Build the plan's programs now, so that no enqueue has to. Several threads
- * that need one program wait for one build.
+ * Build the plan's programs now, so that no enqueue has to, or take them from
+ * disk, where they are put when they are built. With PoCL, which compiles once
+ * more for that, the first time of all takes half as long again. Several
+ * threads that need one program wait for one build.
  * @return RLO_OK; RLO_BUILD_FAILED with the log; RLO_DEVICE;
  *         RLO_OUT_OF_MEMORY.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_plan_prepare(rlo_plan *plan);
+
+/** Told that a plan is prepared, with what rlo_plan_prepare would return; if
+ *  that is a failure, rlo_error_last() has its words for as long as the call
+ *  lasts. */
+typedef void (*rlo_plan_prepared_fn)(void *payload, rlo_status status);
+
+/**
+ * Prepare a plan as rlo_plan_prepare does, on a thread of the context's own,
+ * one plan after the other.
+ *
+ * The plan is retained until the callback has returned: it may be released
+ * meanwhile, in the callback too, and so may the context. A plan that is
+ * enqueued before it is prepared waits for the same build.
+ *
+ * The last rlo_context_release waits for the callbacks, so nothing that they
+ * need may be locked there. A process that ends should have released its plans,
+ * and the context after them: otherwise the driver may still be compiling while
+ * the process takes it down.
+ *
+ * @param callback  called once, if and only if this returns RLO_OK. While it
+ *                  runs, the context prepares nothing else.
+ * @param payload   for the callback.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT; RLO_OUT_OF_MEMORY, also if the system
+ *         has no thread to give; RLO_UNSUPPORTED in a child of fork.
+ * Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_plan_prepare_async(
+    rlo_plan *plan, rlo_plan_prepared_fn callback, void *payload);
 
 /** What a plan does. Borrowed from the plan. */
 typedef struct rlo_plan_info {

@@ -16,6 +16,7 @@
  */
 
 #include "relayout/bitcast.h"
+#include "relayout/cache.h"
 #include "relayout/chain.h"
 #include "relayout/cost.h"
 #include "relayout/dlpack.h"

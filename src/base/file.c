@@ -21,7 +21,7 @@ enum {
   TEMP_NAME_TRIES = 100
 };
 
-static rlo_status fail_errno(const char *what, const char *path, int error) {
+rlo_status rlo__file_fail(const char *what, const char *path, int error) {
   char words[128];
   if (strerror_r(error, words, sizeof words) != 0) {
     (void)snprintf(words, sizeof words, "error %d", error);
@@ -44,7 +44,7 @@ rlo_status rlo__file_open_read(const char *path, int *out_fd) {
     *out_fd = open(path, O_RDONLY | O_CLOEXEC);
   } while (*out_fd < 0 && errno == EINTR);
   if (*out_fd < 0) {
-    return fail_errno("cannot open", path, errno);
+    return rlo__file_fail("cannot open", path, errno);
   }
   return RLO_OK;
 }
@@ -59,7 +59,7 @@ void rlo__file_close(int fd) {
 rlo_status rlo__file_size(int fd, const char *path, int64_t *out_size_bytes) {
   struct stat st;
   if (fstat(fd, &st) != 0) {
-    return fail_errno("cannot examine", path, errno);
+    return rlo__file_fail("cannot examine", path, errno);
   }
   if (!S_ISREG(st.st_mode)) {
     return RLO_FAIL(RLO_UNSUPPORTED,
@@ -81,7 +81,7 @@ rlo_status rlo__file_pread(
       continue;
     }
     if (count < 0) {
-      return fail_errno("cannot read", path, errno);
+      return rlo__file_fail("cannot read", path, errno);
     }
     if (count == 0) {
       return RLO_FAIL(RLO_DATA_LOSS,
@@ -109,7 +109,7 @@ static rlo_status read_some(
       continue;
     }
     if (count < 0) {
-      return fail_errno("cannot read", path, errno);
+      return rlo__file_fail("cannot read", path, errno);
     }
     if (count == 0) {
       break;
@@ -225,7 +225,7 @@ static rlo_status open_temp(rlo__file_writer *writer) {
   /* Nothing of ours is there to unlink. */
   rlo__free(writer->temp_path);
   writer->temp_path = NULL;
-  return fail_errno("cannot create a file for", writer->path, error);
+  return rlo__file_fail("cannot create a file for", writer->path, error);
 }
 
 /** What exists under the name decides how it will be written. */
@@ -233,7 +233,7 @@ static rlo_status open_writer(const char *path, rlo__file_writer *writer) {
   struct stat st;
   if (stat(path, &st) != 0) {
     if (errno != ENOENT) {
-      return fail_errno("cannot write", path, errno);
+      return rlo__file_fail("cannot write", path, errno);
     }
     writer->path = rlo__alloc_string(path);
     return writer->path == NULL ? RLO_OUT_OF_MEMORY : open_temp(writer);
@@ -246,12 +246,13 @@ static rlo_status open_writer(const char *path, rlo__file_writer *writer) {
     do {
       writer->fd = open(path, O_WRONLY | O_CLOEXEC);
     } while (writer->fd < 0 && errno == EINTR);
-    return writer->fd >= 0 ? RLO_OK : fail_errno("cannot write", path, errno);
+    return writer->fd >= 0 ? RLO_OK
+                           : rlo__file_fail("cannot write", path, errno);
   }
   /* A rename would replace a link, and not the file it leads to. */
   char *resolved = realpath(path, NULL);
   if (resolved == NULL) {
-    return fail_errno("cannot write", path, errno);
+    return rlo__file_fail("cannot write", path, errno);
   }
   writer->path = rlo__alloc_string(resolved);
   /* The C library took this one, so it goes back there. */
@@ -261,7 +262,7 @@ static rlo_status open_writer(const char *path, rlo__file_writer *writer) {
   }
   RLO_TRY(open_temp(writer));
   if (fchmod(writer->fd, st.st_mode & (mode_t)0777) != 0) {
-    return fail_errno("cannot set the permissions of", path, errno);
+    return rlo__file_fail("cannot set the permissions of", path, errno);
   }
   return RLO_OK;
 }
@@ -276,24 +277,30 @@ rlo_status rlo__file_writer_open(const char *path,
   return status;
 }
 
-rlo_status rlo__file_writer_write(rlo__file_writer *writer,
-                                  const void *data,
-                                  size_t bytes) {
+rlo_status rlo__file_write(int fd,
+                           const char *path,
+                           const void *data,
+                           size_t bytes) {
   const char *next = data;
   size_t left = bytes;
   while (left > 0) {
-    ssize_t count = write(writer->fd, next, call_bytes(left));
+    ssize_t count = write(fd, next, call_bytes(left));
     if (count < 0 && errno == EINTR) {
       continue;
     }
     if (count <= 0) {
-      return fail_errno(
-          "cannot write", writer->path, count < 0 ? errno : ENOSPC);
+      return rlo__file_fail("cannot write", path, count < 0 ? errno : ENOSPC);
     }
     next += count;
     left -= (size_t)count;
   }
   return RLO_OK;
+}
+
+rlo_status rlo__file_writer_write(rlo__file_writer *writer,
+                                  const void *data,
+                                  size_t bytes) {
+  return rlo__file_write(writer->fd, writer->path, data, bytes);
 }
 
 rlo_status rlo__file_writer_pwrite(rlo__file_writer *writer,
@@ -309,7 +316,7 @@ rlo_status rlo__file_writer_pwrite(rlo__file_writer *writer,
       continue;
     }
     if (count <= 0) {
-      return fail_errno(
+      return rlo__file_fail(
           "cannot write", writer->path, count < 0 ? errno : ENOSPC);
     }
     next += count;
@@ -319,14 +326,23 @@ rlo_status rlo__file_writer_pwrite(rlo__file_writer *writer,
   return RLO_OK;
 }
 
-/** Bring a descriptor's bytes to the disk. A device or a pipe has none: it
- *  answers EINVAL or EROFS, and that is no failure. */
+/** Bring a descriptor's bytes to the disk; 0 or the system's error. A device or
+ *  a pipe has no disk: it answers EINVAL or EROFS, and that is no failure. */
 static int sync_fd(int fd) {
   int result;
   do {
     result = fsync(fd);
   } while (result != 0 && errno == EINTR);
   return result == 0 || errno == EINVAL || errno == EROFS ? 0 : errno;
+}
+
+rlo_status rlo__file_finish(int fd, const char *path) {
+  int error = sync_fd(fd);
+  /* After EINTR the descriptor is closed, and its bytes are synced. */
+  if (close(fd) != 0 && errno != EINTR && error == 0) {
+    error = errno;
+  }
+  return error == 0 ? RLO_OK : rlo__file_fail("cannot finish", path, error);
 }
 
 /** A rename is on the disk when the folder is. Takes no memory: there is no
@@ -338,26 +354,18 @@ static rlo_status sync_folder(const char *folder) {
   /* A folder can be open to writers only; the system syncs it in its time. */
   return error == 0 || error == EACCES
              ? RLO_OK
-             : fail_errno("cannot sync the folder", folder, error);
+             : rlo__file_fail("cannot sync the folder", folder, error);
 }
 
 rlo_status rlo__file_writer_commit(rlo__file_writer *writer) {
-  rlo_status status = RLO_OK;
-  int error = sync_fd(writer->fd);
-  if (error != 0) {
-    status = fail_errno("cannot finish", writer->path, error);
-    goto fail;
-  }
-  int result = close(writer->fd);
+  rlo_status status = rlo__file_finish(writer->fd, writer->path);
   writer->fd = -1;
-  /* After EINTR the descriptor is closed, and its bytes were synced above. */
-  if (result != 0 && errno != EINTR) {
-    status = fail_errno("cannot finish", writer->path, errno);
+  if (status != RLO_OK) {
     goto fail;
   }
   if (writer->temp_path != NULL) {
     if (rename(writer->temp_path, writer->path) != 0) {
-      status = fail_errno("cannot put in place", writer->path, errno);
+      status = rlo__file_fail("cannot put in place", writer->path, errno);
       goto fail;
     }
     /* It has another name now, and this one serves to name the folder. */

@@ -47,6 +47,22 @@ RLO_NODISCARD rlo_status rlo__file_pread(
 /** Close a descriptor that was read from; -1 is legal. */
 void rlo__file_close(int fd);
 
+/** Write all of `bytes` bytes where the descriptor stands. */
+RLO_NODISCARD rlo_status rlo__file_write(int fd,
+                                         const char *path,
+                                         const void *data,
+                                         size_t bytes);
+
+/** Bring what was written through a descriptor to the disk and close it; it is
+ *  closed after a failure too. */
+RLO_NODISCARD rlo_status rlo__file_finish(int fd, const char *path);
+
+/** Record that the system failed with `error`: "cannot open "x": ...".
+ *  @return RLO_NOT_FOUND for ENOENT, else RLO_IO. */
+RLO_NODISCARD rlo_status rlo__file_fail(const char *what,
+                                        const char *path,
+                                        int error);
+
 /**
  * A file in the making: it appears under its name whole, or not at all.
  *

@@ -121,3 +121,11 @@ rlo_status rlo__thread_start(void (*fn)(void *payload),
 void rlo__thread_join(rlo__thread *thread) {
   must(pthread_join(thread->handle, NULL));
 }
+
+void rlo__thread_detach(rlo__thread *thread) {
+  must(pthread_detach(thread->handle));
+}
+
+bool rlo__thread_is_current(const rlo__thread *thread) {
+  return pthread_equal(thread->handle, pthread_self()) != 0;
+}

@@ -56,11 +56,16 @@ void rlo__cond_broadcast(rlo__cond *cond);
 /** Call `fn` the first time, and return to everybody only when it is done. */
 void rlo__once_call(rlo__once *once, void (*fn)(void));
 
-/** Start a thread on fn(payload); rlo__thread_join must follow. Fails with
+/** Start a thread on fn(payload); rlo__thread_join or rlo__thread_detach must
+ *  follow, or a thread's memory is lost. Fails with
  *  RLO_OUT_OF_MEMORY when the system has no room for one more. */
 RLO_NODISCARD rlo_status rlo__thread_start(void (*fn)(void *payload),
                                            void *payload,
                                            rlo__thread *out_thread);
 void rlo__thread_join(rlo__thread *thread);
+/** Let a thread end by itself. */
+void rlo__thread_detach(rlo__thread *thread);
+/** Whether the caller is this thread. */
+bool rlo__thread_is_current(const rlo__thread *thread);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "cache_dir.h"
 #include "message.h"
 
 static int fail_cl(const char *call, cl_int code) {
@@ -13,8 +14,10 @@ static int fail_cl(const char *call, cl_int code) {
 int rlo__device_session_init(int32_t device_number,
                              rlo__device_session *out_session) {
   *out_session = (rlo__device_session){0};
-  if (rlo_context_create_default(device_number, NULL, &out_session->context) !=
-      RLO_OK) {
+  rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
+  options.cache_dir = rlo__cache_dir();
+  if (rlo_context_create_default(
+          device_number, &options, &out_session->context) != RLO_OK) {
     return rlo__fail_last();
   }
   cl_device_id device = rlo_context_cl_device(out_session->context);

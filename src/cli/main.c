@@ -15,6 +15,7 @@ static const rlo__command *const commands[] = {
     &rlo__cmd_explain,
     &rlo__cmd_devices,
     &rlo__cmd_copy_limit,
+    &rlo__cmd_cache,
 };
 
 #define NUM_COMMANDS (sizeof(commands) / sizeof(commands[0]))

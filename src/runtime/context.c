@@ -12,7 +12,9 @@
 enum {
   /** Some kernels have a problem's numbers compiled in: a process that goes
    *  through many shapes must not keep them all. */
-  MAX_IDLE_PROGRAMS = 128
+  MAX_IDLE_PROGRAMS = 128,
+  /** Room for hundreds of programs of PoCL's, of about 100 KiB each. */
+  DEFAULT_CACHE_LIMIT_BYTES = 64 * 1024 * 1024
 };
 
 static void pass_on_line(rlo__log_level level,
@@ -55,6 +57,21 @@ static rlo_status read_options(const rlo_context_options *options,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "a memory budget of %lld bytes is negative",
                     (long long)read.memory_budget_bytes);
+  }
+  if (read.cache_limit_bytes < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a cache limit of %lld bytes is negative",
+                    (long long)read.cache_limit_bytes);
+  }
+  if (read.cache_limit_bytes == 0) {
+    read.cache_limit_bytes = DEFAULT_CACHE_LIMIT_BYTES;
+  }
+  /* It is opened again and again, and the working directory may change. */
+  if (read.cache_dir != NULL && read.cache_dir[0] != '\0' &&
+      read.cache_dir[0] != '/') {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the cache folder \"%s\" is no absolute path",
+                    read.cache_dir);
   }
   *out_options = read;
   return RLO_OK;
@@ -140,6 +157,7 @@ rlo_status rlo_context_create(cl_context context,
     return RLO_OUT_OF_MEMORY;
   }
   atomic_init(&made->num_references, 1);
+  atomic_init(&made->num_user_references, 1);
   atomic_init(&made->buffer_bytes, 0);
   atomic_init(&made->launches, 0);
   atomic_init(&made->num_variants, 0);
@@ -161,8 +179,18 @@ rlo_status rlo_context_create(cl_context context,
     int64_t memory_bytes = made->device_info.global_memory_bytes;
     made->memory_budget_bytes = memory_bytes - memory_bytes / 4;
   }
-  RLO_TRY_GOTO(rlo__program_cache_create(
-      context, device, &made->log, MAX_IDLE_PROGRAMS, &made->programs));
+  RLO_TRY_GOTO(rlo__disk_cache_create(read.cache_dir,
+                                      read.cache_limit_bytes,
+                                      geteuid(),
+                                      &made->log,
+                                      &made->disk));
+  RLO_TRY_GOTO(rlo__worker_create(&made->worker));
+  const rlo__program_cache_parts parts = {.context = context,
+                                          .device = device,
+                                          .log = &made->log,
+                                          .disk = made->disk,
+                                          .max_idle = MAX_IDLE_PROGRAMS};
+  RLO_TRY_GOTO(rlo__program_cache_create(&parts, &made->programs));
   rlo__log(
       &made->log,
       RLO__LOG_INFO,
@@ -173,7 +201,7 @@ rlo_status rlo_context_create(cl_context context,
   *out_context = made;
   return RLO_OK;
 fail:
-  rlo_context_release(made);
+  rlo__context_unref(made);
   return status;
 }
 
@@ -218,17 +246,13 @@ fail:
   return status;
 }
 
-rlo_context *rlo_context_retain(rlo_context *context) {
-  if (context != NULL) {
-    atomic_fetch_add_explicit(
-        &context->num_references, 1, memory_order_relaxed);
-  }
+rlo_context *rlo__context_ref(rlo_context *context) {
+  atomic_fetch_add_explicit(&context->num_references, 1, memory_order_relaxed);
   return context;
 }
 
-void rlo_context_release(rlo_context *context) {
-  if (context == NULL ||
-      atomic_fetch_sub_explicit(
+void rlo__context_unref(rlo_context *context) {
+  if (atomic_fetch_sub_explicit(
           &context->num_references, 1, memory_order_acq_rel) != 1) {
     return;
   }
@@ -237,7 +261,9 @@ void rlo_context_release(rlo_context *context) {
      * held by a thread that is not here. Leaking is all that is safe. */
     return;
   }
+  rlo__worker_destroy(context->worker);
   rlo__program_cache_destroy(context->programs);
+  rlo__disk_cache_destroy(context->disk);
   if (context->cl_device != NULL) {
     clReleaseDevice(context->cl_device);
   }
@@ -245,6 +271,26 @@ void rlo_context_release(rlo_context *context) {
     clReleaseContext(context->cl_context);
   }
   rlo__free(context);
+}
+
+rlo_context *rlo_context_retain(rlo_context *context) {
+  if (context != NULL) {
+    atomic_fetch_add_explicit(
+        &context->num_user_references, 1, memory_order_relaxed);
+  }
+  return context;
+}
+
+void rlo_context_release(rlo_context *context) {
+  if (context == NULL ||
+      atomic_fetch_sub_explicit(
+          &context->num_user_references, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  if (getpid() == context->pid) {
+    rlo__worker_wait(context->worker);
+  }
+  rlo__context_unref(context);
 }
 
 cl_context rlo_context_cl_context(const rlo_context *context) {
@@ -266,6 +312,8 @@ void rlo_context_get_stats(const rlo_context *context,
   }
   rlo__program_cache_stats programs;
   rlo__program_cache_get_stats(context->programs, &programs);
+  rlo__disk_cache_stats disk;
+  rlo__disk_cache_get_stats(context->disk, &disk);
   *out_stats = (rlo_context_stats){
       .programs_built = programs.num_built,
       .program_hits = programs.num_hits,
@@ -273,5 +321,9 @@ void rlo_context_get_stats(const rlo_context *context,
       .launches =
           atomic_load_explicit(&context->launches, memory_order_relaxed),
       .buffer_bytes =
-          atomic_load_explicit(&context->buffer_bytes, memory_order_relaxed)};
+          atomic_load_explicit(&context->buffer_bytes, memory_order_relaxed),
+      .disk_hits = disk.num_hits,
+      .disk_misses = disk.num_misses,
+      .disk_rejects = disk.num_rejects,
+      .disk_writes = disk.num_writes};
 }

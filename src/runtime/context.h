@@ -8,9 +8,13 @@
 #include "base/log.h"
 #include "relayout/opencl.h"
 #include "runtime/program_cache.h"
+#include "runtime/worker.h"
 
 struct rlo_context {
+  /** Plans, and all users together if there are any. */
   atomic_int_fast32_t num_references;
+  /** What rlo_context_retain and rlo_context_release count. */
+  atomic_int_fast32_t num_user_references;
   /** Both retained. */
   cl_context cl_context;
   cl_device_id cl_device;
@@ -22,6 +26,8 @@ struct rlo_context {
   rlo__log_sink log;
   rlo_log_fn log_fn;
   void *log_payload;
+  rlo__disk_cache *disk;
+  rlo__worker *worker;
   rlo__program_cache *programs;
   int64_t memory_budget_bytes;
   atomic_int_fast64_t buffer_bytes;
@@ -29,6 +35,11 @@ struct rlo_context {
   /** Variants ever made: the source of their numbers. */
   atomic_int_fast64_t num_variants;
 };
+
+/** References of plans: unlike rlo_context_release, giving one back waits for
+ *  nothing but, with the last of all, the end of the context. */
+rlo_context *rlo__context_ref(rlo_context *context);
+void rlo__context_unref(rlo_context *context);
 
 /** RLO_OK in the process that made the context; RLO_UNSUPPORTED in a child of
  *  fork, where a driver would hang. */

@@ -166,7 +166,7 @@ rlo_status rlo_plan_create(rlo_context *context,
     goto fail;
   }
   atomic_init(&plan->num_references, 1);
-  plan->context = rlo_context_retain(context);
+  plan->context = rlo__context_ref(context);
   plan->element_bytes = problem->unit_bits > 0 && problem->unit_bits % 8 == 0
                             ? problem->unit_bits / 8
                             : 1;
@@ -211,7 +211,7 @@ void rlo_plan_release(rlo_plan *plan) {
   for (int32_t i = 0; i < plan->num_variants; ++i) {
     rlo__variant_deinit(plan->context, &plan->variants[i]);
   }
-  rlo_context_release(plan->context);
+  rlo__context_unref(plan->context);
   rlo__free(plan);
 }
 
@@ -221,9 +221,53 @@ rlo_status rlo_plan_prepare(rlo_plan *plan) {
   }
   RLO_TRY(rlo__context_check_process(plan->context));
   for (int32_t i = 0; i < plan->num_variants; ++i) {
-    RLO_TRY(rlo__variant_prepare(plan->context, &plan->variants[i]));
+    RLO_TRY(rlo__variant_prepare(
+        plan->context, &plan->variants[i], RLO__BUILD_PATIENT));
   }
   return RLO_OK;
+}
+
+/** A plan to be prepared, and whom to tell. */
+typedef struct prepare_job {
+  /** First, so that a job leads here. */
+  rlo__job job;
+  /** Retained. */
+  rlo_plan *plan;
+  rlo_plan_prepared_fn callback;
+  void *payload;
+} prepare_job;
+
+static void run_prepare_job(rlo__job *job) {
+  prepare_job prepare = *(prepare_job *)job;
+  rlo__free(job);
+  rlo_status status = rlo_plan_prepare(prepare.plan);
+  prepare.callback(prepare.payload, status);
+  rlo_plan_release(prepare.plan);
+}
+
+rlo_status rlo_plan_prepare_async(rlo_plan *plan,
+                                  rlo_plan_prepared_fn callback,
+                                  void *payload) {
+  if (plan == NULL || callback == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is NULL",
+                    plan == NULL ? "plan" : "callback");
+  }
+  RLO_TRY(rlo__context_check_process(plan->context));
+  prepare_job *job = rlo__alloc(sizeof *job);
+  if (job == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  *job = (prepare_job){.job = {NULL, run_prepare_job},
+                       .plan = rlo_plan_retain(plan),
+                       .callback = callback,
+                       .payload = payload};
+  rlo_status status = rlo__worker_submit(plan->context->worker, &job->job);
+  if (status != RLO_OK) {
+    rlo_plan_release(plan);
+    rlo__free(job);
+  }
+  return status;
 }
 
 void rlo_plan_get_info(const rlo_plan *plan, rlo_plan_info *out_info) {

@@ -3,12 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "runtime/cl_error.h"
-#include "runtime/device.h"
 
 enum { NUM_BUCKETS = 256, MESSAGE_BYTES = 512 };
 
@@ -33,12 +31,12 @@ typedef struct entry {
   rlo__program program;
   struct entry *next;
   uint64_t hash;
-  const char *source;
-  size_t source_bytes;
-  char *options;
-  char kernel_name[64];
+  /** Its options are ours. */
+  rlo_program_spec spec;
   cl_program cl_program;
   bool has_pool;
+  /** Not from the disk cache, and so a build. */
+  bool is_from_source;
   /** All below is guarded by the cache's mutex. */
   entry_state state;
   int64_t num_users;
@@ -48,9 +46,7 @@ typedef struct entry {
 } entry;
 
 struct rlo__program_cache {
-  cl_context context;
-  cl_device_id device;
-  const rlo__log_sink *log;
+  rlo__program_builder builder;
   atomic_int_fast64_t num_kernels_created;
   rlo__mutex mutex;
   rlo__cond built;
@@ -73,11 +69,12 @@ static uint64_t hash_spec(const rlo_program_spec *spec) {
 static bool is_same(const entry *e,
                     const rlo_program_spec *spec,
                     uint64_t hash) {
-  return e->hash == hash && e->source_bytes == spec->source_bytes &&
-         (e->source == spec->source ||
-          memcmp(e->source, spec->source, spec->source_bytes) == 0) &&
-         strcmp(e->options, spec->options) == 0 &&
-         strcmp(e->kernel_name, spec->kernel_name) == 0;
+  const rlo_program_spec *have = &e->spec;
+  return e->hash == hash && have->source_bytes == spec->source_bytes &&
+         (have->source == spec->source ||
+          memcmp(have->source, spec->source, spec->source_bytes) == 0) &&
+         strcmp(have->options, spec->options) == 0 &&
+         strcmp(have->kernel_name, spec->kernel_name) == 0;
 }
 
 static void destroy_entry(entry *e) {
@@ -94,7 +91,7 @@ static void destroy_entry(entry *e) {
     rlo__free(e->failure->build_log);
     rlo__free(e->failure);
   }
-  rlo__free(e->options);
+  rlo__free(e->spec.options);
   rlo__free(e);
 }
 
@@ -104,13 +101,11 @@ static entry *create_entry(const rlo_program_spec *spec, uint64_t hash) {
     return NULL;
   }
   e->hash = hash;
-  e->source = spec->source;
-  e->source_bytes = spec->source_bytes;
-  snprintf(e->kernel_name, sizeof e->kernel_name, "%s", spec->kernel_name);
-  e->options = rlo__alloc_string(spec->options);
+  e->spec = *spec;
+  e->spec.options = rlo__alloc_string(spec->options);
   /* Made beforehand, so that a failure can always be told. */
   e->failure = rlo__alloc(sizeof *e->failure);
-  if (e->options == NULL || e->failure == NULL) {
+  if (e->spec.options == NULL || e->failure == NULL) {
     destroy_entry(e);
     return NULL;
   }
@@ -122,51 +117,6 @@ static entry *create_entry(const rlo_program_spec *spec, uint64_t hash) {
 /* ------------------------------------------------------------------ building
  */
 
-/** The record of a build that failed: the sentence quotes the first line of
- *  the log, the record holds all that fits. */
-static rlo_status fail_build(const rlo__program_cache *cache,
-                             const entry *e,
-                             cl_int code) {
-  char *log = NULL;
-  size_t log_bytes = 0;
-  if (clGetProgramBuildInfo(e->cl_program,
-                            cache->device,
-                            CL_PROGRAM_BUILD_LOG,
-                            0,
-                            NULL,
-                            &log_bytes) == CL_SUCCESS &&
-      log_bytes > 0) {
-    log = rlo__alloc(log_bytes + 1);
-    if (log != NULL && clGetProgramBuildInfo(e->cl_program,
-                                             cache->device,
-                                             CL_PROGRAM_BUILD_LOG,
-                                             log_bytes,
-                                             log,
-                                             NULL) != CL_SUCCESS) {
-      log[0] = '\0';
-    }
-  }
-  const char *words = log != NULL ? log : "";
-  words += strspn(words, " \t\r\n");
-  char device_name[128];
-  rlo__device_get_name(cache->device, device_name, sizeof device_name);
-  rlo_status status = rlo__status_fail_cl(RLO_BUILD_FAILED,
-                                          "clBuildProgram",
-                                          code,
-                                          "kernel %s does not compile for %s "
-                                          "(%s): %.*s",
-                                          e->kernel_name,
-                                          device_name,
-                                          rlo__cl_error_name(code),
-                                          (int)strcspn(words, "\r\n"),
-                                          words);
-  if (log != NULL) {
-    rlo__status_set_build_log(log, strlen(log));
-    rlo__free(log);
-  }
-  return status;
-}
-
 static rlo_status read_kernel_limits(const rlo__program_cache *cache,
                                      entry *e) {
   rlo__pooled_kernel *kernel = NULL;
@@ -175,7 +125,7 @@ static rlo_status read_kernel_limits(const rlo__program_cache *cache,
   cl_ulong local_bytes = 0;
   rlo_status status = RLO_CL(clGetKernelWorkGroupInfo,
                              kernel->kernel,
-                             cache->device,
+                             cache->builder.device,
                              CL_KERNEL_WORK_GROUP_SIZE,
                              sizeof items,
                              &items,
@@ -183,7 +133,7 @@ static rlo_status read_kernel_limits(const rlo__program_cache *cache,
   if (status == RLO_OK) {
     status = RLO_CL(clGetKernelWorkGroupInfo,
                     kernel->kernel,
-                    cache->device,
+                    cache->builder.device,
                     CL_KERNEL_LOCAL_MEM_SIZE,
                     sizeof local_bytes,
                     &local_bytes,
@@ -195,37 +145,21 @@ static rlo_status read_kernel_limits(const rlo__program_cache *cache,
   return status;
 }
 
-static rlo_status build(rlo__program_cache *cache, entry *e) {
-  struct timespec start;
-  struct timespec end;
-  clock_gettime(CLOCK_MONOTONIC, &start);
-  cl_int code = CL_SUCCESS;
-  const char *source = e->source;
-  e->cl_program = clCreateProgramWithSource(
-      cache->context, 1, &source, &e->source_bytes, &code);
-  RLO_TRY(rlo__cl_error_check("clCreateProgramWithSource", code));
-  code =
-      clBuildProgram(e->cl_program, 1, &cache->device, e->options, NULL, NULL);
-  if (code == CL_BUILD_PROGRAM_FAILURE || code == CL_COMPILE_PROGRAM_FAILURE ||
-      code == CL_LINK_PROGRAM_FAILURE || code == CL_INVALID_BUILD_OPTIONS ||
-      code == CL_COMPILER_NOT_AVAILABLE) {
-    return fail_build(cache, e, code);
-  }
-  RLO_TRY(rlo__cl_error_check("clBuildProgram", code));
+static rlo_status build(rlo__program_cache *cache,
+                        entry *e,
+                        rlo__build_haste haste) {
+  rlo__built_program built;
+  rlo_status status =
+      rlo__program_build(&cache->builder, &e->spec, haste, &built);
+  e->cl_program = built.program;
+  e->is_from_source = !built.is_from_disk;
+  RLO_TRY(status);
   RLO_TRY(rlo__kernel_pool_init(&e->program.kernels,
                                 e->cl_program,
-                                e->kernel_name,
+                                e->spec.kernel_name,
                                 &cache->num_kernels_created));
   e->has_pool = true;
   RLO_TRY(read_kernel_limits(cache, e));
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  rlo__log(cache->log,
-           RLO__LOG_DEBUG,
-           "built %s in %.1f ms: %s",
-           e->kernel_name,
-           (double)(end.tv_sec - start.tv_sec) * 1e3 +
-               (double)(end.tv_nsec - start.tv_nsec) / 1e6,
-           e->options);
   return RLO_OK;
 }
 
@@ -276,8 +210,11 @@ static entry *unlink_oldest_idle(rlo__program_cache *cache) {
   return oldest;
 }
 
-/** Wait until an entry is built; its user is given up if it failed. */
-static rlo_status join_entry(rlo__program_cache *cache, entry *e) {
+/** Wait until an entry is built; its user is given up if it failed, and the
+ *  last one's has to be destroyed. */
+static rlo_status join_entry(rlo__program_cache *cache,
+                             entry *e,
+                             entry **out_gone) {
   if (e->num_users++ == 0) {
     --cache->num_idle;
   }
@@ -290,14 +227,16 @@ static rlo_status join_entry(rlo__program_cache *cache, entry *e) {
   }
   rlo_status status = repeat_failure(e->failure);
   if (--e->num_users == 0) {
-    destroy_entry(e);
+    *out_gone = e;
   }
   return status;
 }
 
 /** Build an entry that is in the table; nobody else does. */
-static rlo_status build_entry(rlo__program_cache *cache, entry *e) {
-  rlo_status status = build(cache, e);
+static rlo_status build_entry(rlo__program_cache *cache,
+                              entry *e,
+                              rlo__build_haste haste) {
+  rlo_status status = build(cache, e, haste);
   char *build_log = NULL;
   if (status != RLO_OK) {
     record_failure(e);
@@ -306,27 +245,30 @@ static rlo_status build_entry(rlo__program_cache *cache, entry *e) {
       build_log = rlo__alloc_string(rlo_error_last()->build_log);
     }
     e->failure->build_log = build_log;
-    rlo__log(cache->log, RLO__LOG_ERROR, "%s", e->failure->message);
+    rlo__log(cache->builder.log, RLO__LOG_ERROR, "%s", e->failure->message);
   }
+  entry *gone = NULL;
   rlo__mutex_lock(&cache->mutex);
   if (status == RLO_OK) {
     e->state = STATE_READY;
-    ++cache->num_built;
+    cache->num_built += e->is_from_source ? 1 : 0;
   } else {
     e->state = STATE_FAILED;
     unlink_entry(cache, e);
     status = repeat_failure(e->failure);
     if (--e->num_users == 0) {
-      destroy_entry(e);
+      gone = e;
     }
   }
   rlo__cond_broadcast(&cache->built);
   rlo__mutex_unlock(&cache->mutex);
+  destroy_entry(gone);
   return status;
 }
 
 rlo_status rlo__program_cache_get(rlo__program_cache *cache,
                                   const rlo_program_spec *spec,
+                                  rlo__build_haste haste,
                                   rlo__program **out_program) {
   uint64_t hash = hash_spec(spec);
   rlo__mutex_lock(&cache->mutex);
@@ -335,8 +277,10 @@ rlo_status rlo__program_cache_get(rlo__program_cache *cache,
     e = e->next;
   }
   if (e != NULL) {
-    rlo_status status = join_entry(cache, e);
+    entry *gone = NULL;
+    rlo_status status = join_entry(cache, e, &gone);
     rlo__mutex_unlock(&cache->mutex);
+    destroy_entry(gone);
     RLO_TRY(status);
   } else {
     e = create_entry(spec, hash);
@@ -348,7 +292,7 @@ rlo_status rlo__program_cache_get(rlo__program_cache *cache,
     if (e == NULL) {
       return RLO_OUT_OF_MEMORY;
     }
-    RLO_TRY(build_entry(cache, e));
+    RLO_TRY(build_entry(cache, e, haste));
   }
   *out_program = &e->program;
   return RLO_OK;
@@ -371,22 +315,24 @@ void rlo__program_cache_put(rlo__program_cache *cache, rlo__program *program) {
   destroy_entry(gone);
 }
 
-rlo_status rlo__program_cache_create(cl_context context,
-                                     cl_device_id device,
-                                     const rlo__log_sink *log,
-                                     int64_t max_idle,
+/* ----------------------------------------------------------------- lifecycle
+ */
+
+rlo_status rlo__program_cache_create(const rlo__program_cache_parts *parts,
                                      rlo__program_cache **out_cache) {
   *out_cache = NULL;
   rlo__program_cache *cache = rlo__alloc(sizeof *cache);
   if (cache == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  cache->context = context;
-  cache->device = device;
-  cache->log = log;
-  cache->max_idle = max_idle;
+  cache->builder = (rlo__program_builder){.context = parts->context,
+                                          .device = parts->device,
+                                          .log = parts->log,
+                                          .disk = parts->disk};
+  cache->max_idle = parts->max_idle;
   atomic_init(&cache->num_kernels_created, 0);
   rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__program_builder_init(&cache->builder));
   RLO_TRY_GOTO(rlo__mutex_init(&cache->mutex));
   cache->has_mutex = true;
   RLO_TRY_GOTO(rlo__cond_init(&cache->built));
@@ -415,6 +361,7 @@ void rlo__program_cache_destroy(rlo__program_cache *cache) {
   if (cache->has_mutex) {
     rlo__mutex_deinit(&cache->mutex);
   }
+  rlo__program_builder_deinit(&cache->builder);
   rlo__free(cache);
 }
 

@@ -5,11 +5,13 @@
 #include "base/log.h"
 #include "codegen/codegen.h"
 #include "runtime/kernel_pool.h"
+#include "runtime/program_build.h"
 
 /**
  * The programs of one context, built once each. A program is known by its
  * whole source text and build options, which are stored and compared: a hash
- * only leads to them. Nothing is kept on disk: PoCL does that itself.
+ * only leads to them. With a disk cache, a program is looked for there before
+ * it is built, and may be put there when it is.
  */
 typedef struct rlo__program_cache rlo__program_cache;
 
@@ -22,23 +24,28 @@ typedef struct rlo__program {
 } rlo__program;
 
 typedef struct rlo__program_cache_stats {
+  /** From source. */
   int64_t num_built;
+  /** Found in memory. */
   int64_t num_hits;
   int64_t num_kernels_created;
 } rlo__program_cache_stats;
 
-/**
- * The context, the device and the sink are borrowed and must outlive the cache.
- * @param max_idle  programs that nobody uses which are kept all the same;
- *                  beyond, the one unused for longest goes.
- * @return RLO_OK; RLO_OUT_OF_MEMORY.
- */
-RLO_NODISCARD rlo_status
-rlo__program_cache_create(cl_context context,
-                          cl_device_id device,
-                          const rlo__log_sink *log,
-                          int64_t max_idle,
-                          rlo__program_cache **out_cache);
+/** What a cache works with, borrowed: it must outlive the cache. */
+typedef struct rlo__program_cache_parts {
+  cl_context context;
+  cl_device_id device;
+  const rlo__log_sink *log;
+  /** NULL: nothing is kept on disk. */
+  rlo__disk_cache *disk;
+  /** Programs that nobody uses which are kept all the same; beyond, the one
+   *  unused for longest goes. */
+  int64_t max_idle;
+} rlo__program_cache_parts;
+
+/** @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_DEVICE. */
+RLO_NODISCARD rlo_status rlo__program_cache_create(
+    const rlo__program_cache_parts *parts, rlo__program_cache **out_cache);
 
 /** Every program must have been put back. NULL is legal. */
 void rlo__program_cache_destroy(rlo__program_cache *cache);
@@ -55,6 +62,7 @@ void rlo__program_cache_destroy(rlo__program_cache *cache);
  */
 RLO_NODISCARD rlo_status rlo__program_cache_get(rlo__program_cache *cache,
                                                 const rlo_program_spec *spec,
+                                                rlo__build_haste haste,
                                                 rlo__program **out_program);
 
 /** Give a program back. It stays for the next who wants it, while there are not

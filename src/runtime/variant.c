@@ -231,12 +231,15 @@ void rlo__variant_deinit(rlo_context *context, rlo__variant *variant) {
   rlo__free(variant->constants);
 }
 
-rlo_status rlo__variant_prepare(rlo_context *context, rlo__variant *variant) {
+rlo_status rlo__variant_prepare(rlo_context *context,
+                                rlo__variant *variant,
+                                rlo__build_haste haste) {
   if (atomic_load_explicit(&variant->program, memory_order_acquire) != NULL) {
     return RLO_OK;
   }
   rlo__program *program = NULL;
-  RLO_TRY(rlo__program_cache_get(context->programs, &variant->spec, &program));
+  RLO_TRY(rlo__program_cache_get(
+      context->programs, &variant->spec, haste, &program));
   rlo_status status = check_compiled_limits(context, variant, program);
   if (status != RLO_OK) {
     rlo__program_cache_put(context->programs, program);
@@ -257,7 +260,7 @@ rlo_status rlo__variant_prepare(rlo_context *context, rlo__variant *variant) {
 rlo_status rlo__variant_enqueue(rlo_context *context,
                                 rlo__variant *variant,
                                 const rlo__variant_target *target) {
-  RLO_TRY(rlo__variant_prepare(context, variant));
+  RLO_TRY(rlo__variant_prepare(context, variant, RLO__BUILD_URGENT));
   rlo__program *program =
       atomic_load_explicit(&variant->program, memory_order_acquire);
   rlo__pooled_kernel *kernel = NULL;

@@ -63,7 +63,8 @@ void rlo__variant_deinit(rlo_context *context, rlo__variant *variant);
  *  RLO_UNSUPPORTED if the compiled kernel cannot run that large a group.
  *  Threads: safe. */
 RLO_NODISCARD rlo_status rlo__variant_prepare(rlo_context *context,
-                                              rlo__variant *variant);
+                                              rlo__variant *variant,
+                                              rlo__build_haste haste);
 
 /** Prepare and enqueue; the target has been checked. Threads: safe. */
 RLO_NODISCARD rlo_status

@@ -98,6 +98,27 @@ class Convert(CliCase):
         self.assertEqual(left, [])
 
 
+    def test_the_second_time_finds_the_program_on_disk(self):
+        environment = {"RELAYOUT_CACHE_DIR": self.path("cache")}
+        arguments = ["convert", "in.npy", "out.npy", "--to", "{0,1}",
+                     "--verify"]
+        self.ok(*arguments, env=environment)
+        held = json.loads(self.ok("cache", "show", "--json", env=environment))
+        self.assertGreaterEqual(held["entries"], 1)
+        self.ok(*arguments, env=environment)
+        again = json.loads(self.ok("cache", "show", "--json", env=environment))
+        self.assertEqual(again, held)
+        for name in os.listdir(self.path("cache")):
+            self.write("cache/" + name, b"not what was there")
+        self.ok(*arguments, env=environment)
+        mended = json.loads(self.ok("cache", "show", "--json",
+                                    env=environment))
+        self.assertEqual(mended, held)
+        self.ok(*arguments, env={"RELAYOUT_CACHE_DIR": ""})
+        self.fails(1, "absolute path", *arguments,
+                   env={"RELAYOUT_CACHE_DIR": "cache"})
+
+
 class Explain(CliCase):
     def test_it_is_the_device_that_is_explained(self):
         name = [d["name"] for d in json.loads(

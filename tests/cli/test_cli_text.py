@@ -3,12 +3,13 @@
 """Verbs that print text and need neither a device nor a file."""
 
 import json
+import os
 import subprocess
 
 from cli_case import COMMAND, CliCase, main
 
 VERBS = ["demo", "convert", "describe", "show", "index", "explain", "devices",
-         "copy-limit"]
+         "copy-limit", "cache"]
 EXAMPLE = "f32[2,3]{0,1:pad(3,5)fill(zero)}"
 
 
@@ -39,6 +40,49 @@ class Help(CliCase):
         self.assertIn("Usage: relayout", result.err)
 
 
+class Cache(CliCase):
+    def test_it_is_shown_and_emptied(self):
+        folder = self.path("cache")
+        environment = {"RELAYOUT_CACHE_DIR": folder}
+        self.assertEqual(self.ok("cache", "show", env=environment),
+                         "%s: 0 programs, 0 bytes\n" % folder)
+        self.assert_files()  # looking makes no folder
+        os.mkdir(folder, 0o700)
+        self.write("cache/" + 64 * "a", b"12345")
+        self.write("cache/notes.txt", b"mine")
+        self.assertEqual(
+            json.loads(self.ok("cache", "show", "--json", env=environment)),
+            {"path": folder, "is_usable": True, "reason": None, "entries": 1,
+             "bytes": 5})
+        self.assertEqual(self.ok("cache", "clear", env=environment),
+                         "deleted 1 programs, 5 bytes\n")
+        self.assertEqual(os.listdir(folder), ["notes.txt"])
+
+    def test_a_folder_of_no_use_is_told(self):
+        folder = self.path("cache")
+        os.mkdir(folder)
+        os.chmod(folder, 0o777)
+        environment = {"RELAYOUT_CACHE_DIR": folder}
+        self.assertIn("can be written to by others",
+                      self.ok("cache", "show", env=environment))
+        self.fails(1, "can be written to by others", "cache", "clear",
+                   env=environment)
+        self.assertIn("not kept", self.ok(
+            "cache", "show", env={"RELAYOUT_CACHE_DIR": ""}))
+        told = json.loads(self.ok("cache", "show", "--json", env={
+            "XDG_CACHE_HOME": "", "HOME": ""}))
+        self.assertEqual((told["path"], told["is_usable"]), (None, False))
+        self.assertIn("HOME", told["reason"])
+
+    def test_the_home_is_the_place(self):
+        told = json.loads(self.ok("cache", "show", "--json", env={
+            "XDG_CACHE_HOME": "/some/where"}))
+        self.assertEqual(told["path"], "/some/where/relayout")
+        told = json.loads(self.ok("cache", "show", "--json", env={
+            "XDG_CACHE_HOME": "", "HOME": self.folder}))
+        self.assertEqual(told["path"], self.path(".cache/relayout"))
+
+
 class Usage(CliCase):
     def test_wrong_command_lines(self):
         self.fails(2, "'frobnicate'", "frobnicate")
@@ -54,6 +98,8 @@ class Usage(CliCase):
         self.fails(2, "--host", "convert", "a", "b", "--host", "--device", "0")
         self.fails(2, "--host", "convert", "a", "b", "--host", "--family",
                    "copy")
+        self.fails(2, "show or clear", "cache")
+        self.fails(2, "'forget'", "cache", "forget")
         self.fails(2, "'tpu'", "explain", "f32[]", "f32[]", "--class", "tpu")
 
     def test_wrong_numbers(self):

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "relayout/cache.h"
+
+#include "cache_dir.h"
+#include "command.h"
+#include "display.h"
+#include "json.h"
+#include "message.h"
+#include "options.h"
+
+static void print_json(const rlo_cache_info *info) {
+  rlo__json json = {0};
+  rlo__json_begin_object(&json, NULL);
+  rlo__json_string(&json, "path", info->path[0] != '\0' ? info->path : NULL);
+  rlo__json_bool(&json, "is_usable", info->is_usable);
+  rlo__json_string(&json, "reason", info->is_usable ? NULL : info->reason);
+  rlo__json_int(&json, "entries", info->num_entries);
+  rlo__json_int(&json, "bytes", info->bytes);
+  rlo__json_end_object(&json);
+}
+
+static int show(bool is_json) {
+  rlo_cache_info info;
+  if (rlo_cache_inspect(rlo__cache_dir(), &info) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  if (is_json) {
+    print_json(&info);
+    return RLO__EXIT_OK;
+  }
+  rlo__bytes_text bytes;
+  if (info.is_usable) {
+    printf("%s: %" PRId64 " programs, %s\n",
+           info.path,
+           info.num_entries,
+           rlo__bytes_text_make(info.bytes, &bytes));
+  } else {
+    printf("compiled programs are not kept: %s\n", info.reason);
+  }
+  return RLO__EXIT_OK;
+}
+
+static int clear(bool is_json) {
+  rlo_cache_info info;
+  if (rlo_cache_clear(rlo__cache_dir(), &info) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  if (is_json) {
+    print_json(&info);
+    return RLO__EXIT_OK;
+  }
+  rlo__bytes_text bytes;
+  printf("deleted %" PRId64 " programs, %s\n",
+         info.num_entries,
+         rlo__bytes_text_make(info.bytes, &bytes));
+  return RLO__EXIT_OK;
+}
+
+static int run(int argc, char **argv) {
+  static const struct option options[] = {
+      {"help", no_argument, NULL, RLO__OPTION_HELP},
+      {"json", no_argument, NULL, RLO__OPTION_JSON},
+      {0}};
+  bool is_json = false;
+  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
+    switch (option) {
+      case RLO__OPTION_HELP:
+        fputs(rlo__cmd_cache.help, stdout);
+        return RLO__EXIT_OK;
+      case RLO__OPTION_JSON:
+        is_json = true;
+        break;
+      default:
+        return RLO__EXIT_USAGE;
+    }
+  }
+  char **operands;
+  int code = rlo__operands_take(argc, argv, 1, "show or clear", &operands);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (strcmp(operands[0], "show") == 0) {
+    return show(is_json);
+  }
+  if (strcmp(operands[0], "clear") == 0) {
+    return clear(is_json);
+  }
+  return rlo__fail_usage(
+      argv[0], "'%s' is neither show nor clear", operands[0]);
+}
+
+const rlo__command rlo__cmd_cache = {
+    .name = "cache",
+    .summary = "show or empty the folder of compiled programs",
+    .help =
+        "Usage: relayout cache show|clear [--json]\n"
+        "\n"
+        "Programs that were compiled for a device are kept in\n"
+        "$RELAYOUT_CACHE_DIR, else $XDG_CACHE_HOME/relayout, else\n"
+        "$HOME/.cache/relayout, so that the next command need not compile "
+        "them\n"
+        "again. The folder holds 64 MiB at most; those unused for longest go.\n"
+        "It is not used if it belongs to another user, or if others can write "
+        "to\n"
+        "it. With an empty RELAYOUT_CACHE_DIR nothing is kept.\n"
+        "\n"
+        "  show    tell where it is and how much it holds\n"
+        "  clear   delete what it holds; other files in it stay\n"
+        "  --json  print an object with the keys path, is_usable, reason,\n"
+        "          entries, bytes\n"
+        "\n"
+        "PoCL, the driver for CPUs, keeps files of its own besides, in\n"
+        "$POCL_CACHE_DIR, else $XDG_CACHE_HOME/pocl/kcache, else\n"
+        "$HOME/.cache/pocl/kcache.\n",
+    .run = run,
+};

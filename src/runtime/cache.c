@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relayout/cache.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/folder.h"
+#include "base/status.h"
+#include "runtime/disk_cache.h"
+
+/** Copy text, cut to fit. */
+static void copy_cut(char *out_text, size_t capacity, const char *text) {
+  (void)snprintf(out_text, capacity, "%s", text);
+}
+
+/** Open the folder that a caller means. RLO_NOT_FOUND if there is none. */
+static rlo_status open_folder(const char *path,
+                              rlo_cache_info *info,
+                              rlo__folder *out_folder) {
+  char *default_path = NULL;
+  if (path == NULL) {
+    RLO_TRY(rlo__disk_cache_default_path(&default_path));
+  }
+  const char *used_path = path != NULL ? path : default_path;
+  rlo_status status =
+      used_path == NULL || used_path[0] == '\0'
+          ? RLO_FAIL(RLO_NOT_FOUND,
+                     "there is no folder for them%s",
+                     path != NULL ? ""
+                                  : ": neither XDG_CACHE_HOME nor HOME is an "
+                                    "absolute path")
+          : rlo__folder_open(
+                used_path, geteuid(), RLO__FOLDER_OPEN, out_folder);
+  copy_cut(info->path, sizeof info->path, used_path != NULL ? used_path : "");
+  rlo__free(default_path);
+  return status;
+}
+
+/** Count the entries, or delete them and count what is gone. */
+static rlo_status go_through(const rlo__folder *folder,
+                             bool is_clearing,
+                             rlo_cache_info *info) {
+  rlo__folder_file *files = NULL;
+  size_t num_files = 0;
+  RLO_TRY(rlo__folder_list(folder, &files, &num_files));
+  rlo_status status = RLO_OK;
+  for (size_t i = 0; i < num_files && status == RLO_OK; ++i) {
+    bool is_entry = rlo__disk_cache_is_entry_name(files[i].name);
+    if (is_clearing &&
+        (is_entry || rlo__disk_cache_is_temp_name(files[i].name))) {
+      status = rlo__folder_remove(folder, files[i].name);
+    }
+    if (is_entry && status == RLO_OK) {
+      info->num_entries += 1;
+      info->bytes += files[i].bytes;
+    }
+  }
+  rlo__free(files);
+  return status;
+}
+
+rlo_status rlo_cache_inspect(const char *path, rlo_cache_info *out_info) {
+  if (out_info == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the information");
+  }
+  memset(out_info, 0, sizeof *out_info);
+  rlo__folder folder;
+  rlo_status status = open_folder(path, out_info, &folder);
+  if (status == RLO_OUT_OF_MEMORY) {
+    return status;
+  }
+  /* One that is not there yet will be made. */
+  out_info->is_usable = status == RLO_OK ||
+                        (status == RLO_NOT_FOUND && out_info->path[0] != '\0');
+  if (!out_info->is_usable) {
+    copy_cut(
+        out_info->reason, sizeof out_info->reason, rlo_error_last()->message);
+  }
+  if (status != RLO_OK) {
+    return RLO_OK;
+  }
+  status = go_through(&folder, false, out_info);
+  rlo__folder_close(&folder);
+  return status;
+}
+
+rlo_status rlo_cache_clear(const char *path, rlo_cache_info *out_info) {
+  rlo_cache_info info;
+  memset(&info, 0, sizeof info);
+  rlo__folder folder;
+  rlo_status status = open_folder(path, &info, &folder);
+  if (status == RLO_OK) {
+    status = go_through(&folder, true, &info);
+    rlo__folder_close(&folder);
+    info.is_usable = true;
+  } else if (status == RLO_NOT_FOUND) {
+    status = RLO_OK;
+  }
+  if (out_info != NULL) {
+    *out_info = info;
+  }
+  return status;
+}

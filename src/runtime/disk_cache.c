@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/disk_cache.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/folder.h"
+#include "base/status.h"
+#include "base/str.h"
+
+/** After this long, who wrote a file of the making is not coming back. */
+#define TEMP_LIFE_NANOS (INT64_C(3600) * 1000000000)
+
+struct rlo__disk_cache {
+  /** NULL: off. */
+  char *path;
+  int64_t limit_bytes;
+  uid_t owner;
+  const rlo__log_sink *log;
+  /** That the folder is of no use is said once. */
+  atomic_bool has_complained;
+  atomic_int_fast64_t num_hits, num_misses, num_rejects, num_writes;
+};
+
+static void count(atomic_int_fast64_t *counter) {
+  atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* ---------------------------------------------------------------- lifecycle */
+
+rlo_status rlo__disk_cache_default_path(char **out_path) {
+  *out_path = NULL;
+  const char *base = getenv("XDG_CACHE_HOME");
+  const char *rest = "/relayout";
+  /* A relative path would be another one in each working directory. */
+  if (base == NULL || base[0] != '/') {
+    base = getenv("HOME");
+    rest = "/.cache/relayout";
+  }
+  if (base == NULL || base[0] != '/') {
+    return RLO_OK;
+  }
+  rlo__str path = rlo__str_growing();
+  rlo__str_append(&path, base);
+  rlo__str_append(&path, rest);
+  return rlo__str_take(&path, out_path);
+}
+
+rlo_status rlo__disk_cache_create(const char *path,
+                                  int64_t limit_bytes,
+                                  uid_t owner,
+                                  const rlo__log_sink *log,
+                                  rlo__disk_cache **out_cache) {
+  *out_cache = NULL;
+  rlo__disk_cache *cache = rlo__alloc(sizeof *cache);
+  if (cache == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  cache->limit_bytes = limit_bytes;
+  cache->owner = owner;
+  cache->log = log;
+  atomic_init(&cache->has_complained, false);
+  atomic_init(&cache->num_hits, 0);
+  atomic_init(&cache->num_misses, 0);
+  atomic_init(&cache->num_rejects, 0);
+  atomic_init(&cache->num_writes, 0);
+  rlo_status status = RLO_OK;
+  if (path == NULL) {
+    RLO_TRY_GOTO(rlo__disk_cache_default_path(&cache->path));
+  } else if (path[0] != '\0') {
+    cache->path = rlo__alloc_string(path);
+    status = cache->path == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
+    RLO_TRY_GOTO(status);
+  }
+  *out_cache = cache;
+  return RLO_OK;
+fail:
+  rlo__disk_cache_destroy(cache);
+  return status;
+}
+
+void rlo__disk_cache_destroy(rlo__disk_cache *cache) {
+  if (cache != NULL) {
+    rlo__free(cache->path);
+    rlo__free(cache);
+  }
+}
+
+bool rlo__disk_cache_is_on(const rlo__disk_cache *cache) {
+  return cache->path != NULL;
+}
+
+void rlo__disk_cache_get_stats(const rlo__disk_cache *cache,
+                               rlo__disk_cache_stats *out_stats) {
+  *out_stats = (rlo__disk_cache_stats){
+      .num_hits = atomic_load_explicit(&cache->num_hits, memory_order_relaxed),
+      .num_misses =
+          atomic_load_explicit(&cache->num_misses, memory_order_relaxed),
+      .num_rejects =
+          atomic_load_explicit(&cache->num_rejects, memory_order_relaxed),
+      .num_writes =
+          atomic_load_explicit(&cache->num_writes, memory_order_relaxed)};
+}
+
+/** Open the folder. What fails here is told to the log, and is no news the
+ *  second time; a folder that is not there is no failure. */
+static bool open_folder(rlo__disk_cache *cache,
+                        rlo__folder_mode mode,
+                        rlo__folder *out_folder) {
+  if (cache->path == NULL) {
+    return false;
+  }
+  rlo_status status =
+      rlo__folder_open(cache->path, cache->owner, mode, out_folder);
+  if (status == RLO_OK) {
+    return true;
+  }
+  if ((status != RLO_NOT_FOUND || mode == RLO__FOLDER_MAKE) &&
+      !atomic_exchange_explicit(
+          &cache->has_complained, true, memory_order_relaxed)) {
+    rlo__log(cache->log,
+             RLO__LOG_WARNING,
+             "compiled programs are not kept: %s",
+             rlo_error_last()->message);
+  }
+  return false;
+}
+
+bool rlo__disk_cache_is_usable(rlo__disk_cache *cache) {
+  rlo__folder folder;
+  if (!open_folder(cache, RLO__FOLDER_MAKE, &folder)) {
+    return false;
+  }
+  rlo__folder_close(&folder);
+  return true;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static void remove_entry(rlo__disk_cache *cache,
+                         const rlo__folder *folder,
+                         const rlo__cache_key *key,
+                         const char *why) {
+  count(&cache->num_rejects);
+  rlo__log(cache->log,
+           RLO__LOG_WARNING,
+           "entry %s of the disk cache is not used: %s",
+           key->name,
+           why);
+  if (rlo__folder_remove(folder, key->name) != RLO_OK) {
+    rlo__log(cache->log, RLO__LOG_WARNING, "%s", rlo_error_last()->message);
+  }
+}
+
+bool rlo__disk_cache_load(rlo__disk_cache *cache,
+                          const rlo__cache_key *key,
+                          rlo__disk_cache_found *out_found) {
+  *out_found = (rlo__disk_cache_found){NULL, 0, NULL};
+  rlo__folder folder;
+  if (!open_folder(cache, RLO__FOLDER_OPEN, &folder)) {
+    count(&cache->num_misses);
+    return false;
+  }
+  uint8_t *data = NULL;
+  size_t bytes = 0;
+  rlo_status status = rlo__folder_read(
+      &folder, key->name, RLO__DISK_CACHE_MAX_ENTRY_BYTES, &data, &bytes);
+  if (status == RLO_OK) {
+    status = rlo__cache_entry_decode(
+        key, data, bytes, &out_found->payload, &out_found->payload_bytes);
+    /* Not found is another key under this name: to be replaced as well. */
+    status = status == RLO_NOT_FOUND ? RLO_DATA_LOSS : status;
+  }
+  switch (status) {
+    case RLO_OK:
+      out_found->data = data;
+      rlo__folder_touch(&folder, key->name);
+      count(&cache->num_hits);
+      break;
+    case RLO_NOT_FOUND:
+    case RLO_OUT_OF_MEMORY:
+    case RLO_IO:
+      /* Not there, or not to be had just now: that is no fault of the entry. */
+      count(&cache->num_misses);
+      break;
+    default:
+      remove_entry(cache, &folder, key, rlo_error_last()->message);
+      break;
+  }
+  if (status != RLO_OK) {
+    rlo__free(data);
+  }
+  rlo__folder_close(&folder);
+  return status == RLO_OK;
+}
+
+void rlo__disk_cache_found_deinit(rlo__disk_cache_found *found) {
+  rlo__free(found->data);
+  *found = (rlo__disk_cache_found){NULL, 0, NULL};
+}
+
+void rlo__disk_cache_reject(rlo__disk_cache *cache,
+                            const rlo__cache_key *key,
+                            const char *why) {
+  rlo__folder folder;
+  if (open_folder(cache, RLO__FOLDER_OPEN, &folder)) {
+    remove_entry(cache, &folder, key, why);
+    rlo__folder_close(&folder);
+  }
+}
+
+/* ------------------------------------------------------------------ writing */
+
+bool rlo__disk_cache_is_entry_name(const char *name) {
+  size_t length = strlen(name);
+  return length == 2 * (size_t)RLO__SHA256_BYTES &&
+         strspn(name, "0123456789abcdef") == length;
+}
+
+bool rlo__disk_cache_is_temp_name(const char *name) {
+  return strncmp(name,
+                 RLO__FOLDER_TEMP_PREFIX,
+                 sizeof RLO__FOLDER_TEMP_PREFIX - 1) == 0;
+}
+
+static int compare_times(const void *a, const void *b) {
+  const rlo__folder_file *x = a;
+  const rlo__folder_file *y = b;
+  return (x->time_nanos > y->time_nanos) - (x->time_nanos < y->time_nanos);
+}
+
+/** Delete what killed processes left, and old entries until there is room. */
+static rlo_status make_room(rlo__disk_cache *cache,
+                            const rlo__folder *folder,
+                            int64_t needed_bytes) {
+  rlo__folder_file *files = NULL;
+  size_t num_files = 0;
+  RLO_TRY(rlo__folder_list(folder, &files, &num_files));
+  struct timespec now = {0, 0};
+  (void)clock_gettime(CLOCK_REALTIME, &now);
+  int64_t temp_limit_nanos =
+      (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - TEMP_LIFE_NANOS;
+  int64_t total_bytes = 0;
+  for (size_t i = 0; i < num_files; ++i) {
+    total_bytes +=
+        rlo__disk_cache_is_entry_name(files[i].name) ? files[i].bytes : 0;
+  }
+  rlo_status status = RLO_OK;
+  qsort(files, num_files, sizeof *files, compare_times);
+  for (size_t i = 0; i < num_files && status == RLO_OK; ++i) {
+    const rlo__folder_file *file = &files[i];
+    if (rlo__disk_cache_is_temp_name(file->name)) {
+      if (file->time_nanos < temp_limit_nanos) {
+        status = rlo__folder_remove(folder, file->name);
+      }
+    } else if (rlo__disk_cache_is_entry_name(file->name) &&
+               total_bytes > cache->limit_bytes - needed_bytes) {
+      total_bytes -= file->bytes;
+      status = rlo__folder_remove(folder, file->name);
+    }
+  }
+  rlo__free(files);
+  return status;
+}
+
+static rlo_status store(rlo__disk_cache *cache,
+                        const rlo__folder *folder,
+                        const rlo__cache_key *key,
+                        const void *payload,
+                        size_t payload_bytes) {
+  uint8_t *data = NULL;
+  size_t bytes = 0;
+  RLO_TRY(rlo__cache_entry_encode(key, payload, payload_bytes, &data, &bytes));
+  rlo_status status = RLO_OK;
+  int64_t most_bytes = cache->limit_bytes < RLO__DISK_CACHE_MAX_ENTRY_BYTES
+                           ? cache->limit_bytes
+                           : RLO__DISK_CACHE_MAX_ENTRY_BYTES;
+  if (bytes > (uint64_t)most_bytes) {
+    status = RLO_FAIL(RLO_OUT_OF_RANGE,
+                      "it takes %zu bytes; %lld are the most",
+                      bytes,
+                      (long long)most_bytes);
+    goto fail;
+  }
+  RLO_TRY_GOTO(make_room(cache, folder, (int64_t)bytes));
+  RLO_TRY_GOTO(rlo__folder_write(folder, key->name, data, bytes));
+  count(&cache->num_writes);
+  rlo__log(cache->log,
+           RLO__LOG_DEBUG,
+           "entry %s of the disk cache: %zu bytes written",
+           key->name,
+           bytes);
+fail:
+  rlo__free(data);
+  return status;
+}
+
+void rlo__disk_cache_store(rlo__disk_cache *cache,
+                           const rlo__cache_key *key,
+                           const void *payload,
+                           size_t payload_bytes) {
+  rlo__folder folder;
+  if (!open_folder(cache, RLO__FOLDER_MAKE, &folder)) {
+    return;
+  }
+  if (store(cache, &folder, key, payload, payload_bytes) != RLO_OK) {
+    rlo__log(cache->log,
+             RLO__LOG_WARNING,
+             "entry %s of the disk cache is not written: %s",
+             key->name,
+             rlo_error_last()->message);
+  }
+  rlo__folder_close(&folder);
+}

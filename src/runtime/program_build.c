@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/program_build.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "runtime/cl_error.h"
+#include "runtime/device.h"
+
+/** Of the process. PoCL's trouble is, so this has to be; see is_to_be_kept. */
+static atomic_int num_pocl_builders;
+
+/* ------------------------------------------------------------------ identity
+ */
+
+static rlo_status append_device_words(rlo__str *out,
+                                      cl_device_id device,
+                                      cl_device_info what) {
+  char words[1024] = "";
+  RLO_TRY(RLO_CL(clGetDeviceInfo, device, what, sizeof words - 1, words, NULL));
+  rlo__str_printf(out, "%s\n", words);
+  return RLO_OK;
+}
+
+static rlo_status append_platform_words(rlo__str *out,
+                                        cl_platform_id platform,
+                                        cl_platform_info what) {
+  char words[1024] = "";
+  RLO_TRY(
+      RLO_CL(clGetPlatformInfo, platform, what, sizeof words - 1, words, NULL));
+  rlo__str_printf(out, "%s\n", words);
+  return RLO_OK;
+}
+
+static rlo_status append_identity(rlo__str *out, cl_device_id device) {
+  cl_platform_id platform = NULL;
+  cl_uint address_bits = 0;
+  RLO_TRY(RLO_CL(clGetDeviceInfo,
+                 device,
+                 CL_DEVICE_PLATFORM,
+                 sizeof platform,
+                 &platform,
+                 NULL));
+  RLO_TRY(RLO_CL(clGetDeviceInfo,
+                 device,
+                 CL_DEVICE_ADDRESS_BITS,
+                 sizeof address_bits,
+                 &address_bits,
+                 NULL));
+  rlo__str_printf(
+      out, "relayout " RELAYOUT_VERSION ", %u bits\n", (unsigned)address_bits);
+  RLO_TRY(append_platform_words(out, platform, CL_PLATFORM_NAME));
+  RLO_TRY(append_platform_words(out, platform, CL_PLATFORM_VERSION));
+  RLO_TRY(append_device_words(out, device, CL_DEVICE_NAME));
+  RLO_TRY(append_device_words(out, device, CL_DEVICE_VENDOR));
+  RLO_TRY(append_device_words(out, device, CL_DEVICE_VERSION));
+  return append_device_words(out, device, CL_DRIVER_VERSION);
+}
+
+rlo_status rlo__program_builder_init(rlo__program_builder *builder) {
+  builder->identity = NULL;
+  builder->is_pocl = false;
+  rlo__str identity = rlo__str_growing();
+  rlo_status status = append_identity(&identity, builder->device);
+  if (status != RLO_OK) {
+    rlo__str_deinit(&identity);
+    return status;
+  }
+  RLO_TRY(rlo__str_take(&identity, &builder->identity));
+  builder->is_pocl =
+      strstr(builder->identity, "Portable Computing Language") != NULL;
+  if (builder->is_pocl) {
+    atomic_fetch_add(&num_pocl_builders, 1);
+  }
+  return RLO_OK;
+}
+
+void rlo__program_builder_deinit(rlo__program_builder *builder) {
+  if (builder->is_pocl) {
+    atomic_fetch_sub(&num_pocl_builders, 1);
+    builder->is_pocl = false;
+  }
+  rlo__free(builder->identity);
+  builder->identity = NULL;
+}
+
+static rlo_status make_key(const rlo__program_builder *builder,
+                           const rlo_program_spec *spec,
+                           rlo__cache_key *out_key) {
+  rlo__sha256 hash = rlo__sha256_init();
+  uint8_t digest[RLO__SHA256_BYTES];
+  char source[2 * RLO__SHA256_BYTES + 1];
+  rlo__sha256_update(&hash, spec->source, spec->source_bytes);
+  rlo__sha256_finish(&hash, digest);
+  rlo__sha256_print(digest, source);
+  const char *const strings[] = {
+      builder->identity, source, spec->options, spec->kernel_name};
+  return rlo__cache_key_init(
+      strings, sizeof strings / sizeof strings[0], out_key);
+}
+
+/* --------------------------------------------------------------- from source
+ */
+
+/** The record of a build that failed: the sentence quotes the first line of
+ *  the log, the record holds all that fits. */
+static rlo_status fail_build(const rlo__program_builder *builder,
+                             const rlo_program_spec *spec,
+                             cl_program program,
+                             cl_int code) {
+  char *log = NULL;
+  size_t log_bytes = 0;
+  if (clGetProgramBuildInfo(program,
+                            builder->device,
+                            CL_PROGRAM_BUILD_LOG,
+                            0,
+                            NULL,
+                            &log_bytes) == CL_SUCCESS &&
+      log_bytes > 0) {
+    log = rlo__alloc(log_bytes + 1);
+    if (log != NULL && clGetProgramBuildInfo(program,
+                                             builder->device,
+                                             CL_PROGRAM_BUILD_LOG,
+                                             log_bytes,
+                                             log,
+                                             NULL) != CL_SUCCESS) {
+      log[0] = '\0';
+    }
+  }
+  const char *words = log != NULL ? log : "";
+  words += strspn(words, " \t\r\n");
+  char device_name[128];
+  rlo__device_get_name(builder->device, device_name, sizeof device_name);
+  rlo_status status = rlo__status_fail_cl(RLO_BUILD_FAILED,
+                                          "clBuildProgram",
+                                          code,
+                                          "kernel %s does not compile for %s "
+                                          "(%s): %.*s",
+                                          spec->kernel_name,
+                                          device_name,
+                                          rlo__cl_error_name(code),
+                                          (int)strcspn(words, "\r\n"),
+                                          words);
+  if (log != NULL) {
+    rlo__status_set_build_log(log, strlen(log));
+    rlo__free(log);
+  }
+  return status;
+}
+
+static rlo_status build_source(const rlo__program_builder *builder,
+                               const rlo_program_spec *spec,
+                               cl_program *out_program) {
+  cl_int code = CL_SUCCESS;
+  const char *source = spec->source;
+  *out_program = clCreateProgramWithSource(
+      builder->context, 1, &source, &spec->source_bytes, &code);
+  RLO_TRY(rlo__cl_error_check("clCreateProgramWithSource", code));
+  code = clBuildProgram(
+      *out_program, 1, &builder->device, spec->options, NULL, NULL);
+  if (code == CL_BUILD_PROGRAM_FAILURE || code == CL_COMPILE_PROGRAM_FAILURE ||
+      code == CL_LINK_PROGRAM_FAILURE || code == CL_INVALID_BUILD_OPTIONS ||
+      code == CL_COMPILER_NOT_AVAILABLE) {
+    return fail_build(builder, spec, *out_program, code);
+  }
+  return rlo__cl_error_check("clBuildProgram", code);
+}
+
+/* ----------------------------------------------------------------- from disk
+ */
+
+/** Let the driver take a binary, with the kernel wanted in it. */
+static rlo_status build_binary(const rlo__program_builder *builder,
+                               const char *kernel_name,
+                               const rlo__disk_cache_found *found,
+                               cl_program *out_program) {
+  cl_int code = CL_SUCCESS;
+  cl_int binary_code = CL_SUCCESS;
+  const unsigned char *payload = found->payload;
+  *out_program = clCreateProgramWithBinary(builder->context,
+                                           1,
+                                           &builder->device,
+                                           &found->payload_bytes,
+                                           &payload,
+                                           &binary_code,
+                                           &code);
+  RLO_TRY(rlo__cl_error_check("clCreateProgramWithBinary", code));
+  RLO_TRY(rlo__cl_error_check("clCreateProgramWithBinary", binary_code));
+  RLO_TRY(RLO_CL(
+      clBuildProgram, *out_program, 1, &builder->device, NULL, NULL, NULL));
+  cl_kernel kernel = clCreateKernel(*out_program, kernel_name, &code);
+  RLO_TRY(rlo__cl_error_check("clCreateKernel", code));
+  clReleaseKernel(kernel);
+  return RLO_OK;
+}
+
+/** Take a program from the disk cache. *out_program is NULL unless it was there
+ *  and of use. */
+static rlo_status load(const rlo__program_builder *builder,
+                       const rlo_program_spec *spec,
+                       cl_program *out_program) {
+  *out_program = NULL;
+  if (builder->disk == NULL || !rlo__disk_cache_is_on(builder->disk)) {
+    return RLO_OK;
+  }
+  rlo__cache_key key;
+  RLO_TRY(make_key(builder, spec, &key));
+  rlo__disk_cache_found found;
+  if (rlo__disk_cache_load(builder->disk, &key, &found)) {
+    cl_program program = NULL;
+    if (build_binary(builder, spec->kernel_name, &found, &program) == RLO_OK) {
+      *out_program = program;
+    } else {
+      rlo__disk_cache_reject(builder->disk, &key, rlo_error_last()->message);
+      if (program != NULL) {
+        clReleaseProgram(program);
+      }
+    }
+  }
+  rlo__disk_cache_found_deinit(&found);
+  rlo__cache_key_deinit(&key);
+  return RLO_OK;
+}
+
+/* ------------------------------------------------------------------- to disk
+ */
+
+/** Where the device stands among those of a program, and how many they are. */
+static rlo_status find_device(const rlo__program_builder *builder,
+                              cl_program program,
+                              size_t *out_index,
+                              size_t *out_count) {
+  cl_uint num_devices = 0;
+  RLO_TRY(RLO_CL(clGetProgramInfo,
+                 program,
+                 CL_PROGRAM_NUM_DEVICES,
+                 sizeof num_devices,
+                 &num_devices,
+                 NULL));
+  cl_device_id *devices = rlo__alloc_array(num_devices, sizeof(cl_device_id));
+  if (devices == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = RLO_CL(clGetProgramInfo,
+                             program,
+                             CL_PROGRAM_DEVICES,
+                             num_devices * sizeof(cl_device_id),
+                             devices,
+                             NULL);
+  size_t index = 0;
+  while (status == RLO_OK && index < num_devices &&
+         devices[index] != builder->device) {
+    ++index;
+  }
+  rlo__free(devices);
+  RLO_TRY(status);
+  if (index == num_devices) {
+    return RLO_FAIL(RLO_INTERNAL, "the program is of another device");
+  }
+  *out_index = index;
+  *out_count = num_devices;
+  return RLO_OK;
+}
+
+/** Ask for the binary of one device of several; the others, which have none,
+ *  are passed over. */
+static rlo_status get_binary(cl_program program,
+                             size_t index,
+                             size_t count,
+                             uint8_t **out_data,
+                             size_t *out_bytes) {
+  uint8_t *data = NULL;
+  size_t *sizes = rlo__alloc_array(count, sizeof(size_t));
+  unsigned char **places = rlo__alloc_array(count, sizeof(unsigned char *));
+  rlo_status status =
+      sizes == NULL || places == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
+  RLO_TRY_GOTO(status);
+  RLO_TRY_GOTO(RLO_CL(clGetProgramInfo,
+                      program,
+                      CL_PROGRAM_BINARY_SIZES,
+                      count * sizeof(size_t),
+                      sizes,
+                      NULL));
+  if (sizes[index] == 0) {
+    status = RLO_FAIL(RLO_UNSUPPORTED, "the driver gives no binary");
+    goto fail;
+  }
+  data = rlo__alloc(sizes[index]);
+  status = data == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
+  RLO_TRY_GOTO(status);
+  places[index] = data;
+  RLO_TRY_GOTO(RLO_CL(clGetProgramInfo,
+                      program,
+                      CL_PROGRAM_BINARIES,
+                      count * sizeof(unsigned char *),
+                      places,
+                      NULL));
+  *out_data = data;
+  *out_bytes = sizes[index];
+  data = NULL;
+fail:
+  rlo__free(data);
+  rlo__free(places);
+  rlo__free(sizes);
+  return status;
+}
+
+static rlo_status keep(const rlo__program_builder *builder,
+                       const rlo_program_spec *spec,
+                       cl_program program) {
+  size_t index = 0;
+  size_t count = 0;
+  RLO_TRY(find_device(builder, program, &index, &count));
+  uint8_t *data = NULL;
+  size_t bytes = 0;
+  RLO_TRY(get_binary(program, index, count, &data, &bytes));
+  rlo__cache_key key;
+  rlo_status status = make_key(builder, spec, &key);
+  if (status == RLO_OK) {
+    rlo__disk_cache_store(builder->disk, &key, data, bytes);
+    rlo__cache_key_deinit(&key);
+  }
+  rlo__free(data);
+  return status;
+}
+
+/**
+ * Whether to ask the driver for the binary of a program just built.
+ *
+ * PoCL answers by compiling the kernel once more, for work-groups of any size,
+ * which takes as long as its first launch. Up to 5.0 it must not be asked while
+ * a launch of that kernel is in flight, in any context of the process: its
+ * completion then gives back the wrong one of the two, and aborts. Nobody can
+ * have launched what this context is only building, and there must be no other.
+ */
+static bool is_to_be_kept(const rlo__program_builder *builder,
+                          rlo__build_haste haste) {
+  if (builder->disk == NULL ||
+      (builder->is_pocl &&
+       (haste == RLO__BUILD_URGENT || atomic_load(&num_pocl_builders) != 1))) {
+    return false;
+  }
+  return rlo__disk_cache_is_usable(builder->disk);
+}
+
+rlo_status rlo__program_build(const rlo__program_builder *builder,
+                              const rlo_program_spec *spec,
+                              rlo__build_haste haste,
+                              rlo__built_program *out_built) {
+  struct timespec start;
+  struct timespec end;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  *out_built = (rlo__built_program){NULL, false};
+  RLO_TRY(load(builder, spec, &out_built->program));
+  out_built->is_from_disk = out_built->program != NULL;
+  if (!out_built->is_from_disk) {
+    RLO_TRY(build_source(builder, spec, &out_built->program));
+    if (is_to_be_kept(builder, haste) &&
+        keep(builder, spec, out_built->program) != RLO_OK) {
+      rlo__log(builder->log,
+               RLO__LOG_WARNING,
+               "kernel %s is not kept on disk: %s",
+               spec->kernel_name,
+               rlo_error_last()->message);
+    }
+  }
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  rlo__log(builder->log,
+           RLO__LOG_DEBUG,
+           "%s %s in %.1f ms: %s",
+           out_built->is_from_disk ? "loaded" : "built",
+           spec->kernel_name,
+           (double)(end.tv_sec - start.tv_sec) * 1e3 +
+               (double)(end.tv_nsec - start.tv_nsec) / 1e6,
+           spec->options);
+  return RLO_OK;
+}

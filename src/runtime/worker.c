@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/worker.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/thread.h"
+
+struct rlo__worker {
+  rlo__mutex mutex;
+  /** There is a job, or no job will come. */
+  rlo__cond news;
+  /** No job is waiting or running. */
+  rlo__cond idle;
+  bool has_mutex, has_news, has_idle;
+  /** All below is guarded by the mutex. */
+  rlo__thread thread;
+  bool has_thread, is_running, is_ending;
+  /** Destroyed by one of its jobs: the thread frees it. */
+  bool is_orphan;
+  rlo__job *first;
+  rlo__job **end;
+};
+
+static void free_worker(rlo__worker *worker) {
+  if (worker->has_idle) {
+    rlo__cond_deinit(&worker->idle);
+  }
+  if (worker->has_news) {
+    rlo__cond_deinit(&worker->news);
+  }
+  if (worker->has_mutex) {
+    rlo__mutex_deinit(&worker->mutex);
+  }
+  rlo__free(worker);
+}
+
+rlo_status rlo__worker_create(rlo__worker **out_worker) {
+  *out_worker = NULL;
+  rlo__worker *worker = rlo__alloc(sizeof *worker);
+  if (worker == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  worker->end = &worker->first;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__mutex_init(&worker->mutex));
+  worker->has_mutex = true;
+  RLO_TRY_GOTO(rlo__cond_init(&worker->news));
+  worker->has_news = true;
+  RLO_TRY_GOTO(rlo__cond_init(&worker->idle));
+  worker->has_idle = true;
+  *out_worker = worker;
+  return RLO_OK;
+fail:
+  free_worker(worker);
+  return status;
+}
+
+/** Take the first job out; NULL if there is none. */
+static rlo__job *pop(rlo__worker *worker) {
+  rlo__job *job = worker->first;
+  if (job != NULL) {
+    worker->first = job->next;
+    if (worker->first == NULL) {
+      worker->end = &worker->first;
+    }
+    job->next = NULL;
+  }
+  return job;
+}
+
+static void work(void *payload) {
+  rlo__worker *worker = payload;
+  rlo__mutex_lock(&worker->mutex);
+  for (;;) {
+    rlo__job *job = pop(worker);
+    if (job != NULL) {
+      worker->is_running = true;
+      rlo__mutex_unlock(&worker->mutex);
+      job->run(job);
+      rlo__mutex_lock(&worker->mutex);
+      worker->is_running = false;
+    } else if (worker->is_ending) {
+      break;
+    } else {
+      rlo__cond_broadcast(&worker->idle);
+      rlo__cond_wait(&worker->news, &worker->mutex);
+    }
+  }
+  bool is_orphan = worker->is_orphan;
+  rlo__mutex_unlock(&worker->mutex);
+  if (is_orphan) {
+    free_worker(worker);
+  }
+}
+
+/** Within a job? Call with the mutex held. */
+static bool is_on_thread(const rlo__worker *worker) {
+  return worker->has_thread && rlo__thread_is_current(&worker->thread);
+}
+
+void rlo__worker_destroy(rlo__worker *worker) {
+  if (worker == NULL) {
+    return;
+  }
+  rlo__mutex_lock(&worker->mutex);
+  worker->is_ending = true;
+  if (is_on_thread(worker)) {
+    worker->is_orphan = true;
+    rlo__job *job;
+    while ((job = pop(worker)) != NULL) {
+      rlo__mutex_unlock(&worker->mutex);
+      job->run(job);
+      rlo__mutex_lock(&worker->mutex);
+    }
+    rlo__thread_detach(&worker->thread);
+    rlo__mutex_unlock(&worker->mutex);
+    return;
+  }
+  rlo__cond_broadcast(&worker->news);
+  rlo__mutex_unlock(&worker->mutex);
+  if (worker->has_thread) {
+    rlo__thread_join(&worker->thread);
+  }
+  free_worker(worker);
+}
+
+rlo_status rlo__worker_submit(rlo__worker *worker, rlo__job *job) {
+  rlo_status status = RLO_OK;
+  rlo__mutex_lock(&worker->mutex);
+  if (!worker->has_thread) {
+    status = rlo__thread_start(work, worker, &worker->thread);
+    worker->has_thread = status == RLO_OK;
+  }
+  if (status == RLO_OK) {
+    job->next = NULL;
+    *worker->end = job;
+    worker->end = &job->next;
+    rlo__cond_signal(&worker->news);
+  }
+  rlo__mutex_unlock(&worker->mutex);
+  return status;
+}
+
+void rlo__worker_wait(rlo__worker *worker) {
+  rlo__mutex_lock(&worker->mutex);
+  while (!is_on_thread(worker) &&
+         (worker->first != NULL || worker->is_running)) {
+    rlo__cond_wait(&worker->idle, &worker->mutex);
+  }
+  rlo__mutex_unlock(&worker->mutex);
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compiled programs from disk. What a folder and an entry may do to us is tried
+ * without a device, in test_disk_cache and test_cache_entry; here the driver is
+ * in it, and every result is compared.
+ */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/folder.h"
+#include "relayout/cache.h"
+#include "relayout/ops.h"
+#include "relayout/text.h"
+#include "runtime/cache_entry.h"
+#include "runtime/disk_cache.h"
+#include "support/device_arena.h"
+
+enum { RACERS = 8, MOST_BYTES = 4 * 64 * 48 };
+
+static char home[64];
+static char cache_dir[96];
+
+static void make_home(void) {
+  snprintf(home, sizeof home, "/tmp/relayout-test-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(home));
+  snprintf(cache_dir, sizeof cache_dir, "%s/cache", home);
+}
+
+static int remove_item(const char *path,
+                       const struct stat *st,
+                       int kind,
+                       struct FTW *walk) {
+  (void)st;
+  (void)kind;
+  (void)walk;
+  return remove(path);
+}
+
+static void remove_home(void) {
+  nftw(home, remove_item, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static rlo_context *open_context(const char *dir) {
+  rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
+  rlo_context *context = NULL;
+  options.cache_dir = dir;
+  if (rlo_context_create_default(-1, &options, &context) != RLO_OK) {
+    fprintf(stderr, "%s\n", rlo_error_last()->message);
+  }
+  return context;
+}
+
+static bool is_pocl(rlo_context *context) {
+  cl_platform_id platform = NULL;
+  char name[128] = "";
+  return clGetDeviceInfo(rlo_context_cl_device(context),
+                         CL_DEVICE_PLATFORM,
+                         sizeof platform,
+                         &platform,
+                         NULL) == CL_SUCCESS &&
+         clGetPlatformInfo(
+             platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL) ==
+             CL_SUCCESS &&
+         strcmp(name, "Portable Computing Language") == 0;
+}
+
+/** Relayout on the device and on the host. Nothing of Check in it: racing
+ *  processes use it too. */
+static bool run_in(rlo_context *context, rlo_plan *plan, rlo_problem *problem) {
+  static uint8_t from[MOST_BYTES];
+  static uint8_t expected[MOST_BYTES];
+  static uint8_t got[MOST_BYTES];
+  cl_context wrapped = rlo_context_cl_context(context);
+  cl_int code = CL_SUCCESS;
+  size_t dst_bytes = (size_t)problem->dst_bytes;
+  memset(expected, 0, sizeof expected);
+  memset(got, 0, sizeof got);
+  test_fill_unique(from, problem->src_bytes, 4, 1);
+  if (rlo_problem_run_host(problem, from, expected) != RLO_OK) {
+    return false;
+  }
+  cl_command_queue queue =
+      clCreateCommandQueue(wrapped, rlo_context_cl_device(context), 0, &code);
+  cl_mem src = clCreateBuffer(
+      wrapped, CL_MEM_COPY_HOST_PTR, (size_t)problem->src_bytes, from, &code);
+  cl_mem dst =
+      clCreateBuffer(wrapped, CL_MEM_COPY_HOST_PTR, dst_bytes, got, &code);
+  bool is_done =
+      code == CL_SUCCESS &&
+      rlo_enqueue(plan, queue, src, 0, dst, 0, 0, NULL, NULL) == RLO_OK &&
+      clEnqueueReadBuffer(
+          queue, dst, CL_TRUE, 0, dst_bytes, got, 0, NULL, NULL) == CL_SUCCESS;
+  clReleaseMemObject(dst);
+  clReleaseMemObject(src);
+  clReleaseCommandQueue(queue);
+  return is_done && memcmp(got, expected, dst_bytes) == 0;
+}
+
+/** Plan in a context, prepare if asked to, run. */
+static bool run_relayout(rlo_context *context,
+                         const char *dst_text,
+                         bool is_prepared) {
+  static rlo_problem problem;
+  rlo_shape src;
+  rlo_shape dst;
+  const char *src_text = "f32[48,64]";
+  rlo_plan *plan = NULL;
+  bool is_right = rlo_shape_parse(src_text, strlen(src_text), &src) == RLO_OK &&
+                  rlo_shape_parse(dst_text, strlen(dst_text), &dst) == RLO_OK &&
+                  rlo_relayout_lower(&src, &dst, NULL, &problem) == RLO_OK &&
+                  rlo_plan_create(context, &problem, NULL, &plan) == RLO_OK &&
+                  (!is_prepared || rlo_plan_prepare(plan) == RLO_OK) &&
+                  run_in(context, plan, &problem);
+  rlo_plan_release(plan);
+  return is_right;
+}
+
+static const char copy_text[] = "f32[48,64]";
+static const char transpose_text[] = "f32[48,64]{0,1}";
+
+/** In a context of its own, prepared. */
+static rlo_context_stats run_once(const char *dst_text) {
+  rlo_context_stats stats;
+  rlo_context *context = open_context(cache_dir);
+  ck_assert_ptr_nonnull(context);
+  ck_assert(run_relayout(context, dst_text, true));
+  rlo_context_get_stats(context, &stats);
+  rlo_context_release(context);
+  return stats;
+}
+
+START_TEST(test_program_disk__serves_the_next_context)
+{
+  rlo_context_stats first = run_once(copy_text);
+  ck_assert_int_ge(first.programs_built, 1);
+  ck_assert_int_eq(first.disk_hits, 0);
+  ck_assert_int_eq(first.disk_misses, first.programs_built);
+  ck_assert_int_eq(first.disk_writes, first.programs_built);
+  rlo_context_stats second = run_once(copy_text);
+  ck_assert_int_eq(second.programs_built, 0);
+  ck_assert_int_eq(second.disk_hits, first.programs_built);
+  ck_assert_int_eq(second.disk_misses, 0);
+  ck_assert_int_eq(second.disk_rejects, 0);
+  ck_assert_int_eq(second.disk_writes, 0);
+  rlo_context_stats other = run_once(transpose_text);
+  ck_assert_int_eq(other.disk_hits, 0);
+  ck_assert_int_ge(other.programs_built, 1);
+}
+
+END_TEST
+
+START_TEST(test_program_disk__is_not_used_where_nobody_wants_it)
+{
+  rlo_context_stats stats;
+  rlo_context *context = open_context("");
+  ck_assert_ptr_nonnull(context);
+  ck_assert(run_relayout(context, copy_text, true));
+  rlo_context_get_stats(context, &stats);
+  ck_assert_int_ge(stats.programs_built, 1);
+  ck_assert_int_eq(stats.disk_hits + stats.disk_misses + stats.disk_writes, 0);
+  rlo_context_release(context);
+  rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
+  options.cache_dir = "here";
+  ck_assert_int_eq(rlo_context_create_default(-1, &options, &context),
+                   RLO_INVALID_ARGUMENT);
+  options.cache_dir = NULL;
+  options.cache_limit_bytes = -1;
+  ck_assert_int_eq(rlo_context_create_default(-1, &options, &context),
+                   RLO_INVALID_ARGUMENT);
+}
+
+END_TEST
+
+/* PoCL aborts if it is asked for a binary while the kernel is in flight. */
+START_TEST(test_program_disk__asks_pocl_for_no_binary_that_may_be_in_flight)
+{
+  rlo_context_stats stats;
+  rlo_context *context = open_context(cache_dir);
+  ck_assert_ptr_nonnull(context);
+  if (is_pocl(context)) {
+    ck_assert(run_relayout(context, copy_text, false));
+    ck_assert(run_relayout(context, copy_text, true));
+    rlo_context_get_stats(context, &stats);
+    /* Prepared as well, but it had been launched before; of the two programs of
+     * a plan the other one may be new. */
+    ck_assert_int_lt(stats.disk_writes, stats.programs_built);
+    rlo_context *neighbour = open_context(cache_dir);
+    ck_assert_ptr_nonnull(neighbour);
+    ck_assert(run_relayout(neighbour, transpose_text, true));
+    rlo_context_get_stats(neighbour, &stats);
+    ck_assert_int_ge(stats.programs_built, 1);
+    ck_assert_int_eq(stats.disk_writes, 0);
+    rlo_context_release(neighbour);
+    rlo_context_stats before;
+    rlo_context_get_stats(context, &before);
+    ck_assert(run_relayout(context, transpose_text, true));
+    rlo_context_get_stats(context, &stats);
+    ck_assert_int_eq(stats.disk_writes - before.disk_writes,
+                     stats.programs_built - before.programs_built);
+    ck_assert_int_gt(stats.disk_writes, before.disk_writes);
+  }
+  rlo_context_release(context);
+}
+
+END_TEST
+
+/* ------------------------------------------------------------- damaged entries
+ */
+
+typedef struct entry_list {
+  rlo__folder folder;
+  rlo__folder_file *files;
+  size_t count;
+} entry_list;
+
+static entry_list list_entries(void) {
+  entry_list list = {{-1, 0}, NULL, 0};
+  ck_assert_int_eq(
+      rlo__folder_open(cache_dir, geteuid(), RLO__FOLDER_OPEN, &list.folder),
+      RLO_OK);
+  ck_assert_int_eq(rlo__folder_list(&list.folder, &list.files, &list.count),
+                   RLO_OK);
+  return list;
+}
+
+static void entry_list_deinit(entry_list *list) {
+  rlo__free(list->files);
+  rlo__folder_close(&list->folder);
+}
+
+static void read_entry(const entry_list *list,
+                       size_t index,
+                       uint8_t **out_data,
+                       size_t *out_bytes) {
+  ck_assert_int_eq(rlo__folder_read(&list->folder,
+                                    list->files[index].name,
+                                    RLO__DISK_CACHE_MAX_ENTRY_BYTES,
+                                    out_data,
+                                    out_bytes),
+                   RLO_OK);
+}
+
+static void write_entry(const entry_list *list,
+                        size_t index,
+                        const uint8_t *data,
+                        size_t bytes) {
+  ck_assert_int_eq(
+      rlo__folder_write(&list->folder, list->files[index].name, data, bytes),
+      RLO_OK);
+}
+
+/* PoCL dies of most damaged binaries, so this process would not survive one. */
+START_TEST(test_program_disk__hands_no_damaged_binary_to_the_driver)
+{
+  int64_t programs = run_once(copy_text).programs_built;
+  entry_list list = list_entries();
+  ck_assert_uint_eq(list.count, (size_t)programs);
+  const size_t samples = TEST_IS_SANITIZED ? 2 : 8;
+  for (size_t i = 0; i < 2 * samples; ++i) {
+    uint8_t *data = NULL;
+    size_t bytes = 0;
+    for (size_t e = 0; e < list.count; ++e) {
+      read_entry(&list, e, &data, &bytes);
+      size_t at = (2 * (i / 2) + 1) * bytes / (2 * samples);
+      if (i % 2 == 0) {
+        data[at] ^= 0x10;
+        write_entry(&list, e, data, bytes);
+      } else {
+        write_entry(&list, e, data, at);
+      }
+      rlo__free(data);
+    }
+    rlo_context_stats stats = run_once(copy_text);
+    ck_assert_int_eq(stats.disk_rejects, programs);
+    ck_assert_int_eq(stats.disk_hits, 0);
+    ck_assert_int_eq(stats.programs_built, programs);
+    ck_assert_int_eq(stats.disk_writes, programs);
+  }
+  entry_list_deinit(&list);
+  ck_assert_int_eq(run_once(copy_text).disk_hits, programs);
+}
+
+END_TEST
+
+/** Replace the payload of an entry; the rest of it stays good. */
+static void replace_payload(const entry_list *list,
+                            size_t index,
+                            const void *payload,
+                            size_t payload_bytes) {
+  uint8_t *data = NULL;
+  size_t bytes = 0;
+  uint8_t *made = NULL;
+  size_t made_bytes = 0;
+  read_entry(list, index, &data, &bytes);
+  /* As runtime/cache_entry.h has it. */
+  rlo__cache_key key = {.text = (char *)data + 24,
+                        .bytes = (size_t)data[12] | (size_t)data[13] << 8};
+  ck_assert_int_eq(
+      rlo__cache_entry_encode(&key, payload, payload_bytes, &made, &made_bytes),
+      RLO_OK);
+  write_entry(list, index, made, made_bytes);
+  rlo__free(made);
+  rlo__free(data);
+}
+
+START_TEST(test_program_disk__deletes_what_the_driver_has_no_use_for)
+{
+  int64_t programs = run_once(copy_text).programs_built;
+  entry_list copies = list_entries();
+  uint8_t *copy_data = NULL;
+  size_t copy_bytes = 0;
+  read_entry(&copies, 0, &copy_data, &copy_bytes);
+  size_t payload_at = 24 + ((size_t)copy_data[12] | (size_t)copy_data[13] << 8);
+  size_t payload_bytes = copy_bytes - payload_at - RLO__SHA256_BYTES;
+
+  /* No binary at all. */
+  for (size_t e = 0; e < copies.count; ++e) {
+    replace_payload(&copies, e, "no binary", 9);
+  }
+  rlo_context_stats stats = run_once(copy_text);
+  ck_assert_int_eq(stats.disk_rejects, programs);
+  ck_assert_int_eq(stats.programs_built, programs);
+  ck_assert_int_eq(run_once(copy_text).disk_hits, programs);
+  entry_list_deinit(&copies);
+  ck_assert_int_eq(rlo_cache_clear(cache_dir, NULL), RLO_OK);
+
+  /* A good one, without the kernel that it should have. */
+  programs = run_once(transpose_text).programs_built;
+  entry_list transposes = list_entries();
+  for (size_t e = 0; e < transposes.count; ++e) {
+    replace_payload(&transposes, e, copy_data + payload_at, payload_bytes);
+  }
+  stats = run_once(transpose_text);
+  ck_assert_int_eq(stats.disk_rejects, programs);
+  ck_assert_int_eq(stats.programs_built, programs);
+  ck_assert_int_eq(run_once(transpose_text).disk_hits, programs);
+  entry_list_deinit(&transposes);
+  rlo__free(copy_data);
+}
+
+END_TEST
+
+/* ------------------------------------------------------------ racing processes
+ */
+
+/** What this program does when it is called with "race" and a folder. */
+static int race(const char *dir) {
+  rlo_context *context = open_context(dir);
+  bool is_right = context != NULL && run_relayout(context, copy_text, true) &&
+                  run_relayout(context, copy_text, true);
+  rlo_context_release(context);
+  return is_right ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+START_TEST(test_program_disk__stands_processes_that_race)
+{
+  pid_t racers[RACERS];
+  fflush(NULL);
+  for (int32_t i = 0; i < RACERS; ++i) {
+    racers[i] = fork();
+    ck_assert_int_ge(racers[i], 0);
+    if (racers[i] == 0) {
+      execl("/proc/self/exe", "racer", "race", cache_dir, (char *)NULL);
+      _exit(127);
+    }
+  }
+  for (int32_t i = 0; i < RACERS; ++i) {
+    int status = -1;
+    ck_assert_int_eq(waitpid(racers[i], &status, 0), racers[i]);
+    ck_assert_int_eq(status, 0);
+  }
+  entry_list list = list_entries();
+  ck_assert_uint_ge(list.count, 1);
+  for (size_t i = 0; i < list.count; ++i) {
+    ck_assert(rlo__disk_cache_is_entry_name(list.files[i].name));
+  }
+  entry_list_deinit(&list);
+  rlo_context_stats stats = run_once(copy_text);
+  ck_assert_int_eq(stats.programs_built, 0);
+  ck_assert_int_eq(stats.disk_rejects, 0);
+}
+
+END_TEST
+
+int main(int argc, char **argv) {
+  if (argc == 3 && strcmp(argv[1], "race") == 0) {
+    return race(argv[2]);
+  }
+  Suite *suite = suite_create("program_disk");
+  TCase *tcase = tcase_create("device");
+  tcase_set_timeout(tcase, 300);
+  tcase_add_checked_fixture(tcase, make_home, remove_home);
+  tcase_add_test(tcase, test_program_disk__serves_the_next_context);
+  tcase_add_test(tcase, test_program_disk__is_not_used_where_nobody_wants_it);
+  tcase_add_test(
+      tcase, test_program_disk__asks_pocl_for_no_binary_that_may_be_in_flight);
+  tcase_add_test(tcase,
+                 test_program_disk__hands_no_damaged_binary_to_the_driver);
+  tcase_add_test(tcase,
+                 test_program_disk__deletes_what_the_driver_has_no_use_for);
+  tcase_add_test(tcase, test_program_disk__stands_processes_that_race);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/cache_entry.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+typedef rlo_status decode_fn(const rlo__cache_key *key,
+                             const uint8_t *data,
+                             size_t bytes,
+                             const uint8_t **out_payload,
+                             size_t *out_payload_bytes);
+
+static const char *const words[] = {"relayout 0.1", "", "-DN=3", "a device"};
+static const char payload[] = "what the driver made of it, code and all";
+
+static rlo__cache_key key;
+static uint8_t *entry;
+static size_t entry_bytes;
+
+static void make_entry(void) {
+  ck_assert_int_eq(rlo__cache_key_init(words, 4, &key), RLO_OK);
+  ck_assert_int_eq(rlo__cache_entry_encode(
+                       &key, payload, sizeof payload, &entry, &entry_bytes),
+                   RLO_OK);
+}
+
+static void free_entry(void) {
+  rlo__free(entry);
+  rlo__cache_key_deinit(&key);
+}
+
+/** Whether a decoder takes these bytes. They lie at the end of their memory, so
+ *  that a sanitizer sees who reads on. */
+static bool is_taken(decode_fn *decode, const uint8_t *data, size_t bytes) {
+  uint8_t *copy = malloc(bytes == 0 ? 1 : bytes);
+  ck_assert_ptr_nonnull(copy);
+  memcpy(copy, data, bytes);
+  const uint8_t *found = NULL;
+  size_t found_bytes = 0;
+  rlo_status status = decode(&key, copy, bytes, &found, &found_bytes);
+  ck_assert(status == RLO_OK || status == RLO_DATA_LOSS ||
+            status == RLO_NOT_FOUND);
+  ck_assert((found != NULL) == (status == RLO_OK));
+  free(copy);
+  return status == RLO_OK;
+}
+
+/** How many of the damages are not noticed: each length that is too short or by
+ *  one too long, and each bit of each byte turned. */
+static int32_t count_unnoticed(decode_fn *decode) {
+  int32_t count = 0;
+  for (size_t bytes = 0; bytes < entry_bytes; ++bytes) {
+    count += is_taken(decode, entry, bytes);
+  }
+  uint8_t *copy = malloc(entry_bytes + 1);
+  ck_assert_ptr_nonnull(copy);
+  memcpy(copy, entry, entry_bytes);
+  copy[entry_bytes] = 0;
+  count += is_taken(decode, copy, entry_bytes + 1);
+  for (size_t at = 0; at < entry_bytes; ++at) {
+    for (int32_t bit = 0; bit < 8; ++bit) {
+      copy[at] = (uint8_t)(entry[at] ^ (1U << bit));
+      count += is_taken(decode, copy, entry_bytes);
+    }
+    copy[at] = entry[at];
+  }
+  free(copy);
+  return count;
+}
+
+START_TEST(test_cache_entry__gives_back_what_was_written)
+{
+  const uint8_t *found = NULL;
+  size_t found_bytes = 0;
+  ck_assert_int_eq(
+      rlo__cache_entry_decode(&key, entry, entry_bytes, &found, &found_bytes),
+      RLO_OK);
+  ck_assert_uint_eq(found_bytes, sizeof payload);
+  ck_assert_mem_eq(found, payload, sizeof payload);
+  uint8_t *empty = NULL;
+  size_t empty_bytes = 0;
+  ck_assert_int_eq(rlo__cache_entry_encode(&key, NULL, 0, &empty, &empty_bytes),
+                   RLO_OK);
+  ck_assert_int_eq(
+      rlo__cache_entry_decode(&key, empty, empty_bytes, &found, &found_bytes),
+      RLO_OK);
+  ck_assert_uint_eq(found_bytes, 0);
+  rlo__free(empty);
+}
+
+END_TEST
+
+START_TEST(test_cache_entry__notices_every_cut_and_every_bit)
+{ ck_assert_int_eq(count_unnoticed(rlo__cache_entry_decode), 0); }
+
+END_TEST
+
+/** A decoder with a fault: as one that skips the digest, it takes whatever
+ *  digest there is for the right one. */
+static rlo_status decode_without_digest(const rlo__cache_key *wanted,
+                                        const uint8_t *data,
+                                        size_t bytes,
+                                        const uint8_t **out_payload,
+                                        size_t *out_payload_bytes) {
+  uint8_t *mended = malloc(bytes == 0 ? 1 : bytes);
+  ck_assert_ptr_nonnull(mended);
+  memcpy(mended, data, bytes);
+  if (bytes >= RLO__SHA256_BYTES) {
+    size_t digest_at = bytes - RLO__SHA256_BYTES;
+    rlo__sha256 hash = rlo__sha256_init();
+    rlo__sha256_update(&hash, mended, digest_at);
+    rlo__sha256_finish(&hash, mended + digest_at);
+  }
+  rlo_status status = rlo__cache_entry_decode(
+      wanted, mended, bytes, out_payload, out_payload_bytes);
+  free(mended);
+  return status;
+}
+
+/* The sweep above is worth what it finds. With the digest out of the way only
+ * the sizes and the key are compared, and a changed payload goes through. */
+START_TEST(test_cache_entry__sweep_catches_a_decoder_without_a_digest)
+{
+  ck_assert_int_ge(count_unnoticed(decode_without_digest),
+                   8 * (int32_t)sizeof payload);
+}
+
+END_TEST
+
+/* Whole, but not what was asked for. */
+START_TEST(test_cache_entry__compares_the_whole_key)
+{
+  static const char *const others[][4] = {
+      {"relayout 0.2", "", "-DN=3", "a device"},
+      {"relayout 0.1", "", "-DN=4", "a device"},
+      {"relayout 0.1", "", "-DN=3", "a devicE"},
+      {"relayout 0.1", "-DN=3", "", "a device"},
+      {"relayout 0.1", "", "-DN=3a", " device"},
+  };
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) {
+    rlo__cache_key other;
+    const uint8_t *found = NULL;
+    size_t found_bytes = 0;
+    ck_assert_int_eq(rlo__cache_key_init(others[i], 4, &other), RLO_OK);
+    ck_assert_str_ne(other.name, key.name);
+    ck_assert_int_eq(rlo__cache_entry_decode(
+                         &other, entry, entry_bytes, &found, &found_bytes),
+                     RLO_NOT_FOUND);
+    ck_assert_ptr_null(found);
+    rlo__cache_key_deinit(&other);
+  }
+  rlo__cache_key shorter;
+  ck_assert_int_eq(rlo__cache_key_init(words, 3, &shorter), RLO_OK);
+  ck_assert_str_ne(shorter.name, key.name);
+  rlo__cache_key_deinit(&shorter);
+}
+
+END_TEST
+
+START_TEST(test_cache_entry__survives_running_out_of_memory)
+{
+  rlo__cache_key other;
+  uint8_t *data = NULL;
+  size_t bytes = 0;
+  rlo__alloc_set_fault(1, true);
+  ck_assert_int_eq(rlo__cache_key_init(words, 4, &other), RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(
+      rlo__cache_entry_encode(&key, payload, sizeof payload, &data, &bytes),
+      RLO_OUT_OF_MEMORY);
+  rlo__alloc_set_fault(0, false);
+  ck_assert_ptr_null(other.text);
+  ck_assert_ptr_null(data);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("cache_entry");
+  TCase *tcase = tcase_create("host");
+  tcase_add_checked_fixture(tcase, make_entry, free_entry);
+  tcase_add_test(tcase, test_cache_entry__gives_back_what_was_written);
+  tcase_add_test(tcase, test_cache_entry__notices_every_cut_and_every_bit);
+  tcase_add_test(tcase,
+                 test_cache_entry__sweep_catches_a_decoder_without_a_digest);
+  tcase_add_test(tcase, test_cache_entry__compares_the_whole_key);
+  tcase_add_test(tcase, test_cache_entry__survives_running_out_of_memory);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
