@@ -66,40 +66,6 @@ static void describe(rlo_plan *plan,
   plan->info.parameters = plan->parameters;
 }
 
-/** The same kernel with the same numbers: one variant will do for both. */
-static bool is_same_launch(const rlo_launch *a, const rlo_launch *b) {
-  if (strcmp(a->kernel_file, b->kernel_file) != 0 ||
-      a->num_defines != b->num_defines ||
-      a->num_arguments != b->num_arguments ||
-      a->num_numbers != b->num_numbers ||
-      a->src_base_bytes != b->src_base_bytes ||
-      a->dst_base_bytes != b->dst_base_bytes || a->work_dim != b->work_dim) {
-    return false;
-  }
-  for (int32_t i = 0; i < a->num_defines; ++i) {
-    if (strcmp(a->defines[i].name, b->defines[i].name) != 0 ||
-        a->defines[i].first != b->defines[i].first ||
-        a->defines[i].count != b->defines[i].count) {
-      return false;
-    }
-  }
-  for (int32_t i = 0; i < a->num_arguments; ++i) {
-    if (a->arguments[i].kind != b->arguments[i].kind ||
-        a->arguments[i].first != b->arguments[i].first) {
-      return false;
-    }
-  }
-  for (int32_t d = 0; d < a->work_dim; ++d) {
-    if (a->global_size[d] != b->global_size[d] ||
-        a->local_size[d] != b->local_size[d]) {
-      return false;
-    }
-  }
-  return memcmp(a->numbers,
-                b->numbers,
-                (size_t)a->num_numbers * sizeof a->numbers[0]) == 0;
-}
-
 /** Plan for both alignments and keep what differs. */
 static rlo_status make_variants(rlo_plan *plan,
                                 const rlo_problem *problem,
@@ -132,7 +98,7 @@ static rlo_status make_variants(rlo_plan *plan,
     return RLO_OK;
   }
   bool is_one = aligned_status == RLO_OK && element_status == RLO_OK &&
-                is_same_launch(&aligned->launch, &element->launch);
+                rlo__launch_equal(&aligned->launch, &element->launch);
   if (aligned_status == RLO_OK && !is_one) {
     RLO_TRY(add_variant(plan, aligned, best_alignment));
   }
