@@ -9,6 +9,9 @@
 /** Widest alignment that a wider unit can make use of. */
 #define MAX_UNIT_BYTES (RLO_MAX_UNIT_BITS / 8)
 
+/** A day. */
+#define MAX_MEASURE_SECONDS 86400.0
+
 const char *rlo__query_class_name(rlo_device_class device_class) {
   return device_class == RLO_DEVICE_CLASS_CPU ? "CPU" : "GPU";
 }
@@ -77,6 +80,29 @@ static rlo_status find_forced_way(const char *name, const rlo__way **out_way) {
                   rlo__str_text(&list));
 }
 
+static rlo_status check_effort(const rlo_plan_options *options) {
+  if (options == NULL) {
+    return RLO_OK;
+  }
+  if (options->effort != RLO_EFFORT_ESTIMATE &&
+      options->effort != RLO_EFFORT_MEASURE) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "effort %d is neither %d (estimate) nor %d (measure)",
+                    (int)options->effort,
+                    (int)RLO_EFFORT_ESTIMATE,
+                    (int)RLO_EFFORT_MEASURE);
+  }
+  /* So written that no number fails it. */
+  if (!(options->measure_seconds >= 0.0 &&
+        options->measure_seconds <= MAX_MEASURE_SECONDS)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%g seconds to measure are not within 0 and %g",
+                    options->measure_seconds,
+                    MAX_MEASURE_SECONDS);
+  }
+  return RLO_OK;
+}
+
 static rlo_status read_options(const rlo_device_info *device,
                                const rlo_plan_options *options,
                                rlo__query *out) {
@@ -88,6 +114,7 @@ static rlo_status read_options(const rlo_device_info *device,
                     sizeof *options);
   }
   RLO_TRY(find_class(device, options, &out->device_class));
+  RLO_TRY(check_effort(options));
   if (options != NULL && options->way != NULL) {
     RLO_TRY(find_forced_way(options->way, &out->forced_way));
   }

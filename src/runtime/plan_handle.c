@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "plan/planner.h"
+#include "base/status.h"
 #include "runtime/cl_error.h"
+#include "runtime/context_wisdom.h"
+#include "runtime/measure.h"
 
 enum {
   /** Beyond a cache line, alignment gains nothing, and asking for less lets
@@ -23,19 +25,23 @@ typedef struct draft {
 } draft;
 
 /** Plan a copy of the problem for memories aligned to this many bytes. */
-static rlo_status plan_for(const rlo_context *context,
+static rlo_status plan_for(rlo_context *context,
                            const rlo_problem *problem,
                            const rlo_plan_options *options,
                            int64_t alignment_bytes,
                            draft *out_draft) {
   out_draft->problem = *problem;
-  return rlo__planner_choose(&out_draft->problem,
-                             &context->device_info,
-                             options,
-                             alignment_bytes,
-                             alignment_bytes,
-                             &out_draft->choice,
-                             &out_draft->launch);
+  rlo__rwlock_lock_read(&context->wisdom_lock);
+  rlo_status status = rlo__planner_choose_with(&out_draft->problem,
+                                               &context->device_info,
+                                               options,
+                                               alignment_bytes,
+                                               alignment_bytes,
+                                               &context->wisdom,
+                                               &out_draft->choice,
+                                               &out_draft->launch);
+  rlo__rwlock_unlock(&context->wisdom_lock);
+  return status;
 }
 
 static rlo_status add_variant(rlo_plan *plan,
@@ -57,6 +63,9 @@ static void describe(rlo_plan *plan,
   }
   const rlo_family *family = d->choice.family;
   plan->info.family = family != NULL ? family->name : "none";
+  plan->info.way = d->choice.way->name;
+  plan->info.decision = d->choice.decision;
+  plan->info.measured_fraction = d->choice.measured_fraction;
   plan->info.device_class =
       family != NULL ? family->device_class : device_class;
   if (family != NULL) {
@@ -64,6 +73,89 @@ static void describe(rlo_plan *plan,
     plan->parameters[sizeof plan->parameters - 1] = '\0';
   }
   plan->info.parameters = plan->parameters;
+}
+
+static bool wants_measuring(const rlo_plan_options *options, const draft *d) {
+  return options != NULL && options->effort == RLO_EFFORT_MEASURE &&
+         d->choice.family != NULL &&
+         d->choice.decision != RLO_PLAN_DECISION_WISDOM;
+}
+
+/** Keep what was measured of a draft's problem. */
+static void remember(rlo_context *context,
+                     const draft *d,
+                     const rlo__measured *measured) {
+  const rlo_request request = {
+      .problem = &d->problem,
+      .device = &context->device_info,
+      .src_alignment_bytes = d->choice.src_alignment_bytes,
+      .dst_alignment_bytes = d->choice.dst_alignment_bytes};
+  rlo__wisdom_entry entry = rlo__wisdom_entry_of(
+      &request, measured->family, measured->way, measured->fraction);
+  rlo__context_wisdom_put(context, &entry);
+}
+
+/** Plan a draft again in the way that was fastest. */
+static rlo_status plan_measured(rlo_context *context,
+                                const rlo_problem *problem,
+                                const rlo_plan_options *options,
+                                const rlo__measured *measured,
+                                draft *d) {
+  rlo_plan_options forced = *options;
+  forced.family = measured->family->name;
+  forced.way = measured->way->name;
+  RLO_TRY(
+      plan_for(context, problem, &forced, d->choice.dst_alignment_bytes, d));
+  d->choice.decision = RLO_PLAN_DECISION_MEASURE;
+  d->choice.measured_fraction = measured->fraction;
+  return RLO_OK;
+}
+
+/** Measure for aligned memory, unless another thread has just done it, and plan
+ *  both drafts again; `element` may be NULL. What is fastest there is taken
+ *  elsewhere too if the problem is the same. */
+static rlo_status measure_drafts(rlo_context *context,
+                                 const rlo_problem *problem,
+                                 const rlo_plan_options *options,
+                                 draft *aligned,
+                                 draft *element) {
+  const int64_t alignment_bytes = aligned->choice.dst_alignment_bytes;
+  RLO_TRY(plan_for(context, problem, options, alignment_bytes, aligned));
+  const bool is_same_problem =
+      element != NULL &&
+      rlo_problem_equal(&aligned->problem, &element->problem);
+  if (!wants_measuring(options, aligned)) {
+    return element == NULL ? RLO_OK
+                           : plan_for(context,
+                                      problem,
+                                      options,
+                                      element->choice.dst_alignment_bytes,
+                                      element);
+  }
+  rlo__measured measured;
+  RLO_TRY(rlo__measure(context, problem, options, alignment_bytes, &measured));
+  const bool is_for_all = options->family == NULL && options->way == NULL &&
+                          options->device_class == RLO_DEVICE_CLASS_AUTO;
+  if (is_for_all) {
+    remember(context, aligned, &measured);
+  }
+  RLO_TRY(plan_measured(context, problem, options, &measured, aligned));
+  if (!is_same_problem) {
+    return RLO_OK;
+  }
+  rlo_status status =
+      plan_measured(context, problem, options, &measured, element);
+  if (status == RLO_OK && is_for_all) {
+    remember(context, element, &measured);
+  }
+  /* A family may take the problem only where memory is aligned. */
+  return status == RLO_UNSUPPORTED
+             ? plan_for(context,
+                        problem,
+                        options,
+                        element->choice.dst_alignment_bytes,
+                        element)
+             : status;
 }
 
 /** Plan for both alignments and keep what differs. */
@@ -91,6 +183,17 @@ static rlo_status make_variants(rlo_plan *plan,
   if (aligned_status != RLO_OK &&
       (aligned_status != RLO_UNSUPPORTED || element_status != RLO_OK)) {
     return aligned_status;
+  }
+  if (aligned_status == RLO_OK && wants_measuring(options, aligned)) {
+    rlo__mutex_lock(&plan->context->measuring);
+    rlo_status status =
+        measure_drafts(plan->context,
+                       problem,
+                       options,
+                       aligned,
+                       element_status == RLO_OK ? element : NULL);
+    rlo__mutex_unlock(&plan->context->measuring);
+    RLO_TRY(status);
   }
   const draft *first = aligned_status == RLO_OK ? aligned : element;
   describe(plan, first, options);
