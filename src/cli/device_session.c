@@ -17,6 +17,7 @@ int rlo__device_session_init(int32_t device_number,
       RLO_OK) {
     return rlo__fail_last();
   }
+  rlo__wisdom_file_load(out_session->context, &out_session->wisdom);
   cl_device_id device = rlo_context_cl_device(out_session->context);
   cl_int error = CL_SUCCESS;
   out_session->queue = clCreateCommandQueue(

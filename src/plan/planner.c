@@ -172,12 +172,15 @@ static rlo_status choose(rlo__query *q,
   if (!is_known(q, wisdom, choice)) {
     RLO_TRY(choose_by_expectation(q, choice));
   } else if (is_telling) {
+    /* What the families would do by themselves. */
     const rlo_family *known = choice->family;
+    rlo__query_set_way(q, &rlo__ways[0]);
     RLO_TRY(ask_all(q, choice));
     choice->family = known;
   }
   if (is_telling) {
     RLO_TRY(describe_all(q, choice, launch));
+    rlo__query_set_way(q, choice->way);
   }
   clear_launch(launch);
   return choice->family->emit(&q->request, launch);
