@@ -11,6 +11,9 @@
 /** --size-factor small: a fraction of a MiB for most cases. */
 #define SMALL_FACTOR (1.0 / 512)
 
+/** --effort measure without --measure-seconds. */
+#define DEFAULT_MEASURE_SECONDS 2.0
+
 enum { MIN_ROUNDS = 1, DEFAULT_ROUNDS = 7, MAX_ROUNDS = 1001 };
 
 typedef struct request {
@@ -19,6 +22,7 @@ typedef struct request {
   double size_factor;
   int32_t device_number;
   bool is_list;
+  bool is_pair_list;
   bool has_pattern;
   regex_t pattern;
   /** Hidden: what `compile` runs this program for. */
@@ -37,6 +41,13 @@ static void print_help(void) {
       "before it is timed; a wrong byte ends the run with exit code 1.\n"
       "\n"
       "  --list           print the cases instead of timing them\n"
+      "  --pairs          print them as `relayout tune --suite` reads them\n"
+      "  --effort E       estimate, or measure: time the candidates of each "
+      "plan\n"
+      "                   first, and show estimated plans beside measured "
+      "ones\n"
+      "  --measure-seconds S\n"
+      "                   for each of these (2)\n"
       "  --case REGEX     only the cases whose name matches\n"
       "  --rounds N       turns, of which the medians count (%d)\n"
       "  --size-factor F  elements, against the full size: 0 < F <= 1, or\n"
@@ -83,8 +94,10 @@ static bool choose_peers(const char *list, bench_settings *settings) {
   const bool is_all = list != NULL && strcmp(list, "all") == 0;
   const bool is_none = list != NULL && strcmp(list, "none") == 0;
   for (int32_t p = 0; p < count; ++p) {
-    bool is_chosen = p <= BENCH_PEER_LIBRARY || is_all ||
-                     (list == NULL && !peers[p]->is_opt_in);
+    bool is_chosen =
+        p <= BENCH_PEER_LIBRARY || is_all ||
+        (list == NULL && !peers[p]->is_opt_in) ||
+        (peers[p] == &bench_peer_estimate && settings->measure_seconds > 0);
     if (list != NULL && names(list, peers[p]->name)) {
       is_chosen = true;
       num_named += 1;
@@ -134,6 +147,28 @@ static bool parse_int(const char *option,
   return true;
 }
 
+static bool parse_effort(const char *text, double *out_measure_seconds) {
+  if (strcmp(text, "measure") == 0) {
+    if (*out_measure_seconds <= 0) {
+      *out_measure_seconds = DEFAULT_MEASURE_SECONDS;
+    }
+    return true;
+  }
+  *out_measure_seconds = 0;
+  return strcmp(text, "estimate") == 0 ||
+         bench_fail("--effort %s: estimate or measure", text);
+}
+
+static bool parse_seconds(const char *text, double *out_seconds) {
+  char *end = NULL;
+  double seconds = strtod(text, &end);
+  if (end == text || *end != '\0' || !(seconds > 0) || seconds > 3600) {
+    return bench_fail("--measure-seconds %s: above 0 and at most 3600", text);
+  }
+  *out_seconds = seconds;
+  return true;
+}
+
 static bool parse_pattern(const char *text, request *out_request) {
   char reason[128];
   int code = regcomp(
@@ -151,6 +186,9 @@ static int parse_arguments(int argc, char **argv, request *out_request) {
   enum {
     HELP = 256,
     LIST,
+    PAIRS,
+    EFFORT,
+    SECONDS,
     CASE,
     ROUNDS,
     FACTOR,
@@ -163,6 +201,9 @@ static int parse_arguments(int argc, char **argv, request *out_request) {
   static const struct option options[] = {
       {"help", no_argument, NULL, HELP},
       {"list", no_argument, NULL, LIST},
+      {"pairs", no_argument, NULL, PAIRS},
+      {"effort", required_argument, NULL, EFFORT},
+      {"measure-seconds", required_argument, NULL, SECONDS},
       {"case", required_argument, NULL, CASE},
       {"rounds", required_argument, NULL, ROUNDS},
       {"size-factor", required_argument, NULL, FACTOR},
@@ -173,6 +214,7 @@ static int parse_arguments(int argc, char **argv, request *out_request) {
       {"compile-child", required_argument, NULL, CHILD},
       {0}};
   const char *peers = NULL;
+  const char *effort = NULL;
   bool is_valid = true;
   for (int option; is_valid && (option = getopt_long(
                                     argc, argv, "", options, NULL)) != -1;) {
@@ -182,6 +224,17 @@ static int parse_arguments(int argc, char **argv, request *out_request) {
         return BENCH_EXIT_OK;
       case LIST:
         out_request->is_list = true;
+        break;
+      case PAIRS:
+        out_request->is_list = true;
+        out_request->is_pair_list = true;
+        break;
+      case EFFORT:
+        effort = optarg;
+        break;
+      case SECONDS:
+        is_valid =
+            parse_seconds(optarg, &out_request->settings.measure_seconds);
         break;
       case CASE:
         is_valid =
@@ -217,6 +270,10 @@ static int parse_arguments(int argc, char **argv, request *out_request) {
         is_valid = false;
         break;
     }
+  }
+  if (is_valid) {
+    is_valid = parse_effort(effort == NULL ? "estimate" : effort,
+                            &out_request->settings.measure_seconds);
   }
   if (!is_valid || !choose_peers(peers, &out_request->settings)) {
     return BENCH_EXIT_USAGE;
@@ -264,6 +321,16 @@ static bool list_cases(const request *wish,
   return true;
 }
 
+static void print_pair(const bench_case *item,
+                       const char *src,
+                       const char *dst) {
+  printf("%s %s", src, dst);
+  for (int32_t k = 0; k < item->src.rank; ++k) {
+    printf("%c%d", k == 0 ? ' ' : ',', (int)item->permutation[k]);
+  }
+  putchar('\n');
+}
+
 static bool print_list(const request *wish) {
   for (int32_t s = 0; s < bench_num_suites; ++s) {
     bench_case_list list;
@@ -276,13 +343,18 @@ static bool print_list(const request *wish) {
       char dst[200];
       rlo_shape_format(&list.items[i].src, src, sizeof src);
       rlo_shape_format(&list.items[i].dst, dst, sizeof dst);
+      if (wish->is_pair_list) {
+        print_pair(&list.items[i], src, dst);
+        continue;
+      }
       printf("%-8s %-30s %s -> %s\n",
              bench_suites[s].name,
              list.items[i].name,
              src,
              dst);
     }
-    if (is_listed && list.count == 0 && !wish->has_pattern) {
+    if (is_listed && list.count == 0 && !wish->has_pattern &&
+        !wish->is_pair_list) {
       printf("%-8s %s\n", bench_suites[s].name, bench_suites[s].summary);
     }
     bench_case_list_deinit(&list);

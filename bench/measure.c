@@ -189,6 +189,7 @@ static bool measure_move(bench_arena *arena,
     const rlo_plan_info *info =
         bench_peer_library_info(seats[BENCH_PEER_LIBRARY].state);
     snprintf(row->family, sizeof row->family, "%s", info->family);
+    snprintf(row->way, sizeof row->way, "%s", info->way);
     snprintf(row->parameters, sizeof row->parameters, "%s", info->parameters);
   }
   for (int32_t p = 0; p < settings->num_peers; ++p) {
@@ -249,6 +250,7 @@ bool bench_measure_case(bench_arena *arena,
                        .item = item,
                        .problem = problem,
                        .element_bytes = extent.element_bits / 8,
+                       .measure_seconds = settings->measure_seconds,
                        .copy_bytes = smaller - smaller % COPY_GRAIN_BYTES};
     move.plain = bench_plain_from_case(item, &plain) ? &plain : NULL;
     out_row->read_bytes = problem->read_bytes;

@@ -29,6 +29,8 @@ typedef struct bench_row {
   char name[64];
   char src[200], dst[200];
   char family[16];
+  /** "default", or what measuring found. */
+  char way[64];
   char parameters[160];
   /** What the planner expected; 0 if it was not asked. */
   double predicted_fraction;
@@ -39,6 +41,8 @@ typedef struct bench_row {
 /** How to measure. */
 typedef struct bench_settings {
   int32_t rounds;
+  /** As in bench_move. */
+  double measure_seconds;
   int32_t num_peers;
   const bench_peer *peers[BENCH_MAX_PEERS];
 } bench_settings;

@@ -16,6 +16,8 @@ typedef struct bench_move {
   int64_t element_bytes;
   /** Bytes that the copying contestants copy: the smaller array. */
   int64_t copy_bytes;
+  /** The library measures its plan for so long; 0: it estimates. */
+  double measure_seconds;
 } bench_move;
 
 /** Somebody who can do a move, or copies as many bytes. */
@@ -48,6 +50,8 @@ const rlo_plan_info *bench_peer_library_info(void *state);
 
 extern const bench_peer bench_peer_limit;
 extern const bench_peer bench_peer_library;
+/** The library, as it plans without measuring: beside measured plans. */
+extern const bench_peer bench_peer_estimate;
 extern const bench_peer bench_peer_naive;
 extern const bench_peer bench_peer_clcopy;
 extern const bench_peer bench_peer_memcpy;

@@ -73,17 +73,14 @@ static device_state *create_state(const bench_move *move) {
   return state;
 }
 
-/** Plan with a family, or with the best if it is NULL. */
 static void *create_plan(const bench_move *move,
                          const rlo_problem *problem,
-                         const char *family) {
+                         const rlo_plan_options *options) {
   device_state *state = create_state(move);
   if (state == NULL) {
     return NULL;
   }
-  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
-  options.family = family;
-  if (rlo_plan_create(move->arena->context, problem, &options, &state->plan) !=
+  if (rlo_plan_create(move->arena->context, problem, options, &state->plan) !=
           RLO_OK ||
       rlo_plan_prepare(state->plan) != RLO_OK) {
     bench_fail_last(move->item->name);
@@ -95,11 +92,25 @@ static void *create_plan(const bench_move *move,
 }
 
 static void *create_library(const bench_move *move) {
-  return create_plan(move, move->problem, NULL);
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  if (move->measure_seconds > 0) {
+    options.effort = RLO_EFFORT_MEASURE;
+    options.measure_seconds = move->measure_seconds;
+  }
+  return create_plan(move, move->problem, &options);
+}
+
+static void *create_estimate(const bench_move *move) {
+  /* Wisdom would decide here too; nothing but a default way ignores it. */
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.way = "default";
+  return create_plan(move, move->problem, &options);
 }
 
 static void *create_naive(const bench_move *move) {
-  return create_plan(move, move->problem, "gather");
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = "gather";
+  return create_plan(move, move->problem, &options);
 }
 
 static void *create_limit(const bench_move *move) {
@@ -117,7 +128,9 @@ static void *create_limit(const bench_move *move) {
   problem->dst_bytes = move->copy_bytes;
   problem->read_bytes = move->copy_bytes;
   problem->written_bytes = move->copy_bytes;
-  void *state = create_plan(move, problem, "copy");
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = "copy";
+  void *state = create_plan(move, problem, &options);
   free(problem);
   return state;
 }
@@ -143,6 +156,15 @@ const bench_peer bench_peer_library = {
     .name = "relayout",
     .summary = "the library, as it plans by itself",
     .create = create_library,
+    .run = run_plan,
+    .release = release,
+};
+
+const bench_peer bench_peer_estimate = {
+    .name = "estimate",
+    .summary = "the library, as it plans without measuring",
+    .is_opt_in = true,
+    .create = create_estimate,
     .run = run_plan,
     .release = release,
 };

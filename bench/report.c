@@ -98,6 +98,9 @@ static void show_row(const bench_report *report, const bench_row *row) {
       fprintf(report->table, " %12s", entries[p].is_wrong ? "wrong" : "-");
     }
   }
+  if (report->settings->measure_seconds > 0) {
+    fprintf(report->table, "  %s", row->way);
+  }
   fputc('\n', report->table);
   fflush(report->table);
 }

@@ -169,10 +169,19 @@ RLO_API RLO_NODISCARD rlo_status rlo_buffer_create(rlo_context *context,
 RLO_API void rlo_buffer_release(rlo_context *context, cl_mem buffer);
 
 /**
- * Plan a problem for a context's device. Builds nothing yet.
+ * Plan a problem for a context's device. Builds nothing yet, unless it
+ * measures.
+ *
+ * With RLO_EFFORT_MEASURE and no wisdom for the problem, candidates are built
+ * and timed in turns on a queue and in two buffers of the library's own, which
+ * must be within the context's budget; no candidate is begun and no round of
+ * turns made after the seconds given, but one that is being built is waited
+ * for. The fastest is remembered in the context's wisdom, unless the options
+ * name a family, a way or a class. Threads that measure wait for each other.
  * @param problem  borrowed.
  * @param options  NULL for the defaults.
- * @return as rlo_plan_explain; RLO_OUT_OF_MEMORY.
+ * @return as rlo_plan_explain; RLO_OUT_OF_MEMORY; to measure, also what
+ *         rlo_buffer_create and rlo_plan_prepare say.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_plan_create(rlo_context *context,
@@ -221,12 +230,81 @@ typedef void (*rlo_plan_prepared_fn)(void *payload, rlo_status status);
 RLO_API RLO_NODISCARD rlo_status rlo_plan_prepare_async(
     rlo_plan *plan, rlo_plan_prepared_fn callback, void *payload);
 
+/*
+ * Wisdom: what was fastest on this device when it was measured, by
+ * rlo_plan_create with RLO_EFFORT_MEASURE. A context remembers it as long as it
+ * lives, and plans with it whatever the effort; texts and files carry it on.
+ * relayout/wisdom.h tells the form.
+ */
+
+/**
+ * Take over wisdom. Records of other devices, drivers and tables are ignored;
+ * of two for one problem, the later counts.
+ * @param text  any bytes; NULL only if num_bytes is 0.
+ * @param out_taken, out_ignored  records; may be NULL.
+ * @return RLO_OK; RLO_PARSE with the number of the line that is wrong, with
+ *         nothing taken; RLO_OUT_OF_RANGE beyond 16384 problems.
+ * Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_context_import_wisdom(rlo_context *context,
+                          const char *text,
+                          size_t num_bytes,
+                          int32_t *out_taken,
+                          int32_t *out_ignored);
+
+/** Print the context's wisdom; snprintf rules, as rlo_shape_format. 0 if there
+ *  is no memory for it. Threads: safe. */
+RLO_API size_t rlo_context_export_wisdom(const rlo_context *context,
+                                         char *buffer,
+                                         size_t capacity);
+
+/** Take over a file of wisdom, as rlo_context_import_wisdom does.
+ *  @return also RLO_NOT_FOUND if there is no such file; RLO_IO;
+ *          RLO_OUT_OF_RANGE beyond 64 MiB. */
+RLO_API RLO_NODISCARD rlo_status rlo_context_load_wisdom(rlo_context *context,
+                                                         const char *path,
+                                                         int32_t *out_taken,
+                                                         int32_t *out_ignored);
+
+/**
+ * Add the context's wisdom to a file, which then holds what it held of other
+ * devices and drivers, what it held of this one, and what the context knows,
+ * which wins. The file appears whole or stays as it was; of two processes that
+ * save at once, one may lose what the other wrote. A file that is no wisdom of
+ * ours is not touched.
+ * @return RLO_OK; RLO_PARSE if the file is no wisdom; RLO_IO; RLO_NOT_FOUND if
+ *         its folder does not exist; RLO_OUT_OF_MEMORY. Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_context_save_wisdom(rlo_context *context,
+                                                         const char *path);
+
+/** Forget what the context knows. Plans made stay what they are. */
+RLO_API void rlo_context_clear_wisdom(rlo_context *context);
+
+/**
+ * As rlo_plan_explain for the context's device, with its wisdom: what
+ * rlo_plan_create would plan for memory aligned so. Nothing is measured.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_context_explain(rlo_context *context,
+                    const rlo_problem *problem,
+                    const rlo_plan_options *options,
+                    int64_t src_alignment_bytes,
+                    int64_t dst_alignment_bytes,
+                    rlo_plan_report **out_report);
+
 /** What a plan does. Borrowed from the plan. */
 typedef struct rlo_plan_info {
   /** "copy", "rows", "tile", ..., or "none" for an empty problem. */
   const char *family;
+  /** "default", or another way of the family. Static. */
+  const char *way;
   const char *parameters;
   rlo_device_class device_class;
+  rlo_plan_decision decision;
+  /** If it was measured, now or before: the fraction of the copy limit. */
+  double measured_fraction;
   int64_t src_bytes, dst_bytes;
   int64_t read_bytes, written_bytes;
 } rlo_plan_info;

@@ -40,6 +40,27 @@ typedef struct rlo_device_info {
   bool has_vector_shuffle;
 } rlo_device_info;
 
+/** How much trouble to take over a plan. */
+typedef enum rlo_effort {
+  /** Wisdom if there is some for the problem, else the expectation. */
+  RLO_EFFORT_ESTIMATE = 0,
+  /** Wisdom if there is some, else try and time, and remember. Only
+   *  rlo_plan_create does that; planning without a device expects. */
+  RLO_EFFORT_MEASURE = 1
+} rlo_effort;
+
+/** What a family and a way were chosen by. */
+typedef enum rlo_plan_decision {
+  /** The best expectation; or nothing to choose. */
+  RLO_PLAN_DECISION_ESTIMATE = 0,
+  /** The caller named the family or the way. */
+  RLO_PLAN_DECISION_FORCED = 1,
+  /** It was fastest when it was measured. */
+  RLO_PLAN_DECISION_WISDOM = 2,
+  /** It was fastest just now. */
+  RLO_PLAN_DECISION_MEASURE = 3
+} rlo_plan_decision;
+
 /** How to plan. Begin with RLO_PLAN_OPTIONS_INIT. */
 typedef struct rlo_plan_options {
   /** sizeof(rlo_plan_options). */
@@ -48,10 +69,20 @@ typedef struct rlo_plan_options {
   const char *family;
   /** Kernels of this class, whatever the device is. */
   rlo_device_class device_class;
+  /** The way in which the family runs the problem, such as "output order";
+   *  borrowed. NULL: what wisdom says, or the family's own ("default"). */
+  const char *way;
+  rlo_effort effort;
+  /** With RLO_EFFORT_MEASURE: no candidate is begun after so many seconds. 0
+   *  stands for 2. */
+  double measure_seconds;
 } rlo_plan_options;
 
-#define RLO_PLAN_OPTIONS_INIT \
-  { sizeof(rlo_plan_options), NULL, RLO_DEVICE_CLASS_AUTO }
+#define RLO_PLAN_OPTIONS_INIT                                    \
+  {                                                              \
+    sizeof(rlo_plan_options), NULL, RLO_DEVICE_CLASS_AUTO, NULL, \
+        RLO_EFFORT_ESTIMATE, 0.0                                 \
+  }
 
 /** What the planner thought of one family. */
 typedef struct rlo_plan_candidate {
@@ -74,6 +105,11 @@ typedef struct rlo_plan_report {
   /** The family chosen; "none" for an empty problem, which needs no kernel. */
   const char *family;
   rlo_device_class device_class;
+  /** The way that the family takes: "default" or another. Static. */
+  const char *way;
+  rlo_plan_decision decision;
+  /** If wisdom decided: the fraction of the copy limit that was measured. */
+  double measured_fraction;
   /** Tile, order, unit: "tile 64x64, units of 4 bytes, input order". */
   char parameters[160];
   int32_t num_candidates;
@@ -98,8 +134,8 @@ typedef struct rlo_plan_report {
  * @param options  borrowed; NULL for the defaults.
  * @param src_alignment_bytes, dst_alignment_bytes  powers of two that memory +
  *        offset are multiples of; 0 stands for the device's own alignment.
- * @return RLO_OK; RLO_NOT_FOUND for an unknown family; RLO_UNSUPPORTED if the
- *         forced family, or every family, refuses the problem (then with the
+ * @return RLO_OK; RLO_NOT_FOUND for an unknown family or way; RLO_UNSUPPORTED
+ * if the forced family, or every family, refuses the problem (then with the
  *         reason); or what rlo_problem_canonicalize says.
  * Threads: safe (pure).
  */

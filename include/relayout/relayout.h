@@ -45,5 +45,6 @@
 #include "relayout/status.h"
 #include "relayout/strides.h"
 #include "relayout/text.h"
+#include "relayout/wisdom.h"
 
 #endif

@@ -34,6 +34,30 @@ void rlo__mutex_unlock(rlo__mutex *mutex) {
   must(pthread_mutex_unlock(&mutex->handle));
 }
 
+rlo_status rlo__rwlock_init(rlo__rwlock *lock) {
+  int error = pthread_rwlock_init(&lock->handle, NULL);
+  if (error != 0) {
+    return RLO_FAIL(RLO_OUT_OF_MEMORY, "no lock: error %d", error);
+  }
+  return RLO_OK;
+}
+
+void rlo__rwlock_deinit(rlo__rwlock *lock) {
+  must(pthread_rwlock_destroy(&lock->handle));
+}
+
+void rlo__rwlock_lock_read(rlo__rwlock *lock) {
+  must(pthread_rwlock_rdlock(&lock->handle));
+}
+
+void rlo__rwlock_lock_write(rlo__rwlock *lock) {
+  must(pthread_rwlock_wrlock(&lock->handle));
+}
+
+void rlo__rwlock_unlock(rlo__rwlock *lock) {
+  must(pthread_rwlock_unlock(&lock->handle));
+}
+
 rlo_status rlo__cond_init(rlo__cond *cond) {
   pthread_condattr_t attributes;
   int error = pthread_condattr_init(&attributes);

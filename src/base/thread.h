@@ -22,6 +22,11 @@ typedef struct rlo__cond {
   pthread_cond_t handle;
 } rlo__cond;
 
+/** Many readers at once, or one writer. */
+typedef struct rlo__rwlock {
+  pthread_rwlock_t handle;
+} rlo__rwlock;
+
 typedef struct rlo__once {
   pthread_once_t handle;
 } rlo__once;
@@ -52,6 +57,15 @@ void rlo__cond_wait(rlo__cond *cond, rlo__mutex *mutex);
 bool rlo__cond_wait_for(rlo__cond *cond, rlo__mutex *mutex, int64_t timeout_ms);
 void rlo__cond_signal(rlo__cond *cond);
 void rlo__cond_broadcast(rlo__cond *cond);
+
+/** Fails with RLO_OUT_OF_MEMORY. Not recursive. */
+RLO_NODISCARD rlo_status rlo__rwlock_init(rlo__rwlock *lock);
+/** Nobody may hold it. */
+void rlo__rwlock_deinit(rlo__rwlock *lock);
+void rlo__rwlock_lock_read(rlo__rwlock *lock);
+void rlo__rwlock_lock_write(rlo__rwlock *lock);
+/** Ends either. */
+void rlo__rwlock_unlock(rlo__rwlock *lock);
 
 /** Call `fn` the first time, and return to everybody only when it is done. */
 void rlo__once_call(rlo__once *once, void (*fn)(void));

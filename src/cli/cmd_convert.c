@@ -26,6 +26,7 @@ typedef struct convert_request {
   const char *to;
   const char *permutation;
   const char *family;
+  const char *way;
   int32_t device_number;
   bool is_on_host;
   bool is_verified;
@@ -169,6 +170,7 @@ static int run_plan(conversion *c,
 static int run_in_session(conversion *c, rlo__device_session *session) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = c->request.family;
+  options.way = c->request.way;
   rlo_plan *plan = NULL;
   if (rlo_plan_create(session->context, &c->problem, &options, &plan) !=
       RLO_OK) {
@@ -321,6 +323,7 @@ static const struct option options[] = {
     {"perm", required_argument, NULL, RLO__OPTION_PERM},
     {"device", required_argument, NULL, RLO__OPTION_DEVICE},
     {"family", required_argument, NULL, RLO__OPTION_FAMILY},
+    {"way", required_argument, NULL, RLO__OPTION_WAY},
     {"host", no_argument, NULL, RLO__OPTION_HOST},
     {"verify", no_argument, NULL, RLO__OPTION_VERIFY},
     {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
@@ -356,6 +359,9 @@ static int run(int argc, char **argv) {
       case RLO__OPTION_FAMILY:
         request.family = optarg;
         break;
+      case RLO__OPTION_WAY:
+        request.way = optarg;
+        break;
       case RLO__OPTION_HOST:
         request.is_on_host = true;
         break;
@@ -375,11 +381,11 @@ static int run(int argc, char **argv) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  if (request.is_on_host &&
-      (request.family != NULL || request.device_number >= 0)) {
+  if (request.is_on_host && (request.family != NULL || request.way != NULL ||
+                             request.device_number >= 0)) {
     return rlo__fail_usage(
         argv[0],
-        "--host uses no device: it goes without --device and --family");
+        "--host uses no device: it goes without --device, --family and --way");
   }
   request.input_path = operands[0];
   request.output_path = operands[1];
@@ -413,6 +419,7 @@ const rlo__command rlo__cmd_convert = {
         "  --device N    a device of `relayout devices`; the default device\n"
         "                without it\n"
         "  --family F    use this family of kernels\n"
+        "  --way W       in this way, such as 'output order'\n"
         "  --host        use the plain loop on the host, and no OpenCL\n"
         "  --verify      compare the result with the host's before writing it\n"
         "  --json        print an object with the keys shape, file,\n"

@@ -79,16 +79,28 @@ static int explain_rewriting(rlo__explanation *e) {
   return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
 }
 
-static int explain(explain_request *request) {
+/* What the device's context would plan; without one, what can be expected. */
+static rlo_status make_report(explain_request *request,
+                              rlo_context *context,
+                              rlo_plan_report **out_report) {
+  const rlo__explanation *e = &request->explanation;
+  const rlo_plan_options *plan_options = &request->plan_options;
+  return context == NULL
+             ? rlo_plan_explain(
+                   &e->written, &e->device, plan_options, 0, 0, out_report)
+             : rlo_context_explain(
+                   context, &e->written, plan_options, 0, 0, out_report);
+}
+
+/* `context` may be NULL. */
+static int explain(explain_request *request, rlo_context *context) {
   rlo__explanation *e = &request->explanation;
   int code = explain_rewriting(e);
   if (code != RLO__EXIT_OK) {
     return code;
   }
   rlo_plan_report *report = NULL;
-  if (rlo_plan_explain(
-          &e->written, &e->device, &request->plan_options, 0, 0, &report) !=
-      RLO_OK) {
+  if (make_report(request, context, &report) != RLO_OK) {
     return rlo__fail_last();
   }
   e->report = report;
@@ -109,7 +121,8 @@ static int explain_for_device(void *payload) {
   if (code == RLO__EXIT_OK) {
     request->explanation.device = *rlo_context_device_info(session.context);
     request->explanation.device_name = session.device_name;
-    code = explain(request);
+    request->explanation.wisdom = session.wisdom;
+    code = explain(request, session.context);
   } else if (request->device_number < 0) {
     fputs("relayout explain --class cpu needs no device.\n", stderr);
   }
@@ -146,6 +159,7 @@ static const struct option options[] = {
     {"device", required_argument, NULL, RLO__OPTION_DEVICE},
     {"class", required_argument, NULL, RLO__OPTION_CLASS},
     {"family", required_argument, NULL, RLO__OPTION_FAMILY},
+    {"way", required_argument, NULL, RLO__OPTION_WAY},
     {"source", no_argument, NULL, RLO__OPTION_SOURCE},
     {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
     {0}};
@@ -180,6 +194,9 @@ static int run(int argc, char **argv) {
       case RLO__OPTION_FAMILY:
         request.plan_options.family = optarg;
         break;
+      case RLO__OPTION_WAY:
+        request.plan_options.way = optarg;
+        break;
       case RLO__OPTION_SOURCE:
         request.has_source = true;
         break;
@@ -211,7 +228,7 @@ static int run(int argc, char **argv) {
   rlo_device_class wanted = request.plan_options.device_class;
   if (request.device_number < 0 && wanted != RLO_DEVICE_CLASS_AUTO) {
     e->device = typical_device(wanted);
-    return explain(&request);
+    return explain(&request, NULL);
   }
   return rlo__isolate_run(is_isolated, explain_for_device, &request);
 }
@@ -235,6 +252,7 @@ const rlo__command rlo__cmd_explain = {
         "for\n"
         "                a typical one and use no OpenCL at all\n"
         "  --family F    plan with this family, or tell why it refuses\n"
+        "  --way W       in this way of the family, such as 'output order'\n"
         "  --source      print the kernel's build options and source, too\n"
         "  --json        print one object\n"
         "  --no-isolate  use the OpenCL driver in this process\n"

@@ -21,6 +21,8 @@ extern const rlo__command rlo__cmd_explain;
 extern const rlo__command rlo__cmd_convert;
 extern const rlo__command rlo__cmd_copy_limit;
 extern const rlo__command rlo__cmd_cache;
+extern const rlo__command rlo__cmd_tune;
+extern const rlo__command rlo__cmd_wisdom;
 extern const rlo__command rlo__cmd_demo;
 
 #endif

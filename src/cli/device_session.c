@@ -20,6 +20,7 @@ int rlo__device_session_init(int32_t device_number,
           device_number, &options, &out_session->context) != RLO_OK) {
     return rlo__fail_last();
   }
+  rlo__wisdom_file_load(out_session->context, &out_session->wisdom);
   cl_device_id device = rlo_context_cl_device(out_session->context);
   cl_int error = CL_SUCCESS;
   out_session->queue = clCreateCommandQueue(

@@ -6,6 +6,8 @@
 
 #include "relayout/opencl.h"
 
+#include "wisdom_file.h"
+
 /**
  * A device with one in-order queue, for work that is done step after step.
  * Functions return RLO__EXIT_OK or print why not.
@@ -14,10 +16,12 @@ typedef struct rlo__device_session {
   rlo_context *context;
   cl_command_queue queue;
   char device_name[128];
+  /** What the command's file of wisdom held. */
+  rlo__wisdom_known wisdom;
 } rlo__device_session;
 
-/** Open a device by its number in `relayout devices`; -1: the default. Deinit
- *  must follow in any case. */
+/** Open a device by its number in `relayout devices`; -1: the default. It plans
+ *  with the wisdom of the command's file. Deinit must follow in any case. */
 int rlo__device_session_init(int32_t device_number,
                              rlo__device_session *out_session);
 void rlo__device_session_deinit(rlo__device_session *session);

@@ -68,10 +68,35 @@ static void print_families(const rlo_plan_report *report) {
   }
 }
 
+static const char *decision_name(rlo_plan_decision decision) {
+  switch (decision) {
+    case RLO_PLAN_DECISION_FORCED:
+      return "command line";
+    case RLO_PLAN_DECISION_WISDOM:
+      return "wisdom";
+    case RLO_PLAN_DECISION_MEASURE:
+      return "measurement";
+    case RLO_PLAN_DECISION_ESTIMATE:
+      break;
+  }
+  return "expectation";
+}
+
+static void print_decision(const rlo_plan_report *report) {
+  printf("  chosen by      %s", decision_name(report->decision));
+  if (report->decision == RLO_PLAN_DECISION_WISDOM) {
+    printf(": it had %.3f of the copy limit when it was measured",
+           report->measured_fraction);
+  }
+  putchar('\n');
+}
+
 static void print_plan(const rlo_plan_report *report, bool has_source) {
   rlo__bytes_text text;
   puts("plan");
   printf("  family         %s\n", report->family);
+  printf("  way            %s\n", report->way);
+  print_decision(report);
   printf("  parameters     %s\n", report->parameters);
   printf("  bytes read     %" PRId64 " (%s)\n",
          report->problem.read_bytes,
@@ -109,6 +134,14 @@ void rlo__explanation_print_text(const rlo__explanation *e, bool has_source) {
   printf("device       %s\n",
          e->device_name == NULL ? "none: typical numbers of the class"
                                 : e->device_name);
+  if (e->wisdom.num_taken + e->wisdom.num_ignored > 0) {
+    printf("wisdom       %d records of this device", (int)e->wisdom.num_taken);
+    if (e->wisdom.num_ignored > 0) {
+      printf("; %d of another device, driver or table of kernels are ignored",
+             (int)e->wisdom.num_ignored);
+    }
+    putchar('\n');
+  }
   puts("\nproblem as written");
   print_problem(&e->written);
   puts("\nrewriting");
@@ -189,6 +222,11 @@ static void write_plan(rlo__json *json,
                        bool has_source) {
   rlo__json_string(json, "family", report->family);
   rlo__json_string(json, "class", rlo__device_class_name(report->device_class));
+  rlo__json_string(json, "way", report->way);
+  rlo__json_string(json, "chosen_by", decision_name(report->decision));
+  if (report->decision == RLO_PLAN_DECISION_WISDOM) {
+    rlo__json_double(json, "measured_fraction", report->measured_fraction);
+  }
   rlo__json_string(json, "parameters", report->parameters);
   rlo__json_begin_array(json, "candidates");
   for (int32_t i = 0; i < report->num_candidates; ++i) {
@@ -235,6 +273,8 @@ void rlo__explanation_print_json(const rlo__explanation *e, bool has_source) {
     rlo__json_end_array(&json);
   }
   rlo__json_string(&json, "device", e->device_name);
+  rlo__json_int(&json, "wisdom_records", e->wisdom.num_taken);
+  rlo__json_int(&json, "wisdom_ignored", e->wisdom.num_ignored);
   write_problem(&json, "written", &e->written);
   rlo__json_begin_array(&json, "steps");
   int32_t kept = num_kept_steps(e);

@@ -5,6 +5,8 @@
 #include "relayout/plan.h"
 #include "relayout/shape.h"
 
+#include "wisdom_file.h"
+
 /** Most steps of a rewriting that are kept; the others are counted. */
 #define RLO__EXPLANATION_MAX_STEPS 256
 
@@ -17,6 +19,8 @@ typedef struct rlo__explanation {
   /** NULL: no device, but typical numbers of a class. Borrowed. */
   const char *device_name;
   rlo_device_info device;
+  /** What the file of wisdom held for it. */
+  rlo__wisdom_known wisdom;
   /** The problem as the relayout makes it; the report has the canonical one. */
   rlo_problem written;
   int32_t num_steps;

@@ -16,6 +16,8 @@ static const rlo__command *const commands[] = {
     &rlo__cmd_devices,
     &rlo__cmd_copy_limit,
     &rlo__cmd_cache,
+    &rlo__cmd_tune,
+    &rlo__cmd_wisdom,
 };
 
 #define NUM_COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -2,14 +2,26 @@
 #include "message.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 static void print_line(const char *format, va_list arguments) RLO_PRINTF(1, 0);
 
+static const char *place_path;
+static int64_t place_line;
+
+void rlo__message_set_place(const char *path, int64_t line) {
+  place_path = path;
+  place_line = line;
+}
+
 static void print_line(const char *format, va_list arguments) {
   fputs("relayout: ", stderr);
+  if (place_path != NULL) {
+    fprintf(stderr, "%s:%" PRId64 ": ", place_path, place_line);
+  }
   vfprintf(stderr, format, arguments);
   fputc('\n', stderr);
 }

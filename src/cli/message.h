@@ -2,6 +2,8 @@
 #ifndef RLO_CLI_MESSAGE_H
 #define RLO_CLI_MESSAGE_H
 
+#include <stdint.h>
+
 #include "relayout/status.h"
 
 /** What the command returns to the shell. */
@@ -14,6 +16,10 @@ typedef enum rlo__exit {
   /** The OpenCL driver ended the process that used it. */
   RLO__EXIT_DRIVER = 70
 } rlo__exit;
+
+/** Have the messages from here on begin with "path:line: "; NULL ends that.
+ *  `path` is borrowed. */
+void rlo__message_set_place(const char *path, int64_t line);
 
 /** Print "relayout: <sentence>" on standard error; returns RLO__EXIT_FAILURE.
  */

@@ -35,7 +35,11 @@ typedef enum rlo__option {
   RLO__OPTION_COLOR,
   RLO__OPTION_WIDTH,
   RLO__OPTION_HEIGHT,
-  RLO__OPTION_LETTERS
+  RLO__OPTION_LETTERS,
+  RLO__OPTION_WAY,
+  RLO__OPTION_SECONDS,
+  RLO__OPTION_SUITE,
+  RLO__OPTION_AGAIN
 } rlo__option;
 
 /** A list of dimensions or a permutation as given on the command line. */

@@ -46,11 +46,13 @@ list(SORT files)
 
 set(arrays "")
 set(rows "")
+set(hashes "")
 foreach(path IN LISTS files)
   get_filename_component(stem "${path}" NAME_WE)
   read_kernel("${path}" text)
   string(SHA256 hash "${text}")
   string(SUBSTRING "${hash}" 0 16 hash)
+  string(APPEND hashes "${stem} ${hash}\n")
   file(WRITE "${OUTPUT}.text" "${text}")
   file(SIZE "${OUTPUT}.text" text_bytes)
   file(READ "${OUTPUT}.text" hex HEX)
@@ -67,6 +69,8 @@ foreach(path IN LISTS files)
          "UINT64_C(0x${hash})},\n")
 endforeach()
 file(REMOVE "${OUTPUT}.text")
+string(SHA256 hash_of_all "${hashes}")
+string(SUBSTRING "${hash_of_all}" 0 16 hash_of_all)
 
 file(
   WRITE "${OUTPUT}.new"
@@ -88,6 +92,10 @@ const rlo__kernel_source *rlo__kernel_source_find(const char *name) {
     }
   }
   return NULL;
+}
+
+uint64_t rlo__kernel_sources_hash(void) {
+  return UINT64_C(0x${hash_of_all});
 }
 ")
 file(RENAME "${OUTPUT}.new" "${OUTPUT}")

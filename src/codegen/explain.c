@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "codegen/explain.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -21,6 +23,9 @@ typedef struct workspace {
 
 static void tell_choice(const rlo_choice *choice, rlo_plan_report *report) {
   report->family = choice->family == NULL ? "none" : choice->family->name;
+  report->way = choice->way->name;
+  report->decision = choice->decision;
+  report->measured_fraction = choice->measured_fraction;
   report->num_candidates = choice->num_candidates;
   memcpy(report->candidates,
          choice->candidates,
@@ -38,16 +43,18 @@ static rlo_status explain(const rlo_device_info *device,
                           const rlo_plan_options *options,
                           int64_t src_alignment_bytes,
                           int64_t dst_alignment_bytes,
+                          const rlo__wisdom *wisdom,
                           workspace *w,
                           owned_report *owned) {
   rlo_plan_report *report = &owned->report;
-  RLO_TRY(rlo__planner_choose(&report->problem,
-                              device,
-                              options,
-                              src_alignment_bytes,
-                              dst_alignment_bytes,
-                              &w->choice,
-                              &w->launch));
+  RLO_TRY(rlo__planner_choose_with(&report->problem,
+                                   device,
+                                   options,
+                                   src_alignment_bytes,
+                                   dst_alignment_bytes,
+                                   wisdom,
+                                   &w->choice,
+                                   &w->launch));
   report->src_alignment_bytes = w->choice.src_alignment_bytes;
   report->dst_alignment_bytes = w->choice.dst_alignment_bytes;
   report->device_class = w->choice.device_class;
@@ -64,12 +71,13 @@ static rlo_status explain(const rlo_device_info *device,
   return RLO_OK;
 }
 
-rlo_status rlo_plan_explain(const rlo_problem *problem,
-                            const rlo_device_info *device,
-                            const rlo_plan_options *options,
-                            int64_t src_alignment_bytes,
-                            int64_t dst_alignment_bytes,
-                            rlo_plan_report **out_report) {
+rlo_status rlo__plan_explain_with(const rlo_problem *problem,
+                                  const rlo_device_info *device,
+                                  const rlo_plan_options *options,
+                                  int64_t src_alignment_bytes,
+                                  int64_t dst_alignment_bytes,
+                                  const rlo__wisdom *wisdom,
+                                  rlo_plan_report **out_report) {
   *out_report = NULL;
   workspace *w = rlo__alloc(sizeof *w);
   owned_report *owned = rlo__alloc(sizeof *owned);
@@ -79,8 +87,13 @@ rlo_status rlo_plan_explain(const rlo_problem *problem,
     return RLO_OUT_OF_MEMORY;
   }
   owned->report.problem = *problem;
-  rlo_status status = explain(
-      device, options, src_alignment_bytes, dst_alignment_bytes, w, owned);
+  rlo_status status = explain(device,
+                              options,
+                              src_alignment_bytes,
+                              dst_alignment_bytes,
+                              wisdom,
+                              w,
+                              owned);
   rlo__free(w);
   if (status != RLO_OK) {
     rlo_plan_report_release(&owned->report);
@@ -88,6 +101,21 @@ rlo_status rlo_plan_explain(const rlo_problem *problem,
   }
   *out_report = &owned->report;
   return RLO_OK;
+}
+
+rlo_status rlo_plan_explain(const rlo_problem *problem,
+                            const rlo_device_info *device,
+                            const rlo_plan_options *options,
+                            int64_t src_alignment_bytes,
+                            int64_t dst_alignment_bytes,
+                            rlo_plan_report **out_report) {
+  return rlo__plan_explain_with(problem,
+                                device,
+                                options,
+                                src_alignment_bytes,
+                                dst_alignment_bytes,
+                                NULL,
+                                out_report);
 }
 
 void rlo_plan_report_release(rlo_plan_report *report) {

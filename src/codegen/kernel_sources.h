@@ -29,4 +29,7 @@ typedef struct rlo__kernel_source {
  */
 const rlo__kernel_source *rlo__kernel_source_find(const char *name);
 
+/** Hash of the names and texts of all kernels. */
+uint64_t rlo__kernel_sources_hash(void);
+
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/problem.h"
+#include "ir/problem.h"
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/str.h"
 #include "ir/form.h"
 
@@ -101,33 +100,37 @@ static void hash_arithmetic(rlo__hash *hash, const rlo_arithmetic *a) {
   rlo__hash_i64(hash, a->is_sequential);
 }
 
-uint64_t rlo_problem_hash(const rlo_problem *problem) {
-  rlo__hash hash = rlo__hash_init(0x70726f626c656d00u);
-  rlo__hash_i64(&hash, problem->unit_bits);
-  rlo__hash_i64(&hash, problem->num_axes);
-  rlo__hash_i64(&hash, problem->num_terms);
-  rlo__hash_i64(&hash, problem->num_guards);
-  rlo__hash_i64(&hash, problem->update);
+void rlo__problem_hash_into(const rlo_problem *problem, rlo__hash *hash) {
+  rlo__hash_i64(hash, problem->unit_bits);
+  rlo__hash_i64(hash, problem->num_axes);
+  rlo__hash_i64(hash, problem->num_terms);
+  rlo__hash_i64(hash, problem->num_guards);
+  rlo__hash_i64(hash, problem->update);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    rlo__hash_i64(&hash, problem->extents[a]);
+    rlo__hash_i64(hash, problem->extents[a]);
   }
-  hash_form(&hash, problem, &problem->src);
-  hash_form(&hash, problem, &problem->dst);
+  hash_form(hash, problem, &problem->src);
+  hash_form(hash, problem, &problem->dst);
   for (int32_t t = 0; t < problem->num_terms; ++t) {
-    rlo__hash_i64(&hash, problem->terms[t].divisor);
-    hash_form(&hash, problem, &problem->terms[t].form);
+    rlo__hash_i64(hash, problem->terms[t].divisor);
+    hash_form(hash, problem, &problem->terms[t].form);
   }
   for (int32_t g = 0; g < problem->num_guards; ++g) {
-    rlo__hash_i64(&hash, problem->guards[g].kind);
-    rlo__hash_i64(&hash, problem->guards[g].limit);
-    hash_form(&hash, problem, &problem->guards[g].form);
+    rlo__hash_i64(hash, problem->guards[g].kind);
+    rlo__hash_i64(hash, problem->guards[g].limit);
+    hash_form(hash, problem, &problem->guards[g].form);
   }
   if (uses_fill(problem)) {
-    rlo__hash_bytes(&hash, problem->fill, sizeof problem->fill);
+    rlo__hash_bytes(hash, problem->fill, sizeof problem->fill);
   }
   if (problem->update == RLO_UPDATE_COMBINE) {
-    hash_arithmetic(&hash, &problem->arithmetic);
+    hash_arithmetic(hash, &problem->arithmetic);
   }
+}
+
+uint64_t rlo_problem_hash(const rlo_problem *problem) {
+  rlo__hash hash = rlo__hash_init(0x70726f626c656d00u);
+  rlo__problem_hash_into(problem, &hash);
   return rlo__hash_finish_u64(&hash);
 }
 

@@ -85,7 +85,8 @@ bool rlo__cpu_is_within_limits(const rlo_request *request,
 bool rlo__cpu_wants_nontemporal(const rlo_request *request,
                                 const rlo__geometry *geometry) {
   return request->device->has_nontemporal_store &&
-         geometry->box_bytes >= RLO_CPU_NONTEMPORAL_BYTES;
+         (request->way.stores == RLO__STORES_NONTEMPORAL ||
+          geometry->box_bytes >= RLO_CPU_NONTEMPORAL_BYTES);
 }
 
 int64_t rlo__cpu_dst_alignment(const rlo_request *request,

@@ -26,6 +26,8 @@ typedef struct rlo__cpu_plan {
    *  into x and y; -1 for none. */
   int32_t x_axis;
   int32_t y_axis;
+  /** Of the groups; zero: the source's. Set before the grid is laid. */
+  rlo__grid_order order;
   bool is_nontemporal;
   bool is_prefetching;
 } rlo__cpu_plan;

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "plan/launch.h"
+#include "plan/way.h"
 
 /** What a family is asked about. All borrowed. */
 typedef struct rlo_request {
@@ -14,6 +15,9 @@ typedef struct rlo_request {
    *  the unit's size. */
   int64_t src_alignment_bytes;
   int64_t dst_alignment_bytes;
+  /** How to run it, if not in the family's own way. What a way switches off,
+   *  `device` lacks already: a family reads the knobs that it has. */
+  rlo__way way;
 } rlo_request;
 
 /**

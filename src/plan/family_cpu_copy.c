@@ -35,7 +35,8 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   rlo__cpu_plan plan = {
       .geometry = rlo__geometry_of(request), .x_axis = -1, .y_axis = -1};
   int64_t units = 1;
-  int64_t chunk_units = CHUNK_BYTES / plan.geometry.unit_bytes;
+  int64_t chunk_bytes = rlo__way_group_bytes(&request->way, CHUNK_BYTES);
+  int64_t chunk_units = chunk_bytes / plan.geometry.unit_bytes;
   if (problem->num_axes == 1) {
     units = problem->extents[0];
     RLO_TRY(rlo__grid_add(&plan.grid, problem, 0, chunk_units));
@@ -47,8 +48,8 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   RLO_TRY(rlo__cpu_add_index(&plan, launch, chunk_units));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
-                  "chunks of %d KiB, units of %lld bytes%s",
-                  CHUNK_BYTES / 1024,
+                  "chunks of %lld KiB, units of %lld bytes%s",
+                  (long long)chunk_bytes / 1024,
                   (long long)plan.geometry.unit_bytes,
                   plan.is_nontemporal ? ", non-temporal stores" : "");
   return RLO_OK;

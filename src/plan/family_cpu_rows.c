@@ -72,11 +72,12 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
 }
 
 /* The axis whose steps stay nearest to each other where it costs: in the
- * source, or, if nothing is read, in the destination. Long enough, if one is,
- * to give a group something to do. */
+ * source, or, if nothing is read or so asked, in the destination. Long enough,
+ * if one is, to give a group something to do. */
 static int32_t nearest_axis(const rlo_problem *problem, const row_plan *plan) {
-  const rlo_form *form =
-      plan->cpu.geometry.is_fill ? &problem->dst : &problem->src;
+  bool is_by_dst =
+      plan->cpu.geometry.is_fill || plan->cpu.order == RLO__GRID_ORDER_DST;
+  const rlo_form *form = is_by_dst ? &problem->dst : &problem->src;
   int32_t best = -1;
   bool best_is_long = false;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -137,11 +138,13 @@ static bool rows_are_aligned(const rlo_request *request, const row_plan *plan) {
   return align == RLO_CPU_LINE_BYTES;
 }
 
-static void choose_batch(const rlo_problem *problem, row_plan *plan) {
+static void choose_batch(const rlo_request *request, row_plan *plan) {
+  const rlo_problem *problem = request->problem;
+  int64_t group_bytes = rlo__way_group_bytes(&request->way, GROUP_BYTES);
   plan->batch_axis = -1;
   plan->batch_rows = 1;
   int32_t run = plan->cpu.x_axis;
-  if (run < 0 || plan->row_bytes > GROUP_BYTES / 2) {
+  if (run < 0 || plan->row_bytes > group_bytes / 2) {
     return;
   }
   int32_t continuing = continuing_axis(problem, run);
@@ -152,7 +155,7 @@ static void choose_batch(const rlo_problem *problem, row_plan *plan) {
   if (plan->batch_axis < 0) {
     return;
   }
-  plan->batch_rows = GROUP_BYTES / plan->row_bytes;
+  plan->batch_rows = group_bytes / plan->row_bytes;
   if (plan->is_packed) {
     /* Groups that are whole lines long do not share any. */
     int64_t whole =
@@ -190,7 +193,8 @@ static rlo_status choose(const rlo_request *request, row_plan *plan) {
                         ? plan->row_units * unit_bytes
                         : INT64_MAX;
   plan->is_aligned = rows_are_aligned(request, plan);
-  choose_batch(problem, plan);
+  cpu->order = request->way.order;
+  choose_batch(request, plan);
   cpu->y_axis = plan->batch_axis;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     int64_t step = a == run                ? plan->chunk_units
@@ -198,7 +202,8 @@ static rlo_status choose(const rlo_request *request, row_plan *plan) {
                                            : 1;
     RLO_TRY(rlo__grid_add(&cpu->grid, problem, a, step));
   }
-  rlo__grid_sort_by_src(&cpu->grid);
+  const int32_t plane_axes[2] = {plan->batch_axis, run};
+  rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
   /* A short row has no line to itself unless the kernel joins it to others. */
   bool has_lines = plan->is_packed || plan->is_aligned ||
                    plan->row_bytes >= LEAST_LINED_BYTES;
@@ -238,7 +243,7 @@ static void describe(const row_plan *plan, rlo_launch *launch) {
     rlo__str_printf(&words, ", %lld to a group", (long long)plan->batch_rows);
   }
   rlo__str_append(&words, plan->is_packed ? ", joined" : "");
-  rlo__str_append(&words, ", input order");
+  rlo__str_printf(&words, ", %s", rlo__grid_order_name(plan->cpu.order));
   rlo__str_append(&words,
                   plan->cpu.is_nontemporal ? ", non-temporal stores" : "");
   rlo__str_append(&words, plan->cpu.is_prefetching ? ", prefetch" : "");

@@ -80,11 +80,13 @@ static rlo_status choose(const rlo_request *request, skinny_plan *plan) {
   }
   int64_t unit_bytes = cpu->geometry.unit_bytes;
   int64_t line_units = RLO_CPU_LINE_BYTES / unit_bytes;
-  int64_t lines = GROUP_BYTES / RLO_CPU_LINE_BYTES / plan->short_units;
+  int64_t group_bytes = rlo__way_group_bytes(&request->way, GROUP_BYTES);
+  int64_t lines = group_bytes / RLO_CPU_LINE_BYTES / plan->short_units;
   plan->chunk_units = lines * line_units;
   const rlo__plane *p = &plan->plane;
   int64_t tile_a = plan->is_split ? p->na : plan->chunk_units;
   int64_t tile_b = plan->is_split ? plan->chunk_units : p->nb;
+  cpu->order = request->way.order;
   RLO_TRY(rlo__plane_lay_grid(problem, p, tile_a, tile_b, cpu));
   /* Joined structures leave as one run, whose pieces are whole lines. */
   plan->dst_alignment = rlo__cpu_dst_alignment(
@@ -137,11 +139,12 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   RLO_TRY(rlo__plane_add_arguments(request, &plan.plane, cpu, launch));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
-                  "%s %lld streams, chunks of %lld, units of %lld bytes%s",
+                  "%s %lld streams, chunks of %lld, units of %lld bytes, %s%s",
                   plan.is_split ? "split into" : "join",
                   (long long)plan.short_units,
                   (long long)plan.chunk_units,
                   (long long)cpu->geometry.unit_bytes,
+                  rlo__grid_order_name(cpu->order),
                   cpu->is_nontemporal ? ", non-temporal stores" : "");
   return RLO_OK;
 }

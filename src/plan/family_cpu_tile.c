@@ -57,6 +57,12 @@ static rlo_status choose(const rlo_request *request, tile_plan *plan) {
   if (plane->nb >= long_tile) {
     plan->tile_b = long_tile;
   }
+  const rlo__way *way = &request->way;
+  if (way->tile_a_lines > 0) {
+    plan->tile_a = way->tile_a_lines * plan->line_units;
+    plan->tile_b = way->tile_b_lines * plan->line_units;
+  }
+  cpu->order = way->order;
   RLO_TRY(rlo__plane_lay_grid(problem, plane, plan->tile_a, plan->tile_b, cpu));
   plan->dst_alignment =
       rlo__cpu_dst_alignment(request, &cpu->grid, plane->a_axis);
@@ -106,10 +112,11 @@ static void describe(const tile_plan *plan, rlo_launch *launch) {
   const rlo__cpu_plan *cpu = &plan->cpu;
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
-                  "tile %lldx%lld, units of %lld bytes, input order",
+                  "tile %lldx%lld, units of %lld bytes, %s",
                   (long long)plan->tile_a,
                   (long long)plan->tile_b,
-                  (long long)cpu->geometry.unit_bytes);
+                  (long long)cpu->geometry.unit_bytes,
+                  rlo__grid_order_name(cpu->order));
   if (cpu->is_nontemporal) {
     rlo__str_append(&words,
                     plan->dst_alignment == RLO_CPU_LINE_BYTES

@@ -34,21 +34,45 @@ static int compare_distance(int64_t a, int64_t b) {
   return (a < b) - (a > b);
 }
 
-static int compare(const rlo__grid_axis *a, const rlo__grid_axis *b) {
-  int order = compare_distance(a->src_stride, b->src_stride);
-  return order != 0 ? order : compare_distance(a->dst_stride, b->dst_stride);
+static int compare(rlo__grid_order order,
+                   const int32_t plane_axes[2],
+                   const rlo__grid_axis *a,
+                   const rlo__grid_axis *b) {
+  int by_src = compare_distance(a->src_stride, b->src_stride);
+  int by_dst = compare_distance(a->dst_stride, b->dst_stride);
+  if (order == RLO__GRID_ORDER_DST) {
+    return by_dst != 0 ? by_dst : by_src;
+  }
+  if (order == RLO__GRID_ORDER_PLANE) {
+    bool a_is_in =
+        a->problem_axis == plane_axes[0] || a->problem_axis == plane_axes[1];
+    bool b_is_in =
+        b->problem_axis == plane_axes[0] || b->problem_axis == plane_axes[1];
+    if (a_is_in != b_is_in) {
+      return a_is_in ? 1 : -1;
+    }
+  }
+  return by_src != 0 ? by_src : by_dst;
 }
 
-void rlo__grid_sort_by_src(rlo__grid *grid) {
+void rlo__grid_sort(rlo__grid *grid,
+                    rlo__grid_order order,
+                    const int32_t plane_axes[2]) {
   for (int32_t n = 1; n < grid->num_axes; ++n) {
     rlo__grid_axis moved = grid->axes[n];
     int32_t place = n;
-    while (place > 0 && compare(&grid->axes[place - 1], &moved) > 0) {
+    while (place > 0 &&
+           compare(order, plane_axes, &grid->axes[place - 1], &moved) > 0) {
       grid->axes[place] = grid->axes[place - 1];
       --place;
     }
     grid->axes[place] = moved;
   }
+}
+
+void rlo__grid_sort_by_src(rlo__grid *grid) {
+  static const int32_t none[2] = {-1, -1};
+  rlo__grid_sort(grid, RLO__GRID_ORDER_OWN, none);
 }
 
 int32_t rlo__grid_find(const rlo__grid *grid, int32_t problem_axis) {

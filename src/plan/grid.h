@@ -2,6 +2,7 @@
 #ifndef RLO_PLAN_GRID_H
 #define RLO_PLAN_GRID_H
 
+#include "plan/way.h"
 #include "relayout/problem.h"
 
 /** Lanes of the widest grid argument. */
@@ -38,6 +39,15 @@ RLO_NODISCARD rlo_status rlo__grid_add(rlo__grid *grid,
 /** Order by falling distance of steps in the source: groups that run one after
  *  another read near each other. Scattered writes cost less. */
 void rlo__grid_sort_by_src(rlo__grid *grid);
+
+/**
+ * Order as a way asks for.
+ * @param plane_axes  the two axes of the problem that make the plane; -1 for
+ *        none.
+ */
+void rlo__grid_sort(rlo__grid *grid,
+                    rlo__grid_order order,
+                    const int32_t plane_axes[2]);
 
 /** Where an axis of the problem stands, or -1 if one group covers it. */
 int32_t rlo__grid_find(const rlo__grid *grid, int32_t problem_axis);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/launch.h"
 
+#include <string.h>
+
 #include "base/status.h"
 
 int32_t rlo__argument_lanes(rlo_argument_kind kind) {
@@ -112,4 +114,37 @@ rlo_status rlo__launch_argument(rlo_launch *launch,
   argument->kind = kind;
   argument->first = first;
   return RLO_OK;
+}
+
+bool rlo__launch_equal(const rlo_launch *a, const rlo_launch *b) {
+  if (strcmp(a->kernel_file, b->kernel_file) != 0 ||
+      a->num_defines != b->num_defines ||
+      a->num_arguments != b->num_arguments ||
+      a->num_numbers != b->num_numbers ||
+      a->src_base_bytes != b->src_base_bytes ||
+      a->dst_base_bytes != b->dst_base_bytes || a->work_dim != b->work_dim) {
+    return false;
+  }
+  for (int32_t i = 0; i < a->num_defines; ++i) {
+    if (strcmp(a->defines[i].name, b->defines[i].name) != 0 ||
+        a->defines[i].first != b->defines[i].first ||
+        a->defines[i].count != b->defines[i].count) {
+      return false;
+    }
+  }
+  for (int32_t i = 0; i < a->num_arguments; ++i) {
+    if (a->arguments[i].kind != b->arguments[i].kind ||
+        a->arguments[i].first != b->arguments[i].first) {
+      return false;
+    }
+  }
+  for (int32_t d = 0; d < a->work_dim; ++d) {
+    if (a->global_size[d] != b->global_size[d] ||
+        a->local_size[d] != b->local_size[d]) {
+      return false;
+    }
+  }
+  return memcmp(a->numbers,
+                b->numbers,
+                (size_t)a->num_numbers * sizeof a->numbers[0]) == 0;
 }

@@ -94,4 +94,8 @@ RLO_NODISCARD rlo_status rlo__launch_argument(rlo_launch *launch,
                                               const int64_t *values,
                                               int32_t count);
 
+/** Whether two launches are one kernel with the same numbers and sizes; the
+ *  words about them do not count. */
+bool rlo__launch_equal(const rlo_launch *a, const rlo_launch *b);
+
 #endif

@@ -42,7 +42,8 @@ rlo_status rlo__plane_lay_grid(const rlo_problem *problem,
                                         : 1;
     RLO_TRY(rlo__grid_add(&plan->grid, problem, a, step));
   }
-  rlo__grid_sort_by_src(&plan->grid);
+  const int32_t plane_axes[2] = {plane->a_axis, plane->b_axis};
+  rlo__grid_sort(&plan->grid, plan->order, plane_axes);
   return RLO_OK;
 }
 

@@ -30,8 +30,8 @@ bool rlo__plane_find(const rlo_problem *problem,
 
 /**
  * Lay the groups of a plan: `tile_a` by `tile_b` points of the plane each, in
- * the order of the source, and the guards' x and y along a and b. The plan's
- * geometry is filled already.
+ * the plan's order, and the guards' x and y along a and b. The plan's geometry
+ * and order are filled already.
  */
 RLO_NODISCARD rlo_status rlo__plane_lay_grid(const rlo_problem *problem,
                                              const rlo__plane *plane,

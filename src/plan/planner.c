@@ -5,144 +5,10 @@
 
 #include "base/status.h"
 #include "plan/geometry.h"
+#include "plan/query.h"
 
-/** Widest alignment that a wider unit can make use of. */
-#define MAX_UNIT_BYTES (RLO_MAX_UNIT_BITS / 8)
-
-/* What is asked, once the options have been read. */
-typedef struct query {
-  rlo_request request;
-  rlo_device_class device_class;
-  /** The row that the caller forces, or NULL. */
-  const rlo_family *forced;
-} query;
-
-static const char *class_name(rlo_device_class device_class) {
-  return device_class == RLO_DEVICE_CLASS_CPU ? "CPU" : "GPU";
-}
-
-static rlo_status find_class(const rlo_device_info *device,
-                             const rlo_plan_options *options,
-                             rlo_device_class *out_class) {
-  rlo_device_class asked =
-      options == NULL ? RLO_DEVICE_CLASS_AUTO : options->device_class;
-  *out_class = asked == RLO_DEVICE_CLASS_AUTO ? device->device_class : asked;
-  if (*out_class != RLO_DEVICE_CLASS_CPU &&
-      *out_class != RLO_DEVICE_CLASS_GPU) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "device class %d is neither %d (CPU) nor %d (GPU)",
-                    (int)*out_class,
-                    (int)RLO_DEVICE_CLASS_CPU,
-                    (int)RLO_DEVICE_CLASS_GPU);
-  }
-  return RLO_OK;
-}
-
-static rlo_status find_forced(const char *name,
-                              rlo_device_class device_class,
-                              const rlo_family **out_family) {
-  char names[256];
-  rlo__str list = rlo__str_over(names, sizeof names);
-  for (int32_t n = 0; n < rlo__num_families; ++n) {
-    const rlo_family *family = rlo__families[n];
-    if (family->device_class != device_class) {
-      continue;
-    }
-    if (strcmp(family->name, name) == 0) {
-      *out_family = family;
-      return RLO_OK;
-    }
-    rlo__str_printf(&list, "%s%s", list.length == 0 ? "" : ", ", family->name);
-  }
-  return RLO_FAIL(RLO_NOT_FOUND,
-                  "no kernel family of class %s is called \"%s\"; there are %s",
-                  class_name(device_class),
-                  name,
-                  rlo__str_text(&list));
-}
-
-static rlo_status read_options(const rlo_device_info *device,
-                               const rlo_plan_options *options,
-                               query *out) {
-  if (options != NULL && options->struct_size != sizeof *options) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "options->struct_size is %zu, not %zu; begin with "
-                    "RLO_PLAN_OPTIONS_INIT",
-                    options->struct_size,
-                    sizeof *options);
-  }
-  RLO_TRY(find_class(device, options, &out->device_class));
-  if (options == NULL || options->family == NULL) {
-    return RLO_OK;
-  }
-  return find_forced(options->family, out->device_class, &out->forced);
-}
-
-/* An alignment to plan with: the caller's, or the device's own. */
-static rlo_status find_alignment(const rlo_problem *problem,
-                                 const rlo_device_info *device,
-                                 const char *side,
-                                 int64_t asked_bytes,
-                                 int64_t *out_bytes) {
-  int64_t unit_bytes = (problem->unit_bits + 7) / 8;
-  int64_t bytes = asked_bytes;
-  if (bytes == 0) {
-    int64_t base = device->base_alignment_bytes;
-    bytes = base <= 0 ? 1 : rlo__alignment_after(base, 0, INT64_C(1) << 62);
-    bytes = bytes < unit_bytes ? unit_bytes : bytes;
-  }
-  if (bytes < 0 || (bytes & (bytes - 1)) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s alignment of %lld bytes is no power of two",
-                    side,
-                    (long long)bytes);
-  }
-  /* Units of odd sizes come to their own refusal. */
-  if (bytes < unit_bytes && (unit_bytes & (unit_bytes - 1)) == 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s alignment of %lld bytes is below the unit of %lld",
-                    side,
-                    (long long)bytes,
-                    (long long)unit_bytes);
-  }
-  *out_bytes = bytes;
-  return RLO_OK;
-}
-
-static rlo_status make_canonical(rlo_problem *problem, const rlo_request *r) {
-  int64_t bytes = r->src_alignment_bytes < r->dst_alignment_bytes
-                      ? r->src_alignment_bytes
-                      : r->dst_alignment_bytes;
-  bytes = bytes < MAX_UNIT_BYTES ? bytes : MAX_UNIT_BYTES;
-  return rlo_problem_canonicalize(problem, (int32_t)(8 * bytes), NULL, NULL);
-}
-
-static rlo_status check_unit(const rlo_problem *problem) {
-  if (problem->update != RLO_UPDATE_STORE) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the problem computes; devices store; the host "
-                    "reference runs it");
-  }
-  switch (problem->unit_bits) {
-    case 8:
-    case 16:
-    case 32:
-    case 64:
-    case 128:
-      break;
-    default:
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "the problem moves units of %d bits; devices move 8, 16, "
-                      "32, 64 and 128; the host reference runs it",
-                      problem->unit_bits);
-  }
-  if (rlo__geometry_overflows(problem)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "a position of the problem, counted in bytes, leaves 64 "
-                    "bits");
-  }
-  return RLO_OK;
-}
+/* How far below the best expectation a family is still worth timing. */
+#define LEAST_SHARE_OF_BEST 0.3
 
 /* What one row of the table says. */
 static void ask(const rlo_family *family,
@@ -163,7 +29,7 @@ static bool is_worth_compiling(const rlo_family *family, int64_t box_bytes) {
   return strcmp(family->name, "gather") != 0 || box_bytes >= INT64_C(1) << 20;
 }
 
-static rlo_status ask_all(const query *q, rlo_choice *choice) {
+static rlo_status ask_all(const rlo__query *q, rlo_choice *choice) {
   choice->num_candidates = 0;
   const rlo_family *best = NULL;
   bool best_is_worth = false;
@@ -177,7 +43,7 @@ static rlo_status ask_all(const query *q, rlo_choice *choice) {
     if (choice->num_candidates == RLO_MAX_FAMILIES) {
       return RLO_FAIL(RLO_INTERNAL,
                       "class %s has more than %d kernel families",
-                      class_name(q->device_class),
+                      rlo__query_class_name(q->device_class),
                       RLO_MAX_FAMILIES);
     }
     rlo_plan_candidate *c = &choice->candidates[choice->num_candidates++];
@@ -214,7 +80,7 @@ static bool is_applicable(const rlo_choice *choice, const rlo_family *family) {
   return false;
 }
 
-static rlo_status check_forced(const query *q, const rlo_choice *choice) {
+static rlo_status check_forced(const rlo__query *q, const rlo_choice *choice) {
   if (is_applicable(choice, q->forced)) {
     return RLO_OK;
   }
@@ -229,7 +95,7 @@ static void clear_launch(rlo_launch *launch) {
 }
 
 /* Let each family that would do tell its parameters. */
-static rlo_status describe_all(const query *q,
+static rlo_status describe_all(const rlo__query *q,
                                rlo_choice *choice,
                                rlo_launch *scratch) {
   rlo_plan_candidate *c = choice->candidates;
@@ -249,29 +115,101 @@ static rlo_status describe_all(const query *q,
   return RLO_OK;
 }
 
-/* The launch of a problem that has points. */
-static rlo_status choose(const query *q,
-                         bool is_telling,
-                         rlo_choice *choice,
-                         rlo_launch *launch) {
-  RLO_TRY(check_unit(q->request.problem));
+/* What wisdom says, if the family that it names takes the problem. */
+static bool is_known(rlo__query *q,
+                     const rlo__wisdom *wisdom,
+                     rlo_choice *choice) {
+  if (wisdom == NULL || q->forced != NULL || q->forced_way != NULL) {
+    return false;
+  }
+  rlo__wisdom_key key = rlo__wisdom_key_of(&q->request, q->device_class);
+  const rlo__wisdom_entry *entry = rlo__wisdom_find(wisdom, &key);
+  if (entry == NULL || entry->family->device_class != q->device_class) {
+    return false;
+  }
+  rlo__str unused = rlo__str_over(NULL, 0);
+  rlo__query_set_way(q, entry->way);
+  if (!entry->family->applicable(&q->request, &unused)) {
+    rlo__query_set_way(q, &rlo__ways[0]);
+    return false;
+  }
+  choice->family = entry->family;
+  choice->way = entry->way;
+  choice->decision = RLO_PLAN_DECISION_WISDOM;
+  choice->measured_fraction = entry->fraction;
+  return true;
+}
+
+static rlo_status choose_by_expectation(const rlo__query *q,
+                                        rlo_choice *choice) {
   RLO_TRY(ask_all(q, choice));
+  if (q->forced_way != NULL) {
+    choice->way = q->forced_way;
+    choice->decision = RLO_PLAN_DECISION_FORCED;
+  }
   if (q->forced != NULL) {
     RLO_TRY(check_forced(q, choice));
     choice->family = q->forced;
+    choice->decision = RLO_PLAN_DECISION_FORCED;
   }
   if (choice->family == NULL) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "every kernel family of class %s refuses the problem; "
                     "gather: %s",
-                    class_name(q->device_class),
+                    rlo__query_class_name(q->device_class),
                     reason_of(choice, "gather"));
+  }
+  return RLO_OK;
+}
+
+/* The launch of a problem that has points. */
+static rlo_status choose(rlo__query *q,
+                         const rlo__wisdom *wisdom,
+                         bool is_telling,
+                         rlo_choice *choice,
+                         rlo_launch *launch) {
+  RLO_TRY(rlo__query_check_unit(q));
+  if (!is_known(q, wisdom, choice)) {
+    RLO_TRY(choose_by_expectation(q, choice));
+  } else if (is_telling) {
+    /* What the families would do by themselves. */
+    const rlo_family *known = choice->family;
+    rlo__query_set_way(q, &rlo__ways[0]);
+    RLO_TRY(ask_all(q, choice));
+    choice->family = known;
   }
   if (is_telling) {
     RLO_TRY(describe_all(q, choice, launch));
+    rlo__query_set_way(q, choice->way);
   }
   clear_launch(launch);
   return choice->family->emit(&q->request, launch);
+}
+
+rlo_status rlo__planner_choose_with(rlo_problem *problem,
+                                    const rlo_device_info *device,
+                                    const rlo_plan_options *options,
+                                    int64_t src_alignment_bytes,
+                                    int64_t dst_alignment_bytes,
+                                    const rlo__wisdom *wisdom,
+                                    rlo_choice *out_choice,
+                                    rlo_launch *out_launch) {
+  rlo__query q;
+  RLO_TRY(rlo__query_begin(
+      problem, device, options, src_alignment_bytes, dst_alignment_bytes, &q));
+  rlo_choice choice = {
+      .way = &rlo__ways[0],
+      .device_class = q.device_class,
+      .src_alignment_bytes = q.request.src_alignment_bytes,
+      .dst_alignment_bytes = q.request.dst_alignment_bytes,
+  };
+  if (!rlo_problem_is_empty(problem)) {
+    RLO_TRY(choose(&q, wisdom, out_choice != NULL, &choice, out_launch));
+  }
+  if (out_choice != NULL) {
+    *out_choice = choice;
+  }
+  return RLO_OK;
 }
 
 rlo_status rlo__planner_choose(rlo_problem *problem,
@@ -281,29 +219,121 @@ rlo_status rlo__planner_choose(rlo_problem *problem,
                                int64_t dst_alignment_bytes,
                                rlo_choice *out_choice,
                                rlo_launch *out_launch) {
-  query q = {.request = {.problem = problem, .device = device}};
-  RLO_TRY(read_options(device, options, &q));
-  RLO_TRY(find_alignment(problem,
-                         device,
-                         "source",
-                         src_alignment_bytes,
-                         &q.request.src_alignment_bytes));
-  RLO_TRY(find_alignment(problem,
-                         device,
-                         "destination",
-                         dst_alignment_bytes,
-                         &q.request.dst_alignment_bytes));
-  RLO_TRY(make_canonical(problem, &q.request));
-  rlo_choice choice = {
-      .device_class = q.device_class,
-      .src_alignment_bytes = q.request.src_alignment_bytes,
-      .dst_alignment_bytes = q.request.dst_alignment_bytes,
-  };
+  return rlo__planner_choose_with(problem,
+                                  device,
+                                  options,
+                                  src_alignment_bytes,
+                                  dst_alignment_bytes,
+                                  NULL,
+                                  out_choice,
+                                  out_launch);
+}
+
+/* ---------------------------------------------------------------- candidates
+ */
+
+typedef struct candidate_list {
+  rlo__query *q;
+  rlo__candidate *items;
+  int32_t count;
+} candidate_list;
+
+/* Add a launch, unless there is no room, the family refuses, or the same launch
+ * is listed. */
+static rlo_status add_candidate(candidate_list *list,
+                                const rlo_family *family,
+                                const rlo__way *way) {
+  if (list->count == RLO__MAX_PLAN_CANDIDATES) {
+    return RLO_OK;
+  }
+  rlo__str unused = rlo__str_over(NULL, 0);
+  rlo__query_set_way(list->q, way);
+  if (!family->applicable(&list->q->request, &unused)) {
+    return RLO_OK;
+  }
+  rlo__candidate *added = &list->items[list->count];
+  clear_launch(&added->launch);
+  RLO_TRY(family->emit(&list->q->request, &added->launch));
+  for (int32_t n = 0; n < list->count; ++n) {
+    if (rlo__launch_equal(&list->items[n].launch, &added->launch)) {
+      return RLO_OK;
+    }
+  }
+  added->family = family;
+  added->way = way;
+  ++list->count;
+  return RLO_OK;
+}
+
+/* The families worth timing, the chosen one first and the others by falling
+ * expectation. @return how many. */
+static int32_t rank_families(const rlo__query *q,
+                             const rlo_choice *choice,
+                             const rlo_family *out_ranked[RLO_MAX_FAMILIES]) {
+  double fractions[RLO_MAX_FAMILIES];
+  double best = 0.0;
+  int32_t count = 0;
+  const rlo_plan_candidate *c = choice->candidates;
+  for (int32_t n = 0; n < choice->num_candidates; ++n) {
+    best = c[n].predicted_fraction > best ? c[n].predicted_fraction : best;
+  }
+  for (int32_t n = 0; n < rlo__num_families; ++n) {
+    const rlo_family *family = rlo__families[n];
+    if (family->device_class != q->device_class) {
+      continue;
+    }
+    bool is_chosen = family == choice->family;
+    bool is_free = q->forced == NULL && c->is_applicable &&
+                   c->predicted_fraction >= LEAST_SHARE_OF_BEST * best;
+    if (is_chosen || is_free) {
+      /* Above every expectation, so that it comes first. */
+      double fraction = is_chosen ? 2.0 : c->predicted_fraction;
+      int32_t place = count++;
+      for (; place > 0 && fractions[place - 1] < fraction; --place) {
+        fractions[place] = fractions[place - 1];
+        out_ranked[place] = out_ranked[place - 1];
+      }
+      fractions[place] = fraction;
+      out_ranked[place] = family;
+    }
+    ++c;
+  }
+  return count;
+}
+
+static rlo_status list_candidates(candidate_list *list) {
+  rlo__query *q = list->q;
+  rlo_choice choice = {.way = &rlo__ways[0]};
+  RLO_TRY(rlo__query_check_unit(q));
+  RLO_TRY(choose_by_expectation(q, &choice));
+  const rlo_family *ranked[RLO_MAX_FAMILIES];
+  int32_t num_families = rank_families(q, &choice, ranked);
+  for (int32_t f = 0; f < num_families; ++f) {
+    RLO_TRY(add_candidate(list, ranked[f], choice.way));
+  }
+  for (int32_t f = 0; f < num_families && q->forced_way == NULL; ++f) {
+    for (int32_t n = 1; n < rlo__num_ways; ++n) {
+      RLO_TRY(add_candidate(list, ranked[f], &rlo__ways[n]));
+    }
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__planner_list_candidates(rlo_problem *problem,
+                                        const rlo_device_info *device,
+                                        const rlo_plan_options *options,
+                                        int64_t src_alignment_bytes,
+                                        int64_t dst_alignment_bytes,
+                                        rlo__candidate *out_candidates,
+                                        int32_t *out_count) {
+  rlo__query q;
+  candidate_list list = {.q = &q, .items = out_candidates};
+  *out_count = 0;
+  RLO_TRY(rlo__query_begin(
+      problem, device, options, src_alignment_bytes, dst_alignment_bytes, &q));
   if (!rlo_problem_is_empty(problem)) {
-    RLO_TRY(choose(&q, out_choice != NULL, &choice, out_launch));
+    RLO_TRY(list_candidates(&list));
   }
-  if (out_choice != NULL) {
-    *out_choice = choice;
-  }
+  *out_count = list.count;
   return RLO_OK;
 }

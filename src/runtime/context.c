@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "runtime/cl_error.h"
+#include "runtime/context_wisdom.h"
 #include "runtime/device.h"
 
 enum {
@@ -174,6 +175,7 @@ rlo_status rlo_context_create(cl_context context,
   RLO_TRY_GOTO(rlo_device_query(device, &made->device_info));
   RLO_TRY_GOTO(query_work_item_sizes(made));
   rlo__device_get_name(device, made->device_name, sizeof made->device_name);
+  RLO_TRY_GOTO(rlo__context_wisdom_init(made));
   made->memory_budget_bytes = read.memory_budget_bytes;
   if (made->memory_budget_bytes == 0) {
     int64_t memory_bytes = made->device_info.global_memory_bytes;
@@ -262,6 +264,7 @@ void rlo__context_unref(rlo_context *context) {
     return;
   }
   rlo__worker_destroy(context->worker);
+  rlo__context_wisdom_deinit(context);
   rlo__program_cache_destroy(context->programs);
   rlo__disk_cache_destroy(context->disk);
   if (context->cl_device != NULL) {

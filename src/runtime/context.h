@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/log.h"
+#include "plan/wisdom.h"
 #include "relayout/opencl.h"
 #include "runtime/program_cache.h"
 #include "runtime/worker.h"
@@ -29,6 +30,12 @@ struct rlo_context {
   rlo__disk_cache *disk;
   rlo__worker *worker;
   rlo__program_cache *programs;
+  /** Guards wisdom. */
+  rlo__rwlock wisdom_lock;
+  rlo__wisdom wisdom;
+  /** Held by who measures: two at once would measure each other. */
+  rlo__mutex measuring;
+  bool has_wisdom_lock, has_measuring;
   int64_t memory_budget_bytes;
   atomic_int_fast64_t buffer_bytes;
   atomic_int_fast64_t launches;

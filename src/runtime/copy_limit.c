@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "runtime/cl_error.h"
 #include "runtime/context.h"
+#include "runtime/stopwatch.h"
 
 enum {
   MIN_BYTES = 4096,
   /** Copied bytes are a multiple of this: an odd tail would be measured. */
-  GRAIN_BYTES = 64,
-  /** Larger fills hang some drivers. */
-  MAX_FILL_BYTES = 1 << 30
+  GRAIN_BYTES = 64
 };
 
 /** What a measurement holds. */
@@ -44,56 +42,14 @@ static rlo_status plan_copy(bench *b) {
   return status;
 }
 
-/** Write the source once: memory that nobody wrote is often not there, and
- *  reading it shows the speed of a single page of zeros. */
-static rlo_status touch(const bench *b) {
-  const cl_uint pattern = 0x5aa5c33cU;
-  for (int64_t at = 0; at < b->bytes; at += MAX_FILL_BYTES) {
-    int64_t rest = b->bytes - at;
-    RLO_TRY(RLO_CL(clEnqueueFillBuffer,
-                   b->queue,
-                   b->src,
-                   &pattern,
-                   sizeof pattern,
-                   (size_t)at,
-                   (size_t)(rest < MAX_FILL_BYTES ? rest : MAX_FILL_BYTES),
-                   0,
-                   NULL,
-                   NULL));
-  }
-  return RLO_CL(clFinish, b->queue);
-}
-
-/** Copy once; how long it took by the device's clock, or by ours if the device
- *  has none. */
+/** Copy once. */
 static rlo_status time_copy(const bench *b, double *out_nanos) {
-  struct timespec start;
-  struct timespec end;
+  rlo__stopwatch watch;
   cl_event event = NULL;
-  clock_gettime(CLOCK_MONOTONIC, &start);
+  rlo__stopwatch_start(&watch);
   RLO_TRY(
       rlo_enqueue(b->plan, b->queue, b->src, 0, b->dst, 0, 0, NULL, &event));
-  rlo_status status = RLO_CL(clWaitForEvents, 1, &event);
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  *out_nanos = (double)(end.tv_sec - start.tv_sec) * 1e9 +
-               (double)(end.tv_nsec - start.tv_nsec);
-  cl_ulong device_start = 0;
-  cl_ulong device_end = 0;
-  if (clGetEventProfilingInfo(event,
-                              CL_PROFILING_COMMAND_START,
-                              sizeof device_start,
-                              &device_start,
-                              NULL) == CL_SUCCESS &&
-      clGetEventProfilingInfo(event,
-                              CL_PROFILING_COMMAND_END,
-                              sizeof device_end,
-                              &device_end,
-                              NULL) == CL_SUCCESS &&
-      device_end > device_start) {
-    *out_nanos = (double)(device_end - device_start);
-  }
-  clReleaseEvent(event);
-  return status;
+  return rlo__stopwatch_stop(&watch, event, out_nanos);
 }
 
 static int compare_nanos(const void *a, const void *b) {
@@ -106,7 +62,7 @@ static rlo_status measure(const bench *b,
                           int32_t rounds,
                           double *nanos,
                           double *out_gb_per_s) {
-  RLO_TRY(touch(b));
+  RLO_TRY(rlo__touch_buffer(b->queue, b->src, b->bytes));
   RLO_TRY(time_copy(b, &nanos[0]));
   for (int32_t i = 0; i < rounds; ++i) {
     RLO_TRY(time_copy(b, &nanos[i]));

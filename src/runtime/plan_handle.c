@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "plan/planner.h"
+#include "base/status.h"
 #include "runtime/cl_error.h"
+#include "runtime/context_wisdom.h"
+#include "runtime/measure.h"
 
 enum {
   /** Beyond a cache line, alignment gains nothing, and asking for less lets
@@ -23,19 +25,23 @@ typedef struct draft {
 } draft;
 
 /** Plan a copy of the problem for memories aligned to this many bytes. */
-static rlo_status plan_for(const rlo_context *context,
+static rlo_status plan_for(rlo_context *context,
                            const rlo_problem *problem,
                            const rlo_plan_options *options,
                            int64_t alignment_bytes,
                            draft *out_draft) {
   out_draft->problem = *problem;
-  return rlo__planner_choose(&out_draft->problem,
-                             &context->device_info,
-                             options,
-                             alignment_bytes,
-                             alignment_bytes,
-                             &out_draft->choice,
-                             &out_draft->launch);
+  rlo__rwlock_lock_read(&context->wisdom_lock);
+  rlo_status status = rlo__planner_choose_with(&out_draft->problem,
+                                               &context->device_info,
+                                               options,
+                                               alignment_bytes,
+                                               alignment_bytes,
+                                               &context->wisdom,
+                                               &out_draft->choice,
+                                               &out_draft->launch);
+  rlo__rwlock_unlock(&context->wisdom_lock);
+  return status;
 }
 
 static rlo_status add_variant(rlo_plan *plan,
@@ -57,6 +63,9 @@ static void describe(rlo_plan *plan,
   }
   const rlo_family *family = d->choice.family;
   plan->info.family = family != NULL ? family->name : "none";
+  plan->info.way = d->choice.way->name;
+  plan->info.decision = d->choice.decision;
+  plan->info.measured_fraction = d->choice.measured_fraction;
   plan->info.device_class =
       family != NULL ? family->device_class : device_class;
   if (family != NULL) {
@@ -66,38 +75,87 @@ static void describe(rlo_plan *plan,
   plan->info.parameters = plan->parameters;
 }
 
-/** The same kernel with the same numbers: one variant will do for both. */
-static bool is_same_launch(const rlo_launch *a, const rlo_launch *b) {
-  if (strcmp(a->kernel_file, b->kernel_file) != 0 ||
-      a->num_defines != b->num_defines ||
-      a->num_arguments != b->num_arguments ||
-      a->num_numbers != b->num_numbers ||
-      a->src_base_bytes != b->src_base_bytes ||
-      a->dst_base_bytes != b->dst_base_bytes || a->work_dim != b->work_dim) {
-    return false;
+static bool wants_measuring(const rlo_plan_options *options, const draft *d) {
+  return options != NULL && options->effort == RLO_EFFORT_MEASURE &&
+         d->choice.family != NULL &&
+         d->choice.decision != RLO_PLAN_DECISION_WISDOM;
+}
+
+/** Keep what was measured of a draft's problem. */
+static void remember(rlo_context *context,
+                     const draft *d,
+                     const rlo__measured *measured) {
+  const rlo_request request = {
+      .problem = &d->problem,
+      .device = &context->device_info,
+      .src_alignment_bytes = d->choice.src_alignment_bytes,
+      .dst_alignment_bytes = d->choice.dst_alignment_bytes};
+  rlo__wisdom_entry entry = rlo__wisdom_entry_of(
+      &request, measured->family, measured->way, measured->fraction);
+  rlo__context_wisdom_put(context, &entry);
+}
+
+/** Plan a draft again in the way that was fastest. */
+static rlo_status plan_measured(rlo_context *context,
+                                const rlo_problem *problem,
+                                const rlo_plan_options *options,
+                                const rlo__measured *measured,
+                                draft *d) {
+  rlo_plan_options forced = *options;
+  forced.family = measured->family->name;
+  forced.way = measured->way->name;
+  RLO_TRY(
+      plan_for(context, problem, &forced, d->choice.dst_alignment_bytes, d));
+  d->choice.decision = RLO_PLAN_DECISION_MEASURE;
+  d->choice.measured_fraction = measured->fraction;
+  return RLO_OK;
+}
+
+/** Measure for aligned memory, unless another thread has just done it, and plan
+ *  both drafts again; `element` may be NULL. What is fastest there is taken
+ *  elsewhere too if the problem is the same. */
+static rlo_status measure_drafts(rlo_context *context,
+                                 const rlo_problem *problem,
+                                 const rlo_plan_options *options,
+                                 draft *aligned,
+                                 draft *element) {
+  const int64_t alignment_bytes = aligned->choice.dst_alignment_bytes;
+  RLO_TRY(plan_for(context, problem, options, alignment_bytes, aligned));
+  const bool is_same_problem =
+      element != NULL &&
+      rlo_problem_equal(&aligned->problem, &element->problem);
+  if (!wants_measuring(options, aligned)) {
+    return element == NULL ? RLO_OK
+                           : plan_for(context,
+                                      problem,
+                                      options,
+                                      element->choice.dst_alignment_bytes,
+                                      element);
   }
-  for (int32_t i = 0; i < a->num_defines; ++i) {
-    if (strcmp(a->defines[i].name, b->defines[i].name) != 0 ||
-        a->defines[i].first != b->defines[i].first ||
-        a->defines[i].count != b->defines[i].count) {
-      return false;
-    }
+  rlo__measured measured;
+  RLO_TRY(rlo__measure(context, problem, options, alignment_bytes, &measured));
+  const bool is_for_all = options->family == NULL && options->way == NULL &&
+                          options->device_class == RLO_DEVICE_CLASS_AUTO;
+  if (is_for_all) {
+    remember(context, aligned, &measured);
   }
-  for (int32_t i = 0; i < a->num_arguments; ++i) {
-    if (a->arguments[i].kind != b->arguments[i].kind ||
-        a->arguments[i].first != b->arguments[i].first) {
-      return false;
-    }
+  RLO_TRY(plan_measured(context, problem, options, &measured, aligned));
+  if (!is_same_problem) {
+    return RLO_OK;
   }
-  for (int32_t d = 0; d < a->work_dim; ++d) {
-    if (a->global_size[d] != b->global_size[d] ||
-        a->local_size[d] != b->local_size[d]) {
-      return false;
-    }
+  rlo_status status =
+      plan_measured(context, problem, options, &measured, element);
+  if (status == RLO_OK && is_for_all) {
+    remember(context, element, &measured);
   }
-  return memcmp(a->numbers,
-                b->numbers,
-                (size_t)a->num_numbers * sizeof a->numbers[0]) == 0;
+  /* A family may take the problem only where memory is aligned. */
+  return status == RLO_UNSUPPORTED
+             ? plan_for(context,
+                        problem,
+                        options,
+                        element->choice.dst_alignment_bytes,
+                        element)
+             : status;
 }
 
 /** Plan for both alignments and keep what differs. */
@@ -126,13 +184,24 @@ static rlo_status make_variants(rlo_plan *plan,
       (aligned_status != RLO_UNSUPPORTED || element_status != RLO_OK)) {
     return aligned_status;
   }
+  if (aligned_status == RLO_OK && wants_measuring(options, aligned)) {
+    rlo__mutex_lock(&plan->context->measuring);
+    rlo_status status =
+        measure_drafts(plan->context,
+                       problem,
+                       options,
+                       aligned,
+                       element_status == RLO_OK ? element : NULL);
+    rlo__mutex_unlock(&plan->context->measuring);
+    RLO_TRY(status);
+  }
   const draft *first = aligned_status == RLO_OK ? aligned : element;
   describe(plan, first, options);
   if (first->choice.family == NULL) {
     return RLO_OK;
   }
   bool is_one = aligned_status == RLO_OK && element_status == RLO_OK &&
-                is_same_launch(&aligned->launch, &element->launch);
+                rlo__launch_equal(&aligned->launch, &element->launch);
   if (aligned_status == RLO_OK && !is_one) {
     RLO_TRY(add_variant(plan, aligned, best_alignment));
   }

@@ -62,13 +62,15 @@ static void complain(const test_case *c,
                      const char *what,
                      const char *details) {
   printf(
-      "FAILED: %s --class %s --family %s   # source at +%lld, destination at "
+      "FAILED: %s --class %s --family %s --way '%s'   # source at +%lld, "
+      "destination at "
       "+%lld bytes\n  %s%s\n",
       words,
       c->device_class == RLO_DEVICE_CLASS_GPU   ? "gpu"
       : c->device_class == RLO_DEVICE_CLASS_CPU ? "cpu"
                                                 : "auto",
       c->family != NULL ? c->family : "auto",
+      c->way != NULL ? c->way : "default",
       (long long)c->src_shift_bytes,
       (long long)c->dst_shift_bytes,
       what,
@@ -248,6 +250,9 @@ test_outcome test_device_run_problem(const test_device *device,
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = c->family;
   options.device_class = c->device_class;
+  options.way = c->way;
+  options.effort = c->effort;
+  options.measure_seconds = c->measure_seconds;
   rlo_plan *plan = NULL;
   rlo_status status =
       rlo_plan_create(device->context, problem, &options, &plan);

@@ -50,6 +50,10 @@ typedef struct test_case {
   /** NULL: the planner's choice. */
   const char *family;
   rlo_device_class device_class;
+  /** NULL: the family's own. */
+  const char *way;
+  rlo_effort effort;
+  double measure_seconds;
   /** Bytes added to the guard band before each tensor. */
   int64_t src_shift_bytes, dst_shift_bytes;
 } test_case;

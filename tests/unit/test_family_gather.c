@@ -16,7 +16,10 @@ static const rlo_family *const rows[] = {&rlo__family_cpu_gather,
 
 /* Problems that come here are canonical; these are near enough. */
 static void emit(int row) {
-  rlo_request request = {&problem, &device, 128, 128};
+  rlo_request request = {.problem = &problem,
+                         .device = &device,
+                         .src_alignment_bytes = 128,
+                         .dst_alignment_bytes = 128};
   char words[160];
   rlo__str why = rlo__str_over(words, sizeof words);
   device.device_class = rows[row]->device_class;
@@ -267,7 +270,10 @@ END_TEST
 START_TEST(test_family_gather__refuses_boxes_beyond_64_bits)
 {
   make_plane(INT64_C(1) << 40, INT64_C(1) << 40);
-  rlo_request request = {&problem, &device, 128, 128};
+  rlo_request request = {.problem = &problem,
+                         .device = &device,
+                         .src_alignment_bytes = 128,
+                         .dst_alignment_bytes = 128};
   for (int row = 0; row < 2; ++row) {
     memset(&launch, 0, sizeof launch);
     ck_assert_int_eq(rows[row]->emit(&request, &launch), RLO_OVERFLOW);

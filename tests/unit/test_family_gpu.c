@@ -16,7 +16,10 @@ static char reason[160];
 
 static void begin(void) {
   device = test_plan_gpu();
-  request = (rlo_request){&problem, &device, 128, 128};
+  request = (rlo_request){.problem = &problem,
+                          .device = &device,
+                          .src_alignment_bytes = 128,
+                          .dst_alignment_bytes = 128};
 }
 
 static bool is_applicable(const rlo_family *family) {

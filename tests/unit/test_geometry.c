@@ -12,7 +12,10 @@ static rlo_problem problem;
 static rlo__geometry look(void) {
   static rlo_device_info device;
   device = test_plan_cpu();
-  rlo_request request = {&problem, &device, 128, 128};
+  rlo_request request = {.problem = &problem,
+                         .device = &device,
+                         .src_alignment_bytes = 128,
+                         .dst_alignment_bytes = 128};
   return rlo__geometry_of(&request);
 }
 

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "relayout/ops.h"
+
+#include "command.h"
+#include "device_session.h"
+#include "display.h"
+#include "isolate.h"
+#include "json.h"
+#include "message.h"
+#include "options.h"
+#include "suite_file.h"
+#include "wisdom_file.h"
+
+typedef struct tune_request {
+  rlo__suite suite;
+  rlo__wisdom_path path;
+  double seconds;
+  int32_t device_number;
+  bool is_again;
+  bool is_json;
+  rlo__json json;
+} tune_request;
+
+static void print_result(tune_request *request,
+                         const rlo__pair *pair,
+                         const rlo_plan_info *info) {
+  rlo__shape_text src;
+  rlo__shape_text dst;
+  rlo__shape_text_make(&pair->src, &src);
+  rlo__shape_text_make(&pair->dst, &dst);
+  const bool is_measured = info->decision == RLO_PLAN_DECISION_MEASURE;
+  if (!request->is_json) {
+    if (info->decision == RLO_PLAN_DECISION_ESTIMATE) {
+      printf("%s %s: nothing to measure\n", src.text, dst.text);
+    } else {
+      printf("%s %s: %s, %s, %.3f of the copy limit%s\n",
+             src.text,
+             dst.text,
+             info->family,
+             info->way,
+             info->measured_fraction,
+             is_measured ? "" : " (known)");
+    }
+    fflush(stdout);
+    return;
+  }
+  rlo__json *json = &request->json;
+  rlo__json_begin_object(json, NULL);
+  rlo__json_string(json, "src", src.text);
+  rlo__json_string(json, "dst", dst.text);
+  rlo__json_string(json, "family", info->family);
+  rlo__json_string(json, "way", info->way);
+  rlo__json_double(json, "fraction", info->measured_fraction);
+  rlo__json_bool(json, "is_measured", is_measured);
+  rlo__json_end_object(json);
+}
+
+/* Measure one pair and keep what came of it. */
+static int tune_pair(tune_request *request,
+                     rlo__device_session *session,
+                     const rlo__pair *pair,
+                     rlo_problem *problem) {
+  if (rlo_relayout_lower(&pair->src, &pair->dst, pair->permutation, problem) !=
+      RLO_OK) {
+    return rlo__fail_last();
+  }
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.effort = RLO_EFFORT_MEASURE;
+  options.measure_seconds = request->seconds;
+  rlo_plan *plan = NULL;
+  if (rlo_plan_create(session->context, problem, &options, &plan) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  rlo_plan_info info;
+  rlo_plan_get_info(plan, &info);
+  print_result(request, pair, &info);
+  int code = RLO__EXIT_OK;
+  if (info.decision == RLO_PLAN_DECISION_MEASURE) {
+    /* Now, so that whoever interrupts a long suite loses nothing. */
+    code = rlo__wisdom_file_save(session->context, &request->path);
+  }
+  rlo_plan_release(plan);
+  return code;
+}
+
+static int tune_all(tune_request *request, rlo__device_session *session) {
+  rlo_problem *problem = calloc(1, sizeof(*problem));
+  if (problem == NULL) {
+    return rlo__fail("cannot get %zu bytes of memory", sizeof(*problem));
+  }
+  if (request->is_again) {
+    rlo_context_clear_wisdom(session->context);
+  }
+  if (request->is_json) {
+    rlo__json_begin_object(&request->json, NULL);
+    rlo__json_string(&request->json, "device", session->device_name);
+    rlo__json_string(&request->json, "path", request->path.text);
+    rlo__json_begin_array(&request->json, "pairs");
+  }
+  int code = RLO__EXIT_OK;
+  for (int32_t i = 0; i < request->suite.count && code == RLO__EXIT_OK; ++i) {
+    code = tune_pair(request, session, &request->suite.pairs[i], problem);
+  }
+  if (request->is_json) {
+    rlo__json_end_array(&request->json);
+    rlo__json_end_object(&request->json);
+  }
+  free(problem);
+  return code;
+}
+
+static int tune(void *payload) {
+  tune_request *request = payload;
+  rlo__device_session session;
+  int code = rlo__device_session_init(request->device_number, &session);
+  if (code == RLO__EXIT_OK) {
+    code = tune_all(request, &session);
+  }
+  rlo__device_session_deinit(&session);
+  return code;
+}
+
+static int parse_seconds(const char *verb,
+                         const char *text,
+                         double *out_seconds) {
+  char *end = NULL;
+  double seconds = strtod(text, &end);
+  if (end == text || *end != '\0' || !(seconds > 0.0 && seconds <= 3600.0)) {
+    return rlo__fail_usage(
+        verb, "--seconds: '%s' is no number above 0 and up to 3600", text);
+  }
+  *out_seconds = seconds;
+  return RLO__EXIT_OK;
+}
+
+/* Nothing is begun before everything can be read, and moved at all. */
+static int read_pairs(tune_request *request,
+                      int argc,
+                      char **argv,
+                      const char *suite_path,
+                      const char *permutation) {
+  char **operands;
+  if (suite_path != NULL) {
+    if (permutation != NULL) {
+      return rlo__fail_usage(
+          argv[0], "--perm goes with two shapes; a suite has its own");
+    }
+    int code = rlo__operands_take(
+        argc, argv, 0, "no shapes beside --suite", &operands);
+    return code != RLO__EXIT_OK
+               ? code
+               : rlo__suite_read(argv[0], suite_path, &request->suite);
+  }
+  int code = rlo__operands_take(
+      argc, argv, 2, "a source and a destination shape", &operands);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  request->suite.pairs = malloc(sizeof(*request->suite.pairs));
+  if (request->suite.pairs == NULL) {
+    return rlo__fail("cannot get memory for a pair of shapes");
+  }
+  request->suite.count = 1;
+  return rlo__pair_parse(
+      argv[0], operands[0], operands[1], permutation, &request->suite.pairs[0]);
+}
+
+static const struct option options[] = {
+    {"help", no_argument, NULL, RLO__OPTION_HELP},
+    {"json", no_argument, NULL, RLO__OPTION_JSON},
+    {"perm", required_argument, NULL, RLO__OPTION_PERM},
+    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
+    {"seconds", required_argument, NULL, RLO__OPTION_SECONDS},
+    {"suite", required_argument, NULL, RLO__OPTION_SUITE},
+    {"again", no_argument, NULL, RLO__OPTION_AGAIN},
+    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+    {0}};
+
+static int run(int argc, char **argv) {
+  tune_request request = {.device_number = -1};
+  bool is_isolated = true;
+  const char *suite_path = NULL;
+  const char *permutation = NULL;
+  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
+    int code = RLO__EXIT_OK;
+    switch (option) {
+      case RLO__OPTION_HELP:
+        fputs(rlo__cmd_tune.help, stdout);
+        return RLO__EXIT_OK;
+      case RLO__OPTION_JSON:
+        request.is_json = true;
+        break;
+      case RLO__OPTION_PERM:
+        permutation = optarg;
+        break;
+      case RLO__OPTION_DEVICE:
+        code =
+            rlo__device_option_parse(argv[0], optarg, &request.device_number);
+        break;
+      case RLO__OPTION_SECONDS:
+        code = parse_seconds(argv[0], optarg, &request.seconds);
+        break;
+      case RLO__OPTION_SUITE:
+        suite_path = optarg;
+        break;
+      case RLO__OPTION_AGAIN:
+        request.is_again = true;
+        break;
+      case RLO__OPTION_NO_ISOLATE:
+        is_isolated = false;
+        break;
+      default:
+        return RLO__EXIT_USAGE;
+    }
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+  }
+  int code = read_pairs(&request, argc, argv, suite_path, permutation);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__wisdom_path_find(&request.path);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = rlo__isolate_run(is_isolated, tune, &request);
+  }
+  rlo__suite_deinit(&request.suite);
+  return code;
+}
+
+const rlo__command rlo__cmd_tune = {
+    .name = "tune",
+    .summary = "time the ways to do a relayout and remember the best",
+    .help =
+        "Usage: relayout tune [OPTION...] SRC_SHAPE DST_SHAPE\n"
+        "       relayout tune [OPTION...] --suite FILE\n"
+        "\n"
+        "Times the families of kernels that suit a relayout, each in its "
+        "several\n"
+        "ways, and remembers the fastest for this device: every verb then "
+        "plans\n"
+        "with it. What is known already is not timed again. A plan is right "
+        "in\n"
+        "any way; only its speed is at stake. relayout wisdom shows what is "
+        "known.\n"
+        "\n"
+        "  --perm P      destination dimension k is source dimension P[k]\n"
+        "  --suite FILE  a pair of shapes to a line, and after them a "
+        "permutation\n"
+        "                if there is one; # begins a remark; - is standard "
+        "input.\n"
+        "                relayout-bench --pairs ttc57 prints such lines\n"
+        "  --seconds S   begin no candidate after S seconds for each pair (2)\n"
+        "  --again       time what is known, too\n"
+        "  --device N    a device of `relayout devices`; the default device\n"
+        "                without it\n"
+        "  --json        print one object with the keys device, path and "
+        "pairs\n"
+        "  --no-isolate  use the OpenCL driver in this process\n"
+        "\n"
+        "Example: relayout tune 'f32[4096,4096]' 'f32[4096,4096]{0,1}'\n",
+    .run = run,
+};

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "relayout/wisdom.h"
+
+#include "command.h"
+#include "display.h"
+#include "input_file.h"
+#include "json.h"
+#include "message.h"
+#include "options.h"
+#include "wisdom_file.h"
+
+/* Above what any file of ours comes to. */
+#define MAX_FILE_BYTES ((int64_t)64 << 20)
+
+/* Prints records as they are read. */
+typedef struct printer {
+  bool is_json;
+  rlo__json json;
+  int32_t num_records;
+  /** Of the record before. */
+  char device[512];
+  char driver[512];
+  uint64_t table;
+} printer;
+
+static bool is_new_device(printer *p, const rlo_wisdom_record *record) {
+  if (p->num_records > 0 && strcmp(p->device, record->device) == 0 &&
+      strcmp(p->driver, record->driver) == 0 && p->table == record->table) {
+    return false;
+  }
+  snprintf(p->device, sizeof(p->device), "%s", record->device);
+  snprintf(p->driver, sizeof(p->driver), "%s", record->driver);
+  p->table = record->table;
+  return true;
+}
+
+static void print_text(printer *p, const rlo_wisdom_record *record) {
+  if (is_new_device(p, record)) {
+    printf("%s%s, driver %s%s\n",
+           p->num_records == 0 ? "" : "\n",
+           record->device,
+           record->driver,
+           record->table == rlo_wisdom_table()
+               ? ""
+               : " (of other kernels than these: not used)");
+  }
+  printf("  %5.3f  %-7s %-26s %s, aligned to %" PRId64 "%s\n",
+         record->fraction,
+         record->family,
+         record->way,
+         record->note,
+         record->alignment_bytes,
+         record->device_class == RLO_DEVICE_CLASS_CPU ? "" : ", gpu");
+}
+
+static void print_json(printer *p, const rlo_wisdom_record *record) {
+  char problem[33];
+  snprintf(problem,
+           sizeof(problem),
+           "%016" PRIx64 "%016" PRIx64,
+           record->problem[0],
+           record->problem[1]);
+  rlo__json *json = &p->json;
+  rlo__json_begin_object(json, NULL);
+  rlo__json_string(json, "device", record->device);
+  rlo__json_string(json, "driver", record->driver);
+  rlo__json_bool(json, "is_current", record->table == rlo_wisdom_table());
+  rlo__json_string(json, "problem", problem);
+  rlo__json_int(json, "alignment_bytes", record->alignment_bytes);
+  rlo__json_string(json, "class", rlo__device_class_name(record->device_class));
+  rlo__json_string(json, "family", record->family);
+  rlo__json_string(json, "way", record->way);
+  rlo__json_double(json, "fraction", record->fraction);
+  rlo__json_string(json, "note", record->note);
+  rlo__json_end_object(json);
+}
+
+static void print_record(void *payload, const rlo_wisdom_record *record) {
+  printer *p = payload;
+  if (p->is_json) {
+    print_json(p, record);
+  } else {
+    print_text(p, record);
+  }
+  ++p->num_records;
+}
+
+static int print_all(const char *path,
+                     const char *text,
+                     size_t bytes,
+                     bool is_json) {
+  /* Look before printing half of it. */
+  if (rlo_wisdom_read(text, bytes, NULL, NULL) != RLO_OK) {
+    return rlo__fail("%s: %s", path, rlo_error_last()->message);
+  }
+  printer *p = calloc(1, sizeof(*p));
+  if (p == NULL) {
+    return rlo__fail("cannot get %zu bytes of memory", sizeof(*p));
+  }
+  p->is_json = is_json;
+  if (is_json) {
+    rlo__json_begin_object(&p->json, NULL);
+    rlo__json_string(&p->json, "path", path);
+    rlo__json_begin_array(&p->json, "records");
+  }
+  int code = rlo_wisdom_read(text, bytes, print_record, p) == RLO_OK
+                 ? RLO__EXIT_OK
+                 : rlo__fail_last();
+  if (is_json) {
+    rlo__json_end_array(&p->json);
+    rlo__json_end_object(&p->json);
+  } else if (p->num_records == 0) {
+    printf("there is no wisdom in %s; relayout tune makes some\n", path);
+  }
+  free(p);
+  return code;
+}
+
+static int show(const rlo__wisdom_path *path, bool is_json) {
+  static const char nothing[] = "relayout-wisdom\t1\n";
+  if (access(path->text, F_OK) != 0 && errno == ENOENT) {
+    return print_all(path->text, nothing, sizeof(nothing) - 1, is_json);
+  }
+  rlo__input_file file;
+  int code = rlo__input_file_open(path->text, &file);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  char *text = NULL;
+  if (file.size_bytes > MAX_FILE_BYTES) {
+    code = rlo__fail("%s has %" PRId64 " bytes; wisdom has at most %" PRId64,
+                     path->text,
+                     file.size_bytes,
+                     MAX_FILE_BYTES);
+  } else {
+    text = malloc((size_t)file.size_bytes + 1);
+    code = text == NULL
+               ? rlo__fail("cannot get %" PRId64 " bytes of memory",
+                           file.size_bytes)
+               : rlo__input_file_read(&file, 0, text, (size_t)file.size_bytes);
+  }
+  rlo__input_file_close(&file);
+  if (code == RLO__EXIT_OK) {
+    code = print_all(path->text, text, (size_t)file.size_bytes, is_json);
+  }
+  free(text);
+  return code;
+}
+
+static int clear(const rlo__wisdom_path *path) {
+  if (unlink(path->text) != 0 && errno != ENOENT) {
+    return rlo__fail("cannot remove %s: %s", path->text, strerror(errno));
+  }
+  return RLO__EXIT_OK;
+}
+
+static const struct option options[] = {
+    {"help", no_argument, NULL, RLO__OPTION_HELP},
+    {"json", no_argument, NULL, RLO__OPTION_JSON},
+    {0}};
+
+static int run(int argc, char **argv) {
+  bool is_json = false;
+  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
+    switch (option) {
+      case RLO__OPTION_HELP:
+        fputs(rlo__cmd_wisdom.help, stdout);
+        return RLO__EXIT_OK;
+      case RLO__OPTION_JSON:
+        is_json = true;
+        break;
+      default:
+        return RLO__EXIT_USAGE;
+    }
+  }
+  char **operands;
+  int code = rlo__operands_take(
+      argc, argv, 1, "one of show, clear and path", &operands);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  const char *what = operands[0];
+  bool is_show = strcmp(what, "show") == 0;
+  bool is_clear = strcmp(what, "clear") == 0;
+  if (!is_show && !is_clear && strcmp(what, "path") != 0) {
+    return rlo__fail_usage(argv[0], "'%s' is not show, clear or path", what);
+  }
+  if (is_json && !is_show) {
+    return rlo__fail_usage(argv[0], "--json goes with show");
+  }
+  rlo__wisdom_path path;
+  code = rlo__wisdom_path_find(&path);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (is_show) {
+    return show(&path, is_json);
+  }
+  if (is_clear) {
+    return clear(&path);
+  }
+  puts(path.text);
+  return RLO__EXIT_OK;
+}
+
+const rlo__command rlo__cmd_wisdom = {
+    .name = "wisdom",
+    .summary = "show or clear what tune has measured",
+    .help =
+        "Usage: relayout wisdom [--json] show\n"
+        "       relayout wisdom clear\n"
+        "       relayout wisdom path\n"
+        "\n"
+        "What relayout tune has measured is kept in the file relayout/wisdom "
+        "of\n"
+        "$XDG_DATA_HOME, or of ~/.local/share without it. Every verb that "
+        "uses a\n"
+        "device plans with it; what was measured on another device, with "
+        "another\n"
+        "driver or with other kernels is passed over.\n"
+        "\n"
+        "  show   print it: the fraction of the device's copy limit, the "
+        "family\n"
+        "         and its way, the problem\n"
+        "  clear  remove the file\n"
+        "  path   print where it is\n"
+        "  --json print one object with the keys path and records\n",
+    .run = run,
+};

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "suite_file.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "display.h"
+#include "message.h"
+#include "options.h"
+
+enum { MAX_LINE_BYTES = 65536, MAX_PAIRS = 1 << 16 };
+
+int rlo__pair_parse(const char *verb,
+                    const char *src,
+                    const char *dst,
+                    const char *permutation,
+                    rlo__pair *out_pair) {
+  int code = rlo__shape_operand_parse(src, &out_pair->src);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__shape_operand_parse(dst, &out_pair->dst);
+  }
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
+    out_pair->permutation[k] = k;
+  }
+  if (permutation == NULL) {
+    return RLO__EXIT_OK;
+  }
+  rlo__int_list list;
+  code = rlo__int_list_parse(verb, "the permutation", permutation, &list);
+  return code != RLO__EXIT_OK
+             ? code
+             : rlo__permutation_take(
+                   &list, out_pair->src.rank, out_pair->permutation);
+}
+
+static int add_line(const char *verb, char *line, rlo__suite *suite) {
+  static const char blanks[] = " \t\r\n";
+  char *rest = NULL;
+  const char *src = strtok_r(line, blanks, &rest);
+  if (src == NULL || src[0] == '#') {
+    return RLO__EXIT_OK;
+  }
+  const char *dst = strtok_r(NULL, blanks, &rest);
+  const char *permutation = strtok_r(NULL, blanks, &rest);
+  if (dst == NULL || strtok_r(NULL, blanks, &rest) != NULL) {
+    return rlo__fail("expected are two shapes, and a permutation or nothing");
+  }
+  if (suite->count == MAX_PAIRS) {
+    return rlo__fail("a suite has at most %d pairs", MAX_PAIRS);
+  }
+  /* Doubled whenever the count reaches a power of two. */
+  if ((suite->count & (suite->count - 1)) == 0) {
+    size_t room = suite->count == 0 ? 1 : 2 * (size_t)suite->count;
+    rlo__pair *pairs = realloc(suite->pairs, room * sizeof(*pairs));
+    if (pairs == NULL) {
+      return rlo__fail("cannot get memory for %zu pairs", room);
+    }
+    suite->pairs = pairs;
+  }
+  int code =
+      rlo__pair_parse(verb, src, dst, permutation, &suite->pairs[suite->count]);
+  suite->count += code == RLO__EXIT_OK;
+  return code;
+}
+
+static int read_lines(const char *verb,
+                      const char *path,
+                      FILE *file,
+                      char *line,
+                      rlo__suite *suite) {
+  int code = RLO__EXIT_OK;
+  for (int64_t number = 1;
+       code == RLO__EXIT_OK && fgets(line, MAX_LINE_BYTES, file) != NULL;
+       ++number) {
+    rlo__message_set_place(path, number);
+    bool is_whole = strchr(line, '\n') != NULL || feof(file);
+    code = is_whole ? add_line(verb, line, suite)
+                    : rlo__fail("the line has more than %d bytes",
+                                MAX_LINE_BYTES - 2);
+  }
+  rlo__message_set_place(NULL, 0);
+  if (code == RLO__EXIT_OK && ferror(file)) {
+    code = rlo__fail("cannot read %s: %s", path, strerror(errno));
+  }
+  return code;
+}
+
+int rlo__suite_read(const char *verb, const char *path, rlo__suite *out_suite) {
+  *out_suite = (rlo__suite){0};
+  const bool is_stdin = strcmp(path, "-") == 0;
+  FILE *file = is_stdin ? stdin : fopen(path, "r");
+  if (file == NULL) {
+    return rlo__fail("cannot open %s: %s", path, strerror(errno));
+  }
+  char *line = malloc(MAX_LINE_BYTES);
+  int code = line == NULL
+                 ? rlo__fail("cannot get %d bytes of memory", MAX_LINE_BYTES)
+                 : read_lines(verb,
+                              is_stdin ? "standard input" : path,
+                              file,
+                              line,
+                              out_suite);
+  free(line);
+  if (!is_stdin) {
+    fclose(file);
+  }
+  return code;
+}
+
+void rlo__suite_deinit(rlo__suite *suite) {
+  free(suite->pairs);
+  *suite = (rlo__suite){0};
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_IR_PROBLEM_H
+#define RLO_IR_PROBLEM_H
+
+#include "base/hash.h"
+#include "relayout/problem.h"
+
+/** Feed what rlo_problem_equal compares: for hashes that hold more than a
+ *  problem, or are longer than rlo_problem_hash. */
+void rlo__problem_hash_into(const rlo_problem *problem, rlo__hash *hash);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/query.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "plan/geometry.h"
+
+/** Widest alignment that a wider unit can make use of. */
+#define MAX_UNIT_BYTES (RLO_MAX_UNIT_BITS / 8)
+
+/** A day. */
+#define MAX_MEASURE_SECONDS 86400.0
+
+const char *rlo__query_class_name(rlo_device_class device_class) {
+  return device_class == RLO_DEVICE_CLASS_CPU ? "CPU" : "GPU";
+}
+
+void rlo__query_set_way(rlo__query *query, const rlo__way *way) {
+  query->device = *query->whole_device;
+  query->device.has_nontemporal_store &= way->stores != RLO__STORES_PLAIN;
+  query->device.has_builtin_prefetch &= !way->has_no_prefetch;
+  query->request.device = &query->device;
+  query->request.way = *way;
+}
+
+static rlo_status find_class(const rlo_device_info *device,
+                             const rlo_plan_options *options,
+                             rlo_device_class *out_class) {
+  rlo_device_class asked =
+      options == NULL ? RLO_DEVICE_CLASS_AUTO : options->device_class;
+  *out_class = asked == RLO_DEVICE_CLASS_AUTO ? device->device_class : asked;
+  if (*out_class != RLO_DEVICE_CLASS_CPU &&
+      *out_class != RLO_DEVICE_CLASS_GPU) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "device class %d is neither %d (CPU) nor %d (GPU)",
+                    (int)*out_class,
+                    (int)RLO_DEVICE_CLASS_CPU,
+                    (int)RLO_DEVICE_CLASS_GPU);
+  }
+  return RLO_OK;
+}
+
+static rlo_status find_forced(const char *name,
+                              rlo_device_class device_class,
+                              const rlo_family **out_family) {
+  char names[256];
+  rlo__str list = rlo__str_over(names, sizeof names);
+  for (int32_t n = 0; n < rlo__num_families; ++n) {
+    const rlo_family *family = rlo__families[n];
+    if (family->device_class != device_class) {
+      continue;
+    }
+    if (strcmp(family->name, name) == 0) {
+      *out_family = family;
+      return RLO_OK;
+    }
+    rlo__str_printf(&list, "%s%s", list.length == 0 ? "" : ", ", family->name);
+  }
+  return RLO_FAIL(RLO_NOT_FOUND,
+                  "no kernel family of class %s is called \"%s\"; there are %s",
+                  rlo__query_class_name(device_class),
+                  name,
+                  rlo__str_text(&list));
+}
+
+static rlo_status find_forced_way(const char *name, const rlo__way **out_way) {
+  *out_way = rlo__way_find(name);
+  if (*out_way != NULL) {
+    return RLO_OK;
+  }
+  char names[400];
+  rlo__str list = rlo__str_over(names, sizeof names);
+  for (int32_t n = 0; n < rlo__num_ways; ++n) {
+    rlo__str_printf(&list, "%s\"%s\"", n == 0 ? "" : ", ", rlo__ways[n].name);
+  }
+  return RLO_FAIL(RLO_NOT_FOUND,
+                  "no way is called \"%s\"; there are %s",
+                  name,
+                  rlo__str_text(&list));
+}
+
+static rlo_status check_effort(const rlo_plan_options *options) {
+  if (options == NULL) {
+    return RLO_OK;
+  }
+  if (options->effort != RLO_EFFORT_ESTIMATE &&
+      options->effort != RLO_EFFORT_MEASURE) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "effort %d is neither %d (estimate) nor %d (measure)",
+                    (int)options->effort,
+                    (int)RLO_EFFORT_ESTIMATE,
+                    (int)RLO_EFFORT_MEASURE);
+  }
+  /* So written that no number fails it. */
+  if (!(options->measure_seconds >= 0.0 &&
+        options->measure_seconds <= MAX_MEASURE_SECONDS)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%g seconds to measure are not within 0 and %g",
+                    options->measure_seconds,
+                    MAX_MEASURE_SECONDS);
+  }
+  return RLO_OK;
+}
+
+static rlo_status read_options(const rlo_device_info *device,
+                               const rlo_plan_options *options,
+                               rlo__query *out) {
+  if (options != NULL && options->struct_size != sizeof *options) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "options->struct_size is %zu, not %zu; begin with "
+                    "RLO_PLAN_OPTIONS_INIT",
+                    options->struct_size,
+                    sizeof *options);
+  }
+  RLO_TRY(find_class(device, options, &out->device_class));
+  RLO_TRY(check_effort(options));
+  if (options != NULL && options->way != NULL) {
+    RLO_TRY(find_forced_way(options->way, &out->forced_way));
+  }
+  if (options == NULL || options->family == NULL) {
+    return RLO_OK;
+  }
+  return find_forced(options->family, out->device_class, &out->forced);
+}
+
+/* An alignment to plan with: the caller's, or the device's own. */
+static rlo_status find_alignment(const rlo_problem *problem,
+                                 const rlo_device_info *device,
+                                 const char *side,
+                                 int64_t asked_bytes,
+                                 int64_t *out_bytes) {
+  int64_t unit_bytes = (problem->unit_bits + 7) / 8;
+  int64_t bytes = asked_bytes;
+  if (bytes == 0) {
+    int64_t base = device->base_alignment_bytes;
+    bytes = base <= 0 ? 1 : rlo__alignment_after(base, 0, INT64_C(1) << 62);
+    bytes = bytes < unit_bytes ? unit_bytes : bytes;
+  }
+  if (bytes < 0 || (bytes & (bytes - 1)) != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s alignment of %lld bytes is no power of two",
+                    side,
+                    (long long)bytes);
+  }
+  /* Units of odd sizes come to their own refusal. */
+  if (bytes < unit_bytes && (unit_bytes & (unit_bytes - 1)) == 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s alignment of %lld bytes is below the unit of %lld",
+                    side,
+                    (long long)bytes,
+                    (long long)unit_bytes);
+  }
+  *out_bytes = bytes;
+  return RLO_OK;
+}
+
+static rlo_status make_canonical(rlo_problem *problem, const rlo_request *r) {
+  int64_t bytes = r->src_alignment_bytes < r->dst_alignment_bytes
+                      ? r->src_alignment_bytes
+                      : r->dst_alignment_bytes;
+  bytes = bytes < MAX_UNIT_BYTES ? bytes : MAX_UNIT_BYTES;
+  return rlo_problem_canonicalize(problem, (int32_t)(8 * bytes), NULL, NULL);
+}
+
+rlo_status rlo__query_check_unit(const rlo__query *query) {
+  const rlo_problem *problem = query->request.problem;
+  if (problem->update != RLO_UPDATE_STORE) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the problem computes; devices store; the host "
+                    "reference runs it");
+  }
+  switch (problem->unit_bits) {
+    case 8:
+    case 16:
+    case 32:
+    case 64:
+    case 128:
+      break;
+    default:
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "the problem moves units of %d bits; devices move 8, 16, "
+                      "32, 64 and 128; the host reference runs it",
+                      problem->unit_bits);
+  }
+  if (rlo__geometry_overflows(problem)) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "a position of the problem, counted in bytes, leaves 64 "
+                    "bits");
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__query_begin(rlo_problem *problem,
+                            const rlo_device_info *device,
+                            const rlo_plan_options *options,
+                            int64_t src_alignment_bytes,
+                            int64_t dst_alignment_bytes,
+                            rlo__query *out_query) {
+  *out_query =
+      (rlo__query){.request = {.problem = problem}, .whole_device = device};
+  RLO_TRY(read_options(device, options, out_query));
+  rlo__query_set_way(
+      out_query,
+      out_query->forced_way != NULL ? out_query->forced_way : &rlo__ways[0]);
+  RLO_TRY(find_alignment(problem,
+                         device,
+                         "source",
+                         src_alignment_bytes,
+                         &out_query->request.src_alignment_bytes));
+  RLO_TRY(find_alignment(problem,
+                         device,
+                         "destination",
+                         dst_alignment_bytes,
+                         &out_query->request.dst_alignment_bytes));
+  return make_canonical(problem, &out_query->request);
+}

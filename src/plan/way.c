@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/way.h"
+
+#include <stddef.h>
+#include <string.h>
+
+// clang-format off
+const rlo__way rlo__ways[] = {
+    {.name = "default"},
+    {.name = "output order", .order = RLO__GRID_ORDER_DST},
+    {.name = "plane order", .order = RLO__GRID_ORDER_PLANE},
+    {.name = "small groups", .group_log2 = -2},
+    {.name = "large groups", .group_log2 = 2},
+    {.name = "tile 4x32", .tile_a_lines = 4, .tile_b_lines = 32},
+    {.name = "tile 4x4", .tile_a_lines = 4, .tile_b_lines = 4},
+    {.name = "tile 8x8", .tile_a_lines = 8, .tile_b_lines = 8},
+    {.name = "tile 4x8", .tile_a_lines = 4, .tile_b_lines = 8},
+    {.name = "tile 4x16", .tile_a_lines = 4, .tile_b_lines = 16},
+    {.name = "tile 8x16", .tile_a_lines = 8, .tile_b_lines = 16},
+    {.name = "tile 2x16", .tile_a_lines = 2, .tile_b_lines = 16},
+    {.name = "tile 1x32", .tile_a_lines = 1, .tile_b_lines = 32},
+    {.name = "tile 16x4", .tile_a_lines = 16, .tile_b_lines = 4},
+    {.name = "plain stores", .stores = RLO__STORES_PLAIN},
+    {.name = "non-temporal stores", .stores = RLO__STORES_NONTEMPORAL},
+    {.name = "no prefetch", .has_no_prefetch = true},
+    {.name = "tile 4x32, output order",
+     .tile_a_lines = 4, .tile_b_lines = 32, .order = RLO__GRID_ORDER_DST},
+    {.name = "tile 4x32, plane order",
+     .tile_a_lines = 4, .tile_b_lines = 32, .order = RLO__GRID_ORDER_PLANE},
+    {.name = "tile 8x8, output order",
+     .tile_a_lines = 8, .tile_b_lines = 8, .order = RLO__GRID_ORDER_DST},
+};
+// clang-format on
+
+const int32_t rlo__num_ways = (int32_t)(sizeof rlo__ways / sizeof rlo__ways[0]);
+
+const rlo__way *rlo__way_find(const char *name) {
+  for (int32_t n = 0; n < rlo__num_ways; ++n) {
+    if (strcmp(rlo__ways[n].name, name) == 0) {
+      return &rlo__ways[n];
+    }
+  }
+  return NULL;
+}
+
+const char *rlo__grid_order_name(rlo__grid_order order) {
+  switch (order) {
+    case RLO__GRID_ORDER_DST:
+      return "output order";
+    case RLO__GRID_ORDER_PLANE:
+      return "plane order";
+    case RLO__GRID_ORDER_OWN:
+      break;
+  }
+  return "input order";
+}
+
+int64_t rlo__way_group_bytes(const rlo__way *way, int64_t own_bytes) {
+  if (way->group_log2 >= 0) {
+    return own_bytes << way->group_log2;
+  }
+  int64_t bytes = own_bytes >> -way->group_log2;
+  return bytes > 0 ? bytes : 1;
+}

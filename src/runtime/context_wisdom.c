@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/context_wisdom.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "codegen/explain.h"
+#include "runtime/cl_error.h"
+
+/* Wisdom is some hundred bytes a problem: a file beyond this is none. */
+enum { MAX_FILE_BYTES = 64 << 20 };
+
+rlo_status rlo__context_wisdom_init(rlo_context *context) {
+  char driver[128] = "";
+  /* What a driver cannot say, or says too long, tells no drivers apart; but
+   * then nobody has anything better. */
+  if (clGetDeviceInfo(
+          context->cl_device, CL_DRIVER_VERSION, sizeof driver, driver, NULL) !=
+      CL_SUCCESS) {
+    snprintf(driver, sizeof driver, "unknown");
+  }
+  /* The same chip with other cores at hand is another device. */
+  char device[192];
+  snprintf(device,
+           sizeof device,
+           "%s, %d units",
+           context->device_name,
+           (int)context->device_info.compute_units);
+  rlo__wisdom_init(device, driver, rlo_wisdom_table(), &context->wisdom);
+  RLO_TRY(rlo__rwlock_init(&context->wisdom_lock));
+  context->has_wisdom_lock = true;
+  RLO_TRY(rlo__mutex_init(&context->measuring));
+  context->has_measuring = true;
+  return RLO_OK;
+}
+
+void rlo__context_wisdom_deinit(rlo_context *context) {
+  rlo__wisdom_deinit(&context->wisdom);
+  if (context->has_wisdom_lock) {
+    rlo__rwlock_deinit(&context->wisdom_lock);
+  }
+  if (context->has_measuring) {
+    rlo__mutex_deinit(&context->measuring);
+  }
+}
+
+void rlo__context_wisdom_put(rlo_context *context,
+                             const rlo__wisdom_entry *entry) {
+  rlo__rwlock_lock_write(&context->wisdom_lock);
+  rlo_status status = rlo__wisdom_put(&context->wisdom, entry);
+  rlo__rwlock_unlock(&context->wisdom_lock);
+  if (status != RLO_OK) {
+    rlo__log(&context->log,
+             RLO__LOG_WARNING,
+             "what was measured is not remembered: %s",
+             rlo_error_last()->message);
+  }
+}
+
+static rlo_status check_context(const rlo_context *context) {
+  if (context == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the context is NULL");
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_context_import_wisdom(rlo_context *context,
+                                     const char *text,
+                                     size_t num_bytes,
+                                     int32_t *out_taken,
+                                     int32_t *out_ignored) {
+  RLO_TRY(check_context(context));
+  rlo__wisdom_count count = {0};
+  rlo__rwlock_lock_write(&context->wisdom_lock);
+  rlo_status status =
+      rlo__wisdom_import(&context->wisdom, text, num_bytes, &count);
+  rlo__rwlock_unlock(&context->wisdom_lock);
+  RLO_TRY(status);
+  rlo__log(&context->log,
+           RLO__LOG_INFO,
+           "wisdom: %d records taken, %d of another device, driver or table "
+           "ignored",
+           (int)count.num_taken,
+           (int)count.num_ignored);
+  if (out_taken != NULL) {
+    *out_taken = count.num_taken;
+  }
+  if (out_ignored != NULL) {
+    *out_ignored = count.num_ignored;
+  }
+  return RLO_OK;
+}
+
+/* The lock is not part of what a caller's const promises. */
+static rlo__rwlock *lock_of(const rlo_context *context) {
+  return (rlo__rwlock *)(uintptr_t)&context->wisdom_lock;
+}
+
+size_t rlo_context_export_wisdom(const rlo_context *context,
+                                 char *buffer,
+                                 size_t capacity) {
+  rlo__str text = rlo__str_over(buffer, capacity);
+  if (context != NULL) {
+    rlo__rwlock_lock_read(lock_of(context));
+    rlo__wisdom_export(&context->wisdom, NULL, 0, &text);
+    rlo__rwlock_unlock(lock_of(context));
+  }
+  return text.length;
+}
+
+rlo_status rlo_context_load_wisdom(rlo_context *context,
+                                   const char *path,
+                                   int32_t *out_taken,
+                                   int32_t *out_ignored) {
+  RLO_TRY(check_context(context));
+  char *text = NULL;
+  size_t num_bytes = 0;
+  RLO_TRY(rlo__file_read(path, MAX_FILE_BYTES, &text, &num_bytes));
+  rlo_status status = rlo_context_import_wisdom(
+      context, text, num_bytes, out_taken, out_ignored);
+  rlo__free(text);
+  return status == RLO_PARSE ? rlo__status_prefix(status, "%s: ", path)
+                             : status;
+}
+
+/* What the file and the context know together. `text` is the file's, or NULL.
+ */
+static rlo_status merge(rlo_context *context,
+                        const char *text,
+                        size_t num_bytes,
+                        rlo__str *out_text) {
+  rlo__wisdom both;
+  rlo__wisdom_init(context->wisdom.device,
+                   context->wisdom.driver,
+                   context->wisdom.table,
+                   &both);
+  rlo_status status = RLO_OK;
+  rlo__wisdom_count count;
+  if (text != NULL) {
+    status = rlo__wisdom_import(&both, text, num_bytes, &count);
+  }
+  rlo__rwlock_lock_read(&context->wisdom_lock);
+  for (int32_t n = 0; status == RLO_OK && n < context->wisdom.num_entries;
+       ++n) {
+    status = rlo__wisdom_put(&both, &context->wisdom.entries[n]);
+  }
+  rlo__rwlock_unlock(&context->wisdom_lock);
+  if (status == RLO_OK) {
+    rlo__wisdom_export(&both, text, num_bytes, out_text);
+    status = rlo__str_status(out_text);
+  }
+  rlo__wisdom_deinit(&both);
+  return status;
+}
+
+static rlo_status write_file(const char *path, const rlo__str *text) {
+  rlo__file_writer writer;
+  RLO_TRY(rlo__file_writer_open(path, &writer));
+  rlo_status status =
+      rlo__file_writer_write(&writer, rlo__str_text(text), text->length);
+  if (status != RLO_OK) {
+    rlo__file_writer_abandon(&writer);
+    return status;
+  }
+  return rlo__file_writer_commit(&writer);
+}
+
+rlo_status rlo_context_save_wisdom(rlo_context *context, const char *path) {
+  RLO_TRY(check_context(context));
+  char *old = NULL;
+  size_t old_bytes = 0;
+  rlo_status status = rlo__file_read(path, MAX_FILE_BYTES, &old, &old_bytes);
+  if (status != RLO_OK && status != RLO_NOT_FOUND) {
+    return status;
+  }
+  rlo__str text = rlo__str_growing();
+  status = merge(context, old, old_bytes, &text);
+  if (status == RLO_PARSE) {
+    status = rlo__status_prefix(status, "%s is not touched: ", path);
+  }
+  if (status == RLO_OK) {
+    status = write_file(path, &text);
+  }
+  rlo__str_deinit(&text);
+  rlo__free(old);
+  return status;
+}
+
+void rlo_context_clear_wisdom(rlo_context *context) {
+  if (context != NULL) {
+    rlo__rwlock_lock_write(&context->wisdom_lock);
+    rlo__wisdom_deinit(&context->wisdom);
+    rlo__rwlock_unlock(&context->wisdom_lock);
+  }
+}
+
+rlo_status rlo_context_explain(rlo_context *context,
+                               const rlo_problem *problem,
+                               const rlo_plan_options *options,
+                               int64_t src_alignment_bytes,
+                               int64_t dst_alignment_bytes,
+                               rlo_plan_report **out_report) {
+  RLO_TRY(check_context(context));
+  rlo__rwlock_lock_read(&context->wisdom_lock);
+  rlo_status status = rlo__plan_explain_with(problem,
+                                             &context->device_info,
+                                             options,
+                                             src_alignment_bytes,
+                                             dst_alignment_bytes,
+                                             &context->wisdom,
+                                             out_report);
+  rlo__rwlock_unlock(&context->wisdom_lock);
+  return status;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/measure.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "runtime/cl_error.h"
+#include "runtime/stopwatch.h"
+#include "runtime/variant.h"
+
+enum {
+  /** Enough rounds to tell 2 % apart on a machine that is fairly quiet. */
+  MAX_ROUNDS = 16,
+  /** Rounds before the slower half leaves. */
+  ROUNDS_OF_A_HEAT = 2,
+  /** A turn of a short kernel is several runs. */
+  TURN_NANOS = 500000,
+  MAX_RUNS_OF_A_TURN = 20
+};
+
+#define DEFAULT_SECONDS 2.0
+
+/** The share of the time after which no candidate is built any more. */
+#define BUILDING_SHARE 0.66
+
+/** What is not faster by this is no reason to leave the family's own way. */
+#define LEAST_GAIN 1.02
+
+typedef struct contestant {
+  rlo__variant variant;
+  bool is_running;
+  double best_nanos;
+} contestant;
+
+typedef struct measurement {
+  rlo_context *context;
+  rlo__stopwatch watch;
+  double seconds;
+  rlo_problem problem;
+  rlo__candidate *candidates;
+  int32_t num_candidates;
+  /** One for each candidate that was begun. */
+  contestant contestants[RLO__MAX_PLAN_CANDIDATES];
+  int32_t num_contestants;
+  /** The copy kernel, over the smaller of the two buffers. */
+  contestant copy;
+  int64_t copy_bytes;
+  cl_command_queue queue;
+  cl_mem src, dst;
+} measurement;
+
+static rlo_status open_buffers(measurement *m) {
+  cl_int code = CL_SUCCESS;
+  m->queue = clCreateCommandQueue(m->context->cl_context,
+                                  m->context->cl_device,
+                                  CL_QUEUE_PROFILING_ENABLE,
+                                  &code);
+  if (code != CL_SUCCESS) {
+    m->queue = NULL;
+    return rlo__cl_error_check("clCreateCommandQueue", code);
+  }
+  int64_t src_bytes = m->problem.src_bytes;
+  int64_t dst_bytes = m->problem.dst_bytes;
+  RLO_TRY(
+      rlo_buffer_create(m->context, src_bytes > 0 ? src_bytes : 1, &m->src));
+  RLO_TRY(
+      rlo_buffer_create(m->context, dst_bytes > 0 ? dst_bytes : 1, &m->dst));
+  RLO_TRY(rlo__touch_buffer(m->queue, m->src, src_bytes));
+  RLO_TRY(rlo__touch_buffer(m->queue, m->dst, dst_bytes));
+  m->copy_bytes = src_bytes < dst_bytes ? src_bytes : dst_bytes;
+  return RLO_OK;
+}
+
+static rlo_status run_once(measurement *m, contestant *one, double *out_nanos) {
+  cl_event event = NULL;
+  const rlo__variant_target target = {
+      .queue = m->queue, .src = m->src, .dst = m->dst, .out_event = &event};
+  rlo__stopwatch watch;
+  rlo__stopwatch_start(&watch);
+  RLO_TRY(rlo__variant_enqueue(m->context, &one->variant, &target));
+  return rlo__stopwatch_stop(&watch, event, out_nanos);
+}
+
+static rlo_status take_turn(measurement *m, contestant *one) {
+  double total_nanos = 0.0;
+  for (int32_t n = 0; n < MAX_RUNS_OF_A_TURN && total_nanos < TURN_NANOS; ++n) {
+    double nanos = 0.0;
+    RLO_TRY(run_once(m, one, &nanos));
+    total_nanos += nanos;
+    if (one->best_nanos <= 0.0 || nanos < one->best_nanos) {
+      one->best_nanos = nanos;
+    }
+  }
+  return RLO_OK;
+}
+
+/* Build a launch, run it once for what drivers do at the first launch, and take
+ * a first turn. */
+static rlo_status begin_contestant(measurement *m,
+                                   const rlo_launch *launch,
+                                   contestant *one) {
+  double unused = 0.0;
+  RLO_TRY(rlo__variant_init(m->context, launch, &one->variant));
+  RLO_TRY(rlo__variant_prepare(m->context, &one->variant));
+  RLO_TRY(run_once(m, one, &unused));
+  RLO_TRY(take_turn(m, one));
+  one->is_running = true;
+  return RLO_OK;
+}
+
+static rlo_status begin_copy(measurement *m,
+                             int64_t alignment_bytes,
+                             rlo_launch *launch) {
+  rlo_problem *problem = rlo__alloc(sizeof *problem);
+  if (problem == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  *problem = (rlo_problem){.unit_bits = 8,
+                           .num_axes = 1,
+                           .extents = {m->copy_bytes},
+                           .src.axis = {1},
+                           .dst.axis = {1}};
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = "copy";
+  rlo_status status = rlo__planner_choose(problem,
+                                          &m->context->device_info,
+                                          &options,
+                                          alignment_bytes,
+                                          alignment_bytes,
+                                          NULL,
+                                          launch);
+  rlo__free(problem);
+  RLO_TRY(status);
+  return begin_contestant(m, launch, &m->copy);
+}
+
+static bool is_over(const measurement *m, double share) {
+  return rlo__stopwatch_seconds(&m->watch) >= share * m->seconds;
+}
+
+/* The first has to run; another that the device cannot build or run is out. */
+static rlo_status begin_all(measurement *m) {
+  for (int32_t n = 0; n < m->num_candidates; ++n) {
+    if (n > 0 && is_over(m, BUILDING_SHARE)) {
+      break;
+    }
+    contestant *one = &m->contestants[m->num_contestants++];
+    rlo_status status = begin_contestant(m, &m->candidates[n].launch, one);
+    if (status != RLO_OK &&
+        (n == 0 || (status != RLO_BUILD_FAILED && status != RLO_UNSUPPORTED))) {
+      return status;
+    }
+  }
+  return RLO_OK;
+}
+
+/* Let the slower half of those still running leave, but never the first. */
+static void drop_slower_half(measurement *m) {
+  int32_t num_running = 0;
+  for (int32_t n = 0; n < m->num_contestants; ++n) {
+    num_running += m->contestants[n].is_running;
+  }
+  int32_t num_leaving = num_running / 2;
+  for (; num_leaving > 0 && num_running > 2; --num_leaving) {
+    contestant *slowest = NULL;
+    for (int32_t n = 1; n < m->num_contestants; ++n) {
+      contestant *one = &m->contestants[n];
+      if (one->is_running &&
+          (slowest == NULL || one->best_nanos > slowest->best_nanos)) {
+        slowest = one;
+      }
+    }
+    if (slowest == NULL) {
+      return;
+    }
+    slowest->is_running = false;
+    --num_running;
+  }
+}
+
+static rlo_status take_rounds(measurement *m) {
+  for (int32_t round = 0; round < MAX_ROUNDS && !is_over(m, 1.0); ++round) {
+    if (m->copy_bytes > 0) {
+      RLO_TRY(take_turn(m, &m->copy));
+    }
+    for (int32_t n = 0; n < m->num_contestants; ++n) {
+      if (m->contestants[n].is_running) {
+        RLO_TRY(take_turn(m, &m->contestants[n]));
+      }
+    }
+    if (round % ROUNDS_OF_A_HEAT == ROUNDS_OF_A_HEAT - 1) {
+      drop_slower_half(m);
+    }
+  }
+  return RLO_OK;
+}
+
+static double fraction_of(const measurement *m, const contestant *one) {
+  if (m->copy_bytes == 0) {
+    return 0.0;
+  }
+  double moved_bytes =
+      (double)m->problem.read_bytes + (double)m->problem.written_bytes;
+  return moved_bytes / one->best_nanos /
+         (2.0 * (double)m->copy_bytes / m->copy.best_nanos);
+}
+
+static void find_best(const measurement *m, rlo__measured *out_measured) {
+  const contestant *first = &m->contestants[0];
+  int32_t best = 0;
+  double best_nanos = first->best_nanos / LEAST_GAIN;
+  for (int32_t n = 1; n < m->num_contestants; ++n) {
+    const contestant *one = &m->contestants[n];
+    if (one->is_running && one->best_nanos < best_nanos) {
+      best = n;
+      best_nanos = one->best_nanos;
+    }
+  }
+  const contestant *winner = &m->contestants[best];
+  *out_measured = (rlo__measured){.family = m->candidates[best].family,
+                                  .way = m->candidates[best].way,
+                                  .fraction = fraction_of(m, winner)};
+  rlo__log(&m->context->log,
+           RLO__LOG_INFO,
+           "timed %d of %d candidates in %.2f s: %s, %s, is best with %.3f of "
+           "the copy limit; what was expected to be has %.3f",
+           (int)m->num_contestants,
+           (int)m->num_candidates,
+           rlo__stopwatch_seconds(&m->watch),
+           out_measured->family->name,
+           out_measured->way->name,
+           out_measured->fraction,
+           fraction_of(m, first));
+}
+
+static rlo_status run(measurement *m,
+                      const rlo_plan_options *options,
+                      int64_t alignment_bytes,
+                      rlo__measured *out_measured) {
+  RLO_TRY(rlo__planner_list_candidates(&m->problem,
+                                       &m->context->device_info,
+                                       options,
+                                       alignment_bytes,
+                                       alignment_bytes,
+                                       m->candidates,
+                                       &m->num_candidates));
+  if (m->num_candidates == 0) {
+    return RLO_FAIL(RLO_INTERNAL, "there is nothing to measure");
+  }
+  RLO_TRY(open_buffers(m));
+  rlo__stopwatch_start(&m->watch);
+  RLO_TRY(begin_all(m));
+  if (m->copy_bytes > 0) {
+    /* A candidate's launch is not needed any more once it has begun. */
+    rlo_launch *scratch = &m->candidates[0].launch;
+    RLO_TRY(begin_copy(m, alignment_bytes, scratch));
+  }
+  RLO_TRY(take_rounds(m));
+  find_best(m, out_measured);
+  return RLO_OK;
+}
+
+static void close_measurement(measurement *m) {
+  for (int32_t n = 0; n < m->num_contestants; ++n) {
+    rlo__variant_deinit(m->context, &m->contestants[n].variant);
+  }
+  rlo__variant_deinit(m->context, &m->copy.variant);
+  if (m->queue != NULL) {
+    clFinish(m->queue);
+    clReleaseCommandQueue(m->queue);
+  }
+  rlo_buffer_release(m->context, m->src);
+  rlo_buffer_release(m->context, m->dst);
+  rlo__free(m->candidates);
+  rlo__free(m);
+}
+
+rlo_status rlo__measure(rlo_context *context,
+                        const rlo_problem *problem,
+                        const rlo_plan_options *options,
+                        int64_t alignment_bytes,
+                        rlo__measured *out_measured) {
+  measurement *m = rlo__alloc(sizeof *m);
+  if (m == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  m->context = context;
+  m->problem = *problem;
+  m->seconds =
+      options->measure_seconds > 0 ? options->measure_seconds : DEFAULT_SECONDS;
+  m->candidates =
+      rlo__alloc_array(RLO__MAX_PLAN_CANDIDATES, sizeof *m->candidates);
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  if (m->candidates != NULL) {
+    status = run(m, options, alignment_bytes, out_measured);
+  }
+  close_measurement(m);
+  return status;
+}

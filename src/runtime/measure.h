@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_RUNTIME_MEASURE_H
+#define RLO_RUNTIME_MEASURE_H
+
+#include "plan/planner.h"
+#include "runtime/context.h"
+
+/** What was fastest. */
+typedef struct rlo__measured {
+  const rlo_family *family;
+  const rlo__way *way;
+  /** Of the copy kernel's rate; 0 where there is nothing to copy. */
+  double fraction;
+} rlo__measured;
+
+/**
+ * Time the candidates of a problem on buffers of our own, and find the fastest.
+ *
+ * Candidates are built in the order in which they are listed, for at most two
+ * thirds of the time; then all take turns, the copy kernel too, and the slower
+ * half leaves after every second round. What counts is a candidate's best time:
+ * whatever else the machine does only ever adds. The first candidate, which is
+ * what would be planned without measuring, always stays and wins what is
+ * closer than 2 %.
+ *
+ * @param problem  as it was given, with at least one point.
+ * @param options  as rlo_plan_create has them, checked; not NULL.
+ * @param alignment_bytes  of both memories, which the candidates rely on.
+ * @return as rlo_plan_create.
+ */
+RLO_NODISCARD rlo_status rlo__measure(rlo_context *context,
+                                      const rlo_problem *problem,
+                                      const rlo_plan_options *options,
+                                      int64_t alignment_bytes,
+                                      rlo__measured *out_measured);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "relayout/ops.h"
+#include "relayout/text.h"
+#include "relayout/wisdom.h"
+#include "support/device_arena.h"
+
+/* Building kernels takes most of the time: few candidates, and one shape. */
+#define SECONDS 0.3
+
+static test_device device;
+static rlo_problem problem;
+static char folder[] = "/tmp/relayout-measure-XXXXXX";
+static char path[64];
+
+static void open_device(void) {
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/wisdom", folder);
+  device = test_device_open();
+}
+
+static void close_device(void) {
+  test_device_close(&device);
+  unlink(path);
+  rmdir(folder);
+}
+
+static void forget(void) {
+  rlo_context_clear_wisdom(device.context);
+}
+
+static void parse(const char *text, rlo_shape *out_shape) {
+  ck_assert_int_eq(rlo_shape_parse(text, strlen(text), out_shape), RLO_OK);
+}
+
+static void lower(const char *src_text, const char *dst_text) {
+  rlo_shape src;
+  rlo_shape dst;
+  parse(src_text, &src);
+  parse(dst_text, &dst);
+  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
+}
+
+static rlo_plan_options measure_options(void) {
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.effort = RLO_EFFORT_MEASURE;
+  options.measure_seconds = SECONDS;
+  return options;
+}
+
+/* Plan, and tell what came of it. */
+static rlo_plan_info plan(rlo_context *context,
+                          const rlo_plan_options *options) {
+  rlo_plan *made = NULL;
+  ck_assert_msg(rlo_plan_create(context, &problem, options, &made) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
+  rlo_plan_info info;
+  rlo_plan_get_info(made, &info);
+  rlo_plan_release(made);
+  info.parameters = ""; /* the plan's own */
+  return info;
+}
+
+static void measure(const char *src, const char *dst) {
+  rlo_plan_options options = measure_options();
+  lower(src, dst);
+  rlo_plan_info info = plan(device.context, &options);
+  ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_MEASURE);
+}
+
+START_TEST(test_measure__measures_once_and_remembers)
+{
+  rlo_plan_options options = measure_options();
+  lower("f32[300,201]", "f32[300,201]{0,1}");
+  ck_assert_int_eq(plan(device.context, NULL).decision,
+                   RLO_PLAN_DECISION_ESTIMATE);
+  rlo_plan_info first = plan(device.context, &options);
+  ck_assert_int_eq(first.decision, RLO_PLAN_DECISION_MEASURE);
+  ck_assert_double_gt(first.measured_fraction, 0.0);
+  rlo_context_stats before;
+  rlo_context_stats after;
+  rlo_context_get_stats(device.context, &before);
+  rlo_plan_info second = plan(device.context, &options);
+  rlo_plan_info third = plan(device.context, NULL);
+  rlo_context_get_stats(device.context, &after);
+  ck_assert_int_eq(second.decision, RLO_PLAN_DECISION_WISDOM);
+  ck_assert_int_eq(third.decision, RLO_PLAN_DECISION_WISDOM);
+  ck_assert_str_eq(first.family, second.family);
+  ck_assert_str_eq(first.way, second.way);
+  ck_assert_ptr_eq(second.way, third.way);
+  ck_assert_double_eq(first.measured_fraction, third.measured_fraction);
+  ck_assert_int_eq(before.launches, after.launches);
+  ck_assert_int_eq(after.buffer_bytes, 0);
+  rlo_context_clear_wisdom(device.context);
+  ck_assert_int_eq(plan(device.context, NULL).decision,
+                   RLO_PLAN_DECISION_ESTIMATE);
+}
+
+END_TEST
+
+START_TEST(test_measure__what_is_forced_stays_and_is_not_remembered)
+{
+  rlo_plan_options options = measure_options();
+  options.family = "gather";
+  lower("f32[64,65]", "f32[64,65]{0,1}");
+  rlo_plan_info info = plan(device.context, &options);
+  ck_assert_str_eq(info.family, "gather");
+  ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_MEASURE);
+  ck_assert_int_eq(plan(device.context, NULL).decision,
+                   RLO_PLAN_DECISION_ESTIMATE);
+}
+
+END_TEST
+
+START_TEST(test_measure__there_is_nothing_to_measure_of_nothing)
+{
+  rlo_plan_options options = measure_options();
+  lower("f32[0,65]", "f32[0,65]{0,1}");
+  rlo_plan_info info = plan(device.context, &options);
+  ck_assert_str_eq(info.family, "none");
+  ck_assert_str_eq(info.way, "default");
+  ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_ESTIMATE);
+}
+
+END_TEST
+
+START_TEST(test_measure__moves_every_byte_right)
+{
+  static const char *const pairs[][2] = {
+      {"f32[130,190]", "f32[130,190]{0,1:pad(133,200)fill(one)}"},
+      {"u8[65,63]", "u8[65,63]{0,1}"},
+      {"bf16[5,300,7]", "bf16[5,300,7]{1,2,0}"},
+      {"f64[20,300]{1,0:T(8,128)}", "f64[20,300]"},
+      {"f32[40]{0:T(8)}", "f32[40]{0:T(3)fill(zero)}"},
+  };
+  rlo_shape src;
+  rlo_shape dst;
+  parse(pairs[_i][0], &src);
+  parse(pairs[_i][1], &dst);
+  for (int64_t shift = 0; shift <= 8; shift += 8) {
+    test_case c = {.src = &src,
+                   .dst = &dst,
+                   .effort = RLO_EFFORT_MEASURE,
+                   .measure_seconds = SECONDS,
+                   .src_shift_bytes = shift,
+                   .dst_shift_bytes = 3 * shift};
+    rlo_plan_info info;
+    ck_assert_int_eq(test_device_run(&device, &c, &info), TEST_RAN);
+    /* The first time it is measured, the second time known. */
+    ck_assert_int_eq(
+        info.decision,
+        shift == 0 ? RLO_PLAN_DECISION_MEASURE : RLO_PLAN_DECISION_WISDOM);
+  }
+}
+
+END_TEST
+
+START_TEST(test_measure__takes_about_the_time_that_it_is_given)
+{
+  rlo_plan_options options = measure_options();
+  options.measure_seconds = 1e-6;
+  lower("f32[512,384]", "f32[512,384]{0,1}");
+  rlo_context_stats before;
+  rlo_context_stats after;
+  /* What every measurement needs, built beforehand. */
+  plan(device.context, &options);
+  rlo_context_clear_wisdom(device.context);
+  rlo_context_get_stats(device.context, &before);
+  rlo_plan_info info = plan(device.context, &options);
+  rlo_context_get_stats(device.context, &after);
+  /* No time for any but the first. */
+  ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_MEASURE);
+  ck_assert_str_eq(info.way, "default");
+  ck_assert_int_eq(after.programs_built, before.programs_built);
+  options.measure_seconds = -1.0;
+  rlo_plan *none = NULL;
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, &options, &none),
+                   RLO_INVALID_ARGUMENT);
+  options.measure_seconds = 0.0;
+  options.effort = (rlo_effort)7;
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, &options, &none),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_null(none);
+}
+
+END_TEST
+
+START_TEST(test_measure__stays_within_the_budget)
+{
+  rlo_context_options context_options = RLO_CONTEXT_OPTIONS_INIT;
+  context_options.memory_budget_bytes = 300 * 200 * 4 + 100;
+  rlo_context *context = NULL;
+  ck_assert_int_eq(rlo_context_create(rlo_context_cl_context(device.context),
+                                      rlo_context_cl_device(device.context),
+                                      &context_options,
+                                      &context),
+                   RLO_OK);
+  rlo_plan_options options = measure_options();
+  lower("f32[300,200]", "f32[300,200]{0,1}");
+  rlo_plan *none = NULL;
+  ck_assert_int_eq(rlo_plan_create(context, &problem, &options, &none),
+                   RLO_OUT_OF_MEMORY);
+  ck_assert_ptr_null(none);
+  rlo_context_stats stats;
+  rlo_context_get_stats(context, &stats);
+  ck_assert_int_eq(stats.buffer_bytes, 0);
+  ck_assert_int_eq(plan(context, NULL).decision, RLO_PLAN_DECISION_ESTIMATE);
+  rlo_context_release(context);
+}
+
+END_TEST
+
+static rlo_context *another_context(void) {
+  rlo_context *context = NULL;
+  ck_assert_int_eq(rlo_context_create(rlo_context_cl_context(device.context),
+                                      rlo_context_cl_device(device.context),
+                                      NULL,
+                                      &context),
+                   RLO_OK);
+  return context;
+}
+
+START_TEST(test_measure__wisdom_goes_from_context_to_context)
+{
+  measure("f32[64,129]", "f32[64,129]{0,1}");
+  size_t length = rlo_context_export_wisdom(device.context, NULL, 0);
+  char *text = malloc(length + 1);
+  ck_assert_ptr_nonnull(text);
+  ck_assert_uint_eq(rlo_context_export_wisdom(device.context, text, length + 1),
+                    length);
+  rlo_context *other = another_context();
+  int32_t num_taken = 0;
+  int32_t num_ignored = 0;
+  ck_assert_int_eq(
+      rlo_context_import_wisdom(other, text, length, &num_taken, &num_ignored),
+      RLO_OK);
+  ck_assert_int_ge(num_taken, 1);
+  ck_assert_int_eq(num_ignored, 0);
+  ck_assert_int_eq(plan(other, NULL).decision, RLO_PLAN_DECISION_WISDOM);
+  rlo_plan_report *report = NULL;
+  ck_assert_int_eq(rlo_context_explain(other, &problem, NULL, 0, 0, &report),
+                   RLO_OK);
+  ck_assert_int_eq(report->decision, RLO_PLAN_DECISION_WISDOM);
+  ck_assert_double_gt(report->measured_fraction, 0.0);
+  rlo_plan_report_release(report);
+  rlo_context_release(other);
+  free(text);
+}
+
+END_TEST
+
+static void write_text(const char *text) {
+  rlo__file_writer writer;
+  ck_assert_int_eq(rlo__file_writer_open(path, &writer), RLO_OK);
+  ck_assert_int_eq(rlo__file_writer_write(&writer, text, strlen(text)), RLO_OK);
+  ck_assert_int_eq(rlo__file_writer_commit(&writer), RLO_OK);
+}
+
+START_TEST(test_measure__wisdom_gathers_in_a_file)
+{
+  unlink(path);
+  rlo_context *other = another_context();
+  int32_t num_taken = 0;
+  ck_assert_int_eq(rlo_context_load_wisdom(other, path, &num_taken, NULL),
+                   RLO_NOT_FOUND);
+  /* Two contexts that know different things, one after the other. */
+  measure("f32[64,130]", "f32[64,130]{0,1}");
+  ck_assert_int_eq(rlo_context_save_wisdom(device.context, path), RLO_OK);
+  rlo_context_clear_wisdom(device.context);
+  measure("f32[64,131]", "f32[64,131]{0,1}");
+  ck_assert_int_eq(rlo_context_save_wisdom(device.context, path), RLO_OK);
+  ck_assert_int_eq(rlo_context_load_wisdom(other, path, &num_taken, NULL),
+                   RLO_OK);
+  ck_assert_int_ge(num_taken, 2);
+  ck_assert_int_eq(plan(other, NULL).decision, RLO_PLAN_DECISION_WISDOM);
+  lower("f32[64,130]", "f32[64,130]{0,1}");
+  ck_assert_int_eq(plan(other, NULL).decision, RLO_PLAN_DECISION_WISDOM);
+  rlo_context_release(other);
+}
+
+END_TEST
+
+START_TEST(test_measure__a_file_that_is_no_wisdom_is_not_touched)
+{
+  write_text("dear diary\n");
+  ck_assert_int_eq(rlo_context_load_wisdom(device.context, path, NULL, NULL),
+                   RLO_PARSE);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, path));
+  ck_assert_int_eq(rlo_context_save_wisdom(device.context, path), RLO_PARSE);
+  char content[32] = "";
+  FILE *file = fopen(path, "r");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_ptr_nonnull(fgets(content, sizeof content, file));
+  fclose(file);
+  ck_assert_str_eq(content, "dear diary\n");
+  unlink(path);
+  ck_assert_int_eq(
+      rlo_context_save_wisdom(device.context, "/nonexistent/folder/wisdom"),
+      RLO_NOT_FOUND);
+}
+
+END_TEST
+
+static double seconds_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double best_plan_seconds(void) {
+  double best = 1.0;
+  for (int32_t n = 0; n < 300; ++n) {
+    double begun = seconds_now();
+    plan(device.context, NULL);
+    double taken = seconds_now() - begun;
+    best = taken < best ? taken : best;
+  }
+  return best;
+}
+
+START_TEST(test_measure__planning_with_wisdom_costs_no_more)
+{
+  lower("f32[9,8,7,6,5,4]", "f32[9,8,7,6,5,4]{0,2,4,1,3,5}");
+  double without = best_plan_seconds();
+  measure("f32[9,8,7,6,5,4]", "f32[9,8,7,6,5,4]{0,2,4,1,3,5}");
+  double with = best_plan_seconds();
+  printf(
+      "a plan takes %.1f us, by wisdom %.1f us\n", without * 1e6, with * 1e6);
+  ck_assert_double_lt(with, 1.5 * without + 20e-6);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("measure");
+  TCase *tcase = tcase_create("device");
+  tcase_set_timeout(tcase, 300);
+  tcase_add_unchecked_fixture(tcase, open_device, close_device);
+  tcase_add_checked_fixture(tcase, forget, NULL);
+  tcase_add_test(tcase, test_measure__measures_once_and_remembers);
+  tcase_add_test(tcase,
+                 test_measure__what_is_forced_stays_and_is_not_remembered);
+  tcase_add_test(tcase, test_measure__there_is_nothing_to_measure_of_nothing);
+  tcase_add_loop_test(tcase, test_measure__moves_every_byte_right, 0, 5);
+  tcase_add_test(tcase, test_measure__takes_about_the_time_that_it_is_given);
+  tcase_add_test(tcase, test_measure__stays_within_the_budget);
+  tcase_add_test(tcase, test_measure__wisdom_goes_from_context_to_context);
+  tcase_add_test(tcase, test_measure__wisdom_gathers_in_a_file);
+  tcase_add_test(tcase, test_measure__a_file_that_is_no_wisdom_is_not_touched);
+  tcase_add_test(tcase, test_measure__planning_with_wisdom_costs_no_more);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

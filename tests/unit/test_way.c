@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/planner.h"
+#include "support/plan_case.h"
+
+static rlo_problem problem;
+static rlo_device_info device;
+static rlo_launch launch;
+static rlo__candidate candidates[RLO__MAX_PLAN_CANDIDATES];
+static int32_t num_candidates;
+
+static void begin(void) {
+  device = test_plan_cpu();
+}
+
+static void list(rlo_plan_options *options) {
+  ck_assert_msg(
+      rlo__planner_list_candidates(
+          &problem, &device, options, 0, 0, candidates, &num_candidates) ==
+          RLO_OK,
+      "%s",
+      rlo_error_last()->message);
+}
+
+static rlo_status plan_in(const char *family, const char *way) {
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = family;
+  options.way = way;
+  memset(&launch, 0, sizeof launch);
+  return rlo__planner_choose(&problem, &device, &options, 0, 0, NULL, &launch);
+}
+
+static void lower_plane(void) {
+  test_plan_lower("f32[2048,2048]", "f32[2048,2048]{0,1}", NULL, &problem);
+}
+
+START_TEST(test_way__names_are_what_a_line_of_wisdom_takes)
+{
+  ck_assert_str_eq(rlo__ways[0].name, "default");
+  for (int32_t n = 0; n < rlo__num_ways; ++n) {
+    ck_assert_ptr_eq(rlo__way_find(rlo__ways[n].name), &rlo__ways[n]);
+    ck_assert_uint_lt(strlen(rlo__ways[n].name), 64);
+    for (const char *c = rlo__ways[n].name; *c != '\0'; ++c) {
+      ck_assert(*c >= ' ' && *c < 0x7f);
+    }
+  }
+  ck_assert_ptr_null(rlo__way_find("sideways"));
+  ck_assert_ptr_null(rlo__way_find(""));
+}
+
+END_TEST
+
+START_TEST(test_way__an_unknown_one_is_refused_with_those_there_are)
+{
+  lower_plane();
+  ck_assert_int_eq(plan_in(NULL, "sideways"), RLO_NOT_FOUND);
+  ck_assert_ptr_nonnull(
+      strstr(rlo_error_last()->message, "\"sideways\"; there are \"default\""));
+}
+
+END_TEST
+
+START_TEST(test_way__turns_its_knobs)
+{
+  lower_plane();
+  ck_assert_int_eq(plan_in("tile", NULL), RLO_OK);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 1);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_PREFETCH"), 1);
+  ck_assert_int_eq(plan_in("tile", "plain stores"), RLO_OK);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 0);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_PREFETCH"), 1);
+  ck_assert_int_eq(plan_in("tile", "no prefetch"), RLO_OK);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 1);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_PREFETCH"), 0);
+  ck_assert_int_eq(plan_in("tile", "tile 8x8"), RLO_OK);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_TILE_A"), 128);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_TILE_B"), 128);
+  /* What is small stays in the caches, unless one insists. */
+  test_plan_lower("f32[64,64]", "f32[64,64]{0,1}", NULL, &problem);
+  ck_assert_int_eq(plan_in("tile", NULL), RLO_OK);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 0);
+  ck_assert_int_eq(plan_in("tile", "non-temporal stores"), RLO_OK);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 1);
+}
+
+END_TEST
+
+/* The strides of the fastest group coordinate, source then destination. */
+static void fastest_strides(int64_t out_strides[2]) {
+  int32_t num_axes = (int32_t)launch.numbers[launch.arguments[6].first];
+  ck_assert_int_ge(num_axes, 2);
+  for (int32_t side = 0; side < 2; ++side) {
+    int32_t first = launch.arguments[8 + side].first;
+    out_strides[side] = launch.numbers[first + num_axes - 1];
+  }
+}
+
+START_TEST(test_way__orders_groups)
+{
+  int64_t strides[2];
+  test_plan_lower("f32[8,512,512]", "f32[512,8,512]", "2,0,1", &problem);
+  rlo_problem asked = problem;
+  ck_assert_int_eq(plan_in("tile", NULL), RLO_OK);
+  fastest_strides(strides);
+  ck_assert_int_eq(strides[0], 64);
+  problem = asked;
+  ck_assert_int_eq(plan_in("tile", "output order"), RLO_OK);
+  fastest_strides(strides);
+  ck_assert_int_eq(strides[1], 256);
+  ck_assert_ptr_nonnull(strstr(launch.parameters, "output order"));
+  /* The source's order has an axis between those of the plane. */
+  test_plan_lower("f32[512,8,512]", "f32[512,8,512]{0,1,2}", NULL, &problem);
+  ck_assert_int_eq(plan_in("tile", "plane order"), RLO_OK);
+  fastest_strides(strides);
+  ck_assert_int_eq(strides[0], 64);
+  int32_t num_axes = (int32_t)launch.numbers[launch.arguments[6].first];
+  /* The axis beside the plane is the slowest. */
+  ck_assert_int_eq(num_axes, 3);
+  ck_assert_int_eq(launch.numbers[launch.arguments[7].first], 8);
+}
+
+END_TEST
+
+START_TEST(test_way__candidates_begin_with_the_plan_and_differ)
+{
+  lower_plane();
+  list(NULL);
+  ck_assert_int_ge(num_candidates, 12);
+  ck_assert_str_eq(candidates[0].way->name, "default");
+  ck_assert_int_eq(plan_in(NULL, NULL), RLO_OK);
+  ck_assert(rlo__launch_equal(&candidates[0].launch, &launch));
+  for (int32_t n = 0; n < num_candidates; ++n) {
+    for (int32_t k = 0; k < n; ++k) {
+      ck_assert_msg(
+          !rlo__launch_equal(&candidates[n].launch, &candidates[k].launch),
+          "%s and %s come out the same",
+          candidates[n].way->name,
+          candidates[k].way->name);
+    }
+    /* Forced by name, each is what was listed. */
+    ck_assert_int_eq(
+        plan_in(candidates[n].family->name, candidates[n].way->name), RLO_OK);
+    ck_assert(rlo__launch_equal(&candidates[n].launch, &launch));
+  }
+}
+
+END_TEST
+
+START_TEST(test_way__candidates_are_bounded_and_of_what_is_forced)
+{
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = "gather";
+  lower_plane();
+  list(&options);
+  ck_assert_int_eq(num_candidates, 1);
+  options.family = "tile";
+  options.way = "tile 4x4";
+  lower_plane();
+  list(&options);
+  ck_assert_int_eq(num_candidates, 1);
+  ck_assert_str_eq(candidates[0].way->name, "tile 4x4");
+  options.way = NULL;
+  lower_plane();
+  list(&options);
+  for (int32_t n = 0; n < num_candidates; ++n) {
+    ck_assert_str_eq(candidates[n].family->name, "tile");
+  }
+  test_plan_lower("f32[0,3]", "f32[0,3]{0,1}", NULL, &problem);
+  list(NULL);
+  ck_assert_int_eq(num_candidates, 0);
+}
+
+END_TEST
+
+/* A way that changes nothing anywhere would be a name and no more. */
+START_TEST(test_way__each_changes_some_launch)
+{
+  static const char *const pairs[][2] = {
+      {"f32[2048,2048]", "f32[2048,2048]{0,1}"},
+      {"f32[64,64]", "f32[64,64]{0,1}"},
+      {"f32[64,512,512]", "f32[64,512,512]{1,2,0}"},
+      {"f32[512,512,64]", "f32[512,512,64]{2,0,1}"},
+      {"f32[1024,64,512]", "f32[1024,64,512]{0,1,2}"},
+  };
+  bool has_changed[64] = {false};
+  for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; ++p) {
+    test_plan_lower(pairs[p][0], pairs[p][1], NULL, &problem);
+    list(NULL);
+    for (int32_t n = 0; n < num_candidates; ++n) {
+      has_changed[candidates[n].way - rlo__ways] = true;
+    }
+  }
+  for (int32_t n = 0; n < rlo__num_ways; ++n) {
+    ck_assert_msg(
+        has_changed[n], "\"%s\" is never a candidate", rlo__ways[n].name);
+  }
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("way");
+  TCase *tcase = tcase_create("host");
+  tcase_add_checked_fixture(tcase, begin, NULL);
+  tcase_add_test(tcase, test_way__names_are_what_a_line_of_wisdom_takes);
+  tcase_add_test(tcase,
+                 test_way__an_unknown_one_is_refused_with_those_there_are);
+  tcase_add_test(tcase, test_way__turns_its_knobs);
+  tcase_add_test(tcase, test_way__orders_groups);
+  tcase_add_test(tcase, test_way__candidates_begin_with_the_plan_and_differ);
+  tcase_add_test(tcase, test_way__candidates_are_bounded_and_of_what_is_forced);
+  tcase_add_test(tcase, test_way__each_changes_some_launch);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "plan/planner.h"
+#include "support/plan_case.h"
+
+enum { TABLE = 0x7ab1e };
+
+static rlo__wisdom wisdom;
+static rlo_problem problem;
+static rlo_device_info device;
+static rlo_choice choice;
+static rlo_launch launch;
+
+static void begin(void) {
+  device = test_plan_cpu();
+  rlo__wisdom_init("cpu\tof a kind", "3.1", TABLE, &wisdom);
+}
+
+static void end(void) {
+  rlo__wisdom_deinit(&wisdom);
+}
+
+/* A request for the problem as it stands; what it borrows is static. */
+static rlo_request request_for(int64_t alignment_bytes) {
+  return (rlo_request){.problem = &problem,
+                       .device = &device,
+                       .src_alignment_bytes = alignment_bytes,
+                       .dst_alignment_bytes = alignment_bytes};
+}
+
+static void lower(const char *src, const char *dst) {
+  test_plan_lower(src, dst, NULL, &problem);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 128, NULL, NULL), RLO_OK);
+}
+
+static void remember(const rlo_family *family, const char *way, double value) {
+  rlo_request request = request_for(128);
+  rlo__wisdom_entry entry =
+      rlo__wisdom_entry_of(&request, family, rlo__way_find(way), value);
+  ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
+}
+
+static const rlo__wisdom_entry *recall(int64_t alignment_bytes) {
+  rlo_request request = request_for(alignment_bytes);
+  rlo__wisdom_key key = rlo__wisdom_key_of(&request, RLO_DEVICE_CLASS_CPU);
+  return rlo__wisdom_find(&wisdom, &key);
+}
+
+static char *export_with(const char *others) {
+  rlo__str text = rlo__str_growing();
+  rlo__wisdom_export(
+      &wisdom, others, others == NULL ? 0 : strlen(others), &text);
+  char *taken = NULL;
+  ck_assert_int_eq(rlo__str_take(&text, &taken), RLO_OK);
+  return taken;
+}
+
+static void plan(const rlo_plan_options *options) {
+  ck_assert_msg(
+      rlo__planner_choose_with(
+          &problem, &device, options, 0, 0, &wisdom, &choice, &launch) ==
+          RLO_OK,
+      "%s",
+      rlo_error_last()->message);
+}
+
+START_TEST(test_wisdom__is_found_by_problem_class_and_alignment)
+{
+  lower("f32[300,200]", "f32[300,200]{0,1}");
+  ck_assert_ptr_null(recall(64));
+  remember(&rlo__family_cpu_tile, "tile 8x8", 0.5);
+  ck_assert_ptr_nonnull(recall(64));
+  ck_assert_ptr_nonnull(recall(4096)); /* more than a line is a line */
+  ck_assert_ptr_null(recall(4));
+  rlo_request request = request_for(64);
+  rlo__wisdom_key gpu = rlo__wisdom_key_of(&request, RLO_DEVICE_CLASS_GPU);
+  ck_assert_ptr_null(rlo__wisdom_find(&wisdom, &gpu));
+  lower("f32[300,201]", "f32[300,201]{0,1}");
+  ck_assert_ptr_null(recall(64));
+}
+
+END_TEST
+
+START_TEST(test_wisdom__the_later_record_wins)
+{
+  lower("f32[300,200]", "f32[300,200]{0,1}");
+  remember(&rlo__family_cpu_tile, "tile 8x8", 0.5);
+  remember(&rlo__family_cpu_gather, "default", 0.25);
+  ck_assert_int_eq(wisdom.num_entries, 1);
+  ck_assert_str_eq(recall(64)->family->name, "gather");
+  ck_assert_double_eq(recall(64)->fraction, 0.25);
+}
+
+END_TEST
+
+START_TEST(test_wisdom__stays_sorted_and_bounded)
+{
+  rlo__wisdom_entry entry = {.family = &rlo__family_cpu_tile,
+                             .way = &rlo__ways[0]};
+  for (uint64_t n = 0; n < RLO__WISDOM_MAX_ENTRIES; ++n) {
+    entry.key.problem.high = n * UINT64_C(0x9e3779b97f4a7c15);
+    ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
+  }
+  for (int32_t n = 1; n < wisdom.num_entries; ++n) {
+    ck_assert_uint_lt(wisdom.entries[n - 1].key.problem.high,
+                      wisdom.entries[n].key.problem.high);
+  }
+  /* One that is known is replaced all the same. */
+  ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
+  entry.key.problem.high ^= 1;
+  ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(wisdom.num_entries, RLO__WISDOM_MAX_ENTRIES);
+}
+
+END_TEST
+
+START_TEST(test_wisdom__text_is_as_the_header_tells)
+{
+  lower("f32[300,200]", "f32[300,200]{0,1}");
+  remember(&rlo__family_cpu_tile, "tile 8x8", 0.8706);
+  const rlo__wisdom_entry *entry = recall(64);
+  char expected[512];
+  snprintf(expected,
+           sizeof expected,
+           "relayout-wisdom\t1\n"
+           "device\tcpu of a kind\t3.1\t000000000007ab1e\n"
+           "%016llx%016llx\t64\t0.871\tcpu\ttile\ttile 8x8\t"
+           "32 bits, 200 x 300\n",
+           (unsigned long long)entry->key.problem.high,
+           (unsigned long long)entry->key.problem.low);
+  char *text = export_with(NULL);
+  ck_assert_str_eq(text, expected);
+  rlo__free(text);
+}
+
+END_TEST
+
+START_TEST(test_wisdom__goes_out_and_comes_in)
+{
+  static const char *const sources[] = {
+      "f32[300,200]", "u8[64,64]", "bf16[7,9,11]", "f64[2,2,2]"};
+  for (size_t n = 0; n < sizeof sources / sizeof sources[0]; ++n) {
+    lower(sources[n], sources[n]);
+    remember(rlo__families[n], rlo__ways[n].name, (double)n / 8);
+  }
+  char *text = export_with(NULL);
+  rlo__wisdom other;
+  rlo__wisdom_init("cpu of a kind", "3.1", TABLE, &other);
+  rlo__wisdom_count count;
+  ck_assert_int_eq(rlo__wisdom_import(&other, text, strlen(text), &count),
+                   RLO_OK);
+  ck_assert_int_eq(count.num_taken, wisdom.num_entries);
+  ck_assert_int_eq(count.num_ignored, 0);
+  ck_assert_int_eq(other.num_entries, wisdom.num_entries);
+  for (int32_t n = 0; n < other.num_entries; ++n) {
+    const rlo__wisdom_entry *a = &wisdom.entries[n];
+    const rlo__wisdom_entry *b = &other.entries[n];
+    ck_assert(rlo__hash128_is_equal(a->key.problem, b->key.problem));
+    ck_assert_int_eq(a->key.alignment_bytes, b->key.alignment_bytes);
+    ck_assert_ptr_eq(a->family, b->family);
+    ck_assert_ptr_eq(a->way, b->way);
+    ck_assert_double_eq_tol(a->fraction, b->fraction, 0.0006);
+    ck_assert_str_eq(a->note, b->note);
+  }
+  rlo__wisdom_deinit(&other);
+  rlo__free(text);
+}
+
+END_TEST
+
+#define PROBLEM "0123456789abcdef0123456789abcdef"
+#define HEAD    "relayout-wisdom\t1\ndevice\tcpu of a kind\t3.1\t"
+#define GOOD    HEAD "000000000007ab1e\n"
+#define RECORD  PROBLEM "\t64\t0.871\tcpu\ttile\tdefault\tnote\n"
+
+static const struct {
+  const char *text;
+  int32_t num_taken;
+  int32_t num_ignored;
+} imports[] = {
+    {GOOD RECORD, 1, 0},
+    {GOOD "\n# a remark\n" RECORD, 1, 0},
+    {"relayout-wisdom\t1\n", 0, 0},
+    /* Of another table, driver, device. */
+    {HEAD "000000000007ab1f\n" RECORD, 0, 1},
+    {"relayout-wisdom\t1\ndevice\tcpu of a "
+     "kind\t3.2\t000000000007ab1e\n" RECORD,
+     0,
+     1},
+    {"relayout-wisdom\t1\ndevice\tcpu\t3.1\t000000000007ab1e\n" RECORD, 0, 1},
+    /* Of no family and no way. */
+    {GOOD PROBLEM "\t64\t0.871\tcpu\tweave\tdefault\tnote\n", 0, 1},
+    {GOOD PROBLEM "\t64\t0.871\tcpu\ttile\tsideways\tnote\n", 0, 1},
+    {GOOD PROBLEM "\t64\t0.871\tgpu\tskinny\tdefault\tnote\n", 0, 1},
+    {GOOD PROBLEM "\t64\t0.871\tcpu\ttile\tdefault\t\n", 1, 0},
+};
+
+START_TEST(test_wisdom__takes_what_is_its_own)
+{
+  rlo__wisdom_count count;
+  ck_assert_msg(
+      rlo__wisdom_import(
+          &wisdom, imports[_i].text, strlen(imports[_i].text), &count) ==
+          RLO_OK,
+      "%s",
+      rlo_error_last()->message);
+  ck_assert_int_eq(count.num_taken, imports[_i].num_taken);
+  ck_assert_int_eq(count.num_ignored, imports[_i].num_ignored);
+  ck_assert_int_eq(wisdom.num_entries, imports[_i].num_taken);
+}
+
+END_TEST
+
+static const struct {
+  const char *text;
+  const char *words;
+} refusals[] = {
+    {"", "line 1 of the wisdom has no end"},
+    {"relayout-wisdom\t2\n", "line 1 of the wisdom is not the title"},
+    {"relayout-wisdom\t1", "line 1 of the wisdom has no end"},
+    {"relayout-wisdom\t1\n" RECORD, "line 2 of the wisdom is a record before"},
+    {"relayout-wisdom\t1\ndevice\tx\t1\n", "line 2 of the wisdom is no device"},
+    {"relayout-wisdom\t1\ndevice\tx\t1\t12\n", "line 2 of the wisdom has no t"},
+    {"relayout-wisdom\t1\ndevice\tx\t1\t000000000007AB1E\n", "no table of 16"},
+    {GOOD "nonsense\n", "line 3 of the wisdom is no record of seven fields"},
+    {GOOD PROBLEM "0\t64\t0.871\tcpu\ttile\tdefault\t\n", "no problem of 32"},
+    {GOOD PROBLEM "\t65\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
+    {GOOD PROBLEM "\t0\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
+    {GOOD PROBLEM "\t64x\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
+    {GOOD PROBLEM "\t64\t.871\tcpu\ttile\tdefault\t\n", "no fraction"},
+    {GOOD PROBLEM "\t64\t0.87\tcpu\ttile\tdefault\t\n", "no fraction"},
+    {GOOD PROBLEM "\t64\tnan\tcpu\ttile\tdefault\t\n", "no fraction"},
+    {GOOD PROBLEM "\t64\t9999999999.000\tcpu\ttile\tdefault\t\n", "no fract"},
+    {GOOD PROBLEM "\t64\t0.871\tfpga\ttile\tdefault\t\n", "neither cpu nor"},
+    {GOOD PROBLEM "\t64\t0.871\tcpu\t\tdefault\t\n", "names no family"},
+    {GOOD PROBLEM "\t64\t0.871\tcpu\ttile\tdefault\t\x01\n", "control char"},
+    {GOOD RECORD RECORD PROBLEM, "line 5 of the wisdom has no end"},
+};
+
+START_TEST(test_wisdom__a_wrong_text_changes_nothing)
+{
+  rlo__wisdom_count count;
+  const char *text = refusals[_i].text;
+  ck_assert_int_eq(rlo__wisdom_import(&wisdom, text, strlen(text), &count),
+                   RLO_PARSE);
+  ck_assert_msg(strstr(rlo_error_last()->message, refusals[_i].words) != NULL,
+                "%s",
+                rlo_error_last()->message);
+  ck_assert_int_eq(wisdom.num_entries, 0);
+}
+
+END_TEST
+
+/* A file that was cut anywhere shows it, or is whole up to a line's end. */
+START_TEST(test_wisdom__a_cut_text_is_no_other_text)
+{
+  static const char text[] = GOOD RECORD RECORD;
+  for (size_t n = 0; n < sizeof text - 1; ++n) {
+    char *exact = malloc(n == 0 ? 1 : n);
+    ck_assert_ptr_nonnull(exact);
+    memcpy(exact, text, n);
+    rlo__wisdom_count count;
+    bool is_line_end = n > 0 && text[n - 1] == '\n';
+    ck_assert_int_eq(rlo__wisdom_import(&wisdom, exact, n, &count),
+                     is_line_end ? RLO_OK : RLO_PARSE);
+    free(exact);
+  }
+}
+
+END_TEST
+
+START_TEST(test_wisdom__what_others_know_is_kept)
+{
+  static const char others[] =
+      "relayout-wisdom\t1\n"
+      "device\tgpu\t9\t0000000000000001\n" RECORD RECORD
+      "device\tcpu of a kind\t3.1\t0000000000000002\n" RECORD
+      "device\tcpu of a kind\t3.2\t0000000000000003\n" RECORD;
+  char *text = export_with(others);
+  ck_assert_str_eq(text,
+                   "relayout-wisdom\t1\n"
+                   "device\tcpu of a kind\t3.1\t000000000007ab1e\n"
+                   "device\tgpu\t9\t0000000000000001\n" RECORD RECORD
+                   "device\tcpu of a kind\t3.2\t0000000000000003\n" RECORD);
+  rlo__free(text);
+  /* One that is wrong at its end is left out whole. */
+  text = export_with(
+      "relayout-wisdom\t1\ndevice\tgpu\t9\t0000000000000001"
+      "\n" RECORD "?");
+  ck_assert_str_eq(text,
+                   "relayout-wisdom\t1\n"
+                   "device\tcpu of a kind\t3.1\t000000000007ab1e\n");
+  rlo__free(text);
+}
+
+END_TEST
+
+START_TEST(test_wisdom__decides_plans)
+{
+  lower("f32[2048,2048]", "f32[2048,2048]{0,1}");
+  remember(&rlo__family_cpu_tile, "tile 4x4", 0.75);
+  plan(NULL);
+  ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_WISDOM);
+  ck_assert_str_eq(choice.way->name, "tile 4x4");
+  ck_assert_double_eq(choice.measured_fraction, 0.75);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_TILE_B"), 64);
+  /* Who names a family or a way gets it. */
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = "gather";
+  plan(&options);
+  ck_assert_str_eq(choice.family->name, "gather");
+  ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_FORCED);
+  options.family = NULL;
+  options.way = "tile 8x8";
+  plan(&options);
+  ck_assert_str_eq(choice.way->name, "tile 8x8");
+  ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_FORCED);
+}
+
+END_TEST
+
+/* Two problems with one hash: the other's plan must not be forced on this. */
+START_TEST(test_wisdom__that_does_not_fit_is_passed_over)
+{
+  lower("f32[2048,2048]", "f32[2048,2048]{0,1}");
+  remember(&rlo__family_cpu_rows, "plain stores", 0.9);
+  plan(NULL);
+  ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_ESTIMATE);
+  ck_assert_str_eq(choice.family->name, "tile");
+  ck_assert_str_eq(choice.way->name, "default");
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 1);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("wisdom");
+  TCase *tcase = tcase_create("host");
+  tcase_add_checked_fixture(tcase, begin, end);
+  tcase_add_test(tcase, test_wisdom__is_found_by_problem_class_and_alignment);
+  tcase_add_test(tcase, test_wisdom__the_later_record_wins);
+  tcase_add_test(tcase, test_wisdom__stays_sorted_and_bounded);
+  tcase_add_test(tcase, test_wisdom__text_is_as_the_header_tells);
+  tcase_add_test(tcase, test_wisdom__goes_out_and_comes_in);
+  tcase_add_loop_test(tcase,
+                      test_wisdom__takes_what_is_its_own,
+                      0,
+                      sizeof imports / sizeof imports[0]);
+  tcase_add_loop_test(tcase,
+                      test_wisdom__a_wrong_text_changes_nothing,
+                      0,
+                      sizeof refusals / sizeof refusals[0]);
+  tcase_add_test(tcase, test_wisdom__a_cut_text_is_no_other_text);
+  tcase_add_test(tcase, test_wisdom__what_others_know_is_kept);
+  tcase_add_test(tcase, test_wisdom__decides_plans);
+  tcase_add_test(tcase, test_wisdom__that_does_not_fit_is_passed_over);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
