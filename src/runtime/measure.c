@@ -100,8 +100,7 @@ static rlo_status begin_contestant(measurement *m,
                                    contestant *one) {
   double unused = 0.0;
   RLO_TRY(rlo__variant_init(m->context, launch, &one->variant));
-  RLO_TRY(
-      rlo__variant_prepare(m->context, &one->variant, RLO__BUILD_URGENT));
+  RLO_TRY(rlo__variant_prepare(m->context, &one->variant, RLO__BUILD_URGENT));
   RLO_TRY(run_once(m, one, &unused));
   RLO_TRY(take_turn(m, one));
   one->is_running = true;
