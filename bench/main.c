@@ -7,6 +7,7 @@
 
 #include "bench.h"
 #include "suite.h"
+#include "timer.h"
 
 /** --size-factor small: a fraction of a MiB for most cases. */
 #define SMALL_FACTOR (1.0 / 512)
@@ -448,9 +449,11 @@ static void show_load(FILE *table) {
 
 static bool run_all(const request *wish) {
   bench_arena arena;
+  double start = bench_nanos_now();
   if (!bench_arena_init(wish->device_number, &arena)) {
     return false;
   }
+  double open_ms = (bench_nanos_now() - start) / 1e6;
   bench_report report = {
       .format = wish->format,
       .arena = &arena,
@@ -461,6 +464,7 @@ static bool run_all(const request *wish) {
                    .report = &report,
                    .size_factor = wish->size_factor,
                    .device_number = wish->device_number,
+                   .open_ms = open_ms,
                    .program = wish->program};
   bool is_done = false;
   if (wish->child != NULL) {

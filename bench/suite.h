@@ -10,6 +10,8 @@ typedef struct bench_run {
   bench_report *report;
   double size_factor;
   int32_t device_number;
+  /** How long opening the device took. */
+  double open_ms;
   /** This program, to be run again. */
   const char *program;
 } bench_run;

@@ -243,14 +243,17 @@ static void *work(void *payload) {
   return NULL;
 }
 
-/** THREADS threads, each with a queue (and a bare kernel) of its own. */
-static bool crowd(const bench_arena *arena, rlo_plan *plan, double *nanos) {
+/** Threads, each with a queue (and a bare kernel) of its own. */
+static bool crowd(const bench_arena *arena,
+                  rlo_plan *plan,
+                  int32_t num_threads,
+                  double *nanos) {
   launcher ones[THREADS];
   bare_kernel bare[THREADS] = {{0}};
   pthread_t threads[THREADS];
   int32_t started = 0;
   bool is_done = true;
-  for (int32_t t = 0; t < THREADS && is_done; ++t) {
+  for (int32_t t = 0; t < num_threads && is_done; ++t) {
     cl_int code = CL_SUCCESS;
     ones[t] = (launcher){
         .arena = arena, .plan = plan, .nanos = nanos + (size_t)t * CALLS};
@@ -277,7 +280,7 @@ static bool crowd(const bench_arena *arena, rlo_plan *plan, double *nanos) {
     is_done = is_done && ones[t].is_done;
     clReleaseCommandQueue(ones[t].queue);
   }
-  for (int32_t t = 0; t < THREADS; ++t) {
+  for (int32_t t = 0; t < num_threads; ++t) {
     release_bare(&bare[t]);
   }
   return is_done;
@@ -296,15 +299,16 @@ static bool time_enqueueing(bench_run *run,
                      .queue = run->arena->queue,
                      .kernel = bare->kernel,
                      .nanos = bare_nanos};
-  return time_alone(run, &ours, &theirs) &&
-         crowd(run->arena, plan, ours_nanos) &&
-         crowd(run->arena, NULL, bare_nanos) &&
-         report_time(run,
-                     "enqueue, 8 threads at once",
-                     ours_nanos,
-                     THREADS * CALLS,
-                     bare_nanos,
-                     "bare");
+  bool is_done = time_alone(run, &ours, &theirs);
+  for (int32_t threads = 2; threads <= THREADS && is_done; threads *= 2) {
+    char name[64];
+    snprintf(name, sizeof name, "enqueue, %d threads at once", (int)threads);
+    is_done =
+        crowd(run->arena, plan, threads, ours_nanos) &&
+        crowd(run->arena, NULL, threads, bare_nanos) &&
+        report_time(run, name, ours_nanos, threads * CALLS, bare_nanos, "bare");
+  }
+  return is_done;
 }
 
 bool bench_suite_latency_run(bench_run *run) {
