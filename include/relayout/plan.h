@@ -76,12 +76,20 @@ typedef struct rlo_plan_options {
   /** With RLO_EFFORT_MEASURE: no candidate is begun after so many seconds. 0
    *  stands for 2. */
   double measure_seconds;
+  /**
+   * Promise that both memories will begin, with their offsets, at multiples of
+   * the device's alignment (rlo_device_info.base_alignment_bytes, of which 64
+   * are enough), as whole buffers of the device's own do. A plan then has one
+   * kernel at most, and not another one for elements anywhere: half of the
+   * planning and compiling. Without effect on rlo_plan_explain.
+   */
+  bool is_aligned;
 } rlo_plan_options;
 
 #define RLO_PLAN_OPTIONS_INIT                                    \
   {                                                              \
     sizeof(rlo_plan_options), NULL, RLO_DEVICE_CLASS_AUTO, NULL, \
-        RLO_EFFORT_ESTIMATE, 0.0                                 \
+        RLO_EFFORT_ESTIMATE, 0.0, false                          \
   }
 
 /** What the planner thought of one family. */

@@ -171,6 +171,8 @@ static int run_in_session(conversion *c, rlo__device_session *session) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = c->request.family;
   options.way = c->request.way;
+  /* Buffers of our own, from their beginnings. */
+  options.is_aligned = true;
   rlo_plan *plan = NULL;
   if (rlo_plan_create(session->context, &c->problem, &options, &plan) !=
       RLO_OK) {

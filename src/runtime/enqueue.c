@@ -105,7 +105,7 @@ static rlo_status choose_variant(rlo_plan *plan,
     }
   }
   return RLO_FAIL(RLO_UNSUPPORTED,
-                  "family %s, which was asked for, needs memory aligned to "
+                  "family %s, as it was asked for, needs memory aligned to "
                   "%lld and %lld bytes; this is aligned to %lld and %lld",
                   plan->info.family,
                   (long long)plan->variants[0].src_alignment_bytes,

@@ -173,16 +173,21 @@ static rlo_status make_variants(rlo_plan *plan,
     best_alignment = element_alignment;
   }
   /* A forced family may need one alignment or the other; one will do. */
-  rlo_status element_status =
-      plan_for(plan->context, problem, options, element_alignment, element);
-  if (element_status != RLO_OK && element_status != RLO_UNSUPPORTED) {
-    return element_status;
-  }
   rlo_status aligned_status =
       plan_for(plan->context, problem, options, best_alignment, aligned);
-  if (aligned_status != RLO_OK &&
-      (aligned_status != RLO_UNSUPPORTED || element_status != RLO_OK)) {
+  if (aligned_status != RLO_OK && aligned_status != RLO_UNSUPPORTED) {
     return aligned_status;
+  }
+  bool is_enough =
+      aligned_status == RLO_OK && options != NULL && options->is_aligned;
+  rlo_status element_status =
+      is_enough
+          ? RLO_UNSUPPORTED
+          : plan_for(
+                plan->context, problem, options, element_alignment, element);
+  if (element_status != RLO_OK &&
+      (element_status != RLO_UNSUPPORTED || aligned_status != RLO_OK)) {
+    return element_status;
   }
   if (aligned_status == RLO_OK && wants_measuring(options, aligned)) {
     rlo__mutex_lock(&plan->context->measuring);

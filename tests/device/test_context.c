@@ -262,6 +262,51 @@ START_TEST(test_context__plans_tell_what_they_do)
 
 END_TEST
 
+START_TEST(test_context__a_promise_of_alignment_saves_a_program)
+{
+  test_device device = test_device_open();
+  rlo_context *context = device.context;
+  rlo_problem problem =
+      problem_of("f32[64,48]", "f32[48,64]", (const int32_t[]){1, 0});
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.is_aligned = true;
+  rlo_context_stats promised;
+  rlo_context_stats both;
+  rlo_plan *plan = NULL;
+  rlo_plan *plain = NULL;
+  cl_mem src = NULL;
+  cl_mem dst = NULL;
+  ck_assert_int_eq(rlo_plan_create(context, &problem, &options, &plan), RLO_OK);
+  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  rlo_context_get_stats(context, &promised);
+  ck_assert_int_eq(promised.programs_built, 1);
+  ck_assert_int_eq(rlo_plan_create(context, &problem, NULL, &plain), RLO_OK);
+  ck_assert_int_eq(rlo_plan_prepare(plain), RLO_OK);
+  rlo_context_get_stats(context, &both);
+  ck_assert_int_eq(rlo_buffer_create(context, 4 * 64 * 48 + 64, &src), RLO_OK);
+  ck_assert_int_eq(rlo_buffer_create(context, 4 * 64 * 48 + 64, &dst), RLO_OK);
+  ck_assert_int_eq(
+      rlo_enqueue(plan, device.queue, src, 64, dst, 64, 0, NULL, NULL), RLO_OK);
+  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  if (both.programs_built > 1) {
+    /* The plain plan has a kernel for this, the other one has not. */
+    ck_assert_int_eq(
+        rlo_enqueue(plan, device.queue, src, 4, dst, 64, 0, NULL, NULL),
+        RLO_UNSUPPORTED);
+    ck_assert_int_eq(
+        rlo_enqueue(plain, device.queue, src, 4, dst, 64, 0, NULL, NULL),
+        RLO_OK);
+    ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  }
+  rlo_buffer_release(context, src);
+  rlo_buffer_release(context, dst);
+  rlo_plan_release(plan);
+  rlo_plan_release(plain);
+  test_device_close(&device);
+}
+
+END_TEST
+
 START_TEST(test_context__survives_running_out_of_memory)
 {
   test_device device = test_device_open();
@@ -377,6 +422,7 @@ int main(void) {
   tcase_add_test(tcase, test_context__keeps_its_buffers_within_the_budget);
   tcase_add_test(tcase, test_context__tells_the_log_what_it_does);
   tcase_add_test(tcase, test_context__plans_tell_what_they_do);
+  tcase_add_test(tcase, test_context__a_promise_of_alignment_saves_a_program);
   tcase_add_test(tcase, test_context__survives_running_out_of_memory);
   tcase_add_test(tcase, test_context__refuses_to_work_in_a_child_of_fork);
   tcase_add_test(tcase, test_context__measures_the_copy_limit);
