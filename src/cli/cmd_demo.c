@@ -113,10 +113,14 @@ static int make_expected(demo *d) {
 }
 
 static int make_plans(demo *d) {
+  /* Whole buffers of our own. */
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.is_aligned = true;
   for (int32_t i = 0; i < RLO__DEMO_STEPS; ++i) {
     demo_step *step = &d->steps[i];
     if (rlo_plan_create(
-            d->session.context, &step->problem, NULL, &step->plan) != RLO_OK ||
+            d->session.context, &step->problem, &options, &step->plan) !=
+            RLO_OK ||
         rlo_plan_prepare(step->plan) != RLO_OK) {
       return rlo__fail_last();
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/planner.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -90,8 +91,12 @@ static rlo_status check_forced(const rlo__query *q, const rlo_choice *choice) {
                   reason_of(choice, q->forced->name));
 }
 
-static void clear_launch(rlo_launch *launch) {
-  memset(launch, 0, sizeof *launch);
+/* Empty a launch that only its parameters are wanted of. The bulk of it, the
+ * numbers, may be whatever it is: they are written when they are counted. */
+static void clear_scratch(rlo_launch *launch) {
+  const size_t rest_at = offsetof(rlo_launch, src_base_bytes);
+  memset(launch, 0, offsetof(rlo_launch, numbers));
+  memset((char *)launch + rest_at, 0, sizeof *launch - rest_at);
 }
 
 /* Let each family that would do tell its parameters. */
@@ -105,7 +110,7 @@ static rlo_status describe_all(const rlo__query *q,
       continue;
     }
     if (c->is_applicable) {
-      clear_launch(scratch);
+      clear_scratch(scratch);
       RLO_TRY(family->emit(&q->request, scratch));
       memcpy(c->reason, scratch->parameters, sizeof c->reason);
       c->reason[sizeof c->reason - 1] = '\0';
@@ -182,7 +187,7 @@ static rlo_status choose(rlo__query *q,
     RLO_TRY(describe_all(q, choice, launch));
     rlo__query_set_way(q, choice->way);
   }
-  clear_launch(launch);
+  memset(launch, 0, sizeof *launch);
   return choice->family->emit(&q->request, launch);
 }
 
@@ -252,7 +257,7 @@ static rlo_status add_candidate(candidate_list *list,
     return RLO_OK;
   }
   rlo__candidate *added = &list->items[list->count];
-  clear_launch(&added->launch);
+  memset(&added->launch, 0, sizeof added->launch);
   RLO_TRY(family->emit(&list->q->request, &added->launch));
   for (int32_t n = 0; n < list->count; ++n) {
     if (rlo__launch_equal(&list->items[n].launch, &added->launch)) {
