@@ -338,9 +338,9 @@ RLO_API void rlo_plan_get_info(const rlo_plan *plan, rlo_plan_info *out_info);
  *         source; RLO_OUT_OF_RANGE for a buffer too small with its offset;
  *         RLO_BUILD_FAILED; RLO_OUT_OF_MEMORY; RLO_DEVICE; RLO_UNSUPPORTED in a
  *         child of fork, if a forced family cannot serve memory aligned like
- *         this or it breaks the promise of rlo_plan_options.is_aligned, or if the compiled kernel exceeds a limit of the device. On
- *         failure nothing was enqueued and *out_event is untouched.
- * Threads: safe, on one plan too.
+ *         this or it breaks the promise of rlo_plan_options.is_aligned, or if
+ * the compiled kernel exceeds a limit of the device. On failure nothing was
+ * enqueued and *out_event is untouched. Threads: safe, on one plan too.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_enqueue(rlo_plan *plan,
                                              cl_command_queue queue,
