@@ -148,6 +148,24 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_depth_to_space(rlo_tensor *x,
                                                        bool is_nchw,
                                                        rlo_tensor **out_y);
 
+/** Cast: the values in another type, by the rules of rlo_arithmetic. */
+RLO_API RLO_NODISCARD rlo_status rlo_op_cast(rlo_tensor *x,
+                                             rlo_dtype dtype,
+                                             rlo_tensor **out_y);
+
+/** Sum over `count` dimensions, which stay with size 1 or go; NULL: over all.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_op_sum(rlo_tensor *x,
+                                            const int64_t *dims,
+                                            int32_t count,
+                                            bool keep_dims,
+                                            rlo_tensor **out_y);
+
+/** AddN: the sum of `count` tensors of one type and shape. */
+RLO_API RLO_NODISCARD rlo_status rlo_op_add_n(rlo_tensor *const *xs,
+                                              int32_t count,
+                                              rlo_tensor **out_y);
+
 RLO_END_DECLS
 
 #endif

@@ -40,12 +40,12 @@ rlo_status rlo__move_count(const rlo__move *move,
   return RLO_OK;
 }
 
-rlo_status rlo__move_shape(const rlo__move *move,
-                           const rlo_shape *const *inputs,
-                           int32_t num_inputs,
-                           const rlo_attributes *attributes,
-                           int32_t output,
-                           rlo_shape *out_shape) {
+static rlo_status shape_of_chain(const rlo__move *move,
+                                 const rlo_shape *const *inputs,
+                                 int32_t num_inputs,
+                                 const rlo_attributes *attributes,
+                                 int32_t output,
+                                 rlo_shape *out_shape) {
   rlo_chain **chains =
       rlo__alloc_array((size_t)num_inputs, sizeof(rlo_chain *));
   if (chains == NULL) {
@@ -57,18 +57,32 @@ rlo_status rlo__move_shape(const rlo__move *move,
   }
   RLO_TRY_GOTO(rlo__move_append(move, chains, num_inputs, attributes, output));
   *out_shape = *rlo_chain_shape(chains[0]);
-  if (move->place != NULL) {
-    status = move->place(inputs[0], attributes, out_shape);
-    if (status != RLO_OK) {
-      status = rlo__status_prefix(status, "%s: ", move->name);
-    }
-  }
 fail:
   for (int32_t n = 0; n < num_inputs; ++n) {
     rlo_chain_release(chains[n]);
   }
   rlo__free(chains);
   return status;
+}
+
+rlo_status rlo__move_shape(const rlo__move *move,
+                           const rlo_shape *const *inputs,
+                           int32_t num_inputs,
+                           const rlo_attributes *attributes,
+                           int32_t output,
+                           rlo_shape *out_shape) {
+  rlo_status status = RLO_OK;
+  if (move->append != NULL) {
+    RLO_TRY(shape_of_chain(
+        move, inputs, num_inputs, attributes, output, out_shape));
+  } else {
+    status = move->infer(inputs, num_inputs, out_shape);
+  }
+  if (status == RLO_OK && move->place != NULL) {
+    status = move->place(inputs[0], attributes, out_shape);
+  }
+  return status == RLO_OK ? RLO_OK
+                          : rlo__status_prefix(status, "%s: ", move->name);
 }
 
 rlo_status rlo__move_check_value(const rlo__move *move,

@@ -7,9 +7,9 @@
 #include "relayout/kernel.h"
 
 /**
- * A built-in kernel that only moves data: how to append it to a chain. The
- * shapes of its results, its problems and its fusion with others all follow
- * from that; the same for every backend.
+ * A built-in kernel that is a movement of data, perhaps one that computes on
+ * the way: how to append it to a chain. The shapes of its results, its problems
+ * and its fusion with others all follow from that; the same for every backend.
  */
 typedef struct rlo__move {
   const char *name;
@@ -19,6 +19,9 @@ typedef struct rlo__move {
   /** Result i, counted with the last dimension fastest, is element i of the
    *  only input: if the layouts agree too, no byte moves. */
   bool keeps_order;
+  /** It never becomes part of a longer chain: what it rounds, and in which
+   *  order it adds, must not depend on what stands around it. */
+  bool stands_alone;
   /** Input 1, if there is one, is a scalar whose bits are the value to pad
    *  with; it becomes the attribute "value_bits". */
   bool takes_value;
@@ -26,7 +29,8 @@ typedef struct rlo__move {
   rlo_status (*count)(const rlo_shape *const *inputs,
                       const rlo_attributes *attributes,
                       int32_t *out_count);
-  /** Append the move to input 0's chain; the other inputs' are `others`. */
+  /** Append the move to input 0's chain; the other inputs' are `others`. NULL
+   *  for what is no chain: then there are infer and lower instead. */
   rlo_status (*append)(rlo_chain *chain,
                        const rlo_chain *const *others,
                        int32_t num_others,
@@ -37,6 +41,14 @@ typedef struct rlo__move {
   rlo_status (*place)(const rlo_shape *input,
                       const rlo_attributes *attributes,
                       rlo_shape *shape);
+  /** The shape of the one result of what stands alone. */
+  rlo_status (*infer)(const rlo_shape *const *inputs,
+                      int32_t num_inputs,
+                      rlo_shape *out_shape);
+  rlo_status (*lower)(const rlo_shape *const *inputs,
+                      int32_t num_inputs,
+                      const rlo_shape *dst,
+                      rlo_moves **out_moves);
 } rlo__move;
 
 /** Every built-in move. */

@@ -4,30 +4,31 @@
 #include "base/status.h"
 #include "engine/move_appends.h"
 #include "engine/move_attributes.h"
+#include "ir/arithmetic.h"
 #include "relayout/ops.h"
 #include "relayout/ops_block.h"
 
-/* A number as a value of a type: exact, or not at all. */
+/* A number as a value of a floating or complex type, rounded as a Cast is. */
+static rlo_status bits_of_real(rlo_dtype dtype,
+                               double number,
+                               uint8_t out_bits[16]) {
+  uint8_t zero[16];
+  /* A type without a zero takes no conversion either. */
+  RLO_TRY(rlo_dtype_constant_bits(dtype, RLO_DTYPE_ZERO, zero));
+  memcpy(out_bits, &number, sizeof number);
+  rlo__arithmetic_convert(RLO_DTYPE_F64, dtype, out_bits, out_bits);
+  return RLO_OK;
+}
+
+/* A number as a value of a type; as an integer it must be one that fits. */
 static rlo_status bits_of_number(rlo_dtype dtype,
                                  double number,
                                  uint8_t out_bits[16]) {
   memset(out_bits, 0, 16);
-  if (dtype == RLO_DTYPE_F64) {
-    memcpy(out_bits, &number, sizeof number);
-    return RLO_OK;
-  }
-  if (dtype == RLO_DTYPE_F32) {
-    float narrow = (float)number;
-    memcpy(out_bits, &narrow, sizeof narrow);
-    return RLO_OK;
+  if (!rlo_dtype_is_integral(dtype) && dtype != RLO_DTYPE_PRED) {
+    return bits_of_real(dtype, number, out_bits);
   }
   int32_t bits = rlo_dtype_value_bits(dtype);
-  if (!rlo_dtype_is_integral(dtype) && dtype != RLO_DTYPE_PRED) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a number as a value of type %s: give its bits with "
-                    "'value_bits', or a tensor",
-                    rlo_dtype_name(dtype));
-  }
   /* Powers of two up to 2^64 are exact. */
   double span = (double)(UINT64_C(1) << (bits - 1)) * 2.0;
   bool is_signed = rlo_dtype_is_signed(dtype);

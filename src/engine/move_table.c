@@ -7,6 +7,7 @@
 #include "engine/move_attributes.h"
 #include "relayout/ops.h"
 #include "relayout/ops_block.h"
+#include "relayout/ops_combine.h"
 
 static rlo_status append_nothing(rlo_chain *chain,
                                  const rlo_chain *const *others,
@@ -258,6 +259,64 @@ static rlo_status append_batch_to_space(rlo_chain *chain,
       chain, blocks.values, low.values, high.values, blocks.count);
 }
 
+/* ------------------------------------------------------------------- numbers
+ */
+
+static rlo_status append_cast(rlo_chain *chain,
+                              const rlo_chain *const *others,
+                              int32_t num_others,
+                              const rlo_attributes *attributes,
+                              int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  const char *name = NULL;
+  rlo_dtype dtype = RLO_DTYPE_INVALID;
+  RLO_TRY(rlo_attributes_get_string(attributes, "dtype", &name));
+  RLO_TRY(rlo_dtype_from_name(name, &dtype));
+  return rlo_chain_convert(chain, dtype);
+}
+
+static rlo_status append_sum(rlo_chain *chain,
+                             const rlo_chain *const *others,
+                             int32_t num_others,
+                             const rlo_attributes *attributes,
+                             int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  int32_t rank = rlo_chain_shape(chain)->rank;
+  int32_t dims[RLO_MAX_RANK];
+  int32_t count = rank;
+  for (int32_t k = 0; k < rank; ++k) {
+    dims[k] = k;
+  }
+  if (rlo_attributes_find(attributes, "dims") != NULL) {
+    RLO_TRY(rlo__axes_get(attributes, "dims", rank, dims, &count));
+  }
+  bool keep_dims = false;
+  if (rlo_attributes_find(attributes, "keep_dims") != NULL) {
+    RLO_TRY(rlo_attributes_get_bool(attributes, "keep_dims", &keep_dims));
+  }
+  return rlo_chain_sum(chain, dims, count, keep_dims);
+}
+
+static rlo_status infer_add_n(const rlo_shape *const *inputs,
+                              int32_t num_inputs,
+                              rlo_shape *out_shape) {
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    RLO_TRY(rlo_shape_validate(inputs[n]));
+    if (!rlo_shape_compatible(inputs[0], inputs[n])) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "input %d has another type or other dimensions than "
+                      "input 0",
+                      n);
+    }
+  }
+  return rlo_shape_make(
+      inputs[0]->dtype, inputs[0]->dims, inputs[0]->rank, out_shape);
+}
+
 /* --------------------------------------------------------------------- table
  */
 
@@ -319,61 +378,73 @@ static const rlo_attribute_spec from_batch_specs[] = {
     {"block_shape", RLO_ATTRIBUTE_I64S, true},
     {"crops", RLO_ATTRIBUTE_I64S, true},
 };
+static const rlo_attribute_spec cast_specs[] = {
+    {"dtype", RLO_ATTRIBUTE_STRING, true},
+};
+static const rlo_attribute_spec sum_specs[] = {
+    {"dims", RLO_ATTRIBUTE_I64S, false},
+    {"keep_dims", RLO_ATTRIBUTE_BOOL, false},
+};
 static const rlo_attribute_spec block_specs[] = {
     {"block_size", RLO_ATTRIBUTE_I64, true},
     {"data_format", RLO_ATTRIBUTE_STRING, false},
 };
 
-#define SPECS(list) list, (int32_t)(sizeof list / sizeof list[0])
-#define ANY_INPUTS  1, -1
-#define ONE_INPUT   1, 1
+#define SPECS(list) \
+  .specs = list, .num_specs = (int32_t)(sizeof list / sizeof list[0])
+#define INPUTS(least, most) .min_inputs = least, .max_inputs = most
 
 static const rlo__move table[] = {
-    /* name, inputs, attributes, keeps_order, takes_value, count, append, place */
-    {"Identity", ONE_INPUT, NULL, 0, true, false,
-     NULL, append_nothing, place_identity},
-    {"Relayout", ONE_INPUT, SPECS(shape_of_specs), true, false,
-     NULL, append_nothing, place_relayout},
-    {"Transpose", ONE_INPUT, SPECS(perm_specs), false, false,
-     NULL, append_transpose, NULL},
-    {"Reshape", ONE_INPUT, SPECS(shape_specs), true, false,
-     NULL, append_reshape, NULL},
-    {"ExpandDims", ONE_INPUT, SPECS(axis_specs), true, false,
-     NULL, append_expand_dims, NULL},
-    {"Slice", ONE_INPUT, SPECS(slice_specs), false, false,
-     NULL, rlo__append_slice, NULL},
-    {"StridedSlice", ONE_INPUT, SPECS(strided_slice_specs), false, false,
-     NULL, rlo__append_strided_slice, NULL},
-    {"PadV2", 1, 2, SPECS(pad_specs), false, true,
-     NULL, rlo__append_pad, NULL},
-    {"MirrorPad", ONE_INPUT, SPECS(mirror_specs), false, false,
-     NULL, rlo__append_mirror_pad, NULL},
-    {"Reverse", ONE_INPUT, SPECS(dims_specs), false, false,
-     NULL, append_reverse, NULL},
-    {"BroadcastTo", ONE_INPUT, SPECS(shape_specs), false, false,
-     NULL, append_broadcast_to, NULL},
-    {"Tile", ONE_INPUT, SPECS(reps_specs), false, false,
-     NULL, append_tile, NULL},
-    {"Repeat", ONE_INPUT, SPECS(repeats_specs), false, false,
-     NULL, append_repeat, NULL},
-    {"Concat", ANY_INPUTS, SPECS(axis_specs), false, false,
-     NULL, rlo__append_concat, NULL},
-    {"ConcatV2", ANY_INPUTS, SPECS(axis_specs), false, false,
-     NULL, rlo__append_concat, NULL},
-    {"SplitV", ONE_INPUT, SPECS(split_specs), false, false,
-     rlo__count_split, rlo__append_split, NULL},
-    {"Pack", ANY_INPUTS, SPECS(axis_specs), false, false,
-     NULL, rlo__append_pack, NULL},
-    {"Unpack", ONE_INPUT, SPECS(axis_specs), false, false,
-     rlo__count_unpack, rlo__append_unpack, NULL},
-    {"SpaceToBatchND", ONE_INPUT, SPECS(to_batch_specs), false, false,
-     NULL, append_space_to_batch, NULL},
-    {"BatchToSpaceND", ONE_INPUT, SPECS(from_batch_specs), false, false,
-     NULL, append_batch_to_space, NULL},
-    {"SpaceToDepth", ONE_INPUT, SPECS(block_specs), false, false,
-     NULL, append_space_to_depth, NULL},
-    {"DepthToSpace", ONE_INPUT, SPECS(block_specs), false, false,
-     NULL, append_depth_to_space, NULL},
+    {.name = "Identity", INPUTS(1, 1),
+     .keeps_order = true, .append = append_nothing, .place = place_identity},
+    {.name = "Relayout", INPUTS(1, 1),
+     SPECS(shape_of_specs), .keeps_order = true, .append = append_nothing, .place = place_relayout},
+    {.name = "Transpose", INPUTS(1, 1),
+     SPECS(perm_specs), .append = append_transpose},
+    {.name = "Reshape", INPUTS(1, 1),
+     SPECS(shape_specs), .keeps_order = true, .append = append_reshape},
+    {.name = "ExpandDims", INPUTS(1, 1),
+     SPECS(axis_specs), .keeps_order = true, .append = append_expand_dims},
+    {.name = "Slice", INPUTS(1, 1),
+     SPECS(slice_specs), .append = rlo__append_slice},
+    {.name = "StridedSlice", INPUTS(1, 1),
+     SPECS(strided_slice_specs), .append = rlo__append_strided_slice},
+    {.name = "PadV2", INPUTS(1, 2),
+     SPECS(pad_specs), .takes_value = true, .append = rlo__append_pad},
+    {.name = "MirrorPad", INPUTS(1, 1),
+     SPECS(mirror_specs), .append = rlo__append_mirror_pad},
+    {.name = "Reverse", INPUTS(1, 1),
+     SPECS(dims_specs), .append = append_reverse},
+    {.name = "BroadcastTo", INPUTS(1, 1),
+     SPECS(shape_specs), .append = append_broadcast_to},
+    {.name = "Tile", INPUTS(1, 1),
+     SPECS(reps_specs), .append = append_tile},
+    {.name = "Repeat", INPUTS(1, 1),
+     SPECS(repeats_specs), .append = append_repeat},
+    {.name = "Concat", INPUTS(1, -1),
+     SPECS(axis_specs), .append = rlo__append_concat},
+    {.name = "ConcatV2", INPUTS(1, -1),
+     SPECS(axis_specs), .append = rlo__append_concat},
+    {.name = "SplitV", INPUTS(1, 1),
+     SPECS(split_specs), .count = rlo__count_split, .append = rlo__append_split},
+    {.name = "Pack", INPUTS(1, -1),
+     SPECS(axis_specs), .append = rlo__append_pack},
+    {.name = "Unpack", INPUTS(1, 1),
+     SPECS(axis_specs), .count = rlo__count_unpack, .append = rlo__append_unpack},
+    {.name = "SpaceToBatchND", INPUTS(1, 1),
+     SPECS(to_batch_specs), .append = append_space_to_batch},
+    {.name = "BatchToSpaceND", INPUTS(1, 1),
+     SPECS(from_batch_specs), .append = append_batch_to_space},
+    {.name = "SpaceToDepth", INPUTS(1, 1),
+     SPECS(block_specs), .append = append_space_to_depth},
+    {.name = "DepthToSpace", INPUTS(1, 1),
+     SPECS(block_specs), .append = append_depth_to_space},
+    {.name = "Cast", INPUTS(1, 1),
+     SPECS(cast_specs), .append = append_cast},
+    {.name = "Sum", INPUTS(1, 1),
+     SPECS(sum_specs), .stands_alone = true, .append = append_sum},
+    {.name = "AddN", INPUTS(1, -1),
+     .stands_alone = true, .infer = infer_add_n, .lower = rlo_add_n_lower},
 };
 
 // clang-format on

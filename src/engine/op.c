@@ -262,3 +262,25 @@ rlo_status rlo_op_depth_to_space(rlo_tensor *x,
                                  rlo_tensor **out_y) {
   return run_block("DepthToSpace", x, block, is_nchw, out_y);
 }
+
+rlo_status rlo_op_cast(rlo_tensor *x, rlo_dtype dtype, rlo_tensor **out_y) {
+  const rlo_attribute item =
+      rlo_attribute_string("dtype", rlo_dtype_name(dtype));
+  return run("Cast", &x, 1, &item, 1, out_y, 1);
+}
+
+rlo_status rlo_op_sum(rlo_tensor *x,
+                      const int64_t *dims,
+                      int32_t count,
+                      bool keep_dims,
+                      rlo_tensor **out_y) {
+  const rlo_attribute items[] = {rlo_attribute_bool("keep_dims", keep_dims),
+                                 rlo_attribute_i64s("dims", dims, count)};
+  return run("Sum", &x, 1, items, dims != NULL ? 2 : 1, out_y, 1);
+}
+
+rlo_status rlo_op_add_n(rlo_tensor *const *xs,
+                        int32_t count,
+                        rlo_tensor **out_y) {
+  return run("AddN", xs, count, NULL, 0, out_y, 1);
+}

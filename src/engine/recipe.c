@@ -309,20 +309,27 @@ static rlo_status create(rlo_engine *engine,
   return RLO_OK;
 }
 
+/* A program of moves, which are given back. */
+static rlo_status prepare_moves(const rlo__instance *instance,
+                                rlo_moves *moves,
+                                void **out_program) {
+  rlo_status status =
+      instance->methods.prepare == NULL
+          ? RLO_FAIL(RLO_UNSUPPORTED,
+                     "backend '%s' does not run moves",
+                     instance->name)
+          : instance->methods.prepare(instance->self, moves, out_program);
+  rlo_moves_release(moves);
+  return status;
+}
+
 static rlo_status prepare(const rlo__instance *instance,
                           const rlo_chain *chain,
                           const rlo_shape *shape,
                           void **out_program) {
-  if (instance->methods.prepare == NULL) {
-    return RLO_FAIL(
-        RLO_UNSUPPORTED, "backend '%s' does not run moves", instance->name);
-  }
   rlo_moves *moves = NULL;
   RLO_TRY(rlo_chain_lower(chain, shape, &moves));
-  rlo_status status =
-      instance->methods.prepare(instance->self, moves, out_program);
-  rlo_moves_release(moves);
-  return status;
+  return prepare_moves(instance, moves, out_program);
 }
 
 /* The chain of one result of a move. */
@@ -336,9 +343,9 @@ static rlo_status chain_of(const rlo__recipe *recipe,
       recipe->move, chains, recipe->num_inputs, recipe->attributes, output);
 }
 
-static rlo_status make_program(rlo__recipe *recipe,
-                               int32_t output,
-                               void **out_program) {
+static rlo_status make_chain_program(rlo__recipe *recipe,
+                                     int32_t output,
+                                     void **out_program) {
   rlo_chain **chains =
       rlo__alloc_array((size_t)recipe->num_inputs, sizeof(rlo_chain *));
   if (chains == NULL) {
@@ -356,6 +363,31 @@ static rlo_status make_program(rlo__recipe *recipe,
   }
   rlo__free(chains);
   return status;
+}
+
+static rlo_status make_program(rlo__recipe *recipe,
+                               int32_t output,
+                               void **out_program) {
+  if (recipe->move->append != NULL) {
+    return make_chain_program(recipe, output, out_program);
+  }
+  const rlo_shape **shapes =
+      rlo__alloc_array((size_t)recipe->num_inputs, sizeof(rlo_shape *));
+  if (shapes == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t n = 0; n < recipe->num_inputs; ++n) {
+    shapes[n] = &recipe->inputs[n]->shape;
+  }
+  rlo_moves *moves = NULL;
+  rlo_status status = recipe->move->lower(shapes,
+                                          recipe->num_inputs,
+                                          &recipe->outputs[output].shape->shape,
+                                          &moves);
+  rlo__free(shapes);
+  return status == RLO_OK
+             ? prepare_moves(recipe->instance, moves, out_program)
+             : rlo__status_prefix(status, "%s: ", recipe->move->name);
 }
 
 static rlo_status need_program(rlo__recipe *recipe,

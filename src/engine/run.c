@@ -156,6 +156,7 @@ static rlo_status make_result(const running *r,
   rlo_status status = RLO_OK;
   /* What moves no byte need not wait, if its input does not. */
   bool is_fusing = r->engine->options.is_fusing &&
+                   !recipe->move->stands_alone &&
                    !(result->is_view && !rlo_tensor_is_pending(r->inputs[0]));
   if (is_fusing) {
     RLO_TRY_GOTO(
