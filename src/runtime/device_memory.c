@@ -425,7 +425,8 @@ rlo_status rlo__source_launch_enqueue(rlo__device_queue *queue,
   if (events == NULL || spec.options == NULL) {
     goto fail;
   }
-  RLO_TRY_GOTO(rlo__program_cache_get(context->programs, &spec, &program));
+  RLO_TRY_GOTO(rlo__program_cache_get(
+      context->programs, &spec, RLO__BUILD_URGENT, &program));
   RLO_TRY_GOTO(rlo__kernel_pool_take(&program->kernels, &kernel));
   /* Nobody's constants from now on. */
   kernel->arguments_of = 0;
