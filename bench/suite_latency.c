@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "latency_engine.h"
 #include "suite.h"
 #include "timer.h"
 
@@ -329,9 +330,10 @@ bool bench_suite_latency_run(bench_run *run) {
        rlo_plan_prepare(plan) != RLO_OK)) {
     is_done = bench_fail_last("planning");
   }
-  is_done =
-      is_done &&
-      time_enqueueing(run, plan, &bare, nanos, nanos + (size_t)THREADS * CALLS);
+  is_done = is_done &&
+            time_enqueueing(
+                run, plan, &bare, nanos, nanos + (size_t)THREADS * CALLS) &&
+            bench_latency_engine_run(run);
   rlo_plan_release(plan);
   release_bare(&bare);
   free(nanos);

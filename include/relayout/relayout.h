@@ -9,22 +9,28 @@
  * an operation lowers two shapes to an rlo_problem (ops.h, problem.h); a device
  * plans the problem (plan.h) and runs it (opencl.h, which is not included here
  * because it needs OpenCL's headers). rlo_problem_run_host runs it without any
- * device.
+ * device. An engine (engine.h) does all of that for tensors, with kernels that
+ * can be added and replaced; what of it needs OpenCL is in engine_opencl.h.
  *
  * Statuses: every function that can fail returns an rlo_status; the sentence
  * that goes with a failure is rlo_error_last()->message.
  */
 
+#include "relayout/attributes.h"
+#include "relayout/backend.h"
 #include "relayout/bitcast.h"
 #include "relayout/cache.h"
 #include "relayout/chain.h"
 #include "relayout/cost.h"
 #include "relayout/dlpack.h"
 #include "relayout/dtype.h"
+#include "relayout/engine.h"
+#include "relayout/engine_ops.h"
 #include "relayout/equality.h"
 #include "relayout/export.h"
 #include "relayout/index.h"
 #include "relayout/index_map.h"
+#include "relayout/kernel.h"
 #include "relayout/layout.h"
 #include "relayout/layout_edit.h"
 #include "relayout/npy.h"
@@ -44,6 +50,7 @@
 #include "relayout/shape_tree.h"
 #include "relayout/status.h"
 #include "relayout/strides.h"
+#include "relayout/tensor.h"
 #include "relayout/text.h"
 #include "relayout/wisdom.h"
 

@@ -27,6 +27,8 @@ PLANTED = [
     ("src/plan/planted.c", '  #  include "ops/transpose.h"'),
     ("src/codegen/planted.c", '#include "runtime/context.h"'),
     ("src/engine/planted.c", "#include <CL/cl.h>"),
+    ("src/engine/instance.c", '#include "engine/move.h"'),
+    ("src/runtime/planted.c", '#include "engine/tensor.h"'),
     ("src/cli/planted.c", '#include "base/str.h"'),
     ("src/cli/planted.c", "#include <CL/cl.h>"),
     ("bench/planted.c", '#include "plan/planner.h"'),

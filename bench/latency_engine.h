@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_BENCH_LATENCY_ENGINE_H
+#define RLO_BENCH_LATENCY_ENGINE_H
+
+#include "suite.h"
+
+/** What an operation on a tensor costs beside rlo_enqueue of the same move,
+ *  made and given back each time. Part of the suite `latency`. */
+bool bench_latency_engine_run(bench_run *run);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RELAYOUT_KERNEL_H
+#define RELAYOUT_KERNEL_H
+
+#include "relayout/engine.h"
+
+RLO_BEGIN_DECLS
+
+/*
+ * The kernel registry of an engine: (kernel name, backend name) to an
+ * implementation. It begins with the built-in kernels, which can be replaced
+ * and unregistered like any other.
+ *
+ * Setup and dispose. For each instance of a backend a kernel is set up exactly
+ * once: when the backend comes into being, or when the kernel is registered
+ * while it is there. It is disposed of once for each time it was set up: when
+ * it is unregistered or replaced, when the backend is removed, or with the
+ * engine; if calls of it are under way, by the last of them to return. Setup
+ * may run kernels, dispose may not; neither may register, unregister or change
+ * backends, which is refused.
+ *
+ * Threads: every function here is safe.
+ */
+
+/** Most results one kernel may have. */
+#define RLO_MAX_KERNEL_OUTPUTS 1024
+
+/** A call as a kernel sees it. All parts are borrowed for the call. */
+typedef struct rlo_kernel_call {
+  rlo_engine *engine;
+  const char *kernel_name;
+  const char *backend_name;
+  /** The backend instance's own object: rlo_backend_factory made it. */
+  void *backend_self;
+  /** On the kernel's backend, and not pending. */
+  rlo_tensor *const *inputs;
+  int32_t num_inputs;
+  /** Checked; may be NULL. */
+  const rlo_attributes *attributes;
+  int32_t num_outputs;
+  /** What was inferred: num_outputs shapes. */
+  const rlo_shape *const *output_shapes;
+  /** NULL each; the kernel writes a reference that it owns into each, of the
+   *  inferred shape: rlo_kernel_output, or a tensor from elsewhere. What is
+   *  there when the kernel fails is released. */
+  rlo_tensor **outputs;
+} rlo_kernel_call;
+
+/**
+ * Infer the shapes of a kernel's results. Pure: no memory, no device.
+ * @param capacity    room in out_shapes; a result beyond it is not written.
+ * @param out_count   how many results there are, whatever the capacity; 1 to
+ *                    RLO_MAX_KERNEL_OUTPUTS.
+ */
+typedef rlo_status (*rlo_infer_fn)(const rlo_shape *const *inputs,
+                                   int32_t num_inputs,
+                                   const rlo_attributes *attributes,
+                                   rlo_shape *out_shapes,
+                                   int32_t capacity,
+                                   int32_t *out_count,
+                                   void *payload);
+
+/** Run a kernel: write every output. May be called by several threads at once.
+ *  It may run other kernels; a tape sees the outermost one only. */
+typedef rlo_status (*rlo_kernel_fn)(rlo_kernel_call *call, void *payload);
+
+/** Get ready for, or clean up after, one instance of the kernel's backend. */
+typedef rlo_status (*rlo_kernel_setup_fn)(rlo_engine *engine,
+                                          void *backend_self,
+                                          void *payload);
+typedef void (*rlo_kernel_dispose_fn)(rlo_engine *engine,
+                                      void *backend_self,
+                                      void *payload);
+
+/** An implementation. Begin with RLO_KERNEL_CONFIG_INIT. */
+typedef struct rlo_kernel_config {
+  /** sizeof(rlo_kernel_config). */
+  size_t struct_size;
+  /** Copied. Any bytes but the empty string. */
+  const char *kernel_name;
+  const char *backend_name;
+  /** How many inputs it takes; max_inputs < 0: any number. */
+  int32_t min_inputs, max_inputs;
+  /** `num_attributes` entries, borrowed while registered; NULL: attributes are
+   *  not checked. */
+  const rlo_attribute_spec *attributes;
+  int32_t num_attributes;
+  rlo_infer_fn infer;
+  rlo_kernel_fn run;
+  /** Each may be NULL. */
+  rlo_kernel_setup_fn setup;
+  rlo_kernel_dispose_fn dispose;
+  /** Handed to all of these; borrowed while registered. */
+  void *payload;
+} rlo_kernel_config;
+
+#define RLO_KERNEL_CONFIG_INIT                                              \
+  {                                                                         \
+    sizeof(rlo_kernel_config), NULL, NULL, 1, 1, NULL, 0, NULL, NULL, NULL, \
+        NULL, NULL                                                          \
+  }
+
+/** How to register. */
+enum {
+  /** Take the place of a kernel of the same names. */
+  RLO_KERNEL_REPLACE = 1 << 0
+};
+
+/**
+ * Register a kernel. The backend need not be registered (yet).
+ * @param flags    RLO_KERNEL_REPLACE or 0.
+ * @param out_old  what was replaced, as it was registered, its names borrowed
+ *                 from the engine; kernel_name NULL if there was nothing. May
+ *                 be NULL.
+ * @return RLO_OK; RLO_ALREADY_EXISTS without RLO_KERNEL_REPLACE;
+ *         RLO_INVALID_ARGUMENT for a config that is none, or from within a
+ *         setup or dispose; RLO_OUT_OF_MEMORY; or what `setup` says. On
+ *         failure the registry is as it was.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_kernel_register(rlo_engine *engine,
+                    const rlo_kernel_config *config,
+                    uint32_t flags,
+                    rlo_kernel_config *out_old);
+
+/** Take a kernel out and dispose of it. @return RLO_OK; RLO_NOT_FOUND;
+ *  RLO_INVALID_ARGUMENT from within a setup or dispose. */
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_unregister(
+    rlo_engine *engine, const char *kernel_name, const char *backend_name);
+
+/** Find a kernel. @return RLO_OK, with the config as it was registered, its
+ *  names borrowed from the engine; RLO_NOT_FOUND with the backends that have
+ *  it. */
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_find(rlo_engine *engine,
+                                                 const char *kernel_name,
+                                                 const char *backend_name,
+                                                 rlo_kernel_config *out_config);
+
+/**
+ * The kernels of a backend, in the order of their names.
+ * @param out_configs  room for `capacity`; may be NULL if that is 0; those that
+ *                     fit are written.
+ * @param out_count    how many there are.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_list(rlo_engine *engine,
+                                                 const char *backend_name,
+                                                 rlo_kernel_config *out_configs,
+                                                 int32_t capacity,
+                                                 int32_t *out_count);
+
+/**
+ * Register every kernel of one backend for another too.
+ * @param flags  RLO_KERNEL_REPLACE; without it, 0, the first name that the
+ *               other backend has already is an error and nothing is copied.
+ * @param out_count  how many were copied; may be NULL.
+ * @return as rlo_kernel_register, but where a setup fails, the kernels before
+ *         it stay copied; RLO_NOT_FOUND if `from` has no kernel.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_copy_all(rlo_engine *engine,
+                                                     const char *from,
+                                                     const char *to,
+                                                     uint32_t flags,
+                                                     int32_t *out_count);
+
+/* ------------------------------------------------------- for those who write
+ * kernels */
+
+/** Allocate output `n` of a call, with undefined contents, on the call's
+ *  backend. The reference lies in call->outputs[n]; *out_tensor borrows it.
+ *  @return RLO_OK; RLO_OUT_OF_RANGE; RLO_OUT_OF_MEMORY; RLO_DEVICE. */
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_output(rlo_kernel_call *call,
+                                                   int32_t n,
+                                                   rlo_tensor **out_tensor);
+
+/**
+ * As rlo_kernel_output, for a kernel that computes on the host: memory to write
+ * output `n` into before the kernel returns.
+ * @param out_data  NULL for 0 bytes.
+ * @return also RLO_UNSUPPORTED if the call's backend has no host memory.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_kernel_output_host_data(rlo_kernel_call *call, int32_t n, void **out_data);
+
+/** An rlo_infer_fn: one result of the type and dimensions of input 0,
+ *  row-major. The payload is not used. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_infer_like_input(const rlo_shape *const *inputs,
+                     int32_t num_inputs,
+                     const rlo_attributes *attributes,
+                     rlo_shape *out_shapes,
+                     int32_t capacity,
+                     int32_t *out_count,
+                     void *payload);
+
+RLO_END_DECLS
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/instance.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+static bool has_all(const rlo_backend_methods *m) {
+  return m != NULL && m->struct_size == sizeof *m && m->allocate != NULL &&
+         m->free != NULL && m->write != NULL && m->read != NULL &&
+         m->destroy != NULL &&
+         (m->prepare == NULL || (m->run != NULL && m->release_program != NULL));
+}
+
+rlo_status rlo__instance_create(rlo_engine *engine,
+                                const char *name,
+                                rlo_backend_factory factory,
+                                void *payload,
+                                uint64_t id,
+                                rlo__instance **out_instance) {
+  rlo__instance *instance = rlo__alloc(sizeof *instance);
+  if (instance == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  const rlo_backend_methods *methods = NULL;
+  rlo_status status = factory(engine, payload, &methods, &instance->self);
+  if (status != RLO_OK) {
+    rlo__free(instance);
+    return status;
+  }
+  if (!has_all(methods)) {
+    if (methods != NULL && methods->destroy != NULL) {
+      methods->destroy(instance->self);
+    }
+    rlo__free(instance);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the factory of backend '%s' gives no methods, or not all "
+                    "that are needed",
+                    name);
+  }
+  atomic_init(&instance->num_references, 1);
+  instance->id = id;
+  instance->name = name;
+  instance->methods = *methods;
+  *out_instance = instance;
+  return RLO_OK;
+}
+
+rlo__instance *rlo__instance_retain(rlo__instance *instance) {
+  atomic_fetch_add_explicit(&instance->num_references, 1, memory_order_relaxed);
+  return instance;
+}
+
+void rlo__instance_release(rlo__instance *instance) {
+  if (instance == NULL ||
+      atomic_fetch_sub_explicit(
+          &instance->num_references, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  instance->methods.destroy(instance->self);
+  rlo__free(instance);
+}
+
+rlo_status rlo__storage_adopt(rlo__instance *instance,
+                              void *memory,
+                              int64_t bytes,
+                              bool is_lent,
+                              rlo_release_fn release,
+                              void *payload,
+                              rlo__storage **out_storage) {
+  rlo__storage *storage = rlo__alloc(sizeof *storage);
+  if (storage == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  atomic_init(&storage->num_references, 1);
+  storage->instance = rlo__instance_retain(instance);
+  storage->memory = memory;
+  storage->bytes = bytes;
+  storage->is_lent = is_lent;
+  storage->release = release;
+  storage->payload = payload;
+  *out_storage = storage;
+  return RLO_OK;
+}
+
+rlo_status rlo__storage_create(rlo__instance *instance,
+                               int64_t bytes,
+                               rlo__storage **out_storage) {
+  rlo__storage *storage;
+  RLO_TRY(
+      rlo__storage_adopt(instance, NULL, bytes, false, NULL, NULL, &storage));
+  if (bytes > 0) {
+    rlo_status status =
+        instance->methods.allocate(instance->self, bytes, &storage->memory);
+    if (status != RLO_OK) {
+      storage->memory = NULL;
+      rlo__storage_release(storage);
+      return status;
+    }
+  }
+  *out_storage = storage;
+  return RLO_OK;
+}
+
+rlo__storage *rlo__storage_retain(rlo__storage *storage) {
+  atomic_fetch_add_explicit(&storage->num_references, 1, memory_order_relaxed);
+  return storage;
+}
+
+void rlo__storage_release(rlo__storage *storage) {
+  if (storage == NULL ||
+      atomic_fetch_sub_explicit(
+          &storage->num_references, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  rlo__instance *instance = storage->instance;
+  if (storage->memory != NULL && !storage->is_lent) {
+    instance->methods.free(instance->self, storage->memory);
+  }
+  if (storage->release != NULL) {
+    storage->release(storage->payload);
+  }
+  rlo__instance_release(instance);
+  rlo__free(storage);
+}
+
+rlo_status rlo__storage_write(rlo__storage *storage, const void *data) {
+  const rlo__instance *instance = storage->instance;
+  return storage->bytes == 0
+             ? RLO_OK
+             : instance->methods.write(
+                   instance->self, storage->memory, data, storage->bytes);
+}
+
+rlo_status rlo__storage_read(rlo__storage *storage, void *out_data) {
+  const rlo__instance *instance = storage->instance;
+  return storage->bytes == 0
+             ? RLO_OK
+             : instance->methods.read(
+                   instance->self, storage->memory, out_data, storage->bytes);
+}
+
+rlo_status rlo__storage_copy(rlo__storage *from,
+                             rlo__instance *instance,
+                             rlo__storage **out_storage) {
+  const rlo__instance *there = from->instance;
+  rlo__storage *to = NULL;
+  void *bounce = NULL;
+  rlo_status status;
+  RLO_TRY_GOTO(rlo__storage_create(instance, from->bytes, &to));
+  if (from->bytes > 0) {
+    const void *data = NULL;
+    if (there->methods.host_pointer != NULL) {
+      data = there->methods.host_pointer(there->self, from->memory);
+    } else if (instance->methods.host_pointer != NULL) {
+      /* Straight into the new memory; nothing is left to be written. */
+      RLO_TRY_GOTO(rlo__storage_read(
+          from, instance->methods.host_pointer(instance->self, to->memory)));
+    } else {
+      status = RLO_OUT_OF_MEMORY;
+      bounce = rlo__alloc((size_t)from->bytes);
+      if (bounce == NULL) {
+        goto fail;
+      }
+      RLO_TRY_GOTO(rlo__storage_read(from, bounce));
+      data = bounce;
+    }
+    if (data != NULL) {
+      RLO_TRY_GOTO(rlo__storage_write(to, data));
+    }
+  }
+  rlo__free(bounce);
+  *out_storage = to;
+  return RLO_OK;
+fail:
+  rlo__free(bounce);
+  rlo__storage_release(to);
+  return status;
+}

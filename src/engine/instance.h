@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_ENGINE_INSTANCE_H
+#define RLO_ENGINE_INSTANCE_H
+
+#include <stdatomic.h>
+
+#include "relayout/backend.h"
+
+/** An instance of a backend, kept by whatever has memory or programs of it. */
+typedef struct rlo__instance {
+  atomic_int_fast64_t num_references;
+  /** Never used again by the engine. */
+  uint64_t id;
+  /** Interned by the engine: names are equal if their addresses are. */
+  const char *name;
+  rlo_backend_methods methods;
+  void *self;
+} rlo__instance;
+
+/** Make an instance by its factory. @return what the factory says;
+ *  RLO_INVALID_ARGUMENT if it gives no methods; RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__instance_create(rlo_engine *engine,
+                                              const char *name,
+                                              rlo_backend_factory factory,
+                                              void *payload,
+                                              uint64_t id,
+                                              rlo__instance **out_instance);
+
+rlo__instance *rlo__instance_retain(rlo__instance *instance);
+/** NULL is legal. */
+void rlo__instance_release(rlo__instance *instance);
+
+/** Memory of an instance, shared by tensors. */
+typedef struct rlo__storage {
+  atomic_int_fast64_t num_references;
+  /** Retained. */
+  rlo__instance *instance;
+  /** NULL for 0 bytes. */
+  void *memory;
+  int64_t bytes;
+  /** The memory is the caller's: told by `release` when it is free, if that is
+   *  not NULL. */
+  bool is_lent;
+  rlo_release_fn release;
+  void *payload;
+} rlo__storage;
+
+/** New memory with undefined contents. RLO_OUT_OF_MEMORY, RLO_DEVICE. */
+RLO_NODISCARD rlo_status rlo__storage_create(rlo__instance *instance,
+                                             int64_t bytes,
+                                             rlo__storage **out_storage);
+
+/** A storage of memory that is there. With `is_lent` the memory stays the
+ *  caller's. On failure nothing is released. RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__storage_adopt(rlo__instance *instance,
+                                            void *memory,
+                                            int64_t bytes,
+                                            bool is_lent,
+                                            rlo_release_fn release,
+                                            void *payload,
+                                            rlo__storage **out_storage);
+
+rlo__storage *rlo__storage_retain(rlo__storage *storage);
+/** NULL is legal. */
+void rlo__storage_release(rlo__storage *storage);
+
+/** All its bytes, to and from the host. */
+RLO_NODISCARD rlo_status rlo__storage_write(rlo__storage *storage,
+                                            const void *data);
+RLO_NODISCARD rlo_status rlo__storage_read(rlo__storage *storage,
+                                           void *out_data);
+
+/** The same bytes in memory of another instance. */
+RLO_NODISCARD rlo_status rlo__storage_copy(rlo__storage *from,
+                                           rlo__instance *instance,
+                                           rlo__storage **out_storage);
+
+#endif

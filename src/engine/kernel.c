@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relayout/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "engine/engine.h"
+
+static rlo_status check_config(const rlo_engine *engine,
+                               const rlo_kernel_config *config) {
+  if (engine == NULL || config == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is NULL",
+                    engine == NULL ? "engine" : "kernel's config");
+  }
+  if (config->struct_size != sizeof *config) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "struct_size of the kernel's config is %zu; this library "
+                    "knows %zu bytes: begin with RLO_KERNEL_CONFIG_INIT",
+                    config->struct_size,
+                    sizeof *config);
+  }
+  if (config->kernel_name == NULL || config->kernel_name[0] == '\0' ||
+      config->backend_name == NULL || config->backend_name[0] == '\0') {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a kernel without a name, or without a backend's");
+  }
+  if (config->infer == NULL || config->run == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s' has no %s",
+                    config->kernel_name,
+                    config->infer == NULL ? "infer" : "run");
+  }
+  if (config->min_inputs < 0 ||
+      (config->max_inputs >= 0 && config->max_inputs < config->min_inputs) ||
+      config->num_attributes < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s' takes %d to %d inputs and %d attributes",
+                    config->kernel_name,
+                    config->min_inputs,
+                    config->max_inputs,
+                    config->num_attributes);
+  }
+  return RLO_OK;
+}
+
+/* During a change. */
+static rlo_status register_changing(rlo_engine *engine,
+                                    const rlo_kernel_config *config,
+                                    uint32_t flags,
+                                    rlo_kernel_config *out_old,
+                                    rlo__activation **out_gone) {
+  rlo__registry *registry = &engine->registry;
+  rlo__slot **link =
+      rlo__registry_slot(registry, config->kernel_name, config->backend_name);
+  if (*link != NULL && (flags & RLO_KERNEL_REPLACE) == 0) {
+    return RLO_FAIL(RLO_ALREADY_EXISTS,
+                    "kernel '%s' is registered for backend '%s' already; "
+                    "RLO_KERNEL_REPLACE would replace it",
+                    config->kernel_name,
+                    config->backend_name);
+  }
+  rlo_kernel_config kept = *config;
+  RLO_TRY(
+      rlo__registry_intern(registry, config->kernel_name, &kept.kernel_name));
+  RLO_TRY(
+      rlo__registry_intern(registry, config->backend_name, &kept.backend_name));
+  rlo__slot *made = NULL;
+  if (*link == NULL) {
+    made = rlo__alloc(sizeof *made);
+    if (made == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+  }
+  const rlo__backend_entry *backend =
+      rlo__registry_backend(registry, kept.backend_name);
+  rlo__activation *activation = NULL;
+  if (backend != NULL && backend->instance != NULL) {
+    rlo_status status =
+        rlo__activation_create(engine, &kept, backend->instance, &activation);
+    if (status != RLO_OK) {
+      rlo__free(made);
+      return status;
+    }
+  }
+  if (out_old != NULL) {
+    *out_old = *link != NULL ? (*link)->config : (rlo_kernel_config){0};
+  }
+  rlo__rwlock_lock_write(&registry->lock);
+  if (*link == NULL) {
+    *link = made;
+  } else {
+    *out_gone = (*link)->activation;
+  }
+  (*link)->config = kept;
+  (*link)->activation = activation;
+  rlo__rwlock_unlock(&registry->lock);
+  return RLO_OK;
+}
+
+rlo_status rlo_kernel_register(rlo_engine *engine,
+                               const rlo_kernel_config *config,
+                               uint32_t flags,
+                               rlo_kernel_config *out_old) {
+  RLO_TRY(check_config(engine, config));
+  RLO_TRY(
+      rlo__registry_begin_change(&engine->registry, "registering a kernel"));
+  rlo__activation *gone = NULL;
+  rlo_status status = register_changing(engine, config, flags, out_old, &gone);
+  rlo__registry_end_change(&engine->registry);
+  rlo__activation_release(gone);
+  return status;
+}
+
+static rlo_status check_names(const rlo_engine *engine,
+                              const char *kernel_name,
+                              const char *backend_name) {
+  if (engine == NULL || kernel_name == NULL || backend_name == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is NULL",
+                    engine == NULL        ? "engine"
+                    : kernel_name == NULL ? "kernel's name"
+                                          : "backend's name");
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_kernel_unregister(rlo_engine *engine,
+                                 const char *kernel_name,
+                                 const char *backend_name) {
+  RLO_TRY(check_names(engine, kernel_name, backend_name));
+  rlo__registry *registry = &engine->registry;
+  RLO_TRY(rlo__registry_begin_change(registry, "unregistering a kernel"));
+  rlo__slot **link = rlo__registry_slot(registry, kernel_name, backend_name);
+  rlo__slot *slot = *link;
+  if (slot != NULL) {
+    rlo__rwlock_lock_write(&registry->lock);
+    *link = slot->next;
+    rlo__rwlock_unlock(&registry->lock);
+  }
+  rlo__registry_end_change(registry);
+  if (slot == NULL) {
+    return rlo__registry_fail_missing(registry, kernel_name, backend_name);
+  }
+  rlo__activation_release(slot->activation);
+  rlo__free(slot);
+  return RLO_OK;
+}
+
+rlo_status rlo_kernel_find(rlo_engine *engine,
+                           const char *kernel_name,
+                           const char *backend_name,
+                           rlo_kernel_config *out_config) {
+  RLO_TRY(check_names(engine, kernel_name, backend_name));
+  if (out_config == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the kernel's config");
+  }
+  rlo__registry *registry = &engine->registry;
+  rlo__rwlock_lock_read(&registry->lock);
+  const rlo__slot *slot =
+      *rlo__registry_slot(registry, kernel_name, backend_name);
+  if (slot != NULL) {
+    *out_config = slot->config;
+  }
+  rlo__rwlock_unlock(&registry->lock);
+  return slot != NULL
+             ? RLO_OK
+             : rlo__registry_fail_missing(registry, kernel_name, backend_name);
+}
+
+static int compare_names(const void *a, const void *b) {
+  const rlo_kernel_config *left = a;
+  const rlo_kernel_config *right = b;
+  return strcmp(left->kernel_name, right->kernel_name);
+}
+
+/* The kernels of a backend by name, on the heap. */
+static rlo_status collect(rlo__registry *registry,
+                          const char *backend_name,
+                          rlo_kernel_config **out_configs,
+                          int32_t *out_count) {
+  rlo_kernel_config *configs = NULL;
+  int32_t capacity = 0;
+  int32_t count = 0;
+  /* Twice, for the registry may grow between counting and copying. */
+  do {
+    rlo__free(configs);
+    capacity = count;
+    configs = rlo__alloc_array((size_t)capacity + 1, sizeof *configs);
+    if (configs == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    count = 0;
+    rlo__rwlock_lock_read(&registry->lock);
+    for (int32_t b = 0; b < RLO__REGISTRY_BUCKETS; ++b) {
+      for (const rlo__slot *s = registry->buckets[b]; s != NULL; s = s->next) {
+        if (strcmp(s->config.backend_name, backend_name) == 0) {
+          if (count < capacity) {
+            configs[count] = s->config;
+          }
+          ++count;
+        }
+      }
+    }
+    rlo__rwlock_unlock(&registry->lock);
+  } while (count > capacity);
+  qsort(configs, (size_t)count, sizeof *configs, compare_names);
+  *out_configs = configs;
+  *out_count = count;
+  return RLO_OK;
+}
+
+rlo_status rlo_kernel_list(rlo_engine *engine,
+                           const char *backend_name,
+                           rlo_kernel_config *out_configs,
+                           int32_t capacity,
+                           int32_t *out_count) {
+  RLO_TRY(check_names(engine, "", backend_name));
+  if (out_count == NULL || (capacity > 0 && out_configs == NULL)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the list of kernels");
+  }
+  rlo_kernel_config *configs = NULL;
+  RLO_TRY(collect(&engine->registry, backend_name, &configs, out_count));
+  for (int32_t i = 0; i < *out_count && i < capacity; ++i) {
+    out_configs[i] = configs[i];
+  }
+  rlo__free(configs);
+  return RLO_OK;
+}
+
+/* Register copies for another backend. During a change. */
+static rlo_status copy_changing(rlo_engine *engine,
+                                rlo_kernel_config *configs,
+                                int32_t count,
+                                const char *to,
+                                uint32_t flags,
+                                rlo__activation **gone) {
+  for (int32_t i = 0; i < count && (flags & RLO_KERNEL_REPLACE) == 0; ++i) {
+    if (*rlo__registry_slot(&engine->registry, configs[i].kernel_name, to) !=
+        NULL) {
+      return RLO_FAIL(RLO_ALREADY_EXISTS,
+                      "kernel '%s' is registered for backend '%s' already; "
+                      "nothing was copied",
+                      configs[i].kernel_name,
+                      to);
+    }
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    configs[i].backend_name = to;
+    RLO_TRY(register_changing(engine, &configs[i], flags, NULL, &gone[i]));
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_kernel_copy_all(rlo_engine *engine,
+                               const char *from,
+                               const char *to,
+                               uint32_t flags,
+                               int32_t *out_count) {
+  RLO_TRY(check_names(engine, from, to));
+  if (to[0] == '\0') {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a backend without a name");
+  }
+  rlo_kernel_config *configs = NULL;
+  rlo__activation **gone = NULL;
+  int32_t count = 0;
+  RLO_TRY(collect(&engine->registry, from, &configs, &count));
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  gone = rlo__alloc_array((size_t)count + 1, sizeof(rlo__activation *));
+  if (gone == NULL) {
+    goto fail;
+  }
+  if (count == 0) {
+    status =
+        RLO_FAIL(RLO_NOT_FOUND, "backend '%s' has no kernel to copy", from);
+    goto fail;
+  }
+  RLO_TRY_GOTO(rlo__registry_begin_change(&engine->registry,
+                                          "copying a backend's kernels"));
+  status = copy_changing(engine, configs, count, to, flags, gone);
+  rlo__registry_end_change(&engine->registry);
+  for (int32_t i = 0; i < count; ++i) {
+    rlo__activation_release(gone[i]);
+  }
+  if (status == RLO_OK && out_count != NULL) {
+    *out_count = count;
+  }
+fail:
+  rlo__free(gone);
+  rlo__free(configs);
+  return status;
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/status.h"
+#include "engine/move.h"
+#include "engine/move_appends.h"
+#include "engine/move_attributes.h"
+#include "relayout/ops.h"
+#include "relayout/ops_block.h"
+#include "relayout/ops_combine.h"
+
+static rlo_status append_nothing(rlo_chain *chain,
+                                 const rlo_chain *const *others,
+                                 int32_t num_others,
+                                 const rlo_attributes *attributes,
+                                 int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  (void)chain;
+  (void)attributes;
+  return RLO_OK;
+}
+
+static rlo_status place_identity(const rlo_shape *input,
+                                 const rlo_attributes *attributes,
+                                 rlo_shape *shape) {
+  (void)attributes;
+  *shape = *input;
+  return RLO_OK;
+}
+
+static rlo_status place_relayout(const rlo_shape *input,
+                                 const rlo_attributes *attributes,
+                                 rlo_shape *shape) {
+  (void)input;
+  const rlo_shape *wanted = NULL;
+  RLO_TRY(rlo_attributes_get_shape(attributes, "shape", &wanted));
+  RLO_TRY(rlo_shape_validate(wanted));
+  if (!rlo_shape_compatible(shape, wanted)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'shape' has another type or other dimensions than the "
+                    "input; a relayout changes the layout only");
+  }
+  *shape = *wanted;
+  return RLO_OK;
+}
+
+static rlo_status append_transpose(rlo_chain *chain,
+                                   const rlo_chain *const *others,
+                                   int32_t num_others,
+                                   const rlo_attributes *attributes,
+                                   int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  int32_t rank = rlo_chain_shape(chain)->rank;
+  rlo__dims perm = {{0}, rank};
+  int32_t permutation[RLO_MAX_RANK];
+  bool is_given = rlo_attributes_find(attributes, "perm") != NULL;
+  if (is_given) {
+    RLO_TRY(rlo__dims_get_exactly(attributes, "perm", rank, &perm));
+  }
+  for (int32_t k = 0; k < rank; ++k) {
+    int64_t from = is_given ? perm.values[k] : rank - 1 - k;
+    if (from < 0 || from >= rank) {
+      return RLO_FAIL(RLO_OUT_OF_RANGE,
+                      "perm[%d]=%lld of an array of rank %d",
+                      k,
+                      (long long)from,
+                      rank);
+    }
+    permutation[k] = (int32_t)from;
+  }
+  return rlo_chain_transpose(chain, permutation);
+}
+
+static rlo_status append_reshape(rlo_chain *chain,
+                                 const rlo_chain *const *others,
+                                 int32_t num_others,
+                                 const rlo_attributes *attributes,
+                                 int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  rlo__dims dims;
+  RLO_TRY(rlo__dims_get(attributes, "shape", &dims));
+  return rlo_chain_reshape(chain, dims.values, dims.count);
+}
+
+static rlo_status append_expand_dims(rlo_chain *chain,
+                                     const rlo_chain *const *others,
+                                     int32_t num_others,
+                                     const rlo_attributes *attributes,
+                                     int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  const rlo_shape *shape = rlo_chain_shape(chain);
+  int32_t axis = 0;
+  /* A dimension of the result. */
+  RLO_TRY(rlo__axis_get(attributes, "axis", shape->rank + 1, &axis));
+  if (shape->rank == RLO_MAX_RANK) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the result would have rank %d; the limit is %d",
+                    RLO_MAX_RANK + 1,
+                    RLO_MAX_RANK);
+  }
+  int64_t dims[RLO_MAX_RANK];
+  for (int32_t k = 0; k <= shape->rank; ++k) {
+    dims[k] = k == axis ? 1 : shape->dims[k - (k > axis)];
+  }
+  return rlo_chain_reshape(chain, dims, shape->rank + 1);
+}
+
+static rlo_status append_reverse(rlo_chain *chain,
+                                 const rlo_chain *const *others,
+                                 int32_t num_others,
+                                 const rlo_attributes *attributes,
+                                 int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  int32_t axes[RLO_MAX_RANK];
+  int32_t count = 0;
+  RLO_TRY(rlo__axes_get(
+      attributes, "dims", rlo_chain_shape(chain)->rank, axes, &count));
+  return rlo_chain_reverse(chain, axes, count);
+}
+
+static rlo_status append_broadcast_to(rlo_chain *chain,
+                                      const rlo_chain *const *others,
+                                      int32_t num_others,
+                                      const rlo_attributes *attributes,
+                                      int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  const rlo_shape *shape = rlo_chain_shape(chain);
+  rlo__dims dims;
+  int32_t from_dims[RLO_MAX_RANK];
+  RLO_TRY(rlo__dims_get(attributes, "shape", &dims));
+  if (dims.count < shape->rank) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'shape' has rank %d, the input rank %d",
+                    dims.count,
+                    shape->rank);
+  }
+  /* As NumPy does: the last dimensions belong together. */
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    from_dims[k] = dims.count - shape->rank + k;
+  }
+  return rlo_chain_broadcast_in_dim(chain, dims.values, dims.count, from_dims);
+}
+
+static rlo_status append_tile(rlo_chain *chain,
+                              const rlo_chain *const *others,
+                              int32_t num_others,
+                              const rlo_attributes *attributes,
+                              int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  rlo__dims times;
+  RLO_TRY(rlo__dims_get_exactly(
+      attributes, "reps", rlo_chain_shape(chain)->rank, &times));
+  return rlo_chain_tile(chain, times.values);
+}
+
+static rlo_status append_repeat(rlo_chain *chain,
+                                const rlo_chain *const *others,
+                                int32_t num_others,
+                                const rlo_attributes *attributes,
+                                int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  rlo__dims times;
+  RLO_TRY(rlo__dims_get_exactly(
+      attributes, "repeats", rlo_chain_shape(chain)->rank, &times));
+  return rlo_chain_repeat(chain, times.values);
+}
+
+/* -------------------------------------------------------------------- blocks
+ */
+
+static rlo_status get_block(const rlo_chain *chain,
+                            const rlo_attributes *attributes,
+                            int64_t *out_block,
+                            int32_t *out_channel_dim) {
+  static const char *const formats[] = {"NHWC", "NCHW"};
+  int32_t format = 0;
+  RLO_TRY(rlo_attributes_get_i64(attributes, "block_size", out_block));
+  RLO_TRY(rlo__word_get(attributes, "data_format", formats, 2, &format));
+  *out_channel_dim = format == 0 ? rlo_chain_shape(chain)->rank - 1 : 1;
+  return RLO_OK;
+}
+
+static rlo_status append_space_to_depth(rlo_chain *chain,
+                                        const rlo_chain *const *others,
+                                        int32_t num_others,
+                                        const rlo_attributes *attributes,
+                                        int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  int64_t block = 0;
+  int32_t channel_dim = 0;
+  RLO_TRY(get_block(chain, attributes, &block, &channel_dim));
+  return rlo_chain_space_to_depth(chain, block, channel_dim);
+}
+
+static rlo_status append_depth_to_space(rlo_chain *chain,
+                                        const rlo_chain *const *others,
+                                        int32_t num_others,
+                                        const rlo_attributes *attributes,
+                                        int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  int64_t block = 0;
+  int32_t channel_dim = 0;
+  RLO_TRY(get_block(chain, attributes, &block, &channel_dim));
+  return rlo_chain_depth_to_space(chain, block, channel_dim);
+}
+
+static rlo_status append_space_to_batch(rlo_chain *chain,
+                                        const rlo_chain *const *others,
+                                        int32_t num_others,
+                                        const rlo_attributes *attributes,
+                                        int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  rlo__dims blocks;
+  rlo__dims low;
+  rlo__dims high;
+  RLO_TRY(rlo__dims_get(attributes, "block_shape", &blocks));
+  RLO_TRY(
+      rlo__dims_get_pairs(attributes, "paddings", blocks.count, &low, &high));
+  return rlo_chain_space_to_batch(
+      chain, blocks.values, low.values, high.values, blocks.count);
+}
+
+static rlo_status append_batch_to_space(rlo_chain *chain,
+                                        const rlo_chain *const *others,
+                                        int32_t num_others,
+                                        const rlo_attributes *attributes,
+                                        int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  rlo__dims blocks;
+  rlo__dims low;
+  rlo__dims high;
+  RLO_TRY(rlo__dims_get(attributes, "block_shape", &blocks));
+  RLO_TRY(rlo__dims_get_pairs(attributes, "crops", blocks.count, &low, &high));
+  return rlo_chain_batch_to_space(
+      chain, blocks.values, low.values, high.values, blocks.count);
+}
+
+/* ------------------------------------------------------------------- numbers
+ */
+
+static rlo_status append_cast(rlo_chain *chain,
+                              const rlo_chain *const *others,
+                              int32_t num_others,
+                              const rlo_attributes *attributes,
+                              int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  const char *name = NULL;
+  rlo_dtype dtype = RLO_DTYPE_INVALID;
+  RLO_TRY(rlo_attributes_get_string(attributes, "dtype", &name));
+  RLO_TRY(rlo_dtype_from_name(name, &dtype));
+  return rlo_chain_convert(chain, dtype);
+}
+
+static rlo_status append_sum(rlo_chain *chain,
+                             const rlo_chain *const *others,
+                             int32_t num_others,
+                             const rlo_attributes *attributes,
+                             int32_t output) {
+  (void)others;
+  (void)num_others;
+  (void)output;
+  int32_t rank = rlo_chain_shape(chain)->rank;
+  int32_t dims[RLO_MAX_RANK];
+  int32_t count = rank;
+  for (int32_t k = 0; k < rank; ++k) {
+    dims[k] = k;
+  }
+  if (rlo_attributes_find(attributes, "dims") != NULL) {
+    RLO_TRY(rlo__axes_get(attributes, "dims", rank, dims, &count));
+  }
+  bool keep_dims = false;
+  if (rlo_attributes_find(attributes, "keep_dims") != NULL) {
+    RLO_TRY(rlo_attributes_get_bool(attributes, "keep_dims", &keep_dims));
+  }
+  return rlo_chain_sum(chain, dims, count, keep_dims);
+}
+
+static rlo_status infer_add_n(const rlo_shape *const *inputs,
+                              int32_t num_inputs,
+                              rlo_shape *out_shape) {
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    RLO_TRY(rlo_shape_validate(inputs[n]));
+    if (!rlo_shape_compatible(inputs[0], inputs[n])) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "input %d has another type or other dimensions than "
+                      "input 0",
+                      n);
+    }
+  }
+  return rlo_shape_make(
+      inputs[0]->dtype, inputs[0]->dims, inputs[0]->rank, out_shape);
+}
+
+/* --------------------------------------------------------------------- table
+ */
+
+// clang-format off
+static const rlo_attribute_spec shape_of_specs[] = {
+    {"shape", RLO_ATTRIBUTE_SHAPE, true},
+};
+static const rlo_attribute_spec perm_specs[] = {
+    {"perm", RLO_ATTRIBUTE_I64S, false},
+};
+static const rlo_attribute_spec shape_specs[] = {
+    {"shape", RLO_ATTRIBUTE_I64S, true},
+};
+static const rlo_attribute_spec axis_specs[] = {
+    {"axis", RLO_ATTRIBUTE_I64, false},
+};
+static const rlo_attribute_spec slice_specs[] = {
+    {"begin", RLO_ATTRIBUTE_I64S, true},
+    {"size", RLO_ATTRIBUTE_I64S, true},
+};
+static const rlo_attribute_spec strided_slice_specs[] = {
+    {"begin", RLO_ATTRIBUTE_I64S, true},
+    {"end", RLO_ATTRIBUTE_I64S, true},
+    {"strides", RLO_ATTRIBUTE_I64S, false},
+    {"begin_mask", RLO_ATTRIBUTE_I64, false},
+    {"end_mask", RLO_ATTRIBUTE_I64, false},
+    {"ellipsis_mask", RLO_ATTRIBUTE_I64, false},
+    {"new_axis_mask", RLO_ATTRIBUTE_I64, false},
+    {"shrink_axis_mask", RLO_ATTRIBUTE_I64, false},
+};
+static const rlo_attribute_spec pad_specs[] = {
+    {"paddings", RLO_ATTRIBUTE_I64S, true},
+    {"interior", RLO_ATTRIBUTE_I64S, false},
+    {"value", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, false},
+    {"value_bits", RLO_ATTRIBUTE_I64S, false},
+};
+static const rlo_attribute_spec mirror_specs[] = {
+    {"paddings", RLO_ATTRIBUTE_I64S, true},
+    {"mode", RLO_ATTRIBUTE_STRING, false},
+};
+static const rlo_attribute_spec dims_specs[] = {
+    {"dims", RLO_ATTRIBUTE_I64S, true},
+};
+static const rlo_attribute_spec reps_specs[] = {
+    {"reps", RLO_ATTRIBUTE_I64S, true},
+};
+static const rlo_attribute_spec repeats_specs[] = {
+    {"repeats", RLO_ATTRIBUTE_I64S, true},
+};
+static const rlo_attribute_spec split_specs[] = {
+    {"num_or_size_splits", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_I64S, true},
+    {"axis", RLO_ATTRIBUTE_I64, false},
+};
+static const rlo_attribute_spec to_batch_specs[] = {
+    {"block_shape", RLO_ATTRIBUTE_I64S, true},
+    {"paddings", RLO_ATTRIBUTE_I64S, true},
+};
+static const rlo_attribute_spec from_batch_specs[] = {
+    {"block_shape", RLO_ATTRIBUTE_I64S, true},
+    {"crops", RLO_ATTRIBUTE_I64S, true},
+};
+static const rlo_attribute_spec cast_specs[] = {
+    {"dtype", RLO_ATTRIBUTE_STRING, true},
+};
+static const rlo_attribute_spec sum_specs[] = {
+    {"dims", RLO_ATTRIBUTE_I64S, false},
+    {"keep_dims", RLO_ATTRIBUTE_BOOL, false},
+};
+static const rlo_attribute_spec block_specs[] = {
+    {"block_size", RLO_ATTRIBUTE_I64, true},
+    {"data_format", RLO_ATTRIBUTE_STRING, false},
+};
+
+#define SPECS(list) \
+  .specs = list, .num_specs = (int32_t)(sizeof list / sizeof list[0])
+#define INPUTS(least, most) .min_inputs = least, .max_inputs = most
+
+static const rlo__move table[] = {
+    {.name = "Identity", INPUTS(1, 1),
+     .keeps_order = true, .append = append_nothing, .place = place_identity},
+    {.name = "Relayout", INPUTS(1, 1),
+     SPECS(shape_of_specs), .keeps_order = true, .append = append_nothing, .place = place_relayout},
+    {.name = "Transpose", INPUTS(1, 1),
+     SPECS(perm_specs), .append = append_transpose},
+    {.name = "Reshape", INPUTS(1, 1),
+     SPECS(shape_specs), .keeps_order = true, .append = append_reshape},
+    {.name = "ExpandDims", INPUTS(1, 1),
+     SPECS(axis_specs), .keeps_order = true, .append = append_expand_dims},
+    {.name = "Slice", INPUTS(1, 1),
+     SPECS(slice_specs), .append = rlo__append_slice},
+    {.name = "StridedSlice", INPUTS(1, 1),
+     SPECS(strided_slice_specs), .append = rlo__append_strided_slice},
+    {.name = "PadV2", INPUTS(1, 2),
+     SPECS(pad_specs), .takes_value = true, .append = rlo__append_pad},
+    {.name = "MirrorPad", INPUTS(1, 1),
+     SPECS(mirror_specs), .append = rlo__append_mirror_pad},
+    {.name = "Reverse", INPUTS(1, 1),
+     SPECS(dims_specs), .append = append_reverse},
+    {.name = "BroadcastTo", INPUTS(1, 1),
+     SPECS(shape_specs), .append = append_broadcast_to},
+    {.name = "Tile", INPUTS(1, 1),
+     SPECS(reps_specs), .append = append_tile},
+    {.name = "Repeat", INPUTS(1, 1),
+     SPECS(repeats_specs), .append = append_repeat},
+    {.name = "Concat", INPUTS(1, -1),
+     SPECS(axis_specs), .append = rlo__append_concat},
+    {.name = "ConcatV2", INPUTS(1, -1),
+     SPECS(axis_specs), .append = rlo__append_concat},
+    {.name = "SplitV", INPUTS(1, 1),
+     SPECS(split_specs), .count = rlo__count_split, .append = rlo__append_split},
+    {.name = "Pack", INPUTS(1, -1),
+     SPECS(axis_specs), .append = rlo__append_pack},
+    {.name = "Unpack", INPUTS(1, 1),
+     SPECS(axis_specs), .count = rlo__count_unpack, .append = rlo__append_unpack},
+    {.name = "SpaceToBatchND", INPUTS(1, 1),
+     SPECS(to_batch_specs), .append = append_space_to_batch},
+    {.name = "BatchToSpaceND", INPUTS(1, 1),
+     SPECS(from_batch_specs), .append = append_batch_to_space},
+    {.name = "SpaceToDepth", INPUTS(1, 1),
+     SPECS(block_specs), .append = append_space_to_depth},
+    {.name = "DepthToSpace", INPUTS(1, 1),
+     SPECS(block_specs), .append = append_depth_to_space},
+    {.name = "Cast", INPUTS(1, 1),
+     SPECS(cast_specs), .append = append_cast},
+    {.name = "Sum", INPUTS(1, 1),
+     SPECS(sum_specs), .stands_alone = true, .append = append_sum},
+    {.name = "AddN", INPUTS(1, -1),
+     .stands_alone = true, .infer = infer_add_n, .lower = rlo_add_n_lower},
+};
+
+// clang-format on
+
+const rlo__move *rlo__move_table(int32_t *out_count) {
+  *out_count = (int32_t)(sizeof table / sizeof table[0]);
+  return table;
+}

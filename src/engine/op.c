@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/status.h"
+#include "relayout/engine_ops.h"
+
+/* One or more results of a kernel on the engine of its first tensor. */
+static rlo_status run(const char *kernel_name,
+                      rlo_tensor *const *inputs,
+                      int32_t num_inputs,
+                      const rlo_attribute *items,
+                      int32_t num_items,
+                      rlo_tensor **outputs,
+                      int32_t num_outputs) {
+  if (num_inputs < 1 || inputs == NULL || inputs[0] == NULL ||
+      outputs == NULL) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT,
+        "%s: %s",
+        kernel_name,
+        outputs == NULL ? "no place for the result" : "there is no tensor");
+  }
+  const rlo_attributes attributes = {items, num_items};
+  return rlo_run_kernel(rlo_tensor_engine(inputs[0]),
+                        kernel_name,
+                        inputs,
+                        num_inputs,
+                        &attributes,
+                        outputs,
+                        num_outputs,
+                        NULL);
+}
+
+static int32_t rank_of(const rlo_tensor *x) {
+  return x != NULL ? rlo_tensor_shape(x)->rank : 0;
+}
+
+/* A list with an entry for each dimension of x. */
+static rlo_attribute list(const char *name,
+                          const int64_t *values,
+                          const rlo_tensor *x) {
+  return rlo_attribute_i64s(name, values, rank_of(x));
+}
+
+/* low0, high0, low1, ...; NULL stands for zeros. */
+static rlo_attribute pairs(const char *name,
+                           const int64_t *low,
+                           const int64_t *high,
+                           int32_t count,
+                           int64_t room[2 * RLO_MAX_RANK]) {
+  /* What is too long is refused by its count. */
+  for (int32_t k = 0; k < count && k < RLO_MAX_RANK; ++k) {
+    room[2 * k] = low != NULL ? low[k] : 0;
+    room[2 * k + 1] = high != NULL ? high[k] : 0;
+  }
+  return rlo_attribute_i64s(name, room, 2 * count);
+}
+
+rlo_status rlo_op_identity(rlo_tensor *x, rlo_tensor **out_y) {
+  return run("Identity", &x, 1, NULL, 0, out_y, 1);
+}
+
+rlo_status rlo_op_relayout(rlo_tensor *x,
+                           const rlo_shape *shape,
+                           rlo_tensor **out_y) {
+  const rlo_attribute item = rlo_attribute_shape("shape", shape);
+  return run("Relayout", &x, 1, &item, 1, out_y, 1);
+}
+
+rlo_status rlo_op_transpose(rlo_tensor *x,
+                            const int64_t *permutation,
+                            rlo_tensor **out_y) {
+  const rlo_attribute item = list("perm", permutation, x);
+  return run("Transpose", &x, 1, &item, permutation != NULL, out_y, 1);
+}
+
+rlo_status rlo_op_reshape(rlo_tensor *x,
+                          const int64_t *dims,
+                          int32_t rank,
+                          rlo_tensor **out_y) {
+  const rlo_attribute item = rlo_attribute_i64s("shape", dims, rank);
+  return run("Reshape", &x, 1, &item, 1, out_y, 1);
+}
+
+rlo_status rlo_op_expand_dims(rlo_tensor *x, int64_t axis, rlo_tensor **out_y) {
+  const rlo_attribute item = rlo_attribute_i64("axis", axis);
+  return run("ExpandDims", &x, 1, &item, 1, out_y, 1);
+}
+
+rlo_status rlo_op_slice(rlo_tensor *x,
+                        const int64_t *begin,
+                        const int64_t *size,
+                        rlo_tensor **out_y) {
+  const rlo_attribute items[] = {list("begin", begin, x),
+                                 list("size", size, x)};
+  return run("Slice", &x, 1, items, 2, out_y, 1);
+}
+
+rlo_status rlo_op_strided_slice(rlo_tensor *x,
+                                const int64_t *begin,
+                                const int64_t *end,
+                                const int64_t *strides,
+                                rlo_tensor **out_y) {
+  const rlo_attribute items[] = {list("begin", begin, x),
+                                 list("end", end, x),
+                                 list("strides", strides, x)};
+  return run("StridedSlice", &x, 1, items, strides != NULL ? 3 : 2, out_y, 1);
+}
+
+rlo_status rlo_op_pad(rlo_tensor *x,
+                      const int64_t *low,
+                      const int64_t *high,
+                      const int64_t *interior,
+                      rlo_tensor *value,
+                      rlo_tensor **out_y) {
+  int64_t room[2 * RLO_MAX_RANK];
+  rlo_tensor *const inputs[] = {x, value};
+  const rlo_attribute items[] = {pairs("paddings", low, high, rank_of(x), room),
+                                 list("interior", interior, x)};
+  return run("PadV2",
+             inputs,
+             value != NULL ? 2 : 1,
+             items,
+             interior != NULL ? 2 : 1,
+             out_y,
+             1);
+}
+
+rlo_status rlo_op_mirror_pad(rlo_tensor *x,
+                             const int64_t *low,
+                             const int64_t *high,
+                             rlo_mirror mirror,
+                             rlo_tensor **out_y) {
+  int64_t room[2 * RLO_MAX_RANK];
+  const rlo_attribute items[] = {
+      pairs("paddings", low, high, rank_of(x), room),
+      rlo_attribute_string(
+          "mode", mirror == RLO_MIRROR_REFLECT ? "reflect" : "symmetric")};
+  return run("MirrorPad", &x, 1, items, 2, out_y, 1);
+}
+
+rlo_status rlo_op_reverse(rlo_tensor *x,
+                          const int64_t *dims,
+                          int32_t count,
+                          rlo_tensor **out_y) {
+  const rlo_attribute item = rlo_attribute_i64s("dims", dims, count);
+  return run("Reverse", &x, 1, &item, 1, out_y, 1);
+}
+
+rlo_status rlo_op_broadcast_to(rlo_tensor *x,
+                               const int64_t *dims,
+                               int32_t rank,
+                               rlo_tensor **out_y) {
+  const rlo_attribute item = rlo_attribute_i64s("shape", dims, rank);
+  return run("BroadcastTo", &x, 1, &item, 1, out_y, 1);
+}
+
+rlo_status rlo_op_tile(rlo_tensor *x,
+                       const int64_t *times,
+                       rlo_tensor **out_y) {
+  const rlo_attribute item = list("reps", times, x);
+  return run("Tile", &x, 1, &item, 1, out_y, 1);
+}
+
+rlo_status rlo_op_repeat(rlo_tensor *x,
+                         const int64_t *times,
+                         rlo_tensor **out_y) {
+  const rlo_attribute item = list("repeats", times, x);
+  return run("Repeat", &x, 1, &item, 1, out_y, 1);
+}
+
+rlo_status rlo_op_concat(rlo_tensor *const *xs,
+                         int32_t count,
+                         int64_t axis,
+                         rlo_tensor **out_y) {
+  const rlo_attribute item = rlo_attribute_i64("axis", axis);
+  return run("ConcatV2", xs, count, &item, 1, out_y, 1);
+}
+
+rlo_status rlo_op_stack(rlo_tensor *const *xs,
+                        int32_t count,
+                        int64_t axis,
+                        rlo_tensor **out_y) {
+  const rlo_attribute item = rlo_attribute_i64("axis", axis);
+  return run("Pack", xs, count, &item, 1, out_y, 1);
+}
+
+rlo_status rlo_op_split(rlo_tensor *x,
+                        const int64_t *sizes,
+                        int32_t count,
+                        int64_t axis,
+                        rlo_tensor **out_ys) {
+  const rlo_attribute items[] = {
+      rlo_attribute_i64s("num_or_size_splits", sizes, count),
+      rlo_attribute_i64("axis", axis)};
+  return run("SplitV", &x, 1, items, 2, out_ys, count);
+}
+
+rlo_status rlo_op_unstack(rlo_tensor *x,
+                          int64_t axis,
+                          int32_t count,
+                          rlo_tensor **out_ys) {
+  const rlo_attribute item = rlo_attribute_i64("axis", axis);
+  return run("Unpack", &x, 1, &item, 1, out_ys, count);
+}
+
+/* SpaceToBatchND and BatchToSpaceND. */
+static rlo_status run_batch(const char *kernel_name,
+                            rlo_tensor *x,
+                            const int64_t *blocks,
+                            const char *pairs_name,
+                            const int64_t *low,
+                            const int64_t *high,
+                            int32_t count,
+                            rlo_tensor **out_y) {
+  int64_t room[2 * RLO_MAX_RANK];
+  const rlo_attribute items[] = {
+      rlo_attribute_i64s("block_shape", blocks, count),
+      pairs(pairs_name, low, high, count, room)};
+  return run(kernel_name, &x, 1, items, 2, out_y, 1);
+}
+
+rlo_status rlo_op_space_to_batch(rlo_tensor *x,
+                                 const int64_t *blocks,
+                                 const int64_t *low,
+                                 const int64_t *high,
+                                 int32_t count,
+                                 rlo_tensor **out_y) {
+  return run_batch(
+      "SpaceToBatchND", x, blocks, "paddings", low, high, count, out_y);
+}
+
+rlo_status rlo_op_batch_to_space(rlo_tensor *x,
+                                 const int64_t *blocks,
+                                 const int64_t *low,
+                                 const int64_t *high,
+                                 int32_t count,
+                                 rlo_tensor **out_y) {
+  return run_batch(
+      "BatchToSpaceND", x, blocks, "crops", low, high, count, out_y);
+}
+
+static rlo_status run_block(const char *kernel_name,
+                            rlo_tensor *x,
+                            int64_t block,
+                            bool is_nchw,
+                            rlo_tensor **out_y) {
+  const rlo_attribute items[] = {
+      rlo_attribute_i64("block_size", block),
+      rlo_attribute_string("data_format", is_nchw ? "NCHW" : "NHWC")};
+  return run(kernel_name, &x, 1, items, 2, out_y, 1);
+}
+
+rlo_status rlo_op_space_to_depth(rlo_tensor *x,
+                                 int64_t block,
+                                 bool is_nchw,
+                                 rlo_tensor **out_y) {
+  return run_block("SpaceToDepth", x, block, is_nchw, out_y);
+}
+
+rlo_status rlo_op_depth_to_space(rlo_tensor *x,
+                                 int64_t block,
+                                 bool is_nchw,
+                                 rlo_tensor **out_y) {
+  return run_block("DepthToSpace", x, block, is_nchw, out_y);
+}
+
+rlo_status rlo_op_cast(rlo_tensor *x, rlo_dtype dtype, rlo_tensor **out_y) {
+  const rlo_attribute item =
+      rlo_attribute_string("dtype", rlo_dtype_name(dtype));
+  return run("Cast", &x, 1, &item, 1, out_y, 1);
+}
+
+rlo_status rlo_op_sum(rlo_tensor *x,
+                      const int64_t *dims,
+                      int32_t count,
+                      bool keep_dims,
+                      rlo_tensor **out_y) {
+  const rlo_attribute items[] = {rlo_attribute_bool("keep_dims", keep_dims),
+                                 rlo_attribute_i64s("dims", dims, count)};
+  return run("Sum", &x, 1, items, dims != NULL ? 2 : 1, out_y, 1);
+}
+
+rlo_status rlo_op_add_n(rlo_tensor *const *xs,
+                        int32_t count,
+                        rlo_tensor **out_y) {
+  return run("AddN", xs, count, NULL, 0, out_y, 1);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/opencl_backend.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "runtime/device_memory.h"
+
+/* Moves, planned. */
+typedef struct opencl_program {
+  int32_t count;
+  int32_t *operands;
+  rlo_plan **plans;
+} opencl_program;
+
+static rlo_status allocate(void *self, int64_t bytes, void **out_memory) {
+  rlo__device_memory *memory = NULL;
+  RLO_TRY(rlo__device_memory_create(self, bytes, &memory));
+  *out_memory = memory;
+  return RLO_OK;
+}
+
+static void free_memory(void *self, void *memory) {
+  (void)self;
+  rlo__device_memory_free(memory);
+}
+
+static rlo_status write_memory(void *self,
+                               void *memory,
+                               const void *data,
+                               int64_t bytes) {
+  (void)self;
+  return rlo__device_memory_write(memory, data, bytes);
+}
+
+static rlo_status read_memory(void *self,
+                              void *memory,
+                              void *out_data,
+                              int64_t bytes) {
+  (void)self;
+  return rlo__device_memory_read(memory, out_data, bytes);
+}
+
+static void release_program(void *self, void *program) {
+  (void)self;
+  opencl_program *p = program;
+  if (p == NULL) {
+    return;
+  }
+  for (int32_t n = 0; p->plans != NULL && n < p->count; ++n) {
+    rlo_plan_release(p->plans[n]);
+  }
+  rlo__free(p->plans);
+  rlo__free(p->operands);
+  rlo__free(p);
+}
+
+static rlo_status prepare(void *self,
+                          const rlo_moves *moves,
+                          void **out_program) {
+  rlo_context *context = rlo__device_queue_context(self);
+  opencl_program *p = rlo__alloc(sizeof *p);
+  if (p == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  p->count = rlo_moves_count(moves);
+  p->operands = rlo__alloc_array((size_t)p->count, sizeof *p->operands);
+  p->plans = rlo__alloc_array((size_t)p->count, sizeof(rlo_plan *));
+  if (p->operands == NULL || p->plans == NULL) {
+    goto fail;
+  }
+  for (int32_t n = 0; n < p->count; ++n) {
+    p->operands[n] = rlo_moves_operand(moves, n);
+    RLO_TRY_GOTO(rlo_plan_create(
+        context, rlo_moves_problem(moves, n), NULL, &p->plans[n]));
+  }
+  *out_program = p;
+  return RLO_OK;
+fail:
+  release_program(self, p);
+  return status;
+}
+
+static rlo_status run(void *self,
+                      void *program,
+                      void *const *operands,
+                      void *dst) {
+  (void)self;
+  const opencl_program *p = program;
+  return rlo__device_memory_run(dst, p->plans, p->operands, p->count, operands);
+}
+
+static void destroy(void *self) {
+  rlo__device_queue_release(self);
+}
+
+rlo_status rlo__opencl_backend_create(rlo_engine *engine,
+                                      void *payload,
+                                      const rlo_backend_methods **out_methods,
+                                      void **out_self) {
+  static const rlo_backend_methods methods = {sizeof methods,
+                                              allocate,
+                                              free_memory,
+                                              write_memory,
+                                              read_memory,
+                                              NULL,
+                                              prepare,
+                                              run,
+                                              release_program,
+                                              destroy};
+  (void)engine;
+  rlo__device_queue *queue = NULL;
+  RLO_TRY(rlo__device_queue_create(payload, &queue));
+  *out_methods = &methods;
+  *out_self = queue;
+  return RLO_OK;
+}
+
+bool rlo__opencl_backend_is(const rlo_backend_methods *methods) {
+  return methods->destroy == destroy;
+}

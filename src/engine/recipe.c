@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/recipe.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "engine/engine.h"
+#include "relayout/bitcast.h"
+
+/* --------------------------------------------------------------------- words
+ */
+
+void rlo__words_init(rlo__words *words) {
+  words->many = NULL;
+  words->count = 0;
+  words->capacity = (int32_t)(sizeof words->few / sizeof words->few[0]);
+}
+
+void rlo__words_deinit(rlo__words *words) {
+  rlo__free(words->many);
+}
+
+rlo_status rlo__words_push(rlo__words *words, uint64_t word) {
+  if (words->count == words->capacity) {
+    uint64_t *many =
+        rlo__alloc_array((size_t)words->capacity * 2, sizeof *many);
+    if (many == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    memcpy(many, rlo__words_data(words), (size_t)words->count * sizeof *many);
+    rlo__free(words->many);
+    words->many = many;
+    words->capacity *= 2;
+  }
+  uint64_t *data = words->many != NULL ? words->many : words->few;
+  data[words->count++] = word;
+  return RLO_OK;
+}
+
+const uint64_t *rlo__words_data(const rlo__words *words) {
+  return words->many != NULL ? words->many : words->few;
+}
+
+static rlo_status push_bytes(rlo__words *words, const char *text) {
+  size_t length = strlen(text);
+  RLO_TRY(rlo__words_push(words, length));
+  for (size_t i = 0; i < length; i += 8) {
+    uint64_t word = 0;
+    memcpy(&word, text + i, length - i < 8 ? length - i : 8);
+    RLO_TRY(rlo__words_push(words, word));
+  }
+  return RLO_OK;
+}
+
+static rlo_status push_attribute(rlo_engine *engine,
+                                 rlo__words *words,
+                                 const rlo_attribute *attribute) {
+  RLO_TRY(push_bytes(words, attribute->name));
+  RLO_TRY(rlo__words_push(words, (uint64_t)attribute->type));
+  uint64_t word = 0;
+  switch (attribute->type) {
+    case RLO_ATTRIBUTE_I64:
+      return rlo__words_push(words, (uint64_t)attribute->value.i64);
+    case RLO_ATTRIBUTE_BOOL:
+      return rlo__words_push(words, attribute->value.boolean);
+    case RLO_ATTRIBUTE_F64:
+      memcpy(&word, &attribute->value.f64, sizeof word);
+      return rlo__words_push(words, word);
+    case RLO_ATTRIBUTE_STRING:
+      return push_bytes(words, attribute->value.string);
+    case RLO_ATTRIBUTE_I64S:
+      RLO_TRY(rlo__words_push(words, (uint64_t)attribute->value.i64s.count));
+      for (int32_t i = 0; i < attribute->value.i64s.count; ++i) {
+        RLO_TRY(
+            rlo__words_push(words, (uint64_t)attribute->value.i64s.values[i]));
+      }
+      return RLO_OK;
+    case RLO_ATTRIBUTE_SHAPE: {
+      rlo__shared_shape *shape = NULL;
+      RLO_TRY(rlo__shape_table_get(
+          &engine->shapes, attribute->value.shape, &shape));
+      word = shape->id;
+      /* Should the shape go, its id goes with it: the words then match
+       * nothing. */
+      rlo__shared_shape_release(&engine->shapes, shape);
+      return rlo__words_push(words, word);
+    }
+  }
+  return RLO_FAIL(RLO_INTERNAL, "an attribute that was not checked");
+}
+
+static uint64_t hash_words(const uint64_t *words, int32_t count) {
+  uint64_t hash = 0x9e3779b97f4a7c15ULL;
+  for (int32_t i = 0; i < count; ++i) {
+    hash = (hash ^ words[i]) * 0xff51afd7ed558ccdULL;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+/* --------------------------------------------------------------------- cache
+ */
+
+rlo_status rlo__recipe_cache_init(rlo__recipe_cache *cache, int32_t capacity) {
+  *cache = (rlo__recipe_cache){.capacity = capacity, .next_id = 1};
+  atomic_init(&cache->hits, 0);
+  atomic_init(&cache->misses, 0);
+  return rlo__mutex_init(&cache->mutex);
+}
+
+static void unlink_use(rlo__recipe_cache *cache, rlo__recipe *recipe) {
+  *(recipe->newer != NULL ? &recipe->newer->older : &cache->newest) =
+      recipe->older;
+  *(recipe->older != NULL ? &recipe->older->newer : &cache->oldest) =
+      recipe->newer;
+  recipe->newer = NULL;
+  recipe->older = NULL;
+}
+
+static void link_newest(rlo__recipe_cache *cache, rlo__recipe *recipe) {
+  recipe->older = cache->newest;
+  *(cache->newest != NULL ? &cache->newest->newer : &cache->oldest) = recipe;
+  cache->newest = recipe;
+}
+
+static void take_out(rlo__recipe_cache *cache, rlo__recipe *recipe) {
+  rlo__recipe **link = &cache->buckets[recipe->hash % RLO__RECIPE_BUCKETS];
+  while (*link != recipe) {
+    link = &(*link)->next_in_bucket;
+  }
+  *link = recipe->next_in_bucket;
+  recipe->next_in_bucket = NULL;
+  unlink_use(cache, recipe);
+  --cache->count;
+}
+
+/* Under the mutex; retained. */
+static rlo__recipe *find_locked(rlo__recipe_cache *cache,
+                                const uint64_t *words,
+                                int32_t count,
+                                uint64_t hash) {
+  rlo__recipe *r = cache->buckets[hash % RLO__RECIPE_BUCKETS];
+  while (r != NULL &&
+         (r->hash != hash || r->num_words != count ||
+          memcmp(r->words, words, (size_t)count * sizeof *words) != 0)) {
+    r = r->next_in_bucket;
+  }
+  if (r != NULL) {
+    if (cache->newest != r) {
+      unlink_use(cache, r);
+      link_newest(cache, r);
+    }
+    rlo__recipe_retain(r);
+  }
+  return r;
+}
+
+rlo__recipe *rlo__recipe_find(rlo_engine *engine, const rlo__words *words) {
+  rlo__recipe_cache *cache = &engine->recipes;
+  const uint64_t *data = rlo__words_data(words);
+  uint64_t hash = hash_words(data, words->count);
+  rlo__mutex_lock(&cache->mutex);
+  rlo__recipe *found = find_locked(cache, data, words->count, hash);
+  rlo__mutex_unlock(&cache->mutex);
+  rlo__engine_count(found != NULL ? &cache->hits : &cache->misses, 1);
+  return found;
+}
+
+/* Keep a recipe; if another thread was first, its recipe takes the place of
+ * this one. */
+static rlo__recipe *keep(rlo__recipe *recipe) {
+  rlo__recipe_cache *cache = &recipe->engine->recipes;
+  rlo__recipe *gone = NULL;
+  rlo__mutex_lock(&cache->mutex);
+  rlo__recipe *first =
+      find_locked(cache, recipe->words, recipe->num_words, recipe->hash);
+  if (first == NULL) {
+    rlo__recipe **bucket = &cache->buckets[recipe->hash % RLO__RECIPE_BUCKETS];
+    recipe->id = cache->next_id++;
+    recipe->next_in_bucket = *bucket;
+    *bucket = rlo__recipe_retain(recipe);
+    link_newest(cache, recipe);
+    if (++cache->count > cache->capacity) {
+      gone = cache->oldest;
+      take_out(cache, gone);
+    }
+  }
+  rlo__mutex_unlock(&cache->mutex);
+  rlo__recipe_release(gone);
+  if (first != NULL) {
+    rlo__recipe_release(recipe);
+    return first;
+  }
+  return recipe;
+}
+
+void rlo__recipe_cache_count(const rlo__recipe_cache *cache,
+                             int64_t *out_hits,
+                             int64_t *out_misses) {
+  *out_hits = (int64_t)atomic_load(&cache->hits);
+  *out_misses = (int64_t)atomic_load(&cache->misses);
+}
+
+void rlo__recipe_cache_forget(rlo__recipe_cache *cache,
+                              const rlo__instance *instance) {
+  rlo__recipe *gone = NULL;
+  rlo__mutex_lock(&cache->mutex);
+  for (rlo__recipe *r = cache->newest; r != NULL;) {
+    rlo__recipe *older = r->older;
+    if (instance == NULL || r->instance == instance) {
+      take_out(cache, r);
+      r->next_in_bucket = gone;
+      gone = r;
+    }
+    r = older;
+  }
+  rlo__mutex_unlock(&cache->mutex);
+  while (gone != NULL) {
+    rlo__recipe *next = gone->next_in_bucket;
+    gone->next_in_bucket = NULL;
+    rlo__recipe_release(gone);
+    gone = next;
+  }
+}
+
+void rlo__recipe_cache_deinit(rlo__recipe_cache *cache) {
+  rlo__recipe_cache_forget(cache, NULL);
+  rlo__mutex_deinit(&cache->mutex);
+}
+
+/* ------------------------------------------------------------------- recipes
+ */
+
+rlo__recipe *rlo__recipe_retain(rlo__recipe *recipe) {
+  atomic_fetch_add_explicit(&recipe->num_references, 1, memory_order_relaxed);
+  return recipe;
+}
+
+void rlo__recipe_release(rlo__recipe *recipe) {
+  if (recipe == NULL ||
+      atomic_fetch_sub_explicit(
+          &recipe->num_references, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  rlo__shape_table *shapes = &recipe->engine->shapes;
+  rlo__instance *instance = recipe->instance;
+  for (int32_t k = 0; recipe->outputs != NULL && k < recipe->num_outputs; ++k) {
+    void *program = atomic_load(&recipe->outputs[k].program);
+    if (program != NULL) {
+      instance->methods.release_program(instance->self, program);
+    }
+    rlo__shared_shape_release(shapes, recipe->outputs[k].shape);
+  }
+  for (int32_t n = 0; recipe->inputs != NULL && n < recipe->num_inputs; ++n) {
+    rlo__shared_shape_release(shapes, recipe->inputs[n]);
+  }
+  if (recipe->has_mutex) {
+    rlo__mutex_deinit(&recipe->mutex);
+  }
+  rlo_attributes_release(recipe->attributes);
+  rlo__free(recipe->outputs);
+  rlo__free(recipe->inputs);
+  rlo__free(recipe->words);
+  rlo__instance_release(instance);
+  rlo__free(recipe);
+}
+
+/* A recipe with room for its parts. */
+static rlo_status create(rlo_engine *engine,
+                         rlo__instance *instance,
+                         const rlo__words *words,
+                         int32_t num_inputs,
+                         int32_t num_outputs,
+                         rlo__recipe **out_recipe) {
+  rlo__recipe *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  atomic_init(&made->num_references, 1);
+  made->engine = engine;
+  made->instance = rlo__instance_retain(instance);
+  made->num_inputs = num_inputs;
+  made->num_outputs = num_outputs;
+  rlo_status status = rlo__mutex_init(&made->mutex);
+  made->has_mutex = status == RLO_OK;
+  made->inputs =
+      rlo__alloc_array((size_t)num_inputs + 1, sizeof(rlo__shared_shape *));
+  made->outputs = rlo__alloc_array((size_t)num_outputs, sizeof *made->outputs);
+  if (words != NULL) {
+    made->num_words = words->count;
+    made->words = rlo__alloc_array((size_t)words->count, sizeof *made->words);
+  }
+  if (status != RLO_OK || made->inputs == NULL || made->outputs == NULL ||
+      (words != NULL && made->words == NULL)) {
+    rlo__recipe_release(made);
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t k = 0; k < num_outputs; ++k) {
+    atomic_init(&made->outputs[k].program, NULL);
+  }
+  if (words != NULL) {
+    memcpy(made->words,
+           rlo__words_data(words),
+           (size_t)words->count * sizeof *made->words);
+    made->hash = hash_words(made->words, made->num_words);
+  }
+  *out_recipe = made;
+  return RLO_OK;
+}
+
+/* A program of moves, which are given back. */
+static rlo_status prepare_moves(const rlo__instance *instance,
+                                rlo_moves *moves,
+                                void **out_program) {
+  rlo_status status =
+      instance->methods.prepare == NULL
+          ? RLO_FAIL(RLO_UNSUPPORTED,
+                     "backend '%s' does not run moves",
+                     instance->name)
+          : instance->methods.prepare(instance->self, moves, out_program);
+  rlo_moves_release(moves);
+  return status;
+}
+
+static rlo_status prepare(const rlo__instance *instance,
+                          const rlo_chain *chain,
+                          const rlo_shape *shape,
+                          void **out_program) {
+  rlo_moves *moves = NULL;
+  RLO_TRY(rlo_chain_lower(chain, shape, &moves));
+  return prepare_moves(instance, moves, out_program);
+}
+
+/* The chain of one result of a move. */
+static rlo_status chain_of(const rlo__recipe *recipe,
+                           int32_t output,
+                           rlo_chain **chains) {
+  for (int32_t n = 0; n < recipe->num_inputs; ++n) {
+    RLO_TRY(rlo_chain_create(&recipe->inputs[n]->shape, &chains[n]));
+  }
+  return rlo__move_append(
+      recipe->move, chains, recipe->num_inputs, recipe->attributes, output);
+}
+
+static rlo_status make_chain_program(rlo__recipe *recipe,
+                                     int32_t output,
+                                     void **out_program) {
+  rlo_chain **chains =
+      rlo__alloc_array((size_t)recipe->num_inputs, sizeof(rlo_chain *));
+  if (chains == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = chain_of(recipe, output, chains);
+  if (status == RLO_OK) {
+    status = prepare(recipe->instance,
+                     chains[0],
+                     &recipe->outputs[output].shape->shape,
+                     out_program);
+  }
+  for (int32_t n = 0; n < recipe->num_inputs; ++n) {
+    rlo_chain_release(chains[n]);
+  }
+  rlo__free(chains);
+  return status;
+}
+
+static rlo_status make_program(rlo__recipe *recipe,
+                               int32_t output,
+                               void **out_program) {
+  if (recipe->move->append != NULL) {
+    return make_chain_program(recipe, output, out_program);
+  }
+  const rlo_shape **shapes =
+      rlo__alloc_array((size_t)recipe->num_inputs, sizeof(rlo_shape *));
+  if (shapes == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t n = 0; n < recipe->num_inputs; ++n) {
+    shapes[n] = &recipe->inputs[n]->shape;
+  }
+  rlo_moves *moves = NULL;
+  rlo_status status = recipe->move->lower(shapes,
+                                          recipe->num_inputs,
+                                          &recipe->outputs[output].shape->shape,
+                                          &moves);
+  rlo__free(shapes);
+  return status == RLO_OK
+             ? prepare_moves(recipe->instance, moves, out_program)
+             : rlo__status_prefix(status, "%s: ", recipe->move->name);
+}
+
+static rlo_status need_program(rlo__recipe *recipe,
+                               int32_t output,
+                               void **out_program) {
+  _Atomic(void *) *place = &recipe->outputs[output].program;
+  *out_program = atomic_load_explicit(place, memory_order_acquire);
+  if (*out_program != NULL) {
+    return RLO_OK;
+  }
+  rlo_status status = RLO_OK;
+  rlo__mutex_lock(&recipe->mutex);
+  *out_program = atomic_load_explicit(place, memory_order_relaxed);
+  if (*out_program == NULL) {
+    status = make_program(recipe, output, out_program);
+    if (status == RLO_OK) {
+      atomic_store_explicit(place, *out_program, memory_order_release);
+    }
+  }
+  rlo__mutex_unlock(&recipe->mutex);
+  return status;
+}
+
+/* Whether a move that keeps the order of elements also keeps their places. */
+static rlo_status is_same_place(const rlo__move *move,
+                                const rlo_shape *input,
+                                const rlo_shape *result,
+                                bool *out_is_same) {
+  *out_is_same = false;
+  if (!move->keeps_order) {
+    return RLO_OK;
+  }
+  rlo_status status =
+      rlo_shape_reshape_is_bitcast(input, result, 0, out_is_same);
+  /* Where it is not known, moving is right. */
+  return status == RLO_UNSUPPORTED ? RLO_OK : status;
+}
+
+static rlo_status fill_in(rlo__recipe *recipe,
+                          const rlo_shape *const *shapes,
+                          const rlo_attributes *attributes) {
+  rlo_shape shape;
+  RLO_TRY(rlo_attributes_clone(attributes, &recipe->attributes));
+  for (int32_t k = 0; k < recipe->num_outputs; ++k) {
+    rlo__recipe_output *output = &recipe->outputs[k];
+    RLO_TRY(rlo__move_shape(
+        recipe->move, shapes, recipe->num_inputs, attributes, k, &shape));
+    RLO_TRY(
+        rlo__shape_table_get(&recipe->engine->shapes, &shape, &output->shape));
+    RLO_TRY(is_same_place(recipe->move, shapes[0], &shape, &output->is_view));
+  }
+  return RLO_OK;
+}
+
+static rlo_status make_move(rlo_engine *engine,
+                            rlo__instance *instance,
+                            const rlo__words *words,
+                            const rlo__move *move,
+                            rlo__shared_shape *const *inputs,
+                            int32_t num_inputs,
+                            const rlo_attributes *attributes,
+                            rlo__recipe **out_recipe) {
+  rlo__recipe *made = NULL;
+  const rlo_shape **shapes =
+      rlo__alloc_array((size_t)num_inputs, sizeof(rlo_shape *));
+  if (shapes == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    shapes[n] = &inputs[n]->shape;
+  }
+  int32_t count = 0;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__move_count(move, shapes, attributes, &count));
+  RLO_TRY_GOTO(create(engine, instance, words, num_inputs, count, &made));
+  made->move = move;
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    made->inputs[n] = rlo__shared_shape_retain(inputs[n]);
+  }
+  RLO_TRY_GOTO(fill_in(made, shapes, attributes));
+  *out_recipe = keep(made);
+  rlo__free(shapes);
+  return RLO_OK;
+fail:
+  rlo__free(shapes);
+  rlo__recipe_release(made);
+  return status;
+}
+
+rlo_status rlo__recipe_get(rlo_engine *engine,
+                           rlo__instance *instance,
+                           const rlo__move *move,
+                           rlo__shared_shape *const *inputs,
+                           int32_t num_inputs,
+                           const rlo_attributes *attributes,
+                           rlo__recipe **out_recipe) {
+  rlo__words words;
+  rlo__words_init(&words);
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__words_push(&words, (uint64_t)(uintptr_t)move));
+  RLO_TRY_GOTO(rlo__words_push(&words, instance->id));
+  RLO_TRY_GOTO(rlo__words_push(&words, (uint64_t)num_inputs));
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    RLO_TRY_GOTO(rlo__words_push(&words, inputs[n]->id));
+  }
+  for (int32_t i = 0; attributes != NULL && i < attributes->count; ++i) {
+    RLO_TRY_GOTO(push_attribute(engine, &words, &attributes->items[i]));
+  }
+  *out_recipe = rlo__recipe_find(engine, &words);
+  if (*out_recipe == NULL) {
+    status = make_move(engine,
+                       instance,
+                       &words,
+                       move,
+                       inputs,
+                       num_inputs,
+                       attributes,
+                       out_recipe);
+  }
+fail:
+  rlo__words_deinit(&words);
+  return status;
+}
+
+static rlo_status make_chain(rlo_engine *engine,
+                             rlo__instance *instance,
+                             const rlo__words *words,
+                             const rlo_chain *chain,
+                             rlo__shared_shape *shape,
+                             rlo__recipe **out_recipe) {
+  rlo__recipe *made = NULL;
+  void *program = NULL;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(create(engine, instance, words, 0, 1, &made));
+  made->outputs[0].shape = rlo__shared_shape_retain(shape);
+  RLO_TRY_GOTO(prepare(instance, chain, &shape->shape, &program));
+  atomic_store(&made->outputs[0].program, program);
+  *out_recipe = made;
+  return RLO_OK;
+fail:
+  rlo__recipe_release(made);
+  return status;
+}
+
+rlo_status rlo__recipe_put_chain(rlo_engine *engine,
+                                 rlo__instance *instance,
+                                 const rlo__words *words,
+                                 const rlo_chain *chain,
+                                 rlo__shared_shape *shape,
+                                 rlo__recipe **out_recipe) {
+  rlo__recipe *made = NULL;
+  RLO_TRY(make_chain(engine, instance, words, chain, shape, &made));
+  *out_recipe = keep(made);
+  return RLO_OK;
+}
+
+rlo_status rlo__recipe_of_chain(rlo_engine *engine,
+                                rlo__instance *instance,
+                                const rlo_chain *chain,
+                                rlo__shared_shape *shape,
+                                rlo__recipe **out_recipe) {
+  return make_chain(engine, instance, NULL, chain, shape, out_recipe);
+}
+
+rlo_status rlo__recipe_run(rlo__recipe *recipe,
+                           int32_t output,
+                           rlo__storage *const *inputs,
+                           int32_t num_inputs,
+                           rlo__storage **out_storage) {
+  enum { FEW = 8 };
+
+  const rlo__recipe_output *result = &recipe->outputs[output];
+  if (result->is_view) {
+    *out_storage = rlo__storage_retain(inputs[0]);
+    return RLO_OK;
+  }
+  rlo__instance *instance = recipe->instance;
+  void *few[FEW] = {NULL};
+  void **operands = few;
+  void *program = NULL;
+  rlo__storage *storage = NULL;
+  rlo_status status = RLO_OK;
+  if (num_inputs > FEW) {
+    operands = rlo__alloc_array((size_t)num_inputs, sizeof(void *));
+    if (operands == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+  }
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    operands[n] = inputs[n]->memory;
+  }
+  RLO_TRY_GOTO(need_program(recipe, output, &program));
+  RLO_TRY_GOTO(rlo__storage_create(instance, result->shape->bytes, &storage));
+  if (result->shape->bytes > 0) {
+    RLO_TRY_GOTO(instance->methods.run(
+        instance->self, program, operands, storage->memory));
+  }
+  *out_storage = storage;
+  storage = NULL;
+fail:
+  rlo__storage_release(storage);
+  if (operands != few) {
+    rlo__free(operands);
+  }
+  return status;
+}

@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "engine/call.h"
+#include "engine/engine.h"
+#include "engine/fusion.h"
+#include "engine/recorder.h"
+
+/* A call on its way. */
+typedef struct running {
+  rlo_engine *engine;
+  rlo__activation *activation;
+  rlo_tensor *const *inputs;
+  int32_t num_inputs;
+  const rlo_attributes *attributes;
+  rlo_tensor **outputs;
+  int32_t capacity;
+  int32_t num_outputs;
+} running;
+
+static rlo_status check_arguments(const rlo_engine *engine,
+                                  const char *kernel_name,
+                                  const void *inputs,
+                                  int32_t num_inputs,
+                                  const void *outputs,
+                                  int32_t capacity) {
+  if (engine == NULL || kernel_name == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is NULL",
+                    engine == NULL ? "engine" : "kernel's name");
+  }
+  if (num_inputs < 0 || (num_inputs > 0 && inputs == NULL)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s': %d inputs without a list of them",
+                    kernel_name,
+                    num_inputs);
+  }
+  if (capacity < 0 || (capacity > 0 && outputs == NULL)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s': no place for the results",
+                    kernel_name);
+  }
+  return RLO_OK;
+}
+
+static rlo_status check_call(const rlo_kernel_config *config,
+                             int32_t num_inputs,
+                             const rlo_attributes *attributes) {
+  if (num_inputs < config->min_inputs ||
+      (config->max_inputs >= 0 && num_inputs > config->max_inputs)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    config->max_inputs < 0
+                        ? "kernel '%s' has %d inputs; it takes at least %d"
+                        : "kernel '%s' has %d inputs; it takes %d to %d",
+                    config->kernel_name,
+                    num_inputs,
+                    config->min_inputs,
+                    config->max_inputs);
+  }
+  return config->attributes == NULL && config->run != rlo__move_run
+             ? RLO_OK
+             : rlo_attributes_check(attributes,
+                                    config->kernel_name,
+                                    config->attributes,
+                                    config->num_attributes);
+}
+
+static rlo_status check_room(const running *r, int32_t count) {
+  if (count > r->capacity) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "kernel '%s' has %d results; there is room for %d",
+                    r->activation->config.kernel_name,
+                    count,
+                    r->capacity);
+  }
+  return RLO_OK;
+}
+
+/* --------------------------------------------------------------------- moves
+ */
+
+/* Attributes with the value to pad with, which was an input. */
+typedef struct with_value {
+  rlo_attributes attributes;
+  rlo_attribute *items;
+  int64_t words[2];
+} with_value;
+
+static rlo_status take_value(const running *r,
+                             const rlo__move *move,
+                             with_value *out) {
+  rlo_tensor *value = r->inputs[1];
+  uint8_t bytes[16] = {0};
+  RLO_TRY(rlo__move_check_value(move,
+                                rlo_tensor_shape(r->inputs[0]),
+                                rlo_tensor_shape(value),
+                                r->attributes));
+  RLO_TRY(rlo_tensor_read(value, bytes, rlo_tensor_bytes(value)));
+  memcpy(out->words, bytes, sizeof out->words);
+  int32_t count = r->attributes != NULL ? r->attributes->count : 0;
+  out->items = rlo__alloc_array((size_t)count + 1, sizeof *out->items);
+  if (out->items == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  if (count > 0) {
+    memcpy(
+        out->items, r->attributes->items, (size_t)count * sizeof *out->items);
+  }
+  out->items[count] = rlo_attribute_i64s("value_bits", out->words, 2);
+  out->attributes.items = out->items;
+  out->attributes.count = count + 1;
+  return RLO_OK;
+}
+
+static rlo_status get_recipe(const running *r,
+                             const rlo__move *move,
+                             int32_t num_inputs,
+                             const rlo_attributes *attributes,
+                             rlo__recipe **out_recipe) {
+  enum { FEW = 8 };
+
+  rlo__shared_shape *few[FEW];
+  rlo__shared_shape **shapes = few;
+  if (num_inputs > FEW) {
+    shapes = rlo__alloc_array((size_t)num_inputs, sizeof(rlo__shared_shape *));
+    if (shapes == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+  }
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    shapes[n] = r->inputs[n]->shape;
+  }
+  rlo_status status = rlo__recipe_get(r->engine,
+                                      r->activation->instance,
+                                      move,
+                                      shapes,
+                                      num_inputs,
+                                      attributes,
+                                      out_recipe);
+  if (shapes != few) {
+    rlo__free(shapes);
+  }
+  return status;
+}
+
+static rlo_status make_result(const running *r,
+                              rlo__recipe *recipe,
+                              int32_t output,
+                              int32_t num_inputs,
+                              rlo_tensor **out_tensor) {
+  const rlo__recipe_output *result = &recipe->outputs[output];
+  rlo__storage *storage = NULL;
+  rlo__pending *pending = NULL;
+  rlo_status status = RLO_OK;
+  /* What moves no byte need not wait, if its input does not. */
+  bool is_fusing = r->engine->options.is_fusing &&
+                   !recipe->move->stands_alone &&
+                   !(result->is_view && !rlo_tensor_is_pending(r->inputs[0]));
+  if (is_fusing) {
+    RLO_TRY_GOTO(
+        rlo__pending_create(recipe, output, r->inputs, num_inputs, &pending));
+    rlo__engine_count(&r->engine->counters.pending, 1);
+  } else {
+    RLO_TRY_GOTO(rlo__recipe_run_tensors(
+        recipe, output, r->inputs, num_inputs, &storage));
+  }
+  RLO_TRY_GOTO(rlo__tensor_create(
+      r->engine, result->shape, storage, pending, out_tensor));
+  return RLO_OK;
+fail:
+  rlo__storage_release(storage);
+  rlo__pending_release(pending);
+  return status;
+}
+
+static rlo_status run_move(running *r) {
+  const rlo__move *move = r->activation->config.payload;
+  with_value value = {{NULL, 0}, NULL, {0, 0}};
+  const rlo_attributes *attributes = r->attributes;
+  int32_t num_inputs = r->num_inputs;
+  rlo__recipe *recipe = NULL;
+  rlo_status status = RLO_OK;
+  if (move->takes_value && num_inputs == 2) {
+    RLO_TRY(take_value(r, move, &value));
+    attributes = &value.attributes;
+    num_inputs = 1;
+  }
+  RLO_TRY_GOTO(get_recipe(r, move, num_inputs, attributes, &recipe));
+  r->num_outputs = recipe->num_outputs;
+  RLO_TRY_GOTO(check_room(r, recipe->num_outputs));
+  for (int32_t k = 0; k < recipe->num_outputs; ++k) {
+    RLO_TRY_GOTO(make_result(r, recipe, k, num_inputs, &r->outputs[k]));
+  }
+fail:
+  rlo__recipe_release(recipe);
+  rlo__free(value.items);
+  return status;
+}
+
+/* -------------------------------------------------------------- other kernels
+ */
+
+/* Infer into shared shapes, on the heap. */
+static rlo_status infer_shared(const running *r,
+                               const rlo_shape *const *inputs,
+                               rlo__shared_shape ***out_shapes,
+                               int32_t *out_count) {
+  const rlo_kernel_config *config = &r->activation->config;
+  rlo_shape *shapes = NULL;
+  rlo__shared_shape **shared = NULL;
+  int32_t room = 1;
+  int32_t count = 0;
+  rlo_status status = RLO_OK;
+  do {
+    rlo__free(shapes);
+    room = count > room ? count : room;
+    shapes = rlo__alloc_array((size_t)room, sizeof *shapes);
+    if (shapes == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    RLO_TRY_GOTO(config->infer(inputs,
+                               r->num_inputs,
+                               r->attributes,
+                               shapes,
+                               room,
+                               &count,
+                               config->payload));
+    if (count < 1 || count > RLO_MAX_KERNEL_OUTPUTS) {
+      status = RLO_FAIL(RLO_INVALID_ARGUMENT,
+                        "kernel '%s' infers %d results; 1 to %d are possible",
+                        config->kernel_name,
+                        count,
+                        RLO_MAX_KERNEL_OUTPUTS);
+      goto fail;
+    }
+  } while (count > room);
+  shared = rlo__alloc_array((size_t)count, sizeof(rlo__shared_shape *));
+  if (shared == NULL) {
+    status = RLO_OUT_OF_MEMORY;
+    goto fail;
+  }
+  *out_shapes = shared;
+  *out_count = count;
+  for (int32_t k = 0; k < count; ++k) {
+    RLO_TRY_GOTO(
+        rlo__shape_table_get(&r->engine->shapes, &shapes[k], &shared[k]));
+  }
+fail:
+  rlo__free(shapes);
+  return status;
+}
+
+/* Bring the inputs to the kernel's backend. */
+static rlo_status bring_inputs(const running *r) {
+  for (int32_t n = 0; n < r->num_inputs; ++n) {
+    rlo__storage *storage = NULL;
+    RLO_TRY(rlo__tensor_need(r->inputs[n], r->activation->instance, &storage));
+    rlo__storage_release(storage);
+  }
+  return RLO_OK;
+}
+
+/* A tensor of its own over the bytes of another. */
+static rlo_status make_alias(rlo_tensor **tensor) {
+  rlo_tensor *alias = NULL;
+  rlo__storage *storage = NULL;
+  RLO_TRY(rlo__tensor_need(*tensor, NULL, &storage));
+  rlo_status status = rlo__tensor_create(
+      (*tensor)->engine, (*tensor)->shape, storage, NULL, &alias);
+  if (status != RLO_OK) {
+    rlo__storage_release(storage);
+    return status;
+  }
+  rlo_tensor_release(*tensor);
+  *tensor = alias;
+  return RLO_OK;
+}
+
+/* What the kernel has made of an output. */
+static rlo_status check_output(const running *r,
+                               const rlo__shared_shape *shape,
+                               int32_t number) {
+  const char *kernel_name = r->activation->config.kernel_name;
+  rlo_tensor **output = &r->outputs[number];
+  if (*output == NULL || (*output)->engine != r->engine) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s' left output %d %s",
+                    kernel_name,
+                    number,
+                    *output == NULL ? "unwritten" : "to another engine");
+  }
+  if ((*output)->shape != shape) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s' wrote output %d in another shape than it "
+                    "inferred",
+                    kernel_name,
+                    number);
+  }
+  for (int32_t n = 0; n < r->num_inputs; ++n) {
+    if (r->inputs[n] == *output) {
+      return make_alias(output);
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status call_kernel(running *r,
+                              rlo__shared_shape *const *shapes,
+                              const rlo_shape *const *shape_list,
+                              int32_t count) {
+  const rlo_kernel_config *config = &r->activation->config;
+  rlo__call call = {.call = {.engine = r->engine,
+                             .kernel_name = config->kernel_name,
+                             .backend_name = config->backend_name,
+                             .backend_self = r->activation->instance->self,
+                             .inputs = r->inputs,
+                             .num_inputs = r->num_inputs,
+                             .attributes = r->attributes,
+                             .num_outputs = count,
+                             .output_shapes = shape_list,
+                             .outputs = r->outputs},
+                    .instance = r->activation->instance,
+                    .shapes = shapes};
+  RLO_TRY(bring_inputs(r));
+  rlo__recorder_enter();
+  rlo_status status = config->run(&call.call, config->payload);
+  rlo__recorder_leave();
+  for (int32_t k = 0; k < count && status == RLO_OK; ++k) {
+    status = check_output(r, shapes[k], k);
+  }
+  return status;
+}
+
+static rlo_status run_other(running *r) {
+  const rlo_shape **lists = NULL;
+  rlo__shared_shape **shapes = NULL;
+  int32_t count = 0;
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  const rlo_shape **inputs =
+      rlo__alloc_array((size_t)r->num_inputs + 1, sizeof(rlo_shape *));
+  if (inputs == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t n = 0; n < r->num_inputs; ++n) {
+    inputs[n] = rlo_tensor_shape(r->inputs[n]);
+  }
+  RLO_TRY_GOTO(infer_shared(r, inputs, &shapes, &count));
+  r->num_outputs = count;
+  RLO_TRY_GOTO(check_room(r, count));
+  lists = rlo__alloc_array((size_t)count, sizeof(rlo_shape *));
+  if (lists == NULL) {
+    status = RLO_OUT_OF_MEMORY;
+    goto fail;
+  }
+  for (int32_t k = 0; k < count; ++k) {
+    lists[k] = &shapes[k]->shape;
+  }
+  RLO_TRY_GOTO(call_kernel(r, shapes, lists, count));
+fail:
+  for (int32_t k = 0; shapes != NULL && k < count; ++k) {
+    rlo__shared_shape_release(&r->engine->shapes, shapes[k]);
+  }
+  rlo__free(shapes);
+  rlo__free(lists);
+  rlo__free(inputs);
+  return status;
+}
+
+/* ------------------------------------------------------------------- running
+ */
+
+static rlo_status run_checked(running *r) {
+  const rlo_kernel_config *config = &r->activation->config;
+  int64_t before = rlo__tensor_balance();
+  RLO_TRY(check_call(config, r->num_inputs, r->attributes));
+  for (int32_t n = 0; n < r->num_inputs; ++n) {
+    RLO_TRY(rlo__tensor_check(r->inputs[n], r->engine, "input", n));
+  }
+  RLO_TRY(config->run == rlo__move_run ? run_move(r) : run_other(r));
+  int64_t leaked = rlo__tensor_balance() - before - r->num_outputs;
+  if (r->engine->options.checks_leaks && leaked > 0) {
+    return RLO_FAIL(RLO_INTERNAL,
+                    "kernel '%s' for backend '%s' has leaked %lld tensors",
+                    config->kernel_name,
+                    config->backend_name,
+                    (long long)leaked);
+  }
+  const rlo__record record = {r->engine,
+                              config->kernel_name,
+                              r->inputs,
+                              r->num_inputs,
+                              r->attributes,
+                              r->outputs,
+                              r->num_outputs};
+  return rlo__recorder_tell(&record);
+}
+
+rlo_status rlo_run_kernel(rlo_engine *engine,
+                          const char *kernel_name,
+                          rlo_tensor *const *inputs,
+                          int32_t num_inputs,
+                          const rlo_attributes *attributes,
+                          rlo_tensor **out_tensors,
+                          int32_t capacity,
+                          int32_t *out_count) {
+  enum { FEW = 4 };
+
+  RLO_TRY(check_arguments(
+      engine, kernel_name, inputs, num_inputs, out_tensors, capacity));
+  running r = {engine, NULL, inputs, num_inputs, attributes, NULL, capacity, 0};
+  bool is_fallback = false;
+  rlo_tensor *few[FEW] = {NULL};
+  r.outputs = few;
+  if (capacity > FEW) {
+    r.outputs = rlo__alloc_array((size_t)capacity, sizeof(rlo_tensor *));
+    if (r.outputs == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+  }
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(
+      rlo__registry_find(engine, kernel_name, &r.activation, &is_fallback));
+  RLO_TRY_GOTO(run_checked(&r));
+  if (r.num_outputs < capacity && out_count == NULL) {
+    status = RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "kernel '%s' has %d results, not %d, and there is no "
+                      "place for that number",
+                      kernel_name,
+                      r.num_outputs,
+                      capacity);
+    goto fail;
+  }
+  rlo__engine_count(&engine->counters.kernels_run, 1);
+  rlo__engine_count(&engine->counters.fallbacks, is_fallback);
+  for (int32_t k = 0; k < r.num_outputs; ++k) {
+    out_tensors[k] = r.outputs[k];
+    r.outputs[k] = NULL;
+  }
+fail:
+  if (out_count != NULL && (status == RLO_OK || r.num_outputs > capacity)) {
+    *out_count = r.num_outputs;
+  }
+  for (int32_t k = 0; k < r.num_outputs && k < capacity; ++k) {
+    rlo_tensor_release(r.outputs[k]);
+  }
+  if (r.outputs != few) {
+    rlo__free(r.outputs);
+  }
+  rlo__activation_release(r.activation);
+  return status;
+}
+
+rlo_status rlo_infer_kernel(rlo_engine *engine,
+                            const char *kernel_name,
+                            const rlo_shape *const *inputs,
+                            int32_t num_inputs,
+                            const rlo_attributes *attributes,
+                            rlo_shape *out_shapes,
+                            int32_t capacity,
+                            int32_t *out_count) {
+  RLO_TRY(check_arguments(
+      engine, kernel_name, inputs, num_inputs, out_shapes, capacity));
+  if (out_count == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s': no place for the number of results",
+                    kernel_name);
+  }
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    if (inputs[n] == NULL) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "input %d is NULL", n);
+    }
+  }
+  rlo__activation *activation = NULL;
+  bool is_fallback = false;
+  RLO_TRY(rlo__registry_find(engine, kernel_name, &activation, &is_fallback));
+  const rlo_kernel_config *config = &activation->config;
+  rlo_status status = check_call(config, num_inputs, attributes);
+  if (status == RLO_OK) {
+    status = config->infer(inputs,
+                           num_inputs,
+                           attributes,
+                           out_shapes,
+                           capacity,
+                           out_count,
+                           config->payload);
+  }
+  rlo__activation_release(activation);
+  return status;
+}
+
+/* -------------------------------------------------------------------- chains
+ */
+
+static rlo_status check_operands(const rlo_engine *engine,
+                                 const rlo_chain *chain,
+                                 rlo_tensor *const *inputs,
+                                 int32_t num_inputs) {
+  if (num_inputs != rlo_chain_num_operands(chain)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%d inputs for a chain of %d operands",
+                    num_inputs,
+                    rlo_chain_num_operands(chain));
+  }
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    RLO_TRY(rlo__tensor_check(inputs[n], engine, "input", n));
+    if (!rlo_shape_equal(rlo_tensor_shape(inputs[n]),
+                         rlo_chain_operand(chain, n))) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "input %d has another shape or layout than operand %d of "
+                      "the chain",
+                      n,
+                      n);
+    }
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_run_chain(rlo_engine *engine,
+                         const rlo_chain *chain,
+                         rlo_tensor *const *inputs,
+                         int32_t num_inputs,
+                         const rlo_shape *out_shape,
+                         rlo_tensor **out_tensor) {
+  if (engine == NULL || chain == NULL || inputs == NULL || out_tensor == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is NULL",
+                    engine == NULL   ? "engine"
+                    : chain == NULL  ? "chain"
+                    : inputs == NULL ? "list of inputs"
+                                     : "place for the result");
+  }
+  RLO_TRY(check_operands(engine, chain, inputs, num_inputs));
+  rlo__instance *instance = NULL;
+  rlo__shared_shape *shape = NULL;
+  rlo__recipe *recipe = NULL;
+  rlo__storage *storage = NULL;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__backend_need_active(engine, &instance));
+  RLO_TRY_GOTO(rlo__shape_table_get(
+      &engine->shapes,
+      out_shape != NULL ? out_shape : rlo_chain_shape(chain),
+      &shape));
+  RLO_TRY_GOTO(rlo__recipe_of_chain(engine, instance, chain, shape, &recipe));
+  RLO_TRY_GOTO(
+      rlo__recipe_run_tensors(recipe, 0, inputs, num_inputs, &storage));
+  RLO_TRY_GOTO(rlo__tensor_create(engine, shape, storage, NULL, out_tensor));
+  storage = NULL;
+fail:
+  rlo__storage_release(storage);
+  rlo__recipe_release(recipe);
+  rlo__shared_shape_release(&engine->shapes, shape);
+  rlo__instance_release(instance);
+  return status;
+}

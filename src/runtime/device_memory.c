@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/device_memory.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/thread.h"
+#include "runtime/cl_error.h"
+#include "runtime/operand.h"
+
+enum {
+  /** Freed memories that are kept, and how much of the budget they may take. */
+  MAX_KEPT = 64,
+  KEPT_SHARE = 8
+};
+
+struct rlo__device_queue {
+  rlo_context *context;
+  cl_command_queue queue;
+  rlo__mutex mutex;
+  bool has_mutex;
+  /** The last freed first. */
+  rlo__device_memory *kept;
+  int32_t num_kept;
+  int64_t kept_bytes;
+};
+
+rlo_status rlo__device_queue_create(rlo_context *context,
+                                    rlo__device_queue **out_queue) {
+  RLO_TRY(rlo__context_check_process(context));
+  rlo__device_queue *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  made->context = rlo_context_retain(context);
+  rlo_status status = RLO_OK;
+  cl_int code = CL_SUCCESS;
+  RLO_TRY_GOTO(rlo__mutex_init(&made->mutex));
+  made->has_mutex = true;
+  made->queue =
+      clCreateCommandQueue(context->cl_context, context->cl_device, 0, &code);
+  RLO_TRY_GOTO(rlo__cl_error_check("clCreateCommandQueue", code));
+  *out_queue = made;
+  return RLO_OK;
+fail:
+  rlo__device_queue_release(made);
+  return status;
+}
+
+static void destroy_memory(rlo__device_memory *memory) {
+  rlo_context *context = memory->queue->context;
+  bool is_here = rlo__context_check_process(context) == RLO_OK;
+  if (memory->ready != NULL && is_here) {
+    clReleaseEvent(memory->ready);
+  }
+  if (!memory->is_lent) {
+    rlo_buffer_release(context, memory->buffer);
+  } else if (is_here) {
+    clReleaseMemObject(memory->buffer);
+  }
+  rlo__free(memory);
+}
+
+/* Take out everything that is kept. */
+static rlo__device_memory *take_kept(rlo__device_queue *queue) {
+  rlo__mutex_lock(&queue->mutex);
+  rlo__device_memory *kept = queue->kept;
+  queue->kept = NULL;
+  queue->num_kept = 0;
+  queue->kept_bytes = 0;
+  rlo__mutex_unlock(&queue->mutex);
+  return kept;
+}
+
+static bool destroy_kept(rlo__device_queue *queue) {
+  rlo__device_memory *kept = take_kept(queue);
+  bool was_any = kept != NULL;
+  while (kept != NULL) {
+    rlo__device_memory *next = kept->next;
+    destroy_memory(kept);
+    kept = next;
+  }
+  return was_any;
+}
+
+void rlo__device_queue_release(rlo__device_queue *queue) {
+  if (queue == NULL) {
+    return;
+  }
+  if (queue->has_mutex) {
+    destroy_kept(queue);
+    rlo__mutex_deinit(&queue->mutex);
+  }
+  if (queue->queue != NULL &&
+      rlo__context_check_process(queue->context) == RLO_OK) {
+    clReleaseCommandQueue(queue->queue);
+  }
+  rlo_context_release(queue->context);
+  rlo__free(queue);
+}
+
+rlo_context *rlo__device_queue_context(const rlo__device_queue *queue) {
+  return queue->context;
+}
+
+/* ---------------------------------------------------------------- memories */
+
+static rlo__device_memory *find_kept(rlo__device_queue *queue, int64_t bytes) {
+  rlo__mutex_lock(&queue->mutex);
+  rlo__device_memory **link = &queue->kept;
+  while (*link != NULL && (*link)->bytes != bytes) {
+    link = &(*link)->next;
+  }
+  rlo__device_memory *found = *link;
+  if (found != NULL) {
+    *link = found->next;
+    found->next = NULL;
+    --queue->num_kept;
+    queue->kept_bytes -= bytes;
+  }
+  rlo__mutex_unlock(&queue->mutex);
+  return found;
+}
+
+rlo_status rlo__device_memory_create(rlo__device_queue *queue,
+                                     int64_t bytes,
+                                     rlo__device_memory **out_memory) {
+  rlo__device_memory *memory = find_kept(queue, bytes);
+  if (memory == NULL) {
+    memory = rlo__alloc(sizeof *memory);
+    if (memory == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    memory->queue = queue;
+    memory->bytes = bytes;
+    rlo_status status =
+        rlo_buffer_create(queue->context, bytes, &memory->buffer);
+    if (status == RLO_OUT_OF_MEMORY && destroy_kept(queue)) {
+      /* There is room now for what was kept before. */
+      status = rlo_buffer_create(queue->context, bytes, &memory->buffer);
+    }
+    if (status != RLO_OK) {
+      rlo__free(memory);
+      return status;
+    }
+  }
+  *out_memory = memory;
+  return RLO_OK;
+}
+
+rlo_status rlo__device_memory_wrap(rlo__device_queue *queue,
+                                   cl_mem buffer,
+                                   int64_t offset_bytes,
+                                   int64_t bytes,
+                                   int64_t element_bytes,
+                                   cl_event ready,
+                                   rlo__device_memory **out) {
+  const rlo__operand_need need = {RLO__OPERAND_SRC, bytes, element_bytes};
+  rlo__operand operand;
+  RLO_TRY(rlo__context_check_process(queue->context));
+  RLO_TRY(rlo__operand_resolve(
+      queue->context, &need, buffer, offset_bytes, &operand));
+  if (ready != NULL) {
+    cl_context event_context = NULL;
+    RLO_TRY(RLO_CL(clGetEventInfo,
+                   ready,
+                   CL_EVENT_CONTEXT,
+                   sizeof event_context,
+                   &event_context,
+                   NULL));
+    if (event_context != queue->context->cl_context) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "the event is of another context than the engine");
+    }
+  }
+  rlo__device_memory *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  made->queue = queue;
+  made->buffer = buffer;
+  made->offset_bytes = offset_bytes;
+  made->bytes = bytes;
+  made->is_lent = true;
+  rlo_status status = RLO_CL(clRetainMemObject, buffer);
+  if (status == RLO_OK && ready != NULL) {
+    status = RLO_CL(clRetainEvent, ready);
+    if (status != RLO_OK) {
+      clReleaseMemObject(buffer);
+    }
+  }
+  if (status != RLO_OK) {
+    rlo__free(made);
+    return status;
+  }
+  made->ready = ready;
+  *out = made;
+  return RLO_OK;
+}
+
+void rlo__device_memory_free(rlo__device_memory *memory) {
+  if (memory == NULL) {
+    return;
+  }
+  rlo__device_queue *queue = memory->queue;
+  bool is_kept = false;
+  if (!memory->is_lent &&
+      rlo__context_check_process(queue->context) == RLO_OK) {
+    if (memory->ready != NULL) {
+      clReleaseEvent(memory->ready);
+      memory->ready = NULL;
+    }
+    rlo__mutex_lock(&queue->mutex);
+    is_kept = queue->num_kept < MAX_KEPT &&
+              queue->kept_bytes + memory->bytes <=
+                  queue->context->memory_budget_bytes / KEPT_SHARE;
+    if (is_kept) {
+      memory->next = queue->kept;
+      queue->kept = memory;
+      ++queue->num_kept;
+      queue->kept_bytes += memory->bytes;
+    }
+    rlo__mutex_unlock(&queue->mutex);
+  }
+  if (!is_kept) {
+    destroy_memory(memory);
+  }
+}
+
+/* --------------------------------------------------------------- transfers */
+
+/* An event as a wait list; none where the queue's order is enough. */
+static cl_uint wait_count(const rlo__device_memory *memory) {
+  return memory != NULL && memory->is_lent && memory->ready != NULL ? 1 : 0;
+}
+
+static const cl_event *wait_list(const rlo__device_memory *memory) {
+  return wait_count(memory) > 0 ? &memory->ready : NULL;
+}
+
+rlo_status rlo__device_memory_write(rlo__device_memory *memory,
+                                    const void *data,
+                                    int64_t bytes) {
+  rlo__device_queue *queue = memory->queue;
+  RLO_TRY(rlo__context_check_process(queue->context));
+  return RLO_CL(clEnqueueWriteBuffer,
+                queue->queue,
+                memory->buffer,
+                CL_TRUE,
+                (size_t)memory->offset_bytes,
+                (size_t)bytes,
+                data,
+                0,
+                NULL,
+                NULL);
+}
+
+/* A command that failed on the device says so in its event only. */
+static rlo_status check_ready(const rlo__device_memory *memory) {
+  if (memory->ready == NULL) {
+    return RLO_OK;
+  }
+  cl_int execution = CL_COMPLETE;
+  RLO_TRY(RLO_CL(clGetEventInfo,
+                 memory->ready,
+                 CL_EVENT_COMMAND_EXECUTION_STATUS,
+                 sizeof execution,
+                 &execution,
+                 NULL));
+  return execution < 0
+             ? rlo__status_fail_cl(RLO_DEVICE,
+                                   "clGetEventInfo",
+                                   execution,
+                                   "the kernel that makes this data has failed "
+                                   "with %s (%d)",
+                                   rlo__cl_error_name(execution),
+                                   (int)execution)
+             : RLO_OK;
+}
+
+rlo_status rlo__device_memory_read(rlo__device_memory *memory,
+                                   void *out_data,
+                                   int64_t bytes) {
+  rlo__device_queue *queue = memory->queue;
+  RLO_TRY(rlo__context_check_process(queue->context));
+  /* PoCL waits for ever for an event that has failed already. */
+  RLO_TRY(check_ready(memory));
+  RLO_TRY(RLO_CL(clEnqueueReadBuffer,
+                 queue->queue,
+                 memory->buffer,
+                 CL_TRUE,
+                 (size_t)memory->offset_bytes,
+                 (size_t)bytes,
+                 out_data,
+                 wait_count(memory),
+                 wait_list(memory),
+                 NULL));
+  return check_ready(memory);
+}
+
+/* Remember what makes the data; `event` changes hands. */
+static void set_ready(rlo__device_memory *memory, cl_event event) {
+  if (memory->ready != NULL) {
+    clReleaseEvent(memory->ready);
+  }
+  memory->ready = event;
+}
+
+rlo_status rlo__device_memory_run(rlo__device_memory *dst,
+                                  rlo_plan *const *plans,
+                                  const int32_t *operands,
+                                  int32_t count,
+                                  void *const *sources) {
+  rlo__device_queue *queue = dst->queue;
+  for (int32_t n = 0; n < count; ++n) {
+    const rlo__device_memory *src = sources[operands[n]];
+    cl_event event = NULL;
+    RLO_TRY(rlo_enqueue(plans[n],
+                        queue->queue,
+                        src != NULL ? src->buffer : NULL,
+                        src != NULL ? src->offset_bytes : 0,
+                        dst->buffer,
+                        dst->offset_bytes,
+                        wait_count(src),
+                        wait_list(src),
+                        n + 1 == count ? &event : NULL));
+    if (event != NULL) {
+      set_ready(dst, event);
+    }
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__device_memory_publish(rlo__device_memory *memory,
+                                      cl_event *out_ready) {
+  rlo__device_queue *queue = memory->queue;
+  *out_ready = NULL;
+  RLO_TRY(rlo__context_check_process(queue->context));
+  RLO_TRY(RLO_CL(clFlush, queue->queue));
+  if (memory->ready != NULL) {
+    RLO_TRY(RLO_CL(clRetainEvent, memory->ready));
+    *out_ready = memory->ready;
+  }
+  return RLO_OK;
+}
+
+/* ---------------------------------------------------------- source kernels */
+
+static rlo_status set_arguments(cl_kernel kernel,
+                                const rlo__source_launch *launch) {
+  for (int32_t n = 0; n < launch->num_arguments; ++n) {
+    const rlo__source_value *a = &launch->arguments[n];
+    const cl_mem buffer = a->memory != NULL ? a->memory->buffer : NULL;
+    rlo_status status = RLO_CL(clSetKernelArg,
+                               kernel,
+                               (cl_uint)n,
+                               a->is_memory ? sizeof buffer : a->bytes,
+                               a->is_memory ? (const void *)&buffer : a->value);
+    if (status != RLO_OK) {
+      return rlo__status_prefix(
+          status, "argument %d of kernel '%s': ", n, launch->function);
+    }
+  }
+  return RLO_OK;
+}
+
+/* The events that lent memories wait for. */
+static cl_uint collect_waits(const rlo__source_launch *launch,
+                             cl_event *out_events) {
+  cl_uint count = 0;
+  for (int32_t n = 0; n < launch->num_arguments; ++n) {
+    if (wait_count(launch->arguments[n].memory) > 0) {
+      out_events[count++] = launch->arguments[n].memory->ready;
+    }
+  }
+  return count;
+}
+
+static rlo_status enqueue_source(rlo__device_queue *queue,
+                                 const rlo__source_launch *launch,
+                                 cl_kernel kernel,
+                                 cl_event *events,
+                                 cl_event *out_event) {
+  RLO_TRY(set_arguments(kernel, launch));
+  cl_uint num_waits = collect_waits(launch, events);
+  RLO_TRY(RLO_CL(clEnqueueNDRangeKernel,
+                 queue->queue,
+                 kernel,
+                 launch->work_dim,
+                 NULL,
+                 launch->global_size,
+                 launch->local_size[0] != 0 ? launch->local_size : NULL,
+                 num_waits,
+                 num_waits > 0 ? events : NULL,
+                 out_event));
+  atomic_fetch_add_explicit(&queue->context->launches, 1, memory_order_relaxed);
+  return RLO_OK;
+}
+
+rlo_status rlo__source_launch_enqueue(rlo__device_queue *queue,
+                                      const rlo__source_launch *launch,
+                                      rlo__device_memory *const *outputs,
+                                      int32_t count) {
+  rlo_context *context = queue->context;
+  RLO_TRY(rlo__context_check_process(context));
+  rlo_program_spec spec = {.source = launch->source,
+                           .source_bytes = strlen(launch->source)};
+  size_t name_length = strlen(launch->function);
+  if (name_length >= sizeof spec.kernel_name) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a kernel function's name of %zu characters; the limit is "
+                    "%zu",
+                    name_length,
+                    sizeof spec.kernel_name - 1);
+  }
+  memcpy(spec.kernel_name, launch->function, name_length + 1);
+  rlo__program *program = NULL;
+  rlo__pooled_kernel *kernel = NULL;
+  cl_event event = NULL;
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  cl_event *events =
+      rlo__alloc_array((size_t)launch->num_arguments + 1, sizeof(cl_event));
+  spec.options = rlo__alloc_string(launch->options);
+  if (events == NULL || spec.options == NULL) {
+    goto fail;
+  }
+  RLO_TRY_GOTO(rlo__program_cache_get(
+      context->programs, &spec, RLO__BUILD_URGENT, &program));
+  RLO_TRY_GOTO(rlo__kernel_pool_take(&program->kernels, &kernel));
+  /* Nobody's constants from now on. */
+  kernel->arguments_of = 0;
+  RLO_TRY_GOTO(enqueue_source(queue, launch, kernel->kernel, events, &event));
+  for (int32_t n = 0; n < count; ++n) {
+    if (outputs[n] != NULL) {
+      clRetainEvent(event);
+      set_ready(outputs[n], event);
+    }
+  }
+  clReleaseEvent(event);
+fail:
+  if (kernel != NULL) {
+    rlo__kernel_pool_give(&program->kernels, kernel);
+  }
+  rlo__program_cache_put(context->programs, program);
+  rlo__free(spec.options);
+  rlo__free(events);
+  return status;
+}

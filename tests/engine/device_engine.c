@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/backend.h"
+#include "relayout/engine_opencl.h"
+#include "relayout/engine_ops.h"
+#include "relayout/ops.h"
+#include "relayout/text.h"
+
+/* What an engine does on a device: launches, buffers, kernels in OpenCL C. */
+
+#define DIMS(...)    ((const int64_t[]){__VA_ARGS__})
+#define COUNT(array) ((int32_t)(sizeof(array) / sizeof((array)[0])))
+
+static rlo_context *context;
+static cl_command_queue queue;
+static rlo_engine *engine;
+
+static void expect_ok(rlo_status status) {
+  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
+}
+
+static void expect_refusal(rlo_status got, rlo_status wanted, const char *why) {
+  ck_assert_int_eq(got, wanted);
+  ck_assert_str_eq(rlo_error_last()->message, why);
+}
+
+static void open_context(void) {
+  cl_int code = CL_SUCCESS;
+  expect_ok(rlo_context_create_default(-1, NULL, &context));
+  queue = clCreateCommandQueue(rlo_context_cl_context(context),
+                               rlo_context_cl_device(context),
+                               0,
+                               &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+}
+
+static void close_context(void) {
+  clReleaseCommandQueue(queue);
+  rlo_context_release(context);
+}
+
+static void begin(bool is_fusing) {
+  rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
+  options.context = context;
+  options.is_fusing = is_fusing;
+  options.checks_leaks = true;
+  expect_ok(rlo_engine_create(&options, &engine));
+}
+
+static void end(void) {
+  ck_assert_int_eq(rlo_engine_live_tensors(engine), 0);
+  rlo_engine_release(engine);
+  rlo_context_stats stats;
+  rlo_context_get_stats(context, &stats);
+  ck_assert_int_eq(stats.buffer_bytes, 0);
+}
+
+static int64_t launches(void) {
+  rlo_context_stats stats;
+  rlo_context_get_stats(context, &stats);
+  return stats.launches;
+}
+
+static rlo_engine_stats engine_stats(void) {
+  rlo_engine_stats stats;
+  rlo_engine_get_stats(engine, &stats);
+  return stats;
+}
+
+/* Elements 0, 1, 2, ... of type s32, up to 4096 of them. */
+static rlo_tensor *count_up(const int64_t *dims, int32_t rank) {
+  static int32_t data[4096];
+  rlo_shape shape;
+  rlo_tensor *made = NULL;
+  for (int32_t i = 0; i < 4096; ++i) {
+    data[i] = i;
+  }
+  expect_ok(rlo_shape_make(RLO_DTYPE_S32, dims, rank, &shape));
+  expect_ok(rlo_tensor_create(engine, &shape, data, &made));
+  return made;
+}
+
+/* -------------------------------------------------------------------- fusion
+ */
+
+/* pad(transpose(slice(x))): once or three times, the same bytes. */
+START_TEST(test_engine__pad_of_transpose_of_slice)
+{
+  int32_t results[2][80];
+  for (int is_fusing = 0; is_fusing < 2; ++is_fusing) {
+    begin(is_fusing == 1);
+    rlo_tensor *x = count_up(DIMS(12, 9), 2);
+    rlo_tensor *s = NULL;
+    rlo_tensor *t = NULL;
+    rlo_tensor *p = NULL;
+    int64_t before = launches();
+    expect_ok(rlo_op_slice(x, DIMS(2, 1), DIMS(7, 6), &s));
+    expect_ok(rlo_op_transpose(s, NULL, &t));
+    expect_ok(rlo_op_pad(t, DIMS(1, 0), DIMS(1, 3), NULL, NULL, &p));
+    rlo_tensor_release(x);
+    rlo_tensor_release(s);
+    rlo_tensor_release(t);
+    ck_assert_int_eq(rlo_tensor_is_pending(p), is_fusing);
+    ck_assert_int_eq(rlo_engine_live_tensors(engine), is_fusing ? 4 : 1);
+    expect_ok(rlo_tensor_read(p, results[is_fusing], 80 * 4));
+    /* What it was waiting for is let go. */
+    ck_assert_int_eq(rlo_engine_live_tensors(engine), 1);
+    ck_assert_int_eq(launches() - before, is_fusing ? 1 : 3);
+    ck_assert_int_eq(engine_stats().materialized, is_fusing);
+    rlo_tensor_release(p);
+    end();
+  }
+  ck_assert_mem_eq(results[0], results[1], sizeof results[0]);
+  ck_assert_int_eq(results[0][10], 19);
+}
+
+END_TEST
+
+/* A second time, and for a twin, the fused plan is there. */
+START_TEST(test_engine__fused_plans_are_kept)
+{
+  begin(true);
+  rlo_tensor *x = count_up(DIMS(8, 8), 2);
+  int64_t misses = 0;
+  for (int round = 0; round < 3; ++round) {
+    rlo_tensor *t = NULL;
+    rlo_tensor *r = NULL;
+    expect_ok(rlo_op_transpose(x, NULL, &t));
+    expect_ok(rlo_op_reverse(t, DIMS(0), 1, &r));
+    expect_ok(rlo_tensor_materialize(r));
+    rlo_tensor_release(t);
+    rlo_tensor_release(r);
+    if (round == 0) {
+      misses = engine_stats().plan_misses;
+    }
+  }
+  ck_assert_int_eq(engine_stats().plan_misses, misses);
+  rlo_tensor_release(x);
+  end();
+}
+
+END_TEST
+
+/* A result that two others use is made once if somebody reads it, and never
+ * if nobody does. */
+START_TEST(test_engine__a_shared_result)
+{
+  begin(true);
+  rlo_tensor *x = count_up(DIMS(6, 6), 2);
+  rlo_tensor *t = NULL;
+  rlo_tensor *a = NULL;
+  rlo_tensor *b = NULL;
+  int64_t before = launches();
+  expect_ok(rlo_op_transpose(x, NULL, &t));
+  expect_ok(rlo_op_slice(t, DIMS(0, 0), DIMS(3, -1), &a));
+  expect_ok(rlo_op_slice(t, DIMS(3, 0), DIMS(3, -1), &b));
+  expect_ok(rlo_tensor_materialize(a));
+  expect_ok(rlo_tensor_materialize(b));
+  ck_assert_int_eq(launches() - before, 2);
+  ck_assert(rlo_tensor_is_pending(t));
+  expect_ok(rlo_tensor_materialize(t));
+  ck_assert_int_eq(launches() - before, 3);
+  int32_t got[18];
+  expect_ok(rlo_tensor_read(b, got, sizeof got));
+  ck_assert_int_eq(got[1], 9);
+  rlo_tensor_release(a);
+  rlo_tensor_release(b);
+  rlo_tensor_release(t);
+  rlo_tensor_release(x);
+  end();
+}
+
+END_TEST
+
+/* concat(a, transpose(b), a): one launch for each part; a sum waits for what
+ * it adds. */
+START_TEST(test_engine__joins_and_sums)
+{
+  begin(true);
+  rlo_tensor *a = count_up(DIMS(2, 3), 2);
+  rlo_tensor *b = count_up(DIMS(3, 2), 2);
+  rlo_tensor *t = NULL;
+  rlo_tensor *c = NULL;
+  int64_t before = launches();
+  expect_ok(rlo_op_transpose(b, NULL, &t));
+  rlo_tensor *const parts[] = {a, t, a};
+  expect_ok(rlo_op_concat(parts, 3, 0, &c));
+  int32_t got[18];
+  const int32_t wanted[] = {
+      0, 1, 2, 3, 4, 5, 0, 2, 4, 1, 3, 5, 0, 1, 2, 3, 4, 5};
+  expect_ok(rlo_tensor_read(c, got, sizeof got));
+  ck_assert_mem_eq(got, wanted, sizeof wanted);
+  ck_assert_int_eq(launches() - before, 3);
+  rlo_tensor_release(c);
+  rlo_tensor_release(t);
+  rlo_tensor_release(a);
+  rlo_tensor_release(b);
+  end();
+}
+
+END_TEST
+
+/* More moves than are fused into one: it takes more launches, and is right. */
+START_TEST(test_engine__a_long_chain)
+{
+  begin(true);
+  rlo_tensor *x = count_up(DIMS(4, 5), 2);
+  rlo_tensor *y = rlo_tensor_retain(x);
+  int64_t before = launches();
+  for (int k = 0; k < 80; ++k) {
+    rlo_tensor *next = NULL;
+    expect_ok(k % 2 == 0 ? rlo_op_transpose(y, NULL, &next)
+                         : rlo_op_reverse(y, DIMS(0), 1, &next));
+    rlo_tensor_release(y);
+    y = next;
+  }
+  /* Turned forty times by a quarter. */
+  int32_t got[20];
+  int32_t wanted[20];
+  expect_ok(rlo_tensor_read(y, got, sizeof got));
+  expect_ok(rlo_tensor_read(x, wanted, sizeof wanted));
+  ck_assert_mem_eq(got, wanted, sizeof wanted);
+  ck_assert_int_ge(launches() - before, 3);
+  ck_assert_int_le(launches() - before, 10);
+  rlo_tensor_release(x);
+  rlo_tensor_release(y);
+  end();
+}
+
+END_TEST
+
+/* Guards add up until a problem has no room for them: then it is cut. */
+START_TEST(test_engine__more_guards_than_a_problem_takes)
+{
+  begin(true);
+  const int64_t ones[] = {1, 1, 1, 1, 1, 1};
+  rlo_tensor *x = count_up(DIMS(1, 1, 2, 1, 1, 1), 6);
+  rlo_tensor *y = rlo_tensor_retain(x);
+  for (int k = 0; k < 24; ++k) {
+    rlo_tensor *next = NULL;
+    const int64_t away[] = {-1, -1, -1, -1, -1, -1};
+    expect_ok(rlo_op_pad(y,
+                         k % 2 == 0 ? ones : away,
+                         k % 2 == 0 ? ones : away,
+                         NULL,
+                         NULL,
+                         &next));
+    rlo_tensor_release(y);
+    y = next;
+  }
+  int32_t got[2];
+  expect_ok(rlo_tensor_read(y, got, sizeof got));
+  ck_assert_int_eq(got[0], 0);
+  ck_assert_int_eq(got[1], 1);
+  rlo_tensor_release(x);
+  rlo_tensor_release(y);
+  end();
+}
+
+END_TEST
+
+START_TEST(test_engine__a_chain_at_once)
+{
+  begin(false);
+  rlo_tensor *x = count_up(DIMS(12, 9), 2);
+  rlo_chain *chain = NULL;
+  rlo_tensor *y = NULL;
+  rlo_shape tiled;
+  static const char text[] = "s32[9,12]{1,0:T(4,8)fill(one)}";
+  expect_ok(rlo_shape_parse(text, strlen(text), &tiled));
+  expect_ok(rlo_chain_create(rlo_tensor_shape(x), &chain));
+  expect_ok(rlo_chain_transpose(chain, (const int32_t[]){1, 0}));
+  int64_t before = launches();
+  expect_ok(rlo_run_chain(engine, chain, &x, 1, &tiled, &y));
+  ck_assert_int_eq(launches() - before, 1);
+  int32_t got[12 * 16];
+  expect_ok(rlo_tensor_read(y, got, sizeof got));
+  ck_assert_int_eq(got[1], 9);
+  ck_assert_int_eq(got[64 - 4], 1);
+  rlo_tensor_release(y);
+  expect_refusal(rlo_run_chain(engine, chain, &x, 0, NULL, &y),
+                 RLO_INVALID_ARGUMENT,
+                 "0 inputs for a chain of 1 operands");
+  rlo_chain_release(chain);
+  rlo_tensor_release(x);
+  end();
+}
+
+END_TEST
+
+/* ------------------------------------------------------------------- buffers
+ */
+
+static void count_release(void *payload) {
+  ++*(int *)payload;
+}
+
+START_TEST(test_engine__wrapped_buffers)
+{
+  begin(false);
+
+  enum { BYTES = 4096, OFFSET = 64 };
+
+  int32_t data[24];
+  for (int32_t i = 0; i < 24; ++i) {
+    data[i] = 100 + i;
+  }
+  cl_int code = CL_SUCCESS;
+  cl_context cl = rlo_context_cl_context(context);
+  cl_mem buffer = clCreateBuffer(cl, CL_MEM_READ_WRITE, BYTES, NULL, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  cl_event gate = clCreateUserEvent(cl, &code);
+  cl_event ready = NULL;
+  ck_assert_int_eq(code, CL_SUCCESS);
+  code = clEnqueueWriteBuffer(
+      queue, buffer, CL_FALSE, OFFSET, sizeof data, data, 1, &gate, &ready);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  rlo_shape shape;
+  rlo_tensor *x = NULL;
+  rlo_tensor *y = NULL;
+  int released = 0;
+  expect_ok(rlo_shape_make(RLO_DTYPE_S32, DIMS(4, 6), 2, &shape));
+  expect_refusal(rlo_tensor_wrap_buffer(engine,
+                                        &shape,
+                                        buffer,
+                                        BYTES - 64,
+                                        NULL,
+                                        count_release,
+                                        &released,
+                                        &x),
+                 RLO_OUT_OF_RANGE,
+                 "the source needs 96 bytes from offset 4032 on; its buffer "
+                 "has 4096");
+  ck_assert_int_eq(
+      rlo_tensor_wrap_buffer(
+          engine, &shape, buffer, 2, NULL, count_release, &released, &x),
+      RLO_INVALID_ARGUMENT);
+  expect_ok(rlo_tensor_wrap_buffer(
+      engine, &shape, buffer, OFFSET, ready, count_release, &released, &x));
+  clReleaseMemObject(buffer);
+  clReleaseEvent(ready);
+  /* Nothing of this waits yet. */
+  expect_ok(rlo_op_transpose(x, NULL, &y));
+  cl_mem seen = NULL;
+  int64_t offset = -1;
+  cl_event made = NULL;
+  expect_ok(rlo_tensor_buffer(y, &seen, &offset, &made));
+  ck_assert_ptr_nonnull(seen);
+  ck_assert_ptr_nonnull(made);
+  ck_assert_int_eq(offset, 0);
+  cl_int execution = CL_COMPLETE;
+  clGetEventInfo(made,
+                 CL_EVENT_COMMAND_EXECUTION_STATUS,
+                 sizeof execution,
+                 &execution,
+                 NULL);
+  ck_assert_int_gt(execution, CL_COMPLETE);
+  clSetUserEventStatus(gate, CL_COMPLETE);
+  clReleaseEvent(gate);
+  clFlush(queue);
+  ck_assert_int_eq(clWaitForEvents(1, &made), CL_SUCCESS);
+  clReleaseEvent(made);
+  int32_t got[24];
+  expect_ok(rlo_tensor_read(y, got, sizeof got));
+  ck_assert_int_eq(got[1], 106);
+  expect_ok(rlo_tensor_read(x, got, sizeof got));
+  ck_assert_mem_eq(got, data, sizeof data);
+  rlo_tensor_release(x);
+  ck_assert_int_eq(released, 1);
+  rlo_tensor_release(y);
+  end();
+}
+
+END_TEST
+
+START_TEST(test_engine__between_backends)
+{
+  begin(true);
+  rlo_tensor *x = count_up(DIMS(3, 4), 2);
+  rlo_tensor *t = NULL;
+  rlo_tensor *r = NULL;
+  ck_assert_str_eq(rlo_tensor_backend_name(x), "opencl");
+  expect_ok(rlo_op_transpose(x, NULL, &t));
+  /* It keeps the backend that was active when it was asked for. */
+  expect_ok(rlo_backend_set(engine, "host"));
+  expect_ok(rlo_op_reverse(t, DIMS(0), 1, &r));
+  ck_assert_str_eq(rlo_tensor_backend_name(t), "opencl");
+  ck_assert_str_eq(rlo_tensor_backend_name(r), "host");
+  ck_assert_int_eq(engine_stats().copies, 0);
+  int32_t got[12];
+  const int32_t wanted[] = {3, 7, 11, 2, 6, 10, 1, 5, 9, 0, 4, 8};
+  expect_ok(rlo_tensor_read(r, got, sizeof got));
+  ck_assert_mem_eq(got, wanted, sizeof wanted);
+  ck_assert_int_eq(engine_stats().copies, 1);
+  ck_assert_int_eq(engine_stats().copied_bytes, 48);
+  rlo_tensor_release(r);
+  rlo_tensor_release(t);
+  rlo_tensor_release(x);
+  end();
+}
+
+END_TEST
+
+/* -------------------------------------------------------------- OpenCL C
+ */
+
+static const char scale_source[] =
+    "__kernel void scale(__global const int *x, __global int *y, long n,\n"
+    "                    int factor, float shift) {\n"
+    "  long i = (long)get_global_id(0);\n"
+    "  if (i < n) {\n"
+    "    y[i] = x[i] * factor + (int)shift;\n"
+    "  }\n"
+    "}\n";
+
+static const rlo_source_argument scale_arguments[] = {
+    {RLO_SOURCE_INPUT, 0, NULL},
+    {RLO_SOURCE_OUTPUT, 0, NULL},
+    {RLO_SOURCE_OUTPUT_ELEMENTS, 0, NULL},
+    {RLO_SOURCE_INT, 0, "factor"},
+    {RLO_SOURCE_FLOAT, 0, "shift"}};
+
+static const rlo_attribute_spec scale_specs[] = {
+    {"factor", RLO_ATTRIBUTE_I64, true}, {"shift", RLO_ATTRIBUTE_F64, true}};
+
+static rlo_kernel_config scale_config(const rlo_source_kernel *kernel) {
+  rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
+  config.kernel_name = "Scale";
+  config.backend_name = "opencl";
+  config.attributes = scale_specs;
+  config.num_attributes = 2;
+  config.infer = rlo_infer_like_input;
+  config.run = rlo_source_kernel_run;
+  config.payload = (void *)(uintptr_t)kernel;
+  return config;
+}
+
+START_TEST(test_engine__kernels_in_opencl_c)
+{
+  static const rlo_source_kernel kernel = {.struct_size = sizeof kernel,
+                                           .source = scale_source,
+                                           .function = "scale",
+                                           .arguments = scale_arguments,
+                                           .num_arguments = 5};
+  static const char broken_source[] = "__kernel void broken(int x) { y; }\n";
+  static const rlo_source_kernel broken = {.struct_size = sizeof broken,
+                                           .source = broken_source,
+                                           .function = "broken"};
+  begin(true);
+  rlo_kernel_config config = scale_config(&kernel);
+  expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
+  rlo_tensor *x = count_up(DIMS(3, 4), 2);
+  rlo_tensor *none = count_up(DIMS(0, 4), 2);
+  rlo_tensor *t = NULL;
+  rlo_tensor *y = NULL;
+  /* It is no move: what it reads has to be made, itself it never waits. */
+  expect_ok(rlo_op_transpose(x, NULL, &t));
+  const rlo_attribute items[] = {rlo_attribute_i64("factor", 10),
+                                 rlo_attribute_f64("shift", 7)};
+  const rlo_attributes attributes = {items, 2};
+  int64_t before = launches();
+  expect_ok(rlo_run_kernel(engine, "Scale", &t, 1, &attributes, &y, 1, NULL));
+  ck_assert_int_eq(launches() - before, 2);
+  ck_assert(!rlo_tensor_is_pending(y));
+  int32_t got[12];
+  expect_ok(rlo_tensor_read(y, got, sizeof got));
+  ck_assert_int_eq(got[1], 47);
+  ck_assert_int_eq(got[11], 117);
+  rlo_tensor_release(y);
+  rlo_context_stats stats;
+  rlo_context_get_stats(context, &stats);
+  int64_t built = stats.programs_built;
+  expect_ok(rlo_run_kernel(engine, "Scale", &x, 1, &attributes, &y, 1, NULL));
+  rlo_tensor_release(y);
+  rlo_context_get_stats(context, &stats);
+  ck_assert_int_eq(stats.programs_built, built);
+  before = launches();
+  expect_ok(
+      rlo_run_kernel(engine, "Scale", &none, 1, &attributes, &y, 1, NULL));
+  ck_assert_int_eq(launches(), before);
+  rlo_tensor_release(y);
+  /* What does not fit. */
+  const rlo_attribute far[] = {rlo_attribute_i64("factor", INT64_C(1) << 40),
+                               rlo_attribute_f64("shift", 7)};
+  const rlo_attributes too_far = {far, 2};
+  expect_refusal(rlo_run_kernel(engine, "Scale", &x, 1, &too_far, &y, 1, NULL),
+                 RLO_OUT_OF_RANGE,
+                 "kernel 'Scale': attribute 'factor' is 1099511627776, beyond "
+                 "an int");
+  config = scale_config(&broken);
+  config.kernel_name = "Broken";
+  config.attributes = NULL;
+  config.num_attributes = 0;
+  expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
+  ck_assert_int_eq(rlo_run_kernel(engine, "Broken", &x, 1, NULL, &y, 1, NULL),
+                   RLO_BUILD_FAILED);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->build_log, "y"));
+  config.backend_name = "host";
+  expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
+  expect_ok(rlo_backend_set(engine, "host"));
+  expect_refusal(rlo_run_kernel(engine, "Broken", &x, 1, NULL, &y, 1, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "kernel 'Broken' is OpenCL C and backend 'host' does not run "
+                 "it");
+  rlo_tensor_release(t);
+  rlo_tensor_release(x);
+  rlo_tensor_release(none);
+  end();
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("engine");
+  TCase *tcase = tcase_create("engine");
+  tcase_add_unchecked_fixture(tcase, open_context, close_context);
+  tcase_add_test(tcase, test_engine__pad_of_transpose_of_slice);
+  tcase_add_test(tcase, test_engine__fused_plans_are_kept);
+  tcase_add_test(tcase, test_engine__a_shared_result);
+  tcase_add_test(tcase, test_engine__joins_and_sums);
+  tcase_add_test(tcase, test_engine__a_long_chain);
+  tcase_add_test(tcase, test_engine__more_guards_than_a_problem_takes);
+  tcase_add_test(tcase, test_engine__a_chain_at_once);
+  tcase_add_test(tcase, test_engine__wrapped_buffers);
+  tcase_add_test(tcase, test_engine__between_backends);
+  tcase_add_test(tcase, test_engine__kernels_in_opencl_c);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "relayout/backend.h"
+#include "relayout/engine_ops.h"
+#include "relayout/kernel.h"
+#include "relayout/opencl.h"
+
+/*
+ * Many threads on one engine: they share tensors that are pending, move them
+ * between backends, and run a kernel that another thread keeps registering,
+ * replacing and unregistering.
+ */
+enum { NUM_THREADS = 6, NUM_TURNS = 60, SIZE = 12 };
+
+#define DIMS(...) ((const int64_t[]){__VA_ARGS__})
+
+typedef struct worker {
+  rlo__thread thread;
+  rlo_engine *engine;
+  /** Of all threads. */
+  rlo_tensor *shared;
+  int32_t number;
+  /** Check may only be called by the main thread. */
+  char complaint[256];
+} worker;
+
+static atomic_int disposals;
+static atomic_int setups;
+
+static void complain(worker *w, const char *what) {
+  if (w->complaint[0] == '\0') {
+    snprintf(w->complaint,
+             sizeof w->complaint,
+             "thread %d: %s: %s",
+             w->number,
+             what,
+             rlo_error_last()->message);
+  }
+}
+
+/* reverse(transpose(x)) from the shared transpose, compared. */
+static void use_shared(worker *w) {
+  rlo_tensor *r = NULL;
+  int32_t got[SIZE * SIZE];
+  if (rlo_op_reverse(w->shared, DIMS(0), 1, &r) != RLO_OK ||
+      rlo_tensor_read(r, got, sizeof got) != RLO_OK) {
+    complain(w, "reversing");
+  } else {
+    for (int32_t i = 0; i < SIZE; ++i) {
+      for (int32_t j = 0; j < SIZE; ++j) {
+        if (got[i * SIZE + j] != j * SIZE + SIZE - 1 - i) {
+          complain(w, "a wrong element");
+        }
+      }
+    }
+  }
+  rlo_tensor_release(r);
+}
+
+static void use_own(worker *w, int32_t turn) {
+  int32_t data[SIZE];
+  rlo_shape shape;
+  rlo_tensor *x = NULL;
+  rlo_tensor *y = NULL;
+  int32_t got[2 * SIZE];
+  /* Few shapes for many threads: plans are found, made at once, and go. */
+  int64_t count = 1 + (w->number + turn) % SIZE;
+  for (int32_t i = 0; i < SIZE; ++i) {
+    data[i] = w->number * 1000 + i;
+  }
+  if (rlo_shape_make(RLO_DTYPE_S32, &count, 1, &shape) != RLO_OK ||
+      rlo_tensor_create(w->engine, &shape, data, &x) != RLO_OK ||
+      rlo_op_tile(x, DIMS(2), &y) != RLO_OK ||
+      rlo_tensor_read(y, got, rlo_tensor_bytes(y)) != RLO_OK) {
+    complain(w, "tiling");
+  } else if (got[count] != data[0] || got[2 * count - 1] != data[count - 1]) {
+    complain(w, "a wrong tile");
+  }
+  rlo_tensor_release(x);
+  rlo_tensor_release(y);
+}
+
+static void use_changing_kernel(worker *w) {
+  rlo_tensor *y = NULL;
+  rlo_status status =
+      rlo_run_kernel(w->engine, "Changing", &w->shared, 1, NULL, &y, 1, NULL);
+  if (status != RLO_OK && status != RLO_NOT_FOUND) {
+    complain(w, "the kernel that comes and goes");
+  }
+  rlo_tensor_release(y);
+}
+
+static void work(void *payload) {
+  worker *w = payload;
+  for (int32_t turn = 0; turn < NUM_TURNS; ++turn) {
+    use_shared(w);
+    use_own(w, turn);
+    use_changing_kernel(w);
+  }
+}
+
+static rlo_status count_setup(rlo_engine *engine, void *self, void *payload) {
+  (void)engine;
+  (void)self;
+  (void)payload;
+  atomic_fetch_add(&setups, 1);
+  return RLO_OK;
+}
+
+static void count_disposal(rlo_engine *engine, void *self, void *payload) {
+  (void)engine;
+  (void)self;
+  (void)payload;
+  atomic_fetch_add(&disposals, 1);
+}
+
+static rlo_status view(rlo_kernel_call *call, void *payload) {
+  (void)payload;
+  return rlo_op_identity(call->inputs[0], &call->outputs[0]);
+}
+
+/* Register, replace and unregister; set backends. */
+static void change(worker *w) {
+  rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
+  config.kernel_name = "Changing";
+  config.infer = rlo_infer_like_input;
+  config.run = view;
+  config.setup = count_setup;
+  config.dispose = count_disposal;
+  static const char *const backends[] = {"opencl", "host"};
+  for (int32_t turn = 0; turn < NUM_TURNS; ++turn) {
+    config.backend_name = backends[turn % 2];
+    if (rlo_backend_set(w->engine, backends[turn / 2 % 2]) != RLO_OK ||
+        rlo_kernel_register(w->engine, &config, 0, NULL) != RLO_OK ||
+        rlo_kernel_register(w->engine, &config, RLO_KERNEL_REPLACE, NULL) !=
+            RLO_OK ||
+        rlo_kernel_unregister(w->engine, "Changing", config.backend_name) !=
+            RLO_OK) {
+      complain(w, "changing");
+    }
+  }
+}
+
+START_TEST(test_engine_threads__one_engine)
+{
+  rlo_context *context = NULL;
+  rlo_engine *engine = NULL;
+  rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
+  ck_assert_int_eq(rlo_context_create_default(-1, NULL, &context), RLO_OK);
+  options.context = context;
+  options.is_fusing = _i == 1;
+  options.plan_capacity = 8;
+  ck_assert_int_eq(rlo_engine_create(&options, &engine), RLO_OK);
+
+  int32_t data[SIZE * SIZE];
+  rlo_shape shape;
+  rlo_tensor *x = NULL;
+  rlo_tensor *shared = NULL;
+  for (int32_t i = 0; i < SIZE * SIZE; ++i) {
+    data[i] = i;
+  }
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_S32, DIMS(SIZE, SIZE), 2, &shape),
+                   RLO_OK);
+  ck_assert_int_eq(rlo_tensor_create(engine, &shape, data, &x), RLO_OK);
+  ck_assert_int_eq(rlo_op_transpose(x, NULL, &shared), RLO_OK);
+  rlo_tensor_release(x);
+
+  atomic_store(&setups, 0);
+  atomic_store(&disposals, 0);
+  worker workers[NUM_THREADS];
+  memset(workers, 0, sizeof workers);
+  for (int32_t t = 0; t < NUM_THREADS; ++t) {
+    workers[t].engine = engine;
+    workers[t].shared = shared;
+    workers[t].number = t;
+    ck_assert_int_eq(rlo__thread_start(work, &workers[t], &workers[t].thread),
+                     RLO_OK);
+  }
+  worker changer = {.engine = engine, .number = -1};
+  change(&changer);
+  for (int32_t t = 0; t < NUM_THREADS; ++t) {
+    rlo__thread_join(&workers[t].thread);
+  }
+  ck_assert_msg(changer.complaint[0] == '\0', "%s", changer.complaint);
+  for (int32_t t = 0; t < NUM_THREADS; ++t) {
+    ck_assert_msg(workers[t].complaint[0] == '\0', "%s", workers[t].complaint);
+  }
+  ck_assert_int_gt(atomic_load(&setups), NUM_TURNS);
+  ck_assert_int_eq(atomic_load(&setups), atomic_load(&disposals));
+  rlo_tensor_release(shared);
+  ck_assert_int_eq(rlo_engine_live_tensors(engine), 0);
+  rlo_engine_release(engine);
+  rlo_context_release(context);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("engine_threads");
+  TCase *tcase = tcase_create("threads");
+  tcase_set_timeout(tcase, 300);
+  tcase_add_loop_test(tcase, test_engine_threads__one_engine, 0, 2);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

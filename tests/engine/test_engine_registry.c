@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/backend.h"
+#include "relayout/engine_ops.h"
+#include "relayout/kernel.h"
+
+/* Kernels that say what happens to them, on backends that are the host's under
+ * other names. */
+
+#define DIMS(...) ((const int64_t[]){__VA_ARGS__})
+
+static rlo_engine *engine;
+
+static void expect_ok(rlo_status status) {
+  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
+}
+
+static void expect_refusal(rlo_status got, rlo_status wanted, const char *why) {
+  ck_assert_int_eq(got, wanted);
+  ck_assert_str_eq(rlo_error_last()->message, why);
+}
+
+static void begin_with(bool allow_host_fallback) {
+  rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
+  options.allow_host_fallback = allow_host_fallback;
+  options.checks_leaks = true;
+  expect_ok(rlo_engine_create(&options, &engine));
+}
+
+static void setup(void) {
+  begin_with(false);
+}
+
+static void teardown(void) {
+  ck_assert_int_eq(rlo_engine_live_tensors(engine), 0);
+  rlo_engine_release(engine);
+}
+
+/* ------------------------------------------------------------------ backends
+ */
+
+/* A backend with memory of the host, counted. It is destroyed with the engine,
+ * after the test: what it counts in is static. */
+typedef struct fake {
+  int created, destroyed;
+  /** The factory fails this many times. */
+  int failures;
+} fake;
+
+static rlo_status fake_allocate(void *self, int64_t bytes, void **out_memory) {
+  (void)self;
+  *out_memory = calloc(1, (size_t)bytes);
+  return *out_memory != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
+}
+
+static void fake_free(void *self, void *memory) {
+  (void)self;
+  free(memory);
+}
+
+static rlo_status fake_write(void *self,
+                             void *memory,
+                             const void *data,
+                             int64_t bytes) {
+  (void)self;
+  memcpy(memory, data, (size_t)bytes);
+  return RLO_OK;
+}
+
+static rlo_status fake_read(void *self,
+                            void *memory,
+                            void *out_data,
+                            int64_t bytes) {
+  (void)self;
+  memcpy(out_data, memory, (size_t)bytes);
+  return RLO_OK;
+}
+
+static void fake_destroy(void *self) {
+  ++((fake *)self)->destroyed;
+}
+
+static rlo_status fake_create(rlo_engine *of,
+                              void *payload,
+                              const rlo_backend_methods **out_methods,
+                              void **out_self) {
+  static const rlo_backend_methods methods = {.struct_size = sizeof methods,
+                                              .allocate = fake_allocate,
+                                              .free = fake_free,
+                                              .write = fake_write,
+                                              .read = fake_read,
+                                              .destroy = fake_destroy};
+  (void)of;
+  fake *f = payload;
+  if (f->failures > 0) {
+    --f->failures;
+    return RLO_DEVICE;
+  }
+  ++f->created;
+  *out_methods = &methods;
+  *out_self = f;
+  return RLO_OK;
+}
+
+START_TEST(test_engine_registry__priority_chooses)
+{
+  static fake low = {0};
+  static fake high = {0};
+  static fake broken = {.failures = 1};
+  const char *name = NULL;
+  expect_ok(rlo_backend_register(engine, "low", fake_create, &low, 0));
+  expect_ok(rlo_backend_register(engine, "broken", fake_create, &broken, 9));
+  expect_ok(rlo_backend_register(engine, "high", fake_create, &high, 5));
+  ck_assert_int_eq(high.created, 0);
+  expect_ok(rlo_backend_active(engine, &name));
+  ck_assert_str_eq(name, "high");
+  ck_assert_int_eq(broken.failures, 0);
+  ck_assert_int_eq(low.created, 0);
+  const char *names[4];
+  int32_t count = 0;
+  expect_ok(rlo_backend_list(engine, names, 4, &count));
+  ck_assert_int_eq(count, 4);
+  ck_assert_str_eq(names[0], "broken");
+  ck_assert_str_eq(names[3], "low");
+  /* Asked for, the broken one works by now. */
+  expect_ok(rlo_backend_set(engine, "broken"));
+  expect_ok(rlo_backend_set(engine, "high"));
+  expect_ok(rlo_backend_set(engine, "broken"));
+  ck_assert_int_eq(broken.created, 1);
+  ck_assert_int_eq(high.created, 1);
+  expect_ok(rlo_backend_remove(engine, "broken"));
+  ck_assert_int_eq(broken.destroyed, 1);
+  expect_ok(rlo_backend_active(engine, &name));
+  ck_assert_str_eq(name, "high");
+}
+
+END_TEST
+
+START_TEST(test_engine_registry__names_of_backends)
+{
+  static fake f = {0};
+  expect_refusal(rlo_backend_set(engine, "cuda"),
+                 RLO_NOT_FOUND,
+                 "there is no backend 'cuda'; there is 'host'");
+  expect_refusal(rlo_backend_remove(engine, "cuda"),
+                 RLO_NOT_FOUND,
+                 "there is no backend 'cuda'; there is 'host'");
+  expect_refusal(rlo_backend_register(engine, "host", fake_create, &f, 1),
+                 RLO_ALREADY_EXISTS,
+                 "backend 'host' is registered already; remove it first");
+  expect_ok(rlo_backend_remove(engine, "host"));
+  const char *name = NULL;
+  expect_refusal(rlo_backend_active(engine, &name),
+                 RLO_NOT_FOUND,
+                 "no backend is registered");
+}
+
+END_TEST
+
+/* ------------------------------------------------------------------- kernels
+ */
+
+typedef struct counted {
+  int setups, disposals, runs;
+  rlo_status setup_status;
+  /** What a kernel of its own does. */
+  float factor;
+} counted;
+
+static rlo_status count_setup(rlo_engine *of, void *self, void *payload) {
+  (void)of;
+  (void)self;
+  counted *c = payload;
+  ++c->setups;
+  return c->setup_status;
+}
+
+static void count_disposal(rlo_engine *of, void *self, void *payload) {
+  (void)of;
+  (void)self;
+  ++((counted *)payload)->disposals;
+}
+
+static rlo_status scale(rlo_kernel_call *call, void *payload) {
+  counted *c = payload;
+  ++c->runs;
+  const void *from = NULL;
+  void *to = NULL;
+  rlo_status status = rlo_tensor_host_data(call->inputs[0], &from);
+  if (status == RLO_OK) {
+    status = rlo_kernel_output_host_data(call, 0, &to);
+  }
+  if (status != RLO_OK) {
+    return status;
+  }
+  const float *x = from;
+  float *y = to;
+  for (int64_t i = 0; i < rlo_tensor_bytes(call->inputs[0]) / 4; ++i) {
+    y[i] = x[i] * c->factor;
+  }
+  return RLO_OK;
+}
+
+static rlo_kernel_config config_of(const char *kernel,
+                                   const char *backend,
+                                   counted *c) {
+  rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
+  config.kernel_name = kernel;
+  config.backend_name = backend;
+  config.infer = rlo_infer_like_input;
+  config.run = scale;
+  config.setup = count_setup;
+  config.dispose = count_disposal;
+  config.payload = c;
+  return config;
+}
+
+static rlo_tensor *three(void) {
+  const float data[] = {1, 2, 3};
+  rlo_shape shape;
+  rlo_tensor *made = NULL;
+  expect_ok(rlo_shape_make(RLO_DTYPE_F32, DIMS(3), 1, &shape));
+  expect_ok(rlo_tensor_create(engine, &shape, data, &made));
+  return made;
+}
+
+static double run_first(const char *kernel, rlo_tensor *x) {
+  float got[3];
+  rlo_tensor *y = NULL;
+  expect_ok(rlo_run_kernel(engine, kernel, &x, 1, NULL, &y, 1, NULL));
+  expect_ok(rlo_tensor_read(y, got, sizeof got));
+  rlo_tensor_release(y);
+  return (double)got[0];
+}
+
+/* The test of the same name in TensorFlow.js: a kernel of one name on two
+ * backends runs on the active one; setup and dispose are seen once. */
+START_TEST(test_engine_registry__each_backend_has_its_own)
+{
+  static fake f = {0};
+  static counted here = {.factor = 2};
+  static counted there = {.factor = 3};
+  expect_ok(rlo_backend_register(engine, "my_backend", fake_create, &f, 0));
+  const rlo_kernel_config on_host = config_of("Scale", "host", &here);
+  const rlo_kernel_config on_mine = config_of("Scale", "my_backend", &there);
+  expect_ok(rlo_kernel_register(engine, &on_host, 0, NULL));
+  expect_ok(rlo_kernel_register(engine, &on_mine, 0, NULL));
+  ck_assert_int_eq(here.setups + there.setups, 0);
+  expect_ok(rlo_backend_set(engine, "host"));
+  expect_ok(rlo_backend_set(engine, "host"));
+  ck_assert_int_eq(here.setups, 1);
+  ck_assert_int_eq(there.setups, 0);
+  rlo_tensor *x = three();
+  ck_assert_double_eq(run_first("Scale", x), 2.0);
+  expect_ok(rlo_backend_set(engine, "my_backend"));
+  expect_ok(rlo_backend_set(engine, "host"));
+  expect_ok(rlo_backend_set(engine, "my_backend"));
+  ck_assert_int_eq(there.setups, 1);
+  rlo_tensor *y = NULL;
+  /* Its memory is not the host's. */
+  expect_refusal(rlo_run_kernel(engine, "Scale", &x, 1, NULL, &y, 1, NULL),
+                 RLO_UNSUPPORTED,
+                 "kernel 'Scale': backend 'my_backend' has no host memory");
+  ck_assert_int_eq(there.runs, 1);
+  rlo_engine_stats stats;
+  rlo_engine_get_stats(engine, &stats);
+  ck_assert_int_eq(stats.copies, 1);
+  ck_assert_int_eq(stats.copied_bytes, 12);
+  rlo_tensor_release(x);
+  expect_ok(rlo_kernel_unregister(engine, "Scale", "my_backend"));
+  ck_assert_int_eq(there.disposals, 1);
+  expect_ok(rlo_backend_remove(engine, "host"));
+  ck_assert_int_eq(here.disposals, 1);
+  ck_assert_int_eq(f.destroyed, 0);
+}
+
+END_TEST
+
+START_TEST(test_engine_registry__set_up_once_for_each_instance)
+{
+  static fake f = {0};
+  static counted c = {0};
+  const rlo_kernel_config config = config_of("Late", "mine", &c);
+  expect_ok(rlo_backend_register(engine, "mine", fake_create, &f, 0));
+  expect_ok(rlo_backend_set(engine, "mine"));
+  /* Registered while the backend is there. */
+  expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
+  ck_assert_int_eq(c.setups, 1);
+  expect_ok(rlo_backend_remove(engine, "mine"));
+  ck_assert_int_eq(c.disposals, 1);
+  ck_assert_int_eq(f.destroyed, 1);
+  /* The kernel has stayed for the next of that name. */
+  expect_ok(rlo_backend_register(engine, "mine", fake_create, &f, 0));
+  ck_assert_int_eq(c.setups, 1);
+  expect_ok(rlo_backend_set(engine, "mine"));
+  ck_assert_int_eq(c.setups, 2);
+  expect_ok(rlo_kernel_unregister(engine, "Late", "mine"));
+  ck_assert_int_eq(c.disposals, 2);
+  expect_refusal(rlo_kernel_unregister(engine, "Late", "mine"),
+                 RLO_NOT_FOUND,
+                 "kernel 'Late' is not registered for backend 'mine'; no "
+                 "backend has it");
+}
+
+END_TEST
+
+START_TEST(test_engine_registry__dispose_with_the_engine)
+{
+  static counted c = {0};
+  static counted unused = {0};
+  rlo_engine *other = NULL;
+  expect_ok(rlo_engine_create(NULL, &other));
+  const rlo_kernel_config config = config_of("Own", "host", &c);
+  const rlo_kernel_config elsewhere = config_of("Own", "nowhere", &unused);
+  expect_ok(rlo_kernel_register(other, &config, 0, NULL));
+  expect_ok(rlo_kernel_register(other, &elsewhere, 0, NULL));
+  expect_ok(rlo_backend_set(other, "host"));
+  rlo_engine_release(other);
+  ck_assert_int_eq(c.setups, 1);
+  ck_assert_int_eq(c.disposals, 1);
+  ck_assert_int_eq(unused.setups + unused.disposals, 0);
+}
+
+END_TEST
+
+START_TEST(test_engine_registry__replacing_hands_back_the_old)
+{
+  static counted first = {.factor = 2};
+  static counted second = {.factor = 3};
+  rlo_kernel_config old;
+  const rlo_kernel_config a = config_of("Scale", "host", &first);
+  const rlo_kernel_config b = config_of("Scale", "host", &second);
+  rlo_tensor *x = three();
+  expect_ok(rlo_kernel_register(engine, &a, RLO_KERNEL_REPLACE, &old));
+  ck_assert_ptr_null(old.kernel_name);
+  expect_refusal(rlo_kernel_register(engine, &b, 0, &old),
+                 RLO_ALREADY_EXISTS,
+                 "kernel 'Scale' is registered for backend 'host' already; "
+                 "RLO_KERNEL_REPLACE would replace it");
+  ck_assert_double_eq(run_first("Scale", x), 2.0);
+  expect_ok(rlo_kernel_register(engine, &b, RLO_KERNEL_REPLACE, &old));
+  ck_assert_double_eq(run_first("Scale", x), 3.0);
+  ck_assert_int_eq(first.disposals, 1);
+  ck_assert_ptr_eq(old.payload, &first);
+  ck_assert_str_eq(old.kernel_name, "Scale");
+  /* And what was handed back can be put back. */
+  expect_ok(rlo_kernel_register(engine, &old, RLO_KERNEL_REPLACE, NULL));
+  ck_assert_double_eq(run_first("Scale", x), 2.0);
+  ck_assert_int_eq(first.setups, 2);
+  rlo_tensor_release(x);
+}
+
+END_TEST
+
+/* A built-in kernel is a kernel like any other. */
+START_TEST(test_engine_registry__built_in_kernels_can_be_replaced)
+{
+  static counted c = {.factor = 5};
+  rlo_kernel_config old;
+  const rlo_kernel_config mine = config_of("Identity", "host", &c);
+  rlo_tensor *x = three();
+  ck_assert_double_eq(run_first("Identity", x), 1.0);
+  expect_ok(rlo_kernel_register(engine, &mine, RLO_KERNEL_REPLACE, &old));
+  ck_assert_double_eq(run_first("Identity", x), 5.0);
+  expect_ok(rlo_kernel_register(engine, &old, RLO_KERNEL_REPLACE, NULL));
+  ck_assert_double_eq(run_first("Identity", x), 1.0);
+  expect_ok(rlo_kernel_unregister(engine, "Identity", "host"));
+  rlo_tensor *y = NULL;
+  expect_refusal(rlo_op_identity(x, &y),
+                 RLO_NOT_FOUND,
+                 "kernel 'Identity' is not registered for backend 'host'; no "
+                 "backend has it");
+  rlo_tensor_release(x);
+}
+
+END_TEST
+
+START_TEST(test_engine_registry__a_failed_setup_changes_nothing)
+{
+  static fake f = {0};
+  static counted good = {0};
+  static counted bad = {.setup_status = RLO_UNSUPPORTED};
+  const char *name = NULL;
+  expect_ok(rlo_backend_register(engine, "mine", fake_create, &f, 9));
+  const rlo_kernel_config a = config_of("A", "mine", &good);
+  const rlo_kernel_config b = config_of("B", "mine", &bad);
+  expect_ok(rlo_kernel_register(engine, &a, 0, NULL));
+  expect_ok(rlo_kernel_register(engine, &b, 0, NULL));
+  expect_ok(rlo_backend_active(engine, &name));
+  ck_assert_str_eq(name, "host");
+  ck_assert_int_eq(good.setups, good.disposals);
+  ck_assert_int_eq(bad.disposals, 0);
+  ck_assert_int_eq(f.destroyed, f.created);
+  ck_assert_int_eq(rlo_backend_set(engine, "mine"), RLO_UNSUPPORTED);
+  /* For an instance that is there. */
+  const rlo_kernel_config c = config_of("C", "host", &bad);
+  rlo_kernel_config found;
+  ck_assert_int_eq(rlo_kernel_register(engine, &c, 0, NULL), RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_kernel_find(engine, "C", "host", &found), RLO_NOT_FOUND);
+}
+
+END_TEST
+
+START_TEST(test_engine_registry__list_and_copy)
+{
+  rlo_kernel_config configs[64];
+  int32_t count = 0;
+  int32_t copied = 0;
+  expect_ok(rlo_kernel_list(engine, "host", configs, 64, &count));
+  ck_assert_int_ge(count, 22);
+  for (int32_t k = 1; k < count; ++k) {
+    ck_assert_int_lt(strcmp(configs[k - 1].kernel_name, configs[k].kernel_name),
+                     0);
+  }
+  expect_ok(rlo_kernel_copy_all(engine, "host", "my_backend", 0, &copied));
+  ck_assert_int_eq(copied, count);
+  expect_ok(rlo_kernel_list(engine, "my_backend", NULL, 0, &count));
+  ck_assert_int_eq(count, copied);
+  expect_refusal(rlo_kernel_copy_all(engine, "my", "host", 0, NULL),
+                 RLO_NOT_FOUND,
+                 "backend 'my' has no kernel to copy");
+  ck_assert_int_eq(rlo_kernel_copy_all(engine, "host", "my_backend", 0, NULL),
+                   RLO_ALREADY_EXISTS);
+  expect_ok(rlo_kernel_copy_all(
+      engine, "host", "my_backend", RLO_KERNEL_REPLACE, NULL));
+  /* A backend that runs no moves says so. */
+  static fake f = {0};
+  expect_ok(rlo_backend_register(engine, "my_backend", fake_create, &f, 0));
+  expect_ok(rlo_backend_set(engine, "my_backend"));
+  rlo_tensor *x = three();
+  rlo_tensor *y = NULL;
+  expect_refusal(rlo_op_reverse(x, DIMS(0), 1, &y),
+                 RLO_UNSUPPORTED,
+                 "backend 'my_backend' does not run moves");
+  rlo_tensor_release(x);
+  expect_ok(rlo_backend_remove(engine, "my_backend"));
+}
+
+END_TEST
+
+START_TEST(test_engine_registry__missing_kernels)
+{
+  static fake f = {0};
+  static counted c = {.factor = 2};
+  rlo_tensor *x = three();
+  rlo_tensor *y = NULL;
+  expect_ok(rlo_backend_register(engine, "mine", fake_create, &f, 0));
+  expect_ok(rlo_backend_set(engine, "mine"));
+  expect_refusal(rlo_op_transpose(x, NULL, &y),
+                 RLO_NOT_FOUND,
+                 "kernel 'Transpose' is not registered for backend 'mine'; it "
+                 "is for 'host'");
+  expect_refusal(rlo_run_kernel(engine, "MatMul", &x, 1, NULL, &y, 1, NULL),
+                 RLO_NOT_FOUND,
+                 "kernel 'MatMul' is not registered for backend 'mine'; no "
+                 "backend has it");
+  rlo_tensor_release(x);
+  teardown();
+  /* Where it is allowed, the host steps in. */
+  begin_with(true);
+  const rlo_kernel_config config = config_of("Scale", "host", &c);
+  expect_ok(rlo_backend_register(engine, "mine", fake_create, &f, 9));
+  expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
+  x = three();
+  ck_assert_str_eq(rlo_tensor_backend_name(x), "mine");
+  ck_assert_double_eq(run_first("Scale", x), 2.0);
+  rlo_engine_stats stats;
+  rlo_engine_get_stats(engine, &stats);
+  ck_assert_int_eq(stats.fallbacks, 1);
+  ck_assert_int_eq(stats.copies, 1);
+  ck_assert_double_eq(run_first("Scale", x), 2.0);
+  rlo_engine_get_stats(engine, &stats);
+  ck_assert_int_eq(stats.fallbacks, 2);
+  /* The copy was kept. */
+  ck_assert_int_eq(stats.copies, 1);
+  rlo_tensor_release(x);
+}
+
+END_TEST
+
+/* ------------------------------------------------- kernels that do it wrong
+ */
+
+static rlo_status leave_out(rlo_kernel_call *call, void *payload) {
+  (void)call;
+  (void)payload;
+  return RLO_OK;
+}
+
+static rlo_status leak(rlo_kernel_call *call, void *payload) {
+  rlo_tensor *y = NULL;
+  rlo_status status = rlo_kernel_output(call, 0, &y);
+  return status == RLO_OK
+             ? rlo_op_identity(call->inputs[0], (rlo_tensor **)payload)
+             : status;
+}
+
+static rlo_status hand_on(rlo_kernel_call *call, void *payload) {
+  (void)payload;
+  call->outputs[0] = rlo_tensor_retain(call->inputs[0]);
+  return RLO_OK;
+}
+
+static rlo_status turn(rlo_kernel_call *call, void *payload) {
+  (void)payload;
+  return rlo_op_expand_dims(call->inputs[0], 0, &call->outputs[0]);
+}
+
+static rlo_status register_within(rlo_engine *of, void *self, void *payload) {
+  (void)self;
+  counted *c = payload;
+  rlo_kernel_config config = config_of("Inner", "host", c);
+  rlo_status status = rlo_kernel_register(of, &config, 0, NULL);
+  ++c->setups;
+  return status;
+}
+
+START_TEST(test_engine_registry__kernels_that_do_it_wrong)
+{
+  rlo_tensor *leaked = NULL;
+  rlo_tensor *x = three();
+  rlo_tensor *y = NULL;
+  static counted c = {0};
+  rlo_kernel_config config = config_of("Wrong", "host", &c);
+  config.run = leave_out;
+  expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
+  expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "kernel 'Wrong' left output 0 unwritten");
+  config.run = turn;
+  expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
+  expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "kernel 'Wrong' wrote output 0 in another shape than it "
+                 "inferred");
+  config.run = leak;
+  config.setup = NULL;
+  config.dispose = NULL;
+  config.payload = &leaked;
+  expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
+  expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL),
+                 RLO_INTERNAL,
+                 "kernel 'Wrong' for backend 'host' has leaked 1 tensors");
+  rlo_tensor_release(leaked);
+  config.run = hand_on;
+  expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
+  expect_ok(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL));
+  ck_assert_ptr_ne(x, y);
+  ck_assert(rlo_tensor_shares_memory(x, y));
+  rlo_tensor_release(y);
+  rlo_tensor_release(x);
+  config = config_of("Outer", "host", &c);
+  config.setup = register_within;
+  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "setting up kernel 'Outer' for backend 'host': registering a "
+                 "kernel from within a setup, a dispose or a factory");
+  ck_assert_int_ge(c.setups, 1);
+}
+
+END_TEST
+
+START_TEST(test_engine_registry__configs_that_are_none)
+{
+  static counted c = {0};
+  rlo_kernel_config config = config_of("", "host", &c);
+  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "a kernel without a name, or without a backend's");
+  config = config_of("K", "host", &c);
+  config.run = NULL;
+  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "kernel 'K' has no run");
+  config = config_of("K", "host", &c);
+  config.struct_size = 3;
+  ck_assert_int_eq(rlo_kernel_register(engine, &config, 0, NULL),
+                   RLO_INVALID_ARGUMENT);
+  config = config_of("K", "host", &c);
+  config.max_inputs = 0;
+  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "kernel 'K' takes 1 to 0 inputs and 0 attributes");
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("engine_registry");
+  TCase *tcase = tcase_create("registry");
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, test_engine_registry__priority_chooses);
+  tcase_add_test(tcase, test_engine_registry__names_of_backends);
+  tcase_add_test(tcase, test_engine_registry__each_backend_has_its_own);
+  tcase_add_test(tcase, test_engine_registry__set_up_once_for_each_instance);
+  tcase_add_test(tcase, test_engine_registry__dispose_with_the_engine);
+  tcase_add_test(tcase, test_engine_registry__replacing_hands_back_the_old);
+  tcase_add_test(tcase, test_engine_registry__built_in_kernels_can_be_replaced);
+  tcase_add_test(tcase, test_engine_registry__a_failed_setup_changes_nothing);
+  tcase_add_test(tcase, test_engine_registry__list_and_copy);
+  tcase_add_test(tcase, test_engine_registry__missing_kernels);
+  tcase_add_test(tcase, test_engine_registry__kernels_that_do_it_wrong);
+  tcase_add_test(tcase, test_engine_registry__configs_that_are_none);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
