@@ -12,6 +12,8 @@ enum {
   MAX_ROUNDS = 16,
   /** Rounds before the slower half leaves. */
   ROUNDS_OF_A_HEAT = 2,
+  /** However little the time: without a round there is nothing to tell. */
+  LEAST_ROUNDS = 1,
   /** A turn of a short kernel is several runs. */
   TURN_NANOS = 500000,
   MAX_RUNS_OF_A_TURN = 20
@@ -20,7 +22,7 @@ enum {
 #define DEFAULT_SECONDS 2.0
 
 /** The share of the time after which no candidate is built any more. */
-#define BUILDING_SHARE 0.66
+#define BUILDING_SHARE 0.5
 
 /** What is not faster by this is no reason to leave the family's own way. */
 #define LEAST_GAIN 1.02
@@ -28,7 +30,11 @@ enum {
 typedef struct contestant {
   rlo__variant variant;
   bool is_running;
+  /** Over all its turns. */
   double best_nanos;
+  /** The best of its turn in each round; the first num_rounds are there. */
+  double nanos[MAX_ROUNDS];
+  int32_t num_rounds;
 } contestant;
 
 typedef struct measurement {
@@ -80,16 +86,28 @@ static rlo_status run_once(measurement *m, contestant *one, double *out_nanos) {
   return rlo__stopwatch_stop(&watch, event, out_nanos);
 }
 
-static rlo_status take_turn(measurement *m, contestant *one) {
+static rlo_status take_turn(measurement *m,
+                            contestant *one,
+                            double *out_nanos) {
   double total_nanos = 0.0;
+  *out_nanos = 0.0;
   for (int32_t n = 0; n < MAX_RUNS_OF_A_TURN && total_nanos < TURN_NANOS; ++n) {
     double nanos = 0.0;
     RLO_TRY(run_once(m, one, &nanos));
     total_nanos += nanos;
-    if (one->best_nanos <= 0.0 || nanos < one->best_nanos) {
-      one->best_nanos = nanos;
+    if (n == 0 || nanos < *out_nanos) {
+      *out_nanos = nanos;
     }
   }
+  if (one->best_nanos <= 0.0 || *out_nanos < one->best_nanos) {
+    one->best_nanos = *out_nanos;
+  }
+  return RLO_OK;
+}
+
+static rlo_status take_turn_of_round(measurement *m, contestant *one) {
+  RLO_TRY(take_turn(m, one, &one->nanos[one->num_rounds]));
+  ++one->num_rounds;
   return RLO_OK;
 }
 
@@ -102,7 +120,7 @@ static rlo_status begin_contestant(measurement *m,
   RLO_TRY(rlo__variant_init(m->context, launch, &one->variant));
   RLO_TRY(rlo__variant_prepare(m->context, &one->variant, RLO__BUILD_URGENT));
   RLO_TRY(run_once(m, one, &unused));
-  RLO_TRY(take_turn(m, one));
+  RLO_TRY(take_turn(m, one, &unused));
   one->is_running = true;
   return RLO_OK;
 }
@@ -178,13 +196,16 @@ static void drop_slower_half(measurement *m) {
 }
 
 static rlo_status take_rounds(measurement *m) {
-  for (int32_t round = 0; round < MAX_ROUNDS && !is_over(m, 1.0); ++round) {
+  drop_slower_half(m);
+  for (int32_t round = 0;
+       round < LEAST_ROUNDS || (round < MAX_ROUNDS && !is_over(m, 1.0));
+       ++round) {
     if (m->copy_bytes > 0) {
-      RLO_TRY(take_turn(m, &m->copy));
+      RLO_TRY(take_turn_of_round(m, &m->copy));
     }
     for (int32_t n = 0; n < m->num_contestants; ++n) {
       if (m->contestants[n].is_running) {
-        RLO_TRY(take_turn(m, &m->contestants[n]));
+        RLO_TRY(take_turn_of_round(m, &m->contestants[n]));
       }
     }
     if (round % ROUNDS_OF_A_HEAT == ROUNDS_OF_A_HEAT - 1) {
@@ -194,31 +215,52 @@ static rlo_status take_rounds(measurement *m) {
   return RLO_OK;
 }
 
-static double fraction_of(const measurement *m, const contestant *one) {
-  if (m->copy_bytes == 0) {
-    return 0.0;
+/* The median, over the rounds that both took part in, of how much faster `one`
+ * was than `other` in the same round: load that comes and goes slows both. */
+static double median_gain(const contestant *one, const contestant *other) {
+  double gains[MAX_ROUNDS];
+  int32_t count = 0;
+  for (int32_t n = 0; n < one->num_rounds && n < other->num_rounds; ++n) {
+    double gain = other->nanos[n] / one->nanos[n];
+    int32_t place = count++;
+    for (; place > 0 && gains[place - 1] > gain; --place) {
+      gains[place] = gains[place - 1];
+    }
+    gains[place] = gain;
   }
-  double moved_bytes =
-      (double)m->problem.read_bytes + (double)m->problem.written_bytes;
-  return moved_bytes / one->best_nanos /
-         (2.0 * (double)m->copy_bytes / m->copy.best_nanos);
+  return count == 0 ? 0.0 : (gains[(count - 1) / 2] + gains[count / 2]) / 2.0;
 }
 
-static void find_best(const measurement *m, rlo__measured *out_measured) {
+static double fraction_of(const measurement *m, const contestant *one) {
+  double moved_bytes =
+      (double)m->problem.read_bytes + (double)m->problem.written_bytes;
+  return m->copy_bytes == 0 ? 0.0
+                            : median_gain(one, &m->copy) * moved_bytes /
+                                  (2.0 * (double)m->copy_bytes);
+}
+
+/* The fastest of those that stayed, if it beats the first both at its best and
+ * round by round. */
+static int32_t find_best(const measurement *m) {
   const contestant *first = &m->contestants[0];
   int32_t best = 0;
-  double best_nanos = first->best_nanos / LEAST_GAIN;
   for (int32_t n = 1; n < m->num_contestants; ++n) {
     const contestant *one = &m->contestants[n];
-    if (one->is_running && one->best_nanos < best_nanos) {
+    if (one->is_running && one->best_nanos * LEAST_GAIN < first->best_nanos &&
+        one->best_nanos < m->contestants[best].best_nanos &&
+        median_gain(one, first) > LEAST_GAIN) {
       best = n;
-      best_nanos = one->best_nanos;
     }
   }
-  const contestant *winner = &m->contestants[best];
-  *out_measured = (rlo__measured){.family = m->candidates[best].family,
-                                  .way = m->candidates[best].way,
-                                  .fraction = fraction_of(m, winner)};
+  return best;
+}
+
+static void tell_best(const measurement *m, rlo__measured *out_measured) {
+  int32_t best = find_best(m);
+  *out_measured =
+      (rlo__measured){.family = m->candidates[best].family,
+                      .way = m->candidates[best].way,
+                      .fraction = fraction_of(m, &m->contestants[best])};
   rlo__log(&m->context->log,
            RLO__LOG_INFO,
            "timed %d of %d candidates in %.2f s: %s, %s, is best with %.3f of "
@@ -229,7 +271,7 @@ static void find_best(const measurement *m, rlo__measured *out_measured) {
            out_measured->family->name,
            out_measured->way->name,
            out_measured->fraction,
-           fraction_of(m, first));
+           fraction_of(m, &m->contestants[0]));
 }
 
 static rlo_status run(measurement *m,
@@ -255,7 +297,7 @@ static rlo_status run(measurement *m,
     RLO_TRY(begin_copy(m, alignment_bytes, scratch));
   }
   RLO_TRY(take_rounds(m));
-  find_best(m, out_measured);
+  tell_best(m, out_measured);
   return RLO_OK;
 }
 

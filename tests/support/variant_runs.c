@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/variant_runs.h"
+
+#include <check.h>
+#include <stdio.h>
+
+enum { MAX_CASES = 600 };
+
+void test_variant_run(const test_device *device, const test_variant_case *c) {
+  rlo_shape src;
+  rlo_shape dst;
+  int32_t permutation[RLO_MAX_RANK];
+  test_pair_shapes(c->pair, test_dtypes[c->width], &src, &dst, permutation);
+  int64_t element_bytes = (int64_t)1 << c->width;
+  const test_case run = {
+      .src = &src,
+      .dst = &dst,
+      .permutation = permutation,
+      .family = c->family->name,
+      .device_class = c->family->device_class,
+      .way = c->way->name,
+      .src_shift_bytes = c->is_aligned ? 0 : element_bytes,
+      .dst_shift_bytes = c->is_aligned ? 0 : 3 * element_bytes};
+  ck_assert_int_eq(test_device_run(device, &run, NULL), TEST_RAN);
+}
+
+void test_variants_run(const test_device *device,
+                       bool is_small,
+                       int32_t stride) {
+  static test_variant_case cases[MAX_CASES];
+  static test_variant_set sets[MAX_CASES];
+  test_variant_set reached;
+  test_variant_set ran = {{0}};
+  int32_t count = test_variants_cover(rlo_context_device_info(device->context),
+                                      is_small,
+                                      cases,
+                                      sets,
+                                      MAX_CASES,
+                                      &reached);
+  for (int32_t n = 0; n < count; n += stride) {
+    test_variant_run(device, &cases[n]);
+    test_variant_set_add(&ran, &sets[n]);
+  }
+  int32_t num_reached = 0;
+  int32_t num_missed = 0;
+  for (int32_t n = 0; n < test_variants_count(); ++n) {
+    bool is_reached = test_variant_set_has(&reached, n);
+    bool has_run = test_variant_set_has(&ran, n);
+    num_reached += is_reached;
+    num_missed += is_reached && !has_run;
+    if (!is_reached || !has_run) {
+      printf("%s: %s\n",
+             is_reached ? "not run" : "not for this device",
+             test_variant_name(n));
+    }
+  }
+  printf("%d cases for %d variants\n", (int)count, (int)num_reached);
+  ck_assert_int_gt(num_reached, 200);
+  if (stride == 1) {
+    ck_assert_int_eq(num_missed, 0);
+  }
+}

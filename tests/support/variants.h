@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_TESTS_SUPPORT_VARIANTS_H
+#define RLO_TESTS_SUPPORT_VARIANTS_H
+
+#include "plan/planner.h"
+#include "support/device_table.h"
+
+/**
+ * The kernels that planning can choose, told apart by the constants that choose
+ * code in them: a *variant* is a kernel file, one such constant, a value of it
+ * and, where code depends on both, the width of the unit. The table in
+ * variants.c declares them all.
+ *
+ * Three tests hold to it: that planning makes these and no others, that the
+ * device runs each, and that the simulator does.
+ */
+
+enum { TEST_MAX_VARIANTS = 1024 };
+
+/** Variants by their number. */
+typedef struct test_variant_set {
+  uint64_t words[TEST_MAX_VARIANTS / 64];
+} test_variant_set;
+
+/** How many the table declares. */
+int32_t test_variants_count(void);
+
+/** "cpu_tile RLO_NT=1, units of 4 bytes". Static, until the next call. */
+const char *test_variant_name(int32_t number);
+
+bool test_variant_set_has(const test_variant_set *set, int32_t number);
+
+/** How many of `set` are not in `beside`. */
+int32_t test_variant_set_count_new(const test_variant_set *set,
+                                   const test_variant_set *beside);
+void test_variant_set_add(test_variant_set *set, const test_variant_set *other);
+
+/** The variants that a launch is made of. False, after a line that says what to
+ *  add to the table, if it has a constant or a value that is not declared. */
+bool test_variants_of(const rlo_launch *launch, test_variant_set *out_set);
+
+/** Something to plan or to run. */
+typedef struct test_variant_case {
+  const test_pair *pair;
+  /** In test_dtypes. */
+  int32_t width;
+  const rlo_family *family;
+  const rlo__way *way;
+  /** Memory is aligned as the device aligns it; else to the element. */
+  bool is_aligned;
+} test_variant_case;
+
+typedef void (*test_variant_fn)(void *payload,
+                                const test_variant_case *c,
+                                const rlo_launch *launch);
+
+/** Plan every pair of test_pairs, and those that only variants need, by every
+ *  family in every way in every width, and tell each launch.
+ *  @param is_small  only pairs for a simulator. */
+void test_variants_each(const rlo_device_info *device,
+                        bool is_small,
+                        test_variant_fn fn,
+                        void *payload);
+
+/** Cases that together have every variant that any case has, each for one that
+ *  those before it lack, and the variants of each. `capacity` is asserted.
+ *  @return how many. */
+int32_t test_variants_cover(const rlo_device_info *device,
+                            bool is_small,
+                            test_variant_case *out_cases,
+                            test_variant_set *out_sets,
+                            int32_t capacity,
+                            test_variant_set *out_reached);
+
+#endif

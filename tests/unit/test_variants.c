@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/plan_case.h"
+#include "support/variants.h"
+
+static test_variant_set reached;
+static int32_t num_undeclared;
+
+static void reach(void *payload,
+                  const test_variant_case *c,
+                  const rlo_launch *launch) {
+  (void)payload;
+  (void)c;
+  test_variant_set set;
+  if (!test_variants_of(launch, &set)) {
+    ++num_undeclared;
+    return;
+  }
+  test_variant_set_add(&reached, &set);
+}
+
+/* All that planning can choose, for a device with all builtins and one without
+ * any, is what the table declares: what is declared and never chosen is no
+ * kernel but a name, and what is chosen and not declared is run by no test. */
+START_TEST(test_variants__are_those_that_planning_chooses)
+{
+  rlo_device_info device = test_plan_cpu();
+  test_variants_each(&device, false, reach, NULL);
+  device.has_builtin_prefetch = false;
+  device.has_nontemporal_store = false;
+  device.has_vector_shuffle = false;
+  test_variants_each(&device, true, reach, NULL);
+  int32_t num_never = 0;
+  for (int32_t n = 0; n < test_variants_count(); ++n) {
+    if (!test_variant_set_has(&reached, n)) {
+      printf("never chosen: %s\n", test_variant_name(n));
+      ++num_never;
+    }
+  }
+  printf("%d variants\n", (int)test_variants_count());
+  ck_assert_int_eq(num_undeclared, 0);
+  ck_assert_int_eq(num_never, 0);
+}
+
+END_TEST
+
+/* The check itself: a variant that nobody has declared is seen. */
+START_TEST(test_variants__sees_what_is_planted)
+{
+  static rlo_problem problem;
+  static rlo_launch launch;
+  rlo_device_info device = test_plan_cpu();
+  test_variant_set set;
+  test_plan_lower("f32[64,64]", "f32[64,64]{0,1}", NULL, &problem);
+  ck_assert_int_eq(
+      rlo__planner_choose(&problem, &device, NULL, 0, 0, NULL, &launch),
+      RLO_OK);
+  ck_assert(test_variants_of(&launch, &set));
+  rlo_launch original = launch;
+  ck_assert_int_eq(rlo__launch_define(&launch, "RLO_PLANTED", 1), RLO_OK);
+  ck_assert(!test_variants_of(&launch, &set));
+  launch = original;
+  for (int32_t d = 0; d < launch.num_defines; ++d) {
+    launch.numbers[launch.defines[d].first] += 1000;
+  }
+  ck_assert(!test_variants_of(&launch, &set));
+}
+
+END_TEST
+
+START_TEST(test_variants__are_all_covered_by_few_cases)
+{
+  enum { CAPACITY = 600 };
+
+  static test_variant_case cases[CAPACITY];
+  static test_variant_set sets[CAPACITY];
+  rlo_device_info device = test_plan_cpu();
+  test_variant_set covered;
+  int32_t count =
+      test_variants_cover(&device, true, cases, sets, CAPACITY, &covered);
+  printf("%d cases cover what small problems reach\n", (int)count);
+  memset(&reached, 0, sizeof reached);
+  test_variants_each(&device, true, reach, NULL);
+  ck_assert_int_eq(test_variant_set_count_new(&reached, &covered), 0);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("variants");
+  TCase *tcase = tcase_create("host");
+  tcase_set_timeout(tcase, 120);
+  tcase_add_test(tcase, test_variants__are_those_that_planning_chooses);
+  tcase_add_test(tcase, test_variants__sees_what_is_planted);
+  tcase_add_test(tcase, test_variants__are_all_covered_by_few_cases);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
