@@ -135,5 +135,5 @@ void rlo__sha256_print(const uint8_t digest[RLO__SHA256_BYTES],
     out_text[2 * i] = digits[digest[i] >> 4];
     out_text[2 * i + 1] = digits[digest[i] & 15];
   }
-  out_text[2 * RLO__SHA256_BYTES] = '\0';
+  out_text[2 * (size_t)RLO__SHA256_BYTES] = '\0';
 }
