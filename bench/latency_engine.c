@@ -106,10 +106,13 @@ bool bench_latency_engine_run(bench_run *run) {
   asked a = {0};
   double *engine_nanos = calloc((size_t)2 * CALLS, sizeof *engine_nanos);
   rlo_problem *problem = calloc(1, sizeof *problem);
-  bool is_done =
-      (engine_nanos != NULL && problem != NULL) || bench_fail("out of memory");
-  is_done = is_done && set_up(run->arena, &a, problem);
-  double *plan_nanos = is_done ? engine_nanos + CALLS : NULL;
+  if (engine_nanos == NULL || problem == NULL) {
+    free(engine_nanos);
+    free(problem);
+    return bench_fail("out of memory");
+  }
+  bool is_done = set_up(run->arena, &a, problem);
+  double *plan_nanos = engine_nanos + CALLS;
   for (int32_t i = 0; i < BURSTS && is_done; ++i) {
     is_done = burst(&a, ask_engine, engine_nanos + (size_t)i * BURST) &&
               burst(&a, ask_plan, plan_nanos + (size_t)i * BURST);

@@ -63,8 +63,12 @@ static rlo_status get(const rlo_attributes *attributes,
 rlo_status rlo_attributes_get_i64(const rlo_attributes *attributes,
                                   const char *name,
                                   int64_t *out_value) {
-  const rlo_attribute *found;
-  RLO_TRY(get(attributes, name, RLO_ATTRIBUTE_I64, RLO_ATTRIBUTE_I64, &found));
+  const rlo_attribute *found = NULL;
+  rlo_status status =
+      get(attributes, name, RLO_ATTRIBUTE_I64, RLO_ATTRIBUTE_I64, &found);
+  if (found == NULL) {
+    return status;
+  }
   *out_value = found->value.i64;
   return RLO_OK;
 }
@@ -72,9 +76,12 @@ rlo_status rlo_attributes_get_i64(const rlo_attributes *attributes,
 rlo_status rlo_attributes_get_i64s(const rlo_attributes *attributes,
                                    const char *name,
                                    rlo_i64_list *out_value) {
-  const rlo_attribute *found;
-  RLO_TRY(
-      get(attributes, name, RLO_ATTRIBUTE_I64S, RLO_ATTRIBUTE_I64S, &found));
+  const rlo_attribute *found = NULL;
+  rlo_status status =
+      get(attributes, name, RLO_ATTRIBUTE_I64S, RLO_ATTRIBUTE_I64S, &found);
+  if (found == NULL) {
+    return status;
+  }
   *out_value = found->value.i64s;
   return RLO_OK;
 }
@@ -82,12 +89,15 @@ rlo_status rlo_attributes_get_i64s(const rlo_attributes *attributes,
 rlo_status rlo_attributes_get_f64(const rlo_attributes *attributes,
                                   const char *name,
                                   double *out_value) {
-  const rlo_attribute *found;
-  RLO_TRY(get(attributes,
-              name,
-              RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64,
-              RLO_ATTRIBUTE_F64,
-              &found));
+  const rlo_attribute *found = NULL;
+  rlo_status status = get(attributes,
+                          name,
+                          RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64,
+                          RLO_ATTRIBUTE_F64,
+                          &found);
+  if (found == NULL) {
+    return status;
+  }
   *out_value = found->type == RLO_ATTRIBUTE_F64 ? found->value.f64
                                                 : (double)found->value.i64;
   return RLO_OK;
@@ -96,9 +106,12 @@ rlo_status rlo_attributes_get_f64(const rlo_attributes *attributes,
 rlo_status rlo_attributes_get_bool(const rlo_attributes *attributes,
                                    const char *name,
                                    bool *out_value) {
-  const rlo_attribute *found;
-  RLO_TRY(
-      get(attributes, name, RLO_ATTRIBUTE_BOOL, RLO_ATTRIBUTE_BOOL, &found));
+  const rlo_attribute *found = NULL;
+  rlo_status status =
+      get(attributes, name, RLO_ATTRIBUTE_BOOL, RLO_ATTRIBUTE_BOOL, &found);
+  if (found == NULL) {
+    return status;
+  }
   *out_value = found->value.boolean;
   return RLO_OK;
 }
@@ -106,9 +119,12 @@ rlo_status rlo_attributes_get_bool(const rlo_attributes *attributes,
 rlo_status rlo_attributes_get_string(const rlo_attributes *attributes,
                                      const char *name,
                                      const char **out_value) {
-  const rlo_attribute *found;
-  RLO_TRY(get(
-      attributes, name, RLO_ATTRIBUTE_STRING, RLO_ATTRIBUTE_STRING, &found));
+  const rlo_attribute *found = NULL;
+  rlo_status status =
+      get(attributes, name, RLO_ATTRIBUTE_STRING, RLO_ATTRIBUTE_STRING, &found);
+  if (found == NULL) {
+    return status;
+  }
   *out_value = found->value.string;
   return RLO_OK;
 }
@@ -116,9 +132,12 @@ rlo_status rlo_attributes_get_string(const rlo_attributes *attributes,
 rlo_status rlo_attributes_get_shape(const rlo_attributes *attributes,
                                     const char *name,
                                     const rlo_shape **out_value) {
-  const rlo_attribute *found;
-  RLO_TRY(
-      get(attributes, name, RLO_ATTRIBUTE_SHAPE, RLO_ATTRIBUTE_SHAPE, &found));
+  const rlo_attribute *found = NULL;
+  rlo_status status =
+      get(attributes, name, RLO_ATTRIBUTE_SHAPE, RLO_ATTRIBUTE_SHAPE, &found);
+  if (found == NULL) {
+    return status;
+  }
   *out_value = found->value.shape;
   return RLO_OK;
 }
@@ -328,7 +347,7 @@ void rlo_attributes_release(rlo_attributes *attributes) {
     return;
   }
   owned_attributes *clone = (owned_attributes *)attributes;
-  for (int32_t i = 0; i < clone->list.count; ++i) {
+  for (int32_t i = 0; clone->items != NULL && i < clone->list.count; ++i) {
     rlo_attribute *item = &clone->items[i];
     free_borrowed(item->name);
     if (item->type == RLO_ATTRIBUTE_I64S) {

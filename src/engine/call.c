@@ -42,7 +42,10 @@ rlo_status rlo_kernel_output_host_data(rlo_kernel_call *call,
   if (out_data == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the address");
   }
-  RLO_TRY(rlo_kernel_output(call, n, &output));
+  rlo_status status = rlo_kernel_output(call, n, &output);
+  if (output == NULL) {
+    return status;
+  }
   const rlo__storage *storage = output->storage;
   const rlo__instance *instance = storage->instance;
   if (instance->methods.host_pointer == NULL) {

@@ -56,8 +56,8 @@ rlo_status rlo__dims_get_pairs(const rlo_attributes *attributes,
                     count);
   }
   for (int32_t k = 0; k < count; ++k) {
-    out_low->values[k] = list.values[2 * k];
-    out_high->values[k] = list.values[2 * k + 1];
+    out_low->values[k] = list.values[2 * (size_t)k];
+    out_high->values[k] = list.values[2 * (size_t)k + 1];
   }
   out_low->count = count;
   out_high->count = count;
@@ -91,7 +91,7 @@ rlo_status rlo__axes_get(const rlo_attributes *attributes,
                          int32_t rank,
                          int32_t out_axes[RLO_MAX_RANK],
                          int32_t *out_count) {
-  rlo__dims dims;
+  rlo__dims dims = {{0}, 0};
   RLO_TRY(rlo__dims_get(attributes, name, &dims));
   for (int32_t k = 0; k < dims.count; ++k) {
     RLO_TRY(resolve_axis(name, dims.values[k], rank, &out_axes[k]));

@@ -186,10 +186,10 @@ rlo_status rlo__append_strided_slice(rlo_chain *chain,
   (void)others;
   (void)num_others;
   (void)output;
-  rlo__dims begin;
-  rlo__dims end;
-  rlo__dims strides;
-  cut_plan plan;
+  rlo__dims begin = {{0}, 0};
+  rlo__dims end = {{0}, 0};
+  rlo__dims strides = {{0}, 0};
+  cut_plan plan = {0};
   RLO_TRY(rlo__dims_get(attributes, "begin", &begin));
   RLO_TRY(rlo__dims_get_exactly(attributes, "end", begin.count, &end));
   RLO_TRY(get_strides(attributes, begin.count, &strides));

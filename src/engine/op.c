@@ -48,8 +48,8 @@ static rlo_attribute pairs(const char *name,
                            int64_t room[2 * RLO_MAX_RANK]) {
   /* What is too long is refused by its count. */
   for (int32_t k = 0; k < count && k < RLO_MAX_RANK; ++k) {
-    room[2 * k] = low != NULL ? low[k] : 0;
-    room[2 * k + 1] = high != NULL ? high[k] : 0;
+    room[2 * (size_t)k] = low != NULL ? low[k] : 0;
+    room[2 * (size_t)k + 1] = high != NULL ? high[k] : 0;
   }
   return rlo_attribute_i64s(name, room, 2 * count);
 }

@@ -2,9 +2,8 @@
 #ifndef RLO_ENGINE_RECIPE_H
 #define RLO_ENGINE_RECIPE_H
 
-#include "base/thread.h"
-#include "engine/instance.h"
 #include "engine/move.h"
+#include "engine/recipe_cache.h"
 #include "engine/shape_table.h"
 
 /** One result of a recipe. */
@@ -20,7 +19,7 @@ typedef struct rlo__recipe_output {
  * What there is to know of a call once it has been seen: the shapes of its
  * results and the programs that make them. Counted, shared by all calls alike.
  */
-typedef struct rlo__recipe {
+struct rlo__recipe {
   atomic_int_fast64_t num_references;
   rlo_engine *engine;
   /** Never used again by the engine; not 0. */
@@ -45,44 +44,7 @@ typedef struct rlo__recipe {
   struct rlo__recipe *next_in_bucket;
   /** In order of use. */
   struct rlo__recipe *newer, *older;
-} rlo__recipe;
-
-enum { RLO__RECIPE_BUCKETS = 512 };
-
-/** The recipes of an engine, the one unused for longest going first. */
-typedef struct rlo__recipe_cache {
-  rlo__mutex mutex;
-  int32_t capacity, count;
-  uint64_t next_id;
-  atomic_int_fast64_t hits, misses;
-  rlo__recipe *buckets[RLO__RECIPE_BUCKETS];
-  rlo__recipe *newest, *oldest;
-} rlo__recipe_cache;
-
-RLO_NODISCARD rlo_status rlo__recipe_cache_init(rlo__recipe_cache *cache,
-                                                int32_t capacity);
-void rlo__recipe_cache_deinit(rlo__recipe_cache *cache);
-
-/** The calls that found their recipe, and that did not. */
-void rlo__recipe_cache_count(const rlo__recipe_cache *cache,
-                             int64_t *out_hits,
-                             int64_t *out_misses);
-
-/** Let go of every recipe of an instance. */
-void rlo__recipe_cache_forget(rlo__recipe_cache *cache,
-                              const rlo__instance *instance);
-
-/** A list of words in the making: on the stack while it is short. */
-typedef struct rlo__words {
-  uint64_t few[96];
-  uint64_t *many;
-  int32_t count, capacity;
-} rlo__words;
-
-void rlo__words_init(rlo__words *words);
-void rlo__words_deinit(rlo__words *words);
-RLO_NODISCARD rlo_status rlo__words_push(rlo__words *words, uint64_t word);
-const uint64_t *rlo__words_data(const rlo__words *words);
+};
 
 /**
  * The recipe of a move, found or made.
@@ -96,9 +58,6 @@ RLO_NODISCARD rlo_status rlo__recipe_get(rlo_engine *engine,
                                          int32_t num_inputs,
                                          const rlo_attributes *attributes,
                                          rlo__recipe **out_recipe);
-
-/** A recipe that is there; NULL if there is none. Counts a hit or a miss. */
-rlo__recipe *rlo__recipe_find(rlo_engine *engine, const rlo__words *words);
 
 /**
  * Make a recipe of a chain and keep it under these words.

@@ -323,7 +323,7 @@ START_TEST(test_engine_vectors__concat_and_split)
       rlo_run_kernel(engine, "SplitV", &y, 1, &attributes, parts, 3, &count));
   ck_assert_int_eq(count, 3);
   for (int32_t k = 0; k < 3; ++k) {
-    expect(parts[k], DIMS(1, 2, 2), 3, counted + 4 * k);
+    expect(parts[k], DIMS(1, 2, 2), 3, counted + 4 * (size_t)k);
   }
   expect(y, DIMS(3, 2, 2), 3, counted);
   const int64_t last = -1;
@@ -348,7 +348,7 @@ START_TEST(test_engine_vectors__stack_and_unstack)
   rlo_tensor *parts[3] = {NULL};
   expect_ok(rlo_op_unstack(y, 1, 3, parts));
   for (int32_t k = 0; k < 3; ++k) {
-    expect(parts[k], DIMS(2), 1, counted + 2 * k);
+    expect(parts[k], DIMS(2), 1, counted + 2 * (size_t)k);
     rlo_tensor_release(xs[k]);
   }
   expect(y, DIMS(2, 3), 2, FLOATS(0, 2, 4, 1, 3, 5));
