@@ -37,46 +37,36 @@ typedef struct constant {
   int64_t values[MAX_VALUES];
 } constant;
 
-#define VALUES(...)                                                \
-  (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), { \
-    __VA_ARGS__                                                    \
-  }
-#define NONE \
-  0, {       \
-    0        \
-  }
+// clang-format off
+#define VALUES(...)                                              \
+  (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
+  {__VA_ARGS__}
+#define NONE 0, {0}
 
-/* What all kernels with a grid have. A position beyond 2 GiB takes more memory
- * than these tests have: RLO_INDEX32=0, and the vectors that go with it, are
- * left to test_device_far. */
+/* What all kernels with a grid have. What makes RLO_INDEX32=0, and the vectors
+ * that go with it, is no pair of shapes within 2 GiB: those kernels are left to
+ * test_device_wide. */
 #define GRID_CONSTANTS(file)                                      \
   {file, "RLO_UNIT_BYTES", AS_IS, false, VALUES(1, 2, 4, 8, 16)}, \
-      {file, "RLO_GRID_RANK", AS_IS, false, VALUES(16)}, {        \
-    file, "RLO_INDEX32", AS_IS, false, VALUES(1)                  \
-  }
-#define GUARD_CONSTANTS(file)                                            \
-  {file, "RLO_PAD_GUARDS", AS_IS, false, VALUES(0, 1, 2, 3, 4, 5, 6)}, { \
-    file, "RLO_SKIP_GUARDS", AS_IS, false, VALUES(0, 1, 2, 3, 4, 5, 6)   \
-  }
-#define NO_GUARD_CONSTANTS(file)                       \
-  {file, "RLO_PAD_GUARDS", AS_IS, false, VALUES(0)}, { \
-    file, "RLO_SKIP_GUARDS", AS_IS, false, VALUES(0)   \
-  }
-#define CPU_CONSTANTS(file)                         \
-  {file, "RLO_NT", AS_IS, true, VALUES(0, 1)}, {    \
-    file, "RLO_PREFETCH", AS_IS, true, VALUES(0, 1) \
-  }
-#define PLANE_CONSTANTS(file)                                \
-  {file, "RLO_VECTOR_SHUFFLE", AS_IS, true, VALUES(0, 1)}, { \
-    file, "RLO_DST_ALIGN", IS_LINE, true, VALUES(0, 1)       \
-  }
-#define GPU_CONSTANTS(file)                              \
-  {file, "RLO_NT", AS_IS, false, VALUES(0)},             \
-      {file, "RLO_PREFETCH", AS_IS, false, VALUES(0)}, { \
-    file, "RLO_LOCAL", AS_IS, false, VALUES(256)         \
-  }
+  {file, "RLO_GRID_RANK", AS_IS, false, VALUES(16)},              \
+  {file, "RLO_INDEX32", AS_IS, false, VALUES(1)}
+#define GUARD_CONSTANTS(file)                                          \
+  {file, "RLO_PAD_GUARDS", AS_IS, false, VALUES(0, 1, 2, 3, 4, 5, 6)}, \
+  {file, "RLO_SKIP_GUARDS", AS_IS, false, VALUES(0, 1, 2, 3, 4, 5, 6)}
+#define NO_GUARD_CONSTANTS(file)                     \
+  {file, "RLO_PAD_GUARDS", AS_IS, false, VALUES(0)}, \
+  {file, "RLO_SKIP_GUARDS", AS_IS, false, VALUES(0)}
+#define CPU_CONSTANTS(file)                    \
+  {file, "RLO_NT", AS_IS, true, VALUES(0, 1)}, \
+  {file, "RLO_PREFETCH", AS_IS, true, VALUES(0, 1)}
+#define PLANE_CONSTANTS(file)                              \
+  {file, "RLO_VECTOR_SHUFFLE", AS_IS, true, VALUES(0, 1)}, \
+  {file, "RLO_DST_ALIGN", IS_LINE, true, VALUES(0, 1)}
+#define GPU_CONSTANTS(file)                        \
+  {file, "RLO_NT", AS_IS, false, VALUES(0)},       \
+  {file, "RLO_PREFETCH", AS_IS, false, VALUES(0)}, \
+  {file, "RLO_LOCAL", AS_IS, false, VALUES(256)}
 
-// clang-format off
 static const constant constants[] = {
     GRID_CONSTANTS("cpu_copy"), NO_GUARD_CONSTANTS("cpu_copy"),
     {"cpu_copy", "RLO_NT", AS_IS, true, VALUES(0, 1)},

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/planner.h"
+#include "support/device_arena.h"
+#include "support/plan_case.h"
+
+/*
+ * Kernels that count in 64 bits. What makes them is memory beyond 2 GiB, which
+ * neither these tests nor PoCL's buffers have, or a guard whose form leaves 32
+ * bits, which costs nothing: this pads what lies behind position 30 of the
+ * second half of a box. The copy family has no guards and is left out.
+ */
+
+static test_device device;
+static rlo_problem problem;
+
+static void open_device(void) {
+  device = test_device_open();
+}
+
+static void close_device(void) {
+  test_device_close(&device);
+}
+
+enum { HALF_UNITS = 64 * 64, BEFORE_PAD = 30 };
+
+static void make_wide(const char *family, int64_t unit_bytes) {
+  /* Axes: the two halves, then a plane or rows. */
+  static const int64_t rows[3][3] = {
+      {2, 50, 60}, {HALF_UNITS, 64, 1}, {3000, 60, 1}};
+  static const int64_t tiny[3][3] = {
+      {2, 3, 1000}, {HALF_UNITS, 1, 3}, {3000, 1000, 1}};
+  static const int64_t plane[3][3] = {
+      {2, 64, 60}, {HALF_UNITS, 1, 64}, {HALF_UNITS, 60, 1}};
+  const int64_t(*axes)[3] = strcmp(family, "rows") == 0     ? rows
+                            : strcmp(family, "skinny") == 0 ? tiny
+                                                            : plane;
+  test_plan_make(
+      (int32_t)(8 * unit_bytes), 3, axes[0], axes[1], axes[2], &problem);
+  const int64_t wide = INT64_C(1) << 33;
+  problem.num_guards = 1;
+  problem.guards[0].kind = RLO_GUARD_PAD;
+  problem.guards[0].form.axis[0] = wide;
+  problem.guards[0].form.axis[2] = 1;
+  problem.guards[0].limit = wide + BEFORE_PAD;
+  memset(problem.fill, 0xa5, (size_t)unit_bytes);
+  problem.src_bytes = 2 * HALF_UNITS * unit_bytes;
+  problem.dst_bytes = 2 * HALF_UNITS * unit_bytes;
+  problem.read_bytes = problem.src_bytes;
+  problem.written_bytes = problem.dst_bytes;
+}
+
+/* That the kernel is one that counts in 64 bits. */
+static void check_is_wide(const rlo_family *family) {
+  static rlo_problem scratch;
+  static rlo_launch launch;
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = family->name;
+  options.device_class = family->device_class;
+  scratch = problem;
+  ck_assert_msg(rlo__planner_choose(&scratch,
+                                    rlo_context_device_info(device.context),
+                                    &options,
+                                    0,
+                                    0,
+                                    NULL,
+                                    &launch) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_INDEX32"), 0);
+}
+
+START_TEST(test_device_wide__every_family_counts_in_64_bits)
+{
+  const rlo_family *family = rlo__families[_i];
+  if (strcmp(family->name, "copy") == 0) {
+    return;
+  }
+  for (int64_t unit_bytes = 1; unit_bytes <= 4; unit_bytes *= 4) {
+    make_wide(family->name, unit_bytes);
+    check_is_wide(family);
+    for (int64_t shift = 0; shift < 2; ++shift) {
+      const test_case c = {.family = family->name,
+                           .device_class = family->device_class,
+                           .src_shift_bytes = shift * unit_bytes,
+                           .dst_shift_bytes = shift * unit_bytes};
+      ck_assert_int_eq(
+          test_device_run_problem(&device, &problem, &c, "wide", NULL),
+          TEST_RAN);
+    }
+  }
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("device_wide");
+  TCase *tcase = tcase_create("device");
+  tcase_set_timeout(tcase, 300);
+  tcase_add_unchecked_fixture(tcase, open_device, close_device);
+  tcase_add_loop_test(tcase,
+                      test_device_wide__every_family_counts_in_64_bits,
+                      0,
+                      rlo__num_families);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
