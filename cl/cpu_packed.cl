@@ -121,13 +121,21 @@
 
 /* Bytes of the stage, most moves of a block, most runs of a block. */
 #ifndef RLO_PACKED_STAGE
-#define RLO_PACKED_STAGE 32768
+#define RLO_PACKED_STAGE 16384
 #endif
 #ifndef RLO_PACKED_MOVES
 #define RLO_PACKED_MOVES 1024
 #endif
 #ifndef RLO_PACKED_RUNS
 #define RLO_PACKED_RUNS 512
+#endif
+
+/* How many lines leave before a move, or before every so many moves. */
+#ifndef RLO_PACKED_SEND_LINES
+#define RLO_PACKED_SEND_LINES 1
+#endif
+#ifndef RLO_PACKED_SEND_EVERY
+#define RLO_PACKED_SEND_EVERY 1
 #endif
 
 #define E  RLO_UNIT_BYTES
@@ -184,54 +192,104 @@ RLO_INLINE int rlo_list_places(__private const rlo_block *block,
   return n;
 }
 
-/* What the next block will read: runs at `places`, prefetched little by little
- * while this block leaves, so that memory reads while it writes. */
+/* What the next block will read: the lines of runs at `places`, prefetched
+ * little by little while this block leaves, so that memory reads while it
+ * writes. */
 typedef struct rlo_fetch {
   __global const uchar *from;
   __private const rlo_place *places;
   int n;
   long run_bytes;
-  long at;
+  ulong line, run_end, step;
 } rlo_fetch;
 
-RLO_INLINE void rlo_fetch_lines(__private rlo_fetch *fetch, int lines) {
+/* Go to the next run; to a line over and over if there is none. */
+RLO_INLINE void rlo_fetch_run(__private rlo_fetch *fetch) {
+  if (fetch->n == 0) {
+    fetch->step = 0;
+    fetch->run_end = ~0UL;
+    return;
+  }
+  const ulong run = (ulong)(fetch->from + fetch->places->memory);
+  fetch->line = run & ~(ulong)(RLO_LINE_BYTES - 1);
+  fetch->run_end = run + (ulong)fetch->run_bytes;
+  fetch->step = RLO_LINE_BYTES;
+  fetch->places += 1;
+  fetch->n -= 1;
+}
+
+RLO_INLINE void rlo_fetch_line(__private rlo_fetch *fetch) {
 #if RLO_PREFETCH
-  for (int k = 0; k < lines && fetch->n > 0; ++k) {
-    __global const uchar *run = fetch->from + fetch->places->memory;
-    rlo_prefetch(run + min(fetch->at, fetch->run_bytes - 1));
-    fetch->at += RLO_LINE_BYTES;
-    if (fetch->at >= fetch->run_bytes + RLO_LINE_BYTES - 1) {
-      fetch->at = 0;
-      fetch->places += 1;
-      fetch->n -= 1;
-    }
+  rlo_prefetch((__global const uchar *)fetch->line);
+  fetch->line += fetch->step;
+  if (fetch->line >= fetch->run_end) {
+    rlo_fetch_run(fetch);
   }
 #else
   (void)fetch;
-  (void)lines;
 #endif
 }
 
-/* Send n bytes of the stage: whole lines, and two ends in pieces. */
-RLO_INLINE void rlo_send_run(__global uchar *to,
-                             __private const uchar *from,
-                             long n,
-                             __private rlo_fetch *fetch) {
-  const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES));
-  if (head != 0) {
-    rlo_piece_private(to, from, head);
-    to += head;
-    from += head;
-    n -= head;
+/* A block on its way out of the stage: runs at `places`, line by line. */
+typedef struct rlo_send {
+  __global uchar *corner;
+  __private const uchar *stage;
+  __private const rlo_place *places;
+  int n;
+  long run_bytes;
+  __global uchar *to;
+  __private const uchar *from;
+  long left;
+} rlo_send;
+
+/* Begin runs, up to one that has a whole line to send. */
+RLO_INLINE void rlo_send_begin(__private rlo_send *send) {
+  while (send->left < RLO_LINE_BYTES && send->n > 0) {
+    __global uchar *to = send->corner + send->places->memory;
+    __private const uchar *from = send->stage + send->places->stage;
+    long n = send->run_bytes;
+    const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES));
+    if (head != 0) {
+      rlo_piece_private(to, from, head);
+      to += head;
+      from += head;
+      n -= head;
+    }
+    const long whole = n / RLO_LINE_BYTES * RLO_LINE_BYTES;
+    if (n != whole) {
+      rlo_piece_private(to + whole, from + whole, n - whole);
+    }
+    send->to = to;
+    send->from = from;
+    send->left = whole;
+    send->places += 1;
+    send->n -= 1;
   }
-  for (; n >= RLO_LINE_BYTES; n -= RLO_LINE_BYTES) {
-    rlo_fetch_lines(fetch, 1);
-    rlo_store_line(to, *(__private const rlo_line_any *)from);
-    to += RLO_LINE_BYTES;
-    from += RLO_LINE_BYTES;
+}
+
+/* Send lines, and prefetch as many. */
+RLO_INLINE void rlo_send_lines(__private rlo_send *send,
+                               __private rlo_fetch *fetch,
+                               int lines) {
+  for (int k = 0; k < lines; ++k) {
+    rlo_fetch_line(fetch);
+    if (send->left > 0) {
+      rlo_store_line(send->to, *(__private const rlo_line_any *)send->from);
+      send->to += RLO_LINE_BYTES;
+      send->from += RLO_LINE_BYTES;
+      send->left -= RLO_LINE_BYTES;
+      if (send->left == 0) {
+        rlo_send_begin(send);
+      }
+    }
   }
-  if (n != 0) {
-    rlo_piece_private(to, from, n);
+}
+
+/* Send all that is left. */
+RLO_INLINE void rlo_send_rest(__private rlo_send *send,
+                              __private rlo_fetch *fetch) {
+  while (send->left > 0) {
+    rlo_send_lines(send, fetch, 1);
   }
 }
 
@@ -557,8 +615,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     block.stage_stride[k] = (long)stage_strides[k] * E;
   }
   /* A line before and behind for what cells write beyond their end. */
-  rlo_line stage_lines[RLO_PACKED_STAGE / RLO_LINE_BYTES + 1];
-  __private uchar *stage = (__private uchar *)stage_lines;
+  rlo_line stage_lines[2][RLO_PACKED_STAGE / RLO_LINE_BYTES + 1];
   rlo_place moves[RLO_PACKED_MOVES];
   rlo_place runs[RLO_PACKED_RUNS];
   int n_moves = 0;
@@ -586,6 +643,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   rlo_decode(
       get_group_id(0) * (ulong)blocks, n_grid, grid_extent, index);
   bool is_more = true;
+  rlo_send send = {dst, (__private const uchar *)stage_lines, runs, 0, 0, dst,
+                   (__private const uchar *)stage_lines, 0};
+  rlo_fetch fetch = {src, fetches, 0, 0, 0, 0, 0};
+  rlo_fetch_run(&fetch);
   for (rlo_index b = 0; b < blocks && is_more; ++b) {
     __global const uchar *from =
         src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
@@ -602,6 +663,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       block.extent[k] = extent;
     }
     if (!is_same) {
+      rlo_send_rest(&send, &fetch);
       is_whole = true;
       run_bytes = E;
       for (int k = 0; k < n_axes; ++k) {
@@ -629,16 +691,26 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #endif
     }
     is_more = rlo_next(n_grid, grid_extent, index);
-    rlo_fetch fetch = {src + src_offset_bytes +
+    fetch = (rlo_fetch){src + src_offset_bytes +
                            rlo_dot(n_grid, index, grid_src_stride) * E,
                        fetches,
                        is_more ? n_fetches : 0,
                        fetch_bytes,
+                       0,
+                       0,
                        0};
+    rlo_fetch_run(&fetch);
+    __private uchar *stage = (__private uchar *)stage_lines[b & 1];
     if (is_whole) {
       for (int m = 0; m < n_moves; ++m) {
         __global const uchar *p = from + moves[m].memory;
         __private uchar *q = stage + moves[m].stage;
+#if RLO_PACKED_SEND_EVERY > 1
+        if (m % RLO_PACKED_SEND_EVERY == 0)
+#endif
+        {
+          rlo_send_lines(&send, &fetch, RLO_PACKED_SEND_LINES);
+        }
 #if RLO_PACKED_MOVE == 0
 #if RLO_HAS_TILES
         if (p <= end) {
@@ -662,11 +734,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     } else {
       rlo_move_units(&block, stage, from);
     }
-    for (int r = 0; r < n_runs; ++r) {
-      rlo_send_run(
-          to + runs[r].memory, stage + runs[r].stage, run_bytes, &fetch);
-    }
+    rlo_send_rest(&send, &fetch);
+    send.corner = to;
+    send.stage = stage;
+    send.places = runs;
+    send.n = n_runs;
+    send.run_bytes = run_bytes;
+    rlo_send_begin(&send);
   }
+  rlo_send_rest(&send, &fetch);
   (void)end;
   (void)fill_lo;
   (void)fill_hi;

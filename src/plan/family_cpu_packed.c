@@ -11,7 +11,7 @@
 
 enum {
   /** Bytes of private memory that a block is put together in. */
-  STAGE_BYTES = 32 * 1024,
+  STAGE_BYTES = 16 * 1024,
   /** What the kernel's lists hold. */
   MAX_MOVES = 1024,
   MAX_RUNS = 512,
@@ -244,7 +244,7 @@ static bool fits_kernel(const rlo_problem *problem, const packed_plan *plan) {
   int32_t num_run_axes;
   int64_t units = block_units(problem, plan);
   int64_t run = run_units(problem, plan, &plan->dst_chain, &num_run_axes);
-  return units <= STAGE_BYTES / plan->cpu.geometry.unit_bytes &&
+  return units <= (getenv("PKS")?atoi(getenv("PKS")):STAGE_BYTES) / plan->cpu.geometry.unit_bytes &&
          num_moves(problem, plan) <= MAX_MOVES && units / run <= MAX_RUNS &&
          units / run_units(problem, plan, &plan->src_chain, &num_run_axes) <= MAX_RUNS;
 }
@@ -568,6 +568,15 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   launch->global_size[0] =
       (launch->global_size[0] + (size_t)plan.blocks - 1) / (size_t)plan.blocks;
   RLO_TRY(define_move(request, &plan, launch));
+  int64_t move_bytes = cpu->geometry.unit_bytes *
+                       block_units(problem, &plan) / num_moves(problem, &plan);
+  RLO_TRY(rlo__launch_define(launch,
+                             "RLO_PACKED_SEND_LINES",
+                             rlo__ceil_div(move_bytes, RLO_CPU_LINE_BYTES)));
+  RLO_TRY(rlo__launch_define(
+      launch,
+      "RLO_PACKED_SEND_EVERY",
+      move_bytes < RLO_CPU_LINE_BYTES && move_bytes>0? RLO_CPU_LINE_BYTES / move_bytes : 1));
   RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_STAGE", STAGE_BYTES));
   RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_MOVES", MAX_MOVES));
   RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_RUNS", MAX_RUNS));
