@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/form.h"

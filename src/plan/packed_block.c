@@ -3,7 +3,6 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include <stdlib.h>
 
 static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -60,10 +59,11 @@ static bool fits(const rlo_problem *problem, rlo__block *b) {
   measure(problem, b);
   int64_t lists = b->is_kept ? b->units / b->size[b->src_chain.axes[0]]
                              : b->units / (b->tile * b->tile / 16);
-  return b->units <= (getenv("PKS") ? atoi(getenv("PKS"))
-                                    : RLO_BLOCK_STAGE_BYTES) /
-                         b->cpu.geometry.unit_bytes &&
+  return b->units <=
+             RLO_BLOCK_STAGE_BYTES / b->cpu.geometry.unit_bytes &&
          lists <= RLO_BLOCK_MAX_PLACES &&
+         b->size[b->src_chain.axes[0]] <= RLO_BLOCK_MAX_PLACES &&
+         b->size[b->dst_chain.axes[0]] <= RLO_BLOCK_MAX_PLACES &&
          b->units / b->src_run_units <= RLO_BLOCK_MAX_PLACES &&
          b->units / b->dst_run_units <= RLO_BLOCK_MAX_PLACES;
 }
@@ -173,14 +173,15 @@ static void choose_matrix(rlo__block *b) {
   int32_t row = 1;
   bool has_more = true;
   while (has_more) {
-    uint32_t column_bit = column < b->num_src_run_axes
-                              ? UINT32_C(1) << b->src_chain.axes[column]
-                              : b->rows;
-    uint32_t row_bit = row < b->num_dst_run_axes
-                           ? UINT32_C(1) << b->dst_chain.axes[row]
-                           : b->columns;
-    bool can_column = (b->rows & column_bit) == 0;
-    bool can_row = (b->columns & row_bit) == 0;
+    uint32_t column_bit = UINT32_C(1) << b->src_chain.axes[column];
+    uint32_t row_bit = UINT32_C(1) << b->dst_chain.axes[row];
+    bool can_column =
+        (b->rows & column_bit) == 0 && column < b->num_src_run_axes &&
+        b->num_columns * b->size[b->src_chain.axes[column]] <=
+            RLO_BLOCK_MAX_PLACES;
+    bool can_row = (b->columns & row_bit) == 0 && row < b->num_dst_run_axes &&
+                   b->num_rows * b->size[b->dst_chain.axes[row]] <=
+                       RLO_BLOCK_MAX_PLACES;
     has_more = can_column || can_row;
     if (can_column && (b->num_columns <= b->num_rows || !can_row)) {
       b->columns |= column_bit;

@@ -9,6 +9,7 @@ enum {
   /** Shuffles of lines into lines grow with the square of their number; those
    *  of bytes take many instructions each. */
   MAX_LINES = 8,
+  MAX_SHORT_LINES = 4,
   MAX_BYTE_LINES = 2,
   /** What one group moves. */
   GROUP_BYTES = 64 * 1024,
@@ -60,7 +61,9 @@ bool rlo__cells_find(const rlo_request *request,
       rlo__chain_find(problem, &problem->src, geometry->src_axis);
   rlo__chain dst =
       rlo__chain_find(problem, &problem->dst, geometry->dst_axis);
-  int64_t max_lines = geometry->unit_bytes == 1 ? MAX_BYTE_LINES : MAX_LINES;
+  int64_t max_lines = geometry->unit_bytes == 1   ? MAX_BYTE_LINES
+                      : geometry->unit_bytes == 2 ? MAX_SHORT_LINES
+                                                  : MAX_LINES;
   if (!find_axes(problem, &src, &dst, max_lines * line_units(c), c)) {
     rlo__str_append(why, "its innermost axes are no small cell");
     return false;
