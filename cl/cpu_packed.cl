@@ -28,7 +28,8 @@
  *                                   destination does, in runs without a gap
  *   20  int fetch_axes              bit k: axis k is part of a run of the source
  *   21  rlo_index blocks            blocks that one group moves
- *   22  rlo_index src_end           units that may be read, from src_offset on
+ *   22  int fetch_lines             lines to prefetch with each tile or row
+ *   23  rlo_index src_end           units that may be read, from src_offset on
  *
  * Grid axes count blocks: their strides are per block. A group moves `blocks`
  * of them, one after another, and prefetches what the next one reads.
@@ -106,12 +107,7 @@
 #define RLO_PACKED_STAGE 16384
 #endif
 #ifndef RLO_PACKED_PLACES
-#define RLO_PACKED_PLACES 512
-#endif
-
-/* Lines that are prefetched with each tile or row. */
-#ifndef RLO_PACKED_FETCH
-#define RLO_PACKED_FETCH 4
+#define RLO_PACKED_PLACES 1024
 #endif
 
 #define E  RLO_UNIT_BYTES
@@ -139,6 +135,16 @@ typedef struct rlo_place {
   rlo_index dst;
   int stage;
 } rlo_place;
+
+/* The lists of a block. */
+enum {
+  RLO_COLUMNS,
+  RLO_ROWS,
+  RLO_MATRICES,
+  RLO_FETCHES,
+  RLO_RUNS,
+  RLO_NUM_LISTS = RLO_RUNS + !RLO_PACKED_DIRECT
+};
 
 /* List the points of the axes in `axes` (bit k: axis k), of which the one with
  * the least `order` varies fastest. Returns how many there are. */
@@ -248,10 +254,10 @@ RLO_INLINE void rlo_fetch_run(__private rlo_fetch *fetch) {
   }
 }
 
-RLO_INLINE void rlo_fetch_lines(__private rlo_fetch *fetch) {
+RLO_INLINE void rlo_fetch_lines(__private rlo_fetch *fetch, int lines) {
 #if RLO_PREFETCH
 #pragma unroll 1
-  for (int k = 0; k < RLO_PACKED_FETCH; ++k) {
+  for (int k = 0; k < lines; ++k) {
     rlo_prefetch((__global const uchar *)fetch->line);
     fetch->line += fetch->step;
     if (fetch->line >= fetch->run_end) {
@@ -260,6 +266,7 @@ RLO_INLINE void rlo_fetch_lines(__private rlo_fetch *fetch) {
   }
 #else
   (void)fetch;
+  (void)lines;
 #endif
 }
 
@@ -331,6 +338,14 @@ RLO_INLINE void rlo_move_row(__global uchar *to,
 
 #else
 
+#if RLO_VECTOR_SHUFFLE && E < 16
+#define RLO_HAS_TILES    1
+#define RLO_UNROLL_UNITS _Pragma("unroll 1")
+#else
+#define RLO_HAS_TILES    0
+#define RLO_UNROLL_UNITS _Pragma("unroll")
+#endif
+
 /* A tile unit by unit; one that reaches beyond the end, and all of 16-byte
  * units. */
 RLO_INLINE void rlo_move_tile_units(__global uchar *to,
@@ -338,9 +353,9 @@ RLO_INLINE void rlo_move_tile_units(__global uchar *to,
                                     __global const uchar *from,
                                     __private const rlo_place *columns,
                                     __private const rlo_place *rows) {
-#pragma unroll 4
+RLO_UNROLL_UNITS
   for (int i = 0; i < NA; ++i) {
-#pragma unroll 4
+RLO_UNROLL_UNITS
     for (int j = 0; j < NB; ++j) {
       const rlo_unit unit =
           *(__global const rlo_unit_any *)(from + rows[j].src + i * E);
@@ -355,8 +370,7 @@ RLO_INLINE void rlo_move_tile_units(__global uchar *to,
   (void)stage;
 }
 
-#if RLO_VECTOR_SHUFFLE && E < 16
-#define RLO_HAS_TILES 1
+#if RLO_HAS_TILES
 
 /* A row of a tile, at any address, and the parts that it is stored in. */
 typedef rlo_unit rlo_vector __attribute__((ext_vector_type(T)));
@@ -493,8 +507,6 @@ RLO_INLINE void rlo_move_tile(__global uchar *to,
   (void)to;
 }
 #endif
-#else
-#define RLO_HAS_TILES 0
 #endif
 #endif
 
@@ -512,6 +524,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     int run_axes,
     int fetch_axes,
     rlo_index blocks,
+    int fetch_lines,
     rlo_index src_end) {
   __private const rlo_index *extents =
       (__private const rlo_index *)&axis_extent;
@@ -537,16 +550,20 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   rlo_line stage_lines[RLO_PACKED_STAGE / RLO_LINE_BYTES];
   __private uchar *stage = (__private uchar *)stage_lines;
 #endif
-  rlo_place columns[RLO_PACKED_PLACES];
-  rlo_place rows[RLO_PACKED_PLACES];
-  rlo_place matrices[RLO_PACKED_PLACES];
-  rlo_place runs[RLO_PACKED_PLACES];
-  rlo_place fetches[RLO_PACKED_PLACES];
+  /* What lies where in a block: the points of these axes. */
+  const int list_axes[RLO_RUNS + 1] = {column_axes,
+                                       row_axes,
+                                       ~(column_axes | row_axes),
+                                       ~fetch_axes,
+                                       ~run_axes};
+  int counts[RLO_NUM_LISTS];
+  rlo_place places[RLO_NUM_LISTS][RLO_PACKED_PLACES];
+  __private const rlo_place *columns = places[RLO_COLUMNS];
+  __private const rlo_place *rows = places[RLO_ROWS];
+  __private const rlo_place *matrices = places[RLO_MATRICES];
   int n_columns = 0;
   int n_rows = 0;
   int n_matrices = 0;
-  int n_runs = 0;
-  int n_fetches = 0;
   bool is_whole = true;
   /* Behind the last place where a tile may begin. */
   __global const uchar *safe = src;
@@ -570,18 +587,17 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       block.extent[k] = extent;
     }
     if (!is_same) {
-      n_columns =
-          rlo_list_places(&block, block.src_stride, column_axes, columns);
-      n_rows = rlo_list_places(&block, block.stage_stride, row_axes, rows);
-      n_matrices = rlo_list_places(
-          &block, block.src_stride, ~(column_axes | row_axes), matrices);
-#if !RLO_PACKED_DIRECT
-      n_runs = rlo_list_places(&block, block.dst_stride, ~run_axes, runs);
-#endif
-#if RLO_PREFETCH
-      n_fetches =
-          rlo_list_places(&block, block.src_stride, ~fetch_axes, fetches);
-#endif
+#pragma unroll 1
+      for (int list = 0; list < RLO_NUM_LISTS; ++list) {
+        counts[list] = rlo_list_places(&block,
+                                       list == RLO_ROWS ? block.stage_stride
+                                                        : block.src_stride,
+                                       list_axes[list],
+                                       places[list]);
+      }
+      n_columns = counts[RLO_COLUMNS];
+      n_rows = counts[RLO_ROWS];
+      n_matrices = counts[RLO_MATRICES];
       is_whole = RLO_PACKED_ROW > 0 || (n_columns >= NA && n_rows >= NB);
       long reach = T * E;
       for (int j = 0; j < n_rows; ++j) {
@@ -592,9 +608,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     is_more = rlo_next(n_grid, grid_extent, index);
     __global const uchar *next =
         src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
-    rlo_fetch fetch = {next, fetches, is_more ? n_fetches : 0,
+    rlo_fetch fetch = {next,
+                       places[RLO_FETCHES],
+                       is_more && RLO_PREFETCH ? counts[RLO_FETCHES] : 0,
                        rlo_run_bytes(&block, block.src_stride, fetch_axes),
-                       0, 0, 0};
+                       0,
+                       0,
+                       0};
     rlo_fetch_run(&fetch);
     if (!is_whole) {
       rlo_move_units(&block, to, stage, from);
@@ -609,7 +629,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
         (void)matrix_to;
         (void)matrix_stage;
 #if RLO_PACKED_ROW > 0
-        rlo_fetch_lines(&fetch);
+        rlo_fetch_lines(&fetch, fetch_lines);
         rlo_move_row(matrix_to, matrix_stage, matrix_from);
 #else
         /* The last tile of each side reaches back for a whole one. */
@@ -618,7 +638,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
           for (int i = 0; i < n_columns; i += NA) {
             const int column = min(i, n_columns - NA);
             __global const uchar *p = matrix_from + column * E;
-            rlo_fetch_lines(&fetch);
+            rlo_fetch_lines(&fetch, fetch_lines);
 #if RLO_PACKED_DIRECT
             __global uchar *q = matrix_to + row * E;
             __private uchar *s = stage;
@@ -640,18 +660,16 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     }
 #if !RLO_PACKED_DIRECT
     const long run_bytes = rlo_run_bytes(&block, block.stage_stride, run_axes);
-    for (int r = 0; r < n_runs; ++r) {
-      rlo_send_run(to + runs[r].dst, stage + runs[r].stage, run_bytes);
+    __private const rlo_place *run = places[RLO_RUNS];
+    for (int r = 0; r < counts[RLO_RUNS]; ++r, ++run) {
+      rlo_send_run(to + run->dst, stage + run->stage, run_bytes);
     }
 #endif
     from = next;
   }
   (void)columns;
   (void)rows;
-  (void)runs;
-  (void)n_runs;
-  (void)run_axes;
-  (void)fetch_axes;
+  (void)fetch_lines;
   (void)safe;
   (void)fill_lo;
   (void)fill_hi;

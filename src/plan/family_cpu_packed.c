@@ -61,10 +61,6 @@ static double predict(const rlo_request *request) {
 static rlo_status add_defines(const rlo_request *request,
                               const rlo__block *b,
                               rlo_launch *launch) {
-  int64_t unit_bytes = b->cpu.geometry.unit_bytes;
-  int64_t line_units = RLO_CPU_LINE_BYTES / unit_bytes;
-  int64_t tile_columns = b->is_kept ? b->num_columns : b->tile;
-  int64_t tile_rows = b->is_kept ? 1 : b->is_direct ? line_units : b->tile;
   RLO_TRY(rlo__launch_define(
       launch, "RLO_VECTOR_SHUFFLE", request->device->has_vector_shuffle));
   RLO_TRY(rlo__launch_define(
@@ -77,21 +73,26 @@ static rlo_status add_defines(const rlo_request *request,
     RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_NA", na));
     RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_NB", nb));
   }
-  /* As many lines as a tile moves, and the ends of runs. */
-  int64_t src_lines =
-      b->units / b->src_run_units *
-      (rlo__ceil_div(b->src_run_units * unit_bytes, RLO_CPU_LINE_BYTES) + 1);
-  int64_t tiles = b->units / (b->num_columns * b->num_rows) *
-                  rlo__ceil_div(b->num_columns, tile_columns) *
-                  rlo__ceil_div(b->num_rows, tile_rows);
-  int64_t lines = 1;
-  while (lines < 32 && lines * tiles < src_lines) {
-    lines *= 2;
-  }
-  RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_FETCH", lines));
   RLO_TRY(
       rlo__launch_define(launch, "RLO_PACKED_STAGE", RLO_BLOCK_STAGE_BYTES));
   return rlo__launch_define(launch, "RLO_PACKED_PLACES", RLO_BLOCK_MAX_PLACES);
+}
+
+/* Lines to prefetch with each tile or row, so that a block has been read when
+ * the block before has been moved. */
+static int64_t fetch_lines(const rlo__block *b) {
+  int64_t unit_bytes = b->cpu.geometry.unit_bytes;
+  int64_t tile_columns = b->is_kept ? b->num_columns : b->tile;
+  int64_t tile_rows = b->is_kept     ? 1
+                      : b->is_direct ? RLO_CPU_LINE_BYTES / unit_bytes
+                                     : b->tile;
+  int64_t run_bytes = b->src_run_units * unit_bytes;
+  int64_t lines = b->units / b->src_run_units *
+                  (rlo__ceil_div(run_bytes, RLO_CPU_LINE_BYTES) + 1);
+  int64_t tiles = b->units / (b->num_columns * b->num_rows) *
+                  rlo__ceil_div(b->num_columns, tile_columns) *
+                  rlo__ceil_div(b->num_rows, tile_rows);
+  return rlo__ceil_div(lines, tiles);
 }
 
 /* The axes of a block as the kernel takes them. */
@@ -170,6 +171,7 @@ static rlo_status emit_block(const rlo_request *request,
   RLO_TRY(add_defines(request, b, launch));
   RLO_TRY(add_axes(problem, b, launch));
   RLO_TRY(rlo__cpu_add_index(cpu, launch, blocks));
+  RLO_TRY(rlo__cpu_add_int(launch, fetch_lines(b)));
   RLO_TRY(rlo__cpu_add_index(cpu, launch, last - problem->src.base + 1));
   describe(b, launch);
   return RLO_OK;
