@@ -26,10 +26,10 @@
  *   18  int row_axes                bit k: axis k is part of the rows
  *   19  int run_axes                bit k: the stage holds axis k as the
  *                                   destination does, in runs without a gap
- *   20  int fetch_axes              bit k: axis k is part of a run of the source
- *   21  rlo_index blocks            blocks that one group moves
- *   22  int fetch_lines             lines to prefetch with each tile or row
- *   23  rlo_index src_end           units that may be read, from src_offset on
+ *   20  int fetch_axes              bit k: axis k is part of a run of the
+ * source 21  rlo_index blocks            blocks that one group moves 22  int
+ * fetch_lines             lines to prefetch with each tile or row 23  rlo_index
+ * src_end           units that may be read, from src_offset on
  *
  * Grid axes count blocks: their strides are per block. A group moves `blocks`
  * of them, one after another, and prefetches what the next one reads.
@@ -50,9 +50,9 @@
  * What the host should choose: runs of 256 bytes and more on both sides, and
  * blocks that fit into the first-level cache beside what they read.
  */
-// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_PACKED_NA=3 -DRLO_NT=1 -DRLO_PREFETCH=1
-// define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_PACKED_NB=7 -DRLO_INDEX32=1
-// define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_PACKED_NA=2
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_PACKED_NA=3 -DRLO_NT=1
+// -DRLO_PREFETCH=1 define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_PACKED_NB=7
+// -DRLO_INDEX32=1 define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_PACKED_NA=2
 // define-matrix: -DRLO_PACKED_TILE=4 -DRLO_PACKED_NA=3 -DRLO_VECTOR_SHUFFLE=0
 // define-matrix: -DRLO_PACKED_DIRECT=1 -DRLO_UNIT_BYTES=1 -DRLO_PREFETCH=1
 // define-matrix: -DRLO_PACKED_DIRECT=1 -DRLO_UNIT_BYTES=2 -DRLO_PACKED_NA=5
@@ -353,9 +353,9 @@ RLO_INLINE void rlo_move_tile_units(__global uchar *to,
                                     __global const uchar *from,
                                     __private const rlo_place *columns,
                                     __private const rlo_place *rows) {
-RLO_UNROLL_UNITS
+  RLO_UNROLL_UNITS
   for (int i = 0; i < NA; ++i) {
-RLO_UNROLL_UNITS
+    RLO_UNROLL_UNITS
     for (int j = 0; j < NB; ++j) {
       const rlo_unit unit =
           *(__global const rlo_unit_any *)(from + rows[j].src + i * E);
@@ -551,11 +551,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   __private uchar *stage = (__private uchar *)stage_lines;
 #endif
   /* What lies where in a block: the points of these axes. */
-  const int list_axes[RLO_RUNS + 1] = {column_axes,
-                                       row_axes,
-                                       ~(column_axes | row_axes),
-                                       ~fetch_axes,
-                                       ~run_axes};
+  const int list_axes[RLO_RUNS + 1] = {
+      column_axes, row_axes, ~(column_axes | row_axes), ~fetch_axes, ~run_axes};
   int counts[RLO_NUM_LISTS];
   rlo_place places[RLO_NUM_LISTS][RLO_PACKED_PLACES];
   __private const rlo_place *columns = places[RLO_COLUMNS];
@@ -589,11 +586,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     if (!is_same) {
 #pragma unroll 1
       for (int list = 0; list < RLO_NUM_LISTS; ++list) {
-        counts[list] = rlo_list_places(&block,
-                                       list == RLO_ROWS ? block.stage_stride
-                                                        : block.src_stride,
-                                       list_axes[list],
-                                       places[list]);
+        counts[list] = rlo_list_places(
+            &block,
+            list == RLO_ROWS ? block.stage_stride : block.src_stride,
+            list_axes[list],
+            places[list]);
       }
       n_columns = counts[RLO_COLUMNS];
       n_rows = counts[RLO_ROWS];

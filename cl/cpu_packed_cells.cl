@@ -20,16 +20,17 @@
  *
  * A cell is at most eight lines, which are loaded, shuffled with constant
  * indices, and stored whole. RLO_CELL_DIRECT: cells are whole lines, and go
- * where they belong, which the host has proven to be aligned. Else they go, each
- * over the end of the one before, into a window of private memory that mirrors
- * the destination, and leave it as whole lines; any alignment is right.
+ * where they belong, which the host has proven to be aligned. Else they go,
+ * each over the end of the one before, into a window of private memory that
+ * mirrors the destination, and leave it as whole lines; any alignment is right.
  */
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_INDEX32=1
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_NT=1
 // define-matrix: -DRLO_UNIT_BYTES=8 -DRLO_CELL_LINES=2 -DRLO_PREFETCH=1
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_CELL_LINES=4
 // define-matrix: -DRLO_VECTOR_SHUFFLE=0
-// define-matrix: -DRLO_CELL_X0=8 -DRLO_CELL_X1=8 -DRLO_CELL_S0=8 -DRLO_CELL_S1=1 -DRLO_CELL_UNITS=64 -DRLO_CELL_LINES=4 -DRLO_CELL_DIRECT=1
+// define-matrix: -DRLO_CELL_X0=8 -DRLO_CELL_X1=8 -DRLO_CELL_S0=8
+// -DRLO_CELL_S1=1 -DRLO_CELL_UNITS=64 -DRLO_CELL_LINES=4 -DRLO_CELL_DIRECT=1
 #ifndef RLO_COMMON_CL
 #include "common.cl"
 #endif
@@ -100,15 +101,12 @@
 
 /* Which unit of the source goes to unit u of joined cells. */
 #define RLO_CELL_AXIS(u, inner, x, s) ((u) / (inner) % (x) * (s))
-#define RLO_CELL_FROM(u)                                               \
-  (RLO_CELL_AXIS(u, 1, RLO_CELL_X0, RLO_CELL_S0) +                     \
-   RLO_CELL_AXIS(u, RLO_CELL_X0, RLO_CELL_X1, RLO_CELL_S1) +           \
-   RLO_CELL_AXIS(                                                      \
-       u, RLO_CELL_X0 *RLO_CELL_X1, RLO_CELL_X2, RLO_CELL_S2) +        \
-   RLO_CELL_AXIS(u,                                                    \
-                 RLO_CELL_X0 *RLO_CELL_X1 *RLO_CELL_X2,                \
-                 RLO_CELL_X3,                                          \
-                 RLO_CELL_S3) +                                        \
+#define RLO_CELL_FROM(u)                                                       \
+  (RLO_CELL_AXIS(u, 1, RLO_CELL_X0, RLO_CELL_S0) +                             \
+   RLO_CELL_AXIS(u, RLO_CELL_X0, RLO_CELL_X1, RLO_CELL_S1) +                   \
+   RLO_CELL_AXIS(u, RLO_CELL_X0 * RLO_CELL_X1, RLO_CELL_X2, RLO_CELL_S2) +     \
+   RLO_CELL_AXIS(                                                              \
+       u, RLO_CELL_X0 * RLO_CELL_X1 * RLO_CELL_X2, RLO_CELL_X3, RLO_CELL_S3) + \
    (u) / RLO_CELL_UNITS * RLO_CELL_UNITS)
 
 #if RLO_VECTOR_SHUFFLE
@@ -127,14 +125,14 @@
 
 /* Step v of a chain puts the units of line v in place and keeps the others;
  * step 1 takes line 0 as well. */
-#define RLO_PICK(o, v, e)                                                \
-  (RLO_LINE_OF(o, e) == (v) && (v) > 0 ? RLO_ELEMENTS + RLO_PLACE_OF(o, e) \
-   : RLO_LINE_OF(o, e) == 0 && (v) <= 1 ? RLO_PLACE_OF(o, e)               \
+#define RLO_PICK(o, v, e)                                                   \
+  (RLO_LINE_OF(o, e) == (v) && (v) > 0  ? RLO_ELEMENTS + RLO_PLACE_OF(o, e) \
+   : RLO_LINE_OF(o, e) == 0 && (v) <= 1 ? RLO_PLACE_OF(o, e)                \
                                         : (e))
 
-#define RLO_LIST_8(o, v, e)                                                   \
-  RLO_PICK(o, v, e), RLO_PICK(o, v, e + 1), RLO_PICK(o, v, e + 2),            \
-      RLO_PICK(o, v, e + 3), RLO_PICK(o, v, e + 4), RLO_PICK(o, v, e + 5),    \
+#define RLO_LIST_8(o, v, e)                                                \
+  RLO_PICK(o, v, e), RLO_PICK(o, v, e + 1), RLO_PICK(o, v, e + 2),         \
+      RLO_PICK(o, v, e + 3), RLO_PICK(o, v, e + 4), RLO_PICK(o, v, e + 5), \
       RLO_PICK(o, v, e + 6), RLO_PICK(o, v, e + 7)
 #define RLO_LIST_16(o, v, e) RLO_LIST_8(o, v, e), RLO_LIST_8(o, v, e + 8)
 #define RLO_LIST_32(o, v, e) RLO_LIST_16(o, v, e), RLO_LIST_16(o, v, e + 16)
@@ -165,9 +163,9 @@
 #define RLO_CHAIN(n)    RLO_CHAIN_OF(n)
 #define RLO_OUTS_OF(n)  RLO_OUTS_##n
 #define RLO_OUTS(n)     RLO_OUTS_OF(n)
-#define RLO_OUT(o)                                                   \
-  {                                                                  \
-    rlo_units sum;                                                   \
+#define RLO_OUT(o)                                                         \
+  {                                                                        \
+    rlo_units sum;                                                         \
     RLO_CHAIN(RLO_CELL_LINES)(o) out[o] = __builtin_astype(sum, rlo_line); \
   }
 #define RLO_OUTS_1 RLO_OUT(0)

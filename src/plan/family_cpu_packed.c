@@ -13,6 +13,11 @@ enum {
   GROUP_BYTES = 256 * 1024,
   /** Groups that a device wants, whatever they move. */
   LEAST_GROUPS = 32,
+  /** Less is not worth a program of its own. */
+  LEAST_BOX_BYTES = 64 * 1024,
+  /** A run of the source that family rows follows without jumping. */
+  LEAST_STREAM_BYTES = 1024,
+  PAGE_BYTES = 4096,
   /** Arguments of the kernel's own, each vector as eight scalars. */
   NUM_VECTORS = 6,
   NUM_SCALARS = NUM_VECTORS * 8 + 7
@@ -48,14 +53,61 @@ static bool find_cells(const rlo_request *request,
          rlo__cells_find(request, geometry, out_cells, &unused);
 }
 
-/* Not measured yet. */
+/* Kept rows: rows that have no line to themselves cost per row; rows of whole
+ * lines are as good with family rows, unless they are so short that it must
+ * jump in the source, or write to one set of the caches all the time. */
+static double predict_kept(const rlo_problem *problem, const rlo__block *b) {
+  int64_t unit_bytes = b->cpu.geometry.unit_bytes;
+  int64_t row_bytes = b->num_columns * unit_bytes;
+  if (b->is_direct) {
+    bool is_stream = false;
+    if (b->src_chain.num_axes > 1) {
+      int32_t next = b->src_chain.axes[1];
+      is_stream = problem->extents[next] * row_bytes >= LEAST_STREAM_BYTES &&
+                  problem->dst.axis[next] * unit_bytes % PAGE_BYTES != 0;
+    }
+    return row_bytes > RLO_CPU_LINE_BYTES || is_stream ? 0.7 : 0.9;
+  }
+  if (row_bytes >= 3 * RLO_CPU_LINE_BYTES) {
+    return 0.5;
+  }
+  double bytes = (double)row_bytes;
+  return 0.65 * bytes / (bytes + 5.0);
+}
+
+/* Matrices: what is left of a whole tile, and the ends of short runs. */
+static double predict_matrices(const rlo__block *b) {
+  static const double by_log2_bytes[] = {0.5, 0.55, 0.65, 0.7, 0.6};
+  int64_t unit_bytes = b->cpu.geometry.unit_bytes;
+  double fraction = by_log2_bytes[__builtin_ctzll((uint64_t)unit_bytes)];
+  if (b->num_columns < b->tile) {
+    fraction *= (double)b->num_columns / (double)b->tile;
+  }
+  if (b->num_rows < b->tile) {
+    fraction *= (double)b->num_rows / (double)b->tile;
+  }
+  double src_bytes = (double)(b->src_run_units * unit_bytes);
+  double dst_bytes = (double)(b->dst_run_units * unit_bytes);
+  double run = src_bytes < dst_bytes ? src_bytes : dst_bytes;
+  return fraction * run / (run + (b->is_direct ? 16.0 : 64.0));
+}
+
+/* From measurements. A small box is not worth a program of its own. */
 static double predict(const rlo_request *request) {
   rlo__geometry g = rlo__geometry_of(request);
   rlo__cells cells;
+  rlo__block block;
+  if (g.box_bytes < LEAST_BOX_BYTES) {
+    return 0.02;
+  }
   if (find_cells(request, &g, &cells)) {
     return rlo__cells_predict(&cells);
   }
-  return 0.02;
+  if (rlo__block_choose(request, &g, &block) != RLO_OK) {
+    return 0.0;
+  }
+  return block.is_kept ? predict_kept(request->problem, &block)
+                       : predict_matrices(&block);
 }
 
 static rlo_status add_defines(const rlo_request *request,
@@ -147,8 +199,7 @@ static void describe(const rlo__block *b, rlo_launch *launch) {
                   (long long)(b->dst_run_units * unit_bytes),
                   (long long)unit_bytes);
   rlo__str_append(&words, b->is_direct ? ", direct" : ", staged");
-  rlo__str_append(&words,
-                  b->cpu.is_nontemporal ? ", non-temporal stores" : "");
+  rlo__str_append(&words, b->cpu.is_nontemporal ? ", non-temporal stores" : "");
 }
 
 static rlo_status emit_block(const rlo_request *request,

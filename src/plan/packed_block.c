@@ -55,17 +55,57 @@ static void measure(const rlo_problem *problem, rlo__block *b) {
       &b->dst_chain, problem, b->size, &b->num_dst_run_axes);
 }
 
+/* Hand the axes of the runs out to columns and rows, to the fewer ones first;
+ * what the runs share is for one of them only. */
+static void choose_matrix(rlo__block *b) {
+  b->columns = UINT32_C(1) << b->src_chain.axes[0];
+  b->num_columns = b->size[b->src_chain.axes[0]];
+  b->rows = 0;
+  b->num_rows = 1;
+  if (b->is_kept) {
+    return;
+  }
+  b->rows = UINT32_C(1) << b->dst_chain.axes[0];
+  b->num_rows = b->size[b->dst_chain.axes[0]];
+  int32_t column = 1;
+  int32_t row = 1;
+  bool has_more = true;
+  while (has_more) {
+    uint32_t column_bit = UINT32_C(1) << b->src_chain.axes[column];
+    uint32_t row_bit = UINT32_C(1) << b->dst_chain.axes[row];
+    bool can_column = (b->rows & column_bit) == 0 &&
+                      column < b->num_src_run_axes &&
+                      b->num_columns * b->size[b->src_chain.axes[column]] <=
+                          RLO_BLOCK_MAX_PLACES;
+    bool can_row =
+        (b->columns & row_bit) == 0 && row < b->num_dst_run_axes &&
+        b->num_rows * b->size[b->dst_chain.axes[row]] <= RLO_BLOCK_MAX_PLACES;
+    has_more = can_column || can_row;
+    if (can_column && (b->num_columns <= b->num_rows || !can_row)) {
+      b->columns |= column_bit;
+      b->num_columns *= b->size[b->src_chain.axes[column++]];
+    } else if (can_row) {
+      b->rows |= row_bit;
+      b->num_rows *= b->size[b->dst_chain.axes[row++]];
+    }
+  }
+}
+
+/* Whether the kernel's stage and lists hold a block. */
 static bool fits(const rlo_problem *problem, rlo__block *b) {
   measure(problem, b);
-  int64_t lists = b->is_kept ? b->units / b->size[b->src_chain.axes[0]]
-                             : b->units / (b->tile * b->tile / 16);
-  return b->units <=
-             RLO_BLOCK_STAGE_BYTES / b->cpu.geometry.unit_bytes &&
-         lists <= RLO_BLOCK_MAX_PLACES &&
-         b->size[b->src_chain.axes[0]] <= RLO_BLOCK_MAX_PLACES &&
-         b->size[b->dst_chain.axes[0]] <= RLO_BLOCK_MAX_PLACES &&
-         b->units / b->src_run_units <= RLO_BLOCK_MAX_PLACES &&
-         b->units / b->dst_run_units <= RLO_BLOCK_MAX_PLACES;
+  choose_matrix(b);
+  const int64_t places[] = {b->num_columns,
+                            b->num_rows,
+                            b->units / b->num_columns / b->num_rows,
+                            b->units / b->src_run_units,
+                            b->units / b->dst_run_units};
+  bool is_listed = true;
+  for (size_t n = 0; n < sizeof places / sizeof places[0]; ++n) {
+    is_listed = is_listed && places[n] <= RLO_BLOCK_MAX_PLACES;
+  }
+  return is_listed &&
+         b->units <= RLO_BLOCK_STAGE_BYTES / b->cpu.geometry.unit_bytes;
 }
 
 /* Make the run along a chain longer: the next axis takes twice as many points,
@@ -91,15 +131,14 @@ static bool grow(const rlo_problem *problem,
     }
   }
   b->size[a] = before;
-  measure(problem, b);
   return false;
 }
 
 static void grow_all(const rlo_problem *problem, rlo__block *b) {
   bool src_grows = true;
   bool dst_grows = true;
-  measure(problem, b);
   while (src_grows || dst_grows) {
+    measure(problem, b);
     if (src_grows && (b->src_run_units < b->dst_run_units || !dst_grows)) {
       src_grows = grow(problem, b, &b->src_chain);
     } else {
@@ -130,6 +169,7 @@ static int64_t cut(int64_t extent,
 }
 
 static void cut_all(const rlo_problem *problem, rlo__block *b) {
+  measure(problem, b);
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   int32_t src_last = b->src_chain.axes[b->num_src_run_axes - 1];
   int32_t dst_last = b->dst_chain.axes[b->num_dst_run_axes - 1];
@@ -152,45 +192,14 @@ static void cut_all(const rlo_problem *problem, rlo__block *b) {
         least_rest = rlo__ceil_div(b->tile, dst_inner);
       }
     }
-    b->size[a] = cut(problem->extents[a], b->size[a], multiple, least_rest);
-  }
-  measure(problem, b);
-}
-
-/* Hand the axes of the runs out to columns and rows, to the fewer ones first;
- * what the runs share is for one of them only. */
-static void choose_matrix(rlo__block *b) {
-  b->columns = UINT32_C(1) << b->src_chain.axes[0];
-  b->num_columns = b->size[b->src_chain.axes[0]];
-  b->rows = 0;
-  b->num_rows = 1;
-  if (b->is_kept) {
-    return;
-  }
-  b->rows = UINT32_C(1) << b->dst_chain.axes[0];
-  b->num_rows = b->size[b->dst_chain.axes[0]];
-  int32_t column = 1;
-  int32_t row = 1;
-  bool has_more = true;
-  while (has_more) {
-    uint32_t column_bit = UINT32_C(1) << b->src_chain.axes[column];
-    uint32_t row_bit = UINT32_C(1) << b->dst_chain.axes[row];
-    bool can_column =
-        (b->rows & column_bit) == 0 && column < b->num_src_run_axes &&
-        b->num_columns * b->size[b->src_chain.axes[column]] <=
-            RLO_BLOCK_MAX_PLACES;
-    bool can_row = (b->columns & row_bit) == 0 && row < b->num_dst_run_axes &&
-                   b->num_rows * b->size[b->dst_chain.axes[row]] <=
-                       RLO_BLOCK_MAX_PLACES;
-    has_more = can_column || can_row;
-    if (can_column && (b->num_columns <= b->num_rows || !can_row)) {
-      b->columns |= column_bit;
-      b->num_columns *= b->size[b->src_chain.axes[column++]];
-    } else if (can_row) {
-      b->rows |= row_bit;
-      b->num_rows *= b->size[b->dst_chain.axes[row++]];
+    int64_t before = b->size[a];
+    b->size[a] = cut(problem->extents[a], before, multiple, least_rest);
+    if (!fits(problem, b)) {
+      b->size[a] = before;
     }
   }
+  measure(problem, b);
+  choose_matrix(b);
 }
 
 /* The stage holds runs as the destination does, one after another. */
@@ -230,9 +239,8 @@ static bool can_go_direct(const rlo_request *request, const rlo__block *b) {
       rlo__cpu_dst_alignment(request, &b->cpu.grid, -1) * line_units;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (b->size[a] > 1 && (rows >> a & 1) == 0) {
-      align = rlo__alignment_after(align,
-                                   problem->dst.axis[a] * unit_bytes,
-                                   RLO_CPU_LINE_BYTES);
+      align = rlo__alignment_after(
+          align, problem->dst.axis[a] * unit_bytes, RLO_CPU_LINE_BYTES);
     }
   }
   return inner % line_units == 0 && align >= RLO_CPU_LINE_BYTES &&
@@ -260,14 +268,13 @@ rlo_status rlo__block_choose(const rlo_request *request,
   rlo__cpu_plan *cpu = &b->cpu;
   b->is_kept = geometry->run_axis >= 0;
   b->dst_chain = rlo__chain_find(problem, &problem->dst, geometry->dst_axis);
-  b->src_chain = rlo__chain_find(
-      problem,
-      &problem->src,
-      b->is_kept ? geometry->run_axis : geometry->src_axis);
+  b->src_chain =
+      rlo__chain_find(problem,
+                      &problem->src,
+                      b->is_kept ? geometry->run_axis : geometry->src_axis);
   begin(problem, b);
   grow_all(problem, b);
   cut_all(problem, b);
-  choose_matrix(b);
   lay_stage(problem, b);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     RLO_TRY(rlo__grid_add(&cpu->grid, problem, a, b->size[a]));

@@ -2,8 +2,8 @@
 #ifndef RLO_PLAN_PACKED_BLOCK_H
 #define RLO_PLAN_PACKED_BLOCK_H
 
-#include "plan/packed_chain.h"
 #include "plan/cpu_launch.h"
+#include "plan/packed_chain.h"
 
 /** Most places in a list of cl/cpu_packed.cl, and bytes of its stage. */
 #define RLO_BLOCK_MAX_PLACES  1024

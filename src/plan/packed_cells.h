@@ -2,8 +2,8 @@
 #ifndef RLO_PLAN_PACKED_CELLS_H
 #define RLO_PLAN_PACKED_CELLS_H
 
-#include "plan/packed_chain.h"
 #include "plan/cpu_launch.h"
+#include "plan/packed_chain.h"
 
 /** Most axes of a cell. */
 #define RLO_CELL_MAX_AXES 4
