@@ -11,8 +11,8 @@
 enum {
   /** Bytes that one group moves, in blocks: what lies where is listed once. */
   GROUP_BYTES = 256 * 1024,
-  /** Groups that a device wants, whatever they move. */
-  LEAST_GROUPS = 32,
+  /** Groups that each compute unit wants, whatever they move. */
+  GROUPS_PER_UNIT = 4,
   /** Less is not worth a program of its own. */
   LEAST_BOX_BYTES = 64 * 1024,
   /** A run of the source that family rows follows without jumping. */
@@ -58,6 +58,9 @@ static bool find_cells(const rlo_request *request,
  * jump in the source, or write to one set of the caches all the time. */
 static double predict_kept(const rlo_problem *problem, const rlo__block *b) {
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
+  if (b->cpu.geometry.box_bytes < RLO_CPU_NONTEMPORAL_BYTES) {
+    return 0.3; /* caches forgive scattered stores */
+  }
   int64_t row_bytes = b->num_columns * unit_bytes;
   if (b->is_direct) {
     bool is_stream = false;
@@ -75,17 +78,18 @@ static double predict_kept(const rlo_problem *problem, const rlo__block *b) {
   return 0.65 * bytes / (bytes + 5.0);
 }
 
+/* The share of whole tiles in an extent. */
+static double fullness(int64_t extent, int64_t tile) {
+  return (double)extent / (double)(rlo__ceil_div(extent, tile) * tile);
+}
+
 /* Matrices: what is left of a whole tile, and the ends of short runs. */
 static double predict_matrices(const rlo__block *b) {
   static const double by_log2_bytes[] = {0.5, 0.55, 0.65, 0.7, 0.6};
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   double fraction = by_log2_bytes[__builtin_ctzll((uint64_t)unit_bytes)];
-  if (b->num_columns < b->tile) {
-    fraction *= (double)b->num_columns / (double)b->tile;
-  }
-  if (b->num_rows < b->tile) {
-    fraction *= (double)b->num_rows / (double)b->tile;
-  }
+  fraction *=
+      fullness(b->num_columns, b->tile) * fullness(b->num_rows, b->tile);
   double src_bytes = (double)(b->src_run_units * unit_bytes);
   double dst_bytes = (double)(b->dst_run_units * unit_bytes);
   double run = src_bytes < dst_bytes ? src_bytes : dst_bytes;
@@ -216,7 +220,9 @@ static rlo_status emit_block(const rlo_request *request,
   int64_t num_blocks = (int64_t)launch->global_size[0];
   int64_t blocks =
       rlo__ceil_div(GROUP_BYTES, b->units * cpu->geometry.unit_bytes);
-  int64_t most = num_blocks / LEAST_GROUPS;
+  int32_t compute_units = request->device->compute_units;
+  int64_t most =
+      num_blocks / (GROUPS_PER_UNIT * (compute_units < 1 ? 1 : compute_units));
   blocks = most < 1 ? 1 : most < blocks ? most : blocks;
   launch->global_size[0] = (size_t)rlo__ceil_div(num_blocks, blocks);
   RLO_TRY(add_defines(request, b, launch));

@@ -92,7 +92,9 @@ static void choose_matrix(rlo__block *b) {
 }
 
 /* Whether the kernel's stage and lists hold a block. */
-static bool fits(const rlo_problem *problem, rlo__block *b) {
+static bool fits(const rlo_problem *problem,
+                 int64_t most_bytes,
+                 rlo__block *b) {
   measure(problem, b);
   choose_matrix(b);
   const int64_t places[] = {b->num_columns,
@@ -104,15 +106,15 @@ static bool fits(const rlo_problem *problem, rlo__block *b) {
   for (size_t n = 0; n < sizeof places / sizeof places[0]; ++n) {
     is_listed = is_listed && places[n] <= RLO_BLOCK_MAX_PLACES;
   }
-  return is_listed &&
-         b->units <= RLO_BLOCK_STAGE_BYTES / b->cpu.geometry.unit_bytes;
+  return is_listed && b->units <= most_bytes / b->cpu.geometry.unit_bytes;
 }
 
 /* Make the run along a chain longer: the next axis takes twice as many points,
  * or as many as still fit. False if it cannot. */
 static bool grow(const rlo_problem *problem,
-                 rlo__block *b,
-                 const rlo__chain *chain) {
+                 int64_t most_bytes,
+                 const rlo__chain *chain,
+                 rlo__block *b) {
   int32_t k = 0;
   while (k < chain->num_axes &&
          b->size[chain->axes[k]] == problem->extents[chain->axes[k]]) {
@@ -126,7 +128,7 @@ static bool grow(const rlo_problem *problem,
   for (int64_t quarters = 4; quarters >= 1; --quarters) {
     b->size[a] = least(problem->extents[a],
                        before + rlo__ceil_div(before * quarters, 4));
-    if (fits(problem, b)) {
+    if (fits(problem, most_bytes, b)) {
       return true;
     }
   }
@@ -134,15 +136,17 @@ static bool grow(const rlo_problem *problem,
   return false;
 }
 
-static void grow_all(const rlo_problem *problem, rlo__block *b) {
+static void grow_all(const rlo_problem *problem,
+                     int64_t most_bytes,
+                     rlo__block *b) {
   bool src_grows = true;
   bool dst_grows = true;
   while (src_grows || dst_grows) {
     measure(problem, b);
     if (src_grows && (b->src_run_units < b->dst_run_units || !dst_grows)) {
-      src_grows = grow(problem, b, &b->src_chain);
+      src_grows = grow(problem, most_bytes, &b->src_chain, b);
     } else {
-      dst_grows = grow(problem, b, &b->dst_chain);
+      dst_grows = grow(problem, most_bytes, &b->dst_chain, b);
     }
   }
 }
@@ -168,7 +172,9 @@ static int64_t cut(int64_t extent,
   return second == 0 ? most : second;
 }
 
-static void cut_all(const rlo_problem *problem, rlo__block *b) {
+static void cut_all(const rlo_problem *problem,
+                    int64_t most_bytes,
+                    rlo__block *b) {
   measure(problem, b);
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   int32_t src_last = b->src_chain.axes[b->num_src_run_axes - 1];
@@ -194,7 +200,7 @@ static void cut_all(const rlo_problem *problem, rlo__block *b) {
     }
     int64_t before = b->size[a];
     b->size[a] = cut(problem->extents[a], before, multiple, least_rest);
-    if (!fits(problem, b)) {
+    if (!fits(problem, most_bytes, b)) {
       b->size[a] = before;
     }
   }
@@ -259,11 +265,12 @@ static bool has_lines(const rlo_request *request, const rlo__block *b) {
               RLO_CPU_LINE_BYTES);
 }
 
-rlo_status rlo__block_choose(const rlo_request *request,
-                             const rlo__geometry *geometry,
-                             rlo__block *out_block) {
+/* Choose a block of at most so many bytes. */
+static rlo_status choose(const rlo_request *request,
+                         const rlo__geometry *geometry,
+                         int64_t most_bytes,
+                         rlo__block *b) {
   const rlo_problem *problem = request->problem;
-  rlo__block *b = out_block;
   *b = (rlo__block){.cpu = {.geometry = *geometry, .x_axis = -1, .y_axis = -1}};
   rlo__cpu_plan *cpu = &b->cpu;
   b->is_kept = geometry->run_axis >= 0;
@@ -273,8 +280,8 @@ rlo_status rlo__block_choose(const rlo_request *request,
                       &problem->src,
                       b->is_kept ? geometry->run_axis : geometry->src_axis);
   begin(problem, b);
-  grow_all(problem, b);
-  cut_all(problem, b);
+  grow_all(problem, most_bytes, b);
+  cut_all(problem, most_bytes, b);
   lay_stage(problem, b);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     RLO_TRY(rlo__grid_add(&cpu->grid, problem, a, b->size[a]));
@@ -285,4 +292,16 @@ rlo_status rlo__block_choose(const rlo_request *request,
                         (b->is_direct || has_lines(request, b));
   cpu->is_prefetching = request->device->has_builtin_prefetch;
   return RLO_OK;
+}
+
+rlo_status rlo__block_choose(const rlo_request *request,
+                             const rlo__geometry *geometry,
+                             rlo__block *out_block) {
+  if (geometry->run_axis < 0) {
+    RLO_TRY(choose(request, geometry, RLO_BLOCK_DIRECT_BYTES, out_block));
+    if (out_block->is_direct) {
+      return RLO_OK;
+    }
+  }
+  return choose(request, geometry, RLO_BLOCK_STAGE_BYTES, out_block);
 }

@@ -5,9 +5,12 @@
 #include "plan/cpu_launch.h"
 #include "plan/packed_chain.h"
 
-/** Most places in a list of cl/cpu_packed.cl, and bytes of its stage. */
-#define RLO_BLOCK_MAX_PLACES  1024
-#define RLO_BLOCK_STAGE_BYTES (16 * 1024)
+/** Most places in a list of cl/cpu_packed.cl. */
+#define RLO_BLOCK_MAX_PLACES 1024
+
+/** Bytes of a block that goes through the stage, and of one that does not. */
+#define RLO_BLOCK_STAGE_BYTES  (16 * 1024)
+#define RLO_BLOCK_DIRECT_BYTES (32 * 1024)
 
 /** Longest row that is kept, in bytes. */
 #define RLO_BLOCK_MAX_ROW_BYTES 1024

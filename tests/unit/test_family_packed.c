@@ -153,7 +153,9 @@ START_TEST(test_family_packed__blocks_fit_the_kernel)
                     (unsigned long long)seed);
     }
     ck_assert_uint_eq(b.columns & b.rows, 0);
-    ck_assert_int_le(product(&b, all, n) * g.unit_bytes, RLO_BLOCK_STAGE_BYTES);
+    ck_assert_int_le(
+        product(&b, all, n) * g.unit_bytes,
+        b.is_direct ? RLO_BLOCK_DIRECT_BYTES : RLO_BLOCK_STAGE_BYTES);
     for (int32_t a = 0; a < n; ++a) {
       ck_assert_int_ge(b.size[a], 1);
       ck_assert_int_le(b.size[a], problem.extents[a]);

@@ -94,7 +94,7 @@ static const plan_case cases[] = {
      "packed", "matrices"},
     {"f32[8192,256]{0,1}", "f32[8192,256]{1,0:T(8,128)}", NULL,
      "packed", "direct"},
-    {"u8[100,300,33]{2,1,0}", "u8[100,300,33]{2,0,1}", NULL,
+    {"u8[300,300,33]{2,1,0}", "u8[300,300,33]{2,0,1}", NULL,
      "packed", "rows 33x1"},
     /* Tiles that do not divide each other leave a quotient. */
     {"f32[640,29]{0,1:T(5,4)}", "f32[640,29]{1,0:T(3,2)}", NULL,
