@@ -192,6 +192,14 @@ rlo_status rlo__cpu_add_index(const rlo__cpu_plan *plan,
   return rlo__launch_argument(launch, kind, &value, 1);
 }
 
+rlo_status rlo__cpu_add_vector(const rlo__cpu_plan *plan,
+                               rlo_launch *launch,
+                               const int64_t *values,
+                               int32_t count) {
+  return rlo__launch_argument(
+      launch, vector_kind(&plan->geometry, plan->grid.num_axes), values, count);
+}
+
 static int64_t coefficient(const rlo_form *form, int32_t axis, int64_t sign) {
   return axis < 0 ? 0 : sign * form->axis[axis];
 }

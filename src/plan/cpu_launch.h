@@ -68,6 +68,12 @@ RLO_NODISCARD rlo_status rlo__cpu_add_index(const rlo__cpu_plan *plan,
                                             rlo_launch *launch,
                                             int64_t value);
 
+/** Add an argument of the kernels' type rlo_grid: zeros beyond `count`. */
+RLO_NODISCARD rlo_status rlo__cpu_add_vector(const rlo__cpu_plan *plan,
+                                             rlo_launch *launch,
+                                             const int64_t *values,
+                                             int32_t count);
+
 /** Add the guards, PAD first. A coefficient of -1 along x is written as 1. */
 RLO_NODISCARD rlo_status rlo__cpu_add_guards(const rlo_request *request,
                                              const rlo__cpu_plan *plan,

@@ -42,6 +42,7 @@ extern const rlo_family rlo__family_cpu_copy;
 extern const rlo_family rlo__family_cpu_rows;
 extern const rlo_family rlo__family_cpu_tile;
 extern const rlo_family rlo__family_cpu_skinny;
+extern const rlo_family rlo__family_cpu_packed;
 extern const rlo_family rlo__family_cpu_gather;
 extern const rlo_family rlo__family_gpu_copy;
 extern const rlo_family rlo__family_gpu_rows;

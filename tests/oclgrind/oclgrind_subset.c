@@ -29,6 +29,7 @@ static int64_t runs_of_width[5];
 static bool is_skipped(const rlo_family *family) {
   return is_for_uninitialized && family->device_class == RLO_DEVICE_CLASS_CPU &&
          (strcmp(family->name, "tile") == 0 ||
+          strcmp(family->name, "packed") == 0 ||
           strcmp(family->name, "skinny") == 0);
 }
 

@@ -209,7 +209,7 @@ START_TEST(test_explain__tells_the_whole_plan)
   ck_assert_int_eq(report->device_class, RLO_DEVICE_CLASS_CPU);
   ck_assert_str_eq(report->parameters,
                    "tile 64x256, units of 4 bytes, input order, prefetch");
-  ck_assert_int_eq(report->num_candidates, 5);
+  ck_assert_int_eq(report->num_candidates, 6);
   ck_assert_int_eq(report->problem.num_axes, 2);
   ck_assert_ptr_nonnull(strstr(report->build_options, report->kernel_name));
   ck_assert_ptr_nonnull(strstr(report->source, "__kernel"));

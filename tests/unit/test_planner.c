@@ -85,6 +85,17 @@ static const plan_case cases[] = {
      "rows", "input order"},
     {"f32[10,90000]{1,0}", "f32[10,90000]{1,0:pad(10,90001)}", NULL,
      "rows", "chunks of 64 KiB"},
+    /* Small matrices, many small axes, rows shorter than lines. */
+    {"f32[4000,7,9]{2,1,0}", "f32[4000,7,9]{1,2,0}", NULL,
+     "packed", "cells of 63, 64 to a group, units of 4 bytes, joined"},
+    {"f32[4000,8,8]{2,1,0}", "f32[4000,8,8]{1,2,0}", NULL,
+     "packed", "line by line"},
+    {"f32[7,9,8,7,9,8]{5,4,3,2,1,0}", "f32[7,9,8,7,9,8]{3,0,5,1,4,2}", NULL,
+     "packed", "matrices"},
+    {"f32[8192,256]{0,1}", "f32[8192,256]{1,0:T(8,128)}", NULL,
+     "packed", "direct"},
+    {"u8[300,300,33]{2,1,0}", "u8[300,300,33]{2,0,1}", NULL,
+     "packed", "rows 33x1"},
     /* Tiles that do not divide each other leave a quotient. */
     {"f32[640,29]{0,1:T(5,4)}", "f32[640,29]{1,0:T(3,2)}", NULL,
      "gather", "quotients"},
@@ -229,7 +240,7 @@ START_TEST(test_planner__lists_the_families_for_an_unknown_one)
   ck_assert_int_eq(plan_for("tiles", 0, 0), RLO_NOT_FOUND);
   ck_assert_str_eq(rlo_error_last()->message,
                    "no kernel family of class CPU is called \"tiles\"; there "
-                   "are copy, rows, skinny, tile, gather");
+                   "are copy, rows, skinny, tile, packed, gather");
 }
 
 END_TEST

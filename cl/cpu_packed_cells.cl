@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Family packed, CPU class: batches of small matrices, or of anything small
+ * that is permuted within itself.
+ *
+ *     for c < cells, u < RLO_CELL_UNITS:
+ *         dst[dst_offset + c * RLO_CELL_UNITS + u] =
+ *         src[src_offset + c * RLO_CELL_UNITS + from(u)]
+ *
+ * for every other point of the grid, where from() is the constant permutation
+ * that the extents and strides below spell. Arguments after the common ten:
+ *
+ *   10  int cell_axis          grid axis that counts groups of cells, -1: one
+ *   11  rlo_index cells        cells along that axis in all
+ *   12  rlo_index group_cells  cells of one group
+ *   13  rlo_index src_end      units that may be read, from src_offset on
+ *
+ * For cell_axis: extent ceil(cells / group_cells), strides group_cells *
+ * RLO_CELL_UNITS.
+ *
+ * A cell is at most eight lines, which are loaded, shuffled with constant
+ * indices, and stored whole. RLO_CELL_DIRECT: cells are whole lines, and go
+ * where they belong, which the host has proven to be aligned. Else they go,
+ * each over the end of the one before, into a window of private memory that
+ * mirrors the destination, and leave it as whole lines; any alignment is right.
+ */
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_INDEX32=1
+// define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_NT=1
+// define-matrix: -DRLO_UNIT_BYTES=8 -DRLO_CELL_LINES=2 -DRLO_PREFETCH=1
+// define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_CELL_LINES=4
+// define-matrix: -DRLO_VECTOR_SHUFFLE=0
+// define-matrix: -DRLO_CELL_X0=8 -DRLO_CELL_X1=8 -DRLO_CELL_S0=8
+// -DRLO_CELL_S1=1 -DRLO_CELL_UNITS=64 -DRLO_CELL_LINES=4 -DRLO_CELL_DIRECT=1
+#ifndef RLO_COMMON_CL
+#include "common.cl"
+#endif
+
+#ifndef RLO_KERNEL
+#define RLO_KERNEL cpu_packed_cells
+#endif
+
+/* Extents of a cell's axes in the order of the destination, the first one
+ * contiguous, and their strides in the source. */
+#ifndef RLO_CELL_X0
+#define RLO_CELL_X0 3
+#endif
+#ifndef RLO_CELL_X1
+#define RLO_CELL_X1 5
+#endif
+#ifndef RLO_CELL_X2
+#define RLO_CELL_X2 1
+#endif
+#ifndef RLO_CELL_X3
+#define RLO_CELL_X3 1
+#endif
+#ifndef RLO_CELL_S0
+#define RLO_CELL_S0 5
+#endif
+#ifndef RLO_CELL_S1
+#define RLO_CELL_S1 1
+#endif
+#ifndef RLO_CELL_S2
+#define RLO_CELL_S2 0
+#endif
+#ifndef RLO_CELL_S3
+#define RLO_CELL_S3 0
+#endif
+
+/* Units of a cell, the product of its extents; the lines it takes, 1..8; cells
+ * that are shuffled together, which share a line. */
+#ifndef RLO_CELL_UNITS
+#define RLO_CELL_UNITS 15
+#endif
+#ifndef RLO_CELL_LINES
+#define RLO_CELL_LINES 1
+#endif
+#ifndef RLO_CELL_JOINED
+#define RLO_CELL_JOINED 1
+#endif
+
+/* 1: cells are whole lines, each of them aligned. */
+#ifndef RLO_CELL_DIRECT
+#define RLO_CELL_DIRECT 0
+#endif
+
+/* Bytes that the window gathers before lines leave. Few: lines that leave while
+ * others are gathered keep memory busy. */
+#ifndef RLO_CELL_WINDOW
+#define RLO_CELL_WINDOW 1024
+#endif
+
+/* Bytes that the prefetch runs ahead. */
+#ifndef RLO_CELL_AHEAD
+#define RLO_CELL_AHEAD 1024
+#endif
+
+#define L RLO_LINE_UNITS
+#define E RLO_UNIT_BYTES
+
+#define RLO_CELL_BYTES (RLO_CELL_UNITS * E)
+
+/* Which unit of the source goes to unit u of joined cells. */
+#define RLO_CELL_AXIS(u, inner, x, s) ((u) / (inner) % (x) * (s))
+#define RLO_CELL_FROM(u)                                                       \
+  (RLO_CELL_AXIS(u, 1, RLO_CELL_X0, RLO_CELL_S0) +                             \
+   RLO_CELL_AXIS(u, RLO_CELL_X0, RLO_CELL_X1, RLO_CELL_S1) +                   \
+   RLO_CELL_AXIS(u, RLO_CELL_X0 * RLO_CELL_X1, RLO_CELL_X2, RLO_CELL_S2) +     \
+   RLO_CELL_AXIS(                                                              \
+       u, RLO_CELL_X0 * RLO_CELL_X1 * RLO_CELL_X2, RLO_CELL_X3, RLO_CELL_S3) + \
+   (u) / RLO_CELL_UNITS * RLO_CELL_UNITS)
+
+#if RLO_VECTOR_SHUFFLE
+/* Elements of rlo_units per unit, and in all. */
+#define RLO_SUB      (RLO_UNIT_BYTES == 16 ? 2 : 1)
+#define RLO_ELEMENTS (RLO_LINE_UNITS * RLO_SUB)
+
+/* Element e of output line o: the line its unit comes from and its element
+ * there. What lies behind the cells is overwritten later: it may be anything.
+ */
+#define RLO_UNIT_OF(o, e) \
+  (((o)*L + (e) / RLO_SUB) % (RLO_CELL_UNITS * RLO_CELL_JOINED))
+#define RLO_LINE_OF(o, e) (RLO_CELL_FROM(RLO_UNIT_OF(o, e)) / L)
+#define RLO_PLACE_OF(o, e) \
+  (RLO_CELL_FROM(RLO_UNIT_OF(o, e)) % L * RLO_SUB + (e) % RLO_SUB)
+
+/* Step v of a chain puts the units of line v in place and keeps the others;
+ * step 1 takes line 0 as well. */
+#define RLO_PICK(o, v, e)                                                   \
+  (RLO_LINE_OF(o, e) == (v) && (v) > 0  ? RLO_ELEMENTS + RLO_PLACE_OF(o, e) \
+   : RLO_LINE_OF(o, e) == 0 && (v) <= 1 ? RLO_PLACE_OF(o, e)                \
+                                        : (e))
+
+#define RLO_LIST_8(o, v, e)                                                \
+  RLO_PICK(o, v, e), RLO_PICK(o, v, e + 1), RLO_PICK(o, v, e + 2),         \
+      RLO_PICK(o, v, e + 3), RLO_PICK(o, v, e + 4), RLO_PICK(o, v, e + 5), \
+      RLO_PICK(o, v, e + 6), RLO_PICK(o, v, e + 7)
+#define RLO_LIST_16(o, v, e) RLO_LIST_8(o, v, e), RLO_LIST_8(o, v, e + 8)
+#define RLO_LIST_32(o, v, e) RLO_LIST_16(o, v, e), RLO_LIST_16(o, v, e + 16)
+#define RLO_LIST_64(o, v, e) RLO_LIST_32(o, v, e), RLO_LIST_32(o, v, e + 32)
+#if RLO_UNIT_BYTES == 1
+#define RLO_LIST(o, v) RLO_LIST_64(o, v, 0)
+#elif RLO_UNIT_BYTES == 2
+#define RLO_LIST(o, v) RLO_LIST_32(o, v, 0)
+#elif RLO_UNIT_BYTES == 4
+#define RLO_LIST(o, v) RLO_LIST_16(o, v, 0)
+#else
+#define RLO_LIST(o, v) RLO_LIST_8(o, v, 0)
+#endif
+
+#define RLO_STEP(o, v) \
+  sum = __builtin_shufflevector(sum, in[v], RLO_LIST(o, v));
+#define RLO_CHAIN_1(o) \
+  sum = __builtin_shufflevector(in[0], in[0], RLO_LIST(o, 0));
+#define RLO_CHAIN_2(o) \
+  sum = __builtin_shufflevector(in[0], in[1], RLO_LIST(o, 1));
+#define RLO_CHAIN_3(o)  RLO_CHAIN_2(o) RLO_STEP(o, 2)
+#define RLO_CHAIN_4(o)  RLO_CHAIN_3(o) RLO_STEP(o, 3)
+#define RLO_CHAIN_5(o)  RLO_CHAIN_4(o) RLO_STEP(o, 4)
+#define RLO_CHAIN_6(o)  RLO_CHAIN_5(o) RLO_STEP(o, 5)
+#define RLO_CHAIN_7(o)  RLO_CHAIN_6(o) RLO_STEP(o, 6)
+#define RLO_CHAIN_8(o)  RLO_CHAIN_7(o) RLO_STEP(o, 7)
+#define RLO_CHAIN_OF(n) RLO_CHAIN_##n
+#define RLO_CHAIN(n)    RLO_CHAIN_OF(n)
+#define RLO_OUTS_OF(n)  RLO_OUTS_##n
+#define RLO_OUTS(n)     RLO_OUTS_OF(n)
+#define RLO_OUT(o)                                                         \
+  {                                                                        \
+    rlo_units sum;                                                         \
+    RLO_CHAIN(RLO_CELL_LINES)(o) out[o] = __builtin_astype(sum, rlo_line); \
+  }
+#define RLO_OUTS_1 RLO_OUT(0)
+#define RLO_OUTS_2 RLO_OUTS_1 RLO_OUT(1)
+#define RLO_OUTS_3 RLO_OUTS_2 RLO_OUT(2)
+#define RLO_OUTS_4 RLO_OUTS_3 RLO_OUT(3)
+#define RLO_OUTS_5 RLO_OUTS_4 RLO_OUT(4)
+#define RLO_OUTS_6 RLO_OUTS_5 RLO_OUT(5)
+#define RLO_OUTS_7 RLO_OUTS_6 RLO_OUT(6)
+#define RLO_OUTS_8 RLO_OUTS_7 RLO_OUT(7)
+
+/* The lines of joined cells, permuted. */
+RLO_INLINE void rlo_shuffle(__global const uchar *from,
+                            __private rlo_line *out) {
+  rlo_units in[RLO_CELL_LINES];
+#pragma unroll
+  for (int v = 0; v < RLO_CELL_LINES; ++v) {
+    __global const uchar *p = from + v * RLO_LINE_BYTES;
+    rlo_prefetch(p + RLO_CELL_AHEAD);
+    in[v] = __builtin_astype(*(__global const rlo_line_any *)p, rlo_units);
+  }
+  RLO_OUTS(RLO_CELL_LINES)
+}
+#endif
+
+/* One cell unit by unit. */
+RLO_INLINE void rlo_move_cell_units(__private uchar *to,
+                                    __global const uchar *from) {
+#pragma unroll 1
+  for (int u = 0; u < RLO_CELL_UNITS; ++u) {
+    *(__private rlo_unit_any *)(to + u * E) =
+        *(__global const rlo_unit_any *)(from + RLO_CELL_FROM(u) * E);
+  }
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
+    RLO_COMMON_PARAMS,
+    int cell_axis,
+    rlo_index cells,
+    rlo_index group_cells,
+    rlo_index src_end) {
+  rlo_index index[RLO_GRID_RANK];
+  rlo_decode(get_group_id(0), n_grid, grid_extent, index);
+  __global const uchar *from =
+      src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+  __global uchar *to =
+      dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
+  long left = cells;
+  if (cell_axis >= 0) {
+    left = min(left - (long)index[cell_axis] * group_cells, (long)group_cells);
+  }
+  /* Bytes that may be read from here on. */
+  long readable = (src + src_offset_bytes - from) + (long)src_end * E;
+  /* The window mirrors the destination from the beginning of a line, and has
+   * room for what a cell writes beyond its end. */
+  rlo_line window[RLO_CELL_WINDOW / RLO_LINE_BYTES + 2 * RLO_CELL_LINES + 2];
+  __private uchar *w = (__private uchar *)window;
+#if RLO_CELL_DIRECT && RLO_VECTOR_SHUFFLE
+  for (; left > 0; --left) {
+    rlo_line out[RLO_CELL_LINES];
+    rlo_shuffle(from, out);
+#pragma unroll
+    for (int v = 0; v < RLO_CELL_LINES; ++v) {
+      rlo_store_line(to + v * RLO_LINE_BYTES, out[v]);
+    }
+    from += RLO_CELL_BYTES;
+    to += RLO_CELL_BYTES;
+  }
+  (void)w;
+  (void)readable;
+#else
+  long at = (long)((ulong)to % RLO_LINE_BYTES);
+  long kept = at; /* bytes of the first line that are not ours */
+  to -= at;
+  while (left > 0) {
+    while (left > 0 && at < RLO_CELL_WINDOW) {
+#if RLO_VECTOR_SHUFFLE
+      if (readable >= RLO_CELL_LINES * RLO_LINE_BYTES) {
+        const long joined = min(left, (long)RLO_CELL_JOINED);
+        rlo_line out[RLO_CELL_LINES];
+        rlo_shuffle(from, out);
+#pragma unroll
+        for (int v = 0; v < RLO_CELL_LINES; ++v) {
+          *(__private rlo_line_any *)(w + at + v * RLO_LINE_BYTES) = out[v];
+        }
+        left -= joined;
+        at += joined * RLO_CELL_BYTES;
+        from += joined * RLO_CELL_BYTES;
+        readable -= joined * RLO_CELL_BYTES;
+        continue;
+      }
+#endif
+      rlo_move_cell_units(w + at, from);
+      left -= 1;
+      at += RLO_CELL_BYTES;
+      from += RLO_CELL_BYTES;
+    }
+    /* What does not fill a line begins the next round. */
+    const long whole = at / RLO_LINE_BYTES * RLO_LINE_BYTES;
+    long sent = 0;
+    if (kept > 0 && whole > 0) {
+      rlo_piece_private(to + kept, w + kept, RLO_LINE_BYTES - kept);
+      sent = RLO_LINE_BYTES;
+    }
+#pragma unroll 4
+    for (; sent < whole; sent += RLO_LINE_BYTES) {
+      rlo_store_line(to + sent, *(__private const rlo_line *)(w + sent));
+    }
+    if (whole > 0) {
+      kept = 0;
+      to += whole;
+      at -= whole;
+      window[0] = window[whole / RLO_LINE_BYTES];
+    }
+  }
+  rlo_piece_private(to + kept, w + kept, at - kept);
+  (void)readable;
+#endif
+  (void)fill_lo;
+  (void)fill_hi;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/checked.h"
+#include "base/status.h"
+#include "ir/form.h"
+#include "plan/packed_block.h"
+#include "plan/packed_cells.h"
+
+/* Family packed of CPU devices: small matrices, many small axes and short rows.
+ * cl/cpu_packed_cells.cl and cl/cpu_packed.cl. */
+
+enum {
+  /** Bytes that one group moves, in blocks: what lies where is listed once. */
+  GROUP_BYTES = 256 * 1024,
+  /** Groups that each compute unit wants, whatever they move. */
+  GROUPS_PER_UNIT = 4,
+  /** Less is not worth a program of its own. */
+  LEAST_BOX_BYTES = 64 * 1024,
+  /** A run of the source that family rows follows without jumping. */
+  LEAST_STREAM_BYTES = 1024,
+  PAGE_BYTES = 4096,
+  /** Arguments of the kernel's own, each vector as eight scalars. */
+  NUM_VECTORS = 6,
+  NUM_SCALARS = NUM_VECTORS * 8 + 7
+};
+
+static bool is_applicable(const rlo_request *request, rlo__str *why) {
+  const rlo_problem *problem = request->problem;
+  rlo__geometry g = rlo__geometry_of(request);
+  if (problem->num_axes > RLO_GRID_MAX_AXES ||
+      (problem->num_axes > 8 && !g.fits_32_bits)) {
+    rlo__str_printf(why, "it has %d axes", problem->num_axes);
+    return false;
+  }
+  if (problem->num_guards > 0) {
+    rlo__str_printf(why, "it has %d guards", problem->num_guards);
+    return false;
+  }
+  if (g.dst_axis < 0 || (g.run_axis < 0 && g.src_axis < 0)) {
+    rlo__str_append(why, "no axis has stride 1 on one of the sides");
+    return false;
+  }
+  return rlo__block_is_possible(request, &g, why) &&
+         rlo__cpu_is_within_limits(
+             request, &g, problem->num_axes, NUM_SCALARS, why);
+}
+
+/* Whether a problem falls into cells, which are the best there is for it. */
+static bool find_cells(const rlo_request *request,
+                       const rlo__geometry *geometry,
+                       rlo__cells *out_cells) {
+  rlo__str unused = rlo__str_over(NULL, 0);
+  return geometry->run_axis < 0 &&
+         rlo__cells_find(request, geometry, out_cells, &unused);
+}
+
+/* Kept rows: rows that have no line to themselves cost per row; rows of whole
+ * lines are as good with family rows, unless they are so short that it must
+ * jump in the source, or write to one set of the caches all the time. */
+static double predict_kept(const rlo_problem *problem, const rlo__block *b) {
+  int64_t unit_bytes = b->cpu.geometry.unit_bytes;
+  if (b->cpu.geometry.box_bytes < RLO_CPU_NONTEMPORAL_BYTES) {
+    return 0.3; /* caches forgive scattered stores */
+  }
+  int64_t row_bytes = b->num_columns * unit_bytes;
+  if (b->is_direct) {
+    bool is_stream = false;
+    if (b->src_chain.num_axes > 1) {
+      int32_t next = b->src_chain.axes[1];
+      is_stream = problem->extents[next] * row_bytes >= LEAST_STREAM_BYTES &&
+                  problem->dst.axis[next] * unit_bytes % PAGE_BYTES != 0;
+    }
+    return row_bytes > RLO_CPU_LINE_BYTES || is_stream ? 0.7 : 0.9;
+  }
+  if (row_bytes >= 3 * RLO_CPU_LINE_BYTES) {
+    return 0.5;
+  }
+  double bytes = (double)row_bytes;
+  return 0.65 * bytes / (bytes + 5.0);
+}
+
+/* The share of whole tiles in an extent. */
+static double fullness(int64_t extent, int64_t tile) {
+  return (double)extent / (double)(rlo__ceil_div(extent, tile) * tile);
+}
+
+/* Matrices: what is left of a whole tile, and the ends of short runs. */
+static double predict_matrices(const rlo__block *b) {
+  static const double by_log2_bytes[] = {0.5, 0.55, 0.65, 0.7, 0.6};
+  int64_t unit_bytes = b->cpu.geometry.unit_bytes;
+  double fraction = by_log2_bytes[__builtin_ctzll((uint64_t)unit_bytes)];
+  fraction *=
+      fullness(b->num_columns, b->tile) * fullness(b->num_rows, b->tile);
+  double src_bytes = (double)(b->src_run_units * unit_bytes);
+  double dst_bytes = (double)(b->dst_run_units * unit_bytes);
+  double run = src_bytes < dst_bytes ? src_bytes : dst_bytes;
+  return fraction * run / (run + (b->is_direct ? 16.0 : 64.0));
+}
+
+/* From measurements. A small box is not worth a program of its own. */
+static double predict(const rlo_request *request) {
+  rlo__geometry g = rlo__geometry_of(request);
+  rlo__cells cells;
+  rlo__block block;
+  if (g.box_bytes < LEAST_BOX_BYTES) {
+    return 0.02;
+  }
+  if (find_cells(request, &g, &cells)) {
+    return rlo__cells_predict(&cells);
+  }
+  if (rlo__block_choose(request, &g, &block) != RLO_OK) {
+    return 0.0;
+  }
+  return block.is_kept ? predict_kept(request->problem, &block)
+                       : predict_matrices(&block);
+}
+
+static rlo_status add_defines(const rlo_request *request,
+                              const rlo__block *b,
+                              rlo_launch *launch) {
+  RLO_TRY(rlo__launch_define(
+      launch, "RLO_VECTOR_SHUFFLE", request->device->has_vector_shuffle));
+  RLO_TRY(rlo__launch_define(
+      launch, "RLO_PACKED_ROW", b->is_kept ? b->num_columns : 0));
+  RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_DIRECT", b->is_direct));
+  if (!b->is_kept) {
+    int64_t na = b->num_columns < b->tile ? b->num_columns : b->tile;
+    int64_t nb = b->num_rows < b->tile ? b->num_rows : b->tile;
+    RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_TILE", b->tile));
+    RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_NA", na));
+    RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_NB", nb));
+  }
+  RLO_TRY(
+      rlo__launch_define(launch, "RLO_PACKED_STAGE", RLO_BLOCK_STAGE_BYTES));
+  return rlo__launch_define(launch, "RLO_PACKED_PLACES", RLO_BLOCK_MAX_PLACES);
+}
+
+/* Lines to prefetch with each tile or row, so that a block has been read when
+ * the block before has been moved. */
+static int64_t fetch_lines(const rlo__block *b) {
+  int64_t unit_bytes = b->cpu.geometry.unit_bytes;
+  int64_t tile_columns = b->is_kept ? b->num_columns : b->tile;
+  int64_t tile_rows = b->is_kept     ? 1
+                      : b->is_direct ? RLO_CPU_LINE_BYTES / unit_bytes
+                                     : b->tile;
+  int64_t run_bytes = b->src_run_units * unit_bytes;
+  int64_t lines = b->units / b->src_run_units *
+                  (rlo__ceil_div(run_bytes, RLO_CPU_LINE_BYTES) + 1);
+  int64_t tiles = b->units / (b->num_columns * b->num_rows) *
+                  rlo__ceil_div(b->num_columns, tile_columns) *
+                  rlo__ceil_div(b->num_rows, tile_rows);
+  return rlo__ceil_div(lines, tiles);
+}
+
+/* The axes of a block as the kernel takes them. */
+static rlo_status add_axes(const rlo_problem *problem,
+                           const rlo__block *b,
+                           rlo_launch *launch) {
+  int64_t lanes[NUM_VECTORS][RLO_GRID_MAX_AXES];
+  int64_t columns = 0;
+  int64_t rows = 0;
+  int64_t runs = 0;
+  int64_t fetches = 0;
+  int32_t n = 0;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (b->size[a] == 1) {
+      continue;
+    }
+    lanes[0][n] = problem->extents[a];
+    lanes[1][n] = b->size[a];
+    lanes[2][n] = rlo__grid_find(&b->cpu.grid, a);
+    lanes[3][n] = problem->src.axis[a];
+    lanes[4][n] = problem->dst.axis[a];
+    lanes[5][n] = b->stage_stride[a];
+    int64_t bit = INT64_C(1) << n;
+    columns |= (b->columns >> a & 1) != 0 ? bit : 0;
+    rows |= (b->rows >> a & 1) != 0 ? bit : 0;
+    runs |= rlo__chain_leads(&b->dst_chain, b->num_dst_run_axes, a) ? bit : 0;
+    fetches |=
+        rlo__chain_leads(&b->src_chain, b->num_src_run_axes, a) ? bit : 0;
+    ++n;
+  }
+  RLO_TRY(rlo__cpu_add_int(launch, n));
+  for (int32_t v = 0; v < NUM_VECTORS; ++v) {
+    RLO_TRY(rlo__cpu_add_vector(&b->cpu, launch, lanes[v], n));
+  }
+  RLO_TRY(rlo__cpu_add_int(launch, columns));
+  RLO_TRY(rlo__cpu_add_int(launch, rows));
+  RLO_TRY(rlo__cpu_add_int(launch, runs));
+  return rlo__cpu_add_int(launch, fetches);
+}
+
+static void describe(const rlo__block *b, rlo_launch *launch) {
+  int64_t unit_bytes = b->cpu.geometry.unit_bytes;
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__str_printf(&words,
+                  "%s %lldx%lld of %lld, runs of %lld and %lld bytes, units of "
+                  "%lld bytes",
+                  b->is_kept ? "rows" : "matrices",
+                  (long long)b->num_columns,
+                  (long long)b->num_rows,
+                  (long long)b->units,
+                  (long long)(b->src_run_units * unit_bytes),
+                  (long long)(b->dst_run_units * unit_bytes),
+                  (long long)unit_bytes);
+  rlo__str_append(&words, b->is_direct ? ", direct" : ", staged");
+  rlo__str_append(&words, b->cpu.is_nontemporal ? ", non-temporal stores" : "");
+}
+
+static rlo_status emit_block(const rlo_request *request,
+                             const rlo__block *b,
+                             rlo_launch *launch) {
+  const rlo_problem *problem = request->problem;
+  const rlo__cpu_plan *cpu = &b->cpu;
+  int64_t first;
+  int64_t last;
+  if (!rlo__form_range(problem, &problem->src, &first, &last)) {
+    return RLO_FAIL(RLO_OVERFLOW, "a position of the source leaves 64 bits");
+  }
+  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_packed", launch));
+  int64_t num_blocks = (int64_t)launch->global_size[0];
+  int64_t blocks =
+      rlo__ceil_div(GROUP_BYTES, b->units * cpu->geometry.unit_bytes);
+  int32_t compute_units = request->device->compute_units;
+  int64_t most =
+      num_blocks / (GROUPS_PER_UNIT * (compute_units < 1 ? 1 : compute_units));
+  blocks = most < 1 ? 1 : most < blocks ? most : blocks;
+  launch->global_size[0] = (size_t)rlo__ceil_div(num_blocks, blocks);
+  RLO_TRY(add_defines(request, b, launch));
+  RLO_TRY(add_axes(problem, b, launch));
+  RLO_TRY(rlo__cpu_add_index(cpu, launch, blocks));
+  RLO_TRY(rlo__cpu_add_int(launch, fetch_lines(b)));
+  RLO_TRY(rlo__cpu_add_index(cpu, launch, last - problem->src.base + 1));
+  describe(b, launch);
+  return RLO_OK;
+}
+
+static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+  rlo__geometry g = rlo__geometry_of(request);
+  rlo__cells cells;
+  if (find_cells(request, &g, &cells)) {
+    return rlo__cells_emit(request, &cells, launch);
+  }
+  rlo__block block;
+  RLO_TRY(rlo__block_choose(request, &g, &block));
+  return emit_block(request, &block, launch);
+}
+
+const rlo_family rlo__family_cpu_packed = {
+    "packed", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit};

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/packed_cells.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "ir/form.h"
+
+enum {
+  /** Shuffles of lines into lines grow with the square of their number; those
+   *  of bytes take many instructions each. */
+  MAX_LINES = 8,
+  MAX_SHORT_LINES = 4,
+  MAX_BYTE_LINES = 2,
+  /** What one group moves. */
+  GROUP_BYTES = 64 * 1024,
+  SMALL_GROUP_BYTES = 4 * 1024,
+  /** Groups that a device wants, whatever they move. */
+  LEAST_GROUPS = 64
+};
+
+/* The least number of axes, two or more, that lead both chains. */
+static bool find_axes(const rlo_problem *problem,
+                      const rlo__chain *src,
+                      const rlo__chain *dst,
+                      int64_t max_units,
+                      rlo__cells *out) {
+  out->cell_units = problem->extents[dst->axes[0]];
+  for (int32_t n = 2; n <= dst->num_axes && n <= RLO_CELL_MAX_AXES; ++n) {
+    int64_t extent = problem->extents[dst->axes[n - 1]];
+    if (out->cell_units > max_units / extent) {
+      return false;
+    }
+    out->cell_units *= extent;
+    bool is_cell = true;
+    for (int32_t k = 0; k < n; ++k) {
+      is_cell = is_cell && rlo__chain_leads(src, n, dst->axes[k]);
+    }
+    if (is_cell) {
+      out->num_axes = n;
+      for (int32_t k = 0; k < n; ++k) {
+        out->axes[k] = dst->axes[k];
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+static int64_t line_units(const rlo__cells *cells) {
+  return RLO_CPU_LINE_BYTES / cells->cpu.geometry.unit_bytes;
+}
+
+bool rlo__cells_find(const rlo_request *request,
+                     const rlo__geometry *geometry,
+                     rlo__cells *out_cells,
+                     rlo__str *why) {
+  const rlo_problem *problem = request->problem;
+  rlo__cells *c = out_cells;
+  *c = (rlo__cells){.cpu = {.geometry = *geometry, .x_axis = -1, .y_axis = -1}};
+  rlo__chain src = rlo__chain_find(problem, &problem->src, geometry->src_axis);
+  rlo__chain dst = rlo__chain_find(problem, &problem->dst, geometry->dst_axis);
+  int64_t max_lines = geometry->unit_bytes == 1   ? MAX_BYTE_LINES
+                      : geometry->unit_bytes == 2 ? MAX_SHORT_LINES
+                                                  : MAX_LINES;
+  if (!find_axes(problem, &src, &dst, max_lines * line_units(c), c)) {
+    rlo__str_append(why, "its innermost axes are no small cell");
+    return false;
+  }
+  int32_t n = c->num_axes;
+  if (n == dst.num_axes || n == src.num_axes || dst.axes[n] != src.axes[n]) {
+    rlo__str_append(why, "its cells do not follow each other on both sides");
+    return false;
+  }
+  c->cell_axis = dst.axes[n];
+  return true;
+}
+
+/* Groups, and how lines leave. */
+static rlo_status lay_groups(const rlo_request *request, rlo__cells *c) {
+  const rlo_problem *problem = request->problem;
+  rlo__cpu_plan *cpu = &c->cpu;
+  int64_t cell_bytes = c->cell_units * cpu->geometry.unit_bytes;
+  int64_t group_bytes = cpu->geometry.box_bytes / LEAST_GROUPS;
+  group_bytes = group_bytes > GROUP_BYTES         ? GROUP_BYTES
+                : group_bytes < SMALL_GROUP_BYTES ? SMALL_GROUP_BYTES
+                                                  : group_bytes;
+  /* Groups that are whole lines long do not share any. */
+  int64_t whole = RLO_CPU_LINE_BYTES / rlo__gcd(RLO_CPU_LINE_BYTES, cell_bytes);
+  c->group_cells = rlo__ceil_div(group_bytes, cell_bytes * whole) * whole;
+  cpu->grid.num_axes = 0;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    bool is_inside = false;
+    for (int32_t k = 0; k < c->num_axes; ++k) {
+      is_inside = is_inside || c->axes[k] == a;
+    }
+    if (!is_inside) {
+      RLO_TRY(rlo__grid_add(
+          &cpu->grid, problem, a, a == c->cell_axis ? c->group_cells : 1));
+    }
+  }
+  rlo__grid_sort_by_src(&cpu->grid);
+  cpu->is_nontemporal = rlo__cpu_wants_nontemporal(request, &cpu->geometry);
+  cpu->is_prefetching = request->device->has_builtin_prefetch;
+  c->is_direct =
+      cell_bytes % RLO_CPU_LINE_BYTES == 0 &&
+      rlo__cpu_dst_alignment(request, &cpu->grid, -1) == RLO_CPU_LINE_BYTES;
+  return RLO_OK;
+}
+
+/* From measurements: between 0.86 and 1, whatever the units. */
+double rlo__cells_predict(const rlo__cells *cells) {
+  return cells->cpu.geometry.unit_bytes == 16 ? 0.85 : 0.9;
+}
+
+static rlo_status add_defines(const rlo_request *request,
+                              const rlo__cells *c,
+                              rlo_launch *launch) {
+  static const char *const extents[RLO_CELL_MAX_AXES] = {
+      "RLO_CELL_X0", "RLO_CELL_X1", "RLO_CELL_X2", "RLO_CELL_X3"};
+  static const char *const strides[RLO_CELL_MAX_AXES] = {
+      "RLO_CELL_S0", "RLO_CELL_S1", "RLO_CELL_S2", "RLO_CELL_S3"};
+  const rlo_problem *problem = request->problem;
+  RLO_TRY(rlo__launch_define(
+      launch, "RLO_VECTOR_SHUFFLE", request->device->has_vector_shuffle));
+  for (int32_t k = 0; k < RLO_CELL_MAX_AXES; ++k) {
+    bool is_axis = k < c->num_axes;
+    RLO_TRY(rlo__launch_define(
+        launch, extents[k], is_axis ? problem->extents[c->axes[k]] : 1));
+    RLO_TRY(rlo__launch_define(
+        launch, strides[k], is_axis ? problem->src.axis[c->axes[k]] : 0));
+  }
+  int64_t joined = line_units(c) / c->cell_units;
+  joined = joined < 1 ? 1 : joined;
+  RLO_TRY(rlo__launch_define(launch, "RLO_CELL_UNITS", c->cell_units));
+  RLO_TRY(rlo__launch_define(launch, "RLO_CELL_JOINED", joined));
+  RLO_TRY(
+      rlo__launch_define(launch,
+                         "RLO_CELL_LINES",
+                         rlo__ceil_div(c->cell_units * joined, line_units(c))));
+  return rlo__launch_define(launch, "RLO_CELL_DIRECT", c->is_direct);
+}
+
+rlo_status rlo__cells_emit(const rlo_request *request,
+                           const rlo__cells *cells,
+                           rlo_launch *launch) {
+  const rlo_problem *problem = request->problem;
+  rlo__cells c = *cells;
+  RLO_TRY(lay_groups(request, &c));
+  const rlo__cpu_plan *cpu = &c.cpu;
+  int64_t first;
+  int64_t last;
+  if (!rlo__form_range(problem, &problem->src, &first, &last)) {
+    return RLO_FAIL(RLO_OVERFLOW, "a position of the source leaves 64 bits");
+  }
+  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_packed_cells", launch));
+  RLO_TRY(add_defines(request, &c, launch));
+  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&cpu->grid, c.cell_axis)));
+  RLO_TRY(rlo__cpu_add_index(cpu, launch, problem->extents[c.cell_axis]));
+  RLO_TRY(rlo__cpu_add_index(cpu, launch, c.group_cells));
+  RLO_TRY(rlo__cpu_add_index(cpu, launch, last - problem->src.base + 1));
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__str_printf(&words,
+                  "cells of %lld, %lld to a group, units of %lld bytes%s%s",
+                  (long long)c.cell_units,
+                  (long long)c.group_cells,
+                  (long long)cpu->geometry.unit_bytes,
+                  c.is_direct ? ", line by line" : ", joined",
+                  cpu->is_nontemporal ? ", non-temporal stores" : "");
+  return RLO_OK;
+}

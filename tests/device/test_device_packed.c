@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/text.h"
+#include "support/device_arena.h"
+
+/*
+ * Family packed where it cuts: several blocks along an axis, of which the last
+ * is smaller, smaller than a tile, or no whole line; several groups of cells;
+ * the end of the source, behind which nothing may be read.
+ */
+
+static test_device device;
+
+static void open_device(void) {
+  device = test_device_open();
+}
+
+static void close_device(void) {
+  test_device_close(&device);
+}
+
+typedef struct packed_case {
+  const char *src;
+  const char *dst;
+} packed_case;
+
+// clang-format off
+static const packed_case cases[] = {
+    /* Cells: whole lines, parts of lines, several to a line. */
+    {"f32[3000,4,4]{2,1,0}", "f32[3000,4,4]{1,2,0}"},
+    {"f32[1111,3,5]{2,1,0}", "f32[1111,3,5]{1,2,0}"},
+    {"f32[301,7,9]{2,1,0}", "f32[301,7,9]{1,2,0}"},
+    {"u8[5003,2,3]{2,1,0}", "u8[5003,2,3]{1,2,0}"},
+    {"u16[1003,5,7]{2,1,0}", "u16[1003,5,7]{1,2,0}"},
+    {"f64[301,3,3,3]{3,2,1,0}", "f64[301,3,3,3]{1,2,3,0}"},
+    {"c128[301,5,6]{2,1,0}", "c128[301,5,6]{1,2,0}"},
+    {"f32[70,11,3,4]{3,2,1,0}", "f32[70,11,3,4]{2,3,1,0}"},
+    /* Direct: whole lines of rows. */
+    {"f32[256,100]{0,1}", "f32[256,100]{1,0:T(8,128)}"},
+    {"f32[256,128]{0,1}", "f32[256,128]{1,0:T(8,128)}"},
+    {"f32[256,128]{1,0:T(8,128)}", "f32[256,128]{0,1}"},
+    {"f32[128,96,3,3]{3,2,1,0}", "f32[128,96,3,3]{0,1,3,2}"},
+    {"u8[128,48,5,3]{3,2,1,0}", "u8[128,48,5,3]{0,1,3,2}"},
+    {"u16[96,50,7,3]{3,2,1,0}", "u16[96,50,7,3]{0,1,3,2}"},
+    {"f64[40,50,7,3]{3,2,1,0}", "f64[40,50,7,3]{0,1,3,2}"},
+    /* Staged: columns and rows of several small axes, and cut ones. */
+    {"f32[7,9,8,5,11,6]{5,4,3,2,1,0}", "f32[7,9,8,5,11,6]{3,0,5,1,4,2}"},
+    {"u8[7,9,8,5,11,6]{5,4,3,2,1,0}", "u8[7,9,8,5,11,6]{3,0,5,1,4,2}"},
+    {"u16[7,9,8,5,11,6]{5,4,3,2,1,0}", "u16[7,9,8,5,11,6]{3,0,5,1,4,2}"},
+    {"c128[7,9,4,5,11,6]{5,4,3,2,1,0}", "c128[7,9,4,5,11,6]{3,0,5,1,4,2}"},
+    {"f32[129,67,3]{2,1,0}", "f32[129,67,3]{0,1,2}"},
+    {"f32[2,1001,2]{2,1,0}", "f32[2,1001,2]{0,1,2}"},
+    {"u8[2100,130]{1,0}", "u8[2100,130]{0,1}"},
+    /* Kept rows: shorter and longer than a line, and whole lines. */
+    {"u8[130,210,3]{2,1,0}", "u8[130,210,3]{2,0,1}"},
+    {"u8[130,210,75]{2,1,0}", "u8[130,210,75]{2,0,1}"},
+    {"f32[65,70,33]{2,1,0}", "f32[65,70,33]{2,0,1}"},
+    {"f32[65,70,16]{2,1,0}", "f32[65,70,16]{2,0,1}"},
+    {"f32[9,501,4,16]{3,2,1,0}", "f32[9,501,4,16]{3,1,2,0}"},
+};
+
+// clang-format on
+
+static void run_case(const packed_case *c, int64_t src_shift, int64_t shift) {
+  static rlo_shape src;
+  static rlo_shape dst;
+  ck_assert_int_eq(rlo_shape_parse(c->src, strlen(c->src), &src), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse(c->dst, strlen(c->dst), &dst), RLO_OK);
+  test_case t = {.src = &src,
+                 .dst = &dst,
+                 .family = "packed",
+                 .src_shift_bytes = src_shift,
+                 .dst_shift_bytes = shift};
+  ck_assert_int_eq(test_device_run(&device, &t, NULL), TEST_RAN);
+}
+
+START_TEST(test_device_packed__moves_what_it_cuts)
+{
+  const packed_case *c = &cases[_i];
+  run_case(c, 0, 0);
+  run_case(c, 16, 48);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("device_packed");
+  TCase *tcase = tcase_create("device");
+  tcase_set_timeout(tcase, 600);
+  tcase_add_unchecked_fixture(tcase, open_device, close_device);
+  tcase_add_loop_test(tcase,
+                      test_device_packed__moves_what_it_cuts,
+                      0,
+                      (int)(sizeof cases / sizeof cases[0]));
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

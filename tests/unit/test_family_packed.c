@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/packed_block.h"
+#include "support/plan_case.h"
+#include "support/random.h"
+
+static rlo_problem problem;
+static rlo_launch launch;
+static rlo_choice choice;
+
+/* What is moved how. */
+typedef struct packed_case {
+  const char *src;
+  const char *dst;
+  /** Part of what the plan says of itself. */
+  const char *parameters;
+} packed_case;
+
+// clang-format off
+static const packed_case cases[] = {
+    {"f32[3000,4,4]{2,1,0}", "f32[3000,4,4]{1,2,0}", "line by line"},
+    {"f32[1111,3,5]{2,1,0}", "f32[1111,3,5]{1,2,0}", "joined"},
+    {"f32[301,7,9]{2,1,0}", "f32[301,7,9]{1,2,0}", "cells of 63"},
+    {"u8[5003,2,3]{2,1,0}", "u8[5003,2,3]{1,2,0}", "joined"},
+    {"u16[1003,5,7]{2,1,0}", "u16[1003,5,7]{1,2,0}", "joined"},
+    {"f64[301,3,3,3]{3,2,1,0}", "f64[301,3,3,3]{1,2,3,0}", "cells of 27"},
+    {"c128[301,5,6]{2,1,0}", "c128[301,5,6]{1,2,0}", "cells of 30"},
+    {"f32[70,11,3,4]{3,2,1,0}", "f32[70,11,3,4]{2,3,1,0}", "cells of 12"},
+    {"f32[256,128]{0,1}", "f32[256,128]{1,0:T(8,128)}", "direct"},
+    {"f32[256,128]{1,0:T(8,128)}", "f32[256,128]{0,1}", "direct"},
+    {"f32[128,96,3,3]{3,2,1,0}", "f32[128,96,3,3]{0,1,3,2}", "direct"},
+    {"u8[128,48,5,3]{3,2,1,0}", "u8[128,48,5,3]{0,1,3,2}", "direct"},
+    {"u16[96,50,7,3]{3,2,1,0}", "u16[96,50,7,3]{0,1,3,2}", "direct"},
+    {"f64[40,50,7,3]{3,2,1,0}", "f64[40,50,7,3]{0,1,3,2}", "direct"},
+    {"f32[7,9,8,5,11,6]{5,4,3,2,1,0}", "f32[7,9,8,5,11,6]{3,0,5,1,4,2}",
+     "staged"},
+    {"u8[7,9,8,5,11,6]{5,4,3,2,1,0}", "u8[7,9,8,5,11,6]{3,0,5,1,4,2}",
+     "staged"},
+    {"u16[7,9,8,5,11,6]{5,4,3,2,1,0}", "u16[7,9,8,5,11,6]{3,0,5,1,4,2}",
+     "staged"},
+    {"c128[7,9,4,5,11,6]{5,4,3,2,1,0}", "c128[7,9,4,5,11,6]{3,0,5,1,4,2}",
+     "staged"},
+    {"f32[129,67,3]{2,1,0}", "f32[129,67,3]{0,1,2}", "staged"},
+    {"u8[2100,130]{1,0}", "u8[2100,130]{0,1}", "staged"},
+    {"u8[130,210,3]{2,1,0}", "u8[130,210,3]{2,0,1}", "rows 3x1"},
+    {"u8[130,210,75]{2,1,0}", "u8[130,210,75]{2,0,1}", "rows 75x1"},
+    {"f32[65,70,33]{2,1,0}", "f32[65,70,33]{2,0,1}", "rows 33x1"},
+    {"f32[65,70,16]{2,1,0}", "f32[65,70,16]{2,0,1}", "direct"},
+    {"f32[9,501,4,16]{3,2,1,0}", "f32[9,501,4,16]{3,1,2,0}", "direct"},
+};
+
+// clang-format on
+
+START_TEST(test_family_packed__tells_how_it_moves)
+{
+  const packed_case *c = &cases[_i];
+  rlo_device_info device = test_plan_cpu();
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = "packed";
+  test_plan_lower(c->src, c->dst, NULL, &problem);
+  ck_assert_int_eq(
+      rlo__planner_choose(&problem, &device, &options, 0, 0, &choice, &launch),
+      RLO_OK);
+  ck_assert_msg(strstr(launch.parameters, c->parameters) != NULL,
+                "%s to %s: \"%s\" does not say \"%s\"",
+                c->src,
+                c->dst,
+                launch.parameters,
+                c->parameters);
+}
+
+END_TEST
+
+/* A problem of `num_axes` axes that are closely packed on both sides, in an
+ * order of their own on each. */
+static void make_random(test_random *random, int32_t num_axes) {
+  int64_t extents[8];
+  int64_t strides[2][8];
+  for (int32_t a = 0; a < num_axes; ++a) {
+    int64_t most = test_random_once_in(random, 4) ? 700 : 11;
+    extents[a] = test_random_in(random, 2, most);
+  }
+  for (int32_t side = 0; side < 2; ++side) {
+    int32_t order[8];
+    for (int32_t a = 0; a < num_axes; ++a) {
+      int32_t place = (int32_t)test_random_in(random, 0, a);
+      order[a] = order[place];
+      order[place] = a;
+    }
+    int64_t stride = 1;
+    for (int32_t k = 0; k < num_axes; ++k) {
+      strides[side][order[k]] = stride;
+      stride *= extents[order[k]];
+    }
+  }
+  static const int32_t widths[] = {8, 16, 32, 64, 128};
+  test_plan_make(widths[test_random_in(random, 0, 4)],
+                 num_axes,
+                 extents,
+                 strides[0],
+                 strides[1],
+                 &problem);
+}
+
+static int64_t product(const rlo__block *b, uint32_t axes, int32_t num_axes) {
+  int64_t points = 1;
+  for (int32_t a = 0; a < num_axes; ++a) {
+    points *= (axes >> a & 1) != 0 ? b->size[a] : 1;
+  }
+  return points;
+}
+
+/* Beyond the kernel's lists and its stage lies what is not its own. */
+START_TEST(test_family_packed__blocks_fit_the_kernel)
+{
+  test_random random = test_random_begin("test_family_packed");
+  rlo_device_info device = test_plan_cpu();
+  for (int32_t i = 0; i < 3000; ++i) {
+    uint64_t seed = random.state;
+    make_random(&random, (int32_t)test_random_in(&random, 2, 8));
+    rlo_request request = {&problem, &device, 128, 128};
+    rlo__geometry g = rlo__geometry_of(&request);
+    rlo__block b;
+    rlo__str why = rlo__str_over(NULL, 0);
+    if (!rlo__block_is_possible(&request, &g, &why)) {
+      continue;
+    }
+    ck_assert_int_eq(rlo__block_choose(&request, &g, &b), RLO_OK);
+    int32_t n = problem.num_axes;
+    uint32_t all = (UINT32_C(1) << n) - 1;
+    uint32_t src_run = 0;
+    uint32_t dst_run = 0;
+    for (int32_t k = 0; k < b.num_src_run_axes; ++k) {
+      src_run |= UINT32_C(1) << b.src_chain.axes[k];
+    }
+    for (int32_t k = 0; k < b.num_dst_run_axes; ++k) {
+      dst_run |= UINT32_C(1) << b.dst_chain.axes[k];
+    }
+    const uint32_t lists[] = {b.columns,
+                              b.rows,
+                              all & ~(b.columns | b.rows),
+                              all & ~src_run,
+                              all & ~dst_run};
+    for (size_t list = 0; list < sizeof lists / sizeof lists[0]; ++list) {
+      ck_assert_msg(product(&b, lists[list], n) <= RLO_BLOCK_MAX_PLACES,
+                    "case %d, list %d: RELAYOUT_TEST_SEED=%llu makes it the "
+                    "first",
+                    (int)i,
+                    (int)list,
+                    (unsigned long long)seed);
+    }
+    ck_assert_uint_eq(b.columns & b.rows, 0);
+    ck_assert_int_le(
+        product(&b, all, n) * g.unit_bytes,
+        b.is_direct ? RLO_BLOCK_DIRECT_BYTES : RLO_BLOCK_STAGE_BYTES);
+    for (int32_t a = 0; a < n; ++a) {
+      ck_assert_int_ge(b.size[a], 1);
+      ck_assert_int_le(b.size[a], problem.extents[a]);
+    }
+  }
+}
+
+END_TEST
+
+START_TEST(test_family_packed__refuses_guards)
+{
+  rlo_device_info device = test_plan_cpu();
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = "packed";
+  test_plan_lower("f32[20,300]{1,0}",
+                  "f32[20,300]{0,1:T(8,128)fill(zero)}",
+                  NULL,
+                  &problem);
+  ck_assert_int_eq(
+      rlo__planner_choose(&problem, &device, &options, 0, 0, &choice, &launch),
+      RLO_UNSUPPORTED);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "guards"));
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("family_packed");
+  TCase *facts = tcase_create("facts");
+  tcase_add_loop_test(facts,
+                      test_family_packed__tells_how_it_moves,
+                      0,
+                      (int)(sizeof cases / sizeof cases[0]));
+  tcase_add_test(facts, test_family_packed__blocks_fit_the_kernel);
+  tcase_add_test(facts, test_family_packed__refuses_guards);
+  suite_add_tcase(suite, facts);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
