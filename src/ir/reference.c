@@ -9,6 +9,7 @@
 /* The odometer of the box, with the values of the terms at its point. */
 typedef struct point {
   const rlo_problem *problem;
+  const uint8_t *indices;
   int64_t axis[RLO_MAX_AXES];
   int64_t term[RLO_MAX_TERMS];
 } point;
@@ -24,10 +25,29 @@ static int64_t value_at(const point *p, const rlo_form *form, int32_t terms) {
   return value;
 }
 
+static int64_t load_index(const point *p, int64_t position, int64_t limit) {
+  int64_t bytes = p->problem->index_bits / 8;
+  int64_t value;
+  if (position < 0 || position >= p->problem->index_bytes / bytes) {
+    return -1;
+  }
+  if (bytes == 4) {
+    int32_t narrow;
+    memcpy(&narrow, p->indices + position * bytes, sizeof narrow);
+    value = narrow;
+  } else {
+    memcpy(&value, p->indices + position * bytes, sizeof value);
+  }
+  return value >= 0 && value < limit ? value : -1;
+}
+
 static void compute_terms(point *p) {
   for (int32_t t = 0; t < p->problem->num_terms; ++t) {
     const rlo_term *term = &p->problem->terms[t];
-    p->term[t] = rlo__floor_div(value_at(p, &term->form, t), term->divisor);
+    int64_t value = value_at(p, &term->form, t);
+    p->term[t] = term->kind == RLO_TERM_LOAD
+                     ? load_index(p, value, term->limit)
+                     : rlo__floor_div(value, term->divisor);
   }
 }
 
@@ -211,6 +231,7 @@ static rlo_status run_combining(point *p, const uint8_t *src, uint8_t *dst) {
 
 static rlo_status run_canonical(const rlo_problem *problem,
                                 const uint8_t *src,
+                                const uint8_t *indices,
                                 uint8_t *dst) {
   rlo_problem *canonical = rlo__alloc(sizeof *canonical);
   if (canonical == NULL) {
@@ -222,6 +243,7 @@ static rlo_status run_canonical(const rlo_problem *problem,
     point p;
     memset(&p, 0, sizeof p);
     p.problem = canonical;
+    p.indices = indices;
     status = run_combining(&p, src, dst);
   }
   rlo__free(canonical);
@@ -231,14 +253,46 @@ static rlo_status run_canonical(const rlo_problem *problem,
 rlo_status rlo_problem_run_host(const rlo_problem *problem,
                                 const void *src,
                                 void *dst) {
+  if (rlo_problem_loads(problem)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the problem loads indices; rlo_problem_run_host_indexed "
+                    "takes them");
+  }
+  return rlo_problem_run_host_indexed(problem, src, NULL, dst);
+}
+
+static rlo_status check_indices(const rlo_problem *problem,
+                                const void *indices) {
+  if (!rlo_problem_loads(problem)) {
+    return RLO_OK;
+  }
+  if (problem->index_bits != 32 && problem->index_bits != 64) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "indices of %d bits; they have 32 or 64",
+                    problem->index_bits);
+  }
+  if (indices == NULL && problem->index_bytes > 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the indices are NULL; %lld bytes are needed",
+                    (long long)problem->index_bytes);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_problem_run_host_indexed(const rlo_problem *problem,
+                                        const void *src,
+                                        const void *indices,
+                                        void *dst) {
   if (rlo_problem_is_empty(problem)) {
     return RLO_OK;
   }
+  RLO_TRY(check_indices(problem, indices));
   if (problem->update == RLO_UPDATE_COMBINE) {
-    return run_canonical(problem, src, dst);
+    return run_canonical(problem, src, indices, dst);
   }
   point p;
   memset(&p, 0, sizeof p);
   p.problem = problem;
+  p.indices = indices;
   return run_storing(&p, src, dst);
 }
