@@ -60,8 +60,8 @@ rlo_status rlo__lower_quotient(rlo_problem *problem,
                     RLO_MAX_TERMS);
   }
   rlo_term *term = &problem->terms[problem->num_terms];
-  *term = (rlo_term){
-      .kind = RLO_TERM_QUOTIENT, .form = *form, .divisor = divisor};
+  *term =
+      (rlo_term){.kind = RLO_TERM_QUOTIENT, .form = *form, .divisor = divisor};
   memset(out, 0, sizeof *out);
   out->term[problem->num_terms++] = 1;
   return RLO_OK;

@@ -7,6 +7,7 @@ const rlo_family *const rlo__families[] = {
     &rlo__family_cpu_rows,
     &rlo__family_cpu_skinny,
     &rlo__family_cpu_tile,
+    &rlo__family_cpu_lookup,
     &rlo__family_cpu_gather,
     &rlo__family_gpu_copy,
     &rlo__family_gpu_rows,

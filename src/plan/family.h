@@ -20,6 +20,14 @@ typedef struct rlo_request {
   rlo__way way;
 } rlo_request;
 
+/** What a family can do that others cannot, or has to that others need not. */
+typedef enum rlo_family_traits {
+  /** The problem is compiled into the program, so that each has its own. */
+  RLO_FAMILY_BAKES = 1,
+  /** Takes terms that load indices. The planner refuses them for others. */
+  RLO_FAMILY_LOADS = 2
+} rlo_family_traits;
+
 /**
  * One way to run problems on one class of device. The table has one row for
  * each; to add a family, add a row, a family_*.c and a kernel file.
@@ -35,6 +43,8 @@ typedef struct rlo_family {
   /** Choose parameters and write the launch (zeroed before); only if
    *  applicable. Fails only for RLO_OVERFLOW and faults of ours. */
   rlo_status (*emit)(const rlo_request *request, rlo_launch *launch);
+  /** Of rlo_family_traits, or-ed. */
+  uint32_t traits;
 } rlo_family;
 
 /** Every row, one per family and class. */
@@ -42,6 +52,7 @@ extern const rlo_family rlo__family_cpu_copy;
 extern const rlo_family rlo__family_cpu_rows;
 extern const rlo_family rlo__family_cpu_tile;
 extern const rlo_family rlo__family_cpu_skinny;
+extern const rlo_family rlo__family_cpu_lookup;
 extern const rlo_family rlo__family_cpu_gather;
 extern const rlo_family rlo__family_gpu_copy;
 extern const rlo_family rlo__family_gpu_rows;

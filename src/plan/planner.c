@@ -18,16 +18,22 @@ static void ask(const rlo_family *family,
   memset(out, 0, sizeof *out);
   out->family = family->name;
   rlo__str why = rlo__str_over(out->reason, sizeof out->reason);
+  if (rlo_problem_loads(request->problem) &&
+      (family->traits & RLO_FAMILY_LOADS) == 0) {
+    rlo__str_append(&why, "it loads indices, which the kernel cannot");
+    return;
+  }
   out->is_applicable = family->applicable(request, &why);
   if (out->is_applicable) {
     out->predicted_fraction = family->predict(request);
   }
 }
 
-/* Gather compiles a program for each problem, which takes longer than moving
- * this much by any family whose program may be there already. */
+/* Compiling a program for one problem takes longer than moving this much by any
+ * family whose program may be there already. */
 static bool is_worth_compiling(const rlo_family *family, int64_t box_bytes) {
-  return strcmp(family->name, "gather") != 0 || box_bytes >= INT64_C(1) << 20;
+  return (family->traits & RLO_FAMILY_BAKES) == 0 || box_bytes >= INT64_C(1)
+                                                                      << 20;
 }
 
 static rlo_status ask_all(const rlo__query *q, rlo_choice *choice) {

@@ -246,6 +246,10 @@ rlo_status rlo_plan_create(rlo_context *context,
                             : 1;
   plan->info.src_bytes = problem->src_bytes;
   plan->info.dst_bytes = problem->dst_bytes;
+  if (rlo_problem_loads(problem)) {
+    plan->index_element_bytes = problem->index_bits / 8;
+    plan->info.index_bytes = problem->index_bytes;
+  }
   plan->info.read_bytes = problem->read_bytes;
   plan->info.written_bytes = problem->written_bytes;
   RLO_TRY_GOTO(make_variants(plan, problem, options, &drafts[0], &drafts[1]));

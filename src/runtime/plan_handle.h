@@ -19,6 +19,8 @@ struct rlo_plan {
   /** Bytes of an element of the problem as it was given; 1 if they are not
    *  whole. */
   int64_t element_bytes;
+  /** Bytes of an index; 0 if the problem loads none. */
+  int64_t index_element_bytes;
   /** The faster first; 0 for an empty problem. */
   int32_t num_variants;
   rlo__variant variants[RLO__PLAN_MAX_VARIANTS];

@@ -88,6 +88,8 @@ static const plan_case cases[] = {
     /* Tiles that do not divide each other leave a quotient. */
     {"f32[640,29]{0,1:T(5,4)}", "f32[640,29]{1,0:T(3,2)}", NULL,
      "gather", "quotients"},
+    {"f32[6450,256]{1,0:T(5,128)}", "f32[6450,256]{1,0:T(3,128)}", NULL,
+     "lookup", "rows of 512 bytes, 64 to a group, 1 terms, non-temporal"},
     {"f32[800,800]{1,0}", "f32[800,800]{:strides(800,-1)offset(799)}", NULL,
      "gather", "0 quotients"},
 };
@@ -229,7 +231,7 @@ START_TEST(test_planner__lists_the_families_for_an_unknown_one)
   ck_assert_int_eq(plan_for("tiles", 0, 0), RLO_NOT_FOUND);
   ck_assert_str_eq(rlo_error_last()->message,
                    "no kernel family of class CPU is called \"tiles\"; there "
-                   "are copy, rows, skinny, tile, gather");
+                   "are copy, rows, skinny, tile, lookup, gather");
 }
 
 END_TEST
