@@ -15,7 +15,11 @@ enum {
   /** Shorter rows have no line to be written past the caches. */
   LEAST_LINED_BYTES = 4 * RLO_CPU_LINE_BYTES,
   /** Shorter ones gain nothing over moving unit by unit. */
-  LEAST_ROW_BYTES = 16
+  LEAST_ROW_BYTES = 16,
+  /** What is looked for before it is moved: enough for memory to answer. */
+  AHEAD_BYTES = 4096,
+  LEAST_AHEAD_ROWS = 4,
+  MOST_AHEAD_ROWS = 64
 };
 
 typedef struct lookup_plan {
@@ -26,6 +30,7 @@ typedef struct lookup_plan {
   int64_t chunk_units;
   int64_t row_chunks;
   int64_t groups;
+  int64_t ahead_rows;
   bool is_nontemporal;
 } lookup_plan;
 
@@ -67,6 +72,22 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   return !sees_last_axis(problem, why);
 }
 
+/* Whether every row is made of whole lines. */
+static bool rows_are_aligned(const rlo_request *request,
+                             const lookup_plan *plan) {
+  const rlo_problem *problem = request->problem;
+  int64_t unit_bytes = plan->geometry.unit_bytes;
+  int64_t align = rlo__alignment_after(request->dst_alignment_bytes,
+                                       problem->dst.base * unit_bytes,
+                                       RLO_CPU_LINE_BYTES);
+  align = rlo__alignment_after(align, plan->row_bytes, RLO_CPU_LINE_BYTES);
+  for (int32_t a = 0; a < problem->num_axes - 1; ++a) {
+    align = rlo__alignment_after(
+        align, problem->dst.axis[a] * unit_bytes, RLO_CPU_LINE_BYTES);
+  }
+  return align == RLO_CPU_LINE_BYTES;
+}
+
 static rlo_status choose(const rlo_request *request, lookup_plan *plan) {
   const rlo_problem *problem = request->problem;
   int32_t last = problem->num_axes - 1;
@@ -98,7 +119,13 @@ static rlo_status choose(const rlo_request *request, lookup_plan *plan) {
                 &plan->groups)) {
     return RLO_FAIL(RLO_OVERFLOW, "the number of groups leaves 64 bits");
   }
-  plan->is_nontemporal = plan->row_bytes >= LEAST_LINED_BYTES &&
+  plan->ahead_rows = LEAST_AHEAD_ROWS;
+  while (plan->ahead_rows < MOST_AHEAD_ROWS &&
+         plan->ahead_rows * plan->row_bytes < AHEAD_BYTES) {
+    plan->ahead_rows *= 2;
+  }
+  plan->is_nontemporal = (plan->row_bytes >= LEAST_LINED_BYTES ||
+                          rows_are_aligned(request, plan)) &&
                          rlo__cpu_wants_nontemporal(request, &plan->geometry);
   return RLO_OK;
 }
@@ -132,6 +159,7 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_GROUP_ROWS", plan.group_rows));
   RLO_TRY(rlo__launch_define(launch, "RLO_CHUNK_UNITS", plan.chunk_units));
   RLO_TRY(rlo__launch_define(launch, "RLO_ROW_CHUNKS", plan.row_chunks));
+  RLO_TRY(rlo__launch_define(launch, "RLO_LOOKUP_AHEAD", plan.ahead_rows));
   RLO_TRY(rlo__baked_add_arguments(problem, launch));
   launch->work_dim = 1;
   launch->global_size[0] = (size_t)plan.groups;
