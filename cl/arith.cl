@@ -476,8 +476,7 @@ static inline rlo_dst_raw rlo_convert(rlo_src_raw raw) {
 #endif
   const rlo_floats near = rlo_from_src(raw);
   /* At most 2^64, which is halved to be an integer. */
-  const rlo_floats half = fabs(near) * 0.5f;
-  const RLO_MANY(ulong) near_half = RLO_MANY(convert_ulong)(half);
+  const RLO_MANY(ulong) near_half = RLO_MANY(convert_ulong)(fabs(near) * 0.5f);
   const RLO_MANY(ulong) near_size = near_half << 1;
   /* Floats from 2^24 on are even; smaller integers are floats. */
 #if RLO_LANES == 1

@@ -43,7 +43,8 @@ static bool form_magnitude(const rlo_problem *problem,
 }
 
 bool rlo__baked_fits_32_bits(const rlo_problem *problem) {
-  int64_t unit_bytes = problem->unit_bits / 8;
+  int64_t src_bytes = problem->unit_bits / 8;
+  int64_t dst_bytes = rlo_problem_dst_unit_bits(problem) / 8;
   int64_t terms[RLO_MAX_TERMS];
   int64_t m;
   for (int32_t t = 0; t < problem->num_terms; ++t) {
@@ -67,9 +68,9 @@ bool rlo__baked_fits_32_bits(const rlo_problem *problem) {
   }
   return form_magnitude(
              problem, &problem->src, terms, problem->num_terms, &m) &&
-         m <= INT32_MAX / unit_bytes &&
+         m <= INT32_MAX / src_bytes &&
          form_magnitude(problem, &problem->dst, terms, 0, &m) &&
-         m <= INT32_MAX / unit_bytes;
+         m <= INT32_MAX / dst_bytes;
 }
 
 /* The forms of a problem, end to end. */

@@ -8,7 +8,8 @@
 
 /** What a family is asked about. All borrowed. */
 typedef struct rlo_request {
-  /** Canonical, not empty, unit of 8, 16, 32, 64 or 128 bits. */
+  /** Canonical, not empty, units of 8, 16, 32, 64 or 128 bits. Where it
+   *  computes: not sequentially, not complex numbers. */
   const rlo_problem *problem;
   const rlo_device_info *device;
   /** Powers of two that memory + caller's offset are multiples of; at least
@@ -25,7 +26,9 @@ typedef enum rlo_family_traits {
   /** The problem is compiled into the program, so that each has its own. */
   RLO_FAMILY_BAKES = 1,
   /** Takes terms that load indices. The planner refuses them for others. */
-  RLO_FAMILY_LOADS = 2
+  RLO_FAMILY_LOADS = 2,
+  /** Takes problems that compute. The planner refuses them for others. */
+  RLO_FAMILY_COMPUTES = 4
 } rlo_family_traits;
 
 /**
@@ -54,10 +57,12 @@ extern const rlo_family rlo__family_cpu_tile;
 extern const rlo_family rlo__family_cpu_skinny;
 extern const rlo_family rlo__family_cpu_lookup;
 extern const rlo_family rlo__family_cpu_gather;
+extern const rlo_family rlo__family_cpu_compute;
 extern const rlo_family rlo__family_gpu_copy;
 extern const rlo_family rlo__family_gpu_rows;
 extern const rlo_family rlo__family_gpu_tile;
 extern const rlo_family rlo__family_gpu_gather;
+extern const rlo_family rlo__family_gpu_compute;
 
 /** The table, of both classes. */
 extern const rlo_family *const rlo__families[];

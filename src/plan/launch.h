@@ -46,7 +46,7 @@ typedef struct rlo_argument {
 } rlo_argument;
 
 enum {
-  RLO_LAUNCH_MAX_DEFINES = 32,
+  RLO_LAUNCH_MAX_DEFINES = 64,
   /** Ten that all kernels share, six guards of five, and a family's own. */
   RLO_LAUNCH_MAX_ARGUMENTS = 64,
   /** Enough for every form of the largest problem, baked. */

@@ -85,7 +85,8 @@ static rlo_status check_access(const rlo__operand_need *need,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the destination buffer is CL_MEM_READ_ONLY");
   }
-  if (need->side != RLO__OPERAND_DST && (access & CL_MEM_WRITE_ONLY) != 0) {
+  bool is_read = need->side != RLO__OPERAND_DST || need->is_updated;
+  if (is_read && (access & CL_MEM_WRITE_ONLY) != 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the %s buffer is CL_MEM_WRITE_ONLY",
                     side_names[need->side]);

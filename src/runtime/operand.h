@@ -17,6 +17,8 @@ typedef struct rlo__operand_need {
   int64_t bytes;
   /** What its address and offset have to be multiples of, in bytes. */
   int64_t element_bytes;
+  /** A destination whose contents are read too. */
+  bool is_updated;
 } rlo__operand_need;
 
 /** The bytes of a memory that an enqueue reads or writes, and where they lie

@@ -285,7 +285,7 @@ test_outcome test_device_run_problem(const test_device *device,
              c->src_shift_bytes,
              problem->src_bytes,
              element_bytes,
-             NULL,
+             c->src_content,
              0x50);
   bool loads = rlo_problem_loads(problem);
   arena_init(&indices,
@@ -299,8 +299,8 @@ test_outcome test_device_run_problem(const test_device *device,
              device,
              c->dst_shift_bytes,
              problem->dst_bytes,
-             element_bytes,
-             NULL,
+             rlo_problem_dst_unit_bits(problem) / 8,
+             c->dst_content,
              0xd0);
   static verdict v;
   test_outcome outcome = run_and_compare(

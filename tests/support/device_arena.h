@@ -59,6 +59,9 @@ typedef struct test_case {
   /** For a problem that loads indices: index_bytes of them. */
   const void *indices;
   int64_t index_shift_bytes;
+  /** What the source and the destination hold before, src_bytes and dst_bytes
+   *  of the problem; NULL for unique values. */
+  const void *src_content, *dst_content;
 } test_case;
 
 typedef enum test_outcome {

@@ -24,6 +24,7 @@ rlo_device_info test_plan_cpu(void) {
   device.has_nontemporal_store = true;
   device.has_builtin_prefetch = true;
   device.has_vector_shuffle = true;
+  device.has_f64 = true;
   return device;
 }
 
