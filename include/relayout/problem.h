@@ -223,8 +223,8 @@ RLO_API bool rlo_problem_is_sum(const rlo_problem *problem);
 /** True if some term loads an index, so that there is a third memory. */
 RLO_API bool rlo_problem_loads(const rlo_problem *problem);
 
-/** Same unit, axes, forms, terms, guards, update, arithmetic and (if a PAD guard
- * is left) fill, entry by entry; buffer sizes and byte counts do not take part,
+/** Same unit, axes, forms, terms, guards, update, arithmetic and (if a PAD
+ * guard is left) fill, entry by entry; buffer sizes and byte counts do not take part,
  * but for the indices' where some are loaded. */
 RLO_API bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b);
 

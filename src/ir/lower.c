@@ -274,6 +274,23 @@ rlo_status rlo__lower_source(const rlo_shape *shape,
   return place_index(shape, address, index, problem, &problem->src);
 }
 
+rlo_status rlo__lower_load_at(rlo_problem *problem,
+                              const rlo_form *position,
+                              int64_t limit,
+                              rlo_form *out) {
+  if (problem->num_terms == RLO_MAX_TERMS) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the loads and the tiles need more than %d terms",
+                    RLO_MAX_TERMS);
+  }
+  rlo_term *term = &problem->terms[problem->num_terms];
+  *term = (rlo_term){
+      .kind = RLO_TERM_LOAD, .form = *position, .divisor = 1, .limit = limit};
+  memset(out, 0, sizeof *out);
+  out->term[problem->num_terms++] = 1;
+  return RLO_OK;
+}
+
 rlo_status rlo__lower_load(const rlo_shape *indices,
                            const rlo_address *address,
                            const rlo_form *index,
@@ -284,17 +301,7 @@ rlo_status rlo__lower_load(const rlo_shape *indices,
   RLO_TRY(rlo_shape_measure(indices, &extent));
   rlo_form position;
   RLO_TRY(place_index(indices, address, index, problem, &position));
-  if (problem->num_terms == RLO_MAX_TERMS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the load and the tiles need more than %d terms",
-                    RLO_MAX_TERMS);
-  }
   problem->index_bits = (int32_t)extent.element_bits;
   problem->index_bytes = extent.physical_bytes;
-  rlo_term *term = &problem->terms[problem->num_terms];
-  *term = (rlo_term){
-      .kind = RLO_TERM_LOAD, .form = position, .divisor = 1, .limit = limit};
-  memset(out, 0, sizeof *out);
-  out->term[problem->num_terms++] = 1;
-  return RLO_OK;
+  return rlo__lower_load_at(problem, &position, limit, out);
 }

@@ -59,6 +59,13 @@ RLO_NODISCARD rlo_status rlo__lower_load(const rlo_shape *indices,
                                          rlo_problem *problem,
                                          rlo_form *out);
 
+/** The same at a position given as a form; index_bits and index_bytes of the
+ *  problem are the caller's. @return RLO_OK or RLO_UNSUPPORTED. */
+RLO_NODISCARD rlo_status rlo__lower_load_at(rlo_problem *problem,
+                                            const rlo_form *position,
+                                            int64_t limit,
+                                            rlo_form *out);
+
 /**
  * *out = floor(form / divisor): linear where that is plain to see, else a new
  * term, for canonicalisation to resolve by splitting axes if it can. The box

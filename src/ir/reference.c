@@ -193,6 +193,25 @@ static rlo_status add_point(const point *p,
   return RLO_OK;
 }
 
+/* Of the points along the last axis, those behind which guards leave none. What
+ * is not visited would add +0 in whole blocks, which changes no bit. */
+static int64_t end_of_axis(const point *p,
+                           const int32_t *guards,
+                           int32_t num_guards) {
+  int32_t last = p->problem->num_axes - 1;
+  int64_t end = p->problem->extents[last];
+  for (int32_t g = 0; g < num_guards; ++g) {
+    const rlo_guard *guard = &p->problem->guards[guards[g]];
+    int64_t step = guard->form.axis[last];
+    int64_t value =
+        value_at(p, &guard->form, p->problem->num_terms) - step * p->axis[last];
+    int64_t most = step > 0 ? rlo__floor_div(guard->limit - 1 - value, step)
+                            : rlo__floor_div(value, -step);
+    end = most + 1 < end ? most + 1 : end;
+  }
+  return end < 1 ? 1 : end;
+}
+
 /* The points of a cell follow each other: reduction axes are the last ones. */
 static rlo_status run_combining(point *p, const uint8_t *src, uint8_t *dst) {
   const rlo_problem *problem = p->problem;
@@ -208,7 +227,10 @@ static rlo_status run_combining(point *p, const uint8_t *src, uint8_t *dst) {
     points *= problem->extents[a];
   }
   cell_state state = CELL_UNTOUCHED;
+  int32_t guards[RLO_MAX_GUARDS];
+  int32_t num_guards = rlo__problem_ending_guards(problem, guards);
   int64_t point_number = 0;
+  int64_t end = 1;
   do {
     if (point_number == 0) {
       state = CELL_UNTOUCHED;
@@ -216,10 +238,17 @@ static rlo_status run_combining(point *p, const uint8_t *src, uint8_t *dst) {
     }
     compute_terms(p);
     int64_t place = combiner.is_sum ? p->axis[last] : 0;
+    if (combiner.is_sum && place == 0) {
+      end = end_of_axis(p, guards, num_guards);
+    }
     RLO_TRY(add_point(p, src, place, &state, &combiner));
-    if (combiner.is_sum && ((place + 1) % RLO_SUM_BLOCK == 0 ||
-                            place + 1 == problem->extents[last])) {
+    if (combiner.is_sum &&
+        ((place + 1) % RLO_SUM_BLOCK == 0 || place + 1 == end)) {
       rlo__combiner_end_block(&combiner);
+    }
+    if (combiner.is_sum && place + 1 == end) {
+      point_number += problem->extents[last] - end;
+      p->axis[last] = problem->extents[last] - 1;
     }
     if (++point_number == points) {
       point_number = 0;
