@@ -387,3 +387,26 @@ void rlo_segment_sum_get_sizes(const rlo_segment_sum *sum,
 const rlo_moves *rlo_segment_sum_moves(const rlo_segment_sum *sum) {
   return sum->moves;
 }
+
+rlo_status rlo_segment_sum_order_host(const rlo_segment_sum *sum,
+                                      const void *ids,
+                                      void *order) {
+  return rlo__segment_ids_order(&sum->ids, ids, order);
+}
+
+rlo_status rlo_segment_sum_run_host(const rlo_segment_sum *sum,
+                                    const void *src,
+                                    const void *ids,
+                                    void *dst) {
+  void *order = rlo__alloc_array((size_t)sum->sizes.order_bytes + 1, 1);
+  if (order == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = rlo_segment_sum_order_host(sum, ids, order);
+  if (status == RLO_OK) {
+    const void *operands[] = {src, order};
+    status = rlo_moves_run_host(sum->moves, operands, dst);
+  }
+  rlo__free(order);
+  return status;
+}

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/enqueue.h"
+
 #include "base/status.h"
 #include "runtime/cl_error.h"
 #include "runtime/operand.h"
@@ -91,6 +93,15 @@ static rlo_status check_queue(const rlo_context *context,
   return RLO_OK;
 }
 
+rlo_status rlo__enqueue_check(const rlo_context *context,
+                              cl_command_queue queue,
+                              cl_uint num_wait,
+                              const cl_event *wait_list) {
+  RLO_TRY(rlo__context_check_process(context));
+  RLO_TRY(check_queue(context, queue));
+  return check_wait_list(context, num_wait, wait_list);
+}
+
 /** The first, and so the fastest, that the memories are aligned for. */
 static rlo_status choose_variant(rlo_plan *plan,
                                  const rlo__operand *src,
@@ -177,9 +188,7 @@ static rlo_status enqueue(rlo_plan *plan,
                           const cl_event *wait_list,
                           cl_event *out_event) {
   rlo_context *context = plan->context;
-  RLO_TRY(rlo__context_check_process(context));
-  RLO_TRY(check_queue(context, queue));
-  RLO_TRY(check_wait_list(context, num_wait, wait_list));
+  RLO_TRY(rlo__enqueue_check(context, queue, num_wait, wait_list));
   resolved memory;
   RLO_TRY(resolve(plan, operands, &memory));
   const rlo__variant_target target = {

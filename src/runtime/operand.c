@@ -3,7 +3,8 @@
 
 #include "runtime/cl_error.h"
 
-static const char *const side_names[] = {"source", "destination", "indices"};
+static const char *const side_names[] = {
+    "source", "destination", "indices", "scratch"};
 
 /** What the driver says of a memory object. */
 typedef struct memory_facts {
@@ -81,9 +82,12 @@ static rlo_status check_access(const rlo__operand_need *need,
       CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
   /* A sub-buffer without a word on access has its parent's. */
   cl_mem_flags access = (own & any) != 0 ? own : root;
-  if (need->side == RLO__OPERAND_DST && (access & CL_MEM_READ_ONLY) != 0) {
+  bool is_written =
+      need->side == RLO__OPERAND_DST || need->side == RLO__OPERAND_SCRATCH;
+  if (is_written && (access & CL_MEM_READ_ONLY) != 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the destination buffer is CL_MEM_READ_ONLY");
+                    "the %s buffer is CL_MEM_READ_ONLY",
+                    side_names[need->side]);
   }
   bool is_read = need->side != RLO__OPERAND_DST || need->is_updated;
   if (is_read && (access & CL_MEM_WRITE_ONLY) != 0) {

@@ -8,7 +8,9 @@
 typedef enum rlo__operand_side {
   RLO__OPERAND_SRC = 0,
   RLO__OPERAND_DST = 1,
-  RLO__OPERAND_INDICES = 2
+  RLO__OPERAND_INDICES = 2,
+  /** Written and read. */
+  RLO__OPERAND_SCRATCH = 3
 } rlo__operand_side;
 
 /** What a plan needs of a memory. */

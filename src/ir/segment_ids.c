@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "ir/segment_ids.h"
+
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "ops/segment_sum.h"
-
-/* A stable counting sort of the rows by their segments. */
 
 static int64_t number_at(const void *memory, int64_t n, int32_t bits) {
   int64_t wide;
@@ -74,35 +73,17 @@ static void sort_rows(const rlo__segment_ids *ids,
   set_number(order, 0, bits, 0);
 }
 
-rlo_status rlo_segment_sum_order_host(const rlo_segment_sum *sum,
-                                      const void *ids,
-                                      void *order) {
-  int64_t bytes = sum->ids.problem.dst_bytes;
-  void *plain = rlo__alloc_array((size_t)bytes + 1, 1);
+rlo_status rlo__segment_ids_order(const rlo__segment_ids *ids,
+                                  const void *memory,
+                                  void *order) {
+  void *plain = rlo__alloc_array((size_t)ids->problem.dst_bytes + 1, 1);
   if (plain == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = rlo_problem_run_host(&sum->ids.problem, ids, plain);
+  rlo_status status = rlo_problem_run_host(&ids->problem, memory, plain);
   if (status == RLO_OK) {
-    sort_rows(&sum->ids, plain, order);
+    sort_rows(ids, plain, order);
   }
   rlo__free(plain);
-  return status;
-}
-
-rlo_status rlo_segment_sum_run_host(const rlo_segment_sum *sum,
-                                    const void *src,
-                                    const void *ids,
-                                    void *dst) {
-  void *order = rlo__alloc_array((size_t)sum->sizes.order_bytes + 1, 1);
-  if (order == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = rlo_segment_sum_order_host(sum, ids, order);
-  if (status == RLO_OK) {
-    const void *operands[] = {src, order};
-    status = rlo_moves_run_host(sum->moves, operands, dst);
-  }
-  rlo__free(order);
   return status;
 }
