@@ -248,7 +248,6 @@ static rlo_status emit_fill(lowering *l, rlo_guard_kind kept, bool is_zero) {
   }
   problem->guards[problem->num_guards++] =
       (rlo_guard){.kind = RLO_GUARD_PAD}; /* holds nowhere */
-  problem->src_bytes = l->sum->sizes.src_bytes;
   if (is_zero) {
     memset(problem->fill, 0, sizeof problem->fill);
   }
@@ -326,8 +325,10 @@ static rlo_status lower(lowering *l) {
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(l->src, &extent));
   l->sum->sizes.src_bytes = extent.physical_bytes;
+  l->sum->src_bits = extent.element_bits;
   RLO_TRY(rlo_shape_measure(l->dst, &extent));
   l->sum->sizes.dst_bytes = extent.physical_bytes;
+  l->sum->dst_bits = extent.element_bits;
   RLO_TRY(lower_ids(l));
   RLO_TRY(rlo__address_make(l->dst, &l->address));
   RLO_TRY(rlo__lower_destination(l->dst, &l->address, &l->cells, l->dst_index));

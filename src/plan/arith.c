@@ -183,3 +183,22 @@ void rlo__arith_describe(const rlo_problem *problem, rlo__str *words) {
                   is_equal(a->alpha, 1.0) ? "" : ", scaled",
                   is_equal(a->beta, 0.0) ? "" : ", added");
 }
+
+rlo_status rlo__arith_define_ends(const rlo_problem *problem,
+                                  rlo_launch *launch) {
+  int32_t guards[RLO_MAX_GUARDS];
+  int64_t places[RLO_MAX_GUARDS];
+  int32_t count = rlo__problem_ending_guards(problem, guards);
+  if (rlo__arith_num_sum_axes(problem) == 0 || count == 0) {
+    return RLO_OK;
+  }
+  for (int32_t n = 0; n < count; ++n) {
+    /* The kernel has the guards of kind PAD first. */
+    places[n] = guards[n];
+    for (int32_t g = guards[n] + 1; g < problem->num_guards; ++g) {
+      places[n] += problem->guards[g].kind == RLO_GUARD_PAD;
+    }
+  }
+  RLO_TRY(rlo__launch_define(launch, "RLO_NUM_ENDS", count));
+  return rlo__launch_define_list(launch, "RLO_ENDS", places, count);
+}

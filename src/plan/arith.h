@@ -27,6 +27,11 @@ RLO_NODISCARD rlo_status rlo__arith_define(const rlo_problem *problem,
 RLO_NODISCARD rlo_status rlo__arith_add_factors(const rlo_problem *problem,
                                                 rlo_launch *launch);
 
+/** Add where sums end before their axis does: RLO_NUM_ENDS and RLO_ENDS of
+ *  compute.cl. The guards have been baked. */
+RLO_NODISCARD rlo_status rlo__arith_define_ends(const rlo_problem *problem,
+                                                rlo_launch *launch);
+
 /** How many of a canonical problem's axes are summed: the last ones. */
 int32_t rlo__arith_num_sum_axes(const rlo_problem *problem);
 

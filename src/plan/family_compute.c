@@ -124,6 +124,7 @@ static rlo_status emit(const rlo_request *request,
       launch, "RLO_SUM_AXES", rlo__arith_num_sum_axes(problem)));
   RLO_TRY(rlo__launch_define(launch, "RLO_SUM_ROWS", c.sum_rows));
   RLO_TRY(rlo__launch_define(launch, "RLO_SUM_LEVELS", c.sum_levels));
+  RLO_TRY(rlo__arith_define_ends(problem, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_SEGMENT", c.segment));
   RLO_TRY(rlo__launch_define(launch, "RLO_ROW_SEGMENTS", c.row_segments));
   RLO_TRY(rlo__launch_define(launch, "RLO_SEGMENTS", c.segments));

@@ -59,8 +59,6 @@ static rlo_status plan_moves(rlo_segment_plan *plan,
       mine = *options;
       mine.family = rlo_problem_loads(problem) ? options->family : NULL;
     }
-    plan->src_element_bytes = problem->unit_bits / 8;
-    plan->dst_element_bytes = rlo_problem_dst_unit_bits(problem) / 8;
     RLO_TRY(rlo_plan_create(plan->context, problem, &mine, &plan->moves[n]));
     ++plan->num_moves;
   }
@@ -92,8 +90,8 @@ rlo_status rlo_segment_plan_create(rlo_context *context,
   plan->context = rlo_context_retain(context);
   plan->sizes = sum->sizes;
   plan->id_bytes = sum->ids.problem.unit_bits / 8;
-  plan->src_element_bytes = 1;
-  plan->dst_element_bytes = 1;
+  plan->src_element_bytes = sum->src_bits % 8 == 0 ? sum->src_bits / 8 : 1;
+  plan->dst_element_bytes = sum->dst_bits % 8 == 0 ? sum->dst_bits / 8 : 1;
   RLO_TRY_GOTO(plan_moves(plan, sum->moves, options));
   if (sum->ids.rows > 0 && sum->ids.segments > 0 && plan->num_moves > 0) {
     rlo_device_class device_class = context->device_info.device_class;
@@ -145,10 +143,18 @@ int64_t rlo_segment_plan_scratch_bytes(const rlo_segment_plan *plan) {
 static rlo_status check_operands(const rlo_segment_plan *plan,
                                  const rlo_segment_operands *o) {
   const rlo__operand_need needs[] = {
-      {RLO__OPERAND_SRC, plan->sizes.src_bytes, plan->src_element_bytes},
-      {RLO__OPERAND_INDICES, plan->sizes.ids_bytes, plan->id_bytes},
-      {RLO__OPERAND_DST, plan->sizes.dst_bytes, plan->dst_element_bytes},
-      {RLO__OPERAND_SCRATCH, plan->scratch_bytes, SCRATCH_ALIGNMENT_BYTES}};
+      {.side = RLO__OPERAND_SRC,
+       .bytes = plan->sizes.src_bytes,
+       .element_bytes = plan->src_element_bytes},
+      {.side = RLO__OPERAND_INDICES,
+       .bytes = plan->sizes.ids_bytes,
+       .element_bytes = plan->id_bytes},
+      {.side = RLO__OPERAND_DST,
+       .bytes = plan->sizes.dst_bytes,
+       .element_bytes = plan->dst_element_bytes},
+      {.side = RLO__OPERAND_SCRATCH,
+       .bytes = plan->scratch_bytes,
+       .element_bytes = SCRATCH_ALIGNMENT_BYTES}};
   const cl_mem memories[] = {o->src, o->ids, o->dst, o->scratch};
   const int64_t offsets[] = {o->src_offset_bytes,
                              o->ids_offset_bytes,
@@ -209,14 +215,17 @@ static rlo_status enqueue_moves(rlo_segment_plan *plan,
                                 const rlo_segment_operands *o,
                                 trail *t) {
   rlo_operands operands = RLO_OPERANDS_INIT;
-  operands.src = o->src;
-  operands.src_offset_bytes = o->src_offset_bytes;
   operands.dst = o->dst;
   operands.dst_offset_bytes = o->dst_offset_bytes;
   operands.indices = o->scratch;
   operands.index_offset_bytes = o->scratch_offset_bytes;
   for (int32_t n = 0; n < plan->num_moves; ++n) {
     cl_event event = NULL;
+    rlo_plan_info info;
+    rlo_plan_get_info(plan->moves[n], &info);
+    /* Fills read nothing, and their elements may be larger than the rows'. */
+    operands.src = info.src_bytes > 0 ? o->src : NULL;
+    operands.src_offset_bytes = info.src_bytes > 0 ? o->src_offset_bytes : 0;
     RLO_TRY(rlo_enqueue_operands(
         plan->moves[n], queue, &operands, t->num_wait, t->wait_list, &event));
     follow(t, event);
