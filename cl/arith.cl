@@ -22,7 +22,8 @@
 /* No product and sum may become one rounding. */
 #pragma OPENCL FP_CONTRACT OFF
 
-/* Values at once. */
+/* Values at once; 16 are not for floats that become integers of 64 bits, nor
+ * for doubles that become integers. */
 #ifndef RLO_LANES
 #define RLO_LANES 1
 #endif
@@ -147,7 +148,7 @@ typedef rlo_bits rlo_dst_raw;
 
 /* A float format's pattern in the low bits becomes a float, exactly. The
  * parameters are constants; everything folds. */
-static inline rlo_floats rlo_decode(rlo_bits bits,
+static inline rlo_floats rlo_float_of(rlo_bits bits,
                                     int exponent_bits,
                                     int mantissa_bits,
                                     int bias,
@@ -191,7 +192,7 @@ static inline rlo_floats rlo_decode(rlo_bits bits,
 }
 
 /* A float becomes a pattern of a format, to nearest even. */
-static inline rlo_bits rlo_encode(rlo_floats value,
+static inline rlo_bits rlo_pattern_of(rlo_floats value,
                                   int exponent_bits,
                                   int mantissa_bits,
                                   int bias,
@@ -259,22 +260,28 @@ static inline rlo_bits rlo_to_int(rlo_floats value, int bits, int is_signed) {
 
 /* ------------------------------------------------------------- compute type */
 
+/* rlo_t holds RLO_LANES values of the compute type, rlo_lane one. */
+
 #if RLO_COMPUTE == 0
 #if RLO_DST_BITS > 32 || RLO_SRC_CLASS == 1 && RLO_DST_BITS > 32 || \
     RLO_DST_CLASS == 1
 typedef RLO_MANY(ulong) rlo_t;
+typedef ulong rlo_lane;
 #define RLO_TO_T(x)   RLO_MANY(convert_ulong)(x)
 #define RLO_T_BITS    64
 #else
 /* The low 32 bits are all that the result depends on. */
 typedef rlo_bits rlo_t;
+typedef uint rlo_lane;
 #define RLO_TO_T(x)   RLO_MANY(convert_uint)(x)
 #define RLO_T_BITS    32
 #endif
 #elif RLO_COMPUTE == 1
 typedef rlo_floats rlo_t;
+typedef float rlo_lane;
 #else
 typedef RLO_MANY(double) rlo_t;
+typedef double rlo_lane;
 #endif
 
 #if RLO_COMPUTE == 0
@@ -319,7 +326,7 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
 
 /* The pattern of one side as a float, or a double. */
 #define RLO_SMALL(raw, SIDE, bare)                                       \
-  rlo_decode(raw, RLO_##SIDE##_EXPONENT, RLO_##SIDE##_MANTISSA,          \
+  rlo_float_of(raw, RLO_##SIDE##_EXPONENT, RLO_##SIDE##_MANTISSA,          \
              RLO_##SIDE##_BIAS, RLO_##SIDE##_SPECIALS, bare)
 
 #if RLO_COMPUTE == 1
@@ -425,10 +432,10 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
                     (rlo_dst_raw)(0x7ff8000000000000UL),
                     RLO_MANY(as_ulong)(value));
 #elif RLO_COMPUTE == 2 && RLO_DST_MANTISSA < 23
-  return rlo_encode(rlo_odd_of_double(value), RLO_DST_EXPONENT,
+  return rlo_pattern_of(rlo_odd_of_double(value), RLO_DST_EXPONENT,
                     RLO_DST_MANTISSA, RLO_DST_BIAS, RLO_DST_SPECIALS);
 #else
-  return rlo_encode(RLO_MANY(convert_float)(value), RLO_DST_EXPONENT,
+  return rlo_pattern_of(RLO_MANY(convert_float)(value), RLO_DST_EXPONENT,
                     RLO_DST_MANTISSA, RLO_DST_BIAS, RLO_DST_SPECIALS);
 #endif
 #elif RLO_COMPUTE == 1 && RLO_DST_BITS <= 32
@@ -493,7 +500,7 @@ static inline rlo_dst_raw rlo_convert(rlo_src_raw raw) {
   const int16 is_above = convert_int16(above);
   const int16 is_below = convert_int16(large & ~above & (near_size != size));
 #endif
-  return rlo_encode(rlo_make_odd(near, is_above, is_below), RLO_DST_EXPONENT,
+  return rlo_pattern_of(rlo_make_odd(near, is_above, is_below), RLO_DST_EXPONENT,
                     RLO_DST_MANTISSA, RLO_DST_BIAS, RLO_DST_SPECIALS);
 #else
   return rlo_to_dst(rlo_from_src(raw));

@@ -181,7 +181,8 @@ static inline rlo_index rlo_sum_end(__private const rlo_job *job,
     const rlo_index step = guard[1 + RLO_NUM_AXES];
     const rlo_index room = step > 0 ? guard[0] - 1 - value : value;
     const rlo_index size = step > 0 ? step : -step;
-    extent = min(extent, room < 0 ? (rlo_index)0 : room / size + 1);
+    /* One point at least, so that each row has a block. */
+    extent = min(extent, room < 0 ? (rlo_index)1 : room / size + 1);
   }
 #endif
   (void)job;

@@ -1,13 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs of bytes that are contiguous on both sides, for kernels of the CPU
- * class: copied, or filled.
+ * Runs of units that are contiguous on both sides, for kernels of the CPU
+ * class: cut by guards, copied, or filled.
  */
 #ifndef RLO_RUN_CL
 #define RLO_RUN_CL
 
 #ifndef RLO_COMMON_CL
 #include "common.cl"
+#endif
+
+/* Which part of a row is read and which is written; bytes. Of [0, row bytes).
+ */
+typedef struct rlo_part {
+  long read0, read1, write0, write1;
+} rlo_part;
+
+#if RLO_GUARDS > 0
+RLO_INLINE void rlo_cut_row(__private const rlo_guard *guards,
+                            int n,
+                            long r,
+                            __private long *from,
+                            __private long *to) {
+  const long end = *to;
+  for (int g = 0; g < n; ++g) {
+    const long v = guards[g].v + guards[g].y * r;
+    const long limit = guards[g].limit;
+    if (guards[g].x != 0) {
+      *from = max(*from, -v);
+      *to = min(*to, limit - v);
+    } else if (v < 0 || v >= limit) {
+      *to = min(*to, *from);
+    }
+  }
+  *from = min(*from, end);
+  *to = max(*from, min(*to, end));
+}
+
+RLO_INLINE rlo_part rlo_row_part(__private const rlo_guard *guards,
+                                 long r,
+                                 long units) {
+  long w0 = 0;
+  long w1 = units;
+  rlo_cut_row(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, r, &w0, &w1);
+  long r0 = w0;
+  long r1 = w1;
+  rlo_cut_row(guards, RLO_PAD_GUARDS, r, &r0, &r1);
+  const rlo_part part = {r0 * RLO_UNIT_BYTES,
+                         r1 * RLO_UNIT_BYTES,
+                         w0 * RLO_UNIT_BYTES,
+                         w1 * RLO_UNIT_BYTES};
+  return part;
+}
 #endif
 
 /* Lines of a row where it has them, pieces at its ends. */

@@ -109,6 +109,15 @@ static rlo_status define_type(rlo_dtype dtype,
   return RLO_OK;
 }
 
+bool rlo__arith_has_vectors(const rlo_problem *problem) {
+  const rlo_arithmetic *a = &problem->arithmetic;
+  rlo__compute compute = rlo__arithmetic_compute(a);
+  if (compute == RLO__COMPUTE_INTEGER || !rlo_dtype_is_integral(a->dst_type)) {
+    return true;
+  }
+  return compute == RLO__COMPUTE_F32 && rlo_dtype_value_bits(a->dst_type) <= 32;
+}
+
 int32_t rlo__arith_num_sum_axes(const rlo_problem *problem) {
   int32_t count = 0;
   while (

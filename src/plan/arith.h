@@ -32,6 +32,9 @@ RLO_NODISCARD rlo_status rlo__arith_add_factors(const rlo_problem *problem,
 RLO_NODISCARD rlo_status rlo__arith_define_ends(const rlo_problem *problem,
                                                 rlo_launch *launch);
 
+/** Whether arith.cl computes a problem sixteen values at a time. */
+bool rlo__arith_has_vectors(const rlo_problem *problem);
+
 /** How many of a canonical problem's axes are summed: the last ones. */
 int32_t rlo__arith_num_sum_axes(const rlo_problem *problem);
 
