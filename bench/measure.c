@@ -236,13 +236,11 @@ bool bench_measure_case(bench_arena *arena,
   if (problem == NULL) {
     return bench_fail("out of memory");
   }
-  bool is_done =
-      rlo_relayout_lower(&item->src, &item->dst, item->permutation, problem) ==
-          RLO_OK &&
-      rlo_shape_measure(&item->src, &extent) == RLO_OK;
-  if (!is_done) {
-    bench_fail_last(item->name);
-  } else {
+  bool is_done = bench_case_lower(item, problem);
+  if (is_done && rlo_shape_measure(&item->src, &extent) != RLO_OK) {
+    is_done = bench_fail_last(item->name);
+  }
+  if (is_done) {
     int64_t smaller = problem->src_bytes < problem->dst_bytes
                           ? problem->src_bytes
                           : problem->dst_bytes;
@@ -252,7 +250,10 @@ bool bench_measure_case(bench_arena *arena,
                        .element_bytes = extent.element_bits / 8,
                        .measure_seconds = settings->measure_seconds,
                        .copy_bytes = smaller - smaller % COPY_GRAIN_BYTES};
-    move.plain = bench_plain_from_case(item, &plain) ? &plain : NULL;
+    /* Peers move; none of them computes the same. */
+    move.plain = !item->is_computed && bench_plain_from_case(item, &plain)
+                     ? &plain
+                     : NULL;
     out_row->read_bytes = problem->read_bytes;
     out_row->written_bytes = problem->written_bytes;
     out_row->predicted_fraction = predict(arena, problem);
