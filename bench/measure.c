@@ -39,6 +39,9 @@ bool bench_case_bytes(const bench_case *item,
   }
   *out_src_bytes = src.physical_bytes;
   *out_dst_bytes = dst.physical_bytes;
+  if (item->num_summed > 0 && *out_dst_bytes < src.physical_bytes / 2) {
+    *out_dst_bytes = src.physical_bytes / 2; /* for the copy beside it */
+  }
   return true;
 }
 
@@ -250,6 +253,13 @@ bool bench_measure_case(bench_arena *arena,
                        .element_bytes = extent.element_bits / 8,
                        .measure_seconds = settings->measure_seconds,
                        .copy_bytes = smaller - smaller % COPY_GRAIN_BYTES};
+    if (item->num_summed > 0) {
+      /* Hardly anything is written: as many bytes, half of them read. */
+      int64_t half = problem->src_bytes / 2;
+      half =
+          half < arena->dst_capacity_bytes ? half : arena->dst_capacity_bytes;
+      move.copy_bytes = half - half % COPY_GRAIN_BYTES;
+    }
     /* Peers move; none of them computes the same. */
     move.plain = !item->is_computed && bench_plain_from_case(item, &plain)
                      ? &plain
