@@ -56,16 +56,6 @@
 #define RLO_SEGMENTS     15
 #endif
 
-/* Of the guards, those of kind SKIP that are linear along the last summed axis:
- * from some point on they leave none, and the sum ends there. What is left out
- * would add +0, which changes no bit. */
-#ifndef RLO_NUM_ENDS
-#define RLO_NUM_ENDS 0
-#endif
-#if RLO_NUM_ENDS > 0
-__constant int rlo_ends[] = {RLO_ENDS};
-#endif
-
 /* 1: there may be more segments than work-items. */
 #ifndef RLO_LOOP
 #define RLO_LOOP 0
@@ -167,29 +157,6 @@ static inline rlo_t rlo_block(__private const rlo_job *job,
   return lanes[0];
 }
 
-/* Points along the last axis behind which guards leave none. */
-static inline rlo_index rlo_sum_end(__private const rlo_job *job,
-                                    __private rlo_point *point) {
-  rlo_index extent = rlo_extents[RLO_NUM_AXES - 1];
-#if RLO_NUM_ENDS > 0
-  point->at[RLO_NUM_AXES - 1] = 0;
-  rlo_find_terms(job->indices, point);
-  for (int e = 0; e < RLO_NUM_ENDS; ++e) {
-    __constant const rlo_index *guard =
-        &rlo_guards[rlo_ends[e] * (1 + RLO_FORM_LENGTH)];
-    const rlo_index value = rlo_value(guard + 1, point);
-    const rlo_index step = guard[1 + RLO_NUM_AXES];
-    const rlo_index room = step > 0 ? guard[0] - 1 - value : value;
-    const rlo_index size = step > 0 ? step : -step;
-    /* One point at least, so that each row has a block. */
-    extent = min(extent, room < 0 ? (rlo_index)1 : room / size + 1);
-  }
-#endif
-  (void)job;
-  (void)point;
-  return extent;
-}
-
 static inline void rlo_do_cell(__private const rlo_job *job,
                                __private rlo_point *point) {
   bool any_read = false;
@@ -204,7 +171,7 @@ static inline void rlo_do_cell(__private const rlo_job *job,
       point->at[a] = (rlo_index)(row - rest * size);
       row = rest;
     }
-    const rlo_index extent = rlo_sum_end(job, point);
+    const rlo_index extent = rlo_axis_end(job->indices, point);
     for (rlo_index begin = 0; begin < extent; begin += RLO_SUM_BLOCK) {
       const rlo_index end = min(begin + (rlo_index)RLO_SUM_BLOCK, extent);
       rlo_total_add(

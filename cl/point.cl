@@ -54,6 +54,12 @@
 #define RLO_INDEX_COUNT 0
 #endif
 
+/* Of the guards, those of kind SKIP that are linear along the last axis: from
+ * some point of it on they leave none. */
+#ifndef RLO_NUM_ENDS
+#define RLO_NUM_ENDS 0
+#endif
+
 #define RLO_NUM_GUARDS  (RLO_PAD_GUARDS + RLO_SKIP_GUARDS)
 #define RLO_FORM_LENGTH (1 + RLO_NUM_AXES + RLO_NUM_TERMS)
 
@@ -186,6 +192,33 @@ static inline void rlo_decode_row(rlo_count row, __private rlo_point *point) {
     point->at[a] = (rlo_index)(row - rest * extent);
     row = rest;
   }
+}
+
+#if RLO_NUM_ENDS > 0
+__constant int rlo_ends[] = {RLO_ENDS};
+#endif
+
+/* Points along the last axis, at least one, behind which guards leave none. */
+static inline rlo_index rlo_axis_end(__global const rlo_loaded *indices,
+                                     __private rlo_point *point) {
+  rlo_index extent = rlo_extents[RLO_NUM_AXES - 1];
+#if RLO_NUM_ENDS > 0
+  point->at[RLO_NUM_AXES - 1] = 0;
+  rlo_find_terms(indices, point);
+  for (int e = 0; e < RLO_NUM_ENDS; ++e) {
+    __constant const rlo_index *guard =
+        &rlo_guards[rlo_ends[e] * (1 + RLO_FORM_LENGTH)];
+    const rlo_index value = rlo_value(guard + 1, point);
+    const rlo_index step = guard[1 + RLO_NUM_AXES];
+    const rlo_index room = step > 0 ? guard[0] - 1 - value : value;
+    const rlo_index size = step > 0 ? step : -step;
+    /* One point at least, so that a sum has a block. */
+    extent = min(extent, room < 0 ? (rlo_index)1 : room / size + 1);
+  }
+#endif
+  (void)indices;
+  (void)point;
+  return extent;
 }
 
 #endif
