@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "relayout/indexed.h"
 #include "relayout/ops.h"
 #include "relayout/ops_combine.h"
 #include "relayout/text.h"
@@ -84,6 +85,25 @@ void test_plan_sum(const char *src, int32_t dim, rlo_problem *out_problem) {
   *out_problem = *rlo_moves_problem(moves, 0);
   rlo_moves_release(moves);
   rlo_chain_release(chain);
+}
+
+void test_plan_segment_sum(const char *src,
+                           const char *ids,
+                           const char *dst,
+                           rlo_problem *out_problem) {
+  const char *texts[] = {src, ids, dst};
+  rlo_shape shapes[3];
+  for (int32_t n = 0; n < 3; ++n) {
+    ck_assert_int_eq(rlo_shape_parse(texts[n], strlen(texts[n]), &shapes[n]),
+                     RLO_OK);
+  }
+  rlo_segment_sum *sum;
+  ck_assert_int_eq(
+      rlo_segment_sum_create(&shapes[0], &shapes[1], 0, 0, &shapes[2], &sum),
+      RLO_OK);
+  const rlo_moves *moves = rlo_segment_sum_moves(sum);
+  *out_problem = *rlo_moves_problem(moves, rlo_moves_count(moves) - 1);
+  rlo_segment_sum_release(sum);
 }
 
 void test_plan_make(int32_t unit_bits,

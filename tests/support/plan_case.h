@@ -19,6 +19,12 @@ void test_plan_lower(const char *src,
 /** The problem of a sum over one dimension, row-major on both sides. */
 void test_plan_sum(const char *src, int32_t dim, rlo_problem *out_problem);
 
+/** The problem that sums in a segment sum along dimension 0. */
+void test_plan_segment_sum(const char *src,
+                           const char *ids,
+                           const char *dst,
+                           rlo_problem *out_problem);
+
 /** A problem over the axes given, without guards. */
 void test_plan_make(int32_t unit_bits,
                     int32_t num_axes,

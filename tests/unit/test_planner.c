@@ -143,6 +143,9 @@ START_TEST(test_planner__every_row_of_the_table_is_chosen)
   test_plan_sum("f32[400,300]{1,0}", 1, &problem);
   plan();
   chosen[num_chosen++] = choice.family;
+  test_plan_segment_sum("f32[5000,300]", "s32[5000]", "f32[100,300]", &problem);
+  plan();
+  chosen[num_chosen++] = choice.family;
   for (int32_t row = 0; row < rlo__num_families; ++row) {
     bool is_chosen = false;
     for (size_t n = 0; n < num_chosen; ++n) {
@@ -299,8 +302,8 @@ START_TEST(test_planner__lists_the_families_for_an_unknown_one)
   ck_assert_str_eq(
       rlo_error_last()->message,
       "no kernel family of class CPU is called \"tiles\"; there "
-      "are copy, rows, skinny, tile, lookup, gather, stream, reduce, "
-      "compute");
+      "are copy, rows, skinny, tile, gather, lookup, stream, reduce, "
+      "segments, compute");
 }
 
 END_TEST
