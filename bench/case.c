@@ -104,6 +104,42 @@ static bool make_shape(const char *dtype,
   return widen(out_shape, pad);
 }
 
+/* What is computed, and the dimensions that sums leave. */
+static bool read_computing(const bench_case_spec *spec,
+                           bench_case *out_case,
+                           bench_numbers *dims) {
+  bench_numbers summed = {0};
+  if (spec->sum != NULL && !bench_numbers_parse(spec->sum, &summed)) {
+    return false;
+  }
+  static const rlo_combine_options plain = RLO_COMBINE_OPTIONS_INIT;
+  out_case->options = plain;
+  out_case->options.beta = spec->beta;
+  if (spec->alpha < 0.0 || spec->alpha > 0.0) {
+    out_case->options.alpha = spec->alpha;
+  }
+  out_case->is_computed = spec->sum != NULL || spec->dst_dtype != NULL ||
+                          spec->alpha < 0.0 || spec->alpha > 0.0 ||
+                          spec->beta < 0.0 || spec->beta > 0.0;
+  out_case->num_summed = summed.count;
+  bool is_summed[RLO_MAX_RANK] = {false};
+  for (int32_t d = 0; d < summed.count; ++d) {
+    if (summed.values[d] < 0 || summed.values[d] >= dims->count) {
+      return bench_fail("'%s' names no dimensions to sum", spec->sum);
+    }
+    out_case->summed[d] = (int32_t)summed.values[d];
+    is_summed[summed.values[d]] = true;
+  }
+  int32_t kept = 0;
+  for (int32_t k = 0; k < dims->count; ++k) {
+    if (!is_summed[k]) {
+      dims->values[kept++] = dims->values[k];
+    }
+  }
+  dims->count = kept;
+  return true;
+}
+
 static bool make_case(const bench_case_spec *spec,
                       double size_factor,
                       bench_case *out_case) {
@@ -128,12 +164,15 @@ static bool make_case(const bench_case_spec *spec,
     moved.values[k] = dims.values[from];
   }
   snprintf(out_case->name, sizeof out_case->name, "%s", spec->name);
-  return make_shape(spec->dtype,
+  const char *dst_dtype =
+      spec->dst_dtype == NULL ? spec->dtype : spec->dst_dtype;
+  return read_computing(spec, out_case, &moved) &&
+         make_shape(spec->dtype,
                     &dims,
                     spec->src_layout,
                     spec->src_pad,
                     &out_case->src) &&
-         make_shape(spec->dtype,
+         make_shape(dst_dtype,
                     &moved,
                     spec->dst_layout,
                     spec->dst_pad,
@@ -169,6 +208,38 @@ bool bench_case_add_all(bench_case_list *list,
     }
   }
   return true;
+}
+
+static rlo_status lower_sum(const bench_case *item, rlo_problem *out_problem) {
+  rlo_chain *chain = NULL;
+  rlo_moves *moves = NULL;
+  rlo_status status = rlo_chain_create(&item->src, &chain);
+  if (status == RLO_OK) {
+    status = rlo_chain_sum(chain, item->summed, item->num_summed, false);
+  }
+  if (status == RLO_OK) {
+    status = rlo_chain_combine(chain, &item->dst, &item->options, &moves);
+  }
+  if (status == RLO_OK) {
+    *out_problem = *rlo_moves_problem(moves, 0);
+  }
+  rlo_moves_release(moves);
+  rlo_chain_release(chain);
+  return status;
+}
+
+bool bench_case_lower(const bench_case *item, rlo_problem *out_problem) {
+  rlo_status status;
+  if (item->num_summed > 0) {
+    status = lower_sum(item, out_problem);
+  } else if (item->is_computed) {
+    status = rlo_relayout_combine(
+        &item->src, &item->dst, item->permutation, &item->options, out_problem);
+  } else {
+    status = rlo_relayout_lower(
+        &item->src, &item->dst, item->permutation, out_problem);
+  }
+  return status == RLO_OK || bench_fail_last(item->name);
 }
 
 void bench_case_list_deinit(bench_case_list *list) {

@@ -30,6 +30,13 @@ typedef struct bench_case_spec {
   /** Widen the last dimension but one, and the last, to multiples of these; 0
    *  leaves them alone. */
   int32_t src_pad[2], dst_pad[2];
+  /** Compute on the way: "bf16", the destination's type if it is another. */
+  const char *dst_dtype;
+  /** Dimensions of the source that are summed: "0,2". Then nothing is permuted.
+   */
+  const char *sum;
+  /** alpha * x + beta * y; an alpha of 0 stands for 1. */
+  double alpha, beta;
 } bench_case_spec;
 
 /** A relayout to be timed. */
@@ -37,6 +44,11 @@ typedef struct bench_case {
   char name[64];
   rlo_shape src, dst;
   int32_t permutation[RLO_MAX_RANK];
+  /** It is more than a movement: dst = alpha * the sum of src + beta * dst. */
+  bool is_computed;
+  int32_t num_summed;
+  int32_t summed[RLO_MAX_RANK];
+  rlo_combine_options options;
 } bench_case;
 
 /** Cases that are made at some fraction of their full size. */
@@ -61,6 +73,9 @@ bool bench_case_add(bench_case_list *list, const bench_case_spec *spec);
 bool bench_case_add_all(bench_case_list *list,
                         const bench_case_spec *specs,
                         int32_t count);
+
+/** Lower a case. @return false, having said why, if that cannot be. */
+bool bench_case_lower(const bench_case *item, rlo_problem *out_problem);
 
 /** Free the items. */
 void bench_case_list_deinit(bench_case_list *list);

@@ -109,7 +109,7 @@ static void *create_estimate(const bench_move *move) {
 
 static void *create_naive(const bench_move *move) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
-  options.family = "gather";
+  options.family = move->item->is_computed ? "compute" : "gather";
   return create_plan(move, move->problem, &options);
 }
 
@@ -171,7 +171,9 @@ const bench_peer bench_peer_estimate = {
 
 const bench_peer bench_peer_naive = {
     .name = "naive",
-    .summary = "the library's gather kernel: one element after the other",
+    .summary =
+        "the library's gather (or compute) kernel: one element after "
+        "the other",
     .create = create_naive,
     .run = run_plan,
     .release = release,

@@ -49,7 +49,8 @@ RLO_API void rlo_chain_release(rlo_chain *chain);
  *  padding. Borrowed until the chain changes. */
 RLO_API const rlo_shape *rlo_chain_shape(const rlo_chain *chain);
 
-/** How many operands the chain reads: 1 until something is concatenated. */
+/** How many operands the chain reads: 1 until something is concatenated or
+ *  gathered (the indices are an operand too). */
 RLO_API int32_t rlo_chain_num_operands(const rlo_chain *chain);
 
 /** Operand `n` as it was given; borrowed; NULL if there is none. */
@@ -92,6 +93,10 @@ RLO_API const rlo_problem *rlo_moves_problem(const rlo_moves *moves, int32_t n);
 /** The operand that problem `n` reads (a fill reads nothing of it); -1 if there
  *  is no such problem. */
 RLO_API int32_t rlo_moves_operand(const rlo_moves *moves, int32_t n);
+
+/** The operand that holds the indices which problem `n` loads; -1 if it loads
+ *  none, or there is no such problem. */
+RLO_API int32_t rlo_moves_indices(const rlo_moves *moves, int32_t n);
 
 /**
  * Run the moves on the host, in order.

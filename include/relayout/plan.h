@@ -38,6 +38,8 @@ typedef struct rlo_device_info {
   bool has_builtin_prefetch;
   /** The compiler takes __builtin_shufflevector (clang's OpenCL C). */
   bool has_vector_shuffle;
+  /** Computes doubles, as IEEE 754 has them. */
+  bool has_f64;
 } rlo_device_info;
 
 /** How much trouble to take over a plan. */
@@ -104,7 +106,7 @@ typedef struct rlo_plan_candidate {
 } rlo_plan_candidate;
 
 /** Most families of one device class. */
-#define RLO_MAX_FAMILIES 8
+#define RLO_MAX_FAMILIES 16
 
 /** A plan, told. Owned by the caller: rlo_plan_report_release. */
 typedef struct rlo_plan_report {

@@ -11,7 +11,7 @@ RLO_BEGIN_DECLS
 
 /** Most axes of a problem. */
 #define RLO_MAX_AXES 48
-/** Most residual quotients of a problem. */
+/** Most terms of a problem: residual quotients and loaded indices. */
 #define RLO_MAX_TERMS 16
 /** Most guards of a problem. */
 #define RLO_MAX_GUARDS 48
@@ -29,11 +29,25 @@ typedef struct rlo_form {
   int64_t term[RLO_MAX_TERMS];
 } rlo_form;
 
-/** A quotient that no split of axes could turn into a linear form:
- *  q = floor(form / divisor), divisor > 0. It may use earlier terms. */
+/** What a term is. */
+typedef enum rlo_term_kind {
+  /** A quotient that no split of axes could turn into a linear form:
+   *  q = floor(form / divisor). */
+  RLO_TERM_QUOTIENT = 0,
+  /** An index out of a third memory: v = indices[form], and q = v where
+   *  0 <= v < limit, else -1. A position outside of that memory is not read and
+   *  gives -1 too, so that points which guards leave out may have any. */
+  RLO_TERM_LOAD = 1
+} rlo_term_kind;
+
+/** A number that is not linear in the axes. Its form may use earlier terms. */
 typedef struct rlo_term {
+  rlo_term_kind kind;
   rlo_form form;
+  /** QUOTIENT: above 0. */
   int64_t divisor;
+  /** LOAD: 0 or more. */
+  int64_t limit;
 } rlo_term;
 
 /** What happens at the points of the box where a guard does not hold. */
@@ -156,6 +170,10 @@ typedef struct rlo_problem {
   rlo_update update;
   /** Means something with RLO_UPDATE_COMBINE only. */
   rlo_arithmetic arithmetic;
+  /** If a term loads: 32 or 64, the width of the signed indices, and how many
+   *  bytes of them there are. Positions of a LOAD count these. */
+  int32_t index_bits;
+  int64_t index_bytes;
 } rlo_problem;
 
 /** Told of each rewriting step: its name ("merge axes 1 and 2") and the
@@ -202,8 +220,12 @@ RLO_API int32_t rlo_problem_dst_unit_bits(const rlo_problem *problem);
  */
 RLO_API bool rlo_problem_is_sum(const rlo_problem *problem);
 
-/** Same unit, axes, forms, guards, update, arithmetic and (if a PAD guard is
- * left) fill, entry by entry; buffer sizes and byte counts do not take part. */
+/** True if some term loads an index, so that there is a third memory. */
+RLO_API bool rlo_problem_loads(const rlo_problem *problem);
+
+/** Same unit, axes, forms, terms, guards, update, arithmetic and (if a PAD
+ * guard is left) fill, entry by entry; buffer sizes and byte counts do not take part,
+ * but for the indices' where some are loaded. */
 RLO_API bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b);
 
 /** A 64-bit hash of what rlo_problem_equal compares. */
@@ -222,6 +244,18 @@ RLO_API uint64_t rlo_problem_hash(const rlo_problem *problem);
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_problem_run_host(const rlo_problem *problem, const void *src, void *dst);
+
+/**
+ * The same for a problem that loads indices; rlo_problem_run_host refuses it
+ * with RLO_INVALID_ARGUMENT.
+ * @param indices  problem->index_bytes bytes, borrowed, at any alignment; NULL
+ *                 only if that is 0 or nothing is loaded. Does not overlap dst.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_problem_run_host_indexed(const rlo_problem *problem,
+                             const void *src,
+                             const void *indices,
+                             void *dst);
 
 /**
  * Whether every unit of the source is read at most once, as far as the strides
@@ -244,7 +278,8 @@ rlo_problem_reads_once(const rlo_problem *problem, bool *out_reads_once);
  * touched. Its fill is a constant and has no part in the adjoint, nor has beta:
  * <dy, S x> == <S^T dy, x> holds for S x without fills. Of several problems
  * into one destination (rlo_chain_lower) the adjoints of those that read one
- * operand add up.
+ * operand add up. One that loads indices has an adjoint that loads the
+ * same.
  *
  * @param problem   borrowed; its units are elements (not widened).
  * @param sum_type  what the units of a moving problem hold, to be added with

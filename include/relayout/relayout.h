@@ -30,6 +30,7 @@
 #include "relayout/export.h"
 #include "relayout/index.h"
 #include "relayout/index_map.h"
+#include "relayout/indexed.h"
 #include "relayout/kernel.h"
 #include "relayout/layout.h"
 #include "relayout/layout_edit.h"

@@ -39,6 +39,7 @@ static rlo_device_info typical_device(rlo_device_class device_class) {
       .has_nontemporal_store = is_cpu,
       .has_builtin_prefetch = is_cpu,
       .has_vector_shuffle = is_cpu,
+      .has_f64 = true,
   };
 }
 

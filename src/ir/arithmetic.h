@@ -27,6 +27,11 @@ bool rlo__problem_is_reduction_axis(const rlo_problem *problem, int32_t axis);
 /** Whether values are converted and no more: alpha 1, beta 0, no sum. */
 bool rlo__problem_is_conversion(const rlo_problem *problem);
 
+/** The SKIP guards of a canonical problem that are linear along its last axis:
+ *  from some point on none of its points is left. How many there are. */
+int32_t rlo__problem_ending_guards(const rlo_problem *problem,
+                                   int32_t out_guards[RLO_MAX_GUARDS]);
+
 /** RLO_OK, or which rule the arithmetic of a problem breaks. */
 RLO_NODISCARD rlo_status rlo__arithmetic_validate(const rlo_problem *problem);
 

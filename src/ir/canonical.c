@@ -37,6 +37,44 @@ static void note(canonicalizer *c, const char *format, ...) {
   c->trace(c->payload, step, c->problem);
 }
 
+static rlo_status check_terms(const rlo_problem *problem) {
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    const rlo_term *term = &problem->terms[t];
+    if (term->kind == RLO_TERM_QUOTIENT && term->divisor <= 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "term %d has the divisor %lld, below 1",
+                      t,
+                      (long long)term->divisor);
+    }
+    if (term->kind == RLO_TERM_LOAD && term->limit < 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "term %d loads indices below %lld; the limit is 0 or "
+                      "more",
+                      t,
+                      (long long)term->limit);
+    }
+    if (term->kind != RLO_TERM_QUOTIENT && term->kind != RLO_TERM_LOAD) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "term %d is of kind %d, neither %d (quotient) nor %d "
+                      "(load)",
+                      t,
+                      (int)term->kind,
+                      (int)RLO_TERM_QUOTIENT,
+                      (int)RLO_TERM_LOAD);
+    }
+  }
+  if (rlo_problem_loads(problem) &&
+      ((problem->index_bits != 32 && problem->index_bits != 64) ||
+       problem->index_bytes < 0)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the problem loads indices of %d bits from %lld bytes; "
+                    "they have 32 or 64 bits",
+                    problem->index_bits,
+                    (long long)problem->index_bytes);
+  }
+  return RLO_OK;
+}
+
 static rlo_status check_counts(const rlo_problem *problem) {
   if (problem->unit_bits < 1 || problem->unit_bits > RLO_MAX_UNIT_BITS) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -88,14 +126,7 @@ static rlo_status check_counts(const rlo_problem *problem) {
                       (long long)most);
     }
   }
-  for (int32_t t = 0; t < problem->num_terms; ++t) {
-    if (problem->terms[t].divisor <= 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "term %d has the divisor %lld, below 1",
-                      t,
-                      (long long)problem->terms[t].divisor);
-    }
-  }
+  RLO_TRY(check_terms(problem));
   return problem->update == RLO_UPDATE_COMBINE
              ? rlo__arithmetic_validate(problem)
              : RLO_OK;
@@ -194,6 +225,9 @@ static rlo_status resolve_term(const rlo_problem *problem,
                                rlo_problem *trial,
                                bool *out_is_linear) {
   *out_is_linear = false;
+  if (problem->terms[number].kind == RLO_TERM_LOAD) {
+    return RLO_OK;
+  }
   *trial = *problem;
   RLO_TRY(align_axis(trial, number));
   int64_t divisor = problem->terms[number].divisor;
@@ -224,7 +258,7 @@ static rlo_status resolve_terms(canonicalizer *c) {
     return RLO_OK;
   }
   if (rlo__rewrite_drop_unused_terms(c->problem)) {
-    note(c, "drop quotients that nothing uses");
+    note(c, "drop terms that nothing uses");
   }
   rlo_problem *trial = rlo__alloc(sizeof *trial);
   if (trial == NULL) {

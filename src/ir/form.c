@@ -80,6 +80,11 @@ bool rlo__form_range(const rlo_problem *problem,
   int64_t term_max[RLO_MAX_TERMS];
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     const rlo_term *term = &problem->terms[t];
+    if (term->kind == RLO_TERM_LOAD) {
+      term_min[t] = -1;
+      term_max[t] = term->limit - 1;
+      continue;
+    }
     int64_t min;
     int64_t max;
     if (!range_with_terms(

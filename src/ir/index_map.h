@@ -56,6 +56,12 @@ typedef struct rlo_index_step {
   uint8_t fill[RLO_MAX_UNIT_BITS / 8];
   /** The same elements in the same row-major order; no rules then. */
   bool is_reshape;
+  /** The rules may use one more result coordinate, number result_rank: what
+   *  this operand of the chain holds at the first `batch_dims` coordinates of
+   *  the result and then those from `gather_dim` on; -1 where that is not an
+   *  index of the operand's dimension `gather_dim`. */
+  bool is_gather;
+  int32_t gather_operand, gather_dim, batch_dims;
   int32_t rank, result_rank;
   int64_t dims[RLO_MAX_RANK];
   int64_t result_dims[RLO_MAX_RANK];
@@ -88,8 +94,9 @@ RLO_NODISCARD rlo_status rlo__guard_list_add(rlo_guard_list *list,
  *
  * @param problem  its box has points; quotients that are not linear become
  *                 terms of it.
- * @param index    RLO_MAX_RANK forms: the index of the result, in its first
- *                 result_rank; then that of the operand.
+ * @param index    RLO_MAX_RANK + 1 forms: the index of the result, in its first
+ *                 result_rank, and what a gather has loaded; then that of the
+ *                 operand.
  * @param guards   the guards under which the element is inside are added.
  * @return RLO_OK; RLO_OVERFLOW; RLO_UNSUPPORTED beyond RLO_MAX_TERMS or
  *         RLO_MAX_GUARDS; RLO_OUT_OF_MEMORY.

@@ -60,8 +60,8 @@ rlo_status rlo__lower_quotient(rlo_problem *problem,
                     RLO_MAX_TERMS);
   }
   rlo_term *term = &problem->terms[problem->num_terms];
-  term->form = *form;
-  term->divisor = divisor;
+  *term =
+      (rlo_term){.kind = RLO_TERM_QUOTIENT, .form = *form, .divisor = divisor};
   memset(out, 0, sizeof *out);
   out->term[problem->num_terms++] = 1;
   return RLO_OK;
@@ -224,21 +224,40 @@ rlo_status rlo__lower_destination(const rlo_shape *shape,
   return status;
 }
 
-static rlo_status place_source(const rlo_address *address,
-                               rlo_problem *problem,
-                               rlo_form *forms) {
+/* The position that an address map gives a logical index. */
+static rlo_status place(const rlo_address *address,
+                        rlo_problem *problem,
+                        rlo_form *forms,
+                        rlo_form *out_position) {
   for (int32_t s = 0; s < address->num_steps; ++s) {
     const rlo_step *step = &address->steps[s];
     RLO_TRY(step->kind == RLO_STEP_SPLIT ? decompose(problem, step, forms)
                                          : recompose(step, forms));
   }
-  problem->src.base = address->offset;
+  memset(out_position, 0, sizeof *out_position);
+  out_position->base = address->offset;
   for (int32_t p = 0; p < address->num_leaves; ++p) {
-    RLO_TRY(add(&problem->src,
+    RLO_TRY(add(out_position,
                 address->leaves[p].stride,
                 &forms[address->leaves[p].var]));
   }
   return RLO_OK;
+}
+
+static rlo_status place_index(const rlo_shape *shape,
+                              const rlo_address *address,
+                              const rlo_form *index,
+                              rlo_problem *problem,
+                              rlo_form *out_position) {
+  rlo_form *forms =
+      rlo__alloc_array((size_t)address->num_vars + 1, sizeof *forms);
+  if (forms == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  memcpy(forms, index, (size_t)shape->rank * sizeof *forms);
+  rlo_status status = place(address, problem, forms, out_position);
+  rlo__free(forms);
+  return status;
 }
 
 rlo_status rlo__lower_source(const rlo_shape *shape,
@@ -252,13 +271,37 @@ rlo_status rlo__lower_source(const rlo_shape *shape,
   if (rlo_problem_is_empty(problem)) {
     return RLO_OK;
   }
-  rlo_form *forms =
-      rlo__alloc_array((size_t)address->num_vars + 1, sizeof *forms);
-  if (forms == NULL) {
-    return RLO_OUT_OF_MEMORY;
+  return place_index(shape, address, index, problem, &problem->src);
+}
+
+rlo_status rlo__lower_load_at(rlo_problem *problem,
+                              const rlo_form *position,
+                              int64_t limit,
+                              rlo_form *out) {
+  if (problem->num_terms == RLO_MAX_TERMS) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the loads and the tiles need more than %d terms",
+                    RLO_MAX_TERMS);
   }
-  memcpy(forms, index, (size_t)shape->rank * sizeof *forms);
-  rlo_status status = place_source(address, problem, forms);
-  rlo__free(forms);
-  return status;
+  rlo_term *term = &problem->terms[problem->num_terms];
+  *term = (rlo_term){
+      .kind = RLO_TERM_LOAD, .form = *position, .divisor = 1, .limit = limit};
+  memset(out, 0, sizeof *out);
+  out->term[problem->num_terms++] = 1;
+  return RLO_OK;
+}
+
+rlo_status rlo__lower_load(const rlo_shape *indices,
+                           const rlo_address *address,
+                           const rlo_form *index,
+                           int64_t limit,
+                           rlo_problem *problem,
+                           rlo_form *out) {
+  rlo_shape_extent extent;
+  RLO_TRY(rlo_shape_measure(indices, &extent));
+  rlo_form position;
+  RLO_TRY(place_index(indices, address, index, problem, &position));
+  problem->index_bits = (int32_t)extent.element_bits;
+  problem->index_bytes = extent.physical_bytes;
+  return rlo__lower_load_at(problem, &position, limit, out);
 }

@@ -44,6 +44,29 @@ RLO_NODISCARD rlo_status rlo__lower_source(const rlo_shape *shape,
                                            rlo_problem *problem);
 
 /**
+ * *out = a new term: the index that `indices` holds at the logical coordinates
+ * given as forms, or -1 where it is not below `limit`.
+ *
+ * @param indices, address  valid, of 32 or 64 bits; one array of them for each
+ *                          problem, whose index_bits and index_bytes it sets.
+ * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_TERMS; RLO_OVERFLOW;
+ *         RLO_OUT_OF_MEMORY.
+ */
+RLO_NODISCARD rlo_status rlo__lower_load(const rlo_shape *indices,
+                                         const rlo_address *address,
+                                         const rlo_form *index,
+                                         int64_t limit,
+                                         rlo_problem *problem,
+                                         rlo_form *out);
+
+/** The same at a position given as a form; index_bits and index_bytes of the
+ *  problem are the caller's. @return RLO_OK or RLO_UNSUPPORTED. */
+RLO_NODISCARD rlo_status rlo__lower_load_at(rlo_problem *problem,
+                                            const rlo_form *position,
+                                            int64_t limit,
+                                            rlo_form *out);
+
+/**
  * *out = floor(form / divisor): linear where that is plain to see, else a new
  * term, for canonicalisation to resolve by splitting axes if it can. The box
  * has points.

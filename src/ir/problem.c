@@ -15,6 +15,23 @@ bool rlo_problem_is_empty(const rlo_problem *problem) {
   return false;
 }
 
+bool rlo_problem_loads(const rlo_problem *problem) {
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    if (problem->terms[t].kind == RLO_TERM_LOAD) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool terms_are_equal(const rlo_term *a, const rlo_term *b) {
+  if (a->kind != b->kind || !rlo__form_equal(&a->form, &b->form)) {
+    return false;
+  }
+  return a->kind == RLO_TERM_LOAD ? a->limit == b->limit
+                                  : a->divisor == b->divisor;
+}
+
 static bool uses_fill(const rlo_problem *problem) {
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     if (problem->guards[g].kind == RLO_GUARD_PAD) {
@@ -52,10 +69,13 @@ bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b) {
     }
   }
   for (int32_t t = 0; t < a->num_terms; ++t) {
-    if (a->terms[t].divisor != b->terms[t].divisor ||
-        !rlo__form_equal(&a->terms[t].form, &b->terms[t].form)) {
+    if (!terms_are_equal(&a->terms[t], &b->terms[t])) {
       return false;
     }
+  }
+  if (rlo_problem_loads(a) &&
+      (a->index_bits != b->index_bits || a->index_bytes != b->index_bytes)) {
+    return false;
   }
   for (int32_t g = 0; g < a->num_guards; ++g) {
     if (a->guards[g].kind != b->guards[g].kind ||
@@ -112,8 +132,15 @@ void rlo__problem_hash_into(const rlo_problem *problem, rlo__hash *hash) {
   hash_form(hash, problem, &problem->src);
   hash_form(hash, problem, &problem->dst);
   for (int32_t t = 0; t < problem->num_terms; ++t) {
-    rlo__hash_i64(hash, problem->terms[t].divisor);
-    hash_form(hash, problem, &problem->terms[t].form);
+    const rlo_term *term = &problem->terms[t];
+    bool is_load = term->kind == RLO_TERM_LOAD;
+    rlo__hash_i64(hash, term->kind);
+    rlo__hash_i64(hash, is_load ? term->limit : term->divisor);
+    hash_form(hash, problem, &term->form);
+  }
+  if (rlo_problem_loads(problem)) {
+    rlo__hash_i64(hash, problem->index_bits);
+    rlo__hash_i64(hash, problem->index_bytes);
   }
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     rlo__hash_i64(hash, problem->guards[g].kind);
@@ -189,6 +216,24 @@ static void print_arithmetic(rlo__str *out, const rlo_problem *problem) {
                   a->is_sequential ? ", one point after the other" : "");
 }
 
+static void print_term(rlo__str *out,
+                       const rlo_problem *problem,
+                       int32_t number) {
+  const rlo_term *term = &problem->terms[number];
+  if (term->kind == RLO_TERM_LOAD) {
+    rlo__str_printf(out, "q%d  = indices[", number);
+    print_form(out, problem, &term->form);
+    rlo__str_printf(out,
+                    "] of %d bits; -1 unless 0 <= it < %lld\n",
+                    problem->index_bits,
+                    (long long)term->limit);
+    return;
+  }
+  rlo__str_printf(out, "q%d  = floor((", number);
+  print_form(out, problem, &term->form);
+  rlo__str_printf(out, ") / %lld)\n", (long long)term->divisor);
+}
+
 size_t rlo_problem_format(const rlo_problem *problem,
                           char *buffer,
                           size_t capacity) {
@@ -203,9 +248,7 @@ size_t rlo_problem_format(const rlo_problem *problem,
   }
   rlo__str_append(&out, problem->num_axes == 0 ? " of one point\n" : "\n");
   for (int32_t t = 0; t < problem->num_terms; ++t) {
-    rlo__str_printf(&out, "q%d  = floor((", t);
-    print_form(&out, problem, &problem->terms[t].form);
-    rlo__str_printf(&out, ") / %lld)\n", (long long)problem->terms[t].divisor);
+    print_term(&out, problem, t);
   }
   rlo__str_append(&out, "src = ");
   print_form(&out, problem, &problem->src);

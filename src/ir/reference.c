@@ -9,6 +9,7 @@
 /* The odometer of the box, with the values of the terms at its point. */
 typedef struct point {
   const rlo_problem *problem;
+  const uint8_t *indices;
   int64_t axis[RLO_MAX_AXES];
   int64_t term[RLO_MAX_TERMS];
 } point;
@@ -24,10 +25,29 @@ static int64_t value_at(const point *p, const rlo_form *form, int32_t terms) {
   return value;
 }
 
+static int64_t load_index(const point *p, int64_t position, int64_t limit) {
+  int64_t bytes = p->problem->index_bits / 8;
+  int64_t value;
+  if (position < 0 || position >= p->problem->index_bytes / bytes) {
+    return -1;
+  }
+  if (bytes == 4) {
+    int32_t narrow;
+    memcpy(&narrow, p->indices + position * bytes, sizeof narrow);
+    value = narrow;
+  } else {
+    memcpy(&value, p->indices + position * bytes, sizeof value);
+  }
+  return value >= 0 && value < limit ? value : -1;
+}
+
 static void compute_terms(point *p) {
   for (int32_t t = 0; t < p->problem->num_terms; ++t) {
     const rlo_term *term = &p->problem->terms[t];
-    p->term[t] = rlo__floor_div(value_at(p, &term->form, t), term->divisor);
+    int64_t value = value_at(p, &term->form, t);
+    p->term[t] = term->kind == RLO_TERM_LOAD
+                     ? load_index(p, value, term->limit)
+                     : rlo__floor_div(value, term->divisor);
   }
 }
 
@@ -173,6 +193,25 @@ static rlo_status add_point(const point *p,
   return RLO_OK;
 }
 
+/* Of the points along the last axis, those behind which guards leave none. What
+ * is not visited would add +0 in whole blocks, which changes no bit. */
+static int64_t end_of_axis(const point *p,
+                           const int32_t *guards,
+                           int32_t num_guards) {
+  int32_t last = p->problem->num_axes - 1;
+  int64_t end = p->problem->extents[last];
+  for (int32_t g = 0; g < num_guards; ++g) {
+    const rlo_guard *guard = &p->problem->guards[guards[g]];
+    int64_t step = guard->form.axis[last];
+    int64_t value =
+        value_at(p, &guard->form, p->problem->num_terms) - step * p->axis[last];
+    int64_t most = step > 0 ? rlo__floor_div(guard->limit - 1 - value, step)
+                            : rlo__floor_div(value, -step);
+    end = most + 1 < end ? most + 1 : end;
+  }
+  return end < 1 ? 1 : end;
+}
+
 /* The points of a cell follow each other: reduction axes are the last ones. */
 static rlo_status run_combining(point *p, const uint8_t *src, uint8_t *dst) {
   const rlo_problem *problem = p->problem;
@@ -188,7 +227,10 @@ static rlo_status run_combining(point *p, const uint8_t *src, uint8_t *dst) {
     points *= problem->extents[a];
   }
   cell_state state = CELL_UNTOUCHED;
+  int32_t guards[RLO_MAX_GUARDS];
+  int32_t num_guards = rlo__problem_ending_guards(problem, guards);
   int64_t point_number = 0;
+  int64_t end = 1;
   do {
     if (point_number == 0) {
       state = CELL_UNTOUCHED;
@@ -196,10 +238,17 @@ static rlo_status run_combining(point *p, const uint8_t *src, uint8_t *dst) {
     }
     compute_terms(p);
     int64_t place = combiner.is_sum ? p->axis[last] : 0;
+    if (combiner.is_sum && place == 0) {
+      end = end_of_axis(p, guards, num_guards);
+    }
     RLO_TRY(add_point(p, src, place, &state, &combiner));
-    if (combiner.is_sum && ((place + 1) % RLO_SUM_BLOCK == 0 ||
-                            place + 1 == problem->extents[last])) {
+    if (combiner.is_sum &&
+        ((place + 1) % RLO_SUM_BLOCK == 0 || place + 1 == end)) {
       rlo__combiner_end_block(&combiner);
+    }
+    if (combiner.is_sum && place + 1 == end) {
+      point_number += problem->extents[last] - end;
+      p->axis[last] = problem->extents[last] - 1;
     }
     if (++point_number == points) {
       point_number = 0;
@@ -211,6 +260,7 @@ static rlo_status run_combining(point *p, const uint8_t *src, uint8_t *dst) {
 
 static rlo_status run_canonical(const rlo_problem *problem,
                                 const uint8_t *src,
+                                const uint8_t *indices,
                                 uint8_t *dst) {
   rlo_problem *canonical = rlo__alloc(sizeof *canonical);
   if (canonical == NULL) {
@@ -222,6 +272,7 @@ static rlo_status run_canonical(const rlo_problem *problem,
     point p;
     memset(&p, 0, sizeof p);
     p.problem = canonical;
+    p.indices = indices;
     status = run_combining(&p, src, dst);
   }
   rlo__free(canonical);
@@ -231,14 +282,46 @@ static rlo_status run_canonical(const rlo_problem *problem,
 rlo_status rlo_problem_run_host(const rlo_problem *problem,
                                 const void *src,
                                 void *dst) {
+  if (rlo_problem_loads(problem)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the problem loads indices; rlo_problem_run_host_indexed "
+                    "takes them");
+  }
+  return rlo_problem_run_host_indexed(problem, src, NULL, dst);
+}
+
+static rlo_status check_indices(const rlo_problem *problem,
+                                const void *indices) {
+  if (!rlo_problem_loads(problem)) {
+    return RLO_OK;
+  }
+  if (problem->index_bits != 32 && problem->index_bits != 64) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "indices of %d bits; they have 32 or 64",
+                    problem->index_bits);
+  }
+  if (indices == NULL && problem->index_bytes > 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the indices are NULL; %lld bytes are needed",
+                    (long long)problem->index_bytes);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_problem_run_host_indexed(const rlo_problem *problem,
+                                        const void *src,
+                                        const void *indices,
+                                        void *dst) {
   if (rlo_problem_is_empty(problem)) {
     return RLO_OK;
   }
+  RLO_TRY(check_indices(problem, indices));
   if (problem->update == RLO_UPDATE_COMBINE) {
-    return run_canonical(problem, src, dst);
+    return run_canonical(problem, src, indices, dst);
   }
   point p;
   memset(&p, 0, sizeof p);
   p.problem = problem;
+  p.indices = indices;
   return run_storing(&p, src, dst);
 }

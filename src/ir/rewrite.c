@@ -149,6 +149,8 @@ void rlo__rewrite_to_empty(rlo_problem *problem) {
   problem->num_terms = 0;
   problem->num_guards = 0;
   problem->update = RLO_UPDATE_STORE;
+  problem->index_bits = 0;
+  problem->index_bytes = 0;
   problem->extents[0] = 0;
   memset(&problem->src, 0, sizeof problem->src);
   memset(&problem->dst, 0, sizeof problem->dst);

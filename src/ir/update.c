@@ -79,12 +79,12 @@ static rlo_status check_type(const char *side, rlo_dtype dtype, int32_t bits) {
   return RLO_OK;
 }
 
-/* Whether a form changes along an axis, by way of a term too. */
-static bool depends_on(const rlo_problem *problem,
-                       const rlo_form *form,
-                       int32_t axis) {
+/* Whether a form changes along an axis by way of a term. */
+static bool depends_by_terms(const rlo_problem *problem,
+                             const rlo_form *form,
+                             int32_t axis) {
   bool is_moved[RLO_MAX_TERMS] = {false};
-  bool is_form_moved = form->axis[axis] != 0;
+  bool is_form_moved = false;
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     is_moved[t] = problem->terms[t].form.axis[axis] != 0;
     for (int32_t u = 0; u < t; ++u) {
@@ -94,6 +94,26 @@ static bool depends_on(const rlo_problem *problem,
     is_form_moved = is_form_moved || (is_moved[t] && form->term[t] != 0);
   }
   return is_form_moved;
+}
+
+static bool depends_on(const rlo_problem *problem,
+                       const rlo_form *form,
+                       int32_t axis) {
+  return form->axis[axis] != 0 || depends_by_terms(problem, form, axis);
+}
+
+int32_t rlo__problem_ending_guards(const rlo_problem *problem,
+                                   int32_t out_guards[RLO_MAX_GUARDS]) {
+  int32_t last = problem->num_axes - 1;
+  int32_t count = 0;
+  for (int32_t g = 0; last >= 0 && g < problem->num_guards; ++g) {
+    const rlo_guard *guard = &problem->guards[g];
+    if (guard->kind == RLO_GUARD_SKIP && guard->form.axis[last] != 0 &&
+        !depends_by_terms(problem, &guard->form, last)) {
+      out_guards[count++] = g;
+    }
+  }
+  return count;
 }
 
 static rlo_status check_guards(const rlo_problem *problem) {

@@ -13,7 +13,7 @@ static rlo_status lower(const rlo_shape *const *srcs,
   for (int32_t n = 0; n < count; ++n) {
     options.beta = n > 0 ? 1.0 : 0.0;
     RLO_TRY(rlo_relayout_combine(srcs[n], dst, NULL, &options, problem));
-    RLO_TRY(rlo__moves_add(moves, n, problem));
+    RLO_TRY(rlo__moves_add(moves, n, -1, problem));
   }
   return RLO_OK;
 }

@@ -104,6 +104,7 @@ static rlo_status copy_part(const rlo_chain_part *part,
   for (int32_t s = 0; s < part->num_steps; ++s) {
     out->steps[s] = part->steps[s];
     out->steps[s].id += first_id;
+    out->steps[s].gather_operand += first_operand;
   }
   return RLO_OK;
 }

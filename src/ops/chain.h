@@ -25,7 +25,9 @@ struct rlo_chain {
 
 struct rlo_moves {
   int32_t count, capacity;
+  /** Of each problem: the operand it reads, and that of its indices or -1. */
   int32_t *operands;
+  int32_t *index_operands;
   rlo_problem **problems;
 };
 
@@ -68,9 +70,11 @@ RLO_NODISCARD rlo_status rlo__chain_take_parts(rlo_chain *chain,
 RLO_NODISCARD rlo_status rlo__chain_take_copies(rlo_chain *chain,
                                                 const rlo_chain *before);
 
-/** Put a copy of a problem behind the others. RLO_OUT_OF_MEMORY. */
+/** Put a copy of a problem behind the others. `index_operand` means something
+ *  only if the problem loads indices. RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__moves_add(rlo_moves *moves,
                                         int32_t operand,
+                                        int32_t index_operand,
                                         const rlo_problem *problem);
 
 /** Reshape, transpose, reshape. On failure the chain is unchanged. */

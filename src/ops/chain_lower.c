@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "desc/address.h"
 #include "ir/lower.h"
+#include "ir/rewrite.h"
 #include "ops/chain.h"
 #include "ops/combine.h"
 
@@ -30,7 +31,9 @@ typedef struct lowering {
   /** The part under way. */
   int32_t part;
   rlo_problem problem;
-  rlo_form index[RLO_MAX_RANK];
+  /** The operand whose indices the part loads; -1: none. */
+  int32_t index_operand;
+  rlo_form index[RLO_MAX_RANK + 1];
   rlo_guard_list guards;
   int32_t num_groups;
   group groups[RLO_MAX_GUARDS + 2];
@@ -102,7 +105,8 @@ static rlo_status check_fills(const rlo_chain *chain,
 }
 
 static rlo_status emit(lowering *l, const rlo_problem *problem) {
-  return rlo__moves_add(l->moves, l->chain->parts[l->part].operand, problem);
+  return rlo__moves_add(
+      l->moves, l->chain->parts[l->part].operand, l->index_operand, problem);
 }
 
 /* The problem that reads the operand: what it computes, if it does. */
@@ -150,7 +154,8 @@ static void close_group(lowering *l,
  * stay in the problem; those that take the fill are the outermost group. */
 static void begin_part(lowering *l) {
   l->problem = l->cells;
-  memcpy(l->index, l->cells_index, sizeof l->index);
+  memcpy(l->index, l->cells_index, sizeof l->cells_index);
+  l->index_operand = -1;
   l->guards.count = 0;
   l->guards.never_holds = false;
   l->num_groups = 0;
@@ -195,6 +200,41 @@ static rlo_status flatten_operand(lowering *l, rlo_shape *operand) {
   return RLO_OK;
 }
 
+/* What the step's indices hold at the result's coordinates, as one coordinate
+ * more. */
+static rlo_status load_index(lowering *l) {
+  const rlo_index_step *step = &l->step;
+  const rlo_shape *indices = &l->chain->operands[step->gather_operand];
+  if (l->index_operand >= 0 && l->index_operand != step->gather_operand) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the chain gathers with operand %d and with operand %d; "
+                    "one movement loads from one array of indices",
+                    l->index_operand,
+                    step->gather_operand);
+  }
+  l->index_operand = step->gather_operand;
+  rlo_form *index = rlo__alloc_array((size_t)indices->rank + 1, sizeof *index);
+  if (index == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t k = 0; k < indices->rank; ++k) {
+    int32_t at =
+        k < step->batch_dims ? k : step->gather_dim + k - step->batch_dims;
+    index[k] = l->index[at];
+  }
+  rlo_status status;
+  RLO_TRY_GOTO(rlo__address_make(indices, &l->address));
+  RLO_TRY_GOTO(rlo__lower_load(indices,
+                               &l->address,
+                               index,
+                               step->dims[step->gather_dim],
+                               &l->problem,
+                               &l->index[step->result_rank]));
+fail:
+  rlo__free(index);
+  return status;
+}
+
 /* Walk from the destination to the operand. Where nothing is inside, there is
  * nothing to walk for. */
 static rlo_status walk_back(lowering *l, rlo_shape *operand) {
@@ -203,6 +243,9 @@ static rlo_status walk_back(lowering *l, rlo_shape *operand) {
     l->step = part->steps[s];
     if (s == 0 && l->step.is_reshape && is_plain(operand)) {
       RLO_TRY(flatten_operand(l, operand));
+    }
+    if (l->step.is_gather) {
+      RLO_TRY(load_index(l));
     }
     int32_t first = l->guards.count;
     RLO_TRY(rlo__index_step_back(&l->step, &l->problem, l->index, &l->guards));
@@ -247,6 +290,7 @@ static rlo_status emit_fill(lowering *l, const uint8_t *fill) {
   memset(&problem->src, 0, sizeof problem->src);
   memcpy(problem->fill, fill, sizeof problem->fill);
   problem->read_bytes = 0;
+  (void)rlo__rewrite_drop_unused_terms(problem);
   rlo_status status = put_guard(problem, &never, RLO_GUARD_PAD);
   if (status == RLO_OK) {
     status = emit(l, problem);

@@ -62,8 +62,8 @@ rlo_status rlo__ops_check_addable(const char *operation, rlo_dtype dtype) {
 }
 
 rlo_status rlo__ops_check_exact(const char *operation, const rlo_chain *chain) {
-  for (int32_t n = 0; n < chain->num_operands; ++n) {
-    rlo_dtype from = chain->operands[n].dtype;
+  for (int32_t p = 0; p < chain->num_parts; ++p) {
+    rlo_dtype from = chain->operands[chain->parts[p].operand].dtype;
     if (!rlo_dtype_can_upcast(from, chain->shape.dtype)) {
       return RLO_FAIL(RLO_UNSUPPORTED,
                       "%s: the chain has converted %s to %s, which rounds; "

@@ -3,35 +3,56 @@
 #include "base/status.h"
 #include "ops/chain.h"
 
+/* Make an array of `capacity` elements longer; what it points to stays valid if
+ * that fails. */
+static rlo_status grow(void **array,
+                       int32_t capacity,
+                       int32_t more,
+                       size_t element_bytes) {
+  void *longer =
+      rlo__alloc_resize(*array, (size_t)capacity, (size_t)more, element_bytes);
+  if (longer == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  *array = longer;
+  return RLO_OK;
+}
+
+static rlo_status reserve_move(rlo_moves *moves) {
+  if (moves->count < moves->capacity) {
+    return RLO_OK;
+  }
+  int32_t capacity = moves->capacity == 0 ? 4 : 2 * moves->capacity;
+  void *problems = moves->problems;
+  void *operands = moves->operands;
+  void *index_operands = moves->index_operands;
+  rlo_status status;
+  RLO_TRY_GOTO(
+      grow(&problems, moves->capacity, capacity, sizeof(rlo_problem *)));
+  RLO_TRY_GOTO(grow(&operands, moves->capacity, capacity, sizeof(int32_t)));
+  RLO_TRY_GOTO(
+      grow(&index_operands, moves->capacity, capacity, sizeof(int32_t)));
+  moves->capacity = capacity;
+fail:
+  moves->problems = problems;
+  moves->operands = operands;
+  moves->index_operands = index_operands;
+  return status;
+}
+
 rlo_status rlo__moves_add(rlo_moves *moves,
                           int32_t operand,
+                          int32_t index_operand,
                           const rlo_problem *problem) {
-  if (moves->count == moves->capacity) {
-    int32_t capacity = moves->capacity == 0 ? 4 : 2 * moves->capacity;
-    rlo_problem **problems = rlo__alloc_resize(moves->problems,
-                                               (size_t)moves->capacity,
-                                               (size_t)capacity,
-                                               sizeof(rlo_problem *));
-    if (problems == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    moves->problems = problems;
-    int32_t *operands = rlo__alloc_resize(moves->operands,
-                                          (size_t)moves->capacity,
-                                          (size_t)capacity,
-                                          sizeof *operands);
-    if (operands == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    moves->operands = operands;
-    moves->capacity = capacity;
-  }
+  RLO_TRY(reserve_move(moves));
   rlo_problem *kept = rlo__alloc(sizeof *kept);
   if (kept == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   *kept = *problem;
   moves->problems[moves->count] = kept;
+  moves->index_operands[moves->count] =
+      rlo_problem_loads(kept) ? index_operand : -1;
   moves->operands[moves->count++] = operand;
   return RLO_OK;
 }
@@ -48,12 +69,19 @@ int32_t rlo_moves_operand(const rlo_moves *moves, int32_t n) {
   return n >= 0 && n < moves->count ? moves->operands[n] : -1;
 }
 
+int32_t rlo_moves_indices(const rlo_moves *moves, int32_t n) {
+  return n >= 0 && n < moves->count ? moves->index_operands[n] : -1;
+}
+
 rlo_status rlo_moves_run_host(const rlo_moves *moves,
                               const void *const *operands,
                               void *dst) {
   for (int32_t n = 0; n < moves->count; ++n) {
-    RLO_TRY(rlo_problem_run_host(
-        moves->problems[n], operands[moves->operands[n]], dst));
+    int32_t indices = moves->index_operands[n];
+    RLO_TRY(rlo_problem_run_host_indexed(moves->problems[n],
+                                         operands[moves->operands[n]],
+                                         indices < 0 ? NULL : operands[indices],
+                                         dst));
   }
   return RLO_OK;
 }
@@ -67,5 +95,6 @@ void rlo_moves_release(rlo_moves *moves) {
   }
   rlo__free(moves->problems);
   rlo__free(moves->operands);
+  rlo__free(moves->index_operands);
   rlo__free(moves);
 }

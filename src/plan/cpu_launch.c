@@ -18,8 +18,8 @@
  * 32-bit grids of 16 lanes serve every problem below 2 GiB, so that one
  * program does for all ranks; eight 64-bit lanes take as many bytes.
  */
-static rlo_argument_kind vector_kind(const rlo__geometry *geometry,
-                                     int32_t num_grid_axes) {
+rlo_argument_kind rlo__cpu_vector_kind(const rlo__geometry *geometry,
+                                       int32_t num_grid_axes) {
   if (geometry->fits_32_bits) {
     return RLO_ARGUMENT_INT16;
   }
@@ -40,7 +40,7 @@ static bool guards_are_within_limits(const rlo_request *request,
     return false;
   }
   int64_t vector_bytes =
-      rlo__argument_bytes(vector_kind(geometry, num_grid_axes));
+      rlo__argument_bytes(rlo__cpu_vector_kind(geometry, num_grid_axes));
   int64_t needed_bytes = HEAD_BYTES + 3 * vector_bytes +
                          num_scalars * INT64_C(8) +
                          num_guards * (vector_bytes + GUARD_SCALAR_BYTES);
@@ -111,7 +111,7 @@ int64_t rlo__cpu_dst_alignment(const rlo_request *request,
 /* A unit of up to 16 bytes as the two numbers that the kernels take. */
 static void fill_numbers(const rlo_problem *problem, int64_t out_fill[2]) {
   uint64_t halves[2] = {0, 0};
-  for (int32_t b = 0; b < problem->unit_bits / 8; ++b) {
+  for (int32_t b = 0; b < rlo_problem_dst_unit_bits(problem) / 8; ++b) {
     halves[b / 8] |= (uint64_t)problem->fill[b] << (b % 8 * 8);
   }
   out_fill[0] = (int64_t)halves[0];
@@ -154,13 +154,14 @@ rlo_status rlo__cpu_begin(const rlo_request *request,
                           const char *kernel_file,
                           rlo_launch *launch) {
   const rlo_problem *problem = request->problem;
-  rlo_argument_kind vector = vector_kind(&plan->geometry, plan->grid.num_axes);
+  rlo_argument_kind vector =
+      rlo__cpu_vector_kind(&plan->geometry, plan->grid.num_axes);
   launch->kernel_file = kernel_file;
   if (!rlo__mul(problem->src.base,
                 plan->geometry.unit_bytes,
                 &launch->src_base_bytes) ||
       !rlo__mul(problem->dst.base,
-                plan->geometry.unit_bytes,
+                rlo_problem_dst_unit_bits(problem) / 8,
                 &launch->dst_base_bytes)) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "the origin of the problem leaves 64 bits in bytes");
@@ -219,10 +220,11 @@ static rlo_status add_guard(const rlo__cpu_plan *plan,
   }
   int64_t x = coefficient(form, plan->x_axis, sign);
   int64_t y = coefficient(form, plan->y_axis, sign);
-  RLO_TRY(rlo__launch_argument(launch,
-                               vector_kind(&plan->geometry, grid->num_axes),
-                               coefs,
-                               grid->num_axes));
+  RLO_TRY(rlo__launch_argument(
+      launch,
+      rlo__cpu_vector_kind(&plan->geometry, grid->num_axes),
+      coefs,
+      grid->num_axes));
   RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &base, 1));
   RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &guard->limit, 1));
   RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &x, 1));

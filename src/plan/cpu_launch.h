@@ -45,6 +45,10 @@ bool rlo__cpu_is_within_limits(const rlo_request *request,
                                int32_t num_scalars,
                                rlo__str *why);
 
+/** The kind of the kernels' rlo_grid arguments. */
+rlo_argument_kind rlo__cpu_vector_kind(const rlo__geometry *geometry,
+                                       int32_t num_grid_axes);
+
 /** Whether non-temporal stores pay for a problem on the device. */
 bool rlo__cpu_wants_nontemporal(const rlo_request *request,
                                 const rlo__geometry *geometry);

@@ -9,10 +9,16 @@ const rlo_family *const rlo__families[] = {
     &rlo__family_cpu_tile,
     &rlo__family_cpu_packed,
     &rlo__family_cpu_gather,
+    &rlo__family_cpu_lookup,
+    &rlo__family_cpu_stream,
+    &rlo__family_cpu_reduce,
+    &rlo__family_cpu_segments,
+    &rlo__family_cpu_compute,
     &rlo__family_gpu_copy,
     &rlo__family_gpu_rows,
     &rlo__family_gpu_tile,
     &rlo__family_gpu_gather,
+    &rlo__family_gpu_compute,
 };
 
 const int32_t rlo__num_families =

@@ -8,7 +8,8 @@
 
 /** What a family is asked about. All borrowed. */
 typedef struct rlo_request {
-  /** Canonical, not empty, unit of 8, 16, 32, 64 or 128 bits. */
+  /** Canonical, not empty, units of 8, 16, 32, 64 or 128 bits. Where it
+   *  computes: not sequentially, not complex numbers. */
   const rlo_problem *problem;
   const rlo_device_info *device;
   /** Powers of two that memory + caller's offset are multiples of; at least
@@ -19,6 +20,16 @@ typedef struct rlo_request {
    *  `device` lacks already: a family reads the knobs that it has. */
   rlo__way way;
 } rlo_request;
+
+/** What a family can do that others cannot, or has to that others need not. */
+typedef enum rlo_family_traits {
+  /** The problem is compiled into the program, so that each has its own. */
+  RLO_FAMILY_BAKES = 1,
+  /** Takes terms that load indices. The planner refuses them for others. */
+  RLO_FAMILY_LOADS = 2,
+  /** Takes problems that compute. The planner refuses them for others. */
+  RLO_FAMILY_COMPUTES = 4
+} rlo_family_traits;
 
 /**
  * One way to run problems on one class of device. The table has one row for
@@ -35,6 +46,8 @@ typedef struct rlo_family {
   /** Choose parameters and write the launch (zeroed before); only if
    *  applicable. Fails only for RLO_OVERFLOW and faults of ours. */
   rlo_status (*emit)(const rlo_request *request, rlo_launch *launch);
+  /** Of rlo_family_traits, or-ed. */
+  uint32_t traits;
 } rlo_family;
 
 /** Every row, one per family and class. */
@@ -43,11 +56,17 @@ extern const rlo_family rlo__family_cpu_rows;
 extern const rlo_family rlo__family_cpu_tile;
 extern const rlo_family rlo__family_cpu_skinny;
 extern const rlo_family rlo__family_cpu_packed;
+extern const rlo_family rlo__family_cpu_lookup;
 extern const rlo_family rlo__family_cpu_gather;
+extern const rlo_family rlo__family_cpu_stream;
+extern const rlo_family rlo__family_cpu_reduce;
+extern const rlo_family rlo__family_cpu_segments;
+extern const rlo_family rlo__family_cpu_compute;
 extern const rlo_family rlo__family_gpu_copy;
 extern const rlo_family rlo__family_gpu_rows;
 extern const rlo_family rlo__family_gpu_tile;
 extern const rlo_family rlo__family_gpu_gather;
+extern const rlo_family rlo__family_gpu_compute;
 
 /** The table, of both classes. */
 extern const rlo_family *const rlo__families[];

@@ -150,4 +150,4 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
 }
 
 const rlo_family rlo__family_cpu_skinny = {
-    "skinny", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit};
+    "skinny", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit, 0};

@@ -148,4 +148,4 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
 }
 
 const rlo_family rlo__family_cpu_tile = {
-    "tile", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit};
+    "tile", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit, 0};

@@ -102,4 +102,4 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
 }
 
 const rlo_family rlo__family_gpu_copy = {
-    "copy", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit};
+    "copy", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit, 0};

@@ -228,4 +228,4 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
 }
 
 const rlo_family rlo__family_gpu_rows = {
-    "rows", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit};
+    "rows", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit, 0};

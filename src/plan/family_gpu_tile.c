@@ -159,4 +159,4 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
 }
 
 const rlo_family rlo__family_gpu_tile = {
-    "tile", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit};
+    "tile", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit, 0};

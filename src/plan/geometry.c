@@ -8,8 +8,9 @@
  * both taken as distances from 0. */
 static bool reach_bytes(const rlo_problem *problem,
                         const rlo_form *form,
+                        int32_t unit_bits,
                         int64_t *out_reach_bytes) {
-  int64_t unit_bytes = (problem->unit_bits + 7) / 8;
+  int64_t unit_bytes = (unit_bits + 7) / 8;
   int64_t min;
   int64_t max;
   int64_t low;
@@ -24,8 +25,9 @@ static bool reach_bytes(const rlo_problem *problem,
 
 bool rlo__geometry_overflows(const rlo_problem *problem) {
   int64_t reach;
-  return !reach_bytes(problem, &problem->src, &reach) ||
-         !reach_bytes(problem, &problem->dst, &reach);
+  int32_t dst_bits = rlo_problem_dst_unit_bits(problem);
+  return !reach_bytes(problem, &problem->src, problem->unit_bits, &reach) ||
+         !reach_bytes(problem, &problem->dst, dst_bits, &reach);
 }
 
 /* What each axis adds to a guard, which kernels get as coefficients of steps
@@ -50,8 +52,11 @@ static bool fits_32_bits(const rlo_problem *problem) {
       return false;
     }
   }
-  return reach_bytes(problem, &problem->src, &src) && src <= INT32_MAX &&
-         reach_bytes(problem, &problem->dst, &dst) && dst <= INT32_MAX;
+  int32_t dst_bits = rlo_problem_dst_unit_bits(problem);
+  return reach_bytes(problem, &problem->src, problem->unit_bits, &src) &&
+         src <= INT32_MAX &&
+         reach_bytes(problem, &problem->dst, dst_bits, &dst) &&
+         dst <= INT32_MAX;
 }
 
 static int64_t box_bytes(const rlo_problem *problem, int64_t unit_bytes) {

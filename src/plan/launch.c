@@ -11,6 +11,8 @@ int32_t rlo__argument_lanes(rlo_argument_kind kind) {
     case RLO_ARGUMENT_SRC_OFFSET:
     case RLO_ARGUMENT_DST:
     case RLO_ARGUMENT_DST_OFFSET:
+    case RLO_ARGUMENT_INDEX:
+    case RLO_ARGUMENT_INDEX_OFFSET:
       return 0;
     case RLO_ARGUMENT_INT:
     case RLO_ARGUMENT_LONG:

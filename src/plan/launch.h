@@ -27,6 +27,9 @@ typedef enum rlo_argument_kind {
   RLO_ARGUMENT_DST,
   /** ulong: the caller's destination offset + launch->dst_base_bytes. */
   RLO_ARGUMENT_DST_OFFSET,
+  /** __global const uchar *: the indices' memory, and ulong: their offset. */
+  RLO_ARGUMENT_INDEX,
+  RLO_ARGUMENT_INDEX_OFFSET,
   /** int, long (or ulong), int16 vector and long16 vector, from numbers. */
   RLO_ARGUMENT_INT,
   RLO_ARGUMENT_LONG,
@@ -43,7 +46,7 @@ typedef struct rlo_argument {
 } rlo_argument;
 
 enum {
-  RLO_LAUNCH_MAX_DEFINES = 32,
+  RLO_LAUNCH_MAX_DEFINES = 64,
   /** Ten that all kernels share, six guards of five, and a family's own. */
   RLO_LAUNCH_MAX_ARGUMENTS = 64,
   /** Enough for every form of the largest problem, baked. */

@@ -11,6 +11,23 @@
 /* How far below the best expectation a family is still worth timing. */
 #define LEAST_SHARE_OF_BEST 0.3
 
+/* Whether a family can run what is asked; if not, why. */
+static bool takes(const rlo_family *family,
+                  const rlo_request *request,
+                  rlo__str *why) {
+  if (rlo_problem_loads(request->problem) &&
+      (family->traits & RLO_FAMILY_LOADS) == 0) {
+    rlo__str_append(why, "it loads indices, which the kernel cannot");
+    return false;
+  }
+  if (request->problem->update == RLO_UPDATE_COMBINE &&
+      (family->traits & RLO_FAMILY_COMPUTES) == 0) {
+    rlo__str_append(why, "it computes, and the kernel moves bits");
+    return false;
+  }
+  return family->applicable(request, why);
+}
+
 /* What one row of the table says. */
 static void ask(const rlo_family *family,
                 const rlo_request *request,
@@ -18,16 +35,17 @@ static void ask(const rlo_family *family,
   memset(out, 0, sizeof *out);
   out->family = family->name;
   rlo__str why = rlo__str_over(out->reason, sizeof out->reason);
-  out->is_applicable = family->applicable(request, &why);
+  out->is_applicable = takes(family, request, &why);
   if (out->is_applicable) {
     out->predicted_fraction = family->predict(request);
   }
 }
 
-/* Gather compiles a program for each problem, which takes longer than moving
- * this much by any family whose program may be there already. */
+/* Compiling a program for one problem takes longer than moving this much by any
+ * family whose program may be there already. */
 static bool is_worth_compiling(const rlo_family *family, int64_t box_bytes) {
-  return strcmp(family->name, "gather") != 0 || box_bytes >= INT64_C(1) << 20;
+  return (family->traits & RLO_FAMILY_BAKES) == 0 || box_bytes >= INT64_C(1)
+                                                                      << 20;
 }
 
 static rlo_status ask_all(const rlo__query *q, rlo_choice *choice) {
@@ -134,7 +152,7 @@ static bool is_known(rlo__query *q,
   }
   rlo__str unused = rlo__str_over(NULL, 0);
   rlo__query_set_way(q, entry->way);
-  if (!entry->family->applicable(&q->request, &unused)) {
+  if (!takes(entry->family, &q->request, &unused)) {
     rlo__query_set_way(q, &rlo__ways[0]);
     return false;
   }
@@ -253,7 +271,7 @@ static rlo_status add_candidate(candidate_list *list,
   }
   rlo__str unused = rlo__str_over(NULL, 0);
   rlo__query_set_way(list->q, way);
-  if (!family->applicable(&list->q->request, &unused)) {
+  if (!takes(family, &list->q->request, &unused)) {
     return RLO_OK;
   }
   rlo__candidate *added = &list->items[list->count];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "plan/arith.h"
 #include "plan/geometry.h"
 
 /** Widest alignment that a wider unit can make use of. */
@@ -125,12 +126,12 @@ static rlo_status read_options(const rlo_device_info *device,
 }
 
 /* An alignment to plan with: the caller's, or the device's own. */
-static rlo_status find_alignment(const rlo_problem *problem,
+static rlo_status find_alignment(int32_t unit_bits,
                                  const rlo_device_info *device,
                                  const char *side,
                                  int64_t asked_bytes,
                                  int64_t *out_bytes) {
-  int64_t unit_bytes = (problem->unit_bits + 7) / 8;
+  int64_t unit_bytes = (unit_bits + 7) / 8;
   int64_t bytes = asked_bytes;
   if (bytes == 0) {
     int64_t base = device->base_alignment_bytes;
@@ -160,29 +161,34 @@ static rlo_status make_canonical(rlo_problem *problem, const rlo_request *r) {
                       ? r->src_alignment_bytes
                       : r->dst_alignment_bytes;
   bytes = bytes < MAX_UNIT_BYTES ? bytes : MAX_UNIT_BYTES;
-  return rlo_problem_canonicalize(problem, (int32_t)(8 * bytes), NULL, NULL);
+  RLO_TRY(rlo_problem_canonicalize(problem, (int32_t)(8 * bytes), NULL, NULL));
+  if (problem->update == RLO_UPDATE_STORE || rlo_problem_is_empty(problem)) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo__arith_check(problem, r->device));
+  return rlo__arith_split_parts(problem);
 }
 
-rlo_status rlo__query_check_unit(const rlo__query *query) {
-  const rlo_problem *problem = query->request.problem;
-  if (problem->update != RLO_UPDATE_STORE) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the problem computes; devices store; the host "
-                    "reference runs it");
-  }
-  switch (problem->unit_bits) {
+static rlo_status check_unit(int32_t unit_bits) {
+  switch (unit_bits) {
     case 8:
     case 16:
     case 32:
     case 64:
     case 128:
-      break;
+      return RLO_OK;
     default:
       return RLO_FAIL(RLO_UNSUPPORTED,
                       "the problem moves units of %d bits; devices move 8, 16, "
                       "32, 64 and 128; the host reference runs it",
-                      problem->unit_bits);
+                      unit_bits);
   }
+}
+
+rlo_status rlo__query_check_unit(const rlo__query *query) {
+  const rlo_problem *problem = query->request.problem;
+  RLO_TRY(check_unit(problem->unit_bits));
+  RLO_TRY(check_unit(rlo_problem_dst_unit_bits(problem)));
   if (rlo__geometry_overflows(problem)) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "a position of the problem, counted in bytes, leaves 64 "
@@ -203,12 +209,12 @@ rlo_status rlo__query_begin(rlo_problem *problem,
   rlo__query_set_way(
       out_query,
       out_query->forced_way != NULL ? out_query->forced_way : &rlo__ways[0]);
-  RLO_TRY(find_alignment(problem,
+  RLO_TRY(find_alignment(problem->unit_bits,
                          device,
                          "source",
                          src_alignment_bytes,
                          &out_query->request.src_alignment_bytes));
-  RLO_TRY(find_alignment(problem,
+  RLO_TRY(find_alignment(rlo_problem_dst_unit_bits(problem),
                          device,
                          "destination",
                          dst_alignment_bytes,

@@ -117,6 +117,17 @@ static rlo_status get_number(cl_device_id device,
   return RLO_OK;
 }
 
+/** Whether doubles are all that IEEE 754 makes them. */
+static bool has_f64(cl_device_id device) {
+  const cl_device_fp_config needed =
+      CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST;
+  cl_device_fp_config config = 0;
+  /* A device that does not know the question has none. */
+  cl_int code = clGetDeviceInfo(
+      device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof config, &config, NULL);
+  return code == CL_SUCCESS && (config & needed) == needed;
+}
+
 rlo_status rlo_device_query(cl_device_id device, rlo_device_info *out_info) {
   if (device == NULL || out_info == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the device or the place is NULL");
@@ -175,6 +186,7 @@ rlo_status rlo_device_query(cl_device_id device, rlo_device_info *out_info) {
   int64_t alignment_bytes = base_alignment_bits / 8;
   info.base_alignment_bytes =
       alignment_bytes > 0 ? alignment_bytes & -alignment_bytes : 1;
+  info.has_f64 = has_f64(device);
   *out_info = info;
   return RLO_OK;
 }

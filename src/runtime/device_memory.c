@@ -156,7 +156,8 @@ rlo_status rlo__device_memory_wrap(rlo__device_queue *queue,
                                    int64_t element_bytes,
                                    cl_event ready,
                                    rlo__device_memory **out) {
-  const rlo__operand_need need = {RLO__OPERAND_SRC, bytes, element_bytes};
+  const rlo__operand_need need = {
+      RLO__OPERAND_SRC, bytes, element_bytes, false};
   rlo__operand operand;
   RLO_TRY(rlo__context_check_process(queue->context));
   RLO_TRY(rlo__operand_resolve(

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/enqueue.h"
+
 #include "base/status.h"
 #include "runtime/cl_error.h"
 #include "runtime/operand.h"
@@ -91,6 +93,15 @@ static rlo_status check_queue(const rlo_context *context,
   return RLO_OK;
 }
 
+rlo_status rlo__enqueue_check(const rlo_context *context,
+                              cl_command_queue queue,
+                              cl_uint num_wait,
+                              const cl_event *wait_list) {
+  RLO_TRY(rlo__context_check_process(context));
+  RLO_TRY(check_queue(context, queue));
+  return check_wait_list(context, num_wait, wait_list);
+}
+
 /** The first, and so the fastest, that the memories are aligned for. */
 static rlo_status choose_variant(rlo_plan *plan,
                                  const rlo__operand *src,
@@ -129,6 +140,85 @@ static rlo_status enqueue_nothing(const rlo__variant_target *target) {
   return RLO_OK;
 }
 
+/** What the plan needs and was given, checked. */
+typedef struct resolved {
+  rlo__operand src, dst, indices;
+} resolved;
+
+static rlo_status resolve(const rlo_plan *plan,
+                          const rlo_operands *operands,
+                          resolved *out) {
+  const rlo_context *context = plan->context;
+  const rlo__operand_need src_need = {
+      RLO__OPERAND_SRC, plan->info.src_bytes, plan->src_element_bytes, false};
+  const rlo__operand_need dst_need = {RLO__OPERAND_DST,
+                                      plan->info.dst_bytes,
+                                      plan->dst_element_bytes,
+                                      plan->is_updating};
+  RLO_TRY(rlo__operand_resolve(context,
+                               &src_need,
+                               operands->src,
+                               operands->src_offset_bytes,
+                               &out->src));
+  RLO_TRY(rlo__operand_resolve(context,
+                               &dst_need,
+                               operands->dst,
+                               operands->dst_offset_bytes,
+                               &out->dst));
+  RLO_TRY(rlo__operand_check_overlap(&out->src, &out->dst));
+  if (plan->index_element_bytes == 0) {
+    return RLO_OK;
+  }
+  const rlo__operand_need index_need = {RLO__OPERAND_INDICES,
+                                        plan->info.index_bytes,
+                                        plan->index_element_bytes,
+                                        false};
+  RLO_TRY(rlo__operand_resolve(context,
+                               &index_need,
+                               operands->indices,
+                               operands->index_offset_bytes,
+                               &out->indices));
+  return rlo__operand_check_overlap(&out->indices, &out->dst);
+}
+
+static rlo_status enqueue(rlo_plan *plan,
+                          cl_command_queue queue,
+                          const rlo_operands *operands,
+                          cl_uint num_wait,
+                          const cl_event *wait_list,
+                          cl_event *out_event) {
+  rlo_context *context = plan->context;
+  RLO_TRY(rlo__enqueue_check(context, queue, num_wait, wait_list));
+  resolved memory;
+  RLO_TRY(resolve(plan, operands, &memory));
+  const rlo__variant_target target = {
+      .queue = queue,
+      .src = operands->src,
+      .dst = operands->dst,
+      .indices = operands->indices,
+      .src_offset_bytes = operands->src_offset_bytes,
+      .dst_offset_bytes = operands->dst_offset_bytes,
+      .index_offset_bytes = operands->index_offset_bytes,
+      .num_wait = num_wait,
+      .wait_list = wait_list,
+      .out_event = out_event};
+  if (plan->num_variants == 0) {
+    return enqueue_nothing(&target);
+  }
+  rlo__variant *variant = NULL;
+  RLO_TRY(choose_variant(plan, &memory.src, &memory.dst, &variant));
+  return rlo__variant_enqueue(context, variant, &target);
+}
+
+static rlo_status check_objects(const rlo_plan *plan, cl_command_queue queue) {
+  if (plan == NULL || queue == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is NULL",
+                    plan == NULL ? "plan" : "queue");
+  }
+  return RLO_OK;
+}
+
 rlo_status rlo_enqueue(rlo_plan *plan,
                        cl_command_queue queue,
                        cl_mem src,
@@ -138,39 +228,32 @@ rlo_status rlo_enqueue(rlo_plan *plan,
                        cl_uint num_wait,
                        const cl_event *wait_list,
                        cl_event *out_event) {
-  if (plan == NULL || queue == NULL) {
+  RLO_TRY(check_objects(plan, queue));
+  if (plan->index_element_bytes > 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    plan == NULL ? "plan" : "queue");
+                    "the plan loads %lld bytes of indices; "
+                    "rlo_enqueue_operands takes them",
+                    (long long)plan->info.index_bytes);
   }
-  rlo_context *context = plan->context;
-  RLO_TRY(rlo__context_check_process(context));
-  RLO_TRY(check_queue(context, queue));
-  RLO_TRY(check_wait_list(context, num_wait, wait_list));
-  rlo__operand src_operand;
-  rlo__operand dst_operand;
-  const rlo__operand_need src_need = {
-      RLO__OPERAND_SRC, plan->info.src_bytes, plan->element_bytes};
-  const rlo__operand_need dst_need = {
-      RLO__OPERAND_DST, plan->info.dst_bytes, plan->element_bytes};
-  RLO_TRY(rlo__operand_resolve(
-      context, &src_need, src, src_offset_bytes, &src_operand));
-  RLO_TRY(rlo__operand_resolve(
-      context, &dst_need, dst, dst_offset_bytes, &dst_operand));
-  RLO_TRY(rlo__operand_check_overlap(&src_operand, &dst_operand));
+  rlo_operands operands = RLO_OPERANDS_INIT;
+  operands.src = src;
+  operands.src_offset_bytes = src_offset_bytes;
+  operands.dst = dst;
+  operands.dst_offset_bytes = dst_offset_bytes;
+  return enqueue(plan, queue, &operands, num_wait, wait_list, out_event);
+}
 
-  const rlo__variant_target target = {.queue = queue,
-                                      .src = src,
-                                      .dst = dst,
-                                      .src_offset_bytes = src_offset_bytes,
-                                      .dst_offset_bytes = dst_offset_bytes,
-                                      .num_wait = num_wait,
-                                      .wait_list = wait_list,
-                                      .out_event = out_event};
-  if (plan->num_variants == 0) {
-    return enqueue_nothing(&target);
+rlo_status rlo_enqueue_operands(rlo_plan *plan,
+                                cl_command_queue queue,
+                                const rlo_operands *operands,
+                                cl_uint num_wait,
+                                const cl_event *wait_list,
+                                cl_event *out_event) {
+  RLO_TRY(check_objects(plan, queue));
+  if (operands == NULL || operands->struct_size != sizeof *operands) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the operands are %s; begin with RLO_OPERANDS_INIT",
+                    operands == NULL ? "NULL" : "of another size");
   }
-  rlo__variant *variant = NULL;
-  RLO_TRY(choose_variant(plan, &src_operand, &dst_operand, &variant));
-  return rlo__variant_enqueue(context, variant, &target);
+  return enqueue(plan, queue, operands, num_wait, wait_list, out_event);
 }

@@ -3,7 +3,8 @@
 
 #include "runtime/cl_error.h"
 
-static const char *const side_names[] = {"source", "destination"};
+static const char *const side_names[] = {
+    "source", "destination", "indices", "scratch"};
 
 /** What the driver says of a memory object. */
 typedef struct memory_facts {
@@ -81,13 +82,18 @@ static rlo_status check_access(const rlo__operand_need *need,
       CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
   /* A sub-buffer without a word on access has its parent's. */
   cl_mem_flags access = (own & any) != 0 ? own : root;
-  if (need->side == RLO__OPERAND_DST && (access & CL_MEM_READ_ONLY) != 0) {
+  bool is_written =
+      need->side == RLO__OPERAND_DST || need->side == RLO__OPERAND_SCRATCH;
+  if (is_written && (access & CL_MEM_READ_ONLY) != 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the destination buffer is CL_MEM_READ_ONLY");
+                    "the %s buffer is CL_MEM_READ_ONLY",
+                    side_names[need->side]);
   }
-  if (need->side == RLO__OPERAND_SRC && (access & CL_MEM_WRITE_ONLY) != 0) {
+  bool is_read = need->side != RLO__OPERAND_DST || need->is_updated;
+  if (is_read && (access & CL_MEM_WRITE_ONLY) != 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the source buffer is CL_MEM_WRITE_ONLY");
+                    "the %s buffer is CL_MEM_WRITE_ONLY",
+                    side_names[need->side]);
   }
   return RLO_OK;
 }
@@ -104,6 +110,7 @@ rlo_status rlo__operand_resolve(const rlo_context *context,
                                 rlo__operand *out_operand) {
   const char *side = side_names[need->side];
   rlo__operand operand = {
+      .side = need->side,
       .num_bytes = need->bytes,
       .alignment_bytes = context->device_info.base_alignment_bytes};
   if (memory == NULL) {
@@ -183,32 +190,33 @@ static bool intersect(uint64_t a,
          (a < b ? b - a < (uint64_t)a_bytes : a - b < (uint64_t)b_bytes);
 }
 
-rlo_status rlo__operand_check_overlap(const rlo__operand *src,
-                                      const rlo__operand *dst) {
-  if (src->root == dst->root && intersect((uint64_t)src->begin_bytes,
-                                          src->num_bytes,
-                                          (uint64_t)dst->begin_bytes,
-                                          dst->num_bytes)) {
+rlo_status rlo__operand_check_overlap(const rlo__operand *a,
+                                      const rlo__operand *b) {
+  if (a->root == b->root && intersect((uint64_t)a->begin_bytes,
+                                      a->num_bytes,
+                                      (uint64_t)b->begin_bytes,
+                                      b->num_bytes)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "source and destination overlap: bytes %lld to %lld and "
-                    "%lld to %lld of one buffer",
-                    (long long)src->begin_bytes,
-                    (long long)(src->begin_bytes + src->num_bytes),
-                    (long long)dst->begin_bytes,
-                    (long long)(dst->begin_bytes + dst->num_bytes));
+                    "%s and %s overlap: bytes %lld to %lld and %lld to %lld of "
+                    "one buffer",
+                    side_names[a->side],
+                    side_names[b->side],
+                    (long long)a->begin_bytes,
+                    (long long)(a->begin_bytes + a->num_bytes),
+                    (long long)b->begin_bytes,
+                    (long long)(b->begin_bytes + b->num_bytes));
   }
-  if (src->host_address != 0 && dst->host_address != 0 &&
-      intersect(src->host_address,
-                src->num_bytes,
-                dst->host_address,
-                dst->num_bytes)) {
+  if (a->host_address != 0 && b->host_address != 0 &&
+      intersect(a->host_address, a->num_bytes, b->host_address, b->num_bytes)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "source and destination overlap: %lld bytes at host "
-                    "address 0x%llx and %lld at 0x%llx",
-                    (long long)src->num_bytes,
-                    (unsigned long long)src->host_address,
-                    (long long)dst->num_bytes,
-                    (unsigned long long)dst->host_address);
+                    "%s and %s overlap: %lld bytes at host address 0x%llx and "
+                    "%lld at 0x%llx",
+                    side_names[a->side],
+                    side_names[b->side],
+                    (long long)a->num_bytes,
+                    (unsigned long long)a->host_address,
+                    (long long)b->num_bytes,
+                    (unsigned long long)b->host_address);
   }
   return RLO_OK;
 }

@@ -7,7 +7,10 @@
 /** Which side of a plan a memory is on. */
 typedef enum rlo__operand_side {
   RLO__OPERAND_SRC = 0,
-  RLO__OPERAND_DST = 1
+  RLO__OPERAND_DST = 1,
+  RLO__OPERAND_INDICES = 2,
+  /** Written and read. */
+  RLO__OPERAND_SCRATCH = 3
 } rlo__operand_side;
 
 /** What a plan needs of a memory. */
@@ -16,11 +19,14 @@ typedef struct rlo__operand_need {
   int64_t bytes;
   /** What its address and offset have to be multiples of, in bytes. */
   int64_t element_bytes;
+  /** A destination whose contents are read too. */
+  bool is_updated;
 } rlo__operand_need;
 
 /** The bytes of a memory that an enqueue reads or writes, and where they lie
  *  in truth. */
 typedef struct rlo__operand {
+  rlo__operand_side side;
   /** The buffer that owns the memory, of which it may be a sub-buffer. NULL if
    *  the plan needs no bytes here and got no memory. */
   cl_mem root;
@@ -49,7 +55,7 @@ RLO_NODISCARD rlo_status rlo__operand_resolve(const rlo_context *context,
                                               rlo__operand *out_operand);
 
 /** RLO_INVALID_ARGUMENT if the two share a byte. */
-RLO_NODISCARD rlo_status rlo__operand_check_overlap(const rlo__operand *src,
-                                                    const rlo__operand *dst);
+RLO_NODISCARD rlo_status rlo__operand_check_overlap(const rlo__operand *a,
+                                                    const rlo__operand *b);
 
 #endif

@@ -24,19 +24,24 @@ typedef struct draft {
   rlo_launch launch;
 } draft;
 
-/** Plan a copy of the problem for memories aligned to this many bytes. */
+/** Bytes that both memories of a plan are aligned to. */
+typedef struct alignment {
+  int64_t src_bytes, dst_bytes;
+} alignment;
+
+/** Plan a copy of the problem for memories so aligned. */
 static rlo_status plan_for(rlo_context *context,
                            const rlo_problem *problem,
                            const rlo_plan_options *options,
-                           int64_t alignment_bytes,
+                           alignment a,
                            draft *out_draft) {
   out_draft->problem = *problem;
   rlo__rwlock_lock_read(&context->wisdom_lock);
   rlo_status status = rlo__planner_choose_with(&out_draft->problem,
                                                &context->device_info,
                                                options,
-                                               alignment_bytes,
-                                               alignment_bytes,
+                                               a.src_bytes,
+                                               a.dst_bytes,
                                                &context->wisdom,
                                                &out_draft->choice,
                                                &out_draft->launch);
@@ -44,13 +49,11 @@ static rlo_status plan_for(rlo_context *context,
   return status;
 }
 
-static rlo_status add_variant(rlo_plan *plan,
-                              const draft *d,
-                              int64_t alignment_bytes) {
+static rlo_status add_variant(rlo_plan *plan, const draft *d, alignment a) {
   rlo__variant *variant = &plan->variants[plan->num_variants];
   ++plan->num_variants;
-  variant->src_alignment_bytes = alignment_bytes;
-  variant->dst_alignment_bytes = alignment_bytes;
+  variant->src_alignment_bytes = a.src_bytes;
+  variant->dst_alignment_bytes = a.dst_bytes;
   return rlo__variant_init(plan->context, &d->launch, variant);
 }
 
@@ -75,9 +78,16 @@ static void describe(rlo_plan *plan,
   plan->info.parameters = plan->parameters;
 }
 
+static alignment alignment_of(const draft *d) {
+  return (alignment){d->choice.src_alignment_bytes,
+                     d->choice.dst_alignment_bytes};
+}
+
+/** What a problem that loads takes depends on its indices, which are not there
+ *  to be measured with. */
 static bool wants_measuring(const rlo_plan_options *options, const draft *d) {
   return options != NULL && options->effort == RLO_EFFORT_MEASURE &&
-         d->choice.family != NULL &&
+         d->choice.family != NULL && !rlo_problem_loads(&d->problem) &&
          d->choice.decision != RLO_PLAN_DECISION_WISDOM;
 }
 
@@ -104,8 +114,7 @@ static rlo_status plan_measured(rlo_context *context,
   rlo_plan_options forced = *options;
   forced.family = measured->family->name;
   forced.way = measured->way->name;
-  RLO_TRY(
-      plan_for(context, problem, &forced, d->choice.dst_alignment_bytes, d));
+  RLO_TRY(plan_for(context, problem, &forced, alignment_of(d), d));
   d->choice.decision = RLO_PLAN_DECISION_MEASURE;
   d->choice.measured_fraction = measured->fraction;
   return RLO_OK;
@@ -120,17 +129,15 @@ static rlo_status measure_drafts(rlo_context *context,
                                  draft *aligned,
                                  draft *element) {
   const int64_t alignment_bytes = aligned->choice.dst_alignment_bytes;
-  RLO_TRY(plan_for(context, problem, options, alignment_bytes, aligned));
+  RLO_TRY(plan_for(context, problem, options, alignment_of(aligned), aligned));
   const bool is_same_problem =
       element != NULL &&
       rlo_problem_equal(&aligned->problem, &element->problem);
   if (!wants_measuring(options, aligned)) {
-    return element == NULL ? RLO_OK
-                           : plan_for(context,
-                                      problem,
-                                      options,
-                                      element->choice.dst_alignment_bytes,
-                                      element);
+    return element == NULL
+               ? RLO_OK
+               : plan_for(
+                     context, problem, options, alignment_of(element), element);
   }
   rlo__measured measured;
   RLO_TRY(rlo__measure(context, problem, options, alignment_bytes, &measured));
@@ -150,12 +157,17 @@ static rlo_status measure_drafts(rlo_context *context,
   }
   /* A family may take the problem only where memory is aligned. */
   return status == RLO_UNSUPPORTED
-             ? plan_for(context,
-                        problem,
-                        options,
-                        element->choice.dst_alignment_bytes,
-                        element)
+             ? plan_for(
+                   context, problem, options, alignment_of(element), element)
              : status;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static int64_t whole_bytes(int32_t unit_bits) {
+  return unit_bits > 0 && unit_bits % 8 == 0 ? unit_bits / 8 : 1;
 }
 
 /** Plan for both alignments and keep what differs. */
@@ -164,14 +176,15 @@ static rlo_status make_variants(rlo_plan *plan,
                                 const rlo_plan_options *options,
                                 draft *aligned,
                                 draft *element) {
-  int64_t element_alignment = plan->element_bytes & -plan->element_bytes;
-  int64_t best_alignment = plan->context->device_info.base_alignment_bytes;
-  if (best_alignment > ENOUGH_ALIGNMENT_BYTES) {
-    best_alignment = ENOUGH_ALIGNMENT_BYTES;
+  alignment element_alignment = {
+      plan->src_element_bytes & -plan->src_element_bytes,
+      plan->dst_element_bytes & -plan->dst_element_bytes};
+  int64_t enough = plan->context->device_info.base_alignment_bytes;
+  if (enough > ENOUGH_ALIGNMENT_BYTES) {
+    enough = ENOUGH_ALIGNMENT_BYTES;
   }
-  if (best_alignment < element_alignment) {
-    best_alignment = element_alignment;
-  }
+  alignment best_alignment = {larger(enough, element_alignment.src_bytes),
+                              larger(enough, element_alignment.dst_bytes)};
   /* A forced family may need one alignment or the other; one will do. */
   rlo_status aligned_status =
       plan_for(plan->context, problem, options, best_alignment, aligned);
@@ -241,11 +254,17 @@ rlo_status rlo_plan_create(rlo_context *context,
   }
   atomic_init(&plan->num_references, 1);
   plan->context = rlo__context_ref(context);
-  plan->element_bytes = problem->unit_bits > 0 && problem->unit_bits % 8 == 0
-                            ? problem->unit_bits / 8
-                            : 1;
+  plan->src_element_bytes = whole_bytes(problem->unit_bits);
+  plan->dst_element_bytes = whole_bytes(rlo_problem_dst_unit_bits(problem));
+  plan->is_updating =
+      problem->update == RLO_UPDATE_COMBINE &&
+      (problem->arithmetic.beta < 0.0 || problem->arithmetic.beta > 0.0);
   plan->info.src_bytes = problem->src_bytes;
   plan->info.dst_bytes = problem->dst_bytes;
+  if (rlo_problem_loads(problem)) {
+    plan->index_element_bytes = problem->index_bits / 8;
+    plan->info.index_bytes = problem->index_bytes;
+  }
   plan->info.read_bytes = problem->read_bytes;
   plan->info.written_bytes = problem->written_bytes;
   RLO_TRY_GOTO(make_variants(plan, problem, options, &drafts[0], &drafts[1]));

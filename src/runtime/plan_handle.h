@@ -16,9 +16,13 @@ struct rlo_plan {
   rlo_context *context;
   rlo_plan_info info;
   char parameters[160];
-  /** Bytes of an element of the problem as it was given; 1 if they are not
-   *  whole. */
-  int64_t element_bytes;
+  /** Bytes of an element on either side of the problem as it was given; 1 if
+   *  they are not whole. */
+  int64_t src_element_bytes, dst_element_bytes;
+  /** What is in the destination is read too. */
+  bool is_updating;
+  /** Bytes of an index; 0 if the problem loads none. */
+  int64_t index_element_bytes;
   /** The faster first; 0 for an empty problem. */
   int32_t num_variants;
   rlo__variant variants[RLO__PLAN_MAX_VARIANTS];

@@ -78,6 +78,15 @@ static cl_int set_argument(const rlo__variant *variant,
       value = &offset;
       value_bytes = sizeof offset;
       break;
+    case RLO_ARGUMENT_INDEX:
+      value = &target->indices;
+      value_bytes = sizeof target->indices;
+      break;
+    case RLO_ARGUMENT_INDEX_OFFSET:
+      offset = (cl_ulong)target->index_offset_bytes;
+      value = &offset;
+      value_bytes = sizeof offset;
+      break;
     default:
       value = variant->constants + argument->first_byte;
       value_bytes = argument->num_bytes;

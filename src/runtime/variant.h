@@ -39,8 +39,8 @@ typedef struct rlo__variant {
  *  where the problem has no bytes on that side. */
 typedef struct rlo__variant_target {
   cl_command_queue queue;
-  cl_mem src, dst;
-  int64_t src_offset_bytes, dst_offset_bytes;
+  cl_mem src, dst, indices;
+  int64_t src_offset_bytes, dst_offset_bytes, index_offset_bytes;
   cl_uint num_wait;
   const cl_event *wait_list;
   cl_event *out_event;

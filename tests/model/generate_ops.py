@@ -15,7 +15,7 @@ import sys
 import ops_model
 import relayout_model as model
 from generate_cases import comma, plain, random_dense, random_strided
-from model_bytes import Random, fnv1a, prefill_bytes, source_bytes
+from model_bytes import Random, fnv1a, index_number, prefill_bytes, source_bytes
 from relayout_model import parse
 
 # Cases of each operation, and of chains.
@@ -224,6 +224,23 @@ def op_b2s(random, dims):
     return "b2s:%s:%s:%s" % (comma(blocks), comma(low), comma(high))
 
 
+def gather_program(random):
+    """A gather, with the dimensions of the array and of the indices."""
+    dims = random_dims(random, random.choose((1, 1, 2, 2, 3, 4, 5, 6)))
+    dim = random.below(len(dims))
+    rank = random.choose((0, 1, 1, 2, 3))
+    batch_dims = random.between(0, min(dim, rank))
+    rows = [random.choose((1, 2, 3, 5)) for _ in range(rank - batch_dims)]
+    if rows and random.chance(5):
+        rows[random.below(len(rows))] = 0
+    while math.prod(dims) * math.prod(rows) > 2 * MOST_ELEMENTS:
+        rows[rows.index(max(rows))] = 1
+        if max(rows) == 1:
+            break
+    word = "gather:%d:%d:1:%d" % (dim, batch_dims, dims[dim])
+    return "x:0 " + word, [dims, dims[:batch_dims] + rows]
+
+
 OPS = {
     "transpose": op_transpose,
     "reshape": op_reshape,
@@ -333,8 +350,12 @@ def make_case(name, seed):
         program, operands = join_program(
             random, group, random_dims(random, random.choose((0, 1, 2, 2, 3, 5)))
         )
+    elif group == "gather":
+        program, operands = gather_program(random)
     elif group == "chain":
-        if random.chance(30):
+        if random.chance(20):
+            program, operands = gather_program(random)
+        elif random.chance(30):
             dims = random_dims(random, random.choose((1, 2, 3)))
             program, operands = join_program(random, random.choose(JOINS), dims)
         else:
@@ -352,13 +373,21 @@ def make_case(name, seed):
         name,
         group,
         program,
-        [layout_of(random, dtype, dims, True) for dims in operands],
+        [
+            layout_of(
+                random,
+                random.choose(("s32", "s64")) if n and "gather" in program else dtype,
+                dims,
+                True,
+            )
+            for n, dims in enumerate(operands)
+        ],
         layout_of(random, dtype, result, False),
     )
 
 
 def names(count):
-    for group in list(OPS) + list(JOINS):
+    for group in list(OPS) + list(JOINS) + ["gather"]:
         for number in range(count):
             yield "%s-%d" % (group, number)
     for number in range(count * CHAIN_COUNT // COUNT):
@@ -376,13 +405,34 @@ def elements_of(shape, data):
     return ops_model.Array(shape.dims, flat)
 
 
+def indices_of(shape, limit):
+    """As elements_of, of the memory of indices."""
+    size = shape.element_bits // 8
+    places = model.slot_map(shape)
+    flat = [index_number(places[i], limit, size) for i in model.indices(shape)]
+    return ops_model.Array(shape.dims, flat)
+
+
+def index_operand(program):
+    """(operand, limit) of the gather of a program, or None."""
+    for word in program.split():
+        if word.startswith("gather:"):
+            return tuple(int(n) for n in word.split(":")[3:5])
+    return None
+
+
 def expected_memory(case):
     operands = []
     start = 0
     shapes = [parse(text) for text in case[3]]
+    gathered = index_operand(case[2])
     # Operand n begins at the first multiple of 16 behind operand n - 1.
     for shape in shapes:
         count = model.physical_bytes(shape)
+        if gathered and len(operands) == gathered[0]:
+            operands.append(indices_of(shape, gathered[1]))
+            start += count + -count % 16
+            continue
         operands.append(elements_of(shape, source_bytes(start + count)[start:]))
         start += count + -count % 16
     dst = parse(case[4])

@@ -6,6 +6,7 @@ import functools
 
 MASK = (1 << 64) - 1
 SOURCE_SALT = 0x736F757263650000  # "source"
+INDEX_SALT = 0x696E646963657300  # "indices"
 PREFILL_SALT = 0x70726566696C6C00  # "prefill"
 
 
@@ -36,6 +37,14 @@ def source_bytes(count):
 
 def prefill_bytes(count):
     return pattern_bytes(PREFILL_SALT, count)
+
+
+def index_number(k, limit, size):
+    """The index in slot k: in [-1, limit], or far from it."""
+    number = mix(INDEX_SALT + k) % (limit + 3) - 1
+    if number == limit + 1:
+        number = 2**32 + 1 if size == 8 else -(2**31)
+    return number
 
 
 def fnv1a(data):

@@ -62,6 +62,12 @@ int model_case_next(model_file *file, model_case *out_case);
 void model_fill_source(uint8_t *bytes, size_t num_bytes);
 void model_fill_prefill(uint8_t *bytes, size_t num_bytes);
 
+/** Fill memory with indices below `limit`, some of which are none. */
+void model_fill_indices(uint8_t *bytes,
+                        size_t num_bytes,
+                        size_t index_bytes,
+                        int64_t limit);
+
 /** True if memory holds the source pattern. */
 bool model_is_source(const uint8_t *bytes, size_t num_bytes);
 

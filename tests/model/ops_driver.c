@@ -37,10 +37,14 @@ typedef struct state {
   rlo_shape operands[MAX_OPERANDS];
   size_t begins[MAX_OPERANDS];
   size_t src_bytes, dst_bytes;
+  /** The operand that holds indices, and their limit; or -1. */
+  int32_t index_operand;
+  int64_t index_limit;
   /** Operands whose gradient is a movement: stored, not added up. */
   int64_t stored;
   rlo_problem changed, again;
   uint8_t src[MEMORY_BYTES];
+  uint8_t src_before[MEMORY_BYTES];
   uint8_t dst[MEMORY_BYTES];
   /** For the adjoint: what zeros become; dy; S^T dy by adding and by storing;
    *  S x by the adjoint of the adjoint. */
@@ -119,12 +123,32 @@ static bool make_canonical(state *s, int32_t max_unit_bits) {
          complain(s, "the canonical form is not stable");
 }
 
+/* The source pattern, and indices in the operand that holds such. */
+static void fill_source(const state *s, uint8_t *memory) {
+  model_fill_source(memory, s->src_bytes);
+  if (s->index_operand >= 0) {
+    const rlo_shape *indices = &s->operands[s->index_operand];
+    rlo_shape_extent extent;
+    if (rlo_shape_measure(indices, &extent) == RLO_OK) {
+      model_fill_indices(memory + s->begins[s->index_operand],
+                         (size_t)extent.physical_bytes,
+                         (size_t)extent.element_bits / 8,
+                         s->index_limit);
+    }
+  }
+}
+
+static const uint8_t *indices_of(const state *s) {
+  return s->index_operand < 0 ? NULL : s->src + s->begins[s->index_operand];
+}
+
 /* max_unit_bits < 0: as lowered. */
 static bool run_way(state *s,
                     const rlo_moves *moves,
                     uint64_t wanted,
                     int32_t max_unit_bits) {
-  model_fill_source(s->src, s->src_bytes);
+  fill_source(s, s->src);
+  memcpy(s->src_before, s->src, s->src_bytes);
   model_fill_prefill(s->dst, s->dst_bytes);
   for (int32_t n = 0; n < rlo_moves_count(moves); ++n) {
     s->changed = *rlo_moves_problem(moves, n);
@@ -136,12 +160,13 @@ static bool run_way(state *s,
       print_problem(&s->changed);
     }
     const uint8_t *src = s->src + s->begins[rlo_moves_operand(moves, n)];
-    rlo_status status = rlo_problem_run_host(&s->changed, src, s->dst);
+    rlo_status status =
+        rlo_problem_run_host_indexed(&s->changed, src, indices_of(s), s->dst);
     if (status != RLO_OK) {
       return complain_status(s, status);
     }
   }
-  if (!model_is_source(s->src, s->src_bytes)) {
+  if (memcmp(s->src, s->src_before, s->src_bytes) != 0) {
     return complain(s, "the source changed");
   }
   if (s->is_verbose) {
@@ -205,13 +230,15 @@ static bool run_adjoint(state *s, const rlo_problem *problem, size_t begin) {
   rlo_status status =
       rlo_problem_adjoint(problem, integer_of(problem), adjoint);
   if (status == RLO_OK) {
-    status = rlo_problem_run_host(adjoint, s->dy, s->dx + begin);
+    status = rlo_problem_run_host_indexed(
+        adjoint, s->dy, indices_of(s), s->dx + begin);
   }
   if (status == RLO_OK) {
     status = rlo_problem_adjoint(adjoint, integer_of(problem), &s->again);
   }
   if (status == RLO_OK) {
-    status = rlo_problem_run_host(&s->again, s->src + begin, s->twice);
+    status = rlo_problem_run_host_indexed(
+        &s->again, s->src + begin, indices_of(s), s->twice);
   }
   return status == RLO_OK || complain_status(s, status);
 }
@@ -241,7 +268,8 @@ static bool check_stored(state *s, const rlo_moves *moves) {
                                       rlo_moves_operand(moves, n) ||
                                   rlo_moves_problem(moves, m)->read_bytes == 0);
     }
-    status = rlo_problem_run_host(&s->changed, s->dy, s->stored_dx + begin);
+    status = rlo_problem_run_host_indexed(
+        &s->changed, s->dy, indices_of(s), s->stored_dx + begin);
     if (status != RLO_OK) {
       return complain_status(s, status);
     }
@@ -257,7 +285,7 @@ static bool check_adjoint(state *s, const rlo_moves *moves) {
     return true;
   }
   size_t unit_bytes = (size_t)rlo_moves_problem(moves, 0)->unit_bits / 8;
-  model_fill_source(s->src, s->src_bytes);
+  fill_source(s, s->src);
   model_fill_prefill(s->dy, s->dst_bytes);
   memset(s->dst, 0, s->dst_bytes);
   memset(s->of_zeros, 0, s->dst_bytes);
@@ -267,7 +295,7 @@ static bool check_adjoint(state *s, const rlo_moves *moves) {
   const void *no_operands[MAX_OPERANDS];
   for (int32_t n = 0; n < s->num_operands; ++n) {
     operands[n] = s->src + s->begins[n];
-    no_operands[n] = s->zeros;
+    no_operands[n] = n == s->index_operand ? operands[n] : s->zeros;
   }
   rlo_status status = rlo_moves_run_host(moves, operands, s->dst);
   if (status == RLO_OK) {
@@ -309,6 +337,7 @@ static bool run_case(state *s, char *fields[MODEL_MAX_FIELDS]) {
       s->dst_bytes > MEMORY_BYTES) {
     return complain(s, "the destination has another size than the model's");
   }
+  s->index_operand = ops_program_indices(fields[2], &s->index_limit);
   rlo_chain *chain = ops_program_build(fields[2], s->operands, s->num_operands);
   if (chain == NULL) {
     return complain(s, "the program does not build");

@@ -232,6 +232,20 @@ def mirror_pad(x, low, high, is_symmetric):
     return x
 
 
+def gather(x, indices, dim, batch_dims, zero):
+    """Row r of a batch takes slice indices[r] of the dimension, or zeros."""
+    elements, rows = x.to_dict(), indices.to_dict()
+    row_dims = indices.dims[batch_dims:]
+    dims = x.dims[:dim] + row_dims + x.dims[dim + 1 :]
+    out = {}
+    for i in itertools.product(*map(range, dims)):
+        before, row = i[:dim], i[dim : dim + len(row_dims)]
+        after = i[dim + len(row_dims) :]
+        v = rows[before[:batch_dims] + row]
+        out[i] = elements[before + (v,) + after] if 0 <= v < x.dims[dim] else zero
+    return from_dict(dims, out)
+
+
 # -------------------------------------------------------------------- programs
 
 
@@ -239,7 +253,7 @@ def numbers(text):
     return [int(n) for n in text.split(",") if n]
 
 
-def _step(stack_, name, args, to_element):
+def _step(stack_, name, args, operands, to_element):
     if name in ("concat", "stack"):
         count, dim = int(args[0]), int(args[1])
         arrays = stack_[-count:]
@@ -249,6 +263,9 @@ def _step(stack_, name, args, to_element):
     lists = [numbers(a) for a in args if not a.startswith("0x")]
     if name == "pad":
         return pad(x, *lists, to_element(int(args[3], 16)))
+    if name == "gather":
+        dim, batch_dims, operand = (int(a) for a in args[:3])
+        return gather(x, operands[operand], dim, batch_dims, to_element(0))
     if name == "s2b":
         return space_to_batch(x, *lists, to_element(0))
     if name in ("transpose", "reshape", "slice", "reverse", "broadcast", "tile",
@@ -281,6 +298,6 @@ def run(program, operands, to_element):
         if name == "x":
             stack_.append(operands[int(args[0])])
         else:
-            stack_.append(_step(stack_, name, args, to_element))
+            stack_.append(_step(stack_, name, args, operands, to_element))
     (result,) = stack_
     return result

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "relayout/indexed.h"
 #include "relayout/ops.h"
 #include "relayout/ops_block.h"
 
@@ -208,8 +209,29 @@ static rlo_status run_word(const word *w,
     return join(w, s, out_inferred);
   }
   rlo_chain *top = s->chains[s->count - 1];
+  if (strcmp(w->name, "gather") == 0) {
+    const rlo_shape *indices = &operands[w->lists[2][0]];
+    int32_t dim = w->ints[0][0];
+    int32_t batch_dims = w->ints[1][0];
+    rlo_status status = rlo_gather_infer(
+        rlo_chain_shape(top), indices, dim, batch_dims, out_inferred);
+    return status == RLO_OK ? rlo_chain_gather(top, indices, dim, batch_dims)
+                            : status;
+  }
   rlo_status status = infer(w, rlo_chain_shape(top), out_inferred);
   return status == RLO_OK ? append(w, top) : status;
+}
+
+int32_t ops_program_indices(const char *program, int64_t *out_limit) {
+  const char *at = strstr(program, "gather:");
+  long long limit;
+  int operand;
+  if (at == NULL ||
+      sscanf(at, "gather:%*d:%*d:%d:%lld", &operand, &limit) != 2) {
+    return -1;
+  }
+  *out_limit = limit;
+  return operand;
 }
 
 rlo_chain *ops_program_build(char *program,

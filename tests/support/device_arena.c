@@ -128,6 +128,7 @@ static void arena_init(arena *a,
                        int64_t shift_bytes,
                        int64_t tensor_bytes,
                        int64_t element_bytes,
+                       const void *content,
                        uint64_t seed) {
   a->begin = TEST_GUARD_BYTES + shift_bytes;
   a->tensor_bytes = tensor_bytes;
@@ -139,6 +140,9 @@ static void arena_init(arena *a,
   a->after = memory + 2 * a->bytes;
   test_fill_unique(a->before, a->begin, 8, seed + 1);
   test_fill_unique(a->before + a->begin, tensor_bytes, element_bytes, seed);
+  if (content != NULL) {
+    memcpy(a->before + a->begin, content, (size_t)tensor_bytes);
+  }
   test_fill_unique(
       a->before + a->begin + tensor_bytes, TEST_GUARD_BYTES, 8, seed + 2);
   memcpy(a->expected, a->before, (size_t)a->bytes);
@@ -203,23 +207,25 @@ static test_outcome run_and_compare(const test_device *device,
                                     rlo_plan *plan,
                                     bool is_forced,
                                     arena *src,
+                                    arena *indices,
                                     arena *dst,
                                     verdict *v) {
-  if (rlo_problem_run_host(problem,
-                           src->before + src->begin,
-                           dst->expected + dst->begin) != RLO_OK) {
+  if (rlo_problem_run_host_indexed(problem,
+                                   src->before + src->begin,
+                                   indices->before + indices->begin,
+                                   dst->expected + dst->begin) != RLO_OK) {
     return judge_call("on the host: ", v);
   }
   cl_event event = NULL;
-  rlo_status status = rlo_enqueue(plan,
-                                  device->queue,
-                                  src->buffer,
-                                  src->begin,
-                                  dst->buffer,
-                                  dst->begin,
-                                  0,
-                                  NULL,
-                                  &event);
+  rlo_operands operands = RLO_OPERANDS_INIT;
+  operands.src = src->buffer;
+  operands.src_offset_bytes = src->begin;
+  operands.dst = dst->buffer;
+  operands.dst_offset_bytes = dst->begin;
+  operands.indices = indices->buffer;
+  operands.index_offset_bytes = indices->begin;
+  rlo_status status =
+      rlo_enqueue_operands(plan, device->queue, &operands, 0, NULL, &event);
   if (status == RLO_UNSUPPORTED && is_forced) {
     /* A family may want better aligned memory than this. */
     return TEST_REFUSED;
@@ -231,6 +237,9 @@ static test_outcome run_and_compare(const test_device *device,
   if (code == CL_SUCCESS) {
     code = arena_read(src, device, event);
   }
+  if (code == CL_SUCCESS) {
+    code = arena_read(indices, device, event);
+  }
   clReleaseEvent(event);
   if (code != CL_SUCCESS) {
     v->what = "reading back: ";
@@ -238,8 +247,12 @@ static test_outcome run_and_compare(const test_device *device,
     return TEST_FAILED;
   }
   test_outcome outcome = judge_arena(dst, "the destination is wrong: ", v);
-  return outcome == TEST_RAN ? judge_arena(src, "the source was changed: ", v)
-                             : outcome;
+  if (outcome == TEST_RAN) {
+    outcome = judge_arena(src, "the source was changed: ", v);
+  }
+  return outcome == TEST_RAN
+             ? judge_arena(indices, "the indices were changed: ", v)
+             : outcome;
 }
 
 test_outcome test_device_run_problem(const test_device *device,
@@ -265,22 +278,33 @@ test_outcome test_device_run_problem(const test_device *device,
   }
   int64_t element_bytes = problem->unit_bits / 8;
   arena src;
+  arena indices;
   arena dst;
   arena_init(&src,
              device,
              c->src_shift_bytes,
              problem->src_bytes,
              element_bytes,
+             c->src_content,
              0x50);
+  bool loads = rlo_problem_loads(problem);
+  arena_init(&indices,
+             device,
+             loads ? c->index_shift_bytes : 0,
+             loads ? problem->index_bytes : 0,
+             8,
+             loads ? c->indices : NULL,
+             0x10);
   arena_init(&dst,
              device,
              c->dst_shift_bytes,
              problem->dst_bytes,
-             element_bytes,
+             rlo_problem_dst_unit_bits(problem) / 8,
+             c->dst_content,
              0xd0);
   static verdict v;
-  test_outcome outcome =
-      run_and_compare(device, problem, plan, c->family != NULL, &src, &dst, &v);
+  test_outcome outcome = run_and_compare(
+      device, problem, plan, c->family != NULL, &src, &indices, &dst, &v);
   if (outcome == TEST_FAILED) {
     complain(c, words, v.what, v.details);
   } else if (out_info != NULL) {
@@ -289,6 +313,7 @@ test_outcome test_device_run_problem(const test_device *device,
     out_info->parameters = "";
   }
   arena_deinit(&src);
+  arena_deinit(&indices);
   arena_deinit(&dst);
   rlo_plan_release(plan);
   return outcome;

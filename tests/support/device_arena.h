@@ -6,9 +6,9 @@
 #include "relayout/shape.h"
 
 /**
- * One relayout on a device, held against the host's, byte by byte: source and
- * destination lie in arenas with guard bands on both sides, the whole of both
- * arenas is compared.
+ * One relayout on a device, held against the host's, byte by byte: source,
+ * destination and indices lie in arenas with guard bands on both sides, the
+ * whole of each arena is compared.
  */
 
 enum {
@@ -56,6 +56,12 @@ typedef struct test_case {
   double measure_seconds;
   /** Bytes added to the guard band before each tensor. */
   int64_t src_shift_bytes, dst_shift_bytes;
+  /** For a problem that loads indices: index_bytes of them. */
+  const void *indices;
+  int64_t index_shift_bytes;
+  /** What the source and the destination hold before, src_bytes and dst_bytes
+   *  of the problem; NULL for unique values. */
+  const void *src_content, *dst_content;
 } test_case;
 
 typedef enum test_outcome {

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "relayout/indexed.h"
 #include "relayout/ops.h"
+#include "relayout/ops_combine.h"
 #include "relayout/text.h"
 
 rlo_device_info test_plan_cpu(void) {
@@ -24,6 +26,7 @@ rlo_device_info test_plan_cpu(void) {
   device.has_nontemporal_store = true;
   device.has_builtin_prefetch = true;
   device.has_vector_shuffle = true;
+  device.has_f64 = true;
   return device;
 }
 
@@ -61,14 +64,46 @@ void test_plan_lower(const char *src,
     order[k] = (int32_t)strtol(permutation, &rest, 10);
     permutation = *rest == ',' ? rest + 1 : rest;
   }
-  ck_assert_msg(rlo_relayout_lower(&src_shape,
-                                   &dst_shape,
-                                   permutation == NULL ? NULL : order,
-                                   out_problem) == RLO_OK,
-                "%s to %s: %s",
-                src,
-                dst,
-                rlo_error_last()->message);
+  const int32_t *given = permutation == NULL ? NULL : order;
+  rlo_status status =
+      src_shape.dtype == dst_shape.dtype
+          ? rlo_relayout_lower(&src_shape, &dst_shape, given, out_problem)
+          : rlo_relayout_combine(
+                &src_shape, &dst_shape, given, NULL, out_problem);
+  ck_assert_msg(
+      status == RLO_OK, "%s to %s: %s", src, dst, rlo_error_last()->message);
+}
+
+void test_plan_sum(const char *src, int32_t dim, rlo_problem *out_problem) {
+  rlo_shape shape;
+  rlo_chain *chain = NULL;
+  rlo_moves *moves = NULL;
+  parse(src, &shape);
+  ck_assert_int_eq(rlo_chain_create(&shape, &chain), RLO_OK);
+  ck_assert_int_eq(rlo_chain_sum(chain, &dim, 1, false), RLO_OK);
+  ck_assert_int_eq(rlo_chain_lower(chain, NULL, &moves), RLO_OK);
+  *out_problem = *rlo_moves_problem(moves, 0);
+  rlo_moves_release(moves);
+  rlo_chain_release(chain);
+}
+
+void test_plan_segment_sum(const char *src,
+                           const char *ids,
+                           const char *dst,
+                           rlo_problem *out_problem) {
+  const char *texts[] = {src, ids, dst};
+  rlo_shape shapes[3];
+  for (int32_t n = 0; n < 3; ++n) {
+    ck_assert_int_eq(rlo_shape_parse(texts[n], strlen(texts[n]), &shapes[n]),
+                     RLO_OK);
+  }
+  rlo_segment_sum *sum;
+  ck_assert_int_eq(
+      rlo_segment_sum_create(&shapes[0], &shapes[1], 0, 0, &shapes[2], &sum),
+      RLO_OK);
+  const rlo_moves *moves = rlo_segment_sum_moves(sum);
+  *out_problem = *rlo_moves_problem(moves, rlo_moves_count(moves) - 1);
+  rlo_segment_sum_release(sum);
 }
 
 void test_plan_make(int32_t unit_bits,

@@ -9,11 +9,21 @@ rlo_device_info test_plan_cpu(void);
 rlo_device_info test_plan_gpu(void);
 
 /** The problem of a relayout, as written; fails the test if there is none.
+ *  Different types are converted.
  *  `permutation` is "2,0,1", or NULL for the identity. */
 void test_plan_lower(const char *src,
                      const char *dst,
                      const char *permutation,
                      rlo_problem *out_problem);
+
+/** The problem of a sum over one dimension, row-major on both sides. */
+void test_plan_sum(const char *src, int32_t dim, rlo_problem *out_problem);
+
+/** The problem that sums in a segment sum along dimension 0. */
+void test_plan_segment_sum(const char *src,
+                           const char *ids,
+                           const char *dst,
+                           rlo_problem *out_problem);
 
 /** A problem over the axes given, without guards. */
 void test_plan_make(int32_t unit_bits,

@@ -92,7 +92,7 @@ START_TEST(test_family_gather__bakes_every_form)
     CHECK_LIST("RLO_SRC", 7, 1, 4, -2);
     CHECK_LIST("RLO_DST", 0, 6, 1, 0);
     CHECK_LIST("RLO_TERMS", 5, -3, 0, 2, 0);
-    CHECK_LIST("RLO_GUARDS", 8, 0, 0, 0, 1, 9, 0, 1, 0, 0);
+    CHECK_LIST("RLO_GUARD_FORMS", 8, 0, 0, 0, 1, 9, 0, 1, 0, 0);
     ck_assert_int_eq(launch.src_base_bytes, 0);
     ck_assert_int_eq(launch.num_arguments, 6);
   }

@@ -99,8 +99,17 @@ static const plan_case cases[] = {
     /* Tiles that do not divide each other leave a quotient. */
     {"f32[640,29]{0,1:T(5,4)}", "f32[640,29]{1,0:T(3,2)}", NULL,
      "gather", "quotients"},
+    {"f32[6450,256]{1,0:T(5,128)}", "f32[6450,256]{1,0:T(3,128)}", NULL,
+     "lookup", "rows of 512 bytes, 64 to a group, 1 terms, non-temporal"},
     {"f32[800,800]{1,0}", "f32[800,800]{:strides(800,-1)offset(799)}", NULL,
      "gather", "0 quotients"},
+    /* What computes. */
+    {"f32[1000,1000]{1,0}", "bf16[1000,1000]{1,0}", NULL,
+     "stream", "f32 to bf16 in f32, rows of 4000000 bytes"},
+    {"s32[300,200]{1,0}", "u8[300,200]{1,0:pad(304,256)fill(one)}", NULL,
+     "stream", "s32 to u8 in integers"},
+    {"f32[640,290]{0,1:T(5,4)}", "f16[640,290]{1,0:T(3,2)}", NULL,
+     "compute", "f32 to f16 in f32, segments"},
 };
 
 // clang-format on
@@ -141,6 +150,13 @@ START_TEST(test_planner__every_row_of_the_table_is_chosen)
       chosen[num_chosen++] = choice.family;
     }
   }
+  device = test_plan_cpu();
+  test_plan_sum("f32[400,300]{1,0}", 1, &problem);
+  plan();
+  chosen[num_chosen++] = choice.family;
+  test_plan_segment_sum("f32[5000,300]", "s32[5000]", "f32[100,300]", &problem);
+  plan();
+  chosen[num_chosen++] = choice.family;
   for (int32_t row = 0; row < rlo__num_families; ++row) {
     bool is_chosen = false;
     for (size_t n = 0; n < num_chosen; ++n) {
@@ -151,6 +167,62 @@ START_TEST(test_planner__every_row_of_the_table_is_chosen)
                   rlo__families[row]->name,
                   (int)rlo__families[row]->device_class);
   }
+}
+
+END_TEST
+
+START_TEST(test_planner__devices_without_doubles_say_so)
+{
+  device.has_f64 = false;
+  test_plan_lower("f64[9]{0}", "f32[9]{0}", NULL, &problem);
+  ck_assert_int_eq(plan_for(NULL, 0, 0), RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "f64 to f32 is computed in f64, which the device lacks");
+  /* Moving doubles takes none. */
+  test_plan_lower("f64[9]{0}", "f64[9]{0}", NULL, &problem);
+  plan();
+}
+
+END_TEST
+
+START_TEST(test_planner__movers_refuse_to_compute)
+{
+  test_plan_lower("f32[9]{0}", "f16[9]{0}", NULL, &problem);
+  plan();
+  ck_assert(!candidate("rows")->is_applicable);
+  ck_assert_str_eq(candidate("rows")->reason,
+                   "it computes, and the kernel moves bits");
+  test_plan_lower("f32[9]{0}", "f32[9]{0}", NULL, &problem);
+  plan();
+  ck_assert_str_eq(candidate("stream")->reason,
+                   "it moves bits and computes nothing");
+}
+
+END_TEST
+
+START_TEST(test_planner__sums_go_along_rows_or_down_columns)
+{
+  test_plan_sum("f32[400,300]{1,0}", 1, &problem);
+  plan();
+  ck_assert_str_eq(choice.family->name, "reduce");
+  ck_assert_ptr_nonnull(strstr(launch.parameters, "along rows"));
+  test_plan_sum("f32[400,300]{1,0}", 0, &problem);
+  plan();
+  ck_assert_str_eq(choice.family->name, "reduce");
+  ck_assert_ptr_nonnull(strstr(launch.parameters, "down columns"));
+}
+
+END_TEST
+
+START_TEST(test_planner__parts_of_complex_numbers_are_computed_alike)
+{
+  test_plan_lower("c64[300]{0}", "c128[300]{0}", NULL, &problem);
+  plan();
+  ck_assert_int_eq(problem.unit_bits, 32);
+  ck_assert_int_eq(problem.arithmetic.dst_unit_bits, 64);
+  ck_assert_int_eq(problem.extents[0], 600);
+  test_plan_lower("c64[300]{0}", "f32[300]{0}", NULL, &problem);
+  ck_assert_int_eq(plan_for(NULL, 0, 0), RLO_UNSUPPORTED);
 }
 
 END_TEST
@@ -238,9 +310,11 @@ START_TEST(test_planner__lists_the_families_for_an_unknown_one)
 {
   test_plan_lower("f32[2]{0}", "f32[2]{0}", NULL, &problem);
   ck_assert_int_eq(plan_for("tiles", 0, 0), RLO_NOT_FOUND);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "no kernel family of class CPU is called \"tiles\"; there "
-                   "are copy, rows, skinny, tile, packed, gather");
+  ck_assert_str_eq(
+      rlo_error_last()->message,
+      "no kernel family of class CPU is called \"tiles\"; there "
+      "are copy, rows, skinny, tile, packed, gather, lookup, stream, reduce, "
+      "segments, compute");
 }
 
 END_TEST
@@ -625,6 +699,11 @@ static Suite *planner_suite(void) {
                       test_planner__chooses_what_suits,
                       0,
                       (int)(sizeof cases / sizeof cases[0]));
+  tcase_add_test(table, test_planner__devices_without_doubles_say_so);
+  tcase_add_test(table, test_planner__movers_refuse_to_compute);
+  tcase_add_test(table, test_planner__sums_go_along_rows_or_down_columns);
+  tcase_add_test(table,
+                 test_planner__parts_of_complex_numbers_are_computed_alike);
   tcase_add_test(table, test_planner__every_row_of_the_table_is_chosen);
   tcase_add_test(table, test_planner__names_are_unique_within_a_class);
   tcase_add_loop_test(table,

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Family compute, both classes: any problem that computes, all of it baked.
+ *
+ *     for each cell, that is for each i of the kept axes, in any order:
+ *         sum = the values of its points along the last RLO_SUM_AXES axes for
+ *               which every SKIP guard holds, in the order of problem.h
+ *         if there is such a point:
+ *             dst[dst(i)] = every PAD guard holds
+ *                               ? to_dst(alpha * sum + beta * dst[dst(i)])
+ *                               : fill
+ *
+ * Arguments: those of point.cl, then
+ *
+ *   ulong alpha_bits, beta_bits   as arith.cl has them
+ *
+ * The cells are cut into segments along the last kept axis, as gather.cl cuts
+ * points. Set by the host: everything here, in point.cl and in arith.cl.
+ */
+// define-matrix: -DRLO_SUM_AXES=1 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_SEGMENT=2 -DRLO_ROW_SEGMENTS=2 -DRLO_SEGMENTS=2 -DRLO_LOOP=1 -DRLO_SUM_ROWS=1
+// define-matrix: -DRLO_SUM_AXES=2 -DRLO_SRC=0,5,1 -DRLO_DST=0,0,0 -DRLO_SUM_ROWS=3 -DRLO_SUM_LEVELS=2 -DRLO_COMPUTE=2 -DRLO_INDEX32=1
+// define-matrix: -DRLO_SUM_AXES=1 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1 -DRLO_NUM_ENDS=1 -DRLO_ENDS=0
+// define-matrix: -DRLO_CONVERT=1 -DRLO_NUM_TERMS=1 -DRLO_TERMS=3,0,1,2,0 -DRLO_SRC=0,0,1,3 -DRLO_DST=0,5,1,0 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1,1,6,5,-1,0,0
+
+#ifndef RLO_POINT_CL
+#include "point.cl"
+#endif
+#ifndef RLO_ARITH_CL
+#include "arith.cl"
+#endif
+
+#ifndef RLO_KERNEL
+#define RLO_KERNEL compute
+#endif
+
+/* Work-items of a work-group. */
+#ifndef RLO_LOCAL
+#define RLO_LOCAL 64
+#endif
+
+/* Axes that are summed, the last ones. */
+#ifndef RLO_SUM_AXES
+#define RLO_SUM_AXES 0
+#endif
+
+/* Points of all summed axes but the last one. */
+#ifndef RLO_SUM_ROWS
+#define RLO_SUM_ROWS 1
+#endif
+
+/* Cells of a segment: 1 .. the extent of the last kept axis; segments of a row
+ * of cells, and of all. */
+#ifndef RLO_SEGMENT
+#define RLO_SEGMENT      1
+#define RLO_ROW_SEGMENTS 5
+#define RLO_SEGMENTS     15
+#endif
+
+/* 1: there may be more segments than work-items. */
+#ifndef RLO_LOOP
+#define RLO_LOOP 0
+#endif
+
+/* Lanes and points of a block, as problem.h has them. */
+#define RLO_SUM_LANES 16
+#define RLO_SUM_BLOCK 1024
+
+#define RLO_KEPT_AXES (RLO_NUM_AXES - RLO_SUM_AXES)
+
+/* What a work-item works on. */
+typedef struct rlo_job {
+  __global const uchar *from;
+  __global const rlo_loaded *indices;
+  __global uchar *to;
+  ulong fill, alpha_bits, beta_bits;
+} rlo_job;
+
+static inline rlo_src_raw rlo_read(__private const rlo_job *job,
+                                   __private const rlo_point *point) {
+  return RLO_LOAD_SRC(
+      __global, job->from + rlo_value(rlo_src, point) * RLO_SRC_BYTES);
+}
+
+static inline __global uchar *rlo_cell(__private const rlo_job *job,
+                                       __private const rlo_point *point) {
+  return job->to + rlo_value(rlo_dst, point) * RLO_DST_BYTES;
+}
+
+#if !RLO_CONVERT
+static inline void rlo_put(__private const rlo_job *job,
+                           __global uchar *cell,
+                           rlo_t value) {
+  rlo_dst_raw old = 0;
+#if RLO_BETA
+  old = RLO_LOAD_DST(__global, cell);
+#endif
+  RLO_STORE_DST(
+      __global,
+      cell,
+      rlo_combine(value, old, job->alpha_bits, job->beta_bits));
+}
+#endif
+
+#if RLO_SUM_AXES == 0
+
+static inline void rlo_do_cell(__private const rlo_job *job,
+                               __private rlo_point *point) {
+  bool is_read;
+  bool is_written;
+  rlo_find_terms(job->indices, point);
+  rlo_ask_guards(point, &is_read, &is_written);
+  if (!is_written) {
+    return;
+  }
+  __global uchar *cell = rlo_cell(job, point);
+  if (!is_read) {
+    RLO_STORE_DST(__global, cell, (rlo_dst_raw)job->fill);
+  } else {
+#if RLO_CONVERT
+    RLO_STORE_DST(__global, cell, rlo_convert(rlo_read(job, point)));
+#else
+    rlo_put(job, cell, rlo_from_src(rlo_read(job, point)));
+#endif
+  }
+}
+
+#else
+
+/* The points [begin, end) of the last axis. */
+static inline rlo_t rlo_block(__private const rlo_job *job,
+                              __private rlo_point *point,
+                              rlo_index begin,
+                              rlo_index end,
+                              __private bool *any_read,
+                              __private bool *any_written) {
+  rlo_t lanes[RLO_SUM_LANES];
+  for (int l = 0; l < RLO_SUM_LANES; ++l) {
+    lanes[l] = 0;
+  }
+  for (rlo_index k = begin; k < end; ++k) {
+    bool is_read;
+    bool is_written;
+    point->at[RLO_NUM_AXES - 1] = k;
+    rlo_find_terms(job->indices, point);
+    rlo_ask_guards(point, &is_read, &is_written);
+    if (is_written && is_read) {
+      lanes[k % RLO_SUM_LANES] += rlo_from_src(rlo_read(job, point));
+    }
+    *any_read = *any_read || (is_written && is_read);
+    *any_written = *any_written || is_written;
+  }
+  for (int step = RLO_SUM_LANES / 2; step > 0; step /= 2) {
+    for (int l = 0; l < step; ++l) {
+      lanes[l] += lanes[l + step];
+    }
+  }
+  return lanes[0];
+}
+
+static inline void rlo_do_cell(__private const rlo_job *job,
+                               __private rlo_point *point) {
+  bool any_read = false;
+  bool any_written = false;
+  rlo_total total;
+  total.blocks = 0;
+  for (rlo_count r = 0; r < RLO_SUM_ROWS; ++r) {
+    rlo_count row = r;
+    for (int a = RLO_NUM_AXES - 2; a >= RLO_KEPT_AXES; --a) {
+      const rlo_count size = (rlo_count)rlo_extents[a];
+      const rlo_count rest = row / size;
+      point->at[a] = (rlo_index)(row - rest * size);
+      row = rest;
+    }
+    const rlo_index extent = rlo_axis_end(job->indices, point);
+    for (rlo_index begin = 0; begin < extent; begin += RLO_SUM_BLOCK) {
+      const rlo_index end = min(begin + (rlo_index)RLO_SUM_BLOCK, extent);
+      rlo_total_add(
+          &total,
+          rlo_block(job, point, begin, end, &any_read, &any_written));
+    }
+  }
+  __global uchar *cell = rlo_cell(job, point);
+  if (any_read) {
+    rlo_put(job, cell, rlo_total_end(&total));
+  } else if (any_written) {
+    RLO_STORE_DST(__global, cell, (rlo_dst_raw)job->fill);
+  }
+}
+
+#endif
+
+static inline void rlo_do_segment(__private const rlo_job *job,
+                                  rlo_count segment) {
+  rlo_point point;
+#if RLO_KEPT_AXES > 0
+  rlo_count row = segment / RLO_ROW_SEGMENTS;
+  const rlo_index begin =
+      (rlo_index)(segment - row * RLO_ROW_SEGMENTS) * RLO_SEGMENT;
+  RLO_UNROLL
+  for (int a = RLO_KEPT_AXES - 2; a >= 0; --a) {
+    const rlo_count extent = (rlo_count)rlo_extents[a];
+    const rlo_count rest = row / extent;
+    point.at[a] = (rlo_index)(row - rest * extent);
+    row = rest;
+  }
+  /* The last segment of a row may be shorter. */
+  const rlo_index end =
+      min(begin + (rlo_index)RLO_SEGMENT, rlo_extents[RLO_KEPT_AXES - 1]);
+  for (rlo_index k = begin; k < end; ++k) {
+    point.at[RLO_KEPT_AXES - 1] = k;
+    rlo_do_cell(job, &point);
+  }
+#else
+  (void)segment;
+  rlo_do_cell(job, &point);
+#endif
+}
+
+__kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
+    __global const uchar *src,
+    ulong src_offset_bytes,
+    __global uchar *dst,
+    ulong dst_offset_bytes,
+    ulong fill_lo,
+    ulong fill_hi RLO_INDEX_PARAMS,
+    ulong alpha_bits,
+    ulong beta_bits) {
+  const rlo_job job = {src + src_offset_bytes,
+                       RLO_INDICES,
+                       dst + dst_offset_bytes,
+                       fill_lo,
+                       alpha_bits,
+                       beta_bits};
+  (void)fill_hi;
+#if RLO_LOOP
+  for (rlo_count s = (rlo_count)get_global_id(0); s < RLO_SEGMENTS;
+       s += (rlo_count)get_global_size(0)) {
+    rlo_do_segment(&job, s);
+  }
+#else
+  const rlo_count s = (rlo_count)get_global_id(0);
+  if (s < RLO_SEGMENTS) {
+    rlo_do_segment(&job, s);
+  }
+#endif
+}

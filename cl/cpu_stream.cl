@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Family stream, CPU class: computes along an axis that is contiguous on both
+ * sides.
+ *
+ *     for r < batch_extent, k < row_units:
+ *         cell = &dst[dst_offset + r * batch_dst_stride + k]
+ *         x = src[src_offset + r * batch_src_stride + k]
+ *         *cell = to_dst(alpha * x + beta * *cell)
+ *
+ * for every other point of the grid; types by arith.cl. Strides of the source
+ * count its units, those of the destination its own. Arguments after the common
+ * ten: 10 to 17 as cpu_rows.cl has them, then
+ *
+ *   18  ulong alpha_bits
+ *   19  ulong beta_bits
+ *   20  the guards; x is the coefficient of k and must be 0 or 1, y is that of
+ *       r
+ *
+ * Sixteen values at a time, or one where that is all arith.cl does. Whole lines
+ * leave at once, past the caches with RLO_NT.
+ */
+// define-matrix: -DRLO_LANES=16 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=1 -DRLO_BETA=0 -DRLO_NT=1
+// define-matrix: -DRLO_LANES=16 -DRLO_CONVERT=1
+#ifndef RLO_RUN_CL
+#include "run.cl"
+#endif
+#ifndef RLO_ARITH_CL
+#include "arith.cl"
+#endif
+
+#ifndef RLO_KERNEL
+#define RLO_KERNEL cpu_stream
+#endif
+
+/* Units of a step: whole vectors that make whole lines. */
+#define RLO_DST_LINE (RLO_LINE_BYTES / RLO_DST_BYTES)
+#define RLO_STEP     (RLO_DST_LINE > RLO_LANES ? RLO_DST_LINE : RLO_LANES)
+
+RLO_INLINE rlo_dst_raw rlo_compute(rlo_src_raw x,
+                                   rlo_dst_raw old,
+                                   ulong alpha_bits,
+                                   ulong beta_bits) {
+#if RLO_CONVERT
+  (void)old;
+  (void)alpha_bits;
+  (void)beta_bits;
+  return rlo_convert(x);
+#else
+  return rlo_combine(rlo_from_src(x), old, alpha_bits, beta_bits);
+#endif
+}
+
+/* n units, fewer than RLO_LANES or, of one lane, any number. */
+RLO_INLINE void rlo_compute_few(__global uchar *to,
+                                __global const uchar *from,
+                                long n,
+                                ulong alpha_bits,
+                                ulong beta_bits) {
+#if RLO_LANES == 1
+  for (long k = 0; k < n; ++k) {
+    rlo_dst_raw old = 0;
+#if RLO_BETA
+    old = RLO_LOAD_DST(__global, to + k * RLO_DST_BYTES);
+#endif
+    const rlo_src_raw x = RLO_LOAD_SRC(__global, from + k * RLO_SRC_BYTES);
+    RLO_STORE_DST(__global,
+                  to + k * RLO_DST_BYTES,
+                  rlo_compute(x, old, alpha_bits, beta_bits));
+  }
+#else
+  if (n <= 0) {
+    return;
+  }
+  rlo_line in[RLO_LANES * RLO_SRC_BYTES / 64 + 1] = {0};
+  rlo_line out[RLO_LANES * RLO_DST_BYTES / 64 + 1] = {0};
+  __private uchar *x = (__private uchar *)in;
+  __private uchar *y = (__private uchar *)out;
+  for (long k = 0; k < n * RLO_SRC_BYTES; ++k) {
+    x[k] = from[k];
+  }
+#if RLO_BETA
+  for (long k = 0; k < n * RLO_DST_BYTES; ++k) {
+    y[k] = to[k];
+  }
+#endif
+  RLO_STORE_DST(__private,
+                y,
+                rlo_compute(RLO_LOAD_SRC(__private, x),
+                            RLO_LOAD_DST(__private, y),
+                            alpha_bits,
+                            beta_bits));
+  for (long k = 0; k < n * RLO_DST_BYTES; ++k) {
+    to[k] = y[k];
+  }
+#endif
+}
+
+/* Vectors, and what is left. */
+RLO_INLINE void rlo_compute_end(__global uchar *to,
+                                __global const uchar *from,
+                                long n,
+                                ulong alpha_bits,
+                                ulong beta_bits) {
+  long k = 0;
+#if RLO_LANES > 1
+  for (; k + RLO_LANES <= n; k += RLO_LANES) {
+    rlo_dst_raw old = 0;
+#if RLO_BETA
+    old = RLO_LOAD_DST(__global, to + k * RLO_DST_BYTES);
+#endif
+    const rlo_src_raw x = RLO_LOAD_SRC(__global, from + k * RLO_SRC_BYTES);
+    RLO_STORE_DST(__global,
+                  to + k * RLO_DST_BYTES,
+                  rlo_compute(x, old, alpha_bits, beta_bits));
+  }
+#endif
+  rlo_compute_few(to + k * RLO_DST_BYTES,
+                  from + k * RLO_SRC_BYTES,
+                  n - k,
+                  alpha_bits,
+                  beta_bits);
+}
+
+RLO_INLINE void rlo_compute_run(__global uchar *to,
+                                __global const uchar *from,
+                                long n,
+                                ulong alpha_bits,
+                                ulong beta_bits) {
+#if RLO_LANES > 1
+  const long head =
+      min(n, (long)(-(ulong)to % RLO_LINE_BYTES) / RLO_DST_BYTES);
+  rlo_compute_end(to, from, head, alpha_bits, beta_bits);
+  to += head * RLO_DST_BYTES;
+  from += head * RLO_SRC_BYTES;
+  n -= head;
+  for (; n >= RLO_STEP; n -= RLO_STEP) {
+    rlo_line lines[RLO_STEP * RLO_DST_BYTES / RLO_LINE_BYTES];
+    __private uchar *out = (__private uchar *)lines;
+#pragma unroll
+    for (int k = 0; k < RLO_STEP; k += RLO_LANES) {
+      rlo_dst_raw old = 0;
+#if RLO_BETA
+      old = RLO_LOAD_DST(__global, to + k * RLO_DST_BYTES);
+#endif
+      const rlo_src_raw x = RLO_LOAD_SRC(__global, from + k * RLO_SRC_BYTES);
+      RLO_STORE_DST(__private,
+                    out + k * RLO_DST_BYTES,
+                    rlo_compute(x, old, alpha_bits, beta_bits));
+    }
+#pragma unroll
+    for (int l = 0; l < RLO_STEP * RLO_DST_BYTES / RLO_LINE_BYTES; ++l) {
+      rlo_store_line(to + l * RLO_LINE_BYTES, lines[l]);
+    }
+    to += RLO_STEP * RLO_DST_BYTES;
+    from += RLO_STEP * RLO_SRC_BYTES;
+  }
+#endif
+  rlo_compute_end(to, from, n, alpha_bits, beta_bits);
+}
+
+#if RLO_PAD_GUARDS > 0
+/* A line of the destination's fill. */
+RLO_INLINE rlo_line rlo_dst_fill_line(ulong fill) {
+#if RLO_DST_BYTES == 8
+  return (rlo_line)(fill);
+#elif RLO_DST_BYTES == 4
+  return (rlo_line)((fill & 0xffffffffUL) * 0x0000000100000001UL);
+#elif RLO_DST_BYTES == 2
+  return (rlo_line)((fill & 0xffffUL) * 0x0001000100010001UL);
+#else
+  return (rlo_line)((fill & 0xffUL) * 0x0101010101010101UL);
+#endif
+}
+#endif
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
+    RLO_COMMON_PARAMS,
+    int batch_axis,
+    rlo_index batch_extent,
+    rlo_index batch_rows,
+    rlo_index batch_src_stride,
+    rlo_index batch_dst_stride,
+    int row_axis,
+    rlo_index row_units,
+    rlo_index chunk_units,
+    ulong alpha_bits,
+    ulong beta_bits RLO_GUARD_PARAMS) {
+  rlo_index index[RLO_GRID_RANK];
+  rlo_decode(get_group_id(0), n_grid, grid_extent, index);
+  __global const uchar *from =
+      src + src_offset_bytes +
+      rlo_dot(n_grid, index, grid_src_stride) * RLO_SRC_BYTES;
+  __global uchar *to = dst + dst_offset_bytes +
+                       rlo_dot(n_grid, index, grid_dst_stride) * RLO_DST_BYTES;
+  long rows = batch_extent;
+  if (batch_axis >= 0) {
+    rows -= (long)index[batch_axis] * batch_rows;
+    rows = min(rows, (long)batch_rows);
+  }
+  long units = row_units;
+  if (row_axis >= 0) {
+    units -= (long)index[row_axis] * chunk_units;
+    units = min(units, (long)chunk_units);
+  }
+#if RLO_GUARDS > 0
+  rlo_guard guards[RLO_GUARDS];
+  RLO_GUARDS_LOAD(guards);
+#endif
+#if RLO_PAD_GUARDS > 0
+  const rlo_line fill = rlo_dst_fill_line(fill_lo);
+#endif
+  for (long r = 0; r < rows; ++r) {
+    __global const uchar *row_from =
+        from + r * (long)batch_src_stride * RLO_SRC_BYTES;
+    __global uchar *row_to = to + r * (long)batch_dst_stride * RLO_DST_BYTES;
+    long begin = 0;
+    long end = units;
+#if RLO_GUARDS > 0
+    const rlo_part part = rlo_row_part(guards, r, units);
+    begin = part.read0 / RLO_SRC_BYTES;
+    end = part.read1 / RLO_SRC_BYTES;
+#endif
+#if RLO_PAD_GUARDS > 0
+    const long first = part.write0 / RLO_SRC_BYTES;
+    const long last = part.write1 / RLO_SRC_BYTES;
+    rlo_fill_run(row_to + first * RLO_DST_BYTES,
+                 (begin - first) * RLO_DST_BYTES,
+                 fill);
+    rlo_fill_run(
+        row_to + end * RLO_DST_BYTES, (last - end) * RLO_DST_BYTES, fill);
+#endif
+    rlo_compute_run(row_to + begin * RLO_DST_BYTES,
+                    row_from + begin * RLO_SRC_BYTES,
+                    end - begin,
+                    alpha_bits,
+                    beta_bits);
+  }
+  (void)fill_lo;
+  (void)fill_hi;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+#include "base/status.h"
+#include "ops/chain.h"
+#include "ops/indexed.h"
+#include "relayout/indexed.h"
+
+rlo_status rlo__ops_check_indices(const char *operation,
+                                  const rlo_shape *indices) {
+  RLO_TRY(rlo_shape_validate(indices));
+  if (indices->dtype != RLO_DTYPE_S32 && indices->dtype != RLO_DTYPE_S64) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s: the indices are %s; they must be s32 or s64",
+                    operation,
+                    rlo_dtype_name(indices->dtype));
+  }
+  rlo_shape_extent extent;
+  RLO_TRY(rlo_shape_measure(indices, &extent));
+  int32_t bits = indices->dtype == RLO_DTYPE_S32 ? 32 : 64;
+  if (extent.element_bits != bits) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s: the indices are %s of %lld bits; they must have %d",
+                    operation,
+                    rlo_dtype_name(indices->dtype),
+                    (long long)extent.element_bits,
+                    bits);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__ops_check_batch(const char *operation,
+                                const rlo_shape *array,
+                                const rlo_shape *indices,
+                                int32_t dim,
+                                int32_t batch_dims) {
+  if (batch_dims < 0 || batch_dims > dim || batch_dims > indices->rank) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "%s: %d batch dimensions; there may be 0 to %d, for they "
+                    "come before dimension %d and the indices have rank %d",
+                    operation,
+                    batch_dims,
+                    dim < indices->rank ? dim : indices->rank,
+                    dim,
+                    indices->rank);
+  }
+  for (int32_t k = 0; k < batch_dims; ++k) {
+    if (array->dims[k] != indices->dims[k]) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "%s: batch dimension %d is %lld in the array and %lld in "
+                      "the indices; they must be equal",
+                      operation,
+                      k,
+                      (long long)array->dims[k],
+                      (long long)indices->dims[k]);
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status infer(const rlo_shape *src,
+                        const rlo_shape *indices,
+                        int32_t dim,
+                        int32_t batch_dims,
+                        rlo_shape *out_shape) {
+  RLO_TRY(rlo__ops_check_dim("gather", src, dim));
+  RLO_TRY(rlo__ops_check_indices("gather", indices));
+  RLO_TRY(rlo__ops_check_batch("gather", src, indices, dim, batch_dims));
+  int64_t dims[2 * RLO_MAX_RANK];
+  int32_t rank = 0;
+  for (int32_t k = 0; k < dim; ++k) {
+    dims[rank++] = src->dims[k];
+  }
+  for (int32_t k = batch_dims; k < indices->rank; ++k) {
+    dims[rank++] = indices->dims[k];
+  }
+  for (int32_t k = dim + 1; k < src->rank; ++k) {
+    dims[rank++] = src->dims[k];
+  }
+  return rlo__ops_shape_like(src, dims, rank, out_shape);
+}
+
+rlo_status rlo_gather_infer(const rlo_shape *src,
+                            const rlo_shape *indices,
+                            int32_t dim,
+                            int32_t batch_dims,
+                            rlo_shape *out_shape) {
+  RLO_TRY(rlo_shape_validate(src));
+  return infer(src, indices, dim, batch_dims, out_shape);
+}
+
+/* Room for one more operand; the chain is otherwise unchanged. */
+static rlo_status reserve_operand(rlo_chain *chain) {
+  rlo_shape *operands = rlo__alloc_resize(chain->operands,
+                                          (size_t)chain->num_operands,
+                                          (size_t)chain->num_operands + 1,
+                                          sizeof *operands);
+  if (operands == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  chain->operands = operands;
+  return RLO_OK;
+}
+
+rlo_status rlo_chain_gather(rlo_chain *chain,
+                            const rlo_shape *indices,
+                            int32_t dim,
+                            int32_t batch_dims) {
+  rlo_shape result;
+  RLO_TRY(infer(&chain->shape, indices, dim, batch_dims, &result));
+  /* The indices may be a shape of the chain itself, which moves. */
+  rlo_shape kept = *indices;
+  RLO_TRY(reserve_operand(chain));
+  rlo_index_step step;
+  rlo__step_begin(chain, &result, &step);
+  step.is_gather = true;
+  step.gather_operand = chain->num_operands;
+  step.gather_dim = dim;
+  step.batch_dims = batch_dims;
+  step.outside = RLO_OUTSIDE_FILL;
+  step.rules[dim] = rlo__index_rule_keep(result.rank);
+  step.rules[dim].is_bounded = true;
+  step.rules[dim].count = step.dims[dim];
+  for (int32_t k = dim + 1; k < step.rank; ++k) {
+    step.rules[k].from = k - 1 + kept.rank - batch_dims;
+  }
+  RLO_TRY(rlo__chain_append(chain, &step, &result));
+  chain->operands[chain->num_operands++] = kept;
+  return RLO_OK;
+}

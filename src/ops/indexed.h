@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_OPS_INDEXED_H
+#define RLO_OPS_INDEXED_H
+
+#include <stdint.h>
+
+#include "relayout/shape.h"
+
+/** What a gather and a segment sum check alike; `operation` begins the
+ *  sentence. */
+
+/** RLO_OK for a valid shape of s32 or s64 in their own width, else
+ *  RLO_INVALID_ARGUMENT. */
+RLO_NODISCARD rlo_status rlo__ops_check_indices(const char *operation,
+                                                const rlo_shape *indices);
+
+/** Whether the first `batch_dims` dimensions of both are the same, and before
+ *  `dim`. RLO_OUT_OF_RANGE or RLO_INVALID_ARGUMENT if not. */
+RLO_NODISCARD rlo_status rlo__ops_check_batch(const char *operation,
+                                              const rlo_shape *array,
+                                              const rlo_shape *indices,
+                                              int32_t dim,
+                                              int32_t batch_dims);
+
+#endif

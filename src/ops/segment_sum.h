@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_OPS_SEGMENT_SUM_H
+#define RLO_OPS_SEGMENT_SUM_H
+
+#include "ir/segment_ids.h"
+#include "relayout/indexed.h"
+
+struct rlo_segment_sum {
+  rlo__segment_ids ids;
+  rlo_segment_sum_sizes sizes;
+  /** Of an element. */
+  int64_t src_bits, dst_bits;
+  rlo_moves *moves;
+};
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/arith.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "desc/dtype.h"
+#include "ir/arithmetic.h"
+
+static bool is_equal(double a, double b) {
+  return !(a < b) && !(a > b);
+}
+
+rlo_status rlo__arith_check(const rlo_problem *problem,
+                            const rlo_device_info *device) {
+  const rlo_arithmetic *a = &problem->arithmetic;
+  if (a->is_sequential) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "several points of the problem may add to one cell one "
+                    "after the other; the host reference runs it");
+  }
+  if (rlo__arithmetic_compute(a) == RLO__COMPUTE_F64 && !device->has_f64) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "%s to %s is computed in f64, which the device lacks",
+                    rlo_dtype_name(a->src_type),
+                    rlo_dtype_name(a->dst_type));
+  }
+  return RLO_OK;
+}
+
+/* Positions count parts; the parts of a number lie side by side. */
+static bool double_positions(rlo_problem *problem, rlo_form *form) {
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (!rlo__mul(form->axis[a], 2, &form->axis[a])) {
+      return false;
+    }
+  }
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    if (!rlo__mul(form->term[t], 2, &form->term[t])) {
+      return false;
+    }
+  }
+  return rlo__mul(form->base, 2, &form->base);
+}
+
+static rlo_status check_fill(const rlo_problem *problem) {
+  size_t half = (size_t)problem->arithmetic.dst_unit_bits / 16;
+  if (memcmp(problem->fill, problem->fill + half, half) != 0) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a fill of two different parts; devices compute complex "
+                    "numbers part by part; the host reference runs it");
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__arith_split_parts(rlo_problem *problem) {
+  rlo_arithmetic *a = &problem->arithmetic;
+  bool is_complex = rlo_dtype_is_complex(a->src_type);
+  if (is_complex != rlo_dtype_is_complex(a->dst_type)) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "%s to %s; devices do not compute between complex and real "
+                    "numbers; the host reference runs it",
+                    rlo_dtype_name(a->src_type),
+                    rlo_dtype_name(a->dst_type));
+  }
+  if (!is_complex) {
+    return RLO_OK;
+  }
+  RLO_TRY(check_fill(problem));
+  if (problem->num_axes == RLO_MAX_AXES) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the parts of complex numbers would be axis %d; there are "
+                    "at most %d",
+                    RLO_MAX_AXES + 1,
+                    RLO_MAX_AXES);
+  }
+  if (!double_positions(problem, &problem->src) ||
+      !double_positions(problem, &problem->dst)) {
+    return RLO_FAIL(RLO_OVERFLOW, "a position of a part leaves 64 bits");
+  }
+  problem->extents[problem->num_axes] = 2;
+  problem->src.axis[problem->num_axes] = 1;
+  problem->dst.axis[problem->num_axes] = 1;
+  ++problem->num_axes;
+  a->src_type = rlo__arithmetic_part(a->src_type);
+  a->dst_type = rlo__arithmetic_part(a->dst_type);
+  problem->unit_bits /= 2;
+  a->dst_unit_bits /= 2;
+  return rlo_problem_canonicalize(problem, 0, NULL, NULL);
+}
+
+static rlo_status define_type(rlo_dtype dtype,
+                              int32_t unit_bits,
+                              const char *const names[8],
+                              rlo_launch *launch) {
+  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  int64_t values[] = {(int64_t)info->class_of,
+                      unit_bits / 8,
+                      info->value_bits,
+                      info->format.exponent_bits,
+                      info->format.mantissa_bits,
+                      info->format.bias,
+                      (int64_t)info->format.specials,
+                      info->format.is_unsigned};
+  for (int n = 0; n < 8; ++n) {
+    RLO_TRY(rlo__launch_define(launch, names[n], values[n]));
+  }
+  return RLO_OK;
+}
+
+bool rlo__arith_has_vectors(const rlo_problem *problem) {
+  const rlo_arithmetic *a = &problem->arithmetic;
+  rlo__compute compute = rlo__arithmetic_compute(a);
+  if (compute == RLO__COMPUTE_INTEGER || !rlo_dtype_is_integral(a->dst_type)) {
+    return true;
+  }
+  return compute == RLO__COMPUTE_F32 && rlo_dtype_value_bits(a->dst_type) <= 32;
+}
+
+int32_t rlo__arith_num_sum_axes(const rlo_problem *problem) {
+  int32_t count = 0;
+  while (
+      count < problem->num_axes &&
+      rlo__problem_is_reduction_axis(problem, problem->num_axes - 1 - count)) {
+    ++count;
+  }
+  return count;
+}
+
+rlo_status rlo__arith_define(const rlo_problem *problem, rlo_launch *launch) {
+  static const char *const src_names[8] = {"RLO_SRC_CLASS",
+                                           "RLO_SRC_BYTES",
+                                           "RLO_SRC_BITS",
+                                           "RLO_SRC_EXPONENT",
+                                           "RLO_SRC_MANTISSA",
+                                           "RLO_SRC_BIAS",
+                                           "RLO_SRC_SPECIALS",
+                                           "RLO_SRC_BARE"};
+  static const char *const dst_names[8] = {"RLO_DST_CLASS",
+                                           "RLO_DST_BYTES",
+                                           "RLO_DST_BITS",
+                                           "RLO_DST_EXPONENT",
+                                           "RLO_DST_MANTISSA",
+                                           "RLO_DST_BIAS",
+                                           "RLO_DST_SPECIALS",
+                                           "RLO_DST_BARE"};
+  const rlo_arithmetic *a = &problem->arithmetic;
+  RLO_TRY(define_type(a->src_type, problem->unit_bits, src_names, launch));
+  RLO_TRY(define_type(a->dst_type, a->dst_unit_bits, dst_names, launch));
+  RLO_TRY(rlo__launch_define(
+      launch, "RLO_COMPUTE", (int64_t)rlo__arithmetic_compute(a)));
+  RLO_TRY(rlo__launch_define(
+      launch, "RLO_CONVERT", rlo__problem_is_conversion(problem)));
+  RLO_TRY(rlo__launch_define(launch, "RLO_ALPHA", !is_equal(a->alpha, 1.0)));
+  return rlo__launch_define(launch, "RLO_BETA", !is_equal(a->beta, 0.0));
+}
+
+static int64_t factor_bits(rlo__compute compute, double factor) {
+  int64_t bits = 0;
+  if (compute == RLO__COMPUTE_INTEGER) {
+    bits = (int64_t)factor;
+  } else if (compute == RLO__COMPUTE_F32) {
+    float narrow = (float)factor;
+    uint32_t narrow_bits;
+    memcpy(&narrow_bits, &narrow, sizeof narrow);
+    bits = (int64_t)narrow_bits;
+  } else {
+    memcpy(&bits, &factor, sizeof bits);
+  }
+  return bits;
+}
+
+rlo_status rlo__arith_add_factors(const rlo_problem *problem,
+                                  rlo_launch *launch) {
+  rlo__compute compute = rlo__arithmetic_compute(&problem->arithmetic);
+  int64_t alpha = factor_bits(compute, problem->arithmetic.alpha);
+  int64_t beta = factor_bits(compute, problem->arithmetic.beta);
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &alpha, 1));
+  return rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &beta, 1);
+}
+
+void rlo__arith_describe(const rlo_problem *problem, rlo__str *words) {
+  static const char *const computes[] = {"integers", "f32", "f64"};
+  const rlo_arithmetic *a = &problem->arithmetic;
+  rlo__str_printf(words,
+                  "%s to %s in %s%s%s%s",
+                  rlo_dtype_name(a->src_type),
+                  rlo_dtype_name(a->dst_type),
+                  computes[rlo__arithmetic_compute(a)],
+                  rlo_problem_is_sum(problem) ? ", summed" : "",
+                  is_equal(a->alpha, 1.0) ? "" : ", scaled",
+                  is_equal(a->beta, 0.0) ? "" : ", added");
+}
+
+rlo_status rlo__arith_define_ends(const rlo_problem *problem,
+                                  rlo_launch *launch) {
+  int32_t guards[RLO_MAX_GUARDS];
+  int64_t places[RLO_MAX_GUARDS];
+  int32_t count = rlo__problem_ending_guards(problem, guards);
+  if (rlo__arith_num_sum_axes(problem) == 0 || count == 0) {
+    return RLO_OK;
+  }
+  for (int32_t n = 0; n < count; ++n) {
+    /* The kernel has the guards of kind PAD first. */
+    places[n] = guards[n];
+    for (int32_t g = guards[n] + 1; g < problem->num_guards; ++g) {
+      places[n] += problem->guards[g].kind == RLO_GUARD_PAD;
+    }
+  }
+  RLO_TRY(rlo__launch_define(launch, "RLO_NUM_ENDS", count));
+  return rlo__launch_define_list(launch, "RLO_ENDS", places, count);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/baked.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+
+static int64_t index_count(const rlo_problem *problem) {
+  return problem->index_bytes / (problem->index_bits / 8);
+}
+
+/* |c|, and INT64_MAX where that does not fit. */
+static int64_t magnitude(int64_t c) {
+  if (c == INT64_MIN) {
+    return INT64_MAX;
+  }
+  return c < 0 ? -c : c;
+}
+
+/* A bound for what a form and its coefficients can reach while its sum is
+ * formed, in any order; false on overflow. */
+static bool form_magnitude(const rlo_problem *problem,
+                           const rlo_form *form,
+                           const int64_t *term_magnitudes,
+                           int32_t num_terms,
+                           int64_t *out) {
+  int64_t sum = magnitude(form->base);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (!rlo__mul_add(
+            sum, magnitude(form->axis[a]), problem->extents[a], &sum)) {
+      return false;
+    }
+  }
+  for (int32_t t = 0; t < num_terms; ++t) {
+    if (!rlo__mul_add(
+            sum, magnitude(form->term[t]), term_magnitudes[t], &sum)) {
+      return false;
+    }
+  }
+  *out = sum;
+  return true;
+}
+
+bool rlo__baked_fits_32_bits(const rlo_problem *problem) {
+  int64_t src_bytes = problem->unit_bits / 8;
+  int64_t dst_bytes = rlo_problem_dst_unit_bits(problem) / 8;
+  int64_t terms[RLO_MAX_TERMS];
+  int64_t m;
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    const rlo_term *term = &problem->terms[t];
+    bool is_load = term->kind == RLO_TERM_LOAD;
+    if (!form_magnitude(problem, &term->form, terms, t, &m) || m > INT32_MAX ||
+        (is_load ? term->limit >= INT32_MAX : term->divisor > INT32_MAX)) {
+      return false;
+    }
+    terms[t] = is_load ? term->limit : m / term->divisor + 1;
+    if (is_load && index_count(problem) > INT32_MAX) {
+      return false;
+    }
+  }
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    const rlo_guard *guard = &problem->guards[g];
+    if (!form_magnitude(problem, &guard->form, terms, problem->num_terms, &m) ||
+        m > INT32_MAX || guard->limit > INT32_MAX) {
+      return false;
+    }
+  }
+  return form_magnitude(
+             problem, &problem->src, terms, problem->num_terms, &m) &&
+         m <= INT32_MAX / src_bytes &&
+         form_magnitude(problem, &problem->dst, terms, 0, &m) &&
+         m <= INT32_MAX / dst_bytes;
+}
+
+/* The forms of a problem, end to end. */
+typedef struct list {
+  int32_t count;
+  int64_t values[RLO_LAUNCH_MAX_NUMBERS];
+} list;
+
+static void put(list *to, int64_t value) {
+  if (to->count < RLO_LAUNCH_MAX_NUMBERS) {
+    to->values[to->count] = value;
+  }
+  ++to->count; /* too many are found when the list is handed over */
+}
+
+/* A problem without axes is run as one with an axis of extent 1. */
+static void put_form(list *to, const rlo_problem *problem, const rlo_form *f) {
+  put(to, f->base);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    put(to, f->axis[a]);
+  }
+  if (problem->num_axes == 0) {
+    put(to, 0);
+  }
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    put(to, f->term[t]);
+  }
+}
+
+static rlo_status define_list(rlo_launch *launch,
+                              const char *name,
+                              list *values) {
+  if (values->count > RLO_LAUNCH_MAX_NUMBERS) {
+    return RLO_FAIL(RLO_INTERNAL,
+                    "%s needs %d numbers, a launch holds %d",
+                    name,
+                    values->count,
+                    RLO_LAUNCH_MAX_NUMBERS);
+  }
+  rlo_status status =
+      rlo__launch_define_list(launch, name, values->values, values->count);
+  values->count = 0;
+  return status;
+}
+
+static int32_t put_guards(list *to,
+                          const rlo_problem *problem,
+                          rlo_guard_kind kind) {
+  int32_t count = 0;
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    const rlo_guard *guard = &problem->guards[g];
+    if (guard->kind == kind) {
+      put(to, guard->limit);
+      put_form(to, problem, &guard->form);
+      ++count;
+    }
+  }
+  return count;
+}
+
+rlo_status rlo__baked_define(const rlo_problem *problem, rlo_launch *launch) {
+  list values;
+  values.count = 0;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    put(&values, problem->extents[a]);
+  }
+  if (problem->num_axes == 0) {
+    put(&values, 1);
+  }
+  RLO_TRY(rlo__launch_define(launch, "RLO_NUM_AXES", values.count));
+  RLO_TRY(define_list(launch, "RLO_EXTENTS", &values));
+
+  RLO_TRY(rlo__launch_define(launch, "RLO_NUM_TERMS", problem->num_terms));
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    const rlo_term *term = &problem->terms[t];
+    put(&values,
+        term->kind == RLO_TERM_LOAD ? -1 - term->limit : term->divisor);
+    put_form(&values, problem, &term->form);
+  }
+  if (problem->num_terms > 0) {
+    RLO_TRY(define_list(launch, "RLO_TERMS", &values));
+  }
+  if (rlo_problem_loads(problem)) {
+    RLO_TRY(rlo__launch_define(launch, "RLO_INDEX_BITS", problem->index_bits));
+    RLO_TRY(
+        rlo__launch_define(launch, "RLO_INDEX_COUNT", index_count(problem)));
+  }
+
+  put_form(&values, problem, &problem->src);
+  RLO_TRY(define_list(launch, "RLO_SRC", &values));
+  put_form(&values, problem, &problem->dst);
+  RLO_TRY(define_list(launch, "RLO_DST", &values));
+
+  int32_t pad_guards = put_guards(&values, problem, RLO_GUARD_PAD);
+  int32_t skip_guards = put_guards(&values, problem, RLO_GUARD_SKIP);
+  RLO_TRY(rlo__launch_define(launch, "RLO_PAD_GUARDS", pad_guards));
+  RLO_TRY(rlo__launch_define(launch, "RLO_SKIP_GUARDS", skip_guards));
+  if (problem->num_guards > 0) {
+    RLO_TRY(define_list(launch, "RLO_GUARD_FORMS", &values));
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__baked_add_arguments(const rlo_problem *problem,
+                                    rlo_launch *launch) {
+  int64_t fill[2];
+  memcpy(fill, problem->fill, sizeof fill);
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_SRC, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_SRC_OFFSET, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_DST, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_DST_OFFSET, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &fill[0], 1));
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &fill[1], 1));
+  if (!rlo_problem_loads(problem)) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_INDEX, NULL, 0));
+  return rlo__launch_argument(launch, RLO_ARGUMENT_INDEX_OFFSET, NULL, 0);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/checked.h"
+#include "base/status.h"
+#include "plan/baked.h"
+#include "plan/cpu_launch.h"
+
+/* Family lookup of CPU devices: cl/cpu_lookup.cl, rows at places that take
+ * computing. */
+
+enum {
+  /** What one group moves. */
+  GROUP_BYTES = 32 * 1024,
+  /** Longer rows are cut into chunks. */
+  CHUNK_BYTES = 64 * 1024,
+  /** Shorter rows have no line to be written past the caches. */
+  LEAST_LINED_BYTES = 4 * RLO_CPU_LINE_BYTES,
+  /** Shorter ones gain nothing over moving unit by unit. */
+  LEAST_ROW_BYTES = 16,
+  /** What is looked for before it is moved: enough for memory to answer. */
+  AHEAD_BYTES = 4096,
+  LEAST_AHEAD_ROWS = 4,
+  MOST_AHEAD_ROWS = 64
+};
+
+typedef struct lookup_plan {
+  rlo__geometry geometry;
+  int64_t row_bytes;
+  int64_t rows;
+  int64_t group_rows;
+  int64_t chunk_units;
+  int64_t row_chunks;
+  int64_t groups;
+  int64_t ahead_rows;
+  bool is_nontemporal;
+} lookup_plan;
+
+static bool sees_last_axis(const rlo_problem *problem, rlo__str *why) {
+  int32_t last = problem->num_axes - 1;
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    if (problem->terms[t].form.axis[last] != 0) {
+      rlo__str_printf(why, "term %d changes along the row", t);
+      return true;
+    }
+  }
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    if (problem->guards[g].form.axis[last] != 0) {
+      rlo__str_printf(why, "guard %d cuts rows", g);
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool is_applicable(const rlo_request *request, rlo__str *why) {
+  const rlo_problem *problem = request->problem;
+  rlo__geometry g = rlo__geometry_of(request);
+  if (problem->num_terms == 0) {
+    rlo__str_append(why, "every place is linear, which others do better");
+    return false;
+  }
+  if (g.run_axis < 0 || g.run_axis != problem->num_axes - 1) {
+    rlo__str_append(why, "the last axis has no stride 1 on both sides");
+    return false;
+  }
+  if (problem->num_guards > RLO_CPU_MAX_GUARDS) {
+    rlo__str_printf(why,
+                    "it has %d guards; the kernel takes %d",
+                    problem->num_guards,
+                    RLO_CPU_MAX_GUARDS);
+    return false;
+  }
+  return !sees_last_axis(problem, why);
+}
+
+/* Whether every row is made of whole lines. */
+static bool rows_are_aligned(const rlo_request *request,
+                             const lookup_plan *plan) {
+  const rlo_problem *problem = request->problem;
+  int64_t unit_bytes = plan->geometry.unit_bytes;
+  int64_t align = rlo__alignment_after(request->dst_alignment_bytes,
+                                       problem->dst.base * unit_bytes,
+                                       RLO_CPU_LINE_BYTES);
+  align = rlo__alignment_after(align, plan->row_bytes, RLO_CPU_LINE_BYTES);
+  for (int32_t a = 0; a < problem->num_axes - 1; ++a) {
+    align = rlo__alignment_after(
+        align, problem->dst.axis[a] * unit_bytes, RLO_CPU_LINE_BYTES);
+  }
+  return align == RLO_CPU_LINE_BYTES;
+}
+
+static rlo_status choose(const rlo_request *request, lookup_plan *plan) {
+  const rlo_problem *problem = request->problem;
+  int32_t last = problem->num_axes - 1;
+  *plan = (lookup_plan){.geometry = rlo__geometry_of(request), .rows = 1};
+  int64_t unit_bytes = plan->geometry.unit_bytes;
+  int64_t row_units = problem->extents[last];
+  for (int32_t a = 0; a < last; ++a) {
+    if (!rlo__mul(plan->rows, problem->extents[a], &plan->rows)) {
+      return RLO_FAIL(RLO_OVERFLOW,
+                      "the rows of a box of %d axes do not fit into 64 bits",
+                      problem->num_axes);
+    }
+  }
+  plan->chunk_units = row_units;
+  if (row_units > 2 * CHUNK_BYTES / unit_bytes) {
+    plan->chunk_units = CHUNK_BYTES / unit_bytes;
+  }
+  plan->row_chunks = rlo__ceil_div(row_units, plan->chunk_units);
+  plan->row_bytes = plan->chunk_units * unit_bytes;
+  plan->group_rows = 1;
+  if (plan->row_chunks == 1 && plan->row_bytes < GROUP_BYTES) {
+    plan->group_rows = GROUP_BYTES / plan->row_bytes;
+  }
+  if (plan->group_rows > plan->rows) {
+    plan->group_rows = plan->rows;
+  }
+  if (!rlo__mul(rlo__ceil_div(plan->rows, plan->group_rows),
+                plan->row_chunks,
+                &plan->groups)) {
+    return RLO_FAIL(RLO_OVERFLOW, "the number of groups leaves 64 bits");
+  }
+  plan->ahead_rows = LEAST_AHEAD_ROWS;
+  while (plan->ahead_rows < MOST_AHEAD_ROWS &&
+         plan->ahead_rows * plan->row_bytes < AHEAD_BYTES) {
+    plan->ahead_rows *= 2;
+  }
+  plan->is_nontemporal = (plan->row_bytes >= LEAST_LINED_BYTES ||
+                          rows_are_aligned(request, plan)) &&
+                         rlo__cpu_wants_nontemporal(request, &plan->geometry);
+  return RLO_OK;
+}
+
+/* From measurements, beside a copy of the same size. */
+static double predict(const rlo_request *request) {
+  lookup_plan plan;
+  if (choose(request, &plan) != RLO_OK || plan.row_bytes < LEAST_ROW_BYTES) {
+    return 0.01;
+  }
+  double bytes = (double)plan.row_bytes;
+  return 0.9 * bytes / (bytes + 180.0);
+}
+
+static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+  const rlo_problem *problem = request->problem;
+  lookup_plan plan;
+  RLO_TRY(choose(request, &plan));
+  bool is_index32 =
+      rlo__baked_fits_32_bits(problem) && plan.geometry.fits_32_bits &&
+      plan.rows <= INT32_MAX - plan.group_rows && plan.groups <= INT32_MAX;
+  bool is_prefetching = request->device->has_builtin_prefetch;
+  launch->kernel_file = "cpu_lookup";
+  RLO_TRY(
+      rlo__launch_define(launch, "RLO_UNIT_BYTES", plan.geometry.unit_bytes));
+  RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
+  RLO_TRY(rlo__launch_define(launch, "RLO_NT", plan.is_nontemporal));
+  RLO_TRY(rlo__launch_define(launch, "RLO_PREFETCH", is_prefetching));
+  RLO_TRY(rlo__baked_define(problem, launch));
+  RLO_TRY(rlo__launch_define(launch, "RLO_ROWS", plan.rows));
+  RLO_TRY(rlo__launch_define(launch, "RLO_GROUP_ROWS", plan.group_rows));
+  RLO_TRY(rlo__launch_define(launch, "RLO_CHUNK_UNITS", plan.chunk_units));
+  RLO_TRY(rlo__launch_define(launch, "RLO_ROW_CHUNKS", plan.row_chunks));
+  RLO_TRY(rlo__launch_define(launch, "RLO_LOOKUP_AHEAD", plan.ahead_rows));
+  RLO_TRY(rlo__baked_add_arguments(problem, launch));
+  launch->work_dim = 1;
+  launch->global_size[0] = (size_t)plan.groups;
+  launch->local_size[0] = 1;
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__str_printf(&words,
+                  "%s of %lld bytes, %lld to a group, %d terms%s%s",
+                  plan.row_chunks > 1 ? "chunks of rows" : "rows",
+                  (long long)plan.row_bytes,
+                  (long long)plan.group_rows,
+                  problem->num_terms,
+                  plan.is_nontemporal ? ", non-temporal stores" : "",
+                  is_prefetching ? ", prefetch" : "");
+  return RLO_OK;
+}
+
+const rlo_family rlo__family_cpu_lookup = {"lookup",
+                                           RLO_DEVICE_CLASS_CPU,
+                                           is_applicable,
+                                           predict,
+                                           emit,
+                                           RLO_FAMILY_BAKES | RLO_FAMILY_LOADS};

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "desc/dtype.h"
+#include "plan/arith.h"
+#include "plan/cpu_launch.h"
+
+/* Family reduce of CPU devices: cl/cpu_reduce.cl, sums along plain axes. */
+
+enum {
+  NUM_SCALARS = 10,
+  /** Cells of a group; along rows one has points enough sooner. */
+  COLUMN_CELLS = 256,
+  ROW_CELLS = 16
+};
+
+/* How the cells are handed out. */
+typedef struct reduce_plan {
+  rlo__cpu_plan cpu;
+  int32_t num_sum_axes;
+  bool is_along_rows;
+  /** The axis along which one group computes several cells, or -1. */
+  int32_t cell_axis;
+  int64_t group_cells;
+  int64_t sum_levels;
+} reduce_plan;
+
+static int32_t first_sum_axis(const rlo_problem *problem) {
+  return problem->num_axes - rlo__arith_num_sum_axes(problem);
+}
+
+/* The longest kept axis of stride 1 in the source, or -1. */
+static int32_t contiguous_cells(const rlo_problem *problem) {
+  int32_t found = -1;
+  for (int32_t a = 0; a < first_sum_axis(problem); ++a) {
+    if (problem->src.axis[a] == 1 &&
+        (found < 0 || problem->extents[a] > problem->extents[found])) {
+      found = a;
+    }
+  }
+  return found;
+}
+
+static bool is_along_rows(const rlo_problem *problem) {
+  return problem->src.axis[problem->num_axes - 1] == 1;
+}
+
+/* Whether the summed axes fit the kernel's vectors and its integers; those that
+ * a source's positions do not bound, too. */
+static bool sum_fits(const rlo_problem *problem) {
+  int32_t first = first_sum_axis(problem);
+  for (int32_t a = first; a < problem->num_axes; ++a) {
+    if (problem->extents[a] > INT32_MAX) {
+      return false;
+    }
+  }
+  return problem->num_axes - first <= 1 + 8;
+}
+
+static bool is_applicable(const rlo_request *request, rlo__str *why) {
+  const rlo_problem *problem = request->problem;
+  if (problem->update != RLO_UPDATE_COMBINE || !rlo_problem_is_sum(problem)) {
+    rlo__str_append(why, "it sums nothing");
+    return false;
+  }
+  if (problem->num_guards > 0) {
+    rlo__str_printf(
+        why, "it has %d guards; the kernel takes none", problem->num_guards);
+    return false;
+  }
+  if (!rlo__arith_has_vectors(problem) ||
+      rlo__dtype_info_of(problem->arithmetic.src_type)->format.is_unsigned) {
+    rlo__str_append(why, "the kernel does not take these types");
+    return false;
+  }
+  if (!is_along_rows(problem) && contiguous_cells(problem) < 0) {
+    rlo__str_append(why,
+                    "neither the innermost summed axis nor a kept one is "
+                    "contiguous in the source");
+    return false;
+  }
+  if (!sum_fits(problem)) {
+    rlo__str_append(why, "its sum has too many axes, or too long ones");
+    return false;
+  }
+  rlo__geometry g = rlo__geometry_of(request);
+  /* Two more grid vectors than the kernels of movements. */
+  return rlo__cpu_is_within_limits(
+      request, &g, problem->num_axes, NUM_SCALARS + 2 * 16, why);
+}
+
+static rlo_status count_levels(const rlo_problem *problem,
+                               int32_t first,
+                               int64_t *out_levels) {
+  int32_t last = problem->num_axes - 1;
+  int64_t blocks = rlo__ceil_div(problem->extents[last], RLO_SUM_BLOCK);
+  for (int32_t a = first; a < last; ++a) {
+    if (!rlo__mul(blocks, problem->extents[a], &blocks)) {
+      return RLO_FAIL(RLO_OVERFLOW, "the blocks of a sum leave 64 bits");
+    }
+  }
+  *out_levels = 1;
+  while (blocks >> *out_levels != 0) {
+    ++*out_levels;
+  }
+  return RLO_OK;
+}
+
+static rlo_status choose(const rlo_request *request, reduce_plan *plan) {
+  const rlo_problem *problem = request->problem;
+  *plan = (reduce_plan){.cpu = {.geometry = rlo__geometry_of(request),
+                                .x_axis = -1,
+                                .y_axis = -1},
+                        .num_sum_axes = rlo__arith_num_sum_axes(problem),
+                        .is_along_rows = is_along_rows(problem)};
+  int32_t kept = problem->num_axes - plan->num_sum_axes;
+  plan->cell_axis = plan->is_along_rows ? kept - 1 : contiguous_cells(problem);
+  plan->group_cells = plan->is_along_rows ? ROW_CELLS : COLUMN_CELLS;
+  for (int32_t a = 0; a < kept; ++a) {
+    int64_t step = a == plan->cell_axis ? plan->group_cells : 1;
+    RLO_TRY(rlo__grid_add(&plan->cpu.grid, problem, a, step));
+  }
+  rlo__grid_sort_by_src(&plan->cpu.grid);
+  return count_levels(problem, kept, &plan->sum_levels);
+}
+
+static double predict(const rlo_request *request) {
+  return is_along_rows(request->problem) ? 0.8 : 0.6;
+}
+
+/* The outer summed axes, as the grid vectors of the kernel. */
+static rlo_status add_sum_axes(const rlo_problem *problem,
+                               const reduce_plan *plan,
+                               rlo_launch *launch) {
+  int32_t first = problem->num_axes - plan->num_sum_axes;
+  int32_t count = plan->num_sum_axes - 1;
+  rlo_argument_kind vector =
+      rlo__cpu_vector_kind(&plan->cpu.geometry, plan->cpu.grid.num_axes);
+  RLO_TRY(rlo__cpu_add_int(launch, count));
+  RLO_TRY(
+      rlo__launch_argument(launch, vector, problem->extents + first, count));
+  return rlo__launch_argument(launch, vector, problem->src.axis + first, count);
+}
+
+static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+  const rlo_problem *problem = request->problem;
+  reduce_plan plan;
+  RLO_TRY(choose(request, &plan));
+  const rlo__cpu_plan *cpu = &plan.cpu;
+  int32_t cell = plan.cell_axis;
+  int32_t last = problem->num_axes - 1;
+  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_reduce", launch));
+  RLO_TRY(rlo__arith_define(problem, launch));
+  RLO_TRY(rlo__launch_define(launch, "RLO_ALONG_ROWS", plan.is_along_rows));
+  RLO_TRY(rlo__launch_define(launch, "RLO_CELLS", plan.group_cells));
+  RLO_TRY(rlo__launch_define(launch, "RLO_SUM_LEVELS", plan.sum_levels));
+  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&cpu->grid, cell)));
+  RLO_TRY(
+      rlo__cpu_add_index(cpu, launch, cell >= 0 ? problem->extents[cell] : 1));
+  RLO_TRY(
+      rlo__cpu_add_index(cpu, launch, cell >= 0 ? problem->src.axis[cell] : 0));
+  RLO_TRY(
+      rlo__cpu_add_index(cpu, launch, cell >= 0 ? problem->dst.axis[cell] : 0));
+  RLO_TRY(add_sum_axes(problem, &plan, launch));
+  RLO_TRY(rlo__cpu_add_index(cpu, launch, problem->extents[last]));
+  RLO_TRY(rlo__cpu_add_index(cpu, launch, problem->src.axis[last]));
+  RLO_TRY(rlo__arith_add_factors(problem, launch));
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__arith_describe(problem, &words);
+  rlo__str_printf(&words,
+                  ", %s, %lld cells to a group",
+                  plan.is_along_rows ? "along rows" : "down columns",
+                  (long long)plan.group_cells);
+  return RLO_OK;
+}
+
+const rlo_family rlo__family_cpu_reduce = {"reduce",
+                                           RLO_DEVICE_CLASS_CPU,
+                                           is_applicable,
+                                           predict,
+                                           emit,
+                                           RLO_FAMILY_COMPUTES};

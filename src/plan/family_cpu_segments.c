@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/checked.h"
+#include "base/status.h"
+#include "desc/dtype.h"
+#include "plan/arith.h"
+#include "plan/baked.h"
+#include "plan/geometry.h"
+
+/* Family segments of CPU devices: cl/cpu_segments.cl, sums along one axis whose
+ * points lie at places that take computing. */
+
+enum {
+  /** Columns added at once. */
+  LANES = 16,
+  /** Cells of a group: many segments have no rows at all. */
+  GROUP_CELLS = 4096
+};
+
+typedef struct segments_plan {
+  /** The axis before the summed one counts columns. */
+  bool has_columns;
+  /** Sixteen of them at once. */
+  bool is_down;
+  int64_t rows, group_rows, groups;
+  int64_t sum_levels;
+} segments_plan;
+
+/* Whether no term and no guard changes along an axis. */
+static bool is_free(const rlo_problem *problem, int32_t axis) {
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    if (problem->terms[t].form.axis[axis] != 0) {
+      return false;
+    }
+  }
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    if (problem->guards[g].form.axis[axis] != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool adds_to_cells(const rlo_problem *problem) {
+  return problem->arithmetic.beta < 0.0 || problem->arithmetic.beta > 0.0;
+}
+
+static bool is_applicable(const rlo_request *request, rlo__str *why) {
+  const rlo_problem *problem = request->problem;
+  if (problem->update != RLO_UPDATE_COMBINE || !rlo_problem_is_sum(problem) ||
+      problem->num_terms == 0) {
+    rlo__str_append(why, "it sums nothing that lies at computed places");
+    return false;
+  }
+  if (rlo__arith_num_sum_axes(problem) != 1) {
+    rlo__str_printf(why,
+                    "%d axes are summed; the kernel takes one",
+                    rlo__arith_num_sum_axes(problem));
+    return false;
+  }
+  if (rlo__geometry_of(request).num_pad_guards > 0) {
+    rlo__str_append(why, "it pads, which the kernel cannot");
+    return false;
+  }
+  if (adds_to_cells(problem)) {
+    rlo__str_append(why, "it adds to the cells; the kernel writes them");
+    return false;
+  }
+  if (!rlo__arith_has_vectors(problem) ||
+      rlo__dtype_info_of(problem->arithmetic.src_type)->format.is_unsigned) {
+    rlo__str_append(why, "the kernel does not take these types");
+    return false;
+  }
+  return true;
+}
+
+static rlo_status choose(const rlo_request *request, segments_plan *plan) {
+  const rlo_problem *problem = request->problem;
+  int32_t last = problem->num_axes - 1;
+  int32_t column = last - 1;
+  *plan = (segments_plan){.rows = 1, .sum_levels = 1};
+  plan->has_columns = column >= 0 && is_free(problem, column);
+  plan->is_down = plan->has_columns && problem->extents[column] >= LANES &&
+                  problem->src.axis[column] == 1 &&
+                  problem->dst.axis[column] == 1;
+  int32_t row_axes = plan->has_columns ? last - 1 : last;
+  for (int32_t a = 0; a < row_axes; ++a) {
+    if (!rlo__mul(plan->rows, problem->extents[a], &plan->rows)) {
+      return RLO_FAIL(RLO_OVERFLOW,
+                      "the cells of a box of %d axes do not fit into 64 bits",
+                      problem->num_axes);
+    }
+  }
+  int64_t columns = plan->has_columns ? problem->extents[column] : 1;
+  plan->group_rows = rlo__ceil_div(GROUP_CELLS, columns);
+  if (plan->group_rows > plan->rows) {
+    plan->group_rows = plan->rows;
+  }
+  plan->groups = rlo__ceil_div(plan->rows, plan->group_rows);
+  int64_t blocks = rlo__ceil_div(problem->extents[last], RLO_SUM_BLOCK);
+  while (blocks >> plan->sum_levels != 0) {
+    ++plan->sum_levels;
+  }
+  return RLO_OK;
+}
+
+static double predict(const rlo_request *request) {
+  segments_plan plan;
+  if (choose(request, &plan) != RLO_OK) {
+    return 0.01;
+  }
+  return plan.is_down ? 0.3 : 0.06;
+}
+
+static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+  const rlo_problem *problem = request->problem;
+  segments_plan plan;
+  RLO_TRY(choose(request, &plan));
+  bool is_index32 =
+      rlo__baked_fits_32_bits(problem) &&
+      plan.rows <= INT32_MAX - plan.group_rows &&
+      problem->extents[problem->num_axes - 1] <= INT32_MAX - RLO_SUM_BLOCK;
+  launch->kernel_file = "cpu_segments";
+  RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
+  RLO_TRY(rlo__baked_define(problem, launch));
+  RLO_TRY(rlo__arith_define(problem, launch));
+  RLO_TRY(rlo__launch_define(launch, "RLO_LANES", LANES));
+  RLO_TRY(rlo__launch_define(launch, "RLO_SUM_LEVELS", plan.sum_levels));
+  RLO_TRY(rlo__arith_define_ends(problem, launch));
+  RLO_TRY(rlo__launch_define(launch, "RLO_HAS_COLUMNS", plan.has_columns));
+  RLO_TRY(rlo__launch_define(launch, "RLO_DOWN", plan.is_down));
+  RLO_TRY(rlo__launch_define(
+      launch, "RLO_PREFETCH", request->device->has_builtin_prefetch));
+  RLO_TRY(rlo__launch_define(launch, "RLO_ROWS", plan.rows));
+  RLO_TRY(rlo__launch_define(launch, "RLO_GROUP_ROWS", plan.group_rows));
+  RLO_TRY(rlo__baked_add_arguments(problem, launch));
+  RLO_TRY(rlo__arith_add_factors(problem, launch));
+  launch->work_dim = 1;
+  launch->global_size[0] = (size_t)plan.groups;
+  launch->local_size[0] = 1;
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__arith_describe(problem, &words);
+  rlo__str_printf(&words,
+                  ", %s, %lld rows of cells to a group, %d terms",
+                  plan.is_down ? "sixteen columns at once" : "cell by cell",
+                  (long long)plan.group_rows,
+                  problem->num_terms);
+  return RLO_OK;
+}
+
+const rlo_family rlo__family_cpu_segments = {
+    "segments",
+    RLO_DEVICE_CLASS_CPU,
+    is_applicable,
+    predict,
+    emit,
+    RLO_FAMILY_BAKES | RLO_FAMILY_LOADS | RLO_FAMILY_COMPUTES};

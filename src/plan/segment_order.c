@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/segment_order.h"
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/str.h"
+#include "plan/baked.h"
+
+enum {
+  /** A chunk of fewer rows is not worth counters of its own. */
+  LEAST_CHUNK_ROWS = 1024,
+  CPU_CHUNKS_PER_UNIT = 2,
+  GPU_CHUNKS = 1024,
+  GPU_CHUNK_ROWS = 16,
+  GPU_LOCAL = 64,
+  GPU_SCAN_LOCAL = 256
+};
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+/* Chunks work at once, but each has counters of all segments: together these
+ * should not outgrow the rows. */
+static int64_t choose_chunks(const rlo__segment_ids *ids,
+                             const rlo_device_info *device,
+                             bool is_gpu) {
+  int64_t units = device->compute_units < 1 ? 1 : device->compute_units;
+  int64_t most = is_gpu ? GPU_CHUNKS : CPU_CHUNKS_PER_UNIT * units;
+  int64_t rows = is_gpu ? GPU_CHUNK_ROWS : LEAST_CHUNK_ROWS;
+  int64_t chunks = least(most, rlo__ceil_div(ids->rows, rows));
+  chunks = least(chunks, 2 * (ids->rows / ids->segments) + 2);
+  return chunks < 1 ? 1 : chunks;
+}
+
+rlo_status rlo__segment_order_cut(const rlo__segment_ids *ids,
+                                  const rlo_device_info *device,
+                                  rlo_device_class device_class,
+                                  rlo__segment_cut *out_cut) {
+  rlo__segment_cut cut = {0};
+  bool is_gpu = device_class == RLO_DEVICE_CLASS_GPU;
+  cut.chunk_rows = rlo__ceil_div(ids->rows, choose_chunks(ids, device, is_gpu));
+  cut.chunks = rlo__ceil_div(ids->rows, cut.chunk_rows);
+  cut.count_at = ids->segments + 1 + ids->rows; /* fits: the order does */
+  int64_t numbers;
+  if (!rlo__mul_add(cut.count_at, cut.chunks, ids->segments, &numbers) ||
+      !rlo__mul(numbers, ids->order_bits / 8, &cut.scratch_bytes)) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "the scratch memory of a segment sum of %lld rows and "
+                    "%lld segments leaves 64 bits",
+                    (long long)ids->rows,
+                    (long long)ids->segments);
+  }
+  *out_cut = cut;
+  return RLO_OK;
+}
+
+/* Where ids follow each other at one distance, every shape has one program. */
+static bool is_linear(const rlo_problem *canonical) {
+  return canonical->num_axes <= 1 && canonical->num_terms == 0 &&
+         canonical->num_guards == 0;
+}
+
+static rlo_status define_ids(const rlo__segment_ids *ids,
+                             rlo_problem *canonical,
+                             rlo_launch *launch) {
+  *canonical = ids->problem;
+  RLO_TRY(rlo_problem_canonicalize(canonical, 0, NULL, NULL));
+  RLO_TRY(
+      rlo__launch_define(launch, "RLO_UNIT_BYTES", ids->problem.unit_bits / 8));
+  if (is_linear(canonical)) {
+    return rlo__launch_define(launch, "RLO_LINEAR", 1);
+  }
+  bool is_index32 =
+      rlo__baked_fits_32_bits(&ids->problem) && ids->rows <= INT32_MAX;
+  RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
+  return rlo__baked_define(&ids->problem, launch);
+}
+
+static rlo_status add_arguments(const rlo__segment_ids *ids,
+                                const rlo__segment_cut *cut,
+                                const rlo_problem *canonical,
+                                rlo_launch *launch) {
+  static const rlo_argument_kind memories[] = {RLO_ARGUMENT_SRC,
+                                               RLO_ARGUMENT_SRC_OFFSET,
+                                               RLO_ARGUMENT_DST,
+                                               RLO_ARGUMENT_DST_OFFSET};
+  for (size_t n = 0; n < sizeof memories / sizeof memories[0]; ++n) {
+    RLO_TRY(rlo__launch_argument(launch, memories[n], NULL, 0));
+  }
+  const int64_t values[] = {ids->rows,
+                            ids->batch_rows,
+                            ids->segments,
+                            ids->batch_segments,
+                            cut->chunks,
+                            cut->chunk_rows,
+                            cut->count_at,
+                            canonical->src.base,
+                            canonical->src.axis[0]};
+  for (size_t n = 0; n < sizeof values / sizeof values[0]; ++n) {
+    RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &values[n], 1));
+  }
+  return RLO_OK;
+}
+
+static int64_t local_items(const rlo_device_info *device,
+                           bool is_gpu,
+                           int32_t phase) {
+  int64_t most = !is_gpu ? 1 : phase == 1 ? GPU_SCAN_LOCAL : GPU_LOCAL;
+  most = least(most, device->max_work_group_items);
+  int64_t local = 1;
+  while (local * 2 <= most) {
+    local *= 2;
+  }
+  return local;
+}
+
+static rlo_status emit(const rlo__segment_ids *ids,
+                       const rlo__segment_cut *cut,
+                       int64_t local,
+                       int32_t phase,
+                       rlo_problem *canonical,
+                       rlo_launch *launch) {
+  launch->kernel_file = "segment_order";
+  RLO_TRY(rlo__launch_define(launch, "RLO_PHASE", phase));
+  RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL", local));
+  RLO_TRY(rlo__launch_define(launch, "RLO_ORDER_BITS", ids->order_bits));
+  RLO_TRY(define_ids(ids, canonical, launch));
+  RLO_TRY(add_arguments(ids, cut, canonical, launch));
+  int64_t groups = phase == 1 ? 1 : rlo__ceil_div(cut->chunks, local);
+  launch->work_dim = 1;
+  launch->local_size[0] = (size_t)local;
+  launch->global_size[0] = (size_t)(groups * local);
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__str_printf(&words,
+                  "%lld chunks of %lld rows, %lld segments",
+                  (long long)cut->chunks,
+                  (long long)cut->chunk_rows,
+                  (long long)ids->segments);
+  return RLO_OK;
+}
+
+rlo_status rlo__segment_order_emit(const rlo__segment_ids *ids,
+                                   const rlo__segment_cut *cut,
+                                   const rlo_device_info *device,
+                                   rlo_device_class device_class,
+                                   int32_t phase,
+                                   rlo_launch *launch) {
+  rlo_problem *canonical = rlo__alloc(sizeof *canonical);
+  if (canonical == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  bool is_gpu = device_class == RLO_DEVICE_CLASS_GPU;
+  rlo_status status = emit(
+      ids, cut, local_items(device, is_gpu, phase), phase, canonical, launch);
+  rlo__free(canonical);
+  return status;
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/family.h"
+#include "relayout/ops_combine.h"
+#include "support/device_arena.h"
+#include "support/random_shape.h"
+
+/* Problems that compute, on the device and on the host: equal in every bit. */
+
+static test_device device;
+
+static void open_device(void) {
+  device = test_device_open();
+}
+
+static void close_device(void) {
+  test_device_close(&device);
+}
+
+static rlo_problem problem;
+
+static void expect_ok(rlo_status status) {
+  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
+}
+
+/* Types that devices compute with; one more of them cannot be written. */
+static const rlo_dtype types[] = {
+    RLO_DTYPE_PRED,     RLO_DTYPE_S4,         RLO_DTYPE_U4,
+    RLO_DTYPE_S8,       RLO_DTYPE_U8,         RLO_DTYPE_S16,
+    RLO_DTYPE_U16,      RLO_DTYPE_S32,        RLO_DTYPE_U32,
+    RLO_DTYPE_S64,      RLO_DTYPE_U64,        RLO_DTYPE_F16,
+    RLO_DTYPE_BF16,     RLO_DTYPE_F32,        RLO_DTYPE_F64,
+    RLO_DTYPE_F8E5M2,   RLO_DTYPE_F8E4M3,     RLO_DTYPE_F8E3M4,
+    RLO_DTYPE_F8E4M3FN, RLO_DTYPE_F8E5M2FNUZ, RLO_DTYPE_F8E4M3B11FNUZ,
+    RLO_DTYPE_F6E3M2FN, RLO_DTYPE_F6E2M3FN,   RLO_DTYPE_F4E2M1FN,
+    RLO_DTYPE_C64,      RLO_DTYPE_C128,       RLO_DTYPE_F8E8M0FNU};
+
+enum {
+  NUM_TYPES = (int)(sizeof types / sizeof types[0]),
+  NUM_DST_TYPES = NUM_TYPES - 1,
+  /** Every pattern of 16 bits. */
+  NUM_VALUES = 65536
+};
+
+static bool is_complex(rlo_dtype dtype) {
+  return rlo_dtype_is_complex(dtype);
+}
+
+/* The bits of a double near an edge: powers of two, what lies in the middle of
+ * two of them in a smaller format, and their neighbours. */
+static uint64_t edge_of_double(test_random *random) {
+  int64_t exponent = test_random_in(random, -1080, 1030);
+  if (test_random_once_in(random, 2)) {
+    exponent = test_random_in(random, -160, 140);
+  }
+  int64_t field = exponent + 1023;
+  field = field < 0 ? 0 : field > 2047 ? 2047 : field;
+  uint64_t mantissa = test_random_bits(random) &
+                      ~((UINT64_C(1) << test_random_in(random, 0, 52)) - 1);
+  mantissa &= (UINT64_C(1) << 52) - 1;
+  uint64_t bits = (uint64_t)field << 52 | mantissa;
+  bits += (uint64_t)test_random_in(random, -1, 1);
+  return bits ^ (test_random_bits(random) & UINT64_C(1) << 63);
+}
+
+static uint64_t edge_of_float(test_random *random) {
+  uint64_t field = (uint64_t)test_random_in(random, 0, 255);
+  uint64_t mantissa = test_random_bits(random) &
+                      ~((UINT64_C(1) << test_random_in(random, 0, 23)) - 1);
+  uint64_t bits = field << 23 | (mantissa & 0x7fffff);
+  bits += (uint64_t)test_random_in(random, -1, 1);
+  return (bits ^ (test_random_bits(random) & 0x80000000u)) & 0xffffffffu;
+}
+
+static uint64_t edge_of_integer(test_random *random) {
+  uint64_t bits = UINT64_C(1) << test_random_in(random, 0, 63);
+  bits |= test_random_bits(random) & bits >> test_random_in(random, 1, 40);
+  bits += (uint64_t)test_random_in(random, -2, 2);
+  return test_random_once_in(random, 2) ? bits : 0 - bits;
+}
+
+/* One value of a type of 32 or 64 bits. */
+static uint64_t edge(test_random *random, rlo_dtype dtype) {
+  if (test_random_once_in(random, 4)) {
+    return test_random_bits(random);
+  }
+  if (rlo_dtype_is_integral(dtype)) {
+    return edge_of_integer(random);
+  }
+  return rlo_dtype_value_bits(dtype) == 64 && !is_complex(dtype)
+             ? edge_of_double(random)
+             : edge_of_float(random);
+}
+
+/* `count` values: every pattern where there are that many or fewer. */
+static void fill_with_values(test_random *random,
+                             rlo_dtype dtype,
+                             int64_t count,
+                             uint8_t *memory) {
+  int64_t bytes = rlo_dtype_storage_bits(dtype) / 8;
+  int64_t part_bytes = is_complex(dtype) ? bytes / 2 : bytes;
+  rlo_dtype part =
+      is_complex(dtype) ? rlo_dtype_complex_component(dtype) : dtype;
+  for (int64_t k = 0; k < count * bytes / part_bytes; ++k) {
+    uint64_t bits = part_bytes <= 2 ? (uint64_t)k : edge(random, part);
+    memcpy(memory + k * part_bytes, &bits, (size_t)part_bytes);
+  }
+}
+
+/* Moderate numbers, whose sums have something to round. */
+static void fill_with_numbers(test_random *random,
+                              rlo_dtype dtype,
+                              int64_t bytes,
+                              uint8_t *memory) {
+  rlo_dtype part =
+      is_complex(dtype) ? rlo_dtype_complex_component(dtype) : dtype;
+  int64_t part_bytes = rlo_dtype_storage_bits(part) / 8;
+  for (int64_t k = 0; k < bytes / part_bytes; ++k) {
+    uint64_t bits = test_random_bits(random);
+    if (part == RLO_DTYPE_F32) {
+      bits = (bits & 0x807fffffu) | (uint64_t)test_random_in(random, 115, 137)
+                                        << 23;
+    } else if (part == RLO_DTYPE_F64) {
+      bits = (bits & UINT64_C(0x800fffffffffffff)) |
+             (uint64_t)test_random_in(random, 1010, 1035) << 52;
+    }
+    memcpy(memory + k * part_bytes, &bits, (size_t)part_bytes);
+  }
+}
+
+static test_outcome run(const char *words,
+                        const void *src,
+                        const void *dst,
+                        const char *family,
+                        rlo_device_class device_class,
+                        int64_t shift) {
+  test_case c = {
+      .family = family,
+      .device_class = device_class,
+      .src_shift_bytes = shift * (problem.unit_bits / 8),
+      .dst_shift_bytes = shift * (rlo_problem_dst_unit_bits(&problem) / 8),
+      .src_content = src,
+      .dst_content = dst};
+  return test_device_run_problem(&device, &problem, &c, words, NULL);
+}
+
+/* All pairs with these are tried, of the others one in three. */
+static bool is_common(rlo_dtype dtype) {
+  return dtype == RLO_DTYPE_F16 || dtype == RLO_DTYPE_BF16 ||
+         dtype == RLO_DTYPE_F32 || dtype == RLO_DTYPE_S32;
+}
+
+/* Type to type, with all patterns or the edges of larger types. */
+START_TEST(test_device_compute__conversions_are_exact)
+{
+  test_random random = test_random_begin("test_device_compute");
+  rlo_dtype from = types[_i];
+  int64_t dim = NUM_VALUES;
+  rlo_shape src;
+  expect_ok(rlo_shape_make(from, &dim, 1, &src));
+  uint8_t *values = malloc(NUM_VALUES * 16);
+  ck_assert_ptr_nonnull(values);
+  fill_with_values(&random, from, NUM_VALUES, values);
+  int failures = 0;
+  for (int t = 0; t < NUM_DST_TYPES; ++t) {
+    if (is_complex(from) != is_complex(types[t]) ||
+        (!is_common(from) && !is_common(types[t]) && (t + _i) % 3 != 0) ||
+        (TEST_IS_SANITIZED && (t + _i) % 5 != 0)) {
+      continue;
+    }
+    rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+    char words[64];
+    snprintf(words,
+             sizeof words,
+             "%s to %s",
+             rlo_dtype_name(from),
+             rlo_dtype_name(types[t]));
+    rlo_shape dst;
+    expect_ok(rlo_shape_make(types[t], &dim, 1, &dst));
+    expect_ok(rlo_relayout_combine(&src, &dst, NULL, &options, &problem));
+    failures += run(words, values, NULL, "compute", RLO_DEVICE_CLASS_CPU, 0) ==
+                TEST_FAILED;
+  }
+  free(values);
+  ck_assert_int_eq(failures, 0);
+}
+
+END_TEST
+
+static double random_factor(test_random *random, bool is_whole) {
+  static const double factors[] = {1.0, 0.0, -1.0, 2.0, 0.3, -1.7e-3, 5.5};
+  double factor = factors[test_random_in(random, 0, 6)];
+  return is_whole ? (double)(int64_t)factor : factor;
+}
+
+static bool is_whole(rlo_dtype dtype) {
+  return rlo_dtype_is_integral(dtype) || dtype == RLO_DTYPE_PRED;
+}
+
+/* Drawn until both are complex or neither is; each with a zero, for fills. */
+static void random_types(test_random *random, rlo_dtype *src, rlo_dtype *dst) {
+  do {
+    *src = types[test_random_in(random, 0, NUM_DST_TYPES - 1)];
+    *dst = test_random_once_in(random, 3)
+               ? *src
+               : types[test_random_in(random, 0, NUM_DST_TYPES - 1)];
+  } while (is_complex(*src) != is_complex(*dst));
+}
+
+static rlo_combine_options random_options(test_random *random,
+                                          rlo_dtype src,
+                                          rlo_dtype dst) {
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  bool whole = is_whole(src) && is_whole(dst);
+  if (!test_random_once_in(random, 3)) {
+    options.alpha = random_factor(random, whole);
+    options.beta = random_factor(random, whole);
+  }
+  if (!whole && test_random_once_in(random, 8)) {
+    options.compute_type = RLO_DTYPE_F64;
+  }
+  return options;
+}
+
+/* By every family that takes it, drawn; at least one does. */
+static test_outcome run_somehow(test_random *random, const char *words) {
+  bool is_moderate = test_random_once_in(random, 2);
+  size_t src_bytes = (size_t)problem.src_bytes;
+  size_t dst_bytes = (size_t)problem.dst_bytes;
+  uint8_t *src = malloc(src_bytes + dst_bytes + 64);
+  ck_assert_ptr_nonnull(src);
+  uint8_t *dst = src + src_bytes;
+  bool computes = problem.update == RLO_UPDATE_COMBINE;
+  rlo_dtype from = computes ? problem.arithmetic.src_type : RLO_DTYPE_U8;
+  rlo_dtype to = computes ? problem.arithmetic.dst_type : RLO_DTYPE_U8;
+  if (is_moderate) {
+    fill_with_numbers(random, from, problem.src_bytes, src);
+    fill_with_numbers(random, to, problem.dst_bytes, dst);
+  } else {
+    fill_with_values(
+        random, from, problem.src_bytes * 8 / problem.unit_bits, src);
+    fill_with_values(
+        random,
+        to,
+        problem.dst_bytes * 8 / rlo_problem_dst_unit_bits(&problem),
+        dst);
+  }
+  int32_t first = (int32_t)test_random_in(random, 0, rlo__num_families - 1);
+  int64_t shift =
+      test_random_once_in(random, 2) ? 0 : test_random_in(random, 0, 70);
+  test_outcome outcome = TEST_REFUSED;
+  for (int32_t f = 0; outcome == TEST_REFUSED && f < rlo__num_families; ++f) {
+    const rlo_family *forced = rlo__families[(first + f) % rlo__num_families];
+    outcome = run(words, src, dst, forced->name, forced->device_class, shift);
+  }
+  free(src);
+  return outcome;
+}
+
+START_TEST(test_device_compute__random_layouts_are_exact)
+{
+  enum { CASES = TEST_IS_SANITIZED ? 20 : 150 };
+
+  test_random random = test_random_begin("test_device_compute");
+  for (int32_t i = 0; i < CASES; ++i) {
+    uint64_t case_seed = random.state;
+    rlo_dtype from;
+    rlo_dtype to;
+    random_types(&random, &from, &to);
+    rlo_shape src;
+    rlo_shape dst;
+    rlo_shape unused;
+    int32_t permutation[RLO_MAX_RANK];
+    int32_t rank = (int32_t)test_random_in(&random, 0, 5);
+    test_random_pair(&random, from, rank, 6000, &src, &unused, permutation);
+    dst = test_random_shape(&random, to, unused.dims, rank, TEST_ALL);
+    rlo_combine_options options = random_options(&random, from, to);
+    rlo_status status =
+        rlo_relayout_combine(&src, &dst, permutation, &options, &problem);
+    if (status == RLO_UNSUPPORTED || status == RLO_INVALID_ARGUMENT) {
+      continue; /* too many axes; strides that collide */
+    }
+    expect_ok(status);
+    char words[96];
+    snprintf(words,
+             sizeof words,
+             "%s to %s, alpha %g, beta %g",
+             rlo_dtype_name(from),
+             rlo_dtype_name(to),
+             options.alpha,
+             options.beta);
+    ck_assert_msg(run_somehow(&random, words) != TEST_FAILED,
+                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
+                  (int)i,
+                  (unsigned long long)case_seed);
+  }
+}
+
+END_TEST
+
+static bool is_addable(rlo_dtype dtype) {
+  return dtype != RLO_DTYPE_PRED &&
+         !(rlo_dtype_is_integral(dtype) && rlo_dtype_is_sub_byte(dtype));
+}
+
+START_TEST(test_device_compute__random_sums_are_exact)
+{
+  enum { CASES = TEST_IS_SANITIZED ? 20 : 150 };
+
+  static const int64_t sizes[] = {1, 2, 3, 7, 16, 17, 40, 300, 1100, 2500};
+  test_random random = test_random_begin("test_device_compute");
+  int32_t num_ran = 0;
+  for (int32_t i = 0; i < CASES; ++i) {
+    uint64_t case_seed = random.state;
+    rlo_dtype from;
+    rlo_dtype to;
+    do {
+      random_types(&random, &from, &to);
+    } while (!is_addable(from));
+    int32_t rank = (int32_t)test_random_in(&random, 1, 4);
+    int64_t dims[4];
+    int64_t elements = 1;
+    for (int32_t k = 0; k < rank; ++k) {
+      do {
+        dims[k] = sizes[test_random_in(&random, 0, 9)];
+      } while (elements * dims[k] > 50000);
+      elements *= dims[k];
+    }
+    rlo_shape src = test_random_shape(&random, from, dims, rank, TEST_ALL);
+    int32_t summed[4];
+    int32_t count = 0;
+    for (int32_t k = 0; k < rank; ++k) {
+      if (test_random_once_in(&random, 2)) {
+        summed[count++] = k;
+      }
+    }
+    rlo_chain *chain = NULL;
+    rlo_moves *moves = NULL;
+    expect_ok(rlo_chain_create(&src, &chain));
+    expect_ok(
+        rlo_chain_sum(chain, summed, count, test_random_once_in(&random, 2)));
+    const rlo_shape *result = rlo_chain_shape(chain);
+    rlo_shape dst =
+        test_random_shape(&random, to, result->dims, result->rank, TEST_ALL);
+    rlo_combine_options options = random_options(&random, from, to);
+    rlo_status status = rlo_chain_combine(chain, &dst, &options, &moves);
+    if (status == RLO_OK && rlo_moves_count(moves) == 1) {
+      problem = *rlo_moves_problem(moves, 0);
+      char words[96];
+      snprintf(words,
+               sizeof words,
+               "%s to %s, summed over %d of %d dimensions",
+               rlo_dtype_name(from),
+               rlo_dtype_name(to),
+               (int)count,
+               (int)rank);
+      test_outcome outcome = run_somehow(&random, words);
+      num_ran += outcome == TEST_RAN;
+      ck_assert_msg(outcome != TEST_FAILED,
+                    "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
+                    (int)i,
+                    (unsigned long long)case_seed);
+    }
+    rlo_moves_release(moves);
+    rlo_chain_release(chain);
+  }
+  printf("%d of %d sums ran\n", (int)num_ran, (int)CASES);
+  ck_assert_int_gt(num_ran, CASES / 2);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("device_compute");
+  TCase *types_case = tcase_create("types");
+  tcase_set_timeout(types_case, 600);
+  tcase_add_unchecked_fixture(types_case, open_device, close_device);
+  tcase_add_loop_test(
+      types_case, test_device_compute__conversions_are_exact, 0, NUM_TYPES);
+  suite_add_tcase(suite, types_case);
+  TCase *random_case = tcase_create("random");
+  tcase_set_timeout(random_case, 600);
+  tcase_add_unchecked_fixture(random_case, open_device, close_device);
+  tcase_add_test(random_case, test_device_compute__random_layouts_are_exact);
+  tcase_add_test(random_case, test_device_compute__random_sums_are_exact);
+  suite_add_tcase(suite, random_case);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/family.h"
+#include "relayout/indexed.h"
+#include "support/device_arena.h"
+#include "support/device_table.h"
+#include "support/random_indexed.h"
+
+/* Gathers on a device, held against the host byte by byte. */
+
+static test_device device;
+/* For the simulator, which is slow: the word "short". */
+static bool is_short;
+
+static void open_device(void) {
+  device = test_device_open();
+}
+
+static void close_device(void) {
+  test_device_close(&device);
+}
+
+static rlo_moves *lower_gather(const test_indexed *x) {
+  rlo_chain *chain;
+  rlo_moves *moves;
+  ck_assert_int_eq(rlo_chain_create(&x->array, &chain), RLO_OK);
+  ck_assert_msg(
+      rlo_chain_gather(chain, &x->indices, x->dim, x->batch_dims) == RLO_OK &&
+          rlo_chain_lower(chain, &x->rows, &moves) == RLO_OK,
+      "%s: %s",
+      x->words,
+      rlo_error_last()->message);
+  rlo_chain_release(chain);
+  return moves;
+}
+
+typedef struct counts {
+  int64_t ran[64];
+  int64_t moves, loading;
+} counts;
+
+/* Each problem of a gather by one of the families that take it. */
+static bool run_gather(test_random *random,
+                       const test_indexed *x,
+                       int64_t element_bytes,
+                       counts *c) {
+  rlo_moves *moves = lower_gather(x);
+  for (int32_t n = 0; n < rlo_moves_count(moves); ++n) {
+    const rlo_problem *problem = rlo_moves_problem(moves, n);
+    c->moves += 1;
+    c->loading += rlo_problem_loads(problem);
+    test_case tried = {
+        .indices = x->index_memory,
+        .index_shift_bytes =
+            test_random_in(random, 0, 3) * (problem->index_bits / 8),
+        .src_shift_bytes = element_bytes * test_random_in(random, 0, 5),
+        .dst_shift_bytes = element_bytes * test_random_in(random, 0, 5)};
+    if (test_random_once_in(random, 2)) {
+      tried.src_shift_bytes = 0;
+      tried.dst_shift_bytes = 0;
+    }
+    int32_t first = (int32_t)test_random_in(random, 0, rlo__num_families - 1);
+    test_outcome outcome = TEST_REFUSED;
+    for (int32_t f = 0; outcome == TEST_REFUSED && f < rlo__num_families; ++f) {
+      int32_t number = (first + f) % rlo__num_families;
+      tried.family = rlo__families[number]->name;
+      tried.device_class = rlo__families[number]->device_class;
+      outcome =
+          test_device_run_problem(&device, problem, &tried, x->words, NULL);
+      c->ran[number] += outcome == TEST_RAN;
+    }
+    if (outcome != TEST_RAN) {
+      return false;
+    }
+  }
+  rlo_moves_release(moves);
+  return true;
+}
+
+START_TEST(test_device_indexed__random_gathers_are_exact)
+{
+  const int32_t cases = is_short ? 20 : TEST_IS_SANITIZED ? 20 : 120;
+  test_random random = test_random_begin("test_device_indexed");
+  counts c = {{0}, 0, 0};
+  for (int32_t i = 0; i < cases; ++i) {
+    uint64_t case_seed = random.state;
+    int32_t width = (int32_t)test_random_in(&random, 0, 4);
+    rlo_dtype dtype = RLO_DTYPE_INVALID;
+    ck_assert_int_eq(rlo_dtype_from_name(test_dtypes[width], &dtype), RLO_OK);
+    test_indexed x;
+    test_random_indexed(&random, dtype, is_short ? 200 : 4000, false, &x);
+    ck_assert_msg(run_gather(&random, &x, (int64_t)1 << width, &c),
+                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
+                  (int)i,
+                  (unsigned long long)case_seed);
+    free(x.index_memory);
+  }
+  printf("%d gathers, %lld problems, %lld load\n",
+         (int)cases,
+         (long long)c.moves,
+         (long long)c.loading);
+  for (int32_t f = 0; f < rlo__num_families; ++f) {
+    uint32_t traits = rlo__families[f]->traits;
+    if ((traits & (RLO_FAMILY_LOADS | RLO_FAMILY_COMPUTES)) ==
+        RLO_FAMILY_LOADS) {
+      printf("%s: %lld\n", rlo__families[f]->name, (long long)c.ran[f]);
+      ck_assert_int_gt(c.ran[f], cases / 20);
+    }
+  }
+  ck_assert_int_gt(c.loading, cases / 2);
+}
+
+END_TEST
+
+int main(int argc, char **argv) {
+  is_short = argc > 1 && strcmp(argv[1], "short") == 0;
+  Suite *suite = suite_create("device_indexed");
+  TCase *tcase = tcase_create("device");
+  tcase_set_timeout(tcase, 600);
+  tcase_add_unchecked_fixture(tcase, open_device, close_device);
+  tcase_add_test(tcase, test_device_indexed__random_gathers_are_exact);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/opencl_indexed.h"
+#include "relayout/text.h"
+#include "support/device_arena.h"
+#include "support/random_indexed.h"
+
+/* Segment sums on a device, held against the host bit by bit: whole memories,
+ * with guard bands on both sides. */
+
+enum { GUARD_BYTES = 256 };
+
+static test_device device;
+static cl_command_queue unordered;
+/* For the simulator, which is slow: the word "short". */
+static bool is_short;
+
+static void open_device(void) {
+  device = test_device_open();
+  cl_int code;
+  unordered = clCreateCommandQueue(rlo_context_cl_context(device.context),
+                                   rlo_context_cl_device(device.context),
+                                   CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
+                                   &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+}
+
+static void close_device(void) {
+  clReleaseCommandQueue(unordered);
+  test_device_close(&device);
+}
+
+/* A tensor in a buffer; `content` stays as it was put there. */
+typedef struct memory {
+  int64_t begin, bytes;
+  uint8_t *content;
+  cl_mem buffer;
+} memory;
+
+static memory make_memory(const void *tensor,
+                          int64_t tensor_bytes,
+                          int64_t shift_bytes) {
+  memory m = {GUARD_BYTES + shift_bytes, 0, NULL, NULL};
+  m.bytes = m.begin + tensor_bytes + GUARD_BYTES;
+  m.content = malloc((size_t)m.bytes);
+  ck_assert_ptr_nonnull(m.content);
+  test_fill_unique(m.content, m.bytes, 8, (uint64_t)tensor_bytes);
+  if (tensor != NULL) {
+    memcpy(m.content + m.begin, tensor, (size_t)tensor_bytes);
+  }
+  cl_int code;
+  m.buffer = clCreateBuffer(rlo_context_cl_context(device.context),
+                            CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                            (size_t)m.bytes,
+                            m.content,
+                            &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  return m;
+}
+
+/* Whether the buffer holds what `content` does, but for the tensor if that may
+ * have changed. */
+static bool is_as_expected(const memory *m, bool is_scratch) {
+  uint8_t *now = malloc((size_t)m->bytes);
+  ck_assert_ptr_nonnull(now);
+  cl_int code = clEnqueueReadBuffer(device.queue,
+                                    m->buffer,
+                                    CL_TRUE,
+                                    0,
+                                    (size_t)m->bytes,
+                                    now,
+                                    0,
+                                    NULL,
+                                    NULL);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  if (is_scratch) {
+    memcpy(now + m->begin,
+           m->content + m->begin,
+           (size_t)(m->bytes - m->begin - GUARD_BYTES));
+  }
+  bool is_same = memcmp(now, m->content, (size_t)m->bytes) == 0;
+  free(now);
+  return is_same;
+}
+
+static void free_memory(memory *m) {
+  clReleaseMemObject(m->buffer);
+  free(m->content);
+}
+
+/* Numbers of this type: of floats the highest bit of the exponent is 0. */
+static void fill_numbers(test_random *random,
+                         rlo_dtype dtype,
+                         uint8_t *bytes,
+                         int64_t count) {
+  int64_t size = rlo_dtype_value_bits(dtype) / 8;
+  for (int64_t b = 0; b < count; ++b) {
+    bytes[b] = (uint8_t)(test_random_bits(random) >> 56);
+    if (rlo_dtype_is_floating(dtype) && b % size == size - 1) {
+      bytes[b] &= 0xbf;
+    }
+  }
+}
+
+typedef struct sum_case {
+  const test_indexed *x;
+  /** The type of the sums, if another than that of the rows. */
+  rlo_dtype dst_dtype;
+  rlo_device_class device_class;
+  const char *family;
+} sum_case;
+
+/* False if the device's result is another than the host's. */
+static test_outcome run_sum(test_random *random, const sum_case *c) {
+  const test_indexed *x = c->x;
+  rlo_segment_sum *sum;
+  rlo_shape dst_shape = x->array;
+  if (c->dst_dtype != x->array.dtype) {
+    ck_assert_int_eq(
+        rlo_shape_make(c->dst_dtype, x->array.dims, x->array.rank, &dst_shape),
+        RLO_OK);
+  }
+  ck_assert_msg(
+      rlo_segment_sum_create(
+          &x->rows, &x->indices, x->dim, x->batch_dims, &dst_shape, &sum) ==
+          RLO_OK,
+      "%s: %s",
+      x->words,
+      rlo_error_last()->message);
+  rlo_segment_sum_sizes sizes;
+  rlo_segment_sum_get_sizes(sum, &sizes);
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.device_class = c->device_class;
+  options.family = c->family;
+  rlo_segment_plan *plan;
+  rlo_status status =
+      rlo_segment_plan_create(device.context, sum, &options, &plan);
+  if (status == RLO_UNSUPPORTED && c->family != NULL) {
+    rlo_segment_sum_release(sum);
+    return TEST_REFUSED;
+  }
+  ck_assert_msg(
+      status == RLO_OK, "%s: %s", x->words, rlo_error_last()->message);
+  int64_t src_size = rlo_dtype_value_bits(x->rows.dtype) / 8;
+  int64_t dst_size = rlo_dtype_value_bits(c->dst_dtype) / 8;
+  memory src = make_memory(
+      NULL, sizes.src_bytes, src_size * test_random_in(random, 0, 5));
+  fill_numbers(random, x->rows.dtype, src.content + src.begin, sizes.src_bytes);
+  ck_assert_int_eq(clEnqueueWriteBuffer(device.queue,
+                                        src.buffer,
+                                        CL_TRUE,
+                                        0,
+                                        (size_t)src.bytes,
+                                        src.content,
+                                        0,
+                                        NULL,
+                                        NULL),
+                   CL_SUCCESS);
+  memory ids = make_memory(
+      x->index_memory, sizes.ids_bytes, 8 * test_random_in(random, 0, 2));
+  memory dst = make_memory(
+      NULL, sizes.dst_bytes, dst_size * test_random_in(random, 0, 5));
+  memory scratch = make_memory(NULL,
+                               rlo_segment_plan_scratch_bytes(plan),
+                               8 * test_random_in(random, 0, 2));
+  ck_assert_int_eq(rlo_segment_sum_run_host(sum,
+                                            src.content + src.begin,
+                                            ids.content + ids.begin,
+                                            dst.content + dst.begin),
+                   RLO_OK);
+  rlo_segment_operands operands = RLO_SEGMENT_OPERANDS_INIT;
+  operands.src = src.buffer;
+  operands.src_offset_bytes = src.begin;
+  operands.ids = ids.buffer;
+  operands.ids_offset_bytes = ids.begin;
+  operands.dst = dst.buffer;
+  operands.dst_offset_bytes = dst.begin;
+  operands.scratch = scratch.buffer;
+  operands.scratch_offset_bytes = scratch.begin;
+  cl_event event = NULL;
+  bool is_ordered = test_random_once_in(random, 2);
+  ck_assert_msg(rlo_enqueue_segment_sum(plan,
+                                        is_ordered ? device.queue : unordered,
+                                        &operands,
+                                        0,
+                                        NULL,
+                                        &event) == RLO_OK,
+                "%s: %s\n%s",
+                x->words,
+                rlo_error_last()->message,
+                rlo_error_last()->build_log);
+  rlo_segment_plan_release(plan); /* legal while its work is in flight */
+  ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
+  clReleaseEvent(event);
+  bool is_right = is_as_expected(&dst, false);
+  if (!is_right) {
+    printf(
+        "%s in %s: the sums differ\n", x->words, rlo_dtype_name(c->dst_dtype));
+  }
+  ck_assert(is_as_expected(&src, false));
+  ck_assert(is_as_expected(&ids, false));
+  ck_assert(is_as_expected(&scratch, true));
+  free_memory(&src);
+  free_memory(&ids);
+  free_memory(&dst);
+  free_memory(&scratch);
+  rlo_segment_sum_release(sum);
+  return is_right ? TEST_RAN : TEST_FAILED;
+}
+
+START_TEST(test_device_segment_sum__random_sums_are_exact)
+{
+  const int32_t cases = is_short ? 12 : TEST_IS_SANITIZED ? 10 : 70;
+  int32_t num_forced = 0;
+  static const rlo_dtype dtypes[] = {RLO_DTYPE_S32,
+                                     RLO_DTYPE_F32,
+                                     RLO_DTYPE_BF16,
+                                     RLO_DTYPE_F16,
+                                     RLO_DTYPE_U8,
+                                     RLO_DTYPE_S64,
+                                     RLO_DTYPE_F64};
+  test_random random = test_random_begin("test_device_segment_sum");
+  for (int32_t i = 0; i < cases; ++i) {
+    uint64_t case_seed = random.state;
+    rlo_dtype dtype = dtypes[test_random_in(&random, 0, 6)];
+    test_indexed x;
+    test_random_indexed(&random, dtype, is_short ? 200 : 3000, true, &x);
+    sum_case c = {&x, dtype, RLO_DEVICE_CLASS_CPU, NULL};
+    if (test_random_once_in(&random, 4)) {
+      c.device_class = RLO_DEVICE_CLASS_GPU;
+    }
+    if (test_random_once_in(&random, 4)) {
+      c.dst_dtype = RLO_DTYPE_F32;
+    }
+    if (c.device_class == RLO_DEVICE_CLASS_CPU) {
+      c.family = test_random_once_in(&random, 3) ? "compute" : "segments";
+    }
+    test_outcome outcome = run_sum(&random, &c);
+    num_forced += outcome == TEST_RAN && c.family != NULL &&
+                  strcmp(c.family, "segments") == 0;
+    if (outcome == TEST_REFUSED) {
+      c.family = NULL;
+      outcome = run_sum(&random, &c);
+    }
+    ck_assert_msg(outcome == TEST_RAN,
+                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
+                  (int)i,
+                  (unsigned long long)case_seed);
+    free(x.index_memory);
+  }
+  printf("%d of %d by segments\n", (int)num_forced, (int)cases);
+  ck_assert_int_ge(num_forced, cases / 6);
+}
+
+END_TEST
+
+/* Plain shapes, given in words, with random ids. */
+static void run_shapes(test_random *random,
+                       const char *rows,
+                       const char *ids,
+                       const char *array,
+                       int32_t dim) {
+  test_indexed x;
+  memset(&x, 0, sizeof x);
+  ck_assert_int_eq(rlo_shape_parse(rows, strlen(rows), &x.rows), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse(ids, strlen(ids), &x.indices), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse(array, strlen(array), &x.array), RLO_OK);
+  x.dim = dim;
+  snprintf(x.words, sizeof x.words, "%s, %s, %s", rows, ids, array);
+  int64_t count = 1;
+  for (int32_t k = 0; k < x.indices.rank; ++k) {
+    count *= x.indices.dims[k];
+  }
+  int32_t *numbers = malloc((size_t)count * sizeof *numbers);
+  ck_assert_ptr_nonnull(numbers);
+  for (int64_t n = 0; n < count; ++n) {
+    numbers[n] = (int32_t)test_random_in(random, -1, x.array.dims[dim]);
+  }
+  x.index_memory = numbers;
+  static const rlo_device_class classes[] = {RLO_DEVICE_CLASS_CPU,
+                                             RLO_DEVICE_CLASS_GPU};
+  for (size_t n = 0; n < 2; ++n) {
+    sum_case c = {&x, x.array.dtype, classes[n], NULL};
+    ck_assert_int_eq(run_sum(random, &c), TEST_RAN);
+  }
+  free(numbers);
+}
+
+START_TEST(test_device_segment_sum__rows_of_embeddings)
+{
+  test_random random = test_random_begin("test_device_segment_sum");
+  run_shapes(&random, "f32[3000,64]", "s32[3000]", "f32[500,64]", 0);
+  run_shapes(&random, "bf16[400,77]", "s32[400]", "bf16[3000,77]", 0);
+  run_shapes(&random, "f16[50,40,33]", "s32[50,40]", "f32[7,33]", 0);
+}
+
+END_TEST
+
+/* More rows of a segment than a block of the sum has. */
+START_TEST(test_device_segment_sum__long_segments)
+{
+  test_random random = test_random_begin("test_device_segment_sum");
+  run_shapes(&random, "f32[9000,19]", "s32[9000]", "f32[3,19]", 0);
+  run_shapes(&random, "f32[5,9000]", "s32[9000]", "f32[5,2]", 1);
+  run_shapes(&random, "s16[20000]", "s32[20000]", "s16[4]", 0);
+}
+
+END_TEST
+
+START_TEST(test_device_segment_sum__says_what_is_wrong)
+{
+  rlo_shape rows;
+  rlo_shape ids;
+  rlo_shape array;
+  ck_assert_int_eq(rlo_shape_parse("f32[8]", 6, &rows), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse("s32[8]", 6, &ids), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse("f32[3]", 6, &array), RLO_OK);
+  rlo_segment_sum *sum;
+  rlo_segment_plan *plan;
+  ck_assert_int_eq(rlo_segment_sum_create(&rows, &ids, 0, 0, &array, &sum),
+                   RLO_OK);
+  ck_assert_int_eq(rlo_segment_plan_create(device.context, sum, NULL, &plan),
+                   RLO_OK);
+  rlo_segment_sum_release(sum);
+  memory m = make_memory(NULL, 4096, 0);
+  rlo_segment_operands o = RLO_SEGMENT_OPERANDS_INIT;
+  o.src = o.ids = o.dst = o.scratch = m.buffer;
+  o.ids_offset_bytes = 64;
+  o.dst_offset_bytes = 128;
+  o.scratch_offset_bytes = 256;
+  cl_event event = NULL;
+  rlo_segment_operands bad = o;
+  bad.struct_size = 3;
+  ck_assert_int_eq(
+      rlo_enqueue_segment_sum(plan, device.queue, &bad, 0, NULL, &event),
+      RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "the operands are of another size; begin with "
+                   "RLO_SEGMENT_OPERANDS_INIT");
+  bad = o;
+  bad.scratch_offset_bytes = 100;
+  ck_assert_int_eq(
+      rlo_enqueue_segment_sum(plan, device.queue, &bad, 0, NULL, &event),
+      RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "the scratch offset of 100 bytes is no multiple of the "
+                   "element's 8");
+  bad = o;
+  bad.scratch_offset_bytes = 64;
+  ck_assert_int_eq(
+      rlo_enqueue_segment_sum(plan, device.queue, &bad, 0, NULL, &event),
+      RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(
+      strstr(rlo_error_last()->message, "indices and scratch overlap"));
+  bad = o;
+  bad.scratch = NULL;
+  ck_assert_int_eq(
+      rlo_enqueue_segment_sum(plan, device.queue, &bad, 0, NULL, &event),
+      RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(
+      strstr(rlo_error_last()->message, "the scratch buffer is NULL"));
+  ck_assert_int_eq(
+      rlo_enqueue_segment_sum(NULL, device.queue, &o, 0, NULL, &event),
+      RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, "the plan is NULL");
+  ck_assert_ptr_null(event);
+  ck_assert_int_eq(
+      rlo_enqueue_segment_sum(plan, device.queue, &o, 0, NULL, &event), RLO_OK);
+  ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
+  clReleaseEvent(event);
+  free_memory(&m);
+  rlo_segment_plan_release(plan);
+  rlo_segment_plan_release(NULL);
+}
+
+END_TEST
+
+int main(int argc, char **argv) {
+  is_short = argc > 1 && strcmp(argv[1], "short") == 0;
+  Suite *suite = suite_create("device_segment_sum");
+  TCase *tcase = tcase_create("device");
+  tcase_set_timeout(tcase, 600);
+  tcase_add_unchecked_fixture(tcase, open_device, close_device);
+  tcase_add_test(tcase, test_device_segment_sum__random_sums_are_exact);
+  if (!is_short) {
+    tcase_add_test(tcase, test_device_segment_sum__rows_of_embeddings);
+    tcase_add_test(tcase, test_device_segment_sum__long_segments);
+  }
+  tcase_add_test(tcase, test_device_segment_sum__says_what_is_wrong);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
