@@ -198,7 +198,10 @@ rlo_status rlo__cpu_add_vector(const rlo__cpu_plan *plan,
                                const int64_t *values,
                                int32_t count) {
   return rlo__launch_argument(
-      launch, vector_kind(&plan->geometry, plan->grid.num_axes), values, count);
+      launch,
+      rlo__cpu_vector_kind(&plan->geometry, plan->grid.num_axes),
+      values,
+      count);
 }
 
 static int64_t coefficient(const rlo_form *form, int32_t axis, int64_t sign) {

@@ -246,4 +246,4 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
 }
 
 const rlo_family rlo__family_cpu_packed = {
-    "packed", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit};
+    "packed", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit, 0};

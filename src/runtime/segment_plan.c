@@ -128,7 +128,8 @@ rlo_status rlo_segment_plan_prepare(rlo_segment_plan *plan) {
   }
   RLO_TRY(rlo__context_check_process(plan->context));
   for (int32_t n = 0; n < plan->num_phases; ++n) {
-    RLO_TRY(rlo__variant_prepare(plan->context, &plan->phases[n]));
+    RLO_TRY(rlo__variant_prepare(
+        plan->context, &plan->phases[n], RLO__BUILD_PATIENT));
   }
   for (int32_t n = 0; n < plan->num_moves; ++n) {
     RLO_TRY(rlo_plan_prepare(plan->moves[n]));

@@ -121,7 +121,10 @@ START_TEST(test_family_packed__blocks_fit_the_kernel)
   for (int32_t i = 0; i < 3000; ++i) {
     uint64_t seed = random.state;
     make_random(&random, (int32_t)test_random_in(&random, 2, 8));
-    rlo_request request = {&problem, &device, 128, 128};
+    rlo_request request = {.problem = &problem,
+                           .device = &device,
+                           .src_alignment_bytes = 128,
+                           .dst_alignment_bytes = 128};
     rlo__geometry g = rlo__geometry_of(&request);
     rlo__block b;
     rlo__str why = rlo__str_over(NULL, 0);
