@@ -22,8 +22,8 @@ RLO_BEGIN_DECLS
  * it.
  *
  * A context keeps the programs that it compiles on disk, for processes to come;
- * with PoCL those alone that a plan was prepared with, while the process has no
- * other rlo_context on PoCL. See
+ * with PoCL those alone that a plan was prepared with, the first time that they
+ * are made in a process, and while that has no other rlo_context on PoCL. See
  * rlo_context_options.cache_dir and relayout/cache.h.
  */
 
