@@ -176,8 +176,9 @@ RLO_API void rlo_buffer_release(rlo_context *context, cl_mem buffer);
  * and timed in turns on a queue and in two buffers of the library's own, which
  * must be within the context's budget; no candidate is begun and no round of
  * turns but the first made after the seconds given; one that is being built is
- * waited for. The fastest is remembered in the context's wisdom, unless the options
- * name a family, a way or a class. Threads that measure wait for each other.
+ * waited for. The fastest is remembered in the context's wisdom, unless the
+ * options name a family, a way or a class. Threads that measure wait for each
+ * other.
  * @param problem  borrowed.
  * @param options  NULL for the defaults.
  * @return as rlo_plan_explain; RLO_OUT_OF_MEMORY; to measure, also what
