@@ -22,8 +22,8 @@ RLO_BEGIN_DECLS
  * it.
  *
  * A context keeps the programs that it compiles on disk, for processes to come;
- * with PoCL those alone that a plan was prepared with, while the process has no
- * other rlo_context on PoCL. See
+ * with PoCL those alone that a plan was prepared with, the first time that they
+ * are made in a process, and while that has no other rlo_context on PoCL. See
  * rlo_context_options.cache_dir and relayout/cache.h.
  */
 
@@ -176,8 +176,9 @@ RLO_API void rlo_buffer_release(rlo_context *context, cl_mem buffer);
  * and timed in turns on a queue and in two buffers of the library's own, which
  * must be within the context's budget; no candidate is begun and no round of
  * turns but the first made after the seconds given; one that is being built is
- * waited for. The fastest is remembered in the context's wisdom, unless the options
- * name a family, a way or a class. Threads that measure wait for each other.
+ * waited for. The fastest is remembered in the context's wisdom, unless the
+ * options name a family, a way or a class. Threads that measure wait for each
+ * other.
  * @param problem  borrowed.
  * @param options  NULL for the defaults.
  * @return as rlo_plan_explain; RLO_OUT_OF_MEMORY; to measure, also what

@@ -24,15 +24,19 @@ static rlo_status open_folder(const char *path,
     RLO_TRY(rlo__disk_cache_default_path(&default_path));
   }
   const char *used_path = path != NULL ? path : default_path;
-  rlo_status status =
-      used_path == NULL || used_path[0] == '\0'
-          ? RLO_FAIL(RLO_NOT_FOUND,
-                     "there is no folder for them%s",
-                     path != NULL ? ""
-                                  : ": neither XDG_CACHE_HOME nor HOME is an "
-                                    "absolute path")
-          : rlo__folder_open(
-                used_path, geteuid(), RLO__FOLDER_OPEN, out_folder);
+  rlo_status status = RLO_OK;
+  if (used_path == NULL || used_path[0] == '\0') {
+    status = RLO_FAIL(RLO_NOT_FOUND,
+                      "there is no folder for them%s",
+                      path != NULL ? ""
+                                   : ": neither XDG_CACHE_HOME nor HOME is an "
+                                     "absolute path");
+  } else if (used_path[0] != '/') {
+    status = RLO_FAIL(RLO_UNSUPPORTED, "\"%s\" is no absolute path", used_path);
+  } else {
+    status =
+        rlo__folder_open(used_path, geteuid(), RLO__FOLDER_OPEN, out_folder);
+  }
   copy_cut(info->path, sizeof info->path, used_path != NULL ? used_path : "");
   rlo__free(default_path);
   return status;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/program_build.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
@@ -9,9 +8,7 @@
 #include "base/str.h"
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
-
-/** Of the process. PoCL's trouble is, so this has to be; see is_to_be_kept. */
-static atomic_int num_pocl_builders;
+#include "runtime/pocl_binary.h"
 
 /* ------------------------------------------------------------------ identity
  */
@@ -73,14 +70,14 @@ rlo_status rlo__program_builder_init(rlo__program_builder *builder) {
   builder->is_pocl =
       strstr(builder->identity, "Portable Computing Language") != NULL;
   if (builder->is_pocl) {
-    atomic_fetch_add(&num_pocl_builders, 1);
+    rlo__pocl_binary_enter();
   }
   return RLO_OK;
 }
 
 void rlo__program_builder_deinit(rlo__program_builder *builder) {
   if (builder->is_pocl) {
-    atomic_fetch_sub(&num_pocl_builders, 1);
+    rlo__pocl_binary_leave();
     builder->is_pocl = false;
   }
   rlo__free(builder->identity);
@@ -327,20 +324,18 @@ static rlo_status keep(const rlo__program_builder *builder,
   return status;
 }
 
-/**
- * Whether to ask the driver for the binary of a program just built.
- *
- * PoCL answers by compiling the kernel once more, for work-groups of any size,
- * which takes as long as its first launch. Up to 5.0 it must not be asked while
- * a launch of that kernel is in flight, in any context of the process: its
- * completion then gives back the wrong one of the two, and aborts. Nobody can
- * have launched what this context is only building, and there must be no other.
- */
+/** Whether to ask the driver for the binary of a program that was just built
+ *  from source; `is_new` if none like it was made before in this process. */
 static bool is_to_be_kept(const rlo__program_builder *builder,
-                          rlo__build_haste haste) {
-  if (builder->disk == NULL ||
-      (builder->is_pocl &&
-       (haste == RLO__BUILD_URGENT || atomic_load(&num_pocl_builders) != 1))) {
+                          rlo__build_haste haste,
+                          bool is_new) {
+  if (builder->disk == NULL) {
+    return false;
+  }
+  /* PoCL takes as long for it as for a first launch, and must not be asked at
+   * any time. */
+  if (builder->is_pocl &&
+      (haste == RLO__BUILD_URGENT || !is_new || !rlo__pocl_binary_is_alone())) {
     return false;
   }
   return rlo__disk_cache_is_usable(builder->disk);
@@ -354,11 +349,12 @@ rlo_status rlo__program_build(const rlo__program_builder *builder,
   struct timespec end;
   clock_gettime(CLOCK_MONOTONIC, &start);
   *out_built = (rlo__built_program){NULL, false};
+  bool is_new = !builder->is_pocl || rlo__pocl_binary_note(spec);
   RLO_TRY(load(builder, spec, &out_built->program));
   out_built->is_from_disk = out_built->program != NULL;
   if (!out_built->is_from_disk) {
     RLO_TRY(build_source(builder, spec, &out_built->program));
-    if (is_to_be_kept(builder, haste) &&
+    if (is_to_be_kept(builder, haste, is_new) &&
         keep(builder, spec, out_built->program) != RLO_OK) {
       rlo__log(builder->log,
                RLO__LOG_WARNING,

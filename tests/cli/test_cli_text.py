@@ -67,6 +67,8 @@ class Cache(CliCase):
                       self.ok("cache", "show", env=environment))
         self.fails(1, "can be written to by others", "cache", "clear",
                    env=environment)
+        self.assertIn("absolute path", self.ok(
+            "cache", "show", env={"RELAYOUT_CACHE_DIR": "cache"}))
         self.assertIn("not kept", self.ok(
             "cache", "show", env={"RELAYOUT_CACHE_DIR": ""}))
         told = json.loads(self.ok("cache", "show", "--json", env={

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+#include "base/sha256.h"
+#include "fuzz.h"
+#include "runtime/cache_entry.h"
+
+/* The parts of the key that the corpus is written for. */
+static const char *const words[] = {"relayout", "device"};
+
+/** What is taken must be what encoding gives, byte for byte. */
+static void check(const rlo__cache_key *key, const uint8_t *data, size_t size) {
+  const uint8_t *payload = NULL;
+  size_t payload_bytes = 0;
+  rlo_status status =
+      rlo__cache_entry_decode(key, data, size, &payload, &payload_bytes);
+  FUZZ_CHECK(status == RLO_OK || status == RLO_DATA_LOSS ||
+             status == RLO_NOT_FOUND);
+  FUZZ_CHECK((payload != NULL) == (status == RLO_OK));
+  if (status != RLO_OK) {
+    return;
+  }
+  uint8_t *again = NULL;
+  size_t again_bytes = 0;
+  FUZZ_CHECK(payload >= data && payload + payload_bytes <= data + size);
+  FUZZ_CHECK(rlo__cache_entry_encode(
+                 key, payload, payload_bytes, &again, &again_bytes) == RLO_OK);
+  FUZZ_CHECK(again_bytes == size && memcmp(again, data, size) == 0);
+  rlo__free(again);
+}
+
+/* An entry of the disk cache, as it is, and with the digest that it should
+ * have: nobody hits upon that one by chance. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  rlo__cache_key key;
+  if (rlo__cache_key_init(words, 2, &key) != RLO_OK) {
+    return 0;
+  }
+  check(&key, data, size);
+  if (size >= RLO__SHA256_BYTES) {
+    uint8_t *mended = malloc(size);
+    FUZZ_CHECK(mended != NULL);
+    memcpy(mended, data, size);
+    rlo__sha256 hash = rlo__sha256_init();
+    rlo__sha256_update(&hash, data, size - RLO__SHA256_BYTES);
+    rlo__sha256_finish(&hash, mended + size - RLO__SHA256_BYTES);
+    check(&key, mended, size);
+    free(mended);
+  }
+  rlo__cache_key_deinit(&key);
+  return 0;
+}
