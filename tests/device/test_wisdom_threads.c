@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "relayout/ops.h"
+#include "relayout/text.h"
+#include "support/device_arena.h"
+
+/*
+ * Threads that measure one problem at once, and threads that plan, import,
+ * export and forget meanwhile. What each is told must be whole: checks in other
+ * threads than Check's own count failures, and the test looks at the sum.
+ */
+enum { NUM_MEASURING = 3, NUM_PLANNING = 3, NUM_TURNS = 200 };
+
+static test_device device;
+static rlo_problem problem;
+
+typedef struct worker {
+  rlo__thread thread;
+  int32_t num_failures;
+  rlo_plan_info info;
+} worker;
+
+static void lower(void) {
+  static const char src_text[] = "f32[130,70]";
+  static const char dst_text[] = "f32[130,70]{0,1}";
+  rlo_shape src;
+  rlo_shape dst;
+  ck_assert_int_eq(rlo_shape_parse(src_text, strlen(src_text), &src), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse(dst_text, strlen(dst_text), &dst), RLO_OK);
+  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
+}
+
+static void plan_once(worker *w, const rlo_plan_options *options) {
+  rlo_plan *plan = NULL;
+  if (rlo_plan_create(device.context, &problem, options, &plan) != RLO_OK) {
+    ++w->num_failures;
+    return;
+  }
+  rlo_plan_get_info(plan, &w->info);
+  w->info.parameters = ""; /* the plan's own */
+  rlo_plan_release(plan);
+}
+
+static void measure(void *payload) {
+  worker *w = payload;
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.effort = RLO_EFFORT_MEASURE;
+  options.measure_seconds = 0.05;
+  plan_once(w, &options);
+}
+
+/* Print what the context knows, and read it back. */
+static void carry(worker *w) {
+  char text[4096];
+  size_t length = rlo_context_export_wisdom(device.context, text, sizeof text);
+  if (length >= sizeof text ||
+      rlo_context_import_wisdom(device.context, text, length, NULL, NULL) !=
+          RLO_OK) {
+    ++w->num_failures;
+  }
+}
+
+static void plan_and_carry(void *payload) {
+  worker *w = payload;
+  for (int32_t turn = 0; turn < NUM_TURNS; ++turn) {
+    plan_once(w, NULL);
+    if (w->info.decision != RLO_PLAN_DECISION_ESTIMATE &&
+        w->info.decision != RLO_PLAN_DECISION_WISDOM) {
+      ++w->num_failures;
+    }
+    carry(w);
+  }
+}
+
+static void start(worker *workers, int32_t count, void (*work)(void *payload)) {
+  for (int32_t n = 0; n < count; ++n) {
+    workers[n] = (worker){.num_failures = 0};
+    ck_assert_int_eq(rlo__thread_start(work, &workers[n], &workers[n].thread),
+                     RLO_OK);
+  }
+}
+
+static int32_t join(worker *workers, int32_t count) {
+  int32_t num_failures = 0;
+  for (int32_t n = 0; n < count; ++n) {
+    rlo__thread_join(&workers[n].thread);
+    num_failures += workers[n].num_failures;
+  }
+  return num_failures;
+}
+
+START_TEST(test_wisdom_threads__one_measures_and_all_know)
+{
+  static worker measuring[NUM_MEASURING];
+  static worker planning[NUM_PLANNING];
+  lower();
+  device = test_device_open();
+  start(measuring, NUM_MEASURING, measure);
+  start(planning, NUM_PLANNING, plan_and_carry);
+  ck_assert_int_eq(join(measuring, NUM_MEASURING), 0);
+  ck_assert_int_eq(join(planning, NUM_PLANNING), 0);
+  int32_t num_measured = 0;
+  for (int32_t n = 0; n < NUM_MEASURING; ++n) {
+    num_measured += measuring[n].info.decision == RLO_PLAN_DECISION_MEASURE;
+    ck_assert_str_eq(measuring[n].info.family, measuring[0].info.family);
+    ck_assert_str_eq(measuring[n].info.way, measuring[0].info.way);
+  }
+  ck_assert_int_eq(num_measured, 1);
+  test_device_close(&device);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("wisdom_threads");
+  TCase *tcase = tcase_create("device");
+  tcase_set_timeout(tcase, 300);
+  tcase_add_test(tcase, test_wisdom_threads__one_measures_and_all_know);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
