@@ -7,7 +7,7 @@
 #include "runtime/cl_error.h"
 #include "runtime/enqueue.h"
 #include "runtime/operand.h"
-#include "runtime/variant.h"
+#include "runtime/plan_handle.h"
 
 enum {
   /** Zeros, what stands between the elements, and the sum. */
@@ -87,7 +87,7 @@ rlo_status rlo_segment_plan_create(rlo_context *context,
     plan = NULL;
     goto fail;
   }
-  plan->context = rlo_context_retain(context);
+  plan->context = rlo__context_ref(context);
   plan->sizes = sum->sizes;
   plan->id_bytes = sum->ids.problem.unit_bits / 8;
   plan->src_element_bytes = sum->src_bits % 8 == 0 ? sum->src_bits / 8 : 1;
@@ -110,7 +110,7 @@ fail:
 
 void rlo_segment_plan_release(rlo_segment_plan *plan) {
   if (plan == NULL || rlo__context_check_process(plan->context) != RLO_OK) {
-    return; /* in a child of fork, leak, as rlo_context_release */
+    return; /* in a child of fork, leak, as rlo_plan_release */
   }
   for (int32_t n = 0; n < plan->num_moves; ++n) {
     rlo_plan_release(plan->moves[n]);
@@ -118,8 +118,22 @@ void rlo_segment_plan_release(rlo_segment_plan *plan) {
   for (int32_t n = 0; n < plan->num_phases; ++n) {
     rlo__variant_deinit(plan->context, &plan->phases[n]);
   }
-  rlo_context_release(plan->context);
+  rlo__context_unref(plan->context);
   rlo__free(plan);
+}
+
+/** All programs, so that none has to be built halfway through. */
+static rlo_status prepare(rlo_segment_plan *plan, rlo__build_haste haste) {
+  for (int32_t n = 0; n < plan->num_phases; ++n) {
+    RLO_TRY(rlo__variant_prepare(plan->context, &plan->phases[n], haste));
+  }
+  for (int32_t n = 0; n < plan->num_moves; ++n) {
+    rlo_plan *move = plan->moves[n];
+    for (int32_t v = 0; v < move->num_variants; ++v) {
+      RLO_TRY(rlo__variant_prepare(plan->context, &move->variants[v], haste));
+    }
+  }
+  return RLO_OK;
 }
 
 rlo_status rlo_segment_plan_prepare(rlo_segment_plan *plan) {
@@ -127,14 +141,7 @@ rlo_status rlo_segment_plan_prepare(rlo_segment_plan *plan) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the plan is NULL");
   }
   RLO_TRY(rlo__context_check_process(plan->context));
-  for (int32_t n = 0; n < plan->num_phases; ++n) {
-    RLO_TRY(rlo__variant_prepare(
-        plan->context, &plan->phases[n], RLO__BUILD_PATIENT));
-  }
-  for (int32_t n = 0; n < plan->num_moves; ++n) {
-    RLO_TRY(rlo_plan_prepare(plan->moves[n]));
-  }
-  return RLO_OK;
+  return prepare(plan, RLO__BUILD_PATIENT);
 }
 
 int64_t rlo_segment_plan_scratch_bytes(const rlo_segment_plan *plan) {
@@ -253,7 +260,7 @@ rlo_status rlo_enqueue_segment_sum(rlo_segment_plan *plan,
   }
   RLO_TRY(rlo__enqueue_check(plan->context, queue, num_wait, wait_list));
   RLO_TRY(check_operands(plan, operands));
-  RLO_TRY(rlo_segment_plan_prepare(plan));
+  RLO_TRY(prepare(plan, RLO__BUILD_URGENT));
   trail t = {num_wait, wait_list, NULL};
   rlo_status status;
   RLO_TRY_GOTO(enqueue_order(plan, queue, operands, &t));

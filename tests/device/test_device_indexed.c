@@ -66,7 +66,7 @@ static bool run_gather(test_random *random,
     int32_t first = (int32_t)test_random_in(random, 0, rlo__num_families - 1);
     test_outcome outcome = TEST_REFUSED;
     for (int32_t f = 0; outcome == TEST_REFUSED && f < rlo__num_families; ++f) {
-      int32_t number = (first + f) % rlo__num_families;
+      int32_t number = (first + rlo__num_families - f) % rlo__num_families;
       tried.family = rlo__families[number]->name;
       tried.device_class = rlo__families[number]->device_class;
       outcome =
