@@ -52,10 +52,11 @@ static void record_step(void *payload,
 
 /* Everything that needs no device: *e has its shapes and permutation. */
 static int explain_rewriting(rlo__explanation *e) {
-  if (rlo_relayout_lower(&e->src,
-                         &e->dst,
-                         e->has_permutation ? e->permutation : NULL,
-                         &e->written) != RLO_OK) {
+  if (rlo_relayout_combine(&e->src,
+                           &e->dst,
+                           e->has_permutation ? e->permutation : NULL,
+                           &e->combine,
+                           &e->written) != RLO_OK) {
     return rlo__fail_last();
   }
   /* As wide a unit as the planner forms when both buffers begin as aligned as
@@ -158,6 +159,8 @@ static const struct option options[] = {
     {"json", no_argument, NULL, RLO__OPTION_JSON},
     {"perm", required_argument, NULL, RLO__OPTION_PERM},
     {"device", required_argument, NULL, RLO__OPTION_DEVICE},
+    {"alpha", required_argument, NULL, RLO__OPTION_ALPHA},
+    {"beta", required_argument, NULL, RLO__OPTION_BETA},
     {"class", required_argument, NULL, RLO__OPTION_CLASS},
     {"family", required_argument, NULL, RLO__OPTION_FAMILY},
     {"way", required_argument, NULL, RLO__OPTION_WAY},
@@ -171,6 +174,7 @@ static int run(int argc, char **argv) {
   request.plan_options = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
   request.device_number = -1;
   rlo__explanation *e = &request.explanation;
+  e->combine = (rlo_combine_options)RLO_COMBINE_OPTIONS_INIT;
   bool is_isolated = true;
   const char *permutation = NULL;
   for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
@@ -191,6 +195,12 @@ static int run(int argc, char **argv) {
         break;
       case RLO__OPTION_CLASS:
         code = parse_class(optarg, &request.plan_options.device_class);
+        break;
+      case RLO__OPTION_ALPHA:
+        code = rlo__factor_parse(argv[0], "--alpha", optarg, &e->combine.alpha);
+        break;
+      case RLO__OPTION_BETA:
+        code = rlo__factor_parse(argv[0], "--beta", optarg, &e->combine.beta);
         break;
       case RLO__OPTION_FAMILY:
         request.plan_options.family = optarg;
@@ -242,10 +252,13 @@ const rlo__command rlo__cmd_explain = {
         "\n"
         "Prints the problem that the two shapes make, each step of its\n"
         "rewriting into canonical form, which kernel family is taken for it\n"
-        "and why each other one was refused, and what is launched.\n"
+        "and why each other one was refused, and what is launched. Shapes of\n"
+        "different types are converted.\n"
         "\n"
         "  --perm P      destination dimension k is source dimension P[k], as\n"
         "                in NumPy's transpose: --perm 1,0\n"
+        "  --alpha A     scale the source, and add the destination, scaled\n"
+        "  --beta B      too: dst = A * src + B * dst\n"
         "  --device N    plan for this device of `relayout devices`; without "
         "it\n"
         "                for the default device\n"

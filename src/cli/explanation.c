@@ -174,6 +174,23 @@ static void write_form(rlo__json *json,
   rlo__json_end_object(json);
 }
 
+static void write_update(rlo__json *json, const rlo_problem *problem) {
+  const rlo_arithmetic *a = &problem->arithmetic;
+  bool computes = problem->update == RLO_UPDATE_COMBINE;
+  rlo__json_string(json, "update", computes ? "combine" : "store");
+  if (!computes) {
+    return;
+  }
+  rlo__json_begin_object(json, "arithmetic");
+  rlo__json_string(json, "src_type", rlo_dtype_name(a->src_type));
+  rlo__json_string(json, "dst_type", rlo_dtype_name(a->dst_type));
+  rlo__json_int(json, "dst_unit_bits", a->dst_unit_bits);
+  rlo__json_double(json, "alpha", a->alpha);
+  rlo__json_double(json, "beta", a->beta);
+  rlo__json_bool(json, "is_sum", rlo_problem_is_sum(problem));
+  rlo__json_end_object(json);
+}
+
 static void write_problem(rlo__json *json,
                           const char *key,
                           const rlo_problem *problem) {
@@ -201,6 +218,7 @@ static void write_problem(rlo__json *json,
     rlo__json_end_object(json);
   }
   rlo__json_end_array(json);
+  write_update(json, problem);
   rlo__json_int(json, "src_bytes", problem->src_bytes);
   rlo__json_int(json, "dst_bytes", problem->dst_bytes);
   rlo__json_end_object(json);

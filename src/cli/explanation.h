@@ -2,6 +2,7 @@
 #ifndef RLO_CLI_EXPLANATION_H
 #define RLO_CLI_EXPLANATION_H
 
+#include "relayout/ops_combine.h"
 #include "relayout/plan.h"
 #include "relayout/shape.h"
 
@@ -16,6 +17,8 @@ typedef struct rlo__explanation {
   rlo_shape dst;
   bool has_permutation;
   int32_t permutation[RLO_MAX_RANK];
+  /** What is computed; nothing if src and dst are of one type too. */
+  rlo_combine_options combine;
   /** NULL: no device, but typical numbers of a class. Borrowed. */
   const char *device_name;
   rlo_device_info device;

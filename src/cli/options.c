@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,18 @@ int rlo__number_parse(const char *verb,
                            most);
   }
   *out_value = value;
+  return RLO__EXIT_OK;
+}
+
+int rlo__factor_parse(const char *verb,
+                      const char *what,
+                      const char *text,
+                      double *out_value) {
+  char *end;
+  *out_value = strtod(text, &end);
+  if (end == text || *end != '\0' || !isfinite(*out_value)) {
+    return rlo__fail_usage(verb, "%s: '%s' is not a finite number", what, text);
+  }
   return RLO__EXIT_OK;
 }
 

@@ -39,7 +39,9 @@ typedef enum rlo__option {
   RLO__OPTION_WAY,
   RLO__OPTION_SECONDS,
   RLO__OPTION_SUITE,
-  RLO__OPTION_AGAIN
+  RLO__OPTION_AGAIN,
+  RLO__OPTION_ALPHA,
+  RLO__OPTION_BETA
 } rlo__option;
 
 /** A list of dimensions or a permutation as given on the command line. */
@@ -67,6 +69,12 @@ int rlo__number_parse(const char *verb,
                       int64_t least,
                       int64_t most,
                       int64_t *out_value);
+
+/** Read a number with a point or exponent; `what` names it. */
+int rlo__factor_parse(const char *verb,
+                      const char *what,
+                      const char *text,
+                      double *out_value);
 
 /** Read numbers between commas; "-" is the empty list. */
 int rlo__int_list_parse(const char *verb,

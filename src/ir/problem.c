@@ -201,12 +201,12 @@ static void print_form(rlo__str *out,
 static void print_arithmetic(rlo__str *out, const rlo_problem *problem) {
   const rlo_arithmetic *a = &problem->arithmetic;
   rlo__str_printf(out,
-                  "dst = %s(%.17g * %ssrc",
+                  "cell = %s(%.17g * %ssrc",
                   rlo_dtype_name(a->dst_type),
                   a->alpha,
                   rlo_problem_is_sum(problem) ? "sum of " : "");
   if (a->beta < 0.0 || a->beta > 0.0) {
-    rlo__str_printf(out, " + %.17g * dst", a->beta);
+    rlo__str_printf(out, " + %.17g * cell", a->beta);
   }
   rlo__str_printf(out,
                   "), src of %s, dst unit %d bits%s%s\n",

@@ -11,6 +11,7 @@ const rlo_family *const rlo__families[] = {
     &rlo__family_cpu_gather,
     &rlo__family_cpu_lookup,
     &rlo__family_cpu_stream,
+    &rlo__family_cpu_turn,
     &rlo__family_cpu_reduce,
     &rlo__family_cpu_segments,
     &rlo__family_cpu_compute,

@@ -59,6 +59,7 @@ extern const rlo_family rlo__family_cpu_packed;
 extern const rlo_family rlo__family_cpu_lookup;
 extern const rlo_family rlo__family_cpu_gather;
 extern const rlo_family rlo__family_cpu_stream;
+extern const rlo_family rlo__family_cpu_turn;
 extern const rlo_family rlo__family_cpu_reduce;
 extern const rlo_family rlo__family_cpu_segments;
 extern const rlo_family rlo__family_cpu_compute;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/family.h"
+#include "relayout/ops.h"
 #include "relayout/ops_combine.h"
 #include "support/device_arena.h"
 #include "support/random_shape.h"
@@ -263,7 +264,7 @@ static test_outcome run_somehow(test_random *random, const char *words) {
 
 START_TEST(test_device_compute__random_layouts_are_exact)
 {
-  enum { CASES = TEST_IS_SANITIZED ? 20 : 150 };
+  enum { CASES = TEST_IS_SANITIZED ? 15 : 80 };
 
   test_random random = test_random_begin("test_device_compute");
   for (int32_t i = 0; i < CASES; ++i) {
@@ -309,7 +310,7 @@ static bool is_addable(rlo_dtype dtype) {
 
 START_TEST(test_device_compute__random_sums_are_exact)
 {
-  enum { CASES = TEST_IS_SANITIZED ? 20 : 150 };
+  enum { CASES = TEST_IS_SANITIZED ? 15 : 80 };
 
   static const int64_t sizes[] = {1, 2, 3, 7, 16, 17, 40, 300, 1100, 2500};
   test_random random = test_random_begin("test_device_compute");
@@ -374,6 +375,72 @@ START_TEST(test_device_compute__random_sums_are_exact)
 
 END_TEST
 
+/* The families of the CPU class for planes, rows and sums, forced: ragged and
+ * whole tiles, with and without what was there. */
+typedef struct forced_case {
+  const char *family;
+  rlo_dtype from, to;
+  int64_t dims[3];
+  bool is_turned;
+  /** A dimension, or -1. */
+  int32_t summed;
+  double beta;
+} forced_case;
+
+static const forced_case forced_cases[] = {
+    {"turn", RLO_DTYPE_F32, RLO_DTYPE_BF16, {1, 200, 131}, true, -1, 0.0},
+    {"turn", RLO_DTYPE_F32, RLO_DTYPE_F32, {2, 129, 64}, true, -1, -0.5},
+    {"turn", RLO_DTYPE_F64, RLO_DTYPE_F16, {3, 16, 16}, true, -1, 1.0},
+    {"turn", RLO_DTYPE_S32, RLO_DTYPE_U8, {1, 9, 300}, true, -1, 3.0},
+    {"turn", RLO_DTYPE_S64, RLO_DTYPE_BF16, {1, 260, 90}, true, -1, 0.0},
+    {"turn", RLO_DTYPE_U8, RLO_DTYPE_F64, {1, 90, 520}, true, -1, 0.0},
+    {"stream", RLO_DTYPE_F32, RLO_DTYPE_BF16, {1, 300, 1000}, false, -1, 0.0},
+    {"stream", RLO_DTYPE_BF16, RLO_DTYPE_F32, {1, 1, 600001}, false, -1, 0.0},
+    {"stream", RLO_DTYPE_F32, RLO_DTYPE_F32, {1, 70, 333}, false, -1, 1.0},
+    {"stream", RLO_DTYPE_F64, RLO_DTYPE_S64, {1, 7, 500}, false, -1, 0.0},
+    {"reduce", RLO_DTYPE_F32, RLO_DTYPE_F32, {1, 1500, 300}, false, 1, 0.0},
+    {"reduce", RLO_DTYPE_F32, RLO_DTYPE_F32, {1, 37, 2500}, false, 2, 0.5},
+    {"reduce", RLO_DTYPE_BF16, RLO_DTYPE_BF16, {5, 30, 700}, false, 0, 1.0},
+    {"reduce", RLO_DTYPE_S16, RLO_DTYPE_S64, {2, 50, 70}, false, 2, 0.0},
+};
+
+START_TEST(test_device_compute__families_are_exact)
+{
+  const forced_case *c = &forced_cases[_i];
+  test_random random = test_random_begin("test_device_compute");
+  rlo_shape src;
+  rlo_chain *chain = NULL;
+  rlo_moves *moves = NULL;
+  expect_ok(rlo_shape_make(c->from, c->dims, 3, &src));
+  expect_ok(rlo_chain_create(&src, &chain));
+  if (c->is_turned) {
+    expect_ok(rlo_chain_transpose(chain, (const int32_t[]){0, 2, 1}));
+  }
+  if (c->summed >= 0) {
+    expect_ok(rlo_chain_sum(chain, &c->summed, 1, true));
+  }
+  rlo_shape dst;
+  expect_ok(rlo_shape_make(c->to, rlo_chain_shape(chain)->dims, 3, &dst));
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  options.beta = c->beta;
+  expect_ok(rlo_chain_combine(chain, &dst, &options, &moves));
+  problem = *rlo_moves_problem(moves, 0);
+  rlo_moves_release(moves);
+  rlo_chain_release(chain);
+  uint8_t *x = malloc((size_t)(problem.src_bytes + problem.dst_bytes));
+  ck_assert_ptr_nonnull(x);
+  uint8_t *y = x + problem.src_bytes;
+  fill_with_numbers(&random, c->from, problem.src_bytes, x);
+  fill_with_numbers(&random, c->to, problem.dst_bytes, y);
+  for (int64_t shift = 0; shift <= 3; shift += 3) {
+    ck_assert_int_eq(
+        run(c->family, x, y, c->family, RLO_DEVICE_CLASS_CPU, shift), TEST_RAN);
+  }
+  free(x);
+}
+
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("device_compute");
   TCase *types_case = tcase_create("types");
@@ -382,6 +449,14 @@ int main(void) {
   tcase_add_loop_test(
       types_case, test_device_compute__conversions_are_exact, 0, NUM_TYPES);
   suite_add_tcase(suite, types_case);
+  TCase *families_case = tcase_create("families");
+  tcase_set_timeout(families_case, 600);
+  tcase_add_unchecked_fixture(families_case, open_device, close_device);
+  tcase_add_loop_test(families_case,
+                      test_device_compute__families_are_exact,
+                      0,
+                      (int)(sizeof forced_cases / sizeof forced_cases[0]));
+  suite_add_tcase(suite, families_case);
   TCase *random_case = tcase_create("random");
   tcase_set_timeout(random_case, 600);
   tcase_add_unchecked_fixture(random_case, open_device, close_device);

@@ -337,7 +337,7 @@ START_TEST(test_adjoint__the_update_is_part_of_a_problem)
   char text[512];
   ck_assert_uint_lt(rlo_problem_format(&adjoint, text, sizeof text),
                     sizeof text);
-  ck_assert_ptr_nonnull(strstr(text, "dst = s32(1 * src + 1 * dst)"));
+  ck_assert_ptr_nonnull(strstr(text, "cell = s32(1 * src + 1 * cell)"));
   /* A carry must not leave its element. */
   expect_ok(rlo_problem_canonicalize(&adjoint, RLO_MAX_UNIT_BITS, NULL, NULL));
   ck_assert_int_eq(adjoint.unit_bits, 32);

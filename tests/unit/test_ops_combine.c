@@ -340,7 +340,7 @@ START_TEST(test_ops_combine__the_text_tells_what_is_computed)
   expect_ok(rlo_relayout_combine(&src, &dst, NULL, &options, &problem));
   rlo_problem_format(&problem, text, sizeof text);
   ck_assert_ptr_nonnull(strstr(
-      text, "dst = bf16(2 * src + 0.5 * dst), src of f32, dst unit 16 bits"));
+      text, "cell = bf16(2 * src + 0.5 * cell), src of f32, dst unit 16 bits"));
 }
 
 END_TEST

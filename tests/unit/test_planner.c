@@ -108,6 +108,8 @@ static const plan_case cases[] = {
      "stream", "f32 to bf16 in f32, rows of 4000000 bytes"},
     {"s32[300,200]{1,0}", "u8[300,200]{1,0:pad(304,256)fill(one)}", NULL,
      "stream", "s32 to u8 in integers"},
+    {"f32[1000,1000]{1,0}", "bf16[1000,1000]{0,1}", NULL,
+     "turn", "f32 to bf16 in f32, tile 64x128, input order"},
     {"f32[640,290]{0,1:T(5,4)}", "f16[640,290]{1,0:T(3,2)}", NULL,
      "compute", "f32 to f16 in f32, segments"},
 };
@@ -313,8 +315,8 @@ START_TEST(test_planner__lists_the_families_for_an_unknown_one)
   ck_assert_str_eq(
       rlo_error_last()->message,
       "no kernel family of class CPU is called \"tiles\"; there "
-      "are copy, rows, skinny, tile, packed, gather, lookup, stream, reduce, "
-      "segments, compute");
+      "are copy, rows, skinny, tile, packed, gather, lookup, stream, turn, "
+      "reduce, segments, compute");
 }
 
 END_TEST

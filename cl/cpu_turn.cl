@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Family turn, CPU class: computes where one axis is contiguous in the source
+ * and another one in the destination.
+ *
+ *     for x < x_units, y < y_units:
+ *         cell = &dst[dst_offset + x + y * y_dst_stride]
+ *         v = src[src_offset + x * x_src_stride + y]
+ *         *cell = to_dst(alpha * v + beta * *cell)
+ *
+ * for every other point of the grid; types by arith.cl. Arguments after the
+ * common ten:
+ *
+ *   10  int x_axis                grid axis that counts tiles along x, -1: one
+ *   11  rlo_index x_units
+ *   12  rlo_index x_src_stride
+ *   13  int y_axis                grid axis that counts tiles along y, -1: one
+ *   14  rlo_index y_units
+ *   15  rlo_index y_dst_stride
+ *   16  ulong alpha_bits
+ *   17  ulong beta_bits
+ *
+ * A group has RLO_TURN_X by RLO_TURN_Y cells. Sixteen by sixteen of them are
+ * turned in registers as they came, then computed, and laid out as rows of the
+ * destination in private memory, from where whole lines leave.
+ */
+// define-matrix: -DRLO_BETA=0 -DRLO_NT=1 -DRLO_CONVERT=1
+// define-matrix: -DRLO_COMPUTE=2 -DRLO_SRC_CLASS=4 -DRLO_SRC_BYTES=8 -DRLO_SRC_BITS=64 -DRLO_SRC_EXPONENT=11 -DRLO_SRC_MANTISSA=52 -DRLO_SRC_BIAS=1023 -DRLO_SRC_SPECIALS=1 -DRLO_SRC_BARE=0
+#define RLO_LANES 16
+#ifndef RLO_COMMON_CL
+#include "common.cl"
+#endif
+#ifndef RLO_ARITH_CL
+#include "arith.cl"
+#endif
+
+#ifndef RLO_KERNEL
+#define RLO_KERNEL cpu_turn
+#endif
+
+/* Cells of a group; multiples of 16. */
+#ifndef RLO_TURN_X
+#define RLO_TURN_X 64
+#endif
+#ifndef RLO_TURN_Y
+#define RLO_TURN_Y 128
+#endif
+
+/* Bytes of a row of the private block. */
+#define RLO_ROW_BYTES (RLO_TURN_X * RLO_DST_BYTES)
+
+/* One round: lane l of row i and lane l ^ d of row i ^ d change places where
+ * the bits of i and l differ. */
+#define RLO_TURN_PAIR(i, d, low, high)                                         \
+  do {                                                                         \
+    const rlo_src_raw a = rows[i];                                             \
+    const rlo_src_raw b = rows[(i) + (d)];                                     \
+    rows[i] = __builtin_shufflevector(a, b, low);                              \
+    rows[(i) + (d)] = __builtin_shufflevector(a, b, high);                     \
+  } while (0)
+
+#define RLO_LOW_1  0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30
+#define RLO_HIGH_1 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31
+#define RLO_LOW_2  0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define RLO_HIGH_2 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#define RLO_LOW_4  0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27
+#define RLO_HIGH_4 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31
+#define RLO_LOW_8  0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
+#define RLO_HIGH_8 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
+
+RLO_INLINE void rlo_turn(__private rlo_src_raw *rows) {
+#pragma unroll
+  for (int i = 0; i < 16; i += 2) {
+    RLO_TURN_PAIR(i, 1, RLO_LOW_1, RLO_HIGH_1);
+  }
+#pragma unroll
+  for (int k = 0; k < 8; ++k) {
+    const int i = (k & 1) | (k >> 1) << 2;
+    RLO_TURN_PAIR(i, 2, RLO_LOW_2, RLO_HIGH_2);
+  }
+#pragma unroll
+  for (int k = 0; k < 8; ++k) {
+    const int i = (k & 3) | (k >> 2) << 3;
+    RLO_TURN_PAIR(i, 4, RLO_LOW_4, RLO_HIGH_4);
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    RLO_TURN_PAIR(i, 8, RLO_LOW_8, RLO_HIGH_8);
+  }
+}
+
+/* n of sixteen source units; the others are 0. */
+RLO_INLINE rlo_src_raw rlo_load_row(__global const uchar *p, long n) {
+  if (n >= RLO_LANES) {
+    return RLO_LOAD_SRC(__global, p);
+  }
+  rlo_line some[RLO_LANES * RLO_SRC_BYTES / 64 + 1] = {0};
+  __private uchar *x = (__private uchar *)some;
+  for (long k = 0; k < n * RLO_SRC_BYTES; ++k) {
+    x[k] = p[k];
+  }
+  return RLO_LOAD_SRC(__private, x);
+}
+
+/* Sixteen rows of the block become what the destination's are to be: `xs` cells
+ * each, of which the source has sixteen at most in each of its rows. */
+RLO_INLINE void rlo_turn_strip(__private uchar *block,
+                               __global const uchar *from,
+                               long src_ld_bytes,
+                               long xs,
+                               long ys,
+                               ulong alpha_bits,
+                               ulong beta_bits) {
+  for (long x = 0; x < xs; x += 16) {
+    rlo_src_raw rows[16];
+    if (x + 16 <= xs && ys >= 16) {
+#pragma unroll
+      for (int i = 0; i < 16; ++i) {
+        rows[i] = RLO_LOAD_SRC(__global, from + (x + i) * src_ld_bytes);
+      }
+    } else {
+      for (int i = 0; i < 16; ++i) {
+        rows[i] = (rlo_src_raw)(0);
+        if (x + i < xs) {
+          rows[i] = rlo_load_row(from + (x + i) * src_ld_bytes, ys);
+        }
+      }
+    }
+    rlo_turn(rows);
+#pragma unroll
+    for (int i = 0; i < 16; ++i) {
+      __private uchar *cells = block + i * RLO_ROW_BYTES + x * RLO_DST_BYTES;
+#if RLO_CONVERT
+      RLO_STORE_DST(__private, cells, rlo_convert(rows[i]));
+#else
+      rlo_dst_raw old = (rlo_dst_raw)(0);
+#if RLO_BETA
+      old = RLO_LOAD_DST(__private, cells);
+#endif
+      RLO_STORE_DST(
+          __private,
+          cells,
+          rlo_combine(rlo_from_src(rows[i]), old, alpha_bits, beta_bits));
+#endif
+    }
+  }
+  (void)alpha_bits;
+  (void)beta_bits;
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
+    RLO_COMMON_PARAMS,
+    int x_axis,
+    rlo_index x_units,
+    rlo_index x_src_stride,
+    int y_axis,
+    rlo_index y_units,
+    rlo_index y_dst_stride,
+    ulong alpha_bits,
+    ulong beta_bits) {
+  rlo_index index[RLO_GRID_RANK];
+  rlo_decode(get_group_id(0), n_grid, grid_extent, index);
+  __global const uchar *from =
+      src + src_offset_bytes +
+      rlo_dot(n_grid, index, grid_src_stride) * RLO_SRC_BYTES;
+  __global uchar *to = dst + dst_offset_bytes +
+                       rlo_dot(n_grid, index, grid_dst_stride) * RLO_DST_BYTES;
+  long xs = x_units;
+  if (x_axis >= 0) {
+    xs = min(xs - (long)index[x_axis] * RLO_TURN_X, (long)RLO_TURN_X);
+  }
+  long ys = y_units;
+  if (y_axis >= 0) {
+    ys = min(ys - (long)index[y_axis] * RLO_TURN_Y, (long)RLO_TURN_Y);
+  }
+  const long src_ld_bytes = (long)x_src_stride * RLO_SRC_BYTES;
+  const long dst_ld_bytes = (long)y_dst_stride * RLO_DST_BYTES;
+  /* What the next group reads; no more of it than this one does. */
+  rlo_ahead ahead = {from, 0, ys * RLO_SRC_BYTES, 0, src_ld_bytes};
+  if (rlo_next(n_grid, grid_extent, index)) {
+    ahead.row = src + src_offset_bytes +
+                rlo_dot(n_grid, index, grid_src_stride) * RLO_SRC_BYTES;
+    ahead.rows = xs;
+  }
+  /* Lines beyond the block's end are stored to by the last vector of a row. */
+  rlo_line block[16 * RLO_ROW_BYTES / RLO_LINE_BYTES + 1];
+  __private uchar *b = (__private uchar *)block;
+  for (long y = 0; y < ys; y += 16) {
+    const long rows = min(ys - y, 16L);
+    __global uchar *row_to = to + y * dst_ld_bytes;
+#if RLO_BETA
+    for (long i = 0; i < rows; ++i) {
+      for (long k = 0; k < xs; ++k) {
+        for (int byte = 0; byte < RLO_DST_BYTES; ++byte) {
+          b[i * RLO_ROW_BYTES + k * RLO_DST_BYTES + byte] =
+              row_to[i * dst_ld_bytes + k * RLO_DST_BYTES + byte];
+        }
+      }
+    }
+#endif
+    rlo_turn_strip(b,
+                   from + y * RLO_SRC_BYTES,
+                   src_ld_bytes,
+                   xs,
+                   rows,
+                   alpha_bits,
+                   beta_bits);
+    for (long i = 0; i < rows; ++i) {
+      const rlo_row row = {row_to + i * dst_ld_bytes, 0, xs * RLO_DST_BYTES};
+      rlo_prefetch_ahead(&ahead);
+      rlo_send_row(row, b + i * RLO_ROW_BYTES, 0, &ahead);
+    }
+  }
+  (void)fill_lo;
+  (void)fill_hi;
+}

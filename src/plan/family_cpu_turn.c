@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/status.h"
+#include "plan/arith.h"
+#include "plan/cpu_launch.h"
+
+/* Family turn of CPU devices: cl/cpu_turn.cl, which computes where another axis
+ * is contiguous in the source than in the destination. */
+
+enum {
+  NUM_SCALARS = 8,
+  TURN_X = 64,
+  TURN_Y = 128,
+  /** Shorter sides are mostly edges of blocks of sixteen. */
+  LEAST_SIDE = 8
+};
+
+static bool is_applicable(const rlo_request *request, rlo__str *why) {
+  const rlo_problem *problem = request->problem;
+  if (problem->update != RLO_UPDATE_COMBINE || rlo_problem_is_sum(problem)) {
+    rlo__str_append(why, "it sums, or computes nothing");
+    return false;
+  }
+  if (!request->device->has_vector_shuffle ||
+      !rlo__arith_has_vectors(problem)) {
+    rlo__str_append(why, "it takes vectors, which device or types lack");
+    return false;
+  }
+  if (problem->num_guards > 0) {
+    rlo__str_printf(
+        why, "it has %d guards; the kernel takes none", problem->num_guards);
+    return false;
+  }
+  rlo__geometry g = rlo__geometry_of(request);
+  if (g.dst_axis < 0 || g.src_axis < 0 || g.run_axis >= 0) {
+    rlo__str_append(why, "no two axes are contiguous, one on either side");
+    return false;
+  }
+  if (problem->extents[g.dst_axis] < LEAST_SIDE ||
+      problem->extents[g.src_axis] < LEAST_SIDE) {
+    rlo__str_printf(why,
+                    "its plane is %lld x %lld; each side must be %d or more",
+                    (long long)problem->extents[g.src_axis],
+                    (long long)problem->extents[g.dst_axis],
+                    LEAST_SIDE);
+    return false;
+  }
+  return rlo__cpu_is_within_limits(
+      request, &g, problem->num_axes, NUM_SCALARS, why);
+}
+
+/* Every row of every tile begins with a line; others would share theirs. */
+static bool rows_are_lines(const rlo_request *request,
+                           const rlo__cpu_plan *plan) {
+  const rlo_problem *problem = request->problem;
+  int64_t cell_bytes = rlo_problem_dst_unit_bits(problem) / 8;
+  int64_t align = rlo__alignment_after(request->dst_alignment_bytes,
+                                       problem->dst.base * cell_bytes,
+                                       RLO_CPU_LINE_BYTES);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t step = a == plan->x_axis ? TURN_X : 1;
+    align = rlo__alignment_after(
+        align, problem->dst.axis[a] * step * cell_bytes, RLO_CPU_LINE_BYTES);
+  }
+  return align == RLO_CPU_LINE_BYTES;
+}
+
+static rlo_status choose(const rlo_request *request, rlo__cpu_plan *plan) {
+  const rlo_problem *problem = request->problem;
+  *plan = (rlo__cpu_plan){.geometry = rlo__geometry_of(request)};
+  plan->x_axis = plan->geometry.dst_axis;
+  plan->y_axis = plan->geometry.src_axis;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t step = a == plan->x_axis ? TURN_X : a == plan->y_axis ? TURN_Y : 1;
+    RLO_TRY(rlo__grid_add(&plan->grid, problem, a, step));
+  }
+  rlo__grid_sort_by_src(&plan->grid);
+  bool is_updating =
+      problem->arithmetic.beta < 0.0 || problem->arithmetic.beta > 0.0;
+  plan->is_nontemporal = !is_updating &&
+                         rlo__cpu_wants_nontemporal(request, &plan->geometry) &&
+                         rows_are_lines(request, plan);
+  plan->is_prefetching = request->device->has_builtin_prefetch;
+  return RLO_OK;
+}
+
+/* Whole blocks of sixteen, against the ragged ones at the edges. */
+static double predict(const rlo_request *request) {
+  rlo__geometry g = rlo__geometry_of(request);
+  double x = (double)request->problem->extents[g.dst_axis];
+  double y = (double)request->problem->extents[g.src_axis];
+  return 0.6 * (x / (x + 16.0)) * (y / (y + 16.0));
+}
+
+static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+  const rlo_problem *problem = request->problem;
+  rlo__cpu_plan plan;
+  RLO_TRY(choose(request, &plan));
+  RLO_TRY(rlo__cpu_begin(request, &plan, "cpu_turn", launch));
+  RLO_TRY(rlo__arith_define(problem, launch));
+  RLO_TRY(rlo__launch_define(launch, "RLO_TURN_X", TURN_X));
+  RLO_TRY(rlo__launch_define(launch, "RLO_TURN_Y", TURN_Y));
+  int32_t x = plan.x_axis;
+  int32_t y = plan.y_axis;
+  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&plan.grid, x)));
+  RLO_TRY(rlo__cpu_add_index(&plan, launch, problem->extents[x]));
+  RLO_TRY(rlo__cpu_add_index(&plan, launch, problem->src.axis[x]));
+  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&plan.grid, y)));
+  RLO_TRY(rlo__cpu_add_index(&plan, launch, problem->extents[y]));
+  RLO_TRY(rlo__cpu_add_index(&plan, launch, problem->dst.axis[y]));
+  RLO_TRY(rlo__arith_add_factors(problem, launch));
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__arith_describe(problem, &words);
+  rlo__str_printf(&words,
+                  ", tile %dx%d, input order%s",
+                  TURN_X,
+                  TURN_Y,
+                  plan.is_nontemporal ? ", non-temporal stores" : "");
+  return RLO_OK;
+}
+
+const rlo_family rlo__family_cpu_turn = {"turn",
+                                         RLO_DEVICE_CLASS_CPU,
+                                         is_applicable,
+                                         predict,
+                                         emit,
+                                         RLO_FAMILY_COMPUTES};
