@@ -3,10 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "relayout/ops.h"
-#include "relayout/text.h"
 
 #include "array_file.h"
 #include "command.h"
@@ -14,6 +12,7 @@
 #include "display.h"
 #include "isolate.h"
 #include "json.h"
+#include "memory_limit.h"
 #include "message.h"
 #include "options.h"
 #include "output_file.h"
@@ -86,23 +85,9 @@ static int lower(conversion *c) {
     return rlo__fail_last();
   }
   if (c->request.to != NULL) {
-    rlo_layout layout;
-    if (rlo_layout_parse(c->request.to,
-                         strlen(c->request.to),
-                         src->dtype,
-                         c->dst_shape.dims,
-                         src->rank,
-                         &layout) != RLO_OK) {
-      return rlo__fail_last();
-    }
-    /* A relayout keeps the element's size: it need not be said again. */
-    if (layout.element_size_bits == 0) {
-      layout.element_size_bits = c->dst_shape.layout.element_size_bits;
-    }
-    if (rlo_shape_make_with_layout(
-            src->dtype, c->dst_shape.dims, src->rank, &layout, &c->dst_shape) !=
-        RLO_OK) {
-      return rlo__fail_last();
+    int code = rlo__layout_operand_apply(c->request.to, &c->dst_shape);
+    if (code != RLO__EXIT_OK) {
+      return code;
     }
   }
   if (rlo_relayout_lower(src, &c->dst_shape, permutation, &c->problem) !=
@@ -112,28 +97,8 @@ static int lower(conversion *c) {
   return RLO__EXIT_OK;
 }
 
-/* A padded destination can be as large as its text says. Memory is handed out
- * before it is there, and a process that then asks for too much is killed. */
-static int check_memory(const conversion *c) {
-  long pages = sysconf(_SC_PHYS_PAGES);
-  long page_bytes = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0) {
-    return RLO__EXIT_OK;
-  }
-  int64_t memory_bytes = (int64_t)pages * page_bytes;
-  if (c->problem.dst_bytes > memory_bytes - c->problem.src_bytes) {
-    return rlo__fail("the source takes %" PRId64
-                     " bytes and the destination %" PRId64
-                     "; the memory of this machine is %" PRId64 " bytes",
-                     c->problem.src_bytes,
-                     c->problem.dst_bytes,
-                     memory_bytes);
-  }
-  return RLO__EXIT_OK;
-}
-
 static int allocate_destination(conversion *c) {
-  int code = check_memory(c);
+  int code = rlo__memory_check(c->problem.src_bytes, c->problem.dst_bytes);
   if (code != RLO__EXIT_OK) {
     return code;
   }

@@ -19,6 +19,7 @@ extern const rlo__command rlo__cmd_show;
 extern const rlo__command rlo__cmd_index;
 extern const rlo__command rlo__cmd_explain;
 extern const rlo__command rlo__cmd_convert;
+extern const rlo__command rlo__cmd_op;
 extern const rlo__command rlo__cmd_copy_limit;
 extern const rlo__command rlo__cmd_cache;
 extern const rlo__command rlo__cmd_tune;

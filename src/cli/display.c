@@ -22,6 +22,26 @@ int rlo__shape_operand_parse(const char *text, rlo_shape *out_shape) {
   return RLO__EXIT_OK;
 }
 
+int rlo__layout_operand_apply(const char *text, rlo_shape *shape) {
+  rlo_layout layout;
+  if (rlo_layout_parse(text,
+                       strlen(text),
+                       shape->dtype,
+                       shape->dims,
+                       shape->rank,
+                       &layout) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  if (layout.element_size_bits == 0) {
+    layout.element_size_bits = shape->layout.element_size_bits;
+  }
+  if (rlo_shape_make_with_layout(
+          shape->dtype, shape->dims, shape->rank, &layout, shape) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  return RLO__EXIT_OK;
+}
+
 const char *rlo__bytes_text_make(int64_t bytes, rlo__bytes_text *out_text) {
   static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
   size_t room = sizeof(out_text->text);

@@ -25,6 +25,11 @@ const char *rlo__shape_text_make(const rlo_shape *shape,
 /** Parse a shape operand. RLO__EXIT_OK, or prints why not. */
 int rlo__shape_operand_parse(const char *text, rlo_shape *out_shape);
 
+/** Give a shape the layout of a text, the part of a shape in braces. What it
+ *  does not say of the element's size stays. RLO__EXIT_OK, or prints why not.
+ */
+int rlo__layout_operand_apply(const char *text, rlo_shape *shape);
+
 /** "38.5 MB": decimal, three digits; returns out_text->text. */
 const char *rlo__bytes_text_make(int64_t bytes, rlo__bytes_text *out_text);
 

@@ -9,6 +9,7 @@
 static const rlo__command *const commands[] = {
     &rlo__cmd_demo,
     &rlo__cmd_convert,
+    &rlo__cmd_op,
     &rlo__cmd_describe,
     &rlo__cmd_show,
     &rlo__cmd_index,

@@ -41,7 +41,9 @@ typedef enum rlo__option {
   RLO__OPTION_SUITE,
   RLO__OPTION_AGAIN,
   RLO__OPTION_ALPHA,
-  RLO__OPTION_BETA
+  RLO__OPTION_BETA,
+  RLO__OPTION_ATTR,
+  RLO__OPTION_LIST
 } rlo__option;
 
 /** A list of dimensions or a permutation as given on the command line. */
