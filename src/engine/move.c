@@ -9,11 +9,12 @@ rlo_status rlo__move_append(const rlo__move *move,
                             int32_t count,
                             const rlo_attributes *attributes,
                             int32_t output) {
-  rlo_status status = move->append(chains[0],
-                                   (const rlo_chain *const *)(chains + 1),
-                                   count - 1,
-                                   attributes,
-                                   output);
+  const rlo__move_step step = {chains[0],
+                               (const rlo_chain *const *)(chains + 1),
+                               count - 1,
+                               attributes,
+                               output};
+  rlo_status status = move->append(&step);
   return status == RLO_OK ? RLO_OK
                           : rlo__status_prefix(status, "%s: ", move->name);
 }
@@ -76,7 +77,7 @@ rlo_status rlo__move_shape(const rlo__move *move,
     RLO_TRY(shape_of_chain(
         move, inputs, num_inputs, attributes, output, out_shape));
   } else {
-    status = move->infer(inputs, num_inputs, out_shape);
+    status = move->infer(inputs, num_inputs, attributes, out_shape);
   }
   if (status == RLO_OK && move->place != NULL) {
     status = move->place(inputs[0], attributes, out_shape);

@@ -88,27 +88,13 @@ static rlo_status create(rlo_engine *engine,
   return RLO_OK;
 }
 
-/* A program of moves, which are given back. */
-static rlo_status prepare_moves(const rlo__instance *instance,
-                                rlo_moves *moves,
-                                void **out_program) {
-  rlo_status status =
-      instance->methods.prepare == NULL
-          ? RLO_FAIL(RLO_UNSUPPORTED,
-                     "backend '%s' does not run moves",
-                     instance->name)
-          : instance->methods.prepare(instance->self, moves, out_program);
-  rlo_moves_release(moves);
-  return status;
-}
-
 static rlo_status prepare(const rlo__instance *instance,
                           const rlo_chain *chain,
                           const rlo_shape *shape,
                           void **out_program) {
   rlo_moves *moves = NULL;
   RLO_TRY(rlo_chain_lower(chain, shape, &moves));
-  return prepare_moves(instance, moves, out_program);
+  return rlo__instance_prepare(instance, moves, out_program);
 }
 
 /* The chain of one result of a move. */
@@ -158,14 +144,16 @@ static rlo_status make_program(rlo__recipe *recipe,
   for (int32_t n = 0; n < recipe->num_inputs; ++n) {
     shapes[n] = &recipe->inputs[n]->shape;
   }
-  rlo_moves *moves = NULL;
-  rlo_status status = recipe->move->lower(shapes,
-                                          recipe->num_inputs,
-                                          &recipe->outputs[output].shape->shape,
-                                          &moves);
+  rlo_status status =
+      recipe->move->prepare(recipe->instance,
+                            shapes,
+                            recipe->num_inputs,
+                            recipe->attributes,
+                            &recipe->outputs[output].shape->shape,
+                            out_program);
   rlo__free(shapes);
   return status == RLO_OK
-             ? prepare_moves(recipe->instance, moves, out_program)
+             ? RLO_OK
              : rlo__status_prefix(status, "%s: ", recipe->move->name);
 }
 
