@@ -67,6 +67,9 @@ typedef struct rlo__move {
                         void **out_program);
 } rlo__move;
 
+/** The built-in move of this name; NULL if there is none. */
+const rlo__move *rlo__move_find(const char *name);
+
 /** Every built-in move. */
 const rlo__move *rlo__move_table(int32_t *out_count);
 
@@ -89,6 +92,15 @@ RLO_NODISCARD rlo_status rlo__move_append(const rlo__move *move,
                                           int32_t count,
                                           const rlo_attributes *attributes,
                                           int32_t output);
+
+/** The problems that make one result of a move that is a chain, into `dst`. */
+RLO_NODISCARD rlo_status rlo__move_lower(const rlo__move *move,
+                                         const rlo_shape *const *inputs,
+                                         int32_t num_inputs,
+                                         const rlo_attributes *attributes,
+                                         int32_t output,
+                                         const rlo_shape *dst,
+                                         rlo_moves **out_moves);
 
 /** The shape of one result of a move. */
 RLO_NODISCARD rlo_status rlo__move_shape(const rlo__move *move,

@@ -329,3 +329,12 @@ const rlo__move *rlo__move_table(int32_t *out_count) {
   *out_count = (int32_t)(sizeof table / sizeof table[0]);
   return table;
 }
+
+const rlo__move *rlo__move_find(const char *name) {
+  for (size_t m = 0; m < sizeof table / sizeof table[0]; ++m) {
+    if (strcmp(table[m].name, name) == 0) {
+      return &table[m];
+    }
+  }
+  return NULL;
+}
