@@ -233,8 +233,11 @@ rlo_status rlo__recipe_get(rlo_engine *engine,
     RLO_TRY_GOTO(rlo__words_push(&words, inputs[n]->id));
   }
   for (int32_t i = 0; attributes != NULL && i < attributes->count; ++i) {
-    RLO_TRY_GOTO(
-        rlo__words_push_attribute(engine, &words, &attributes->items[i]));
+    status = rlo__words_push_attribute(engine, &words, &attributes->items[i]);
+    if (status != RLO_OK) {
+      rlo__status_prefix(status, "%s: ", move->name);
+      goto fail;
+    }
   }
   *out_recipe = rlo__recipe_find(engine, &words);
   if (*out_recipe == NULL) {
