@@ -3,6 +3,7 @@
 #define RELAYOUT_BACKEND_H
 
 #include "relayout/engine.h"
+#include "relayout/indexed.h"
 
 RLO_BEGIN_DECLS
 
@@ -41,7 +42,14 @@ typedef struct rlo_backend_methods {
   /** Get moves ready to run: NULL if the built-in kernels are not to run here.
    *  `moves` is borrowed for the call. */
   rlo_status (*prepare)(void *self, const rlo_moves *moves, void **out_program);
-  /** Run the moves in order. An operand or a destination of 0 bytes is NULL. */
+  /** The same for a segment sum, which on success is the backend's to release;
+   *  its operands are the rows and the ids. NULL: there are none here. */
+  rlo_status (*prepare_segment_sum)(void *self,
+                                    rlo_segment_sum *sum,
+                                    void **out_program);
+  /** Run what was prepared; moves in order, each with the operand and the
+   *  indices it reads (rlo_moves_operand, rlo_moves_indices). An operand or a
+   *  destination of 0 bytes is NULL. */
   rlo_status (*run)(void *self,
                     void *program,
                     void *const *operands,

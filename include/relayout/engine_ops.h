@@ -166,6 +166,30 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_add_n(rlo_tensor *const *xs,
                                               int32_t count,
                                               rlo_tensor **out_y);
 
+/**
+ * GatherV2: the slices of x that the indices name (rlo_chain_gather).
+ * @param indices  s32 or s64; where one names nothing, the slice is 0.
+ * @param batch_dims  leading dimensions that x and indices have in common.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_op_gather(rlo_tensor *x,
+                                               rlo_tensor *indices,
+                                               int64_t axis,
+                                               int64_t batch_dims,
+                                               rlo_tensor **out_y);
+
+/**
+ * UnsortedSegmentSum: y's slice v is the sum of x's rows whose id is v
+ * (rlo_segment_sum_create).
+ * @param ids   s32 or s64; rows whose id names nothing are left out.
+ * @param axis  where the dimensions of the ids begin in x; not negative.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_op_segment_sum(rlo_tensor *x,
+                                                    rlo_tensor *ids,
+                                                    int64_t num_segments,
+                                                    int64_t axis,
+                                                    int64_t batch_dims,
+                                                    rlo_tensor **out_y);
+
 RLO_END_DECLS
 
 #endif

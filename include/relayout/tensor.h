@@ -10,7 +10,8 @@ RLO_BEGIN_DECLS
 typedef struct rlo_engine rlo_engine;
 
 /**
- * An array of a shape, layout included, whose bytes a backend owns.
+ * An array of a shape, layout included, whose bytes (rlo_shape_array_size of
+ * them, perhaps none) a backend owns.
  *
  * Counted: whoever creates a tensor or gets one as an output has one reference,
  * rlo_tensor_retain takes one more, rlo_tensor_release gives one back. A tensor
@@ -24,9 +25,6 @@ typedef struct rlo_engine rlo_engine;
  * Threads: every function here is safe, on one tensor too.
  */
 typedef struct rlo_tensor rlo_tensor;
-
-/** How many bytes a tensor of this shape takes: rlo_shape_array_size.
- *  A tensor of 0 bytes is legal everywhere. */
 
 /**
  * Create a tensor on the active backend from bytes of the host.

@@ -133,13 +133,17 @@ static rlo_status freeze(rlo_tensor *tensor,
 
 static rlo_status freeze_inputs(node *n) {
   const rlo__pending *pending = n->pending;
+  rlo__instance *instance = pending->recipe->instance;
   n->inputs = rlo__alloc_array((size_t)pending->num_inputs, sizeof *n->inputs);
   if (n->inputs == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   for (int32_t i = 0; i < pending->num_inputs; ++i) {
-    RLO_TRY(
-        freeze(pending->inputs[i], pending->recipe->instance, &n->inputs[i]));
+    bool is_moved = i == 0 || !pending->recipe->move->takes_indices;
+    RLO_TRY(is_moved
+                ? freeze(pending->inputs[i], instance, &n->inputs[i])
+                : rlo__tensor_need(
+                      pending->inputs[i], instance, &n->inputs[i].storage));
   }
   return RLO_OK;
 }

@@ -8,7 +8,8 @@ static bool has_all(const rlo_backend_methods *m) {
   return m != NULL && m->struct_size == sizeof *m && m->allocate != NULL &&
          m->free != NULL && m->write != NULL && m->read != NULL &&
          m->destroy != NULL &&
-         (m->prepare == NULL || (m->run != NULL && m->release_program != NULL));
+         ((m->prepare == NULL && m->prepare_segment_sum == NULL) ||
+          (m->run != NULL && m->release_program != NULL));
 }
 
 rlo_status rlo__instance_create(rlo_engine *engine,
@@ -58,6 +59,19 @@ void rlo__instance_release(rlo__instance *instance) {
   }
   instance->methods.destroy(instance->self);
   rlo__free(instance);
+}
+
+rlo_status rlo__instance_prepare(const rlo__instance *instance,
+                                 rlo_moves *moves,
+                                 void **out_program) {
+  rlo_status status =
+      instance->methods.prepare == NULL
+          ? RLO_FAIL(RLO_UNSUPPORTED,
+                     "backend '%s' does not run moves",
+                     instance->name)
+          : instance->methods.prepare(instance->self, moves, out_program);
+  rlo_moves_release(moves);
+  return status;
 }
 
 rlo_status rlo__storage_adopt(rlo__instance *instance,

@@ -30,6 +30,12 @@ rlo__instance *rlo__instance_retain(rlo__instance *instance);
 /** NULL is legal. */
 void rlo__instance_release(rlo__instance *instance);
 
+/** Get moves ready, and give them back. RLO_UNSUPPORTED where the backend runs
+ *  none; or what it says. */
+RLO_NODISCARD rlo_status rlo__instance_prepare(const rlo__instance *instance,
+                                               rlo_moves *moves,
+                                               void **out_program);
+
 /** Memory of an instance, shared by tensors. */
 typedef struct rlo__storage {
   atomic_int_fast64_t num_references;

@@ -9,11 +9,12 @@ rlo_status rlo__move_append(const rlo__move *move,
                             int32_t count,
                             const rlo_attributes *attributes,
                             int32_t output) {
-  rlo_status status = move->append(chains[0],
-                                   (const rlo_chain *const *)(chains + 1),
-                                   count - 1,
-                                   attributes,
-                                   output);
+  const rlo__move_step step = {chains[0],
+                               (const rlo_chain *const *)(chains + 1),
+                               count - 1,
+                               attributes,
+                               output};
+  rlo_status status = move->append(&step);
   return status == RLO_OK ? RLO_OK
                           : rlo__status_prefix(status, "%s: ", move->name);
 }
@@ -40,12 +41,13 @@ rlo_status rlo__move_count(const rlo__move *move,
   return RLO_OK;
 }
 
-static rlo_status shape_of_chain(const rlo__move *move,
-                                 const rlo_shape *const *inputs,
-                                 int32_t num_inputs,
-                                 const rlo_attributes *attributes,
-                                 int32_t output,
-                                 rlo_shape *out_shape) {
+/* The chain of one result of a move of such inputs. */
+static rlo_status make_chain(const rlo__move *move,
+                             const rlo_shape *const *inputs,
+                             int32_t num_inputs,
+                             const rlo_attributes *attributes,
+                             int32_t output,
+                             rlo_chain **out_chain) {
   rlo_chain **chains =
       rlo__alloc_array((size_t)num_inputs, sizeof(rlo_chain *));
   if (chains == NULL) {
@@ -56,13 +58,29 @@ static rlo_status shape_of_chain(const rlo__move *move,
     RLO_TRY_GOTO(rlo_chain_create(inputs[n], &chains[n]));
   }
   RLO_TRY_GOTO(rlo__move_append(move, chains, num_inputs, attributes, output));
-  *out_shape = *rlo_chain_shape(chains[0]);
+  *out_chain = chains[0];
+  chains[0] = NULL;
 fail:
   for (int32_t n = 0; n < num_inputs; ++n) {
     rlo_chain_release(chains[n]);
   }
   rlo__free(chains);
   return status;
+}
+
+rlo_status rlo__move_lower(const rlo__move *move,
+                           const rlo_shape *const *inputs,
+                           int32_t num_inputs,
+                           const rlo_attributes *attributes,
+                           int32_t output,
+                           const rlo_shape *dst,
+                           rlo_moves **out_moves) {
+  rlo_chain *chain = NULL;
+  RLO_TRY(make_chain(move, inputs, num_inputs, attributes, output, &chain));
+  rlo_status status = rlo_chain_lower(chain, dst, out_moves);
+  rlo_chain_release(chain);
+  return status == RLO_OK ? RLO_OK
+                          : rlo__status_prefix(status, "%s: ", move->name);
 }
 
 rlo_status rlo__move_shape(const rlo__move *move,
@@ -73,10 +91,12 @@ rlo_status rlo__move_shape(const rlo__move *move,
                            rlo_shape *out_shape) {
   rlo_status status = RLO_OK;
   if (move->append != NULL) {
-    RLO_TRY(shape_of_chain(
-        move, inputs, num_inputs, attributes, output, out_shape));
+    rlo_chain *chain = NULL;
+    RLO_TRY(make_chain(move, inputs, num_inputs, attributes, output, &chain));
+    *out_shape = *rlo_chain_shape(chain);
+    rlo_chain_release(chain);
   } else {
-    status = move->infer(inputs, num_inputs, out_shape);
+    status = move->infer(inputs, num_inputs, attributes, out_shape);
   }
   if (status == RLO_OK && move->place != NULL) {
     status = move->place(inputs[0], attributes, out_shape);

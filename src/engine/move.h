@@ -2,9 +2,23 @@
 #ifndef RLO_ENGINE_MOVE_H
 #define RLO_ENGINE_MOVE_H
 
+#include "engine/instance.h"
 #include "relayout/attributes.h"
 #include "relayout/chain.h"
 #include "relayout/kernel.h"
+
+/** One result of a move, to be appended. */
+typedef struct rlo__move_step {
+  /** Input 0's, which becomes the result. */
+  rlo_chain *chain;
+  /** The other inputs'. */
+  const rlo_chain *const *others;
+  int32_t num_others;
+  /** Their names and types have been checked. */
+  const rlo_attributes *attributes;
+  /** Which result. */
+  int32_t output;
+} rlo__move_step;
 
 /**
  * A built-in kernel that is a movement of data, perhaps one that computes on
@@ -25,31 +39,36 @@ typedef struct rlo__move {
   /** Input 1, if there is one, is a scalar whose bits are the value to pad
    *  with; it becomes the attribute "value_bits". */
   bool takes_value;
+  /** Input 1 holds indices, which are read where they lie: it is no part of the
+   *  chain. */
+  bool takes_indices;
   /** How many results; NULL: one. */
   rlo_status (*count)(const rlo_shape *const *inputs,
                       const rlo_attributes *attributes,
                       int32_t *out_count);
-  /** Append the move to input 0's chain; the other inputs' are `others`. NULL
-   *  for what is no chain: then there are infer and lower instead. */
-  rlo_status (*append)(rlo_chain *chain,
-                       const rlo_chain *const *others,
-                       int32_t num_others,
-                       const rlo_attributes *attributes,
-                       int32_t output);
+  /** Append the move. NULL for what is no chain: then there are infer and
+   *  prepare instead. */
+  rlo_status (*append)(const rlo__move_step *step);
   /** Choose the layout of the result, whose shape is row-major; NULL: so it
    *  stays. */
   rlo_status (*place)(const rlo_shape *input,
                       const rlo_attributes *attributes,
                       rlo_shape *shape);
-  /** The shape of the one result of what stands alone. */
+  /** The shape of the one result of what stands alone, and its program. */
   rlo_status (*infer)(const rlo_shape *const *inputs,
                       int32_t num_inputs,
+                      const rlo_attributes *attributes,
                       rlo_shape *out_shape);
-  rlo_status (*lower)(const rlo_shape *const *inputs,
-                      int32_t num_inputs,
-                      const rlo_shape *dst,
-                      rlo_moves **out_moves);
+  rlo_status (*prepare)(const rlo__instance *instance,
+                        const rlo_shape *const *inputs,
+                        int32_t num_inputs,
+                        const rlo_attributes *attributes,
+                        const rlo_shape *dst,
+                        void **out_program);
 } rlo__move;
+
+/** The built-in move of this name; NULL if there is none. */
+const rlo__move *rlo__move_find(const char *name);
 
 /** Every built-in move. */
 const rlo__move *rlo__move_table(int32_t *out_count);
@@ -73,6 +92,15 @@ RLO_NODISCARD rlo_status rlo__move_append(const rlo__move *move,
                                           int32_t count,
                                           const rlo_attributes *attributes,
                                           int32_t output);
+
+/** The problems that make one result of a move that is a chain, into `dst`. */
+RLO_NODISCARD rlo_status rlo__move_lower(const rlo__move *move,
+                                         const rlo_shape *const *inputs,
+                                         int32_t num_inputs,
+                                         const rlo_attributes *attributes,
+                                         int32_t output,
+                                         const rlo_shape *dst,
+                                         rlo_moves **out_moves);
 
 /** The shape of one result of a move. */
 RLO_NODISCARD rlo_status rlo__move_shape(const rlo__move *move,

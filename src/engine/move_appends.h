@@ -2,64 +2,58 @@
 #ifndef RLO_ENGINE_MOVE_APPENDS_H
 #define RLO_ENGINE_MOVE_APPENDS_H
 
-#include "relayout/attributes.h"
-#include "relayout/chain.h"
+#include "engine/move.h"
 
-/** The appends and counts of rlo__move, beside those of move_table.c. Each
- *  validates its attributes, whose types have been checked. */
+/** The functions of rlo__move, beside those of move_table.c. Each validates its
+ *  attributes, whose types have been checked. */
 
 /* move_cut.c */
-RLO_NODISCARD rlo_status rlo__append_slice(rlo_chain *chain,
-                                           const rlo_chain *const *others,
-                                           int32_t num_others,
-                                           const rlo_attributes *attributes,
-                                           int32_t output);
-RLO_NODISCARD rlo_status
-rlo__append_strided_slice(rlo_chain *chain,
-                          const rlo_chain *const *others,
-                          int32_t num_others,
-                          const rlo_attributes *attributes,
-                          int32_t output);
+RLO_NODISCARD rlo_status rlo__append_slice(const rlo__move_step *step);
+RLO_NODISCARD rlo_status rlo__append_strided_slice(const rlo__move_step *step);
 
 /* move_pad.c */
-RLO_NODISCARD rlo_status rlo__append_pad(rlo_chain *chain,
-                                         const rlo_chain *const *others,
-                                         int32_t num_others,
-                                         const rlo_attributes *attributes,
-                                         int32_t output);
-RLO_NODISCARD rlo_status
-rlo__append_mirror_pad(rlo_chain *chain,
-                       const rlo_chain *const *others,
-                       int32_t num_others,
-                       const rlo_attributes *attributes,
-                       int32_t output);
+RLO_NODISCARD rlo_status rlo__append_pad(const rlo__move_step *step);
+RLO_NODISCARD rlo_status rlo__append_mirror_pad(const rlo__move_step *step);
 
 /* move_join.c */
-RLO_NODISCARD rlo_status rlo__append_concat(rlo_chain *chain,
-                                            const rlo_chain *const *others,
-                                            int32_t num_others,
-                                            const rlo_attributes *attributes,
-                                            int32_t output);
-RLO_NODISCARD rlo_status rlo__append_pack(rlo_chain *chain,
-                                          const rlo_chain *const *others,
-                                          int32_t num_others,
-                                          const rlo_attributes *attributes,
-                                          int32_t output);
-RLO_NODISCARD rlo_status rlo__append_split(rlo_chain *chain,
-                                           const rlo_chain *const *others,
-                                           int32_t num_others,
-                                           const rlo_attributes *attributes,
-                                           int32_t output);
-RLO_NODISCARD rlo_status rlo__append_unpack(rlo_chain *chain,
-                                            const rlo_chain *const *others,
-                                            int32_t num_others,
-                                            const rlo_attributes *attributes,
-                                            int32_t output);
+RLO_NODISCARD rlo_status rlo__append_concat(const rlo__move_step *step);
+RLO_NODISCARD rlo_status rlo__append_pack(const rlo__move_step *step);
+RLO_NODISCARD rlo_status rlo__append_split(const rlo__move_step *step);
+RLO_NODISCARD rlo_status rlo__append_unpack(const rlo__move_step *step);
 RLO_NODISCARD rlo_status rlo__count_split(const rlo_shape *const *inputs,
                                           const rlo_attributes *attributes,
                                           int32_t *out_count);
 RLO_NODISCARD rlo_status rlo__count_unpack(const rlo_shape *const *inputs,
                                            const rlo_attributes *attributes,
                                            int32_t *out_count);
+
+/* move_compute.c */
+RLO_NODISCARD rlo_status rlo__append_cast(const rlo__move_step *step);
+RLO_NODISCARD rlo_status rlo__append_sum(const rlo__move_step *step);
+RLO_NODISCARD rlo_status rlo__infer_add_n(const rlo_shape *const *inputs,
+                                          int32_t num_inputs,
+                                          const rlo_attributes *attributes,
+                                          rlo_shape *out_shape);
+RLO_NODISCARD rlo_status rlo__prepare_add_n(const rlo__instance *instance,
+                                            const rlo_shape *const *inputs,
+                                            int32_t num_inputs,
+                                            const rlo_attributes *attributes,
+                                            const rlo_shape *dst,
+                                            void **out_program);
+
+/* move_indexed.c */
+RLO_NODISCARD rlo_status rlo__append_gather(const rlo__move_step *step);
+RLO_NODISCARD rlo_status
+rlo__infer_segment_sum(const rlo_shape *const *inputs,
+                       int32_t num_inputs,
+                       const rlo_attributes *attributes,
+                       rlo_shape *out_shape);
+RLO_NODISCARD rlo_status
+rlo__prepare_segment_sum(const rlo__instance *instance,
+                         const rlo_shape *const *inputs,
+                         int32_t num_inputs,
+                         const rlo_attributes *attributes,
+                         const rlo_shape *dst,
+                         void **out_program);
 
 #endif

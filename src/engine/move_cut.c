@@ -5,19 +5,13 @@
 #include "relayout/ops.h"
 
 /* TensorFlow's Slice: unlike StridedSlice it moves nothing to an edge. */
-rlo_status rlo__append_slice(rlo_chain *chain,
-                             const rlo_chain *const *others,
-                             int32_t num_others,
-                             const rlo_attributes *attributes,
-                             int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
-  const rlo_shape *shape = rlo_chain_shape(chain);
+rlo_status rlo__append_slice(const rlo__move_step *step) {
+  const rlo_shape *shape = rlo_chain_shape(step->chain);
   rlo__dims begin;
   rlo__dims size;
-  RLO_TRY(rlo__dims_get_exactly(attributes, "begin", shape->rank, &begin));
-  RLO_TRY(rlo__dims_get_exactly(attributes, "size", shape->rank, &size));
+  RLO_TRY(
+      rlo__dims_get_exactly(step->attributes, "begin", shape->rank, &begin));
+  RLO_TRY(rlo__dims_get_exactly(step->attributes, "size", shape->rank, &size));
   for (int32_t k = 0; k < shape->rank; ++k) {
     int64_t n = shape->dims[k];
     if (begin.values[k] < 0 || begin.values[k] > n) {
@@ -41,7 +35,7 @@ rlo_status rlo__append_slice(rlo_chain *chain,
     size.values[k] =
         begin.values[k] + (size.values[k] == -1 ? left : size.values[k]);
   }
-  return rlo_chain_slice(chain, begin.values, size.values, NULL);
+  return rlo_chain_slice(step->chain, begin.values, size.values, NULL);
 }
 
 /* A strided slice with its masks applied: a slice of every dimension, then a
@@ -178,36 +172,30 @@ static rlo_status get_strides(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-rlo_status rlo__append_strided_slice(rlo_chain *chain,
-                                     const rlo_chain *const *others,
-                                     int32_t num_others,
-                                     const rlo_attributes *attributes,
-                                     int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
+rlo_status rlo__append_strided_slice(const rlo__move_step *step) {
   rlo__dims begin = {{0}, 0};
   rlo__dims end = {{0}, 0};
   rlo__dims strides = {{0}, 0};
   cut_plan plan = {0};
-  RLO_TRY(rlo__dims_get(attributes, "begin", &begin));
-  RLO_TRY(rlo__dims_get_exactly(attributes, "end", begin.count, &end));
-  RLO_TRY(get_strides(attributes, begin.count, &strides));
+  RLO_TRY(rlo__dims_get(step->attributes, "begin", &begin));
+  RLO_TRY(rlo__dims_get_exactly(step->attributes, "end", begin.count, &end));
+  RLO_TRY(get_strides(step->attributes, begin.count, &strides));
   const cut_masks masks = {
-      .begin = rlo__i64_or(attributes, "begin_mask", 0),
-      .end = rlo__i64_or(attributes, "end_mask", 0),
-      .ellipsis = rlo__i64_or(attributes, "ellipsis_mask", 0),
-      .new_axis = rlo__i64_or(attributes, "new_axis_mask", 0),
-      .shrink_axis = rlo__i64_or(attributes, "shrink_axis_mask", 0)};
-  RLO_TRY(
-      make_plan(rlo_chain_shape(chain), &masks, &begin, &end, &strides, &plan));
-  RLO_TRY(rlo_chain_slice(chain, plan.begin, plan.end, plan.strides));
-  const rlo_shape *cut = rlo_chain_shape(chain);
+      .begin = rlo__i64_or(step->attributes, "begin_mask", 0),
+      .end = rlo__i64_or(step->attributes, "end_mask", 0),
+      .ellipsis = rlo__i64_or(step->attributes, "ellipsis_mask", 0),
+      .new_axis = rlo__i64_or(step->attributes, "new_axis_mask", 0),
+      .shrink_axis = rlo__i64_or(step->attributes, "shrink_axis_mask", 0)};
+  RLO_TRY(make_plan(
+      rlo_chain_shape(step->chain), &masks, &begin, &end, &strides, &plan));
+  RLO_TRY(rlo_chain_slice(step->chain, plan.begin, plan.end, plan.strides));
+  const rlo_shape *cut = rlo_chain_shape(step->chain);
   bool is_same = plan.result_rank == cut->rank;
   int64_t dims[RLO_MAX_RANK];
   for (int32_t k = 0; k < plan.result_rank; ++k) {
     is_same = is_same && plan.from[k] == k;
     dims[k] = plan.from[k] < 0 ? 1 : cut->dims[plan.from[k]];
   }
-  return is_same ? RLO_OK : rlo_chain_reshape(chain, dims, plan.result_rank);
+  return is_same ? RLO_OK
+                 : rlo_chain_reshape(step->chain, dims, plan.result_rank);
 }

@@ -7,29 +7,20 @@
 #include "relayout/kernel.h"
 #include "relayout/ops.h"
 
-rlo_status rlo__append_concat(rlo_chain *chain,
-                              const rlo_chain *const *others,
-                              int32_t num_others,
-                              const rlo_attributes *attributes,
-                              int32_t output) {
-  (void)output;
+rlo_status rlo__append_concat(const rlo__move_step *step) {
   int32_t axis = 0;
-  RLO_TRY(
-      rlo__axis_get(attributes, "axis", rlo_chain_shape(chain)->rank, &axis));
-  return rlo_chain_concatenate(chain, others, num_others, axis);
+  RLO_TRY(rlo__axis_get(
+      step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
+  return rlo_chain_concatenate(
+      step->chain, step->others, step->num_others, axis);
 }
 
-rlo_status rlo__append_pack(rlo_chain *chain,
-                            const rlo_chain *const *others,
-                            int32_t num_others,
-                            const rlo_attributes *attributes,
-                            int32_t output) {
-  (void)output;
+rlo_status rlo__append_pack(const rlo__move_step *step) {
   int32_t axis = 0;
   /* A dimension of the result. */
   RLO_TRY(rlo__axis_get(
-      attributes, "axis", rlo_chain_shape(chain)->rank + 1, &axis));
-  return rlo_chain_stack(chain, others, num_others, axis);
+      step->attributes, "axis", rlo_chain_shape(step->chain)->rank + 1, &axis));
+  return rlo_chain_stack(step->chain, step->others, step->num_others, axis);
 }
 
 /* -------------------------------------------------------------------- splits
@@ -111,18 +102,13 @@ static rlo_status get_sizes(const rlo_shape *shape,
              : split_as_listed(&parts->value.i64s, size, out_sizes);
 }
 
-rlo_status rlo__append_split(rlo_chain *chain,
-                             const rlo_chain *const *others,
-                             int32_t num_others,
-                             const rlo_attributes *attributes,
-                             int32_t output) {
-  (void)others;
-  (void)num_others;
+rlo_status rlo__append_split(const rlo__move_step *step) {
   int64_t values[RLO_MAX_KERNEL_OUTPUTS];
   split_sizes sizes = {0, values};
   int32_t axis = 0;
-  RLO_TRY(get_sizes(rlo_chain_shape(chain), attributes, &axis, &sizes));
-  return rlo_chain_split(chain, values, sizes.count, axis, output);
+  RLO_TRY(
+      get_sizes(rlo_chain_shape(step->chain), step->attributes, &axis, &sizes));
+  return rlo_chain_split(step->chain, values, sizes.count, axis, step->output);
 }
 
 rlo_status rlo__count_split(const rlo_shape *const *inputs,
@@ -137,17 +123,11 @@ rlo_status rlo__count_split(const rlo_shape *const *inputs,
   return RLO_OK;
 }
 
-rlo_status rlo__append_unpack(rlo_chain *chain,
-                              const rlo_chain *const *others,
-                              int32_t num_others,
-                              const rlo_attributes *attributes,
-                              int32_t output) {
-  (void)others;
-  (void)num_others;
+rlo_status rlo__append_unpack(const rlo__move_step *step) {
   int32_t axis = 0;
-  RLO_TRY(
-      rlo__axis_get(attributes, "axis", rlo_chain_shape(chain)->rank, &axis));
-  return rlo_chain_unstack(chain, axis, output);
+  RLO_TRY(rlo__axis_get(
+      step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
+  return rlo_chain_unstack(step->chain, axis, step->output);
 }
 
 rlo_status rlo__count_unpack(const rlo_shape *const *inputs,

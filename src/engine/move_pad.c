@@ -96,51 +96,40 @@ static rlo_status get_value(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-rlo_status rlo__append_pad(rlo_chain *chain,
-                           const rlo_chain *const *others,
-                           int32_t num_others,
-                           const rlo_attributes *attributes,
-                           int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
-  const rlo_shape *shape = rlo_chain_shape(chain);
+rlo_status rlo__append_pad(const rlo__move_step *step) {
+  const rlo_shape *shape = rlo_chain_shape(step->chain);
   rlo__dims low;
   rlo__dims high;
   rlo__dims interior;
   uint8_t value[16];
-  bool has_interior = rlo_attributes_find(attributes, "interior") != NULL;
-  RLO_TRY(
-      rlo__dims_get_pairs(attributes, "paddings", shape->rank, &low, &high));
+  bool has_interior = rlo_attributes_find(step->attributes, "interior") != NULL;
+  RLO_TRY(rlo__dims_get_pairs(
+      step->attributes, "paddings", shape->rank, &low, &high));
   if (has_interior) {
-    RLO_TRY(
-        rlo__dims_get_exactly(attributes, "interior", shape->rank, &interior));
+    RLO_TRY(rlo__dims_get_exactly(
+        step->attributes, "interior", shape->rank, &interior));
   }
-  RLO_TRY(get_value(attributes, shape->dtype, value));
-  return rlo_chain_pad(chain,
+  RLO_TRY(get_value(step->attributes, shape->dtype, value));
+  return rlo_chain_pad(step->chain,
                        low.values,
                        high.values,
                        has_interior ? interior.values : NULL,
                        value);
 }
 
-rlo_status rlo__append_mirror_pad(rlo_chain *chain,
-                                  const rlo_chain *const *others,
-                                  int32_t num_others,
-                                  const rlo_attributes *attributes,
-                                  int32_t output) {
+rlo_status rlo__append_mirror_pad(const rlo__move_step *step) {
   static const char *const modes[] = {"reflect", "symmetric"};
-  (void)others;
-  (void)num_others;
-  (void)output;
   rlo__dims low;
   rlo__dims high;
   int32_t mode = 0;
-  RLO_TRY(rlo__dims_get_pairs(
-      attributes, "paddings", rlo_chain_shape(chain)->rank, &low, &high));
-  RLO_TRY(rlo__word_get(attributes, "mode", modes, 2, &mode));
+  RLO_TRY(rlo__dims_get_pairs(step->attributes,
+                              "paddings",
+                              rlo_chain_shape(step->chain)->rank,
+                              &low,
+                              &high));
+  RLO_TRY(rlo__word_get(step->attributes, "mode", modes, 2, &mode));
   return rlo_chain_mirror_pad(
-      chain,
+      step->chain,
       low.values,
       high.values,
       mode == 0 ? RLO_MIRROR_REFLECT : RLO_MIRROR_SYMMETRIC);

@@ -7,18 +7,9 @@
 #include "engine/move_attributes.h"
 #include "relayout/ops.h"
 #include "relayout/ops_block.h"
-#include "relayout/ops_combine.h"
 
-static rlo_status append_nothing(rlo_chain *chain,
-                                 const rlo_chain *const *others,
-                                 int32_t num_others,
-                                 const rlo_attributes *attributes,
-                                 int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
-  (void)chain;
-  (void)attributes;
+static rlo_status append_nothing(const rlo__move_step *step) {
+  (void)step;
   return RLO_OK;
 }
 
@@ -46,20 +37,13 @@ static rlo_status place_relayout(const rlo_shape *input,
   return RLO_OK;
 }
 
-static rlo_status append_transpose(rlo_chain *chain,
-                                   const rlo_chain *const *others,
-                                   int32_t num_others,
-                                   const rlo_attributes *attributes,
-                                   int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
-  int32_t rank = rlo_chain_shape(chain)->rank;
+static rlo_status append_transpose(const rlo__move_step *step) {
+  int32_t rank = rlo_chain_shape(step->chain)->rank;
   rlo__dims perm = {{0}, rank};
   int32_t permutation[RLO_MAX_RANK];
-  bool is_given = rlo_attributes_find(attributes, "perm") != NULL;
+  bool is_given = rlo_attributes_find(step->attributes, "perm") != NULL;
   if (is_given) {
-    RLO_TRY(rlo__dims_get_exactly(attributes, "perm", rank, &perm));
+    RLO_TRY(rlo__dims_get_exactly(step->attributes, "perm", rank, &perm));
   }
   for (int32_t k = 0; k < rank; ++k) {
     int64_t from = is_given ? perm.values[k] : rank - 1 - k;
@@ -72,34 +56,20 @@ static rlo_status append_transpose(rlo_chain *chain,
     }
     permutation[k] = (int32_t)from;
   }
-  return rlo_chain_transpose(chain, permutation);
+  return rlo_chain_transpose(step->chain, permutation);
 }
 
-static rlo_status append_reshape(rlo_chain *chain,
-                                 const rlo_chain *const *others,
-                                 int32_t num_others,
-                                 const rlo_attributes *attributes,
-                                 int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
+static rlo_status append_reshape(const rlo__move_step *step) {
   rlo__dims dims;
-  RLO_TRY(rlo__dims_get(attributes, "shape", &dims));
-  return rlo_chain_reshape(chain, dims.values, dims.count);
+  RLO_TRY(rlo__dims_get(step->attributes, "shape", &dims));
+  return rlo_chain_reshape(step->chain, dims.values, dims.count);
 }
 
-static rlo_status append_expand_dims(rlo_chain *chain,
-                                     const rlo_chain *const *others,
-                                     int32_t num_others,
-                                     const rlo_attributes *attributes,
-                                     int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
-  const rlo_shape *shape = rlo_chain_shape(chain);
+static rlo_status append_expand_dims(const rlo__move_step *step) {
+  const rlo_shape *shape = rlo_chain_shape(step->chain);
   int32_t axis = 0;
   /* A dimension of the result. */
-  RLO_TRY(rlo__axis_get(attributes, "axis", shape->rank + 1, &axis));
+  RLO_TRY(rlo__axis_get(step->attributes, "axis", shape->rank + 1, &axis));
   if (shape->rank == RLO_MAX_RANK) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the result would have rank %d; the limit is %d",
@@ -110,36 +80,25 @@ static rlo_status append_expand_dims(rlo_chain *chain,
   for (int32_t k = 0; k <= shape->rank; ++k) {
     dims[k] = k == axis ? 1 : shape->dims[k - (k > axis)];
   }
-  return rlo_chain_reshape(chain, dims, shape->rank + 1);
+  return rlo_chain_reshape(step->chain, dims, shape->rank + 1);
 }
 
-static rlo_status append_reverse(rlo_chain *chain,
-                                 const rlo_chain *const *others,
-                                 int32_t num_others,
-                                 const rlo_attributes *attributes,
-                                 int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
+static rlo_status append_reverse(const rlo__move_step *step) {
   int32_t axes[RLO_MAX_RANK];
   int32_t count = 0;
-  RLO_TRY(rlo__axes_get(
-      attributes, "dims", rlo_chain_shape(chain)->rank, axes, &count));
-  return rlo_chain_reverse(chain, axes, count);
+  RLO_TRY(rlo__axes_get(step->attributes,
+                        "dims",
+                        rlo_chain_shape(step->chain)->rank,
+                        axes,
+                        &count));
+  return rlo_chain_reverse(step->chain, axes, count);
 }
 
-static rlo_status append_broadcast_to(rlo_chain *chain,
-                                      const rlo_chain *const *others,
-                                      int32_t num_others,
-                                      const rlo_attributes *attributes,
-                                      int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
-  const rlo_shape *shape = rlo_chain_shape(chain);
+static rlo_status append_broadcast_to(const rlo__move_step *step) {
+  const rlo_shape *shape = rlo_chain_shape(step->chain);
   rlo__dims dims;
   int32_t from_dims[RLO_MAX_RANK];
-  RLO_TRY(rlo__dims_get(attributes, "shape", &dims));
+  RLO_TRY(rlo__dims_get(step->attributes, "shape", &dims));
   if (dims.count < shape->rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "'shape' has rank %d, the input rank %d",
@@ -150,35 +109,22 @@ static rlo_status append_broadcast_to(rlo_chain *chain,
   for (int32_t k = 0; k < shape->rank; ++k) {
     from_dims[k] = dims.count - shape->rank + k;
   }
-  return rlo_chain_broadcast_in_dim(chain, dims.values, dims.count, from_dims);
+  return rlo_chain_broadcast_in_dim(
+      step->chain, dims.values, dims.count, from_dims);
 }
 
-static rlo_status append_tile(rlo_chain *chain,
-                              const rlo_chain *const *others,
-                              int32_t num_others,
-                              const rlo_attributes *attributes,
-                              int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
+static rlo_status append_tile(const rlo__move_step *step) {
   rlo__dims times;
   RLO_TRY(rlo__dims_get_exactly(
-      attributes, "reps", rlo_chain_shape(chain)->rank, &times));
-  return rlo_chain_tile(chain, times.values);
+      step->attributes, "reps", rlo_chain_shape(step->chain)->rank, &times));
+  return rlo_chain_tile(step->chain, times.values);
 }
 
-static rlo_status append_repeat(rlo_chain *chain,
-                                const rlo_chain *const *others,
-                                int32_t num_others,
-                                const rlo_attributes *attributes,
-                                int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
+static rlo_status append_repeat(const rlo__move_step *step) {
   rlo__dims times;
   RLO_TRY(rlo__dims_get_exactly(
-      attributes, "repeats", rlo_chain_shape(chain)->rank, &times));
-  return rlo_chain_repeat(chain, times.values);
+      step->attributes, "repeats", rlo_chain_shape(step->chain)->rank, &times));
+  return rlo_chain_repeat(step->chain, times.values);
 }
 
 /* -------------------------------------------------------------------- blocks
@@ -196,125 +142,40 @@ static rlo_status get_block(const rlo_chain *chain,
   return RLO_OK;
 }
 
-static rlo_status append_space_to_depth(rlo_chain *chain,
-                                        const rlo_chain *const *others,
-                                        int32_t num_others,
-                                        const rlo_attributes *attributes,
-                                        int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
+static rlo_status append_space_to_depth(const rlo__move_step *step) {
   int64_t block = 0;
   int32_t channel_dim = 0;
-  RLO_TRY(get_block(chain, attributes, &block, &channel_dim));
-  return rlo_chain_space_to_depth(chain, block, channel_dim);
+  RLO_TRY(get_block(step->chain, step->attributes, &block, &channel_dim));
+  return rlo_chain_space_to_depth(step->chain, block, channel_dim);
 }
 
-static rlo_status append_depth_to_space(rlo_chain *chain,
-                                        const rlo_chain *const *others,
-                                        int32_t num_others,
-                                        const rlo_attributes *attributes,
-                                        int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
+static rlo_status append_depth_to_space(const rlo__move_step *step) {
   int64_t block = 0;
   int32_t channel_dim = 0;
-  RLO_TRY(get_block(chain, attributes, &block, &channel_dim));
-  return rlo_chain_depth_to_space(chain, block, channel_dim);
+  RLO_TRY(get_block(step->chain, step->attributes, &block, &channel_dim));
+  return rlo_chain_depth_to_space(step->chain, block, channel_dim);
 }
 
-static rlo_status append_space_to_batch(rlo_chain *chain,
-                                        const rlo_chain *const *others,
-                                        int32_t num_others,
-                                        const rlo_attributes *attributes,
-                                        int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
+static rlo_status append_space_to_batch(const rlo__move_step *step) {
   rlo__dims blocks;
   rlo__dims low;
   rlo__dims high;
-  RLO_TRY(rlo__dims_get(attributes, "block_shape", &blocks));
-  RLO_TRY(
-      rlo__dims_get_pairs(attributes, "paddings", blocks.count, &low, &high));
+  RLO_TRY(rlo__dims_get(step->attributes, "block_shape", &blocks));
+  RLO_TRY(rlo__dims_get_pairs(
+      step->attributes, "paddings", blocks.count, &low, &high));
   return rlo_chain_space_to_batch(
-      chain, blocks.values, low.values, high.values, blocks.count);
+      step->chain, blocks.values, low.values, high.values, blocks.count);
 }
 
-static rlo_status append_batch_to_space(rlo_chain *chain,
-                                        const rlo_chain *const *others,
-                                        int32_t num_others,
-                                        const rlo_attributes *attributes,
-                                        int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
+static rlo_status append_batch_to_space(const rlo__move_step *step) {
   rlo__dims blocks;
   rlo__dims low;
   rlo__dims high;
-  RLO_TRY(rlo__dims_get(attributes, "block_shape", &blocks));
-  RLO_TRY(rlo__dims_get_pairs(attributes, "crops", blocks.count, &low, &high));
+  RLO_TRY(rlo__dims_get(step->attributes, "block_shape", &blocks));
+  RLO_TRY(rlo__dims_get_pairs(
+      step->attributes, "crops", blocks.count, &low, &high));
   return rlo_chain_batch_to_space(
-      chain, blocks.values, low.values, high.values, blocks.count);
-}
-
-/* ------------------------------------------------------------------- numbers
- */
-
-static rlo_status append_cast(rlo_chain *chain,
-                              const rlo_chain *const *others,
-                              int32_t num_others,
-                              const rlo_attributes *attributes,
-                              int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
-  const char *name = NULL;
-  rlo_dtype dtype = RLO_DTYPE_INVALID;
-  RLO_TRY(rlo_attributes_get_string(attributes, "dtype", &name));
-  RLO_TRY(rlo_dtype_from_name(name, &dtype));
-  return rlo_chain_convert(chain, dtype);
-}
-
-static rlo_status append_sum(rlo_chain *chain,
-                             const rlo_chain *const *others,
-                             int32_t num_others,
-                             const rlo_attributes *attributes,
-                             int32_t output) {
-  (void)others;
-  (void)num_others;
-  (void)output;
-  int32_t rank = rlo_chain_shape(chain)->rank;
-  int32_t dims[RLO_MAX_RANK];
-  int32_t count = rank;
-  for (int32_t k = 0; k < rank; ++k) {
-    dims[k] = k;
-  }
-  if (rlo_attributes_find(attributes, "dims") != NULL) {
-    RLO_TRY(rlo__axes_get(attributes, "dims", rank, dims, &count));
-  }
-  bool keep_dims = false;
-  if (rlo_attributes_find(attributes, "keep_dims") != NULL) {
-    RLO_TRY(rlo_attributes_get_bool(attributes, "keep_dims", &keep_dims));
-  }
-  return rlo_chain_sum(chain, dims, count, keep_dims);
-}
-
-static rlo_status infer_add_n(const rlo_shape *const *inputs,
-                              int32_t num_inputs,
-                              rlo_shape *out_shape) {
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    RLO_TRY(rlo_shape_validate(inputs[n]));
-    if (!rlo_shape_compatible(inputs[0], inputs[n])) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "input %d has another type or other dimensions than "
-                      "input 0",
-                      n);
-    }
-  }
-  return rlo_shape_make(
-      inputs[0]->dtype, inputs[0]->dims, inputs[0]->rank, out_shape);
+      step->chain, blocks.values, low.values, high.values, blocks.count);
 }
 
 /* --------------------------------------------------------------------- table
@@ -378,6 +239,15 @@ static const rlo_attribute_spec from_batch_specs[] = {
     {"block_shape", RLO_ATTRIBUTE_I64S, true},
     {"crops", RLO_ATTRIBUTE_I64S, true},
 };
+static const rlo_attribute_spec gather_specs[] = {
+    {"axis", RLO_ATTRIBUTE_I64, false},
+    {"batch_dims", RLO_ATTRIBUTE_I64, false},
+};
+static const rlo_attribute_spec segment_specs[] = {
+    {"num_segments", RLO_ATTRIBUTE_I64, true},
+    {"axis", RLO_ATTRIBUTE_I64, false},
+    {"batch_dims", RLO_ATTRIBUTE_I64, false},
+};
 static const rlo_attribute_spec cast_specs[] = {
     {"dtype", RLO_ATTRIBUTE_STRING, true},
 };
@@ -440,11 +310,17 @@ static const rlo__move table[] = {
     {.name = "DepthToSpace", INPUTS(1, 1),
      SPECS(block_specs), .append = append_depth_to_space},
     {.name = "Cast", INPUTS(1, 1),
-     SPECS(cast_specs), .append = append_cast},
+     SPECS(cast_specs), .append = rlo__append_cast},
     {.name = "Sum", INPUTS(1, 1),
-     SPECS(sum_specs), .stands_alone = true, .append = append_sum},
+     SPECS(sum_specs), .stands_alone = true, .append = rlo__append_sum},
     {.name = "AddN", INPUTS(1, -1),
-     .stands_alone = true, .infer = infer_add_n, .lower = rlo_add_n_lower},
+     .stands_alone = true,
+     .infer = rlo__infer_add_n, .prepare = rlo__prepare_add_n},
+    {.name = "GatherV2", INPUTS(2, 2),
+     SPECS(gather_specs), .takes_indices = true, .append = rlo__append_gather},
+    {.name = "UnsortedSegmentSum", INPUTS(2, 2),
+     SPECS(segment_specs), .stands_alone = true,
+     .infer = rlo__infer_segment_sum, .prepare = rlo__prepare_segment_sum},
 };
 
 // clang-format on
@@ -452,4 +328,13 @@ static const rlo__move table[] = {
 const rlo__move *rlo__move_table(int32_t *out_count) {
   *out_count = (int32_t)(sizeof table / sizeof table[0]);
   return table;
+}
+
+const rlo__move *rlo__move_find(const char *name) {
+  for (size_t m = 0; m < sizeof table / sizeof table[0]; ++m) {
+    if (strcmp(table[m].name, name) == 0) {
+      return &table[m];
+    }
+  }
+  return NULL;
 }

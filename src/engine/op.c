@@ -284,3 +284,28 @@ rlo_status rlo_op_add_n(rlo_tensor *const *xs,
                         rlo_tensor **out_y) {
   return run("AddN", xs, count, NULL, 0, out_y, 1);
 }
+
+rlo_status rlo_op_gather(rlo_tensor *x,
+                         rlo_tensor *indices,
+                         int64_t axis,
+                         int64_t batch_dims,
+                         rlo_tensor **out_y) {
+  rlo_tensor *const inputs[] = {x, indices};
+  const rlo_attribute items[] = {rlo_attribute_i64("axis", axis),
+                                 rlo_attribute_i64("batch_dims", batch_dims)};
+  return run("GatherV2", inputs, 2, items, 2, out_y, 1);
+}
+
+rlo_status rlo_op_segment_sum(rlo_tensor *x,
+                              rlo_tensor *ids,
+                              int64_t num_segments,
+                              int64_t axis,
+                              int64_t batch_dims,
+                              rlo_tensor **out_y) {
+  rlo_tensor *const inputs[] = {x, ids};
+  const rlo_attribute items[] = {
+      rlo_attribute_i64("num_segments", num_segments),
+      rlo_attribute_i64("axis", axis),
+      rlo_attribute_i64("batch_dims", batch_dims)};
+  return run("UnsortedSegmentSum", inputs, 2, items, 3, out_y, 1);
+}

@@ -8,8 +8,10 @@
 /* Moves, planned. */
 typedef struct opencl_program {
   int32_t count;
-  int32_t *operands;
+  int32_t *operands, *indices;
   rlo_plan **plans;
+  /** Instead of moves. */
+  rlo_segment_plan *sum;
 } opencl_program;
 
 static rlo_status allocate(void *self, int64_t bytes, void **out_memory) {
@@ -50,7 +52,9 @@ static void release_program(void *self, void *program) {
     rlo_plan_release(p->plans[n]);
   }
   rlo__free(p->plans);
+  rlo_segment_plan_release(p->sum);
   rlo__free(p->operands);
+  rlo__free(p->indices);
   rlo__free(p);
 }
 
@@ -66,11 +70,13 @@ static rlo_status prepare(void *self,
   p->count = rlo_moves_count(moves);
   p->operands = rlo__alloc_array((size_t)p->count, sizeof *p->operands);
   p->plans = rlo__alloc_array((size_t)p->count, sizeof(rlo_plan *));
-  if (p->operands == NULL || p->plans == NULL) {
+  p->indices = rlo__alloc_array((size_t)p->count, sizeof *p->indices);
+  if (p->operands == NULL || p->indices == NULL || p->plans == NULL) {
     goto fail;
   }
   for (int32_t n = 0; n < p->count; ++n) {
     p->operands[n] = rlo_moves_operand(moves, n);
+    p->indices[n] = rlo_moves_indices(moves, n);
     RLO_TRY_GOTO(rlo_plan_create(
         context, rlo_moves_problem(moves, n), NULL, &p->plans[n]));
   }
@@ -81,13 +87,35 @@ fail:
   return status;
 }
 
+static rlo_status prepare_segment_sum(void *self,
+                                      rlo_segment_sum *sum,
+                                      void **out_program) {
+  opencl_program *p = rlo__alloc(sizeof *p);
+  if (p == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = rlo_segment_plan_create(
+      rlo__device_queue_context(self), sum, NULL, &p->sum);
+  if (status != RLO_OK) {
+    release_program(self, p);
+    return status;
+  }
+  rlo_segment_sum_release(sum);
+  *out_program = p;
+  return RLO_OK;
+}
+
 static rlo_status run(void *self,
                       void *program,
                       void *const *operands,
                       void *dst) {
   (void)self;
   const opencl_program *p = program;
-  return rlo__device_memory_run(dst, p->plans, p->operands, p->count, operands);
+  return p->sum != NULL
+             ? rlo__device_memory_run_segment_sum(
+                   dst, p->sum, operands[0], operands[1])
+             : rlo__device_memory_run(
+                   dst, p->plans, p->operands, p->indices, p->count, operands);
 }
 
 static void destroy(void *self) {
@@ -105,6 +133,7 @@ rlo_status rlo__opencl_backend_create(rlo_engine *engine,
                                               read_memory,
                                               NULL,
                                               prepare,
+                                              prepare_segment_sum,
                                               run,
                                               release_program,
                                               destroy};

@@ -88,85 +88,45 @@ static rlo_status create(rlo_engine *engine,
   return RLO_OK;
 }
 
-/* A program of moves, which are given back. */
-static rlo_status prepare_moves(const rlo__instance *instance,
-                                rlo_moves *moves,
-                                void **out_program) {
-  rlo_status status =
-      instance->methods.prepare == NULL
-          ? RLO_FAIL(RLO_UNSUPPORTED,
-                     "backend '%s' does not run moves",
-                     instance->name)
-          : instance->methods.prepare(instance->self, moves, out_program);
-  rlo_moves_release(moves);
-  return status;
-}
-
 static rlo_status prepare(const rlo__instance *instance,
                           const rlo_chain *chain,
                           const rlo_shape *shape,
                           void **out_program) {
   rlo_moves *moves = NULL;
   RLO_TRY(rlo_chain_lower(chain, shape, &moves));
-  return prepare_moves(instance, moves, out_program);
-}
-
-/* The chain of one result of a move. */
-static rlo_status chain_of(const rlo__recipe *recipe,
-                           int32_t output,
-                           rlo_chain **chains) {
-  for (int32_t n = 0; n < recipe->num_inputs; ++n) {
-    RLO_TRY(rlo_chain_create(&recipe->inputs[n]->shape, &chains[n]));
-  }
-  return rlo__move_append(
-      recipe->move, chains, recipe->num_inputs, recipe->attributes, output);
-}
-
-static rlo_status make_chain_program(rlo__recipe *recipe,
-                                     int32_t output,
-                                     void **out_program) {
-  rlo_chain **chains =
-      rlo__alloc_array((size_t)recipe->num_inputs, sizeof(rlo_chain *));
-  if (chains == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = chain_of(recipe, output, chains);
-  if (status == RLO_OK) {
-    status = prepare(recipe->instance,
-                     chains[0],
-                     &recipe->outputs[output].shape->shape,
-                     out_program);
-  }
-  for (int32_t n = 0; n < recipe->num_inputs; ++n) {
-    rlo_chain_release(chains[n]);
-  }
-  rlo__free(chains);
-  return status;
+  return rlo__instance_prepare(instance, moves, out_program);
 }
 
 static rlo_status make_program(rlo__recipe *recipe,
                                int32_t output,
                                void **out_program) {
-  if (recipe->move->append != NULL) {
-    return make_chain_program(recipe, output, out_program);
-  }
+  const rlo__move *move = recipe->move;
+  const rlo_shape *dst = &recipe->outputs[output].shape->shape;
+  int32_t count = recipe->num_inputs;
+  rlo_moves *moves = NULL;
+  rlo_status status = RLO_OK;
   const rlo_shape **shapes =
-      rlo__alloc_array((size_t)recipe->num_inputs, sizeof(rlo_shape *));
+      rlo__alloc_array((size_t)count, sizeof(rlo_shape *));
   if (shapes == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  for (int32_t n = 0; n < recipe->num_inputs; ++n) {
+  for (int32_t n = 0; n < count; ++n) {
     shapes[n] = &recipe->inputs[n]->shape;
   }
-  rlo_moves *moves = NULL;
-  rlo_status status = recipe->move->lower(shapes,
-                                          recipe->num_inputs,
-                                          &recipe->outputs[output].shape->shape,
-                                          &moves);
+  if (move->append != NULL) {
+    RLO_TRY_GOTO(rlo__move_lower(
+        move, shapes, count, recipe->attributes, output, dst, &moves));
+    status = rlo__instance_prepare(recipe->instance, moves, out_program);
+  } else {
+    status = move->prepare(
+        recipe->instance, shapes, count, recipe->attributes, dst, out_program);
+    if (status != RLO_OK) {
+      status = rlo__status_prefix(status, "%s: ", move->name);
+    }
+  }
+fail:
   rlo__free(shapes);
-  return status == RLO_OK
-             ? prepare_moves(recipe->instance, moves, out_program)
-             : rlo__status_prefix(status, "%s: ", recipe->move->name);
+  return status;
 }
 
 static rlo_status need_program(rlo__recipe *recipe,
@@ -273,8 +233,11 @@ rlo_status rlo__recipe_get(rlo_engine *engine,
     RLO_TRY_GOTO(rlo__words_push(&words, inputs[n]->id));
   }
   for (int32_t i = 0; attributes != NULL && i < attributes->count; ++i) {
-    RLO_TRY_GOTO(
-        rlo__words_push_attribute(engine, &words, &attributes->items[i]));
+    status = rlo__words_push_attribute(engine, &words, &attributes->items[i]);
+    if (status != RLO_OK) {
+      rlo__status_prefix(status, "%s: ", move->name);
+      goto fail;
+    }
   }
   *out_recipe = rlo__recipe_find(engine, &words);
   if (*out_recipe == NULL) {

@@ -77,8 +77,11 @@ rlo_status rlo__words_push_attribute(rlo_engine *engine,
       return RLO_OK;
     case RLO_ATTRIBUTE_SHAPE: {
       rlo__shared_shape *shape = NULL;
-      RLO_TRY(rlo__shape_table_get(
-          &engine->shapes, attribute->value.shape, &shape));
+      rlo_status status =
+          rlo__shape_table_get(&engine->shapes, attribute->value.shape, &shape);
+      if (status != RLO_OK) {
+        return rlo__status_prefix(status, "'%s': ", attribute->name);
+      }
       word = shape->id;
       /* Should the shape go, its id goes with it: the words then match
        * nothing. */

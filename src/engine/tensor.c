@@ -56,7 +56,12 @@ void rlo_tensor_release(rlo_tensor *tensor) {
     return;
   }
   rlo_engine *engine = tensor->engine;
-  rlo__storage_release(tensor->replica);
+  while (tensor->replicas != NULL) {
+    rlo__replica *replica = tensor->replicas;
+    tensor->replicas = replica->next;
+    rlo__storage_release(replica->storage);
+    rlo__free(replica);
+  }
   rlo__storage_release(tensor->storage);
   rlo__pending_release(tensor->pending);
   rlo__shared_shape_release(&engine->shapes, tensor->shape);
@@ -242,6 +247,29 @@ static rlo_status materialize(rlo_tensor *tensor, rlo__pending **out_done) {
   return RLO_OK;
 }
 
+/* Under the mutex. */
+static rlo_status add_replica(rlo_tensor *tensor,
+                              rlo__instance *instance,
+                              rlo__storage **out_storage) {
+  rlo__replica *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status =
+      rlo__storage_copy(tensor->storage, instance, &made->storage);
+  if (status != RLO_OK) {
+    rlo__free(made);
+    return status;
+  }
+  made->next = tensor->replicas;
+  tensor->replicas = made;
+  rlo__engine_count(&tensor->engine->counters.copies, 1);
+  rlo__engine_count(&tensor->engine->counters.copied_bytes,
+                    made->storage->bytes);
+  *out_storage = made->storage;
+  return RLO_OK;
+}
+
 /* Under the mutex: the storage on this instance, borrowed. */
 static rlo_status place(rlo_tensor *tensor,
                         rlo__instance *instance,
@@ -250,16 +278,13 @@ static rlo_status place(rlo_tensor *tensor,
     *out_storage = tensor->storage;
     return RLO_OK;
   }
-  if (tensor->replica == NULL || tensor->replica->instance != instance) {
-    rlo__storage *copy = NULL;
-    RLO_TRY(rlo__storage_copy(tensor->storage, instance, &copy));
-    rlo__storage_release(tensor->replica);
-    tensor->replica = copy;
-    rlo__engine_count(&tensor->engine->counters.copies, 1);
-    rlo__engine_count(&tensor->engine->counters.copied_bytes, copy->bytes);
+  for (const rlo__replica *r = tensor->replicas; r != NULL; r = r->next) {
+    if (r->storage->instance == instance) {
+      *out_storage = r->storage;
+      return RLO_OK;
+    }
   }
-  *out_storage = tensor->replica;
-  return RLO_OK;
+  return add_replica(tensor, instance, out_storage);
 }
 
 rlo_status rlo__tensor_need(rlo_tensor *tensor,

@@ -22,6 +22,12 @@ enum {
   RLO__MAX_FUSED_MOVES = 32
 };
 
+/** One more storage of a tensor. */
+typedef struct rlo__replica {
+  struct rlo__replica *next;
+  rlo__storage *storage;
+} rlo__replica;
+
 struct rlo_tensor {
   atomic_int_fast64_t num_references;
   /** Retained, as is all below. */
@@ -31,8 +37,9 @@ struct rlo_tensor {
   rlo__mutex mutex;
   /** NULL while the tensor is pending. */
   rlo__storage *storage;
-  /** The same bytes on another backend, the one last asked for; or NULL. */
-  rlo__storage *replica;
+  /** The same bytes on other backends. They stay: somebody may have borrowed
+   *  an address. */
+  rlo__replica *replicas;
   rlo__pending *pending;
 };
 

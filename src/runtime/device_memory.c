@@ -157,7 +157,7 @@ rlo_status rlo__device_memory_wrap(rlo__device_queue *queue,
                                    cl_event ready,
                                    rlo__device_memory **out) {
   const rlo__operand_need need = {
-      RLO__OPERAND_SRC, bytes, element_bytes, false};
+      .side = RLO__OPERAND_SRC, .bytes = bytes, .element_bytes = element_bytes};
   rlo__operand operand;
   RLO_TRY(rlo__context_check_process(queue->context));
   RLO_TRY(rlo__operand_resolve(
@@ -308,29 +308,95 @@ static void set_ready(rlo__device_memory *memory, cl_event event) {
   memory->ready = event;
 }
 
+/* What two memories wait for. */
+static cl_uint collect_two(const rlo__device_memory *a,
+                           const rlo__device_memory *b,
+                           cl_event out_events[2]) {
+  cl_uint count = 0;
+  if (wait_count(a) > 0) {
+    out_events[count++] = a->ready;
+  }
+  if (wait_count(b) > 0) {
+    out_events[count++] = b->ready;
+  }
+  return count;
+}
+
 rlo_status rlo__device_memory_run(rlo__device_memory *dst,
                                   rlo_plan *const *plans,
                                   const int32_t *operands,
+                                  const int32_t *indices,
                                   int32_t count,
                                   void *const *sources) {
-  rlo__device_queue *queue = dst->queue;
   for (int32_t n = 0; n < count; ++n) {
     const rlo__device_memory *src = sources[operands[n]];
+    const rlo__device_memory *index =
+        indices[n] >= 0 ? sources[indices[n]] : NULL;
+    rlo_operands o = RLO_OPERANDS_INIT;
+    cl_event events[2];
+    cl_uint num_events = collect_two(src, index, events);
     cl_event event = NULL;
-    RLO_TRY(rlo_enqueue(plans[n],
-                        queue->queue,
-                        src != NULL ? src->buffer : NULL,
-                        src != NULL ? src->offset_bytes : 0,
-                        dst->buffer,
-                        dst->offset_bytes,
-                        wait_count(src),
-                        wait_list(src),
-                        n + 1 == count ? &event : NULL));
+    o.dst = dst->buffer;
+    o.dst_offset_bytes = dst->offset_bytes;
+    if (src != NULL) {
+      o.src = src->buffer;
+      o.src_offset_bytes = src->offset_bytes;
+    }
+    if (index != NULL) {
+      o.indices = index->buffer;
+      o.index_offset_bytes = index->offset_bytes;
+    }
+    RLO_TRY(rlo_enqueue_operands(plans[n],
+                                 dst->queue->queue,
+                                 &o,
+                                 num_events,
+                                 num_events > 0 ? events : NULL,
+                                 n + 1 == count ? &event : NULL));
     if (event != NULL) {
       set_ready(dst, event);
     }
   }
   return RLO_OK;
+}
+
+rlo_status rlo__device_memory_run_segment_sum(rlo__device_memory *dst,
+                                              rlo_segment_plan *plan,
+                                              const rlo__device_memory *rows,
+                                              const rlo__device_memory *ids) {
+  rlo__device_memory *scratch = NULL;
+  int64_t scratch_bytes = rlo_segment_plan_scratch_bytes(plan);
+  if (scratch_bytes > 0) {
+    RLO_TRY(rlo__device_memory_create(dst->queue, scratch_bytes, &scratch));
+  }
+  rlo_segment_operands o = RLO_SEGMENT_OPERANDS_INIT;
+  cl_event events[2];
+  cl_uint num_events = collect_two(rows, ids, events);
+  cl_event event = NULL;
+  o.dst = dst->buffer;
+  o.dst_offset_bytes = dst->offset_bytes;
+  if (rows != NULL) {
+    o.src = rows->buffer;
+    o.src_offset_bytes = rows->offset_bytes;
+  }
+  if (ids != NULL) {
+    o.ids = ids->buffer;
+    o.ids_offset_bytes = ids->offset_bytes;
+  }
+  if (scratch != NULL) {
+    o.scratch = scratch->buffer;
+  }
+  rlo_status status = rlo_enqueue_segment_sum(plan,
+                                              dst->queue->queue,
+                                              &o,
+                                              num_events,
+                                              num_events > 0 ? events : NULL,
+                                              &event);
+  if (status == RLO_OK) {
+    set_ready(dst, event);
+  }
+  /* Whatever has it next comes later on the queue. */
+  rlo__device_memory_free(scratch);
+  return status;
 }
 
 rlo_status rlo__device_memory_publish(rlo__device_memory *memory,

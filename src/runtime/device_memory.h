@@ -2,6 +2,7 @@
 #ifndef RLO_RUNTIME_DEVICE_MEMORY_H
 #define RLO_RUNTIME_DEVICE_MEMORY_H
 
+#include "relayout/opencl_indexed.h"
 #include "runtime/context.h"
 
 /**
@@ -68,13 +69,22 @@ RLO_NODISCARD rlo_status rlo__device_memory_read(rlo__device_memory *memory,
 /**
  * Run plans in order, each from its operand into one memory.
  * @param operands  for each plan, which of the sources it reads.
+ * @param indices   and which holds the indices it loads; -1: none.
  * @param sources   NULL where there are no bytes.
  */
 RLO_NODISCARD rlo_status rlo__device_memory_run(rlo__device_memory *dst,
                                                 rlo_plan *const *plans,
                                                 const int32_t *operands,
+                                                const int32_t *indices,
                                                 int32_t count,
                                                 void *const *sources);
+
+/** Run a segment sum of rows by ids, each NULL where there are no bytes. */
+RLO_NODISCARD rlo_status
+rlo__device_memory_run_segment_sum(rlo__device_memory *dst,
+                                   rlo_segment_plan *plan,
+                                   const rlo__device_memory *rows,
+                                   const rlo__device_memory *ids);
 
 /** The event after which the data is there, retained; NULL: it is there. What
  *  is on the queue has been flushed. */

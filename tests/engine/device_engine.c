@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "relayout/backend.h"
 #include "relayout/engine_opencl.h"
 #include "relayout/engine_ops.h"
@@ -405,6 +406,105 @@ START_TEST(test_engine__between_backends)
 
 END_TEST
 
+/* ------------------------------------------------------------------- memory
+ */
+
+/* slice, transpose and pad of a sum, read. */
+static rlo_status do_some(void) {
+  int32_t got[20];
+  rlo_shape shape;
+  rlo_tensor *x = NULL;
+  rlo_tensor *s = NULL;
+  rlo_tensor *t = NULL;
+  rlo_tensor *p = NULL;
+  rlo_status status = rlo_shape_make(RLO_DTYPE_S32, DIMS(4, 5), 2, &shape);
+  status =
+      status == RLO_OK ? rlo_tensor_create(engine, &shape, NULL, &x) : status;
+  rlo_tensor *const twice[] = {x, x};
+  status = status == RLO_OK ? rlo_op_add_n(twice, 2, &s) : status;
+  status = status == RLO_OK ? rlo_op_transpose(s, NULL, &t) : status;
+  status = status == RLO_OK
+               ? rlo_op_pad(t, DIMS(0, -1), DIMS(0, 1), NULL, NULL, &p)
+               : status;
+  status = status == RLO_OK ? rlo_tensor_read(p, got, sizeof got) : status;
+  rlo_tensor_release(p);
+  rlo_tensor_release(t);
+  rlo_tensor_release(s);
+  rlo_tensor_release(x);
+  return status;
+}
+
+/* As for the host, each allocation fails once; programs that were built in
+ * between stay with the context. */
+START_TEST(test_engine__memory_runs_out)
+{
+  int64_t nth = 1;
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  for (; status != RLO_OK; ++nth) {
+    ck_assert_int_lt(nth, 3000);
+    rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
+    options.context = context;
+    options.is_fusing = true;
+    options.checks_leaks = true;
+    rlo__alloc_set_fault(nth, false);
+    status = rlo_engine_create(&options, &engine);
+    if (status == RLO_OK) {
+      status = do_some();
+      rlo__alloc_set_fault(0, false);
+      if (status != RLO_OK) {
+        expect_ok(do_some());
+      }
+      end();
+    }
+    rlo__alloc_set_fault(0, false);
+    ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY,
+                  "allocation %lld: %s: %s",
+                  (long long)nth,
+                  rlo_status_name(status),
+                  rlo_error_last()->message);
+  }
+  ck_assert_int_gt(nth, 100);
+}
+
+END_TEST
+
+/* A device without room says so, and has it again when tensors go. */
+START_TEST(test_engine__the_budget_of_the_device)
+{
+  rlo_context *small = NULL;
+  rlo_context_options limits = RLO_CONTEXT_OPTIONS_INIT;
+  limits.memory_budget_bytes = 10000;
+  expect_ok(rlo_context_create_default(-1, &limits, &small));
+  rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
+  options.context = small;
+  expect_ok(rlo_engine_create(&options, &engine));
+  rlo_tensor *x = count_up(DIMS(1000), 1);
+  rlo_tensor *y = NULL;
+  rlo_tensor *z = NULL;
+  expect_ok(rlo_op_reverse(x, DIMS(0), 1, &y));
+  expect_refusal(rlo_op_reverse(y, DIMS(0), 1, &z),
+                 RLO_OUT_OF_MEMORY,
+                 "a buffer of 4000 bytes exceeds the budget: 8000 of 10000 "
+                 "bytes are in use");
+  rlo_tensor_release(x);
+  expect_ok(rlo_op_reverse(y, DIMS(0), 1, &z));
+  rlo_tensor_release(z);
+  rlo_tensor_release(y);
+  /* A small one is kept for the next, and makes way for another size. */
+  z = count_up(DIMS(250), 1);
+  rlo_tensor_release(z);
+  rlo_context_stats stats;
+  rlo_context_get_stats(small, &stats);
+  ck_assert_int_eq(stats.buffer_bytes, 1000);
+  z = count_up(DIMS(2400), 1);
+  rlo_tensor_release(z);
+  ck_assert_int_eq(rlo_engine_live_tensors(engine), 0);
+  rlo_engine_release(engine);
+  rlo_context_release(small);
+}
+
+END_TEST
+
 /* -------------------------------------------------------------- OpenCL C
  */
 
@@ -527,6 +627,8 @@ int main(void) {
   tcase_add_test(tcase, test_engine__a_chain_at_once);
   tcase_add_test(tcase, test_engine__wrapped_buffers);
   tcase_add_test(tcase, test_engine__between_backends);
+  tcase_add_test(tcase, test_engine__memory_runs_out);
+  tcase_add_test(tcase, test_engine__the_budget_of_the_device);
   tcase_add_test(tcase, test_engine__kernels_in_opencl_c);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);

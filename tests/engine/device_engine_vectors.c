@@ -491,6 +491,103 @@ START_TEST(test_engine_vectors__no_elements)
 
 END_TEST
 
+static rlo_tensor *indices_of(const int64_t *dims,
+                              int32_t rank,
+                              const int32_t *data) {
+  rlo_shape shape;
+  rlo_tensor *made = NULL;
+  expect_ok(rlo_shape_make(RLO_DTYPE_S32, dims, rank, &shape));
+  expect_ok(rlo_tensor_create(engine, &shape, data, &made));
+  return made;
+}
+
+#define INDICES(...) ((const int32_t[]){__VA_ARGS__})
+
+START_TEST(test_engine_vectors__gather)
+{
+  begin(_i);
+  rlo_tensor *x = tensor(DIMS(3), 1, counted + 1);
+  rlo_tensor *table = tensor(DIMS(2, 2), 2, counted + 1);
+  rlo_tensor *some = indices_of(DIMS(4), 1, INDICES(0, 2, 0, 1));
+  rlo_tensor *wild = indices_of(DIMS(2, 2), 2, INDICES(-1, 2, 3, 0));
+  rlo_tensor *rows = indices_of(DIMS(4), 1, INDICES(1, 0, 0, 1));
+  rlo_tensor *y = NULL;
+  expect_ok(rlo_op_gather(x, some, 0, 0, &y));
+  expect(y, DIMS(4), 1, FLOATS(1, 3, 1, 2));
+  expect_ok(rlo_op_gather(x, wild, 0, 0, &y));
+  expect(y, DIMS(2, 2), 2, FLOATS(0, 3, 0, 1));
+  expect_ok(rlo_op_gather(table, rows, 0, 0, &y));
+  expect(y, DIMS(4, 2), 2, FLOATS(3, 4, 1, 2, 1, 2, 3, 4));
+  /* After a move, and in front of one. */
+  rlo_tensor *turned = NULL;
+  rlo_tensor *z = NULL;
+  expect_ok(rlo_op_transpose(table, NULL, &turned));
+  expect_ok(rlo_op_gather(turned, rows, -1, 0, &y));
+  expect_ok(rlo_op_reverse(y, DIMS(1), 1, &z));
+  expect(z, DIMS(2, 4), 2, FLOATS(3, 1, 1, 3, 4, 2, 2, 4));
+  expect(y, DIMS(2, 4), 2, FLOATS(3, 1, 1, 3, 4, 2, 2, 4));
+  rlo_tensor *const all[] = {x, table, some, wild, rows, turned};
+  for (int32_t k = 0; k < COUNT(all); ++k) {
+    rlo_tensor_release(all[k]);
+  }
+  end();
+}
+
+END_TEST
+
+/* The gradients of gathers in TensorFlow.js' tests. */
+START_TEST(test_engine_vectors__segment_sum)
+{
+  begin(_i);
+  rlo_tensor *dy = tensor(DIMS(4), 1, FLOATS(3, 4, 5, 6));
+  rlo_tensor *some = indices_of(DIMS(4), 1, INDICES(0, 2, 0, 1));
+  rlo_tensor *rows = indices_of(DIMS(4), 1, INDICES(1, 0, 0, 1));
+  rlo_tensor *tall = tensor(DIMS(4, 2), 2, counted + 3);
+  rlo_tensor *wide = tensor(DIMS(2, 4), 2, counted + 3);
+  rlo_tensor *y = NULL;
+  expect_ok(rlo_op_segment_sum(dy, some, 3, 0, 0, &y));
+  expect(y, DIMS(3), 1, FLOATS(8, 6, 4));
+  expect_ok(rlo_op_segment_sum(tall, rows, 2, 0, 0, &y));
+  expect(y, DIMS(2, 2), 2, FLOATS(12, 14, 12, 14));
+  expect_ok(rlo_op_segment_sum(wide, rows, 2, 1, 0, &y));
+  expect(y, DIMS(2, 2), 2, FLOATS(9, 9, 17, 17));
+  rlo_tensor *const all[] = {dy, some, rows, tall, wide};
+  for (int32_t k = 0; k < COUNT(all); ++k) {
+    rlo_tensor_release(all[k]);
+  }
+  end();
+}
+
+END_TEST
+
+START_TEST(test_engine_vectors__numbers)
+{
+  begin(_i);
+  rlo_tensor *x = tensor(DIMS(3, 2), 2, counted + 1);
+  rlo_tensor *turned = NULL;
+  rlo_tensor *y = NULL;
+  expect_ok(rlo_op_transpose(x, NULL, &turned));
+  expect_ok(rlo_op_sum(turned, DIMS(1), 1, false, &y));
+  expect(y, DIMS(2), 1, FLOATS(9, 12));
+  expect_ok(rlo_op_sum(turned, DIMS(0), 1, true, &y));
+  expect(y, DIMS(1, 3), 2, FLOATS(3, 7, 11));
+  rlo_tensor *const xs[] = {turned, turned, turned};
+  expect_ok(rlo_op_add_n(xs, 3, &y));
+  expect(y, DIMS(2, 3), 2, FLOATS(3, 9, 15, 6, 12, 18));
+  /* To bf16 and back: these numbers are exact. */
+  rlo_tensor *narrow = NULL;
+  expect_ok(rlo_op_cast(turned, RLO_DTYPE_BF16, &narrow));
+  ck_assert_int_eq(rlo_tensor_bytes(narrow), 12);
+  expect_ok(rlo_op_cast(narrow, RLO_DTYPE_F32, &y));
+  expect(y, DIMS(2, 3), 2, FLOATS(1, 3, 5, 2, 4, 6));
+  rlo_tensor_release(narrow);
+  rlo_tensor_release(turned);
+  rlo_tensor_release(x);
+  end();
+}
+
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("engine_vectors");
   TCase *tcase = tcase_create("vectors");
@@ -516,6 +613,10 @@ int main(void) {
   tcase_add_loop_test(tcase, test_engine_vectors__reshape, 0, COUNT(set_ups));
   tcase_add_loop_test(
       tcase, test_engine_vectors__no_elements, 0, COUNT(set_ups));
+  tcase_add_loop_test(tcase, test_engine_vectors__gather, 0, COUNT(set_ups));
+  tcase_add_loop_test(
+      tcase, test_engine_vectors__segment_sum, 0, COUNT(set_ups));
+  tcase_add_loop_test(tcase, test_engine_vectors__numbers, 0, COUNT(set_ups));
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);
   srunner_set_fork_status(runner, CK_NOFORK);

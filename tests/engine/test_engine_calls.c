@@ -328,6 +328,26 @@ START_TEST(test_engine_calls__wrong_attributes)
 
 END_TEST
 
+START_TEST(test_engine_calls__wrong_layouts)
+{
+  rlo_tensor *x = count_up(DIMS(2, 3), 2);
+  rlo_tensor *y = NULL;
+  rlo_shape shape = parse("s32[2,3]");
+  shape.layout.minor_to_major[0] = 0;
+  shape.layout.minor_to_major[1] = 0;
+  ck_assert_int_eq(rlo_op_relayout(x, &shape, &y), RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_eq(strstr(rlo_error_last()->message, "Relayout: 'shape': "),
+                   rlo_error_last()->message);
+  shape = parse("s32[3,2]");
+  expect_refusal(rlo_op_relayout(x, &shape, &y),
+                 RLO_INVALID_ARGUMENT,
+                 "Relayout: 'shape' has another type or other dimensions than "
+                 "the input; a relayout changes the layout only");
+  rlo_tensor_release(x);
+}
+
+END_TEST
+
 START_TEST(test_engine_calls__getters_of_attributes)
 {
   const rlo_attribute items[] = {rlo_attribute_i64("axis", 7),
@@ -775,6 +795,7 @@ int main(void) {
   TCase *tcase = tcase_create("calls");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, test_engine_calls__wrong_attributes);
+  tcase_add_test(tcase, test_engine_calls__wrong_layouts);
   tcase_add_test(tcase, test_engine_calls__getters_of_attributes);
   tcase_add_test(tcase, test_engine_calls__wrong_inputs);
   tcase_add_test(tcase, test_engine_calls__wrapped_memory);

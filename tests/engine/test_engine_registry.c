@@ -481,6 +481,36 @@ START_TEST(test_engine_registry__missing_kernels)
 
 END_TEST
 
+/* An address that was borrowed stays, wherever else the tensor is wanted. */
+START_TEST(test_engine_registry__copies_stay)
+{
+  static fake a = {0};
+  static fake b = {0};
+  static counted c = {.factor = 2};
+  rlo_tensor *x = NULL;
+  rlo_tensor *y = NULL;
+  const void *first = NULL;
+  const void *again = NULL;
+  expect_ok(rlo_backend_register(engine, "a", fake_create, &a, 9));
+  expect_ok(rlo_backend_register(engine, "b", fake_create, &b, 8));
+  const rlo_kernel_config config = config_of("Scale", "b", &c);
+  expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
+  x = three();
+  expect_ok(rlo_tensor_host_data(x, &first));
+  expect_ok(rlo_backend_set(engine, "b"));
+  ck_assert_int_eq(rlo_run_kernel(engine, "Scale", &x, 1, NULL, &y, 1, NULL),
+                   RLO_UNSUPPORTED);
+  expect_ok(rlo_tensor_host_data(x, &again));
+  ck_assert_ptr_eq(first, again);
+  ck_assert_double_eq((double)((const float *)first)[2], 3.0);
+  rlo_engine_stats stats;
+  rlo_engine_get_stats(engine, &stats);
+  ck_assert_int_eq(stats.copies, 2);
+  rlo_tensor_release(x);
+}
+
+END_TEST
+
 /* ------------------------------------------------- kernels that do it wrong
  */
 
@@ -602,6 +632,7 @@ int main(void) {
   tcase_add_test(tcase, test_engine_registry__a_failed_setup_changes_nothing);
   tcase_add_test(tcase, test_engine_registry__list_and_copy);
   tcase_add_test(tcase, test_engine_registry__missing_kernels);
+  tcase_add_test(tcase, test_engine_registry__copies_stay);
   tcase_add_test(tcase, test_engine_registry__kernels_that_do_it_wrong);
   tcase_add_test(tcase, test_engine_registry__configs_that_are_none);
   suite_add_tcase(suite, tcase);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/status.h"
+#include "engine/move_appends.h"
+#include "engine/move_attributes.h"
+#include "relayout/ops_combine.h"
+
+rlo_status rlo__append_cast(const rlo__move_step *step) {
+  const char *name = NULL;
+  rlo_dtype dtype = RLO_DTYPE_INVALID;
+  RLO_TRY(rlo_attributes_get_string(step->attributes, "dtype", &name));
+  RLO_TRY(rlo_dtype_from_name(name, &dtype));
+  return rlo_chain_convert(step->chain, dtype);
+}
+
+rlo_status rlo__append_sum(const rlo__move_step *step) {
+  int32_t rank = rlo_chain_shape(step->chain)->rank;
+  int32_t dims[RLO_MAX_RANK];
+  int32_t count = rank;
+  for (int32_t k = 0; k < rank; ++k) {
+    dims[k] = k;
+  }
+  if (rlo_attributes_find(step->attributes, "dims") != NULL) {
+    RLO_TRY(rlo__axes_get(step->attributes, "dims", rank, dims, &count));
+  }
+  bool keep_dims = false;
+  if (rlo_attributes_find(step->attributes, "keep_dims") != NULL) {
+    RLO_TRY(rlo_attributes_get_bool(step->attributes, "keep_dims", &keep_dims));
+  }
+  return rlo_chain_sum(step->chain, dims, count, keep_dims);
+}
+
+rlo_status rlo__infer_add_n(const rlo_shape *const *inputs,
+                            int32_t num_inputs,
+                            const rlo_attributes *attributes,
+                            rlo_shape *out_shape) {
+  (void)attributes;
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    RLO_TRY(rlo_shape_validate(inputs[n]));
+    if (!rlo_shape_compatible(inputs[0], inputs[n])) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "input %d has another type or other dimensions than "
+                      "input 0",
+                      n);
+    }
+  }
+  return rlo_shape_make(
+      inputs[0]->dtype, inputs[0]->dims, inputs[0]->rank, out_shape);
+}
+
+rlo_status rlo__prepare_add_n(const rlo__instance *instance,
+                              const rlo_shape *const *inputs,
+                              int32_t num_inputs,
+                              const rlo_attributes *attributes,
+                              const rlo_shape *dst,
+                              void **out_program) {
+  (void)attributes;
+  rlo_moves *moves = NULL;
+  RLO_TRY(rlo_add_n_lower(inputs, num_inputs, dst, &moves));
+  return rlo__instance_prepare(instance, moves, out_program);
+}
