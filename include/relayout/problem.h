@@ -104,7 +104,8 @@ typedef enum rlo_update {
  * no SKIP guard fails. A cell without points is left alone. Order, which is the
  * same on every device: in the canonical form the reduction axes are the last
  * ones; the innermost is cut into blocks of RLO_SUM_BLOCK points from its
- * beginning. In a block, point n is added to lane n mod RLO_SUM_LANES, in
+ * beginning to its end, or to behind the last point that the SKIP guards which
+ * are linear along it let through; at least one point makes a block. In a block, point n is added to lane n mod RLO_SUM_LANES, in
  * rising order; lanes begin as +0; then lane l takes lane l + 8, for l < 8;
  * then l + 4, l + 2, l + 1. The sums of the blocks, in the order of the box,
  * are added like a binary counter counts: two neighbours, then neighbours of

@@ -399,9 +399,18 @@ class Explain(CliCase):
                       "work-items", "alignment", "bytes read     12288"):
             self.assertIn(words, text)
 
+    def test_types_are_converted(self):
+        text = self.ok("explain", "f32[64,48]", "bf16[64,48]{0,1}",
+                       "--class", "cpu", "--alpha", "2.5", "--beta", "1")
+        for words in ("cell = bf16(2.5 * src + 1 * cell), src of f32",
+                      "family         turn"):
+            self.assertIn(words, text)
+        self.fails(2, ["--alpha"], "explain", "f32[2]", "f32[2]", "--class",
+                   "cpu", "--alpha", "much")
+
     def test_pairs_that_do_not_fit(self):
         for src, dst in (("f32[2,3]", "f32[3,2]"), ("f32[2,3]", "f32[6]"),
-                         ("f32[2,3]", "s32[2,3]"),
+                         ("f32[2,3]", "f8e8m0fnu[2,3]"),
                          ("s4[2,3]", "s4[2,3]{1,0:E(4)}")):
             self.fails(1, [], "explain", src, dst, "--class", "cpu")
 

@@ -153,7 +153,8 @@ START_TEST(test_codegen__every_file_a_family_names_is_there)
         {"f32[64,48]{1,0}", "f32[64,48]{0,1}"},
         {"f32[64,3]{1,0}", "f32[64,3]{0,1}"},
         {"f32[645,256]{1,0:T(5,128)}", "f32[645,256]{1,0:T(3,128)}"},
-        {"f32[64,48]{1,0}", "bf16[64,48]{1,0}"}};
+        {"f32[64,48]{1,0}", "bf16[64,48]{1,0}"},
+        {"f32[64,48]{1,0}", "bf16[64,48]{0,1}"}};
     bool is_tried = false;
     rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
     options.family = family->name;
