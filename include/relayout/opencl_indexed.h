@@ -7,10 +7,39 @@
 
 RLO_BEGIN_DECLS
 
-/*
- * Segment sums on a device. A gather needs nothing of its own: its problems
- * are planned by rlo_plan_create and run by rlo_enqueue_operands.
+/** The memories of a plan. Begin with RLO_OPERANDS_INIT. */
+typedef struct rlo_operands {
+  /** sizeof(rlo_operands). */
+  size_t struct_size;
+  /** As rlo_enqueue takes them. */
+  cl_mem src;
+  int64_t src_offset_bytes;
+  cl_mem dst;
+  int64_t dst_offset_bytes;
+  /** Where the plan's problem loads indices: rlo_plan_info.index_bytes of them
+   *  from the offset on, which is a multiple of an index; they are read and do
+   *  not overlap dst. Otherwise not looked at. */
+  cl_mem indices;
+  int64_t index_offset_bytes;
+} rlo_operands;
+
+#define RLO_OPERANDS_INIT \
+  { sizeof(rlo_operands), NULL, 0, NULL, 0, NULL, 0 }
+
+/**
+ * rlo_enqueue for any plan, also for one whose problem loads indices, such as a
+ * gather's, which rlo_enqueue refuses with RLO_INVALID_ARGUMENT. Whatever the
+ * indices are, no byte outside of the operands is touched.
+ * @param operands  borrowed for the call.
+ * @return as rlo_enqueue.
  */
+RLO_API RLO_NODISCARD rlo_status
+rlo_enqueue_operands(rlo_plan *plan,
+                     cl_command_queue queue,
+                     const rlo_operands *operands,
+                     cl_uint num_wait,
+                     const cl_event *wait_list,
+                     cl_event *out_event);
 
 /** A segment sum, planned for a device: up to three kernels that turn the ids
  *  round, then those of its problems. Immutable; any number of threads may

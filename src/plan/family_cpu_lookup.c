@@ -12,6 +12,7 @@ enum {
   GROUP_BYTES = 32 * 1024,
   /** Longer rows are cut into chunks. */
   CHUNK_BYTES = 64 * 1024,
+  LONGEST_ROW_BYTES = 2 * CHUNK_BYTES,
   /** Shorter rows have no line to be written past the caches. */
   LEAST_LINED_BYTES = 4 * RLO_CPU_LINE_BYTES,
   /** Shorter ones gain nothing over moving unit by unit. */
@@ -102,7 +103,7 @@ static rlo_status choose(const rlo_request *request, lookup_plan *plan) {
     }
   }
   plan->chunk_units = row_units;
-  if (row_units > 2 * CHUNK_BYTES / unit_bytes) {
+  if (row_units > LONGEST_ROW_BYTES / unit_bytes) {
     plan->chunk_units = CHUNK_BYTES / unit_bytes;
   }
   plan->row_chunks = rlo__ceil_div(row_units, plan->chunk_units);

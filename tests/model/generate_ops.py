@@ -241,6 +241,22 @@ def gather_program(random):
     return "x:0 " + word, [dims, dims[:batch_dims] + rows]
 
 
+def segment_sum_program(random):
+    """As gather_program; the array holds the rows."""
+    rank = random.choose((0, 1, 1, 2, 3))
+    batch_dims = random.between(0, random.choose((0, 0, 1, rank)))
+    batch_dims = min(batch_dims, rank)
+    batch = [random.choose((1, 2, 3)) for _ in range(batch_dims)]
+    rows = [random.choose((0, 1, 2, 3, 5, 8)) for _ in range(rank - batch_dims)]
+    before = random_dims(random, random.choose((0, 0, 1, 2)))
+    after = random_dims(random, random.choose((0, 1, 1, 2)))
+    while math.prod(batch + before + rows + after) > 2 * MOST_ELEMENTS:
+        (before if random.chance(50) else after).clear()
+    count = random.choose((0, 1, 2, 3, 4, 6))
+    word = "segment_sum:%d:%d:1:%d" % (batch_dims + len(before), batch_dims, count)
+    return "x:0 " + word, [batch + before + rows + after, batch + rows]
+
+
 OPS = {
     "transpose": op_transpose,
     "reshape": op_reshape,
@@ -265,6 +281,9 @@ def dims_after(program, operand_dims):
     arrays = [
         ops_model.Array(dims, [0] * math.prod(dims)) for dims in operand_dims
     ]
+    if "segment_sum" in program:
+        arrays[0] = ops_model.Array(arrays[0].dims, [b"\0"] * len(arrays[0].flat))
+        return ops_model.run(program, arrays, lambda bits: b"\0").dims
     return ops_model.run(program, arrays, lambda bits: 0).dims
 
 
@@ -352,6 +371,9 @@ def make_case(name, seed):
         )
     elif group == "gather":
         program, operands = gather_program(random)
+    elif group == "segment_sum":
+        dtype = random.choose(("u8", "s16", "u32", "s32", "u64"))
+        program, operands = segment_sum_program(random)
     elif group == "chain":
         if random.chance(20):
             program, operands = gather_program(random)
@@ -376,7 +398,7 @@ def make_case(name, seed):
         [
             layout_of(
                 random,
-                random.choose(("s32", "s64")) if n and "gather" in program else dtype,
+                random.choose(("s32", "s64")) if n and index_operand(program) else dtype,
                 dims,
                 True,
             )
@@ -387,7 +409,7 @@ def make_case(name, seed):
 
 
 def names(count):
-    for group in list(OPS) + list(JOINS) + ["gather"]:
+    for group in list(OPS) + list(JOINS) + ["gather", "segment_sum"]:
         for number in range(count):
             yield "%s-%d" % (group, number)
     for number in range(count * CHAIN_COUNT // COUNT):
@@ -414,9 +436,9 @@ def indices_of(shape, limit):
 
 
 def index_operand(program):
-    """(operand, limit) of the gather of a program, or None."""
+    """(operand, limit) of the word of a program that takes indices, or None."""
     for word in program.split():
-        if word.startswith("gather:"):
+        if word.startswith(("gather:", "segment_sum:")):
             return tuple(int(n) for n in word.split(":")[3:5])
     return None
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "relayout/indexed.h"
 #include "relayout/problem.h"
 #include "relayout/text.h"
 
@@ -325,6 +326,37 @@ static bool check_adjoint(state *s, const rlo_moves *moves) {
   return check_stored(s, moves);
 }
 
+/* A program that is one segment sum: no chain. */
+static bool run_segment_sum(state *s,
+                            const char *program,
+                            const rlo_shape *dst,
+                            uint64_t wanted) {
+  int dim;
+  int batch_dims;
+  rlo_segment_sum *sum;
+  if (sscanf(program, "x:0 segment_sum:%d:%d", &dim, &batch_dims) != 2) {
+    return complain(s, "the program is not understood");
+  }
+  rlo_status status = rlo_segment_sum_create(
+      &s->operands[0], &s->operands[1], dim, batch_dims, dst, &sum);
+  if (status != RLO_OK) {
+    return complain_status(s, status);
+  }
+  fill_source(s, s->src);
+  memcpy(s->src_before, s->src, s->src_bytes);
+  model_fill_prefill(s->dst, s->dst_bytes);
+  status = rlo_segment_sum_run_host(sum, s->src, indices_of(s), s->dst);
+  s->problems += rlo_moves_count(rlo_segment_sum_moves(sum));
+  rlo_segment_sum_release(sum);
+  if (status != RLO_OK) {
+    return complain_status(s, status);
+  }
+  return (memcmp(s->src, s->src_before, s->src_bytes) == 0 ||
+          complain(s, "the source changed")) &&
+         (model_hash(MODEL_HASH_START, s->dst, s->dst_bytes) == wanted ||
+          complain(s, "the destination differs from the model's"));
+}
+
 static bool run_case(state *s, char *fields[MODEL_MAX_FIELDS]) {
   rlo_shape dst;
   rlo_shape_extent extent;
@@ -338,6 +370,9 @@ static bool run_case(state *s, char *fields[MODEL_MAX_FIELDS]) {
     return complain(s, "the destination has another size than the model's");
   }
   s->index_operand = ops_program_indices(fields[2], &s->index_limit);
+  if (strstr(fields[2], "segment_sum") != NULL) {
+    return run_segment_sum(s, fields[2], &dst, strtoull(fields[6], NULL, 16));
+  }
   rlo_chain *chain = ops_program_build(fields[2], s->operands, s->num_operands);
   if (chain == NULL) {
     return complain(s, "the program does not build");

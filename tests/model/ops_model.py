@@ -246,6 +246,21 @@ def gather(x, indices, dim, batch_dims, zero):
     return from_dict(dims, out)
 
 
+def segment_sum(y, ids, dim, batch_dims, count):
+    """Slice s of a batch is the sum of the rows whose id is s; elements are
+    unsigned integers of as many bytes as they have, little-endian."""
+    rows, sums = ids.to_dict(), {}
+    row_dims = len(ids.dims) - batch_dims
+    for i, element in y.to_dict().items():
+        before, after = i[:dim], i[dim + row_dims :]
+        s = rows[before[:batch_dims] + i[dim : dim + row_dims]]
+        if 0 <= s < count:
+            to = before + (s,) + after
+            sums[to] = sums.get(to, 0) + int.from_bytes(element, "little")
+    dims = y.dims[:dim] + [count] + y.dims[dim + row_dims :]
+    return dims, sums
+
+
 # -------------------------------------------------------------------- programs
 
 
@@ -266,6 +281,18 @@ def _step(stack_, name, args, operands, to_element):
     if name == "gather":
         dim, batch_dims, operand = (int(a) for a in args[:3])
         return gather(x, operands[operand], dim, batch_dims, to_element(0))
+    if name == "segment_sum":
+        dim, batch_dims, operand, count = (int(a) for a in args)
+        dims, sums = segment_sum(x, operands[operand], dim, batch_dims, count)
+        size = len(to_element(0))
+        element = lambda n: (n % (1 << (8 * size))).to_bytes(size, "little")
+        return from_dict(
+            dims,
+            {
+                i: element(sums.get(i, 0))
+                for i in itertools.product(*map(range, dims))
+            },
+        )
     if name == "s2b":
         return space_to_batch(x, *lists, to_element(0))
     if name in ("transpose", "reshape", "slice", "reverse", "broadcast", "tile",

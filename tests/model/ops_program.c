@@ -224,10 +224,11 @@ static rlo_status run_word(const word *w,
 
 int32_t ops_program_indices(const char *program, int64_t *out_limit) {
   const char *at = strstr(program, "gather:");
+  at = at != NULL ? at : strstr(program, "segment_sum:");
+  at = at != NULL ? strchr(at, ':') : NULL;
   long long limit;
   int operand;
-  if (at == NULL ||
-      sscanf(at, "gather:%*d:%*d:%d:%lld", &operand, &limit) != 2) {
+  if (at == NULL || sscanf(at, ":%*d:%*d:%d:%lld", &operand, &limit) != 2) {
     return -1;
   }
   *out_limit = limit;

@@ -18,8 +18,8 @@ rlo_chain *ops_program_build(char *program,
                              const rlo_shape *operands,
                              int32_t num_operands);
 
-/** The operand of a program that a gather takes its indices from, and below
- *  which limit they are; -1 if it has none. */
+/** The operand that a gather or a segment sum of a program takes its indices
+ *  from, and below which limit they are; -1 if there is none. */
 int32_t ops_program_indices(const char *program, int64_t *out_limit);
 
 #endif
