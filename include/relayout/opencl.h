@@ -254,8 +254,9 @@ rlo_context_import_wisdom(rlo_context *context,
                           int32_t *out_taken,
                           int32_t *out_ignored);
 
-/** Print the context's wisdom; snprintf rules, as rlo_shape_format. 0 if there
- *  is no memory for it. Threads: safe. */
+/** Print the context's wisdom; snprintf rules, as rlo_shape_format. What
+ *  another thread measures between two calls can make it longer. Threads: safe.
+ */
 RLO_API size_t rlo_context_export_wisdom(const rlo_context *context,
                                          char *buffer,
                                          size_t capacity);

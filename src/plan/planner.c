@@ -142,7 +142,8 @@ static rlo_status describe_all(const rlo__query *q,
 static bool is_known(rlo__query *q,
                      const rlo__wisdom *wisdom,
                      rlo_choice *choice) {
-  if (wisdom == NULL || q->forced != NULL || q->forced_way != NULL) {
+  if (wisdom == NULL || wisdom->num_entries == 0 || q->forced != NULL ||
+      q->forced_way != NULL) {
     return false;
   }
   rlo__wisdom_key key = rlo__wisdom_key_of(&q->request, q->device_class);

@@ -191,7 +191,8 @@ rlo_status rlo_wisdom_read(const char *text,
   if (text == NULL && num_bytes > 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the text of the wisdom is NULL");
   }
-  reader r = {.next = text == NULL ? "" : text};
+  reader r = {.next = text == NULL ? "" : text,
+              .record = {.device = "", .driver = ""}};
   r.end = r.next + num_bytes;
   RLO_TRY(read_line(&r));
   if (strcmp(r.line, TITLE) != 0) {
