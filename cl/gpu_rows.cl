@@ -9,22 +9,22 @@
  * for every other point of the grid. One group moves a batch of rows, or a
  * chunk of one. It cuts them into pieces of RLO_WIDE_UNITS units and deals the
  * pieces to its lanes, one row after the other, so that short rows leave no
- * lane idle. Arguments after the common ten:
+ * lane idle. Arguments after the common eleven:
  *
- *   10  int batch_axis              grid axis that counts batches, -1: one
- *   11  rlo_index batch_extent      rows along that axis in all, >= 1
- *   12  rlo_index batch_rows        rows of one batch, >= 1
- *   13  rlo_index batch_src_stride  units from row to row
- *   14  rlo_index batch_dst_stride
- *   15  int row_axis                grid axis that counts chunks of a row, -1:
+ *   11  int batch_axis              grid axis that counts batches, -1: one
+ *   12  rlo_index batch_extent      rows along that axis in all, >= 1
+ *   13  rlo_index batch_rows        rows of one batch, >= 1
+ *   14  rlo_index batch_src_stride  units from row to row
+ *   15  rlo_index batch_dst_stride
+ *   16  int row_axis                grid axis that counts chunks of a row, -1:
  *                                   rows are whole
- *   16  rlo_index row_units         units of a row, >= 1
- *   17  rlo_index chunk_units       units of a chunk; row_units if rows are
+ *   17  rlo_index row_units         units of a row, >= 1
+ *   18  rlo_index chunk_units       units of a chunk; row_units if rows are
  *                                   whole. A multiple of RLO_WIDE_UNITS else
- *   18  int reciprocal              of the pieces of a chunk, n: what makes
+ *   19  int reciprocal              of the pieces of a chunk, n: what makes
  *                                   mul_hi(p, reciprocal) = p / n for every
  *                                   piece p of a group, taken as uint; 0 for 1
- *   19  the guards; x is the coefficient of k, y that of r
+ *   20  the guards; x is the coefficient of k, y that of r
  *
  * For batch_axis: extent ceil(batch_extent / batch_rows), strides batch_rows *
  * batch_src_stride and batch_rows * batch_dst_stride, guard coefficient
@@ -114,7 +114,7 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   const long r0 = (long)get_group_id(0) * (long)batch_rows;
   const long units = (long)row_units;
 #else
-  rlo_decode((uint)get_group_id(0), n_grid, grid_extent, &index);
+  rlo_decode((uint)get_group_id(0), n_grid, grid_extent, grid_magic, &index);
   RLO_GUARDS_LOAD
   const long r0 = rlo_index_of(&index, batch_axis) * (long)batch_rows;
   const long k0 = rlo_index_of(&index, row_axis) * (long)chunk_units;
@@ -140,7 +140,7 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
       const long end = min(k + RLO_WIDE_UNITS, units);
       if (row < rows && k < units) {
 #if RLO_FLAT
-        rlo_decode((uint)r0 + row, n_grid, grid_extent, &index);
+        rlo_decode((uint)r0 + row, n_grid, grid_extent, grid_magic, &index);
         RLO_GUARDS_LOAD
         const bool is_inside = rlo_is_inside(&guards, k, end, 1);
         const long r = 0;

@@ -7,16 +7,16 @@
  *
  * for every other point of the grid. One group moves a tile of RLO_TILE_A by
  * RLO_TILE_B units through local memory: it is read along i and written along
- * j, both by neighbouring lanes. Arguments after the common ten, as of
+ * j, both by neighbouring lanes. Arguments after the common eleven, as of
  * cl/cpu_tile.cl:
  *
- *   10  int a_axis          grid axis that counts tiles along i, -1: one tile
- *   11  int b_axis          the same along j
- *   12  rlo_index na        extents, >= 1; tiles at the end are cut
- *   13  rlo_index nb
- *   14  rlo_index src_ld    units
- *   15  rlo_index dst_ld
- *   16  the guards; x is the coefficient of i, y that of j
+ *   11  int a_axis          grid axis that counts tiles along i, -1: one tile
+ *   12  int b_axis          the same along j
+ *   13  rlo_index na        extents, >= 1; tiles at the end are cut
+ *   14  rlo_index nb
+ *   15  rlo_index src_ld    units
+ *   16  rlo_index dst_ld
+ *   17  the guards; x is the coefficient of i, y that of j
  *
  * For a_axis: extent ceil(na / RLO_TILE_A), source stride RLO_TILE_A,
  * destination stride RLO_TILE_A * dst_ld, guard coefficient RLO_TILE_A * x; for
@@ -155,7 +155,7 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     rlo_index dst_ld RLO_GUARD_PARAMS) {
   __local rlo_unit tile[RLO_TILE_B * RLO_TILE_LD];
   rlo_index_list index;
-  rlo_decode((uint)get_group_id(0), n_grid, grid_extent, &index);
+  rlo_decode((uint)get_group_id(0), n_grid, grid_extent, grid_magic, &index);
   const long a0 = rlo_index_of(&index, a_axis) * RLO_TILE_A;
   const long b0 = rlo_index_of(&index, b_axis) * RLO_TILE_B;
   const int ta = (int)min((long)na - a0, (long)RLO_TILE_A);

@@ -6,7 +6,7 @@
 /* Family rows of GPUs: cl/gpu_rows.cl, the innermost axis is kept. */
 
 enum {
-  NUM_SCALARS = 9,
+  NUM_SCALARS = 9 + RLO_GPU_GRID_SCALARS,
   MAX_WIDE_BYTES = 16,
   /** Pieces that a lane has on their way at a time. */
   LANE_PIECES = 4,

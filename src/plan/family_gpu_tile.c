@@ -96,8 +96,11 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   rlo__geometry g = rlo__geometry_of(request);
   rlo__plane plane;
   if (!rlo__plane_find(problem, &g, &plane, why) ||
-      !rlo__cpu_is_within_limits(
-          request, &g, problem->num_axes, RLO_PLANE_NUM_SCALARS, why)) {
+      !rlo__cpu_is_within_limits(request,
+                                 &g,
+                                 problem->num_axes,
+                                 RLO_PLANE_NUM_SCALARS + RLO_GPU_GRID_SCALARS,
+                                 why)) {
     return false;
   }
   tile_plan plan;

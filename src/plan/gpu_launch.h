@@ -5,7 +5,12 @@
 #include "plan/cpu_launch.h"
 
 /** What the families of GPUs share. Their kernels take the same first
- *  arguments and guards as those of CPUs; a group is many work-items. */
+ *  arguments and guards as those of CPUs, and one more that divides the number
+ *  of a group by the grid's extents; a group is many work-items. */
+
+/** That argument's bytes, counted in scalars as rlo__cpu_is_within_limits
+ *  does. */
+#define RLO_GPU_GRID_SCALARS 8
 
 /** Work-items of a group: 256, or the largest power of two that the device
  *  takes. */
@@ -24,11 +29,17 @@ int64_t rlo__gpu_alignment(const rlo_problem *problem,
                            int64_t alignment_bytes,
                            int64_t limit);
 
+/** As uint, ceil(2^(31 + l) / divisor) with l = ceil(log2(divisor)): for n <
+ *  2^31, n * this / 2^(31 + l), rounded down, is n / divisor. 2^31 >= divisor
+ *  >= 2. */
+int64_t rlo__gpu_magic(int64_t divisor);
+
 /** Whether so many groups can be launched; if not, say why. */
 bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why);
 
 /** Begin a launch as rlo__cpu_begin does, with `num_groups` groups of
- *  rlo__gpu_local_items work-items. */
+ *  rlo__gpu_local_items work-items. Each grid extent is below 2^31, which
+ *  rlo__gpu_can_launch implies. */
 RLO_NODISCARD rlo_status rlo__gpu_begin(const rlo_request *request,
                                         const rlo__cpu_plan *plan,
                                         const char *kernel_file,

@@ -58,7 +58,7 @@ static int64_t argument(int32_t number, int32_t lane) {
 }
 
 /* Arguments of the kernels, as their head comments number them. */
-enum { N_GRID = 6, GRID_EXTENT = 7, OWN = 10 };
+enum { N_GRID = 6, GRID_EXTENT = 7, GRID_MAGIC = 10, OWN = 11 };
 
 static int64_t grid_volume(void) {
   int64_t volume = 1;
@@ -74,6 +74,33 @@ static int64_t reach(int32_t number, int64_t step) {
   int64_t axis = argument(number, 0);
   return axis < 0 ? step : step * argument(GRID_EXTENT, (int32_t)axis);
 }
+
+/* Division as the kernels do it. */
+static uint32_t quotient(uint32_t n, uint32_t d, uint32_t magic) {
+  return (uint32_t)(((uint64_t)n * magic) >> 32) >> (31 - __builtin_clz(d - 1));
+}
+
+START_TEST(test_family_gpu__divides_by_magic)
+{
+  static const uint32_t large[] = {
+      65535, 65536, 65537, 1000003, (1U << 30) - 1, 1U << 30, INT32_MAX};
+
+  enum { SMALL = 3000, NUM_LARGE = sizeof large / sizeof large[0] };
+
+  for (uint32_t k = 2; k < SMALL + NUM_LARGE; ++k) {
+    uint32_t d = k < SMALL ? k : large[k - SMALL];
+    uint32_t magic = (uint32_t)rlo__gpu_magic(d);
+    for (uint32_t q = 0; q <= INT32_MAX / d; q += 1 + INT32_MAX / d / 500) {
+      uint32_t n = q * d;
+      ck_assert_uint_eq(quotient(n, d, magic), q);
+      n += n <= INT32_MAX - (d - 1) ? d - 1 : INT32_MAX - n;
+      ck_assert_uint_eq(quotient(n, d, magic), n / d);
+    }
+    ck_assert_uint_eq(quotient(INT32_MAX, d, magic), INT32_MAX / d);
+  }
+}
+
+END_TEST
 
 static void make_run(int64_t unit_bits, int64_t units) {
   static const int64_t one[] = {1};
@@ -392,6 +419,7 @@ int main(void) {
   Suite *suite = suite_create("family_gpu");
   TCase *tcase = tcase_create("host");
   tcase_add_checked_fixture(tcase, begin, NULL);
+  tcase_add_test(tcase, test_family_gpu__divides_by_magic);
   tcase_add_test(tcase, test_family_gpu__copy_moves_every_unit_once);
   tcase_add_test(tcase, test_family_gpu__copy_begins_where_the_problem_does);
   tcase_add_test(tcase, test_family_gpu__rows_cover_the_box);
