@@ -119,11 +119,6 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   return rlo__gpu_can_launch(plan.num_groups, why);
 }
 
-/* The share of whole tiles in an extent. */
-static double fullness(int64_t extent, int64_t tile) {
-  return (double)extent / (double)(rlo__ceil_div(extent, tile) * tile);
-}
-
 /* A guess: nothing was measured on a GPU. Lanes of the last tiles idle, and
  * lanes that move less than 4 bytes waste the width of the memory. */
 static double predict(const rlo_request *request) {
@@ -135,8 +130,8 @@ static double predict(const rlo_request *request) {
   int64_t units =
       plan.read_units < plan.write_units ? plan.read_units : plan.write_units;
   double fraction = units * unit_bytes >= LANE_BYTES ? 0.8 : 0.45;
-  return fraction * fullness(plan.plane.na, plan.tile_a) *
-         fullness(plan.plane.nb, plan.tile_b);
+  return fraction * rlo__gpu_fullness(plan.plane.na, plan.tile_a) *
+         rlo__gpu_fullness(plan.plane.nb, plan.tile_b);
 }
 
 static rlo_status emit(const rlo_request *request, rlo_launch *launch) {

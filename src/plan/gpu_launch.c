@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 
-enum { MAX_LOCAL_ITEMS = 256 };
+enum { MAX_LOCAL_ITEMS = 256, SECTOR_BYTES = 32 };
 
 /* Kernels count groups in an unsigned int, and drivers in an int. */
 #define MAX_GROUPS ((size_t)INT32_MAX)
@@ -40,6 +40,18 @@ int64_t rlo__gpu_magic(int64_t divisor) {
   }
   int64_t magic = rlo__ceil_div(INT64_C(1) << (31 + log2), divisor);
   return magic > INT32_MAX ? magic - (INT64_C(1) << 32) : magic;
+}
+
+double rlo__gpu_sector_share(int64_t run_bytes, int64_t begin_bytes) {
+  double run = (double)run_bytes;
+  double sectors = begin_bytes >= SECTOR_BYTES
+                       ? (double)rlo__ceil_div(run_bytes, SECTOR_BYTES)
+                       : 1.0 + (run - (double)begin_bytes) / SECTOR_BYTES;
+  return run / (SECTOR_BYTES * (sectors < 1.0 ? 1.0 : sectors));
+}
+
+double rlo__gpu_fullness(int64_t extent, int64_t piece) {
+  return (double)extent / (double)(rlo__ceil_div(extent, piece) * piece);
 }
 
 bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why) {

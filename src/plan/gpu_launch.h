@@ -12,6 +12,9 @@
  *  does. */
 #define RLO_GPU_GRID_SCALARS 8
 
+/** Number of the argument that holds the grid's extents. */
+#define RLO_GPU_GRID_ARGUMENT 7
+
 /** Work-items of a group: 256, or the largest power of two that the device
  *  takes. */
 int64_t rlo__gpu_local_items(const rlo_device_info *device);
@@ -33,6 +36,18 @@ int64_t rlo__gpu_alignment(const rlo_problem *problem,
  *  2^31, n * this / 2^(31 + l), rounded down, is n / divisor. 2^31 >= divisor
  *  >= 2. */
 int64_t rlo__gpu_magic(int64_t divisor);
+
+/**
+ * The share of a run's bytes in the 32-byte sectors that memory moves for it,
+ * on average.
+ *
+ * @param begin_bytes  what divides the addresses at which runs begin: a power
+ *                     of two, at most 32.
+ */
+double rlo__gpu_sector_share(int64_t run_bytes, int64_t begin_bytes);
+
+/** The share of an extent in the pieces, of `piece` each, that cover it. */
+double rlo__gpu_fullness(int64_t extent, int64_t piece);
 
 /** Whether so many groups can be launched; if not, say why. */
 bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why);
