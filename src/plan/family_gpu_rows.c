@@ -156,18 +156,38 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   return rlo__gpu_can_launch(plan.num_groups, why);
 }
 
-/* A guess: nothing was measured on a GPU. Rows share sectors of 32 bytes with
- * their neighbours at both ends, and lanes that move less than 4 bytes waste
- * the width of the memory. */
+static double sector_share(const rlo_request *request,
+                           const row_plan *plan,
+                           const rlo_form *form,
+                           int64_t alignment_bytes) {
+  int64_t begin = rlo__gpu_alignment(request->problem,
+                                     form,
+                                     plan->group.x_axis,
+                                     alignment_bytes,
+                                     RLO_GPU_SECTOR_BYTES);
+  return rlo__gpu_sector_share(
+      plan->row_units * plan->group.geometry.unit_bytes, begin);
+}
+
 static double predict(const rlo_request *request) {
+  const rlo_problem *problem = request->problem;
   row_plan plan;
   if (choose(request, &plan) != RLO_OK) {
     return 0.0;
   }
-  int64_t unit_bytes = plan.group.geometry.unit_bytes;
-  double bytes = (double)plan.row_units * (double)unit_bytes;
-  double lanes = plan.wide_units * unit_bytes >= 4 ? 1.0 : 0.6;
-  return 0.9 * lanes * bytes / (bytes + 16.0);
+  /* Where nothing is read, what is written is all. */
+  double dst =
+      sector_share(request, &plan, &problem->dst, request->dst_alignment_bytes);
+  double src =
+      plan.group.geometry.is_fill
+          ? dst
+          : sector_share(
+                request, &plan, &problem->src, request->src_alignment_bytes);
+  /* A flat grid is decoded for each piece. */
+  double instructions =
+      plan.is_flat ? 12.0 + 12.0 * (double)plan.group.grid.num_axes : 12.0;
+  return rlo__gpu_rate(
+      src, dst, instructions, plan.wide_units * plan.group.geometry.unit_bytes);
 }
 
 /* As uint: floor(p / n) = floor(p * this / 2^32) for all p < 2^32 / n. */

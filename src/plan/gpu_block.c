@@ -11,7 +11,6 @@ enum {
   /** Leading axes of one side that are tried. */
   MAX_LEADING = 6,
   MAX_REPEAT = 4,
-  SECTOR_BYTES = 32,
   /** Local memory: so many banks of so many bytes. */
   BANKS = 32,
   BANK_BYTES = 4,
@@ -67,7 +66,7 @@ static int64_t even_piece(int64_t extent, int64_t most, int64_t unit_bytes) {
   if (extent <= most) {
     return extent;
   }
-  int64_t sector = SECTOR_BYTES / unit_bytes;
+  int64_t sector = RLO_GPU_SECTOR_BYTES / unit_bytes;
   int64_t even = rlo__ceil_div(extent, rlo__ceil_div(extent, most));
   if (even < sector) {
     return even;
@@ -158,7 +157,7 @@ static int64_t run_of(const draft *d,
   const rlo_problem *problem = d->request->problem;
   int64_t run = 1;
   int64_t begin = rlo__alignment_after(
-      alignment_bytes, form->base * d->unit_bytes, SECTOR_BYTES);
+      alignment_bytes, form->base * d->unit_bytes, RLO_GPU_SECTOR_BYTES);
   bool is_run = true;
   for (int32_t k = 0; k < d->num_axes; ++k) {
     int32_t a = order[k];
@@ -171,7 +170,8 @@ static int64_t run_of(const draft *d,
     if (!is_run || size < problem->extents[a]) {
       /* Blocks begin at its multiples; so does what else a block holds. */
       int64_t step = is_run ? size * stride : stride;
-      begin = rlo__alignment_after(begin, step * d->unit_bytes, SECTOR_BYTES);
+      begin = rlo__alignment_after(
+          begin, step * d->unit_bytes, RLO_GPU_SECTOR_BYTES);
       is_run = false;
     }
   }
@@ -230,21 +230,21 @@ static void write_block(const draft *d, int64_t repeat, rlo__block *out) {
   out->dst_share = rlo__gpu_sector_share(out->dst_run_bytes, begin);
 }
 
-/* A guess, for nothing was measured: the sectors tell how much of the memory's
- * traffic is of use; a lane takes some 8 + 5 * rank instructions to find its
- * place in a block, once for all copies, and 6 for each move of 4 bytes or
- * more, while memory gives it those bytes in the time of some 30. */
+/* Finding a place in the block takes a lane some 8 + 5 * rank instructions,
+ * once for all copies, and moving a piece 8. Pieces are taken to be of 4 bytes
+ * where units are smaller: whether they are is not known yet. */
 static double rate(const draft *d, const rlo__block *block) {
   int64_t volume = 1;
   for (int32_t k = 0; k < block->num_axes; ++k) {
     volume *= block->axes[k].size;
   }
-  double traffic = 2.0 / (1.0 / block->src_share + 1.0 / block->dst_share);
-  double bytes = d->unit_bytes < 4 ? 4.0 : (double)d->unit_bytes;
   double find = (8.0 + 5.0 * block->num_axes) / (double)block->repeat;
-  double busy = (find + 6.0) / (8.0 * bytes);
   double idle = volume >= d->lanes ? 1.0 : (double)volume / (double)d->lanes;
-  return 0.9 * traffic * block->fullness * idle / (1.0 + 0.25 * busy);
+  return idle * block->fullness *
+         rlo__gpu_rate(block->src_share,
+                       block->dst_share,
+                       find + 8.0,
+                       d->unit_bytes < 4 ? 4 : d->unit_bytes);
 }
 
 bool rlo__gpu_block_choose(const rlo_request *request,
@@ -275,7 +275,8 @@ bool rlo__gpu_block_choose(const rlo_request *request,
         for (int32_t a = 0; a < d.num_axes; ++a) {
           taken += d.size[a] > 0;
         }
-        if (taken > RLO_BLOCK_MAX_AXES ||
+        /* A block of one axis would be rows. */
+        if (taken < 2 || taken > RLO_BLOCK_MAX_AXES ||
             (repeat > 1 && find_repeat_axis(&d, repeat) < 0)) {
           continue;
         }

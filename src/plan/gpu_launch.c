@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 
-enum { MAX_LOCAL_ITEMS = 256, SECTOR_BYTES = 32 };
+enum { MAX_LOCAL_ITEMS = 256 };
 
 /* Kernels count groups in an unsigned int, and drivers in an int. */
 #define MAX_GROUPS ((size_t)INT32_MAX)
@@ -44,10 +44,23 @@ int64_t rlo__gpu_magic(int64_t divisor) {
 
 double rlo__gpu_sector_share(int64_t run_bytes, int64_t begin_bytes) {
   double run = (double)run_bytes;
-  double sectors = begin_bytes >= SECTOR_BYTES
-                       ? (double)rlo__ceil_div(run_bytes, SECTOR_BYTES)
-                       : 1.0 + (run - (double)begin_bytes) / SECTOR_BYTES;
-  return run / (SECTOR_BYTES * (sectors < 1.0 ? 1.0 : sectors));
+  double sectors =
+      begin_bytes >= RLO_GPU_SECTOR_BYTES
+          ? (double)rlo__ceil_div(run_bytes, RLO_GPU_SECTOR_BYTES)
+          : 1.0 + (run - (double)begin_bytes) / RLO_GPU_SECTOR_BYTES;
+  return run / (RLO_GPU_SECTOR_BYTES * (sectors < 1.0 ? 1.0 : sectors));
+}
+
+double rlo__gpu_rate(double src_share,
+                     double dst_share,
+                     double instructions,
+                     int64_t piece_bytes) {
+  double traffic = 2.0 / (1.0 / src_share + 1.0 / dst_share);
+  double busy =
+      instructions / (8.0 * (double)(piece_bytes < 4 ? 4 : piece_bytes));
+  /* Pieces below 4 bytes need more requests for the same bytes. */
+  double narrow = piece_bytes < 4 ? 0.7 : 1.0;
+  return 0.95 * narrow * traffic / (1.0 + 0.25 * busy);
 }
 
 double rlo__gpu_fullness(int64_t extent, int64_t piece) {

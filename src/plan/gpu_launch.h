@@ -12,6 +12,9 @@
  *  does. */
 #define RLO_GPU_GRID_SCALARS 8
 
+/** What memory moves at least. */
+#define RLO_GPU_SECTOR_BYTES 32
+
 /** Number of the argument that holds the grid's extents. */
 #define RLO_GPU_GRID_ARGUMENT 7
 
@@ -45,6 +48,20 @@ int64_t rlo__gpu_magic(int64_t divisor);
  *                     of two, at most 32.
  */
 double rlo__gpu_sector_share(int64_t run_bytes, int64_t begin_bytes);
+
+/**
+ * The fraction of the copy limit that a family may reach: a guess, for nothing
+ * was measured. Memory gives a lane 4 bytes, read and written, in the time of
+ * some 30 instructions, which are done meanwhile but for some hindrance.
+ *
+ * @param src_share, dst_share  as rlo__gpu_sector_share has it, > 0.
+ * @param instructions  that a lane takes to read a piece, or to write it.
+ * @param piece_bytes   of a piece; below 4 it takes as long as 4.
+ */
+double rlo__gpu_rate(double src_share,
+                     double dst_share,
+                     double instructions,
+                     int64_t piece_bytes);
 
 /** The share of an extent in the pieces, of `piece` each, that cover it. */
 double rlo__gpu_fullness(int64_t extent, int64_t piece);

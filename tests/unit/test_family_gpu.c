@@ -301,6 +301,8 @@ START_TEST(test_family_gpu__tiles_cover_the_plane)
       ck_assert_int_eq(tile_b & (tile_b - 1), 0);
       /* What every OpenCL device has. */
       ck_assert_int_le(tile_b * (tile_a + 1) * bits / 8, 32 << 10);
+      ck_assert_int_eq(tile_a % test_plan_define(&launch, "RLO_SQUARE"), 0);
+      ck_assert_int_eq(tile_b % test_plan_define(&launch, "RLO_SQUARE"), 0);
     }
   }
 }
@@ -332,6 +334,42 @@ START_TEST(test_family_gpu__narrow_units_move_four_bytes_where_proven)
                      table[n].read);
     ck_assert_int_eq(test_plan_define(&launch, "RLO_WRITE_UNITS"),
                      table[n].write);
+  }
+}
+
+END_TEST
+
+START_TEST(test_family_gpu__squares_only_where_it_is_proven)
+{
+  static const struct {
+    int32_t bits;
+    int64_t na, nb, src_alignment, dst_alignment, local_bytes, square;
+  } table[] = {
+      {8, 128, 128, 4, 4, 32768, 4},
+      {8, 127, 128, 4, 4, 32768, 1},
+      {8, 130, 128, 4, 4, 32768, 1},
+      {8, 128, 128, 4, 2, 32768, 1},
+      {8, 128, 128, 4, 4, 16384, 1},
+      {16, 64, 68, 8, 8, 32768, 4},
+      {16, 64, 66, 8, 8, 32768, 1},
+      {32, 64, 64, 16, 16, 32768, 4},
+      {32, 64, 64, 16, 8, 32768, 1},
+      {32, 66, 64, 16, 16, 32768, 1},
+      {64, 64, 32, 16, 16, 32768, 2},
+      {64, 64, 33, 16, 16, 32768, 1},
+      {128, 64, 64, 16, 16, 32768, 1},
+  };
+
+  for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
+    make_plane(table[n].bits, table[n].na, table[n].nb);
+    request.src_alignment_bytes = table[n].src_alignment;
+    request.dst_alignment_bytes = table[n].dst_alignment;
+    device.local_memory_bytes = table[n].local_bytes;
+    emit(&rlo__family_gpu_tile);
+    ck_assert_msg(test_plan_define(&launch, "RLO_SQUARE") == table[n].square,
+                  "case %d: %lld",
+                  (int)n,
+                  (long long)test_plan_define(&launch, "RLO_SQUARE"));
   }
 }
 
@@ -428,6 +466,7 @@ int main(void) {
   tcase_add_test(tcase, test_family_gpu__tiles_cover_the_plane);
   tcase_add_test(tcase,
                  test_family_gpu__narrow_units_move_four_bytes_where_proven);
+  tcase_add_test(tcase, test_family_gpu__squares_only_where_it_is_proven);
   tcase_add_test(tcase, test_family_gpu__six_guards_fit_a_launch);
   tcase_add_test(tcase, test_family_gpu__small_devices_get_small_groups);
   tcase_add_test(tcase, test_family_gpu__says_why_it_refuses);
