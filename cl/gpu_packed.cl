@@ -216,13 +216,17 @@ typedef struct rlo_block_guards {
   guards.at[RLO_GUARDS + e].x = 0;                                  \
   guards.at[RLO_GUARDS + e].coef = rlo_one_axis(end##e##_read, end##e##_write);
 
-/* The coefficients of an axis' own coordinate. */
+/* The coefficients of an axis' own coordinate. Not by a comparison of vectors,
+ * in which oclgrind 21.10 errs. */
 static inline rlo_block rlo_one_axis(int read_lane, int write_lane) {
-  const rlo_block lane =
-      (rlo_block)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  /* What holds is -1 in a vector. */
-  return 0 - ((lane == (rlo_block)(read_lane)) |
-              (lane == (rlo_block)(RLO_WRITE_LANE + write_lane)));
+  rlo_block coef;
+  __private rlo_index *c = (__private rlo_index *)&coef;
+  RLO_UNROLL
+  for (int k = 0; k < 8; ++k) {
+    c[RLO_READ_LANE + k] = k == read_lane ? 1 : 0;
+    c[RLO_WRITE_LANE + k] = k == write_lane ? 1 : 0;
+  }
+  return coef;
 }
 
 /* Whether all guards from number `first` on hold at a point. */
