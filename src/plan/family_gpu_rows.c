@@ -13,13 +13,18 @@ enum {
   /** Pieces that it moves in all, so that decoding a group pays. */
   LANE_ALL_PIECES = 8,
   /** Chunks of rows are multiples of so many pieces. */
-  CHUNK_PIECES = 32
+  CHUNK_PIECES = 32,
+  /** Pieces of rows that begin anywhere, and the shortest such rows. */
+  SHIFT_BYTES = 4,
+  MIN_SHIFT_ROW_BYTES = 16
 };
 
 typedef struct row_plan {
   rlo__cpu_plan group;
   int64_t row_units;
   int64_t wide_units;
+  /** Rows begin anywhere; pieces are cut at multiples of their size. */
+  bool is_shifted;
   /** Equal to row_units if rows are whole. */
   int64_t chunk_units;
   /** Pieces of a chunk. */
@@ -59,12 +64,13 @@ static int64_t wide_units(const rlo_request *request, const rlo__geometry *g) {
 
 /* Rows so long that one group takes a chunk of one. */
 static void cut_row(row_plan *plan, int64_t group_pieces) {
-  int64_t row_pieces = plan->pieces;
+  int64_t row_pieces = rlo__ceil_div(plan->row_units, plan->wide_units);
   int64_t chunks = rlo__ceil_div(row_pieces, group_pieces);
   plan->pieces =
       rlo__ceil_div(rlo__ceil_div(row_pieces, chunks), CHUNK_PIECES) *
       CHUNK_PIECES;
   plan->chunk_units = plan->pieces * plan->wide_units;
+  plan->pieces += plan->is_shifted ? 1 : 0;
   plan->batch_axis = -1;
   plan->batch_extent = 1;
   plan->batch_rows = 1;
@@ -112,8 +118,16 @@ static rlo_status choose(const rlo_request *request, row_plan *plan) {
   group->x_axis = run;
   plan->row_units = run >= 0 ? problem->extents[run] : 1;
   plan->wide_units = wide_units(request, &group->geometry);
+  plan->is_shifted =
+      plan->wide_units == 1 && !group->geometry.is_fill &&
+      group->geometry.unit_bytes < SHIFT_BYTES &&
+      plan->row_units * group->geometry.unit_bytes >= MIN_SHIFT_ROW_BYTES;
+  if (plan->is_shifted) {
+    plan->wide_units = SHIFT_BYTES / group->geometry.unit_bytes;
+  }
   plan->chunk_units = plan->row_units;
-  plan->pieces = rlo__ceil_div(plan->row_units, plan->wide_units);
+  plan->pieces = rlo__ceil_div(plan->row_units, plan->wide_units) +
+                 (plan->is_shifted ? 1 : 0);
   int64_t group_pieces =
       rlo__gpu_local_items(request->device) * LANE_ALL_PIECES;
   if (plan->pieces > group_pieces) {
@@ -186,6 +200,7 @@ static double predict(const rlo_request *request) {
   /* A flat grid is decoded for each piece. */
   double instructions =
       plan.is_flat ? 12.0 + 12.0 * (double)plan.group.grid.num_axes : 12.0;
+  instructions += plan.is_shifted ? 10.0 : 0.0;
   return rlo__gpu_rate(
       src, dst, instructions, plan.wide_units * plan.group.geometry.unit_bytes);
 }
@@ -204,10 +219,11 @@ static void describe(const row_plan *plan, rlo_launch *launch) {
   int64_t lane_bytes = plan->wide_units * unit_bytes;
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
-                  "rows of %lld units of %lld bytes, %lld bytes per lane",
+                  "rows of %lld units of %lld bytes, %lld bytes per lane%s",
                   (long long)plan->row_units,
                   (long long)unit_bytes,
-                  (long long)lane_bytes);
+                  (long long)lane_bytes,
+                  plan->is_shifted ? " of two words" : "");
   if (plan->chunk_units < plan->row_units) {
     rlo__str_printf(&words, ", chunks of %lld", (long long)plan->chunk_units);
   } else {
@@ -226,6 +242,7 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   int32_t batch = plan.batch_axis;
   RLO_TRY(rlo__gpu_begin(request, group, "gpu_rows", plan.num_groups, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_WIDE_UNITS", plan.wide_units));
+  RLO_TRY(rlo__launch_define(launch, "RLO_SHIFT", plan.is_shifted));
   RLO_TRY(rlo__launch_define(launch, "RLO_FLAT", plan.is_flat));
   /* Each piece of a flat grid decodes by itself, which is much code. */
   RLO_TRY(

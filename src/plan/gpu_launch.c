@@ -58,9 +58,11 @@ double rlo__gpu_rate(double src_share,
   double traffic = 2.0 / (1.0 / src_share + 1.0 / dst_share);
   double busy =
       instructions / (8.0 * (double)(piece_bytes < 4 ? 4 : piece_bytes));
-  /* Pieces below 4 bytes need more requests for the same bytes. */
-  double narrow = piece_bytes < 4 ? 0.7 : 1.0;
-  return 0.95 * narrow * traffic / (1.0 + 0.25 * busy);
+  return 0.95 * rlo__gpu_narrow(piece_bytes) * traffic / (1.0 + 0.25 * busy);
+}
+
+double rlo__gpu_narrow(int64_t piece_bytes) {
+  return piece_bytes < 4 ? 0.7 : 1.0;
 }
 
 double rlo__gpu_fullness(int64_t extent, int64_t piece) {

@@ -63,6 +63,10 @@ double rlo__gpu_rate(double src_share,
                      double instructions,
                      int64_t piece_bytes);
 
+/** What rlo__gpu_rate takes off for pieces below 4 bytes: more requests for the
+ *  same bytes. */
+double rlo__gpu_narrow(int64_t piece_bytes);
+
 /** The share of an extent in the pieces, of `piece` each, that cover it. */
 double rlo__gpu_fullness(int64_t extent, int64_t piece);
 

@@ -205,7 +205,8 @@ static void check_rows(void) {
     ck_assert_int_ge(reach(BATCH_AXIS, batch), all);
   }
   /* Division as the kernel does it, for all it divides. */
-  int64_t pieces = (chunk + wide - 1) / wide;
+  int64_t pieces =
+      (chunk + wide - 1) / wide + test_plan_define(&launch, "RLO_SHIFT");
   uint32_t reciprocal = (uint32_t)argument(RECIPROCAL, 0);
   for (int64_t p = 0; p < batch * pieces + 1024; ++p) {
     int64_t quotient =
@@ -272,6 +273,42 @@ START_TEST(test_family_gpu__rows_are_wide_only_where_it_is_proven)
                   "case %d: %lld",
                   (int)n,
                   (long long)test_plan_define(&launch, "RLO_WIDE_UNITS"));
+  }
+}
+
+END_TEST
+
+START_TEST(test_family_gpu__rows_that_begin_anywhere_are_shifted)
+{
+  static const struct {
+    int32_t bits;
+    int64_t units, gap, wide, shift;
+  } table[] = {
+      {8, 64, 1, 4, 1},
+      {8, 16, 1, 4, 1},
+      {8, 15, 1, 1, 0},
+      {8, 64, 4, 4, 0},
+      {8, 64, 16, 16, 0},
+      {8, 100003, 1, 4, 1},
+      {16, 65, 0, 2, 1},
+      {16, 64, 2, 2, 0},
+      {16, 7, 1, 1, 0},
+      {32, 65, 0, 1, 0},
+  };
+
+  for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
+    make_rows(100, table[n].units, table[n].gap);
+    problem.unit_bits = table[n].bits;
+    request.src_alignment_bytes = 16;
+    request.dst_alignment_bytes = 16;
+    emit(&rlo__family_gpu_rows);
+    check_rows();
+    ck_assert_msg(
+        test_plan_define(&launch, "RLO_WIDE_UNITS") == table[n].wide &&
+            test_plan_define(&launch, "RLO_SHIFT") == table[n].shift,
+        "case %d: %s",
+        (int)n,
+        launch.parameters);
   }
 }
 
@@ -463,6 +500,7 @@ int main(void) {
   tcase_add_test(tcase, test_family_gpu__rows_cover_the_box);
   tcase_add_test(tcase, test_family_gpu__many_short_axes_share_a_group);
   tcase_add_test(tcase, test_family_gpu__rows_are_wide_only_where_it_is_proven);
+  tcase_add_test(tcase, test_family_gpu__rows_that_begin_anywhere_are_shifted);
   tcase_add_test(tcase, test_family_gpu__tiles_cover_the_plane);
   tcase_add_test(tcase,
                  test_family_gpu__narrow_units_move_four_bytes_where_proven);
