@@ -213,6 +213,42 @@ static inline bool rlo_is_inside(__private const rlo_guard_list *guards,
   return holds;
 }
 
+/* Whether all guards hold for the points [i0, i1) of row j, and whether some PAD
+ * guard holds for none of them while all others hold for all: then they are
+ * fill. */
+typedef struct rlo_verdict {
+  bool is_inside;
+  bool is_fill;
+} rlo_verdict;
+
+static inline rlo_verdict rlo_judge(__private const rlo_guard_list *guards,
+                                    long i0,
+                                    long i1,
+                                    long j) {
+  bool is_inside = true;
+  bool is_written = true;
+  bool is_outside = false;
+  RLO_UNROLL
+  for (int g = 0; g < RLO_GUARDS; ++g) {
+    const rlo_guard u = guards->at[g];
+    const long at = u.v + u.x * i0 + u.y * j;
+    const long di = u.x * (i1 - 1 - i0);
+    const long low = at + min(di, 0L);
+    const long high = at + max(di, 0L);
+    const bool holds = low >= 0 && high < u.limit;
+    is_inside = is_inside && holds;
+    if (g < RLO_PAD_GUARDS) {
+      is_outside = is_outside || high < 0 || low >= u.limit;
+    } else {
+      is_written = is_written && holds;
+    }
+  }
+  rlo_verdict verdict;
+  verdict.is_inside = is_inside;
+  verdict.is_fill = is_outside && is_written;
+  return verdict;
+}
+
 static inline rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
 #if RLO_UNIT_BYTES == 16
   return as_uint4((ulong2)(fill_lo, fill_hi));

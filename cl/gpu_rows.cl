@@ -117,6 +117,29 @@ static inline rlo_wide rlo_join_words(__global const rlo_unit *at) {
 }
 #endif
 
+/* A piece of padding. */
+static inline rlo_wide rlo_fill_wide(ulong fill_lo, ulong fill_hi) {
+#if RLO_WIDE_UNITS == 1
+  return rlo_fill_unit(fill_lo, fill_hi);
+#else
+  (void)fill_hi;
+#if RLO_UNIT_BYTES == 1
+  const ulong units = (fill_lo & 0xffUL) * 0x0101010101010101UL;
+#elif RLO_UNIT_BYTES == 2
+  const ulong units = (fill_lo & 0xffffUL) * 0x0001000100010001UL;
+#elif RLO_UNIT_BYTES == 4
+  const ulong units = (fill_lo & 0xffffffffUL) * 0x0000000100000001UL;
+#else
+  const ulong units = fill_lo;
+#endif
+#if RLO_WIDE_BYTES == 16
+  return as_uint4((ulong2)(units, units));
+#else
+  return (rlo_wide)units;
+#endif
+#endif
+}
+
 /* Move units [k, end) of row r one by one. */
 static inline void rlo_move_units(__global const rlo_unit *from,
                                   __global rlo_unit *to,
@@ -163,7 +186,9 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   long dst_units = rlo_dot(&index, grid_dst_stride);
 #endif
   const uint rows = (uint)min((long)batch_extent - r0, (long)batch_rows);
-#if !RLO_FLAT
+#if RLO_FLAT
+  const bool is_inside = RLO_GUARDS == 0;
+#else
   const bool is_inside = rlo_is_inside(&guards, 0, units, (long)rows);
 #endif
   for (uint first = (uint)get_local_id(0); first < rows * pieces;
@@ -204,19 +229,25 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
 #endif
         const long k = max(whole, 0L);
         const long end = min(whole + RLO_WIDE_UNITS, units);
-#if RLO_FLAT
-        const bool is_inside = rlo_is_inside(&guards, k, end, 1);
-#endif
-        bool is_whole = is_inside && end - k == RLO_WIDE_UNITS;
+        rlo_verdict verdict = {true, false};
+        if (!is_inside) {
+          verdict = rlo_judge(&guards, k, end, r);
+        }
+        const bool is_whole = end - k == RLO_WIDE_UNITS;
 #if RLO_SHIFT
-        is_whole = is_whole && rlo_has_words(from, k, units);
+        const bool has_words = rlo_has_words(from, k, units);
+#else
+        const bool has_words = true;
 #endif
-        if (is_whole) {
+        if (is_whole && verdict.is_inside && has_words) {
 #if RLO_SHIFT
           piece[n] = rlo_join_words(from + k);
 #else
           piece[n] = *(__global const rlo_wide *)(from + k);
 #endif
+          place[n] = (__global rlo_wide *)(to + k);
+        } else if (is_whole && verdict.is_fill) {
+          piece[n] = rlo_fill_wide(fill_lo, fill_hi);
           place[n] = (__global rlo_wide *)(to + k);
         } else {
           rlo_move_units(from, to, k, end, r, fill_lo, fill_hi, &guards);

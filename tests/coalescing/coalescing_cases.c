@@ -175,9 +175,10 @@ static void check_case(const coalescing_case *c, const warp_counts *counts) {
   double read = share(counts->read.bytes, counts->read.request_sectors);
   double written =
       share(counts->written.bytes, counts->written.request_sectors);
-  double group_read = share(counts->read.bytes, counts->read.group_sectors);
+  double group_read =
+      share(counts->read.group_bytes, counts->read.group_sectors);
   double group_written =
-      share(counts->written.bytes, counts->written.group_sectors);
+      share(counts->written.group_bytes, counts->written.group_sectors);
   double banks = counts->bank_rounds == 0 ? 1.0
                                           : (double)counts->least_bank_rounds /
                                                 (double)counts->bank_rounds;

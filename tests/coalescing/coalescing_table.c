@@ -203,6 +203,18 @@ const coalescing_case coalescing_cases[] = {
     {"rows: rows of 192 B, rank 4",
      "f32[28,48,28,28,48]", "f32[28,28,48,28,48]", "3,0,1,2,4",
      "rows", 0.90, 0.90, 0.90},
+    {"pad: u8 rows to 128",
+     "u8[8190,16101]", "u8[8190,16101]{1,0:pad(8190,16128)fill(zero)}", NULL,
+     "rows", 0.75, 0.85, 0.90},
+    {"pad: bf16 rows from 128",
+     "bf16[8190,8101]{1,0:pad(8190,8192)}", "bf16[8190,8101]", NULL,
+     "rows", 0.75, 0.85, 0.90},
+    {"pad: f32 short rows to 8",
+     "f32[250000,75]", "f32[250000,75]{1,0:pad(250000,80)fill(zero)}", NULL,
+     "rows", 0.70, 0.85, 0.90},
+    {"pad: f32 transposed to 128",
+     "f32[8065,4001]", "f32[4001,8065]{1,0:pad(4096,8192)fill(zero)}", "1,0",
+     "tile", 0.75, 0.75, 0.90},
 };
 // clang-format on
 

@@ -207,20 +207,24 @@ static int compare_addresses(const void *a, const void *b) {
   return order != 0 ? order : compare_numbers(x->address, y->address);
 }
 
-/* Sectors of records that are sorted by address. */
-static int64_t count_sectors(const record *r, size_t count) {
-  int64_t sectors = 0;
-  uintptr_t next = 0; /* the first sector not counted yet */
+/* Blocks of memory of this size that records touch, sorted by address. */
+static int64_t count_blocks(const record *r, size_t count, size_t block_bytes) {
+  int64_t blocks = 0;
+  uintptr_t next = 0; /* the first block not counted yet */
   for (size_t n = 0; n < count; ++n) {
-    uintptr_t first = r[n].address / SECTOR_BYTES;
-    uintptr_t end = (r[n].address + r[n].bytes - 1) / SECTOR_BYTES + 1;
+    uintptr_t first = r[n].address / block_bytes;
+    uintptr_t end = (r[n].address + r[n].bytes - 1) / block_bytes + 1;
     first = first < next ? next : first;
     if (end > first) {
-      sectors += (int64_t)(end - first);
+      blocks += (int64_t)(end - first);
       next = end;
     }
   }
-  return sectors;
+  return blocks;
+}
+
+static int64_t count_sectors(const record *r, size_t count) {
+  return count_blocks(r, count, SECTOR_BYTES);
 }
 
 static int64_t count_bytes(const record *r, size_t count) {
@@ -302,6 +306,8 @@ static void count_group(warp_counts *counts) {
     num_src += records[n].space == SRC;
     num_dst += records[n].space == DST;
   }
+  counts->read.group_bytes += count_blocks(records, num_src, 1);
+  counts->written.group_bytes += count_blocks(records + num_src, num_dst, 1);
   counts->read.group_sectors += count_sectors(records, num_src);
   counts->written.group_sectors += count_sectors(records + num_src, num_dst);
 }

@@ -21,8 +21,9 @@ typedef struct warp_traffic {
   int64_t bytes;
   /** 32-byte sectors that requests touch, each counted for each request. */
   int64_t request_sectors;
-  /** Sectors that groups touch, each counted once for each group: what is left
-   *  where a cache joins the requests of a group. */
+  /** Bytes and sectors that groups touch, each counted once for each group:
+   * what is left where a cache joins the requests of a group. */
+  int64_t group_bytes;
   int64_t group_sectors;
 } warp_traffic;
 
