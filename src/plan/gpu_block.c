@@ -300,7 +300,7 @@ static double bank_rounds(const rlo__block *block,
                           int64_t unit_bytes,
                           int64_t write_units) {
   int64_t access_bytes = unit_bytes < BANK_BYTES ? BANK_BYTES : unit_bytes;
-  int64_t at_a_time = BANKS * BANK_BYTES / access_bytes;
+  int64_t at_a_time = (int64_t)BANKS * BANK_BYTES / access_bytes;
   int64_t words[BANKS] = {0};
   int64_t rounds = 0;
   int64_t groups = 0;
