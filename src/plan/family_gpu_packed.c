@@ -453,4 +453,4 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
 }
 
 const rlo_family rlo__family_gpu_packed = {
-    "packed", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit};
+    "packed", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit, 0};
