@@ -3,8 +3,8 @@
  * What the kernels for GPUs share: their first arguments, the decoding of a
  * group, and guards. Plain OpenCL C 1.2.
  *
- * Arguments that gpu_rows and gpu_tile take first (RLO_GROUP_PARAMS); they are
- * those of cl/common.cl:
+ * Arguments that gpu_rows, gpu_tile and gpu_packed take first
+ * (RLO_GROUP_PARAMS); all but the last are those of cl/common.cl:
  *
  *    0  __global const uchar *src
  *    1  ulong src_offset_bytes     a multiple of RLO_UNIT_BYTES
@@ -16,6 +16,8 @@
  *    7  rlo_grid grid_extent       the last axis in use varies fastest; the
  *    8  rlo_grid grid_src_stride   lanes not in use are 0; strides in units,
  *    9  rlo_grid grid_dst_stride   either sign
+ *   10  int16 grid_magic           what divides by an extent without dividing:
+ *                                  rlo_quotient tells how
  *
  * then the scalars of the family, then for each guard, PAD guards first, five
  * (RLO_GUARD_PARAMS):
@@ -82,10 +84,11 @@ typedef long16 rlo_grid;
 #error "at most six guards"
 #endif
 
-#define RLO_GROUP_PARAMS                                                  \
-  __global const uchar *restrict src, ulong src_offset_bytes, __global uchar *restrict dst, \
-      ulong dst_offset_bytes, ulong fill_lo, ulong fill_hi, int n_grid,   \
-      rlo_grid grid_extent, rlo_grid grid_src_stride, rlo_grid grid_dst_stride
+#define RLO_GROUP_PARAMS                                                    \
+  __global const uchar *restrict src, ulong src_offset_bytes,               \
+      __global uchar *restrict dst, ulong dst_offset_bytes, ulong fill_lo,  \
+      ulong fill_hi, int n_grid, rlo_grid grid_extent,                      \
+      rlo_grid grid_src_stride, rlo_grid grid_dst_stride, int16 grid_magic
 
 /* Begins with a comma, because there may be no guard at all. */
 #define RLO_GUARD_PARAM(g)                               \
@@ -98,26 +101,36 @@ typedef long16 rlo_grid;
 
 /* The coordinates of a group; 0 for axes not in use. */
 typedef struct rlo_index_list {
-  uint at[RLO_GRID_RANK];
+  int at[RLO_GRID_RANK];
 } rlo_index_list;
+
+/* floor(n / d) for n < 2^31 and d >= 2, where magic is ceil(2^(31 + l) / d)
+ * and l = ceil(log2(d)). */
+static inline uint rlo_quotient(uint n, uint d, uint magic) {
+  return mul_hi(n, magic) >> (31 - clz(d - 1));
+}
 
 static inline void rlo_decode(uint group,
                               int n_grid,
                               rlo_grid extent,
+                              int16 magic,
                               __private rlo_index_list *out) {
   __private const rlo_index *e = (__private const rlo_index *)&extent;
+  __private const int *m = (__private const int *)&magic;
   RLO_UNROLL
   for (int d = RLO_GRID_RANK - 1; d >= 0; --d) {
     uint i = 0;
     if (d < n_grid) {
-      const uint rest = group / (uint)e[d];
+      const uint rest = rlo_quotient(group, (uint)e[d], (uint)m[d]);
       i = group - rest * (uint)e[d];
       group = rest;
     }
-    out->at[d] = i;
+    out->at[d] = (int)i;
   }
 }
 
+/* Coordinates are int, so that with RLO_INDEX32 each product is one widening
+ * multiplication and not one of 64 bits. */
 static inline long rlo_dot(__private const rlo_index_list *index,
                            rlo_grid factor) {
   __private const rlo_index *f = (__private const rlo_index *)&factor;
@@ -132,7 +145,7 @@ static inline long rlo_dot(__private const rlo_index_list *index,
 /* The coordinate along one grid axis; 0 for axis -1. */
 static inline long rlo_index_of(__private const rlo_index_list *index,
                                 int axis) {
-  uint found = 0;
+  int found = 0;
   RLO_UNROLL
   for (int d = 0; d < RLO_GRID_RANK; ++d) {
     found = d == axis ? index->at[d] : found;
@@ -198,6 +211,42 @@ static inline bool rlo_is_inside(__private const rlo_guard_list *guards,
             at + max(di, 0L) + max(dj, 0L) < u.limit;
   }
   return holds;
+}
+
+/* Whether all guards hold for the points [i0, i1) of row j, and whether some PAD
+ * guard holds for none of them while all others hold for all: then they are
+ * fill. */
+typedef struct rlo_verdict {
+  bool is_inside;
+  bool is_fill;
+} rlo_verdict;
+
+static inline rlo_verdict rlo_judge(__private const rlo_guard_list *guards,
+                                    long i0,
+                                    long i1,
+                                    long j) {
+  bool is_inside = true;
+  bool is_written = true;
+  bool is_outside = false;
+  RLO_UNROLL
+  for (int g = 0; g < RLO_GUARDS; ++g) {
+    const rlo_guard u = guards->at[g];
+    const long at = u.v + u.x * i0 + u.y * j;
+    const long di = u.x * (i1 - 1 - i0);
+    const long low = at + min(di, 0L);
+    const long high = at + max(di, 0L);
+    const bool holds = low >= 0 && high < u.limit;
+    is_inside = is_inside && holds;
+    if (g < RLO_PAD_GUARDS) {
+      is_outside = is_outside || high < 0 || low >= u.limit;
+    } else {
+      is_written = is_written && holds;
+    }
+  }
+  rlo_verdict verdict;
+  verdict.is_inside = is_inside;
+  verdict.is_fill = is_outside && is_written;
+  return verdict;
 }
 
 static inline rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {

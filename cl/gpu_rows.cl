@@ -9,27 +9,32 @@
  * for every other point of the grid. One group moves a batch of rows, or a
  * chunk of one. It cuts them into pieces of RLO_WIDE_UNITS units and deals the
  * pieces to its lanes, one row after the other, so that short rows leave no
- * lane idle. Arguments after the common ten:
+ * lane idle. Arguments after the common eleven:
  *
- *   10  int batch_axis              grid axis that counts batches, -1: one
- *   11  rlo_index batch_extent      rows along that axis in all, >= 1
- *   12  rlo_index batch_rows        rows of one batch, >= 1
- *   13  rlo_index batch_src_stride  units from row to row
- *   14  rlo_index batch_dst_stride
- *   15  int row_axis                grid axis that counts chunks of a row, -1:
+ *   11  int batch_axis              grid axis that counts batches, -1: one
+ *   12  rlo_index batch_extent      rows along that axis in all, >= 1
+ *   13  rlo_index batch_rows        rows of one batch, >= 1
+ *   14  rlo_index batch_src_stride  units from row to row
+ *   15  rlo_index batch_dst_stride
+ *   16  int row_axis                grid axis that counts chunks of a row, -1:
  *                                   rows are whole
- *   16  rlo_index row_units         units of a row, >= 1
- *   17  rlo_index chunk_units       units of a chunk; row_units if rows are
+ *   17  rlo_index row_units         units of a row, >= 1
+ *   18  rlo_index chunk_units       units of a chunk; row_units if rows are
  *                                   whole. A multiple of RLO_WIDE_UNITS else
- *   18  int reciprocal              of the pieces of a chunk, n: what makes
+ *   19  int reciprocal              of the pieces of a chunk, n: what makes
  *                                   mul_hi(p, reciprocal) = p / n for every
  *                                   piece p of a group, taken as uint; 0 for 1
- *   19  the guards; x is the coefficient of k, y that of r
+ *   20  the guards; x is the coefficient of k, y that of r
  *
  * For batch_axis: extent ceil(batch_extent / batch_rows), strides batch_rows *
  * batch_src_stride and batch_rows * batch_dst_stride, guard coefficient
  * batch_rows * y. For row_axis: extent ceil(row_units / chunk_units), strides
  * chunk_units, guard coefficient chunk_units * x.
+ *
+ * With RLO_SHIFT rows begin anywhere: pieces are four bytes at multiples of four
+ * in the destination, the first and the last of a row are what is left of it,
+ * and each is put together from the two words of the source that hold it. A
+ * chunk then has one piece more, and n counts it.
  *
  * With RLO_FLAT the grid counts single rows, batch_axis and row_axis are -1,
  * batch_extent is the number of all rows, and a group moves batch_rows that
@@ -38,6 +43,8 @@
  */
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_WIDE_UNITS=4 -DRLO_PAD_GUARDS=1
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_WIDE_UNITS=8 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=1 -DRLO_FLAT=1 -DRLO_INDEX32=1
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_WIDE_UNITS=4 -DRLO_SHIFT=1 -DRLO_PAD_GUARDS=1
+// define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_WIDE_UNITS=2 -DRLO_SHIFT=1 -DRLO_FLAT=1 -DRLO_INDEX32=1
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_GRID_RANK=16
 #ifndef RLO_GPU_COMMON_CL
 #include "gpu_common.cl"
@@ -49,9 +56,14 @@
 
 /* Units of a piece: a power of two, at most 16 bytes. More than one only if
  * every row begins at a multiple of their size on both sides, which the host
- * proves. */
+ * proves, or with RLO_SHIFT. */
 #ifndef RLO_WIDE_UNITS
 #define RLO_WIDE_UNITS 1
+#endif
+
+/* 1: rows begin anywhere. Units are smaller than four bytes, pieces four. */
+#ifndef RLO_SHIFT
+#define RLO_SHIFT 0
 #endif
 
 /* 1: groups take rows that follow each other in the grid. */
@@ -76,6 +88,57 @@ typedef ushort rlo_wide;
 #else
 typedef uchar rlo_wide;
 #endif
+
+#if RLO_SHIFT
+/* Units of a row before the first multiple of four bytes. */
+static inline long rlo_head_units(__global const rlo_unit *row) {
+  return (long)(-(uint)(size_t)row % 4 / RLO_UNIT_BYTES);
+}
+
+/* Whether the words that hold a piece lie within the row's `units`. */
+static inline bool rlo_has_words(__global const rlo_unit *row,
+                                 long k,
+                                 long units) {
+  const long before = (long)((size_t)(row + k) % 4);
+  const long bytes = before == 0 ? 4 : 8;
+  const long first = k * RLO_UNIT_BYTES - before;
+  return first >= 0 && first + bytes <= units * RLO_UNIT_BYTES;
+}
+
+static inline rlo_wide rlo_join_words(__global const rlo_unit *at) {
+  const uint before = (uint)(size_t)at % 4;
+  __global const uint *words =
+      (__global const uint *)((__global const uchar *)at - before);
+  uint piece = words[0];
+  if (before != 0) {
+    piece = piece >> (8 * before) | words[1] << (32 - 8 * before);
+  }
+  return piece;
+}
+#endif
+
+/* A piece of padding. */
+static inline rlo_wide rlo_fill_wide(ulong fill_lo, ulong fill_hi) {
+#if RLO_WIDE_UNITS == 1
+  return rlo_fill_unit(fill_lo, fill_hi);
+#else
+  (void)fill_hi;
+#if RLO_UNIT_BYTES == 1
+  const ulong units = (fill_lo & 0xffUL) * 0x0101010101010101UL;
+#elif RLO_UNIT_BYTES == 2
+  const ulong units = (fill_lo & 0xffffUL) * 0x0001000100010001UL;
+#elif RLO_UNIT_BYTES == 4
+  const ulong units = (fill_lo & 0xffffffffUL) * 0x0000000100000001UL;
+#else
+  const ulong units = fill_lo;
+#endif
+#if RLO_WIDE_BYTES == 16
+  return as_uint4((ulong2)(units, units));
+#else
+  return (rlo_wide)units;
+#endif
+#endif
+}
 
 /* Move units [k, end) of row r one by one. */
 static inline void rlo_move_units(__global const rlo_unit *from,
@@ -107,14 +170,14 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     rlo_index chunk_units,
     int reciprocal RLO_GUARD_PARAMS) {
   const uint pieces =
-      (uint)((chunk_units + (RLO_WIDE_UNITS - 1)) / RLO_WIDE_UNITS);
+      (uint)((chunk_units + (RLO_WIDE_UNITS - 1)) / RLO_WIDE_UNITS) + RLO_SHIFT;
   rlo_index_list index;
   rlo_guard_list guards;
 #if RLO_FLAT
   const long r0 = (long)get_group_id(0) * (long)batch_rows;
   const long units = (long)row_units;
 #else
-  rlo_decode((uint)get_group_id(0), n_grid, grid_extent, &index);
+  rlo_decode((uint)get_group_id(0), n_grid, grid_extent, grid_magic, &index);
   RLO_GUARDS_LOAD
   const long r0 = rlo_index_of(&index, batch_axis) * (long)batch_rows;
   const long k0 = rlo_index_of(&index, row_axis) * (long)chunk_units;
@@ -123,7 +186,9 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   long dst_units = rlo_dot(&index, grid_dst_stride);
 #endif
   const uint rows = (uint)min((long)batch_extent - r0, (long)batch_rows);
-#if !RLO_FLAT
+#if RLO_FLAT
+  const bool is_inside = RLO_GUARDS == 0;
+#else
   const bool is_inside = rlo_is_inside(&guards, 0, units, (long)rows);
 #endif
   for (uint first = (uint)get_local_id(0); first < rows * pieces;
@@ -136,13 +201,10 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
       place[n] = 0;
       const uint p = first + n * RLO_LOCAL;
       const uint row = pieces == 1 ? p : mul_hi(p, (uint)reciprocal);
-      const long k = (long)(p - row * pieces) * RLO_WIDE_UNITS;
-      const long end = min(k + RLO_WIDE_UNITS, units);
-      if (row < rows && k < units) {
+      if (row < rows) {
 #if RLO_FLAT
-        rlo_decode((uint)r0 + row, n_grid, grid_extent, &index);
+        rlo_decode((uint)r0 + row, n_grid, grid_extent, grid_magic, &index);
         RLO_GUARDS_LOAD
-        const bool is_inside = rlo_is_inside(&guards, k, end, 1);
         const long r = 0;
         const long src_at = rlo_dot(&index, grid_src_stride);
         const long dst_at = rlo_dot(&index, grid_dst_stride);
@@ -159,8 +221,33 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
         __global rlo_unit *to =
             (__global rlo_unit *)(dst + (dst_offset_bytes +
                                          (ulong)dst_at * RLO_UNIT_BYTES));
-        if (is_inside && end - k == RLO_WIDE_UNITS) {
+        const long first_unit = (long)(p - row * pieces) * RLO_WIDE_UNITS;
+#if RLO_SHIFT
+        const long whole = first_unit + rlo_head_units(to) - RLO_WIDE_UNITS;
+#else
+        const long whole = first_unit;
+#endif
+        const long k = max(whole, 0L);
+        const long end = min(whole + RLO_WIDE_UNITS, units);
+        rlo_verdict verdict = {true, false};
+        if (!is_inside) {
+          verdict = rlo_judge(&guards, k, end, r);
+        }
+        const bool is_whole = end - k == RLO_WIDE_UNITS;
+#if RLO_SHIFT
+        const bool has_words = rlo_has_words(from, k, units);
+#else
+        const bool has_words = true;
+#endif
+        if (is_whole && verdict.is_inside && has_words) {
+#if RLO_SHIFT
+          piece[n] = rlo_join_words(from + k);
+#else
           piece[n] = *(__global const rlo_wide *)(from + k);
+#endif
+          place[n] = (__global rlo_wide *)(to + k);
+        } else if (is_whole && verdict.is_fill) {
+          piece[n] = rlo_fill_wide(fill_lo, fill_hi);
           place[n] = (__global rlo_wide *)(to + k);
         } else {
           rlo_move_units(from, to, k, end, r, fill_lo, fill_hi, &guards);

@@ -7,16 +7,19 @@
  *
  * for every other point of the grid. One group moves a tile of RLO_TILE_A by
  * RLO_TILE_B units through local memory: it is read along i and written along
- * j, both by neighbouring lanes. Arguments after the common ten, as of
+ * j, both by neighbouring lanes. With RLO_SQUARE > 1 a lane takes squares of
+ * RLO_SQUARE by RLO_SQUARE units, which it transposes in registers, so that all
+ * it reads and writes is RLO_SQUARE units wide; tiles at the ends, and where a
+ * guard could fail, go unit by unit. Arguments after the common eleven, as of
  * cl/cpu_tile.cl:
  *
- *   10  int a_axis          grid axis that counts tiles along i, -1: one tile
- *   11  int b_axis          the same along j
- *   12  rlo_index na        extents, >= 1; tiles at the end are cut
- *   13  rlo_index nb
- *   14  rlo_index src_ld    units
- *   15  rlo_index dst_ld
- *   16  the guards; x is the coefficient of i, y that of j
+ *   11  int a_axis          grid axis that counts tiles along i, -1: one tile
+ *   12  int b_axis          the same along j
+ *   13  rlo_index na        extents, >= 1; tiles at the end are cut
+ *   14  rlo_index nb
+ *   15  rlo_index src_ld    units
+ *   16  rlo_index dst_ld
+ *   17  the guards; x is the coefficient of i, y that of j
  *
  * For a_axis: extent ceil(na / RLO_TILE_A), source stride RLO_TILE_A,
  * destination stride RLO_TILE_A * dst_ld, guard coefficient RLO_TILE_A * x; for
@@ -24,6 +27,10 @@
  */
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_READ_UNITS=4 -DRLO_WRITE_UNITS=4
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_READ_UNITS=2 -DRLO_PAD_GUARDS=2
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_TILE_A=128 -DRLO_TILE_B=128 -DRLO_SQUARE=4
+// define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_SQUARE=4 -DRLO_INDEX32=1
+// define-matrix: -DRLO_UNIT_BYTES=4 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_SQUARE=4 -DRLO_PAD_GUARDS=1
+// define-matrix: -DRLO_UNIT_BYTES=8 -DRLO_TILE_A=64 -DRLO_TILE_B=32 -DRLO_SQUARE=2
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_TILE_A=16 -DRLO_TILE_B=16 -DRLO_INDEX32=1 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=5
 #ifndef RLO_GPU_COMMON_CL
 #include "gpu_common.cl"
@@ -51,6 +58,16 @@
 #define RLO_WRITE_UNITS 1
 #endif
 
+/* Units of a square's side: 1, or so many that they are at least four bytes and
+ * at most sixteen. More than one only if every row on both sides begins at a
+ * multiple of their size, which the host proves. */
+#ifndef RLO_SQUARE
+#define RLO_SQUARE 1
+#endif
+
+/* Pieces of a whole tile that a lane has on their way at a time. */
+#define RLO_PIECES 4
+
 /* One unit more than a row has: so the lanes of a column, each of which takes
  * four bytes, meet different banks. */
 #define RLO_TILE_LD (RLO_TILE_A + 1)
@@ -74,6 +91,124 @@ typedef ushort rlo_write;
 typedef rlo_unit rlo_write;
 #endif
 
+/* A side of a square, or one unit; local memory is made of them. */
+#if RLO_SQUARE == 1
+typedef rlo_unit rlo_side;
+#elif RLO_UNIT_BYTES == 1
+typedef uchar4 rlo_side;
+#elif RLO_UNIT_BYTES == 2
+typedef ushort4 rlo_side;
+#elif RLO_UNIT_BYTES == 4
+typedef uint4 rlo_side;
+#else
+typedef ulong2 rlo_side;
+#endif
+
+#define RLO_TILE_SIDES \
+  ((RLO_TILE_B * RLO_TILE_LD + RLO_SQUARE - 1) / RLO_SQUARE)
+
+#if RLO_SQUARE > 1
+/* Squares of a tile along each side. */
+#define RLO_SQUARES_A (RLO_TILE_A / RLO_SQUARE)
+#define RLO_SQUARES_B (RLO_TILE_B / RLO_SQUARE)
+
+/* Where local memory has side y of row i of the transposed tile. Lanes that
+ * store squares have neighbouring x = i / RLO_SQUARE, those that load sides
+ * neighbouring y; exclusive or spreads both over the banks. */
+static inline uint rlo_side_at(uint i, uint y) {
+  return i * RLO_SQUARES_B +
+         (y ^ (i / RLO_SQUARE & (RLO_SQUARES_B - 1)));
+}
+
+/* Read a whole tile that no guard touches. */
+static inline void rlo_read_squares(__global const rlo_unit *from,
+                                    __local rlo_side *tile,
+                                    rlo_index src_ld) {
+  for (uint p = (uint)get_local_id(0); p < RLO_SQUARES_A * RLO_SQUARES_B;
+       p += RLO_LOCAL) {
+    const uint x = p % RLO_SQUARES_A;
+    const uint y = p / RLO_SQUARES_A;
+    rlo_side row[RLO_SQUARE];
+    RLO_UNROLL
+    for (uint m = 0; m < RLO_SQUARE; ++m) {
+      row[m] = *(__global const rlo_side *)(from +
+                                            (long)(int)(y * RLO_SQUARE + m) *
+                                                (long)src_ld +
+                                            x * RLO_SQUARE);
+    }
+    const uint i = x * RLO_SQUARE;
+#if RLO_SQUARE == 4
+    tile[rlo_side_at(i, y)] =
+        (rlo_side)(row[0].s0, row[1].s0, row[2].s0, row[3].s0);
+    tile[rlo_side_at(i + 1, y)] =
+        (rlo_side)(row[0].s1, row[1].s1, row[2].s1, row[3].s1);
+    tile[rlo_side_at(i + 2, y)] =
+        (rlo_side)(row[0].s2, row[1].s2, row[2].s2, row[3].s2);
+    tile[rlo_side_at(i + 3, y)] =
+        (rlo_side)(row[0].s3, row[1].s3, row[2].s3, row[3].s3);
+#else
+    tile[rlo_side_at(i, y)] = (rlo_side)(row[0].s0, row[1].s0);
+    tile[rlo_side_at(i + 1, y)] = (rlo_side)(row[0].s1, row[1].s1);
+#endif
+  }
+}
+
+static inline void rlo_write_squares(__global rlo_unit *to,
+                                     __local const rlo_side *tile,
+                                     rlo_index dst_ld) {
+  for (uint p = (uint)get_local_id(0); p < RLO_TILE_A * RLO_SQUARES_B;
+       p += RLO_LOCAL) {
+    const uint y = p % RLO_SQUARES_B;
+    const uint i = p / RLO_SQUARES_B;
+    *(__global rlo_side *)(to + (long)(int)i * (long)dst_ld + y * RLO_SQUARE) =
+        tile[rlo_side_at(i, y)];
+  }
+}
+#endif
+
+static inline void rlo_put_read(__local rlo_unit *cell, rlo_read piece) {
+#if RLO_READ_UNITS > 1
+  RLO_UNROLL
+  for (int n = 0; n < RLO_READ_UNITS; ++n) {
+    cell[n] = (rlo_unit)(piece >> (8 * RLO_UNIT_BYTES * n));
+  }
+#else
+  *cell = piece;
+#endif
+}
+
+/* Read a whole tile that no guard touches. */
+static inline void rlo_read_whole(__global const rlo_unit *from,
+                                  __local rlo_unit *tile,
+                                  rlo_index src_ld) {
+  for (uint first = (uint)get_local_id(0);
+       first < RLO_READ_LANES * RLO_TILE_B;
+       first += RLO_LOCAL * RLO_PIECES) {
+    /* All are read before the first of them is stored. */
+    rlo_read piece[RLO_PIECES];
+    RLO_UNROLL
+    for (uint n = 0; n < RLO_PIECES; ++n) {
+      const uint p = first + n * RLO_LOCAL;
+      const uint i = p % RLO_READ_LANES * RLO_READ_UNITS;
+      const uint j = p / RLO_READ_LANES;
+      if (j < RLO_TILE_B) {
+        piece[n] = *(__global const rlo_read *)(from +
+                                                (long)(int)j * (long)src_ld +
+                                                i);
+      }
+    }
+    RLO_UNROLL
+    for (uint n = 0; n < RLO_PIECES; ++n) {
+      const uint p = first + n * RLO_LOCAL;
+      const uint i = p % RLO_READ_LANES * RLO_READ_UNITS;
+      const uint j = p / RLO_READ_LANES;
+      if (j < RLO_TILE_B) {
+        rlo_put_read(tile + j * RLO_TILE_LD + i, piece[n]);
+      }
+    }
+  }
+}
+
 /* Read the tile, of which ta by tb units lie in the plane, and put the fill
  * where a PAD guard fails. What is not written later may stay undefined. */
 static inline void rlo_read_tile(__global const rlo_unit *from,
@@ -91,14 +226,7 @@ static inline void rlo_read_tile(__global const rlo_unit *from,
     __global const rlo_unit *row = from + (long)j * (long)src_ld + i;
     __local rlo_unit *cell = tile + j * RLO_TILE_LD + i;
     if (j < tb && is_inside && i + RLO_READ_UNITS <= ta) {
-#if RLO_READ_UNITS > 1
-      const rlo_read units = *(__global const rlo_read *)row;
-      for (int n = 0; n < RLO_READ_UNITS; ++n) {
-        cell[n] = (rlo_unit)(units >> (8 * RLO_UNIT_BYTES * n));
-      }
-#else
-      *cell = *row;
-#endif
+      rlo_put_read(cell, *(__global const rlo_read *)row);
     } else if (j < tb) {
       for (int n = 0; n < RLO_READ_UNITS && i + n < ta; ++n) {
         rlo_unit unit = fill;
@@ -153,9 +281,10 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     rlo_index nb,
     rlo_index src_ld,
     rlo_index dst_ld RLO_GUARD_PARAMS) {
-  __local rlo_unit tile[RLO_TILE_B * RLO_TILE_LD];
+  __local rlo_side sides[RLO_TILE_SIDES];
+  __local rlo_unit *tile = (__local rlo_unit *)sides;
   rlo_index_list index;
-  rlo_decode((uint)get_group_id(0), n_grid, grid_extent, &index);
+  rlo_decode((uint)get_group_id(0), n_grid, grid_extent, grid_magic, &index);
   const long a0 = rlo_index_of(&index, a_axis) * RLO_TILE_A;
   const long b0 = rlo_index_of(&index, b_axis) * RLO_TILE_B;
   const int ta = (int)min((long)na - a0, (long)RLO_TILE_A);
@@ -163,27 +292,42 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   rlo_guard_list guards;
   RLO_GUARDS_LOAD
   const bool is_inside = rlo_is_inside(&guards, 0, ta, tb);
+  const bool is_whole = is_inside && ta == RLO_TILE_A && tb == RLO_TILE_B;
   /* Sums of bytes first: the origin itself may lie outside the memory. */
   const long src_units = rlo_dot(&index, grid_src_stride);
   const long dst_units = rlo_dot(&index, grid_dst_stride);
-  rlo_read_tile(
+  __global const rlo_unit *from =
       (__global const rlo_unit *)(src + (src_offset_bytes +
-                                         (ulong)src_units * RLO_UNIT_BYTES)),
-      tile,
-      src_ld,
-      ta,
-      tb,
-      rlo_fill_unit(fill_lo, fill_hi),
-      is_inside,
-      &guards);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  rlo_write_tile(
+                                         (ulong)src_units * RLO_UNIT_BYTES));
+  __global rlo_unit *to =
       (__global rlo_unit *)(dst + (dst_offset_bytes +
-                                   (ulong)dst_units * RLO_UNIT_BYTES)),
-      tile,
-      dst_ld,
-      ta,
-      tb,
-      is_inside,
-      &guards);
+                                   (ulong)dst_units * RLO_UNIT_BYTES));
+
+  if (is_whole) {
+#if RLO_SQUARE > 1
+    rlo_read_squares(from, sides, src_ld);
+#else
+    rlo_read_whole(from, tile, src_ld);
+#endif
+  } else {
+    rlo_read_tile(from,
+                  tile,
+                  src_ld,
+                  ta,
+                  tb,
+                  rlo_fill_unit(fill_lo, fill_hi),
+                  is_inside,
+                  &guards);
+  }
+
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+#if RLO_SQUARE > 1
+  if (is_whole) {
+    rlo_write_squares(to, sides, dst_ld);
+  } else
+#endif
+  {
+    rlo_write_tile(to, tile, dst_ld, ta, tb, is_inside, &guards);
+  }
 }

@@ -18,6 +18,7 @@ const rlo_family *const rlo__families[] = {
     &rlo__family_gpu_copy,
     &rlo__family_gpu_rows,
     &rlo__family_gpu_tile,
+    &rlo__family_gpu_packed,
     &rlo__family_gpu_gather,
     &rlo__family_gpu_compute,
 };

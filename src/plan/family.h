@@ -66,6 +66,7 @@ extern const rlo_family rlo__family_cpu_compute;
 extern const rlo_family rlo__family_gpu_copy;
 extern const rlo_family rlo__family_gpu_rows;
 extern const rlo_family rlo__family_gpu_tile;
+extern const rlo_family rlo__family_gpu_packed;
 extern const rlo_family rlo__family_gpu_gather;
 extern const rlo_family rlo__family_gpu_compute;
 

@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "plan/baked.h"
-#include "plan/family.h"
+#include "plan/gpu_launch.h"
 
 /* Families gather of both classes: cl/gather.cl, which takes any problem. */
 
@@ -11,7 +11,9 @@
  * their work. */
 enum { CPU_SEGMENT_ELEMS = 1024, CPU_GROUP_ELEMS = 4096, CPU_MAX_LOCAL = 64 };
 
-enum { GPU_LOCAL = 256 };
+/* A work-item of a GPU has so many units on their way at a time, unless forms
+ * have more coefficients than this: each unit is code of its own. */
+enum { GPU_LOCAL = 256, GPU_PIECES = 4, GPU_MAX_COEFFICIENTS = 256 };
 
 /* Work-items of a launch: the kernel loops beyond. Some drivers count them in
  * an int. */
@@ -27,7 +29,15 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
 typedef struct cut {
   int64_t segment, row_segments, segments;
   int64_t local, items;
+  /** Segments that a work-item moves together. */
+  int64_t pieces;
 } cut;
+
+/* Coefficients of all forms of a problem. */
+static int32_t num_coefficients(const rlo_problem *problem) {
+  return (1 + problem->num_axes + problem->num_terms) *
+         (2 + problem->num_terms + problem->num_guards);
+}
 
 static rlo_status cut_box(const rlo_problem *problem,
                           const rlo_device_info *device,
@@ -55,7 +65,11 @@ static rlo_status cut_box(const rlo_problem *problem,
          (is_gpu || out->local * out->segment < CPU_GROUP_ELEMS)) {
     out->local *= 2;
   }
-  int64_t groups = rlo__ceil_div(out->segments, out->local);
+  out->pieces = is_gpu && out->segments >= GPU_PIECES * out->local &&
+                        num_coefficients(problem) <= GPU_MAX_COEFFICIENTS
+                    ? GPU_PIECES
+                    : 1;
+  int64_t groups = rlo__ceil_div(out->segments, out->local * out->pieces);
   int64_t max_groups = MAX_WORK_ITEMS / out->local;
   out->items = (groups < max_groups ? groups : max_groups) * out->local;
   return RLO_OK;
@@ -65,7 +79,7 @@ static rlo_status emit(const rlo_request *request,
                        bool is_gpu,
                        rlo_launch *launch) {
   const rlo_problem *problem = request->problem;
-  cut c = {0, 0, 0, 0, 0};
+  cut c = {0};
   RLO_TRY(cut_box(problem, request->device, is_gpu, &c));
   bool is_index32 = rlo__baked_fits_32_bits(problem) &&
                     c.segments <= INT32_MAX - CPU_SEGMENT_ELEMS &&
@@ -78,17 +92,20 @@ static rlo_status emit(const rlo_request *request,
   RLO_TRY(rlo__launch_define(launch, "RLO_SEGMENT", c.segment));
   RLO_TRY(rlo__launch_define(launch, "RLO_ROW_SEGMENTS", c.row_segments));
   RLO_TRY(rlo__launch_define(launch, "RLO_SEGMENTS", c.segments));
-  RLO_TRY(rlo__launch_define(launch, "RLO_LOOP", c.items < c.segments));
+  RLO_TRY(rlo__launch_define(launch, "RLO_PIECES", c.pieces));
+  RLO_TRY(
+      rlo__launch_define(launch, "RLO_LOOP", c.items * c.pieces < c.segments));
   RLO_TRY(rlo__baked_add_arguments(problem, launch));
   launch->work_dim = 1;
   launch->global_size[0] = (size_t)c.items;
   launch->local_size[0] = (size_t)c.local;
+  int64_t group_segments = c.local * c.pieces;
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
                   "segments of %lld, %lld to a group, units of %d bytes, "
                   "%d %s, %d guards",
                   (long long)c.segment,
-                  (long long)c.local,
+                  (long long)group_segments,
                   problem->unit_bits / 8,
                   problem->num_terms,
                   rlo_problem_loads(problem) ? "terms" : "quotients",
@@ -115,12 +132,12 @@ static double predict_cpu(const rlo_request *request) {
   return is_streaming(request->problem) ? 0.4 : 0.05;
 }
 
-/* Not measured: reads that jump fetch a whole sector of 32 bytes each. */
+/* Not measured: reads that jump fetch a whole sector each. */
 static double predict_gpu(const rlo_request *request) {
   if (is_streaming(request->problem)) {
     return 0.5;
   }
-  return 0.4 * request->problem->unit_bits / (32.0 * 8.0);
+  return 0.4 * request->problem->unit_bits / (8.0 * RLO_GPU_SECTOR_BYTES);
 }
 
 const rlo_family rlo__family_cpu_gather = {"gather",

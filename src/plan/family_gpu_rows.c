@@ -6,20 +6,25 @@
 /* Family rows of GPUs: cl/gpu_rows.cl, the innermost axis is kept. */
 
 enum {
-  NUM_SCALARS = 9,
+  NUM_SCALARS = 9 + RLO_GPU_GRID_SCALARS,
   MAX_WIDE_BYTES = 16,
   /** Pieces that a lane has on their way at a time. */
   LANE_PIECES = 4,
   /** Pieces that it moves in all, so that decoding a group pays. */
   LANE_ALL_PIECES = 8,
   /** Chunks of rows are multiples of so many pieces. */
-  CHUNK_PIECES = 32
+  CHUNK_PIECES = 32,
+  /** Pieces of rows that begin anywhere, and the shortest such rows. */
+  SHIFT_BYTES = 4,
+  MIN_SHIFT_ROW_BYTES = 16
 };
 
 typedef struct row_plan {
   rlo__cpu_plan group;
   int64_t row_units;
   int64_t wide_units;
+  /** Rows begin anywhere; pieces are cut at multiples of their size. */
+  bool is_shifted;
   /** Equal to row_units if rows are whole. */
   int64_t chunk_units;
   /** Pieces of a chunk. */
@@ -59,12 +64,13 @@ static int64_t wide_units(const rlo_request *request, const rlo__geometry *g) {
 
 /* Rows so long that one group takes a chunk of one. */
 static void cut_row(row_plan *plan, int64_t group_pieces) {
-  int64_t row_pieces = plan->pieces;
+  int64_t row_pieces = rlo__ceil_div(plan->row_units, plan->wide_units);
   int64_t chunks = rlo__ceil_div(row_pieces, group_pieces);
   plan->pieces =
       rlo__ceil_div(rlo__ceil_div(row_pieces, chunks), CHUNK_PIECES) *
       CHUNK_PIECES;
   plan->chunk_units = plan->pieces * plan->wide_units;
+  plan->pieces += plan->is_shifted ? 1 : 0;
   plan->batch_axis = -1;
   plan->batch_extent = 1;
   plan->batch_rows = 1;
@@ -112,8 +118,16 @@ static rlo_status choose(const rlo_request *request, row_plan *plan) {
   group->x_axis = run;
   plan->row_units = run >= 0 ? problem->extents[run] : 1;
   plan->wide_units = wide_units(request, &group->geometry);
+  plan->is_shifted =
+      plan->wide_units == 1 && !group->geometry.is_fill &&
+      group->geometry.unit_bytes < SHIFT_BYTES &&
+      plan->row_units * group->geometry.unit_bytes >= MIN_SHIFT_ROW_BYTES;
+  if (plan->is_shifted) {
+    plan->wide_units = SHIFT_BYTES / group->geometry.unit_bytes;
+  }
   plan->chunk_units = plan->row_units;
-  plan->pieces = rlo__ceil_div(plan->row_units, plan->wide_units);
+  plan->pieces = rlo__ceil_div(plan->row_units, plan->wide_units) +
+                 (plan->is_shifted ? 1 : 0);
   int64_t group_pieces =
       rlo__gpu_local_items(request->device) * LANE_ALL_PIECES;
   if (plan->pieces > group_pieces) {
@@ -156,18 +170,39 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   return rlo__gpu_can_launch(plan.num_groups, why);
 }
 
-/* A guess: nothing was measured on a GPU. Rows share sectors of 32 bytes with
- * their neighbours at both ends, and lanes that move less than 4 bytes waste
- * the width of the memory. */
+static double sector_share(const rlo_request *request,
+                           const row_plan *plan,
+                           const rlo_form *form,
+                           int64_t alignment_bytes) {
+  int64_t begin = rlo__gpu_alignment(request->problem,
+                                     form,
+                                     plan->group.x_axis,
+                                     alignment_bytes,
+                                     RLO_GPU_SECTOR_BYTES);
+  return rlo__gpu_sector_share(
+      plan->row_units * plan->group.geometry.unit_bytes, begin);
+}
+
 static double predict(const rlo_request *request) {
+  const rlo_problem *problem = request->problem;
   row_plan plan;
   if (choose(request, &plan) != RLO_OK) {
     return 0.0;
   }
-  int64_t unit_bytes = plan.group.geometry.unit_bytes;
-  double bytes = (double)plan.row_units * (double)unit_bytes;
-  double lanes = plan.wide_units * unit_bytes >= 4 ? 1.0 : 0.6;
-  return 0.9 * lanes * bytes / (bytes + 16.0);
+  /* Where nothing is read, what is written is all. */
+  double dst =
+      sector_share(request, &plan, &problem->dst, request->dst_alignment_bytes);
+  double src =
+      plan.group.geometry.is_fill
+          ? dst
+          : sector_share(
+                request, &plan, &problem->src, request->src_alignment_bytes);
+  /* A flat grid is decoded for each piece. */
+  double instructions =
+      plan.is_flat ? 12.0 + 12.0 * (double)plan.group.grid.num_axes : 12.0;
+  instructions += plan.is_shifted ? 10.0 : 0.0;
+  return rlo__gpu_rate(
+      src, dst, instructions, plan.wide_units * plan.group.geometry.unit_bytes);
 }
 
 /* As uint: floor(p / n) = floor(p * this / 2^32) for all p < 2^32 / n. */
@@ -184,10 +219,11 @@ static void describe(const row_plan *plan, rlo_launch *launch) {
   int64_t lane_bytes = plan->wide_units * unit_bytes;
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
-                  "rows of %lld units of %lld bytes, %lld bytes per lane",
+                  "rows of %lld units of %lld bytes, %lld bytes per lane%s",
                   (long long)plan->row_units,
                   (long long)unit_bytes,
-                  (long long)lane_bytes);
+                  (long long)lane_bytes,
+                  plan->is_shifted ? " of two words" : "");
   if (plan->chunk_units < plan->row_units) {
     rlo__str_printf(&words, ", chunks of %lld", (long long)plan->chunk_units);
   } else {
@@ -206,6 +242,7 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   int32_t batch = plan.batch_axis;
   RLO_TRY(rlo__gpu_begin(request, group, "gpu_rows", plan.num_groups, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_WIDE_UNITS", plan.wide_units));
+  RLO_TRY(rlo__launch_define(launch, "RLO_SHIFT", plan.is_shifted));
   RLO_TRY(rlo__launch_define(launch, "RLO_FLAT", plan.is_flat));
   /* Each piece of a flat grid decodes by itself, which is much code. */
   RLO_TRY(

@@ -7,15 +7,24 @@
 /* Family tile of GPUs: cl/gpu_tile.cl, the innermost axis moves through local
  * memory. */
 
-/* Bytes that a lane takes at once; more of them make lanes of a column of the
- * tile meet in the banks of local memory. */
+/* Bytes that a lane takes at once where it does not take squares; more of them
+ * make lanes of a column of the tile meet in the banks of local memory. */
 enum { LANE_BYTES = 4 };
+
+/* Tiles of squares by the unit's size, powers of two: what a lane transposes in
+ * registers, and enough of them for 256 lanes in 16 KiB. */
+static const struct {
+  int64_t unit_bytes, square, tile_a, tile_b;
+} square_tiles[] = {
+    {1, 4, 128, 128}, {2, 4, 64, 64}, {4, 4, 64, 64}, {8, 2, 64, 32}};
 
 typedef struct tile_plan {
   rlo__cpu_plan group;
   rlo__plane plane;
   int64_t tile_a;
   int64_t tile_b;
+  /** Units of the side of a square; 1: none. */
+  int64_t square;
   int64_t read_units;
   int64_t write_units;
   int64_t local_bytes;
@@ -39,18 +48,6 @@ static int64_t narrow_side(int64_t extent, int64_t full) {
   return full;
 }
 
-static void choose_tile(tile_plan *plan) {
-  const rlo__plane *plane = &plan->plane;
-  int64_t full = full_side(plan->group.geometry.unit_bytes);
-  plan->tile_a = narrow_side(plane->na, full);
-  plan->tile_b = narrow_side(plane->nb, full);
-  if (plan->tile_a <= plan->tile_b) {
-    plan->tile_b = full * full / plan->tile_a;
-  } else {
-    plan->tile_a = full * full / plan->tile_b;
-  }
-}
-
 /* Units that a lane moves at once on a side, of which rows along `axis` begin
  * at multiples: four bytes or, for fewer programs, one unit. */
 static int64_t wide_units(const rlo_problem *problem,
@@ -62,6 +59,60 @@ static int64_t wide_units(const rlo_problem *problem,
   return bytes < LANE_BYTES ? 1 : rlo__ceil_div(bytes * 8, problem->unit_bits);
 }
 
+static int64_t local_bytes(const tile_plan *plan) {
+  return plan->tile_b * (plan->tile_a + 1) * plan->group.geometry.unit_bytes;
+}
+
+/* Squares, if there is a whole tile of them, local memory holds it and every
+ * row is aligned to their sides. */
+static bool choose_squares(const rlo_request *request, tile_plan *plan) {
+  const rlo_problem *problem = request->problem;
+  const rlo__plane *plane = &plan->plane;
+  int64_t unit_bytes = plan->group.geometry.unit_bytes;
+  for (size_t n = 0; n < sizeof square_tiles / sizeof square_tiles[0]; ++n) {
+    if (square_tiles[n].unit_bytes != unit_bytes ||
+        plane->na < square_tiles[n].tile_a ||
+        plane->nb < square_tiles[n].tile_b) {
+      continue;
+    }
+    int64_t side_bytes = square_tiles[n].square * unit_bytes;
+    int64_t src = rlo__gpu_alignment(problem,
+                                     &problem->src,
+                                     plane->a_axis,
+                                     request->src_alignment_bytes,
+                                     side_bytes);
+    int64_t both = rlo__gpu_alignment(problem,
+                                      &problem->dst,
+                                      plane->b_axis,
+                                      request->dst_alignment_bytes,
+                                      src);
+    plan->square = square_tiles[n].square;
+    plan->tile_a = square_tiles[n].tile_a;
+    plan->tile_b = square_tiles[n].tile_b;
+    if (both == side_bytes &&
+        local_bytes(plan) <= request->device->local_memory_bytes) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void choose_tile(const rlo_request *request, tile_plan *plan) {
+  if (choose_squares(request, plan)) {
+    return;
+  }
+  plan->square = 1;
+  const rlo__plane *plane = &plan->plane;
+  int64_t full = full_side(plan->group.geometry.unit_bytes);
+  plan->tile_a = narrow_side(plane->na, full);
+  plan->tile_b = narrow_side(plane->nb, full);
+  if (plan->tile_a <= plan->tile_b) {
+    plan->tile_b = full * full / plan->tile_a;
+  } else {
+    plan->tile_a = full * full / plan->tile_b;
+  }
+}
+
 static rlo_status choose(const rlo_request *request, tile_plan *plan) {
   const rlo_problem *problem = request->problem;
   *plan = (tile_plan){.group = {.geometry = rlo__geometry_of(request)}};
@@ -71,9 +122,9 @@ static rlo_status choose(const rlo_request *request, tile_plan *plan) {
   if (!rlo__plane_find(problem, &group->geometry, plane, &unused)) {
     return RLO_FAIL(RLO_INTERNAL, "a problem without a plane came to tile");
   }
-  choose_tile(plan);
-  plan->local_bytes =
-      plan->tile_b * (plan->tile_a + 1) * group->geometry.unit_bytes;
+  choose_tile(request, plan);
+  plan->local_bytes = local_bytes(plan);
+  /* Also for tiles at the ends. */
   plan->read_units = wide_units(
       problem, &problem->src, plane->a_axis, request->src_alignment_bytes);
   plan->write_units = wide_units(
@@ -96,8 +147,11 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   rlo__geometry g = rlo__geometry_of(request);
   rlo__plane plane;
   if (!rlo__plane_find(problem, &g, &plane, why) ||
-      !rlo__cpu_is_within_limits(
-          request, &g, problem->num_axes, RLO_PLANE_NUM_SCALARS, why)) {
+      !rlo__cpu_is_within_limits(request,
+                                 &g,
+                                 problem->num_axes,
+                                 RLO_PLANE_NUM_SCALARS + RLO_GPU_GRID_SCALARS,
+                                 why)) {
     return false;
   }
   tile_plan plan;
@@ -116,24 +170,43 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   return rlo__gpu_can_launch(plan.num_groups, why);
 }
 
-/* The share of whole tiles in an extent. */
-static double fullness(int64_t extent, int64_t tile) {
-  return (double)extent / (double)(rlo__ceil_div(extent, tile) * tile);
+/* The share of sectors that is of use on one side, whose runs lie along `axis`
+ * and are `run` units long. */
+static double sector_share(const rlo_request *request,
+                           const rlo_form *form,
+                           int32_t axis,
+                           int64_t alignment_bytes,
+                           int64_t run) {
+  int64_t begin = rlo__gpu_alignment(
+      request->problem, form, axis, alignment_bytes, RLO_GPU_SECTOR_BYTES);
+  return rlo__gpu_sector_share(run * (request->problem->unit_bits / 8), begin);
 }
 
-/* A guess: nothing was measured on a GPU. Lanes of the last tiles idle, and
- * lanes that move less than 4 bytes waste the width of the memory. */
 static double predict(const rlo_request *request) {
   tile_plan plan;
   if (choose(request, &plan) != RLO_OK) {
     return 0.0;
   }
-  int64_t unit_bytes = plan.group.geometry.unit_bytes;
+  const rlo_problem *problem = request->problem;
+  const rlo__plane *plane = &plan.plane;
+  double src = sector_share(request,
+                            &problem->src,
+                            plane->a_axis,
+                            request->src_alignment_bytes,
+                            plan.tile_a < plane->na ? plan.tile_a : plane->na);
+  double dst = sector_share(request,
+                            &problem->dst,
+                            plane->b_axis,
+                            request->dst_alignment_bytes,
+                            plan.tile_b < plane->nb ? plan.tile_b : plane->nb);
   int64_t units =
       plan.read_units < plan.write_units ? plan.read_units : plan.write_units;
-  double fraction = units * unit_bytes >= LANE_BYTES ? 0.8 : 0.45;
-  return fraction * fullness(plan.plane.na, plan.tile_a) *
-         fullness(plan.plane.nb, plan.tile_b);
+  units = plan.square > units ? plan.square : units;
+  double instructions = 14.0;
+  return rlo__gpu_rate(
+             src, dst, instructions, units * plan.group.geometry.unit_bytes) *
+         rlo__gpu_fullness(plane->na, plan.tile_a) *
+         rlo__gpu_fullness(plane->nb, plan.tile_b);
 }
 
 static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
@@ -143,18 +216,28 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   RLO_TRY(rlo__gpu_begin(request, group, "gpu_tile", plan.num_groups, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_TILE_A", plan.tile_a));
   RLO_TRY(rlo__launch_define(launch, "RLO_TILE_B", plan.tile_b));
+  RLO_TRY(rlo__launch_define(launch, "RLO_SQUARE", plan.square));
   RLO_TRY(rlo__launch_define(launch, "RLO_READ_UNITS", plan.read_units));
   RLO_TRY(rlo__launch_define(launch, "RLO_WRITE_UNITS", plan.write_units));
   RLO_TRY(rlo__plane_add_arguments(request, &plan.plane, group, launch));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__str_printf(&words,
-                  "tile %lldx%lld in local memory, units of %lld bytes, a lane "
-                  "reads %lld and writes %lld",
-                  (long long)plan.tile_a,
-                  (long long)plan.tile_b,
-                  (long long)group->geometry.unit_bytes,
-                  (long long)plan.read_units,
-                  (long long)plan.write_units);
+  rlo__str_printf(
+      &words,
+      "tile %lldx%lld in local memory, units of %lld bytes, a lane ",
+      (long long)plan.tile_a,
+      (long long)plan.tile_b,
+      (long long)group->geometry.unit_bytes);
+  if (plan.square > 1) {
+    rlo__str_printf(&words,
+                    "transposes %lldx%lld",
+                    (long long)plan.square,
+                    (long long)plan.square);
+  } else {
+    rlo__str_printf(&words,
+                    "reads %lld and writes %lld",
+                    (long long)plan.read_units,
+                    (long long)plan.write_units);
+  }
   return RLO_OK;
 }
 

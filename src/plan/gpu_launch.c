@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/gpu_launch.h"
 
+#include "base/checked.h"
 #include "base/status.h"
 
 enum { MAX_LOCAL_ITEMS = 256 };
@@ -32,6 +33,42 @@ int64_t rlo__gpu_alignment(const rlo_problem *problem,
   return align;
 }
 
+int64_t rlo__gpu_magic(int64_t divisor) {
+  int32_t log2 = 0;
+  while ((INT64_C(1) << log2) < divisor) {
+    ++log2;
+  }
+  int64_t magic = rlo__ceil_div(INT64_C(1) << (31 + log2), divisor);
+  return magic > INT32_MAX ? magic - (INT64_C(1) << 32) : magic;
+}
+
+double rlo__gpu_sector_share(int64_t run_bytes, int64_t begin_bytes) {
+  double run = (double)run_bytes;
+  double sectors =
+      begin_bytes >= RLO_GPU_SECTOR_BYTES
+          ? (double)rlo__ceil_div(run_bytes, RLO_GPU_SECTOR_BYTES)
+          : 1.0 + (run - (double)begin_bytes) / RLO_GPU_SECTOR_BYTES;
+  return run / (RLO_GPU_SECTOR_BYTES * (sectors < 1.0 ? 1.0 : sectors));
+}
+
+double rlo__gpu_rate(double src_share,
+                     double dst_share,
+                     double instructions,
+                     int64_t piece_bytes) {
+  double traffic = 2.0 / (1.0 / src_share + 1.0 / dst_share);
+  double busy =
+      instructions / (8.0 * (double)(piece_bytes < 4 ? 4 : piece_bytes));
+  return 0.95 * rlo__gpu_narrow(piece_bytes) * traffic / (1.0 + 0.25 * busy);
+}
+
+double rlo__gpu_narrow(int64_t piece_bytes) {
+  return piece_bytes < 4 ? 0.7 : 1.0;
+}
+
+double rlo__gpu_fullness(int64_t extent, int64_t piece) {
+  return (double)extent / (double)(rlo__ceil_div(extent, piece) * piece);
+}
+
 bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why) {
   if (num_groups > MAX_GROUPS) {
     rlo__str_printf(why,
@@ -52,5 +89,11 @@ rlo_status rlo__gpu_begin(const rlo_request *request,
   RLO_TRY(rlo__cpu_begin(request, plan, kernel_file, launch));
   launch->local_size[0] = (size_t)local_items;
   launch->global_size[0] = num_groups * (size_t)local_items;
+  int64_t magic[RLO_GRID_MAX_AXES];
+  for (int32_t n = 0; n < plan->grid.num_axes; ++n) {
+    magic[n] = rlo__gpu_magic(plan->grid.axes[n].extent);
+  }
+  RLO_TRY(rlo__launch_argument(
+      launch, RLO_ARGUMENT_INT16, magic, plan->grid.num_axes));
   return rlo__launch_define(launch, "RLO_LOCAL", local_items);
 }

@@ -138,9 +138,14 @@ static void check_cover(void) {
   ck_assert_int_le(local, device.max_work_group_items);
   ck_assert_int_eq(items % local, 0);
   ck_assert_int_le(items, INT64_C(1) << 30);
-  ck_assert_int_eq(test_plan_define(&launch, "RLO_LOOP"), items < segments);
-  if (items < segments) {
+  int64_t pieces = test_plan_define(&launch, "RLO_PIECES");
+  ck_assert(pieces == 1 || segment == 1);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_LOOP"),
+                   items * pieces < segments);
+  if (items * pieces < segments) {
     ck_assert_int_gt(items, (INT64_C(1) << 30) - local);
+  } else {
+    ck_assert_int_lt(items * pieces - local * pieces, segments);
   }
 }
 

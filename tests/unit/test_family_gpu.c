@@ -58,7 +58,7 @@ static int64_t argument(int32_t number, int32_t lane) {
 }
 
 /* Arguments of the kernels, as their head comments number them. */
-enum { N_GRID = 6, GRID_EXTENT = 7, OWN = 10 };
+enum { N_GRID = 6, GRID_EXTENT = 7, GRID_MAGIC = 10, OWN = 11 };
 
 static int64_t grid_volume(void) {
   int64_t volume = 1;
@@ -74,6 +74,33 @@ static int64_t reach(int32_t number, int64_t step) {
   int64_t axis = argument(number, 0);
   return axis < 0 ? step : step * argument(GRID_EXTENT, (int32_t)axis);
 }
+
+/* Division as the kernels do it. */
+static uint32_t quotient(uint32_t n, uint32_t d, uint32_t magic) {
+  return (uint32_t)(((uint64_t)n * magic) >> 32) >> (31 - __builtin_clz(d - 1));
+}
+
+START_TEST(test_family_gpu__divides_by_magic)
+{
+  static const uint32_t large[] = {
+      65535, 65536, 65537, 1000003, (1U << 30) - 1, 1U << 30, INT32_MAX};
+
+  enum { SMALL = 3000, NUM_LARGE = sizeof large / sizeof large[0] };
+
+  for (uint32_t k = 2; k < SMALL + NUM_LARGE; ++k) {
+    uint32_t d = k < SMALL ? k : large[k - SMALL];
+    uint32_t magic = (uint32_t)rlo__gpu_magic(d);
+    for (uint32_t q = 0; q <= INT32_MAX / d; q += 1 + INT32_MAX / d / 40) {
+      uint32_t n = q * d;
+      ck_assert_uint_eq(quotient(n, d, magic), q);
+      n += n <= INT32_MAX - (d - 1) ? d - 1 : INT32_MAX - n;
+      ck_assert_uint_eq(quotient(n, d, magic), n / d);
+    }
+    ck_assert_uint_eq(quotient(INT32_MAX, d, magic), INT32_MAX / d);
+  }
+}
+
+END_TEST
 
 static void make_run(int64_t unit_bits, int64_t units) {
   static const int64_t one[] = {1};
@@ -178,7 +205,8 @@ static void check_rows(void) {
     ck_assert_int_ge(reach(BATCH_AXIS, batch), all);
   }
   /* Division as the kernel does it, for all it divides. */
-  int64_t pieces = (chunk + wide - 1) / wide;
+  int64_t pieces =
+      (chunk + wide - 1) / wide + test_plan_define(&launch, "RLO_SHIFT");
   uint32_t reciprocal = (uint32_t)argument(RECIPROCAL, 0);
   for (int64_t p = 0; p < batch * pieces + 1024; ++p) {
     int64_t quotient =
@@ -250,6 +278,42 @@ START_TEST(test_family_gpu__rows_are_wide_only_where_it_is_proven)
 
 END_TEST
 
+START_TEST(test_family_gpu__rows_that_begin_anywhere_are_shifted)
+{
+  static const struct {
+    int32_t bits;
+    int64_t units, gap, wide, shift;
+  } table[] = {
+      {8, 64, 1, 4, 1},
+      {8, 16, 1, 4, 1},
+      {8, 15, 1, 1, 0},
+      {8, 64, 4, 4, 0},
+      {8, 64, 16, 16, 0},
+      {8, 100003, 1, 4, 1},
+      {16, 65, 0, 2, 1},
+      {16, 64, 2, 2, 0},
+      {16, 7, 1, 1, 0},
+      {32, 65, 0, 1, 0},
+  };
+
+  for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
+    make_rows(100, table[n].units, table[n].gap);
+    problem.unit_bits = table[n].bits;
+    request.src_alignment_bytes = 16;
+    request.dst_alignment_bytes = 16;
+    emit(&rlo__family_gpu_rows);
+    check_rows();
+    ck_assert_msg(
+        test_plan_define(&launch, "RLO_WIDE_UNITS") == table[n].wide &&
+            test_plan_define(&launch, "RLO_SHIFT") == table[n].shift,
+        "case %d: %s",
+        (int)n,
+        launch.parameters);
+  }
+}
+
+END_TEST
+
 /* The arguments of gpu_tile. */
 enum { A_AXIS = OWN, B_AXIS, NA, NB, SRC_LD, DST_LD, TILE_GUARDS };
 
@@ -274,6 +338,8 @@ START_TEST(test_family_gpu__tiles_cover_the_plane)
       ck_assert_int_eq(tile_b & (tile_b - 1), 0);
       /* What every OpenCL device has. */
       ck_assert_int_le(tile_b * (tile_a + 1) * bits / 8, 32 << 10);
+      ck_assert_int_eq(tile_a % test_plan_define(&launch, "RLO_SQUARE"), 0);
+      ck_assert_int_eq(tile_b % test_plan_define(&launch, "RLO_SQUARE"), 0);
     }
   }
 }
@@ -305,6 +371,42 @@ START_TEST(test_family_gpu__narrow_units_move_four_bytes_where_proven)
                      table[n].read);
     ck_assert_int_eq(test_plan_define(&launch, "RLO_WRITE_UNITS"),
                      table[n].write);
+  }
+}
+
+END_TEST
+
+START_TEST(test_family_gpu__squares_only_where_it_is_proven)
+{
+  static const struct {
+    int32_t bits;
+    int64_t na, nb, src_alignment, dst_alignment, local_bytes, square;
+  } table[] = {
+      {8, 128, 128, 4, 4, 32768, 4},
+      {8, 127, 128, 4, 4, 32768, 1},
+      {8, 130, 128, 4, 4, 32768, 1},
+      {8, 128, 128, 4, 2, 32768, 1},
+      {8, 128, 128, 4, 4, 16384, 1},
+      {16, 64, 68, 8, 8, 32768, 4},
+      {16, 64, 66, 8, 8, 32768, 1},
+      {32, 64, 64, 16, 16, 32768, 4},
+      {32, 64, 64, 16, 8, 32768, 1},
+      {32, 66, 64, 16, 16, 32768, 1},
+      {64, 64, 32, 16, 16, 32768, 2},
+      {64, 64, 33, 16, 16, 32768, 1},
+      {128, 64, 64, 16, 16, 32768, 1},
+  };
+
+  for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
+    make_plane(table[n].bits, table[n].na, table[n].nb);
+    request.src_alignment_bytes = table[n].src_alignment;
+    request.dst_alignment_bytes = table[n].dst_alignment;
+    device.local_memory_bytes = table[n].local_bytes;
+    emit(&rlo__family_gpu_tile);
+    ck_assert_msg(test_plan_define(&launch, "RLO_SQUARE") == table[n].square,
+                  "case %d: %lld",
+                  (int)n,
+                  (long long)test_plan_define(&launch, "RLO_SQUARE"));
   }
 }
 
@@ -392,14 +494,17 @@ int main(void) {
   Suite *suite = suite_create("family_gpu");
   TCase *tcase = tcase_create("host");
   tcase_add_checked_fixture(tcase, begin, NULL);
+  tcase_add_test(tcase, test_family_gpu__divides_by_magic);
   tcase_add_test(tcase, test_family_gpu__copy_moves_every_unit_once);
   tcase_add_test(tcase, test_family_gpu__copy_begins_where_the_problem_does);
   tcase_add_test(tcase, test_family_gpu__rows_cover_the_box);
   tcase_add_test(tcase, test_family_gpu__many_short_axes_share_a_group);
   tcase_add_test(tcase, test_family_gpu__rows_are_wide_only_where_it_is_proven);
+  tcase_add_test(tcase, test_family_gpu__rows_that_begin_anywhere_are_shifted);
   tcase_add_test(tcase, test_family_gpu__tiles_cover_the_plane);
   tcase_add_test(tcase,
                  test_family_gpu__narrow_units_move_four_bytes_where_proven);
+  tcase_add_test(tcase, test_family_gpu__squares_only_where_it_is_proven);
   tcase_add_test(tcase, test_family_gpu__six_guards_fit_a_launch);
   tcase_add_test(tcase, test_family_gpu__small_devices_get_small_groups);
   tcase_add_test(tcase, test_family_gpu__says_why_it_refuses);

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/gpu_block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "plan/gpu_launch.h"
+
+enum {
+  /** Leading axes of one side that are tried. */
+  MAX_LEADING = 6,
+  MAX_REPEAT = 4,
+  /** Local memory: so many banks of so many bytes. */
+  BANKS = 32,
+  BANK_BYTES = 4,
+  MAX_LOCAL_PADDING = 4
+};
+
+/* A choice that is being made. */
+typedef struct draft {
+  const rlo_request *request;
+  int64_t unit_bytes;
+  int64_t lanes;
+  /** Axes by the distance of their points, the nearest first. */
+  int32_t num_axes;
+  int32_t by_src[RLO_MAX_AXES];
+  int32_t by_dst[RLO_MAX_AXES];
+  /** Points of each problem axis that the block holds; 0: it has no part. */
+  int64_t size[RLO_MAX_AXES];
+} draft;
+
+/* Sort key: steps of 0 lead nowhere and come last. */
+static int64_t distance(int64_t stride) {
+  return stride == 0 ? INT64_MAX : llabs(stride);
+}
+
+static void sort_axes(const rlo_problem *problem,
+                      const rlo_form *form,
+                      int32_t *out_axes) {
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int32_t place = a;
+    while (place > 0 && distance(form->axis[out_axes[place - 1]]) >
+                            distance(form->axis[a])) {
+      out_axes[place] = out_axes[place - 1];
+      --place;
+    }
+    out_axes[place] = a;
+  }
+}
+
+/* Units of the first `count` axes of an order that the block holds. */
+static int64_t volume_of(const draft *d, const int32_t *order, int32_t count) {
+  int64_t volume = 1;
+  for (int32_t k = 0; k < count; ++k) {
+    if (d->size[order[k]] > 0) {
+      volume *= d->size[order[k]];
+    }
+  }
+  return volume;
+}
+
+/* Cut an axis into pieces of at most `most` points, nearly equal ones, and of
+ * whole sectors where it is long. */
+static int64_t even_piece(int64_t extent, int64_t most, int64_t unit_bytes) {
+  if (extent <= most) {
+    return extent;
+  }
+  int64_t sector = RLO_GPU_SECTOR_BYTES / unit_bytes;
+  int64_t even = rlo__ceil_div(extent, rlo__ceil_div(extent, most));
+  if (even < sector) {
+    return even;
+  }
+  int64_t rounded = rlo__ceil_div(even, sector) * sector;
+  return rounded <= most ? rounded : most / sector * sector;
+}
+
+/* Choose how much of the two outermost axes fits, so that the runs of both
+ * sides are about as long. `inside` is the volume of all others. */
+static void cut_two(draft *d,
+                    int32_t num_src,
+                    int32_t num_dst,
+                    int64_t inside,
+                    int64_t budget) {
+  const rlo_problem *problem = d->request->problem;
+  int32_t axis[2] = {d->by_src[num_src - 1], d->by_dst[num_dst - 1]};
+  int64_t run[2] = {volume_of(d, d->by_src, num_src - 1),
+                    volume_of(d, d->by_dst, num_dst - 1)};
+  int64_t size[2] = {1, 1};
+  for (;;) {
+    int side = run[0] * size[0] <= run[1] * size[1] ? 0 : 1;
+    int64_t grown[2] = {0, 0};
+    for (int s = 0; s < 2; ++s) {
+      int64_t extent = problem->extents[axis[s]];
+      grown[s] = size[s] > extent / 2 ? extent : 2 * size[s];
+      if (grown[s] == size[s] || inside * grown[s] * size[1 - s] > budget) {
+        grown[s] = 0;
+      }
+    }
+    side = grown[side] > 0 ? side : 1 - side;
+    if (grown[side] == 0) {
+      break;
+    }
+    size[side] = grown[side];
+  }
+  for (int s = 0; s < 2; ++s) {
+    int64_t extent = problem->extents[axis[s]];
+    int64_t most = budget / (inside * size[1 - s]);
+    size[s] = even_piece(extent, most, d->unit_bytes);
+    d->size[axis[s]] = size[s];
+  }
+}
+
+/* Let the block hold the first axes of both orders, at most `budget` units;
+ * false if they do not fit. */
+static bool take_axes(draft *d,
+                      int32_t num_src,
+                      int32_t num_dst,
+                      int64_t budget) {
+  const rlo_problem *problem = d->request->problem;
+  memset(d->size, 0, sizeof d->size);
+  int32_t last_src = d->by_src[num_src - 1];
+  int32_t last_dst = d->by_dst[num_dst - 1];
+  for (int32_t k = 0; k < num_src; ++k) {
+    d->size[d->by_src[k]] = problem->extents[d->by_src[k]];
+  }
+  for (int32_t k = 0; k < num_dst; ++k) {
+    d->size[d->by_dst[k]] = problem->extents[d->by_dst[k]];
+  }
+  d->size[last_src] = 0;
+  d->size[last_dst] = 0;
+  int64_t inside = 1;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (d->size[a] > 0) {
+      if (d->size[a] > budget / inside) {
+        return false;
+      }
+      inside *= d->size[a];
+    }
+  }
+  if (last_src == last_dst) {
+    d->size[last_src] =
+        even_piece(problem->extents[last_src], budget / inside, d->unit_bytes);
+  } else {
+    cut_two(d, num_src, num_dst, inside, budget);
+  }
+  return true;
+}
+
+/* Bytes that lie together on one side of a block, and what divides the address
+ * at which they begin. */
+static int64_t run_of(const draft *d,
+                      const rlo_form *form,
+                      const int32_t *order,
+                      int64_t alignment_bytes,
+                      int64_t *out_begin_bytes) {
+  const rlo_problem *problem = d->request->problem;
+  int64_t run = 1;
+  int64_t begin = rlo__alignment_after(
+      alignment_bytes, form->base * d->unit_bytes, RLO_GPU_SECTOR_BYTES);
+  bool is_run = true;
+  for (int32_t k = 0; k < d->num_axes; ++k) {
+    int32_t a = order[k];
+    int64_t size = d->size[a];
+    int64_t stride = llabs(form->axis[a]);
+    is_run = is_run && size > 0 && stride == run;
+    if (is_run) {
+      run *= size;
+    }
+    if (!is_run || size < problem->extents[a]) {
+      /* Blocks begin at its multiples; so does what else a block holds. */
+      int64_t step = is_run ? size * stride : stride;
+      begin = rlo__alignment_after(
+          begin, step * d->unit_bytes, RLO_GPU_SECTOR_BYTES);
+      is_run = false;
+    }
+  }
+  *out_begin_bytes = begin;
+  return run * d->unit_bytes;
+}
+
+/* The axis of the copies: the first in either order that is not in the block
+ * and long enough. */
+static int32_t find_repeat_axis(const draft *d, int64_t repeat) {
+  const rlo_problem *problem = d->request->problem;
+  for (int32_t k = 0; repeat > 1 && k < d->num_axes; ++k) {
+    int32_t axes[2] = {d->by_dst[k], d->by_src[k]};
+    for (int s = 0; s < 2; ++s) {
+      if (d->size[axes[s]] == 0 && problem->extents[axes[s]] >= repeat) {
+        return axes[s];
+      }
+    }
+  }
+  return -1;
+}
+
+static void write_block(const draft *d, int64_t repeat, rlo__block *out) {
+  const rlo_problem *problem = d->request->problem;
+  memset(out, 0, sizeof *out);
+  int32_t number[RLO_MAX_AXES] = {0};
+  out->repeat_axis = find_repeat_axis(d, repeat);
+  out->repeat = repeat;
+  out->fullness = 1.0;
+  for (int32_t k = 0; k < d->num_axes; ++k) {
+    int32_t a = d->by_src[k];
+    if (d->size[a] > 0) {
+      number[a] = out->num_axes;
+      out->axes[out->num_axes].problem_axis = a;
+      out->axes[out->num_axes].size = d->size[a];
+      ++out->num_axes;
+      out->fullness *= rlo__gpu_fullness(problem->extents[a], d->size[a]);
+    }
+  }
+  int32_t count = 0;
+  for (int32_t k = 0; k < d->num_axes; ++k) {
+    if (d->size[d->by_dst[k]] > 0) {
+      out->by_dst[count++] = number[d->by_dst[k]];
+    }
+  }
+  if (out->repeat_axis >= 0) {
+    out->fullness *=
+        rlo__gpu_fullness(problem->extents[out->repeat_axis], repeat);
+  }
+  int64_t begin;
+  out->src_run_bytes = run_of(
+      d, &problem->src, d->by_src, d->request->src_alignment_bytes, &begin);
+  out->src_share = rlo__gpu_sector_share(out->src_run_bytes, begin);
+  out->dst_run_bytes = run_of(
+      d, &problem->dst, d->by_dst, d->request->dst_alignment_bytes, &begin);
+  out->dst_share = rlo__gpu_sector_share(out->dst_run_bytes, begin);
+}
+
+/* Finding a place in the block takes a lane some 8 + 5 * rank instructions,
+ * once for all copies, and moving a piece 8. Pieces are taken to be of 4 bytes
+ * where units are smaller: whether they are is not known yet. */
+static double rate(const draft *d, const rlo__block *block) {
+  int64_t volume = 1;
+  for (int32_t k = 0; k < block->num_axes; ++k) {
+    volume *= block->axes[k].size;
+  }
+  double find = (8.0 + 5.0 * block->num_axes) / (double)block->repeat;
+  double idle = volume >= d->lanes ? 1.0 : (double)volume / (double)d->lanes;
+  return idle * block->fullness *
+         rlo__gpu_rate(block->src_share,
+                       block->dst_share,
+                       find + 8.0,
+                       d->unit_bytes < 4 ? 4 : d->unit_bytes);
+}
+
+bool rlo__gpu_block_choose(const rlo_request *request,
+                           int64_t budget_bytes,
+                           int64_t lanes,
+                           rlo__block *out_block,
+                           double *out_fraction) {
+  const rlo_problem *problem = request->problem;
+  draft d = {.request = request,
+             .unit_bytes = problem->unit_bits / 8,
+             .lanes = lanes,
+             .num_axes = problem->num_axes};
+  sort_axes(problem, &problem->src, d.by_src);
+  sort_axes(problem, &problem->dst, d.by_dst);
+  int32_t most = d.num_axes < MAX_LEADING ? d.num_axes : MAX_LEADING;
+  int64_t budget = budget_bytes / d.unit_bytes;
+  bool is_found = false;
+  *out_fraction = 0.0;
+  for (int64_t repeat = 1; repeat <= MAX_REPEAT; repeat *= 2) {
+    for (int32_t i = 1; i <= most; ++i) {
+      for (int32_t j = 1; j <= most; ++j) {
+        rlo__block block;
+        if (d.num_axes < 2 || budget < repeat ||
+            !take_axes(&d, i, j, budget / repeat)) {
+          break;
+        }
+        int32_t taken = 0;
+        for (int32_t a = 0; a < d.num_axes; ++a) {
+          taken += d.size[a] > 0;
+        }
+        /* A block of one axis would be rows. */
+        if (taken < 2 || taken > RLO_BLOCK_MAX_AXES ||
+            (repeat > 1 && find_repeat_axis(&d, repeat) < 0)) {
+          continue;
+        }
+        write_block(&d, repeat, &block);
+        double fraction = rate(&d, &block);
+        if (fraction > *out_fraction) {
+          *out_fraction = fraction;
+          *out_block = block;
+          is_found = true;
+        }
+      }
+    }
+  }
+  return is_found;
+}
+
+/* Rows of banks that the first lanes need to gather one unit each, 1 if no two
+ * meet in a bank, averaged over the groups of lanes that memory serves at a
+ * time. */
+static double bank_rounds(const rlo__block *block,
+                          int64_t unit_bytes,
+                          int64_t write_units) {
+  int64_t access_bytes = unit_bytes < BANK_BYTES ? BANK_BYTES : unit_bytes;
+  int64_t at_a_time = (int64_t)BANKS * BANK_BYTES / access_bytes;
+  int64_t words[BANKS] = {0};
+  int64_t rounds = 0;
+  int64_t groups = 0;
+  for (int64_t first = 0; first < BANKS; first += at_a_time) {
+    int64_t most = 0;
+    for (int64_t lane = 0; lane < at_a_time; ++lane) {
+      int64_t rest = first + lane;
+      int64_t at = 0;
+      for (int32_t k = 0; k < block->num_axes; ++k) {
+        const rlo__block_axis *axis = &block->axes[block->by_dst[k]];
+        int64_t step = k == 0 ? write_units : 1;
+        int64_t size = rlo__ceil_div(axis->size, step);
+        at += rest % size * step * axis->local_stride;
+        rest /= size;
+      }
+      words[lane] = at * unit_bytes / access_bytes;
+      int64_t meeting = 1;
+      for (int64_t other = 0; other < lane; ++other) {
+        if (words[other] == words[lane]) {
+          meeting = 0; /* one access serves both */
+          break;
+        }
+        meeting += words[other] % at_a_time == words[lane] % at_a_time;
+      }
+      most = meeting > most ? meeting : most;
+    }
+    rounds += most;
+    ++groups;
+  }
+  return (double)rounds / (double)groups;
+}
+
+/* Axes one after the other, `padding` units behind the one before `padded`. */
+static void stack_axes(rlo__block *block, int32_t padded, int64_t padding) {
+  int64_t units = 1;
+  for (int32_t k = 0; k < block->num_axes; ++k) {
+    units += k == padded && k > 0 ? padding : 0;
+    block->axes[k].local_stride = units;
+    units *= block->axes[k].size;
+  }
+  block->copy_units = units;
+}
+
+void rlo__gpu_block_lay_out(rlo__block *block,
+                            int64_t unit_bytes,
+                            int64_t write_units) {
+  /* The axis that lanes run along on writing, if they jump on it. */
+  int32_t padded = block->by_dst[0];
+  if (padded == 0 && block->num_axes > 1) {
+    padded = block->by_dst[1];
+  }
+  int64_t best = 0;
+  double fewest = 0.0;
+  for (int64_t padding = 0; padding <= MAX_LOCAL_PADDING; ++padding) {
+    stack_axes(block, padded, padding);
+    double rounds = bank_rounds(block, unit_bytes, write_units);
+    if (padding == 0 || rounds < fewest - 0.5) {
+      fewest = rounds;
+      best = padding;
+    }
+  }
+  stack_axes(block, padded, best);
+}

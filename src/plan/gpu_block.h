@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_PLAN_GPU_BLOCK_H
+#define RLO_PLAN_GPU_BLOCK_H
+
+#include "plan/family.h"
+
+/** Most axes of a block. */
+#define RLO_BLOCK_MAX_AXES 8
+
+/** An axis of a block, whole or a piece of it. */
+typedef struct rlo__block_axis {
+  int32_t problem_axis;
+  /** Points of it that one block holds. */
+  int64_t size;
+  /** Units from point to point in local memory. */
+  int64_t local_stride;
+} rlo__block_axis;
+
+/**
+ * What a group of cl/gpu_packed.cl moves: the leading axes of the source and
+ * those of the destination, the outermost of either side cut where they would
+ * not fit into local memory together, and several copies of that along one
+ * more axis.
+ */
+typedef struct rlo__block {
+  int32_t num_axes;
+  /** In the order of the source, the fastest first. */
+  rlo__block_axis axes[RLO_BLOCK_MAX_AXES];
+  /** Numbers of `axes` in the order of the destination, the fastest first. */
+  int32_t by_dst[RLO_BLOCK_MAX_AXES];
+  /** Problem axis of the copies, or -1, and copies of a group. */
+  int32_t repeat_axis;
+  int64_t repeat;
+  /** Units of local memory of one copy. */
+  int64_t copy_units;
+  /** Bytes in one run, and share of the bytes in the 32-byte sectors that are
+   *  touched, on either side. */
+  int64_t src_run_bytes;
+  int64_t dst_run_bytes;
+  double src_share;
+  double dst_share;
+  /** Share of the blocks that lies inside the box. */
+  double fullness;
+} rlo__block;
+
+/**
+ * Choose the block of a problem: of all that fit, the one that wastes the
+ * fewest sectors, work-items and instructions, as far as that can be counted.
+ *
+ * @param problem       canonical, no terms, not empty.
+ * @param budget_bytes  of local memory for all copies, without their padding.
+ * @param lanes         work-items of a group.
+ * @param out_fraction  expected fraction of the copy limit.
+ * @return false if the problem has fewer than two axes or nothing fits.
+ */
+bool rlo__gpu_block_choose(const rlo_request *request,
+                           int64_t budget_bytes,
+                           int64_t lanes,
+                           rlo__block *out_block,
+                           double *out_fraction);
+
+/** Put the axes of a block into local memory, with as much padding as makes
+ *  lanes that write `write_units` units each meet the fewest banks twice. */
+void rlo__gpu_block_lay_out(rlo__block *block,
+                            int64_t unit_bytes,
+                            int64_t write_units);
+
+#endif

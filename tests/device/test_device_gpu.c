@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/context.h"
+#include "support/device_arena.h"
+#include "support/device_table.h"
+
+/*
+ * Kernels of the GPU class on whatever device is there, by force: shapes larger
+ * than the blocks and tiles of local memory, and devices that have little of it
+ * or take small groups. The numbers that planning knows of the device are
+ * changed for that; they only become smaller.
+ */
+
+static test_device device;
+static rlo_device_info own;
+
+static void open_device(void) {
+  device = test_device_open();
+  own = device.context->device_info;
+}
+
+static void close_device(void) {
+  test_device_close(&device);
+}
+
+static void restore_limits(void) {
+  device.context->device_info = own;
+}
+
+static void limit(int64_t work_group_items, int64_t local_memory_bytes) {
+  rlo_device_info *info = &device.context->device_info;
+  *info = own;
+  if (work_group_items < info->max_work_group_items) {
+    info->max_work_group_items = work_group_items;
+  }
+  if (local_memory_bytes < info->local_memory_bytes) {
+    info->local_memory_bytes = local_memory_bytes;
+  }
+}
+
+/* Blocks that are cut on either side, on both, on none; with copies that do not
+ * fill a group; with guards and without. */
+static const test_pair pairs[] = {
+    {"?[3,20001]", "?[20001,3]", "1,0", false},
+    {"?[20001,3]", "?[3,20001]", "1,0", false},
+    {"?[300,301]", "?[301,300]", "1,0", false},
+    {"?[256,128]", "?[128,256]", "1,0", false},
+    {"?[37,33,41]", "?[41,33,37]", "2,1,0", false},
+    {"?[6,90,100]", "?[6,100,90]", "0,2,1", false},
+    {"?[7,64,96]", "?[7,96,64]", "0,2,1", false},
+    {"?[9,10,11,12]", "?[12,11,10,9]", "3,2,1,0", false},
+    {"?[4,6,8,10,12]", "?[12,4,10,6,8]", "4,0,3,1,2", false},
+    {"?[3,3,3,3,3,3,3,3]", "?[3,3,3,3,3,3,3,3]", "7,5,3,1,6,4,2,0", false},
+    {"?[50,60,3]", "?[60,50,3]", "1,0,2", false},
+    {"?[50,20,75]", "?[20,50,75]", "1,0,2", false},
+    {"?[33,4097]", "?[33,4097]{1,0:pad(40,4101)fill(one)}", "", false},
+    {"?[5,6,7,35]{3,2,1,0:pad(5,6,7,39)}", "?[7,5,6,35]", "2,0,1,3", false},
+    {"?[70,90,5]", "?[5,90,70]", "2,1,0", false},
+    {"?[20,300]", "?[20,300]{1,0:T(8,128)(2,1)fill(zero)}", "", false},
+    {"?[300,200]", "?[300,200]{0,1:T(8,128)fill(one)}", "", false},
+    {"?[300,200]{1,0:T(8,128)}", "?[200,300]", "1,0", false},
+    {"?[90,100]{1,0:pad(96,101)}", "?[100,90]{1,0:pad(103,97)}", "1,0", false},
+    {"?[40,50,6]{:strides(300,-6,1)offset(294)}", "?[6,50,40]", "2,1,0", false},
+    {"?[40,50,6]{:strides(6,0,1)}", "?[6,50,40]", "2,1,0", false},
+};
+
+enum { NUM_PAIRS = sizeof pairs / sizeof pairs[0], NUM_WIDTHS = 5 };
+
+static const char *const families[] = {"rows", "tile", "packed"};
+
+enum { NUM_FAMILIES = sizeof families / sizeof families[0] };
+
+static int64_t runs[NUM_FAMILIES];
+
+static void run_pair(const test_pair *pair, int32_t width, int64_t shift) {
+  rlo_shape src;
+  rlo_shape dst;
+  int32_t permutation[RLO_MAX_RANK];
+  test_pair_shapes(pair, test_dtypes[width], &src, &dst, permutation);
+  for (int32_t f = 0; f < NUM_FAMILIES; ++f) {
+    test_case c = {.src = &src,
+                   .dst = &dst,
+                   .permutation = permutation,
+                   .family = families[f],
+                   .device_class = RLO_DEVICE_CLASS_GPU,
+                   .src_shift_bytes = shift << width,
+                   .dst_shift_bytes = (shift * 3) << width};
+    test_outcome outcome = test_device_run(&device, &c, NULL);
+    ck_assert_int_ne(outcome, TEST_FAILED);
+    runs[f] += outcome == TEST_RAN;
+  }
+}
+
+/* Compiling is what takes the time: each pair has two of the widths. */
+START_TEST(test_device_gpu__large_blocks_are_exact)
+{
+  for (int32_t p = TEST_IS_SANITIZED ? _i : 0; p < NUM_PAIRS;
+       p += TEST_IS_SANITIZED ? NUM_WIDTHS : 1) {
+    if ((p + _i) % NUM_WIDTHS < 2) {
+      run_pair(&pairs[p], _i, (p + _i) % NUM_WIDTHS);
+    }
+  }
+}
+
+END_TEST
+
+static const struct {
+  int64_t work_group_items, local_memory_bytes;
+} limits[] = {{1, 65536}, {32, 4096}, {64, 16384}, {100, 32768}, {1024, 2048}};
+
+START_TEST(test_device_gpu__small_devices_are_exact)
+{
+  limit(limits[_i].work_group_items, limits[_i].local_memory_bytes);
+  for (int32_t p = _i; p < test_num_pairs; p += TEST_IS_SANITIZED ? 25 : 7) {
+    if (test_pairs[p].is_small) {
+      run_pair(&test_pairs[p], (p / 7 + _i) % NUM_WIDTHS, p % 3);
+    }
+  }
+  for (int32_t p = _i; p < NUM_PAIRS; p += TEST_IS_SANITIZED ? 9 : 5) {
+    run_pair(&pairs[p], (p / 5 + _i) % NUM_WIDTHS, p % 2);
+  }
+}
+
+END_TEST
+
+START_TEST(test_device_gpu__every_family_has_run)
+{
+  for (int32_t f = 0; f < NUM_FAMILIES; ++f) {
+    printf("%s: %lld cases\n", families[f], (long long)runs[f]);
+    ck_assert_int_ge(runs[f], TEST_IS_SANITIZED ? 3 : 10);
+  }
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("device_gpu");
+  TCase *tcase = tcase_create("device");
+  tcase_set_timeout(tcase, 600);
+  tcase_add_unchecked_fixture(tcase, open_device, close_device);
+  tcase_add_checked_fixture(tcase, NULL, restore_limits);
+  tcase_add_loop_test(
+      tcase, test_device_gpu__large_blocks_are_exact, 0, NUM_WIDTHS);
+  tcase_add_loop_test(tcase,
+                      test_device_gpu__small_devices_are_exact,
+                      0,
+                      (int)(sizeof limits / sizeof limits[0]));
+  tcase_add_test(tcase, test_device_gpu__every_family_has_run);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
