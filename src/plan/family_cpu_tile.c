@@ -116,8 +116,8 @@ static rlo_status lay_grid(const rlo_problem *problem, tile_plan *plan) {
 
 /* Cut a side into tiles of about the same length. */
 static int64_t cut(int64_t extent, int64_t most, int64_t line) {
-  int64_t pieces = rlo__ceil_div(extent, most);
-  return rlo__ceil_div(rlo__ceil_div(extent, pieces), line) * line;
+  int64_t pieces = 1 + (extent - 1) / most;
+  return rlo__ceil_div(1 + (extent - 1) / pieces, line) * line;
 }
 
 /* The tiles of the sides as they are, their grid, and what it proves of the
