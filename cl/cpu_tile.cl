@@ -2,195 +2,223 @@
 /*
  * Family tile, CPU class: the innermost axis moves.
  *
- *     for i < na, j < nb: dst[dst_offset + i * dst_ld + j] =
- *                         src[src_offset + i + j * src_ld]
+ *     for i < na, j < nb: dst[dst_offset + A(i) + j] =
+ *                         src[src_offset + i + B(j)]
  *
- * for every other point of the grid. The plane (axis a contiguous in the
- * source, axis b contiguous in the destination) is cut into tiles of RLO_TILE_A
- * x RLO_TILE_B units; one group moves one tile. Arguments after the common ten:
+ * for every other point of the grid. The plane has two sides: a, which has no
+ * gaps in the source, and b, which has none in the destination. With RLO_LEVELS
+ * 1 a side is one axis, and A(i) = i * dst_ld, B(j) = j * src_ld. With 3 it is
+ * up to three, so that short axes make long runs:
+ *
+ *     A(i) = i0 * dst_ld + i1 * dst_ld2 + i2 * dst_ld3
+ *     where i = i0 + a_n1 * (i1 + a_n2 * i2), i0 < a_n1, i1 < a_n2
+ *
+ * and likewise B. The plane is cut into tiles of tile_a x tile_b units; one
+ * group moves one tile. Arguments after the common ten:
  *
  *   10  int a_axis          grid axis that counts tiles along a, -1: one tile
  *   11  int b_axis          grid axis that counts tiles along b, -1: one tile
  *   12  rlo_index na        extents of the plane in units, >= 1
  *   13  rlo_index nb
- *   14  rlo_index src_ld    units from j to j + 1 in the source, either sign
- *   15  rlo_index dst_ld    units from i to i + 1 in the destination
- *   16  the guards; x is the coefficient of i, y that of j
+ *   14  rlo_index src_ld    in units, either sign
+ *   15  rlo_index dst_ld
+ *       with RLO_LEVELS 3:
+ *         rlo_index a_n1, a_n2, dst_ld2, dst_ld3, b_n1, b_n2, src_ld2, src_ld3
+ *       int tile_a          multiples of a line (64 bytes), at most RLO_TILE_A
+ *       int tile_b          and RLO_TILE_B
+ *       the guards; x is the coefficient of i, y that of j; RLO_LEVELS is 1
  *
- * For a_axis: extent ceil(na / RLO_TILE_A), source stride RLO_TILE_A,
- * destination stride RLO_TILE_A * dst_ld, guard coefficient RLO_TILE_A * x.
- * For b_axis: extent ceil(nb / RLO_TILE_B), source stride RLO_TILE_B * src_ld,
- * destination stride RLO_TILE_B, guard coefficient RLO_TILE_B * y.
+ * For a_axis: extent ceil(na / tile_a), both strides 0 (the kernel steps by
+ * itself), guard coefficient tile_a * x. For b_axis the same with b and y.
  *
  * Two ways through a tile. *Direct*: blocks of one line along b are transposed
  * in registers and each line is stored at once; it needs either plain stores or
- * proof that every line is aligned (RLO_DST_ALIGN). *Staged*: a strip of rows
- * goes through private memory and leaves in whole aligned lines whatever the
- * alignment: tiles of one plane then own whole lines of each destination row,
- * so that their borders lean with the rows' phase. Staged also takes what is
- * left at the edges of the plane and tiles that a guard cuts.
+ * proof that every line is aligned (RLO_DST_ALIGN). *Staged*: blocks go into a
+ * window in private memory, a few lines of each column, and leave in whole
+ * aligned lines whatever the alignment; what is left of the last line waits for
+ * the next window. Tiles of one plane then own whole lines of each destination
+ * row, so that their borders lean with the rows' phase. Staged also takes what
+ * is left at the edges of the plane and tiles that a guard cuts.
  *
- * What the host should choose: tiles of 4 x 16 lines (the defaults; 4 x 32 for
- * large aligned planes), a as the fastest grid axis and b next, so that the
- * source is walked in order; RLO_NT if the destination is larger than the
- * caches. A plane with an extent below a line goes unit by unit: see
- * cpu_skinny.cl.
+ * What the host should choose: tiles of 4 x 16 lines, a as the fastest grid
+ * axis and b next, so that the source is walked in order; RLO_NT if the
+ * destination is larger than the caches. A plane with an extent below a line
+ * goes unit by unit: see cpu_skinny.cl.
  */
-#ifndef RLO_COMMON_CL
-#include "common.cl"
+// clang-format off
+// define-matrix: -DRLO_LEVELS=3 -DRLO_NT=1 -DRLO_INDEX32=1 -DRLO_GRID_RANK=16
+// define-matrix: -DRLO_LEVELS=3 -DRLO_UNIT_BYTES=1 -DRLO_NT=1 -DRLO_DST_ALIGN=64
+// define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_NT=1 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=2
+// clang-format on
+#ifndef RLO_CPU_BLOCK_CL
+#include "cpu_block.cl"
 #endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_tile
 #endif
 
-/* Units of a tile along a and along b, multiples of a line (64 bytes). Long
- * along b: rows then leave in long runs. */
+/* Most units of a tile along a and along b, multiples of a line (64 bytes). */
 #ifndef RLO_TILE_A
-#define RLO_TILE_A (4 * RLO_LINE_UNITS)
+#define RLO_TILE_A (6 * RLO_LINE_UNITS)
 #endif
 #ifndef RLO_TILE_B
 #define RLO_TILE_B (16 * RLO_LINE_UNITS)
 #endif
 
-/* 1: along a inside, b outside; 0: the other way round. */
-#ifndef RLO_TILE_A_INSIDE
-#define RLO_TILE_A_INSIDE 1
+/* Axes that a side of the plane may be made of: 1 or 3. */
+#ifndef RLO_LEVELS
+#define RLO_LEVELS 1
 #endif
 
-#define L RLO_LINE_UNITS
-#define E RLO_UNIT_BYTES
-
-/* Rows of a 16-byte lane group, which is also the columns of one lane. */
-#define RLO_LANE_UNITS (16 / RLO_UNIT_BYTES)
-
-#if RLO_VECTOR_SHUFFLE
-/* clang-format off */
-/* Interleave the low (high) halves of the units of each 16-byte lane. */
-#if RLO_UNIT_BYTES == 1
-#define RLO_LOW(a, b)                                                         \
-  __builtin_shufflevector(                                                    \
-      a, b, 0, 64, 1, 65, 2, 66, 3, 67, 4, 68, 5, 69, 6, 70, 7, 71, 16, 80,   \
-      17, 81, 18, 82, 19, 83, 20, 84, 21, 85, 22, 86, 23, 87, 32, 96, 33, 97, \
-      34, 98, 35, 99, 36, 100, 37, 101, 38, 102, 39, 103, 48, 112, 49, 113,   \
-      50, 114, 51, 115, 52, 116, 53, 117, 54, 118, 55, 119)
-#define RLO_HIGH(a, b)                                                        \
-  __builtin_shufflevector(                                                    \
-      a, b, 8, 72, 9, 73, 10, 74, 11, 75, 12, 76, 13, 77, 14, 78, 15, 79, 24, \
-      88, 25, 89, 26, 90, 27, 91, 28, 92, 29, 93, 30, 94, 31, 95, 40, 104,    \
-      41, 105, 42, 106, 43, 107, 44, 108, 45, 109, 46, 110, 47, 111, 56, 120, \
-      57, 121, 58, 122, 59, 123, 60, 124, 61, 125, 62, 126, 63, 127)
-#elif RLO_UNIT_BYTES == 2
-#define RLO_LOW(a, b)                                                      \
-  __builtin_shufflevector(a, b, 0, 32, 1, 33, 2, 34, 3, 35, 8, 40, 9, 41,  \
-                          10, 42, 11, 43, 16, 48, 17, 49, 18, 50, 19, 51,  \
-                          24, 56, 25, 57, 26, 58, 27, 59)
-#define RLO_HIGH(a, b)                                                     \
-  __builtin_shufflevector(a, b, 4, 36, 5, 37, 6, 38, 7, 39, 12, 44, 13,    \
-                          45, 14, 46, 15, 47, 20, 52, 21, 53, 22, 54, 23,  \
-                          55, 28, 60, 29, 61, 30, 62, 31, 63)
-#elif RLO_UNIT_BYTES == 4
-#define RLO_LOW(a, b)                                                     \
-  __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, \
-                          12, 28, 13, 29)
-#define RLO_HIGH(a, b)                                                    \
-  __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11,   \
-                          27, 14, 30, 15, 31)
-#elif RLO_UNIT_BYTES == 8
-#define RLO_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14)
-#define RLO_HIGH(a, b) __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15)
+/* Columns and lines of the window through which rows leave that are not made of
+ * whole lines. With what is read meanwhile it has to fit into the first-level
+ * cache. */
+#ifndef RLO_STAGE_COLUMNS
+#define RLO_STAGE_COLUMNS (RLO_UNIT_BYTES >= 4 ? 4 * L : 64)
 #endif
-/* clang-format on */
+#ifndef RLO_STAGE_LINES
+#define RLO_STAGE_LINES 4
+#endif
 
-/* Even (odd) lanes of a, then of b. */
-#define RLO_EVEN_LANES(a, b) \
-  __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13)
-#define RLO_ODD_LANES(a, b) \
-  __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15)
+/* A column of it, which begins with the last line of the window before. */
+#define RLO_STAGE_BYTES ((RLO_STAGE_LINES + 1) * RLO_LINE_BYTES)
 
-/* r[k] holds row k, four lanes of RLO_LANE_UNITS columns; after, lane q of
- * r[c] holds column q * RLO_LANE_UNITS + c. Each pass is a perfect shuffle. */
-RLO_INLINE void rlo_transpose_lanes(__private rlo_line *r) {
-#if RLO_LANE_UNITS > 1
-#pragma unroll
-  for (int pass = 1; pass < RLO_LANE_UNITS; pass *= 2) {
-    rlo_line t[RLO_LANE_UNITS];
-#pragma unroll
-    for (int k = 0; k < RLO_LANE_UNITS / 2; ++k) {
-      const rlo_units a = __builtin_astype(r[k], rlo_units);
-      const rlo_units b =
-          __builtin_astype(r[k + RLO_LANE_UNITS / 2], rlo_units);
-      t[2 * k] = __builtin_astype(RLO_LOW(a, b), rlo_line);
-      t[2 * k + 1] = __builtin_astype(RLO_HIGH(a, b), rlo_line);
+/* A side of the plane: position c1 + n1 * (c2 + n2 * c3), where c1 < n1 and
+ * c2 < n2, stands at c1 * step1 + c2 * step2 + c3 * step3 bytes. */
+typedef struct rlo_side {
+  long n1, n2;
+  long step1, step2, step3;
+} rlo_side;
+
+#define RLO_ROW_BY_STEP(k) ((k)*src_s)
+
+#if RLO_LEVELS > 1
+/* Where positions stand: a table of them, begun anew for each tile. */
+typedef __private const long *rlo_places;
+#define RLO_PLACE(places, position, step)      ((void)(step), (places)[position])
+#define RLO_FROM_PLACE(places, position, step) ((places) + (position))
+#define RLO_ROW_BY_TABLE(k)                    (block_rows[k])
+/* Blocks whose rows lie at one step, which is quicker, or do not. */
+#define RLO_MOVE_BLOCK(from, row, STORE)                               \
+  do {                                                                 \
+    __private const long *block_rows = rows + (row);                   \
+    if (block_rows[L - 1] - block_rows[0] == (L - 1) * src_ld_bytes) { \
+      __global const uchar *even_ = (from) + block_rows[0];            \
+      RLO_BLOCK(even_, RLO_ROW_BY_STEP, STORE);                        \
+    } else {                                                           \
+      RLO_BLOCK(from, RLO_ROW_BY_TABLE, STORE);                        \
+    }                                                                  \
+  } while (0)
+
+/* Write down where `count` positions from `first` on stand. */
+RLO_INLINE void rlo_find_places(rlo_side side,
+                                long first,
+                                long count,
+                                __private long *out) {
+  const long q = first / side.n1;
+  const long c3 = q / side.n2;
+  long c1 = first - q * side.n1;
+  long c2 = q - c3 * side.n2;
+  long at = c2 * side.step2 + c3 * side.step3;
+  for (long k = 0; k < count;) {
+    const long n = min(count - k, side.n1 - c1);
+    for (long i = 0; i < n; ++i) {
+      out[k + i] = at + (c1 + i) * side.step1;
     }
-#pragma unroll
-    for (int k = 0; k < RLO_LANE_UNITS; ++k) {
-      r[k] = t[k];
+    k += n;
+    c1 = 0;
+    at += side.step2;
+    c2 += 1;
+    if (c2 == side.n2) {
+      c2 = 0;
+      at += side.step3 - side.n2 * side.step2;
+    }
+  }
+}
+#else
+/* Where positions stand: the first of them, and all at one step. */
+typedef long rlo_places;
+#define RLO_PLACE(places, position, step) ((places) + (position) * (step))
+#define RLO_FROM_PLACE                    RLO_PLACE
+#define RLO_MOVE_BLOCK(from, row, STORE) \
+  RLO_BLOCK((from) + RLO_PLACE(rows, row, src_ld_bytes), RLO_ROW_BY_STEP, STORE)
+#endif
+
+/* What the next group will read, to be prefetched little by little while this
+ * one works. Row after row, not in the order of use: memory gives long runs
+ * faster than scattered lines. */
+typedef struct rlo_next_tile {
+  /* The row that is on, and how many are left. */
+  __global const uchar *row;
+  long rows;
+  /* Bytes of it that are done, and that it has. */
+  long at, row_bytes;
+#if RLO_LEVELS > 1
+  __global const uchar *from;
+  rlo_places places;
+#else
+  long step;
+#endif
+} rlo_next_tile;
+
+RLO_INLINE void rlo_prefetch_next(__private rlo_next_tile *next) {
+#if RLO_PREFETCH
+  if (next->rows > 0) {
+    /* The last byte of a line's length, for rows seldom begin with a line and
+     * their first line is likely to have come with the tile before. */
+    __global const uchar *p = next->row + next->at + RLO_LINE_BYTES - 1;
+    rlo_prefetch(p);
+    rlo_prefetch(p + RLO_LINE_BYTES);
+    rlo_prefetch(p + 2 * RLO_LINE_BYTES);
+    rlo_prefetch(p + 3 * RLO_LINE_BYTES);
+    next->at += 4 * RLO_LINE_BYTES;
+    if (next->at >= next->row_bytes) {
+      next->at = 0;
+      next->rows -= 1;
+#if RLO_LEVELS > 1
+      next->places += 1;
+      next->row = next->from + *next->places;
+#else
+      next->row += next->step;
+#endif
     }
   }
 #else
-  (void)r;
+  (void)next;
 #endif
 }
 
-/*
- * Move a block of L x L units. STORE(column, line) takes line `column` of the
- * transposed block. Wide units stay in registers; for 1 and 2 bytes the block
- * is larger than the register file, so loops stay rolled and the four groups of
- * rows wait in private memory, which also keeps compilation short.
- */
-#if RLO_UNIT_BYTES >= 4
-#define RLO_UNROLL_BLOCK _Pragma("unroll")
-#else
-#define RLO_UNROLL_BLOCK _Pragma("unroll 1")
-#endif
-
-#define RLO_BLOCK(from, ld_bytes, STORE)                               \
-  do {                                                                 \
-    rlo_line part_[RLO_LANE_UNITS][4];                                 \
-    RLO_UNROLL_BLOCK                                                   \
-    for (int q_ = 0; q_ < 4; ++q_) {                                   \
-      rlo_line r_[RLO_LANE_UNITS];                                     \
-      _Pragma("unroll") for (int k_ = 0; k_ < RLO_LANE_UNITS; ++k_) {  \
-        __global const uchar *p_ =                                     \
-            (from) + (long)(q_ * RLO_LANE_UNITS + k_) * (ld_bytes);    \
-        r_[k_] = *(__global const rlo_line_any *)p_;                   \
-      }                                                                \
-      rlo_transpose_lanes(r_);                                         \
-      _Pragma("unroll") for (int k_ = 0; k_ < RLO_LANE_UNITS; ++k_) {  \
-        part_[k_][q_] = r_[k_];                                        \
-      }                                                                \
-    }                                                                  \
-    RLO_UNROLL_BLOCK                                                   \
-    for (int k_ = 0; k_ < RLO_LANE_UNITS; ++k_) {                      \
-      const rlo_line e0_ = RLO_EVEN_LANES(part_[k_][0], part_[k_][1]); \
-      const rlo_line o0_ = RLO_ODD_LANES(part_[k_][0], part_[k_][1]);  \
-      const rlo_line e1_ = RLO_EVEN_LANES(part_[k_][2], part_[k_][3]); \
-      const rlo_line o1_ = RLO_ODD_LANES(part_[k_][2], part_[k_][3]);  \
-      STORE(k_, RLO_EVEN_LANES(e0_, e1_));                             \
-      STORE(k_ + RLO_LANE_UNITS, RLO_EVEN_LANES(o0_, o1_));            \
-      STORE(k_ + 2 * RLO_LANE_UNITS, RLO_ODD_LANES(e0_, e1_));         \
-      STORE(k_ + 3 * RLO_LANE_UNITS, RLO_ODD_LANES(o0_, o1_));         \
-    }                                                                  \
-  } while (0)
-#else
-#define RLO_BLOCK(from, ld_bytes, STORE)                           \
-  do {                                                             \
-    for (int k_ = 0; k_ < L; ++k_) {                               \
-      rlo_unit line_[L];                                           \
-      for (int j_ = 0; j_ < L; ++j_) {                             \
-        __global const uchar *p_ = (from) + (long)j_ * (ld_bytes); \
-        line_[j_] = *(__global const rlo_unit_any *)(p_ + k_ * E); \
-      }                                                            \
-      STORE(k_, *(__private const rlo_line_any *)line_);           \
-    }                                                              \
-  } while (0)
-#endif
-
-/* Lines of one staged row: a tile, the line before it that leans in, and one
- * more so that the last block may begin before the first. */
-#define RLO_STAGE_LINES (RLO_TILE_B / RLO_LINE_UNITS + 2)
-#define RLO_STAGE_BYTES (RLO_STAGE_LINES * RLO_LINE_BYTES)
+/* Send n bytes: whole lines, and the two ends in pieces. */
+RLO_INLINE void rlo_send(__global uchar *to,
+                         __private const uchar *from,
+                         long n,
+                         __private rlo_next_tile *next) {
+  const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES));
+  if (head != 0) {
+    rlo_piece_private(to, from, head);
+    to += head;
+    from += head;
+    n -= head;
+  }
+  for (; n >= 4 * RLO_LINE_BYTES; n -= 4 * RLO_LINE_BYTES) {
+    rlo_prefetch_next(next);
+#pragma unroll
+    for (int k = 0; k < 4 * RLO_LINE_BYTES; k += RLO_LINE_BYTES) {
+      rlo_store_line(to + k, *(__private const rlo_line_any *)(from + k));
+    }
+    to += 4 * RLO_LINE_BYTES;
+    from += 4 * RLO_LINE_BYTES;
+  }
+  for (; n >= RLO_LINE_BYTES; n -= RLO_LINE_BYTES) {
+    rlo_store_line(to, *(__private const rlo_line_any *)from);
+    to += RLO_LINE_BYTES;
+    from += RLO_LINE_BYTES;
+  }
+  if (n != 0) {
+    rlo_piece_private(to, from, n);
+  }
+}
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     RLO_COMMON_PARAMS,
@@ -199,42 +227,95 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     rlo_index na,
     rlo_index nb,
     rlo_index src_ld,
-    rlo_index dst_ld RLO_GUARD_PARAMS) {
+    rlo_index dst_ld,
+#if RLO_LEVELS > 1
+    rlo_index a_n1,
+    rlo_index a_n2,
+    rlo_index dst_ld2,
+    rlo_index dst_ld3,
+    rlo_index b_n1,
+    rlo_index b_n2,
+    rlo_index src_ld2,
+    rlo_index src_ld3,
+#endif
+    int tile_a,
+    int tile_b RLO_GUARD_PARAMS) {
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0), n_grid, grid_extent, index);
-  /* Corner of the tile; boxes below are relative to it. */
-  __global const uchar *from =
-      src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
-  __global uchar *to =
-      dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
-  const long a0 = a_axis < 0 ? 0 : (long)index[a_axis] * RLO_TILE_A;
-  const long b0 = b_axis < 0 ? 0 : (long)index[b_axis] * RLO_TILE_B;
-  const long ta = min((long)na - a0, (long)RLO_TILE_A);
-  const long tb = min((long)nb - b0, (long)RLO_TILE_B);
+  const long a0 = a_axis < 0 ? 0 : (long)index[a_axis] * tile_a;
+  const long b0 = b_axis < 0 ? 0 : (long)index[b_axis] * tile_b;
+  const long ta = min((long)na - a0, (long)tile_a);
+  const long tb = min((long)nb - b0, (long)tile_b);
   const bool is_first = b0 == 0;
   const bool is_last = b0 + tb == (long)nb;
-  const long src_ld_bytes = (long)src_ld * E;
-  const long dst_ld_bytes = (long)dst_ld * E;
+#if RLO_LEVELS > 1
+  const rlo_side side_a = {
+      a_n1, a_n2, (long)dst_ld * E, (long)dst_ld2 * E, (long)dst_ld3 * E};
+  const rlo_side side_b = {
+      b_n1, b_n2, (long)src_ld * E, (long)src_ld2 * E, (long)src_ld3 * E};
+#else
+  const rlo_side side_a = {na, 1, (long)dst_ld * E, 0, 0};
+  const rlo_side side_b = {nb, 1, (long)src_ld * E, 0, 0};
+#endif
+  const long src_ld_bytes = side_b.step1;
+  const long dst_ld_bytes = side_a.step1;
+  /* Corner of the tile, but for what the tables say; boxes below are relative
+   * to it. Rows are told from a line before the tile on. */
+  __global const uchar *from = src + src_offset_bytes + a0 * E +
+                               rlo_dot(n_grid, index, grid_src_stride) * E;
+  __global uchar *to = dst + dst_offset_bytes + b0 * E +
+                       rlo_dot(n_grid, index, grid_dst_stride) * E;
+#if RLO_LEVELS > 1
+  long column_places[RLO_TILE_A];
+  long row_places[L + RLO_TILE_B + 1];
+  const long before = is_first ? 0 : L;
+  rlo_find_places(side_a, a0, ta, column_places);
+  rlo_find_places(side_b, b0 - before, tb + before, row_places + L - before);
+  row_places[L + tb] = 0; /* read in vain behind the last row */
+  const rlo_places columns = column_places;
+  const rlo_places rows = row_places + L;
+#else
+  const rlo_places columns = a0 * side_a.step1;
+  const rlo_places rows = b0 * side_b.step1;
+#endif
   /* Read anew for each block, so that addresses are sums of a few registers.
    * Left alone, the compiler keeps a pointer per row and line of a block, more
    * than there are registers. */
-  volatile long src_step = src_ld_bytes;
+  volatile long src_step = side_b.step1;
 #if !RLO_LEAN
-  volatile long dst_step = dst_ld_bytes;
+  volatile long dst_step = side_a.step1;
 #endif
 #if RLO_GUARDS > 0
   rlo_guard guards[RLO_GUARDS];
   RLO_GUARDS_LOAD(guards);
 #endif
-  rlo_ahead ahead = {from, 0, 0, 0, src_ld_bytes};
+  rlo_next_tile next = {0};
+#if RLO_PREFETCH
+#if RLO_LEVELS > 1
+  long next_places[RLO_TILE_B + 1]; /* one is read behind the last */
+#endif
   if (rlo_next(n_grid, grid_extent, index)) {
-    const long next_a0 = a_axis < 0 ? 0 : (long)index[a_axis] * RLO_TILE_A;
-    const long next_b0 = b_axis < 0 ? 0 : (long)index[b_axis] * RLO_TILE_B;
-    ahead.row =
-        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
-    ahead.row_bytes = min((long)na - next_a0, (long)RLO_TILE_A) * E;
-    ahead.rows = min((long)nb - next_b0, (long)RLO_TILE_B);
+    const long next_a0 = a_axis < 0 ? 0 : (long)index[a_axis] * tile_a;
+    const long next_b0 = b_axis < 0 ? 0 : (long)index[b_axis] * tile_b;
+    next.row = src + src_offset_bytes + next_a0 * E +
+               rlo_dot(n_grid, index, grid_src_stride) * E;
+    next.row_bytes = min((long)na - next_a0, (long)tile_a) * E;
+    next.rows = min((long)nb - next_b0, (long)tile_b);
+#if RLO_LEVELS > 1
+    next.places = rows;
+    if (next_b0 != b0) {
+      rlo_find_places(side_b, next_b0, next.rows, next_places);
+      next_places[next.rows] = 0;
+      next.places = next_places;
+    }
+    next.from = next.row;
+    next.row += *next.places;
+#else
+    next.step = side_b.step1;
+    next.row += next_b0 * next.step;
+#endif
   }
+#endif
 
   /* The cells this tile may own; of them, those to be written; and those of the
    * plane that may be read: a block at an edge may reach back beyond the tile.
@@ -245,10 +326,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #if RLO_GUARDS > 0
   if (!rlo_cut_box(guards, RLO_GUARDS, tile, &readable) ||
       !rlo_cut_box(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, tile, &written)) {
-    rlo_move_cells(to,
-                   from,
-                   dst_ld_bytes,
-                   src_ld_bytes,
+    rlo_move_cells(to + RLO_PLACE(columns, 0, 0),
+                   from + RLO_PLACE(rows, 0, 0),
+                   side_a.step1,
+                   side_b.step1,
                    tile,
                    tb,
                    is_first,
@@ -274,27 +355,25 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   box.y1 = box.y0 + max(0L, box.y1 - box.y0) / L * L;
   if (box.x0 < box.x1 && box.y0 < box.y1) {
 #define RLO_STORE_DIRECT(column, line) \
-  RLO_STORE_ANY(to_block + (long)(column)*dst_s, line)
+  RLO_STORE_ANY(to_block + RLO_PLACE(block_columns, column, dst_s), line)
 #if RLO_NT
 #define RLO_STORE_ANY rlo_store_line
 #else
 #define RLO_STORE_ANY(p, line) (*(__global rlo_line_any *)(p) = (line))
 #endif
-#if RLO_TILE_A_INSIDE
     for (long j = box.y0; j < box.y1; j += L) {
       for (long i = box.x0; i < box.x1; i += L) {
-#else
-    for (long i = box.x0; i < box.x1; i += L) {
-      for (long j = box.y0; j < box.y1; j += L) {
-#endif
 #pragma unroll
         for (int k = 0; k < L; k += 4) {
-          rlo_prefetch_ahead(&ahead);
+          rlo_prefetch_next(&next);
         }
+        __global uchar *to_block = to + j * E;
         const long src_s = src_step;
         const long dst_s = dst_step;
-        __global uchar *to_block = to + i * dst_ld_bytes + j * E;
-        RLO_BLOCK(from + i * E + j * src_ld_bytes, src_s, RLO_STORE_DIRECT);
+        const rlo_places block_columns =
+            RLO_FROM_PLACE(columns, i, dst_ld_bytes);
+        __global const uchar *from_block = from + i * E;
+        RLO_MOVE_BLOCK(from_block, j, RLO_STORE_DIRECT);
       }
     }
     const rlo_box around[4] = {{written.x0, box.x0, written.y0, written.y1},
@@ -318,69 +397,109 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     if (box.x0 >= box.x1 || box.y0 >= box.y1) {
       continue;
     }
-    rlo_line stage[L][RLO_STAGE_LINES];
+    rlo_line stage[RLO_STAGE_COLUMNS][RLO_STAGE_LINES + 1];
     __private uchar *stage_bytes = (__private uchar *)stage;
-    const long stage_y = box.y0 - L;
-    const long c0 = clamp(readable.x0, box.x0, box.x1);
-    const long c1 = clamp(readable.x1, c0, box.x1);
-    const long r0 = clamp(readable.y0, box.y0, box.y1);
-    const long r1 = clamp(readable.y1, r0, box.y1);
-    if (c0 > box.x0 || c1 < box.x1 || r0 > box.y0 || r1 < box.y1) {
-      const rlo_line fill = rlo_fill_line(fill_lo, fill_hi);
-      for (int i = 0; i < L; ++i) {
-        for (int k = 0; k < RLO_STAGE_LINES; ++k) {
-          stage[i][k] = fill;
-        }
-      }
-      for (long i = box.x0; i < box.x1; ++i) {
-        if (i == c0) {
-          i = c1;
-          if (i == box.x1) {
-            break;
+    for (long x0 = box.x0; x0 < box.x1; x0 += RLO_STAGE_COLUMNS) {
+      const long x1 = min(box.x1, x0 + RLO_STAGE_COLUMNS);
+      const long c0 = clamp(readable.x0, x0, x1);
+      const long c1 = clamp(readable.x1, c0, x1);
+      /* The first column of the window: a last block reaches back if it may. */
+      const long reach = c1 - L;
+      const bool is_reaching = c0 < c1 && reach < x0 && reach >= readable.x0 &&
+                               x1 - reach <= RLO_STAGE_COLUMNS;
+      const long base = is_reaching ? reach : x0;
+      const long least_x = max(base, readable.x0);
+      long y1;
+      for (long y0 = box.y0; y0 < box.y1; y0 = y1) {
+        y1 = min(box.y1, y0 < 0 ? 0 : y0 + RLO_STAGE_LINES * L);
+        const long r0 = clamp(readable.y0, y0, y1);
+        const long r1 = clamp(readable.y1, r0, y1);
+        const long least_y = max(readable.y0, max(y0, 0L) - L);
+        if (c0 > x0 || c1 < x1 || r0 > y0 || r1 < y1) {
+          const rlo_line fill = rlo_fill_line(fill_lo, fill_hi);
+          for (long i = x0; i < x1; ++i) {
+            for (int k = 1; k <= RLO_STAGE_LINES; ++k) {
+              stage[i - base][k] = fill;
+            }
           }
         }
-        rlo_send_row(
-            rlo_own_row(to + i * dst_ld_bytes, box, tb, is_first, is_last),
-            stage_bytes,
-            stage_y * E,
-            &ahead);
-      }
-    }
-    for (long i = c0; i < c1; i += L) {
-      /* A strip at the edge reaches back for a whole block if it may. */
-      const long n = min((long)L, c1 - i);
-      const long strip = max(min(i, c1 - L), readable.x0);
-      const bool is_whole = strip + L <= c1;
-      long j = r0;
-      while (is_whole && j < r1) {
-        const long block = min(j, r1 - L);
-        if (block < readable.y0 || block < stage_y) {
-          break;
-        }
-        __private uchar *stage_block = stage_bytes + (block - stage_y) * E;
+        for (long j = r0; j < r1; j += L) {
+          const long block_y = min(j, r1 - L);
+          for (long i = c0; i < c1; i += L) {
+            const long block_x = min(i, reach);
+            if (block_y >= least_y && block_x >= least_x) {
+              __private uchar *stage_block =
+                  stage_bytes + (block_x - base) * RLO_STAGE_BYTES +
+                  (block_y - y0 + L) * E;
 #define RLO_STORE_STAGE(column, line) \
   (*(__private rlo_line_any *)(stage_block + (column)*RLO_STAGE_BYTES) = (line))
-        const long src_s = src_step;
-        RLO_BLOCK(
-            from + strip * E + block * src_ld_bytes, src_s, RLO_STORE_STAGE);
-        j += L;
-      }
-      for (; j < r1; ++j) {
-        __global const uchar *p = from + i * E + j * src_ld_bytes;
-        __private uchar *q =
-            stage_bytes + (i - strip) * RLO_STAGE_BYTES + (j - stage_y) * E;
-        for (long k = 0; k < n; ++k) {
-          *(__private rlo_unit_any *)(q + k * RLO_STAGE_BYTES) =
-              *(__global const rlo_unit_any *)(p + k * E);
+              const long src_s = src_step;
+              __global const uchar *from_block = from + block_x * E;
+              RLO_MOVE_BLOCK(from_block, block_y, RLO_STORE_STAGE);
+            } else {
+              const long j1 = min(j + L, r1);
+              const long i1 = min(i + L, c1);
+              for (long y = j; y < j1; ++y) {
+                for (long x = i; x < i1; ++x) {
+                  *(__private rlo_unit_any *)(stage_bytes +
+                                              (x - base) * RLO_STAGE_BYTES +
+                                              (y - y0 + L) * E) =
+                      *(__global const rlo_unit_any
+                            *)(from + RLO_PLACE(rows, y, src_ld_bytes) + x * E);
+                }
+              }
+            }
+          }
         }
-      }
-      for (long k = 0; k < n; ++k) {
-        rlo_send_row(
-            rlo_own_row(
-                to + (i + k) * dst_ld_bytes, box, tb, is_first, is_last),
-            stage_bytes + (i - strip + k) * RLO_STAGE_BYTES,
-            stage_y * E,
-            &ahead);
+#if RLO_LEAN
+        /* Inside, each column sends the whole window: as many lines as it has,
+         * the first of which begins before it. */
+        if (y1 - y0 == RLO_STAGE_LINES * L && box.y0 <= y0 - L &&
+            (y1 < box.y1 || (!is_last && y1 == tb))) {
+          for (long i = x0; i < x1; ++i) {
+            __private uchar *column =
+                stage_bytes + (i - base) * RLO_STAGE_BYTES;
+            __global uchar *row_to =
+                to + (RLO_PLACE(columns, i, dst_ld_bytes) + y0 * E);
+            const long phase = (long)((ulong)row_to % RLO_LINE_BYTES);
+            rlo_prefetch_next(&next);
+#pragma unroll
+            for (int k = 0; k < RLO_STAGE_LINES; ++k) {
+              rlo_store_line(
+                  row_to - phase + k * RLO_LINE_BYTES,
+                  *(__private const rlo_line_any *)(column - phase +
+                                                    (k + 1) * RLO_LINE_BYTES));
+            }
+            *(__private rlo_line *)column =
+                *(__private const rlo_line *)(column +
+                                              RLO_STAGE_LINES * RLO_LINE_BYTES);
+          }
+          continue;
+        }
+#endif
+        for (long i = x0; i < x1; ++i) {
+          __global uchar *row_to = to + RLO_PLACE(columns, i, dst_ld_bytes);
+          __private uchar *column = stage_bytes + (i - base) * RLO_STAGE_BYTES;
+          const rlo_row row = rlo_own_row(row_to, box, tb, is_first, is_last);
+#if RLO_LEAN
+          const long phase = (long)((ulong)row_to % RLO_LINE_BYTES);
+#else
+          const long phase = 0;
+#endif
+          const long first = max(row.from_byte, y0 * E - phase);
+          const long last =
+              y1 == box.y1 ? row.to_byte : min(row.to_byte, y1 * E - phase);
+          if (first < last) {
+            rlo_send(row_to + first,
+                     column + (first - (y0 - L) * E),
+                     last - first,
+                     &next);
+          }
+#if RLO_LEAN
+          *(__private rlo_line *)column =
+              *(__private const rlo_line_any *)(column + (y1 - y0) * E);
+#endif
+        }
       }
     }
   }

@@ -1,14 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
 #include "base/checked.h"
 #include "base/status.h"
-#include "plan/plane.h"
+#include "plan/side.h"
 
 /* Family tile of CPU devices: cl/cpu_tile.cl, the innermost axis moves. */
 
-/* Lines of a tile: long along the destination's rows, which gathers enough of
- * them to get past the conflicts of strides that are powers of two and leaves
- * few ends of rows; a square where the plane is not long enough. */
-enum { TILE_LINES = 4, LONG_TILE_LINES = 16 };
+/* Most lines of a tile along the source's rows and along the destination's.
+ * Long along the latter: that gathers enough rows to get past the conflicts of
+ * strides that are powers of two, and leaves few ends of rows. */
+enum { TILE_A_LINES = 4, TILE_B_LINES = 16 };
+
+/* Up to this long a side a is not cut. */
+enum { WHOLE_A_LINES = 6 };
+
+/* Sides take on axes up to these lengths. Reading gains from long runs, and
+ * writing where a row has few lines or they are shared by the ends of rows.
+ * Where lines are whole, joined rows of the destination only tear apart what
+ * could be read in one go. */
+enum {
+  ENOUGH_A_LINES = 64,
+  ENOUGH_B_LINES = 3,
+  ENOUGH_SHARED_LINES = 16,
+  LEAST_SHARED_A_LINES = 4
+};
+
+/* Planes up to this size need no prefetching where they lie side by side. */
+enum { SWEEP_BYTES = 16 * 1024 };
+
+/* Arguments of the kernel after the common ones, of a problem with guards: four
+ * extents and strides, and four ints, which count as half. */
+enum { NUM_SCALARS = 6 };
 
 /* Rows shorter than this have too few whole lines for staging to pay. */
 enum { LEAST_STAGED_ROW_BYTES = 4 * RLO_CPU_LINE_BYTES };
@@ -16,9 +39,14 @@ enum { LEAST_STAGED_ROW_BYTES = 4 * RLO_CPU_LINE_BYTES };
 /* Strides of whole pages land in one set of the caches. */
 enum { PAGE_BYTES = 4096 };
 
+/* Rows of the source that are this far apart are read more slowly. */
+enum { FAR_BYTES = 64 * 1024 };
+
 typedef struct tile_plan {
   rlo__cpu_plan cpu;
   rlo__plane plane;
+  rlo__side a;
+  rlo__side b;
   int64_t line_units;
   int64_t tile_a;
   int64_t tile_b;
@@ -31,11 +59,110 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   rlo__geometry g = rlo__geometry_of(request);
   rlo__plane plane;
   return rlo__plane_find(request->problem, &g, &plane, why) &&
-         rlo__cpu_is_within_limits(request,
-                                   &g,
-                                   request->problem->num_axes,
-                                   RLO_PLANE_NUM_SCALARS,
-                                   why);
+         rlo__cpu_is_within_limits(
+             request, &g, request->problem->num_axes, NUM_SCALARS, why);
+}
+
+/* Let groups step along a side. The kernel finds by itself what steps are worth
+ * in memory: in strides they count only while the grid is being ordered. */
+static rlo_status add_tiles(const rlo__side *side,
+                            int64_t tile,
+                            rlo__grid *grid) {
+  if (side->extent <= tile) {
+    return RLO_OK;
+  }
+  if (grid->num_axes == RLO_GRID_MAX_AXES) {
+    return RLO_FAIL(RLO_INTERNAL,
+                    "work-groups need more than %d coordinates",
+                    RLO_GRID_MAX_AXES);
+  }
+  grid->axes[grid->num_axes++] =
+      (rlo__grid_axis){.problem_axis = side->axes[0],
+                       .step = tile,
+                       .extent = rlo__ceil_div(side->extent, tile)};
+  return RLO_OK;
+}
+
+/* The grid, in the order that the way asks for. */
+static rlo_status lay_grid(const rlo_problem *problem, tile_plan *plan) {
+  rlo__grid *grid = &plan->cpu.grid;
+  grid->num_axes = 0;
+  plan->cpu.x_axis = plan->plane.a_axis;
+  plan->cpu.y_axis = plan->plane.b_axis;
+  RLO_TRY(add_tiles(&plan->a, plan->tile_a, grid));
+  RLO_TRY(add_tiles(&plan->b, plan->tile_b, grid));
+  for (int32_t n = 0; n < grid->num_axes; ++n) {
+    rlo__grid_axis *axis = &grid->axes[n];
+    bool is_a = axis->problem_axis == plan->plane.a_axis;
+    axis->src_stride = is_a ? axis->step : plan->b.steps[0] * axis->step;
+    axis->dst_stride = is_a ? plan->a.steps[0] * axis->step : axis->step;
+  }
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (!rlo__side_has(&plan->a, a) && !rlo__side_has(&plan->b, a)) {
+      RLO_TRY(rlo__grid_add(grid, problem, a, 1));
+    }
+  }
+  const int32_t plane_axes[2] = {plan->plane.a_axis, plan->plane.b_axis};
+  rlo__grid_sort(grid, plan->cpu.order, plane_axes);
+  for (int32_t n = 0; n < grid->num_axes; ++n) {
+    if (grid->axes[n].problem_axis == plan->plane.a_axis ||
+        grid->axes[n].problem_axis == plan->plane.b_axis) {
+      grid->axes[n].src_stride = 0;
+      grid->axes[n].dst_stride = 0;
+    }
+  }
+  return RLO_OK;
+}
+
+/* Cut a side into tiles of about the same length. */
+static int64_t cut(int64_t extent, int64_t most, int64_t line) {
+  int64_t pieces = 1 + (extent - 1) / most;
+  return rlo__ceil_div(1 + (extent - 1) / pieces, line) * line;
+}
+
+/* The tiles of the sides as they are, their grid, and what it proves of the
+ * destination's alignment. */
+static rlo_status lay_tiles(const rlo_request *request, tile_plan *plan) {
+  int64_t line = plan->line_units;
+  int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
+  const rlo__side *a = &plan->a;
+  int64_t most_a =
+      a->extent <= WHOLE_A_LINES * line ? WHOLE_A_LINES : TILE_A_LINES;
+  plan->tile_a = cut(a->extent, most_a * line, line);
+  plan->tile_b = cut(plan->b.extent, TILE_B_LINES * line, line);
+  const rlo__way *way = &request->way;
+  if (way->tile_a_lines > 0) {
+    plan->tile_a = way->tile_a_lines * line;
+    plan->tile_b = way->tile_b_lines * line;
+  }
+  plan->cpu.order = way->order;
+  RLO_TRY(lay_grid(request->problem, plan));
+  plan->dst_alignment = rlo__cpu_dst_alignment(request, &plan->cpu.grid, -1);
+  for (int32_t n = 0; n < a->num_levels; ++n) {
+    plan->dst_alignment = rlo__alignment_after(
+        plan->dst_alignment, a->steps[n] * unit_bytes, RLO_CPU_LINE_BYTES);
+  }
+  return RLO_OK;
+}
+
+/* The sides, and the tiles and the grid that come of them. */
+static rlo_status choose_sides(const rlo_request *request, tile_plan *plan) {
+  const rlo_problem *problem = request->problem;
+  int64_t line = plan->line_units;
+  rlo__side *a = &plan->a;
+  rlo__side *b = &plan->b;
+  rlo__sides_begin(problem, &plan->plane, a, b);
+  rlo__side_grow_a(problem, ENOUGH_A_LINES * line, b, a);
+  rlo__side_grow_b(problem, ENOUGH_B_LINES * line, a, b);
+  RLO_TRY(lay_tiles(request, plan));
+  if (plan->dst_alignment == RLO_CPU_LINE_BYTES) {
+    return RLO_OK;
+  }
+  rlo__sides_begin(problem, &plan->plane, a, b);
+  rlo__side_grow_a(problem, LEAST_SHARED_A_LINES * line, b, a);
+  rlo__side_grow_b(problem, ENOUGH_SHARED_LINES * line, a, b);
+  rlo__side_grow_a(problem, ENOUGH_SHARED_LINES * line, b, a);
+  return lay_tiles(request, plan);
 }
 
 /* Called only where is_applicable has said yes. */
@@ -51,28 +178,14 @@ static rlo_status choose(const rlo_request *request, tile_plan *plan) {
     return RLO_FAIL(RLO_INTERNAL, "a problem without a plane came to tile");
   }
   plan->has_page_stride = plane->src_ld * unit_bytes % PAGE_BYTES == 0;
-  plan->tile_a = TILE_LINES * plan->line_units;
-  plan->tile_b = TILE_LINES * plan->line_units;
-  int64_t long_tile = LONG_TILE_LINES * plan->line_units;
-  if (plane->nb >= long_tile) {
-    plan->tile_b = long_tile;
-  }
-  const rlo__way *way = &request->way;
-  if (way->tile_a_lines > 0) {
-    plan->tile_a = way->tile_a_lines * plan->line_units;
-    plan->tile_b = way->tile_b_lines * plan->line_units;
-  }
-  cpu->order = way->order;
-  RLO_TRY(rlo__plane_lay_grid(problem, plane, plan->tile_a, plan->tile_b, cpu));
-  plan->dst_alignment =
-      rlo__cpu_dst_alignment(request, &cpu->grid, plane->a_axis);
+  RLO_TRY(choose_sides(request, plan));
   bool has_lines = plan->dst_alignment == RLO_CPU_LINE_BYTES ||
-                   plane->nb * unit_bytes >= LEAST_STAGED_ROW_BYTES;
+                   plan->b.extent * unit_bytes >= LEAST_STAGED_ROW_BYTES;
   cpu->is_nontemporal =
       has_lines && rlo__cpu_wants_nontemporal(request, &cpu->geometry);
-  /* Whole planes that follow each other are read in one sweep as it is. */
-  bool is_sweep = plane->src_ld == plane->na && plane->na <= plan->tile_a &&
-                  plane->nb <= plan->tile_b;
+  /* Small planes that follow each other are read in one sweep as it is. */
+  bool is_sweep = plan->b.num_levels == 1 && plane->src_ld == plane->na &&
+                  plane->na * plane->nb * unit_bytes <= SWEEP_BYTES;
   cpu->is_prefetching = request->device->has_builtin_prefetch && !is_sweep;
   return RLO_OK;
 }
@@ -82,30 +195,50 @@ static double fullness(int64_t extent, int64_t block) {
   return (double)extent / (double)(rlo__ceil_div(extent, block) * block);
 }
 
-/* From measurements on large planes; blocks at the edges cost as whole ones,
- * and planes that no block fits into are moved unit by unit. */
+/* What runs of so many bytes come to: each costs as much as 16 bytes more. */
+static double run_share(int64_t units, int64_t unit_bytes) {
+  double bytes = (double)(units * unit_bytes);
+  return bytes / (bytes + 16.0);
+}
+
+/*
+ * From measurements with the copy kernel at 45 to 60 GB/s on two cores: ttc57
+ * for units of 4 bytes and for rows that are read far from each other, the
+ * suite `types` for the others, for strides of whole pages, for lines that are
+ * shared and for sides of several axes that share them. Blocks at the edges
+ * cost as whole ones, and planes that no block fits into are moved unit by
+ * unit.
+ */
 static double predict(const rlo_request *request) {
   tile_plan plan;
   if (choose(request, &plan) != RLO_OK) {
     return 0.0;
   }
-  static const double by_log2_bytes[] = {0.67, 0.64, 0.78, 0.85, 0.93};
-  static const double with_page_stride[] = {0.36, 0.41, 0.63, 0.83, 0.90};
+  static const double by_log2_bytes[] = {0.74, 0.80, 0.91, 0.93, 0.93};
+  static const double with_page_stride[] = {0.52, 0.60, 0.75, 0.92, 0.92};
+  const double far_rows = 0.85;
+  const double shared_lines = 0.80;
+  const double shared_and_joined = 0.65;
   int64_t unit_bytes = plan.cpu.geometry.unit_bytes;
-  if (plan.plane.nb < plan.line_units) {
+  if (plan.b.extent < plan.line_units) {
     return 0.01 * (double)unit_bytes; /* gather does better */
   }
-  if (plan.plane.na < plan.line_units) {
+  if (plan.a.extent < plan.line_units) {
     return unit_bytes <= 2 ? 0.06 : 0.03 * (double)unit_bytes;
   }
   int32_t log2_bytes = (int32_t)__builtin_ctzll((uint64_t)unit_bytes);
   double fraction = plan.has_page_stride ? with_page_stride[log2_bytes]
                                          : by_log2_bytes[log2_bytes];
-  if (plan.dst_alignment < RLO_CPU_LINE_BYTES) {
-    fraction *= 0.75;
+  if (llabs(plan.plane.src_ld) >= FAR_BYTES / unit_bytes) {
+    fraction *= far_rows;
   }
-  return fraction * fullness(plan.plane.na, plan.line_units) *
-         fullness(plan.plane.nb, plan.line_units);
+  if (plan.dst_alignment < RLO_CPU_LINE_BYTES) {
+    fraction *= plan.b.num_levels > 1 ? shared_and_joined : shared_lines;
+  }
+  return fraction * run_share(plan.tile_a, unit_bytes) *
+         run_share(plan.tile_b, unit_bytes) *
+         fullness(plan.a.extent, plan.line_units) *
+         fullness(plan.b.extent, plan.line_units);
 }
 
 static void describe(const tile_plan *plan, rlo_launch *launch) {
@@ -117,6 +250,12 @@ static void describe(const tile_plan *plan, rlo_launch *launch) {
                   (long long)plan->tile_b,
                   (long long)cpu->geometry.unit_bytes,
                   rlo__grid_order_name(cpu->order));
+  if (plan->a.num_levels > 1 || plan->b.num_levels > 1) {
+    rlo__str_printf(&words,
+                    ", sides of %d and %d axes",
+                    plan->a.num_levels,
+                    plan->b.num_levels);
+  }
   if (cpu->is_nontemporal) {
     rlo__str_append(&words,
                     plan->dst_alignment == RLO_CPU_LINE_BYTES
@@ -124,6 +263,38 @@ static void describe(const tile_plan *plan, rlo_launch *launch) {
                         : ", staged non-temporal stores");
   }
   rlo__str_append(&words, cpu->is_prefetching ? ", prefetch" : "");
+}
+
+/* The extents of the lower two levels, and the steps of the upper two. */
+static rlo_status add_levels(const rlo__cpu_plan *cpu,
+                             const rlo__side *side,
+                             rlo_launch *launch) {
+  RLO_TRY(rlo__cpu_add_index(cpu, launch, side->extents[0]));
+  RLO_TRY(rlo__cpu_add_index(
+      cpu, launch, side->num_levels > 1 ? side->extents[1] : 1));
+  RLO_TRY(rlo__cpu_add_index(cpu, launch, side->steps[1]));
+  return rlo__cpu_add_index(cpu, launch, side->steps[2]);
+}
+
+static rlo_status add_arguments(const rlo_request *request,
+                                const tile_plan *plan,
+                                bool has_levels,
+                                rlo_launch *launch) {
+  const rlo__cpu_plan *cpu = &plan->cpu;
+  const rlo__plane *plane = &plan->plane;
+  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&cpu->grid, plane->a_axis)));
+  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&cpu->grid, plane->b_axis)));
+  RLO_TRY(rlo__cpu_add_index(cpu, launch, plan->a.extent));
+  RLO_TRY(rlo__cpu_add_index(cpu, launch, plan->b.extent));
+  RLO_TRY(rlo__cpu_add_index(cpu, launch, plane->src_ld));
+  RLO_TRY(rlo__cpu_add_index(cpu, launch, plane->dst_ld));
+  if (has_levels) {
+    RLO_TRY(add_levels(cpu, &plan->a, launch));
+    RLO_TRY(add_levels(cpu, &plan->b, launch));
+  }
+  RLO_TRY(rlo__cpu_add_int(launch, plan->tile_a));
+  RLO_TRY(rlo__cpu_add_int(launch, plan->tile_b));
+  return rlo__cpu_add_guards(request, cpu, launch);
 }
 
 static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
@@ -140,9 +311,14 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
       launch,
       "RLO_DST_ALIGN",
       is_aligned ? RLO_CPU_LINE_BYTES : cpu->geometry.unit_bytes));
-  RLO_TRY(rlo__launch_define(launch, "RLO_TILE_A", plan.tile_a));
-  RLO_TRY(rlo__launch_define(launch, "RLO_TILE_B", plan.tile_b));
-  RLO_TRY(rlo__plane_add_arguments(request, &plan.plane, cpu, launch));
+  if (request->way.tile_a_lines > 0) {
+    RLO_TRY(rlo__launch_define(launch, "RLO_TILE_A", plan.tile_a));
+    RLO_TRY(rlo__launch_define(launch, "RLO_TILE_B", plan.tile_b));
+  }
+  bool has_levels = plan.a.num_levels > 1 || plan.b.num_levels > 1;
+  RLO_TRY(rlo__launch_define(
+      launch, "RLO_LEVELS", has_levels ? RLO_SIDE_MAX_LEVELS : 1));
+  RLO_TRY(add_arguments(request, &plan, has_levels, launch));
   describe(&plan, launch);
   return RLO_OK;
 }

@@ -52,7 +52,7 @@ START_TEST(test_codegen__options_are_the_constants_in_order)
                  " -DRLO_UNIT_BYTES=4 -DRLO_GRID_RANK=16 -DRLO_INDEX32=1"
                  " -DRLO_PAD_GUARDS=0 -DRLO_SKIP_GUARDS=0 -DRLO_NT=0"
                  " -DRLO_PREFETCH=1 -DRLO_VECTOR_SHUFFLE=1 -DRLO_DST_ALIGN=4"
-                 " -DRLO_TILE_A=64 -DRLO_TILE_B=256");
+                 " -DRLO_LEVELS=1");
   plan("f32[999]{0}", "f32[999]{0}", "copy");
   expect_options("cpu_copy",
                  " -DRLO_UNIT_BYTES=4 -DRLO_GRID_RANK=16 -DRLO_INDEX32=1"
