@@ -18,6 +18,8 @@ enum {
   /** A run of the source that family rows follows without jumping. */
   LEAST_STREAM_BYTES = 1024,
   PAGE_BYTES = 4096,
+  /** Rows that cost family rows little. */
+  LEAST_LONG_ROW_BYTES = 3 * RLO_CPU_LINE_BYTES,
   /** Arguments of the kernel's own, each vector as eight scalars. */
   NUM_VECTORS = 6,
   NUM_SCALARS = NUM_VECTORS * 8 + 7
@@ -71,7 +73,7 @@ static double predict_kept(const rlo_problem *problem, const rlo__block *b) {
     }
     return row_bytes > RLO_CPU_LINE_BYTES || is_stream ? 0.7 : 0.9;
   }
-  if (row_bytes >= 3 * RLO_CPU_LINE_BYTES) {
+  if (row_bytes >= LEAST_LONG_ROW_BYTES) {
     return 0.5;
   }
   double bytes = (double)row_bytes;
@@ -191,17 +193,20 @@ static rlo_status add_axes(const rlo_problem *problem,
 
 static void describe(const rlo__block *b, rlo_launch *launch) {
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
+  int64_t src_run_bytes = b->src_run_units * unit_bytes;
+  int64_t dst_run_bytes = b->dst_run_units * unit_bytes;
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
                   "%s %lldx%lld of %lld, runs of %lld and %lld bytes, units of "
-                  "%lld bytes",
+                  "%lld bytes, %s",
                   b->is_kept ? "rows" : "matrices",
                   (long long)b->num_columns,
                   (long long)b->num_rows,
                   (long long)b->units,
-                  (long long)(b->src_run_units * unit_bytes),
-                  (long long)(b->dst_run_units * unit_bytes),
-                  (long long)unit_bytes);
+                  (long long)src_run_bytes,
+                  (long long)dst_run_bytes,
+                  (long long)unit_bytes,
+                  rlo__grid_order_name(b->cpu.order));
   rlo__str_append(&words, b->is_direct ? ", direct" : ", staged");
   rlo__str_append(&words, b->cpu.is_nontemporal ? ", non-temporal stores" : "");
 }
@@ -219,8 +224,9 @@ static rlo_status emit_block(const rlo_request *request,
   RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_packed", launch));
   int64_t num_blocks = (int64_t)launch->global_size[0];
   int64_t blocks =
-      rlo__ceil_div(GROUP_BYTES, b->units * cpu->geometry.unit_bytes);
-  int32_t compute_units = request->device->compute_units;
+      rlo__ceil_div(rlo__way_group_bytes(&request->way, GROUP_BYTES),
+                    b->units * cpu->geometry.unit_bytes);
+  int64_t compute_units = request->device->compute_units;
   int64_t most =
       num_blocks / (GROUPS_PER_UNIT * (compute_units < 1 ? 1 : compute_units));
   blocks = most < 1 ? 1 : most < blocks ? most : blocks;

@@ -4,6 +4,12 @@
 #include "base/checked.h"
 #include "base/status.h"
 
+enum {
+  /** A run that does not begin with a line has too few whole ones below this.
+   */
+  LEAST_LINED_BYTES = 4 * RLO_CPU_LINE_BYTES
+};
+
 static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
@@ -241,17 +247,14 @@ static bool can_go_direct(const rlo_request *request, const rlo__block *b) {
       inner *= b->size[a];
     }
   }
-  int64_t align =
-      rlo__cpu_dst_alignment(request, &b->cpu.grid, -1) * line_units;
+  int64_t align = rlo__cpu_dst_alignment(request, &b->cpu.grid, -1);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (b->size[a] > 1 && (rows >> a & 1) == 0) {
       align = rlo__alignment_after(
           align, problem->dst.axis[a] * unit_bytes, RLO_CPU_LINE_BYTES);
     }
   }
-  return inner % line_units == 0 && align >= RLO_CPU_LINE_BYTES &&
-         rlo__cpu_dst_alignment(request, &b->cpu.grid, -1) ==
-             RLO_CPU_LINE_BYTES &&
+  return inner % line_units == 0 && align == RLO_CPU_LINE_BYTES &&
          (b->is_kept ||
           (unit_bytes < 16 && request->device->has_vector_shuffle));
 }
@@ -259,7 +262,7 @@ static bool can_go_direct(const rlo_request *request, const rlo__block *b) {
 /* Lines of their own: long runs, or such as begin and end with one. */
 static bool has_lines(const rlo_request *request, const rlo__block *b) {
   int64_t run_bytes = b->dst_run_units * b->cpu.geometry.unit_bytes;
-  return run_bytes >= 4 * RLO_CPU_LINE_BYTES ||
+  return run_bytes >= LEAST_LINED_BYTES ||
          (run_bytes % RLO_CPU_LINE_BYTES == 0 &&
           rlo__cpu_dst_alignment(request, &b->cpu.grid, -1) ==
               RLO_CPU_LINE_BYTES);
@@ -286,7 +289,9 @@ static rlo_status choose(const rlo_request *request,
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     RLO_TRY(rlo__grid_add(&cpu->grid, problem, a, b->size[a]));
   }
-  rlo__grid_sort_by_src(&cpu->grid);
+  const int32_t plane_axes[2] = {b->src_chain.axes[0], b->dst_chain.axes[0]};
+  cpu->order = request->way.order;
+  rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
   b->is_direct = can_go_direct(request, b);
   cpu->is_nontemporal = rlo__cpu_wants_nontemporal(request, geometry) &&
                         (b->is_direct || has_lines(request, b));

@@ -9,8 +9,8 @@
 #define RLO_BLOCK_MAX_PLACES 1024
 
 /** Bytes of a block that goes through the stage, and of one that does not. */
-#define RLO_BLOCK_STAGE_BYTES  (16 * 1024)
-#define RLO_BLOCK_DIRECT_BYTES (32 * 1024)
+#define RLO_BLOCK_STAGE_BYTES  (INT64_C(16) * 1024)
+#define RLO_BLOCK_DIRECT_BYTES (INT64_C(32) * 1024)
 
 /** Longest row that is kept, in bytes. */
 #define RLO_BLOCK_MAX_ROW_BYTES 1024

@@ -84,6 +84,7 @@ static rlo_status lay_groups(const rlo_request *request, rlo__cells *c) {
   group_bytes = group_bytes > GROUP_BYTES         ? GROUP_BYTES
                 : group_bytes < SMALL_GROUP_BYTES ? SMALL_GROUP_BYTES
                                                   : group_bytes;
+  group_bytes = rlo__way_group_bytes(&request->way, group_bytes);
   /* Groups that are whole lines long do not share any. */
   int64_t whole = RLO_CPU_LINE_BYTES / rlo__gcd(RLO_CPU_LINE_BYTES, cell_bytes);
   c->group_cells = rlo__ceil_div(group_bytes, cell_bytes * whole) * whole;
@@ -98,7 +99,9 @@ static rlo_status lay_groups(const rlo_request *request, rlo__cells *c) {
           &cpu->grid, problem, a, a == c->cell_axis ? c->group_cells : 1));
     }
   }
-  rlo__grid_sort_by_src(&cpu->grid);
+  const int32_t plane_axes[2] = {c->cell_axis, -1};
+  cpu->order = request->way.order;
+  rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
   cpu->is_nontemporal = rlo__cpu_wants_nontemporal(request, &cpu->geometry);
   cpu->is_prefetching = request->device->has_builtin_prefetch;
   c->is_direct =
@@ -160,10 +163,11 @@ rlo_status rlo__cells_emit(const rlo_request *request,
   RLO_TRY(rlo__cpu_add_index(cpu, launch, last - problem->src.base + 1));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
-                  "cells of %lld, %lld to a group, units of %lld bytes%s%s",
+                  "cells of %lld, %lld to a group, units of %lld bytes, %s%s%s",
                   (long long)c.cell_units,
                   (long long)c.group_cells,
                   (long long)cpu->geometry.unit_bytes,
+                  rlo__grid_order_name(cpu->order),
                   c.is_direct ? ", line by line" : ", joined",
                   cpu->is_nontemporal ? ", non-temporal stores" : "");
   return RLO_OK;

@@ -94,7 +94,7 @@ static const plan_case cases[] = {
      "rows", "chunks of 64 KiB"},
     /* Small matrices, many small axes, rows shorter than lines. */
     {"f32[4000,7,9]{2,1,0}", "f32[4000,7,9]{1,2,0}", NULL,
-     "packed", "cells of 63, 64 to a group, units of 4 bytes, joined"},
+     "packed", "cells of 63, 64 to a group, units of 4 bytes, input order, joined"},
     {"f32[4000,8,8]{2,1,0}", "f32[4000,8,8]{1,2,0}", NULL,
      "packed", "line by line"},
     {"f32[7,9,8,7,9,8]{5,4,3,2,1,0}", "f32[7,9,8,7,9,8]{3,0,5,1,4,2}", NULL,
