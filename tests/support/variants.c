@@ -62,6 +62,15 @@ typedef struct constant {
 #define PLANE_CONSTANTS(file)                              \
   {file, "RLO_VECTOR_SHUFFLE", AS_IS, true, VALUES(0, 1)}, \
   {file, "RLO_DST_ALIGN", IS_LINE, true, VALUES(0, 1)}
+#define BAKED_CONSTANTS(file)                             \
+  {file, "RLO_NUM_AXES", IGNORED, false, NONE},           \
+  {file, "RLO_EXTENTS", IGNORED, false, NONE},            \
+  {file, "RLO_TERMS", IGNORED, false, NONE},              \
+  {file, "RLO_SRC", IGNORED, false, NONE},                \
+  {file, "RLO_DST", IGNORED, false, NONE},                \
+  {file, "RLO_PAD_GUARDS", IS_ANY, false, VALUES(0, 1)},  \
+  {file, "RLO_SKIP_GUARDS", IS_ANY, false, VALUES(0, 1)}, \
+  {file, "RLO_GUARD_FORMS", IGNORED, false, NONE}
 #define GPU_CONSTANTS(file)                        \
   {file, "RLO_NT", AS_IS, false, VALUES(0)},       \
   {file, "RLO_PREFETCH", AS_IS, false, VALUES(0)}, \
@@ -123,19 +132,37 @@ static const constant constants[] = {
     {"gather", "RLO_UNIT_BYTES", AS_IS, false, VALUES(1, 2, 4, 8, 16)},
     {"gather", "RLO_INDEX32", AS_IS, false, VALUES(1)},
     {"gather", "RLO_LOCAL", IGNORED, false, NONE},
-    {"gather", "RLO_NUM_AXES", IGNORED, false, NONE},
-    {"gather", "RLO_EXTENTS", IGNORED, false, NONE},
     {"gather", "RLO_NUM_TERMS", IS_ANY, false, VALUES(0, 1)},
-    {"gather", "RLO_TERMS", IGNORED, false, NONE},
-    {"gather", "RLO_SRC", IGNORED, false, NONE},
-    {"gather", "RLO_DST", IGNORED, false, NONE},
-    {"gather", "RLO_PAD_GUARDS", IS_ANY, false, VALUES(0, 1)},
-    {"gather", "RLO_SKIP_GUARDS", IS_ANY, false, VALUES(0, 1)},
-    {"gather", "RLO_GUARDS", IGNORED, false, NONE},
+    BAKED_CONSTANTS("gather"),
     {"gather", "RLO_SEGMENT", IS_MANY, true, VALUES(0, 1)},
     {"gather", "RLO_ROW_SEGMENTS", IGNORED, false, NONE},
     {"gather", "RLO_SEGMENTS", IGNORED, false, NONE},
     {"gather", "RLO_LOOP", AS_IS, false, VALUES(0)},
+
+    GRID_CONSTANTS("cpu_packed"), NO_GUARD_CONSTANTS("cpu_packed"),
+    CPU_CONSTANTS("cpu_packed"),
+    {"cpu_packed", "RLO_VECTOR_SHUFFLE", AS_IS, true, VALUES(0, 1)},
+    {"cpu_packed", "RLO_PACKED_ROW", IS_ANY, true, VALUES(0, 1)},
+    {"cpu_packed", "RLO_PACKED_DIRECT", AS_IS, true, VALUES(0, 1)},
+    {"cpu_packed", "RLO_PACKED_TILE", AS_IS, false, VALUES(4, 8, 16)},
+    {"cpu_packed", "RLO_PACKED_NA", AS_IS, false,
+     VALUES(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)},
+    {"cpu_packed", "RLO_PACKED_NB", AS_IS, false,
+     VALUES(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)},
+    {"cpu_packed", "RLO_PACKED_STAGE", IGNORED, false, NONE},
+    {"cpu_packed", "RLO_PACKED_PLACES", IGNORED, false, NONE},
+
+    {"cpu_lookup", "RLO_UNIT_BYTES", AS_IS, false, VALUES(1, 2, 4, 8, 16)},
+    {"cpu_lookup", "RLO_INDEX32", AS_IS, false, VALUES(1)},
+    {"cpu_lookup", "RLO_NT", AS_IS, false, VALUES(0, 1)},
+    {"cpu_lookup", "RLO_PREFETCH", AS_IS, false, VALUES(0, 1)},
+    {"cpu_lookup", "RLO_NUM_TERMS", IS_ANY, false, VALUES(1)},
+    BAKED_CONSTANTS("cpu_lookup"),
+    {"cpu_lookup", "RLO_ROWS", IGNORED, false, NONE},
+    {"cpu_lookup", "RLO_GROUP_ROWS", IGNORED, false, NONE},
+    {"cpu_lookup", "RLO_CHUNK_UNITS", IGNORED, false, NONE},
+    {"cpu_lookup", "RLO_ROW_CHUNKS", IS_MANY, false, VALUES(0)},
+    {"cpu_lookup", "RLO_LOOKUP_AHEAD", IGNORED, false, NONE},
 
     {"gpu_copy", "RLO_UNIT_BYTES", AS_IS, false, VALUES(1, 2, 4, 8, 16)},
     {"gpu_copy", "RLO_LOCAL", AS_IS, false, VALUES(256)},
@@ -183,6 +210,13 @@ static const test_pair more_pairs[] = {
     {"?[100,14]", "?[14,100]", "1,0", true},
     {"?[100,15]", "?[15,100]", "1,0", true},
     {"?[100,16]", "?[16,100]", "1,0", true},
+    {"?[3,100]", "?[100,3]", "1,0", true},
+    {"?[6,100]", "?[100,6]", "1,0", true},
+    {"?[7,100]", "?[100,7]", "1,0", true},
+    {"?[9,100]", "?[100,9]", "1,0", true},
+    {"?[11,100]", "?[100,11]", "1,0", true},
+    {"?[14,100]", "?[100,14]", "1,0", true},
+    {"?[15,100]", "?[100,15]", "1,0", true},
     {"?[2,128]", "?[128,2]", "1,0", true},
     {"?[128,2]", "?[2,128]", "1,0", true},
     {"?[4,128]", "?[128,4]", "1,0", true},
@@ -202,6 +236,10 @@ static const test_pair more_pairs[] = {
     {"?[40,5,7]", "?[40,7,5]", "0,2,1", true},
     {"?[40,5,9]", "?[40,9,5]", "0,2,1", true},
     {"?[40,5,11]", "?[40,11,5]", "0,2,1", true},
+    /* Rows whose places are quotients, padded and cut. */
+    {"?[10,12,9]{2,1,0:T(8,8,9)}", "?[10,12,9]{2,1,0:T(3,5,9)fill(one)}", "",
+     true},
+    {"?[10,12,9]{2,1,0:T(8,8,9)}", "?[10,12,9]{2,1,0:T(3,5,9)}", "", true},
     /* As many guards as a kernel takes, of either kind. */
     {"?[3,3,3,3]", "?[3,3,3,3]{3,2,1,0:pad(4,4,4,4)fill(one)}", "", true},
     {"?[2,2,2,2,65]", "?[2,2,2,2,65]{4,3,2,1,0:pad(3,3,3,3,66)fill(one)}", "",
