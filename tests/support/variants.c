@@ -98,6 +98,7 @@ static const constant constants[] = {
     CPU_CONSTANTS("cpu_tile"), PLANE_CONSTANTS("cpu_tile"),
     {"cpu_tile", "RLO_TILE_A", IN_LINES, false, VALUES(1, 2, 4, 8, 16)},
     {"cpu_tile", "RLO_TILE_B", IN_LINES, false, VALUES(4, 8, 16, 32)},
+    {"cpu_tile", "RLO_LEVELS", AS_IS, true, VALUES(1, 3)},
 
     GRID_CONSTANTS("cpu_packed"), NO_GUARD_CONSTANTS("cpu_packed"),
     CPU_CONSTANTS("cpu_packed"),
@@ -137,20 +138,8 @@ static const constant constants[] = {
     {"gather", "RLO_SEGMENT", IS_MANY, true, VALUES(0, 1)},
     {"gather", "RLO_ROW_SEGMENTS", IGNORED, false, NONE},
     {"gather", "RLO_SEGMENTS", IGNORED, false, NONE},
+    {"gather", "RLO_PIECES", IS_MANY, false, VALUES(0, 1)},
     {"gather", "RLO_LOOP", AS_IS, false, VALUES(0)},
-
-    GRID_CONSTANTS("cpu_packed"), NO_GUARD_CONSTANTS("cpu_packed"),
-    CPU_CONSTANTS("cpu_packed"),
-    {"cpu_packed", "RLO_VECTOR_SHUFFLE", AS_IS, true, VALUES(0, 1)},
-    {"cpu_packed", "RLO_PACKED_ROW", IS_ANY, true, VALUES(0, 1)},
-    {"cpu_packed", "RLO_PACKED_DIRECT", AS_IS, true, VALUES(0, 1)},
-    {"cpu_packed", "RLO_PACKED_TILE", AS_IS, false, VALUES(4, 8, 16)},
-    {"cpu_packed", "RLO_PACKED_NA", AS_IS, false,
-     VALUES(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)},
-    {"cpu_packed", "RLO_PACKED_NB", AS_IS, false,
-     VALUES(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)},
-    {"cpu_packed", "RLO_PACKED_STAGE", IGNORED, false, NONE},
-    {"cpu_packed", "RLO_PACKED_PLACES", IGNORED, false, NONE},
 
     {"cpu_lookup", "RLO_UNIT_BYTES", AS_IS, false, VALUES(1, 2, 4, 8, 16)},
     {"cpu_lookup", "RLO_INDEX32", AS_IS, false, VALUES(1)},
@@ -172,6 +161,7 @@ static const constant constants[] = {
     GRID_CONSTANTS("gpu_rows"), GUARD_CONSTANTS("gpu_rows"),
     GPU_CONSTANTS("gpu_rows"),
     {"gpu_rows", "RLO_WIDE_UNITS", AS_IS, false, VALUES(1, 2, 4, 8, 16)},
+    {"gpu_rows", "RLO_SHIFT", AS_IS, true, VALUES(0, 1)},
     {"gpu_rows", "RLO_FLAT", AS_IS, true, VALUES(0, 1)},
     {"gpu_rows", "RLO_PIECES", IGNORED, false, NONE},
 
@@ -181,8 +171,20 @@ static const constant constants[] = {
      VALUES(4, 8, 16, 32, 64, 128, 256, 512, 1024)},
     {"gpu_tile", "RLO_TILE_B", AS_IS, false,
      VALUES(4, 8, 16, 32, 64, 128, 256, 512, 1024)},
+    {"gpu_tile", "RLO_SQUARE", AS_IS, false, VALUES(1, 2, 4)},
     {"gpu_tile", "RLO_READ_UNITS", AS_IS, false, VALUES(1, 2, 4)},
     {"gpu_tile", "RLO_WRITE_UNITS", AS_IS, false, VALUES(1, 2, 4)},
+
+    GRID_CONSTANTS("gpu_packed"), GUARD_CONSTANTS("gpu_packed"),
+    GPU_CONSTANTS("gpu_packed"),
+    {"gpu_packed", "RLO_READ_RANK", IGNORED, false, NONE},
+    {"gpu_packed", "RLO_WRITE_RANK", IGNORED, false, NONE},
+    {"gpu_packed", "RLO_READ_UNITS", AS_IS, false, VALUES(1, 2, 4)},
+    {"gpu_packed", "RLO_WRITE_UNITS", AS_IS, false, VALUES(1, 2, 4)},
+    {"gpu_packed", "RLO_REPEAT", AS_IS, false, VALUES(1, 2, 4)},
+    {"gpu_packed", "RLO_PIECES", IGNORED, false, NONE},
+    {"gpu_packed", "RLO_LOCAL_BYTES", IGNORED, false, NONE},
+    {"gpu_packed", "RLO_ENDS", AS_IS, false, VALUES(0, 1, 2)},
 };
 
 // clang-format on
