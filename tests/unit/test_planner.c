@@ -100,7 +100,7 @@ static const plan_case cases[] = {
     {"f32[7,9,8,7,9,8]{5,4,3,2,1,0}", "f32[7,9,8,7,9,8]{3,0,5,1,4,2}", NULL,
      "packed", "matrices"},
     {"f32[8192,256]{0,1}", "f32[8192,256]{1,0:T(8,128)}", NULL,
-     "packed", "direct"},
+     "tile", "sides of 2 and 1 axes"},
     {"u8[300,300,33]{2,1,0}", "u8[300,300,33]{2,0,1}", NULL,
      "packed", "rows 33x1"},
     /* Tiles that do not divide each other leave a quotient. */
