@@ -28,8 +28,9 @@
  *       int tile_b          and RLO_TILE_B
  *       the guards; x is the coefficient of i, y that of j; RLO_LEVELS is 1
  *
- * For a_axis: extent ceil(na / tile_a), both strides 0 (the kernel steps by
- * itself), guard coefficient tile_a * x. For b_axis the same with b and y.
+ * For a_axis: extent ceil(na / tile_a), source stride tile_a, guard coefficient
+ * tile_a * x; the destination stride is 0, for the kernel finds A by itself.
+ * For b_axis the same with the sides exchanged.
  *
  * Two ways through a tile. *Direct*: blocks of one line along b are transposed
  * in registers and each line is stored at once; it needs either plain stores or
@@ -261,10 +262,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   const long dst_ld_bytes = side_a.step1;
   /* Corner of the tile, but for what the tables say; boxes below are relative
    * to it. Rows are told from a line before the tile on. */
-  __global const uchar *from = src + src_offset_bytes + a0 * E +
-                               rlo_dot(n_grid, index, grid_src_stride) * E;
-  __global uchar *to = dst + dst_offset_bytes + b0 * E +
-                       rlo_dot(n_grid, index, grid_dst_stride) * E;
+  __global const uchar *from =
+      src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+  __global uchar *to =
+      dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
 #if RLO_LEVELS > 1
   long column_places[RLO_TILE_A];
   long row_places[L + RLO_TILE_B + 1];
@@ -297,8 +298,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   if (rlo_next(n_grid, grid_extent, index)) {
     const long next_a0 = a_axis < 0 ? 0 : (long)index[a_axis] * tile_a;
     const long next_b0 = b_axis < 0 ? 0 : (long)index[b_axis] * tile_b;
-    next.row = src + src_offset_bytes + next_a0 * E +
-               rlo_dot(n_grid, index, grid_src_stride) * E;
+    next.row =
+        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
     next.row_bytes = min((long)na - next_a0, (long)tile_a) * E;
     next.rows = min((long)nb - next_b0, (long)tile_b);
 #if RLO_LEVELS > 1

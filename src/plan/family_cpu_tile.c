@@ -63,8 +63,9 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
              request, &g, request->problem->num_axes, NUM_SCALARS, why);
 }
 
-/* Let groups step along a side. The kernel finds by itself what steps are worth
- * in memory: in strides they count only while the grid is being ordered. */
+/* Let groups step along a side. What a step is worth across it differs from one
+ * to the next; the kernel finds it, and it counts only while the grid is being
+ * ordered. */
 static rlo_status add_tiles(const rlo__side *side,
                             int64_t tile,
                             rlo__grid *grid) {
@@ -105,10 +106,11 @@ static rlo_status lay_grid(const rlo_problem *problem, tile_plan *plan) {
   const int32_t plane_axes[2] = {plan->plane.a_axis, plan->plane.b_axis};
   rlo__grid_sort(grid, plan->cpu.order, plane_axes);
   for (int32_t n = 0; n < grid->num_axes; ++n) {
-    if (grid->axes[n].problem_axis == plan->plane.a_axis ||
-        grid->axes[n].problem_axis == plan->plane.b_axis) {
-      grid->axes[n].src_stride = 0;
-      grid->axes[n].dst_stride = 0;
+    rlo__grid_axis *axis = &grid->axes[n];
+    if (axis->problem_axis == plan->plane.a_axis) {
+      axis->dst_stride = 0;
+    } else if (axis->problem_axis == plan->plane.b_axis) {
+      axis->src_stride = 0;
     }
   }
   return RLO_OK;

@@ -96,6 +96,7 @@ static const constant constants[] = {
 
     GRID_CONSTANTS("cpu_tile"), GUARD_CONSTANTS("cpu_tile"),
     CPU_CONSTANTS("cpu_tile"), PLANE_CONSTANTS("cpu_tile"),
+    {"cpu_tile", "RLO_LEVELS", AS_IS, true, VALUES(1, 3)},
     {"cpu_tile", "RLO_TILE_A", IN_LINES, false, VALUES(1, 2, 4, 8, 16)},
     {"cpu_tile", "RLO_TILE_B", IN_LINES, false, VALUES(4, 8, 16, 32)},
     {"cpu_tile", "RLO_LEVELS", AS_IS, true, VALUES(1, 3)},

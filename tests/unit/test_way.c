@@ -112,7 +112,8 @@ START_TEST(test_way__orders_groups)
   ck_assert_int_eq(strides[1], 256);
   ck_assert_ptr_nonnull(strstr(launch.parameters, "output order"));
   /* The source's order has an axis between those of the plane. */
-  test_plan_lower("f32[512,8,512]", "f32[512,8,512]{0,1,2}", NULL, &problem);
+  test_plan_lower(
+      "f32[1024,8,1024]", "f32[1024,8,1024]{0,1,2}", NULL, &problem);
   ck_assert_int_eq(plan_in("tile", "plane order"), RLO_OK);
   fastest_strides(strides);
   ck_assert_int_eq(strides[0], 64);
@@ -183,7 +184,7 @@ START_TEST(test_way__each_changes_some_launch)
       {"f32[64,64]", "f32[64,64]{0,1}"},
       {"f32[64,512,512]", "f32[64,512,512]{1,2,0}"},
       {"f32[512,512,64]", "f32[512,512,64]{2,0,1}"},
-      {"f32[1024,64,512]", "f32[1024,64,512]{0,1,2}"},
+      {"f32[1024,64,1024]", "f32[1024,64,1024]{0,1,2}"},
   };
   bool has_changed[64] = {false};
   for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; ++p) {
