@@ -81,17 +81,24 @@
 #define RLO_JOIN2(a, b) a##b
 #define RLO_JOIN(a, b)  RLO_JOIN2(a, b)
 
-/* A type or a built-in function for so many lanes; a choice lane by lane. */
+/* A type for so many lanes; a choice lane by lane; a conversion as a cast; a
+ * load and a store at multiples of an element's size. For vectors by clang's
+ * own means, for a driver may take the built-in functions lane by lane. */
+#define RLO_CHOOSE(condition, a, b) ((condition) ? (a) : (b))
 #if RLO_LANES == 1
-#define RLO_MANY(name)                name
-#define RLO_CHOOSE(condition, a, b)   ((condition) ? (a) : (b))
-#define RLO_LOAD_AS(space, type, p)   (*(space const type *)(p))
+#define RLO_MANY(name)                  name
+#define RLO_TO(type, x)                 ((type)(x))
+#define RLO_LOAD_AS(space, type, p)     (*(space const type *)(p))
 #define RLO_STORE_AS(space, type, p, v) (*(space type *)(p) = (v))
 #else
-#define RLO_MANY(name)                RLO_JOIN(name, 16)
-#define RLO_CHOOSE(condition, a, b)   select((b), (a), (condition))
-#define RLO_LOAD_AS(space, type, p)   vload16(0, (space const type *)(p))
-#define RLO_STORE_AS(space, type, p, v) vstore16((v), 0, (space type *)(p))
+#define RLO_MANY(name)                  RLO_JOIN(name, 16)
+#define RLO_TO(type, x)                 __builtin_convertvector((x), RLO_MANY(type))
+#define RLO_LOAD_AS(space, type, p)     (*(space const rlo_any_##type *)(p))
+#define RLO_STORE_AS(space, type, p, v) (*(space rlo_any_##type *)(p) = (v))
+typedef uchar16 rlo_any_uchar __attribute__((aligned(1)));
+typedef ushort16 rlo_any_ushort __attribute__((aligned(1)));
+typedef uint16 rlo_any_uint __attribute__((aligned(1)));
+typedef ulong16 rlo_any_ulong __attribute__((aligned(1)));
 #endif
 
 typedef RLO_MANY(uint) rlo_bits;
@@ -110,10 +117,10 @@ typedef rlo_bits rlo_src_raw;
 #define RLO_LOAD_SRC(space, p) RLO_LOAD_AS(space, uint, p)
 #elif RLO_SRC_BYTES == 2
 #define RLO_LOAD_SRC(space, p) \
-  RLO_MANY(convert_uint)(RLO_LOAD_AS(space, ushort, p))
+  RLO_TO(uint, RLO_LOAD_AS(space, ushort, p))
 #else
 #define RLO_LOAD_SRC(space, p) \
-  RLO_MANY(convert_uint)(RLO_LOAD_AS(space, uchar, p))
+  RLO_TO(uint, RLO_LOAD_AS(space, uchar, p))
 #endif
 #endif
 
@@ -128,14 +135,14 @@ typedef rlo_bits rlo_dst_raw;
 #define RLO_STORE_DST(space, p, v) RLO_STORE_AS(space, uint, p, v)
 #elif RLO_DST_BYTES == 2
 #define RLO_LOAD_DST(space, p) \
-  RLO_MANY(convert_uint)(RLO_LOAD_AS(space, ushort, p))
+  RLO_TO(uint, RLO_LOAD_AS(space, ushort, p))
 #define RLO_STORE_DST(space, p, v) \
-  RLO_STORE_AS(space, ushort, p, RLO_MANY(convert_ushort)(v))
+  RLO_STORE_AS(space, ushort, p, RLO_TO(ushort, v))
 #else
 #define RLO_LOAD_DST(space, p) \
-  RLO_MANY(convert_uint)(RLO_LOAD_AS(space, uchar, p))
+  RLO_TO(uint, RLO_LOAD_AS(space, uchar, p))
 #define RLO_STORE_DST(space, p, v) \
-  RLO_STORE_AS(space, uchar, p, RLO_MANY(convert_uchar)(v))
+  RLO_STORE_AS(space, uchar, p, RLO_TO(uchar, v))
 #endif
 #endif
 
@@ -174,7 +181,7 @@ static inline rlo_floats rlo_float_of(rlo_bits bits,
   const rlo_bits sign = (bits >> (uint)magnitude_bits & 1u) << 31;
   const rlo_bits normal = (magnitude << (uint)(23 - mantissa_bits)) +
                           ((uint)(127 - bias) << 23);
-  const rlo_floats small = RLO_MANY(convert_float)(magnitude) *
+  const rlo_floats small = RLO_TO(float, magnitude) *
                            RLO_POWER(1 - bias - mantissa_bits);
   rlo_bits value = RLO_CHOOSE(magnitude < (1u << mantissa_bits),
                               RLO_MANY(as_uint)(small),
@@ -221,7 +228,7 @@ static inline rlo_bits rlo_pattern_of(rlo_floats value,
   uint nan = infinity | 1u << (mantissa_bits - 1);
   rlo_ints is_nan = size > largest;
   if (specials == 1) {
-    result = min(result, (rlo_bits)(infinity));
+    result = RLO_CHOOSE(result < infinity, result, (rlo_bits)(infinity));
   } else if (specials == 2) {
     nan = most;
     is_nan = is_nan | (result >= most);
@@ -231,7 +238,7 @@ static inline rlo_bits rlo_pattern_of(rlo_floats value,
     sign = RLO_CHOOSE(result == 0u, (rlo_bits)(0u), sign);
   } else {
     nan = 0u;
-    result = min(result, (rlo_bits)(most));
+    result = RLO_CHOOSE(result < most, result, (rlo_bits)(most));
   }
   return RLO_CHOOSE(is_nan, (rlo_bits)(nan), result | sign);
 }
@@ -249,8 +256,8 @@ static inline rlo_bits rlo_to_int(rlo_floats value, int bits, int is_signed) {
   const rlo_floats held = RLO_CHOOSE(is_held, (rlo_floats)(0.0f), value);
   /* A uint of a negative number above -1 is 0, but not in every compiler. */
   const rlo_bits whole =
-      is_signed ? RLO_MANY(as_uint)(RLO_MANY(convert_int)(held))
-                : RLO_MANY(convert_uint)(fmax(held, (rlo_floats)(0.0f)));
+      is_signed ? RLO_MANY(as_uint)(RLO_TO(int, held))
+                : RLO_TO(uint, RLO_CHOOSE(held > 0.0f, held, (rlo_floats)(0.0f)));
   rlo_bits result = whole & mask;
   result = RLO_CHOOSE(is_high, (rlo_bits)(highest), result);
   return RLO_CHOOSE(is_low, (rlo_bits)(lowest), result);
@@ -267,13 +274,13 @@ static inline rlo_bits rlo_to_int(rlo_floats value, int bits, int is_signed) {
     RLO_DST_CLASS == 1
 typedef RLO_MANY(ulong) rlo_t;
 typedef ulong rlo_lane;
-#define RLO_TO_T(x)   RLO_MANY(convert_ulong)(x)
+#define RLO_TO_T(x)   RLO_TO(ulong, x)
 #define RLO_T_BITS    64
 #else
 /* The low 32 bits are all that the result depends on. */
 typedef rlo_bits rlo_t;
 typedef uint rlo_lane;
-#define RLO_TO_T(x)   RLO_MANY(convert_uint)(x)
+#define RLO_TO_T(x)   RLO_TO(uint, x)
 #define RLO_T_BITS    32
 #endif
 #elif RLO_COMPUTE == 1
@@ -314,9 +321,9 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
   const rlo_t bits = value & (((rlo_t)(1) << RLO_DST_BITS) - (rlo_t)(1));
 #endif
 #if RLO_DST_BYTES == 8
-  return RLO_MANY(convert_ulong)(bits);
+  return RLO_TO(ulong, bits);
 #else
-  return RLO_MANY(convert_uint)(bits);
+  return RLO_TO(uint, bits);
 #endif
 }
 
@@ -330,10 +337,10 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
              RLO_##SIDE##_BIAS, RLO_##SIDE##_SPECIALS, bare)
 
 #if RLO_COMPUTE == 1
-#define RLO_REAL(x)      RLO_MANY(convert_float)(x)
+#define RLO_REAL(x)      RLO_TO(float, x)
 #define RLO_FACTOR(bits) ((rlo_t)(as_float((uint)(bits))))
 #else
-#define RLO_REAL(x)      RLO_MANY(convert_double)(x)
+#define RLO_REAL(x)      RLO_TO(double, x)
 #define RLO_FACTOR(bits) ((rlo_t)(as_double(bits)))
 #endif
 
@@ -404,15 +411,16 @@ static inline rlo_floats rlo_make_odd(rlo_floats near,
 #if RLO_COMPUTE == 2
 /* A double as a float that rounds on as the double would. */
 static inline rlo_floats rlo_odd_of_double(rlo_t value) {
-  const rlo_floats near = RLO_MANY(convert_float)(value);
-  const rlo_t size = fabs(value);
-  const rlo_t near_size = fabs(RLO_MANY(convert_double)(near));
+  const rlo_floats near = RLO_TO(float, value);
+  const rlo_t size = RLO_CHOOSE(value < 0.0, -value, value);
+  const rlo_t wide = RLO_TO(double, near);
+  const rlo_t near_size = RLO_CHOOSE(wide < 0.0, -wide, wide);
 #if RLO_LANES == 1
   return rlo_make_odd(near, near_size > size, near_size < size);
 #else
   return rlo_make_odd(near,
-                      convert_int16(near_size > size),
-                      convert_int16(near_size < size));
+                      RLO_TO(int, near_size > size),
+                      RLO_TO(int, near_size < size));
 #endif
 }
 #endif
@@ -424,7 +432,7 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
 #elif RLO_COMPUTE == 1
   return RLO_CHOOSE(value != 0.0f, (rlo_bits)(1u), (rlo_bits)(0u));
 #else
-  return as_uint16(convert_int16(value != 0.0)) & 1u;
+  return as_uint16(RLO_TO(int, value != 0.0)) & 1u;
 #endif
 #elif RLO_DST_CLASS == 4
 #if RLO_DST_BITS == 64
@@ -435,7 +443,7 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
   return rlo_pattern_of(rlo_odd_of_double(value), RLO_DST_EXPONENT,
                     RLO_DST_MANTISSA, RLO_DST_BIAS, RLO_DST_SPECIALS);
 #else
-  return rlo_pattern_of(RLO_MANY(convert_float)(value), RLO_DST_EXPONENT,
+  return rlo_pattern_of(RLO_TO(float, value), RLO_DST_EXPONENT,
                     RLO_DST_MANTISSA, RLO_DST_BIAS, RLO_DST_SPECIALS);
 #endif
 #elif RLO_COMPUTE == 1 && RLO_DST_BITS <= 32
@@ -477,13 +485,14 @@ static inline rlo_dst_raw rlo_convert(rlo_src_raw raw) {
   const RLO_MANY(ulong) size = abs(RLO_MANY(as_long)(raw));
 #elif RLO_SRC_CLASS == 2
   const RLO_MANY(ulong) size =
-      RLO_MANY(convert_ulong)(abs(RLO_SIGNED32(raw, RLO_SRC_BITS)));
+      RLO_TO(ulong, abs(RLO_SIGNED32(raw, RLO_SRC_BITS)));
 #else
-  const RLO_MANY(ulong) size = RLO_MANY(convert_ulong)(raw);
+  const RLO_MANY(ulong) size = RLO_TO(ulong, raw);
 #endif
   const rlo_floats near = rlo_from_src(raw);
   /* At most 2^64, which is halved to be an integer. */
-  const RLO_MANY(ulong) near_half = RLO_MANY(convert_ulong)(fabs(near) * 0.5f);
+  const RLO_MANY(ulong) near_half = RLO_TO(
+      ulong, RLO_CHOOSE(near < 0.0f, -near, near) * 0.5f);
   const RLO_MANY(ulong) near_size = near_half << 1;
   /* Floats from 2^24 on are even; smaller integers are floats. */
 #if RLO_LANES == 1
@@ -497,8 +506,8 @@ static inline rlo_dst_raw rlo_convert(rlo_src_raw raw) {
   const long16 above = large & ((near_half > size >> 1) |
                                 ((near_half == size >> 1) &
                                  (near_size > size)));
-  const int16 is_above = convert_int16(above);
-  const int16 is_below = convert_int16(large & ~above & (near_size != size));
+  const int16 is_above = RLO_TO(int, above);
+  const int16 is_below = RLO_TO(int, large & ~above & (near_size != size));
 #endif
   return rlo_pattern_of(rlo_make_odd(near, is_above, is_below), RLO_DST_EXPONENT,
                     RLO_DST_MANTISSA, RLO_DST_BIAS, RLO_DST_SPECIALS);

@@ -54,6 +54,11 @@
 #define RLO_CELLS 256
 #endif
 
+/* How many points ahead the source is prefetched, down columns. */
+#ifndef RLO_ROWS_AHEAD
+#define RLO_ROWS_AHEAD 8
+#endif
+
 /* Points of a block, as problem.h has them; its lanes are RLO_LANES. */
 #define RLO_SUM_BLOCK 1024
 
@@ -174,6 +179,9 @@ RLO_INLINE void rlo_add_block(__private rlo_columns *columns,
     __private rlo_t *lane = columns->lanes[k % RLO_LANES];
     __global const uchar *p = row + k * row_bytes;
     for (int v = 0; v < whole; ++v) {
+      /* Rows may lie pages apart, and hardware follows within a page. */
+      rlo_prefetch(p + RLO_ROWS_AHEAD * row_bytes +
+                   v * (RLO_LANES * RLO_SRC_BYTES));
       lane[v] += rlo_from_src(
           RLO_LOAD_SRC(__global, p + v * (RLO_LANES * RLO_SRC_BYTES)));
     }

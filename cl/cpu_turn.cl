@@ -103,8 +103,13 @@ RLO_INLINE rlo_src_raw rlo_load_row(__global const uchar *p, long n) {
 }
 
 /* Sixteen rows of the block become what the destination's are to be: `xs` cells
- * each, of which the source has sixteen at most in each of its rows. */
+ * each, of which the source has `ys` in each of its rows, sixteen at most. What
+ * is there before is in the block where `is_staged`, else in the destination.
+ */
 RLO_INLINE void rlo_turn_strip(__private uchar *block,
+                               __global const uchar *to,
+                               long dst_ld_bytes,
+                               bool is_staged,
                                __global const uchar *from,
                                long src_ld_bytes,
                                long xs,
@@ -135,7 +140,11 @@ RLO_INLINE void rlo_turn_strip(__private uchar *block,
 #else
       rlo_dst_raw old = (rlo_dst_raw)(0);
 #if RLO_BETA
-      old = RLO_LOAD_DST(__private, cells);
+      if (is_staged) {
+        old = RLO_LOAD_DST(__private, cells);
+      } else {
+        old = RLO_LOAD_DST(__global, to + i * dst_ld_bytes + x * RLO_DST_BYTES);
+      }
 #endif
       RLO_STORE_DST(
           __private,
@@ -146,6 +155,9 @@ RLO_INLINE void rlo_turn_strip(__private uchar *block,
   }
   (void)alpha_bits;
   (void)beta_bits;
+  (void)to;
+  (void)dst_ld_bytes;
+  (void)is_staged;
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
@@ -188,17 +200,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   for (long y = 0; y < ys; y += 16) {
     const long rows = min(ys - y, 16L);
     __global uchar *row_to = to + y * dst_ld_bytes;
+    const bool is_whole = rows == 16 && xs % 16 == 0;
 #if RLO_BETA
-    for (long i = 0; i < rows; ++i) {
-      for (long k = 0; k < xs; ++k) {
-        for (int byte = 0; byte < RLO_DST_BYTES; ++byte) {
-          b[i * RLO_ROW_BYTES + k * RLO_DST_BYTES + byte] =
-              row_to[i * dst_ld_bytes + k * RLO_DST_BYTES + byte];
-        }
+    for (long i = 0; !is_whole && i < rows; ++i) {
+      for (long k = 0; k < xs * RLO_DST_BYTES; ++k) {
+        b[i * RLO_ROW_BYTES + k] = row_to[i * dst_ld_bytes + k];
       }
     }
 #endif
     rlo_turn_strip(b,
+                   row_to,
+                   dst_ld_bytes,
+                   !is_whole,
                    from + y * RLO_SRC_BYTES,
                    src_ld_bytes,
                    xs,

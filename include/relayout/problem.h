@@ -105,12 +105,13 @@ typedef enum rlo_update {
  * same on every device: in the canonical form the reduction axes are the last
  * ones; the innermost is cut into blocks of RLO_SUM_BLOCK points from its
  * beginning to its end, or to behind the last point that the SKIP guards which
- * are linear along it let through; at least one point makes a block. In a block, point n is added to lane n mod RLO_SUM_LANES, in
- * rising order; lanes begin as +0; then lane l takes lane l + 8, for l < 8;
- * then l + 4, l + 2, l + 1. The sums of the blocks, in the order of the box,
- * are added like a binary counter counts: two neighbours, then neighbours of
- * these pairs, and so on; what is left over at the end, from the last to the
- * first. Points that a guard skips leave their lane alone.
+ * are linear along it let through; at least one point makes a block. In a
+ * block, point n is added to lane n mod RLO_SUM_LANES, in rising order; lanes
+ * begin as +0; then lane l takes lane l + 8, for l < 8; then l + 4, l + 2, l
+ * + 1. The sums of the blocks, in the order of the box, are added like a binary
+ * counter counts: two neighbours, then neighbours of these pairs, and so on;
+ * what is left over at the end, from the last to the first. Points that a guard
+ * skips leave their lane alone.
  *
  * *Fill*: raw bits in dst_type, as with STORE; it is neither scaled nor added.
  * A PAD guard does not depend on reduction axes.
@@ -225,8 +226,8 @@ RLO_API bool rlo_problem_is_sum(const rlo_problem *problem);
 RLO_API bool rlo_problem_loads(const rlo_problem *problem);
 
 /** Same unit, axes, forms, terms, guards, update, arithmetic and (if a PAD
- * guard is left) fill, entry by entry; buffer sizes and byte counts do not take part,
- * but for the indices' where some are loaded. */
+ * guard is left) fill, entry by entry; buffer sizes and byte counts do not take
+ * part, but for the indices' where some are loaded. */
 RLO_API bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b);
 
 /** A 64-bit hash of what rlo_problem_equal compares. */

@@ -123,6 +123,8 @@ static rlo_status choose(const rlo_request *request, reduce_plan *plan) {
     RLO_TRY(rlo__grid_add(&plan->cpu.grid, problem, a, step));
   }
   rlo__grid_sort_by_src(&plan->cpu.grid);
+  plan->cpu.is_prefetching =
+      !plan->is_along_rows && request->device->has_builtin_prefetch;
   return count_levels(problem, kept, &plan->sum_levels);
 }
 

@@ -199,7 +199,7 @@ END_TEST
 START_TEST(test_ops_combine__alpha_and_beta)
 {
   const float x[3] = {1.0f, 2.0f, NAN};
-  double y[3] = {10.0, NAN, 30.0};
+  double y[3] = {10.0, (double)NAN, 30.0};
   rlo_shape src = shape_of(RLO_DTYPE_F32, DIMS(3), 1);
   rlo_shape dst = shape_of(RLO_DTYPE_F64, DIMS(3), 1);
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
