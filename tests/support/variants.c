@@ -99,7 +99,6 @@ static const constant constants[] = {
     {"cpu_tile", "RLO_LEVELS", AS_IS, true, VALUES(1, 3)},
     {"cpu_tile", "RLO_TILE_A", IN_LINES, false, VALUES(1, 2, 4, 8, 16)},
     {"cpu_tile", "RLO_TILE_B", IN_LINES, false, VALUES(4, 8, 16, 32)},
-    {"cpu_tile", "RLO_LEVELS", AS_IS, true, VALUES(1, 3)},
 
     GRID_CONSTANTS("cpu_packed"), NO_GUARD_CONSTANTS("cpu_packed"),
     CPU_CONSTANTS("cpu_packed"),
@@ -162,7 +161,7 @@ static const constant constants[] = {
     GRID_CONSTANTS("gpu_rows"), GUARD_CONSTANTS("gpu_rows"),
     GPU_CONSTANTS("gpu_rows"),
     {"gpu_rows", "RLO_WIDE_UNITS", AS_IS, false, VALUES(1, 2, 4, 8, 16)},
-    {"gpu_rows", "RLO_SHIFT", AS_IS, true, VALUES(0, 1)},
+    {"gpu_rows", "RLO_SHIFT", AS_IS, false, VALUES(0, 1)},
     {"gpu_rows", "RLO_FLAT", AS_IS, true, VALUES(0, 1)},
     {"gpu_rows", "RLO_PIECES", IGNORED, false, NONE},
 
@@ -176,7 +175,11 @@ static const constant constants[] = {
     {"gpu_tile", "RLO_READ_UNITS", AS_IS, false, VALUES(1, 2, 4)},
     {"gpu_tile", "RLO_WRITE_UNITS", AS_IS, false, VALUES(1, 2, 4)},
 
-    GRID_CONSTANTS("gpu_packed"), GUARD_CONSTANTS("gpu_packed"),
+    /* More guards than these take more than the 1024 bytes of arguments that
+     * every device has. */
+    GRID_CONSTANTS("gpu_packed"),
+    {"gpu_packed", "RLO_PAD_GUARDS", AS_IS, false, VALUES(0, 1, 2)},
+    {"gpu_packed", "RLO_SKIP_GUARDS", AS_IS, false, VALUES(0, 1, 2)},
     GPU_CONSTANTS("gpu_packed"),
     {"gpu_packed", "RLO_READ_RANK", IGNORED, false, NONE},
     {"gpu_packed", "RLO_WRITE_RANK", IGNORED, false, NONE},
