@@ -22,7 +22,8 @@ static rlo__gradient_slot **find_slot(rlo__gradient_table *table,
     hash = (hash ^ (uint8_t)*c) * 16777619u;
   }
   rlo__gradient_slot **link = &table->buckets[hash % RLO__GRADIENT_BUCKETS];
-  while (*link != NULL && strcmp((*link)->config.kernel_name, kernel_name)) {
+  while (*link != NULL &&
+         strcmp((*link)->config.kernel_name, kernel_name) != 0) {
     link = &(*link)->next;
   }
   return link;

@@ -106,9 +106,11 @@ void rlo__adjoint_deinit(rlo__adjoint *adjoint) {
 /* --------------------------------------------------------------------- shape
  */
 
+/* That there is a dy for each result, and the shape of the gradient. */
 static rlo_status check_dys(const rlo__adjoint *a,
                             const rlo_shape *const *dys,
-                            int32_t count) {
+                            int32_t count,
+                            rlo_shape *out_shape) {
   int32_t num_outputs = 0;
   rlo_shape wanted;
   RLO_TRY(
@@ -130,6 +132,7 @@ static rlo_status check_dys(const rlo__adjoint *a,
                       a->move->name);
     }
   }
+  *out_shape = *a->shape_list[a->input];
   return RLO_OK;
 }
 
@@ -140,10 +143,7 @@ rlo_status rlo__infer_adjoint(const rlo_shape *const *inputs,
   rlo__adjoint a;
   rlo_status status = rlo__adjoint_parse(attributes, inputs[0], &a);
   if (status == RLO_OK) {
-    status = check_dys(&a, inputs, num_inputs);
-  }
-  if (status == RLO_OK) {
-    *out_shape = a.shapes[a.input];
+    status = check_dys(&a, inputs, num_inputs, out_shape);
   }
   rlo__adjoint_deinit(&a);
   return status;
