@@ -98,7 +98,8 @@ fail:
   return status;
 }
 
-static rlo_status gradient_of_pad(rlo_gradient_call *call, void *payload) {
+static rlo_status gradient_of_whole_pad(rlo_gradient_call *call,
+                                        void *payload) {
   const rlo__move *move = payload;
   RLO_TRY(rlo__gradient_of_move(call, payload));
   if (call->num_inputs < 2 || !call->wants[1]) {
@@ -120,6 +121,88 @@ fail:
   rlo_tensor_release(sum);
   rlo_tensor_release(narrow);
   return status;
+}
+
+/* The attributes of a pad with values in between, and what it takes away. */
+typedef struct spread_pad {
+  rlo_attributes attributes;
+  rlo_attribute items[8];
+  int64_t put[2 * RLO_MAX_RANK];
+  int64_t cut[2 * RLO_MAX_RANK];
+  int64_t interior[RLO_MAX_RANK];
+  int32_t num_paddings;
+  bool has_cuts;
+} spread_pad;
+
+/* Nothing lies between the elements where there is one at most. */
+static rlo_status read_spread_pad(const rlo_gradient_call *call,
+                                  spread_pad *pad) {
+  const rlo_shape *x = call->input_shapes[0];
+  int32_t most = (int32_t)(sizeof pad->items / sizeof pad->items[0]);
+  rlo__dims low;
+  rlo__dims high;
+  rlo__dims interior;
+  if (call->attributes->count > most) {
+    return RLO_FAIL(RLO_INTERNAL, "attributes of a pad that were not checked");
+  }
+  RLO_TRY(
+      rlo__dims_get_pairs(call->attributes, "paddings", x->rank, &low, &high));
+  RLO_TRY(
+      rlo__dims_get_exactly(call->attributes, "interior", x->rank, &interior));
+  pad->num_paddings = 2 * x->rank;
+  for (int32_t k = 0; k < x->rank; ++k) {
+    int64_t edges[2] = {low.values[k], high.values[k]};
+    for (int32_t side = 0; side < 2; ++side) {
+      int64_t edge = edges[side];
+      pad->put[2 * k + side] = edge > 0 ? edge : 0;
+      pad->cut[2 * k + side] = edge < 0 ? -edge : 0;
+      pad->has_cuts = pad->has_cuts || edge < 0;
+    }
+    pad->interior[k] = x->dims[k] > 1 ? interior.values[k] : 0;
+  }
+  pad->attributes = (rlo_attributes){pad->items, call->attributes->count};
+  for (int32_t i = 0; i < call->attributes->count; ++i) {
+    pad->items[i] = call->attributes->items[i];
+    if (strcmp(pad->items[i].name, "paddings") == 0) {
+      pad->items[i].value.i64s.values = pad->put;
+    } else if (strcmp(pad->items[i].name, "interior") == 0) {
+      pad->items[i].value.i64s.values = pad->interior;
+    }
+  }
+  return RLO_OK;
+}
+
+/* A pad that takes away is one that does not, and a slice of it: dy gets the
+ * edges back as zeros, and then it is the gradient of the former. The adjoint's
+ * own problem would divide on the side that is written. */
+static rlo_status gradient_of_spread_pad(rlo_gradient_call *call,
+                                         void *payload) {
+  spread_pad pad = {.has_cuts = false};
+  RLO_TRY(read_spread_pad(call, &pad));
+  rlo_tensor *dy = rlo_tensor_retain(call->dys[0]);
+  rlo_status status = RLO_OK;
+  if (pad.has_cuts) {
+    const rlo_attribute back =
+        rlo_attribute_i64s("paddings", pad.cut, pad.num_paddings);
+    const rlo_attributes attributes = {&back, 1};
+    rlo_tensor_release(dy);
+    dy = NULL;
+    RLO_TRY_GOTO(rlo_run_kernel(
+        call->engine, "PadV2", call->dys, 1, &attributes, &dy, 1, NULL));
+  }
+  rlo_gradient_call whole = *call;
+  whole.dys = &dy;
+  whole.attributes = &pad.attributes;
+  status = gradient_of_whole_pad(&whole, payload);
+fail:
+  rlo_tensor_release(dy);
+  return status;
+}
+
+static rlo_status gradient_of_pad(rlo_gradient_call *call, void *payload) {
+  return rlo_attributes_find(call->attributes, "interior") != NULL
+             ? gradient_of_spread_pad(call, payload)
+             : gradient_of_whole_pad(call, payload);
 }
 
 /* ------------------------------------------------------------------- indices

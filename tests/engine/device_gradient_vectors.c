@@ -7,6 +7,7 @@
 #include "relayout/engine_ops.h"
 #include "relayout/gradient.h"
 #include "relayout/opencl.h"
+#include "relayout/tape.h"
 #include "relayout/text.h"
 
 /*
@@ -189,6 +190,102 @@ START_TEST(test_gradient_vectors__pad_with_an_input)
   rlo_tensor_release(inputs[0]);
   rlo_tensor_release(inputs[1]);
   rlo_tensor_release(dy);
+  end();
+}
+
+END_TEST
+
+/* Edges that are taken away from an array with values in between, and a single
+ * element, which has nothing in between. */
+START_TEST(test_gradient_vectors__pad_that_takes_away)
+{
+  begin(_i);
+  const rlo_attribute items[] = {list("paddings", DIMS(-1, 1), 2),
+                                 list("interior", DIMS(1), 1)};
+  const rlo_attributes attributes = {items, 2};
+  rlo_tensor *const inputs[] = {tensor(DIMS(3), 1, NULL),
+                                tensor(NULL, 0, FLOATS(7))};
+  rlo_tensor *dy = tensor(DIMS(5), 1, tens + 1);
+  rlo_tensor *dxs[2] = {NULL};
+  expect_ok(
+      rlo_vjp(engine, "PadV2", inputs, 2, &attributes, &dy, 1, NULL, dxs));
+  expect(dxs[0], FLOATS(0, 20, 40), 3);
+  expect(dxs[1], FLOATS(90), 1);
+  const rlo_attribute single[] = {list("paddings", DIMS(1, 0), 2),
+                                  list("interior", DIMS(2), 1)};
+  expect_vjp("PadV2", DIMS(1), 1, single, 2, DIMS(2), 1, tens + 1, FLOATS(20));
+  rlo_tensor_release(inputs[0]);
+  rlo_tensor_release(inputs[1]);
+  rlo_tensor_release(dy);
+  end();
+}
+
+END_TEST
+
+/* The gradient of the gradient of a pad is the pad, and of a mirror the mirror.
+ */
+START_TEST(test_gradient_vectors__second_order)
+{
+  begin(_i);
+  rlo_tensor *x = tensor(DIMS(3), 1, NULL);
+  rlo_tensor *dy = tensor(DIMS(6), 1, tens + 1);
+  rlo_tensor *v = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
+  for (int is_mirror = 0; is_mirror < 2; ++is_mirror) {
+    rlo_tape *outer = NULL;
+    rlo_tape *inner = NULL;
+    rlo_tensor *y = NULL;
+    rlo_tensor *dx = NULL;
+    rlo_tensor *back = NULL;
+    expect_ok(rlo_tape_begin(engine, &outer));
+    expect_ok(rlo_tape_begin(engine, &inner));
+    expect_ok(is_mirror ? rlo_op_mirror_pad(
+                              x, DIMS(2), DIMS(1), RLO_MIRROR_REFLECT, &y)
+                        : rlo_op_pad(x, DIMS(2), DIMS(1), NULL, NULL, &y));
+    expect_ok(rlo_tape_gradients(inner, y, dy, &x, 1, 0, &dx));
+    expect_ok(rlo_tape_end(inner));
+    expect_ok(rlo_tape_gradients(outer, dx, v, &dy, 1, 0, &back));
+    expect_ok(rlo_tape_end(outer));
+    expect(dx, is_mirror ? FLOATS(30, 120, 60) : FLOATS(30, 40, 50), 3);
+    expect(back,
+           is_mirror ? FLOATS(3, 2, 1, 2, 3, 2) : FLOATS(0, 0, 1, 2, 3, 0),
+           6);
+    rlo_tensor_release(y);
+  }
+  rlo_tensor_release(x);
+  rlo_tensor_release(dy);
+  rlo_tensor_release(v);
+  end();
+}
+
+END_TEST
+
+/* Two to a byte: {1,2,3},{4,5,6} of the middle of a [2,5]. */
+START_TEST(test_gradient_vectors__packed)
+{
+  begin(_i);
+  static const char text[] = "s4[2,5]{1,0:E(4)}";
+  static const char part[] = "s4[2,3]{1,0:E(4)}";
+  const uint8_t dy_data[] = {0x21, 0x43, 0x65};
+  const uint8_t wanted[] = {0x10, 0x32, 0x00, 0x54, 0x06};
+  rlo_shape shape;
+  rlo_shape result;
+  rlo_tensor *x = NULL;
+  rlo_tensor *dy = NULL;
+  rlo_tensor *dx = NULL;
+  uint8_t got[5];
+  expect_ok(rlo_shape_parse(text, strlen(text), &shape));
+  expect_ok(rlo_shape_parse(part, strlen(part), &result));
+  expect_ok(rlo_tensor_create(engine, &shape, NULL, &x));
+  expect_ok(rlo_tensor_create(engine, &result, dy_data, &dy));
+  const rlo_attribute cut[] = {list("begin", DIMS(0, 1), 2),
+                               list("size", DIMS(2, 3), 2)};
+  const rlo_attributes attributes = {cut, 2};
+  expect_ok(rlo_vjp(engine, "Slice", &x, 1, &attributes, &dy, 1, NULL, &dx));
+  expect_ok(rlo_tensor_read(dx, got, sizeof got));
+  ck_assert_mem_eq(got, wanted, sizeof got);
+  rlo_tensor_release(dx);
+  rlo_tensor_release(dy);
+  rlo_tensor_release(x);
   end();
 }
 
@@ -742,6 +839,9 @@ int main(void) {
       test_gradient_vectors__transpose,
       test_gradient_vectors__pad,
       test_gradient_vectors__pad_with_an_input,
+      test_gradient_vectors__pad_that_takes_away,
+      test_gradient_vectors__second_order,
+      test_gradient_vectors__packed,
       test_gradient_vectors__mirror_pad,
       test_gradient_vectors__slice,
       test_gradient_vectors__strided_slice,
