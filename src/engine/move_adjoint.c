@@ -245,12 +245,12 @@ static rlo_status collect(collection *c,
   return RLO_OK;
 }
 
-/* Zeros over all of dx. */
+/* Zeros over all of dx, byte by byte. */
 static void make_zeros(rlo_problem *problem, const rlo_shape_extent *extent) {
   memset(problem, 0, sizeof *problem);
-  problem->unit_bits = (int32_t)extent->element_bits;
+  problem->unit_bits = 8;
   problem->num_axes = 1;
-  problem->extents[0] = extent->elements;
+  problem->extents[0] = extent->physical_bytes;
   problem->dst.axis[0] = 1;
   /* A guard that never holds: every cell takes the fill. */
   problem->num_guards = 1;
