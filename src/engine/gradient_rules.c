@@ -189,25 +189,33 @@ static rlo_status gradient_of_segment_sum(rlo_gradient_call *call,
 /* -------------------------------------------------------------------- blocks
  */
 
-/* What cuts blocks apart again, with zeros for what was cropped. The adjoint's
- * own problem would divide by the block on the side that is written. */
-static rlo_status gradient_of_batch_to_space(rlo_gradient_call *call,
-                                             void *payload) {
-  (void)payload;
+/* The two undo each other, with zeros for what was cropped. The adjoint's own
+ * problem would divide by the block on the side that is written. */
+static rlo_status gradient_of_batch(rlo_gradient_call *call, void *payload) {
+  const rlo__move *move = payload;
+  bool is_to_batch = strcmp(move->name, "SpaceToBatchND") == 0;
   rlo_i64_list blocks;
-  rlo_i64_list crops;
+  rlo_i64_list edges;
   rlo_tensor *dx = NULL;
   if (!call->wants[0]) {
     return RLO_OK;
   }
   RLO_TRY(rlo_attributes_get_i64s(call->attributes, "block_shape", &blocks));
-  RLO_TRY(rlo_attributes_get_i64s(call->attributes, "crops", &crops));
+  RLO_TRY(rlo_attributes_get_i64s(
+      call->attributes, is_to_batch ? "paddings" : "crops", &edges));
   const rlo_attribute items[] = {
       rlo_attribute_i64s("block_shape", blocks.values, blocks.count),
-      rlo_attribute_i64s("paddings", crops.values, crops.count)};
+      rlo_attribute_i64s(
+          is_to_batch ? "crops" : "paddings", edges.values, edges.count)};
   const rlo_attributes attributes = {items, 2};
-  RLO_TRY(rlo_run_kernel(
-      call->engine, "SpaceToBatchND", call->dys, 1, &attributes, &dx, 1, NULL));
+  RLO_TRY(rlo_run_kernel(call->engine,
+                         is_to_batch ? "BatchToSpaceND" : "SpaceToBatchND",
+                         call->dys,
+                         1,
+                         &attributes,
+                         &dx,
+                         1,
+                         NULL));
   rlo_status status =
       rlo__gradient_place(dx, call->input_shapes[0], &call->dxs[0]);
   rlo_tensor_release(dx);
@@ -229,7 +237,8 @@ static const rule rules[] = {
     {"AddN", 0, gradient_of_add_n},
     {"Scale", 0, gradient_of_scale},
     {"PadV2", 0, gradient_of_pad},
-    {"BatchToSpaceND", 0, gradient_of_batch_to_space},
+    {"SpaceToBatchND", 0, gradient_of_batch},
+    {"BatchToSpaceND", 0, gradient_of_batch},
     {"GatherV2", 2, gradient_of_gather},
     {"UnsortedSegmentSum", 2, gradient_of_segment_sum},
     {"MoveAdjoint", 0, rlo__gradient_of_adjoint},
