@@ -55,7 +55,7 @@ static rlo_status scale(rlo_tensor *x, double factor, rlo_tensor **out_y) {
   const rlo_attribute item = rlo_attribute_f64("factor", factor);
   const rlo_attributes attributes = {&item, 1};
   return rlo_run_kernel(
-      rlo_tensor_engine(x), "Scale", &x, 1, &attributes, out_y, 1, NULL);
+      rlo_tensor_engine(x), "Rescale", &x, 1, &attributes, out_y, 1, NULL);
 }
 
 static rlo_status gradient_of_scale(rlo_gradient_call *call, void *payload) {
@@ -235,7 +235,7 @@ typedef struct rule {
 static const rule rules[] = {
     {"Cast", 0, gradient_of_cast},
     {"AddN", 0, gradient_of_add_n},
-    {"Scale", 0, gradient_of_scale},
+    {"Rescale", 0, gradient_of_scale},
     {"PadV2", 0, gradient_of_pad},
     {"SpaceToBatchND", 0, gradient_of_batch},
     {"BatchToSpaceND", 0, gradient_of_batch},

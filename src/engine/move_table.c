@@ -324,7 +324,7 @@ static const rlo__move table[] = {
     {.name = "UnsortedSegmentSum", INPUTS(2, 2),
      SPECS(segment_specs), .stands_alone = true,
      .infer = rlo__infer_segment_sum, .prepare = rlo__prepare_segment_sum},
-    {.name = "Scale", INPUTS(1, 1),
+    {.name = "Rescale", INPUTS(1, 1),
      SPECS(scale_specs), .stands_alone = true,
      .infer = rlo__infer_scale, .prepare = rlo__prepare_scale},
     {.name = "MoveAdjoint", INPUTS(1, -1),

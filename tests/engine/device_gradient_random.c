@@ -428,7 +428,7 @@ static const kind kinds[] = {{"Identity", draw_any},
                              {"AddN", draw_add_n},
                              {"GatherV2", draw_gather},
                              {"UnsortedSegmentSum", draw_segment_sum},
-                             {"Scale", draw_scale}};
+                             {"Rescale", draw_scale}};
 
 enum { NUM_KINDS = sizeof kinds / sizeof kinds[0] };
 

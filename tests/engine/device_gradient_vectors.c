@@ -620,8 +620,15 @@ START_TEST(test_gradient_vectors__numbers)
   expect_vjp("Sum", DIMS(2), 1, NULL, 0, NULL, 0, FLOATS(5), FLOATS(5, 5));
   expect_vjp(
       "Reshape", DIMS(2, 3), 2, &shape, 1, DIMS(3, 2), 2, counted, counted);
-  expect_vjp(
-      "Scale", DIMS(2), 1, &factor, 1, DIMS(2), 1, tens + 1, FLOATS(-20, -40));
+  expect_vjp("Rescale",
+             DIMS(2),
+             1,
+             &factor,
+             1,
+             DIMS(2),
+             1,
+             tens + 1,
+             FLOATS(-20, -40));
   rlo_tensor *const xs[] = {tensor(DIMS(2), 1, NULL), tensor(DIMS(2), 1, NULL)};
   rlo_tensor *dy = tensor(DIMS(2), 1, tens + 1);
   rlo_tensor *dxs[2] = {NULL};
