@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "engine/move_attributes.h"
 
 static const char *type_name(rlo_attribute_type type) {
   switch (type) {
@@ -182,7 +183,7 @@ static rlo_status check_item(const rlo_attribute *item, int32_t number) {
   return RLO_OK;
 }
 
-static rlo_status check_items(const rlo_attributes *attributes) {
+rlo_status rlo__attributes_check_items(const rlo_attributes *attributes) {
   if (attributes == NULL) {
     return RLO_OK;
   }
@@ -249,7 +250,7 @@ rlo_status rlo_attributes_check(const rlo_attributes *attributes,
                                 const char *kernel_name,
                                 const rlo_attribute_spec *specs,
                                 int32_t count) {
-  rlo_status status = check_items(attributes);
+  rlo_status status = rlo__attributes_check_items(attributes);
   if (status != RLO_OK) {
     return rlo__status_prefix(status, "%s: ", kernel_name);
   }
@@ -313,7 +314,7 @@ typedef struct owned_attributes {
 rlo_status rlo_attributes_clone(const rlo_attributes *attributes,
                                 rlo_attributes **out_attributes) {
   *out_attributes = NULL;
-  RLO_TRY(check_items(attributes));
+  RLO_TRY(rlo__attributes_check_items(attributes));
   int32_t count = attributes != NULL ? attributes->count : 0;
   owned_attributes *clone = rlo__alloc(sizeof *clone);
   if (clone == NULL) {

@@ -81,11 +81,12 @@ static rlo_status register_built_in(rlo_engine *engine) {
                                  OPENCL_PRIORITY));
     RLO_TRY(register_moves(engine, RLO__OPENCL_BACKEND));
   }
-  return RLO_OK;
+  return rlo__gradient_register_built_in(engine);
 }
 
 static void init_counters(rlo_engine *engine) {
   atomic_init(&engine->live_tensors, 0);
+  atomic_init(&engine->tensors_made, 0);
   rlo__engine_counters *c = &engine->counters;
   atomic_init(&c->kernels_run, 0);
   atomic_init(&c->fallbacks, 0);
@@ -144,6 +145,7 @@ void rlo_engine_release(rlo_engine *engine) {
   if (engine->has_recipes) {
     rlo__recipe_cache_deinit(&engine->recipes);
   }
+  rlo__gradient_table_deinit(&engine->gradients);
   if (engine->has_registry) {
     rlo__registry_deinit(&engine->registry);
   }

@@ -3,6 +3,7 @@
 #define RLO_ENGINE_ENGINE_H
 
 #include "base/log.h"
+#include "engine/gradient.h"
 #include "engine/recipe.h"
 #include "engine/registry.h"
 #include "engine/shape_table.h"
@@ -20,6 +21,8 @@ typedef struct rlo__engine_counters {
 struct rlo_engine {
   atomic_int_fast64_t num_references;
   atomic_int_fast64_t live_tensors;
+  /** Those that are gone included. */
+  atomic_int_fast64_t tensors_made;
   /** Read when it was made; never changes. */
   rlo_engine_options options;
   rlo__log_sink log;
@@ -28,6 +31,7 @@ struct rlo_engine {
   rlo__engine_counters counters;
   rlo__shape_table shapes;
   rlo__registry registry;
+  rlo__gradient_table gradients;
   rlo__recipe_cache recipes;
   bool has_shapes, has_registry, has_recipes;
 };

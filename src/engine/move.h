@@ -42,6 +42,11 @@ typedef struct rlo__move {
   /** Input 1 holds indices, which are read where they lie: it is no part of the
    *  chain. */
   bool takes_indices;
+  /** One input may be read by several of its problems: their adjoints have to
+   *  be added. */
+  bool reads_in_parts;
+  /** It takes attributes that its specs do not name, and checks them itself. */
+  bool checks_attributes;
   /** How many results; NULL: one. */
   rlo_status (*count)(const rlo_shape *const *inputs,
                       const rlo_attributes *attributes,

@@ -41,6 +41,29 @@ RLO_NODISCARD rlo_status rlo__prepare_add_n(const rlo__instance *instance,
                                             const rlo_shape *dst,
                                             void **out_program);
 
+RLO_NODISCARD rlo_status rlo__infer_scale(const rlo_shape *const *inputs,
+                                          int32_t num_inputs,
+                                          const rlo_attributes *attributes,
+                                          rlo_shape *out_shape);
+RLO_NODISCARD rlo_status rlo__prepare_scale(const rlo__instance *instance,
+                                            const rlo_shape *const *inputs,
+                                            int32_t num_inputs,
+                                            const rlo_attributes *attributes,
+                                            const rlo_shape *dst,
+                                            void **out_program);
+
+/* move_adjoint.c */
+RLO_NODISCARD rlo_status rlo__infer_adjoint(const rlo_shape *const *inputs,
+                                            int32_t num_inputs,
+                                            const rlo_attributes *attributes,
+                                            rlo_shape *out_shape);
+RLO_NODISCARD rlo_status rlo__prepare_adjoint(const rlo__instance *instance,
+                                              const rlo_shape *const *inputs,
+                                              int32_t num_inputs,
+                                              const rlo_attributes *attributes,
+                                              const rlo_shape *dst,
+                                              void **out_program);
+
 /* move_indexed.c */
 RLO_NODISCARD rlo_status rlo__append_gather(const rlo__move_step *step);
 RLO_NODISCARD rlo_status

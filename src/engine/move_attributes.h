@@ -4,6 +4,11 @@
 
 #include "relayout/attributes.h"
 
+/** RLO_OK if every attribute has a name of its own, a known type and the parts
+ *  of its value, whatever a kernel takes. */
+RLO_NODISCARD rlo_status
+rlo__attributes_check_items(const rlo_attributes *attributes);
+
 /** Attributes as the operations of ops.h want them. Those that are missing have
  *  been refused, or have a default here. */
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
 #include "base/status.h"
 #include "engine/move_appends.h"
 #include "engine/move_attributes.h"
+#include "ops/chain.h"
 #include "relayout/ops_combine.h"
 
 rlo_status rlo__append_cast(const rlo__move_step *step) {
@@ -56,5 +58,48 @@ rlo_status rlo__prepare_add_n(const rlo__instance *instance,
   (void)attributes;
   rlo_moves *moves = NULL;
   RLO_TRY(rlo_add_n_lower(inputs, num_inputs, dst, &moves));
+  return rlo__instance_prepare(instance, moves, out_program);
+}
+
+rlo_status rlo__infer_scale(const rlo_shape *const *inputs,
+                            int32_t num_inputs,
+                            const rlo_attributes *attributes,
+                            rlo_shape *out_shape) {
+  (void)num_inputs;
+  (void)attributes;
+  const rlo_shape *x = inputs[0];
+  RLO_TRY(rlo_shape_validate(x));
+  return rlo_shape_make(x->dtype, x->dims, x->rank, out_shape);
+}
+
+static rlo_status lower_scale(const rlo_shape *src,
+                              const rlo_attributes *attributes,
+                              const rlo_shape *dst,
+                              rlo_problem *problem,
+                              rlo_moves *moves) {
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  RLO_TRY(rlo_attributes_get_f64(attributes, "factor", &options.alpha));
+  RLO_TRY(rlo_relayout_combine(src, dst, NULL, &options, problem));
+  return rlo__moves_add(moves, 0, -1, problem);
+}
+
+rlo_status rlo__prepare_scale(const rlo__instance *instance,
+                              const rlo_shape *const *inputs,
+                              int32_t num_inputs,
+                              const rlo_attributes *attributes,
+                              const rlo_shape *dst,
+                              void **out_program) {
+  (void)num_inputs;
+  rlo_problem *problem = rlo__alloc(sizeof *problem);
+  rlo_moves *moves = rlo__alloc(sizeof *moves);
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  if (problem != NULL && moves != NULL) {
+    status = lower_scale(inputs[0], attributes, dst, problem, moves);
+  }
+  rlo__free(problem);
+  if (status != RLO_OK) {
+    rlo_moves_release(moves);
+    return status;
+  }
   return rlo__instance_prepare(instance, moves, out_program);
 }

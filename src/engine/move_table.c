@@ -248,6 +248,9 @@ static const rlo_attribute_spec segment_specs[] = {
     {"axis", RLO_ATTRIBUTE_I64, false},
     {"batch_dims", RLO_ATTRIBUTE_I64, false},
 };
+static const rlo_attribute_spec scale_specs[] = {
+    {"factor", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, true},
+};
 static const rlo_attribute_spec cast_specs[] = {
     {"dtype", RLO_ATTRIBUTE_STRING, true},
 };
@@ -282,7 +285,7 @@ static const rlo__move table[] = {
     {.name = "PadV2", INPUTS(1, 2),
      SPECS(pad_specs), .takes_value = true, .append = rlo__append_pad},
     {.name = "MirrorPad", INPUTS(1, 1),
-     SPECS(mirror_specs), .append = rlo__append_mirror_pad},
+     SPECS(mirror_specs), .reads_in_parts = true, .append = rlo__append_mirror_pad},
     {.name = "Reverse", INPUTS(1, 1),
      SPECS(dims_specs), .append = append_reverse},
     {.name = "BroadcastTo", INPUTS(1, 1),
@@ -321,6 +324,12 @@ static const rlo__move table[] = {
     {.name = "UnsortedSegmentSum", INPUTS(2, 2),
      SPECS(segment_specs), .stands_alone = true,
      .infer = rlo__infer_segment_sum, .prepare = rlo__prepare_segment_sum},
+    {.name = "Rescale", INPUTS(1, 1),
+     SPECS(scale_specs), .stands_alone = true,
+     .infer = rlo__infer_scale, .prepare = rlo__prepare_scale},
+    {.name = "MoveAdjoint", INPUTS(1, -1),
+     .stands_alone = true, .checks_attributes = true,
+     .infer = rlo__infer_adjoint, .prepare = rlo__prepare_adjoint},
 };
 
 // clang-format on

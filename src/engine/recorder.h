@@ -2,7 +2,7 @@
 #ifndef RLO_ENGINE_RECORDER_H
 #define RLO_ENGINE_RECORDER_H
 
-#include "relayout/engine.h"
+#include "relayout/gradient.h"
 
 /** A kernel that has run. All parts are borrowed for the call; tensors may be
  *  retained, attributes cloned. */
@@ -17,6 +17,11 @@ typedef struct rlo__record {
   /** Each a tensor of its own, also where it shares memory with an input. */
   rlo_tensor *const *outputs;
   int32_t num_outputs;
+  /** Its own gradient, whatever is registered, and what that saved; NULL: the
+   *  registered one. */
+  const rlo_gradient_config *gradient;
+  rlo_tensor *const *saved;
+  int32_t num_saved;
 } rlo__record;
 
 /**

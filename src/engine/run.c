@@ -6,6 +6,7 @@
 #include "engine/call.h"
 #include "engine/engine.h"
 #include "engine/fusion.h"
+#include "engine/move_attributes.h"
 #include "engine/recorder.h"
 
 /* A call on its way. */
@@ -59,7 +60,11 @@ static rlo_status check_call(const rlo_kernel_config *config,
                     config->min_inputs,
                     config->max_inputs);
   }
-  return config->attributes == NULL && config->run != rlo__move_run
+  const rlo__move *move = config->run == rlo__move_run ? config->payload : NULL;
+  if (move != NULL && move->checks_attributes) {
+    return rlo__attributes_check_items(attributes);
+  }
+  return config->attributes == NULL && move == NULL
              ? RLO_OK
              : rlo_attributes_check(attributes,
                                     config->kernel_name,
@@ -387,13 +392,13 @@ static rlo_status run_checked(running *r) {
                     config->backend_name,
                     (long long)leaked);
   }
-  const rlo__record record = {r->engine,
-                              config->kernel_name,
-                              r->inputs,
-                              r->num_inputs,
-                              r->attributes,
-                              r->outputs,
-                              r->num_outputs};
+  const rlo__record record = {.engine = r->engine,
+                              .kernel_name = config->kernel_name,
+                              .inputs = r->inputs,
+                              .num_inputs = r->num_inputs,
+                              .attributes = r->attributes,
+                              .outputs = r->outputs,
+                              .num_outputs = r->num_outputs};
   return rlo__recorder_tell(&record);
 }
 

@@ -17,6 +17,11 @@ int64_t rlo__tensor_balance(void) {
   return balance;
 }
 
+uint64_t rlo__tensor_next_id(const rlo_engine *engine) {
+  return 1 + (uint64_t)atomic_load_explicit(&engine->tensors_made,
+                                            memory_order_relaxed);
+}
+
 rlo_status rlo__tensor_create(rlo_engine *engine,
                               rlo__shared_shape *shape,
                               rlo__storage *storage,
@@ -32,6 +37,8 @@ rlo_status rlo__tensor_create(rlo_engine *engine,
     return status;
   }
   atomic_init(&made->num_references, 1);
+  made->id = 1 + (uint64_t)atomic_fetch_add_explicit(
+                     &engine->tensors_made, 1, memory_order_relaxed);
   made->engine = rlo_engine_retain(engine);
   made->shape = rlo__shared_shape_retain(shape);
   made->storage = storage;

@@ -30,6 +30,8 @@ typedef struct rlo__replica {
 
 struct rlo_tensor {
   atomic_int_fast64_t num_references;
+  /** Never used again by the engine; not 0. */
+  uint64_t id;
   /** Retained, as is all below. */
   rlo_engine *engine;
   rlo__shared_shape *shape;
@@ -67,6 +69,9 @@ void rlo__tensor_peek(rlo_tensor *tensor,
 
 /** Tensors that this thread has made, less those it has let go. */
 int64_t rlo__tensor_balance(void);
+
+/** The id of the next tensor that the engine makes, or a later one's. */
+uint64_t rlo__tensor_next_id(const rlo_engine *engine);
 
 /** RLO_OK for a tensor of this engine. `role` words it: "input 2". */
 RLO_NODISCARD rlo_status rlo__tensor_check(const rlo_tensor *tensor,
