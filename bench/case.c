@@ -140,6 +140,24 @@ static bool read_computing(const bench_case_spec *spec,
   return true;
 }
 
+/** The destination of a chain, and how many operands it has. */
+static bool read_chain(const bench_case_spec *spec, bench_case *out_case) {
+  rlo_chain *chain = NULL;
+  if (spec->chain(&out_case->src, &chain) != RLO_OK) {
+    return bench_fail_last(spec->name);
+  }
+  out_case->chain = spec->chain;
+  out_case->single = spec->single;
+  out_case->dst = *rlo_chain_shape(chain);
+  out_case->num_operands = rlo_chain_num_operands(chain);
+  rlo_chain_release(chain);
+  return out_case->num_operands <= BENCH_MAX_OPERANDS ||
+         bench_fail("'%s' has %d operands, more than %d",
+                    spec->name,
+                    (int)out_case->num_operands,
+                    (int)BENCH_MAX_OPERANDS);
+}
+
 static bool make_case(const bench_case_spec *spec,
                       double size_factor,
                       bench_case *out_case) {
@@ -166,6 +184,15 @@ static bool make_case(const bench_case_spec *spec,
   snprintf(out_case->name, sizeof out_case->name, "%s", spec->name);
   const char *dst_dtype =
       spec->dst_dtype == NULL ? spec->dtype : spec->dst_dtype;
+  out_case->num_operands = 1;
+  if (spec->chain != NULL) {
+    return make_shape(spec->dtype,
+                      &dims,
+                      spec->src_layout,
+                      spec->src_pad,
+                      &out_case->src) &&
+           read_chain(spec, out_case);
+  }
   return read_computing(spec, out_case, &moved) &&
          make_shape(spec->dtype,
                     &dims,
@@ -228,16 +255,43 @@ static rlo_status lower_sum(const bench_case *item, rlo_problem *out_problem) {
   return status;
 }
 
-bool bench_case_lower(const bench_case *item, rlo_problem *out_problem) {
+static rlo_status lower_chain(const bench_case *item,
+                              rlo_problem *out_problems) {
+  rlo_chain *chain = NULL;
+  rlo_moves *moves = NULL;
+  rlo_status status = item->chain(&item->src, &chain);
+  if (status == RLO_OK) {
+    status = rlo_chain_lower(chain, &item->dst, &moves);
+  }
+  for (int32_t n = 0; status == RLO_OK && n < item->num_operands; ++n) {
+    if (rlo_moves_count(moves) != item->num_operands ||
+        rlo_moves_operand(moves, n) != n) {
+      bench_fail("'%s' is not one problem for each operand", item->name);
+      status = RLO_UNSUPPORTED;
+    } else {
+      out_problems[n] = *rlo_moves_problem(moves, n);
+    }
+  }
+  rlo_moves_release(moves);
+  rlo_chain_release(chain);
+  return status;
+}
+
+bool bench_case_lower(const bench_case *item, rlo_problem *out_problems) {
   rlo_status status;
-  if (item->num_summed > 0) {
-    status = lower_sum(item, out_problem);
+  if (item->chain != NULL) {
+    status = lower_chain(item, out_problems);
+  } else if (item->num_summed > 0) {
+    status = lower_sum(item, out_problems);
   } else if (item->is_computed) {
-    status = rlo_relayout_combine(
-        &item->src, &item->dst, item->permutation, &item->options, out_problem);
+    status = rlo_relayout_combine(&item->src,
+                                  &item->dst,
+                                  item->permutation,
+                                  &item->options,
+                                  out_problems);
   } else {
     status = rlo_relayout_lower(
-        &item->src, &item->dst, item->permutation, out_problem);
+        &item->src, &item->dst, item->permutation, out_problems);
   }
   return status == RLO_OK || bench_fail_last(item->name);
 }

@@ -15,6 +15,19 @@ typedef struct bench_numbers {
 /** Read "7264,7264". @return false if it is not that, having said so. */
 bool bench_numbers_parse(const char *text, bench_numbers *out_numbers);
 
+/** Most operands of a chain, one problem for each. */
+enum { BENCH_MAX_OPERANDS = 2 };
+
+/** Begin a chain and grow it. Each of its operands has the source's shape; they
+ *  lie one behind the other. */
+typedef rlo_status (*bench_chain_fn)(const rlo_shape *src,
+                                     rlo_chain **out_chain);
+
+/** Lower the one relayout, of as many bytes, that makes an array of this shape.
+ */
+typedef rlo_status (*bench_single_fn)(const rlo_shape *dst,
+                                      rlo_problem *out_problem);
+
 /** One row of a table of cases: text, so that tables read well. */
 typedef struct bench_case_spec {
   const char *name;
@@ -37,6 +50,10 @@ typedef struct bench_case_spec {
   const char *sum;
   /** alpha * x + beta * y; an alpha of 0 stands for 1. */
   double alpha, beta;
+  /** A chain of operations; then nothing of the above but the source and the
+   *  types is looked at, and the destination is row-major. */
+  bench_chain_fn chain;
+  bench_single_fn single;
 } bench_case_spec;
 
 /** A relayout to be timed. */
@@ -49,6 +66,11 @@ typedef struct bench_case {
   int32_t num_summed;
   int32_t summed[RLO_MAX_RANK];
   rlo_combine_options options;
+  /** NULL if it is no chain. */
+  bench_chain_fn chain;
+  bench_single_fn single;
+  /** Of a chain; else 1. */
+  int32_t num_operands;
 } bench_case;
 
 /** Cases that are made at some fraction of their full size. */
@@ -74,8 +96,12 @@ bool bench_case_add_all(bench_case_list *list,
                         const bench_case_spec *specs,
                         int32_t count);
 
-/** Lower a case. @return false, having said why, if that cannot be. */
-bool bench_case_lower(const bench_case *item, rlo_problem *out_problem);
+/**
+ * Lower a case.
+ * @param out_problems  room for `num_operands`: problem n reads operand n.
+ * @return false, having said why, if that cannot be.
+ */
+bool bench_case_lower(const bench_case *item, rlo_problem *out_problems);
 
 /** Free the items. */
 void bench_case_list_deinit(bench_case_list *list);

@@ -345,7 +345,10 @@ static bool print_list(const request *wish) {
       rlo_shape_format(&list.items[i].src, src, sizeof src);
       rlo_shape_format(&list.items[i].dst, dst, sizeof dst);
       if (wish->is_pair_list) {
-        print_pair(&list.items[i], src, dst);
+        /* A sum, a conversion or a chain is no relayout of two shapes. */
+        if (!list.items[i].is_computed && list.items[i].chain == NULL) {
+          print_pair(&list.items[i], src, dst);
+        }
         continue;
       }
       printf("%-8s %-30s %s -> %s\n",

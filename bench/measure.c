@@ -39,6 +39,10 @@ bool bench_case_bytes(const bench_case *item,
   }
   *out_src_bytes = src.physical_bytes;
   *out_dst_bytes = dst.physical_bytes;
+  *out_src_bytes *= item->num_operands;
+  if (item->chain != NULL && *out_src_bytes < dst.physical_bytes) {
+    *out_src_bytes = dst.physical_bytes; /* for the one relayout beside it */
+  }
   if (item->num_summed > 0 && *out_dst_bytes < src.physical_bytes / 2) {
     *out_dst_bytes = src.physical_bytes / 2; /* for the copy beside it */
   }
@@ -52,7 +56,7 @@ static bool try_once(bench_arena *arena,
                      bench_entry *out_entry) {
   char reason[256];
   const int64_t dst_bytes = move->problem->dst_bytes;
-  if (one->peer->is_copy) {
+  if (one->peer->is_copy || one->peer->moved_bytes != NULL) {
     return one->peer->run(one->state);
   }
   if (!bench_arena_clear_dst(arena, dst_bytes) || !one->peer->run(one->state) ||
@@ -97,10 +101,10 @@ static bool take_seat(bench_arena *arena,
   if (one->state == NULL) {
     return one->peer != &bench_peer_library && one->peer != &bench_peer_limit;
   }
-  one->moved_bytes =
-      one->peer->is_copy
-          ? 2.0 * (double)move->copy_bytes
-          : (double)(move->problem->read_bytes + move->problem->written_bytes);
+  one->moved_bytes = one->peer->is_copy ? 2.0 * (double)move->copy_bytes
+                     : one->peer->moved_bytes != NULL
+                         ? (double)one->peer->moved_bytes(one->state)
+                         : (double)move->moved_bytes;
   if (!try_once(arena, move, one, out_entry)) {
     return false;
   }
@@ -235,7 +239,7 @@ bool bench_measure_case(bench_arena *arena,
   snprintf(out_row->name, sizeof out_row->name, "%s", item->name);
   rlo_shape_format(&item->src, out_row->src, sizeof out_row->src);
   rlo_shape_format(&item->dst, out_row->dst, sizeof out_row->dst);
-  rlo_problem *problem = calloc(1, sizeof *problem);
+  rlo_problem *problem = calloc((size_t)item->num_operands, sizeof *problem);
   if (problem == NULL) {
     return bench_fail("out of memory");
   }
@@ -253,19 +257,25 @@ bool bench_measure_case(bench_arena *arena,
                        .element_bytes = extent.element_bits / 8,
                        .measure_seconds = settings->measure_seconds,
                        .copy_bytes = smaller - smaller % COPY_GRAIN_BYTES};
-    if (item->num_summed > 0) {
-      /* Hardly anything is written: as many bytes, half of them read. */
-      int64_t half = problem->src_bytes / 2;
+    for (int32_t n = 0; n < item->num_operands; ++n) {
+      out_row->read_bytes += problem[n].read_bytes;
+      out_row->written_bytes += problem[n].written_bytes;
+    }
+    move.moved_bytes = out_row->read_bytes + out_row->written_bytes;
+    if (item->num_summed > 0 || item->chain != NULL) {
+      /* A sum writes hardly anything, a chain may read less or more than it
+       * writes: as many bytes, half of them read. */
+      int64_t half =
+          item->chain != NULL ? move.moved_bytes / 2 : problem->src_bytes / 2;
       half =
           half < arena->dst_capacity_bytes ? half : arena->dst_capacity_bytes;
       move.copy_bytes = half - half % COPY_GRAIN_BYTES;
     }
     /* Peers move; none of them computes the same. */
-    move.plain = !item->is_computed && bench_plain_from_case(item, &plain)
+    move.plain = !item->is_computed && item->chain == NULL &&
+                         bench_plain_from_case(item, &plain)
                      ? &plain
                      : NULL;
-    out_row->read_bytes = problem->read_bytes;
-    out_row->written_bytes = problem->written_bytes;
     out_row->predicted_fraction = predict(arena, problem);
     is_done = measure_move(arena, settings, &move, out_row);
   }

@@ -10,11 +10,15 @@
 typedef struct bench_move {
   const bench_arena *arena;
   const bench_case *item;
+  /** One for each operand of the case. */
   const rlo_problem *problem;
   /** NULL if the case is not a plain permutation. */
   const bench_plain *plain;
   int64_t element_bytes;
-  /** Bytes that the copying contestants copy: the smaller array. */
+  /** Read and written, by all problems. */
+  int64_t moved_bytes;
+  /** Bytes that the copying contestants copy: the smaller array, or half of
+   *  what is moved where the arrays differ for a reason. */
   int64_t copy_bytes;
   /** The library measures its plan for so long; 0: it estimates. */
   double measure_seconds;
@@ -26,6 +30,8 @@ typedef struct bench_peer {
   const char *summary;
   /** Copies instead of doing the move: nothing to check. */
   bool is_copy;
+  /** Does another move: nothing to check. Its own bytes count. */
+  int64_t (*moved_bytes)(const void *state);
   /** Works in host memory, so it runs on CPU devices only. */
   bool is_on_host;
   /** Runs only if it is named: it takes long. */
@@ -40,7 +46,7 @@ typedef struct bench_peer {
 } bench_peer;
 
 /** The first two are the copy kernel, which is the limit, and the library. */
-enum { BENCH_PEER_LIMIT = 0, BENCH_PEER_LIBRARY = 1, BENCH_MAX_PEERS = 10 };
+enum { BENCH_PEER_LIMIT = 0, BENCH_PEER_LIBRARY = 1, BENCH_MAX_PEERS = 11 };
 
 /** Those built in. @return how many, at most BENCH_MAX_PEERS. */
 int32_t bench_peers_get(const bench_peer **out_peers);
@@ -53,6 +59,8 @@ extern const bench_peer bench_peer_library;
 /** The library, as it plans without measuring: beside measured plans. */
 extern const bench_peer bench_peer_estimate;
 extern const bench_peer bench_peer_naive;
+/** Of a chain: one relayout that makes an array of the same shape. */
+extern const bench_peer bench_peer_single;
 extern const bench_peer bench_peer_clcopy;
 extern const bench_peer bench_peer_memcpy;
 extern const bench_peer bench_peer_hptt;

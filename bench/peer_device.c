@@ -12,8 +12,13 @@
 
 typedef struct device_state {
   const bench_arena *arena;
-  /** NULL: the driver's copy. */
-  rlo_plan *plan;
+  /** One for each operand; none: the driver's copy. */
+  rlo_plan *plans[BENCH_MAX_OPERANDS];
+  int32_t num_plans;
+  /** From one operand to the next, in the source. */
+  int64_t operand_bytes;
+  /** Read and written. */
+  int64_t moved_bytes;
   int64_t copy_bytes;
   rlo_plan_info info;
 } device_state;
@@ -21,7 +26,9 @@ typedef struct device_state {
 static void release(void *payload) {
   device_state *state = payload;
   if (state != NULL) {
-    rlo_plan_release(state->plan);
+    for (int32_t n = 0; n < state->num_plans; ++n) {
+      rlo_plan_release(state->plans[n]);
+    }
     free(state);
   }
 }
@@ -33,16 +40,18 @@ static bool finish(const device_state *state) {
 
 static bool run_plan(void *payload) {
   device_state *state = payload;
-  if (rlo_enqueue(state->plan,
-                  state->arena->queue,
-                  state->arena->src,
-                  0,
-                  state->arena->dst,
-                  0,
-                  0,
-                  NULL,
-                  NULL) != RLO_OK) {
-    return bench_fail_last("enqueueing");
+  for (int32_t n = 0; n < state->num_plans; ++n) {
+    if (rlo_enqueue(state->plans[n],
+                    state->arena->queue,
+                    state->arena->src,
+                    n * state->operand_bytes,
+                    state->arena->dst,
+                    0,
+                    0,
+                    NULL,
+                    NULL) != RLO_OK) {
+      return bench_fail_last("enqueueing");
+    }
   }
   return finish(state);
 }
@@ -73,21 +82,32 @@ static device_state *create_state(const bench_move *move) {
   return state;
 }
 
-static void *create_plan(const bench_move *move,
-                         const rlo_problem *problem,
-                         const rlo_plan_options *options) {
+static void *create_plans(const bench_move *move,
+                          const rlo_problem *problems,
+                          int32_t count,
+                          const rlo_plan_options *options) {
   device_state *state = create_state(move);
   if (state == NULL) {
     return NULL;
   }
-  if (rlo_plan_create(move->arena->context, problem, options, &state->plan) !=
-          RLO_OK ||
-      rlo_plan_prepare(state->plan) != RLO_OK) {
-    bench_fail_last(move->item->name);
-    release(state);
-    return NULL;
+  state->operand_bytes = problems[0].src_bytes;
+  for (int32_t n = 0; n < count; ++n) {
+    rlo_plan **plan = &state->plans[state->num_plans];
+    if (rlo_plan_create(move->arena->context, &problems[n], options, plan) !=
+        RLO_OK) {
+      bench_fail_last(move->item->name);
+      release(state);
+      return NULL;
+    }
+    state->num_plans += 1;
+    state->moved_bytes += problems[n].read_bytes + problems[n].written_bytes;
+    if (rlo_plan_prepare(*plan) != RLO_OK) {
+      bench_fail_last(move->item->name);
+      release(state);
+      return NULL;
+    }
   }
-  rlo_plan_get_info(state->plan, &state->info);
+  rlo_plan_get_info(state->plans[0], &state->info);
   return state;
 }
 
@@ -97,20 +117,44 @@ static void *create_library(const bench_move *move) {
     options.effort = RLO_EFFORT_MEASURE;
     options.measure_seconds = move->measure_seconds;
   }
-  return create_plan(move, move->problem, &options);
+  return create_plans(move, move->problem, move->item->num_operands, &options);
 }
 
 static void *create_estimate(const bench_move *move) {
   /* Wisdom would decide here too; nothing but a default way ignores it. */
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.way = "default";
-  return create_plan(move, move->problem, &options);
+  return create_plans(move, move->problem, move->item->num_operands, &options);
 }
 
 static void *create_naive(const bench_move *move) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = move->item->is_computed ? "compute" : "gather";
-  return create_plan(move, move->problem, &options);
+  return create_plans(move, move->problem, move->item->num_operands, &options);
+}
+
+static void *create_single(const bench_move *move) {
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  void *state = NULL;
+  if (move->item->single == NULL) {
+    return NULL;
+  }
+  rlo_problem *problem = calloc(1, sizeof *problem);
+  if (problem == NULL) {
+    bench_fail("out of memory");
+    return NULL;
+  }
+  if (move->item->single(&move->item->dst, problem) == RLO_OK) {
+    state = create_plans(move, problem, 1, &options);
+  } else {
+    bench_fail_last(move->item->name);
+  }
+  free(problem);
+  return state;
+}
+
+static int64_t single_bytes(const void *state) {
+  return ((const device_state *)state)->moved_bytes;
 }
 
 static void *create_limit(const bench_move *move) {
@@ -130,7 +174,7 @@ static void *create_limit(const bench_move *move) {
   problem->written_bytes = move->copy_bytes;
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "copy";
-  void *state = create_plan(move, problem, &options);
+  void *state = create_plans(move, problem, 1, &options);
   free(problem);
   return state;
 }
@@ -175,6 +219,15 @@ const bench_peer bench_peer_naive = {
         "the library's gather (or compute) kernel: one element after "
         "the other",
     .create = create_naive,
+    .run = run_plan,
+    .release = release,
+};
+
+const bench_peer bench_peer_single = {
+    .name = "single",
+    .summary = "of a chain: one relayout into an array of the same shape",
+    .moved_bytes = single_bytes,
+    .create = create_single,
     .run = run_plan,
     .release = release,
 };

@@ -20,6 +20,7 @@ int32_t bench_peers_get(const bench_peer **out_peers) {
   out_peers[count++] = &bench_peer_memcpy;
   out_peers[count++] = &bench_peer_clcopy;
   out_peers[count++] = &bench_peer_naive;
+  out_peers[count++] = &bench_peer_single;
 #if BENCH_HAS_HPTT
   out_peers[count++] = &bench_peer_hptt;
   out_peers[count++] = &bench_peer_hptt_measure;

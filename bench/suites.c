@@ -34,7 +34,7 @@ const bench_suite bench_suites[] = {
      bench_suite_rows_add,
      NULL},
     {"ops",
-     "what is computed on the way: converted, scaled, added, summed",
+     "computed on the way: converted, scaled, added, summed; chains",
      bench_suite_ops_add,
      NULL},
     {"latency",

@@ -83,8 +83,12 @@ static bool check_whole(const checker *check, const rlo_problem *problem) {
   }
   memset(expected, BENCH_SENTINEL, bytes);
   bool is_right = true;
-  if (rlo_problem_run_host(problem, check->src, expected) != RLO_OK) {
-    is_right = bench_fail_last("moving the array on the host");
+  for (int32_t n = 0; n < check->item->num_operands; ++n) {
+    if (rlo_problem_run_host(&problem[n],
+                             check->src + n * problem->src_bytes,
+                             expected) != RLO_OK) {
+      is_right = bench_fail_last("moving the array on the host");
+    }
   }
   for (size_t i = 0; i < bytes && is_right; ++i) {
     if (expected[i] != check->dst[i]) {
@@ -129,7 +133,7 @@ bool bench_verify(const bench_case *item,
       return false;
     }
   }
-  if (item->is_computed) {
+  if (item->is_computed || item->chain != NULL) {
     return check_whole(&check, problem);
   }
   return check_slots(&check) &&

@@ -10,8 +10,8 @@
  * Cells are looked up one by one through rlo_index_from_linear and
  * rlo_index_to_linear: the first and last thousands and some at random. A
  * destination of at most a MiB or so is moreover compared whole with what
- * rlo_problem_run_host makes; so is what is computed, at any size. The guard
- * behind it must be as it was.
+ * rlo_problem_run_host makes; so is what is computed, and what a chain makes,
+ * at any size. The guard behind it must be as it was.
  *
  * @param dst  cleared with the sentinel before the contestant ran.
  * @return false with the sentence in out_reason if a byte is wrong.

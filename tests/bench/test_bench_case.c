@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,55 @@ START_TEST(test_bench_verify__refuses_a_byte_behind_the_end)
   dst[problem->dst_bytes] = BENCH_SENTINEL;
   dst[problem->dst_bytes + BENCH_GUARD_BYTES - 1] = 0;
   ck_assert(!is_right());
+}
+
+END_TEST
+
+/** Two arrays side by side. */
+static rlo_status side_by_side(const rlo_shape *operand,
+                               rlo_chain **out_chain) {
+  rlo_chain *other = NULL;
+  ck_assert_int_eq(rlo_chain_create(operand, out_chain), RLO_OK);
+  ck_assert_int_eq(rlo_chain_create(operand, &other), RLO_OK);
+  const rlo_chain *others[] = {other};
+  rlo_status status = rlo_chain_concatenate(*out_chain, others, 1, 1);
+  rlo_chain_release(other);
+  return status;
+}
+
+START_TEST(test_bench_verify__looks_at_each_operand_of_a_chain)
+{
+  enum { ROWS = 4, COLUMNS = 3 };
+
+  const bench_case_spec spec = {
+      .name = "chain", .dtype = "u8", .dims = "4,3", .chain = side_by_side};
+  char reason[256];
+  bench_case_list chains = {.size_factor = 1.0};
+  ck_assert(bench_case_add(&chains, &spec));
+  const bench_case *item = &chains.items[0];
+  ck_assert_int_eq(item->num_operands, 2);
+  ck_assert_int_eq(item->dst.dims[1], 2 * COLUMNS);
+  rlo_problem *problems = calloc(2, sizeof *problems);
+  ck_assert_ptr_nonnull(problems);
+  ck_assert(bench_case_lower(item, problems));
+  for (int32_t i = 0; i < ROWS; ++i) {
+    for (int32_t n = 0; n < 2; ++n) {
+      memcpy(
+          dst + (2 * i + n) * COLUMNS, src + (n * ROWS + i) * COLUMNS, COLUMNS);
+    }
+  }
+  memset(
+      dst + (ptrdiff_t)2 * ROWS * COLUMNS, BENCH_SENTINEL, BENCH_GUARD_BYTES);
+  ck_assert_msg(bench_verify(item, problems, src, dst, reason), "%s", reason);
+  for (int32_t i = 0; i < 2 * ROWS * COLUMNS; ++i) {
+    dst[i] ^= 0x10;
+    ck_assert_msg(!bench_verify(item, problems, src, dst, reason),
+                  "byte %d was not looked at",
+                  (int)i);
+    dst[i] ^= 0x10;
+  }
+  free(problems);
+  bench_case_list_deinit(&chains);
 }
 
 END_TEST
@@ -152,6 +202,7 @@ int main(void) {
   tcase_add_test(checked, test_bench_verify__takes_what_is_right);
   tcase_add_test(checked, test_bench_verify__refuses_any_wrong_byte);
   tcase_add_test(checked, test_bench_verify__refuses_a_byte_behind_the_end);
+  tcase_add_test(checked, test_bench_verify__looks_at_each_operand_of_a_chain);
   tcase_add_test(checked, test_bench_plain__refuses_padding);
   suite_add_tcase(suite, checked);
   TCase *cases = tcase_create("cases");

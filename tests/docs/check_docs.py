@@ -4,6 +4,8 @@
 
     check_docs.py snippets ROOT             compare the C blocks
     check_docs.py console ROOT COMMAND      run the console blocks
+    check_docs.py output ROOT NAME COMMAND...
+                                            run an example
 
 A fenced block ```c whose first line is `// example: NAME` must be equal, from
 its second line on, to docs/examples/NAME.c, or to one region of that file,
@@ -16,6 +18,9 @@ Each ```console block is run in an empty folder of its own: every line
 shell in which `relayout` is COMMAND, and what it prints, to both streams, must
 be equal to what the block shows up to the next `$`. A block of ```console
 no-test is left alone.
+
+Each block ```text output-of NAME must be equal to what the example NAME, which
+COMMAND runs, prints to its standard output; there has to be one.
 """
 
 import os
@@ -174,11 +179,39 @@ def check_console(root, command):
     return failures
 
 
+def check_output(root, name, command):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, universal_newlines=True,
+                          timeout=COMMAND_TIMEOUT_S, check=False)
+    count = failures = 0
+    if done.returncode != 0:
+        failures += 1
+        print("%s: exit status %d" % (name, done.returncode))
+    for path in documents(root):
+        for number, words, lines in blocks(path):
+            if words != ["text", "output-of", name]:
+                continue
+            count += 1
+            difference = first_difference(lines, done.stdout.splitlines())
+            if difference is not None:
+                failures += 1
+                print("%s:%d: output of %s\n  document: %s\n  example:  %s"
+                      % ((path, number + 1 + difference[0], name)
+                         + difference[1:]))
+    if count == 0:
+        failures += 1
+        print("%s: no document shows its output" % name)
+    print("%d outputs, %d failures" % (count, failures))
+    return failures
+
+
 def main():
     if sys.argv[1:2] == ["snippets"] and len(sys.argv) == 3:
         return 1 if check_snippets(sys.argv[2]) else 0
     if sys.argv[1:2] == ["console"] and len(sys.argv) == 4:
         return 1 if check_console(sys.argv[2], sys.argv[3]) else 0
+    if sys.argv[1:2] == ["output"] and len(sys.argv) >= 5:
+        return 1 if check_output(sys.argv[2], sys.argv[3], sys.argv[4:]) else 0
     print(__doc__)
     return 2
 

@@ -18,6 +18,7 @@ EXAMPLE = """int main(void) {
 PART = "```c\n// example: first/part\nint a = 1;\n\nreturn a;\n```\n"
 WHOLE = "```c\n// example: first\n" + EXAMPLE + "```\n"
 ECHO = "Text\n\n```console\n$ relayout one \\\n  two\none two\n$ echo x; echo y >&2\nx\ny\n```\n"
+OUTPUT = "```text output-of first\none two\n```\n"
 
 # (verb, document, exit status, words of the output)
 CASES = [
@@ -35,6 +36,10 @@ CASES = [
     ("console", ECHO.replace("x\ny\n```", "x\n```"), 1, "1 failures"),
     ("console", ECHO.replace("console", "console no-test"), 0, "0 commands"),
     ("console", ECHO.replace("```\n", ""), 1, "has no end"),
+    ("output", OUTPUT, 0, "1 outputs, 0 failures"),
+    ("output", OUTPUT.replace("two", "three"), 1, "README.md:2: output"),
+    ("output", OUTPUT.replace("two\n", "two\n\n"), 1, "(nothing)"),
+    ("output", OUTPUT.replace("first", "second"), 1, "no document shows"),
 ]
 
 
@@ -53,6 +58,8 @@ def main():
             arguments = [sys.executable, checker, verb, root]
             if verb == "console":
                 arguments.append("/bin/echo")
+            elif verb == "output":
+                arguments += ["first", "/bin/echo", "one", "two"]
             done = subprocess.run(arguments, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT,
                                   universal_newlines=True, check=False)

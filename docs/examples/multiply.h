@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RELAYOUT_EXAMPLE_MULTIPLY_H
+#define RELAYOUT_EXAMPLE_MULTIPLY_H
+
+#include <relayout/relayout.h>
+
+/*
+ * What the shared object of multiply.c offers. It must stay loaded for as long
+ * as an engine that it was registered with, and that engine's context, live.
+ */
+
+/** Register "Multiply" for "host" and "opencl". */
+rlo_status example_multiply_register(rlo_engine *engine);
+
+/** y = a * b, element by element: f32, of the same dimensions, in any layout.
+ */
+rlo_status example_multiply(rlo_tensor *a, rlo_tensor *b, rlo_tensor **out_y);
+
+#endif
