@@ -10,7 +10,7 @@ RLO_BEGIN_DECLS
  * Wisdom: what was fastest when it was measured. It is text, so that it can be
  * looked at, merged and thrown away, and holds no code; a context reads and
  * writes it (rlo_context_import_wisdom and its neighbours in
- * relayout/opencl.h). Fields stand between tabs, lines end in a newline:
+ * relayout/opencl_wisdom.h). Fields stand between tabs, lines end in a newline:
  *
  *   relayout-wisdom  1
  *   device  NAME  DRIVER  TABLE

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "relayout/opencl.h"
+#include "relayout/opencl_wisdom.h"
 #include "relayout/ops.h"
 
 #include "command.h"

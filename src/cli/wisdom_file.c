@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "relayout/opencl_wisdom.h"
+
 #include "message.h"
 
 /* False if the environment names no home, or one too long to be one. */

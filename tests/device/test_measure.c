@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "relayout/opencl_wisdom.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "relayout/wisdom.h"
