@@ -18,7 +18,7 @@
 
 enum { MOST_TENSORS = 4, MOST_ITEMS = 5, MOST_NUMBERS = 16 };
 
-enum { HOST_CASES = 2500, DEVICE_CASES = 112 };
+enum { HOST_CASES = 2500, DEVICE_CASES = 56 };
 
 /* A kernel and what it is called with. */
 typedef struct sample {
@@ -147,8 +147,8 @@ static void draw_pad(sample *s) {
     interior[k] = draw(0, 2);
     int64_t size = s->dims[0][k];
     int64_t spread = size + (size > 0 ? (size - 1) * interior[k] : 0);
-    paddings[2 * k] = draw(spread > 1 ? -2 : 0, 3);
-    paddings[2 * k + 1] = draw(spread > 3 ? -2 : 0, 3);
+    paddings[2 * (size_t)k] = draw(spread > 1 ? -2 : 0, 3);
+    paddings[2 * (size_t)k + 1] = draw(spread > 3 ? -2 : 0, 3);
   }
   add_list(s, "paddings", paddings, 2 * s->ranks[0]);
   add_list(s, "interior", interior, s->ranks[0]);
@@ -161,7 +161,8 @@ static void draw_mirror_pad(sample *s) {
   for (int32_t k = 0; k < s->ranks[0]; ++k) {
     s->dims[0][k] += s->dims[0][k] == 0;
     for (int32_t side = 0; side < 2; ++side) {
-      paddings[2 * k + side] = draw(0, s->dims[0][k] - is_reflecting);
+      paddings[2 * (size_t)k + (size_t)side] =
+          draw(0, s->dims[0][k] - is_reflecting);
     }
   }
   add_list(s, "paddings", paddings, 2 * s->ranks[0]);
@@ -259,9 +260,9 @@ static void draw_to_batch(sample *s) {
   draw_dims(s, 0, 3, 4);
   for (int32_t k = 0; k < 2; ++k) {
     blocks[k] = draw(1, 3);
-    paddings[2 * k] = draw(0, 3);
-    int64_t rest = (s->dims[0][k + 1] + paddings[2 * k]) % blocks[k];
-    paddings[2 * k + 1] = (blocks[k] - rest) % blocks[k];
+    paddings[2 * (size_t)k] = draw(0, 3);
+    int64_t rest = (s->dims[0][k + 1] + paddings[2 * (size_t)k]) % blocks[k];
+    paddings[2 * (size_t)k + 1] = (blocks[k] - rest) % blocks[k];
   }
   add_list(s, "block_shape", blocks, 2);
   add_list(s, "paddings", paddings, 4);
@@ -276,8 +277,8 @@ static void draw_from_batch(sample *s) {
     blocks[k] = draw(1, 3);
     s->dims[0][0] *= blocks[k];
     int64_t size = s->dims[0][k + 1] * blocks[k];
-    crops[2 * k] = draw(0, size);
-    crops[2 * k + 1] = draw(0, size - crops[2 * k]);
+    crops[2 * (size_t)k] = draw(0, size);
+    crops[2 * (size_t)k + 1] = draw(0, size - crops[2 * (size_t)k]);
   }
   add_list(s, "block_shape", blocks, 2);
   add_list(s, "crops", crops, 4);

@@ -88,13 +88,8 @@ static void expect(rlo_tensor *y, const float *data, int64_t count) {
   ck_assert_int_le(count, MOST);
   ck_assert_int_eq(rlo_tensor_bytes(y), count * 4);
   expect_ok(rlo_tensor_read(y, got, count * 4));
-  for (int64_t i = 0; i < count; ++i) {
-    ck_assert_msg(got[i] >= data[i] && got[i] <= data[i],
-                  "element %lld is %g, not %g",
-                  (long long)i,
-                  (double)got[i],
-                  (double)data[i]);
-  }
+  /* No result has a zero with a sign. */
+  ck_assert_int_eq(memcmp(got, data, (size_t)count * sizeof *got), 0);
   rlo_tensor_release(y);
 }
 

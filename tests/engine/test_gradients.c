@@ -534,28 +534,28 @@ START_TEST(test_gradients__wrong_adjoints)
   expect(dx, FLOATS(2, 1), 2);
 
   const struct {
-    int32_t number;
     rlo_attribute item;
+    int32_t number;
     rlo_status status;
   } cases[] = {
-      {0, rlo_attribute_string("adjoint_of", "None"), RLO_NOT_FOUND},
-      {0, rlo_attribute_string("adjoint_of", "AddN"), RLO_NOT_FOUND},
-      {0, rlo_attribute_i64("adjoint_of", 1), RLO_INVALID_ARGUMENT},
-      {1, rlo_attribute_i64("adjoint_input", 1), RLO_OUT_OF_RANGE},
-      {1, rlo_attribute_i64("adjoint_input", -1), RLO_OUT_OF_RANGE},
-      {2,
-       rlo_attribute_i64s("adjoint_dims", DIMS(2, 2), 2),
+      {rlo_attribute_string("adjoint_of", "None"), 0, RLO_NOT_FOUND},
+      {rlo_attribute_string("adjoint_of", "AddN"), 0, RLO_NOT_FOUND},
+      {rlo_attribute_i64("adjoint_of", 1), 0, RLO_INVALID_ARGUMENT},
+      {rlo_attribute_i64("adjoint_input", 1), 1, RLO_OUT_OF_RANGE},
+      {rlo_attribute_i64("adjoint_input", -1), 1, RLO_OUT_OF_RANGE},
+      {rlo_attribute_i64s("adjoint_dims", DIMS(2, 2), 2),
+       2,
        RLO_INVALID_ARGUMENT},
-      {2,
-       rlo_attribute_i64s("adjoint_dims", DIMS(1, 2, 1, 2), 4),
+      {rlo_attribute_i64s("adjoint_dims", DIMS(1, 2, 1, 2), 4),
+       2,
        RLO_INVALID_ARGUMENT},
-      {2,
-       rlo_attribute_i64s("adjoint_dims", DIMS(1, 3), 2),
+      {rlo_attribute_i64s("adjoint_dims", DIMS(1, 3), 2),
+       2,
        RLO_INVALID_ARGUMENT},
-      {2, rlo_attribute_i64s("adjoint_dims", NULL, 0), RLO_INVALID_ARGUMENT},
-      {3, rlo_attribute_i64s("axes", DIMS(0), 1), RLO_INVALID_ARGUMENT},
-      {3, rlo_attribute_i64s(NULL, DIMS(0), 1), RLO_INVALID_ARGUMENT},
-      {3, rlo_attribute_i64s("dims", DIMS(1), 1), RLO_OUT_OF_RANGE}};
+      {rlo_attribute_i64s("adjoint_dims", NULL, 0), 2, RLO_INVALID_ARGUMENT},
+      {rlo_attribute_i64s("axes", DIMS(0), 1), 3, RLO_INVALID_ARGUMENT},
+      {rlo_attribute_i64s(NULL, DIMS(0), 1), 3, RLO_INVALID_ARGUMENT},
+      {rlo_attribute_i64s("dims", DIMS(1), 1), 3, RLO_OUT_OF_RANGE}};
 
   for (int32_t k = 0; k < COUNT(cases); ++k) {
     rlo_attribute kept = items[cases[k].number];
@@ -595,8 +595,8 @@ static rlo_status copy_forward(rlo_engine *e,
 /* dx = dy * |x| */
 static rlo_status times_magnitude(rlo_gradient_call *call, void *payload) {
   (void)payload;
-  float x[3];
-  float dy[3];
+  float x[3] = {0};
+  float dy[3] = {0};
   rlo_status status = rlo_tensor_read(call->saved[0], x, sizeof x);
   if (status == RLO_OK) {
     status = rlo_tensor_read(call->dys[0], dy, sizeof dy);
