@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "json.h"
 #include "message.h"
@@ -27,7 +28,8 @@ static bool is_same_name(const char *a, const char *b) {
   }
 }
 
-/* The kernels of the host backend: the caller frees the list. */
+/* The kernels of the host backend that can be named here: the caller frees the
+ * list. */
 static int list_kernels(rlo_engine *engine,
                         rlo_kernel_config **out_kernels,
                         int32_t *out_count) {
@@ -35,10 +37,19 @@ static int list_kernels(rlo_engine *engine,
   if (kernels == NULL) {
     return rlo__fail("cannot get memory for %d kernels", (int)MAX_KERNELS);
   }
-  if (rlo_kernel_list(engine, "host", kernels, MAX_KERNELS, out_count) !=
+  int32_t num_kernels = 0;
+  if (rlo_kernel_list(engine, "host", kernels, MAX_KERNELS, &num_kernels) !=
       RLO_OK) {
     free(kernels);
     return rlo__fail_last();
+  }
+  /* That one takes the name and the attributes of another kernel, which no
+   * NAME=VALUE can say. */
+  *out_count = 0;
+  for (int32_t n = 0; n < num_kernels; ++n) {
+    if (strcmp(kernels[n].kernel_name, "MoveAdjoint") != 0) {
+      kernels[(*out_count)++] = kernels[n];
+    }
   }
   *out_kernels = kernels;
   return RLO__EXIT_OK;

@@ -23,6 +23,7 @@ def numbers(*dims, first=1):
 X = numbers(4, 6)
 Y = numbers(4, 6, first=101)
 IMAGE = numbers(1, 4, 4, 2)
+ROWS = np.array([3, 0, 3], dtype="i4")
 
 
 def to_depth(x):
@@ -70,6 +71,11 @@ CASES = {
                        [to_batch(IMAGE)], [IMAGE]),
     "Cast": (["dtype=s32"], [X], [X.astype("i4")]),
     "Sum": (["dims=0", "keep_dims=true"], [X], [X.sum(0, keepdims=True)]),
+    "Rescale": (["factor=2"], [X], [2 * X]),
+    "GatherV2": (["axis=0"], [X, ROWS], [X[ROWS]]),
+    "UnsortedSegmentSum": (["num_segments=4"], [X[:3], ROWS],
+                           [np.stack([X[1], 0 * X[0], 0 * X[0],
+                                      X[0] + X[2]])]),
     "AddN": ([], [X, Y, X], [X + Y + X]),
 }
 
