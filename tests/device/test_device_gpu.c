@@ -95,12 +95,12 @@ static void run_pair(const test_pair *pair, int32_t width, int64_t shift) {
   }
 }
 
-/* Compiling is what takes the time: each pair has two of the widths. */
+/* Compiling is what takes the time: each pair has one or two of the widths. */
 START_TEST(test_device_gpu__large_blocks_are_exact)
 {
-  for (int32_t p = TEST_IS_SANITIZED ? _i : 0; p < NUM_PAIRS;
-       p += TEST_IS_SANITIZED ? NUM_WIDTHS : 1) {
-    if ((p + _i) % NUM_WIDTHS < 2) {
+  const int32_t num_widths = test_case_count(2, 1, 1);
+  for (int32_t p = 0; p < NUM_PAIRS; ++p) {
+    if ((p + _i) % NUM_WIDTHS < num_widths) {
       run_pair(&pairs[p], _i, (p + _i) % NUM_WIDTHS);
     }
   }
@@ -115,12 +115,12 @@ static const struct {
 START_TEST(test_device_gpu__small_devices_are_exact)
 {
   limit(limits[_i].work_group_items, limits[_i].local_memory_bytes);
-  for (int32_t p = _i; p < test_num_pairs; p += TEST_IS_SANITIZED ? 25 : 7) {
+  for (int32_t p = _i; p < test_num_pairs; p += test_case_count(7, 14, 25)) {
     if (test_pairs[p].is_small) {
       run_pair(&test_pairs[p], (p / 7 + _i) % NUM_WIDTHS, p % 3);
     }
   }
-  for (int32_t p = _i; p < NUM_PAIRS; p += TEST_IS_SANITIZED ? 9 : 5) {
+  for (int32_t p = _i; p < NUM_PAIRS; p += test_case_count(5, 7, 9)) {
     run_pair(&pairs[p], (p / 5 + _i) % NUM_WIDTHS, p % 2);
   }
 }
@@ -131,7 +131,7 @@ START_TEST(test_device_gpu__every_family_has_run)
 {
   for (int32_t f = 0; f < NUM_FAMILIES; ++f) {
     printf("%s: %lld cases\n", families[f], (long long)runs[f]);
-    ck_assert_int_ge(runs[f], TEST_IS_SANITIZED ? 3 : 10);
+    ck_assert_int_ge(runs[f], test_case_count(10, 5, 3));
   }
 }
 

@@ -34,12 +34,13 @@ static bool is_baked(const char *family) {
 /* Random layouts, by a family drawn from those that take them. */
 START_TEST(test_device_random__random_pairs_are_exact)
 {
-  enum { CASES = TEST_IS_SANITIZED ? 60 : 550, MAX_BAKED = CASES / 8 };
+  const int32_t cases = test_case_count(550, 200, 60);
+  const int32_t max_baked = cases / 8;
 
   test_random random = test_random_begin("test_device_random");
   int32_t num_ran = 0;
   int32_t num_baked = 0;
-  for (int32_t i = 0; num_ran < CASES && i < 4 * CASES; ++i) {
+  for (int32_t i = 0; num_ran < cases && i < 4 * cases; ++i) {
     uint64_t case_seed = random.state;
     int32_t width = (int32_t)test_random_in(&random, 0, 4);
     int32_t rank = (int32_t)test_random_in(&random, 0, 6);
@@ -67,7 +68,7 @@ START_TEST(test_device_random__random_pairs_are_exact)
     test_outcome outcome = TEST_REFUSED;
     for (int32_t f = 0; outcome == TEST_REFUSED && f < rlo__num_families; ++f) {
       forced = rlo__families[(first + f) % rlo__num_families];
-      if (is_baked(forced->name) && num_baked == MAX_BAKED) {
+      if (is_baked(forced->name) && num_baked == max_baked) {
         continue;
       }
       c.family = forced->name;
@@ -81,10 +82,9 @@ START_TEST(test_device_random__random_pairs_are_exact)
                   (unsigned long long)case_seed);
     num_ran += outcome == TEST_RAN;
   }
-  printf("%d random cases ran, %d of them baked\n",
-         (int)num_ran,
-         (int)num_baked);
-  ck_assert_int_eq(num_ran, CASES); /* and most were not refused */
+  printf(
+      "%d random cases ran, %d of them baked\n", (int)num_ran, (int)num_baked);
+  ck_assert_int_eq(num_ran, cases); /* and most were not refused */
 }
 
 END_TEST

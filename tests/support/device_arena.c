@@ -11,6 +11,13 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 
+int32_t test_case_count(int32_t all, int32_t usual, int32_t sanitized) {
+  if (TEST_IS_SANITIZED) {
+    return sanitized;
+  }
+  return getenv("RELAYOUT_TEST_ALL") != NULL ? all : usual;
+}
+
 test_device test_device_open(void) {
   test_device device = {NULL, NULL};
   ck_assert_msg(rlo_context_create_default(-1, NULL, &device.context) == RLO_OK,

@@ -32,6 +32,11 @@ enum {
 #define TEST_IS_SANITIZED 0
 #endif
 
+/** How many cases to try, or of how many to try one: compiling their kernels is
+ *  what takes the time. `all` where RELAYOUT_TEST_ALL is set, as in the tests
+ *  labelled slow. */
+int32_t test_case_count(int32_t all, int32_t usual, int32_t sanitized);
+
 /** A context on the default device with a queue. */
 typedef struct test_device {
   rlo_context *context;
