@@ -17,12 +17,12 @@ typedef struct rlo__measured {
  * Time the candidates of a problem on buffers of our own, and find the fastest.
  *
  * Candidates are built in the order in which they are listed, for at most half
- * of the time; the slower half leaves; then all take turns, the copy kernel too,
- * and the slower half leaves after every second round. The first candidate,
- * which is what would be planned without measuring, always stays. It loses only
- * to one that is 2 % faster both at its best, because whatever else the machine
- * does only ever adds, and in the median over the rounds that both took part
- * in, because that hits neighbours alike.
+ * of the time; the slower half leaves; then all take turns, the copy kernel
+ * too, and the slower half leaves after every second round. The first
+ * candidate, which is what would be planned without measuring, always stays. It
+ * loses only to one that is 2 % faster both at its best, because whatever else
+ * the machine does only ever adds, and in the median over the rounds that both
+ * took part in, because that hits neighbours alike.
  *
  * @param problem  as it was given, with at least one point.
  * @param options  as rlo_plan_create has them, checked; not NULL.
