@@ -19,6 +19,9 @@ typedef struct exact {
 } exact;
 
 static uint64_t ones(int32_t count) {
+  if (count <= 0) {
+    return 0;
+  }
   return count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
 }
 

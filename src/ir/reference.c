@@ -28,7 +28,8 @@ static int64_t value_at(const point *p, const rlo_form *form, int32_t terms) {
 static int64_t load_index(const point *p, int64_t position, int64_t limit) {
   int64_t bytes = p->problem->index_bits / 8;
   int64_t value;
-  if (position < 0 || position >= p->problem->index_bytes / bytes) {
+  if (p->indices == NULL || position < 0 ||
+      position >= p->problem->index_bytes / bytes) {
     return -1;
   }
   if (bytes == 4) {

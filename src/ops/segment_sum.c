@@ -290,7 +290,7 @@ static rlo_status emit_sum(lowering *l) {
 }
 
 static rlo_status check_destination(const lowering *l) {
-  rlo_shape wanted;
+  rlo_shape wanted = {0};
   RLO_TRY(rlo_shape_validate(l->dst));
   bool has_dim = l->dim >= 0 && l->dim < l->dst->rank;
   RLO_TRY(rlo_segment_sum_infer(l->src,
