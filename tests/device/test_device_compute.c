@@ -170,7 +170,7 @@ START_TEST(test_device_compute__conversions_are_exact)
   for (int t = 0; t < NUM_DST_TYPES; ++t) {
     if (is_complex(from) != is_complex(types[t]) ||
         (!is_common(from) && !is_common(types[t]) && (t + _i) % 3 != 0) ||
-        (t + _i) % test_case_count(1, 3, 5) != 0) {
+        (t + _i) % test_case_count(1, 4, 5) != 0) {
       continue;
     }
     rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;

@@ -226,7 +226,7 @@ static void run_problem(const rlo_problem *problem,
 START_TEST(test_device_ops__random_chains_are_exact)
 {
   test_random random = test_random_begin("test_device_ops");
-  const int32_t cases = test_case_count(250, 90, 90);
+  const int32_t cases = test_case_count(250, 60, 60);
   tally t = {.max_baked = cases / 8};
   for (int32_t i = 0; i < cases; ++i) {
     growing g = {&random, NULL, ""};

@@ -34,7 +34,7 @@ static bool is_baked(const char *family) {
 /* Random layouts, by a family drawn from those that take them. */
 START_TEST(test_device_random__random_pairs_are_exact)
 {
-  const int32_t cases = test_case_count(550, 200, 60);
+  const int32_t cases = test_case_count(550, 120, 60);
   const int32_t max_baked = cases / 8;
 
   test_random random = test_random_begin("test_device_random");
