@@ -133,8 +133,9 @@ class Tune(WisdomCase):
         self.assertAlmostEqual(after["measured_fraction"], pair["fraction"],
                                delta=0.002)
         self.assertEqual(after["wisdom_records"], len(records))
-        self.assertIn("chosen by      wisdom: it had 0.",
-                      self.ok("explain", *PAIR))
+        # A small pair can well do better than the copy of more bytes.
+        self.assertRegex(self.ok("explain", *PAIR),
+                         r"chosen by      wisdom: it had \d+\.\d+ of the copy ")
         # Known: not again, but when asked to.
         known = self.ok("tune", *PAIR)
         self.assertIn("(known)", known)
