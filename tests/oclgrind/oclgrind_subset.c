@@ -19,7 +19,7 @@
  * of them, and gives up at an instruction (freeze) that the optimiser puts into
  * the CPU's tiles. The GPU's tiles it sees beside the device's alignment, where
  * lanes transpose no squares. It is slow too, so that there is one width for
- * each pair.
+ * each pair. Without the word all that is left.
  */
 
 static test_device device;
@@ -28,31 +28,46 @@ static bool is_for_uninitialized;
 static int64_t runs[64];
 static int64_t runs_of_width[5];
 
-static bool is_skipped(const rlo_family *family) {
-  return is_for_uninitialized && family->device_class == RLO_DEVICE_CLASS_CPU &&
-         (strcmp(family->name, "tile") == 0 ||
-          strcmp(family->name, "packed") == 0 ||
-          strcmp(family->name, "skinny") == 0);
+/* Can be watched for values that nobody wrote. */
+static bool is_watchable(const rlo_family *family) {
+  return family->device_class == RLO_DEVICE_CLASS_GPU ||
+         (strcmp(family->name, "tile") != 0 &&
+          strcmp(family->name, "packed") != 0 &&
+          strcmp(family->name, "skinny") != 0);
 }
 
-/* Runs beside the alignment: of all the second, of the GPU's tiles each, where
- * shuffles are in the way. */
-static bool is_beside(const rlo_family *family, int32_t run) {
-  return run > 0 || (is_for_uninitialized &&
-                     family->device_class == RLO_DEVICE_CLASS_GPU &&
-                     strcmp(family->name, "tile") == 0);
+/* The GPU's tiles are watched beside the alignment, where no shuffles are in
+ * the way, all others at it. */
+static bool is_watched_beside(const rlo_family *family) {
+  return family->device_class == RLO_DEVICE_CLASS_GPU &&
+         strcmp(family->name, "tile") == 0;
 }
 
-static void run_pair(int32_t pair_number, int32_t width) {
+/*
+ * A run belongs to one of the two words' sets, never to both: the watched ones
+ * are judged for bounds and races as well, so that nothing is left to find for
+ * a second, unwatched run of the same.
+ */
+static bool is_mine(const rlo_family *family,
+                    bool is_first_width,
+                    bool is_beside) {
+  bool is_watched = is_watchable(family) && is_first_width &&
+                    is_beside == is_watched_beside(family);
+  return is_watched == is_for_uninitialized;
+}
+
+static void run_pair(int32_t pair_number, int32_t width, bool is_first_width) {
   rlo_shape src;
   rlo_shape dst;
   int32_t permutation[RLO_MAX_RANK];
   test_pair_shapes(
       &test_pairs[pair_number], test_dtypes[width], &src, &dst, permutation);
   for (int32_t f = 0; f < rlo__num_families; ++f) {
-    for (int32_t s = 0; s < (is_for_uninitialized ? 1 : 2); ++s) {
-      int64_t shift_bytes =
-          is_beside(rlo__families[f], s) ? (int64_t)1 << width : 0;
+    for (int32_t beside = 0; beside < 2; ++beside) {
+      if (!is_mine(rlo__families[f], is_first_width, beside != 0)) {
+        continue;
+      }
+      int64_t shift_bytes = (int64_t)beside << width;
       test_case c = {.src = &src,
                      .dst = &dst,
                      .permutation = permutation,
@@ -60,9 +75,6 @@ static void run_pair(int32_t pair_number, int32_t width) {
                      .device_class = rlo__families[f]->device_class,
                      .src_shift_bytes = shift_bytes,
                      .dst_shift_bytes = 3 * shift_bytes};
-      if (is_skipped(rlo__families[f])) {
-        continue;
-      }
       test_outcome outcome = test_device_run(&device, &c, NULL);
       ck_assert_int_ne(outcome, TEST_FAILED);
       runs[f] += outcome == TEST_RAN;
@@ -76,10 +88,8 @@ START_TEST(oclgrind_subset__runs)
   device = test_device_open();
   for (int32_t p = 0; p < test_num_pairs; ++p) {
     if (test_pairs[p].is_small) {
-      run_pair(p, p % 5);
-      if (!is_for_uninitialized) {
-        run_pair(p, (p / 5 + p + 2) % 5);
-      }
+      run_pair(p, p % 5, true);
+      run_pair(p, (p + 1 + p / 5 % 4) % 5, false);
     }
   }
   for (int32_t f = 0; f < rlo__num_families; ++f) {
@@ -89,7 +99,8 @@ START_TEST(oclgrind_subset__runs)
         rlo__families[f]->name,
         (long long)runs[f]);
     bool computes = (rlo__families[f]->traits & RLO_FAMILY_COMPUTES) != 0;
-    if (!is_skipped(rlo__families[f]) && !computes) {
+    bool is_watched = is_watchable(rlo__families[f]);
+    if ((is_watched || !is_for_uninitialized) && !computes) {
       ck_assert_int_ge(runs[f], 5);
     }
   }
