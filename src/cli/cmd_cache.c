@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "relayout/cache.h"
 
@@ -60,37 +59,28 @@ static int clear(bool is_json) {
   return RLO__EXIT_OK;
 }
 
+static const struct option options[] = {
+    {"help", no_argument, NULL, RLO__OPTION_HELP},
+    {"json", no_argument, NULL, RLO__OPTION_JSON},
+    {0}};
+
 static int run(int argc, char **argv) {
-  static const struct option options[] = {
-      {"help", no_argument, NULL, RLO__OPTION_HELP},
-      {"json", no_argument, NULL, RLO__OPTION_JSON},
-      {0}};
-  bool is_json = false;
-  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
-    switch (option) {
-      case RLO__OPTION_HELP:
-        fputs(rlo__cmd_cache.help, stdout);
-        return RLO__EXIT_OK;
-      case RLO__OPTION_JSON:
-        is_json = true;
-        break;
-      default:
-        return RLO__EXIT_USAGE;
-    }
-  }
-  char **operands;
-  int code = rlo__operands_take(argc, argv, 1, "show or clear", &operands);
+  static const char *const words[] = {"show", "clear"};
+  rlo__common_options common;
+  int code = rlo__options_take(&rlo__cmd_cache, argc, argv, NULL, &common);
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  if (strcmp(operands[0], "show") == 0) {
-    return show(is_json);
+  char **operands;
+  code = rlo__operands_take(argc, argv, 1, "show or clear", &operands);
+  int32_t word = 0;
+  if (code == RLO__EXIT_OK) {
+    code = rlo__word_parse(argv[0], NULL, operands[0], words, 2, &word);
   }
-  if (strcmp(operands[0], "clear") == 0) {
-    return clear(is_json);
+  if (code != RLO__EXIT_OK) {
+    return code;
   }
-  return rlo__fail_usage(
-      argv[0], "'%s' is neither show nor clear", operands[0]);
+  return word == 0 ? show(common.is_json) : clear(common.is_json);
 }
 
 const rlo__command rlo__cmd_cache = {
@@ -116,5 +106,6 @@ const rlo__command rlo__cmd_cache = {
         "PoCL, the driver for CPUs, keeps files of its own besides, in\n"
         "$POCL_CACHE_DIR, else $XDG_CACHE_HOME/pocl/kcache, else\n"
         "$HOME/.cache/pocl/kcache.\n",
+    .options = options,
     .run = run,
 };

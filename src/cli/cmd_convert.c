@@ -26,11 +26,9 @@ typedef struct convert_request {
   const char *permutation;
   const char *family;
   const char *way;
-  int32_t device_number;
+  rlo__common_options common;
   bool is_on_host;
   bool is_verified;
-  bool is_isolated;
-  bool is_json;
 } convert_request;
 
 /** What the process that uses the device tells the one that writes the file. */
@@ -67,25 +65,16 @@ static int load_source(conversion *c) {
 static int lower(conversion *c) {
   const rlo_shape *src = &c->src.shape;
   int32_t permutation[RLO_MAX_RANK];
-  for (int32_t k = 0; k < src->rank; ++k) {
-    permutation[k] = k;
-  }
-  if (c->request.permutation != NULL) {
-    rlo__int_list list;
-    int code =
-        rlo__int_list_parse("convert", "--perm", c->request.permutation, &list);
-    if (code == RLO__EXIT_OK) {
-      code = rlo__permutation_take(&list, src->rank, permutation);
-    }
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
+  int code = rlo__permutation_parse(
+      "convert", "--perm", c->request.permutation, src->rank, permutation);
+  if (code != RLO__EXIT_OK) {
+    return code;
   }
   if (rlo_transpose_infer(src, permutation, &c->dst_shape) != RLO_OK) {
     return rlo__fail_last();
   }
   if (c->request.to != NULL) {
-    int code = rlo__layout_operand_apply(c->request.to, &c->dst_shape);
+    code = rlo__layout_operand_apply(c->request.to, &c->dst_shape);
     if (code != RLO__EXIT_OK) {
       return code;
     }
@@ -172,7 +161,8 @@ static int run_in_session(conversion *c, rlo__device_session *session) {
 static int run_on_device(void *payload) {
   conversion *c = payload;
   rlo__device_session session;
-  int code = rlo__device_session_init(c->request.device_number, &session);
+  int code =
+      rlo__device_session_init(c->request.common.device_number, &session);
   if (code == RLO__EXIT_OK) {
     code = run_in_session(c, &session);
   }
@@ -218,7 +208,7 @@ static int verify(const conversion *c) {
 static void print_result(const conversion *c) {
   rlo__shape_text text;
   rlo__shape_text_make(&c->dst_shape, &text);
-  if (!c->request.is_json) {
+  if (!c->request.common.is_json) {
     puts(text.text);
     return;
   }
@@ -252,9 +242,10 @@ static int convert(conversion *c) {
     code = allocate_destination(c);
   }
   if (code == RLO__EXIT_OK) {
-    code = c->request.is_on_host
-               ? run_on_host(c)
-               : rlo__isolate_run(c->request.is_isolated, run_on_device, c);
+    code =
+        c->request.is_on_host
+            ? run_on_host(c)
+            : rlo__isolate_run(c->request.common.is_isolated, run_on_device, c);
   }
   if (code == RLO__EXIT_OK && c->request.is_verified) {
     code = verify(c);
@@ -282,6 +273,34 @@ static int run_conversion(const convert_request *request) {
   return code;
 }
 
+static int take_option(void *payload, int option, const char *value) {
+  convert_request *request = payload;
+  switch (option) {
+    case RLO__OPTION_FROM:
+      request->from = value;
+      break;
+    case RLO__OPTION_TO:
+      request->to = value;
+      break;
+    case RLO__OPTION_PERM:
+      request->permutation = value;
+      break;
+    case RLO__OPTION_FAMILY:
+      request->family = value;
+      break;
+    case RLO__OPTION_WAY:
+      request->way = value;
+      break;
+    case RLO__OPTION_HOST:
+      request->is_on_host = true;
+      break;
+    default:
+      request->is_verified = true;
+      break;
+  }
+  return RLO__EXIT_OK;
+}
+
 static const struct option options[] = {
     {"help", no_argument, NULL, RLO__OPTION_HELP},
     {"json", no_argument, NULL, RLO__OPTION_JSON},
@@ -297,59 +316,20 @@ static const struct option options[] = {
     {0}};
 
 static int run(int argc, char **argv) {
-  convert_request request = {.device_number = -1, .is_isolated = true};
-  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
-    switch (option) {
-      case RLO__OPTION_HELP:
-        fputs(rlo__cmd_convert.help, stdout);
-        return RLO__EXIT_OK;
-      case RLO__OPTION_JSON:
-        request.is_json = true;
-        break;
-      case RLO__OPTION_FROM:
-        request.from = optarg;
-        break;
-      case RLO__OPTION_TO:
-        request.to = optarg;
-        break;
-      case RLO__OPTION_PERM:
-        request.permutation = optarg;
-        break;
-      case RLO__OPTION_DEVICE: {
-        int code =
-            rlo__device_option_parse(argv[0], optarg, &request.device_number);
-        if (code != RLO__EXIT_OK) {
-          return code;
-        }
-        break;
-      }
-      case RLO__OPTION_FAMILY:
-        request.family = optarg;
-        break;
-      case RLO__OPTION_WAY:
-        request.way = optarg;
-        break;
-      case RLO__OPTION_HOST:
-        request.is_on_host = true;
-        break;
-      case RLO__OPTION_VERIFY:
-        request.is_verified = true;
-        break;
-      case RLO__OPTION_NO_ISOLATE:
-        request.is_isolated = false;
-        break;
-      default:
-        return RLO__EXIT_USAGE;
-    }
+  convert_request request = {0};
+  int code = rlo__options_take(
+      &rlo__cmd_convert, argc, argv, &request, &request.common);
+  if (code != RLO__EXIT_OK) {
+    return code;
   }
   char **operands;
-  int code = rlo__operands_take(
+  code = rlo__operands_take(
       argc, argv, 2, "an input and an output file", &operands);
   if (code != RLO__EXIT_OK) {
     return code;
   }
   if (request.is_on_host && (request.family != NULL || request.way != NULL ||
-                             request.device_number >= 0)) {
+                             request.common.device_number >= 0)) {
     return rlo__fail_usage(
         argv[0],
         "--host uses no device: it goes without --device, --family and --way");
@@ -405,5 +385,7 @@ const rlo__command rlo__cmd_convert = {
         "no\n"
         "fill are zero, so that equal inputs make equal files. OUT appears\n"
         "complete or not at all.\n",
+    .options = options,
+    .take_option = take_option,
     .run = run,
 };

@@ -11,16 +11,15 @@
 #include "options.h"
 
 typedef struct copy_limit_request {
-  int32_t device_number;
+  rlo__common_options common;
   int64_t bytes;
   int64_t rounds;
-  bool is_json;
 } copy_limit_request;
 
 static void print(const copy_limit_request *request,
                   const char *device_name,
                   double gb_per_s) {
-  if (!request->is_json) {
+  if (!request->common.is_json) {
     rlo__bytes_text text;
     printf("%.2f GB/s  copying %s on %s (read + written, median of %" PRId64
            ")\n",
@@ -42,7 +41,7 @@ static void print(const copy_limit_request *request,
 static int measure(void *payload) {
   const copy_limit_request *request = payload;
   rlo__device_session session;
-  int code = rlo__device_session_init(request->device_number, &session);
+  int code = rlo__device_session_init(request->common.device_number, &session);
   if (code == RLO__EXIT_OK) {
     double gb_per_s = 0;
     if (rlo_copy_limit(session.context,
@@ -58,55 +57,44 @@ static int measure(void *payload) {
   return code;
 }
 
+static int take_option(void *payload, int option, const char *value) {
+  copy_limit_request *request = payload;
+  return option == RLO__OPTION_BYTES ? rlo__number_parse("copy-limit",
+                                                         "--bytes",
+                                                         value,
+                                                         4096,
+                                                         INT64_MAX,
+                                                         &request->bytes)
+                                     : rlo__number_parse("copy-limit",
+                                                         "--rounds",
+                                                         value,
+                                                         1,
+                                                         1000000,
+                                                         &request->rounds);
+}
+
+static const struct option options[] = {
+    {"help", no_argument, NULL, RLO__OPTION_HELP},
+    {"json", no_argument, NULL, RLO__OPTION_JSON},
+    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
+    {"bytes", required_argument, NULL, RLO__OPTION_BYTES},
+    {"rounds", required_argument, NULL, RLO__OPTION_ROUNDS},
+    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+    {0}};
+
 static int run(int argc, char **argv) {
-  static const struct option options[] = {
-      {"help", no_argument, NULL, RLO__OPTION_HELP},
-      {"json", no_argument, NULL, RLO__OPTION_JSON},
-      {"device", required_argument, NULL, RLO__OPTION_DEVICE},
-      {"bytes", required_argument, NULL, RLO__OPTION_BYTES},
-      {"rounds", required_argument, NULL, RLO__OPTION_ROUNDS},
-      {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
-      {0}};
-  copy_limit_request request = {
-      .device_number = -1, .bytes = (int64_t)64 << 20, .rounds = 11};
-  bool is_isolated = true;
-  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
-    int code = RLO__EXIT_OK;
-    switch (option) {
-      case RLO__OPTION_HELP:
-        fputs(rlo__cmd_copy_limit.help, stdout);
-        return RLO__EXIT_OK;
-      case RLO__OPTION_JSON:
-        request.is_json = true;
-        break;
-      case RLO__OPTION_DEVICE:
-        code =
-            rlo__device_option_parse(argv[0], optarg, &request.device_number);
-        break;
-      case RLO__OPTION_BYTES:
-        code = rlo__number_parse(
-            argv[0], "--bytes", optarg, 4096, INT64_MAX, &request.bytes);
-        break;
-      case RLO__OPTION_ROUNDS:
-        code = rlo__number_parse(
-            argv[0], "--rounds", optarg, 1, 1000000, &request.rounds);
-        break;
-      case RLO__OPTION_NO_ISOLATE:
-        is_isolated = false;
-        break;
-      default:
-        return RLO__EXIT_USAGE;
-    }
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
-  }
-  char **operands;
-  int code = rlo__operands_take(argc, argv, 0, "no operands", &operands);
+  copy_limit_request request = {.bytes = (int64_t)64 << 20, .rounds = 11};
+  int code = rlo__options_take(
+      &rlo__cmd_copy_limit, argc, argv, &request, &request.common);
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  return rlo__isolate_run(is_isolated, measure, &request);
+  char **operands;
+  code = rlo__operands_take(argc, argv, 0, "no operands", &operands);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  return rlo__isolate_run(request.common.is_isolated, measure, &request);
 }
 
 const rlo__command rlo__cmd_copy_limit = {
@@ -126,5 +114,7 @@ const rlo__command rlo__cmd_copy_limit = {
         "  --json        print an object with the keys device, bytes, rounds\n"
         "                and gb_per_s\n"
         "  --no-isolate  use the OpenCL driver in this process\n",
+    .options = options,
+    .take_option = take_option,
     .run = run,
 };

@@ -18,9 +18,9 @@
 
 typedef struct demo_request {
   rlo__demo_table table;
-  int32_t device_number;
+  rlo__common_options common;
+  int64_t rounds;
   bool is_small;
-  bool is_json;
 } demo_request;
 
 /* A step while it runs: from the buffer of its number to the next one. */
@@ -234,7 +234,7 @@ static int run_demo(void *payload) {
   d->request = request;
   int code = make_steps(d);
   if (code == RLO__EXIT_OK) {
-    code = rlo__device_session_init(request->device_number, &d->session);
+    code = rlo__device_session_init(request->common.device_number, &d->session);
   }
   if (code == RLO__EXIT_OK) {
     request->table.device_name = d->session.device_name;
@@ -243,62 +243,47 @@ static int run_demo(void *payload) {
     code = run_steps(d);
   }
   if (code == RLO__EXIT_OK) {
-    code = rlo__demo_table_print(&request->table, request->is_json);
+    code = rlo__demo_table_print(&request->table, request->common.is_json);
   }
   rlo__device_session_deinit(&d->session);
   free(d);
   return code;
 }
 
-static int run(int argc, char **argv) {
-  static const struct option options[] = {
-      {"help", no_argument, NULL, RLO__OPTION_HELP},
-      {"json", no_argument, NULL, RLO__OPTION_JSON},
-      {"device", required_argument, NULL, RLO__OPTION_DEVICE},
-      {"rounds", required_argument, NULL, RLO__OPTION_ROUNDS},
-      {"small", no_argument, NULL, RLO__OPTION_SMALL},
-      {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
-      {0}};
-  static demo_request request = {.device_number = -1};
-  int64_t rounds = 15;
-  bool is_isolated = true;
-  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
-    int code = RLO__EXIT_OK;
-    switch (option) {
-      case RLO__OPTION_HELP:
-        fputs(rlo__cmd_demo.help, stdout);
-        return RLO__EXIT_OK;
-      case RLO__OPTION_JSON:
-        request.is_json = true;
-        break;
-      case RLO__OPTION_DEVICE:
-        code =
-            rlo__device_option_parse(argv[0], optarg, &request.device_number);
-        break;
-      case RLO__OPTION_ROUNDS:
-        code = rlo__number_parse(
-            argv[0], "--rounds", optarg, 1, RLO__DEMO_MAX_ROUNDS, &rounds);
-        break;
-      case RLO__OPTION_SMALL:
-        request.is_small = true;
-        break;
-      case RLO__OPTION_NO_ISOLATE:
-        is_isolated = false;
-        break;
-      default:
-        return RLO__EXIT_USAGE;
-    }
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
+static int take_option(void *payload, int option, const char *value) {
+  demo_request *request = payload;
+  if (option == RLO__OPTION_SMALL) {
+    request->is_small = true;
+    return RLO__EXIT_OK;
   }
-  char **operands;
-  int code = rlo__operands_take(argc, argv, 0, "no operands", &operands);
+  return rlo__number_parse(
+      "demo", "--rounds", value, 1, RLO__DEMO_MAX_ROUNDS, &request->rounds);
+}
+
+static const struct option options[] = {
+    {"help", no_argument, NULL, RLO__OPTION_HELP},
+    {"json", no_argument, NULL, RLO__OPTION_JSON},
+    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
+    {"rounds", required_argument, NULL, RLO__OPTION_ROUNDS},
+    {"small", no_argument, NULL, RLO__OPTION_SMALL},
+    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+    {0}};
+
+static int run(int argc, char **argv) {
+  /* With its table of times: too much for a stack. */
+  static demo_request request = {.rounds = 15};
+  int code =
+      rlo__options_take(&rlo__cmd_demo, argc, argv, &request, &request.common);
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  request.table.num_rounds = (int32_t)rounds;
-  return rlo__isolate_run(is_isolated, run_demo, &request);
+  char **operands;
+  code = rlo__operands_take(argc, argv, 0, "no operands", &operands);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  request.table.num_rounds = (int32_t)request.rounds;
+  return rlo__isolate_run(request.common.is_isolated, run_demo, &request);
 }
 
 const rlo__command rlo__cmd_demo = {
@@ -321,5 +306,7 @@ const rlo__command rlo__cmd_demo = {
         "  --no-isolate  use the OpenCL driver in this process\n"
         "\n"
         "Exit code 1 if any byte differs.\n",
+    .options = options,
+    .take_option = take_option,
     .run = run,
 };

@@ -140,56 +140,43 @@ static void print_text(const description *d) {
   rlo__cost_print(&d->cost);
 }
 
-/* Read one option. */
-static int take_option(const char *verb,
-                       int option,
-                       numpy_array *array,
-                       bool *is_json) {
+static int take_option(void *request, int option, const char *value) {
+  static const char verb[] = "describe";
+  numpy_array *array = request;
   switch (option) {
-    case RLO__OPTION_JSON:
-      *is_json = true;
-      return RLO__EXIT_OK;
     case RLO__OPTION_NUMPY:
-      array->type = optarg;
+      array->type = value;
       return RLO__EXIT_OK;
     case RLO__OPTION_DIMS:
       array->has_dims = true;
-      return rlo__int_list_parse(verb, "--dims", optarg, &array->dims);
+      return rlo__int_list_parse(verb, "--dims", value, &array->dims);
     case RLO__OPTION_STRIDES:
       array->has_strides = true;
-      return rlo__int_list_parse(verb, "--strides", optarg, &array->strides);
-    case RLO__OPTION_BYTES:
-      return rlo__number_parse(
-          verb, "--bytes", optarg, 0, INT64_MAX, &array->available_bytes);
+      return rlo__int_list_parse(verb, "--strides", value, &array->strides);
     default:
-      return RLO__EXIT_USAGE;
+      return rlo__number_parse(
+          verb, "--bytes", value, 0, INT64_MAX, &array->available_bytes);
   }
 }
 
+static const struct option options[] = {
+    {"help", no_argument, NULL, RLO__OPTION_HELP},
+    {"json", no_argument, NULL, RLO__OPTION_JSON},
+    {"numpy", required_argument, NULL, RLO__OPTION_NUMPY},
+    {"dims", required_argument, NULL, RLO__OPTION_DIMS},
+    {"strides", required_argument, NULL, RLO__OPTION_STRIDES},
+    {"bytes", required_argument, NULL, RLO__OPTION_BYTES},
+    {0}};
+
 static int run(int argc, char **argv) {
-  static const struct option options[] = {
-      {"help", no_argument, NULL, RLO__OPTION_HELP},
-      {"json", no_argument, NULL, RLO__OPTION_JSON},
-      {"numpy", required_argument, NULL, RLO__OPTION_NUMPY},
-      {"dims", required_argument, NULL, RLO__OPTION_DIMS},
-      {"strides", required_argument, NULL, RLO__OPTION_STRIDES},
-      {"bytes", required_argument, NULL, RLO__OPTION_BYTES},
-      {0}};
-  bool is_json = false;
-  bool has_details = false;
+  rlo__common_options common;
   numpy_array array = {.available_bytes = RLO_AVAILABLE_UNKNOWN};
-  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
-    if (option == RLO__OPTION_HELP) {
-      fputs(rlo__cmd_describe.help, stdout);
-      return RLO__EXIT_OK;
-    }
-    int code = take_option(argv[0], option, &array, &is_json);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
-    has_details = has_details || option == RLO__OPTION_DIMS ||
-                  option == RLO__OPTION_STRIDES || option == RLO__OPTION_BYTES;
+  int code = rlo__options_take(&rlo__cmd_describe, argc, argv, &array, &common);
+  if (code != RLO__EXIT_OK) {
+    return code;
   }
+  bool has_details = array.has_dims || array.has_strides ||
+                     array.available_bytes != RLO_AVAILABLE_UNKNOWN;
   if (has_details && array.type == NULL) {
     return rlo__fail_usage(
         argv[0], "--dims, --strides and --bytes go with --numpy only");
@@ -199,7 +186,7 @@ static int run(int argc, char **argv) {
   }
   char **operands;
   int expected = array.type == NULL ? 1 : 0;
-  int code =
+  code =
       rlo__operands_take(argc, argv, expected, "a shape or --numpy", &operands);
   if (code != RLO__EXIT_OK) {
     return code;
@@ -213,7 +200,7 @@ static int run(int argc, char **argv) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  if (is_json) {
+  if (common.is_json) {
     print_json(&d);
   } else {
     print_text(&d);
@@ -266,5 +253,7 @@ const rlo__command rlo__cmd_describe = {
         "Examples:\n"
         "  relayout describe --numpy '<f4' --dims 3,4 --strides 16,4\n"
         "  relayout describe 'f32[64,100]{1,0:T(8,128)}'\n",
+    .options = options,
+    .take_option = take_option,
     .run = run,
 };

@@ -122,35 +122,24 @@ static int list_devices(void *payload) {
   return RLO__EXIT_OK;
 }
 
+static const struct option options[] = {
+    {"help", no_argument, NULL, RLO__OPTION_HELP},
+    {"json", no_argument, NULL, RLO__OPTION_JSON},
+    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+    {0}};
+
 static int run(int argc, char **argv) {
-  static const struct option options[] = {
-      {"help", no_argument, NULL, RLO__OPTION_HELP},
-      {"json", no_argument, NULL, RLO__OPTION_JSON},
-      {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
-      {0}};
-  bool is_json = false;
-  bool is_isolated = true;
-  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
-    switch (option) {
-      case RLO__OPTION_HELP:
-        fputs(rlo__cmd_devices.help, stdout);
-        return RLO__EXIT_OK;
-      case RLO__OPTION_JSON:
-        is_json = true;
-        break;
-      case RLO__OPTION_NO_ISOLATE:
-        is_isolated = false;
-        break;
-      default:
-        return RLO__EXIT_USAGE;
-    }
-  }
-  char **operands;
-  int code = rlo__operands_take(argc, argv, 0, "no operands", &operands);
+  rlo__common_options common;
+  int code = rlo__options_take(&rlo__cmd_devices, argc, argv, NULL, &common);
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  return rlo__isolate_run(is_isolated, list_devices, &is_json);
+  char **operands;
+  code = rlo__operands_take(argc, argv, 0, "no operands", &operands);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  return rlo__isolate_run(common.is_isolated, list_devices, &common.is_json);
 }
 
 const rlo__command rlo__cmd_devices = {
@@ -165,5 +154,6 @@ const rlo__command rlo__cmd_devices = {
         "\n"
         "  --json        print one object\n"
         "  --no-isolate  use the OpenCL driver in this process\n",
+    .options = options,
     .run = run,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "relayout/opencl.h"
 #include "relayout/opencl_wisdom.h"
@@ -18,8 +17,9 @@
 typedef struct explain_request {
   rlo__explanation explanation;
   rlo_plan_options plan_options;
-  int32_t device_number;
-  bool is_json;
+  rlo__common_options common;
+  /** NULL where not given. */
+  const char *permutation;
   bool has_source;
 } explain_request;
 
@@ -107,7 +107,7 @@ static int explain(explain_request *request, rlo_context *context) {
     return rlo__fail_last();
   }
   e->report = report;
-  if (request->is_json) {
+  if (request->common.is_json) {
     rlo__explanation_print_json(e, request->has_source);
   } else {
     rlo__explanation_print_text(e, request->has_source);
@@ -120,13 +120,13 @@ static int explain(explain_request *request, rlo_context *context) {
 static int explain_for_device(void *payload) {
   explain_request *request = payload;
   rlo__device_session session;
-  int code = rlo__device_session_init(request->device_number, &session);
+  int code = rlo__device_session_init(request->common.device_number, &session);
   if (code == RLO__EXIT_OK) {
     request->explanation.device = *rlo_context_device_info(session.context);
     request->explanation.device_name = session.device_name;
     request->explanation.wisdom = session.wisdom;
     code = explain(request, session.context);
-  } else if (request->device_number < 0) {
+  } else if (request->common.device_number < 0) {
     fputs("relayout explain --class cpu needs no device.\n", stderr);
   }
   rlo__device_session_deinit(&session);
@@ -134,24 +134,55 @@ static int explain_for_device(void *payload) {
 }
 
 static int parse_class(const char *text, rlo_device_class *out_class) {
-  if (strcmp(text, "cpu") == 0) {
-    *out_class = RLO_DEVICE_CLASS_CPU;
-  } else if (strcmp(text, "gpu") == 0) {
-    *out_class = RLO_DEVICE_CLASS_GPU;
-  } else {
-    return rlo__fail_usage("explain", "--class: '%s' is not cpu or gpu", text);
-  }
-  return RLO__EXIT_OK;
+  static const char *const words[] = {"cpu", "gpu"};
+  int32_t word = 0;
+  int code = rlo__word_parse("explain", "--class", text, words, 2, &word);
+  *out_class = word == 0 ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU;
+  return code;
 }
 
-static int parse_permutation(const char *text, rlo__explanation *e) {
-  rlo__int_list list;
-  int code = rlo__int_list_parse("explain", "--perm", text, &list);
-  if (code != RLO__EXIT_OK) {
-    return code;
+static int take_option(void *payload, int option, const char *value) {
+  static const char verb[] = "explain";
+  explain_request *request = payload;
+  rlo_combine_options *combine = &request->explanation.combine;
+  switch (option) {
+    case RLO__OPTION_PERM:
+      request->permutation = value;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_CLASS:
+      return parse_class(value, &request->plan_options.device_class);
+    case RLO__OPTION_ALPHA:
+      return rlo__factor_parse(verb, "--alpha", value, &combine->alpha);
+    case RLO__OPTION_BETA:
+      return rlo__factor_parse(verb, "--beta", value, &combine->beta);
+    case RLO__OPTION_FAMILY:
+      request->plan_options.family = value;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_WAY:
+      request->plan_options.way = value;
+      return RLO__EXIT_OK;
+    default:
+      request->has_source = true;
+      return RLO__EXIT_OK;
   }
-  code = rlo__permutation_take(&list, e->src.rank, e->permutation);
-  e->has_permutation = code == RLO__EXIT_OK;
+}
+
+static int take_shapes(explain_request *request, int argc, char **argv) {
+  rlo__explanation *e = &request->explanation;
+  char **operands;
+  int code = rlo__operands_take(
+      argc, argv, 2, "a source and a destination shape", &operands);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__shape_operand_parse(operands[0], &e->src);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = rlo__shape_operand_parse(operands[1], &e->dst);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = rlo__permutation_parse(
+        argv[0], "--perm", request->permutation, e->src.rank, e->permutation);
+  }
+  e->has_permutation = request->permutation != NULL;
   return code;
 }
 
@@ -173,76 +204,24 @@ static int run(int argc, char **argv) {
   /* Two problems and two shapes: too much for a stack. */
   static explain_request request;
   request.plan_options = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
-  request.device_number = -1;
   rlo__explanation *e = &request.explanation;
   e->combine = (rlo_combine_options)RLO_COMBINE_OPTIONS_INIT;
-  bool is_isolated = true;
-  const char *permutation = NULL;
-  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
-    int code = RLO__EXIT_OK;
-    switch (option) {
-      case RLO__OPTION_HELP:
-        fputs(rlo__cmd_explain.help, stdout);
-        return RLO__EXIT_OK;
-      case RLO__OPTION_JSON:
-        request.is_json = true;
-        break;
-      case RLO__OPTION_PERM:
-        permutation = optarg;
-        break;
-      case RLO__OPTION_DEVICE:
-        code =
-            rlo__device_option_parse(argv[0], optarg, &request.device_number);
-        break;
-      case RLO__OPTION_CLASS:
-        code = parse_class(optarg, &request.plan_options.device_class);
-        break;
-      case RLO__OPTION_ALPHA:
-        code = rlo__factor_parse(argv[0], "--alpha", optarg, &e->combine.alpha);
-        break;
-      case RLO__OPTION_BETA:
-        code = rlo__factor_parse(argv[0], "--beta", optarg, &e->combine.beta);
-        break;
-      case RLO__OPTION_FAMILY:
-        request.plan_options.family = optarg;
-        break;
-      case RLO__OPTION_WAY:
-        request.plan_options.way = optarg;
-        break;
-      case RLO__OPTION_SOURCE:
-        request.has_source = true;
-        break;
-      case RLO__OPTION_NO_ISOLATE:
-        is_isolated = false;
-        break;
-      default:
-        return RLO__EXIT_USAGE;
-    }
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
+  int code = rlo__options_take(
+      &rlo__cmd_explain, argc, argv, &request, &request.common);
+  if (code != RLO__EXIT_OK) {
+    return code;
   }
-  char **operands;
-  int code = rlo__operands_take(
-      argc, argv, 2, "a source and a destination shape", &operands);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__shape_operand_parse(operands[0], &e->src);
-  }
-  if (code == RLO__EXIT_OK) {
-    code = rlo__shape_operand_parse(operands[1], &e->dst);
-  }
-  if (code == RLO__EXIT_OK && permutation != NULL) {
-    code = parse_permutation(permutation, e);
-  }
+  code = take_shapes(&request, argc, argv);
   if (code != RLO__EXIT_OK) {
     return code;
   }
   rlo_device_class wanted = request.plan_options.device_class;
-  if (request.device_number < 0 && wanted != RLO_DEVICE_CLASS_AUTO) {
+  if (request.common.device_number < 0 && wanted != RLO_DEVICE_CLASS_AUTO) {
     e->device = typical_device(wanted);
     return explain(&request, NULL);
   }
-  return rlo__isolate_run(is_isolated, explain_for_device, &request);
+  return rlo__isolate_run(
+      request.common.is_isolated, explain_for_device, &request);
 }
 
 const rlo__command rlo__cmd_explain = {
@@ -274,5 +253,7 @@ const rlo__command rlo__cmd_explain = {
         "\n"
         "Example: relayout explain 'f32[64,48]' 'f32[64,48]{0,1}' --class "
         "cpu\n",
+    .options = options,
+    .take_option = take_option,
     .run = run,
 };

@@ -90,32 +90,32 @@ static int count_before_negative(int argc, char **argv) {
   return argc > 2 && is_negative_number(argv[argc - 1]) ? argc - 1 : argc;
 }
 
+static int take_option(void *is_inverse, int option, const char *value) {
+  (void)option;
+  (void)value;
+  *(bool *)is_inverse = true;
+  return RLO__EXIT_OK;
+}
+
+static const struct option options[] = {
+    {"help", no_argument, NULL, RLO__OPTION_HELP},
+    {"json", no_argument, NULL, RLO__OPTION_JSON},
+    {"inverse", no_argument, NULL, RLO__OPTION_INVERSE},
+    {0}};
+
 static int run(int argc, char **argv) {
-  static const struct option options[] = {
-      {"help", no_argument, NULL, RLO__OPTION_HELP},
-      {"json", no_argument, NULL, RLO__OPTION_JSON},
-      {"inverse", no_argument, NULL, RLO__OPTION_INVERSE},
-      {0}};
-  bool is_json = false;
+  rlo__common_options common;
   bool is_inverse = false;
-  int count = count_before_negative(argc, argv);
-  for (int option; (option = rlo__option_next(count, argv, options)) != -1;) {
-    switch (option) {
-      case RLO__OPTION_HELP:
-        fputs(rlo__cmd_index.help, stdout);
-        return RLO__EXIT_OK;
-      case RLO__OPTION_JSON:
-        is_json = true;
-        break;
-      case RLO__OPTION_INVERSE:
-        is_inverse = true;
-        break;
-      default:
-        return RLO__EXIT_USAGE;
-    }
+  int code = rlo__options_take(&rlo__cmd_index,
+                               count_before_negative(argc, argv),
+                               argv,
+                               &is_inverse,
+                               &common);
+  if (code != RLO__EXIT_OK) {
+    return code;
   }
   char **operands;
-  int code = rlo__operands_take(
+  code = rlo__operands_take(
       argc,
       argv,
       2,
@@ -129,8 +129,8 @@ static int run(int argc, char **argv) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  return is_inverse ? print_element(&shape, operands[1], is_json)
-                    : print_slot(&shape, operands[1], is_json);
+  return is_inverse ? print_element(&shape, operands[1], common.is_json)
+                    : print_slot(&shape, operands[1], common.is_json);
 }
 
 const rlo__command rlo__cmd_index = {
@@ -149,5 +149,7 @@ const rlo__command rlo__cmd_index = {
         "\n"
         "\n"
         "Example: relayout index 'f32[2,3]{0,1:pad(3,5)}' 1,2\n",
+    .options = options,
+    .take_option = take_option,
     .run = run,
 };

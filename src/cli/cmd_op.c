@@ -33,10 +33,9 @@ typedef struct op_request {
   const char *to;
   char **paths;
   int32_t num_paths;
-  int32_t device_number;
+  rlo__common_options common;
+  bool is_listing;
   bool is_on_host;
-  bool is_isolated;
-  bool is_json;
 } op_request;
 
 /** One result, in memory that the process that uses the device fills. */
@@ -257,7 +256,8 @@ static int run_on(operation *op, rlo_context *context) {
 static int run_on_device(void *payload) {
   operation *op = payload;
   rlo__device_session session;
-  int code = rlo__device_session_init(op->request.device_number, &session);
+  int code =
+      rlo__device_session_init(op->request.common.device_number, &session);
   if (code == RLO__EXIT_OK) {
     code = run_on(op, session.context);
   }
@@ -268,7 +268,7 @@ static int run_on_device(void *payload) {
 static int save_outputs(const operation *op) {
   rlo__shape_text text;
   rlo__json json = {0};
-  if (op->request.is_json) {
+  if (op->request.common.is_json) {
     rlo__json_begin_object(&json, NULL);
     rlo__json_string(&json, "operation", op->kernel.kernel_name);
     rlo__json_begin_array(&json, "results");
@@ -282,7 +282,7 @@ static int save_outputs(const operation *op) {
       break;
     }
     rlo__shape_text_make(&output->shape, &text);
-    if (!op->request.is_json) {
+    if (!op->request.common.is_json) {
       puts(text.text);
       continue;
     }
@@ -291,7 +291,7 @@ static int save_outputs(const operation *op) {
     rlo__json_string(&json, "file", path);
     rlo__json_end_object(&json);
   }
-  if (op->request.is_json) {
+  if (op->request.common.is_json) {
     rlo__json_end_array(&json);
     rlo__json_end_object(&json);
   }
@@ -321,7 +321,8 @@ static int operate(operation *op) {
   if (code == RLO__EXIT_OK) {
     code = op->request.is_on_host
                ? run_on(op, NULL)
-               : rlo__isolate_run(op->request.is_isolated, run_on_device, op);
+               : rlo__isolate_run(
+                     op->request.common.is_isolated, run_on_device, op);
   }
   return code == RLO__EXIT_OK ? save_outputs(op) : code;
 }
@@ -361,68 +362,57 @@ static const struct option options[] = {
 static int add_text(const char **texts,
                     int32_t capacity,
                     const char *option,
+                    const char *text,
                     int32_t *count) {
   if (*count == capacity) {
     return rlo__fail_usage(
         "op", "%s is given more than %d times", option, capacity);
   }
-  texts[(*count)++] = optarg;
+  texts[(*count)++] = text;
   return RLO__EXIT_OK;
 }
 
-static int take_option(int option, op_request *request, bool *is_listing) {
+static int take_option(void *payload, int option, const char *value) {
+  op_request *request = payload;
   switch (option) {
-    case RLO__OPTION_JSON:
-      request->is_json = true;
-      return RLO__EXIT_OK;
     case RLO__OPTION_LIST:
-      *is_listing = true;
+      request->is_listing = true;
       return RLO__EXIT_OK;
     case RLO__OPTION_ATTR:
       return add_text(request->attributes,
                       RLO__MAX_OP_ATTRIBUTES,
                       "--attr",
+                      value,
                       &request->num_attributes);
     case RLO__OPTION_FROM:
-      return add_text(request->from, MAX_FILES, "--from", &request->num_from);
+      return add_text(
+          request->from, MAX_FILES, "--from", value, &request->num_from);
     case RLO__OPTION_TO:
-      request->to = optarg;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_DEVICE:
-      return rlo__device_option_parse("op", optarg, &request->device_number);
-    case RLO__OPTION_HOST:
-      request->is_on_host = true;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_NO_ISOLATE:
-      request->is_isolated = false;
+      request->to = value;
       return RLO__EXIT_OK;
     default:
-      return RLO__EXIT_USAGE;
+      request->is_on_host = true;
+      return RLO__EXIT_OK;
   }
 }
 
 static int run(int argc, char **argv) {
-  op_request request = {.device_number = -1, .is_isolated = true};
-  bool is_listing = false;
-  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
-    if (option == RLO__OPTION_HELP) {
-      fputs(rlo__cmd_op.help, stdout);
-      return RLO__EXIT_OK;
-    }
-    int code = take_option(option, &request, &is_listing);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
+  op_request request = {0};
+  int code =
+      rlo__options_take(&rlo__cmd_op, argc, argv, &request, &request.common);
+  if (code != RLO__EXIT_OK) {
+    return code;
   }
-  if (is_listing) {
+  if (request.is_listing) {
     char **none;
-    int code = rlo__operands_take(argc, argv, 0, "nothing", &none);
-    return code == RLO__EXIT_OK ? rlo__op_list_print(request.is_json) : code;
+    code = rlo__operands_take(argc, argv, 0, "nothing", &none);
+    return code == RLO__EXIT_OK ? rlo__op_list_print(request.common.is_json)
+                                : code;
   }
   if (optind >= argc) {
     return rlo__fail_usage("op", "name an operation, or give --list");
   }
-  if (request.is_on_host && request.device_number >= 0) {
+  if (request.is_on_host && request.common.device_number >= 0) {
     return rlo__fail_usage("op",
                            "--host uses no device: it goes without "
                            "--device");
@@ -474,5 +464,7 @@ const rlo__command rlo__cmd_op = {
         "are as in `relayout convert`. What is printed is the shape of each\n"
         "result. Nothing is written unless all results are there; each OUT\n"
         "appears complete or not at all.\n",
+    .options = options,
+    .take_option = take_option,
     .run = run,
 };

@@ -147,76 +147,64 @@ static int show(const rlo_shape *shape, const show_options *options) {
   return code;
 }
 
-static int take_color(const char *verb, const char *text, color_choice *out) {
-  static const char *const names[] = {"auto", "always", "never"};
-  for (int i = 0; i < 3; ++i) {
-    if (strcmp(text, names[i]) == 0) {
-      *out = (color_choice)i;
-      return RLO__EXIT_OK;
-    }
-  }
-  return rlo__fail_usage(
-      verb, "--color: '%s' is none of auto, always, never", text);
+static int take_color(const char *text, color_choice *out_choice) {
+  static const char *const words[] = {"auto", "always", "never"};
+  int32_t word = 0;
+  int code = rlo__word_parse("show", "--color", text, words, 3, &word);
+  *out_choice = (color_choice)word;
+  return code;
 }
 
-static int take_size(const char *verb,
-                     const char *what,
-                     const char *text,
-                     int32_t *out_size) {
+static int take_size(const char *what, const char *text, int32_t *out_size) {
   int64_t size = 0;
   int code = rlo__number_parse(
-      verb, what, text, RLO__PICTURE_LEAST, RLO__PICTURE_MOST, &size);
+      "show", what, text, RLO__PICTURE_LEAST, RLO__PICTURE_MOST, &size);
   if (code == RLO__EXIT_OK) {
     *out_size = (int32_t)size;
   }
   return code;
 }
 
-static int take_option(const char *verb, int option, show_options *out) {
+static int take_option(void *request, int option, const char *value) {
+  show_options *out = request;
   switch (option) {
     case RLO__OPTION_SVG:
-      out->svg_path = optarg;
+      out->svg_path = value;
       return RLO__EXIT_OK;
     case RLO__OPTION_COLOR:
-      return take_color(verb, optarg, &out->color);
+      return take_color(value, &out->color);
     case RLO__OPTION_WIDTH:
-      return take_size(verb, "--width", optarg, &out->picture.width);
+      return take_size("--width", value, &out->picture.width);
     case RLO__OPTION_HEIGHT:
-      return take_size(verb, "--height", optarg, &out->picture.height);
-    case RLO__OPTION_LETTERS:
+      return take_size("--height", value, &out->picture.height);
+    default:
       out->picture.has_letters = true;
       return RLO__EXIT_OK;
-    default:
-      return RLO__EXIT_USAGE;
   }
 }
 
+static const struct option options[] = {
+    {"help", no_argument, NULL, RLO__OPTION_HELP},
+    {"svg", required_argument, NULL, RLO__OPTION_SVG},
+    {"color", required_argument, NULL, RLO__OPTION_COLOR},
+    {"width", required_argument, NULL, RLO__OPTION_WIDTH},
+    {"height", required_argument, NULL, RLO__OPTION_HEIGHT},
+    {"letters", no_argument, NULL, RLO__OPTION_LETTERS},
+    {0}};
+
 static int run(int argc, char **argv) {
-  static const struct option options[] = {
-      {"help", no_argument, NULL, RLO__OPTION_HELP},
-      {"svg", required_argument, NULL, RLO__OPTION_SVG},
-      {"color", required_argument, NULL, RLO__OPTION_COLOR},
-      {"width", required_argument, NULL, RLO__OPTION_WIDTH},
-      {"height", required_argument, NULL, RLO__OPTION_HEIGHT},
-      {"letters", no_argument, NULL, RLO__OPTION_LETTERS},
-      {0}};
   show_options chosen = {.picture = {0, DEFAULT_HEIGHT, false}};
-  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
-    if (option == RLO__OPTION_HELP) {
-      fputs(rlo__cmd_show.help, stdout);
-      return RLO__EXIT_OK;
-    }
-    int code = take_option(argv[0], option, &chosen);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
+  rlo__common_options common;
+  int code = rlo__options_take(&rlo__cmd_show, argc, argv, &chosen, &common);
+  if (code != RLO__EXIT_OK) {
+    return code;
   }
   if (chosen.picture.width == 0) {
     chosen.picture.width =
         chosen.svg_path == NULL ? terminal_width() : DEFAULT_WIDTH;
   }
   char **operands;
-  int code = rlo__operands_take(argc, argv, 1, "a shape", &operands);
+  code = rlo__operands_take(argc, argv, 1, "a shape", &operands);
   if (code != RLO__EXIT_OK) {
     return code;
   }
@@ -251,5 +239,7 @@ const rlo__command rlo__cmd_show = {
         "  --svg FILE     write the picture to this file instead\n"
         "\n"
         "Example: relayout show 'f32[3,5]{1,0:T(2,2)}'\n",
+    .options = options,
+    .take_option = take_option,
     .run = run,
 };

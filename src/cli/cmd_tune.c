@@ -18,10 +18,12 @@
 typedef struct tune_request {
   rlo__suite suite;
   rlo__wisdom_path path;
+  rlo__common_options common;
+  /** NULL where not given. */
+  const char *suite_path;
+  const char *permutation;
   double seconds;
-  int32_t device_number;
   bool is_again;
-  bool is_json;
   rlo__json json;
 } tune_request;
 
@@ -33,7 +35,7 @@ static void print_result(tune_request *request,
   rlo__shape_text_make(&pair->src, &src);
   rlo__shape_text_make(&pair->dst, &dst);
   const bool is_measured = info->decision == RLO_PLAN_DECISION_MEASURE;
-  if (!request->is_json) {
+  if (!request->common.is_json) {
     if (info->decision == RLO_PLAN_DECISION_ESTIMATE) {
       printf("%s %s: nothing to measure\n", src.text, dst.text);
     } else {
@@ -95,7 +97,7 @@ static int tune_all(tune_request *request, rlo__device_session *session) {
   if (request->is_again) {
     rlo_context_clear_wisdom(session->context);
   }
-  if (request->is_json) {
+  if (request->common.is_json) {
     rlo__json_begin_object(&request->json, NULL);
     rlo__json_string(&request->json, "device", session->device_name);
     rlo__json_string(&request->json, "path", request->path.text);
@@ -105,7 +107,7 @@ static int tune_all(tune_request *request, rlo__device_session *session) {
   for (int32_t i = 0; i < request->suite.count && code == RLO__EXIT_OK; ++i) {
     code = tune_pair(request, session, &request->suite.pairs[i], problem);
   }
-  if (request->is_json) {
+  if (request->common.is_json) {
     rlo__json_end_array(&request->json);
     rlo__json_end_object(&request->json);
   }
@@ -116,7 +118,7 @@ static int tune_all(tune_request *request, rlo__device_session *session) {
 static int tune(void *payload) {
   tune_request *request = payload;
   rlo__device_session session;
-  int code = rlo__device_session_init(request->device_number, &session);
+  int code = rlo__device_session_init(request->common.device_number, &session);
   if (code == RLO__EXIT_OK) {
     code = tune_all(request, &session);
   }
@@ -124,25 +126,21 @@ static int tune(void *payload) {
   return code;
 }
 
-static int parse_seconds(const char *verb,
-                         const char *text,
-                         double *out_seconds) {
+static int parse_seconds(const char *text, double *out_seconds) {
   char *end = NULL;
   double seconds = strtod(text, &end);
   if (end == text || *end != '\0' || !(seconds > 0.0 && seconds <= 3600.0)) {
     return rlo__fail_usage(
-        verb, "--seconds: '%s' is no number above 0 and up to 3600", text);
+        "tune", "--seconds: '%s' is no number above 0 and up to 3600", text);
   }
   *out_seconds = seconds;
   return RLO__EXIT_OK;
 }
 
 /* Nothing is begun before everything can be read, and moved at all. */
-static int read_pairs(tune_request *request,
-                      int argc,
-                      char **argv,
-                      const char *suite_path,
-                      const char *permutation) {
+static int read_pairs(tune_request *request, int argc, char **argv) {
+  const char *suite_path = request->suite_path;
+  const char *permutation = request->permutation;
   char **operands;
   if (suite_path != NULL) {
     if (permutation != NULL) {
@@ -169,6 +167,23 @@ static int read_pairs(tune_request *request,
       argv[0], operands[0], operands[1], permutation, &request->suite.pairs[0]);
 }
 
+static int take_option(void *payload, int option, const char *value) {
+  tune_request *request = payload;
+  switch (option) {
+    case RLO__OPTION_PERM:
+      request->permutation = value;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_SECONDS:
+      return parse_seconds(value, &request->seconds);
+    case RLO__OPTION_SUITE:
+      request->suite_path = value;
+      return RLO__EXIT_OK;
+    default:
+      request->is_again = true;
+      return RLO__EXIT_OK;
+  }
+}
+
 static const struct option options[] = {
     {"help", no_argument, NULL, RLO__OPTION_HELP},
     {"json", no_argument, NULL, RLO__OPTION_JSON},
@@ -181,51 +196,18 @@ static const struct option options[] = {
     {0}};
 
 static int run(int argc, char **argv) {
-  tune_request request = {.device_number = -1};
-  bool is_isolated = true;
-  const char *suite_path = NULL;
-  const char *permutation = NULL;
-  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
-    int code = RLO__EXIT_OK;
-    switch (option) {
-      case RLO__OPTION_HELP:
-        fputs(rlo__cmd_tune.help, stdout);
-        return RLO__EXIT_OK;
-      case RLO__OPTION_JSON:
-        request.is_json = true;
-        break;
-      case RLO__OPTION_PERM:
-        permutation = optarg;
-        break;
-      case RLO__OPTION_DEVICE:
-        code =
-            rlo__device_option_parse(argv[0], optarg, &request.device_number);
-        break;
-      case RLO__OPTION_SECONDS:
-        code = parse_seconds(argv[0], optarg, &request.seconds);
-        break;
-      case RLO__OPTION_SUITE:
-        suite_path = optarg;
-        break;
-      case RLO__OPTION_AGAIN:
-        request.is_again = true;
-        break;
-      case RLO__OPTION_NO_ISOLATE:
-        is_isolated = false;
-        break;
-      default:
-        return RLO__EXIT_USAGE;
-    }
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
+  tune_request request = {0};
+  int code =
+      rlo__options_take(&rlo__cmd_tune, argc, argv, &request, &request.common);
+  if (code != RLO__EXIT_OK) {
+    return code;
   }
-  int code = read_pairs(&request, argc, argv, suite_path, permutation);
+  code = read_pairs(&request, argc, argv);
   if (code == RLO__EXIT_OK) {
     code = rlo__wisdom_path_find(&request.path);
   }
   if (code == RLO__EXIT_OK) {
-    code = rlo__isolate_run(is_isolated, tune, &request);
+    code = rlo__isolate_run(request.common.is_isolated, tune, &request);
   }
   rlo__suite_deinit(&request.suite);
   return code;
@@ -262,5 +244,7 @@ const rlo__command rlo__cmd_tune = {
         "  --no-isolate  use the OpenCL driver in this process\n"
         "\n"
         "Example: relayout tune 'f32[4096,4096]' 'f32[4096,4096]{0,1}'\n",
+    .options = options,
+    .take_option = take_option,
     .run = run,
 };

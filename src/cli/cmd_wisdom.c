@@ -168,32 +168,23 @@ static const struct option options[] = {
     {0}};
 
 static int run(int argc, char **argv) {
-  bool is_json = false;
-  for (int option; (option = rlo__option_next(argc, argv, options)) != -1;) {
-    switch (option) {
-      case RLO__OPTION_HELP:
-        fputs(rlo__cmd_wisdom.help, stdout);
-        return RLO__EXIT_OK;
-      case RLO__OPTION_JSON:
-        is_json = true;
-        break;
-      default:
-        return RLO__EXIT_USAGE;
-    }
-  }
-  char **operands;
-  int code = rlo__operands_take(
-      argc, argv, 1, "one of show, clear and path", &operands);
+  static const char *const words[] = {"show", "clear", "path"};
+  rlo__common_options common;
+  int code = rlo__options_take(&rlo__cmd_wisdom, argc, argv, NULL, &common);
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  const char *what = operands[0];
-  bool is_show = strcmp(what, "show") == 0;
-  bool is_clear = strcmp(what, "clear") == 0;
-  if (!is_show && !is_clear && strcmp(what, "path") != 0) {
-    return rlo__fail_usage(argv[0], "'%s' is not show, clear or path", what);
+  char **operands;
+  code = rlo__operands_take(
+      argc, argv, 1, "one of show, clear and path", &operands);
+  int32_t word = 0;
+  if (code == RLO__EXIT_OK) {
+    code = rlo__word_parse(argv[0], NULL, operands[0], words, 3, &word);
   }
-  if (is_json && !is_show) {
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (common.is_json && word != 0) {
     return rlo__fail_usage(argv[0], "--json goes with show");
   }
   rlo__wisdom_path path;
@@ -201,10 +192,10 @@ static int run(int argc, char **argv) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  if (is_show) {
-    return show(&path, is_json);
+  if (word == 0) {
+    return show(&path, common.is_json);
   }
-  if (is_clear) {
+  if (word == 1) {
     return clear(&path);
   }
   puts(path.text);
@@ -233,5 +224,6 @@ const rlo__command rlo__cmd_wisdom = {
         "  clear  remove the file\n"
         "  path   print where it is\n"
         "  --json print one object with the keys path and records\n",
+    .options = options,
     .run = run,
 };

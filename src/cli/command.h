@@ -2,6 +2,8 @@
 #ifndef RLO_CLI_COMMAND_H
 #define RLO_CLI_COMMAND_H
 
+#include <getopt.h>
+
 /** One verb of the command. */
 typedef struct rlo__command {
   const char *name;
@@ -9,6 +11,12 @@ typedef struct rlo__command {
   const char *summary;
   /** What `relayout NAME --help` prints; ends in a newline. */
   const char *help;
+  /** Every option, those of rlo__common_options too; the last one is zeroed. */
+  const struct option *options;
+  /** Take one of the verb's own options; `value` is NULL for one without. NULL
+   *  if all are common. Returns RLO__EXIT_OK, or prints what is wrong and
+   *  returns RLO__EXIT_USAGE. */
+  int (*take_option)(void *request, int option, const char *value);
   /** argv[0] is the verb. Returns an exit code of message.h. */
   int (*run)(int argc, char **argv);
 } rlo__command;

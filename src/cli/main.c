@@ -93,7 +93,8 @@ static int run(int argc, char **argv) {
   if (command == NULL) {
     return rlo__fail_usage(NULL, "there is no verb '%s'", verb);
   }
-  return command->run(argc - 1, argv + 1);
+  int code = command->run(argc - 1, argv + 1);
+  return code == RLO__EXIT_HELP ? RLO__EXIT_OK : code;
 }
 
 int main(int argc, char **argv) {

@@ -8,6 +8,8 @@
 
 /** What the command returns to the shell. */
 typedef enum rlo__exit {
+  /** Help was printed in place of the work: main makes it RLO__EXIT_OK. */
+  RLO__EXIT_HELP = -1,
   RLO__EXIT_OK = 0,
   /** The work failed; a line on standard error says why. */
   RLO__EXIT_FAILURE = 1,

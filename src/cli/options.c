@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,9 @@
 
 #include "message.h"
 
-int rlo__option_next(int argc, char **argv, const struct option *options) {
+/* The next option, -1 after the last; '?' after printing what is wrong with
+ * it. */
+static int next_option(int argc, char **argv, const struct option *options) {
   opterr = 0;
   int option = getopt_long(argc, argv, ":h", options, NULL);
   if (option == ':') {
@@ -30,6 +33,50 @@ int rlo__option_next(int argc, char **argv, const struct option *options) {
     }
   }
   return option;
+}
+
+static int parse_device_number(const char *verb,
+                               const char *text,
+                               int32_t *out_device_number) {
+  int64_t number = 0;
+  int code = rlo__number_parse(verb, "--device", text, 0, INT32_MAX, &number);
+  if (code == RLO__EXIT_OK) {
+    *out_device_number = (int32_t)number;
+  }
+  return code;
+}
+
+int rlo__options_take(const rlo__command *command,
+                      int argc,
+                      char **argv,
+                      void *request,
+                      rlo__common_options *out_common) {
+  *out_common = (rlo__common_options){.device_number = -1, .is_isolated = true};
+  int code = RLO__EXIT_OK;
+  while (code == RLO__EXIT_OK) {
+    int option = next_option(argc, argv, command->options);
+    switch (option) {
+      case -1:
+        return RLO__EXIT_OK;
+      case '?':
+        return RLO__EXIT_USAGE;
+      case RLO__OPTION_HELP:
+        fputs(command->help, stdout);
+        return RLO__EXIT_HELP;
+      case RLO__OPTION_JSON:
+        out_common->is_json = true;
+        break;
+      case RLO__OPTION_DEVICE:
+        code = parse_device_number(argv[0], optarg, &out_common->device_number);
+        break;
+      case RLO__OPTION_NO_ISOLATE:
+        out_common->is_isolated = false;
+        break;
+      default:
+        code = command->take_option(request, option, optarg);
+    }
+  }
+  return code;
 }
 
 int rlo__operands_take(int argc,
@@ -112,6 +159,41 @@ int rlo__factor_parse(const char *verb,
   return RLO__EXIT_OK;
 }
 
+/* "a, b or c" */
+static void join_words(const char *const *words,
+                       int32_t num_words,
+                       char *out_text,
+                       size_t capacity) {
+  size_t length = 0;
+  for (int32_t n = 0; n < num_words && length < capacity; ++n) {
+    const char *before = n == 0 ? "" : n + 1 < num_words ? ", " : " or ";
+    length += (size_t)snprintf(
+        out_text + length, capacity - length, "%s%s", before, words[n]);
+  }
+}
+
+int rlo__word_parse(const char *verb,
+                    const char *what,
+                    const char *text,
+                    const char *const *words,
+                    int32_t num_words,
+                    int32_t *out_number) {
+  for (int32_t n = 0; n < num_words; ++n) {
+    if (strcmp(text, words[n]) == 0) {
+      *out_number = n;
+      return RLO__EXIT_OK;
+    }
+  }
+  char choice[128] = "";
+  join_words(words, num_words, choice, sizeof(choice));
+  return rlo__fail_usage(verb,
+                         "%s%s'%s' is not %s",
+                         what == NULL ? "" : what,
+                         what == NULL ? "" : ": ",
+                         text,
+                         choice);
+}
+
 int rlo__int_list_parse(const char *verb,
                         const char *what,
                         const char *text,
@@ -141,27 +223,29 @@ int rlo__int_list_parse(const char *verb,
   }
 }
 
-int rlo__device_option_parse(const char *verb,
-                             const char *text,
-                             int32_t *out_device_number) {
-  int64_t number = 0;
-  int code = rlo__number_parse(verb, "--device", text, 0, INT32_MAX, &number);
-  if (code == RLO__EXIT_OK) {
-    *out_device_number = (int32_t)number;
+int rlo__permutation_parse(const char *verb,
+                           const char *what,
+                           const char *text,
+                           int32_t rank,
+                           int32_t *out_permutation) {
+  if (text == NULL) {
+    for (int32_t k = 0; k < rank; ++k) {
+      out_permutation[k] = k;
+    }
+    return RLO__EXIT_OK;
   }
-  return code;
-}
-
-int rlo__permutation_take(const rlo__int_list *list,
-                          int32_t rank,
-                          int32_t *out_permutation) {
-  if (list->count != rank) {
+  rlo__int_list list;
+  int code = rlo__int_list_parse(verb, what, text, &list);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (list.count != rank) {
     return rlo__fail("the permutation has %d entries, the array has rank %d",
-                     list->count,
+                     list.count,
                      rank);
   }
   for (int32_t k = 0; k < rank; ++k) {
-    int64_t value = list->values[k];
+    int64_t value = list.values[k];
     /* Anything beyond int32 is as wrong as -1 or 2^31 - 1. */
     out_permutation[k] = value < INT32_MIN   ? INT32_MIN
                          : value > INT32_MAX ? INT32_MAX

@@ -2,13 +2,15 @@
 #ifndef RLO_CLI_OPTIONS_H
 #define RLO_CLI_OPTIONS_H
 
-#include <getopt.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "relayout/layout.h"
 
+#include "command.h"
+
 /* Every function here returns RLO__EXIT_OK, or prints what is wrong and returns
- * RLO__EXIT_USAGE. */
+ * RLO__EXIT_USAGE, unless it says otherwise. */
 
 /** Long options have no short form but -h; their values start here. */
 typedef enum rlo__option {
@@ -52,9 +54,28 @@ typedef struct rlo__int_list {
   int64_t values[RLO_MAX_RANK];
 } rlo__int_list;
 
-/** The next option of a verb, -1 after the last; '?' after printing what is
- *  wrong with it. */
-int rlo__option_next(int argc, char **argv, const struct option *options);
+/** What the options that many verbs have say. */
+typedef struct rlo__common_options {
+  /** --device: a number of `relayout devices`; -1: the default device. */
+  int32_t device_number;
+  /** --json */
+  bool is_json;
+  /** Not --no-isolate: OpenCL is used in a process of its own. */
+  bool is_isolated;
+} rlo__common_options;
+
+/**
+ * Read a verb's options, so that optind is its first operand: the common ones
+ * here, each other one by command->take_option into `request`, which may be
+ * NULL where there are none.
+ * @return RLO__EXIT_OK; RLO__EXIT_HELP after --help has been printed; or what
+ *         take_option returned.
+ */
+int rlo__options_take(const rlo__command *command,
+                      int argc,
+                      char **argv,
+                      void *request,
+                      rlo__common_options *out_common);
 
 /** Check that `expected` operands are left and point *out_operands at them;
  *  `what` names them in the message. */
@@ -78,21 +99,27 @@ int rlo__factor_parse(const char *verb,
                       const char *text,
                       double *out_value);
 
+/** Find a word among those that it may be; `what` names its option, NULL for an
+ *  operand. */
+int rlo__word_parse(const char *verb,
+                    const char *what,
+                    const char *text,
+                    const char *const *words,
+                    int32_t num_words,
+                    int32_t *out_number);
+
 /** Read numbers between commas; "-" is the empty list. */
 int rlo__int_list_parse(const char *verb,
                         const char *what,
                         const char *text,
                         rlo__int_list *out_list);
 
-/** Read the value of --device: a number from 0 on. */
-int rlo__device_option_parse(const char *verb,
-                             const char *text,
-                             int32_t *out_device_number);
-
-/** A list as a permutation of `rank` dimensions. RLO__EXIT_OK, or prints why it
- *  is none and returns RLO__EXIT_FAILURE. */
-int rlo__permutation_take(const rlo__int_list *list,
-                          int32_t rank,
-                          int32_t *out_permutation);
+/** Read a permutation of `rank` dimensions; NULL is the identity. A list of
+ *  numbers that is no permutation is RLO__EXIT_FAILURE. */
+int rlo__permutation_parse(const char *verb,
+                           const char *what,
+                           const char *text,
+                           int32_t rank,
+                           int32_t *out_permutation);
 
 #endif

@@ -22,21 +22,12 @@ int rlo__pair_parse(const char *verb,
   if (code == RLO__EXIT_OK) {
     code = rlo__shape_operand_parse(dst, &out_pair->dst);
   }
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
-    out_pair->permutation[k] = k;
-  }
-  if (permutation == NULL) {
-    return RLO__EXIT_OK;
-  }
-  rlo__int_list list;
-  code = rlo__int_list_parse(verb, "the permutation", permutation, &list);
-  return code != RLO__EXIT_OK
-             ? code
-             : rlo__permutation_take(
-                   &list, out_pair->src.rank, out_pair->permutation);
+  return code != RLO__EXIT_OK ? code
+                              : rlo__permutation_parse(verb,
+                                                       "the permutation",
+                                                       permutation,
+                                                       out_pair->src.rank,
+                                                       out_pair->permutation);
 }
 
 static int add_line(const char *verb, char *line, rlo__suite *suite) {

@@ -9,7 +9,7 @@ import subprocess
 from cli_case import COMMAND, CliCase, main
 
 VERBS = ["demo", "convert", "describe", "show", "index", "explain", "devices",
-         "copy-limit", "cache"]
+         "copy-limit", "cache", "op", "tune", "wisdom"]
 EXAMPLE = "f32[2,3]{0,1:pad(3,5)fill(zero)}"
 
 
@@ -101,8 +101,17 @@ class Usage(CliCase):
         self.fails(2, "--host", "convert", "a", "b", "--host", "--family",
                    "copy")
         self.fails(2, "show or clear", "cache")
-        self.fails(2, "'forget'", "cache", "forget")
-        self.fails(2, "'tpu'", "explain", "f32[]", "f32[]", "--class", "tpu")
+        self.fails(2, "'forget' is not show or clear", "cache", "forget")
+        self.fails(2, "--class: 'tpu' is not cpu or gpu", "explain", "f32[]",
+                   "f32[]", "--class", "tpu")
+        self.fails(2, "--color: 'red' is not auto, always or never", "show",
+                   "f32[]", "--color", "red")
+
+    def test_help_ends_the_reading_of_options(self):
+        help_text = self.ok("describe", "--help")
+        self.assertEqual(
+            self.ok("describe", "--json", "--help", "--frob"), help_text)
+        self.fails(2, "--frob", "describe", "--frob", "--help")
 
     def test_wrong_numbers(self):
         limit = ["copy-limit"]
