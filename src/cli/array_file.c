@@ -15,6 +15,9 @@
 /* Magic, version and the length of the longest header. */
 #define NPY_PREFIX_BYTES (12 + RLO_NPY_MAX_HEADER_BYTES)
 
+/* A header of ours is short: 32 dimensions of 19 digits at most. */
+#define MAX_HEADER_BYTES 2048
+
 static bool ends_in(const char *path, const char *suffix) {
   size_t length = strlen(path);
   size_t suffix_length = strlen(suffix);
@@ -208,35 +211,47 @@ void rlo__array_deinit(rlo__array *array) {
   array->data = NULL;
 }
 
-int rlo__array_save(const char *path,
-                    const rlo_shape *shape,
-                    const void *data) {
-  /* A header of ours is short: 32 dimensions of 19 digits at most. */
-  char header[2048];
-  size_t header_bytes = 0;
+/* `header` has room for MAX_HEADER_BYTES. */
+static int make_output(const rlo__array_target *target,
+                       char *header,
+                       rlo__output *out_output) {
   rlo_shape_extent extent = {0};
   rlo_shape file_shape;
-  if (rlo_shape_measure(shape, &extent) != RLO_OK ||
-      make_file_shape(shape, &file_shape) != RLO_OK) {
+  *out_output = (rlo__output){target->path, header, 0, target->data, 0};
+  if (rlo_shape_measure(target->shape, &extent) != RLO_OK ||
+      make_file_shape(target->shape, &file_shape) != RLO_OK) {
     return rlo__fail_last();
   }
-  if (!rlo__path_is_raw(path) &&
-      rlo_npy_format(&file_shape, header, sizeof(header), &header_bytes) !=
+  out_output->data_bytes = (size_t)extent.physical_bytes;
+  if (!rlo__path_is_raw(target->path) &&
+      rlo_npy_format(
+          &file_shape, header, MAX_HEADER_BYTES, &out_output->head_bytes) !=
           RLO_OK) {
     return rlo__fail_last();
   }
-  rlo__output_file file;
-  int code = rlo__output_file_open(path, &file);
-  if (code != RLO__EXIT_OK) {
-    return code;
+  return RLO__EXIT_OK;
+}
+
+static int write_outputs(const rlo__array_target *targets,
+                         int32_t count,
+                         char (*headers)[MAX_HEADER_BYTES],
+                         rlo__output *outputs) {
+  for (int32_t n = 0; n < count; ++n) {
+    int code = make_output(&targets[n], headers[n], &outputs[n]);
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
   }
-  code = rlo__output_file_write(&file, header, header_bytes);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__output_file_write(&file, data, (size_t)extent.physical_bytes);
-  }
-  if (code != RLO__EXIT_OK) {
-    rlo__output_file_abandon(&file);
-    return code;
-  }
-  return rlo__output_file_commit(&file);
+  return rlo__outputs_write(outputs, count);
+}
+
+int rlo__arrays_save(const rlo__array_target *targets, int32_t count) {
+  char(*headers)[MAX_HEADER_BYTES] = calloc((size_t)count, sizeof(*headers));
+  rlo__output *outputs = calloc((size_t)count, sizeof(*outputs));
+  int code = headers == NULL || outputs == NULL
+                 ? rlo__fail("cannot get memory for %d files", count)
+                 : write_outputs(targets, count, headers, outputs);
+  free(outputs);
+  free(headers);
+  return code;
 }

@@ -32,13 +32,22 @@ int rlo__array_load(const char *path,
 
 void rlo__array_deinit(rlo__array *array);
 
-/**
- * Write the physical bytes of a shape to a file: bare, or behind an .npy header
- * of the logical shape where the layout is plain row- or column-major, else of
- * a one-dimensional array of the slots. Element types that NumPy does not know
- * become unsigned numbers of their width, packed ones bytes.
- * @return RLO__EXIT_OK, or prints why not; then there is no file.
+/** An array on its way to a file: the physical bytes of a shape. All borrowed.
  */
-int rlo__array_save(const char *path, const rlo_shape *shape, const void *data);
+typedef struct rlo__array_target {
+  const char *path;
+  const rlo_shape *shape;
+  const void *data;
+} rlo__array_target;
+
+/**
+ * Write arrays to files, all of them or none, as rlo__outputs_write does: bare,
+ * or behind an .npy header of the logical shape where the layout is plain row-
+ * or column-major, else of a one-dimensional array of the slots. Element types
+ * that NumPy does not know become unsigned numbers of their width, packed ones
+ * bytes.
+ * @return RLO__EXIT_OK, or prints why not.
+ */
+int rlo__arrays_save(const rlo__array_target *targets, int32_t count);
 
 #endif

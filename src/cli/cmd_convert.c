@@ -251,7 +251,8 @@ static int convert(conversion *c) {
     code = verify(c);
   }
   if (code == RLO__EXIT_OK) {
-    code = rlo__array_save(c->request.output_path, &c->dst_shape, c->dst);
+    rlo__array_target target = {c->request.output_path, &c->dst_shape, c->dst};
+    code = rlo__arrays_save(&target, 1);
   }
   if (code == RLO__EXIT_OK) {
     print_result(c);

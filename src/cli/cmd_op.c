@@ -265,36 +265,49 @@ static int run_on_device(void *payload) {
   return code;
 }
 
-static int save_outputs(const operation *op) {
+static void print_results(const operation *op,
+                          const rlo__array_target *targets) {
+  const bool is_json = op->request.common.is_json;
   rlo__shape_text text;
   rlo__json json = {0};
-  if (op->request.common.is_json) {
+  if (is_json) {
     rlo__json_begin_object(&json, NULL);
     rlo__json_string(&json, "operation", op->kernel.kernel_name);
     rlo__json_begin_array(&json, "results");
   }
-  int code = RLO__EXIT_OK;
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < op->num_outputs; ++n) {
-    const op_output *output = &op->outputs[n];
-    const char *path = op->request.paths[op->num_inputs + n];
-    code = rlo__array_save(path, &output->shape, output->data);
-    if (code != RLO__EXIT_OK) {
-      break;
-    }
-    rlo__shape_text_make(&output->shape, &text);
-    if (!op->request.common.is_json) {
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    rlo__shape_text_make(targets[n].shape, &text);
+    if (!is_json) {
       puts(text.text);
       continue;
     }
     rlo__json_begin_object(&json, NULL);
     rlo__json_string(&json, "shape", text.text);
-    rlo__json_string(&json, "file", path);
+    rlo__json_string(&json, "file", targets[n].path);
     rlo__json_end_object(&json);
   }
-  if (op->request.common.is_json) {
+  if (is_json) {
     rlo__json_end_array(&json);
     rlo__json_end_object(&json);
   }
+}
+
+static int save_outputs(const operation *op) {
+  rlo__array_target *targets =
+      calloc((size_t)op->num_outputs, sizeof(*targets));
+  if (targets == NULL) {
+    return rlo__fail("cannot get memory for %d files", op->num_outputs);
+  }
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    const op_output *output = &op->outputs[n];
+    targets[n] = (rlo__array_target){
+        op->request.paths[op->num_inputs + n], &output->shape, output->data};
+  }
+  int code = rlo__arrays_save(targets, op->num_outputs);
+  if (code == RLO__EXIT_OK) {
+    print_results(op, targets);
+  }
+  free(targets);
   return code;
 }
 
@@ -462,8 +475,7 @@ const rlo__command rlo__cmd_op = {
         "\n"
         "NAME may be written in any case, with or without underscores. Files\n"
         "are as in `relayout convert`. What is printed is the shape of each\n"
-        "result. Nothing is written unless all results are there; each OUT\n"
-        "appears complete or not at all.\n",
+        "result. No OUT changes before all results are complete on the disk.\n",
     .options = options,
     .take_option = take_option,
     .run = run,

@@ -11,14 +11,15 @@ static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP};
 /* Handlers have nothing but globals. They are written only while the signals
  * are blocked. */
 static volatile pid_t current_child;
-static const char *volatile current_file;
+static rlo__interrupt_file *volatile first_file;
 
 static void handle(int signal_number) {
   if (current_child > 0) {
     kill(current_child, SIGKILL);
   }
-  if (current_file != NULL) {
-    unlink(current_file);
+  for (const rlo__interrupt_file *file = first_file; file != NULL;
+       file = file->next) {
+    unlink(file->path);
   }
   _exit(128 + signal_number);
 }
@@ -48,7 +49,7 @@ void rlo__interrupt_install(void) {
 
 void rlo__interrupt_uninstall(void) {
   current_child = 0;
-  current_file = NULL;
+  first_file = NULL;
   for (size_t i = 0; i < NUM_HANDLED; ++i) {
     struct sigaction before;
     sigaction(handled_signals[i], NULL, &before);
@@ -72,6 +73,21 @@ void rlo__interrupt_set_child(pid_t child) {
   current_child = child;
 }
 
-void rlo__interrupt_set_file(const char *path) {
-  current_file = path;
+void rlo__interrupt_add_file(rlo__interrupt_file *file) {
+  file->next = first_file;
+  first_file = file;
+}
+
+void rlo__interrupt_remove_file(const rlo__interrupt_file *file) {
+  if (first_file == file) {
+    first_file = file->next;
+    return;
+  }
+  for (rlo__interrupt_file *other = first_file; other != NULL;
+       other = other->next) {
+    if (other->next == file) {
+      other->next = file->next;
+      return;
+    }
+  }
 }

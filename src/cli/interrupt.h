@@ -7,8 +7,8 @@
 
 /**
  * What a signal that ends the command has to take with it: the child that uses
- * the driver, and the unfinished output file. The handlers kill the one, unlink
- * the other and exit with 128 + the signal's number.
+ * the driver, and the unfinished output files. The handlers kill the one,
+ * unlink the others and exit with 128 + the signal's number.
  */
 
 /** Handle SIGINT, SIGTERM and SIGHUP, unless they were ignored from outside;
@@ -26,8 +26,16 @@ void rlo__interrupt_unblock(const sigset_t *before);
 /** The child to kill; 0: none. Call with the signals blocked. */
 void rlo__interrupt_set_child(pid_t child);
 
-/** The file to unlink, borrowed until the next call; NULL: none. Call with the
+/** A file to unlink. */
+typedef struct rlo__interrupt_file {
+  /** Borrowed while the file is listed. */
+  const char *path;
+  struct rlo__interrupt_file *next;
+} rlo__interrupt_file;
+
+/** List a file, borrowed until it is removed from the list. Call with the
  *  signals blocked. */
-void rlo__interrupt_set_file(const char *path);
+void rlo__interrupt_add_file(rlo__interrupt_file *file);
+void rlo__interrupt_remove_file(const rlo__interrupt_file *file);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,16 @@
 
 #include "interrupt.h"
 #include "message.h"
+
+/* A file in the making. It stays where it is while a signal has to find it. */
+typedef struct output_file {
+  int descriptor;
+  bool is_in_place;
+  char path[PATH_MAX];
+  /* "" while there is no such file. */
+  char temporary_path[PATH_MAX];
+  rlo__interrupt_file unfinished;
+} output_file;
 
 /* Linux writes less than 2 GiB at once anyway. */
 #define CHUNK_BYTES ((size_t)1 << 30)
@@ -40,7 +51,7 @@ static mode_t permissions_of_new_file(void) {
 
 /* Where the file goes: the end of a chain of links, *out_mode the permissions
  * that it shall have. */
-static int resolve(rlo__output_file *file, const char *path, mode_t *out_mode) {
+static int resolve(output_file *file, const char *path, mode_t *out_mode) {
   if ((size_t)snprintf(file->path, sizeof(file->path), "%s", path) >=
       sizeof(file->path)) {
     return rlo__fail("the path of the output is longer than %d bytes",
@@ -67,7 +78,30 @@ static int resolve(rlo__output_file *file, const char *path, mode_t *out_mode) {
   return RLO__EXIT_OK;
 }
 
-static int open_temporary(rlo__output_file *file, mode_t mode) {
+/* Forget the temporary file: it has been renamed or unlinked. Call with the
+ * signals blocked. */
+static void forget_temporary(output_file *file) {
+  file->temporary_path[0] = '\0';
+  rlo__interrupt_remove_file(&file->unfinished);
+}
+
+/* Remove what has been written; after the renaming nothing happens. */
+static void abandon(output_file *file) {
+  if (file->descriptor >= 0) {
+    close(file->descriptor);
+    file->descriptor = -1;
+  }
+  if (file->temporary_path[0] == '\0') {
+    return;
+  }
+  sigset_t before;
+  rlo__interrupt_block(&before);
+  unlink(file->temporary_path);
+  forget_temporary(file);
+  rlo__interrupt_unblock(&before);
+}
+
+static int open_temporary(output_file *file, mode_t mode) {
   size_t folder = folder_length(file->path);
   int length = snprintf(file->temporary_path,
                         sizeof(file->temporary_path),
@@ -83,7 +117,8 @@ static int open_temporary(rlo__output_file *file, mode_t mode) {
   file->descriptor = mkstemp(file->temporary_path);
   int error = errno;
   if (file->descriptor >= 0) {
-    rlo__interrupt_set_file(file->temporary_path);
+    file->unfinished.path = file->temporary_path;
+    rlo__interrupt_add_file(&file->unfinished);
   }
   rlo__interrupt_unblock(&before);
   if (file->descriptor < 0) {
@@ -92,31 +127,29 @@ static int open_temporary(rlo__output_file *file, mode_t mode) {
   }
   if (fchmod(file->descriptor, mode) != 0) {
     int code = fail_errno("set the permissions of", file->temporary_path);
-    rlo__output_file_abandon(file);
+    abandon(file);
     return code;
   }
   return RLO__EXIT_OK;
 }
 
-int rlo__output_file_open(const char *path, rlo__output_file *out_file) {
-  out_file->descriptor = -1;
-  out_file->is_in_place = false;
-  out_file->temporary_path[0] = '\0';
+static int open_file(const char *path, output_file *file) {
+  file->descriptor = -1;
+  file->is_in_place = false;
+  file->temporary_path[0] = '\0';
   mode_t mode = 0;
-  int code = resolve(out_file, path, &mode);
+  int code = resolve(file, path, &mode);
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  if (!out_file->is_in_place) {
-    return open_temporary(out_file, mode);
+  if (!file->is_in_place) {
+    return open_temporary(file, mode);
   }
-  out_file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
-  return out_file->descriptor < 0 ? fail_errno("write", path) : RLO__EXIT_OK;
+  file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+  return file->descriptor < 0 ? fail_errno("write", path) : RLO__EXIT_OK;
 }
 
-int rlo__output_file_write(rlo__output_file *file,
-                           const void *data,
-                           size_t bytes) {
+static int write_bytes(output_file *file, const void *data, size_t bytes) {
   const char *from = data;
   size_t done = 0;
   while (done < bytes) {
@@ -129,12 +162,6 @@ int rlo__output_file_write(rlo__output_file *file,
     }
   }
   return RLO__EXIT_OK;
-}
-
-/* Forget the temporary file: it has been renamed or unlinked. */
-static void forget_temporary(rlo__output_file *file) {
-  file->temporary_path[0] = '\0';
-  rlo__interrupt_set_file(NULL);
 }
 
 /* Without this a crash of the machine could undo the rename. Some file systems
@@ -154,20 +181,22 @@ static void sync_folder(const char *path) {
   }
 }
 
-int rlo__output_file_commit(rlo__output_file *file) {
+/* Close it with all that was written on the disk, so that little can go wrong
+ * after that. */
+static int finish(output_file *file) {
   if (!file->is_in_place && fsync(file->descriptor) != 0) {
-    int code = fail_errno("write", file->path);
-    rlo__output_file_abandon(file);
-    return code;
+    return fail_errno("write", file->path);
   }
   int descriptor = file->descriptor;
   file->descriptor = -1;
   /* EINTR has closed it all the same. */
   if (close(descriptor) != 0 && errno != EINTR) {
-    int code = fail_errno("write", file->path);
-    rlo__output_file_abandon(file);
-    return code;
+    return fail_errno("write", file->path);
   }
+  return RLO__EXIT_OK;
+}
+
+static int put_in_place(output_file *file) {
   if (file->is_in_place) {
     return RLO__EXIT_OK;
   }
@@ -181,25 +210,48 @@ int rlo__output_file_commit(rlo__output_file *file) {
   rlo__interrupt_unblock(&before);
   if (result != 0) {
     errno = error;
-    int code = fail_errno("write", file->path);
-    rlo__output_file_abandon(file);
-    return code;
+    return fail_errno("write", file->path);
   }
   sync_folder(file->path);
   return RLO__EXIT_OK;
 }
 
-void rlo__output_file_abandon(rlo__output_file *file) {
-  if (file->descriptor >= 0) {
-    close(file->descriptor);
-    file->descriptor = -1;
+/* Write a file beside its target. On failure nothing is left. */
+static int make_file(const rlo__output *output, output_file *file) {
+  int code = open_file(output->path, file);
+  if (code != RLO__EXIT_OK) {
+    return code;
   }
-  if (file->temporary_path[0] == '\0') {
-    return;
+  code = write_bytes(file, output->head, output->head_bytes);
+  if (code == RLO__EXIT_OK) {
+    code = write_bytes(file, output->data, output->data_bytes);
   }
-  sigset_t before;
-  rlo__interrupt_block(&before);
-  unlink(file->temporary_path);
-  forget_temporary(file);
-  rlo__interrupt_unblock(&before);
+  if (code == RLO__EXIT_OK) {
+    code = finish(file);
+  }
+  if (code != RLO__EXIT_OK) {
+    abandon(file);
+  }
+  return code;
+}
+
+int rlo__outputs_write(const rlo__output *outputs, int32_t count) {
+  output_file *files = calloc((size_t)count, sizeof(*files));
+  if (files == NULL) {
+    return rlo__fail("cannot get memory for %d files", count);
+  }
+  int code = RLO__EXIT_OK;
+  int32_t num_made = 0;
+  while (code == RLO__EXIT_OK && num_made < count) {
+    code = make_file(&outputs[num_made], &files[num_made]);
+    num_made += code == RLO__EXIT_OK;
+  }
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
+    code = put_in_place(&files[n]);
+  }
+  for (int32_t n = 0; n < num_made; ++n) {
+    abandon(&files[n]);
+  }
+  free(files);
+  return code;
 }

@@ -157,16 +157,8 @@ int rlo__picture_save_svg(const rlo__picture *picture,
     free(data);
     return rlo__fail("out of memory");
   }
-  static rlo__output_file file;
-  int code = rlo__output_file_open(path, &file);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__output_file_write(&file, data, bytes);
-    if (code == RLO__EXIT_OK) {
-      code = rlo__output_file_commit(&file);
-    } else {
-      rlo__output_file_abandon(&file);
-    }
-  }
+  rlo__output output = {.path = path, .data = data, .data_bytes = bytes};
+  int code = rlo__outputs_write(&output, 1);
   free(data);
   return code;
 }

@@ -312,17 +312,19 @@ class Outputs(CliCase):
         self.assertTrue(os.path.islink(self.path("out.npy")))
         self.assertEqual(self.read("far/real.npy"), self.read("in.npy"))
 
-    def interrupt(self, number):
-        """Stop it while the finished data wait for the disk."""
+    def interrupt(self, number, *arguments, num_quick=0):
+        """Stop it while the finished data wait for the disk: those of the
+        first file after some quick ones."""
         environment = dict(os.environ)
+        environment["SLOW_DISK_FILES"] = str(num_quick)
         environment["LD_PRELOAD"] = os.environ["RELAYOUT_SLOW_DISK"]
         environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
         process = subprocess.Popen(
-            [COMMAND, "convert", "--host", "in.npy", "out.npy"],
+            [COMMAND, *arguments],
             cwd=self.folder, env=environment, stderr=subprocess.PIPE,
             stdout=subprocess.PIPE)
         deadline = time.monotonic() + 60
-        while len(os.listdir(self.folder)) < 2:
+        while len(os.listdir(self.folder)) < 2 + num_quick:
             self.assertIsNone(process.poll())
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
@@ -332,8 +334,36 @@ class Outputs(CliCase):
 
     def test_interrupted(self):
         for number in signal.SIGINT, signal.SIGTERM:
-            self.assertEqual(self.interrupt(number), 128 + number)
+            self.assertEqual(
+                self.interrupt(number, "convert", "--host", "in.npy",
+                               "out.npy"), 128 + number)
             self.assert_files("in.npy")
+
+    def test_interrupted_between_results(self):
+        self.assertEqual(
+            self.interrupt(signal.SIGTERM, *self.SPLIT, "a.npy", "b.npy",
+                           "c.npy", num_quick=2), 128 + signal.SIGTERM)
+        self.assert_files("in.npy")
+
+    SPLIT = ["op", "splitv", "--host", "--attr", "axis=1", "--attr",
+             "num_or_size_splits=1,1,1", "in.npy"]
+
+    def test_all_results_or_none(self):
+        self.write("a.npy", b"old")
+        self.fails(1, ["no/c.npy", "No such file"], *self.SPLIT, "a.npy",
+                   "b.npy", "no/c.npy")
+        self.assertEqual(self.read("a.npy"), b"old")
+        self.assert_files("a.npy", "in.npy")
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (140, 140))
+        self.fails(1, "too large", "op", "splitv", "--host", "--attr",
+                   "axis=1", "--attr", "num_or_size_splits=1,2", "in.npy",
+                   "a.npy", "b.npy", preexec_fn=limit)
+        self.assertEqual(self.read("a.npy"), b"old")
+        self.assert_files("a.npy", "in.npy")
+        self.ok(*self.SPLIT, "a.npy", "b.npy", "c.npy")
+        self.assertEqual(npy_parts(self.read("c.npy"))[1], floats(3, 6))
 
 
 if __name__ == "__main__":
