@@ -365,6 +365,19 @@ class Outputs(CliCase):
         self.ok(*self.SPLIT, "a.npy", "b.npy", "c.npy")
         self.assertEqual(npy_parts(self.read("c.npy"))[1], floats(3, 6))
 
+    def test_many_results(self):
+        """More of them than there may be open files."""
+        count = 300
+        self.write("in.npy", npy_bytes("|u1", (count,), bytes(count * [7])))
+        outs = ["%d.npy" % n for n in range(count)]
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        self.ok("op", "unpack", "--host", "--attr", "axis=0", "in.npy", *outs,
+                preexec_fn=limit)
+        self.assert_files("in.npy", *outs)
+        self.assertEqual(npy_parts(self.read("299.npy"))[1], b"\7")
+
 
 if __name__ == "__main__":
     main()
