@@ -57,13 +57,13 @@ static void print_families(const rlo_plan_report *report) {
   for (int32_t i = 0; i < report->num_candidates; ++i) {
     const rlo_plan_candidate *candidate = &report->candidates[i];
     if (candidate->is_applicable) {
-      printf("  %-7s fits, %.2f of the copy limit expected%s%s\n",
+      printf("  %-8s fits, %.2f of the copy limit expected%s%s\n",
              candidate->family,
              candidate->predicted_fraction,
              candidate->reason[0] == '\0' ? "" : ": ",
              candidate->reason);
     } else {
-      printf("  %-7s refused: %s\n", candidate->family, candidate->reason);
+      printf("  %-8s refused: %s\n", candidate->family, candidate->reason);
     }
   }
 }
