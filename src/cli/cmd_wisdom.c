@@ -93,12 +93,13 @@ static void print_record(void *payload, const rlo_wisdom_record *record) {
   ++p->num_records;
 }
 
+/* `text` may be NULL: there is no file. */
 static int print_all(const char *path,
                      const char *text,
                      size_t bytes,
                      bool is_json) {
   /* Look before printing half of it. */
-  if (rlo_wisdom_read(text, bytes, NULL, NULL) != RLO_OK) {
+  if (text != NULL && rlo_wisdom_read(text, bytes, NULL, NULL) != RLO_OK) {
     return rlo__fail("%s: %s", path, rlo_error_last()->message);
   }
   printer *p = calloc(1, sizeof(*p));
@@ -111,9 +112,10 @@ static int print_all(const char *path,
     rlo__json_string(&p->json, "path", path);
     rlo__json_begin_array(&p->json, "records");
   }
-  int code = rlo_wisdom_read(text, bytes, print_record, p) == RLO_OK
-                 ? RLO__EXIT_OK
-                 : rlo__fail_last();
+  int code = RLO__EXIT_OK;
+  if (text != NULL && rlo_wisdom_read(text, bytes, print_record, p) != RLO_OK) {
+    code = rlo__fail_last();
+  }
   if (is_json) {
     rlo__json_end_array(&p->json);
     rlo__json_end_object(&p->json);
@@ -125,9 +127,8 @@ static int print_all(const char *path,
 }
 
 static int show(const rlo__wisdom_path *path, bool is_json) {
-  static const char nothing[] = "relayout-wisdom\t1\n";
   if (access(path->text, F_OK) != 0 && errno == ENOENT) {
-    return print_all(path->text, nothing, sizeof(nothing) - 1, is_json);
+    return print_all(path->text, NULL, 0, is_json);
   }
   rlo__input_file file;
   int code = rlo__input_file_open(path->text, &file);
