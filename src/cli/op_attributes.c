@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "op_attributes.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,15 +66,7 @@ static int fail_value(const rlo_attribute_spec *spec, const char *text) {
 
 /* A number that ends at the end of the text or at a comma. */
 static bool parse_integer(const char **text, int64_t *out_value) {
-  char *end = NULL;
-  errno = 0;
-  long long value = strtoll(*text, &end, 10);
-  if (end == *text || errno == ERANGE || (*end != '\0' && *end != ',')) {
-    return false;
-  }
-  *text = end;
-  *out_value = value;
-  return true;
+  return rlo__int64_read(text, out_value) && (**text == '\0' || **text == ',');
 }
 
 static int parse_list(const rlo_attribute_spec *spec,

@@ -97,26 +97,35 @@ int rlo__operands_take(int argc,
   return RLO__EXIT_OK;
 }
 
-/* The number at *text, which is moved behind it. */
-static int parse_int64(const char *verb,
-                       const char *what,
-                       const char **text,
-                       int64_t *out_value) {
+bool rlo__int64_read(const char **text, int64_t *out_value) {
   /* strtoll would skip blanks and take a plus sign. */
   const char *digits = **text == '-' ? *text + 1 : *text;
   if (!isdigit((unsigned char)*digits)) {
-    return rlo__fail_usage(verb, "%s: '%s' is not a number", what, *text);
+    errno = EINVAL;
+    return false;
   }
   char *end = NULL;
   errno = 0;
   long long value = strtoll(*text, &end, 10);
   if (errno == ERANGE) {
-    return rlo__fail_usage(
-        verb, "%s: %s does not fit 64 bits with a sign", what, *text);
+    return false;
   }
   *text = end;
   *out_value = value;
-  return RLO__EXIT_OK;
+  return true;
+}
+
+static int parse_int64(const char *verb,
+                       const char *what,
+                       const char **text,
+                       int64_t *out_value) {
+  if (rlo__int64_read(text, out_value)) {
+    return RLO__EXIT_OK;
+  }
+  return errno == ERANGE
+             ? rlo__fail_usage(
+                   verb, "%s: %s does not fit 64 bits with a sign", what, *text)
+             : rlo__fail_usage(verb, "%s: '%s' is not a number", what, *text);
 }
 
 int rlo__number_parse(const char *verb,

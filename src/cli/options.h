@@ -85,6 +85,10 @@ int rlo__operands_take(int argc,
                        const char *what,
                        char ***out_operands);
 
+/** Read the decimal number at *text, which is moved behind it. False where none
+ *  is (errno is EINVAL) or it does not fit (ERANGE); nothing is printed. */
+bool rlo__int64_read(const char **text, int64_t *out_value);
+
 /** Read a decimal number within [least, most]; `what` names it. */
 int rlo__number_parse(const char *verb,
                       const char *what,

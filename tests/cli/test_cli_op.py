@@ -147,6 +147,8 @@ class Op(CliCase):
                  "x.npy", "z.npy"),
                 (2, "'1;0' is not what it takes: integers", "transpose",
                  "--attr", "perm=1;0", "x.npy", "z.npy"),
+                (2, "' 1,0' is not what it takes: integers", "transpose",
+                 "--attr", "perm= 1,0", "x.npy", "z.npy"),
                 (2, "'99999999999999999999'", "transpose",
                  "--attr", "perm=99999999999999999999", "x.npy", "z.npy"),
                 (2, "'yes' is not what it takes: true or false", "sum",
