@@ -14,11 +14,11 @@ int rlo__memory_check(int64_t held_bytes, int64_t wanted_bytes) {
   }
   int64_t memory_bytes = (int64_t)pages * page_bytes;
   if (wanted_bytes > memory_bytes - held_bytes) {
-    return rlo__fail("the source takes %" PRId64
-                     " bytes and the destination %" PRId64
-                     "; the memory of this machine is %" PRId64 " bytes",
-                     held_bytes,
+    return rlo__fail("the result takes %" PRId64 " bytes beside %" PRId64
+                     " that are held; the memory of this machine is %" PRId64
+                     " bytes",
                      wanted_bytes,
+                     held_bytes,
                      memory_bytes);
   }
   return RLO__EXIT_OK;

@@ -139,10 +139,10 @@ static int infer_outputs(const operation *op,
 }
 
 /* Memory for one result of a shape, in the layout that it shall have;
- * *total_bytes counts what all take. */
+ * *held_bytes counts what all arrays take. */
 static int prepare_output(const char *to,
                           const rlo_shape *shape,
-                          int64_t *total_bytes,
+                          int64_t *held_bytes,
                           rlo__array *output) {
   output->shape = *shape;
   int code =
@@ -154,11 +154,11 @@ static int prepare_output(const char *to,
   if (rlo_shape_measure(&output->shape, &extent) != RLO_OK) {
     return rlo__fail_last();
   }
-  code = rlo__memory_check(*total_bytes, extent.physical_bytes);
+  code = rlo__memory_check(*held_bytes, extent.physical_bytes);
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  *total_bytes += extent.physical_bytes;
+  *held_bytes += extent.physical_bytes;
   output->bytes = (size_t)extent.physical_bytes;
   output->data = rlo__shared_create(output->bytes);
   return output->data == NULL ? RLO__EXIT_FAILURE : RLO__EXIT_OK;
@@ -169,10 +169,13 @@ static int prepare_with(operation *op,
                         const rlo_shape **inputs,
                         rlo_shape *shapes) {
   int code = infer_outputs(op, inputs, shapes);
-  int64_t total_bytes = 0;
+  int64_t held_bytes = 0;
+  for (int32_t n = 0; n < op->num_inputs; ++n) {
+    held_bytes += (int64_t)op->inputs[n].bytes;
+  }
   for (int32_t n = 0; code == RLO__EXIT_OK && n < op->num_outputs; ++n) {
     code = prepare_output(
-        op->request->to, &shapes[n], &total_bytes, &op->outputs[n]);
+        op->request->to, &shapes[n], &held_bytes, &op->outputs[n]);
   }
   return code;
 }

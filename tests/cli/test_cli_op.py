@@ -170,8 +170,9 @@ class Op(CliCase):
                  "x.npy", "z.npy", "z.npy"),
                 (1, "nofile.npy", "transpose", "nofile.npy", "z.npy"),
                 (1, "f99", "cast", "--attr", "dtype=f99", "x.npy", "z.npy"),
-                (1, "memory of this machine", "tile", "--attr",
-                 "reps=1000000,1000000", "x.npy", "z.npy")):
+                (1, ["beside 96 that are held", "memory of this machine"],
+                 "tile", "--attr", "reps=1000000,1000000", "x.npy",
+                 "z.npy")):
             with self.subTest(arguments=arguments):
                 self.fails(code, words, "op", *arguments)
         self.fails(2, "without --device", "op", "transpose", "--host",
