@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { PIECE_BYTES = RLO__PICTURE_TEXT_BYTES + 48 };
 
@@ -29,13 +30,44 @@ static bool add_piece(rlo__picture *picture,
   return rlo__picture_add(picture, item, text);
 }
 
-static bool add_text(rlo__picture *picture,
+/* The slots that have bits in one byte, the highest at the left, from x on. */
+static bool add_slots(rlo__picture *picture,
+                      const rlo__labels *labels,
+                      const rlo_shape_extent *extent,
+                      int64_t byte,
+                      int32_t x,
+                      int32_t y) {
+  /* "[5:2]" or "[11:10]" behind what has only some of its bits there. */
+  int32_t width = labels->width;
+  if (8 % extent->element_bits != 0) {
+    width += extent->element_bits > 10 ? 7 : 5;
+  }
+  int64_t first = 8 * byte / extent->element_bits;
+  int64_t last = (8 * byte + 7) / extent->element_bits;
+  for (int64_t slot = last; slot >= first; --slot, x += width + 1) {
+    rlo__picture_item item = {RLO__PICTURE_PADDING, x, y, width, 1, "."};
+    bool has_added =
+        slot < extent->slots
+            ? add_piece(picture, labels, extent->element_bits, slot, byte, item)
+            : rlo__picture_add(picture, item, ".");
+    if (!has_added) {
+      return false;
+    }
+  }
+  picture->width = picture->width < x ? x : picture->width;
+  return true;
+}
+
+/* A line below the picture, which grows with it. */
+static bool add_line(rlo__picture *picture,
                      rlo__picture_kind kind,
                      int32_t x,
-                     int32_t y,
-                     const char *text,
-                     int length) {
-  rlo__picture_item item = {kind, x, y, length, 1, ""};
+                     const char *text) {
+  int32_t length = (int32_t)strlen(text);
+  if (picture->width < x + length) {
+    picture->width = x + length;
+  }
+  rlo__picture_item item = {kind, x, picture->height++, length, 1, ""};
   return rlo__picture_add(picture, item, text);
 }
 
@@ -47,61 +79,31 @@ bool rlo__picture_add_bytes(rlo__picture *picture,
       extent.element_bits % 8 == 0) {
     return true;
   }
-  char text[RLO__PICTURE_TEXT_BYTES];
-  int32_t y = picture->height + 1;
-  int length = snprintf(text, sizeof(text), "bytes, high bits first");
-  if (!add_text(picture, RLO__PICTURE_NUMBER, 0, y++, text, length)) {
+  ++picture->height;
+  if (!add_line(picture, RLO__PICTURE_NUMBER, 0, "bytes, high bits first")) {
     return false;
   }
-  picture->width = picture->width < length ? length : picture->width;
   int64_t shown = extent.physical_bytes;
   if (shown > options->height / 2) {
     shown = options->height / 2;
   }
+  char text[RLO__PICTURE_TEXT_BYTES];
   int32_t gutter = 1 + snprintf(NULL, 0, "%" PRId64, extent.physical_bytes);
-  /* "[5:2]" or "[11:10]" behind what has only some of its bits there. */
-  int32_t width = labels->width;
-  if (8 % extent.element_bits != 0) {
-    width += extent.element_bits > 10 ? 7 : 5;
-  }
-  for (int64_t byte = 0; byte < shown; ++byte, ++y) {
-    length = snprintf(text, sizeof(text), "%" PRId64, byte);
-    if (!add_text(picture,
-                  RLO__PICTURE_NUMBER,
-                  gutter - 1 - length,
-                  y,
-                  text,
-                  length)) {
+  for (int64_t byte = 0; byte < shown; ++byte) {
+    int32_t y = picture->height;
+    int length = snprintf(text, sizeof(text), "%" PRId64, byte);
+    if (!add_line(picture, RLO__PICTURE_NUMBER, gutter - 1 - length, text) ||
+        !add_slots(picture, labels, &extent, byte, gutter + 1, y)) {
       return false;
     }
-    int64_t first = 8 * byte / extent.element_bits;
-    int64_t last = (8 * byte + 7) / extent.element_bits;
-    int32_t x = gutter + 1;
-    for (int64_t slot = last; slot >= first; --slot, x += width + 1) {
-      rlo__picture_item item = {RLO__PICTURE_PADDING, x, y, width, 1, "."};
-      bool has_added =
-          slot < extent.slots
-              ? add_piece(
-                    picture, labels, extent.element_bits, slot, byte, item)
-              : rlo__picture_add(picture, item, ".");
-      if (!has_added) {
-        return false;
-      }
-    }
-    picture->width = picture->width < x ? x : picture->width;
   }
-  if (shown < extent.physical_bytes) {
-    length = snprintf(text,
-                      sizeof(text),
-                      "... %" PRId64 " more bytes",
-                      extent.physical_bytes - shown);
-    if (!add_text(picture, RLO__PICTURE_NOTE, gutter, y++, text, length)) {
-      return false;
-    }
-    picture->width =
-        picture->width < gutter + length ? gutter + length : picture->width;
-    picture->is_abbreviated = true;
+  if (shown == extent.physical_bytes) {
+    return true;
   }
-  picture->height = y;
-  return true;
+  picture->is_abbreviated = true;
+  snprintf(text,
+           sizeof(text),
+           "... %" PRId64 " more bytes",
+           extent.physical_bytes - shown);
+  return add_line(picture, RLO__PICTURE_NOTE, gutter, text);
 }
