@@ -24,8 +24,11 @@ import sys
 FLOORS = {
     "base": (0, ["checked", "status", "alloc", "str", "hash", "thread", "log",
                  "file"]),
-    "desc": (1, ["dtype", "permutation", "tile", "layout", "address", "shape",
-                 "strides", "index", "bitcast"]),
+    "desc": (1, ["dtype", "dtype_order", "permutation", "layout", "layout_edit",
+                 "address", "shape", "equality", "strides", "shape_strides",
+                 "shape_query", "cost", "index", "index_walk", "reshape",
+                 "shape_edit", "bitcast", "decompose", "shape_convert",
+                 "shape_delete", "tree"]),
     "io": (2, []),
     "ir": (2, ["problem", "lower", "canonical", "reference", "adjoint"]),
     "ops": (3, []),

@@ -20,6 +20,7 @@ PLANTED = [
     ("src/desc/address/address.c", '#include "desc/shape.h"'),
     ("src/desc/address/planted.h", '#include "desc/strides.h"'),
     ("src/desc/layout.c", '#include "desc/address/quasi.h"'),
+    ("src/desc/cost.c", '#include "desc/tree/shape_tree.h"'),
     ("src/desc/planted.c", '#include "planted.h"'),
     ("src/io/npy.c", '#include "io/text.h"'),
     ("src/io/planted.c", '#include "ir/problem.h"'),
