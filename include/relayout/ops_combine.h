@@ -12,8 +12,8 @@ RLO_BEGIN_DECLS
 
 /**
  * Operations that compute on the way. The numbers follow the rules of
- * rlo_arithmetic (problem.h): every rounding, every limit, the order of sums.
- * What neither converts, scales, adds nor sums stays a movement of bits.
+ * rlo_arithmetic (arithmetic.h): every rounding, every limit, the order of
+ * sums. What neither converts, scales, adds nor sums stays a movement of bits.
  */
 
 /** What becomes of a result x and the destination y: y = alpha * x + beta * y.

@@ -16,6 +16,7 @@
  * that goes with a failure is rlo_error_last()->message.
  */
 
+#include "relayout/arithmetic.h"
 #include "relayout/attributes.h"
 #include "relayout/backend.h"
 #include "relayout/bitcast.h"

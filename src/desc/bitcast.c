@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "desc/bitcast.h"
+#include "relayout/bitcast.h"
 
 #include <assert.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "desc/address/quasi.h"
 #include "relayout/equality.h"
 #include "relayout/permutation.h"
 
@@ -23,11 +24,13 @@ static bool has_flag(uint32_t flags, uint32_t flag) {
   return (flags & flag) != 0;
 }
 
-rlo_status rlo__quasi_delinearize(rlo_quasi_space *space,
-                                  const rlo_quasi *number,
-                                  const int64_t *dims,
-                                  int32_t rank,
-                                  rlo_quasi *out_index) {
+/* The index of element number `number`, a form with values below the product of
+ * `dims`, in logical row-major order. */
+static rlo_status delinearize(rlo_quasi_space *space,
+                              const rlo_quasi *number,
+                              const int64_t *dims,
+                              int32_t rank,
+                              rlo_quasi *out_index) {
   rlo_quasi rest = *number;
   for (int32_t k = rank - 1; k >= 0; --k) {
     rlo_quasi high;
@@ -37,28 +40,6 @@ rlo_status rlo__quasi_delinearize(rlo_quasi_space *space,
     rest = high;
   }
   return RLO_OK;
-}
-
-void rlo__shape_physical_order(const rlo_shape *shape, int32_t *out_order) {
-  if (shape->layout.kind == RLO_LAYOUT_DENSE) {
-    for (int32_t p = 0; p < shape->rank; ++p) {
-      out_order[p] = shape->layout.minor_to_major[shape->rank - 1 - p];
-    }
-    return;
-  }
-  for (int32_t k = 0; k < shape->rank; ++k) {
-    int64_t stride = shape->layout.strides_elems[k];
-    int32_t place = k;
-    /* Compare as negative numbers: |INT64_MIN| does not exist. */
-    for (; place > 0; --place) {
-      int64_t other = shape->layout.strides_elems[out_order[place - 1]];
-      if ((other > 0 ? -other : other) <= (stride > 0 ? -stride : stride)) {
-        break;
-      }
-      out_order[place] = out_order[place - 1];
-    }
-    out_order[place] = k;
-  }
 }
 
 static rlo_status prepare(const rlo_shape *src,
@@ -165,8 +146,7 @@ static rlo_status position_of_unit(workspace *w,
   rlo_quasi element;
   rlo_quasi slot;
   RLO_TRY(rlo__quasi_floor_div(&w->space, &unit, ratio, &element));
-  RLO_TRY(rlo__quasi_delinearize(
-      &w->space, &element, shape->dims, shape->rank, w->index));
+  RLO_TRY(delinearize(&w->space, &element, shape->dims, shape->rank, w->index));
   RLO_TRY(rlo__quasi_slot(&w->space, address, w->index, &slot));
   *out_position = unit;
   RLO_TRY(rlo__quasi_add(out_position, -ratio, &element));

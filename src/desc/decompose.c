@@ -9,7 +9,9 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/bitcast.h"
+#include "desc/address/address.h"
+#include "desc/layout.h"
+#include "relayout/bitcast.h"
 #include "relayout/permutation.h"
 #include "relayout/shape_edit.h"
 
@@ -172,8 +174,8 @@ static rlo_status decompose_to_trt(const rlo_shape *src,
                                    rlo_bitcast_decomposition *d) {
   int32_t order[RLO_MAX_RANK];
   bool is_bitcast = false;
-  rlo__shape_physical_order(src, d->transpose1);
-  rlo__shape_physical_order(dst, order);
+  rlo__layout_physical_order(&src->layout, src->rank, d->transpose1);
+  rlo__layout_physical_order(&dst->layout, dst->rank, order);
   RLO_TRY(rlo_shape_permute_dims(src, d->transpose1, &d->transpose1_shape));
   RLO_TRY(rlo_shape_permute_dims(dst, order, &d->reshape_shape));
   rlo_permutation_inverse(order, dst->rank, d->transpose2);

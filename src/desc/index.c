@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/address.h"
+#include "desc/address/address.h"
 
 /* A valid shape and its map. */
 static rlo_status map_of(const rlo_shape *shape, rlo_address *out_address) {

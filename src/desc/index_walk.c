@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/bitcast.h"
+#include "desc/layout.h"
 #include "relayout/index.h"
 
 int rlo_index_compare(const int64_t *a, const int64_t *b, int32_t rank) {
@@ -109,6 +109,6 @@ rlo_status rlo_shape_for_each_index(const rlo_shape *shape,
     RLO_TRY(make_dim(shape, k, dim, &dims[k]));
     is_empty = is_empty || dims[k].visits == 0;
   }
-  rlo__shape_physical_order(shape, order);
+  rlo__layout_physical_order(&shape->layout, shape->rank, order);
   return is_empty ? RLO_OK : walk(shape->rank, dims, order, visit, payload);
 }

@@ -441,3 +441,27 @@ bool rlo_layout_is_column_major(const rlo_layout *layout, int32_t rank) {
   return is_plain(layout) &&
          rlo_permutation_is_identity(layout->minor_to_major, rank);
 }
+
+void rlo__layout_physical_order(const rlo_layout *layout,
+                                int32_t rank,
+                                int32_t *out_order) {
+  if (layout->kind == RLO_LAYOUT_DENSE) {
+    for (int32_t p = 0; p < rank; ++p) {
+      out_order[p] = layout->minor_to_major[rank - 1 - p];
+    }
+    return;
+  }
+  for (int32_t k = 0; k < rank; ++k) {
+    int64_t stride = layout->strides_elems[k];
+    int32_t place = k;
+    /* Compare as negative numbers: |INT64_MIN| does not exist. */
+    for (; place > 0; --place) {
+      int64_t other = layout->strides_elems[out_order[place - 1]];
+      if ((other > 0 ? -other : other) <= (stride > 0 ? -stride : stride)) {
+        break;
+      }
+      out_order[place] = out_order[place - 1];
+    }
+    out_order[place] = k;
+  }
+}

@@ -23,4 +23,10 @@ RLO_NODISCARD rlo_status rlo__layout_fill_bits(const rlo_layout *layout,
 /** RLO_OK if a tile of these dimensions may be part of a layout. */
 RLO_NODISCARD rlo_status rlo__tile_validate(const int64_t *dims, int32_t rank);
 
+/** The logical dimensions in physical order, major to minor: by minor_to_major,
+ *  or by falling size of the strides, ties in logical order. */
+void rlo__layout_physical_order(const rlo_layout *layout,
+                                int32_t rank,
+                                int32_t *out_order);
+
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "desc/bitcast.h"
 #include "desc/layout.h"
 #include "relayout/equality.h"
 #include "relayout/layout_edit.h"
@@ -49,7 +48,7 @@ rlo_status rlo_shape_device_to_host(const rlo_shape *shape,
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   int32_t order[RLO_MAX_RANK];
   rlo_shape result = *shape;
-  rlo__shape_physical_order(shape, order);
+  rlo__layout_physical_order(&shape->layout, shape->rank, order);
   RLO_TRY(rlo_layout_from_major_to_minor(order, shape->rank, &result.layout));
   return publish(&result, out_shape);
 }

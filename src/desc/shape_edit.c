@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "desc/bitcast.h"
+#include "desc/layout.h"
 #include "relayout/layout_edit.h"
 #include "relayout/permutation.h"
 
@@ -69,7 +69,7 @@ rlo_status rlo_shape_make_descending_with_same_physical_layout(
     const rlo_shape *shape, rlo_shape *out_shape, int32_t *out_permutation) {
   int32_t order[RLO_MAX_RANK];
   RLO_TRY(rlo_shape_validate_unbounded(shape));
-  rlo__shape_physical_order(shape, order);
+  rlo__layout_physical_order(&shape->layout, shape->rank, order);
   int32_t rank = shape->rank;
   RLO_TRY(rlo_shape_permute_dims(shape, order, out_shape));
   if (out_permutation != NULL && rank > 0) {

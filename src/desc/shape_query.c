@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/address_box.h"
+#include "desc/address/address_box.h"
 #include "desc/layout.h"
 #include "relayout/strides.h"
 

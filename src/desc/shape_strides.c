@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/quasi.h"
+#include "desc/address/quasi.h"
 #include "relayout/strides.h"
 
 typedef struct workspace {

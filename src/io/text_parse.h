@@ -2,7 +2,7 @@
 #ifndef RLO_IO_TEXT_PARSE_H
 #define RLO_IO_TEXT_PARSE_H
 
-#include "desc/shape_tree.h"
+#include "desc/tree/shape_tree.h"
 #include "io/text_lex.h"
 #include "relayout/shape_tree.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "desc/shape_tree.h"
+#include "desc/tree/shape_tree.h"
 #include "io/text_print.h"
 #include "relayout/text.h"
 

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "relayout/problem.h"
+#include "ir/arithmetic.h"
 
 static void swap_int64(int64_t *a, int64_t *b) {
   int64_t kept = *a;
@@ -115,8 +115,7 @@ static rlo_status check_sum_type(const rlo_problem *problem,
   rlo_dtype dtype = problem->update == RLO_UPDATE_COMBINE
                         ? problem->arithmetic.src_type
                         : sum_type;
-  if (dtype == RLO_DTYPE_PRED ||
-      (rlo_dtype_is_integral(dtype) && rlo_dtype_is_sub_byte(dtype))) {
+  if (!rlo__arithmetic_is_addable(dtype)) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "values of type %s are not added up",
                     rlo_dtype_name(dtype));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ir/arithmetic.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "desc/dtype.h"
+#include "ir/update.h"
 
 /* ------------------------------------------------------------ exact numbers */
 
@@ -198,6 +198,11 @@ static bool is_whole(rlo_dtype dtype) {
   return rlo_dtype_is_integral(dtype) || dtype == RLO_DTYPE_PRED;
 }
 
+bool rlo__arithmetic_is_addable(rlo_dtype dtype) {
+  return dtype != RLO_DTYPE_PRED &&
+         !(rlo_dtype_is_integral(dtype) && rlo_dtype_is_sub_byte(dtype));
+}
+
 rlo__compute rlo__arithmetic_compute(const rlo_arithmetic *arithmetic) {
   rlo_dtype src = rlo__arithmetic_part(arithmetic->src_type);
   rlo_dtype dst = rlo__arithmetic_part(arithmetic->dst_type);
@@ -310,26 +315,25 @@ static int32_t count_parts(rlo_dtype dtype) {
   return rlo_dtype_is_complex(dtype) ? 2 : 1;
 }
 
+static uint64_t convert_part(rlo_dtype src, rlo_dtype dst, uint64_t bits) {
+  if (is_whole(src) && is_whole(dst)) {
+    rlo__number number = load(RLO__COMPUTE_INTEGER, src, bits);
+    return store(RLO__COMPUTE_INTEGER, dst, number);
+  }
+  exact x = decode(src, bits);
+  return encode(dst, &x);
+}
+
 void rlo__arithmetic_convert(rlo_dtype src_type,
                              rlo_dtype dst_type,
                              const uint8_t in[16],
                              uint8_t out[16]) {
   rlo_dtype src = rlo__arithmetic_part(src_type);
   rlo_dtype dst = rlo__arithmetic_part(dst_type);
-  bool is_integer = is_whole(src) && is_whole(dst);
   uint8_t result[16] = {0};
   for (int32_t p = 0; p < count_parts(dst_type); ++p) {
     uint64_t bits = value_bits(in, src_type, p);
-    exact x = decode(src, bits);
-    rlo__number number = {0};
-    if (is_integer) {
-      number = load(RLO__COMPUTE_INTEGER, src, bits);
-    }
-    set_part_bits(result,
-                  dst_type,
-                  p,
-                  is_integer ? store(RLO__COMPUTE_INTEGER, dst, number)
-                             : encode(dst, &x));
+    set_part_bits(result, dst_type, p, convert_part(src, dst, bits));
   }
   memcpy(out, result, sizeof result);
 }
@@ -342,6 +346,7 @@ void rlo__combiner_init(rlo__combiner *c, const rlo_problem *problem) {
   c->compute = rlo__arithmetic_compute(c->arithmetic);
   c->is_conversion = rlo__problem_is_conversion(problem);
   c->is_sum = rlo_problem_is_sum(problem);
+  c->reads_cells = rlo__problem_reads_cells(problem);
   c->num_parts = count_parts(c->arithmetic->dst_type);
 }
 
@@ -423,7 +428,7 @@ void rlo__combiner_finish(rlo__combiner *c, uint8_t cell[16]) {
   for (int32_t p = 0; p < c->num_parts; ++p) {
     rlo__number value = c->is_sum ? total_of(c, p) : load_value(c, c->value, p);
     value = scale(c->compute, a->alpha, value);
-    if (a->beta < 0.0 || a->beta > 0.0) {
+    if (c->reads_cells) {
       rlo__number old = load(c->compute, dst, value_bits(cell, a->dst_type, p));
       value = add(c->compute, value, scale(c->compute, a->beta, old));
     }

@@ -21,19 +21,9 @@ rlo__compute rlo__arithmetic_compute(const rlo_arithmetic *arithmetic);
  */
 rlo_dtype rlo__arithmetic_part(rlo_dtype dtype);
 
-/** Whether an axis is one that a sum runs along. */
-bool rlo__problem_is_reduction_axis(const rlo_problem *problem, int32_t axis);
-
-/** Whether values are converted and no more: alpha 1, beta 0, no sum. */
-bool rlo__problem_is_conversion(const rlo_problem *problem);
-
-/** The SKIP guards of a canonical problem that are linear along its last axis:
- *  from some point on none of its points is left. How many there are. */
-int32_t rlo__problem_ending_guards(const rlo_problem *problem,
-                                   int32_t out_guards[RLO_MAX_GUARDS]);
-
-/** RLO_OK, or which rule the arithmetic of a problem breaks. */
-RLO_NODISCARD rlo_status rlo__arithmetic_validate(const rlo_problem *problem);
+/** Whether values of a valid type are added up: not pred, nor integers of less
+ *  than a byte. */
+bool rlo__arithmetic_is_addable(rlo_dtype dtype);
 
 /** Convert one value, given and returned as raw bits, zero-extended. The types
  *  are valid; dst_type has a zero. `in` and `out` may be the same. */
@@ -60,6 +50,7 @@ typedef struct rlo__combiner {
   rlo__compute compute;
   bool is_conversion;
   bool is_sum;
+  bool reads_cells;
   /** The real and the imaginary one. */
   int32_t num_parts;
   uint64_t num_blocks;

@@ -6,10 +6,11 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/str.h"
-#include "ir/arithmetic.h"
 #include "ir/form.h"
 #include "ir/guard.h"
+#include "ir/problem.h"
 #include "ir/rewrite.h"
+#include "ir/update.h"
 #include "ir/widen.h"
 
 typedef struct canonicalizer {
@@ -425,12 +426,9 @@ static rlo_status make_canonical(canonicalizer *c) {
 }
 
 static void clear_unused_fill(rlo_problem *problem) {
-  for (int32_t g = 0; g < problem->num_guards; ++g) {
-    if (problem->guards[g].kind == RLO_GUARD_PAD) {
-      return;
-    }
+  if (!rlo__problem_uses_fill(problem)) {
+    memset(problem->fill, 0, sizeof problem->fill);
   }
-  memset(problem->fill, 0, sizeof problem->fill);
 }
 
 rlo_status rlo_problem_canonicalize(rlo_problem *problem,

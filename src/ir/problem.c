@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "ir/form.h"
+#include "ir/update.h"
 
 bool rlo_problem_is_empty(const rlo_problem *problem) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -32,7 +33,7 @@ static bool terms_are_equal(const rlo_term *a, const rlo_term *b) {
                                   : a->divisor == b->divisor;
 }
 
-static bool uses_fill(const rlo_problem *problem) {
+bool rlo__problem_uses_fill(const rlo_problem *problem) {
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     if (problem->guards[g].kind == RLO_GUARD_PAD) {
       return true;
@@ -41,18 +42,13 @@ static bool uses_fill(const rlo_problem *problem) {
   return false;
 }
 
-/* -0 and 0 are one factor, as everywhere. */
-static bool is_same_factor(double a, double b) {
-  return !(a < b) && !(a > b);
-}
-
 static bool arithmetic_is_equal(const rlo_arithmetic *a,
                                 const rlo_arithmetic *b) {
   return a->src_type == b->src_type && a->dst_type == b->dst_type &&
          a->compute_type == b->compute_type &&
          a->dst_unit_bits == b->dst_unit_bits &&
-         is_same_factor(a->alpha, b->alpha) &&
-         is_same_factor(a->beta, b->beta) &&
+         rlo__factor_equal(a->alpha, b->alpha) &&
+         rlo__factor_equal(a->beta, b->beta) &&
          a->is_sequential == b->is_sequential;
 }
 
@@ -88,7 +84,8 @@ bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b) {
       !arithmetic_is_equal(&a->arithmetic, &b->arithmetic)) {
     return false;
   }
-  return !uses_fill(a) || memcmp(a->fill, b->fill, sizeof a->fill) == 0;
+  return !rlo__problem_uses_fill(a) ||
+         memcmp(a->fill, b->fill, sizeof a->fill) == 0;
 }
 
 static void hash_form(rlo__hash *hash,
@@ -147,7 +144,7 @@ void rlo__problem_hash_into(const rlo_problem *problem, rlo__hash *hash) {
     rlo__hash_i64(hash, problem->guards[g].limit);
     hash_form(hash, problem, &problem->guards[g].form);
   }
-  if (uses_fill(problem)) {
+  if (rlo__problem_uses_fill(problem)) {
     rlo__hash_bytes(hash, problem->fill, sizeof problem->fill);
   }
   if (problem->update == RLO_UPDATE_COMBINE) {
@@ -205,7 +202,7 @@ static void print_arithmetic(rlo__str *out, const rlo_problem *problem) {
                   rlo_dtype_name(a->dst_type),
                   a->alpha,
                   rlo_problem_is_sum(problem) ? "sum of " : "");
-  if (a->beta < 0.0 || a->beta > 0.0) {
+  if (rlo__problem_reads_cells(problem)) {
     rlo__str_printf(out, " + %.17g * cell", a->beta);
   }
   rlo__str_printf(out,
@@ -264,7 +261,7 @@ size_t rlo_problem_format(const rlo_problem *problem,
     print_form(&out, problem, &problem->guards[g].form);
     rlo__str_printf(&out, " < %lld\n", (long long)problem->guards[g].limit);
   }
-  if (uses_fill(problem)) {
+  if (rlo__problem_uses_fill(problem)) {
     rlo__str_append(&out, "fill 0x");
     int32_t bytes = (rlo_problem_dst_unit_bits(problem) + 7) / 8;
     for (int32_t b = bytes - 1; b >= 0; --b) {

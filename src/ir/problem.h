@@ -9,4 +9,7 @@
  *  problem, or are longer than rlo_problem_hash. */
 void rlo__problem_hash_into(const rlo_problem *problem, rlo__hash *hash);
 
+/** Whether some cells may take the fill: there is a PAD guard. */
+bool rlo__problem_uses_fill(const rlo_problem *problem);
+
 #endif

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/arithmetic.h"
+#include "ir/update.h"
 
 /* The odometer of the box, with the values of the terms at its point. */
 typedef struct point {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "ir/update.h"
+
 #include <math.h>
 
 #include "base/status.h"
 #include "desc/dtype.h"
 #include "ir/arithmetic.h"
-
-/* What a problem's update says of the problem: units, axes, legality. */
 
 int32_t rlo_problem_dst_unit_bits(const rlo_problem *problem) {
   return problem->update == RLO_UPDATE_COMBINE
@@ -34,14 +34,18 @@ bool rlo_problem_is_sum(const rlo_problem *problem) {
   return false;
 }
 
-static bool is_zero(double value) {
-  return !(value < 0.0) && !(value > 0.0);
+bool rlo__factor_equal(double a, double b) {
+  return !(a < b) && !(a > b);
+}
+
+bool rlo__problem_reads_cells(const rlo_problem *problem) {
+  return problem->update == RLO_UPDATE_COMBINE &&
+         !rlo__factor_equal(problem->arithmetic.beta, 0.0);
 }
 
 bool rlo__problem_is_conversion(const rlo_problem *problem) {
-  const rlo_arithmetic *a = &problem->arithmetic;
-  return is_zero(a->alpha - 1.0) && is_zero(a->beta) &&
-         !rlo_problem_is_sum(problem);
+  return rlo__factor_equal(problem->arithmetic.alpha, 1.0) &&
+         !rlo__problem_reads_cells(problem) && !rlo_problem_is_sum(problem);
 }
 
 static rlo_status check_factor(const char *name, double value, bool is_whole) {
@@ -49,7 +53,7 @@ static rlo_status check_factor(const char *name, double value, bool is_whole) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s is not finite", name);
   }
   bool fits = value >= -0x1p63 && value < 0x1p63;
-  if (is_whole && (!fits || !is_zero(value - trunc(value)))) {
+  if (is_whole && (!fits || !rlo__factor_equal(value, trunc(value)))) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s is %g; between integers it must be a whole number of "
                     "at most 63 bits",

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/address.h"
+#include "desc/address/address.h"
 #include "ir/lower.h"
 #include "ir/rewrite.h"
 #include "ops/chain.h"
@@ -171,18 +171,11 @@ static void begin_part(lowering *l) {
   close_group(l, 0, 0, RLO_OUTSIDE_FILL, l->cells.fill);
 }
 
-static bool is_plain(const rlo_shape *shape) {
-  const rlo_layout *layout = &shape->layout;
-  if (layout->kind != RLO_LAYOUT_DENSE || layout->num_tiles > 0 ||
-      layout->has_padded_dimensions) {
-    return false;
-  }
-  for (int32_t p = 0; p < shape->rank; ++p) {
-    if (layout->minor_to_major[p] != shape->rank - 1 - p) {
-      return false;
-    }
-  }
-  return true;
+/* But for a tail, which is behind the elements. */
+static bool is_row_major(const rlo_shape *shape) {
+  rlo_layout layout = shape->layout;
+  layout.tail_alignment_elems = 0;
+  return rlo_layout_is_row_major(&layout, shape->rank);
 }
 
 /* Where a row-major operand is reshaped first, its elements are their numbers:
@@ -241,7 +234,7 @@ static rlo_status walk_back(lowering *l, rlo_shape *operand) {
   const rlo_chain_part *part = &l->chain->parts[l->part];
   for (int32_t s = part->num_steps - 1; s >= 0 && !l->guards.never_holds; --s) {
     l->step = part->steps[s];
-    if (s == 0 && l->step.is_reshape && is_plain(operand)) {
+    if (s == 0 && l->step.is_reshape && is_row_major(operand)) {
       RLO_TRY(flatten_operand(l, operand));
     }
     if (l->step.is_gather) {

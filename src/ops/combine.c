@@ -4,14 +4,12 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/arithmetic.h"
+#include "ir/update.h"
 #include "ops/chain.h"
 
-static bool is_equal(double a, double b) {
-  return !(a < b) && !(a > b);
-}
-
 bool rlo__ops_is_plain(const rlo_combine_options *options) {
-  return is_equal(options->alpha, 1.0) && is_equal(options->beta, 0.0);
+  return rlo__factor_equal(options->alpha, 1.0) &&
+         rlo__factor_equal(options->beta, 0.0);
 }
 
 rlo_status rlo__ops_combine(const rlo_shape *src,
@@ -43,7 +41,7 @@ rlo_status rlo__ops_combine(const rlo_shape *src,
                        .dst_unit_bits = (int32_t)to.element_bits,
                        .alpha = options->alpha,
                        .beta = options->beta};
-  if (!is_equal(options->beta, 0.0) &&
+  if (rlo__problem_reads_cells(problem) &&
       !rlo__add(problem->read_bytes, to.bytes, &problem->read_bytes)) {
     return RLO_FAIL(RLO_OVERFLOW, "the bytes to be read leave 64 bits");
   }
@@ -51,8 +49,7 @@ rlo_status rlo__ops_combine(const rlo_shape *src,
 }
 
 rlo_status rlo__ops_check_addable(const char *operation, rlo_dtype dtype) {
-  if (dtype == RLO_DTYPE_PRED ||
-      (rlo_dtype_is_integral(dtype) && rlo_dtype_is_sub_byte(dtype))) {
+  if (!rlo__arithmetic_is_addable(dtype)) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "%s: values of type %s are not added up",
                     operation,

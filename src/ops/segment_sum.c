@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "ir/form.h"
 #include "ir/lower.h"
+#include "ir/problem.h"
 #include "ops/chain.h"
 #include "ops/combine.h"
 #include "ops/indexed.h"
@@ -256,11 +257,8 @@ static rlo_status emit_fill(lowering *l, rlo_guard_kind kept, bool is_zero) {
 
 static bool is_zero_fill(const rlo_problem *cells) {
   static const uint8_t zeros[sizeof cells->fill];
-  bool has_fill = false;
-  for (int32_t g = 0; g < cells->num_guards; ++g) {
-    has_fill = has_fill || cells->guards[g].kind == RLO_GUARD_PAD;
-  }
-  return !has_fill || memcmp(cells->fill, zeros, sizeof zeros) == 0;
+  return !rlo__problem_uses_fill(cells) ||
+         memcmp(cells->fill, zeros, sizeof zeros) == 0;
 }
 
 /* Zeros, for the segments without rows, and what stands between the elements.

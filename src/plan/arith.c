@@ -7,10 +7,7 @@
 #include "base/status.h"
 #include "desc/dtype.h"
 #include "ir/arithmetic.h"
-
-static bool is_equal(double a, double b) {
-  return !(a < b) && !(a > b);
-}
+#include "ir/update.h"
 
 rlo_status rlo__arith_check(const rlo_problem *problem,
                             const rlo_device_info *device) {
@@ -152,8 +149,10 @@ rlo_status rlo__arith_define(const rlo_problem *problem, rlo_launch *launch) {
       launch, "RLO_COMPUTE", (int64_t)rlo__arithmetic_compute(a)));
   RLO_TRY(rlo__launch_define(
       launch, "RLO_CONVERT", rlo__problem_is_conversion(problem)));
-  RLO_TRY(rlo__launch_define(launch, "RLO_ALPHA", !is_equal(a->alpha, 1.0)));
-  return rlo__launch_define(launch, "RLO_BETA", !is_equal(a->beta, 0.0));
+  RLO_TRY(rlo__launch_define(
+      launch, "RLO_ALPHA", !rlo__factor_equal(a->alpha, 1.0)));
+  return rlo__launch_define(
+      launch, "RLO_BETA", rlo__problem_reads_cells(problem));
 }
 
 static int64_t factor_bits(rlo__compute compute, double factor) {
@@ -189,8 +188,8 @@ void rlo__arith_describe(const rlo_problem *problem, rlo__str *words) {
                   rlo_dtype_name(a->dst_type),
                   computes[rlo__arithmetic_compute(a)],
                   rlo_problem_is_sum(problem) ? ", summed" : "",
-                  is_equal(a->alpha, 1.0) ? "" : ", scaled",
-                  is_equal(a->beta, 0.0) ? "" : ", added");
+                  rlo__factor_equal(a->alpha, 1.0) ? "" : ", scaled",
+                  rlo__problem_reads_cells(problem) ? ", added" : "");
 }
 
 rlo_status rlo__arith_define_ends(const rlo_problem *problem,

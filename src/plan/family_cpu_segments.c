@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/dtype.h"
+#include "ir/update.h"
 #include "plan/arith.h"
 #include "plan/baked.h"
 #include "plan/geometry.h"
@@ -40,10 +41,6 @@ static bool is_free(const rlo_problem *problem, int32_t axis) {
   return true;
 }
 
-static bool adds_to_cells(const rlo_problem *problem) {
-  return problem->arithmetic.beta < 0.0 || problem->arithmetic.beta > 0.0;
-}
-
 static bool is_applicable(const rlo_request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   if (problem->update != RLO_UPDATE_COMBINE || !rlo_problem_is_sum(problem) ||
@@ -61,7 +58,7 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
     rlo__str_append(why, "it pads, which the kernel cannot");
     return false;
   }
-  if (adds_to_cells(problem)) {
+  if (rlo__problem_reads_cells(problem)) {
     rlo__str_append(why, "it adds to the cells; the kernel writes them");
     return false;
   }

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "ir/update.h"
 #include "plan/arith.h"
 #include "plan/cpu_launch.h"
 
@@ -106,9 +107,8 @@ static rlo_status choose(const rlo_request *request, stream_plan *plan) {
   }
   rlo__grid_sort_by_src(&cpu->grid);
   /* What is read first is in the caches, where it had better be written. */
-  bool is_updating =
-      problem->arithmetic.beta < 0.0 || problem->arithmetic.beta > 0.0;
-  cpu->is_nontemporal = !is_updating && plan->row_bytes >= LEAST_LINED_BYTES &&
+  cpu->is_nontemporal = !rlo__problem_reads_cells(problem) &&
+                        plan->row_bytes >= LEAST_LINED_BYTES &&
                         rlo__cpu_wants_nontemporal(request, &cpu->geometry);
   return RLO_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/status.h"
+#include "ir/update.h"
 #include "plan/arith.h"
 #include "plan/cpu_launch.h"
 
@@ -74,9 +75,7 @@ static rlo_status choose(const rlo_request *request, rlo__cpu_plan *plan) {
     RLO_TRY(rlo__grid_add(&plan->grid, problem, a, step));
   }
   rlo__grid_sort_by_src(&plan->grid);
-  bool is_updating =
-      problem->arithmetic.beta < 0.0 || problem->arithmetic.beta > 0.0;
-  plan->is_nontemporal = !is_updating &&
+  plan->is_nontemporal = !rlo__problem_reads_cells(problem) &&
                          rlo__cpu_wants_nontemporal(request, &plan->geometry) &&
                          rows_are_lines(request, plan);
   plan->is_prefetching = request->device->has_builtin_prefetch;

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ir/update.h"
 #include "runtime/cl_error.h"
 #include "runtime/context_wisdom.h"
 #include "runtime/measure.h"
@@ -256,9 +257,7 @@ rlo_status rlo_plan_create(rlo_context *context,
   plan->context = rlo__context_ref(context);
   plan->src_element_bytes = whole_bytes(problem->unit_bits);
   plan->dst_element_bytes = whole_bytes(rlo_problem_dst_unit_bits(problem));
-  plan->is_updating =
-      problem->update == RLO_UPDATE_COMBINE &&
-      (problem->arithmetic.beta < 0.0 || problem->arithmetic.beta > 0.0);
+  plan->is_updating = rlo__problem_reads_cells(problem);
   plan->info.src_bytes = problem->src_bytes;
   plan->info.dst_bytes = problem->dst_bytes;
   if (rlo_problem_loads(problem)) {

@@ -18,13 +18,17 @@ import os
 import re
 import sys
 
-# Lowest first. Rooms of one floor are listed where their order matters; a room
-# not listed may include any of its floor's rooms and be included by any.
+# Lowest first. A room is a file of its floor, header and all, or a folder of
+# them. Rooms of one floor are listed where their order matters; a room not
+# listed may include any of its floor's rooms and be included by any.
 FLOORS = {
     "base": (0, ["checked", "status", "alloc", "str", "hash", "thread", "log",
                  "file"]),
-    "desc": (1, ["dtype", "permutation", "tile", "layout", "address", "shape",
-                 "strides", "index", "bitcast"]),
+    "desc": (1, ["dtype", "dtype_order", "permutation", "layout", "layout_edit",
+                 "address", "shape", "equality", "strides", "shape_strides",
+                 "shape_query", "cost", "index", "index_walk", "reshape",
+                 "shape_edit", "bitcast", "decompose", "shape_convert",
+                 "shape_delete", "tree"]),
     "io": (2, []),
     "ir": (2, ["problem", "lower", "canonical", "reference", "adjoint"]),
     "ops": (3, []),
@@ -45,8 +49,9 @@ OUTSIDE = ("src/cli/", "bench/", "docs/examples/")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
 
-def room_of(name):
-    return os.path.splitext(os.path.basename(name))[0]
+def room_of(path):
+    """<floor>/<room>.h or <floor>/<room>/<file>.h, src/ taken off."""
+    return os.path.splitext(path.split("/")[1])[0]
 
 
 def offence_outside(path, quote, target):
@@ -75,7 +80,7 @@ def offence_floor(path, quote, target):
     if floor not in FLOORS:
         return "src/%s is no floor" % floor
     level, order = FLOORS[floor]
-    room = room_of(path)
+    room = room_of(path[len("src/"):])
     if target.startswith("CL/"):
         return None if floor == "runtime" else "only src/runtime includes OpenCL"
     if target == "relayout/opencl.h":

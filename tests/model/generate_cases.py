@@ -19,6 +19,7 @@ import sys
 
 import relayout_model as model
 from model_bytes import MASK, Random, fnv1a, mix, prefill_bytes, source_bytes
+from model_file import spoil, write_lines
 from relayout_model import parse
 
 # How many cases of each seeded class there are when nothing else is said.
@@ -379,19 +380,15 @@ def _line_of(job):
     return case_line(job)
 
 
-def write_lines(path, seed, jobs, workers):
+def write_jobs(path, seed, jobs, workers):
     jobs = list(jobs)
     if workers > 1:
         with multiprocessing.Pool(workers) as pool:
             lines = pool.map(_line_of, jobs, chunksize=100)
     else:
         lines = [_line_of(job) for job in jobs]
-    with open(path, "w", encoding="ascii", newline="\n") as out:
-        out.write("# seed %d lines %d\n" % (seed, len(lines)))
-        for line in lines:
-            out.write(line + "\n")
+    write_lines(path, seed, lines)
     print("%s: %d lines" % (path, len(lines)))
-    return lines
 
 
 def hex_units(data, size):
@@ -457,17 +454,14 @@ def main():
         for letter, (group, _) in SEEDED.items():
             count = int(COUNTS[group] * arguments.scale)
             jobs += [("%s%06d" % (letter, n), seed) for n in range(count)]
-        write_lines(arguments.out, seed, jobs, arguments.jobs)
+        write_jobs(arguments.out, seed, jobs, arguments.jobs)
     if arguments.spoiled_out:
-        # A driver that accepts one of these compares nothing.
-        with open(arguments.spoiled_out, "w", encoding="ascii") as out:
-            out.write("# seed %d lines %d\n" % (seed, 3))
-            for name in ("x000003", "l000004", "p000000"):
-                line = case_line(find_case(name, seed))
-                out.write(line[:-1] + ("0" if line[-1] != "0" else "1") + "\n")
+        chosen = ("x000003", "l000004", "p000000")
+        lines = [case_line(find_case(name, seed)) for name in chosen]
+        write_lines(arguments.spoiled_out, seed, [spoil(l) for l in lines])
     if arguments.index_out:
         texts = index_texts(seed)
-        write_lines(arguments.index_out, seed, texts, arguments.jobs)
+        write_jobs(arguments.index_out, seed, texts, arguments.jobs)
     return 0
 
 

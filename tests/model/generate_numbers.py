@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write cases of computing on the way, one to a line:
-
-    id src_type dst_type dims sum alpha beta in_f64 src_hex dst_hex expected_hex
-
-dims "-" is a scalar, sum "-" none; memory is row-major."""
+"""Write cases of computing on the way: README.md has the lines."""
 
 import argparse
 import math
@@ -11,6 +7,7 @@ import os
 import random
 
 import numbers_model as model
+from model_file import spoil, write_lines
 
 EDGES = [0, 1, 2, 3, 7, 8, 15, 16, 127, 128, 255, 256, 32767, 32768, 65535]
 
@@ -50,12 +47,12 @@ def to_hex(name, values):
 
 class Writer:
 
-    def __init__(self, file):
-        self.file, self.count = file, 0
+    def __init__(self):
+        self.lines = []
 
     def put(self, src, dst, dims, summed, alpha, beta, in_f64, x, y, wanted):
         words = [
-            str(self.count), src, dst,
+            str(len(self.lines)), src, dst,
             ",".join(map(str, dims)) or "-",
             ",".join(map(str, summed)) or "-",
             float(alpha).hex(),
@@ -65,8 +62,7 @@ class Writer:
             to_hex(dst, y),
             to_hex(dst, wanted)
         ]
-        self.file.write(" ".join(words) + "\n")
-        self.count += 1
+        self.lines.append("\t".join(words))
 
 
 def conversions(rng, out):
@@ -194,19 +190,15 @@ def main():
     seed = int(os.environ.get("RELAYOUT_TEST_SEED", "20261120"))
     print(f"repeat with: RELAYOUT_TEST_SEED={seed} {parser.prog}")
     rng = random.Random(seed)
-    with open(arguments.out, "w", encoding="ascii") as file:
-        out = Writer(file)
-        conversions(rng, out)
-        combinations(rng, out)
-        sums(rng, out)
-    print(f"{out.count} cases")
-    with open(arguments.out, encoding="ascii") as file:
-        lines = file.readlines()
-    with open(arguments.spoiled_out, "w", encoding="ascii") as file:
-        for line in (lines[5], lines[len(lines) // 2], lines[-1]):
-            last = line.rstrip("\n")[-1]
-            file.write(line.rstrip("\n")[:-1] + ("1" if last == "0" else "0") +
-                       "\n")
+    out = Writer()
+    conversions(rng, out)
+    combinations(rng, out)
+    sums(rng, out)
+    lines = out.lines
+    print(f"{len(lines)} cases")
+    write_lines(arguments.out, seed, lines)
+    chosen = (lines[5], lines[len(lines) // 2], lines[-1])
+    write_lines(arguments.spoiled_out, seed, [spoil(l) for l in chosen])
 
 
 if __name__ == "__main__":

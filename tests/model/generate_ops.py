@@ -16,6 +16,7 @@ import ops_model
 import relayout_model as model
 from generate_cases import comma, plain, random_dense, random_strided
 from model_bytes import Random, fnv1a, index_number, prefill_bytes, source_bytes
+from model_file import spoil, write_lines
 from relayout_model import parse
 
 # Cases of each operation, and of chains.
@@ -491,17 +492,6 @@ def case_line(case):
             "%016x" % fnv1a(expected),
         )
     )
-
-
-def write_lines(path, seed, lines):
-    with open(path, "w", encoding="ascii") as out:
-        out.write("# seed %d lines %d\n" % (seed, len(lines)))
-        out.writelines(line + "\n" for line in lines)
-
-
-def spoil(line):
-    """The same case with another expectation."""
-    return line[:-1] + ("0" if line[-1] != "0" else "1")
 
 
 def main():

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Long enough for two shapes of rank 32 with every word. */
-enum { LINE_BYTES = 16384 };
-
 static const uint64_t source_salt = UINT64_C(0x736f757263650000);
 static const uint64_t prefill_salt = UINT64_C(0x70726566696c6c00);
 
@@ -78,17 +75,14 @@ uint64_t model_hash(uint64_t hash, const uint8_t *bytes, size_t num_bytes) {
 }
 
 bool model_file_open(model_file *file, const char *path) {
-  *file = (model_file){.line_capacity_bytes = LINE_BYTES};
+  *file = (model_file){0};
   file->stream = fopen(path, "r");
-  file->line = malloc(LINE_BYTES);
-  file->shown = malloc(LINE_BYTES);
-  if (file->stream == NULL || file->line == NULL || file->shown == NULL) {
+  if (file->stream == NULL) {
     fprintf(stderr, "%s: cannot be read\n", path);
-    model_file_close(file);
     return false;
   }
-  if (fgets(file->line, LINE_BYTES, file->stream) == NULL ||
-      sscanf(file->line,
+  if (getline(&file->shown, &file->shown_capacity_bytes, file->stream) < 0 ||
+      sscanf(file->shown,
              "# seed %" SCNd64 " lines %" SCNd64,
              &file->seed,
              &file->num_lines) != 2) {
@@ -108,8 +102,24 @@ void model_file_close(model_file *file) {
   *file = (model_file){0};
 }
 
+/* A copy of the line that is shown. */
+static bool copy_line(model_file *file) {
+  size_t bytes = strlen(file->shown) + 1;
+  if (bytes > file->line_capacity_bytes) {
+    free(file->line);
+    file->line = malloc(bytes);
+    file->line_capacity_bytes = file->line != NULL ? bytes : 0;
+  }
+  if (file->line == NULL) {
+    fprintf(stderr, "out of memory\n");
+    return false;
+  }
+  memcpy(file->line, file->shown, bytes);
+  return true;
+}
+
 int model_file_next(model_file *file, char *fields[MODEL_MAX_FIELDS]) {
-  if (fgets(file->line, (int)file->line_capacity_bytes, file->stream) == NULL) {
+  if (getline(&file->shown, &file->shown_capacity_bytes, file->stream) < 0) {
     if (file->num_read != file->num_lines) {
       fprintf(stderr,
               "the file ends after %" PRId64 " of %" PRId64 " lines\n",
@@ -120,13 +130,15 @@ int model_file_next(model_file *file, char *fields[MODEL_MAX_FIELDS]) {
     return 0;
   }
   ++file->num_read;
-  size_t length = strlen(file->line);
-  if (length == 0 || file->line[length - 1] != '\n') {
+  size_t length = strlen(file->shown);
+  if (length == 0 || file->shown[length - 1] != '\n') {
     fprintf(stderr, "line %" PRId64 " is cut off\n", file->num_read);
     return -1;
   }
-  file->line[length - 1] = '\0';
-  memcpy(file->shown, file->line, length);
+  file->shown[length - 1] = '\0';
+  if (!copy_line(file)) {
+    return -1;
+  }
   int num_fields = 0;
   for (char *at = file->line; at != NULL; ++num_fields) {
     if (num_fields == MODEL_MAX_FIELDS) {

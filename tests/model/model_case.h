@@ -15,15 +15,15 @@
  */
 
 /** Most fields a line may have. */
-enum { MODEL_MAX_FIELDS = 8 };
+enum { MODEL_MAX_FIELDS = 11 };
 
 /** A file that is being read. */
 typedef struct model_file {
   FILE *stream;
-  char *line;
-  size_t line_capacity_bytes;
-  /** A copy of the line as it stands in the file, to be shown. */
+  /** The line as it stands in the file, to be shown; a copy to be cut. */
   char *shown;
+  char *line;
+  size_t shown_capacity_bytes, line_capacity_bytes;
   /** From the head line: the seed, and how many lines must follow. */
   int64_t seed;
   int64_t num_lines;

@@ -4,6 +4,7 @@
  *
  *   numbers_driver FILE
  */
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,11 @@
 #include "relayout/ops_combine.h"
 #include "relayout/status.h"
 
-enum { MAX_WORDS = 11, MAX_SHOWN_FAILURES = 20 };
+#include "model_case.h"
 
-/* The columns of a line. */
+enum { MAX_SHOWN_FAILURES = 20 };
+
+/* The fields of a line. */
 typedef enum word {
   WORD_ID,
   WORD_SRC_TYPE,
@@ -26,11 +29,12 @@ typedef enum word {
   WORD_IN_F64,
   WORD_SRC,
   WORD_DST,
-  WORD_EXPECTED
+  WORD_EXPECTED,
+  NUM_WORDS
 } word;
 
 typedef struct driver {
-  char *words[MAX_WORDS];
+  char *words[MODEL_MAX_FIELDS];
   rlo_chain *chain;
   rlo_moves *moves;
   uint8_t *src, *dst, *expected;
@@ -135,17 +139,11 @@ static bool run(driver *d, char *out_reason, size_t capacity) {
   return expected_bytes == d->dst_bytes;
 }
 
-static bool run_line(char *line) {
+static bool run_case(char *fields[MODEL_MAX_FIELDS]) {
   driver d = {0};
-  char reason[512] = "the line is not a case";
-  int32_t count = 0;
-  char *rest = NULL;
-  for (char *token = strtok_r(line, " \n", &rest);
-       token != NULL && count < MAX_WORDS;
-       token = strtok_r(NULL, " \n", &rest)) {
-    d.words[count++] = token;
-  }
-  bool is_right = count == MAX_WORDS && run(&d, reason, sizeof reason);
+  char reason[512] = "the result has another size";
+  memcpy(d.words, fields, sizeof d.words);
+  bool is_right = run(&d, reason, sizeof reason);
   static int32_t num_shown;
   if (!is_right && num_shown++ < MAX_SHOWN_FAILURES) {
     printf("case %s: %s to %s of [%s], sum of %s, alpha %s, beta %s: %s\n",
@@ -167,24 +165,27 @@ static bool run_line(char *line) {
 }
 
 int main(int argc, char **argv) {
-  FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
-  if (file == NULL) {
+  if (argc != 2) {
     fprintf(stderr, "usage: numbers_driver FILE\n");
-    return EXIT_FAILURE;
+    return 2;
   }
-  char *line = NULL;
-  size_t capacity = 0;
+  model_file file;
+  if (!model_file_open(&file, argv[1])) {
+    return 2;
+  }
   int64_t passed = 0;
   int64_t failed = 0;
-  while (getline(&line, &capacity, file) > 0) {
-    bool is_right = run_line(line);
+  char *fields[MODEL_MAX_FIELDS] = {NULL};
+  int num_fields;
+  while ((num_fields = model_file_next(&file, fields)) == NUM_WORDS) {
+    bool is_right = run_case(fields);
     passed += is_right;
     failed += !is_right;
   }
-  free(line);
-  fclose(file);
-  printf("numbers_driver: %lld passed, %lld failed\n",
-         (long long)passed,
-         (long long)failed);
-  return failed == 0 && passed > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  printf("seed %" PRId64 ": %" PRId64 " passed, %" PRId64 " failed\n",
+         file.seed,
+         passed,
+         failed);
+  model_file_close(&file);
+  return num_fields != 0 || failed != 0 || passed == 0;
 }

@@ -11,16 +11,8 @@
 #include "relayout/index.h"
 #include "relayout/shape_edit.h"
 #include "relayout/strides.h"
-#include "relayout/text.h"
 #include "support/random_shape.h"
-
-static const char *print(const rlo_shape *shape) {
-  static char texts[4][2048];
-  static int next;
-  char *text = texts[next++ % 4];
-  rlo_shape_format(shape, text, sizeof texts[0]);
-  return text;
-}
+#include "support/shape_of.h"
 
 /* Number of an index in logical row-major order, and back. */
 static void index_of(const rlo_shape *shape, int64_t number, int64_t *out) {
@@ -28,12 +20,6 @@ static void index_of(const rlo_shape *shape, int64_t number, int64_t *out) {
     out[k] = number % shape->dims[k];
     number /= shape->dims[k];
   }
-}
-
-static int64_t slot_of(const rlo_shape *shape, const int64_t *index) {
-  int64_t slot = -1;
-  ck_assert_int_eq(rlo_index_to_linear(shape, index, &slot), RLO_OK);
-  return slot;
 }
 
 /* The rule of the header, element by element and slot by slot. */
@@ -56,7 +42,7 @@ static bool counted(const rlo_shape *src,
     for (int32_t k = 0; permutation != NULL && k < dst->rank; ++k) {
       src_index[permutation[k]] = dst_index[k];
     }
-    if (slot_of(src, src_index) != slot_of(dst, dst_index)) {
+    if (test_slot_of(src, src_index) != test_slot_of(dst, dst_index)) {
       return false;
     }
   }
@@ -153,8 +139,8 @@ static void expect_counted(const rlo_shape *src,
         status == RLO_OK && answer == expected,
         "%s of %s to %s, flags %u: %s, expected %d",
         permutation != NULL ? "transpose" : "reshape",
-        print(src),
-        print(dst),
+        test_text_of(src),
+        test_text_of(dst),
         (unsigned)flags[f],
         status == RLO_OK ? (answer ? "yes" : "no") : rlo_error_last()->message,
         expected);
@@ -264,10 +250,10 @@ START_TEST(test_bitcast_counted__strides_agree_with_the_index)
                      RLO_OK);
     int64_t index[RLO_MAX_RANK] = {0};
     int64_t expected[RLO_MAX_RANK];
-    int64_t origin = slot_of(&shape, index);
+    int64_t origin = test_slot_of(&shape, index);
     for (int32_t k = 0; k < rank; ++k) {
       index[k] = dims[k] > 1;
-      expected[k] = slot_of(&shape, index) - origin;
+      expected[k] = test_slot_of(&shape, index) - origin;
       index[k] = 0;
     }
     bool is_linear = true;
@@ -277,9 +263,9 @@ START_TEST(test_bitcast_counted__strides_agree_with_the_index)
       for (int32_t k = 0; k < rank; ++k) {
         slot += index[k] * expected[k];
       }
-      is_linear = is_linear && slot == slot_of(&shape, index);
+      is_linear = is_linear && slot == test_slot_of(&shape, index);
     }
-    ck_assert_msg(is_strided == is_linear, "%s", print(&shape));
+    ck_assert_msg(is_strided == is_linear, "%s", test_text_of(&shape));
     if (is_strided) {
       ++found;
       ck_assert_int_eq(offset, origin);

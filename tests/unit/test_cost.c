@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "relayout/cost.h"
-#include "relayout/text.h"
 #include "support/random_shape.h"
-
-static rlo_shape parsed(const char *text) {
-  rlo_shape shape;
-  rlo_status status = rlo_shape_parse(text, strlen(text), &shape);
-  ck_assert_msg(status == RLO_OK, "'%s': %s", text, rlo_error_last()->message);
-  return shape;
-}
+#include "support/shape_of.h"
 
 #define D RLO_COST_DIMENSIONS
 #define A RLO_COST_ADDED
@@ -61,7 +53,7 @@ static const struct {
 
 START_TEST(test_cost__names_each_part)
 {
-  rlo_shape shape = parsed(costs[_i].shape);
+  rlo_shape shape = test_shape_of(costs[_i].shape);
   rlo_shape_cost cost;
   ck_assert_int_eq(rlo_shape_predict_cost(&shape, &cost), RLO_OK);
   ck_assert_int_eq(cost.elements, costs[_i].elements);
@@ -131,10 +123,10 @@ END_TEST
 
 START_TEST(test_cost__refuses_what_has_no_size)
 {
-  rlo_shape shape = parsed("f32[?,2]");
+  rlo_shape shape = test_shape_of("f32[?,2]");
   rlo_shape_cost cost;
   ck_assert_int_eq(rlo_shape_predict_cost(&shape, &cost), RLO_UNSUPPORTED);
-  rlo_shape empty = parsed("f32[0,9223372036854775807]{1,0:T(8)}");
+  rlo_shape empty = test_shape_of("f32[0,9223372036854775807]{1,0:T(8)}");
   ck_assert_int_eq(rlo_shape_predict_cost(&empty, &cost), RLO_OVERFLOW);
 }
 

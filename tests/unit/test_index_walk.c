@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "relayout/index.h"
-#include "relayout/text.h"
-
-static rlo_shape parse(const char *text) {
-  rlo_shape shape;
-  ck_assert_msg(rlo_shape_parse(text, strlen(text), &shape) == RLO_OK,
-                "%s: %s",
-                text,
-                rlo_error_last()->message);
-  return shape;
-}
+#include "support/shape_of.h"
 
 START_TEST(test_index_walk__compares_in_row_major_order)
 {
@@ -66,7 +56,7 @@ static const struct {
 
 START_TEST(test_index_walk__visits_every_element)
 {
-  rlo_shape shape = parse(walks[_i].shape);
+  rlo_shape shape = test_shape_of(walks[_i].shape);
   record r = {0};
   ck_assert_int_eq(rlo_shape_for_each_index(&shape, NULL, NULL, NULL, note, &r),
                    RLO_OK);
@@ -77,7 +67,7 @@ END_TEST
 
 START_TEST(test_index_walk__takes_steps)
 {
-  rlo_shape shape = parse("f32[6,8]");
+  rlo_shape shape = test_shape_of("f32[6,8]");
   record r = {0};
   ck_assert_int_eq(rlo_shape_for_each_index(&shape,
                                             (int64_t[]){2, 3},
@@ -100,7 +90,7 @@ START_TEST(test_index_walk__follows_the_layout)
   static const char *const texts[] = {"f32[2,3]{0,1}",
                                       "f32[2,3]{:strides(-1,2)offset(1)}"};
   for (size_t i = 0; i < 2; ++i) {
-    rlo_shape shape = parse(texts[i]);
+    rlo_shape shape = test_shape_of(texts[i]);
     record r = {0};
     ck_assert_int_eq(
         rlo_shape_for_each_index(&shape, NULL, NULL, NULL, note, &r), RLO_OK);
@@ -116,7 +106,7 @@ END_TEST
 
 START_TEST(test_index_walk__pins_a_dimension)
 {
-  rlo_shape shape = parse("f32[6,8]");
+  rlo_shape shape = test_shape_of("f32[6,8]");
   record r = {0};
   ck_assert_int_eq(rlo_shape_for_each_index(&shape,
                                             (int64_t[]){5, 0},
@@ -139,7 +129,7 @@ END_TEST
 
 START_TEST(test_index_walk__stops_when_told)
 {
-  rlo_shape shape = parse("f32[6,8]");
+  rlo_shape shape = test_shape_of("f32[6,8]");
   record r = {.stop_after = 3, .answer = RLO_OK};
   ck_assert_int_eq(rlo_shape_for_each_index(&shape, NULL, NULL, NULL, note, &r),
                    RLO_OK);
@@ -170,7 +160,7 @@ static const struct {
 
 START_TEST(test_index_walk__checks_before_it_visits)
 {
-  rlo_shape shape = parse("f32[6,8]");
+  rlo_shape shape = test_shape_of("f32[6,8]");
   record r = {0};
   ck_assert_int_eq(rlo_shape_for_each_index(&shape,
                                             (int64_t[]){refused[_i].base, 0},

@@ -5,15 +5,7 @@
 
 #include "relayout/indexed.h"
 #include "relayout/ops.h"
-#include "relayout/text.h"
-
-static rlo_shape parse(const char *text) {
-  rlo_shape shape;
-  ck_assert_msg(rlo_shape_parse(text, strlen(text), &shape) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
-  return shape;
-}
+#include "support/shape_of.h"
 
 static void expect_refusal(rlo_status got, rlo_status wanted, const char *why) {
   ck_assert_int_eq(got, wanted);
@@ -24,8 +16,8 @@ static rlo_chain *gather(const char *src,
                          const char *indices,
                          int32_t dim,
                          int32_t batch_dims) {
-  rlo_shape src_shape = parse(src);
-  rlo_shape index_shape = parse(indices);
+  rlo_shape src_shape = test_shape_of(src);
+  rlo_shape index_shape = test_shape_of(indices);
   rlo_chain *chain;
   ck_assert_int_eq(rlo_chain_create(&src_shape, &chain), RLO_OK);
   ck_assert_msg(
@@ -44,7 +36,7 @@ static int32_t expect(rlo_chain *chain,
                       int32_t count) {
   rlo_shape dst_shape;
   if (dst != NULL) {
-    dst_shape = parse(dst);
+    dst_shape = test_shape_of(dst);
   }
   rlo_moves *moves;
   ck_assert_msg(
@@ -183,7 +175,7 @@ END_TEST
 START_TEST(test_indexed__two_gathers_of_one_part_are_too_many)
 {
   rlo_chain *chain = gather("s32[3,2]", "s32[2]", 0, 0);
-  rlo_shape indices = parse("s32[2]");
+  rlo_shape indices = test_shape_of("s32[2]");
   ck_assert_int_eq(rlo_chain_gather(chain, &indices, 1, 0), RLO_OK);
   rlo_moves *moves;
   expect_refusal(rlo_chain_lower(chain, NULL, &moves),
@@ -221,14 +213,14 @@ END_TEST
 
 START_TEST(test_indexed__infers_the_shape)
 {
-  rlo_shape src = parse("f32[2,3,4]{0,1,2}");
-  rlo_shape indices = parse("s32[2,5,6]");
+  rlo_shape src = test_shape_of("f32[2,3,4]{0,1,2}");
+  rlo_shape indices = test_shape_of("s32[2,5,6]");
   rlo_shape shape;
   ck_assert_int_eq(rlo_gather_infer(&src, &indices, 1, 1, &shape), RLO_OK);
-  rlo_shape wanted = parse("f32[2,5,6,4]");
+  rlo_shape wanted = test_shape_of("f32[2,5,6,4]");
   ck_assert(rlo_shape_equal(&shape, &wanted));
   ck_assert_int_eq(rlo_gather_infer(&src, &indices, 2, 0, &shape), RLO_OK);
-  wanted = parse("f32[2,3,2,5,6]");
+  wanted = test_shape_of("f32[2,3,2,5,6]");
   ck_assert(rlo_shape_equal(&shape, &wanted));
 }
 
@@ -236,11 +228,11 @@ END_TEST
 
 START_TEST(test_indexed__says_what_is_wrong)
 {
-  rlo_shape src = parse("f32[2,3,4]");
-  rlo_shape indices = parse("s32[2,5]");
-  rlo_shape floats = parse("f32[2,5]");
-  rlo_shape other = parse("s32[7,5]");
-  rlo_shape wide = parse("s32[2,5]{1,0:E(64)}");
+  rlo_shape src = test_shape_of("f32[2,3,4]");
+  rlo_shape indices = test_shape_of("s32[2,5]");
+  rlo_shape floats = test_shape_of("f32[2,5]");
+  rlo_shape other = test_shape_of("s32[7,5]");
+  rlo_shape wide = test_shape_of("s32[2,5]{1,0:E(64)}");
   rlo_shape shape;
   expect_refusal(rlo_gather_infer(&src, &indices, 3, 0, &shape),
                  RLO_OUT_OF_RANGE,

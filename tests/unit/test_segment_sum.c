@@ -5,18 +5,10 @@
 
 #include "relayout/indexed.h"
 #include "relayout/ops.h"
-#include "relayout/text.h"
 #include "support/random_indexed.h"
+#include "support/shape_of.h"
 
 #define INTS(...) ((const int32_t[]){__VA_ARGS__})
-
-static rlo_shape parse(const char *text) {
-  rlo_shape shape;
-  ck_assert_msg(rlo_shape_parse(text, strlen(text), &shape) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
-  return shape;
-}
 
 static void expect_ok(rlo_status status) {
   ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
@@ -32,9 +24,9 @@ static rlo_segment_sum *lower(const char *src,
                               int32_t dim,
                               int32_t batch_dims,
                               const char *dst) {
-  rlo_shape s = parse(src);
-  rlo_shape i = parse(ids);
-  rlo_shape d = parse(dst);
+  rlo_shape s = test_shape_of(src);
+  rlo_shape i = test_shape_of(ids);
+  rlo_shape d = test_shape_of(dst);
   rlo_segment_sum *sum;
   expect_ok(rlo_segment_sum_create(&s, &i, dim, batch_dims, &d, &sum));
   return sum;
@@ -191,11 +183,11 @@ END_TEST
 
 START_TEST(test_segment_sum__says_what_is_wrong)
 {
-  rlo_shape src = parse("f32[2,3,4]");
-  rlo_shape ids = parse("s32[3]");
-  rlo_shape pair = parse("s32[2,3]");
-  rlo_shape floats = parse("f32[3]");
-  rlo_shape flags = parse("pred[3]");
+  rlo_shape src = test_shape_of("f32[2,3,4]");
+  rlo_shape ids = test_shape_of("s32[3]");
+  rlo_shape pair = test_shape_of("s32[2,3]");
+  rlo_shape floats = test_shape_of("f32[3]");
+  rlo_shape flags = test_shape_of("pred[3]");
   rlo_shape shape;
   expect_refusal(rlo_segment_sum_infer(&src, &ids, 4, 0, 5, &shape),
                  RLO_OUT_OF_RANGE,
@@ -218,19 +210,19 @@ START_TEST(test_segment_sum__says_what_is_wrong)
   expect_refusal(rlo_segment_sum_infer(&src, &ids, 1, 0, -1, &shape),
                  RLO_INVALID_ARGUMENT,
                  "segment_sum: -1 segments");
-  rlo_shape dst = parse("f32[2,5,3]");
+  rlo_shape dst = test_shape_of("f32[2,5,3]");
   rlo_segment_sum *sum;
   expect_refusal(rlo_segment_sum_create(&src, &ids, 1, 0, &dst, &sum),
                  RLO_INVALID_ARGUMENT,
                  "segment_sum: dimension 2 of the result is 4, of the "
                  "destination 3; they must be equal");
   ck_assert_ptr_null(sum);
-  dst = parse("f32[2,5]");
+  dst = test_shape_of("f32[2,5]");
   expect_refusal(rlo_segment_sum_create(&src, &ids, 1, 0, &dst, &sum),
                  RLO_INVALID_ARGUMENT,
                  "segment_sum: the result has rank 3, the destination rank 2");
   expect_ok(rlo_segment_sum_infer(&src, &ids, 1, 0, 5, &shape));
-  rlo_shape wanted = parse("f32[2,5,4]");
+  rlo_shape wanted = test_shape_of("f32[2,5,4]");
   ck_assert(rlo_shape_equal(&shape, &wanted));
 }
 

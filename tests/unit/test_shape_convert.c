@@ -1,26 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "relayout/shape_convert.h"
-#include "relayout/text.h"
-
-static rlo_shape parse(const char *text) {
-  rlo_shape shape;
-  ck_assert_msg(rlo_shape_parse(text, strlen(text), &shape) == RLO_OK,
-                "%s: %s",
-                text,
-                rlo_error_last()->message);
-  return shape;
-}
-
-static void expect_shape(const rlo_shape *shape, const char *text) {
-  char found[2048];
-  rlo_shape expected = parse(text);
-  rlo_shape_format(shape, found, sizeof found);
-  ck_assert_msg(rlo_shape_equal(shape, &expected), "%s, not %s", found, text);
-}
+#include "support/shape_of.h"
 
 static const struct {
   const char *shape;
@@ -45,41 +28,41 @@ static const struct {
 
 START_TEST(test_shape_convert__changes_the_element_type)
 {
-  rlo_shape shape = parse(changes[_i].shape);
+  rlo_shape shape = test_shape_of(changes[_i].shape);
   ck_assert_int_eq(rlo_shape_change_dtype(&shape, changes[_i].dtype, &shape),
                    RLO_OK);
-  expect_shape(&shape, changes[_i].result);
+  test_expect_shape(&shape, changes[_i].result);
 }
 
 END_TEST
 
 START_TEST(test_shape_convert__a_fill_has_to_fit_the_type)
 {
-  rlo_shape shape = parse("f32[2]{0:pad(4)fill(lowest)}");
+  rlo_shape shape = test_shape_of("f32[2]{0:pad(4)fill(lowest)}");
   rlo_shape result = shape;
   ck_assert_int_eq(rlo_shape_change_dtype(&shape, RLO_DTYPE_C64, &result),
                    RLO_UNSUPPORTED);
-  shape = parse("f32[2]{0:pad(4)fill(0x7fc00000)}");
+  shape = test_shape_of("f32[2]{0:pad(4)fill(0x7fc00000)}");
   ck_assert_int_eq(rlo_shape_change_dtype(&shape, RLO_DTYPE_U8, &result),
                    RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_shape_change_dtype(&shape, RLO_DTYPE_INVALID, &result),
                    RLO_INVALID_ARGUMENT);
-  expect_shape(&result, "f32[2]{0:pad(4)fill(lowest)}");
+  test_expect_shape(&result, "f32[2]{0:pad(4)fill(lowest)}");
 }
 
 END_TEST
 
 START_TEST(test_shape_convert__packs_and_unpacks)
 {
-  rlo_shape shape = parse("s4[3]");
+  rlo_shape shape = test_shape_of("s4[3]");
   ck_assert_int_eq(rlo_shape_update_element_size(&shape, true, &shape), RLO_OK);
-  expect_shape(&shape, "s4[3]{0:E(4)}");
+  test_expect_shape(&shape, "s4[3]{0:E(4)}");
   ck_assert_int_eq(rlo_shape_update_element_size(&shape, false, &shape),
                    RLO_OK);
-  expect_shape(&shape, "s4[3]");
-  shape = parse("pred[3]{0:E(32)}");
+  test_expect_shape(&shape, "s4[3]");
+  shape = test_shape_of("pred[3]{0:E(32)}");
   ck_assert_int_eq(rlo_shape_update_element_size(&shape, true, &shape), RLO_OK);
-  expect_shape(&shape, "pred[3]");
+  test_expect_shape(&shape, "pred[3]");
 }
 
 END_TEST
@@ -97,11 +80,11 @@ static const struct {
 
 START_TEST(test_shape_convert__device_to_host)
 {
-  rlo_shape shape = parse(hosts[_i].shape);
+  rlo_shape shape = test_shape_of(hosts[_i].shape);
   rlo_shape host;
   shape.layout.metadata_prefix_bytes = _i == 1 ? 64 : 0;
   ck_assert_int_eq(rlo_shape_device_to_host(&shape, &host), RLO_OK);
-  expect_shape(&host, hosts[_i].host);
+  test_expect_shape(&host, hosts[_i].host);
   ck_assert(rlo_shape_device_is_host(&host));
   ck_assert_int_eq(rlo_shape_device_is_host(&shape), _i == 0);
 }
@@ -110,36 +93,36 @@ END_TEST
 
 START_TEST(test_shape_convert__drops_padding)
 {
-  rlo_shape shape = parse("f32[2,3]{0,1:T(2,2)L(4)pad(4,5)fill(one)}");
+  rlo_shape shape = test_shape_of("f32[2,3]{0,1:T(2,2)L(4)pad(4,5)fill(one)}");
   ck_assert_int_eq(rlo_shape_without_padding(&shape, &shape), RLO_OK);
-  expect_shape(&shape, "f32[2,3]{0,1:T(2,2)L(4)fill(one)}");
+  test_expect_shape(&shape, "f32[2,3]{0,1:T(2,2)L(4)fill(one)}");
 }
 
 END_TEST
 
 START_TEST(test_shape_convert__takes_other_layouts)
 {
-  rlo_shape shape = parse("f32[2,3]");
-  rlo_shape other = parse("s32[4,5]{0,1:T(2,2)S(1)}");
+  rlo_shape shape = test_shape_of("f32[2,3]");
+  rlo_shape other = test_shape_of("s32[4,5]{0,1:T(2,2)S(1)}");
   rlo_shape result;
   ck_assert_int_eq(rlo_shape_with_layout_of(&shape, &other, &result), RLO_OK);
-  expect_shape(&result, "f32[2,3]{0,1:T(2,2)S(1)}");
+  test_expect_shape(&result, "f32[2,3]{0,1:T(2,2)S(1)}");
   ck_assert_int_eq(rlo_shape_with_default_layout(&result, &result), RLO_OK);
-  expect_shape(&result, "f32[2,3]");
-  other = parse("s32[4]");
+  test_expect_shape(&result, "f32[2,3]");
+  other = test_shape_of("s32[4]");
   ck_assert_int_eq(rlo_shape_with_layout_of(&shape, &other, &result),
                    RLO_INVALID_ARGUMENT);
-  other = parse("s32[1,1]{0,1:pad(1,2)}");
+  other = test_shape_of("s32[1,1]{0,1:pad(1,2)}");
   ck_assert_int_eq(rlo_shape_with_layout_of(&shape, &other, &result),
                    RLO_INVALID_ARGUMENT);
-  expect_shape(&result, "f32[2,3]");
+  test_expect_shape(&result, "f32[2,3]");
 }
 
 END_TEST
 
 START_TEST(test_shape_convert__makes_static)
 {
-  rlo_shape shape = parse("f32[2,3]");
+  rlo_shape shape = test_shape_of("f32[2,3]");
   rlo_shape plain = shape;
   rlo_shape result;
   shape.is_dynamic[1] = true;

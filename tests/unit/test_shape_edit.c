@@ -5,24 +5,8 @@
 
 #include "relayout/bitcast.h"
 #include "relayout/shape_edit.h"
-#include "relayout/text.h"
 #include "support/random_shape.h"
-
-static rlo_shape parse(const char *text) {
-  rlo_shape shape;
-  ck_assert_msg(rlo_shape_parse(text, strlen(text), &shape) == RLO_OK,
-                "%s: %s",
-                text,
-                rlo_error_last()->message);
-  return shape;
-}
-
-static void expect_shape(const rlo_shape *shape, const char *text) {
-  char found[2048];
-  rlo_shape expected = parse(text);
-  rlo_shape_format(shape, found, sizeof found);
-  ck_assert_msg(rlo_shape_equal(shape, &expected), "%s, not %s", found, text);
-}
+#include "support/shape_of.h"
 
 static const struct {
   const char *shape;
@@ -45,24 +29,24 @@ static const struct {
 
 START_TEST(test_shape_edit__permutes_dims)
 {
-  rlo_shape shape = parse(permuted[_i].shape);
+  rlo_shape shape = test_shape_of(permuted[_i].shape);
   ck_assert_int_eq(
       rlo_shape_permute_dims(&shape, permuted[_i].permutation, &shape), RLO_OK);
-  expect_shape(&shape, permuted[_i].result);
+  test_expect_shape(&shape, permuted[_i].result);
 }
 
 END_TEST
 
 START_TEST(test_shape_edit__permutes_dims_ignoring_the_layout)
 {
-  rlo_shape shape = parse("f32[2,3,4]{0,2,1:pad(2,3,8)}");
+  rlo_shape shape = test_shape_of("f32[2,3,4]{0,2,1:pad(2,3,8)}");
   rlo_shape result;
   static const int32_t permutation[] = {1, 2, 0};
   ck_assert_int_eq(
       rlo_shape_permute_dims_ignoring_layout(&shape, permutation, &result),
       RLO_OK);
-  expect_shape(&result, "f32[3,4,2]{0,2,1:pad(3,8,2)}");
-  shape = parse("f32[2,3]{:strides(8,1)}");
+  test_expect_shape(&result, "f32[3,4,2]{0,2,1:pad(3,8,2)}");
+  shape = test_shape_of("f32[2,3]{:strides(8,1)}");
   ck_assert_int_eq(rlo_shape_permute_dims_ignoring_layout(
                        &shape, (int32_t[]){1, 0}, &result),
                    RLO_UNSUPPORTED);
@@ -72,7 +56,7 @@ END_TEST
 
 START_TEST(test_shape_edit__dynamic_flags_go_with_their_dim)
 {
-  rlo_shape shape = parse("f32[2,3,4]");
+  rlo_shape shape = test_shape_of("f32[2,3,4]");
   shape.is_dynamic[1] = true;
   ck_assert_int_eq(rlo_shape_permute_dims(&shape, (int32_t[]){1, 2, 0}, &shape),
                    RLO_OK);
@@ -115,14 +99,14 @@ static const struct {
 
 START_TEST(test_shape_edit__makes_descending)
 {
-  rlo_shape shape = parse(descending[_i].shape);
+  rlo_shape shape = test_shape_of(descending[_i].shape);
   rlo_shape result;
   int32_t permutation[RLO_MAX_RANK];
   bool is_bitcast;
   ck_assert_int_eq(rlo_shape_make_descending_with_same_physical_layout(
                        &shape, &result, permutation),
                    RLO_OK);
-  expect_shape(&result, descending[_i].result);
+  test_expect_shape(&result, descending[_i].result);
   ck_assert_mem_eq(permutation,
                    descending[_i].permutation,
                    (size_t)shape.rank * sizeof permutation[0]);
@@ -133,46 +117,46 @@ START_TEST(test_shape_edit__makes_descending)
   ck_assert_int_eq(
       rlo_shape_make_descending_with_same_physical_layout(&shape, &shape, NULL),
       RLO_OK);
-  expect_shape(&shape, descending[_i].result);
+  test_expect_shape(&shape, descending[_i].result);
 }
 
 END_TEST
 
 START_TEST(test_shape_edit__inserts_dims)
 {
-  rlo_shape shape = parse("f32[10,20,30]{0,2,1}");
+  rlo_shape shape = test_shape_of("f32[10,20,30]{0,2,1}");
   rlo_shape result;
   ck_assert_int_eq(rlo_shape_prepend_major_dim(&shape, 40, &result), RLO_OK);
-  expect_shape(&result, "f32[40,10,20,30]{1,3,2,0}");
+  test_expect_shape(&result, "f32[40,10,20,30]{1,3,2,0}");
   ck_assert_int_eq(rlo_shape_append_major_dim(&shape, 40, &result), RLO_OK);
-  expect_shape(&result, "f32[10,20,30,40]{0,2,1,3}");
+  test_expect_shape(&result, "f32[10,20,30,40]{0,2,1,3}");
   ck_assert_int_eq(rlo_shape_append_minor_dim(&shape, 40, &result), RLO_OK);
-  expect_shape(&result, "f32[10,20,30,40]{3,0,2,1}");
+  test_expect_shape(&result, "f32[10,20,30,40]{3,0,2,1}");
   ck_assert_int_eq(
       rlo_shape_insert_dims(&shape, 1, (int64_t[]){40}, 1, &result), RLO_OK);
-  expect_shape(&result, "f32[10,40,20,30]{0,3,2,1}");
+  test_expect_shape(&result, "f32[10,40,20,30]{0,3,2,1}");
   ck_assert_int_eq(
       rlo_shape_insert_dims(&shape, 1, (int64_t[]){40, 50}, 2, &result),
       RLO_OK);
-  expect_shape(&result, "f32[10,40,50,20,30]{0,4,3,2,1}");
+  test_expect_shape(&result, "f32[10,40,50,20,30]{0,4,3,2,1}");
   ck_assert_int_eq(rlo_shape_insert_dims(&shape, 3, NULL, 0, &result), RLO_OK);
-  expect_shape(&result, "f32[10,20,30]{0,2,1}");
+  test_expect_shape(&result, "f32[10,20,30]{0,2,1}");
 
-  shape = parse("f32[2,3]{0,1:T(2,2)pad(4,5)fill(zero)}");
+  shape = test_shape_of("f32[2,3]{0,1:T(2,2)pad(4,5)fill(zero)}");
   ck_assert_int_eq(rlo_shape_append_major_dim(&shape, 6, &result), RLO_OK);
-  expect_shape(&result, "f32[2,3,6]{0,1,2:T(2,2)pad(4,5,6)fill(zero)}");
+  test_expect_shape(&result, "f32[2,3,6]{0,1,2:T(2,2)pad(4,5,6)fill(zero)}");
 }
 
 END_TEST
 
 START_TEST(test_shape_edit__inserts_only_where_there_is_room)
 {
-  rlo_shape shape = parse("f32[10,20]{:strides(1,10)}");
+  rlo_shape shape = test_shape_of("f32[10,20]{:strides(1,10)}");
   rlo_shape result;
   int64_t many[RLO_MAX_RANK] = {0};
   ck_assert_int_eq(rlo_shape_insert_dims(&shape, 1, (int64_t[]){1}, 1, &result),
                    RLO_OK);
-  expect_shape(&result, "f32[10,1,20]{:strides(1,0,10)}");
+  test_expect_shape(&result, "f32[10,1,20]{:strides(1,0,10)}");
   ck_assert_int_eq(rlo_shape_append_minor_dim(&shape, 2, &result),
                    RLO_UNSUPPORTED);
   ck_assert_int_eq(rlo_shape_insert_dims(&shape, 3, (int64_t[]){1}, 1, &result),
@@ -180,7 +164,7 @@ START_TEST(test_shape_edit__inserts_only_where_there_is_room)
   ck_assert_int_eq(
       rlo_shape_insert_dims(&shape, 0, many, RLO_MAX_RANK, &result),
       RLO_UNSUPPORTED);
-  shape = parse("f32[10,20]");
+  shape = test_shape_of("f32[10,20]");
   ck_assert_int_eq(rlo_shape_append_major_dim(&shape, -1, &result),
                    RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_shape_append_major_dim(&shape, INT64_MAX, &result),
@@ -191,26 +175,26 @@ END_TEST
 
 START_TEST(test_shape_edit__deletes_dims)
 {
-  rlo_shape shape = parse("f32[5,3,2]{2,0,1}");
+  rlo_shape shape = test_shape_of("f32[5,3,2]{2,0,1}");
   rlo_shape result;
   ck_assert_int_eq(rlo_shape_delete_dims(&shape, (int32_t[]){1}, 1, &result),
                    RLO_OK);
-  expect_shape(&result, "f32[5,2]{1,0}");
-  shape = parse("f32[5,3,2,7,9]{2,0,1,4,3}");
+  test_expect_shape(&result, "f32[5,2]{1,0}");
+  shape = test_shape_of("f32[5,3,2,7,9]{2,0,1,4,3}");
   ck_assert_int_eq(
       rlo_shape_delete_dims(&shape, (int32_t[]){1, 2, 3}, 3, &result), RLO_OK);
-  expect_shape(&result, "f32[5,9]{0,1}");
+  test_expect_shape(&result, "f32[5,9]{0,1}");
   bool keep[] = {true, false, false, false, true};
   ck_assert_int_eq(rlo_shape_filter_dims(&shape, keep, &result), RLO_OK);
-  expect_shape(&result, "f32[5,9]{0,1}");
+  test_expect_shape(&result, "f32[5,9]{0,1}");
   ck_assert_int_eq(rlo_shape_delete_dims(&shape, (int32_t[]){5}, 1, &result),
                    RLO_OUT_OF_RANGE);
   ck_assert_int_eq(rlo_shape_delete_dims(&shape, (int32_t[]){1, 1}, 2, &result),
                    RLO_INVALID_ARGUMENT);
-  shape = parse("f32[5,300,2]{2,1,0:T(8,128)pad(5,304,4)fill(zero)}");
+  shape = test_shape_of("f32[5,300,2]{2,1,0:T(8,128)pad(5,304,4)fill(zero)}");
   ck_assert_int_eq(rlo_shape_delete_dims(&shape, (int32_t[]){1}, 1, &result),
                    RLO_OK);
-  expect_shape(&result, "f32[5,2]{1,0:T(128)pad(5,4)fill(zero)}");
+  test_expect_shape(&result, "f32[5,2]{1,0:T(128)pad(5,4)fill(zero)}");
 }
 
 END_TEST
@@ -238,7 +222,7 @@ static const struct {
 
 START_TEST(test_shape_edit__drops_degenerate_dims)
 {
-  rlo_shape shape = parse(dropped[_i].shape);
+  rlo_shape shape = test_shape_of(dropped[_i].shape);
   rlo_shape result = shape;
   rlo_shape_extent before;
   rlo_shape_extent after;
@@ -249,7 +233,7 @@ START_TEST(test_shape_edit__drops_degenerate_dims)
                 "%s",
                 rlo_error_last()->message);
   if (dropped[_i].result != NULL) {
-    expect_shape(&result, dropped[_i].result);
+    test_expect_shape(&result, dropped[_i].result);
   }
   ck_assert(!rlo_shape_has_degenerate_dims(&result));
   ck_assert_int_eq(rlo_shape_measure(&shape, &before), RLO_OK);
@@ -303,15 +287,15 @@ END_TEST
 /* XLA's drops the tiles and the memory space. */
 START_TEST(test_shape_edit__moves_dims)
 {
-  rlo_shape shape = parse("f32[4,5,6]{2,1,0:T(2,2)S(1)}");
+  rlo_shape shape = test_shape_of("f32[4,5,6]{2,1,0:T(2,2)S(1)}");
   rlo_shape result;
   ck_assert_int_eq(rlo_shape_move_dim_to_major(&shape, 1, &result), RLO_OK);
-  expect_shape(&result, "f32[4,5,6]{2,0,1:T(2,2)S(1)}");
+  test_expect_shape(&result, "f32[4,5,6]{2,0,1:T(2,2)S(1)}");
   ck_assert_int_eq(rlo_shape_move_dim_to_minor(&shape, 0, &result), RLO_OK);
-  expect_shape(&result, "f32[4,5,6]{0,2,1:T(2,2)S(1)}");
+  test_expect_shape(&result, "f32[4,5,6]{0,2,1:T(2,2)S(1)}");
   ck_assert_int_eq(rlo_shape_move_dim_to_major(&shape, 3, &result),
                    RLO_OUT_OF_RANGE);
-  shape = parse("f32[4,5]{:strides(5,1)}");
+  shape = test_shape_of("f32[4,5]{:strides(5,1)}");
   ck_assert_int_eq(rlo_shape_move_dim_to_major(&shape, 1, &result),
                    RLO_UNSUPPORTED);
 }
@@ -320,8 +304,8 @@ END_TEST
 
 START_TEST(test_shape_edit__failure_leaves_the_result_alone)
 {
-  rlo_shape shape = parse("f32[4,5]");
-  rlo_shape result = parse("s8[7]");
+  rlo_shape shape = test_shape_of("f32[4,5]");
+  rlo_shape result = test_shape_of("s8[7]");
   ck_assert_int_eq(rlo_shape_permute_dims(&shape, (int32_t[]){1, 1}, &result),
                    RLO_INVALID_ARGUMENT);
   shape.dtype = RLO_DTYPE_INVALID;
@@ -329,7 +313,7 @@ START_TEST(test_shape_edit__failure_leaves_the_result_alone)
                    RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_shape_drop_degenerate_dims(&shape, &result),
                    RLO_INVALID_ARGUMENT);
-  expect_shape(&result, "s8[7]");
+  test_expect_shape(&result, "s8[7]");
 }
 
 END_TEST

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "desc/shape_pack.h"
+#include "desc/tree/shape_pack.h"
 #include "relayout/text.h"
 #include "support/random_descriptor.h"
 

@@ -5,23 +5,8 @@
 
 #include "relayout/index.h"
 #include "relayout/shape_query.h"
-#include "relayout/text.h"
 #include "support/random_shape.h"
-
-static rlo_shape parse(const char *text) {
-  rlo_shape shape;
-  ck_assert_msg(rlo_shape_parse(text, strlen(text), &shape) == RLO_OK,
-                "%s: %s",
-                text,
-                rlo_error_last()->message);
-  return shape;
-}
-
-static const char *print(const rlo_shape *shape) {
-  static char text[2048];
-  rlo_shape_format(shape, text, sizeof text);
-  return text;
-}
+#include "support/shape_of.h"
 
 static const struct {
   const char *shape;
@@ -41,7 +26,7 @@ static const struct {
 
 START_TEST(test_shape_query__counts)
 {
-  rlo_shape shape = parse(counts[_i].shape);
+  rlo_shape shape = test_shape_of(counts[_i].shape);
   int64_t elements;
   ck_assert_int_eq(rlo_shape_elements_in(&shape, &elements), RLO_OK);
   ck_assert_int_eq(elements, counts[_i].elements);
@@ -84,7 +69,7 @@ static const struct {
 
 START_TEST(test_shape_query__measures_bytes)
 {
-  rlo_shape shape = parse(sizes[_i].shape);
+  rlo_shape shape = test_shape_of(sizes[_i].shape);
   int64_t bytes;
   ck_assert_int_eq(rlo_shape_byte_size(&shape, &bytes), RLO_OK);
   ck_assert_int_eq(bytes, sizes[_i].byte_size);
@@ -99,7 +84,8 @@ END_TEST
 /* Nobody counts 10^15 elements. */
 START_TEST(test_shape_query__finds_the_last_element_of_large_arrays)
 {
-  rlo_shape shape = parse("u8[1000001,999,1000003]{1,2,0:T(8,128)(4,1)}");
+  rlo_shape shape =
+      test_shape_of("u8[1000001,999,1000003]{1,2,0:T(8,128)(4,1)}");
   int64_t bytes;
   ck_assert_int_eq(rlo_shape_array_data_size(&shape, &bytes), RLO_OK);
   int64_t index[] = {1000000, 998, 1000002};
@@ -137,7 +123,7 @@ START_TEST(test_shape_query__last_element_agrees_with_counting)
     }
     int64_t bytes;
     ck_assert_int_eq(rlo_shape_array_data_size(&shape, &bytes), RLO_OK);
-    ck_assert_msg(bytes == last + 1, "%s", print(&shape));
+    ck_assert_msg(bytes == last + 1, "%s", test_text_of(&shape));
   }
 }
 
@@ -145,7 +131,7 @@ END_TEST
 
 START_TEST(test_shape_query__takes_negative_dimension_numbers)
 {
-  rlo_shape shape = parse("f32[2,3]");
+  rlo_shape shape = test_shape_of("f32[2,3]");
   int64_t size;
   int32_t dimension;
   ck_assert_int_eq(rlo_shape_dimension(&shape, -1, &size), RLO_OK);
@@ -163,11 +149,11 @@ END_TEST
 
 START_TEST(test_shape_query__element_size_is_of_the_layout_first)
 {
-  rlo_shape shape = parse("s4[2]");
+  rlo_shape shape = test_shape_of("s4[2]");
   ck_assert_int_eq(rlo_shape_element_size_bits(&shape), 8);
-  shape = parse("s4[2]{0:E(4)}");
+  shape = test_shape_of("s4[2]{0:E(4)}");
   ck_assert_int_eq(rlo_shape_element_size_bits(&shape), 4);
-  shape = parse("pred[2]{0:E(32)}");
+  shape = test_shape_of("pred[2]{0:E(32)}");
   ck_assert_int_eq(rlo_shape_element_size_bits(&shape), 32);
 }
 
@@ -197,7 +183,7 @@ static const struct {
 
 START_TEST(test_shape_query__knows_the_effectively_most_major_dimension)
 {
-  rlo_shape shape = parse(most_major[_i].shape);
+  rlo_shape shape = test_shape_of(most_major[_i].shape);
   bool answer;
   ck_assert_int_eq(rlo_shape_is_effectively_most_major(
                        &shape, most_major[_i].dimension, &answer),
@@ -262,7 +248,7 @@ START_TEST(test_shape_query__most_major_agrees_with_counting)
     ck_assert_int_eq(status, RLO_OK);
     ck_assert_msg(answer == counted_most_major(&shape, k),
                   "%s, dimension %d",
-                  print(&shape),
+                  test_text_of(&shape),
                   k);
     found += answer;
   }
@@ -274,15 +260,15 @@ END_TEST
 
 START_TEST(test_shape_query__knows_a_minor_most_last_dimension)
 {
-  rlo_shape shape = parse("f32[2,3]");
+  rlo_shape shape = test_shape_of("f32[2,3]");
   ck_assert(rlo_shape_last_dim_is_minor_most(&shape));
-  shape = parse("f32[2,3]{0,1}");
+  shape = test_shape_of("f32[2,3]{0,1}");
   ck_assert(!rlo_shape_last_dim_is_minor_most(&shape));
-  shape = parse("f32[]");
+  shape = test_shape_of("f32[]");
   ck_assert(rlo_shape_last_dim_is_minor_most(&shape));
-  shape = parse("f32[2,3]{:strides(8,1)}");
+  shape = test_shape_of("f32[2,3]{:strides(8,1)}");
   ck_assert(rlo_shape_last_dim_is_minor_most(&shape));
-  shape = parse("f32[2,3]{:strides(8,2)}");
+  shape = test_shape_of("f32[2,3]{:strides(8,2)}");
   ck_assert(!rlo_shape_last_dim_is_minor_most(&shape));
 }
 
@@ -290,8 +276,8 @@ END_TEST
 
 START_TEST(test_shape_query__fits_bounds)
 {
-  rlo_shape bounds = parse("f32[10,20]");
-  rlo_shape actual = parse("f32[10,5]{0,1}");
+  rlo_shape bounds = test_shape_of("f32[10,20]");
+  rlo_shape actual = test_shape_of("f32[10,5]{0,1}");
   ck_assert(rlo_shape_fits_bounds(&actual, &bounds));
   ck_assert(!rlo_shape_fits_bounds(&bounds, &actual));
   bounds.is_dynamic[1] = true;

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "relayout/text.h"
+#include "support/exact_copy.h"
 #include "support/random_tree.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -21,16 +22,8 @@
 #define IS_SANITIZED 0
 #endif
 
-/* A copy of the exact size, so that a sanitizer sees a byte too many. */
-static char *exact_copy(const char *text, size_t length) {
-  char *copy = malloc(length > 0 ? length : 1);
-  ck_assert_ptr_nonnull(copy);
-  memcpy(copy, text, length);
-  return copy;
-}
-
 static rlo_status parse(const char *text, rlo_shape_tree **out_tree) {
-  char *copy = exact_copy(text, strlen(text));
+  char *copy = test_exact_copy(text, strlen(text));
   rlo_status status = rlo_shape_tree_parse(copy, strlen(text), out_tree);
   free(copy);
   return status;
@@ -313,7 +306,7 @@ START_TEST(test_text_tree__every_prefix_is_refused)
   rlo_shape_tree *tree = NULL;
 
   for (size_t length = 0; length < sizeof text - 1; ++length) {
-    char *copy = exact_copy(text, length);
+    char *copy = test_exact_copy(text, length);
     ck_assert_int_eq(rlo_shape_tree_parse(copy, length, &tree), RLO_PARSE);
     ck_assert_ptr_null(tree);
     free(copy);

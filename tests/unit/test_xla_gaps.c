@@ -18,15 +18,7 @@
 #include <string.h>
 
 #include "relayout/relayout.h"
-
-static rlo_shape parse(const char *text) {
-  rlo_shape shape;
-  ck_assert_msg(rlo_shape_parse(text, strlen(text), &shape) == RLO_OK,
-                "%s: %s",
-                text,
-                rlo_error_last()->message);
-  return shape;
-}
+#include "support/shape_of.h"
 
 static void expect_parse_error(const char *text, rlo_status status) {
   rlo_shape shape;
@@ -39,27 +31,21 @@ static void expect_parse_error(const char *text, rlo_status status) {
   ck_assert_int_gt((int)strlen(rlo_error_last()->message), 0);
 }
 
-static int64_t slot_of(const char *text, const int64_t *index) {
-  rlo_shape shape = parse(text);
-  int64_t slot;
-  ck_assert_msg(rlo_index_to_linear(&shape, index, &slot) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
-  return slot;
+static int64_t slot_in(const char *text, const int64_t *index) {
+  rlo_shape shape = test_shape_of(text);
+  return test_slot_of(&shape, index);
 }
 
 static int64_t slots_in(const char *text) {
-  rlo_shape shape = parse(text);
-  rlo_shape_extent extent;
-  ck_assert_int_eq(rlo_shape_measure(&shape, &extent), RLO_OK);
-  return extent.slots;
+  rlo_shape shape = test_shape_of(text);
+  return test_slots_of(&shape);
 }
 
 static bool is_transpose_bitcast(const char *src_text,
                                  const char *dst_text,
                                  const int32_t *permutation) {
-  rlo_shape src = parse(src_text);
-  rlo_shape dst = parse(dst_text);
+  rlo_shape src = test_shape_of(src_text);
+  rlo_shape dst = test_shape_of(dst_text);
   bool answer;
   ck_assert_int_eq(
       rlo_shape_transpose_is_bitcast(&src, &dst, permutation, 0, &answer),
@@ -68,8 +54,8 @@ static bool is_transpose_bitcast(const char *src_text,
 }
 
 static bool is_reshape_bitcast(const char *src_text, const char *dst_text) {
-  rlo_shape src = parse(src_text);
-  rlo_shape dst = parse(dst_text);
+  rlo_shape src = test_shape_of(src_text);
+  rlo_shape dst = test_shape_of(dst_text);
   bool answer;
   ck_assert_int_eq(rlo_shape_reshape_is_bitcast(&src, &dst, 0, &answer),
                    RLO_OK);
@@ -91,8 +77,8 @@ static void expect_moved(const char *src_text,
                          const char *dst_text,
                          const int32_t *permutation) {
   static rlo_problem problem;
-  rlo_shape src = parse(src_text);
-  rlo_shape dst = parse(dst_text);
+  rlo_shape src = test_shape_of(src_text);
+  rlo_shape dst = test_shape_of(dst_text);
   ck_assert_msg(rlo_relayout_lower(&src, &dst, permutation, &problem) == RLO_OK,
                 "%s",
                 rlo_error_last()->message);
@@ -127,9 +113,9 @@ static void expect_moved(const char *src_text,
 START_TEST(test_xla_gaps__01_index_honours_tiles)
 {
   static const int64_t index[] = {3, 5};
-  ck_assert_int_eq(slot_of("f32[32,256]{1,0:T(8,128)}", index), 389);
-  ck_assert_int_eq(slot_of("f32[32,256]{1,0}", index), 773);
-  rlo_shape shape = parse("f32[32,256]{1,0:T(8,128)}");
+  ck_assert_int_eq(slot_in("f32[32,256]{1,0:T(8,128)}", index), 389);
+  ck_assert_int_eq(slot_in("f32[32,256]{1,0}", index), 773);
+  rlo_shape shape = test_shape_of("f32[32,256]{1,0:T(8,128)}");
   int64_t found[2];
   bool is_element;
   ck_assert_int_eq(rlo_index_from_linear(&shape, 389, found, &is_element),
@@ -142,10 +128,10 @@ END_TEST
 /* LayoutUtil::LinearIndex: the top tile only, and none at all for rank 1. */
 START_TEST(test_xla_gaps__02_linear_index_takes_all_tiles)
 {
-  ck_assert_int_eq(slot_of("bf16[2048]{0:T(1024)(128)(2,1)}", (int64_t[]){128}),
+  ck_assert_int_eq(slot_in("bf16[2048]{0:T(1024)(128)(2,1)}", (int64_t[]){128}),
                    1);
-  ck_assert_int_eq(slot_of("f32[8]{0:T(2,2)}", (int64_t[]){5}), 9);
-  ck_assert_int_eq(slot_of("f32[32,256]{1,0:T(8,128)(2,1)}", (int64_t[]){3, 5}),
+  ck_assert_int_eq(slot_in("f32[8]{0:T(2,2)}", (int64_t[]){5}), 9);
+  ck_assert_int_eq(slot_in("f32[32,256]{1,0:T(8,128)(2,1)}", (int64_t[]){3, 5}),
                    267);
 }
 
@@ -157,8 +143,8 @@ START_TEST(test_xla_gaps__03_combined_dimensions)
   static const char text[] = "f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}";
   static const char equal[] = "f32[112,110]{1,0:T(2,3)}";
   int64_t index[] = {1, 2, 3, 4, 5};
-  ck_assert_int_eq(slot_of(text, index), 8307);
-  ck_assert_int_eq(slot_of(equal, (int64_t[]){(1 * 7 + 2) * 8 + 3, 4 * 10 + 5}),
+  ck_assert_int_eq(slot_in(text, index), 8307);
+  ck_assert_int_eq(slot_in(equal, (int64_t[]){(1 * 7 + 2) * 8 + 3, 4 * 10 + 5}),
                    8307);
   ck_assert(is_reshape_bitcast(text, equal));
 }
@@ -188,7 +174,7 @@ END_TEST
 /* ByteSizeOf and ByteStrides ignore tiles and tail. */
 START_TEST(test_xla_gaps__06_sizes_and_strides_honour_tiles)
 {
-  rlo_shape shape = parse("f32[20,300]{1,0:T(8,128)L(65536)}");
+  rlo_shape shape = test_shape_of("f32[20,300]{1,0:T(8,128)L(65536)}");
   int64_t bytes;
   int64_t strides[2];
   bool is_strided;
@@ -206,11 +192,11 @@ END_TEST
 /* `*` is -1 in XLA's documentation and INT64_MIN in its code. */
 START_TEST(test_xla_gaps__07_combine_marker_round_trips)
 {
-  rlo_shape shape = parse("f32[12,34,56]{0,1,2:T(2, * , 128)}");
+  rlo_shape shape = test_shape_of("f32[12,34,56]{0,1,2:T(2, * , 128)}");
   ck_assert(shape.layout.tiles[0].dims[1] == RLO_TILE_COMBINE);
   char text[256];
   rlo_shape_format(&shape, text, sizeof text);
-  rlo_shape again = parse(text);
+  rlo_shape again = test_shape_of(text);
   ck_assert(rlo_shape_equal(&shape, &again));
   rlo_layout layout = rlo_layout_row_major(2);
   ck_assert_int_eq(rlo_layout_add_tile(&layout, (int64_t[]){-1, 128}, 2),
@@ -243,7 +229,7 @@ END_TEST
 /* IndexInBounds accepts negative coordinates. */
 START_TEST(test_xla_gaps__10_bounds_have_two_ends)
 {
-  rlo_shape shape = parse("f32[2,3]");
+  rlo_shape shape = test_shape_of("f32[2,3]");
   int64_t slot;
   ck_assert(rlo_index_in_bounds(&shape, (int64_t[]){1, 2}));
   ck_assert(!rlo_index_in_bounds(&shape, (int64_t[]){1, 3}));
@@ -257,7 +243,7 @@ END_TEST
 /* GetDimensionNumber has no upper bound. */
 START_TEST(test_xla_gaps__11_dimension_numbers_have_two_ends)
 {
-  rlo_shape shape = parse("f32[2,3]");
+  rlo_shape shape = test_shape_of("f32[2,3]");
   int64_t size;
   ck_assert_int_eq(rlo_shape_dimension(&shape, 1, &size), RLO_OK);
   ck_assert_int_eq(rlo_shape_dimension(&shape, 2, &size), RLO_OUT_OF_RANGE);
@@ -280,8 +266,8 @@ END_TEST
 /* Equal ignores the metadata prefix; memory spaces are cut to 8 bits. */
 START_TEST(test_xla_gaps__13_equality_and_hash_take_everything)
 {
-  rlo_shape a = parse("f32[2,3]{1,0:S(1)}");
-  rlo_shape b = parse("f32[2,3]{1,0:S(257)}");
+  rlo_shape a = test_shape_of("f32[2,3]{1,0:S(1)}");
+  rlo_shape b = test_shape_of("f32[2,3]{1,0:S(257)}");
   ck_assert(!rlo_shape_equal(&a, &b));
   ck_assert(rlo_shape_hash(&a) != rlo_shape_hash(&b));
   b = a;
@@ -295,8 +281,8 @@ END_TEST
 /* LayoutsInShapesEqual drops its option on the way. */
 START_TEST(test_xla_gaps__14_layouts_are_compared_as_asked)
 {
-  rlo_shape a = parse("f32[2,3]{1,0:T(2,2)E(64)}");
-  rlo_shape b = parse("s8[4,5]{1,0}");
+  rlo_shape a = test_shape_of("f32[2,3]{1,0:T(2,2)E(64)}");
+  rlo_shape b = test_shape_of("s8[4,5]{1,0}");
   ck_assert(!rlo_layout_equal(&a.layout, &b.layout, 2));
   ck_assert(
       !rlo_layout_equal_with(&a.layout, &b.layout, 2, RLO_EQUAL_IGNORE_TILES));
@@ -337,8 +323,8 @@ END_TEST
 /* ShapeUtil::MoveDimToMajor drops tiles and memory space. */
 START_TEST(test_xla_gaps__17_moving_a_dimension_keeps_the_rest)
 {
-  rlo_shape shape = parse("f32[4,5,6]{2,1,0:T(8,128)E(64)S(5)}");
-  rlo_shape expected = parse("f32[4,5,6]{1,0,2:T(8,128)E(64)S(5)}");
+  rlo_shape shape = test_shape_of("f32[4,5,6]{2,1,0:T(8,128)E(64)S(5)}");
+  rlo_shape expected = test_shape_of("f32[4,5,6]{1,0,2:T(8,128)E(64)S(5)}");
   ck_assert_int_eq(rlo_shape_move_dim_to_major(&shape, 2, &shape), RLO_OK);
   ck_assert(rlo_shape_equal(&shape, &expected));
 }
@@ -348,8 +334,8 @@ END_TEST
 /* DeleteDimension leaves tiles that are for dimensions no longer there. */
 START_TEST(test_xla_gaps__18_deleting_a_dimension_adapts_tiles)
 {
-  rlo_shape shape = parse("f32[4,1,300]{2,1,0:T(8,128)}");
-  rlo_shape stale = parse("f32[4,300]{1,0:T(8,128)}");
+  rlo_shape shape = test_shape_of("f32[4,1,300]{2,1,0:T(8,128)}");
+  rlo_shape stale = test_shape_of("f32[4,300]{1,0:T(8,128)}");
   rlo_shape result;
   bool is_bitcast;
   ck_assert_int_eq(rlo_shape_drop_degenerate_dims(&shape, &result), RLO_OK);
@@ -366,12 +352,12 @@ END_TEST
 /* DecomposeBitcast refuses different element sizes. */
 START_TEST(test_xla_gaps__19_bitcasts_between_element_sizes)
 {
-  rlo_shape src = parse("s4[4,2,3]{1,0,2:E(4)}");
-  rlo_shape dst = parse("s8[4,3]{0,1}");
+  rlo_shape src = test_shape_of("s4[4,2,3]{1,0,2:E(4)}");
+  rlo_shape dst = test_shape_of("s8[4,3]{0,1}");
   rlo_bitcast_decomposition d;
   ck_assert_int_eq(rlo_bitcast_decompose(&src, &dst, 0, &d), RLO_OK);
   ck_assert_int_eq(d.kind, RLO_BITCAST_KIND_TRT);
-  rlo_shape middle = parse("s8[3,4]");
+  rlo_shape middle = test_shape_of("s8[3,4]");
   ck_assert(rlo_shape_equal(&d.reshape_shape, &middle));
 }
 
@@ -411,8 +397,8 @@ END_TEST
 START_TEST(test_xla_gaps__22_padding_is_filled)
 {
   static rlo_problem problem;
-  rlo_shape src = parse("u8[2,3]");
-  rlo_shape dst = parse("u8[2,3]{0,1:pad(3,5)fill(zero)}");
+  rlo_shape src = test_shape_of("u8[2,3]");
+  rlo_shape dst = test_shape_of("u8[2,3]{0,1:pad(3,5)fill(zero)}");
   static const char expected[] = "ad0be0cf0000000";
   char out[16];
   memset(out, '#', sizeof out);
@@ -427,7 +413,7 @@ START_TEST(test_xla_gaps__22_padding_is_filled)
   for (int f = 0; f < 4; ++f) {
     char text[64];
     snprintf(text, sizeof text, "u8[2,3]{1,0:pad(2,4)fill(%s)}", fills[f]);
-    dst = parse(text);
+    dst = test_shape_of(text);
     ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
     ck_assert_int_eq(rlo_problem_run_host(&problem, "abcdef", out), RLO_OK);
     ck_assert_uint_eq((uint8_t)out[3], values[f]);
@@ -435,7 +421,7 @@ START_TEST(test_xla_gaps__22_padding_is_filled)
   }
   /* And left alone where nothing is said. */
   memset(out, '#', sizeof out);
-  dst = parse("u8[2,3]{1,0:pad(2,4)}");
+  dst = test_shape_of("u8[2,3]{1,0:pad(2,4)}");
   ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
   ck_assert_int_eq(rlo_problem_run_host(&problem, "abcdef", out), RLO_OK);
   ck_assert_mem_eq(out, "abc#def#", 8);
@@ -447,8 +433,8 @@ END_TEST
 START_TEST(test_xla_gaps__23_relayouts_are_of_whole_runs)
 {
   static rlo_problem problem;
-  rlo_shape src = parse("f32[16,8,32]{2,1,0:T(8,32)}");
-  rlo_shape dst = parse("f32[16,8,32]{2,1,0}");
+  rlo_shape src = test_shape_of("f32[16,8,32]{2,1,0:T(8,32)}");
+  rlo_shape dst = test_shape_of("f32[16,8,32]{2,1,0}");
   ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
   ck_assert_int_eq(rlo_problem_canonicalize(&problem, 128, NULL, NULL), RLO_OK);
   ck_assert_int_eq(problem.num_axes, 1);
@@ -463,7 +449,7 @@ END_TEST
 /* Nothing says how large a padded array will be: 1 GiB becomes 32. */
 START_TEST(test_xla_gaps__24_padded_sizes_are_foretold)
 {
-  rlo_shape shape = parse("s32[8388608,8,4]{2,1,0:T(8,128)}");
+  rlo_shape shape = test_shape_of("s32[8388608,8,4]{2,1,0:T(8,128)}");
   rlo_shape_extent extent;
   int64_t dims[8];
   int32_t count;

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/shape_tree.h"
+#include "desc/tree/shape_tree.h"
 #include "relayout/equality.h"
 
 /* ------------------------------------------------------------------ walking */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "desc/quasi.h"
+#include "desc/address/quasi.h"
 
 #include <string.h>
 

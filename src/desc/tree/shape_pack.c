@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "desc/shape_pack.h"
+#include "desc/tree/shape_pack.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef RLO_DESC_ADDRESS_BOX_H
 #define RLO_DESC_ADDRESS_BOX_H
 
-#include "desc/address.h"
+#include "desc/address/address.h"
 
 /** What a dense address map does to all the elements of an array together. */
 

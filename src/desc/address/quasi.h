@@ -2,7 +2,7 @@
 #ifndef RLO_DESC_QUASI_H
 #define RLO_DESC_QUASI_H
 
-#include "desc/address.h"
+#include "desc/address/address.h"
 
 /**
  * Address maps as symbols, so that two of them can be compared for every index

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of cases: README.md says what is in them, model_case.c reads them."""
+
+
+def write_lines(path, seed, lines):
+    with open(path, "w", encoding="ascii", newline="\n") as out:
+        out.write("# seed %d lines %d\n" % (seed, len(lines)))
+        out.writelines(line + "\n" for line in lines)
+
+
+def spoil(line):
+    """The same case with another expectation, for a driver that accepts it
+    compares nothing."""
+    return line[:-1] + ("0" if line[-1] != "0" else "1")

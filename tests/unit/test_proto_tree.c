@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Trees and programs as messages. */
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "relayout/proto.h"
+#include "relayout/text.h"
+#include "support/exact_copy.h"
+#include "support/random.h"
+#include "unit/proto_bytes.h"
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
+
+static const rlo_proto_options padded = {sizeof padded, true, NULL};
+
+static rlo_shape_tree *tree_of(const char *text) {
+  rlo_shape_tree *tree = NULL;
+  ck_assert_int_eq(rlo_shape_tree_parse(text, strlen(text), &tree), RLO_OK);
+  return tree;
+}
+
+START_TEST(test_proto__reads_and_writes_tuples)
+{
+  /* (f32[2]{0}, (), token[], opaque[], b(s32[3]{0})) */
+  static const char bytes[] =
+      "\x10\x0d"
+      "\x22\x0d\x10\x0b\x1a\x01\x02\x2a\x03\x0a\x01\x00\x32\x01\x00"
+      "\x22\x02\x10\x0d"
+      "\x22\x02\x10\x11"
+      "\x22\x02\x10\x0e"
+      "\x22\x11\x10\x22"
+      "\x22\x0d\x10\x04\x1a\x01\x03\x2a\x03\x0a\x01\x00\x32\x01\x00";
+  rlo_shape_tree *tree = NULL;
+  ck_assert_int_eq(rlo_proto_parse_tree(bytes, sizeof bytes - 1, &tree, NULL),
+                   RLO_OK);
+  rlo_shape_tree *expected =
+      tree_of("(f32[2], (), token[], opaque[], b(s32[3]))");
+  ck_assert(rlo_shape_tree_equal(tree, expected));
+  char written[256];
+  size_t count = 0;
+  ck_assert_int_eq(
+      rlo_proto_format_tree(tree, NULL, written, sizeof written, &count),
+      RLO_OK);
+  ck_assert_uint_eq(count, sizeof bytes - 1);
+  ck_assert_mem_eq(written, bytes, count);
+  rlo_shape_tree_release(tree);
+  rlo_shape_tree_release(expected);
+}
+
+END_TEST
+
+static const char *const trees[] = {
+    "f32[]",
+    "()",
+    "token[]",
+    "b(f32[8,16]{0,1:T(2,4)})",
+    "((opaque[], f32[], u32[1,2]{1,0}, s32[3,4]{0,1}), u32[<=1,?], token[])",
+    "(((((f32[3]{0:pad(5)fill(one)})))))",
+};
+
+START_TEST(test_proto__round_trips_trees)
+{
+  rlo_shape_tree *tree = tree_of(trees[_i]);
+  char bytes[1024];
+  size_t count = 0;
+  ck_assert_int_eq(
+      rlo_proto_format_tree(tree, &padded, bytes, sizeof bytes, &count),
+      RLO_OK);
+  rlo_shape_tree *again = NULL;
+  ck_assert_int_eq(rlo_proto_parse_tree(bytes, count, &again, NULL), RLO_OK);
+  ck_assert(rlo_shape_tree_equal(tree, again));
+  rlo_shape_tree_release(tree);
+  rlo_shape_tree_release(again);
+}
+
+END_TEST
+
+static const struct {
+  const char *bytes;
+  size_t size_bytes;
+  rlo_status status;
+  const char *message;
+} bad_trees[] = {
+    {BYTES(""), RLO_INVALID_ARGUMENT, "0 is not an element_type"},
+    {BYTES("\x10\x0d\x22\x02\x10\x11\x22\x06\x10\x0d\x22\x02\x10\x63"),
+     RLO_INVALID_ARGUMENT,
+     "element 1: element 0: 99 is not an element_type"},
+    {BYTES("\x10\x0d\x1a\x01\x02"),
+     RLO_INVALID_ARGUMENT,
+     "a tuple cannot have dimensions"},
+    {BYTES("\x10\x0d\x2a\x00"),
+     RLO_INVALID_ARGUMENT,
+     "a tuple cannot have a layout"},
+    {BYTES("\x10\x11\x32\x01\x00"),
+     RLO_INVALID_ARGUMENT,
+     "a token cannot have dimensions"},
+    {BYTES("\x10\x0e\x22\x02\x10\x0b"),
+     RLO_INVALID_ARGUMENT,
+     "an opaque value cannot have 1 tuple_shapes"},
+    {BYTES("\x10\x22"),
+     RLO_INVALID_ARGUMENT,
+     "a buffer needs 1 of tuple_shapes, not 0"},
+    {BYTES("\x10\x22\x22\x02\x10\x0b\x22\x02\x10\x0b"),
+     RLO_INVALID_ARGUMENT,
+     "a buffer needs 1 of tuple_shapes, not 2"},
+    {BYTES("\x10\x22\x22\x02\x10\x0d"),
+     RLO_INVALID_ARGUMENT,
+     "13 is not an element_type"},
+};
+
+START_TEST(test_proto__refuses_trees)
+{
+  rlo_shape_tree *tree = NULL;
+  rlo_proto_origin *origin = NULL;
+  int64_t live_count = rlo__alloc_live_count();
+  ck_assert_int_eq(
+      rlo_proto_parse_tree(
+          bad_trees[_i].bytes, bad_trees[_i].size_bytes, &tree, &origin),
+      bad_trees[_i].status);
+  ck_assert_str_eq(rlo_error_last()->message, bad_trees[_i].message);
+  ck_assert_ptr_null(tree);
+  ck_assert_ptr_null(origin);
+  ck_assert_int_eq(rlo__alloc_live_count(), live_count);
+}
+
+END_TEST
+
+/* A tuple around a tuple, so many times. */
+static rlo_shape_tree *nested_tuples(int depth) {
+  char *text = malloc(2 * (size_t)depth + 16);
+  ck_assert_ptr_nonnull(text);
+  memset(text, '(', (size_t)depth);
+  memcpy(text + depth, "f32[]", 5);
+  memset(text + depth + 5, ')', (size_t)depth);
+  text[2 * depth + 5] = '\0';
+  rlo_shape_tree *tree = tree_of(text);
+  free(text);
+  return tree;
+}
+
+START_TEST(test_proto__writes_only_what_it_reads)
+{
+  static char bytes[1 << 16];
+  size_t count = 0;
+  rlo_shape_tree *tree = nested_tuples(95);
+  rlo_shape_tree *again = NULL;
+  ck_assert_int_eq(
+      rlo_proto_format_tree(tree, NULL, bytes, sizeof bytes, &count), RLO_OK);
+  ck_assert_int_eq(rlo_proto_parse_tree(bytes, count, &again, NULL), RLO_OK);
+  ck_assert(rlo_shape_tree_equal(tree, again));
+  rlo_shape_tree_release(tree);
+  rlo_shape_tree_release(again);
+  tree = nested_tuples(96);
+  ck_assert_int_eq(
+      rlo_proto_format_tree(tree, NULL, bytes, sizeof bytes, &count),
+      RLO_UNSUPPORTED);
+  rlo_shape_tree_release(tree);
+  tree = nested_tuples(8000);
+  ck_assert_int_eq(
+      rlo_proto_format_tree(tree, NULL, bytes, sizeof bytes, &count),
+      RLO_UNSUPPORTED);
+  rlo_shape_tree_release(tree);
+}
+
+END_TEST
+
+START_TEST(test_proto__reads_and_writes_programs)
+{
+  /* (x: f32[2], (unknown): token[]) -> (), with field 100 in several places */
+  static const char bytes[] =
+      "\x0a\x10\x10\x0b\x1a\x01\x02\x2a\x03\x0a\x01\x00\x32\x01\x00" FIELD_100(
+          "\x21") "\x0a\x05\x10\x11" FIELD_100("\x22") "\x12\x05\x10"
+                  "\x0d" FIELD_100("\x23") "\x1a\x01x\x1a\x00" FIELD_100(
+                      "\x24");
+  rlo_program_shape *program = NULL;
+  rlo_proto_origin *origin = NULL;
+  ck_assert_int_eq(
+      rlo_proto_parse_program(bytes, sizeof bytes - 1, &program, &origin),
+      RLO_OK);
+  char text[128];
+  rlo_program_shape_format(program, text, sizeof text);
+  ck_assert_str_eq(text, "(x: f32[2]{0}, (unknown): token[]) -> ()");
+  char written[256];
+  size_t count = 0;
+  rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
+  options.origin = origin;
+  ck_assert_int_eq(rlo_proto_format_program(
+                       program, &options, written, sizeof written, &count),
+                   RLO_OK);
+  ck_assert_uint_eq(count, sizeof bytes - 1);
+  ck_assert_mem_eq(written, bytes, count);
+  rlo_program_shape_release(program);
+  rlo_proto_origin_release(origin);
+}
+
+END_TEST
+
+static const struct {
+  const char *bytes;
+  size_t size_bytes;
+  rlo_status status;
+} bad_programs[] = {
+    {BYTES(""), RLO_INVALID_ARGUMENT},
+    {BYTES("\x12\x00"), RLO_INVALID_ARGUMENT},
+    /* A name without a parameter, and one that is no name. */
+    {BYTES("\x12\x02\x10\x0b\x1a\x01x"), RLO_INVALID_ARGUMENT},
+    {BYTES("\x0a\x02\x10\x0b\x12\x02\x10\x0b\x1a\x01 "), RLO_INVALID_ARGUMENT},
+    {BYTES("\x0a\x02\x10\x0b\x12\x02\x10\x0b\x1a\x02x\x00"), RLO_PARSE},
+    {BYTES("\x0a\x02\x10\x63\x12\x02\x10\x0b"), RLO_INVALID_ARGUMENT},
+    {BYTES("\x0a\x02\x10\x0b\x12\x02\x10\x0b\x1a\x02x"), RLO_DATA_LOSS},
+    {BYTES("\x12\x02\x10\x0b\x18\x01"), RLO_PARSE},
+};
+
+START_TEST(test_proto__refuses_programs)
+{
+  rlo_program_shape *program = NULL;
+  int64_t live_count = rlo__alloc_live_count();
+  ck_assert_int_eq(
+      rlo_proto_parse_program(
+          bad_programs[_i].bytes, bad_programs[_i].size_bytes, &program, NULL),
+      bad_programs[_i].status);
+  ck_assert_ptr_null(program);
+  ck_assert_int_eq(rlo__alloc_live_count(), live_count);
+}
+
+END_TEST
+
+/* ------------------------------------------------------------- damaged */
+
+/* A program with something of everything. */
+static size_t make_program(char *bytes, size_t capacity) {
+  static const char text[] =
+      "(x: (f32[20,300]{1,0:T(8,128)(2,1)L(2048)S(1)SC(1:10)fill(zero)}, "
+      "b(s4[<=7]{0:E(4)}), token[]), y.1: bf16[3,?]{0,1:M(8)}) -> "
+      "(pred[2]{0:pad(5)}, opaque[])";
+  rlo_program_shape *program = NULL;
+  ck_assert_int_eq(rlo_program_shape_parse(text, sizeof text - 1, &program),
+                   RLO_OK);
+  size_t count = 0;
+  ck_assert_int_eq(
+      rlo_proto_format_program(program, &padded, bytes, capacity, &count),
+      RLO_OK);
+  rlo_program_shape_release(program);
+  return count;
+}
+
+/* Whatever comes in, an error or a program comes out that can be written and
+ * read again. */
+static bool survives(const char *bytes, size_t count) {
+  void *copy = test_exact_copy(bytes, count);
+  int64_t live_count = rlo__alloc_live_count();
+  rlo_program_shape *program = NULL;
+  rlo_proto_origin *origin = NULL;
+  rlo_status status = rlo_proto_parse_program(copy, count, &program, &origin);
+  free(copy);
+  ck_assert_int_ne(status, RLO_INTERNAL);
+  ck_assert_int_ne(status, RLO_OUT_OF_MEMORY);
+  if (status != RLO_OK) {
+    ck_assert_ptr_null(program);
+    ck_assert_ptr_null(origin);
+    ck_assert_int_eq(rlo__alloc_live_count(), live_count);
+    return false;
+  }
+  char written[4096];
+  size_t written_count = 0;
+  rlo_proto_options options = {sizeof options, true, origin};
+  ck_assert_int_eq(
+      rlo_proto_format_program(
+          program, &options, written, sizeof written, &written_count),
+      RLO_OK);
+  rlo_program_shape *again = NULL;
+  ck_assert_int_eq(
+      rlo_proto_parse_program(written, written_count, &again, NULL), RLO_OK);
+  ck_assert(rlo_program_shape_equal(program, again));
+  rlo_program_shape_release(program);
+  rlo_program_shape_release(again);
+  rlo_proto_origin_release(origin);
+  ck_assert_int_eq(rlo__alloc_live_count(), live_count);
+  return true;
+}
+
+START_TEST(test_proto__survives_damage)
+{
+  char bytes[1024];
+  size_t count = make_program(bytes, sizeof bytes);
+  ck_assert(survives(bytes, count));
+  for (size_t cut = 0; cut < count; ++cut) {
+    survives(bytes, cut);
+  }
+  test_random random = test_random_begin("proto");
+  int32_t good_count = 0;
+  for (int32_t round = 0; round < 20000; ++round) {
+    char damaged[1024];
+    memcpy(damaged, bytes, count);
+    int64_t damages = test_random_in(&random, 1, 4);
+    for (int64_t i = 0; i < damages; ++i) {
+      damaged[test_random_in(&random, 0, (int64_t)count - 1)] =
+          (char)(unsigned char)test_random_in(&random, 0, 255);
+    }
+    good_count += survives(damaged, count) ? 1 : 0;
+  }
+  ck_assert_int_gt(good_count, 0);
+}
+
+END_TEST
+
+/* Each allocation fails in turn. */
+START_TEST(test_proto__survives_without_memory)
+{
+  char bytes[1024];
+  size_t count = make_program(bytes, sizeof bytes);
+  int64_t live_count = rlo__alloc_live_count();
+  bool is_done = false;
+  int64_t nth = 0;
+  while (!is_done) {
+    rlo__alloc_set_fault(++nth, false);
+    rlo_program_shape *program = NULL;
+    rlo_proto_origin *origin = NULL;
+    rlo_status status =
+        rlo_proto_parse_program(bytes, count, &program, &origin);
+    if (status == RLO_OK) {
+      char written[1024];
+      size_t written_count = 0;
+      rlo_proto_options options = {sizeof options, true, origin};
+      status = rlo_proto_format_program(
+          program, &options, written, sizeof written, &written_count);
+    }
+    rlo__alloc_set_fault(0, false);
+    is_done = status == RLO_OK;
+    if (!is_done) {
+      ck_assert_int_eq(status, RLO_OUT_OF_MEMORY);
+    }
+    rlo_program_shape_release(program);
+    rlo_proto_origin_release(origin);
+    ck_assert_int_eq(rlo__alloc_live_count(), live_count);
+  }
+  ck_assert_int_gt(nth, 30);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("proto_tree");
+  TCase *tcase = tcase_create("proto_tree");
+  tcase_add_test(tcase, test_proto__reads_and_writes_tuples);
+  tcase_add_loop_test(tcase, test_proto__round_trips_trees, 0, COUNT(trees));
+  tcase_add_loop_test(tcase, test_proto__refuses_trees, 0, COUNT(bad_trees));
+  tcase_add_test(tcase, test_proto__writes_only_what_it_reads);
+  tcase_add_test(tcase, test_proto__reads_and_writes_programs);
+  tcase_add_loop_test(
+      tcase, test_proto__refuses_programs, 0, COUNT(bad_programs));
+  tcase_add_test(tcase, test_proto__survives_damage);
+  tcase_add_test(tcase, test_proto__survives_without_memory);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
