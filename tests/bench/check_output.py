@@ -41,14 +41,17 @@ def main():
                "the limit is not its own fraction: %s" % entries["copy"])
         moved = row["read_bytes"] + row["written_bytes"]
         rate = moved / (entries["relayout"]["us"] * 1e3)
-        expect(abs(rate / entries["relayout"]["gb_per_s"] - 1) < 0.01,
+        # The rate is printed in steps of 0.0001: much of what is very slow.
+        expect(abs(rate - entries["relayout"]["gb_per_s"])
+               < 0.01 * rate + 0.0001,
                "%s: bytes, time and rate do not agree" % row["case"])
     mean = 1.0
     for row in found["rows"]:
         mean *= row["contestants"]["relayout"]["fraction"]
     mean **= 1 / len(found["rows"])
     said = found["geometric_means"]["types"]["fraction"]
-    expect(abs(said / mean - 1) < 0.01, "mean %g, not %g" % (mean, said))
+    expect(abs(said - mean) < 0.01 * mean + 0.0001,
+           "mean %g, not %g" % (mean, said))
 
     done = run(*SMALL, "--csv", "--case", "f32 NCHW to NHWC$", "ml")
     expect(done.returncode == 0, done.stderr)

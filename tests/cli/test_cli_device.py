@@ -168,6 +168,13 @@ class Interrupted(CliCase):
         with open(path, encoding="ascii") as file:
             return [int(word) for word in file.read().split()]
 
+    def is_alive(self, process_id):
+        try:
+            with open("/proc/%d/stat" % process_id, encoding="ascii") as file:
+                return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+        except (FileNotFoundError, ProcessLookupError):  # it has just gone
+            return False
+
     def test_the_child_goes_too(self):
         process = subprocess.Popen(
             [COMMAND, "demo", "--rounds", "1000"], stdout=subprocess.PIPE,
@@ -183,10 +190,7 @@ class Interrupted(CliCase):
         out, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out, err), (130, b"", b""))
         deadline = time.monotonic() + 60
-        while os.path.exists("/proc/%d" % child):
-            with open("/proc/%d/stat" % child, encoding="ascii") as file:
-                if file.read().rsplit(")", 1)[1].split()[0] == "Z":
-                    break
+        while self.is_alive(child):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
 

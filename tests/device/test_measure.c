@@ -310,29 +310,35 @@ START_TEST(test_measure__a_file_that_is_no_wisdom_is_not_touched)
 
 END_TEST
 
+/* Of this thread: other work on the machine is no part of a plan. */
 static double seconds_now(void) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static double best_plan_seconds(void) {
-  double best = 1.0;
-  for (int32_t n = 0; n < 300; ++n) {
-    double begun = seconds_now();
-    plan(device.context, NULL);
-    double taken = seconds_now() - begun;
-    best = taken < best ? taken : best;
-  }
-  return best;
+static void keep_best_plan(rlo_context *context, double *best_seconds) {
+  double begun = seconds_now();
+  plan(context, NULL);
+  double taken = seconds_now() - begun;
+  *best_seconds = taken < *best_seconds ? taken : *best_seconds;
 }
 
 START_TEST(test_measure__planning_with_wisdom_costs_no_more)
 {
-  lower("f32[9,8,7,6,5,4]", "f32[9,8,7,6,5,4]{0,2,4,1,3,5}");
-  double without = best_plan_seconds();
+  rlo_context *ignorant = another_context();
+  double with = 1.0;
+  double without = 1.0;
   measure("f32[9,8,7,6,5,4]", "f32[9,8,7,6,5,4]{0,2,4,1,3,5}");
-  double with = best_plan_seconds();
+  /* In turns: load that comes and goes slows both. */
+  for (int32_t n = 0; n < 300; ++n) {
+    keep_best_plan(ignorant, &without);
+    keep_best_plan(device.context, &with);
+  }
+  ck_assert_int_eq(plan(ignorant, NULL).decision, RLO_PLAN_DECISION_ESTIMATE);
+  ck_assert_int_eq(plan(device.context, NULL).decision,
+                   RLO_PLAN_DECISION_WISDOM);
+  rlo_context_release(ignorant);
   printf(
       "a plan takes %.1f us, by wisdom %.1f us\n", without * 1e6, with * 1e6);
   ck_assert_double_lt(with, 1.5 * without + 20e-6);

@@ -4,6 +4,7 @@
 
 #include "relayout/opencl.h"
 #include "relayout/shape.h"
+#include "support/sanitized.h"
 
 /**
  * One relayout on a device, held against the host's, byte by byte: source,
@@ -17,24 +18,10 @@ enum {
   TEST_GUARD_BYTES = 4096
 };
 
-/** Whether this is a build for a sanitizer. Compiling kernels takes many times
- *  as long there, and the kernels themselves are not watched: suites that build
- *  hundreds of them try fewer. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TEST_IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define TEST_IS_SANITIZED 1
-#endif
-#endif
-#ifndef TEST_IS_SANITIZED
-#define TEST_IS_SANITIZED 0
-#endif
-
 /** How many cases to try, or of how many to try one: compiling their kernels is
  *  what takes the time. `all` where RELAYOUT_TEST_ALL is set, as in the tests
- *  labelled slow. */
+ *  labelled slow; `sanitized` in a build for a sanitizer, where compiling takes
+ *  many times as long and the kernels themselves are not watched. */
 int32_t test_case_count(int32_t all, int32_t usual, int32_t sanitized);
 
 /** A context on the default device with a queue. */
