@@ -288,8 +288,18 @@ static void print_device(rlo__str *out,
       out, "device\t%s\t%s\t%016" PRIx64 "\n", device, driver, table);
 }
 
+/* In thousandths, as the reader takes them: a machine that stood still during a
+ * measurement makes anything of a fraction. */
+static int64_t fraction_units(double fraction) {
+  if (!(fraction > 0.0)) {
+    return 0;
+  }
+  return fraction < MAX_FRACTION ? (int64_t)(fraction * FRACTION_UNITS + 0.5)
+                                 : (int64_t)MAX_FRACTION * FRACTION_UNITS;
+}
+
 static void print_record(rlo__str *out, const rlo_wisdom_record *record) {
-  int64_t units = (int64_t)(record->fraction * FRACTION_UNITS + 0.5);
+  int64_t units = fraction_units(record->fraction);
   rlo__str_printf(out,
                   "%016" PRIx64 "%016" PRIx64
                   "\t%lld\t%lld.%03lld\t%s\t%s\t%s"

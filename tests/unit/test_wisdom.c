@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +170,33 @@ START_TEST(test_wisdom__goes_out_and_comes_in)
   }
   rlo__wisdom_deinit(&other);
   rlo__free(text);
+}
+
+END_TEST
+
+/* A machine that stood still meanwhile may have measured anything. */
+START_TEST(test_wisdom__any_fraction_can_be_read_again)
+{
+  static const struct {
+    double put, got;
+  } fractions[] = {{1e9, 1000.0},
+                   {HUGE_VAL, 1000.0},
+                   {1000.7, 1000.0},
+                   {999.9996, 1000.0},
+                   {-1.0, 0.0},
+                   {(double)NAN, 0.0}};
+
+  lower("f32[300,200]", "f32[300,200]{0,1}");
+  for (size_t n = 0; n < sizeof fractions / sizeof fractions[0]; ++n) {
+    remember(&rlo__family_cpu_tile, "tile 8x8", fractions[n].put);
+    char *text = export_with(NULL);
+    rlo__wisdom_count count;
+    ck_assert_int_eq(rlo__wisdom_import(&wisdom, text, strlen(text), &count),
+                     RLO_OK);
+    ck_assert_int_eq(count.num_taken, 1);
+    ck_assert_double_eq(recall(64)->fraction, fractions[n].got);
+    rlo__free(text);
+  }
 }
 
 END_TEST
@@ -347,6 +375,7 @@ int main(void) {
   tcase_add_test(tcase, test_wisdom__stays_sorted_and_bounded);
   tcase_add_test(tcase, test_wisdom__text_is_as_the_header_tells);
   tcase_add_test(tcase, test_wisdom__goes_out_and_comes_in);
+  tcase_add_test(tcase, test_wisdom__any_fraction_can_be_read_again);
   tcase_add_loop_test(tcase,
                       test_wisdom__takes_what_is_its_own,
                       0,
