@@ -47,7 +47,8 @@ rlo_enqueue_operands(rlo_plan *plan,
 typedef struct rlo_segment_plan rlo_segment_plan;
 
 /**
- * Plan a segment sum for a context's device. Builds nothing yet.
+ * Plan a segment sum for a context's device. Builds nothing yet, unless the
+ * options ask to measure: then what fills is measured, not what loads.
  * @param sum       borrowed for the call.
  * @param options   as rlo_plan_create takes them; `family` is that of the sum
  *                  alone. NULL for the defaults.

@@ -103,29 +103,6 @@ rlo_status rlo__enqueue_check(const rlo_context *context,
   return check_wait_list(context, num_wait, wait_list);
 }
 
-/** The first, and so the fastest, that the memories are aligned for. */
-static rlo_status choose_variant(rlo_plan *plan,
-                                 const rlo__operand *src,
-                                 const rlo__operand *dst,
-                                 rlo__variant **out_variant) {
-  for (int32_t i = 0; i < plan->num_variants; ++i) {
-    rlo__variant *variant = &plan->variants[i];
-    if (src->alignment_bytes >= variant->src_alignment_bytes &&
-        dst->alignment_bytes >= variant->dst_alignment_bytes) {
-      *out_variant = variant;
-      return RLO_OK;
-    }
-  }
-  return RLO_FAIL(RLO_UNSUPPORTED,
-                  "family %s, as it was asked for, needs memory aligned to "
-                  "%lld and %lld bytes; this is aligned to %lld and %lld",
-                  plan->info.family,
-                  (long long)plan->variants[0].src_alignment_bytes,
-                  (long long)plan->variants[0].dst_alignment_bytes,
-                  (long long)src->alignment_bytes,
-                  (long long)dst->alignment_bytes);
-}
-
 /** Nothing to do, but somebody may want to know when it is done. */
 static rlo_status enqueue_nothing(const rlo__variant_target *target) {
   if (target->out_event == NULL) {
@@ -203,12 +180,11 @@ static rlo_status enqueue(rlo_plan *plan,
       .num_wait = num_wait,
       .wait_list = wait_list,
       .out_event = out_event};
-  if (plan->num_variants == 0) {
-    return enqueue_nothing(&target);
-  }
   rlo__variant *variant = NULL;
-  RLO_TRY(choose_variant(plan, &memory.src, &memory.dst, &variant));
-  return rlo__variant_enqueue(context, variant, &target);
+  RLO_TRY(rlo__plan_choose_variant(
+      plan, memory.src.alignment_bytes, memory.dst.alignment_bytes, &variant));
+  return variant == NULL ? enqueue_nothing(&target)
+                         : rlo__variant_enqueue(context, variant, &target);
 }
 
 static rlo_status check_objects(const rlo_plan *plan, cl_command_queue queue) {

@@ -307,16 +307,45 @@ void rlo_plan_release(rlo_plan *plan) {
   rlo__free(plan);
 }
 
+rlo_status rlo__plan_choose_variant(rlo_plan *plan,
+                                    int64_t src_alignment_bytes,
+                                    int64_t dst_alignment_bytes,
+                                    rlo__variant **out_variant) {
+  *out_variant = NULL;
+  for (int32_t i = 0; i < plan->num_variants; ++i) {
+    rlo__variant *variant = &plan->variants[i];
+    if (src_alignment_bytes >= variant->src_alignment_bytes &&
+        dst_alignment_bytes >= variant->dst_alignment_bytes) {
+      *out_variant = variant;
+      return RLO_OK;
+    }
+  }
+  return plan->num_variants == 0
+             ? RLO_OK
+             : RLO_FAIL(RLO_UNSUPPORTED,
+                        "family %s, as it was asked for, needs memory aligned "
+                        "to %lld and %lld bytes; this is aligned to %lld and "
+                        "%lld",
+                        plan->info.family,
+                        (long long)plan->variants[0].src_alignment_bytes,
+                        (long long)plan->variants[0].dst_alignment_bytes,
+                        (long long)src_alignment_bytes,
+                        (long long)dst_alignment_bytes);
+}
+
+rlo_status rlo__plan_prepare(rlo_plan *plan, rlo__build_haste haste) {
+  for (int32_t i = 0; i < plan->num_variants; ++i) {
+    RLO_TRY(rlo__variant_prepare(plan->context, &plan->variants[i], haste));
+  }
+  return RLO_OK;
+}
+
 rlo_status rlo_plan_prepare(rlo_plan *plan) {
   if (plan == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the plan is NULL");
   }
   RLO_TRY(rlo__context_check_process(plan->context));
-  for (int32_t i = 0; i < plan->num_variants; ++i) {
-    RLO_TRY(rlo__variant_prepare(
-        plan->context, &plan->variants[i], RLO__BUILD_PATIENT));
-  }
-  return RLO_OK;
+  return rlo__plan_prepare(plan, RLO__BUILD_PATIENT);
 }
 
 /** A plan to be prepared, and whom to tell. */

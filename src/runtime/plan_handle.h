@@ -28,4 +28,15 @@ struct rlo_plan {
   rlo__variant variants[RLO__PLAN_MAX_VARIANTS];
 };
 
+/** The fastest variant that memories so aligned will do for; NULL if there is
+ *  nothing to run. RLO_UNSUPPORTED if the plan needs more. */
+RLO_NODISCARD rlo_status rlo__plan_choose_variant(rlo_plan *plan,
+                                                  int64_t src_alignment_bytes,
+                                                  int64_t dst_alignment_bytes,
+                                                  rlo__variant **out_variant);
+
+/** As rlo_plan_prepare, of which this is the work. Threads: safe. */
+RLO_NODISCARD rlo_status rlo__plan_prepare(rlo_plan *plan,
+                                           rlo__build_haste haste);
+
 #endif

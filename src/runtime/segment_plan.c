@@ -128,10 +128,7 @@ static rlo_status prepare(rlo_segment_plan *plan, rlo__build_haste haste) {
     RLO_TRY(rlo__variant_prepare(plan->context, &plan->phases[n], haste));
   }
   for (int32_t n = 0; n < plan->num_moves; ++n) {
-    rlo_plan *move = plan->moves[n];
-    for (int32_t v = 0; v < move->num_variants; ++v) {
-      RLO_TRY(rlo__variant_prepare(plan->context, &move->variants[v], haste));
-    }
+    RLO_TRY(rlo__plan_prepare(plan->moves[n], haste));
   }
   return RLO_OK;
 }
@@ -146,6 +143,29 @@ rlo_status rlo_segment_plan_prepare(rlo_segment_plan *plan) {
 
 int64_t rlo_segment_plan_scratch_bytes(const rlo_segment_plan *plan) {
   return plan->scratch_bytes;
+}
+
+/** Fills read nothing, and their elements may be larger than the rows'. */
+static bool reads_rows(const rlo_plan *move) {
+  return move->info.src_bytes > 0;
+}
+
+/** Whether every move has a kernel for memories that lie like this: none is to
+ *  be refused when others have been enqueued. */
+static rlo_status check_alignment(const rlo_segment_plan *plan,
+                                  const rlo__operand *src,
+                                  const rlo__operand *dst) {
+  for (int32_t n = 0; n < plan->num_moves; ++n) {
+    rlo_plan *move = plan->moves[n];
+    rlo__variant *variant = NULL;
+    RLO_TRY(rlo__plan_choose_variant(
+        move,
+        reads_rows(move) ? src->alignment_bytes
+                         : plan->context->device_info.base_alignment_bytes,
+        dst->alignment_bytes,
+        &variant));
+  }
+  return RLO_OK;
 }
 
 static rlo_status check_operands(const rlo_segment_plan *plan,
@@ -177,7 +197,8 @@ static rlo_status check_operands(const rlo_segment_plan *plan,
     RLO_TRY(rlo__operand_check_overlap(&found[n], &found[2]));
     RLO_TRY(rlo__operand_check_overlap(&found[n], &found[3]));
   }
-  return rlo__operand_check_overlap(&found[2], &found[3]);
+  RLO_TRY(rlo__operand_check_overlap(&found[2], &found[3]));
+  return check_alignment(plan, &found[0], &found[2]);
 }
 
 /** The events on the way, the latest of which the next launch waits for. */
@@ -229,13 +250,11 @@ static rlo_status enqueue_moves(rlo_segment_plan *plan,
   operands.index_offset_bytes = o->scratch_offset_bytes;
   for (int32_t n = 0; n < plan->num_moves; ++n) {
     cl_event event = NULL;
-    rlo_plan_info info;
-    rlo_plan_get_info(plan->moves[n], &info);
-    /* Fills read nothing, and their elements may be larger than the rows'. */
-    operands.src = info.src_bytes > 0 ? o->src : NULL;
-    operands.src_offset_bytes = info.src_bytes > 0 ? o->src_offset_bytes : 0;
+    rlo_plan *move = plan->moves[n];
+    operands.src = reads_rows(move) ? o->src : NULL;
+    operands.src_offset_bytes = reads_rows(move) ? o->src_offset_bytes : 0;
     RLO_TRY(rlo_enqueue_operands(
-        plan->moves[n], queue, &operands, t->num_wait, t->wait_list, &event));
+        move, queue, &operands, t->num_wait, t->wait_list, &event));
     follow(t, event);
   }
   return RLO_OK;

@@ -379,6 +379,52 @@ START_TEST(test_device_segment_sum__says_what_is_wrong)
 
 END_TEST
 
+/* A promise that is broken is found before the ids are turned round. */
+START_TEST(test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole)
+{
+  rlo_shape rows;
+  rlo_shape ids;
+  rlo_shape array;
+  ck_assert_int_eq(rlo_shape_parse("f32[64,64]", 10, &rows), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse("s32[64]", 7, &ids), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse("f32[8,64]", 9, &array), RLO_OK);
+  rlo_segment_sum *sum;
+  rlo_segment_plan *plan;
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.is_aligned = true;
+  ck_assert_int_eq(rlo_segment_sum_create(&rows, &ids, 0, 0, &array, &sum),
+                   RLO_OK);
+  ck_assert_int_eq(
+      rlo_segment_plan_create(device.context, sum, &options, &plan), RLO_OK);
+  rlo_segment_sum_release(sum);
+  memory m = make_memory(NULL, 1 << 16, 0);
+  rlo_segment_operands o = RLO_SEGMENT_OPERANDS_INIT;
+  o.src = o.ids = o.dst = o.scratch = m.buffer;
+  o.ids_offset_bytes = 1 << 14;
+  o.dst_offset_bytes = (1 << 15) + 4;
+  o.scratch_offset_bytes = (1 << 15) + (1 << 14);
+  rlo_context_stats before;
+  rlo_context_stats after;
+  cl_event event = NULL;
+  rlo_context_get_stats(device.context, &before);
+  ck_assert_int_eq(
+      rlo_enqueue_segment_sum(plan, device.queue, &o, 0, NULL, &event),
+      RLO_UNSUPPORTED);
+  rlo_context_get_stats(device.context, &after);
+  ck_assert_int_eq(after.launches, before.launches);
+  ck_assert_int_eq(after.programs_built, before.programs_built);
+  ck_assert_ptr_null(event);
+  o.dst_offset_bytes = 1 << 15;
+  ck_assert_int_eq(
+      rlo_enqueue_segment_sum(plan, device.queue, &o, 0, NULL, &event), RLO_OK);
+  ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
+  clReleaseEvent(event);
+  free_memory(&m);
+  rlo_segment_plan_release(plan);
+}
+
+END_TEST
+
 int main(int argc, char **argv) {
   is_short = argc > 1 && strcmp(argv[1], "short") == 0;
   Suite *suite = suite_create("device_segment_sum");
@@ -391,6 +437,8 @@ int main(int argc, char **argv) {
     tcase_add_test(tcase, test_device_segment_sum__long_segments);
   }
   tcase_add_test(tcase, test_device_segment_sum__says_what_is_wrong);
+  tcase_add_test(
+      tcase, test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);
   srunner_set_fork_status(runner, CK_NOFORK);
