@@ -4,32 +4,15 @@
  * group, and guards. Plain OpenCL C 1.2.
  *
  * Arguments that gpu_rows, gpu_tile and gpu_packed take first
- * (RLO_GROUP_PARAMS); all but the last are those of cl/common.cl:
+ * (RLO_GROUP_PARAMS): 0 to 9 as cl/common.cl has them, but that grid lanes not
+ * in use are 0, then
  *
- *    0  __global const uchar *src
- *    1  ulong src_offset_bytes     a multiple of RLO_UNIT_BYTES
- *    2  __global uchar *dst
- *    3  ulong dst_offset_bytes     a multiple of RLO_UNIT_BYTES
- *    4  ulong fill_lo              fill unit, bytes 0..7
- *    5  ulong fill_hi              fill unit, bytes 8..15
- *    6  int n_grid                 grid axes in use, 0 .. RLO_GRID_RANK
- *    7  rlo_grid grid_extent       the last axis in use varies fastest; the
- *    8  rlo_grid grid_src_stride   lanes not in use are 0; strides in units,
- *    9  rlo_grid grid_dst_stride   either sign
  *   10  int16 grid_magic           what divides by an extent without dividing:
  *                                  rlo_quotient tells how
  *
- * then the scalars of the family, then for each guard, PAD guards first, five
- * (RLO_GUARD_PARAMS):
- *
- *       rlo_grid guardG_grid_coef
- *       long guardG_base, guardG_limit
- *       long guardG_x, guardG_y    coefficients inside a group
- *
- * A guard holds where 0 <= base + sum(grid_coef * grid index) + x * i + y * j
- * < limit. Where a grid axis counts tiles, strides and coefficients are per
- * tile. A cell is written unless a SKIP guard fails; it is fill if a PAD guard
- * fails. There are fewer than 2^31 groups; the host sees to it.
+ * then the scalars of the family, then for each guard the five that
+ * cl/common.cl has (RLO_GUARD_PARAMS), unless the family has its own. There are
+ * fewer than 2^31 groups; the host sees to it.
  */
 #ifndef RLO_GPU_COMMON_CL
 #define RLO_GPU_COMMON_CL
@@ -57,6 +40,16 @@
 #endif
 
 #define RLO_GUARDS (RLO_PAD_GUARDS + RLO_SKIP_GUARDS)
+
+/* Units that a lane reads, and writes, at once on their way through local
+ * memory: a power of two, at most four bytes. More than one only if every run
+ * begins at a multiple of their size, which the host proves. */
+#ifndef RLO_READ_UNITS
+#define RLO_READ_UNITS 1
+#endif
+#ifndef RLO_WRITE_UNITS
+#define RLO_WRITE_UNITS 1
+#endif
 
 #if RLO_INDEX32
 typedef int16 rlo_grid;
@@ -247,6 +240,49 @@ static inline rlo_verdict rlo_judge(__private const rlo_guard_list *guards,
   verdict.is_inside = is_inside;
   verdict.is_fill = is_outside && is_written;
   return verdict;
+}
+
+/* Several units as one, the first in the low bits, or one. */
+#if RLO_READ_UNITS * RLO_UNIT_BYTES == 4
+typedef uint rlo_read;
+#elif RLO_READ_UNITS * RLO_UNIT_BYTES == 2
+typedef ushort rlo_read;
+#else
+typedef rlo_unit rlo_read;
+#endif
+#if RLO_WRITE_UNITS * RLO_UNIT_BYTES == 4
+typedef uint rlo_write;
+#elif RLO_WRITE_UNITS * RLO_UNIT_BYTES == 2
+typedef ushort rlo_write;
+#else
+typedef rlo_unit rlo_write;
+#endif
+
+static inline void rlo_put_read(__local rlo_unit *cell, rlo_read piece) {
+#if RLO_READ_UNITS > 1
+  RLO_UNROLL
+  for (int n = 0; n < RLO_READ_UNITS; ++n) {
+    cell[n] = (rlo_unit)(piece >> (8 * RLO_UNIT_BYTES * n));
+  }
+#else
+  *cell = piece;
+#endif
+}
+
+/* Units that lie `step` apart. */
+static inline rlo_write rlo_get_write(__local const rlo_unit *cell, int step) {
+#if RLO_WRITE_UNITS > 1
+  rlo_write piece = 0;
+  RLO_UNROLL
+  for (int n = 0; n < RLO_WRITE_UNITS; ++n) {
+    piece |= (rlo_write)((rlo_write)cell[n * step]
+                         << (8 * RLO_UNIT_BYTES * n));
+  }
+  return piece;
+#else
+  (void)step;
+  return *cell;
+#endif
 }
 
 static inline rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {

@@ -13,7 +13,8 @@
  * A lane finds its place in the block once for all copies. Arguments after the
  * common eleven:
  *
- *   11  int read_pieces      pieces of RLO_READ_UNITS units of a block, >= 1
+ *   11  int read_pieces      pieces of RLO_READ_UNITS units of a block, >= 1;
+ *                            they divide the extent of axis 0
  *   12  int write_pieces     the same of RLO_WRITE_UNITS
  *   13  int16 read_axes      lane k < 8: extent of the block's axis k, the
  *                            fastest in the source first; of axis 0 in pieces.
@@ -71,16 +72,6 @@
 #define RLO_ENDS 0
 #endif
 
-/* Units that a lane reads, and writes, at once: a power of two, at most four
- * bytes. More than one only if they divide the extent of axis 0 and every piece
- * begins at a multiple of their size, which the host proves. */
-#ifndef RLO_READ_UNITS
-#define RLO_READ_UNITS 1
-#endif
-#ifndef RLO_WRITE_UNITS
-#define RLO_WRITE_UNITS 1
-#endif
-
 /* Copies of a block that a group moves, and pieces of one copy that a lane has
  * on their way at a time. */
 #ifndef RLO_REPEAT
@@ -100,22 +91,6 @@
 typedef int16 rlo_block;
 #else
 typedef long16 rlo_block;
-#endif
-
-/* Several units as one, the first in the low bits, or one. */
-#if RLO_READ_UNITS * RLO_UNIT_BYTES == 4
-typedef uint rlo_read;
-#elif RLO_READ_UNITS * RLO_UNIT_BYTES == 2
-typedef ushort rlo_read;
-#else
-typedef rlo_unit rlo_read;
-#endif
-#if RLO_WRITE_UNITS * RLO_UNIT_BYTES == 4
-typedef uint rlo_write;
-#elif RLO_WRITE_UNITS * RLO_UNIT_BYTES == 2
-typedef ushort rlo_write;
-#else
-typedef rlo_unit rlo_write;
 #endif
 
 /* First lanes of the two orders in their vectors. */
@@ -269,32 +244,6 @@ static inline bool rlo_block_is_inside(__private const rlo_block_guards *guards,
     holds = holds && low >= 0 && high < guards->at[g].limit;
   }
   return holds;
-}
-
-static inline void rlo_put_read(__local rlo_unit *cell, rlo_read piece) {
-#if RLO_READ_UNITS > 1
-  RLO_UNROLL
-  for (int n = 0; n < RLO_READ_UNITS; ++n) {
-    cell[n] = (rlo_unit)(piece >> (8 * RLO_UNIT_BYTES * n));
-  }
-#else
-  *cell = piece;
-#endif
-}
-
-static inline rlo_write rlo_get_write(__local const rlo_unit *cell, int step) {
-#if RLO_WRITE_UNITS > 1
-  rlo_write piece = 0;
-  RLO_UNROLL
-  for (int n = 0; n < RLO_WRITE_UNITS; ++n) {
-    piece |= (rlo_write)((rlo_write)cell[n * step]
-                         << (8 * RLO_UNIT_BYTES * n));
-  }
-  return piece;
-#else
-  (void)step;
-  return *cell;
-#endif
 }
 
 __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(

@@ -48,16 +48,6 @@
 #define RLO_TILE_B 32
 #endif
 
-/* Units that a lane reads, and writes, at once: a power of two, at most four
- * bytes and a tile's side. More than one only if every row begins at a multiple
- * of their size, which the host proves. */
-#ifndef RLO_READ_UNITS
-#define RLO_READ_UNITS 1
-#endif
-#ifndef RLO_WRITE_UNITS
-#define RLO_WRITE_UNITS 1
-#endif
-
 /* Units of a square's side: 1, or so many that they are at least four bytes and
  * at most sixteen. More than one only if every row on both sides begins at a
  * multiple of their size, which the host proves. */
@@ -74,22 +64,6 @@
 
 #define RLO_READ_LANES  (RLO_TILE_A / RLO_READ_UNITS)
 #define RLO_WRITE_LANES (RLO_TILE_B / RLO_WRITE_UNITS)
-
-/* Several units as one, the first in the low bits, or one. */
-#if RLO_READ_UNITS * RLO_UNIT_BYTES == 4
-typedef uint rlo_read;
-#elif RLO_READ_UNITS * RLO_UNIT_BYTES == 2
-typedef ushort rlo_read;
-#else
-typedef rlo_unit rlo_read;
-#endif
-#if RLO_WRITE_UNITS * RLO_UNIT_BYTES == 4
-typedef uint rlo_write;
-#elif RLO_WRITE_UNITS * RLO_UNIT_BYTES == 2
-typedef ushort rlo_write;
-#else
-typedef rlo_unit rlo_write;
-#endif
 
 /* A side of a square, or one unit; local memory is made of them. */
 #if RLO_SQUARE == 1
@@ -165,17 +139,6 @@ static inline void rlo_write_squares(__global rlo_unit *to,
   }
 }
 #endif
-
-static inline void rlo_put_read(__local rlo_unit *cell, rlo_read piece) {
-#if RLO_READ_UNITS > 1
-  RLO_UNROLL
-  for (int n = 0; n < RLO_READ_UNITS; ++n) {
-    cell[n] = (rlo_unit)(piece >> (8 * RLO_UNIT_BYTES * n));
-  }
-#else
-  *cell = piece;
-#endif
-}
 
 /* Read a whole tile that no guard touches. */
 static inline void rlo_read_whole(__global const rlo_unit *from,
@@ -253,16 +216,7 @@ static inline void rlo_write_tile(__global rlo_unit *to,
     __global rlo_unit *row = to + (long)i * (long)dst_ld + j;
     __local const rlo_unit *cell = tile + j * RLO_TILE_LD + i;
     if (i < ta && is_inside && j + RLO_WRITE_UNITS <= tb) {
-#if RLO_WRITE_UNITS > 1
-      rlo_write units = 0;
-      for (int n = 0; n < RLO_WRITE_UNITS; ++n) {
-        units |= (rlo_write)((rlo_write)cell[n * RLO_TILE_LD]
-                             << (8 * RLO_UNIT_BYTES * n));
-      }
-      *(__global rlo_write *)row = units;
-#else
-      *row = *cell;
-#endif
+      *(__global rlo_write *)row = rlo_get_write(cell, RLO_TILE_LD);
     } else if (i < ta) {
       for (int n = 0; n < RLO_WRITE_UNITS && j + n < tb; ++n) {
         if (is_inside || rlo_is_written(guards, i, j + n)) {
