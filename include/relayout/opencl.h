@@ -17,14 +17,15 @@ RLO_BEGIN_DECLS
  * retains its cl_context and device; a plan retains its rlo_context. cl_mem,
  * cl_command_queue and cl_event arguments are borrowed for the call; an event
  * handed out belongs to the caller. A plan may be released while its work is
- * in flight. Nothing here waits for a queue, prints, exits, or lives in global
- * state; the library is not usable in a child of fork if the parent has used
- * it.
+ * in flight. Nothing here waits for a queue, prints or exits; the library is
+ * not usable in a child of fork if the parent has used it.
  *
  * A context keeps the programs that it compiles on disk, for processes to come;
  * with PoCL those alone that a plan was prepared with, the first time that they
- * are made in a process, and while that has no other rlo_context on PoCL. See
- * rlo_context_options.cache_dir and relayout/cache.h.
+ * are made in a process, and while that has no other rlo_context on PoCL. How
+ * many of those there are and what was made is all that a process remembers
+ * outside of its contexts. See rlo_context_options.cache_dir and
+ * relayout/cache.h.
  */
 
 /** A cl_context and one of its devices, with the programs built for it. */
@@ -64,44 +65,9 @@ typedef struct rlo_context_options {
 #define RLO_CONTEXT_OPTIONS_INIT \
   { sizeof(rlo_context_options), NULL, NULL, 0, NULL, 0 }
 
-/** A device as `relayout devices` lists it. Strings are cut to fit. */
-typedef struct rlo_device_entry {
-  cl_platform_id platform;
-  cl_device_id device;
-  int32_t platform_number;
-  /** Place in rlo_device_list's order: what --device takes. */
-  int32_t device_number;
-  char platform_name[128];
-  char device_name[128];
-  char device_version[128];
-  char driver_version[128];
-  cl_device_type type;
-  /** The device rlo_context_create_default would take. */
-  bool is_default;
-  /** Why it is, or why not: one sentence. */
-  char reason[160];
-  rlo_device_info info;
-} rlo_device_entry;
-
-/**
- * List every device of every platform, in the order of the loader.
- * @param out_entries  room for `capacity` entries; may be NULL if that is 0.
- * @param out_count    how many devices there are.
- * @return RLO_OK; RLO_NOT_FOUND if there is no OpenCL platform or no device;
- *         RLO_DEVICE.
- */
-RLO_API RLO_NODISCARD rlo_status rlo_device_list(rlo_device_entry *out_entries,
-                                                 int32_t capacity,
-                                                 int32_t *out_count);
-
-/** The numbers planning needs, asked of a device. @return RLO_OK; RLO_DEVICE.
- */
-RLO_API RLO_NODISCARD rlo_status rlo_device_query(cl_device_id device,
-                                                  rlo_device_info *out_info);
-
 /**
  * Use the caller's OpenCL context and one of its devices, both retained.
- * @param options  NULL for the defaults.
+ * @param options  borrowed, with its strings; NULL for the defaults.
  * @return RLO_OK; RLO_INVALID_ARGUMENT if the device is not of the context, or
  *         for options that make no sense; RLO_OUT_OF_MEMORY; RLO_DEVICE.
  */
@@ -114,7 +80,8 @@ rlo_context_create(cl_context context,
 /**
  * Open a device of one's own: the best GPU (most compute units), else another
  * accelerator, else the CPU.
- * @param device_number  place in rlo_device_list's order; -1 for the default.
+ * @param device_number  place in the order of rlo_device_list
+ *        (relayout/opencl_device.h); -1 for the default.
  * @return as rlo_context_create; RLO_NOT_FOUND without such a device.
  */
 RLO_API RLO_NODISCARD rlo_status
@@ -131,7 +98,7 @@ RLO_API rlo_context *rlo_context_retain(rlo_context *context);
  */
 RLO_API void rlo_context_release(rlo_context *context);
 
-/** Borrow what a context wraps. */
+/** Borrow what a context wraps; NULL of NULL. */
 RLO_API cl_context rlo_context_cl_context(const rlo_context *context);
 RLO_API cl_device_id rlo_context_cl_device(const rlo_context *context);
 RLO_API const rlo_device_info *rlo_context_device_info(
@@ -166,6 +133,7 @@ RLO_API void rlo_context_get_stats(const rlo_context *context,
 RLO_API RLO_NODISCARD rlo_status rlo_buffer_create(rlo_context *context,
                                                    int64_t bytes,
                                                    cl_mem *out_buffer);
+/** NULL is legal. */
 RLO_API void rlo_buffer_release(rlo_context *context, cl_mem buffer);
 
 /**
@@ -181,8 +149,11 @@ RLO_API void rlo_buffer_release(rlo_context *context, cl_mem buffer);
  * other.
  * @param problem  borrowed.
  * @param options  NULL for the defaults.
- * @return as rlo_plan_explain; RLO_OUT_OF_MEMORY; to measure, also what
+ * @return as rlo_plan_explain; RLO_INVALID_ARGUMENT for a NULL;
+ *         RLO_OUT_OF_MEMORY; RLO_UNSUPPORTED also in a child of fork, or for a
+ *         launch beyond the device's limits; to measure, also what
  *         rlo_buffer_create and rlo_plan_prepare say.
+ * Threads: safe.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_plan_create(rlo_context *context,
@@ -198,8 +169,10 @@ RLO_API void rlo_plan_release(rlo_plan *plan);
  * disk, where they are put when they are built. With PoCL, which compiles once
  * more for that, the first time of all takes half as long again. Several
  * threads that need one program wait for one build.
- * @return RLO_OK; RLO_BUILD_FAILED with the log; RLO_DEVICE;
- *         RLO_OUT_OF_MEMORY.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL; RLO_BUILD_FAILED with the
+ *         log; RLO_DEVICE; RLO_OUT_OF_MEMORY; RLO_UNSUPPORTED in a child of
+ *         fork, or if a compiled kernel exceeds a limit of the device.
+ * Threads: safe.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_plan_prepare(rlo_plan *plan);
 
@@ -278,8 +251,9 @@ RLO_API void rlo_plan_get_info(const rlo_plan *plan, rlo_plan_info *out_info);
  *         RLO_BUILD_FAILED; RLO_OUT_OF_MEMORY; RLO_DEVICE; RLO_UNSUPPORTED in a
  *         child of fork, if a forced family cannot serve memory aligned like
  *         this or it breaks the promise of rlo_plan_options.is_aligned, or if
- * the compiled kernel exceeds a limit of the device. On failure nothing was
- * enqueued and *out_event is untouched. Threads: safe, on one plan too.
+ *         the compiled kernel exceeds a limit of the device. On failure nothing
+ *         was enqueued and *out_event is untouched.
+ * Threads: safe, on one plan too.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_enqueue(rlo_plan *plan,
                                              cl_command_queue queue,
@@ -300,7 +274,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_enqueue(rlo_plan *plan,
  * @param bytes   size of each buffer, at least 4096.
  * @param rounds  at least 1.
  * @param out_gb_per_s  the median.
- * @return RLO_OK, or what creating buffers, planning and enqueueing say.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT; or what creating buffers, planning and
+ *         enqueueing say. Waits for its own work alone.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_copy_limit(rlo_context *context,
                                                 int64_t bytes,
