@@ -5,7 +5,7 @@
 #include "engine/engine.h"
 #include "engine/opencl_backend.h"
 #include "relayout/engine_opencl.h"
-#include "runtime/device_memory.h"
+#include "runtime/source_launch.h"
 
 /* The value of one argument that is no memory. */
 typedef union scalar {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/device_memory.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -102,6 +100,10 @@ void rlo__device_queue_release(rlo__device_queue *queue) {
 
 rlo_context *rlo__device_queue_context(const rlo__device_queue *queue) {
   return queue->context;
+}
+
+cl_command_queue rlo__device_queue_cl_queue(const rlo__device_queue *queue) {
+  return queue->queue;
 }
 
 /* ---------------------------------------------------------------- memories */
@@ -229,16 +231,18 @@ void rlo__device_memory_free(rlo__device_memory *memory) {
   }
 }
 
+cl_event rlo__device_memory_gate(const rlo__device_memory *memory) {
+  return memory != NULL && memory->is_lent ? memory->ready : NULL;
+}
+
+void rlo__device_memory_set_ready(rlo__device_memory *memory, cl_event event) {
+  if (memory->ready != NULL) {
+    clReleaseEvent(memory->ready);
+  }
+  memory->ready = event;
+}
+
 /* --------------------------------------------------------------- transfers */
-
-/* An event as a wait list; none where the queue's order is enough. */
-static cl_uint wait_count(const rlo__device_memory *memory) {
-  return memory != NULL && memory->is_lent && memory->ready != NULL ? 1 : 0;
-}
-
-static const cl_event *wait_list(const rlo__device_memory *memory) {
-  return wait_count(memory) > 0 ? &memory->ready : NULL;
-}
 
 rlo_status rlo__device_memory_write(rlo__device_memory *memory,
                                     const void *data,
@@ -287,6 +291,7 @@ rlo_status rlo__device_memory_read(rlo__device_memory *memory,
   RLO_TRY(rlo__context_check_process(queue->context));
   /* PoCL waits for ever for an event that has failed already. */
   RLO_TRY(check_ready(memory));
+  cl_event gate = rlo__device_memory_gate(memory);
   RLO_TRY(RLO_CL(clEnqueueReadBuffer,
                  queue->queue,
                  memory->buffer,
@@ -294,30 +299,25 @@ rlo_status rlo__device_memory_read(rlo__device_memory *memory,
                  (size_t)memory->offset_bytes,
                  (size_t)bytes,
                  out_data,
-                 wait_count(memory),
-                 wait_list(memory),
+                 gate != NULL ? 1 : 0,
+                 gate != NULL ? &gate : NULL,
                  NULL));
   return check_ready(memory);
 }
 
-/* Remember what makes the data; `event` changes hands. */
-static void set_ready(rlo__device_memory *memory, cl_event event) {
-  if (memory->ready != NULL) {
-    clReleaseEvent(memory->ready);
-  }
-  memory->ready = event;
-}
+/* ----------------------------------------------------------------- running */
 
 /* What two memories wait for. */
 static cl_uint collect_two(const rlo__device_memory *a,
                            const rlo__device_memory *b,
                            cl_event out_events[2]) {
+  const cl_event gates[2] = {rlo__device_memory_gate(a),
+                             rlo__device_memory_gate(b)};
   cl_uint count = 0;
-  if (wait_count(a) > 0) {
-    out_events[count++] = a->ready;
-  }
-  if (wait_count(b) > 0) {
-    out_events[count++] = b->ready;
+  for (int32_t n = 0; n < 2; ++n) {
+    if (gates[n] != NULL) {
+      out_events[count++] = gates[n];
+    }
   }
   return count;
 }
@@ -353,7 +353,7 @@ rlo_status rlo__device_memory_run(rlo__device_memory *dst,
                                  num_events > 0 ? events : NULL,
                                  n + 1 == count ? &event : NULL));
     if (event != NULL) {
-      set_ready(dst, event);
+      rlo__device_memory_set_ready(dst, event);
     }
   }
   return RLO_OK;
@@ -392,7 +392,7 @@ rlo_status rlo__device_memory_run_segment_sum(rlo__device_memory *dst,
                                               num_events > 0 ? events : NULL,
                                               &event);
   if (status == RLO_OK) {
-    set_ready(dst, event);
+    rlo__device_memory_set_ready(dst, event);
   }
   /* Whatever has it next comes later on the queue. */
   rlo__device_memory_free(scratch);
@@ -410,107 +410,4 @@ rlo_status rlo__device_memory_publish(rlo__device_memory *memory,
     *out_ready = memory->ready;
   }
   return RLO_OK;
-}
-
-/* ---------------------------------------------------------- source kernels */
-
-static rlo_status set_arguments(cl_kernel kernel,
-                                const rlo__source_launch *launch) {
-  for (int32_t n = 0; n < launch->num_arguments; ++n) {
-    const rlo__source_value *a = &launch->arguments[n];
-    const cl_mem buffer = a->memory != NULL ? a->memory->buffer : NULL;
-    rlo_status status = RLO_CL(clSetKernelArg,
-                               kernel,
-                               (cl_uint)n,
-                               a->is_memory ? sizeof buffer : a->bytes,
-                               a->is_memory ? (const void *)&buffer : a->value);
-    if (status != RLO_OK) {
-      return rlo__status_prefix(
-          status, "argument %d of kernel '%s': ", n, launch->function);
-    }
-  }
-  return RLO_OK;
-}
-
-/* The events that lent memories wait for. */
-static cl_uint collect_waits(const rlo__source_launch *launch,
-                             cl_event *out_events) {
-  cl_uint count = 0;
-  for (int32_t n = 0; n < launch->num_arguments; ++n) {
-    if (wait_count(launch->arguments[n].memory) > 0) {
-      out_events[count++] = launch->arguments[n].memory->ready;
-    }
-  }
-  return count;
-}
-
-static rlo_status enqueue_source(rlo__device_queue *queue,
-                                 const rlo__source_launch *launch,
-                                 cl_kernel kernel,
-                                 cl_event *events,
-                                 cl_event *out_event) {
-  RLO_TRY(set_arguments(kernel, launch));
-  cl_uint num_waits = collect_waits(launch, events);
-  RLO_TRY(RLO_CL(clEnqueueNDRangeKernel,
-                 queue->queue,
-                 kernel,
-                 launch->work_dim,
-                 NULL,
-                 launch->global_size,
-                 launch->local_size[0] != 0 ? launch->local_size : NULL,
-                 num_waits,
-                 num_waits > 0 ? events : NULL,
-                 out_event));
-  atomic_fetch_add_explicit(&queue->context->launches, 1, memory_order_relaxed);
-  return RLO_OK;
-}
-
-rlo_status rlo__source_launch_enqueue(rlo__device_queue *queue,
-                                      const rlo__source_launch *launch,
-                                      rlo__device_memory *const *outputs,
-                                      int32_t count) {
-  rlo_context *context = queue->context;
-  RLO_TRY(rlo__context_check_process(context));
-  rlo_program_spec spec = {.source = launch->source,
-                           .source_bytes = strlen(launch->source)};
-  size_t name_length = strlen(launch->function);
-  if (name_length >= sizeof spec.kernel_name) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a kernel function's name of %zu characters; the limit is "
-                    "%zu",
-                    name_length,
-                    sizeof spec.kernel_name - 1);
-  }
-  memcpy(spec.kernel_name, launch->function, name_length + 1);
-  rlo__program *program = NULL;
-  rlo__pooled_kernel *kernel = NULL;
-  cl_event event = NULL;
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  cl_event *events =
-      rlo__alloc_array((size_t)launch->num_arguments + 1, sizeof(cl_event));
-  spec.options = rlo__alloc_string(launch->options);
-  if (events == NULL || spec.options == NULL) {
-    goto fail;
-  }
-  RLO_TRY_GOTO(rlo__program_cache_get(
-      context->programs, &spec, RLO__BUILD_URGENT, &program));
-  RLO_TRY_GOTO(rlo__kernel_pool_take(&program->kernels, &kernel));
-  /* Nobody's constants from now on. */
-  kernel->arguments_of = 0;
-  RLO_TRY_GOTO(enqueue_source(queue, launch, kernel->kernel, events, &event));
-  for (int32_t n = 0; n < count; ++n) {
-    if (outputs[n] != NULL) {
-      clRetainEvent(event);
-      set_ready(outputs[n], event);
-    }
-  }
-  clReleaseEvent(event);
-fail:
-  if (kernel != NULL) {
-    rlo__kernel_pool_give(&program->kernels, kernel);
-  }
-  rlo__program_cache_put(context->programs, program);
-  rlo__free(spec.options);
-  rlo__free(events);
-  return status;
 }

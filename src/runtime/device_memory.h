@@ -33,8 +33,9 @@ rlo__device_queue_create(rlo_context *context, rlo__device_queue **out_queue);
 /** Every memory must have been freed. Waits for nothing. NULL is legal. */
 void rlo__device_queue_release(rlo__device_queue *queue);
 
-/** The context; borrowed. */
+/** The context and its queue; borrowed. */
 rlo_context *rlo__device_queue_context(const rlo__device_queue *queue);
+cl_command_queue rlo__device_queue_cl_queue(const rlo__device_queue *queue);
 
 /** As rlo_buffer_create, from the memories kept if one fits. Threads: safe, as
  *  everything here. */
@@ -57,6 +58,13 @@ RLO_NODISCARD rlo_status rlo__device_memory_wrap(rlo__device_queue *queue,
 
 /** NULL is legal. */
 void rlo__device_memory_free(rlo__device_memory *memory);
+
+/** The event that work on the data has to wait for; borrowed. NULL: the queue's
+ *  order is enough, as it is where there is no memory. */
+cl_event rlo__device_memory_gate(const rlo__device_memory *memory);
+
+/** Remember what makes the data; `event` changes hands. */
+void rlo__device_memory_set_ready(rlo__device_memory *memory, cl_event event);
 
 /** Copy from and to the host, and wait for that. */
 RLO_NODISCARD rlo_status rlo__device_memory_write(rlo__device_memory *memory,
@@ -90,36 +98,5 @@ rlo__device_memory_run_segment_sum(rlo__device_memory *dst,
  *  is on the queue has been flushed. */
 RLO_NODISCARD rlo_status rlo__device_memory_publish(rlo__device_memory *memory,
                                                     cl_event *out_ready);
-
-/** One argument of a source kernel: a memory, or bytes. */
-typedef struct rlo__source_value {
-  const rlo__device_memory *memory;
-  bool is_memory;
-  const void *value;
-  size_t bytes;
-} rlo__source_value;
-
-/** A launch of a kernel that somebody brought. */
-typedef struct rlo__source_launch {
-  /** Must outlive the context, which keeps programs. */
-  const char *source;
-  const char *function;
-  const char *options;
-  const rlo__source_value *arguments;
-  int32_t num_arguments;
-  cl_uint work_dim;
-  size_t global_size[3];
-  /** local_size[0] 0: the driver chooses. */
-  size_t local_size[3];
-} rlo__source_launch;
-
-/** Build (once for the context) and launch. `outputs` are `count` memories
- *  that the kernel writes. RLO_BUILD_FAILED, RLO_DEVICE, RLO_OUT_OF_MEMORY,
- *  RLO_INVALID_ARGUMENT for a function name that is too long. */
-RLO_NODISCARD rlo_status
-rlo__source_launch_enqueue(rlo__device_queue *queue,
-                           const rlo__source_launch *launch,
-                           rlo__device_memory *const *outputs,
-                           int32_t count);
 
 #endif
