@@ -35,9 +35,11 @@ typedef struct rlo__thread {
   pthread_t handle;
 } rlo__thread;
 
-/** Initialiser of a static rlo__once. */
+/** Initialisers of a static rlo__once and rlo__mutex. */
 #define RLO__ONCE_INIT \
   { PTHREAD_ONCE_INIT }
+#define RLO__MUTEX_INIT \
+  { PTHREAD_MUTEX_INITIALIZER }
 
 /** Fails with RLO_OUT_OF_MEMORY. Not recursive. */
 RLO_NODISCARD rlo_status rlo__mutex_init(rlo__mutex *mutex);

@@ -75,6 +75,14 @@ rlo_status rlo__codegen_program(const rlo_launch *launch,
   return RLO_OK;
 }
 
+uint64_t rlo__codegen_hash(const rlo_program_spec *spec) {
+  rlo__hash hash = rlo__hash_init(UINT64_C(0x70726f6772616d));
+  rlo__hash_u64(&hash, spec->source_bytes);
+  rlo__hash_string(&hash, spec->options);
+  rlo__hash_string(&hash, spec->kernel_name);
+  return rlo__hash_finish_u64(&hash);
+}
+
 void rlo__codegen_deinit(rlo_program_spec *spec) {
   if (spec == NULL) {
     return;

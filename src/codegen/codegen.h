@@ -24,6 +24,11 @@ typedef struct rlo_program_spec {
 RLO_NODISCARD rlo_status rlo__codegen_program(const rlo_launch *launch,
                                               rlo_program_spec *out_spec);
 
+/** A hash that leads to a program, in a table or a set of bits. The text of a
+ *  file is static, so its length, the options and the name tell programs apart
+ *  well enough for that. */
+uint64_t rlo__codegen_hash(const rlo_program_spec *spec);
+
 /** Free what a spec holds, and empty it. NULL is legal. */
 void rlo__codegen_deinit(rlo_program_spec *spec);
 

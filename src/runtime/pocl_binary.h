@@ -20,7 +20,8 @@
  * side of not asking, which costs another process some time.
  */
 
-/** A context on PoCL comes and goes. Threads: safe, as below. */
+/** A context on PoCL comes and goes. While somebody asks, none comes. Threads:
+ *  safe, as below. */
 void rlo__pocl_binary_enter(void);
 void rlo__pocl_binary_leave(void);
 
@@ -28,8 +29,10 @@ void rlo__pocl_binary_leave(void);
  *  like it was made before, so that none is in flight. */
 bool rlo__pocl_binary_note(const rlo_program_spec *spec);
 
-/** Whether there is no second context that could make and launch a program at
- *  the same time. */
-bool rlo__pocl_binary_is_alone(void);
+/** Begin to ask, if there is no second context that could make and launch the
+ *  program meanwhile; then rlo__pocl_binary_end_asking must follow, with no
+ * call of a user's in between, who might make a context. */
+bool rlo__pocl_binary_begin_asking(void);
+void rlo__pocl_binary_end_asking(void);
 
 #endif

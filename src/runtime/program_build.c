@@ -305,15 +305,35 @@ fail:
   return status;
 }
 
-static rlo_status keep(const rlo__program_builder *builder,
-                       const rlo_program_spec *spec,
-                       cl_program program) {
+/** Ask for the binary. *out_data goes to rlo__free; NULL if it is not the time
+ *  to ask. */
+static rlo_status ask(const rlo__program_builder *builder,
+                      cl_program program,
+                      uint8_t **out_data,
+                      size_t *out_bytes) {
   size_t index = 0;
   size_t count = 0;
   RLO_TRY(find_device(builder, program, &index, &count));
+  if (!builder->is_pocl) {
+    return get_binary(program, index, count, out_data, out_bytes);
+  }
+  if (!rlo__pocl_binary_begin_asking()) {
+    return RLO_OK;
+  }
+  rlo_status status = get_binary(program, index, count, out_data, out_bytes);
+  rlo__pocl_binary_end_asking();
+  return status;
+}
+
+static rlo_status keep(const rlo__program_builder *builder,
+                       const rlo_program_spec *spec,
+                       cl_program program) {
   uint8_t *data = NULL;
   size_t bytes = 0;
-  RLO_TRY(get_binary(program, index, count, &data, &bytes));
+  RLO_TRY(ask(builder, program, &data, &bytes));
+  if (data == NULL) {
+    return RLO_OK;
+  }
   rlo__cache_key key;
   rlo_status status = make_key(builder, spec, &key);
   if (status == RLO_OK) {
@@ -332,10 +352,9 @@ static bool is_to_be_kept(const rlo__program_builder *builder,
   if (builder->disk == NULL) {
     return false;
   }
-  /* PoCL takes as long for it as for a first launch, and must not be asked at
-   * any time. */
-  if (builder->is_pocl &&
-      (haste == RLO__BUILD_URGENT || !is_new || !rlo__pocl_binary_is_alone())) {
+  /* PoCL takes as long for it as for a first launch, and must not be asked for
+   * what may be in flight. */
+  if (builder->is_pocl && (haste == RLO__BUILD_URGENT || !is_new)) {
     return false;
   }
   return rlo__disk_cache_is_usable(builder->disk);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "runtime/cl_error.h"
 
 enum { NUM_BUCKETS = 256, MESSAGE_BYTES = 512 };
@@ -55,16 +54,6 @@ struct rlo__program_cache {
   int64_t num_idle, max_idle, clock;
   entry *buckets[NUM_BUCKETS];
 };
-
-static uint64_t hash_spec(const rlo_program_spec *spec) {
-  /* The text of a file is static, so its length and the options, which name
-   * the kernel, tell programs apart well enough for a bucket. */
-  rlo__hash hash = rlo__hash_init(0x70726f6772616dULL);
-  rlo__hash_u64(&hash, spec->source_bytes);
-  rlo__hash_string(&hash, spec->options);
-  rlo__hash_string(&hash, spec->kernel_name);
-  return rlo__hash_finish_u64(&hash);
-}
 
 static bool is_same(const entry *e,
                     const rlo_program_spec *spec,
@@ -270,7 +259,7 @@ rlo_status rlo__program_cache_get(rlo__program_cache *cache,
                                   const rlo_program_spec *spec,
                                   rlo__build_haste haste,
                                   rlo__program **out_program) {
-  uint64_t hash = hash_spec(spec);
+  uint64_t hash = rlo__codegen_hash(spec);
   rlo__mutex_lock(&cache->mutex);
   entry *e = cache->buckets[hash % NUM_BUCKETS];
   while (e != NULL && !is_same(e, spec, hash)) {

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/pocl_binary.h"
+
+#include <check.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/thread.h"
+
+static atomic_bool has_entered;
+
+static void enter(void *payload) {
+  (void)payload;
+  rlo__pocl_binary_enter();
+  atomic_store(&has_entered, true);
+}
+
+START_TEST(test_pocl_binary_threads__no_context_comes_while_one_asks)
+{
+  rlo__thread thread;
+  ck_assert(!rlo__pocl_binary_begin_asking());
+  rlo__pocl_binary_enter();
+  ck_assert(rlo__pocl_binary_begin_asking());
+  ck_assert_int_eq(rlo__thread_start(enter, NULL, &thread), RLO_OK);
+  /* It may not have begun yet; if it does not wait, this mostly shows it. */
+  nanosleep(&(struct timespec){0, 20 * 1000 * 1000}, NULL);
+  ck_assert(!atomic_load(&has_entered));
+  rlo__pocl_binary_end_asking();
+  rlo__thread_join(&thread);
+  ck_assert(atomic_load(&has_entered));
+  ck_assert(!rlo__pocl_binary_begin_asking());
+  rlo__pocl_binary_leave();
+  ck_assert(rlo__pocl_binary_begin_asking());
+  rlo__pocl_binary_end_asking();
+  rlo__pocl_binary_leave();
+}
+
+END_TEST
+
+START_TEST(test_pocl_binary_threads__a_program_is_new_once)
+{
+  char one_options[] = "-DONE";
+  char two_options[] = "-DTWO";
+  rlo_program_spec one = {.source = "kernel",
+                          .source_bytes = 6,
+                          .options = one_options,
+                          .kernel_name = "name"};
+  rlo_program_spec two = one;
+  two.options = two_options;
+  ck_assert(rlo__pocl_binary_note(&one));
+  ck_assert(rlo__pocl_binary_note(&two));
+  ck_assert(!rlo__pocl_binary_note(&one));
+  ck_assert(!rlo__pocl_binary_note(&two));
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("pocl_binary_threads");
+  TCase *tcase = tcase_create("host");
+  tcase_add_test(tcase,
+                 test_pocl_binary_threads__no_context_comes_while_one_asks);
+  tcase_add_test(tcase, test_pocl_binary_threads__a_program_is_new_once);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
