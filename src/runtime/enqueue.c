@@ -127,12 +127,13 @@ static rlo_status resolve(const rlo_plan *plan,
                           const rlo_operands *operands,
                           resolved *out) {
   const rlo_context *context = plan->context;
-  const rlo__operand_need src_need = {
-      RLO__OPERAND_SRC, plan->info.src_bytes, plan->src_element_bytes, false};
-  const rlo__operand_need dst_need = {RLO__OPERAND_DST,
-                                      plan->info.dst_bytes,
-                                      plan->dst_element_bytes,
-                                      plan->is_updating};
+  const rlo__operand_need src_need = {.side = RLO__OPERAND_SRC,
+                                      .bytes = plan->info.src_bytes,
+                                      .element_bytes = plan->src_element_bytes};
+  const rlo__operand_need dst_need = {.side = RLO__OPERAND_DST,
+                                      .bytes = plan->info.dst_bytes,
+                                      .element_bytes = plan->dst_element_bytes,
+                                      .is_updated = plan->is_updating};
   RLO_TRY(rlo__operand_resolve(context,
                                &src_need,
                                operands->src,
@@ -147,10 +148,10 @@ static rlo_status resolve(const rlo_plan *plan,
   if (plan->index_element_bytes == 0) {
     return RLO_OK;
   }
-  const rlo__operand_need index_need = {RLO__OPERAND_INDICES,
-                                        plan->info.index_bytes,
-                                        plan->index_element_bytes,
-                                        false};
+  const rlo__operand_need index_need = {
+      .side = RLO__OPERAND_INDICES,
+      .bytes = plan->info.index_bytes,
+      .element_bytes = plan->index_element_bytes};
   RLO_TRY(rlo__operand_resolve(context,
                                &index_need,
                                operands->indices,

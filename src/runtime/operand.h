@@ -15,10 +15,10 @@ typedef enum rlo__operand_side {
 
 /** What a plan needs of a memory. */
 typedef struct rlo__operand_need {
-  rlo__operand_side side;
   int64_t bytes;
   /** What its address and offset have to be multiples of, in bytes. */
   int64_t element_bytes;
+  rlo__operand_side side;
   /** A destination whose contents are read too. */
   bool is_updated;
 } rlo__operand_need;
