@@ -47,14 +47,14 @@ static rlo_status explain(const rlo_device_info *device,
                           workspace *w,
                           owned_report *owned) {
   rlo_plan_report *report = &owned->report;
-  RLO_TRY(rlo__planner_choose_with(&report->problem,
-                                   device,
-                                   options,
-                                   src_alignment_bytes,
-                                   dst_alignment_bytes,
-                                   wisdom,
-                                   &w->choice,
-                                   &w->launch));
+  RLO_TRY(rlo__planner_explain(&report->problem,
+                               device,
+                               options,
+                               src_alignment_bytes,
+                               dst_alignment_bytes,
+                               wisdom,
+                               &w->choice,
+                               &w->launch));
   report->src_alignment_bytes = w->choice.src_alignment_bytes;
   report->dst_alignment_bytes = w->choice.dst_alignment_bytes;
   report->device_class = w->choice.device_class;

@@ -210,6 +210,27 @@ static rlo_status choose(rlo__query *q,
   return choice->family->emit(&q->request, launch);
 }
 
+/* `out_choice` may be NULL. */
+static rlo_status choose_for(rlo__query *q,
+                             const rlo__wisdom *wisdom,
+                             bool is_telling,
+                             rlo_choice *out_choice,
+                             rlo_launch *out_launch) {
+  rlo_choice choice = {
+      .way = &rlo__ways[0],
+      .device_class = q->device_class,
+      .src_alignment_bytes = q->request.src_alignment_bytes,
+      .dst_alignment_bytes = q->request.dst_alignment_bytes,
+  };
+  if (!rlo_problem_is_empty(q->request.problem)) {
+    RLO_TRY(choose(q, wisdom, is_telling, &choice, out_launch));
+  }
+  if (out_choice != NULL) {
+    *out_choice = choice;
+  }
+  return RLO_OK;
+}
+
 rlo_status rlo__planner_choose_with(rlo_problem *problem,
                                     const rlo_device_info *device,
                                     const rlo_plan_options *options,
@@ -221,19 +242,21 @@ rlo_status rlo__planner_choose_with(rlo_problem *problem,
   rlo__query q;
   RLO_TRY(rlo__query_begin(
       problem, device, options, src_alignment_bytes, dst_alignment_bytes, &q));
-  rlo_choice choice = {
-      .way = &rlo__ways[0],
-      .device_class = q.device_class,
-      .src_alignment_bytes = q.request.src_alignment_bytes,
-      .dst_alignment_bytes = q.request.dst_alignment_bytes,
-  };
-  if (!rlo_problem_is_empty(problem)) {
-    RLO_TRY(choose(&q, wisdom, out_choice != NULL, &choice, out_launch));
-  }
-  if (out_choice != NULL) {
-    *out_choice = choice;
-  }
-  return RLO_OK;
+  return choose_for(&q, wisdom, false, out_choice, out_launch);
+}
+
+rlo_status rlo__planner_explain(rlo_problem *problem,
+                                const rlo_device_info *device,
+                                const rlo_plan_options *options,
+                                int64_t src_alignment_bytes,
+                                int64_t dst_alignment_bytes,
+                                const rlo__wisdom *wisdom,
+                                rlo_choice *out_choice,
+                                rlo_launch *out_launch) {
+  rlo__query q;
+  RLO_TRY(rlo__query_begin(
+      problem, device, options, src_alignment_bytes, dst_alignment_bytes, &q));
+  return choose_for(&q, wisdom, true, out_choice, out_launch);
 }
 
 rlo_status rlo__planner_choose(rlo_problem *problem,
@@ -243,14 +266,10 @@ rlo_status rlo__planner_choose(rlo_problem *problem,
                                int64_t dst_alignment_bytes,
                                rlo_choice *out_choice,
                                rlo_launch *out_launch) {
-  return rlo__planner_choose_with(problem,
-                                  device,
-                                  options,
-                                  src_alignment_bytes,
-                                  dst_alignment_bytes,
-                                  NULL,
-                                  out_choice,
-                                  out_launch);
+  rlo__query q;
+  RLO_TRY(rlo__query_begin(
+      problem, device, options, src_alignment_bytes, dst_alignment_bytes, &q));
+  return choose_for(&q, NULL, out_choice != NULL, out_choice, out_launch);
 }
 
 /* ---------------------------------------------------------------- candidates

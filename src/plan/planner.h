@@ -38,7 +38,7 @@ enum { RLO__MAX_PLAN_CANDIDATES = 24 };
  *
  * @param problem  in/out: becomes canonical.
  * @param src_alignment_bytes, dst_alignment_bytes  as in rlo_plan_explain.
- * @param out_choice  may be NULL.
+ * @param out_choice  as rlo__planner_explain has it; may be NULL.
  * @param out_launch  written if a family was chosen.
  * @return as rlo_plan_explain.
  */
@@ -53,7 +53,8 @@ RLO_NODISCARD rlo_status rlo__planner_choose(rlo_problem *problem,
 /**
  * As rlo__planner_choose, but what wisdom says of the problem wins, unless the
  * options name a family or a way. Wisdom that does not fit the problem (a
- * family that refuses it) is passed over.
+ * family that refuses it) is passed over. No more is asked of the families than
+ * it takes to choose: the candidates are for rlo__planner_explain.
  * @param wisdom  NULL: there is none.
  */
 RLO_NODISCARD rlo_status
@@ -65,6 +66,17 @@ rlo__planner_choose_with(rlo_problem *problem,
                          const rlo__wisdom *wisdom,
                          rlo_choice *out_choice,
                          rlo_launch *out_launch);
+
+/** As rlo__planner_choose_with, and every family of the class tells among the
+ *  choice's candidates what it would do, or why not. */
+RLO_NODISCARD rlo_status rlo__planner_explain(rlo_problem *problem,
+                                              const rlo_device_info *device,
+                                              const rlo_plan_options *options,
+                                              int64_t src_alignment_bytes,
+                                              int64_t dst_alignment_bytes,
+                                              const rlo__wisdom *wisdom,
+                                              rlo_choice *out_choice,
+                                              rlo_launch *out_launch);
 
 /**
  * The launches that are worth timing for a problem: each applicable family's in
