@@ -26,15 +26,7 @@ static rlo_status plan_copy(bench *b) {
   if (problem == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  problem->unit_bits = 8;
-  problem->num_axes = 1;
-  problem->extents[0] = b->bytes;
-  problem->src.axis[0] = 1;
-  problem->dst.axis[0] = 1;
-  problem->src_bytes = b->bytes;
-  problem->dst_bytes = b->bytes;
-  problem->read_bytes = b->bytes;
-  problem->written_bytes = b->bytes;
+  rlo__copy_problem(b->bytes, problem);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "copy";
   rlo_status status = rlo_plan_create(b->context, problem, &options, &b->plan);

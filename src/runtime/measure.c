@@ -132,11 +132,7 @@ static rlo_status begin_copy(measurement *m,
   if (problem == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  *problem = (rlo_problem){.unit_bits = 8,
-                           .num_axes = 1,
-                           .extents = {m->copy_bytes},
-                           .src.axis = {1},
-                           .dst.axis = {1}};
+  rlo__copy_problem(m->copy_bytes, problem);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "copy";
   rlo_status status = rlo__planner_choose(problem,

@@ -2,13 +2,13 @@
 #include "runtime/program_build.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/str.h"
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
 #include "runtime/pocl_binary.h"
+#include "runtime/stopwatch.h"
 
 /* ------------------------------------------------------------------ identity
  */
@@ -194,32 +194,22 @@ static rlo_status build_binary(const rlo__program_builder *builder,
   return RLO_OK;
 }
 
-/** Take a program from the disk cache. *out_program is NULL unless it was there
- *  and of use. */
-static rlo_status load(const rlo__program_builder *builder,
-                       const rlo_program_spec *spec,
-                       cl_program *out_program) {
-  *out_program = NULL;
-  if (builder->disk == NULL || !rlo__disk_cache_is_on(builder->disk)) {
-    return RLO_OK;
-  }
-  rlo__cache_key key;
-  RLO_TRY(make_key(builder, spec, &key));
+/** Take a program from the disk cache. NULL unless it was there and of use. */
+static cl_program load(const rlo__program_builder *builder,
+                       const char *kernel_name,
+                       const rlo__cache_key *key) {
+  cl_program program = NULL;
   rlo__disk_cache_found found;
-  if (rlo__disk_cache_load(builder->disk, &key, &found)) {
-    cl_program program = NULL;
-    if (build_binary(builder, spec->kernel_name, &found, &program) == RLO_OK) {
-      *out_program = program;
-    } else {
-      rlo__disk_cache_reject(builder->disk, &key, rlo_error_last()->message);
-      if (program != NULL) {
-        clReleaseProgram(program);
-      }
+  if (rlo__disk_cache_load(builder->disk, key, &found) &&
+      build_binary(builder, kernel_name, &found, &program) != RLO_OK) {
+    rlo__disk_cache_reject(builder->disk, key, rlo_error_last()->message);
+    if (program != NULL) {
+      clReleaseProgram(program);
+      program = NULL;
     }
   }
   rlo__disk_cache_found_deinit(&found);
-  rlo__cache_key_deinit(&key);
-  return RLO_OK;
+  return program;
 }
 
 /* ------------------------------------------------------------------- to disk
@@ -326,22 +316,16 @@ static rlo_status ask(const rlo__program_builder *builder,
 }
 
 static rlo_status keep(const rlo__program_builder *builder,
-                       const rlo_program_spec *spec,
+                       const rlo__cache_key *key,
                        cl_program program) {
   uint8_t *data = NULL;
   size_t bytes = 0;
   RLO_TRY(ask(builder, program, &data, &bytes));
-  if (data == NULL) {
-    return RLO_OK;
+  if (data != NULL) {
+    rlo__disk_cache_store(builder->disk, key, data, bytes);
+    rlo__free(data);
   }
-  rlo__cache_key key;
-  rlo_status status = make_key(builder, spec, &key);
-  if (status == RLO_OK) {
-    rlo__disk_cache_store(builder->disk, &key, data, bytes);
-    rlo__cache_key_deinit(&key);
-  }
-  rlo__free(data);
-  return status;
+  return RLO_OK;
 }
 
 /** Whether to ask the driver for the binary of a program that was just built
@@ -349,9 +333,6 @@ static rlo_status keep(const rlo__program_builder *builder,
 static bool is_to_be_kept(const rlo__program_builder *builder,
                           rlo__build_haste haste,
                           bool is_new) {
-  if (builder->disk == NULL) {
-    return false;
-  }
   /* PoCL takes as long for it as for a first launch, and must not be asked for
    * what may be in flight. */
   if (builder->is_pocl && (haste == RLO__BUILD_URGENT || !is_new)) {
@@ -360,21 +341,21 @@ static bool is_to_be_kept(const rlo__program_builder *builder,
   return rlo__disk_cache_is_usable(builder->disk);
 }
 
-rlo_status rlo__program_build(const rlo__program_builder *builder,
-                              const rlo_program_spec *spec,
-                              rlo__build_haste haste,
-                              rlo__built_program *out_built) {
-  struct timespec start;
-  struct timespec end;
-  clock_gettime(CLOCK_MONOTONIC, &start);
-  *out_built = (rlo__built_program){NULL, false};
-  bool is_new = !builder->is_pocl || rlo__pocl_binary_note(spec);
-  RLO_TRY(load(builder, spec, &out_built->program));
+/** Make a program that the disk cache may have under its key, or may take. */
+static rlo_status build_cached(const rlo__program_builder *builder,
+                               const rlo_program_spec *spec,
+                               rlo__build_haste haste,
+                               bool is_new,
+                               rlo__built_program *out_built) {
+  rlo__cache_key key;
+  RLO_TRY(make_key(builder, spec, &key));
+  out_built->program = load(builder, spec->kernel_name, &key);
   out_built->is_from_disk = out_built->program != NULL;
+  rlo_status status = RLO_OK;
   if (!out_built->is_from_disk) {
-    RLO_TRY(build_source(builder, spec, &out_built->program));
-    if (is_to_be_kept(builder, haste, is_new) &&
-        keep(builder, spec, out_built->program) != RLO_OK) {
+    status = build_source(builder, spec, &out_built->program);
+    if (status == RLO_OK && is_to_be_kept(builder, haste, is_new) &&
+        keep(builder, &key, out_built->program) != RLO_OK) {
       rlo__log(builder->log,
                RLO__LOG_WARNING,
                "kernel %s is not kept on disk: %s",
@@ -382,14 +363,29 @@ rlo_status rlo__program_build(const rlo__program_builder *builder,
                rlo_error_last()->message);
     }
   }
-  clock_gettime(CLOCK_MONOTONIC, &end);
+  rlo__cache_key_deinit(&key);
+  return status;
+}
+
+rlo_status rlo__program_build(const rlo__program_builder *builder,
+                              const rlo_program_spec *spec,
+                              rlo__build_haste haste,
+                              rlo__built_program *out_built) {
+  rlo__stopwatch watch;
+  rlo__stopwatch_start(&watch);
+  *out_built = (rlo__built_program){NULL, false};
+  bool is_new = !builder->is_pocl || rlo__pocl_binary_note(spec);
+  if (builder->disk != NULL && rlo__disk_cache_is_on(builder->disk)) {
+    RLO_TRY(build_cached(builder, spec, haste, is_new, out_built));
+  } else {
+    RLO_TRY(build_source(builder, spec, &out_built->program));
+  }
   rlo__log(builder->log,
            RLO__LOG_DEBUG,
            "%s %s in %.1f ms: %s",
            out_built->is_from_disk ? "loaded" : "built",
            spec->kernel_name,
-           (double)(end.tv_sec - start.tv_sec) * 1e3 +
-               (double)(end.tv_nsec - start.tv_nsec) / 1e6,
+           rlo__stopwatch_seconds(&watch) * 1e3,
            spec->options);
   return RLO_OK;
 }

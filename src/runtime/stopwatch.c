@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/stopwatch.h"
 
+#include <string.h>
+
 #include "base/status.h"
 #include "runtime/cl_error.h"
 
@@ -42,6 +44,19 @@ rlo_status rlo__stopwatch_stop(const rlo__stopwatch *watch,
   }
   clReleaseEvent(event);
   return status;
+}
+
+void rlo__copy_problem(int64_t bytes, rlo_problem *out_problem) {
+  memset(out_problem, 0, sizeof *out_problem);
+  out_problem->unit_bits = 8;
+  out_problem->num_axes = 1;
+  out_problem->extents[0] = bytes;
+  out_problem->src.axis[0] = 1;
+  out_problem->dst.axis[0] = 1;
+  out_problem->src_bytes = bytes;
+  out_problem->dst_bytes = bytes;
+  out_problem->read_bytes = bytes;
+  out_problem->written_bytes = bytes;
 }
 
 rlo_status rlo__touch_buffer(cl_command_queue queue,

@@ -6,7 +6,7 @@
 
 #include "relayout/opencl.h"
 
-/** Times one command; started before it is enqueued. */
+/** Times one command, or anything; started before it. */
 typedef struct rlo__stopwatch {
   struct timespec start;
 } rlo__stopwatch;
@@ -25,6 +25,9 @@ double rlo__stopwatch_seconds(const rlo__stopwatch *watch);
 RLO_NODISCARD rlo_status rlo__stopwatch_stop(const rlo__stopwatch *watch,
                                              cl_event event,
                                              double *out_nanos);
+
+/** The problem of copying so many bytes: what the limit is measured with. */
+void rlo__copy_problem(int64_t bytes, rlo_problem *out_problem);
 
 /** Write `bytes` bytes of a buffer and wait: memory that nobody wrote is often
  *  not there, and reading it shows the speed of a single page of zeros. */
