@@ -31,7 +31,8 @@ typedef struct rlo_operands {
  * gather's, which rlo_enqueue refuses with RLO_INVALID_ARGUMENT. Whatever the
  * indices are, no byte outside of the operands is touched.
  * @param operands  borrowed for the call.
- * @return as rlo_enqueue.
+ * @return as rlo_enqueue; RLO_INVALID_ARGUMENT also for operands that are NULL
+ * or of another struct_size. Threads: safe, on one plan too.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_enqueue_operands(rlo_plan *plan,
@@ -64,11 +65,13 @@ rlo_segment_plan_create(rlo_context *context,
 /** Give a plan back, also while its work is in flight; NULL is legal. */
 RLO_API void rlo_segment_plan_release(rlo_segment_plan *plan);
 
-/** Build the plan's programs now. @return as rlo_plan_prepare. */
+/** Build the plan's programs now. @return as rlo_plan_prepare. Threads: safe.
+ */
 RLO_API RLO_NODISCARD rlo_status
 rlo_segment_plan_prepare(rlo_segment_plan *plan);
 
-/** Bytes of scratch memory that an enqueue needs; 0 without rows. */
+/** Bytes of scratch memory that an enqueue needs; 0 without rows. The plan is
+ *  not NULL. */
 RLO_API int64_t rlo_segment_plan_scratch_bytes(const rlo_segment_plan *plan);
 
 /** The memories of a segment sum. Begin with RLO_SEGMENT_OPERANDS_INIT. */
