@@ -9,7 +9,7 @@
  * The kernels that planning can choose, told apart by the constants that choose
  * code in them: a *variant* is a kernel file, one such constant, a value of it
  * and, where code depends on both, the width of the unit. The table in
- * variants.c declares them all.
+ * variants_table.c declares them all.
  *
  * Three tests hold to it: that planning makes these and no others, that the
  * device runs each, and that the simulator does.
