@@ -1,64 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "engine_case.h"
 #include "relayout/backend.h"
 #include "relayout/engine_opencl.h"
-#include "relayout/engine_ops.h"
-#include "relayout/ops.h"
-#include "relayout/text.h"
 
-/* What an engine does on a device: launches, buffers, kernels in OpenCL C. */
-
-#define DIMS(...)    ((const int64_t[]){__VA_ARGS__})
-#define COUNT(array) ((int32_t)(sizeof(array) / sizeof((array)[0])))
-
-static rlo_context *context;
-static cl_command_queue queue;
-static rlo_engine *engine;
-
-static void expect_ok(rlo_status status) {
-  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
-}
-
-static void expect_refusal(rlo_status got, rlo_status wanted, const char *why) {
-  ck_assert_int_eq(got, wanted);
-  ck_assert_str_eq(rlo_error_last()->message, why);
-}
-
-static void open_context(void) {
-  cl_int code = CL_SUCCESS;
-  expect_ok(rlo_context_create_default(-1, NULL, &context));
-  queue = clCreateCommandQueue(rlo_context_cl_context(context),
-                               rlo_context_cl_device(context),
-                               0,
-                               &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
-}
-
-static void close_context(void) {
-  clReleaseCommandQueue(queue);
-  rlo_context_release(context);
-}
-
-static void begin(bool is_fusing) {
-  rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
-  options.context = context;
-  options.is_fusing = is_fusing;
-  options.checks_leaks = true;
-  expect_ok(rlo_engine_create(&options, &engine));
-}
-
-static void end(void) {
-  ck_assert_int_eq(rlo_engine_live_tensors(engine), 0);
-  rlo_engine_release(engine);
-  rlo_context_stats stats;
-  rlo_context_get_stats(context, &stats);
-  ck_assert_int_eq(stats.buffer_bytes, 0);
-}
+/* What an engine does on a device: buffers, memory, kernels in OpenCL C. */
 
 static int64_t launches(void) {
   rlo_context_stats stats;
@@ -71,227 +19,6 @@ static rlo_engine_stats engine_stats(void) {
   rlo_engine_get_stats(engine, &stats);
   return stats;
 }
-
-/* Elements 0, 1, 2, ... of type s32, up to 4096 of them. */
-static rlo_tensor *count_up(const int64_t *dims, int32_t rank) {
-  static int32_t data[4096];
-  rlo_shape shape;
-  rlo_tensor *made = NULL;
-  for (int32_t i = 0; i < 4096; ++i) {
-    data[i] = i;
-  }
-  expect_ok(rlo_shape_make(RLO_DTYPE_S32, dims, rank, &shape));
-  expect_ok(rlo_tensor_create(engine, &shape, data, &made));
-  return made;
-}
-
-/* -------------------------------------------------------------------- fusion
- */
-
-/* pad(transpose(slice(x))): once or three times, the same bytes. */
-START_TEST(test_engine__pad_of_transpose_of_slice)
-{
-  int32_t results[2][80];
-  for (int is_fusing = 0; is_fusing < 2; ++is_fusing) {
-    begin(is_fusing == 1);
-    rlo_tensor *x = count_up(DIMS(12, 9), 2);
-    rlo_tensor *s = NULL;
-    rlo_tensor *t = NULL;
-    rlo_tensor *p = NULL;
-    int64_t before = launches();
-    expect_ok(rlo_op_slice(x, DIMS(2, 1), DIMS(7, 6), &s));
-    expect_ok(rlo_op_transpose(s, NULL, &t));
-    expect_ok(rlo_op_pad(t, DIMS(1, 0), DIMS(1, 3), NULL, NULL, &p));
-    rlo_tensor_release(x);
-    rlo_tensor_release(s);
-    rlo_tensor_release(t);
-    ck_assert_int_eq(rlo_tensor_is_pending(p), is_fusing);
-    ck_assert_int_eq(rlo_engine_live_tensors(engine), is_fusing ? 4 : 1);
-    expect_ok(rlo_tensor_read(p, results[is_fusing], sizeof results[0]));
-    /* What it was waiting for is let go. */
-    ck_assert_int_eq(rlo_engine_live_tensors(engine), 1);
-    ck_assert_int_eq(launches() - before, is_fusing ? 1 : 3);
-    ck_assert_int_eq(engine_stats().materialized, is_fusing);
-    rlo_tensor_release(p);
-    end();
-  }
-  ck_assert_mem_eq(results[0], results[1], sizeof results[0]);
-  ck_assert_int_eq(results[0][10], 19);
-}
-
-END_TEST
-
-/* A second time, and for a twin, the fused plan is there. */
-START_TEST(test_engine__fused_plans_are_kept)
-{
-  begin(true);
-  rlo_tensor *x = count_up(DIMS(8, 8), 2);
-  int64_t misses = 0;
-  for (int round = 0; round < 3; ++round) {
-    rlo_tensor *t = NULL;
-    rlo_tensor *r = NULL;
-    expect_ok(rlo_op_transpose(x, NULL, &t));
-    expect_ok(rlo_op_reverse(t, DIMS(0), 1, &r));
-    expect_ok(rlo_tensor_materialize(r));
-    rlo_tensor_release(t);
-    rlo_tensor_release(r);
-    if (round == 0) {
-      misses = engine_stats().plan_misses;
-    }
-  }
-  ck_assert_int_eq(engine_stats().plan_misses, misses);
-  rlo_tensor_release(x);
-  end();
-}
-
-END_TEST
-
-/* A result that two others use is made once if somebody reads it, and never
- * if nobody does. */
-START_TEST(test_engine__a_shared_result)
-{
-  begin(true);
-  rlo_tensor *x = count_up(DIMS(6, 6), 2);
-  rlo_tensor *t = NULL;
-  rlo_tensor *a = NULL;
-  rlo_tensor *b = NULL;
-  int64_t before = launches();
-  expect_ok(rlo_op_transpose(x, NULL, &t));
-  expect_ok(rlo_op_slice(t, DIMS(0, 0), DIMS(3, -1), &a));
-  expect_ok(rlo_op_slice(t, DIMS(3, 0), DIMS(3, -1), &b));
-  expect_ok(rlo_tensor_materialize(a));
-  expect_ok(rlo_tensor_materialize(b));
-  ck_assert_int_eq(launches() - before, 2);
-  ck_assert(rlo_tensor_is_pending(t));
-  expect_ok(rlo_tensor_materialize(t));
-  ck_assert_int_eq(launches() - before, 3);
-  int32_t got[18];
-  expect_ok(rlo_tensor_read(b, got, sizeof got));
-  ck_assert_int_eq(got[1], 9);
-  rlo_tensor_release(a);
-  rlo_tensor_release(b);
-  rlo_tensor_release(t);
-  rlo_tensor_release(x);
-  end();
-}
-
-END_TEST
-
-/* concat(a, transpose(b), a): one launch for each part; a sum waits for what
- * it adds. */
-START_TEST(test_engine__joins_and_sums)
-{
-  begin(true);
-  rlo_tensor *a = count_up(DIMS(2, 3), 2);
-  rlo_tensor *b = count_up(DIMS(3, 2), 2);
-  rlo_tensor *t = NULL;
-  rlo_tensor *c = NULL;
-  int64_t before = launches();
-  expect_ok(rlo_op_transpose(b, NULL, &t));
-  rlo_tensor *const parts[] = {a, t, a};
-  expect_ok(rlo_op_concat(parts, 3, 0, &c));
-  int32_t got[18];
-  const int32_t wanted[] = {
-      0, 1, 2, 3, 4, 5, 0, 2, 4, 1, 3, 5, 0, 1, 2, 3, 4, 5};
-  expect_ok(rlo_tensor_read(c, got, sizeof got));
-  ck_assert_mem_eq(got, wanted, sizeof wanted);
-  ck_assert_int_eq(launches() - before, 3);
-  rlo_tensor_release(c);
-  rlo_tensor_release(t);
-  rlo_tensor_release(a);
-  rlo_tensor_release(b);
-  end();
-}
-
-END_TEST
-
-/* More moves than are fused into one: it takes more launches, and is right. */
-START_TEST(test_engine__a_long_chain)
-{
-  begin(true);
-  rlo_tensor *x = count_up(DIMS(4, 5), 2);
-  rlo_tensor *y = rlo_tensor_retain(x);
-  int64_t before = launches();
-  for (int k = 0; k < 80; ++k) {
-    rlo_tensor *next = NULL;
-    expect_ok(k % 2 == 0 ? rlo_op_transpose(y, NULL, &next)
-                         : rlo_op_reverse(y, DIMS(0), 1, &next));
-    rlo_tensor_release(y);
-    y = next;
-  }
-  /* Turned forty times by a quarter. */
-  int32_t got[20];
-  int32_t wanted[20];
-  expect_ok(rlo_tensor_read(y, got, sizeof got));
-  expect_ok(rlo_tensor_read(x, wanted, sizeof wanted));
-  ck_assert_mem_eq(got, wanted, sizeof wanted);
-  ck_assert_int_ge(launches() - before, 3);
-  ck_assert_int_le(launches() - before, 10);
-  rlo_tensor_release(x);
-  rlo_tensor_release(y);
-  end();
-}
-
-END_TEST
-
-/* Guards add up until a problem has no room for them: then it is cut. */
-START_TEST(test_engine__more_guards_than_a_problem_takes)
-{
-  begin(true);
-  const int64_t ones[] = {1, 1, 1, 1, 1, 1};
-  rlo_tensor *x = count_up(DIMS(1, 1, 2, 1, 1, 1), 6);
-  rlo_tensor *y = rlo_tensor_retain(x);
-  for (int k = 0; k < 24; ++k) {
-    rlo_tensor *next = NULL;
-    const int64_t away[] = {-1, -1, -1, -1, -1, -1};
-    expect_ok(rlo_op_pad(y,
-                         k % 2 == 0 ? ones : away,
-                         k % 2 == 0 ? ones : away,
-                         NULL,
-                         NULL,
-                         &next));
-    rlo_tensor_release(y);
-    y = next;
-  }
-  int32_t got[2];
-  expect_ok(rlo_tensor_read(y, got, sizeof got));
-  ck_assert_int_eq(got[0], 0);
-  ck_assert_int_eq(got[1], 1);
-  rlo_tensor_release(x);
-  rlo_tensor_release(y);
-  end();
-}
-
-END_TEST
-
-START_TEST(test_engine__a_chain_at_once)
-{
-  begin(false);
-  rlo_tensor *x = count_up(DIMS(12, 9), 2);
-  rlo_chain *chain = NULL;
-  rlo_tensor *y = NULL;
-  rlo_shape tiled;
-  static const char text[] = "s32[9,12]{1,0:T(4,8)fill(one)}";
-  expect_ok(rlo_shape_parse(text, strlen(text), &tiled));
-  expect_ok(rlo_chain_create(rlo_tensor_shape(x), &chain));
-  expect_ok(rlo_chain_transpose(chain, (const int32_t[]){1, 0}));
-  int64_t before = launches();
-  expect_ok(rlo_run_chain(engine, chain, &x, 1, &tiled, &y));
-  ck_assert_int_eq(launches() - before, 1);
-  int32_t got[12 * 16];
-  expect_ok(rlo_tensor_read(y, got, sizeof got));
-  ck_assert_int_eq(got[1], 9);
-  ck_assert_int_eq(got[64 - 4], 1);
-  rlo_tensor_release(y);
-  expect_refusal(rlo_run_chain(engine, chain, &x, 0, NULL, &y),
-                 RLO_INVALID_ARGUMENT,
-                 "0 inputs for a chain of 1 operands");
-  rlo_chain_release(chain);
-  rlo_tensor_release(x);
-  end();
-}
-
-END_TEST
 
 /* ------------------------------------------------------------------- buffers
  */
@@ -312,6 +39,9 @@ START_TEST(test_engine__wrapped_buffers)
   }
   cl_int code = CL_SUCCESS;
   cl_context cl = rlo_context_cl_context(context);
+  cl_command_queue queue =
+      clCreateCommandQueue(cl, rlo_context_cl_device(context), 0, &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
   cl_mem buffer = clCreateBuffer(cl, CL_MEM_READ_WRITE, BYTES, NULL, &code);
   ck_assert_int_eq(code, CL_SUCCESS);
   cl_event gate = clCreateUserEvent(cl, &code);
@@ -365,6 +95,7 @@ START_TEST(test_engine__wrapped_buffers)
   clFlush(queue);
   ck_assert_int_eq(clWaitForEvents(1, &made), CL_SUCCESS);
   clReleaseEvent(made);
+  clReleaseCommandQueue(queue);
   int32_t got[24];
   expect_ok(rlo_tensor_read(y, got, sizeof got));
   ck_assert_int_eq(got[1], 106);
@@ -615,26 +346,11 @@ START_TEST(test_engine__kernels_in_opencl_c)
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("engine");
   TCase *tcase = tcase_create("engine");
-  tcase_add_unchecked_fixture(tcase, open_context, close_context);
-  tcase_add_test(tcase, test_engine__pad_of_transpose_of_slice);
-  tcase_add_test(tcase, test_engine__fused_plans_are_kept);
-  tcase_add_test(tcase, test_engine__a_shared_result);
-  tcase_add_test(tcase, test_engine__joins_and_sums);
-  tcase_add_test(tcase, test_engine__a_long_chain);
-  tcase_add_test(tcase, test_engine__more_guards_than_a_problem_takes);
-  tcase_add_test(tcase, test_engine__a_chain_at_once);
   tcase_add_test(tcase, test_engine__wrapped_buffers);
   tcase_add_test(tcase, test_engine__between_backends);
   tcase_add_test(tcase, test_engine__memory_runs_out);
   tcase_add_test(tcase, test_engine__the_budget_of_the_device);
   tcase_add_test(tcase, test_engine__kernels_in_opencl_c);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return run_device_suite("engine", tcase);
 }

@@ -1,109 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "relayout/backend.h"
+#include "counting_kernel.h"
+#include "engine_case.h"
+#include "fake_backend.h"
 #include "relayout/engine_ops.h"
-#include "relayout/kernel.h"
 
 /* Kernels that say what happens to them, on backends that are the host's under
  * other names. */
 
-#define DIMS(...) ((const int64_t[]){__VA_ARGS__})
-
-static rlo_engine *engine;
-
-static void expect_ok(rlo_status status) {
-  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
-}
-
-static void expect_refusal(rlo_status got, rlo_status wanted, const char *why) {
-  ck_assert_int_eq(got, wanted);
-  ck_assert_str_eq(rlo_error_last()->message, why);
-}
-
-static void begin_with(bool allow_host_fallback) {
-  rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
-  options.allow_host_fallback = allow_host_fallback;
-  options.checks_leaks = true;
-  expect_ok(rlo_engine_create(&options, &engine));
-}
-
 static void setup(void) {
-  begin_with(false);
-}
-
-static void teardown(void) {
-  ck_assert_int_eq(rlo_engine_live_tensors(engine), 0);
-  rlo_engine_release(engine);
+  begin(false);
 }
 
 /* ------------------------------------------------------------------ backends
  */
-
-/* A backend with memory of the host, counted. It is destroyed with the engine,
- * after the test: what it counts in is static. */
-typedef struct fake {
-  int created, destroyed;
-  /** The factory fails this many times. */
-  int failures;
-} fake;
-
-static rlo_status fake_allocate(void *self, int64_t bytes, void **out_memory) {
-  (void)self;
-  *out_memory = calloc(1, (size_t)bytes);
-  return *out_memory != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
-}
-
-static void fake_free(void *self, void *memory) {
-  (void)self;
-  free(memory);
-}
-
-static rlo_status fake_write(void *self,
-                             void *memory,
-                             const void *data,
-                             int64_t bytes) {
-  (void)self;
-  memcpy(memory, data, (size_t)bytes);
-  return RLO_OK;
-}
-
-static rlo_status fake_read(void *self,
-                            void *memory,
-                            void *out_data,
-                            int64_t bytes) {
-  (void)self;
-  memcpy(out_data, memory, (size_t)bytes);
-  return RLO_OK;
-}
-
-static void fake_destroy(void *self) {
-  ++((fake *)self)->destroyed;
-}
-
-static rlo_status fake_create(rlo_engine *of,
-                              void *payload,
-                              const rlo_backend_methods **out_methods,
-                              void **out_self) {
-  static const rlo_backend_methods methods = {.struct_size = sizeof methods,
-                                              .allocate = fake_allocate,
-                                              .free = fake_free,
-                                              .write = fake_write,
-                                              .read = fake_read,
-                                              .destroy = fake_destroy};
-  (void)of;
-  fake *f = payload;
-  if (f->failures > 0) {
-    --f->failures;
-    return RLO_DEVICE;
-  }
-  ++f->created;
-  *out_methods = &methods;
-  *out_self = f;
-  return RLO_OK;
-}
 
 START_TEST(test_engine_registry__priority_chooses)
 {
@@ -163,70 +74,6 @@ END_TEST
 /* ------------------------------------------------------------------- kernels
  */
 
-typedef struct counted {
-  int setups, disposals, runs;
-  rlo_status setup_status;
-  /** What a kernel of its own does. */
-  float factor;
-} counted;
-
-static rlo_status count_setup(rlo_engine *of, void *self, void *payload) {
-  (void)of;
-  (void)self;
-  counted *c = payload;
-  ++c->setups;
-  return c->setup_status;
-}
-
-static void count_disposal(rlo_engine *of, void *self, void *payload) {
-  (void)of;
-  (void)self;
-  ++((counted *)payload)->disposals;
-}
-
-static rlo_status scale(rlo_kernel_call *call, void *payload) {
-  counted *c = payload;
-  ++c->runs;
-  const void *from = NULL;
-  void *to = NULL;
-  rlo_status status = rlo_tensor_host_data(call->inputs[0], &from);
-  if (status == RLO_OK) {
-    status = rlo_kernel_output_host_data(call, 0, &to);
-  }
-  if (status != RLO_OK) {
-    return status;
-  }
-  const float *x = from;
-  float *y = to;
-  for (int64_t i = 0; i < rlo_tensor_bytes(call->inputs[0]) / 4; ++i) {
-    y[i] = x[i] * c->factor;
-  }
-  return RLO_OK;
-}
-
-static rlo_kernel_config config_of(const char *kernel,
-                                   const char *backend,
-                                   counted *c) {
-  rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
-  config.kernel_name = kernel;
-  config.backend_name = backend;
-  config.infer = rlo_infer_like_input;
-  config.run = scale;
-  config.setup = count_setup;
-  config.dispose = count_disposal;
-  config.payload = c;
-  return config;
-}
-
-static rlo_tensor *three(void) {
-  const float data[] = {1, 2, 3};
-  rlo_shape shape;
-  rlo_tensor *made = NULL;
-  expect_ok(rlo_shape_make(RLO_DTYPE_F32, DIMS(3), 1, &shape));
-  expect_ok(rlo_tensor_create(engine, &shape, data, &made));
-  return made;
-}
-
 static double run_first(const char *kernel, rlo_tensor *x) {
   float got[3];
   rlo_tensor *y = NULL;
@@ -241,8 +88,8 @@ static double run_first(const char *kernel, rlo_tensor *x) {
 START_TEST(test_engine_registry__each_backend_has_its_own)
 {
   static fake f = {0};
-  static counted here = {.factor = 2};
-  static counted there = {.factor = 3};
+  static counted_kernel here = {.factor = 2};
+  static counted_kernel there = {.factor = 3};
   expect_ok(rlo_backend_register(engine, "my_backend", fake_create, &f, 0));
   const rlo_kernel_config on_host = config_of("Scale", "host", &here);
   const rlo_kernel_config on_mine = config_of("Scale", "my_backend", &there);
@@ -253,7 +100,7 @@ START_TEST(test_engine_registry__each_backend_has_its_own)
   expect_ok(rlo_backend_set(engine, "host"));
   ck_assert_int_eq(here.setups, 1);
   ck_assert_int_eq(there.setups, 0);
-  rlo_tensor *x = three();
+  rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   ck_assert_double_eq(run_first("Scale", x), 2.0);
   expect_ok(rlo_backend_set(engine, "my_backend"));
   expect_ok(rlo_backend_set(engine, "host"));
@@ -282,7 +129,7 @@ END_TEST
 START_TEST(test_engine_registry__set_up_once_for_each_instance)
 {
   static fake f = {0};
-  static counted c = {0};
+  static counted_kernel c = {0};
   const rlo_kernel_config config = config_of("Late", "mine", &c);
   expect_ok(rlo_backend_register(engine, "mine", fake_create, &f, 0));
   expect_ok(rlo_backend_set(engine, "mine"));
@@ -309,8 +156,8 @@ END_TEST
 
 START_TEST(test_engine_registry__dispose_with_the_engine)
 {
-  static counted c = {0};
-  static counted unused = {0};
+  static counted_kernel c = {0};
+  static counted_kernel unused = {0};
   rlo_engine *other = NULL;
   expect_ok(rlo_engine_create(NULL, &other));
   const rlo_kernel_config config = config_of("Own", "host", &c);
@@ -328,12 +175,12 @@ END_TEST
 
 START_TEST(test_engine_registry__replacing_hands_back_the_old)
 {
-  static counted first = {.factor = 2};
-  static counted second = {.factor = 3};
+  static counted_kernel first = {.factor = 2};
+  static counted_kernel second = {.factor = 3};
   rlo_kernel_config old;
   const rlo_kernel_config a = config_of("Scale", "host", &first);
   const rlo_kernel_config b = config_of("Scale", "host", &second);
-  rlo_tensor *x = three();
+  rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   expect_ok(rlo_kernel_register(engine, &a, RLO_KERNEL_REPLACE, &old));
   ck_assert_ptr_null(old.kernel_name);
   expect_refusal(rlo_kernel_register(engine, &b, 0, &old),
@@ -358,10 +205,10 @@ END_TEST
 /* A built-in kernel is a kernel like any other. */
 START_TEST(test_engine_registry__built_in_kernels_can_be_replaced)
 {
-  static counted c = {.factor = 5};
+  static counted_kernel c = {.factor = 5};
   rlo_kernel_config old;
   const rlo_kernel_config mine = config_of("Identity", "host", &c);
-  rlo_tensor *x = three();
+  rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   ck_assert_double_eq(run_first("Identity", x), 1.0);
   expect_ok(rlo_kernel_register(engine, &mine, RLO_KERNEL_REPLACE, &old));
   ck_assert_double_eq(run_first("Identity", x), 5.0);
@@ -381,8 +228,8 @@ END_TEST
 START_TEST(test_engine_registry__a_failed_setup_changes_nothing)
 {
   static fake f = {0};
-  static counted good = {0};
-  static counted bad = {.setup_status = RLO_UNSUPPORTED};
+  static counted_kernel good = {0};
+  static counted_kernel bad = {.setup_status = RLO_UNSUPPORTED};
   const char *name = NULL;
   expect_ok(rlo_backend_register(engine, "mine", fake_create, &f, 9));
   const rlo_kernel_config a = config_of("A", "mine", &good);
@@ -430,7 +277,7 @@ START_TEST(test_engine_registry__list_and_copy)
   static fake f = {0};
   expect_ok(rlo_backend_register(engine, "my_backend", fake_create, &f, 0));
   expect_ok(rlo_backend_set(engine, "my_backend"));
-  rlo_tensor *x = three();
+  rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   rlo_tensor *y = NULL;
   expect_refusal(rlo_op_reverse(x, DIMS(0), 1, &y),
                  RLO_UNSUPPORTED,
@@ -444,8 +291,8 @@ END_TEST
 START_TEST(test_engine_registry__missing_kernels)
 {
   static fake f = {0};
-  static counted c = {.factor = 2};
-  rlo_tensor *x = three();
+  static counted_kernel c = {.factor = 2};
+  rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   rlo_tensor *y = NULL;
   expect_ok(rlo_backend_register(engine, "mine", fake_create, &f, 0));
   expect_ok(rlo_backend_set(engine, "mine"));
@@ -458,13 +305,15 @@ START_TEST(test_engine_registry__missing_kernels)
                  "kernel 'MatMul' is not registered for backend 'mine'; no "
                  "backend has it");
   rlo_tensor_release(x);
-  teardown();
+  end();
   /* Where it is allowed, the host steps in. */
-  begin_with(true);
+  rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
+  options.allow_host_fallback = true;
+  begin_with(options);
   const rlo_kernel_config config = config_of("Scale", "host", &c);
   expect_ok(rlo_backend_register(engine, "mine", fake_create, &f, 9));
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
-  x = three();
+  x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   ck_assert_str_eq(rlo_tensor_backend_name(x), "mine");
   ck_assert_double_eq(run_first("Scale", x), 2.0);
   rlo_engine_stats stats;
@@ -486,7 +335,7 @@ START_TEST(test_engine_registry__copies_stay)
 {
   static fake a = {0};
   static fake b = {0};
-  static counted c = {.factor = 2};
+  static counted_kernel c = {.factor = 2};
   rlo_tensor *x = NULL;
   rlo_tensor *y = NULL;
   const void *first = NULL;
@@ -495,7 +344,7 @@ START_TEST(test_engine_registry__copies_stay)
   expect_ok(rlo_backend_register(engine, "b", fake_create, &b, 8));
   const rlo_kernel_config config = config_of("Scale", "b", &c);
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
-  x = three();
+  x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   expect_ok(rlo_tensor_host_data(x, &first));
   expect_ok(rlo_backend_set(engine, "b"));
   ck_assert_int_eq(rlo_run_kernel(engine, "Scale", &x, 1, NULL, &y, 1, NULL),
@@ -511,117 +360,9 @@ START_TEST(test_engine_registry__copies_stay)
 
 END_TEST
 
-/* ------------------------------------------------- kernels that do it wrong
- */
-
-static rlo_status leave_out(rlo_kernel_call *call, void *payload) {
-  (void)call;
-  (void)payload;
-  return RLO_OK;
-}
-
-static rlo_status leak(rlo_kernel_call *call, void *payload) {
-  rlo_tensor *y = NULL;
-  rlo_status status = rlo_kernel_output(call, 0, &y);
-  return status == RLO_OK
-             ? rlo_op_identity(call->inputs[0], (rlo_tensor **)payload)
-             : status;
-}
-
-static rlo_status hand_on(rlo_kernel_call *call, void *payload) {
-  (void)payload;
-  call->outputs[0] = rlo_tensor_retain(call->inputs[0]);
-  return RLO_OK;
-}
-
-static rlo_status turn(rlo_kernel_call *call, void *payload) {
-  (void)payload;
-  return rlo_op_expand_dims(call->inputs[0], 0, &call->outputs[0]);
-}
-
-static rlo_status register_within(rlo_engine *of, void *self, void *payload) {
-  (void)self;
-  counted *c = payload;
-  rlo_kernel_config config = config_of("Inner", "host", c);
-  rlo_status status = rlo_kernel_register(of, &config, 0, NULL);
-  ++c->setups;
-  return status;
-}
-
-START_TEST(test_engine_registry__kernels_that_do_it_wrong)
-{
-  rlo_tensor *leaked = NULL;
-  rlo_tensor *x = three();
-  rlo_tensor *y = NULL;
-  static counted c = {0};
-  rlo_kernel_config config = config_of("Wrong", "host", &c);
-  config.run = leave_out;
-  expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
-  expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "kernel 'Wrong' left output 0 unwritten");
-  config.run = turn;
-  expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
-  expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "kernel 'Wrong' wrote output 0 in another shape than it "
-                 "inferred");
-  config.run = leak;
-  config.setup = NULL;
-  config.dispose = NULL;
-  config.payload = &leaked;
-  expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
-  expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL),
-                 RLO_INTERNAL,
-                 "kernel 'Wrong' for backend 'host' has leaked 1 tensors");
-  rlo_tensor_release(leaked);
-  config.run = hand_on;
-  expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
-  expect_ok(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL));
-  ck_assert_ptr_ne(x, y);
-  ck_assert(rlo_tensor_shares_memory(x, y));
-  rlo_tensor_release(y);
-  rlo_tensor_release(x);
-  config = config_of("Outer", "host", &c);
-  config.setup = register_within;
-  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "setting up kernel 'Outer' for backend 'host': registering a "
-                 "kernel from within a setup, a dispose or a factory");
-  ck_assert_int_ge(c.setups, 1);
-}
-
-END_TEST
-
-START_TEST(test_engine_registry__configs_that_are_none)
-{
-  static counted c = {0};
-  rlo_kernel_config config = config_of("", "host", &c);
-  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "a kernel without a name, or without a backend's");
-  config = config_of("K", "host", &c);
-  config.run = NULL;
-  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "kernel 'K' has no run");
-  config = config_of("K", "host", &c);
-  config.struct_size = 3;
-  ck_assert_int_eq(rlo_kernel_register(engine, &config, 0, NULL),
-                   RLO_INVALID_ARGUMENT);
-  config = config_of("K", "host", &c);
-  config.max_inputs = 0;
-  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "kernel 'K' takes 1 to 0 inputs and 0 attributes");
-}
-
-END_TEST
-
 int main(void) {
-  Suite *suite = suite_create("engine_registry");
-  TCase *tcase = tcase_create("registry");
-  tcase_add_checked_fixture(tcase, setup, teardown);
+  TCase *tcase = tcase_create("engine_registry");
+  tcase_add_checked_fixture(tcase, setup, end);
   tcase_add_test(tcase, test_engine_registry__priority_chooses);
   tcase_add_test(tcase, test_engine_registry__names_of_backends);
   tcase_add_test(tcase, test_engine_registry__each_backend_has_its_own);
@@ -633,12 +374,5 @@ int main(void) {
   tcase_add_test(tcase, test_engine_registry__list_and_copy);
   tcase_add_test(tcase, test_engine_registry__missing_kernels);
   tcase_add_test(tcase, test_engine_registry__copies_stay);
-  tcase_add_test(tcase, test_engine_registry__kernels_that_do_it_wrong);
-  tcase_add_test(tcase, test_engine_registry__configs_that_are_none);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return run_suite("engine_registry", tcase);
 }

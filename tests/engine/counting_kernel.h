@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_TESTS_ENGINE_COUNTING_KERNEL_H
+#define RLO_TESTS_ENGINE_COUNTING_KERNEL_H
+
+#include "relayout/kernel.h"
+
+/** What happened to a kernel. Outlives the engine: static. */
+typedef struct counted_kernel {
+  int setups, disposals, runs;
+  rlo_status setup_status;
+  /** What a kernel of its own does. */
+  float factor;
+} counted_kernel;
+
+/** A kernel that multiplies floats on the host by c->factor. */
+rlo_kernel_config config_of(const char *kernel,
+                            const char *backend,
+                            counted_kernel *c);
+
+#endif

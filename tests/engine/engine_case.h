@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_TESTS_ENGINE_ENGINE_CASE_H
+#define RLO_TESTS_ENGINE_ENGINE_CASE_H
+
+#include <check.h>
+
+#include "relayout/engine_ops.h"
+
+/*
+ * What the suites of the engine share: an engine for each test, tensors to run
+ * kernels on, and how results and refusals are looked at.
+ */
+
+#define DIMS(...)    ((const int64_t[]){__VA_ARGS__})
+#define FLOATS(...)  ((const float[]){__VA_ARGS__})
+#define COUNT(array) ((int32_t)(sizeof(array) / sizeof((array)[0])))
+
+/** The engine of the test that runs: from begin to end. */
+extern rlo_engine *engine;
+
+/** The device that engines are made on: from the beginning to the end of a
+ *  device suite; NULL on a bare host. */
+extern struct rlo_context *context;
+
+/** Make the engine, on `context` and with leak checks whatever `options` say.
+ */
+void begin_with(rlo_engine_options options);
+void begin(bool is_fusing);
+
+/** On a device, let the host run what the tests register for it alone. */
+void begin_with_fallback(void);
+
+/** Release it. No tensor is left, and no memory of the host or, if there is
+ *  one, of the device. */
+void end(void);
+
+/** The backends, with and without fusion, for loop tests. */
+typedef struct set_up {
+  const char *backend;
+  bool is_fusing;
+} set_up;
+
+enum { NUM_SET_UPS = 4 };
+
+extern const set_up set_ups[NUM_SET_UPS];
+
+/** Make an engine as set_ups[number] says. */
+void begin_set_up(int number);
+
+void expect_ok(rlo_status status);
+
+/** A failure that left this sentence. */
+void expect_refusal(rlo_status got, rlo_status wanted, const char *why);
+
+/** A tensor of floats; `data` NULL: zeros. */
+rlo_tensor *tensor(const int64_t *dims, int32_t rank, const float *data);
+rlo_tensor *scalar(float value);
+
+/** A tensor of s32. */
+rlo_tensor *indices_of(const int64_t *dims, int32_t rank, const int32_t *data);
+
+/** The same, of 0, 1, 2, ...: up to 4096 of them. */
+rlo_tensor *count_up(const int64_t *dims, int32_t rank);
+
+/** 0, 1, 2, ... and 0, 10, 20, ... */
+extern const float counted[33];
+extern const float tens[9];
+
+/** Compare up to 64 floats, in memory order, bit for bit: no result has a zero
+ *  with a sign. Release the tensor. */
+void expect(rlo_tensor *y, const float *data, int64_t count);
+
+/** The same, with the dimensions that are wanted. */
+void expect_array(rlo_tensor *y,
+                  const int64_t *dims,
+                  int32_t rank,
+                  const float *data);
+
+/** Run a suite of one case; the exit status of main. */
+int run_suite(const char *name, TCase *tcase);
+
+/** The same with `context`, in one process: Check must not fork after OpenCL
+ * was touched. */
+int run_device_suite(const char *name, TCase *tcase);
+
+#endif
