@@ -13,11 +13,17 @@ enum { MAX_WINDOW = 16 };
 static rlo_status moving_sum(rlo_tensor *x,
                              int64_t window,
                              rlo_tensor **out_y) {
-  const int64_t length = rlo_tensor_shape(x)->dims[0] - window + 1;
+  const int64_t count = rlo_tensor_shape(x)->dims[0];
+  const int64_t length = count - window + 1;
   rlo_tensor *shifted[MAX_WINDOW] = {NULL};
   rlo_status status = RLO_OK;
   if (window < 1 || window > MAX_WINDOW || length < 0) {
-    return RLO_OUT_OF_RANGE;
+    return rlo_error_set(RLO_OUT_OF_RANGE,
+                         "moving sum: a window of %lld over %lld elements; 1 "
+                         "to %d are possible",
+                         (long long)window,
+                         (long long)count,
+                         MAX_WINDOW);
   }
   for (int64_t i = 0; i < window && status == RLO_OK; ++i) {
     status = rlo_op_slice(x, &i, &length, &shifted[i]);

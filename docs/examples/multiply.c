@@ -25,7 +25,9 @@ static rlo_status infer(const rlo_shape *const *inputs,
   }
   if (!rlo_shape_equal(inputs[0], &plain) ||
       !rlo_shape_equal(inputs[1], &plain)) {
-    return RLO_INVALID_ARGUMENT;
+    return rlo_error_set(RLO_INVALID_ARGUMENT,
+                         "Multiply takes two row-major arrays of f32, of the "
+                         "same dimensions");
   }
   return rlo_infer_like_input(
       inputs, num_inputs, attributes, out_shapes, capacity, out_count, payload);

@@ -15,6 +15,10 @@ RLO_BEGIN_DECLS
  *
  * Built in: "host" with priority 1 and, over an rlo_context, "opencl" with 2.
  *
+ * Errors. What is registered here says why it fails with rlo_error_set
+ * (status.h), or passes on the failure of a relayout call; of one that says
+ * nothing the error record names the function and the status.
+ *
  * Threads: every function here is safe.
  */
 

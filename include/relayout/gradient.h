@@ -14,6 +14,10 @@ RLO_BEGIN_DECLS
  *
  * Every built-in kernel has one; docs/gradients.md tells how they are derived.
  *
+ * Errors. What is registered here says why it fails with rlo_error_set
+ * (status.h), or passes on the failure of a relayout call; of one that says
+ * nothing the error record names the function and the status.
+ *
  * Threads: every function here is safe.
  */
 

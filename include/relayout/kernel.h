@@ -19,6 +19,10 @@ RLO_BEGIN_DECLS
  * may run kernels, dispose may not; neither may register, unregister or change
  * backends, which is refused.
  *
+ * Errors. What is registered here says why it fails with rlo_error_set
+ * (status.h), or passes on the failure of a relayout call; of one that says
+ * nothing the error record names the function and the status.
+ *
  * Threads: every function here is safe.
  */
 

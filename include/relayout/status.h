@@ -81,6 +81,23 @@ RLO_API const char *rlo_status_name(rlo_status status);
  */
 RLO_API const rlo_error *rlo_error_last(void);
 
+/**
+ * Fill this thread's record and return `status`: for the functions that users
+ * hand to relayout (kernels, gradients, factories, ...), at the place where they
+ * find the failure:
+ *     return rlo_error_set(RLO_OUT_OF_RANGE, "window %d of %d", window, most);
+ * A failure of a relayout call is passed on as it is: it has its record.
+ *
+ * @param status  what failed; not RLO_OK.
+ * @param format  as for printf, of one sentence without newline that names the
+ *                value and the limit; cut at 511 bytes. It may quote the
+ *                message of the record before. Not NULL.
+ * @return `status`, always: this cannot fail, and takes no memory.
+ * Threads: each thread has its own record.
+ */
+RLO_PRINTF(2, 3)
+RLO_API rlo_status rlo_error_set(rlo_status status, const char *format, ...);
+
 RLO_END_DECLS
 
 #endif

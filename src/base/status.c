@@ -45,7 +45,7 @@ static void start_record(const char *format,
   r->build_log[0] = '\0';
 }
 
-rlo_status rlo__status_fail(rlo_status status, const char *format, ...) {
+rlo_status rlo_error_set(rlo_status status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   start_record(format, arguments, status);
@@ -105,6 +105,29 @@ rlo_status rlo__status_prefix(rlo_status status, const char *format, ...) {
   words[prefix_length + kept_length] = '\0';
   memcpy(r->message, words, prefix_length + kept_length + 1);
   return status;
+}
+
+void rlo__status_forget(void) {
+  record *r = get_record();
+  r->error.status = RLO_OK;
+  r->message[0] = '\0';
+}
+
+rlo_status rlo__status_heard(rlo_status status, const char *format, ...) {
+  if (status == RLO_OK || get_record()->error.status == status) {
+    return status;
+  }
+  char words[MESSAGE_BYTES];
+  va_list arguments;
+  va_start(arguments, format);
+  if (vsnprintf(words, sizeof words, format, arguments) < 0) {
+    words[0] = '\0';
+  }
+  va_end(arguments);
+  return RLO_FAIL(status,
+                  "%s failed with %s, and said nothing",
+                  words,
+                  rlo_status_name(status));
 }
 
 const rlo_error *rlo_error_last(void) {

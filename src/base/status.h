@@ -10,18 +10,7 @@
  * public interface, and of no use to another version.
  */
 
-/**
- * Fill this thread's error record and return `status`.
- *
- * Cannot fail and takes no memory: the record is fixed, thread-local storage,
- * and a message that does not fit is cut. Clears cl_call, cl_code and
- * build_log. The message is one sentence, without newline, that names the
- * value and the limit.
- */
-RLO_PRINTF(2, 3)
-RLO_API rlo_status rlo__status_fail(rlo_status status, const char *format, ...);
-
-/** As rlo__status_fail, for a failed OpenCL call; `cl_call` must be static. */
+/** As rlo_error_set, for a failed OpenCL call; `cl_call` must be static. */
 RLO_PRINTF(4, 5)
 rlo_status rlo__status_fail_cl(rlo_status status,
                                const char *cl_call,
@@ -41,8 +30,21 @@ RLO_API rlo_status rlo__status_prefix(rlo_status status,
                                       const char *format,
                                       ...);
 
+/**
+ * Call a function of the user's, which may fail without a word: forget this
+ * thread's record before the call, and look afterwards whether there is one
+ * with the status that came back. If not, the record becomes the words of
+ * `format` and " failed with RLO_..., and said nothing".
+ *     rlo__status_forget();
+ *     return rlo__status_heard(run(...), "kernel '%s'", name);
+ * Returns the status; RLO_OK leaves no record.
+ */
+void rlo__status_forget(void);
+RLO_PRINTF(2, 3)
+rlo_status rlo__status_heard(rlo_status status, const char *format, ...);
+
 /** At the origin of a failure: return RLO_FAIL(RLO_OVERFLOW, "...", ...); */
-#define RLO_FAIL(status, ...) rlo__status_fail((status), __VA_ARGS__)
+#define RLO_FAIL(status, ...) rlo_error_set((status), __VA_ARGS__)
 
 /** Pass a failure on unchanged. */
 #define RLO_TRY(expression)                \

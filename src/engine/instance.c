@@ -23,10 +23,11 @@ rlo_status rlo__instance_create(rlo_engine *engine,
     return RLO_OUT_OF_MEMORY;
   }
   const rlo_backend_methods *methods = NULL;
+  rlo__status_forget();
   rlo_status status = factory(engine, payload, &methods, &instance->self);
   if (status != RLO_OK) {
     rlo__free(instance);
-    return status;
+    return rlo__status_heard(status, "the factory of backend '%s'", name);
   }
   if (!has_all(methods)) {
     if (methods != NULL && methods->destroy != NULL) {
@@ -61,17 +62,60 @@ void rlo__instance_release(rlo__instance *instance) {
   rlo__free(instance);
 }
 
+/* A method of the instance has come back; rlo__status_forget was called. */
+static rlo_status hear(const rlo__instance *instance,
+                       const char *method,
+                       rlo_status status) {
+  return rlo__status_heard(
+      status, "'%s' of backend '%s'", method, instance->name);
+}
+
 rlo_status rlo__instance_prepare(const rlo__instance *instance,
                                  rlo_moves *moves,
                                  void **out_program) {
-  rlo_status status =
-      instance->methods.prepare == NULL
-          ? RLO_FAIL(RLO_UNSUPPORTED,
-                     "backend '%s' does not run moves",
-                     instance->name)
-          : instance->methods.prepare(instance->self, moves, out_program);
+  rlo_status status;
+  if (instance->methods.prepare == NULL) {
+    status = RLO_FAIL(
+        RLO_UNSUPPORTED, "backend '%s' does not run moves", instance->name);
+  } else {
+    rlo__status_forget();
+    status =
+        hear(instance,
+             "prepare",
+             instance->methods.prepare(instance->self, moves, out_program));
+  }
   rlo_moves_release(moves);
   return status;
+}
+
+rlo_status rlo__instance_prepare_segment_sum(const rlo__instance *instance,
+                                             rlo_segment_sum *sum,
+                                             void **out_program) {
+  rlo_status status;
+  if (instance->methods.prepare_segment_sum == NULL) {
+    status = RLO_FAIL(
+        RLO_UNSUPPORTED, "backend '%s' does not sum segments", instance->name);
+  } else {
+    rlo__status_forget();
+    status = hear(instance,
+                  "prepare_segment_sum",
+                  instance->methods.prepare_segment_sum(
+                      instance->self, sum, out_program));
+  }
+  if (status != RLO_OK) {
+    rlo_segment_sum_release(sum);
+  }
+  return status;
+}
+
+rlo_status rlo__instance_run(const rlo__instance *instance,
+                             void *program,
+                             void *const *operands,
+                             void *dst) {
+  rlo__status_forget();
+  return hear(instance,
+              "run",
+              instance->methods.run(instance->self, program, operands, dst));
 }
 
 rlo_status rlo__storage_adopt(rlo__instance *instance,
@@ -103,8 +147,11 @@ rlo_status rlo__storage_create(rlo__instance *instance,
   RLO_TRY(
       rlo__storage_adopt(instance, NULL, bytes, false, NULL, NULL, &storage));
   if (bytes > 0) {
-    rlo_status status =
-        instance->methods.allocate(instance->self, bytes, &storage->memory);
+    rlo__status_forget();
+    rlo_status status = hear(
+        instance,
+        "allocate",
+        instance->methods.allocate(instance->self, bytes, &storage->memory));
     if (status != RLO_OK) {
       storage->memory = NULL;
       rlo__storage_release(storage);
@@ -139,18 +186,26 @@ void rlo__storage_release(rlo__storage *storage) {
 
 rlo_status rlo__storage_write(rlo__storage *storage, const void *data) {
   const rlo__instance *instance = storage->instance;
-  return storage->bytes == 0
-             ? RLO_OK
-             : instance->methods.write(
-                   instance->self, storage->memory, data, storage->bytes);
+  if (storage->bytes == 0) {
+    return RLO_OK;
+  }
+  rlo__status_forget();
+  return hear(instance,
+              "write",
+              instance->methods.write(
+                  instance->self, storage->memory, data, storage->bytes));
 }
 
 rlo_status rlo__storage_read(rlo__storage *storage, void *out_data) {
   const rlo__instance *instance = storage->instance;
-  return storage->bytes == 0
-             ? RLO_OK
-             : instance->methods.read(
-                   instance->self, storage->memory, out_data, storage->bytes);
+  if (storage->bytes == 0) {
+    return RLO_OK;
+  }
+  rlo__status_forget();
+  return hear(instance,
+              "read",
+              instance->methods.read(
+                  instance->self, storage->memory, out_data, storage->bytes));
 }
 
 rlo_status rlo__storage_copy(rlo__storage *from,

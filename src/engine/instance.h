@@ -36,6 +36,16 @@ RLO_NODISCARD rlo_status rlo__instance_prepare(const rlo__instance *instance,
                                                rlo_moves *moves,
                                                void **out_program);
 
+/** The same for a segment sum, which becomes the backend's, or is released. */
+RLO_NODISCARD rlo_status rlo__instance_prepare_segment_sum(
+    const rlo__instance *instance, rlo_segment_sum *sum, void **out_program);
+
+/** Run what was prepared; `dst` is memory of the instance, as operands are. */
+RLO_NODISCARD rlo_status rlo__instance_run(const rlo__instance *instance,
+                                           void *program,
+                                           void *const *operands,
+                                           void *dst);
+
 /** Memory of an instance, shared by tensors. */
 typedef struct rlo__storage {
   atomic_int_fast64_t num_references;

@@ -74,17 +74,8 @@ rlo_status rlo__prepare_segment_sum(const rlo__instance *instance,
   int64_t num_segments = 0;
   RLO_TRY(
       get_segments(inputs[0], attributes, &axis, &batch_dims, &num_segments));
-  if (instance->methods.prepare_segment_sum == NULL) {
-    return RLO_FAIL(
-        RLO_UNSUPPORTED, "backend '%s' does not sum segments", instance->name);
-  }
   rlo_segment_sum *sum = NULL;
   RLO_TRY(rlo_segment_sum_create(
       inputs[0], inputs[1], axis, batch_dims, dst, &sum));
-  rlo_status status =
-      instance->methods.prepare_segment_sum(instance->self, sum, out_program);
-  if (status != RLO_OK) {
-    rlo_segment_sum_release(sum);
-  }
-  return status;
+  return rlo__instance_prepare_segment_sum(instance, sum, out_program);
 }

@@ -325,8 +325,8 @@ rlo_status rlo__recipe_run(rlo__recipe *recipe,
   RLO_TRY_GOTO(need_program(recipe, output, &program));
   RLO_TRY_GOTO(rlo__storage_create(instance, result->shape->bytes, &storage));
   if (result->shape->bytes > 0) {
-    RLO_TRY_GOTO(instance->methods.run(
-        instance->self, program, operands, storage->memory));
+    RLO_TRY_GOTO(
+        rlo__instance_run(instance, program, operands, storage->memory));
   }
   *out_storage = storage;
   storage = NULL;

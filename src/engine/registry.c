@@ -142,7 +142,9 @@ rlo_status rlo__activation_create(rlo_engine *engine,
   made->engine = engine;
   made->config = *config;
   if (config->setup != NULL) {
-    rlo_status status = config->setup(engine, instance->self, config->payload);
+    rlo__status_forget();
+    rlo_status status = rlo__status_heard(
+        config->setup(engine, instance->self, config->payload), "the setup");
     if (status != RLO_OK) {
       rlo__free(made);
       return rlo__status_prefix(status,

@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/call.h"
-#include "engine/engine.h"
-#include "engine/fusion.h"
 #include "engine/move_attributes.h"
 #include "engine/recorder.h"
-
-/* A call on its way. */
-typedef struct running {
-  rlo_engine *engine;
-  rlo__activation *activation;
-  rlo_tensor *const *inputs;
-  int32_t num_inputs;
-  const rlo_attributes *attributes;
-  rlo_tensor **outputs;
-  int32_t capacity;
-  int32_t num_outputs;
-} running;
+#include "engine/running.h"
 
 static rlo_status check_arguments(const rlo_engine *engine,
                                   const char *kernel_name,
@@ -72,7 +57,7 @@ static rlo_status check_call(const rlo_kernel_config *config,
                                     config->num_attributes);
 }
 
-static rlo_status check_room(const running *r, int32_t count) {
+rlo_status rlo__running_check_room(const rlo__running *r, int32_t count) {
   if (count > r->capacity) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "kernel '%s' has %d results; there is room for %d",
@@ -83,132 +68,31 @@ static rlo_status check_room(const running *r, int32_t count) {
   return RLO_OK;
 }
 
-/* --------------------------------------------------------------------- moves
- */
-
-/* Attributes with the value to pad with, which was an input. */
-typedef struct with_value {
-  rlo_attributes attributes;
-  rlo_attribute *items;
-  int64_t words[2];
-} with_value;
-
-static rlo_status take_value(const running *r,
-                             const rlo__move *move,
-                             with_value *out) {
-  rlo_tensor *value = r->inputs[1];
-  uint8_t bytes[16] = {0};
-  RLO_TRY(rlo__move_check_value(move,
-                                rlo_tensor_shape(r->inputs[0]),
-                                rlo_tensor_shape(value),
-                                r->attributes));
-  RLO_TRY(rlo_tensor_read(value, bytes, rlo_tensor_bytes(value)));
-  memcpy(out->words, bytes, sizeof out->words);
-  int32_t count = r->attributes != NULL ? r->attributes->count : 0;
-  out->items = rlo__alloc_array((size_t)count + 1, sizeof *out->items);
-  if (out->items == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  if (count > 0) {
-    memcpy(
-        out->items, r->attributes->items, (size_t)count * sizeof *out->items);
-  }
-  out->items[count] = rlo_attribute_i64s("value_bits", out->words, 2);
-  out->attributes.items = out->items;
-  out->attributes.count = count + 1;
-  return RLO_OK;
-}
-
-static rlo_status get_recipe(const running *r,
-                             const rlo__move *move,
-                             int32_t num_inputs,
-                             const rlo_attributes *attributes,
-                             rlo__recipe **out_recipe) {
-  enum { FEW = 8 };
-
-  rlo__shared_shape *few[FEW];
-  rlo__shared_shape **shapes = few;
-  if (num_inputs > FEW) {
-    shapes = rlo__alloc_array((size_t)num_inputs, sizeof(rlo__shared_shape *));
-    if (shapes == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-  }
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    shapes[n] = r->inputs[n]->shape;
-  }
-  rlo_status status = rlo__recipe_get(r->engine,
-                                      r->activation->instance,
-                                      move,
-                                      shapes,
-                                      num_inputs,
-                                      attributes,
-                                      out_recipe);
-  if (shapes != few) {
-    rlo__free(shapes);
-  }
-  return status;
-}
-
-static rlo_status make_result(const running *r,
-                              rlo__recipe *recipe,
-                              int32_t output,
-                              int32_t num_inputs,
-                              rlo_tensor **out_tensor) {
-  const rlo__recipe_output *result = &recipe->outputs[output];
-  rlo__storage *storage = NULL;
-  rlo__pending *pending = NULL;
-  rlo_status status = RLO_OK;
-  /* What moves no byte need not wait, if its input does not. */
-  bool is_fusing = r->engine->options.is_fusing &&
-                   !recipe->move->stands_alone &&
-                   !(result->is_view && !rlo_tensor_is_pending(r->inputs[0]));
-  if (is_fusing) {
-    RLO_TRY_GOTO(
-        rlo__pending_create(recipe, output, r->inputs, num_inputs, &pending));
-    rlo__engine_count(&r->engine->counters.pending, 1);
-  } else {
-    RLO_TRY_GOTO(rlo__recipe_run_tensors(
-        recipe, output, r->inputs, num_inputs, &storage));
-  }
-  RLO_TRY_GOTO(rlo__tensor_create(
-      r->engine, result->shape, storage, pending, out_tensor));
-  return RLO_OK;
-fail:
-  rlo__storage_release(storage);
-  rlo__pending_release(pending);
-  return status;
-}
-
-static rlo_status run_move(running *r) {
-  const rlo__move *move = r->activation->config.payload;
-  with_value value = {{NULL, 0}, NULL, {0, 0}};
-  const rlo_attributes *attributes = r->attributes;
-  int32_t num_inputs = r->num_inputs;
-  rlo__recipe *recipe = NULL;
-  rlo_status status = RLO_OK;
-  if (move->takes_value && num_inputs == 2) {
-    RLO_TRY(take_value(r, move, &value));
-    attributes = &value.attributes;
-    num_inputs = 1;
-  }
-  RLO_TRY_GOTO(get_recipe(r, move, num_inputs, attributes, &recipe));
-  r->num_outputs = recipe->num_outputs;
-  RLO_TRY_GOTO(check_room(r, recipe->num_outputs));
-  for (int32_t k = 0; k < recipe->num_outputs; ++k) {
-    RLO_TRY_GOTO(make_result(r, recipe, k, num_inputs, &r->outputs[k]));
-  }
-fail:
-  rlo__recipe_release(recipe);
-  rlo__free(value.items);
-  return status;
-}
-
 /* -------------------------------------------------------------- other kernels
  */
 
+static rlo_status infer(const rlo_kernel_config *config,
+                        const rlo_shape *const *inputs,
+                        int32_t num_inputs,
+                        const rlo_attributes *attributes,
+                        rlo_shape *out_shapes,
+                        int32_t capacity,
+                        int32_t *out_count) {
+  rlo__status_forget();
+  return rlo__status_heard(config->infer(inputs,
+                                         num_inputs,
+                                         attributes,
+                                         out_shapes,
+                                         capacity,
+                                         out_count,
+                                         config->payload),
+                           "the inference of kernel '%s' for backend '%s'",
+                           config->kernel_name,
+                           config->backend_name);
+}
+
 /* Infer into shared shapes, on the heap. */
-static rlo_status infer_shared(const running *r,
+static rlo_status infer_shared(const rlo__running *r,
                                const rlo_shape *const *inputs,
                                rlo__shared_shape ***out_shapes,
                                int32_t *out_count) {
@@ -225,13 +109,8 @@ static rlo_status infer_shared(const running *r,
     if (shapes == NULL) {
       return RLO_OUT_OF_MEMORY;
     }
-    RLO_TRY_GOTO(config->infer(inputs,
-                               r->num_inputs,
-                               r->attributes,
-                               shapes,
-                               room,
-                               &count,
-                               config->payload));
+    RLO_TRY_GOTO(infer(
+        config, inputs, r->num_inputs, r->attributes, shapes, room, &count));
     if (count < 1 || count > RLO_MAX_KERNEL_OUTPUTS) {
       status = RLO_FAIL(RLO_INVALID_ARGUMENT,
                         "kernel '%s' infers %d results; 1 to %d are possible",
@@ -258,7 +137,7 @@ fail:
 }
 
 /* Bring the inputs to the kernel's backend. */
-static rlo_status bring_inputs(const running *r) {
+static rlo_status bring_inputs(const rlo__running *r) {
   for (int32_t n = 0; n < r->num_inputs; ++n) {
     rlo__storage *storage = NULL;
     RLO_TRY(rlo__tensor_need(r->inputs[n], r->activation->instance, &storage));
@@ -284,7 +163,7 @@ static rlo_status make_alias(rlo_tensor **tensor) {
 }
 
 /* What the kernel has made of an output. */
-static rlo_status check_output(const running *r,
+static rlo_status check_output(const rlo__running *r,
                                const rlo__shared_shape *shape,
                                int32_t number) {
   const char *kernel_name = r->activation->config.kernel_name;
@@ -311,7 +190,7 @@ static rlo_status check_output(const running *r,
   return RLO_OK;
 }
 
-static rlo_status call_kernel(running *r,
+static rlo_status call_kernel(rlo__running *r,
                               rlo__shared_shape *const *shapes,
                               const rlo_shape *const *shape_list,
                               int32_t count) {
@@ -330,7 +209,12 @@ static rlo_status call_kernel(running *r,
                     .shapes = shapes};
   RLO_TRY(bring_inputs(r));
   rlo__recorder_enter();
-  rlo_status status = config->run(&call.call, config->payload);
+  rlo__status_forget();
+  rlo_status status =
+      rlo__status_heard(config->run(&call.call, config->payload),
+                        "kernel '%s' for backend '%s'",
+                        config->kernel_name,
+                        config->backend_name);
   rlo__recorder_leave();
   for (int32_t k = 0; k < count && status == RLO_OK; ++k) {
     status = check_output(r, shapes[k], k);
@@ -338,7 +222,7 @@ static rlo_status call_kernel(running *r,
   return status;
 }
 
-static rlo_status run_other(running *r) {
+static rlo_status run_other(rlo__running *r) {
   const rlo_shape **lists = NULL;
   rlo__shared_shape **shapes = NULL;
   int32_t count = 0;
@@ -353,7 +237,7 @@ static rlo_status run_other(running *r) {
   }
   RLO_TRY_GOTO(infer_shared(r, inputs, &shapes, &count));
   r->num_outputs = count;
-  RLO_TRY_GOTO(check_room(r, count));
+  RLO_TRY_GOTO(rlo__running_check_room(r, count));
   lists = rlo__alloc_array((size_t)count, sizeof(rlo_shape *));
   if (lists == NULL) {
     status = RLO_OUT_OF_MEMORY;
@@ -376,14 +260,15 @@ fail:
 /* ------------------------------------------------------------------- running
  */
 
-static rlo_status run_checked(running *r) {
+static rlo_status run_checked(rlo__running *r) {
   const rlo_kernel_config *config = &r->activation->config;
   int64_t before = rlo__tensor_balance();
   RLO_TRY(check_call(config, r->num_inputs, r->attributes));
   for (int32_t n = 0; n < r->num_inputs; ++n) {
     RLO_TRY(rlo__tensor_check(r->inputs[n], r->engine, "input", n));
   }
-  RLO_TRY(config->run == rlo__move_run ? run_move(r) : run_other(r));
+  RLO_TRY(config->run == rlo__move_run ? rlo__running_run_move(r)
+                                       : run_other(r));
   int64_t leaked = rlo__tensor_balance() - before - r->num_outputs;
   if (r->engine->options.checks_leaks && leaked > 0) {
     return RLO_FAIL(RLO_INTERNAL,
@@ -414,7 +299,8 @@ rlo_status rlo_run_kernel(rlo_engine *engine,
 
   RLO_TRY(check_arguments(
       engine, kernel_name, inputs, num_inputs, out_tensors, capacity));
-  running r = {engine, NULL, inputs, num_inputs, attributes, NULL, capacity, 0};
+  rlo__running r = {
+      engine, NULL, inputs, num_inputs, attributes, NULL, capacity, 0};
   bool is_fallback = false;
   rlo_tensor *few[FEW] = {NULL};
   r.outputs = few;
@@ -483,13 +369,13 @@ rlo_status rlo_infer_kernel(rlo_engine *engine,
   const rlo_kernel_config *config = &activation->config;
   rlo_status status = check_call(config, num_inputs, attributes);
   if (status == RLO_OK) {
-    status = config->infer(inputs,
-                           num_inputs,
-                           attributes,
-                           out_shapes,
-                           capacity,
-                           out_count,
-                           config->payload);
+    status = infer(config,
+                   inputs,
+                   num_inputs,
+                   attributes,
+                   out_shapes,
+                   capacity,
+                   out_count);
   }
   rlo__activation_release(activation);
   return status;

@@ -4,8 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static rlo_status status_of(const void *self, const char *method) {
+  const fake *f = self;
+  return f->fails != NULL && strcmp(f->fails, method) == 0 ? RLO_DEVICE
+                                                           : RLO_OK;
+}
+
 static rlo_status fake_allocate(void *self, int64_t bytes, void **out_memory) {
-  (void)self;
+  if (status_of(self, "allocate") != RLO_OK) {
+    return RLO_DEVICE;
+  }
   *out_memory = calloc(1, (size_t)bytes);
   return *out_memory != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
 }
@@ -19,18 +27,16 @@ static rlo_status fake_write(void *self,
                              void *memory,
                              const void *data,
                              int64_t bytes) {
-  (void)self;
   memcpy(memory, data, (size_t)bytes);
-  return RLO_OK;
+  return status_of(self, "write");
 }
 
 static rlo_status fake_read(void *self,
                             void *memory,
                             void *out_data,
                             int64_t bytes) {
-  (void)self;
   memcpy(out_data, memory, (size_t)bytes);
-  return RLO_OK;
+  return status_of(self, "read");
 }
 
 static void fake_destroy(void *self) {

@@ -10,6 +10,8 @@ typedef struct fake {
   int created, destroyed;
   /** The factory fails this many times. */
   int failures;
+  /** The method that fails, "read", and does not say why; or NULL. */
+  const char *fails;
 } fake;
 
 /** An rlo_backend_factory, whose payload is a fake. */

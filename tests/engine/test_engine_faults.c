@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 
 #include "counting_kernel.h"
 #include "engine_case.h"
+#include "fake_backend.h"
 #include "relayout/engine_ops.h"
+#include "relayout/tape.h"
 
 /* What users register that does it wrong, or fails. */
 
@@ -114,10 +117,216 @@ START_TEST(test_engine_registry__configs_that_are_none)
 
 END_TEST
 
+/* ------------------------------------------------------------- what they say
+ */
+
+/* An earlier failure, whose sentence must not be heard again. */
+static void fail_before(void) {
+  ck_assert_int_eq(rlo_error_set(RLO_CANCELLED, "an earlier failure"),
+                   RLO_CANCELLED);
+}
+
+/* payload: a sentence, or NULL. */
+static rlo_status say(const char *payload) {
+  return payload != NULL ? rlo_error_set(RLO_CANCELLED, "%s", payload)
+                         : RLO_CANCELLED;
+}
+
+static rlo_status say_run(rlo_kernel_call *call, void *payload) {
+  (void)call;
+  return say(payload);
+}
+
+static rlo_status say_infer(const rlo_shape *const *inputs,
+                            int32_t num_inputs,
+                            const rlo_attributes *attributes,
+                            rlo_shape *out_shapes,
+                            int32_t capacity,
+                            int32_t *out_count,
+                            void *payload) {
+  (void)inputs;
+  (void)num_inputs;
+  (void)attributes;
+  (void)out_shapes;
+  (void)capacity;
+  (void)out_count;
+  return say(payload);
+}
+
+static rlo_status say_setup(rlo_engine *of, void *self, void *payload) {
+  (void)of;
+  (void)self;
+  return say(payload);
+}
+
+static rlo_status say_gradient(rlo_gradient_call *call, void *payload) {
+  (void)call;
+  return say(payload);
+}
+
+static rlo_status say_factory(rlo_engine *of,
+                              void *payload,
+                              const rlo_backend_methods **out_methods,
+                              void **out_self) {
+  (void)of;
+  (void)out_methods;
+  (void)out_self;
+  return say(payload);
+}
+
+static rlo_status say_forward(rlo_engine *of,
+                              rlo_tensor *const *inputs,
+                              int32_t num_inputs,
+                              rlo_saver *saver,
+                              rlo_tensor **outputs,
+                              int32_t num_outputs,
+                              void *payload) {
+  (void)of;
+  (void)inputs;
+  (void)num_inputs;
+  (void)saver;
+  (void)outputs;
+  (void)num_outputs;
+  return say(payload);
+}
+
+static rlo_status say_function(rlo_engine *of,
+                               rlo_tensor *const *xs,
+                               int32_t count,
+                               rlo_tensor **out_y,
+                               void *payload) {
+  (void)of;
+  (void)xs;
+  (void)count;
+  (void)out_y;
+  return say(payload);
+}
+
+/* Nothing, in the first round, and a sentence in the second. */
+START_TEST(test_engine_faults__whose_sentence_it_is)
+{
+  static char own[] = "the cat sat on it";
+  void *payload = _i == 0 ? NULL : own;
+  rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
+  rlo_tensor *y = NULL;
+  rlo_shape shape;
+  int32_t count = 0;
+  const rlo_shape *shapes[] = {rlo_tensor_shape(x)};
+  rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
+  config.kernel_name = "Says";
+  config.backend_name = "host";
+  config.infer = rlo_infer_like_input;
+  config.run = say_run;
+  config.payload = payload;
+  expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
+  fail_before();
+  expect_refusal(rlo_run_kernel(engine, "Says", &x, 1, NULL, &y, 1, NULL),
+                 RLO_CANCELLED,
+                 _i == 0 ? "kernel 'Says' for backend 'host' failed with "
+                           "RLO_CANCELLED, and said nothing"
+                         : own);
+  config.infer = say_infer;
+  expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
+  const char *inference =
+      _i == 0 ? "the inference of kernel 'Says' for backend 'host' failed with "
+                "RLO_CANCELLED, and said nothing"
+              : own;
+  fail_before();
+  expect_refusal(rlo_run_kernel(engine, "Says", &x, 1, NULL, &y, 1, NULL),
+                 RLO_CANCELLED,
+                 inference);
+  fail_before();
+  expect_refusal(
+      rlo_infer_kernel(engine, "Says", shapes, 1, NULL, &shape, 1, &count),
+      RLO_CANCELLED,
+      inference);
+  config.kernel_name = "Sets up";
+  config.setup = say_setup;
+  fail_before();
+  expect_refusal(
+      rlo_kernel_register(engine, &config, 0, NULL),
+      RLO_CANCELLED,
+      _i == 0 ? "setting up kernel 'Sets up' for backend 'host': the setup "
+                "failed with RLO_CANCELLED, and said nothing"
+              : "setting up kernel 'Sets up' for backend 'host': the cat sat "
+                "on it");
+  expect_ok(rlo_backend_register(engine, "none", say_factory, payload, 0));
+  fail_before();
+  expect_refusal(rlo_backend_set(engine, "none"),
+                 RLO_CANCELLED,
+                 _i == 0 ? "backend 'none' fails: the factory of backend "
+                           "'none' failed with RLO_CANCELLED, and said nothing"
+                         : "backend 'none' fails: the cat sat on it");
+  rlo_gradient_config gradient = RLO_GRADIENT_CONFIG_INIT;
+  gradient.kernel_name = "Identity";
+  gradient.run = say_gradient;
+  gradient.payload = payload;
+  expect_ok(
+      rlo_gradient_register(engine, &gradient, RLO_GRADIENT_REPLACE, NULL));
+  fail_before();
+  expect_refusal(rlo_vjp(engine, "Identity", &x, 1, NULL, &x, 1, NULL, &y),
+                 RLO_CANCELLED,
+                 _i == 0 ? "the gradient of kernel 'Identity' failed with "
+                           "RLO_CANCELLED, and said nothing"
+                         : own);
+  fail_before();
+  expect_refusal(
+      rlo_custom_gradient(
+          engine, "cat", say_forward, say_gradient, payload, &x, 1, &y, 1),
+      RLO_CANCELLED,
+      _i == 0 ? "function 'cat' failed with RLO_CANCELLED, and said nothing"
+              : own);
+  fail_before();
+  expect_refusal(
+      rlo_value_and_gradients(
+          engine, say_function, payload, &x, 1, NULL, 0, NULL, &y),
+      RLO_CANCELLED,
+      _i == 0 ? "the function to derive failed with RLO_CANCELLED, and said "
+                "nothing"
+              : own);
+  rlo_tensor_release(x);
+}
+
+END_TEST
+
+/* The methods of a backend say nothing. */
+START_TEST(test_engine_faults__silent_methods)
+{
+  static fake f = {0};
+  rlo_tensor *x = NULL;
+  rlo_shape shape;
+  expect_ok(rlo_shape_make(RLO_DTYPE_F32, DIMS(3), 1, &shape));
+  expect_ok(rlo_backend_register(engine, "silent", fake_create, &f, 9));
+  const char *const names[] = {"allocate", "write", "read"};
+  for (int32_t k = 0; k < COUNT(names); ++k) {
+    char why[128];
+    const float data[3] = {1, 2, 3};
+    float got[3];
+    f.fails = names[k];
+    fail_before();
+    rlo_status status = rlo_tensor_create(engine, &shape, data, &x);
+    if (status == RLO_OK) {
+      status = rlo_tensor_read(x, got, sizeof got);
+    }
+    snprintf(why,
+             sizeof why,
+             "'%s' of backend 'silent' failed with RLO_DEVICE, and said "
+             "nothing",
+             names[k]);
+    expect_refusal(status, RLO_DEVICE, why);
+    rlo_tensor_release(x);
+    x = NULL;
+  }
+}
+
+END_TEST
+
 int main(void) {
   TCase *tcase = tcase_create("engine_faults");
   tcase_add_checked_fixture(tcase, setup, end);
   tcase_add_test(tcase, test_engine_registry__kernels_that_do_it_wrong);
   tcase_add_test(tcase, test_engine_registry__configs_that_are_none);
+  tcase_add_loop_test(tcase, test_engine_faults__whose_sentence_it_is, 0, 2);
+  tcase_add_test(tcase, test_engine_faults__silent_methods);
   return run_suite("engine_faults", tcase);
 }
