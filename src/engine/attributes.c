@@ -61,30 +61,33 @@ static rlo_status get(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
+/* The value of an attribute of exactly this type. Members of a union begin
+ * where it does. */
+static rlo_status copy_value(const rlo_attributes *attributes,
+                             const char *name,
+                             rlo_attribute_type type,
+                             void *out_value,
+                             size_t bytes) {
+  const rlo_attribute *found = NULL;
+  rlo_status status = get(attributes, name, (uint32_t)type, type, &found);
+  if (found != NULL) {
+    memcpy(out_value, &found->value, bytes);
+  }
+  return status;
+}
+
 rlo_status rlo_attributes_get_i64(const rlo_attributes *attributes,
                                   const char *name,
                                   int64_t *out_value) {
-  const rlo_attribute *found = NULL;
-  rlo_status status =
-      get(attributes, name, RLO_ATTRIBUTE_I64, RLO_ATTRIBUTE_I64, &found);
-  if (found == NULL) {
-    return status;
-  }
-  *out_value = found->value.i64;
-  return RLO_OK;
+  return copy_value(
+      attributes, name, RLO_ATTRIBUTE_I64, out_value, sizeof *out_value);
 }
 
 rlo_status rlo_attributes_get_i64s(const rlo_attributes *attributes,
                                    const char *name,
                                    rlo_i64_list *out_value) {
-  const rlo_attribute *found = NULL;
-  rlo_status status =
-      get(attributes, name, RLO_ATTRIBUTE_I64S, RLO_ATTRIBUTE_I64S, &found);
-  if (found == NULL) {
-    return status;
-  }
-  *out_value = found->value.i64s;
-  return RLO_OK;
+  return copy_value(
+      attributes, name, RLO_ATTRIBUTE_I64S, out_value, sizeof *out_value);
 }
 
 rlo_status rlo_attributes_get_f64(const rlo_attributes *attributes,
@@ -107,40 +110,22 @@ rlo_status rlo_attributes_get_f64(const rlo_attributes *attributes,
 rlo_status rlo_attributes_get_bool(const rlo_attributes *attributes,
                                    const char *name,
                                    bool *out_value) {
-  const rlo_attribute *found = NULL;
-  rlo_status status =
-      get(attributes, name, RLO_ATTRIBUTE_BOOL, RLO_ATTRIBUTE_BOOL, &found);
-  if (found == NULL) {
-    return status;
-  }
-  *out_value = found->value.boolean;
-  return RLO_OK;
+  return copy_value(
+      attributes, name, RLO_ATTRIBUTE_BOOL, out_value, sizeof *out_value);
 }
 
 rlo_status rlo_attributes_get_string(const rlo_attributes *attributes,
                                      const char *name,
                                      const char **out_value) {
-  const rlo_attribute *found = NULL;
-  rlo_status status =
-      get(attributes, name, RLO_ATTRIBUTE_STRING, RLO_ATTRIBUTE_STRING, &found);
-  if (found == NULL) {
-    return status;
-  }
-  *out_value = found->value.string;
-  return RLO_OK;
+  return copy_value(
+      attributes, name, RLO_ATTRIBUTE_STRING, out_value, sizeof *out_value);
 }
 
 rlo_status rlo_attributes_get_shape(const rlo_attributes *attributes,
                                     const char *name,
                                     const rlo_shape **out_value) {
-  const rlo_attribute *found = NULL;
-  rlo_status status =
-      get(attributes, name, RLO_ATTRIBUTE_SHAPE, RLO_ATTRIBUTE_SHAPE, &found);
-  if (found == NULL) {
-    return status;
-  }
-  *out_value = found->value.shape;
-  return RLO_OK;
+  return copy_value(
+      attributes, name, RLO_ATTRIBUTE_SHAPE, out_value, sizeof *out_value);
 }
 
 /* ------------------------------------------------------------------ checking
