@@ -43,9 +43,9 @@ typedef struct rlo_backend_methods {
   rlo_status (*read)(void *self, void *memory, void *out_data, int64_t bytes);
   /** The data's own address in host memory; NULL: the backend has none. */
   void *(*host_pointer)(void *self, void *memory);
-  /** Get moves ready to run: NULL if the built-in kernels are not to run here.
-   *  `moves` is borrowed for the call. */
-  rlo_status (*prepare)(void *self, const rlo_moves *moves, void **out_program);
+  /** Get moves ready to run, which on success are the backend's to release.
+   *  NULL: the built-in kernels are not to run here. */
+  rlo_status (*prepare)(void *self, rlo_moves *moves, void **out_program);
   /** The same for a segment sum, which on success is the backend's to release;
    *  its operands are the rows and the ids. NULL: there are none here. */
   rlo_status (*prepare_segment_sum)(void *self,

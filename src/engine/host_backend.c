@@ -4,13 +4,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ops/chain.h"
 
-/* Moves, ready to run. */
+/* One of the two. */
 typedef struct host_program {
-  int32_t count;
-  int32_t *operands, *indices;
-  rlo_problem *problems;
-  /** Instead of moves. */
+  rlo_moves *moves;
   rlo_segment_sum *sum;
 } host_program;
 
@@ -52,43 +50,28 @@ static void release_program(void *self, void *program) {
   (void)self;
   host_program *p = program;
   if (p != NULL) {
+    rlo_moves_release(p->moves);
     rlo_segment_sum_release(p->sum);
-    rlo__free(p->operands);
-    rlo__free(p->indices);
-    rlo__free(p->problems);
     rlo__free(p);
   }
 }
 
-static rlo_status prepare(void *self,
-                          const rlo_moves *moves,
-                          void **out_program) {
+static rlo_status prepare(void *self, rlo_moves *moves, void **out_program) {
+  (void)self;
+  for (int32_t n = 0; n < moves->count; ++n) {
+    /* Wide units make fewer points of the same move. The interpreter asks for
+     * no alignment, and for no canonical form either where there is none. */
+    rlo_status status = rlo_problem_canonicalize(
+        moves->problems[n], RLO_MAX_UNIT_BITS, NULL, NULL);
+    if (status != RLO_OK && status != RLO_UNSUPPORTED) {
+      return status;
+    }
+  }
   host_program *p = rlo__alloc(sizeof *p);
   if (p == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  int32_t count = rlo_moves_count(moves);
-  p->operands = rlo__alloc_array((size_t)count, sizeof *p->operands);
-  p->problems = rlo__alloc_array((size_t)count, sizeof *p->problems);
-  p->indices = rlo__alloc_array((size_t)count, sizeof *p->indices);
-  if (p->operands == NULL || p->indices == NULL || p->problems == NULL) {
-    release_program(self, p);
-    return RLO_OUT_OF_MEMORY;
-  }
-  p->count = count;
-  for (int32_t n = 0; n < count; ++n) {
-    p->operands[n] = rlo_moves_operand(moves, n);
-    p->indices[n] = rlo_moves_indices(moves, n);
-    p->problems[n] = *rlo_moves_problem(moves, n);
-    /* Wide units make fewer points of the same move. The interpreter asks for
-     * no alignment, and for no canonical form either where there is none. */
-    rlo_status status = rlo_problem_canonicalize(
-        &p->problems[n], RLO_MAX_UNIT_BITS, NULL, NULL);
-    if (status != RLO_OK && status != RLO_UNSUPPORTED) {
-      release_program(self, p);
-      return status;
-    }
-  }
+  p->moves = moves;
   *out_program = p;
   return RLO_OK;
 }
@@ -112,20 +95,9 @@ static rlo_status run(void *self,
                       void *dst) {
   (void)self;
   const host_program *p = program;
-  if (p->sum != NULL) {
-    return rlo_segment_sum_run_host(p->sum, operands[0], operands[1], dst);
-  }
-  for (int32_t n = 0; n < p->count; ++n) {
-    rlo_status status = rlo_problem_run_host_indexed(
-        &p->problems[n],
-        operands[p->operands[n]],
-        p->indices[n] >= 0 ? operands[p->indices[n]] : NULL,
-        dst);
-    if (status != RLO_OK) {
-      return status;
-    }
-  }
-  return RLO_OK;
+  return p->sum != NULL
+             ? rlo_segment_sum_run_host(p->sum, operands[0], operands[1], dst)
+             : rlo_moves_run_host(p->moves, (const void *const *)operands, dst);
 }
 
 static void destroy(void *self) {

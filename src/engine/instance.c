@@ -84,7 +84,9 @@ rlo_status rlo__instance_prepare(const rlo__instance *instance,
              "prepare",
              instance->methods.prepare(instance->self, moves, out_program));
   }
-  rlo_moves_release(moves);
+  if (status != RLO_OK) {
+    rlo_moves_release(moves);
+  }
   return status;
 }
 

@@ -30,13 +30,13 @@ rlo__instance *rlo__instance_retain(rlo__instance *instance);
 /** NULL is legal. */
 void rlo__instance_release(rlo__instance *instance);
 
-/** Get moves ready, and give them back. RLO_UNSUPPORTED where the backend runs
- *  none; or what it says. */
+/** Get moves ready, which become the backend's, or are released.
+ *  RLO_UNSUPPORTED where the backend runs none; or what it says. */
 RLO_NODISCARD rlo_status rlo__instance_prepare(const rlo__instance *instance,
                                                rlo_moves *moves,
                                                void **out_program);
 
-/** The same for a segment sum, which becomes the backend's, or is released. */
+/** The same for a segment sum. */
 RLO_NODISCARD rlo_status rlo__instance_prepare_segment_sum(
     const rlo__instance *instance, rlo_segment_sum *sum, void **out_program);
 

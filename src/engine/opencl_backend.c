@@ -3,12 +3,12 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ops/chain.h"
 #include "runtime/device_memory.h"
 
-/* Moves, planned. */
 typedef struct opencl_program {
-  int32_t count;
-  int32_t *operands, *indices;
+  /** Without their problems, which the plans stand for. */
+  rlo_moves *moves;
   rlo_plan **plans;
   /** Instead of moves. */
   rlo_segment_plan *sum;
@@ -42,48 +42,46 @@ static rlo_status read_memory(void *self,
   return rlo__device_memory_read(memory, out_data, bytes);
 }
 
+static void release_plans(rlo_plan **plans, int32_t count) {
+  for (int32_t n = 0; plans != NULL && n < count; ++n) {
+    rlo_plan_release(plans[n]);
+  }
+  rlo__free(plans);
+}
+
 static void release_program(void *self, void *program) {
   (void)self;
   opencl_program *p = program;
   if (p == NULL) {
     return;
   }
-  for (int32_t n = 0; p->plans != NULL && n < p->count; ++n) {
-    rlo_plan_release(p->plans[n]);
+  if (p->moves != NULL) {
+    release_plans(p->plans, p->moves->count);
+    rlo_moves_release(p->moves);
   }
-  rlo__free(p->plans);
   rlo_segment_plan_release(p->sum);
-  rlo__free(p->operands);
-  rlo__free(p->indices);
   rlo__free(p);
 }
 
-static rlo_status prepare(void *self,
-                          const rlo_moves *moves,
-                          void **out_program) {
+static rlo_status prepare(void *self, rlo_moves *moves, void **out_program) {
   rlo_context *context = rlo__device_queue_context(self);
   opencl_program *p = rlo__alloc(sizeof *p);
-  if (p == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  rlo_plan **plans = rlo__alloc_array((size_t)moves->count, sizeof(rlo_plan *));
   rlo_status status = RLO_OUT_OF_MEMORY;
-  p->count = rlo_moves_count(moves);
-  p->operands = rlo__alloc_array((size_t)p->count, sizeof *p->operands);
-  p->plans = rlo__alloc_array((size_t)p->count, sizeof(rlo_plan *));
-  p->indices = rlo__alloc_array((size_t)p->count, sizeof *p->indices);
-  if (p->operands == NULL || p->indices == NULL || p->plans == NULL) {
+  if (p == NULL || plans == NULL) {
     goto fail;
   }
-  for (int32_t n = 0; n < p->count; ++n) {
-    p->operands[n] = rlo_moves_operand(moves, n);
-    p->indices[n] = rlo_moves_indices(moves, n);
-    RLO_TRY_GOTO(rlo_plan_create(
-        context, rlo_moves_problem(moves, n), NULL, &p->plans[n]));
+  for (int32_t n = 0; n < moves->count; ++n) {
+    RLO_TRY_GOTO(rlo_plan_create(context, moves->problems[n], NULL, &plans[n]));
   }
+  rlo__moves_forget_problems(moves);
+  p->moves = moves;
+  p->plans = plans;
   *out_program = p;
   return RLO_OK;
 fail:
-  release_program(self, p);
+  release_plans(plans, moves->count);
+  rlo__free(p);
   return status;
 }
 
@@ -111,11 +109,14 @@ static rlo_status run(void *self,
                       void *dst) {
   (void)self;
   const opencl_program *p = program;
-  return p->sum != NULL
-             ? rlo__device_memory_run_segment_sum(
-                   dst, p->sum, operands[0], operands[1])
-             : rlo__device_memory_run(
-                   dst, p->plans, p->operands, p->indices, p->count, operands);
+  return p->sum != NULL ? rlo__device_memory_run_segment_sum(
+                              dst, p->sum, operands[0], operands[1])
+                        : rlo__device_memory_run(dst,
+                                                 p->plans,
+                                                 p->moves->operands,
+                                                 p->moves->index_operands,
+                                                 p->moves->count,
+                                                 operands);
 }
 
 static void destroy(void *self) {

@@ -77,6 +77,10 @@ RLO_NODISCARD rlo_status rlo__moves_add(rlo_moves *moves,
                                         int32_t index_operand,
                                         const rlo_problem *problem);
 
+/** Give back the problems, 36 KiB each, of moves that were planned: the
+ * operands of each stay, and the problems are NULL. */
+void rlo__moves_forget_problems(rlo_moves *moves);
+
 /** Reshape, transpose, reshape. On failure the chain is unchanged. */
 RLO_NODISCARD rlo_status rlo__chain_regroup(rlo_chain *chain,
                                             const int64_t *dims,
