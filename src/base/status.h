@@ -43,8 +43,11 @@ void rlo__status_forget(void);
 RLO_PRINTF(2, 3)
 rlo_status rlo__status_heard(rlo_status status, const char *format, ...);
 
-/** At the origin of a failure: return RLO_FAIL(RLO_OVERFLOW, "...", ...); */
-#define RLO_FAIL(status, ...) rlo_error_set((status), __VA_ARGS__)
+/** At the origin of a failure: return RLO_FAIL(RLO_OVERFLOW, "...", ...); The
+ *  value is `status` itself and not what comes back, so that analysers see that
+ *  nothing goes on as if it had worked. */
+#define RLO_FAIL(status, ...) \
+  (rlo_error_set((status), __VA_ARGS__), (rlo_status)(status))
 
 /** Pass a failure on unchanged. */
 #define RLO_TRY(expression)                \

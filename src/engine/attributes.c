@@ -69,11 +69,9 @@ static rlo_status copy_value(const rlo_attributes *attributes,
                              void *out_value,
                              size_t bytes) {
   const rlo_attribute *found = NULL;
-  rlo_status status = get(attributes, name, (uint32_t)type, type, &found);
-  if (found != NULL) {
-    memcpy(out_value, &found->value, bytes);
-  }
-  return status;
+  RLO_TRY(get(attributes, name, (uint32_t)type, type, &found));
+  memcpy(out_value, &found->value, bytes);
+  return RLO_OK;
 }
 
 rlo_status rlo_attributes_get_i64(const rlo_attributes *attributes,
@@ -94,14 +92,11 @@ rlo_status rlo_attributes_get_f64(const rlo_attributes *attributes,
                                   const char *name,
                                   double *out_value) {
   const rlo_attribute *found = NULL;
-  rlo_status status = get(attributes,
-                          name,
-                          RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64,
-                          RLO_ATTRIBUTE_F64,
-                          &found);
-  if (found == NULL) {
-    return status;
-  }
+  RLO_TRY(get(attributes,
+              name,
+              RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64,
+              RLO_ATTRIBUTE_F64,
+              &found));
   *out_value = found->type == RLO_ATTRIBUTE_F64 ? found->value.f64
                                                 : (double)found->value.i64;
   return RLO_OK;
