@@ -168,7 +168,7 @@ fail:
 static rlo_status make_inputs(const rlo_gradient_call *call,
                               const rlo__adjoint *a,
                               rlo_tensor **inputs) {
-  for (int32_t n = 0; n < a->num_inputs; ++n) {
+  for (int32_t n = 0; n < a->call.num_inputs; ++n) {
     RLO_TRY(n == a->input
                 ? rlo__gradient_place(call->dys[0], &a->shapes[n], &inputs[n])
                 : rlo__gradient_constant(
@@ -183,9 +183,9 @@ static rlo_status run_forward(const rlo_gradient_call *call,
                               rlo_tensor **outputs) {
   RLO_TRY(make_inputs(call, a, inputs));
   RLO_TRY(rlo_run_kernel(call->engine,
-                         a->move->name,
+                         a->call.move->name,
                          inputs,
-                         a->num_inputs,
+                         a->call.num_inputs,
                          &a->attributes,
                          outputs,
                          call->num_inputs,
@@ -206,13 +206,13 @@ rlo_status rlo__gradient_of_adjoint(rlo_gradient_call *call, void *payload) {
   if (status != RLO_OK) {
     goto fail;
   }
-  inputs = rlo__alloc_array((size_t)a.num_inputs, sizeof(rlo_tensor *));
+  inputs = rlo__alloc_array((size_t)a.call.num_inputs, sizeof(rlo_tensor *));
   outputs = rlo__alloc_array((size_t)call->num_inputs, sizeof(rlo_tensor *));
   status = inputs == NULL || outputs == NULL
                ? RLO_OUT_OF_MEMORY
                : run_forward(call, &a, inputs, outputs);
 fail:
-  rlo__tensor_list_release(inputs, a.num_inputs);
+  rlo__tensor_list_release(inputs, a.call.num_inputs);
   rlo__tensor_list_release(outputs, call->num_inputs);
   rlo__adjoint_deinit(&a);
   return status;

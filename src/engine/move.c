@@ -19,15 +19,13 @@ rlo_status rlo__move_append(const rlo__move *move,
                           : rlo__status_prefix(status, "%s: ", move->name);
 }
 
-rlo_status rlo__move_count(const rlo__move *move,
-                           const rlo_shape *const *inputs,
-                           const rlo_attributes *attributes,
-                           int32_t *out_count) {
+rlo_status rlo__move_count(const rlo__move_call *call, int32_t *out_count) {
+  const rlo__move *move = call->move;
   *out_count = 1;
   if (move->count == NULL) {
     return RLO_OK;
   }
-  rlo_status status = move->count(inputs, attributes, out_count);
+  rlo_status status = move->count(call, out_count);
   if (status != RLO_OK) {
     return rlo__status_prefix(status, "%s: ", move->name);
   }
@@ -41,65 +39,59 @@ rlo_status rlo__move_count(const rlo__move *move,
   return RLO_OK;
 }
 
-/* The chain of one result of a move of such inputs. */
-static rlo_status make_chain(const rlo__move *move,
-                             const rlo_shape *const *inputs,
-                             int32_t num_inputs,
-                             const rlo_attributes *attributes,
+/* The chain of one result. */
+static rlo_status make_chain(const rlo__move_call *call,
                              int32_t output,
                              rlo_chain **out_chain) {
   rlo_chain **chains =
-      rlo__alloc_array((size_t)num_inputs, sizeof(rlo_chain *));
+      rlo__alloc_array((size_t)call->num_inputs, sizeof(rlo_chain *));
   if (chains == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status = RLO_OK;
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    RLO_TRY_GOTO(rlo_chain_create(inputs[n], &chains[n]));
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    RLO_TRY_GOTO(rlo_chain_create(call->inputs[n], &chains[n]));
   }
-  RLO_TRY_GOTO(rlo__move_append(move, chains, num_inputs, attributes, output));
+  RLO_TRY_GOTO(rlo__move_append(
+      call->move, chains, call->num_inputs, call->attributes, output));
   *out_chain = chains[0];
   chains[0] = NULL;
 fail:
-  for (int32_t n = 0; n < num_inputs; ++n) {
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
     rlo_chain_release(chains[n]);
   }
   rlo__free(chains);
   return status;
 }
 
-rlo_status rlo__move_lower(const rlo__move *move,
-                           const rlo_shape *const *inputs,
-                           int32_t num_inputs,
-                           const rlo_attributes *attributes,
+rlo_status rlo__move_lower(const rlo__move_call *call,
                            int32_t output,
                            const rlo_shape *dst,
                            rlo_moves **out_moves) {
   rlo_chain *chain = NULL;
-  RLO_TRY(make_chain(move, inputs, num_inputs, attributes, output, &chain));
+  RLO_TRY(make_chain(call, output, &chain));
   rlo_status status = rlo_chain_lower(chain, dst, out_moves);
   rlo_chain_release(chain);
-  return status == RLO_OK ? RLO_OK
-                          : rlo__status_prefix(status, "%s: ", move->name);
+  return status == RLO_OK
+             ? RLO_OK
+             : rlo__status_prefix(status, "%s: ", call->move->name);
 }
 
-rlo_status rlo__move_shape(const rlo__move *move,
-                           const rlo_shape *const *inputs,
-                           int32_t num_inputs,
-                           const rlo_attributes *attributes,
+rlo_status rlo__move_shape(const rlo__move_call *call,
                            int32_t output,
                            rlo_shape *out_shape) {
+  const rlo__move *move = call->move;
   rlo_status status = RLO_OK;
   if (move->append != NULL) {
     rlo_chain *chain = NULL;
-    RLO_TRY(make_chain(move, inputs, num_inputs, attributes, output, &chain));
+    RLO_TRY(make_chain(call, output, &chain));
     *out_shape = *rlo_chain_shape(chain);
     rlo_chain_release(chain);
   } else {
-    status = move->infer(inputs, num_inputs, attributes, out_shape);
+    status = move->infer(call, out_shape);
   }
   if (status == RLO_OK && move->place != NULL) {
-    status = move->place(inputs[0], attributes, out_shape);
+    status = move->place(call, out_shape);
   }
   return status == RLO_OK ? RLO_OK
                           : rlo__status_prefix(status, "%s: ", move->name);
@@ -142,11 +134,11 @@ rlo_status rlo__move_infer(const rlo_shape *const *inputs,
     RLO_TRY(rlo__move_check_value(move, inputs[0], inputs[1], attributes));
     num_inputs = 1;
   }
+  const rlo__move_call call = {move, inputs, num_inputs, attributes};
   int32_t count = 0;
-  RLO_TRY(rlo__move_count(move, inputs, attributes, &count));
+  RLO_TRY(rlo__move_count(&call, &count));
   for (int32_t k = 0; k < count && k < capacity; ++k) {
-    RLO_TRY(rlo__move_shape(
-        move, inputs, num_inputs, attributes, k, &out_shapes[k]));
+    RLO_TRY(rlo__move_shape(&call, k, &out_shapes[k]));
   }
   *out_count = count;
   return RLO_OK;

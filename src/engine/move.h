@@ -7,6 +7,17 @@
 #include "relayout/chain.h"
 #include "relayout/kernel.h"
 
+struct rlo__move;
+
+/** What a move is called with. All of it is borrowed. */
+typedef struct rlo__move_call {
+  const struct rlo__move *move;
+  const rlo_shape *const *inputs;
+  int32_t num_inputs;
+  /** Their names and types have been checked. */
+  const rlo_attributes *attributes;
+} rlo__move_call;
+
 /** One result of a move, to be appended. */
 typedef struct rlo__move_step {
   /** Input 0's, which becomes the result. */
@@ -48,26 +59,17 @@ typedef struct rlo__move {
   /** It takes attributes that its specs do not name, and checks them itself. */
   bool checks_attributes;
   /** How many results; NULL: one. */
-  rlo_status (*count)(const rlo_shape *const *inputs,
-                      const rlo_attributes *attributes,
-                      int32_t *out_count);
+  rlo_status (*count)(const rlo__move_call *call, int32_t *out_count);
   /** Append the move. NULL for what is no chain: then there are infer and
    *  prepare instead. */
   rlo_status (*append)(const rlo__move_step *step);
   /** Choose the layout of the result, whose shape is row-major; NULL: so it
    *  stays. */
-  rlo_status (*place)(const rlo_shape *input,
-                      const rlo_attributes *attributes,
-                      rlo_shape *shape);
+  rlo_status (*place)(const rlo__move_call *call, rlo_shape *shape);
   /** The shape of the one result of what stands alone, and its program. */
-  rlo_status (*infer)(const rlo_shape *const *inputs,
-                      int32_t num_inputs,
-                      const rlo_attributes *attributes,
-                      rlo_shape *out_shape);
+  rlo_status (*infer)(const rlo__move_call *call, rlo_shape *out_shape);
   rlo_status (*prepare)(const rlo__instance *instance,
-                        const rlo_shape *const *inputs,
-                        int32_t num_inputs,
-                        const rlo_attributes *attributes,
+                        const rlo__move_call *call,
                         const rlo_shape *dst,
                         void **out_program);
 } rlo__move;
@@ -99,26 +101,18 @@ RLO_NODISCARD rlo_status rlo__move_append(const rlo__move *move,
                                           int32_t output);
 
 /** The problems that make one result of a move that is a chain, into `dst`. */
-RLO_NODISCARD rlo_status rlo__move_lower(const rlo__move *move,
-                                         const rlo_shape *const *inputs,
-                                         int32_t num_inputs,
-                                         const rlo_attributes *attributes,
+RLO_NODISCARD rlo_status rlo__move_lower(const rlo__move_call *call,
                                          int32_t output,
                                          const rlo_shape *dst,
                                          rlo_moves **out_moves);
 
 /** The shape of one result of a move. */
-RLO_NODISCARD rlo_status rlo__move_shape(const rlo__move *move,
-                                         const rlo_shape *const *inputs,
-                                         int32_t num_inputs,
-                                         const rlo_attributes *attributes,
+RLO_NODISCARD rlo_status rlo__move_shape(const rlo__move_call *call,
                                          int32_t output,
                                          rlo_shape *out_shape);
 
 /** How many results a move has. */
-RLO_NODISCARD rlo_status rlo__move_count(const rlo__move *move,
-                                         const rlo_shape *const *inputs,
-                                         const rlo_attributes *attributes,
+RLO_NODISCARD rlo_status rlo__move_count(const rlo__move_call *call,
                                          int32_t *out_count);
 
 /** RLO_OK if a value's shape fits the array that it pads. */

@@ -31,9 +31,9 @@ static rlo_status get_shapes(const rlo_attributes *attributes,
                       (long long)rank,
                       list.count - i);
     }
-    rlo_shape *shape = &a->shapes[a->num_inputs];
+    rlo_shape *shape = &a->shapes[a->call.num_inputs];
     RLO_TRY(rlo__ops_shape_like(dy, &list.values[i], (int32_t)rank, shape));
-    a->shape_list[a->num_inputs++] = shape;
+    a->shape_list[a->call.num_inputs++] = shape;
     i += (int32_t)rank;
   }
   return RLO_OK;
@@ -52,45 +52,51 @@ static rlo_status get_attributes(const rlo_attributes *attributes,
     return RLO_OUT_OF_MEMORY;
   }
   a->attributes.items = a->items;
+  a->call.inputs = a->shape_list;
+  a->call.attributes = &a->attributes;
   for (int32_t i = 0; i < attributes->count; ++i) {
     if (attributes->items[i].name == NULL ||
         !is_own(attributes->items[i].name)) {
       a->items[a->attributes.count++] = attributes->items[i];
     }
   }
-  return rlo_attributes_check(
-      &a->attributes, a->move->name, a->move->specs, a->move->num_specs);
+  return rlo_attributes_check(&a->attributes,
+                              a->call.move->name,
+                              a->call.move->specs,
+                              a->call.move->num_specs);
 }
 
 rlo_status rlo__adjoint_parse(const rlo_attributes *attributes,
                               const rlo_shape *dy,
                               rlo__adjoint *out_adjoint) {
   rlo__adjoint *a = out_adjoint;
-  *a = (rlo__adjoint){.move = NULL};
+  *a = (rlo__adjoint){.input = 0};
   const char *name = NULL;
   int64_t input = 0;
   RLO_TRY(rlo_attributes_get_string(attributes, RLO__ADJOINT_OF, &name));
   RLO_TRY(rlo_attributes_get_i64(attributes, RLO__ADJOINT_INPUT, &input));
-  a->move = rlo__move_find(name);
-  if (a->move == NULL || a->move->append == NULL || a->move->takes_indices) {
+  a->call.move = rlo__move_find(name);
+  if (a->call.move == NULL || a->call.move->append == NULL ||
+      a->call.move->takes_indices) {
     return RLO_FAIL(RLO_NOT_FOUND,
                     "'%s' is no built-in movement of one array to another",
                     name);
   }
   RLO_TRY(rlo_shape_validate(dy));
   RLO_TRY(get_shapes(attributes, dy, a));
-  if (a->num_inputs < a->move->min_inputs ||
-      (a->move->max_inputs >= 0 && a->num_inputs > a->move->max_inputs)) {
+  if (a->call.num_inputs < a->call.move->min_inputs ||
+      (a->call.move->max_inputs >= 0 &&
+       a->call.num_inputs > a->call.move->max_inputs)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "'%s' does not have %d inputs",
                     name,
-                    a->num_inputs);
+                    a->call.num_inputs);
   }
-  if (input < 0 || input >= a->num_inputs) {
+  if (input < 0 || input >= a->call.num_inputs) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "'%s' has %d inputs, and no input %lld",
                     name,
-                    a->num_inputs,
+                    a->call.num_inputs,
                     (long long)input);
   }
   a->input = (int32_t)input;
@@ -113,37 +119,33 @@ static rlo_status check_dys(const rlo__adjoint *a,
                             rlo_shape *out_shape) {
   int32_t num_outputs = 0;
   rlo_shape wanted;
-  RLO_TRY(
-      rlo__move_count(a->move, a->shape_list, &a->attributes, &num_outputs));
+  RLO_TRY(rlo__move_count(&a->call, &num_outputs));
   if (num_outputs != count) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "'%s' has %d results, and there are %d dys",
-                    a->move->name,
+                    a->call.move->name,
                     num_outputs,
                     count);
   }
   for (int32_t k = 0; k < count; ++k) {
-    RLO_TRY(rlo__move_shape(
-        a->move, a->shape_list, a->num_inputs, &a->attributes, k, &wanted));
+    RLO_TRY(rlo__move_shape(&a->call, k, &wanted));
     if (!rlo_shape_equal(dys[k], &wanted)) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "dy %d is not what '%s' gives, row-major",
                       k,
-                      a->move->name);
+                      a->call.move->name);
     }
   }
-  *out_shape = *a->shape_list[a->input];
+  *out_shape = *a->call.inputs[a->input];
   return RLO_OK;
 }
 
-rlo_status rlo__infer_adjoint(const rlo_shape *const *inputs,
-                              int32_t num_inputs,
-                              const rlo_attributes *attributes,
+rlo_status rlo__infer_adjoint(const rlo__move_call *call,
                               rlo_shape *out_shape) {
   rlo__adjoint a;
-  rlo_status status = rlo__adjoint_parse(attributes, inputs[0], &a);
+  rlo_status status = rlo__adjoint_parse(call->attributes, call->inputs[0], &a);
   if (status == RLO_OK) {
-    status = check_dys(&a, inputs, num_inputs, out_shape);
+    status = check_dys(&a, call->inputs, call->num_inputs, out_shape);
   }
   rlo__adjoint_deinit(&a);
   return status;
@@ -307,13 +309,7 @@ static rlo_status make_moves(const rlo__adjoint *a,
     goto fail;
   }
   for (int32_t k = 0; k < num_outputs; ++k) {
-    RLO_TRY_GOTO(rlo__move_lower(a->move,
-                                 a->shape_list,
-                                 a->num_inputs,
-                                 &a->attributes,
-                                 k,
-                                 dys[k],
-                                 &forward[k]));
+    RLO_TRY_GOTO(rlo__move_lower(&a->call, k, dys[k], &forward[k]));
   }
   RLO_TRY_GOTO(choose_update(c, forward, num_outputs));
   RLO_TRY_GOTO(collect(c, forward, num_outputs));
@@ -325,28 +321,29 @@ fail:
   rlo__free(c);
   return status == RLO_OK
              ? RLO_OK
-             : rlo__status_prefix(status, "the adjoint of %s: ", a->move->name);
+             : rlo__status_prefix(
+                   status, "the adjoint of %s: ", a->call.move->name);
 }
 
 rlo_status rlo__prepare_adjoint(const rlo__instance *instance,
-                                const rlo_shape *const *inputs,
-                                int32_t num_inputs,
-                                const rlo_attributes *attributes,
+                                const rlo__move_call *call,
                                 const rlo_shape *dst,
                                 void **out_program) {
+  /* A dy for each result of the move. */
+  int32_t num_outputs = call->num_inputs;
   rlo__adjoint a;
   rlo_moves *moves = NULL;
   rlo_status status = RLO_OK;
   rlo_moves **forward =
-      rlo__alloc_array((size_t)num_inputs, sizeof(rlo_moves *));
+      rlo__alloc_array((size_t)num_outputs, sizeof(rlo_moves *));
   if (forward == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  RLO_TRY_GOTO(rlo__adjoint_parse(attributes, inputs[0], &a));
-  RLO_TRY_GOTO(make_moves(&a, inputs, forward, num_inputs, dst, &moves));
+  RLO_TRY_GOTO(rlo__adjoint_parse(call->attributes, call->inputs[0], &a));
+  RLO_TRY_GOTO(make_moves(&a, call->inputs, forward, num_outputs, dst, &moves));
   status = rlo__instance_prepare(instance, moves, out_program);
 fail:
-  for (int32_t k = 0; k < num_inputs; ++k) {
+  for (int32_t k = 0; k < num_outputs; ++k) {
     rlo_moves_release(forward[k]);
   }
   rlo__free(forward);

@@ -19,13 +19,12 @@
 
 /** The attributes of a MoveAdjoint, understood. */
 typedef struct rlo__adjoint {
-  const rlo__move *move;
-  /** Those of the move. */
+  /** The move, with row-major inputs; points at what follows, so an adjoint is
+   *  not to be copied. */
+  rlo__move_call call;
+  int32_t input;
   rlo_attributes attributes;
   rlo_attribute *items;
-  int32_t input;
-  int32_t num_inputs;
-  /** Of the move's inputs, row-major. */
   rlo_shape *shapes;
   const rlo_shape **shape_list;
 } rlo__adjoint;

@@ -31,43 +31,33 @@ rlo_status rlo__append_sum(const rlo__move_step *step) {
   return rlo_chain_sum(step->chain, dims, count, keep_dims);
 }
 
-rlo_status rlo__infer_add_n(const rlo_shape *const *inputs,
-                            int32_t num_inputs,
-                            const rlo_attributes *attributes,
-                            rlo_shape *out_shape) {
-  (void)attributes;
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    RLO_TRY(rlo_shape_validate(inputs[n]));
-    if (!rlo_shape_compatible(inputs[0], inputs[n])) {
+rlo_status rlo__infer_add_n(const rlo__move_call *call, rlo_shape *out_shape) {
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    RLO_TRY(rlo_shape_validate(call->inputs[n]));
+    if (!rlo_shape_compatible(call->inputs[0], call->inputs[n])) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "input %d has another type or other dimensions than "
                       "input 0",
                       n);
     }
   }
-  return rlo_shape_make(
-      inputs[0]->dtype, inputs[0]->dims, inputs[0]->rank, out_shape);
+  return rlo_shape_make(call->inputs[0]->dtype,
+                        call->inputs[0]->dims,
+                        call->inputs[0]->rank,
+                        out_shape);
 }
 
 rlo_status rlo__prepare_add_n(const rlo__instance *instance,
-                              const rlo_shape *const *inputs,
-                              int32_t num_inputs,
-                              const rlo_attributes *attributes,
+                              const rlo__move_call *call,
                               const rlo_shape *dst,
                               void **out_program) {
-  (void)attributes;
   rlo_moves *moves = NULL;
-  RLO_TRY(rlo_add_n_lower(inputs, num_inputs, dst, &moves));
+  RLO_TRY(rlo_add_n_lower(call->inputs, call->num_inputs, dst, &moves));
   return rlo__instance_prepare(instance, moves, out_program);
 }
 
-rlo_status rlo__infer_scale(const rlo_shape *const *inputs,
-                            int32_t num_inputs,
-                            const rlo_attributes *attributes,
-                            rlo_shape *out_shape) {
-  (void)num_inputs;
-  (void)attributes;
-  const rlo_shape *x = inputs[0];
+rlo_status rlo__infer_scale(const rlo__move_call *call, rlo_shape *out_shape) {
+  const rlo_shape *x = call->inputs[0];
   RLO_TRY(rlo_shape_validate(x));
   return rlo_shape_make(x->dtype, x->dims, x->rank, out_shape);
 }
@@ -84,17 +74,15 @@ static rlo_status lower_scale(const rlo_shape *src,
 }
 
 rlo_status rlo__prepare_scale(const rlo__instance *instance,
-                              const rlo_shape *const *inputs,
-                              int32_t num_inputs,
-                              const rlo_attributes *attributes,
+                              const rlo__move_call *call,
                               const rlo_shape *dst,
                               void **out_program) {
-  (void)num_inputs;
   rlo_problem *problem = rlo__alloc(sizeof *problem);
   rlo_moves *moves = rlo__alloc(sizeof *moves);
   rlo_status status = RLO_OUT_OF_MEMORY;
   if (problem != NULL && moves != NULL) {
-    status = lower_scale(inputs[0], attributes, dst, problem, moves);
+    status =
+        lower_scale(call->inputs[0], call->attributes, dst, problem, moves);
   }
   rlo__free(problem);
   if (status != RLO_OK) {

@@ -48,34 +48,32 @@ static rlo_status get_segments(const rlo_shape *rows,
   return rlo_attributes_get_i64(attributes, "num_segments", out_num_segments);
 }
 
-rlo_status rlo__infer_segment_sum(const rlo_shape *const *inputs,
-                                  int32_t num_inputs,
-                                  const rlo_attributes *attributes,
+rlo_status rlo__infer_segment_sum(const rlo__move_call *call,
                                   rlo_shape *out_shape) {
-  (void)num_inputs;
   int32_t axis = 0;
   int32_t batch_dims = 0;
   int64_t num_segments = 0;
-  RLO_TRY(
-      get_segments(inputs[0], attributes, &axis, &batch_dims, &num_segments));
-  return rlo_segment_sum_infer(
-      inputs[0], inputs[1], axis, batch_dims, num_segments, out_shape);
+  RLO_TRY(get_segments(
+      call->inputs[0], call->attributes, &axis, &batch_dims, &num_segments));
+  return rlo_segment_sum_infer(call->inputs[0],
+                               call->inputs[1],
+                               axis,
+                               batch_dims,
+                               num_segments,
+                               out_shape);
 }
 
 rlo_status rlo__prepare_segment_sum(const rlo__instance *instance,
-                                    const rlo_shape *const *inputs,
-                                    int32_t num_inputs,
-                                    const rlo_attributes *attributes,
+                                    const rlo__move_call *call,
                                     const rlo_shape *dst,
                                     void **out_program) {
-  (void)num_inputs;
   int32_t axis = 0;
   int32_t batch_dims = 0;
   int64_t num_segments = 0;
-  RLO_TRY(
-      get_segments(inputs[0], attributes, &axis, &batch_dims, &num_segments));
+  RLO_TRY(get_segments(
+      call->inputs[0], call->attributes, &axis, &batch_dims, &num_segments));
   rlo_segment_sum *sum = NULL;
   RLO_TRY(rlo_segment_sum_create(
-      inputs[0], inputs[1], axis, batch_dims, dst, &sum));
+      call->inputs[0], call->inputs[1], axis, batch_dims, dst, &sum));
   return rlo__instance_prepare_segment_sum(instance, sum, out_program);
 }

@@ -111,14 +111,12 @@ rlo_status rlo__append_split(const rlo__move_step *step) {
   return rlo_chain_split(step->chain, values, sizes.count, axis, step->output);
 }
 
-rlo_status rlo__count_split(const rlo_shape *const *inputs,
-                            const rlo_attributes *attributes,
-                            int32_t *out_count) {
+rlo_status rlo__count_split(const rlo__move_call *call, int32_t *out_count) {
   int64_t values[RLO_MAX_KERNEL_OUTPUTS];
   split_sizes sizes = {0, values};
   int32_t axis = 0;
-  RLO_TRY(rlo_shape_validate(inputs[0]));
-  RLO_TRY(get_sizes(inputs[0], attributes, &axis, &sizes));
+  RLO_TRY(rlo_shape_validate(call->inputs[0]));
+  RLO_TRY(get_sizes(call->inputs[0], call->attributes, &axis, &sizes));
   *out_count = sizes.count;
   return RLO_OK;
 }
@@ -130,13 +128,12 @@ rlo_status rlo__append_unpack(const rlo__move_step *step) {
   return rlo_chain_unstack(step->chain, axis, step->output);
 }
 
-rlo_status rlo__count_unpack(const rlo_shape *const *inputs,
-                             const rlo_attributes *attributes,
-                             int32_t *out_count) {
+rlo_status rlo__count_unpack(const rlo__move_call *call, int32_t *out_count) {
   int32_t axis = 0;
-  RLO_TRY(rlo_shape_validate(inputs[0]));
-  RLO_TRY(rlo__axis_get(attributes, "axis", inputs[0]->rank, &axis));
-  int64_t size = inputs[0]->dims[axis];
+  RLO_TRY(rlo_shape_validate(call->inputs[0]));
+  RLO_TRY(
+      rlo__axis_get(call->attributes, "axis", call->inputs[0]->rank, &axis));
+  int64_t size = call->inputs[0]->dims[axis];
   if (size < 1 || size > RLO_MAX_KERNEL_OUTPUTS) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "dimension %d of size %lld would be as many results; 1 to "

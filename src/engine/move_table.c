@@ -13,20 +13,14 @@ static rlo_status append_nothing(const rlo__move_step *step) {
   return RLO_OK;
 }
 
-static rlo_status place_identity(const rlo_shape *input,
-                                 const rlo_attributes *attributes,
-                                 rlo_shape *shape) {
-  (void)attributes;
-  *shape = *input;
+static rlo_status place_identity(const rlo__move_call *call, rlo_shape *shape) {
+  *shape = *call->inputs[0];
   return RLO_OK;
 }
 
-static rlo_status place_relayout(const rlo_shape *input,
-                                 const rlo_attributes *attributes,
-                                 rlo_shape *shape) {
-  (void)input;
+static rlo_status place_relayout(const rlo__move_call *call, rlo_shape *shape) {
   const rlo_shape *wanted = NULL;
-  RLO_TRY(rlo_attributes_get_shape(attributes, "shape", &wanted));
+  RLO_TRY(rlo_attributes_get_shape(call->attributes, "shape", &wanted));
   RLO_TRY(rlo_shape_validate(wanted));
   if (!rlo_shape_compatible(shape, wanted)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,

@@ -113,13 +113,12 @@ static rlo_status make_program(rlo__recipe *recipe,
   for (int32_t n = 0; n < count; ++n) {
     shapes[n] = &recipe->inputs[n]->shape;
   }
+  const rlo__move_call call = {move, shapes, count, recipe->attributes};
   if (move->append != NULL) {
-    RLO_TRY_GOTO(rlo__move_lower(
-        move, shapes, count, recipe->attributes, output, dst, &moves));
+    RLO_TRY_GOTO(rlo__move_lower(&call, output, dst, &moves));
     status = rlo__instance_prepare(recipe->instance, moves, out_program);
   } else {
-    status = move->prepare(
-        recipe->instance, shapes, count, recipe->attributes, dst, out_program);
+    status = move->prepare(recipe->instance, &call, dst, out_program);
     if (status != RLO_OK) {
       status = rlo__status_prefix(status, "%s: ", move->name);
     }
@@ -165,18 +164,16 @@ static rlo_status is_same_place(const rlo__move *move,
   return status == RLO_UNSUPPORTED ? RLO_OK : status;
 }
 
-static rlo_status fill_in(rlo__recipe *recipe,
-                          const rlo_shape *const *shapes,
-                          const rlo_attributes *attributes) {
+static rlo_status fill_in(rlo__recipe *recipe, const rlo__move_call *call) {
   rlo_shape shape;
-  RLO_TRY(rlo_attributes_clone(attributes, &recipe->attributes));
+  RLO_TRY(rlo_attributes_clone(call->attributes, &recipe->attributes));
   for (int32_t k = 0; k < recipe->num_outputs; ++k) {
     rlo__recipe_output *output = &recipe->outputs[k];
-    RLO_TRY(rlo__move_shape(
-        recipe->move, shapes, recipe->num_inputs, attributes, k, &shape));
+    RLO_TRY(rlo__move_shape(call, k, &shape));
     RLO_TRY(
         rlo__shape_table_get(&recipe->engine->shapes, &shape, &output->shape));
-    RLO_TRY(is_same_place(recipe->move, shapes[0], &shape, &output->is_view));
+    RLO_TRY(
+        is_same_place(call->move, call->inputs[0], &shape, &output->is_view));
   }
   return RLO_OK;
 }
@@ -198,15 +195,16 @@ static rlo_status make_move(rlo_engine *engine,
   for (int32_t n = 0; n < num_inputs; ++n) {
     shapes[n] = &inputs[n]->shape;
   }
+  const rlo__move_call call = {move, shapes, num_inputs, attributes};
   int32_t count = 0;
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__move_count(move, shapes, attributes, &count));
+  RLO_TRY_GOTO(rlo__move_count(&call, &count));
   RLO_TRY_GOTO(create(engine, instance, words, num_inputs, count, &made));
   made->move = move;
   for (int32_t n = 0; n < num_inputs; ++n) {
     made->inputs[n] = rlo__shared_shape_retain(inputs[n]);
   }
-  RLO_TRY_GOTO(fill_in(made, shapes, attributes));
+  RLO_TRY_GOTO(fill_in(made, &call));
   *out_recipe = rlo__recipe_keep(made);
   rlo__free(shapes);
   return RLO_OK;
