@@ -96,9 +96,9 @@ rlo_status rlo__tensor_check(const rlo_tensor *tensor,
 /* ------------------------------------------------------------------ creating
  */
 
-static rlo_status check_new(const rlo_engine *engine,
-                            const rlo_shape *shape,
-                            rlo_tensor *const *out_tensor) {
+rlo_status rlo__tensor_check_new(const rlo_engine *engine,
+                                 const rlo_shape *shape,
+                                 rlo_tensor *const *out_tensor) {
   if (engine == NULL || shape == NULL || out_tensor == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     engine == NULL  ? "the engine is NULL"
@@ -134,7 +134,7 @@ rlo_status rlo_tensor_create(rlo_engine *engine,
                              const rlo_shape *shape,
                              const void *data,
                              rlo_tensor **out_tensor) {
-  RLO_TRY(check_new(engine, shape, out_tensor));
+  RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
   rlo__shared_shape *shared = NULL;
   rlo__instance *instance = NULL;
   rlo__storage *storage = NULL;
@@ -157,7 +157,7 @@ rlo_status rlo_tensor_create_constant(rlo_engine *engine,
                                       const rlo_shape *shape,
                                       rlo_dtype_constant constant,
                                       rlo_tensor **out_tensor) {
-  RLO_TRY(check_new(engine, shape, out_tensor));
+  RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
   rlo_shape_extent extent;
   uint8_t bits[16];
   RLO_TRY(rlo_shape_measure(shape, &extent));
@@ -188,13 +188,26 @@ fail:
   return status;
 }
 
+rlo_status rlo__tensor_create_lent(rlo_engine *engine,
+                                   rlo__shared_shape *shape,
+                                   rlo__storage *storage,
+                                   rlo_release_fn release,
+                                   void *payload,
+                                   rlo_tensor **out_tensor) {
+  RLO_TRY(rlo__tensor_create(engine, shape, storage, NULL, out_tensor));
+  /* From now on nothing fails, so that `release` is called once or never. */
+  storage->release = release;
+  storage->payload = payload;
+  return RLO_OK;
+}
+
 rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
                                 const rlo_shape *shape,
                                 const void *data,
                                 rlo_release_fn release,
                                 void *payload,
                                 rlo_tensor **out_tensor) {
-  RLO_TRY(check_new(engine, shape, out_tensor));
+  RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
   rlo__shared_shape *shared = NULL;
   rlo__instance *host = NULL;
   rlo__storage *storage = NULL;
@@ -211,10 +224,8 @@ rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
   void *memory = shared->bytes > 0 ? (void *)(uintptr_t)data : NULL;
   RLO_TRY_GOTO(rlo__storage_adopt(
       host, memory, shared->bytes, true, NULL, NULL, &storage));
-  RLO_TRY_GOTO(rlo__tensor_create(engine, shared, storage, NULL, out_tensor));
-  /* From now on it cannot fail, so that `release` is called once or never. */
-  storage->release = release;
-  storage->payload = payload;
+  RLO_TRY_GOTO(rlo__tensor_create_lent(
+      engine, shared, storage, release, payload, out_tensor));
   storage = NULL;
 fail:
   rlo__storage_release(storage);
@@ -409,7 +420,7 @@ rlo_status rlo_tensor_view(rlo_tensor *tensor,
                            rlo_tensor **out_view) {
   RLO_TRY(check_tensor(tensor));
   rlo_engine *engine = tensor->engine;
-  RLO_TRY(check_new(engine, shape, out_view));
+  RLO_TRY(rlo__tensor_check_new(engine, shape, out_view));
   rlo__shared_shape *shared = NULL;
   rlo__storage *storage = NULL;
   rlo_status status = RLO_OK;

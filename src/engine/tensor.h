@@ -55,6 +55,20 @@ RLO_NODISCARD rlo_status rlo__tensor_create(rlo_engine *engine,
                                             rlo__pending *pending,
                                             rlo_tensor **out_tensor);
 
+/** RLO_OK if nothing is NULL of what a tensor is made of and put into. */
+RLO_NODISCARD rlo_status rlo__tensor_check_new(const rlo_engine *engine,
+                                               const rlo_shape *shape,
+                                               rlo_tensor *const *out_tensor);
+
+/** As rlo__tensor_create, of memory that is the caller's, who is told by
+ *  `release`, once, when it is free: never, if this fails. */
+RLO_NODISCARD rlo_status rlo__tensor_create_lent(rlo_engine *engine,
+                                                 rlo__shared_shape *shape,
+                                                 rlo__storage *storage,
+                                                 rlo_release_fn release,
+                                                 void *payload,
+                                                 rlo_tensor **out_tensor);
+
 /** The tensor's bytes on an instance: made if they are pending, copied if they
  *  are elsewhere. NULL for the instance: wherever they are. The storage is
  *  retained. */

@@ -30,15 +30,13 @@ static rlo_status need_opencl(rlo_engine *engine,
   return RLO_OK;
 }
 
-static rlo_status wrap(rlo_engine *engine,
-                       rlo__instance *instance,
+static rlo_status wrap(rlo__instance *instance,
                        rlo__shared_shape *shape,
                        cl_mem buffer,
                        int64_t offset_bytes,
                        cl_event ready,
                        rlo__storage **out_storage) {
   rlo__device_memory *memory = NULL;
-  (void)engine;
   if (shape->bytes > 0) {
     RLO_TRY(rlo__device_memory_wrap(instance->self,
                                     buffer,
@@ -64,24 +62,16 @@ rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine,
                                   rlo_release_fn release,
                                   void *payload,
                                   rlo_tensor **out_tensor) {
-  if (engine == NULL || shape == NULL || out_tensor == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    engine == NULL  ? "the engine is NULL"
-                    : shape == NULL ? "the tensor's shape is NULL"
-                                    : "no place for the tensor");
-  }
+  RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
   rlo__shared_shape *shared = NULL;
   rlo__instance *instance = NULL;
   rlo__storage *storage = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__shape_table_get(&engine->shapes, shape, &shared));
   RLO_TRY_GOTO(need_opencl(engine, &instance));
-  RLO_TRY_GOTO(
-      wrap(engine, instance, shared, buffer, offset_bytes, ready, &storage));
-  RLO_TRY_GOTO(rlo__tensor_create(engine, shared, storage, NULL, out_tensor));
-  /* From now on it cannot fail, so that `release` is called once or never. */
-  storage->release = release;
-  storage->payload = payload;
+  RLO_TRY_GOTO(wrap(instance, shared, buffer, offset_bytes, ready, &storage));
+  RLO_TRY_GOTO(rlo__tensor_create_lent(
+      engine, shared, storage, release, payload, out_tensor));
   storage = NULL;
 fail:
   rlo__storage_release(storage);
