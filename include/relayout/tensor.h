@@ -79,20 +79,20 @@ RLO_API rlo_tensor *rlo_tensor_retain(rlo_tensor *tensor);
 /** Give a reference back; NULL is legal. */
 RLO_API void rlo_tensor_release(rlo_tensor *tensor);
 
-/** The tensor's shape; borrowed until the tensor goes. */
+/** The tensor's shape; borrowed until the tensor goes. NULL for NULL. */
 RLO_API const rlo_shape *rlo_tensor_shape(const rlo_tensor *tensor);
 
-/** The tensor's engine; borrowed. */
+/** The tensor's engine; borrowed. NULL for NULL. */
 RLO_API rlo_engine *rlo_tensor_engine(const rlo_tensor *tensor);
 
-/** The physical bytes of the tensor. */
+/** The physical bytes of the tensor; 0 for NULL. */
 RLO_API int64_t rlo_tensor_bytes(const rlo_tensor *tensor);
 
 /** The name of the backend that owns the bytes, or that a pending tensor will
- *  run on; borrowed until the tensor goes. */
+ *  run on; borrowed until the tensor goes. NULL for NULL. */
 RLO_API const char *rlo_tensor_backend_name(rlo_tensor *tensor);
 
-/** Whether the bytes are yet to be made. */
+/** Whether the bytes are yet to be made; false for NULL. */
 RLO_API bool rlo_tensor_is_pending(rlo_tensor *tensor);
 
 /** Make the bytes of a pending tensor now; else nothing.
@@ -130,7 +130,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_tensor_view(rlo_tensor *tensor,
                                                  const rlo_shape *shape,
                                                  rlo_tensor **out_view);
 
-/** Whether two tensors share their memory; false for pending ones. */
+/** Whether two tensors share their memory; false for NULL and pending ones. */
 RLO_API bool rlo_tensor_shares_memory(rlo_tensor *a, rlo_tensor *b);
 
 RLO_END_DECLS
