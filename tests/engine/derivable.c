@@ -116,3 +116,30 @@ rlo_status one_more(rlo_gradient_call *call, void *payload) {
   rlo_tensor_release(one);
   return status;
 }
+
+void expect_move_back(bool is_mirror) {
+  rlo_tensor *x = tensor(DIMS(3), 1, NULL);
+  rlo_tensor *dy = tensor(DIMS(6), 1, tens + 1);
+  rlo_tensor *v = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
+  rlo_tape *outer = NULL;
+  rlo_tape *inner = NULL;
+  rlo_tensor *y = NULL;
+  rlo_tensor *dx = NULL;
+  rlo_tensor *back = NULL;
+  expect_ok(rlo_tape_begin(engine, &outer));
+  expect_ok(rlo_tape_begin(engine, &inner));
+  expect_ok(is_mirror
+                ? rlo_op_mirror_pad(x, DIMS(2), DIMS(1), RLO_MIRROR_REFLECT, &y)
+                : rlo_op_pad(x, DIMS(2), DIMS(1), NULL, NULL, &y));
+  expect_ok(rlo_tape_gradients(inner, y, dy, &x, 1, 0, &dx));
+  expect_ok(rlo_tape_end(inner));
+  expect_ok(rlo_tape_gradients(outer, dx, v, &dy, 1, 0, &back));
+  expect_ok(rlo_tape_end(outer));
+  expect(dx, is_mirror ? FLOATS(30, 120, 60) : FLOATS(30, 40, 50), 3);
+  expect(
+      back, is_mirror ? FLOATS(3, 2, 1, 2, 3, 2) : FLOATS(0, 0, 1, 2, 3, 0), 6);
+  rlo_tensor_release(y);
+  rlo_tensor_release(x);
+  rlo_tensor_release(dy);
+  rlo_tensor_release(v);
+}

@@ -39,4 +39,8 @@ rlo_status copy_forward(rlo_engine *e,
 /** Each dx is dy 0 and 1 more, of up to four floats. */
 rlo_status one_more(rlo_gradient_call *call, void *payload);
 
+/** The gradient of a gradient of a move is the move: d/d(dy) of <pad^T(dy), v>
+ *  is pad(v), and so for a mirror. */
+void expect_move_back(bool is_mirror);
+
 #endif

@@ -8,18 +8,6 @@
 
 /* What an engine does on a device: buffers, memory, kernels in OpenCL C. */
 
-static int64_t launches(void) {
-  rlo_context_stats stats;
-  rlo_context_get_stats(context, &stats);
-  return stats.launches;
-}
-
-static rlo_engine_stats engine_stats(void) {
-  rlo_engine_stats stats;
-  rlo_engine_get_stats(engine, &stats);
-  return stats;
-}
-
 /* ------------------------------------------------------------------- buffers
  */
 

@@ -8,18 +8,6 @@
 
 /* What an engine that fuses launches on a device. */
 
-static int64_t launches(void) {
-  rlo_context_stats stats;
-  rlo_context_get_stats(context, &stats);
-  return stats.launches;
-}
-
-static rlo_engine_stats engine_stats(void) {
-  rlo_engine_stats stats;
-  rlo_engine_get_stats(engine, &stats);
-  return stats;
-}
-
 /* pad(transpose(slice(x))): once or three times, the same bytes. */
 START_TEST(test_engine__pad_of_transpose_of_slice)
 {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine_case.h"
 #include "relayout/backend.h"
-#include "relayout/engine_ops.h"
-#include "relayout/opencl.h"
 #include "support/device_arena.h"
 #include "support/random.h"
 #include "support/random_shape.h"
@@ -23,16 +21,6 @@ enum {
   MAX_OPS = 9,
   MAX_ELEMENTS = 3000
 };
-
-static rlo_context *context;
-
-static void open_context(void) {
-  ck_assert_int_eq(rlo_context_create_default(-1, NULL, &context), RLO_OK);
-}
-
-static void close_context(void) {
-  rlo_context_release(context);
-}
 
 /* An expression under way in one engine. Both engines draw the same numbers,
  * which depend on shapes alone. */
@@ -175,7 +163,7 @@ static const operation operations[] = {
     turn, cut, pad, turn_round, regroup, repeat, join, gather, sum};
 
 /* One expression; its last value is left in *out_y. */
-static void grow(rlo_engine *engine, uint64_t seed, growing *g) {
+static void grow(rlo_engine *e, uint64_t seed, growing *g) {
   memset(g, 0, sizeof *g);
   g->random.state = seed;
   int32_t data[MAX_ELEMENTS];
@@ -189,8 +177,7 @@ static void grow(rlo_engine *engine, uint64_t seed, growing *g) {
     dims[k] = test_random_in(&g->random, 1, 7);
   }
   ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_S32, dims, rank, &shape), RLO_OK);
-  ck_assert_int_eq(rlo_tensor_create(engine, &shape, data, &g->values[0]),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_tensor_create(e, &shape, data, &g->values[0]), RLO_OK);
   g->count = 1;
   while (g->count <= MAX_OPS) {
     bool is_last = test_random_once_in(&g->random, 3);
@@ -243,18 +230,18 @@ static void compare(const growing *fused, const growing *plain, uint64_t seed) {
 
 static rlo_engine *open_engine(bool is_fusing, const char *backend) {
   rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
-  rlo_engine *engine = NULL;
+  rlo_engine *e = NULL;
   options.context = context;
   options.is_fusing = is_fusing;
   options.checks_leaks = true;
-  ck_assert_int_eq(rlo_engine_create(&options, &engine), RLO_OK);
-  ck_assert_int_eq(rlo_backend_set(engine, backend), RLO_OK);
-  return engine;
+  ck_assert_int_eq(rlo_engine_create(&options, &e), RLO_OK);
+  ck_assert_int_eq(rlo_backend_set(e, backend), RLO_OK);
+  return e;
 }
 
-static void close_engine(rlo_engine *engine) {
-  ck_assert_int_eq(rlo_engine_live_tensors(engine), 0);
-  rlo_engine_release(engine);
+static void close_engine(rlo_engine *e) {
+  ck_assert_int_eq(rlo_engine_live_tensors(e), 0);
+  rlo_engine_release(e);
 }
 
 START_TEST(test_engine_random__fused_is_as_one_by_one)
@@ -284,16 +271,8 @@ START_TEST(test_engine_random__fused_is_as_one_by_one)
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("engine_random");
-  TCase *tcase = tcase_create("random");
+  TCase *tcase = tcase_create("engine_random");
   tcase_set_timeout(tcase, 500);
-  tcase_add_unchecked_fixture(tcase, open_context, close_context);
   tcase_add_loop_test(tcase, test_engine_random__fused_is_as_one_by_one, 0, 2);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return run_device_suite("engine_random", tcase);
 }

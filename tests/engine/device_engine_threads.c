@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/thread.h"
+#include "engine_case.h"
 #include "relayout/backend.h"
-#include "relayout/engine_ops.h"
 #include "relayout/kernel.h"
-#include "relayout/opencl.h"
 
 /*
  * Many threads on one engine: they share tensors that are pending, move them
@@ -17,8 +15,6 @@
  * replacing and unregistering.
  */
 enum { NUM_THREADS = 6, NUM_TURNS = 60, SIZE = 12 };
-
-#define DIMS(...) ((const int64_t[]){__VA_ARGS__})
 
 typedef struct worker {
   rlo__thread thread;
@@ -105,16 +101,16 @@ static void work(void *payload) {
   }
 }
 
-static rlo_status count_setup(rlo_engine *engine, void *self, void *payload) {
-  (void)engine;
+static rlo_status count_setup(rlo_engine *of, void *self, void *payload) {
+  (void)of;
   (void)self;
   (void)payload;
   atomic_fetch_add(&setups, 1);
   return RLO_OK;
 }
 
-static void count_disposal(rlo_engine *engine, void *self, void *payload) {
-  (void)engine;
+static void count_disposal(rlo_engine *of, void *self, void *payload) {
+  (void)of;
   (void)self;
   (void)payload;
   atomic_fetch_add(&disposals, 1);
@@ -149,26 +145,13 @@ static void change(worker *w) {
 
 START_TEST(test_engine_threads__one_engine)
 {
-  rlo_context *context = NULL;
-  rlo_engine *engine = NULL;
   rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
-  ck_assert_int_eq(rlo_context_create_default(-1, NULL, &context), RLO_OK);
-  options.context = context;
   options.is_fusing = _i == 1;
   options.plan_capacity = 8;
-  ck_assert_int_eq(rlo_engine_create(&options, &engine), RLO_OK);
-
-  int32_t data[SIZE * SIZE];
-  rlo_shape shape;
-  rlo_tensor *x = NULL;
+  begin_with(options);
+  rlo_tensor *x = count_up(DIMS(SIZE, SIZE), 2);
   rlo_tensor *shared = NULL;
-  for (int32_t i = 0; i < SIZE * SIZE; ++i) {
-    data[i] = i;
-  }
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_S32, DIMS(SIZE, SIZE), 2, &shape),
-                   RLO_OK);
-  ck_assert_int_eq(rlo_tensor_create(engine, &shape, data, &x), RLO_OK);
-  ck_assert_int_eq(rlo_op_transpose(x, NULL, &shared), RLO_OK);
+  expect_ok(rlo_op_transpose(x, NULL, &shared));
   rlo_tensor_release(x);
 
   atomic_store(&setups, 0);
@@ -194,23 +177,14 @@ START_TEST(test_engine_threads__one_engine)
   ck_assert_int_gt(atomic_load(&setups), NUM_TURNS);
   ck_assert_int_eq(atomic_load(&setups), atomic_load(&disposals));
   rlo_tensor_release(shared);
-  ck_assert_int_eq(rlo_engine_live_tensors(engine), 0);
-  rlo_engine_release(engine);
-  rlo_context_release(context);
+  end();
 }
 
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("engine_threads");
-  TCase *tcase = tcase_create("threads");
+  TCase *tcase = tcase_create("engine_threads");
   tcase_set_timeout(tcase, 300);
   tcase_add_loop_test(tcase, test_engine_threads__one_engine, 0, 2);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return run_device_suite("engine_threads", tcase);
 }

@@ -43,6 +43,10 @@ void begin(bool is_fusing) {
   begin_with(options);
 }
 
+void begin_plain(void) {
+  begin(false);
+}
+
 void begin_with_fallback(void) {
   rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
   options.allow_host_fallback = context != NULL;
@@ -135,6 +139,18 @@ void expect_array(rlo_tensor *y,
     count *= dims[k];
   }
   expect(y, data, count);
+}
+
+int64_t launches(void) {
+  rlo_context_stats stats;
+  rlo_context_get_stats(context, &stats);
+  return stats.launches;
+}
+
+rlo_engine_stats engine_stats(void) {
+  rlo_engine_stats stats;
+  rlo_engine_get_stats(engine, &stats);
+  return stats;
 }
 
 static int run(const char *name, TCase *tcase, enum fork_status fork_status) {

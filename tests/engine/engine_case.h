@@ -27,6 +27,9 @@ extern struct rlo_context *context;
 void begin_with(rlo_engine_options options);
 void begin(bool is_fusing);
 
+/** For checked fixtures: one that does not fuse. */
+void begin_plain(void);
+
 /** On a device, let the host run what the tests register for it alone. */
 void begin_with_fallback(void);
 
@@ -75,6 +78,10 @@ void expect_array(rlo_tensor *y,
                   const int64_t *dims,
                   int32_t rank,
                   const float *data);
+
+/** Counters of the engine, and the launches of the context. */
+rlo_engine_stats engine_stats(void);
+int64_t launches(void);
 
 /** Run a suite of one case; the exit status of main. */
 int run_suite(const char *name, TCase *tcase);

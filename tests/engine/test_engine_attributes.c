@@ -7,10 +7,6 @@
 
 /* Attributes and inputs on the host: what is refused and why. */
 
-static void setup(void) {
-  begin(false);
-}
-
 static rlo_shape parse(const char *text) {
   rlo_shape shape;
   expect_ok(rlo_shape_parse(text, strlen(text), &shape));
@@ -378,7 +374,7 @@ END_TEST
 
 int main(void) {
   TCase *tcase = tcase_create("engine_attributes");
-  tcase_add_checked_fixture(tcase, setup, end);
+  tcase_add_checked_fixture(tcase, begin_plain, end);
   tcase_add_test(tcase, test_engine_calls__wrong_attributes);
   tcase_add_test(tcase, test_engine_calls__wrong_layouts);
   tcase_add_test(tcase, test_engine_calls__getters_of_attributes);

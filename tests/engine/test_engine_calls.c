@@ -10,10 +10,6 @@
 
 /* Calls on the host: tensors, constants, plans, memory, recording. */
 
-static void setup(void) {
-  begin(false);
-}
-
 static rlo_shape parse(const char *text) {
   rlo_shape shape;
   expect_ok(rlo_shape_parse(text, strlen(text), &shape));
@@ -386,7 +382,7 @@ END_TEST
 
 int main(void) {
   TCase *tcase = tcase_create("engine_calls");
-  tcase_add_checked_fixture(tcase, setup, end);
+  tcase_add_checked_fixture(tcase, begin_plain, end);
   tcase_add_test(tcase, test_engine_calls__wrapped_memory);
   tcase_add_test(tcase, test_engine_calls__views_move_nothing);
   tcase_add_test(tcase, test_engine_calls__constants);

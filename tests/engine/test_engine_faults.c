@@ -9,10 +9,6 @@
 
 /* What users register that does it wrong, or fails. */
 
-static void setup(void) {
-  begin(false);
-}
-
 static rlo_status leave_out(rlo_kernel_call *call, void *payload) {
   (void)call;
   (void)payload;
@@ -323,7 +319,7 @@ END_TEST
 
 int main(void) {
   TCase *tcase = tcase_create("engine_faults");
-  tcase_add_checked_fixture(tcase, setup, end);
+  tcase_add_checked_fixture(tcase, begin_plain, end);
   tcase_add_test(tcase, test_engine_registry__kernels_that_do_it_wrong);
   tcase_add_test(tcase, test_engine_registry__configs_that_are_none);
   tcase_add_loop_test(tcase, test_engine_faults__whose_sentence_it_is, 0, 2);

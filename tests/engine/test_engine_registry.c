@@ -9,10 +9,6 @@
 /* Kernels that say what happens to them, on backends that are the host's under
  * other names. */
 
-static void setup(void) {
-  begin(false);
-}
-
 /* ------------------------------------------------------------------ backends
  */
 
@@ -362,7 +358,7 @@ END_TEST
 
 int main(void) {
   TCase *tcase = tcase_create("engine_registry");
-  tcase_add_checked_fixture(tcase, setup, end);
+  tcase_add_checked_fixture(tcase, begin_plain, end);
   tcase_add_test(tcase, test_engine_registry__priority_chooses);
   tcase_add_test(tcase, test_engine_registry__names_of_backends);
   tcase_add_test(tcase, test_engine_registry__each_backend_has_its_own);

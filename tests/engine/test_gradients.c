@@ -9,10 +9,6 @@
 
 /* The registry of gradients, wrong calls, threads and memory, on the host. */
 
-static void setup(void) {
-  begin(false);
-}
-
 /* ------------------------------------------------------------------ registry
  */
 
@@ -384,7 +380,7 @@ END_TEST
 
 int main(void) {
   TCase *tcase = tcase_create("gradients");
-  tcase_add_checked_fixture(tcase, setup, end);
+  tcase_add_checked_fixture(tcase, begin_plain, end);
   tcase_set_timeout(tcase, 60);
   tcase_add_test(tcase, test_gradients__every_kernel_has_one);
   tcase_add_test(tcase, test_gradients__registry);
