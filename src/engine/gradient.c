@@ -17,11 +17,8 @@
 /* The link to the slot; *link NULL if there is none. Under a lock. */
 static rlo__gradient_slot **find_slot(rlo__gradient_table *table,
                                       const char *kernel_name) {
-  uint32_t hash = 2166136261u;
-  for (const char *c = kernel_name; *c != '\0'; ++c) {
-    hash = (hash ^ (uint8_t)*c) * 16777619u;
-  }
-  rlo__gradient_slot **link = &table->buckets[hash % RLO__GRADIENT_BUCKETS];
+  rlo__gradient_slot **link =
+      &table->buckets[rlo__registry_hash(kernel_name) % RLO__GRADIENT_BUCKETS];
   while (*link != NULL &&
          strcmp((*link)->config.kernel_name, kernel_name) != 0) {
     link = &(*link)->next;

@@ -100,13 +100,17 @@ rlo__backend_entry *rlo__registry_backend(const rlo__registry *registry,
   return entry;
 }
 
-static uint32_t bucket_of(const char *kernel_name) {
+uint32_t rlo__registry_hash(const char *kernel_name) {
   /* FNV-1a: names are short, and every call comes by here. */
   uint32_t hash = 2166136261u;
   for (const char *c = kernel_name; *c != '\0'; ++c) {
     hash = (hash ^ (uint8_t)*c) * 16777619u;
   }
-  return hash % RLO__REGISTRY_BUCKETS;
+  return hash;
+}
+
+static uint32_t bucket_of(const char *kernel_name) {
+  return rlo__registry_hash(kernel_name) % RLO__REGISTRY_BUCKETS;
 }
 
 static bool is_slot_of(const rlo__slot *slot,

@@ -92,6 +92,9 @@ RLO_NODISCARD rlo_status rlo__registry_intern(rlo__registry *registry,
 rlo__backend_entry *rlo__registry_backend(const rlo__registry *registry,
                                           const char *name);
 
+/** A hash of a kernel's name, for tables of what belongs to kernels. */
+uint32_t rlo__registry_hash(const char *kernel_name);
+
 /** The link to the slot, so that it can be taken out; *link NULL if there is
  *  none. Under a lock. */
 rlo__slot **rlo__registry_slot(rlo__registry *registry,
