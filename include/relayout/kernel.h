@@ -117,9 +117,9 @@ enum {
  *                 from the engine; kernel_name NULL if there was nothing. May
  *                 be NULL.
  * @return RLO_OK; RLO_ALREADY_EXISTS without RLO_KERNEL_REPLACE;
- *         RLO_INVALID_ARGUMENT for a config that is none, or from within a
- *         setup or dispose; RLO_OUT_OF_MEMORY; or what `setup` says. On
- *         failure the registry is as it was.
+ *         RLO_INVALID_ARGUMENT for a config or flags that are none, or from
+ *         within a setup or dispose; RLO_OUT_OF_MEMORY; or what `setup` says.
+ *         On failure the registry is as it was.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_kernel_register(rlo_engine *engine,

@@ -46,6 +46,15 @@ static rlo_status check_config(const rlo_engine *engine,
   return RLO_OK;
 }
 
+static rlo_status check_flags(uint32_t flags, const char *what) {
+  return (flags & ~(uint32_t)RLO_KERNEL_REPLACE) == 0
+             ? RLO_OK
+             : RLO_FAIL(RLO_INVALID_ARGUMENT,
+                        "%s: no known flags (%#x)",
+                        what,
+                        flags);
+}
+
 /* During a change. */
 static rlo_status register_changing(rlo_engine *engine,
                                     const rlo_kernel_config *config,
@@ -105,6 +114,7 @@ rlo_status rlo_kernel_register(rlo_engine *engine,
                                uint32_t flags,
                                rlo_kernel_config *out_old) {
   RLO_TRY(check_config(engine, config));
+  RLO_TRY(check_flags(flags, "registering a kernel"));
   RLO_TRY(
       rlo__registry_begin_change(&engine->registry, "registering a kernel"));
   rlo__activation *gone = NULL;
@@ -260,6 +270,7 @@ rlo_status rlo_kernel_copy_all(rlo_engine *engine,
                                uint32_t flags,
                                int32_t *out_count) {
   RLO_TRY(check_names(engine, from, to));
+  RLO_TRY(check_flags(flags, "copying a backend's kernels"));
   if (to[0] == '\0') {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "a backend without a name");
   }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "engine/engine.h"

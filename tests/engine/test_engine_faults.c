@@ -109,6 +109,13 @@ START_TEST(test_engine_registry__configs_that_are_none)
   expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
                  RLO_INVALID_ARGUMENT,
                  "kernel 'K' takes 1 to 0 inputs and 0 attributes");
+  config = config_of("K", "host", &c);
+  expect_refusal(rlo_kernel_register(engine, &config, 2, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "registering a kernel: no known flags (0x2)");
+  expect_refusal(rlo_kernel_copy_all(engine, "host", "mine", 2, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "copying a backend's kernels: no known flags (0x2)");
 }
 
 END_TEST
