@@ -83,7 +83,7 @@ RLO_API const rlo_error *rlo_error_last(void);
 
 /**
  * Fill this thread's record and return `status`: for the functions that users
- * hand to relayout (kernels, gradients, factories, ...), at the place where they
+ * hand to relayout (kernels, gradients, factories), at the place where they
  * find the failure:
  *     return rlo_error_set(RLO_OUT_OF_RANGE, "window %d of %d", window, most);
  * A failure of a relayout call is passed on as it is: it has its record.

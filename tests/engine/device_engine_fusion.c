@@ -4,7 +4,7 @@
 #include "engine_case.h"
 #include "relayout/opencl.h"
 #include "relayout/ops.h"
-#include "relayout/text.h"
+#include "support/shape_of.h"
 
 /* What an engine that fuses launches on a device. */
 
@@ -190,9 +190,7 @@ START_TEST(test_engine__a_chain_at_once)
   rlo_tensor *x = count_up(DIMS(12, 9), 2);
   rlo_chain *chain = NULL;
   rlo_tensor *y = NULL;
-  rlo_shape tiled;
-  static const char text[] = "s32[9,12]{1,0:T(4,8)fill(one)}";
-  expect_ok(rlo_shape_parse(text, strlen(text), &tiled));
+  const rlo_shape tiled = test_shape_of("s32[9,12]{1,0:T(4,8)fill(one)}");
   expect_ok(rlo_chain_create(rlo_tensor_shape(x), &chain));
   expect_ok(rlo_chain_transpose(chain, (const int32_t[]){1, 0}));
   int64_t before = launches();

@@ -3,7 +3,7 @@
 
 #include "engine_case.h"
 #include "relayout/kernel.h"
-#include "relayout/text.h"
+#include "support/shape_of.h"
 
 /*
  * What the built-in kernels that move the elements of one array do to those
@@ -203,9 +203,7 @@ END_TEST
 START_TEST(test_engine_vectors__relayout)
 {
   begin_set_up(_i);
-  static const char text[] = "f32[2,3]{0,1:pad(3,5)fill(zero)}";
-  rlo_shape padded;
-  expect_ok(rlo_shape_parse(text, strlen(text), &padded));
+  const rlo_shape padded = test_shape_of("f32[2,3]{0,1:pad(3,5)fill(zero)}");
   rlo_tensor *x = tensor(DIMS(2, 3), 2, counted + 1);
   rlo_tensor *y = NULL;
   rlo_tensor *back = NULL;

@@ -3,7 +3,7 @@
 
 #include "engine_case.h"
 #include "expect_vjp.h"
-#include "relayout/text.h"
+#include "support/shape_of.h"
 
 /*
  * The gradients that TensorFlow's own tests ask for, of single kernels that
@@ -332,9 +332,7 @@ END_TEST
 START_TEST(test_gradient_vectors__relayout)
 {
   begin_set_up(_i);
-  static const char text[] = "f32[2,3]{0,1:pad(3,5)fill(one)}";
-  rlo_shape padded;
-  expect_ok(rlo_shape_parse(text, strlen(text), &padded));
+  const rlo_shape padded = test_shape_of("f32[2,3]{0,1:pad(3,5)fill(one)}");
   rlo_tensor *x = tensor(DIMS(2, 3), 2, NULL);
   rlo_tensor *dy = NULL;
   rlo_tensor *dx = NULL;
@@ -365,12 +363,10 @@ static rlo_status slice_packed(const char *x_text,
                                int64_t size,
                                const uint8_t *dy_data,
                                rlo_tensor **out_dx) {
-  rlo_shape shape;
-  rlo_shape result;
+  const rlo_shape shape = test_shape_of(x_text);
+  const rlo_shape result = test_shape_of(y_text);
   rlo_tensor *x = NULL;
   rlo_tensor *dy = NULL;
-  expect_ok(rlo_shape_parse(x_text, strlen(x_text), &shape));
-  expect_ok(rlo_shape_parse(y_text, strlen(y_text), &result));
   expect_ok(rlo_tensor_create(engine, &shape, NULL, &x));
   expect_ok(rlo_tensor_create(engine, &result, dy_data, &dy));
   const rlo_attribute cut[] = {list("begin", DIMS(0, begin_at), 2),

@@ -3,15 +3,9 @@
 
 #include "engine_case.h"
 #include "relayout/kernel.h"
-#include "relayout/text.h"
+#include "support/shape_of.h"
 
 /* Attributes and inputs on the host: what is refused and why. */
-
-static rlo_shape parse(const char *text) {
-  rlo_shape shape;
-  expect_ok(rlo_shape_parse(text, strlen(text), &shape));
-  return shape;
-}
 
 typedef struct refused {
   const char *kernel;
@@ -277,13 +271,13 @@ START_TEST(test_engine_calls__wrong_layouts)
 {
   rlo_tensor *x = count_up(DIMS(2, 3), 2);
   rlo_tensor *y = NULL;
-  rlo_shape shape = parse("s32[2,3]");
+  rlo_shape shape = test_shape_of("s32[2,3]");
   shape.layout.minor_to_major[0] = 0;
   shape.layout.minor_to_major[1] = 0;
   ck_assert_int_eq(rlo_op_relayout(x, &shape, &y), RLO_INVALID_ARGUMENT);
   ck_assert_ptr_eq(strstr(rlo_error_last()->message, "Relayout: 'shape': "),
                    rlo_error_last()->message);
-  shape = parse("s32[3,2]");
+  shape = test_shape_of("s32[3,2]");
   expect_refusal(rlo_op_relayout(x, &shape, &y),
                  RLO_INVALID_ARGUMENT,
                  "Relayout: 'shape' has another type or other dimensions than "

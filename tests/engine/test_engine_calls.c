@@ -7,14 +7,9 @@
 #include "engine_case.h"
 #include "relayout/kernel.h"
 #include "relayout/text.h"
+#include "support/shape_of.h"
 
 /* Calls on the host: tensors, constants, plans, memory, recording. */
-
-static rlo_shape parse(const char *text) {
-  rlo_shape shape;
-  expect_ok(rlo_shape_parse(text, strlen(text), &shape));
-  return shape;
-}
 
 /* ------------------------------------------------------------------ tensors
  */
@@ -26,7 +21,7 @@ static void count_release(void *payload) {
 START_TEST(test_engine_calls__wrapped_memory)
 {
   const int32_t data[] = {1, 2, 3, 4, 5, 6};
-  const rlo_shape shape = parse("s32[2,3]");
+  const rlo_shape shape = test_shape_of("s32[2,3]");
   int released = 0;
   rlo_tensor *x = NULL;
   rlo_tensor *view = NULL;
@@ -35,7 +30,7 @@ START_TEST(test_engine_calls__wrapped_memory)
       rlo_tensor_wrap_host(engine, &shape, data, count_release, &released, &x));
   expect_ok(rlo_tensor_host_data(x, &seen));
   ck_assert_ptr_eq(seen, data);
-  const rlo_shape flat = parse("s32[6]");
+  const rlo_shape flat = test_shape_of("s32[6]");
   expect_ok(rlo_tensor_view(x, &flat, &view));
   rlo_tensor_release(x);
   ck_assert_int_eq(released, 0);
@@ -57,8 +52,8 @@ START_TEST(test_engine_calls__views_move_nothing)
 {
   rlo_tensor *x = count_up(DIMS(2, 3), 2);
   rlo_tensor *view = NULL;
-  const rlo_shape turned = parse("s32[3,2]{0,1}");
-  const rlo_shape cut = parse("s32[2,2]");
+  const rlo_shape turned = test_shape_of("s32[3,2]{0,1}");
+  const rlo_shape cut = test_shape_of("s32[2,2]");
   expect_refusal(rlo_tensor_view(x, &turned, &view),
                  RLO_INVALID_ARGUMENT,
                  "the view's shape is no bitcast of the tensor's: elements "
@@ -74,7 +69,7 @@ START_TEST(test_engine_calls__constants)
   const char *const texts[] = {
       "f32[2,3]{0,1:pad(3,5)fill(zero)}", "bf16[5]", "u8[]", "s64[0,3]"};
   for (int32_t k = 0; k < COUNT(texts); ++k) {
-    const rlo_shape shape = parse(texts[k]);
+    const rlo_shape shape = test_shape_of(texts[k]);
     rlo_tensor *x = NULL;
     expect_ok(rlo_tensor_create_constant(engine, &shape, RLO_DTYPE_ONE, &x));
     uint8_t bytes[64];
@@ -90,7 +85,7 @@ START_TEST(test_engine_calls__constants)
     }
     rlo_tensor_release(x);
   }
-  const rlo_shape shape = parse("f8e8m0fnu[3]");
+  const rlo_shape shape = test_shape_of("f8e8m0fnu[3]");
   rlo_tensor *x = NULL;
   ck_assert_int_eq(
       rlo_tensor_create_constant(engine, &shape, RLO_DTYPE_ZERO, &x),
