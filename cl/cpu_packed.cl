@@ -26,10 +26,10 @@
  *   18  int row_axes                bit k: axis k is part of the rows
  *   19  int run_axes                bit k: the stage holds axis k as the
  *                                   destination does, in runs without a gap
- *   20  int fetch_axes              bit k: axis k is part of a run of the
- * source 21  rlo_index blocks            blocks that one group moves 22  int
- * fetch_lines             lines to prefetch with each tile or row 23  rlo_index
- * src_end           units that may be read, from src_offset on
+ *   20  int fetch_axes              bit k: axis k is in a run of the source
+ *   21  rlo_index blocks            blocks that one group moves
+ *   22  int fetch_lines             lines to prefetch with each tile or row
+ *   23  rlo_index src_end           units that may be read, from src_offset on
  *
  * Grid axes count blocks: their strides are per block. A group moves `blocks`
  * of them, one after another, and prefetches what the next one reads.
@@ -50,9 +50,9 @@
  * What the host should choose: runs of 256 bytes and more on both sides, and
  * blocks that fit into the first-level cache beside what they read.
  */
-// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_PACKED_NA=3 -DRLO_NT=1
-// -DRLO_PREFETCH=1 define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_PACKED_NB=7
-// -DRLO_INDEX32=1 define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_PACKED_NA=2
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_PACKED_NA=3 -DRLO_NT=1 -DRLO_PREFETCH=1
+// define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_PACKED_NB=7 -DRLO_INDEX32=1
+// define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_PACKED_NA=2
 // define-matrix: -DRLO_PACKED_TILE=4 -DRLO_PACKED_NA=3 -DRLO_VECTOR_SHUFFLE=0
 // define-matrix: -DRLO_PACKED_DIRECT=1 -DRLO_UNIT_BYTES=1 -DRLO_PREFETCH=1
 // define-matrix: -DRLO_PACKED_DIRECT=1 -DRLO_UNIT_BYTES=2 -DRLO_PACKED_NA=5

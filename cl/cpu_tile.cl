@@ -46,11 +46,9 @@
  * destination is larger than the caches. A plane with an extent below a line
  * goes unit by unit: see cpu_skinny.cl.
  */
-// clang-format off
 // define-matrix: -DRLO_LEVELS=3 -DRLO_NT=1 -DRLO_INDEX32=1 -DRLO_GRID_RANK=16
 // define-matrix: -DRLO_LEVELS=3 -DRLO_UNIT_BYTES=1 -DRLO_NT=1 -DRLO_DST_ALIGN=64
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_NT=1 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=2
-// clang-format on
 #ifndef RLO_CPU_BLOCK_CL
 #include "cpu_block.cl"
 #endif

@@ -5,6 +5,7 @@
 #   // define-matrix: -DA=1 -DB=2
 # in its head, as OpenCL C 1.2:
 #   check_kernels.sh <clang> <cl folder>
+# A line that is broken in two would be lost without a word: it fails.
 set -u
 
 clang=$1
@@ -29,6 +30,11 @@ check_kernel() {
 for file in "$folder"/*.cl; do
   [ -e "$file" ] || continue
   check_kernel "$file"
+  if grep -nE '.define-matrix:|^// -D' "$file" |
+    grep -vE '^[0-9]+:// define-matrix:'; then
+    echo "$(basename "$file") breaks a define-matrix line"
+    failed=$((failed + 1))
+  fi
   lines=$(sed -n 's|^// define-matrix:||p' "$file")
   old_ifs=$IFS
   IFS='
