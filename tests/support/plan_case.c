@@ -122,6 +122,38 @@ void test_plan_make(int32_t unit_bits,
   }
 }
 
+rlo_status test_plan_try(test_plan *plan,
+                         const char *family,
+                         int64_t src_alignment_bytes,
+                         int64_t dst_alignment_bytes) {
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = family;
+  return rlo__planner_choose(&plan->problem,
+                             &plan->device,
+                             &options,
+                             src_alignment_bytes,
+                             dst_alignment_bytes,
+                             &plan->choice,
+                             &plan->launch);
+}
+
+void test_plan_run(test_plan *plan) {
+  ck_assert_msg(test_plan_try(plan, NULL, 0, 0) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
+}
+
+const rlo_plan_candidate *test_plan_candidate(const test_plan *plan,
+                                              const char *family) {
+  for (int32_t n = 0; n < plan->choice.num_candidates; ++n) {
+    if (strcmp(plan->choice.candidates[n].family, family) == 0) {
+      return &plan->choice.candidates[n];
+    }
+  }
+  ck_abort_msg("family %s was not asked", family);
+  return NULL;
+}
+
 int64_t test_plan_define(const rlo_launch *launch, const char *name) {
   for (int32_t d = 0; d < launch->num_defines; ++d) {
     if (strcmp(launch->defines[d].name, name) == 0) {

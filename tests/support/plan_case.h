@@ -33,6 +33,28 @@ void test_plan_make(int32_t unit_bits,
                     const int64_t *dst_strides,
                     rlo_problem *out_problem);
 
+/** A problem on a device, and what the planner makes of it. */
+typedef struct test_plan {
+  rlo_device_info device;
+  rlo_problem problem;
+  rlo_choice choice;
+  rlo_launch launch;
+} test_plan;
+
+/** Plan; a family's name or NULL, and alignments in bytes or 0, as in
+ *  rlo_plan_explain. */
+rlo_status test_plan_try(test_plan *plan,
+                         const char *family,
+                         int64_t src_alignment_bytes,
+                         int64_t dst_alignment_bytes);
+
+/** Plan by the device's own alignments; fails the test if that fails. */
+void test_plan_run(test_plan *plan);
+
+/** What a family said; fails the test if it was not asked. */
+const rlo_plan_candidate *test_plan_candidate(const test_plan *plan,
+                                              const char *family);
+
 /** The first value of a constant of a launch; fails the test if it has none. */
 int64_t test_plan_define(const rlo_launch *launch, const char *name);
 

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the planner proves before a launch says it, and limits of a device. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "support/plan_case.h"
+
+static test_plan plan;
+
+static void begin(void) {
+  plan.device = test_plan_cpu();
+}
+
+START_TEST(test_planner__proves_lines_before_it_says_so)
+{
+  static const char src[] = "f32[1024,1024]{1,0}";
+  static const char dst[] = "f32[1024,1024]{0,1}";
+  test_plan_lower(src, dst, NULL, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, "tile", 4, 128), RLO_OK);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_NT"), 1);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 64);
+
+  /* The memory is not aligned. */
+  test_plan_lower(src, dst, NULL, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, "tile", 4, 32), RLO_OK);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 4);
+
+  /* The origin is not. */
+  test_plan_lower(src, dst, NULL, &plan.problem);
+  plan.problem.dst.base = 8;
+  ck_assert_int_eq(test_plan_try(&plan, "tile", 4, 128), RLO_OK);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 4);
+  ck_assert_int_eq(plan.launch.dst_base_bytes, 32);
+
+  /* One stride is not. */
+  test_plan_lower("f32[8,512,512]{2,1,0}",
+                  "f32[8,512,512]{:strides(262145,1,512)offset(0)}",
+                  NULL,
+                  &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, "tile", 4, 128), RLO_OK);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 4);
+
+  /* Joined structures are one run: only their groups have to be aligned. */
+  test_plan_lower(
+      "f32[3,1000000]{1,0}", "f32[3,1000000]{0,1}", NULL, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, "skinny", 4, 128), RLO_OK);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 64);
+}
+
+END_TEST
+
+START_TEST(test_planner__small_output_stays_in_the_caches)
+{
+  test_plan_lower(
+      "f32[720,720]{1,0}", "f32[720,720]{0,1}", NULL, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_NT"), 0); /* 2073600 */
+  test_plan_lower(
+      "f32[736,736]{1,0}", "f32[736,736]{0,1}", NULL, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_NT"), 1); /* 2166784 */
+  plan.device.has_nontemporal_store = false;
+  test_plan_run(&plan);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_NT"), 0);
+}
+
+END_TEST
+
+START_TEST(test_planner__prefetches_only_where_the_device_can)
+{
+  test_plan_lower(
+      "f32[720,720]{1,0}", "f32[720,720]{0,1}", NULL, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_PREFETCH"), 1);
+  plan.device.has_builtin_prefetch = false;
+  plan.device.has_vector_shuffle = false;
+  test_plan_run(&plan);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_PREFETCH"), 0);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_VECTOR_SHUFFLE"), 0);
+}
+
+END_TEST
+
+/* All arguments together, as clSetKernelArg takes them. */
+static int64_t argument_bytes(void) {
+  int64_t bytes = 0;
+  for (int32_t n = 0; n < plan.launch.num_arguments; ++n) {
+    bytes += rlo__argument_bytes(plan.launch.arguments[n].kind);
+  }
+  return bytes;
+}
+
+START_TEST(test_planner__beyond_2_gib_grids_are_64_bits_wide)
+{
+  test_plan_lower(
+      "f32[50000,50000]{1,0}", "f32[50000,50000]{0,1}", NULL, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_str_eq(plan.choice.family->name, "tile");
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_INDEX32"), 0);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_GRID_RANK"), 8);
+  ck_assert_int_eq(plan.launch.arguments[7].kind, RLO_ARGUMENT_LONG8);
+  ck_assert_int_eq(plan.launch.arguments[12].kind, RLO_ARGUMENT_LONG);
+
+  test_plan_lower(
+      "f32[5000,5000]{1,0}", "f32[5000,5000]{0,1}", NULL, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_INDEX32"), 1);
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_GRID_RANK"), 16);
+  ck_assert_int_eq(plan.launch.arguments[7].kind, RLO_ARGUMENT_INT16);
+  ck_assert_int_eq(plan.launch.arguments[12].kind, RLO_ARGUMENT_INT);
+}
+
+END_TEST
+
+/* Rows over `num_axes` axes without a merge, with `num_guards` PAD guards. */
+static void make_rows(int32_t num_axes, int32_t num_guards, int64_t stretch) {
+  int64_t extents[RLO_MAX_AXES];
+  int64_t src[RLO_MAX_AXES];
+  int64_t dst[RLO_MAX_AXES];
+  int64_t stride = 1;
+  for (int32_t a = num_axes - 1; a >= 0; --a) {
+    extents[a] = 3;
+    src[a] = dst[a] = stride * (a == 0 ? stretch : 1);
+    stride *= 4;
+  }
+  test_plan_make(32, num_axes, extents, src, dst, &plan.problem);
+  for (int32_t g = 0; g < num_guards; ++g) {
+    rlo_guard *guard = &plan.problem.guards[plan.problem.num_guards++];
+    guard->limit = 3 + g % 4;
+    guard->form.axis[g % num_axes] = 1;
+    guard->form.axis[(g + 1) % num_axes] = 3;
+  }
+}
+
+START_TEST(test_planner__keeps_within_the_device_limit_of_arguments)
+{
+  for (int32_t num_axes = 2; num_axes <= 20; ++num_axes) {
+    for (int32_t num_guards = 0; num_guards <= 7; ++num_guards) {
+      for (int64_t stretch = 1; stretch <= 1 << 20; stretch *= 1 << 20) {
+        make_rows(num_axes, num_guards, stretch);
+        test_plan_run(&plan);
+        ck_assert_int_le(argument_bytes(), plan.device.max_parameter_bytes);
+        ck_assert_int_le(plan.launch.num_arguments, RLO_LAUNCH_MAX_ARGUMENTS);
+      }
+    }
+  }
+}
+
+END_TEST
+
+START_TEST(test_planner__says_which_limit_a_problem_exceeds)
+{
+  make_rows(18, 0, 1);
+  test_plan_run(&plan);
+  ck_assert_str_eq(test_plan_candidate(&plan, "rows")->reason,
+                   "its groups would need 17 coordinates; the kernel takes 16");
+  make_rows(9, 7, 1);
+  test_plan_run(&plan);
+  ck_assert_str_eq(test_plan_candidate(&plan, "rows")->reason,
+                   "it has 7 guards; the kernel takes 6");
+  make_rows(2, 1, 1);
+  test_plan_run(&plan);
+  ck_assert_str_eq(test_plan_candidate(&plan, "rows")->reason,
+                   "guard 0 has the coefficient 3 along the row; the kernel "
+                   "takes -1, 0 and 1");
+  make_rows(4, 0, 1);
+  plan.device.max_parameter_bytes = 256;
+  test_plan_run(&plan);
+  ck_assert_str_eq(test_plan_candidate(&plan, "rows")->reason,
+                   "its 0 guards need 308 bytes of arguments; the device takes "
+                   "256");
+}
+
+END_TEST
+
+START_TEST(test_planner__turns_guards_that_count_down)
+{
+  /* Two cells of padding before the row: 0 <= j - 2. */
+  static const int64_t extents[] = {10, 40};
+  static const int64_t src[] = {38, 1};
+  static const int64_t dst[] = {40, 1};
+  test_plan_make(32, 2, extents, src, dst, &plan.problem);
+  plan.problem.src.base = -2;
+  plan.problem.num_guards = 1;
+  plan.problem.guards[0].form.base = -2;
+  plan.problem.guards[0].form.axis[1] = 1;
+  plan.problem.guards[0].limit = 1000;
+  ck_assert_int_eq(test_plan_try(&plan, "rows", 4, 4), RLO_OK);
+  ck_assert_int_eq(plan.problem.guards[0].form.axis[1], -1);
+
+  /* The kernel wants it back: base, limit, x, y are the last four. */
+  const int64_t *x = &plan.launch.numbers[plan.launch.arguments[21].first];
+  const int64_t *limit = &plan.launch.numbers[plan.launch.arguments[20].first];
+  const int64_t *base = &plan.launch.numbers[plan.launch.arguments[19].first];
+  ck_assert_int_eq(plan.launch.num_arguments, 23);
+  ck_assert_int_eq(*x, 1);
+  ck_assert_int_eq(*base, -2);
+  ck_assert_int_eq(*limit, 38);
+  ck_assert_int_eq(plan.launch.src_base_bytes, -8);
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("planner_launch");
+  TCase *facts = tcase_create("facts");
+  tcase_add_checked_fixture(facts, begin, NULL);
+  tcase_add_test(facts, test_planner__proves_lines_before_it_says_so);
+  tcase_add_test(facts, test_planner__small_output_stays_in_the_caches);
+  tcase_add_test(facts, test_planner__prefetches_only_where_the_device_can);
+  tcase_add_test(facts, test_planner__beyond_2_gib_grids_are_64_bits_wide);
+  tcase_add_test(facts,
+                 test_planner__keeps_within_the_device_limit_of_arguments);
+  tcase_add_test(facts, test_planner__says_which_limit_a_problem_exceeds);
+  tcase_add_test(facts, test_planner__turns_guards_that_count_down);
+  suite_add_tcase(suite, facts);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
