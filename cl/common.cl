@@ -81,6 +81,12 @@
 #define RLO_DST_ALIGN RLO_UNIT_BYTES
 #endif
 
+/* 1: the rows that are prefetched for the next group lie where a list says; 0:
+ * at one distance. */
+#ifndef RLO_AHEAD_LISTED
+#define RLO_AHEAD_LISTED 0
+#endif
+
 /* Tiles lean only where lines must be whole and nothing else proves them so. */
 #define RLO_LEAN (RLO_NT && RLO_DST_ALIGN < 64)
 
@@ -395,8 +401,17 @@ RLO_INLINE void rlo_prefetch(__global const uchar *p) {
  * gives long runs faster than scattered lines.
  */
 typedef struct rlo_ahead {
+  /* The row that is on; bytes of it that are done, and that it has; rows that
+   * are left, with this one. */
   __global const uchar *row;
-  long at, row_bytes, rows, ld_bytes;
+  long at, row_bytes, rows;
+#if RLO_AHEAD_LISTED
+  /* Where each row begins, in bytes from `from` on; one entry more is read. */
+  __global const uchar *from;
+  __private const long *places;
+#else
+  long ld_bytes;
+#endif
 } rlo_ahead;
 
 /* Bytes that one call prefetches. */
@@ -415,7 +430,12 @@ RLO_INLINE void rlo_prefetch_ahead(__private rlo_ahead *ahead) {
     ahead->at += RLO_AHEAD_BYTES;
     if (ahead->at >= ahead->row_bytes) {
       ahead->at = 0;
+#if RLO_AHEAD_LISTED
+      ahead->places += 1;
+      ahead->row = ahead->from + *ahead->places;
+#else
       ahead->row += ahead->ld_bytes;
+#endif
       ahead->rows -= 1;
     }
   }
@@ -493,19 +513,12 @@ RLO_INLINE rlo_row rlo_own_row(__global uchar *to,
   return row;
 }
 
-/* Send a row out of `stage`, whose first byte is byte `stage_byte` of the tile:
- * whole lines, and the two ends in pieces. Prefetch goes on meanwhile, for
- * nothing else would keep memory reading. */
-RLO_INLINE void rlo_send_row(rlo_row row,
-                             __private const uchar *stage,
-                             long stage_byte,
-                             __private rlo_ahead *ahead) {
-  long n = row.to_byte - row.from_byte;
-  if (n <= 0) {
-    return;
-  }
-  __global uchar *to = row.to + row.from_byte;
-  __private const uchar *from = stage + (row.from_byte - stage_byte);
+/* Send n bytes: whole lines, and the two ends in pieces. Prefetch goes on
+ * meanwhile, for nothing else would keep memory reading; ahead 0: not here. */
+RLO_INLINE void rlo_send(__global uchar *to,
+                         __private const uchar *from,
+                         long n,
+                         __private rlo_ahead *ahead) {
   const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES));
   if (head != 0) {
     rlo_piece_private(to, from, head);
@@ -513,7 +526,7 @@ RLO_INLINE void rlo_send_row(rlo_row row,
     from += head;
     n -= head;
   }
-  for (; n >= 4 * RLO_LINE_BYTES; n -= 4 * RLO_LINE_BYTES) {
+  for (; ahead != 0 && n >= 4 * RLO_LINE_BYTES; n -= 4 * RLO_LINE_BYTES) {
     rlo_prefetch_ahead(ahead);
 #pragma unroll
     for (int k = 0; k < 4 * RLO_LINE_BYTES; k += RLO_LINE_BYTES) {
@@ -530,6 +543,20 @@ RLO_INLINE void rlo_send_row(rlo_row row,
   if (n != 0) {
     rlo_piece_private(to, from, n);
   }
+}
+
+/* Send a row out of `stage`, whose first byte is byte `stage_byte` of the tile.
+ */
+RLO_INLINE void rlo_send_row(rlo_row row,
+                             __private const uchar *stage,
+                             long stage_byte,
+                             __private rlo_ahead *ahead) {
+  const long n = row.to_byte - row.from_byte;
+  if (n <= 0) {
+    return;
+  }
+  rlo_send(
+      row.to + row.from_byte, stage + (row.from_byte - stage_byte), n, ahead);
 }
 
 #if RLO_GUARDS > 0

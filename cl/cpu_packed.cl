@@ -270,28 +270,6 @@ RLO_INLINE void rlo_fetch_lines(__private rlo_fetch *fetch, int lines) {
 #endif
 }
 
-/* Send n bytes of the stage: whole lines, and two ends in pieces. */
-RLO_INLINE void rlo_send_run(__global uchar *to,
-                             __private const uchar *from,
-                             long n) {
-  const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES));
-  if (head != 0) {
-    rlo_piece_private(to, from, head);
-    to += head;
-    from += head;
-    n -= head;
-  }
-#pragma unroll 1
-  for (; n >= RLO_LINE_BYTES; n -= RLO_LINE_BYTES) {
-    rlo_store_line(to, *(__private const rlo_line_any *)from);
-    to += RLO_LINE_BYTES;
-    from += RLO_LINE_BYTES;
-  }
-  if (n != 0) {
-    rlo_piece_private(to, from, n);
-  }
-}
-
 #if RLO_PACKED_ROW > 0
 
 #define RLO_ROW_BYTES (RLO_PACKED_ROW * E)
@@ -659,7 +637,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     const long run_bytes = rlo_run_bytes(&block, block.stage_stride, run_axes);
     __private const rlo_place *run = places[RLO_RUNS];
     for (int r = 0; r < counts[RLO_RUNS]; ++r, ++run) {
-      rlo_send_run(to + run->dst, stage + run->stage, run_bytes);
+      rlo_send(to + run->dst, stage + run->stage, run_bytes, 0);
     }
 #endif
     from = next;

@@ -49,6 +49,13 @@
 // define-matrix: -DRLO_LEVELS=3 -DRLO_NT=1 -DRLO_INDEX32=1 -DRLO_GRID_RANK=16
 // define-matrix: -DRLO_LEVELS=3 -DRLO_UNIT_BYTES=1 -DRLO_NT=1 -DRLO_DST_ALIGN=64
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_NT=1 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=2
+
+/* Axes that a side of the plane may be made of: 1 or 3. */
+#ifndef RLO_LEVELS
+#define RLO_LEVELS 1
+#endif
+#define RLO_AHEAD_LISTED (RLO_LEVELS > 1)
+
 #ifndef RLO_CPU_BLOCK_CL
 #include "cpu_block.cl"
 #endif
@@ -63,11 +70,6 @@
 #endif
 #ifndef RLO_TILE_B
 #define RLO_TILE_B (16 * RLO_LINE_UNITS)
-#endif
-
-/* Axes that a side of the plane may be made of: 1 or 3. */
-#ifndef RLO_LEVELS
-#define RLO_LEVELS 1
 #endif
 
 /* Columns and lines of the window through which rows leave that are not made of
@@ -144,81 +146,6 @@ typedef long rlo_places;
   RLO_BLOCK((from) + RLO_PLACE(rows, row, src_ld_bytes), RLO_ROW_BY_STEP, STORE)
 #endif
 
-/* What the next group will read, to be prefetched little by little while this
- * one works. Row after row, not in the order of use: memory gives long runs
- * faster than scattered lines. */
-typedef struct rlo_next_tile {
-  /* The row that is on, and how many are left. */
-  __global const uchar *row;
-  long rows;
-  /* Bytes of it that are done, and that it has. */
-  long at, row_bytes;
-#if RLO_LEVELS > 1
-  __global const uchar *from;
-  rlo_places places;
-#else
-  long step;
-#endif
-} rlo_next_tile;
-
-RLO_INLINE void rlo_prefetch_next(__private rlo_next_tile *next) {
-#if RLO_PREFETCH
-  if (next->rows > 0) {
-    /* The last byte of a line's length, for rows seldom begin with a line and
-     * their first line is likely to have come with the tile before. */
-    __global const uchar *p = next->row + next->at + RLO_LINE_BYTES - 1;
-    rlo_prefetch(p);
-    rlo_prefetch(p + RLO_LINE_BYTES);
-    rlo_prefetch(p + 2 * RLO_LINE_BYTES);
-    rlo_prefetch(p + 3 * RLO_LINE_BYTES);
-    next->at += 4 * RLO_LINE_BYTES;
-    if (next->at >= next->row_bytes) {
-      next->at = 0;
-      next->rows -= 1;
-#if RLO_LEVELS > 1
-      next->places += 1;
-      next->row = next->from + *next->places;
-#else
-      next->row += next->step;
-#endif
-    }
-  }
-#else
-  (void)next;
-#endif
-}
-
-/* Send n bytes: whole lines, and the two ends in pieces. */
-RLO_INLINE void rlo_send(__global uchar *to,
-                         __private const uchar *from,
-                         long n,
-                         __private rlo_next_tile *next) {
-  const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES));
-  if (head != 0) {
-    rlo_piece_private(to, from, head);
-    to += head;
-    from += head;
-    n -= head;
-  }
-  for (; n >= 4 * RLO_LINE_BYTES; n -= 4 * RLO_LINE_BYTES) {
-    rlo_prefetch_next(next);
-#pragma unroll
-    for (int k = 0; k < 4 * RLO_LINE_BYTES; k += RLO_LINE_BYTES) {
-      rlo_store_line(to + k, *(__private const rlo_line_any *)(from + k));
-    }
-    to += 4 * RLO_LINE_BYTES;
-    from += 4 * RLO_LINE_BYTES;
-  }
-  for (; n >= RLO_LINE_BYTES; n -= RLO_LINE_BYTES) {
-    rlo_store_line(to, *(__private const rlo_line_any *)from);
-    to += RLO_LINE_BYTES;
-    from += RLO_LINE_BYTES;
-  }
-  if (n != 0) {
-    rlo_piece_private(to, from, n);
-  }
-}
-
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     RLO_COMMON_PARAMS,
     int a_axis,
@@ -288,7 +215,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   rlo_guard guards[RLO_GUARDS];
   RLO_GUARDS_LOAD(guards);
 #endif
-  rlo_next_tile next = {0};
+  rlo_ahead next = {0};
 #if RLO_PREFETCH
 #if RLO_LEVELS > 1
   long next_places[RLO_TILE_B + 1]; /* one is read behind the last */
@@ -310,8 +237,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     next.from = next.row;
     next.row += *next.places;
 #else
-    next.step = side_b.step1;
-    next.row += next_b0 * next.step;
+    next.ld_bytes = side_b.step1;
+    next.row += next_b0 * next.ld_bytes;
 #endif
   }
 #endif
@@ -364,7 +291,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       for (long i = box.x0; i < box.x1; i += L) {
 #pragma unroll
         for (int k = 0; k < L; k += 4) {
-          rlo_prefetch_next(&next);
+          rlo_prefetch_ahead(&next);
         }
         __global uchar *to_block = to + j * E;
         const long src_s = src_step;
@@ -461,7 +388,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
             __global uchar *row_to =
                 to + (RLO_PLACE(columns, i, dst_ld_bytes) + y0 * E);
             const long phase = (long)((ulong)row_to % RLO_LINE_BYTES);
-            rlo_prefetch_next(&next);
+            rlo_prefetch_ahead(&next);
 #pragma unroll
             for (int k = 0; k < RLO_STAGE_LINES; ++k) {
               rlo_store_line(
