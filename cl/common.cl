@@ -236,6 +236,20 @@ RLO_INLINE bool rlo_next(int n_grid,
   return false;
 }
 
+/* How many points of an axis are a group's: `step` of `extent`, fewer at its
+ * end; all of them where no grid axis counts (-1). */
+RLO_INLINE long rlo_num_points(__private const rlo_index *index,
+                               int grid_axis,
+                               rlo_index step,
+                               rlo_index extent) {
+  long n = extent;
+  if (grid_axis >= 0) {
+    n -= (long)index[grid_axis] * step;
+    n = min(n, (long)step);
+  }
+  return n;
+}
+
 #define RLO_GUARD_LOAD(g, out)                                          \
   do {                                                                  \
     (out)[g].v =                                                        \
@@ -357,6 +371,12 @@ RLO_INLINE bool rlo_inside(__private const rlo_guard *guards,
   return true;
 }
 
+/* A line of the low bytes of `unit`: 1, 2, 4 or 8 of them. */
+RLO_INLINE rlo_line rlo_repeat(ulong unit, int unit_bytes) {
+  const ulong low = ~0UL >> (64 - 8 * unit_bytes);
+  return (rlo_line)((unit & low) * (~0UL / low));
+}
+
 /* The unit that padding consists of, and a line of it. */
 RLO_INLINE rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
 #if RLO_UNIT_BYTES == 16
@@ -368,19 +388,13 @@ RLO_INLINE rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
 }
 
 RLO_INLINE rlo_line rlo_fill_line(ulong fill_lo, ulong fill_hi) {
-  (void)fill_hi;
 #if RLO_UNIT_BYTES == 16
   const ulong2 unit = (ulong2)(fill_lo, fill_hi);
   const ulong4 two = (ulong4)(unit, unit);
   return (rlo_line)(two, two);
-#elif RLO_UNIT_BYTES == 8
-  return (rlo_line)(fill_lo);
-#elif RLO_UNIT_BYTES == 4
-  return (rlo_line)((fill_lo & 0xffffffffUL) * 0x0000000100000001UL);
-#elif RLO_UNIT_BYTES == 2
-  return (rlo_line)((fill_lo & 0xffffUL) * 0x0001000100010001UL);
 #else
-  return (rlo_line)((fill_lo & 0xffUL) * 0x0101010101010101UL);
+  (void)fill_hi;
+  return rlo_repeat(fill_lo, RLO_UNIT_BYTES);
 #endif
 }
 

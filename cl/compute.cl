@@ -193,16 +193,10 @@ static inline void rlo_do_segment(__private const rlo_job *job,
                                   rlo_count segment) {
   rlo_point point;
 #if RLO_KEPT_AXES > 0
-  rlo_count row = segment / RLO_ROW_SEGMENTS;
+  const rlo_count row = segment / RLO_ROW_SEGMENTS;
   const rlo_index begin =
       (rlo_index)(segment - row * RLO_ROW_SEGMENTS) * RLO_SEGMENT;
-  RLO_UNROLL
-  for (int a = RLO_KEPT_AXES - 2; a >= 0; --a) {
-    const rlo_count extent = (rlo_count)rlo_extents[a];
-    const rlo_count rest = row / extent;
-    point.at[a] = (rlo_index)(row - rest * extent);
-    row = rest;
-  }
+  rlo_decode_row(row, RLO_KEPT_AXES - 1, &point);
   /* The last segment of a row may be shorter. */
   const rlo_index end =
       min(begin + (rlo_index)RLO_SEGMENT, rlo_extents[RLO_KEPT_AXES - 1]);

@@ -42,12 +42,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       rlo_dot(n_grid, index, grid_src_stride) * RLO_UNIT_BYTES;
   __global uchar *to = dst + dst_offset_bytes +
                        rlo_dot(n_grid, index, grid_dst_stride) * RLO_UNIT_BYTES;
-  long units = total_units;
-  if (chunk_axis >= 0) {
-    units -= (long)index[chunk_axis] * chunk_units;
-    units = min(units, (long)chunk_units);
-  }
-  long n = units * RLO_UNIT_BYTES;
+  long n = rlo_num_points(index, chunk_axis, chunk_units, total_units) *
+           RLO_UNIT_BYTES;
   const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES));
   rlo_piece_global(to, from, head);
   from += head;

@@ -71,7 +71,7 @@ RLO_INLINE rlo_place rlo_find_place(__global const uchar *src,
   rlo_place place = {0, 0};
   bool is_read;
   bool is_written;
-  rlo_decode_row(row, &point);
+  rlo_decode_row(row, RLO_NUM_AXES - 1, &point);
   point.at[RLO_NUM_AXES - 1] = begin;
   rlo_find_terms(indices, &point);
   rlo_ask_guards(&point, &is_read, &is_written);

@@ -33,12 +33,8 @@
  */
 // define-matrix: -DRLO_ALONG_ROWS=1
 // define-matrix: -DRLO_COMPUTE=0 -DRLO_SRC_CLASS=2 -DRLO_SRC_BYTES=4 -DRLO_SRC_BITS=32 -DRLO_DST_CLASS=2 -DRLO_DST_BYTES=8 -DRLO_DST_BITS=64
-#define RLO_LANES 16
-#ifndef RLO_COMMON_CL
-#include "common.cl"
-#endif
-#ifndef RLO_ARITH_CL
-#include "arith.cl"
+#ifndef RLO_CPU_LANES_CL
+#include "cpu_lanes.cl"
 #endif
 
 #ifndef RLO_KERNEL
@@ -63,19 +59,6 @@
 #define RLO_SUM_BLOCK 1024
 
 #define RLO_VECTORS (RLO_CELLS / RLO_LANES)
-
-/* n of sixteen source units; the others are 0. */
-RLO_INLINE rlo_t rlo_load_some(__global const uchar *p, long n) {
-  if (n >= RLO_LANES) {
-    return rlo_from_src(RLO_LOAD_SRC(__global, p));
-  }
-  rlo_line some[RLO_LANES * RLO_SRC_BYTES / 64 + 1] = {0};
-  __private uchar *x = (__private uchar *)some;
-  for (long k = 0; k < n * RLO_SRC_BYTES; ++k) {
-    x[k] = p[k];
-  }
-  return rlo_from_src(RLO_LOAD_SRC(__private, x));
-}
 
 /* Sixteen sums, n of which are cells. */
 RLO_INLINE void rlo_put_some(__global uchar *to,
@@ -115,7 +98,7 @@ RLO_INLINE rlo_lane rlo_sum_block(__global const uchar *row, long n) {
     lanes += rlo_from_src(RLO_LOAD_SRC(__global, row + k * RLO_SRC_BYTES));
   }
   if (k < n) {
-    lanes += rlo_load_some(row + k * RLO_SRC_BYTES, n - k);
+    lanes += rlo_from_src(rlo_load_some(row + k * RLO_SRC_BYTES, n - k));
   }
   __private const rlo_lane *l = (__private const rlo_lane *)&lanes;
   rlo_lane eight[8];
@@ -186,8 +169,9 @@ RLO_INLINE void rlo_add_block(__private rlo_columns *columns,
           RLO_LOAD_SRC(__global, p + v * (RLO_LANES * RLO_SRC_BYTES)));
     }
     if (whole < vectors) {
-      lane[whole] += rlo_load_some(
-          p + whole * (RLO_LANES * RLO_SRC_BYTES), cells - whole * RLO_LANES);
+      lane[whole] += rlo_from_src(
+          rlo_load_some(p + whole * (RLO_LANES * RLO_SRC_BYTES),
+                        cells - whole * RLO_LANES));
     }
   }
 }
@@ -254,10 +238,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       rlo_dot(n_grid, index, grid_src_stride) * RLO_SRC_BYTES;
   __global uchar *to = dst + dst_offset_bytes +
                        rlo_dot(n_grid, index, grid_dst_stride) * RLO_DST_BYTES;
-  long count = cells;
-  if (cell_axis >= 0) {
-    count = min(count - (long)index[cell_axis] * RLO_CELLS, (long)RLO_CELLS);
-  }
+  const long count = rlo_num_points(index, cell_axis, RLO_CELLS, cells);
   const long to_bytes = (long)cell_dst_stride * RLO_DST_BYTES;
 #if RLO_ALONG_ROWS
   const long from_bytes = (long)cell_src_stride * RLO_SRC_BYTES;

@@ -160,13 +160,7 @@ static inline void rlo_prefetch_row(__private const rlo_job *job,
 static inline void rlo_find_row(__private const rlo_job *job,
                                 rlo_count r,
                                 __private rlo_row *row) {
-  RLO_UNROLL
-  for (int a = RLO_ROW_AXES - 1; a >= 0; --a) {
-    const rlo_count extent = (rlo_count)rlo_extents[a];
-    const rlo_count rest = r / extent;
-    row->point.at[a] = (rlo_index)(r - rest * extent);
-    r = rest;
-  }
+  rlo_decode_row(r, RLO_ROW_AXES, &row->point);
 #if RLO_HAS_COLUMNS
   row->point.at[RLO_LAST - 1] = 0;
 #endif

@@ -159,21 +159,6 @@ RLO_INLINE void rlo_compute_run(__global uchar *to,
   rlo_compute_end(to, from, n, alpha_bits, beta_bits);
 }
 
-#if RLO_PAD_GUARDS > 0
-/* A line of the destination's fill. */
-RLO_INLINE rlo_line rlo_dst_fill_line(ulong fill) {
-#if RLO_DST_BYTES == 8
-  return (rlo_line)(fill);
-#elif RLO_DST_BYTES == 4
-  return (rlo_line)((fill & 0xffffffffUL) * 0x0000000100000001UL);
-#elif RLO_DST_BYTES == 2
-  return (rlo_line)((fill & 0xffffUL) * 0x0001000100010001UL);
-#else
-  return (rlo_line)((fill & 0xffUL) * 0x0101010101010101UL);
-#endif
-}
-#endif
-
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     RLO_COMMON_PARAMS,
     int batch_axis,
@@ -193,22 +178,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       rlo_dot(n_grid, index, grid_src_stride) * RLO_SRC_BYTES;
   __global uchar *to = dst + dst_offset_bytes +
                        rlo_dot(n_grid, index, grid_dst_stride) * RLO_DST_BYTES;
-  long rows = batch_extent;
-  if (batch_axis >= 0) {
-    rows -= (long)index[batch_axis] * batch_rows;
-    rows = min(rows, (long)batch_rows);
-  }
-  long units = row_units;
-  if (row_axis >= 0) {
-    units -= (long)index[row_axis] * chunk_units;
-    units = min(units, (long)chunk_units);
-  }
+  const long rows =
+      rlo_num_points(index, batch_axis, batch_rows, batch_extent);
+  const long units = rlo_num_points(index, row_axis, chunk_units, row_units);
 #if RLO_GUARDS > 0
   rlo_guard guards[RLO_GUARDS];
   RLO_GUARDS_LOAD(guards);
 #endif
 #if RLO_PAD_GUARDS > 0
-  const rlo_line fill = rlo_dst_fill_line(fill_lo);
+  const rlo_line fill = rlo_repeat(fill_lo, RLO_DST_BYTES);
 #endif
   for (long r = 0; r < rows; ++r) {
     __global const uchar *row_from =

@@ -26,12 +26,8 @@
  */
 // define-matrix: -DRLO_BETA=0 -DRLO_NT=1 -DRLO_CONVERT=1
 // define-matrix: -DRLO_COMPUTE=2 -DRLO_SRC_CLASS=4 -DRLO_SRC_BYTES=8 -DRLO_SRC_BITS=64 -DRLO_SRC_EXPONENT=11 -DRLO_SRC_MANTISSA=52 -DRLO_SRC_BIAS=1023 -DRLO_SRC_SPECIALS=1 -DRLO_SRC_BARE=0
-#define RLO_LANES 16
-#ifndef RLO_COMMON_CL
-#include "common.cl"
-#endif
-#ifndef RLO_ARITH_CL
-#include "arith.cl"
+#ifndef RLO_CPU_LANES_CL
+#include "cpu_lanes.cl"
 #endif
 
 #ifndef RLO_KERNEL
@@ -89,19 +85,6 @@ RLO_INLINE void rlo_turn(__private rlo_src_raw *rows) {
   }
 }
 
-/* n of sixteen source units; the others are 0. */
-RLO_INLINE rlo_src_raw rlo_load_row(__global const uchar *p, long n) {
-  if (n >= RLO_LANES) {
-    return RLO_LOAD_SRC(__global, p);
-  }
-  rlo_line some[RLO_LANES * RLO_SRC_BYTES / 64 + 1] = {0};
-  __private uchar *x = (__private uchar *)some;
-  for (long k = 0; k < n * RLO_SRC_BYTES; ++k) {
-    x[k] = p[k];
-  }
-  return RLO_LOAD_SRC(__private, x);
-}
-
 /* Sixteen rows of the block become what the destination's are to be: `xs` cells
  * each, of which the source has `ys` in each of its rows, sixteen at most. What
  * is there before is in the block where `is_staged`, else in the destination.
@@ -127,7 +110,7 @@ RLO_INLINE void rlo_turn_strip(__private uchar *block,
       for (int i = 0; i < 16; ++i) {
         rows[i] = (rlo_src_raw)(0);
         if (x + i < xs) {
-          rows[i] = rlo_load_row(from + (x + i) * src_ld_bytes, ys);
+          rows[i] = rlo_load_some(from + (x + i) * src_ld_bytes, ys);
         }
       }
     }
@@ -177,14 +160,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       rlo_dot(n_grid, index, grid_src_stride) * RLO_SRC_BYTES;
   __global uchar *to = dst + dst_offset_bytes +
                        rlo_dot(n_grid, index, grid_dst_stride) * RLO_DST_BYTES;
-  long xs = x_units;
-  if (x_axis >= 0) {
-    xs = min(xs - (long)index[x_axis] * RLO_TURN_X, (long)RLO_TURN_X);
-  }
-  long ys = y_units;
-  if (y_axis >= 0) {
-    ys = min(ys - (long)index[y_axis] * RLO_TURN_Y, (long)RLO_TURN_Y);
-  }
+  const long xs = rlo_num_points(index, x_axis, RLO_TURN_X, x_units);
+  const long ys = rlo_num_points(index, y_axis, RLO_TURN_Y, y_units);
   const long src_ld_bytes = (long)x_src_stride * RLO_SRC_BYTES;
   const long dst_ld_bytes = (long)y_dst_stride * RLO_DST_BYTES;
   /* What the next group reads; no more of it than this one does. */

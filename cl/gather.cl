@@ -110,7 +110,7 @@ static inline rlo_point rlo_find(rlo_count segment) {
   const rlo_count row = segment / RLO_ROW_SEGMENTS;
   point.at[RLO_NUM_AXES - 1] =
       (rlo_index)(segment - row * RLO_ROW_SEGMENTS) * RLO_SEGMENT;
-  rlo_decode_row(row, &point);
+  rlo_decode_row(row, RLO_NUM_AXES - 1, &point);
   return point;
 }
 

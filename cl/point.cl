@@ -182,11 +182,12 @@ static inline void rlo_ask_guards(__private const rlo_point *point,
 #endif
 }
 
-/* The coordinates of row `row` of the box, counted over all axes but the last.
- */
-static inline void rlo_decode_row(rlo_count row, __private rlo_point *point) {
+/* The coordinates of row `row` of the box, counted over its first axes. */
+static inline void rlo_decode_row(rlo_count row,
+                                  int axes,
+                                  __private rlo_point *point) {
   RLO_UNROLL
-  for (int a = RLO_NUM_AXES - 2; a >= 0; --a) {
+  for (int a = axes - 1; a >= 0; --a) {
     const rlo_count extent = (rlo_count)rlo_extents[a];
     const rlo_count rest = row / extent;
     point->at[a] = (rlo_index)(row - rest * extent);

@@ -86,7 +86,7 @@ static inline long rlo_id_position(long row, long id_base, long id_stride) {
   rlo_point point;
   const rlo_count extent = (rlo_count)rlo_extents[RLO_NUM_AXES - 1];
   const rlo_count rest = (rlo_count)row / extent;
-  rlo_decode_row(rest, &point);
+  rlo_decode_row(rest, RLO_NUM_AXES - 1, &point);
   point.at[RLO_NUM_AXES - 1] = (rlo_index)((rlo_count)row - rest * extent);
   rlo_find_terms(0, &point);
   (void)id_base;
