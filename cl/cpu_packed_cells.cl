@@ -30,8 +30,8 @@
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_CELL_LINES=4
 // define-matrix: -DRLO_VECTOR_SHUFFLE=0
 // define-matrix: -DRLO_CELL_X0=8 -DRLO_CELL_X1=8 -DRLO_CELL_S0=8 -DRLO_CELL_S1=1 -DRLO_CELL_UNITS=64 -DRLO_CELL_LINES=4 -DRLO_CELL_DIRECT=1
-#ifndef RLO_COMMON_CL
-#include "common.cl"
+#ifndef RLO_CPU_SHUFFLE_CL
+#include "cpu_shuffle.cl"
 #endif
 
 #ifndef RLO_KERNEL
@@ -109,72 +109,16 @@
    (u) / RLO_CELL_UNITS * RLO_CELL_UNITS)
 
 #if RLO_VECTOR_SHUFFLE
-/* Elements of rlo_units per unit, and in all. */
-#define RLO_SUB      (RLO_UNIT_BYTES == 16 ? 2 : 1)
-#define RLO_ELEMENTS (RLO_LINE_UNITS * RLO_SUB)
-
 /* Element e of output line o: the line its unit comes from and its element
  * there. What lies behind the cells is overwritten later: it may be anything.
  */
 #define RLO_UNIT_OF(o, e) \
   (((o)*L + (e) / RLO_SUB) % (RLO_CELL_UNITS * RLO_CELL_JOINED))
-#define RLO_LINE_OF(o, e) (RLO_CELL_FROM(RLO_UNIT_OF(o, e)) / L)
-#define RLO_PLACE_OF(o, e) \
+#define RLO_SOURCE_OF(o, e) (RLO_CELL_FROM(RLO_UNIT_OF(o, e)) / L)
+#define RLO_ELEMENT_OF(o, e) \
   (RLO_CELL_FROM(RLO_UNIT_OF(o, e)) % L * RLO_SUB + (e) % RLO_SUB)
 
-/* Step v of a chain puts the units of line v in place and keeps the others;
- * step 1 takes line 0 as well. */
-#define RLO_PICK(o, v, e)                                                   \
-  (RLO_LINE_OF(o, e) == (v) && (v) > 0  ? RLO_ELEMENTS + RLO_PLACE_OF(o, e) \
-   : RLO_LINE_OF(o, e) == 0 && (v) <= 1 ? RLO_PLACE_OF(o, e)                \
-                                        : (e))
-
-#define RLO_LIST_8(o, v, e)                                                \
-  RLO_PICK(o, v, e), RLO_PICK(o, v, e + 1), RLO_PICK(o, v, e + 2),         \
-      RLO_PICK(o, v, e + 3), RLO_PICK(o, v, e + 4), RLO_PICK(o, v, e + 5), \
-      RLO_PICK(o, v, e + 6), RLO_PICK(o, v, e + 7)
-#define RLO_LIST_16(o, v, e) RLO_LIST_8(o, v, e), RLO_LIST_8(o, v, e + 8)
-#define RLO_LIST_32(o, v, e) RLO_LIST_16(o, v, e), RLO_LIST_16(o, v, e + 16)
-#define RLO_LIST_64(o, v, e) RLO_LIST_32(o, v, e), RLO_LIST_32(o, v, e + 32)
-#if RLO_UNIT_BYTES == 1
-#define RLO_LIST(o, v) RLO_LIST_64(o, v, 0)
-#elif RLO_UNIT_BYTES == 2
-#define RLO_LIST(o, v) RLO_LIST_32(o, v, 0)
-#elif RLO_UNIT_BYTES == 4
-#define RLO_LIST(o, v) RLO_LIST_16(o, v, 0)
-#else
-#define RLO_LIST(o, v) RLO_LIST_8(o, v, 0)
-#endif
-
-#define RLO_STEP(o, v) \
-  sum = __builtin_shufflevector(sum, in[v], RLO_LIST(o, v));
-#define RLO_CHAIN_1(o) \
-  sum = __builtin_shufflevector(in[0], in[0], RLO_LIST(o, 0));
-#define RLO_CHAIN_2(o) \
-  sum = __builtin_shufflevector(in[0], in[1], RLO_LIST(o, 1));
-#define RLO_CHAIN_3(o)  RLO_CHAIN_2(o) RLO_STEP(o, 2)
-#define RLO_CHAIN_4(o)  RLO_CHAIN_3(o) RLO_STEP(o, 3)
-#define RLO_CHAIN_5(o)  RLO_CHAIN_4(o) RLO_STEP(o, 4)
-#define RLO_CHAIN_6(o)  RLO_CHAIN_5(o) RLO_STEP(o, 5)
-#define RLO_CHAIN_7(o)  RLO_CHAIN_6(o) RLO_STEP(o, 6)
-#define RLO_CHAIN_8(o)  RLO_CHAIN_7(o) RLO_STEP(o, 7)
-#define RLO_CHAIN_OF(n) RLO_CHAIN_##n
-#define RLO_CHAIN(n)    RLO_CHAIN_OF(n)
-#define RLO_OUTS_OF(n)  RLO_OUTS_##n
-#define RLO_OUTS(n)     RLO_OUTS_OF(n)
-#define RLO_OUT(o)                                                         \
-  {                                                                        \
-    rlo_units sum;                                                         \
-    RLO_CHAIN(RLO_CELL_LINES)(o) out[o] = __builtin_astype(sum, rlo_line); \
-  }
-#define RLO_OUTS_1 RLO_OUT(0)
-#define RLO_OUTS_2 RLO_OUTS_1 RLO_OUT(1)
-#define RLO_OUTS_3 RLO_OUTS_2 RLO_OUT(2)
-#define RLO_OUTS_4 RLO_OUTS_3 RLO_OUT(3)
-#define RLO_OUTS_5 RLO_OUTS_4 RLO_OUT(4)
-#define RLO_OUTS_6 RLO_OUTS_5 RLO_OUT(5)
-#define RLO_OUTS_7 RLO_OUTS_6 RLO_OUT(6)
-#define RLO_OUTS_8 RLO_OUTS_7 RLO_OUT(7)
+#define RLO_SOURCES RLO_CELL_LINES
 
 /* The lines of joined cells, permuted. */
 RLO_INLINE void rlo_shuffle(__global const uchar *from,
@@ -212,10 +156,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
   __global uchar *to =
       dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
-  long left = cells;
-  if (cell_axis >= 0) {
-    left = min(left - (long)index[cell_axis] * group_cells, (long)group_cells);
-  }
+  long left = rlo_num_points(index, cell_axis, group_cells, cells);
   /* Bytes that may be read from here on. */
   long readable = (src + src_offset_bytes - from) + (long)src_end * E;
   /* The window mirrors the destination from the beginning of a line, and has

@@ -30,8 +30,8 @@
  * by unit. The shuffles of one output grow with N and so does compiling; beyond
  * N = 8 for 1 and 2 bytes another family is the better choice.
  */
-#ifndef RLO_COMMON_CL
-#include "common.cl"
+#ifndef RLO_CPU_SHUFFLE_CL
+#include "cpu_shuffle.cl"
 #endif
 
 #ifndef RLO_KERNEL
@@ -83,10 +83,6 @@
 #define RLO_GRAINS      (RLO_LINE_UNITS / RLO_GRAIN)
 
 #if RLO_VECTOR_SHUFFLE
-/* Elements of rlo_units per unit, and in all. */
-#define RLO_SUB      (RLO_UNIT_BYTES == 16 ? 2 : 1)
-#define RLO_ELEMENTS (RLO_LINE_UNITS * RLO_SUB)
-
 /* Element e of a vector is element e % RLO_SUB of unit e / RLO_SUB, which is
  * unit RLO_LOCAL of its grain. */
 #define RLO_LOCAL(e)    ((e) / RLO_SUB % RLO_GRAIN)
@@ -97,86 +93,15 @@
 /* Which unit of the sources, laid end to end per grain, goes to element e of
  * output `out`: its source and its place there. */
 #if RLO_SKINNY_SPLIT
-#define RLO_FLAT(out, e) (RLO_LOCAL(e) * RLO_SKINNY_LD + (out))
-#define RLO_FROM(out, e) (RLO_FLAT(out, e) / RLO_GRAIN)
-#define RLO_AT(out, e)   (RLO_FLAT(out, e) % RLO_GRAIN)
+#define RLO_FLAT(out, e)      (RLO_LOCAL(e) * RLO_SKINNY_LD + (out))
+#define RLO_SOURCE_OF(out, e) (RLO_FLAT(out, e) / RLO_GRAIN)
+#define RLO_AT(out, e)        (RLO_FLAT(out, e) % RLO_GRAIN)
 #else
-#define RLO_FLAT(out, e) ((out)*RLO_GRAIN + RLO_LOCAL(e))
-#define RLO_FROM(out, e) (RLO_FLAT(out, e) % N)
-#define RLO_AT(out, e)   (RLO_FLAT(out, e) / N)
+#define RLO_FLAT(out, e)      ((out)*RLO_GRAIN + RLO_LOCAL(e))
+#define RLO_SOURCE_OF(out, e) (RLO_FLAT(out, e) % N)
+#define RLO_AT(out, e)        (RLO_FLAT(out, e) / N)
 #endif
-
-/* Step v of a chain puts the units of source v in place and keeps the others;
- * step 1 takes source 0 as well. */
-#define RLO_PICK_1(out, v, e)                                              \
-  (RLO_FROM(out, e) == 1   ? RLO_ELEMENTS + RLO_ELEMENT(RLO_AT(out, e), e) \
-   : RLO_FROM(out, e) == 0 ? RLO_ELEMENT(RLO_AT(out, e), e)                \
-                           : (e))
-#define RLO_PICK(out, v, e)                                                \
-  (RLO_FROM(out, e) == (v) ? RLO_ELEMENTS + RLO_ELEMENT(RLO_AT(out, e), e) \
-                           : (e))
-
-#define RLO_LIST_8(F, o, v, e)                                                \
-  F(o, v, e), F(o, v, e + 1), F(o, v, e + 2), F(o, v, e + 3), F(o, v, e + 4), \
-      F(o, v, e + 5), F(o, v, e + 6), F(o, v, e + 7)
-#define RLO_LIST_16(F, o, v, e) \
-  RLO_LIST_8(F, o, v, e), RLO_LIST_8(F, o, v, e + 8)
-#define RLO_LIST_32(F, o, v, e) \
-  RLO_LIST_16(F, o, v, e), RLO_LIST_16(F, o, v, e + 16)
-#define RLO_LIST_64(F, o, v, e) \
-  RLO_LIST_32(F, o, v, e), RLO_LIST_32(F, o, v, e + 32)
-#if RLO_UNIT_BYTES == 1
-#define RLO_LIST RLO_LIST_64
-#elif RLO_UNIT_BYTES == 2
-#define RLO_LIST RLO_LIST_32
-#elif RLO_UNIT_BYTES == 4
-#define RLO_LIST RLO_LIST_16
-#else
-#define RLO_LIST RLO_LIST_8
-#endif
-
-#define RLO_STEP(o, v) \
-  sum = __builtin_shufflevector(sum, in[v], RLO_LIST(RLO_PICK, o, v, 0));
-#define RLO_CHAIN_2(o) \
-  sum = __builtin_shufflevector(in[0], in[1], RLO_LIST(RLO_PICK_1, o, 1, 0));
-#define RLO_CHAIN_3(o)  RLO_CHAIN_2(o) RLO_STEP(o, 2)
-#define RLO_CHAIN_4(o)  RLO_CHAIN_3(o) RLO_STEP(o, 3)
-#define RLO_CHAIN_5(o)  RLO_CHAIN_4(o) RLO_STEP(o, 4)
-#define RLO_CHAIN_6(o)  RLO_CHAIN_5(o) RLO_STEP(o, 5)
-#define RLO_CHAIN_7(o)  RLO_CHAIN_6(o) RLO_STEP(o, 6)
-#define RLO_CHAIN_8(o)  RLO_CHAIN_7(o) RLO_STEP(o, 7)
-#define RLO_CHAIN_9(o)  RLO_CHAIN_8(o) RLO_STEP(o, 8)
-#define RLO_CHAIN_10(o) RLO_CHAIN_9(o) RLO_STEP(o, 9)
-#define RLO_CHAIN_11(o) RLO_CHAIN_10(o) RLO_STEP(o, 10)
-#define RLO_CHAIN_12(o) RLO_CHAIN_11(o) RLO_STEP(o, 11)
-#define RLO_CHAIN_13(o) RLO_CHAIN_12(o) RLO_STEP(o, 12)
-#define RLO_CHAIN_14(o) RLO_CHAIN_13(o) RLO_STEP(o, 13)
-#define RLO_CHAIN_15(o) RLO_CHAIN_14(o) RLO_STEP(o, 14)
-#define RLO_CHAIN_16(o) RLO_CHAIN_15(o) RLO_STEP(o, 15)
-#define RLO_CHAIN_OF(n) RLO_CHAIN_##n
-#define RLO_CHAIN(n)    RLO_CHAIN_OF(n)
-#define RLO_OUTS_OF(n)  RLO_OUTS_##n
-#define RLO_OUTS(n)     RLO_OUTS_OF(n)
-#define RLO_OUT(o)                                                      \
-  {                                                                     \
-    rlo_units sum;                                                      \
-    RLO_CHAIN(RLO_SOURCES)(o) out[o] = __builtin_astype(sum, rlo_line); \
-  }
-#define RLO_OUTS_2  RLO_OUT(0) RLO_OUT(1)
-#define RLO_OUTS_3  RLO_OUTS_2 RLO_OUT(2)
-#define RLO_OUTS_4  RLO_OUTS_3 RLO_OUT(3)
-#define RLO_OUTS_5  RLO_OUTS_4 RLO_OUT(4)
-#define RLO_OUTS_6  RLO_OUTS_5 RLO_OUT(5)
-#define RLO_OUTS_7  RLO_OUTS_6 RLO_OUT(6)
-#define RLO_OUTS_8  RLO_OUTS_7 RLO_OUT(7)
-#define RLO_OUTS_9  RLO_OUTS_8 RLO_OUT(8)
-#define RLO_OUTS_10 RLO_OUTS_9 RLO_OUT(9)
-#define RLO_OUTS_11 RLO_OUTS_10 RLO_OUT(10)
-#define RLO_OUTS_12 RLO_OUTS_11 RLO_OUT(11)
-#define RLO_OUTS_13 RLO_OUTS_12 RLO_OUT(12)
-#define RLO_OUTS_14 RLO_OUTS_13 RLO_OUT(13)
-#define RLO_OUTS_15 RLO_OUTS_14 RLO_OUT(14)
-#define RLO_OUTS_16 RLO_OUTS_15 RLO_OUT(15)
+#define RLO_ELEMENT_OF(out, e) RLO_ELEMENT(RLO_AT(out, e), e)
 
 /* N lines of output from the vectors of all sources. */
 RLO_INLINE void rlo_shuffle(__private const rlo_units *in,
