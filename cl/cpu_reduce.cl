@@ -139,13 +139,13 @@ RLO_INLINE rlo_t rlo_sum_cell(__global const uchar *from,
 
 #else
 
-/* Lane l of vector v, and the sums of 2^l blocks. */
+/* Lane l of vector v, and what its blocks come to. */
 typedef struct rlo_columns {
   rlo_t lanes[RLO_LANES][RLO_VECTORS];
-  rlo_t levels[RLO_SUM_LEVELS][RLO_VECTORS];
+  rlo_total totals[RLO_VECTORS];
 } rlo_columns;
 
-/* n points into `count` lanes, which begin as 0. */
+/* n points into lanes, which begin as 0. */
 RLO_INLINE void rlo_add_block(__private rlo_columns *columns,
                               __global const uchar *row,
                               long row_bytes,
@@ -176,10 +176,8 @@ RLO_INLINE void rlo_add_block(__private rlo_columns *columns,
   }
 }
 
-/* The lanes become one, and that goes where a counter of blocks puts it. */
-RLO_INLINE void rlo_end_block(__private rlo_columns *columns,
-                              ulong blocks,
-                              int vectors) {
+/* The lanes become one, which is a block's sum. */
+RLO_INLINE void rlo_end_block(__private rlo_columns *columns, int vectors) {
   for (int v = 0; v < vectors; ++v) {
     rlo_t eight[8];
 #pragma unroll
@@ -192,28 +190,8 @@ RLO_INLINE void rlo_end_block(__private rlo_columns *columns,
     }
     eight[0] += eight[2];
     eight[1] += eight[3];
-    rlo_t block = eight[0] + eight[1];
-    int level = 0;
-    for (; (blocks >> level & 1) != 0; ++level) {
-      block = columns->levels[level][v] + block;
-    }
-    columns->levels[level][v] = block;
+    rlo_total_add(&columns->totals[v], eight[0] + eight[1]);
   }
-}
-
-RLO_INLINE rlo_t rlo_end_cells(__private const rlo_columns *columns,
-                               ulong blocks,
-                               int v) {
-  rlo_t sum = (rlo_t)(0);
-  bool is_first = true;
-  for (int level = 0; level < RLO_SUM_LEVELS; ++level) {
-    if ((blocks >> level & 1) != 0) {
-      sum = is_first ? columns->levels[level][v]
-                     : columns->levels[level][v] + sum;
-      is_first = false;
-    }
-  }
-  return sum;
 }
 
 #endif
@@ -261,7 +239,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   rlo_columns columns;
   const int vectors = (int)((count + RLO_LANES - 1) / RLO_LANES);
   const long row_bytes = (long)row_src_stride * RLO_SRC_BYTES;
-  ulong blocks = 0;
+  for (int v = 0; v < vectors; ++v) {
+    columns.totals[v].blocks = 0;
+  }
   rlo_index at[RLO_GRID_RANK];
   for (int d = 0; d < RLO_GRID_RANK; ++d) {
     at[d] = 0;
@@ -272,8 +252,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     for (long k = 0; k < row_units; k += RLO_SUM_BLOCK) {
       const long n = min((long)row_units - k, (long)RLO_SUM_BLOCK);
       rlo_add_block(&columns, row + k * row_bytes, row_bytes, n, count);
-      rlo_end_block(&columns, blocks, vectors);
-      ++blocks;
+      rlo_end_block(&columns, vectors);
     }
   } while (rlo_next(n_sum, sum_extent, at));
   for (int v = 0; v < vectors; ++v) {
@@ -281,7 +260,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     rlo_put_some(to + v * RLO_LANES * to_bytes,
                  to_bytes,
                  n,
-                 rlo_end_cells(&columns, blocks, v),
+                 rlo_total_end(&columns.totals[v]),
                  alpha_bits,
                  beta_bits);
   }
