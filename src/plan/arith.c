@@ -8,6 +8,7 @@
 #include "desc/dtype.h"
 #include "ir/arithmetic.h"
 #include "ir/update.h"
+#include "plan/geometry.h"
 
 rlo_status rlo__arith_check(const rlo_problem *problem,
                             const rlo_device_info *device) {
@@ -123,6 +124,23 @@ int32_t rlo__arith_num_sum_axes(const rlo_problem *problem) {
     ++count;
   }
   return count;
+}
+
+rlo_status rlo__arith_sum_levels(const rlo_problem *problem,
+                                 int64_t *out_levels) {
+  int32_t count = rlo__arith_num_sum_axes(problem);
+  int64_t blocks = 1;
+  if (count > 0) {
+    int32_t last = problem->num_axes - 1;
+    blocks = rlo__ceil_div(problem->extents[last], RLO_SUM_BLOCK);
+    RLO_TRY(rlo__geometry_count_points(
+        problem, problem->num_axes - count, last, &blocks));
+  }
+  *out_levels = 1;
+  while (blocks >> *out_levels != 0) {
+    ++*out_levels;
+  }
+  return RLO_OK;
 }
 
 rlo_status rlo__arith_define(const rlo_problem *problem, rlo_launch *launch) {

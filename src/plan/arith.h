@@ -32,6 +32,11 @@ RLO_NODISCARD rlo_status rlo__arith_add_factors(const rlo_problem *problem,
 RLO_NODISCARD rlo_status rlo__arith_define_ends(const rlo_problem *problem,
                                                 rlo_launch *launch);
 
+/** RLO_SUM_LEVELS of arith.cl: levels that the blocks of a cell's sum, summed
+ *  pairwise, take. 1 where nothing is summed. @return RLO_OK; RLO_OVERFLOW. */
+RLO_NODISCARD rlo_status rlo__arith_sum_levels(const rlo_problem *problem,
+                                               int64_t *out_levels);
+
 /** Whether arith.cl computes a problem sixteen values at a time. */
 bool rlo__arith_has_vectors(const rlo_problem *problem);
 

@@ -5,6 +5,21 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "plan/geometry.h"
+
+enum {
+  /** Points along a row that one work-item of a CPU takes; and how many a
+   *  work-group should come to: less, and handing out groups costs more than
+   *  their work. */
+  CPU_SEGMENT_POINTS = 1024,
+  CPU_GROUP_POINTS = 4096,
+  CPU_MAX_LOCAL = 64,
+  GPU_LOCAL = 256
+};
+
+/* Work-items of a launch: kernels loop beyond. Some drivers count them in an
+ * int. */
+#define MAX_WORK_ITEMS (INT64_C(1) << 30)
 
 static int64_t index_count(const rlo_problem *problem) {
   return problem->index_bytes / (problem->index_bits / 8);
@@ -71,6 +86,56 @@ bool rlo__baked_fits_32_bits(const rlo_problem *problem) {
          m <= INT32_MAX / src_bytes &&
          form_magnitude(problem, &problem->dst, terms, 0, &m) &&
          m <= INT32_MAX / dst_bytes;
+}
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+rlo_status rlo__baked_cut_cells(const rlo_problem *problem,
+                                int32_t num_axes,
+                                int64_t cell_points,
+                                const rlo_device_info *device,
+                                bool is_gpu,
+                                rlo__baked_cut *out_cut) {
+  rlo__baked_cut cut = {.local = 1};
+  int32_t last = num_axes > 0 ? num_axes - 1 : 0;
+  int64_t inner = num_axes > 0 ? problem->extents[last] : 1;
+  int64_t limit =
+      is_gpu ? 1 : CPU_SEGMENT_POINTS / least(cell_points, CPU_SEGMENT_POINTS);
+  cut.segment = least(inner, limit);
+  cut.row_segments = rlo__ceil_div(inner, cut.segment);
+  cut.segments = cut.row_segments;
+  RLO_TRY(rlo__geometry_count_points(problem, 0, last, &cut.segments));
+  int64_t points = cut.segment * least(cell_points, CPU_GROUP_POINTS);
+  int64_t most =
+      least(device->max_work_group_items, is_gpu ? GPU_LOCAL : CPU_MAX_LOCAL);
+  while (cut.local * 2 <= most &&
+         (is_gpu || cut.local * points < CPU_GROUP_POINTS)) {
+    cut.local *= 2;
+  }
+  cut.fits_32_bits = cut.segments <= INT32_MAX - CPU_SEGMENT_POINTS &&
+                     cut.row_segments * cut.segment <= INT32_MAX;
+  *out_cut = cut;
+  return RLO_OK;
+}
+
+rlo_status rlo__baked_define_cut(const rlo__baked_cut *cut,
+                                 rlo_launch *launch) {
+  RLO_TRY(rlo__launch_define(launch, "RLO_SEGMENT", cut->segment));
+  RLO_TRY(rlo__launch_define(launch, "RLO_ROW_SEGMENTS", cut->row_segments));
+  return rlo__launch_define(launch, "RLO_SEGMENTS", cut->segments);
+}
+
+rlo_status rlo__baked_hand_out(const rlo__baked_cut *cut,
+                               int64_t pieces,
+                               rlo_launch *launch) {
+  int64_t groups = rlo__ceil_div(cut->segments, cut->local * pieces);
+  int64_t items = least(groups, MAX_WORK_ITEMS / cut->local) * cut->local;
+  launch->work_dim = 1;
+  launch->global_size[0] = (size_t)items;
+  launch->local_size[0] = (size_t)cut->local;
+  return rlo__launch_define(launch, "RLO_LOOP", items * pieces < cut->segments);
 }
 
 /* The forms of a problem, end to end. */

@@ -95,13 +95,7 @@ static rlo_status choose(const rlo_request *request, lookup_plan *plan) {
   *plan = (lookup_plan){.geometry = rlo__geometry_of(request), .rows = 1};
   int64_t unit_bytes = plan->geometry.unit_bytes;
   int64_t row_units = problem->extents[last];
-  for (int32_t a = 0; a < last; ++a) {
-    if (!rlo__mul(plan->rows, problem->extents[a], &plan->rows)) {
-      return RLO_FAIL(RLO_OVERFLOW,
-                      "the rows of a box of %d axes do not fit into 64 bits",
-                      problem->num_axes);
-    }
-  }
+  RLO_TRY(rlo__geometry_count_points(problem, 0, last, &plan->rows));
   plan->chunk_units = row_units;
   if (row_units > LONGEST_ROW_BYTES / unit_bytes) {
     plan->chunk_units = CHUNK_BYTES / unit_bytes;

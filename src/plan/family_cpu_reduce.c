@@ -91,23 +91,6 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
       request, &g, problem->num_axes, NUM_SCALARS + 2 * 16, why);
 }
 
-static rlo_status count_levels(const rlo_problem *problem,
-                               int32_t first,
-                               int64_t *out_levels) {
-  int32_t last = problem->num_axes - 1;
-  int64_t blocks = rlo__ceil_div(problem->extents[last], RLO_SUM_BLOCK);
-  for (int32_t a = first; a < last; ++a) {
-    if (!rlo__mul(blocks, problem->extents[a], &blocks)) {
-      return RLO_FAIL(RLO_OVERFLOW, "the blocks of a sum leave 64 bits");
-    }
-  }
-  *out_levels = 1;
-  while (blocks >> *out_levels != 0) {
-    ++*out_levels;
-  }
-  return RLO_OK;
-}
-
 static rlo_status choose(const rlo_request *request, reduce_plan *plan) {
   const rlo_problem *problem = request->problem;
   *plan = (reduce_plan){.cpu = {.geometry = rlo__geometry_of(request),
@@ -125,7 +108,7 @@ static rlo_status choose(const rlo_request *request, reduce_plan *plan) {
   rlo__grid_sort_by_src(&plan->cpu.grid);
   plan->cpu.is_prefetching =
       !plan->is_along_rows && request->device->has_builtin_prefetch;
-  return count_levels(problem, kept, &plan->sum_levels);
+  return rlo__arith_sum_levels(problem, &plan->sum_levels);
 }
 
 static double predict(const rlo_request *request) {
@@ -138,12 +121,10 @@ static rlo_status add_sum_axes(const rlo_problem *problem,
                                rlo_launch *launch) {
   int32_t first = problem->num_axes - plan->num_sum_axes;
   int32_t count = plan->num_sum_axes - 1;
-  rlo_argument_kind vector =
-      rlo__cpu_vector_kind(&plan->cpu.geometry, plan->cpu.grid.num_axes);
+  const rlo__cpu_plan *cpu = &plan->cpu;
   RLO_TRY(rlo__cpu_add_int(launch, count));
-  RLO_TRY(
-      rlo__launch_argument(launch, vector, problem->extents + first, count));
-  return rlo__launch_argument(launch, vector, problem->src.axis + first, count);
+  RLO_TRY(rlo__cpu_add_vector(cpu, launch, problem->extents + first, count));
+  return rlo__cpu_add_vector(cpu, launch, problem->src.axis + first, count);
 }
 
 static rlo_status emit(const rlo_request *request, rlo_launch *launch) {

@@ -74,30 +74,20 @@ static rlo_status choose(const rlo_request *request, segments_plan *plan) {
   const rlo_problem *problem = request->problem;
   int32_t last = problem->num_axes - 1;
   int32_t column = last - 1;
-  *plan = (segments_plan){.rows = 1, .sum_levels = 1};
+  *plan = (segments_plan){.rows = 1};
   plan->has_columns = column >= 0 && is_free(problem, column);
   plan->is_down = plan->has_columns && problem->extents[column] >= LANES &&
                   problem->src.axis[column] == 1 &&
                   problem->dst.axis[column] == 1;
   int32_t row_axes = plan->has_columns ? last - 1 : last;
-  for (int32_t a = 0; a < row_axes; ++a) {
-    if (!rlo__mul(plan->rows, problem->extents[a], &plan->rows)) {
-      return RLO_FAIL(RLO_OVERFLOW,
-                      "the cells of a box of %d axes do not fit into 64 bits",
-                      problem->num_axes);
-    }
-  }
+  RLO_TRY(rlo__geometry_count_points(problem, 0, row_axes, &plan->rows));
   int64_t columns = plan->has_columns ? problem->extents[column] : 1;
   plan->group_rows = rlo__ceil_div(GROUP_CELLS, columns);
   if (plan->group_rows > plan->rows) {
     plan->group_rows = plan->rows;
   }
   plan->groups = rlo__ceil_div(plan->rows, plan->group_rows);
-  int64_t blocks = rlo__ceil_div(problem->extents[last], RLO_SUM_BLOCK);
-  while (blocks >> plan->sum_levels != 0) {
-    ++plan->sum_levels;
-  }
-  return RLO_OK;
+  return rlo__arith_sum_levels(problem, &plan->sum_levels);
 }
 
 static double predict(const rlo_request *request) {

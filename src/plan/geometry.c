@@ -2,6 +2,7 @@
 #include "plan/geometry.h"
 
 #include "base/checked.h"
+#include "base/status.h"
 #include "ir/form.h"
 
 /* The range of a position in bytes, as one number: the larger of its two ends,
@@ -57,6 +58,22 @@ static bool fits_32_bits(const rlo_problem *problem) {
          src <= INT32_MAX &&
          reach_bytes(problem, &problem->dst, dst_bits, &dst) &&
          dst <= INT32_MAX;
+}
+
+rlo_status rlo__geometry_count_points(const rlo_problem *problem,
+                                      int32_t first,
+                                      int32_t end,
+                                      int64_t *inout_count) {
+  int64_t count = *inout_count;
+  for (int32_t a = first; a < end; ++a) {
+    if (!rlo__mul(count, problem->extents[a], &count)) {
+      return RLO_FAIL(RLO_OVERFLOW,
+                      "the points of a box of %d axes do not fit into 64 bits",
+                      problem->num_axes);
+    }
+  }
+  *inout_count = count;
+  return RLO_OK;
 }
 
 static int64_t box_bytes(const rlo_problem *problem, int64_t unit_bytes) {

@@ -37,6 +37,17 @@ int64_t rlo__alignment_after(int64_t alignment_bytes,
                              int64_t offset_bytes,
                              int64_t limit);
 
+/**
+ * Multiply a count by the extents of axes [first, end) of a problem's box.
+ *
+ * @param inout_count  unchanged on failure.
+ * @return RLO_OK; RLO_OVERFLOW.
+ */
+RLO_NODISCARD rlo_status rlo__geometry_count_points(const rlo_problem *problem,
+                                                    int32_t first,
+                                                    int32_t end,
+                                                    int64_t *inout_count);
+
 /** True if some position of the problem does not fit int64 once counted in
  *  bytes of its unit. */
 bool rlo__geometry_overflows(const rlo_problem *problem);
