@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "plan/baked.h"
-#include "plan/cpu_launch.h"
+#include "plan/cpu_rows.h"
 
 /* Family lookup of CPU devices: cl/cpu_lookup.cl, rows at places that take
  * computing. */
@@ -10,11 +10,6 @@
 enum {
   /** What one group moves. */
   GROUP_BYTES = 32 * 1024,
-  /** Longer rows are cut into chunks. */
-  CHUNK_BYTES = 64 * 1024,
-  LONGEST_ROW_BYTES = 2 * CHUNK_BYTES,
-  /** Shorter rows have no line to be written past the caches. */
-  LEAST_LINED_BYTES = 4 * RLO_CPU_LINE_BYTES,
   /** Shorter ones gain nothing over moving unit by unit. */
   LEAST_ROW_BYTES = 16,
   /** What is looked for before it is moved: enough for memory to answer. */
@@ -73,34 +68,15 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   return !sees_last_axis(problem, why);
 }
 
-/* Whether every row is made of whole lines. */
-static bool rows_are_aligned(const rlo_request *request,
-                             const lookup_plan *plan) {
-  const rlo_problem *problem = request->problem;
-  int64_t unit_bytes = plan->geometry.unit_bytes;
-  int64_t align = rlo__alignment_after(request->dst_alignment_bytes,
-                                       problem->dst.base * unit_bytes,
-                                       RLO_CPU_LINE_BYTES);
-  align = rlo__alignment_after(align, plan->row_bytes, RLO_CPU_LINE_BYTES);
-  for (int32_t a = 0; a < problem->num_axes - 1; ++a) {
-    align = rlo__alignment_after(
-        align, problem->dst.axis[a] * unit_bytes, RLO_CPU_LINE_BYTES);
-  }
-  return align == RLO_CPU_LINE_BYTES;
-}
-
 static rlo_status choose(const rlo_request *request, lookup_plan *plan) {
   const rlo_problem *problem = request->problem;
   int32_t last = problem->num_axes - 1;
   *plan = (lookup_plan){.geometry = rlo__geometry_of(request), .rows = 1};
   int64_t unit_bytes = plan->geometry.unit_bytes;
-  int64_t row_units = problem->extents[last];
   RLO_TRY(rlo__geometry_count_points(problem, 0, last, &plan->rows));
-  plan->chunk_units = row_units;
-  if (row_units > LONGEST_ROW_BYTES / unit_bytes) {
-    plan->chunk_units = CHUNK_BYTES / unit_bytes;
-  }
-  plan->row_chunks = rlo__ceil_div(row_units, plan->chunk_units);
+  plan->chunk_units =
+      rlo__cpu_rows_along(problem, &plan->geometry, last).chunk_units;
+  plan->row_chunks = rlo__ceil_div(problem->extents[last], plan->chunk_units);
   plan->row_bytes = plan->chunk_units * unit_bytes;
   plan->group_rows = 1;
   if (plan->row_chunks == 1 && plan->row_bytes < GROUP_BYTES) {
@@ -119,9 +95,10 @@ static rlo_status choose(const rlo_request *request, lookup_plan *plan) {
          plan->ahead_rows * plan->row_bytes < AHEAD_BYTES) {
     plan->ahead_rows *= 2;
   }
-  plan->is_nontemporal = (plan->row_bytes >= LEAST_LINED_BYTES ||
-                          rows_are_aligned(request, plan)) &&
-                         rlo__cpu_wants_nontemporal(request, &plan->geometry);
+  plan->is_nontemporal =
+      (plan->row_bytes >= RLO_CPU_LEAST_LINED_BYTES ||
+       rlo__cpu_rows_are_lines(request, last, plan->chunk_units)) &&
+      rlo__cpu_wants_nontemporal(request, &plan->geometry);
   return RLO_OK;
 }
 

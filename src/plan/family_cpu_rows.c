@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "plan/cpu_launch.h"
+#include "plan/cpu_rows.h"
 
 /* Family rows of CPU devices: cl/cpu_rows.cl, the innermost axis is kept. */
 
@@ -11,39 +11,23 @@ enum {
   NUM_SCALARS = 8,
   /** What one group moves, in whole rows as far as they are short. */
   GROUP_BYTES = 16 * 1024,
-  /** Longer rows are cut into chunks. */
-  CHUNK_BYTES = 64 * 1024,
-  LONGEST_ROW_BYTES = 2 * CHUNK_BYTES,
   /** Longer rows than this meet their neighbours in the caches and need no
    *  packing; fill in between puts the limit higher. */
   PACKED_MAX_BYTES = 128,
   PACKED_MAX_PADDED_BYTES = 256,
   /** A group that moves less is mostly overhead. */
-  LEAST_GROUP_BYTES = 1024,
-  /** An unaligned row has too few whole lines below this. */
-  LEAST_LINED_BYTES = 4 * RLO_CPU_LINE_BYTES
+  LEAST_GROUP_BYTES = 1024
 };
 
 /* How the rows are handed out. */
 typedef struct row_plan {
   rlo__cpu_plan cpu;
-  int64_t row_bytes;
-  int64_t row_units;
-  /** Equal to row_units if rows are whole. */
-  int64_t chunk_units;
-  /** Axis along which one group moves several rows, or -1. */
-  int32_t batch_axis;
-  int64_t batch_rows;
+  rlo__cpu_rows rows;
   /** Rows follow each other in the destination: the kernel may join them. */
   bool is_packed;
   /** Every row begins and ends with a whole line. */
   bool is_aligned;
 } row_plan;
-
-static bool guard_is_right(const rlo_guard *guard, int32_t run) {
-  int64_t coefficient = guard->form.axis[run];
-  return coefficient >= -1 && coefficient <= 1;
-}
 
 static bool is_applicable(const rlo_request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
@@ -52,19 +36,12 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
     rlo__str_append(why, "no axis has stride 1 on both sides");
     return false;
   }
-  for (int32_t n = 0; g.run_axis >= 0 && n < problem->num_guards; ++n) {
-    if (!guard_is_right(&problem->guards[n], g.run_axis)) {
-      rlo__str_printf(why,
-                      "guard %d has the coefficient %lld along the row; the "
-                      "kernel takes -1, 0 and 1",
-                      n,
-                      (long long)problem->guards[n].form.axis[g.run_axis]);
-      return false;
-    }
+  if (g.run_axis >= 0 && !rlo__cpu_rows_take_guards(problem, g.run_axis, why)) {
+    return false;
   }
   int32_t num_grid_axes = problem->num_axes > 0 ? problem->num_axes - 1 : 0;
   if (g.run_axis >= 0 &&
-      problem->extents[g.run_axis] > LONGEST_ROW_BYTES / g.unit_bytes) {
+      problem->extents[g.run_axis] > RLO_CPU_LONGEST_ROW_BYTES / g.unit_bytes) {
     ++num_grid_axes;
   }
   return rlo__cpu_is_within_limits(
@@ -84,7 +61,8 @@ static int32_t nearest_axis(const rlo_problem *problem, const row_plan *plan) {
     if (a == plan->cpu.x_axis) {
       continue;
     }
-    bool is_long = problem->extents[a] >= LEAST_GROUP_BYTES / plan->row_bytes;
+    bool is_long =
+        problem->extents[a] >= LEAST_GROUP_BYTES / plan->rows.row_bytes;
     bool is_nearer = best < 0 || llabs(form->axis[a]) < llabs(form->axis[best]);
     bool is_better = is_long == best_is_long ? is_nearer : is_long;
     if (best < 0 || is_better) {
@@ -121,92 +99,62 @@ static int64_t packed_max_bytes(const rlo__geometry *geometry) {
                                       : PACKED_MAX_BYTES;
 }
 
-/* Every destination stride but that of the rows themselves. */
-static bool rows_are_aligned(const rlo_request *request, const row_plan *plan) {
-  const rlo_problem *problem = request->problem;
-  int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
-  int64_t align = rlo__alignment_after(request->dst_alignment_bytes,
-                                       problem->dst.base * unit_bytes,
-                                       RLO_CPU_LINE_BYTES);
-  align = rlo__alignment_after(align, plan->row_bytes, RLO_CPU_LINE_BYTES);
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (a != plan->cpu.x_axis) {
-      align = rlo__alignment_after(
-          align, problem->dst.axis[a] * unit_bytes, RLO_CPU_LINE_BYTES);
-    }
-  }
-  return align == RLO_CPU_LINE_BYTES;
-}
-
 static void choose_batch(const rlo_request *request, row_plan *plan) {
   const rlo_problem *problem = request->problem;
   int64_t group_bytes = rlo__way_group_bytes(&request->way, GROUP_BYTES);
-  plan->batch_axis = -1;
-  plan->batch_rows = 1;
   int32_t run = plan->cpu.x_axis;
-  if (run < 0 || plan->row_bytes > group_bytes / 2) {
+  if (run < 0 || plan->rows.row_bytes > group_bytes / 2) {
     return;
   }
   int32_t continuing = continuing_axis(problem, run);
-  plan->is_packed = continuing >= 0 &&
-                    (!plan->is_aligned || rows_are_padded(problem, run)) &&
-                    plan->row_bytes <= packed_max_bytes(&plan->cpu.geometry);
-  plan->batch_axis = plan->is_packed ? continuing : nearest_axis(problem, plan);
-  if (plan->batch_axis < 0) {
+  plan->is_packed =
+      continuing >= 0 && (!plan->is_aligned || rows_are_padded(problem, run)) &&
+      plan->rows.row_bytes <= packed_max_bytes(&plan->cpu.geometry);
+  plan->rows.batch_axis =
+      plan->is_packed ? continuing : nearest_axis(problem, plan);
+  if (plan->rows.batch_axis < 0) {
     return;
   }
-  plan->batch_rows = group_bytes / plan->row_bytes;
+  plan->rows.batch_rows = group_bytes / plan->rows.row_bytes;
   if (plan->is_packed) {
     /* Groups that are whole lines long do not share any. */
     int64_t whole =
-        RLO_CPU_LINE_BYTES / rlo__gcd(RLO_CPU_LINE_BYTES, plan->row_bytes);
-    plan->batch_rows = rlo__ceil_div(plan->batch_rows, whole) * whole;
+        RLO_CPU_LINE_BYTES / rlo__gcd(RLO_CPU_LINE_BYTES, plan->rows.row_bytes);
+    plan->rows.batch_rows = rlo__ceil_div(plan->rows.batch_rows, whole) * whole;
   }
-  if (plan->batch_rows > problem->extents[plan->batch_axis]) {
-    plan->batch_rows = problem->extents[plan->batch_axis];
+  if (plan->rows.batch_rows > problem->extents[plan->rows.batch_axis]) {
+    plan->rows.batch_rows = problem->extents[plan->rows.batch_axis];
   }
 }
 
 /* Reads that jump from row to row are what prefetching helps. */
 static bool reads_jump(const rlo_problem *problem, const row_plan *plan) {
-  if (plan->cpu.geometry.is_fill || plan->chunk_units < plan->row_units) {
+  if (plan->cpu.geometry.is_fill ||
+      plan->rows.chunk_units < plan->rows.row_units) {
     return false;
   }
-  int32_t axis = plan->batch_axis;
+  int32_t axis = plan->rows.batch_axis;
   return axis < 0 ? problem->num_axes > 1
-                  : problem->src.axis[axis] != plan->row_units;
+                  : problem->src.axis[axis] != plan->rows.row_units;
 }
 
 static rlo_status choose(const rlo_request *request, row_plan *plan) {
   const rlo_problem *problem = request->problem;
-  *plan = (row_plan){.cpu = {.geometry = rlo__geometry_of(request)}};
+  rlo__geometry g = rlo__geometry_of(request);
+  int32_t run = g.run_axis;
+  *plan = (row_plan){.cpu = {.geometry = g, .x_axis = run},
+                     .rows = rlo__cpu_rows_along(problem, &g, run)};
   rlo__cpu_plan *cpu = &plan->cpu;
-  int64_t unit_bytes = cpu->geometry.unit_bytes;
-  int32_t run = cpu->geometry.run_axis;
-  cpu->x_axis = run;
-  plan->row_units = run >= 0 ? problem->extents[run] : 1;
-  plan->chunk_units = plan->row_units;
-  if (plan->row_units > LONGEST_ROW_BYTES / unit_bytes) {
-    plan->chunk_units = CHUNK_BYTES / unit_bytes;
-  }
-  plan->row_bytes = plan->row_units <= INT64_MAX / unit_bytes
-                        ? plan->row_units * unit_bytes
-                        : INT64_MAX;
-  plan->is_aligned = rows_are_aligned(request, plan);
+  plan->is_aligned =
+      rlo__cpu_rows_are_lines(request, run, plan->rows.row_units);
   cpu->order = request->way.order;
   choose_batch(request, plan);
-  cpu->y_axis = plan->batch_axis;
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t step = a == run                ? plan->chunk_units
-                   : a == plan->batch_axis ? plan->batch_rows
-                                           : 1;
-    RLO_TRY(rlo__grid_add(&cpu->grid, problem, a, step));
-  }
-  const int32_t plane_axes[2] = {plan->batch_axis, run};
+  RLO_TRY(rlo__cpu_rows_lay_grid(problem, &plan->rows, cpu));
+  const int32_t plane_axes[2] = {plan->rows.batch_axis, run};
   rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
   /* A short row has no line to itself unless the kernel joins it to others. */
   bool has_lines = plan->is_packed || plan->is_aligned ||
-                   plan->row_bytes >= LEAST_LINED_BYTES;
+                   plan->rows.row_bytes >= RLO_CPU_LEAST_LINED_BYTES;
   cpu->is_nontemporal =
       has_lines && rlo__cpu_wants_nontemporal(request, &cpu->geometry);
   cpu->is_prefetching =
@@ -222,7 +170,7 @@ static double predict(const rlo_request *request) {
   if (choose(request, &plan) != RLO_OK) {
     return 0.0;
   }
-  double bytes = (double)plan.row_bytes;
+  double bytes = (double)plan.rows.row_bytes;
   if (plan.is_aligned) {
     return 0.94 * bytes / (bytes + 24.0);
   }
@@ -236,12 +184,13 @@ static void describe(const row_plan *plan, rlo_launch *launch) {
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
                   "rows of %lld bytes, units of %lld bytes",
-                  (long long)plan->row_bytes,
+                  (long long)plan->rows.row_bytes,
                   (long long)plan->cpu.geometry.unit_bytes);
-  if (plan->chunk_units < plan->row_units) {
-    rlo__str_printf(&words, ", chunks of %d KiB", CHUNK_BYTES / 1024);
+  if (plan->rows.chunk_units < plan->rows.row_units) {
+    rlo__str_printf(&words, ", chunks of %d KiB", RLO_CPU_CHUNK_BYTES / 1024);
   } else {
-    rlo__str_printf(&words, ", %lld to a group", (long long)plan->batch_rows);
+    rlo__str_printf(
+        &words, ", %lld to a group", (long long)plan->rows.batch_rows);
   }
   rlo__str_append(&words, plan->is_packed ? ", joined" : "");
   rlo__str_printf(&words, ", %s", rlo__grid_order_name(plan->cpu.order));
@@ -255,22 +204,10 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   row_plan plan;
   RLO_TRY(choose(request, &plan));
   const rlo__cpu_plan *cpu = &plan.cpu;
-  int32_t batch = plan.batch_axis;
-  int32_t run = cpu->x_axis;
   RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_rows", launch));
   RLO_TRY(rlo__launch_define(
       launch, "RLO_ROWS_PACKED_MAX", packed_max_bytes(&cpu->geometry)));
-  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&cpu->grid, batch)));
-  RLO_TRY(rlo__cpu_add_index(
-      cpu, launch, batch >= 0 ? problem->extents[batch] : 1));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, plan.batch_rows));
-  RLO_TRY(rlo__cpu_add_index(
-      cpu, launch, batch >= 0 ? problem->src.axis[batch] : 0));
-  RLO_TRY(rlo__cpu_add_index(
-      cpu, launch, batch >= 0 ? problem->dst.axis[batch] : 0));
-  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&cpu->grid, run)));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, plan.row_units));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, plan.chunk_units));
+  RLO_TRY(rlo__cpu_rows_add(problem, &plan.rows, cpu, launch));
   RLO_TRY(rlo__cpu_add_guards(request, cpu, launch));
   describe(&plan, launch);
   return RLO_OK;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "base/checked.h"
 #include "base/status.h"
 #include "ir/update.h"
 #include "plan/arith.h"
-#include "plan/cpu_launch.h"
+#include "plan/cpu_rows.h"
 
 /* Family stream of CPU devices: cl/cpu_stream.cl, which computes along an axis
  * that is contiguous on both sides. */
@@ -13,23 +12,13 @@
 enum {
   NUM_SCALARS = 10,
   /** What one group reads, in whole rows as far as they are short. */
-  GROUP_BYTES = 32 * 1024,
-  /** Longer rows are cut into chunks. */
-  CHUNK_BYTES = 64 * 1024,
-  LONGEST_ROW_BYTES = 2 * CHUNK_BYTES,
-  /** Below this a row has too few whole lines for non-temporal stores. */
-  LEAST_LINED_BYTES = 4 * RLO_CPU_LINE_BYTES
+  GROUP_BYTES = 32 * 1024
 };
 
 /* How the rows are handed out. */
 typedef struct stream_plan {
   rlo__cpu_plan cpu;
-  int64_t row_units, row_bytes;
-  /** Equal to row_units if rows are whole. */
-  int64_t chunk_units;
-  /** Axis along which one group takes several rows, or -1. */
-  int32_t batch_axis;
-  int64_t batch_rows;
+  rlo__cpu_rows rows;
 } stream_plan;
 
 static bool is_applicable(const rlo_request *request, rlo__str *why) {
@@ -47,16 +36,8 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
     rlo__str_append(why, "no axis has stride 1 on both sides");
     return false;
   }
-  for (int32_t n = 0; n < problem->num_guards; ++n) {
-    int64_t along = problem->guards[n].form.axis[g.run_axis];
-    if (along < -1 || along > 1) {
-      rlo__str_printf(why,
-                      "guard %d has the coefficient %lld along the row; the "
-                      "kernel takes -1, 0 and 1",
-                      n,
-                      (long long)along);
-      return false;
-    }
+  if (!rlo__cpu_rows_take_guards(problem, g.run_axis, why)) {
+    return false;
   }
   return rlo__cpu_is_within_limits(
       request, &g, problem->num_axes, NUM_SCALARS, why);
@@ -76,39 +57,25 @@ static int32_t nearest_axis(const rlo_problem *problem, int32_t run) {
 
 static rlo_status choose(const rlo_request *request, stream_plan *plan) {
   const rlo_problem *problem = request->problem;
-  *plan = (stream_plan){.cpu = {.geometry = rlo__geometry_of(request)},
-                        .batch_axis = -1,
-                        .batch_rows = 1};
+  rlo__geometry g = rlo__geometry_of(request);
+  int32_t run = g.run_axis;
+  *plan = (stream_plan){.cpu = {.geometry = g, .x_axis = run},
+                        .rows = rlo__cpu_rows_along(problem, &g, run)};
   rlo__cpu_plan *cpu = &plan->cpu;
-  int64_t unit_bytes = cpu->geometry.unit_bytes;
-  int32_t run = cpu->geometry.run_axis;
-  cpu->x_axis = run;
-  plan->row_units = problem->extents[run];
-  plan->row_bytes = plan->row_units <= INT64_MAX / unit_bytes
-                        ? plan->row_units * unit_bytes
-                        : INT64_MAX;
-  plan->chunk_units = plan->row_bytes > LONGEST_ROW_BYTES
-                          ? CHUNK_BYTES / unit_bytes
-                          : plan->row_units;
-  if (plan->row_bytes <= GROUP_BYTES / 2) {
-    plan->batch_axis = nearest_axis(problem, run);
+  if (plan->rows.row_bytes <= GROUP_BYTES / 2) {
+    plan->rows.batch_axis = nearest_axis(problem, run);
   }
-  if (plan->batch_axis >= 0) {
-    int64_t rows = problem->extents[plan->batch_axis];
-    plan->batch_rows = GROUP_BYTES / plan->row_bytes;
-    plan->batch_rows = plan->batch_rows < rows ? plan->batch_rows : rows;
+  if (plan->rows.batch_axis >= 0) {
+    int64_t rows = problem->extents[plan->rows.batch_axis];
+    plan->rows.batch_rows = GROUP_BYTES / plan->rows.row_bytes;
+    plan->rows.batch_rows =
+        plan->rows.batch_rows < rows ? plan->rows.batch_rows : rows;
   }
-  cpu->y_axis = plan->batch_axis;
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t step = a == run                ? plan->chunk_units
-                   : a == plan->batch_axis ? plan->batch_rows
-                                           : 1;
-    RLO_TRY(rlo__grid_add(&cpu->grid, problem, a, step));
-  }
+  RLO_TRY(rlo__cpu_rows_lay_grid(problem, &plan->rows, cpu));
   rlo__grid_sort_by_src(&cpu->grid);
   /* What is read first is in the caches, where it had better be written. */
   cpu->is_nontemporal = !rlo__problem_reads_cells(problem) &&
-                        plan->row_bytes >= LEAST_LINED_BYTES &&
+                        plan->rows.row_bytes >= RLO_CPU_LEAST_LINED_BYTES &&
                         rlo__cpu_wants_nontemporal(request, &cpu->geometry);
   return RLO_OK;
 }
@@ -120,7 +87,7 @@ static double predict(const rlo_request *request) {
   if (choose(request, &plan) != RLO_OK) {
     return 0.0;
   }
-  double bytes = (double)plan.row_bytes;
+  double bytes = (double)plan.rows.row_bytes;
   double most = rlo__arith_has_vectors(request->problem) ? 0.9 : 0.3;
   return most * bytes / (bytes + 180.0);
 }
@@ -132,8 +99,8 @@ static void describe(const rlo_problem *problem,
   rlo__arith_describe(problem, &words);
   rlo__str_printf(&words,
                   ", rows of %lld bytes, %lld to a group%s",
-                  (long long)plan->row_bytes,
-                  (long long)plan->batch_rows,
+                  (long long)plan->rows.row_bytes,
+                  (long long)plan->rows.batch_rows,
                   plan->cpu.is_nontemporal ? ", non-temporal stores" : "");
 }
 
@@ -142,22 +109,11 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   stream_plan plan;
   RLO_TRY(choose(request, &plan));
   const rlo__cpu_plan *cpu = &plan.cpu;
-  int32_t batch = plan.batch_axis;
   RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_stream", launch));
   RLO_TRY(rlo__arith_define(problem, launch));
   RLO_TRY(rlo__launch_define(
       launch, "RLO_LANES", rlo__arith_has_vectors(problem) ? 16 : 1));
-  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&cpu->grid, batch)));
-  RLO_TRY(rlo__cpu_add_index(
-      cpu, launch, batch >= 0 ? problem->extents[batch] : 1));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, plan.batch_rows));
-  RLO_TRY(rlo__cpu_add_index(
-      cpu, launch, batch >= 0 ? problem->src.axis[batch] : 0));
-  RLO_TRY(rlo__cpu_add_index(
-      cpu, launch, batch >= 0 ? problem->dst.axis[batch] : 0));
-  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&cpu->grid, cpu->x_axis)));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, plan.row_units));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, plan.chunk_units));
+  RLO_TRY(rlo__cpu_rows_add(problem, &plan.rows, cpu, launch));
   RLO_TRY(rlo__arith_add_factors(problem, launch));
   RLO_TRY(rlo__cpu_add_guards(request, cpu, launch));
   describe(problem, &plan, launch);

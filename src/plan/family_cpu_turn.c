@@ -2,7 +2,7 @@
 #include "base/status.h"
 #include "ir/update.h"
 #include "plan/arith.h"
-#include "plan/cpu_launch.h"
+#include "plan/cpu_rows.h"
 
 /* Family turn of CPU devices: cl/cpu_turn.cl, which computes where another axis
  * is contiguous in the source than in the destination. */
@@ -49,22 +49,6 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
       request, &g, problem->num_axes, NUM_SCALARS, why);
 }
 
-/* Every row of every tile begins with a line; others would share theirs. */
-static bool rows_are_lines(const rlo_request *request,
-                           const rlo__cpu_plan *plan) {
-  const rlo_problem *problem = request->problem;
-  int64_t cell_bytes = rlo_problem_dst_unit_bits(problem) / 8;
-  int64_t align = rlo__alignment_after(request->dst_alignment_bytes,
-                                       problem->dst.base * cell_bytes,
-                                       RLO_CPU_LINE_BYTES);
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t step = a == plan->x_axis ? TURN_X : 1;
-    align = rlo__alignment_after(
-        align, problem->dst.axis[a] * step * cell_bytes, RLO_CPU_LINE_BYTES);
-  }
-  return align == RLO_CPU_LINE_BYTES;
-}
-
 static rlo_status choose(const rlo_request *request, rlo__cpu_plan *plan) {
   const rlo_problem *problem = request->problem;
   *plan = (rlo__cpu_plan){.geometry = rlo__geometry_of(request)};
@@ -77,7 +61,7 @@ static rlo_status choose(const rlo_request *request, rlo__cpu_plan *plan) {
   rlo__grid_sort_by_src(&plan->grid);
   plan->is_nontemporal = !rlo__problem_reads_cells(problem) &&
                          rlo__cpu_wants_nontemporal(request, &plan->geometry) &&
-                         rows_are_lines(request, plan);
+                         rlo__cpu_rows_are_lines(request, plan->x_axis, TURN_X);
   plan->is_prefetching = request->device->has_builtin_prefetch;
   return RLO_OK;
 }
