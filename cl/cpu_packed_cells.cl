@@ -114,11 +114,12 @@
  */
 #define RLO_UNIT_OF(o, e) \
   (((o)*L + (e) / RLO_SUB) % (RLO_CELL_UNITS * RLO_CELL_JOINED))
-#define RLO_SOURCE_OF(o, e) (RLO_CELL_FROM(RLO_UNIT_OF(o, e)) / L)
-#define RLO_ELEMENT_OF(o, e) \
+#define RLO_SOURCE_OF(n, o, e) (RLO_CELL_FROM(RLO_UNIT_OF(o, e)) / L)
+#define RLO_ELEMENT_OF(n, o, e) \
   (RLO_CELL_FROM(RLO_UNIT_OF(o, e)) % L * RLO_SUB + (e) % RLO_SUB)
 
-#define RLO_SOURCES RLO_CELL_LINES
+#define RLO_IN(n, k)       in[k]
+#define RLO_PUT(n, o, sum) out[o] = __builtin_astype(sum, rlo_line)
 
 /* The lines of joined cells, permuted. */
 RLO_INLINE void rlo_shuffle(__global const uchar *from,
@@ -130,7 +131,7 @@ RLO_INLINE void rlo_shuffle(__global const uchar *from,
     rlo_prefetch(p + RLO_CELL_AHEAD);
     in[v] = __builtin_astype(*(__global const rlo_line_any *)p, rlo_units);
   }
-  RLO_OUTS(RLO_CELL_LINES)
+  RLO_MIXES(RLO_CELL_LINES, RLO_CELL_LINES)
 }
 #endif
 

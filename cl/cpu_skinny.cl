@@ -9,8 +9,7 @@
  * RLO_SKINNY_SPLIT=1: na == RLO_SKINNY_N and src_ld == RLO_SKINNY_LD >= N: an
  * array of structures becomes N arrays. RLO_SKINNY_SPLIT=0: nb == RLO_SKINNY_N
  * == dst_ld: N arrays become an array of structures. The other extent is cut
- * into chunks of RLO_SKINNY_LONG units, one per group. Arguments after the
- * common ten are those of cpu_tile.cl:
+ * into chunks of RLO_SKINNY_LONG units. Arguments after the common ten:
  *
  *   10  int a_axis          grid axis that counts chunks along a; -1 with SPLIT
  *   11  int b_axis          grid axis that counts chunks along b; -1 without
@@ -18,113 +17,32 @@
  *   13  rlo_index nb
  *   14  rlo_index src_ld
  *   15  rlo_index dst_ld
- *   16  the guards; x is the coefficient of i, y that of j
+ *   16  rlo_index chunks    chunks that a group moves, one after the other in
+ *                           the order of the grid
+ *   17  the guards; x is the coefficient of i, y that of j
  *
  * The axis that counts chunks may be -1 too, if one chunk is enough; else its
  * extent is ceil(long extent / RLO_SKINNY_LONG) and its strides and guard
- * coefficients are per chunk, as for tiles.
+ * coefficients are per chunk, as for tiles. Where chunks are small, as in tiled
+ * layouts, a group should move many: finding its place takes as long as moving
+ * half a kilobyte.
  *
  * Lines are taken apart and put together by shuffles with constant indices, as
  * RLO_SKINNY_N is constant. Where a guard leaves whole lines of the short axis
  * out, they become fill at no cost; what it cuts of the long axis is moved unit
- * by unit. The shuffles of one output grow with N and so does compiling; beyond
- * N = 8 for 1 and 2 bytes another family is the better choice.
+ * by unit.
  */
-#ifndef RLO_CPU_SHUFFLE_CL
-#include "cpu_shuffle.cl"
+#ifndef RLO_CPU_STREAMS_CL
+#include "cpu_streams.cl"
 #endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_skinny
 #endif
 
-/* 1: structures to arrays; 0: arrays to structures. */
-#ifndef RLO_SKINNY_SPLIT
-#define RLO_SKINNY_SPLIT 1
-#endif
-
-/* The short extent, 2..16. */
-#ifndef RLO_SKINNY_N
-#define RLO_SKINNY_N 3
-#endif
-
-/* With SPLIT: units from structure to structure in the source, N..16. */
-#ifndef RLO_SKINNY_LD
-#define RLO_SKINNY_LD RLO_SKINNY_N
-#endif
-
-/* Units of the long axis per group, a multiple of a line. */
+/* Units of the long axis of a chunk, a multiple of a line. */
 #ifndef RLO_SKINNY_LONG
 #define RLO_SKINNY_LONG (256 / RLO_SKINNY_N * RLO_LINE_UNITS)
-#endif
-
-#define L RLO_LINE_UNITS
-#define E RLO_UNIT_BYTES
-#define N RLO_SKINNY_N
-
-#if RLO_SKINNY_SPLIT
-#define RLO_SOURCES RLO_SKINNY_LD
-#else
-#define RLO_SOURCES RLO_SKINNY_N
-#endif
-
-/*
- * Bytes and 16-bit units are shuffled within 16-byte lanes only, because moving
- * them across lanes costs several instructions: lane q of a vector then holds
- * the q-th of four groups. Wider units are shuffled across the whole line.
- * GRAIN is the number of units that a shuffle may mix.
- */
-#if RLO_UNIT_BYTES <= 2
-#define RLO_GRAIN (16 / RLO_UNIT_BYTES)
-#else
-#define RLO_GRAIN RLO_LINE_UNITS
-#endif
-#define RLO_GRAIN_BYTES (RLO_GRAIN * RLO_UNIT_BYTES)
-#define RLO_GRAINS      (RLO_LINE_UNITS / RLO_GRAIN)
-
-#if RLO_VECTOR_SHUFFLE
-/* Element e of a vector is element e % RLO_SUB of unit e / RLO_SUB, which is
- * unit RLO_LOCAL of its grain. */
-#define RLO_LOCAL(e)    ((e) / RLO_SUB % RLO_GRAIN)
-#define RLO_GRAIN_OF(e) ((e) / RLO_SUB - RLO_LOCAL(e))
-#define RLO_ELEMENT(unit, e) \
-  (((unit) + RLO_GRAIN_OF(e)) * RLO_SUB + (e) % RLO_SUB)
-
-/* Which unit of the sources, laid end to end per grain, goes to element e of
- * output `out`: its source and its place there. */
-#if RLO_SKINNY_SPLIT
-#define RLO_FLAT(out, e)      (RLO_LOCAL(e) * RLO_SKINNY_LD + (out))
-#define RLO_SOURCE_OF(out, e) (RLO_FLAT(out, e) / RLO_GRAIN)
-#define RLO_AT(out, e)        (RLO_FLAT(out, e) % RLO_GRAIN)
-#else
-#define RLO_FLAT(out, e)      ((out)*RLO_GRAIN + RLO_LOCAL(e))
-#define RLO_SOURCE_OF(out, e) (RLO_FLAT(out, e) % N)
-#define RLO_AT(out, e)        (RLO_FLAT(out, e) / N)
-#endif
-#define RLO_ELEMENT_OF(out, e) RLO_ELEMENT(RLO_AT(out, e), e)
-
-/* N lines of output from the vectors of all sources. */
-RLO_INLINE void rlo_shuffle(__private const rlo_units *in,
-                            __private rlo_line *out){RLO_OUTS(RLO_SKINNY_N)}
-#else
-RLO_INLINE void rlo_shuffle(__private const rlo_units *in,
-                            __private rlo_line *out) {
-  __private const rlo_unit *from = (__private const rlo_unit *)in;
-  __private rlo_unit *to = (__private rlo_unit *)out;
-  for (int o = 0; o < N; ++o) {
-    for (int u = 0; u < L; ++u) {
-      const int unit = u % RLO_GRAIN;
-      const int grain = u - unit;
-#if RLO_SKINNY_SPLIT
-      const int flat = unit * RLO_SKINNY_LD + o;
-      to[o * L + u] = from[flat / RLO_GRAIN * L + grain + flat % RLO_GRAIN];
-#else
-      const int flat = o * RLO_GRAIN + unit;
-      to[o * L + u] = from[flat % N * L + grain + flat / N];
-#endif
-    }
-  }
-}
 #endif
 
 /* The vectors of one step: L structures, or a line of each of N arrays, of
@@ -141,22 +59,22 @@ RLO_INLINE void rlo_load_step(__private rlo_units *in,
   (void)s1;
   (void)fill;
 #pragma unroll
-  for (int v = 0; v < RLO_SOURCES; ++v) {
+  for (int v = 0; v < V; ++v) {
 #if RLO_GRAINS == 1
     const rlo_line line = *(__global const rlo_line_any *)(from + v * 64);
 #else
     __global const uchar *p = from + v * RLO_GRAIN_BYTES;
     rlo_line line;
     line.s01 = *(__global const rlo_u128_any *)p;
-    line.s23 = *(__global const rlo_u128_any *)(p + 16 * RLO_SOURCES);
-    line.s45 = *(__global const rlo_u128_any *)(p + 32 * RLO_SOURCES);
-    line.s67 = *(__global const rlo_u128_any *)(p + 48 * RLO_SOURCES);
+    line.s23 = *(__global const rlo_u128_any *)(p + 16 * V);
+    line.s45 = *(__global const rlo_u128_any *)(p + 32 * V);
+    line.s67 = *(__global const rlo_u128_any *)(p + 48 * V);
 #endif
     in[v] = __builtin_astype(line, rlo_units);
   }
 #else
 #pragma unroll
-  for (int v = 0; v < RLO_SOURCES; ++v) {
+  for (int v = 0; v < V; ++v) {
     rlo_line line = fill;
     if (v >= s0 && v < s1) {
       line = *(__global const rlo_line_any *)(from + v * src_ld_bytes);
@@ -169,72 +87,32 @@ RLO_INLINE void rlo_load_step(__private rlo_units *in,
 #define RLO_STAGE_LINES (RLO_SKINNY_LONG / RLO_LINE_UNITS + 2)
 #define RLO_STAGE_BYTES (RLO_STAGE_LINES * RLO_LINE_BYTES)
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
-    RLO_COMMON_PARAMS,
-    int a_axis,
-    int b_axis,
-    rlo_index na,
-    rlo_index nb,
-    rlo_index src_ld,
-    rlo_index dst_ld RLO_GUARD_PARAMS) {
-  rlo_index index[RLO_GRID_RANK];
-  rlo_decode(get_group_id(0), n_grid, grid_extent, index);
-  /* Corner of the chunk; boxes below are relative to it. */
-  __global const uchar *from =
-      src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
-  __global uchar *to =
-      dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
-  const long src_ld_bytes = (long)src_ld * E;
-  const long dst_ld_bytes = (long)dst_ld * E;
+/*
+ * Move a chunk: `count` units of the long axis, of which `first` are before it
+ * and which has `extent` in all. `from` and `to` are its corner, to which boxes
+ * are relative.
+ */
+#if RLO_SKINNY_SPLIT
+RLO_INLINE void rlo_move_chunk(__global const uchar *from,
+                               __global uchar *to,
+                               long src_ld_bytes,
+                               long dst_ld_bytes,
+                               long first,
+                               long count,
+                               long extent,
+                               __private const rlo_guard *guards,
+                               ulong fill_lo,
+                               ulong fill_hi,
+                               __private rlo_ahead *ahead) {
   const rlo_line fill = rlo_fill_line(fill_lo, fill_hi);
-#if RLO_SKINNY_SPLIT
-  const long first = b_axis < 0 ? 0 : (long)index[b_axis] * RLO_SKINNY_LONG;
-  const long count = min((long)nb - first, (long)RLO_SKINNY_LONG);
   const bool is_first = first == 0;
-  const bool is_last = first + count == (long)nb;
+  const bool is_last = first + count == extent;
   const rlo_box tile = {0, N, RLO_LEAN && !is_first ? -(long)L : 0, count};
-  rlo_box readable = {0, N, -first, (long)nb - first};
-  (void)a_axis;
-  (void)na;
-#else
-  const long first = a_axis < 0 ? 0 : (long)index[a_axis] * RLO_SKINNY_LONG;
-  const long count = min((long)na - first, (long)RLO_SKINNY_LONG);
-  const rlo_box tile = {0, count, 0, N};
-  rlo_box readable = {-first, (long)na - first, 0, N};
-  (void)b_axis;
-  (void)nb;
-  (void)dst_ld_bytes;
-#endif
-#if RLO_GUARDS > 0
-  rlo_guard guards[RLO_GUARDS];
-  RLO_GUARDS_LOAD(guards);
-#endif
-  rlo_ahead ahead = {from, 0, 0, 0, src_ld_bytes};
-  if (rlo_next(n_grid, grid_extent, index)) {
-    ahead.row =
-        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
-#if RLO_SKINNY_SPLIT
-    const long next = b_axis < 0 ? 0 : (long)index[b_axis] * RLO_SKINNY_LONG;
-    ahead.row_bytes =
-        min((long)nb - next, (long)RLO_SKINNY_LONG) * RLO_SKINNY_LD * E;
-    ahead.rows = 1;
-#else
-    const long next = a_axis < 0 ? 0 : (long)index[a_axis] * RLO_SKINNY_LONG;
-    ahead.row_bytes = min((long)na - next, (long)RLO_SKINNY_LONG) * E;
-    ahead.rows = N;
-#endif
-  }
+  rlo_box readable = {0, N, -first, extent - first};
   rlo_box written = tile;
 #if RLO_GUARDS > 0
-  bool by_cell =
-      !rlo_cut_box(guards, RLO_GUARDS, tile, &readable) ||
-      !rlo_cut_box(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, tile, &written);
-#if !RLO_SKINNY_SPLIT
-  /* Structures leave as one run of bytes, in which there can be no gap. */
-  by_cell = by_cell || written.y0 > 0 || written.y1 < N;
-#endif
-  if (by_cell) {
-#if RLO_SKINNY_SPLIT
+  if (!rlo_cut_box(guards, RLO_GUARDS, tile, &readable) ||
+      !rlo_cut_box(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, tile, &written)) {
     rlo_move_cells(to,
                    from,
                    dst_ld_bytes,
@@ -245,23 +123,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
                    is_last,
                    guards,
                    rlo_fill_unit(fill_lo, fill_hi));
-#else
-    rlo_move_cells(to,
-                   from,
-                   dst_ld_bytes,
-                   src_ld_bytes,
-                   tile,
-                   N,
-                   true,
-                   true,
-                   guards,
-                   rlo_fill_unit(fill_lo, fill_hi));
-#endif
     return;
   }
+#else
+  (void)guards;
 #endif
-
-#if RLO_SKINNY_SPLIT
   /* Structures from l on may be read whole if they have all their units, and
    * the last one needs a successor if the next structure begins later than it
    * ends. */
@@ -273,7 +139,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   /* Straight from registers while lines are whole and nothing is fill. */
   if ((!RLO_NT || y == 0) && readable.y0 <= y) {
     for (; y + L <= min(written.y1, whole_end); y += L) {
-      rlo_units in[RLO_SOURCES];
+      rlo_units in[V];
       rlo_line out[N];
       rlo_load_step(in, from + y * src_ld_bytes, src_ld_bytes, 0, N, fill);
       rlo_shuffle(in, out);
@@ -314,7 +180,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     if (block < readable.y0 || block < stage_y || block + L <= j) {
       break;
     }
-    rlo_units in[RLO_SOURCES];
+    rlo_units in[V];
     rlo_line out[N];
     rlo_load_step(in, from + block * src_ld_bytes, src_ld_bytes, 0, N, fill);
     rlo_shuffle(in, out);
@@ -337,16 +203,53 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
         rlo_own_row(to + s * dst_ld_bytes, box, count, is_first, is_last),
         stage_bytes + s * RLO_STAGE_BYTES,
         stage_y * E,
-        &ahead);
+        ahead);
+  }
+}
+#else
+RLO_INLINE void rlo_move_chunk(__global const uchar *from,
+                               __global uchar *to,
+                               long src_ld_bytes,
+                               long dst_ld_bytes,
+                               long first,
+                               long count,
+                               long extent,
+                               __private const rlo_guard *guards,
+                               ulong fill_lo,
+                               ulong fill_hi,
+                               __private rlo_ahead *ahead) {
+  const rlo_line fill = rlo_fill_line(fill_lo, fill_hi);
+  const rlo_box tile = {0, count, 0, N};
+  rlo_box readable = {-first, extent - first, 0, N};
+  rlo_box written = tile;
+#if RLO_GUARDS > 0
+  /* Structures leave as one run of bytes, in which there can be no gap. */
+  if (!rlo_cut_box(guards, RLO_GUARDS, tile, &readable) ||
+      !rlo_cut_box(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, tile, &written) ||
+      written.y0 > 0 || written.y1 < N) {
+    rlo_move_cells(to,
+                   from,
+                   dst_ld_bytes,
+                   src_ld_bytes,
+                   tile,
+                   N,
+                   true,
+                   true,
+                   guards,
+                   rlo_fill_unit(fill_lo, fill_hi));
+    return;
   }
 #else
+  (void)guards;
+  (void)dst_ld_bytes;
+#endif
   const long s0 = readable.y0;
   const long s1 = readable.y1;
   long x = written.x0;
-#if RLO_GRAINS == 1 && (!RLO_NT || RLO_DST_ALIGN >= 64)
+#if !RLO_NT || RLO_DST_ALIGN >= 64
   if ((!RLO_NT || x == 0) && readable.x0 <= x) {
     for (; x + L <= min(written.x1, readable.x1); x += L) {
-      rlo_units in[RLO_SOURCES];
+      rlo_units in[V];
       rlo_line out[N];
       rlo_load_step(in, from + x * E, src_ld_bytes, s0, s1, fill);
       rlo_shuffle(in, out);
@@ -383,21 +286,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     if (block < readable.x0 || block < stage_x) {
       break;
     }
-    rlo_units in[RLO_SOURCES];
+    rlo_units in[V];
     rlo_line out[N];
     rlo_load_step(in, from + block * E, src_ld_bytes, s0, s1, fill);
     rlo_shuffle(in, out);
     __private uchar *p = stage_bytes + (block - stage_x) * N * E;
 #pragma unroll
     for (int m = 0; m < N; ++m) {
-#if RLO_GRAINS == 1
       *(__private rlo_line_any *)(p + m * RLO_LINE_BYTES) = out[m];
-#else
-      *(__private rlo_u128_any *)(p + m * 16) = out[m].s01;
-      *(__private rlo_u128_any *)(p + m * 16 + 16 * N) = out[m].s23;
-      *(__private rlo_u128_any *)(p + m * 16 + 32 * N) = out[m].s45;
-      *(__private rlo_u128_any *)(p + m * 16 + 48 * N) = out[m].s67;
-#endif
     }
     i = block + L;
   }
@@ -408,6 +304,59 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     }
   }
   const rlo_row row = {to, x * N * E, written.x1 * N * E};
-  rlo_send_row(row, stage_bytes, stage_x * N * E, &ahead);
+  rlo_send_row(row, stage_bytes, stage_x * N * E, ahead);
+}
 #endif
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
+    RLO_COMMON_PARAMS,
+    int a_axis,
+    int b_axis,
+    rlo_index na,
+    rlo_index nb,
+    rlo_index src_ld,
+    rlo_index dst_ld,
+    rlo_index chunks RLO_GUARD_PARAMS) {
+  const int long_axis = RLO_SKINNY_SPLIT ? b_axis : a_axis;
+  const long extent = RLO_SKINNY_SPLIT ? nb : na;
+  const long src_ld_bytes = (long)src_ld * E;
+  rlo_index index[RLO_GRID_RANK];
+  rlo_decode(get_group_id(0) * (ulong)chunks, n_grid, grid_extent, index);
+  bool is_more = true;
+  for (rlo_index n = 0; n < chunks && is_more; ++n) {
+    __global const uchar *from =
+        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+    __global uchar *to =
+        dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
+    const long first =
+        long_axis < 0 ? 0 : (long)index[long_axis] * RLO_SKINNY_LONG;
+#if RLO_GUARDS > 0
+    rlo_guard guards[RLO_GUARDS];
+    RLO_GUARDS_LOAD(guards);
+#else
+    __private const rlo_guard *guards = 0;
+#endif
+    rlo_ahead ahead = {from, 0, 0, 0, src_ld_bytes};
+    is_more = rlo_next(n_grid, grid_extent, index);
+    if (is_more) {
+      const long next =
+          long_axis < 0 ? 0 : (long)index[long_axis] * RLO_SKINNY_LONG;
+      const long units = min(extent - next, (long)RLO_SKINNY_LONG);
+      ahead.row =
+          src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+      ahead.row_bytes = units * E * (RLO_SKINNY_SPLIT ? V : 1);
+      ahead.rows = RLO_SKINNY_SPLIT ? 1 : N;
+    }
+    rlo_move_chunk(from,
+                   to,
+                   src_ld_bytes,
+                   (long)dst_ld * E,
+                   first,
+                   min(extent - first, (long)RLO_SKINNY_LONG),
+                   extent,
+                   guards,
+                   fill_lo,
+                   fill_hi,
+                   &ahead);
+  }
 }

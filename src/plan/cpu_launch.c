@@ -11,6 +11,9 @@
  * the number of grid axes; beside these, three grid vectors. */
 #define HEAD_BYTES INT64_C(52)
 
+/* Groups that each compute unit wants, whatever they move. */
+#define GROUPS_PER_UNIT 4
+
 /* Scalars of a guard: base, limit, x, y. */
 #define GUARD_SCALAR_BYTES INT64_C(32)
 
@@ -179,6 +182,19 @@ rlo_status rlo__cpu_begin(const rlo_request *request,
   RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &fill[0], 1));
   RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &fill[1], 1));
   return add_grid(&plan->grid, vector, launch);
+}
+
+int64_t rlo__cpu_join_groups(const rlo_request *request,
+                             int64_t point_bytes,
+                             int64_t group_bytes,
+                             rlo_launch *launch) {
+  int64_t num_points = (int64_t)launch->global_size[0];
+  int64_t units = request->device->compute_units;
+  int64_t most = num_points / (GROUPS_PER_UNIT * (units < 1 ? 1 : units));
+  int64_t points = rlo__ceil_div(group_bytes, point_bytes);
+  points = most < 1 ? 1 : most < points ? most : points;
+  launch->global_size[0] = (size_t)rlo__ceil_div(num_points, points);
+  return points;
 }
 
 rlo_status rlo__cpu_add_int(rlo_launch *launch, int64_t value) {

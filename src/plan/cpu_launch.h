@@ -18,6 +18,10 @@
 /** Below this much output the caches hold it, and storing past them loses. */
 #define RLO_CPU_NONTEMPORAL_BYTES (INT64_C(2) << 20)
 
+/** Along a run of so many bytes hardware reads ahead by itself, and is only
+ *  disturbed by prefetching. */
+#define RLO_CPU_FOLLOWED_BYTES (INT64_C(4) << 10)
+
 /** The numbers behind a launch; filled by a family before it is written. */
 typedef struct rlo__cpu_plan {
   rlo__geometry geometry;
@@ -65,6 +69,19 @@ RLO_NODISCARD rlo_status rlo__cpu_begin(const rlo_request *request,
                                         const rlo__cpu_plan *plan,
                                         const char *kernel_file,
                                         rlo_launch *launch);
+
+/**
+ * Let each group of a launch that has begun move several points of the grid:
+ * as many as make `group_bytes`, but not so many that compute units would go
+ * idle.
+ *
+ * @param point_bytes  what is written for one point, > 0.
+ * @return how many, >= 1; the last group may have fewer.
+ */
+int64_t rlo__cpu_join_groups(const rlo_request *request,
+                             int64_t point_bytes,
+                             int64_t group_bytes,
+                             rlo_launch *launch);
 
 /** Add an argument of the kernels' type `int`, and of their type rlo_index. */
 RLO_NODISCARD rlo_status rlo__cpu_add_int(rlo_launch *launch, int64_t value);

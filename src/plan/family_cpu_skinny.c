@@ -65,7 +65,7 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
          rlo__cpu_is_within_limits(request,
                                    &g,
                                    request->problem->num_axes - 1,
-                                   RLO_PLANE_NUM_SCALARS,
+                                   RLO_PLANE_NUM_SCALARS + 1,
                                    why);
 }
 
@@ -97,16 +97,16 @@ static rlo_status choose(const rlo_request *request, skinny_plan *plan) {
   return RLO_OK;
 }
 
-/* From measurements: near a copy for few streams, less with more shuffles, and
- * a little less where lines have to be staged. */
+/* From measurements: a copy, but for small units, which take more shuffles, and
+ * where lines have to be staged. */
 static double predict(const rlo_request *request) {
   skinny_plan plan;
   if (choose(request, &plan) != RLO_OK) {
     return 0.0;
   }
-  double fraction = plan.short_units <= 5 ? 0.93 : 0.8;
+  double fraction = 0.97;
   if (plan.cpu.geometry.unit_bytes <= 2) {
-    fraction *= 0.8;
+    fraction *= 0.93;
   }
   if (plan.dst_alignment < RLO_CPU_LINE_BYTES && plan.is_split) {
     fraction *= 0.62;
@@ -136,7 +136,16 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
     RLO_TRY(rlo__launch_define(launch, "RLO_SKINNY_LD", plan.plane.src_ld));
   }
   RLO_TRY(rlo__launch_define(launch, "RLO_SKINNY_LONG", plan.chunk_units));
-  RLO_TRY(rlo__plane_add_arguments(request, &plan.plane, cpu, launch));
+  RLO_TRY(rlo__plane_add_arguments(&plan.plane, cpu, launch));
+  int64_t chunks = rlo__cpu_join_groups(
+      request,
+      (plan.chunk_units < plan.long_units ? plan.chunk_units
+                                          : plan.long_units) *
+          plan.short_units * cpu->geometry.unit_bytes,
+      rlo__way_group_bytes(&request->way, GROUP_BYTES),
+      launch);
+  RLO_TRY(rlo__cpu_add_index(cpu, launch, chunks));
+  RLO_TRY(rlo__cpu_add_guards(request, cpu, launch));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
                   "%s %lld streams, chunks of %lld, units of %lld bytes, %s%s",

@@ -219,7 +219,8 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_SQUARE", plan.square));
   RLO_TRY(rlo__launch_define(launch, "RLO_READ_UNITS", plan.read_units));
   RLO_TRY(rlo__launch_define(launch, "RLO_WRITE_UNITS", plan.write_units));
-  RLO_TRY(rlo__plane_add_arguments(request, &plan.plane, group, launch));
+  RLO_TRY(rlo__plane_add_arguments(&plan.plane, group, launch));
+  RLO_TRY(rlo__cpu_add_guards(request, group, launch));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(
       &words,

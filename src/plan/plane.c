@@ -47,8 +47,7 @@ rlo_status rlo__plane_lay_grid(const rlo_problem *problem,
   return RLO_OK;
 }
 
-rlo_status rlo__plane_add_arguments(const rlo_request *request,
-                                    const rlo__plane *plane,
+rlo_status rlo__plane_add_arguments(const rlo__plane *plane,
                                     const rlo__cpu_plan *plan,
                                     rlo_launch *launch) {
   const rlo__grid *grid = &plan->grid;
@@ -57,6 +56,5 @@ rlo_status rlo__plane_add_arguments(const rlo_request *request,
   RLO_TRY(rlo__cpu_add_index(plan, launch, plane->na));
   RLO_TRY(rlo__cpu_add_index(plan, launch, plane->nb));
   RLO_TRY(rlo__cpu_add_index(plan, launch, plane->src_ld));
-  RLO_TRY(rlo__cpu_add_index(plan, launch, plane->dst_ld));
-  return rlo__cpu_add_guards(request, plan, launch);
+  return rlo__cpu_add_index(plan, launch, plane->dst_ld);
 }

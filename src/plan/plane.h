@@ -39,9 +39,8 @@ RLO_NODISCARD rlo_status rlo__plane_lay_grid(const rlo_problem *problem,
                                              int64_t tile_b,
                                              rlo__cpu_plan *plan);
 
-/** Add the six arguments, then the guards. */
-RLO_NODISCARD rlo_status rlo__plane_add_arguments(const rlo_request *request,
-                                                  const rlo__plane *plane,
+/** Add the six arguments. */
+RLO_NODISCARD rlo_status rlo__plane_add_arguments(const rlo__plane *plane,
                                                   const rlo__cpu_plan *plan,
                                                   rlo_launch *launch);
 
