@@ -59,7 +59,7 @@
  * caches. Fill in between puts the limit higher. At most half of the window. */
 #ifndef RLO_ROWS_PACKED_MAX
 #if RLO_PAD_GUARDS > 0
-#define RLO_ROWS_PACKED_MAX 256
+#define RLO_ROWS_PACKED_MAX 512
 #else
 #define RLO_ROWS_PACKED_MAX 128
 #endif
@@ -119,16 +119,16 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   const rlo_line fill = rlo_fill_line(fill_lo, fill_hi);
   rlo_guard guards[RLO_GUARDS];
   RLO_GUARDS_LOAD(guards);
-  for (int g = 0; g < RLO_PAD_GUARDS; ++g) {
-    is_cut = is_cut || guards[g].x != 0;
-  }
-  for (int g = RLO_PAD_GUARDS; g < RLO_GUARDS; ++g) {
-    /* Whether a SKIP guard could cut a row of this batch. */
+  bool is_inside = true; /* no guard cuts a row of this batch */
+  for (int g = 0; g < RLO_GUARDS; ++g) {
     const rlo_guard u = guards[g];
     const long x = u.x * (units - 1);
     const long y = u.y * (rows - 1);
-    is_packed = is_packed && u.v + min(x, 0L) + min(y, 0L) >= 0 &&
-                u.v + max(x, 0L) + max(y, 0L) < u.limit;
+    const bool holds = u.v + min(x, 0L) + min(y, 0L) >= 0 &&
+                       u.v + max(x, 0L) + max(y, 0L) < u.limit;
+    is_inside = is_inside && holds;
+    is_packed = is_packed && (holds || g < RLO_PAD_GUARDS);
+    is_cut = is_cut || (!holds && u.x != 0 && g < RLO_PAD_GUARDS);
   }
 #endif
 
@@ -156,17 +156,21 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       __global const uchar *row_from = from + r * src_row_bytes;
       __global uchar *row_to = to + r * dst_row_bytes;
 #if RLO_GUARDS > 0
-      part = rlo_row_part(guards, r, units);
+      if (!is_inside) {
+        part = rlo_row_part(guards, r, units);
 #if RLO_PAD_GUARDS > 0
-      rlo_fill_run(row_to + part.write0, part.read0 - part.write0, fill);
+        rlo_fill_run(row_to + part.write0, part.read0 - part.write0, fill);
 #endif
+      }
 #endif
       rlo_copy_run(row_to + part.read0,
                    row_from + part.read0,
                    part.read1 - part.read0,
                    ahead_bytes);
 #if RLO_PAD_GUARDS > 0
-      rlo_fill_run(row_to + part.read1, part.write1 - part.read1, fill);
+      if (!is_inside) {
+        rlo_fill_run(row_to + part.read1, part.write1 - part.read1, fill);
+      }
 #endif
     }
     return;

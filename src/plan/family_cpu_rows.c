@@ -14,7 +14,10 @@ enum {
   /** Longer rows than this meet their neighbours in the caches and need no
    *  packing; fill in between puts the limit higher. */
   PACKED_MAX_BYTES = 128,
-  PACKED_MAX_PADDED_BYTES = 256,
+  PACKED_MAX_PADDED_BYTES = 512,
+  /** How far apart rows may be for hardware to read ahead from one to the next.
+   */
+  NEAR_BYTES = 4 * 1024,
   /** A group that moves less is mostly overhead. */
   LEAST_GROUP_BYTES = 1024
 };
@@ -127,15 +130,18 @@ static void choose_batch(const rlo_request *request, row_plan *plan) {
   }
 }
 
-/* Reads that jump from row to row are what prefetching helps. */
+/* Prefetching helps reads that jump from row to row, as far as rows are short:
+ * along a long one hardware looks ahead by itself, and better. */
 static bool reads_jump(const rlo_problem *problem, const row_plan *plan) {
-  if (plan->cpu.geometry.is_fill ||
-      plan->rows.chunk_units < plan->rows.row_units) {
+  int32_t axis = plan->rows.batch_axis >= 0 ? plan->rows.batch_axis
+                                            : nearest_axis(problem, plan);
+  if (plan->cpu.geometry.is_fill || axis < 0 ||
+      plan->rows.row_bytes >= RLO_CPU_FOLLOWED_BYTES) {
     return false;
   }
-  int32_t axis = plan->rows.batch_axis;
-  return axis < 0 ? problem->num_axes > 1
-                  : problem->src.axis[axis] != plan->rows.row_units;
+  int64_t gap_units = problem->src.axis[axis] - plan->rows.row_units;
+  return gap_units < 0 ||
+         gap_units > NEAR_BYTES / plan->cpu.geometry.unit_bytes;
 }
 
 static rlo_status choose(const rlo_request *request, row_plan *plan) {
