@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/form.h"
@@ -11,13 +13,12 @@
 enum {
   /** Bytes that one group moves, in blocks: what lies where is listed once. */
   GROUP_BYTES = 256 * 1024,
-  /** Groups that each compute unit wants, whatever they move. */
-  GROUPS_PER_UNIT = 4,
   /** Less is not worth a program of its own. */
   LEAST_BOX_BYTES = 64 * 1024,
-  /** A run of the source that family rows follows without jumping. */
+  /** A run of the source that family rows follows without jumping, and the most
+   *  places that it may write to in turns. */
   LEAST_STREAM_BYTES = 1024,
-  PAGE_BYTES = 4096,
+  MOST_PLACES = 256,
   /** Rows that cost family rows little. */
   LEAST_LONG_ROW_BYTES = 3 * RLO_CPU_LINE_BYTES,
   /** Arguments of the kernel's own, each vector as eight scalars. */
@@ -55,9 +56,40 @@ static bool find_cells(const rlo_request *request,
          rlo__cells_find(request, geometry, out_cells, &unused);
 }
 
+/* Rows that family rows writes before it comes to the one that follows the
+ * first of them in the destination: as many places are written in turns. */
+static double rows_between(const rlo_problem *problem, const rlo__block *b) {
+  if (b->dst_chain.num_axes < 2) {
+    return 1.0;
+  }
+  int32_t run = b->dst_chain.axes[0];
+  int32_t next = b->dst_chain.axes[1];
+  double rows = 1.0;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (a != run &&
+        llabs(problem->src.axis[a]) < llabs(problem->src.axis[next])) {
+      rows *= (double)problem->extents[a];
+    }
+  }
+  return rows;
+}
+
+/* Whether family rows reads one run after the other and writes to few places.
+ */
+static bool is_stream(const rlo_problem *problem, const rlo__block *b) {
+  if (b->src_chain.num_axes < 2) {
+    return false;
+  }
+  int64_t unit_bytes = b->cpu.geometry.unit_bytes;
+  int32_t next = b->src_chain.axes[1];
+  return problem->extents[next] * b->num_columns * unit_bytes >=
+             LEAST_STREAM_BYTES &&
+         rows_between(problem, b) <= MOST_PLACES;
+}
+
 /* Kept rows: rows that have no line to themselves cost per row; rows of whole
  * lines are as good with family rows, unless they are so short that it must
- * jump in the source, or write to one set of the caches all the time. */
+ * jump too often. */
 static double predict_kept(const rlo_problem *problem, const rlo__block *b) {
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   if (b->cpu.geometry.box_bytes < RLO_CPU_NONTEMPORAL_BYTES) {
@@ -65,13 +97,8 @@ static double predict_kept(const rlo_problem *problem, const rlo__block *b) {
   }
   int64_t row_bytes = b->num_columns * unit_bytes;
   if (b->is_direct) {
-    bool is_stream = false;
-    if (b->src_chain.num_axes > 1) {
-      int32_t next = b->src_chain.axes[1];
-      is_stream = problem->extents[next] * row_bytes >= LEAST_STREAM_BYTES &&
-                  problem->dst.axis[next] * unit_bytes % PAGE_BYTES != 0;
-    }
-    return row_bytes > RLO_CPU_LINE_BYTES || is_stream ? 0.7 : 0.9;
+    return row_bytes > 2 * RLO_CPU_LINE_BYTES || is_stream(problem, b) ? 0.7
+                                                                       : 0.82;
   }
   if (row_bytes >= LEAST_LONG_ROW_BYTES) {
     return 0.5;
@@ -143,7 +170,7 @@ static rlo_status add_defines(const rlo_request *request,
 }
 
 /* Lines to prefetch with each tile or row, so that a block has been read when
- * the block before has been moved. */
+ * the block before has been moved; none along runs that hardware follows. */
 static int64_t fetch_lines(const rlo__block *b) {
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   int64_t tile_columns = b->is_kept ? b->num_columns : b->tile;
@@ -151,6 +178,9 @@ static int64_t fetch_lines(const rlo__block *b) {
                       : b->is_direct ? RLO_CPU_LINE_BYTES / unit_bytes
                                      : b->tile;
   int64_t run_bytes = b->src_run_units * unit_bytes;
+  if (run_bytes >= RLO_CPU_FOLLOWED_BYTES) {
+    return 0;
+  }
   int64_t lines = b->units / b->src_run_units *
                   (rlo__ceil_div(run_bytes, RLO_CPU_LINE_BYTES) + 1);
   int64_t tiles = b->units / (b->num_columns * b->num_rows) *
@@ -228,15 +258,11 @@ static rlo_status emit_block(const rlo_request *request,
     return RLO_FAIL(RLO_OVERFLOW, "a position of the source leaves 64 bits");
   }
   RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_packed", launch));
-  int64_t num_blocks = (int64_t)launch->global_size[0];
   int64_t blocks =
-      rlo__ceil_div(rlo__way_group_bytes(&request->way, GROUP_BYTES),
-                    b->units * cpu->geometry.unit_bytes);
-  int64_t compute_units = request->device->compute_units;
-  int64_t most =
-      num_blocks / (GROUPS_PER_UNIT * (compute_units < 1 ? 1 : compute_units));
-  blocks = most < 1 ? 1 : most < blocks ? most : blocks;
-  launch->global_size[0] = (size_t)rlo__ceil_div(num_blocks, blocks);
+      rlo__cpu_join_groups(request,
+                           b->units * cpu->geometry.unit_bytes,
+                           rlo__way_group_bytes(&request->way, GROUP_BYTES),
+                           launch);
   RLO_TRY(add_defines(request, b, launch));
   RLO_TRY(add_axes(problem, b, launch));
   RLO_TRY(rlo__cpu_add_index(cpu, launch, blocks));
