@@ -26,9 +26,6 @@ enum {
   LEAST_SHARED_A_LINES = 4
 };
 
-/* Planes up to this size need no prefetching where they lie side by side. */
-enum { SWEEP_BYTES = 16 * 1024 };
-
 /* Arguments of the kernel after the common ones, of a problem with guards: four
  * extents and strides, and four ints, which count as half. */
 enum { NUM_SCALARS = 6 };
@@ -185,10 +182,7 @@ static rlo_status choose(const rlo_request *request, tile_plan *plan) {
                    plan->b.extent * unit_bytes >= LEAST_STAGED_ROW_BYTES;
   cpu->is_nontemporal =
       has_lines && rlo__cpu_wants_nontemporal(request, &cpu->geometry);
-  /* Small planes that follow each other are read in one sweep as it is. */
-  bool is_sweep = plan->b.num_levels == 1 && plane->src_ld == plane->na &&
-                  plane->na * plane->nb * unit_bytes <= SWEEP_BYTES;
-  cpu->is_prefetching = request->device->has_builtin_prefetch && !is_sweep;
+  cpu->is_prefetching = request->device->has_builtin_prefetch;
   return RLO_OK;
 }
 
