@@ -53,8 +53,8 @@
 /*
  * Joining V streams is a transposition of V x GRAIN units, and splitting is its
  * inverse. Where V = R * M, R streams that are M apart are joined first, and
- * then M of those: passes over the prime factors of V, each of which takes R -
- * 1 shuffles to a vector, where one pass would take V - 1.
+ * then M of those: passes over the prime factors of V. The pass of R takes
+ * R - 1 shuffles to a vector, where a single one for V would take V - 1.
  */
 
 /* Element e of a vector is element e % RLO_SUB of unit e / RLO_SUB, which is
@@ -88,14 +88,18 @@
 #define RLO_PUT(n, k, sum) out[RLO_TOGETHER(n, k)] = (sum)
 #endif
 
-#define RLO_PASS(R)                                                   \
-  {                                                                   \
-    rlo_units out[V];                                                 \
-    _Pragma("unroll") for (int g = 0; g < V / (R); ++g){RLO_EACH_##R( \
-        RLO_MIX, R)} _Pragma("unroll") for (int k = 0; k < V; ++k) {  \
-      in[k] = out[k];                                                 \
-    }                                                                 \
+/* clang-format off */
+#define RLO_PASS(n)                                       \
+  {                                                       \
+    rlo_units out[V];                                     \
+    _Pragma("unroll") for (int g = 0; g < V / (n); ++g) { \
+      RLO_MIXES(n, n)                                     \
+    }                                                     \
+    _Pragma("unroll") for (int k = 0; k < V; ++k) {       \
+      in[k] = out[k];                                     \
+    }                                                     \
   }
+/* clang-format on */
 
 /* In place: lines of V streams to lines, or the inverse, grain by grain. */
 RLO_INLINE void rlo_shuffle_grains(__private rlo_units *in) {
@@ -136,32 +140,22 @@ RLO_INLINE void rlo_shuffle_grains(__private rlo_units *in) {
  * pieces 4 * k to 4 * k + 3. */
 #define RLO_GRAIN_AT(k, j) in[(4 * (k) + (j)) % V]
 #define RLO_LANE(k, j)     (2 * ((4 * (k) + (j)) / V))
+/* clang-format off */
 #define RLO_LINE_OF_PIECES(unused, k)                                        \
   {                                                                          \
     const rlo_line low = __builtin_shufflevector(                            \
         __builtin_astype(RLO_GRAIN_AT(k, 0), rlo_line),                      \
         __builtin_astype(RLO_GRAIN_AT(k, 1), rlo_line),                      \
-        RLO_LANE(k, 0),                                                      \
-        RLO_LANE(k, 0) + 1,                                                  \
-        8 + RLO_LANE(k, 1),                                                  \
-        9 + RLO_LANE(k, 1),                                                  \
-        -1,                                                                  \
-        -1,                                                                  \
-        -1,                                                                  \
-        -1);                                                                 \
+        RLO_LANE(k, 0), RLO_LANE(k, 0) + 1,                                  \
+        8 + RLO_LANE(k, 1), 9 + RLO_LANE(k, 1), -1, -1, -1, -1);             \
     const rlo_line high = __builtin_shufflevector(                           \
         __builtin_astype(RLO_GRAIN_AT(k, 2), rlo_line),                      \
         __builtin_astype(RLO_GRAIN_AT(k, 3), rlo_line),                      \
-        -1,                                                                  \
-        -1,                                                                  \
-        -1,                                                                  \
-        -1,                                                                  \
-        RLO_LANE(k, 2),                                                      \
-        RLO_LANE(k, 2) + 1,                                                  \
-        8 + RLO_LANE(k, 3),                                                  \
-        9 + RLO_LANE(k, 3));                                                 \
+        -1, -1, -1, -1, RLO_LANE(k, 2), RLO_LANE(k, 2) + 1,                  \
+        8 + RLO_LANE(k, 3), 9 + RLO_LANE(k, 3));                             \
     out[k] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 12, 13, 14, 15); \
   }
+/* clang-format on */
 #endif
 
 /* N lines of output from the vectors of a step, which it spoils. */
