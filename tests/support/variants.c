@@ -216,29 +216,50 @@ void test_variants_each(const rlo_device_info *device,
   }
 }
 
-typedef struct cover {
-  /** A case is taken if it has so many new variants. */
-  int32_t least_new;
+/* The kinds of case there are: the first case with each set of variants, found
+ * again by a table of numbers, 0: free. */
+typedef struct kinds {
   test_variant_case *cases;
   test_variant_set *sets;
   int32_t count;
   int32_t capacity;
-  test_variant_set reached;
-} cover;
+  int32_t numbers[1 << 16];
+} kinds;
 
-static void cover_case(void *payload,
-                       const test_variant_case *c,
-                       const rlo_launch *launch) {
-  cover *into = payload;
+static uint32_t hash_set(const test_variant_set *set) {
+  uint64_t hash = 0;
+  for (size_t w = 0; w < sizeof set->words / sizeof set->words[0]; ++w) {
+    hash = (hash ^ set->words[w]) * UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 29;
+  }
+  return (uint32_t)hash;
+}
+
+static void note_kind(void *payload,
+                      const test_variant_case *c,
+                      const rlo_launch *launch) {
+  kinds *into = payload;
+  const size_t size = sizeof into->numbers / sizeof into->numbers[0];
   test_variant_set set;
   ck_assert(test_variants_of(launch, &set));
-  if (test_variant_set_count_new(&set, &into->reached) < into->least_new) {
-    return;
+  size_t place = hash_set(&set) % size;
+  for (; into->numbers[place] != 0; place = (place + 1) % size) {
+    const test_variant_set *known = &into->sets[into->numbers[place] - 1];
+    if (memcmp(known, &set, sizeof set) == 0) {
+      return;
+    }
   }
-  ck_assert_int_lt(into->count, into->capacity);
+  if (into->count == into->capacity) {
+    into->capacity = into->capacity == 0 ? 1024 : 2 * into->capacity;
+    size_t capacity = (size_t)into->capacity;
+    into->cases = realloc(into->cases, capacity * sizeof *into->cases);
+    into->sets = realloc(into->sets, capacity * sizeof *into->sets);
+    ck_assert(into->cases != NULL && into->sets != NULL);
+  }
+  ck_assert_uint_lt((size_t)into->count, size / 2);
+  into->cases[into->count] = *c;
   into->sets[into->count] = set;
-  into->cases[into->count++] = *c;
-  test_variant_set_add(&into->reached, &set);
+  into->numbers[place] = ++into->count;
 }
 
 int32_t test_variants_cover(const rlo_device_info *device,
@@ -247,11 +268,23 @@ int32_t test_variants_cover(const rlo_device_info *device,
                             test_variant_set *out_sets,
                             int32_t capacity,
                             test_variant_set *out_reached) {
-  cover into = {.cases = out_cases, .sets = out_sets, .capacity = capacity};
+  static kinds all;
+  memset(&all, 0, sizeof all);
+  test_variants_each(device, is_small, note_kind, &all);
+  memset(out_reached, 0, sizeof *out_reached);
+  int32_t count = 0;
   /* Those with much that is new first: fewer programs to build. */
-  for (into.least_new = 4; into.least_new > 0; --into.least_new) {
-    test_variants_each(device, is_small, cover_case, &into);
+  for (int32_t least_new = 4; least_new > 0; --least_new) {
+    for (int32_t n = 0; n < all.count; ++n) {
+      if (test_variant_set_count_new(&all.sets[n], out_reached) >= least_new) {
+        ck_assert_int_lt(count, capacity);
+        out_sets[count] = all.sets[n];
+        out_cases[count++] = all.cases[n];
+        test_variant_set_add(out_reached, &all.sets[n]);
+      }
+    }
   }
-  *out_reached = into.reached;
-  return into.count;
+  free(all.cases);
+  free(all.sets);
+  return count;
 }
