@@ -165,8 +165,14 @@ static bool is_known(rlo__query *q,
 }
 
 static rlo_status choose_by_expectation(const rlo__query *q,
+                                        bool is_telling,
                                         rlo_choice *choice) {
-  RLO_TRY(ask_all(q, choice));
+  if (q->forced != NULL && !is_telling) {
+    choice->num_candidates = 1;
+    ask(q->forced, &q->request, &choice->candidates[0]);
+  } else {
+    RLO_TRY(ask_all(q, choice));
+  }
   if (q->forced_way != NULL) {
     choice->way = q->forced_way;
     choice->decision = RLO_PLAN_DECISION_FORCED;
@@ -194,7 +200,7 @@ static rlo_status choose(rlo__query *q,
                          rlo_launch *launch) {
   RLO_TRY(rlo__query_check_unit(q));
   if (!is_known(q, wisdom, choice)) {
-    RLO_TRY(choose_by_expectation(q, choice));
+    RLO_TRY(choose_by_expectation(q, is_telling, choice));
   } else if (is_telling) {
     /* What the families would do by themselves. */
     const rlo_family *known = choice->family;
@@ -348,7 +354,7 @@ static rlo_status list_candidates(candidate_list *list) {
   rlo__query *q = list->q;
   rlo_choice choice = {.way = &rlo__ways[0]};
   RLO_TRY(rlo__query_check_unit(q));
-  RLO_TRY(choose_by_expectation(q, &choice));
+  RLO_TRY(choose_by_expectation(q, true, &choice));
   const rlo_family *ranked[RLO_MAX_FAMILIES];
   int32_t num_families = rank_families(q, &choice, ranked);
   for (int32_t f = 0; f < num_families; ++f) {
