@@ -92,7 +92,6 @@ RLO_INLINE void rlo_load_step(__private rlo_units *in,
  * and which has `extent` in all. `from` and `to` are its corner, to which boxes
  * are relative.
  */
-#if RLO_SKINNY_SPLIT
 RLO_INLINE void rlo_move_chunk(__global const uchar *from,
                                __global uchar *to,
                                long src_ld_bytes,
@@ -105,6 +104,7 @@ RLO_INLINE void rlo_move_chunk(__global const uchar *from,
                                ulong fill_hi,
                                __private rlo_ahead *ahead) {
   const rlo_line fill = rlo_fill_line(fill_lo, fill_hi);
+#if RLO_SKINNY_SPLIT
   const bool is_first = first == 0;
   const bool is_last = first + count == extent;
   const rlo_box tile = {0, N, RLO_LEAN && !is_first ? -(long)L : 0, count};
@@ -205,20 +205,7 @@ RLO_INLINE void rlo_move_chunk(__global const uchar *from,
         stage_y * E,
         ahead);
   }
-}
 #else
-RLO_INLINE void rlo_move_chunk(__global const uchar *from,
-                               __global uchar *to,
-                               long src_ld_bytes,
-                               long dst_ld_bytes,
-                               long first,
-                               long count,
-                               long extent,
-                               __private const rlo_guard *guards,
-                               ulong fill_lo,
-                               ulong fill_hi,
-                               __private rlo_ahead *ahead) {
-  const rlo_line fill = rlo_fill_line(fill_lo, fill_hi);
   const rlo_box tile = {0, count, 0, N};
   rlo_box readable = {-first, extent - first, 0, N};
   rlo_box written = tile;
@@ -305,8 +292,8 @@ RLO_INLINE void rlo_move_chunk(__global const uchar *from,
   }
   const rlo_row row = {to, x * N * E, written.x1 * N * E};
   rlo_send_row(row, stage_bytes, stage_x * N * E, ahead);
-}
 #endif
+}
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     RLO_COMMON_PARAMS,
