@@ -72,6 +72,11 @@ static const plan_case cases[] = {
      "packed", "matrices"},
     {"u8[300,300,33]{2,1,0}", "u8[300,300,33]{2,0,1}", NULL,
      "packed", "rows 33x1"},
+    /* Rows of two lines: written to 1024 places in turns, or to 48. */
+    {"f32[1024,512,32]{2,1,0}", "f32[1024,512,32]{2,0,1}", NULL,
+     "packed", "rows 8x1 of 1024"},
+    {"f16[8,2048,3,16,64]{4,3,2,1,0}", "f16[8,2048,3,16,64]{4,1,3,0,2}", NULL,
+     "rows", "rows of 128 bytes"},
     /* Tiles that do not divide each other leave a quotient. */
     {"f32[640,29]{0,1:T(5,4)}", "f32[640,29]{1,0:T(3,2)}", NULL,
      "gather", "quotients"},
@@ -112,6 +117,37 @@ START_TEST(test_planner__chooses_what_suits)
                 c->parameters);
   ck_assert_str_eq(test_plan_candidate(&plan, c->family)->reason,
                    plan.launch.parameters);
+}
+
+END_TEST
+
+/* Along long rows, and rows that follow each other, hardware looks ahead. */
+START_TEST(test_planner__rows_prefetch_where_short_rows_jump)
+{
+  static const struct {
+    const char *src;
+    const char *dst;
+    int64_t is_prefetching;
+  } some[] = {
+      {"f32[384,64,2144]{2,1,0}", "f32[384,64,2144]{2,0,1}", 0},
+      {"f32[8190,4001]{1,0}", "f32[8190,4001]{1,0:pad(8190,4096)}", 0},
+      {"f32[512,512,75]{2,1,0}", "f32[512,512,75]{2,0,1}", 0},
+      {"f32[512,512,20]{2,1,0}", "f32[512,512,20]{2,0,1}", 1},
+  };
+
+  for (size_t n = 0; n < sizeof some / sizeof some[0]; ++n) {
+    plan.device = test_plan_cpu();
+    test_plan_lower(some[n].src, some[n].dst, NULL, &plan.problem);
+    ck_assert_msg(test_plan_try(&plan, "rows", 0, 0) == RLO_OK,
+                  "%s",
+                  rlo_error_last()->message);
+    ck_assert_msg(test_plan_define(&plan.launch, "RLO_PREFETCH") ==
+                      some[n].is_prefetching,
+                  "%s to %s: %s",
+                  some[n].src,
+                  some[n].dst,
+                  plan.launch.parameters);
+  }
 }
 
 END_TEST
@@ -283,6 +319,7 @@ int main(void) {
                       test_planner__chooses_what_suits,
                       0,
                       (int)(sizeof cases / sizeof cases[0]));
+  tcase_add_test(facts, test_planner__rows_prefetch_where_short_rows_jump);
   tcase_add_test(facts, test_planner__every_row_of_the_table_is_chosen);
   tcase_add_test(facts, test_planner__movers_refuse_to_compute);
   tcase_add_test(facts, test_planner__sums_go_along_rows_or_down_columns);
