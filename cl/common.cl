@@ -573,36 +573,4 @@ RLO_INLINE void rlo_send_row(rlo_row row,
       row.to + row.from_byte, stage + (row.from_byte - stage_byte), n, ahead);
 }
 
-#if RLO_GUARDS > 0
-/* Move the cells of a plane's tile one by one, asking every guard: for tiles
- * through which a guard slants. */
-RLO_INLINE void rlo_move_cells(__global uchar *to,
-                               __global const uchar *from,
-                               long dst_ld_bytes,
-                               long src_ld_bytes,
-                               rlo_box tile,
-                               long tile_units,
-                               bool is_first,
-                               bool is_last,
-                               __private const rlo_guard *guards,
-                               rlo_unit fill) {
-  for (long i = tile.x0; i < tile.x1; ++i) {
-    const rlo_row row =
-        rlo_own_row(to + i * dst_ld_bytes, tile, tile_units, is_first, is_last);
-    for (long j = rlo_div_down(row.from_byte, RLO_UNIT_BYTES);
-         j * RLO_UNIT_BYTES < row.to_byte;
-         ++j) {
-      if (rlo_inside(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, i, j)) {
-        rlo_unit unit = fill;
-        if (rlo_inside(guards, RLO_PAD_GUARDS, i, j)) {
-          unit = *(__global const rlo_unit_any *)(from + i * RLO_UNIT_BYTES +
-                                                  j * src_ld_bytes);
-        }
-        *(__global rlo_unit_any *)(row.to + j * RLO_UNIT_BYTES) = unit;
-      }
-    }
-  }
-}
-#endif
-
 #endif

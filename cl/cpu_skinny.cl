@@ -35,6 +35,9 @@
 #ifndef RLO_CPU_STREAMS_CL
 #include "cpu_streams.cl"
 #endif
+#ifndef RLO_CPU_PLANE_CL
+#include "cpu_plane.cl"
+#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_skinny

@@ -59,6 +59,9 @@
 #ifndef RLO_CPU_BLOCK_CL
 #include "cpu_block.cl"
 #endif
+#ifndef RLO_CPU_PLANE_CL
+#include "cpu_plane.cl"
+#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_tile

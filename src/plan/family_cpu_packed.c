@@ -19,6 +19,8 @@ enum {
    *  places that it may write to in turns. */
   LEAST_STREAM_BYTES = 1024,
   MOST_PLACES = 256,
+  /** Longer rows cost family rows little wherever they are written. */
+  MOST_SCATTERED_BYTES = 2 * RLO_CPU_LINE_BYTES,
   /** Rows that cost family rows little. */
   LEAST_LONG_ROW_BYTES = 3 * RLO_CPU_LINE_BYTES,
   /** Arguments of the kernel's own, each vector as eight scalars. */
@@ -97,8 +99,8 @@ static double predict_kept(const rlo_problem *problem, const rlo__block *b) {
   }
   int64_t row_bytes = b->num_columns * unit_bytes;
   if (b->is_direct) {
-    return row_bytes > 2 * RLO_CPU_LINE_BYTES || is_stream(problem, b) ? 0.7
-                                                                       : 0.82;
+    bool is_as_good = row_bytes > MOST_SCATTERED_BYTES || is_stream(problem, b);
+    return is_as_good ? 0.7 : 0.82;
   }
   if (row_bytes >= LEAST_LONG_ROW_BYTES) {
     return 0.5;
