@@ -38,9 +38,10 @@
  * row without a gap, batch along that one and let the grid walk the source in
  * order, for scattered stores cost less than scattered loads; if that axis also
  * continues the row in the destination, rows are packed when they are short.
- * Batches of about 16 KiB, at least 16 rows. RLO_NT for rows of 256 bytes or
- * more, and for all that is packed, if the destination is larger than the
- * caches; below that plain stores.
+ * Batches of about 16 KiB, at least 16 rows. RLO_PREFETCH where short rows
+ * jump; elsewhere hardware looks ahead by itself, and better. RLO_NT for rows
+ * of 256 bytes or more, and for all that is packed, if the destination is
+ * larger than the caches; below that plain stores.
  */
 #ifndef RLO_RUN_CL
 #include "run.cl"
@@ -63,11 +64,6 @@
 #else
 #define RLO_ROWS_PACKED_MAX 128
 #endif
-#endif
-
-/* Bytes between rows up to which reading counts as one stream. */
-#ifndef RLO_ROWS_NEAR
-#define RLO_ROWS_NEAR 4096
 #endif
 
 #define E RLO_UNIT_BYTES
@@ -139,11 +135,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     ahead.row =
         src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
     ahead_bytes = ahead.row - from;
-    if (src_row_bytes > 0 && ahead_bytes > 0 &&
-        src_row_bytes <= row_bytes + RLO_ROWS_NEAR &&
-        ahead_bytes <= rows * src_row_bytes + RLO_ROWS_NEAR) {
-      ahead_bytes = 0; /* hardware follows by itself, and better */
-    }
     ahead.rows = rows;
     if (src_row_bytes > 0 && src_row_bytes < RLO_AHEAD_BYTES) {
       ahead.rows = 1;
