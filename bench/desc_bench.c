@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "relayout/index.h"
-#include "relayout/index_map.h"
 #include "relayout/text.h"
 
 /*
@@ -30,7 +29,7 @@ static double now_ns(void) {
 typedef struct job {
   const char *text;
   rlo_shape shape;
-  rlo_index_map map;
+  rlo_address_map map;
   int64_t strides[RANK];
   /* How often. */
   int64_t calls;
@@ -113,7 +112,7 @@ static int64_t index_prepared(const job *j) {
   int64_t index[RANK] = {0};
   int64_t sum = 0;
   for (int64_t i = 0; i < j->calls; ++i, step(j, index)) {
-    sum += rlo_index_map_slot(&j->map, index);
+    sum += rlo_address_map_slot(&j->map, index);
   }
   return sum;
 }
@@ -136,7 +135,7 @@ static int64_t inverse_prepared(const job *j) {
   for (int64_t i = 0; i < j->calls; ++i) {
     int64_t index[RANK] = {0};
     bool is_element;
-    check(rlo_index_map_element(&j->map, slot, index, &is_element));
+    check(rlo_address_map_element(&j->map, slot, index, &is_element));
     sum += index[0];
     slot = slot + 1 < j->map.slots ? slot + 1 : 0;
   }
@@ -146,8 +145,8 @@ static int64_t inverse_prepared(const job *j) {
 static int64_t prepare(const job *j) {
   int64_t sum = 0;
   for (int64_t i = 0; i < j->calls; ++i) {
-    static rlo_index_map map;
-    check(rlo_index_map_make(&j->shape, &map));
+    static rlo_address_map map;
+    check(rlo_address_map_make(&j->shape, &map));
     sum += map.slots;
   }
   return sum;
@@ -175,7 +174,7 @@ static void measure_shape(const char *text) {
   static job j;
   j.text = text;
   check(rlo_shape_parse(text, strlen(text), &j.shape));
-  check(rlo_index_map_make(&j.shape, &j.map));
+  check(rlo_address_map_make(&j.shape, &j.map));
   int64_t stride = 1;
   for (int k = RANK - 1; k >= 0; --k) {
     j.strides[k] = stride;

@@ -4,6 +4,8 @@
  * another, and one that no registry knows of. Linked with the shared object of
  * multiply.c.
  */
+#include <relayout/engine_ops.h>
+#include <relayout/gradient.h>
 #include <relayout/relayout.h>
 #include <stdio.h>
 

@@ -4,7 +4,9 @@
  * backends:  custom_kernel <path of the shared object>
  */
 #include <dlfcn.h>
-#include <relayout/opencl.h>
+#include <relayout/backend.h>
+#include <relayout/engine.h>
+#include <relayout/engine_opencl.h>
 #include <relayout/relayout.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,6 +3,8 @@
  * An operation made of others: the sums over a window that moves along a
  * vector. It knows of no kernel and of no backend.
  */
+#include <relayout/engine_ops.h>
+#include <relayout/gradient.h>
 #include <relayout/relayout.h>
 #include <stdio.h>
 

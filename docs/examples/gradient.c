@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <relayout/engine_ops.h>
+#include <relayout/gradient.h>
 #include <relayout/relayout.h>
 
 // [snippet gradient/function]

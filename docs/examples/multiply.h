@@ -2,6 +2,8 @@
 #ifndef RELAYOUT_EXAMPLE_MULTIPLY_H
 #define RELAYOUT_EXAMPLE_MULTIPLY_H
 
+#include <relayout/engine_ops.h>
+#include <relayout/gradient.h>
 #include <relayout/relayout.h>
 
 /*

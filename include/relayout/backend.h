@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Experimental: may change in any release. */
 #ifndef RELAYOUT_BACKEND_H
 #define RELAYOUT_BACKEND_H
 
 #include "relayout/engine.h"
-#include "relayout/indexed.h"
+#include "relayout/ops.h"
 
 RLO_BEGIN_DECLS
 

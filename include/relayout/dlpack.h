@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Experimental: may change in any release. */
 #ifndef RELAYOUT_DLPACK_H
 #define RELAYOUT_DLPACK_H
 
-#include "relayout/strides.h"
+#include "relayout/layout_util.h"
 
 /*
  * Arrays that come from and go to other frameworks through DLPack, of which

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Experimental: may change in any release. */
 #ifndef RELAYOUT_ENGINE_OPS_H
 #define RELAYOUT_ENGINE_OPS_H
 
 #include "relayout/engine.h"
-#include "relayout/ops_block.h"
+#include "relayout/ops.h"
 
 RLO_BEGIN_DECLS
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Experimental: may change in any release. */
 #ifndef RELAYOUT_KERNEL_H
 #define RELAYOUT_KERNEL_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Stable: changes only with the major version. */
 #ifndef RELAYOUT_LAYOUT_H
 #define RELAYOUT_LAYOUT_H
 

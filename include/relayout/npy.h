@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Experimental: may change in any release. */
 #ifndef RELAYOUT_NPY_H
 #define RELAYOUT_NPY_H
 
-#include "relayout/strides.h"
+#include "relayout/layout_util.h"
 
 RLO_BEGIN_DECLS
 

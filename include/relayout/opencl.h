@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Stable: changes only with the major version. */
 #ifndef RELAYOUT_OPENCL_H
 #define RELAYOUT_OPENCL_H
 
@@ -7,7 +8,12 @@
 #endif
 #include <CL/cl.h>
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "relayout/ops.h"
 #include "relayout/plan.h"
+#include "relayout/status.h"
 
 RLO_BEGIN_DECLS
 
@@ -25,8 +31,44 @@ RLO_BEGIN_DECLS
  * are made in a process, and while that has no other rlo_context on PoCL. How
  * many of those there are and what was made is all that a process remembers
  * outside of its contexts. See rlo_context_options.cache_dir and
- * relayout/cache.h.
+ * relayout/opencl.h.
  */
+
+/** A device as `relayout devices` lists it. Strings are cut to fit. */
+typedef struct rlo_device_entry {
+  cl_platform_id platform;
+  cl_device_id device;
+  int32_t platform_number;
+  /** Place in rlo_device_list's order: what --device takes. */
+  int32_t device_number;
+  char platform_name[128];
+  char device_name[128];
+  char device_version[128];
+  char driver_version[128];
+  cl_device_type type;
+  /** The device rlo_context_create_default would take. */
+  bool is_default;
+  /** Why it is, or why not: one sentence. */
+  char reason[160];
+  rlo_device_info info;
+} rlo_device_entry;
+
+/**
+ * List every device of every platform, in the order of the loader.
+ * @param out_entries  room for `capacity` entries; may be NULL if that is 0.
+ * @param out_count    how many devices there are.
+ * @return RLO_OK, also if there is no room for all; RLO_INVALID_ARGUMENT;
+ *         RLO_NOT_FOUND if there is no OpenCL platform or no device;
+ *         RLO_OUT_OF_MEMORY; RLO_DEVICE.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_device_list(rlo_device_entry *out_entries,
+                                                 int32_t capacity,
+                                                 int32_t *out_count);
+
+/** The numbers planning needs, asked of a device. @return RLO_OK; RLO_DEVICE.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_device_query(cl_device_id device,
+                                                  rlo_device_info *out_info);
 
 /** A cl_context and one of its devices, with the programs built for it. */
 typedef struct rlo_context rlo_context;
@@ -81,7 +123,7 @@ rlo_context_create(cl_context context,
  * Open a device of one's own: the best GPU (most compute units), else another
  * accelerator, else the CPU.
  * @param device_number  place in the order of rlo_device_list
- *        (relayout/opencl_device.h); -1 for the default.
+ *        (relayout/opencl.h); -1 for the default.
  * @return as rlo_context_create; RLO_NOT_FOUND without such a device.
  */
 RLO_API RLO_NODISCARD rlo_status
@@ -281,6 +323,228 @@ RLO_API RLO_NODISCARD rlo_status rlo_copy_limit(rlo_context *context,
                                                 int64_t bytes,
                                                 int32_t rounds,
                                                 double *out_gb_per_s);
+
+/** The memories of a plan. Begin with RLO_OPERANDS_INIT. */
+typedef struct rlo_operands {
+  /** sizeof(rlo_operands). */
+  size_t struct_size;
+  /** As rlo_enqueue takes them. */
+  cl_mem src;
+  int64_t src_offset_bytes;
+  cl_mem dst;
+  int64_t dst_offset_bytes;
+  /** Where the plan's problem loads indices: rlo_plan_info.index_bytes of them
+   *  from the offset on, which is a multiple of an index; they are read and do
+   *  not overlap dst. Otherwise not looked at. */
+  cl_mem indices;
+  int64_t index_offset_bytes;
+} rlo_operands;
+
+#define RLO_OPERANDS_INIT \
+  { sizeof(rlo_operands), NULL, 0, NULL, 0, NULL, 0 }
+
+/**
+ * rlo_enqueue for any plan, also for one whose problem loads indices, such as a
+ * gather's, which rlo_enqueue refuses with RLO_INVALID_ARGUMENT. Whatever the
+ * indices are, no byte outside of the operands is touched.
+ * @param operands  borrowed for the call.
+ * @return as rlo_enqueue; RLO_INVALID_ARGUMENT also for operands that are NULL
+ * or of another struct_size. Threads: safe, on one plan too.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_enqueue_operands(rlo_plan *plan,
+                     cl_command_queue queue,
+                     const rlo_operands *operands,
+                     cl_uint num_wait,
+                     const cl_event *wait_list,
+                     cl_event *out_event);
+
+/** A segment sum, planned for a device: up to three kernels that turn the ids
+ *  round, then those of its problems. Immutable; any number of threads may
+ *  enqueue one plan at once, each with scratch memory of its own. */
+typedef struct rlo_segment_plan rlo_segment_plan;
+
+/**
+ * Plan a segment sum for a context's device. Builds nothing yet, unless the
+ * options ask to measure: then what fills is measured, not what loads.
+ * @param sum       borrowed for the call.
+ * @param options   as rlo_plan_create takes them; `family` is that of the sum
+ *                  alone. NULL for the defaults.
+ * @param out_plan  the caller's, to be given to rlo_segment_plan_release.
+ * @return as rlo_plan_create.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_segment_plan_create(rlo_context *context,
+                        const rlo_segment_sum *sum,
+                        const rlo_plan_options *options,
+                        rlo_segment_plan **out_plan);
+
+/** Give a plan back, also while its work is in flight; NULL is legal. */
+RLO_API void rlo_segment_plan_release(rlo_segment_plan *plan);
+
+/** Build the plan's programs now. @return as rlo_plan_prepare. Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_segment_plan_prepare(rlo_segment_plan *plan);
+
+/** Bytes of scratch memory that an enqueue needs; 0 without rows. The plan is
+ *  not NULL. */
+RLO_API int64_t rlo_segment_plan_scratch_bytes(const rlo_segment_plan *plan);
+
+/** The memories of a segment sum. Begin with RLO_SEGMENT_OPERANDS_INIT. */
+typedef struct rlo_segment_operands {
+  /** sizeof(rlo_segment_operands). */
+  size_t struct_size;
+  /** The rows, read; offsets of whole elements. */
+  cl_mem src;
+  int64_t src_offset_bytes;
+  /** The ids, read. */
+  cl_mem ids;
+  int64_t ids_offset_bytes;
+  cl_mem dst;
+  int64_t dst_offset_bytes;
+  /** Written and read, its contents before and after mean nothing; at a
+   *  multiple of 8 bytes. Overlaps none of the others. */
+  cl_mem scratch;
+  int64_t scratch_offset_bytes;
+} rlo_segment_operands;
+
+#define RLO_SEGMENT_OPERANDS_INIT \
+  { sizeof(rlo_segment_operands), NULL, 0, NULL, 0, NULL, 0, NULL, 0 }
+
+/**
+ * Enqueue a segment sum: rlo_segment_sum_run_host on a device, bit for bit. The
+ * kernels are chained by events, whether the queue is in order or not. Whatever
+ * the ids are, no byte outside of dst and the scratch is written.
+ *
+ * @param operands   borrowed for the call; a memory of 0 bytes may be NULL.
+ * @param out_event  may be NULL. Otherwise completes after the destination is
+ *                   written and the scratch is free; the caller releases it.
+ * @return as rlo_enqueue. What the operands, the queue or the wait list have
+ *         wrong is found before anything is enqueued; after RLO_DEVICE and
+ *         RLO_OUT_OF_MEMORY kernels that came before may run. *out_event is
+ *         untouched on failure. Threads: safe, on one plan too.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_enqueue_segment_sum(rlo_segment_plan *plan,
+                        cl_command_queue queue,
+                        const rlo_segment_operands *operands,
+                        cl_uint num_wait,
+                        const cl_event *wait_list,
+                        cl_event *out_event);
+
+/*
+ * Wisdom: what was fastest on this device when it was measured, by
+ * rlo_plan_create with RLO_EFFORT_MEASURE. A context remembers it as long as it
+ * lives, and plans with it whatever the effort; texts and files carry it on.
+ * relayout/plan.h tells the form.
+ */
+
+/**
+ * Take over wisdom. Records of other devices, drivers and tables are ignored;
+ * of two for one problem, the later counts.
+ * @param text  any bytes; NULL only if num_bytes is 0.
+ * @param out_taken, out_ignored  records; may be NULL.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL context; RLO_PARSE with the
+ *         number of the line that is wrong, with nothing taken;
+ *         RLO_OUT_OF_RANGE beyond 16384 problems, or RLO_OUT_OF_MEMORY, with
+ *         the records before it taken.
+ * Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_context_import_wisdom(rlo_context *context,
+                          const char *text,
+                          size_t num_bytes,
+                          int32_t *out_taken,
+                          int32_t *out_ignored);
+
+/** Print the context's wisdom; snprintf rules, as rlo_shape_format: the length
+ *  is returned without the NUL, 0 for a NULL context. What another thread
+ *  measures between two calls can make it longer. Threads: safe. */
+RLO_API size_t rlo_context_export_wisdom(const rlo_context *context,
+                                         char *buffer,
+                                         size_t capacity);
+
+/** Take over a file of wisdom, as rlo_context_import_wisdom does.
+ *  @return also RLO_NOT_FOUND if there is no such file; RLO_IO;
+ *          RLO_OUT_OF_RANGE beyond 64 MiB. Threads: safe. */
+RLO_API RLO_NODISCARD rlo_status rlo_context_load_wisdom(rlo_context *context,
+                                                         const char *path,
+                                                         int32_t *out_taken,
+                                                         int32_t *out_ignored);
+
+/**
+ * Add the context's wisdom to a file, which then holds what it held of other
+ * devices and drivers, what it held of this one, and what the context knows,
+ * which wins. The file appears whole or stays as it was; of two processes that
+ * save at once, one may lose what the other wrote. A file that is no wisdom of
+ * ours is not touched.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL context; RLO_PARSE if the
+ *         file is no wisdom; RLO_IO; RLO_NOT_FOUND if its folder does not
+ * exist; RLO_OUT_OF_RANGE beyond 64 MiB or 16384 problems; RLO_OUT_OF_MEMORY.
+ * Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_context_save_wisdom(rlo_context *context,
+                                                         const char *path);
+
+/** Forget what the context knows. Plans made stay what they are. NULL is legal.
+ *  Threads: safe. */
+RLO_API void rlo_context_clear_wisdom(rlo_context *context);
+
+/**
+ * As rlo_plan_explain for the context's device, with its wisdom: what
+ * rlo_plan_create would plan for memory aligned so. Nothing is measured.
+ * @param out_report  goes to rlo_plan_report_release.
+ * @return as rlo_plan_explain; RLO_INVALID_ARGUMENT for a NULL context;
+ *         RLO_OUT_OF_MEMORY.
+ * Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_context_explain(rlo_context *context,
+                    const rlo_problem *problem,
+                    const rlo_plan_options *options,
+                    int64_t src_alignment_bytes,
+                    int64_t dst_alignment_bytes,
+                    rlo_plan_report **out_report);
+
+/*
+ * The folder where contexts keep compiled programs for processes to come (see
+ * rlo_context_options.cache_dir): looking into it and emptying it. Nothing here
+ * needs a device. Whatever is deleted is compiled again when it is needed.
+ */
+
+/** What a cache folder holds. */
+typedef struct rlo_cache_info {
+  /** Where it is, cut to fit; empty if there is none, because neither
+   *  XDG_CACHE_HOME nor HOME is an absolute path. */
+  char path[1024];
+  /** Whether contexts use it, or would make it. */
+  bool is_usable;
+  /** Why not, one sentence; empty if it is usable. */
+  char reason[256];
+  int64_t num_entries;
+  int64_t bytes;
+} rlo_cache_info;
+
+/**
+ * Look into a cache folder. Makes none.
+ * @param path  NULL: the default folder, for which the environment is read.
+ * @return RLO_OK, also if there is no folder yet or it may not be used;
+ *         RLO_INVALID_ARGUMENT if out_info is NULL; RLO_OUT_OF_MEMORY; RLO_IO.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_cache_inspect(const char *path,
+                                                   rlo_cache_info *out_info);
+
+/**
+ * Delete the entries of a cache folder, and what writing left behind. Other
+ * files and the folder itself stay; processes that use it do not mind.
+ * @param path      as for rlo_cache_inspect.
+ * @param out_info  what was deleted; may be NULL.
+ * @return RLO_OK, also if there is no folder; RLO_UNSUPPORTED if the folder is
+ *         one that contexts do not use; RLO_OUT_OF_MEMORY; RLO_IO.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_cache_clear(const char *path,
+                                                 rlo_cache_info *out_info);
 
 RLO_END_DECLS
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Stable: changes only with the major version. */
 #ifndef RELAYOUT_OPS_H
 #define RELAYOUT_OPS_H
+
+#include <stddef.h>
 
 #include "relayout/chain.h"
 #include "relayout/problem.h"
@@ -217,6 +220,377 @@ RLO_API RLO_NODISCARD rlo_status rlo_unstack_infer(const rlo_shape *src,
 RLO_API RLO_NODISCARD rlo_status rlo_chain_unstack(rlo_chain *chain,
                                                    int32_t dim,
                                                    int64_t index);
+
+/** Operations of a chain that work on blocks of images and on their borders.
+ *  What ops.h says of statuses, arrays and threads holds here too. */
+
+/**
+ * TensorFlow's SpaceToDepth for any number of spatial dimensions: all but
+ * dimension 0 and channel_dim. Each block of `block` per spatial dimension
+ * becomes channels: y's channel ((b_1 * block + b_2) ...) * channels + c at the
+ * spatial index i is x's channel c at i * block + b.
+ * @param block        at least 1; divides every spatial size.
+ * @param channel_dim  1 for NCHW, rank - 1 for NHWC; any but 0. The rank is at
+ *                     least 2.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_space_to_depth_infer(const rlo_shape *src,
+                                                          int64_t block,
+                                                          int32_t channel_dim,
+                                                          rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_space_to_depth(rlo_chain *chain,
+                                                          int64_t block,
+                                                          int32_t channel_dim);
+
+/** What undoes it. The channels are a multiple of block to the number of
+ *  spatial dimensions. */
+RLO_API RLO_NODISCARD rlo_status rlo_depth_to_space_infer(const rlo_shape *src,
+                                                          int64_t block,
+                                                          int32_t channel_dim,
+                                                          rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_depth_to_space(rlo_chain *chain,
+                                                          int64_t block,
+                                                          int32_t channel_dim);
+
+/**
+ * TensorFlow's SpaceToBatchND: dimensions 1 .. count are padded with zeros, low
+ * in front and high behind, and cut into blocks, whose place becomes part of
+ * the batch: y's batch ((b_1 * blocks[1] + b_2) ...) * batch + n at the spatial
+ * index i is x's n at i * blocks + b - low.
+ * @param blocks  `count` sizes, at least 1, each a divisor of what the padded
+ *                dimension has; count is below the rank.
+ * @param low, high  `count` numbers, none negative; NULL for all 0.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_space_to_batch_infer(const rlo_shape *src,
+                                                          const int64_t *blocks,
+                                                          const int64_t *low,
+                                                          const int64_t *high,
+                                                          int32_t count,
+                                                          rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_space_to_batch(rlo_chain *chain,
+                                                          const int64_t *blocks,
+                                                          const int64_t *low,
+                                                          const int64_t *high,
+                                                          int32_t count);
+
+/** What undoes it: blocks come back from the batch, a multiple of their
+ *  product; then `low` and `high` are cropped. */
+RLO_API RLO_NODISCARD rlo_status rlo_batch_to_space_infer(const rlo_shape *src,
+                                                          const int64_t *blocks,
+                                                          const int64_t *low,
+                                                          const int64_t *high,
+                                                          int32_t count,
+                                                          rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_batch_to_space(rlo_chain *chain,
+                                                          const int64_t *blocks,
+                                                          const int64_t *low,
+                                                          const int64_t *high,
+                                                          int32_t count);
+
+/** How a mirror pad repeats the edge. */
+typedef enum rlo_mirror {
+  /** 3 2 | 1 2 3 | 2 1: the edge element stands once. */
+  RLO_MIRROR_REFLECT = 0,
+  /** 2 1 | 1 2 3 | 3 2: the edge element stands twice. */
+  RLO_MIRROR_SYMMETRIC = 1
+} rlo_mirror;
+
+/**
+ * The array continued beyond its edges by its mirror image.
+ *
+ * A chain gets up to three parts for each padded dimension, so up to 3^d
+ * problems, each a box without a test inside.
+ * @param low, high  rank numbers, none negative and none above n - 1 (reflect)
+ *                   or n (symmetric); NULL for all 0.
+ * @return also RLO_UNSUPPORTED beyond RLO_CHAIN_MAX_PARTS.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_mirror_pad_infer(const rlo_shape *src,
+                                                      const int64_t *low,
+                                                      const int64_t *high,
+                                                      rlo_mirror mirror,
+                                                      rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_mirror_pad(rlo_chain *chain,
+                                                      const int64_t *low,
+                                                      const int64_t *high,
+                                                      rlo_mirror mirror);
+
+/**
+ * Operations that compute on the way. The numbers follow the rules of
+ * rlo_arithmetic (problem.h): every rounding, every limit, the order of
+ * sums. What neither converts, scales, adds nor sums stays a movement of bits.
+ */
+
+/** What becomes of a result x and the destination y: y = alpha * x + beta * y.
+ *  Begin with RLO_COMBINE_OPTIONS_INIT, which stands for y = x. */
+typedef struct rlo_combine_options {
+  /** sizeof(rlo_combine_options). */
+  size_t struct_size;
+  double alpha, beta;
+  /** RLO_DTYPE_F64 to compute floats in f64; RLO_DTYPE_INVALID as usual. */
+  rlo_dtype compute_type;
+} rlo_combine_options;
+
+#define RLO_COMBINE_OPTIONS_INIT \
+  { sizeof(rlo_combine_options), 1.0, 0.0, RLO_DTYPE_INVALID }
+
+/**
+ * Lower a relayout that computes: rlo_relayout_lower, but that the destination
+ * may have another type and element size. Equivalent loop over every index i:
+ *
+ *   j[permutation[k]] = i[k] for each k
+ *   dst(i) = to_dst(alpha * src(j) + beta * dst(i))
+ *
+ * Slots of dst that hold no element take dst's fill, as there.
+ * @param options  borrowed; NULL for alpha 1, beta 0.
+ * @return as rlo_relayout_lower, but for the types and element sizes;
+ *         RLO_INVALID_ARGUMENT for factors that the types do not take;
+ *         RLO_UNSUPPORTED for a destination type without a zero.
+ * Threads: safe (pure).
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_relayout_combine(const rlo_shape *src,
+                     const rlo_shape *dst,
+                     const int32_t *permutation,
+                     const rlo_combine_options *options,
+                     rlo_problem *out_problem);
+
+/**
+ * Lower a chain that computes: rlo_chain_lower, but that each index i of dst
+ * becomes to_dst(alpha * the chain's result + beta * dst(i)), and that dst may
+ * have another type and element size than the chain.
+ *
+ * The chain's elements are computed with as its operands hold them, and rounded
+ * once, to dst's type, whatever types the chain went through.
+ * @return as rlo_chain_lower and rlo_relayout_combine; RLO_UNSUPPORTED for a
+ *         chain that pads and alpha other than 1, beta other than 0 or dst of
+ *         another type than the chain: a fill is neither scaled nor added.
+ * Threads: safe (pure).
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_chain_combine(const rlo_chain *chain,
+                  const rlo_shape *dst,
+                  const rlo_combine_options *options,
+                  rlo_moves **out_moves);
+
+/**
+ * The sum of `count` arrays of one logical shape, each in its own type and
+ * layout: dst = srcs[0], then dst = srcs[n] + dst for each further one, in this
+ * order, rounded to dst's type each time. One problem for each, of operand n.
+ * @param count  at least 1.
+ * @return as rlo_relayout_combine; RLO_INVALID_ARGUMENT for no array;
+ *         RLO_UNSUPPORTED for several of pred or of integers below a byte.
+ * Threads: safe (pure).
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_add_n_lower(const rlo_shape *const *srcs,
+                                                 int32_t count,
+                                                 const rlo_shape *dst,
+                                                 rlo_moves **out_moves);
+
+/**
+ * Two operations of chains, as in ops.h: _infer gives the shape of the result,
+ * rlo_chain_ appends; both validate, and leave things as they were on failure.
+ */
+
+/**
+ * y(i) = x(i) in another type, whose elements take its usual bits; fills that
+ * the chain has written so far are converted alike.
+ * @return as the operations of ops.h; RLO_INVALID_ARGUMENT for no element type;
+ *         RLO_UNSUPPORTED for one without a zero; rlo_chain_convert also if the
+ *         chain has converted to a type that does not hold every value of its
+ *         operands (the way there would have to round).
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_convert_infer(const rlo_shape *src,
+                                                   rlo_dtype dtype,
+                                                   rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_convert(rlo_chain *chain,
+                                                   rlo_dtype dtype);
+
+/**
+ * y(i) = the sum of x over the dimensions named; over nothing, 0. These stay
+ * with size 1, or go. The order is fixed (rlo_arithmetic), the accumulators are
+ * of the compute type: f32 for f16, bf16 and smaller. Several sums of a chain
+ * are one, over all their dimensions.
+ * @param dims  `count` different dimensions.
+ * @return as the operations of ops.h; RLO_INVALID_ARGUMENT for a dimension
+ *         named twice; RLO_UNSUPPORTED for pred and for integers below a byte,
+ *         and, rlo_chain_sum, for a chain that has padded or concatenated, or
+ *         has converted to a type that does not hold every value of its
+ * operand.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_sum_infer(const rlo_shape *src,
+                                               const int32_t *dims,
+                                               int32_t count,
+                                               bool keep_dims,
+                                               rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_sum(rlo_chain *chain,
+                                               const int32_t *dims,
+                                               int32_t count,
+                                               bool keep_dims);
+
+/*
+ * Movements that an array of indices drives.
+ *
+ * Both operations speak of one arrangement. An array x has dimensions
+ *
+ *   batch_0 .. batch_b-1, before ..., dim, after ...
+ *
+ * and an array of indices, s32 or s64 in any layout, has dimensions
+ *
+ *   batch_0 .. batch_b-1, rows ...
+ *
+ * of which the first `batch_dims` (b, at most `dim`) are the same. A gather
+ * takes for each row the slice of x that the index names; its result y has
+ *
+ *   batch_0 .. batch_b-1, before ..., rows ..., after ...
+ *
+ * A segment sum goes the other way, from y's dimensions to x's: it adds each
+ * row to the slice that its index names.
+ *
+ * One rule for indices that name nothing, those below 0 and those not below the
+ * size of `dim`: a gather gives zeros for them, a segment sum leaves the row
+ * out. So each is exactly the other's adjoint, <dy, gather x> =
+ * <segment_sum dy, x>, whatever the indices are, and no memory but the arrays'
+ * own is ever touched.
+ */
+
+/**
+ * The shape of a gather.
+ *
+ * @param src      what is gathered from; borrowed, any layout.
+ * @param indices  s32 or s64; borrowed, any layout.
+ * @param dim      the dimension that the indices count in: 0 .. rank - 1.
+ * @param batch_dims  0 .. dim, and at most the rank of the indices.
+ * @param out_shape  the type and element size of src, row-major, not padded.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for indices of another type or width, or
+ *         batch dimensions of different sizes; RLO_OUT_OF_RANGE for a dim or
+ *         batch_dims that is none; RLO_UNSUPPORTED beyond RLO_MAX_RANK; or what
+ *         rlo_shape_validate says. Threads: safe (pure).
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_gather_infer(const rlo_shape *src,
+                                                  const rlo_shape *indices,
+                                                  int32_t dim,
+                                                  int32_t batch_dims,
+                                                  rlo_shape *out_shape);
+
+/**
+ * The chain goes one gather further. Equivalent loop, with the coordinates
+ * named as above (b for the batch, p before, r for the row, q after):
+ *
+ *   v = indices(b, r);
+ *   y(b, p, r, q) = 0 <= v < x->dims[dim] ? x(b, p, v, q) : 0
+ *
+ * The indices become an operand of the chain, the last one; rlo_moves_indices
+ * tells which problems of the lowered chain load them. Problems that do are run
+ * by rlo_moves_run_host, rlo_problem_run_host_indexed and rlo_enqueue_operands.
+ *
+ * A chain may gather again in another of its parts; two gathers from different
+ * arrays of indices in one part are RLO_UNSUPPORTED by rlo_chain_lower.
+ * @return as rlo_gather_infer; RLO_OUT_OF_MEMORY. On failure the chain is as it
+ *         was.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_chain_gather(rlo_chain *chain,
+                                                  const rlo_shape *indices,
+                                                  int32_t dim,
+                                                  int32_t batch_dims);
+
+/**
+ * The shape of a segment sum.
+ *
+ * @param src  the rows, with the dimensions of y above; borrowed, any layout.
+ * @param ids  the indices of the segments, s32 or s64; borrowed, any layout.
+ * @param dim  where the rows' dimensions begin in src, and what they become in
+ *             the result: one dimension of num_segments.
+ * @param batch_dims  0 .. dim, and at most the rank of the ids.
+ * @param out_shape  the type and element size of src, row-major, not padded.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for ids of another type or width, for
+ *         dimensions of src that are not those of the ids, or num_segments
+ *         below 0; RLO_OUT_OF_RANGE for a dim or batch_dims that is none;
+ *         RLO_UNSUPPORTED for pred and for integers below a byte, which are not
+ *         added, and beyond RLO_MAX_RANK; or what rlo_shape_validate says.
+ * Threads: safe (pure).
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_segment_sum_infer(const rlo_shape *src,
+                                                       const rlo_shape *ids,
+                                                       int32_t dim,
+                                                       int32_t batch_dims,
+                                                       int64_t num_segments,
+                                                       rlo_shape *out_shape);
+
+/**
+ * A segment sum, lowered. Equivalent loop, with x the destination and y the
+ * source, in coordinates as above:
+ *
+ *   x = 0;
+ *   for each row r, in row-major order, v = ids(b, r):
+ *     if (0 <= v < x->dims[dim]) x(b, p, v, q) += y(b, p, r, q)
+ *
+ * but that the rows of a cell are added by the rules of rlo_arithmetic, as
+ * points along one reduction axis, in their order: f16 and bf16 in f32,
+ * integers modulo 2^bits, and bit for bit the same on every device. No atomics
+ * are used: what the ids say is first turned round into an *order*, the rows of
+ * each segment one after the other, which then serves any number of sums with
+ * these ids. Threads: immutable, safe.
+ */
+typedef struct rlo_segment_sum rlo_segment_sum;
+
+/**
+ * Lower a segment sum into a destination of any layout, whose slots that hold
+ * no element take its fill; with an unknown (or no) fill they are left alone.
+ *
+ * @param dst      borrowed; the dimensions of rlo_segment_sum_infer, of which
+ *                 dst->dims[dim] is the number of segments; its type may be
+ *                 another than that of src, to which the sums are rounded.
+ * @param out_sum  the caller's, to be given to rlo_segment_sum_release.
+ * @return as rlo_segment_sum_infer; RLO_INVALID_ARGUMENT for other dimensions,
+ *         or a strided dst with two indices on one slot; RLO_UNSUPPORTED beyond
+ *         RLO_MAX_AXES, RLO_MAX_TERMS or RLO_MAX_GUARDS, or for a type of dst
+ *         without a zero; RLO_OVERFLOW; RLO_OUT_OF_MEMORY.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_segment_sum_create(const rlo_shape *src,
+                       const rlo_shape *ids,
+                       int32_t dim,
+                       int32_t batch_dims,
+                       const rlo_shape *dst,
+                       rlo_segment_sum **out_sum);
+
+/** Give a segment sum back; NULL is legal. */
+RLO_API void rlo_segment_sum_release(rlo_segment_sum *sum);
+
+/** What its memories must have, in bytes. */
+typedef struct rlo_segment_sum_sizes {
+  int64_t src_bytes, ids_bytes, dst_bytes;
+  /** The order: offsets of the segments, then the rows. */
+  int64_t order_bytes;
+  /** Width of a number of the order: 32, or 64 for very many rows. */
+  int32_t order_bits;
+} rlo_segment_sum_sizes;
+
+RLO_API void rlo_segment_sum_get_sizes(const rlo_segment_sum *sum,
+                                       rlo_segment_sum_sizes *out_sizes);
+
+/** The problems that make the destination out of the rows (operand 0) and the
+ *  order (operand 1, which they load): zeros, and the sum over them. Borrowed.
+ */
+RLO_API const rlo_moves *rlo_segment_sum_moves(const rlo_segment_sum *sum);
+
+/**
+ * Turn the ids round, on the host. `order` takes, as signed integers of
+ * order_bits: for each segment of each batch where its rows begin, then where
+ * the last ends; from there on the rows, counted within their batch.
+ * @param ids    ids_bytes bytes, borrowed.
+ * @param order  order_bytes bytes, aligned for its integers.
+ * @return RLO_OK; RLO_OUT_OF_MEMORY. Threads: safe on distinct memory.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_segment_sum_order_host(
+    const rlo_segment_sum *sum, const void *ids, void *order);
+
+/**
+ * Order and sum on the host.
+ * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo_problem_run_host says.
+ *         Threads: safe on distinct memory.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_segment_sum_run_host(
+    const rlo_segment_sum *sum, const void *src, const void *ids, void *dst);
 
 RLO_END_DECLS
 

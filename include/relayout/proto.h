@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Experimental: may change in any release. */
 #ifndef RELAYOUT_PROTO_H
 #define RELAYOUT_PROTO_H
 
-#include "relayout/program_shape.h"
+#include "relayout/shape_tree.h"
 
 RLO_BEGIN_DECLS
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Stable: changes only with the major version. */
 #ifndef RELAYOUT_SHAPE_H
 #define RELAYOUT_SHAPE_H
 
@@ -102,7 +103,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_physical_dims(const rlo_shape *shape,
                                                          int32_t *out_count);
 
 /** Same type, rank, dimensions, dynamic dimensions and layout
- *  (rlo_layout_equal). equality.h has every other way to compare. */
+ *  (rlo_layout_equal). layout_util.h has every other way to compare. */
 RLO_API bool rlo_shape_equal(const rlo_shape *a, const rlo_shape *b);
 
 /** Same type, rank and dimensions, whatever the layouts and whichever of the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Stable: changes only with the major version. */
 #ifndef RELAYOUT_TEXT_H
 #define RELAYOUT_TEXT_H
 
-#include "relayout/program_shape.h"
 #include "relayout/shape.h"
 #include "relayout/shape_tree.h"
 

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "relayout/cache.h"
+#include "relayout/opencl.h"
 
 #include "cache_dir.h"
 #include "command.h"

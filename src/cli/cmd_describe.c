@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "relayout/cost.h"
 #include "relayout/npy.h"
+#include "relayout/shape_util.h"
 
 #include "command.h"
 #include "cost_text.h"

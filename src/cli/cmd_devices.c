@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "relayout/opencl_device.h"
+#include "relayout/opencl.h"
 
 #include "command.h"
 #include "display.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "relayout/opencl.h"
-#include "relayout/opencl_wisdom.h"
 #include "relayout/ops.h"
 
 #include "command.h"

@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "relayout/index_map.h"
+#include "relayout/index.h"
 
 #include "command.h"
 #include "display.h"
@@ -87,9 +87,9 @@ static int make_legend(const rlo_shape *shape,
                        bool is_abbreviated,
                        legend *out_legend) {
   rlo_shape_extent extent;
-  rlo_index_map map;
+  rlo_address_map map;
   if (rlo_shape_measure(shape, &extent) != RLO_OK ||
-      rlo_index_map_make(shape, &map) != RLO_OK) {
+      rlo_address_map_make(shape, &map) != RLO_OK) {
     return rlo__fail_last();
   }
   const char *dot =

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "relayout/opencl_wisdom.h"
+#include "relayout/opencl.h"
 #include "relayout/ops.h"
 
 #include "command.h"

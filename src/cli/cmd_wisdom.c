@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "relayout/wisdom.h"
+#include "relayout/plan.h"
 
 #include "command.h"
 #include "display.h"

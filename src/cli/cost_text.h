@@ -2,7 +2,7 @@
 #ifndef RLO_CLI_COST_TEXT_H
 #define RLO_CLI_COST_TEXT_H
 
-#include "relayout/cost.h"
+#include "relayout/shape_util.h"
 
 #include "json.h"
 

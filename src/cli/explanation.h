@@ -2,7 +2,7 @@
 #ifndef RLO_CLI_EXPLANATION_H
 #define RLO_CLI_EXPLANATION_H
 
-#include "relayout/ops_combine.h"
+#include "relayout/ops.h"
 #include "relayout/plan.h"
 #include "relayout/shape.h"
 

@@ -5,6 +5,7 @@
 #include "command.h"
 #include "interrupt.h"
 #include "message.h"
+#include "relayout/version.h"
 
 static const rlo__command *const commands[] = {
     &rlo__cmd_demo,
@@ -79,7 +80,7 @@ static int run(int argc, char **argv) {
   }
   const char *verb = argv[1];
   if (strcmp(verb, "--version") == 0) {
-    puts("relayout " RELAYOUT_VERSION);
+    puts("relayout " RLO_VERSION_STRING);
     return RLO__EXIT_OK;
   }
   if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/permutation.h"
+#include "relayout/layout_util.h"
 
 #include "message.h"
 

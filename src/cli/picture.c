@@ -15,8 +15,8 @@
  * others downwards. Each cell of a level holds the whole next one. */
 typedef struct level {
   int32_t num_dims;
-  int64_t extents[RLO_INDEX_MAP_MAX_LEAVES];
-  int64_t strides[RLO_INDEX_MAP_MAX_LEAVES];
+  int64_t extents[RLO_ADDRESS_MAP_MAX_LEAVES];
+  int64_t strides[RLO_ADDRESS_MAP_MAX_LEAVES];
 
   int64_t columns, rows;
   int64_t column_stride;
@@ -79,9 +79,9 @@ static void add_note(drawing *d, int32_t x, int32_t y, const char *text) {
 
 /* The level of each physical dimension, by the rule of layout.h. */
 static void find_levels(const rlo_shape *shape,
-                        int32_t out_levels[RLO_INDEX_MAP_MAX_LEAVES]) {
+                        int32_t out_levels[RLO_ADDRESS_MAP_MAX_LEAVES]) {
   int32_t count = shape->rank;
-  memset(out_levels, 0, RLO_INDEX_MAP_MAX_LEAVES * sizeof(out_levels[0]));
+  memset(out_levels, 0, RLO_ADDRESS_MAP_MAX_LEAVES * sizeof(out_levels[0]));
   for (int32_t t = 0; t < shape->layout.num_tiles; ++t) {
     const rlo_tile *tile = &shape->layout.tiles[t];
     if (count < tile->rank) {
@@ -125,7 +125,7 @@ static int64_t magnitude(int64_t value) {
 /* A view has no physical dimensions: break its line of slots at the widest
  * stride that fits, for that is how it is meant. */
 static void break_view(drawing *d, int32_t width) {
-  const rlo_index_map *map = &d->labels.map;
+  const rlo_address_map *map = &d->labels.map;
   int64_t fitting = width / (d->labels.width + 1);
   int64_t columns = 0;
   for (int32_t p = 0; p < map->num_leaves; ++p) {
@@ -143,12 +143,12 @@ static void break_view(drawing *d, int32_t width) {
 }
 
 static void make_levels(drawing *d, int32_t width) {
-  const rlo_index_map *map = &d->labels.map;
+  const rlo_address_map *map = &d->labels.map;
   d->num_levels = 1;
   if (!map->is_dense) {
     break_view(d, width);
   } else {
-    int32_t of[RLO_INDEX_MAP_MAX_LEAVES];
+    int32_t of[RLO_ADDRESS_MAP_MAX_LEAVES];
     find_levels(d->labels.shape, of);
     d->num_levels = d->labels.shape->layout.num_tiles + 1;
     for (int32_t p = 0; p < map->num_leaves; ++p) {

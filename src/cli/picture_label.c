@@ -34,14 +34,14 @@ int rlo__labels_make(const rlo_shape *shape,
   out_labels->has_letters = has_letters;
   out_labels->width = 1;
   if (rlo_shape_measure(shape, &extent) != RLO_OK ||
-      rlo_index_map_make(shape, &out_labels->map) != RLO_OK) {
+      rlo_address_map_make(shape, &out_labels->map) != RLO_OK) {
     return rlo__fail_last();
   }
   /* A view whose elements share slots fails here, not in the middle. */
   int64_t index[RLO_MAX_RANK];
   bool is_element;
   if (extent.slots > 0 &&
-      rlo_index_map_element(&out_labels->map, 0, index, &is_element) !=
+      rlo_address_map_element(&out_labels->map, 0, index, &is_element) !=
           RLO_OK) {
     return rlo__fail_last();
   }
@@ -74,7 +74,8 @@ bool rlo__label_of_slot(const rlo__labels *labels,
   const rlo_shape *shape = labels->shape;
   int64_t index[RLO_MAX_RANK] = {0};
   bool is_element = false;
-  if (rlo_index_map_element(&labels->map, slot, index, &is_element) != RLO_OK ||
+  if (rlo_address_map_element(&labels->map, slot, index, &is_element) !=
+          RLO_OK ||
       !is_element) {
     memcpy(out_text, ".", 2);
     return false;

@@ -2,14 +2,14 @@
 #ifndef RLO_CLI_PICTURE_LABEL_H
 #define RLO_CLI_PICTURE_LABEL_H
 
-#include "relayout/index_map.h"
+#include "relayout/index.h"
 
 #include "picture.h"
 
 /** How the elements of a shape are named in a picture. */
 typedef struct rlo__labels {
   const rlo_shape *shape;
-  rlo_index_map map;
+  rlo_address_map map;
   bool has_letters;
   /** Characters of the longest label. */
   int32_t width;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "relayout/opencl_wisdom.h"
+#include "relayout/opencl.h"
 
 #include "message.h"
 

@@ -13,9 +13,9 @@
 #define NAME_SEED UINT64_C(0x6b65726e656c0001)
 
 /* " -DNAME=v0,v1" for each constant, in the order of the launch. */
-static void append_defines(rlo__str *out, const rlo_launch *launch) {
+static void append_defines(rlo__str *out, const rlo__launch *launch) {
   for (int32_t d = 0; d < launch->num_defines; ++d) {
-    const rlo_define *define = &launch->defines[d];
+    const rlo__define *define = &launch->defines[d];
     rlo__str_printf(out, " -D%s=", define->name);
     for (int32_t k = 0; k < define->count; ++k) {
       rlo__str_printf(out,
@@ -28,10 +28,10 @@ static void append_defines(rlo__str *out, const rlo_launch *launch) {
 
 /* Distinct programs have distinct kernel names; the name itself takes no part
  * in its hash. */
-static void name_kernel(const rlo_launch *launch,
+static void name_kernel(const rlo__launch *launch,
                         const rlo__kernel_source *source,
                         const char *defines,
-                        rlo_program_spec *spec) {
+                        rlo__program_spec *spec) {
   rlo__hash hash = rlo__hash_init(NAME_SEED);
   rlo__hash_u64(&hash, source->hash);
   rlo__hash_string(&hash, defines);
@@ -42,8 +42,8 @@ static void name_kernel(const rlo_launch *launch,
                   rlo__hash_finish_u64(&hash));
 }
 
-rlo_status rlo__codegen_program(const rlo_launch *launch,
-                                rlo_program_spec *out_spec) {
+rlo_status rlo__codegen_program(const rlo__launch *launch,
+                                rlo__program_spec *out_spec) {
   memset(out_spec, 0, sizeof *out_spec);
   const rlo__kernel_source *source =
       rlo__kernel_source_find(launch->kernel_file);
@@ -59,7 +59,7 @@ rlo_status rlo__codegen_program(const rlo_launch *launch,
     rlo__str_deinit(&defines);
     return status;
   }
-  rlo_program_spec spec;
+  rlo__program_spec spec;
   memset(&spec, 0, sizeof spec);
   spec.source = source->text;
   spec.source_bytes = source->text_bytes;
@@ -75,7 +75,7 @@ rlo_status rlo__codegen_program(const rlo_launch *launch,
   return RLO_OK;
 }
 
-uint64_t rlo__codegen_hash(const rlo_program_spec *spec) {
+uint64_t rlo__codegen_hash(const rlo__program_spec *spec) {
   rlo__hash hash = rlo__hash_init(UINT64_C(0x70726f6772616d));
   rlo__hash_u64(&hash, spec->source_bytes);
   rlo__hash_string(&hash, spec->options);
@@ -83,7 +83,7 @@ uint64_t rlo__codegen_hash(const rlo_program_spec *spec) {
   return rlo__hash_finish_u64(&hash);
 }
 
-void rlo__codegen_deinit(rlo_program_spec *spec) {
+void rlo__codegen_deinit(rlo__program_spec *spec) {
   if (spec == NULL) {
     return;
   }

@@ -12,16 +12,16 @@
 /* A report with what its borrowed strings live in. */
 typedef struct owned_report {
   rlo_plan_report report;
-  rlo_program_spec spec;
+  rlo__program_spec spec;
 } owned_report;
 
 /* What planning needs at hand: too large for a small stack. */
 typedef struct workspace {
-  rlo_choice choice;
-  rlo_launch launch;
+  rlo__choice choice;
+  rlo__launch launch;
 } workspace;
 
-static void tell_choice(const rlo_choice *choice, rlo_plan_report *report) {
+static void tell_choice(const rlo__choice *choice, rlo_plan_report *report) {
   report->family = choice->family == NULL ? "none" : choice->family->name;
   report->way = choice->way->name;
   report->decision = choice->decision;
@@ -32,7 +32,7 @@ static void tell_choice(const rlo_choice *choice, rlo_plan_report *report) {
          (size_t)choice->num_candidates * sizeof choice->candidates[0]);
 }
 
-static void tell_launch(const rlo_launch *launch, rlo_plan_report *report) {
+static void tell_launch(const rlo__launch *launch, rlo_plan_report *report) {
   memcpy(report->parameters, launch->parameters, sizeof report->parameters);
   report->work_dim = launch->work_dim;
   memcpy(report->global_size, launch->global_size, sizeof launch->global_size);

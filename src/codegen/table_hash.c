@@ -2,7 +2,7 @@
 #include "base/hash.h"
 #include "codegen/kernel_sources.h"
 #include "plan/family.h"
-#include "relayout/wisdom.h"
+#include "relayout/plan.h"
 
 #define TABLE_SEED UINT64_C(0x7461626c65000001)
 

@@ -8,16 +8,15 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/address/quasi.h"
-#include "relayout/equality.h"
-#include "relayout/permutation.h"
+#include "relayout/layout_util.h"
 
 /* What a comparison needs at hand; too large for a small stack. */
 typedef struct workspace {
-  rlo_address src_address, dst_address;
+  rlo_address_map src_address, dst_address;
   rlo_shape_extent src_extent, dst_extent;
-  rlo_quasi_space space;
-  rlo_quasi index[RLO_MAX_RANK];
-  rlo_quasi src_position, dst_position;
+  rlo__quasi_space space;
+  rlo__quasi index[RLO_MAX_RANK];
+  rlo__quasi src_position, dst_position;
 } workspace;
 
 static bool has_flag(uint32_t flags, uint32_t flag) {
@@ -26,14 +25,14 @@ static bool has_flag(uint32_t flags, uint32_t flag) {
 
 /* The index of element number `number`, a form with values below the product of
  * `dims`, in logical row-major order. */
-static rlo_status delinearize(rlo_quasi_space *space,
-                              const rlo_quasi *number,
+static rlo_status delinearize(rlo__quasi_space *space,
+                              const rlo__quasi *number,
                               const int64_t *dims,
                               int32_t rank,
-                              rlo_quasi *out_index) {
-  rlo_quasi rest = *number;
+                              rlo__quasi *out_index) {
+  rlo__quasi rest = *number;
   for (int32_t k = rank - 1; k >= 0; --k) {
-    rlo_quasi high;
+    rlo__quasi high;
     RLO_TRY(rlo__quasi_floor_div(space, &rest, dims[k], &high));
     out_index[k] = rest;
     RLO_TRY(rlo__quasi_add(&out_index[k], -dims[k], &high));
@@ -139,12 +138,12 @@ static rlo_status compare_transpose(const rlo_shape *src,
 /* The position, in units of which an element has `ratio`, of unit x_0. */
 static rlo_status position_of_unit(workspace *w,
                                    const rlo_shape *shape,
-                                   const rlo_address *address,
+                                   const rlo_address_map *address,
                                    int64_t ratio,
-                                   rlo_quasi *out_position) {
-  rlo_quasi unit = rlo__quasi_var(0);
-  rlo_quasi element;
-  rlo_quasi slot;
+                                   rlo__quasi *out_position) {
+  rlo__quasi unit = rlo__quasi_var(0);
+  rlo__quasi element;
+  rlo__quasi slot;
   RLO_TRY(rlo__quasi_floor_div(&w->space, &unit, ratio, &element));
   RLO_TRY(delinearize(&w->space, &element, shape->dims, shape->rank, w->index));
   RLO_TRY(rlo__quasi_slot(&w->space, address, w->index, &slot));

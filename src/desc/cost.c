@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/cost.h"
+#include "relayout/shape_util.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 /* Variables that steps tie together, as a forest: one root for each part. */
 typedef struct forest {
-  int32_t parents[RLO_ADDRESS_MAX_VARS];
+  int32_t parents[RLO_ADDRESS_MAP_MAX_VARS];
 } forest;
 
 static int32_t root_of(const forest *f, int32_t var) {
@@ -30,7 +30,7 @@ static void join(forest *f, int32_t a, int32_t b) {
   }
 }
 
-static void grow(const rlo_address *address, forest *out_forest) {
+static void grow(const rlo_address_map *address, forest *out_forest) {
   for (int32_t v = 0; v < address->num_vars; ++v) {
     out_forest->parents[v] = v;
   }
@@ -99,11 +99,11 @@ static rlo_status refuse(int32_t dimension) {
 /* The part of each root, in the order of the variables: logical dimensions
  * first, then added ones. A leaf's extent belongs to its root's part. */
 static rlo_status find_parts(const rlo_shape *shape,
-                             const rlo_address *address,
+                             const rlo_address_map *address,
                              rlo_shape_cost *cost) {
   forest f;
   grow(address, &f);
-  int32_t part_of[RLO_ADDRESS_MAX_VARS];
+  int32_t part_of[RLO_ADDRESS_MAP_MAX_VARS];
   for (int32_t v = 0; v < address->num_vars; ++v) {
     int32_t root = root_of(&f, v);
     if (root == v) {
@@ -134,7 +134,7 @@ rlo_status rlo_shape_predict_cost(const rlo_shape *shape,
                                   rlo_shape_cost *out_cost) {
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
-  rlo_address address;
+  rlo_address_map address;
   RLO_TRY(rlo__address_make(shape, &address));
   memset(out_cost, 0, sizeof *out_cost);
   out_cost->elements = extent.elements;

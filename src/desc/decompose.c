@@ -12,11 +12,13 @@
 #include "desc/address/address.h"
 #include "desc/layout.h"
 #include "relayout/bitcast.h"
-#include "relayout/permutation.h"
-#include "relayout/shape_edit.h"
+#include "relayout/layout_util.h"
+#include "relayout/shape_util.h"
 
 /* The slot of the element with one coordinate i_k and zeros. */
-static int64_t slot_along(const rlo_address *address, int32_t k, int64_t i) {
+static int64_t slot_along(const rlo_address_map *address,
+                          int32_t k,
+                          int64_t i) {
   int64_t index[RLO_MAX_RANK] = {0};
   index[k] = i;
   return rlo__address_slot(address, index);
@@ -25,10 +27,10 @@ static int64_t slot_along(const rlo_address *address, int32_t k, int64_t i) {
 /* Dimension j of src looks like dimension k of dst: same size, same distances
  * from the first element to the second, the middle one and the last. */
 static bool looks_alike(const rlo_shape *src,
-                        const rlo_address *src_address,
+                        const rlo_address_map *src_address,
                         int32_t j,
                         const rlo_shape *dst,
-                        const rlo_address *dst_address,
+                        const rlo_address_map *dst_address,
                         int32_t k) {
   int64_t size = dst->dims[k];
   if (src->dims[j] != size) {
@@ -55,8 +57,8 @@ static rlo_status match_dims(const rlo_shape *src,
                              const rlo_shape *dst,
                              bool *out_is_found,
                              int32_t *out_permutation) {
-  rlo_address src_address;
-  rlo_address dst_address;
+  rlo_address_map src_address;
+  rlo_address_map dst_address;
   RLO_TRY(rlo__address_make(src, &src_address));
   RLO_TRY(rlo__address_make(dst, &dst_address));
   bool is_used[RLO_MAX_RANK] = {false};
@@ -252,7 +254,7 @@ static rlo_status read_strides(const rlo_shape *src,
                                const int64_t *dims,
                                int32_t rank,
                                rlo_layout *layout) {
-  rlo_address address;
+  rlo_address_map address;
   RLO_TRY(rlo__address_make(src, &address));
   int64_t zero[RLO_MAX_RANK] = {0};
   layout->offset_elems = rlo__address_slot(&address, zero);

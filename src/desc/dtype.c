@@ -32,14 +32,14 @@ enum {
 #define UNSIGNED RLO_DTYPE_CLASS_UNSIGNED
 #define FLOAT    RLO_DTYPE_CLASS_FLOAT
 #define COMPLEX  RLO_DTYPE_CLASS_COMPLEX
-#define IEEE     RLO_FLOAT_IEEE
-#define FN       RLO_FLOAT_FN
-#define FNUZ     RLO_FLOAT_FNUZ
-#define FINITE   RLO_FLOAT_FINITE
+#define IEEE     RLO__FLOAT_IEEE
+#define FN       RLO__FLOAT_FN
+#define FNUZ     RLO__FLOAT_FNUZ
+#define FINITE   RLO__FLOAT_FINITE
 
 /* Indexed by the number of the type; rows without a name are no types. */
 // clang-format off
-static const rlo_dtype_info infos[] = {
+static const rlo__dtype_info infos[] = {
     /*                          name            class  bits  specials exp mant  bias unsigned  DLPack         bits */
     [RLO_DTYPE_PRED]         = {"pred",         BOOLEAN,   1, {0},                             DL_BOOL,          8},
     [RLO_DTYPE_S1]           = {"s1",           SIGNED,    1, {0},                             DL_INT,           1},
@@ -78,7 +78,7 @@ static const rlo_dtype_info infos[] = {
 
 static const int num_infos = (int)(sizeof infos / sizeof infos[0]);
 
-const rlo_dtype_info *rlo__dtype_info_of(rlo_dtype dtype) {
+const rlo__dtype_info *rlo__dtype_info_of(rlo_dtype dtype) {
   int number = (int)dtype;
   if (number < 0 || number >= num_infos || infos[number].name == NULL) {
     return NULL;
@@ -91,7 +91,7 @@ bool rlo_dtype_is_valid(rlo_dtype dtype) {
 }
 
 const char *rlo_dtype_name(rlo_dtype dtype) {
-  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
   return info != NULL ? info->name : "invalid";
 }
 
@@ -110,12 +110,12 @@ rlo_status rlo_dtype_from_name(const char *name, rlo_dtype *out_dtype) {
 }
 
 rlo_dtype_class rlo_dtype_class_of(rlo_dtype dtype) {
-  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
   return info != NULL ? info->class_of : RLO_DTYPE_CLASS_NONE;
 }
 
 int32_t rlo_dtype_value_bits(rlo_dtype dtype) {
-  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
   return info != NULL ? info->value_bits : 0;
 }
 
@@ -127,7 +127,7 @@ static uint64_t ones(int32_t count) {
   return count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
 }
 
-static bool integer_constant(const rlo_dtype_info *info,
+static bool integer_constant(const rlo__dtype_info *info,
                              rlo_dtype_constant constant,
                              uint64_t *out) {
   bool is_signed = info->class_of == RLO_DTYPE_CLASS_SIGNED;
@@ -151,23 +151,23 @@ static bool integer_constant(const rlo_dtype_info *info,
 }
 
 /* The greatest magnitude: the infinity, or the greatest finite number. */
-static uint64_t float_highest(const rlo_dtype_info *info) {
+static uint64_t float_highest(const rlo__dtype_info *info) {
   int32_t mantissa_bits = info->format.mantissa_bits;
   int32_t exponent_bits = info->format.exponent_bits;
   switch (info->format.specials) {
-    case RLO_FLOAT_IEEE:
+    case RLO__FLOAT_IEEE:
       return ones(exponent_bits) << mantissa_bits;
-    case RLO_FLOAT_FN:
+    case RLO__FLOAT_FN:
       return ones(exponent_bits + mantissa_bits) - 1;
-    case RLO_FLOAT_NONE:
-    case RLO_FLOAT_FNUZ:
-    case RLO_FLOAT_FINITE:
+    case RLO__FLOAT_NONE:
+    case RLO__FLOAT_FNUZ:
+    case RLO__FLOAT_FINITE:
       break;
   }
   return ones(exponent_bits + mantissa_bits);
 }
 
-static bool float_constant(const rlo_dtype_info *info,
+static bool float_constant(const rlo__dtype_info *info,
                            rlo_dtype_constant constant,
                            uint64_t *out) {
   int32_t magnitude_bits =
@@ -200,7 +200,7 @@ rlo_status rlo_dtype_constant_bits(rlo_dtype dtype,
       [RLO_DTYPE_LOWEST] = "lowest value",
       [RLO_DTYPE_HIGHEST] = "highest value",
   };
-  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
   if (info == NULL) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "%d is not an element type", (int)dtype);

@@ -5,21 +5,21 @@
 #include "relayout/dtype.h"
 
 /** Which bit patterns of a float format are not finite numbers. */
-typedef enum rlo_float_specials {
+typedef enum rlo__float_specials {
   /** Not a float format. */
-  RLO_FLOAT_NONE = 0,
+  RLO__FLOAT_NONE = 0,
   /** IEEE 754: exponent all ones is an infinity (mantissa 0) or a NaN. */
-  RLO_FLOAT_IEEE,
+  RLO__FLOAT_IEEE,
   /** "fn": no infinity; NaN is all ones but for the sign. */
-  RLO_FLOAT_FN,
+  RLO__FLOAT_FN,
   /** "fnuz": no infinity, no negative zero: NaN is the sign bit alone. */
-  RLO_FLOAT_FNUZ,
+  RLO__FLOAT_FNUZ,
   /** Every pattern is a finite number. */
-  RLO_FLOAT_FINITE
-} rlo_float_specials;
+  RLO__FLOAT_FINITE
+} rlo__float_specials;
 
 /** All that is known about an element type, in one row. */
-typedef struct rlo_dtype_info {
+typedef struct rlo__dtype_info {
   const char *name;
   rlo_dtype_class class_of;
   int32_t value_bits;
@@ -27,7 +27,7 @@ typedef struct rlo_dtype_info {
   /** The format of a float, or of one part of a complex number: sign (unless
    *  is_unsigned), exponent, mantissa, from the top bit down. */
   struct {
-    rlo_float_specials specials;
+    rlo__float_specials specials;
     int32_t exponent_bits;
     int32_t mantissa_bits;
     int32_t bias;
@@ -38,9 +38,9 @@ typedef struct rlo_dtype_info {
   /** DLDataTypeCode and bits of one lane. */
   uint8_t dlpack_code;
   uint8_t dlpack_bits;
-} rlo_dtype_info;
+} rlo__dtype_info;
 
 /** The row of a type, or NULL if it is not valid. Static storage. */
-const rlo_dtype_info *rlo__dtype_info_of(rlo_dtype dtype);
+const rlo__dtype_info *rlo__dtype_info_of(rlo_dtype dtype);
 
 #endif

@@ -22,7 +22,7 @@ bool rlo_dtype_is_complex(rlo_dtype dtype) {
 }
 
 bool rlo_dtype_is_signed(rlo_dtype dtype) {
-  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
   switch (rlo_dtype_class_of(dtype)) {
     case RLO_DTYPE_CLASS_SIGNED:
     case RLO_DTYPE_CLASS_COMPLEX:
@@ -63,7 +63,7 @@ typedef struct reach {
   bool is_top_short;
 } reach;
 
-static reach reach_of(const rlo_dtype_info *info) {
+static reach reach_of(const rlo__dtype_info *info) {
   int32_t exponents = 1 << info->format.exponent_bits;
   int32_t mantissa = info->format.mantissa_bits;
   reach r;
@@ -72,36 +72,36 @@ static reach reach_of(const rlo_dtype_info *info) {
   r.top = exponents - 1 - info->format.bias;
   r.is_top_short = false;
   switch (info->format.specials) {
-    case RLO_FLOAT_IEEE:
+    case RLO__FLOAT_IEEE:
       r.top -= 1;
       break;
-    case RLO_FLOAT_FN:
+    case RLO__FLOAT_FN:
       /* Its NaN takes the last pattern: of the mantissa, if there is one. */
       r.top -= mantissa == 0;
       r.is_top_short = mantissa > 0;
       break;
-    case RLO_FLOAT_NONE:
-    case RLO_FLOAT_FNUZ:
-    case RLO_FLOAT_FINITE:
+    case RLO__FLOAT_NONE:
+    case RLO__FLOAT_FNUZ:
+    case RLO__FLOAT_FINITE:
       break;
   }
   return r;
 }
 
-static bool has_infinity(const rlo_dtype_info *info) {
-  return info->format.specials == RLO_FLOAT_IEEE;
+static bool has_infinity(const rlo__dtype_info *info) {
+  return info->format.specials == RLO__FLOAT_IEEE;
 }
 
-static bool has_nan(const rlo_dtype_info *info) {
-  return info->format.specials != RLO_FLOAT_FINITE;
+static bool has_nan(const rlo__dtype_info *info) {
+  return info->format.specials != RLO__FLOAT_FINITE;
 }
 
-static bool has_negative_zero(const rlo_dtype_info *info) {
-  return !info->format.is_unsigned && info->format.specials != RLO_FLOAT_FNUZ;
+static bool has_negative_zero(const rlo__dtype_info *info) {
+  return !info->format.is_unsigned && info->format.specials != RLO__FLOAT_FNUZ;
 }
 
-static bool float_fits_float(const rlo_dtype_info *from,
-                             const rlo_dtype_info *to) {
+static bool float_fits_float(const rlo__dtype_info *from,
+                             const rlo__dtype_info *to) {
   reach have = reach_of(from);
   reach room = reach_of(to);
   if (have.bottom < room.bottom || have.top > room.top ||
@@ -123,7 +123,7 @@ static bool float_fits_float(const rlo_dtype_info *from,
 /* Integers up to 2^magnitude_bits, negative ones too if is_signed. */
 static bool integer_fits_float(int32_t magnitude_bits,
                                bool is_signed,
-                               const rlo_dtype_info *to) {
+                               const rlo__dtype_info *to) {
   if (to->format.is_unsigned) {
     return false; /* it has no zero */
   }
@@ -145,7 +145,7 @@ static bool integer_fits_float(int32_t magnitude_bits,
 
 static bool integer_fits_integer(int32_t magnitude_bits,
                                  bool is_signed,
-                                 const rlo_dtype_info *to) {
+                                 const rlo__dtype_info *to) {
   bool to_signed = to->class_of == RLO_DTYPE_CLASS_SIGNED;
   int32_t room = to->value_bits - (to_signed ? 1 : 0);
   return magnitude_bits <= room && (!is_signed || to_signed);
@@ -158,8 +158,8 @@ bool rlo_dtype_can_upcast(rlo_dtype from, rlo_dtype to) {
       from = rlo_dtype_complex_component(from);
     }
   }
-  const rlo_dtype_info *have = rlo__dtype_info_of(from);
-  const rlo_dtype_info *room = rlo__dtype_info_of(to);
+  const rlo__dtype_info *have = rlo__dtype_info_of(from);
+  const rlo__dtype_info *room = rlo__dtype_info_of(to);
   if (have == NULL || room == NULL) {
     return false;
   }

@@ -8,7 +8,7 @@
 #include "desc/address/address.h"
 
 /* A valid shape and its map. */
-static rlo_status map_of(const rlo_shape *shape, rlo_address *out_address) {
+static rlo_status map_of(const rlo_shape *shape, rlo_address_map *out_address) {
   RLO_TRY(rlo_shape_validate(shape));
   return rlo__address_make(shape, out_address);
 }
@@ -16,7 +16,7 @@ static rlo_status map_of(const rlo_shape *shape, rlo_address *out_address) {
 rlo_status rlo_index_to_linear(const rlo_shape *shape,
                                const int64_t *index,
                                int64_t *out_slot) {
-  rlo_address address;
+  rlo_address_map address;
   RLO_TRY(map_of(shape, &address));
   if (shape->rank > 0 && index == NULL) {
     return RLO_FAIL(
@@ -40,19 +40,20 @@ static int64_t magnitude(int64_t stride) {
   return stride < 0 ? -stride : stride;
 }
 
-rlo_status rlo_index_map_make(const rlo_shape *shape, rlo_index_map *out_map) {
+rlo_status rlo_address_map_make(const rlo_shape *shape,
+                                rlo_address_map *out_map) {
   return map_of(shape, out_map);
 }
 
-int64_t rlo_index_map_slot_by_steps(const rlo_index_map *map,
-                                    const int64_t *index) {
+int64_t rlo_address_map_slot_by_steps(const rlo_address_map *map,
+                                      const int64_t *index) {
   return rlo__address_slot(map, index);
 }
 
 /* The leaves of a strided map with more than one element, widest stride first;
  * false unless each stride is wider than all that the narrower ones span, so
  * that a slot has at most one index. */
-static bool order_strides(const rlo_address *address,
+static bool order_strides(const rlo_address_map *address,
                           int32_t *out_order,
                           int32_t *out_count) {
   int32_t count = 0;
@@ -88,11 +89,11 @@ static bool order_strides(const rlo_address *address,
 }
 
 /* The index at a slot of a strided map: peel off the strides, widest first. */
-static rlo_status strided_index(const rlo_address *address,
+static rlo_status strided_index(const rlo_address_map *address,
                                 int64_t slot,
                                 int64_t *out_index,
                                 bool *out_is_element) {
-  int32_t order[RLO_ADDRESS_MAX_LEAVES];
+  int32_t order[RLO_ADDRESS_MAP_MAX_LEAVES];
   int32_t count;
   if (!order_strides(address, order, &count)) {
     return RLO_FAIL(RLO_UNSUPPORTED,
@@ -129,10 +130,10 @@ static rlo_status strided_index(const rlo_address *address,
   return RLO_OK;
 }
 
-rlo_status rlo_index_map_element(const rlo_index_map *map,
-                                 int64_t slot,
-                                 int64_t *out_index,
-                                 bool *out_is_element) {
+rlo_status rlo_address_map_element(const rlo_address_map *map,
+                                   int64_t slot,
+                                   int64_t *out_index,
+                                   bool *out_is_element) {
   if (slot < 0 || slot >= map->slots) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "slot %lld is outside the %lld slots",
@@ -150,9 +151,9 @@ rlo_status rlo_index_from_linear(const rlo_shape *shape,
                                  int64_t slot,
                                  int64_t *out_index,
                                  bool *out_is_element) {
-  rlo_address address;
+  rlo_address_map address;
   RLO_TRY(map_of(shape, &address));
-  return rlo_index_map_element(&address, slot, out_index, out_is_element);
+  return rlo_address_map_element(&address, slot, out_index, out_is_element);
 }
 
 bool rlo_index_bump(const rlo_shape *shape, int64_t *index) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "relayout/permutation.h"
+#include "relayout/layout_util.h"
 #include "relayout/shape.h"
 
 static int32_t clamp_rank(int32_t rank) {
@@ -163,7 +163,7 @@ static rlo_status check_fill(const rlo_layout *layout, rlo_dtype dtype) {
     return RLO_OK;
   }
   int64_t element_bits = rlo__layout_element_bits(layout, dtype);
-  for (int64_t bit = element_bits; bit < RLO_MAX_ELEMENT_BITS; ++bit) {
+  for (int64_t bit = element_bits; bit < RLO__MAX_ELEMENT_BITS; ++bit) {
     if ((bits[bit / 8] >> (bit % 8) & 1) != 0) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "bit %lld of the fill lies beyond the %lld bits of an "
@@ -189,11 +189,11 @@ static rlo_status check_element_size(const rlo_layout *layout,
                     rlo_dtype_value_bits(dtype),
                     rlo_dtype_name(dtype));
   }
-  if (bits > RLO_MAX_ELEMENT_BITS) {
+  if (bits > RLO__MAX_ELEMENT_BITS) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "an element size of %lld bits is beyond the limit of %d",
                     (long long)bits,
-                    RLO_MAX_ELEMENT_BITS);
+                    RLO__MAX_ELEMENT_BITS);
   }
   return RLO_OK;
 }

@@ -5,7 +5,7 @@
 #include "relayout/layout.h"
 
 /** Most bits one element may take: what rlo_layout.fill_bits can hold. */
-#define RLO_MAX_ELEMENT_BITS 128
+#define RLO__MAX_ELEMENT_BITS 128
 
 /** Bits one element of this type takes in this layout. */
 int64_t rlo__layout_element_bits(const rlo_layout *layout, rlo_dtype dtype);

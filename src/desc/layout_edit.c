@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/layout_edit.h"
+#include "relayout/layout_util.h"
 
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "relayout/permutation.h"
 
 static bool is_dense(const rlo_layout *layout) {
   return layout->kind == RLO_LAYOUT_DENSE;

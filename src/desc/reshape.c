@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/reshape.h"
+#include "relayout/shape_util.h"
 
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "relayout/permutation.h"
+#include "relayout/layout_util.h"
 
 static rlo_status check_dims(const int64_t *dims,
                              int32_t rank,

@@ -38,7 +38,7 @@ static bool count_elements(const rlo_shape *shape, int64_t *out_elements) {
 
 /* Every rule of a shape; what it takes to find out is worth keeping. */
 static rlo_status measure(const rlo_shape *shape,
-                          rlo_address *out_address,
+                          rlo_address_map *out_address,
                           rlo_shape_extent *out_extent) {
   RLO_TRY(rlo_layout_validate(
       &shape->layout, shape->dims, shape->rank, shape->dtype));
@@ -151,14 +151,14 @@ rlo_status rlo_shape_make_dynamic(rlo_dtype dtype,
 }
 
 rlo_status rlo_shape_validate(const rlo_shape *shape) {
-  rlo_address address;
+  rlo_address_map address;
   rlo_shape_extent extent;
   return measure(shape, &address, &extent);
 }
 
 rlo_status rlo_shape_measure(const rlo_shape *shape,
                              rlo_shape_extent *out_extent) {
-  rlo_address address;
+  rlo_address_map address;
   return measure(shape, &address, out_extent);
 }
 
@@ -166,7 +166,7 @@ rlo_status rlo_shape_physical_dims(const rlo_shape *shape,
                                    int64_t *out_dims,
                                    int32_t capacity,
                                    int32_t *out_count) {
-  rlo_address address;
+  rlo_address_map address;
   rlo_shape_extent extent;
   RLO_TRY(measure(shape, &address, &extent));
   if (!address.is_dense) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/shape_convert.h"
+#include "relayout/shape_util.h"
 
 #include <string.h>
 
 #include "base/status.h"
 #include "desc/layout.h"
-#include "relayout/equality.h"
-#include "relayout/layout_edit.h"
+#include "relayout/layout_util.h"
 
 static rlo_status publish(const rlo_shape *shape, rlo_shape *out_shape) {
   RLO_TRY(rlo_shape_validate_unbounded(shape));

@@ -15,8 +15,8 @@
 #include "base/status.h"
 #include "desc/address/address.h"
 #include "relayout/bitcast.h"
-#include "relayout/layout_edit.h"
-#include "relayout/shape_edit.h"
+#include "relayout/layout_util.h"
+#include "relayout/shape_util.h"
 
 typedef struct item {
   int64_t extent;
@@ -26,16 +26,16 @@ typedef struct item {
 /* Physical dimensions, major to minor. */
 typedef struct item_list {
   int32_t count;
-  item items[RLO_ADDRESS_MAX_LEAVES];
+  item items[RLO_ADDRESS_MAP_MAX_LEAVES];
   /** Extents are exact; a repair may rely on them. */
   bool is_exact;
 } item_list;
 
 static rlo_status check_room(int32_t count) {
-  if (count > RLO_ADDRESS_MAX_LEAVES) {
+  if (count > RLO_ADDRESS_MAP_MAX_LEAVES) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the layout's tiles make more than %d physical dimensions",
-                    RLO_ADDRESS_MAX_LEAVES);
+                    RLO_ADDRESS_MAP_MAX_LEAVES);
   }
   return RLO_OK;
 }
@@ -214,7 +214,7 @@ rlo_status rlo_layout_delete_dim(const rlo_layout *layout,
  * behind the last live item is made by a dimension of one, which is widened.
  */
 static rlo_status add_repair(const item_list *list, rlo_layout *layout) {
-  int64_t dims[RLO_ADDRESS_MAX_LEAVES];
+  int64_t dims[RLO_ADDRESS_MAP_MAX_LEAVES];
   int32_t count = 0;
   int64_t room = 1;
   bool fits = list->is_exact;

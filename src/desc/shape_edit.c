@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/shape_edit.h"
+#include "relayout/shape_util.h"
 
 #include <string.h>
 
 #include "base/status.h"
 #include "desc/layout.h"
-#include "relayout/layout_edit.h"
-#include "relayout/permutation.h"
+#include "relayout/layout_util.h"
 
 /* The shape that an edit came to, if it is one. */
 static rlo_status publish(const rlo_shape *shape, rlo_shape *out_shape) {

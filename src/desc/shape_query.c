@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/shape_query.h"
+#include "relayout/shape_util.h"
 
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/address/address_box.h"
 #include "desc/layout.h"
-#include "relayout/strides.h"
+#include "relayout/layout_util.h"
 
 rlo_status rlo_shape_elements_in(const rlo_shape *shape,
                                  int64_t *out_elements) {
@@ -48,7 +48,7 @@ rlo_status rlo_shape_array_data_size(const rlo_shape *shape,
     return RLO_OK;
   }
   if (shape->layout.kind == RLO_LAYOUT_DENSE) {
-    rlo_address address;
+    rlo_address_map address;
     RLO_TRY(rlo__address_make(shape, &address));
     RLO_TRY(rlo__address_last_slot(&address, shape->dims, &last));
   }
@@ -136,7 +136,7 @@ rlo_status rlo_shape_is_effectively_most_major(const rlo_shape *shape,
     *out_answer = is_most_major_stride(shape, strides, dimension);
     return RLO_OK;
   }
-  rlo_address address;
+  rlo_address_map address;
   RLO_TRY(rlo__address_make(shape, &address));
   return rlo__address_is_most_major(
       &address, shape->dims, dimension, out_answer);

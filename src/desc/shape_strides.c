@@ -8,13 +8,13 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/address/quasi.h"
-#include "relayout/strides.h"
+#include "relayout/layout_util.h"
 
 typedef struct workspace {
-  rlo_address address;
-  rlo_quasi_space space;
-  rlo_quasi index[RLO_MAX_RANK];
-  rlo_quasi slot;
+  rlo_address_map address;
+  rlo__quasi_space space;
+  rlo__quasi index[RLO_MAX_RANK];
+  rlo__quasi slot;
 } workspace;
 
 static rlo_status find_strides(const rlo_shape *shape, workspace *w) {

@@ -2,7 +2,7 @@
 #ifndef RLO_DESC_STRIDES_H
 #define RLO_DESC_STRIDES_H
 
-#include "relayout/strides.h"
+#include "relayout/layout_util.h"
 
 /** Strides in bytes as strides in elements of `element_bytes`, for
  *  rlo_layout_from_strides.

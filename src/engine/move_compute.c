@@ -4,7 +4,7 @@
 #include "engine/move_appends.h"
 #include "engine/move_attributes.h"
 #include "ops/chain.h"
-#include "relayout/ops_combine.h"
+#include "relayout/ops.h"
 
 rlo_status rlo__append_cast(const rlo__move_step *step) {
   const char *name = NULL;

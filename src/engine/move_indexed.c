@@ -2,7 +2,7 @@
 #include "base/status.h"
 #include "engine/move_appends.h"
 #include "engine/move_attributes.h"
-#include "relayout/indexed.h"
+#include "relayout/ops.h"
 
 static rlo_status get_batch_dims(const rlo_attributes *attributes,
                                  int32_t *out_batch_dims) {

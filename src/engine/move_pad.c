@@ -6,7 +6,6 @@
 #include "engine/move_attributes.h"
 #include "ir/arithmetic.h"
 #include "relayout/ops.h"
-#include "relayout/ops_block.h"
 
 /* A number as a value of a floating or complex type, rounded as a Cast is. */
 static rlo_status bits_of_real(rlo_dtype dtype,

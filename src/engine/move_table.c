@@ -6,7 +6,6 @@
 #include "engine/move_appends.h"
 #include "engine/move_attributes.h"
 #include "relayout/ops.h"
-#include "relayout/ops_block.h"
 
 static rlo_status append_nothing(const rlo__move_step *step) {
   (void)step;

@@ -5,7 +5,7 @@
 #include "engine/gradient.h"
 #include "engine/recorder.h"
 #include "engine/shape_table.h"
-#include "relayout/tape.h"
+#include "relayout/gradient.h"
 
 /** A kernel that has run. */
 typedef struct rlo__tape_node {

@@ -39,7 +39,7 @@ static void delete_versioned(struct DLManagedTensorVersioned *self) {
 static rlo_status set_type(const rlo_shape *shape,
                            rlo__dl_tensor *tensor,
                            bool *out_is_padded) {
-  const rlo_dtype_info *info = rlo__dtype_info_of(shape->dtype);
+  const rlo__dtype_info *info = rlo__dtype_info_of(shape->dtype);
   int64_t bits = rlo__layout_element_bits(&shape->layout, shape->dtype);
   *out_is_padded = bits != info->dlpack_bits;
   if (*out_is_padded && bits != rlo_dtype_storage_bits(shape->dtype)) {

@@ -29,7 +29,7 @@ static rlo_status find_dtype(const rlo__dl_tensor *tensor,
                     tensor->type_lanes);
   }
   for (int number = 1; number <= NEWEST_DTYPE; ++number) {
-    const rlo_dtype_info *info = rlo__dtype_info_of((rlo_dtype)number);
+    const rlo__dtype_info *info = rlo__dtype_info_of((rlo_dtype)number);
     if (info != NULL && info->dlpack_code == tensor->type_code &&
         info->dlpack_bits == tensor->type_bits) {
       *out_dtype = (rlo_dtype)number;

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 
-const unsigned char rlo__npy_magic[RLO_NPY_MAGIC_BYTES] = {
+const unsigned char rlo__npy_magic[RLO__NPY_MAGIC_BYTES] = {
     0x93, 'N', 'U', 'M', 'P', 'Y'};
 
 /* One row for each type NumPy and we have in common. */

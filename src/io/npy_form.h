@@ -7,13 +7,13 @@
 /** What the reader and the writer of .npy headers both know. */
 
 enum {
-  RLO_NPY_MAGIC_BYTES = 6,
+  RLO__NPY_MAGIC_BYTES = 6,
   /** The magic and two bytes of version. */
-  RLO_NPY_VERSION_END = 8
+  RLO__NPY_VERSION_END = 8
 };
 
 /** The first bytes of every .npy file. */
-extern const unsigned char rlo__npy_magic[RLO_NPY_MAGIC_BYTES];
+extern const unsigned char rlo__npy_magic[RLO__NPY_MAGIC_BYTES];
 
 /** The element type that NumPy calls by this letter and number of bytes, 'f'
  *  and 4; RLO_DTYPE_INVALID if we have none. */

@@ -36,7 +36,7 @@ rlo_status rlo_npy_format(const rlo_shape *shape,
     /* NumPy aligns the data to this. */
     DATA_ALIGNMENT = 64,
     /* Version 1: the magic, the version, two bytes of length. */
-    START = RLO_NPY_VERSION_END + 2,
+    START = RLO__NPY_VERSION_END + 2,
     /* 32 dimensions of 19 digits and what stands around them. */
     MOST_BYTES = 1024
   };
@@ -58,7 +58,7 @@ rlo_status rlo_npy_format(const rlo_shape *shape,
                     element_bits);
   }
   char header[MOST_BYTES];
-  memcpy(header, rlo__npy_magic, RLO_NPY_MAGIC_BYTES);
+  memcpy(header, rlo__npy_magic, RLO__NPY_MAGIC_BYTES);
   header[6] = 1;
   header[7] = 0;
   rlo__str str = rlo__str_over(header + START, sizeof header - START);

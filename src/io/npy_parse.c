@@ -309,15 +309,15 @@ static rlo_status find_dictionary(const unsigned char *bytes,
                                   size_t size_bytes,
                                   reader *out_reader) {
   size_t present =
-      size_bytes < RLO_NPY_MAGIC_BYTES ? size_bytes : RLO_NPY_MAGIC_BYTES;
+      size_bytes < RLO__NPY_MAGIC_BYTES ? size_bytes : RLO__NPY_MAGIC_BYTES;
   if (present > 0 && memcmp(bytes, rlo__npy_magic, present) != 0) {
     return RLO_FAIL(RLO_PARSE, "the file does not begin as an .npy file does");
   }
-  if (size_bytes < RLO_NPY_VERSION_END) {
+  if (size_bytes < RLO__NPY_VERSION_END) {
     return RLO_FAIL(RLO_DATA_LOSS,
                     "the .npy file ends after %zu bytes, inside its first %d",
                     size_bytes,
-                    RLO_NPY_VERSION_END);
+                    RLO__NPY_VERSION_END);
   }
   unsigned major = bytes[6];
   unsigned minor = bytes[7];
@@ -329,7 +329,7 @@ static rlo_status find_dictionary(const unsigned char *bytes,
                     minor);
   }
   size_t length_bytes = major == 1 ? 2 : 4;
-  size_t start = RLO_NPY_VERSION_END + length_bytes;
+  size_t start = RLO__NPY_VERSION_END + length_bytes;
   if (size_bytes < start) {
     return RLO_FAIL(RLO_DATA_LOSS,
                     "the .npy file ends after %zu bytes, inside its first %zu",
@@ -338,7 +338,7 @@ static rlo_status find_dictionary(const unsigned char *bytes,
   }
   uint32_t length = 0;
   for (size_t i = length_bytes; i > 0; --i) {
-    length = length << 8 | bytes[RLO_NPY_VERSION_END + i - 1];
+    length = length << 8 | bytes[RLO__NPY_VERSION_END + i - 1];
   }
   if (length > RLO_NPY_MAX_HEADER_BYTES) {
     return RLO_FAIL(RLO_UNSUPPORTED,

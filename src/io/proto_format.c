@@ -6,8 +6,8 @@
 
 /* Begin a message; *out_origin is the message it was read from, or NULL. */
 static rlo_status begin_writing(const rlo_proto_options *options,
-                                rlo_proto_kind kind,
-                                rlo_proto_writer *out_writer,
+                                rlo__proto_kind kind,
+                                rlo__proto_writer *out_writer,
                                 const ProtobufCMessage **out_origin) {
   rlo_proto_options read = RLO_PROTO_OPTIONS_INIT;
   if (options != NULL) {
@@ -27,16 +27,16 @@ static rlo_status begin_writing(const rlo_proto_options *options,
                     read.origin->message->descriptor->short_name);
   }
   *out_writer =
-      (rlo_proto_writer){.has_padding_fields = read.has_padding_fields};
+      (rlo__proto_writer){.has_padding_fields = read.has_padding_fields};
   *out_origin = read.origin == NULL ? NULL : read.origin->message;
   return RLO_OK;
 }
 
 /* The message has been made, or making it has failed with `status`. */
-static rlo_status finish_writing(rlo_proto_writer *writer,
+static rlo_status finish_writing(rlo__proto_writer *writer,
                                  rlo_status status,
                                  const ProtobufCMessage *message,
-                                 rlo_proto_kind kind,
+                                 rlo__proto_kind kind,
                                  void *buffer,
                                  size_t capacity,
                                  size_t *out_bytes) {
@@ -47,11 +47,11 @@ static rlo_status finish_writing(rlo_proto_writer *writer,
   return status;
 }
 
-static rlo_status new_shape(rlo_proto_writer *writer,
+static rlo_status new_shape(rlo__proto_writer *writer,
                             int32_t element_type,
-                            const rlo_shape_message *origin,
-                            rlo_shape_message **out_message) {
-  rlo_shape_message *message =
+                            const rlo__shape_message *origin,
+                            rlo__shape_message **out_message) {
+  rlo__shape_message *message =
       rlo__proto_arena_take(&writer->arena, 1, sizeof *message);
   if (message == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -65,13 +65,13 @@ static rlo_status new_shape(rlo_proto_writer *writer,
 }
 
 /* As many places for the messages of subshapes. */
-static rlo_status new_shapes(rlo_proto_writer *writer,
+static rlo_status new_shapes(rlo__proto_writer *writer,
                              size_t count,
-                             rlo_shape_message ***out_messages,
+                             rlo__shape_message ***out_messages,
                              size_t *out_count) {
   if (count > 0) {
     *out_messages = rlo__proto_arena_take(
-        &writer->arena, count, sizeof(rlo_shape_message *));
+        &writer->arena, count, sizeof(rlo__shape_message *));
     if (*out_messages == NULL) {
       return RLO_OUT_OF_MEMORY;
     }
@@ -81,11 +81,11 @@ static rlo_status new_shapes(rlo_proto_writer *writer,
 }
 
 /* A valid shape. */
-static rlo_status write_array(rlo_proto_writer *writer,
+static rlo_status write_array(rlo__proto_writer *writer,
                               const rlo_shape *shape,
-                              const rlo_shape_message *origin,
-                              rlo_shape_message **out_message) {
-  rlo_shape_message *message = NULL;
+                              const rlo__shape_message *origin,
+                              rlo__shape_message **out_message) {
+  rlo__shape_message *message = NULL;
   RLO_TRY(new_shape(writer, (int32_t)shape->dtype, origin, &message));
   if (shape->rank > 0) {
     size_t rank = (size_t)shape->rank;
@@ -116,15 +116,15 @@ static rlo_status write_array(rlo_proto_writer *writer,
 /* The walk through a tree: the tuples around the subshape at hand, each with
  * its origin. */
 typedef struct tree_walk {
-  rlo_proto_writer *writer;
-  rlo_shape_message *root;
-  const rlo_shape_message *root_origin;
-  rlo_shape_message *tuples[RLO_PROTO_MAX_DEPTH];
-  const rlo_shape_message *origins[RLO_PROTO_MAX_DEPTH];
+  rlo__proto_writer *writer;
+  rlo__shape_message *root;
+  const rlo__shape_message *root_origin;
+  rlo__shape_message *tuples[RLO_PROTO_MAX_DEPTH];
+  const rlo__shape_message *origins[RLO_PROTO_MAX_DEPTH];
 } tree_walk;
 
-static const rlo_shape_message *element_origin(const rlo_shape_message *origin,
-                                               size_t position) {
+static const rlo__shape_message *element_origin(
+    const rlo__shape_message *origin, size_t position) {
   return origin != NULL && position < origin->n_tuple_shapes
              ? origin->tuple_shapes[position]
              : NULL;
@@ -132,9 +132,9 @@ static const rlo_shape_message *element_origin(const rlo_shape_message *origin,
 
 static rlo_status write_subshape(tree_walk *walk,
                                  const rlo_subshape *subshape,
-                                 const rlo_shape_message *origin,
-                                 rlo_shape_message **out_message) {
-  rlo_shape_message *message = NULL;
+                                 const rlo__shape_message *origin,
+                                 rlo__shape_message **out_message) {
+  rlo__shape_message *message = NULL;
   size_t num_elements = (size_t)subshape->num_elements;
   switch (subshape->kind) {
     case RLO_SHAPE_KIND_ARRAY:
@@ -163,8 +163,8 @@ static rlo_status write_subshape(tree_walk *walk,
 static rlo_status visit_subshape(const rlo_subshape *subshape, void *payload) {
   tree_walk *walk = payload;
   int32_t depth = subshape->index_count;
-  rlo_shape_message **place = &walk->root;
-  const rlo_shape_message *origin = walk->root_origin;
+  rlo__shape_message **place = &walk->root;
+  const rlo__shape_message *origin = walk->root_origin;
   if (depth > 0) {
     size_t position = (size_t)subshape->index[depth - 1];
     place = &walk->tuples[depth - 1]->tuple_shapes[position];
@@ -176,10 +176,10 @@ static rlo_status visit_subshape(const rlo_subshape *subshape, void *payload) {
   return RLO_OK;
 }
 
-static rlo_status write_tree(rlo_proto_writer *writer,
+static rlo_status write_tree(rlo__proto_writer *writer,
                              const rlo_shape_tree *tree,
-                             const rlo_shape_message *origin,
-                             rlo_shape_message **out_message) {
+                             const rlo__shape_message *origin,
+                             rlo__shape_message **out_message) {
   /* Around the innermost array: a program and a buffer; in it: a layout and a
    * tile. */
   enum { MOST_DEPTH = RLO_PROTO_MAX_DEPTH - 5 };
@@ -200,10 +200,10 @@ static rlo_status write_tree(rlo_proto_writer *writer,
   return RLO_OK;
 }
 
-static rlo_status write_program(rlo_proto_writer *writer,
+static rlo_status write_program(rlo__proto_writer *writer,
                                 const rlo_program_shape *program,
-                                const rlo_program_message *origin,
-                                rlo_program_message *message) {
+                                const rlo__program_message *origin,
+                                rlo__program_message *message) {
   relayout_wire__program_shape_proto__init(message);
   rlo__proto_take_unknown(&message->base,
                           origin == NULL ? NULL : &origin->base);
@@ -275,16 +275,16 @@ rlo_status rlo_proto_format_tile(const rlo_tile *tile,
                                  size_t *out_bytes) {
   rlo_layout layout = rlo_layout_row_major(0);
   RLO_TRY(rlo_layout_add_tile(&layout, tile->dims, tile->rank));
-  rlo_proto_writer writer;
+  rlo__proto_writer writer;
   const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(options, RLO_PROTO_TILE, &writer, &origin));
-  rlo_tile_message *message = NULL;
+  RLO_TRY(begin_writing(options, RLO__PROTO_TILE, &writer, &origin));
+  rlo__tile_message *message = NULL;
   rlo_status status = rlo__proto_write_tile(
-      &writer, tile, (const rlo_tile_message *)origin, &message);
+      &writer, tile, (const rlo__tile_message *)origin, &message);
   return finish_writing(&writer,
                         status,
                         (const ProtobufCMessage *)message,
-                        RLO_PROTO_TILE,
+                        RLO__PROTO_TILE,
                         buffer,
                         capacity,
                         out_bytes);
@@ -297,16 +297,16 @@ rlo_status rlo_proto_format_layout(const rlo_layout *layout,
                                    size_t capacity,
                                    size_t *out_bytes) {
   RLO_TRY(check_layout(layout, rank));
-  rlo_proto_writer writer;
+  rlo__proto_writer writer;
   const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(options, RLO_PROTO_LAYOUT, &writer, &origin));
-  rlo_layout_message *message = NULL;
+  RLO_TRY(begin_writing(options, RLO__PROTO_LAYOUT, &writer, &origin));
+  rlo__layout_message *message = NULL;
   rlo_status status = rlo__proto_write_layout(
-      &writer, layout, rank, (const rlo_layout_message *)origin, &message);
+      &writer, layout, rank, (const rlo__layout_message *)origin, &message);
   return finish_writing(&writer,
                         status,
                         (const ProtobufCMessage *)message,
-                        RLO_PROTO_LAYOUT,
+                        RLO__PROTO_LAYOUT,
                         buffer,
                         capacity,
                         out_bytes);
@@ -318,16 +318,16 @@ rlo_status rlo_proto_format_shape(const rlo_shape *shape,
                                   size_t capacity,
                                   size_t *out_bytes) {
   RLO_TRY(rlo_shape_validate_unbounded(shape));
-  rlo_proto_writer writer;
+  rlo__proto_writer writer;
   const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(options, RLO_PROTO_SHAPE, &writer, &origin));
-  rlo_shape_message *message = NULL;
+  RLO_TRY(begin_writing(options, RLO__PROTO_SHAPE, &writer, &origin));
+  rlo__shape_message *message = NULL;
   rlo_status status =
-      write_array(&writer, shape, (const rlo_shape_message *)origin, &message);
+      write_array(&writer, shape, (const rlo__shape_message *)origin, &message);
   return finish_writing(&writer,
                         status,
                         (const ProtobufCMessage *)message,
-                        RLO_PROTO_SHAPE,
+                        RLO__PROTO_SHAPE,
                         buffer,
                         capacity,
                         out_bytes);
@@ -338,16 +338,16 @@ rlo_status rlo_proto_format_tree(const rlo_shape_tree *tree,
                                  void *buffer,
                                  size_t capacity,
                                  size_t *out_bytes) {
-  rlo_proto_writer writer;
+  rlo__proto_writer writer;
   const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(options, RLO_PROTO_SHAPE, &writer, &origin));
-  rlo_shape_message *message = NULL;
+  RLO_TRY(begin_writing(options, RLO__PROTO_SHAPE, &writer, &origin));
+  rlo__shape_message *message = NULL;
   rlo_status status =
-      write_tree(&writer, tree, (const rlo_shape_message *)origin, &message);
+      write_tree(&writer, tree, (const rlo__shape_message *)origin, &message);
   return finish_writing(&writer,
                         status,
                         (const ProtobufCMessage *)message,
-                        RLO_PROTO_SHAPE,
+                        RLO__PROTO_SHAPE,
                         buffer,
                         capacity,
                         out_bytes);
@@ -358,16 +358,16 @@ rlo_status rlo_proto_format_program(const rlo_program_shape *program,
                                     void *buffer,
                                     size_t capacity,
                                     size_t *out_bytes) {
-  rlo_proto_writer writer;
+  rlo__proto_writer writer;
   const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(options, RLO_PROTO_PROGRAM, &writer, &origin));
-  rlo_program_message message;
+  RLO_TRY(begin_writing(options, RLO__PROTO_PROGRAM, &writer, &origin));
+  rlo__program_message message;
   rlo_status status = write_program(
-      &writer, program, (const rlo_program_message *)origin, &message);
+      &writer, program, (const rlo__program_message *)origin, &message);
   return finish_writing(&writer,
                         status,
                         &message.base,
-                        RLO_PROTO_PROGRAM,
+                        RLO__PROTO_PROGRAM,
                         buffer,
                         capacity,
                         out_bytes);

@@ -13,7 +13,7 @@ void rlo__proto_take_unknown(ProtobufCMessage *message,
 }
 
 /* Numbers in the writer's memory. */
-static rlo_status copy_numbers(rlo_proto_writer *writer,
+static rlo_status copy_numbers(rlo__proto_writer *writer,
                                const int64_t *numbers,
                                int32_t count,
                                int64_t **out_numbers,
@@ -32,11 +32,11 @@ static rlo_status copy_numbers(rlo_proto_writer *writer,
   return RLO_OK;
 }
 
-rlo_status rlo__proto_write_tile(rlo_proto_writer *writer,
+rlo_status rlo__proto_write_tile(rlo__proto_writer *writer,
                                  const rlo_tile *tile,
-                                 const rlo_tile_message *origin,
-                                 rlo_tile_message **out_message) {
-  rlo_tile_message *message =
+                                 const rlo__tile_message *origin,
+                                 rlo__tile_message **out_message) {
+  rlo__tile_message *message =
       rlo__proto_arena_take(&writer->arena, 1, sizeof *message);
   if (message == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -52,16 +52,16 @@ rlo_status rlo__proto_write_tile(rlo_proto_writer *writer,
                       &message->n_dimensions);
 }
 
-static rlo_status write_tiles(rlo_proto_writer *writer,
+static rlo_status write_tiles(rlo__proto_writer *writer,
                               const rlo_layout *layout,
-                              const rlo_layout_message *origin,
-                              rlo_layout_message *message) {
+                              const rlo__layout_message *origin,
+                              rlo__layout_message *message) {
   if (layout->num_tiles == 0) {
     return RLO_OK;
   }
   size_t count = (size_t)layout->num_tiles;
   message->tiles =
-      rlo__proto_arena_take(&writer->arena, count, sizeof(rlo_tile_message *));
+      rlo__proto_arena_take(&writer->arena, count, sizeof(rlo__tile_message *));
   if (message->tiles == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -76,11 +76,11 @@ static rlo_status write_tiles(rlo_proto_writer *writer,
   return RLO_OK;
 }
 
-static rlo_status write_split(rlo_proto_writer *writer,
+static rlo_status write_split(rlo__proto_writer *writer,
                               const rlo_split_config *split,
-                              const rlo_split_message *origin,
-                              rlo_split_message **out_message) {
-  rlo_split_message *message =
+                              const rlo__split_message *origin,
+                              rlo__split_message **out_message) {
+  rlo__split_message *message =
       rlo__proto_arena_take(&writer->arena, 1, sizeof *message);
   if (message == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -97,16 +97,16 @@ static rlo_status write_split(rlo_proto_writer *writer,
                       &message->n_split_indices);
 }
 
-static rlo_status write_splits(rlo_proto_writer *writer,
+static rlo_status write_splits(rlo__proto_writer *writer,
                                const rlo_layout *layout,
-                               const rlo_layout_message *origin,
-                               rlo_layout_message *message) {
+                               const rlo__layout_message *origin,
+                               rlo__layout_message *message) {
   if (layout->num_split_configs == 0) {
     return RLO_OK;
   }
   size_t count = (size_t)layout->num_split_configs;
-  message->split_configs =
-      rlo__proto_arena_take(&writer->arena, count, sizeof(rlo_split_message *));
+  message->split_configs = rlo__proto_arena_take(
+      &writer->arena, count, sizeof(rlo__split_message *));
   if (message->split_configs == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -121,10 +121,10 @@ static rlo_status write_splits(rlo_proto_writer *writer,
   return RLO_OK;
 }
 
-static rlo_status write_padding(rlo_proto_writer *writer,
+static rlo_status write_padding(rlo__proto_writer *writer,
                                 const rlo_layout *layout,
                                 int32_t rank,
-                                rlo_layout_message *message) {
+                                rlo__layout_message *message) {
   if (layout->fill == RLO_FILL_BITS) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "LayoutProto has no place for the bits of a fill");
@@ -149,8 +149,8 @@ static rlo_status write_padding(rlo_proto_writer *writer,
 }
 
 /* Known fields that have no meaning here, as they were. */
-static void take_carried(const rlo_layout_message *origin,
-                         rlo_layout_message *message) {
+static void take_carried(const rlo__layout_message *origin,
+                         rlo__layout_message *message) {
   if (origin == NULL) {
     return;
   }
@@ -171,15 +171,15 @@ static void take_carried(const rlo_layout_message *origin,
   }
 }
 
-rlo_status rlo__proto_write_layout(rlo_proto_writer *writer,
+rlo_status rlo__proto_write_layout(rlo__proto_writer *writer,
                                    const rlo_layout *layout,
                                    int32_t rank,
-                                   const rlo_layout_message *origin,
-                                   rlo_layout_message **out_message) {
+                                   const rlo__layout_message *origin,
+                                   rlo__layout_message **out_message) {
   if (layout->kind != RLO_LAYOUT_DENSE) {
     return RLO_FAIL(RLO_UNSUPPORTED, "LayoutProto has no place for strides");
   }
-  rlo_layout_message *message =
+  rlo__layout_message *message =
       rlo__proto_arena_take(&writer->arena, 1, sizeof *message);
   if (message == NULL) {
     return RLO_OUT_OF_MEMORY;

@@ -26,15 +26,15 @@ static ProtobufCAllocator make_allocator(bool *has_failed) {
                               .allocator_data = has_failed};
 }
 
-static const ProtobufCMessageDescriptor *descriptor_of(rlo_proto_kind kind) {
+static const ProtobufCMessageDescriptor *descriptor_of(rlo__proto_kind kind) {
   switch (kind) {
-    case RLO_PROTO_TILE:
+    case RLO__PROTO_TILE:
       return &relayout_wire__tile_proto__descriptor;
-    case RLO_PROTO_SPLIT:
+    case RLO__PROTO_SPLIT:
       return &relayout_wire__split_config_proto__descriptor;
-    case RLO_PROTO_LAYOUT:
+    case RLO__PROTO_LAYOUT:
       return &relayout_wire__layout_proto__descriptor;
-    case RLO_PROTO_SHAPE:
+    case RLO__PROTO_SHAPE:
       return &relayout_wire__shape_proto__descriptor;
     default:
       return &relayout_wire__program_shape_proto__descriptor;
@@ -52,7 +52,7 @@ void rlo_proto_origin_release(rlo_proto_origin *origin) {
 
 rlo_status rlo__proto_unpack(const void *bytes,
                              size_t size_bytes,
-                             rlo_proto_kind kind,
+                             rlo__proto_kind kind,
                              rlo_proto_origin **out_origin) {
   /* protobuf-c reads no byte of an empty message, but wants a pointer. */
   static const uint8_t nothing;
@@ -86,7 +86,7 @@ rlo_status rlo__proto_unpack(const void *bytes,
 }
 
 rlo_status rlo__proto_pack(const ProtobufCMessage *message,
-                           rlo_proto_kind kind,
+                           rlo__proto_kind kind,
                            void *buffer,
                            size_t capacity,
                            size_t *out_bytes) {
@@ -112,21 +112,21 @@ rlo_status rlo__proto_pack(const ProtobufCMessage *message,
 
 enum { CHUNK_BYTES = 65536 };
 
-struct rlo_proto_chunk {
-  struct rlo_proto_chunk *next;
+struct rlo__proto_chunk {
+  struct rlo__proto_chunk *next;
   size_t used_bytes;
   size_t capacity_bytes;
   /* What follows has this alignment. */
   max_align_t parts[];
 };
 
-void *rlo__proto_arena_take(rlo_proto_arena *arena,
+void *rlo__proto_arena_take(rlo__proto_arena *arena,
                             size_t count,
                             size_t part_bytes) {
   /* Numbers of what is at hand already: no product of them overflows. */
   size_t align = sizeof(max_align_t);
   size_t bytes = (count * part_bytes + align - 1) / align * align;
-  struct rlo_proto_chunk *chunk = arena->chunks;
+  struct rlo__proto_chunk *chunk = arena->chunks;
   if (chunk == NULL || chunk->capacity_bytes - chunk->used_bytes < bytes) {
     size_t capacity_bytes = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
     chunk = rlo__alloc(sizeof *chunk + capacity_bytes);
@@ -142,9 +142,9 @@ void *rlo__proto_arena_take(rlo_proto_arena *arena,
   return parts;
 }
 
-void rlo__proto_arena_deinit(rlo_proto_arena *arena) {
+void rlo__proto_arena_deinit(rlo__proto_arena *arena) {
   while (arena->chunks != NULL) {
-    struct rlo_proto_chunk *chunk = arena->chunks;
+    struct rlo__proto_chunk *chunk = arena->chunks;
     arena->chunks = chunk->next;
     rlo__free(chunk);
   }

@@ -6,14 +6,14 @@
 #include "io/shape.pb-c.h"
 
 /** The messages of shape.proto under shorter names. */
-typedef RelayoutWire__TileProto rlo_tile_message;
-typedef RelayoutWire__SplitConfigProto rlo_split_message;
-typedef RelayoutWire__LayoutProto rlo_layout_message;
-typedef RelayoutWire__ShapeProto rlo_shape_message;
-typedef RelayoutWire__ProgramShapeProto rlo_program_message;
+typedef RelayoutWire__TileProto rlo__tile_message;
+typedef RelayoutWire__SplitConfigProto rlo__split_message;
+typedef RelayoutWire__LayoutProto rlo__layout_message;
+typedef RelayoutWire__ShapeProto rlo__shape_message;
+typedef RelayoutWire__ProgramShapeProto rlo__program_message;
 
 struct rlo_proto_origin {
-  rlo_proto_kind kind;
+  rlo__proto_kind kind;
   ProtobufCMessage *message;
 };
 
@@ -22,27 +22,27 @@ struct rlo_proto_origin {
  */
 RLO_NODISCARD rlo_status rlo__proto_unpack(const void *bytes,
                                            size_t size_bytes,
-                                           rlo_proto_kind kind,
+                                           rlo__proto_kind kind,
                                            rlo_proto_origin **out_origin);
 
 /** Write a message as the functions rlo_proto_format_*, which checked it. */
 RLO_NODISCARD rlo_status rlo__proto_pack(const ProtobufCMessage *message,
-                                         rlo_proto_kind kind,
+                                         rlo__proto_kind kind,
                                          void *buffer,
                                          size_t capacity,
                                          size_t *out_bytes);
 
 /** Memory for the parts of one message, which are given back together. All
  *  zero is an empty one. */
-typedef struct rlo_proto_arena {
-  struct rlo_proto_chunk *chunks;
-} rlo_proto_arena;
+typedef struct rlo__proto_arena {
+  struct rlo__proto_chunk *chunks;
+} rlo__proto_arena;
 
 /** Zeroed memory for `count` parts of `part_bytes`; NULL as rlo__alloc. */
-RLO_NODISCARD void *rlo__proto_arena_take(rlo_proto_arena *arena,
+RLO_NODISCARD void *rlo__proto_arena_take(rlo__proto_arena *arena,
                                           size_t count,
                                           size_t part_bytes);
 
-void rlo__proto_arena_deinit(rlo_proto_arena *arena);
+void rlo__proto_arena_deinit(rlo__proto_arena *arena);
 
 #endif

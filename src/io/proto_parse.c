@@ -18,7 +18,7 @@ static void give_origin(rlo_proto_origin *origin,
   }
 }
 
-static rlo_status read_dims(const rlo_shape_message *message,
+static rlo_status read_dims(const rlo__shape_message *message,
                             rlo_shape *shape) {
   RLO_TRY(rlo__proto_check_count(
       "dimensions", message->n_dimensions, RLO_MAX_RANK));
@@ -39,7 +39,7 @@ static rlo_status read_dims(const rlo_shape_message *message,
 }
 
 /* element_type says that it is one. */
-static rlo_status read_array(const rlo_shape_message *message,
+static rlo_status read_array(const rlo__shape_message *message,
                              rlo_shape *out_shape) {
   if (!rlo_dtype_is_valid((rlo_dtype)message->element_type)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -77,7 +77,7 @@ static rlo_status read_array(const rlo_shape_message *message,
 }
 
 /* Other kinds have nothing but their name, and what is in them. */
-static rlo_status check_bare(const rlo_shape_message *message,
+static rlo_status check_bare(const rlo__shape_message *message,
                              const char *kind) {
   const char *stranger = NULL;
   if (message->n_dimensions > 0 || message->n_is_dynamic_dimension > 0) {
@@ -91,7 +91,7 @@ static rlo_status check_bare(const rlo_shape_message *message,
   return RLO_OK;
 }
 
-static rlo_status read_buffer(const rlo_shape_message *message,
+static rlo_status read_buffer(const rlo__shape_message *message,
                               rlo_shape_tree **out_tree) {
   RLO_TRY(check_bare(message, "a buffer"));
   if (message->n_tuple_shapes != 1) {
@@ -105,7 +105,7 @@ static rlo_status read_buffer(const rlo_shape_message *message,
 }
 
 /* A token or an opaque value. */
-static rlo_status read_bare_leaf(const rlo_shape_message *message,
+static rlo_status read_bare_leaf(const rlo__shape_message *message,
                                  rlo_shape_tree **out_tree) {
   bool is_token = message->element_type == RLO_SHAPE_KIND_TOKEN;
   const char *kind = is_token ? "a token" : "an opaque value";
@@ -120,7 +120,7 @@ static rlo_status read_bare_leaf(const rlo_shape_message *message,
                   : rlo_shape_tree_make_opaque(out_tree);
 }
 
-static rlo_status read_tree(const rlo_shape_message *message,
+static rlo_status read_tree(const rlo__shape_message *message,
                             rlo_shape_tree **out_tree);
 
 static void release_trees(rlo_shape_tree **trees, size_t count) {
@@ -131,7 +131,7 @@ static void release_trees(rlo_shape_tree **trees, size_t count) {
 }
 
 /* As many trees, in new memory; on failure there are none. */
-static rlo_status read_trees(rlo_shape_message *const *messages,
+static rlo_status read_trees(rlo__shape_message *const *messages,
                              size_t count,
                              const char *what,
                              rlo_shape_tree ***out_trees) {
@@ -151,7 +151,7 @@ static rlo_status read_trees(rlo_shape_message *const *messages,
   return RLO_OK;
 }
 
-static rlo_status read_tuple(const rlo_shape_message *message,
+static rlo_status read_tuple(const rlo__shape_message *message,
                              rlo_shape_tree **out_tree) {
   RLO_TRY(check_bare(message, "a tuple"));
   size_t count = message->n_tuple_shapes;
@@ -165,7 +165,7 @@ static rlo_status read_tuple(const rlo_shape_message *message,
 
 /* The depth of messages has been bounded, and with it this recursion. On
  * failure *out_tree may be anything. */
-static rlo_status read_tree(const rlo_shape_message *message,
+static rlo_status read_tree(const rlo__shape_message *message,
                             rlo_shape_tree **out_tree) {
   rlo_shape shape;
   switch (message->element_type) {
@@ -182,7 +182,7 @@ static rlo_status read_tree(const rlo_shape_message *message,
   }
 }
 
-static rlo_status create_program(const rlo_program_message *message,
+static rlo_status create_program(const rlo__program_message *message,
                                  rlo_shape_tree *const *parameters,
                                  rlo_shape_tree *result,
                                  rlo_program_shape **out_program) {
@@ -200,7 +200,7 @@ static rlo_status create_program(const rlo_program_message *message,
   return status;
 }
 
-static rlo_status read_program(const rlo_program_message *message,
+static rlo_status read_program(const rlo__program_message *message,
                                rlo_program_shape **out_program) {
   if (message->result == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the program has no result");
@@ -235,11 +235,11 @@ rlo_status rlo_proto_parse_tile(const void *bytes,
     *out_origin = NULL;
   }
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO_PROTO_TILE, &origin));
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO__PROTO_TILE, &origin));
   rlo_layout layout;
   memset(&layout, 0, sizeof layout);
   rlo_status status =
-      rlo__proto_read_tile((const rlo_tile_message *)origin->message, &layout);
+      rlo__proto_read_tile((const rlo__tile_message *)origin->message, &layout);
   if (status != RLO_OK) {
     rlo_proto_origin_release(origin);
     return status;
@@ -258,9 +258,9 @@ rlo_status rlo_proto_parse_layout(const void *bytes,
     *out_origin = NULL;
   }
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO_PROTO_LAYOUT, &origin));
-  const rlo_layout_message *message =
-      (const rlo_layout_message *)origin->message;
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO__PROTO_LAYOUT, &origin));
+  const rlo__layout_message *message =
+      (const rlo__layout_message *)origin->message;
   rlo_status status = rlo__proto_read_layout(message, out_layout);
   if (status != RLO_OK) {
     rlo_proto_origin_release(origin);
@@ -279,8 +279,9 @@ rlo_status rlo_proto_parse_shape(const void *bytes,
     *out_origin = NULL;
   }
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO_PROTO_SHAPE, &origin));
-  const rlo_shape_message *message = (const rlo_shape_message *)origin->message;
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO__PROTO_SHAPE, &origin));
+  const rlo__shape_message *message =
+      (const rlo__shape_message *)origin->message;
   rlo_status status = RLO_OK;
   switch (message->element_type) {
     case RLO_SHAPE_KIND_TUPLE:
@@ -313,10 +314,10 @@ rlo_status rlo_proto_parse_tree(const void *bytes,
     *out_origin = NULL;
   }
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO_PROTO_SHAPE, &origin));
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO__PROTO_SHAPE, &origin));
   rlo_shape_tree *tree = NULL;
   rlo_status status =
-      read_tree((const rlo_shape_message *)origin->message, &tree);
+      read_tree((const rlo__shape_message *)origin->message, &tree);
   if (status != RLO_OK) {
     rlo_proto_origin_release(origin);
     return status;
@@ -335,10 +336,10 @@ rlo_status rlo_proto_parse_program(const void *bytes,
     *out_origin = NULL;
   }
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO_PROTO_PROGRAM, &origin));
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO__PROTO_PROGRAM, &origin));
   rlo_program_shape *program = NULL;
   rlo_status status =
-      read_program((const rlo_program_message *)origin->message, &program);
+      read_program((const rlo__program_message *)origin->message, &program);
   if (status != RLO_OK) {
     rlo_proto_origin_release(origin);
     return status;

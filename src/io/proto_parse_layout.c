@@ -16,7 +16,7 @@ rlo_status rlo__proto_check_count(const char *what, size_t count, size_t most) {
   return RLO_OK;
 }
 
-rlo_status rlo__proto_read_tile(const rlo_tile_message *message,
+rlo_status rlo__proto_read_tile(const rlo__tile_message *message,
                                 rlo_layout *layout) {
   int64_t dims[RLO_MAX_TILE_RANK];
   RLO_TRY(rlo__proto_check_count(
@@ -28,7 +28,7 @@ rlo_status rlo__proto_read_tile(const rlo_tile_message *message,
   return rlo_layout_add_tile(layout, dims, (int32_t)message->n_dimensions);
 }
 
-static rlo_status read_split(const rlo_split_message *message,
+static rlo_status read_split(const rlo__split_message *message,
                              rlo_layout *layout) {
   RLO_TRY(rlo__proto_check_count(
       "cut points", message->n_split_indices, RLO_MAX_SPLIT_INDICES));
@@ -45,7 +45,7 @@ static rlo_status read_split(const rlo_split_message *message,
                               (int32_t)message->n_split_indices);
 }
 
-static rlo_status read_padding(const rlo_layout_message *message,
+static rlo_status read_padding(const rlo__layout_message *message,
                                rlo_layout *layout) {
   if (message->n_padded_dimensions > 0 &&
       message->n_padded_dimensions != message->n_minor_to_major) {
@@ -69,7 +69,7 @@ static rlo_status read_padding(const rlo_layout_message *message,
 }
 
 /* What says that an array is sparse. */
-static rlo_status check_dense(const rlo_layout_message *message) {
+static rlo_status check_dense(const rlo__layout_message *message) {
   enum { MOST_DIM_LEVEL_TYPE = 3 };
 
   int format = (int)message->format;
@@ -105,7 +105,7 @@ static rlo_status check_dense(const rlo_layout_message *message) {
   return RLO_OK;
 }
 
-rlo_status rlo__proto_read_layout(const rlo_layout_message *message,
+rlo_status rlo__proto_read_layout(const rlo__layout_message *message,
                                   rlo_layout *out_layout) {
   RLO_TRY(check_dense(message));
   RLO_TRY(rlo__proto_check_count(

@@ -27,7 +27,7 @@ typedef struct field_rule {
   uint32_t number;
   field_form form;
   /* Of a message. */
-  rlo_proto_kind kind;
+  rlo__proto_kind kind;
 } field_rule;
 
 enum { MOST_RULES = 17 };
@@ -36,38 +36,38 @@ enum { MOST_RULES = 17 };
 static const struct {
   const char *name;
   field_rule fields[MOST_RULES];
-} messages[RLO_PROTO_NUM_KINDS] = {
-    [RLO_PROTO_TILE] = {"TileProto", {{1, FORM_NUMBERS, 0}}},
-    [RLO_PROTO_SPLIT] = {"SplitConfigProto",
-                         {{1, FORM_NUMBER, 0}, {2, FORM_NUMBERS, 0}}},
-    [RLO_PROTO_LAYOUT] = {"LayoutProto",
-                          {{1, FORM_NUMBERS, 0},
-                           {2, FORM_NUMBERS, 0},
-                           {3, FORM_NUMBER32, 0},
-                           {4, FORM_NUMBER32, 0},
-                           {5, FORM_NUMBER, 0},
-                           {6, FORM_MESSAGES, RLO_PROTO_TILE},
-                           {7, FORM_NUMBER, 0},
-                           {8, FORM_NUMBER, 0},
-                           {9, FORM_NUMBERS32, 0},
-                           {10, FORM_MESSAGE, RLO_PROTO_SHAPE},
-                           {11, FORM_NUMBER32, 0},
-                           {12, FORM_NUMBER32, 0},
-                           {13, FORM_NUMBERS, 0},
-                           {14, FORM_NUMBERS, 0},
-                           {15, FORM_NUMBER, 0},
-                           {16, FORM_NUMBER, 0},
-                           {17, FORM_MESSAGES, RLO_PROTO_SPLIT}}},
-    [RLO_PROTO_SHAPE] = {"ShapeProto",
-                         {{2, FORM_NUMBER32, 0},
-                          {3, FORM_NUMBERS, 0},
-                          {4, FORM_MESSAGES, RLO_PROTO_SHAPE},
-                          {5, FORM_MESSAGE, RLO_PROTO_LAYOUT},
-                          {6, FORM_NUMBERS, 0}}},
-    [RLO_PROTO_PROGRAM] = {"ProgramShapeProto",
-                           {{1, FORM_MESSAGES, RLO_PROTO_SHAPE},
-                            {2, FORM_MESSAGE, RLO_PROTO_SHAPE},
-                            {3, FORM_STRING, 0}}},
+} messages[RLO__PROTO_NUM_KINDS] = {
+    [RLO__PROTO_TILE] = {"TileProto", {{1, FORM_NUMBERS, 0}}},
+    [RLO__PROTO_SPLIT] = {"SplitConfigProto",
+                          {{1, FORM_NUMBER, 0}, {2, FORM_NUMBERS, 0}}},
+    [RLO__PROTO_LAYOUT] = {"LayoutProto",
+                           {{1, FORM_NUMBERS, 0},
+                            {2, FORM_NUMBERS, 0},
+                            {3, FORM_NUMBER32, 0},
+                            {4, FORM_NUMBER32, 0},
+                            {5, FORM_NUMBER, 0},
+                            {6, FORM_MESSAGES, RLO__PROTO_TILE},
+                            {7, FORM_NUMBER, 0},
+                            {8, FORM_NUMBER, 0},
+                            {9, FORM_NUMBERS32, 0},
+                            {10, FORM_MESSAGE, RLO__PROTO_SHAPE},
+                            {11, FORM_NUMBER32, 0},
+                            {12, FORM_NUMBER32, 0},
+                            {13, FORM_NUMBERS, 0},
+                            {14, FORM_NUMBERS, 0},
+                            {15, FORM_NUMBER, 0},
+                            {16, FORM_NUMBER, 0},
+                            {17, FORM_MESSAGES, RLO__PROTO_SPLIT}}},
+    [RLO__PROTO_SHAPE] = {"ShapeProto",
+                          {{2, FORM_NUMBER32, 0},
+                           {3, FORM_NUMBERS, 0},
+                           {4, FORM_MESSAGES, RLO__PROTO_SHAPE},
+                           {5, FORM_MESSAGE, RLO__PROTO_LAYOUT},
+                           {6, FORM_NUMBERS, 0}}},
+    [RLO__PROTO_PROGRAM] = {"ProgramShapeProto",
+                            {{1, FORM_MESSAGES, RLO__PROTO_SHAPE},
+                             {2, FORM_MESSAGE, RLO__PROTO_SHAPE},
+                             {3, FORM_STRING, 0}}},
 };
 
 /* A range of the bytes; positions count from the first of all. */
@@ -160,7 +160,7 @@ static rlo_status scan_length(scanner *s, size_t *out_length) {
   return RLO_OK;
 }
 
-static const field_rule *find_rule(rlo_proto_kind kind, uint32_t number) {
+static const field_rule *find_rule(rlo__proto_kind kind, uint32_t number) {
   for (int i = 0; i < MOST_RULES; ++i) {
     const field_rule *rule = &messages[kind].fields[i];
     if (rule->number == number) {
@@ -171,7 +171,7 @@ static const field_rule *find_rule(rlo_proto_kind kind, uint32_t number) {
 }
 
 static rlo_status scan_tag(scanner *s,
-                           rlo_proto_kind kind,
+                           rlo__proto_kind kind,
                            uint32_t *out_number,
                            int *out_wire) {
   enum { MOST_BYTES = 5 };
@@ -255,7 +255,7 @@ static rlo_status scan_string(scanner *s, size_t length) {
 /* protobuf would merge messages of one field, numbers left out in the second
  * keeping what the first says; protobuf-c makes zeros of them. */
 static rlo_status check_single(size_t position,
-                               rlo_proto_kind kind,
+                               rlo__proto_kind kind,
                                const field_rule *rule,
                                uint32_t *seen) {
   uint32_t bit = UINT32_C(1) << rule->number;
@@ -274,13 +274,13 @@ static rlo_status check_single(size_t position,
 /* A field of a known number that begins at `start`; its tag has been read. */
 static rlo_status scan_known(scanner *s,
                              size_t start,
-                             rlo_proto_kind kind,
+                             rlo__proto_kind kind,
                              const field_rule *rule,
                              int wire);
 
 /* The message that takes all of the range. RLO_PROTO_MAX_DEPTH bounds the
  * recursion. */
-static rlo_status scan_message(scanner *s, rlo_proto_kind kind) {
+static rlo_status scan_message(scanner *s, rlo__proto_kind kind) {
   if (s->depth == RLO_PROTO_MAX_DEPTH) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "byte %zu: more than %d messages lie in each other",
@@ -308,7 +308,7 @@ static rlo_status scan_message(scanner *s, rlo_proto_kind kind) {
 
 static rlo_status scan_known(scanner *s,
                              size_t start,
-                             rlo_proto_kind kind,
+                             rlo__proto_kind kind,
                              const field_rule *rule,
                              int wire) {
   if (!fits_wire(rule->form, wire)) {
@@ -342,7 +342,7 @@ static rlo_status scan_known(scanner *s,
 
 rlo_status rlo__proto_check(const uint8_t *bytes,
                             size_t size_bytes,
-                            rlo_proto_kind kind) {
+                            rlo__proto_kind kind) {
   if (bytes == NULL && size_bytes > 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the %zu bytes of the message are NULL",

@@ -5,14 +5,14 @@
 #include "relayout/proto.h"
 
 /** The messages of shape.proto. */
-typedef enum rlo_proto_kind {
-  RLO_PROTO_TILE,
-  RLO_PROTO_SPLIT,
-  RLO_PROTO_LAYOUT,
-  RLO_PROTO_SHAPE,
-  RLO_PROTO_PROGRAM,
-  RLO_PROTO_NUM_KINDS
-} rlo_proto_kind;
+typedef enum rlo__proto_kind {
+  RLO__PROTO_TILE,
+  RLO__PROTO_SPLIT,
+  RLO__PROTO_LAYOUT,
+  RLO__PROTO_SHAPE,
+  RLO__PROTO_PROGRAM,
+  RLO__PROTO_NUM_KINDS
+} rlo__proto_kind;
 
 /**
  * Look at a message before protobuf-c does, which recurses without end, takes
@@ -24,6 +24,6 @@ typedef enum rlo_proto_kind {
  */
 RLO_NODISCARD rlo_status rlo__proto_check(const uint8_t *bytes,
                                           size_t size_bytes,
-                                          rlo_proto_kind kind);
+                                          rlo__proto_kind kind);
 
 #endif

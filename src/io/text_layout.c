@@ -3,10 +3,10 @@
 
 #include "base/status.h"
 #include "io/text_parse.h"
-#include "relayout/permutation.h"
+#include "relayout/layout_util.h"
 
 /* '(' INT ')' */
-static rlo_status parse_argument(rlo_text_parser *p,
+static rlo_status parse_argument(rlo__text_parser *p,
                                  int64_t least,
                                  const char *expected,
                                  int64_t *out_value) {
@@ -16,7 +16,7 @@ static rlo_status parse_argument(rlo_text_parser *p,
 }
 
 /* '(' [INT {',' INT}] ')' with one integer for each dimension. */
-static rlo_status parse_per_dimension(rlo_text_parser *p,
+static rlo_status parse_per_dimension(rlo__text_parser *p,
                                       int64_t least,
                                       const char *expected,
                                       int64_t *out_values) {
@@ -31,7 +31,7 @@ static rlo_status parse_per_dimension(rlo_text_parser *p,
 }
 
 /* '(' [td {',' td}] ')', td := INT | '*' */
-static rlo_status parse_tile(rlo_text_parser *p) {
+static rlo_status parse_tile(rlo__text_parser *p) {
   size_t position = p->lexer->token.position;
   int64_t dims[RLO_MAX_TILE_RANK];
   int32_t rank = 0;
@@ -66,39 +66,39 @@ static rlo_status parse_tile(rlo_text_parser *p) {
   return RLO_OK;
 }
 
-static rlo_status parse_tiles(rlo_text_parser *p) {
+static rlo_status parse_tiles(rlo__text_parser *p) {
   do {
     RLO_TRY(parse_tile(p));
   } while (rlo__lexer_is_at(p->lexer, "("));
   return RLO_OK;
 }
 
-static rlo_status parse_tail_alignment(rlo_text_parser *p) {
+static rlo_status parse_tail_alignment(rlo__text_parser *p) {
   return parse_argument(
       p, 1, "an alignment >= 1", &p->shape.layout.tail_alignment_elems);
 }
 
-static rlo_status parse_element_size(rlo_text_parser *p) {
+static rlo_status parse_element_size(rlo__text_parser *p) {
   return parse_argument(
       p, 0, "a number of bits >= 0", &p->shape.layout.element_size_bits);
 }
 
-static rlo_status parse_memory_space(rlo_text_parser *p) {
+static rlo_status parse_memory_space(rlo__text_parser *p) {
   return parse_argument(p,
                         INT64_MIN,
                         "the number of a memory space",
                         &p->shape.layout.memory_space);
 }
 
-static rlo_status parse_pad(rlo_text_parser *p) {
+static rlo_status parse_pad(rlo__text_parser *p) {
   p->shape.layout.has_padded_dimensions = true;
   return parse_per_dimension(
       p, 0, "a padded dimension >= 0", p->shape.layout.padded_dimensions);
 }
 
 /* The digits of a HEX token, the last ones into the first bytes. */
-static rlo_status parse_fill_bits(rlo_text_parser *p) {
-  const rlo_token *token = &p->lexer->token;
+static rlo_status parse_fill_bits(rlo__text_parser *p) {
+  const rlo__token *token = &p->lexer->token;
   const char *digits = p->lexer->text + token->position + 2;
   size_t count = token->length - 2;
   rlo_layout *layout = &p->shape.layout;
@@ -114,7 +114,7 @@ static rlo_status parse_fill_bits(rlo_text_parser *p) {
   return RLO_OK;
 }
 
-static rlo_status parse_fill(rlo_text_parser *p) {
+static rlo_status parse_fill(rlo__text_parser *p) {
   static const struct {
     const char *word;
     rlo_fill fill;
@@ -128,7 +128,7 @@ static rlo_status parse_fill(rlo_text_parser *p) {
   };
 
   RLO_TRY(rlo__lexer_expect(p->lexer, "("));
-  if (p->lexer->token.kind == RLO_TOKEN_HEX) {
+  if (p->lexer->token.kind == RLO__TOKEN_HEX) {
     RLO_TRY(parse_fill_bits(p));
   } else {
     size_t count = sizeof words / sizeof words[0];
@@ -148,8 +148,8 @@ static rlo_status parse_fill(rlo_text_parser *p) {
 }
 
 /* Of a bare layout nothing but its strides tells the rank. */
-static rlo_status parse_bare_strides(rlo_text_parser *p) {
-  rlo_lexer *lexer = p->lexer;
+static rlo_status parse_bare_strides(rlo__text_parser *p) {
+  rlo__lexer *lexer = p->lexer;
   int32_t rank = 0;
   RLO_TRY(rlo__lexer_expect(lexer, "("));
   while (!rlo__lexer_is_at(lexer, ")") || rank > 0) {
@@ -171,7 +171,7 @@ static rlo_status parse_bare_strides(rlo_text_parser *p) {
   return rlo__lexer_expect(lexer, ")");
 }
 
-static rlo_status parse_strides(rlo_text_parser *p) {
+static rlo_status parse_strides(rlo__text_parser *p) {
   if (p->num_minor_to_major != 0) {
     return RLO_FAIL(RLO_PARSE,
                     "position %zu: expected no minor_to_major before strides, "
@@ -187,16 +187,16 @@ static rlo_status parse_strides(rlo_text_parser *p) {
       p, INT64_MIN, "a stride", p->shape.layout.strides_elems);
 }
 
-static rlo_status parse_offset(rlo_text_parser *p) {
+static rlo_status parse_offset(rlo__text_parser *p) {
   return parse_argument(
       p, INT64_MIN, "an offset", &p->shape.layout.offset_elems);
 }
 
 /* '(' lvl {',' lvl} ')', lvl := ('D' | 'C' | 'S' | 'H') ['+'] ['~']
  * The levels of sparse dimensions, which XLA still reads and forgets. */
-static rlo_status parse_levels(rlo_text_parser *p) {
+static rlo_status parse_levels(rlo__text_parser *p) {
   static const char *const levels[] = {"D", "C", "S", "H"};
-  rlo_lexer *lexer = p->lexer;
+  rlo__lexer *lexer = p->lexer;
   RLO_TRY(rlo__lexer_expect(lexer, "("));
   for (;;) {
     size_t i = 0;
@@ -221,11 +221,11 @@ static rlo_status parse_levels(rlo_text_parser *p) {
 }
 
 /* '(' uint-type ')' */
-static rlo_status parse_unsigned_dtype(rlo_text_parser *p,
+static rlo_status parse_unsigned_dtype(rlo__text_parser *p,
                                        rlo_dtype *out_dtype) {
   static const char expected[] = "the name of an unsigned integer type";
   RLO_TRY(rlo__lexer_expect(p->lexer, "("));
-  rlo_lexer before = *p->lexer;
+  rlo__lexer before = *p->lexer;
   RLO_TRY(rlo__text_parse_dtype(p->lexer, expected, out_dtype));
   if (rlo_dtype_class_of(*out_dtype) != RLO_DTYPE_CLASS_UNSIGNED) {
     return rlo__lexer_refuse(&before, expected);
@@ -233,17 +233,17 @@ static rlo_status parse_unsigned_dtype(rlo_text_parser *p,
   return rlo__lexer_expect(p->lexer, ")");
 }
 
-static rlo_status parse_index_dtype(rlo_text_parser *p) {
+static rlo_status parse_index_dtype(rlo__text_parser *p) {
   return parse_unsigned_dtype(p, &p->shape.layout.index_dtype);
 }
 
-static rlo_status parse_pointer_dtype(rlo_text_parser *p) {
+static rlo_status parse_pointer_dtype(rlo__text_parser *p) {
   return parse_unsigned_dtype(p, &p->shape.layout.pointer_dtype);
 }
 
 /* A bare layout keeps what is written: whether the cut points are right is for
  * the array to say. */
-static rlo_status add_split(rlo_text_parser *p,
+static rlo_status add_split(rlo__text_parser *p,
                             size_t position,
                             const rlo_split_config *split) {
   rlo_layout *layout = &p->shape.layout;
@@ -260,9 +260,9 @@ static rlo_status add_split(rlo_text_parser *p,
 }
 
 /* '(' INT ':' INT {',' INT} ')' */
-static rlo_status parse_split(rlo_text_parser *p) {
+static rlo_status parse_split(rlo__text_parser *p) {
   static const char expected[] = "the number of a physical dimension";
-  rlo_lexer *lexer = p->lexer;
+  rlo__lexer *lexer = p->lexer;
   size_t position = lexer->token.position;
   int64_t dimension = 0;
   rlo_split_config split;
@@ -292,20 +292,20 @@ static rlo_status parse_split(rlo_text_parser *p) {
   return add_split(p, position, &split);
 }
 
-static rlo_status parse_splits(rlo_text_parser *p) {
+static rlo_status parse_splits(rlo__text_parser *p) {
   do {
     RLO_TRY(parse_split(p));
   } while (rlo__lexer_is_at(p->lexer, "("));
   return RLO_OK;
 }
 
-static rlo_status parse_physical_shape(rlo_text_parser *p) {
+static rlo_status parse_physical_shape(rlo__text_parser *p) {
   RLO_TRY(rlo__lexer_expect(p->lexer, "("));
   RLO_TRY(rlo__text_parse_tree(p->lexer, &p->physical_shape));
   return rlo__lexer_expect(p->lexer, ")");
 }
 
-static rlo_status parse_metadata_prefix(rlo_text_parser *p) {
+static rlo_status parse_metadata_prefix(rlo__text_parser *p) {
   return parse_argument(
       p, 0, "a number of bytes >= 0", &p->shape.layout.metadata_prefix_bytes);
 }
@@ -313,7 +313,7 @@ static rlo_status parse_metadata_prefix(rlo_text_parser *p) {
 /* What may follow the colon, in its one order: XLA's, then our words. */
 static const struct {
   const char *name;
-  rlo_status (*parse)(rlo_text_parser *p);
+  rlo_status (*parse)(rlo__text_parser *p);
 } properties[] = {
     {"D", parse_levels},
     {"T", parse_tiles},
@@ -333,7 +333,7 @@ static const struct {
 
 enum { NUM_PROPERTIES = sizeof properties / sizeof properties[0] };
 
-static rlo_status parse_properties(rlo_text_parser *p) {
+static rlo_status parse_properties(rlo__text_parser *p) {
   int first = 0;
   while (!rlo__lexer_is_at(p->lexer, "}")) {
     int at = first;
@@ -365,7 +365,7 @@ static rlo_status parse_properties(rlo_text_parser *p) {
 }
 
 /* An entry of minor_to_major. The rank of a bare layout is the limit as yet. */
-static rlo_status check_entry(const rlo_text_parser *p,
+static rlo_status check_entry(const rlo__text_parser *p,
                               size_t position,
                               int32_t count,
                               int64_t dimension) {
@@ -396,11 +396,11 @@ static rlo_status check_entry(const rlo_text_parser *p,
 }
 
 /* [INT {',' INT}] */
-static rlo_status parse_minor_to_major(rlo_text_parser *p) {
-  rlo_lexer *lexer = p->lexer;
+static rlo_status parse_minor_to_major(rlo__text_parser *p) {
+  rlo__lexer *lexer = p->lexer;
   int32_t count = 0;
   p->minor_to_major_position = lexer->token.position;
-  while (count == 0 ? lexer->token.kind == RLO_TOKEN_INTEGER
+  while (count == 0 ? lexer->token.kind == RLO__TOKEN_INTEGER
                     : rlo__lexer_is_at(lexer, ",")) {
     if (count > 0) {
       RLO_TRY(rlo__lexer_advance(lexer));
@@ -417,7 +417,7 @@ static rlo_status parse_minor_to_major(rlo_text_parser *p) {
 }
 
 /* After the entries of a bare layout: they are all that tells the rank. */
-static rlo_status take_rank(rlo_text_parser *p) {
+static rlo_status take_rank(rlo__text_parser *p) {
   p->shape.rank = p->num_minor_to_major;
   rlo_status status =
       rlo_permutation_validate(p->shape.layout.minor_to_major, p->shape.rank);
@@ -429,8 +429,8 @@ static rlo_status take_rank(rlo_text_parser *p) {
 }
 
 /* '{' minor_to_major [':' properties] '}' */
-rlo_status rlo__text_parse_layout(rlo_text_parser *p, bool may_be_empty) {
-  rlo_lexer *lexer = p->lexer;
+rlo_status rlo__text_parse_layout(rlo__text_parser *p, bool may_be_empty) {
+  rlo__lexer *lexer = p->lexer;
   memset(&p->shape.layout, 0, sizeof p->shape.layout);
   RLO_TRY(rlo__lexer_expect(lexer, "{"));
   if (p->is_bare) {

@@ -27,18 +27,18 @@ static bool is_space(char c) {
 
 /* The byte `ahead` of the next one; NUL, which is part of no token, at the
  * end. */
-static char peek(const rlo_lexer *lexer, size_t ahead) {
+static char peek(const rlo__lexer *lexer, size_t ahead) {
   if (ahead >= lexer->text_bytes - lexer->next) {
     return '\0';
   }
   return lexer->text[lexer->next + ahead];
 }
 
-static bool is_at_end(const rlo_lexer *lexer) {
+static bool is_at_end(const rlo__lexer *lexer) {
   return lexer->next >= lexer->text_bytes;
 }
 
-static rlo_status skip_block_comment(rlo_lexer *lexer) {
+static rlo_status skip_block_comment(rlo__lexer *lexer) {
   size_t start = lexer->next;
   lexer->next += 2;
   while (!is_at_end(lexer)) {
@@ -55,7 +55,7 @@ static rlo_status skip_block_comment(rlo_lexer *lexer) {
                   start);
 }
 
-static rlo_status skip_blanks(rlo_lexer *lexer) {
+static rlo_status skip_blanks(rlo__lexer *lexer) {
   while (!is_at_end(lexer)) {
     if (is_space(peek(lexer, 0))) {
       ++lexer->next;
@@ -88,8 +88,8 @@ static void quote(rlo__str *str, const char *text, size_t length) {
   rlo__str_append(str, length > MOST ? "...'" : "'");
 }
 
-static rlo_status read_integer(rlo_lexer *lexer, size_t length) {
-  rlo_token *token = &lexer->token;
+static rlo_status read_integer(rlo__lexer *lexer, size_t length) {
+  rlo__token *token = &lexer->token;
   const char *text = lexer->text + token->position;
   bool is_negative = text[0] == '-';
   int64_t value = 0;
@@ -110,14 +110,14 @@ static rlo_status read_integer(rlo_lexer *lexer, size_t length) {
                     token->position,
                     buffer);
   }
-  token->kind = RLO_TOKEN_INTEGER;
+  token->kind = RLO__TOKEN_INTEGER;
   token->length = length;
   token->value = is_negative ? value : -value;
   return RLO_OK;
 }
 
 /* Digits, from the current position on; a sign has been seen. */
-static rlo_status read_number(rlo_lexer *lexer) {
+static rlo_status read_number(rlo__lexer *lexer) {
   size_t length = peek(lexer, 0) == '-' ? 1 : 0;
   bool is_hex = length == 0 && peek(lexer, 0) == '0' &&
                 (peek(lexer, 1) == 'x' || peek(lexer, 1) == 'X') &&
@@ -132,22 +132,22 @@ static rlo_status read_number(rlo_lexer *lexer) {
     while (is_word_char(peek(lexer, length))) {
       ++length;
     }
-    lexer->token.kind = RLO_TOKEN_STRANGER;
+    lexer->token.kind = RLO__TOKEN_STRANGER;
     lexer->token.length = length;
     return RLO_OK;
   }
   if (is_hex) {
-    lexer->token.kind = RLO_TOKEN_HEX;
+    lexer->token.kind = RLO__TOKEN_HEX;
     lexer->token.length = length;
     return RLO_OK;
   }
   return read_integer(lexer, length);
 }
 
-rlo_status rlo__lexer_advance(rlo_lexer *lexer) {
+rlo_status rlo__lexer_advance(rlo__lexer *lexer) {
   RLO_TRY(skip_blanks(lexer));
-  rlo_token *token = &lexer->token;
-  token->kind = RLO_TOKEN_END;
+  rlo__token *token = &lexer->token;
+  token->kind = RLO__TOKEN_END;
   token->position = lexer->next;
   token->length = 0;
   token->value = 0;
@@ -158,7 +158,7 @@ rlo_status rlo__lexer_advance(rlo_lexer *lexer) {
   if (is_digit(first) || (first == '-' && is_digit(peek(lexer, 1)))) {
     RLO_TRY(read_number(lexer));
   } else if (is_word_char(first)) {
-    token->kind = RLO_TOKEN_WORD;
+    token->kind = RLO__TOKEN_WORD;
     while (is_word_char(peek(lexer, token->length))) {
       ++token->length;
     }
@@ -167,14 +167,14 @@ rlo_status rlo__lexer_advance(rlo_lexer *lexer) {
                    (first == '-' && peek(lexer, 1) == '>');
     bool is_mark =
         is_pair || (first != '\0' && strchr("{}[](),:*#?+~", first) != NULL);
-    token->kind = is_mark ? RLO_TOKEN_MARK : RLO_TOKEN_STRANGER;
+    token->kind = is_mark ? RLO__TOKEN_MARK : RLO__TOKEN_STRANGER;
     token->length = is_pair ? 2 : 1;
   }
   lexer->next += token->length;
   return RLO_OK;
 }
 
-rlo_status rlo__lexer_begin(rlo_lexer *lexer,
+rlo_status rlo__lexer_begin(rlo__lexer *lexer,
                             const char *text,
                             size_t text_bytes,
                             size_t most_bytes) {
@@ -194,9 +194,9 @@ rlo_status rlo__lexer_begin(rlo_lexer *lexer,
   return rlo__lexer_advance(lexer);
 }
 
-void rlo__lexer_extend_name(rlo_lexer *lexer) {
-  rlo_token *token = &lexer->token;
-  if (token->kind != RLO_TOKEN_WORD) {
+void rlo__lexer_extend_name(rlo__lexer *lexer) {
+  rlo__token *token = &lexer->token;
+  if (token->kind != RLO__TOKEN_WORD) {
     return;
   }
   while (is_word_char(peek(lexer, 0)) || peek(lexer, 0) == '.' ||
@@ -206,14 +206,14 @@ void rlo__lexer_extend_name(rlo_lexer *lexer) {
   }
 }
 
-bool rlo__lexer_is_at(const rlo_lexer *lexer, const char *spelling) {
-  const rlo_token *token = &lexer->token;
+bool rlo__lexer_is_at(const rlo__lexer *lexer, const char *spelling) {
+  const rlo__token *token = &lexer->token;
   size_t length = strlen(spelling);
   return token->length == length && length > 0 &&
          memcmp(lexer->text + token->position, spelling, length) == 0;
 }
 
-rlo_status rlo__lexer_expect(rlo_lexer *lexer, const char *spelling) {
+rlo_status rlo__lexer_expect(rlo__lexer *lexer, const char *spelling) {
   if (!rlo__lexer_is_at(lexer, spelling)) {
     char expected[24];
     rlo__str str = rlo__str_over(expected, sizeof expected);
@@ -223,11 +223,11 @@ rlo_status rlo__lexer_expect(rlo_lexer *lexer, const char *spelling) {
   return rlo__lexer_advance(lexer);
 }
 
-rlo_status rlo__lexer_refuse(const rlo_lexer *lexer, const char *expected) {
-  const rlo_token *token = &lexer->token;
+rlo_status rlo__lexer_refuse(const rlo__lexer *lexer, const char *expected) {
+  const rlo__token *token = &lexer->token;
   char buffer[192];
   rlo__str found = rlo__str_over(buffer, sizeof buffer);
-  if (token->kind == RLO_TOKEN_END) {
+  if (token->kind == RLO__TOKEN_END) {
     rlo__str_append(&found, "the end of the text");
   } else {
     quote(&found, lexer->text + token->position, token->length);

@@ -6,24 +6,24 @@
 #include "base/status.h"
 #include "relayout/text.h"
 
-rlo_status rlo__text_parse_integer(rlo_lexer *lexer,
+rlo_status rlo__text_parse_integer(rlo__lexer *lexer,
                                    int64_t least,
                                    const char *expected,
                                    int64_t *out_value) {
-  const rlo_token *token = &lexer->token;
-  if (token->kind != RLO_TOKEN_INTEGER || token->value < least) {
+  const rlo__token *token = &lexer->token;
+  if (token->kind != RLO__TOKEN_INTEGER || token->value < least) {
     return rlo__lexer_refuse(lexer, expected);
   }
   *out_value = token->value;
   return rlo__lexer_advance(lexer);
 }
 
-rlo_status rlo__text_parse_dtype(rlo_lexer *lexer,
+rlo_status rlo__text_parse_dtype(rlo__lexer *lexer,
                                  const char *expected,
                                  rlo_dtype *out_dtype) {
-  const rlo_token *token = &lexer->token;
+  const rlo__token *token = &lexer->token;
   char name[32] = "";
-  if (token->kind == RLO_TOKEN_WORD && token->length < sizeof name) {
+  if (token->kind == RLO__TOKEN_WORD && token->length < sizeof name) {
     memcpy(name, lexer->text + token->position, token->length);
   }
   if (rlo_dtype_from_name(name, out_dtype) != RLO_OK) {
@@ -32,15 +32,15 @@ rlo_status rlo__text_parse_dtype(rlo_lexer *lexer,
   return rlo__lexer_advance(lexer);
 }
 
-rlo_status rlo__text_expect_end(const rlo_lexer *lexer) {
-  if (lexer->token.kind != RLO_TOKEN_END) {
+rlo_status rlo__text_expect_end(const rlo__lexer *lexer) {
+  if (lexer->token.kind != RLO__TOKEN_END) {
     return rlo__lexer_refuse(lexer, "the end of the text");
   }
   return RLO_OK;
 }
 
 /* INT, '<=' INT or '?' */
-static rlo_status parse_dim(rlo_text_parser *p, int32_t k) {
+static rlo_status parse_dim(rlo__text_parser *p, int32_t k) {
   rlo_shape *shape = &p->shape;
   if (rlo__lexer_is_at(p->lexer, "?")) {
     shape->dims[k] = RLO_DIM_UNBOUNDED;
@@ -56,8 +56,8 @@ static rlo_status parse_dim(rlo_text_parser *p, int32_t k) {
 }
 
 /* '[' [dim {',' dim}] ']' */
-static rlo_status parse_dims(rlo_text_parser *p) {
-  rlo_lexer *lexer = p->lexer;
+static rlo_status parse_dims(rlo__text_parser *p) {
+  rlo__lexer *lexer = p->lexer;
   RLO_TRY(rlo__lexer_expect(lexer, "["));
   bool is_empty = rlo__lexer_is_at(lexer, "]");
   int32_t rank = 0;
@@ -81,7 +81,7 @@ static rlo_status parse_dims(rlo_text_parser *p) {
   return rlo__lexer_expect(lexer, "]");
 }
 
-rlo_status rlo__text_parse_array(rlo_text_parser *p, const char *expected) {
+rlo_status rlo__text_parse_array(rlo__text_parser *p, const char *expected) {
   RLO_TRY(rlo__text_parse_dtype(p->lexer, expected, &p->shape.dtype));
   RLO_TRY(parse_dims(p));
   if (rlo__lexer_is_at(p->lexer, "{")) {
@@ -94,7 +94,7 @@ rlo_status rlo__text_parse_array(rlo_text_parser *p, const char *expected) {
   return RLO_OK;
 }
 
-rlo_status rlo__text_finish_array(rlo_text_parser *p) {
+rlo_status rlo__text_finish_array(rlo__text_parser *p) {
   rlo_shape *shape = &p->shape;
   if (shape->layout.element_size_bits == rlo_dtype_storage_bits(shape->dtype)) {
     shape->layout.element_size_bits = 0;
@@ -104,7 +104,7 @@ rlo_status rlo__text_finish_array(rlo_text_parser *p) {
 }
 
 /* What is a shape, but no array. */
-static rlo_status refuse_trees(const rlo_lexer *lexer) {
+static rlo_status refuse_trees(const rlo__lexer *lexer) {
   static const struct {
     const char *spelling;
     const char *construct;
@@ -131,8 +131,8 @@ static rlo_status refuse_trees(const rlo_lexer *lexer) {
 rlo_status rlo_shape_parse(const char *text,
                            size_t text_bytes,
                            rlo_shape *out_shape) {
-  rlo_lexer lexer;
-  rlo_text_parser p;
+  rlo__lexer lexer;
+  rlo__text_parser p;
   memset(&p, 0, sizeof p);
   p.lexer = &lexer;
   RLO_TRY(rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_BYTES));
@@ -150,8 +150,8 @@ rlo_status rlo_layout_parse(const char *text,
                             const int64_t *dims,
                             int32_t rank,
                             rlo_layout *out_layout) {
-  rlo_lexer lexer;
-  rlo_text_parser p;
+  rlo__lexer lexer;
+  rlo__text_parser p;
   memset(&p, 0, sizeof p);
   p.lexer = &lexer;
   RLO_TRY(rlo_shape_make_dynamic(dtype, dims, NULL, rank, &p.shape));

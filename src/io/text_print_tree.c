@@ -30,7 +30,7 @@ void rlo__text_print_tree(rlo__str *str,
                           bool with_layouts) {
   int32_t num_open = 0;
   for (int32_t n = 0; n < tree->num_nodes; ++n) {
-    const rlo_tree_node *node = &tree->nodes[n];
+    const rlo__tree_node *node = &tree->nodes[n];
     for (; num_open > node->depth; --num_open) {
       rlo__str_append_char(str, ')');
     }

@@ -50,7 +50,7 @@ static rlo_status reserve_one(parts *list) {
 }
 
 /* NAME or '(' 'unknown' ')', which is the name "". */
-static rlo_status parse_name(rlo_lexer *lexer, char **out_name) {
+static rlo_status parse_name(rlo__lexer *lexer, char **out_name) {
   if (rlo__lexer_is_at(lexer, "(")) {
     RLO_TRY(rlo__lexer_advance(lexer));
     RLO_TRY(rlo__lexer_expect(lexer, "unknown"));
@@ -58,7 +58,7 @@ static rlo_status parse_name(rlo_lexer *lexer, char **out_name) {
     *out_name = rlo__alloc_string("");
     return *out_name == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
   }
-  if (lexer->token.kind != RLO_TOKEN_WORD) {
+  if (lexer->token.kind != RLO__TOKEN_WORD) {
     return rlo__lexer_refuse(lexer, "the name of a parameter or '(unknown)'");
   }
   rlo__lexer_extend_name(lexer);
@@ -72,7 +72,7 @@ static rlo_status parse_name(rlo_lexer *lexer, char **out_name) {
 }
 
 /* '(' [name ':' shape {',' name ':' shape}] ')' */
-static rlo_status parse_parameters(rlo_lexer *lexer, parts *list) {
+static rlo_status parse_parameters(rlo__lexer *lexer, parts *list) {
   RLO_TRY(rlo__lexer_expect(lexer, "("));
   while (list->count > 0 || !rlo__lexer_is_at(lexer, ")")) {
     RLO_TRY(reserve_one(list));
@@ -92,7 +92,7 @@ static rlo_status parse_parameters(rlo_lexer *lexer, parts *list) {
   return rlo__lexer_advance(lexer);
 }
 
-static rlo_status parse_program(rlo_lexer *lexer,
+static rlo_status parse_program(rlo__lexer *lexer,
                                 parts *list,
                                 rlo_program_shape **out_program) {
   RLO_TRY(parse_parameters(lexer, list));
@@ -109,7 +109,7 @@ static rlo_status parse_program(rlo_lexer *lexer,
 rlo_status rlo_program_shape_parse(const char *text,
                                    size_t text_bytes,
                                    rlo_program_shape **out_program) {
-  rlo_lexer lexer;
+  rlo__lexer lexer;
   parts list;
   *out_program = NULL;
   memset(&list, 0, sizeof list);

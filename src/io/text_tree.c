@@ -15,12 +15,12 @@ static rlo_status at_position(rlo_status status, size_t position) {
              : rlo__status_prefix(status, "position %zu: ", position);
 }
 
-static rlo_status parse_array(rlo_lexer *lexer,
-                              rlo_tree_builder *builder,
+static rlo_status parse_array(rlo__lexer *lexer,
+                              rlo__tree_builder *builder,
                               rlo_shape_kind kind,
                               const char *expected) {
   size_t position = lexer->token.position;
-  rlo_text_parser p;
+  rlo__text_parser p;
   memset(&p, 0, sizeof p);
   p.lexer = lexer;
   RLO_TRY(rlo__text_parse_array(&p, expected));
@@ -29,8 +29,8 @@ static rlo_status parse_array(rlo_lexer *lexer,
 }
 
 /* 'token' '[' ']' or 'opaque' '[' ']' */
-static rlo_status parse_empty(rlo_lexer *lexer,
-                              rlo_tree_builder *builder,
+static rlo_status parse_empty(rlo__lexer *lexer,
+                              rlo__tree_builder *builder,
                               rlo_shape_kind kind) {
   size_t position = lexer->token.position;
   RLO_TRY(rlo__lexer_advance(lexer));
@@ -39,7 +39,7 @@ static rlo_status parse_empty(rlo_lexer *lexer,
   return at_position(rlo__tree_builder_add(builder, kind, NULL), position);
 }
 
-static rlo_status parse_leaf(rlo_lexer *lexer, rlo_tree_builder *builder) {
+static rlo_status parse_leaf(rlo__lexer *lexer, rlo__tree_builder *builder) {
   if (rlo__lexer_is_at(lexer, "token")) {
     return parse_empty(lexer, builder, RLO_SHAPE_KIND_TOKEN);
   }
@@ -62,8 +62,8 @@ static rlo_status parse_leaf(rlo_lexer *lexer, rlo_tree_builder *builder) {
 
 /* After a shape: close the tuples that end here, up to a ',' or to the last
  * of those that were opened. */
-static rlo_status close_tuples(rlo_lexer *lexer,
-                               rlo_tree_builder *builder,
+static rlo_status close_tuples(rlo__lexer *lexer,
+                               rlo__tree_builder *builder,
                                int32_t *num_open) {
   while (*num_open > 0) {
     if (rlo__lexer_is_at(lexer, ",")) {
@@ -79,8 +79,8 @@ static rlo_status close_tuples(rlo_lexer *lexer,
   return RLO_OK;
 }
 
-rlo_status rlo__text_parse_subshape(rlo_lexer *lexer,
-                                    rlo_tree_builder *builder) {
+rlo_status rlo__text_parse_subshape(rlo__lexer *lexer,
+                                    rlo__tree_builder *builder) {
   int32_t num_open = 0;
   do {
     if (rlo__lexer_is_at(lexer, "(")) {
@@ -102,8 +102,8 @@ rlo_status rlo__text_parse_subshape(rlo_lexer *lexer,
   return RLO_OK;
 }
 
-rlo_status rlo__text_parse_tree(rlo_lexer *lexer, rlo_shape_tree **out_tree) {
-  rlo_tree_builder builder;
+rlo_status rlo__text_parse_tree(rlo__lexer *lexer, rlo_shape_tree **out_tree) {
+  rlo__tree_builder builder;
   RLO_TRY(rlo__tree_builder_begin(&builder));
   rlo_status status = rlo__text_parse_subshape(lexer, &builder);
   if (status != RLO_OK) {
@@ -116,7 +116,7 @@ rlo_status rlo__text_parse_tree(rlo_lexer *lexer, rlo_shape_tree **out_tree) {
 rlo_status rlo_shape_tree_parse(const char *text,
                                 size_t text_bytes,
                                 rlo_shape_tree **out_tree) {
-  rlo_lexer lexer;
+  rlo__lexer lexer;
   rlo_shape_tree *tree = NULL;
   rlo_status status = RLO_OK;
   *out_tree = NULL;
@@ -135,8 +135,8 @@ fail:
 rlo_status rlo_bare_layout_parse(const char *text,
                                  size_t text_bytes,
                                  rlo_bare_layout *out_layout) {
-  rlo_lexer lexer;
-  rlo_text_parser p;
+  rlo__lexer lexer;
+  rlo__text_parser p;
   rlo_status status = RLO_OK;
   memset(&p, 0, sizeof p);
   p.lexer = &lexer;

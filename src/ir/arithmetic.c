@@ -26,14 +26,14 @@ static uint64_t ones(int32_t count) {
 }
 
 /* The integer in the low bits, with its sign in all bits above. */
-static uint64_t extend_sign(const rlo_dtype_info *info, uint64_t bits) {
+static uint64_t extend_sign(const rlo__dtype_info *info, uint64_t bits) {
   uint64_t value = bits & ones(info->value_bits);
   uint64_t sign = UINT64_C(1) << (info->value_bits - 1);
   return info->class_of == RLO_DTYPE_CLASS_SIGNED ? (value ^ sign) - sign
                                                   : value;
 }
 
-static exact decode_float(const rlo_dtype_info *info, uint64_t bits) {
+static exact decode_float(const rlo__dtype_info *info, uint64_t bits) {
   int32_t mantissa_bits = info->format.mantissa_bits;
   int32_t magnitude_bits = info->format.exponent_bits + mantissa_bits;
   uint64_t magnitude = bits & ones(magnitude_bits);
@@ -42,19 +42,19 @@ static exact decode_float(const rlo_dtype_info *info, uint64_t bits) {
   x.is_negative =
       !info->format.is_unsigned && (bits >> magnitude_bits & 1) != 0;
   switch (info->format.specials) {
-    case RLO_FLOAT_IEEE:
+    case RLO__FLOAT_IEEE:
       if (magnitude >= infinity) {
         x.kind = magnitude == infinity ? INFINITE : NOT_A_NUMBER;
       }
       break;
-    case RLO_FLOAT_FN:
+    case RLO__FLOAT_FN:
       x.kind = magnitude == ones(magnitude_bits) ? NOT_A_NUMBER : FINITE;
       break;
-    case RLO_FLOAT_FNUZ:
+    case RLO__FLOAT_FNUZ:
       x.kind = magnitude == 0 && x.is_negative ? NOT_A_NUMBER : FINITE;
       break;
-    case RLO_FLOAT_FINITE:
-    case RLO_FLOAT_NONE:
+    case RLO__FLOAT_FINITE:
+    case RLO__FLOAT_NONE:
       break;
   }
   int32_t exponent = (int32_t)(magnitude >> mantissa_bits);
@@ -65,7 +65,7 @@ static exact decode_float(const rlo_dtype_info *info, uint64_t bits) {
 }
 
 static exact decode(rlo_dtype dtype, uint64_t bits) {
-  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
   if (info->class_of == RLO_DTYPE_CLASS_FLOAT) {
     return decode_float(info, bits);
   }
@@ -92,7 +92,7 @@ static uint64_t shift_and_round(uint64_t m, int32_t shift) {
 
 /* The magnitude of a finite number that is not 0, as a pattern of the format
  * whose exponent may run over: at most one above the greatest. */
-static uint64_t round_to_format(const rlo_dtype_info *info, const exact *x) {
+static uint64_t round_to_format(const rlo__dtype_info *info, const exact *x) {
   int32_t mantissa_bits = info->format.mantissa_bits;
   uint64_t m = x->mantissa;
   int32_t exponent = x->exponent + 63;
@@ -112,7 +112,7 @@ static uint64_t round_to_format(const rlo_dtype_info *info, const exact *x) {
   return ((uint64_t)biased << mantissa_bits) + kept;
 }
 
-static uint64_t encode_float(const rlo_dtype_info *info, const exact *x) {
+static uint64_t encode_float(const rlo__dtype_info *info, const exact *x) {
   int32_t magnitude_bits =
       info->format.exponent_bits + info->format.mantissa_bits;
   uint64_t most = ones(magnitude_bits);
@@ -127,25 +127,25 @@ static uint64_t encode_float(const rlo_dtype_info *info, const exact *x) {
     magnitude = round_to_format(info, x);
   }
   switch (info->format.specials) {
-    case RLO_FLOAT_IEEE:
+    case RLO__FLOAT_IEEE:
       if (is_nan) {
         return infinity | UINT64_C(1) << (info->format.mantissa_bits - 1);
       }
       magnitude = magnitude > infinity ? infinity : magnitude;
       break;
-    case RLO_FLOAT_FN:
+    case RLO__FLOAT_FN:
       if (is_nan || magnitude >= most) {
         return most;
       }
       break;
-    case RLO_FLOAT_FNUZ:
+    case RLO__FLOAT_FNUZ:
       if (is_nan || magnitude > most) {
         return sign;
       }
       sign = magnitude == 0 ? 0 : sign;
       break;
-    case RLO_FLOAT_FINITE:
-    case RLO_FLOAT_NONE:
+    case RLO__FLOAT_FINITE:
+    case RLO__FLOAT_NONE:
       if (is_nan) {
         return 0;
       }
@@ -156,7 +156,7 @@ static uint64_t encode_float(const rlo_dtype_info *info, const exact *x) {
 }
 
 /* Towards zero, held within the type. */
-static uint64_t encode_integer(const rlo_dtype_info *info, const exact *x) {
+static uint64_t encode_integer(const rlo__dtype_info *info, const exact *x) {
   bool is_signed = info->class_of == RLO_DTYPE_CLASS_SIGNED;
   uint64_t highest = ones(is_signed ? info->value_bits - 1 : info->value_bits);
   uint64_t limit = x->is_negative ? (is_signed ? highest + 1 : 0) : highest;
@@ -176,7 +176,7 @@ static uint64_t encode_integer(const rlo_dtype_info *info, const exact *x) {
 }
 
 static uint64_t encode(rlo_dtype dtype, const exact *x) {
-  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
   switch (info->class_of) {
     case RLO_DTYPE_CLASS_BOOL:
       return x->kind != FINITE || x->mantissa != 0;
@@ -231,7 +231,7 @@ static double real_of(rlo__compute compute, const exact *x) {
 static rlo__number load(rlo__compute compute, rlo_dtype dtype, uint64_t bits) {
   rlo__number number;
   if (compute == RLO__COMPUTE_INTEGER) {
-    const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+    const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
     number.integer =
         dtype == RLO_DTYPE_PRED ? bits != 0 : extend_sign(info, bits);
     return number;

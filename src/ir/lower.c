@@ -90,7 +90,7 @@ static rlo_status decompose(rlo_problem *problem,
 }
 
 /* One guard for each variable that some cell takes beyond its limit. */
-static rlo_status guard_overhang(const rlo_address *address,
+static rlo_status guard_overhang(const rlo_address_map *address,
                                  const rlo_form *forms,
                                  rlo_guard_kind kind,
                                  rlo_problem *problem) {
@@ -111,7 +111,7 @@ static rlo_status guard_overhang(const rlo_address *address,
  * The tail: the most major physical axis grows until the box covers all slots;
  * cells from tiled_slots on take the fill, cells from slots on do not exist.
  */
-static rlo_status extend_to_tail(const rlo_address *address,
+static rlo_status extend_to_tail(const rlo_address_map *address,
                                  rlo_problem *problem) {
   int32_t major = 0;
   if (problem->num_axes == 0) {
@@ -158,7 +158,7 @@ static rlo_status check_distinct(const rlo_problem *problem) {
   return RLO_OK;
 }
 
-static rlo_status place_cells(const rlo_address *address,
+static rlo_status place_cells(const rlo_address_map *address,
                               rlo_problem *problem,
                               rlo_form *forms) {
   problem->dst.base = address->offset;
@@ -175,7 +175,7 @@ static rlo_status place_cells(const rlo_address *address,
 }
 
 /* The logical index of each cell, and guards for those that have none. */
-static rlo_status invert_dense(const rlo_address *address,
+static rlo_status invert_dense(const rlo_address_map *address,
                                bool has_fill,
                                rlo_problem *problem,
                                rlo_form *forms) {
@@ -192,7 +192,7 @@ static rlo_status invert_dense(const rlo_address *address,
 }
 
 rlo_status rlo__lower_destination(const rlo_shape *shape,
-                                  const rlo_address *address,
+                                  const rlo_address_map *address,
                                   rlo_problem *problem,
                                   rlo_form *out_index) {
   memset(problem, 0, sizeof *problem);
@@ -225,7 +225,7 @@ rlo_status rlo__lower_destination(const rlo_shape *shape,
 }
 
 /* The position that an address map gives a logical index. */
-static rlo_status place(const rlo_address *address,
+static rlo_status place(const rlo_address_map *address,
                         rlo_problem *problem,
                         rlo_form *forms,
                         rlo_form *out_position) {
@@ -245,7 +245,7 @@ static rlo_status place(const rlo_address *address,
 }
 
 static rlo_status place_index(const rlo_shape *shape,
-                              const rlo_address *address,
+                              const rlo_address_map *address,
                               const rlo_form *index,
                               rlo_problem *problem,
                               rlo_form *out_position) {
@@ -261,7 +261,7 @@ static rlo_status place_index(const rlo_shape *shape,
 }
 
 rlo_status rlo__lower_source(const rlo_shape *shape,
-                             const rlo_address *address,
+                             const rlo_address_map *address,
                              const rlo_form *index,
                              rlo_problem *problem) {
   rlo_shape_extent extent;
@@ -292,7 +292,7 @@ rlo_status rlo__lower_load_at(rlo_problem *problem,
 }
 
 rlo_status rlo__lower_load(const rlo_shape *indices,
-                           const rlo_address *address,
+                           const rlo_address_map *address,
                            const rlo_form *index,
                            int64_t limit,
                            rlo_problem *problem,

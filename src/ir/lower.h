@@ -30,7 +30,7 @@
  *         RLO_OUT_OF_MEMORY.
  */
 RLO_NODISCARD rlo_status rlo__lower_destination(const rlo_shape *shape,
-                                                const rlo_address *address,
+                                                const rlo_address_map *address,
                                                 rlo_problem *problem,
                                                 rlo_form *out_index);
 
@@ -39,7 +39,7 @@ RLO_NODISCARD rlo_status rlo__lower_destination(const rlo_shape *shape,
  * logical coordinates as forms, and the source's byte counts.
  */
 RLO_NODISCARD rlo_status rlo__lower_source(const rlo_shape *shape,
-                                           const rlo_address *address,
+                                           const rlo_address_map *address,
                                            const rlo_form *index,
                                            rlo_problem *problem);
 
@@ -53,7 +53,7 @@ RLO_NODISCARD rlo_status rlo__lower_source(const rlo_shape *shape,
  *         RLO_OUT_OF_MEMORY.
  */
 RLO_NODISCARD rlo_status rlo__lower_load(const rlo_shape *indices,
-                                         const rlo_address *address,
+                                         const rlo_address_map *address,
                                          const rlo_form *index,
                                          int64_t limit,
                                          rlo_problem *problem,

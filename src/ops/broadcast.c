@@ -50,7 +50,7 @@ rlo_status rlo_chain_broadcast_in_dim(rlo_chain *chain,
                                       const int32_t *from_dims) {
   rlo_shape result;
   RLO_TRY(infer(&chain->shape, dims, rank, from_dims, &result));
-  rlo_index_step step;
+  rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
   for (int32_t k = 0; k < step.rank; ++k) {
     step.rules[k].from = step.dims[k] == 1 ? -1 : from_dims[k];

@@ -37,7 +37,7 @@ rlo_status rlo__ops_check_dim(const char *operation,
 
 void rlo__step_begin(const rlo_chain *chain,
                      const rlo_shape *result,
-                     rlo_index_step *out_step) {
+                     rlo__index_step *out_step) {
   memset(out_step, 0, sizeof *out_step);
   out_step->rank = chain->shape.rank;
   out_step->result_rank = result->rank;
@@ -48,12 +48,12 @@ void rlo__step_begin(const rlo_chain *chain,
   }
 }
 
-static rlo_status reserve_step(rlo_chain_part *part) {
+static rlo_status reserve_step(rlo__chain_part *part) {
   if (part->num_steps < part->capacity) {
     return RLO_OK;
   }
   int32_t capacity = part->capacity == 0 ? 4 : 2 * part->capacity;
-  rlo_index_step *steps = rlo__alloc_resize(
+  rlo__index_step *steps = rlo__alloc_resize(
       part->steps, (size_t)part->capacity, (size_t)capacity, sizeof *steps);
   if (steps == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -64,13 +64,13 @@ static rlo_status reserve_step(rlo_chain_part *part) {
 }
 
 rlo_status rlo__chain_append(rlo_chain *chain,
-                             const rlo_index_step *step,
+                             const rlo__index_step *step,
                              const rlo_shape *result) {
   for (int32_t p = 0; p < chain->num_parts; ++p) {
     RLO_TRY(reserve_step(&chain->parts[p]));
   }
   for (int32_t p = 0; p < chain->num_parts; ++p) {
-    rlo_chain_part *part = &chain->parts[p];
+    rlo__chain_part *part = &chain->parts[p];
     part->steps[part->num_steps] = *step;
     part->steps[part->num_steps++].id = chain->next_id;
   }
@@ -81,18 +81,18 @@ rlo_status rlo__chain_append(rlo_chain *chain,
 
 rlo_status rlo__chain_append_to_part(rlo_chain *chain,
                                      int32_t number,
-                                     const rlo_index_step *step) {
-  rlo_chain_part *part = &chain->parts[number];
+                                     const rlo__index_step *step) {
+  rlo__chain_part *part = &chain->parts[number];
   RLO_TRY(reserve_step(part));
   part->steps[part->num_steps] = *step;
   part->steps[part->num_steps++].id = chain->next_id++;
   return RLO_OK;
 }
 
-static rlo_status copy_part(const rlo_chain_part *part,
+static rlo_status copy_part(const rlo__chain_part *part,
                             int32_t first_operand,
                             int64_t first_id,
-                            rlo_chain_part *out) {
+                            rlo__chain_part *out) {
   out->operand = first_operand + part->operand;
   out->steps =
       rlo__alloc_array((size_t)part->num_steps + 1, sizeof *out->steps);
@@ -121,7 +121,7 @@ static rlo_status copy_parts(rlo_chain *chain,
                     num_parts,
                     RLO_CHAIN_MAX_PARTS);
   }
-  rlo_chain_part *parts = rlo__alloc_resize(
+  rlo__chain_part *parts = rlo__alloc_resize(
       chain->parts, (size_t)chain->num_parts, (size_t)num_parts, sizeof *parts);
   if (parts == NULL) {
     return RLO_OUT_OF_MEMORY;

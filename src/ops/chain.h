@@ -2,23 +2,23 @@
 #ifndef RLO_OPS_CHAIN_H
 #define RLO_OPS_CHAIN_H
 
-#include "ir/index_map.h"
+#include "ir/index_rule.h"
 #include "relayout/chain.h"
 
 /** The way from one operand to the place of its elements in the result. */
-typedef struct rlo_chain_part {
+typedef struct rlo__chain_part {
   int32_t operand;
   int32_t num_steps, capacity;
   /** From the operand to the result. */
-  rlo_index_step *steps;
-} rlo_chain_part;
+  rlo__index_step *steps;
+} rlo__chain_part;
 
 struct rlo_chain {
   rlo_shape shape;
   int32_t num_operands;
   rlo_shape *operands;
   int32_t num_parts;
-  rlo_chain_part *parts;
+  rlo__chain_part *parts;
   /** The id of the next step; those of two chains are told apart by adding. */
   int64_t next_id;
 };
@@ -46,18 +46,18 @@ RLO_NODISCARD rlo_status rlo__ops_check_dim(const char *operation,
  *  result of this shape; the operation changes what differs. */
 void rlo__step_begin(const rlo_chain *chain,
                      const rlo_shape *result,
-                     rlo_index_step *out_step);
+                     rlo__index_step *out_step);
 
 /** Let every part of the chain go one step further, to this result. On failure
  *  the chain is unchanged. RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__chain_append(rlo_chain *chain,
-                                           const rlo_index_step *step,
+                                           const rlo__index_step *step,
                                            const rlo_shape *result);
 
 /** As above, for the part of this number alone; the chain's shape stays. */
 RLO_NODISCARD rlo_status rlo__chain_append_to_part(rlo_chain *chain,
                                                    int32_t part,
-                                                   const rlo_index_step *step);
+                                                   const rlo__index_step *step);
 
 /** Take copies of another chain's parts and operands in, behind our own.
  *  RLO_UNSUPPORTED beyond RLO_CHAIN_MAX_PARTS; RLO_OUT_OF_MEMORY; the chain is

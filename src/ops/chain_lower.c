@@ -14,7 +14,7 @@
 typedef struct group {
   /** Steps walked until here, counted from the result: 0 for the layout. */
   int32_t depth;
-  rlo_index_outside outside;
+  rlo__index_outside outside;
   uint8_t fill[RLO_MAX_UNIT_BITS / 8];
   /** Guards [first, end) of the list. */
   int32_t first, end;
@@ -34,11 +34,11 @@ typedef struct lowering {
   /** The operand whose indices the part loads; -1: none. */
   int32_t index_operand;
   rlo_form index[RLO_MAX_RANK + 1];
-  rlo_guard_list guards;
+  rlo__guard_list guards;
   int32_t num_groups;
   group groups[RLO_MAX_GUARDS + 2];
-  rlo_address address;
-  rlo_index_step step;
+  rlo_address_map address;
+  rlo__index_step step;
 } lowering;
 
 static rlo_status check_dimensions(const rlo_chain *chain,
@@ -93,7 +93,7 @@ static rlo_status check_fills(const rlo_chain *chain,
   }
   for (int32_t p = 0; p < chain->num_parts; ++p) {
     for (int32_t s = 0; s < chain->parts[p].num_steps; ++s) {
-      if (chain->parts[p].steps[s].outside == RLO_OUTSIDE_FILL) {
+      if (chain->parts[p].steps[s].outside == RLO__OUTSIDE_FILL) {
         return RLO_FAIL(RLO_UNSUPPORTED,
                         "the chain pads; its fill is neither scaled nor added "
                         "nor converted to the destination's %s",
@@ -121,9 +121,9 @@ static rlo_status emit_move(lowering *l) {
 /* Whether an earlier part has the same outermost `depth` steps, and so has
  * written what is outside of them. */
 static bool is_shared(const lowering *l, int32_t depth) {
-  const rlo_chain_part *mine = &l->chain->parts[l->part];
+  const rlo__chain_part *mine = &l->chain->parts[l->part];
   for (int32_t p = 0; p < l->part; ++p) {
-    const rlo_chain_part *other = &l->chain->parts[p];
+    const rlo__chain_part *other = &l->chain->parts[p];
     int32_t same = 0;
     while (same < depth && same < other->num_steps &&
            other->steps[other->num_steps - 1 - same].id ==
@@ -140,7 +140,7 @@ static bool is_shared(const lowering *l, int32_t depth) {
 static void close_group(lowering *l,
                         int32_t first,
                         int32_t depth,
-                        rlo_index_outside outside,
+                        rlo__index_outside outside,
                         const uint8_t *fill) {
   if (l->guards.count == first && !l->guards.never_holds) {
     return;
@@ -168,7 +168,7 @@ static void begin_part(lowering *l) {
       l->guards.guards[l->guards.count++] = *guard;
     }
   }
-  close_group(l, 0, 0, RLO_OUTSIDE_FILL, l->cells.fill);
+  close_group(l, 0, 0, RLO__OUTSIDE_FILL, l->cells.fill);
 }
 
 /* But for a tail, which is behind the elements. */
@@ -196,7 +196,7 @@ static rlo_status flatten_operand(lowering *l, rlo_shape *operand) {
 /* What the step's indices hold at the result's coordinates, as one coordinate
  * more. */
 static rlo_status load_index(lowering *l) {
-  const rlo_index_step *step = &l->step;
+  const rlo__index_step *step = &l->step;
   const rlo_shape *indices = &l->chain->operands[step->gather_operand];
   if (l->index_operand >= 0 && l->index_operand != step->gather_operand) {
     return RLO_FAIL(RLO_UNSUPPORTED,
@@ -231,7 +231,7 @@ fail:
 /* Walk from the destination to the operand. Where nothing is inside, there is
  * nothing to walk for. */
 static rlo_status walk_back(lowering *l, rlo_shape *operand) {
-  const rlo_chain_part *part = &l->chain->parts[l->part];
+  const rlo__chain_part *part = &l->chain->parts[l->part];
   for (int32_t s = part->num_steps - 1; s >= 0 && !l->guards.never_holds; --s) {
     l->step = part->steps[s];
     if (s == 0 && l->step.is_reshape && is_row_major(operand)) {
@@ -296,7 +296,7 @@ static rlo_status emit_fill(lowering *l, const uint8_t *fill) {
 static int32_t end_of_fill(const lowering *l, int32_t n) {
   const group *g = &l->groups[n];
   int32_t end = n + 1;
-  while (end < l->num_groups && l->groups[end].outside == RLO_OUTSIDE_FILL &&
+  while (end < l->num_groups && l->groups[end].outside == RLO__OUTSIDE_FILL &&
          memcmp(l->groups[end].fill, g->fill, sizeof g->fill) == 0) {
     ++end;
   }
@@ -320,7 +320,7 @@ static rlo_status emit_part(lowering *l) {
   for (int32_t n = 0; n < l->num_groups; n = end) {
     const group *g = &l->groups[n];
     end = n + 1;
-    if (g->outside == RLO_OUTSIDE_FILL && !is_shared(l, g->depth)) {
+    if (g->outside == RLO__OUTSIDE_FILL && !is_shared(l, g->depth)) {
       end = end_of_fill(l, n);
       if (end == l->num_groups && !l->guards.never_holds) {
         return emit_padded(l, n, end);
@@ -335,7 +335,7 @@ static rlo_status emit_part(lowering *l) {
 }
 
 static rlo_status lower_part(lowering *l) {
-  const rlo_chain_part *part = &l->chain->parts[l->part];
+  const rlo__chain_part *part = &l->chain->parts[l->part];
   rlo_shape operand = l->chain->operands[part->operand];
   begin_part(l);
   rlo_shape_extent extent;

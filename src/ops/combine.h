@@ -2,7 +2,7 @@
 #ifndef RLO_OPS_COMBINE_H
 #define RLO_OPS_COMBINE_H
 
-#include "relayout/ops_combine.h"
+#include "relayout/ops.h"
 
 /** Whether options ask for no computing of their own. */
 bool rlo__ops_is_plain(const rlo_combine_options *options);

@@ -79,10 +79,10 @@ static rlo_status place_parts(rlo_chain *chain,
                               const rlo_shape *result,
                               int32_t dim,
                               int64_t offset) {
-  rlo_index_step step;
+  rlo__index_step step;
   rlo__step_begin(chain, result, &step);
   step.dims[dim] = shape->dims[dim];
-  step.outside = RLO_OUTSIDE_LEAVE;
+  step.outside = RLO__OUTSIDE_LEAVE;
   step.rules[dim].base = -offset;
   step.rules[dim].is_bounded = true;
   step.rules[dim].count = shape->dims[dim];

@@ -8,7 +8,7 @@
 static rlo_status infer(const rlo_shape *src,
                         rlo_dtype dtype,
                         rlo_shape *out_shape) {
-  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+  const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
   if (info == NULL) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "convert: %d is not an element type", (int)dtype);

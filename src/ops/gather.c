@@ -3,7 +3,7 @@
 #include "base/status.h"
 #include "ops/chain.h"
 #include "ops/indexed.h"
-#include "relayout/indexed.h"
+#include "relayout/ops.h"
 
 static rlo_status infer(const rlo_shape *src,
                         const rlo_shape *indices,
@@ -58,13 +58,13 @@ rlo_status rlo_chain_gather(rlo_chain *chain,
   /* The indices may be a shape of the chain itself, which moves. */
   rlo_shape kept = *indices;
   RLO_TRY(reserve_operand(chain));
-  rlo_index_step step;
+  rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
   step.is_gather = true;
   step.gather_operand = chain->num_operands;
   step.gather_dim = dim;
   step.batch_dims = batch_dims;
-  step.outside = RLO_OUTSIDE_FILL;
+  step.outside = RLO__OUTSIDE_FILL;
   step.rules[dim] = rlo__index_rule_keep(result.rank);
   step.rules[dim].is_bounded = true;
   step.rules[dim].count = step.dims[dim];

@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "ops/chain.h"
-#include "relayout/ops_block.h"
+#include "relayout/ops.h"
 
 static int64_t entry(const int64_t *entries, int32_t k) {
   return entries == NULL ? 0 : entries[k];
@@ -59,10 +59,10 @@ static rlo_status append_box(rlo_chain *chain,
                              int32_t end_part,
                              const rlo_shape *result,
                              int32_t dim,
-                             const rlo_index_rule *rule) {
-  rlo_index_step step;
+                             const rlo__index_rule *rule) {
+  rlo__index_step step;
   rlo__step_begin(chain, result, &step);
-  step.outside = RLO_OUTSIDE_LEAVE;
+  step.outside = RLO__OUTSIDE_LEAVE;
   step.rules[dim] = *rule;
   int64_t id = chain->next_id;
   for (int32_t p = first_part; p < end_part; ++p) {
@@ -84,7 +84,7 @@ static rlo_status mirror_dim(rlo_chain *chain,
   int64_t size = result.dims[dim];
   int64_t edge = is_symmetric ? 0 : 1;
   result.dims[dim] = size + low + high;
-  rlo_index_rule rule = rlo__index_rule_keep(dim);
+  rlo__index_rule rule = rlo__index_rule_keep(dim);
   rule.is_bounded = true;
   rule.base = -low;
   rule.count = size;

@@ -91,21 +91,21 @@ rlo_status rlo_chain_pad(rlo_chain *chain,
                          const void *fill) {
   rlo_shape result;
   RLO_TRY(infer(&chain->shape, low, high, interior, &result));
-  rlo_index_step step;
+  rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
-  step.outside = RLO_OUTSIDE_FILL;
+  step.outside = RLO__OUTSIDE_FILL;
   if (fill != NULL) {
     copy_fill(chain->shape.dtype, fill, step.fill);
   }
   for (int32_t k = 0; k < step.rank; ++k) {
-    rlo_index_rule *rule = &step.rules[k];
+    rlo__index_rule *rule = &step.rules[k];
     if (!rlo__sub(0, entry(low, k), &rule->base)) {
       return RLO_FAIL(RLO_OVERFLOW,
                       "pad: low[%d]=%lld leaves 64 bits",
                       k,
                       (long long)entry(low, k));
     }
-    rule->part = RLO_INDEX_EXACT;
+    rule->part = RLO__INDEX_EXACT;
     rule->divisor = entry(interior, k) + 1;
     rule->is_bounded = true;
     rule->count = step.dims[k];

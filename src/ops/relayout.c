@@ -4,8 +4,8 @@
 #include "desc/address/address.h"
 #include "ir/lower.h"
 #include "ops/combine.h"
+#include "relayout/layout_util.h"
 #include "relayout/ops.h"
-#include "relayout/permutation.h"
 
 static rlo_status check_pair(const rlo_shape *src,
                              const rlo_shape *dst,
@@ -59,8 +59,8 @@ static rlo_status check_elements(const rlo_shape *src, const rlo_shape *dst) {
 
 /* What a lowering needs at hand; together too large for a small stack. */
 typedef struct workspace {
-  rlo_address src;
-  rlo_address dst;
+  rlo_address_map src;
+  rlo_address_map dst;
   rlo_form dst_index[RLO_MAX_RANK];
   rlo_form src_index[RLO_MAX_RANK];
   rlo_problem problem;

@@ -85,7 +85,7 @@ rlo_status rlo_chain_reshape(rlo_chain *chain,
                              int32_t rank) {
   rlo_shape result;
   RLO_TRY(infer(&chain->shape, dims, rank, &result));
-  rlo_index_step step;
+  rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
   step.is_reshape = true;
   return rlo__chain_append(chain, &step, &result);

@@ -38,7 +38,7 @@ rlo_status rlo_chain_reverse(rlo_chain *chain,
   bool is_reversed[RLO_MAX_RANK];
   RLO_TRY(find_reversed(&chain->shape, dims, count, is_reversed));
   rlo_shape result = chain->shape;
-  rlo_index_step step;
+  rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
   for (int32_t k = 0; k < step.rank; ++k) {
     if (is_reversed[k]) {

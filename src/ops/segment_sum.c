@@ -90,7 +90,7 @@ typedef struct lowering {
   const rlo_shape *dst;
   int32_t dim, batch_dims;
   rlo_segment_sum *sum;
-  rlo_address address;
+  rlo_address_map address;
   rlo_problem cells;
   rlo_problem problem;
   rlo_form dst_index[RLO_MAX_RANK];

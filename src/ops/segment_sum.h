@@ -3,7 +3,7 @@
 #define RLO_OPS_SEGMENT_SUM_H
 
 #include "ir/segment_ids.h"
-#include "relayout/indexed.h"
+#include "relayout/ops.h"
 
 struct rlo_segment_sum {
   rlo__segment_ids ids;

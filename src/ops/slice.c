@@ -79,7 +79,7 @@ rlo_status rlo_chain_slice(rlo_chain *chain,
   range ranges[RLO_MAX_RANK] = {{0}};
   rlo_shape result;
   RLO_TRY(find_ranges(&chain->shape, begin, end, strides, ranges, &result));
-  rlo_index_step step;
+  rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
   for (int32_t k = 0; k < step.rank; ++k) {
     step.rules[k].base = ranges[k].begin;

@@ -2,9 +2,8 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "ops/chain.h"
+#include "relayout/layout_util.h"
 #include "relayout/ops.h"
-#include "relayout/ops_block.h"
-#include "relayout/permutation.h"
 
 /*
  * Both directions are reshape, transpose, reshape, with a pad before or a slice

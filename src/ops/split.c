@@ -9,7 +9,7 @@ static rlo_status cut(rlo_chain *chain,
                       int32_t dim,
                       int64_t begin,
                       const rlo_shape *result) {
-  rlo_index_step step;
+  rlo__index_step step;
   rlo__step_begin(chain, result, &step);
   step.rules[dim].base = begin;
   return rlo__chain_append(chain, &step, result);

@@ -57,7 +57,7 @@ rlo_status rlo_stack_infer(const rlo_shape *const *srcs,
 static rlo_status append_insertion(rlo_chain *chain, int32_t dim) {
   rlo_shape result;
   RLO_TRY(insert_dim(&chain->shape, dim, &result));
-  rlo_index_step step;
+  rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
   for (int32_t k = 0; k < step.rank; ++k) {
     step.rules[k].from = k + (k >= dim);
@@ -137,7 +137,7 @@ rlo_status rlo_unstack_infer(const rlo_shape *src,
 rlo_status rlo_chain_unstack(rlo_chain *chain, int32_t dim, int64_t index) {
   rlo_shape result;
   RLO_TRY(infer_unstack(&chain->shape, dim, index, &result));
-  rlo_index_step step;
+  rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
   for (int32_t k = 0; k < step.rank; ++k) {
     step.rules[k].from = k - (k > dim);

@@ -59,7 +59,7 @@ static rlo_status check_chain(const rlo_chain *chain) {
                     chain->num_parts);
   }
   for (int32_t s = 0; s < chain->parts[0].num_steps; ++s) {
-    if (chain->parts[0].steps[s].outside == RLO_OUTSIDE_FILL) {
+    if (chain->parts[0].steps[s].outside == RLO__OUTSIDE_FILL) {
       return RLO_FAIL(RLO_UNSUPPORTED,
                       "sum: the chain pads; a fill has no part in a sum");
     }
@@ -76,11 +76,11 @@ rlo_status rlo_chain_sum(rlo_chain *chain,
   RLO_TRY(find_summed(&chain->shape, dims, count, is_summed));
   RLO_TRY(infer(&chain->shape, is_summed, keep_dims, &result));
   RLO_TRY(check_chain(chain));
-  rlo_index_step step;
+  rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
   int32_t next = 0;
   for (int32_t k = 0; k < step.rank; ++k) {
-    rlo_index_rule *rule = &step.rules[k];
+    rlo__index_rule *rule = &step.rules[k];
     if (!is_summed[k]) {
       rule->from = next++;
       continue;
@@ -89,11 +89,11 @@ rlo_status rlo_chain_sum(rlo_chain *chain,
     rule->from = -1;
     rule->count = step.dims[k];
     if (rule->count > 0) {
-      rule->part = RLO_INDEX_SUMMED;
+      rule->part = RLO__INDEX_SUMMED;
     } else {
       /* Nothing is inside: the sum of nothing is a fill of 0. */
       rule->is_bounded = true;
-      step.outside = RLO_OUTSIDE_FILL;
+      step.outside = RLO__OUTSIDE_FILL;
     }
   }
   return rlo__chain_append(chain, &step, &result);

@@ -48,11 +48,11 @@ rlo_status rlo_repeat_infer(const rlo_shape *src,
 rlo_status rlo_chain_tile(rlo_chain *chain, const int64_t *times) {
   rlo_shape result;
   RLO_TRY(infer("tile", &chain->shape, times, &result));
-  rlo_index_step step;
+  rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
   for (int32_t k = 0; k < step.rank; ++k) {
     if (times[k] > 1 && step.dims[k] > 0) {
-      step.rules[k].part = RLO_INDEX_REMAINDER;
+      step.rules[k].part = RLO__INDEX_REMAINDER;
       step.rules[k].divisor = step.dims[k];
     }
   }
@@ -62,7 +62,7 @@ rlo_status rlo_chain_tile(rlo_chain *chain, const int64_t *times) {
 rlo_status rlo_chain_repeat(rlo_chain *chain, const int64_t *times) {
   rlo_shape result;
   RLO_TRY(infer("repeat", &chain->shape, times, &result));
-  rlo_index_step step;
+  rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
   for (int32_t k = 0; k < step.rank; ++k) {
     step.rules[k].divisor = times[k] > 1 ? times[k] : 1;

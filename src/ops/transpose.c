@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/status.h"
 #include "ops/chain.h"
+#include "relayout/layout_util.h"
 #include "relayout/ops.h"
-#include "relayout/permutation.h"
 
 rlo_status rlo_transpose_infer(const rlo_shape *src,
                                const int32_t *permutation,
@@ -44,7 +44,7 @@ rlo_status rlo_transpose_lower(const rlo_shape *src,
 rlo_status rlo_chain_transpose(rlo_chain *chain, const int32_t *permutation) {
   rlo_shape result;
   RLO_TRY(rlo_transpose_infer(&chain->shape, permutation, &result));
-  rlo_index_step step;
+  rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
   for (int32_t k = 0; k < step.rank; ++k) {
     step.rules[permutation[k]].from = k;

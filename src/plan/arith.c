@@ -91,8 +91,8 @@ rlo_status rlo__arith_split_parts(rlo_problem *problem) {
 static rlo_status define_type(rlo_dtype dtype,
                               int32_t unit_bits,
                               const char *const names[8],
-                              rlo_launch *launch) {
-  const rlo_dtype_info *info = rlo__dtype_info_of(dtype);
+                              rlo__launch *launch) {
+  const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
   int64_t values[] = {(int64_t)info->class_of,
                       unit_bits / 8,
                       info->value_bits,
@@ -143,7 +143,7 @@ rlo_status rlo__arith_sum_levels(const rlo_problem *problem,
   return RLO_OK;
 }
 
-rlo_status rlo__arith_define(const rlo_problem *problem, rlo_launch *launch) {
+rlo_status rlo__arith_define(const rlo_problem *problem, rlo__launch *launch) {
   static const char *const src_names[8] = {"RLO_SRC_CLASS",
                                            "RLO_SRC_BYTES",
                                            "RLO_SRC_BITS",
@@ -189,12 +189,12 @@ static int64_t factor_bits(rlo__compute compute, double factor) {
 }
 
 rlo_status rlo__arith_add_factors(const rlo_problem *problem,
-                                  rlo_launch *launch) {
+                                  rlo__launch *launch) {
   rlo__compute compute = rlo__arithmetic_compute(&problem->arithmetic);
   int64_t alpha = factor_bits(compute, problem->arithmetic.alpha);
   int64_t beta = factor_bits(compute, problem->arithmetic.beta);
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &alpha, 1));
-  return rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &beta, 1);
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &alpha, 1));
+  return rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &beta, 1);
 }
 
 void rlo__arith_describe(const rlo_problem *problem, rlo__str *words) {
@@ -211,7 +211,7 @@ void rlo__arith_describe(const rlo_problem *problem, rlo__str *words) {
 }
 
 rlo_status rlo__arith_define_ends(const rlo_problem *problem,
-                                  rlo_launch *launch) {
+                                  rlo__launch *launch) {
   int32_t guards[RLO_MAX_GUARDS];
   int64_t places[RLO_MAX_GUARDS];
   int32_t count = rlo__problem_ending_guards(problem, guards);

@@ -21,16 +21,16 @@ RLO_NODISCARD rlo_status rlo__arith_split_parts(rlo_problem *problem);
 
 /** Add the constants of arith.cl but RLO_LANES. */
 RLO_NODISCARD rlo_status rlo__arith_define(const rlo_problem *problem,
-                                           rlo_launch *launch);
+                                           rlo__launch *launch);
 
 /** Add alpha and beta in the compute type, two arguments. */
 RLO_NODISCARD rlo_status rlo__arith_add_factors(const rlo_problem *problem,
-                                                rlo_launch *launch);
+                                                rlo__launch *launch);
 
 /** Add where sums end before their axis does: RLO_NUM_ENDS and RLO_ENDS of
  *  compute.cl. The guards have been baked. */
 RLO_NODISCARD rlo_status rlo__arith_define_ends(const rlo_problem *problem,
-                                                rlo_launch *launch);
+                                                rlo__launch *launch);
 
 /** RLO_SUM_LEVELS of arith.cl: levels that the blocks of a cell's sum, summed
  *  pairwise, take. 1 where nothing is summed. @return RLO_OK; RLO_OVERFLOW. */

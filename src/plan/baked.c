@@ -121,7 +121,7 @@ rlo_status rlo__baked_cut_cells(const rlo_problem *problem,
 }
 
 rlo_status rlo__baked_define_cut(const rlo__baked_cut *cut,
-                                 rlo_launch *launch) {
+                                 rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_SEGMENT", cut->segment));
   RLO_TRY(rlo__launch_define(launch, "RLO_ROW_SEGMENTS", cut->row_segments));
   return rlo__launch_define(launch, "RLO_SEGMENTS", cut->segments);
@@ -129,7 +129,7 @@ rlo_status rlo__baked_define_cut(const rlo__baked_cut *cut,
 
 rlo_status rlo__baked_hand_out(const rlo__baked_cut *cut,
                                int64_t pieces,
-                               rlo_launch *launch) {
+                               rlo__launch *launch) {
   int64_t groups = rlo__ceil_div(cut->segments, cut->local * pieces);
   int64_t items = least(groups, MAX_WORK_ITEMS / cut->local) * cut->local;
   launch->work_dim = 1;
@@ -141,11 +141,11 @@ rlo_status rlo__baked_hand_out(const rlo__baked_cut *cut,
 /* The forms of a problem, end to end. */
 typedef struct list {
   int32_t count;
-  int64_t values[RLO_LAUNCH_MAX_NUMBERS];
+  int64_t values[RLO__LAUNCH_MAX_NUMBERS];
 } list;
 
 static void put(list *to, int64_t value) {
-  if (to->count < RLO_LAUNCH_MAX_NUMBERS) {
+  if (to->count < RLO__LAUNCH_MAX_NUMBERS) {
     to->values[to->count] = value;
   }
   ++to->count; /* too many are found when the list is handed over */
@@ -165,15 +165,15 @@ static void put_form(list *to, const rlo_problem *problem, const rlo_form *f) {
   }
 }
 
-static rlo_status define_list(rlo_launch *launch,
+static rlo_status define_list(rlo__launch *launch,
                               const char *name,
                               list *values) {
-  if (values->count > RLO_LAUNCH_MAX_NUMBERS) {
+  if (values->count > RLO__LAUNCH_MAX_NUMBERS) {
     return RLO_FAIL(RLO_INTERNAL,
                     "%s needs %d numbers, a launch holds %d",
                     name,
                     values->count,
-                    RLO_LAUNCH_MAX_NUMBERS);
+                    RLO__LAUNCH_MAX_NUMBERS);
   }
   rlo_status status =
       rlo__launch_define_list(launch, name, values->values, values->count);
@@ -196,7 +196,7 @@ static int32_t put_guards(list *to,
   return count;
 }
 
-rlo_status rlo__baked_define(const rlo_problem *problem, rlo_launch *launch) {
+rlo_status rlo__baked_define(const rlo_problem *problem, rlo__launch *launch) {
   list values;
   values.count = 0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -240,18 +240,18 @@ rlo_status rlo__baked_define(const rlo_problem *problem, rlo_launch *launch) {
 }
 
 rlo_status rlo__baked_add_arguments(const rlo_problem *problem,
-                                    rlo_launch *launch) {
+                                    rlo__launch *launch) {
   int64_t fill[2];
   memcpy(fill, problem->fill, sizeof fill);
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_SRC, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_SRC_OFFSET, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_DST, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_DST_OFFSET, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &fill[0], 1));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &fill[1], 1));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC_OFFSET, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_DST, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_DST_OFFSET, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &fill[0], 1));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &fill[1], 1));
   if (!rlo_problem_loads(problem)) {
     return RLO_OK;
   }
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_INDEX, NULL, 0));
-  return rlo__launch_argument(launch, RLO_ARGUMENT_INDEX_OFFSET, NULL, 0);
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_INDEX, NULL, 0));
+  return rlo__launch_argument(launch, RLO__ARGUMENT_INDEX_OFFSET, NULL, 0);
 }

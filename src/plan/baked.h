@@ -38,21 +38,21 @@ RLO_NODISCARD rlo_status rlo__baked_cut_cells(const rlo_problem *problem,
 
 /** Add the constants of a cut: RLO_SEGMENT, RLO_ROW_SEGMENTS, RLO_SEGMENTS. */
 RLO_NODISCARD rlo_status rlo__baked_define_cut(const rlo__baked_cut *cut,
-                                               rlo_launch *launch);
+                                               rlo__launch *launch);
 
 /** Size a launch whose work-items take `pieces` segments together, and say in
  *  RLO_LOOP whether they have to go on for more. */
 RLO_NODISCARD rlo_status rlo__baked_hand_out(const rlo__baked_cut *cut,
                                              int64_t pieces,
-                                             rlo_launch *launch);
+                                             rlo__launch *launch);
 
 /** Add the constants: axes, terms, forms, guards, indices. */
 RLO_NODISCARD rlo_status rlo__baked_define(const rlo_problem *problem,
-                                           rlo_launch *launch);
+                                           rlo__launch *launch);
 
 /** Add both memories with their offsets, the fill, and the indices with theirs
  *  if the problem loads some. */
 RLO_NODISCARD rlo_status rlo__baked_add_arguments(const rlo_problem *problem,
-                                                  rlo_launch *launch);
+                                                  rlo__launch *launch);
 
 #endif

@@ -21,25 +21,25 @@
  * 32-bit grids of 16 lanes serve every problem below 2 GiB, so that one
  * program does for all ranks; eight 64-bit lanes take as many bytes.
  */
-rlo_argument_kind rlo__cpu_vector_kind(const rlo__geometry *geometry,
-                                       int32_t num_grid_axes) {
+rlo__argument_kind rlo__cpu_vector_kind(const rlo__geometry *geometry,
+                                        int32_t num_grid_axes) {
   if (geometry->fits_32_bits) {
-    return RLO_ARGUMENT_INT16;
+    return RLO__ARGUMENT_INT16;
   }
-  return num_grid_axes <= 8 ? RLO_ARGUMENT_LONG8 : RLO_ARGUMENT_LONG16;
+  return num_grid_axes <= 8 ? RLO__ARGUMENT_LONG8 : RLO__ARGUMENT_LONG16;
 }
 
-static bool guards_are_within_limits(const rlo_request *request,
+static bool guards_are_within_limits(const rlo__request *request,
                                      const rlo__geometry *geometry,
                                      int32_t num_grid_axes,
                                      int32_t num_scalars,
                                      rlo__str *why) {
   int32_t num_guards = request->problem->num_guards;
-  if (num_guards > RLO_CPU_MAX_GUARDS) {
+  if (num_guards > RLO__CPU_MAX_GUARDS) {
     rlo__str_printf(why,
                     "it has %d guards; the kernel takes %d",
                     num_guards,
-                    RLO_CPU_MAX_GUARDS);
+                    RLO__CPU_MAX_GUARDS);
     return false;
   }
   int64_t vector_bytes =
@@ -63,7 +63,7 @@ static bool guards_are_within_limits(const rlo_request *request,
   return true;
 }
 
-bool rlo__cpu_is_within_limits(const rlo_request *request,
+bool rlo__cpu_is_within_limits(const rlo__request *request,
                                const rlo__geometry *geometry,
                                int32_t num_grid_axes,
                                int32_t num_scalars,
@@ -74,39 +74,39 @@ bool rlo__cpu_is_within_limits(const rlo_request *request,
                     request->problem->num_terms);
     return false;
   }
-  if (num_grid_axes > RLO_GRID_MAX_AXES) {
+  if (num_grid_axes > RLO__GRID_MAX_AXES) {
     rlo__str_printf(why,
                     "its groups would need %d coordinates; the kernel takes %d",
                     num_grid_axes,
-                    RLO_GRID_MAX_AXES);
+                    RLO__GRID_MAX_AXES);
     return false;
   }
   return guards_are_within_limits(
       request, geometry, num_grid_axes, num_scalars, why);
 }
 
-bool rlo__cpu_wants_nontemporal(const rlo_request *request,
+bool rlo__cpu_wants_nontemporal(const rlo__request *request,
                                 const rlo__geometry *geometry) {
   return request->device->has_nontemporal_store &&
          (request->way.stores == RLO__STORES_NONTEMPORAL ||
-          geometry->box_bytes >= RLO_CPU_NONTEMPORAL_BYTES);
+          geometry->box_bytes >= RLO__CPU_NONTEMPORAL_BYTES);
 }
 
-int64_t rlo__cpu_dst_alignment(const rlo_request *request,
+int64_t rlo__cpu_dst_alignment(const rlo__request *request,
                                const rlo__grid *grid,
                                int32_t ld_axis) {
   const rlo_problem *problem = request->problem;
   int64_t unit_bytes = problem->unit_bits / 8;
   int64_t align = rlo__alignment_after(request->dst_alignment_bytes,
                                        problem->dst.base * unit_bytes,
-                                       RLO_CPU_LINE_BYTES);
+                                       RLO__CPU_LINE_BYTES);
   for (int32_t n = 0; n < grid->num_axes; ++n) {
     align = rlo__alignment_after(
-        align, grid->axes[n].dst_stride * unit_bytes, RLO_CPU_LINE_BYTES);
+        align, grid->axes[n].dst_stride * unit_bytes, RLO__CPU_LINE_BYTES);
   }
   if (ld_axis >= 0) {
     align = rlo__alignment_after(
-        align, problem->dst.axis[ld_axis] * unit_bytes, RLO_CPU_LINE_BYTES);
+        align, problem->dst.axis[ld_axis] * unit_bytes, RLO__CPU_LINE_BYTES);
   }
   return align;
 }
@@ -122,8 +122,8 @@ static void fill_numbers(const rlo_problem *problem, int64_t out_fill[2]) {
 }
 
 static rlo_status add_defines(const rlo__cpu_plan *plan,
-                              rlo_argument_kind vector,
-                              rlo_launch *launch) {
+                              rlo__argument_kind vector,
+                              rlo__launch *launch) {
   const rlo__geometry *g = &plan->geometry;
   RLO_TRY(rlo__launch_define(launch, "RLO_UNIT_BYTES", g->unit_bytes));
   RLO_TRY(
@@ -136,11 +136,11 @@ static rlo_status add_defines(const rlo__cpu_plan *plan,
 }
 
 static rlo_status add_grid(const rlo__grid *grid,
-                           rlo_argument_kind vector,
-                           rlo_launch *launch) {
-  int64_t extents[RLO_GRID_MAX_AXES];
-  int64_t src_strides[RLO_GRID_MAX_AXES];
-  int64_t dst_strides[RLO_GRID_MAX_AXES];
+                           rlo__argument_kind vector,
+                           rlo__launch *launch) {
+  int64_t extents[RLO__GRID_MAX_AXES];
+  int64_t src_strides[RLO__GRID_MAX_AXES];
+  int64_t dst_strides[RLO__GRID_MAX_AXES];
   for (int32_t n = 0; n < grid->num_axes; ++n) {
     extents[n] = grid->axes[n].extent;
     src_strides[n] = grid->axes[n].src_stride;
@@ -152,12 +152,12 @@ static rlo_status add_grid(const rlo__grid *grid,
   return rlo__launch_argument(launch, vector, dst_strides, grid->num_axes);
 }
 
-rlo_status rlo__cpu_begin(const rlo_request *request,
+rlo_status rlo__cpu_begin(const rlo__request *request,
                           const rlo__cpu_plan *plan,
                           const char *kernel_file,
-                          rlo_launch *launch) {
+                          rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
-  rlo_argument_kind vector =
+  rlo__argument_kind vector =
       rlo__cpu_vector_kind(&plan->geometry, plan->grid.num_axes);
   launch->kernel_file = kernel_file;
   if (!rlo__mul(problem->src.base,
@@ -175,19 +175,19 @@ rlo_status rlo__cpu_begin(const rlo_request *request,
   RLO_TRY(add_defines(plan, vector, launch));
   int64_t fill[2];
   fill_numbers(problem, fill);
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_SRC, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_SRC_OFFSET, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_DST, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_DST_OFFSET, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &fill[0], 1));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &fill[1], 1));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC_OFFSET, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_DST, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_DST_OFFSET, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &fill[0], 1));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &fill[1], 1));
   return add_grid(&plan->grid, vector, launch);
 }
 
-int64_t rlo__cpu_join_groups(const rlo_request *request,
+int64_t rlo__cpu_join_groups(const rlo__request *request,
                              int64_t point_bytes,
                              int64_t group_bytes,
-                             rlo_launch *launch) {
+                             rlo__launch *launch) {
   int64_t num_points = (int64_t)launch->global_size[0];
   int64_t units = request->device->compute_units;
   int64_t most = num_points / (GROUPS_PER_UNIT * (units < 1 ? 1 : units));
@@ -197,20 +197,20 @@ int64_t rlo__cpu_join_groups(const rlo_request *request,
   return points;
 }
 
-rlo_status rlo__cpu_add_int(rlo_launch *launch, int64_t value) {
-  return rlo__launch_argument(launch, RLO_ARGUMENT_INT, &value, 1);
+rlo_status rlo__cpu_add_int(rlo__launch *launch, int64_t value) {
+  return rlo__launch_argument(launch, RLO__ARGUMENT_INT, &value, 1);
 }
 
 rlo_status rlo__cpu_add_index(const rlo__cpu_plan *plan,
-                              rlo_launch *launch,
+                              rlo__launch *launch,
                               int64_t value) {
-  rlo_argument_kind kind =
-      plan->geometry.fits_32_bits ? RLO_ARGUMENT_INT : RLO_ARGUMENT_LONG;
+  rlo__argument_kind kind =
+      plan->geometry.fits_32_bits ? RLO__ARGUMENT_INT : RLO__ARGUMENT_LONG;
   return rlo__launch_argument(launch, kind, &value, 1);
 }
 
 rlo_status rlo__cpu_add_vector(const rlo__cpu_plan *plan,
-                               rlo_launch *launch,
+                               rlo__launch *launch,
                                const int64_t *values,
                                int32_t count) {
   return rlo__launch_argument(
@@ -226,12 +226,12 @@ static int64_t coefficient(const rlo_form *form, int32_t axis, int64_t sign) {
 
 static rlo_status add_guard(const rlo__cpu_plan *plan,
                             const rlo_guard *guard,
-                            rlo_launch *launch) {
+                            rlo__launch *launch) {
   /* 0 <= f < limit says the same as 0 <= limit - 1 - f < limit. */
   const rlo_form *form = &guard->form;
   int64_t sign = coefficient(form, plan->x_axis, 1) == -1 ? -1 : 1;
   int64_t base = sign < 0 ? guard->limit - 1 - form->base : form->base;
-  int64_t coefs[RLO_GRID_MAX_AXES];
+  int64_t coefs[RLO__GRID_MAX_AXES];
   const rlo__grid *grid = &plan->grid;
   for (int32_t n = 0; n < grid->num_axes; ++n) {
     coefs[n] = coefficient(form, grid->axes[n].problem_axis, sign) *
@@ -244,15 +244,15 @@ static rlo_status add_guard(const rlo__cpu_plan *plan,
       rlo__cpu_vector_kind(&plan->geometry, grid->num_axes),
       coefs,
       grid->num_axes));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &base, 1));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &guard->limit, 1));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &x, 1));
-  return rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &y, 1);
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &base, 1));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &guard->limit, 1));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &x, 1));
+  return rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &y, 1);
 }
 
-rlo_status rlo__cpu_add_guards(const rlo_request *request,
+rlo_status rlo__cpu_add_guards(const rlo__request *request,
                                const rlo__cpu_plan *plan,
-                               rlo_launch *launch) {
+                               rlo__launch *launch) {
   static const rlo_guard_kind kinds[] = {RLO_GUARD_PAD, RLO_GUARD_SKIP};
   const rlo_problem *problem = request->problem;
   for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {

@@ -10,17 +10,17 @@
  *  constants. */
 
 /** Most guards that these kernels take. */
-#define RLO_CPU_MAX_GUARDS 6
+#define RLO__CPU_MAX_GUARDS 6
 
 /** Width of the lines that these kernels store. */
-#define RLO_CPU_LINE_BYTES 64
+#define RLO__CPU_LINE_BYTES 64
 
 /** Below this much output the caches hold it, and storing past them loses. */
-#define RLO_CPU_NONTEMPORAL_BYTES (INT64_C(2) << 20)
+#define RLO__CPU_NONTEMPORAL_BYTES (INT64_C(2) << 20)
 
 /** Along a run of so many bytes hardware reads ahead by itself, and is only
  *  disturbed by prefetching. */
-#define RLO_CPU_FOLLOWED_BYTES (INT64_C(4) << 10)
+#define RLO__CPU_FOLLOWED_BYTES (INT64_C(4) << 10)
 
 /** The numbers behind a launch; filled by a family before it is written. */
 typedef struct rlo__cpu_plan {
@@ -43,32 +43,32 @@ typedef struct rlo__cpu_plan {
  * @param num_grid_axes  coordinates that the grid will have at most.
  * @param num_scalars    arguments of the family's own.
  */
-bool rlo__cpu_is_within_limits(const rlo_request *request,
+bool rlo__cpu_is_within_limits(const rlo__request *request,
                                const rlo__geometry *geometry,
                                int32_t num_grid_axes,
                                int32_t num_scalars,
                                rlo__str *why);
 
 /** The kind of the kernels' rlo_grid arguments. */
-rlo_argument_kind rlo__cpu_vector_kind(const rlo__geometry *geometry,
-                                       int32_t num_grid_axes);
+rlo__argument_kind rlo__cpu_vector_kind(const rlo__geometry *geometry,
+                                        int32_t num_grid_axes);
 
 /** Whether non-temporal stores pay for a problem on the device. */
-bool rlo__cpu_wants_nontemporal(const rlo_request *request,
+bool rlo__cpu_wants_nontemporal(const rlo__request *request,
                                 const rlo__geometry *geometry);
 
 /** What divides each destination address that groups and the axis `ld_axis`
  *  (-1: none) can lead to, in bytes, at most a line. */
-int64_t rlo__cpu_dst_alignment(const rlo_request *request,
+int64_t rlo__cpu_dst_alignment(const rlo__request *request,
                                const rlo__grid *grid,
                                int32_t ld_axis);
 
 /** Begin a launch: kernel file, common constants, the first ten arguments, one
  *  work-item per group. */
-RLO_NODISCARD rlo_status rlo__cpu_begin(const rlo_request *request,
+RLO_NODISCARD rlo_status rlo__cpu_begin(const rlo__request *request,
                                         const rlo__cpu_plan *plan,
                                         const char *kernel_file,
-                                        rlo_launch *launch);
+                                        rlo__launch *launch);
 
 /**
  * Let each group of a launch that has begun move several points of the grid:
@@ -78,26 +78,26 @@ RLO_NODISCARD rlo_status rlo__cpu_begin(const rlo_request *request,
  * @param point_bytes  what is written for one point, > 0.
  * @return how many, >= 1; the last group may have fewer.
  */
-int64_t rlo__cpu_join_groups(const rlo_request *request,
+int64_t rlo__cpu_join_groups(const rlo__request *request,
                              int64_t point_bytes,
                              int64_t group_bytes,
-                             rlo_launch *launch);
+                             rlo__launch *launch);
 
 /** Add an argument of the kernels' type `int`, and of their type rlo_index. */
-RLO_NODISCARD rlo_status rlo__cpu_add_int(rlo_launch *launch, int64_t value);
+RLO_NODISCARD rlo_status rlo__cpu_add_int(rlo__launch *launch, int64_t value);
 RLO_NODISCARD rlo_status rlo__cpu_add_index(const rlo__cpu_plan *plan,
-                                            rlo_launch *launch,
+                                            rlo__launch *launch,
                                             int64_t value);
 
 /** Add an argument of the kernels' type rlo_grid: zeros beyond `count`. */
 RLO_NODISCARD rlo_status rlo__cpu_add_vector(const rlo__cpu_plan *plan,
-                                             rlo_launch *launch,
+                                             rlo__launch *launch,
                                              const int64_t *values,
                                              int32_t count);
 
 /** Add the guards, PAD first. A coefficient of -1 along x is written as 1. */
-RLO_NODISCARD rlo_status rlo__cpu_add_guards(const rlo_request *request,
+RLO_NODISCARD rlo_status rlo__cpu_add_guards(const rlo__request *request,
                                              const rlo__cpu_plan *plan,
-                                             rlo_launch *launch);
+                                             rlo__launch *launch);
 
 #endif

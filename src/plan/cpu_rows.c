@@ -29,8 +29,8 @@ rlo__cpu_rows rlo__cpu_rows_along(const rlo_problem *problem,
   rows.row_bytes = rows.row_units <= INT64_MAX / unit_bytes
                        ? rows.row_units * unit_bytes
                        : INT64_MAX;
-  rows.chunk_units = rows.row_bytes > RLO_CPU_LONGEST_ROW_BYTES
-                         ? RLO_CPU_CHUNK_BYTES / unit_bytes
+  rows.chunk_units = rows.row_bytes > RLO__CPU_LONGEST_ROW_BYTES
+                         ? RLO__CPU_CHUNK_BYTES / unit_bytes
                          : rows.row_units;
   return rows;
 }
@@ -51,7 +51,7 @@ rlo_status rlo__cpu_rows_lay_grid(const rlo_problem *problem,
 rlo_status rlo__cpu_rows_add(const rlo_problem *problem,
                              const rlo__cpu_rows *rows,
                              const rlo__cpu_plan *plan,
-                             rlo_launch *launch) {
+                             rlo__launch *launch) {
   int32_t batch = rows->batch_axis;
   int64_t extent = batch >= 0 ? problem->extents[batch] : 1;
   int64_t src_stride = batch >= 0 ? problem->src.axis[batch] : 0;
@@ -66,21 +66,21 @@ rlo_status rlo__cpu_rows_add(const rlo_problem *problem,
   return rlo__cpu_add_index(plan, launch, rows->chunk_units);
 }
 
-bool rlo__cpu_rows_are_lines(const rlo_request *request,
+bool rlo__cpu_rows_are_lines(const rlo__request *request,
                              int32_t axis,
                              int64_t piece_units) {
   const rlo_problem *problem = request->problem;
   int64_t cell_bytes = rlo_problem_dst_unit_bits(problem) / 8;
   int64_t align = rlo__alignment_after(request->dst_alignment_bytes,
                                        problem->dst.base * cell_bytes,
-                                       RLO_CPU_LINE_BYTES);
-  align =
-      rlo__alignment_after(align, piece_units * cell_bytes, RLO_CPU_LINE_BYTES);
+                                       RLO__CPU_LINE_BYTES);
+  align = rlo__alignment_after(
+      align, piece_units * cell_bytes, RLO__CPU_LINE_BYTES);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (a != axis) {
       align = rlo__alignment_after(
-          align, problem->dst.axis[a] * cell_bytes, RLO_CPU_LINE_BYTES);
+          align, problem->dst.axis[a] * cell_bytes, RLO__CPU_LINE_BYTES);
     }
   }
-  return align == RLO_CPU_LINE_BYTES;
+  return align == RLO__CPU_LINE_BYTES;
 }

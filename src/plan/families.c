@@ -2,7 +2,7 @@
 #include "plan/family.h"
 
 /* Where predictions are equal, the row that stands first wins. */
-const rlo_family *const rlo__families[] = {
+const rlo__family *const rlo__families[] = {
     &rlo__family_cpu_copy,
     &rlo__family_cpu_rows,
     &rlo__family_cpu_skinny,

@@ -7,7 +7,7 @@
 #include "plan/way.h"
 
 /** What a family is asked about. All borrowed. */
-typedef struct rlo_request {
+typedef struct rlo__request {
   /** Canonical, not empty, units of 8, 16, 32, 64 or 128 bits. Where it
    *  computes: not sequentially, not complex numbers. */
   const rlo_problem *problem;
@@ -19,59 +19,59 @@ typedef struct rlo_request {
   /** How to run it, if not in the family's own way. What a way switches off,
    *  `device` lacks already: a family reads the knobs that it has. */
   rlo__way way;
-} rlo_request;
+} rlo__request;
 
 /** What a family can do that others cannot, or has to that others need not. */
-typedef enum rlo_family_traits {
+typedef enum rlo__family_traits {
   /** The problem is compiled into the program, so that each has its own. */
-  RLO_FAMILY_BAKES = 1,
+  RLO__FAMILY_BAKES = 1,
   /** Takes terms that load indices. The planner refuses them for others. */
-  RLO_FAMILY_LOADS = 2,
+  RLO__FAMILY_LOADS = 2,
   /** Takes problems that compute. The planner refuses them for others. */
-  RLO_FAMILY_COMPUTES = 4
-} rlo_family_traits;
+  RLO__FAMILY_COMPUTES = 4
+} rlo__family_traits;
 
 /**
  * One way to run problems on one class of device. The table has one row for
  * each; to add a family, add a row, a family_*.c and a kernel file.
  */
-typedef struct rlo_family {
+typedef struct rlo__family {
   /** As people force it: "tile". Unique within its class. */
   const char *name;
   rlo_device_class device_class;
   /** Whether it can run the problem; if not, says why in a few words. */
-  bool (*applicable)(const rlo_request *request, rlo__str *why);
+  bool (*applicable)(const rlo__request *request, rlo__str *why);
   /** Expected fraction of the copy limit, 0 .. 1; only if applicable. */
-  double (*predict)(const rlo_request *request);
+  double (*predict)(const rlo__request *request);
   /** Choose parameters and write the launch (zeroed before); only if
    *  applicable. Fails only for RLO_OVERFLOW and faults of ours. */
-  rlo_status (*emit)(const rlo_request *request, rlo_launch *launch);
-  /** Of rlo_family_traits, or-ed. */
+  rlo_status (*emit)(const rlo__request *request, rlo__launch *launch);
+  /** Of rlo__family_traits, or-ed. */
   uint32_t traits;
-} rlo_family;
+} rlo__family;
 
 /** Every row, one per family and class. */
-extern const rlo_family rlo__family_cpu_copy;
-extern const rlo_family rlo__family_cpu_rows;
-extern const rlo_family rlo__family_cpu_tile;
-extern const rlo_family rlo__family_cpu_skinny;
-extern const rlo_family rlo__family_cpu_packed;
-extern const rlo_family rlo__family_cpu_lookup;
-extern const rlo_family rlo__family_cpu_gather;
-extern const rlo_family rlo__family_cpu_stream;
-extern const rlo_family rlo__family_cpu_turn;
-extern const rlo_family rlo__family_cpu_reduce;
-extern const rlo_family rlo__family_cpu_segments;
-extern const rlo_family rlo__family_cpu_compute;
-extern const rlo_family rlo__family_gpu_copy;
-extern const rlo_family rlo__family_gpu_rows;
-extern const rlo_family rlo__family_gpu_tile;
-extern const rlo_family rlo__family_gpu_packed;
-extern const rlo_family rlo__family_gpu_gather;
-extern const rlo_family rlo__family_gpu_compute;
+extern const rlo__family rlo__family_cpu_copy;
+extern const rlo__family rlo__family_cpu_rows;
+extern const rlo__family rlo__family_cpu_tile;
+extern const rlo__family rlo__family_cpu_skinny;
+extern const rlo__family rlo__family_cpu_packed;
+extern const rlo__family rlo__family_cpu_lookup;
+extern const rlo__family rlo__family_cpu_gather;
+extern const rlo__family rlo__family_cpu_stream;
+extern const rlo__family rlo__family_cpu_turn;
+extern const rlo__family rlo__family_cpu_reduce;
+extern const rlo__family rlo__family_cpu_segments;
+extern const rlo__family rlo__family_cpu_compute;
+extern const rlo__family rlo__family_gpu_copy;
+extern const rlo__family rlo__family_gpu_rows;
+extern const rlo__family rlo__family_gpu_tile;
+extern const rlo__family rlo__family_gpu_packed;
+extern const rlo__family rlo__family_gpu_gather;
+extern const rlo__family rlo__family_gpu_compute;
 
 /** The table, of both classes. */
-extern const rlo_family *const rlo__families[];
+extern const rlo__family *const rlo__families[];
 extern const int32_t rlo__num_families;
 
 #endif

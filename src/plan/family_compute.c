@@ -8,7 +8,7 @@
 /* Families compute of both classes: cl/compute.cl, which takes any problem that
  * computes. */
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   if (request->problem->update != RLO_UPDATE_COMBINE) {
     rlo__str_append(why, "it moves bits and computes nothing");
     return false;
@@ -16,9 +16,9 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   return true;
 }
 
-static rlo_status emit(const rlo_request *request,
+static rlo_status emit(const rlo__request *request,
                        bool is_gpu,
-                       rlo_launch *launch) {
+                       rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   int32_t last = problem->num_axes - 1;
   int32_t sum_axes = rlo__arith_num_sum_axes(problem);
@@ -61,32 +61,32 @@ static rlo_status emit(const rlo_request *request,
   return RLO_OK;
 }
 
-static rlo_status emit_cpu(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit_cpu(const rlo__request *request, rlo__launch *launch) {
   return emit(request, false, launch);
 }
 
-static rlo_status emit_gpu(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit_gpu(const rlo__request *request, rlo__launch *launch) {
   return emit(request, true, launch);
 }
 
 /* Below whatever else takes the problem. */
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   (void)request;
   return 0.05;
 }
 
-const rlo_family rlo__family_cpu_compute = {
+const rlo__family rlo__family_cpu_compute = {
     "compute",
     RLO_DEVICE_CLASS_CPU,
     is_applicable,
     predict,
     emit_cpu,
-    RLO_FAMILY_BAKES | RLO_FAMILY_LOADS | RLO_FAMILY_COMPUTES};
+    RLO__FAMILY_BAKES | RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES};
 
-const rlo_family rlo__family_gpu_compute = {
+const rlo__family rlo__family_gpu_compute = {
     "compute",
     RLO_DEVICE_CLASS_GPU,
     is_applicable,
     predict,
     emit_gpu,
-    RLO_FAMILY_BAKES | RLO_FAMILY_LOADS | RLO_FAMILY_COMPUTES};
+    RLO__FAMILY_BAKES | RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES};

@@ -6,7 +6,7 @@
 
 enum { CHUNK_BYTES = 256 * 1024, NUM_SCALARS = 3 };
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   rlo__geometry g = rlo__geometry_of(request);
   if (problem->num_guards > 0) {
@@ -25,12 +25,12 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   return rlo__cpu_is_within_limits(request, &g, 1, NUM_SCALARS, why);
 }
 
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   (void)request;
   return 0.97;
 }
 
-static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   rlo__cpu_plan plan = {
       .geometry = rlo__geometry_of(request), .x_axis = -1, .y_axis = -1};
@@ -55,5 +55,5 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   return RLO_OK;
 }
 
-const rlo_family rlo__family_cpu_copy = {
+const rlo__family rlo__family_cpu_copy = {
     "copy", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit, 0};

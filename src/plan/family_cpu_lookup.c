@@ -47,7 +47,7 @@ static bool sees_last_axis(const rlo_problem *problem, rlo__str *why) {
   return false;
 }
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   rlo__geometry g = rlo__geometry_of(request);
   if (problem->num_terms == 0) {
@@ -58,17 +58,17 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
     rlo__str_append(why, "the last axis has no stride 1 on both sides");
     return false;
   }
-  if (problem->num_guards > RLO_CPU_MAX_GUARDS) {
+  if (problem->num_guards > RLO__CPU_MAX_GUARDS) {
     rlo__str_printf(why,
                     "it has %d guards; the kernel takes %d",
                     problem->num_guards,
-                    RLO_CPU_MAX_GUARDS);
+                    RLO__CPU_MAX_GUARDS);
     return false;
   }
   return !sees_last_axis(problem, why);
 }
 
-static rlo_status choose(const rlo_request *request, lookup_plan *plan) {
+static rlo_status choose(const rlo__request *request, lookup_plan *plan) {
   const rlo_problem *problem = request->problem;
   int32_t last = problem->num_axes - 1;
   *plan = (lookup_plan){.geometry = rlo__geometry_of(request), .rows = 1};
@@ -96,14 +96,14 @@ static rlo_status choose(const rlo_request *request, lookup_plan *plan) {
     plan->ahead_rows *= 2;
   }
   plan->is_nontemporal =
-      (plan->row_bytes >= RLO_CPU_LEAST_LINED_BYTES ||
+      (plan->row_bytes >= RLO__CPU_LEAST_LINED_BYTES ||
        rlo__cpu_rows_are_lines(request, last, plan->chunk_units)) &&
       rlo__cpu_wants_nontemporal(request, &plan->geometry);
   return RLO_OK;
 }
 
 /* From measurements, beside a copy of the same size. */
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   lookup_plan plan;
   if (choose(request, &plan) != RLO_OK || plan.row_bytes < LEAST_ROW_BYTES) {
     return 0.01;
@@ -112,7 +112,7 @@ static double predict(const rlo_request *request) {
   return 0.9 * bytes / (bytes + 180.0);
 }
 
-static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   lookup_plan plan;
   RLO_TRY(choose(request, &plan));
@@ -148,9 +148,10 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   return RLO_OK;
 }
 
-const rlo_family rlo__family_cpu_lookup = {"lookup",
-                                           RLO_DEVICE_CLASS_CPU,
-                                           is_applicable,
-                                           predict,
-                                           emit,
-                                           RLO_FAMILY_BAKES | RLO_FAMILY_LOADS};
+const rlo__family rlo__family_cpu_lookup = {
+    "lookup",
+    RLO_DEVICE_CLASS_CPU,
+    is_applicable,
+    predict,
+    emit,
+    RLO__FAMILY_BAKES | RLO__FAMILY_LOADS};

@@ -20,18 +20,18 @@ enum {
   LEAST_STREAM_BYTES = 1024,
   MOST_PLACES = 256,
   /** Longer rows cost family rows little wherever they are written. */
-  MOST_SCATTERED_BYTES = 2 * RLO_CPU_LINE_BYTES,
+  MOST_SCATTERED_BYTES = 2 * RLO__CPU_LINE_BYTES,
   /** Rows that cost family rows little. */
-  LEAST_LONG_ROW_BYTES = 3 * RLO_CPU_LINE_BYTES,
+  LEAST_LONG_ROW_BYTES = 3 * RLO__CPU_LINE_BYTES,
   /** Arguments of the kernel's own, each vector as eight scalars. */
   NUM_VECTORS = 6,
   NUM_SCALARS = NUM_VECTORS * 8 + 7
 };
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   rlo__geometry g = rlo__geometry_of(request);
-  if (problem->num_axes > RLO_GRID_MAX_AXES ||
+  if (problem->num_axes > RLO__GRID_MAX_AXES ||
       (problem->num_axes > 8 && !g.fits_32_bits)) {
     rlo__str_printf(why, "it has %d axes", problem->num_axes);
     return false;
@@ -50,7 +50,7 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
 }
 
 /* Whether a problem falls into cells, which are the best there is for it. */
-static bool find_cells(const rlo_request *request,
+static bool find_cells(const rlo__request *request,
                        const rlo__geometry *geometry,
                        rlo__cells *out_cells) {
   rlo__str unused = rlo__str_over(NULL, 0);
@@ -94,7 +94,7 @@ static bool is_stream(const rlo_problem *problem, const rlo__block *b) {
  * jump too often. */
 static double predict_kept(const rlo_problem *problem, const rlo__block *b) {
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
-  if (b->cpu.geometry.box_bytes < RLO_CPU_NONTEMPORAL_BYTES) {
+  if (b->cpu.geometry.box_bytes < RLO__CPU_NONTEMPORAL_BYTES) {
     return 0.3; /* caches forgive scattered stores */
   }
   int64_t row_bytes = b->num_columns * unit_bytes;
@@ -127,14 +127,14 @@ static double predict_matrices(const rlo__block *b) {
   /* Beside rows that lie far apart tile does better: 0.6 to 0.8 against 0.42 to
    * 0.66 (cases 40 to 42 of ttc57); where lines have to be staged 0.56 against
    * 0.26 (f32 95x75x97x77 reversed). */
-  if (b->cpu.geometry.box_bytes >= RLO_CPU_NONTEMPORAL_BYTES) {
+  if (b->cpu.geometry.box_bytes >= RLO__CPU_NONTEMPORAL_BYTES) {
     fraction *= b->is_direct ? 0.85 : 0.7;
   }
   return fraction * run / (run + (b->is_direct ? 16.0 : 64.0));
 }
 
 /* From measurements. A small box is not worth a program of its own. */
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   rlo__geometry g = rlo__geometry_of(request);
   rlo__cells cells;
   rlo__block block;
@@ -151,9 +151,9 @@ static double predict(const rlo_request *request) {
                        : predict_matrices(&block);
 }
 
-static rlo_status add_defines(const rlo_request *request,
+static rlo_status add_defines(const rlo__request *request,
                               const rlo__block *b,
-                              rlo_launch *launch) {
+                              rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(
       launch, "RLO_VECTOR_SHUFFLE", request->device->has_vector_shuffle));
   RLO_TRY(rlo__launch_define(
@@ -167,8 +167,8 @@ static rlo_status add_defines(const rlo_request *request,
     RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_NB", nb));
   }
   RLO_TRY(
-      rlo__launch_define(launch, "RLO_PACKED_STAGE", RLO_BLOCK_STAGE_BYTES));
-  return rlo__launch_define(launch, "RLO_PACKED_PLACES", RLO_BLOCK_MAX_PLACES);
+      rlo__launch_define(launch, "RLO_PACKED_STAGE", RLO__BLOCK_STAGE_BYTES));
+  return rlo__launch_define(launch, "RLO_PACKED_PLACES", RLO__BLOCK_MAX_PLACES);
 }
 
 /* Lines to prefetch with each tile or row, so that a block has been read when
@@ -177,14 +177,14 @@ static int64_t fetch_lines(const rlo__block *b) {
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   int64_t tile_columns = b->is_kept ? b->num_columns : b->tile;
   int64_t tile_rows = b->is_kept     ? 1
-                      : b->is_direct ? RLO_CPU_LINE_BYTES / unit_bytes
+                      : b->is_direct ? RLO__CPU_LINE_BYTES / unit_bytes
                                      : b->tile;
   int64_t run_bytes = b->src_run_units * unit_bytes;
-  if (run_bytes >= RLO_CPU_FOLLOWED_BYTES) {
+  if (run_bytes >= RLO__CPU_FOLLOWED_BYTES) {
     return 0;
   }
   int64_t lines = b->units / b->src_run_units *
-                  (rlo__ceil_div(run_bytes, RLO_CPU_LINE_BYTES) + 1);
+                  (rlo__ceil_div(run_bytes, RLO__CPU_LINE_BYTES) + 1);
   int64_t tiles = b->units / (b->num_columns * b->num_rows) *
                   rlo__ceil_div(b->num_columns, tile_columns) *
                   rlo__ceil_div(b->num_rows, tile_rows);
@@ -194,8 +194,8 @@ static int64_t fetch_lines(const rlo__block *b) {
 /* The axes of a block as the kernel takes them. */
 static rlo_status add_axes(const rlo_problem *problem,
                            const rlo__block *b,
-                           rlo_launch *launch) {
-  int64_t lanes[NUM_VECTORS][RLO_GRID_MAX_AXES];
+                           rlo__launch *launch) {
+  int64_t lanes[NUM_VECTORS][RLO__GRID_MAX_AXES];
   int64_t columns = 0;
   int64_t rows = 0;
   int64_t runs = 0;
@@ -229,7 +229,7 @@ static rlo_status add_axes(const rlo_problem *problem,
   return rlo__cpu_add_int(launch, fetches);
 }
 
-static void describe(const rlo__block *b, rlo_launch *launch) {
+static void describe(const rlo__block *b, rlo__launch *launch) {
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   int64_t src_run_bytes = b->src_run_units * unit_bytes;
   int64_t dst_run_bytes = b->dst_run_units * unit_bytes;
@@ -249,9 +249,9 @@ static void describe(const rlo__block *b, rlo_launch *launch) {
   rlo__str_append(&words, b->cpu.is_nontemporal ? ", non-temporal stores" : "");
 }
 
-static rlo_status emit_block(const rlo_request *request,
+static rlo_status emit_block(const rlo__request *request,
                              const rlo__block *b,
-                             rlo_launch *launch) {
+                             rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   const rlo__cpu_plan *cpu = &b->cpu;
   int64_t first;
@@ -274,7 +274,7 @@ static rlo_status emit_block(const rlo_request *request,
   return RLO_OK;
 }
 
-static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   rlo__geometry g = rlo__geometry_of(request);
   rlo__cells cells;
   if (find_cells(request, &g, &cells)) {
@@ -285,5 +285,5 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   return emit_block(request, &block, launch);
 }
 
-const rlo_family rlo__family_cpu_packed = {
+const rlo__family rlo__family_cpu_packed = {
     "packed", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit, 0};

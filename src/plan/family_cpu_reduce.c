@@ -59,7 +59,7 @@ static bool sum_fits(const rlo_problem *problem) {
   return problem->num_axes - first <= 1 + 8;
 }
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   if (problem->update != RLO_UPDATE_COMBINE || !rlo_problem_is_sum(problem)) {
     rlo__str_append(why, "it sums nothing");
@@ -91,7 +91,7 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
       request, &g, problem->num_axes, NUM_SCALARS + 2 * 16, why);
 }
 
-static rlo_status choose(const rlo_request *request, reduce_plan *plan) {
+static rlo_status choose(const rlo__request *request, reduce_plan *plan) {
   const rlo_problem *problem = request->problem;
   *plan = (reduce_plan){.cpu = {.geometry = rlo__geometry_of(request),
                                 .x_axis = -1,
@@ -111,14 +111,14 @@ static rlo_status choose(const rlo_request *request, reduce_plan *plan) {
   return rlo__arith_sum_levels(problem, &plan->sum_levels);
 }
 
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   return is_along_rows(request->problem) ? 0.8 : 0.6;
 }
 
 /* The outer summed axes, as the grid vectors of the kernel. */
 static rlo_status add_sum_axes(const rlo_problem *problem,
                                const reduce_plan *plan,
-                               rlo_launch *launch) {
+                               rlo__launch *launch) {
   int32_t first = problem->num_axes - plan->num_sum_axes;
   int32_t count = plan->num_sum_axes - 1;
   const rlo__cpu_plan *cpu = &plan->cpu;
@@ -127,7 +127,7 @@ static rlo_status add_sum_axes(const rlo_problem *problem,
   return rlo__cpu_add_vector(cpu, launch, problem->src.axis + first, count);
 }
 
-static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   reduce_plan plan;
   RLO_TRY(choose(request, &plan));
@@ -159,9 +159,9 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   return RLO_OK;
 }
 
-const rlo_family rlo__family_cpu_reduce = {"reduce",
-                                           RLO_DEVICE_CLASS_CPU,
-                                           is_applicable,
-                                           predict,
-                                           emit,
-                                           RLO_FAMILY_COMPUTES};
+const rlo__family rlo__family_cpu_reduce = {"reduce",
+                                            RLO_DEVICE_CLASS_CPU,
+                                            is_applicable,
+                                            predict,
+                                            emit,
+                                            RLO__FAMILY_COMPUTES};

@@ -32,7 +32,7 @@ typedef struct row_plan {
   bool is_aligned;
 } row_plan;
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   rlo__geometry g = rlo__geometry_of(request);
   if (problem->num_axes > 0 && g.run_axis < 0) {
@@ -43,8 +43,8 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
     return false;
   }
   int32_t num_grid_axes = problem->num_axes > 0 ? problem->num_axes - 1 : 0;
-  if (g.run_axis >= 0 &&
-      problem->extents[g.run_axis] > RLO_CPU_LONGEST_ROW_BYTES / g.unit_bytes) {
+  if (g.run_axis >= 0 && problem->extents[g.run_axis] >
+                             RLO__CPU_LONGEST_ROW_BYTES / g.unit_bytes) {
     ++num_grid_axes;
   }
   return rlo__cpu_is_within_limits(
@@ -102,7 +102,7 @@ static int64_t packed_max_bytes(const rlo__geometry *geometry) {
                                       : PACKED_MAX_BYTES;
 }
 
-static void choose_batch(const rlo_request *request, row_plan *plan) {
+static void choose_batch(const rlo__request *request, row_plan *plan) {
   const rlo_problem *problem = request->problem;
   int64_t group_bytes = rlo__way_group_bytes(&request->way, GROUP_BYTES);
   int32_t run = plan->cpu.x_axis;
@@ -121,8 +121,8 @@ static void choose_batch(const rlo_request *request, row_plan *plan) {
   plan->rows.batch_rows = group_bytes / plan->rows.row_bytes;
   if (plan->is_packed) {
     /* Groups that are whole lines long do not share any. */
-    int64_t whole =
-        RLO_CPU_LINE_BYTES / rlo__gcd(RLO_CPU_LINE_BYTES, plan->rows.row_bytes);
+    int64_t whole = RLO__CPU_LINE_BYTES /
+                    rlo__gcd(RLO__CPU_LINE_BYTES, plan->rows.row_bytes);
     plan->rows.batch_rows = rlo__ceil_div(plan->rows.batch_rows, whole) * whole;
   }
   if (plan->rows.batch_rows > problem->extents[plan->rows.batch_axis]) {
@@ -136,7 +136,7 @@ static bool reads_jump(const rlo_problem *problem, const row_plan *plan) {
   int32_t axis = plan->rows.batch_axis >= 0 ? plan->rows.batch_axis
                                             : nearest_axis(problem, plan);
   if (plan->cpu.geometry.is_fill || axis < 0 ||
-      plan->rows.row_bytes >= RLO_CPU_FOLLOWED_BYTES) {
+      plan->rows.row_bytes >= RLO__CPU_FOLLOWED_BYTES) {
     return false;
   }
   int64_t gap_units = problem->src.axis[axis] - plan->rows.row_units;
@@ -144,7 +144,7 @@ static bool reads_jump(const rlo_problem *problem, const row_plan *plan) {
          gap_units > NEAR_BYTES / plan->cpu.geometry.unit_bytes;
 }
 
-static rlo_status choose(const rlo_request *request, row_plan *plan) {
+static rlo_status choose(const rlo__request *request, row_plan *plan) {
   const rlo_problem *problem = request->problem;
   rlo__geometry g = rlo__geometry_of(request);
   int32_t run = g.run_axis;
@@ -160,7 +160,7 @@ static rlo_status choose(const rlo_request *request, row_plan *plan) {
   rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
   /* A short row has no line to itself unless the kernel joins it to others. */
   bool has_lines = plan->is_packed || plan->is_aligned ||
-                   plan->rows.row_bytes >= RLO_CPU_LEAST_LINED_BYTES;
+                   plan->rows.row_bytes >= RLO__CPU_LEAST_LINED_BYTES;
   cpu->is_nontemporal =
       has_lines && rlo__cpu_wants_nontemporal(request, &cpu->geometry);
   cpu->is_prefetching =
@@ -171,7 +171,7 @@ static rlo_status choose(const rlo_request *request, row_plan *plan) {
 /* From measurements, those of aligned rows on ttc57: long rows come near a
  * copy, and each row costs as much as 24 bytes more; ends of rows that share
  * lines about as much as 180. */
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   row_plan plan;
   if (choose(request, &plan) != RLO_OK) {
     return 0.0;
@@ -186,14 +186,14 @@ static double predict(const rlo_request *request) {
   return 0.95 * bytes / (bytes + 180.0);
 }
 
-static void describe(const row_plan *plan, rlo_launch *launch) {
+static void describe(const row_plan *plan, rlo__launch *launch) {
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
                   "rows of %lld bytes, units of %lld bytes",
                   (long long)plan->rows.row_bytes,
                   (long long)plan->cpu.geometry.unit_bytes);
   if (plan->rows.chunk_units < plan->rows.row_units) {
-    rlo__str_printf(&words, ", chunks of %d KiB", RLO_CPU_CHUNK_BYTES / 1024);
+    rlo__str_printf(&words, ", chunks of %d KiB", RLO__CPU_CHUNK_BYTES / 1024);
   } else {
     rlo__str_printf(
         &words, ", %lld to a group", (long long)plan->rows.batch_rows);
@@ -205,7 +205,7 @@ static void describe(const row_plan *plan, rlo_launch *launch) {
   rlo__str_append(&words, plan->cpu.is_prefetching ? ", prefetch" : "");
 }
 
-static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   row_plan plan;
   RLO_TRY(choose(request, &plan));
@@ -219,5 +219,5 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   return RLO_OK;
 }
 
-const rlo_family rlo__family_cpu_rows = {
+const rlo__family rlo__family_cpu_rows = {
     "rows", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit, 0};

@@ -41,7 +41,7 @@ static bool is_free(const rlo_problem *problem, int32_t axis) {
   return true;
 }
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   if (problem->update != RLO_UPDATE_COMBINE || !rlo_problem_is_sum(problem) ||
       problem->num_terms == 0) {
@@ -70,7 +70,7 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   return true;
 }
 
-static rlo_status choose(const rlo_request *request, segments_plan *plan) {
+static rlo_status choose(const rlo__request *request, segments_plan *plan) {
   const rlo_problem *problem = request->problem;
   int32_t last = problem->num_axes - 1;
   int32_t column = last - 1;
@@ -90,7 +90,7 @@ static rlo_status choose(const rlo_request *request, segments_plan *plan) {
   return rlo__arith_sum_levels(problem, &plan->sum_levels);
 }
 
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   segments_plan plan;
   if (choose(request, &plan) != RLO_OK) {
     return 0.01;
@@ -98,7 +98,7 @@ static double predict(const rlo_request *request) {
   return plan.is_down ? 0.3 : 0.06;
 }
 
-static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   segments_plan plan;
   RLO_TRY(choose(request, &plan));
@@ -134,10 +134,10 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   return RLO_OK;
 }
 
-const rlo_family rlo__family_cpu_segments = {
+const rlo__family rlo__family_cpu_segments = {
     "segments",
     RLO_DEVICE_CLASS_CPU,
     is_applicable,
     predict,
     emit,
-    RLO_FAMILY_BAKES | RLO_FAMILY_LOADS | RLO_FAMILY_COMPUTES};
+    RLO__FAMILY_BAKES | RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES};

@@ -36,7 +36,7 @@ static bool find_sides(const rlo_problem *problem,
   if (!rlo__plane_find(problem, geometry, &out->plane, why)) {
     return false;
   }
-  int64_t line_units = RLO_CPU_LINE_BYTES / geometry->unit_bytes;
+  int64_t line_units = RLO__CPU_LINE_BYTES / geometry->unit_bytes;
   bool can_split = is_short(p->na) && p->src_ld >= p->na &&
                    p->src_ld <= MOST_SHORT && p->nb >= line_units;
   bool can_join = is_short(p->nb) && p->dst_ld == p->nb && p->na >= line_units;
@@ -58,19 +58,19 @@ static bool find_sides(const rlo_problem *problem,
   return true;
 }
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   rlo__geometry g = rlo__geometry_of(request);
   skinny_plan plan;
   return find_sides(request->problem, &g, &plan, why) &&
          rlo__cpu_is_within_limits(request,
                                    &g,
                                    request->problem->num_axes - 1,
-                                   RLO_PLANE_NUM_SCALARS + 1,
+                                   RLO__PLANE_NUM_SCALARS + 1,
                                    why);
 }
 
 /* Called only where is_applicable has said yes. */
-static rlo_status choose(const rlo_request *request, skinny_plan *plan) {
+static rlo_status choose(const rlo__request *request, skinny_plan *plan) {
   const rlo_problem *problem = request->problem;
   *plan = (skinny_plan){.cpu = {.geometry = rlo__geometry_of(request)}};
   rlo__cpu_plan *cpu = &plan->cpu;
@@ -79,9 +79,9 @@ static rlo_status choose(const rlo_request *request, skinny_plan *plan) {
     return RLO_FAIL(RLO_INTERNAL, "a plane without a tiny side came to skinny");
   }
   int64_t unit_bytes = cpu->geometry.unit_bytes;
-  int64_t line_units = RLO_CPU_LINE_BYTES / unit_bytes;
+  int64_t line_units = RLO__CPU_LINE_BYTES / unit_bytes;
   int64_t group_bytes = rlo__way_group_bytes(&request->way, GROUP_BYTES);
-  int64_t lines = group_bytes / RLO_CPU_LINE_BYTES / plan->short_units;
+  int64_t lines = group_bytes / RLO__CPU_LINE_BYTES / plan->short_units;
   plan->chunk_units = lines * line_units;
   const rlo__plane *p = &plan->plane;
   int64_t tile_a = plan->is_split ? p->na : plan->chunk_units;
@@ -99,7 +99,7 @@ static rlo_status choose(const rlo_request *request, skinny_plan *plan) {
 
 /* From measurements: a copy, but for small units, which take more shuffles, and
  * where lines have to be staged. */
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   skinny_plan plan;
   if (choose(request, &plan) != RLO_OK) {
     return 0.0;
@@ -108,16 +108,16 @@ static double predict(const rlo_request *request) {
   if (plan.cpu.geometry.unit_bytes <= 2) {
     fraction *= 0.93;
   }
-  if (plan.dst_alignment < RLO_CPU_LINE_BYTES && plan.is_split) {
+  if (plan.dst_alignment < RLO__CPU_LINE_BYTES && plan.is_split) {
     fraction *= 0.62;
   }
   /* What is moved unit by unit at the end of each chunk of the long axis. */
-  int64_t line_units = RLO_CPU_LINE_BYTES / plan.cpu.geometry.unit_bytes;
+  int64_t line_units = RLO__CPU_LINE_BYTES / plan.cpu.geometry.unit_bytes;
   double units = (double)plan.long_units;
   return fraction * units / (units + 0.5 * (double)line_units);
 }
 
-static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   skinny_plan plan;
   RLO_TRY(choose(request, &plan));
   const rlo__cpu_plan *cpu = &plan.cpu;
@@ -125,11 +125,11 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   RLO_TRY(rlo__launch_define(
       launch, "RLO_VECTOR_SHUFFLE", request->device->has_vector_shuffle));
   bool is_aligned =
-      cpu->is_nontemporal && plan.dst_alignment == RLO_CPU_LINE_BYTES;
+      cpu->is_nontemporal && plan.dst_alignment == RLO__CPU_LINE_BYTES;
   RLO_TRY(rlo__launch_define(
       launch,
       "RLO_DST_ALIGN",
-      is_aligned ? RLO_CPU_LINE_BYTES : cpu->geometry.unit_bytes));
+      is_aligned ? RLO__CPU_LINE_BYTES : cpu->geometry.unit_bytes));
   RLO_TRY(rlo__launch_define(launch, "RLO_SKINNY_SPLIT", plan.is_split));
   RLO_TRY(rlo__launch_define(launch, "RLO_SKINNY_N", plan.short_units));
   if (plan.is_split) {
@@ -158,5 +158,5 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   return RLO_OK;
 }
 
-const rlo_family rlo__family_cpu_skinny = {
+const rlo__family rlo__family_cpu_skinny = {
     "skinny", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit, 0};

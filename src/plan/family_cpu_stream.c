@@ -21,7 +21,7 @@ typedef struct stream_plan {
   rlo__cpu_rows rows;
 } stream_plan;
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   if (problem->update != RLO_UPDATE_COMBINE) {
     rlo__str_append(why, "it moves bits and computes nothing");
@@ -55,7 +55,7 @@ static int32_t nearest_axis(const rlo_problem *problem, int32_t run) {
   return best;
 }
 
-static rlo_status choose(const rlo_request *request, stream_plan *plan) {
+static rlo_status choose(const rlo__request *request, stream_plan *plan) {
   const rlo_problem *problem = request->problem;
   rlo__geometry g = rlo__geometry_of(request);
   int32_t run = g.run_axis;
@@ -75,14 +75,14 @@ static rlo_status choose(const rlo_request *request, stream_plan *plan) {
   rlo__grid_sort_by_src(&cpu->grid);
   /* What is read first is in the caches, where it had better be written. */
   cpu->is_nontemporal = !rlo__problem_reads_cells(problem) &&
-                        plan->rows.row_bytes >= RLO_CPU_LEAST_LINED_BYTES &&
+                        plan->rows.row_bytes >= RLO__CPU_LEAST_LINED_BYTES &&
                         rlo__cpu_wants_nontemporal(request, &cpu->geometry);
   return RLO_OK;
 }
 
 /* As rows: the ends of a row cost about as much as 180 bytes. One value at a
  * time, arithmetic costs more than memory. */
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   stream_plan plan;
   if (choose(request, &plan) != RLO_OK) {
     return 0.0;
@@ -94,7 +94,7 @@ static double predict(const rlo_request *request) {
 
 static void describe(const rlo_problem *problem,
                      const stream_plan *plan,
-                     rlo_launch *launch) {
+                     rlo__launch *launch) {
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__arith_describe(problem, &words);
   rlo__str_printf(&words,
@@ -104,7 +104,7 @@ static void describe(const rlo_problem *problem,
                   plan->cpu.is_nontemporal ? ", non-temporal stores" : "");
 }
 
-static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   stream_plan plan;
   RLO_TRY(choose(request, &plan));
@@ -120,9 +120,9 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   return RLO_OK;
 }
 
-const rlo_family rlo__family_cpu_stream = {"stream",
-                                           RLO_DEVICE_CLASS_CPU,
-                                           is_applicable,
-                                           predict,
-                                           emit,
-                                           RLO_FAMILY_COMPUTES};
+const rlo__family rlo__family_cpu_stream = {"stream",
+                                            RLO_DEVICE_CLASS_CPU,
+                                            is_applicable,
+                                            predict,
+                                            emit,
+                                            RLO__FAMILY_COMPUTES};

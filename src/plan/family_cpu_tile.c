@@ -31,7 +31,7 @@ enum {
 enum { NUM_SCALARS = 6 };
 
 /* Rows shorter than this have too few whole lines for staging to pay. */
-enum { LEAST_STAGED_ROW_BYTES = 4 * RLO_CPU_LINE_BYTES };
+enum { LEAST_STAGED_ROW_BYTES = 4 * RLO__CPU_LINE_BYTES };
 
 /* Strides of whole pages land in one set of the caches. */
 enum { PAGE_BYTES = 4096 };
@@ -52,7 +52,7 @@ typedef struct tile_plan {
   bool has_page_stride;
 } tile_plan;
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   rlo__geometry g = rlo__geometry_of(request);
   rlo__plane plane;
   return rlo__plane_find(request->problem, &g, &plane, why) &&
@@ -69,10 +69,10 @@ static rlo_status add_tiles(const rlo__side *side,
   if (side->extent <= tile) {
     return RLO_OK;
   }
-  if (grid->num_axes == RLO_GRID_MAX_AXES) {
+  if (grid->num_axes == RLO__GRID_MAX_AXES) {
     return RLO_FAIL(RLO_INTERNAL,
                     "work-groups need more than %d coordinates",
-                    RLO_GRID_MAX_AXES);
+                    RLO__GRID_MAX_AXES);
   }
   grid->axes[grid->num_axes++] =
       (rlo__grid_axis){.problem_axis = side->axes[0],
@@ -121,7 +121,7 @@ static int64_t cut(int64_t extent, int64_t most, int64_t line) {
 
 /* The tiles of the sides as they are, their grid, and what it proves of the
  * destination's alignment. */
-static rlo_status lay_tiles(const rlo_request *request, tile_plan *plan) {
+static rlo_status lay_tiles(const rlo__request *request, tile_plan *plan) {
   int64_t line = plan->line_units;
   int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
   const rlo__side *a = &plan->a;
@@ -139,13 +139,13 @@ static rlo_status lay_tiles(const rlo_request *request, tile_plan *plan) {
   plan->dst_alignment = rlo__cpu_dst_alignment(request, &plan->cpu.grid, -1);
   for (int32_t n = 0; n < a->num_levels; ++n) {
     plan->dst_alignment = rlo__alignment_after(
-        plan->dst_alignment, a->steps[n] * unit_bytes, RLO_CPU_LINE_BYTES);
+        plan->dst_alignment, a->steps[n] * unit_bytes, RLO__CPU_LINE_BYTES);
   }
   return RLO_OK;
 }
 
 /* The sides, and the tiles and the grid that come of them. */
-static rlo_status choose_sides(const rlo_request *request, tile_plan *plan) {
+static rlo_status choose_sides(const rlo__request *request, tile_plan *plan) {
   const rlo_problem *problem = request->problem;
   int64_t line = plan->line_units;
   rlo__side *a = &plan->a;
@@ -154,7 +154,7 @@ static rlo_status choose_sides(const rlo_request *request, tile_plan *plan) {
   rlo__side_grow_a(problem, ENOUGH_A_LINES * line, b, a);
   rlo__side_grow_b(problem, ENOUGH_B_LINES * line, a, b);
   RLO_TRY(lay_tiles(request, plan));
-  if (plan->dst_alignment == RLO_CPU_LINE_BYTES) {
+  if (plan->dst_alignment == RLO__CPU_LINE_BYTES) {
     return RLO_OK;
   }
   rlo__sides_begin(problem, &plan->plane, a, b);
@@ -165,20 +165,20 @@ static rlo_status choose_sides(const rlo_request *request, tile_plan *plan) {
 }
 
 /* Called only where is_applicable has said yes. */
-static rlo_status choose(const rlo_request *request, tile_plan *plan) {
+static rlo_status choose(const rlo__request *request, tile_plan *plan) {
   const rlo_problem *problem = request->problem;
   *plan = (tile_plan){.cpu = {.geometry = rlo__geometry_of(request)}};
   rlo__cpu_plan *cpu = &plan->cpu;
   rlo__plane *plane = &plan->plane;
   int64_t unit_bytes = cpu->geometry.unit_bytes;
-  plan->line_units = RLO_CPU_LINE_BYTES / unit_bytes;
+  plan->line_units = RLO__CPU_LINE_BYTES / unit_bytes;
   rlo__str unused = rlo__str_over(NULL, 0);
   if (!rlo__plane_find(problem, &cpu->geometry, plane, &unused)) {
     return RLO_FAIL(RLO_INTERNAL, "a problem without a plane came to tile");
   }
   plan->has_page_stride = plane->src_ld * unit_bytes % PAGE_BYTES == 0;
   RLO_TRY(choose_sides(request, plan));
-  bool has_lines = plan->dst_alignment == RLO_CPU_LINE_BYTES ||
+  bool has_lines = plan->dst_alignment == RLO__CPU_LINE_BYTES ||
                    plan->b.extent * unit_bytes >= LEAST_STAGED_ROW_BYTES;
   cpu->is_nontemporal =
       has_lines && rlo__cpu_wants_nontemporal(request, &cpu->geometry);
@@ -205,7 +205,7 @@ static double run_share(int64_t units, int64_t unit_bytes) {
  * cost as whole ones, and planes that no block fits into are moved unit by
  * unit.
  */
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   tile_plan plan;
   if (choose(request, &plan) != RLO_OK) {
     return 0.0;
@@ -228,7 +228,7 @@ static double predict(const rlo_request *request) {
   if (llabs(plan.plane.src_ld) >= FAR_BYTES / unit_bytes) {
     fraction *= far_rows;
   }
-  if (plan.dst_alignment < RLO_CPU_LINE_BYTES) {
+  if (plan.dst_alignment < RLO__CPU_LINE_BYTES) {
     fraction *= plan.b.num_levels > 1 ? shared_and_joined : shared_lines;
   }
   return fraction * run_share(plan.tile_a, unit_bytes) *
@@ -237,7 +237,7 @@ static double predict(const rlo_request *request) {
          fullness(plan.b.extent, plan.line_units);
 }
 
-static void describe(const tile_plan *plan, rlo_launch *launch) {
+static void describe(const tile_plan *plan, rlo__launch *launch) {
   const rlo__cpu_plan *cpu = &plan->cpu;
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
@@ -254,7 +254,7 @@ static void describe(const tile_plan *plan, rlo_launch *launch) {
   }
   if (cpu->is_nontemporal) {
     rlo__str_append(&words,
-                    plan->dst_alignment == RLO_CPU_LINE_BYTES
+                    plan->dst_alignment == RLO__CPU_LINE_BYTES
                         ? ", non-temporal stores"
                         : ", staged non-temporal stores");
   }
@@ -264,7 +264,7 @@ static void describe(const tile_plan *plan, rlo_launch *launch) {
 /* The extents of the lower two levels, and the steps of the upper two. */
 static rlo_status add_levels(const rlo__cpu_plan *cpu,
                              const rlo__side *side,
-                             rlo_launch *launch) {
+                             rlo__launch *launch) {
   RLO_TRY(rlo__cpu_add_index(cpu, launch, side->extents[0]));
   RLO_TRY(rlo__cpu_add_index(
       cpu, launch, side->num_levels > 1 ? side->extents[1] : 1));
@@ -272,10 +272,10 @@ static rlo_status add_levels(const rlo__cpu_plan *cpu,
   return rlo__cpu_add_index(cpu, launch, side->steps[2]);
 }
 
-static rlo_status add_arguments(const rlo_request *request,
+static rlo_status add_arguments(const rlo__request *request,
                                 const tile_plan *plan,
                                 bool has_levels,
-                                rlo_launch *launch) {
+                                rlo__launch *launch) {
   const rlo__cpu_plan *cpu = &plan->cpu;
   const rlo__plane *plane = &plan->plane;
   RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&cpu->grid, plane->a_axis)));
@@ -293,7 +293,7 @@ static rlo_status add_arguments(const rlo_request *request,
   return rlo__cpu_add_guards(request, cpu, launch);
 }
 
-static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   tile_plan plan;
   RLO_TRY(choose(request, &plan));
   const rlo__cpu_plan *cpu = &plan.cpu;
@@ -302,22 +302,22 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
       launch, "RLO_VECTOR_SHUFFLE", request->device->has_vector_shuffle));
   /* Only whether it is a line matters: fewer programs. */
   bool is_aligned =
-      cpu->is_nontemporal && plan.dst_alignment == RLO_CPU_LINE_BYTES;
+      cpu->is_nontemporal && plan.dst_alignment == RLO__CPU_LINE_BYTES;
   RLO_TRY(rlo__launch_define(
       launch,
       "RLO_DST_ALIGN",
-      is_aligned ? RLO_CPU_LINE_BYTES : cpu->geometry.unit_bytes));
+      is_aligned ? RLO__CPU_LINE_BYTES : cpu->geometry.unit_bytes));
   if (request->way.tile_a_lines > 0) {
     RLO_TRY(rlo__launch_define(launch, "RLO_TILE_A", plan.tile_a));
     RLO_TRY(rlo__launch_define(launch, "RLO_TILE_B", plan.tile_b));
   }
   bool has_levels = plan.a.num_levels > 1 || plan.b.num_levels > 1;
   RLO_TRY(rlo__launch_define(
-      launch, "RLO_LEVELS", has_levels ? RLO_SIDE_MAX_LEVELS : 1));
+      launch, "RLO_LEVELS", has_levels ? RLO__SIDE_MAX_LEVELS : 1));
   RLO_TRY(add_arguments(request, &plan, has_levels, launch));
   describe(&plan, launch);
   return RLO_OK;
 }
 
-const rlo_family rlo__family_cpu_tile = {
+const rlo__family rlo__family_cpu_tile = {
     "tile", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit, 0};

@@ -15,7 +15,7 @@ enum {
   LEAST_SIDE = 8
 };
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   if (problem->update != RLO_UPDATE_COMBINE || rlo_problem_is_sum(problem)) {
     rlo__str_append(why, "it sums, or computes nothing");
@@ -49,7 +49,7 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
       request, &g, problem->num_axes, NUM_SCALARS, why);
 }
 
-static rlo_status choose(const rlo_request *request, rlo__cpu_plan *plan) {
+static rlo_status choose(const rlo__request *request, rlo__cpu_plan *plan) {
   const rlo_problem *problem = request->problem;
   *plan = (rlo__cpu_plan){.geometry = rlo__geometry_of(request)};
   plan->x_axis = plan->geometry.dst_axis;
@@ -67,14 +67,14 @@ static rlo_status choose(const rlo_request *request, rlo__cpu_plan *plan) {
 }
 
 /* Whole blocks of sixteen, against the ragged ones at the edges. */
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   rlo__geometry g = rlo__geometry_of(request);
   double x = (double)request->problem->extents[g.dst_axis];
   double y = (double)request->problem->extents[g.src_axis];
   return 0.6 * (x / (x + 16.0)) * (y / (y + 16.0));
 }
 
-static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   rlo__cpu_plan plan;
   RLO_TRY(choose(request, &plan));
@@ -101,9 +101,9 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   return RLO_OK;
 }
 
-const rlo_family rlo__family_cpu_turn = {"turn",
-                                         RLO_DEVICE_CLASS_CPU,
-                                         is_applicable,
-                                         predict,
-                                         emit,
-                                         RLO_FAMILY_COMPUTES};
+const rlo__family rlo__family_cpu_turn = {"turn",
+                                          RLO_DEVICE_CLASS_CPU,
+                                          is_applicable,
+                                          predict,
+                                          emit,
+                                          RLO__FAMILY_COMPUTES};

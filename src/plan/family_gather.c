@@ -9,7 +9,7 @@
  * have more coefficients than this: each unit is code of its own. */
 enum { GPU_PIECES = 4, GPU_MAX_COEFFICIENTS = 256 };
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   (void)request;
   (void)why;
   return true;
@@ -21,9 +21,9 @@ static int32_t num_coefficients(const rlo_problem *problem) {
          (2 + problem->num_terms + problem->num_guards);
 }
 
-static rlo_status emit(const rlo_request *request,
+static rlo_status emit(const rlo__request *request,
                        bool is_gpu,
-                       rlo_launch *launch) {
+                       rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   rlo__baked_cut cut;
   RLO_TRY(rlo__baked_cut_cells(
@@ -55,11 +55,11 @@ static rlo_status emit(const rlo_request *request,
   return RLO_OK;
 }
 
-static rlo_status emit_cpu(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit_cpu(const rlo__request *request, rlo__launch *launch) {
   return emit(request, false, launch);
 }
 
-static rlo_status emit_gpu(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit_gpu(const rlo__request *request, rlo__launch *launch) {
   return emit(request, true, launch);
 }
 
@@ -70,28 +70,30 @@ static bool is_streaming(const rlo_problem *problem) {
                       problem->dst.axis[last] == 1 && problem->num_terms == 0);
 }
 
-static double predict_cpu(const rlo_request *request) {
+static double predict_cpu(const rlo__request *request) {
   return is_streaming(request->problem) ? 0.4 : 0.05;
 }
 
 /* Not measured: reads that jump fetch a whole sector each. */
-static double predict_gpu(const rlo_request *request) {
+static double predict_gpu(const rlo__request *request) {
   if (is_streaming(request->problem)) {
     return 0.5;
   }
-  return 0.4 * request->problem->unit_bits / (8.0 * RLO_GPU_SECTOR_BYTES);
+  return 0.4 * request->problem->unit_bits / (8.0 * RLO__GPU_SECTOR_BYTES);
 }
 
-const rlo_family rlo__family_cpu_gather = {"gather",
-                                           RLO_DEVICE_CLASS_CPU,
-                                           is_applicable,
-                                           predict_cpu,
-                                           emit_cpu,
-                                           RLO_FAMILY_BAKES | RLO_FAMILY_LOADS};
+const rlo__family rlo__family_cpu_gather = {
+    "gather",
+    RLO_DEVICE_CLASS_CPU,
+    is_applicable,
+    predict_cpu,
+    emit_cpu,
+    RLO__FAMILY_BAKES | RLO__FAMILY_LOADS};
 
-const rlo_family rlo__family_gpu_gather = {"gather",
-                                           RLO_DEVICE_CLASS_GPU,
-                                           is_applicable,
-                                           predict_gpu,
-                                           emit_gpu,
-                                           RLO_FAMILY_BAKES | RLO_FAMILY_LOADS};
+const rlo__family rlo__family_gpu_gather = {
+    "gather",
+    RLO_DEVICE_CLASS_GPU,
+    is_applicable,
+    predict_gpu,
+    emit_gpu,
+    RLO__FAMILY_BAKES | RLO__FAMILY_LOADS};

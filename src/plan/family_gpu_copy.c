@@ -17,7 +17,7 @@ typedef struct copy_plan {
   size_t num_groups;
 } copy_plan;
 
-static copy_plan choose(const rlo_request *request) {
+static copy_plan choose(const rlo__request *request) {
   const rlo_problem *problem = request->problem;
   copy_plan plan = {.unit_bytes = problem->unit_bits / 8, .units = 1};
   int32_t run = -1;
@@ -41,7 +41,7 @@ static copy_plan choose(const rlo_request *request) {
   return plan;
 }
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   if (problem->num_guards > 0) {
     rlo__str_printf(
@@ -65,11 +65,11 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
 }
 
 /* A guess: nothing was measured on a GPU. */
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   return choose(request).wide_bytes >= 4 ? 0.95 : 0.5;
 }
 
-static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   copy_plan plan = choose(request);
   int64_t local_items = rlo__gpu_local_items(request->device);
@@ -86,12 +86,13 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL", local_items));
   RLO_TRY(rlo__launch_define(launch, "RLO_WIDE_BYTES", plan.wide_bytes));
   RLO_TRY(rlo__launch_define(launch, "RLO_PIECES", LANE_PIECES));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_SRC, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_SRC_OFFSET, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_DST, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_DST_OFFSET, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &plan.pieces, 1));
-  RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &plan.tail_units, 1));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC_OFFSET, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_DST, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_DST_OFFSET, NULL, 0));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &plan.pieces, 1));
+  RLO_TRY(
+      rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &plan.tail_units, 1));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
                   "%lld bytes per lane, %d at a time, units of %lld bytes",
@@ -101,5 +102,5 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   return RLO_OK;
 }
 
-const rlo_family rlo__family_gpu_copy = {
+const rlo__family rlo__family_gpu_copy = {
     "copy", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit, 0};

@@ -15,7 +15,7 @@ enum {
   /** Bytes that a lane moves at once; more make lanes meet in the banks of
    *  local memory. */
   LANE_BYTES = 4,
-  LANES = RLO_BLOCK_MAX_AXES,
+  LANES = RLO__BLOCK_MAX_AXES,
   /** Scalars of the kernel after the common ones, and of each end. */
   NUM_SCALARS = 7,
   END_SCALARS = 5,
@@ -30,7 +30,7 @@ typedef struct walk {
   int64_t extents[LANES]; /* of axis 0 in pieces, once they are chosen */
   int64_t strides[LANES];
   int64_t local_strides[LANES];
-  int64_t coefs[RLO_CPU_MAX_GUARDS][LANES];
+  int64_t coefs[RLO__CPU_MAX_GUARDS][LANES];
   /** The one that is an axis which blocks overhang. */
   int32_t ends[MAX_ENDS];
   /** Units of a piece. */
@@ -44,7 +44,7 @@ typedef struct packed_plan {
   double fraction;
   /** The problem's, PAD first. */
   int32_t num_guards;
-  const rlo_guard *guards[RLO_CPU_MAX_GUARDS];
+  const rlo_guard *guards[RLO__CPU_MAX_GUARDS];
   /** Problem axes whose last block overhangs. */
   int32_t num_ends;
   int32_t ends[MAX_ENDS];
@@ -55,8 +55,8 @@ typedef struct packed_plan {
 } packed_plan;
 
 /* Vectors of strides or coefficients of a block. */
-static rlo_argument_kind block_kind(const rlo__geometry *geometry) {
-  return geometry->fits_32_bits ? RLO_ARGUMENT_INT16 : RLO_ARGUMENT_LONG16;
+static rlo__argument_kind block_kind(const rlo__geometry *geometry) {
+  return geometry->fits_32_bits ? RLO__ARGUMENT_INT16 : RLO__ARGUMENT_LONG16;
 }
 
 /* Points of a problem axis that a group moves. */
@@ -156,7 +156,7 @@ static void append_axis(const packed_plan *plan,
 
 /* Units of the pieces of a walk: those of four bytes or, for fewer programs,
  * one. Each piece begins at a multiple of its size. */
-static int64_t piece_units(const rlo_request *request,
+static int64_t piece_units(const rlo__request *request,
                            const packed_plan *plan,
                            const walk *w,
                            bool is_read) {
@@ -187,7 +187,7 @@ static int64_t piece_units(const rlo_request *request,
   return align == LANE_BYTES ? units : 1;
 }
 
-static void make_walks(const rlo_request *request, packed_plan *plan) {
+static void make_walks(const rlo__request *request, packed_plan *plan) {
   const rlo_problem *problem = request->problem;
   const rlo__block *block = &plan->block;
   plan->read = (walk){.ends = {-1, -1}};
@@ -219,7 +219,7 @@ static int64_t local_bytes(int64_t bytes) {
 }
 
 /* Choose everything. False, and why, if there is no way. */
-static bool choose(const rlo_request *request,
+static bool choose(const rlo__request *request,
                    packed_plan *plan,
                    rlo__str *why) {
   const rlo_problem *problem = request->problem;
@@ -278,7 +278,7 @@ static bool choose(const rlo_request *request,
   return rlo__gpu_can_launch(plan->num_groups, why);
 }
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   rlo__geometry g = rlo__geometry_of(request);
   if (g.is_fill) {
@@ -287,9 +287,9 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   }
   /* Vectors count as the scalars that fill them. */
   int64_t block_bytes = rlo__argument_bytes(block_kind(&g));
-  int64_t vector_bytes = 3 * rlo__argument_bytes(RLO_ARGUMENT_INT16) +
+  int64_t vector_bytes = 3 * rlo__argument_bytes(RLO__ARGUMENT_INT16) +
                          (1 + problem->num_guards) * block_bytes;
-  int64_t scalars = NUM_SCALARS + RLO_GPU_GRID_SCALARS +
+  int64_t scalars = NUM_SCALARS + RLO__GPU_GRID_SCALARS +
                     MAX_ENDS * END_SCALARS + vector_bytes / 8;
   packed_plan plan;
   return rlo__cpu_is_within_limits(
@@ -297,7 +297,7 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
          choose(request, &plan, why);
 }
 
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   packed_plan plan;
   rlo__str unused = rlo__str_over(NULL, 0);
   return choose(request, &plan, &unused) ? plan.fraction : 0.0;
@@ -310,8 +310,8 @@ static int64_t block_magic(int64_t extent) {
 }
 
 /* Two lists of up to LANES numbers as one vector. */
-static rlo_status add_lanes(rlo_launch *launch,
-                            rlo_argument_kind kind,
+static rlo_status add_lanes(rlo__launch *launch,
+                            rlo__argument_kind kind,
                             const int64_t *low,
                             int32_t num_low,
                             const int64_t *high,
@@ -326,18 +326,18 @@ static rlo_status add_lanes(rlo_launch *launch,
   return rlo__launch_argument(launch, kind, lanes, 2 * LANES);
 }
 
-static rlo_status add_walk(const walk *w, rlo_launch *launch) {
+static rlo_status add_walk(const walk *w, rlo__launch *launch) {
   int64_t magic[LANES];
   for (int32_t k = 0; k < w->rank; ++k) {
     magic[k] = block_magic(w->extents[k]);
   }
   return add_lanes(
-      launch, RLO_ARGUMENT_INT16, w->extents, w->rank, magic, w->rank);
+      launch, RLO__ARGUMENT_INT16, w->extents, w->rank, magic, w->rank);
 }
 
 static rlo_status add_block(const rlo_problem *problem,
                             const packed_plan *plan,
-                            rlo_launch *launch) {
+                            rlo__launch *launch) {
   const rlo__cpu_plan *group = &plan->group;
   const walk *read = &plan->read;
   const walk *write = &plan->write;
@@ -347,7 +347,7 @@ static rlo_status add_block(const rlo_problem *problem,
   RLO_TRY(add_walk(read, launch));
   RLO_TRY(add_walk(write, launch));
   RLO_TRY(add_lanes(launch,
-                    RLO_ARGUMENT_INT16,
+                    RLO__ARGUMENT_INT16,
                     read->local_strides,
                     read->rank,
                     write->local_strides,
@@ -368,14 +368,14 @@ static rlo_status add_block(const rlo_problem *problem,
   return rlo__cpu_add_int(launch, plan->block.copy_units);
 }
 
-static rlo_status add_guards(const packed_plan *plan, rlo_launch *launch) {
+static rlo_status add_guards(const packed_plan *plan, rlo__launch *launch) {
   const rlo__grid *grid = &plan->group.grid;
   int32_t repeat = plan->block.repeat_axis;
-  rlo_argument_kind grid_kind = launch->arguments[RLO_GPU_GRID_ARGUMENT].kind;
+  rlo__argument_kind grid_kind = launch->arguments[RLO__GPU_GRID_ARGUMENT].kind;
   for (int32_t g = 0; g < plan->num_guards; ++g) {
     const rlo_form *form = &plan->guards[g]->form;
     int64_t x = repeat >= 0 ? form->axis[repeat] : 0;
-    int64_t coefs[RLO_GRID_MAX_AXES];
+    int64_t coefs[RLO__GRID_MAX_AXES];
     for (int32_t n = 0; n < grid->num_axes; ++n) {
       coefs[n] = form->axis[grid->axes[n].problem_axis] * grid->axes[n].step;
     }
@@ -386,17 +386,17 @@ static rlo_status add_guards(const packed_plan *plan, rlo_launch *launch) {
                       plan->read.rank,
                       plan->write.coefs[g],
                       plan->write.rank));
-    RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &form->base, 1));
+    RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &form->base, 1));
     RLO_TRY(rlo__launch_argument(
-        launch, RLO_ARGUMENT_LONG, &plan->guards[g]->limit, 1));
-    RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &x, 1));
+        launch, RLO__ARGUMENT_LONG, &plan->guards[g]->limit, 1));
+    RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &x, 1));
   }
   return RLO_OK;
 }
 
 static rlo_status add_ends(const rlo_problem *problem,
                            const packed_plan *plan,
-                           rlo_launch *launch) {
+                           rlo__launch *launch) {
   const rlo__cpu_plan *group = &plan->group;
   for (int32_t e = 0; e < plan->num_ends; ++e) {
     int32_t axis = plan->ends[e];
@@ -409,7 +409,7 @@ static rlo_status add_ends(const rlo_problem *problem,
   return RLO_OK;
 }
 
-static void describe(const packed_plan *plan, rlo_launch *launch) {
+static void describe(const packed_plan *plan, rlo__launch *launch) {
   const rlo__block *block = &plan->block;
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_append(&words, "blocks of ");
@@ -428,7 +428,7 @@ static void describe(const packed_plan *plan, rlo_launch *launch) {
                   (long long)block->dst_run_bytes);
 }
 
-static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   packed_plan plan;
   rlo__str unused = rlo__str_over(NULL, 0);
   if (!choose(request, &plan, &unused)) {
@@ -452,5 +452,5 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   return RLO_OK;
 }
 
-const rlo_family rlo__family_gpu_packed = {
+const rlo__family rlo__family_gpu_packed = {
     "packed", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit, 0};

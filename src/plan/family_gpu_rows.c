@@ -6,7 +6,7 @@
 /* Family rows of GPUs: cl/gpu_rows.cl, the innermost axis is kept. */
 
 enum {
-  NUM_SCALARS = 9 + RLO_GPU_GRID_SCALARS,
+  NUM_SCALARS = 9 + RLO__GPU_GRID_SCALARS,
   MAX_WIDE_BYTES = 16,
   /** Pieces that a lane has on their way at a time. */
   LANE_PIECES = 4,
@@ -40,7 +40,7 @@ typedef struct row_plan {
 
 /* Units that a lane moves at once, of which rows begin at multiples: 16 bytes,
  * 4 or, for fewer programs, one unit. */
-static int64_t wide_units(const rlo_request *request, const rlo__geometry *g) {
+static int64_t wide_units(const rlo__request *request, const rlo__geometry *g) {
   const rlo_problem *problem = request->problem;
   if (g->is_fill) {
     return 1; /* no piece is whole */
@@ -110,7 +110,7 @@ static rlo_status gather_rows(const rlo_problem *problem,
   return RLO_OK;
 }
 
-static rlo_status choose(const rlo_request *request, row_plan *plan) {
+static rlo_status choose(const rlo__request *request, row_plan *plan) {
   const rlo_problem *problem = request->problem;
   *plan = (row_plan){.group = {.geometry = rlo__geometry_of(request)}};
   rlo__cpu_plan *group = &plan->group;
@@ -150,7 +150,7 @@ static rlo_status choose(const rlo_request *request, row_plan *plan) {
   return RLO_OK;
 }
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   rlo__geometry g = rlo__geometry_of(request);
   if (problem->num_axes > 0 && g.run_axis < 0) {
@@ -170,7 +170,7 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
   return rlo__gpu_can_launch(plan.num_groups, why);
 }
 
-static double sector_share(const rlo_request *request,
+static double sector_share(const rlo__request *request,
                            const row_plan *plan,
                            const rlo_form *form,
                            int64_t alignment_bytes) {
@@ -178,12 +178,12 @@ static double sector_share(const rlo_request *request,
                                      form,
                                      plan->group.x_axis,
                                      alignment_bytes,
-                                     RLO_GPU_SECTOR_BYTES);
+                                     RLO__GPU_SECTOR_BYTES);
   return rlo__gpu_sector_share(
       plan->row_units * plan->group.geometry.unit_bytes, begin);
 }
 
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   const rlo_problem *problem = request->problem;
   row_plan plan;
   if (choose(request, &plan) != RLO_OK) {
@@ -214,7 +214,7 @@ static int64_t reciprocal(int64_t n) {
   return value > INT32_MAX ? value - (INT64_C(1) << 32) : value;
 }
 
-static void describe(const row_plan *plan, rlo_launch *launch) {
+static void describe(const row_plan *plan, rlo__launch *launch) {
   int64_t unit_bytes = plan->group.geometry.unit_bytes;
   int64_t lane_bytes = plan->wide_units * unit_bytes;
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
@@ -234,7 +234,7 @@ static void describe(const row_plan *plan, rlo_launch *launch) {
   }
 }
 
-static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   row_plan plan;
   RLO_TRY(choose(request, &plan));
@@ -264,5 +264,5 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   return RLO_OK;
 }
 
-const rlo_family rlo__family_gpu_rows = {
+const rlo__family rlo__family_gpu_rows = {
     "rows", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit, 0};

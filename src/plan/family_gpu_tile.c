@@ -65,7 +65,7 @@ static int64_t local_bytes(const tile_plan *plan) {
 
 /* Squares, if there is a whole tile of them, local memory holds it and every
  * row is aligned to their sides. */
-static bool choose_squares(const rlo_request *request, tile_plan *plan) {
+static bool choose_squares(const rlo__request *request, tile_plan *plan) {
   const rlo_problem *problem = request->problem;
   const rlo__plane *plane = &plan->plane;
   int64_t unit_bytes = plan->group.geometry.unit_bytes;
@@ -97,7 +97,7 @@ static bool choose_squares(const rlo_request *request, tile_plan *plan) {
   return false;
 }
 
-static void choose_tile(const rlo_request *request, tile_plan *plan) {
+static void choose_tile(const rlo__request *request, tile_plan *plan) {
   if (choose_squares(request, plan)) {
     return;
   }
@@ -113,7 +113,7 @@ static void choose_tile(const rlo_request *request, tile_plan *plan) {
   }
 }
 
-static rlo_status choose(const rlo_request *request, tile_plan *plan) {
+static rlo_status choose(const rlo__request *request, tile_plan *plan) {
   const rlo_problem *problem = request->problem;
   *plan = (tile_plan){.group = {.geometry = rlo__geometry_of(request)}};
   rlo__cpu_plan *group = &plan->group;
@@ -142,7 +142,7 @@ static rlo_status choose(const rlo_request *request, tile_plan *plan) {
   return rlo__grid_num_groups(&group->grid, &plan->num_groups);
 }
 
-static bool is_applicable(const rlo_request *request, rlo__str *why) {
+static bool is_applicable(const rlo__request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   rlo__geometry g = rlo__geometry_of(request);
   rlo__plane plane;
@@ -150,7 +150,7 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
       !rlo__cpu_is_within_limits(request,
                                  &g,
                                  problem->num_axes,
-                                 RLO_PLANE_NUM_SCALARS + RLO_GPU_GRID_SCALARS,
+                                 RLO__PLANE_NUM_SCALARS + RLO__GPU_GRID_SCALARS,
                                  why)) {
     return false;
   }
@@ -172,17 +172,17 @@ static bool is_applicable(const rlo_request *request, rlo__str *why) {
 
 /* The share of sectors that is of use on one side, whose runs lie along `axis`
  * and are `run` units long. */
-static double sector_share(const rlo_request *request,
+static double sector_share(const rlo__request *request,
                            const rlo_form *form,
                            int32_t axis,
                            int64_t alignment_bytes,
                            int64_t run) {
   int64_t begin = rlo__gpu_alignment(
-      request->problem, form, axis, alignment_bytes, RLO_GPU_SECTOR_BYTES);
+      request->problem, form, axis, alignment_bytes, RLO__GPU_SECTOR_BYTES);
   return rlo__gpu_sector_share(run * (request->problem->unit_bits / 8), begin);
 }
 
-static double predict(const rlo_request *request) {
+static double predict(const rlo__request *request) {
   tile_plan plan;
   if (choose(request, &plan) != RLO_OK) {
     return 0.0;
@@ -209,7 +209,7 @@ static double predict(const rlo_request *request) {
          rlo__gpu_fullness(plane->nb, plan.tile_b);
 }
 
-static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
+static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   tile_plan plan;
   RLO_TRY(choose(request, &plan));
   const rlo__cpu_plan *group = &plan.group;
@@ -242,5 +242,5 @@ static rlo_status emit(const rlo_request *request, rlo_launch *launch) {
   return RLO_OK;
 }
 
-const rlo_family rlo__family_gpu_tile = {
+const rlo__family rlo__family_gpu_tile = {
     "tile", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit, 0};

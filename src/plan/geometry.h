@@ -27,7 +27,7 @@ typedef struct rlo__geometry {
 } rlo__geometry;
 
 /** Look at a request's problem. */
-rlo__geometry rlo__geometry_of(const rlo_request *request);
+rlo__geometry rlo__geometry_of(const rlo__request *request);
 
 /**
  * The largest power of two, at most `limit` (itself one), that is sure to

@@ -19,7 +19,7 @@ enum {
 
 /* A choice that is being made. */
 typedef struct draft {
-  const rlo_request *request;
+  const rlo__request *request;
   int64_t unit_bytes;
   int64_t lanes;
   /** Axes by the distance of their points, the nearest first. */
@@ -66,7 +66,7 @@ static int64_t even_piece(int64_t extent, int64_t most, int64_t unit_bytes) {
   if (extent <= most) {
     return extent;
   }
-  int64_t sector = RLO_GPU_SECTOR_BYTES / unit_bytes;
+  int64_t sector = RLO__GPU_SECTOR_BYTES / unit_bytes;
   int64_t even = rlo__ceil_div(extent, rlo__ceil_div(extent, most));
   if (even < sector) {
     return even;
@@ -157,7 +157,7 @@ static int64_t run_of(const draft *d,
   const rlo_problem *problem = d->request->problem;
   int64_t run = 1;
   int64_t begin = rlo__alignment_after(
-      alignment_bytes, form->base * d->unit_bytes, RLO_GPU_SECTOR_BYTES);
+      alignment_bytes, form->base * d->unit_bytes, RLO__GPU_SECTOR_BYTES);
   bool is_run = true;
   for (int32_t k = 0; k < d->num_axes; ++k) {
     int32_t a = order[k];
@@ -171,7 +171,7 @@ static int64_t run_of(const draft *d,
       /* Blocks begin at its multiples; so does what else a block holds. */
       int64_t step = is_run ? size * stride : stride;
       begin = rlo__alignment_after(
-          begin, step * d->unit_bytes, RLO_GPU_SECTOR_BYTES);
+          begin, step * d->unit_bytes, RLO__GPU_SECTOR_BYTES);
       is_run = false;
     }
   }
@@ -247,7 +247,7 @@ static double rate(const draft *d, const rlo__block *block) {
                        d->unit_bytes < 4 ? 4 : d->unit_bytes);
 }
 
-bool rlo__gpu_block_choose(const rlo_request *request,
+bool rlo__gpu_block_choose(const rlo__request *request,
                            int64_t budget_bytes,
                            int64_t lanes,
                            rlo__block *out_block,
@@ -276,7 +276,7 @@ bool rlo__gpu_block_choose(const rlo_request *request,
           taken += d.size[a] > 0;
         }
         /* A block of one axis would be rows. */
-        if (taken < 2 || taken > RLO_BLOCK_MAX_AXES ||
+        if (taken < 2 || taken > RLO__BLOCK_MAX_AXES ||
             (repeat > 1 && find_repeat_axis(&d, repeat) < 0)) {
           continue;
         }

@@ -5,7 +5,7 @@
 #include "plan/family.h"
 
 /** Most axes of a block. */
-#define RLO_BLOCK_MAX_AXES 8
+#define RLO__BLOCK_MAX_AXES 8
 
 /** An axis of a block, whole or a piece of it. */
 typedef struct rlo__block_axis {
@@ -25,9 +25,9 @@ typedef struct rlo__block_axis {
 typedef struct rlo__block {
   int32_t num_axes;
   /** In the order of the source, the fastest first. */
-  rlo__block_axis axes[RLO_BLOCK_MAX_AXES];
+  rlo__block_axis axes[RLO__BLOCK_MAX_AXES];
   /** Numbers of `axes` in the order of the destination, the fastest first. */
-  int32_t by_dst[RLO_BLOCK_MAX_AXES];
+  int32_t by_dst[RLO__BLOCK_MAX_AXES];
   /** Problem axis of the copies, or -1, and copies of a group. */
   int32_t repeat_axis;
   int64_t repeat;
@@ -53,7 +53,7 @@ typedef struct rlo__block {
  * @param out_fraction  expected fraction of the copy limit.
  * @return false if the problem has fewer than two axes or nothing fits.
  */
-bool rlo__gpu_block_choose(const rlo_request *request,
+bool rlo__gpu_block_choose(const rlo__request *request,
                            int64_t budget_bytes,
                            int64_t lanes,
                            rlo__block *out_block,

@@ -45,10 +45,10 @@ int64_t rlo__gpu_magic(int64_t divisor) {
 double rlo__gpu_sector_share(int64_t run_bytes, int64_t begin_bytes) {
   double run = (double)run_bytes;
   double sectors =
-      begin_bytes >= RLO_GPU_SECTOR_BYTES
-          ? (double)rlo__ceil_div(run_bytes, RLO_GPU_SECTOR_BYTES)
-          : 1.0 + (run - (double)begin_bytes) / RLO_GPU_SECTOR_BYTES;
-  return run / (RLO_GPU_SECTOR_BYTES * (sectors < 1.0 ? 1.0 : sectors));
+      begin_bytes >= RLO__GPU_SECTOR_BYTES
+          ? (double)rlo__ceil_div(run_bytes, RLO__GPU_SECTOR_BYTES)
+          : 1.0 + (run - (double)begin_bytes) / RLO__GPU_SECTOR_BYTES;
+  return run / (RLO__GPU_SECTOR_BYTES * (sectors < 1.0 ? 1.0 : sectors));
 }
 
 double rlo__gpu_rate(double src_share,
@@ -80,20 +80,20 @@ bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why) {
   return true;
 }
 
-rlo_status rlo__gpu_begin(const rlo_request *request,
+rlo_status rlo__gpu_begin(const rlo__request *request,
                           const rlo__cpu_plan *plan,
                           const char *kernel_file,
                           size_t num_groups,
-                          rlo_launch *launch) {
+                          rlo__launch *launch) {
   int64_t local_items = rlo__gpu_local_items(request->device);
   RLO_TRY(rlo__cpu_begin(request, plan, kernel_file, launch));
   launch->local_size[0] = (size_t)local_items;
   launch->global_size[0] = num_groups * (size_t)local_items;
-  int64_t magic[RLO_GRID_MAX_AXES];
+  int64_t magic[RLO__GRID_MAX_AXES];
   for (int32_t n = 0; n < plan->grid.num_axes; ++n) {
     magic[n] = rlo__gpu_magic(plan->grid.axes[n].extent);
   }
   RLO_TRY(rlo__launch_argument(
-      launch, RLO_ARGUMENT_INT16, magic, plan->grid.num_axes));
+      launch, RLO__ARGUMENT_INT16, magic, plan->grid.num_axes));
   return rlo__launch_define(launch, "RLO_LOCAL", local_items);
 }

@@ -10,13 +10,13 @@
 
 /** That argument's bytes, counted in scalars as rlo__cpu_is_within_limits
  *  does. */
-#define RLO_GPU_GRID_SCALARS 8
+#define RLO__GPU_GRID_SCALARS 8
 
 /** What memory moves at least. */
-#define RLO_GPU_SECTOR_BYTES 32
+#define RLO__GPU_SECTOR_BYTES 32
 
 /** Number of the argument that holds the grid's extents. */
-#define RLO_GPU_GRID_ARGUMENT 7
+#define RLO__GPU_GRID_ARGUMENT 7
 
 /** Work-items of a group: 256, or the largest power of two that the device
  *  takes. */
@@ -76,10 +76,10 @@ bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why);
 /** Begin a launch as rlo__cpu_begin does, with `num_groups` groups of
  *  rlo__gpu_local_items work-items. Each grid extent is below 2^31, which
  *  rlo__gpu_can_launch implies. */
-RLO_NODISCARD rlo_status rlo__gpu_begin(const rlo_request *request,
+RLO_NODISCARD rlo_status rlo__gpu_begin(const rlo__request *request,
                                         const rlo__cpu_plan *plan,
                                         const char *kernel_file,
                                         size_t num_groups,
-                                        rlo_launch *launch);
+                                        rlo__launch *launch);
 
 #endif

@@ -13,10 +13,10 @@ rlo_status rlo__grid_add(rlo__grid *grid,
   if (problem->extents[axis] <= step) {
     return RLO_OK;
   }
-  if (grid->num_axes == RLO_GRID_MAX_AXES) {
+  if (grid->num_axes == RLO__GRID_MAX_AXES) {
     return RLO_FAIL(RLO_INTERNAL,
                     "work-groups need more than %d coordinates",
-                    RLO_GRID_MAX_AXES);
+                    RLO__GRID_MAX_AXES);
   }
   rlo__grid_axis *added = &grid->axes[grid->num_axes++];
   added->problem_axis = axis;

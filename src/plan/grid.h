@@ -6,7 +6,7 @@
 #include "relayout/problem.h"
 
 /** Lanes of the widest grid argument. */
-#define RLO_GRID_MAX_AXES 16
+#define RLO__GRID_MAX_AXES 16
 
 /** A coordinate of work-groups: it steps along an axis of the problem. */
 typedef struct rlo__grid_axis {
@@ -23,13 +23,13 @@ typedef struct rlo__grid_axis {
  *  fastest. */
 typedef struct rlo__grid {
   int32_t num_axes;
-  rlo__grid_axis axes[RLO_GRID_MAX_AXES];
+  rlo__grid_axis axes[RLO__GRID_MAX_AXES];
 } rlo__grid;
 
 /**
  * Let groups step along an axis, `step` >= 1 points at a time. Nothing is added
  * if one step covers it. An axis goes in at most once.
- * @return RLO_OK; RLO_INTERNAL beyond RLO_GRID_MAX_AXES.
+ * @return RLO_OK; RLO_INTERNAL beyond RLO__GRID_MAX_AXES.
  */
 RLO_NODISCARD rlo_status rlo__grid_add(rlo__grid *grid,
                                        const rlo_problem *problem,

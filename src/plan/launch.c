@@ -5,32 +5,32 @@
 
 #include "base/status.h"
 
-int32_t rlo__argument_lanes(rlo_argument_kind kind) {
+int32_t rlo__argument_lanes(rlo__argument_kind kind) {
   switch (kind) {
-    case RLO_ARGUMENT_SRC:
-    case RLO_ARGUMENT_SRC_OFFSET:
-    case RLO_ARGUMENT_DST:
-    case RLO_ARGUMENT_DST_OFFSET:
-    case RLO_ARGUMENT_INDEX:
-    case RLO_ARGUMENT_INDEX_OFFSET:
+    case RLO__ARGUMENT_SRC:
+    case RLO__ARGUMENT_SRC_OFFSET:
+    case RLO__ARGUMENT_DST:
+    case RLO__ARGUMENT_DST_OFFSET:
+    case RLO__ARGUMENT_INDEX:
+    case RLO__ARGUMENT_INDEX_OFFSET:
       return 0;
-    case RLO_ARGUMENT_INT:
-    case RLO_ARGUMENT_LONG:
+    case RLO__ARGUMENT_INT:
+    case RLO__ARGUMENT_LONG:
       return 1;
-    case RLO_ARGUMENT_LONG8:
+    case RLO__ARGUMENT_LONG8:
       return 8;
-    case RLO_ARGUMENT_INT16:
-    case RLO_ARGUMENT_LONG16:
+    case RLO__ARGUMENT_INT16:
+    case RLO__ARGUMENT_LONG16:
       return 16;
   }
   return 0;
 }
 
-static bool is_of_ints(rlo_argument_kind kind) {
-  return kind == RLO_ARGUMENT_INT || kind == RLO_ARGUMENT_INT16;
+static bool is_of_ints(rlo__argument_kind kind) {
+  return kind == RLO__ARGUMENT_INT || kind == RLO__ARGUMENT_INT16;
 }
 
-int64_t rlo__argument_bytes(rlo_argument_kind kind) {
+int64_t rlo__argument_bytes(rlo__argument_kind kind) {
   int32_t lanes = rlo__argument_lanes(kind);
   if (lanes == 0) {
     return 8; /* an address or an offset */
@@ -39,16 +39,16 @@ int64_t rlo__argument_bytes(rlo_argument_kind kind) {
 }
 
 /* Append numbers, and zeros up to `room`. */
-static rlo_status add_numbers(rlo_launch *launch,
+static rlo_status add_numbers(rlo__launch *launch,
                               const int64_t *values,
                               int32_t count,
                               int32_t room,
                               int32_t *out_first) {
-  if (room > RLO_LAUNCH_MAX_NUMBERS - launch->num_numbers) {
+  if (room > RLO__LAUNCH_MAX_NUMBERS - launch->num_numbers) {
     return RLO_FAIL(RLO_INTERNAL,
                     "a launch of kernel %s needs more than %d numbers",
                     launch->kernel_file,
-                    RLO_LAUNCH_MAX_NUMBERS);
+                    RLO__LAUNCH_MAX_NUMBERS);
   }
   *out_first = launch->num_numbers;
   for (int32_t k = 0; k < room; ++k) {
@@ -57,41 +57,41 @@ static rlo_status add_numbers(rlo_launch *launch,
   return RLO_OK;
 }
 
-rlo_status rlo__launch_define(rlo_launch *launch,
+rlo_status rlo__launch_define(rlo__launch *launch,
                               const char *name,
                               int64_t value) {
   return rlo__launch_define_list(launch, name, &value, 1);
 }
 
-rlo_status rlo__launch_define_list(rlo_launch *launch,
+rlo_status rlo__launch_define_list(rlo__launch *launch,
                                    const char *name,
                                    const int64_t *values,
                                    int32_t count) {
-  if (launch->num_defines == RLO_LAUNCH_MAX_DEFINES) {
+  if (launch->num_defines == RLO__LAUNCH_MAX_DEFINES) {
     return RLO_FAIL(RLO_INTERNAL,
                     "a launch of kernel %s has more than %d constants",
                     launch->kernel_file,
-                    RLO_LAUNCH_MAX_DEFINES);
+                    RLO__LAUNCH_MAX_DEFINES);
   }
   int32_t first = 0;
   RLO_TRY(add_numbers(launch, values, count, count, &first));
-  rlo_define *define = &launch->defines[launch->num_defines++];
+  rlo__define *define = &launch->defines[launch->num_defines++];
   define->name = name;
   define->first = first;
   define->count = count;
   return RLO_OK;
 }
 
-rlo_status rlo__launch_argument(rlo_launch *launch,
-                                rlo_argument_kind kind,
+rlo_status rlo__launch_argument(rlo__launch *launch,
+                                rlo__argument_kind kind,
                                 const int64_t *values,
                                 int32_t count) {
   int32_t lanes = rlo__argument_lanes(kind);
-  if (launch->num_arguments == RLO_LAUNCH_MAX_ARGUMENTS) {
+  if (launch->num_arguments == RLO__LAUNCH_MAX_ARGUMENTS) {
     return RLO_FAIL(RLO_INTERNAL,
                     "a launch of kernel %s has more than %d arguments",
                     launch->kernel_file,
-                    RLO_LAUNCH_MAX_ARGUMENTS);
+                    RLO__LAUNCH_MAX_ARGUMENTS);
   }
   if (count < 0 || count > lanes || (lanes == 1 && count != 1)) {
     return RLO_FAIL(RLO_INTERNAL,
@@ -112,13 +112,13 @@ rlo_status rlo__launch_argument(rlo_launch *launch,
   }
   int32_t first = 0;
   RLO_TRY(add_numbers(launch, values, count, lanes, &first));
-  rlo_argument *argument = &launch->arguments[launch->num_arguments++];
+  rlo__argument *argument = &launch->arguments[launch->num_arguments++];
   argument->kind = kind;
   argument->first = first;
   return RLO_OK;
 }
 
-bool rlo__launch_equal(const rlo_launch *a, const rlo_launch *b) {
+bool rlo__launch_equal(const rlo__launch *a, const rlo__launch *b) {
   if (strcmp(a->kernel_file, b->kernel_file) != 0 ||
       a->num_defines != b->num_defines ||
       a->num_arguments != b->num_arguments ||

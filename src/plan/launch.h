@@ -11,57 +11,57 @@
  */
 
 /** Constants compiled into the kernel: -DNAME=v or -DNAME=v0,v1,... */
-typedef struct rlo_define {
+typedef struct rlo__define {
   /** Static. */
   const char *name;
   /** Its values: launch->numbers[first .. first + count). */
   int32_t first, count;
-} rlo_define;
+} rlo__define;
 
-typedef enum rlo_argument_kind {
+typedef enum rlo__argument_kind {
   /** __global const uchar *: the source memory. */
-  RLO_ARGUMENT_SRC,
+  RLO__ARGUMENT_SRC,
   /** ulong: the caller's source offset + launch->src_base_bytes. */
-  RLO_ARGUMENT_SRC_OFFSET,
+  RLO__ARGUMENT_SRC_OFFSET,
   /** __global uchar *: the destination memory. */
-  RLO_ARGUMENT_DST,
+  RLO__ARGUMENT_DST,
   /** ulong: the caller's destination offset + launch->dst_base_bytes. */
-  RLO_ARGUMENT_DST_OFFSET,
+  RLO__ARGUMENT_DST_OFFSET,
   /** __global const uchar *: the indices' memory, and ulong: their offset. */
-  RLO_ARGUMENT_INDEX,
-  RLO_ARGUMENT_INDEX_OFFSET,
+  RLO__ARGUMENT_INDEX,
+  RLO__ARGUMENT_INDEX_OFFSET,
   /** int, long (or ulong), int16 vector and long16 vector, from numbers. */
-  RLO_ARGUMENT_INT,
-  RLO_ARGUMENT_LONG,
-  RLO_ARGUMENT_INT16,
-  RLO_ARGUMENT_LONG16,
+  RLO__ARGUMENT_INT,
+  RLO__ARGUMENT_LONG,
+  RLO__ARGUMENT_INT16,
+  RLO__ARGUMENT_LONG16,
   /** long8 vector. */
-  RLO_ARGUMENT_LONG8
-} rlo_argument_kind;
+  RLO__ARGUMENT_LONG8
+} rlo__argument_kind;
 
-typedef struct rlo_argument {
-  rlo_argument_kind kind;
+typedef struct rlo__argument {
+  rlo__argument_kind kind;
   /** First of its values in launch->numbers: rlo__argument_lanes of them. */
   int32_t first;
-} rlo_argument;
+} rlo__argument;
 
 enum {
-  RLO_LAUNCH_MAX_DEFINES = 64,
+  RLO__LAUNCH_MAX_DEFINES = 64,
   /** Ten that all kernels share, six guards of five, and a family's own. */
-  RLO_LAUNCH_MAX_ARGUMENTS = 64,
+  RLO__LAUNCH_MAX_ARGUMENTS = 64,
   /** Enough for every form of the largest problem, baked. */
-  RLO_LAUNCH_MAX_NUMBERS = 8192
+  RLO__LAUNCH_MAX_NUMBERS = 8192
 };
 
-typedef struct rlo_launch {
+typedef struct rlo__launch {
   /** Stem of the kernel file in cl/, such as "cpu_tile". Static. */
   const char *kernel_file;
   int32_t num_defines;
   int32_t num_arguments;
   int32_t num_numbers;
-  rlo_define defines[RLO_LAUNCH_MAX_DEFINES];
-  rlo_argument arguments[RLO_LAUNCH_MAX_ARGUMENTS];
-  int64_t numbers[RLO_LAUNCH_MAX_NUMBERS];
+  rlo__define defines[RLO__LAUNCH_MAX_DEFINES];
+  rlo__argument arguments[RLO__LAUNCH_MAX_ARGUMENTS];
+  int64_t numbers[RLO__LAUNCH_MAX_NUMBERS];
   /** Position of the problem's origin, from the caller's offsets, in bytes. */
   int64_t src_base_bytes;
   int64_t dst_base_bytes;
@@ -70,20 +70,20 @@ typedef struct rlo_launch {
   size_t local_size[3];
   /** For people: "tile 64x64, units of 4 bytes, input order". */
   char parameters[160];
-} rlo_launch;
+} rlo__launch;
 
 /** Numbers that an argument of a kind takes from launch->numbers: 0 for the
  *  memory arguments, 1 for scalars, 8 or 16 for vectors. */
-int32_t rlo__argument_lanes(rlo_argument_kind kind);
+int32_t rlo__argument_lanes(rlo__argument_kind kind);
 
 /** Bytes that an argument of a kind takes, as clSetKernelArg counts them. */
-int64_t rlo__argument_bytes(rlo_argument_kind kind);
+int64_t rlo__argument_bytes(rlo__argument_kind kind);
 
 /** Add a constant. RLO_INTERNAL beyond the limits above. */
-RLO_NODISCARD rlo_status rlo__launch_define(rlo_launch *launch,
+RLO_NODISCARD rlo_status rlo__launch_define(rlo__launch *launch,
                                             const char *name,
                                             int64_t value);
-RLO_NODISCARD rlo_status rlo__launch_define_list(rlo_launch *launch,
+RLO_NODISCARD rlo_status rlo__launch_define_list(rlo__launch *launch,
                                                  const char *name,
                                                  const int64_t *values,
                                                  int32_t count);
@@ -92,13 +92,13 @@ RLO_NODISCARD rlo_status rlo__launch_define_list(rlo_launch *launch,
  *  their lanes, and zeros after them; the memory arguments none. RLO_OVERFLOW
  *  for a value that an int argument cannot hold; RLO_INTERNAL beyond the limits
  *  above. */
-RLO_NODISCARD rlo_status rlo__launch_argument(rlo_launch *launch,
-                                              rlo_argument_kind kind,
+RLO_NODISCARD rlo_status rlo__launch_argument(rlo__launch *launch,
+                                              rlo__argument_kind kind,
                                               const int64_t *values,
                                               int32_t count);
 
 /** Whether two launches are one kernel with the same numbers and sizes; the
  *  words about them do not count. */
-bool rlo__launch_equal(const rlo_launch *a, const rlo_launch *b);
+bool rlo__launch_equal(const rlo__launch *a, const rlo__launch *b);
 
 #endif

@@ -7,14 +7,14 @@
 enum {
   /** A run that does not begin with a line has too few whole ones below this.
    */
-  LEAST_LINED_BYTES = 4 * RLO_CPU_LINE_BYTES
+  LEAST_LINED_BYTES = 4 * RLO__CPU_LINE_BYTES
 };
 
 static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-bool rlo__block_is_possible(const rlo_request *request,
+bool rlo__block_is_possible(const rlo__request *request,
                             const rlo__geometry *geometry,
                             rlo__str *why) {
   const rlo_problem *problem = request->problem;
@@ -22,12 +22,12 @@ bool rlo__block_is_possible(const rlo_request *request,
     return true;
   }
   int64_t units = problem->extents[geometry->run_axis];
-  if (units > RLO_BLOCK_MAX_ROW_BYTES / geometry->unit_bytes) {
+  if (units > RLO__BLOCK_MAX_ROW_BYTES / geometry->unit_bytes) {
     rlo__str_printf(why,
                     "its rows have %lld units; the longest that are packed "
                     "have %d bytes",
                     (long long)units,
-                    RLO_BLOCK_MAX_ROW_BYTES);
+                    RLO__BLOCK_MAX_ROW_BYTES);
     return false;
   }
   return true;
@@ -82,10 +82,10 @@ static void choose_matrix(rlo__block *b) {
     bool can_column = (b->rows & column_bit) == 0 &&
                       column < b->num_src_run_axes &&
                       b->num_columns * b->size[b->src_chain.axes[column]] <=
-                          RLO_BLOCK_MAX_PLACES;
+                          RLO__BLOCK_MAX_PLACES;
     bool can_row =
         (b->columns & row_bit) == 0 && row < b->num_dst_run_axes &&
-        b->num_rows * b->size[b->dst_chain.axes[row]] <= RLO_BLOCK_MAX_PLACES;
+        b->num_rows * b->size[b->dst_chain.axes[row]] <= RLO__BLOCK_MAX_PLACES;
     has_more = can_column || can_row;
     if (can_column && (b->num_columns <= b->num_rows || !can_row)) {
       b->columns |= column_bit;
@@ -110,7 +110,7 @@ static bool fits(const rlo_problem *problem,
                             b->units / b->dst_run_units};
   bool is_listed = true;
   for (size_t n = 0; n < sizeof places / sizeof places[0]; ++n) {
-    is_listed = is_listed && places[n] <= RLO_BLOCK_MAX_PLACES;
+    is_listed = is_listed && places[n] <= RLO__BLOCK_MAX_PLACES;
   }
   return is_listed && b->units <= most_bytes / b->cpu.geometry.unit_bytes;
 }
@@ -199,7 +199,7 @@ static void cut_all(const rlo_problem *problem,
     }
     if (a == dst_last) {
       int64_t bytes = dst_inner * unit_bytes;
-      multiple = RLO_CPU_LINE_BYTES / rlo__gcd(RLO_CPU_LINE_BYTES, bytes);
+      multiple = RLO__CPU_LINE_BYTES / rlo__gcd(RLO__CPU_LINE_BYTES, bytes);
       if (!b->is_kept) {
         least_rest = rlo__ceil_div(b->tile, dst_inner);
       }
@@ -231,10 +231,10 @@ static void lay_stage(const rlo_problem *problem, rlo__block *b) {
 
 /* Whether each line of rows, or each kept row, is whole and aligned in every
  * block. */
-static bool can_go_direct(const rlo_request *request, const rlo__block *b) {
+static bool can_go_direct(const rlo__request *request, const rlo__block *b) {
   const rlo_problem *problem = request->problem;
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
-  int64_t line_units = RLO_CPU_LINE_BYTES / unit_bytes;
+  int64_t line_units = RLO__CPU_LINE_BYTES / unit_bytes;
   uint32_t rows = b->is_kept ? b->columns : b->rows;
   int64_t inner = 1;
   for (int32_t k = 0; k < b->num_dst_run_axes; ++k) {
@@ -251,25 +251,25 @@ static bool can_go_direct(const rlo_request *request, const rlo__block *b) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (b->size[a] > 1 && (rows >> a & 1) == 0) {
       align = rlo__alignment_after(
-          align, problem->dst.axis[a] * unit_bytes, RLO_CPU_LINE_BYTES);
+          align, problem->dst.axis[a] * unit_bytes, RLO__CPU_LINE_BYTES);
     }
   }
-  return inner % line_units == 0 && align == RLO_CPU_LINE_BYTES &&
+  return inner % line_units == 0 && align == RLO__CPU_LINE_BYTES &&
          (b->is_kept ||
           (unit_bytes < 16 && request->device->has_vector_shuffle));
 }
 
 /* Lines of their own: long runs, or such as begin and end with one. */
-static bool has_lines(const rlo_request *request, const rlo__block *b) {
+static bool has_lines(const rlo__request *request, const rlo__block *b) {
   int64_t run_bytes = b->dst_run_units * b->cpu.geometry.unit_bytes;
   return run_bytes >= LEAST_LINED_BYTES ||
-         (run_bytes % RLO_CPU_LINE_BYTES == 0 &&
+         (run_bytes % RLO__CPU_LINE_BYTES == 0 &&
           rlo__cpu_dst_alignment(request, &b->cpu.grid, -1) ==
-              RLO_CPU_LINE_BYTES);
+              RLO__CPU_LINE_BYTES);
 }
 
 /* Choose a block of at most so many bytes. */
-static rlo_status choose(const rlo_request *request,
+static rlo_status choose(const rlo__request *request,
                          const rlo__geometry *geometry,
                          int64_t most_bytes,
                          rlo__block *b) {
@@ -299,14 +299,14 @@ static rlo_status choose(const rlo_request *request,
   return RLO_OK;
 }
 
-rlo_status rlo__block_choose(const rlo_request *request,
+rlo_status rlo__block_choose(const rlo__request *request,
                              const rlo__geometry *geometry,
                              rlo__block *out_block) {
   if (geometry->run_axis < 0) {
-    RLO_TRY(choose(request, geometry, RLO_BLOCK_DIRECT_BYTES, out_block));
+    RLO_TRY(choose(request, geometry, RLO__BLOCK_DIRECT_BYTES, out_block));
     if (out_block->is_direct) {
       return RLO_OK;
     }
   }
-  return choose(request, geometry, RLO_BLOCK_STAGE_BYTES, out_block);
+  return choose(request, geometry, RLO__BLOCK_STAGE_BYTES, out_block);
 }

@@ -6,14 +6,14 @@
 #include "plan/packed_chain.h"
 
 /** Most places in a list of cl/cpu_packed.cl. */
-#define RLO_BLOCK_MAX_PLACES 1024
+#define RLO__BLOCK_MAX_PLACES 1024
 
 /** Bytes of a block that goes through the stage, and of one that does not. */
-#define RLO_BLOCK_STAGE_BYTES  (INT64_C(16) * 1024)
-#define RLO_BLOCK_DIRECT_BYTES (INT64_C(32) * 1024)
+#define RLO__BLOCK_STAGE_BYTES  (INT64_C(16) * 1024)
+#define RLO__BLOCK_DIRECT_BYTES (INT64_C(32) * 1024)
 
 /** Longest row that is kept, in bytes. */
-#define RLO_BLOCK_MAX_ROW_BYTES 1024
+#define RLO__BLOCK_MAX_ROW_BYTES 1024
 
 /** What one block of a problem is: a piece that is long along the leading axes
  *  of both sides. Arrays have an entry for each axis of the problem. */
@@ -26,9 +26,9 @@ typedef struct rlo__block {
   /** Side of the square that is transposed in registers. */
   int64_t tile;
   /** Points of each axis in one block. */
-  int64_t size[RLO_GRID_MAX_AXES];
+  int64_t size[RLO__GRID_MAX_AXES];
   /** Units from point to point in the stage. */
-  int64_t stage_stride[RLO_GRID_MAX_AXES];
+  int64_t stage_stride[RLO__GRID_MAX_AXES];
   /** Bit a: axis a is part of the columns, of the rows. */
   uint32_t columns;
   uint32_t rows;
@@ -47,12 +47,12 @@ typedef struct rlo__block {
 
 /** Whether a problem without guards or quotients has blocks; if not, says why.
  */
-bool rlo__block_is_possible(const rlo_request *request,
+bool rlo__block_is_possible(const rlo__request *request,
                             const rlo__geometry *geometry,
                             rlo__str *why);
 
 /** Choose the block of a problem that has some, and lay the grid. */
-RLO_NODISCARD rlo_status rlo__block_choose(const rlo_request *request,
+RLO_NODISCARD rlo_status rlo__block_choose(const rlo__request *request,
                                            const rlo__geometry *geometry,
                                            rlo__block *out_block);
 

@@ -25,7 +25,7 @@ static bool find_axes(const rlo_problem *problem,
                       int64_t max_units,
                       rlo__cells *out) {
   out->cell_units = problem->extents[dst->axes[0]];
-  for (int32_t n = 2; n <= dst->num_axes && n <= RLO_CELL_MAX_AXES; ++n) {
+  for (int32_t n = 2; n <= dst->num_axes && n <= RLO__CELL_MAX_AXES; ++n) {
     int64_t extent = problem->extents[dst->axes[n - 1]];
     if (out->cell_units > max_units / extent) {
       return false;
@@ -47,10 +47,10 @@ static bool find_axes(const rlo_problem *problem,
 }
 
 static int64_t line_units(const rlo__cells *cells) {
-  return RLO_CPU_LINE_BYTES / cells->cpu.geometry.unit_bytes;
+  return RLO__CPU_LINE_BYTES / cells->cpu.geometry.unit_bytes;
 }
 
-bool rlo__cells_find(const rlo_request *request,
+bool rlo__cells_find(const rlo__request *request,
                      const rlo__geometry *geometry,
                      rlo__cells *out_cells,
                      rlo__str *why) {
@@ -76,7 +76,7 @@ bool rlo__cells_find(const rlo_request *request,
 }
 
 /* Groups, and how lines leave. */
-static rlo_status lay_groups(const rlo_request *request, rlo__cells *c) {
+static rlo_status lay_groups(const rlo__request *request, rlo__cells *c) {
   const rlo_problem *problem = request->problem;
   rlo__cpu_plan *cpu = &c->cpu;
   int64_t cell_bytes = c->cell_units * cpu->geometry.unit_bytes;
@@ -86,7 +86,8 @@ static rlo_status lay_groups(const rlo_request *request, rlo__cells *c) {
                                                   : group_bytes;
   group_bytes = rlo__way_group_bytes(&request->way, group_bytes);
   /* Groups that are whole lines long do not share any. */
-  int64_t whole = RLO_CPU_LINE_BYTES / rlo__gcd(RLO_CPU_LINE_BYTES, cell_bytes);
+  int64_t whole =
+      RLO__CPU_LINE_BYTES / rlo__gcd(RLO__CPU_LINE_BYTES, cell_bytes);
   c->group_cells = rlo__ceil_div(group_bytes, cell_bytes * whole) * whole;
   cpu->grid.num_axes = 0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -105,8 +106,8 @@ static rlo_status lay_groups(const rlo_request *request, rlo__cells *c) {
   cpu->is_nontemporal = rlo__cpu_wants_nontemporal(request, &cpu->geometry);
   cpu->is_prefetching = request->device->has_builtin_prefetch;
   c->is_direct =
-      cell_bytes % RLO_CPU_LINE_BYTES == 0 &&
-      rlo__cpu_dst_alignment(request, &cpu->grid, -1) == RLO_CPU_LINE_BYTES;
+      cell_bytes % RLO__CPU_LINE_BYTES == 0 &&
+      rlo__cpu_dst_alignment(request, &cpu->grid, -1) == RLO__CPU_LINE_BYTES;
   return RLO_OK;
 }
 
@@ -115,17 +116,17 @@ double rlo__cells_predict(const rlo__cells *cells) {
   return cells->cpu.geometry.unit_bytes == 16 ? 0.85 : 0.9;
 }
 
-static rlo_status add_defines(const rlo_request *request,
+static rlo_status add_defines(const rlo__request *request,
                               const rlo__cells *c,
-                              rlo_launch *launch) {
-  static const char *const extents[RLO_CELL_MAX_AXES] = {
+                              rlo__launch *launch) {
+  static const char *const extents[RLO__CELL_MAX_AXES] = {
       "RLO_CELL_X0", "RLO_CELL_X1", "RLO_CELL_X2", "RLO_CELL_X3"};
-  static const char *const strides[RLO_CELL_MAX_AXES] = {
+  static const char *const strides[RLO__CELL_MAX_AXES] = {
       "RLO_CELL_S0", "RLO_CELL_S1", "RLO_CELL_S2", "RLO_CELL_S3"};
   const rlo_problem *problem = request->problem;
   RLO_TRY(rlo__launch_define(
       launch, "RLO_VECTOR_SHUFFLE", request->device->has_vector_shuffle));
-  for (int32_t k = 0; k < RLO_CELL_MAX_AXES; ++k) {
+  for (int32_t k = 0; k < RLO__CELL_MAX_AXES; ++k) {
     bool is_axis = k < c->num_axes;
     RLO_TRY(rlo__launch_define(
         launch, extents[k], is_axis ? problem->extents[c->axes[k]] : 1));
@@ -143,9 +144,9 @@ static rlo_status add_defines(const rlo_request *request,
   return rlo__launch_define(launch, "RLO_CELL_DIRECT", c->is_direct);
 }
 
-rlo_status rlo__cells_emit(const rlo_request *request,
+rlo_status rlo__cells_emit(const rlo__request *request,
                            const rlo__cells *cells,
-                           rlo_launch *launch) {
+                           rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   rlo__cells c = *cells;
   RLO_TRY(lay_groups(request, &c));

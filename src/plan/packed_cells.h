@@ -6,7 +6,7 @@
 #include "plan/packed_chain.h"
 
 /** Most axes of a cell. */
-#define RLO_CELL_MAX_AXES 4
+#define RLO__CELL_MAX_AXES 4
 
 /** A problem as cells, which cl/cpu_packed_cells.cl moves: the innermost axes
  *  of both sides are the same ones, in different order. */
@@ -15,7 +15,7 @@ typedef struct rlo__cells {
   /** Axes of a cell, in the order of the destination; the one that counts
    *  cells. */
   int32_t num_axes;
-  int32_t axes[RLO_CELL_MAX_AXES];
+  int32_t axes[RLO__CELL_MAX_AXES];
   int32_t cell_axis;
   int64_t cell_units;
   /** Cells of one group. */
@@ -26,7 +26,7 @@ typedef struct rlo__cells {
 
 /** Whether, and how, a problem without guards or quotients falls into cells;
  *  if not, says why. */
-bool rlo__cells_find(const rlo_request *request,
+bool rlo__cells_find(const rlo__request *request,
                      const rlo__geometry *geometry,
                      rlo__cells *out_cells,
                      rlo__str *why);
@@ -35,8 +35,8 @@ bool rlo__cells_find(const rlo_request *request,
 double rlo__cells_predict(const rlo__cells *cells);
 
 /** Write the launch. */
-RLO_NODISCARD rlo_status rlo__cells_emit(const rlo_request *request,
+RLO_NODISCARD rlo_status rlo__cells_emit(const rlo__request *request,
                                          const rlo__cells *cells,
-                                         rlo_launch *launch);
+                                         rlo__launch *launch);
 
 #endif

@@ -8,11 +8,11 @@
  *  stride 1 upwards. */
 typedef struct rlo__chain {
   int32_t num_axes;
-  int32_t axes[RLO_GRID_MAX_AXES];
+  int32_t axes[RLO__GRID_MAX_AXES];
 } rlo__chain;
 
 /** The chain of a form that begins with axis `first`. The problem has at most
- *  RLO_GRID_MAX_AXES axes. */
+ *  RLO__GRID_MAX_AXES axes. */
 rlo__chain rlo__chain_find(const rlo_problem *problem,
                            const rlo_form *form,
                            int32_t first);

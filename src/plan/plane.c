@@ -49,7 +49,7 @@ rlo_status rlo__plane_lay_grid(const rlo_problem *problem,
 
 rlo_status rlo__plane_add_arguments(const rlo__plane *plane,
                                     const rlo__cpu_plan *plan,
-                                    rlo_launch *launch) {
+                                    rlo__launch *launch) {
   const rlo__grid *grid = &plan->grid;
   RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(grid, plane->a_axis)));
   RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(grid, plane->b_axis)));

@@ -20,7 +20,7 @@ typedef struct rlo__plane {
 } rlo__plane;
 
 /** Arguments of these kernels after the common ones. */
-#define RLO_PLANE_NUM_SCALARS 6
+#define RLO__PLANE_NUM_SCALARS 6
 
 /** The plane of a problem; false, and why, if it has none. */
 bool rlo__plane_find(const rlo_problem *problem,
@@ -42,6 +42,6 @@ RLO_NODISCARD rlo_status rlo__plane_lay_grid(const rlo_problem *problem,
 /** Add the six arguments. */
 RLO_NODISCARD rlo_status rlo__plane_add_arguments(const rlo__plane *plane,
                                                   const rlo__cpu_plan *plan,
-                                                  rlo_launch *launch);
+                                                  rlo__launch *launch);
 
 #endif

@@ -12,16 +12,16 @@
 #define LEAST_SHARE_OF_BEST 0.3
 
 /* Whether a family can run what is asked; if not, why. */
-static bool takes(const rlo_family *family,
-                  const rlo_request *request,
+static bool takes(const rlo__family *family,
+                  const rlo__request *request,
                   rlo__str *why) {
   if (rlo_problem_loads(request->problem) &&
-      (family->traits & RLO_FAMILY_LOADS) == 0) {
+      (family->traits & RLO__FAMILY_LOADS) == 0) {
     rlo__str_append(why, "it loads indices, which the kernel cannot");
     return false;
   }
   if (request->problem->update == RLO_UPDATE_COMBINE &&
-      (family->traits & RLO_FAMILY_COMPUTES) == 0) {
+      (family->traits & RLO__FAMILY_COMPUTES) == 0) {
     rlo__str_append(why, "it computes, and the kernel moves bits");
     return false;
   }
@@ -29,8 +29,8 @@ static bool takes(const rlo_family *family,
 }
 
 /* What one row of the table says. */
-static void ask(const rlo_family *family,
-                const rlo_request *request,
+static void ask(const rlo__family *family,
+                const rlo__request *request,
                 rlo_plan_candidate *out) {
   memset(out, 0, sizeof *out);
   out->family = family->name;
@@ -43,19 +43,19 @@ static void ask(const rlo_family *family,
 
 /* Compiling a program for one problem takes longer than moving this much by any
  * family whose program may be there already. */
-static bool is_worth_compiling(const rlo_family *family, int64_t box_bytes) {
-  return (family->traits & RLO_FAMILY_BAKES) == 0 || box_bytes >= INT64_C(1)
-                                                                      << 20;
+static bool is_worth_compiling(const rlo__family *family, int64_t box_bytes) {
+  return (family->traits & RLO__FAMILY_BAKES) == 0 || box_bytes >= INT64_C(1)
+                                                                       << 20;
 }
 
-static rlo_status ask_all(const rlo__query *q, rlo_choice *choice) {
+static rlo_status ask_all(const rlo__query *q, rlo__choice *choice) {
   choice->num_candidates = 0;
-  const rlo_family *best = NULL;
+  const rlo__family *best = NULL;
   bool best_is_worth = false;
   double best_fraction = 0.0;
   int64_t box_bytes = rlo__geometry_of(&q->request).box_bytes;
   for (int32_t n = 0; n < rlo__num_families; ++n) {
-    const rlo_family *family = rlo__families[n];
+    const rlo__family *family = rlo__families[n];
     if (family->device_class != q->device_class) {
       continue;
     }
@@ -81,7 +81,7 @@ static rlo_status ask_all(const rlo__query *q, rlo_choice *choice) {
   return RLO_OK;
 }
 
-static const char *reason_of(const rlo_choice *choice, const char *family) {
+static const char *reason_of(const rlo__choice *choice, const char *family) {
   for (int32_t n = 0; n < choice->num_candidates; ++n) {
     if (strcmp(choice->candidates[n].family, family) == 0) {
       return choice->candidates[n].reason;
@@ -90,7 +90,8 @@ static const char *reason_of(const rlo_choice *choice, const char *family) {
   return "";
 }
 
-static bool is_applicable(const rlo_choice *choice, const rlo_family *family) {
+static bool is_applicable(const rlo__choice *choice,
+                          const rlo__family *family) {
   for (int32_t n = 0; n < choice->num_candidates; ++n) {
     if (choice->candidates[n].family == family->name) {
       return choice->candidates[n].is_applicable;
@@ -99,7 +100,7 @@ static bool is_applicable(const rlo_choice *choice, const rlo_family *family) {
   return false;
 }
 
-static rlo_status check_forced(const rlo__query *q, const rlo_choice *choice) {
+static rlo_status check_forced(const rlo__query *q, const rlo__choice *choice) {
   if (is_applicable(choice, q->forced)) {
     return RLO_OK;
   }
@@ -111,19 +112,19 @@ static rlo_status check_forced(const rlo__query *q, const rlo_choice *choice) {
 
 /* Empty a launch that only its parameters are wanted of. The bulk of it, the
  * numbers, may be whatever it is: they are written when they are counted. */
-static void clear_scratch(rlo_launch *launch) {
-  const size_t rest_at = offsetof(rlo_launch, src_base_bytes);
-  memset(launch, 0, offsetof(rlo_launch, numbers));
+static void clear_scratch(rlo__launch *launch) {
+  const size_t rest_at = offsetof(rlo__launch, src_base_bytes);
+  memset(launch, 0, offsetof(rlo__launch, numbers));
   memset((char *)launch + rest_at, 0, sizeof *launch - rest_at);
 }
 
 /* Let each family that would do tell its parameters. */
 static rlo_status describe_all(const rlo__query *q,
-                               rlo_choice *choice,
-                               rlo_launch *scratch) {
+                               rlo__choice *choice,
+                               rlo__launch *scratch) {
   rlo_plan_candidate *c = choice->candidates;
   for (int32_t n = 0; n < rlo__num_families; ++n) {
-    const rlo_family *family = rlo__families[n];
+    const rlo__family *family = rlo__families[n];
     if (family->device_class != q->device_class) {
       continue;
     }
@@ -141,7 +142,7 @@ static rlo_status describe_all(const rlo__query *q,
 /* What wisdom says, if the family that it names takes the problem. */
 static bool is_known(rlo__query *q,
                      const rlo__wisdom *wisdom,
-                     rlo_choice *choice) {
+                     rlo__choice *choice) {
   if (wisdom == NULL || wisdom->num_entries == 0 || q->forced != NULL ||
       q->forced_way != NULL) {
     return false;
@@ -166,7 +167,7 @@ static bool is_known(rlo__query *q,
 
 static rlo_status choose_by_expectation(const rlo__query *q,
                                         bool is_telling,
-                                        rlo_choice *choice) {
+                                        rlo__choice *choice) {
   if (q->forced != NULL && !is_telling) {
     choice->num_candidates = 1;
     ask(q->forced, &q->request, &choice->candidates[0]);
@@ -196,14 +197,14 @@ static rlo_status choose_by_expectation(const rlo__query *q,
 static rlo_status choose(rlo__query *q,
                          const rlo__wisdom *wisdom,
                          bool is_telling,
-                         rlo_choice *choice,
-                         rlo_launch *launch) {
+                         rlo__choice *choice,
+                         rlo__launch *launch) {
   RLO_TRY(rlo__query_check_unit(q));
   if (!is_known(q, wisdom, choice)) {
     RLO_TRY(choose_by_expectation(q, is_telling, choice));
   } else if (is_telling) {
     /* What the families would do by themselves. */
-    const rlo_family *known = choice->family;
+    const rlo__family *known = choice->family;
     rlo__query_set_way(q, &rlo__ways[0]);
     RLO_TRY(ask_all(q, choice));
     choice->family = known;
@@ -220,9 +221,9 @@ static rlo_status choose(rlo__query *q,
 static rlo_status choose_for(rlo__query *q,
                              const rlo__wisdom *wisdom,
                              bool is_telling,
-                             rlo_choice *out_choice,
-                             rlo_launch *out_launch) {
-  rlo_choice choice = {
+                             rlo__choice *out_choice,
+                             rlo__launch *out_launch) {
+  rlo__choice choice = {
       .way = &rlo__ways[0],
       .device_class = q->device_class,
       .src_alignment_bytes = q->request.src_alignment_bytes,
@@ -243,8 +244,8 @@ rlo_status rlo__planner_choose_with(rlo_problem *problem,
                                     int64_t src_alignment_bytes,
                                     int64_t dst_alignment_bytes,
                                     const rlo__wisdom *wisdom,
-                                    rlo_choice *out_choice,
-                                    rlo_launch *out_launch) {
+                                    rlo__choice *out_choice,
+                                    rlo__launch *out_launch) {
   rlo__query q;
   RLO_TRY(rlo__query_begin(
       problem, device, options, src_alignment_bytes, dst_alignment_bytes, &q));
@@ -257,8 +258,8 @@ rlo_status rlo__planner_explain(rlo_problem *problem,
                                 int64_t src_alignment_bytes,
                                 int64_t dst_alignment_bytes,
                                 const rlo__wisdom *wisdom,
-                                rlo_choice *out_choice,
-                                rlo_launch *out_launch) {
+                                rlo__choice *out_choice,
+                                rlo__launch *out_launch) {
   rlo__query q;
   RLO_TRY(rlo__query_begin(
       problem, device, options, src_alignment_bytes, dst_alignment_bytes, &q));
@@ -270,8 +271,8 @@ rlo_status rlo__planner_choose(rlo_problem *problem,
                                const rlo_plan_options *options,
                                int64_t src_alignment_bytes,
                                int64_t dst_alignment_bytes,
-                               rlo_choice *out_choice,
-                               rlo_launch *out_launch) {
+                               rlo__choice *out_choice,
+                               rlo__launch *out_launch) {
   rlo__query q;
   RLO_TRY(rlo__query_begin(
       problem, device, options, src_alignment_bytes, dst_alignment_bytes, &q));
@@ -290,7 +291,7 @@ typedef struct candidate_list {
 /* Add a launch, unless there is no room, the family refuses, or the same launch
  * is listed. */
 static rlo_status add_candidate(candidate_list *list,
-                                const rlo_family *family,
+                                const rlo__family *family,
                                 const rlo__way *way) {
   if (list->count == RLO__MAX_PLAN_CANDIDATES) {
     return RLO_OK;
@@ -317,8 +318,8 @@ static rlo_status add_candidate(candidate_list *list,
 /* The families worth timing, the chosen one first and the others by falling
  * expectation. @return how many. */
 static int32_t rank_families(const rlo__query *q,
-                             const rlo_choice *choice,
-                             const rlo_family *out_ranked[RLO_MAX_FAMILIES]) {
+                             const rlo__choice *choice,
+                             const rlo__family *out_ranked[RLO_MAX_FAMILIES]) {
   double fractions[RLO_MAX_FAMILIES];
   double best = 0.0;
   int32_t count = 0;
@@ -327,7 +328,7 @@ static int32_t rank_families(const rlo__query *q,
     best = c[n].predicted_fraction > best ? c[n].predicted_fraction : best;
   }
   for (int32_t n = 0; n < rlo__num_families; ++n) {
-    const rlo_family *family = rlo__families[n];
+    const rlo__family *family = rlo__families[n];
     if (family->device_class != q->device_class) {
       continue;
     }
@@ -352,10 +353,10 @@ static int32_t rank_families(const rlo__query *q,
 
 static rlo_status list_candidates(candidate_list *list) {
   rlo__query *q = list->q;
-  rlo_choice choice = {.way = &rlo__ways[0]};
+  rlo__choice choice = {.way = &rlo__ways[0]};
   RLO_TRY(rlo__query_check_unit(q));
   RLO_TRY(choose_by_expectation(q, true, &choice));
-  const rlo_family *ranked[RLO_MAX_FAMILIES];
+  const rlo__family *ranked[RLO_MAX_FAMILIES];
   int32_t num_families = rank_families(q, &choice, ranked);
   for (int32_t f = 0; f < num_families; ++f) {
     RLO_TRY(add_candidate(list, ranked[f], choice.way));

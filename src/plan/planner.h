@@ -5,9 +5,9 @@
 #include "plan/wisdom.h"
 
 /** The planner's own account: candidates and the choice. */
-typedef struct rlo_choice {
+typedef struct rlo__choice {
   /** NULL for an empty problem, which needs no kernel. */
-  const rlo_family *family;
+  const rlo__family *family;
   /** Of rlo__ways. */
   const rlo__way *way;
   rlo_plan_decision decision;
@@ -20,13 +20,13 @@ typedef struct rlo_choice {
   int64_t dst_alignment_bytes;
   int32_t num_candidates;
   rlo_plan_candidate candidates[RLO_MAX_FAMILIES];
-} rlo_choice;
+} rlo__choice;
 
 /** A family's launch in some way: one of those to be timed. */
 typedef struct rlo__candidate {
-  const rlo_family *family;
+  const rlo__family *family;
   const rlo__way *way;
-  rlo_launch launch;
+  rlo__launch launch;
 } rlo__candidate;
 
 /** Most candidates of one problem. */
@@ -47,8 +47,8 @@ RLO_NODISCARD rlo_status rlo__planner_choose(rlo_problem *problem,
                                              const rlo_plan_options *options,
                                              int64_t src_alignment_bytes,
                                              int64_t dst_alignment_bytes,
-                                             rlo_choice *out_choice,
-                                             rlo_launch *out_launch);
+                                             rlo__choice *out_choice,
+                                             rlo__launch *out_launch);
 
 /**
  * As rlo__planner_choose, but what wisdom says of the problem wins, unless the
@@ -64,8 +64,8 @@ rlo__planner_choose_with(rlo_problem *problem,
                          int64_t src_alignment_bytes,
                          int64_t dst_alignment_bytes,
                          const rlo__wisdom *wisdom,
-                         rlo_choice *out_choice,
-                         rlo_launch *out_launch);
+                         rlo__choice *out_choice,
+                         rlo__launch *out_launch);
 
 /** As rlo__planner_choose_with, and every family of the class tells among the
  *  choice's candidates what it would do, or why not. */
@@ -75,8 +75,8 @@ RLO_NODISCARD rlo_status rlo__planner_explain(rlo_problem *problem,
                                               int64_t src_alignment_bytes,
                                               int64_t dst_alignment_bytes,
                                               const rlo__wisdom *wisdom,
-                                              rlo_choice *out_choice,
-                                              rlo_launch *out_launch);
+                                              rlo__choice *out_choice,
+                                              rlo__launch *out_launch);
 
 /**
  * The launches that are worth timing for a problem: each applicable family's in

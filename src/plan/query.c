@@ -44,11 +44,11 @@ static rlo_status find_class(const rlo_device_info *device,
 
 static rlo_status find_forced(const char *name,
                               rlo_device_class device_class,
-                              const rlo_family **out_family) {
+                              const rlo__family **out_family) {
   char names[256];
   rlo__str list = rlo__str_over(names, sizeof names);
   for (int32_t n = 0; n < rlo__num_families; ++n) {
-    const rlo_family *family = rlo__families[n];
+    const rlo__family *family = rlo__families[n];
     if (family->device_class != device_class) {
       continue;
     }
@@ -156,7 +156,7 @@ static rlo_status find_alignment(int32_t unit_bits,
   return RLO_OK;
 }
 
-static rlo_status make_canonical(rlo_problem *problem, const rlo_request *r) {
+static rlo_status make_canonical(rlo_problem *problem, const rlo__request *r) {
   int64_t bytes = r->src_alignment_bytes < r->dst_alignment_bytes
                       ? r->src_alignment_bytes
                       : r->dst_alignment_bytes;

@@ -8,10 +8,10 @@
  *  copied: its request points into it. */
 typedef struct rlo__query {
   /** Its device is the one below. */
-  rlo_request request;
+  rlo__request request;
   rlo_device_class device_class;
   /** The row that the caller forces, or NULL. */
-  const rlo_family *forced;
+  const rlo__family *forced;
   /** The way that the caller forces, or NULL. */
   const rlo__way *forced_way;
   /** As it is, and as the request's way leaves it. */

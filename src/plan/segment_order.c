@@ -64,7 +64,7 @@ static bool is_linear(const rlo_problem *canonical) {
 
 static rlo_status define_ids(const rlo__segment_ids *ids,
                              rlo_problem *canonical,
-                             rlo_launch *launch) {
+                             rlo__launch *launch) {
   *canonical = ids->problem;
   RLO_TRY(rlo_problem_canonicalize(canonical, 0, NULL, NULL));
   RLO_TRY(
@@ -81,11 +81,11 @@ static rlo_status define_ids(const rlo__segment_ids *ids,
 static rlo_status add_arguments(const rlo__segment_ids *ids,
                                 const rlo__segment_cut *cut,
                                 const rlo_problem *canonical,
-                                rlo_launch *launch) {
-  static const rlo_argument_kind memories[] = {RLO_ARGUMENT_SRC,
-                                               RLO_ARGUMENT_SRC_OFFSET,
-                                               RLO_ARGUMENT_DST,
-                                               RLO_ARGUMENT_DST_OFFSET};
+                                rlo__launch *launch) {
+  static const rlo__argument_kind memories[] = {RLO__ARGUMENT_SRC,
+                                                RLO__ARGUMENT_SRC_OFFSET,
+                                                RLO__ARGUMENT_DST,
+                                                RLO__ARGUMENT_DST_OFFSET};
   for (size_t n = 0; n < sizeof memories / sizeof memories[0]; ++n) {
     RLO_TRY(rlo__launch_argument(launch, memories[n], NULL, 0));
   }
@@ -99,7 +99,7 @@ static rlo_status add_arguments(const rlo__segment_ids *ids,
                             canonical->src.base,
                             canonical->src.axis[0]};
   for (size_t n = 0; n < sizeof values / sizeof values[0]; ++n) {
-    RLO_TRY(rlo__launch_argument(launch, RLO_ARGUMENT_LONG, &values[n], 1));
+    RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &values[n], 1));
   }
   return RLO_OK;
 }
@@ -121,7 +121,7 @@ static rlo_status emit(const rlo__segment_ids *ids,
                        int64_t local,
                        int32_t phase,
                        rlo_problem *canonical,
-                       rlo_launch *launch) {
+                       rlo__launch *launch) {
   launch->kernel_file = "segment_order";
   RLO_TRY(rlo__launch_define(launch, "RLO_PHASE", phase));
   RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL", local));
@@ -146,7 +146,7 @@ rlo_status rlo__segment_order_emit(const rlo__segment_ids *ids,
                                    const rlo_device_info *device,
                                    rlo_device_class device_class,
                                    int32_t phase,
-                                   rlo_launch *launch) {
+                                   rlo__launch *launch) {
   rlo_problem *canonical = rlo__alloc(sizeof *canonical);
   if (canonical == NULL) {
     return RLO_OUT_OF_MEMORY;

@@ -39,6 +39,6 @@ RLO_NODISCARD rlo_status rlo__segment_order_emit(const rlo__segment_ids *ids,
                                                  const rlo_device_info *device,
                                                  rlo_device_class device_class,
                                                  int32_t phase,
-                                                 rlo_launch *launch);
+                                                 rlo__launch *launch);
 
 #endif

@@ -26,7 +26,7 @@ static int32_t next_axis(const rlo_problem *problem,
                          const rlo_form *along,
                          const rlo__side *side,
                          const rlo__side *other) {
-  if (side->num_levels == RLO_SIDE_MAX_LEVELS) {
+  if (side->num_levels == RLO__SIDE_MAX_LEVELS) {
     return -1;
   }
   for (int32_t a = 0; a < problem->num_axes; ++a) {

@@ -5,7 +5,7 @@
 #include "plan/plane.h"
 
 /** Axes of which one side of a tiled plane is made at most. */
-#define RLO_SIDE_MAX_LEVELS 3
+#define RLO__SIDE_MAX_LEVELS 3
 
 /**
  * A side of the plane that cl/cpu_tile.cl moves: axes that follow each other
@@ -16,9 +16,9 @@
 typedef struct rlo__side {
   int32_t num_levels;
   /** Axes of the problem, the fastest first. */
-  int32_t axes[RLO_SIDE_MAX_LEVELS];
-  int64_t extents[RLO_SIDE_MAX_LEVELS];
-  int64_t steps[RLO_SIDE_MAX_LEVELS];
+  int32_t axes[RLO__SIDE_MAX_LEVELS];
+  int64_t extents[RLO__SIDE_MAX_LEVELS];
+  int64_t steps[RLO__SIDE_MAX_LEVELS];
   int64_t extent;
 } rlo__side;
 

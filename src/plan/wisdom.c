@@ -43,7 +43,7 @@ static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-rlo__wisdom_key rlo__wisdom_key_of(const rlo_request *request,
+rlo__wisdom_key rlo__wisdom_key_of(const rlo__request *request,
                                    rlo_device_class device_class) {
   rlo__hash hash = rlo__hash_init(KEY_SEED);
   rlo__hash_i64(&hash, device_class);
@@ -136,8 +136,8 @@ rlo_status rlo__wisdom_put(rlo__wisdom *wisdom,
   return RLO_OK;
 }
 
-rlo__wisdom_entry rlo__wisdom_entry_of(const rlo_request *request,
-                                       const rlo_family *family,
+rlo__wisdom_entry rlo__wisdom_entry_of(const rlo__request *request,
+                                       const rlo__family *family,
                                        const rlo__way *way,
                                        double fraction) {
   const rlo_problem *problem = request->problem;

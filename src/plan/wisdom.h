@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "plan/family.h"
-#include "relayout/wisdom.h"
+#include "relayout/plan.h"
 
 enum {
   RLO__WISDOM_NOTE_BYTES = 96,
@@ -12,7 +12,7 @@ enum {
   RLO__WISDOM_MAX_ENTRIES = 1 << 14
 };
 
-/** A problem, as wisdom knows it: relayout/wisdom.h says why that is enough. */
+/** A problem, as wisdom knows it: relayout/plan.h says why that is enough. */
 typedef struct rlo__wisdom_key {
   rlo__hash128 problem;
   int64_t alignment_bytes;
@@ -22,7 +22,7 @@ typedef struct rlo__wisdom_key {
 typedef struct rlo__wisdom_entry {
   rlo__wisdom_key key;
   /** Rows of the tables. */
-  const rlo_family *family;
+  const rlo__family *family;
   const rlo__way *way;
   double fraction;
   char note[RLO__WISDOM_NOTE_BYTES];
@@ -53,7 +53,7 @@ void rlo__wisdom_deinit(rlo__wisdom *wisdom);
 
 /** The key of a canonical problem, for kernels of a class; the request's device
  *  and way take no part. */
-rlo__wisdom_key rlo__wisdom_key_of(const rlo_request *request,
+rlo__wisdom_key rlo__wisdom_key_of(const rlo__request *request,
                                    rlo_device_class device_class);
 
 /** The entry of a key, borrowed until the next change; NULL: there is none. */
@@ -66,8 +66,8 @@ RLO_NODISCARD rlo_status rlo__wisdom_put(rlo__wisdom *wisdom,
                                          const rlo__wisdom_entry *entry);
 
 /** An entry for a canonical problem, with its key and its note. */
-rlo__wisdom_entry rlo__wisdom_entry_of(const rlo_request *request,
-                                       const rlo_family *family,
+rlo__wisdom_entry rlo__wisdom_entry_of(const rlo__request *request,
+                                       const rlo__family *family,
                                        const rlo__way *way,
                                        double fraction);
 

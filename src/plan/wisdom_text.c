@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "plan/wisdom.h"
 
-/* Texts of wisdom: relayout/wisdom.h tells the form. */
+/* Texts of wisdom: relayout/plan.h tells the form. */
 
 #define TITLE "relayout-wisdom\t1"
 
@@ -230,7 +230,7 @@ static bool is_same_device(const rlo__wisdom *wisdom,
          strcmp(record->driver, wisdom->driver) == 0;
 }
 
-static const rlo_family *find_family(const rlo_wisdom_record *record) {
+static const rlo__family *find_family(const rlo_wisdom_record *record) {
   for (int32_t n = 0; n < rlo__num_families; ++n) {
     if (rlo__families[n]->device_class == record->device_class &&
         strcmp(rlo__families[n]->name, record->family) == 0) {
@@ -242,7 +242,7 @@ static const rlo_family *find_family(const rlo_wisdom_record *record) {
 
 static void import_record(void *payload, const rlo_wisdom_record *record) {
   import *into = payload;
-  const rlo_family *family = find_family(record);
+  const rlo__family *family = find_family(record);
   const rlo__way *way = rlo__way_find(record->way);
   if (!is_same_device(into->wisdom, record) ||
       record->table != into->wisdom->table || family == NULL || way == NULL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/cache.h"
+#include "relayout/opencl.h"
 
 #include <stdio.h>
 #include <string.h>

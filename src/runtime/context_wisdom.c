@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "codegen/explain.h"
-#include "relayout/opencl_wisdom.h"
+#include "relayout/opencl.h"
 #include "runtime/cl_error.h"
 
 /* Wisdom is some hundred bytes a problem: a file beyond this is none. */

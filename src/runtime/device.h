@@ -2,7 +2,7 @@
 #ifndef RLO_RUNTIME_DEVICE_H
 #define RLO_RUNTIME_DEVICE_H
 
-#include "relayout/opencl_device.h"
+#include "relayout/opencl.h"
 
 /**
  * Everything rlo_device_list tells, on the heap: *out_entries goes to

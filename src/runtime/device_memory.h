@@ -2,7 +2,7 @@
 #ifndef RLO_RUNTIME_DEVICE_MEMORY_H
 #define RLO_RUNTIME_DEVICE_MEMORY_H
 
-#include "relayout/opencl_indexed.h"
+#include "relayout/opencl.h"
 #include "runtime/context.h"
 
 /**

@@ -2,7 +2,7 @@
 #include "runtime/enqueue.h"
 
 #include "base/status.h"
-#include "relayout/opencl_indexed.h"
+#include "relayout/opencl.h"
 #include "runtime/cl_error.h"
 #include "runtime/operand.h"
 #include "runtime/plan_handle.h"

@@ -114,7 +114,7 @@ static rlo_status take_turn_of_round(measurement *m, contestant *one) {
 /* Build a launch, run it once for what drivers do at the first launch, and take
  * a first turn. */
 static rlo_status begin_contestant(measurement *m,
-                                   const rlo_launch *launch,
+                                   const rlo__launch *launch,
                                    contestant *one) {
   double unused = 0.0;
   RLO_TRY(rlo__variant_init(m->context, launch, &one->variant));
@@ -127,7 +127,7 @@ static rlo_status begin_contestant(measurement *m,
 
 static rlo_status begin_copy(measurement *m,
                              int64_t alignment_bytes,
-                             rlo_launch *launch) {
+                             rlo__launch *launch) {
   rlo_problem *problem = rlo__alloc(sizeof *problem);
   if (problem == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -289,7 +289,7 @@ static rlo_status run(measurement *m,
   RLO_TRY(begin_all(m));
   if (m->copy_bytes > 0) {
     /* A candidate's launch is not needed any more once it has begun. */
-    rlo_launch *scratch = &m->candidates[0].launch;
+    rlo__launch *scratch = &m->candidates[0].launch;
     RLO_TRY(begin_copy(m, alignment_bytes, scratch));
   }
   RLO_TRY(take_rounds(m));

@@ -7,7 +7,7 @@
 
 /** What was fastest. */
 typedef struct rlo__measured {
-  const rlo_family *family;
+  const rlo__family *family;
   const rlo__way *way;
   /** Of the copy kernel's rate; 0 where there is nothing to copy. */
   double fraction;

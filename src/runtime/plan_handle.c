@@ -20,9 +20,9 @@ enum {
 /** What planning works on: too large for a stack. */
 typedef struct draft {
   rlo_problem problem;
-  rlo_choice choice;
+  rlo__choice choice;
   /* Apart, so that two drafts can be compared. */
-  rlo_launch launch;
+  rlo__launch launch;
 } draft;
 
 /** Bytes that both memories of a plan are aligned to. */
@@ -65,7 +65,7 @@ static void describe(rlo_plan *plan,
   if (options != NULL && options->device_class != RLO_DEVICE_CLASS_AUTO) {
     device_class = options->device_class;
   }
-  const rlo_family *family = d->choice.family;
+  const rlo__family *family = d->choice.family;
   plan->info.family = family != NULL ? family->name : "none";
   plan->info.way = d->choice.way->name;
   plan->info.decision = d->choice.decision;
@@ -96,7 +96,7 @@ static bool wants_measuring(const rlo_plan_options *options, const draft *d) {
 static void remember(rlo_context *context,
                      const draft *d,
                      const rlo__measured *measured) {
-  const rlo_request request = {
+  const rlo__request request = {
       .problem = &d->problem,
       .device = &context->device_info,
       .src_alignment_bytes = d->choice.src_alignment_bytes,

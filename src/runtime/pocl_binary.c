@@ -39,7 +39,7 @@ void rlo__pocl_binary_end_asking(void) {
   rlo__mutex_unlock(&asking);
 }
 
-bool rlo__pocl_binary_note(const rlo_program_spec *spec) {
+bool rlo__pocl_binary_note(const rlo__program_spec *spec) {
   uint64_t place = rlo__codegen_hash(spec);
   uint64_t bit = UINT64_C(1) << (place % 64);
   return (atomic_fetch_or(&made[place / 64 % NUM_WORDS], bit) & bit) == 0;

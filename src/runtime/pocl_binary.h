@@ -27,7 +27,7 @@ void rlo__pocl_binary_leave(void);
 
 /** Remember that a program is being made in this process. True if surely none
  *  like it was made before, so that none is in flight. */
-bool rlo__pocl_binary_note(const rlo_program_spec *spec);
+bool rlo__pocl_binary_note(const rlo__program_spec *spec);
 
 /** Begin to ask, if there is no second context that could make and launch the
  *  program meanwhile; then rlo__pocl_binary_end_asking must follow, with no

@@ -9,6 +9,7 @@
 #include "runtime/device.h"
 #include "runtime/pocl_binary.h"
 #include "runtime/stopwatch.h"
+#include "relayout/version.h"
 
 /* ------------------------------------------------------------------ identity
  */
@@ -47,8 +48,9 @@ static rlo_status append_identity(rlo__str *out, cl_device_id device) {
                  sizeof address_bits,
                  &address_bits,
                  NULL));
-  rlo__str_printf(
-      out, "relayout " RELAYOUT_VERSION ", %u bits\n", (unsigned)address_bits);
+  rlo__str_printf(out,
+                  "relayout " RLO_VERSION_STRING ", %u bits\n",
+                  (unsigned)address_bits);
   RLO_TRY(append_platform_words(out, platform, CL_PLATFORM_NAME));
   RLO_TRY(append_platform_words(out, platform, CL_PLATFORM_VERSION));
   RLO_TRY(append_device_words(out, device, CL_DEVICE_NAME));
@@ -85,7 +87,7 @@ void rlo__program_builder_deinit(rlo__program_builder *builder) {
 }
 
 static rlo_status make_key(const rlo__program_builder *builder,
-                           const rlo_program_spec *spec,
+                           const rlo__program_spec *spec,
                            rlo__cache_key *out_key) {
   rlo__sha256 hash = rlo__sha256_init();
   uint8_t digest[RLO__SHA256_BYTES];
@@ -105,7 +107,7 @@ static rlo_status make_key(const rlo__program_builder *builder,
 /** The record of a build that failed: the sentence quotes the first line of
  *  the log, the record holds all that fits. */
 static rlo_status fail_build(const rlo__program_builder *builder,
-                             const rlo_program_spec *spec,
+                             const rlo__program_spec *spec,
                              cl_program program,
                              cl_int code) {
   char *log = NULL;
@@ -149,7 +151,7 @@ static rlo_status fail_build(const rlo__program_builder *builder,
 }
 
 static rlo_status build_source(const rlo__program_builder *builder,
-                               const rlo_program_spec *spec,
+                               const rlo__program_spec *spec,
                                cl_program *out_program) {
   cl_int code = CL_SUCCESS;
   const char *source = spec->source;
@@ -343,7 +345,7 @@ static bool is_to_be_kept(const rlo__program_builder *builder,
 
 /** Make a program that the disk cache may have under its key, or may take. */
 static rlo_status build_cached(const rlo__program_builder *builder,
-                               const rlo_program_spec *spec,
+                               const rlo__program_spec *spec,
                                rlo__build_haste haste,
                                bool is_new,
                                rlo__built_program *out_built) {
@@ -368,7 +370,7 @@ static rlo_status build_cached(const rlo__program_builder *builder,
 }
 
 rlo_status rlo__program_build(const rlo__program_builder *builder,
-                              const rlo_program_spec *spec,
+                              const rlo__program_spec *spec,
                               rlo__build_haste haste,
                               rlo__built_program *out_built) {
   rlo__stopwatch watch;

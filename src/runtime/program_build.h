@@ -52,7 +52,7 @@ typedef struct rlo__built_program {
  * Threads: safe.
  */
 RLO_NODISCARD rlo_status rlo__program_build(const rlo__program_builder *builder,
-                                            const rlo_program_spec *spec,
+                                            const rlo__program_spec *spec,
                                             rlo__build_haste haste,
                                             rlo__built_program *out_built);
 

@@ -31,7 +31,7 @@ typedef struct entry {
   struct entry *next;
   uint64_t hash;
   /** Its options are ours. */
-  rlo_program_spec spec;
+  rlo__program_spec spec;
   cl_program cl_program;
   bool has_pool;
   /** Not from the disk cache, and so a build. */
@@ -56,9 +56,9 @@ struct rlo__program_cache {
 };
 
 static bool is_same(const entry *e,
-                    const rlo_program_spec *spec,
+                    const rlo__program_spec *spec,
                     uint64_t hash) {
-  const rlo_program_spec *have = &e->spec;
+  const rlo__program_spec *have = &e->spec;
   return e->hash == hash && have->source_bytes == spec->source_bytes &&
          (have->source == spec->source ||
           memcmp(have->source, spec->source, spec->source_bytes) == 0) &&
@@ -84,7 +84,7 @@ static void destroy_entry(entry *e) {
   rlo__free(e);
 }
 
-static entry *create_entry(const rlo_program_spec *spec, uint64_t hash) {
+static entry *create_entry(const rlo__program_spec *spec, uint64_t hash) {
   entry *e = rlo__alloc(sizeof *e);
   if (e == NULL) {
     return NULL;
@@ -256,7 +256,7 @@ static rlo_status build_entry(rlo__program_cache *cache,
 }
 
 rlo_status rlo__program_cache_get(rlo__program_cache *cache,
-                                  const rlo_program_spec *spec,
+                                  const rlo__program_spec *spec,
                                   rlo__build_haste haste,
                                   rlo__program **out_program) {
   uint64_t hash = rlo__codegen_hash(spec);

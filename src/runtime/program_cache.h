@@ -61,7 +61,7 @@ void rlo__program_cache_destroy(rlo__program_cache *cache);
  * Threads: safe.
  */
 RLO_NODISCARD rlo_status rlo__program_cache_get(rlo__program_cache *cache,
-                                                const rlo_program_spec *spec,
+                                                const rlo__program_spec *spec,
                                                 rlo__build_haste haste,
                                                 rlo__program **out_program);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/opencl_indexed.h"
+#include "relayout/opencl.h"
 
 #include "base/alloc.h"
 #include "ops/segment_sum.h"
@@ -32,13 +32,13 @@ struct rlo_segment_plan {
 static rlo_status plan_order(rlo_segment_plan *plan,
                              const rlo__segment_ids *ids,
                              rlo_device_class device_class,
-                             rlo_launch *launch) {
+                             rlo__launch *launch) {
   const rlo_device_info *device = &plan->context->device_info;
   rlo__segment_cut cut;
   RLO_TRY(rlo__segment_order_cut(ids, device, device_class, &cut));
   plan->scratch_bytes = cut.scratch_bytes;
   for (int32_t phase = 0; phase < RLO__SEGMENT_ORDER_PHASES; ++phase) {
-    static const rlo_launch none;
+    static const rlo__launch none;
     *launch = none;
     RLO_TRY(rlo__segment_order_emit(
         ids, &cut, device, device_class, phase, launch));
@@ -81,7 +81,7 @@ rlo_status rlo_segment_plan_create(rlo_context *context,
   RLO_TRY(rlo__context_check_process(context));
   rlo_status status = RLO_OUT_OF_MEMORY;
   rlo_segment_plan *plan = rlo__alloc(sizeof *plan);
-  rlo_launch *launch = rlo__alloc(sizeof *launch);
+  rlo__launch *launch = rlo__alloc(sizeof *launch);
   if (plan == NULL || launch == NULL) {
     rlo__free(plan);
     plan = NULL;

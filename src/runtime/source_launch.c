@@ -66,8 +66,8 @@ rlo_status rlo__source_launch_enqueue(rlo__device_queue *queue,
                                       int32_t count) {
   rlo_context *context = rlo__device_queue_context(queue);
   RLO_TRY(rlo__context_check_process(context));
-  rlo_program_spec spec = {.source = launch->source,
-                           .source_bytes = strlen(launch->source)};
+  rlo__program_spec spec = {.source = launch->source,
+                            .source_bytes = strlen(launch->source)};
   size_t name_length = strlen(launch->function);
   if (name_length >= sizeof spec.kernel_name) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,

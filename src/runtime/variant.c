@@ -9,15 +9,15 @@
 /* ----------------------------------------------------------------- arguments
  */
 
-static bool is_of_ints(rlo_argument_kind kind) {
-  return kind == RLO_ARGUMENT_INT || kind == RLO_ARGUMENT_INT16;
+static bool is_of_ints(rlo__argument_kind kind) {
+  return kind == RLO__ARGUMENT_INT || kind == RLO__ARGUMENT_INT16;
 }
 
-static rlo_status read_arguments(const rlo_launch *launch,
+static rlo_status read_arguments(const rlo__launch *launch,
                                  rlo__variant *variant) {
   size_t total_bytes = 0;
   for (int32_t i = 0; i < launch->num_arguments; ++i) {
-    const rlo_argument *from = &launch->arguments[i];
+    const rlo__argument *from = &launch->arguments[i];
     rlo__variant_argument *to = &variant->arguments[i];
     to->kind = from->kind;
     if (rlo__argument_lanes(from->kind) > 0) {
@@ -56,15 +56,15 @@ static cl_int set_argument(const rlo__variant *variant,
   size_t value_bytes = 0;
   cl_ulong offset = 0;
   switch (argument->kind) {
-    case RLO_ARGUMENT_SRC:
+    case RLO__ARGUMENT_SRC:
       value = &target->src;
       value_bytes = sizeof target->src;
       break;
-    case RLO_ARGUMENT_DST:
+    case RLO__ARGUMENT_DST:
       value = &target->dst;
       value_bytes = sizeof target->dst;
       break;
-    case RLO_ARGUMENT_SRC_OFFSET:
+    case RLO__ARGUMENT_SRC_OFFSET:
       /* The base may be negative while the sum is not; neither can wrap: both
        * were checked against memory that exists. */
       offset = (cl_ulong)target->src_offset_bytes +
@@ -72,17 +72,17 @@ static cl_int set_argument(const rlo__variant *variant,
       value = &offset;
       value_bytes = sizeof offset;
       break;
-    case RLO_ARGUMENT_DST_OFFSET:
+    case RLO__ARGUMENT_DST_OFFSET:
       offset = (cl_ulong)target->dst_offset_bytes +
                (cl_ulong)variant->dst_base_bytes;
       value = &offset;
       value_bytes = sizeof offset;
       break;
-    case RLO_ARGUMENT_INDEX:
+    case RLO__ARGUMENT_INDEX:
       value = &target->indices;
       value_bytes = sizeof target->indices;
       break;
-    case RLO_ARGUMENT_INDEX_OFFSET:
+    case RLO__ARGUMENT_INDEX_OFFSET:
       offset = (cl_ulong)target->index_offset_bytes;
       value = &offset;
       value_bytes = sizeof offset;
@@ -129,7 +129,7 @@ static int64_t group_items(const rlo__variant *variant) {
 }
 
 static rlo_status check_limits(const rlo_context *context,
-                               const rlo_launch *launch,
+                               const rlo__launch *launch,
                                const rlo__variant *variant) {
   const rlo_device_info *info = &context->device_info;
   const char *name = variant->spec.kernel_name;
@@ -215,7 +215,7 @@ static rlo_status check_compiled_limits(const rlo_context *context,
  */
 
 rlo_status rlo__variant_init(rlo_context *context,
-                             const rlo_launch *launch,
+                             const rlo__launch *launch,
                              rlo__variant *variant) {
   atomic_init(&variant->program, NULL);
   RLO_TRY(rlo__codegen_program(launch, &variant->spec));

@@ -7,7 +7,7 @@
 
 /** One argument of a kernel, as clSetKernelArg wants it. */
 typedef struct rlo__variant_argument {
-  rlo_argument_kind kind;
+  rlo__argument_kind kind;
   /** Of constants: where they lie in rlo__variant.constants. */
   uint32_t first_byte;
   uint32_t num_bytes;
@@ -21,11 +21,11 @@ typedef struct rlo__variant_argument {
 typedef struct rlo__variant {
   int64_t src_alignment_bytes, dst_alignment_bytes;
   int64_t src_base_bytes, dst_base_bytes;
-  rlo_program_spec spec;
+  rlo__program_spec spec;
   /** Unlike that of any other variant of the context, and not 0. */
   uint64_t number;
   int32_t num_arguments;
-  rlo__variant_argument arguments[RLO_LAUNCH_MAX_ARGUMENTS];
+  rlo__variant_argument arguments[RLO__LAUNCH_MAX_ARGUMENTS];
   /** The values of all constant arguments, packed. */
   uint8_t *constants;
   cl_uint work_dim;
@@ -53,7 +53,7 @@ typedef struct rlo__variant_target {
  *         RLO_OUT_OF_MEMORY; or what rlo__codegen_program says.
  */
 RLO_NODISCARD rlo_status rlo__variant_init(rlo_context *context,
-                                           const rlo_launch *launch,
+                                           const rlo__launch *launch,
                                            rlo__variant *variant);
 
 /** Legal on a zeroed variant. */

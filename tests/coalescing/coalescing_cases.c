@@ -32,25 +32,25 @@ enum {
 };
 
 static rlo_problem problem;
-static rlo_launch launch;
-static rlo_choice choice;
+static rlo__launch launch;
+static rlo__choice choice;
 
 /* How an argument is taken from its place in memory, up to the place. */
 static const char *const casts[] = {
-    [RLO_ARGUMENT_SRC] = "(__global const uchar *)*(__global const ulong",
-    [RLO_ARGUMENT_SRC_OFFSET] = "*(__global const ulong",
-    [RLO_ARGUMENT_DST] = "(__global uchar *)*(__global const ulong",
-    [RLO_ARGUMENT_DST_OFFSET] = "*(__global const ulong",
-    [RLO_ARGUMENT_INT] = "*(__global const int",
-    [RLO_ARGUMENT_LONG] = "*(__global const long",
-    [RLO_ARGUMENT_INT16] = "*(__global const int16",
-    [RLO_ARGUMENT_LONG16] = "*(__global const long16",
-    [RLO_ARGUMENT_LONG8] = "*(__global const long8",
+    [RLO__ARGUMENT_SRC] = "(__global const uchar *)*(__global const ulong",
+    [RLO__ARGUMENT_SRC_OFFSET] = "*(__global const ulong",
+    [RLO__ARGUMENT_DST] = "(__global uchar *)*(__global const ulong",
+    [RLO__ARGUMENT_DST_OFFSET] = "*(__global const ulong",
+    [RLO__ARGUMENT_INT] = "*(__global const int",
+    [RLO__ARGUMENT_LONG] = "*(__global const long",
+    [RLO__ARGUMENT_INT16] = "*(__global const int16",
+    [RLO__ARGUMENT_LONG16] = "*(__global const long16",
+    [RLO__ARGUMENT_LONG8] = "*(__global const long8",
 };
 
 /* The program, and a function that calls its kernel with arguments that lie in
  * memory. */
-static void write_source(const rlo_program_spec *spec, const char *path) {
+static void write_source(const rlo__program_spec *spec, const char *path) {
   FILE *file = fopen(path, "w");
   ck_assert_ptr_nonnull(file);
   fwrite(spec->source, 1, spec->source_bytes, file);
@@ -70,7 +70,7 @@ static void write_source(const rlo_program_spec *spec, const char *path) {
 
 /* Not the optimisations that join accesses: they differ from device to
  * device. */
-static void compile(const rlo_program_spec *spec,
+static void compile(const rlo__program_spec *spec,
                     const char *source,
                     const char *library) {
   char command[MAX_COMMAND];
@@ -104,11 +104,11 @@ static void put_arguments(const uint8_t *src,
                           uint8_t *slots,
                           const void **out_arguments) {
   for (int32_t n = 0; n < launch.num_arguments; ++n) {
-    const rlo_argument *argument = &launch.arguments[n];
+    const rlo__argument *argument = &launch.arguments[n];
     uint8_t *slot = slots + (size_t)n * SLOT_BYTES;
     out_arguments[n] = slot;
-    bool is_int = argument->kind == RLO_ARGUMENT_INT ||
-                  argument->kind == RLO_ARGUMENT_INT16;
+    bool is_int = argument->kind == RLO__ARGUMENT_INT ||
+                  argument->kind == RLO__ARGUMENT_INT16;
     for (int32_t k = 0; k < rlo__argument_lanes(argument->kind); ++k) {
       int64_t value = launch.numbers[argument->first + k];
       int32_t narrow = (int32_t)value;
@@ -119,16 +119,16 @@ static void put_arguments(const uint8_t *src,
       }
     }
     switch (argument->kind) {
-      case RLO_ARGUMENT_SRC:
+      case RLO__ARGUMENT_SRC:
         memcpy(slot, &src, sizeof src);
         break;
-      case RLO_ARGUMENT_DST:
+      case RLO__ARGUMENT_DST:
         memcpy(slot, &dst, sizeof dst);
         break;
-      case RLO_ARGUMENT_SRC_OFFSET:
+      case RLO__ARGUMENT_SRC_OFFSET:
         memcpy(slot, &launch.src_base_bytes, sizeof launch.src_base_bytes);
         break;
-      case RLO_ARGUMENT_DST_OFFSET:
+      case RLO__ARGUMENT_DST_OFFSET:
         memcpy(slot, &launch.dst_base_bytes, sizeof launch.dst_base_bytes);
         break;
       default:
@@ -147,8 +147,8 @@ static double least(double a, double b) {
 
 static void trace(void *entry, warp_counts *counts) {
   static _Alignas(SLOT_BYTES)
-      uint8_t slots[RLO_LAUNCH_MAX_ARGUMENTS * SLOT_BYTES];
-  const void *arguments[RLO_LAUNCH_MAX_ARGUMENTS];
+      uint8_t slots[RLO__LAUNCH_MAX_ARGUMENTS * SLOT_BYTES];
+  const void *arguments[RLO__LAUNCH_MAX_ARGUMENTS];
   warp_run run = {.arguments = arguments,
                   .src_bytes = (size_t)problem.src_bytes,
                   .dst_bytes = (size_t)problem.dst_bytes,
@@ -210,7 +210,7 @@ static void run_case(const coalescing_case *c,
   ck_assert_int_eq(rlo__planner_choose(
                        &problem, &device, &options, 64, 64, &choice, &launch),
                    RLO_OK);
-  rlo_program_spec spec;
+  rlo__program_spec spec;
   ck_assert_int_eq(rlo__codegen_program(&launch, &spec), RLO_OK);
   char source[512];
   char library[512];

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "relayout/opencl_device.h"
+#include "relayout/opencl.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_arena.h"

@@ -6,7 +6,6 @@
 
 #include "plan/family.h"
 #include "relayout/ops.h"
-#include "relayout/ops_combine.h"
 #include "support/device_arena.h"
 #include "support/random_shape.h"
 
@@ -255,7 +254,7 @@ static test_outcome run_somehow(test_random *random, const char *words) {
       test_random_once_in(random, 2) ? 0 : test_random_in(random, 0, 70);
   test_outcome outcome = TEST_REFUSED;
   for (int32_t f = 0; outcome == TEST_REFUSED && f < rlo__num_families; ++f) {
-    const rlo_family *forced = rlo__families[(first + f) % rlo__num_families];
+    const rlo__family *forced = rlo__families[(first + f) % rlo__num_families];
     outcome = run(words, src, dst, forced->name, forced->device_class, shift);
   }
   free(src);

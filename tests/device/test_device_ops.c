@@ -6,7 +6,6 @@
 
 #include "plan/family.h"
 #include "relayout/ops.h"
-#include "relayout/ops_block.h"
 #include "relayout/text.h"
 #include "support/device_arena.h"
 #include "support/device_table.h"
@@ -206,8 +205,8 @@ static void run_problem(const rlo_problem *problem,
   int32_t first = (int32_t)test_random_in(random, 0, rlo__num_families - 1);
   int32_t num_ran = 0;
   for (int32_t f = 0; num_ran < 2 && f < rlo__num_families; ++f) {
-    const rlo_family *family = rlo__families[(first + f) % rlo__num_families];
-    bool is_baked = (family->traits & RLO_FAMILY_BAKES) != 0 ||
+    const rlo__family *family = rlo__families[(first + f) % rlo__num_families];
+    bool is_baked = (family->traits & RLO__FAMILY_BAKES) != 0 ||
                     strcmp(family->name, "packed") == 0;
     if (is_baked && t->baked >= t->max_baked) {
       continue;

@@ -63,7 +63,7 @@ START_TEST(test_device_random__random_pairs_are_exact)
     }
     /* Only so many of those that are compiled one by one. */
     rlo_plan_info info;
-    const rlo_family *forced = NULL;
+    const rlo__family *forced = NULL;
     int32_t first = (int32_t)test_random_in(&random, 0, rlo__num_families - 1);
     test_outcome outcome = TEST_REFUSED;
     for (int32_t f = 0; outcome == TEST_REFUSED && f < rlo__num_families; ++f) {

@@ -31,7 +31,7 @@ static bool is_baked(const char *family) {
 }
 
 /* Whether a family compiles more in than most: short extents. */
-static bool has_many_programs(const rlo_family *family) {
+static bool has_many_programs(const rlo__family *family) {
   return family->device_class == RLO_DEVICE_CLASS_GPU ||
          strcmp(family->name, "packed") == 0;
 }
@@ -52,7 +52,7 @@ static void run_pair(int32_t pair_number, int32_t width) {
   test_pair_shapes(
       &test_pairs[pair_number], test_dtypes[width], &src, &dst, permutation);
   for (int32_t f = 0; f < rlo__num_families; ++f) {
-    const rlo_family *family = rlo__families[f];
+    const rlo__family *family = rlo__families[f];
     bool is_gpu = family->device_class == RLO_DEVICE_CLASS_GPU;
     /* Compiling is what takes the time: each pair is gathered in one width, by
      * one class, at one shift, and the families that have more compiled in see
@@ -100,7 +100,7 @@ START_TEST(test_device_relayout__every_family_has_run)
         rlo__families[f]->device_class == RLO_DEVICE_CLASS_CPU ? "cpu" : "gpu",
         rlo__families[f]->name,
         (long long)runs[f]);
-    if ((rlo__families[f]->traits & RLO_FAMILY_COMPUTES) != 0) {
+    if ((rlo__families[f]->traits & RLO__FAMILY_COMPUTES) != 0) {
       continue; /* nothing here computes: test_device_compute */
     }
     ck_assert_int_ge(runs[f], test_case_count(30, 10, 1));

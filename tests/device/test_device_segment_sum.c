@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/opencl_indexed.h"
+#include "relayout/opencl.h"
 #include "relayout/text.h"
 #include "support/device_arena.h"
 #include "support/random_indexed.h"

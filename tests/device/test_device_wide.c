@@ -56,9 +56,9 @@ static void make_wide(const char *family, int64_t unit_bytes) {
 }
 
 /* That the kernel is one that counts in 64 bits. */
-static void check_is_wide(const rlo_family *family) {
+static void check_is_wide(const rlo__family *family) {
   static rlo_problem scratch;
-  static rlo_launch launch;
+  static rlo__launch launch;
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = family->name;
   options.device_class = family->device_class;
@@ -75,8 +75,8 @@ static void check_is_wide(const rlo_family *family) {
   ck_assert_int_eq(test_plan_define(&launch, "RLO_INDEX32"), 0);
 }
 
-static bool takes_guards(const rlo_family *family) {
-  return (family->traits & RLO_FAMILY_COMPUTES) == 0 &&
+static bool takes_guards(const rlo__family *family) {
+  return (family->traits & RLO__FAMILY_COMPUTES) == 0 &&
          strcmp(family->name, "copy") != 0 &&
          strcmp(family->name, "lookup") != 0 &&
          (strcmp(family->name, "packed") != 0 ||
@@ -85,7 +85,7 @@ static bool takes_guards(const rlo_family *family) {
 
 START_TEST(test_device_wide__every_family_counts_in_64_bits)
 {
-  const rlo_family *family = rlo__families[_i];
+  const rlo__family *family = rlo__families[_i];
   if (!takes_guards(family)) {
     return;
   }

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "relayout/opencl_wisdom.h"
+#include "relayout/opencl.h"
 #include "relayout/ops.h"
+#include "relayout/plan.h"
 #include "relayout/text.h"
-#include "relayout/wisdom.h"
 #include "support/device_arena.h"
 
 /* Building kernels takes most of the time: few candidates, and one shape. */

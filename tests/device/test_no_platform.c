@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "relayout/opencl_device.h"
+#include "relayout/opencl.h"
 
 /* A machine without any OpenCL driver: the loader looks into an empty folder.
  * That has to be said before its first call, hence a program of its own. */

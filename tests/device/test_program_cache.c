@@ -43,7 +43,7 @@ static const char bad_source[] =
     "}\n";
 
 typedef struct spec_storage {
-  rlo_program_spec spec;
+  rlo__program_spec spec;
   char options[128];
 } spec_storage;
 
@@ -222,7 +222,7 @@ enum { THREADS = 8, TURNS = 6 };
 
 typedef struct racer {
   rlo__thread thread;
-  rlo_program_spec spec;
+  rlo__program_spec spec;
   rlo__program *program;
   rlo_status status;
   bool has_log;
@@ -239,7 +239,7 @@ static void race(void *payload) {
   r->has_log = strstr(rlo_error_last()->build_log, "not_declared") != NULL;
 }
 
-static void run_race(racer *racers, const rlo_program_spec *spec) {
+static void run_race(racer *racers, const rlo__program_spec *spec) {
   ck_assert_int_eq(rlo__mutex_init(&gate), RLO_OK);
   rlo__mutex_lock(&gate);
   for (int32_t i = 0; i < THREADS; ++i) {

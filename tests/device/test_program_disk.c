@@ -17,7 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/folder.h"
-#include "relayout/cache.h"
+#include "relayout/opencl.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "runtime/cache_entry.h"

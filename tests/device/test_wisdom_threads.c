@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/thread.h"
-#include "relayout/opencl_wisdom.h"
+#include "relayout/opencl.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_arena.h"

@@ -2,7 +2,7 @@
 #ifndef RLO_TESTS_ENGINE_DERIVABLE_H
 #define RLO_TESTS_ENGINE_DERIVABLE_H
 
-#include "relayout/tape.h"
+#include "relayout/gradient.h"
 
 /*
  * What the suites of the gradients derive: a kernel that the tests bring, a

@@ -5,7 +5,7 @@
 #include "engine_case.h"
 #include "fake_backend.h"
 #include "relayout/engine_ops.h"
-#include "relayout/tape.h"
+#include "relayout/gradient.h"
 
 /* What users register that does it wrong, or fails. */
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relayout/index.h"
-#include "relayout/index_map.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
 
@@ -31,18 +30,19 @@ static void expect(pair *p) {
   size_t bytes = (size_t)p->dst_extent.element_bits / 8;
   uint8_t fill[16];
   bool has_fill = false;
-  rlo_index_map src;
-  rlo_index_map dst;
-  FUZZ_CHECK(rlo_index_map_make(&p->src, &src) == RLO_OK);
-  FUZZ_CHECK(rlo_index_map_make(&p->dst, &dst) == RLO_OK);
+  rlo_address_map src;
+  rlo_address_map dst;
+  FUZZ_CHECK(rlo_address_map_make(&p->src, &src) == RLO_OK);
+  FUZZ_CHECK(rlo_address_map_make(&p->dst, &dst) == RLO_OK);
   FUZZ_CHECK(rlo_shape_fill_bits(&p->dst, fill, &has_fill) == RLO_OK);
   for (int64_t slot = 0; slot < dst.slots; ++slot) {
     int64_t index[RLO_MAX_RANK];
     bool is_element = false;
-    FUZZ_CHECK(rlo_index_map_element(&dst, slot, index, &is_element) == RLO_OK);
+    FUZZ_CHECK(rlo_address_map_element(&dst, slot, index, &is_element) ==
+               RLO_OK);
     unsigned char *to = p->expected + (size_t)slot * bytes;
     if (is_element) {
-      int64_t from = rlo_index_map_slot(&src, index);
+      int64_t from = rlo_address_map_slot(&src, index);
       memcpy(to, p->memory + (size_t)from * bytes, bytes);
     } else if (dst.is_dense && has_fill) {
       memcpy(to, fill, bytes);
@@ -61,13 +61,13 @@ static void check_pair(pair *p, rlo_problem *problem) {
   }
   run(p, problem);
   memset(p->expected, UNTOUCHED, sizeof(p->expected));
-  rlo_index_map dst;
+  rlo_address_map dst;
   int64_t index[RLO_MAX_RANK];
   bool is_element;
-  FUZZ_CHECK(rlo_index_map_make(&p->dst, &dst) == RLO_OK);
+  FUZZ_CHECK(rlo_address_map_make(&p->dst, &dst) == RLO_OK);
   if (p->dst_extent.element_bits % 8 == 0 &&
       (dst.slots == 0 ||
-       rlo_index_map_element(&dst, 0, index, &is_element) == RLO_OK)) {
+       rlo_address_map_element(&dst, 0, index, &is_element) == RLO_OK)) {
     expect(p);
     FUZZ_CHECK(memcmp(p->expected, p->result, sizeof(p->result)) == 0);
   } else {

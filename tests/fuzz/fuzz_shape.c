@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/cost.h"
 #include "relayout/index.h"
-#include "relayout/index_map.h"
+#include "relayout/shape_util.h"
 #include "relayout/text.h"
 
 #include "fuzz.h"
@@ -24,8 +23,8 @@ static void check_text(const rlo_shape *shape) {
 /* First and last element lie where they are found again. */
 static void check_index(const rlo_shape *shape,
                         const rlo_shape_extent *extent) {
-  rlo_index_map map;
-  FUZZ_CHECK(rlo_index_map_make(shape, &map) == RLO_OK);
+  rlo_address_map map;
+  FUZZ_CHECK(rlo_address_map_make(shape, &map) == RLO_OK);
   FUZZ_CHECK(map.slots == extent->slots);
   if (extent->elements == 0) {
     return;
@@ -35,10 +34,10 @@ static void check_index(const rlo_shape *shape,
     int64_t slot = -1;
     FUZZ_CHECK(rlo_index_to_linear(shape, index, &slot) == RLO_OK);
     FUZZ_CHECK(slot >= 0 && slot < extent->slots);
-    FUZZ_CHECK(rlo_index_map_slot(&map, index) == slot);
+    FUZZ_CHECK(rlo_address_map_slot(&map, index) == slot);
     int64_t back[RLO_MAX_RANK] = {0};
     bool is_element = false;
-    rlo_status status = rlo_index_map_element(&map, slot, back, &is_element);
+    rlo_status status = rlo_address_map_element(&map, slot, back, &is_element);
     if (status != RLO_OK) {
       FUZZ_CHECK(status == RLO_UNSUPPORTED && !map.is_dense);
     } else {

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "relayout/index.h"
-#include "relayout/index_map.h"
 #include "relayout/text.h"
 
 enum { MAX_SLOTS = 1 << 20, MAX_SHOWN = 20 };
@@ -33,12 +32,12 @@ static int64_t number_of(const rlo_shape *shape, const int64_t *index) {
 /* False, with a word in *out_wrong, at the first difference. */
 static bool compare(const char *text, int64_t slots, const char **out_wrong) {
   rlo_shape shape;
-  rlo_index_map map;
+  rlo_address_map map;
   rlo_shape_extent extent;
   *out_wrong = "the shape is refused";
   if (rlo_shape_parse(text, strlen(text), &shape) != RLO_OK ||
       rlo_shape_measure(&shape, &extent) != RLO_OK ||
-      rlo_index_map_make(&shape, &map) != RLO_OK) {
+      rlo_address_map_make(&shape, &map) != RLO_OK) {
     return false;
   }
   *out_wrong = "the number of slots";
@@ -50,7 +49,7 @@ static bool compare(const char *text, int64_t slots, const char **out_wrong) {
     int64_t index[RLO_MAX_RANK];
     bool is_element;
     *out_wrong = "from slot to index";
-    if (rlo_index_map_element(&map, slot, index, &is_element) != RLO_OK ||
+    if (rlo_address_map_element(&map, slot, index, &is_element) != RLO_OK ||
         is_element != (memory[slot] >= 0) ||
         (is_element && number_of(&shape, index) != memory[slot])) {
       return false;
@@ -58,7 +57,7 @@ static bool compare(const char *text, int64_t slots, const char **out_wrong) {
     *out_wrong = "from index to slot";
     if (is_element) {
       ++found;
-      if (rlo_index_map_slot(&map, index) != slot) {
+      if (rlo_address_map_slot(&map, index) != slot) {
         return false;
       }
     }

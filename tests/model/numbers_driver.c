@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/ops_combine.h"
+#include "relayout/ops.h"
 #include "relayout/status.h"
 
 #include "model_case.h"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What computing on the way should give, from exact fractions.
 
-Written from the rules in include/relayout/arithmetic.h and from nothing else
+Written from the rules in include/relayout/problem.h and from nothing else
 of the library: small floats are found by looking through the list of all their
 values, large ones by Python's own conversions."""
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/indexed.h"
+#include "relayout/ops.h"
 #include "relayout/problem.h"
 #include "relayout/text.h"
 

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/indexed.h"
 #include "relayout/ops.h"
-#include "relayout/ops_block.h"
 
 enum { MAX_ARGS = 4, MAX_NUMBERS = 40, MAX_STACK = 16 };
 

@@ -31,7 +31,7 @@ static int64_t runs[64];
 static int64_t runs_of_width[5];
 
 /* Can be watched for values that nobody wrote. */
-static bool is_watchable(const rlo_family *family) {
+static bool is_watchable(const rlo__family *family) {
   return family->device_class == RLO_DEVICE_CLASS_GPU ||
          (strcmp(family->name, "tile") != 0 &&
           strcmp(family->name, "packed") != 0 &&
@@ -40,7 +40,7 @@ static bool is_watchable(const rlo_family *family) {
 
 /* The GPU's tiles are watched beside the alignment, where no shuffles are in
  * the way, all others at it. */
-static bool is_watched_beside(const rlo_family *family) {
+static bool is_watched_beside(const rlo__family *family) {
   return family->device_class == RLO_DEVICE_CLASS_GPU &&
          strcmp(family->name, "tile") == 0;
 }
@@ -50,7 +50,7 @@ static bool is_watched_beside(const rlo_family *family) {
  * are judged for bounds and races as well, so that nothing is left to find for
  * a second, unwatched run of the same.
  */
-static bool is_mine(const rlo_family *family,
+static bool is_mine(const rlo__family *family,
                     bool is_first_width,
                     bool is_beside) {
   bool is_watched = is_watchable(family) && is_first_width &&
@@ -102,7 +102,7 @@ START_TEST(oclgrind_subset__runs)
         rlo__families[f]->device_class == RLO_DEVICE_CLASS_CPU ? "cpu" : "gpu",
         rlo__families[f]->name,
         (long long)runs[f]);
-    bool computes = (rlo__families[f]->traits & RLO_FAMILY_COMPUTES) != 0;
+    bool computes = (rlo__families[f]->traits & RLO__FAMILY_COMPUTES) != 0;
     bool is_watched = is_watchable(rlo__families[f]);
     if ((is_watched || !is_for_uninitialized) && !computes) {
       ck_assert_int_ge(runs[f], 5);

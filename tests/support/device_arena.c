@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/opencl_indexed.h"
+#include "relayout/opencl.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
 

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/indexed.h"
 #include "relayout/ops.h"
-#include "relayout/ops_combine.h"
 #include "relayout/text.h"
 
 rlo_device_info test_plan_cpu(void) {
@@ -154,7 +152,7 @@ const rlo_plan_candidate *test_plan_candidate(const test_plan *plan,
   return NULL;
 }
 
-int64_t test_plan_define(const rlo_launch *launch, const char *name) {
+int64_t test_plan_define(const rlo__launch *launch, const char *name) {
   for (int32_t d = 0; d < launch->num_defines; ++d) {
     if (strcmp(launch->defines[d].name, name) == 0) {
       return launch->numbers[launch->defines[d].first];

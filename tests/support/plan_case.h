@@ -37,8 +37,8 @@ void test_plan_make(int32_t unit_bits,
 typedef struct test_plan {
   rlo_device_info device;
   rlo_problem problem;
-  rlo_choice choice;
-  rlo_launch launch;
+  rlo__choice choice;
+  rlo__launch launch;
 } test_plan;
 
 /** Plan; a family's name or NULL, and alignments in bytes or 0, as in
@@ -56,6 +56,6 @@ const rlo_plan_candidate *test_plan_candidate(const test_plan *plan,
                                               const char *family);
 
 /** The first value of a constant of a launch; fails the test if it has none. */
-int64_t test_plan_define(const rlo_launch *launch, const char *name);
+int64_t test_plan_define(const rlo__launch *launch, const char *name);
 
 #endif

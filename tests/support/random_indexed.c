@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/indexed.h"
+#include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/random_shape.h"
 

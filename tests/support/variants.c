@@ -72,7 +72,7 @@ void test_variant_set_add(test_variant_set *set,
 /* ------------------------------------------------------------------ launches
  */
 
-static int64_t unit_bytes_of(const rlo_launch *launch) {
+static int64_t unit_bytes_of(const rlo__launch *launch) {
   for (int32_t d = 0; d < launch->num_defines; ++d) {
     if (strcmp(launch->defines[d].name, "RLO_UNIT_BYTES") == 0) {
       return launch->numbers[launch->defines[d].first];
@@ -125,11 +125,11 @@ static int32_t find_number(const char *file,
   return -2;
 }
 
-bool test_variants_of(const rlo_launch *launch, test_variant_set *out_set) {
+bool test_variants_of(const rlo__launch *launch, test_variant_set *out_set) {
   memset(out_set, 0, sizeof *out_set);
   int64_t unit_bytes = unit_bytes_of(launch);
   for (int32_t d = 0; d < launch->num_defines; ++d) {
-    const rlo_define *define = &launch->defines[d];
+    const rlo__define *define = &launch->defines[d];
     int64_t value = define->count > 0 ? launch->numbers[define->first] : 0;
     int32_t number =
         find_number(launch->kernel_file, define->name, value, unit_bytes);
@@ -156,7 +156,7 @@ static void plan_case(const rlo_device_info *device,
                       test_variant_fn fn,
                       void *payload) {
   static rlo_problem scratch;
-  static rlo_launch launch;
+  static rlo__launch launch;
   scratch = *problem;
   int64_t element_bytes = (int64_t)1 << c->width;
   int64_t alignment = c->is_aligned ? LINE_BYTES : element_bytes;
@@ -237,7 +237,7 @@ static uint32_t hash_set(const test_variant_set *set) {
 
 static void note_kind(void *payload,
                       const test_variant_case *c,
-                      const rlo_launch *launch) {
+                      const rlo__launch *launch) {
   kinds *into = payload;
   const size_t size = sizeof into->numbers / sizeof into->numbers[0];
   test_variant_set set;

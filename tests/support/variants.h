@@ -37,14 +37,14 @@ void test_variant_set_add(test_variant_set *set, const test_variant_set *other);
 
 /** The variants that a launch is made of. False, after a line that says what to
  *  add to the table, if it has a constant or a value that is not declared. */
-bool test_variants_of(const rlo_launch *launch, test_variant_set *out_set);
+bool test_variants_of(const rlo__launch *launch, test_variant_set *out_set);
 
 /** Something to plan or to run. */
 typedef struct test_variant_case {
   const test_pair *pair;
   /** In test_dtypes. */
   int32_t width;
-  const rlo_family *family;
+  const rlo__family *family;
   const rlo__way *way;
   /** Memory is aligned as the device aligns it; else to the element. */
   bool is_aligned;
@@ -52,7 +52,7 @@ typedef struct test_variant_case {
 
 typedef void (*test_variant_fn)(void *payload,
                                 const test_variant_case *c,
-                                const rlo_launch *launch);
+                                const rlo__launch *launch);
 
 /** Plan every pair of test_pairs, and those that only variants need, by every
  *  family in every way in every width, and tell each launch.

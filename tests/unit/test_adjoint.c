@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "relayout/ops.h"
-#include "relayout/ops_block.h"
 #include "relayout/plan.h"
 
 #define DIMS(...)    ((int64_t[]){__VA_ARGS__})

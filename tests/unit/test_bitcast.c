@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "relayout/bitcast.h"
-#include "relayout/shape_edit.h"
-#include "relayout/strides.h"
+#include "relayout/layout_util.h"
+#include "relayout/shape_util.h"
 #include "support/shape_of.h"
 
 static bool reshape_is_bitcast(const char *src_text,

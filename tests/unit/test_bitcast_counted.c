@@ -9,8 +9,8 @@
 
 #include "relayout/bitcast.h"
 #include "relayout/index.h"
-#include "relayout/shape_edit.h"
-#include "relayout/strides.h"
+#include "relayout/layout_util.h"
+#include "relayout/shape_util.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
 

@@ -11,7 +11,7 @@
 #include "support/plan_case.h"
 
 static rlo_problem problem;
-static rlo_launch launch;
+static rlo__launch launch;
 static rlo_device_info device;
 
 static void plan(const char *src, const char *dst, const char *family) {
@@ -25,15 +25,15 @@ static void plan(const char *src, const char *dst, const char *family) {
                 rlo_error_last()->message);
 }
 
-static rlo_program_spec make(void) {
-  rlo_program_spec spec;
+static rlo__program_spec make(void) {
+  rlo__program_spec spec;
   ck_assert_int_eq(rlo__codegen_program(&launch, &spec), RLO_OK);
   return spec;
 }
 
 /* What follows the kernel's name among the options. */
 static void expect_options(const char *kernel_file, const char *expected) {
-  rlo_program_spec spec = make();
+  rlo__program_spec spec = make();
   char head[256];
   snprintf(
       head, sizeof head, "-cl-std=CL1.2 -DRLO_KERNEL=rlo_%s_", kernel_file);
@@ -90,9 +90,9 @@ END_TEST
 START_TEST(test_codegen__shapes_share_programs)
 {
   plan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", NULL);
-  rlo_program_spec a = make();
+  rlo__program_spec a = make();
   plan("f32[2048,6144]{1,0}", "f32[2048,6144]{0,1}", NULL);
-  rlo_program_spec b = make();
+  rlo__program_spec b = make();
   ck_assert_str_eq(a.options, b.options);
   ck_assert_str_eq(a.kernel_name, b.kernel_name);
   ck_assert_ptr_eq(a.source, b.source);
@@ -105,18 +105,18 @@ END_TEST
 START_TEST(test_codegen__different_programs_have_different_names)
 {
   plan("f32[512,512]{1,0}", "f32[512,512]{0,1}", "tile");
-  rlo_program_spec a = make();
+  rlo__program_spec a = make();
   launch.numbers[launch.defines[5].first] ^= 1;
-  rlo_program_spec b = make();
+  rlo__program_spec b = make();
   launch.kernel_file = "cpu_skinny";
-  rlo_program_spec c = make();
+  rlo__program_spec c = make();
   ck_assert_str_ne(a.kernel_name, b.kernel_name);
   ck_assert_str_ne(b.kernel_name, c.kernel_name);
   /* Arguments are no part of a program. */
   launch.kernel_file = "cpu_tile";
   launch.numbers[launch.defines[5].first] ^= 1;
   launch.numbers[launch.arguments[6].first] += 1;
-  rlo_program_spec d = make();
+  rlo__program_spec d = make();
   ck_assert_str_eq(a.kernel_name, d.kernel_name);
   rlo__codegen_deinit(&a);
   rlo__codegen_deinit(&b);
@@ -129,7 +129,7 @@ END_TEST
 START_TEST(test_codegen__the_source_is_the_kernel_file)
 {
   plan("f32[512,512]{1,0}", "f32[512,512]{0,1}", "tile");
-  rlo_program_spec spec = make();
+  rlo__program_spec spec = make();
   const rlo__kernel_source *source = rlo__kernel_source_find("cpu_tile");
   ck_assert_ptr_nonnull(source);
   ck_assert_ptr_eq(spec.source, source->text);
@@ -144,7 +144,7 @@ END_TEST
 START_TEST(test_codegen__every_file_a_family_names_is_there)
 {
   for (int32_t n = 0; n < rlo__num_families; ++n) {
-    const rlo_family *family = rlo__families[n];
+    const rlo__family *family = rlo__families[n];
     bool is_gpu = family->device_class == RLO_DEVICE_CLASS_GPU;
     device = is_gpu ? test_plan_gpu() : test_plan_cpu();
     static const char *const pairs[][2] = {
@@ -175,7 +175,7 @@ START_TEST(test_codegen__every_file_a_family_names_is_there)
               &problem, &device, &options, 0, 0, NULL, &launch) == RLO_OK;
     }
     ck_assert_msg(is_tried, "no problem for %s", family->name);
-    rlo_program_spec spec = make();
+    rlo__program_spec spec = make();
     rlo__codegen_deinit(&spec);
   }
 }
@@ -186,7 +186,7 @@ START_TEST(test_codegen__refuses_a_file_that_is_not_there)
 {
   memset(&launch, 0, sizeof launch);
   launch.kernel_file = "nothing";
-  rlo_program_spec spec;
+  rlo__program_spec spec;
   ck_assert_int_eq(rlo__codegen_program(&launch, &spec), RLO_INTERNAL);
   ck_assert_str_eq(rlo_error_last()->message,
                    "the kernel file nothing.cl is not part of this library");
@@ -201,7 +201,7 @@ START_TEST(test_codegen__gives_memory_back_when_it_runs_out)
   int64_t before = rlo__alloc_live_count();
   rlo_status status = RLO_OUT_OF_MEMORY;
   for (int64_t nth = 1; status == RLO_OUT_OF_MEMORY; ++nth) {
-    rlo_program_spec spec;
+    rlo__program_spec spec;
     rlo__alloc_set_fault(nth, false);
     status = rlo__codegen_program(&launch, &spec);
     rlo__alloc_set_fault(0, false);

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "relayout/cost.h"
+#include "relayout/shape_util.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
 

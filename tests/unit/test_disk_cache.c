@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/folder.h"
-#include "relayout/cache.h"
+#include "relayout/opencl.h"
 
 enum { LIMIT = 1 << 20 };
 

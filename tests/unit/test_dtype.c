@@ -352,7 +352,7 @@ END_TEST
 
 START_TEST(test_dtype__rows_are_consistent)
 {
-  const rlo_dtype_info *info = rlo__dtype_info_of((rlo_dtype)types[_i].number);
+  const rlo__dtype_info *info = rlo__dtype_info_of((rlo_dtype)types[_i].number);
   int sign_bits = info->format.is_unsigned ? 0 : 1;
   int format_bits =
       sign_bits + info->format.exponent_bits + info->format.mantissa_bits;
@@ -363,7 +363,7 @@ START_TEST(test_dtype__rows_are_consistent)
   switch (info->class_of) {
     case RLO_DTYPE_CLASS_FLOAT:
       ck_assert_int_eq(info->value_bits, format_bits);
-      ck_assert_int_ne(info->format.specials, RLO_FLOAT_NONE);
+      ck_assert_int_ne(info->format.specials, RLO__FLOAT_NONE);
       break;
     case RLO_DTYPE_CLASS_COMPLEX:
       ck_assert_int_eq(info->value_bits, 2 * format_bits);
@@ -373,12 +373,12 @@ START_TEST(test_dtype__rows_are_consistent)
     case RLO_DTYPE_CLASS_BOOL:
     case RLO_DTYPE_CLASS_SIGNED:
     case RLO_DTYPE_CLASS_UNSIGNED:
-      ck_assert_int_eq(info->format.specials, RLO_FLOAT_NONE);
+      ck_assert_int_eq(info->format.specials, RLO__FLOAT_NONE);
       break;
   }
   /* DLPack's codes and bits name a type as well as our number does. */
   for (int other = 0; other < NUM_TYPES; ++other) {
-    const rlo_dtype_info *row =
+    const rlo__dtype_info *row =
         rlo__dtype_info_of((rlo_dtype)types[other].number);
     if (row != info) {
       ck_assert(row->dlpack_code != info->dlpack_code ||

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/equality.h"
+#include "relayout/layout_util.h"
 
 static const int64_t dims[] = {4, 6};
 

@@ -8,18 +8,18 @@
 #include "support/plan_case.h"
 
 static rlo_problem problem;
-static rlo_launch launch;
+static rlo__launch launch;
 static rlo_device_info device;
 
-static const rlo_family *const rows[] = {&rlo__family_cpu_gather,
-                                         &rlo__family_gpu_gather};
+static const rlo__family *const rows[] = {&rlo__family_cpu_gather,
+                                          &rlo__family_gpu_gather};
 
 /* Problems that come here are canonical; these are near enough. */
 static void emit(int row) {
-  rlo_request request = {.problem = &problem,
-                         .device = &device,
-                         .src_alignment_bytes = 128,
-                         .dst_alignment_bytes = 128};
+  rlo__request request = {.problem = &problem,
+                          .device = &device,
+                          .src_alignment_bytes = 128,
+                          .dst_alignment_bytes = 128};
   char words[160];
   rlo__str why = rlo__str_over(words, sizeof words);
   device.device_class = rows[row]->device_class;
@@ -108,7 +108,7 @@ START_TEST(test_family_gather__passes_the_fill_in_two_halves)
     problem.fill[b] = (uint8_t)(b + 1);
   }
   emit(0);
-  ck_assert_int_eq(launch.arguments[4].kind, RLO_ARGUMENT_LONG);
+  ck_assert_int_eq(launch.arguments[4].kind, RLO__ARGUMENT_LONG);
   ck_assert_int_eq(launch.numbers[launch.arguments[4].first],
                    INT64_C(0x0807060504030201));
   ck_assert_int_eq(launch.numbers[launch.arguments[5].first],
@@ -275,10 +275,10 @@ END_TEST
 START_TEST(test_family_gather__refuses_boxes_beyond_64_bits)
 {
   make_plane(INT64_C(1) << 40, INT64_C(1) << 40);
-  rlo_request request = {.problem = &problem,
-                         .device = &device,
-                         .src_alignment_bytes = 128,
-                         .dst_alignment_bytes = 128};
+  rlo__request request = {.problem = &problem,
+                          .device = &device,
+                          .src_alignment_bytes = 128,
+                          .dst_alignment_bytes = 128};
   for (int row = 0; row < 2; ++row) {
     memset(&launch, 0, sizeof launch);
     ck_assert_int_eq(rows[row]->emit(&request, &launch), RLO_OVERFLOW);

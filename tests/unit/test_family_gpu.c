@@ -9,20 +9,20 @@
 #include "support/plan_case.h"
 
 static rlo_problem problem;
-static rlo_launch launch;
+static rlo__launch launch;
 static rlo_device_info device;
-static rlo_request request;
+static rlo__request request;
 static char reason[160];
 
 static void begin(void) {
   device = test_plan_gpu();
-  request = (rlo_request){.problem = &problem,
-                          .device = &device,
-                          .src_alignment_bytes = 128,
-                          .dst_alignment_bytes = 128};
+  request = (rlo__request){.problem = &problem,
+                           .device = &device,
+                           .src_alignment_bytes = 128,
+                           .dst_alignment_bytes = 128};
 }
 
-static bool is_applicable(const rlo_family *family) {
+static bool is_applicable(const rlo__family *family) {
   rlo__str why = rlo__str_over(reason, sizeof reason);
   rlo__str_append(&why, "");
   bool is_yes = family->applicable(&request, &why);
@@ -30,7 +30,7 @@ static bool is_applicable(const rlo_family *family) {
   return is_yes;
 }
 
-static void emit(const rlo_family *family) {
+static void emit(const rlo__family *family) {
   ck_assert_msg(is_applicable(family), "%s: %s", family->name, reason);
   double fraction = family->predict(&request);
   ck_assert(fraction > 0.0 && fraction <= 1.0);
@@ -52,7 +52,7 @@ static int64_t num_groups(void) {
 
 static int64_t argument(int32_t number, int32_t lane) {
   ck_assert_int_lt(number, launch.num_arguments);
-  const rlo_argument *a = &launch.arguments[number];
+  const rlo__argument *a = &launch.arguments[number];
   ck_assert_int_lt(lane, rlo__argument_lanes(a->kind));
   return launch.numbers[a->first + lane];
 }
@@ -448,7 +448,7 @@ START_TEST(test_family_gpu__small_devices_get_small_groups)
 
 END_TEST
 
-static void check_refusal(const rlo_family *family, const char *words) {
+static void check_refusal(const rlo__family *family, const char *words) {
   ck_assert(!is_applicable(family));
   ck_assert_str_eq(reason, words);
 }

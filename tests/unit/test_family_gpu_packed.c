@@ -12,8 +12,8 @@
 #include "support/random_shape.h"
 
 static rlo_problem problem;
-static rlo_launch launch;
-static rlo_choice choice;
+static rlo__launch launch;
+static rlo__choice choice;
 static rlo_device_info device;
 
 static void begin(void) {
@@ -45,7 +45,7 @@ enum {
 
 /* Called for every unit: an assertion costs a message to the parent each. */
 static int64_t argument(int32_t number, int32_t lane) {
-  const rlo_argument *a = &launch.arguments[number];
+  const rlo__argument *a = &launch.arguments[number];
   if (number >= launch.num_arguments || lane >= rlo__argument_lanes(a->kind)) {
     ck_abort_msg("argument %d has no lane %d", (int)number, (int)lane);
   }

@@ -8,8 +8,8 @@
 #include "support/random.h"
 
 static rlo_problem problem;
-static rlo_launch launch;
-static rlo_choice choice;
+static rlo__launch launch;
+static rlo__choice choice;
 
 /* What is moved how. */
 typedef struct packed_case {
@@ -121,10 +121,10 @@ START_TEST(test_family_packed__blocks_fit_the_kernel)
   for (int32_t i = 0; i < 3000; ++i) {
     uint64_t seed = random.state;
     make_random(&random, (int32_t)test_random_in(&random, 2, 8));
-    rlo_request request = {.problem = &problem,
-                           .device = &device,
-                           .src_alignment_bytes = 128,
-                           .dst_alignment_bytes = 128};
+    rlo__request request = {.problem = &problem,
+                            .device = &device,
+                            .src_alignment_bytes = 128,
+                            .dst_alignment_bytes = 128};
     rlo__geometry g = rlo__geometry_of(&request);
     rlo__block b;
     rlo__str why = rlo__str_over(NULL, 0);
@@ -148,7 +148,7 @@ START_TEST(test_family_packed__blocks_fit_the_kernel)
                               all & ~src_run,
                               all & ~dst_run};
     for (size_t list = 0; list < sizeof lists / sizeof lists[0]; ++list) {
-      ck_assert_msg(product(&b, lists[list], n) <= RLO_BLOCK_MAX_PLACES,
+      ck_assert_msg(product(&b, lists[list], n) <= RLO__BLOCK_MAX_PLACES,
                     "case %d, list %d: RELAYOUT_TEST_SEED=%llu makes it the "
                     "first",
                     (int)i,
@@ -158,7 +158,7 @@ START_TEST(test_family_packed__blocks_fit_the_kernel)
     ck_assert_uint_eq(b.columns & b.rows, 0);
     ck_assert_int_le(
         product(&b, all, n) * g.unit_bytes,
-        b.is_direct ? RLO_BLOCK_DIRECT_BYTES : RLO_BLOCK_STAGE_BYTES);
+        b.is_direct ? RLO__BLOCK_DIRECT_BYTES : RLO__BLOCK_STAGE_BYTES);
     for (int32_t a = 0; a < n; ++a) {
       ck_assert_int_ge(b.size[a], 1);
       ck_assert_int_le(b.size[a], problem.extents[a]);

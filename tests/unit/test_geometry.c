@@ -12,10 +12,10 @@ static rlo_problem problem;
 static rlo__geometry look(void) {
   static rlo_device_info device;
   device = test_plan_cpu();
-  rlo_request request = {.problem = &problem,
-                         .device = &device,
-                         .src_alignment_bytes = 128,
-                         .dst_alignment_bytes = 128};
+  rlo__request request = {.problem = &problem,
+                          .device = &device,
+                          .src_alignment_bytes = 128,
+                          .dst_alignment_bytes = 128};
   return rlo__geometry_of(&request);
 }
 
@@ -199,16 +199,16 @@ END_TEST
 
 START_TEST(test_grid__says_where_it_is_full)
 {
-  int64_t extents[RLO_GRID_MAX_AXES + 1];
-  for (int32_t a = 0; a <= RLO_GRID_MAX_AXES; ++a) {
+  int64_t extents[RLO__GRID_MAX_AXES + 1];
+  for (int32_t a = 0; a <= RLO__GRID_MAX_AXES; ++a) {
     extents[a] = INT64_C(1) << 40;
   }
   MAKE(extents, extents, extents);
   rlo__grid grid = {0};
-  for (int32_t a = 0; a < RLO_GRID_MAX_AXES; ++a) {
+  for (int32_t a = 0; a < RLO__GRID_MAX_AXES; ++a) {
     ck_assert_int_eq(rlo__grid_add(&grid, &problem, a, 1), RLO_OK);
   }
-  ck_assert_int_eq(rlo__grid_add(&grid, &problem, RLO_GRID_MAX_AXES, 1),
+  ck_assert_int_eq(rlo__grid_add(&grid, &problem, RLO__GRID_MAX_AXES, 1),
                    RLO_INTERNAL);
   size_t groups;
   ck_assert_int_eq(rlo__grid_num_groups(&grid, &groups), RLO_OVERFLOW);

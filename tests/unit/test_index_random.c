@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "relayout/index.h"
-#include "relayout/index_map.h"
 #include "support/random.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
@@ -206,15 +205,15 @@ START_TEST(test_index__prepared_maps_agree)
     }
     rlo_shape shape =
         test_random_shape(&random, RLO_DTYPE_U8, dims, rank, TEST_ALL);
-    rlo_index_map map;
-    ck_assert_int_eq(rlo_index_map_make(&shape, &map), RLO_OK);
+    rlo_address_map map;
+    ck_assert_int_eq(rlo_address_map_make(&shape, &map), RLO_OK);
     int64_t index[4] = {0};
     do {
-      int64_t slot = rlo_index_map_slot(&map, index);
+      int64_t slot = rlo_address_map_slot(&map, index);
       ck_assert_int_eq(slot, test_slot_of(&shape, index));
       int64_t back[4];
       bool is_element;
-      ck_assert_int_eq(rlo_index_map_element(&map, slot, back, &is_element),
+      ck_assert_int_eq(rlo_address_map_element(&map, slot, back, &is_element),
                        RLO_OK);
       ck_assert(is_element);
       ck_assert_mem_eq(back, index, (size_t)rank * sizeof index[0]);
@@ -223,7 +222,7 @@ START_TEST(test_index__prepared_maps_agree)
     for (int64_t slot = 0; slot < map.slots; ++slot) {
       int64_t back[4];
       bool is_element;
-      ck_assert_int_eq(rlo_index_map_element(&map, slot, back, &is_element),
+      ck_assert_int_eq(rlo_address_map_element(&map, slot, back, &is_element),
                        RLO_OK);
       found += is_element;
     }
@@ -239,19 +238,19 @@ END_TEST
 START_TEST(test_index__prepares_no_wrong_shape)
 {
   rlo_shape shape = test_shape_of("f32[2,?]");
-  rlo_index_map map;
-  ck_assert_int_eq(rlo_index_map_make(&shape, &map), RLO_UNSUPPORTED);
+  rlo_address_map map;
+  ck_assert_int_eq(rlo_address_map_make(&shape, &map), RLO_UNSUPPORTED);
   shape = test_shape_of("f32[2,3]{1,0:L(8)}");
   int64_t index[2];
   bool is_element;
-  ck_assert_int_eq(rlo_index_map_make(&shape, &map), RLO_OK);
-  ck_assert_int_eq(rlo_index_map_element(&map, 8, index, &is_element),
+  ck_assert_int_eq(rlo_address_map_make(&shape, &map), RLO_OK);
+  ck_assert_int_eq(rlo_address_map_element(&map, 8, index, &is_element),
                    RLO_OUT_OF_RANGE);
-  ck_assert_int_eq(rlo_index_map_element(&map, -1, index, &is_element),
+  ck_assert_int_eq(rlo_address_map_element(&map, -1, index, &is_element),
                    RLO_OUT_OF_RANGE);
   shape = test_shape_of("f32[2,3]{:strides(0,1)}");
-  ck_assert_int_eq(rlo_index_map_make(&shape, &map), RLO_OK);
-  ck_assert_int_eq(rlo_index_map_element(&map, 0, index, &is_element),
+  ck_assert_int_eq(rlo_address_map_make(&shape, &map), RLO_OK);
+  ck_assert_int_eq(rlo_address_map_element(&map, 0, index, &is_element),
                    RLO_UNSUPPORTED);
 }
 

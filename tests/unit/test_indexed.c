@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/indexed.h"
 #include "relayout/ops.h"
 #include "support/shape_of.h"
 

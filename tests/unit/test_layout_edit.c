@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/layout_edit.h"
+#include "relayout/layout_util.h"
 
 static rlo_layout with_order(const int32_t *minor_to_major, int32_t rank) {
   rlo_layout layout;

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "relayout/ops.h"
-#include "relayout/ops_block.h"
 
 #define DIMS(...)    ((int64_t[]){__VA_ARGS__})
 #define ENTRIES(...) ((int32_t[]){__VA_ARGS__})

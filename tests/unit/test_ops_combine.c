@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "relayout/ops.h"
-#include "relayout/ops_combine.h"
 
 /* Operations that compute: shapes, refusals, and small results by hand. The
  * numbers themselves are held against fractions in tests/model. */

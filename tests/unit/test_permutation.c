@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/permutation.h"
+#include "relayout/layout_util.h"
 
 START_TEST(test_permutation__accepts_permutations)
 {

@@ -11,7 +11,7 @@
 #include "support/random_shape.h"
 
 static test_plan plan;
-static rlo_launch launch2;
+static rlo__launch launch2;
 
 static void begin(void) {
   plan.device = test_plan_cpu();

@@ -98,16 +98,16 @@ START_TEST(test_planner__beyond_2_gib_grids_are_64_bits_wide)
   ck_assert_str_eq(plan.choice.family->name, "tile");
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_INDEX32"), 0);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_GRID_RANK"), 8);
-  ck_assert_int_eq(plan.launch.arguments[7].kind, RLO_ARGUMENT_LONG8);
-  ck_assert_int_eq(plan.launch.arguments[12].kind, RLO_ARGUMENT_LONG);
+  ck_assert_int_eq(plan.launch.arguments[7].kind, RLO__ARGUMENT_LONG8);
+  ck_assert_int_eq(plan.launch.arguments[12].kind, RLO__ARGUMENT_LONG);
 
   test_plan_lower(
       "f32[5000,5000]{1,0}", "f32[5000,5000]{0,1}", NULL, &plan.problem);
   test_plan_run(&plan);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_INDEX32"), 1);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_GRID_RANK"), 16);
-  ck_assert_int_eq(plan.launch.arguments[7].kind, RLO_ARGUMENT_INT16);
-  ck_assert_int_eq(plan.launch.arguments[12].kind, RLO_ARGUMENT_INT);
+  ck_assert_int_eq(plan.launch.arguments[7].kind, RLO__ARGUMENT_INT16);
+  ck_assert_int_eq(plan.launch.arguments[12].kind, RLO__ARGUMENT_INT);
 }
 
 END_TEST
@@ -140,7 +140,7 @@ START_TEST(test_planner__keeps_within_the_device_limit_of_arguments)
         make_rows(num_axes, num_guards, stretch);
         test_plan_run(&plan);
         ck_assert_int_le(argument_bytes(), plan.device.max_parameter_bytes);
-        ck_assert_int_le(plan.launch.num_arguments, RLO_LAUNCH_MAX_ARGUMENTS);
+        ck_assert_int_le(plan.launch.num_arguments, RLO__LAUNCH_MAX_ARGUMENTS);
       }
     }
   }

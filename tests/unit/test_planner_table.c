@@ -154,7 +154,7 @@ END_TEST
 
 START_TEST(test_planner__every_row_of_the_table_is_chosen)
 {
-  const rlo_family *chosen[64];
+  const rlo__family *chosen[64];
   size_t num_chosen = 0;
   for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
     for (int gpu = 0; gpu <= 1; ++gpu) {
@@ -233,8 +233,8 @@ START_TEST(test_planner__names_are_unique_within_a_class)
 {
   for (int32_t a = 0; a < rlo__num_families; ++a) {
     for (int32_t b = 0; b < a; ++b) {
-      const rlo_family *x = rlo__families[a];
-      const rlo_family *y = rlo__families[b];
+      const rlo__family *x = rlo__families[a];
+      const rlo__family *y = rlo__families[b];
       ck_assert(x->device_class != y->device_class ||
                 strcmp(x->name, y->name) != 0);
     }

@@ -21,7 +21,7 @@ static void note_program(test_plan *plan, int64_t alignment_bytes) {
   rlo_status status =
       test_plan_try(plan, NULL, alignment_bytes, alignment_bytes);
   ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
-  rlo_program_spec spec;
+  rlo__program_spec spec;
   ck_assert_int_eq(rlo__codegen_program(&plan->launch, &spec), RLO_OK);
   uint64_t hash = rlo__codegen_hash(&spec);
   rlo__codegen_deinit(&spec);

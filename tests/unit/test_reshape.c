@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/reshape.h"
+#include "relayout/shape_util.h"
 #include "relayout/text.h"
 
 typedef struct sizes {

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "relayout/shape_convert.h"
+#include "relayout/shape_util.h"
 #include "support/shape_of.h"
 
 static const struct {

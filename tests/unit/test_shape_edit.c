@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "relayout/bitcast.h"
-#include "relayout/shape_edit.h"
+#include "relayout/shape_util.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
 

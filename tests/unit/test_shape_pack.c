@@ -12,7 +12,7 @@ START_TEST(test_shape_pack__unpacks_what_it_packed)
   test_random random = test_random_begin("test_shape_pack");
 
   for (int round = 0; round < 20000; ++round) {
-    uint8_t bytes[RLO_SHAPE_PACK_MAX_BYTES];
+    uint8_t bytes[RLO__SHAPE_PACK_MAX_BYTES];
     rlo_shape shape = test_random_descriptor(&random);
     rlo_shape back;
     memset(bytes, 0xa5, sizeof bytes);
@@ -34,7 +34,7 @@ START_TEST(test_shape_pack__keeps_the_largest_numbers)
   /* As many bytes as a shape can take: every entry there, and 10 bytes long. */
   rlo_shape shape;
   rlo_shape back;
-  uint8_t bytes[RLO_SHAPE_PACK_MAX_BYTES];
+  uint8_t bytes[RLO__SHAPE_PACK_MAX_BYTES];
   memset(&shape, 0, sizeof shape);
   shape.dtype = RLO_DTYPE_F32;
   shape.rank = RLO_MAX_RANK;
@@ -80,7 +80,7 @@ END_TEST
 
 START_TEST(test_shape_pack__takes_few_bytes)
 {
-  uint8_t bytes[RLO_SHAPE_PACK_MAX_BYTES];
+  uint8_t bytes[RLO__SHAPE_PACK_MAX_BYTES];
   int64_t dims[] = {1024, 1024};
   rlo_shape shape;
 

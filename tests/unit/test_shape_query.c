@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "relayout/index.h"
-#include "relayout/shape_query.h"
+#include "relayout/shape_util.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "relayout/equality.h"
+#include "relayout/layout_util.h"
 #include "relayout/text.h"
 
 static rlo_shape_tree *parsed(const char *text) {

@@ -14,10 +14,10 @@ static void begin(const char *src, const char *dst) {
   test_plan_lower(src, dst, NULL, &problem);
   ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
   rlo_device_info device = {.device_class = RLO_DEVICE_CLASS_CPU};
-  rlo_request request = {.problem = &problem,
-                         .device = &device,
-                         .src_alignment_bytes = 4,
-                         .dst_alignment_bytes = 4};
+  rlo__request request = {.problem = &problem,
+                          .device = &device,
+                          .src_alignment_bytes = 4,
+                          .dst_alignment_bytes = 4};
   rlo__geometry geometry = rlo__geometry_of(&request);
   rlo__str why = rlo__str_over(NULL, 0);
   ck_assert(rlo__plane_find(&problem, &geometry, &plane, &why));
@@ -88,7 +88,7 @@ START_TEST(test_side__has_three_axes_at_most)
   begin("f32[2,3,2,3,2,3]", "f32[2,3,2,3,2,3]{0,1,2,3,4,5}");
   rlo__side_grow_b(&problem, 1000, &a, &b);
   expect_sides(3, 12);
-  ck_assert_int_eq(b.num_levels, RLO_SIDE_MAX_LEVELS);
+  ck_assert_int_eq(b.num_levels, RLO__SIDE_MAX_LEVELS);
 }
 
 END_TEST

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "relayout/index.h"
-#include "relayout/strides.h"
+#include "relayout/layout_util.h"
 #include "relayout/text.h"
 #include "support/random_shape.h"
 

@@ -12,7 +12,7 @@ static int32_t num_undeclared;
 
 static void reach(void *payload,
                   const test_variant_case *c,
-                  const rlo_launch *launch) {
+                  const rlo__launch *launch) {
   (void)payload;
   (void)c;
   test_variant_set set;
@@ -52,7 +52,7 @@ END_TEST
 START_TEST(test_variants__sees_what_is_planted)
 {
   static rlo_problem problem;
-  static rlo_launch launch;
+  static rlo__launch launch;
   rlo_device_info device = test_plan_cpu();
   test_variant_set set;
   test_plan_lower("f32[64,64]", "f32[64,64]{0,1}", NULL, &problem);
@@ -60,7 +60,7 @@ START_TEST(test_variants__sees_what_is_planted)
       rlo__planner_choose(&problem, &device, NULL, 0, 0, NULL, &launch),
       RLO_OK);
   ck_assert(test_variants_of(&launch, &set));
-  rlo_launch original = launch;
+  rlo__launch original = launch;
   ck_assert_int_eq(rlo__launch_define(&launch, "RLO_PLANTED", 1), RLO_OK);
   ck_assert(!test_variants_of(&launch, &set));
   launch = original;

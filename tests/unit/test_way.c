@@ -8,7 +8,7 @@
 
 static rlo_problem problem;
 static rlo_device_info device;
-static rlo_launch launch;
+static rlo__launch launch;
 static rlo__candidate candidates[RLO__MAX_PLAN_CANDIDATES];
 static int32_t num_candidates;
 

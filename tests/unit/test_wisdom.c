@@ -14,8 +14,8 @@ enum { TABLE = 0x7ab1e };
 static rlo__wisdom wisdom;
 static rlo_problem problem;
 static rlo_device_info device;
-static rlo_choice choice;
-static rlo_launch launch;
+static rlo__choice choice;
+static rlo__launch launch;
 
 static void begin(void) {
   device = test_plan_cpu();
@@ -27,11 +27,11 @@ static void end(void) {
 }
 
 /* A request for the problem as it stands; what it borrows is static. */
-static rlo_request request_for(int64_t alignment_bytes) {
-  return (rlo_request){.problem = &problem,
-                       .device = &device,
-                       .src_alignment_bytes = alignment_bytes,
-                       .dst_alignment_bytes = alignment_bytes};
+static rlo__request request_for(int64_t alignment_bytes) {
+  return (rlo__request){.problem = &problem,
+                        .device = &device,
+                        .src_alignment_bytes = alignment_bytes,
+                        .dst_alignment_bytes = alignment_bytes};
 }
 
 static void lower(const char *src, const char *dst) {
@@ -39,15 +39,15 @@ static void lower(const char *src, const char *dst) {
   ck_assert_int_eq(rlo_problem_canonicalize(&problem, 128, NULL, NULL), RLO_OK);
 }
 
-static void remember(const rlo_family *family, const char *way, double value) {
-  rlo_request request = request_for(128);
+static void remember(const rlo__family *family, const char *way, double value) {
+  rlo__request request = request_for(128);
   rlo__wisdom_entry entry =
       rlo__wisdom_entry_of(&request, family, rlo__way_find(way), value);
   ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
 }
 
 static const rlo__wisdom_entry *recall(int64_t alignment_bytes) {
-  rlo_request request = request_for(alignment_bytes);
+  rlo__request request = request_for(alignment_bytes);
   rlo__wisdom_key key = rlo__wisdom_key_of(&request, RLO_DEVICE_CLASS_CPU);
   return rlo__wisdom_find(&wisdom, &key);
 }
@@ -78,7 +78,7 @@ START_TEST(test_wisdom__is_found_by_problem_class_and_alignment)
   ck_assert_ptr_nonnull(recall(64));
   ck_assert_ptr_nonnull(recall(4096)); /* more than a line is a line */
   ck_assert_ptr_null(recall(4));
-  rlo_request request = request_for(64);
+  rlo__request request = request_for(64);
   rlo__wisdom_key gpu = rlo__wisdom_key_of(&request, RLO_DEVICE_CLASS_GPU);
   ck_assert_ptr_null(rlo__wisdom_find(&wisdom, &gpu));
   lower("f32[300,201]", "f32[300,201]{0,1}");

@@ -17,7 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "relayout/bitcast.h"
+#include "relayout/layout_util.h"
 #include "relayout/relayout.h"
+#include "relayout/shape_tree.h"
+#include "relayout/shape_util.h"
 #include "support/shape_of.h"
 
 static void expect_parse_error(const char *text, rlo_status status) {

@@ -13,19 +13,21 @@ typedef struct physical_dim {
 } physical_dim;
 
 typedef struct builder {
-  rlo_address *address;
+  rlo_address_map *address;
   int32_t count;
-  physical_dim dims[RLO_ADDRESS_MAX_LEAVES];
+  physical_dim dims[RLO_ADDRESS_MAP_MAX_LEAVES];
 } builder;
 
 static rlo_status refuse_size(void) {
   return RLO_FAIL(RLO_UNSUPPORTED,
                   "the layout's tiles make more than %d physical dimensions",
-                  RLO_ADDRESS_MAX_LEAVES);
+                  RLO_ADDRESS_MAP_MAX_LEAVES);
 }
 
-static rlo_status new_var(rlo_address *address, int64_t limit, int32_t *out) {
-  if (address->num_vars == RLO_ADDRESS_MAX_VARS) {
+static rlo_status new_var(rlo_address_map *address,
+                          int64_t limit,
+                          int32_t *out) {
+  if (address->num_vars == RLO_ADDRESS_MAP_MAX_VARS) {
     return refuse_size();
   }
   address->limits[address->num_vars] = limit;
@@ -33,8 +35,8 @@ static rlo_status new_var(rlo_address *address, int64_t limit, int32_t *out) {
   return RLO_OK;
 }
 
-static rlo_status new_step(rlo_address *address, rlo_step step) {
-  if (address->num_steps == RLO_ADDRESS_MAX_STEPS) {
+static rlo_status new_step(rlo_address_map *address, rlo_step step) {
+  if (address->num_steps == RLO_ADDRESS_MAP_MAX_STEPS) {
     return refuse_size();
   }
   address->steps[address->num_steps++] = step;
@@ -90,7 +92,7 @@ static rlo_status apply_tile(builder *b, const rlo_tile *tile) {
       radices[tiled++] = tile->dims[k];
     }
   }
-  if (b->count + tiled > RLO_ADDRESS_MAX_LEAVES) {
+  if (b->count + tiled > RLO_ADDRESS_MAP_MAX_LEAVES) {
     return refuse_size();
   }
   int32_t first = b->count - tiled;
@@ -110,7 +112,7 @@ static rlo_status apply_tile(builder *b, const rlo_tile *tile) {
 }
 
 static rlo_status place_leaves(const builder *b, const rlo_layout *layout) {
-  rlo_address *address = b->address;
+  rlo_address_map *address = b->address;
   address->num_leaves = b->count;
   bool is_empty = false;
   for (int32_t p = 0; p < b->count; ++p) {
@@ -142,7 +144,7 @@ static rlo_status place_leaves(const builder *b, const rlo_layout *layout) {
   return RLO_OK;
 }
 
-static rlo_status make_dense(const rlo_shape *shape, rlo_address *address) {
+static rlo_status make_dense(const rlo_shape *shape, rlo_address_map *address) {
   const rlo_layout *layout = &shape->layout;
   builder b = {.address = address, .count = shape->rank};
   address->is_dense = true;
@@ -159,7 +161,8 @@ static rlo_status make_dense(const rlo_shape *shape, rlo_address *address) {
   return place_leaves(&b, layout);
 }
 
-static rlo_status make_strided(const rlo_shape *shape, rlo_address *address) {
+static rlo_status make_strided(const rlo_shape *shape,
+                               rlo_address_map *address) {
   const rlo_layout *layout = &shape->layout;
   address->is_dense = false;
   address->offset = layout->offset_elems;
@@ -198,7 +201,8 @@ static rlo_status make_strided(const rlo_shape *shape, rlo_address *address) {
   return RLO_OK;
 }
 
-rlo_status rlo__address_make(const rlo_shape *shape, rlo_address *out_address) {
+rlo_status rlo__address_make(const rlo_shape *shape,
+                             rlo_address_map *out_address) {
   memset(out_address, 0, sizeof *out_address);
   out_address->rank = shape->rank;
   out_address->num_vars = shape->rank;
@@ -223,8 +227,9 @@ static inline int64_t divide(int64_t a, int64_t b) {
   return ((a | b) >> 32) == 0 ? (int64_t)((uint32_t)a / (uint32_t)b) : a / b;
 }
 
-int64_t rlo__address_slot(const rlo_address *address, const int64_t *index) {
-  int64_t values[RLO_ADDRESS_MAX_VARS];
+int64_t rlo__address_slot(const rlo_address_map *address,
+                          const int64_t *index) {
+  int64_t values[RLO_ADDRESS_MAP_MAX_VARS];
   for (int32_t v = 0; v < address->num_vars; ++v) {
     values[v] = v < address->rank ? index[v] : 0;
   }
@@ -246,13 +251,13 @@ int64_t rlo__address_slot(const rlo_address *address, const int64_t *index) {
   return slot;
 }
 
-bool rlo__address_index(const rlo_address *address,
+bool rlo__address_index(const rlo_address_map *address,
                         int64_t slot,
                         int64_t *out_index) {
   if (slot >= address->tiled_slots) {
     return false;
   }
-  int64_t values[RLO_ADDRESS_MAX_VARS];
+  int64_t values[RLO_ADDRESS_MAP_MAX_VARS];
   memset(values, 0, (size_t)address->num_vars * sizeof values[0]);
   int64_t rest = slot;
   for (int32_t p = 0; p < address->num_leaves; ++p) {

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 
-void rlo__address_bounds(const rlo_address *address,
+void rlo__address_bounds(const rlo_address_map *address,
                          const int64_t *first,
                          const int64_t *last,
                          int64_t *min,
@@ -33,7 +33,7 @@ void rlo__address_bounds(const rlo_address *address,
 
 /* A search for the greatest slot, and the box it is at. */
 typedef struct search {
-  const rlo_address *address;
+  const rlo_address_map *address;
   int64_t first[RLO_MAX_RANK];
   int64_t last[RLO_MAX_RANK];
   int64_t best;
@@ -41,8 +41,8 @@ typedef struct search {
 } search;
 
 static int64_t bound_of_box(const search *s) {
-  int64_t min[RLO_ADDRESS_MAX_VARS];
-  int64_t max[RLO_ADDRESS_MAX_VARS];
+  int64_t min[RLO_ADDRESS_MAP_MAX_VARS];
+  int64_t max[RLO_ADDRESS_MAP_MAX_VARS];
   rlo__address_bounds(s->address, s->first, s->last, min, max);
   int64_t bound = s->address->offset;
   for (int32_t p = 0; p < s->address->num_leaves; ++p) {
@@ -88,7 +88,7 @@ static bool search_box(search *s) {
   return is_done;
 }
 
-rlo_status rlo__address_last_slot(const rlo_address *address,
+rlo_status rlo__address_last_slot(const rlo_address_map *address,
                                   const int64_t *dims,
                                   int64_t *out_slot) {
   search s;
@@ -110,7 +110,7 @@ rlo_status rlo__address_last_slot(const rlo_address *address,
 
 /* The logical dimensions of more than one element that each variable depends
  * on, as bits. */
-static void find_sources(const rlo_address *address,
+static void find_sources(const rlo_address_map *address,
                          const int64_t *dims,
                          uint64_t *sources) {
   for (int32_t v = 0; v < address->num_vars; ++v) {
@@ -136,7 +136,7 @@ typedef struct leaf_span {
 
 /* Backwards through the steps, from the leaves to what they are parts of.
  * False if some split's low part is, in part, more major than its high one. */
-static bool find_spans(const rlo_address *address,
+static bool find_spans(const rlo_address_map *address,
                        const int64_t *max,
                        leaf_span *spans) {
   for (int32_t v = 0; v < address->num_vars; ++v) {
@@ -170,13 +170,13 @@ static bool find_spans(const rlo_address *address,
  * dimension must stand before those of the others, and before the leaves of
  * what a split made of its remainders those of its quotients.
  */
-rlo_status rlo__address_is_most_major(const rlo_address *address,
+rlo_status rlo__address_is_most_major(const rlo_address_map *address,
                                       const int64_t *dims,
                                       int32_t dimension,
                                       bool *out_answer) {
-  uint64_t sources[RLO_ADDRESS_MAX_VARS];
-  int64_t min[RLO_ADDRESS_MAX_VARS];
-  int64_t max[RLO_ADDRESS_MAX_VARS];
+  uint64_t sources[RLO_ADDRESS_MAP_MAX_VARS];
+  int64_t min[RLO_ADDRESS_MAP_MAX_VARS];
+  int64_t max[RLO_ADDRESS_MAP_MAX_VARS];
   int64_t first[RLO_MAX_RANK] = {0};
   int64_t last[RLO_MAX_RANK];
   for (int32_t k = 0; k < address->rank; ++k) {
@@ -205,7 +205,7 @@ rlo_status rlo__address_is_most_major(const rlo_address *address,
       max[v] = 0; /* only this dimension's leaves have to be in order */
     }
   }
-  leaf_span spans[RLO_ADDRESS_MAX_VARS];
+  leaf_span spans[RLO_ADDRESS_MAP_MAX_VARS];
   *out_answer =
       dims[dimension] == 1 || (is_before && find_spans(address, max, spans));
   return RLO_OK;

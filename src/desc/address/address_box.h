@@ -9,7 +9,7 @@
 /** Bounds of every variable of the map over a box of indices first[k] ..
  *  last[k]; exact for variables of a single logical dimension if the box is the
  *  whole array. min, max: address->num_vars entries. */
-void rlo__address_bounds(const rlo_address *address,
+void rlo__address_bounds(const rlo_address_map *address,
                          const int64_t *first,
                          const int64_t *last,
                          int64_t *min,
@@ -21,7 +21,7 @@ void rlo__address_bounds(const rlo_address *address,
  * @param dims  the array's, all >= 1.
  * @return RLO_OK; RLO_UNSUPPORTED after too many parts.
  */
-RLO_NODISCARD rlo_status rlo__address_last_slot(const rlo_address *address,
+RLO_NODISCARD rlo_status rlo__address_last_slot(const rlo_address_map *address,
                                                 const int64_t *dims,
                                                 int64_t *out_slot);
 
@@ -32,9 +32,10 @@ RLO_NODISCARD rlo_status rlo__address_last_slot(const rlo_address *address,
  * @return RLO_OK; RLO_UNSUPPORTED if a physical dimension combines this
  *         dimension with another one.
  */
-RLO_NODISCARD rlo_status rlo__address_is_most_major(const rlo_address *address,
-                                                    const int64_t *dims,
-                                                    int32_t dimension,
-                                                    bool *out_answer);
+RLO_NODISCARD rlo_status
+rlo__address_is_most_major(const rlo_address_map *address,
+                           const int64_t *dims,
+                           int32_t dimension,
+                           bool *out_answer);
 
 #endif

@@ -12,20 +12,20 @@ static rlo_status overflow(void) {
                   "a coefficient of the address maps leaves 64 bits");
 }
 
-rlo_quasi rlo__quasi_var(int32_t var) {
-  rlo_quasi form;
+rlo__quasi rlo__quasi_var(int32_t var) {
+  rlo__quasi form;
   memset(&form, 0, sizeof form);
   form.count = 1;
-  form.terms[0] = (rlo_quasi_term){var, 1};
+  form.terms[0] = (rlo__quasi_term){var, 1};
   return form;
 }
 
-bool rlo__quasi_is_linear(const rlo_quasi *form) {
+bool rlo__quasi_is_linear(const rlo__quasi *form) {
   return form->count == 0 ||
-         form->terms[form->count - 1].symbol < RLO_QUASI_ATOM;
+         form->terms[form->count - 1].symbol < RLO__QUASI_ATOM;
 }
 
-int64_t rlo__quasi_coef(const rlo_quasi *form, int32_t symbol) {
+int64_t rlo__quasi_coef(const rlo__quasi *form, int32_t symbol) {
   for (int32_t i = 0; i < form->count; ++i) {
     if (form->terms[i].symbol == symbol) {
       return form->terms[i].coef;
@@ -34,7 +34,7 @@ int64_t rlo__quasi_coef(const rlo_quasi *form, int32_t symbol) {
   return 0;
 }
 
-static rlo_status add_term(rlo_quasi *form, int32_t symbol, int64_t coef) {
+static rlo_status add_term(rlo__quasi *form, int32_t symbol, int64_t coef) {
   int32_t at = 0;
   while (at < form->count && form->terms[at].symbol < symbol) {
     ++at;
@@ -55,20 +55,20 @@ static rlo_status add_term(rlo_quasi *form, int32_t symbol, int64_t coef) {
   if (coef == 0) {
     return RLO_OK;
   }
-  if (form->count == RLO_QUASI_MAX_TERMS) {
+  if (form->count == RLO__QUASI_MAX_TERMS) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the address maps need forms of more than %d terms",
-                    RLO_QUASI_MAX_TERMS);
+                    RLO__QUASI_MAX_TERMS);
   }
   memmove(form->terms + at + 1, form->terms + at, behind);
-  form->terms[at] = (rlo_quasi_term){symbol, coef};
+  form->terms[at] = (rlo__quasi_term){symbol, coef};
   ++form->count;
   return RLO_OK;
 }
 
-rlo_status rlo__quasi_add(rlo_quasi *form,
+rlo_status rlo__quasi_add(rlo__quasi *form,
                           int64_t factor,
-                          const rlo_quasi *other) {
+                          const rlo__quasi *other) {
   if (!rlo__mul_add(form->base, factor, other->base, &form->base)) {
     return overflow();
   }
@@ -82,7 +82,7 @@ rlo_status rlo__quasi_add(rlo_quasi *form,
   return RLO_OK;
 }
 
-static bool form_equal(const rlo_quasi *a, const rlo_quasi *b) {
+static bool form_equal(const rlo__quasi *a, const rlo__quasi *b) {
   if (a->base != b->base || a->count != b->count) {
     return false;
   }
@@ -95,16 +95,16 @@ static bool form_equal(const rlo_quasi *a, const rlo_quasi *b) {
   return true;
 }
 
-static void symbol_range(const rlo_quasi_space *space,
+static void symbol_range(const rlo__quasi_space *space,
                          int32_t symbol,
                          int64_t *min,
                          int64_t *max) {
-  if (symbol < RLO_QUASI_ATOM) {
+  if (symbol < RLO__QUASI_ATOM) {
     *min = 0;
     *max = space->extents[symbol] - 1;
   } else {
-    *min = space->atoms[symbol - RLO_QUASI_ATOM].min;
-    *max = space->atoms[symbol - RLO_QUASI_ATOM].max;
+    *min = space->atoms[symbol - RLO__QUASI_ATOM].min;
+    *max = space->atoms[symbol - RLO__QUASI_ATOM].max;
   }
 }
 
@@ -117,8 +117,8 @@ static bool add_interval(
          rlo__mul_add(*max, coef, most, max);
 }
 
-static bool plain_range(const rlo_quasi_space *space,
-                        const rlo_quasi *form,
+static bool plain_range(const rlo__quasi_space *space,
+                        const rlo__quasi *form,
                         int64_t *min,
                         int64_t *max) {
   *min = *max = form->base;
@@ -135,20 +135,20 @@ static bool plain_range(const rlo_quasi_space *space,
 
 /* The m for which one symbol is floor(other / m), as rlo__quasi_floor_div makes
  * such symbols; 0 if there is none. */
-static int64_t quotient_of(const rlo_quasi_space *space,
+static int64_t quotient_of(const rlo__quasi_space *space,
                            int32_t symbol,
                            int32_t other) {
-  if (symbol < RLO_QUASI_ATOM || symbol <= other) {
+  if (symbol < RLO__QUASI_ATOM || symbol <= other) {
     return 0;
   }
-  const rlo_quasi_atom *atom = &space->atoms[symbol - RLO_QUASI_ATOM];
-  if (other < RLO_QUASI_ATOM) {
+  const rlo__quasi_atom *atom = &space->atoms[symbol - RLO__QUASI_ATOM];
+  if (other < RLO__QUASI_ATOM) {
     bool is_plain = atom->form.base == 0 && atom->form.count == 1 &&
                     atom->form.terms[0].symbol == other &&
                     atom->form.terms[0].coef == 1;
     return is_plain ? atom->divisor : 0;
   }
-  const rlo_quasi_atom *inner = &space->atoms[other - RLO_QUASI_ATOM];
+  const rlo__quasi_atom *inner = &space->atoms[other - RLO__QUASI_ATOM];
   bool is_coarser = atom->divisor % inner->divisor == 0 &&
                     form_equal(&inner->form, &atom->form);
   return is_coarser ? atom->divisor / inner->divisor : 0;
@@ -162,12 +162,12 @@ static int64_t quotient_of(const rlo_quasi_space *space,
  * and s - m*q lies in [0, m-1]: tighter than s and q apart if c and k have
  * different signs. False if the form has no such pair.
  */
-static bool take_digit(const rlo_quasi_space *space,
-                       rlo_quasi *form,
+static bool take_digit(const rlo__quasi_space *space,
+                       rlo__quasi *form,
                        int64_t *min,
                        int64_t *max) {
   for (int32_t i = 0; i < form->count; ++i) {
-    const rlo_quasi_term whole = form->terms[i];
+    const rlo__quasi_term whole = form->terms[i];
     int32_t nearest = -1;
     int64_t m = 0;
     for (int32_t j = 0; j < form->count; ++j) {
@@ -195,16 +195,17 @@ static bool take_digit(const rlo_quasi_space *space,
 
 /* Take a remainder out of a form: c * (f - d * floor(f / d)), in c * [0, d-1].
  * False if term `at` is part of none. */
-static bool take_remainder(const rlo_quasi_space *space,
-                           rlo_quasi *form,
+static bool take_remainder(const rlo__quasi_space *space,
+                           rlo__quasi *form,
                            int32_t at,
                            int64_t *min,
                            int64_t *max) {
-  const rlo_quasi_term quotient = form->terms[at];
-  if (quotient.symbol < RLO_QUASI_ATOM) {
+  const rlo__quasi_term quotient = form->terms[at];
+  if (quotient.symbol < RLO__QUASI_ATOM) {
     return false;
   }
-  const rlo_quasi_atom *atom = &space->atoms[quotient.symbol - RLO_QUASI_ATOM];
+  const rlo__quasi_atom *atom =
+      &space->atoms[quotient.symbol - RLO__QUASI_ATOM];
   if (quotient.coef % atom->divisor != 0) {
     return false;
   }
@@ -216,7 +217,7 @@ static bool take_remainder(const rlo_quasi_space *space,
       return false;
     }
   }
-  rlo_quasi terms = atom->form;
+  rlo__quasi terms = atom->form;
   terms.base = 0;
   return add_interval(c,
                       -atom->form.base,
@@ -229,14 +230,14 @@ static bool take_remainder(const rlo_quasi_space *space,
 
 /* Take out of a form what has bounds of its own. True if there was something;
  * min and max are those of all that was taken. */
-static bool take_parts(const rlo_quasi_space *space,
-                       rlo_quasi *form,
+static bool take_parts(const rlo__quasi_space *space,
+                       rlo__quasi *form,
                        int64_t *min,
                        int64_t *max) {
   bool has_taken = false;
   *min = *max = 0;
   for (int32_t at = form->count - 1; at >= 0; --at) {
-    rlo_quasi rest = *form;
+    rlo__quasi rest = *form;
     int64_t least = *min;
     int64_t most = *max;
     if (take_remainder(space, &rest, at, &least, &most)) {
@@ -248,7 +249,7 @@ static bool take_parts(const rlo_quasi_space *space,
     }
   }
   for (;;) {
-    rlo_quasi rest = *form;
+    rlo__quasi rest = *form;
     int64_t least = *min;
     int64_t most = *max;
     if (!take_digit(space, &rest, &least, &most)) {
@@ -263,8 +264,8 @@ static bool take_parts(const rlo_quasi_space *space,
 
 /* Bounds of a form; those of int64 where its parts do not fit. Its values do:
  * they are coordinates and slots. */
-static void range(const rlo_quasi_space *space,
-                  const rlo_quasi *form,
+static void range(const rlo__quasi_space *space,
+                  const rlo__quasi *form,
                   int64_t *out_min,
                   int64_t *out_max) {
   if (!plain_range(space, form, out_min, out_max)) {
@@ -274,7 +275,7 @@ static void range(const rlo_quasi_space *space,
   if (rlo__quasi_is_linear(form)) {
     return;
   }
-  rlo_quasi rest = *form;
+  rlo__quasi rest = *form;
   int64_t min;
   int64_t max;
   int64_t low;
@@ -288,37 +289,37 @@ static void range(const rlo_quasi_space *space,
 }
 
 /* The atom floor(form / divisor), old or new. */
-static rlo_status intern(rlo_quasi_space *space,
-                         const rlo_quasi *form,
+static rlo_status intern(rlo__quasi_space *space,
+                         const rlo__quasi *form,
                          int64_t divisor,
                          int32_t *out_symbol) {
   for (int32_t a = 0; a < space->num_atoms; ++a) {
     if (space->atoms[a].divisor == divisor &&
         form_equal(&space->atoms[a].form, form)) {
-      *out_symbol = RLO_QUASI_ATOM + a;
+      *out_symbol = RLO__QUASI_ATOM + a;
       return RLO_OK;
     }
   }
-  if (space->num_atoms == RLO_QUASI_MAX_ATOMS) {
+  if (space->num_atoms == RLO__QUASI_MAX_ATOMS) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the address maps need more than %d quotients",
-                    RLO_QUASI_MAX_ATOMS);
+                    RLO__QUASI_MAX_ATOMS);
   }
-  rlo_quasi_atom *atom = &space->atoms[space->num_atoms];
+  rlo__quasi_atom *atom = &space->atoms[space->num_atoms];
   atom->form = *form;
   atom->divisor = divisor;
   range(space, form, &atom->min, &atom->max);
   atom->min = rlo__floor_div(atom->min, divisor);
   atom->max = rlo__floor_div(atom->max, divisor);
-  *out_symbol = RLO_QUASI_ATOM + space->num_atoms++;
+  *out_symbol = RLO__QUASI_ATOM + space->num_atoms++;
   return RLO_OK;
 }
 
 /* form = g * high + low, the terms that g divides in high. */
-static rlo_status part_at(const rlo_quasi *form,
+static rlo_status part_at(const rlo__quasi *form,
                           int64_t g,
-                          rlo_quasi *high,
-                          rlo_quasi *low) {
+                          rlo__quasi *high,
+                          rlo__quasi *low) {
   memset(high, 0, sizeof *high);
   memset(low, 0, sizeof *low);
   high->base = rlo__floor_div(form->base, g);
@@ -332,8 +333,8 @@ static rlo_status part_at(const rlo_quasi *form,
 }
 
 /* The block of `size` that a form never leaves. False if it leaves it. */
-static bool stays_in_block(const rlo_quasi_space *space,
-                           const rlo_quasi *form,
+static bool stays_in_block(const rlo__quasi_space *space,
+                           const rlo__quasi *form,
                            int64_t size,
                            int64_t *out_block) {
   int64_t min;
@@ -344,8 +345,8 @@ static bool stays_in_block(const rlo_quasi_space *space,
 }
 
 /* floor((g*u + w) / (g*d)) = floor(u / d) if w stays within [0, g). */
-static rlo_status cancel_factor(const rlo_quasi_space *space,
-                                rlo_quasi *form,
+static rlo_status cancel_factor(const rlo__quasi_space *space,
+                                rlo__quasi *form,
                                 int64_t *divisor,
                                 bool *out_has_changed) {
   *out_has_changed = false;
@@ -363,8 +364,8 @@ static rlo_status cancel_factor(const rlo_quasi_space *space,
       return RLO_OK;
     }
     limit = g;
-    rlo_quasi high;
-    rlo_quasi low;
+    rlo__quasi high;
+    rlo__quasi low;
     int64_t block;
     RLO_TRY(part_at(form, g, &high, &low));
     if (stays_in_block(space, &low, g, &block)) {
@@ -378,17 +379,17 @@ static rlo_status cancel_factor(const rlo_quasi_space *space,
 }
 
 /* floor((floor(a/b) + r) / c) = floor((a + b*r) / (b*c)). */
-static bool absorb_quotient(const rlo_quasi_space *space,
-                            rlo_quasi *form,
+static bool absorb_quotient(const rlo__quasi_space *space,
+                            rlo__quasi *form,
                             int64_t *divisor) {
   for (int32_t i = form->count - 1; i >= 0; --i) {
-    if (form->terms[i].symbol < RLO_QUASI_ATOM || form->terms[i].coef != 1) {
+    if (form->terms[i].symbol < RLO__QUASI_ATOM || form->terms[i].coef != 1) {
       continue;
     }
-    const rlo_quasi_atom *atom =
-        &space->atoms[form->terms[i].symbol - RLO_QUASI_ATOM];
-    rlo_quasi rest = *form;
-    rlo_quasi whole = atom->form;
+    const rlo__quasi_atom *atom =
+        &space->atoms[form->terms[i].symbol - RLO__QUASI_ATOM];
+    rlo__quasi rest = *form;
+    rlo__quasi whole = atom->form;
     int64_t product;
     if (add_term(&rest, form->terms[i].symbol, -1) == RLO_OK &&
         rlo__quasi_add(&whole, atom->divisor, &rest) == RLO_OK &&
@@ -403,9 +404,9 @@ static bool absorb_quotient(const rlo_quasi_space *space,
 
 /* floor((q*d + r) * s / d) = q*s + floor(r*s / d): where all coefficients have
  * one sign, so that no digit of the form is lost. */
-static rlo_status reduce_coefs(rlo_quasi *form,
+static rlo_status reduce_coefs(rlo__quasi *form,
                                int64_t divisor,
-                               rlo_quasi *out,
+                               rlo__quasi *out,
                                bool *out_has_changed) {
   bool is_reduced = true;
   *out_has_changed = false;
@@ -417,7 +418,7 @@ static rlo_status reduce_coefs(rlo_quasi *form,
     }
   }
   for (int32_t i = 0; !is_reduced && i < form->count; ++i) {
-    rlo_quasi_term *term = &form->terms[i];
+    rlo__quasi_term *term = &form->terms[i];
     RLO_TRY(add_term(out, term->symbol, rlo__floor_div(term->coef, divisor)));
     term->coef = rlo__floor_mod(term->coef, divisor);
   }
@@ -426,27 +427,27 @@ static rlo_status reduce_coefs(rlo_quasi *form,
 }
 
 /* Variables that are always 0. */
-static rlo_status drop_constants(const rlo_quasi_space *space,
-                                 rlo_quasi *form) {
+static rlo_status drop_constants(const rlo__quasi_space *space,
+                                 rlo__quasi *form) {
   for (int32_t i = form->count - 1; i >= 0; --i) {
     int32_t symbol = form->terms[i].symbol;
-    if (symbol < RLO_QUASI_ATOM && space->extents[symbol] == 1) {
+    if (symbol < RLO__QUASI_ATOM && space->extents[symbol] == 1) {
       RLO_TRY(add_term(form, symbol, -form->terms[i].coef));
     }
   }
   return RLO_OK;
 }
 
-rlo_status rlo__quasi_floor_div(rlo_quasi_space *space,
-                                const rlo_quasi *form,
+rlo_status rlo__quasi_floor_div(rlo__quasi_space *space,
+                                const rlo__quasi *form,
                                 int64_t divisor,
-                                rlo_quasi *out) {
-  rlo_quasi rest = *form;
+                                rlo__quasi *out) {
+  rlo__quasi rest = *form;
   memset(out, 0, sizeof *out);
   RLO_TRY(drop_constants(space, &rest));
   for (;;) {
-    rlo_quasi high;
-    rlo_quasi low;
+    rlo__quasi high;
+    rlo__quasi low;
     int64_t block;
     bool has_changed;
     RLO_TRY(part_at(&rest, divisor, &high, &low));
@@ -468,11 +469,11 @@ rlo_status rlo__quasi_floor_div(rlo_quasi_space *space,
   return add_term(out, symbol, 1);
 }
 
-static rlo_status run_step(rlo_quasi_space *space,
+static rlo_status run_step(rlo__quasi_space *space,
                            const rlo_step *step,
-                           rlo_quasi *values) {
+                           rlo__quasi *values) {
   if (step->kind == RLO_STEP_SPLIT) {
-    rlo_quasi *low = &values[step->low];
+    rlo__quasi *low = &values[step->low];
     RLO_TRY(rlo__quasi_floor_div(
         space, &values[step->whole], step->radix, &values[step->high]));
     *low = values[step->whole];
@@ -482,11 +483,11 @@ static rlo_status run_step(rlo_quasi_space *space,
   return rlo__quasi_add(&values[step->whole], step->radix, &values[step->high]);
 }
 
-rlo_status rlo__quasi_slot(rlo_quasi_space *space,
-                           const rlo_address *address,
-                           const rlo_quasi *index,
-                           rlo_quasi *out_slot) {
-  rlo_quasi *values =
+rlo_status rlo__quasi_slot(rlo__quasi_space *space,
+                           const rlo_address_map *address,
+                           const rlo__quasi *index,
+                           rlo__quasi *out_slot) {
+  rlo__quasi *values =
       rlo__alloc_array((size_t)address->num_vars + 1, sizeof *values);
   if (values == NULL) {
     return RLO_OUT_OF_MEMORY;

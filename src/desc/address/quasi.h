@@ -18,61 +18,61 @@
  * differ by the form 0.
  */
 enum {
-  RLO_QUASI_MAX_TERMS = 64,
-  RLO_QUASI_MAX_ATOMS = 128,
-  /** Symbol of atom a is RLO_QUASI_ATOM + a; below are the variables. */
-  RLO_QUASI_ATOM = RLO_MAX_RANK
+  RLO__QUASI_MAX_TERMS = 64,
+  RLO__QUASI_MAX_ATOMS = 128,
+  /** Symbol of atom a is RLO__QUASI_ATOM + a; below are the variables. */
+  RLO__QUASI_ATOM = RLO_MAX_RANK
 };
 
-typedef struct rlo_quasi_term {
+typedef struct rlo__quasi_term {
   int32_t symbol;
   int64_t coef;
-} rlo_quasi_term;
+} rlo__quasi_term;
 
 /** Terms in rising order of symbols, none with coefficient 0. */
-typedef struct rlo_quasi {
+typedef struct rlo__quasi {
   int64_t base;
   int32_t count;
-  rlo_quasi_term terms[RLO_QUASI_MAX_TERMS];
-} rlo_quasi;
+  rlo__quasi_term terms[RLO__QUASI_MAX_TERMS];
+} rlo__quasi;
 
-typedef struct rlo_quasi_atom {
-  rlo_quasi form;
+typedef struct rlo__quasi_atom {
+  rlo__quasi form;
   int64_t divisor;
   /** Bounds of its values; INT64_MIN and INT64_MAX where none is known. */
   int64_t min, max;
-} rlo_quasi_atom;
+} rlo__quasi_atom;
 
 /** About 130 KiB: not for the stack. All zero is a space of no variables. */
-typedef struct rlo_quasi_space {
+typedef struct rlo__quasi_space {
   int32_t num_vars;
   int32_t num_atoms;
   int64_t extents[RLO_MAX_RANK];
-  rlo_quasi_atom atoms[RLO_QUASI_MAX_ATOMS];
-} rlo_quasi_space;
+  rlo__quasi_atom atoms[RLO__QUASI_MAX_ATOMS];
+} rlo__quasi_space;
 
 /** The form of one variable. */
-rlo_quasi rlo__quasi_var(int32_t var);
+rlo__quasi rlo__quasi_var(int32_t var);
 
 /** *form += factor * other. RLO_OVERFLOW; RLO_UNSUPPORTED beyond
- *  RLO_QUASI_MAX_TERMS; *form is undefined then. */
-RLO_NODISCARD rlo_status rlo__quasi_add(rlo_quasi *form,
+ *  RLO__QUASI_MAX_TERMS; *form is undefined then. */
+RLO_NODISCARD rlo_status rlo__quasi_add(rlo__quasi *form,
                                         int64_t factor,
-                                        const rlo_quasi *other);
+                                        const rlo__quasi *other);
 
 /** *out = floor(form / divisor), divisor >= 1; may not alias.
- *  RLO_OVERFLOW; RLO_UNSUPPORTED beyond RLO_QUASI_MAX_ATOMS. */
-RLO_NODISCARD rlo_status rlo__quasi_floor_div(rlo_quasi_space *space,
-                                              const rlo_quasi *form,
+ *  RLO_OVERFLOW; RLO_UNSUPPORTED beyond RLO__QUASI_MAX_ATOMS. */
+RLO_NODISCARD rlo_status rlo__quasi_floor_div(rlo__quasi_space *space,
+                                              const rlo__quasi *form,
                                               int64_t divisor,
-                                              rlo_quasi *out);
+                                              rlo__quasi *out);
 
 /** The slot of an index given as address->rank forms. Errors as above;
  *  RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__quasi_slot(rlo_quasi_space *space,
-                                         const rlo_address *address,
-                                         const rlo_quasi *index,
-                                         rlo_quasi *out_slot);
+RLO_NODISCARD rlo_status rlo__quasi_slot(rlo__quasi_space *space,
+                                         const rlo_address_map *address,
+                                         const rlo__quasi *index,
+                                         rlo__quasi *out_slot);
 
 /**
  * Whether a form is 0 at every point of the space, whose extents are >= 1.
@@ -84,14 +84,14 @@ RLO_NODISCARD rlo_status rlo__quasi_slot(rlo_quasi_space *space,
  * @return RLO_OK; RLO_UNSUPPORTED if a period has more than a million points
  *         and none of those tried was other than 0.
  */
-RLO_NODISCARD rlo_status rlo__quasi_is_zero(const rlo_quasi_space *space,
-                                            const rlo_quasi *form,
+RLO_NODISCARD rlo_status rlo__quasi_is_zero(const rlo__quasi_space *space,
+                                            const rlo__quasi *form,
                                             bool *out_is_zero);
 
 /** True if the form has no atoms: it is linear in the variables. */
-bool rlo__quasi_is_linear(const rlo_quasi *form);
+bool rlo__quasi_is_linear(const rlo__quasi *form);
 
 /** The coefficient of a symbol, 0 if it is not there. */
-int64_t rlo__quasi_coef(const rlo_quasi *form, int32_t symbol);
+int64_t rlo__quasi_coef(const rlo__quasi *form, int32_t symbol);
 
 #endif

@@ -16,25 +16,26 @@ static const int64_t most_samples = 20000;
 
 /* The values of symbols at one point. Sums wrap: what they come to fits. */
 typedef struct evaluator {
-  const rlo_quasi_space *space;
+  const rlo__quasi_space *space;
   int64_t vars[RLO_MAX_RANK];
-  int64_t atoms[RLO_QUASI_MAX_ATOMS];
+  int64_t atoms[RLO__QUASI_MAX_ATOMS];
 } evaluator;
 
-static int64_t value_of(const evaluator *e, const rlo_quasi *form) {
+static int64_t value_of(const evaluator *e, const rlo__quasi *form) {
   uint64_t sum = (uint64_t)form->base;
   for (int32_t i = 0; i < form->count; ++i) {
     int32_t symbol = form->terms[i].symbol;
-    int64_t value = symbol < RLO_QUASI_ATOM ? e->vars[symbol]
-                                            : e->atoms[symbol - RLO_QUASI_ATOM];
+    int64_t value = symbol < RLO__QUASI_ATOM
+                        ? e->vars[symbol]
+                        : e->atoms[symbol - RLO__QUASI_ATOM];
     sum += (uint64_t)form->terms[i].coef * (uint64_t)value;
   }
   return (int64_t)sum;
 }
 
-static int64_t evaluate(evaluator *e, const rlo_quasi *form) {
+static int64_t evaluate(evaluator *e, const rlo__quasi *form) {
   for (int32_t a = 0; a < e->space->num_atoms; ++a) {
-    const rlo_quasi_atom *atom = &e->space->atoms[a];
+    const rlo__quasi_atom *atom = &e->space->atoms[a];
     e->atoms[a] = rlo__floor_div(value_of(e, &atom->form), atom->divisor);
   }
   return value_of(e, form);
@@ -48,7 +49,7 @@ typedef struct period {
 
 /* The period of a form from those of its symbols; step 0 if it is beyond 64
  * bits. */
-static period period_of_form(const rlo_quasi *form,
+static period period_of_form(const rlo__quasi *form,
                              int32_t var,
                              const period *atoms) {
   period whole = {1, 0};
@@ -56,8 +57,8 @@ static period period_of_form(const rlo_quasi *form,
     for (int32_t i = 0; i < form->count; ++i) {
       int32_t symbol = form->terms[i].symbol;
       period one = {1, symbol == var ? 1 : 0};
-      if (symbol >= RLO_QUASI_ATOM) {
-        one = atoms[symbol - RLO_QUASI_ATOM];
+      if (symbol >= RLO__QUASI_ATOM) {
+        one = atoms[symbol - RLO__QUASI_ATOM];
       }
       int64_t rise;
       if (one.step == 0) {
@@ -78,12 +79,12 @@ static period period_of_form(const rlo_quasi *form,
   return whole;
 }
 
-static period period_of(const rlo_quasi_space *space,
-                        const rlo_quasi *form,
+static period period_of(const rlo__quasi_space *space,
+                        const rlo__quasi *form,
                         int32_t var,
                         period *atoms) {
   for (int32_t a = 0; a < space->num_atoms; ++a) {
-    const rlo_quasi_atom *atom = &space->atoms[a];
+    const rlo__quasi_atom *atom = &space->atoms[a];
     period p = period_of_form(&atom->form, var, atoms);
     if (p.step != 0 && p.rise != INT64_MIN) {
       int64_t gcd = rlo__gcd(p.rise, atom->divisor);
@@ -102,12 +103,12 @@ static period period_of(const rlo_quasi_space *space,
 }
 
 /* Variables that a symbol depends on, as bits. */
-static uint64_t vars_of(const rlo_quasi_space *space, int32_t symbol) {
-  if (symbol < RLO_QUASI_ATOM) {
+static uint64_t vars_of(const rlo__quasi_space *space, int32_t symbol) {
+  if (symbol < RLO__QUASI_ATOM) {
     return UINT64_C(1) << symbol;
   }
   uint64_t vars = 0;
-  const rlo_quasi *form = &space->atoms[symbol - RLO_QUASI_ATOM].form;
+  const rlo__quasi *form = &space->atoms[symbol - RLO__QUASI_ATOM].form;
   for (int32_t i = 0; i < form->count; ++i) {
     vars |= vars_of(space, form->terms[i].symbol);
   }
@@ -115,20 +116,20 @@ static uint64_t vars_of(const rlo_quasi_space *space, int32_t symbol) {
 }
 
 /* floor(x / d), x one variable: d is below its extent, or there were none. */
-static bool is_plain(const rlo_quasi_space *space, int32_t symbol) {
-  if (symbol < RLO_QUASI_ATOM) {
+static bool is_plain(const rlo__quasi_space *space, int32_t symbol) {
+  if (symbol < RLO__QUASI_ATOM) {
     return true;
   }
-  const rlo_quasi *form = &space->atoms[symbol - RLO_QUASI_ATOM].form;
+  const rlo__quasi *form = &space->atoms[symbol - RLO__QUASI_ATOM].form;
   return form->count == 1 && form->base == 0 && form->terms[0].coef == 1 &&
-         form->terms[0].symbol < RLO_QUASI_ATOM;
+         form->terms[0].symbol < RLO__QUASI_ATOM;
 }
 
 /* The terms of a form whose variables are among `vars`. */
-static rlo_quasi part_of(const rlo_quasi_space *space,
-                         const rlo_quasi *form,
-                         uint64_t vars) {
-  rlo_quasi part;
+static rlo__quasi part_of(const rlo__quasi_space *space,
+                          const rlo__quasi *form,
+                          uint64_t vars) {
+  rlo__quasi part;
   memset(&part, 0, sizeof part);
   for (int32_t i = 0; i < form->count; ++i) {
     if ((vars_of(space, form->terms[i].symbol) & ~vars) == 0) {
@@ -150,7 +151,7 @@ static uint64_t next_random(uint64_t *state) {
 
 /* Somewhere in [0, extent): anywhere, near 0, or near a multiple of a divisor,
  * where forms bend. */
-static int64_t draw(const rlo_quasi_space *space,
+static int64_t draw(const rlo__quasi_space *space,
                     int64_t extent,
                     uint64_t *state) {
   uint64_t kind = next_random(state) % 4;
@@ -166,7 +167,7 @@ static int64_t draw(const rlo_quasi_space *space,
 }
 
 static bool is_zero_at_samples(evaluator *e,
-                               const rlo_quasi *form,
+                               const rlo__quasi *form,
                                uint64_t vars) {
   uint64_t state = 1;
   for (int64_t n = 0; n < most_samples; ++n) {
@@ -183,7 +184,7 @@ static bool is_zero_at_samples(evaluator *e,
 }
 
 static bool is_zero_in_box(evaluator *e,
-                           const rlo_quasi *form,
+                           const rlo__quasi *form,
                            const int64_t *extents) {
   for (;;) {
     if (evaluate(e, form) != 0) {
@@ -205,10 +206,10 @@ static bool is_zero_in_box(evaluator *e,
  * does not rise from one to the next.
  */
 static rlo_status part_is_zero(evaluator *e,
-                               const rlo_quasi *form,
+                               const rlo__quasi *form,
                                uint64_t vars,
                                bool *out_is_zero) {
-  const rlo_quasi_space *space = e->space;
+  const rlo__quasi_space *space = e->space;
   int64_t extents[RLO_MAX_RANK] = {0};
   int64_t points = 1;
   bool fits = true;
@@ -219,7 +220,7 @@ static rlo_status part_is_zero(evaluator *e,
     if ((vars >> v & 1) == 0) {
       continue;
     }
-    period atoms[RLO_QUASI_MAX_ATOMS];
+    period atoms[RLO__QUASI_MAX_ATOMS];
     period p = period_of(space, form, v, atoms);
     extents[v] = space->extents[v];
     if (p.step != 0 && p.step < extents[v]) {
@@ -244,8 +245,8 @@ static rlo_status part_is_zero(evaluator *e,
 }
 
 /* All variables that atoms of the form tie to those in `vars`. */
-static uint64_t tied_vars(const rlo_quasi_space *space,
-                          const rlo_quasi *form,
+static uint64_t tied_vars(const rlo__quasi_space *space,
+                          const rlo__quasi *form,
                           uint64_t vars) {
   for (bool has_grown = true; has_grown;) {
     has_grown = false;
@@ -261,9 +262,9 @@ static uint64_t tied_vars(const rlo_quasi_space *space,
 }
 
 static rlo_status is_zero(evaluator *e,
-                          const rlo_quasi *form,
+                          const rlo__quasi *form,
                           bool *out_is_zero) {
-  const rlo_quasi_space *space = e->space;
+  const rlo__quasi_space *space = e->space;
   uint64_t done = 0;
   *out_is_zero = false;
   for (int32_t i = 0; i < form->count; ++i) {
@@ -273,7 +274,7 @@ static rlo_status is_zero(evaluator *e,
     }
     vars = tied_vars(space, form, vars);
     done |= vars;
-    rlo_quasi part = part_of(space, form, vars);
+    rlo__quasi part = part_of(space, form, vars);
     /* Atoms are 0 at 0: their bases lie within one divisor. */
     bool is_independent = true;
     for (int32_t t = 0; t < part.count; ++t) {
@@ -292,16 +293,16 @@ static rlo_status is_zero(evaluator *e,
   return RLO_OK;
 }
 
-rlo_status rlo__quasi_is_zero(const rlo_quasi_space *space,
-                              const rlo_quasi *form,
+rlo_status rlo__quasi_is_zero(const rlo__quasi_space *space,
+                              const rlo__quasi *form,
                               bool *out_is_zero) {
   /* Variables of one value are 0. */
-  rlo_quasi live;
+  rlo__quasi live;
   memset(&live, 0, sizeof live);
   live.base = form->base;
   for (int32_t i = 0; i < form->count; ++i) {
     int32_t symbol = form->terms[i].symbol;
-    if (symbol >= RLO_QUASI_ATOM || space->extents[symbol] > 1) {
+    if (symbol >= RLO__QUASI_ATOM || space->extents[symbol] > 1) {
       live.terms[live.count++] = form->terms[i];
     }
   }

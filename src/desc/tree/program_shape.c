@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/program_shape.h"
+#include "relayout/shape_tree.h"
 
 #include <inttypes.h>
 

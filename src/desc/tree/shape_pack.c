@@ -122,7 +122,7 @@ static void code_shape(codec *c, rlo_shape *shape) {
 }
 
 size_t rlo__shape_pack(const rlo_shape *shape,
-                       uint8_t out_bytes[RLO_SHAPE_PACK_MAX_BYTES]) {
+                       uint8_t out_bytes[RLO__SHAPE_PACK_MAX_BYTES]) {
   rlo_shape copy = *shape;
   codec c = {.sink = out_bytes};
   code_shape(&c, &copy);

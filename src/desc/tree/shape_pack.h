@@ -14,7 +14,7 @@
 
 /** More bytes than any packed shape takes: a field of n bytes takes at most
  *  n + ceil(n / 4). */
-#define RLO_SHAPE_PACK_MAX_BYTES (2 * sizeof(rlo_shape))
+#define RLO__SHAPE_PACK_MAX_BYTES (2 * sizeof(rlo_shape))
 
 /**
  * Pack a shape for which rlo_shape_validate_unbounded is RLO_OK. Fields without
@@ -23,7 +23,7 @@
  * @return the number of bytes written.
  */
 size_t rlo__shape_pack(const rlo_shape *shape,
-                       uint8_t out_bytes[RLO_SHAPE_PACK_MAX_BYTES]);
+                       uint8_t out_bytes[RLO__SHAPE_PACK_MAX_BYTES]);
 
 /** Unpack what rlo__shape_pack wrote. @return the number of bytes read. */
 size_t rlo__shape_unpack(const uint8_t *bytes, rlo_shape *out_shape);

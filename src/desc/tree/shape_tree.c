@@ -11,7 +11,7 @@
 
 /* ----------------------------------------------------------------- building */
 
-rlo_status rlo__tree_builder_begin(rlo_tree_builder *builder) {
+rlo_status rlo__tree_builder_begin(rlo__tree_builder *builder) {
   memset(builder, 0, sizeof *builder);
   builder->open = -1;
   builder->tree = rlo__alloc(sizeof *builder->tree);
@@ -22,13 +22,13 @@ rlo_status rlo__tree_builder_begin(rlo_tree_builder *builder) {
   return RLO_OK;
 }
 
-void rlo__tree_builder_deinit(rlo_tree_builder *builder) {
+void rlo__tree_builder_deinit(rlo__tree_builder *builder) {
   rlo_shape_tree_release(builder->tree);
   builder->tree = NULL;
 }
 
 /* Room for `more` nodes and `more_bytes` of packed arrays. */
-static rlo_status reserve(rlo_tree_builder *builder,
+static rlo_status reserve(rlo__tree_builder *builder,
                           size_t more,
                           size_t more_bytes) {
   rlo_shape_tree *tree = builder->tree;
@@ -42,7 +42,7 @@ static rlo_status reserve(rlo_tree_builder *builder,
   }
   if (num_nodes + more > builder->node_capacity) {
     size_t capacity = 2 * builder->node_capacity + more;
-    rlo_tree_node *nodes = rlo__alloc_resize(
+    rlo__tree_node *nodes = rlo__alloc_resize(
         tree->nodes, num_nodes, capacity, sizeof tree->nodes[0]);
     if (nodes == NULL) {
       return RLO_OUT_OF_MEMORY;
@@ -64,7 +64,7 @@ static rlo_status reserve(rlo_tree_builder *builder,
 }
 
 /* Whether a node, or a subtree of this depth, may stand where the next goes. */
-static rlo_status check_depth(const rlo_tree_builder *builder, int32_t below) {
+static rlo_status check_depth(const rlo__tree_builder *builder, int32_t below) {
   const rlo_shape_tree *tree = builder->tree;
   int32_t depth = builder->open < 0 ? 0 : tree->nodes[builder->open].depth + 1;
   if (depth + below > RLO_SHAPE_TREE_MAX_DEPTH) {
@@ -77,13 +77,13 @@ static rlo_status check_depth(const rlo_tree_builder *builder, int32_t below) {
 }
 
 /* Give a new node its place as the next element of the open tuple. */
-static void place(rlo_tree_builder *builder, rlo_tree_node *node) {
+static void place(rlo__tree_builder *builder, rlo__tree_node *node) {
   rlo_shape_tree *tree = builder->tree;
   node->parent = builder->open;
   node->ordinal = 0;
   node->depth = 0;
   if (builder->open >= 0) {
-    rlo_tree_node *parent = &tree->nodes[builder->open];
+    rlo__tree_node *parent = &tree->nodes[builder->open];
     node->ordinal = parent->num_elements++;
     node->depth = parent->depth + 1;
   }
@@ -92,11 +92,11 @@ static void place(rlo_tree_builder *builder, rlo_tree_node *node) {
   }
 }
 
-rlo_status rlo__tree_builder_open(rlo_tree_builder *builder) {
+rlo_status rlo__tree_builder_open(rlo__tree_builder *builder) {
   RLO_TRY(check_depth(builder, 0));
   RLO_TRY(reserve(builder, 1, 0));
   rlo_shape_tree *tree = builder->tree;
-  rlo_tree_node *node = &tree->nodes[tree->num_nodes];
+  rlo__tree_node *node = &tree->nodes[tree->num_nodes];
   memset(node, 0, sizeof *node);
   node->kind = RLO_SHAPE_KIND_TUPLE;
   node->offset = tree->packed_bytes;
@@ -105,21 +105,21 @@ rlo_status rlo__tree_builder_open(rlo_tree_builder *builder) {
   return RLO_OK;
 }
 
-void rlo__tree_builder_close(rlo_tree_builder *builder) {
-  rlo_tree_node *tuple = &builder->tree->nodes[builder->open];
+void rlo__tree_builder_close(rlo__tree_builder *builder) {
+  rlo__tree_node *tuple = &builder->tree->nodes[builder->open];
   tuple->num_nodes = builder->tree->num_nodes - builder->open;
   builder->open = tuple->parent;
 }
 
-rlo_status rlo__tree_builder_add(rlo_tree_builder *builder,
+rlo_status rlo__tree_builder_add(rlo__tree_builder *builder,
                                  rlo_shape_kind kind,
                                  const rlo_shape *shape) {
-  uint8_t packed[RLO_SHAPE_PACK_MAX_BYTES];
+  uint8_t packed[RLO__SHAPE_PACK_MAX_BYTES];
   size_t packed_bytes = shape == NULL ? 0 : rlo__shape_pack(shape, packed);
   RLO_TRY(check_depth(builder, 0));
   RLO_TRY(reserve(builder, 1, packed_bytes));
   rlo_shape_tree *tree = builder->tree;
-  rlo_tree_node *node = &tree->nodes[tree->num_nodes];
+  rlo__tree_node *node = &tree->nodes[tree->num_nodes];
   memset(node, 0, sizeof *node);
   node->kind = kind;
   node->offset = tree->packed_bytes;
@@ -134,7 +134,7 @@ rlo_status rlo__tree_builder_add(rlo_tree_builder *builder,
   return RLO_OK;
 }
 
-rlo_status rlo__tree_builder_copy(rlo_tree_builder *builder,
+rlo_status rlo__tree_builder_copy(rlo__tree_builder *builder,
                                   const rlo_shape_tree *source,
                                   int32_t first) {
   int32_t end = rlo__tree_node_end(source, first);
@@ -152,7 +152,7 @@ rlo_status rlo__tree_builder_copy(rlo_tree_builder *builder,
   rlo_shape_tree *tree = builder->tree;
   int32_t shift = tree->num_nodes - first;
   for (int32_t n = first; n < end; ++n) {
-    rlo_tree_node *node = &tree->nodes[n + shift];
+    rlo__tree_node *node = &tree->nodes[n + shift];
     *node = source->nodes[n];
     node->offset = node->offset - begin_bytes + tree->packed_bytes;
     if (n == first) {
@@ -174,7 +174,7 @@ rlo_status rlo__tree_builder_copy(rlo_tree_builder *builder,
   return RLO_OK;
 }
 
-rlo_status rlo__tree_builder_finish(rlo_tree_builder *builder,
+rlo_status rlo__tree_builder_finish(rlo__tree_builder *builder,
                                     rlo_shape_tree **out_tree) {
   rlo_shape_tree *tree = builder->tree;
   tree->slots =
@@ -185,7 +185,7 @@ rlo_status rlo__tree_builder_finish(rlo_tree_builder *builder,
   }
   int32_t next = 0;
   for (int32_t n = 0; n < tree->num_nodes; ++n) {
-    rlo_tree_node *node = &tree->nodes[n];
+    rlo__tree_node *node = &tree->nodes[n];
     node->first_slot = next;
     next += node->num_elements;
     if (node->parent >= 0) {
@@ -241,7 +241,7 @@ rlo_status rlo__tree_find(const rlo_shape_tree *tree,
   }
   int32_t node = 0;
   for (int32_t i = 0; i < count; ++i) {
-    const rlo_tree_node *around = &tree->nodes[node];
+    const rlo__tree_node *around = &tree->nodes[node];
     if (around->kind != RLO_SHAPE_KIND_TUPLE) {
       return RLO_FAIL(RLO_OUT_OF_RANGE,
                       "entry %d of the path looks for element %" PRId64
@@ -298,7 +298,7 @@ static rlo_status make_leaf(rlo_shape_kind kind,
   if (shape != NULL) {
     RLO_TRY(rlo_shape_validate_unbounded(shape));
   }
-  rlo_tree_builder builder;
+  rlo__tree_builder builder;
   RLO_TRY(rlo__tree_builder_begin(&builder));
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__tree_builder_add(&builder, kind, shape));

@@ -13,7 +13,7 @@
  * goes through the tree goes through an array: nothing here recurses, and a
  * hostile depth costs no stack.
  */
-typedef struct rlo_tree_node {
+typedef struct rlo__tree_node {
   /** Where the packed array of an array or a buffer begins; for the others,
    *  where it would. Rises with the node's number. */
   size_t offset;
@@ -30,14 +30,14 @@ typedef struct rlo_tree_node {
   int32_t num_nodes;
   /** Element i of a tuple is node slots[first_slot + i]. */
   int32_t first_slot;
-} rlo_tree_node;
+} rlo__tree_node;
 
 struct rlo_shape_tree {
   atomic_int references;
   int32_t num_nodes;
   int32_t num_leaves;
   int32_t depth;
-  rlo_tree_node *nodes;
+  rlo__tree_node *nodes;
   int32_t *slots;
   /** The arrays, each as rlo__shape_pack wrote it. */
   uint8_t *packed;
@@ -45,43 +45,43 @@ struct rlo_shape_tree {
 };
 
 /** A tree in the making. Tuples are opened, filled and closed. */
-typedef struct rlo_tree_builder {
+typedef struct rlo__tree_builder {
   rlo_shape_tree *tree;
   size_t node_capacity;
   size_t packed_capacity;
   /** The innermost open tuple; -1: none. */
   int32_t open;
-} rlo_tree_builder;
+} rlo__tree_builder;
 
 /** Begin a tree; rlo__tree_builder_deinit or _finish ends it.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__tree_builder_begin(rlo_tree_builder *builder);
+RLO_NODISCARD rlo_status rlo__tree_builder_begin(rlo__tree_builder *builder);
 
 /** Free what is there. Legal after _finish, and on zeroed storage. */
-void rlo__tree_builder_deinit(rlo_tree_builder *builder);
+void rlo__tree_builder_deinit(rlo__tree_builder *builder);
 
 /** Open a tuple inside the one that is open.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_UNSUPPORTED beyond the limits of
  *          shape_tree.h, here and below. */
-RLO_NODISCARD rlo_status rlo__tree_builder_open(rlo_tree_builder *builder);
+RLO_NODISCARD rlo_status rlo__tree_builder_open(rlo__tree_builder *builder);
 
 /** Close the innermost tuple; one must be open. */
-void rlo__tree_builder_close(rlo_tree_builder *builder);
+void rlo__tree_builder_close(rlo__tree_builder *builder);
 
 /** Add a leaf. `shape` is a valid one for an array or a buffer, else NULL. */
-RLO_NODISCARD rlo_status rlo__tree_builder_add(rlo_tree_builder *builder,
+RLO_NODISCARD rlo_status rlo__tree_builder_add(rlo__tree_builder *builder,
                                                rlo_shape_kind kind,
                                                const rlo_shape *shape);
 
 /** Add a copy of what stands at a node of a tree. */
-RLO_NODISCARD rlo_status rlo__tree_builder_copy(rlo_tree_builder *builder,
+RLO_NODISCARD rlo_status rlo__tree_builder_copy(rlo__tree_builder *builder,
                                                 const rlo_shape_tree *tree,
                                                 int32_t node);
 
 /** Hand out the tree: exactly one root, and no open tuple. The builder is
  *  empty afterwards, whatever the status.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__tree_builder_finish(rlo_tree_builder *builder,
+RLO_NODISCARD rlo_status rlo__tree_builder_finish(rlo__tree_builder *builder,
                                                   rlo_shape_tree **out_tree);
 
 /** True for the kinds that have an rlo_shape. */

@@ -7,7 +7,7 @@
 /* Each function here builds a new tree: what is given is never changed. */
 
 /* The one way in which these end: `status` and what it belongs to. */
-static rlo_status conclude(rlo_tree_builder *builder,
+static rlo_status conclude(rlo__tree_builder *builder,
                            rlo_status status,
                            rlo_shape_tree **out_tree) {
   if (status == RLO_OK) {
@@ -21,7 +21,7 @@ rlo_status rlo_shape_tree_make_nil(rlo_shape_tree **out_tree) {
   return rlo_shape_tree_make_tuple(NULL, 0, out_tree);
 }
 
-static rlo_status add_tuple(rlo_tree_builder *builder,
+static rlo_status add_tuple(rlo__tree_builder *builder,
                             const rlo_shape_tree *const *elements,
                             int64_t num_elements) {
   RLO_TRY(rlo__tree_builder_open(builder));
@@ -41,7 +41,7 @@ rlo_status rlo_shape_tree_make_tuple(const rlo_shape_tree *const *elements,
                     "a tuple cannot have these %" PRId64 " elements",
                     num_elements);
   }
-  rlo_tree_builder builder;
+  rlo__tree_builder builder;
   RLO_TRY(rlo__tree_builder_begin(&builder));
   return conclude(
       &builder, add_tuple(&builder, elements, num_elements), out_tree);
@@ -62,7 +62,7 @@ typedef struct edit {
   int64_t resume, end;
 } edit;
 
-static rlo_status add_range(rlo_tree_builder *builder,
+static rlo_status add_range(rlo__tree_builder *builder,
                             const rlo_shape_tree *tuple,
                             int64_t start,
                             int64_t limit) {
@@ -73,7 +73,7 @@ static rlo_status add_range(rlo_tree_builder *builder,
   return RLO_OK;
 }
 
-static rlo_status add_edited(rlo_tree_builder *builder,
+static rlo_status add_edited(rlo__tree_builder *builder,
                              const rlo_shape_tree *tuple,
                              const edit *e) {
   RLO_TRY(rlo__tree_builder_open(builder));
@@ -89,7 +89,7 @@ static rlo_status add_edited(rlo_tree_builder *builder,
 static rlo_status make_edited(const rlo_shape_tree *tuple,
                               const edit *e,
                               rlo_shape_tree **out_tree) {
-  rlo_tree_builder builder;
+  rlo__tree_builder builder;
   RLO_TRY(rlo__tree_builder_begin(&builder));
   return conclude(&builder, add_edited(&builder, tuple, e), out_tree);
 }
@@ -142,7 +142,7 @@ rlo_status rlo_shape_tree_slice_tuple(const rlo_shape_tree *tuple,
   return make_edited(tuple, &e, out_tree);
 }
 
-static rlo_status add_leaves(rlo_tree_builder *builder,
+static rlo_status add_leaves(rlo__tree_builder *builder,
                              const rlo_shape_tree *tree) {
   RLO_TRY(rlo__tree_builder_open(builder));
   for (int32_t n = 0; n < tree->num_nodes; ++n) {
@@ -157,7 +157,7 @@ static rlo_status add_leaves(rlo_tree_builder *builder,
 rlo_status rlo_shape_tree_flatten(const rlo_shape_tree *tree,
                                   rlo_shape_tree **out_tree) {
   *out_tree = NULL;
-  rlo_tree_builder builder;
+  rlo__tree_builder builder;
   RLO_TRY(rlo__tree_builder_begin(&builder));
   return conclude(&builder, add_leaves(&builder, tree), out_tree);
 }
@@ -169,7 +169,7 @@ rlo_status rlo_shape_tree_get_subshape(const rlo_shape_tree *tree,
   int32_t node = 0;
   *out_tree = NULL;
   RLO_TRY(rlo__tree_find(tree, index, count, &node));
-  rlo_tree_builder builder;
+  rlo__tree_builder builder;
   RLO_TRY(rlo__tree_builder_begin(&builder));
   return conclude(
       &builder, rlo__tree_builder_copy(&builder, tree, node), out_tree);
@@ -187,12 +187,12 @@ static rlo_status rebuild(const rlo_shape_tree *tree,
                           const void *payload,
                           rlo_shape_tree **out_tree) {
   *out_tree = NULL;
-  rlo_tree_builder builder;
+  rlo__tree_builder builder;
   RLO_TRY(rlo__tree_builder_begin(&builder));
   rlo_status status = RLO_OK;
   int32_t node = 0;
   for (; node < tree->num_nodes; ++node) {
-    const rlo_tree_node *old = &tree->nodes[node];
+    const rlo__tree_node *old = &tree->nodes[node];
     /* What was open and does not hold this node has ended before it. */
     while (builder.open > old->parent) {
       rlo__tree_builder_close(&builder);

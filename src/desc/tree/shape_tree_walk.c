@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/tree/shape_tree.h"
-#include "relayout/equality.h"
+#include "relayout/layout_util.h"
 
 /* ------------------------------------------------------------------ walking */
 
@@ -20,7 +20,7 @@ typedef struct walk {
 } walk;
 
 static rlo_status visit(const walk *w, int32_t node) {
-  const rlo_tree_node *n = &w->tree->nodes[node];
+  const rlo__tree_node *n = &w->tree->nodes[node];
   rlo_shape shape;
   rlo_subshape subshape = {
       .index = w->path,
@@ -49,7 +49,7 @@ static rlo_status leave(const walk *w, int32_t tuple, int32_t next) {
 static rlo_status walk_all(const walk *w, rlo_walk_order order) {
   const rlo_shape_tree *tree = w->tree;
   for (int32_t i = 0; i < tree->num_nodes; ++i) {
-    const rlo_tree_node *n = &tree->nodes[i];
+    const rlo__tree_node *n = &tree->nodes[i];
     bool is_tuple = n->kind == RLO_SHAPE_KIND_TUPLE;
     if (n->depth > 0) {
       w->path[n->depth - 1] = n->ordinal;
@@ -93,8 +93,8 @@ static bool same_structure(const rlo_shape_tree *a,
     return false;
   }
   for (int32_t n = 0; n < a->num_nodes; ++n) {
-    const rlo_tree_node *of_a = &a->nodes[n];
-    const rlo_tree_node *of_b = &b->nodes[n];
+    const rlo__tree_node *of_a = &a->nodes[n];
+    const rlo__tree_node *of_b = &b->nodes[n];
     bool a_is_tuple = of_a->kind == RLO_SHAPE_KIND_TUPLE;
     bool b_is_tuple = of_b->kind == RLO_SHAPE_KIND_TUPLE;
     if (a_is_tuple != b_is_tuple || of_a->num_elements != of_b->num_elements ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RLO_IR_INDEX_MAP_H
-#define RLO_IR_INDEX_MAP_H
+#ifndef RLO_IR_INDEX_RULE_H
+#define RLO_IR_INDEX_RULE_H
 
 #include <stdbool.h>
 
@@ -14,22 +14,22 @@
  */
 
 /** What an operand coordinate takes of v = base + coef * result[from]. */
-typedef enum rlo_index_part {
+typedef enum rlo__index_part {
   /** floor(v / divisor). */
-  RLO_INDEX_QUOTIENT,
+  RLO__INDEX_QUOTIENT,
   /** v mod divisor. */
-  RLO_INDEX_REMAINDER,
+  RLO__INDEX_REMAINDER,
   /** v / divisor, and the element is outside unless the division is exact. */
-  RLO_INDEX_EXACT,
+  RLO__INDEX_EXACT,
   /** v + 0 .. count - 1, all of which are summed: a new axis of the problem. */
-  RLO_INDEX_SUMMED
-} rlo_index_part;
+  RLO__INDEX_SUMMED
+} rlo__index_part;
 
 /** The rule of one operand coordinate. */
-typedef struct rlo_index_rule {
+typedef struct rlo__index_rule {
   /** Result coordinate; -1 for none: v = base. */
   int32_t from;
-  rlo_index_part part;
+  rlo__index_part part;
   int64_t base, coef;
   /** At least 1. */
   int64_t divisor;
@@ -37,22 +37,22 @@ typedef struct rlo_index_rule {
    *  too. */
   bool is_bounded;
   int64_t first, count;
-} rlo_index_rule;
+} rlo__index_rule;
 
 /** What stands where an element of the result is outside. */
-typedef enum rlo_index_outside {
+typedef enum rlo__index_outside {
   /** Nothing is outside. */
-  RLO_OUTSIDE_NONE,
+  RLO__OUTSIDE_NONE,
   /** The fill. */
-  RLO_OUTSIDE_FILL,
+  RLO__OUTSIDE_FILL,
   /** What another part of the chain writes. */
-  RLO_OUTSIDE_LEAVE
-} rlo_index_outside;
+  RLO__OUTSIDE_LEAVE
+} rlo__index_outside;
 
-typedef struct rlo_index_step {
+typedef struct rlo__index_step {
   /** Equal for the copies of one step that several parts of a chain share. */
   int64_t id;
-  rlo_index_outside outside;
+  rlo__index_outside outside;
   uint8_t fill[RLO_MAX_UNIT_BITS / 8];
   /** The same elements in the same row-major order; no rules then. */
   bool is_reshape;
@@ -65,26 +65,26 @@ typedef struct rlo_index_step {
   int32_t rank, result_rank;
   int64_t dims[RLO_MAX_RANK];
   int64_t result_dims[RLO_MAX_RANK];
-  rlo_index_rule rules[RLO_MAX_RANK];
-} rlo_index_step;
+  rlo__index_rule rules[RLO_MAX_RANK];
+} rlo__index_step;
 
 /** Guards that have been found; their kinds are the caller's to set. */
-typedef struct rlo_guard_list {
+typedef struct rlo__guard_list {
   int32_t count;
   /** Some guard never holds; it is not in the list. */
   bool never_holds;
   rlo_guard guards[RLO_MAX_GUARDS];
-} rlo_guard_list;
+} rlo__guard_list;
 
 /** The rule j = result[from]. */
-rlo_index_rule rlo__index_rule_keep(int32_t from);
+rlo__index_rule rlo__index_rule_keep(int32_t from);
 
 /**
  * Put a form into a list of guards as 0 <= form < limit, unless it always holds
  * over the problem's box, which has points.
  * @return RLO_OK; RLO_OVERFLOW; RLO_UNSUPPORTED beyond RLO_MAX_GUARDS.
  */
-RLO_NODISCARD rlo_status rlo__guard_list_add(rlo_guard_list *list,
+RLO_NODISCARD rlo_status rlo__guard_list_add(rlo__guard_list *list,
                                              const rlo_problem *problem,
                                              const rlo_form *form,
                                              int64_t limit);
@@ -101,9 +101,9 @@ RLO_NODISCARD rlo_status rlo__guard_list_add(rlo_guard_list *list,
  * @return RLO_OK; RLO_OVERFLOW; RLO_UNSUPPORTED beyond RLO_MAX_TERMS or
  *         RLO_MAX_GUARDS; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__index_step_back(const rlo_index_step *step,
+RLO_NODISCARD rlo_status rlo__index_step_back(const rlo__index_step *step,
                                               rlo_problem *problem,
                                               rlo_form *index,
-                                              rlo_guard_list *guards);
+                                              rlo__guard_list *guards);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ir/index_map.h"
+#include "ir/index_rule.h"
 
 #include <string.h>
 
@@ -17,11 +17,11 @@ static rlo_status add(rlo_form *form, int64_t factor, const rlo_form *other) {
   return rlo__form_add(form, factor, other) ? RLO_OK : overflow();
 }
 
-rlo_index_rule rlo__index_rule_keep(int32_t from) {
-  return (rlo_index_rule){.from = from, .coef = 1, .divisor = 1};
+rlo__index_rule rlo__index_rule_keep(int32_t from) {
+  return (rlo__index_rule){.from = from, .coef = 1, .divisor = 1};
 }
 
-rlo_status rlo__guard_list_add(rlo_guard_list *list,
+rlo_status rlo__guard_list_add(rlo__guard_list *list,
                                const rlo_problem *problem,
                                const rlo_form *form,
                                int64_t limit) {
@@ -48,7 +48,7 @@ rlo_status rlo__guard_list_add(rlo_guard_list *list,
   return RLO_OK;
 }
 
-static rlo_status add_summed(const rlo_index_rule *rule,
+static rlo_status add_summed(const rlo__index_rule *rule,
                              rlo_problem *problem,
                              rlo_form *value) {
   if (rule->count == 1) {
@@ -65,28 +65,28 @@ static rlo_status add_summed(const rlo_index_rule *rule,
   return RLO_OK;
 }
 
-static rlo_status apply_rule(const rlo_index_rule *rule,
+static rlo_status apply_rule(const rlo__index_rule *rule,
                              rlo_problem *problem,
                              const rlo_form *result,
                              rlo_form *out,
-                             rlo_guard_list *guards) {
+                             rlo__guard_list *guards) {
   rlo_form value;
   memset(&value, 0, sizeof value);
   value.base = rule->base;
   if (rule->from >= 0) {
     RLO_TRY(add(&value, rule->coef, &result[rule->from]));
   }
-  if (rule->part == RLO_INDEX_SUMMED) {
+  if (rule->part == RLO__INDEX_SUMMED) {
     RLO_TRY(add_summed(rule, problem, &value));
   }
   *out = value;
-  if (rule->divisor > 1 || rule->part == RLO_INDEX_REMAINDER) {
+  if (rule->divisor > 1 || rule->part == RLO__INDEX_REMAINDER) {
     rlo_form high;
     RLO_TRY(rlo__lower_quotient(problem, &value, rule->divisor, &high));
     rlo_form low = value;
     RLO_TRY(add(&low, -rule->divisor, &high));
-    *out = rule->part == RLO_INDEX_REMAINDER ? low : high;
-    if (rule->part == RLO_INDEX_EXACT) {
+    *out = rule->part == RLO__INDEX_REMAINDER ? low : high;
+    if (rule->part == RLO__INDEX_EXACT) {
       RLO_TRY(rlo__guard_list_add(guards, problem, &low, 1));
     }
   }
@@ -106,7 +106,7 @@ typedef struct reshape_group {
   int32_t first, end, result_first, result_end;
 } reshape_group;
 
-static rlo_status reshape_one(const rlo_index_step *step,
+static rlo_status reshape_one(const rlo__index_step *step,
                               const reshape_group *group,
                               rlo_problem *problem,
                               const rlo_form *result,
@@ -148,7 +148,7 @@ static bool is_empty(const int64_t *dims, int32_t rank) {
 
 /* The least group that ends before the two places; none if all dimensions left
  * have size 1. */
-static bool next_group(const rlo_index_step *step,
+static bool next_group(const rlo__index_step *step,
                        int32_t end,
                        int32_t result_end,
                        reshape_group *out) {
@@ -168,7 +168,7 @@ static bool next_group(const rlo_index_step *step,
   return product != 1;
 }
 
-static rlo_status reshape(const rlo_index_step *step,
+static rlo_status reshape(const rlo__index_step *step,
                           rlo_problem *problem,
                           const rlo_form *result,
                           rlo_form *out) {
@@ -187,10 +187,10 @@ static rlo_status reshape(const rlo_index_step *step,
   return RLO_OK;
 }
 
-rlo_status rlo__index_step_back(const rlo_index_step *step,
+rlo_status rlo__index_step_back(const rlo__index_step *step,
                                 rlo_problem *problem,
                                 rlo_form *index,
-                                rlo_guard_list *guards) {
+                                rlo__guard_list *guards) {
   rlo_form *out = rlo__alloc_array(RLO_MAX_RANK, sizeof *out);
   if (out == NULL) {
     return RLO_OUT_OF_MEMORY;
