@@ -66,7 +66,7 @@ enum {
  * @param available_bytes  bytes that may be counted as part of the array, from
  *                         `data` on: the size of the cl_mem, say.
  *                         RLO_AVAILABLE_UNKNOWN and RLO_AVAILABLE_ALL as in
- *                         strides.h.
+ *                         layout_util.h.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for NULL where there must be something,
  *         and for negative dimensions; RLO_UNSUPPORTED for another device, a
  *         type we do not have, several lanes, beyond RLO_MAX_RANK, and packed
