@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Check the checker: each planted include must be found at its line.
+"""Check the checkers: each planted include, name and circle must be found.
 
     check_planted.py ROOT
 """
@@ -41,12 +41,42 @@ PLANTED = [
     ("src/util/planted.c", "#include <stddef.h>"),
 ]
 
+# (checker, {file: its text}, the beginning of the line that it must print)
+PLANTED_FILES = [
+    ("check_names.py", {"src/base/planted.c": "int rlo_planted(void);\n"},
+     "src/base/planted.c:1: rlo_planted is not declared in include/"),
+    ("check_names.py",
+     {"src/base/planted.h": "enum { RLO_PLANTED = 1 };\n"},
+     "src/base/planted.h:1: RLO_PLANTED is not declared in include/"),
+    ("check_names.py",
+     {"include/relayout/planted.h": "int rlo__planted(void);\n"},
+     "include/relayout/planted.h:1: rlo__planted is internal"),
+    ("check_circles.py",
+     {"src/base/planted_a.h": '#include "base/planted_b.h"\n',
+      "src/base/planted_b.h": '#include "base/planted_a.h"\n'},
+     "circle of 2 files: src/base/planted_a, src/base/planted_b"),
+    # By calls alone: both functions are declared in a third header.
+    ("check_circles.py",
+     {"src/base/planted.h": "int rlo__a(int n);\nint rlo__b(int n);\n",
+      "src/base/planted_a.c": '#include "base/planted.h"\n'
+                              "int rlo__a(int n) {\n  return rlo__b(n);\n}\n",
+      "src/base/planted_b.c": '#include "base/planted.h"\n'
+                              "int rlo__b(int n) {\n  return rlo__a(n);\n}\n"},
+     "circle of 2 files: src/base/planted_a, src/base/planted_b"),
+]
 
-def run(root):
-    checker = os.path.join(os.path.dirname(__file__), "check_layers.py")
+
+def run(root, script="check_layers.py"):
+    checker = os.path.join(os.path.dirname(__file__), script)
     done = subprocess.run([sys.executable, checker, root],
                           stdout=subprocess.PIPE, universal_newlines=True)
     return done.returncode, done.stdout.splitlines()
+
+
+def copy_tree(root, copy):
+    os.mkdir(copy)
+    for top in ("src", "include", "cl"):
+        shutil.copytree(os.path.join(root, top), os.path.join(copy, top))
 
 
 def main():
@@ -55,10 +85,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         for index, (path, line) in enumerate(PLANTED):
             copy = os.path.join(work, str(index))
-            os.mkdir(copy)
-            for top in ("src", "include"):
-                shutil.copytree(os.path.join(root, top),
-                                os.path.join(copy, top))
+            copy_tree(root, copy)
             target = os.path.join(copy, path)
             os.makedirs(os.path.dirname(target), exist_ok=True)
             before = 0
@@ -73,7 +100,20 @@ def main():
                 failures += 1
                 print("not found: %s in %s" % (line, path))
                 print("\n".join(output))
-    print("%d planted, %d not found" % (len(PLANTED), failures))
+        for index, (script, files, expected) in enumerate(PLANTED_FILES):
+            copy = os.path.join(work, "files%d" % index)
+            copy_tree(root, copy)
+            for path, text in files.items():
+                with open(os.path.join(copy, path), "w",
+                          encoding="utf-8") as file:
+                    file.write(text)
+            status, output = run(copy, script)
+            if status != 1 or not any(o.startswith(expected) for o in output):
+                failures += 1
+                print("not found by %s: %s" % (script, expected))
+                print("\n".join(output))
+    print("%d planted, %d not found" % (len(PLANTED) + len(PLANTED_FILES),
+                                        failures))
     return 1 if failures else 0
 
 
