@@ -50,7 +50,7 @@ static bool set_up(const bench_arena *arena, asked *a, rlo_problem *problem) {
       rlo_shape_make(RLO_DTYPE_F32, dims, 2, &shape) != RLO_OK ||
       rlo_tensor_create(a->engine, &shape, NULL, &a->x) != RLO_OK ||
       rlo_op_transpose(a->x, NULL, &a->y) != RLO_OK ||
-      rlo_transpose_lower(&shape, permutation, NULL, problem) != RLO_OK ||
+      rlo_relayout_lower(&shape, &shape, permutation, problem) != RLO_OK ||
       rlo_plan_create(arena->context, problem, NULL, &a->plan) != RLO_OK ||
       rlo_plan_prepare(a->plan) != RLO_OK) {
     return bench_fail_last("setting up an engine");

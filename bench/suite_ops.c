@@ -106,7 +106,7 @@ static rlo_status lower_transposed(const rlo_shape *dst,
                                    rlo_problem *out_problem) {
   rlo_shape src;
   rlo_status status = rlo_shape_make(dst->dtype, dims, rank, &src);
-  return status == RLO_OK ? rlo_transpose_lower(&src, order, NULL, out_problem)
+  return status == RLO_OK ? rlo_relayout_lower(&src, dst, order, out_problem)
                           : status;
 }
 

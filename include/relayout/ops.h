@@ -12,8 +12,8 @@
 RLO_BEGIN_DECLS
 
 /**
- * Lower a relayout: the same logical array, its dimensions permuted if asked,
- * in another layout. Equivalent loop over every index i of dst:
+ * Lowers a relayout: the same logical array in another layout, its dimensions
+ * permuted on request. Equivalent loop over every index i of dst:
  *
  *   j[permutation[k]] = i[k] for each k;   dst(i) = src(j)
  *
@@ -25,11 +25,10 @@ RLO_BEGIN_DECLS
  * @param permutation  rank entries, borrowed; NULL is the identity.
  * @param out_problem  the problem as written, not canonical; untouched on
  *                     failure.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for different types or logical shapes, a
- *         permutation that is none, a strided destination with two indices on
- *         one slot; RLO_UNSUPPORTED for different element sizes or too many
- *         physical dimensions; RLO_OVERFLOW; or what rlo_shape_validate says.
- * Threads: safe (pure).
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for different types or logical shapes,
+ * an invalid permutation, a strided destination with two indices on one slot;
+ * RLO_UNSUPPORTED for different element sizes or too many physical dimensions;
+ * RLO_OVERFLOW; or what rlo_shape_validate returns. Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_relayout_lower(const rlo_shape *src,
                                                     const rlo_shape *dst,
@@ -37,39 +36,18 @@ RLO_API RLO_NODISCARD rlo_status rlo_relayout_lower(const rlo_shape *src,
                                                     rlo_problem *out_problem);
 
 /**
- * The shape of a transpose: dims[k] = src->dims[permutation[k]], row-major and
- * without padding, with the element size of src.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for a permutation that is none; or what
- *         rlo_shape_validate says of src.
- */
-RLO_API RLO_NODISCARD rlo_status rlo_transpose_infer(const rlo_shape *src,
-                                                     const int32_t *permutation,
-                                                     rlo_shape *out_shape);
-
-/** Lower a transpose: rlo_relayout_lower into rlo_transpose_infer's shape,
- *  which is returned too if out_shape is not NULL. */
-RLO_API RLO_NODISCARD rlo_status rlo_transpose_lower(const rlo_shape *src,
-                                                     const int32_t *permutation,
-                                                     rlo_shape *out_shape,
-                                                     rlo_problem *out_problem);
-
-/**
- * The operations of a chain (chain.h). Each has two functions:
+ * The operations of a chain (chain.h). rlo_chain_<operation> appends one
+ * operation; rlo_chain_shape is then the shape of its result: the element type
+ * and size of the operand x, row-major, without padding.
  *
- *   rlo_<operation>_infer   the shape of the result: the element type and size
- *                           of src, row-major, without padding; nothing else;
- *   rlo_chain_<operation>   the chain goes one operation further.
+ * Each returns RLO_OK; RLO_INVALID_ARGUMENT for an attribute that breaks its
+ * rule; RLO_OUT_OF_RANGE for a dimension that x does not have; RLO_UNSUPPORTED
+ * for a result of rank above RLO_MAX_RANK; RLO_OVERFLOW for one whose size
+ * leaves int64; RLO_OUT_OF_MEMORY. On failure the chain is unchanged. Arrays
+ * are borrowed for the call; one for a rank of 0 may be NULL. Below, n is x's
+ * size in dimension k, i an index of the result and y(i) its element there.
  *
- * Both validate the same: they return RLO_OK; RLO_INVALID_ARGUMENT for an
- * attribute that breaks its rule; RLO_OUT_OF_RANGE for a dimension that src
- * does not have; RLO_UNSUPPORTED for a result of rank above RLO_MAX_RANK;
- * RLO_OVERFLOW for one whose size leaves int64; RLO_OUT_OF_MEMORY; and _infer
- * also what rlo_shape_validate says of src. On failure *out_shape and the chain
- * are unchanged. Arrays are borrowed for the call; one for a rank of 0 may be
- * NULL. Below, n is src's size in the dimension at hand, i an index of the
- * result and y(i) its element there.
- *
- * Threads: _infer is safe (pure); a chain is changed by one thread at a time.
+ * Threads: one thread changes a chain at a time.
  */
 
 /** y(i) = x(j) with j[permutation[k]] = i[k]. */
@@ -77,49 +55,35 @@ RLO_API RLO_NODISCARD rlo_status
 rlo_chain_transpose(rlo_chain *chain, const int32_t *permutation);
 
 /**
- * The same elements in the same row-major order: y and x, each counted with the
- * last dimension fastest, are one list.
- * @param dims  `rank` sizes; one of them may be -1: whatever is left.
+ * The same elements in the same row-major order.
+ * @param dims  `rank` sizes; one of them may be -1, for the quotient of the
+ *              element count and the other sizes.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_reshape_infer(const rlo_shape *src,
-                                                   const int64_t *dims,
-                                                   int32_t rank,
-                                                   rlo_shape *out_shape);
 RLO_API RLO_NODISCARD rlo_status rlo_chain_reshape(rlo_chain *chain,
                                                    const int64_t *dims,
                                                    int32_t rank);
 
 /**
- * y(i) = x(j) with j[k] = begin[k] + strides[k] * i[k], as long as j[k] is in
- * front of end[k]. As Python slices: a negative begin or end counts from the
- * end of the dimension, and what then lies outside is moved to its edge; so
- * INT64_MIN and INT64_MAX stand for the edges themselves.
+ * y(i) = x(j) with j[k] = begin[k] + strides[k] * i[k], as long as j[k] is
+ * before end[k]. As in Python, a negative begin or end counts from the end of
+ * the dimension, and is then clamped to it; so INT64_MIN and INT64_MAX stand
+ * for the edges.
  * @param strides  not 0; negative ones walk backwards; NULL for all 1.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_slice_infer(const rlo_shape *src,
-                                                 const int64_t *begin,
-                                                 const int64_t *end,
-                                                 const int64_t *strides,
-                                                 rlo_shape *out_shape);
 RLO_API RLO_NODISCARD rlo_status rlo_chain_slice(rlo_chain *chain,
                                                  const int64_t *begin,
                                                  const int64_t *end,
                                                  const int64_t *strides);
 
 /**
- * XLA's Pad: interior[k] fills between the elements, low[k] in front of them,
- * high[k] behind; negative low and high take elements (and fills) away.
+ * XLA's Pad: interior[k] fills between elements, low[k] before the first and
+ * high[k] after the last; negative low and high remove elements (and fills).
  * y(i) = x(j) where i[k] = low[k] + j[k] * (interior[k] + 1), else the fill.
  * @param low, high, interior  NULL for all 0; interior is not negative.
  * @param fill  the bits of one element, low bits first, in as many bytes as
  *              the type's value takes; NULL for all bits 0.
- * @return also RLO_INVALID_ARGUMENT if more is taken away than is there.
+ * @return also RLO_INVALID_ARGUMENT for a result of negative size.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_pad_infer(const rlo_shape *src,
-                                               const int64_t *low,
-                                               const int64_t *high,
-                                               const int64_t *interior,
-                                               rlo_shape *out_shape);
 RLO_API RLO_NODISCARD rlo_status rlo_chain_pad(rlo_chain *chain,
                                                const int64_t *low,
                                                const int64_t *high,
@@ -128,10 +92,6 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_pad(rlo_chain *chain,
 
 /** y(i) = x(j) with j[k] = n - 1 - i[k] for the dimensions named, else i[k].
  *  @param dims  `count` different dimensions. */
-RLO_API RLO_NODISCARD rlo_status rlo_reverse_infer(const rlo_shape *src,
-                                                   const int32_t *dims,
-                                                   int32_t count,
-                                                   rlo_shape *out_shape);
 RLO_API RLO_NODISCARD rlo_status rlo_chain_reverse(rlo_chain *chain,
                                                    const int32_t *dims,
                                                    int32_t count);
@@ -144,12 +104,6 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_reverse(rlo_chain *chain,
  *                   of size n, or of any size if n is 1.
  */
 RLO_API RLO_NODISCARD rlo_status
-rlo_broadcast_in_dim_infer(const rlo_shape *src,
-                           const int64_t *dims,
-                           int32_t rank,
-                           const int32_t *from_dims,
-                           rlo_shape *out_shape);
-RLO_API RLO_NODISCARD rlo_status
 rlo_chain_broadcast_in_dim(rlo_chain *chain,
                            const int64_t *dims,
                            int32_t rank,
@@ -157,72 +111,44 @@ rlo_chain_broadcast_in_dim(rlo_chain *chain,
 
 /** The whole array `times[k]` times in each dimension: j[k] = i[k] mod n.
  *  @param times  rank entries, none negative. */
-RLO_API RLO_NODISCARD rlo_status rlo_tile_infer(const rlo_shape *src,
-                                                const int64_t *times,
-                                                rlo_shape *out_shape);
 RLO_API RLO_NODISCARD rlo_status rlo_chain_tile(rlo_chain *chain,
                                                 const int64_t *times);
 
 /** Each element `times[k]` times in each dimension: j[k] = i[k] / times[k]. */
-RLO_API RLO_NODISCARD rlo_status rlo_repeat_infer(const rlo_shape *src,
-                                                  const int64_t *times,
-                                                  rlo_shape *out_shape);
 RLO_API RLO_NODISCARD rlo_status rlo_chain_repeat(rlo_chain *chain,
                                                   const int64_t *times);
 
 /**
- * Arrays one behind the other in one dimension, of one type and otherwise of
- * one shape. The chain is the first of them; the operands of the others get
- * the numbers behind its own. One problem for each part.
+ * Concatenates arrays of one type along one dimension; their other dimensions
+ * are equal. The chain is the first array; the operands of the others follow
+ * its own. Each part lowers to one problem.
  * @param others  `count` chains, copied; the chain itself may be among them.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_concatenate_infer(const rlo_shape *const *srcs,
-                      int32_t count,
-                      int32_t dim,
-                      rlo_shape *out_shape);
 RLO_API RLO_NODISCARD rlo_status
 rlo_chain_concatenate(rlo_chain *chain,
                       const rlo_chain *const *others,
                       int32_t count,
                       int32_t dim);
 
-/** Arrays of one shape as the slices of a new dimension `dim` (0 .. rank). */
-RLO_API RLO_NODISCARD rlo_status rlo_stack_infer(const rlo_shape *const *srcs,
-                                                 int32_t count,
-                                                 int32_t dim,
-                                                 rlo_shape *out_shape);
+/** Stacks arrays of one shape along a new dimension `dim` (0 .. rank). */
 RLO_API RLO_NODISCARD rlo_status rlo_chain_stack(rlo_chain *chain,
                                                  const rlo_chain *const *others,
                                                  int32_t count,
                                                  int32_t dim);
 
-/** Part `part` of an array cut in a dimension: sizes[part] slices behind the
- *  sizes[0] + ... + sizes[part - 1] before it.
+/** Part `part` of an array that is split along a dimension: sizes[part] slices
+ *  from index sizes[0] + ... + sizes[part - 1] on.
  *  @param sizes  `count` sizes that add up to n, none negative. */
-RLO_API RLO_NODISCARD rlo_status rlo_split_infer(const rlo_shape *src,
-                                                 const int64_t *sizes,
-                                                 int32_t count,
-                                                 int32_t dim,
-                                                 int32_t part,
-                                                 rlo_shape *out_shape);
 RLO_API RLO_NODISCARD rlo_status rlo_chain_split(rlo_chain *chain,
                                                  const int64_t *sizes,
                                                  int32_t count,
                                                  int32_t dim,
                                                  int32_t part);
 
-/** Slice `index` of a dimension, which goes. */
-RLO_API RLO_NODISCARD rlo_status rlo_unstack_infer(const rlo_shape *src,
-                                                   int32_t dim,
-                                                   int64_t index,
-                                                   rlo_shape *out_shape);
+/** Slice `index` of a dimension; the result does not have that dimension. */
 RLO_API RLO_NODISCARD rlo_status rlo_chain_unstack(rlo_chain *chain,
                                                    int32_t dim,
                                                    int64_t index);
-
-/** Operations of a chain that work on blocks of images and on their borders.
- *  What ops.h says of statuses, arrays and threads holds here too. */
 
 /**
  * TensorFlow's SpaceToDepth for any number of spatial dimensions: all but
@@ -233,53 +159,33 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_unstack(rlo_chain *chain,
  * @param channel_dim  1 for NCHW, rank - 1 for NHWC; any but 0. The rank is at
  *                     least 2.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_space_to_depth_infer(const rlo_shape *src,
-                                                          int64_t block,
-                                                          int32_t channel_dim,
-                                                          rlo_shape *out_shape);
 RLO_API RLO_NODISCARD rlo_status rlo_chain_space_to_depth(rlo_chain *chain,
                                                           int64_t block,
                                                           int32_t channel_dim);
 
-/** What undoes it. The channels are a multiple of block to the number of
- *  spatial dimensions. */
-RLO_API RLO_NODISCARD rlo_status rlo_depth_to_space_infer(const rlo_shape *src,
-                                                          int64_t block,
-                                                          int32_t channel_dim,
-                                                          rlo_shape *out_shape);
+/** The inverse of space_to_depth. block ^ (number of spatial dimensions)
+ * divides the channels. */
 RLO_API RLO_NODISCARD rlo_status rlo_chain_depth_to_space(rlo_chain *chain,
                                                           int64_t block,
                                                           int32_t channel_dim);
 
 /**
  * TensorFlow's SpaceToBatchND: dimensions 1 .. count are padded with zeros, low
- * in front and high behind, and cut into blocks, whose place becomes part of
- * the batch: y's batch ((b_1 * blocks[1] + b_2) ...) * batch + n at the spatial
- * index i is x's n at i * blocks + b - low.
+ * before and high after, and cut into blocks; the position in a block becomes
+ * part of the batch: y's batch ((b_1 * blocks[1] + b_2) ...) * batch + n at the
+ * spatial index i is x's n at i * blocks + b - low.
  * @param blocks  `count` sizes, at least 1, each a divisor of what the padded
  *                dimension has; count is below the rank.
  * @param low, high  `count` numbers, none negative; NULL for all 0.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_space_to_batch_infer(const rlo_shape *src,
-                                                          const int64_t *blocks,
-                                                          const int64_t *low,
-                                                          const int64_t *high,
-                                                          int32_t count,
-                                                          rlo_shape *out_shape);
 RLO_API RLO_NODISCARD rlo_status rlo_chain_space_to_batch(rlo_chain *chain,
                                                           const int64_t *blocks,
                                                           const int64_t *low,
                                                           const int64_t *high,
                                                           int32_t count);
 
-/** What undoes it: blocks come back from the batch, a multiple of their
- *  product; then `low` and `high` are cropped. */
-RLO_API RLO_NODISCARD rlo_status rlo_batch_to_space_infer(const rlo_shape *src,
-                                                          const int64_t *blocks,
-                                                          const int64_t *low,
-                                                          const int64_t *high,
-                                                          int32_t count,
-                                                          rlo_shape *out_shape);
+/** The inverse of space_to_batch: the product of the blocks divides the batch;
+ *  `low` and `high` are cropped. */
 RLO_API RLO_NODISCARD rlo_status rlo_chain_batch_to_space(rlo_chain *chain,
                                                           const int64_t *blocks,
                                                           const int64_t *low,
@@ -295,32 +201,27 @@ typedef enum rlo_mirror {
 } rlo_mirror;
 
 /**
- * The array continued beyond its edges by its mirror image.
+ * Continues the array beyond its edges by its mirror image.
  *
- * A chain gets up to three parts for each padded dimension, so up to 3^d
- * problems, each a box without a test inside.
+ * The chain gets up to three parts for each padded dimension, so up to 3^d
+ * problems, each a box without guards.
  * @param low, high  rank numbers, none negative and none above n - 1 (reflect)
  *                   or n (symmetric); NULL for all 0.
  * @return also RLO_UNSUPPORTED beyond RLO_CHAIN_MAX_PARTS.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_mirror_pad_infer(const rlo_shape *src,
-                                                      const int64_t *low,
-                                                      const int64_t *high,
-                                                      rlo_mirror mirror,
-                                                      rlo_shape *out_shape);
 RLO_API RLO_NODISCARD rlo_status rlo_chain_mirror_pad(rlo_chain *chain,
                                                       const int64_t *low,
                                                       const int64_t *high,
                                                       rlo_mirror mirror);
 
 /**
- * Operations that compute on the way. The numbers follow the rules of
- * rlo_arithmetic (problem.h): every rounding, every limit, the order of
- * sums. What neither converts, scales, adds nor sums stays a movement of bits.
+ * Operations that compute. The numbers follow the rules of rlo_arithmetic
+ * (problem.h): every rounding, every limit, the order of sums. What neither
+ * converts, scales, adds nor sums stays a movement of bits.
  */
 
-/** What becomes of a result x and the destination y: y = alpha * x + beta * y.
- *  Begin with RLO_COMBINE_OPTIONS_INIT, which stands for y = x. */
+/** y = alpha * x + beta * y, for a result x and the destination y. Initialize
+ *  with RLO_COMBINE_OPTIONS_INIT, which means y = x. */
 typedef struct rlo_combine_options {
   /** sizeof(rlo_combine_options). */
   size_t struct_size;
@@ -333,7 +234,7 @@ typedef struct rlo_combine_options {
   { sizeof(rlo_combine_options), 1.0, 0.0, RLO_DTYPE_INVALID }
 
 /**
- * Lower a relayout that computes: rlo_relayout_lower, but that the destination
+ * Lowers a relayout that computes: as rlo_relayout_lower, and the destination
  * may have another type and element size. Equivalent loop over every index i:
  *
  *   j[permutation[k]] = i[k] for each k
@@ -354,12 +255,12 @@ rlo_relayout_combine(const rlo_shape *src,
                      rlo_problem *out_problem);
 
 /**
- * Lower a chain that computes: rlo_chain_lower, but that each index i of dst
- * becomes to_dst(alpha * the chain's result + beta * dst(i)), and that dst may
+ * Lowers a chain that computes: as rlo_chain_lower, with
+ * dst(i) = to_dst(alpha * (the chain's result at i) + beta * dst(i)); dst may
  * have another type and element size than the chain.
  *
- * The chain's elements are computed with as its operands hold them, and rounded
- * once, to dst's type, whatever types the chain went through.
+ * The computation reads the elements as the operands hold them and rounds once,
+ * to dst's type, whatever types the chain converts to in between.
  * @return as rlo_chain_lower and rlo_relayout_combine; RLO_UNSUPPORTED for a
  *         chain that pads and alpha other than 1, beta other than 0 or dst of
  *         another type than the chain: a fill is neither scaled nor added.
@@ -386,50 +287,35 @@ RLO_API RLO_NODISCARD rlo_status rlo_add_n_lower(const rlo_shape *const *srcs,
                                                  rlo_moves **out_moves);
 
 /**
- * Two operations of chains, as in ops.h: _infer gives the shape of the result,
- * rlo_chain_ appends; both validate, and leave things as they were on failure.
+ * y(i) = x(i) in another element type, of that type's usual size; the fills of
+ * the chain's earlier operations are converted too.
+ * @return also RLO_INVALID_ARGUMENT for no element type; RLO_UNSUPPORTED for
+ * one without a zero, or if the chain has converted to a type that does not
+ *         hold every value of its operands: a chain rounds once, at its end.
  */
-
-/**
- * y(i) = x(i) in another type, whose elements take its usual bits; fills that
- * the chain has written so far are converted alike.
- * @return as the operations of ops.h; RLO_INVALID_ARGUMENT for no element type;
- *         RLO_UNSUPPORTED for one without a zero; rlo_chain_convert also if the
- *         chain has converted to a type that does not hold every value of its
- *         operands (the way there would have to round).
- */
-RLO_API RLO_NODISCARD rlo_status rlo_convert_infer(const rlo_shape *src,
-                                                   rlo_dtype dtype,
-                                                   rlo_shape *out_shape);
 RLO_API RLO_NODISCARD rlo_status rlo_chain_convert(rlo_chain *chain,
                                                    rlo_dtype dtype);
 
 /**
- * y(i) = the sum of x over the dimensions named; over nothing, 0. These stay
- * with size 1, or go. The order is fixed (rlo_arithmetic), the accumulators are
- * of the compute type: f32 for f16, bf16 and smaller. Several sums of a chain
- * are one, over all their dimensions.
+ * y(i) = the sum of x over the dimensions named; the sum over no element is 0.
+ * These dimensions stay with size 1 if keep_dims, and are dropped otherwise.
+ * The order is fixed (rlo_arithmetic); the accumulators are of the compute
+ * type: f32 for f16, bf16 and smaller. Several sums of a chain are one, over
+ * all their dimensions.
  * @param dims  `count` different dimensions.
- * @return as the operations of ops.h; RLO_INVALID_ARGUMENT for a dimension
- *         named twice; RLO_UNSUPPORTED for pred and for integers below a byte,
- *         and, rlo_chain_sum, for a chain that has padded or concatenated, or
- *         has converted to a type that does not hold every value of its
- * operand.
+ * @return also RLO_INVALID_ARGUMENT for a dimension named twice;
+ * RLO_UNSUPPORTED for pred and for integers below a byte, and for a chain that
+ * has padded or concatenated, or has converted to a type that does not hold
+ *         every value of its operand.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_sum_infer(const rlo_shape *src,
-                                               const int32_t *dims,
-                                               int32_t count,
-                                               bool keep_dims,
-                                               rlo_shape *out_shape);
 RLO_API RLO_NODISCARD rlo_status rlo_chain_sum(rlo_chain *chain,
                                                const int32_t *dims,
                                                int32_t count,
                                                bool keep_dims);
 
 /*
- * Movements that an array of indices drives.
- *
- * Both operations speak of one arrangement. An array x has dimensions
+ * Gather and segment sum. Both use one arrangement of dimensions. An array x
+ * has dimensions
  *
  *   batch_0 .. batch_b-1, before ..., dim, after ...
  *
@@ -445,47 +331,30 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_sum(rlo_chain *chain,
  * A segment sum goes the other way, from y's dimensions to x's: it adds each
  * row to the slice that its index names.
  *
- * One rule for indices that name nothing, those below 0 and those not below the
- * size of `dim`: a gather gives zeros for them, a segment sum leaves the row
- * out. So each is exactly the other's adjoint, <dy, gather x> =
- * <segment_sum dy, x>, whatever the indices are, and no memory but the arrays'
- * own is ever touched.
+ * Indices out of bounds (below 0, or not below the size of `dim`): a gather
+ * writes zeros for them, a segment sum skips the row. So each is exactly the
+ * other's adjoint, <dy, gather x> = <segment_sum dy, x>, whatever the indices
+ * are, and no memory but the arrays' own is ever touched.
  */
 
 /**
- * The shape of a gather.
- *
- * @param src      what is gathered from; borrowed, any layout.
- * @param indices  s32 or s64; borrowed, any layout.
- * @param dim      the dimension that the indices count in: 0 .. rank - 1.
- * @param batch_dims  0 .. dim, and at most the rank of the indices.
- * @param out_shape  the type and element size of src, row-major, not padded.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for indices of another type or width, or
- *         batch dimensions of different sizes; RLO_OUT_OF_RANGE for a dim or
- *         batch_dims that is none; RLO_UNSUPPORTED beyond RLO_MAX_RANK; or what
- *         rlo_shape_validate says. Threads: safe (pure).
- */
-RLO_API RLO_NODISCARD rlo_status rlo_gather_infer(const rlo_shape *src,
-                                                  const rlo_shape *indices,
-                                                  int32_t dim,
-                                                  int32_t batch_dims,
-                                                  rlo_shape *out_shape);
-
-/**
- * The chain goes one gather further. Equivalent loop, with the coordinates
- * named as above (b for the batch, p before, r for the row, q after):
+ * Gathers slices of x by an array of indices. Equivalent loop, with the
+ * coordinates named as above (b for the batch, p before, r for the row, q
+ * after):
  *
  *   v = indices(b, r);
  *   y(b, p, r, q) = 0 <= v < x->dims[dim] ? x(b, p, v, q) : 0
  *
  * The indices become an operand of the chain, the last one; rlo_moves_indices
- * tells which problems of the lowered chain load them. Problems that do are run
- * by rlo_moves_run_host, rlo_problem_run_host_indexed and rlo_enqueue_operands.
+ * returns which problems of the lowered chain load them; such problems run
+ * with rlo_moves_run_host, rlo_problem_run_host_indexed and
+ * rlo_enqueue_operands.
  *
  * A chain may gather again in another of its parts; two gathers from different
  * arrays of indices in one part are RLO_UNSUPPORTED by rlo_chain_lower.
- * @return as rlo_gather_infer; RLO_OUT_OF_MEMORY. On failure the chain is as it
- *         was.
+ * @return as the other operations; RLO_INVALID_ARGUMENT for indices that are
+ *         not s32 or s64 of their own width, or for batch dimensions that
+ *         differ; RLO_OUT_OF_RANGE for a dim or batch_dims that does not exist.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_chain_gather(rlo_chain *chain,
                                                   const rlo_shape *indices,
@@ -505,7 +374,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_gather(rlo_chain *chain,
  *         dimensions of src that are not those of the ids, or num_segments
  *         below 0; RLO_OUT_OF_RANGE for a dim or batch_dims that is none;
  *         RLO_UNSUPPORTED for pred and for integers below a byte, which are not
- *         added, and beyond RLO_MAX_RANK; or what rlo_shape_validate says.
+ *         added, and beyond RLO_MAX_RANK; or what rlo_shape_validate returns.
  * Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_segment_sum_infer(const rlo_shape *src,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "relayout/ops.h"
+#include "relayout/shape_util.h"
 
 #include "array_file.h"
 #include "command.h"
@@ -70,7 +71,11 @@ static int lower(conversion *c) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  if (rlo_transpose_infer(src, permutation, &c->dst_shape) != RLO_OK) {
+  c->dst_shape = *src;
+  c->dst_shape.layout = rlo_layout_row_major(src->rank);
+  c->dst_shape.layout.element_size_bits = src->layout.element_size_bits;
+  if (rlo_shape_permute_dims_ignoring_layout(
+          &c->dst_shape, permutation, &c->dst_shape) != RLO_OK) {
     return rlo__fail_last();
   }
   if (c->request.to != NULL) {

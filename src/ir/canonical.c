@@ -11,6 +11,7 @@
 #include "ir/problem.h"
 #include "ir/rewrite.h"
 #include "ir/update.h"
+#include "ir/validate.h"
 #include "ir/widen.h"
 
 typedef struct canonicalizer {
@@ -36,101 +37,6 @@ static void note(canonicalizer *c, const char *format, ...) {
   rlo__str_vprintf(&text, format, arguments);
   va_end(arguments);
   c->trace(c->payload, step, c->problem);
-}
-
-static rlo_status check_terms(const rlo_problem *problem) {
-  for (int32_t t = 0; t < problem->num_terms; ++t) {
-    const rlo_term *term = &problem->terms[t];
-    if (term->kind == RLO_TERM_QUOTIENT && term->divisor <= 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "term %d has the divisor %lld, below 1",
-                      t,
-                      (long long)term->divisor);
-    }
-    if (term->kind == RLO_TERM_LOAD && term->limit < 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "term %d loads indices below %lld; the limit is 0 or "
-                      "more",
-                      t,
-                      (long long)term->limit);
-    }
-    if (term->kind != RLO_TERM_QUOTIENT && term->kind != RLO_TERM_LOAD) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "term %d is of kind %d, neither %d (quotient) nor %d "
-                      "(load)",
-                      t,
-                      (int)term->kind,
-                      (int)RLO_TERM_QUOTIENT,
-                      (int)RLO_TERM_LOAD);
-    }
-  }
-  if (rlo_problem_loads(problem) &&
-      ((problem->index_bits != 32 && problem->index_bits != 64) ||
-       problem->index_bytes < 0)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the problem loads indices of %d bits from %lld bytes; "
-                    "they have 32 or 64 bits",
-                    problem->index_bits,
-                    (long long)problem->index_bytes);
-  }
-  return RLO_OK;
-}
-
-static rlo_status check_counts(const rlo_problem *problem) {
-  if (problem->unit_bits < 1 || problem->unit_bits > RLO_MAX_UNIT_BITS) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a unit of %d bits; the limits are 1 and %d",
-                    problem->unit_bits,
-                    RLO_MAX_UNIT_BITS);
-  }
-  if (problem->num_axes < 0 || problem->num_axes > RLO_MAX_AXES ||
-      problem->num_terms < 0 || problem->num_terms > RLO_MAX_TERMS ||
-      problem->num_guards < 0 || problem->num_guards > RLO_MAX_GUARDS) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a problem of %d axes, %d terms and %d guards; the limits "
-                    "are %d, %d and %d",
-                    problem->num_axes,
-                    problem->num_terms,
-                    problem->num_guards,
-                    RLO_MAX_AXES,
-                    RLO_MAX_TERMS,
-                    RLO_MAX_GUARDS);
-  }
-  if (problem->update != RLO_UPDATE_STORE &&
-      problem->update != RLO_UPDATE_COMBINE) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "update %d is neither %d (store) nor %d (combine)",
-                    (int)problem->update,
-                    (int)RLO_UPDATE_STORE,
-                    (int)RLO_UPDATE_COMBINE);
-  }
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (problem->extents[a] < 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "axis %d has the extent %lld, below 0",
-                      a,
-                      (long long)problem->extents[a]);
-    }
-  }
-  for (int32_t g = 0; g < problem->num_guards; ++g) {
-    /* So that sums of two of them cannot wrap. */
-    const int64_t most = INT64_MAX / 4;
-    const rlo_guard *guard = &problem->guards[g];
-    if (guard->form.base < -most || guard->form.base > most ||
-        guard->limit < -most || guard->limit > most) {
-      return RLO_FAIL(RLO_OVERFLOW,
-                      "guard %d has base %lld and limit %lld; they must lie "
-                      "within +-%lld",
-                      g,
-                      (long long)guard->form.base,
-                      (long long)guard->limit,
-                      (long long)most);
-    }
-  }
-  RLO_TRY(check_terms(problem));
-  return problem->update == RLO_UPDATE_COMBINE
-             ? rlo__arithmetic_validate(problem)
-             : RLO_OK;
 }
 
 /* Forms are compared whole, so what is not counted must be 0; and -0 is 0. */
@@ -435,7 +341,7 @@ rlo_status rlo_problem_canonicalize(rlo_problem *problem,
                                     int32_t max_unit_bits,
                                     rlo_problem_trace_fn trace,
                                     void *payload) {
-  RLO_TRY(check_counts(problem));
+  RLO_TRY(rlo__problem_validate(problem));
   if (max_unit_bits < 0 || max_unit_bits > RLO_MAX_UNIT_BITS) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "max_unit_bits=%d; the limits are 0 and %d",

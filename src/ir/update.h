@@ -4,30 +4,29 @@
 
 #include "relayout/problem.h"
 
-/** What a problem's update says of its cells and axes. */
+/** What follows from a problem's update for its cells and axes. */
 
-/** Whether two finite factors are the same; -0 and 0 are. Compared by order,
- *  for compilers warn of == between floats. */
+/** Whether two finite factors are equal; -0 equals 0. Compares by order,
+ * because compilers warn about == between floats. */
 bool rlo__factor_equal(double a, double b);
 
-/** Whether cells are read before they are written: points are combined with
- *  what is there. */
+/** Whether a cell is read before it is written (beta is not 0). */
 bool rlo__problem_reads_cells(const rlo_problem *problem);
 
-/** Whether an axis is one that a sum runs along. */
+/** Whether a sum runs along the axis. */
 bool rlo__problem_is_reduction_axis(const rlo_problem *problem, int32_t axis);
 
-/** Whether values are converted and no more: alpha 1, beta 0, no sum. */
+/** Whether values are only converted: alpha 1, beta 0, no sum. */
 bool rlo__problem_is_conversion(const rlo_problem *problem);
 
-/** The SKIP guards of a canonical problem that are linear along its last axis:
- *  from some point on none of its points is left. How many there are. */
+/** Finds the SKIP guards of a canonical problem that are linear along its last
+ *  axis: each ends the axis at some point. Returns their number. */
 int32_t rlo__problem_ending_guards(const rlo_problem *problem,
                                    int32_t out_guards[RLO_MAX_GUARDS]);
 
-/** RLO_OK, or which rule the arithmetic of a problem breaks:
- *  RLO_INVALID_ARGUMENT, or RLO_UNSUPPORTED for a destination type without a
- *  zero. */
-RLO_NODISCARD rlo_status rlo__arithmetic_validate(const rlo_problem *problem);
+/** Whether a form changes along an axis, itself or through a term. */
+bool rlo__problem_form_depends_on(const rlo_problem *problem,
+                                  const rlo_form *form,
+                                  int32_t axis);
 
 #endif

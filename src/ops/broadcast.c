@@ -35,15 +35,6 @@ static rlo_status infer(const rlo_shape *src,
   return RLO_OK;
 }
 
-rlo_status rlo_broadcast_in_dim_infer(const rlo_shape *src,
-                                      const int64_t *dims,
-                                      int32_t rank,
-                                      const int32_t *from_dims,
-                                      rlo_shape *out_shape) {
-  RLO_TRY(rlo_shape_validate(src));
-  return infer(src, dims, rank, from_dims, out_shape);
-}
-
 rlo_status rlo_chain_broadcast_in_dim(rlo_chain *chain,
                                       const int64_t *dims,
                                       int32_t rank,

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "relayout/ops.h"
 
 rlo_status rlo__ops_shape_like(const rlo_shape *src,
                                const int64_t *dims,
@@ -164,24 +163,6 @@ void rlo__chain_swap(rlo_chain *a, rlo_chain *b) {
   rlo_chain kept = *a;
   *a = *b;
   *b = kept;
-}
-
-rlo_status rlo__chain_regroup(rlo_chain *chain,
-                              const int64_t *dims,
-                              int32_t rank,
-                              const int32_t *permutation,
-                              const int64_t *result_dims,
-                              int32_t result_rank) {
-  rlo_chain *trial = NULL;
-  rlo_status status;
-  RLO_TRY_GOTO(rlo_chain_clone(chain, &trial));
-  RLO_TRY_GOTO(rlo_chain_reshape(trial, dims, rank));
-  RLO_TRY_GOTO(rlo_chain_transpose(trial, permutation));
-  RLO_TRY_GOTO(rlo_chain_reshape(trial, result_dims, result_rank));
-  rlo__chain_swap(chain, trial);
-fail:
-  rlo_chain_release(trial);
-  return status;
 }
 
 rlo_status rlo_chain_create(const rlo_shape *operand, rlo_chain **out_chain) {

@@ -81,14 +81,6 @@ RLO_NODISCARD rlo_status rlo__moves_add(rlo_moves *moves,
  * operands of each stay, and the problems are NULL. */
 void rlo__moves_forget_problems(rlo_moves *moves);
 
-/** Reshape, transpose, reshape. On failure the chain is unchanged. */
-RLO_NODISCARD rlo_status rlo__chain_regroup(rlo_chain *chain,
-                                            const int64_t *dims,
-                                            int32_t rank,
-                                            const int32_t *permutation,
-                                            const int64_t *result_dims,
-                                            int32_t result_rank);
-
 /** Exchange the contents of two chains: how an operation made of several
  *  others, tried on a copy, is made to last. */
 void rlo__chain_swap(rlo_chain *a, rlo_chain *b);

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "ir/arithmetic.h"
 #include "ir/update.h"
+#include "ir/validate.h"
 #include "ops/chain.h"
 
 bool rlo__ops_is_plain(const rlo_combine_options *options) {

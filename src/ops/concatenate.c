@@ -56,21 +56,6 @@ static rlo_status infer(const rlo_shape *first,
   return rlo__ops_shape_like(first, result.dims, first->rank, out_shape);
 }
 
-rlo_status rlo_concatenate_infer(const rlo_shape *const *srcs,
-                                 int32_t count,
-                                 int32_t dim,
-                                 rlo_shape *out_shape) {
-  if (count < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "concatenate: %d arrays; at least 1 is needed",
-                    count);
-  }
-  for (int32_t n = 0; n < count; ++n) {
-    RLO_TRY(rlo_shape_validate(srcs[n]));
-  }
-  return infer(srcs[0], srcs + 1, count - 1, dim, out_shape);
-}
-
 /* The parts from `first` on, which make up an array of this shape, lie `offset`
  * behind the beginning of the result. */
 static rlo_status place_parts(rlo_chain *chain,

@@ -24,13 +24,6 @@ static rlo_status infer(const rlo_shape *src,
   return rlo_shape_make(dtype, src->dims, src->rank, out_shape);
 }
 
-rlo_status rlo_convert_infer(const rlo_shape *src,
-                             rlo_dtype dtype,
-                             rlo_shape *out_shape) {
-  RLO_TRY(rlo_shape_validate(src));
-  return infer(src, dtype, out_shape);
-}
-
 rlo_status rlo_chain_convert(rlo_chain *chain, rlo_dtype dtype) {
   rlo_shape result;
   RLO_TRY(infer(&chain->shape, dtype, &result));

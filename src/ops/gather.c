@@ -27,15 +27,6 @@ static rlo_status infer(const rlo_shape *src,
   return rlo__ops_shape_like(src, dims, rank, out_shape);
 }
 
-rlo_status rlo_gather_infer(const rlo_shape *src,
-                            const rlo_shape *indices,
-                            int32_t dim,
-                            int32_t batch_dims,
-                            rlo_shape *out_shape) {
-  RLO_TRY(rlo_shape_validate(src));
-  return infer(src, indices, dim, batch_dims, out_shape);
-}
-
 /* Room for one more operand; the chain is otherwise unchanged. */
 static rlo_status reserve_operand(rlo_chain *chain) {
   rlo_shape *operands = rlo__alloc_resize(chain->operands,

@@ -44,15 +44,6 @@ static rlo_status infer(const rlo_shape *src,
   return rlo__ops_shape_like(src, dims, src->rank, out_shape);
 }
 
-rlo_status rlo_mirror_pad_infer(const rlo_shape *src,
-                                const int64_t *low,
-                                const int64_t *high,
-                                rlo_mirror mirror,
-                                rlo_shape *out_shape) {
-  RLO_TRY(rlo_shape_validate(src));
-  return infer(src, low, high, mirror, out_shape);
-}
-
 /* The box of the result for which dimension `dim` is counted by one rule. */
 static rlo_status append_box(rlo_chain *chain,
                              int32_t first_part,

@@ -66,15 +66,6 @@ static rlo_status infer(const rlo_shape *src,
   return rlo__ops_shape_like(src, dims, src->rank, out_shape);
 }
 
-rlo_status rlo_pad_infer(const rlo_shape *src,
-                         const int64_t *low,
-                         const int64_t *high,
-                         const int64_t *interior,
-                         rlo_shape *out_shape) {
-  RLO_TRY(rlo_shape_validate(src));
-  return infer(src, low, high, interior, out_shape);
-}
-
 /* The fill as a unit: bits beyond the value are 0. */
 static void copy_fill(rlo_dtype dtype, const void *fill, uint8_t *out) {
   int32_t bits = rlo_dtype_value_bits(dtype);

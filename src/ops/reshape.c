@@ -72,14 +72,6 @@ static rlo_status infer(const rlo_shape *src,
   return RLO_OK;
 }
 
-rlo_status rlo_reshape_infer(const rlo_shape *src,
-                             const int64_t *dims,
-                             int32_t rank,
-                             rlo_shape *out_shape) {
-  RLO_TRY(rlo_shape_validate(src));
-  return infer(src, dims, rank, out_shape);
-}
-
 rlo_status rlo_chain_reshape(rlo_chain *chain,
                              const int64_t *dims,
                              int32_t rank) {

@@ -22,16 +22,6 @@ static rlo_status find_reversed(const rlo_shape *src,
   return RLO_OK;
 }
 
-rlo_status rlo_reverse_infer(const rlo_shape *src,
-                             const int32_t *dims,
-                             int32_t count,
-                             rlo_shape *out_shape) {
-  bool is_reversed[RLO_MAX_RANK];
-  RLO_TRY(rlo_shape_validate(src));
-  RLO_TRY(find_reversed(src, dims, count, is_reversed));
-  return rlo__ops_shape_like(src, src->dims, src->rank, out_shape);
-}
-
 rlo_status rlo_chain_reverse(rlo_chain *chain,
                              const int32_t *dims,
                              int32_t count) {

@@ -62,16 +62,6 @@ static rlo_status find_ranges(const rlo_shape *src,
   return rlo__ops_shape_like(src, dims, src->rank, out_shape);
 }
 
-rlo_status rlo_slice_infer(const rlo_shape *src,
-                           const int64_t *begin,
-                           const int64_t *end,
-                           const int64_t *strides,
-                           rlo_shape *out_shape) {
-  range ranges[RLO_MAX_RANK] = {{0}};
-  RLO_TRY(rlo_shape_validate(src));
-  return find_ranges(src, begin, end, strides, ranges, out_shape);
-}
-
 rlo_status rlo_chain_slice(rlo_chain *chain,
                            const int64_t *begin,
                            const int64_t *end,

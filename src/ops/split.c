@@ -51,17 +51,6 @@ static rlo_status infer_split(const rlo_shape *src,
   return RLO_OK;
 }
 
-rlo_status rlo_split_infer(const rlo_shape *src,
-                           const int64_t *sizes,
-                           int32_t count,
-                           int32_t dim,
-                           int32_t part,
-                           rlo_shape *out_shape) {
-  int64_t begin;
-  RLO_TRY(rlo_shape_validate(src));
-  return infer_split(src, sizes, count, dim, part, &begin, out_shape);
-}
-
 rlo_status rlo_chain_split(rlo_chain *chain,
                            const int64_t *sizes,
                            int32_t count,

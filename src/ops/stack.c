@@ -35,24 +35,6 @@ static rlo_status check_alike(const rlo_shape *first,
   return RLO_OK;
 }
 
-rlo_status rlo_stack_infer(const rlo_shape *const *srcs,
-                           int32_t count,
-                           int32_t dim,
-                           rlo_shape *out_shape) {
-  if (count < 1) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "stack: %d arrays; at least 1 is needed", count);
-  }
-  for (int32_t n = 0; n < count; ++n) {
-    RLO_TRY(rlo_shape_validate(srcs[n]));
-    RLO_TRY(check_alike(srcs[0], srcs[n], n));
-  }
-  rlo_shape result;
-  RLO_TRY(insert_dim(srcs[0], dim, &result));
-  result.dims[dim] = count;
-  return rlo__ops_shape_like(&result, result.dims, result.rank, out_shape);
-}
-
 /* Append the new dimension: coordinate k was k, or k - 1 behind it. */
 static rlo_status append_insertion(rlo_chain *chain, int32_t dim) {
   rlo_shape result;
@@ -124,14 +106,6 @@ static rlo_status infer_unstack(const rlo_shape *src,
     dims[k] = src->dims[k + (k >= dim)];
   }
   return rlo__ops_shape_like(src, dims, src->rank - 1, out_shape);
-}
-
-rlo_status rlo_unstack_infer(const rlo_shape *src,
-                             int32_t dim,
-                             int64_t index,
-                             rlo_shape *out_shape) {
-  RLO_TRY(rlo_shape_validate(src));
-  return infer_unstack(src, dim, index, out_shape);
 }
 
 rlo_status rlo_chain_unstack(rlo_chain *chain, int32_t dim, int64_t index) {

@@ -38,17 +38,6 @@ static rlo_status infer(const rlo_shape *src,
   return rlo__ops_shape_like(src, dims, rank, out_shape);
 }
 
-rlo_status rlo_sum_infer(const rlo_shape *src,
-                         const int32_t *dims,
-                         int32_t count,
-                         bool keep_dims,
-                         rlo_shape *out_shape) {
-  bool is_summed[RLO_MAX_RANK];
-  RLO_TRY(rlo_shape_validate(src));
-  RLO_TRY(find_summed(src, dims, count, is_summed));
-  return infer(src, is_summed, keep_dims, out_shape);
-}
-
 /* The points of a sum come from one operand, and all of them are there. */
 static rlo_status check_chain(const rlo_chain *chain) {
   RLO_TRY(rlo__ops_check_exact("sum", chain));

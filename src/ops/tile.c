@@ -31,20 +31,6 @@ static rlo_status infer(const char *operation,
   return rlo__ops_shape_like(src, dims, src->rank, out_shape);
 }
 
-rlo_status rlo_tile_infer(const rlo_shape *src,
-                          const int64_t *times,
-                          rlo_shape *out_shape) {
-  RLO_TRY(rlo_shape_validate(src));
-  return infer("tile", src, times, out_shape);
-}
-
-rlo_status rlo_repeat_infer(const rlo_shape *src,
-                            const int64_t *times,
-                            rlo_shape *out_shape) {
-  RLO_TRY(rlo_shape_validate(src));
-  return infer("repeat", src, times, out_shape);
-}
-
 rlo_status rlo_chain_tile(rlo_chain *chain, const int64_t *times) {
   rlo_shape result;
   RLO_TRY(infer("tile", &chain->shape, times, &result));

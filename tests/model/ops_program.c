@@ -67,56 +67,7 @@ static bool read_word(char *text, word *w) {
   return true;
 }
 
-/* The operation of a word on the chain at the top, and its inference. */
-static rlo_status infer(const word *w, const rlo_shape *x, rlo_shape *out) {
-  const char *name = w->name;
-  const int64_t(*l)[MAX_NUMBERS] = w->lists;
-  const int32_t(*i)[MAX_NUMBERS] = w->ints;
-  if (strcmp(name, "transpose") == 0) {
-    return rlo_transpose_infer(x, i[0], out);
-  }
-  if (strcmp(name, "reshape") == 0) {
-    return rlo_reshape_infer(x, l[0], w->counts[0], out);
-  }
-  if (strcmp(name, "slice") == 0) {
-    return rlo_slice_infer(x, l[0], l[1], l[2], out);
-  }
-  if (strcmp(name, "pad") == 0) {
-    return rlo_pad_infer(x, l[0], l[1], l[2], out);
-  }
-  if (strcmp(name, "reverse") == 0) {
-    return rlo_reverse_infer(x, i[0], w->counts[0], out);
-  }
-  if (strcmp(name, "broadcast") == 0) {
-    return rlo_broadcast_in_dim_infer(x, l[0], w->counts[0], i[1], out);
-  }
-  if (strcmp(name, "tile") == 0) {
-    return rlo_tile_infer(x, l[0], out);
-  }
-  if (strcmp(name, "repeat") == 0) {
-    return rlo_repeat_infer(x, l[0], out);
-  }
-  if (strcmp(name, "split") == 0) {
-    return rlo_split_infer(x, l[0], w->counts[0], i[1][0], i[2][0], out);
-  }
-  if (strcmp(name, "unstack") == 0) {
-    return rlo_unstack_infer(x, i[0][0], l[1][0], out);
-  }
-  if (strcmp(name, "mirror") == 0) {
-    return rlo_mirror_pad_infer(x, l[0], l[1], (rlo_mirror)i[2][0], out);
-  }
-  if (strcmp(name, "s2d") == 0) {
-    return rlo_space_to_depth_infer(x, l[0][0], i[1][0], out);
-  }
-  if (strcmp(name, "d2s") == 0) {
-    return rlo_depth_to_space_infer(x, l[0][0], i[1][0], out);
-  }
-  if (strcmp(name, "s2b") == 0) {
-    return rlo_space_to_batch_infer(x, l[0], l[1], l[2], w->counts[0], out);
-  }
-  return rlo_batch_to_space_infer(x, l[0], l[1], l[2], w->counts[0], out);
-}
-
+/* Appends the operation of a word to a chain. */
 static rlo_status append(const word *w, rlo_chain *x) {
   const char *name = w->name;
   const int64_t(*l)[MAX_NUMBERS] = w->lists;
@@ -167,57 +118,38 @@ static rlo_status append(const word *w, rlo_chain *x) {
 }
 
 /* Concatenate or stack the last chains of the stack into the first of them. */
-static rlo_status join(const word *w, stack *s, rlo_shape *out_inferred) {
+static rlo_status join(const word *w, stack *s) {
   int32_t count = w->ints[0][0];
   int32_t dim = w->ints[1][0];
   s->count -= count - 1;
   rlo_chain **first = &s->chains[s->count - 1];
-  const rlo_shape *shapes[MAX_STACK];
-  for (int32_t n = 0; n < count; ++n) {
-    shapes[n] = rlo_chain_shape(first[n]);
-  }
   bool is_stack = strcmp(w->name, "stack") == 0;
-  rlo_status status =
-      is_stack ? rlo_stack_infer(shapes, count, dim, out_inferred)
-               : rlo_concatenate_infer(shapes, count, dim, out_inferred);
   const rlo_chain *const *others = (const rlo_chain *const *)(first + 1);
-  if (status == RLO_OK) {
-    status = is_stack ? rlo_chain_stack(first[0], others, count - 1, dim)
-                      : rlo_chain_concatenate(first[0], others, count - 1, dim);
-  }
+  rlo_status status =
+      is_stack ? rlo_chain_stack(first[0], others, count - 1, dim)
+               : rlo_chain_concatenate(first[0], others, count - 1, dim);
   for (int32_t n = 1; n < count; ++n) {
     rlo_chain_release(first[n]);
   }
   return status;
 }
 
-static rlo_status run_word(const word *w,
-                           stack *s,
-                           const rlo_shape *operands,
-                           rlo_shape *out_inferred) {
+static rlo_status run_word(const word *w, stack *s, const rlo_shape *operands) {
   if (strcmp(w->name, "x") == 0) {
     const rlo_shape *operand = &operands[w->lists[0][0]];
     rlo_status status = rlo_chain_create(operand, &s->chains[s->count]);
-    if (status == RLO_OK) {
-      *out_inferred = *rlo_chain_shape(s->chains[s->count++]);
-    }
+    s->count += status == RLO_OK;
     return status;
   }
   if (strcmp(w->name, "concat") == 0 || strcmp(w->name, "stack") == 0) {
-    return join(w, s, out_inferred);
+    return join(w, s);
   }
   rlo_chain *top = s->chains[s->count - 1];
   if (strcmp(w->name, "gather") == 0) {
     const rlo_shape *indices = &operands[w->lists[2][0]];
-    int32_t dim = w->ints[0][0];
-    int32_t batch_dims = w->ints[1][0];
-    rlo_status status = rlo_gather_infer(
-        rlo_chain_shape(top), indices, dim, batch_dims, out_inferred);
-    return status == RLO_OK ? rlo_chain_gather(top, indices, dim, batch_dims)
-                            : status;
+    return rlo_chain_gather(top, indices, w->ints[0][0], w->ints[1][0]);
   }
-  rlo_status status = infer(w, rlo_chain_shape(top), out_inferred);
-  return status == RLO_OK ? append(w, top) : status;
+  return append(w, top);
 }
 
 int32_t ops_program_indices(const char *program, int64_t *out_limit) {
@@ -244,17 +176,9 @@ rlo_chain *ops_program_build(char *program,
     if (next != NULL) {
       *next++ = '\0';
     }
-    rlo_shape inferred;
     is_right = read_word(at, &w);
-    rlo_status status =
-        is_right ? run_word(&w, &s, operands, &inferred) : RLO_OK;
-    if (status != RLO_OK) {
+    if (is_right && run_word(&w, &s, operands) != RLO_OK) {
       printf("%s: %s\n", w.name, rlo_error_last()->message);
-      is_right = false;
-    } else if (is_right &&
-               !rlo_shape_equal(&inferred,
-                                rlo_chain_shape(s.chains[s.count - 1]))) {
-      printf("%s: the inferred shape is another one\n", w.name);
       is_right = false;
     }
     at = next;

@@ -7,8 +7,7 @@
 /** Programs of operations as README.md beside this file defines them. */
 
 /**
- * Build the chain that a program says. Each operation's _infer must come to the
- * shape that the chain then has.
+ * Builds the chain of a program.
  *
  * @param program   is cut into words in place.
  * @param operands  the shapes that x:0, x:1, ... name.

@@ -92,12 +92,14 @@ void test_random_indexed(test_random *random,
   out->indices =
       random_layout(random, index_dtype, index_dims, index_rank, any);
   rlo_shape plain;
-  ck_assert_msg(
-      rlo_gather_infer(
-          &out->array, &out->indices, out->dim, out->batch_dims, &plain) ==
-          RLO_OK,
-      "%s",
-      rlo_error_last()->message);
+  rlo_chain *chain = NULL;
+  ck_assert_int_eq(rlo_chain_create(&out->array, &chain), RLO_OK);
+  ck_assert_msg(rlo_chain_gather(
+                    chain, &out->indices, out->dim, out->batch_dims) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
+  plain = *rlo_chain_shape(chain);
+  rlo_chain_release(chain);
   out->rows = random_layout(
       random, dtype, plain.dims, plain.rank, is_sum ? any : TEST_ALL);
   fill_indices(random, out);

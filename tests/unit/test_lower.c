@@ -205,21 +205,6 @@ START_TEST(test_lower__zero_elements_still_fill)
 
 END_TEST
 
-START_TEST(test_lower__a_transpose_takes_dynamic_dimensions_along)
-{
-  rlo_shape src;
-  rlo_shape dst;
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, (int64_t[]){2, 3, 4}, 3, &src),
-                   RLO_OK);
-  src.is_dynamic[2] = true;
-  ck_assert_int_eq(rlo_transpose_infer(&src, (int32_t[]){2, 0, 1}, &dst),
-                   RLO_OK);
-  ck_assert_int_eq(dst.dims[0], 4);
-  ck_assert(dst.is_dynamic[0] && !dst.is_dynamic[1] && !dst.is_dynamic[2]);
-}
-
-END_TEST
-
 START_TEST(test_lower__refuses_other_shapes)
 {
   rlo_shape a = tiled((int64_t[]){2, 3}, 2, NULL, 0, RLO_FILL_INVALID);
@@ -324,7 +309,6 @@ static Suite *lower_suite(void) {
   tcase_add_test(tcase, test_lower__tail_takes_the_fill);
   tcase_add_test(tcase, test_lower__seed_example);
   tcase_add_test(tcase, test_lower__zero_elements_still_fill);
-  tcase_add_test(tcase, test_lower__a_transpose_takes_dynamic_dimensions_along);
   tcase_add_test(tcase, test_lower__refuses_other_shapes);
   tcase_add_test(tcase, test_lower__refuses_a_destination_that_folds);
   tcase_add_test(tcase, test_lower__agrees_with_the_index);

@@ -117,15 +117,16 @@ END_TEST
 
 START_TEST(test_ops_combine__sums_refuse)
 {
-  rlo_shape shape = shape_of(RLO_DTYPE_PRED, DIMS(4), 1);
-  rlo_shape result;
-  expect_failure(rlo_sum_infer(&shape, ENTRIES(0), 1, false, &result),
+  begin(RLO_DTYPE_PRED, DIMS(4), 1);
+  expect_failure(rlo_chain_sum(chain, ENTRIES(0), 1, false),
                  RLO_UNSUPPORTED,
                  "sum: values of type pred are not added up");
-  shape = shape_of(RLO_DTYPE_S4, DIMS(4), 1);
-  expect_failure(rlo_sum_infer(&shape, ENTRIES(0), 1, false, &result),
+  rlo_chain_release(chain);
+  begin(RLO_DTYPE_S4, DIMS(4), 1);
+  expect_failure(rlo_chain_sum(chain, ENTRIES(0), 1, false),
                  RLO_UNSUPPORTED,
                  "sum: values of type s4 are not added up");
+  rlo_chain_release(chain);
   begin(RLO_DTYPE_F32, DIMS(4, 4), 2);
   expect_failure(rlo_chain_sum(chain, ENTRIES(1, 1), 2, false),
                  RLO_INVALID_ARGUMENT,

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ir/validate.h"
+
+#include <math.h>
+
+#include "base/status.h"
+#include "desc/dtype.h"
+#include "ir/arithmetic.h"
+#include "ir/update.h"
+
+static rlo_status check_factor(const char *name, double value, bool is_whole) {
+  if (!isfinite(value)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s is not finite", name);
+  }
+  bool fits = value >= -0x1p63 && value < 0x1p63;
+  if (is_whole && (!fits || !rlo__factor_equal(value, trunc(value)))) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s is %g; between integers it must be a whole number of "
+                    "at most 63 bits",
+                    name,
+                    value);
+  }
+  return RLO_OK;
+}
+
+static rlo_status check_type(const char *side, rlo_dtype dtype, int32_t bits) {
+  if (!rlo_dtype_is_valid(dtype)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s type %d is not an element type",
+                    side,
+                    (int)dtype);
+  }
+  if (bits < rlo_dtype_value_bits(dtype) || bits > RLO_MAX_UNIT_BITS) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a %s unit of %d bits for values of type %s; the limits "
+                    "are %d and %d",
+                    side,
+                    bits,
+                    rlo_dtype_name(dtype),
+                    rlo_dtype_value_bits(dtype),
+                    RLO_MAX_UNIT_BITS);
+  }
+  return RLO_OK;
+}
+
+static rlo_status check_guards(const rlo_problem *problem) {
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    const rlo_guard *guard = &problem->guards[g];
+    for (int32_t a = 0; a < problem->num_axes; ++a) {
+      if (guard->kind == RLO_GUARD_PAD && problem->extents[a] > 1 &&
+          rlo__problem_is_reduction_axis(problem, a) &&
+          rlo__problem_form_depends_on(problem, &guard->form, a)) {
+        return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                        "guard %d pads along axis %d, which is summed; a fill "
+                        "has no part in a sum",
+                        g,
+                        a);
+      }
+    }
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__arithmetic_validate(const rlo_problem *problem) {
+  const rlo_arithmetic *a = &problem->arithmetic;
+  RLO_TRY(check_type("source", a->src_type, problem->unit_bits));
+  RLO_TRY(check_type("destination", a->dst_type, a->dst_unit_bits));
+  if (rlo__dtype_info_of(a->dst_type)->format.is_unsigned) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "nothing is converted to %s, which has no zero",
+                    rlo_dtype_name(a->dst_type));
+  }
+  bool is_whole = rlo__arithmetic_compute(a) == RLO__COMPUTE_INTEGER;
+  if (a->compute_type != RLO_DTYPE_INVALID &&
+      (a->compute_type != RLO_DTYPE_F64 || is_whole)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s values become %s by computing in %s; f64, for floats, "
+                    "is all that can be asked for",
+                    rlo_dtype_name(a->src_type),
+                    rlo_dtype_name(a->dst_type),
+                    rlo_dtype_name(a->compute_type));
+  }
+  RLO_TRY(check_factor("alpha", a->alpha, is_whole));
+  RLO_TRY(check_factor("beta", a->beta, is_whole));
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    if (problem->dst.term[t] != 0 && !a->is_sequential) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "the destination's position has the coefficient %lld of "
+                      "term %d; only sequential problems may have one",
+                      (long long)problem->dst.term[t],
+                      t);
+    }
+  }
+  return check_guards(problem);
+}
+
+static rlo_status check_terms(const rlo_problem *problem) {
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    const rlo_term *term = &problem->terms[t];
+    if (term->kind == RLO_TERM_QUOTIENT && term->divisor <= 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "term %d has the divisor %lld, below 1",
+                      t,
+                      (long long)term->divisor);
+    }
+    if (term->kind == RLO_TERM_LOAD && term->limit < 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "term %d loads indices below %lld; the limit is 0 or "
+                      "more",
+                      t,
+                      (long long)term->limit);
+    }
+    if (term->kind != RLO_TERM_QUOTIENT && term->kind != RLO_TERM_LOAD) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "term %d is of kind %d, neither %d (quotient) nor %d "
+                      "(load)",
+                      t,
+                      (int)term->kind,
+                      (int)RLO_TERM_QUOTIENT,
+                      (int)RLO_TERM_LOAD);
+    }
+  }
+  if (rlo_problem_loads(problem) &&
+      ((problem->index_bits != 32 && problem->index_bits != 64) ||
+       problem->index_bytes < 0)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the problem loads indices of %d bits from %lld bytes; "
+                    "they have 32 or 64 bits",
+                    problem->index_bits,
+                    (long long)problem->index_bytes);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__problem_validate(const rlo_problem *problem) {
+  if (problem->unit_bits < 1 || problem->unit_bits > RLO_MAX_UNIT_BITS) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a unit of %d bits; the limits are 1 and %d",
+                    problem->unit_bits,
+                    RLO_MAX_UNIT_BITS);
+  }
+  if (problem->num_axes < 0 || problem->num_axes > RLO_MAX_AXES ||
+      problem->num_terms < 0 || problem->num_terms > RLO_MAX_TERMS ||
+      problem->num_guards < 0 || problem->num_guards > RLO_MAX_GUARDS) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a problem of %d axes, %d terms and %d guards; the limits "
+                    "are %d, %d and %d",
+                    problem->num_axes,
+                    problem->num_terms,
+                    problem->num_guards,
+                    RLO_MAX_AXES,
+                    RLO_MAX_TERMS,
+                    RLO_MAX_GUARDS);
+  }
+  if (problem->update != RLO_UPDATE_STORE &&
+      problem->update != RLO_UPDATE_COMBINE) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "update %d is neither %d (store) nor %d (combine)",
+                    (int)problem->update,
+                    (int)RLO_UPDATE_STORE,
+                    (int)RLO_UPDATE_COMBINE);
+  }
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (problem->extents[a] < 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "axis %d has the extent %lld, below 0",
+                      a,
+                      (long long)problem->extents[a]);
+    }
+  }
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    /* So that sums of two of them cannot wrap. */
+    const int64_t max = INT64_MAX / 4;
+    const rlo_guard *guard = &problem->guards[g];
+    if (guard->form.base < -max || guard->form.base > max ||
+        guard->limit < -max || guard->limit > max) {
+      return RLO_FAIL(RLO_OVERFLOW,
+                      "guard %d has base %lld and limit %lld; they must lie "
+                      "within +-%lld",
+                      g,
+                      (long long)guard->form.base,
+                      (long long)guard->limit,
+                      (long long)max);
+    }
+  }
+  RLO_TRY(check_terms(problem));
+  return problem->update == RLO_UPDATE_COMBINE
+             ? rlo__arithmetic_validate(problem)
+             : RLO_OK;
+}
