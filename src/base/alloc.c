@@ -7,7 +7,10 @@
 
 #include "base/status.h"
 
-/* Counters of the test hook. They order nothing, so relaxed is enough. */
+enum { FIRST_CAPACITY = 8 };
+
+/* Counters of the test hook. They synchronize nothing, so relaxed order is
+ * enough. */
 static atomic_int_least64_t fault_nth;
 static atomic_bool fault_is_sticky;
 static atomic_int_least64_t tried_count;
@@ -37,18 +40,22 @@ void *rlo__alloc(size_t bytes) {
   return rlo__alloc_array(bytes, 1);
 }
 
-void *rlo__alloc_array(size_t count, size_t elem_bytes) {
+void *rlo__alloc_array_quiet(size_t count, size_t elem_bytes) {
   size_t bytes;
   if (is_refused() || __builtin_mul_overflow(count, elem_bytes, &bytes)) {
-    return record_failure(count, elem_bytes);
+    return NULL;
   }
   /* calloc(0, 1) may return NULL, which here means failure. */
   void *memory = calloc(bytes == 0 ? 1 : bytes, 1);
-  if (memory == NULL) {
-    return record_failure(count, elem_bytes);
+  if (memory != NULL) {
+    atomic_fetch_add_explicit(&live_count, 1, memory_order_relaxed);
   }
-  atomic_fetch_add_explicit(&live_count, 1, memory_order_relaxed);
   return memory;
+}
+
+void *rlo__alloc_array(size_t count, size_t elem_bytes) {
+  void *memory = rlo__alloc_array_quiet(count, elem_bytes);
+  return memory != NULL ? memory : record_failure(count, elem_bytes);
 }
 
 void *rlo__alloc_resize(void *array,
@@ -89,6 +96,46 @@ void rlo__free(void *memory) {
   if (memory != NULL) {
     atomic_fetch_sub_explicit(&live_count, 1, memory_order_relaxed);
     free(memory);
+  }
+}
+
+rlo_status rlo__array_reserve(void *array,
+                              size_t elem_bytes,
+                              size_t count,
+                              size_t *capacity) {
+  if (count <= *capacity) {
+    return RLO_OK;
+  }
+  size_t new_capacity = *capacity == 0 ? FIRST_CAPACITY : *capacity;
+  while (new_capacity < count) {
+    new_capacity = new_capacity <= SIZE_MAX / 2 ? 2 * new_capacity : SIZE_MAX;
+  }
+  /* Copied bytewise: the pointer is of a type that is not known here. */
+  void *elements;
+  memcpy(&elements, array, sizeof elements);
+  elements = rlo__alloc_resize(elements, *capacity, new_capacity, elem_bytes);
+  if (elements == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  memcpy(array, &elements, sizeof elements);
+  *capacity = new_capacity;
+  return RLO_OK;
+}
+
+void *rlo__small_array_create(void *few,
+                              size_t few_bytes,
+                              size_t count,
+                              size_t elem_bytes) {
+  if (count > few_bytes / elem_bytes) {
+    return rlo__alloc_array(count, elem_bytes);
+  }
+  memset(few, 0, count * elem_bytes);
+  return few;
+}
+
+void rlo__small_array_free(void *array, const void *few) {
+  if (array != few) {
+    rlo__free(array);
   }
 }
 

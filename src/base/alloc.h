@@ -6,55 +6,100 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "relayout/export.h"
+#include "relayout/status.h"
 
 /**
- * Memory of the library: nothing else in it calls malloc. Each function that
- * returns NULL has recorded RLO_OUT_OF_MEMORY with the size, so that the
- * caller needs only
+ * The library's heap memory: no other module calls malloc. A function that
+ * returns NULL or RLO_OUT_OF_MEMORY has recorded that status with the size, so
+ * the caller needs only
  *
  *     thing *t = rlo__alloc(sizeof *t);
  *     if (t == NULL) {
  *       return RLO_OUT_OF_MEMORY;
  *     }
  *
- * Threads: safe. RLO_API: as in base/status.h.
+ * Threads: safe. RLO_API: see base/status.h.
  */
 
-/** Allocate `bytes` zeroed bytes, aligned for any type. 0 bytes are legal and
- *  give a pointer of their own. The result goes to rlo__free. */
+/** Allocates `bytes` zeroed bytes, aligned for any type. 0 bytes are legal and
+ *  give a distinct pointer. Free the result with rlo__free. */
 RLO_API RLO_NODISCARD void *rlo__alloc(size_t bytes);
 
-/** Allocate a zeroed array of `count` elements of `elem_bytes` each; NULL also
+/** Allocates a zeroed array of `count` elements of `elem_bytes` each; NULL also
  *  when the product does not fit size_t. */
 RLO_API RLO_NODISCARD void *rlo__alloc_array(size_t count, size_t elem_bytes);
 
+/** As rlo__alloc_array, but leaves the error record unchanged on failure: for
+ *  memory that the caller can do without. */
+RLO_NODISCARD void *rlo__alloc_array_quiet(size_t count, size_t elem_bytes);
+
 /**
- * Resize an array, as realloc does: the first min(old_count, new_count)
- * elements are kept, those beyond old_count are zero. `array` may be NULL with
- * old_count 0. On NULL, `array` is untouched and still the caller's.
+ * Resizes an array, as realloc does: preserves the first min(old_count,
+ * new_count) elements and zeroes those beyond old_count. `array` may be NULL
+ * with old_count 0. On NULL, `array` is unchanged and still the caller's.
  */
 RLO_NODISCARD void *rlo__alloc_resize(void *array,
                                       size_t old_count,
                                       size_t new_count,
                                       size_t elem_bytes);
 
-/** Copy a string; the copy goes to rlo__free. */
+/** Copies a string. Free the copy with rlo__free. */
 RLO_NODISCARD char *rlo__alloc_string(const char *text);
 
-/** Give memory back; NULL is legal. */
+/** Frees memory; NULL is legal. */
 RLO_API void rlo__free(void *memory);
 
 /**
- * For tests: let the `nth` allocation from now fail (1 is the next one), and
- * with `is_sticky` every one after it too; 0 ends that. Process-wide.
+ * Ensures that a growing array has room for `count` elements: doubles its
+ * capacity until it has. New elements are zero.
+ *
+ *     RLO_TRY(rlo__array_reserve(
+ *         &list->items, sizeof *list->items, list->count + 1,
+ *         &list->capacity));
+ *     list->items[list->count++] = item;
+ *
+ * @param array     address of the pointer to the elements, which is NULL while
+ *                  *capacity is 0. Free the array with rlo__free.
+ * @param capacity  in elements; read and updated.
+ * @return RLO_OK; RLO_OUT_OF_MEMORY, also when the size does not fit size_t;
+ *         then the array and its capacity are unchanged.
+ */
+RLO_NODISCARD rlo_status rlo__array_reserve(void *array,
+                                            size_t elem_bytes,
+                                            size_t count,
+                                            size_t *capacity);
+
+/**
+ * A zeroed array of `count` elements that uses the caller's array `few` if it
+ * is large enough, else the heap; NULL if there is no memory.
+ *
+ *     rlo_tensor *few[8];
+ *     rlo_tensor **tensors = RLO__SMALL_ARRAY(few, count);
+ *     ...
+ *     rlo__small_array_free(tensors, few);
+ */
+#define RLO__SMALL_ARRAY(few, count) \
+  rlo__small_array_create((few), sizeof(few), (count), sizeof(*(few)))
+
+RLO_NODISCARD void *rlo__small_array_create(void *few,
+                                            size_t few_bytes,
+                                            size_t count,
+                                            size_t elem_bytes);
+
+/** Frees `array` unless it is `few`; NULL is legal. */
+void rlo__small_array_free(void *array, const void *few);
+
+/**
+ * For tests: makes the `nth` allocation from now fail (1 is the next one), and
+ * with `is_sticky` every later one too; 0 ends that. Process-wide.
  */
 void rlo__alloc_set_fault(int64_t nth, bool is_sticky);
 
-/** For tests: allocations tried since the last rlo__alloc_set_fault. */
+/** For tests: the number of allocations attempted since the last
+ *  rlo__alloc_set_fault. */
 int64_t rlo__alloc_tried_count(void);
 
-/** For tests: allocations that have not been given back. */
+/** For tests: the number of allocations that have not been freed. */
 int64_t rlo__alloc_live_count(void);
 
 #endif

@@ -3,13 +3,47 @@
 #define RLO_BASE_CHECKED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/status.h"
+
 /**
- * Arithmetic on int64 that cannot wrap. Each returns false, and leaves *out
- * alone, when the exact result does not fit; the caller, who knows what the
- * numbers mean, words the failure.
+ * Integer arithmetic without wrap-around. Functions that return bool return
+ * false, and leave *out unchanged, when the exact result does not fit; the
+ * caller reports it with a name for the value (rlo__fail_overflow). Names
+ * without a suffix are for int64_t, those with `_size` for size_t.
  */
+
+/** Fails with RLO_OVERFLOW: "<value> does not fit in 64 bits". */
+static inline rlo_status rlo__fail_overflow(const char *value) {
+  return RLO_FAIL(RLO_OVERFLOW, "%s does not fit in 64 bits", value);
+}
+
+static inline int64_t rlo__min(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static inline int64_t rlo__max(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static inline size_t rlo__min_size(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+static inline size_t rlo__max_size(size_t a, size_t b) {
+  return a > b ? a : b;
+}
+
+/** |a|; INT64_MAX for INT64_MIN. */
+static inline int64_t rlo__abs(int64_t a) {
+  if (a == INT64_MIN) {
+    return INT64_MAX;
+  }
+  return a < 0 ? -a : a;
+}
+
 static inline bool rlo__add(int64_t a, int64_t b, int64_t *out) {
   int64_t sum;
   if (__builtin_add_overflow(a, b, &sum)) {
@@ -55,14 +89,29 @@ static inline int64_t rlo__floor_mod(int64_t a, int64_t b) {
   return remainder < 0 ? remainder + b : remainder;
 }
 
-/** Quotient rounded up; a >= 0, b > 0. Never overflows. */
+/** Quotient rounded towards plus infinity; b > 0. Never overflows. */
 static inline int64_t rlo__ceil_div(int64_t a, int64_t b) {
-  return a / b + (int64_t)(a % b != 0);
+  return a / b + (int64_t)(a % b > 0);
 }
 
-/** *out = the least multiple of b that is >= a; a >= 0, b > 0. */
+/** As rlo__ceil_div. */
+static inline size_t rlo__ceil_div_size(size_t a, size_t b) {
+  return a / b + (size_t)(a % b != 0);
+}
+
+/** *out = the smallest multiple of b that is >= a; b > 0. */
 static inline bool rlo__round_up(int64_t a, int64_t b, int64_t *out) {
   return rlo__mul(rlo__ceil_div(a, b), b, out);
+}
+
+/** As rlo__round_up. */
+static inline bool rlo__round_up_size(size_t a, size_t b, size_t *out) {
+  size_t multiple;
+  if (__builtin_mul_overflow(rlo__ceil_div_size(a, b), b, &multiple)) {
+    return false;
+  }
+  *out = multiple;
+  return true;
 }
 
 /** Greatest common divisor of |a| and |b|; gcd(0, 0) = 0. Not for INT64_MIN. */

@@ -132,6 +132,102 @@ START_TEST(test_alloc__from_the_nth_on_all_fail)
 
 END_TEST
 
+START_TEST(test_alloc__quiet_leaves_the_record)
+{
+  (void)rlo_error_set(RLO_PARSE, "before");
+  ck_assert_ptr_null(rlo__alloc_array_quiet(SIZE_MAX / 16 + 2, 16));
+  rlo__alloc_set_fault(1, false);
+  ck_assert_ptr_null(rlo__alloc_array_quiet(1, 1));
+  ck_assert_int_eq(rlo_error_last()->status, RLO_PARSE);
+  ck_assert_str_eq(rlo_error_last()->message, "before");
+  rlo__alloc_set_fault(0, false);
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+END_TEST
+
+START_TEST(test_alloc__array_reserve_doubles)
+{
+  int *array = NULL;
+  size_t capacity = 0;
+  ck_assert_int_eq(rlo__array_reserve(&array, sizeof *array, 0, &capacity),
+                   RLO_OK);
+  ck_assert_ptr_null(array);
+  rlo__alloc_set_fault(0, false);
+  for (int i = 0; i < 1000; ++i) {
+    ck_assert_int_eq(
+        rlo__array_reserve(&array, sizeof *array, (size_t)i + 1, &capacity),
+        RLO_OK);
+    ck_assert_uint_gt(capacity, (size_t)i);
+    ck_assert_int_eq(array[i], 0);
+    array[i] = i + 1;
+  }
+  ck_assert_int_lt(rlo__alloc_tried_count(), 12);
+  ck_assert_int_eq(rlo__array_reserve(&array, sizeof *array, 100000, &capacity),
+                   RLO_OK);
+  ck_assert_uint_ge(capacity, 100000);
+  for (int i = 0; i < 100000; ++i) {
+    ck_assert_int_eq(array[i], i < 1000 ? i + 1 : 0);
+  }
+  rlo__free(array);
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+END_TEST
+
+START_TEST(test_alloc__array_reserve_fails_unchanged)
+{
+  int *array = NULL;
+  size_t capacity = 0;
+  ck_assert_int_eq(rlo__array_reserve(&array, sizeof *array, 1, &capacity),
+                   RLO_OK);
+  array[0] = 7;
+  const int *before = array;
+  size_t capacity_before = capacity;
+  const size_t too_many[] = {SIZE_MAX, SIZE_MAX / sizeof *array + 1};
+  for (int i = 0; i < 2; ++i) {
+    ck_assert_int_eq(
+        rlo__array_reserve(&array, sizeof *array, too_many[i], &capacity),
+        RLO_OUT_OF_MEMORY);
+  }
+  rlo__alloc_set_fault(1, false);
+  ck_assert_int_eq(
+      rlo__array_reserve(&array, sizeof *array, capacity + 1, &capacity),
+      RLO_OUT_OF_MEMORY);
+  rlo__alloc_set_fault(0, false);
+  ck_assert_int_eq(rlo_error_last()->status, RLO_OUT_OF_MEMORY);
+  ck_assert_ptr_eq(array, before);
+  ck_assert_uint_eq(capacity, capacity_before);
+  ck_assert_int_eq(array[0], 7);
+  rlo__free(array);
+}
+
+END_TEST
+
+START_TEST(test_alloc__small_array)
+{
+  int few[4] = {1, 2, 3, 4};
+  int *array = RLO__SMALL_ARRAY(few, 3);
+  ck_assert_ptr_eq(array, few);
+  ck_assert(few[0] == 0 && few[1] == 0 && few[2] == 0 && few[3] == 4);
+  rlo__small_array_free(array, few);
+  ck_assert_ptr_eq(RLO__SMALL_ARRAY(few, 0), few);
+  ck_assert_ptr_eq(RLO__SMALL_ARRAY(few, 4), few);
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+  array = RLO__SMALL_ARRAY(few, 5);
+  ck_assert(array != NULL && array != few);
+  ck_assert(is_zero((const unsigned char *)array, 5 * sizeof *array));
+  ck_assert_int_eq(rlo__alloc_live_count(), 1);
+  rlo__small_array_free(array, few);
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+  rlo__alloc_set_fault(1, false);
+  ck_assert_ptr_null(RLO__SMALL_ARRAY(few, 5));
+  rlo__alloc_set_fault(0, false);
+  rlo__small_array_free(NULL, few);
+}
+
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("alloc");
   TCase *tcase = tcase_create("alloc");
@@ -142,6 +238,10 @@ int main(void) {
   tcase_add_test(tcase, test_alloc__copies_strings);
   tcase_add_test(tcase, test_alloc__the_nth_fails_once);
   tcase_add_test(tcase, test_alloc__from_the_nth_on_all_fail);
+  tcase_add_test(tcase, test_alloc__quiet_leaves_the_record);
+  tcase_add_test(tcase, test_alloc__array_reserve_doubles);
+  tcase_add_test(tcase, test_alloc__array_reserve_fails_unchanged);
+  tcase_add_test(tcase, test_alloc__small_array);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

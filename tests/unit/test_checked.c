@@ -103,6 +103,9 @@ START_TEST(test_checked__rounding)
   ck_assert_int_eq(rlo__ceil_div(9, 8), 2);
   ck_assert(rlo__ceil_div(INT64_MAX, 1) == INT64_MAX);
   ck_assert(rlo__ceil_div(INT64_MAX, 2) == INT64_MAX / 2 + 1);
+  ck_assert_int_eq(rlo__ceil_div(-8, 8), -1);
+  ck_assert_int_eq(rlo__ceil_div(-9, 8), -1);
+  ck_assert_int_eq(rlo__ceil_div(-7, 8), 0);
   int64_t out = 42;
   ck_assert(rlo__round_up(300, 128, &out));
   ck_assert_int_eq(out, 384);
@@ -124,6 +127,46 @@ START_TEST(test_checked__gcd)
 
 END_TEST
 
+START_TEST(test_checked__min_max_abs)
+{
+  ck_assert_int_eq(rlo__min(-2, 3), -2);
+  ck_assert_int_eq(rlo__min(3, -2), -2);
+  ck_assert_int_eq(rlo__max(-2, 3), 3);
+  ck_assert_int_eq(rlo__max(3, -2), 3);
+  ck_assert_uint_eq(rlo__min_size(SIZE_MAX, 1), 1);
+  ck_assert_uint_eq(rlo__max_size(SIZE_MAX, 1), SIZE_MAX);
+  ck_assert_int_eq(rlo__abs(-5), 5);
+  ck_assert_int_eq(rlo__abs(5), 5);
+  ck_assert(rlo__abs(INT64_MIN) == INT64_MAX);
+  ck_assert(rlo__abs(INT64_MIN + 1) == INT64_MAX);
+}
+
+END_TEST
+
+START_TEST(test_checked__rounding_of_sizes)
+{
+  ck_assert_uint_eq(rlo__ceil_div_size(0, 8), 0);
+  ck_assert_uint_eq(rlo__ceil_div_size(9, 8), 2);
+  ck_assert_uint_eq(rlo__ceil_div_size(SIZE_MAX, 2), SIZE_MAX / 2 + 1);
+  size_t out = 42;
+  ck_assert(!rlo__round_up_size(SIZE_MAX, 128, &out));
+  ck_assert_uint_eq(out, 42);
+  ck_assert(rlo__round_up_size(300, 128, &out));
+  ck_assert_uint_eq(out, 384);
+}
+
+END_TEST
+
+START_TEST(test_checked__fail_overflow_names_the_value)
+{
+  ck_assert_int_eq(rlo__fail_overflow("the size"), RLO_OVERFLOW);
+  ck_assert_int_eq(rlo_error_last()->status, RLO_OVERFLOW);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "the size does not fit in 64 bits");
+}
+
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("checked");
   TCase *tcase = tcase_create("checked");
@@ -131,6 +174,9 @@ int main(void) {
   tcase_add_test(tcase, test_checked__ends_of_the_range);
   tcase_add_test(tcase, test_checked__rounding);
   tcase_add_test(tcase, test_checked__gcd);
+  tcase_add_test(tcase, test_checked__min_max_abs);
+  tcase_add_test(tcase, test_checked__rounding_of_sizes);
+  tcase_add_test(tcase, test_checked__fail_overflow_names_the_value);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
