@@ -20,6 +20,6 @@ void rlo__log(const rlo__log_sink *sink,
   int length = vsnprintf(line, sizeof line, format, arguments);
   va_end(arguments);
   if (length >= 0) {
-    sink->fn(level, line, sink->payload);
+    sink->fn(sink->payload, (int32_t)level, line);
   }
 }

@@ -2,6 +2,8 @@
 #ifndef RLO_BASE_LOG_H
 #define RLO_BASE_LOG_H
 
+#include <stdint.h>
+
 #include "relayout/export.h"
 
 typedef enum rlo__log_level {
@@ -12,18 +14,20 @@ typedef enum rlo__log_level {
 } rlo__log_level;
 
 /**
- * Where messages go. `message` is one line without newline, at most 1023
- * characters, valid during the call. It may be called from several threads at
- * once, and must not call relayout.
+ * A receiver of messages. `fn` has the type of the public log functions
+ * (rlo_log_fn), and `severity` is a rlo__log_level. `line` has no newline and
+ * at most 1023 characters, and is valid during the call. `fn` may be called by
+ * several threads at once and must not call relayout.
  */
 typedef struct rlo__log_sink {
-  void (*fn)(rlo__log_level level, const char *message, void *payload);
+  /** NULL: messages are dropped. */
+  void (*fn)(void *payload, int32_t severity, const char *line);
   void *payload;
-  /** Messages above this level are not even put into words. */
+  /** Messages of a higher level are dropped before they are formatted. */
   rlo__log_level level;
 } rlo__log_sink;
 
-/** Send a message. Silent when `sink` or its fn is NULL. */
+/** Formats a message and passes it to `sink`. NULL is legal. */
 RLO_PRINTF(3, 4)
 void rlo__log(const rlo__log_sink *sink,
               rlo__log_level level,

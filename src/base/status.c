@@ -7,7 +7,7 @@
 
 enum { MESSAGE_BYTES = 512, BUILD_LOG_BYTES = 8192 };
 
-/** Fixed storage, so that running out of memory can be reported too. */
+/** Of a fixed size, so that RLO_OUT_OF_MEMORY can be recorded too. */
 typedef struct record {
   rlo_error error;
   char message[MESSAGE_BYTES];
@@ -16,7 +16,7 @@ typedef struct record {
 
 static _Thread_local record this_thread;
 
-/** The record of this thread, with every string pointing somewhere. */
+/** Returns the record of this thread. Its strings are never NULL. */
 static record *get_record(void) {
   record *r = &this_thread;
   if (r->error.message == NULL) {
@@ -33,7 +33,7 @@ static void start_record(const char *format,
                          va_list arguments,
                          rlo_status status) {
   record *r = get_record();
-  /* Made aside first: the arguments may quote the message before this one. */
+  /* Formatted into a buffer: the arguments may point to the old message. */
   char words[MESSAGE_BYTES];
   if (vsnprintf(words, sizeof words, format, arguments) < 0) {
     words[0] = '\0';
@@ -70,13 +70,13 @@ rlo_status rlo__status_fail_cl(rlo_status status,
 
 void rlo__status_set_build_log(const char *log, size_t log_bytes) {
   record *r = get_record();
-  size_t kept_bytes = log_bytes < BUILD_LOG_BYTES ? log_bytes : BUILD_LOG_BYTES;
+  size_t max_length = log_bytes < BUILD_LOG_BYTES ? log_bytes : BUILD_LOG_BYTES;
   if (log == NULL) {
-    kept_bytes = 0;
+    max_length = 0;
   }
-  /* The caller may count the NUL that drivers put at the end. */
+  /* Drivers end the log with a NUL, which `log_bytes` may include. */
   size_t length = 0;
-  while (length < kept_bytes && log[length] != '\0') {
+  while (length < max_length && log[length] != '\0') {
     ++length;
   }
   if (length > 0) {
@@ -97,23 +97,25 @@ rlo_status rlo__status_prefix(rlo_status status, const char *format, ...) {
   }
   size_t prefix_length = strlen(words);
   size_t room = sizeof words - 1 - prefix_length;
-  size_t kept_length = strlen(r->message);
-  if (kept_length > room) {
-    kept_length = room;
+  size_t length_that_fits = strlen(r->message);
+  if (length_that_fits > room) {
+    length_that_fits = room;
   }
-  memcpy(words + prefix_length, r->message, kept_length);
-  words[prefix_length + kept_length] = '\0';
-  memcpy(r->message, words, prefix_length + kept_length + 1);
+  memcpy(words + prefix_length, r->message, length_that_fits);
+  words[prefix_length + length_that_fits] = '\0';
+  memcpy(r->message, words, prefix_length + length_that_fits + 1);
   return status;
 }
 
-void rlo__status_forget(void) {
+void rlo__status_callback_begin(void) {
   record *r = get_record();
   r->error.status = RLO_OK;
   r->message[0] = '\0';
 }
 
-rlo_status rlo__status_heard(rlo_status status, const char *format, ...) {
+rlo_status rlo__status_callback_end(rlo_status status,
+                                    const char *format,
+                                    ...) {
   if (status == RLO_OK || get_record()->error.status == status) {
     return status;
   }
@@ -125,7 +127,7 @@ rlo_status rlo__status_heard(rlo_status status, const char *format, ...) {
   }
   va_end(arguments);
   return RLO_FAIL(status,
-                  "%s failed with %s, and said nothing",
+                  "%s failed with %s and no message",
                   words,
                   rlo_status_name(status));
 }
@@ -134,7 +136,7 @@ const rlo_error *rlo_error_last(void) {
   return &get_record()->error;
 }
 
-/* One row for each status; the compiler checks it against the enum below. */
+/* One row per status. */
 #define STATUS_TABLE(row)                                                \
   row(RLO_OK) row(RLO_INVALID_ARGUMENT) row(RLO_OUT_OF_RANGE)            \
       row(RLO_OVERFLOW) row(RLO_UNSUPPORTED) row(RLO_NOT_FOUND)          \
@@ -143,7 +145,7 @@ const rlo_error *rlo_error_last(void) {
                   row(RLO_CANCELLED) row(RLO_PARSE) row(RLO_INTERNAL)
 
 const char *rlo_status_name(rlo_status status) {
-  /* No default label: a status without a row is then a warning here. */
+  /* No default label, so that the compiler warns of a status without a row. */
   switch (status) {
 #define STATUS_CASE(name) \
   case name:              \

@@ -5,12 +5,16 @@
 #include "relayout/status.h"
 
 /*
- * The functions with RLO_API are for our own libraries beside librelayout, such
- * as librelayout-proto, which share its error records. They are no part of the
- * public interface, and of no use to another version.
+ * The internal side of relayout/status.h: how a failure is recorded and passed
+ * to the caller. Each thread has one error record.
+ *
+ * Functions marked RLO_API are exported for this project's other libraries,
+ * such as librelayout-proto, which share the error records. They are not part
+ * of the public interface and may change in any version.
  */
 
-/** As rlo_error_set, for a failed OpenCL call; `cl_call` must be static. */
+/** As rlo_error_set, for a failed OpenCL call. `cl_call` is its name, a string
+ *  with static lifetime. */
 RLO_PRINTF(4, 5)
 rlo_status rlo__status_fail_cl(rlo_status status,
                                const char *cl_call,
@@ -18,38 +22,47 @@ rlo_status rlo__status_fail_cl(rlo_status status,
                                const char *format,
                                ...);
 
-/** Attach a build log (need not be terminated) to the record just made. */
+/** Attaches a build log to this thread's record. `log` has `log_bytes` bytes
+ *  and need not end in NUL; NULL removes the log. */
 void rlo__status_set_build_log(const char *log, size_t log_bytes);
 
-/**
- * Put words in front of the message just recorded: "parameter 2: ...".
- * Leaves the status as it is and returns it.
- */
+/** Prefixes the message of this thread's record: "parameter 2: ...".
+ *  @return `status`. */
 RLO_PRINTF(2, 3)
 RLO_API rlo_status rlo__status_prefix(rlo_status status,
                                       const char *format,
                                       ...);
 
 /**
- * Call a function of the user's, which may fail without a word: forget this
- * thread's record before the call, and look afterwards whether there is one
- * with the status that came back. If not, the record becomes the words of
- * `format` and " failed with RLO_..., and said nothing".
- *     rlo__status_forget();
- *     return rlo__status_heard(run(...), "kernel '%s'", name);
- * Returns the status; RLO_OK leaves no record.
+ * Calls a function of the user's that returns rlo_status, and ensures that a
+ * failure has a message: clears this thread's record before the call, and if
+ * there is no record with the returned status after it, records "<name> failed
+ * with RLO_... and no message".
+ *
+ *     return RLO_CALLBACK(config->run(call), "kernel '%s'", name);
+ *
+ * @param call  evaluated once. The other arguments, in the manner of printf,
+ *              name the function.
+ * @return the status of the call. RLO_OK leaves an empty record.
  */
-void rlo__status_forget(void);
-RLO_PRINTF(2, 3)
-rlo_status rlo__status_heard(rlo_status status, const char *format, ...);
+#define RLO_CALLBACK(call, ...) \
+  (rlo__status_callback_begin(), rlo__status_callback_end((call), __VA_ARGS__))
 
-/** At the origin of a failure: return RLO_FAIL(RLO_OVERFLOW, "...", ...); The
- *  value is `status` itself and not what comes back, so that analysers see that
- *  nothing goes on as if it had worked. */
+/** Clears this thread's record. */
+void rlo__status_callback_begin(void);
+
+/** @return `status`, with a record if it is a failure. */
+RLO_PRINTF(2, 3)
+rlo_status rlo__status_callback_end(rlo_status status, const char *format, ...);
+
+/** Records a failure where it occurs: return RLO_FAIL(RLO_OVERFLOW, "...", x);
+ *  The value is `status` itself and not the result of a call, so that static
+ *  analyzers see a value other than RLO_OK. */
 #define RLO_FAIL(status, ...) \
   (rlo_error_set((status), __VA_ARGS__), (rlo_status)(status))
 
-/** Pass a failure on unchanged. */
+/** Returns the status of `expression` from the current function if it is a
+ *  failure. */
 #define RLO_TRY(expression)                \
   do {                                     \
     rlo_status try_status_ = (expression); \
@@ -58,8 +71,8 @@ rlo_status rlo__status_heard(rlo_status status, const char *format, ...);
     }                                      \
   } while (0)
 
-/** Pass a failure on through the function's only `fail:` label, which finds it
- *  in a variable named `status`. */
+/** As RLO_TRY, for a function that has to release something: assigns to its
+ *  variable `status` and jumps to its label `fail` on a failure. */
 #define RLO_TRY_GOTO(expression) \
   do {                           \
     status = (expression);       \

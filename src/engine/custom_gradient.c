@@ -123,8 +123,7 @@ rlo_status rlo_custom_gradient(rlo_engine *engine,
   config.payload = payload;
   uint64_t first_new_id = rlo__tensor_next_id(engine);
   rlo__recorder_enter();
-  rlo__status_forget();
-  rlo_status status = rlo__status_heard(
+  rlo_status status = RLO_CALLBACK(
       forward(engine, inputs, num_inputs, &saver, made, num_outputs, payload),
       "function '%s'",
       name);

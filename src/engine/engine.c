@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/engine.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "engine/host_backend.h"
 #include "engine/move.h"
@@ -11,29 +10,15 @@
 
 enum { DEFAULT_PLANS = 256, HOST_PRIORITY = 1, OPENCL_PRIORITY = 2 };
 
-static void pass_on_line(rlo__log_level level,
-                         const char *message,
-                         void *payload) {
-  const rlo_engine *engine = payload;
-  engine->options.log(engine->options.log_payload, (int32_t)level, message);
-}
-
-/* Take over what the caller filled in of its struct, which may be that of an
- * older header. */
+/* Reads and checks the options, with defaults for those that are 0. */
 static rlo_status read_options(const rlo_engine_options *options,
                                rlo_engine_options *out_options) {
   rlo_engine_options read = RLO_ENGINE_OPTIONS_INIT;
-  if (options != NULL) {
-    if (options->struct_size < sizeof options->struct_size ||
-        options->struct_size > sizeof read) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "struct_size of the engine options is %zu; this library "
-                      "knows %zu bytes: begin with RLO_ENGINE_OPTIONS_INIT",
-                      options->struct_size,
-                      sizeof read);
-    }
-    memcpy(&read, options, options->struct_size);
-  }
+  RLO_TRY(rlo__options_read("engine options",
+                            "RLO_ENGINE_OPTIONS_INIT",
+                            options,
+                            &read,
+                            sizeof read));
   if (read.plan_capacity < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "a capacity of %d plans is negative",
@@ -111,8 +96,7 @@ rlo_status rlo_engine_create(const rlo_engine_options *options,
   atomic_init(&made->num_references, 1);
   init_counters(made);
   made->options = read;
-  made->log = (rlo__log_sink){
-      read.log != NULL ? pass_on_line : NULL, made, RLO__LOG_DEBUG};
+  made->log = (rlo__log_sink){read.log, read.log_payload, RLO__LOG_DEBUG};
   made->context = rlo_context_retain(read.context);
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__shape_table_init(&made->shapes));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "engine/engine.h"
 #include "engine/tensor.h"
@@ -44,13 +45,8 @@ static rlo_status check_config(const rlo_engine *engine,
                     "the %s is NULL",
                     engine == NULL ? "engine" : "gradient's config");
   }
-  if (config->struct_size != sizeof *config) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "struct_size of the gradient's config is %zu, not %zu: "
-                    "begin with RLO_GRADIENT_CONFIG_INIT",
-                    config->struct_size,
-                    sizeof *config);
-  }
+  RLO_TRY(rlo__options_check(
+      "gradient config", "RLO_GRADIENT_CONFIG_INIT", config, sizeof *config));
   if (config->kernel_name == NULL || config->kernel_name[0] == '\0') {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient names no kernel");
   }
@@ -247,10 +243,9 @@ static rlo_status check_dx(const rlo_gradient_call *call, int32_t number) {
 
 rlo_status rlo__gradient_run(const rlo_gradient_config *config,
                              rlo_gradient_call *call) {
-  rlo__status_forget();
-  rlo_status status = rlo__status_heard(config->run(call, config->payload),
-                                        "the gradient of kernel '%s'",
-                                        call->kernel_name);
+  rlo_status status = RLO_CALLBACK(config->run(call, config->payload),
+                                   "the gradient of kernel '%s'",
+                                   call->kernel_name);
   for (int32_t n = 0; n < call->num_inputs && status == RLO_OK; ++n) {
     if (call->wants[n]) {
       status = check_dx(call, n);

@@ -23,11 +23,13 @@ rlo_status rlo__instance_create(rlo_engine *engine,
     return RLO_OUT_OF_MEMORY;
   }
   const rlo_backend_methods *methods = NULL;
-  rlo__status_forget();
-  rlo_status status = factory(engine, payload, &methods, &instance->self);
+  rlo_status status =
+      RLO_CALLBACK(factory(engine, payload, &methods, &instance->self),
+                   "the factory of backend '%s'",
+                   name);
   if (status != RLO_OK) {
     rlo__free(instance);
-    return rlo__status_heard(status, "the factory of backend '%s'", name);
+    return status;
   }
   if (!has_all(methods)) {
     if (methods != NULL && methods->destroy != NULL) {
@@ -62,14 +64,6 @@ void rlo__instance_release(rlo__instance *instance) {
   rlo__free(instance);
 }
 
-/* A method of the instance has come back; rlo__status_forget was called. */
-static rlo_status hear(const rlo__instance *instance,
-                       const char *method,
-                       rlo_status status) {
-  return rlo__status_heard(
-      status, "'%s' of backend '%s'", method, instance->name);
-}
-
 rlo_status rlo__instance_prepare(const rlo__instance *instance,
                                  rlo_moves *moves,
                                  void **out_program) {
@@ -78,11 +72,10 @@ rlo_status rlo__instance_prepare(const rlo__instance *instance,
     status = RLO_FAIL(
         RLO_UNSUPPORTED, "backend '%s' does not run moves", instance->name);
   } else {
-    rlo__status_forget();
-    status =
-        hear(instance,
-             "prepare",
-             instance->methods.prepare(instance->self, moves, out_program));
+    status = RLO_CALLBACK(
+        instance->methods.prepare(instance->self, moves, out_program),
+        "'prepare' of backend '%s'",
+        instance->name);
   }
   if (status != RLO_OK) {
     rlo_moves_release(moves);
@@ -98,11 +91,10 @@ rlo_status rlo__instance_prepare_segment_sum(const rlo__instance *instance,
     status = RLO_FAIL(
         RLO_UNSUPPORTED, "backend '%s' does not sum segments", instance->name);
   } else {
-    rlo__status_forget();
-    status = hear(instance,
-                  "prepare_segment_sum",
-                  instance->methods.prepare_segment_sum(
-                      instance->self, sum, out_program));
+    status = RLO_CALLBACK(
+        instance->methods.prepare_segment_sum(instance->self, sum, out_program),
+        "'prepare_segment_sum' of backend '%s'",
+        instance->name);
   }
   if (status != RLO_OK) {
     rlo_segment_sum_release(sum);
@@ -114,10 +106,10 @@ rlo_status rlo__instance_run(const rlo__instance *instance,
                              void *program,
                              void *const *operands,
                              void *dst) {
-  rlo__status_forget();
-  return hear(instance,
-              "run",
-              instance->methods.run(instance->self, program, operands, dst));
+  return RLO_CALLBACK(
+      instance->methods.run(instance->self, program, operands, dst),
+      "'run' of backend '%s'",
+      instance->name);
 }
 
 rlo_status rlo__storage_adopt(rlo__instance *instance,
@@ -149,11 +141,10 @@ rlo_status rlo__storage_create(rlo__instance *instance,
   RLO_TRY(
       rlo__storage_adopt(instance, NULL, bytes, false, NULL, NULL, &storage));
   if (bytes > 0) {
-    rlo__status_forget();
-    rlo_status status = hear(
-        instance,
-        "allocate",
-        instance->methods.allocate(instance->self, bytes, &storage->memory));
+    rlo_status status = RLO_CALLBACK(
+        instance->methods.allocate(instance->self, bytes, &storage->memory),
+        "'allocate' of backend '%s'",
+        instance->name);
     if (status != RLO_OK) {
       storage->memory = NULL;
       rlo__storage_release(storage);
@@ -191,11 +182,11 @@ rlo_status rlo__storage_write(rlo__storage *storage, const void *data) {
   if (storage->bytes == 0) {
     return RLO_OK;
   }
-  rlo__status_forget();
-  return hear(instance,
-              "write",
-              instance->methods.write(
-                  instance->self, storage->memory, data, storage->bytes));
+  return RLO_CALLBACK(
+      instance->methods.write(
+          instance->self, storage->memory, data, storage->bytes),
+      "'write' of backend '%s'",
+      instance->name);
 }
 
 rlo_status rlo__storage_read(rlo__storage *storage, void *out_data) {
@@ -203,11 +194,11 @@ rlo_status rlo__storage_read(rlo__storage *storage, void *out_data) {
   if (storage->bytes == 0) {
     return RLO_OK;
   }
-  rlo__status_forget();
-  return hear(instance,
-              "read",
-              instance->methods.read(
-                  instance->self, storage->memory, out_data, storage->bytes));
+  return RLO_CALLBACK(
+      instance->methods.read(
+          instance->self, storage->memory, out_data, storage->bytes),
+      "'read' of backend '%s'",
+      instance->name);
 }
 
 rlo_status rlo__storage_copy(rlo__storage *from,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "engine/engine.h"
 
@@ -15,13 +16,8 @@ static rlo_status check_config(const rlo_engine *engine,
                     "the %s is NULL",
                     engine == NULL ? "engine" : "kernel's config");
   }
-  if (config->struct_size != sizeof *config) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "struct_size of the kernel's config is %zu; this library "
-                    "knows %zu bytes: begin with RLO_KERNEL_CONFIG_INIT",
-                    config->struct_size,
-                    sizeof *config);
-  }
+  RLO_TRY(rlo__options_check(
+      "kernel config", "RLO_KERNEL_CONFIG_INIT", config, sizeof *config));
   if (config->kernel_name == NULL || config->kernel_name[0] == '\0' ||
       config->backend_name == NULL || config->backend_name[0] == '\0') {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,

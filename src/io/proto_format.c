@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/options.h"
 #include "base/status.h"
 #include "io/proto_layout.h"
 
@@ -10,17 +11,8 @@ static rlo_status begin_writing(const rlo_proto_options *options,
                                 rlo__proto_writer *out_writer,
                                 const ProtobufCMessage **out_origin) {
   rlo_proto_options read = RLO_PROTO_OPTIONS_INIT;
-  if (options != NULL) {
-    if (options->struct_size < sizeof options->struct_size ||
-        options->struct_size > sizeof read) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "struct_size of the options is %zu; this library knows "
-                      "up to %zu",
-                      options->struct_size,
-                      sizeof read);
-    }
-    memcpy(&read, options, options->struct_size);
-  }
+  RLO_TRY(rlo__options_read(
+      "proto options", "RLO_PROTO_OPTIONS_INIT", options, &read, sizeof read));
   if (read.origin != NULL && read.origin->kind != kind) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the origin is a message of another kind: %s",

@@ -2,6 +2,7 @@
 #include "ops/combine.h"
 
 #include "base/checked.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "ir/arithmetic.h"
 #include "ir/update.h"
@@ -18,13 +19,8 @@ rlo_status rlo__ops_combine(const rlo_shape *src,
                             const rlo_combine_options *options,
                             bool has_sum,
                             rlo_problem *problem) {
-  if (options->struct_size != sizeof *options) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "options->struct_size is %zu, not %zu; begin with "
-                    "RLO_COMBINE_OPTIONS_INIT",
-                    options->struct_size,
-                    sizeof *options);
-  }
+  RLO_TRY(rlo__options_check(
+      "combine options", "RLO_COMBINE_OPTIONS_INIT", options, sizeof *options));
   rlo_shape_extent from;
   rlo_shape_extent to;
   RLO_TRY(rlo_shape_measure(src, &from));

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/options.h"
 #include "base/status.h"
 #include "plan/arith.h"
 #include "plan/geometry.h"
@@ -107,12 +108,9 @@ static rlo_status check_effort(const rlo_plan_options *options) {
 static rlo_status read_options(const rlo_device_info *device,
                                const rlo_plan_options *options,
                                rlo__query *out) {
-  if (options != NULL && options->struct_size != sizeof *options) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "options->struct_size is %zu, not %zu; begin with "
-                    "RLO_PLAN_OPTIONS_INIT",
-                    options->struct_size,
-                    sizeof *options);
+  if (options != NULL) {
+    RLO_TRY(rlo__options_check(
+        "plan options", "RLO_PLAN_OPTIONS_INIT", options, sizeof *options));
   }
   RLO_TRY(find_class(device, options, &out->device_class));
   RLO_TRY(check_effort(options));

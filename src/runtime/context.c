@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "runtime/cl_error.h"
 #include "runtime/context_wisdom.h"
 #include "runtime/device.h"
@@ -17,13 +18,6 @@ enum {
   /** Room for hundreds of programs of PoCL's, of about 100 KiB each. */
   DEFAULT_CACHE_LIMIT_BYTES = 64 * 1024 * 1024
 };
-
-static void pass_on_line(rlo__log_level level,
-                         const char *message,
-                         void *payload) {
-  const rlo_context *context = payload;
-  context->log_fn(context->log_payload, (int32_t)level, message);
-}
 
 rlo_status rlo__context_check_process(const rlo_context *context) {
   pid_t pid = getpid();
@@ -38,22 +32,15 @@ rlo_status rlo__context_check_process(const rlo_context *context) {
   return RLO_OK;
 }
 
-/** Take over what the caller filled in of its struct, which may be that of an
- *  older header. */
+/** Reads and checks the options, with defaults for those that are 0. */
 static rlo_status read_options(const rlo_context_options *options,
                                rlo_context_options *out_options) {
   rlo_context_options read = RLO_CONTEXT_OPTIONS_INIT;
-  if (options != NULL) {
-    if (options->struct_size < sizeof options->struct_size ||
-        options->struct_size > sizeof read) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "struct_size of the context options is %zu; this library "
-                      "knows %zu bytes: begin with RLO_CONTEXT_OPTIONS_INIT",
-                      options->struct_size,
-                      sizeof read);
-    }
-    memcpy(&read, options, options->struct_size);
-  }
+  RLO_TRY(rlo__options_read("context options",
+                            "RLO_CONTEXT_OPTIONS_INIT",
+                            options,
+                            &read,
+                            sizeof read));
   if (read.memory_budget_bytes < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "a memory budget of %lld bytes is negative",
@@ -163,10 +150,7 @@ rlo_status rlo_context_create(cl_context context,
   atomic_init(&made->launches, 0);
   atomic_init(&made->num_variants, 0);
   made->pid = getpid();
-  made->log_fn = read.log;
-  made->log_payload = read.log_payload;
-  made->log = (rlo__log_sink){
-      read.log != NULL ? pass_on_line : NULL, made, RLO__LOG_DEBUG};
+  made->log = (rlo__log_sink){read.log, read.log_payload, RLO__LOG_DEBUG};
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(RLO_CL(clRetainContext, context));
   made->cl_context = context;

@@ -25,8 +25,6 @@ struct rlo_context {
   /** The process that made it: drivers do not survive fork. */
   pid_t pid;
   rlo__log_sink log;
-  rlo_log_fn log_fn;
-  void *log_payload;
   rlo__disk_cache *disk;
   rlo__worker *worker;
   rlo__program_cache *programs;

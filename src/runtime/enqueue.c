@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/enqueue.h"
 
+#include "base/options.h"
 #include "base/status.h"
 #include "relayout/opencl.h"
 #include "runtime/cl_error.h"
@@ -228,10 +229,7 @@ rlo_status rlo_enqueue_operands(rlo_plan *plan,
                                 const cl_event *wait_list,
                                 cl_event *out_event) {
   RLO_TRY(check_objects(plan, queue));
-  if (operands == NULL || operands->struct_size != sizeof *operands) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the operands are %s; begin with RLO_OPERANDS_INIT",
-                    operands == NULL ? "NULL" : "of another size");
-  }
+  RLO_TRY(rlo__options_check(
+      "operands", "RLO_OPERANDS_INIT", operands, sizeof *operands));
   return enqueue(plan, queue, operands, num_wait, wait_list, out_event);
 }

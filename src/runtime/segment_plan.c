@@ -2,6 +2,7 @@
 #include "relayout/opencl.h"
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "ops/segment_sum.h"
 #include "plan/segment_order.h"
 #include "runtime/cl_error.h"
@@ -271,12 +272,8 @@ rlo_status rlo_enqueue_segment_sum(rlo_segment_plan *plan,
                     "the %s is NULL",
                     plan == NULL ? "plan" : "queue");
   }
-  if (operands == NULL || operands->struct_size != sizeof *operands) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the operands are %s; begin with "
-                    "RLO_SEGMENT_OPERANDS_INIT",
-                    operands == NULL ? "NULL" : "of another size");
-  }
+  RLO_TRY(rlo__options_check(
+      "operands", "RLO_SEGMENT_OPERANDS_INIT", operands, sizeof *operands));
   RLO_TRY(rlo__enqueue_check(plan->context, queue, num_wait, wait_list));
   RLO_TRY(check_operands(plan, operands));
   RLO_TRY(prepare(plan, RLO__BUILD_URGENT));

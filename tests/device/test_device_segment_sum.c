@@ -338,9 +338,8 @@ START_TEST(test_device_segment_sum__says_what_is_wrong)
   ck_assert_int_eq(
       rlo_enqueue_segment_sum(plan, device.queue, &bad, 0, NULL, &event),
       RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "the operands are of another size; begin with "
-                   "RLO_SEGMENT_OPERANDS_INIT");
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message,
+                               "begin with RLO_SEGMENT_OPERANDS_INIT"));
   bad = o;
   bad.scratch_offset_bytes = 100;
   ck_assert_int_eq(

@@ -226,13 +226,13 @@ START_TEST(test_engine_faults__whose_sentence_it_is)
   expect_refusal(rlo_run_kernel(engine, "Says", &x, 1, NULL, &y, 1, NULL),
                  RLO_CANCELLED,
                  _i == 0 ? "kernel 'Says' for backend 'host' failed with "
-                           "RLO_CANCELLED, and said nothing"
+                           "RLO_CANCELLED and no message"
                          : own);
   config.infer = say_infer;
   expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
   const char *inference =
       _i == 0 ? "the inference of kernel 'Says' for backend 'host' failed with "
-                "RLO_CANCELLED, and said nothing"
+                "RLO_CANCELLED and no message"
               : own;
   fail_before();
   expect_refusal(rlo_run_kernel(engine, "Says", &x, 1, NULL, &y, 1, NULL),
@@ -250,7 +250,7 @@ START_TEST(test_engine_faults__whose_sentence_it_is)
       rlo_kernel_register(engine, &config, 0, NULL),
       RLO_CANCELLED,
       _i == 0 ? "setting up kernel 'Sets up' for backend 'host': the setup "
-                "failed with RLO_CANCELLED, and said nothing"
+                "failed with RLO_CANCELLED and no message"
               : "setting up kernel 'Sets up' for backend 'host': the cat sat "
                 "on it");
   expect_ok(rlo_backend_register(engine, "none", say_factory, payload, 0));
@@ -258,7 +258,7 @@ START_TEST(test_engine_faults__whose_sentence_it_is)
   expect_refusal(rlo_backend_set(engine, "none"),
                  RLO_CANCELLED,
                  _i == 0 ? "backend 'none' fails: the factory of backend "
-                           "'none' failed with RLO_CANCELLED, and said nothing"
+                           "'none' failed with RLO_CANCELLED and no message"
                          : "backend 'none' fails: the cat sat on it");
   rlo_gradient_config gradient = RLO_GRADIENT_CONFIG_INIT;
   gradient.kernel_name = "Identity";
@@ -270,23 +270,23 @@ START_TEST(test_engine_faults__whose_sentence_it_is)
   expect_refusal(rlo_vjp(engine, "Identity", &x, 1, NULL, &x, 1, NULL, &y),
                  RLO_CANCELLED,
                  _i == 0 ? "the gradient of kernel 'Identity' failed with "
-                           "RLO_CANCELLED, and said nothing"
+                           "RLO_CANCELLED and no message"
                          : own);
   fail_before();
   expect_refusal(
       rlo_custom_gradient(
           engine, "cat", say_forward, say_gradient, payload, &x, 1, &y, 1),
       RLO_CANCELLED,
-      _i == 0 ? "function 'cat' failed with RLO_CANCELLED, and said nothing"
+      _i == 0 ? "function 'cat' failed with RLO_CANCELLED and no message"
               : own);
   fail_before();
   expect_refusal(
       rlo_value_and_gradients(
           engine, say_function, payload, &x, 1, NULL, 0, NULL, &y),
       RLO_CANCELLED,
-      _i == 0 ? "the function to derive failed with RLO_CANCELLED, and said "
-                "nothing"
-              : own);
+      _i == 0
+          ? "the function to derive failed with RLO_CANCELLED and no message"
+          : own);
   rlo_tensor_release(x);
 }
 
@@ -313,8 +313,7 @@ START_TEST(test_engine_faults__silent_methods)
     }
     snprintf(why,
              sizeof why,
-             "'%s' of backend 'silent' failed with RLO_DEVICE, and said "
-             "nothing",
+             "'%s' of backend 'silent' failed with RLO_DEVICE and no message",
              names[k]);
     expect_refusal(status, RLO_DEVICE, why);
     rlo_tensor_release(x);

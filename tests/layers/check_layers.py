@@ -22,8 +22,8 @@ import sys
 # them. Rooms of one floor are listed where their order matters; a room not
 # listed may include any of its floor's rooms and be included by any.
 FLOORS = {
-    "base": (0, ["status", "checked", "alloc", "table", "str", "hash", "thread",
-                 "log", "file"]),
+    "base": (0, ["status", "options", "checked", "alloc", "table", "str",
+                 "hash", "thread", "log", "file"]),
     "desc": (1, ["dtype", "dtype_order", "permutation", "layout", "layout_edit",
                  "address", "shape", "equality", "strides", "shape_strides",
                  "shape_query", "cost", "index", "index_walk", "reshape",

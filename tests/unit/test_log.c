@@ -11,10 +11,10 @@ typedef struct heard {
   char message[2048];
 } heard;
 
-static void listen(rlo__log_level level, const char *message, void *payload) {
+static void listen(void *payload, int32_t severity, const char *message) {
   heard *h = payload;
   ++h->count;
-  h->level = level;
+  h->level = (rlo__log_level)severity;
   ck_assert_uint_lt(strlen(message), sizeof h->message);
   memcpy(h->message, message, strlen(message) + 1);
 }

@@ -145,34 +145,37 @@ START_TEST(test_status__prefix_goes_in_front)
 
 END_TEST
 
-static rlo_status say_nothing(rlo_status status) {
-  return status;
-}
+static int num_calls;
 
-/* A function of the user's that fails: the sentence is its own, or ours. */
-START_TEST(test_status__of_users_functions)
-{
-  ck_assert_int_eq(rlo_error_set(RLO_IO, "before"), RLO_IO);
-  rlo__status_forget();
+static rlo_status callback(rlo_status status, const char *message) {
   ck_assert_int_eq(rlo_error_last()->status, RLO_OK);
   ck_assert_str_eq(rlo_error_last()->message, "");
-  ck_assert_int_eq(
-      rlo__status_heard(rlo_error_set(RLO_IO, "no %s", "disk"), "f"), RLO_IO);
+  ++num_calls;
+  return message != NULL ? rlo_error_set(status, "%s", message) : status;
+}
+
+/* Fails, and returns another status than the one that it recorded. */
+static rlo_status callback_with_stale_record(void) {
+  (void)callback(RLO_IO, "no disk");
+  return RLO_PARSE;
+}
+
+START_TEST(test_status__callback_keeps_or_makes_a_message)
+{
+  ck_assert_int_eq(rlo_error_set(RLO_IO, "before"), RLO_IO);
+  ck_assert_int_eq(RLO_CALLBACK(callback(RLO_IO, "no disk"), "f"), RLO_IO);
+  ck_assert_int_eq(num_calls, 1);
   ck_assert_str_eq(rlo_error_last()->message, "no disk");
-  rlo__status_forget();
-  ck_assert_int_eq(rlo__status_heard(say_nothing(RLO_IO), "function '%s'", "f"),
+  ck_assert_int_eq(RLO_CALLBACK(callback(RLO_IO, NULL), "function '%s'", "f"),
                    RLO_IO);
   ck_assert_int_eq(rlo_error_last()->status, RLO_IO);
   ck_assert_str_eq(rlo_error_last()->message,
-                   "function 'f' failed with RLO_IO, and said nothing");
-  /* What it saw fail, and made something else of. */
-  rlo__status_forget();
-  ck_assert_int_eq(RLO_FAIL(RLO_IO, "no disk"), RLO_IO);
-  ck_assert_int_eq(rlo__status_heard(say_nothing(RLO_PARSE), "f"), RLO_PARSE);
+                   "function 'f' failed with RLO_IO and no message");
+  ck_assert_int_eq(RLO_CALLBACK(callback_with_stale_record(), "f"), RLO_PARSE);
   ck_assert_str_eq(rlo_error_last()->message,
-                   "f failed with RLO_PARSE, and said nothing");
-  rlo__status_forget();
-  ck_assert_int_eq(rlo__status_heard(say_nothing(RLO_OK), "f"), RLO_OK);
+                   "f failed with RLO_PARSE and no message");
+  ck_assert_int_eq(RLO_CALLBACK(callback(RLO_OK, NULL), "f"), RLO_OK);
+  ck_assert_int_eq(rlo_error_last()->status, RLO_OK);
   ck_assert_str_eq(rlo_error_last()->message, "");
 }
 
@@ -241,7 +244,7 @@ int main(void) {
   tcase_add_test(tcase, test_status__a_new_failure_clears_the_old);
   tcase_add_test(tcase, test_status__cuts_a_long_build_log);
   tcase_add_test(tcase, test_status__prefix_goes_in_front);
-  tcase_add_test(tcase, test_status__of_users_functions);
+  tcase_add_test(tcase, test_status__callback_keeps_or_makes_a_message);
   tcase_add_test(tcase, test_status__try_passes_on_the_first_failure);
   tcase_add_test(tcase, test_status__each_thread_has_its_record);
   suite_add_tcase(suite, tcase);

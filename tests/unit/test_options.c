@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/options.h"
+
+typedef struct options {
+  size_t struct_size;
+  int64_t old;
+  int64_t recent;
+} options;
+
+static const options defaults = {sizeof(options), 1, 2};
+
+static rlo_status read(const options *in, options *out) {
+  *out = defaults;
+  return rlo__options_read("test options", "TEST_INIT", in, out, sizeof *out);
+}
+
+static rlo_status check(const options *in) {
+  return rlo__options_check("test options", "TEST_INIT", in, sizeof *in);
+}
+
+START_TEST(test_options__of_this_version)
+{
+  const options in = {sizeof in, 7, 8};
+  options out;
+  ck_assert_int_eq(read(&in, &out), RLO_OK);
+  ck_assert(out.old == 7 && out.recent == 8);
+  ck_assert_int_eq(check(&in), RLO_OK);
+}
+
+END_TEST
+
+START_TEST(test_options__null_is_the_defaults)
+{
+  options out;
+  ck_assert_int_eq(read(NULL, &out), RLO_OK);
+  ck_assert(out.old == 1 && out.recent == 2);
+  ck_assert_int_eq(check(NULL), RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "the pointer to the test options is NULL; begin with "
+                   "TEST_INIT");
+}
+
+END_TEST
+
+START_TEST(test_options__of_an_older_header)
+{
+  const options in = {offsetof(options, recent), 7, 8};
+  options out;
+  ck_assert_int_eq(read(&in, &out), RLO_OK);
+  ck_assert(out.old == 7 && out.recent == 2);
+  ck_assert_int_eq(check(&in), RLO_INVALID_ARGUMENT);
+  const options empty = {sizeof(size_t), 7, 8};
+  ck_assert_int_eq(read(&empty, &out), RLO_OK);
+  ck_assert(out.old == 1 && out.recent == 2);
+}
+
+END_TEST
+
+START_TEST(test_options__of_a_wrong_size)
+{
+  const size_t sizes[] = {
+      0, 1, sizeof(size_t) - 1, sizeof(options) + 1, SIZE_MAX};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    const options in = {sizes[i], 7, 8};
+    options out;
+    ck_assert_int_eq(read(&in, &out), RLO_INVALID_ARGUMENT);
+    ck_assert(out.old == 1 && out.recent == 2);
+    ck_assert_int_eq(check(&in), RLO_INVALID_ARGUMENT);
+  }
+  const options in = {3, 7, 8};
+  options out;
+  ck_assert_int_eq(read(&in, &out), RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "struct_size of the test options is 3; this library knows "
+                   "24 bytes: begin with TEST_INIT");
+}
+
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("options");
+  TCase *tcase = tcase_create("options");
+  tcase_add_test(tcase, test_options__of_this_version);
+  tcase_add_test(tcase, test_options__null_is_the_defaults);
+  tcase_add_test(tcase, test_options__of_an_older_header);
+  tcase_add_test(tcase, test_options__of_a_wrong_size);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
