@@ -2,13 +2,11 @@
 #include "base/thread.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 
-/** A call that fails only when it is misused. */
+/** Checks a call that fails only when it is misused. */
 static void must(int error) {
   assert(error == 0);
   (void)error;
@@ -59,16 +57,7 @@ void rlo__rwlock_unlock(rlo__rwlock *lock) {
 }
 
 rlo_status rlo__cond_init(rlo__cond *cond) {
-  pthread_condattr_t attributes;
-  int error = pthread_condattr_init(&attributes);
-  if (error == 0) {
-    /* The wall clock can jump, and timed waits with it. */
-    error = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    if (error == 0) {
-      error = pthread_cond_init(&cond->handle, &attributes);
-    }
-    must(pthread_condattr_destroy(&attributes));
-  }
+  int error = pthread_cond_init(&cond->handle, NULL);
   if (error != 0) {
     return RLO_FAIL(
         RLO_OUT_OF_MEMORY, "no condition variable: error %d", error);
@@ -84,22 +73,6 @@ void rlo__cond_wait(rlo__cond *cond, rlo__mutex *mutex) {
   must(pthread_cond_wait(&cond->handle, &mutex->handle));
 }
 
-bool rlo__cond_wait_for(rlo__cond *cond,
-                        rlo__mutex *mutex,
-                        int64_t timeout_ms) {
-  struct timespec deadline;
-  must(clock_gettime(CLOCK_MONOTONIC, &deadline));
-  int64_t nanos = (int64_t)deadline.tv_nsec + timeout_ms % 1000 * 1000000;
-  deadline.tv_sec += (time_t)(timeout_ms / 1000 + nanos / 1000000000);
-  deadline.tv_nsec = (long)(nanos % 1000000000);
-  int error = pthread_cond_timedwait(&cond->handle, &mutex->handle, &deadline);
-  if (error == ETIMEDOUT) {
-    return false;
-  }
-  must(error);
-  return true;
-}
-
 void rlo__cond_signal(rlo__cond *cond) {
   must(pthread_cond_signal(&cond->handle));
 }
@@ -108,11 +81,7 @@ void rlo__cond_broadcast(rlo__cond *cond) {
   must(pthread_cond_broadcast(&cond->handle));
 }
 
-void rlo__once_call(rlo__once *once, void (*fn)(void)) {
-  must(pthread_once(&once->handle, fn));
-}
-
-/** What a new thread has to do; it frees this first. */
+/** The function of a new thread, which frees this struct. */
 typedef struct start {
   void (*fn)(void *payload);
   void *payload;

@@ -2,29 +2,24 @@
 #include "output_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_replace.h"
+
 #include "interrupt.h"
 #include "message.h"
 
-/* A file in the making. It stays where it is while a signal has to find it. */
+/* A file that is being written. Its address is constant while a signal handler
+ * may read it. */
 typedef struct output_file {
-  int descriptor;
-  bool is_in_place;
-  char path[PATH_MAX];
-  /* "" while there is no such file. */
-  char temporary_path[PATH_MAX];
+  rlo__file_replace file;
+  /* Listed while there is a temporary file. */
   rlo__interrupt_file unfinished;
 } output_file;
-
-/* Linux writes less than 2 GiB at once anyway. */
-#define CHUNK_BYTES ((size_t)1 << 30)
 
 bool rlo__path_is_same_file(const char *a, const char *b) {
   struct stat of_a;
@@ -33,206 +28,84 @@ bool rlo__path_is_same_file(const char *a, const char *b) {
          of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
-static int fail_errno(const char *what, const char *path) {
-  return rlo__fail("cannot %s %s: %s", what, path, strerror(errno));
+static int fail_write(const char *path, int error) {
+  return rlo__fail("cannot write %s: %s", path, strerror(error));
 }
 
-/* Length of the folder's part of a path, with its slash; 0 without one. */
-static size_t folder_length(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash == NULL ? 0 : (size_t)(slash - path) + 1;
-}
-
-static mode_t permissions_of_new_file(void) {
-  mode_t mask = umask(0);
-  umask(mask);
-  return 0666 & ~mask;
-}
-
-/* Where the file goes: the end of a chain of links, *out_mode the permissions
- * that it shall have. */
-static int resolve(output_file *file, const char *path, mode_t *out_mode) {
-  if ((size_t)snprintf(file->path, sizeof(file->path), "%s", path) >=
-      sizeof(file->path)) {
-    return rlo__fail("the path of the output is longer than %d bytes",
-                     PATH_MAX - 1);
+/* The temporary file is gone from its list once it has been renamed or
+ * unlinked; the signals are blocked from the one to the other. */
+static void abandon(output_file *output) {
+  bool is_listed = output->file.temp_path[0] != '\0';
+  sigset_t before;
+  rlo__interrupt_block(&before);
+  rlo__file_replace_abandon(&output->file);
+  if (is_listed) {
+    rlo__interrupt_remove_file(&output->unfinished);
   }
+  rlo__interrupt_unblock(&before);
+}
+
+static int open_file(const char *path, output_file *output) {
+  rlo__file_replace *file = &output->file;
   struct stat information;
-  *out_mode = permissions_of_new_file();
-  if (stat(path, &information) != 0) {
-    /* A link to a file that is not there yet is replaced. */
-    return errno == ENOENT ? RLO__EXIT_OK : fail_errno("write", path);
-  }
-  if (S_ISDIR(information.st_mode)) {
-    return rlo__fail("cannot write %s: it is a folder", path);
-  }
-  file->is_in_place = !S_ISREG(information.st_mode);
-  if (file->is_in_place) {
-    return RLO__EXIT_OK;
-  }
-  /* Renaming would replace a file that was protected on purpose. */
-  if (access(path, W_OK) != 0 || realpath(path, file->path) == NULL) {
-    return fail_errno("write", path);
-  }
-  *out_mode = information.st_mode & 0777;
-  return RLO__EXIT_OK;
-}
-
-/* Forget the temporary file: it has been renamed or unlinked. Call with the
- * signals blocked. */
-static void forget_temporary(output_file *file) {
-  file->temporary_path[0] = '\0';
-  rlo__interrupt_remove_file(&file->unfinished);
-}
-
-/* Remove what has been written; after the renaming nothing happens. */
-static void abandon(output_file *file) {
-  if (file->descriptor >= 0) {
-    close(file->descriptor);
-    file->descriptor = -1;
-  }
-  if (file->temporary_path[0] == '\0') {
-    return;
-  }
-  sigset_t before;
-  rlo__interrupt_block(&before);
-  unlink(file->temporary_path);
-  forget_temporary(file);
-  rlo__interrupt_unblock(&before);
-}
-
-static int open_temporary(output_file *file, mode_t mode) {
-  size_t folder = folder_length(file->path);
-  int length = snprintf(file->temporary_path,
-                        sizeof(file->temporary_path),
-                        "%.*s.relayout-XXXXXX",
-                        (int)folder,
-                        file->path);
-  if (length < 0 || (size_t)length >= sizeof(file->temporary_path)) {
-    return rlo__fail("the path of the output is longer than %d bytes",
-                     PATH_MAX - 1);
-  }
-  sigset_t before;
-  rlo__interrupt_block(&before);
-  file->descriptor = mkstemp(file->temporary_path);
-  int error = errno;
-  if (file->descriptor >= 0) {
-    file->unfinished.path = file->temporary_path;
-    rlo__interrupt_add_file(&file->unfinished);
-  }
-  rlo__interrupt_unblock(&before);
-  if (file->descriptor < 0) {
-    errno = error;
-    return fail_errno("write", file->path);
-  }
-  if (fchmod(file->descriptor, mode) != 0) {
-    int code = fail_errno("set the permissions of", file->temporary_path);
-    abandon(file);
-    return code;
-  }
-  return RLO__EXIT_OK;
-}
-
-static int open_file(const char *path, output_file *file) {
-  file->descriptor = -1;
-  file->is_in_place = false;
-  file->temporary_path[0] = '\0';
-  mode_t mode = 0;
-  int code = resolve(file, path, &mode);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  if (!file->is_in_place) {
-    return open_temporary(file, mode);
-  }
-  file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
-  return file->descriptor < 0 ? fail_errno("write", path) : RLO__EXIT_OK;
-}
-
-static int write_bytes(output_file *file, const void *data, size_t bytes) {
-  const char *from = data;
-  size_t done = 0;
-  while (done < bytes) {
-    size_t wanted = bytes - done < CHUNK_BYTES ? bytes - done : CHUNK_BYTES;
-    ssize_t written = write(file->descriptor, from + done, wanted);
-    if (written >= 0) {
-      done += (size_t)written;
-    } else if (errno != EINTR) {
-      return fail_errno("write", file->path);
+  if (stat(path, &information) == 0) {
+    if (S_ISDIR(information.st_mode)) {
+      return rlo__fail("cannot write %s: it is a folder", path);
+    }
+    /* A rename would replace a file that is write-protected on purpose. */
+    if (access(path, W_OK) != 0) {
+      return fail_write(path, errno);
     }
   }
-  return RLO__EXIT_OK;
-}
-
-/* Without this a crash of the machine could undo the rename. Some file systems
- * cannot do it; the file itself is safe by then. */
-static void sync_folder(const char *path) {
-  char folder[PATH_MAX];
-  size_t length = folder_length(path);
-  snprintf(folder,
-           sizeof(folder),
-           "%.*s",
-           length == 0 ? 1 : (int)length,
-           length == 0 ? "." : path);
-  int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor >= 0) {
-    fsync(descriptor);
-    close(descriptor);
-  }
-}
-
-/* Close it with all that was written on the disk, so that little can go wrong
- * after that. */
-static int finish(output_file *file) {
-  if (!file->is_in_place && fsync(file->descriptor) != 0) {
-    return fail_errno("write", file->path);
-  }
-  int descriptor = file->descriptor;
-  file->descriptor = -1;
-  /* EINTR has closed it all the same. */
-  if (close(descriptor) != 0 && errno != EINTR) {
-    return fail_errno("write", file->path);
-  }
-  return RLO__EXIT_OK;
-}
-
-static int put_in_place(output_file *file) {
-  if (file->is_in_place) {
-    return RLO__EXIT_OK;
-  }
   sigset_t before;
   rlo__interrupt_block(&before);
-  int result = rename(file->temporary_path, file->path);
-  int error = errno;
-  if (result == 0) {
-    forget_temporary(file);
+  int error = rlo__file_replace_begin(file, path);
+  if (error == 0 && file->temp_path[0] != '\0') {
+    output->unfinished.path = file->temp_path;
+    rlo__interrupt_add_file(&output->unfinished);
   }
   rlo__interrupt_unblock(&before);
-  if (result != 0) {
-    errno = error;
-    return fail_errno("write", file->path);
+  return error == 0 ? RLO__EXIT_OK : fail_write(path, error);
+}
+
+static int put_in_place(output_file *output) {
+  rlo__file_replace *file = &output->file;
+  bool is_listed = file->temp_path[0] != '\0';
+  sigset_t before;
+  rlo__interrupt_block(&before);
+  int error = rlo__file_replace_rename(file);
+  if (error == 0 && is_listed) {
+    rlo__interrupt_remove_file(&output->unfinished);
   }
-  sync_folder(file->path);
+  rlo__interrupt_unblock(&before);
+  if (error != 0) {
+    return fail_write(file->path, error);
+  }
+  /* Only the sync of the directory is left, which some file systems refuse. */
+  (void)rlo__file_replace_commit(file);
   return RLO__EXIT_OK;
 }
 
-/* Write a file beside its target. On failure nothing is left. */
-static int make_file(const rlo__output *output, output_file *file) {
-  int code = open_file(output->path, file);
+/* Writes a file beside its target. On failure nothing is left. */
+static int make_file(const rlo__output *output, output_file *made) {
+  rlo__file_replace *file = &made->file;
+  int code = open_file(output->path, made);
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  code = write_bytes(file, output->head, output->head_bytes);
-  if (code == RLO__EXIT_OK) {
-    code = write_bytes(file, output->data, output->data_bytes);
+  int error = rlo__file_replace_write(file, output->head, output->head_bytes);
+  if (error == 0) {
+    error = rlo__file_replace_write(file, output->data, output->data_bytes);
   }
-  if (code == RLO__EXIT_OK) {
-    code = finish(file);
+  if (error == 0) {
+    /* Synced and closed, so that the rename is all that can still fail. */
+    error = rlo__file_replace_finish(file);
   }
-  if (code != RLO__EXIT_OK) {
-    abandon(file);
+  if (error != 0) {
+    abandon(made);
+    return fail_write(output->path, error);
   }
-  return code;
+  return RLO__EXIT_OK;
 }
 
 int rlo__outputs_write(const rlo__output *outputs, int32_t count) {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/folder.h"
+#include "base/directory.h"
 #include "base/status.h"
 #include "runtime/disk_cache.h"
 
@@ -18,7 +18,7 @@ static void copy_cut(char *out_text, size_t capacity, const char *text) {
 /** Open the folder that a caller means. RLO_NOT_FOUND if there is none. */
 static rlo_status open_folder(const char *path,
                               rlo_cache_info *info,
-                              rlo__folder *out_folder) {
+                              rlo__directory *out_folder) {
   char *default_path = NULL;
   if (path == NULL) {
     RLO_TRY(rlo__disk_cache_default_path(&default_path));
@@ -34,8 +34,8 @@ static rlo_status open_folder(const char *path,
   } else if (used_path[0] != '/') {
     status = RLO_FAIL(RLO_UNSUPPORTED, "\"%s\" is no absolute path", used_path);
   } else {
-    status =
-        rlo__folder_open(used_path, geteuid(), RLO__FOLDER_OPEN, out_folder);
+    status = rlo__directory_open(
+        used_path, geteuid(), RLO__DIRECTORY_OPEN, out_folder);
   }
   copy_cut(info->path, sizeof info->path, used_path != NULL ? used_path : "");
   rlo__free(default_path);
@@ -43,18 +43,18 @@ static rlo_status open_folder(const char *path,
 }
 
 /** Count the entries, or delete them and count what is gone. */
-static rlo_status go_through(const rlo__folder *folder,
+static rlo_status go_through(const rlo__directory *folder,
                              bool is_clearing,
                              rlo_cache_info *info) {
-  rlo__folder_file *files = NULL;
+  rlo__directory_file *files = NULL;
   size_t num_files = 0;
-  RLO_TRY(rlo__folder_list(folder, &files, &num_files));
+  RLO_TRY(rlo__directory_list(folder, &files, &num_files));
   rlo_status status = RLO_OK;
   for (size_t i = 0; i < num_files && status == RLO_OK; ++i) {
     bool is_entry = rlo__disk_cache_is_entry_name(files[i].name);
     if (is_clearing &&
         (is_entry || rlo__disk_cache_is_temp_name(files[i].name))) {
-      status = rlo__folder_remove(folder, files[i].name);
+      status = rlo__directory_remove(folder, files[i].name);
     }
     if (is_entry && status == RLO_OK) {
       info->num_entries += 1;
@@ -70,7 +70,7 @@ rlo_status rlo_cache_inspect(const char *path, rlo_cache_info *out_info) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the information");
   }
   memset(out_info, 0, sizeof *out_info);
-  rlo__folder folder;
+  rlo__directory folder;
   rlo_status status = open_folder(path, out_info, &folder);
   if (status == RLO_OUT_OF_MEMORY) {
     return status;
@@ -86,18 +86,18 @@ rlo_status rlo_cache_inspect(const char *path, rlo_cache_info *out_info) {
     return RLO_OK;
   }
   status = go_through(&folder, false, out_info);
-  rlo__folder_close(&folder);
+  rlo__directory_close(&folder);
   return status;
 }
 
 rlo_status rlo_cache_clear(const char *path, rlo_cache_info *out_info) {
   rlo_cache_info info;
   memset(&info, 0, sizeof info);
-  rlo__folder folder;
+  rlo__directory folder;
   rlo_status status = open_folder(path, &info, &folder);
   if (status == RLO_OK) {
     status = go_through(&folder, true, &info);
-    rlo__folder_close(&folder);
+    rlo__directory_close(&folder);
     info.is_usable = true;
   } else if (status == RLO_NOT_FOUND) {
     status = RLO_OK;

@@ -157,18 +157,6 @@ static rlo_status merge(rlo_context *context,
   return status;
 }
 
-static rlo_status write_file(const char *path, const rlo__str *text) {
-  rlo__file_writer writer;
-  RLO_TRY(rlo__file_writer_open(path, &writer));
-  rlo_status status =
-      rlo__file_writer_write(&writer, rlo__str_text(text), text->length);
-  if (status != RLO_OK) {
-    rlo__file_writer_abandon(&writer);
-    return status;
-  }
-  return rlo__file_writer_commit(&writer);
-}
-
 rlo_status rlo_context_save_wisdom(rlo_context *context, const char *path) {
   RLO_TRY(check_context(context));
   char *old = NULL;
@@ -183,7 +171,7 @@ rlo_status rlo_context_save_wisdom(rlo_context *context, const char *path) {
     status = rlo__status_prefix(status, "%s is not touched: ", path);
   }
   if (status == RLO_OK) {
-    status = write_file(path, &text);
+    status = rlo__file_write(path, rlo__str_text(&text), text.length);
   }
   rlo__str_deinit(&text);
   rlo__free(old);

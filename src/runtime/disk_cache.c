@@ -7,7 +7,8 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "base/folder.h"
+#include "base/directory.h"
+#include "base/file_replace.h"
 #include "base/status.h"
 #include "base/str.h"
 
@@ -108,17 +109,17 @@ void rlo__disk_cache_get_stats(const rlo__disk_cache *cache,
 /** Open the folder. What fails here is told to the log, and is no news the
  *  second time; a folder that is not there is no failure. */
 static bool open_folder(rlo__disk_cache *cache,
-                        rlo__folder_mode mode,
-                        rlo__folder *out_folder) {
+                        rlo__directory_mode mode,
+                        rlo__directory *out_folder) {
   if (cache->path == NULL) {
     return false;
   }
   rlo_status status =
-      rlo__folder_open(cache->path, cache->owner, mode, out_folder);
+      rlo__directory_open(cache->path, cache->owner, mode, out_folder);
   if (status == RLO_OK) {
     return true;
   }
-  if ((status != RLO_NOT_FOUND || mode == RLO__FOLDER_MAKE) &&
+  if ((status != RLO_NOT_FOUND || mode == RLO__DIRECTORY_CREATE) &&
       !atomic_exchange_explicit(
           &cache->has_complained, true, memory_order_relaxed)) {
     rlo__log(cache->log,
@@ -130,18 +131,18 @@ static bool open_folder(rlo__disk_cache *cache,
 }
 
 bool rlo__disk_cache_is_usable(rlo__disk_cache *cache) {
-  rlo__folder folder;
-  if (!open_folder(cache, RLO__FOLDER_MAKE, &folder)) {
+  rlo__directory folder;
+  if (!open_folder(cache, RLO__DIRECTORY_CREATE, &folder)) {
     return false;
   }
-  rlo__folder_close(&folder);
+  rlo__directory_close(&folder);
   return true;
 }
 
 /* ------------------------------------------------------------------ reading */
 
 static void remove_entry(rlo__disk_cache *cache,
-                         const rlo__folder *folder,
+                         const rlo__directory *folder,
                          const rlo__cache_key *key,
                          const char *why) {
   count(&cache->num_rejects);
@@ -150,7 +151,7 @@ static void remove_entry(rlo__disk_cache *cache,
            "entry %s of the disk cache is not used: %s",
            key->name,
            why);
-  if (rlo__folder_remove(folder, key->name) != RLO_OK) {
+  if (rlo__directory_remove(folder, key->name) != RLO_OK) {
     rlo__log(cache->log, RLO__LOG_WARNING, "%s", rlo_error_last()->message);
   }
 }
@@ -159,14 +160,14 @@ bool rlo__disk_cache_load(rlo__disk_cache *cache,
                           const rlo__cache_key *key,
                           rlo__disk_cache_found *out_found) {
   *out_found = (rlo__disk_cache_found){NULL, 0, NULL};
-  rlo__folder folder;
-  if (!open_folder(cache, RLO__FOLDER_OPEN, &folder)) {
+  rlo__directory folder;
+  if (!open_folder(cache, RLO__DIRECTORY_OPEN, &folder)) {
     count(&cache->num_misses);
     return false;
   }
   uint8_t *data = NULL;
   size_t bytes = 0;
-  rlo_status status = rlo__folder_read(
+  rlo_status status = rlo__directory_read(
       &folder, key->name, RLO__DISK_CACHE_MAX_ENTRY_BYTES, &data, &bytes);
   if (status == RLO_OK) {
     status = rlo__cache_entry_decode(
@@ -177,7 +178,7 @@ bool rlo__disk_cache_load(rlo__disk_cache *cache,
   switch (status) {
     case RLO_OK:
       out_found->data = data;
-      rlo__folder_touch(&folder, key->name);
+      rlo__directory_touch(&folder, key->name);
       count(&cache->num_hits);
       break;
     case RLO_NOT_FOUND:
@@ -193,7 +194,7 @@ bool rlo__disk_cache_load(rlo__disk_cache *cache,
   if (status != RLO_OK) {
     rlo__free(data);
   }
-  rlo__folder_close(&folder);
+  rlo__directory_close(&folder);
   return status == RLO_OK;
 }
 
@@ -205,10 +206,10 @@ void rlo__disk_cache_found_deinit(rlo__disk_cache_found *found) {
 void rlo__disk_cache_reject(rlo__disk_cache *cache,
                             const rlo__cache_key *key,
                             const char *why) {
-  rlo__folder folder;
-  if (open_folder(cache, RLO__FOLDER_OPEN, &folder)) {
+  rlo__directory folder;
+  if (open_folder(cache, RLO__DIRECTORY_OPEN, &folder)) {
     remove_entry(cache, &folder, key, why);
-    rlo__folder_close(&folder);
+    rlo__directory_close(&folder);
   }
 }
 
@@ -222,23 +223,23 @@ bool rlo__disk_cache_is_entry_name(const char *name) {
 
 bool rlo__disk_cache_is_temp_name(const char *name) {
   return strncmp(name,
-                 RLO__FOLDER_TEMP_PREFIX,
-                 sizeof RLO__FOLDER_TEMP_PREFIX - 1) == 0;
+                 RLO__FILE_TEMP_PREFIX,
+                 sizeof RLO__FILE_TEMP_PREFIX - 1) == 0;
 }
 
 static int compare_times(const void *a, const void *b) {
-  const rlo__folder_file *x = a;
-  const rlo__folder_file *y = b;
+  const rlo__directory_file *x = a;
+  const rlo__directory_file *y = b;
   return (x->time_nanos > y->time_nanos) - (x->time_nanos < y->time_nanos);
 }
 
 /** Delete what killed processes left, and old entries until there is room. */
 static rlo_status make_room(rlo__disk_cache *cache,
-                            const rlo__folder *folder,
+                            const rlo__directory *folder,
                             int64_t needed_bytes) {
-  rlo__folder_file *files = NULL;
+  rlo__directory_file *files = NULL;
   size_t num_files = 0;
-  RLO_TRY(rlo__folder_list(folder, &files, &num_files));
+  RLO_TRY(rlo__directory_list(folder, &files, &num_files));
   struct timespec now = {0, 0};
   (void)clock_gettime(CLOCK_REALTIME, &now);
   int64_t temp_limit_nanos =
@@ -251,15 +252,15 @@ static rlo_status make_room(rlo__disk_cache *cache,
   rlo_status status = RLO_OK;
   qsort(files, num_files, sizeof *files, compare_times);
   for (size_t i = 0; i < num_files && status == RLO_OK; ++i) {
-    const rlo__folder_file *file = &files[i];
+    const rlo__directory_file *file = &files[i];
     if (rlo__disk_cache_is_temp_name(file->name)) {
       if (file->time_nanos < temp_limit_nanos) {
-        status = rlo__folder_remove(folder, file->name);
+        status = rlo__directory_remove(folder, file->name);
       }
     } else if (rlo__disk_cache_is_entry_name(file->name) &&
                total_bytes > cache->limit_bytes - needed_bytes) {
       total_bytes -= file->bytes;
-      status = rlo__folder_remove(folder, file->name);
+      status = rlo__directory_remove(folder, file->name);
     }
   }
   rlo__free(files);
@@ -267,7 +268,7 @@ static rlo_status make_room(rlo__disk_cache *cache,
 }
 
 static rlo_status store(rlo__disk_cache *cache,
-                        const rlo__folder *folder,
+                        const rlo__directory *folder,
                         const rlo__cache_key *key,
                         const void *payload,
                         size_t payload_bytes) {
@@ -286,7 +287,7 @@ static rlo_status store(rlo__disk_cache *cache,
     goto fail;
   }
   RLO_TRY_GOTO(make_room(cache, folder, (int64_t)bytes));
-  RLO_TRY_GOTO(rlo__folder_write(folder, key->name, data, bytes));
+  RLO_TRY_GOTO(rlo__directory_write(folder, key->name, data, bytes));
   count(&cache->num_writes);
   rlo__log(cache->log,
            RLO__LOG_DEBUG,
@@ -302,8 +303,8 @@ void rlo__disk_cache_store(rlo__disk_cache *cache,
                            const rlo__cache_key *key,
                            const void *payload,
                            size_t payload_bytes) {
-  rlo__folder folder;
-  if (!open_folder(cache, RLO__FOLDER_MAKE, &folder)) {
+  rlo__directory folder;
+  if (!open_folder(cache, RLO__DIRECTORY_CREATE, &folder)) {
     return;
   }
   if (store(cache, &folder, key, payload, payload_bytes) != RLO_OK) {
@@ -313,5 +314,5 @@ void rlo__disk_cache_store(rlo__disk_cache *cache,
              key->name,
              rlo_error_last()->message);
   }
-  rlo__folder_close(&folder);
+  rlo__directory_close(&folder);
 }

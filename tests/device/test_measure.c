@@ -259,10 +259,7 @@ START_TEST(test_measure__wisdom_goes_from_context_to_context)
 END_TEST
 
 static void write_text(const char *text) {
-  rlo__file_writer writer;
-  ck_assert_int_eq(rlo__file_writer_open(path, &writer), RLO_OK);
-  ck_assert_int_eq(rlo__file_writer_write(&writer, text, strlen(text)), RLO_OK);
-  ck_assert_int_eq(rlo__file_writer_commit(&writer), RLO_OK);
+  ck_assert_int_eq(rlo__file_write(path, text, strlen(text)), RLO_OK);
 }
 
 START_TEST(test_measure__wisdom_gathers_in_a_file)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/folder.h"
+#include "base/directory.h"
 #include "relayout/opencl.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
@@ -282,35 +282,35 @@ END_TEST
  */
 
 typedef struct entry_list {
-  rlo__folder folder;
-  rlo__folder_file *files;
+  rlo__directory folder;
+  rlo__directory_file *files;
   size_t count;
 } entry_list;
 
 static entry_list list_entries(void) {
   entry_list list = {{-1, 0}, NULL, 0};
-  ck_assert_int_eq(
-      rlo__folder_open(cache_dir, geteuid(), RLO__FOLDER_OPEN, &list.folder),
-      RLO_OK);
-  ck_assert_int_eq(rlo__folder_list(&list.folder, &list.files, &list.count),
+  ck_assert_int_eq(rlo__directory_open(
+                       cache_dir, geteuid(), RLO__DIRECTORY_OPEN, &list.folder),
+                   RLO_OK);
+  ck_assert_int_eq(rlo__directory_list(&list.folder, &list.files, &list.count),
                    RLO_OK);
   return list;
 }
 
 static void entry_list_deinit(entry_list *list) {
   rlo__free(list->files);
-  rlo__folder_close(&list->folder);
+  rlo__directory_close(&list->folder);
 }
 
 static void read_entry(const entry_list *list,
                        size_t index,
                        uint8_t **out_data,
                        size_t *out_bytes) {
-  ck_assert_int_eq(rlo__folder_read(&list->folder,
-                                    list->files[index].name,
-                                    RLO__DISK_CACHE_MAX_ENTRY_BYTES,
-                                    out_data,
-                                    out_bytes),
+  ck_assert_int_eq(rlo__directory_read(&list->folder,
+                                       list->files[index].name,
+                                       RLO__DISK_CACHE_MAX_ENTRY_BYTES,
+                                       out_data,
+                                       out_bytes),
                    RLO_OK);
 }
 
@@ -319,7 +319,7 @@ static void write_entry(const entry_list *list,
                         const uint8_t *data,
                         size_t bytes) {
   ck_assert_int_eq(
-      rlo__folder_write(&list->folder, list->files[index].name, data, bytes),
+      rlo__directory_write(&list->folder, list->files[index].name, data, bytes),
       RLO_OK);
 }
 

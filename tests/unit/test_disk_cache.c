@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/folder.h"
+#include "base/directory.h"
 #include "relayout/opencl.h"
 
 enum { LIMIT = 1 << 20 };
@@ -26,9 +26,9 @@ static rlo__disk_cache *cache;
 /** What the cache said, the last line. */
 static char last_line[1024];
 
-static void write_down(rlo__log_level level, const char *line, void *payload) {
+static void write_down(void *payload, int32_t level, const char *line) {
   (void)payload;
-  if (level <= RLO__LOG_WARNING) {
+  if (level <= (int32_t)RLO__LOG_WARNING) {
     snprintf(last_line, sizeof last_line, "%s", line);
   }
 }
@@ -110,15 +110,15 @@ static rlo__disk_cache_stats stats_now(void) {
 }
 
 static size_t count_files(void) {
-  rlo__folder folder;
-  rlo__folder_file *files = NULL;
+  rlo__directory folder;
+  rlo__directory_file *files = NULL;
   size_t count = 0;
   ck_assert_int_eq(
-      rlo__folder_open(folder_path, geteuid(), RLO__FOLDER_OPEN, &folder),
+      rlo__directory_open(folder_path, geteuid(), RLO__DIRECTORY_OPEN, &folder),
       RLO_OK);
-  ck_assert_int_eq(rlo__folder_list(&folder, &files, &count), RLO_OK);
+  ck_assert_int_eq(rlo__directory_list(&folder, &files, &count), RLO_OK);
   rlo__free(files);
-  rlo__folder_close(&folder);
+  rlo__directory_close(&folder);
   return count;
 }
 
@@ -281,7 +281,7 @@ START_TEST(test_disk_cache__takes_no_entry_that_others_could_have_written)
   ck_assert_ptr_nonnull(strstr(last_line, "symbolic link"));
   ck_assert_int_eq(mkfifo(path, 0600), 0);
   ck_assert(!has_word("one")); /* and does not wait for a writer */
-  ck_assert_ptr_nonnull(strstr(last_line, "no regular file"));
+  ck_assert_ptr_nonnull(strstr(last_line, "not a regular file"));
 }
 
 END_TEST
@@ -346,13 +346,13 @@ START_TEST(test_disk_cache__uses_no_link_and_no_file_for_a_folder)
   snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", home);
   ck_assert_int_eq(mkdir(elsewhere, 0700), 0);
   ck_assert_int_eq(symlink(elsewhere, folder_path), 0);
-  check_refusal("only a link");
+  check_refusal("a symbolic link");
   ck_assert_int_eq(unlink(folder_path), 0);
   int fd = open(folder_path, O_CREAT | O_WRONLY, 0600);
   ck_assert_int_ge(fd, 0);
   close(fd);
   open_cache(LIMIT);
-  check_refusal("no folder");
+  check_refusal("not a directory");
 }
 
 END_TEST

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/file_replace.h"
 #include "base/status.h"
 
 static char folder[64];
@@ -53,17 +55,6 @@ static void remove_folder(void) {
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-static rlo_status write_file(const char *name, const void *data, size_t bytes) {
-  rlo_status status = RLO_OK;
-  rlo__file_writer writer;
-  RLO_TRY(rlo__file_writer_open(name, &writer));
-  RLO_TRY_GOTO(rlo__file_writer_write(&writer, data, bytes));
-  return rlo__file_writer_commit(&writer);
-fail:
-  rlo__file_writer_abandon(&writer);
-  return status;
-}
-
 static void expect_file(const char *name, const char *text) {
   char *data = NULL;
   size_t bytes = 0;
@@ -83,7 +74,7 @@ START_TEST(test_file__reads_what_was_written)
     text[i] = (char)('a' + i % 23);
   }
   for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k) {
-    ck_assert_int_eq(write_file(path, text, sizes[k]), RLO_OK);
+    ck_assert_int_eq(rlo__file_write(path, text, sizes[k]), RLO_OK);
     ck_assert_int_eq(count_names(false), 1);
     char *data = NULL;
     size_t bytes = 1;
@@ -125,31 +116,22 @@ START_TEST(test_file__names_what_is_not_there)
   ck_assert_int_eq(rlo__file_read(path, 10, &data, &bytes), RLO_NOT_FOUND);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, path));
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, strerror(ENOENT)));
-  int fd = 5;
-  ck_assert_int_eq(rlo__file_open_read(path, &fd), RLO_NOT_FOUND);
-  ck_assert_int_eq(fd, -1);
-  rlo__file_close(fd);
   ck_assert_int_eq(rlo__file_read(folder, 10, &data, &bytes), RLO_IO);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, strerror(EISDIR)));
   char deep[256];
   (void)snprintf(deep, sizeof deep, "%s/none/target", folder);
-  rlo__file_writer writer;
-  ck_assert_int_eq(rlo__file_writer_open(deep, &writer), RLO_NOT_FOUND);
+  ck_assert_int_eq(rlo__file_write(deep, "a", 1), RLO_NOT_FOUND);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, deep));
-  rlo__file_writer_abandon(&writer);
-  ck_assert_int_eq(rlo__file_writer_open(folder, &writer), RLO_IO);
+  ck_assert_int_eq(rlo__file_write(folder, "a", 1), RLO_IO);
 }
 
 END_TEST
 
 START_TEST(test_file__pread_is_exact)
 {
-  ck_assert_int_eq(write_file(path, "0123456789", 10), RLO_OK);
-  int fd = -1;
-  ck_assert_int_eq(rlo__file_open_read(path, &fd), RLO_OK);
-  int64_t size_bytes = 0;
-  ck_assert_int_eq(rlo__file_size(fd, path, &size_bytes), RLO_OK);
-  ck_assert_int_eq(size_bytes, 10);
+  ck_assert_int_eq(rlo__file_write(path, "0123456789", 10), RLO_OK);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ck_assert_int_ge(fd, 0);
   char data[8] = "";
   ck_assert_int_eq(rlo__file_pread(fd, path, data, 4, 6), RLO_OK);
   ck_assert_int_eq(memcmp(data, "6789", 4), 0);
@@ -157,43 +139,93 @@ START_TEST(test_file__pread_is_exact)
   ck_assert_int_eq(rlo__file_pread(fd, path, data, 5, 6), RLO_DATA_LOSS);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "byte 10"));
   rlo__file_close(fd);
-  ck_assert_int_eq(rlo__file_open_read("/dev/null", &fd), RLO_OK);
-  ck_assert_int_eq(rlo__file_size(fd, "/dev/null", &size_bytes),
-                   RLO_UNSUPPORTED);
-  rlo__file_close(fd);
-}
-
-END_TEST
-
-START_TEST(test_file__pwrite_leaves_zeros_between)
-{
-  rlo__file_writer writer;
-  ck_assert_int_eq(rlo__file_writer_open(path, &writer), RLO_OK);
-  ck_assert_int_eq(rlo__file_writer_pwrite(&writer, "xy", 2, 4), RLO_OK);
-  ck_assert_int_eq(rlo__file_writer_write(&writer, "ab", 2), RLO_OK);
-  ck_assert_int_eq(rlo__file_writer_commit(&writer), RLO_OK);
-  char *data = NULL;
-  size_t bytes = 0;
-  ck_assert_int_eq(rlo__file_read(path, 100, &data, &bytes), RLO_OK);
-  ck_assert_uint_eq(bytes, 6);
-  ck_assert_int_eq(memcmp(data, "ab\0\0xy", 6), 0);
-  rlo__free(data);
+  rlo__file_close(-1);
 }
 
 END_TEST
 
 START_TEST(test_file__abandon_leaves_the_old)
 {
-  ck_assert_int_eq(write_file(path, "old", 3), RLO_OK);
-  rlo__file_writer writer;
-  ck_assert_int_eq(rlo__file_writer_open(path, &writer), RLO_OK);
-  ck_assert_int_eq(rlo__file_writer_write(&writer, "newer", 5), RLO_OK);
+  ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
+  rlo__file_replace f;
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_write(&f, "newer", 5), 0);
   expect_file(path, "old");
   ck_assert_int_eq(count_names(false), 2);
-  rlo__file_writer_abandon(&writer);
-  rlo__file_writer_abandon(&writer);
+  rlo__file_replace_abandon(&f);
+  rlo__file_replace_abandon(&f);
   expect_file(path, "old");
   ck_assert_int_eq(count_names(false), 1);
+  /* After the contents are on the disk, too. */
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_write(&f, "newer", 5), 0);
+  ck_assert_int_eq(rlo__file_replace_finish(&f), 0);
+  expect_file(path, "old");
+  rlo__file_replace_abandon(&f);
+  expect_file(path, "old");
+  ck_assert_int_eq(count_names(false), 1);
+}
+
+END_TEST
+
+START_TEST(test_file__replaces_in_steps)
+{
+  ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
+  rlo__file_replace f;
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_write(&f, "ne", 2), 0);
+  ck_assert_int_eq(rlo__file_replace_write(&f, "w", 1), 0);
+  ck_assert_int_eq(rlo__file_replace_finish(&f), 0);
+  ck_assert_int_eq(rlo__file_replace_finish(&f), 0);
+  ck_assert_int_eq(rlo__file_replace_rename(&f), 0);
+  expect_file(path, "new");
+  ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
+  rlo__file_replace_abandon(&f);
+  expect_file(path, "new");
+  ck_assert_int_eq(count_names(false), 1);
+}
+
+END_TEST
+
+START_TEST(test_file__replaces_in_a_directory)
+{
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ck_assert_int_ge(fd, 0);
+  rlo__file_replace f;
+  ck_assert_int_eq(rlo__file_replace_begin_at(&f, fd, "target", 0600), 0);
+  ck_assert_int_eq(
+      strncmp(
+          f.temp_path, RLO__FILE_TEMP_PREFIX, sizeof RLO__FILE_TEMP_PREFIX - 1),
+      0);
+  ck_assert_int_eq(rlo__file_replace_write(&f, "new", 3), 0);
+  ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
+  rlo__file_replace_abandon(&f);
+  expect_file(path, "new");
+  struct stat st;
+  ck_assert_int_eq(stat(path, &st), 0);
+  ck_assert_int_eq((int)(st.st_mode & 0777), 0600);
+  ck_assert_int_eq(close(fd), 0);
+  ck_assert_int_eq(rlo__file_replace_begin_at(&f, fd, "target", 0600), EBADF);
+  rlo__file_replace_abandon(&f);
+  ck_assert_int_eq(count_names(false), 1);
+}
+
+END_TEST
+
+START_TEST(test_file__refuses_a_path_that_is_too_long)
+{
+  static char name[PATH_MAX + 1];
+  memset(name, 'x', PATH_MAX);
+  ck_assert_int_eq(rlo__file_write(name, "a", 1), RLO_IO);
+  ck_assert_ptr_nonnull(
+      strstr(rlo_error_last()->message, "cannot create \"xxx"));
+  /* The longest path that fits leaves no room for the temporary name. */
+  name[PATH_MAX - 1] = '\0';
+  for (int i = 1; i < PATH_MAX - 1; i += 2) {
+    name[i] = '/';
+    name[i - 1] = '.';
+  }
+  ck_assert_int_eq(rlo__file_write(name, "a", 1), RLO_IO);
 }
 
 END_TEST
@@ -201,12 +233,12 @@ END_TEST
 START_TEST(test_file__permissions_follow_umask_and_old_file)
 {
   mode_t old_mask = umask(027);
-  ck_assert_int_eq(write_file(path, "a", 1), RLO_OK);
+  ck_assert_int_eq(rlo__file_write(path, "a", 1), RLO_OK);
   struct stat st;
   ck_assert_int_eq(stat(path, &st), 0);
   ck_assert_int_eq((int)(st.st_mode & 0777), 0640);
   ck_assert_int_eq(chmod(path, 0606), 0);
-  ck_assert_int_eq(write_file(path, "b", 1), RLO_OK);
+  ck_assert_int_eq(rlo__file_write(path, "b", 1), RLO_OK);
   ck_assert_int_eq(stat(path, &st), 0);
   ck_assert_int_eq((int)(st.st_mode & 0777), 0606);
   (void)umask(old_mask);
@@ -218,9 +250,9 @@ START_TEST(test_file__follows_a_link)
 {
   char link[256];
   (void)snprintf(link, sizeof link, "%s/link", folder);
-  ck_assert_int_eq(write_file(path, "old", 3), RLO_OK);
+  ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
   ck_assert_int_eq(symlink(path, link), 0);
-  ck_assert_int_eq(write_file(link, "new", 3), RLO_OK);
+  ck_assert_int_eq(rlo__file_write(link, "new", 3), RLO_OK);
   struct stat st;
   ck_assert_int_eq(lstat(link, &st), 0);
   ck_assert(S_ISLNK(st.st_mode));
@@ -234,7 +266,7 @@ START_TEST(test_file__a_bare_name_is_written_here)
   char here[4096];
   ck_assert_ptr_nonnull(getcwd(here, sizeof here));
   ck_assert_int_eq(chdir(folder), 0);
-  ck_assert_int_eq(write_file("target", "bare", 4), RLO_OK);
+  ck_assert_int_eq(rlo__file_write("target", "bare", 4), RLO_OK);
   ck_assert_int_eq(chdir(here), 0);
   expect_file(path, "bare");
 }
@@ -244,7 +276,7 @@ END_TEST
 START_TEST(test_file__devices_are_written_in_place)
 {
   struct stat st;
-  ck_assert_int_eq(write_file("/dev/null", "gone", 4), RLO_OK);
+  ck_assert_int_eq(rlo__file_write("/dev/null", "gone", 4), RLO_OK);
   ck_assert_int_eq(stat("/dev/null", &st), 0);
   ck_assert(S_ISCHR(st.st_mode));
 }
@@ -253,7 +285,7 @@ END_TEST
 
 START_TEST(test_file__a_full_disk_is_reported)
 {
-  ck_assert_int_eq(write_file("/dev/full", "lost", 4), RLO_IO);
+  ck_assert_int_eq(rlo__file_write("/dev/full", "lost", 4), RLO_IO);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "/dev/full"));
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, strerror(ENOSPC)));
 }
@@ -263,23 +295,16 @@ END_TEST
 START_TEST(test_file__a_short_write_goes_on_and_fails_cleanly)
 {
   /* At the limit the system writes a part, and refuses the rest. */
-  ck_assert_int_eq(write_file(path, "old", 3), RLO_OK);
+  ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
   (void)signal(SIGXFSZ, SIG_IGN);
   struct rlimit old_limit;
   ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &old_limit), 0);
   struct rlimit limit = {.rlim_cur = 1000, .rlim_max = old_limit.rlim_max};
   ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
   static const char data[1500];
-  rlo_status status = write_file(path, data, sizeof data);
-  rlo__file_writer writer;
-  rlo_status pwrite_status = rlo__file_writer_open(path, &writer);
-  if (pwrite_status == RLO_OK) {
-    pwrite_status = rlo__file_writer_pwrite(&writer, data, 200, 900);
-    rlo__file_writer_abandon(&writer);
-  }
+  rlo_status status = rlo__file_write(path, data, sizeof data);
   ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &old_limit), 0);
   ck_assert_int_eq(status, RLO_IO);
-  ck_assert_int_eq(pwrite_status, RLO_IO);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, strerror(EFBIG)));
   expect_file(path, "old");
   ck_assert_int_eq(count_names(false), 1);
@@ -289,13 +314,13 @@ END_TEST
 
 START_TEST(test_file__a_rename_that_fails_leaves_nothing)
 {
-  rlo__file_writer writer;
-  ck_assert_int_eq(rlo__file_writer_open(path, &writer), RLO_OK);
-  ck_assert_int_eq(rlo__file_writer_write(&writer, "a", 1), RLO_OK);
-  /* A folder has taken the name meanwhile. */
+  rlo__file_replace f;
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_write(&f, "a", 1), 0);
+  /* A directory takes the name before the rename. */
   ck_assert_int_eq(mkdir(path, 0777), 0);
-  ck_assert_int_eq(rlo__file_writer_commit(&writer), RLO_IO);
-  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, path));
+  ck_assert_int_eq(rlo__file_replace_commit(&f), EISDIR);
+  rlo__file_replace_abandon(&f);
   ck_assert_int_eq(count_names(false), 1);
 }
 
@@ -346,12 +371,12 @@ END_TEST
 
 START_TEST(test_file__survives_every_failed_allocation)
 {
-  ck_assert_int_eq(write_file(path, "old", 3), RLO_OK);
+  ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
   bool is_through = false;
   for (int64_t nth = 1; !is_through; ++nth) {
     ck_assert_int_lt(nth, 50);
     rlo__alloc_set_fault(nth, false);
-    rlo_status status = write_file(path, "new", 3);
+    rlo_status status = rlo__file_write(path, "new", 3);
     is_through = rlo__alloc_tried_count() < nth;
     ck_assert_int_eq(status, is_through ? RLO_OK : RLO_OUT_OF_MEMORY);
     ck_assert_int_eq(count_names(false), 1);
@@ -374,8 +399,10 @@ int main(void) {
   tcase_add_test(tcase, test_file__reads_what_has_no_size);
   tcase_add_test(tcase, test_file__names_what_is_not_there);
   tcase_add_test(tcase, test_file__pread_is_exact);
-  tcase_add_test(tcase, test_file__pwrite_leaves_zeros_between);
   tcase_add_test(tcase, test_file__abandon_leaves_the_old);
+  tcase_add_test(tcase, test_file__replaces_in_steps);
+  tcase_add_test(tcase, test_file__replaces_in_a_directory);
+  tcase_add_test(tcase, test_file__refuses_a_path_that_is_too_long);
   tcase_add_test(tcase, test_file__permissions_follow_umask_and_old_file);
   tcase_add_test(tcase, test_file__follows_a_link);
   tcase_add_test(tcase, test_file__a_bare_name_is_written_here);

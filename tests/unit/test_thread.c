@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -67,57 +66,6 @@ static void signal_once(void *payload) {
   rlo__mutex_unlock(&c->mutex);
 }
 
-START_TEST(test_thread__a_timed_wait_ends_either_way)
-{
-  counter c;
-  counter_init(&c);
-  rlo__mutex_lock(&c.mutex);
-  /* Nobody signals; a wake without cause only means waiting again. */
-  while (rlo__cond_wait_for(&c.cond, &c.mutex, 5)) {
-  }
-  rlo__thread thread;
-  ck_assert_int_eq(rlo__thread_start(signal_once, &c, &thread), RLO_OK);
-  bool is_in_time = true;
-  while (c.value == 0 && is_in_time) {
-    is_in_time = rlo__cond_wait_for(&c.cond, &c.mutex, 60999);
-  }
-  rlo__mutex_unlock(&c.mutex);
-  ck_assert(is_in_time);
-  rlo__thread_join(&thread);
-  counter_deinit(&c);
-}
-
-END_TEST
-
-static atomic_int once_count;
-static rlo__once once = RLO__ONCE_INIT;
-
-static void count_once(void) {
-  atomic_fetch_add(&once_count, 1);
-}
-
-static void call_once_and_look(void *payload) {
-  int *seen = payload;
-  rlo__once_call(&once, count_once);
-  *seen = atomic_load(&once_count);
-}
-
-START_TEST(test_thread__once_is_once_and_done_for_all)
-{
-  int seen[THREADS] = {0};
-  rlo__thread threads[THREADS];
-  for (int i = 0; i < THREADS; ++i) {
-    ck_assert_int_eq(
-        rlo__thread_start(call_once_and_look, &seen[i], &threads[i]), RLO_OK);
-  }
-  for (int i = 0; i < THREADS; ++i) {
-    rlo__thread_join(&threads[i]);
-    ck_assert_int_eq(seen[i], 1);
-  }
-}
-
-END_TEST
-
 START_TEST(test_thread__start_survives_a_failed_allocation)
 {
   rlo__alloc_set_fault(1, false);
@@ -133,8 +81,6 @@ int main(void) {
   Suite *suite = suite_create("thread");
   TCase *tcase = tcase_create("thread");
   tcase_add_test(tcase, test_thread__a_mutex_excludes_and_a_cond_wakes);
-  tcase_add_test(tcase, test_thread__a_timed_wait_ends_either_way);
-  tcase_add_test(tcase, test_thread__once_is_once_and_done_for_all);
   tcase_add_test(tcase, test_thread__start_survives_a_failed_allocation);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);

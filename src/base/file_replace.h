@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_BASE_FILE_REPLACE_H
+#define RLO_BASE_FILE_REPLACE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/**
+ * Replaces a file atomically: the new contents go to a temporary file beside
+ * the target, are synced to the disk, and take the target's name by a rename.
+ * Until then the target is unchanged.
+ *
+ *     rlo__file_replace f;
+ *     int error = rlo__file_replace_begin(&f, path);
+ *     if (error == 0) error = rlo__file_replace_write(&f, data, bytes);
+ *     if (error == 0) error = rlo__file_replace_commit(&f);
+ *     rlo__file_replace_abandon(&f);
+ *
+ * Functions return 0 or the errno of the call that failed; after a failure only
+ * rlo__file_replace_abandon is allowed. This module uses no other one, so that
+ * the command compiles it too, and allocates nothing. Threads: safe for
+ * different structs.
+ */
+typedef struct rlo__file_replace {
+  /** -1 when closed. */
+  int fd;
+  /** What the paths are relative to; AT_FDCWD for the working directory. */
+  int directory_fd;
+  /** The target is not a regular file and is written directly. */
+  bool is_in_place;
+  /** The target, with symbolic links resolved. */
+  char path[PATH_MAX];
+  /** "" while there is no temporary file. */
+  char temp_path[PATH_MAX];
+} rlo__file_replace;
+
+/** Prefix of the names of temporary files. One that remains belongs to a
+ *  process that was killed. */
+#define RLO__FILE_TEMP_PREFIX ".tmp-"
+
+/**
+ * Opens the temporary file. A symbolic link is followed. The new file gets the
+ * permissions of the one that it replaces, else 0666 without the umask. An
+ * existing target that is no regular file (a pipe, /dev/null) is opened itself.
+ * `path` is copied.
+ */
+int rlo__file_replace_begin(rlo__file_replace *f, const char *path);
+
+/** Opens a temporary file in an open directory for a file `name` of it, which
+ *  is replaced whatever it is, with exactly the permissions `mode` less the
+ *  umask. `directory_fd` is borrowed until the end. */
+int rlo__file_replace_begin_at(rlo__file_replace *f,
+                               int directory_fd,
+                               const char *name,
+                               mode_t mode);
+
+/** Appends bytes, all of them: short and interrupted writes are continued. */
+int rlo__file_replace_write(rlo__file_replace *f,
+                            const void *data,
+                            size_t bytes);
+
+/** Syncs the contents to the disk and closes the file, if it is open. */
+int rlo__file_replace_finish(rlo__file_replace *f);
+
+/** Finishes, and gives the file its name. */
+int rlo__file_replace_rename(rlo__file_replace *f);
+
+/** Finishes, renames, if that has not been done, and syncs the directory: only
+ *  a failure of this last step leaves the target replaced. */
+int rlo__file_replace_commit(rlo__file_replace *f);
+
+/** Closes the file and unlinks the temporary one; without effect after a
+ *  commit. May be repeated. */
+void rlo__file_replace_abandon(rlo__file_replace *f);
+
+#endif
