@@ -19,9 +19,9 @@
  *     rlo__file_replace_abandon(&f);
  *
  * Functions return 0 or the errno of the call that failed; after a failure only
- * rlo__file_replace_abandon is allowed. This module uses no other one, so that
- * the command compiles it too, and allocates nothing. Threads: safe for
- * different structs.
+ * rlo__file_replace_abandon is allowed. The module depends on no other one, so
+ * that the command can compile it too, and allocates no memory. Threads: safe
+ * for different structs.
  */
 typedef struct rlo__file_replace {
   /** -1 when closed. */
@@ -43,14 +43,16 @@ typedef struct rlo__file_replace {
 /**
  * Opens the temporary file. A symbolic link is followed. The new file gets the
  * permissions of the one that it replaces, else 0666 without the umask. An
- * existing target that is no regular file (a pipe, /dev/null) is opened itself.
+ * existing target that is not a regular file (a pipe, /dev/null) is written
+ * directly.
  * `path` is copied.
  */
 int rlo__file_replace_begin(rlo__file_replace *f, const char *path);
 
-/** Opens a temporary file in an open directory for a file `name` of it, which
- *  is replaced whatever it is, with exactly the permissions `mode` less the
- *  umask. `directory_fd` is borrowed until the end. */
+/** Opens a temporary file in an open directory, to replace the file `name`
+ * there with one of permissions `mode` without the umask. A symbolic link is
+ *  replaced. `directory_fd` is borrowed until the file is committed or
+ *  abandoned. */
 int rlo__file_replace_begin_at(rlo__file_replace *f,
                                int directory_fd,
                                const char *name,

@@ -10,8 +10,8 @@ static const uint64_t ROOT_2 = UINT64_C(0x6a09e667f3bcc909);
 static const uint64_t ROOT_3 = UINT64_C(0xbb67ae8584caa73b);
 static const uint64_t ROOT_5 = UINT64_C(0x3c6ef372fe94f82b);
 
-/** A bijection in which every bit of the input moves about half of the bits
- *  of the output. */
+/** A bijection in which every input bit changes about half of the output bits.
+ */
 static uint64_t mix(uint64_t x) {
   x ^= x >> 32;
   x *= ROOT_3;
@@ -32,8 +32,8 @@ rlo__hash rlo__hash_init(uint64_t seed) {
 }
 
 void rlo__hash_u64(rlo__hash *hash, uint64_t value) {
-  /* Two bijections of the value, different in kind (xor here, plus there), so
-   * that two inputs that meet in one lane part in the other. */
+  /* Two different bijections of the value (xor and plus), so that inputs that
+   * collide in one lane differ in the other. */
   hash->lanes[0] = mix(hash->lanes[0] ^ value) + ROOT_5;
   hash->lanes[1] =
       mix(rotate_left(hash->lanes[1], 23) + value * ROOT_2) ^ GOLDEN;
@@ -44,7 +44,7 @@ void rlo__hash_i64(rlo__hash *hash, int64_t value) {
   rlo__hash_u64(hash, (uint64_t)value);
 }
 
-/** Little-endian whatever the machine is; absent bytes are zero. */
+/** Loads up to 8 bytes, little-endian on every machine; the rest are zero. */
 static uint64_t load_word(const unsigned char *bytes, size_t count) {
   uint64_t word = 0;
   for (size_t i = 0; i < count; ++i) {

@@ -7,10 +7,9 @@
 #include <stdint.h>
 
 /**
- * A hash that is fed field by field, never from the raw bytes of a struct,
+ * A hash that is updated field by field, never with the raw bytes of a struct,
  * whose padding is not part of its value. The result depends on the values and
- * on their order, and is the same on every machine. It guards against chance,
- * not against an adversary.
+ * their order, and is the same on every machine. It is not cryptographic.
  *
  *     rlo__hash h = rlo__hash_init(SEED);
  *     rlo__hash_i64(&h, rank);
@@ -19,30 +18,30 @@
  */
 typedef struct rlo__hash {
   uint64_t lanes[2];
-  /** Words fed so far: a zero more or less must show. */
+  /** Number of words so far, so that leading zeros change the result. */
   uint64_t count;
 } rlo__hash;
 
-/** A finished hash; also a key where 2^-64 is too often for a collision. */
+/** A finished hash. Long enough to serve as a key without comparing values. */
 typedef struct rlo__hash128 {
   uint64_t high;
   uint64_t low;
 } rlo__hash128;
 
-/** Begin. Hashes of different kinds of things take different seeds. */
+/** Starts a hash. Different kinds of objects use different seeds. */
 rlo__hash rlo__hash_init(uint64_t seed);
 
 void rlo__hash_u64(rlo__hash *hash, uint64_t value);
 void rlo__hash_i64(rlo__hash *hash, int64_t value);
 
-/** Feed `count` bytes and their number, so that "ab","c" is not "a","bc".
+/** Adds `count` bytes and their number, so that "ab","c" and "a","bc" differ.
  *  `bytes` may be NULL when `count` is 0. */
 void rlo__hash_bytes(rlo__hash *hash, const void *bytes, size_t count);
 
-/** Feed a string: its bytes without the NUL. */
+/** Adds the bytes of a string without its NUL. */
 void rlo__hash_string(rlo__hash *hash, const char *text);
 
-/** The hash of all that was fed; `hash` can be fed further. */
+/** Returns the hash so far. `hash` is unchanged and can be updated further. */
 rlo__hash128 rlo__hash_finish(const rlo__hash *hash);
 
 /** As rlo__hash_finish, folded to 64 bits. */

@@ -32,7 +32,7 @@ static void store_big_endian(uint32_t word, uint8_t *out_bytes) {
   }
 }
 
-/** Named as in the standard. */
+/** Updates the state with one block; names as in the standard. */
 static void digest_block(uint32_t state[8], const uint8_t *block) {
   uint32_t w[64];
   for (size_t i = 0; i < 16; ++i) {
@@ -115,7 +115,7 @@ void rlo__sha256_finish(rlo__sha256 *hash,
                         uint8_t out_digest[RLO__SHA256_BYTES]) {
   static const uint8_t padding[RLO__SHA256_BLOCK_BYTES] = {0x80};
   uint64_t num_bits = hash->num_bytes * 8;
-  /* The mark, zeros, and the number of bits in the last 8 bytes of a block. */
+  /* Padding: a 1 bit, zeros, and the number of bits as 8 bytes. */
   size_t filled = (size_t)(hash->num_bytes % RLO__SHA256_BLOCK_BYTES);
   size_t padding_bytes = (filled < 56 ? 56 : 120) - filled;
   rlo__sha256_update(hash, padding, padding_bytes);

@@ -28,7 +28,7 @@ void rlo__str_deinit(rlo__str *str) {
   }
 }
 
-/** Characters that are really there: the text up to where it was cut. */
+/** Length of the text in the buffer, without a truncated part. */
 static size_t stored_length(const rlo__str *str) {
   if (str->capacity_bytes == 0) {
     return 0;
@@ -37,8 +37,8 @@ static size_t stored_length(const rlo__str *str) {
   return str->length < room ? str->length : room;
 }
 
-/** Make room for `count` more characters and the NUL, where that is ours to
- *  do. A text that has failed stays as it is: it must not have a hole. */
+/** Ensures room for `count` more characters and the NUL in a growing text. One
+ *  that has failed does not grow again, so that it has no gap. */
 static void reserve(rlo__str *str, size_t count) {
   if (!str->is_growing || str->has_failed) {
     return;
@@ -110,7 +110,7 @@ void rlo__str_vprintf(rlo__str *str, const char *format, va_list arguments) {
       str->capacity_bytes - start <= count) {
     reserve(str, count);
     if (!str->has_failed && str->data != NULL) {
-      /* The format printed the same length a moment ago. */
+      /* Cannot fail: the same format has just been measured. */
       (void)vsnprintf(str->data + start, count + 1, format, again);
     }
   }
@@ -160,7 +160,7 @@ rlo_status rlo__str_status(const rlo__str *str) {
 
 rlo_status rlo__str_take(rlo__str *str, char **out_text) {
   *out_text = NULL;
-  /* An empty text still has to be a string that can be freed. */
+  /* An empty text needs a buffer too. */
   reserve(str, 0);
   rlo_status status = rlo__str_status(str);
   if (status != RLO_OK) {

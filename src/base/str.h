@@ -9,35 +9,34 @@
 #include "relayout/status.h"
 
 /**
- * Text in the making, over the caller's buffer or over one that grows.
+ * A string builder over the caller's buffer or over a growing one.
  *
- * The rules are snprintf's: what does not fit is cut, the text always ends in
- * NUL (when there is room for one), and `length` is what it would be with room
- * for all. Appending never fails on the spot; rlo__str_status tells at the end.
- * Threads: external synchronisation.
+ * As with snprintf, text that does not fit is truncated, the text always ends
+ * in NUL (if there is room for one), and `length` is that of the whole text.
+ * Appending returns no status; rlo__str_status reports failures at the end.
+ * Threads: external synchronization.
  */
 typedef struct rlo__str {
-  /** May be NULL; read it through rlo__str_text. */
+  /** May be NULL; rlo__str_text is never NULL. */
   char *data;
   /** Size of data in bytes, NUL included. */
   size_t capacity_bytes;
-  /** Length of the whole text, NUL excluded, cut or not. */
+  /** Length of the whole text without its NUL, including a truncated part. */
   size_t length;
-  /** The buffer is ours, and grows. */
+  /** Whether the string owns the buffer, which then grows. */
   bool is_growing;
-  /** The text is too short because memory ran out, or because a format could
-   *  not be printed. */
+  /** Whether text is missing because an allocation or a format failed. */
   bool has_failed;
 } rlo__str;
 
-/** Begin a text in `buffer`, which stays the caller's and must outlive it.
- *  `buffer` may be NULL when `capacity_bytes` is 0. */
+/** Starts a text in `buffer`, which is borrowed. It may be NULL when
+ *  `capacity_bytes` is 0. */
 rlo__str rlo__str_over(char *buffer, size_t capacity_bytes);
 
-/** Begin a text on the heap: rlo__str_deinit or rlo__str_take ends it. */
+/** Starts a text on the heap; free it with rlo__str_deinit or rlo__str_take. */
 rlo__str rlo__str_growing(void);
 
-/** Free what a growing text holds, and empty it. NULL is legal. */
+/** Frees the buffer of a growing text and empties it. NULL is legal. */
 void rlo__str_deinit(rlo__str *str);
 
 void rlo__str_append(rlo__str *str, const char *text);
@@ -50,24 +49,25 @@ void rlo__str_printf(rlo__str *str, const char *format, ...);
 RLO_PRINTF(2, 0)
 void rlo__str_vprintf(rlo__str *str, const char *format, va_list arguments);
 
-/** Cut the text back to `length` characters; no effect if it is shorter. */
+/** Shortens the text to `length` characters; no effect if it is shorter. */
 void rlo__str_truncate(rlo__str *str, size_t length);
 
-/** The text so far, NUL-terminated, borrowed until the next change. */
+/** Returns the text, NUL-terminated and valid until the next change. */
 const char *rlo__str_text(const rlo__str *str);
 
-/** Whether text was lost, for want of room or of memory. */
+/** Whether text is missing for lack of room or memory. */
 bool rlo__str_is_cut(const rlo__str *str);
 
 /**
- * RLO_OK when the text is whole; RLO_OUT_OF_MEMORY when memory ran out;
- * RLO_OUT_OF_RANGE when the caller's buffer is too small.
+ * @return RLO_OK when the text is complete; RLO_OUT_OF_MEMORY;
+ *         RLO_OUT_OF_RANGE when the caller's buffer is too small.
  */
 RLO_NODISCARD rlo_status rlo__str_status(const rlo__str *str);
 
 /**
- * Hand out the buffer of a growing text and empty it. The result goes to
- * rlo__free; on RLO_OUT_OF_MEMORY, *out_text is NULL and the text is freed.
+ * Moves the buffer of a growing text to the caller, who frees it with
+ * rlo__free, and empties the text. On RLO_OUT_OF_MEMORY, *out_text is NULL and
+ * the text is freed.
  */
 RLO_NODISCARD rlo_status rlo__str_take(rlo__str *str, char **out_text);
 

@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/status.h"
 #include "ir/problem.h"
 
 #define KEY_SEED UINT64_C(0x776973646f6d0001)
 
 /* Alignment beyond a line makes no difference to any kernel. */
-enum { ENOUGH_ALIGNMENT_BYTES = 64, FIRST_CAPACITY = 16 };
+enum { ENOUGH_ALIGNMENT_BYTES = 64 };
 
 /* The text's fields end at control characters, so names have none. */
 static void copy_name(const char *name, char *out_name, size_t room) {
@@ -39,10 +40,6 @@ void rlo__wisdom_deinit(rlo__wisdom *wisdom) {
   wisdom->capacity = 0;
 }
 
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 rlo__wisdom_key rlo__wisdom_key_of(const rlo__request *request,
                                    rlo_device_class device_class) {
   rlo__hash hash = rlo__hash_init(KEY_SEED);
@@ -50,9 +47,9 @@ rlo__wisdom_key rlo__wisdom_key_of(const rlo__request *request,
   rlo__problem_hash_into(request->problem, &hash);
   return (rlo__wisdom_key){
       .problem = rlo__hash_finish(&hash),
-      .alignment_bytes = least(
-          ENOUGH_ALIGNMENT_BYTES,
-          least(request->src_alignment_bytes, request->dst_alignment_bytes))};
+      .alignment_bytes = rlo__min(ENOUGH_ALIGNMENT_BYTES,
+                                  rlo__min(request->src_alignment_bytes,
+                                           request->dst_alignment_bytes))};
 }
 
 static int compare_u64(uint64_t a, uint64_t b) {
@@ -98,26 +95,15 @@ const rlo__wisdom_entry *rlo__wisdom_find(const rlo__wisdom *wisdom,
 }
 
 static rlo_status make_room(rlo__wisdom *wisdom) {
-  if (wisdom->num_entries < wisdom->capacity) {
-    return RLO_OK;
-  }
   if (wisdom->num_entries >= RLO__WISDOM_MAX_ENTRIES) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "wisdom holds at most %d records of one device",
                     RLO__WISDOM_MAX_ENTRIES);
   }
-  int32_t capacity =
-      wisdom->capacity == 0 ? FIRST_CAPACITY : 2 * wisdom->capacity;
-  rlo__wisdom_entry *entries = rlo__alloc_resize(wisdom->entries,
-                                                 (size_t)wisdom->capacity,
-                                                 (size_t)capacity,
-                                                 sizeof *entries);
-  if (entries == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  wisdom->entries = entries;
-  wisdom->capacity = capacity;
-  return RLO_OK;
+  return rlo__array_reserve(&wisdom->entries,
+                            sizeof *wisdom->entries,
+                            (size_t)wisdom->num_entries + 1,
+                            &wisdom->capacity);
 }
 
 rlo_status rlo__wisdom_put(rlo__wisdom *wisdom,

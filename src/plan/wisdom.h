@@ -37,7 +37,7 @@ typedef struct rlo__wisdom {
   char driver[128];
   uint64_t table;
   int32_t num_entries;
-  int32_t capacity;
+  size_t capacity;
   /** Sorted by key. */
   rlo__wisdom_entry *entries;
 } rlo__wisdom;

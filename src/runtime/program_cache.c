@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/program_cache.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/table.h"
 #include "runtime/cl_error.h"
 
-enum { NUM_BUCKETS = 256, MESSAGE_BYTES = 512 };
+enum { MESSAGE_BYTES = 512 };
 
 typedef enum entry_state {
   STATE_BUILDING,
@@ -26,10 +28,9 @@ typedef struct failure {
 } failure;
 
 typedef struct entry {
-  /** First, so that a program leads back to its entry. */
+  /** First, so that a pointer to the program is one to its entry. */
   rlo__program program;
-  struct entry *next;
-  uint64_t hash;
+  rlo__table_node node;
   /** Its options are ours. */
   rlo__program_spec spec;
   cl_program cl_program;
@@ -39,8 +40,6 @@ typedef struct entry {
   /** All below is guarded by the cache's mutex. */
   entry_state state;
   int64_t num_users;
-  /** When it was last put back, by the cache's own clock. */
-  int64_t idle_since;
   failure *failure;
 } entry;
 
@@ -51,15 +50,15 @@ struct rlo__program_cache {
   rlo__cond built;
   bool has_mutex, has_cond;
   int64_t num_built, num_hits;
-  int64_t num_idle, max_idle, clock;
-  entry *buckets[NUM_BUCKETS];
+  int64_t num_idle, max_idle;
+  /** Entries, in the order in which they became idle or were inserted. */
+  rlo__table table;
 };
 
-static bool is_same(const entry *e,
-                    const rlo__program_spec *spec,
-                    uint64_t hash) {
-  const rlo__program_spec *have = &e->spec;
-  return e->hash == hash && have->source_bytes == spec->source_bytes &&
+static bool is_same(const void *e, const void *key) {
+  const rlo__program_spec *have = &((const entry *)e)->spec;
+  const rlo__program_spec *spec = key;
+  return have->source_bytes == spec->source_bytes &&
          (have->source == spec->source ||
           memcmp(have->source, spec->source, spec->source_bytes) == 0) &&
          strcmp(have->options, spec->options) == 0 &&
@@ -84,12 +83,11 @@ static void destroy_entry(entry *e) {
   rlo__free(e);
 }
 
-static entry *create_entry(const rlo__program_spec *spec, uint64_t hash) {
+static entry *create_entry(const rlo__program_spec *spec) {
   entry *e = rlo__alloc(sizeof *e);
   if (e == NULL) {
     return NULL;
   }
-  e->hash = hash;
   e->spec = *spec;
   e->spec.options = rlo__alloc_string(spec->options);
   /* Made beforehand, so that a failure can always be told. */
@@ -173,30 +171,17 @@ static rlo_status repeat_failure(const failure *f) {
 /* ----------------------------------------------------------------- the table
  */
 
-static void unlink_entry(rlo__program_cache *cache, const entry *gone) {
-  entry **link = &cache->buckets[gone->hash % NUM_BUCKETS];
-  while (*link != gone) {
-    link = &(*link)->next;
+/** Removes the entry that has been unused for longest. */
+static entry *remove_oldest_idle(rlo__program_cache *cache) {
+  entry *e = rlo__table_oldest(&cache->table);
+  while (e != NULL && e->num_users > 0) {
+    e = rlo__table_newer(&cache->table, e);
   }
-  *link = gone->next;
-}
-
-/** Take out the entry that nobody has used for longest. */
-static entry *unlink_oldest_idle(rlo__program_cache *cache) {
-  entry *oldest = NULL;
-  for (int32_t b = 0; b < NUM_BUCKETS; ++b) {
-    for (entry *e = cache->buckets[b]; e != NULL; e = e->next) {
-      if (e->num_users == 0 &&
-          (oldest == NULL || e->idle_since < oldest->idle_since)) {
-        oldest = e;
-      }
-    }
-  }
-  if (oldest != NULL) {
-    unlink_entry(cache, oldest);
+  if (e != NULL) {
+    rlo__table_remove(&cache->table, e);
     --cache->num_idle;
   }
-  return oldest;
+  return e;
 }
 
 /** Wait until an entry is built; its user is given up if it failed, and the
@@ -243,7 +228,7 @@ static rlo_status build_entry(rlo__program_cache *cache,
     cache->num_built += e->is_from_source ? 1 : 0;
   } else {
     e->state = STATE_FAILED;
-    unlink_entry(cache, e);
+    rlo__table_remove(&cache->table, e);
     status = repeat_failure(e->failure);
     if (--e->num_users == 0) {
       gone = e;
@@ -261,10 +246,7 @@ rlo_status rlo__program_cache_get(rlo__program_cache *cache,
                                   rlo__program **out_program) {
   uint64_t hash = rlo__codegen_hash(spec);
   rlo__mutex_lock(&cache->mutex);
-  entry *e = cache->buckets[hash % NUM_BUCKETS];
-  while (e != NULL && !is_same(e, spec, hash)) {
-    e = e->next;
-  }
+  entry *e = rlo__table_find(&cache->table, hash, is_same, spec);
   if (e != NULL) {
     entry *gone = NULL;
     rlo_status status = join_entry(cache, e, &gone);
@@ -272,10 +254,9 @@ rlo_status rlo__program_cache_get(rlo__program_cache *cache,
     destroy_entry(gone);
     RLO_TRY(status);
   } else {
-    e = create_entry(spec, hash);
+    e = create_entry(spec);
     if (e != NULL) {
-      e->next = cache->buckets[hash % NUM_BUCKETS];
-      cache->buckets[hash % NUM_BUCKETS] = e;
+      rlo__table_insert(&cache->table, e, hash);
     }
     rlo__mutex_unlock(&cache->mutex);
     if (e == NULL) {
@@ -295,9 +276,9 @@ void rlo__program_cache_put(rlo__program_cache *cache, rlo__program *program) {
   entry *gone = NULL;
   rlo__mutex_lock(&cache->mutex);
   if (--e->num_users == 0) {
-    e->idle_since = ++cache->clock;
+    rlo__table_touch(&cache->table, e);
     if (++cache->num_idle > cache->max_idle) {
-      gone = unlink_oldest_idle(cache);
+      gone = remove_oldest_idle(cache);
     }
   }
   rlo__mutex_unlock(&cache->mutex);
@@ -319,6 +300,7 @@ rlo_status rlo__program_cache_create(const rlo__program_cache_parts *parts,
                                           .log = parts->log,
                                           .disk = parts->disk};
   cache->max_idle = parts->max_idle;
+  rlo__table_init(&cache->table, offsetof(entry, node));
   atomic_init(&cache->num_kernels_created, 0);
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__program_builder_init(&cache->builder));
@@ -337,13 +319,11 @@ void rlo__program_cache_destroy(rlo__program_cache *cache) {
   if (cache == NULL) {
     return;
   }
-  for (int32_t b = 0; b < NUM_BUCKETS; ++b) {
-    while (cache->buckets[b] != NULL) {
-      entry *e = cache->buckets[b];
-      cache->buckets[b] = e->next;
-      destroy_entry(e);
-    }
+  entry *e;
+  while ((e = rlo__table_remove_oldest(&cache->table)) != NULL) {
+    destroy_entry(e);
   }
+  rlo__table_deinit(&cache->table);
   if (cache->has_cond) {
     rlo__cond_deinit(&cache->built);
   }
