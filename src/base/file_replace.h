@@ -44,13 +44,12 @@ typedef struct rlo__file_replace {
  * Opens the temporary file. A symbolic link is followed. The new file gets the
  * permissions of the one that it replaces, else 0666 without the umask. An
  * existing target that is not a regular file (a pipe, /dev/null) is written
- * directly.
- * `path` is copied.
+ * directly. `path` is copied.
  */
 int rlo__file_replace_begin(rlo__file_replace *f, const char *path);
 
 /** Opens a temporary file in an open directory, to replace the file `name`
- * there with one of permissions `mode` without the umask. A symbolic link is
+ *  there with one of permissions `mode` without the umask. A symbolic link is
  *  replaced. `directory_fd` is borrowed until the file is committed or
  *  abandoned. */
 int rlo__file_replace_begin_at(rlo__file_replace *f,
