@@ -39,13 +39,13 @@ RLO_API rlo_status rlo__status_prefix(rlo_status status,
  * there is no record with the returned status after it, records "<name> failed
  * with RLO_... and no message".
  *
- *     return RLO_CALLBACK(config->run(call), "kernel '%s'", name);
+ *     return RLO__CALLBACK(config->run(call), "kernel '%s'", name);
  *
  * @param call  evaluated once. The other arguments, in the manner of printf,
  *              name the function.
  * @return the status of the call. RLO_OK leaves an empty record.
  */
-#define RLO_CALLBACK(call, ...) \
+#define RLO__CALLBACK(call, ...) \
   (rlo__status_callback_begin(), rlo__status_callback_end((call), __VA_ARGS__))
 
 /** Clears this thread's record. */

@@ -123,7 +123,7 @@ rlo_status rlo_custom_gradient(rlo_engine *engine,
   config.payload = payload;
   uint64_t first_new_id = rlo__tensor_next_id(engine);
   rlo__recorder_enter();
-  rlo_status status = RLO_CALLBACK(
+  rlo_status status = RLO__CALLBACK(
       forward(engine, inputs, num_inputs, &saver, made, num_outputs, payload),
       "function '%s'",
       name);

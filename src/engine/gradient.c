@@ -243,9 +243,9 @@ static rlo_status check_dx(const rlo_gradient_call *call, int32_t number) {
 
 rlo_status rlo__gradient_run(const rlo_gradient_config *config,
                              rlo_gradient_call *call) {
-  rlo_status status = RLO_CALLBACK(config->run(call, config->payload),
-                                   "the gradient of kernel '%s'",
-                                   call->kernel_name);
+  rlo_status status = RLO__CALLBACK(config->run(call, config->payload),
+                                    "the gradient of kernel '%s'",
+                                    call->kernel_name);
   for (int32_t n = 0; n < call->num_inputs && status == RLO_OK; ++n) {
     if (call->wants[n]) {
       status = check_dx(call, n);

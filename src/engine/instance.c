@@ -24,9 +24,9 @@ rlo_status rlo__instance_create(rlo_engine *engine,
   }
   const rlo_backend_methods *methods = NULL;
   rlo_status status =
-      RLO_CALLBACK(factory(engine, payload, &methods, &instance->self),
-                   "the factory of backend '%s'",
-                   name);
+      RLO__CALLBACK(factory(engine, payload, &methods, &instance->self),
+                    "the factory of backend '%s'",
+                    name);
   if (status != RLO_OK) {
     rlo__free(instance);
     return status;
@@ -72,7 +72,7 @@ rlo_status rlo__instance_prepare(const rlo__instance *instance,
     status = RLO_FAIL(
         RLO_UNSUPPORTED, "backend '%s' does not run moves", instance->name);
   } else {
-    status = RLO_CALLBACK(
+    status = RLO__CALLBACK(
         instance->methods.prepare(instance->self, moves, out_program),
         "'prepare' of backend '%s'",
         instance->name);
@@ -91,7 +91,7 @@ rlo_status rlo__instance_prepare_segment_sum(const rlo__instance *instance,
     status = RLO_FAIL(
         RLO_UNSUPPORTED, "backend '%s' does not sum segments", instance->name);
   } else {
-    status = RLO_CALLBACK(
+    status = RLO__CALLBACK(
         instance->methods.prepare_segment_sum(instance->self, sum, out_program),
         "'prepare_segment_sum' of backend '%s'",
         instance->name);
@@ -106,7 +106,7 @@ rlo_status rlo__instance_run(const rlo__instance *instance,
                              void *program,
                              void *const *operands,
                              void *dst) {
-  return RLO_CALLBACK(
+  return RLO__CALLBACK(
       instance->methods.run(instance->self, program, operands, dst),
       "'run' of backend '%s'",
       instance->name);
@@ -141,7 +141,7 @@ rlo_status rlo__storage_create(rlo__instance *instance,
   RLO_TRY(
       rlo__storage_adopt(instance, NULL, bytes, false, NULL, NULL, &storage));
   if (bytes > 0) {
-    rlo_status status = RLO_CALLBACK(
+    rlo_status status = RLO__CALLBACK(
         instance->methods.allocate(instance->self, bytes, &storage->memory),
         "'allocate' of backend '%s'",
         instance->name);
@@ -182,7 +182,7 @@ rlo_status rlo__storage_write(rlo__storage *storage, const void *data) {
   if (storage->bytes == 0) {
     return RLO_OK;
   }
-  return RLO_CALLBACK(
+  return RLO__CALLBACK(
       instance->methods.write(
           instance->self, storage->memory, data, storage->bytes),
       "'write' of backend '%s'",
@@ -194,7 +194,7 @@ rlo_status rlo__storage_read(rlo__storage *storage, void *out_data) {
   if (storage->bytes == 0) {
     return RLO_OK;
   }
-  return RLO_CALLBACK(
+  return RLO__CALLBACK(
       instance->methods.read(
           instance->self, storage->memory, out_data, storage->bytes),
       "'read' of backend '%s'",

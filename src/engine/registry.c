@@ -145,7 +145,7 @@ rlo_status rlo__activation_create(rlo_engine *engine,
   made->engine = engine;
   made->config = *config;
   if (config->setup != NULL) {
-    rlo_status status = RLO_CALLBACK(
+    rlo_status status = RLO__CALLBACK(
         config->setup(engine, instance->self, config->payload), "the setup");
     if (status != RLO_OK) {
       rlo__free(made);

@@ -78,16 +78,16 @@ static rlo_status infer(const rlo_kernel_config *config,
                         rlo_shape *out_shapes,
                         int32_t capacity,
                         int32_t *out_count) {
-  return RLO_CALLBACK(config->infer(inputs,
-                                    num_inputs,
-                                    attributes,
-                                    out_shapes,
-                                    capacity,
-                                    out_count,
-                                    config->payload),
-                      "the inference of kernel '%s' for backend '%s'",
-                      config->kernel_name,
-                      config->backend_name);
+  return RLO__CALLBACK(config->infer(inputs,
+                                     num_inputs,
+                                     attributes,
+                                     out_shapes,
+                                     capacity,
+                                     out_count,
+                                     config->payload),
+                       "the inference of kernel '%s' for backend '%s'",
+                       config->kernel_name,
+                       config->backend_name);
 }
 
 /* Infer into shared shapes, on the heap. */
@@ -208,10 +208,10 @@ static rlo_status call_kernel(rlo__running *r,
                     .shapes = shapes};
   RLO_TRY(bring_inputs(r));
   rlo__recorder_enter();
-  rlo_status status = RLO_CALLBACK(config->run(&call.call, config->payload),
-                                   "kernel '%s' for backend '%s'",
-                                   config->kernel_name,
-                                   config->backend_name);
+  rlo_status status = RLO__CALLBACK(config->run(&call.call, config->payload),
+                                    "kernel '%s' for backend '%s'",
+                                    config->kernel_name,
+                                    config->backend_name);
   rlo__recorder_leave();
   for (int32_t k = 0; k < count && status == RLO_OK; ++k) {
     status = check_output(r, shapes[k], k);

@@ -271,8 +271,8 @@ rlo_status rlo_value_and_gradients(rlo_engine *engine,
   rlo_tape *tape = NULL;
   rlo_tensor *y = NULL;
   RLO_TRY(rlo_tape_begin(engine, &tape));
-  rlo_status status =
-      RLO_CALLBACK(f(engine, xs, count, &y, payload), "the function to derive");
+  rlo_status status = RLO__CALLBACK(f(engine, xs, count, &y, payload),
+                                    "the function to derive");
   if (status == RLO_OK) {
     status = rlo_tape_gradients(tape, y, dy, xs, count, flags, out_dxs);
   }

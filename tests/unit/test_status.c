@@ -163,18 +163,18 @@ static rlo_status callback_with_stale_record(void) {
 START_TEST(test_status__callback_keeps_or_makes_a_message)
 {
   ck_assert_int_eq(rlo_error_set(RLO_IO, "before"), RLO_IO);
-  ck_assert_int_eq(RLO_CALLBACK(callback(RLO_IO, "no disk"), "f"), RLO_IO);
+  ck_assert_int_eq(RLO__CALLBACK(callback(RLO_IO, "no disk"), "f"), RLO_IO);
   ck_assert_int_eq(num_calls, 1);
   ck_assert_str_eq(rlo_error_last()->message, "no disk");
-  ck_assert_int_eq(RLO_CALLBACK(callback(RLO_IO, NULL), "function '%s'", "f"),
+  ck_assert_int_eq(RLO__CALLBACK(callback(RLO_IO, NULL), "function '%s'", "f"),
                    RLO_IO);
   ck_assert_int_eq(rlo_error_last()->status, RLO_IO);
   ck_assert_str_eq(rlo_error_last()->message,
                    "function 'f' failed with RLO_IO and no message");
-  ck_assert_int_eq(RLO_CALLBACK(callback_with_stale_record(), "f"), RLO_PARSE);
+  ck_assert_int_eq(RLO__CALLBACK(callback_with_stale_record(), "f"), RLO_PARSE);
   ck_assert_str_eq(rlo_error_last()->message,
                    "f failed with RLO_PARSE and no message");
-  ck_assert_int_eq(RLO_CALLBACK(callback(RLO_OK, NULL), "f"), RLO_OK);
+  ck_assert_int_eq(RLO__CALLBACK(callback(RLO_OK, NULL), "f"), RLO_OK);
   ck_assert_int_eq(rlo_error_last()->status, RLO_OK);
   ck_assert_str_eq(rlo_error_last()->message, "");
 }
