@@ -189,14 +189,21 @@ rlo_status rlo__storage_write(rlo__storage *storage, const void *data) {
       instance->name);
 }
 
-rlo_status rlo__storage_read(rlo__storage *storage, void *out_data) {
+rlo_status rlo__storage_read(rlo__storage *storage,
+                             void *out_data,
+                             int64_t bytes) {
   const rlo__instance *instance = storage->instance;
-  if (storage->bytes == 0) {
+  if (bytes > storage->bytes) {
+    return RLO_FAIL(RLO_INTERNAL,
+                    "reading %lld bytes of a memory of %lld",
+                    (long long)bytes,
+                    (long long)storage->bytes);
+  }
+  if (bytes == 0) {
     return RLO_OK;
   }
   return RLO__CALLBACK(
-      instance->methods.read(
-          instance->self, storage->memory, out_data, storage->bytes),
+      instance->methods.read(instance->self, storage->memory, out_data, bytes),
       "'read' of backend '%s'",
       instance->name);
 }
@@ -216,14 +223,16 @@ rlo_status rlo__storage_copy(rlo__storage *from,
     } else if (instance->methods.host_pointer != NULL) {
       /* Straight into the new memory; nothing is left to be written. */
       RLO_TRY_GOTO(rlo__storage_read(
-          from, instance->methods.host_pointer(instance->self, to->memory)));
+          from,
+          instance->methods.host_pointer(instance->self, to->memory),
+          from->bytes));
     } else {
       status = RLO_OUT_OF_MEMORY;
       bounce = rlo__alloc((size_t)from->bytes);
       if (bounce == NULL) {
         goto fail;
       }
-      RLO_TRY_GOTO(rlo__storage_read(from, bounce));
+      RLO_TRY_GOTO(rlo__storage_read(from, bounce, from->bytes));
       data = bounce;
     }
     if (data != NULL) {

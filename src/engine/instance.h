@@ -80,11 +80,14 @@ rlo__storage *rlo__storage_retain(rlo__storage *storage);
 /** NULL is legal. */
 void rlo__storage_release(rlo__storage *storage);
 
-/** All its bytes, to and from the host. */
+/** Copies all its bytes from the host. */
 RLO_NODISCARD rlo_status rlo__storage_write(rlo__storage *storage,
                                             const void *data);
+/** Copies its first `bytes` to the host: a tensor may be smaller than the
+ *  memory it shares. RLO_INTERNAL beyond the storage's own bytes. */
 RLO_NODISCARD rlo_status rlo__storage_read(rlo__storage *storage,
-                                           void *out_data);
+                                           void *out_data,
+                                           int64_t bytes);
 
 /** The same bytes in memory of another instance. */
 RLO_NODISCARD rlo_status rlo__storage_copy(rlo__storage *from,

@@ -14,6 +14,32 @@ typedef struct with_value {
   int64_t words[2];
 } with_value;
 
+/* The element of a scalar in any layout: its memory may be larger, and the
+ * element need not come first. */
+static rlo_status read_element(rlo_tensor *value, uint8_t out_bits[16]) {
+  const rlo_shape *shape = rlo_tensor_shape(value);
+  int64_t bytes = rlo_tensor_bytes(value);
+  if (rlo_layout_is_row_major(&shape->layout, 0)) {
+    return rlo_tensor_read(value, out_bits, bytes);
+  }
+  rlo_shape plain;
+  rlo_layout layout = rlo_layout_row_major(0);
+  layout.element_size_bits = shape->layout.element_size_bits;
+  RLO_TRY(rlo_shape_make_with_layout(shape->dtype, NULL, 0, &layout, &plain));
+  rlo_problem *problem = rlo__alloc(sizeof *problem);
+  void *memory = rlo__alloc((size_t)bytes);
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  if (problem != NULL && memory != NULL) {
+    RLO_TRY_GOTO(rlo_relayout_lower(shape, &plain, NULL, problem));
+    RLO_TRY_GOTO(rlo_tensor_read(value, memory, bytes));
+    RLO_TRY_GOTO(rlo_problem_run_host(problem, memory, out_bits));
+  }
+fail:
+  rlo__free(memory);
+  rlo__free(problem);
+  return status;
+}
+
 static rlo_status take_value(const rlo__running *r,
                              const rlo__move *move,
                              with_value *out) {
@@ -23,7 +49,7 @@ static rlo_status take_value(const rlo__running *r,
                                 rlo_tensor_shape(r->inputs[0]),
                                 rlo_tensor_shape(value),
                                 r->attributes));
-  RLO_TRY(rlo_tensor_read(value, bytes, rlo_tensor_bytes(value)));
+  RLO_TRY(read_element(value, bytes));
   memcpy(out->words, bytes, sizeof out->words);
   int32_t count = r->attributes != NULL ? r->attributes->count : 0;
   out->items = rlo__alloc_array((size_t)count + 1, sizeof *out->items);

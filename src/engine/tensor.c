@@ -357,7 +357,7 @@ rlo_status rlo_tensor_read(rlo_tensor *tensor, void *out_data, int64_t bytes) {
   }
   rlo__storage *storage = NULL;
   RLO_TRY(rlo__tensor_need(tensor, NULL, &storage));
-  rlo_status status = rlo__storage_read(storage, out_data);
+  rlo_status status = rlo__storage_read(storage, out_data, bytes);
   rlo__storage_release(storage);
   return status;
 }
