@@ -225,6 +225,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_mirror_pad(rlo_chain *chain,
 typedef struct rlo_combine_options {
   /** sizeof(rlo_combine_options). */
   size_t struct_size;
+  /** Finite. */
   double alpha, beta;
   /** RLO_DTYPE_F64 to compute floats in f64; RLO_DTYPE_INVALID as usual. */
   rlo_dtype compute_type;
@@ -243,7 +244,8 @@ typedef struct rlo_combine_options {
  * Slots of dst that hold no element take dst's fill, as there.
  * @param options  borrowed; NULL for alpha 1, beta 0.
  * @return as rlo_relayout_lower, but for the types and element sizes;
- *         RLO_INVALID_ARGUMENT for factors that the types do not take;
+ *         RLO_INVALID_ARGUMENT for factors that are not finite or that the
+ *         types do not take;
  *         RLO_UNSUPPORTED for a destination type without a zero.
  * Threads: safe (pure).
  */

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "engine/move_appends.h"
 #include "engine/move_attributes.h"
+#include "ir/validate.h"
 #include "ops/chain.h"
 #include "relayout/ops.h"
 
@@ -58,7 +59,10 @@ rlo_status rlo__prepare_add_n(const rlo__instance *instance,
 
 rlo_status rlo__infer_scale(const rlo__move_call *call, rlo_shape *out_shape) {
   const rlo_shape *x = call->inputs[0];
+  double factor = 1.0;
   RLO_TRY(rlo_shape_validate(x));
+  RLO_TRY(rlo_attributes_get_f64(call->attributes, "factor", &factor));
+  RLO_TRY(rlo__factor_check("factor", factor));
   return rlo_shape_make(x->dtype, x->dims, x->rank, out_shape);
 }
 

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/arithmetic.h"
+#include "ir/validate.h"
 
 static void swap_int64(int64_t *a, int64_t *b) {
   int64_t kept = *a;
@@ -69,6 +70,10 @@ static bool writes_once(const rlo_problem *problem, bool is_summing) {
 static rlo_status make_adjoint(const rlo_problem *problem,
                                rlo_dtype sum_type,
                                rlo_problem *out) {
+  if (problem->update == RLO_UPDATE_COMBINE) {
+    /* The adjoint has a beta of its own. */
+    RLO_TRY(rlo__factor_check("beta", problem->arithmetic.beta));
+  }
   *out = *problem;
   /* A type that any unit can hold, where only the maps are of interest. */
   swap_maps(out, sum_type == RLO_DTYPE_INVALID ? RLO_DTYPE_U1 : sum_type);

@@ -29,7 +29,7 @@ bool rlo_problem_is_sum(const rlo_problem *problem) {
 }
 
 bool rlo__factor_equal(double a, double b) {
-  return !(a < b) && !(a > b);
+  return a <= b && a >= b;
 }
 
 bool rlo__problem_reads_cells(const rlo_problem *problem) {

@@ -6,8 +6,8 @@
 
 /** What follows from a problem's update for its cells and axes. */
 
-/** Whether two finite factors are equal; -0 equals 0. Compares by order,
- * because compilers warn about == between floats. */
+/** Whether two factors are equal: -0 equals 0, NaN equals nothing. Compares by
+ * order, because compilers warn about == between floats. */
 bool rlo__factor_equal(double a, double b);
 
 /** Whether a cell is read before it is written (beta is not 0). */

@@ -8,10 +8,20 @@
 #include "ir/arithmetic.h"
 #include "ir/update.h"
 
-static rlo_status check_factor(const char *name, double value, bool is_whole) {
+rlo_status rlo__factor_check(const char *name, double value) {
   if (!isfinite(value)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s is not finite", name);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s is %s; a factor must be finite",
+                    name,
+                    isnan(value) ? "NaN"
+                    : value < 0  ? "-infinity"
+                                 : "infinity");
   }
+  return RLO_OK;
+}
+
+static rlo_status check_factor(const char *name, double value, bool is_whole) {
+  RLO_TRY(rlo__factor_check(name, value));
   bool fits = value >= -0x1p63 && value < 0x1p63;
   if (is_whole && (!fits || !rlo__factor_equal(value, trunc(value)))) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,

@@ -20,4 +20,7 @@ RLO_NODISCARD rlo_status rlo__problem_validate(const rlo_problem *problem);
  *  destination type without a zero. */
 RLO_NODISCARD rlo_status rlo__arithmetic_validate(const rlo_problem *problem);
 
+/** RLO_OK for a finite factor, else RLO_INVALID_ARGUMENT with its name. */
+RLO_NODISCARD rlo_status rlo__factor_check(const char *name, double value);
+
 #endif

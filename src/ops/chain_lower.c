@@ -418,6 +418,7 @@ rlo_status rlo_chain_combine(const rlo_chain *chain,
   *out_moves = NULL;
   dst = dst == NULL ? &chain->shape : dst;
   options = options == NULL ? &plain : options;
+  RLO_TRY(rlo__ops_check_options(options));
   RLO_TRY(rlo_shape_validate(dst));
   RLO_TRY(check_dimensions(chain, dst));
   RLO_TRY(check_fills(chain, dst, options));

@@ -14,13 +14,18 @@ bool rlo__ops_is_plain(const rlo_combine_options *options) {
          rlo__factor_equal(options->beta, 0.0);
 }
 
+rlo_status rlo__ops_check_options(const rlo_combine_options *options) {
+  RLO_TRY(rlo__options_check(
+      "combine options", "RLO_COMBINE_OPTIONS_INIT", options, sizeof *options));
+  RLO_TRY(rlo__factor_check("alpha", options->alpha));
+  return rlo__factor_check("beta", options->beta);
+}
+
 rlo_status rlo__ops_combine(const rlo_shape *src,
                             const rlo_shape *dst,
                             const rlo_combine_options *options,
                             bool has_sum,
                             rlo_problem *problem) {
-  RLO_TRY(rlo__options_check(
-      "combine options", "RLO_COMBINE_OPTIONS_INIT", options, sizeof *options));
   rlo_shape_extent from;
   rlo_shape_extent to;
   RLO_TRY(rlo_shape_measure(src, &from));

@@ -4,6 +4,11 @@
 
 #include "relayout/ops.h"
 
+/** RLO_OK for options of the right size with finite factors, else
+ *  RLO_INVALID_ARGUMENT. */
+RLO_NODISCARD rlo_status
+rlo__ops_check_options(const rlo_combine_options *options);
+
 /** Whether options ask for no computing of their own. */
 bool rlo__ops_is_plain(const rlo_combine_options *options);
 
@@ -12,6 +17,7 @@ bool rlo__ops_is_plain(const rlo_combine_options *options);
  * nothing to compute it stays a movement of bits.
  *
  * @param src      the operand, whose units the source's positions count.
+ * @param options  as rlo__ops_check_options wants them.
  * @param has_sum  some axes of the problem are summed.
  * @return RLO_OK; RLO_INVALID_ARGUMENT or RLO_UNSUPPORTED for options or types
  *         that do not go together.

@@ -118,6 +118,7 @@ rlo_status rlo_relayout_combine(const rlo_shape *src,
                                 rlo_problem *out_problem) {
   static const rlo_combine_options defaults = RLO_COMBINE_OPTIONS_INIT;
   options = options == NULL ? &defaults : options;
+  RLO_TRY(rlo__ops_check_options(options));
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo_shape_validate(dst));
   return lower_checked(src, dst, permutation, options, out_problem);

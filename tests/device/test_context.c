@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_arena.h"
+#include "support/shape_of.h"
 
 static rlo_problem problem_of(const char *src_text,
                               const char *dst_text,
@@ -258,6 +260,22 @@ START_TEST(test_context__plans_tell_what_they_do)
   ck_assert_int_eq(rlo_plan_create(device.context, NULL, NULL, &plan),
                    RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_plan_prepare(NULL), RLO_INVALID_ARGUMENT);
+  rlo_shape shape = test_shape_of("f32[4]");
+  rlo_combine_options doubled = RLO_COMBINE_OPTIONS_INIT;
+  doubled.alpha = 2.0;
+  ck_assert_int_eq(
+      rlo_relayout_combine(&shape, &shape, NULL, &doubled, &problem), RLO_OK);
+  problem.arithmetic.beta = (double)NAN;
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &plan),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "beta is NaN; a factor must be finite");
+  rlo_plan_report *report = NULL;
+  ck_assert_int_eq(
+      rlo_context_explain(device.context, &problem, NULL, 64, 64, &report),
+      RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "beta is NaN; a factor must be finite");
   test_device_close(&device);
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "engine/recorder.h"
 #include "engine_case.h"
+#include "relayout/gradient.h"
 #include "relayout/kernel.h"
 #include "relayout/text.h"
 #include "support/shape_of.h"
@@ -128,6 +130,51 @@ START_TEST(test_engine_calls__sums)
   rlo_tensor_release(z);
   rlo_tensor_release(y);
   rlo_tensor_release(x);
+}
+
+END_TEST
+
+START_TEST(test_engine_calls__factors_are_finite)
+{
+  const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+  const char *const why[] = {
+      "Rescale: factor is NaN; a factor must be finite",
+      "Rescale: factor is infinity; a factor must be finite",
+      "Rescale: factor is -infinity; a factor must be finite"};
+  rlo_tensor *x = tensor(DIMS(2), 1, counted);
+  rlo_tensor *none = tensor(DIMS(0), 1, NULL);
+  rlo_tensor *const inputs[] = {x, none};
+  rlo_tensor *y = NULL;
+  for (int32_t n = 0; n < 6; ++n) {
+    const rlo_attribute factor = rlo_attribute_f64("factor", bad[n % 3]);
+    const rlo_attributes attributes = {&factor, 1};
+    const rlo_shape *shape = rlo_tensor_shape(inputs[n / 3]);
+    rlo_shape result;
+    int32_t count = 0;
+    expect_refusal(
+        rlo_run_kernel(
+            engine, "Rescale", &inputs[n / 3], 1, &attributes, &y, 1, NULL),
+        RLO_INVALID_ARGUMENT,
+        why[n % 3]);
+    expect_refusal(
+        rlo_infer_kernel(
+            engine, "Rescale", &shape, 1, &attributes, &result, 1, &count),
+        RLO_INVALID_ARGUMENT,
+        why[n % 3]);
+    rlo_tensor *dx = NULL;
+    ck_assert_int_eq(rlo_vjp(engine,
+                             "Rescale",
+                             &inputs[n / 3],
+                             1,
+                             &attributes,
+                             &inputs[n / 3],
+                             1,
+                             NULL,
+                             &dx),
+                     RLO_INVALID_ARGUMENT);
+  }
+  rlo_tensor_release(x);
+  rlo_tensor_release(none);
 }
 
 END_TEST
@@ -382,6 +429,7 @@ int main(void) {
   tcase_add_test(tcase, test_engine_calls__views_move_nothing);
   tcase_add_test(tcase, test_engine_calls__constants);
   tcase_add_test(tcase, test_engine_calls__sums);
+  tcase_add_test(tcase, test_engine_calls__factors_are_finite);
   tcase_add_test(tcase, test_engine_calls__values_to_pad_with);
   tcase_add_test(tcase, test_engine_calls__plans_are_kept);
   tcase_add_loop_test(tcase, test_engine_calls__memory_runs_out, 0, 2);

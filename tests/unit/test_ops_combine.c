@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,7 +232,7 @@ START_TEST(test_ops_combine__factors_of_integers_are_whole)
   options.alpha = (double)INFINITY;
   expect_failure(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
                  RLO_INVALID_ARGUMENT,
-                 "alpha is not finite");
+                 "alpha is infinity; a factor must be finite");
   options.alpha = 3.0;
   options.compute_type = RLO_DTYPE_F64;
   expect_failure(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
@@ -242,6 +243,81 @@ START_TEST(test_ops_combine__factors_of_integers_are_whole)
   ck_assert_int_eq(
       rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
       RLO_INVALID_ARGUMENT);
+}
+
+END_TEST
+
+START_TEST(test_ops_combine__factors_are_finite)
+{
+  const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+  const char *const names[] = {"NaN", "infinity", "-infinity"};
+  rlo_shape shape = shape_of(RLO_DTYPE_F32, DIMS(2), 1);
+  rlo_shape wide = shape_of(RLO_DTYPE_F64, DIMS(2), 1);
+  const float x[2] = {1.0f, 2.0f};
+  float y[2] = {0.0f, 0.0f};
+  begin(RLO_DTYPE_F32, DIMS(2), 1);
+  for (int32_t n = 0; n < 6; ++n) {
+    rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+    char why[64];
+    *(n < 3 ? &options.alpha : &options.beta) = bad[n % 3];
+    snprintf(why,
+             sizeof why,
+             "%s is %s; a factor must be finite",
+             n < 3 ? "alpha" : "beta",
+             names[n % 3]);
+    expect_failure(
+        rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
+        RLO_INVALID_ARGUMENT,
+        why);
+    expect_failure(
+        rlo_relayout_combine(&shape, &wide, NULL, &options, &problem),
+        RLO_INVALID_ARGUMENT,
+        why);
+    expect_failure(rlo_chain_combine(chain, NULL, &options, &moves),
+                   RLO_INVALID_ARGUMENT,
+                   why);
+    expect_failure(rlo_chain_combine(chain, &wide, &options, &moves),
+                   RLO_INVALID_ARGUMENT,
+                   why);
+    /* A problem of the caller's own. */
+    rlo_combine_options doubled = RLO_COMBINE_OPTIONS_INIT;
+    doubled.alpha = 2.0;
+    expect_ok(rlo_relayout_combine(&shape, &shape, NULL, &doubled, &problem));
+    rlo_problem sound = problem;
+    *(n < 3 ? &problem.arithmetic.alpha : &problem.arithmetic.beta) =
+        bad[n % 3];
+    bool reads_once = false;
+    rlo_problem adjoint;
+    ck_assert(!rlo_problem_equal(&problem, &sound));
+    expect_failure(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
+                   RLO_INVALID_ARGUMENT,
+                   why);
+    expect_failure(
+        rlo_problem_run_host(&problem, x, y), RLO_INVALID_ARGUMENT, why);
+    expect_failure(rlo_problem_run_host_indexed(&problem, x, NULL, y),
+                   RLO_INVALID_ARGUMENT,
+                   why);
+    expect_failure(rlo_problem_reads_once(&problem, &reads_once),
+                   RLO_INVALID_ARGUMENT,
+                   why);
+    expect_failure(rlo_problem_adjoint(&problem, RLO_DTYPE_F32, &adjoint),
+                   RLO_INVALID_ARGUMENT,
+                   why);
+  }
+}
+
+END_TEST
+
+/* What a chain lacks to scale does not hide what no factor may be. */
+START_TEST(test_ops_combine__factors_are_checked_first)
+{
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  options.alpha = (double)NAN;
+  begin(RLO_DTYPE_F32, DIMS(2), 1);
+  expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(0), NULL, NULL));
+  expect_failure(rlo_chain_combine(chain, NULL, &options, &moves),
+                 RLO_INVALID_ARGUMENT,
+                 "alpha is NaN; a factor must be finite");
 }
 
 END_TEST
@@ -359,6 +435,8 @@ int main(void) {
   tcase_add_test(tcase, test_ops_combine__what_computes_nothing_moves_bits);
   tcase_add_test(tcase, test_ops_combine__alpha_and_beta);
   tcase_add_test(tcase, test_ops_combine__factors_of_integers_are_whole);
+  tcase_add_test(tcase, test_ops_combine__factors_are_finite);
+  tcase_add_test(tcase, test_ops_combine__factors_are_checked_first);
   tcase_add_test(tcase, test_ops_combine__pads_are_not_scaled);
   tcase_add_test(tcase, test_ops_combine__layout_padding_takes_its_fill);
   tcase_add_test(tcase, test_ops_combine__add_n);
