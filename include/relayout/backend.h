@@ -54,7 +54,8 @@ typedef struct rlo_backend_methods {
                                     void **out_program);
   /** Run what was prepared; moves in order, each with the operand and the
    *  indices it reads (rlo_moves_operand, rlo_moves_indices). An operand or a
-   *  destination of 0 bytes is NULL. */
+   *  destination of 0 bytes is NULL. The destination is new; where its layout
+   *  has slots without element and without fill, it was cleared. */
   rlo_status (*run)(void *self,
                     void *program,
                     void *const *operands,
@@ -62,6 +63,9 @@ typedef struct rlo_backend_methods {
   void (*release_program)(void *self, void *program);
   /** The instance goes: no memory and no program of it is left. */
   void (*destroy)(void *self);
+  /** Set all `bytes` of new memory to 0, before whatever is run into it. NULL:
+   *  the engine writes zeros from the host. */
+  rlo_status (*clear)(void *self, void *memory, int64_t bytes);
 } rlo_backend_methods;
 
 /**

@@ -171,8 +171,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_kernel_copy_all(rlo_engine *engine,
 /* ------------------------------------------------------- for those who write
  * kernels */
 
-/** Allocate output `n` of a call, with undefined contents, on the call's
- *  backend. The reference lies in call->outputs[n]; *out_tensor borrows it.
+/** Allocate output `n` of a call on the call's backend. Its elements are
+ *  undefined; slots that hold no element and take no fill are 0. The reference
+ *  lies in call->outputs[n]; *out_tensor borrows it.
  *  @return RLO_OK; RLO_OUT_OF_RANGE; RLO_OUT_OF_MEMORY; RLO_DEVICE. */
 RLO_API RLO_NODISCARD rlo_status rlo_kernel_output(rlo_kernel_call *call,
                                                    int32_t n,

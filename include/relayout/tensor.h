@@ -16,7 +16,8 @@ typedef struct rlo_engine rlo_engine;
  *
  * Counted: whoever creates a tensor or gets one as an output has one reference,
  * rlo_tensor_retain takes one more, rlo_tensor_release gives one back. A tensor
- * keeps its engine alive. Its contents never change: views and results may
+ * keeps its engine alive. Slots of a new result that hold no element and take
+ * no fill are 0. Its contents never change: views and results may
  * share memory, and using a tensor on another backend makes a copy there, kept
  * until the tensor goes (counted in rlo_engine_stats).
  *

@@ -7,6 +7,7 @@
 
 #include "relayout/engine.h"
 #include "relayout/kernel.h"
+#include "relayout/ops.h"
 
 #include "array_file.h"
 #include "device_session.h"
@@ -195,8 +196,37 @@ static int prepare_outputs(operation *op) {
 /* ------------------------------------------------------------------- running
  */
 
+/* Clears the slots of an array that hold no element and take no fill: a result
+ * that shares its memory with an input has there what the input's file has. */
+static rlo_status clear_gaps(const rlo__array *array) {
+  rlo_problem *problem = calloc(1, sizeof(*problem));
+  void *elements = calloc(array->bytes == 0 ? 1 : array->bytes, 1);
+  rlo_status status =
+      problem == NULL || elements == NULL
+          ? rlo_error_set(RLO_OUT_OF_MEMORY,
+                          "cannot get %zu bytes of memory for a result",
+                          array->bytes)
+          : rlo_relayout_lower(&array->shape, &array->shape, NULL, problem);
+  if (status == RLO_OK && (problem->written_bytes < problem->dst_bytes ||
+                           problem->unit_bits % 8 != 0)) {
+    status = rlo_problem_canonicalize(problem, RLO_MAX_UNIT_BITS, NULL, NULL);
+    if (status == RLO_OK) {
+      status = rlo_problem_run_host(problem, array->data, elements);
+    }
+    if (status == RLO_OK) {
+      memcpy(array->data, elements, array->bytes);
+    }
+  }
+  free(elements);
+  free(problem);
+  return status;
+}
+
 /* Give a result its layout, and its bytes to the parent. */
-static rlo_status read_output(rlo_tensor *result, const rlo__array *output) {
+static rlo_status read_output(rlo_tensor *result,
+                              rlo_tensor *const *inputs,
+                              int32_t num_inputs,
+                              const rlo__array *output) {
   rlo_attribute attribute = rlo_attribute_shape("shape", &output->shape);
   rlo_attributes attributes = {&attribute, 1};
   rlo_tensor *placed = NULL;
@@ -210,6 +240,12 @@ static rlo_status read_output(rlo_tensor *result, const rlo__array *output) {
                                      NULL);
   if (status == RLO_OK) {
     status = rlo_tensor_read(placed, output->data, (int64_t)output->bytes);
+  }
+  for (int32_t n = 0; status == RLO_OK && n < num_inputs; ++n) {
+    if (rlo_tensor_shares_memory(placed, inputs[n])) {
+      status = clear_gaps(output);
+      break;
+    }
   }
   rlo_tensor_release(placed);
   return status;
@@ -238,7 +274,7 @@ static rlo_status run_kernel(const operation *op,
                                      op->num_outputs,
                                      NULL);
   for (int32_t n = 0; status == RLO_OK && n < op->num_outputs; ++n) {
-    status = read_output(results[n], &op->outputs[n]);
+    status = read_output(results[n], tensors, op->num_inputs, &op->outputs[n]);
   }
   return status;
 }

@@ -22,8 +22,10 @@ rlo_status rlo_kernel_output(rlo_kernel_call *call,
   if (call->outputs[n] == NULL) {
     const rlo__call *whole = (const rlo__call *)call;
     rlo__storage *storage = NULL;
-    RLO_TRY(rlo__storage_create(
-        whole->instance, whole->shapes[n]->bytes, &storage));
+    RLO_TRY(rlo__storage_create(whole->instance,
+                                whole->shapes[n]->bytes,
+                                whole->shapes[n]->has_gaps,
+                                &storage));
     rlo_status status = rlo__tensor_create(
         call->engine, whole->shapes[n], storage, NULL, &call->outputs[n]);
     if (status != RLO_OK) {

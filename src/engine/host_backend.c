@@ -118,7 +118,8 @@ rlo_status rlo__host_backend_create(rlo_engine *engine,
                                               prepare_segment_sum,
                                               run,
                                               release_program,
-                                              destroy};
+                                              destroy,
+                                              NULL};
   (void)engine;
   (void)payload;
   *out_methods = &methods;

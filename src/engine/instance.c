@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/instance.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/status.h"
 
@@ -134,8 +136,35 @@ rlo_status rlo__storage_adopt(rlo__instance *instance,
   return RLO_OK;
 }
 
+/* Clears all bytes; takes as many of the host's only where the backend can
+ * neither clear nor be reached. */
+static rlo_status clear(rlo__storage *storage) {
+  const rlo__instance *instance = storage->instance;
+  size_t bytes = (size_t)storage->bytes;
+  if (instance->methods.clear != NULL) {
+    return RLO__CALLBACK(instance->methods.clear(
+                             instance->self, storage->memory, storage->bytes),
+                         "'clear' of backend '%s'",
+                         instance->name);
+  }
+  if (instance->methods.host_pointer != NULL) {
+    memset(instance->methods.host_pointer(instance->self, storage->memory),
+           0,
+           bytes);
+    return RLO_OK;
+  }
+  void *zeros = rlo__alloc(bytes);
+  if (zeros == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = rlo__storage_write(storage, zeros);
+  rlo__free(zeros);
+  return status;
+}
+
 rlo_status rlo__storage_create(rlo__instance *instance,
                                int64_t bytes,
+                               bool is_zero,
                                rlo__storage **out_storage) {
   rlo__storage *storage;
   RLO_TRY(
@@ -147,6 +176,10 @@ rlo_status rlo__storage_create(rlo__instance *instance,
         instance->name);
     if (status != RLO_OK) {
       storage->memory = NULL;
+    } else if (is_zero) {
+      status = clear(storage);
+    }
+    if (status != RLO_OK) {
       rlo__storage_release(storage);
       return status;
     }
@@ -215,7 +248,7 @@ rlo_status rlo__storage_copy(rlo__storage *from,
   rlo__storage *to = NULL;
   void *bounce = NULL;
   rlo_status status;
-  RLO_TRY_GOTO(rlo__storage_create(instance, from->bytes, &to));
+  RLO_TRY_GOTO(rlo__storage_create(instance, from->bytes, false, &to));
   if (from->bytes > 0) {
     const void *data = NULL;
     if (there->methods.host_pointer != NULL) {

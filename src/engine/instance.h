@@ -61,9 +61,11 @@ typedef struct rlo__storage {
   void *payload;
 } rlo__storage;
 
-/** New memory with undefined contents. RLO_OUT_OF_MEMORY, RLO_DEVICE. */
+/** New memory, of zeros or with undefined contents. RLO_OUT_OF_MEMORY,
+ *  RLO_DEVICE. */
 RLO_NODISCARD rlo_status rlo__storage_create(rlo__instance *instance,
                                              int64_t bytes,
+                                             bool is_zero,
                                              rlo__storage **out_storage);
 
 /** A storage of memory that is there. With `is_lent` the memory stays the

@@ -34,6 +34,11 @@ static rlo_status write_memory(void *self,
   return rlo__device_memory_write(memory, data, bytes);
 }
 
+static rlo_status clear_memory(void *self, void *memory, int64_t bytes) {
+  (void)self;
+  return rlo__device_memory_clear(memory, bytes);
+}
+
 static rlo_status read_memory(void *self,
                               void *memory,
                               void *out_data,
@@ -137,7 +142,8 @@ rlo_status rlo__opencl_backend_create(rlo_engine *engine,
                                               prepare_segment_sum,
                                               run,
                                               release_program,
-                                              destroy};
+                                              destroy,
+                                              clear_memory};
   (void)engine;
   rlo__device_queue *queue = NULL;
   RLO_TRY(rlo__device_queue_create(payload, &queue));

@@ -321,7 +321,8 @@ rlo_status rlo__recipe_run(rlo__recipe *recipe,
     operands[n] = inputs[n]->memory;
   }
   RLO_TRY_GOTO(need_program(recipe, output, &program));
-  RLO_TRY_GOTO(rlo__storage_create(instance, result->shape->bytes, &storage));
+  RLO_TRY_GOTO(rlo__storage_create(
+      instance, result->shape->bytes, result->shape->has_gaps, &storage));
   if (result->shape->bytes > 0) {
     RLO_TRY_GOTO(
         rlo__instance_run(instance, program, operands, storage->memory));

@@ -36,6 +36,15 @@ void rlo__shape_table_deinit(rlo__shape_table *table) {
   rlo__mutex_deinit(&table->mutex);
 }
 
+static bool has_gaps(const rlo_shape *shape, const rlo_shape_extent *extent) {
+  const rlo_layout *layout = &shape->layout;
+  bool is_filled = layout->kind == RLO_LAYOUT_DENSE &&
+                   layout->fill != RLO_FILL_INVALID &&
+                   layout->fill != RLO_FILL_UNKNOWN;
+  return (!is_filled && extent->elements != extent->slots) ||
+         extent->slots % 8 * extent->element_bits % 8 != 0;
+}
+
 /* Found or made, under the mutex. */
 static rlo_status get_locked(rlo__shape_table *table,
                              const rlo_shape *shape,
@@ -56,6 +65,7 @@ static rlo_status get_locked(rlo__shape_table *table,
   made->shape = *shape;
   made->bytes = extent->physical_bytes;
   made->elements = extent->elements;
+  made->has_gaps = has_gaps(shape, extent);
   made->id = table->next_id++;
   made->hash = hash;
   atomic_init(&made->num_references, 1);

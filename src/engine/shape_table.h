@@ -18,6 +18,9 @@ typedef struct rlo__shared_shape {
   /** What a memory of this shape holds: rlo_shape_extent. */
   int64_t bytes;
   int64_t elements;
+  /** Some bits belong to no element and take no fill: a new memory of this
+   *  shape begins as zeros. */
+  bool has_gaps;
   /** Not 0; never used again for another shape of the table. */
   uint64_t id;
   uint64_t hash;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/tensor.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/engine.h"
@@ -108,28 +106,6 @@ rlo_status rlo__tensor_check_new(const rlo_engine *engine,
   return RLO_OK;
 }
 
-/* All bytes 0, without needing as many of the host's unless they have to be
- * copied. */
-static rlo_status write_zeros(rlo__storage *storage) {
-  const rlo__instance *instance = storage->instance;
-  if (storage->bytes == 0) {
-    return RLO_OK;
-  }
-  if (instance->methods.host_pointer != NULL) {
-    memset(instance->methods.host_pointer(instance->self, storage->memory),
-           0,
-           (size_t)storage->bytes);
-    return RLO_OK;
-  }
-  void *zeros = rlo__alloc((size_t)storage->bytes);
-  if (zeros == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = rlo__storage_write(storage, zeros);
-  rlo__free(zeros);
-  return status;
-}
-
 rlo_status rlo_tensor_create(rlo_engine *engine,
                              const rlo_shape *shape,
                              const void *data,
@@ -141,9 +117,11 @@ rlo_status rlo_tensor_create(rlo_engine *engine,
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__shape_table_get(&engine->shapes, shape, &shared));
   RLO_TRY_GOTO(rlo__backend_need_active(engine, &instance));
-  RLO_TRY_GOTO(rlo__storage_create(instance, shared->bytes, &storage));
-  RLO_TRY_GOTO(data != NULL ? rlo__storage_write(storage, data)
-                            : write_zeros(storage));
+  RLO_TRY_GOTO(
+      rlo__storage_create(instance, shared->bytes, data == NULL, &storage));
+  if (data != NULL) {
+    RLO_TRY_GOTO(rlo__storage_write(storage, data));
+  }
   RLO_TRY_GOTO(rlo__tensor_create(engine, shared, storage, NULL, out_tensor));
   storage = NULL;
 fail:

@@ -244,6 +244,33 @@ void rlo__device_memory_set_ready(rlo__device_memory *memory, cl_event event) {
 
 /* --------------------------------------------------------------- transfers */
 
+rlo_status rlo__device_memory_clear(rlo__device_memory *memory, int64_t bytes) {
+  /* Larger fills hang some drivers. */
+  const int64_t max_bytes = INT64_C(1) << 30;
+  /* One byte long, so that any size is a multiple of it. */
+  const cl_uchar zero = 0;
+  rlo__device_queue *queue = memory->queue;
+  cl_event event = NULL;
+  RLO_TRY(rlo__context_check_process(queue->context));
+  for (int64_t at = 0; at < bytes; at += max_bytes) {
+    bool is_last = bytes - at <= max_bytes;
+    RLO_TRY(RLO_CL(clEnqueueFillBuffer,
+                   queue->queue,
+                   memory->buffer,
+                   &zero,
+                   sizeof zero,
+                   (size_t)(memory->offset_bytes + at),
+                   (size_t)(is_last ? bytes - at : max_bytes),
+                   0,
+                   NULL,
+                   is_last ? &event : NULL));
+  }
+  if (event != NULL) {
+    rlo__device_memory_set_ready(memory, event);
+  }
+  return RLO_OK;
+}
+
 rlo_status rlo__device_memory_write(rlo__device_memory *memory,
                                     const void *data,
                                     int64_t bytes) {

@@ -66,6 +66,10 @@ cl_event rlo__device_memory_gate(const rlo__device_memory *memory);
 /** Remember what makes the data; `event` changes hands. */
 void rlo__device_memory_set_ready(rlo__device_memory *memory, cl_event event);
 
+/** Sets the first `bytes` of a memory to 0, in the order of the queue. */
+RLO_NODISCARD rlo_status rlo__device_memory_clear(rlo__device_memory *memory,
+                                                  int64_t bytes);
+
 /** Copy from and to the host, and wait for that. */
 RLO_NODISCARD rlo_status rlo__device_memory_write(rlo__device_memory *memory,
                                                   const void *data,

@@ -127,6 +127,28 @@ class Op(CliCase):
         self.assertEqual(self.load("back.npy").tolist(),
                          np.concatenate([X.T, X.T]).tolist())
 
+    def test_slots_without_element_are_zero(self):
+        """Whatever the memory held before, and whatever the input's file has
+        there: equal inputs make equal files."""
+        np.save(self.path("in.npy"), np.full(100, 7, dtype="u1"))
+        tiled = "u8[100]{0:T(128)}"
+        for to, slots in (("{0:T(128)}", 128), ("{0:L(1000)}", 1000),
+                          ("{0:pad(640)}", 640)):
+            wanted = [7] * 100 + [0] * (slots - 100)
+            self.ok("op", "identity", *self.device, "--to", to, "in.npy",
+                    "out.npy")
+            self.assertEqual(self.load("out.npy").tolist(), wanted)
+            self.ok("op", "concat", *self.device, "--attr", "axis=0", "--to",
+                    to, "in.npy", "out.npy")
+            self.assertEqual(self.load("out.npy").tolist(), wanted)
+        self.write("dirty.bin", bytes([7] * 100 + [0xa5] * 28))
+        self.ok("op", "identity", *self.device, "--from", tiled, "--to",
+                "{0:T(128)}", "dirty.bin", "clean.bin")
+        self.assertEqual(self.read("clean.bin"), bytes([7] * 100 + [0] * 28))
+        self.ok("convert", *self.device, "--from", tiled, "--to",
+                "{0:T(128)}", "dirty.bin", "converted.bin")
+        self.assertEqual(self.read("converted.bin"), self.read("clean.bin"))
+
     def test_json_names_each_result(self):
         told = json.loads(self.ok(
             "op", "split-v", *self.device, "--json", "--attr",

@@ -13,7 +13,7 @@
 /*
  * Tensors that are smaller than the memory they share: an engine copies their
  * own bytes from and to the caller's memory, which ends here at a page without
- * access.
+ * access. And the bytes of a result that no element has.
  */
 
 /** Memory that ends where a page without access begins. */
@@ -193,8 +193,78 @@ START_TEST(test_engine_views__value_to_pad_with)
 
 END_TEST
 
+/* Fills and frees memory of a size, so that whoever gets it next finds it so.
+ */
+static void leave_traces(int64_t bytes) {
+  rlo_shape shape;
+  rlo_tensor *x = NULL;
+  guarded g = guard(bytes, 0xa5);
+  expect_ok(rlo_shape_make(RLO_DTYPE_U8, &bytes, 1, &shape));
+  expect_ok(rlo_tensor_create(engine, &shape, g.data, &x));
+  unguard(&g);
+  rlo_tensor_release(x);
+}
+
+static void expect_counted_and_zeros(rlo_tensor *y, int64_t bytes) {
+  guarded g = guard(bytes, 0xff);
+  ck_assert_int_eq(rlo_tensor_bytes(y), bytes);
+  expect_ok(rlo_tensor_read(y, g.data, bytes));
+  for (int64_t n = 0; n < bytes; ++n) {
+    ck_assert_int_eq(g.data[n], n < 100 ? (int)n : 0);
+  }
+  unguard(&g);
+  rlo_tensor_release(y);
+}
+
+/* Slots that hold no element and take no fill. */
+START_TEST(test_engine_views__gaps_are_zero)
+{
+  begin_set_up(_i);
+  const char *const texts[] = {"u8[100]{0:T(128)}",
+                               "u8[100]{0:L(1000)}",
+                               "u8[100]{0:pad(640)}",
+                               "u8[100]{0:T(128)fill(zero)}"};
+  const int64_t bytes[] = {128, 1000, 640, 128};
+  rlo_shape flat = test_shape_of("u8[100]");
+  uint8_t data[100];
+  for (int32_t n = 0; n < 100; ++n) {
+    data[n] = (uint8_t)n;
+  }
+  rlo_tensor *x = NULL;
+  expect_ok(rlo_tensor_create(engine, &flat, data, &x));
+  for (int32_t n = 0; n < COUNT(texts); ++n) {
+    rlo_shape shape = test_shape_of(texts[n]);
+    rlo_tensor *y = NULL;
+    leave_traces(bytes[n]);
+    expect_ok(rlo_op_relayout(x, &shape, &y));
+    expect_counted_and_zeros(y, bytes[n]);
+    /* By a chain of the caller's. */
+    rlo_chain *chain = NULL;
+    expect_ok(rlo_chain_create(&flat, &chain));
+    leave_traces(bytes[n]);
+    expect_ok(rlo_run_chain(engine, chain, &x, 1, &shape, &y));
+    rlo_chain_release(chain);
+    expect_counted_and_zeros(y, bytes[n]);
+    /* All of it. */
+    leave_traces(bytes[n]);
+    expect_ok(rlo_tensor_create(engine, &shape, NULL, &y));
+    guarded g = guard(bytes[n], 0xff);
+    expect_ok(rlo_tensor_read(y, g.data, bytes[n]));
+    for (int64_t b = 0; b < bytes[n]; ++b) {
+      ck_assert_int_eq(g.data[b], 0);
+    }
+    unguard(&g);
+    rlo_tensor_release(y);
+  }
+  rlo_tensor_release(x);
+  end();
+}
+
+END_TEST
+
 int main(void) {
-  const TTest *const tests[] = {test_engine_views__are_read_to_their_own_end,
+  const TTest *const tests[] = {test_engine_views__gaps_are_zero,
+                                test_engine_views__are_read_to_their_own_end,
                                 test_engine_views__move_to_the_other_backend,
                                 test_engine_views__of_wrapped_memory,
                                 test_engine_views__value_to_pad_with};
