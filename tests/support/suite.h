@@ -5,6 +5,10 @@
 #include <check.h>
 #include <stdbool.h>
 
+/* Check's own definitions of tests would register nothing. */
+#undef START_TEST
+#undef END_TEST
+
 /**
  * Tests that register themselves, on top of Check.
  *
