@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include "arena.h"
 #include "case.h"
 #include "plain.h"
+#include "support/suite.h"
 #include "verify.h"
 
 /** A padded transpose: 3 of 8 columns and 1 of 4 rows are fill. */
@@ -45,18 +45,18 @@ static void teardown(void) {
   bench_case_list_deinit(&list);
 }
 
+RLO_FIXTURE(setup, teardown);
+
 static bool is_right(void) {
   char reason[256];
   return bench_verify(&list.items[0], problem, src, dst, reason);
 }
 
-START_TEST(test_bench_verify__takes_what_is_right)
-{ ck_assert(is_right()); }
+RLO_TEST(test_bench_verify__takes_what_is_right) {
+  ck_assert(is_right());
+}
 
-END_TEST
-
-START_TEST(test_bench_verify__refuses_any_wrong_byte)
-{
+RLO_TEST(test_bench_verify__refuses_any_wrong_byte) {
   for (int64_t i = 0; i < problem->dst_bytes; ++i) {
     dst[i] ^= 0x10;
     ck_assert_msg(!is_right(), "byte %lld was not looked at", (long long)i);
@@ -64,18 +64,13 @@ START_TEST(test_bench_verify__refuses_any_wrong_byte)
   }
 }
 
-END_TEST
-
-START_TEST(test_bench_verify__refuses_a_byte_behind_the_end)
-{
+RLO_TEST(test_bench_verify__refuses_a_byte_behind_the_end) {
   dst[problem->dst_bytes] = 0;
   ck_assert(!is_right());
   dst[problem->dst_bytes] = BENCH_SENTINEL;
   dst[problem->dst_bytes + BENCH_GUARD_BYTES - 1] = 0;
   ck_assert(!is_right());
 }
-
-END_TEST
 
 /** Two arrays side by side. */
 static rlo_status side_by_side(const rlo_shape *operand,
@@ -89,8 +84,7 @@ static rlo_status side_by_side(const rlo_shape *operand,
   return status;
 }
 
-START_TEST(test_bench_verify__looks_at_each_operand_of_a_chain)
-{
+RLO_TEST(test_bench_verify__looks_at_each_operand_of_a_chain) {
   enum { ROWS = 4, COLUMNS = 3 };
 
   const bench_case_spec spec = {
@@ -124,18 +118,13 @@ START_TEST(test_bench_verify__looks_at_each_operand_of_a_chain)
   bench_case_list_deinit(&chains);
 }
 
-END_TEST
-
-START_TEST(test_bench_case__scales_and_keeps_what_is_odd)
-{
+RLO_TEST(test_bench_case__scales_and_keeps_what_is_odd) {
   bench_numbers dims = {.count = 2, .values = {7225, 8192}};
   bench_dims_scale(&dims, 1.0 / 64);
   ck_assert_int_le(dims.values[0] * dims.values[1], 7225 * 8192 / 64);
   ck_assert_int_eq(dims.values[0] % 16, 7225 % 16);
   ck_assert_int_eq(dims.values[1] & (dims.values[1] - 1), 0);
 }
-
-END_TEST
 
 static bench_plain reduce(const char *dims,
                           const char *permutation,
@@ -153,8 +142,7 @@ static bench_plain reduce(const char *dims,
   return plain;
 }
 
-START_TEST(test_bench_plain__merges_neighbours)
-{
+RLO_TEST(test_bench_plain__merges_neighbours) {
   bench_plain plain = reduce("2,3,4,5", "0,2,3,1", NULL);
   ck_assert_int_eq(plain.rank, 3);
   ck_assert_int_eq(plain.dims[0], 2);
@@ -165,10 +153,7 @@ START_TEST(test_bench_plain__merges_neighbours)
   ck_assert_int_eq(plain.permutation[2], 1);
 }
 
-END_TEST
-
-START_TEST(test_bench_plain__drops_ones)
-{
+RLO_TEST(test_bench_plain__drops_ones) {
   bench_plain plain = reduce("6,1,7,1", "3,2,1,0", NULL);
   ck_assert_int_eq(plain.rank, 2);
   ck_assert_int_eq(plain.dims[0], 6);
@@ -176,44 +161,13 @@ START_TEST(test_bench_plain__drops_ones)
   ck_assert_int_eq(plain.permutation[0], 1);
 }
 
-END_TEST
-
-START_TEST(test_bench_plain__sees_the_order_of_memory)
-{
+RLO_TEST(test_bench_plain__sees_the_order_of_memory) {
   bench_plain plain = reduce("6,7", "1,0", "{0,1}");
   ck_assert_int_eq(plain.rank, 1);
   ck_assert_int_eq(plain.dims[0], 42);
 }
 
-END_TEST
-
-START_TEST(test_bench_plain__refuses_padding)
-{
+RLO_TEST(test_bench_plain__refuses_padding) {
   bench_plain plain;
   ck_assert(!bench_plain_from_case(&list.items[0], &plain));
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("bench_case");
-  TCase *checked = tcase_create("checked");
-  tcase_add_checked_fixture(checked, setup, teardown);
-  tcase_add_test(checked, test_bench_verify__takes_what_is_right);
-  tcase_add_test(checked, test_bench_verify__refuses_any_wrong_byte);
-  tcase_add_test(checked, test_bench_verify__refuses_a_byte_behind_the_end);
-  tcase_add_test(checked, test_bench_verify__looks_at_each_operand_of_a_chain);
-  tcase_add_test(checked, test_bench_plain__refuses_padding);
-  suite_add_tcase(suite, checked);
-  TCase *cases = tcase_create("cases");
-  tcase_add_test(cases, test_bench_case__scales_and_keeps_what_is_odd);
-  tcase_add_test(cases, test_bench_plain__merges_neighbours);
-  tcase_add_test(cases, test_bench_plain__drops_ones);
-  tcase_add_test(cases, test_bench_plain__sees_the_order_of_memory);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,17 +11,13 @@
 #include "codegen/codegen.h"
 #include "plan/planner.h"
 #include "support/plan_case.h"
+#include "support/suite.h"
 
 /*
  * Plans for a made-up GPU, their kernels compiled for this machine by clang and
  * a sample of their groups traced: what share of the bytes that memory moves is
  * asked for. Sizes are those of the benchmarks.
- *
- *     coalescing_cases CLANG FOLDER
  */
-
-static const char *clang;
-static const char *folder;
 
 enum {
   SAMPLE_GROUPS = 24,
@@ -79,7 +74,7 @@ static void compile(const rlo__program_spec *spec,
                         "'%s' -x cl %s -Xclang -finclude-default-header -O2 "
                         "-fno-vectorize -fno-slp-vectorize -fsanitize=thread "
                         "-w -fPIC -shared -o '%s' '%s'",
-                        clang,
+                        RELAYOUT_TEST_CLANG,
                         spec->options,
                         library,
                         source);
@@ -214,8 +209,12 @@ static void run_case(const coalescing_case *c,
   ck_assert_int_eq(rlo__codegen_program(&launch, &spec), RLO_OK);
   char source[512];
   char library[512];
-  snprintf(source, sizeof source, "%s/case.cl", folder);
-  snprintf(library, sizeof library, "%s/%s.so", folder, spec.kernel_name);
+  snprintf(source, sizeof source, "%s/case.cl", RELAYOUT_TEST_FOLDER);
+  snprintf(library,
+           sizeof library,
+           "%s/%s.so",
+           RELAYOUT_TEST_FOLDER,
+           spec.kernel_name);
   write_source(&spec, source);
   compile(&spec, source, library);
   rlo__codegen_deinit(&spec);
@@ -229,18 +228,19 @@ static void run_case(const coalescing_case *c,
   unlink(source);
 }
 
-START_TEST(coalescing_cases__requests_fill_their_sectors)
-{
+RLO_NO_FORK();
+RLO_TIMEOUT(300);
+
+RLO_LOOP_TEST(coalescing_cases__requests_fill_their_sectors,
+              0,
+              num_coalescing_cases) {
   warp_counts counts;
   run_case(&coalescing_cases[_i], NULL, &counts);
   check_case(&coalescing_cases[_i], &counts);
 }
 
-END_TEST
-
 /* The counting sees what is bad: lanes that each read another row. */
-START_TEST(coalescing_cases__a_gathered_transpose_does_not)
-{
+RLO_TEST(coalescing_cases__a_gathered_transpose_does_not) {
   static const coalescing_case c = {"gathered transpose",
                                     "f32[4096,4096]{1,0}",
                                     "f32[4096,4096]{0,1}",
@@ -256,30 +256,4 @@ START_TEST(coalescing_cases__a_gathered_transpose_does_not)
                       0.2);
   ck_assert_double_ge(
       share(counts.written.bytes, counts.written.request_sectors), 0.9);
-}
-
-END_TEST
-
-int main(int argc, char **argv) {
-  if (argc != 3) {
-    fprintf(stderr, "usage: coalescing_cases CLANG FOLDER\n");
-    return EXIT_FAILURE;
-  }
-  clang = argv[1];
-  folder = argv[2];
-  Suite *suite = suite_create("coalescing");
-  TCase *tcase = tcase_create("warps");
-  tcase_set_timeout(tcase, 300);
-  tcase_add_loop_test(tcase,
-                      coalescing_cases__requests_fill_their_sectors,
-                      0,
-                      num_coalescing_cases);
-  tcase_add_test(tcase, coalescing_cases__a_gathered_transpose_does_not);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "relayout/text.h"
 #include "support/device_arena.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 static rlo_problem problem_of(const char *src_text,
                               const char *dst_text,
@@ -27,8 +27,9 @@ static rlo_problem problem_of(const char *src_text,
   return problem;
 }
 
-START_TEST(test_context__lists_devices_with_one_default)
-{
+RLO_TIMEOUT(120);
+
+RLO_TEST(test_context__lists_devices_with_one_default) {
   int32_t count = 0;
   ck_assert_int_eq(rlo_device_list(NULL, 0, &count), RLO_OK);
   ck_assert_int_ge(count, 1);
@@ -60,10 +61,7 @@ START_TEST(test_context__lists_devices_with_one_default)
   free(entries);
 }
 
-END_TEST
-
-START_TEST(test_context__knows_the_cpu_of_pocl)
-{
+RLO_TEST(test_context__knows_the_cpu_of_pocl) {
   int32_t count = 0;
   rlo_device_entry entries[16];
   ck_assert_int_eq(rlo_device_list(entries, 16, &count), RLO_OK);
@@ -79,10 +77,7 @@ START_TEST(test_context__knows_the_cpu_of_pocl)
   }
 }
 
-END_TEST
-
-START_TEST(test_context__wraps_and_releases_what_it_retained)
-{
+RLO_TEST(test_context__wraps_and_releases_what_it_retained) {
   test_device device = test_device_open();
   cl_context wrapped = rlo_context_cl_context(device.context);
   cl_device_id id = rlo_context_cl_device(device.context);
@@ -107,10 +102,7 @@ START_TEST(test_context__wraps_and_releases_what_it_retained)
   test_device_close(&device);
 }
 
-END_TEST
-
-START_TEST(test_context__refuses_what_makes_no_sense)
-{
+RLO_TEST(test_context__refuses_what_makes_no_sense) {
   test_device device = test_device_open();
   cl_context wrapped = rlo_context_cl_context(device.context);
   cl_device_id id = rlo_context_cl_device(device.context);
@@ -140,11 +132,8 @@ START_TEST(test_context__refuses_what_makes_no_sense)
   test_device_close(&device);
 }
 
-END_TEST
-
 /* A caller built against a header that knew less. */
-START_TEST(test_context__takes_a_shorter_options_struct)
-{
+RLO_TEST(test_context__takes_a_shorter_options_struct) {
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
   options.struct_size = offsetof(rlo_context_options, memory_budget_bytes);
   options.memory_budget_bytes = -1; /* beyond what the caller knows of */
@@ -153,10 +142,7 @@ START_TEST(test_context__takes_a_shorter_options_struct)
   rlo_context_release(context);
 }
 
-END_TEST
-
-START_TEST(test_context__keeps_its_buffers_within_the_budget)
-{
+RLO_TEST(test_context__keeps_its_buffers_within_the_budget) {
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
   options.memory_budget_bytes = 10000;
   rlo_context *context = NULL;
@@ -187,8 +173,6 @@ START_TEST(test_context__keeps_its_buffers_within_the_budget)
   rlo_context_release(context);
 }
 
-END_TEST
-
 typedef struct diary {
   int32_t num_lines[4];
   bool has_build;
@@ -203,8 +187,7 @@ static void write_down(void *payload, int32_t severity, const char *line) {
   }
 }
 
-START_TEST(test_context__tells_the_log_what_it_does)
-{
+RLO_TEST(test_context__tells_the_log_what_it_does) {
   diary d = {{0}, false};
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
   options.log = write_down;
@@ -223,10 +206,7 @@ START_TEST(test_context__tells_the_log_what_it_does)
   rlo_context_release(context);
 }
 
-END_TEST
-
-START_TEST(test_context__plans_tell_what_they_do)
-{
+RLO_TEST(test_context__plans_tell_what_they_do) {
   test_device device = test_device_open();
   rlo_problem problem =
       problem_of("f32[64,48]", "f32[48,64]", (const int32_t[]){1, 0});
@@ -279,10 +259,7 @@ START_TEST(test_context__plans_tell_what_they_do)
   test_device_close(&device);
 }
 
-END_TEST
-
-START_TEST(test_context__a_promise_of_alignment_saves_a_program)
-{
+RLO_TEST(test_context__a_promise_of_alignment_saves_a_program) {
   test_device device = test_device_open();
   rlo_context *context = device.context;
   rlo_problem problem =
@@ -324,10 +301,7 @@ START_TEST(test_context__a_promise_of_alignment_saves_a_program)
   test_device_close(&device);
 }
 
-END_TEST
-
-START_TEST(test_context__survives_running_out_of_memory)
-{
+RLO_TEST(test_context__survives_running_out_of_memory) {
   test_device device = test_device_open();
   rlo_problem problem =
       problem_of("f32[31,29]", "f32[29,31]", (const int32_t[]){1, 0});
@@ -365,11 +339,8 @@ START_TEST(test_context__survives_running_out_of_memory)
   test_device_close(&device);
 }
 
-END_TEST
-
 /* What a child of fork is told, before a driver could hang it. */
-START_TEST(test_context__refuses_to_work_in_a_child_of_fork)
-{
+RLO_TEST(test_context__refuses_to_work_in_a_child_of_fork) {
   test_device device = test_device_open();
   rlo_problem problem =
       problem_of("f32[5,6]", "f32[6,5]", (const int32_t[]){1, 0});
@@ -405,10 +376,7 @@ START_TEST(test_context__refuses_to_work_in_a_child_of_fork)
   test_device_close(&device);
 }
 
-END_TEST
-
-START_TEST(test_context__measures_the_copy_limit)
-{
+RLO_TEST(test_context__measures_the_copy_limit) {
   test_device device = test_device_open();
   double gb_per_s = 0;
   ck_assert_msg(rlo_copy_limit(device.context, 8 << 20, 3, &gb_per_s) == RLO_OK,
@@ -425,31 +393,4 @@ START_TEST(test_context__measures_the_copy_limit)
   ck_assert_int_eq(rlo_copy_limit(device.context, 4096, 0, &gb_per_s),
                    RLO_INVALID_ARGUMENT);
   test_device_close(&device);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("context");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 120);
-  tcase_add_test(tcase, test_context__lists_devices_with_one_default);
-  tcase_add_test(tcase, test_context__knows_the_cpu_of_pocl);
-  tcase_add_test(tcase, test_context__wraps_and_releases_what_it_retained);
-  tcase_add_test(tcase, test_context__refuses_what_makes_no_sense);
-  tcase_add_test(tcase, test_context__takes_a_shorter_options_struct);
-  tcase_add_test(tcase, test_context__keeps_its_buffers_within_the_budget);
-  tcase_add_test(tcase, test_context__tells_the_log_what_it_does);
-  tcase_add_test(tcase, test_context__plans_tell_what_they_do);
-  tcase_add_test(tcase, test_context__a_promise_of_alignment_saves_a_program);
-  tcase_add_test(tcase, test_context__survives_running_out_of_memory);
-  tcase_add_test(tcase, test_context__refuses_to_work_in_a_child_of_fork);
-  tcase_add_test(tcase, test_context__measures_the_copy_limit);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

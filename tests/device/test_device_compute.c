@@ -1,31 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan/family.h"
 #include "relayout/ops.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
+#include "support/expect.h"
 #include "support/random_shape.h"
 
 /* Problems that compute, on the device and on the host: equal in every bit. */
 
-static test_device device;
-
-static void open_device(void) {
-  device = test_device_open();
-}
-
-static void close_device(void) {
-  test_device_close(&device);
-}
+RLO_FILE_FIXTURE(open_device, close_device);
+RLO_TIMEOUT(600);
 
 static rlo_problem problem;
-
-static void expect_ok(rlo_status status) {
-  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
-}
 
 /* Types that devices compute with; one more of them cannot be written. */
 static const rlo_dtype types[] = {
@@ -155,8 +144,7 @@ static bool is_common(rlo_dtype dtype) {
 }
 
 /* Type to type, with all patterns or the edges of larger types. */
-START_TEST(test_device_compute__conversions_are_exact)
-{
+RLO_LOOP_TEST(test_device_compute__conversions_are_exact, 0, NUM_TYPES) {
   test_random random = test_random_begin("test_device_compute");
   rlo_dtype from = types[_i];
   int64_t dim = NUM_VALUES;
@@ -188,8 +176,6 @@ START_TEST(test_device_compute__conversions_are_exact)
   free(values);
   ck_assert_int_eq(failures, 0);
 }
-
-END_TEST
 
 static double random_factor(test_random *random, bool is_whole) {
   static const double factors[] = {1.0, 0.0, -1.0, 2.0, 0.3, -1.7e-3, 5.5};
@@ -261,8 +247,7 @@ static test_outcome run_somehow(test_random *random, const char *words) {
   return outcome;
 }
 
-START_TEST(test_device_compute__random_layouts_are_exact)
-{
+RLO_TEST(test_device_compute__random_layouts_are_exact) {
   const int32_t cases = test_case_count(40, 20, 10);
 
   test_random random = test_random_begin("test_device_compute");
@@ -300,15 +285,12 @@ START_TEST(test_device_compute__random_layouts_are_exact)
   }
 }
 
-END_TEST
-
 static bool is_addable(rlo_dtype dtype) {
   return dtype != RLO_DTYPE_PRED &&
          !(rlo_dtype_is_integral(dtype) && rlo_dtype_is_sub_byte(dtype));
 }
 
-START_TEST(test_device_compute__random_sums_are_exact)
-{
+RLO_TEST(test_device_compute__random_sums_are_exact) {
   const int32_t cases = test_case_count(40, 20, 10);
 
   static const int64_t sizes[] = {1, 2, 3, 7, 16, 17, 40, 300, 1100, 2500};
@@ -372,8 +354,6 @@ START_TEST(test_device_compute__random_sums_are_exact)
   ck_assert_int_gt(num_ran, cases / 2);
 }
 
-END_TEST
-
 /* The families of the CPU class for planes, rows and sums, forced: ragged and
  * whole tiles, with and without what was there. */
 typedef struct forced_case {
@@ -403,13 +383,9 @@ static const forced_case forced_cases[] = {
     {"reduce", RLO_DTYPE_S16, RLO_DTYPE_S64, {2, 50, 70}, false, 2, 0.0},
 };
 
-/* For a simulator: small arrays, and nothing else. */
-static bool is_short;
-
-START_TEST(test_device_compute__families_are_exact)
-{
+RLO_TABLE_TEST(test_device_compute__families_are_exact, forced_cases) {
   forced_case small = forced_cases[_i];
-  for (int k = 0; is_short && k < 3; ++k) {
+  for (int k = 0; test_is_short() && k < 3; ++k) {
     small.dims[k] =
         small.dims[k] > 36 ? 19 + small.dims[k] % 17 : small.dims[k];
   }
@@ -444,41 +420,4 @@ START_TEST(test_device_compute__families_are_exact)
         run(c->family, x, y, c->family, RLO_DEVICE_CLASS_CPU, shift), TEST_RAN);
   }
   free(x);
-}
-
-END_TEST
-
-int main(int argc, char **argv) {
-  is_short = argc > 1 && strcmp(argv[1], "short") == 0;
-  Suite *suite = suite_create("device_compute");
-  TCase *types_case = tcase_create("types");
-  tcase_set_timeout(types_case, 600);
-  tcase_add_unchecked_fixture(types_case, open_device, close_device);
-  tcase_add_loop_test(
-      types_case, test_device_compute__conversions_are_exact, 0, NUM_TYPES);
-  if (!is_short) {
-    suite_add_tcase(suite, types_case);
-  }
-  TCase *families_case = tcase_create("families");
-  tcase_set_timeout(families_case, 600);
-  tcase_add_unchecked_fixture(families_case, open_device, close_device);
-  tcase_add_loop_test(families_case,
-                      test_device_compute__families_are_exact,
-                      0,
-                      (int)(sizeof forced_cases / sizeof forced_cases[0]));
-  suite_add_tcase(suite, families_case);
-  TCase *random_case = tcase_create("random");
-  tcase_set_timeout(random_case, 600);
-  tcase_add_unchecked_fixture(random_case, open_device, close_device);
-  tcase_add_test(random_case, test_device_compute__random_layouts_are_exact);
-  tcase_add_test(random_case, test_device_compute__random_sums_are_exact);
-  if (!is_short) {
-    suite_add_tcase(suite, random_case);
-  }
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

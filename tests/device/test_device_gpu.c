@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/context.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
 #include "support/device_table.h"
 
 /*
@@ -15,21 +13,20 @@
  * changed for that; they only become smaller.
  */
 
-static test_device device;
 static rlo_device_info own;
 
-static void open_device(void) {
-  device = test_device_open();
+static void begin_file(void) {
+  open_device();
   own = device.context->device_info;
-}
-
-static void close_device(void) {
-  test_device_close(&device);
 }
 
 static void restore_limits(void) {
   device.context->device_info = own;
 }
+
+RLO_FILE_FIXTURE(begin_file, close_device);
+RLO_FIXTURE(NULL, restore_limits);
+RLO_TIMEOUT(600);
 
 static void limit(int64_t work_group_items, int64_t local_memory_bytes) {
   rlo_device_info *info = &device.context->device_info;
@@ -96,8 +93,7 @@ static void run_pair(const test_pair *pair, int32_t width, int64_t shift) {
 }
 
 /* Compiling is what takes the time: each pair has one or two of the widths. */
-START_TEST(test_device_gpu__large_blocks_are_exact)
-{
+RLO_LOOP_TEST(test_device_gpu__large_blocks_are_exact, 0, NUM_WIDTHS) {
   const int32_t num_widths = test_case_count(2, 1, 1);
   for (int32_t p = 0; p < NUM_PAIRS; ++p) {
     if ((p + _i) % NUM_WIDTHS < num_widths) {
@@ -106,14 +102,11 @@ START_TEST(test_device_gpu__large_blocks_are_exact)
   }
 }
 
-END_TEST
-
 static const struct {
   int64_t work_group_items, local_memory_bytes;
 } limits[] = {{1, 65536}, {32, 4096}, {64, 16384}, {100, 32768}, {1024, 2048}};
 
-START_TEST(test_device_gpu__small_devices_are_exact)
-{
+RLO_TABLE_TEST(test_device_gpu__small_devices_are_exact, limits) {
   limit(limits[_i].work_group_items, limits[_i].local_memory_bytes);
   for (int32_t p = _i; p < test_num_pairs; p += test_case_count(7, 14, 25)) {
     if (test_pairs[p].is_small) {
@@ -125,36 +118,9 @@ START_TEST(test_device_gpu__small_devices_are_exact)
   }
 }
 
-END_TEST
-
-START_TEST(test_device_gpu__every_family_has_run)
-{
+RLO_TEST(test_device_gpu__every_family_has_run) {
   for (int32_t f = 0; f < NUM_FAMILIES; ++f) {
     printf("%s: %lld cases\n", families[f], (long long)runs[f]);
     ck_assert_int_ge(runs[f], test_case_count(10, 5, 3));
   }
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("device_gpu");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 600);
-  tcase_add_unchecked_fixture(tcase, open_device, close_device);
-  tcase_add_checked_fixture(tcase, NULL, restore_limits);
-  tcase_add_loop_test(
-      tcase, test_device_gpu__large_blocks_are_exact, 0, NUM_WIDTHS);
-  tcase_add_loop_test(tcase,
-                      test_device_gpu__small_devices_are_exact,
-                      0,
-                      (int)(sizeof limits / sizeof limits[0]));
-  tcase_add_test(tcase, test_device_gpu__every_family_has_run);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

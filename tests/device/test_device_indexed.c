@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "plan/family.h"
 #include "relayout/ops.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
 #include "support/device_table.h"
 #include "support/random_indexed.h"
 
 /* Gathers on a device, held against the host byte by byte. */
 
-static test_device device;
-/* For the simulator, which is slow: the word "short". */
-static bool is_short;
-
-static void open_device(void) {
-  device = test_device_open();
-}
-
-static void close_device(void) {
-  test_device_close(&device);
-}
+RLO_FILE_FIXTURE(open_device, close_device);
+RLO_TIMEOUT(600);
 
 static rlo_moves *lower_gather(const test_indexed *x) {
   rlo_chain *chain;
@@ -81,9 +70,8 @@ static bool run_gather(test_random *random,
   return true;
 }
 
-START_TEST(test_device_indexed__random_gathers_are_exact)
-{
-  const int32_t cases = is_short ? 20 : TEST_IS_SANITIZED ? 20 : 120;
+RLO_TEST(test_device_indexed__random_gathers_are_exact) {
+  const int32_t cases = test_is_short() ? 20 : TEST_IS_SANITIZED ? 20 : 120;
   test_random random = test_random_begin("test_device_indexed");
   counts c = {{0}, 0, 0};
   for (int32_t i = 0; i < cases; ++i) {
@@ -92,7 +80,8 @@ START_TEST(test_device_indexed__random_gathers_are_exact)
     rlo_dtype dtype = RLO_DTYPE_INVALID;
     ck_assert_int_eq(rlo_dtype_from_name(test_dtypes[width], &dtype), RLO_OK);
     test_indexed x;
-    test_random_indexed(&random, dtype, is_short ? 200 : 4000, false, &x);
+    test_random_indexed(
+        &random, dtype, test_is_short() ? 200 : 4000, false, &x);
     ck_assert_msg(run_gather(&random, &x, (int64_t)1 << width, &c),
                   "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
                   (int)i,
@@ -112,22 +101,4 @@ START_TEST(test_device_indexed__random_gathers_are_exact)
     }
   }
   ck_assert_int_gt(c.loading, cases / 2);
-}
-
-END_TEST
-
-int main(int argc, char **argv) {
-  is_short = argc > 1 && strcmp(argv[1], "short") == 0;
-  Suite *suite = suite_create("device_indexed");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 600);
-  tcase_add_unchecked_fixture(tcase, open_device, close_device);
-  tcase_add_test(tcase, test_device_indexed__random_gathers_are_exact);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

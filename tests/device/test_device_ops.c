@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/family.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
 #include "support/device_table.h"
 #include "support/random_shape.h"
 
@@ -16,15 +14,8 @@
  * every family makes of it too.
  */
 
-static test_device device;
-
-static void open_device(void) {
-  device = test_device_open();
-}
-
-static void close_device(void) {
-  test_device_close(&device);
-}
+RLO_FILE_FIXTURE(open_device, close_device);
+RLO_TIMEOUT(600);
 
 /* The chain under way, and what has been done to it, in words. */
 typedef struct growing {
@@ -222,8 +213,7 @@ static void run_problem(const rlo_problem *problem,
   t->ran += num_ran;
 }
 
-START_TEST(test_device_ops__random_chains_are_exact)
-{
+RLO_TEST(test_device_ops__random_chains_are_exact) {
   test_random random = test_random_begin("test_device_ops");
   const int32_t cases = test_case_count(250, 60, 60);
   tally t = {.max_baked = cases / 8};
@@ -260,21 +250,4 @@ START_TEST(test_device_ops__random_chains_are_exact)
          (long long)t.ran,
          (long long)t.baked);
   ck_assert_int_ge(t.ran, cases);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("device_ops");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 600);
-  tcase_add_unchecked_fixture(tcase, open_device, close_device);
-  tcase_add_test(tcase, test_device_ops__random_chains_are_exact);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

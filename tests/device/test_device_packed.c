@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/text.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
 
 /*
  * Family packed where it cuts: several blocks along an axis, of which the last
@@ -12,15 +10,8 @@
  * the end of the source, behind which nothing may be read.
  */
 
-static test_device device;
-
-static void open_device(void) {
-  device = test_device_open();
-}
-
-static void close_device(void) {
-  test_device_close(&device);
-}
+RLO_FILE_FIXTURE(open_device, close_device);
+RLO_TIMEOUT(600);
 
 typedef struct packed_case {
   const char *src;
@@ -77,29 +68,8 @@ static void run_case(const packed_case *c, int64_t src_shift, int64_t shift) {
   ck_assert_int_eq(test_device_run(&device, &t, NULL), TEST_RAN);
 }
 
-START_TEST(test_device_packed__moves_what_it_cuts)
-{
+RLO_TABLE_TEST(test_device_packed__moves_what_it_cuts, cases) {
   const packed_case *c = &cases[_i];
   run_case(c, 0, 0);
   run_case(c, 16, 48);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("device_packed");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 600);
-  tcase_add_unchecked_fixture(tcase, open_device, close_device);
-  tcase_add_loop_test(tcase,
-                      test_device_packed__moves_what_it_cuts,
-                      0,
-                      (int)(sizeof cases / sizeof cases[0]));
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/family.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
 #include "support/device_table.h"
 #include "support/random_shape.h"
 
-static test_device device;
-
-static void open_device(void) {
-  device = test_device_open();
-}
-
-static void close_device(void) {
-  rlo_context_stats stats;
-  rlo_context_get_stats(device.context, &stats);
-  printf("%lld programs built, %lld kernels, %lld launches\n",
-         (long long)stats.programs_built,
-         (long long)stats.kernels_created,
-         (long long)stats.launches);
-  test_device_close(&device);
-}
+RLO_FILE_FIXTURE(open_device, close_device);
+RLO_TIMEOUT(600);
 
 /* Whether a family bakes the problem, or much of it, into its program, which
  * then has to be compiled for nearly each case. */
@@ -32,8 +17,7 @@ static bool is_baked(const char *family) {
 }
 
 /* Random layouts, by a family drawn from those that take them. */
-START_TEST(test_device_random__random_pairs_are_exact)
-{
+RLO_TEST(test_device_random__random_pairs_are_exact) {
   const int32_t cases = test_case_count(550, 120, 60);
   const int32_t max_baked = cases / 8;
 
@@ -85,21 +69,4 @@ START_TEST(test_device_random__random_pairs_are_exact)
   printf(
       "%d random cases ran, %d of them baked\n", (int)num_ran, (int)num_baked);
   ck_assert_int_eq(num_ran, cases); /* and most were not refused */
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("device_random");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 600);
-  tcase_add_unchecked_fixture(tcase, open_device, close_device);
-  tcase_add_test(tcase, test_device_random__random_pairs_are_exact);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

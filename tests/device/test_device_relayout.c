@@ -1,28 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/family.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
 #include "support/device_table.h"
 
-static test_device device;
-
-static void open_device(void) {
-  device = test_device_open();
-}
-
-static void close_device(void) {
-  rlo_context_stats stats;
-  rlo_context_get_stats(device.context, &stats);
-  printf("%lld programs built, %lld kernels, %lld launches\n",
-         (long long)stats.programs_built,
-         (long long)stats.kernels_created,
-         (long long)stats.launches);
-  test_device_close(&device);
-}
+RLO_FILE_FIXTURE(open_device, close_device);
+RLO_TIMEOUT(600);
 
 /* Whether a family bakes the problem into its program, which then has to be
  * compiled for each case. */
@@ -81,19 +66,15 @@ static void run_pair(int32_t pair_number, int32_t width) {
   }
 }
 
-START_TEST(test_device_relayout__every_family_moves_every_pair)
-{
+RLO_LOOP_TEST(test_device_relayout__every_family_moves_every_pair, 0, 5) {
   const int32_t one_in = test_case_count(1, 3, 7);
   for (int32_t p = _i % one_in; p < test_num_pairs; p += one_in) {
     run_pair(p, _i);
   }
 }
 
-END_TEST
-
 /* Empty problems run under any name, but there are few of them. */
-START_TEST(test_device_relayout__every_family_has_run)
-{
+RLO_TEST(test_device_relayout__every_family_has_run) {
   for (int32_t f = 0; f < rlo__num_families; ++f) {
     printf(
         "%s %s: %lld cases\n",
@@ -105,23 +86,4 @@ START_TEST(test_device_relayout__every_family_has_run)
     }
     ck_assert_int_ge(runs[f], test_case_count(30, 10, 1));
   }
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("device_relayout");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 600);
-  tcase_add_unchecked_fixture(tcase, open_device, close_device);
-  tcase_add_loop_test(
-      tcase, test_device_relayout__every_family_moves_every_pair, 0, 5);
-  tcase_add_test(tcase, test_device_relayout__every_family_has_run);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

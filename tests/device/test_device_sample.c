@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/layout_util.h"
 #include "relayout/ops.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
 #include "support/device_table.h"
 #include "support/random.h"
 
@@ -24,15 +22,8 @@ enum {
   MAX_BAKED = TEST_IS_SANITIZED ? 5 : 60
 };
 
-static test_device device;
-
-static void open_device(void) {
-  device = test_device_open();
-}
-
-static void close_device(void) {
-  test_device_close(&device);
-}
+RLO_FILE_FIXTURE(open_device, close_device);
+RLO_TIMEOUT(600);
 
 /** Go to the next permutation in the order of dictionaries; false after the
  *  last. */
@@ -146,8 +137,7 @@ static void run_case(sample *s,
   s->num_ran += outcome == TEST_RAN;
 }
 
-START_TEST(test_device_sample__small_transposes_are_exact)
-{
+RLO_TEST(test_device_sample__small_transposes_are_exact) {
   sample s = {.random = test_random_begin("test_device_sample")};
   for (int32_t rank = 0; rank <= MAX_SMALL_RANK; ++rank) {
     int64_t dims[MAX_SMALL_RANK] = {0};
@@ -171,21 +161,4 @@ START_TEST(test_device_sample__small_transposes_are_exact)
          (long long)stats.programs_built);
   ck_assert_int_eq(s.num_cases, NUM_SMALL_CASES);
   ck_assert_int_ge(s.num_ran, TEST_IS_SANITIZED ? 250 : 2000);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("device_sample");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 600);
-  tcase_add_unchecked_fixture(tcase, open_device, close_device);
-  tcase_add_test(tcase, test_device_sample__small_transposes_are_exact);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "relayout/opencl.h"
 #include "relayout/text.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
 #include "support/random_indexed.h"
 
 /* Segment sums on a device, held against the host bit by bit: whole memories,
@@ -14,13 +13,10 @@
 
 enum { GUARD_BYTES = 256 };
 
-static test_device device;
 static cl_command_queue unordered;
-/* For the simulator, which is slow: the word "short". */
-static bool is_short;
 
-static void open_device(void) {
-  device = test_device_open();
+static void begin_file(void) {
+  open_device();
   cl_int code;
   unordered = clCreateCommandQueue(rlo_context_cl_context(device.context),
                                    rlo_context_cl_device(device.context),
@@ -29,10 +25,13 @@ static void open_device(void) {
   ck_assert_int_eq(code, CL_SUCCESS);
 }
 
-static void close_device(void) {
+static void end_file(void) {
   clReleaseCommandQueue(unordered);
-  test_device_close(&device);
+  close_device();
 }
+
+RLO_FILE_FIXTURE(begin_file, end_file);
+RLO_TIMEOUT(600);
 
 /* A tensor in a buffer; `content` stays as it was put there. */
 typedef struct memory {
@@ -212,9 +211,8 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
   return is_right ? TEST_RAN : TEST_FAILED;
 }
 
-START_TEST(test_device_segment_sum__random_sums_are_exact)
-{
-  const int32_t cases = is_short ? 12 : TEST_IS_SANITIZED ? 10 : 70;
+RLO_TEST(test_device_segment_sum__random_sums_are_exact) {
+  const int32_t cases = test_is_short() ? 12 : TEST_IS_SANITIZED ? 10 : 70;
   int32_t num_forced = 0;
   static const rlo_dtype dtypes[] = {RLO_DTYPE_S32,
                                      RLO_DTYPE_F32,
@@ -228,7 +226,7 @@ START_TEST(test_device_segment_sum__random_sums_are_exact)
     uint64_t case_seed = random.state;
     rlo_dtype dtype = dtypes[test_random_in(&random, 0, 6)];
     test_indexed x;
-    test_random_indexed(&random, dtype, is_short ? 200 : 3000, true, &x);
+    test_random_indexed(&random, dtype, test_is_short() ? 200 : 3000, true, &x);
     sum_case c = {&x, dtype, RLO_DEVICE_CLASS_CPU, NULL};
     if (test_random_once_in(&random, 4)) {
       c.device_class = RLO_DEVICE_CLASS_GPU;
@@ -255,8 +253,6 @@ START_TEST(test_device_segment_sum__random_sums_are_exact)
   printf("%d of %d by segments\n", (int)num_forced, (int)cases);
   ck_assert_int_ge(num_forced, cases / 6);
 }
-
-END_TEST
 
 /* Plain shapes, given in words, with random ids. */
 static void run_shapes(test_random *random,
@@ -290,29 +286,22 @@ static void run_shapes(test_random *random,
   free(numbers);
 }
 
-START_TEST(test_device_segment_sum__rows_of_embeddings)
-{
+RLO_TEST(test_device_segment_sum__rows_of_embeddings) {
   test_random random = test_random_begin("test_device_segment_sum");
   run_shapes(&random, "f32[3000,64]", "s32[3000]", "f32[500,64]", 0);
   run_shapes(&random, "bf16[400,77]", "s32[400]", "bf16[3000,77]", 0);
   run_shapes(&random, "f16[50,40,33]", "s32[50,40]", "f32[7,33]", 0);
 }
 
-END_TEST
-
 /* More rows of a segment than a block of the sum has. */
-START_TEST(test_device_segment_sum__long_segments)
-{
+RLO_TEST(test_device_segment_sum__long_segments) {
   test_random random = test_random_begin("test_device_segment_sum");
   run_shapes(&random, "f32[9000,19]", "s32[9000]", "f32[3,19]", 0);
   run_shapes(&random, "f32[5,9000]", "s32[9000]", "f32[5,2]", 1);
   run_shapes(&random, "s16[20000]", "s32[20000]", "s16[4]", 0);
 }
 
-END_TEST
-
-START_TEST(test_device_segment_sum__says_what_is_wrong)
-{
+RLO_TEST(test_device_segment_sum__says_what_is_wrong) {
   rlo_shape rows;
   rlo_shape ids;
   rlo_shape array;
@@ -376,11 +365,8 @@ START_TEST(test_device_segment_sum__says_what_is_wrong)
   rlo_segment_plan_release(NULL);
 }
 
-END_TEST
-
 /* A promise that is broken is found before the ids are turned round. */
-START_TEST(test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole)
-{
+RLO_TEST(test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole) {
   rlo_shape rows;
   rlo_shape ids;
   rlo_shape array;
@@ -420,29 +406,4 @@ START_TEST(test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole)
   clReleaseEvent(event);
   free_memory(&m);
   rlo_segment_plan_release(plan);
-}
-
-END_TEST
-
-int main(int argc, char **argv) {
-  is_short = argc > 1 && strcmp(argv[1], "short") == 0;
-  Suite *suite = suite_create("device_segment_sum");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 600);
-  tcase_add_unchecked_fixture(tcase, open_device, close_device);
-  tcase_add_test(tcase, test_device_segment_sum__random_sums_are_exact);
-  if (!is_short) {
-    tcase_add_test(tcase, test_device_segment_sum__rows_of_embeddings);
-    tcase_add_test(tcase, test_device_segment_sum__long_segments);
-  }
-  tcase_add_test(tcase, test_device_segment_sum__says_what_is_wrong);
-  tcase_add_test(
-      tcase, test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

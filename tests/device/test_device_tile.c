@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/ops.h"
 #include "relayout/text.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
 #include "support/device_table.h"
 #include "support/random.h"
 
@@ -15,15 +13,8 @@
  * megabytes, which the suites that try every family are too many for.
  */
 
-static test_device device;
-
-static void open_device(void) {
-  device = test_device_open();
-}
-
-static void close_device(void) {
-  test_device_close(&device);
-}
+RLO_FILE_FIXTURE(open_device, close_device);
+RLO_TIMEOUT(600);
 
 enum { MAX_RANK = 6, TEXT_BYTES = 512 };
 
@@ -130,16 +121,13 @@ static const named_move named_moves[] = {
 
 enum { NUM_NAMED = sizeof named_moves / sizeof named_moves[0] };
 
-START_TEST(test_device_tile__each_way_is_exact)
-{
+RLO_LOOP_TEST(test_device_tile__each_way_is_exact, 0, NUM_NAMED) {
   const named_move *n = &named_moves[_i];
   for (int32_t width = n->least_width; width <= n->most_width; ++width) {
     ck_assert_int_eq(run(&n->move, width, 0, n->dst_shift_elems, n->parameters),
                      TEST_RAN);
   }
 }
-
-END_TEST
 
 /* Dimensions that meet a line, just miss it, or are tiny. */
 static const int64_t drawn_dims[] = {
@@ -171,8 +159,7 @@ static void draw(test_random *random, int64_t least, move *out_move) {
   *out_move = m;
 }
 
-START_TEST(test_device_tile__random_large_moves_are_exact)
-{
+RLO_TEST(test_device_tile__random_large_moves_are_exact) {
   enum { CASES = TEST_IS_SANITIZED ? 10 : 80, LEAST_BYTES = 2 << 20 };
 
   test_random random = test_random_begin("test_device_tile");
@@ -194,22 +181,4 @@ START_TEST(test_device_tile__random_large_moves_are_exact)
     num_ran += outcome == TEST_RAN;
   }
   ck_assert_int_eq(num_ran, CASES); /* and most were not refused */
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("device_tile");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 600);
-  tcase_add_unchecked_fixture(tcase, open_device, close_device);
-  tcase_add_loop_test(tcase, test_device_tile__each_way_is_exact, 0, NUM_NAMED);
-  tcase_add_test(tcase, test_device_tile__random_large_moves_are_exact);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/planner.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
 #include "support/plan_case.h"
 
 /*
@@ -16,16 +13,10 @@
  * compute.
  */
 
-static test_device device;
 static rlo_problem problem;
 
-static void open_device(void) {
-  device = test_device_open();
-}
-
-static void close_device(void) {
-  test_device_close(&device);
-}
+RLO_FILE_FIXTURE(open_device, close_device);
+RLO_TIMEOUT(300);
 
 enum { HALF_UNITS = 64 * 64, BEFORE_PAD = 30 };
 
@@ -83,8 +74,9 @@ static bool takes_guards(const rlo__family *family) {
           family->device_class == RLO_DEVICE_CLASS_GPU);
 }
 
-START_TEST(test_device_wide__every_family_counts_in_64_bits)
-{
+RLO_LOOP_TEST(test_device_wide__every_family_counts_in_64_bits,
+              0,
+              rlo__num_families) {
   const rlo__family *family = rlo__families[_i];
   if (!takes_guards(family)) {
     return;
@@ -102,24 +94,4 @@ START_TEST(test_device_wide__every_family_counts_in_64_bits)
           TEST_RAN);
     }
   }
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("device_wide");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 300);
-  tcase_add_unchecked_fixture(tcase, open_device, close_device);
-  tcase_add_loop_test(tcase,
-                      test_device_wide__every_family_counts_in_64_bits,
-                      0,
-                      rlo__num_families);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "relayout/ops.h"
 #include "relayout/text.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
 
 /* A transpose large enough for non-temporal stores, which are fatal where the
  * alignment is not what the plan relied on. Its rows are whole cache lines on
@@ -19,7 +17,6 @@ enum {
   BYTES = 4 * ELEMENTS
 };
 
-static test_device device;
 static rlo_problem transpose;
 static uint32_t *values, *expected, *got;
 
@@ -36,8 +33,8 @@ static rlo_problem lower(const char *src_text,
   return problem;
 }
 
-static void open_device(void) {
-  device = test_device_open();
+static void begin_file(void) {
+  open_device();
   transpose = lower("f32[1088,704]", "f32[704,1088]", (const int32_t[]){1, 0});
   values = malloc(BYTES);
   expected = malloc(BYTES);
@@ -47,12 +44,15 @@ static void open_device(void) {
   ck_assert_int_eq(rlo_problem_run_host(&transpose, values, expected), RLO_OK);
 }
 
-static void close_device(void) {
+static void end_file(void) {
   free(values);
   free(expected);
   free(got);
-  test_device_close(&device);
+  close_device();
 }
+
+RLO_FILE_FIXTURE(begin_file, end_file);
+RLO_TIMEOUT(300);
 
 static rlo_plan *plan_of(const rlo_problem *problem) {
   rlo_plan *plan = NULL;
@@ -136,8 +136,7 @@ static int64_t programs_built(void) {
   return stats.programs_built;
 }
 
-START_TEST(test_enqueue__in_order_without_events)
-{
+RLO_TEST(test_enqueue__in_order_without_events) {
   rlo_plan *plan = plan_of(&transpose);
   cl_mem src = filled_buffer();
   cl_mem dst = buffer_of(CL_MEM_WRITE_ONLY, BYTES, NULL);
@@ -151,10 +150,7 @@ START_TEST(test_enqueue__in_order_without_events)
   rlo_plan_release(plan);
 }
 
-END_TEST
-
-START_TEST(test_enqueue__waits_for_the_wait_list)
-{
+RLO_TEST(test_enqueue__waits_for_the_wait_list) {
   rlo_plan *plan = plan_of(&transpose);
   cl_mem src = filled_buffer();
   cl_mem dst = buffer_of(CL_MEM_READ_WRITE, BYTES, NULL);
@@ -177,12 +173,9 @@ START_TEST(test_enqueue__waits_for_the_wait_list)
   rlo_plan_release(plan);
 }
 
-END_TEST
-
 /* There and back, many times over, on a queue that keeps no order: only the
  * events hold the chain together. */
-START_TEST(test_enqueue__out_of_order_by_events)
-{
+RLO_TEST(test_enqueue__out_of_order_by_events) {
   enum { TURNS = 25 };
 
   rlo_problem back_problem =
@@ -228,10 +221,7 @@ START_TEST(test_enqueue__out_of_order_by_events)
   rlo_plan_release(back);
 }
 
-END_TEST
-
-START_TEST(test_enqueue__sub_buffers_and_halves_of_one_buffer)
-{
+RLO_TEST(test_enqueue__sub_buffers_and_halves_of_one_buffer) {
   enum { HALF = (BYTES + 1023) / 1024 * 1024 };
 
   rlo_plan *plan = plan_of(&transpose);
@@ -256,11 +246,8 @@ START_TEST(test_enqueue__sub_buffers_and_halves_of_one_buffer)
   rlo_plan_release(plan);
 }
 
-END_TEST
-
 /* The pointer of the caller is what the kernel sees on a CPU. */
-START_TEST(test_enqueue__host_memory_that_begins_anywhere)
-{
+RLO_TEST(test_enqueue__host_memory_that_begins_anywhere) {
   static const size_t begins[][2] = {
       {0, 0}, {4, 0}, {0, 4}, {4, 60}, {64, 128}, {32, 16}};
   rlo_plan *plan = plan_of(&transpose);
@@ -289,10 +276,7 @@ START_TEST(test_enqueue__host_memory_that_begins_anywhere)
   rlo_plan_release(plan);
 }
 
-END_TEST
-
-START_TEST(test_enqueue__nothing_to_do_still_yields_an_event)
-{
+RLO_TEST(test_enqueue__nothing_to_do_still_yields_an_event) {
   rlo_problem empty = lower("f32[0,3]", "f32[3,0]", (const int32_t[]){1, 0});
   rlo_plan *plan = plan_of(&empty);
   rlo_plan_info info;
@@ -318,11 +302,8 @@ START_TEST(test_enqueue__nothing_to_do_still_yields_an_event)
   rlo_plan_release(plan);
 }
 
-END_TEST
-
 /* No source element at all, and a destination that is all padding. */
-START_TEST(test_enqueue__only_padding_needs_no_source)
-{
+RLO_TEST(test_enqueue__only_padding_needs_no_source) {
   rlo_problem fill = lower("f32[0]", "f32[0]{0:pad(9)fill(one)}", NULL);
   rlo_plan *plan = plan_of(&fill);
   float out[9] = {0};
@@ -343,10 +324,7 @@ START_TEST(test_enqueue__only_padding_needs_no_source)
   rlo_plan_release(plan);
 }
 
-END_TEST
-
-START_TEST(test_enqueue__plan_and_context_may_go_while_in_flight)
-{
+RLO_TEST(test_enqueue__plan_and_context_may_go_while_in_flight) {
   test_device own = test_device_open();
   cl_context context = rlo_context_cl_context(own.context);
   cl_int code = CL_SUCCESS;
@@ -374,10 +352,7 @@ START_TEST(test_enqueue__plan_and_context_may_go_while_in_flight)
   clReleaseCommandQueue(own.queue);
 }
 
-END_TEST
-
-START_TEST(test_enqueue__prepare_builds_all_that_enqueue_needs)
-{
+RLO_TEST(test_enqueue__prepare_builds_all_that_enqueue_needs) {
   rlo_problem problem =
       lower("f64[33,70]", "f64[70,33]", (const int32_t[]){1, 0});
   rlo_plan *plan = plan_of(&problem);
@@ -405,12 +380,9 @@ START_TEST(test_enqueue__prepare_builds_all_that_enqueue_needs)
   rlo_plan_release(again);
 }
 
-END_TEST
-
 /* The same kernel with other numbers: constants of the plan before must not be
  * taken for those of this one. */
-START_TEST(test_enqueue__plans_that_share_a_program_take_turns)
-{
+RLO_TEST(test_enqueue__plans_that_share_a_program_take_turns) {
   rlo_problem problems[2] = {
       lower("f32[64,128]", "f32[128,64]", (const int32_t[]){1, 0}),
       lower("f32[128,64]", "f32[64,128]", (const int32_t[]){1, 0})};
@@ -440,30 +412,4 @@ START_TEST(test_enqueue__plans_that_share_a_program_take_turns)
   clReleaseMemObject(dst);
   rlo_plan_release(plans[0]);
   rlo_plan_release(plans[1]);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("enqueue");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 300);
-  tcase_add_unchecked_fixture(tcase, open_device, close_device);
-  tcase_add_test(tcase, test_enqueue__in_order_without_events);
-  tcase_add_test(tcase, test_enqueue__waits_for_the_wait_list);
-  tcase_add_test(tcase, test_enqueue__out_of_order_by_events);
-  tcase_add_test(tcase, test_enqueue__sub_buffers_and_halves_of_one_buffer);
-  tcase_add_test(tcase, test_enqueue__host_memory_that_begins_anywhere);
-  tcase_add_test(tcase, test_enqueue__nothing_to_do_still_yields_an_event);
-  tcase_add_test(tcase, test_enqueue__only_padding_needs_no_source);
-  tcase_add_test(tcase, test_enqueue__plan_and_context_may_go_while_in_flight);
-  tcase_add_test(tcase, test_enqueue__prepare_builds_all_that_enqueue_needs);
-  tcase_add_test(tcase, test_enqueue__plans_that_share_a_program_take_turns);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

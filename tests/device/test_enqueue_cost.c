@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_arena.h"
+#include "support/suite.h"
 
 /* Printed, and held to a bound that only a mistake of another order breaks.
  * Under a sanitizer it is printed only. */
@@ -18,8 +17,9 @@ static double micros_now(clockid_t clock) {
   return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-START_TEST(test_enqueue_cost__takes_microseconds_on_the_host)
-{
+RLO_TIMEOUT(120);
+
+RLO_TEST(test_enqueue_cost__takes_microseconds_on_the_host) {
   enum { TURNS = 2000 };
 
   test_device device = test_device_open();
@@ -67,20 +67,4 @@ START_TEST(test_enqueue_cost__takes_microseconds_on_the_host)
   clReleaseMemObject(dst);
   rlo_plan_release(plan);
   test_device_close(&device);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("enqueue_cost");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 120);
-  tcase_add_test(tcase, test_enqueue_cost__takes_microseconds_on_the_host);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,24 +10,23 @@
 #include "relayout/ops.h"
 #include "relayout/plan.h"
 #include "relayout/text.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
 
 /* Building kernels takes most of the time: few candidates, and one shape. */
 #define SECONDS 0.3
 
-static test_device device;
 static rlo_problem problem;
 static char folder[] = "/tmp/relayout-measure-XXXXXX";
 static char path[64];
 
-static void open_device(void) {
+static void begin_file(void) {
   ck_assert_ptr_nonnull(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/wisdom", folder);
-  device = test_device_open();
+  open_device();
 }
 
-static void close_device(void) {
-  test_device_close(&device);
+static void end_file(void) {
+  close_device();
   unlink(path);
   rmdir(folder);
 }
@@ -36,6 +34,10 @@ static void close_device(void) {
 static void forget(void) {
   rlo_context_clear_wisdom(device.context);
 }
+
+RLO_FILE_FIXTURE(begin_file, end_file);
+RLO_FIXTURE(forget, NULL);
+RLO_TIMEOUT(300);
 
 static void parse(const char *text, rlo_shape *out_shape) {
   ck_assert_int_eq(rlo_shape_parse(text, strlen(text), out_shape), RLO_OK);
@@ -77,8 +79,7 @@ static void measure(const char *src, const char *dst) {
   ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_MEASURE);
 }
 
-START_TEST(test_measure__measures_once_and_remembers)
-{
+RLO_TEST(test_measure__measures_once_and_remembers) {
   rlo_plan_options options = measure_options();
   lower("f32[300,201]", "f32[300,201]{0,1}");
   ck_assert_int_eq(plan(device.context, NULL).decision,
@@ -105,10 +106,7 @@ START_TEST(test_measure__measures_once_and_remembers)
                    RLO_PLAN_DECISION_ESTIMATE);
 }
 
-END_TEST
-
-START_TEST(test_measure__what_is_forced_stays_and_is_not_remembered)
-{
+RLO_TEST(test_measure__what_is_forced_stays_and_is_not_remembered) {
   rlo_plan_options options = measure_options();
   options.family = "gather";
   lower("f32[64,65]", "f32[64,65]{0,1}");
@@ -119,10 +117,7 @@ START_TEST(test_measure__what_is_forced_stays_and_is_not_remembered)
                    RLO_PLAN_DECISION_ESTIMATE);
 }
 
-END_TEST
-
-START_TEST(test_measure__there_is_nothing_to_measure_of_nothing)
-{
+RLO_TEST(test_measure__there_is_nothing_to_measure_of_nothing) {
   rlo_plan_options options = measure_options();
   lower("f32[0,65]", "f32[0,65]{0,1}");
   rlo_plan_info info = plan(device.context, &options);
@@ -131,10 +126,7 @@ START_TEST(test_measure__there_is_nothing_to_measure_of_nothing)
   ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_ESTIMATE);
 }
 
-END_TEST
-
-START_TEST(test_measure__moves_every_byte_right)
-{
+RLO_LOOP_TEST(test_measure__moves_every_byte_right, 0, 5) {
   static const char *const pairs[][2] = {
       {"f32[130,190]", "f32[130,190]{0,1:pad(133,200)fill(one)}"},
       {"u8[65,63]", "u8[65,63]{0,1}"},
@@ -162,10 +154,7 @@ START_TEST(test_measure__moves_every_byte_right)
   }
 }
 
-END_TEST
-
-START_TEST(test_measure__takes_about_the_time_that_it_is_given)
-{
+RLO_TEST(test_measure__takes_about_the_time_that_it_is_given) {
   rlo_plan_options options = measure_options();
   options.measure_seconds = 1e-6;
   lower("f32[512,384]", "f32[512,384]{0,1}");
@@ -192,10 +181,7 @@ START_TEST(test_measure__takes_about_the_time_that_it_is_given)
   ck_assert_ptr_null(none);
 }
 
-END_TEST
-
-START_TEST(test_measure__stays_within_the_budget)
-{
+RLO_TEST(test_measure__stays_within_the_budget) {
   rlo_context_options context_options = RLO_CONTEXT_OPTIONS_INIT;
   context_options.memory_budget_bytes = 300 * 200 * 4 + 100;
   rlo_context *context = NULL;
@@ -217,8 +203,6 @@ START_TEST(test_measure__stays_within_the_budget)
   rlo_context_release(context);
 }
 
-END_TEST
-
 static rlo_context *another_context(void) {
   rlo_context *context = NULL;
   ck_assert_int_eq(rlo_context_create(rlo_context_cl_context(device.context),
@@ -229,8 +213,7 @@ static rlo_context *another_context(void) {
   return context;
 }
 
-START_TEST(test_measure__wisdom_goes_from_context_to_context)
-{
+RLO_TEST(test_measure__wisdom_goes_from_context_to_context) {
   measure("f32[64,129]", "f32[64,129]{0,1}");
   size_t length = rlo_context_export_wisdom(device.context, NULL, 0);
   char *text = malloc(length + 1);
@@ -256,14 +239,11 @@ START_TEST(test_measure__wisdom_goes_from_context_to_context)
   free(text);
 }
 
-END_TEST
-
 static void write_text(const char *text) {
   ck_assert_int_eq(rlo__file_write(path, text, strlen(text)), RLO_OK);
 }
 
-START_TEST(test_measure__wisdom_gathers_in_a_file)
-{
+RLO_TEST(test_measure__wisdom_gathers_in_a_file) {
   unlink(path);
   rlo_context *other = another_context();
   int32_t num_taken = 0;
@@ -284,10 +264,7 @@ START_TEST(test_measure__wisdom_gathers_in_a_file)
   rlo_context_release(other);
 }
 
-END_TEST
-
-START_TEST(test_measure__a_file_that_is_no_wisdom_is_not_touched)
-{
+RLO_TEST(test_measure__a_file_that_is_no_wisdom_is_not_touched) {
   write_text("dear diary\n");
   ck_assert_int_eq(rlo_context_load_wisdom(device.context, path, NULL, NULL),
                    RLO_PARSE);
@@ -305,8 +282,6 @@ START_TEST(test_measure__a_file_that_is_no_wisdom_is_not_touched)
       RLO_NOT_FOUND);
 }
 
-END_TEST
-
 /* Of this thread: other work on the machine is no part of a plan. */
 static double seconds_now(void) {
   struct timespec t;
@@ -321,8 +296,7 @@ static void keep_best_plan(rlo_context *context, double *best_seconds) {
   *best_seconds = taken < *best_seconds ? taken : *best_seconds;
 }
 
-START_TEST(test_measure__planning_with_wisdom_costs_no_more)
-{
+RLO_TEST(test_measure__planning_with_wisdom_costs_no_more) {
   rlo_context *ignorant = another_context();
   double with = 1.0;
   double without = 1.0;
@@ -339,32 +313,4 @@ START_TEST(test_measure__planning_with_wisdom_costs_no_more)
   printf(
       "a plan takes %.1f us, by wisdom %.1f us\n", without * 1e6, with * 1e6);
   ck_assert_double_lt(with, 1.5 * without + 20e-6);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("measure");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 300);
-  tcase_add_unchecked_fixture(tcase, open_device, close_device);
-  tcase_add_checked_fixture(tcase, forget, NULL);
-  tcase_add_test(tcase, test_measure__measures_once_and_remembers);
-  tcase_add_test(tcase,
-                 test_measure__what_is_forced_stays_and_is_not_remembered);
-  tcase_add_test(tcase, test_measure__there_is_nothing_to_measure_of_nothing);
-  tcase_add_loop_test(tcase, test_measure__moves_every_byte_right, 0, 5);
-  tcase_add_test(tcase, test_measure__takes_about_the_time_that_it_is_given);
-  tcase_add_test(tcase, test_measure__stays_within_the_budget);
-  tcase_add_test(tcase, test_measure__wisdom_goes_from_context_to_context);
-  tcase_add_test(tcase, test_measure__wisdom_gathers_in_a_file);
-  tcase_add_test(tcase, test_measure__a_file_that_is_no_wisdom_is_not_touched);
-  tcase_add_test(tcase, test_measure__planning_with_wisdom_costs_no_more);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

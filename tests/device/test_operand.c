@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "relayout/ops.h"
 #include "relayout/text.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
 
 /*
  * Every way of asking for what cannot be done: nothing is enqueued, the event
@@ -15,13 +14,12 @@
 
 enum { BYTES = 4 * 6 * 10 };
 
-static test_device device;
 static cl_context context;
 static rlo_plan *plan;
 static cl_mem src, dst;
 
-static void open_device(void) {
-  device = test_device_open();
+static void begin_file(void) {
+  open_device();
   context = rlo_context_cl_context(device.context);
   rlo_shape from;
   rlo_shape to;
@@ -40,12 +38,15 @@ static void open_device(void) {
   ck_assert_int_eq(code, CL_SUCCESS);
 }
 
-static void close_device(void) {
+static void end_file(void) {
   clReleaseMemObject(src);
   clReleaseMemObject(dst);
   rlo_plan_release(plan);
-  test_device_close(&device);
+  close_device();
 }
+
+RLO_FILE_FIXTURE(begin_file, end_file);
+RLO_TIMEOUT(120);
 
 static cl_mem buffer_of(cl_mem_flags flags, size_t bytes, void *host) {
   cl_int code = CL_SUCCESS;
@@ -113,8 +114,7 @@ static void expect_refused(const attempt *a,
   ck_assert_int_eq(after.launches, before.launches);
 }
 
-START_TEST(test_operand__null_objects)
-{
+RLO_TEST(test_operand__null_objects) {
   attempt a = good_attempt();
   expect_works(&a);
   a.plan = NULL;
@@ -130,10 +130,7 @@ START_TEST(test_operand__null_objects)
   expect_refused(&a, RLO_INVALID_ARGUMENT, "destination buffer is NULL");
 }
 
-END_TEST
-
-START_TEST(test_operand__wait_lists_that_contradict_themselves)
-{
+RLO_TEST(test_operand__wait_lists_that_contradict_themselves) {
   cl_event events[2] = {NULL, NULL};
   attempt a = good_attempt();
   a.num_wait = 1;
@@ -145,10 +142,7 @@ START_TEST(test_operand__wait_lists_that_contradict_themselves)
   expect_refused(&a, RLO_INVALID_ARGUMENT, "event 0 of the wait list is NULL");
 }
 
-END_TEST
-
-START_TEST(test_operand__objects_of_another_context)
-{
+RLO_TEST(test_operand__objects_of_another_context) {
   test_device other = test_device_open();
   cl_int code = CL_SUCCESS;
   cl_mem foreign = clCreateBuffer(
@@ -169,11 +163,8 @@ START_TEST(test_operand__objects_of_another_context)
   test_device_close(&other);
 }
 
-END_TEST
-
 /* A part of a device is another device. */
-START_TEST(test_operand__a_queue_of_another_device)
-{
+RLO_TEST(test_operand__a_queue_of_another_device) {
   cl_device_id whole = rlo_context_cl_device(device.context);
   const cl_device_partition_property parts[] = {
       CL_DEVICE_PARTITION_EQUALLY, 1, 0};
@@ -222,10 +213,7 @@ START_TEST(test_operand__a_queue_of_another_device)
   free(made);
 }
 
-END_TEST
-
-START_TEST(test_operand__offsets_and_sizes)
-{
+RLO_TEST(test_operand__offsets_and_sizes) {
   attempt a = good_attempt();
   a.src_offset = 1024 - BYTES;
   a.dst_offset = 1024 - BYTES;
@@ -252,10 +240,7 @@ START_TEST(test_operand__offsets_and_sizes)
       &a, RLO_INVALID_ARGUMENT, "source offset of 1 bytes is no multiple");
 }
 
-END_TEST
-
-START_TEST(test_operand__overlap_in_one_buffer)
-{
+RLO_TEST(test_operand__overlap_in_one_buffer) {
   attempt a = good_attempt();
   a.dst = src;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "overlap");
@@ -269,10 +254,7 @@ START_TEST(test_operand__overlap_in_one_buffer)
   expect_works(&a);
 }
 
-END_TEST
-
-START_TEST(test_operand__overlap_through_sub_buffers)
-{
+RLO_TEST(test_operand__overlap_through_sub_buffers) {
   cl_mem low = sub_buffer(src, 0, 0);
   cl_mem high = sub_buffer(src, 512, 0);
   cl_mem middle = sub_buffer(src, 256, 0);
@@ -298,10 +280,7 @@ START_TEST(test_operand__overlap_through_sub_buffers)
   clReleaseMemObject(high);
 }
 
-END_TEST
-
-START_TEST(test_operand__overlap_in_host_memory)
-{
+RLO_TEST(test_operand__overlap_in_host_memory) {
   uint8_t *memory = aligned_alloc(4096, 4096);
   ck_assert_ptr_nonnull(memory);
   memset(memory, 0, 4096);
@@ -322,10 +301,7 @@ START_TEST(test_operand__overlap_in_host_memory)
   free(memory);
 }
 
-END_TEST
-
-START_TEST(test_operand__host_memory_beside_the_elements)
-{
+RLO_TEST(test_operand__host_memory_beside_the_elements) {
   uint8_t *memory = aligned_alloc(4096, 4096);
   ck_assert_ptr_nonnull(memory);
   memset(memory, 0, 4096);
@@ -340,10 +316,7 @@ START_TEST(test_operand__host_memory_beside_the_elements)
   free(memory);
 }
 
-END_TEST
-
-START_TEST(test_operand__flags_that_forbid_it)
-{
+RLO_TEST(test_operand__flags_that_forbid_it) {
   cl_mem read_only = buffer_of(CL_MEM_READ_ONLY, 1024, NULL);
   cl_mem write_only = buffer_of(CL_MEM_WRITE_ONLY, 1024, NULL);
   attempt a = good_attempt();
@@ -370,10 +343,7 @@ START_TEST(test_operand__flags_that_forbid_it)
   clReleaseMemObject(write_only);
 }
 
-END_TEST
-
-START_TEST(test_operand__an_image_is_no_buffer)
-{
+RLO_TEST(test_operand__an_image_is_no_buffer) {
   const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
   cl_image_desc description;
   memset(&description, 0, sizeof description);
@@ -392,10 +362,7 @@ START_TEST(test_operand__an_image_is_no_buffer)
   clReleaseMemObject(image);
 }
 
-END_TEST
-
-START_TEST(test_operand__events_that_cannot_be_waited_for)
-{
+RLO_TEST(test_operand__events_that_cannot_be_waited_for) {
   test_device other = test_device_open();
   cl_int code = CL_SUCCESS;
   cl_event foreign =
@@ -417,32 +384,4 @@ START_TEST(test_operand__events_that_cannot_be_waited_for)
   expect_refused(&a, RLO_DEVICE, "has failed with CL_OUT_OF_RESOURCES (-5)");
   ck_assert_int_eq(rlo_error_last()->cl_code, CL_OUT_OF_RESOURCES);
   clReleaseEvent(failed);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("operand");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 120);
-  tcase_add_unchecked_fixture(tcase, open_device, close_device);
-  tcase_add_test(tcase, test_operand__null_objects);
-  tcase_add_test(tcase, test_operand__wait_lists_that_contradict_themselves);
-  tcase_add_test(tcase, test_operand__objects_of_another_context);
-  tcase_add_test(tcase, test_operand__a_queue_of_another_device);
-  tcase_add_test(tcase, test_operand__offsets_and_sizes);
-  tcase_add_test(tcase, test_operand__overlap_in_one_buffer);
-  tcase_add_test(tcase, test_operand__overlap_through_sub_buffers);
-  tcase_add_test(tcase, test_operand__overlap_in_host_memory);
-  tcase_add_test(tcase, test_operand__host_memory_beside_the_elements);
-  tcase_add_test(tcase, test_operand__flags_that_forbid_it);
-  tcase_add_test(tcase, test_operand__an_image_is_no_buffer);
-  tcase_add_test(tcase, test_operand__events_that_cannot_be_waited_for);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preparing plans on the context's thread, and letting go of things meanwhile.
  */
-#include <check.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_arena.h"
+#include "support/suite.h"
 
 enum { NUM_PLANS = 3, NUM_ASKERS = 4, NUM_TURNS = 25 };
 
@@ -102,8 +102,9 @@ static int64_t programs_built(const rlo_context *context) {
   return stats.programs_built;
 }
 
-START_TEST(test_prepare_threads__prepares_elsewhere_and_calls_once)
-{
+RLO_TIMEOUT(300);
+
+RLO_TEST(test_prepare_threads__prepares_elsewhere_and_calls_once) {
   rlo_context *context = open_context();
   rlo_plan *plan = create_plan(context, texts[0]);
   answer a;
@@ -125,10 +126,7 @@ START_TEST(test_prepare_threads__prepares_elsewhere_and_calls_once)
   ck_assert_int_eq(atomic_load(&a.num_calls), 2);
 }
 
-END_TEST
-
-START_TEST(test_prepare_threads__tells_why_it_failed)
-{
+RLO_TEST(test_prepare_threads__tells_why_it_failed) {
   rlo_context *context = open_context();
   rlo_plan *first = create_plan(context, texts[0]);
   rlo_plan *second = create_plan(context, texts[2]);
@@ -159,10 +157,7 @@ START_TEST(test_prepare_threads__tells_why_it_failed)
   ck_assert_int_eq(atomic_load(&a.num_calls), 2);
 }
 
-END_TEST
-
-START_TEST(test_prepare_threads__last_release_waits_for_the_callbacks)
-{
+RLO_TEST(test_prepare_threads__last_release_waits_for_the_callbacks) {
   int64_t live = rlo__alloc_live_count();
   answer a;
   begin_answer(&a);
@@ -178,11 +173,8 @@ START_TEST(test_prepare_threads__last_release_waits_for_the_callbacks)
   ck_assert_int_eq(rlo__alloc_live_count(), live);
 }
 
-END_TEST
-
 /* The context ends on its own thread, which cannot wait for itself. */
-START_TEST(test_prepare_threads__everything_may_be_released_in_a_callback)
-{
+RLO_TEST(test_prepare_threads__everything_may_be_released_in_a_callback) {
   int64_t live = rlo__alloc_live_count();
   for (int32_t i = 0; i < NUM_PLANS; ++i) {
     answer a;
@@ -197,11 +189,8 @@ START_TEST(test_prepare_threads__everything_may_be_released_in_a_callback)
   }
 }
 
-END_TEST
-
 /* The plan alone holds the context, and its job holds the plan. */
-START_TEST(test_prepare_threads__a_plan_outlives_the_context_of_its_users)
-{
+RLO_TEST(test_prepare_threads__a_plan_outlives_the_context_of_its_users) {
   int64_t live = rlo__alloc_live_count();
   answer a;
   begin_answer(&a);
@@ -214,8 +203,6 @@ START_TEST(test_prepare_threads__a_plan_outlives_the_context_of_its_users)
   ck_assert_int_eq(a.status, RLO_OK);
   wait_for_live_count(live);
 }
-
-END_TEST
 
 typedef struct asker {
   rlo__thread thread;
@@ -237,8 +224,7 @@ static void ask(void *payload) {
   }
 }
 
-START_TEST(test_prepare_threads__many_may_ask_at_once)
-{
+RLO_TEST(test_prepare_threads__many_may_ask_at_once) {
   rlo_context *context = open_context();
   rlo_plan *plans[NUM_PLANS];
   for (int32_t i = 0; i < NUM_PLANS; ++i) {
@@ -265,29 +251,4 @@ START_TEST(test_prepare_threads__many_may_ask_at_once)
     ck_assert_int_eq(askers[i].answer.status, RLO_OK);
   }
   free(askers);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("prepare_threads");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 300);
-  tcase_add_test(tcase,
-                 test_prepare_threads__prepares_elsewhere_and_calls_once);
-  tcase_add_test(tcase, test_prepare_threads__tells_why_it_failed);
-  tcase_add_test(tcase,
-                 test_prepare_threads__last_release_waits_for_the_callbacks);
-  tcase_add_test(
-      tcase, test_prepare_threads__everything_may_be_released_in_a_callback);
-  tcase_add_test(
-      tcase, test_prepare_threads__a_plan_outlives_the_context_of_its_users);
-  tcase_add_test(tcase, test_prepare_threads__many_may_ask_at_once);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/program_cache.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "support/device_arena.h"
+#include "support/device_suite.h"
 
 enum { MAX_IDLE = 4 };
 
-static test_device device;
 static rlo__program_cache *cache;
 
 static void create_cache(void) {
@@ -22,15 +20,18 @@ static void create_cache(void) {
   ck_assert_int_eq(rlo__program_cache_create(&parts, &cache), RLO_OK);
 }
 
-static void open_device(void) {
-  device = test_device_open();
+static void begin_file(void) {
+  open_device();
   create_cache();
 }
 
-static void close_device(void) {
+static void end_file(void) {
   rlo__program_cache_destroy(cache);
-  test_device_close(&device);
+  close_device();
 }
+
+RLO_FILE_FIXTURE(begin_file, end_file);
+RLO_TIMEOUT(300);
 
 /* The options make many programs of one text. */
 static const char good_source[] =
@@ -66,8 +67,7 @@ static rlo__program_cache_stats stats_now(void) {
   return stats;
 }
 
-START_TEST(test_program_cache__builds_once_and_shares)
-{
+RLO_TEST(test_program_cache__builds_once_and_shares) {
   spec_storage one;
   spec_storage two;
   make_spec(good_source, 1, &one);
@@ -101,11 +101,8 @@ START_TEST(test_program_cache__builds_once_and_shares)
   rlo__program_cache_put(cache, programs[3]);
 }
 
-END_TEST
-
 /* Two texts of one length under the same options: the text itself counts. */
-START_TEST(test_program_cache__compares_the_whole_source)
-{
+RLO_TEST(test_program_cache__compares_the_whole_source) {
   char *twin = malloc(sizeof good_source);
   ck_assert_ptr_nonnull(twin);
   memcpy(twin, good_source, sizeof good_source);
@@ -135,10 +132,7 @@ START_TEST(test_program_cache__compares_the_whole_source)
   create_cache();
 }
 
-END_TEST
-
-START_TEST(test_program_cache__tells_why_a_build_failed_and_forgets_it)
-{
+RLO_TEST(test_program_cache__tells_why_a_build_failed_and_forgets_it) {
   spec_storage bad;
   make_spec(bad_source, 3, &bad);
   rlo__program *program = NULL;
@@ -156,10 +150,7 @@ START_TEST(test_program_cache__tells_why_a_build_failed_and_forgets_it)
   ck_assert_ptr_null(program);
 }
 
-END_TEST
-
-START_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs)
-{
+RLO_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs) {
   enum { MANY = MAX_IDLE + 3 };
 
   int64_t before = rlo__alloc_live_count();
@@ -189,10 +180,7 @@ START_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs)
   ck_assert_int_eq(stats_now().num_built, built + 1); /* the oldest is not */
 }
 
-END_TEST
-
-START_TEST(test_program_cache__survives_running_out_of_memory)
-{
+RLO_TEST(test_program_cache__survives_running_out_of_memory) {
   spec_storage s;
   make_spec(good_source, 4, &s);
   int64_t live = rlo__alloc_live_count();
@@ -213,8 +201,6 @@ START_TEST(test_program_cache__survives_running_out_of_memory)
   ck_assert_int_ge(nth, 5);
   rlo__program_cache_put(cache, program);
 }
-
-END_TEST
 
 /* ------------------------------------------------------------ single flight */
 
@@ -254,8 +240,7 @@ static void run_race(racer *racers, const rlo__program_spec *spec) {
   rlo__mutex_deinit(&gate);
 }
 
-START_TEST(test_program_cache__threads_wait_for_one_build)
-{
+RLO_TEST(test_program_cache__threads_wait_for_one_build) {
   racer racers[THREADS];
   for (int32_t turn = 0; turn < TURNS; ++turn) {
     spec_storage s;
@@ -271,10 +256,7 @@ START_TEST(test_program_cache__threads_wait_for_one_build)
   }
 }
 
-END_TEST
-
-START_TEST(test_program_cache__threads_share_a_failure)
-{
+RLO_TEST(test_program_cache__threads_share_a_failure) {
   racer racers[THREADS];
   for (int32_t turn = 0; turn < TURNS; ++turn) {
     spec_storage s;
@@ -285,29 +267,4 @@ START_TEST(test_program_cache__threads_share_a_failure)
       ck_assert(racers[i].has_log);
     }
   }
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("program_cache");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 300);
-  tcase_add_unchecked_fixture(tcase, open_device, close_device);
-  tcase_add_test(tcase, test_program_cache__builds_once_and_shares);
-  tcase_add_test(tcase, test_program_cache__compares_the_whole_source);
-  tcase_add_test(tcase,
-                 test_program_cache__tells_why_a_build_failed_and_forgets_it);
-  tcase_add_test(tcase,
-                 test_program_cache__keeps_a_bounded_number_of_unused_programs);
-  tcase_add_test(tcase, test_program_cache__survives_running_out_of_memory);
-  tcase_add_test(tcase, test_program_cache__threads_wait_for_one_build);
-  tcase_add_test(tcase, test_program_cache__threads_share_a_failure);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -4,7 +4,6 @@
  * without a device, in test_disk_cache and test_cache_entry; here the driver is
  * in it, and every result is compared.
  */
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -23,6 +22,7 @@
 #include "runtime/cache_entry.h"
 #include "runtime/disk_cache.h"
 #include "support/device_arena.h"
+#include "support/suite.h"
 
 enum { RACERS = 8, MOST_BYTES = 4 * 80 * 48 };
 
@@ -48,6 +48,9 @@ static int remove_item(const char *path,
 static void remove_home(void) {
   nftw(home, remove_item, 8, FTW_DEPTH | FTW_PHYS);
 }
+
+RLO_FIXTURE(make_home, remove_home);
+RLO_TIMEOUT(300);
 
 static rlo_context *open_context(const char *dir) {
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
@@ -188,8 +191,7 @@ static rlo_context_stats run_once(const char *dst_text) {
                              .disk_writes = counts[4]};
 }
 
-START_TEST(test_program_disk__serves_the_next_process)
-{
+RLO_TEST(test_program_disk__serves_the_next_process) {
   rlo_context_stats first = run_once(copy_text);
   ck_assert_int_ge(first.programs_built, 1);
   ck_assert_int_eq(first.disk_hits, 0);
@@ -206,10 +208,7 @@ START_TEST(test_program_disk__serves_the_next_process)
   ck_assert_int_ge(other.programs_built, 1);
 }
 
-END_TEST
-
-START_TEST(test_program_disk__is_not_used_where_nobody_wants_it)
-{
+RLO_TEST(test_program_disk__is_not_used_where_nobody_wants_it) {
   rlo_context_stats stats;
   rlo_context *context = open_context("");
   ck_assert_ptr_nonnull(context);
@@ -228,8 +227,6 @@ START_TEST(test_program_disk__is_not_used_where_nobody_wants_it)
                    RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
 /** Relayout, and say how many of the programs built for it were written. */
 static int64_t count_writes(rlo_context *context,
                             const char *dst_text,
@@ -245,8 +242,7 @@ static int64_t count_writes(rlo_context *context,
 }
 
 /* PoCL aborts if it is asked for a binary while the kernel is in flight. */
-START_TEST(test_program_disk__asks_pocl_for_no_binary_that_may_be_in_flight)
-{
+RLO_TEST(test_program_disk__asks_pocl_for_no_binary_that_may_be_in_flight) {
   int64_t built = 0;
   rlo_context *context = open_context(cache_dir);
   ck_assert_ptr_nonnull(context);
@@ -275,8 +271,6 @@ START_TEST(test_program_disk__asks_pocl_for_no_binary_that_may_be_in_flight)
   ck_assert_int_ge(built, 1);
   rlo_context_release(context);
 }
-
-END_TEST
 
 /* ------------------------------------------------------------- damaged entries
  */
@@ -324,8 +318,7 @@ static void write_entry(const entry_list *list,
 }
 
 /* PoCL dies of most damaged binaries, so this process would not survive one. */
-START_TEST(test_program_disk__hands_no_damaged_binary_to_the_driver)
-{
+RLO_TEST(test_program_disk__hands_no_damaged_binary_to_the_driver) {
   int64_t programs = run_once(copy_text).programs_built;
   entry_list list = list_entries();
   ck_assert_uint_eq(list.count, (size_t)programs);
@@ -354,8 +347,6 @@ START_TEST(test_program_disk__hands_no_damaged_binary_to_the_driver)
   ck_assert_int_eq(run_once(copy_text).disk_hits, programs);
 }
 
-END_TEST
-
 /** Replace the payload of an entry; the rest of it stays good. */
 static void replace_payload(const entry_list *list,
                             size_t index,
@@ -377,8 +368,7 @@ static void replace_payload(const entry_list *list,
   rlo__free(data);
 }
 
-START_TEST(test_program_disk__deletes_what_the_driver_has_no_use_for)
-{
+RLO_TEST(test_program_disk__deletes_what_the_driver_has_no_use_for) {
   int64_t programs = run_once(copy_text).programs_built;
   entry_list copies = list_entries();
   uint8_t *copy_data = NULL;
@@ -412,8 +402,6 @@ START_TEST(test_program_disk__deletes_what_the_driver_has_no_use_for)
   rlo__free(copy_data);
 }
 
-END_TEST
-
 /* ------------------------------------------------------------ racing processes
  */
 
@@ -426,8 +414,7 @@ static int race(const char *dir) {
   return is_right ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-START_TEST(test_program_disk__stands_processes_that_race)
-{
+RLO_TEST(test_program_disk__stands_processes_that_race) {
   pid_t racers[RACERS];
   fflush(NULL);
   for (int32_t i = 0; i < RACERS; ++i) {
@@ -454,8 +441,6 @@ START_TEST(test_program_disk__stands_processes_that_race)
   ck_assert_int_eq(stats.disk_rejects, 0);
 }
 
-END_TEST
-
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "race") == 0) {
     return race(argv[2]);
@@ -463,24 +448,5 @@ int main(int argc, char **argv) {
   if (argc == 4 && strcmp(argv[1], "run") == 0) {
     return run_alone(argv[2], argv[3]);
   }
-  Suite *suite = suite_create("program_disk");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 300);
-  tcase_add_checked_fixture(tcase, make_home, remove_home);
-  tcase_add_test(tcase, test_program_disk__serves_the_next_process);
-  tcase_add_test(tcase, test_program_disk__is_not_used_where_nobody_wants_it);
-  tcase_add_test(
-      tcase, test_program_disk__asks_pocl_for_no_binary_that_may_be_in_flight);
-  tcase_add_test(tcase,
-                 test_program_disk__hands_no_damaged_binary_to_the_driver);
-  tcase_add_test(tcase,
-                 test_program_disk__deletes_what_the_driver_has_no_use_for);
-  tcase_add_test(tcase, test_program_disk__stands_processes_that_race);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return test_suite_run(argc, argv);
 }

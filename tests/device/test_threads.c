@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "relayout/text.h"
 #include "support/device_arena.h"
 #include "support/random.h"
+#include "support/suite.h"
 
 /*
  * Many threads on one context and one set of plans, that nobody prepared: each
@@ -231,8 +231,9 @@ static int64_t programs_built(const commons *c) {
   return stats.programs_built;
 }
 
-START_TEST(test_threads__share_a_context_and_its_plans)
-{
+RLO_TIMEOUT(300);
+
+RLO_TEST(test_threads__share_a_context_and_its_plans) {
   lower_works();
   /* One thread alone tells how many programs there are. */
   commons alone = open_commons();
@@ -274,20 +275,4 @@ START_TEST(test_threads__share_a_context_and_its_plans)
   ck_assert_int_le(stats.kernels_created, num_programs * NUM_THREADS);
   free(workers);
   close_commons(&shared);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("threads");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 300);
-  tcase_add_test(tcase, test_threads__share_a_context_and_its_plans);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/thread.h"
@@ -9,6 +6,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_arena.h"
+#include "support/suite.h"
 
 /*
  * Threads that measure one problem at once, and threads that plan, import,
@@ -95,8 +93,9 @@ static int32_t join(worker *workers, int32_t count) {
   return num_failures;
 }
 
-START_TEST(test_wisdom_threads__one_measures_and_all_know)
-{
+RLO_TIMEOUT(300);
+
+RLO_TEST(test_wisdom_threads__one_measures_and_all_know) {
   static worker measuring[NUM_MEASURING];
   static worker planning[NUM_PLANNING];
   lower();
@@ -113,20 +112,4 @@ START_TEST(test_wisdom_threads__one_measures_and_all_know)
   }
   ck_assert_int_eq(num_measured, 1);
   test_device_close(&device);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("wisdom_threads");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 300);
-  tcase_add_test(tcase, test_wisdom_threads__one_measures_and_all_know);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -15,8 +15,9 @@ static void count_release(void *payload) {
   ++*(int *)payload;
 }
 
-START_TEST(test_engine__wrapped_buffers)
-{
+RLO_FILE_FIXTURE(open_context, close_context);
+
+RLO_TEST(test_engine__wrapped_buffers) {
   begin(false);
 
   enum { BYTES = 4096, OFFSET = 64 };
@@ -95,10 +96,7 @@ START_TEST(test_engine__wrapped_buffers)
   end();
 }
 
-END_TEST
-
-START_TEST(test_engine__between_backends)
-{
+RLO_TEST(test_engine__between_backends) {
   begin(true);
   rlo_tensor *x = count_up(DIMS(3, 4), 2);
   rlo_tensor *t = NULL;
@@ -122,8 +120,6 @@ START_TEST(test_engine__between_backends)
   rlo_tensor_release(x);
   end();
 }
-
-END_TEST
 
 /* ------------------------------------------------------------------- memory
  */
@@ -155,8 +151,7 @@ static rlo_status do_some(void) {
 
 /* As for the host, each allocation fails once; programs that were built in
  * between stay with the context. */
-START_TEST(test_engine__memory_runs_out)
-{
+RLO_TEST(test_engine__memory_runs_out) {
   int64_t nth = 1;
   rlo_status status = RLO_OUT_OF_MEMORY;
   for (; status != RLO_OK; ++nth) {
@@ -185,11 +180,8 @@ START_TEST(test_engine__memory_runs_out)
   ck_assert_int_gt(nth, 100);
 }
 
-END_TEST
-
 /* A device without room says so, and has it again when tensors go. */
-START_TEST(test_engine__the_budget_of_the_device)
-{
+RLO_TEST(test_engine__the_budget_of_the_device) {
   rlo_context *small = NULL;
   rlo_context_options limits = RLO_CONTEXT_OPTIONS_INIT;
   limits.memory_budget_bytes = 10000;
@@ -221,8 +213,6 @@ START_TEST(test_engine__the_budget_of_the_device)
   rlo_engine_release(engine);
   rlo_context_release(small);
 }
-
-END_TEST
 
 /* -------------------------------------------------------------- OpenCL C
  */
@@ -258,8 +248,7 @@ static rlo_kernel_config scale_config(const rlo_source_kernel *kernel) {
   return config;
 }
 
-START_TEST(test_engine__kernels_in_opencl_c)
-{
+RLO_TEST(test_engine__kernels_in_opencl_c) {
   static const rlo_source_kernel kernel = {.struct_size = sizeof kernel,
                                            .source = scale_source,
                                            .function = "scale",
@@ -329,16 +318,4 @@ START_TEST(test_engine__kernels_in_opencl_c)
   rlo_tensor_release(x);
   rlo_tensor_release(none);
   end();
-}
-
-END_TEST
-
-int main(void) {
-  TCase *tcase = tcase_create("engine");
-  tcase_add_test(tcase, test_engine__wrapped_buffers);
-  tcase_add_test(tcase, test_engine__between_backends);
-  tcase_add_test(tcase, test_engine__memory_runs_out);
-  tcase_add_test(tcase, test_engine__the_budget_of_the_device);
-  tcase_add_test(tcase, test_engine__kernels_in_opencl_c);
-  return run_device_suite("engine", tcase);
 }

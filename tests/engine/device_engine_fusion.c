@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
 
 #include "engine_case.h"
 #include "relayout/opencl.h"
@@ -8,9 +7,10 @@
 
 /* What an engine that fuses launches on a device. */
 
+RLO_FILE_FIXTURE(open_context, close_context);
+
 /* pad(transpose(slice(x))): once or three times, the same bytes. */
-START_TEST(test_engine__pad_of_transpose_of_slice)
-{
+RLO_TEST(test_engine__pad_of_transpose_of_slice) {
   int32_t results[2][80];
   for (int is_fusing = 0; is_fusing < 2; ++is_fusing) {
     begin(is_fusing == 1);
@@ -39,11 +39,8 @@ START_TEST(test_engine__pad_of_transpose_of_slice)
   ck_assert_int_eq(results[0][10], 19);
 }
 
-END_TEST
-
 /* A second time, and for a twin, the fused plan is there. */
-START_TEST(test_engine__fused_plans_are_kept)
-{
+RLO_TEST(test_engine__fused_plans_are_kept) {
   begin(true);
   rlo_tensor *x = count_up(DIMS(8, 8), 2);
   int64_t misses = 0;
@@ -64,12 +61,9 @@ START_TEST(test_engine__fused_plans_are_kept)
   end();
 }
 
-END_TEST
-
 /* A result that two others use is made once if somebody reads it, and never
  * if nobody does. */
-START_TEST(test_engine__a_shared_result)
-{
+RLO_TEST(test_engine__a_shared_result) {
   begin(true);
   rlo_tensor *x = count_up(DIMS(6, 6), 2);
   rlo_tensor *t = NULL;
@@ -95,12 +89,9 @@ START_TEST(test_engine__a_shared_result)
   end();
 }
 
-END_TEST
-
 /* concat(a, transpose(b), a): one launch for each part; a sum waits for what
  * it adds. */
-START_TEST(test_engine__joins_and_sums)
-{
+RLO_TEST(test_engine__joins_and_sums) {
   begin(true);
   rlo_tensor *a = count_up(DIMS(2, 3), 2);
   rlo_tensor *b = count_up(DIMS(3, 2), 2);
@@ -123,11 +114,8 @@ START_TEST(test_engine__joins_and_sums)
   end();
 }
 
-END_TEST
-
 /* More moves than are fused into one: it takes more launches, and is right. */
-START_TEST(test_engine__a_long_chain)
-{
+RLO_TEST(test_engine__a_long_chain) {
   begin(true);
   rlo_tensor *x = count_up(DIMS(4, 5), 2);
   rlo_tensor *y = rlo_tensor_retain(x);
@@ -152,11 +140,8 @@ START_TEST(test_engine__a_long_chain)
   end();
 }
 
-END_TEST
-
 /* Guards add up until a problem has no room for them: then it is cut. */
-START_TEST(test_engine__more_guards_than_a_problem_takes)
-{
+RLO_TEST(test_engine__more_guards_than_a_problem_takes) {
   begin(true);
   const int64_t ones[] = {1, 1, 1, 1, 1, 1};
   rlo_tensor *x = count_up(DIMS(1, 1, 2, 1, 1, 1), 6);
@@ -182,10 +167,7 @@ START_TEST(test_engine__more_guards_than_a_problem_takes)
   end();
 }
 
-END_TEST
-
-START_TEST(test_engine__a_chain_at_once)
-{
+RLO_TEST(test_engine__a_chain_at_once) {
   begin(false);
   rlo_tensor *x = count_up(DIMS(12, 9), 2);
   rlo_chain *chain = NULL;
@@ -207,18 +189,4 @@ START_TEST(test_engine__a_chain_at_once)
   rlo_chain_release(chain);
   rlo_tensor_release(x);
   end();
-}
-
-END_TEST
-
-int main(void) {
-  TCase *tcase = tcase_create("engine_fusion");
-  tcase_add_test(tcase, test_engine__pad_of_transpose_of_slice);
-  tcase_add_test(tcase, test_engine__fused_plans_are_kept);
-  tcase_add_test(tcase, test_engine__a_shared_result);
-  tcase_add_test(tcase, test_engine__joins_and_sums);
-  tcase_add_test(tcase, test_engine__a_long_chain);
-  tcase_add_test(tcase, test_engine__more_guards_than_a_problem_takes);
-  tcase_add_test(tcase, test_engine__a_chain_at_once);
-  return run_device_suite("engine_fusion", tcase);
 }

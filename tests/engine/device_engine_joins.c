@@ -8,8 +8,10 @@
  * fused.
  */
 
-START_TEST(test_engine_vectors__repetition)
-{
+RLO_FILE_FIXTURE(open_context, close_context);
+RLO_TIMEOUT(120);
+
+RLO_LOOP_TEST(test_engine_vectors__repetition, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = tensor(DIMS(2), 1, counted + 1);
   rlo_tensor *column = tensor(DIMS(3, 1), 2, counted + 1);
@@ -27,10 +29,7 @@ START_TEST(test_engine_vectors__repetition)
   end();
 }
 
-END_TEST
-
-START_TEST(test_engine_vectors__concat_and_split)
-{
+RLO_LOOP_TEST(test_engine_vectors__concat_and_split, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *xs[] = {tensor(DIMS(1, 2, 2), 3, counted),
                       tensor(DIMS(2, 2, 2), 3, counted + 4)};
@@ -60,10 +59,7 @@ START_TEST(test_engine_vectors__concat_and_split)
   end();
 }
 
-END_TEST
-
-START_TEST(test_engine_vectors__stack_and_unstack)
-{
+RLO_LOOP_TEST(test_engine_vectors__stack_and_unstack, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *xs[] = {tensor(DIMS(2), 1, counted),
                       tensor(DIMS(2), 1, counted + 2),
@@ -80,12 +76,9 @@ START_TEST(test_engine_vectors__stack_and_unstack)
   end();
 }
 
-END_TEST
-
 #define INDICES(...) ((const int32_t[]){__VA_ARGS__})
 
-START_TEST(test_engine_vectors__gather)
-{
+RLO_LOOP_TEST(test_engine_vectors__gather, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = tensor(DIMS(3), 1, counted + 1);
   rlo_tensor *table = tensor(DIMS(2, 2), 2, counted + 1);
@@ -114,11 +107,8 @@ START_TEST(test_engine_vectors__gather)
   end();
 }
 
-END_TEST
-
 /* The gradients of gathers in TensorFlow.js' tests. */
-START_TEST(test_engine_vectors__segment_sum)
-{
+RLO_LOOP_TEST(test_engine_vectors__segment_sum, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *dy = tensor(DIMS(4), 1, FLOATS(3, 4, 5, 6));
   rlo_tensor *some = indices_of(DIMS(4), 1, INDICES(0, 2, 0, 1));
@@ -139,10 +129,7 @@ START_TEST(test_engine_vectors__segment_sum)
   end();
 }
 
-END_TEST
-
-START_TEST(test_engine_vectors__numbers)
-{
+RLO_LOOP_TEST(test_engine_vectors__numbers, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = tensor(DIMS(3, 2), 2, counted + 1);
   rlo_tensor *turned = NULL;
@@ -165,21 +152,4 @@ START_TEST(test_engine_vectors__numbers)
   rlo_tensor_release(turned);
   rlo_tensor_release(x);
   end();
-}
-
-END_TEST
-
-int main(void) {
-  const TTest *const tests[] = {test_engine_vectors__repetition,
-                                test_engine_vectors__concat_and_split,
-                                test_engine_vectors__stack_and_unstack,
-                                test_engine_vectors__gather,
-                                test_engine_vectors__segment_sum,
-                                test_engine_vectors__numbers};
-  TCase *tcase = tcase_create("engine_joins");
-  tcase_set_timeout(tcase, 120);
-  for (int32_t t = 0; t < COUNT(tests); ++t) {
-    tcase_add_loop_test(tcase, tests[t], 0, NUM_SET_UPS);
-  }
-  return run_device_suite("engine_joins", tcase);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
 
 #include "engine_case.h"
 #include "relayout/kernel.h"
@@ -10,8 +9,10 @@
  * that TensorFlow's own tests use, on both backends, one at a time and fused.
  */
 
-START_TEST(test_engine_vectors__transpose)
-{
+RLO_FILE_FIXTURE(open_context, close_context);
+RLO_TIMEOUT(120);
+
+RLO_LOOP_TEST(test_engine_vectors__transpose, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const float data[] = {1, 11, 2, 22, 3, 33, 4, 44};
   rlo_tensor *x = tensor(DIMS(2, 4), 2, data);
@@ -30,10 +31,7 @@ START_TEST(test_engine_vectors__transpose)
   end();
 }
 
-END_TEST
-
-START_TEST(test_engine_vectors__pad)
-{
+RLO_LOOP_TEST(test_engine_vectors__pad, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = tensor(DIMS(6), 1, counted + 1);
   rlo_tensor *none = tensor(DIMS(0), 1, NULL);
@@ -58,10 +56,7 @@ START_TEST(test_engine_vectors__pad)
   end();
 }
 
-END_TEST
-
-START_TEST(test_engine_vectors__mirror_pad)
-{
+RLO_LOOP_TEST(test_engine_vectors__mirror_pad, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = tensor(DIMS(3), 1, counted + 1);
   rlo_tensor *y = NULL;
@@ -73,10 +68,7 @@ START_TEST(test_engine_vectors__mirror_pad)
   end();
 }
 
-END_TEST
-
-START_TEST(test_engine_vectors__slice)
-{
+RLO_LOOP_TEST(test_engine_vectors__slice, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = tensor(DIMS(2, 3), 2, counted);
   rlo_tensor *y = NULL;
@@ -90,10 +82,7 @@ START_TEST(test_engine_vectors__slice)
   end();
 }
 
-END_TEST
-
-START_TEST(test_engine_vectors__strided_slice)
-{
+RLO_LOOP_TEST(test_engine_vectors__strided_slice, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = tensor(DIMS(4), 1, counted);
   rlo_tensor *table = tensor(DIMS(2, 3), 2, counted);
@@ -113,8 +102,6 @@ START_TEST(test_engine_vectors__strided_slice)
   rlo_tensor_release(table);
   end();
 }
-
-END_TEST
 
 static rlo_tensor *masked(rlo_tensor *x,
                           const int64_t *begins,
@@ -138,8 +125,7 @@ static rlo_tensor *masked(rlo_tensor *x,
   return y;
 }
 
-START_TEST(test_engine_vectors__strided_slice_masks)
-{
+RLO_LOOP_TEST(test_engine_vectors__strided_slice_masks, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = tensor(DIMS(2, 2, 3), 3, counted);
   const int64_t ones[] = {1, 1, 1, 1};
@@ -180,10 +166,7 @@ START_TEST(test_engine_vectors__strided_slice_masks)
   end();
 }
 
-END_TEST
-
-START_TEST(test_engine_vectors__reverse)
-{
+RLO_LOOP_TEST(test_engine_vectors__reverse, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = tensor(DIMS(2, 3), 2, counted + 1);
   rlo_tensor *y = NULL;
@@ -197,11 +180,8 @@ START_TEST(test_engine_vectors__reverse)
   end();
 }
 
-END_TEST
-
 /* [2,3] = a b c / d e f in {0,1:pad(3,5)fill(zero)}: the design's example. */
-START_TEST(test_engine_vectors__relayout)
-{
+RLO_LOOP_TEST(test_engine_vectors__relayout, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_shape padded = test_shape_of("f32[2,3]{0,1:pad(3,5)fill(zero)}");
   rlo_tensor *x = tensor(DIMS(2, 3), 2, counted + 1);
@@ -220,10 +200,7 @@ START_TEST(test_engine_vectors__relayout)
   end();
 }
 
-END_TEST
-
-START_TEST(test_engine_vectors__reshape)
-{
+RLO_LOOP_TEST(test_engine_vectors__reshape, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = tensor(DIMS(2, 3), 2, counted);
   rlo_tensor *y = NULL;
@@ -251,10 +228,7 @@ START_TEST(test_engine_vectors__reshape)
   end();
 }
 
-END_TEST
-
-START_TEST(test_engine_vectors__blocks)
-{
+RLO_LOOP_TEST(test_engine_vectors__blocks, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = tensor(DIMS(1, 2, 2, 4), 4, counted + 1);
   rlo_tensor *y = NULL;
@@ -310,11 +284,8 @@ START_TEST(test_engine_vectors__blocks)
   end();
 }
 
-END_TEST
-
 /* Nothing to move, and nothing to move it from. */
-START_TEST(test_engine_vectors__no_elements)
-{
+RLO_LOOP_TEST(test_engine_vectors__no_elements, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = tensor(DIMS(0, 3), 2, NULL);
   rlo_tensor *y = NULL;
@@ -327,26 +298,4 @@ START_TEST(test_engine_vectors__no_elements)
   expect_array(y, DIMS(1, 3), 2, FLOATS(0, 0, 0));
   rlo_tensor_release(x);
   end();
-}
-
-END_TEST
-
-int main(void) {
-  const TTest *const tests[] = {test_engine_vectors__transpose,
-                                test_engine_vectors__pad,
-                                test_engine_vectors__mirror_pad,
-                                test_engine_vectors__slice,
-                                test_engine_vectors__strided_slice,
-                                test_engine_vectors__strided_slice_masks,
-                                test_engine_vectors__reverse,
-                                test_engine_vectors__relayout,
-                                test_engine_vectors__reshape,
-                                test_engine_vectors__blocks,
-                                test_engine_vectors__no_elements};
-  TCase *tcase = tcase_create("engine_moves");
-  tcase_set_timeout(tcase, 120);
-  for (int32_t t = 0; t < COUNT(tests); ++t) {
-    tcase_add_loop_test(tcase, tests[t], 0, NUM_SET_UPS);
-  }
-  return run_device_suite("engine_moves", tcase);
 }

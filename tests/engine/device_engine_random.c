@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "engine_case.h"
@@ -244,8 +243,10 @@ static void close_engine(rlo_engine *e) {
   rlo_engine_release(e);
 }
 
-START_TEST(test_engine_random__fused_is_as_one_by_one)
-{
+RLO_FILE_FIXTURE(open_context, close_context);
+RLO_TIMEOUT(500);
+
+RLO_LOOP_TEST(test_engine_random__fused_is_as_one_by_one, 0, 2) {
   test_random random = test_random_begin("engine_random");
   rlo_engine *plain = open_engine(false, "host");
   rlo_engine *fused = open_engine(true, _i == 0 ? "host" : "opencl");
@@ -266,13 +267,4 @@ START_TEST(test_engine_random__fused_is_as_one_by_one)
   ck_assert_int_gt(stats.pending, 2 * (int64_t)count);
   close_engine(plain);
   close_engine(fused);
-}
-
-END_TEST
-
-int main(void) {
-  TCase *tcase = tcase_create("engine_random");
-  tcase_set_timeout(tcase, 500);
-  tcase_add_loop_test(tcase, test_engine_random__fused_is_as_one_by_one, 0, 2);
-  return run_device_suite("engine_random", tcase);
 }

@@ -143,8 +143,10 @@ static void change(worker *w) {
   }
 }
 
-START_TEST(test_engine_threads__one_engine)
-{
+RLO_FILE_FIXTURE(open_context, close_context);
+RLO_TIMEOUT(300);
+
+RLO_LOOP_TEST(test_engine_threads__one_engine, 0, 2) {
   rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
   options.is_fusing = _i == 1;
   options.plan_capacity = 8;
@@ -178,13 +180,4 @@ START_TEST(test_engine_threads__one_engine)
   ck_assert_int_eq(atomic_load(&setups), atomic_load(&disposals));
   rlo_tensor_release(shared);
   end();
-}
-
-END_TEST
-
-int main(void) {
-  TCase *tcase = tcase_create("engine_threads");
-  tcase_set_timeout(tcase, 300);
-  tcase_add_loop_test(tcase, test_engine_threads__one_engine, 0, 2);
-  return run_device_suite("engine_threads", tcase);
 }

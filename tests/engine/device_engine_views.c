@@ -16,6 +16,9 @@
  * access. And the bytes of a result that no element has.
  */
 
+RLO_FILE_FIXTURE(open_context, close_context);
+RLO_TIMEOUT(120);
+
 /** Memory that ends where a page without access begins. */
 typedef struct guarded {
   unsigned char *data;
@@ -77,8 +80,7 @@ static void expect_counted(rlo_tensor *y) {
   rlo_tensor_release(y);
 }
 
-START_TEST(test_engine_views__are_read_to_their_own_end)
-{
+RLO_LOOP_TEST(test_engine_views__are_read_to_their_own_end, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_shape flat = test_shape_of("s32[100,128]");
   rlo_shape line = test_shape_of("s32[12800]");
@@ -100,10 +102,7 @@ START_TEST(test_engine_views__are_read_to_their_own_end)
   end();
 }
 
-END_TEST
-
-START_TEST(test_engine_views__move_to_the_other_backend)
-{
+RLO_LOOP_TEST(test_engine_views__move_to_the_other_backend, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = make_tiled();
   rlo_tensor *line = NULL;
@@ -121,11 +120,8 @@ START_TEST(test_engine_views__move_to_the_other_backend)
   end();
 }
 
-END_TEST
-
 /* Kernels read memory of the caller's no further than its end either. */
-START_TEST(test_engine_views__of_wrapped_memory)
-{
+RLO_LOOP_TEST(test_engine_views__of_wrapped_memory, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_shape shape = test_shape_of("s32[100,128]{1,0:T(8,128)}");
   guarded g = guard(104 * 128 * 4, 0xa5);
@@ -148,12 +144,9 @@ START_TEST(test_engine_views__of_wrapped_memory)
   unguard(&g);
 }
 
-END_TEST
-
 /* The value to pad with is a scalar in any layout: its memory may be larger,
  * and the element need not come first. */
-START_TEST(test_engine_views__value_to_pad_with)
-{
+RLO_LOOP_TEST(test_engine_views__value_to_pad_with, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = tensor(DIMS(1), 1, FLOATS(1));
   rlo_tensor *tail = NULL;
@@ -191,8 +184,6 @@ START_TEST(test_engine_views__value_to_pad_with)
   end();
 }
 
-END_TEST
-
 /* Fills and frees memory of a size, so that whoever gets it next finds it so.
  */
 static void leave_traces(int64_t bytes) {
@@ -217,8 +208,7 @@ static void expect_counted_and_zeros(rlo_tensor *y, int64_t bytes) {
 }
 
 /* Slots that hold no element and take no fill. */
-START_TEST(test_engine_views__gaps_are_zero)
-{
+RLO_LOOP_TEST(test_engine_views__gaps_are_zero, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const char *const texts[] = {"u8[100]{0:T(128)}",
                                "u8[100]{0:L(1000)}",
@@ -258,20 +248,4 @@ START_TEST(test_engine_views__gaps_are_zero)
   }
   rlo_tensor_release(x);
   end();
-}
-
-END_TEST
-
-int main(void) {
-  const TTest *const tests[] = {test_engine_views__gaps_are_zero,
-                                test_engine_views__are_read_to_their_own_end,
-                                test_engine_views__move_to_the_other_backend,
-                                test_engine_views__of_wrapped_memory,
-                                test_engine_views__value_to_pad_with};
-  TCase *tcase = tcase_create("engine_views");
-  tcase_set_timeout(tcase, 120);
-  for (int32_t t = 0; t < COUNT(tests); ++t) {
-    tcase_add_loop_test(tcase, tests[t], 0, NUM_SET_UPS);
-  }
-  return run_device_suite("engine_views", tcase);
 }

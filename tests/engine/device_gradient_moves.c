@@ -10,8 +10,10 @@
  * read no element twice, on both backends, fused and not.
  */
 
-START_TEST(test_gradient_vectors__transpose)
-{
+RLO_FILE_FIXTURE(open_context, close_context);
+RLO_TIMEOUT(120);
+
+RLO_LOOP_TEST(test_gradient_vectors__transpose, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_attribute perm = list("perm", DIMS(2, 1, 0), 3);
   expect_vjp("Transpose",
@@ -26,10 +28,7 @@ START_TEST(test_gradient_vectors__transpose)
   end();
 }
 
-END_TEST
-
-START_TEST(test_gradient_vectors__pad)
-{
+RLO_LOOP_TEST(test_gradient_vectors__pad, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_attribute one[] = {list("paddings", DIMS(2, 1), 2),
                                rlo_attribute_f64("value", 9.0)};
@@ -48,11 +47,8 @@ START_TEST(test_gradient_vectors__pad)
   end();
 }
 
-END_TEST
-
 /* XLA's, with values between the elements, and the value's own gradient. */
-START_TEST(test_gradient_vectors__pad_with_an_input)
-{
+RLO_LOOP_TEST(test_gradient_vectors__pad_with_an_input, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_attribute items[] = {list("paddings", DIMS(1, 2), 2),
                                  list("interior", DIMS(1), 1)};
@@ -77,12 +73,9 @@ START_TEST(test_gradient_vectors__pad_with_an_input)
   end();
 }
 
-END_TEST
-
 /* Edges that are taken away from an array with values in between, and a single
  * element, which has nothing in between. */
-START_TEST(test_gradient_vectors__pad_that_takes_away)
-{
+RLO_LOOP_TEST(test_gradient_vectors__pad_that_takes_away, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_attribute items[] = {list("paddings", DIMS(-1, 1), 2),
                                  list("interior", DIMS(1), 1)};
@@ -104,10 +97,7 @@ START_TEST(test_gradient_vectors__pad_that_takes_away)
   end();
 }
 
-END_TEST
-
-START_TEST(test_gradient_vectors__slice)
-{
+RLO_LOOP_TEST(test_gradient_vectors__slice, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_attribute one[] = {list("begin", DIMS(1), 1),
                                list("size", DIMS(2), 1)};
@@ -134,10 +124,7 @@ START_TEST(test_gradient_vectors__slice)
   end();
 }
 
-END_TEST
-
-START_TEST(test_gradient_vectors__strided_slice)
-{
+RLO_LOOP_TEST(test_gradient_vectors__strided_slice, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_attribute up[] = {list("begin", DIMS(0), 1),
                               list("end", DIMS(3), 1),
@@ -178,10 +165,7 @@ START_TEST(test_gradient_vectors__strided_slice)
   end();
 }
 
-END_TEST
-
-START_TEST(test_gradient_vectors__reverse)
-{
+RLO_LOOP_TEST(test_gradient_vectors__reverse, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_attribute all = list("dims", DIMS(0, 1), 2);
   const rlo_attribute first = list("dims", DIMS(0), 1);
@@ -216,10 +200,7 @@ START_TEST(test_gradient_vectors__reverse)
   end();
 }
 
-END_TEST
-
-START_TEST(test_gradient_vectors__concat_and_pack)
-{
+RLO_LOOP_TEST(test_gradient_vectors__concat_and_pack, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const float data[] = {66, 6, 55, 5, 44, 4, 33, 3, 22, 2, 11, 1};
   rlo_tensor *const xs[] = {tensor(DIMS(1, 2, 2), 3, NULL),
@@ -249,11 +230,8 @@ START_TEST(test_gradient_vectors__concat_and_pack)
   end();
 }
 
-END_TEST
-
 /* A result that nothing depends on counts as zeros. */
-START_TEST(test_gradient_vectors__split_and_unpack)
-{
+RLO_LOOP_TEST(test_gradient_vectors__split_and_unpack, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *x = tensor(DIMS(3), 1, NULL);
   const rlo_attribute sizes = list("num_or_size_splits", DIMS(1, 2), 2);
@@ -275,10 +253,7 @@ START_TEST(test_gradient_vectors__split_and_unpack)
   end();
 }
 
-END_TEST
-
-START_TEST(test_gradient_vectors__blocks)
-{
+RLO_LOOP_TEST(test_gradient_vectors__blocks, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_attribute block = rlo_attribute_i64("block_size", 2);
   const rlo_attribute batch[] = {list("block_shape", DIMS(2), 1),
@@ -325,12 +300,9 @@ START_TEST(test_gradient_vectors__blocks)
   end();
 }
 
-END_TEST
-
 /* Cells of a layout that hold no element are ignored in dy, and filled in dx.
  */
-START_TEST(test_gradient_vectors__relayout)
-{
+RLO_LOOP_TEST(test_gradient_vectors__relayout, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_shape padded = test_shape_of("f32[2,3]{0,1:pad(3,5)fill(one)}");
   rlo_tensor *x = tensor(DIMS(2, 3), 2, NULL);
@@ -355,8 +327,6 @@ START_TEST(test_gradient_vectors__relayout)
   end();
 }
 
-END_TEST
-
 static rlo_status slice_packed(const char *x_text,
                                const char *y_text,
                                int64_t begin_at,
@@ -380,8 +350,7 @@ static rlo_status slice_packed(const char *x_text,
 }
 
 /* Two to a byte. Devices move whole bytes, forwards and backwards. */
-START_TEST(test_gradient_vectors__packed)
-{
+RLO_LOOP_TEST(test_gradient_vectors__packed, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const uint8_t dy_data[] = {0x21, 0x43, 0x65};
   const uint8_t even[] = {0x00, 0x21, 0x00, 0x43};
@@ -406,11 +375,8 @@ START_TEST(test_gradient_vectors__packed)
   end();
 }
 
-END_TEST
-
 /* Where nothing is added, every type has a gradient, bit for bit. */
-START_TEST(test_gradient_vectors__types_that_are_not_added)
-{
+RLO_LOOP_TEST(test_gradient_vectors__types_that_are_not_added, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const uint8_t bits[] = {1, 0, 1, 1, 0, 0};
   const uint8_t turned[] = {1, 1, 0, 0, 1, 0};
@@ -446,29 +412,4 @@ START_TEST(test_gradient_vectors__types_that_are_not_added)
   rlo_tensor_release(x);
   rlo_tensor_release(dy);
   end();
-}
-
-END_TEST
-
-int main(void) {
-  const TTest *const tests[] = {
-      test_gradient_vectors__transpose,
-      test_gradient_vectors__pad,
-      test_gradient_vectors__pad_with_an_input,
-      test_gradient_vectors__pad_that_takes_away,
-      test_gradient_vectors__slice,
-      test_gradient_vectors__strided_slice,
-      test_gradient_vectors__reverse,
-      test_gradient_vectors__concat_and_pack,
-      test_gradient_vectors__split_and_unpack,
-      test_gradient_vectors__blocks,
-      test_gradient_vectors__relayout,
-      test_gradient_vectors__packed,
-      test_gradient_vectors__types_that_are_not_added};
-  TCase *tcase = tcase_create("gradient_moves");
-  tcase_set_timeout(tcase, 120);
-  for (int32_t t = 0; t < COUNT(tests); ++t) {
-    tcase_add_loop_test(tcase, tests[t], 0, NUM_SET_UPS);
-  }
-  return run_device_suite("gradient_moves", tcase);
 }

@@ -207,26 +207,15 @@ static void check_cases(const char *backend, int64_t cases) {
   }
 }
 
-START_TEST(test_gradient_random__host)
-{
+RLO_FILE_FIXTURE(open_context, close_context);
+RLO_TIMEOUT(500);
+
+RLO_TEST(test_gradient_random__host) {
   rng = test_random_begin("gradient_random");
   check_cases("host", HOST_CASES);
 }
 
-END_TEST
-
-START_TEST(test_gradient_random__device)
-{
+RLO_TEST(test_gradient_random__device) {
   rng = test_random_begin("gradient_random");
   check_cases("opencl", DEVICE_CASES);
-}
-
-END_TEST
-
-int main(void) {
-  TCase *tcase = tcase_create("gradient_random");
-  tcase_set_timeout(tcase, 500);
-  tcase_add_test(tcase, test_gradient_random__host);
-  tcase_add_test(tcase, test_gradient_random__device);
-  return run_device_suite("gradient_random", tcase);
 }

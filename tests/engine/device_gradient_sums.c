@@ -9,19 +9,18 @@
  * both backends, fused and not.
  */
 
-START_TEST(test_gradient_vectors__second_order)
-{
+RLO_FILE_FIXTURE(open_context, close_context);
+RLO_TIMEOUT(120);
+
+RLO_LOOP_TEST(test_gradient_vectors__second_order, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   expect_move_back(false);
   expect_move_back(true);
   end();
 }
 
-END_TEST
-
 /* The true ones: what stands in an edge comes from inside too. */
-START_TEST(test_gradient_vectors__mirror_pad)
-{
+RLO_LOOP_TEST(test_gradient_vectors__mirror_pad, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_attribute reflect[] = {list("paddings", DIMS(2, 1), 2),
                                    rlo_attribute_string("mode", "reflect")};
@@ -48,10 +47,7 @@ START_TEST(test_gradient_vectors__mirror_pad)
   end();
 }
 
-END_TEST
-
-START_TEST(test_gradient_vectors__tile)
-{
+RLO_LOOP_TEST(test_gradient_vectors__tile, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_attribute thrice = list("reps", DIMS(3), 1);
   const rlo_attribute twice = list("reps", DIMS(1, 2), 2);
@@ -86,10 +82,7 @@ START_TEST(test_gradient_vectors__tile)
   end();
 }
 
-END_TEST
-
-START_TEST(test_gradient_vectors__broadcast)
-{
+RLO_LOOP_TEST(test_gradient_vectors__broadcast, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_attribute shape = list("shape", DIMS(3, 2), 2);
   expect_vjp("BroadcastTo",
@@ -112,8 +105,6 @@ START_TEST(test_gradient_vectors__broadcast)
              FLOATS(3, 7, 11));
   end();
 }
-
-END_TEST
 
 static void expect_gather(const int64_t *x_dims,
                           int32_t rank,
@@ -140,8 +131,7 @@ static void expect_gather(const int64_t *x_dims,
   rlo_tensor_release(inputs[1]);
 }
 
-START_TEST(test_gradient_vectors__gather)
-{
+RLO_LOOP_TEST(test_gradient_vectors__gather, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const int32_t some[] = {0, 2, 0, 1};
   const int32_t both[] = {1, 0, 0, 1};
@@ -172,10 +162,7 @@ START_TEST(test_gradient_vectors__gather)
   end();
 }
 
-END_TEST
-
-START_TEST(test_gradient_vectors__numbers)
-{
+RLO_LOOP_TEST(test_gradient_vectors__numbers, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_attribute dims[] = {list("dims", DIMS(0), 1),
                                 rlo_attribute_bool("keep_dims", true)};
@@ -225,11 +212,8 @@ START_TEST(test_gradient_vectors__numbers)
   end();
 }
 
-END_TEST
-
 /* Halves are added in f32: 2048 + 1 + 1 is 2050, and not 2048. */
-START_TEST(test_gradient_vectors__halves)
-{
+RLO_LOOP_TEST(test_gradient_vectors__halves, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *wide = tensor(DIMS(3, 1), 2, FLOATS(2048, 1, 1));
   rlo_tensor *x = NULL;
@@ -264,22 +248,4 @@ START_TEST(test_gradient_vectors__halves)
     rlo_tensor_release(all[k]);
   }
   end();
-}
-
-END_TEST
-
-int main(void) {
-  const TTest *const tests[] = {test_gradient_vectors__second_order,
-                                test_gradient_vectors__mirror_pad,
-                                test_gradient_vectors__tile,
-                                test_gradient_vectors__broadcast,
-                                test_gradient_vectors__gather,
-                                test_gradient_vectors__numbers,
-                                test_gradient_vectors__halves};
-  TCase *tcase = tcase_create("gradient_sums");
-  tcase_set_timeout(tcase, 120);
-  for (int32_t t = 0; t < COUNT(tests); ++t) {
-    tcase_add_loop_test(tcase, tests[t], 0, NUM_SET_UPS);
-  }
-  return run_device_suite("gradient_sums", tcase);
 }

@@ -21,11 +21,11 @@ const float counted[33] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
                            22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 const float tens[9] = {0, 10, 20, 30, 40, 50, 60, 70, 80};
 
-static void open_context(void) {
+void open_context(void) {
   expect_ok(rlo_context_create_default(-1, NULL, &context));
 }
 
-static void close_context(void) {
+void close_context(void) {
   rlo_context_release(context);
   context = NULL;
 }
@@ -69,15 +69,6 @@ void end(void) {
     rlo_context_get_stats(context, &stats);
     ck_assert_int_eq(stats.buffer_bytes, 0);
   }
-}
-
-void expect_ok(rlo_status status) {
-  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
-}
-
-void expect_refusal(rlo_status got, rlo_status wanted, const char *why) {
-  ck_assert_int_eq(got, wanted);
-  ck_assert_str_eq(rlo_error_last()->message, why);
 }
 
 static rlo_tensor *make(rlo_dtype dtype,
@@ -151,24 +142,4 @@ rlo_engine_stats engine_stats(void) {
   rlo_engine_stats stats;
   rlo_engine_get_stats(engine, &stats);
   return stats;
-}
-
-static int run(const char *name, TCase *tcase, enum fork_status fork_status) {
-  Suite *suite = suite_create(name);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, fork_status);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-int run_suite(const char *name, TCase *tcase) {
-  return run(name, tcase, CK_FORK_GETENV);
-}
-
-int run_device_suite(const char *name, TCase *tcase) {
-  tcase_add_unchecked_fixture(tcase, open_context, close_context);
-  return run(name, tcase, CK_NOFORK);
 }

@@ -2,9 +2,9 @@
 #ifndef RLO_TESTS_ENGINE_ENGINE_CASE_H
 #define RLO_TESTS_ENGINE_ENGINE_CASE_H
 
-#include <check.h>
-
 #include "relayout/engine_ops.h"
+#include "support/expect.h"
+#include "support/suite.h"
 
 /*
  * What the suites of the engine share: an engine for each test, tensors to run
@@ -21,6 +21,10 @@ extern rlo_engine *engine;
 /** The device that engines are made on: from the beginning to the end of a
  *  device suite; NULL on a bare host. */
 extern struct rlo_context *context;
+
+/** For RLO_FILE_FIXTURE of a device suite. */
+void open_context(void);
+void close_context(void);
 
 /** Make the engine, on `context` and with leak checks whatever `options` say.
  */
@@ -50,11 +54,6 @@ extern const set_up set_ups[NUM_SET_UPS];
 /** Make an engine as set_ups[number] says. */
 void begin_set_up(int number);
 
-void expect_ok(rlo_status status);
-
-/** A failure that left this sentence. */
-void expect_refusal(rlo_status got, rlo_status wanted, const char *why);
-
 /** A tensor of floats; `data` NULL: zeros. */
 rlo_tensor *tensor(const int64_t *dims, int32_t rank, const float *data);
 rlo_tensor *scalar(float value);
@@ -82,12 +81,5 @@ void expect_array(rlo_tensor *y,
 /** Counters of the engine, and the launches of the context. */
 rlo_engine_stats engine_stats(void);
 int64_t launches(void);
-
-/** Run a suite of one case; the exit status of main. */
-int run_suite(const char *name, TCase *tcase);
-
-/** The same with `context`, in one process: Check must not fork after OpenCL
- * was touched. */
-int run_device_suite(const char *name, TCase *tcase);
 
 #endif

@@ -30,8 +30,13 @@ static rlo_status times_magnitude(rlo_gradient_call *call, void *payload) {
              : status;
 }
 
-START_TEST(test_gradients__custom)
-{
+#ifdef RELAYOUT_TEST_ON_DEVICE
+RLO_FILE_FIXTURE(open_context, close_context);
+#endif
+RLO_FIXTURE(begin_with_fallback, end);
+RLO_TIMEOUT(60);
+
+RLO_TEST(test_gradients__custom) {
   rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(-1, -2, 3));
   for (int round = 0; round < 2; ++round) {
     rlo_tape *tape = NULL;
@@ -59,8 +64,6 @@ START_TEST(test_gradients__custom)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
 static rlo_tensor *node(rlo_tensor *const *inputs, int32_t num_inputs) {
   rlo_tensor *y = NULL;
   expect_ok(rlo_custom_gradient(
@@ -69,8 +72,7 @@ static rlo_tensor *node(rlo_tensor *const *inputs, int32_t num_inputs) {
 }
 
 /* x -> a, x -> b, (a, b) -> y, where each gradient adds 1. */
-START_TEST(test_gradients__split_node)
-{
+RLO_TEST(test_gradients__split_node) {
   rlo_tensor *x = scalar(0);
   rlo_tensor *dy = scalar(1);
   rlo_tensor *dx = NULL;
@@ -87,8 +89,6 @@ START_TEST(test_gradients__split_node)
   }
 }
 
-END_TEST
-
 /* Three outputs, of which the second is derived: the others' dys are 0. */
 static rlo_status keep_dys(rlo_gradient_call *call, void *payload) {
   float *dys = payload;
@@ -99,8 +99,7 @@ static rlo_status keep_dys(rlo_gradient_call *call, void *payload) {
   return RLO_OK;
 }
 
-START_TEST(test_gradients__outputs_that_are_not_used)
-{
+RLO_TEST(test_gradients__outputs_that_are_not_used) {
   float dys[3] = {-1, -1, -1};
   rlo_tensor *x = scalar(7);
   rlo_tensor *dy = scalar(5);
@@ -120,8 +119,6 @@ START_TEST(test_gradients__outputs_that_are_not_used)
   rlo_tensor_release(dy);
   rlo_tensor_release(x);
 }
-
-END_TEST
 
 static rlo_status fail_forward(rlo_engine *e,
                                rlo_tensor *const *inputs,
@@ -180,8 +177,7 @@ static rlo_status fail_function(rlo_engine *e,
 
 /* A function that fails leaves no tape on, and the tapes there are as they
  * were. */
-START_TEST(test_gradients__forward_errors)
-{
+RLO_TEST(test_gradients__forward_errors) {
   register_multiply();
   rlo_tensor *x = tensor(DIMS(2), 1, FLOATS(2, 3));
   rlo_tensor *ys[2] = {NULL};
@@ -233,8 +229,6 @@ START_TEST(test_gradients__forward_errors)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
 static rlo_status refuse_gradient(rlo_gradient_call *call, void *payload) {
   /* A gradient that asks its own tape. */
   rlo_tensor *dx = NULL;
@@ -250,8 +244,7 @@ static rlo_status refuse_gradient(rlo_gradient_call *call, void *payload) {
   return RLO_OK;
 }
 
-START_TEST(test_gradients__a_tape_asked_from_within)
-{
+RLO_TEST(test_gradients__a_tape_asked_from_within) {
   rlo_tensor *x = scalar(2);
   rlo_tensor *y = NULL;
   rlo_tensor *dx = NULL;
@@ -264,22 +257,4 @@ START_TEST(test_gradients__a_tape_asked_from_within)
   expect_ok(rlo_tape_end(tape));
   rlo_tensor_release(y);
   rlo_tensor_release(x);
-}
-
-END_TEST
-
-int main(void) {
-  TCase *tcase = tcase_create("custom_gradients");
-  tcase_add_checked_fixture(tcase, begin_with_fallback, end);
-  tcase_set_timeout(tcase, 60);
-  tcase_add_test(tcase, test_gradients__custom);
-  tcase_add_test(tcase, test_gradients__split_node);
-  tcase_add_test(tcase, test_gradients__outputs_that_are_not_used);
-  tcase_add_test(tcase, test_gradients__forward_errors);
-  tcase_add_test(tcase, test_gradients__a_tape_asked_from_within);
-#ifdef RELAYOUT_TEST_ON_DEVICE
-  return run_device_suite("custom_gradients", tcase);
-#else
-  return run_suite("custom_gradients", tcase);
-#endif
 }

@@ -15,9 +15,10 @@ typedef struct refused {
   const char *why;
 } refused;
 
+RLO_FIXTURE(begin_plain, end);
+
 /* Each on an s32[2,3,4]. */
-START_TEST(test_engine_calls__wrong_attributes)
-{
+RLO_TEST(test_engine_calls__wrong_attributes) {
   const refused cases[] = {
       {"Transpose",
        {rlo_attribute_i64s("perm", DIMS(0, 1, 1), 3)},
@@ -265,10 +266,7 @@ START_TEST(test_engine_calls__wrong_attributes)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
-START_TEST(test_engine_calls__wrong_layouts)
-{
+RLO_TEST(test_engine_calls__wrong_layouts) {
   rlo_tensor *x = count_up(DIMS(2, 3), 2);
   rlo_tensor *y = NULL;
   rlo_shape shape = test_shape_of("s32[2,3]");
@@ -285,10 +283,7 @@ START_TEST(test_engine_calls__wrong_layouts)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
-START_TEST(test_engine_calls__getters_of_attributes)
-{
+RLO_TEST(test_engine_calls__getters_of_attributes) {
   const rlo_attribute items[] = {rlo_attribute_i64("axis", 7),
                                  rlo_attribute_f64("value", 0.5),
                                  rlo_attribute_bool("flag", true),
@@ -324,10 +319,7 @@ START_TEST(test_engine_calls__getters_of_attributes)
   rlo_attributes_release(clone);
 }
 
-END_TEST
-
-START_TEST(test_engine_calls__wrong_inputs)
-{
+RLO_TEST(test_engine_calls__wrong_inputs) {
   rlo_engine *other = NULL;
   rlo_tensor *x = count_up(DIMS(2, 3), 2);
   rlo_tensor *ys[2] = {NULL};
@@ -362,16 +354,4 @@ START_TEST(test_engine_calls__wrong_inputs)
                  "place for that number");
   rlo_engine_release(other);
   rlo_tensor_release(x);
-}
-
-END_TEST
-
-int main(void) {
-  TCase *tcase = tcase_create("engine_attributes");
-  tcase_add_checked_fixture(tcase, begin_plain, end);
-  tcase_add_test(tcase, test_engine_calls__wrong_attributes);
-  tcase_add_test(tcase, test_engine_calls__wrong_layouts);
-  tcase_add_test(tcase, test_engine_calls__getters_of_attributes);
-  tcase_add_test(tcase, test_engine_calls__wrong_inputs);
-  return run_suite("engine_attributes", tcase);
 }

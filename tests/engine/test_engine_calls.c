@@ -20,8 +20,9 @@ static void count_release(void *payload) {
   ++*(int *)payload;
 }
 
-START_TEST(test_engine_calls__wrapped_memory)
-{
+RLO_FIXTURE(begin_plain, end);
+
+RLO_TEST(test_engine_calls__wrapped_memory) {
   const int32_t data[] = {1, 2, 3, 4, 5, 6};
   const rlo_shape shape = test_shape_of("s32[2,3]");
   int released = 0;
@@ -48,10 +49,7 @@ START_TEST(test_engine_calls__wrapped_memory)
   ck_assert_int_eq(released, 1);
 }
 
-END_TEST
-
-START_TEST(test_engine_calls__views_move_nothing)
-{
+RLO_TEST(test_engine_calls__views_move_nothing) {
   rlo_tensor *x = count_up(DIMS(2, 3), 2);
   rlo_tensor *view = NULL;
   const rlo_shape turned = test_shape_of("s32[3,2]{0,1}");
@@ -64,10 +62,7 @@ START_TEST(test_engine_calls__views_move_nothing)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
-START_TEST(test_engine_calls__constants)
-{
+RLO_TEST(test_engine_calls__constants) {
   const char *const texts[] = {
       "f32[2,3]{0,1:pad(3,5)fill(zero)}", "bf16[5]", "u8[]", "s64[0,3]"};
   for (int32_t k = 0; k < COUNT(texts); ++k) {
@@ -94,10 +89,7 @@ START_TEST(test_engine_calls__constants)
       RLO_UNSUPPORTED);
 }
 
-END_TEST
-
-START_TEST(test_engine_calls__sums)
-{
+RLO_TEST(test_engine_calls__sums) {
   rlo_tensor *x = count_up(DIMS(2, 3), 2);
   rlo_tensor *y = NULL;
   int32_t got[6];
@@ -132,10 +124,7 @@ START_TEST(test_engine_calls__sums)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
-START_TEST(test_engine_calls__factors_are_finite)
-{
+RLO_TEST(test_engine_calls__factors_are_finite) {
   const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
   const char *const why[] = {
       "Rescale: factor is NaN; a factor must be finite",
@@ -177,10 +166,7 @@ START_TEST(test_engine_calls__factors_are_finite)
   rlo_tensor_release(none);
 }
 
-END_TEST
-
-START_TEST(test_engine_calls__values_to_pad_with)
-{
+RLO_TEST(test_engine_calls__values_to_pad_with) {
   /* What a number becomes in every kind of type. */
   static const struct {
     const char *dtype;
@@ -231,13 +217,10 @@ START_TEST(test_engine_calls__values_to_pad_with)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
 /* --------------------------------------------------------------------- plans
  */
 
-START_TEST(test_engine_calls__plans_are_kept)
-{
+RLO_TEST(test_engine_calls__plans_are_kept) {
   rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
   options.plan_capacity = 2;
   end();
@@ -262,8 +245,6 @@ START_TEST(test_engine_calls__plans_are_kept)
   rlo_tensor_release(x);
   rlo_tensor_release(twin);
 }
-
-END_TEST
 
 /* ------------------------------------------------------------------- memory
  */
@@ -308,8 +289,7 @@ static rlo_status do_much(void) {
 }
 
 /* Every allocation fails once, in turn; nothing is lost and nothing breaks. */
-START_TEST(test_engine_calls__memory_runs_out)
-{
+RLO_LOOP_TEST(test_engine_calls__memory_runs_out, 0, 2) {
   end();
   int64_t allocations_before = rlo__alloc_live_count();
   int64_t nth = 1;
@@ -345,8 +325,6 @@ START_TEST(test_engine_calls__memory_runs_out)
   begin(false);
 }
 
-END_TEST
-
 /* ----------------------------------------------------------------- recording
  */
 
@@ -379,8 +357,7 @@ static rlo_status turn_twice(rlo_kernel_call *call, void *payload) {
   return status;
 }
 
-START_TEST(test_engine_calls__recorders_see_the_outermost)
-{
+RLO_TEST(test_engine_calls__recorders_see_the_outermost) {
   tape outer = {.recorder = {.engine = engine, .record = note}};
   tape inner = outer;
   outer.recorder.payload = &outer;
@@ -418,21 +395,4 @@ START_TEST(test_engine_calls__recorders_see_the_outermost)
   ck_assert_str_eq(outer.words, "Twice/1/1 Unpack/1/2 ");
   ck_assert_str_eq(inner.words, "Unpack/1/2 Identity/1/1 ");
   rlo_tensor_release(x);
-}
-
-END_TEST
-
-int main(void) {
-  TCase *tcase = tcase_create("engine_calls");
-  tcase_add_checked_fixture(tcase, begin_plain, end);
-  tcase_add_test(tcase, test_engine_calls__wrapped_memory);
-  tcase_add_test(tcase, test_engine_calls__views_move_nothing);
-  tcase_add_test(tcase, test_engine_calls__constants);
-  tcase_add_test(tcase, test_engine_calls__sums);
-  tcase_add_test(tcase, test_engine_calls__factors_are_finite);
-  tcase_add_test(tcase, test_engine_calls__values_to_pad_with);
-  tcase_add_test(tcase, test_engine_calls__plans_are_kept);
-  tcase_add_loop_test(tcase, test_engine_calls__memory_runs_out, 0, 2);
-  tcase_add_test(tcase, test_engine_calls__recorders_see_the_outermost);
-  return run_suite("engine_calls", tcase);
 }

@@ -43,8 +43,9 @@ static rlo_status register_within(rlo_engine *of, void *self, void *payload) {
   return status;
 }
 
-START_TEST(test_engine_registry__kernels_that_do_it_wrong)
-{
+RLO_FIXTURE(begin_plain, end);
+
+RLO_TEST(test_engine_registry__kernels_that_do_it_wrong) {
   rlo_tensor *leaked = NULL;
   rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   rlo_tensor *y = NULL;
@@ -86,10 +87,7 @@ START_TEST(test_engine_registry__kernels_that_do_it_wrong)
   ck_assert_int_ge(c.setups, 1);
 }
 
-END_TEST
-
-START_TEST(test_engine_registry__configs_that_are_none)
-{
+RLO_TEST(test_engine_registry__configs_that_are_none) {
   static counted_kernel c = {0};
   rlo_kernel_config config = config_of("", "host", &c);
   expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
@@ -117,8 +115,6 @@ START_TEST(test_engine_registry__configs_that_are_none)
                  RLO_INVALID_ARGUMENT,
                  "copying a backend's kernels: no known flags (0x2)");
 }
-
-END_TEST
 
 /* ------------------------------------------------------------- what they say
  */
@@ -206,8 +202,7 @@ static rlo_status say_function(rlo_engine *of,
 }
 
 /* Nothing, in the first round, and a sentence in the second. */
-START_TEST(test_engine_faults__whose_sentence_it_is)
-{
+RLO_LOOP_TEST(test_engine_faults__whose_sentence_it_is, 0, 2) {
   static char own[] = "the cat sat on it";
   void *payload = _i == 0 ? NULL : own;
   rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
@@ -290,11 +285,8 @@ START_TEST(test_engine_faults__whose_sentence_it_is)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
 /* The methods of a backend say nothing. */
-START_TEST(test_engine_faults__silent_methods)
-{
+RLO_TEST(test_engine_faults__silent_methods) {
   static fake f = {0};
   rlo_tensor *x = NULL;
   rlo_shape shape;
@@ -319,16 +311,4 @@ START_TEST(test_engine_faults__silent_methods)
     rlo_tensor_release(x);
     x = NULL;
   }
-}
-
-END_TEST
-
-int main(void) {
-  TCase *tcase = tcase_create("engine_faults");
-  tcase_add_checked_fixture(tcase, begin_plain, end);
-  tcase_add_test(tcase, test_engine_registry__kernels_that_do_it_wrong);
-  tcase_add_test(tcase, test_engine_registry__configs_that_are_none);
-  tcase_add_loop_test(tcase, test_engine_faults__whose_sentence_it_is, 0, 2);
-  tcase_add_test(tcase, test_engine_faults__silent_methods);
-  return run_suite("engine_faults", tcase);
 }

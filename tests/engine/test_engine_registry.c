@@ -12,8 +12,9 @@
 /* ------------------------------------------------------------------ backends
  */
 
-START_TEST(test_engine_registry__priority_chooses)
-{
+RLO_FIXTURE(begin_plain, end);
+
+RLO_TEST(test_engine_registry__priority_chooses) {
   static fake low = {0};
   static fake high = {0};
   static fake broken = {.failures = 1};
@@ -44,10 +45,7 @@ START_TEST(test_engine_registry__priority_chooses)
   ck_assert_str_eq(name, "high");
 }
 
-END_TEST
-
-START_TEST(test_engine_registry__names_of_backends)
-{
+RLO_TEST(test_engine_registry__names_of_backends) {
   static fake f = {0};
   expect_refusal(rlo_backend_set(engine, "cuda"),
                  RLO_NOT_FOUND,
@@ -65,8 +63,6 @@ START_TEST(test_engine_registry__names_of_backends)
                  "no backend is registered");
 }
 
-END_TEST
-
 /* ------------------------------------------------------------------- kernels
  */
 
@@ -81,8 +77,7 @@ static double run_first(const char *kernel, rlo_tensor *x) {
 
 /* The test of the same name in TensorFlow.js: a kernel of one name on two
  * backends runs on the active one; setup and dispose are seen once. */
-START_TEST(test_engine_registry__each_backend_has_its_own)
-{
+RLO_TEST(test_engine_registry__each_backend_has_its_own) {
   static fake f = {0};
   static counted_kernel here = {.factor = 2};
   static counted_kernel there = {.factor = 3};
@@ -120,10 +115,7 @@ START_TEST(test_engine_registry__each_backend_has_its_own)
   ck_assert_int_eq(f.destroyed, 0);
 }
 
-END_TEST
-
-START_TEST(test_engine_registry__set_up_once_for_each_instance)
-{
+RLO_TEST(test_engine_registry__set_up_once_for_each_instance) {
   static fake f = {0};
   static counted_kernel c = {0};
   const rlo_kernel_config config = config_of("Late", "mine", &c);
@@ -148,10 +140,7 @@ START_TEST(test_engine_registry__set_up_once_for_each_instance)
                  "backend has it");
 }
 
-END_TEST
-
-START_TEST(test_engine_registry__dispose_with_the_engine)
-{
+RLO_TEST(test_engine_registry__dispose_with_the_engine) {
   static counted_kernel c = {0};
   static counted_kernel unused = {0};
   rlo_engine *other = NULL;
@@ -167,10 +156,7 @@ START_TEST(test_engine_registry__dispose_with_the_engine)
   ck_assert_int_eq(unused.setups + unused.disposals, 0);
 }
 
-END_TEST
-
-START_TEST(test_engine_registry__replacing_hands_back_the_old)
-{
+RLO_TEST(test_engine_registry__replacing_hands_back_the_old) {
   static counted_kernel first = {.factor = 2};
   static counted_kernel second = {.factor = 3};
   rlo_kernel_config old;
@@ -196,11 +182,8 @@ START_TEST(test_engine_registry__replacing_hands_back_the_old)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
 /* A built-in kernel is a kernel like any other. */
-START_TEST(test_engine_registry__built_in_kernels_can_be_replaced)
-{
+RLO_TEST(test_engine_registry__built_in_kernels_can_be_replaced) {
   static counted_kernel c = {.factor = 5};
   rlo_kernel_config old;
   const rlo_kernel_config mine = config_of("Identity", "host", &c);
@@ -219,10 +202,7 @@ START_TEST(test_engine_registry__built_in_kernels_can_be_replaced)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
-START_TEST(test_engine_registry__a_failed_setup_changes_nothing)
-{
+RLO_TEST(test_engine_registry__a_failed_setup_changes_nothing) {
   static fake f = {0};
   static counted_kernel good = {0};
   static counted_kernel bad = {.setup_status = RLO_UNSUPPORTED};
@@ -245,10 +225,7 @@ START_TEST(test_engine_registry__a_failed_setup_changes_nothing)
   ck_assert_int_eq(rlo_kernel_find(engine, "C", "host", &found), RLO_NOT_FOUND);
 }
 
-END_TEST
-
-START_TEST(test_engine_registry__list_and_copy)
-{
+RLO_TEST(test_engine_registry__list_and_copy) {
   rlo_kernel_config configs[64];
   int32_t count = 0;
   int32_t copied = 0;
@@ -282,10 +259,7 @@ START_TEST(test_engine_registry__list_and_copy)
   expect_ok(rlo_backend_remove(engine, "my_backend"));
 }
 
-END_TEST
-
-START_TEST(test_engine_registry__missing_kernels)
-{
+RLO_TEST(test_engine_registry__missing_kernels) {
   static fake f = {0};
   static counted_kernel c = {.factor = 2};
   rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
@@ -324,11 +298,8 @@ START_TEST(test_engine_registry__missing_kernels)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
 /* An address that was borrowed stays, wherever else the tensor is wanted. */
-START_TEST(test_engine_registry__copies_stay)
-{
+RLO_TEST(test_engine_registry__copies_stay) {
   static fake a = {0};
   static fake b = {0};
   static counted_kernel c = {.factor = 2};
@@ -352,23 +323,4 @@ START_TEST(test_engine_registry__copies_stay)
   rlo_engine_get_stats(engine, &stats);
   ck_assert_int_eq(stats.copies, 2);
   rlo_tensor_release(x);
-}
-
-END_TEST
-
-int main(void) {
-  TCase *tcase = tcase_create("engine_registry");
-  tcase_add_checked_fixture(tcase, begin_plain, end);
-  tcase_add_test(tcase, test_engine_registry__priority_chooses);
-  tcase_add_test(tcase, test_engine_registry__names_of_backends);
-  tcase_add_test(tcase, test_engine_registry__each_backend_has_its_own);
-  tcase_add_test(tcase, test_engine_registry__set_up_once_for_each_instance);
-  tcase_add_test(tcase, test_engine_registry__dispose_with_the_engine);
-  tcase_add_test(tcase, test_engine_registry__replacing_hands_back_the_old);
-  tcase_add_test(tcase, test_engine_registry__built_in_kernels_can_be_replaced);
-  tcase_add_test(tcase, test_engine_registry__a_failed_setup_changes_nothing);
-  tcase_add_test(tcase, test_engine_registry__list_and_copy);
-  tcase_add_test(tcase, test_engine_registry__missing_kernels);
-  tcase_add_test(tcase, test_engine_registry__copies_stay);
-  return run_suite("engine_registry", tcase);
 }

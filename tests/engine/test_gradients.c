@@ -12,9 +12,11 @@
 /* ------------------------------------------------------------------ registry
  */
 
+RLO_FIXTURE(begin_plain, end);
+RLO_TIMEOUT(60);
+
 /* Every built-in kernel has a gradient. */
-START_TEST(test_gradients__every_kernel_has_one)
-{
+RLO_TEST(test_gradients__every_kernel_has_one) {
   rlo_kernel_config kernels[64];
   rlo_gradient_config config;
   int32_t count = 0;
@@ -27,10 +29,7 @@ START_TEST(test_gradients__every_kernel_has_one)
   }
 }
 
-END_TEST
-
-START_TEST(test_gradients__registry)
-{
+RLO_TEST(test_gradients__registry) {
   rlo_gradient_config config = multiply_config();
   rlo_gradient_config old = RLO_GRADIENT_CONFIG_INIT;
   expect_refusal(rlo_gradient_find(engine, "Multiply", &old),
@@ -66,13 +65,10 @@ START_TEST(test_gradients__registry)
                    RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
 /* -------------------------------------------------------------------- errors
  */
 
-START_TEST(test_gradients__wrong_arguments)
-{
+RLO_TEST(test_gradients__wrong_arguments) {
   rlo_tensor *x = tensor(DIMS(2), 1, FLOATS(1, 2));
   rlo_tensor *other = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   rlo_tensor *y = NULL;
@@ -125,8 +121,6 @@ START_TEST(test_gradients__wrong_arguments)
   rlo_tensor_release(other);
 }
 
-END_TEST
-
 static rlo_status give_nothing(rlo_gradient_call *call, void *payload) {
   (void)call;
   (void)payload;
@@ -140,8 +134,7 @@ static rlo_status give_too_much(rlo_gradient_call *call, void *payload) {
   return rlo_op_concat(twice, 2, 0, &call->dxs[0]);
 }
 
-START_TEST(test_gradients__wrong_gradients)
-{
+RLO_TEST(test_gradients__wrong_gradients) {
   register_multiply();
   rlo_gradient_config config = multiply_config();
   rlo_tensor *x = tensor(DIMS(2), 1, FLOATS(1, 2));
@@ -179,11 +172,8 @@ START_TEST(test_gradients__wrong_gradients)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
 /* The kernel behind the gradients of moves, called by hand. */
-START_TEST(test_gradients__wrong_adjoints)
-{
+RLO_TEST(test_gradients__wrong_adjoints) {
   rlo_tensor *dy = tensor(DIMS(2), 1, FLOATS(1, 2));
   rlo_tensor *dx = NULL;
   rlo_attribute items[] = {rlo_attribute_string("adjoint_of", "Reverse"),
@@ -231,8 +221,6 @@ START_TEST(test_gradients__wrong_adjoints)
   rlo_tensor_release(dy);
 }
 
-END_TEST
-
 /* -------------------------------------------------------- threads and memory
  */
 
@@ -250,8 +238,7 @@ static void *derive_much(void *payload) {
 }
 
 /* A tape sees its own thread. */
-START_TEST(test_gradients__threads)
-{
+RLO_TEST(test_gradients__threads) {
   enum { NUM_THREADS = 4 };
 
   register_multiply();
@@ -270,8 +257,6 @@ START_TEST(test_gradients__threads)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
 typedef struct stranger {
   rlo_tape *tape;
   rlo_tensor *x;
@@ -289,8 +274,7 @@ static void *use_anothers_tape(void *payload) {
   return NULL;
 }
 
-START_TEST(test_gradients__another_threads_tape)
-{
+RLO_TEST(test_gradients__another_threads_tape) {
   stranger s = {NULL, scalar(1)};
   pthread_t thread;
   expect_ok(rlo_tape_begin(engine, &s.tape));
@@ -299,8 +283,6 @@ START_TEST(test_gradients__another_threads_tape)
   expect_ok(rlo_tape_end(s.tape));
   rlo_tensor_release(s.x);
 }
-
-END_TEST
 
 /* split, mirror, gather and join: a way through every rule. */
 static rlo_status winding(rlo_engine *e,
@@ -338,8 +320,7 @@ static rlo_status winding(rlo_engine *e,
 }
 
 /* Whichever allocation fails, nothing is lost, and it works again. */
-START_TEST(test_gradients__no_memory)
-{
+RLO_TEST(test_gradients__no_memory) {
   const int32_t rows[] = {2, 0, 2};
   rlo_shape shape;
   rlo_tensor *indices = NULL;
@@ -374,21 +355,4 @@ START_TEST(test_gradients__no_memory)
   rlo_tensor_release(xs[0]);
   rlo_tensor_release(xs[1]);
   rlo_tensor_release(indices);
-}
-
-END_TEST
-
-int main(void) {
-  TCase *tcase = tcase_create("gradients");
-  tcase_add_checked_fixture(tcase, begin_plain, end);
-  tcase_set_timeout(tcase, 60);
-  tcase_add_test(tcase, test_gradients__every_kernel_has_one);
-  tcase_add_test(tcase, test_gradients__registry);
-  tcase_add_test(tcase, test_gradients__wrong_arguments);
-  tcase_add_test(tcase, test_gradients__wrong_gradients);
-  tcase_add_test(tcase, test_gradients__wrong_adjoints);
-  tcase_add_test(tcase, test_gradients__threads);
-  tcase_add_test(tcase, test_gradients__another_threads_tape);
-  tcase_add_test(tcase, test_gradients__no_memory);
-  return run_suite("gradients", tcase);
 }

@@ -10,10 +10,15 @@
  * backend.
  */
 
+#ifdef RELAYOUT_TEST_ON_DEVICE
+RLO_FILE_FIXTURE(open_context, close_context);
+#endif
+RLO_FIXTURE(begin_with_fallback, end);
+RLO_TIMEOUT(60);
+
 /* y = x^3: dy/dx = 3 x^2, d2y/dx2 = 6 x, d3y/dx3 = 6, with a tape in a tape in
  * a tape. */
-START_TEST(test_gradients__third_order)
-{
+RLO_TEST(test_gradients__third_order) {
   register_multiply();
   rlo_tensor *x = tensor(DIMS(2), 1, FLOATS(2, -3));
   rlo_tape *tapes[3] = {NULL};
@@ -37,12 +42,9 @@ START_TEST(test_gradients__third_order)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
 /* A tape does not record its own gradients, and gives them as often as asked.
  */
-START_TEST(test_gradients__a_tape_serves_twice)
-{
+RLO_TEST(test_gradients__a_tape_serves_twice) {
   register_multiply();
   rlo_tensor *x = tensor(DIMS(1), 1, FLOATS(2));
   rlo_tensor *y = NULL;
@@ -66,11 +68,8 @@ START_TEST(test_gradients__a_tape_serves_twice)
   rlo_tensor_release(x);
 }
 
-END_TEST
-
 /* concat(transpose(x), c, transpose(x)): only what leads from x is computed. */
-START_TEST(test_gradients__only_what_is_wanted)
-{
+RLO_TEST(test_gradients__only_what_is_wanted) {
   rlo_tensor *x = tensor(DIMS(1, 2), 2, FLOATS(1, 2));
   rlo_tensor *c = tensor(DIMS(2, 1), 2, FLOATS(5, 6));
   rlo_tensor *t = NULL;
@@ -104,19 +103,13 @@ START_TEST(test_gradients__only_what_is_wanted)
   }
 }
 
-END_TEST
-
-START_TEST(test_gradients__of_adjoints)
-{
+RLO_TEST(test_gradients__of_adjoints) {
   expect_move_back(false);
   expect_move_back(true);
 }
 
-END_TEST
-
 /* Three contributions of halves are added in f32. */
-START_TEST(test_gradients__halves_that_meet)
-{
+RLO_TEST(test_gradients__halves_that_meet) {
   rlo_tensor *wide[3] = {tensor(DIMS(1), 1, FLOATS(2048)),
                          tensor(DIMS(1), 1, FLOATS(1)),
                          tensor(DIMS(1), 1, FLOATS(1))};
@@ -152,22 +145,4 @@ START_TEST(test_gradients__halves_that_meet)
   rlo_tensor_release(dx);
   rlo_tensor_release(x);
   rlo_tensor_release(y);
-}
-
-END_TEST
-
-int main(void) {
-  TCase *tcase = tcase_create("tapes");
-  tcase_add_checked_fixture(tcase, begin_with_fallback, end);
-  tcase_set_timeout(tcase, 60);
-  tcase_add_test(tcase, test_gradients__third_order);
-  tcase_add_test(tcase, test_gradients__a_tape_serves_twice);
-  tcase_add_test(tcase, test_gradients__only_what_is_wanted);
-  tcase_add_test(tcase, test_gradients__of_adjoints);
-  tcase_add_test(tcase, test_gradients__halves_that_meet);
-#ifdef RELAYOUT_TEST_ON_DEVICE
-  return run_device_suite("tapes", tcase);
-#else
-  return run_suite("tapes", tcase);
-#endif
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/family.h"
 #include "support/device_arena.h"
 #include "support/device_table.h"
+#include "support/suite.h"
 
 /*
  * What runs in the simulator, which sees every access of every work-item: each
@@ -16,12 +15,12 @@
  * simulator's log is judged by the script. Each variant of a kernel runs in
  * oclgrind_variants.
  *
- * With the word "uninitialized" only what Oclgrind 21.10 can watch for values
+ * runs_uninitialized is only what Oclgrind 21.10 can watch for values
  * that nobody wrote: that check takes shuffled vectors for unwritten, or dies
  * of them, and gives up at an instruction (freeze) that the optimiser puts into
  * the CPU's tiles. The GPU's tiles it sees beside the device's alignment, where
  * lanes transpose no squares. It is slow too, so that there is one width for
- * each pair. Without the word all that is left.
+ * each pair. Plain runs have all that is left.
  */
 
 static test_device device;
@@ -46,7 +45,7 @@ static bool is_watched_beside(const rlo__family *family) {
 }
 
 /*
- * A run belongs to one of the two words' sets, never to both: the watched ones
+ * A run belongs to one of the two tests' sets, never to both: the watched ones
  * are judged for bounds and races as well, so that nothing is left to find for
  * a second, unwatched run of the same.
  */
@@ -85,9 +84,10 @@ static void run_pair(int32_t pair_number, int32_t width, bool is_first_width) {
   }
 }
 
-START_TEST(oclgrind_subset__runs)
-{
+static void run_subset(void) {
   device = test_device_open();
+  memset(runs, 0, sizeof runs);
+  memset(runs_of_width, 0, sizeof runs_of_width);
   for (int32_t p = 0; p < test_num_pairs; ++p) {
     if (test_pairs[p].is_small) {
       run_pair(p, p % 5, true);
@@ -114,19 +114,14 @@ START_TEST(oclgrind_subset__runs)
   test_device_close(&device);
 }
 
-END_TEST
+RLO_TIMEOUT(1200);
 
-int main(int argc, char **argv) {
-  is_for_uninitialized = argc > 1 && strcmp(argv[1], "uninitialized") == 0;
-  Suite *suite = suite_create("oclgrind_subset");
-  TCase *tcase = tcase_create("device");
-  tcase_set_timeout(tcase, 1200);
-  tcase_add_test(tcase, oclgrind_subset__runs);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+RLO_TEST(oclgrind_subset__runs) {
+  is_for_uninitialized = false;
+  run_subset();
+}
+
+RLO_TEST(oclgrind_subset__runs_uninitialized) {
+  is_for_uninitialized = true;
+  run_subset();
 }

@@ -18,6 +18,10 @@ int32_t test_case_count(int32_t all, int32_t usual, int32_t sanitized) {
   return getenv("RELAYOUT_TEST_ALL") != NULL ? all : usual;
 }
 
+bool test_is_short(void) {
+  return getenv("RELAYOUT_TEST_SHORT") != NULL;
+}
+
 test_device test_device_open(void) {
   test_device device = {NULL, NULL};
   ck_assert_msg(rlo_context_create_default(-1, NULL, &device.context) == RLO_OK,

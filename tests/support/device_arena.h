@@ -24,6 +24,10 @@ enum {
  *  many times as long and the kernels themselves are not watched. */
 int32_t test_case_count(int32_t all, int32_t usual, int32_t sanitized);
 
+/** Whether RELAYOUT_TEST_SHORT is set: for a simulator, which is slow, small
+ *  arrays and few cases. */
+bool test_is_short(void);
+
 /** A context on the default device with a queue. */
 typedef struct test_device {
   rlo_context *context;

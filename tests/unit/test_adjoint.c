@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/ops.h"
 #include "relayout/plan.h"
+#include "support/expect.h"
+#include "support/suite.h"
 
 #define DIMS(...)    ((int64_t[]){__VA_ARGS__})
 #define ENTRIES(...) ((int32_t[]){__VA_ARGS__})
@@ -23,9 +23,7 @@ static void teardown(void) {
   rlo_chain_release(chain);
 }
 
-static void expect_ok(rlo_status status) {
-  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
-}
+RLO_FIXTURE(setup, teardown);
 
 static void begin(const int64_t *dims, int32_t rank) {
   rlo_shape shape;
@@ -53,8 +51,7 @@ static void expect_vjp(const int32_t *dy, const int32_t *wanted, int count) {
   ck_assert_int_eq(dx[count], 0);
 }
 
-START_TEST(test_adjoint__transpose)
-{
+RLO_TEST(test_adjoint__transpose) {
   begin(DIMS(2, 2, 2), 3);
   expect_ok(rlo_chain_transpose(chain, ENTRIES(2, 1, 0)));
   expect_vjp(ENTRIES(111, 211, 121, 221, 112, 212, 122, 222),
@@ -62,90 +59,61 @@ START_TEST(test_adjoint__transpose)
              8);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__pad)
-{
+RLO_TEST(test_adjoint__pad) {
   begin(DIMS(3), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(2), DIMS(1), NULL, NULL));
   expect_vjp(ENTRIES(10, 20, 30, 40, 50, 60), ENTRIES(30, 40, 50), 3);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__pad_of_two)
-{
+RLO_TEST(test_adjoint__pad_of_two) {
   begin(DIMS(2, 2), 2);
   expect_ok(rlo_chain_pad(chain, DIMS(1, 0), DIMS(0, 1), NULL, NULL));
   expect_vjp(
       ENTRIES(0, 0, 0, 10, 20, 0, 30, 40, 0), ENTRIES(10, 20, 30, 40), 4);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__interior_pad)
-{
+RLO_TEST(test_adjoint__interior_pad) {
   begin(DIMS(3), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(2), DIMS(1), NULL));
   expect_vjp(ENTRIES(10, 20, 30, 40, 50, 60, 70, 80), ENTRIES(20, 40, 60), 3);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__mirror_pad_reflect)
-{
+RLO_TEST(test_adjoint__mirror_pad_reflect) {
   begin(DIMS(3), 1);
   expect_ok(rlo_chain_mirror_pad(chain, DIMS(2), DIMS(1), RLO_MIRROR_REFLECT));
   expect_vjp(ENTRIES(10, 20, 30, 40, 50, 60), ENTRIES(30, 120, 60), 3);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__mirror_pad_symmetric)
-{
+RLO_TEST(test_adjoint__mirror_pad_symmetric) {
   begin(DIMS(3), 1);
   expect_ok(
       rlo_chain_mirror_pad(chain, DIMS(2), DIMS(1), RLO_MIRROR_SYMMETRIC));
   expect_vjp(ENTRIES(10, 20, 30, 40, 50, 60), ENTRIES(50, 50, 110), 3);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__slice)
-{
+RLO_TEST(test_adjoint__slice) {
   begin(DIMS(5), 1);
   expect_ok(rlo_chain_slice(chain, DIMS(1), DIMS(3), NULL));
   expect_vjp(ENTRIES(10, 100), ENTRIES(0, 10, 100, 0, 0), 5);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__slice_of_two)
-{
+RLO_TEST(test_adjoint__slice_of_two) {
   begin(DIMS(2, 3), 2);
   expect_ok(rlo_chain_slice(chain, DIMS(0, 1), DIMS(2, 2), NULL));
   expect_vjp(ENTRIES(20, 50), ENTRIES(0, 20, 0, 0, 50, 0), 6);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__strided_slice)
-{
+RLO_TEST(test_adjoint__strided_slice) {
   begin(DIMS(4), 1);
   expect_ok(rlo_chain_slice(chain, DIMS(0), DIMS(3), DIMS(2)));
   expect_vjp(ENTRIES(10, 20), ENTRIES(10, 0, 20, 0), 4);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__backward_slice)
-{
+RLO_TEST(test_adjoint__backward_slice) {
   begin(DIMS(4), 1);
   expect_ok(rlo_chain_slice(chain, DIMS(-1), DIMS(-4), DIMS(-1)));
   expect_vjp(ENTRIES(10, 20, 30), ENTRIES(0, 30, 20, 10), 4);
 }
-
-END_TEST
 
 typedef struct reverse_case {
   int32_t count;
@@ -159,64 +127,45 @@ static const reverse_case reverse_cases[] = {
     {1, {1, 0}, {30, 20, 10, 60, 50, 40}},
 };
 
-START_TEST(test_adjoint__reverse)
-{
+RLO_TABLE_TEST(test_adjoint__reverse, reverse_cases) {
   const reverse_case *c = &reverse_cases[_i];
   begin(DIMS(2, 3), 2);
   expect_ok(rlo_chain_reverse(chain, c->dims, c->count));
   expect_vjp(ENTRIES(10, 20, 30, 40, 50, 60), c->wanted, 6);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__tile)
-{
+RLO_TEST(test_adjoint__tile) {
   begin(DIMS(3), 1);
   expect_ok(rlo_chain_tile(chain, DIMS(3)));
   expect_vjp(
       ENTRIES(1, 2, 3, 10, 20, 30, 100, 200, 300), ENTRIES(111, 222, 333), 3);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__tile_of_two)
-{
+RLO_TEST(test_adjoint__tile_of_two) {
   begin(DIMS(2, 2), 2);
   expect_ok(rlo_chain_tile(chain, DIMS(1, 2)));
   expect_vjp(ENTRIES(1, 2, 10, 20, 3, 4, 30, 40), ENTRIES(11, 22, 33, 44), 4);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__broadcast)
-{
+RLO_TEST(test_adjoint__broadcast) {
   begin(DIMS(2), 1);
   expect_ok(rlo_chain_broadcast_in_dim(chain, DIMS(3, 2), 2, ENTRIES(1)));
   expect_vjp(ENTRIES(1, 2, 3, 4, 5, 6), ENTRIES(9, 12), 2);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__broadcast_of_a_column)
-{
+RLO_TEST(test_adjoint__broadcast_of_a_column) {
   begin(DIMS(3, 1), 2);
   expect_ok(rlo_chain_broadcast_in_dim(chain, DIMS(3, 2), 2, ENTRIES(0, 1)));
   expect_vjp(ENTRIES(1, 2, 3, 4, 5, 6), ENTRIES(3, 7, 11), 3);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__split)
-{
+RLO_TEST(test_adjoint__split) {
   begin(DIMS(3), 1);
   expect_ok(rlo_chain_split(chain, DIMS(1, 2), 2, 0, 1));
   expect_vjp(ENTRIES(1, 1), ENTRIES(0, 1, 1), 3);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__depth_to_space)
-{
+RLO_TEST(test_adjoint__depth_to_space) {
   int32_t dy[16];
   for (int32_t k = 0; k < 16; ++k) {
     dy[k] = k + 1;
@@ -227,10 +176,7 @@ START_TEST(test_adjoint__depth_to_space)
       dy, ENTRIES(1, 2, 5, 6, 3, 4, 7, 8, 9, 10, 13, 14, 11, 12, 15, 16), 16);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__space_to_batch)
-{
+RLO_TEST(test_adjoint__space_to_batch) {
   int32_t dy[32];
   for (int32_t k = 0; k < 32; ++k) {
     dy[k] = k + 1;
@@ -242,10 +188,7 @@ START_TEST(test_adjoint__space_to_batch)
              16);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__concatenate)
-{
+RLO_TEST(test_adjoint__concatenate) {
   const int32_t dy[] = {66, 6, 55, 5, 44, 4, 33, 3, 22, 2, 11, 1};
   const int32_t wanted[2][8] = {{66, 6, 55, 5}, {44, 4, 33, 3, 22, 2, 11, 1}};
   rlo_shape shape;
@@ -266,12 +209,9 @@ START_TEST(test_adjoint__concatenate)
   }
 }
 
-END_TEST
-
 /* The padding of a layout holds no elements: no part of dy, and taking the fill
  * in dx. */
-START_TEST(test_adjoint__padded_layout)
-{
+RLO_TEST(test_adjoint__padded_layout) {
   int32_t dy[15];
   for (int32_t k = 0; k < 15; ++k) {
     dy[k] = k + 1;
@@ -293,10 +233,7 @@ START_TEST(test_adjoint__padded_layout)
   ck_assert_mem_eq(dx, ENTRIES(1, 4, 7, 2, 5, 8), sizeof dx);
 }
 
-END_TEST
-
-START_TEST(test_adjoint__storing_needs_reading_once)
-{
+RLO_TEST(test_adjoint__storing_needs_reading_once) {
   bool reads_once = true;
   begin(DIMS(2), 1);
   expect_ok(rlo_chain_tile(chain, DIMS(2)));
@@ -320,10 +257,7 @@ START_TEST(test_adjoint__storing_needs_reading_once)
                    "values of type pred are not added up");
 }
 
-END_TEST
-
-START_TEST(test_adjoint__the_update_is_part_of_a_problem)
-{
+RLO_TEST(test_adjoint__the_update_is_part_of_a_problem) {
   static rlo_problem other;
   begin(DIMS(4), 1);
   lower();
@@ -345,11 +279,8 @@ START_TEST(test_adjoint__the_update_is_part_of_a_problem)
                    RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
 /* Carries run through a unit of any size and end with it. */
-START_TEST(test_adjoint__adds_modulo_the_unit)
-{
+RLO_TEST(test_adjoint__adds_modulo_the_unit) {
   const uint8_t src[4] = {0xff, 0xff, 0x01, 0x80};
   uint8_t dst[4] = {0x01, 0x00, 0x01, 0x80};
   memset(&adjoint, 0, sizeof adjoint);
@@ -373,11 +304,8 @@ START_TEST(test_adjoint__adds_modulo_the_unit)
   ck_assert_mem_eq(dst, ((uint8_t[]){0xff, 0xff, 0x03, 0x80}), 4);
 }
 
-END_TEST
-
 /* Windows that overlap: the gradient adds to a unit from two of them. */
-START_TEST(test_adjoint__devices_refuse_what_may_share_cells)
-{
+RLO_TEST(test_adjoint__devices_refuse_what_may_share_cells) {
   rlo_device_info device;
   memset(&device, 0, sizeof device);
   device.device_class = RLO_DEVICE_CLASS_CPU;
@@ -401,49 +329,4 @@ START_TEST(test_adjoint__devices_refuse_what_may_share_cells)
   ck_assert_str_eq(rlo_error_last()->message,
                    "several points of the problem may add to one cell one "
                    "after the other; the host reference runs it");
-}
-
-END_TEST
-
-static Suite *adjoint_suite(void) {
-  Suite *suite = suite_create("adjoint");
-  TCase *tcase = tcase_create("core");
-  tcase_add_checked_fixture(tcase, setup, teardown);
-  tcase_add_test(tcase, test_adjoint__transpose);
-  tcase_add_test(tcase, test_adjoint__pad);
-  tcase_add_test(tcase, test_adjoint__pad_of_two);
-  tcase_add_test(tcase, test_adjoint__interior_pad);
-  tcase_add_test(tcase, test_adjoint__mirror_pad_reflect);
-  tcase_add_test(tcase, test_adjoint__mirror_pad_symmetric);
-  tcase_add_test(tcase, test_adjoint__slice);
-  tcase_add_test(tcase, test_adjoint__slice_of_two);
-  tcase_add_test(tcase, test_adjoint__strided_slice);
-  tcase_add_test(tcase, test_adjoint__backward_slice);
-  tcase_add_loop_test(tcase,
-                      test_adjoint__reverse,
-                      0,
-                      (int)(sizeof reverse_cases / sizeof reverse_cases[0]));
-  tcase_add_test(tcase, test_adjoint__tile);
-  tcase_add_test(tcase, test_adjoint__tile_of_two);
-  tcase_add_test(tcase, test_adjoint__broadcast);
-  tcase_add_test(tcase, test_adjoint__broadcast_of_a_column);
-  tcase_add_test(tcase, test_adjoint__split);
-  tcase_add_test(tcase, test_adjoint__depth_to_space);
-  tcase_add_test(tcase, test_adjoint__space_to_batch);
-  tcase_add_test(tcase, test_adjoint__concatenate);
-  tcase_add_test(tcase, test_adjoint__padded_layout);
-  tcase_add_test(tcase, test_adjoint__storing_needs_reading_once);
-  tcase_add_test(tcase, test_adjoint__the_update_is_part_of_a_problem);
-  tcase_add_test(tcase, test_adjoint__adds_modulo_the_unit);
-  tcase_add_test(tcase, test_adjoint__devices_refuse_what_may_share_cells);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(adjoint_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "relayout/status.h"
+#include "support/suite.h"
 
 static bool is_zero(const unsigned char *bytes, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -16,8 +15,7 @@ static bool is_zero(const unsigned char *bytes, size_t count) {
   return true;
 }
 
-START_TEST(test_alloc__memory_is_zeroed)
-{
+RLO_TEST(test_alloc__memory_is_zeroed) {
   for (size_t bytes = 1; bytes < 5000; bytes = bytes * 3 + 1) {
     unsigned char *memory = rlo__alloc(bytes);
     ck_assert_ptr_nonnull(memory);
@@ -28,10 +26,7 @@ START_TEST(test_alloc__memory_is_zeroed)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_alloc__nothing_is_a_pointer_too)
-{
+RLO_TEST(test_alloc__nothing_is_a_pointer_too) {
   void *a = rlo__alloc(0);
   void *b = rlo__alloc_array(0, 8);
   void *c = rlo__alloc_array(8, 0);
@@ -44,10 +39,7 @@ START_TEST(test_alloc__nothing_is_a_pointer_too)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_alloc__a_product_that_wraps_is_refused)
-{
+RLO_TEST(test_alloc__a_product_that_wraps_is_refused) {
   /* The product is 16 modulo 2^64. */
   ck_assert_ptr_null(rlo__alloc_array(SIZE_MAX / 16 + 2, 16));
   ck_assert_int_eq(rlo_error_last()->status, RLO_OUT_OF_MEMORY);
@@ -59,10 +51,7 @@ START_TEST(test_alloc__a_product_that_wraps_is_refused)
   rlo__free(array);
 }
 
-END_TEST
-
-START_TEST(test_alloc__resize_keeps_and_zeroes)
-{
+RLO_TEST(test_alloc__resize_keeps_and_zeroes) {
   int *array = rlo__alloc_resize(NULL, 0, 3, sizeof *array);
   ck_assert_ptr_nonnull(array);
   for (int i = 0; i < 3; ++i) {
@@ -83,19 +72,13 @@ START_TEST(test_alloc__resize_keeps_and_zeroes)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_alloc__copies_strings)
-{
+RLO_TEST(test_alloc__copies_strings) {
   char *copy = rlo__alloc_string("padded");
   ck_assert_str_eq(copy, "padded");
   rlo__free(copy);
 }
 
-END_TEST
-
-START_TEST(test_alloc__the_nth_fails_once)
-{
+RLO_TEST(test_alloc__the_nth_fails_once) {
   rlo__alloc_set_fault(2, false);
   void *a = rlo__alloc(1);
   void *b = rlo__alloc(17);
@@ -111,10 +94,7 @@ START_TEST(test_alloc__the_nth_fails_once)
   rlo__alloc_set_fault(0, false);
 }
 
-END_TEST
-
-START_TEST(test_alloc__from_the_nth_on_all_fail)
-{
+RLO_TEST(test_alloc__from_the_nth_on_all_fail) {
   rlo__alloc_set_fault(2, true);
   char *a = rlo__alloc(1);
   ck_assert_ptr_nonnull(a);
@@ -130,10 +110,7 @@ START_TEST(test_alloc__from_the_nth_on_all_fail)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_alloc__quiet_leaves_the_record)
-{
+RLO_TEST(test_alloc__quiet_leaves_the_record) {
   (void)rlo_error_set(RLO_PARSE, "before");
   ck_assert_ptr_null(rlo__alloc_array_quiet(SIZE_MAX / 16 + 2, 16));
   rlo__alloc_set_fault(1, false);
@@ -144,10 +121,7 @@ START_TEST(test_alloc__quiet_leaves_the_record)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_alloc__array_reserve_doubles)
-{
+RLO_TEST(test_alloc__array_reserve_doubles) {
   int *array = NULL;
   size_t capacity = 0;
   ck_assert_int_eq(rlo__array_reserve(&array, sizeof *array, 0, &capacity),
@@ -173,10 +147,7 @@ START_TEST(test_alloc__array_reserve_doubles)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_alloc__array_reserve_fails_unchanged)
-{
+RLO_TEST(test_alloc__array_reserve_fails_unchanged) {
   int *array = NULL;
   size_t capacity = 0;
   ck_assert_int_eq(rlo__array_reserve(&array, sizeof *array, 1, &capacity),
@@ -202,10 +173,7 @@ START_TEST(test_alloc__array_reserve_fails_unchanged)
   rlo__free(array);
 }
 
-END_TEST
-
-START_TEST(test_alloc__small_array)
-{
+RLO_TEST(test_alloc__small_array) {
   int few[4] = {1, 2, 3, 4};
   int *array = RLO__SMALL_ARRAY(few, 3);
   ck_assert_ptr_eq(array, few);
@@ -224,28 +192,4 @@ START_TEST(test_alloc__small_array)
   ck_assert_ptr_null(RLO__SMALL_ARRAY(few, 5));
   rlo__alloc_set_fault(0, false);
   rlo__small_array_free(NULL, few);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("alloc");
-  TCase *tcase = tcase_create("alloc");
-  tcase_add_test(tcase, test_alloc__memory_is_zeroed);
-  tcase_add_test(tcase, test_alloc__nothing_is_a_pointer_too);
-  tcase_add_test(tcase, test_alloc__a_product_that_wraps_is_refused);
-  tcase_add_test(tcase, test_alloc__resize_keeps_and_zeroes);
-  tcase_add_test(tcase, test_alloc__copies_strings);
-  tcase_add_test(tcase, test_alloc__the_nth_fails_once);
-  tcase_add_test(tcase, test_alloc__from_the_nth_on_all_fail);
-  tcase_add_test(tcase, test_alloc__quiet_leaves_the_record);
-  tcase_add_test(tcase, test_alloc__array_reserve_doubles);
-  tcase_add_test(tcase, test_alloc__array_reserve_fails_unchanged);
-  tcase_add_test(tcase, test_alloc__small_array);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

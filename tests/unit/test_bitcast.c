@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 
 #include "relayout/bitcast.h"
 #include "relayout/layout_util.h"
 #include "relayout/shape_util.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 static bool reshape_is_bitcast(const char *src_text,
                                const char *dst_text,
@@ -87,8 +86,7 @@ static const struct {
     {"s4[8]{0:E(4)}", "s4[8]", 0, false},
 };
 
-START_TEST(test_bitcast__reshapes)
-{
+RLO_TABLE_TEST(test_bitcast__reshapes, reshapes) {
   ck_assert_msg(reshape_is_bitcast(
                     reshapes[_i].src, reshapes[_i].dst, reshapes[_i].flags) ==
                     reshapes[_i].is_bitcast,
@@ -96,8 +94,6 @@ START_TEST(test_bitcast__reshapes)
                 reshapes[_i].src,
                 reshapes[_i].dst);
 }
-
-END_TEST
 
 static const struct {
   const char *src, *dst;
@@ -126,8 +122,7 @@ static const struct {
     {"f32[4,6]", "s32[6,4]{0,1}", {1, 0}, false},
 };
 
-START_TEST(test_bitcast__transposes)
-{
+RLO_TABLE_TEST(test_bitcast__transposes, transposes) {
   rlo_shape src = test_shape_of(transposes[_i].src);
   rlo_shape dst = test_shape_of(transposes[_i].dst);
   bool answer;
@@ -140,11 +135,8 @@ START_TEST(test_bitcast__transposes)
                 transposes[_i].dst);
 }
 
-END_TEST
-
 /* XLA: for all 6 layouts and 6 permutations of [10,100,1000]. */
-START_TEST(test_bitcast__permuted_dims_are_one)
-{
+RLO_LOOP_TEST(test_bitcast__permuted_dims_are_one, 0, 36) {
   static const int32_t orders[6][3] = {
       {0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
   static const int64_t dims[] = {10, 100, 1000};
@@ -164,10 +156,7 @@ START_TEST(test_bitcast__permuted_dims_are_one)
   ck_assert(answer);
 }
 
-END_TEST
-
-START_TEST(test_bitcast__refuses_what_it_cannot_read)
-{
+RLO_TEST(test_bitcast__refuses_what_it_cannot_read) {
   rlo_shape shape = test_shape_of("f32[2,3]");
   rlo_shape unbounded = shape;
   static const int32_t twice[] = {1, 1};
@@ -182,10 +171,7 @@ START_TEST(test_bitcast__refuses_what_it_cannot_read)
   ck_assert(answer);
 }
 
-END_TEST
-
-START_TEST(test_bitcast__same_bytes)
-{
+RLO_TEST(test_bitcast__same_bytes) {
   ck_assert(is_same_bytes("f32[2,3]{0,1:pad(3,5)}", "f32[2,3]{0,1:T(5,3)}", 0));
   ck_assert(is_same_bytes(
       "f32[2,3]{0,1:pad(3,5)fill(zero)}", "f32[2,3]{0,1:T(5,3)}", 0));
@@ -210,8 +196,6 @@ START_TEST(test_bitcast__same_bytes)
       "f32[20,6]{1,0:T(4,6)(3,1)}", "f32[20,6]{1,0:T(4,6)(3,1)}", 0));
 }
 
-END_TEST
-
 static const struct {
   const char *shape;
   bool is_strided;
@@ -230,8 +214,7 @@ static const struct {
     {"f32[]", true, {0}, {0}},
 };
 
-START_TEST(test_bitcast__finds_byte_strides)
-{
+RLO_TABLE_TEST(test_bitcast__finds_byte_strides, strides) {
   rlo_shape shape = test_shape_of(strides[_i].shape);
   int64_t bytes[RLO_MAX_RANK];
   bool is_strided;
@@ -248,10 +231,7 @@ START_TEST(test_bitcast__finds_byte_strides)
   }
 }
 
-END_TEST
-
-START_TEST(test_bitcast__packed_elements_have_no_byte_strides)
-{
+RLO_TEST(test_bitcast__packed_elements_have_no_byte_strides) {
   rlo_shape shape = test_shape_of("s4[2,4]{1,0:E(4)}");
   int64_t bytes[2] = {77, 77};
   bool is_strided;
@@ -265,11 +245,8 @@ START_TEST(test_bitcast__packed_elements_have_no_byte_strides)
   ck_assert_int_eq(bytes[1], 1);
 }
 
-END_TEST
-
 /* XLA: F32[5,8,10,4]{3,2,1,0}, dimension 1 -> 40. */
-START_TEST(test_bitcast__finds_element_strides)
-{
+RLO_TEST(test_bitcast__finds_element_strides) {
   rlo_shape shape = test_shape_of("f32[5,8,10,4]");
   int64_t elems[4];
   int64_t offset;
@@ -286,8 +263,6 @@ START_TEST(test_bitcast__finds_element_strides)
   ck_assert_int_eq(offset, 9);
 }
 
-END_TEST
-
 static const struct {
   const char *shape;
   bool is_untiled;
@@ -301,19 +276,15 @@ static const struct {
     {"f32[24,128]", true},
 };
 
-START_TEST(test_bitcast__knows_tiles_that_change_nothing)
-{
+RLO_TABLE_TEST(test_bitcast__knows_tiles_that_change_nothing, tilings) {
   rlo_shape shape = test_shape_of(tilings[_i].shape);
   bool is_untiled;
   ck_assert_int_eq(rlo_shape_is_untiled(&shape, &is_untiled), RLO_OK);
   ck_assert_int_eq(is_untiled, tilings[_i].is_untiled);
 }
 
-END_TEST
-
 /* Large shapes, whose elements nobody could count: milliseconds at most. */
-START_TEST(test_bitcast__does_not_look_at_elements)
-{
+RLO_TEST(test_bitcast__does_not_look_at_elements) {
   rlo_shape src = test_shape_of("f32[1000000,1000000,1000]{2,1,0:T(8,128)}");
   rlo_shape dst =
       test_shape_of("f32[1000000,1000,1000,1000]{3,2,1,0:T(8,128)}");
@@ -325,39 +296,4 @@ START_TEST(test_bitcast__does_not_look_at_elements)
   ck_assert_int_eq(rlo_shape_reshape_is_bitcast(&src, &dst, 0, &answer),
                    RLO_OK);
   ck_assert(!answer);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("bitcast");
-  TCase *tcase = tcase_create("bitcast");
-  tcase_add_loop_test(tcase,
-                      test_bitcast__reshapes,
-                      0,
-                      (int)(sizeof reshapes / sizeof reshapes[0]));
-  tcase_add_loop_test(tcase,
-                      test_bitcast__transposes,
-                      0,
-                      (int)(sizeof transposes / sizeof transposes[0]));
-  tcase_add_loop_test(tcase, test_bitcast__permuted_dims_are_one, 0, 36);
-  tcase_add_test(tcase, test_bitcast__refuses_what_it_cannot_read);
-  tcase_add_test(tcase, test_bitcast__same_bytes);
-  tcase_add_loop_test(tcase,
-                      test_bitcast__finds_byte_strides,
-                      0,
-                      (int)(sizeof strides / sizeof strides[0]));
-  tcase_add_test(tcase, test_bitcast__packed_elements_have_no_byte_strides);
-  tcase_add_test(tcase, test_bitcast__finds_element_strides);
-  tcase_add_loop_test(tcase,
-                      test_bitcast__knows_tiles_that_change_nothing,
-                      0,
-                      (int)(sizeof tilings / sizeof tilings[0]));
-  tcase_add_test(tcase, test_bitcast__does_not_look_at_elements);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -3,8 +3,6 @@
 /* bitcast.h against counting: every element and every slot of small random
  * shapes, through the index functions. */
 
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/bitcast.h"
@@ -13,6 +11,7 @@
 #include "relayout/shape_util.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 /* Number of an index in logical row-major order, and back. */
 static void index_of(const rlo_shape *shape, int64_t number, int64_t *out) {
@@ -154,8 +153,7 @@ static void draw_dims(test_random *random, int32_t rank, int64_t *dims) {
   }
 }
 
-START_TEST(test_bitcast_counted__agrees_with_counting)
-{
+RLO_TEST(test_bitcast_counted__agrees_with_counting) {
   enum { RUNS = 1500 };
 
   test_random random = test_random_begin("bitcast_counted");
@@ -185,11 +183,8 @@ START_TEST(test_bitcast_counted__agrees_with_counting)
   ck_assert_int_lt(found, 5 * RUNS);
 }
 
-END_TEST
-
 /* Reshapes to other sizes, in the layout that aligns or a random one. */
-START_TEST(test_bitcast_counted__agrees_with_counting_reshapes)
-{
+RLO_TEST(test_bitcast_counted__agrees_with_counting_reshapes) {
   enum { RUNS = 1500 };
 
   static const int64_t shapes[][4] = {{24, 1, 1, 1},
@@ -226,11 +221,8 @@ START_TEST(test_bitcast_counted__agrees_with_counting_reshapes)
   ck_assert_int_gt(found, RUNS / 10);
 }
 
-END_TEST
-
 /* Strides say what the index says, and are found whenever there are some. */
-START_TEST(test_bitcast_counted__strides_agree_with_the_index)
-{
+RLO_TEST(test_bitcast_counted__strides_agree_with_the_index) {
   enum { RUNS = 1500 };
 
   test_random random = test_random_begin("bitcast_counted");
@@ -276,20 +268,4 @@ START_TEST(test_bitcast_counted__strides_agree_with_the_index)
   }
   ck_assert_int_gt(found, RUNS / 4);
   ck_assert_int_lt(found, RUNS);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("bitcast_counted");
-  TCase *tcase = tcase_create("bitcast_counted");
-  tcase_add_test(tcase, test_bitcast_counted__agrees_with_counting);
-  tcase_add_test(tcase, test_bitcast_counted__agrees_with_counting_reshapes);
-  tcase_add_test(tcase, test_bitcast_counted__strides_agree_with_the_index);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

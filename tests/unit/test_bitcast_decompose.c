@@ -3,11 +3,9 @@
 /* Which transposes and reshapes a bitcast is made of, and the layout that makes
  * a reshape one. */
 
-#include <check.h>
-#include <stdlib.h>
-
 #include "relayout/bitcast.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 static const struct {
   const char *src, *dst;
@@ -29,8 +27,7 @@ static const struct {
     {"f32[]", "f32[]", true, {0}},
 };
 
-START_TEST(test_bitcast__deduces_transposes)
-{
+RLO_TABLE_TEST(test_bitcast__deduces_transposes, deduced) {
   rlo_shape src = test_shape_of(deduced[_i].src);
   rlo_shape dst = test_shape_of(deduced[_i].dst);
   int32_t permutation[RLO_MAX_RANK];
@@ -51,8 +48,6 @@ START_TEST(test_bitcast__deduces_transposes)
                    RLO_OK);
   ck_assert_int_eq(is_either, is_found || is_reshape);
 }
-
-END_TEST
 
 static const struct {
   const char *src, *dst;
@@ -123,8 +118,7 @@ static const struct {
     {"f32[6]", "f32[5]", RLO_BITCAST_KIND_NONE, {0}, NULL, {0}},
 };
 
-START_TEST(test_bitcast__decomposes)
-{
+RLO_TABLE_TEST(test_bitcast__decomposes, decompositions) {
   rlo_shape src = test_shape_of(decompositions[_i].src);
   rlo_shape dst = test_shape_of(decompositions[_i].dst);
   rlo_bitcast_decomposition d;
@@ -152,8 +146,6 @@ START_TEST(test_bitcast__decomposes)
                    d.kind == RLO_BITCAST_KIND_NONE ? RLO_BITCAST_KIND_NONE
                                                    : RLO_BITCAST_KIND_TRT);
 }
-
-END_TEST
 
 static const struct {
   const char *src;
@@ -187,8 +179,7 @@ static const struct {
     {"f32[0,5]{0,1}", {5, 0}, 2, "f32[5,0]"},
 };
 
-START_TEST(test_bitcast__aligns_layouts)
-{
+RLO_TABLE_TEST(test_bitcast__aligns_layouts, alignments) {
   rlo_shape src = test_shape_of(alignments[_i].src);
   rlo_shape found;
   bool is_found;
@@ -204,10 +195,7 @@ START_TEST(test_bitcast__aligns_layouts)
   }
 }
 
-END_TEST
-
-START_TEST(test_bitcast__align_needs_the_same_elements)
-{
+RLO_TEST(test_bitcast__align_needs_the_same_elements) {
   rlo_shape src = test_shape_of("f32[6]");
   rlo_shape found;
   bool is_found;
@@ -217,30 +205,4 @@ START_TEST(test_bitcast__align_needs_the_same_elements)
   ck_assert_int_eq(
       rlo_shape_align_layout(&src, (int64_t[]){-6}, 1, &is_found, &found),
       RLO_INVALID_ARGUMENT);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("bitcast_decompose");
-  TCase *tcase = tcase_create("bitcast_decompose");
-  tcase_add_loop_test(tcase,
-                      test_bitcast__deduces_transposes,
-                      0,
-                      (int)(sizeof deduced / sizeof deduced[0]));
-  tcase_add_loop_test(tcase,
-                      test_bitcast__decomposes,
-                      0,
-                      (int)(sizeof decompositions / sizeof decompositions[0]));
-  tcase_add_loop_test(tcase,
-                      test_bitcast__aligns_layouts,
-                      0,
-                      (int)(sizeof alignments / sizeof alignments[0]));
-  tcase_add_test(tcase, test_bitcast__align_needs_the_same_elements);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/cache_entry.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "support/suite.h"
 
 typedef rlo_status decode_fn(const rlo__cache_key *key,
                              const uint8_t *data,
@@ -31,6 +31,8 @@ static void free_entry(void) {
   rlo__free(entry);
   rlo__cache_key_deinit(&key);
 }
+
+RLO_FIXTURE(make_entry, free_entry);
 
 /** Whether a decoder takes these bytes. They lie at the end of their memory, so
  *  that a sanitizer sees who reads on. */
@@ -71,8 +73,7 @@ static int32_t count_unnoticed(decode_fn *decode) {
   return count;
 }
 
-START_TEST(test_cache_entry__gives_back_what_was_written)
-{
+RLO_TEST(test_cache_entry__gives_back_what_was_written) {
   const uint8_t *found = NULL;
   size_t found_bytes = 0;
   ck_assert_int_eq(
@@ -91,12 +92,9 @@ START_TEST(test_cache_entry__gives_back_what_was_written)
   rlo__free(empty);
 }
 
-END_TEST
-
-START_TEST(test_cache_entry__notices_every_cut_and_every_bit)
-{ ck_assert_int_eq(count_unnoticed(rlo__cache_entry_decode), 0); }
-
-END_TEST
+RLO_TEST(test_cache_entry__notices_every_cut_and_every_bit) {
+  ck_assert_int_eq(count_unnoticed(rlo__cache_entry_decode), 0);
+}
 
 /** A decoder with a fault: as one that skips the digest, it takes whatever
  *  digest there is for the right one. */
@@ -122,17 +120,13 @@ static rlo_status decode_without_digest(const rlo__cache_key *wanted,
 
 /* The sweep above is worth what it finds. With the digest out of the way only
  * the sizes and the key are compared, and a changed payload goes through. */
-START_TEST(test_cache_entry__sweep_catches_a_decoder_without_a_digest)
-{
+RLO_TEST(test_cache_entry__sweep_catches_a_decoder_without_a_digest) {
   ck_assert_int_ge(count_unnoticed(decode_without_digest),
                    8 * (int32_t)sizeof payload);
 }
 
-END_TEST
-
 /* Whole, but not what was asked for. */
-START_TEST(test_cache_entry__compares_the_whole_key)
-{
+RLO_TEST(test_cache_entry__compares_the_whole_key) {
   static const char *const others[][4] = {
       {"relayout 0.2", "", "-DN=3", "a device"},
       {"relayout 0.1", "", "-DN=4", "a device"},
@@ -158,10 +152,7 @@ START_TEST(test_cache_entry__compares_the_whole_key)
   rlo__cache_key_deinit(&shorter);
 }
 
-END_TEST
-
-START_TEST(test_cache_entry__survives_running_out_of_memory)
-{
+RLO_TEST(test_cache_entry__survives_running_out_of_memory) {
   rlo__cache_key other;
   uint8_t *data = NULL;
   size_t bytes = 0;
@@ -173,24 +164,4 @@ START_TEST(test_cache_entry__survives_running_out_of_memory)
   rlo__alloc_set_fault(0, false);
   ck_assert_ptr_null(other.text);
   ck_assert_ptr_null(data);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("cache_entry");
-  TCase *tcase = tcase_create("host");
-  tcase_add_checked_fixture(tcase, make_entry, free_entry);
-  tcase_add_test(tcase, test_cache_entry__gives_back_what_was_written);
-  tcase_add_test(tcase, test_cache_entry__notices_every_cut_and_every_bit);
-  tcase_add_test(tcase,
-                 test_cache_entry__sweep_catches_a_decoder_without_a_digest);
-  tcase_add_test(tcase, test_cache_entry__compares_the_whole_key);
-  tcase_add_test(tcase, test_cache_entry__survives_running_out_of_memory);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ir/rewrite.h"
 #include "relayout/ops.h"
 #include "relayout/problem.h"
 #include "support/random_shape.h"
+#include "support/suite.h"
 
 static rlo_problem problem;
 static rlo_problem other;
@@ -57,8 +56,9 @@ static void expect_axis(int32_t a, int64_t extent, int64_t src, int64_t dst) {
   ck_assert_int_eq(problem.dst.axis[a], dst);
 }
 
-START_TEST(test_canonical__merges_what_is_contiguous_on_both_sides)
-{
+RLO_TIMEOUT(100);
+
+RLO_TEST(test_canonical__merges_what_is_contiguous_on_both_sides) {
   make(32,
        3,
        (int64_t[]){2, 3, 4},
@@ -69,10 +69,7 @@ START_TEST(test_canonical__merges_what_is_contiguous_on_both_sides)
   expect_axis(0, 24, 1, 1);
 }
 
-END_TEST
-
-START_TEST(test_canonical__drops_ones_and_orders_by_destination)
-{
+RLO_TEST(test_canonical__drops_ones_and_orders_by_destination) {
   make(32,
        4,
        (int64_t[]){7, 1, 5, 1},
@@ -84,10 +81,7 @@ START_TEST(test_canonical__drops_ones_and_orders_by_destination)
   expect_axis(1, 7, 5, 1);
 }
 
-END_TEST
-
-START_TEST(test_canonical__counts_negative_destinations_backwards)
-{
+RLO_TEST(test_canonical__counts_negative_destinations_backwards) {
   make(8, 1, (int64_t[]){5}, (int64_t[]){1}, (int64_t[]){-1});
   problem.dst.base = 4;
   canonicalize(0);
@@ -96,10 +90,7 @@ START_TEST(test_canonical__counts_negative_destinations_backwards)
   ck_assert_int_eq(problem.src.base, 4);
 }
 
-END_TEST
-
-START_TEST(test_canonical__widens_the_innermost_run)
-{
+RLO_TEST(test_canonical__widens_the_innermost_run) {
   make(8, 2, (int64_t[]){3, 24}, (int64_t[]){24, 1}, (int64_t[]){32, 1});
   canonicalize(128);
   ck_assert_int_eq(problem.unit_bits, 64);
@@ -108,20 +99,14 @@ START_TEST(test_canonical__widens_the_innermost_run)
   expect_axis(1, 3, 1, 1);
 }
 
-END_TEST
-
-START_TEST(test_canonical__widens_only_as_far_as_allowed)
-{
+RLO_TEST(test_canonical__widens_only_as_far_as_allowed) {
   make(8, 1, (int64_t[]){64}, (int64_t[]){1}, (int64_t[]){1});
   canonicalize(32);
   ck_assert_int_eq(problem.unit_bits, 32);
   expect_axis(0, 16, 1, 1);
 }
 
-END_TEST
-
-START_TEST(test_canonical__does_not_widen_across_an_odd_guard)
-{
+RLO_TEST(test_canonical__does_not_widen_across_an_odd_guard) {
   make(8, 2, (int64_t[]){4, 8}, (int64_t[]){8, 1}, (int64_t[]){8, 1});
   add_guard(RLO_GUARD_PAD, 0, (int64_t[]){0, 1}, 5);
   problem.fill[0] = 0xab;
@@ -134,21 +119,15 @@ START_TEST(test_canonical__does_not_widen_across_an_odd_guard)
   ck_assert_int_eq(problem.fill[1], 0xab);
 }
 
-END_TEST
-
-START_TEST(test_canonical__packs_four_bit_units_into_bytes)
-{
+RLO_TEST(test_canonical__packs_four_bit_units_into_bytes) {
   make(4, 2, (int64_t[]){3, 6}, (int64_t[]){6, 1}, (int64_t[]){8, 1});
   canonicalize(128);
   ck_assert_int_eq(problem.unit_bits, 8);
   expect_axis(1, 3, 1, 1);
 }
 
-END_TEST
-
 /* A skip guard on one axis is the axis' own business. */
-START_TEST(test_canonical__absorbs_a_guard_on_one_axis)
-{
+RLO_TEST(test_canonical__absorbs_a_guard_on_one_axis) {
   make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){1});
   add_guard(RLO_GUARD_SKIP, -4, (int64_t[]){2}, 9); /* 2 <= i <= 6 */
   canonicalize(0);
@@ -158,20 +137,14 @@ START_TEST(test_canonical__absorbs_a_guard_on_one_axis)
   ck_assert_int_eq(problem.dst.base, 2);
 }
 
-END_TEST
-
-START_TEST(test_canonical__drops_a_guard_that_always_holds)
-{
+RLO_TEST(test_canonical__drops_a_guard_that_always_holds) {
   make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){1});
   add_guard(RLO_GUARD_PAD, 0, (int64_t[]){1}, 10);
   canonicalize(0);
   ck_assert_int_eq(problem.num_guards, 0);
 }
 
-END_TEST
-
-START_TEST(test_canonical__a_skip_guard_that_never_holds_leaves_nothing)
-{
+RLO_TEST(test_canonical__a_skip_guard_that_never_holds_leaves_nothing) {
   make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){1});
   add_guard(RLO_GUARD_SKIP, 10, (int64_t[]){1}, 10);
   canonicalize(0);
@@ -180,10 +153,7 @@ START_TEST(test_canonical__a_skip_guard_that_never_holds_leaves_nothing)
   ck_assert_int_eq(problem.num_guards, 0);
 }
 
-END_TEST
-
-START_TEST(test_canonical__a_pad_guard_that_never_holds_reads_nothing)
-{
+RLO_TEST(test_canonical__a_pad_guard_that_never_holds_reads_nothing) {
   make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){1});
   add_guard(RLO_GUARD_PAD, 10, (int64_t[]){1}, 10);
   add_guard(RLO_GUARD_PAD, 0, (int64_t[]){1}, 3);
@@ -195,11 +165,8 @@ START_TEST(test_canonical__a_pad_guard_that_never_holds_reads_nothing)
   ck_assert_int_eq(problem.fill[0], 7);
 }
 
-END_TEST
-
 /* i and 8*i/8 tell the same cells apart; the weaker guard goes. */
-START_TEST(test_canonical__drops_an_implied_guard)
-{
+RLO_TEST(test_canonical__drops_an_implied_guard) {
   make(8, 2, (int64_t[]){4, 8}, (int64_t[]){8, 1}, (int64_t[]){8, 1});
   add_guard(RLO_GUARD_PAD, 0, (int64_t[]){8, 1}, 20);
   add_guard(RLO_GUARD_PAD, 0, (int64_t[]){1, 0}, 3);
@@ -208,10 +175,7 @@ START_TEST(test_canonical__drops_an_implied_guard)
   ck_assert_int_eq(problem.guards[0].limit, 20);
 }
 
-END_TEST
-
-START_TEST(test_canonical__refuses_two_points_on_one_cell)
-{
+RLO_TEST(test_canonical__refuses_two_points_on_one_cell) {
   make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){0});
   other = problem;
   ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
@@ -219,10 +183,7 @@ START_TEST(test_canonical__refuses_two_points_on_one_cell)
   ck_assert(rlo_problem_equal(&problem, &other));
 }
 
-END_TEST
-
-START_TEST(test_canonical__refuses_what_is_no_problem)
-{
+RLO_TEST(test_canonical__refuses_what_is_no_problem) {
   make(129, 0, NULL, NULL, NULL);
   ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
                    RLO_INVALID_ARGUMENT);
@@ -242,8 +203,6 @@ START_TEST(test_canonical__refuses_what_is_no_problem)
                    RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
 static void count_step(void *payload,
                        const char *step,
                        const rlo_problem *after) {
@@ -252,8 +211,7 @@ static void count_step(void *payload,
   ++*(int *)payload;
 }
 
-START_TEST(test_canonical__tells_each_step)
-{
+RLO_TEST(test_canonical__tells_each_step) {
   make(32, 2, (int64_t[]){7, 1}, (int64_t[]){1, 9}, (int64_t[]){-1, 2});
   problem.dst.base = 6;
   int steps = 0;
@@ -265,8 +223,6 @@ START_TEST(test_canonical__tells_each_step)
                    RLO_OK);
   ck_assert_int_eq(steps, 0);
 }
-
-END_TEST
 
 /* From here on: random relayouts between random layouts. */
 
@@ -312,8 +268,7 @@ static void run(const rlo_problem *p, uint8_t *dst) {
                 rlo_error_last()->message);
 }
 
-START_TEST(test_canonical__keeps_the_element_map)
-{
+RLO_TEST(test_canonical__keeps_the_element_map) {
   uint64_t seed = seed_of("test_canonical__keeps_the_element_map");
   for (size_t b = 0; b < ARENA_BYTES; ++b) {
     src_memory[b] = (uint8_t)((b * 2654435761u) >> 13);
@@ -335,10 +290,7 @@ START_TEST(test_canonical__keeps_the_element_map)
   ck_assert_int_gt(compared, MAX_CASES / 2);
 }
 
-END_TEST
-
-START_TEST(test_canonical__is_idempotent)
-{
+RLO_TEST(test_canonical__is_idempotent) {
   uint64_t seed = seed_of("test_canonical__is_idempotent");
   for (int n = 0; n < MAX_CASES; ++n) {
     draw(seed, n, &problem);
@@ -354,10 +306,7 @@ START_TEST(test_canonical__is_idempotent)
   }
 }
 
-END_TEST
-
-START_TEST(test_canonical__does_not_depend_on_the_listing_of_axes)
-{
+RLO_TEST(test_canonical__does_not_depend_on_the_listing_of_axes) {
   uint64_t seed = seed_of("test_canonical__does_not_depend_on_the_listing");
   test_random random = {seed};
   for (int n = 0; n < MAX_CASES; ++n) {
@@ -379,8 +328,6 @@ START_TEST(test_canonical__does_not_depend_on_the_listing_of_axes)
     ck_assert_uint_eq(rlo_problem_hash(&problem), rlo_problem_hash(&other));
   }
 }
-
-END_TEST
 
 /*
  * A problem as no relayout makes it: guards of either kind with bounds on both
@@ -434,8 +381,7 @@ static void draw_raw(test_random *random, rlo_problem *out) {
   out->dst_bytes = ARENA_BYTES;
 }
 
-START_TEST(test_canonical__keeps_the_map_of_any_problem)
-{
+RLO_TEST(test_canonical__keeps_the_map_of_any_problem) {
   test_random random =
       test_random_begin("test_canonical__keeps_the_map_of_any_problem");
   for (size_t b = 0; b < ARENA_BYTES; ++b) {
@@ -464,11 +410,8 @@ START_TEST(test_canonical__keeps_the_map_of_any_problem)
   }
 }
 
-END_TEST
-
 /* Splitting an axis is undone by merging it. */
-START_TEST(test_canonical__does_not_depend_on_splits)
-{
+RLO_TEST(test_canonical__does_not_depend_on_splits) {
   uint64_t seed = seed_of("test_canonical__does_not_depend_on_splits");
   test_random random = {seed};
   int split = 0;
@@ -491,48 +434,4 @@ START_TEST(test_canonical__does_not_depend_on_splits)
                   n);
   }
   ck_assert_int_gt(split, 100);
-}
-
-END_TEST
-
-static Suite *canonical_suite(void) {
-  Suite *suite = suite_create("canonical");
-  TCase *facts = tcase_create("facts");
-  tcase_add_test(facts,
-                 test_canonical__merges_what_is_contiguous_on_both_sides);
-  tcase_add_test(facts, test_canonical__drops_ones_and_orders_by_destination);
-  tcase_add_test(facts, test_canonical__counts_negative_destinations_backwards);
-  tcase_add_test(facts, test_canonical__widens_the_innermost_run);
-  tcase_add_test(facts, test_canonical__widens_only_as_far_as_allowed);
-  tcase_add_test(facts, test_canonical__does_not_widen_across_an_odd_guard);
-  tcase_add_test(facts, test_canonical__packs_four_bit_units_into_bytes);
-  tcase_add_test(facts, test_canonical__absorbs_a_guard_on_one_axis);
-  tcase_add_test(facts, test_canonical__drops_a_guard_that_always_holds);
-  tcase_add_test(facts,
-                 test_canonical__a_skip_guard_that_never_holds_leaves_nothing);
-  tcase_add_test(facts,
-                 test_canonical__a_pad_guard_that_never_holds_reads_nothing);
-  tcase_add_test(facts, test_canonical__drops_an_implied_guard);
-  tcase_add_test(facts, test_canonical__refuses_two_points_on_one_cell);
-  tcase_add_test(facts, test_canonical__refuses_what_is_no_problem);
-  tcase_add_test(facts, test_canonical__tells_each_step);
-  suite_add_tcase(suite, facts);
-  TCase *properties = tcase_create("properties");
-  tcase_set_timeout(properties, 100);
-  tcase_add_test(properties, test_canonical__keeps_the_element_map);
-  tcase_add_test(properties, test_canonical__is_idempotent);
-  tcase_add_test(properties,
-                 test_canonical__does_not_depend_on_the_listing_of_axes);
-  tcase_add_test(properties, test_canonical__keeps_the_map_of_any_problem);
-  tcase_add_test(properties, test_canonical__does_not_depend_on_splits);
-  suite_add_tcase(suite, properties);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(canonical_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

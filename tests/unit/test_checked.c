@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "support/suite.h"
 
 enum { RANDOM_ROUNDS = 200000 };
 
@@ -23,8 +22,7 @@ static bool fits(wide value) {
   return value >= INT64_MIN && value <= INT64_MAX;
 }
 
-START_TEST(test_checked__agrees_with_128_bits)
-{
+RLO_TEST(test_checked__agrees_with_128_bits) {
   const char *text = getenv("RELAYOUT_TEST_SEED");
   uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : 20240607u;
   uint64_t state = seed;
@@ -73,10 +71,7 @@ START_TEST(test_checked__agrees_with_128_bits)
   }
 }
 
-END_TEST
-
-START_TEST(test_checked__ends_of_the_range)
-{
+RLO_TEST(test_checked__ends_of_the_range) {
   int64_t out = 42;
   ck_assert(!rlo__add(INT64_MAX, 1, &out));
   ck_assert(!rlo__sub(INT64_MIN, 1, &out));
@@ -89,10 +84,7 @@ START_TEST(test_checked__ends_of_the_range)
   ck_assert(out == INT64_MIN);
 }
 
-END_TEST
-
-START_TEST(test_checked__rounding)
-{
+RLO_TEST(test_checked__rounding) {
   ck_assert_int_eq(rlo__floor_div(-1, 8), -1);
   ck_assert_int_eq(rlo__floor_div(-8, 8), -1);
   ck_assert_int_eq(rlo__floor_div(7, 8), 0);
@@ -115,20 +107,14 @@ START_TEST(test_checked__rounding)
   ck_assert_int_eq(out, 0);
 }
 
-END_TEST
-
-START_TEST(test_checked__gcd)
-{
+RLO_TEST(test_checked__gcd) {
   ck_assert_int_eq(rlo__gcd(0, 0), 0);
   ck_assert_int_eq(rlo__gcd(0, 5), 5);
   ck_assert_int_eq(rlo__gcd(-12, 18), 6);
   ck_assert_int_eq(rlo__gcd(7, 13), 1);
 }
 
-END_TEST
-
-START_TEST(test_checked__min_max_abs)
-{
+RLO_TEST(test_checked__min_max_abs) {
   ck_assert_int_eq(rlo__min(-2, 3), -2);
   ck_assert_int_eq(rlo__min(3, -2), -2);
   ck_assert_int_eq(rlo__max(-2, 3), 3);
@@ -141,10 +127,7 @@ START_TEST(test_checked__min_max_abs)
   ck_assert(rlo__abs(INT64_MIN + 1) == INT64_MAX);
 }
 
-END_TEST
-
-START_TEST(test_checked__rounding_of_sizes)
-{
+RLO_TEST(test_checked__rounding_of_sizes) {
   ck_assert_uint_eq(rlo__ceil_div_size(0, 8), 0);
   ck_assert_uint_eq(rlo__ceil_div_size(9, 8), 2);
   ck_assert_uint_eq(rlo__ceil_div_size(SIZE_MAX, 2), SIZE_MAX / 2 + 1);
@@ -155,32 +138,9 @@ START_TEST(test_checked__rounding_of_sizes)
   ck_assert_uint_eq(out, 384);
 }
 
-END_TEST
-
-START_TEST(test_checked__fail_overflow_names_the_value)
-{
+RLO_TEST(test_checked__fail_overflow_names_the_value) {
   ck_assert_int_eq(rlo__fail_overflow("the size"), RLO_OVERFLOW);
   ck_assert_int_eq(rlo_error_last()->status, RLO_OVERFLOW);
   ck_assert_str_eq(rlo_error_last()->message,
                    "the size does not fit in 64 bits");
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("checked");
-  TCase *tcase = tcase_create("checked");
-  tcase_add_test(tcase, test_checked__agrees_with_128_bits);
-  tcase_add_test(tcase, test_checked__ends_of_the_range);
-  tcase_add_test(tcase, test_checked__rounding);
-  tcase_add_test(tcase, test_checked__gcd);
-  tcase_add_test(tcase, test_checked__min_max_abs);
-  tcase_add_test(tcase, test_checked__rounding_of_sizes);
-  tcase_add_test(tcase, test_checked__fail_overflow_names_the_value);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -9,6 +7,7 @@
 #include "codegen/kernel_sources.h"
 #include "plan/planner.h"
 #include "support/plan_case.h"
+#include "support/suite.h"
 
 static rlo_problem problem;
 static rlo__launch launch;
@@ -45,8 +44,7 @@ static void expect_options(const char *kernel_file, const char *expected) {
   rlo__codegen_deinit(&spec);
 }
 
-START_TEST(test_codegen__options_are_the_constants_in_order)
-{
+RLO_TEST(test_codegen__options_are_the_constants_in_order) {
   plan("f32[512,512]{1,0}", "f32[512,512]{0,1}", "tile");
   expect_options("cpu_tile",
                  " -DRLO_UNIT_BYTES=4 -DRLO_GRID_RANK=16 -DRLO_INDEX32=1"
@@ -72,10 +70,7 @@ START_TEST(test_codegen__options_are_the_constants_in_order)
                  " -DRLO_SKINNY_LONG=2720");
 }
 
-END_TEST
-
-START_TEST(test_codegen__lists_are_separated_by_commas)
-{
+RLO_TEST(test_codegen__lists_are_separated_by_commas) {
   static const int64_t values[] = {3, -1, INT64_MIN};
   memset(&launch, 0, sizeof launch);
   launch.kernel_file = "gather";
@@ -85,10 +80,7 @@ START_TEST(test_codegen__lists_are_separated_by_commas)
   expect_options("gather", " -DRLO_SRC=3,-1,-9223372036854775808 -DRLO_NT=1");
 }
 
-END_TEST
-
-START_TEST(test_codegen__shapes_share_programs)
-{
+RLO_TEST(test_codegen__shapes_share_programs) {
   plan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", NULL);
   rlo__program_spec a = make();
   plan("f32[2048,6144]{1,0}", "f32[2048,6144]{0,1}", NULL);
@@ -100,10 +92,7 @@ START_TEST(test_codegen__shapes_share_programs)
   rlo__codegen_deinit(&b);
 }
 
-END_TEST
-
-START_TEST(test_codegen__different_programs_have_different_names)
-{
+RLO_TEST(test_codegen__different_programs_have_different_names) {
   plan("f32[512,512]{1,0}", "f32[512,512]{0,1}", "tile");
   rlo__program_spec a = make();
   launch.numbers[launch.defines[5].first] ^= 1;
@@ -124,10 +113,7 @@ START_TEST(test_codegen__different_programs_have_different_names)
   rlo__codegen_deinit(&d);
 }
 
-END_TEST
-
-START_TEST(test_codegen__the_source_is_the_kernel_file)
-{
+RLO_TEST(test_codegen__the_source_is_the_kernel_file) {
   plan("f32[512,512]{1,0}", "f32[512,512]{0,1}", "tile");
   rlo__program_spec spec = make();
   const rlo__kernel_source *source = rlo__kernel_source_find("cpu_tile");
@@ -139,10 +125,7 @@ START_TEST(test_codegen__the_source_is_the_kernel_file)
   rlo__codegen_deinit(NULL);
 }
 
-END_TEST
-
-START_TEST(test_codegen__every_file_a_family_names_is_there)
-{
+RLO_TEST(test_codegen__every_file_a_family_names_is_there) {
   for (int32_t n = 0; n < rlo__num_families; ++n) {
     const rlo__family *family = rlo__families[n];
     bool is_gpu = family->device_class == RLO_DEVICE_CLASS_GPU;
@@ -180,10 +163,7 @@ START_TEST(test_codegen__every_file_a_family_names_is_there)
   }
 }
 
-END_TEST
-
-START_TEST(test_codegen__refuses_a_file_that_is_not_there)
-{
+RLO_TEST(test_codegen__refuses_a_file_that_is_not_there) {
   memset(&launch, 0, sizeof launch);
   launch.kernel_file = "nothing";
   rlo__program_spec spec;
@@ -193,10 +173,7 @@ START_TEST(test_codegen__refuses_a_file_that_is_not_there)
   ck_assert_ptr_null(spec.options);
 }
 
-END_TEST
-
-START_TEST(test_codegen__gives_memory_back_when_it_runs_out)
-{
+RLO_TEST(test_codegen__gives_memory_back_when_it_runs_out) {
   plan("f32[512,512]{1,0}", "f32[512,512]{0,1}", "tile");
   int64_t before = rlo__alloc_live_count();
   rlo_status status = RLO_OUT_OF_MEMORY;
@@ -211,10 +188,7 @@ START_TEST(test_codegen__gives_memory_back_when_it_runs_out)
   ck_assert_int_eq(status, RLO_OK);
 }
 
-END_TEST
-
-START_TEST(test_explain__tells_the_whole_plan)
-{
+RLO_TEST(test_explain__tells_the_whole_plan) {
   device = test_plan_cpu();
   test_plan_lower("f32[512,512]{1,0}", "f32[512,512]{0,1}", NULL, &problem);
   rlo_plan_report *report;
@@ -241,10 +215,7 @@ START_TEST(test_explain__tells_the_whole_plan)
   rlo_plan_report_release(NULL);
 }
 
-END_TEST
-
-START_TEST(test_explain__an_empty_problem_has_no_kernel)
-{
+RLO_TEST(test_explain__an_empty_problem_has_no_kernel) {
   device = test_plan_cpu();
   test_plan_lower("f32[0]{0}", "f32[0]{0}", NULL, &problem);
   rlo_plan_report *report;
@@ -258,10 +229,7 @@ START_TEST(test_explain__an_empty_problem_has_no_kernel)
   rlo_plan_report_release(report);
 }
 
-END_TEST
-
-START_TEST(test_explain__leaves_nothing_behind_on_failure)
-{
+RLO_TEST(test_explain__leaves_nothing_behind_on_failure) {
   device = test_plan_cpu();
   test_plan_lower("f32[6,5]{1,0}", "f32[6,5]{0,1}", NULL, &problem);
   static rlo_problem before;
@@ -283,32 +251,4 @@ START_TEST(test_explain__leaves_nothing_behind_on_failure)
     ck_assert_int_eq(rlo__alloc_live_count(), live);
   }
   ck_assert_int_eq(status, RLO_OK);
-}
-
-END_TEST
-
-static Suite *codegen_suite(void) {
-  Suite *suite = suite_create("codegen");
-  TCase *facts = tcase_create("facts");
-  tcase_add_test(facts, test_codegen__options_are_the_constants_in_order);
-  tcase_add_test(facts, test_codegen__lists_are_separated_by_commas);
-  tcase_add_test(facts, test_codegen__shapes_share_programs);
-  tcase_add_test(facts, test_codegen__different_programs_have_different_names);
-  tcase_add_test(facts, test_codegen__the_source_is_the_kernel_file);
-  tcase_add_test(facts, test_codegen__every_file_a_family_names_is_there);
-  tcase_add_test(facts, test_codegen__refuses_a_file_that_is_not_there);
-  tcase_add_test(facts, test_codegen__gives_memory_back_when_it_runs_out);
-  tcase_add_test(facts, test_explain__tells_the_whole_plan);
-  tcase_add_test(facts, test_explain__an_empty_problem_has_no_kernel);
-  tcase_add_test(facts, test_explain__leaves_nothing_behind_on_failure);
-  suite_add_tcase(suite, facts);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(codegen_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

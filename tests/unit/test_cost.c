@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 
 #include "relayout/shape_util.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 #define D RLO_COST_DIMENSIONS
 #define A RLO_COST_ADDED
@@ -51,8 +50,9 @@ static const struct {
       {D, 1, 1, 1}}},
 };
 
-START_TEST(test_cost__names_each_part)
-{
+RLO_TIMEOUT(120);
+
+RLO_TABLE_TEST(test_cost__names_each_part, costs) {
   rlo_shape shape = test_shape_of(costs[_i].shape);
   rlo_shape_cost cost;
   ck_assert_int_eq(rlo_shape_predict_cost(&shape, &cost), RLO_OK);
@@ -68,10 +68,7 @@ START_TEST(test_cost__names_each_part)
   }
 }
 
-END_TEST
-
-START_TEST(test_cost__multiplies_to_the_whole)
-{
+RLO_TEST(test_cost__multiplies_to_the_whole) {
   test_random random = test_random_begin("test_cost");
   int with_waste = 0;
   for (int round = 0; round < 5000; ++round) {
@@ -119,33 +116,10 @@ START_TEST(test_cost__multiplies_to_the_whole)
   ck_assert_int_gt(with_waste, 1000);
 }
 
-END_TEST
-
-START_TEST(test_cost__refuses_what_has_no_size)
-{
+RLO_TEST(test_cost__refuses_what_has_no_size) {
   rlo_shape shape = test_shape_of("f32[?,2]");
   rlo_shape_cost cost;
   ck_assert_int_eq(rlo_shape_predict_cost(&shape, &cost), RLO_UNSUPPORTED);
   rlo_shape empty = test_shape_of("f32[0,9223372036854775807]{1,0:T(8)}");
   ck_assert_int_eq(rlo_shape_predict_cost(&empty, &cost), RLO_OVERFLOW);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("cost");
-  TCase *tcase = tcase_create("cost");
-  tcase_set_timeout(tcase, 120);
-  tcase_add_loop_test(tcase,
-                      test_cost__names_each_part,
-                      0,
-                      (int)(sizeof costs / sizeof costs[0]));
-  tcase_add_test(tcase, test_cost__multiplies_to_the_whole);
-  tcase_add_test(tcase, test_cost__refuses_what_has_no_size);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

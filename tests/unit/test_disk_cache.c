@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/disk_cache.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -17,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/directory.h"
 #include "relayout/opencl.h"
+#include "support/suite.h"
 
 enum { LIMIT = 1 << 20 };
 
@@ -67,6 +67,8 @@ static void remove_home(void) {
   chmod(folder_path, 0700);
   nftw(home, remove_item, 8, FTW_DEPTH | FTW_PHYS);
 }
+
+RLO_FIXTURE(make_home, remove_home);
 
 static rlo__cache_key key_of(const char *word) {
   const char *const strings[] = {"test", word};
@@ -128,8 +130,7 @@ static mode_t mode_of(const char *path) {
   return st.st_mode & 07777;
 }
 
-START_TEST(test_disk_cache__keeps_what_it_is_given)
-{
+RLO_TEST(test_disk_cache__keeps_what_it_is_given) {
   struct stat st;
   ck_assert(rlo__disk_cache_is_on(cache));
   ck_assert(!has_word("one"));
@@ -154,10 +155,7 @@ START_TEST(test_disk_cache__keeps_what_it_is_given)
   ck_assert_str_eq(last_line, "");
 }
 
-END_TEST
-
-START_TEST(test_disk_cache__is_off_without_a_folder)
-{
+RLO_TEST(test_disk_cache__is_off_without_a_folder) {
   rlo__disk_cache_destroy(cache);
   cache = NULL;
   ck_assert_int_eq(rlo__disk_cache_create("", LIMIT, geteuid(), &sink, &cache),
@@ -169,10 +167,7 @@ START_TEST(test_disk_cache__is_off_without_a_folder)
   ck_assert_str_eq(last_line, "");
 }
 
-END_TEST
-
-START_TEST(test_disk_cache__is_in_the_home_by_default)
-{
+RLO_TEST(test_disk_cache__is_in_the_home_by_default) {
   char *path = NULL;
   char expected[128];
   ck_assert_int_eq(setenv("HOME", home, 1), 0);
@@ -204,8 +199,6 @@ START_TEST(test_disk_cache__is_in_the_home_by_default)
   ck_assert_ptr_null(path);
 }
 
-END_TEST
-
 /* ------------------------------------------------------------- what is not
  * good
  */
@@ -225,8 +218,7 @@ static void damage(const char *path, off_t length, off_t at) {
   close(fd);
 }
 
-START_TEST(test_disk_cache__deletes_an_entry_that_was_damaged)
-{
+RLO_TEST(test_disk_cache__deletes_an_entry_that_was_damaged) {
   char path[256];
   path_of("one", path);
   store_word("one", 10);
@@ -247,10 +239,7 @@ START_TEST(test_disk_cache__deletes_an_entry_that_was_damaged)
   ck_assert(has_word("one"));
 }
 
-END_TEST
-
-START_TEST(test_disk_cache__deletes_an_entry_of_another_key)
-{
+RLO_TEST(test_disk_cache__deletes_an_entry_of_another_key) {
   char one[256];
   char two[256];
   path_of("one", one);
@@ -262,10 +251,7 @@ START_TEST(test_disk_cache__deletes_an_entry_of_another_key)
   ck_assert_uint_eq(count_files(), 0);
 }
 
-END_TEST
-
-START_TEST(test_disk_cache__takes_no_entry_that_others_could_have_written)
-{
+RLO_TEST(test_disk_cache__takes_no_entry_that_others_could_have_written) {
   char path[256];
   char other[256];
   path_of("one", path);
@@ -284,8 +270,6 @@ START_TEST(test_disk_cache__takes_no_entry_that_others_could_have_written)
   ck_assert_ptr_nonnull(strstr(last_line, "not a regular file"));
 }
 
-END_TEST
-
 /** The folder is of no use: nothing is read, nothing written, one line. */
 static void check_refusal(const char *words) {
   ck_assert(!has_word("one"));
@@ -300,8 +284,7 @@ static void check_refusal(const char *words) {
   ck_assert_str_eq(last_line, "");
 }
 
-START_TEST(test_disk_cache__uses_no_folder_that_others_can_write_to)
-{
+RLO_TEST(test_disk_cache__uses_no_folder_that_others_can_write_to) {
   store_word("one", 10);
   static const mode_t modes[] = {0770, 0720, 0702, 01777};
   for (size_t i = 0; i < sizeof modes / sizeof modes[0]; ++i) {
@@ -314,10 +297,7 @@ START_TEST(test_disk_cache__uses_no_folder_that_others_can_write_to)
   ck_assert(has_word("one")); /* others may look */
 }
 
-END_TEST
-
-START_TEST(test_disk_cache__uses_no_folder_of_somebody_else)
-{
+RLO_TEST(test_disk_cache__uses_no_folder_of_somebody_else) {
   store_word("one", 10);
   rlo__disk_cache_destroy(cache);
   ck_assert_int_eq(
@@ -338,10 +318,7 @@ START_TEST(test_disk_cache__uses_no_folder_of_somebody_else)
   }
 }
 
-END_TEST
-
-START_TEST(test_disk_cache__uses_no_link_and_no_file_for_a_folder)
-{
+RLO_TEST(test_disk_cache__uses_no_link_and_no_file_for_a_folder) {
   char elsewhere[128];
   snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", home);
   ck_assert_int_eq(mkdir(elsewhere, 0700), 0);
@@ -355,13 +332,10 @@ START_TEST(test_disk_cache__uses_no_link_and_no_file_for_a_folder)
   check_refusal("not a directory");
 }
 
-END_TEST
-
 /* ------------------------------------------------------------ failing to write
  */
 
-START_TEST(test_disk_cache__survives_a_disk_that_is_full)
-{
+RLO_TEST(test_disk_cache__survives_a_disk_that_is_full) {
   store_word("old", 100);
   /* In a child, because a limit that was lowered stays. */
   fflush(NULL);
@@ -385,10 +359,7 @@ START_TEST(test_disk_cache__survives_a_disk_that_is_full)
   ck_assert(has_word("old"));
 }
 
-END_TEST
-
-START_TEST(test_disk_cache__survives_a_folder_that_cannot_be_written_to)
-{
+RLO_TEST(test_disk_cache__survives_a_folder_that_cannot_be_written_to) {
   if (geteuid() == 0) {
     /* The superuser writes everywhere but in /proc. */
     char path[64];
@@ -405,10 +376,7 @@ START_TEST(test_disk_cache__survives_a_folder_that_cannot_be_written_to)
   ck_assert_int_eq(stats_now().num_writes, 0);
 }
 
-END_TEST
-
-START_TEST(test_disk_cache__survives_running_out_of_memory)
-{
+RLO_TEST(test_disk_cache__survives_running_out_of_memory) {
   store_word("one", 10);
   rlo__cache_key key = key_of("one");
   int64_t live = rlo__alloc_live_count();
@@ -428,13 +396,10 @@ START_TEST(test_disk_cache__survives_running_out_of_memory)
   ck_assert(has_word("one"));
 }
 
-END_TEST
-
 /* -------------------------------------------------------------------- its size
  */
 
-START_TEST(test_disk_cache__drops_what_was_unused_for_longest)
-{
+RLO_TEST(test_disk_cache__drops_what_was_unused_for_longest) {
   static const char *const names[] = {"a", "b", "c", "d"};
   open_cache(4 * 1200);
   for (size_t i = 0; i < 4; ++i) {
@@ -459,10 +424,7 @@ START_TEST(test_disk_cache__drops_what_was_unused_for_longest)
   ck_assert_uint_eq(count_files(), 2);
 }
 
-END_TEST
-
-START_TEST(test_disk_cache__sweeps_what_killed_processes_left)
-{
+RLO_TEST(test_disk_cache__sweeps_what_killed_processes_left) {
   char old_path[160];
   char new_path[160];
   char foreign[160];
@@ -485,13 +447,10 @@ START_TEST(test_disk_cache__sweeps_what_killed_processes_left)
   ck_assert_int_eq(access(foreign, F_OK), 0);
 }
 
-END_TEST
-
 /* ----------------------------------------------------------- the public window
  */
 
-START_TEST(test_disk_cache__can_be_looked_into_and_emptied)
-{
+RLO_TEST(test_disk_cache__can_be_looked_into_and_emptied) {
   rlo_cache_info info;
   ck_assert_int_eq(rlo_cache_inspect(folder_path, &info), RLO_OK);
   ck_assert_str_eq(info.path, folder_path);
@@ -523,36 +482,4 @@ START_TEST(test_disk_cache__can_be_looked_into_and_emptied)
   ck_assert_int_eq(rlo_cache_inspect("", &info), RLO_OK);
   ck_assert(!info.is_usable);
   ck_assert_int_eq(rlo_cache_inspect(NULL, NULL), RLO_INVALID_ARGUMENT);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("disk_cache");
-  TCase *tcase = tcase_create("host");
-  tcase_add_checked_fixture(tcase, make_home, remove_home);
-  tcase_add_test(tcase, test_disk_cache__keeps_what_it_is_given);
-  tcase_add_test(tcase, test_disk_cache__is_off_without_a_folder);
-  tcase_add_test(tcase, test_disk_cache__is_in_the_home_by_default);
-  tcase_add_test(tcase, test_disk_cache__deletes_an_entry_that_was_damaged);
-  tcase_add_test(tcase, test_disk_cache__deletes_an_entry_of_another_key);
-  tcase_add_test(
-      tcase, test_disk_cache__takes_no_entry_that_others_could_have_written);
-  tcase_add_test(tcase,
-                 test_disk_cache__uses_no_folder_that_others_can_write_to);
-  tcase_add_test(tcase, test_disk_cache__uses_no_folder_of_somebody_else);
-  tcase_add_test(tcase, test_disk_cache__uses_no_link_and_no_file_for_a_folder);
-  tcase_add_test(tcase, test_disk_cache__survives_a_disk_that_is_full);
-  tcase_add_test(tcase,
-                 test_disk_cache__survives_a_folder_that_cannot_be_written_to);
-  tcase_add_test(tcase, test_disk_cache__survives_running_out_of_memory);
-  tcase_add_test(tcase, test_disk_cache__drops_what_was_unused_for_longest);
-  tcase_add_test(tcase, test_disk_cache__sweeps_what_killed_processes_left);
-  tcase_add_test(tcase, test_disk_cache__can_be_looked_into_and_emptied);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

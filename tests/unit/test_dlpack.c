@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/dlpack.h"
 #include "support/dlpack_tensor.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 #define ALL     RLO_AVAILABLE_ALL
 #define UNKNOWN RLO_AVAILABLE_UNKNOWN
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
 
 #define F32 \
   { kDLFloat, 32, 1 }
@@ -101,8 +98,7 @@ static const struct {
     {F6, 0, 1, {4}, {0}, false, 0, 3, "f6e2m3fn[4]{0:E(6)}", 0},
 };
 
-START_TEST(test_dlpack__views_tensors)
-{
+RLO_TABLE_TEST(test_dlpack__views_tensors, views) {
   int64_t dims[3];
   int64_t strides[3];
   memcpy(dims, views[_i].dims, sizeof dims);
@@ -124,8 +120,6 @@ START_TEST(test_dlpack__views_tensors)
   ck_assert_ptr_eq(view.data, test_dlpack_memory);
   ck_assert(!view.is_read_only);
 }
-
-END_TEST
 
 /* Each breaks one thing of a good tensor, f32[2,3]. */
 enum {
@@ -235,8 +229,7 @@ static void break_tensor(int fault, DLTensor *tensor, int64_t *available) {
   }
 }
 
-START_TEST(test_dlpack__refuses_tensors)
-{
+RLO_LOOP_TEST(test_dlpack__refuses_tensors, 0, NUM_FAULTS) {
   int64_t dims[] = {2, 3};
   int64_t strides[] = {3, 1};
   DLTensor tensor = test_dlpack_tensor((DLDataType)F32, dims, strides, 2);
@@ -252,10 +245,7 @@ START_TEST(test_dlpack__refuses_tensors)
   ck_assert_mem_eq(&view, &before, sizeof view);
 }
 
-END_TEST
-
-START_TEST(test_dlpack__takes_an_empty_tensor_without_data)
-{
+RLO_TEST(test_dlpack__takes_an_empty_tensor_without_data) {
   int64_t dims[] = {2, 0};
   DLTensor tensor = test_dlpack_tensor((DLDataType)F32, dims, NULL, 2);
   tensor.data = NULL;
@@ -264,20 +254,4 @@ START_TEST(test_dlpack__takes_an_empty_tensor_without_data)
   ck_assert_ptr_null(view.data);
   ck_assert_int_eq(rlo_dlpack_view_tensor(NULL, 0, UNKNOWN, &view),
                    RLO_INVALID_ARGUMENT);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("dlpack");
-  TCase *tcase = tcase_create("dlpack");
-  tcase_add_loop_test(tcase, test_dlpack__views_tensors, 0, COUNT(views));
-  tcase_add_loop_test(tcase, test_dlpack__refuses_tensors, 0, NUM_FAULTS);
-  tcase_add_test(tcase, test_dlpack__takes_an_empty_tensor_without_data);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

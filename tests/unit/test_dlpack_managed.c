@@ -2,8 +2,6 @@
 
 /* Tensors that are taken over and lent: who deletes what, and when. */
 
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -12,10 +10,9 @@
 #include "support/dlpack_tensor.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 #define UNKNOWN RLO_AVAILABLE_UNKNOWN
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
 
 static const DLDataType f32_type = {kDLFloat, 32, 1};
 static const DLDataType bool_type = {6, 8, 1};
@@ -34,8 +31,7 @@ static void count_versioned_deletion(DLManagedTensorVersioned *self) {
   ++deleted_count;
 }
 
-START_TEST(test_dlpack__import_calls_the_deleter_once)
-{
+RLO_TEST(test_dlpack__import_calls_the_deleter_once) {
   int64_t dims[] = {2, 3};
   DLManagedTensor managed = {
       .dl_tensor = test_dlpack_tensor(f32_type, dims, NULL, 2),
@@ -57,10 +53,7 @@ START_TEST(test_dlpack__import_calls_the_deleter_once)
   ck_assert_int_eq(deleted_count, 1);
 }
 
-END_TEST
-
-START_TEST(test_dlpack__import_goes_without_a_deleter)
-{
+RLO_TEST(test_dlpack__import_goes_without_a_deleter) {
   int64_t dims[] = {2, 3};
   DLManagedTensor managed = {.dl_tensor =
                                  test_dlpack_tensor(f32_type, dims, NULL, 2)};
@@ -70,10 +63,7 @@ START_TEST(test_dlpack__import_goes_without_a_deleter)
   rlo_dlpack_import_release(import);
 }
 
-END_TEST
-
-START_TEST(test_dlpack__failed_import_leaves_the_tensor_alone)
-{
+RLO_TEST(test_dlpack__failed_import_leaves_the_tensor_alone) {
   int64_t dims[] = {2, 3};
   DLManagedTensor managed = {
       .dl_tensor = test_dlpack_tensor(f32_type, dims, NULL, 2),
@@ -94,10 +84,7 @@ START_TEST(test_dlpack__failed_import_leaves_the_tensor_alone)
   ck_assert_int_eq(deleted_count, 0);
 }
 
-END_TEST
-
-START_TEST(test_dlpack__import_reads_the_versioned_struct)
-{
+RLO_TEST(test_dlpack__import_reads_the_versioned_struct) {
   int64_t dims[] = {2, 3};
   DLManagedTensorVersioned managed = {
       .version = {1, 9},
@@ -124,8 +111,6 @@ START_TEST(test_dlpack__import_reads_the_versioned_struct)
   ck_assert_int_eq(deleted_count, 1);
 }
 
-END_TEST
-
 /* ----------------------------------------------------------------- exports */
 
 static rlo_dlpack_view view_of(const char *text) {
@@ -144,8 +129,7 @@ static void note_destroyed(void *payload) {
   destroyed = payload;
 }
 
-START_TEST(test_dlpack__export_fills_the_tensor)
-{
+RLO_TEST(test_dlpack__export_fills_the_tensor) {
   rlo_dlpack_view view = view_of("bf16[2,3]{0,1:pad(5,4)fill(zero)}");
   view.device = RLO_DLPACK_OPENCL;
   view.device_id = 2;
@@ -173,10 +157,7 @@ START_TEST(test_dlpack__export_fills_the_tensor)
   ck_assert_ptr_eq(destroyed, &token);
 }
 
-END_TEST
-
-START_TEST(test_dlpack__export_moves_the_data_before_an_offset_below_0)
-{
+RLO_TEST(test_dlpack__export_moves_the_data_before_an_offset_below_0) {
   rlo_dlpack_view view = view_of("u8[4]");
   view.data = test_dlpack_memory + 10;
   view.offset_bytes = -6;
@@ -191,10 +172,7 @@ START_TEST(test_dlpack__export_moves_the_data_before_an_offset_below_0)
   ck_assert_ptr_null(managed);
 }
 
-END_TEST
-
-START_TEST(test_dlpack__export_says_what_only_the_versioned_struct_can)
-{
+RLO_TEST(test_dlpack__export_says_what_only_the_versioned_struct_can) {
   rlo_dlpack_view view = view_of("u4[5]");
   view.is_read_only = true;
   DLManagedTensorVersioned *versioned = NULL;
@@ -224,8 +202,6 @@ START_TEST(test_dlpack__export_says_what_only_the_versioned_struct_can)
   ck_assert_int_eq(rlo__alloc_live_count(), live_count);
 }
 
-END_TEST
-
 static const struct {
   const char *shape;
   rlo_status status;
@@ -236,8 +212,7 @@ static const struct {
     {"s4[3]{:E(4)strides(1)offset(1)}", RLO_UNSUPPORTED},
 };
 
-START_TEST(test_dlpack__export_refuses)
-{
+RLO_TABLE_TEST(test_dlpack__export_refuses, not_lent) {
   rlo_dlpack_view view = view_of(not_lent[_i].shape);
   int64_t live_count = rlo__alloc_live_count();
   destroyed = NULL;
@@ -251,10 +226,7 @@ START_TEST(test_dlpack__export_refuses)
   ck_assert_int_eq(rlo__alloc_live_count(), live_count);
 }
 
-END_TEST
-
-START_TEST(test_dlpack__export_refuses_no_data_no_device_no_memory)
-{
+RLO_TEST(test_dlpack__export_refuses_no_data_no_device_no_memory) {
   rlo_dlpack_view view = view_of("f32[3]");
   DLManagedTensor *managed = NULL;
   destroyed = NULL;
@@ -276,11 +248,8 @@ START_TEST(test_dlpack__export_refuses_no_data_no_device_no_memory)
   ck_assert_ptr_null(destroyed);
 }
 
-END_TEST
-
 /* What is lent and taken back has its elements where they were. */
-START_TEST(test_dlpack__round_trips)
-{
+RLO_TEST(test_dlpack__round_trips) {
   static const rlo_dtype dtypes[] = {
       RLO_DTYPE_PRED, RLO_DTYPE_U4, RLO_DTYPE_BF16, RLO_DTYPE_C128};
   test_random random = test_random_begin("dlpack");
@@ -319,30 +288,4 @@ START_TEST(test_dlpack__round_trips)
     } while (rlo_index_bump(&view.shape, index));
     rlo_dlpack_import_release(import);
   }
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("dlpack_managed");
-  TCase *tcase = tcase_create("dlpack_managed");
-  tcase_add_test(tcase, test_dlpack__import_calls_the_deleter_once);
-  tcase_add_test(tcase, test_dlpack__import_goes_without_a_deleter);
-  tcase_add_test(tcase, test_dlpack__failed_import_leaves_the_tensor_alone);
-  tcase_add_test(tcase, test_dlpack__import_reads_the_versioned_struct);
-  tcase_add_test(tcase, test_dlpack__export_fills_the_tensor);
-  tcase_add_test(tcase,
-                 test_dlpack__export_moves_the_data_before_an_offset_below_0);
-  tcase_add_test(tcase,
-                 test_dlpack__export_says_what_only_the_versioned_struct_can);
-  tcase_add_loop_test(tcase, test_dlpack__export_refuses, 0, COUNT(not_lent));
-  tcase_add_test(tcase,
-                 test_dlpack__export_refuses_no_data_no_device_no_memory);
-  tcase_add_test(tcase, test_dlpack__round_trips);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

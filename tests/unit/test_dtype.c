@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "desc/dtype.h"
+#include "support/suite.h"
 
 /* Every element type with the number of XLA's PrimitiveType. */
 static const struct {
@@ -50,8 +49,7 @@ static const struct {
 
 enum { NUM_TYPES = sizeof types / sizeof types[0] };
 
-START_TEST(test_dtype__knows_every_type)
-{
+RLO_LOOP_TEST(test_dtype__knows_every_type, 0, NUM_TYPES) {
   rlo_dtype dtype = (rlo_dtype)types[_i].number;
   rlo_dtype found;
 
@@ -64,10 +62,7 @@ START_TEST(test_dtype__knows_every_type)
   ck_assert_int_eq(rlo_dtype_storage_bits(dtype), types[_i].storage_bits);
 }
 
-END_TEST
-
-START_TEST(test_dtype__knows_no_other_number)
-{
+RLO_TEST(test_dtype__knows_no_other_number) {
   int valid = 0;
   for (int number = -10; number < 3000; ++number) {
     valid += rlo_dtype_is_valid((rlo_dtype)number);
@@ -88,10 +83,7 @@ START_TEST(test_dtype__knows_no_other_number)
   }
 }
 
-END_TEST
-
-START_TEST(test_dtype__finds_no_other_name)
-{
+RLO_TEST(test_dtype__finds_no_other_name) {
   static const char *const names[] = {
       "", "F32", "f3", "f322", " f32", "invalid", "tuple", "opaque", "token"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
@@ -104,8 +96,6 @@ START_TEST(test_dtype__finds_no_other_name)
   ck_assert_int_eq(rlo_dtype_from_name(NULL, &dtype), RLO_NOT_FOUND);
   ck_assert_int_eq(dtype, RLO_DTYPE_INVALID);
 }
-
-END_TEST
 
 static uint64_t constant_of(rlo_dtype dtype, rlo_dtype_constant constant) {
   uint8_t bytes[16];
@@ -182,8 +172,9 @@ static double decode(int row, uint32_t bits) {
                       (int)exponent - floats[row].bias - mantissa_bits);
 }
 
-START_TEST(test_dtype__small_float_constants_follow_from_the_format)
-{
+RLO_LOOP_TEST(test_dtype__small_float_constants_follow_from_the_format,
+              0,
+              NUM_FLOATS) {
   rlo_dtype dtype = floats[_i].dtype;
   int bits = floats[_i].sign_bits + floats[_i].exponent_bits +
              floats[_i].mantissa_bits;
@@ -237,8 +228,6 @@ START_TEST(test_dtype__small_float_constants_follow_from_the_format)
   }
 }
 
-END_TEST
-
 static uint64_t f32_bits(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -251,8 +240,7 @@ static uint64_t f64_bits(double value) {
   return bits;
 }
 
-START_TEST(test_dtype__wide_float_constants_are_the_hosts)
-{
+RLO_TEST(test_dtype__wide_float_constants_are_the_hosts) {
   ck_assert_uint_eq(constant_of(RLO_DTYPE_F32, RLO_DTYPE_ZERO), f32_bits(0.0f));
   ck_assert_uint_eq(constant_of(RLO_DTYPE_F32, RLO_DTYPE_ONE), f32_bits(1.0f));
   ck_assert_uint_eq(constant_of(RLO_DTYPE_F32, RLO_DTYPE_LOWEST),
@@ -267,10 +255,7 @@ START_TEST(test_dtype__wide_float_constants_are_the_hosts)
                     f64_bits((double)INFINITY));
 }
 
-END_TEST
-
-START_TEST(test_dtype__integer_constants_are_the_extremes)
-{
+RLO_TEST(test_dtype__integer_constants_are_the_extremes) {
   static const struct {
     rlo_dtype dtype;
     uint64_t lowest, highest;
@@ -300,10 +285,7 @@ START_TEST(test_dtype__integer_constants_are_the_extremes)
   }
 }
 
-END_TEST
-
-START_TEST(test_dtype__one_bit_integers_have_no_one)
-{
+RLO_TEST(test_dtype__one_bit_integers_have_no_one) {
   uint8_t out[16];
 
   ck_assert_uint_eq(constant_of(RLO_DTYPE_S1, RLO_DTYPE_ZERO), 0);
@@ -314,10 +296,7 @@ START_TEST(test_dtype__one_bit_integers_have_no_one)
   ck_assert_str_eq(rlo_error_last()->message, "s1 has no one");
 }
 
-END_TEST
-
-START_TEST(test_dtype__complex_one_is_real)
-{
+RLO_TEST(test_dtype__complex_one_is_real) {
   static const rlo_dtype_constant extremes[] = {RLO_DTYPE_LOWEST,
                                                 RLO_DTYPE_HIGHEST};
   uint8_t out[16];
@@ -335,10 +314,7 @@ START_TEST(test_dtype__complex_one_is_real)
   ck_assert_str_eq(rlo_error_last()->message, "c128 has no highest value");
 }
 
-END_TEST
-
-START_TEST(test_dtype__refuses_an_unknown_constant)
-{
+RLO_TEST(test_dtype__refuses_an_unknown_constant) {
   uint8_t out[16];
   ck_assert_int_eq(
       rlo_dtype_constant_bits(RLO_DTYPE_F32, (rlo_dtype_constant)4, out),
@@ -348,10 +324,7 @@ START_TEST(test_dtype__refuses_an_unknown_constant)
       RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
-START_TEST(test_dtype__rows_are_consistent)
-{
+RLO_LOOP_TEST(test_dtype__rows_are_consistent, 0, NUM_TYPES) {
   const rlo__dtype_info *info = rlo__dtype_info_of((rlo_dtype)types[_i].number);
   int sign_bits = info->format.is_unsigned ? 0 : 1;
   int format_bits =
@@ -385,30 +358,4 @@ START_TEST(test_dtype__rows_are_consistent)
                 row->dlpack_bits != info->dlpack_bits);
     }
   }
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("dtype");
-  TCase *tcase = tcase_create("dtype");
-  tcase_add_loop_test(tcase, test_dtype__knows_every_type, 0, NUM_TYPES);
-  tcase_add_test(tcase, test_dtype__knows_no_other_number);
-  tcase_add_test(tcase, test_dtype__finds_no_other_name);
-  tcase_add_loop_test(tcase,
-                      test_dtype__small_float_constants_follow_from_the_format,
-                      0,
-                      NUM_FLOATS);
-  tcase_add_test(tcase, test_dtype__wide_float_constants_are_the_hosts);
-  tcase_add_test(tcase, test_dtype__integer_constants_are_the_extremes);
-  tcase_add_test(tcase, test_dtype__one_bit_integers_have_no_one);
-  tcase_add_test(tcase, test_dtype__complex_one_is_real);
-  tcase_add_test(tcase, test_dtype__refuses_an_unknown_constant);
-  tcase_add_loop_test(tcase, test_dtype__rows_are_consistent, 0, NUM_TYPES);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 
 #include "relayout/dtype.h"
+#include "support/suite.h"
 
-START_TEST(test_dtype_order__knows_the_kinds)
-{
+RLO_TEST(test_dtype_order__knows_the_kinds) {
   ck_assert(!rlo_dtype_is_integral(RLO_DTYPE_PRED));
   ck_assert(rlo_dtype_is_integral(RLO_DTYPE_S1));
   ck_assert(rlo_dtype_is_integral(RLO_DTYPE_U64));
@@ -17,10 +15,7 @@ START_TEST(test_dtype_order__knows_the_kinds)
   ck_assert(!rlo_dtype_is_complex(RLO_DTYPE_INVALID));
 }
 
-END_TEST
-
-START_TEST(test_dtype_order__knows_signs)
-{
+RLO_TEST(test_dtype_order__knows_signs) {
   ck_assert(rlo_dtype_is_signed(RLO_DTYPE_S4));
   ck_assert(rlo_dtype_is_signed(RLO_DTYPE_BF16));
   ck_assert(rlo_dtype_is_signed(RLO_DTYPE_C64));
@@ -30,10 +25,7 @@ START_TEST(test_dtype_order__knows_signs)
   ck_assert(!rlo_dtype_is_signed(RLO_DTYPE_INVALID));
 }
 
-END_TEST
-
-START_TEST(test_dtype_order__knows_what_is_below_a_byte)
-{
+RLO_TEST(test_dtype_order__knows_what_is_below_a_byte) {
   ck_assert(rlo_dtype_is_sub_byte(RLO_DTYPE_U1));
   ck_assert(rlo_dtype_is_sub_byte(RLO_DTYPE_F6E3M2FN));
   ck_assert(!rlo_dtype_is_sub_byte(RLO_DTYPE_PRED));
@@ -41,17 +33,12 @@ START_TEST(test_dtype_order__knows_what_is_below_a_byte)
   ck_assert(!rlo_dtype_is_sub_byte(RLO_DTYPE_INVALID));
 }
 
-END_TEST
-
-START_TEST(test_dtype_order__takes_complex_numbers_apart)
-{
+RLO_TEST(test_dtype_order__takes_complex_numbers_apart) {
   ck_assert_int_eq(rlo_dtype_complex_component(RLO_DTYPE_C64), RLO_DTYPE_F32);
   ck_assert_int_eq(rlo_dtype_complex_component(RLO_DTYPE_C128), RLO_DTYPE_F64);
   ck_assert_int_eq(rlo_dtype_complex_component(RLO_DTYPE_F64),
                    RLO_DTYPE_INVALID);
 }
-
-END_TEST
 
 static const struct {
   rlo_dtype from, to;
@@ -97,16 +84,13 @@ static const struct {
     {RLO_DTYPE_F32, RLO_DTYPE_INVALID, false},
 };
 
-START_TEST(test_dtype_order__upcasts_keep_every_value)
-{
+RLO_TABLE_TEST(test_dtype_order__upcasts_keep_every_value, upcasts) {
   ck_assert_msg(
       rlo_dtype_can_upcast(upcasts[_i].from, upcasts[_i].to) == upcasts[_i].can,
       "%s to %s",
       rlo_dtype_name(upcasts[_i].from),
       rlo_dtype_name(upcasts[_i].to));
 }
-
-END_TEST
 
 static const struct {
   rlo_dtype low, high;
@@ -122,8 +106,7 @@ static const struct {
     {RLO_DTYPE_C64, RLO_DTYPE_F64},
 };
 
-START_TEST(test_dtype_order__orders_precision)
-{
+RLO_TABLE_TEST(test_dtype_order__orders_precision, orders) {
   rlo_dtype low = orders[_i].low;
   rlo_dtype high = orders[_i].high;
   ck_assert_int_eq(rlo_dtype_higher_precision(low, high), high);
@@ -131,29 +114,4 @@ START_TEST(test_dtype_order__orders_precision)
   ck_assert_int_eq(rlo_dtype_higher_precision(low, low), low);
   ck_assert_int_eq(rlo_dtype_higher_precision(low, RLO_DTYPE_INVALID),
                    RLO_DTYPE_INVALID);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("dtype_order");
-  TCase *tcase = tcase_create("dtype_order");
-  tcase_add_test(tcase, test_dtype_order__knows_the_kinds);
-  tcase_add_test(tcase, test_dtype_order__knows_signs);
-  tcase_add_test(tcase, test_dtype_order__knows_what_is_below_a_byte);
-  tcase_add_test(tcase, test_dtype_order__takes_complex_numbers_apart);
-  tcase_add_loop_test(tcase,
-                      test_dtype_order__upcasts_keep_every_value,
-                      0,
-                      (int)(sizeof upcasts / sizeof upcasts[0]));
-  tcase_add_loop_test(tcase,
-                      test_dtype_order__orders_precision,
-                      0,
-                      (int)(sizeof orders / sizeof orders[0]));
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

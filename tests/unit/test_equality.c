@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/layout_util.h"
+#include "support/suite.h"
 
 static const int64_t dims[] = {4, 6};
 
@@ -99,8 +98,7 @@ static uint32_t change(rlo_shape *shape, int thing) {
 
 enum { NUM_THINGS = 19, NUM_LAYOUT_THINGS = 13 };
 
-START_TEST(test_equality__each_thing_counts_unless_ignored)
-{
+RLO_LOOP_TEST(test_equality__each_thing_counts_unless_ignored, 0, NUM_THINGS) {
   rlo_shape a = full_shape();
   rlo_shape b = a;
   uint32_t ignore = change(&b, _i);
@@ -115,10 +113,7 @@ START_TEST(test_equality__each_thing_counts_unless_ignored)
   ck_assert(rlo_shape_hash(&a) != rlo_shape_hash(&b));
 }
 
-END_TEST
-
-START_TEST(test_equality__minor_to_major_only)
-{
+RLO_TEST(test_equality__minor_to_major_only) {
   rlo_shape a = full_shape();
   rlo_shape b = a;
   for (int thing = 0; thing < NUM_LAYOUT_THINGS; ++thing) {
@@ -132,10 +127,7 @@ START_TEST(test_equality__minor_to_major_only)
       &a.layout, &b.layout, 2, RLO_EQUAL_MINOR_TO_MAJOR_ONLY));
 }
 
-END_TEST
-
-START_TEST(test_equality__fp_precision_is_of_floats_only)
-{
+RLO_TEST(test_equality__fp_precision_is_of_floats_only) {
   rlo_shape a = full_shape();
   rlo_shape b = a;
   b.dtype = RLO_DTYPE_S32;
@@ -144,11 +136,8 @@ START_TEST(test_equality__fp_precision_is_of_floats_only)
   ck_assert(!rlo_shape_equal_with(&a, &b, RLO_EQUAL_IGNORE_FP_PRECISION));
 }
 
-END_TEST
-
 /* XLA: dynamic flags that differ make unequal, but compatible. */
-START_TEST(test_equality__compatible_ignores_layouts_and_dynamic_flags)
-{
+RLO_TEST(test_equality__compatible_ignores_layouts_and_dynamic_flags) {
   rlo_shape a = full_shape();
   rlo_shape b = a;
   change(&b, 17);
@@ -160,10 +149,7 @@ START_TEST(test_equality__compatible_ignores_layouts_and_dynamic_flags)
   ck_assert(!rlo_shape_compatible(&a, &b));
 }
 
-END_TEST
-
-START_TEST(test_equality__ranks_always_count)
-{
+RLO_TEST(test_equality__ranks_always_count) {
   rlo_shape a = full_shape();
   rlo_shape b = a;
   b.rank = 1;
@@ -174,10 +160,7 @@ START_TEST(test_equality__ranks_always_count)
   ck_assert(rlo_shape_same_dims(&a, &b));
 }
 
-END_TEST
-
-START_TEST(test_equality__equal_shapes_hash_equal)
-{
+RLO_TEST(test_equality__equal_shapes_hash_equal) {
   rlo_shape a;
   rlo_shape b;
   memset(&a, 0, sizeof a);
@@ -192,25 +175,4 @@ START_TEST(test_equality__equal_shapes_hash_equal)
   ck_assert_uint_eq(rlo_shape_hash(&a), rlo_shape_hash(&b));
   ck_assert_uint_eq(rlo_layout_hash(&a.layout, 2),
                     rlo_layout_hash(&b.layout, 2));
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("equality");
-  TCase *tcase = tcase_create("equality");
-  tcase_add_loop_test(
-      tcase, test_equality__each_thing_counts_unless_ignored, 0, NUM_THINGS);
-  tcase_add_test(tcase, test_equality__minor_to_major_only);
-  tcase_add_test(tcase, test_equality__fp_precision_is_of_floats_only);
-  tcase_add_test(tcase,
-                 test_equality__compatible_ignores_layouts_and_dynamic_flags);
-  tcase_add_test(tcase, test_equality__ranks_always_count);
-  tcase_add_test(tcase, test_equality__equal_shapes_hash_equal);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/family.h"
 #include "support/plan_case.h"
+#include "support/suite.h"
 
 static rlo_problem problem;
 static rlo__launch launch;
@@ -36,6 +34,8 @@ static void begin(void) {
   device = test_plan_gpu();
 }
 
+RLO_FIXTURE(begin, NULL);
+
 static void check_list(const char *name, const int64_t *values, int32_t count) {
   for (int32_t d = 0; d < launch.num_defines; ++d) {
     if (strcmp(launch.defines[d].name, name) == 0) {
@@ -63,8 +63,7 @@ static void make_plane(int64_t n0, int64_t n1) {
   test_plan_make(32, 2, extents, src, dst, &problem);
 }
 
-START_TEST(test_family_gather__bakes_every_form)
-{
+RLO_TEST(test_family_gather__bakes_every_form) {
   make_plane(4, 6);
   problem.src.base = 7;
   problem.src.term[0] = -2;
@@ -98,10 +97,7 @@ START_TEST(test_family_gather__bakes_every_form)
   }
 }
 
-END_TEST
-
-START_TEST(test_family_gather__passes_the_fill_in_two_halves)
-{
+RLO_TEST(test_family_gather__passes_the_fill_in_two_halves) {
   make_plane(4, 6);
   problem.unit_bits = 128;
   for (int b = 0; b < 16; ++b) {
@@ -114,8 +110,6 @@ START_TEST(test_family_gather__passes_the_fill_in_two_halves)
   ck_assert_int_eq(launch.numbers[launch.arguments[5].first],
                    INT64_C(0x100f0e0d0c0b0a09));
 }
-
-END_TEST
 
 /* That segments tile the rows and work-items the segments. */
 static void check_cover(void) {
@@ -149,8 +143,7 @@ static void check_cover(void) {
   }
 }
 
-START_TEST(test_family_gather__work_items_cover_the_box)
-{
+RLO_TEST(test_family_gather__work_items_cover_the_box) {
   static const int64_t sizes[][2] = {{1, 1},
                                      {3, 1},
                                      {1, 3},
@@ -173,10 +166,7 @@ START_TEST(test_family_gather__work_items_cover_the_box)
   }
 }
 
-END_TEST
-
-START_TEST(test_family_gather__runs_a_single_cell)
-{
+RLO_TEST(test_family_gather__runs_a_single_cell) {
   test_plan_make(8, 0, NULL, NULL, NULL, &problem);
   problem.src.base = 3;
   for (int row = 0; row < 2; ++row) {
@@ -188,15 +178,12 @@ START_TEST(test_family_gather__runs_a_single_cell)
   }
 }
 
-END_TEST
-
 static int64_t counts_in_int(void) {
   emit(1);
   return test_plan_define(&launch, "RLO_INDEX32");
 }
 
-START_TEST(test_family_gather__counts_in_int_only_where_it_suffices)
-{
+RLO_TEST(test_family_gather__counts_in_int_only_where_it_suffices) {
   make_plane(4, 6);
   ck_assert_int_eq(counts_in_int(), 1);
   /* The byte behind the last unit is what has to fit. */
@@ -240,10 +227,7 @@ START_TEST(test_family_gather__counts_in_int_only_where_it_suffices)
   ck_assert_int_eq(counts_in_int(), 0);
 }
 
-END_TEST
-
-START_TEST(test_family_gather__the_largest_problem_fits_a_launch)
-{
+RLO_TEST(test_family_gather__the_largest_problem_fits_a_launch) {
   int64_t extents[RLO_MAX_AXES];
   int64_t strides[RLO_MAX_AXES];
   for (int32_t a = 0; a < RLO_MAX_AXES; ++a) {
@@ -270,10 +254,7 @@ START_TEST(test_family_gather__the_largest_problem_fits_a_launch)
   }
 }
 
-END_TEST
-
-START_TEST(test_family_gather__refuses_boxes_beyond_64_bits)
-{
+RLO_TEST(test_family_gather__refuses_boxes_beyond_64_bits) {
   make_plane(INT64_C(1) << 40, INT64_C(1) << 40);
   rlo__request request = {.problem = &problem,
                           .device = &device,
@@ -285,26 +266,4 @@ START_TEST(test_family_gather__refuses_boxes_beyond_64_bits)
     ck_assert_str_eq(rlo_error_last()->message,
                      "the points of a box of 2 axes do not fit into 64 bits");
   }
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("family_gather");
-  TCase *tcase = tcase_create("host");
-  tcase_add_checked_fixture(tcase, begin, NULL);
-  tcase_add_test(tcase, test_family_gather__bakes_every_form);
-  tcase_add_test(tcase, test_family_gather__passes_the_fill_in_two_halves);
-  tcase_add_test(tcase, test_family_gather__work_items_cover_the_box);
-  tcase_add_test(tcase, test_family_gather__runs_a_single_cell);
-  tcase_add_test(tcase,
-                 test_family_gather__counts_in_int_only_where_it_suffices);
-  tcase_add_test(tcase, test_family_gather__the_largest_problem_fits_a_launch);
-  tcase_add_test(tcase, test_family_gather__refuses_boxes_beyond_64_bits);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

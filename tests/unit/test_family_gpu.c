@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/family.h"
 #include "plan/gpu_launch.h"
 #include "support/plan_case.h"
+#include "support/suite.h"
 
 static rlo_problem problem;
 static rlo__launch launch;
@@ -21,6 +19,8 @@ static void begin(void) {
                            .src_alignment_bytes = 128,
                            .dst_alignment_bytes = 128};
 }
+
+RLO_FIXTURE(begin, NULL);
 
 static bool is_applicable(const rlo__family *family) {
   rlo__str why = rlo__str_over(reason, sizeof reason);
@@ -80,8 +80,7 @@ static uint32_t quotient(uint32_t n, uint32_t d, uint32_t magic) {
   return (uint32_t)(((uint64_t)n * magic) >> 32) >> (31 - __builtin_clz(d - 1));
 }
 
-START_TEST(test_family_gpu__divides_by_magic)
-{
+RLO_TEST(test_family_gpu__divides_by_magic) {
   static const uint32_t large[] = {
       65535, 65536, 65537, 1000003, (1U << 30) - 1, 1U << 30, INT32_MAX};
 
@@ -99,8 +98,6 @@ START_TEST(test_family_gpu__divides_by_magic)
     ck_assert_uint_eq(quotient(INT32_MAX, d, magic), INT32_MAX / d);
   }
 }
-
-END_TEST
 
 static void make_run(int64_t unit_bits, int64_t units) {
   static const int64_t one[] = {1};
@@ -132,8 +129,7 @@ static void add_guards(int32_t count) {
   }
 }
 
-START_TEST(test_family_gpu__copy_moves_every_unit_once)
-{
+RLO_TEST(test_family_gpu__copy_moves_every_unit_once) {
   static const int64_t units[] = {1, 3, 15, 16, 17, 65535, 1 << 20, 1000003};
   for (size_t n = 0; n < sizeof units / sizeof units[0]; ++n) {
     for (int64_t align = 1; align <= 32; align *= 2) {
@@ -155,10 +151,7 @@ START_TEST(test_family_gpu__copy_moves_every_unit_once)
   }
 }
 
-END_TEST
-
-START_TEST(test_family_gpu__copy_begins_where_the_problem_does)
-{
+RLO_TEST(test_family_gpu__copy_begins_where_the_problem_does) {
   make_run(32, 100);
   problem.src.base = 8;
   problem.dst.base = 5;
@@ -167,8 +160,6 @@ START_TEST(test_family_gpu__copy_begins_where_the_problem_does)
   ck_assert_int_eq(launch.dst_base_bytes, 20);
   ck_assert_int_eq(test_plan_define(&launch, "RLO_WIDE_BYTES"), 4);
 }
-
-END_TEST
 
 /* The arguments of gpu_rows. */
 enum {
@@ -215,8 +206,7 @@ static void check_rows(void) {
   }
 }
 
-START_TEST(test_family_gpu__rows_cover_the_box)
-{
+RLO_TEST(test_family_gpu__rows_cover_the_box) {
   static const int64_t units[] = {
       1, 2, 3, 5, 31, 33, 255, 257, 1000, 2047, 2049, 4097, 100003};
   static const int64_t counts[] = {2, 3, 100, 5001};
@@ -232,10 +222,7 @@ START_TEST(test_family_gpu__rows_cover_the_box)
   }
 }
 
-END_TEST
-
-START_TEST(test_family_gpu__many_short_axes_share_a_group)
-{
+RLO_TEST(test_family_gpu__many_short_axes_share_a_group) {
   static const int64_t extents[] = {5, 4, 3, 7, 2};
   static const int64_t src[] = {168, 2, 8, 24, 1};
   static const int64_t dst[] = {200, 50, 16, 2, 1};
@@ -246,10 +233,7 @@ START_TEST(test_family_gpu__many_short_axes_share_a_group)
   check_rows();
 }
 
-END_TEST
-
-START_TEST(test_family_gpu__rows_are_wide_only_where_it_is_proven)
-{
+RLO_TEST(test_family_gpu__rows_are_wide_only_where_it_is_proven) {
   static const struct {
     int64_t units, gap, src_alignment, dst_alignment, dst_base, wide;
   } table[] = {
@@ -276,10 +260,7 @@ START_TEST(test_family_gpu__rows_are_wide_only_where_it_is_proven)
   }
 }
 
-END_TEST
-
-START_TEST(test_family_gpu__rows_that_begin_anywhere_are_shifted)
-{
+RLO_TEST(test_family_gpu__rows_that_begin_anywhere_are_shifted) {
   static const struct {
     int32_t bits;
     int64_t units, gap, wide, shift;
@@ -312,13 +293,10 @@ START_TEST(test_family_gpu__rows_that_begin_anywhere_are_shifted)
   }
 }
 
-END_TEST
-
 /* The arguments of gpu_tile. */
 enum { A_AXIS = OWN, B_AXIS, NA, NB, SRC_LD, DST_LD, TILE_GUARDS };
 
-START_TEST(test_family_gpu__tiles_cover_the_plane)
-{
+RLO_TEST(test_family_gpu__tiles_cover_the_plane) {
   static const int64_t sides[] = {2, 3, 8, 9, 16, 31, 32, 33, 64, 65, 1000};
 
   enum { NUM_SIDES = sizeof sides / sizeof sides[0] };
@@ -344,10 +322,7 @@ START_TEST(test_family_gpu__tiles_cover_the_plane)
   }
 }
 
-END_TEST
-
-START_TEST(test_family_gpu__narrow_units_move_four_bytes_where_proven)
-{
+RLO_TEST(test_family_gpu__narrow_units_move_four_bytes_where_proven) {
   static const struct {
     int32_t bits;
     int64_t na, nb, src_alignment, dst_alignment, read, write;
@@ -374,10 +349,7 @@ START_TEST(test_family_gpu__narrow_units_move_four_bytes_where_proven)
   }
 }
 
-END_TEST
-
-START_TEST(test_family_gpu__squares_only_where_it_is_proven)
-{
+RLO_TEST(test_family_gpu__squares_only_where_it_is_proven) {
   static const struct {
     int32_t bits;
     int64_t na, nb, src_alignment, dst_alignment, local_bytes, square;
@@ -410,10 +382,7 @@ START_TEST(test_family_gpu__squares_only_where_it_is_proven)
   }
 }
 
-END_TEST
-
-START_TEST(test_family_gpu__six_guards_fit_a_launch)
-{
+RLO_TEST(test_family_gpu__six_guards_fit_a_launch) {
   make_plane(32, 100, 200);
   add_guards(6);
   emit(&rlo__family_gpu_tile);
@@ -426,10 +395,7 @@ START_TEST(test_family_gpu__six_guards_fit_a_launch)
   ck_assert_int_eq(test_plan_define(&launch, "RLO_SKIP_GUARDS"), 3);
 }
 
-END_TEST
-
-START_TEST(test_family_gpu__small_devices_get_small_groups)
-{
+RLO_TEST(test_family_gpu__small_devices_get_small_groups) {
   static const int64_t limits[] = {1, 2, 63, 64, 255, 256, 4096};
   static const int64_t locals[] = {1, 2, 32, 64, 128, 256, 256};
   for (size_t n = 0; n < sizeof limits / sizeof limits[0]; ++n) {
@@ -446,15 +412,12 @@ START_TEST(test_family_gpu__small_devices_get_small_groups)
   }
 }
 
-END_TEST
-
 static void check_refusal(const rlo__family *family, const char *words) {
   ck_assert(!is_applicable(family));
   ck_assert_str_eq(reason, words);
 }
 
-START_TEST(test_family_gpu__says_why_it_refuses)
-{
+RLO_TEST(test_family_gpu__says_why_it_refuses) {
   make_plane(32, 100, 200);
   check_refusal(&rlo__family_gpu_copy, "2 axes are left; a copy has one");
   check_refusal(&rlo__family_gpu_rows, "no axis has stride 1 on both sides");
@@ -486,32 +449,4 @@ START_TEST(test_family_gpu__says_why_it_refuses)
   check_refusal(&rlo__family_gpu_copy,
                 "it would need 1099511627776 work-groups; a launch has at most "
                 "2147483647");
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("family_gpu");
-  TCase *tcase = tcase_create("host");
-  tcase_add_checked_fixture(tcase, begin, NULL);
-  tcase_add_test(tcase, test_family_gpu__divides_by_magic);
-  tcase_add_test(tcase, test_family_gpu__copy_moves_every_unit_once);
-  tcase_add_test(tcase, test_family_gpu__copy_begins_where_the_problem_does);
-  tcase_add_test(tcase, test_family_gpu__rows_cover_the_box);
-  tcase_add_test(tcase, test_family_gpu__many_short_axes_share_a_group);
-  tcase_add_test(tcase, test_family_gpu__rows_are_wide_only_where_it_is_proven);
-  tcase_add_test(tcase, test_family_gpu__rows_that_begin_anywhere_are_shifted);
-  tcase_add_test(tcase, test_family_gpu__tiles_cover_the_plane);
-  tcase_add_test(tcase,
-                 test_family_gpu__narrow_units_move_four_bytes_where_proven);
-  tcase_add_test(tcase, test_family_gpu__squares_only_where_it_is_proven);
-  tcase_add_test(tcase, test_family_gpu__six_guards_fit_a_launch);
-  tcase_add_test(tcase, test_family_gpu__small_devices_get_small_groups);
-  tcase_add_test(tcase, test_family_gpu__says_why_it_refuses);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

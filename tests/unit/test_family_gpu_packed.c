@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/family.h"
@@ -10,6 +8,7 @@
 #include "relayout/ops.h"
 #include "support/plan_case.h"
 #include "support/random_shape.h"
+#include "support/suite.h"
 
 static rlo_problem problem;
 static rlo__launch launch;
@@ -19,6 +18,9 @@ static rlo_device_info device;
 static void begin(void) {
   device = test_plan_gpu();
 }
+
+RLO_FIXTURE(begin, NULL);
+RLO_TIMEOUT(100);
 
 static rlo_status plan_for(const char *family) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
@@ -184,8 +186,8 @@ static const struct {
     {"f32[8192,4096]", "f32[8192,4096]{1,0:T(8,128)}", NULL},
 };
 
-START_TEST(test_family_gpu_packed__moves_each_unit_where_it_belongs)
-{
+RLO_TABLE_TEST(test_family_gpu_packed__moves_each_unit_where_it_belongs,
+               dense) {
   test_plan_lower(
       dense[_i].src, dense[_i].dst, dense[_i].permutation, &problem);
   ck_assert_msg(plan_for("packed") == RLO_OK, "%s", rlo_error_last()->message);
@@ -193,10 +195,7 @@ START_TEST(test_family_gpu_packed__moves_each_unit_where_it_belongs)
   check_positions();
 }
 
-END_TEST
-
-START_TEST(test_family_gpu_packed__pieces_are_wide_only_where_it_is_proven)
-{
+RLO_TEST(test_family_gpu_packed__pieces_are_wide_only_where_it_is_proven) {
   static const struct {
     const char *src, *dst;
     int64_t read, write;
@@ -225,10 +224,7 @@ START_TEST(test_family_gpu_packed__pieces_are_wide_only_where_it_is_proven)
   }
 }
 
-END_TEST
-
-START_TEST(test_family_gpu_packed__lanes_meet_in_few_banks)
-{
+RLO_TEST(test_family_gpu_packed__lanes_meet_in_few_banks) {
   /* 32 columns of 32 words: without padding all lanes would want one bank. */
   rlo__block block = {
       .num_axes = 2, .axes = {{0, 32, 0}, {1, 32, 0}}, .by_dst = {1, 0}};
@@ -248,10 +244,7 @@ START_TEST(test_family_gpu_packed__lanes_meet_in_few_banks)
   ck_assert_int_eq(block.axes[1].local_stride, 33);
 }
 
-END_TEST
-
-START_TEST(test_family_gpu_packed__says_why_it_refuses)
-{
+RLO_TEST(test_family_gpu_packed__says_why_it_refuses) {
   static const struct {
     const char *src, *dst, *reason;
     int64_t local_memory_bytes;
@@ -283,8 +276,6 @@ START_TEST(test_family_gpu_packed__says_why_it_refuses)
   }
 }
 
-END_TEST
-
 /* Local memory that the kernel of a launch declares. */
 static int64_t local_memory_bytes(void) {
   int64_t unit_bytes = test_plan_define(&launch, "RLO_UNIT_BYTES");
@@ -311,8 +302,7 @@ static const rlo_dtype dtypes[] = {
 
 /* Made-up devices, from none to large, and layouts of every kind: no launch is
  * beyond what the device takes. */
-START_TEST(test_family_gpu_packed__no_launch_exceeds_its_device)
-{
+RLO_TEST(test_family_gpu_packed__no_launch_exceeds_its_device) {
   enum { CASES = 1500 };
 
   static const char *const families[] = {
@@ -366,28 +356,4 @@ START_TEST(test_family_gpu_packed__no_launch_exceeds_its_device)
   for (int32_t f = 0; f < NUM_FAMILIES; ++f) {
     ck_assert_int_ge(ran[f], families[f] == NULL ? 100 : 10);
   }
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("family_gpu_packed");
-  TCase *tcase = tcase_create("host");
-  tcase_set_timeout(tcase, 100);
-  tcase_add_checked_fixture(tcase, begin, NULL);
-  tcase_add_loop_test(tcase,
-                      test_family_gpu_packed__moves_each_unit_where_it_belongs,
-                      0,
-                      (int)(sizeof dense / sizeof dense[0]));
-  tcase_add_test(
-      tcase, test_family_gpu_packed__pieces_are_wide_only_where_it_is_proven);
-  tcase_add_test(tcase, test_family_gpu_packed__lanes_meet_in_few_banks);
-  tcase_add_test(tcase, test_family_gpu_packed__says_why_it_refuses);
-  tcase_add_test(tcase, test_family_gpu_packed__no_launch_exceeds_its_device);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

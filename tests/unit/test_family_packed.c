@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/packed_block.h"
 #include "support/plan_case.h"
 #include "support/random.h"
+#include "support/suite.h"
 
 static rlo_problem problem;
 static rlo__launch launch;
@@ -54,8 +53,7 @@ static const packed_case cases[] = {
 
 // clang-format on
 
-START_TEST(test_family_packed__tells_how_it_moves)
-{
+RLO_TABLE_TEST(test_family_packed__tells_how_it_moves, cases) {
   const packed_case *c = &cases[_i];
   rlo_device_info device = test_plan_cpu();
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
@@ -71,8 +69,6 @@ START_TEST(test_family_packed__tells_how_it_moves)
                 launch.parameters,
                 c->parameters);
 }
-
-END_TEST
 
 /* A problem of `num_axes` axes that are closely packed on both sides, in an
  * order of their own on each. */
@@ -114,8 +110,7 @@ static int64_t product(const rlo__block *b, uint32_t axes, int32_t num_axes) {
 }
 
 /* Beyond the kernel's lists and its stage lies what is not its own. */
-START_TEST(test_family_packed__blocks_fit_the_kernel)
-{
+RLO_TEST(test_family_packed__blocks_fit_the_kernel) {
   test_random random = test_random_begin("test_family_packed");
   rlo_device_info device = test_plan_cpu();
   for (int32_t i = 0; i < 3000; ++i) {
@@ -166,10 +161,7 @@ START_TEST(test_family_packed__blocks_fit_the_kernel)
   }
 }
 
-END_TEST
-
-START_TEST(test_family_packed__refuses_guards)
-{
+RLO_TEST(test_family_packed__refuses_guards) {
   rlo_device_info device = test_plan_cpu();
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "packed";
@@ -181,23 +173,4 @@ START_TEST(test_family_packed__refuses_guards)
       rlo__planner_choose(&problem, &device, &options, 0, 0, &choice, &launch),
       RLO_UNSUPPORTED);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "guards"));
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("family_packed");
-  TCase *facts = tcase_create("facts");
-  tcase_add_loop_test(facts,
-                      test_family_packed__tells_how_it_moves,
-                      0,
-                      (int)(sizeof cases / sizeof cases[0]));
-  tcase_add_test(facts, test_family_packed__blocks_fit_the_kernel);
-  tcase_add_test(facts, test_family_packed__refuses_guards);
-  suite_add_tcase(suite, facts);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +17,7 @@
 #include "base/file.h"
 #include "base/file_replace.h"
 #include "base/status.h"
+#include "support/suite.h"
 
 static char folder[64];
 static char path[128];
@@ -55,6 +55,8 @@ static void remove_folder(void) {
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
+RLO_FIXTURE(make_folder, remove_folder);
+
 static void expect_file(const char *name, const char *text) {
   char *data = NULL;
   size_t bytes = 0;
@@ -64,8 +66,7 @@ static void expect_file(const char *name, const char *text) {
   rlo__free(data);
 }
 
-START_TEST(test_file__reads_what_was_written)
-{
+RLO_TEST(test_file__reads_what_was_written) {
   /* Sizes around the capacities that reading goes through. */
   static const size_t sizes[] = {0, 1, 65535, 65536, 65537, 300000};
   char *text = malloc(300000);
@@ -94,10 +95,7 @@ START_TEST(test_file__reads_what_was_written)
   free(text);
 }
 
-END_TEST
-
-START_TEST(test_file__reads_what_has_no_size)
-{
+RLO_TEST(test_file__reads_what_has_no_size) {
   /* /proc files say 0. */
   char *data = NULL;
   size_t bytes = 0;
@@ -107,10 +105,7 @@ START_TEST(test_file__reads_what_has_no_size)
   rlo__free(data);
 }
 
-END_TEST
-
-START_TEST(test_file__names_what_is_not_there)
-{
+RLO_TEST(test_file__names_what_is_not_there) {
   char *data = NULL;
   size_t bytes = 0;
   ck_assert_int_eq(rlo__file_read(path, 10, &data, &bytes), RLO_NOT_FOUND);
@@ -125,10 +120,7 @@ START_TEST(test_file__names_what_is_not_there)
   ck_assert_int_eq(rlo__file_write(folder, "a", 1), RLO_IO);
 }
 
-END_TEST
-
-START_TEST(test_file__pread_is_exact)
-{
+RLO_TEST(test_file__pread_is_exact) {
   ck_assert_int_eq(rlo__file_write(path, "0123456789", 10), RLO_OK);
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   ck_assert_int_ge(fd, 0);
@@ -142,10 +134,7 @@ START_TEST(test_file__pread_is_exact)
   rlo__file_close(-1);
 }
 
-END_TEST
-
-START_TEST(test_file__abandon_leaves_the_old)
-{
+RLO_TEST(test_file__abandon_leaves_the_old) {
   ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
   rlo__file_replace f;
   ck_assert_int_eq(rlo__file_replace_begin(&f, path), 0);
@@ -166,10 +155,7 @@ START_TEST(test_file__abandon_leaves_the_old)
   ck_assert_int_eq(count_names(false), 1);
 }
 
-END_TEST
-
-START_TEST(test_file__replaces_in_steps)
-{
+RLO_TEST(test_file__replaces_in_steps) {
   ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
   rlo__file_replace f;
   ck_assert_int_eq(rlo__file_replace_begin(&f, path), 0);
@@ -185,10 +171,7 @@ START_TEST(test_file__replaces_in_steps)
   ck_assert_int_eq(count_names(false), 1);
 }
 
-END_TEST
-
-START_TEST(test_file__replaces_in_a_directory)
-{
+RLO_TEST(test_file__replaces_in_a_directory) {
   int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ck_assert_int_ge(fd, 0);
   rlo__file_replace f;
@@ -210,10 +193,7 @@ START_TEST(test_file__replaces_in_a_directory)
   ck_assert_int_eq(count_names(false), 1);
 }
 
-END_TEST
-
-START_TEST(test_file__refuses_a_path_that_is_too_long)
-{
+RLO_TEST(test_file__refuses_a_path_that_is_too_long) {
   static char name[PATH_MAX + 1];
   memset(name, 'x', PATH_MAX);
   ck_assert_int_eq(rlo__file_write(name, "a", 1), RLO_IO);
@@ -228,10 +208,7 @@ START_TEST(test_file__refuses_a_path_that_is_too_long)
   ck_assert_int_eq(rlo__file_write(name, "a", 1), RLO_IO);
 }
 
-END_TEST
-
-START_TEST(test_file__permissions_follow_umask_and_old_file)
-{
+RLO_TEST(test_file__permissions_follow_umask_and_old_file) {
   mode_t old_mask = umask(027);
   ck_assert_int_eq(rlo__file_write(path, "a", 1), RLO_OK);
   struct stat st;
@@ -244,10 +221,7 @@ START_TEST(test_file__permissions_follow_umask_and_old_file)
   (void)umask(old_mask);
 }
 
-END_TEST
-
-START_TEST(test_file__follows_a_link)
-{
+RLO_TEST(test_file__follows_a_link) {
   char link[256];
   (void)snprintf(link, sizeof link, "%s/link", folder);
   ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
@@ -259,10 +233,7 @@ START_TEST(test_file__follows_a_link)
   expect_file(path, "new");
 }
 
-END_TEST
-
-START_TEST(test_file__a_bare_name_is_written_here)
-{
+RLO_TEST(test_file__a_bare_name_is_written_here) {
   char here[4096];
   ck_assert_ptr_nonnull(getcwd(here, sizeof here));
   ck_assert_int_eq(chdir(folder), 0);
@@ -271,29 +242,20 @@ START_TEST(test_file__a_bare_name_is_written_here)
   expect_file(path, "bare");
 }
 
-END_TEST
-
-START_TEST(test_file__devices_are_written_in_place)
-{
+RLO_TEST(test_file__devices_are_written_in_place) {
   struct stat st;
   ck_assert_int_eq(rlo__file_write("/dev/null", "gone", 4), RLO_OK);
   ck_assert_int_eq(stat("/dev/null", &st), 0);
   ck_assert(S_ISCHR(st.st_mode));
 }
 
-END_TEST
-
-START_TEST(test_file__a_full_disk_is_reported)
-{
+RLO_TEST(test_file__a_full_disk_is_reported) {
   ck_assert_int_eq(rlo__file_write("/dev/full", "lost", 4), RLO_IO);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "/dev/full"));
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, strerror(ENOSPC)));
 }
 
-END_TEST
-
-START_TEST(test_file__a_short_write_goes_on_and_fails_cleanly)
-{
+RLO_TEST(test_file__a_short_write_goes_on_and_fails_cleanly) {
   /* At the limit the system writes a part, and refuses the rest. */
   ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
   (void)signal(SIGXFSZ, SIG_IGN);
@@ -310,10 +272,7 @@ START_TEST(test_file__a_short_write_goes_on_and_fails_cleanly)
   ck_assert_int_eq(count_names(false), 1);
 }
 
-END_TEST
-
-START_TEST(test_file__a_rename_that_fails_leaves_nothing)
-{
+RLO_TEST(test_file__a_rename_that_fails_leaves_nothing) {
   rlo__file_replace f;
   ck_assert_int_eq(rlo__file_replace_begin(&f, path), 0);
   ck_assert_int_eq(rlo__file_replace_write(&f, "a", 1), 0);
@@ -323,8 +282,6 @@ START_TEST(test_file__a_rename_that_fails_leaves_nothing)
   rlo__file_replace_abandon(&f);
   ck_assert_int_eq(count_names(false), 1);
 }
-
-END_TEST
 
 static void ignore_signal(int number) {
   (void)number;
@@ -352,8 +309,7 @@ static void *disturb(void *payload) {
   return NULL;
 }
 
-START_TEST(test_file__interruptions_and_short_reads_do_not_show)
-{
+RLO_TEST(test_file__interruptions_and_short_reads_do_not_show) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_handler = ignore_signal; /* no SA_RESTART: calls end with EINTR */
@@ -367,10 +323,7 @@ START_TEST(test_file__interruptions_and_short_reads_do_not_show)
   ck_assert_int_eq(d.signals, 20);
 }
 
-END_TEST
-
-START_TEST(test_file__survives_every_failed_allocation)
-{
+RLO_TEST(test_file__survives_every_failed_allocation) {
   ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
   bool is_through = false;
   for (int64_t nth = 1; !is_through; ++nth) {
@@ -388,35 +341,4 @@ START_TEST(test_file__survives_every_failed_allocation)
   ck_assert_int_eq(rlo__file_read(path, 100, &data, &bytes), RLO_OUT_OF_MEMORY);
   ck_assert_ptr_null(data);
   rlo__alloc_set_fault(0, false);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("file");
-  TCase *tcase = tcase_create("file");
-  tcase_add_test(tcase, test_file__reads_what_was_written);
-  tcase_add_test(tcase, test_file__reads_what_has_no_size);
-  tcase_add_test(tcase, test_file__names_what_is_not_there);
-  tcase_add_test(tcase, test_file__pread_is_exact);
-  tcase_add_test(tcase, test_file__abandon_leaves_the_old);
-  tcase_add_test(tcase, test_file__replaces_in_steps);
-  tcase_add_test(tcase, test_file__replaces_in_a_directory);
-  tcase_add_test(tcase, test_file__refuses_a_path_that_is_too_long);
-  tcase_add_test(tcase, test_file__permissions_follow_umask_and_old_file);
-  tcase_add_test(tcase, test_file__follows_a_link);
-  tcase_add_test(tcase, test_file__a_bare_name_is_written_here);
-  tcase_add_test(tcase, test_file__devices_are_written_in_place);
-  tcase_add_test(tcase, test_file__a_full_disk_is_reported);
-  tcase_add_test(tcase, test_file__a_short_write_goes_on_and_fails_cleanly);
-  tcase_add_test(tcase, test_file__a_rename_that_fails_leaves_nothing);
-  tcase_add_test(tcase, test_file__interruptions_and_short_reads_do_not_show);
-  tcase_add_test(tcase, test_file__survives_every_failed_allocation);
-  tcase_add_checked_fixture(tcase, make_folder, remove_folder);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

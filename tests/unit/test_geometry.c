@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "plan/geometry.h"
 #include "plan/grid.h"
 #include "support/plan_case.h"
+#include "support/suite.h"
 
 static rlo_problem problem;
 
@@ -29,8 +27,7 @@ static void make(int32_t num_axes,
 #define MAKE(extents, src, dst) \
   make((int32_t)(sizeof(extents) / sizeof(extents)[0]), (extents), (src), (dst))
 
-START_TEST(test_geometry__finds_the_axes_of_stride_one)
-{
+RLO_TEST(test_geometry__finds_the_axes_of_stride_one) {
   static const int64_t extents[] = {4, 5, 6};
   static const int64_t src[] = {1, 4, 20};
   static const int64_t dst[] = {30, 6, 1};
@@ -44,10 +41,7 @@ START_TEST(test_geometry__finds_the_axes_of_stride_one)
   ck_assert_int_eq(g.box_bytes, 480);
 }
 
-END_TEST
-
-START_TEST(test_geometry__an_axis_kept_on_both_sides_is_the_run)
-{
+RLO_TEST(test_geometry__an_axis_kept_on_both_sides_is_the_run) {
   static const int64_t extents[] = {4, 5, 6};
   static const int64_t src[] = {6, 24, 1};
   static const int64_t dst[] = {30, 6, 1};
@@ -58,10 +52,7 @@ START_TEST(test_geometry__an_axis_kept_on_both_sides_is_the_run)
   ck_assert_int_eq(g.src_axis, -1);
 }
 
-END_TEST
-
-START_TEST(test_geometry__reversed_and_strided_axes_are_no_plane)
-{
+RLO_TEST(test_geometry__reversed_and_strided_axes_are_no_plane) {
   static const int64_t extents[] = {4, 5};
   static const int64_t src[] = {5, -1};
   static const int64_t dst[] = {10, 2};
@@ -73,10 +64,7 @@ START_TEST(test_geometry__reversed_and_strided_axes_are_no_plane)
   ck_assert_int_eq(g.dst_axis, -1);
 }
 
-END_TEST
-
-START_TEST(test_geometry__windows_have_a_run_and_a_plane)
-{
+RLO_TEST(test_geometry__windows_have_a_run_and_a_plane) {
   /* dst[3i + j] = src[i + j]. */
   static const int64_t extents[] = {100, 3};
   static const int64_t src[] = {1, 1};
@@ -88,10 +76,7 @@ START_TEST(test_geometry__windows_have_a_run_and_a_plane)
   ck_assert_int_eq(g.src_axis, 0);
 }
 
-END_TEST
-
-START_TEST(test_geometry__nothing_is_read_where_a_pad_guard_never_holds)
-{
+RLO_TEST(test_geometry__nothing_is_read_where_a_pad_guard_never_holds) {
   static const int64_t extents[] = {4, 5};
   static const int64_t src[] = {0, 0};
   static const int64_t dst[] = {8, 1};
@@ -107,10 +92,7 @@ START_TEST(test_geometry__nothing_is_read_where_a_pad_guard_never_holds)
   ck_assert_int_eq(g.num_skip_guards, 0);
 }
 
-END_TEST
-
-START_TEST(test_geometry__32_bits_end_at_2_gib)
-{
+RLO_TEST(test_geometry__32_bits_end_at_2_gib) {
   static const int64_t zero[] = {0};
   static const int64_t one[] = {1};
   int64_t extent[] = {(INT64_C(1) << 29) - 1}; /* 2^31 - 4 bytes */
@@ -127,10 +109,7 @@ START_TEST(test_geometry__32_bits_end_at_2_gib)
   ck_assert(!look().fits_32_bits);
 }
 
-END_TEST
-
-START_TEST(test_geometry__a_guard_may_leave_32_bits)
-{
+RLO_TEST(test_geometry__a_guard_may_leave_32_bits) {
   static const int64_t extents[] = {1000};
   static const int64_t one[] = {1};
   MAKE(extents, one, one);
@@ -142,10 +121,7 @@ START_TEST(test_geometry__a_guard_may_leave_32_bits)
   ck_assert(!look().fits_32_bits);
 }
 
-END_TEST
-
-START_TEST(test_geometry__positions_in_bytes_may_overflow)
-{
+RLO_TEST(test_geometry__positions_in_bytes_may_overflow) {
   static const int64_t extents[] = {3};
   static const int64_t small[] = {1};
   int64_t large[] = {INT64_MAX / 4};
@@ -156,10 +132,7 @@ START_TEST(test_geometry__positions_in_bytes_may_overflow)
   ck_assert(!rlo__geometry_overflows(&problem));
 }
 
-END_TEST
-
-START_TEST(test_geometry__alignment_is_the_least_of_what_takes_part)
-{
+RLO_TEST(test_geometry__alignment_is_the_least_of_what_takes_part) {
   ck_assert_int_eq(rlo__alignment_after(128, 0, 64), 64);
   ck_assert_int_eq(rlo__alignment_after(16, 0, 64), 16);
   ck_assert_int_eq(rlo__alignment_after(128, 96, 64), 32);
@@ -167,10 +140,7 @@ START_TEST(test_geometry__alignment_is_the_least_of_what_takes_part)
   ck_assert_int_eq(rlo__alignment_after(128, 1, 64), 1);
 }
 
-END_TEST
-
-START_TEST(test_grid__covers_the_box_and_reads_in_order)
-{
+RLO_TEST(test_grid__covers_the_box_and_reads_in_order) {
   static const int64_t extents[] = {3, 100, 1, 70};
   static const int64_t src[] = {-7000, 1, 5, 100};
   static const int64_t dst[] = {7000, 70, 5, 1};
@@ -195,10 +165,7 @@ START_TEST(test_grid__covers_the_box_and_reads_in_order)
   ck_assert_uint_eq(groups, 6);
 }
 
-END_TEST
-
-START_TEST(test_grid__says_where_it_is_full)
-{
+RLO_TEST(test_grid__says_where_it_is_full) {
   int64_t extents[RLO__GRID_MAX_AXES + 1];
   for (int32_t a = 0; a <= RLO__GRID_MAX_AXES; ++a) {
     extents[a] = INT64_C(1) << 40;
@@ -212,34 +179,4 @@ START_TEST(test_grid__says_where_it_is_full)
                    RLO_INTERNAL);
   size_t groups;
   ck_assert_int_eq(rlo__grid_num_groups(&grid, &groups), RLO_OVERFLOW);
-}
-
-END_TEST
-
-static Suite *geometry_suite(void) {
-  Suite *suite = suite_create("geometry");
-  TCase *facts = tcase_create("facts");
-  tcase_add_test(facts, test_geometry__finds_the_axes_of_stride_one);
-  tcase_add_test(facts, test_geometry__an_axis_kept_on_both_sides_is_the_run);
-  tcase_add_test(facts, test_geometry__reversed_and_strided_axes_are_no_plane);
-  tcase_add_test(facts, test_geometry__windows_have_a_run_and_a_plane);
-  tcase_add_test(facts,
-                 test_geometry__nothing_is_read_where_a_pad_guard_never_holds);
-  tcase_add_test(facts, test_geometry__32_bits_end_at_2_gib);
-  tcase_add_test(facts, test_geometry__a_guard_may_leave_32_bits);
-  tcase_add_test(facts, test_geometry__positions_in_bytes_may_overflow);
-  tcase_add_test(facts,
-                 test_geometry__alignment_is_the_least_of_what_takes_part);
-  tcase_add_test(facts, test_grid__covers_the_box_and_reads_in_order);
-  tcase_add_test(facts, test_grid__says_where_it_is_full);
-  suite_add_tcase(suite, facts);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(geometry_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

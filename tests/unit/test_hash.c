@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
+#include "support/suite.h"
 
 static rlo__hash128 hash_words(const uint64_t *words, size_t count) {
   rlo__hash h = rlo__hash_init(1);
@@ -21,8 +20,7 @@ static rlo__hash128 hash_two_strings(const char *a, const char *b) {
   return rlo__hash_finish(&h);
 }
 
-START_TEST(test_hash__is_the_same_everywhere)
-{
+RLO_TEST(test_hash__is_the_same_everywhere) {
   /* Keys live in files, so a change of these numbers is a change of format. */
   rlo__hash h = rlo__hash_init(7);
   rlo__hash_i64(&h, -1);
@@ -35,10 +33,7 @@ START_TEST(test_hash__is_the_same_everywhere)
                 out.low);
 }
 
-END_TEST
-
-START_TEST(test_hash__bytes_are_little_endian_words)
-{
+RLO_TEST(test_hash__bytes_are_little_endian_words) {
   const unsigned char bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
   rlo__hash a = rlo__hash_init(1);
   rlo__hash_bytes(&a, bytes, sizeof bytes);
@@ -49,10 +44,7 @@ START_TEST(test_hash__bytes_are_little_endian_words)
   ck_assert(rlo__hash128_is_equal(rlo__hash_finish(&a), rlo__hash_finish(&b)));
 }
 
-END_TEST
-
-START_TEST(test_hash__sees_order_number_seed_and_borders)
-{
+RLO_TEST(test_hash__sees_order_number_seed_and_borders) {
   const uint64_t zeros[3] = {0, 0, 0};
   const uint64_t ab[2] = {1, 2};
   const uint64_t ba[2] = {2, 1};
@@ -73,10 +65,7 @@ START_TEST(test_hash__sees_order_number_seed_and_borders)
   ck_assert(rlo__hash_finish_u64(&one) != rlo__hash_finish_u64(&nothing));
 }
 
-END_TEST
-
-START_TEST(test_hash__each_bit_moves_half_of_the_bits)
-{
+RLO_TEST(test_hash__each_bit_moves_half_of_the_bits) {
   /* 3 words, each input bit flipped, averaged over some bases: every output
    * bit must flip in about half of the cases. 64 trials have a standard
    * deviation of 4, so 8..56 is six of them from the middle at 24576 checks.
@@ -107,16 +96,13 @@ START_TEST(test_hash__each_bit_moves_half_of_the_bits)
   }
 }
 
-END_TEST
-
 static int compare_u64(const void *a, const void *b) {
   const uint64_t *x = a;
   const uint64_t *y = b;
   return (*x > *y) - (*x < *y);
 }
 
-START_TEST(test_hash__small_shapes_do_not_collide)
-{
+RLO_TEST(test_hash__small_shapes_do_not_collide) {
   enum { SIDE = 64, COUNT = SIDE * SIDE * SIDE };
 
   uint64_t *keys = malloc(sizeof *keys * COUNT);
@@ -135,22 +121,4 @@ START_TEST(test_hash__small_shapes_do_not_collide)
     }
   }
   free(keys);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("hash");
-  TCase *tcase = tcase_create("hash");
-  tcase_add_test(tcase, test_hash__is_the_same_everywhere);
-  tcase_add_test(tcase, test_hash__bytes_are_little_endian_words);
-  tcase_add_test(tcase, test_hash__sees_order_number_seed_and_borders);
-  tcase_add_test(tcase, test_hash__each_bit_moves_half_of_the_bits);
-  tcase_add_test(tcase, test_hash__small_shapes_do_not_collide);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/index.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 /* Single elements: XLA's own vectors, and those derived from its formula. */
 static const struct {
@@ -74,8 +73,9 @@ static const struct {
     {"f32[]{:strides()offset(3)}", {0}, 3},
 };
 
-START_TEST(test_index__places_an_element)
-{
+RLO_TIMEOUT(120);
+
+RLO_TABLE_TEST(test_index__places_an_element, elements) {
   rlo_shape shape = test_shape_of(elements[_i].shape);
   int64_t index[RLO_MAX_RANK];
   bool is_element = false;
@@ -92,8 +92,6 @@ START_TEST(test_index__places_an_element)
     ck_assert_int_eq(index[k], elements[_i].index[k]);
   }
 }
-
-END_TEST
 
 /* Whole maps, the elements in logical row-major order. */
 static const struct {
@@ -127,8 +125,7 @@ static const struct {
     {"f32[2,3]{:strides(0,1)}", 6, {0, 1, 2, 0, 1, 2}, 3},
 };
 
-START_TEST(test_index__places_a_whole_array)
-{
+RLO_TABLE_TEST(test_index__places_a_whole_array, maps) {
   rlo_shape shape = test_shape_of(maps[_i].shape);
   int64_t index[RLO_MAX_RANK] = {0};
   int64_t count = 0;
@@ -141,8 +138,6 @@ START_TEST(test_index__places_a_whole_array)
   } while (rlo_index_bump(&shape, index));
   ck_assert_int_eq(count, maps[_i].count);
 }
-
-END_TEST
 
 static const struct {
   const char *shape;
@@ -172,13 +167,10 @@ static const struct {
     {"f32[8388608,8,4]{2,1,0:T(8,128)}", INT64_C(8589934592)},
 };
 
-START_TEST(test_index__counts_slots)
-{
+RLO_TABLE_TEST(test_index__counts_slots, sizes) {
   rlo_shape shape = test_shape_of(sizes[_i].shape);
   ck_assert_int_eq(test_slots_of(&shape), sizes[_i].slots);
 }
-
-END_TEST
 
 /* Two spellings of one map. */
 static const struct {
@@ -196,8 +188,7 @@ static const struct {
     {"f32[3,4]{0,1}", "f32[3,4]{:strides(1,3)}"},
 };
 
-START_TEST(test_index__knows_equivalent_layouts)
-{
+RLO_TABLE_TEST(test_index__knows_equivalent_layouts, equivalents) {
   rlo_shape a = test_shape_of(equivalents[_i].a);
   rlo_shape b = test_shape_of(equivalents[_i].b);
   int64_t index[RLO_MAX_RANK] = {0};
@@ -208,10 +199,7 @@ START_TEST(test_index__knows_equivalent_layouts)
   } while (rlo_index_bump(&a, index));
 }
 
-END_TEST
-
-START_TEST(test_index__combines_like_a_reshape)
-{
+RLO_TEST(test_index__combines_like_a_reshape) {
   /* T(*,*,2,*,3) of [2,7,8,11,10] is T(2,3) of [112,110]. */
   rlo_shape a = test_shape_of("f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}");
   rlo_shape b = test_shape_of("f32[112,110]{1,0:T(2,3)}");
@@ -224,10 +212,7 @@ START_TEST(test_index__combines_like_a_reshape)
   } while (rlo_index_bump(&a, index));
 }
 
-END_TEST
-
-START_TEST(test_index__round_trips_large_arrays)
-{
+RLO_TEST(test_index__round_trips_large_arrays) {
   static const char *const texts[] = {
       "u8[10,20,30,40,30,20,10]{6,5,4,3,2,1,0}",
       "u8[10,20,30,40,30,20,10]{0,1,2,3,4,5,6}",
@@ -249,8 +234,6 @@ START_TEST(test_index__round_trips_large_arrays)
   }
 }
 
-END_TEST
-
 static const char *const inverted[] = {
     "f32[2,3]{0,1:pad(3,5)}",
     "f32[3,5]{1,0:T(2,2)L(100)}",
@@ -270,8 +253,7 @@ static const char *const inverted[] = {
     "f32[]{:strides()offset(3)}",
 };
 
-START_TEST(test_index__inverts_the_whole_memory)
-{
+RLO_TABLE_TEST(test_index__inverts_the_whole_memory, inverted) {
   rlo_shape shape = test_shape_of(inverted[_i]);
   int64_t num_slots = test_slots_of(&shape);
   int64_t index[RLO_MAX_RANK] = {0};
@@ -315,10 +297,7 @@ START_TEST(test_index__inverts_the_whole_memory)
   ck_assert_int_eq(elements_found, elements_there);
 }
 
-END_TEST
-
-START_TEST(test_index__names_the_coordinate_outside)
-{
+RLO_TEST(test_index__names_the_coordinate_outside) {
   rlo_shape shape = test_shape_of("f32[2,3]");
   static const int64_t high[] = {1, 3};
   static const int64_t low[] = {-1, 0};
@@ -343,10 +322,7 @@ START_TEST(test_index__names_the_coordinate_outside)
                    RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
-START_TEST(test_index__refuses_slots_outside)
-{
+RLO_TEST(test_index__refuses_slots_outside) {
   static const char *const texts[] = {
       "f32[2,3]{1,0:L(8)}", "f32[2,4]{:strides(4,1)}", "f32[0,8]"};
   static const int64_t counts[] = {8, 8, 0};
@@ -364,10 +340,7 @@ START_TEST(test_index__refuses_slots_outside)
   ck_assert_str_eq(rlo_error_last()->message, "slot -1 is outside the 0 slots");
 }
 
-END_TEST
-
-START_TEST(test_index__refuses_to_invert_shared_slots)
-{
+RLO_TEST(test_index__refuses_to_invert_shared_slots) {
   static const char *const texts[] = {"f32[2,3]{:strides(0,1)}",
                                       "f32[2,3]{:strides(1,1)}",
                                       "f32[2,3]{:strides(2,1)}",
@@ -383,10 +356,7 @@ START_TEST(test_index__refuses_to_invert_shared_slots)
   }
 }
 
-END_TEST
-
-START_TEST(test_index__bumps_in_logical_order)
-{
+RLO_TEST(test_index__bumps_in_logical_order) {
   static const int64_t expected[][2] = {{0, 0}, {0, 1}, {1, 0}, {1, 1}};
   rlo_shape shape = test_shape_of("s32[2,2]{0,1}");
   int64_t index[2] = {0, 0};
@@ -401,10 +371,7 @@ START_TEST(test_index__bumps_in_logical_order)
   ck_assert(!rlo_index_bump(&scalar, NULL));
 }
 
-END_TEST
-
-START_TEST(test_index__knows_its_bounds)
-{
+RLO_TEST(test_index__knows_its_bounds) {
   rlo_shape shape = test_shape_of("f32[2,3]");
   rlo_shape scalar = test_shape_of("f32[]");
   static const int64_t inside[] = {1, 2};
@@ -415,45 +382,4 @@ START_TEST(test_index__knows_its_bounds)
   ck_assert(!rlo_index_in_bounds(&shape, high));
   ck_assert(!rlo_index_in_bounds(&shape, low));
   ck_assert(rlo_index_in_bounds(&scalar, NULL));
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("index");
-  TCase *tcase = tcase_create("index");
-  tcase_set_timeout(tcase, 120);
-  tcase_add_loop_test(tcase,
-                      test_index__places_an_element,
-                      0,
-                      (int)(sizeof elements / sizeof elements[0]));
-  tcase_add_loop_test(tcase,
-                      test_index__places_a_whole_array,
-                      0,
-                      (int)(sizeof maps / sizeof maps[0]));
-  tcase_add_loop_test(tcase,
-                      test_index__counts_slots,
-                      0,
-                      (int)(sizeof sizes / sizeof sizes[0]));
-  tcase_add_loop_test(tcase,
-                      test_index__knows_equivalent_layouts,
-                      0,
-                      (int)(sizeof equivalents / sizeof equivalents[0]));
-  tcase_add_test(tcase, test_index__combines_like_a_reshape);
-  tcase_add_test(tcase, test_index__round_trips_large_arrays);
-  tcase_add_loop_test(tcase,
-                      test_index__inverts_the_whole_memory,
-                      0,
-                      (int)(sizeof inverted / sizeof inverted[0]));
-  tcase_add_test(tcase, test_index__names_the_coordinate_outside);
-  tcase_add_test(tcase, test_index__refuses_slots_outside);
-  tcase_add_test(tcase, test_index__refuses_to_invert_shared_slots);
-  tcase_add_test(tcase, test_index__bumps_in_logical_order);
-  tcase_add_test(tcase, test_index__knows_its_bounds);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

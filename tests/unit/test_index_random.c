@@ -3,13 +3,11 @@
 /* The index functions on random shapes, against XLA's definition and against
  * each other. */
 
-#include <check.h>
-#include <stdlib.h>
-
 #include "relayout/index.h"
 #include "support/random.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 /* The map by XLA's words alone: lists of dimensions and coordinates that are
  * rewritten tile by tile, without any address. */
@@ -91,8 +89,9 @@ static int64_t naive_slot(const rlo_shape *shape,
   return slot;
 }
 
-START_TEST(test_index__agrees_with_the_definition)
-{
+RLO_TIMEOUT(120);
+
+RLO_TEST(test_index__agrees_with_the_definition) {
   test_random random = test_random_begin("test_index");
 
   for (int round = 0; round < 3000; ++round) {
@@ -155,10 +154,7 @@ START_TEST(test_index__agrees_with_the_definition)
   }
 }
 
-END_TEST
-
-START_TEST(test_index__every_slot_has_at_most_one_element)
-{
+RLO_TEST(test_index__every_slot_has_at_most_one_element) {
   test_random random = test_random_begin("test_index");
 
   for (int round = 0; round < 300; ++round) {
@@ -192,10 +188,7 @@ START_TEST(test_index__every_slot_has_at_most_one_element)
   }
 }
 
-END_TEST
-
-START_TEST(test_index__prepared_maps_agree)
-{
+RLO_TEST(test_index__prepared_maps_agree) {
   test_random random = test_random_begin("test_index");
   for (int round = 0; round < 2000; ++round) {
     int64_t dims[4];
@@ -233,10 +226,7 @@ START_TEST(test_index__prepared_maps_agree)
   }
 }
 
-END_TEST
-
-START_TEST(test_index__prepares_no_wrong_shape)
-{
+RLO_TEST(test_index__prepares_no_wrong_shape) {
   rlo_shape shape = test_shape_of("f32[2,?]");
   rlo_address_map map;
   ck_assert_int_eq(rlo_address_map_make(&shape, &map), RLO_UNSUPPORTED);
@@ -252,22 +242,4 @@ START_TEST(test_index__prepares_no_wrong_shape)
   ck_assert_int_eq(rlo_address_map_make(&shape, &map), RLO_OK);
   ck_assert_int_eq(rlo_address_map_element(&map, 0, index, &is_element),
                    RLO_UNSUPPORTED);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("index_random");
-  TCase *tcase = tcase_create("index_random");
-  tcase_set_timeout(tcase, 120);
-  tcase_add_test(tcase, test_index__agrees_with_the_definition);
-  tcase_add_test(tcase, test_index__every_slot_has_at_most_one_element);
-  tcase_add_test(tcase, test_index__prepared_maps_agree);
-  tcase_add_test(tcase, test_index__prepares_no_wrong_shape);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

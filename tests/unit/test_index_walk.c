@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 
 #include "relayout/index.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
-START_TEST(test_index_walk__compares_in_row_major_order)
-{
+RLO_TEST(test_index_walk__compares_in_row_major_order) {
   static const int64_t a[] = {1, 2, 3};
   static const int64_t b[] = {1, 3, 0};
   ck_assert_int_eq(rlo_index_compare(a, b, 3), -1);
@@ -15,8 +13,6 @@ START_TEST(test_index_walk__compares_in_row_major_order)
   ck_assert_int_eq(rlo_index_compare(a, b, 1), 0);
   ck_assert_int_eq(rlo_index_compare(NULL, NULL, 0), 0);
 }
-
-END_TEST
 
 /* What a walk has seen: the first few indices of rank 2. */
 typedef struct record {
@@ -54,8 +50,7 @@ static const struct {
     {"f32[6,11,5,17]", 5610},
 };
 
-START_TEST(test_index_walk__visits_every_element)
-{
+RLO_TABLE_TEST(test_index_walk__visits_every_element, walks) {
   rlo_shape shape = test_shape_of(walks[_i].shape);
   record r = {0};
   ck_assert_int_eq(rlo_shape_for_each_index(&shape, NULL, NULL, NULL, note, &r),
@@ -63,10 +58,7 @@ START_TEST(test_index_walk__visits_every_element)
   ck_assert_int_eq(r.visits, walks[_i].visits);
 }
 
-END_TEST
-
-START_TEST(test_index_walk__takes_steps)
-{
+RLO_TEST(test_index_walk__takes_steps) {
   rlo_shape shape = test_shape_of("f32[6,8]");
   record r = {0};
   ck_assert_int_eq(rlo_shape_for_each_index(&shape,
@@ -83,10 +75,7 @@ START_TEST(test_index_walk__takes_steps)
   ck_assert_int_eq(r.seen[1][1], 3);
 }
 
-END_TEST
-
-START_TEST(test_index_walk__follows_the_layout)
-{
+RLO_TEST(test_index_walk__follows_the_layout) {
   static const char *const texts[] = {"f32[2,3]{0,1}",
                                       "f32[2,3]{:strides(-1,2)offset(1)}"};
   for (size_t i = 0; i < 2; ++i) {
@@ -102,10 +91,7 @@ START_TEST(test_index_walk__follows_the_layout)
   }
 }
 
-END_TEST
-
-START_TEST(test_index_walk__pins_a_dimension)
-{
+RLO_TEST(test_index_walk__pins_a_dimension) {
   rlo_shape shape = test_shape_of("f32[6,8]");
   record r = {0};
   ck_assert_int_eq(rlo_shape_for_each_index(&shape,
@@ -125,10 +111,7 @@ START_TEST(test_index_walk__pins_a_dimension)
   ck_assert_int_eq(none.visits, 0);
 }
 
-END_TEST
-
-START_TEST(test_index_walk__stops_when_told)
-{
+RLO_TEST(test_index_walk__stops_when_told) {
   rlo_shape shape = test_shape_of("f32[6,8]");
   record r = {.stop_after = 3, .answer = RLO_OK};
   ck_assert_int_eq(rlo_shape_for_each_index(&shape, NULL, NULL, NULL, note, &r),
@@ -140,8 +123,6 @@ START_TEST(test_index_walk__stops_when_told)
       RLO_CANCELLED);
   ck_assert_int_eq(failing.visits, 2);
 }
-
-END_TEST
 
 static const struct {
   int64_t base, count, step;
@@ -158,8 +139,7 @@ static const struct {
     {0, INT64_MAX, INT64_MAX, RLO_OK},
 };
 
-START_TEST(test_index_walk__checks_before_it_visits)
-{
+RLO_TABLE_TEST(test_index_walk__checks_before_it_visits, refused) {
   rlo_shape shape = test_shape_of("f32[6,8]");
   record r = {0};
   ck_assert_int_eq(rlo_shape_for_each_index(&shape,
@@ -170,30 +150,4 @@ START_TEST(test_index_walk__checks_before_it_visits)
                                             &r),
                    refused[_i].status);
   ck_assert_int_eq(r.visits, refused[_i].status == RLO_OK ? 1 : 0);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("index_walk");
-  TCase *tcase = tcase_create("index_walk");
-  tcase_add_test(tcase, test_index_walk__compares_in_row_major_order);
-  tcase_add_loop_test(tcase,
-                      test_index_walk__visits_every_element,
-                      0,
-                      (int)(sizeof walks / sizeof walks[0]));
-  tcase_add_test(tcase, test_index_walk__takes_steps);
-  tcase_add_test(tcase, test_index_walk__follows_the_layout);
-  tcase_add_test(tcase, test_index_walk__pins_a_dimension);
-  tcase_add_test(tcase, test_index_walk__stops_when_told);
-  tcase_add_loop_test(tcase,
-                      test_index_walk__checks_before_it_visits,
-                      0,
-                      (int)(sizeof refused / sizeof refused[0]));
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

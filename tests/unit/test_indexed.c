@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/ops.h"
+#include "support/expect.h"
 #include "support/shape_of.h"
-
-static void expect_refusal(rlo_status got, rlo_status wanted, const char *why) {
-  ck_assert_int_eq(got, wanted);
-  ck_assert_str_eq(rlo_error_last()->message, why);
-}
+#include "support/suite.h"
 
 static rlo_chain *gather(const char *src,
                          const char *indices,
@@ -62,8 +57,7 @@ static int32_t expect(rlo_chain *chain,
 #define INTS(...)  ((const int32_t[]){__VA_ARGS__})
 #define LONGS(...) ((const int64_t[]){__VA_ARGS__})
 
-START_TEST(test_indexed__takes_rows)
-{
+RLO_TEST(test_indexed__takes_rows) {
   const int32_t *x = INTS(1, 2, 3, 4, 5, 6);
   ck_assert_int_eq(expect(gather("s32[3,2]", "s32[4]", 0, 0),
                           NULL,
@@ -74,10 +68,7 @@ START_TEST(test_indexed__takes_rows)
                    1);
 }
 
-END_TEST
-
-START_TEST(test_indexed__takes_columns_by_long_indices)
-{
+RLO_TEST(test_indexed__takes_columns_by_long_indices) {
   const int32_t *x = INTS(1, 2, 3, 4, 5, 6);
   expect(gather("s32[2,3]", "s64[2,2]", 1, 0),
          NULL,
@@ -87,10 +78,7 @@ START_TEST(test_indexed__takes_columns_by_long_indices)
          8);
 }
 
-END_TEST
-
-START_TEST(test_indexed__a_scalar_index_drops_the_dimension)
-{
+RLO_TEST(test_indexed__a_scalar_index_drops_the_dimension) {
   expect(gather("s32[3,2]", "s32[]", 0, 0),
          NULL,
          INTS(1, 2, 3, 4, 5, 6),
@@ -99,10 +87,7 @@ START_TEST(test_indexed__a_scalar_index_drops_the_dimension)
          2);
 }
 
-END_TEST
-
-START_TEST(test_indexed__each_batch_has_its_own_indices)
-{
+RLO_TEST(test_indexed__each_batch_has_its_own_indices) {
   expect(gather("s32[2,3]", "s32[2,2]", 1, 1),
          NULL,
          INTS(1, 2, 3, 4, 5, 6),
@@ -111,10 +96,7 @@ START_TEST(test_indexed__each_batch_has_its_own_indices)
          4);
 }
 
-END_TEST
-
-START_TEST(test_indexed__what_names_nothing_gives_zeros)
-{
+RLO_TEST(test_indexed__what_names_nothing_gives_zeros) {
   const int32_t *x = INTS(7, 8, 9);
   expect(gather("s32[3]", "s32[6]", 0, 0),
          NULL,
@@ -131,10 +113,7 @@ START_TEST(test_indexed__what_names_nothing_gives_zeros)
   expect(gather("s32[0]", "s32[2]", 0, 0), NULL, x, INTS(0, 1), INTS(0, 0), 2);
 }
 
-END_TEST
-
-START_TEST(test_indexed__layouts_of_all_three_count)
-{
+RLO_TEST(test_indexed__layouts_of_all_three_count) {
   /* The source in tiles of 2 along the dimension that is gathered, so that a
    * quotient of the index is needed; the indices and the result padded. */
   const int32_t *x = INTS(1, 2, 3, 4, 5, -1);
@@ -155,10 +134,7 @@ START_TEST(test_indexed__layouts_of_all_three_count)
                    2);
 }
 
-END_TEST
-
-START_TEST(test_indexed__is_one_link_of_a_chain)
-{
+RLO_TEST(test_indexed__is_one_link_of_a_chain) {
   rlo_chain *chain = gather("s32[3,2]", "s32[2]", 0, 0);
   ck_assert_int_eq(rlo_chain_transpose(chain, (int32_t[]){1, 0}), RLO_OK);
   ck_assert_int_eq(rlo_chain_reverse(chain, (int32_t[]){1}, 1), RLO_OK);
@@ -169,10 +145,7 @@ START_TEST(test_indexed__is_one_link_of_a_chain)
       1);
 }
 
-END_TEST
-
-START_TEST(test_indexed__two_gathers_of_one_part_are_too_many)
-{
+RLO_TEST(test_indexed__two_gathers_of_one_part_are_too_many) {
   rlo_chain *chain = gather("s32[3,2]", "s32[2]", 0, 0);
   rlo_shape indices = test_shape_of("s32[2]");
   ck_assert_int_eq(rlo_chain_gather(chain, &indices, 1, 0), RLO_OK);
@@ -184,10 +157,7 @@ START_TEST(test_indexed__two_gathers_of_one_part_are_too_many)
   rlo_chain_release(chain);
 }
 
-END_TEST
-
-START_TEST(test_indexed__joined_chains_keep_their_indices)
-{
+RLO_TEST(test_indexed__joined_chains_keep_their_indices) {
   rlo_chain *first = gather("s32[3]", "s32[2]", 0, 0);
   rlo_chain *second = gather("s32[2]", "s64[1]", 0, 0);
   ck_assert_int_eq(
@@ -208,8 +178,6 @@ START_TEST(test_indexed__joined_chains_keep_their_indices)
   rlo_chain_release(first);
 }
 
-END_TEST
-
 static rlo_status infer_gather(const rlo_shape *src,
                                const rlo_shape *indices,
                                int32_t dim,
@@ -223,8 +191,7 @@ static rlo_status infer_gather(const rlo_shape *src,
   return status;
 }
 
-START_TEST(test_indexed__infers_the_shape)
-{
+RLO_TEST(test_indexed__infers_the_shape) {
   rlo_shape src = test_shape_of("f32[2,3,4]{0,1,2}");
   rlo_shape indices = test_shape_of("s32[2,5,6]");
   rlo_shape shape;
@@ -236,10 +203,7 @@ START_TEST(test_indexed__infers_the_shape)
   ck_assert(rlo_shape_equal(&shape, &wanted));
 }
 
-END_TEST
-
-START_TEST(test_indexed__says_what_is_wrong)
-{
+RLO_TEST(test_indexed__says_what_is_wrong) {
   rlo_shape src = test_shape_of("f32[2,3,4]");
   rlo_shape indices = test_shape_of("s32[2,5]");
   rlo_shape floats = test_shape_of("f32[2,5]");
@@ -268,11 +232,8 @@ START_TEST(test_indexed__says_what_is_wrong)
                  "indices; they must be equal");
 }
 
-END_TEST
-
 /* A problem that loads is not run without its indices. */
-START_TEST(test_indexed__indices_cannot_be_forgotten)
-{
+RLO_TEST(test_indexed__indices_cannot_be_forgotten) {
   rlo_chain *chain = gather("s32[3]", "s32[2]", 0, 0);
   rlo_moves *moves;
   ck_assert_int_eq(rlo_chain_lower(chain, NULL, &moves), RLO_OK);
@@ -296,10 +257,7 @@ START_TEST(test_indexed__indices_cannot_be_forgotten)
   rlo_chain_release(chain);
 }
 
-END_TEST
-
-START_TEST(test_indexed__what_is_loaded_tells_problems_apart)
-{
+RLO_TEST(test_indexed__what_is_loaded_tells_problems_apart) {
   rlo_chain *chain = gather("s32[3]", "s32[2]", 0, 0);
   rlo_moves *moves;
   ck_assert_int_eq(rlo_chain_lower(chain, NULL, &moves), RLO_OK);
@@ -337,34 +295,4 @@ START_TEST(test_indexed__what_is_loaded_tells_problems_apart)
                  "term 0 is of kind 2, neither 0 (quotient) nor 1 (load)");
   rlo_moves_release(moves);
   rlo_chain_release(chain);
-}
-
-END_TEST
-
-static Suite *indexed_suite(void) {
-  Suite *suite = suite_create("indexed");
-  TCase *tcase = tcase_create("gather");
-  tcase_add_test(tcase, test_indexed__takes_rows);
-  tcase_add_test(tcase, test_indexed__takes_columns_by_long_indices);
-  tcase_add_test(tcase, test_indexed__a_scalar_index_drops_the_dimension);
-  tcase_add_test(tcase, test_indexed__each_batch_has_its_own_indices);
-  tcase_add_test(tcase, test_indexed__what_names_nothing_gives_zeros);
-  tcase_add_test(tcase, test_indexed__layouts_of_all_three_count);
-  tcase_add_test(tcase, test_indexed__is_one_link_of_a_chain);
-  tcase_add_test(tcase, test_indexed__two_gathers_of_one_part_are_too_many);
-  tcase_add_test(tcase, test_indexed__joined_chains_keep_their_indices);
-  tcase_add_test(tcase, test_indexed__infers_the_shape);
-  tcase_add_test(tcase, test_indexed__says_what_is_wrong);
-  tcase_add_test(tcase, test_indexed__indices_cannot_be_forgotten);
-  tcase_add_test(tcase, test_indexed__what_is_loaded_tells_problems_apart);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(indexed_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "codegen/kernel_sources.h"
+#include "support/suite.h"
 
 enum { MAX_FILES = 256, MAX_FILE_BYTES = 1 << 24 };
 
@@ -66,8 +65,7 @@ static const char *match_file(const char *file_name,
   return embedded;
 }
 
-START_TEST(test_kernel_sources__every_file_is_embedded_whole)
-{
+RLO_TEST(test_kernel_sources__every_file_is_embedded_whole) {
   DIR *dir = opendir(RELAYOUT_TEST_CL_DIR);
   ck_assert_ptr_nonnull(dir);
   uint64_t hashes[MAX_FILES];
@@ -96,27 +94,9 @@ START_TEST(test_kernel_sources__every_file_is_embedded_whole)
   ck_assert_int_gt(count, 0);
 }
 
-END_TEST
-
-START_TEST(test_kernel_sources__a_stranger_is_null)
-{
+RLO_TEST(test_kernel_sources__a_stranger_is_null) {
   ck_assert_ptr_null(rlo__kernel_source_find(NULL));
   ck_assert_ptr_null(rlo__kernel_source_find(""));
   ck_assert_ptr_null(rlo__kernel_source_find("commo"));
   ck_assert_ptr_null(rlo__kernel_source_find("common.cl"));
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("kernel_sources");
-  TCase *tcase = tcase_create("kernel_sources");
-  tcase_add_test(tcase, test_kernel_sources__every_file_is_embedded_whole);
-  tcase_add_test(tcase, test_kernel_sources__a_stranger_is_null);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

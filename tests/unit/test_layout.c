@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/layout.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
-START_TEST(test_layout__row_major_is_descending)
-{
+RLO_TEST(test_layout__row_major_is_descending) {
   rlo_layout layout = rlo_layout_row_major(3);
   static const int32_t expected[] = {2, 1, 0};
 
@@ -17,10 +15,7 @@ START_TEST(test_layout__row_major_is_descending)
   ck_assert(!rlo_layout_is_column_major(&layout, 3));
 }
 
-END_TEST
-
-START_TEST(test_layout__column_major_is_ascending)
-{
+RLO_TEST(test_layout__column_major_is_ascending) {
   rlo_layout layout = rlo_layout_column_major(3);
   static const int32_t expected[] = {0, 1, 2};
 
@@ -29,10 +24,7 @@ START_TEST(test_layout__column_major_is_ascending)
   ck_assert(!rlo_layout_is_row_major(&layout, 3));
 }
 
-END_TEST
-
-START_TEST(test_layout__rank_one_and_below_is_both)
-{
+RLO_TEST(test_layout__rank_one_and_below_is_both) {
   for (int32_t rank = 0; rank <= 1; ++rank) {
     rlo_layout layout = rlo_layout_row_major(rank);
     ck_assert(rlo_layout_is_row_major(&layout, rank));
@@ -40,10 +32,7 @@ START_TEST(test_layout__rank_one_and_below_is_both)
   }
 }
 
-END_TEST
-
-START_TEST(test_layout__clamps_a_rank_outside)
-{
+RLO_TEST(test_layout__clamps_a_rank_outside) {
   rlo_layout none = rlo_layout_row_major(0);
   rlo_layout below = rlo_layout_row_major(-5);
   rlo_layout most = rlo_layout_column_major(RLO_MAX_RANK);
@@ -54,10 +43,7 @@ START_TEST(test_layout__clamps_a_rank_outside)
   ck_assert(rlo_layout_is_column_major(&above, RLO_MAX_RANK));
 }
 
-END_TEST
-
-START_TEST(test_layout__padding_tiles_and_tail_are_not_plain)
-{
+RLO_TEST(test_layout__padding_tiles_and_tail_are_not_plain) {
   static const int64_t tile[] = {2};
   rlo_layout layouts[4];
 
@@ -78,10 +64,7 @@ START_TEST(test_layout__padding_tiles_and_tail_are_not_plain)
   ck_assert(rlo_layout_is_row_major(&layouts[2], 1));
 }
 
-END_TEST
-
-START_TEST(test_layout__takes_a_minor_to_major)
-{
+RLO_TEST(test_layout__takes_a_minor_to_major) {
   static const int32_t order[] = {1, 2, 0};
   rlo_layout layout;
   rlo_layout scalar;
@@ -93,10 +76,7 @@ START_TEST(test_layout__takes_a_minor_to_major)
   ck_assert_int_eq(rlo_layout_from_minor_to_major(NULL, 0, &scalar), RLO_OK);
 }
 
-END_TEST
-
-START_TEST(test_layout__refuses_what_is_no_permutation)
-{
+RLO_TEST(test_layout__refuses_what_is_no_permutation) {
   static const int32_t twice[] = {1, 1};
   int32_t many[RLO_MAX_RANK + 1];
   rlo_layout layout = rlo_layout_row_major(2);
@@ -121,10 +101,7 @@ START_TEST(test_layout__refuses_what_is_no_permutation)
   ck_assert_mem_eq(&layout, &before, sizeof layout);
 }
 
-END_TEST
-
-START_TEST(test_layout__appends_tiles_in_order)
-{
+RLO_TEST(test_layout__appends_tiles_in_order) {
   static const int64_t first[] = {8, 128};
   static const int64_t second[] = {RLO_TILE_COMBINE, RLO_TILE_COMBINE, 2};
   rlo_layout layout = rlo_layout_row_major(2);
@@ -137,8 +114,6 @@ START_TEST(test_layout__appends_tiles_in_order)
   ck_assert_int_eq(layout.tiles[1].rank, 3);
   ck_assert_mem_eq(layout.tiles[1].dims, second, sizeof second);
 }
-
-END_TEST
 
 static const struct {
   int64_t dims[3];
@@ -153,8 +128,7 @@ static const struct {
     {{2, RLO_TILE_COMBINE}, 2, "tile dimension 1, the last, cannot be '*'"},
 };
 
-START_TEST(test_layout__refuses_a_bad_tile)
-{
+RLO_TABLE_TEST(test_layout__refuses_a_bad_tile, bad_tiles) {
   rlo_layout layout = rlo_layout_row_major(2);
   rlo_layout before = layout;
 
@@ -165,10 +139,7 @@ START_TEST(test_layout__refuses_a_bad_tile)
   ck_assert_mem_eq(&layout, &before, sizeof layout);
 }
 
-END_TEST
-
-START_TEST(test_layout__limits_tiles)
-{
+RLO_TEST(test_layout__limits_tiles) {
   int64_t ones[RLO_MAX_TILE_RANK + 1];
   rlo_layout layout = rlo_layout_row_major(2);
 
@@ -183,8 +154,6 @@ START_TEST(test_layout__limits_tiles)
   ck_assert_int_eq(rlo_layout_add_tile(&layout, ones, 1), RLO_UNSUPPORTED);
   ck_assert_int_eq(layout.num_tiles, RLO_MAX_TILES);
 }
-
-END_TEST
 
 /* Change one field of a layout of rank 2 that has everything. */
 static void change(rlo_layout *layout, int field) {
@@ -231,8 +200,7 @@ static void change(rlo_layout *layout, int field) {
   }
 }
 
-START_TEST(test_layout__each_field_makes_unequal)
-{
+RLO_LOOP_TEST(test_layout__each_field_makes_unequal, 0, 12) {
   static const int64_t tile[] = {2, 2};
   rlo_layout layout = rlo_layout_row_major(2);
 
@@ -250,10 +218,7 @@ START_TEST(test_layout__each_field_makes_unequal)
   ck_assert(!rlo_layout_equal(&other, &layout, 2));
 }
 
-END_TEST
-
-START_TEST(test_layout__ignores_what_says_nothing)
-{
+RLO_TEST(test_layout__ignores_what_says_nothing) {
   rlo_layout layout = rlo_layout_row_major(2);
   rlo_layout other = layout;
 
@@ -276,32 +241,4 @@ START_TEST(test_layout__ignores_what_says_nothing)
   other = strided;
   other.offset_elems = 4;
   ck_assert(!rlo_layout_equal(&strided, &other, 2));
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("layout");
-  TCase *tcase = tcase_create("layout");
-  tcase_add_test(tcase, test_layout__row_major_is_descending);
-  tcase_add_test(tcase, test_layout__column_major_is_ascending);
-  tcase_add_test(tcase, test_layout__rank_one_and_below_is_both);
-  tcase_add_test(tcase, test_layout__clamps_a_rank_outside);
-  tcase_add_test(tcase, test_layout__padding_tiles_and_tail_are_not_plain);
-  tcase_add_test(tcase, test_layout__takes_a_minor_to_major);
-  tcase_add_test(tcase, test_layout__refuses_what_is_no_permutation);
-  tcase_add_test(tcase, test_layout__appends_tiles_in_order);
-  tcase_add_loop_test(tcase,
-                      test_layout__refuses_a_bad_tile,
-                      0,
-                      (int)(sizeof bad_tiles / sizeof bad_tiles[0]));
-  tcase_add_test(tcase, test_layout__limits_tiles);
-  tcase_add_loop_test(tcase, test_layout__each_field_makes_unequal, 0, 12);
-  tcase_add_test(tcase, test_layout__ignores_what_says_nothing);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/layout_util.h"
+#include "support/suite.h"
 
 static rlo_layout with_order(const int32_t *minor_to_major, int32_t rank) {
   rlo_layout layout;
@@ -20,8 +19,7 @@ static void expect_order(const rlo_layout *layout,
   }
 }
 
-START_TEST(test_layout_edit__takes_major_to_minor)
-{
+RLO_TEST(test_layout_edit__takes_major_to_minor) {
   rlo_layout layout;
   ck_assert_int_eq(
       rlo_layout_from_major_to_minor((int32_t[]){0, 2, 1}, 3, &layout), RLO_OK);
@@ -37,10 +35,7 @@ START_TEST(test_layout_edit__takes_major_to_minor)
       RLO_UNSUPPORTED);
 }
 
-END_TEST
-
-START_TEST(test_layout_edit__knows_monotonic_orders)
-{
+RLO_TEST(test_layout_edit__knows_monotonic_orders) {
   rlo_layout rows = rlo_layout_row_major(3);
   rlo_layout columns = rlo_layout_column_major(3);
   rlo_layout other = with_order((int32_t[]){1, 2, 0}, 3);
@@ -60,10 +55,7 @@ START_TEST(test_layout_edit__knows_monotonic_orders)
   ck_assert(!rlo_layout_is_monotonic_dim0_minor(&rows, 0));
 }
 
-END_TEST
-
-START_TEST(test_layout_edit__numbers_physical_places)
-{
+RLO_TEST(test_layout_edit__numbers_physical_places) {
   rlo_layout layout = with_order((int32_t[]){2, 0, 3, 1}, 4);
   int32_t physical[4];
   ck_assert_int_eq(rlo_layout_minor(&layout, 4, 0), 2);
@@ -84,10 +76,7 @@ START_TEST(test_layout_edit__numbers_physical_places)
                    RLO_UNSUPPORTED);
 }
 
-END_TEST
-
-START_TEST(test_layout_edit__finds_consecutive_dims)
-{
+RLO_TEST(test_layout_edit__finds_consecutive_dims) {
   rlo_layout layout = with_order((int32_t[]){2, 0, 3, 1}, 4);
   ck_assert(rlo_layout_are_dims_consecutive(&layout, 4, (int32_t[]){3, 0}, 2));
   ck_assert(
@@ -99,8 +88,6 @@ START_TEST(test_layout_edit__finds_consecutive_dims)
   layout.kind = RLO_LAYOUT_STRIDED;
   ck_assert(!rlo_layout_are_dims_consecutive(&layout, 4, (int32_t[]){1}, 1));
 }
-
-END_TEST
 
 static const struct {
   int32_t order[4];
@@ -115,8 +102,7 @@ static const struct {
     {{2, 0, 3, 1}, 4, 3, false, {3, 2, 0, 1}},
 };
 
-START_TEST(test_layout_edit__moves_dims)
-{
+RLO_TABLE_TEST(test_layout_edit__moves_dims, moves) {
   rlo_layout layout = with_order(moves[_i].order, moves[_i].rank);
   layout.memory_space = 5;
   ck_assert_int_eq(rlo_layout_add_tile(&layout, (int64_t[]){8, 128}, 2),
@@ -132,10 +118,7 @@ START_TEST(test_layout_edit__moves_dims)
   ck_assert_int_eq(layout.memory_space, 5);
 }
 
-END_TEST
-
-START_TEST(test_layout_edit__splits_move_with_their_dim)
-{
+RLO_TEST(test_layout_edit__splits_move_with_their_dim) {
   rlo_layout layout = rlo_layout_row_major(3);
   ck_assert_int_eq(rlo_layout_add_split(&layout, 0, (int64_t[]){1}, 1), RLO_OK);
   ck_assert_int_eq(rlo_layout_add_split(&layout, 2, (int64_t[]){2}, 1), RLO_OK);
@@ -145,10 +128,7 @@ START_TEST(test_layout_edit__splits_move_with_their_dim)
   ck_assert_ptr_null(rlo_layout_split_config(&layout, 2));
 }
 
-END_TEST
-
-START_TEST(test_layout_edit__moves_only_what_is_there)
-{
+RLO_TEST(test_layout_edit__moves_only_what_is_there) {
   rlo_layout layout = rlo_layout_row_major(2);
   ck_assert_int_eq(rlo_layout_move_dim_to_major(&layout, 2, 2),
                    RLO_OUT_OF_RANGE);
@@ -159,11 +139,8 @@ START_TEST(test_layout_edit__moves_only_what_is_there)
                    RLO_UNSUPPORTED);
 }
 
-END_TEST
-
 /* XLA: {2,0,1} without dim 0, SC(0:10)(1:20)(2:30) -> {1,0}, SC(0:10)(1:30). */
-START_TEST(test_layout_edit__deletes_a_dim)
-{
+RLO_TEST(test_layout_edit__deletes_a_dim) {
   rlo_layout layout = with_order((int32_t[]){2, 0, 1}, 3);
   for (int32_t p = 0; p < 3; ++p) {
     int64_t cut = 10 * (p + 1);
@@ -179,11 +156,8 @@ START_TEST(test_layout_edit__deletes_a_dim)
                    RLO_OUT_OF_RANGE);
 }
 
-END_TEST
-
 /* Entries of tiles go with the dimension they were for, in every tile. */
-START_TEST(test_layout_edit__deletes_from_tiles)
-{
+RLO_TEST(test_layout_edit__deletes_from_tiles) {
   rlo_layout layout = rlo_layout_row_major(3);
   rlo_layout result;
   ck_assert_int_eq(rlo_layout_add_tile(&layout, (int64_t[]){4, 8, 128}, 3),
@@ -214,10 +188,7 @@ START_TEST(test_layout_edit__deletes_from_tiles)
   }
 }
 
-END_TEST
-
-START_TEST(test_layout_edit__clears_tiles)
-{
+RLO_TEST(test_layout_edit__clears_tiles) {
   rlo_layout layout = rlo_layout_row_major(2);
   ck_assert_int_eq(rlo_layout_add_tile(&layout, (int64_t[]){8, 128}, 2),
                    RLO_OK);
@@ -225,11 +196,8 @@ START_TEST(test_layout_edit__clears_tiles)
   ck_assert(rlo_layout_is_row_major(&layout, 2));
 }
 
-END_TEST
-
 /* XLA 2017: [2,3,4] padded to {2,3,4} is not, to {2,14,42} is. */
-START_TEST(test_layout_edit__knows_padding)
-{
+RLO_TEST(test_layout_edit__knows_padding) {
   static const int64_t dims[] = {2, 3, 4};
   rlo_layout layout = rlo_layout_row_major(3);
   ck_assert(!rlo_layout_is_padded(&layout, dims, 3));
@@ -246,12 +214,9 @@ START_TEST(test_layout_edit__knows_padding)
   ck_assert(rlo_layout_has_custom_element_size(&layout));
 }
 
-END_TEST
-
 /* XLA: [150,200,100]{0,1,2:SC(0:30)(1:40,130)} has pieces of at most 150, 90
  * and 70. */
-START_TEST(test_layout_edit__finds_the_largest_pieces)
-{
+RLO_TEST(test_layout_edit__finds_the_largest_pieces) {
   static const int64_t dims[] = {150, 200, 100};
   rlo_layout layout = rlo_layout_column_major(3);
   int64_t elems;
@@ -273,8 +238,6 @@ START_TEST(test_layout_edit__finds_the_largest_pieces)
                    RLO_OVERFLOW);
 }
 
-END_TEST
-
 static const struct {
   int64_t strides[4];
   bool is_major_to_minor;
@@ -284,42 +247,9 @@ static const struct {
     {{1880, 220, 22, 2}, false},
 };
 
-START_TEST(test_layout_edit__knows_major_to_minor_strides)
-{
+RLO_TABLE_TEST(test_layout_edit__knows_major_to_minor_strides, byte_strides) {
   static const int64_t dims[] = {8, 9, 10, 11};
   ck_assert_int_eq(rlo_byte_strides_is_major_to_minor(
                        byte_strides[_i].strides, dims, 4, RLO_DTYPE_F32),
                    byte_strides[_i].is_major_to_minor);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("layout_edit");
-  TCase *tcase = tcase_create("layout_edit");
-  tcase_add_test(tcase, test_layout_edit__takes_major_to_minor);
-  tcase_add_test(tcase, test_layout_edit__knows_monotonic_orders);
-  tcase_add_test(tcase, test_layout_edit__numbers_physical_places);
-  tcase_add_test(tcase, test_layout_edit__finds_consecutive_dims);
-  tcase_add_loop_test(tcase,
-                      test_layout_edit__moves_dims,
-                      0,
-                      (int)(sizeof moves / sizeof moves[0]));
-  tcase_add_test(tcase, test_layout_edit__splits_move_with_their_dim);
-  tcase_add_test(tcase, test_layout_edit__moves_only_what_is_there);
-  tcase_add_test(tcase, test_layout_edit__deletes_a_dim);
-  tcase_add_test(tcase, test_layout_edit__deletes_from_tiles);
-  tcase_add_test(tcase, test_layout_edit__clears_tiles);
-  tcase_add_test(tcase, test_layout_edit__knows_padding);
-  tcase_add_test(tcase, test_layout_edit__finds_the_largest_pieces);
-  tcase_add_loop_test(tcase,
-                      test_layout_edit__knows_major_to_minor_strides,
-                      0,
-                      (int)(sizeof byte_strides / sizeof byte_strides[0]));
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -2,12 +2,11 @@
 
 /* Which layouts rlo_layout_validate refuses, and in which words. */
 
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/layout.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 static const int64_t two_by_three[] = {2, 3};
 
@@ -25,8 +24,7 @@ static void expect_accepted(const rlo_layout *layout) {
                    RLO_OK);
 }
 
-START_TEST(test_layout__validates_the_array_itself)
-{
+RLO_TEST(test_layout__validates_the_array_itself) {
   static const int64_t negative[] = {2, -3};
   rlo_layout layout = rlo_layout_row_major(2);
 
@@ -48,10 +46,7 @@ START_TEST(test_layout__validates_the_array_itself)
                    RLO_OK);
 }
 
-END_TEST
-
-START_TEST(test_layout__validates_minor_to_major)
-{
+RLO_TEST(test_layout__validates_minor_to_major) {
   rlo_layout layout = rlo_layout_row_major(2);
 
   layout.minor_to_major[0] = 2;
@@ -60,10 +55,7 @@ START_TEST(test_layout__validates_minor_to_major)
                  "minor_to_major: permutation[0]=2 is out of range for rank 2");
 }
 
-END_TEST
-
-START_TEST(test_layout__validates_padding)
-{
+RLO_TEST(test_layout__validates_padding) {
   static const int64_t empty[] = {0, 3};
   rlo_layout layout = rlo_layout_row_major(2);
 
@@ -83,10 +75,7 @@ START_TEST(test_layout__validates_padding)
                    RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
-START_TEST(test_layout__validates_tiles)
-{
+RLO_TEST(test_layout__validates_tiles) {
   rlo_layout layout = rlo_layout_row_major(2);
 
   layout.num_tiles = 2;
@@ -120,10 +109,7 @@ START_TEST(test_layout__validates_tiles)
       &layout, RLO_INVALID_ARGUMENT, "a layout cannot have -1 tiles");
 }
 
-END_TEST
-
-START_TEST(test_layout__tiles_may_outrank_the_array)
-{
+RLO_TEST(test_layout__tiles_may_outrank_the_array) {
   /* XLA: f32[8]T(2,2), f32[8,8]T(2,2)(2,2,2,2,2) and u32[]T(128) are valid. */
   static const int64_t dims[] = {8, 8};
   static const int64_t twos[] = {2, 2, 2, 2, 2};
@@ -139,10 +125,7 @@ START_TEST(test_layout__tiles_may_outrank_the_array)
   }
 }
 
-END_TEST
-
-START_TEST(test_layout__validates_tail_alignment)
-{
+RLO_TEST(test_layout__validates_tail_alignment) {
   rlo_layout layout = rlo_layout_row_major(2);
 
   layout.tail_alignment_elems = 1024;
@@ -153,10 +136,7 @@ START_TEST(test_layout__validates_tail_alignment)
                  "a tail alignment of -1 elements is negative");
 }
 
-END_TEST
-
-START_TEST(test_layout__validates_element_size)
-{
+RLO_TEST(test_layout__validates_element_size) {
   rlo_layout layout = rlo_layout_row_major(2);
 
   layout.element_size_bits = 32;
@@ -182,10 +162,7 @@ START_TEST(test_layout__validates_element_size)
                    RLO_OK);
 }
 
-END_TEST
-
-START_TEST(test_layout__validates_fill)
-{
+RLO_TEST(test_layout__validates_fill) {
   rlo_layout layout = rlo_layout_row_major(2);
 
   for (int fill = RLO_FILL_INVALID; fill <= RLO_FILL_BITS; ++fill) {
@@ -205,10 +182,7 @@ START_TEST(test_layout__validates_fill)
       RLO_UNSUPPORTED);
 }
 
-END_TEST
-
-START_TEST(test_layout__fill_bits_stay_inside_the_element)
-{
+RLO_TEST(test_layout__fill_bits_stay_inside_the_element) {
   rlo_layout layout = rlo_layout_row_major(2);
 
   layout.fill = RLO_FILL_BITS;
@@ -230,10 +204,7 @@ START_TEST(test_layout__fill_bits_stay_inside_the_element)
       rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_C128), RLO_OK);
 }
 
-END_TEST
-
-START_TEST(test_layout__validates_strided)
-{
+RLO_TEST(test_layout__validates_strided) {
   rlo_layout layout = test_shape_of("f32[2,3]{:strides(8,1)offset(3)}").layout;
 
   expect_accepted(&layout);
@@ -266,8 +237,6 @@ START_TEST(test_layout__validates_strided)
   expect_refused(&layout, RLO_INVALID_ARGUMENT, "2 is not a kind of layout");
 }
 
-END_TEST
-
 static const struct {
   int32_t dimension;
   int64_t indices[3];
@@ -296,8 +265,7 @@ static const struct {
 };
 
 /* Written by hand, because rlo_layout_add_split refuses most of them. */
-START_TEST(test_layout__validates_splits)
-{
+RLO_TABLE_TEST(test_layout__validates_splits, bad_splits) {
   rlo_layout layout = rlo_layout_row_major(2);
 
   layout.num_split_configs = 1;
@@ -309,10 +277,7 @@ START_TEST(test_layout__validates_splits)
   expect_refused(&layout, RLO_INVALID_ARGUMENT, bad_splits[_i].message);
 }
 
-END_TEST
-
-START_TEST(test_layout__splits_are_of_physical_dimensions)
-{
+RLO_TEST(test_layout__splits_are_of_physical_dimensions) {
   static const int64_t cuts[] = {1, 2};
   rlo_layout layout = rlo_layout_row_major(2);
 
@@ -345,10 +310,7 @@ START_TEST(test_layout__splits_are_of_physical_dimensions)
       &strided, RLO_INVALID_ARGUMENT, "a strided layout cannot have splits");
 }
 
-END_TEST
-
-START_TEST(test_layout__validates_what_it_carries)
-{
+RLO_TEST(test_layout__validates_what_it_carries) {
   rlo_layout layout = rlo_layout_row_major(2);
 
   layout.metadata_prefix_bytes = 123;
@@ -368,33 +330,4 @@ START_TEST(test_layout__validates_what_it_carries)
   layout.pointer_dtype = RLO_DTYPE_U16;
   ck_assert_int_eq(rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_F32),
                    RLO_INVALID_ARGUMENT);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("layout_validate");
-  TCase *tcase = tcase_create("layout_validate");
-  tcase_add_test(tcase, test_layout__validates_the_array_itself);
-  tcase_add_test(tcase, test_layout__validates_minor_to_major);
-  tcase_add_test(tcase, test_layout__validates_padding);
-  tcase_add_test(tcase, test_layout__validates_tiles);
-  tcase_add_test(tcase, test_layout__tiles_may_outrank_the_array);
-  tcase_add_test(tcase, test_layout__validates_tail_alignment);
-  tcase_add_test(tcase, test_layout__validates_element_size);
-  tcase_add_test(tcase, test_layout__validates_fill);
-  tcase_add_test(tcase, test_layout__fill_bits_stay_inside_the_element);
-  tcase_add_test(tcase, test_layout__validates_strided);
-  tcase_add_loop_test(tcase,
-                      test_layout__validates_splits,
-                      0,
-                      (int)(sizeof bad_splits / sizeof bad_splits[0]));
-  tcase_add_test(tcase, test_layout__splits_are_of_physical_dimensions);
-  tcase_add_test(tcase, test_layout__validates_what_it_carries);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

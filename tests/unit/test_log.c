@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "support/suite.h"
 
 typedef struct heard {
   int count;
@@ -19,17 +18,13 @@ static void listen(void *payload, int32_t severity, const char *message) {
   memcpy(h->message, message, strlen(message) + 1);
 }
 
-START_TEST(test_log__is_silent_without_a_sink)
-{
+RLO_TEST(test_log__is_silent_without_a_sink) {
   rlo__log(NULL, RLO__LOG_ERROR, "nobody %d", 1);
   rlo__log_sink sink = {NULL, NULL, RLO__LOG_DEBUG};
   rlo__log(&sink, RLO__LOG_ERROR, "nobody %d", 1);
 }
 
-END_TEST
-
-START_TEST(test_log__passes_up_to_its_level)
-{
+RLO_TEST(test_log__passes_up_to_its_level) {
   heard h = {0};
   rlo__log_sink sink = {listen, &h, RLO__LOG_INFO};
   rlo__log(&sink, RLO__LOG_DEBUG, "details");
@@ -42,28 +37,9 @@ START_TEST(test_log__passes_up_to_its_level)
   ck_assert_int_eq(h.count, 2);
 }
 
-END_TEST
-
-START_TEST(test_log__cuts_long_lines)
-{
+RLO_TEST(test_log__cuts_long_lines) {
   heard h = {0};
   rlo__log_sink sink = {listen, &h, RLO__LOG_INFO};
   rlo__log(&sink, RLO__LOG_INFO, "%01500d", 1);
   ck_assert_uint_eq(strlen(h.message), 1023);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("log");
-  TCase *tcase = tcase_create("log");
-  tcase_add_test(tcase, test_log__is_silent_without_a_sink);
-  tcase_add_test(tcase, test_log__passes_up_to_its_level);
-  tcase_add_test(tcase, test_log__cuts_long_lines);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/index.h"
 #include "relayout/ops.h"
 #include "support/random_shape.h"
+#include "support/suite.h"
 
 static rlo_problem problem;
 
@@ -38,9 +37,10 @@ static void expect_axis(int32_t a, int64_t extent, int64_t src, int64_t dst) {
   ck_assert_int_eq(problem.dst.axis[a], dst);
 }
 
+RLO_TIMEOUT(60);
+
 /* f32[20,300]{1,0} to T(8,128): the box runs over the physical cells. */
-START_TEST(test_lower__plain_to_tiled_is_rows_with_pad_guards)
-{
+RLO_TEST(test_lower__plain_to_tiled_is_rows_with_pad_guards) {
   rlo_shape src = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
   rlo_shape dst =
       tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
@@ -65,11 +65,8 @@ START_TEST(test_lower__plain_to_tiled_is_rows_with_pad_guards)
   ck_assert_int_eq(problem.written_bytes, 24 * 384 * 4);
 }
 
-END_TEST
-
 /* And back: splitting at 8 and 128 removes every quotient. */
-START_TEST(test_lower__tiled_to_plain_splits_at_the_tile)
-{
+RLO_TEST(test_lower__tiled_to_plain_splits_at_the_tile) {
   rlo_shape src =
       tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
   rlo_shape dst = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
@@ -87,11 +84,8 @@ START_TEST(test_lower__tiled_to_plain_splits_at_the_tile)
   ck_assert_int_eq(problem.guards[1].kind, RLO_GUARD_SKIP);
 }
 
-END_TEST
-
 /* A tile of 8 against a tile of 3 leaves a quotient for the gather family. */
-START_TEST(test_lower__tiles_that_do_not_divide_leave_a_quotient)
-{
+RLO_TEST(test_lower__tiles_that_do_not_divide_leave_a_quotient) {
   rlo_shape src =
       tiled((int64_t[]){100}, 1, (int64_t[]){2, 8}, 2, RLO_FILL_ZERO);
   rlo_shape dst =
@@ -102,11 +96,8 @@ START_TEST(test_lower__tiles_that_do_not_divide_leave_a_quotient)
   ck_assert_int_eq(problem.terms[0].divisor, 8);
 }
 
-END_TEST
-
 /* Tiles of both sides that divide each other meet in their refinement. */
-START_TEST(test_lower__tiles_that_divide_leave_none)
-{
+RLO_TEST(test_lower__tiles_that_divide_leave_none) {
   rlo_shape src =
       tiled((int64_t[]){256, 256}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
   rlo_shape dst =
@@ -117,10 +108,7 @@ START_TEST(test_lower__tiles_that_divide_leave_none)
   ck_assert_int_eq(problem.num_guards, 0);
 }
 
-END_TEST
-
-START_TEST(test_lower__identity_is_one_axis)
-{
+RLO_TEST(test_lower__identity_is_one_axis) {
   rlo_shape shape = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
   lower(&shape, &shape);
   ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
@@ -128,12 +116,9 @@ START_TEST(test_lower__identity_is_one_axis)
   expect_axis(0, 6000, 1, 1);
 }
 
-END_TEST
-
 /* Without a fill nothing may be written but elements: equal tiled layouts
  * still differ in what stands in the padding. */
-START_TEST(test_lower__unknown_fill_skips)
-{
+RLO_TEST(test_lower__unknown_fill_skips) {
   rlo_shape src = tiled((int64_t[]){5}, 1, (int64_t[]){4}, 1, RLO_FILL_ZERO);
   rlo_shape dst = tiled((int64_t[]){5}, 1, (int64_t[]){4}, 1, RLO_FILL_UNKNOWN);
   lower(&src, &dst);
@@ -144,10 +129,7 @@ START_TEST(test_lower__unknown_fill_skips)
   ck_assert_int_eq(problem.written_bytes, 20);
 }
 
-END_TEST
-
-START_TEST(test_lower__tail_takes_the_fill)
-{
+RLO_TEST(test_lower__tail_takes_the_fill) {
   rlo_shape src = tiled((int64_t[]){5}, 1, NULL, 0, RLO_FILL_INVALID);
   rlo_shape dst = src;
   dst.layout.tail_alignment_elems = 8;
@@ -163,11 +145,8 @@ START_TEST(test_lower__tail_takes_the_fill)
   }
 }
 
-END_TEST
-
 /* [2,3] = a b c / d e f, {0,1:pad(3,5)fill(zero)}. */
-START_TEST(test_lower__seed_example)
-{
+RLO_TEST(test_lower__seed_example) {
   rlo_shape src;
   ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U8, (int64_t[]){2, 3}, 2, &src),
                    RLO_OK);
@@ -184,10 +163,7 @@ START_TEST(test_lower__seed_example)
   ck_assert_str_eq(out, "ad0be0cf0000000");
 }
 
-END_TEST
-
-START_TEST(test_lower__zero_elements_still_fill)
-{
+RLO_TEST(test_lower__zero_elements_still_fill) {
   rlo_shape src;
   ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U8, (int64_t[]){0, 3}, 2, &src),
                    RLO_OK);
@@ -203,10 +179,7 @@ START_TEST(test_lower__zero_elements_still_fill)
   ck_assert_str_eq(out, "\1\1\1\1\1\1");
 }
 
-END_TEST
-
-START_TEST(test_lower__refuses_other_shapes)
-{
+RLO_TEST(test_lower__refuses_other_shapes) {
   rlo_shape a = tiled((int64_t[]){2, 3}, 2, NULL, 0, RLO_FILL_INVALID);
   rlo_shape b = tiled((int64_t[]){3, 2}, 2, NULL, 0, RLO_FILL_INVALID);
   ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem),
@@ -230,10 +203,7 @@ START_TEST(test_lower__refuses_other_shapes)
   ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem), RLO_UNSUPPORTED);
 }
 
-END_TEST
-
-START_TEST(test_lower__refuses_a_destination_that_folds)
-{
+RLO_TEST(test_lower__refuses_a_destination_that_folds) {
   rlo_shape src = tiled((int64_t[]){2, 3}, 2, NULL, 0, RLO_FILL_INVALID);
   rlo_shape dst = src;
   memset(&dst.layout, 0, sizeof dst.layout);
@@ -246,12 +216,9 @@ START_TEST(test_lower__refuses_a_destination_that_folds)
   ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
 }
 
-END_TEST
-
 /* The lowering against the index functions, which share no code with it but
  * the address map: every element lands on its slot. */
-START_TEST(test_lower__agrees_with_the_index)
-{
+RLO_TEST(test_lower__agrees_with_the_index) {
   static uint32_t from[1 << 15];
   static uint32_t to[1 << 15];
   test_random random = test_random_begin("test_lower__agrees_with_the_index");
@@ -292,34 +259,4 @@ START_TEST(test_lower__agrees_with_the_index)
       ck_assert_msg(to[dst_slot] == from[src_slot], "case %d", n);
     } while (rlo_index_bump(&dst, index));
   }
-}
-
-END_TEST
-
-static Suite *lower_suite(void) {
-  Suite *suite = suite_create("lower");
-  TCase *tcase = tcase_create("core");
-  tcase_set_timeout(tcase, 60);
-  tcase_add_test(tcase, test_lower__plain_to_tiled_is_rows_with_pad_guards);
-  tcase_add_test(tcase, test_lower__tiled_to_plain_splits_at_the_tile);
-  tcase_add_test(tcase, test_lower__tiles_that_do_not_divide_leave_a_quotient);
-  tcase_add_test(tcase, test_lower__tiles_that_divide_leave_none);
-  tcase_add_test(tcase, test_lower__identity_is_one_axis);
-  tcase_add_test(tcase, test_lower__unknown_fill_skips);
-  tcase_add_test(tcase, test_lower__tail_takes_the_fill);
-  tcase_add_test(tcase, test_lower__seed_example);
-  tcase_add_test(tcase, test_lower__zero_elements_still_fill);
-  tcase_add_test(tcase, test_lower__refuses_other_shapes);
-  tcase_add_test(tcase, test_lower__refuses_a_destination_that_folds);
-  tcase_add_test(tcase, test_lower__agrees_with_the_index);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(lower_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <locale.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/npy.h"
 #include "support/npy_bytes.h"
 #include "support/random.h"
+#include "support/suite.h"
 
 /* What numpy.save writes. */
 static const struct {
@@ -154,8 +153,9 @@ static bool is_host_big_endian(void) {
   return first == 0;
 }
 
-START_TEST(test_npy__reads_what_numpy_writes)
-{
+RLO_TIMEOUT(120);
+
+RLO_TABLE_TEST(test_npy__reads_what_numpy_writes, headers) {
   for (unsigned major = 1; major <= 3; ++major) {
     unsigned char bytes[256];
     size_t size_bytes = test_npy_make(bytes, major, headers[_i].dictionary);
@@ -182,8 +182,6 @@ START_TEST(test_npy__reads_what_numpy_writes)
   }
 }
 
-END_TEST
-
 static rlo_shape make(rlo_dtype dtype,
                       const int64_t *dims,
                       int32_t rank,
@@ -194,8 +192,7 @@ static rlo_shape make(rlo_dtype dtype,
   return shape;
 }
 
-START_TEST(test_npy__writes_what_numpy_writes)
-{
+RLO_TEST(test_npy__writes_what_numpy_writes) {
   static const struct {
     rlo_dtype dtype;
     int32_t rank;
@@ -274,10 +271,7 @@ START_TEST(test_npy__writes_what_numpy_writes)
   }
 }
 
-END_TEST
-
-START_TEST(test_npy__needs_room)
-{
+RLO_TEST(test_npy__needs_room) {
   static const int64_t dims[] = {2, 3};
   rlo_layout layout = rlo_layout_row_major(2);
   rlo_shape shape = make(RLO_DTYPE_F32, dims, 2, &layout);
@@ -294,10 +288,7 @@ START_TEST(test_npy__needs_room)
   ck_assert_uint_eq(bytes, 128);
 }
 
-END_TEST
-
-START_TEST(test_npy__writes_no_other_layout)
-{
+RLO_TEST(test_npy__writes_no_other_layout) {
   static const int64_t dims[] = {2, 3, 4};
   static const int64_t tile[] = {2};
   rlo_layout layouts[5];
@@ -321,10 +312,7 @@ START_TEST(test_npy__writes_no_other_layout)
   }
 }
 
-END_TEST
-
-START_TEST(test_npy__reads_what_it_writes)
-{
+RLO_TEST(test_npy__reads_what_it_writes) {
   static const rlo_dtype dtypes[] = {RLO_DTYPE_PRED,
                                      RLO_DTYPE_S8,
                                      RLO_DTYPE_S16,
@@ -381,10 +369,7 @@ START_TEST(test_npy__reads_what_it_writes)
   }
 }
 
-END_TEST
-
-START_TEST(test_npy__mutations_are_refused_or_valid)
-{
+RLO_TEST(test_npy__mutations_are_refused_or_valid) {
   test_random random = test_random_begin("test_npy");
   int accepted = 0;
 
@@ -417,27 +402,4 @@ START_TEST(test_npy__mutations_are_refused_or_valid)
     }
   }
   ck_assert_int_gt(accepted, 0);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("npy");
-  TCase *tcase = tcase_create("npy");
-  tcase_set_timeout(tcase, 120);
-  tcase_add_loop_test(tcase,
-                      test_npy__reads_what_numpy_writes,
-                      0,
-                      (int)(sizeof headers / sizeof headers[0]));
-  tcase_add_test(tcase, test_npy__writes_what_numpy_writes);
-  tcase_add_test(tcase, test_npy__needs_room);
-  tcase_add_test(tcase, test_npy__writes_no_other_layout);
-  tcase_add_test(tcase, test_npy__reads_what_it_writes);
-  tcase_add_test(tcase, test_npy__mutations_are_refused_or_valid);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -2,12 +2,11 @@
 
 /* What rlo_npy_parse refuses, and in which words. */
 
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/npy.h"
 #include "support/npy_bytes.h"
+#include "support/suite.h"
 
 static rlo_status parse_dictionary(const char *dictionary,
                                    rlo_npy_header *out_header) {
@@ -176,8 +175,9 @@ static const struct {
      NULL},
 };
 
-START_TEST(test_npy__refuses_with_the_place)
-{
+RLO_TIMEOUT(120);
+
+RLO_TABLE_TEST(test_npy__refuses_with_the_place, refusals) {
   rlo_npy_header header;
   rlo_npy_header before;
   memset(&header, 0x5a, sizeof header);
@@ -194,13 +194,10 @@ START_TEST(test_npy__refuses_with_the_place)
   ck_assert_mem_eq(&header, &before, sizeof header);
 }
 
-END_TEST
-
 static const char plain[] =
     "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
 
-START_TEST(test_npy__refuses_other_files)
-{
+RLO_TEST(test_npy__refuses_other_files) {
   unsigned char bytes[128];
   size_t size_bytes = test_npy_make(bytes, 1, plain);
   rlo_npy_header header;
@@ -223,10 +220,7 @@ START_TEST(test_npy__refuses_other_files)
   ck_assert_int_eq(rlo_npy_parse(NULL, 10, -1, &header), RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
-START_TEST(test_npy__every_truncation_is_data_loss)
-{
+RLO_TEST(test_npy__every_truncation_is_data_loss) {
   for (unsigned major = 1; major <= 3; ++major) {
     unsigned char bytes[128];
     size_t size_bytes = test_npy_make(bytes, major, plain);
@@ -238,10 +232,7 @@ START_TEST(test_npy__every_truncation_is_data_loss)
   }
 }
 
-END_TEST
-
-START_TEST(test_npy__a_short_file_may_not_ask_for_memory)
-{
+RLO_TEST(test_npy__a_short_file_may_not_ask_for_memory) {
   /* Twelve bytes that promise a header of 4 GiB. */
   static const unsigned char bytes[] = {
       0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 0xff, 0xff, 0xff, 0xff};
@@ -254,10 +245,7 @@ START_TEST(test_npy__a_short_file_may_not_ask_for_memory)
       "an .npy header of 4294967295 bytes is beyond the limit of 65536");
 }
 
-END_TEST
-
-START_TEST(test_npy__checks_the_size_of_the_file)
-{
+RLO_TEST(test_npy__checks_the_size_of_the_file) {
   unsigned char bytes[128];
   int64_t header_bytes = (int64_t)test_npy_make(bytes, 1, plain);
   rlo_npy_header header;
@@ -282,26 +270,4 @@ START_TEST(test_npy__checks_the_size_of_the_file)
       RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_npy_parse(bytes, (size_t)header_bytes, -2, &header),
                    RLO_INVALID_ARGUMENT);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("npy_refusals");
-  TCase *tcase = tcase_create("npy_refusals");
-  tcase_set_timeout(tcase, 120);
-  tcase_add_loop_test(tcase,
-                      test_npy__refuses_with_the_place,
-                      0,
-                      (int)(sizeof refusals / sizeof refusals[0]));
-  tcase_add_test(tcase, test_npy__refuses_other_files);
-  tcase_add_test(tcase, test_npy__every_truncation_is_data_loss);
-  tcase_add_test(tcase, test_npy__a_short_file_may_not_ask_for_memory);
-  tcase_add_test(tcase, test_npy__checks_the_size_of_the_file);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

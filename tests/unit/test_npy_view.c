@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/npy.h"
 #include "relayout/text.h"
+#include "support/suite.h"
 
 #define ALL     RLO_AVAILABLE_ALL
 #define UNKNOWN RLO_AVAILABLE_UNKNOWN
@@ -36,8 +35,7 @@ static const struct {
     {"<f4", 2, {0, 4}, {7, 3}, UNKNOWN, "f32[0,4]{1,0}", 0},
 };
 
-START_TEST(test_npy_view__describes)
-{
+RLO_TABLE_TEST(test_npy_view__describes, views) {
   rlo_numpy_view view;
   ck_assert_int_eq(rlo_shape_from_numpy(views[_i].type,
                                         views[_i].dims,
@@ -53,10 +51,7 @@ START_TEST(test_npy_view__describes)
   ck_assert(!view.is_byte_swapped);
 }
 
-END_TEST
-
-START_TEST(test_npy_view__knows_the_other_byte_order)
-{
+RLO_TEST(test_npy_view__knows_the_other_byte_order) {
   rlo_numpy_view view;
   ck_assert_int_eq(
       rlo_shape_from_numpy(">i4", (int64_t[]){3}, NULL, 1, UNKNOWN, &view),
@@ -69,8 +64,6 @@ START_TEST(test_npy_view__knows_the_other_byte_order)
       RLO_OK);
   ck_assert(!view.is_byte_swapped);
 }
-
-END_TEST
 
 static const struct {
   const char *type;
@@ -103,8 +96,7 @@ static const struct {
     {"<f8", 1, {3}, {INT64_MIN}, UNKNOWN, RLO_OVERFLOW},
 };
 
-START_TEST(test_npy_view__refuses)
-{
+RLO_TABLE_TEST(test_npy_view__refuses, refused) {
   rlo_numpy_view view;
   memset(&view, 0x5a, sizeof view);
   const rlo_numpy_view before = view;
@@ -116,22 +108,4 @@ START_TEST(test_npy_view__refuses)
                                         &view),
                    refused[_i].status);
   ck_assert_mem_eq(&view, &before, sizeof view);
-}
-
-END_TEST
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
-
-int main(void) {
-  Suite *suite = suite_create("npy_view");
-  TCase *tcase = tcase_create("npy_view");
-  tcase_add_loop_test(tcase, test_npy_view__describes, 0, COUNT(views));
-  tcase_add_test(tcase, test_npy_view__knows_the_other_byte_order);
-  tcase_add_loop_test(tcase, test_npy_view__refuses, 0, COUNT(refused));
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/ops.h"
+#include "support/expect.h"
+#include "support/suite.h"
 
 /* The chain under test: its operands hold 1, 2, 3, ... as 32-bit integers. */
 static rlo_chain *chain;
@@ -22,12 +22,10 @@ static void teardown(void) {
   rlo_chain_release(chain);
 }
 
+RLO_FIXTURE(setup, teardown);
+
 #define DIMS(...)    ((int64_t[]){__VA_ARGS__})
 #define ENTRIES(...) ((int32_t[]){__VA_ARGS__})
-
-static void expect_ok(rlo_status status) {
-  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
-}
 
 static rlo_shape array(const int64_t *dims, int32_t rank) {
   rlo_shape shape;
@@ -75,13 +73,7 @@ static void expect_dims(const int64_t *dims, int32_t rank) {
   }
 }
 
-static void expect_refusal(rlo_status got, rlo_status wanted, const char *why) {
-  ck_assert_int_eq(got, wanted);
-  ck_assert_str_eq(rlo_error_last()->message, why);
-}
-
-START_TEST(test_ops__transpose)
-{
+RLO_TEST(test_ops__transpose) {
   chain = begin_with(DIMS(2, 3), 2);
   expect_ok(rlo_chain_transpose(chain, ENTRIES(1, 0)));
   expect_dims(DIMS(3, 2), 2);
@@ -91,10 +83,7 @@ START_TEST(test_ops__transpose)
                  "permutation[1]=2 is out of range for rank 2");
 }
 
-END_TEST
-
-START_TEST(test_ops__transpose_of_three)
-{
+RLO_TEST(test_ops__transpose_of_three) {
   const int32_t data[] = {1, 11, 2, 22, 3, 33, 4, 44};
   memcpy(memory[0], data, sizeof data);
   chain = begin_with(DIMS(2, 2, 2), 3);
@@ -107,8 +96,6 @@ START_TEST(test_ops__transpose_of_three)
   expect_ok(rlo_chain_transpose(chain, ENTRIES(2, 1, 0)));
   EXPECT(1, 3, 2, 4, 11, 33, 22, 44);
 }
-
-END_TEST
 
 typedef struct slice_case {
   int64_t begin, end, stride;
@@ -131,8 +118,7 @@ static const slice_case slice_cases[] = {
     {3, INT64_MIN, -3, 2, {4, 1}},
 };
 
-START_TEST(test_ops__slice)
-{
+RLO_TABLE_TEST(test_ops__slice, slice_cases) {
   const slice_case *c = &slice_cases[_i];
   chain = begin_with(DIMS(4), 1);
   expect_ok(rlo_chain_slice(chain, &c->begin, &c->end, &c->stride));
@@ -140,10 +126,7 @@ START_TEST(test_ops__slice)
   expect_in(NULL, c->wanted, c->count);
 }
 
-END_TEST
-
-START_TEST(test_ops__slice_of_two)
-{
+RLO_TEST(test_ops__slice_of_two) {
   chain = begin_with(DIMS(2, 3), 2);
   expect_ok(rlo_chain_slice(chain, DIMS(0, 0), DIMS(2, 3), DIMS(2, 2)));
   EXPECT(1, 3);
@@ -153,10 +136,7 @@ START_TEST(test_ops__slice_of_two)
   expect_dims(DIMS(1, 2), 2);
 }
 
-END_TEST
-
-START_TEST(test_ops__pad)
-{
+RLO_TEST(test_ops__pad) {
   const int32_t nine = 9;
   chain = begin_with(DIMS(4), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(2), DIMS(3), NULL, &nine));
@@ -173,21 +153,15 @@ START_TEST(test_ops__pad)
   expect_dims(DIMS(12), 1);
 }
 
-END_TEST
-
-START_TEST(test_ops__pad_of_nothing)
-{
+RLO_TEST(test_ops__pad_of_nothing) {
   const int32_t two = 2;
   chain = begin_with(DIMS(0), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(0), DIMS(4), NULL, &two));
   EXPECT(2, 2, 2, 2);
 }
 
-END_TEST
-
 /* One fill: one problem. */
-START_TEST(test_ops__a_chain_is_one_problem)
-{
+RLO_TEST(test_ops__a_chain_is_one_problem) {
   chain = begin_with(DIMS(3, 4), 2);
   expect_ok(rlo_chain_slice(chain, DIMS(0, 1), DIMS(3, 4), DIMS(2, 1)));
   expect_ok(rlo_chain_transpose(chain, ENTRIES(1, 0)));
@@ -196,11 +170,8 @@ START_TEST(test_ops__a_chain_is_one_problem)
   ck_assert_int_eq(EXPECT(0, 0, 0, 0, 10, 2, 0, 11, 3, 0, 12, 4), 1);
 }
 
-END_TEST
-
 /* A fill outside of another: two problems, in order. */
-START_TEST(test_ops__two_fills_are_two_problems)
-{
+RLO_TEST(test_ops__two_fills_are_two_problems) {
   const int32_t nine = 9;
   chain = begin_with(DIMS(2), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(1), NULL, NULL));
@@ -210,11 +181,8 @@ START_TEST(test_ops__two_fills_are_two_problems)
   ck_assert_int_eq(EXPECT(9, 0, 1, 2, 0, 9), 2);
 }
 
-END_TEST
-
 /* The destination's own padding is the outermost fill. */
-START_TEST(test_ops__padded_destination)
-{
+RLO_TEST(test_ops__padded_destination) {
   const int32_t nine = 9;
   chain = begin_with(DIMS(2), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(0), DIMS(1), NULL, &nine));
@@ -228,10 +196,7 @@ START_TEST(test_ops__padded_destination)
   ck_assert_int_eq(expect_in(&dst, ENTRIES(1, 2, 9, 9, 9), 5), 1);
 }
 
-END_TEST
-
-START_TEST(test_ops__reverse)
-{
+RLO_TEST(test_ops__reverse) {
   chain = begin_with(DIMS(2, 3), 2);
   expect_ok(rlo_chain_reverse(chain, ENTRIES(1), 1));
   EXPECT(3, 2, 1, 6, 5, 4);
@@ -245,10 +210,7 @@ START_TEST(test_ops__reverse)
                  "reverse: dimension 2 of an array of rank 2");
 }
 
-END_TEST
-
-START_TEST(test_ops__broadcast_in_dim)
-{
+RLO_TEST(test_ops__broadcast_in_dim) {
   chain = begin_with(DIMS(2), 1);
   expect_ok(rlo_chain_broadcast_in_dim(chain, DIMS(2, 3), 2, ENTRIES(0)));
   EXPECT(1, 1, 1, 2, 2, 2);
@@ -267,10 +229,7 @@ START_TEST(test_ops__broadcast_in_dim)
       "broadcast_in_dim: dimension 0 of the result is named twice");
 }
 
-END_TEST
-
-START_TEST(test_ops__tile_and_repeat)
-{
+RLO_TEST(test_ops__tile_and_repeat) {
   chain = begin_with(DIMS(1, 2), 2);
   expect_ok(rlo_chain_tile(chain, DIMS(2, 2)));
   EXPECT(1, 2, 1, 2, 1, 2, 1, 2);
@@ -283,10 +242,7 @@ START_TEST(test_ops__tile_and_repeat)
                  "repeat: times[0]=-1 is negative");
 }
 
-END_TEST
-
-START_TEST(test_ops__reshape)
-{
+RLO_TEST(test_ops__reshape) {
   chain = begin_with(DIMS(2, 3), 2);
   expect_ok(rlo_chain_transpose(chain, ENTRIES(1, 0)));
   expect_ok(rlo_chain_reshape(chain, DIMS(-1, 1, 3), 3));
@@ -304,11 +260,8 @@ START_TEST(test_ops__reshape)
                  "reshape: 6 elements cannot become 5");
 }
 
-END_TEST
-
 /* Of a row-major operand nothing is left to do, whatever the ranks. */
-START_TEST(test_ops__reshape_of_plain_is_a_copy)
-{
+RLO_TEST(test_ops__reshape_of_plain_is_a_copy) {
   int64_t twos[30];
   for (int32_t k = 0; k < 30; ++k) {
     twos[k] = 2;
@@ -326,8 +279,6 @@ START_TEST(test_ops__reshape_of_plain_is_a_copy)
   ck_assert_int_eq(problem.dst.axis[0], 1);
   rlo_moves_release(moves);
 }
-
-END_TEST
 
 /* Quotients that are left after a slice of a tiled array. */
 static int32_t terms_of_tiled_slice(int64_t begin, int64_t end) {
@@ -351,18 +302,14 @@ static int32_t terms_of_tiled_slice(int64_t begin, int64_t end) {
 
 /* The box is counted from the beginning of the tile; one that is shorter than a
  * tile is not worth it. */
-START_TEST(test_ops__slice_within_tiles_splits)
-{
+RLO_TEST(test_ops__slice_within_tiles_splits) {
   ck_assert_int_eq(terms_of_tiled_slice(0, 96), 0);
   ck_assert_int_eq(terms_of_tiled_slice(5, 90), 0);
   ck_assert_int_eq(terms_of_tiled_slice(5, 12), 1);
 }
 
-END_TEST
-
 /* A name or number out of place is told, and the chain stays. */
-START_TEST(test_ops__split_stack_unstack)
-{
+RLO_TEST(test_ops__split_stack_unstack) {
   chain = begin_with(DIMS(2, 3), 2);
   rlo_chain *other = begin_with(DIMS(2, 3), 2);
   expect_refusal(rlo_chain_split(chain, DIMS(1, 1), 2, 1, 0),
@@ -394,10 +341,7 @@ START_TEST(test_ops__split_stack_unstack)
   rlo_chain_release(other);
 }
 
-END_TEST
-
-START_TEST(test_ops__concatenate)
-{
+RLO_TEST(test_ops__concatenate) {
   chain = begin_with(DIMS(2, 1), 2);
   rlo_chain *other = begin_with(DIMS(2, 2), 2);
   expect_ok(
@@ -414,12 +358,9 @@ START_TEST(test_ops__concatenate)
   rlo_chain_release(other);
 }
 
-END_TEST
-
 /* What pads the whole comes once and before the parts; what pads one part stays
  * in it. */
-START_TEST(test_ops__padded_concatenation)
-{
+RLO_TEST(test_ops__padded_concatenation) {
   const int32_t nine = 9;
   chain = begin_with(DIMS(2), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(0), NULL, NULL));
@@ -433,10 +374,7 @@ START_TEST(test_ops__padded_concatenation)
   rlo_chain_release(other);
 }
 
-END_TEST
-
-START_TEST(test_ops__results_are_row_major)
-{
+RLO_TEST(test_ops__results_are_row_major) {
   rlo_shape src = array(DIMS(2, 3), 2);
   src.layout = rlo_layout_column_major(2);
   rlo_chain *other = NULL;
@@ -457,10 +395,7 @@ START_TEST(test_ops__results_are_row_major)
   rlo_chain_release(other);
 }
 
-END_TEST
-
-START_TEST(test_ops__refuses_other_destinations)
-{
+RLO_TEST(test_ops__refuses_other_destinations) {
   chain = begin_with(DIMS(2, 3), 2);
   rlo_shape dst = array(DIMS(3, 2), 2);
   rlo_moves *moves;
@@ -469,45 +404,4 @@ START_TEST(test_ops__refuses_other_destinations)
                  "dimension 0 of the chain's result is 2, of the destination "
                  "3; they must be equal");
   ck_assert_ptr_null(moves);
-}
-
-END_TEST
-
-static Suite *ops_suite(void) {
-  Suite *suite = suite_create("ops");
-  TCase *tcase = tcase_create("core");
-  tcase_add_checked_fixture(tcase, setup, teardown);
-  tcase_add_test(tcase, test_ops__transpose);
-  tcase_add_test(tcase, test_ops__transpose_of_three);
-  tcase_add_loop_test(tcase,
-                      test_ops__slice,
-                      0,
-                      (int)(sizeof slice_cases / sizeof slice_cases[0]));
-  tcase_add_test(tcase, test_ops__slice_of_two);
-  tcase_add_test(tcase, test_ops__pad);
-  tcase_add_test(tcase, test_ops__pad_of_nothing);
-  tcase_add_test(tcase, test_ops__a_chain_is_one_problem);
-  tcase_add_test(tcase, test_ops__two_fills_are_two_problems);
-  tcase_add_test(tcase, test_ops__padded_destination);
-  tcase_add_test(tcase, test_ops__reverse);
-  tcase_add_test(tcase, test_ops__broadcast_in_dim);
-  tcase_add_test(tcase, test_ops__tile_and_repeat);
-  tcase_add_test(tcase, test_ops__reshape);
-  tcase_add_test(tcase, test_ops__reshape_of_plain_is_a_copy);
-  tcase_add_test(tcase, test_ops__slice_within_tiles_splits);
-  tcase_add_test(tcase, test_ops__split_stack_unstack);
-  tcase_add_test(tcase, test_ops__concatenate);
-  tcase_add_test(tcase, test_ops__padded_concatenation);
-  tcase_add_test(tcase, test_ops__results_are_row_major);
-  tcase_add_test(tcase, test_ops__refuses_other_destinations);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(ops_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "relayout/ops.h"
+#include "support/expect.h"
+#include "support/suite.h"
 
 #define DIMS(...)    ((int64_t[]){__VA_ARGS__})
 #define ENTRIES(...) ((int32_t[]){__VA_ARGS__})
@@ -19,9 +18,7 @@ static void teardown(void) {
   rlo_chain_release(chain);
 }
 
-static void expect_ok(rlo_status status) {
-  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
-}
+RLO_FIXTURE(setup, teardown);
 
 static void begin(const int64_t *dims, int32_t rank) {
   rlo_shape shape;
@@ -51,13 +48,7 @@ static int32_t expect(const int32_t *wanted, int count) {
   return problems;
 }
 
-static void expect_refusal(rlo_status got, rlo_status wanted, const char *why) {
-  ck_assert_int_eq(got, wanted);
-  ck_assert_str_eq(rlo_error_last()->message, why);
-}
-
-START_TEST(test_ops_block__depth_to_space)
-{
+RLO_TEST(test_ops_block__depth_to_space) {
   begin(DIMS(1, 2, 2, 4), 4);
   expect_ok(rlo_chain_depth_to_space(chain, 2, 3));
   const int32_t wanted[] = {
@@ -72,11 +63,8 @@ START_TEST(test_ops_block__depth_to_space)
       "depth_to_space: blocks of 2 in 2 dimensions do not divide 1 channels");
 }
 
-END_TEST
-
 /* Channels first: channel 0 of NCHW holds what channel 0 of NHWC does. */
-START_TEST(test_ops_block__space_to_depth_of_nchw)
-{
+RLO_TEST(test_ops_block__space_to_depth_of_nchw) {
   begin(DIMS(1, 1, 2, 4), 4);
   expect_ok(rlo_chain_space_to_depth(chain, 2, 1));
   ck_assert_int_eq(expect(ENTRIES(1, 3, 2, 4, 5, 7, 6, 8), 8), 1);
@@ -96,10 +84,7 @@ START_TEST(test_ops_block__space_to_depth_of_nchw)
                  "space_to_depth: dimension 4 of an array of rank 4");
 }
 
-END_TEST
-
-START_TEST(test_ops_block__space_to_batch_and_back)
-{
+RLO_TEST(test_ops_block__space_to_batch_and_back) {
   begin(DIMS(1, 3, 2), 3);
   expect_ok(rlo_chain_space_to_batch(chain, DIMS(2), DIMS(1), DIMS(0), 1));
   ck_assert_int_eq(expect(ENTRIES(0, 0, 3, 4, 1, 2, 5, 6), 8), 1);
@@ -128,10 +113,7 @@ START_TEST(test_ops_block__space_to_batch_and_back)
                  "space_to_batch: 3 spatial dimensions of an array of rank 3");
 }
 
-END_TEST
-
-START_TEST(test_ops_block__mirror_pad)
-{
+RLO_TEST(test_ops_block__mirror_pad) {
   begin(DIMS(3), 1);
   rlo_chain *other;
   expect_ok(rlo_chain_clone(chain, &other));
@@ -152,11 +134,8 @@ START_TEST(test_ops_block__mirror_pad)
   ck_assert_int_eq(expect(ENTRIES(2, 1, 1, 2, 3, 3, 2), 7), 3);
 }
 
-END_TEST
-
 /* What is filled inside of the mirror is mirrored too. */
-START_TEST(test_ops_block__mirror_of_a_pad)
-{
+RLO_TEST(test_ops_block__mirror_of_a_pad) {
   const int32_t nine = 9;
   begin(DIMS(2), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(0), NULL, &nine));
@@ -165,10 +144,7 @@ START_TEST(test_ops_block__mirror_of_a_pad)
   ck_assert_int_eq(expect(ENTRIES(0, 1, 9, 1, 2, 1, 9), 7), 4);
 }
 
-END_TEST
-
-START_TEST(test_ops_block__too_many_boxes)
-{
+RLO_TEST(test_ops_block__too_many_boxes) {
   const int64_t ones[] = {1, 1, 1, 1, 1, 1, 1};
   begin(ones, 7);
   ck_assert_int_eq(
@@ -179,11 +155,8 @@ START_TEST(test_ops_block__too_many_boxes)
   ck_assert_int_eq(rlo_chain_shape(chain)->dims[0], 1);
 }
 
-END_TEST
-
 /* Elements of 4 bits: only the value's bits of a fill count. */
-START_TEST(test_ops_block__fill_of_packed_elements)
-{
+RLO_TEST(test_ops_block__fill_of_packed_elements) {
   const uint8_t fill = 0xf7;
   const uint8_t from[] = {0x21};
   uint8_t to[2] = {0, 0};
@@ -202,8 +175,6 @@ START_TEST(test_ops_block__fill_of_packed_elements)
   ck_assert_uint_eq(to[1], 0x72);
   rlo_moves_release(moves);
 }
-
-END_TEST
 
 /* Everything that takes memory, once. */
 static rlo_status build_and_lower(void) {
@@ -242,8 +213,7 @@ static rlo_status build_and_lower(void) {
   return status;
 }
 
-START_TEST(test_ops_block__survives_every_failing_allocation)
-{
+RLO_TEST(test_ops_block__survives_every_failing_allocation) {
   int64_t live = rlo__alloc_live_count();
   rlo__alloc_set_fault(0, false);
   expect_ok(build_and_lower());
@@ -255,30 +225,4 @@ START_TEST(test_ops_block__survives_every_failing_allocation)
     rlo__alloc_set_fault(0, false);
     ck_assert_int_eq(rlo__alloc_live_count(), live);
   }
-}
-
-END_TEST
-
-static Suite *ops_block_suite(void) {
-  Suite *suite = suite_create("ops_block");
-  TCase *tcase = tcase_create("core");
-  tcase_add_checked_fixture(tcase, setup, teardown);
-  tcase_add_test(tcase, test_ops_block__depth_to_space);
-  tcase_add_test(tcase, test_ops_block__space_to_depth_of_nchw);
-  tcase_add_test(tcase, test_ops_block__space_to_batch_and_back);
-  tcase_add_test(tcase, test_ops_block__mirror_pad);
-  tcase_add_test(tcase, test_ops_block__mirror_of_a_pad);
-  tcase_add_test(tcase, test_ops_block__too_many_boxes);
-  tcase_add_test(tcase, test_ops_block__fill_of_packed_elements);
-  tcase_add_test(tcase, test_ops_block__survives_every_failing_allocation);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(ops_block_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

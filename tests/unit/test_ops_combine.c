@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "relayout/ops.h"
+#include "support/expect.h"
+#include "support/suite.h"
 
 /* Operations that compute: shapes, refusals, and small results by hand. The
  * numbers themselves are held against fractions in tests/model. */
@@ -27,16 +28,7 @@ static void teardown(void) {
   rlo_chain_release(chain);
 }
 
-static void expect_ok(rlo_status status) {
-  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
-}
-
-static void expect_failure(rlo_status status,
-                           rlo_status wanted,
-                           const char *message) {
-  ck_assert_int_eq(status, wanted);
-  ck_assert_str_eq(rlo_error_last()->message, message);
-}
+RLO_FIXTURE(setup, teardown);
 
 static rlo_shape shape_of(rlo_dtype dtype, const int64_t *dims, int32_t rank) {
   rlo_shape shape;
@@ -55,8 +47,7 @@ static void run(const void *x, void *y) {
   expect_ok(rlo_moves_run_host(moves, operands, y));
 }
 
-START_TEST(test_ops_combine__sum_of_rows_and_columns)
-{
+RLO_TEST(test_ops_combine__sum_of_rows_and_columns) {
   const int32_t x[6] = {1, 2, 3, 10, 20, 30};
   int32_t y[3] = {-1, -1, -1};
   begin(RLO_DTYPE_S32, DIMS(2, 3), 2);
@@ -67,10 +58,7 @@ START_TEST(test_ops_combine__sum_of_rows_and_columns)
   ck_assert_mem_eq(y, ((int32_t[]){11, 22, 33}), sizeof y);
 }
 
-END_TEST
-
-START_TEST(test_ops_combine__a_sum_between_movements)
-{
+RLO_TEST(test_ops_combine__a_sum_between_movements) {
   const int32_t x[6] = {1, 2, 3, 10, 20, 30};
   int32_t y[4] = {-1, -1, -1, -1};
   begin(RLO_DTYPE_S32, DIMS(2, 3), 2);
@@ -85,10 +73,7 @@ START_TEST(test_ops_combine__a_sum_between_movements)
   ck_assert_mem_eq(y, ((int32_t[]){7, 50, 5, 7}), sizeof y);
 }
 
-END_TEST
-
-START_TEST(test_ops_combine__the_sum_of_nothing_is_zero)
-{
+RLO_TEST(test_ops_combine__the_sum_of_nothing_is_zero) {
   float y[3] = {-1.0f, -1.0f, -1.0f};
   begin(RLO_DTYPE_F32, DIMS(0, 3), 2);
   expect_ok(rlo_chain_sum(chain, ENTRIES(0), 1, false));
@@ -96,12 +81,9 @@ START_TEST(test_ops_combine__the_sum_of_nothing_is_zero)
   ck_assert_mem_eq(y, ((float[]){0.0f, 0.0f, 0.0f}), sizeof y);
 }
 
-END_TEST
-
 /* 1 + 2^-11 is no f16; a thousand of them are 1000.48828125 in f32, which is
  * 1000.5 in f16. */
-START_TEST(test_ops_combine__small_floats_add_up_in_f32)
-{
+RLO_TEST(test_ops_combine__small_floats_add_up_in_f32) {
   uint16_t x[2000];
   uint16_t y = 0;
   for (int k = 0; k < 2000; k += 2) {
@@ -114,37 +96,31 @@ START_TEST(test_ops_combine__small_floats_add_up_in_f32)
   ck_assert_uint_eq(y, 0x63d1); /* 1000.5 */
 }
 
-END_TEST
-
-START_TEST(test_ops_combine__sums_refuse)
-{
+RLO_TEST(test_ops_combine__sums_refuse) {
   begin(RLO_DTYPE_PRED, DIMS(4), 1);
-  expect_failure(rlo_chain_sum(chain, ENTRIES(0), 1, false),
+  expect_refusal(rlo_chain_sum(chain, ENTRIES(0), 1, false),
                  RLO_UNSUPPORTED,
                  "sum: values of type pred are not added up");
   rlo_chain_release(chain);
   begin(RLO_DTYPE_S4, DIMS(4), 1);
-  expect_failure(rlo_chain_sum(chain, ENTRIES(0), 1, false),
+  expect_refusal(rlo_chain_sum(chain, ENTRIES(0), 1, false),
                  RLO_UNSUPPORTED,
                  "sum: values of type s4 are not added up");
   rlo_chain_release(chain);
   begin(RLO_DTYPE_F32, DIMS(4, 4), 2);
-  expect_failure(rlo_chain_sum(chain, ENTRIES(1, 1), 2, false),
+  expect_refusal(rlo_chain_sum(chain, ENTRIES(1, 1), 2, false),
                  RLO_INVALID_ARGUMENT,
                  "sum: dimension 1 is named twice");
-  expect_failure(rlo_chain_sum(chain, ENTRIES(2), 1, false),
+  expect_refusal(rlo_chain_sum(chain, ENTRIES(2), 1, false),
                  RLO_OUT_OF_RANGE,
                  "sum: dimension 2 of an array of rank 2");
   expect_ok(rlo_chain_pad(chain, DIMS(1, 1), DIMS(0, 0), NULL, NULL));
-  expect_failure(rlo_chain_sum(chain, ENTRIES(0), 1, false),
+  expect_refusal(rlo_chain_sum(chain, ENTRIES(0), 1, false),
                  RLO_UNSUPPORTED,
                  "sum: the chain pads; a fill has no part in a sum");
 }
 
-END_TEST
-
-START_TEST(test_ops_combine__conversions_convert_fills)
-{
+RLO_TEST(test_ops_combine__conversions_convert_fills) {
   const float x[2] = {1.5f, -2.0f};
   uint16_t y[3] = {0};
   const float half = 0.5f;
@@ -156,21 +132,18 @@ START_TEST(test_ops_combine__conversions_convert_fills)
   ck_assert_mem_eq(y, ((uint16_t[]){0x3f00, 0x3fc0, 0xc000}), sizeof y);
 }
 
-END_TEST
-
-START_TEST(test_ops_combine__a_chain_rounds_once)
-{
+RLO_TEST(test_ops_combine__a_chain_rounds_once) {
   begin(RLO_DTYPE_F32, DIMS(2), 1);
   expect_ok(rlo_chain_convert(chain, RLO_DTYPE_BF16));
-  expect_failure(rlo_chain_convert(chain, RLO_DTYPE_F32),
+  expect_refusal(rlo_chain_convert(chain, RLO_DTYPE_F32),
                  RLO_UNSUPPORTED,
                  "convert: the chain has converted f32 to bf16, which rounds; "
                  "a chain rounds once, at its end");
-  expect_failure(rlo_chain_sum(chain, ENTRIES(0), 1, false),
+  expect_refusal(rlo_chain_sum(chain, ENTRIES(0), 1, false),
                  RLO_UNSUPPORTED,
                  "sum: the chain has converted f32 to bf16, which rounds; a "
                  "chain rounds once, at its end");
-  expect_failure(rlo_chain_convert(chain, RLO_DTYPE_F8E8M0FNU),
+  expect_refusal(rlo_chain_convert(chain, RLO_DTYPE_F8E8M0FNU),
                  RLO_UNSUPPORTED,
                  "convert: nothing is converted to f8e8m0fnu, which has no "
                  "zero");
@@ -181,10 +154,7 @@ START_TEST(test_ops_combine__a_chain_rounds_once)
   expect_ok(rlo_chain_convert(chain, RLO_DTYPE_F64));
 }
 
-END_TEST
-
-START_TEST(test_ops_combine__what_computes_nothing_moves_bits)
-{
+RLO_TEST(test_ops_combine__what_computes_nothing_moves_bits) {
   rlo_shape src = shape_of(RLO_DTYPE_F32, DIMS(3), 1);
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   expect_ok(rlo_relayout_combine(&src, &src, NULL, &options, &problem));
@@ -195,10 +165,7 @@ START_TEST(test_ops_combine__what_computes_nothing_moves_bits)
   ck_assert_int_eq(problem.read_bytes, 24);
 }
 
-END_TEST
-
-START_TEST(test_ops_combine__alpha_and_beta)
-{
+RLO_TEST(test_ops_combine__alpha_and_beta) {
   const float x[3] = {1.0f, 2.0f, NAN};
   double y[3] = {10.0, (double)NAN, 30.0};
   rlo_shape src = shape_of(RLO_DTYPE_F32, DIMS(3), 1);
@@ -218,24 +185,21 @@ START_TEST(test_ops_combine__alpha_and_beta)
   ck_assert_double_eq(y[1], 1.0);
 }
 
-END_TEST
-
-START_TEST(test_ops_combine__factors_of_integers_are_whole)
-{
+RLO_TEST(test_ops_combine__factors_of_integers_are_whole) {
   rlo_shape shape = shape_of(RLO_DTYPE_S32, DIMS(3), 1);
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   options.alpha = 0.5;
-  expect_failure(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
+  expect_refusal(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
                  RLO_INVALID_ARGUMENT,
                  "alpha is 0.5; between integers it must be a whole number of "
                  "at most 63 bits");
   options.alpha = (double)INFINITY;
-  expect_failure(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
+  expect_refusal(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
                  RLO_INVALID_ARGUMENT,
                  "alpha is infinity; a factor must be finite");
   options.alpha = 3.0;
   options.compute_type = RLO_DTYPE_F64;
-  expect_failure(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
+  expect_refusal(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
                  RLO_INVALID_ARGUMENT,
                  "s32 values become s32 by computing in f64; f64, for floats, "
                  "is all that can be asked for");
@@ -245,10 +209,7 @@ START_TEST(test_ops_combine__factors_of_integers_are_whole)
       RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
-START_TEST(test_ops_combine__factors_are_finite)
-{
+RLO_TEST(test_ops_combine__factors_are_finite) {
   const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
   const char *const names[] = {"NaN", "infinity", "-infinity"};
   rlo_shape shape = shape_of(RLO_DTYPE_F32, DIMS(2), 1);
@@ -265,18 +226,18 @@ START_TEST(test_ops_combine__factors_are_finite)
              "%s is %s; a factor must be finite",
              n < 3 ? "alpha" : "beta",
              names[n % 3]);
-    expect_failure(
+    expect_refusal(
         rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
         RLO_INVALID_ARGUMENT,
         why);
-    expect_failure(
+    expect_refusal(
         rlo_relayout_combine(&shape, &wide, NULL, &options, &problem),
         RLO_INVALID_ARGUMENT,
         why);
-    expect_failure(rlo_chain_combine(chain, NULL, &options, &moves),
+    expect_refusal(rlo_chain_combine(chain, NULL, &options, &moves),
                    RLO_INVALID_ARGUMENT,
                    why);
-    expect_failure(rlo_chain_combine(chain, &wide, &options, &moves),
+    expect_refusal(rlo_chain_combine(chain, &wide, &options, &moves),
                    RLO_INVALID_ARGUMENT,
                    why);
     /* A problem of the caller's own. */
@@ -289,56 +250,47 @@ START_TEST(test_ops_combine__factors_are_finite)
     bool reads_once = false;
     rlo_problem adjoint;
     ck_assert(!rlo_problem_equal(&problem, &sound));
-    expect_failure(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
+    expect_refusal(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
                    RLO_INVALID_ARGUMENT,
                    why);
-    expect_failure(
+    expect_refusal(
         rlo_problem_run_host(&problem, x, y), RLO_INVALID_ARGUMENT, why);
-    expect_failure(rlo_problem_run_host_indexed(&problem, x, NULL, y),
+    expect_refusal(rlo_problem_run_host_indexed(&problem, x, NULL, y),
                    RLO_INVALID_ARGUMENT,
                    why);
-    expect_failure(rlo_problem_reads_once(&problem, &reads_once),
+    expect_refusal(rlo_problem_reads_once(&problem, &reads_once),
                    RLO_INVALID_ARGUMENT,
                    why);
-    expect_failure(rlo_problem_adjoint(&problem, RLO_DTYPE_F32, &adjoint),
+    expect_refusal(rlo_problem_adjoint(&problem, RLO_DTYPE_F32, &adjoint),
                    RLO_INVALID_ARGUMENT,
                    why);
   }
 }
 
-END_TEST
-
 /* What a chain lacks to scale does not hide what no factor may be. */
-START_TEST(test_ops_combine__factors_are_checked_first)
-{
+RLO_TEST(test_ops_combine__factors_are_checked_first) {
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   options.alpha = (double)NAN;
   begin(RLO_DTYPE_F32, DIMS(2), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(0), NULL, NULL));
-  expect_failure(rlo_chain_combine(chain, NULL, &options, &moves),
+  expect_refusal(rlo_chain_combine(chain, NULL, &options, &moves),
                  RLO_INVALID_ARGUMENT,
                  "alpha is NaN; a factor must be finite");
 }
 
-END_TEST
-
-START_TEST(test_ops_combine__pads_are_not_scaled)
-{
+RLO_TEST(test_ops_combine__pads_are_not_scaled) {
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   options.alpha = 2.0;
   begin(RLO_DTYPE_F32, DIMS(2), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(0), NULL, NULL));
-  expect_failure(rlo_chain_combine(chain, NULL, &options, &moves),
+  expect_refusal(rlo_chain_combine(chain, NULL, &options, &moves),
                  RLO_UNSUPPORTED,
                  "the chain pads; its fill is neither scaled nor added nor "
                  "converted to the destination's f32");
 }
 
-END_TEST
-
 /* Padding of the destination's layout is its own affair. */
-START_TEST(test_ops_combine__layout_padding_takes_its_fill)
-{
+RLO_TEST(test_ops_combine__layout_padding_takes_its_fill) {
   const float x[3] = {1.0f, 2.0f, 3.0f};
   float y[5] = {10.0f, 10.0f, 10.0f, 10.0f, 10.0f};
   rlo_shape src = shape_of(RLO_DTYPE_F32, DIMS(3), 1);
@@ -354,10 +306,7 @@ START_TEST(test_ops_combine__layout_padding_takes_its_fill)
   ck_assert_mem_eq(y, ((float[]){12.0f, 14.0f, 16.0f, 1.0f, 1.0f}), sizeof y);
 }
 
-END_TEST
-
-START_TEST(test_ops_combine__add_n)
-{
+RLO_TEST(test_ops_combine__add_n) {
   const uint8_t a[2] = {200, 1};
   const int8_t b[2] = {100, -3};
   const float c[2] = {1.75f, 300.0f};
@@ -378,17 +327,14 @@ START_TEST(test_ops_combine__add_n)
                    RLO_INVALID_ARGUMENT);
   ck_assert_ptr_null(moves);
   dst = shape_of(RLO_DTYPE_PRED, DIMS(2), 1);
-  expect_failure(rlo_add_n_lower(srcs, 2, &dst, &moves),
+  expect_refusal(rlo_add_n_lower(srcs, 2, &dst, &moves),
                  RLO_UNSUPPORTED,
                  "add_n: values of type pred are not added up");
 }
 
-END_TEST
-
 /* <dy, S x> = <S^T dy, x>: the adjoint of a sum hands dy to all of its terms.
  */
-START_TEST(test_ops_combine__the_adjoint_of_a_sum_broadcasts)
-{
+RLO_TEST(test_ops_combine__the_adjoint_of_a_sum_broadcasts) {
   static rlo_problem adjoint;
   begin(RLO_DTYPE_F32, DIMS(2, 3), 2);
   expect_ok(rlo_chain_sum(chain, ENTRIES(1), 1, false));
@@ -403,10 +349,7 @@ START_TEST(test_ops_combine__the_adjoint_of_a_sum_broadcasts)
       dx, ((float[]){1.0f, 1.0f, 1.0f, 2.0f, 2.0f, 2.0f}), sizeof dx);
 }
 
-END_TEST
-
-START_TEST(test_ops_combine__the_text_tells_what_is_computed)
-{
+RLO_TEST(test_ops_combine__the_text_tells_what_is_computed) {
   char text[512];
   rlo_shape src = shape_of(RLO_DTYPE_F32, DIMS(3), 1);
   rlo_shape dst = shape_of(RLO_DTYPE_BF16, DIMS(3), 1);
@@ -417,35 +360,4 @@ START_TEST(test_ops_combine__the_text_tells_what_is_computed)
   rlo_problem_format(&problem, text, sizeof text);
   ck_assert_ptr_nonnull(strstr(
       text, "cell = bf16(2 * src + 0.5 * cell), src of f32, dst unit 16 bits"));
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("ops_combine");
-  TCase *tcase = tcase_create("core");
-  tcase_add_checked_fixture(tcase, setup, teardown);
-  tcase_add_test(tcase, test_ops_combine__sum_of_rows_and_columns);
-  tcase_add_test(tcase, test_ops_combine__a_sum_between_movements);
-  tcase_add_test(tcase, test_ops_combine__the_sum_of_nothing_is_zero);
-  tcase_add_test(tcase, test_ops_combine__small_floats_add_up_in_f32);
-  tcase_add_test(tcase, test_ops_combine__sums_refuse);
-  tcase_add_test(tcase, test_ops_combine__conversions_convert_fills);
-  tcase_add_test(tcase, test_ops_combine__a_chain_rounds_once);
-  tcase_add_test(tcase, test_ops_combine__what_computes_nothing_moves_bits);
-  tcase_add_test(tcase, test_ops_combine__alpha_and_beta);
-  tcase_add_test(tcase, test_ops_combine__factors_of_integers_are_whole);
-  tcase_add_test(tcase, test_ops_combine__factors_are_finite);
-  tcase_add_test(tcase, test_ops_combine__factors_are_checked_first);
-  tcase_add_test(tcase, test_ops_combine__pads_are_not_scaled);
-  tcase_add_test(tcase, test_ops_combine__layout_padding_takes_its_fill);
-  tcase_add_test(tcase, test_ops_combine__add_n);
-  tcase_add_test(tcase, test_ops_combine__the_adjoint_of_a_sum_broadcasts);
-  tcase_add_test(tcase, test_ops_combine__the_text_tells_what_is_computed);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "base/options.h"
+#include "support/suite.h"
 
 typedef struct options {
   size_t struct_size;
@@ -22,8 +21,7 @@ static rlo_status check(const options *in) {
   return rlo__options_check("test options", "TEST_INIT", in, sizeof *in);
 }
 
-START_TEST(test_options__of_this_version)
-{
+RLO_TEST(test_options__of_this_version) {
   const options in = {sizeof in, 7, 8};
   options out;
   ck_assert_int_eq(read(&in, &out), RLO_OK);
@@ -31,10 +29,7 @@ START_TEST(test_options__of_this_version)
   ck_assert_int_eq(check(&in), RLO_OK);
 }
 
-END_TEST
-
-START_TEST(test_options__null_is_the_defaults)
-{
+RLO_TEST(test_options__null_is_the_defaults) {
   options out;
   ck_assert_int_eq(read(NULL, &out), RLO_OK);
   ck_assert(out.old == 1 && out.recent == 2);
@@ -44,10 +39,7 @@ START_TEST(test_options__null_is_the_defaults)
                    "TEST_INIT");
 }
 
-END_TEST
-
-START_TEST(test_options__of_an_older_header)
-{
+RLO_TEST(test_options__of_an_older_header) {
   const options in = {offsetof(options, recent), 7, 8};
   options out;
   ck_assert_int_eq(read(&in, &out), RLO_OK);
@@ -58,10 +50,7 @@ START_TEST(test_options__of_an_older_header)
   ck_assert(out.old == 1 && out.recent == 2);
 }
 
-END_TEST
-
-START_TEST(test_options__of_a_wrong_size)
-{
+RLO_TEST(test_options__of_a_wrong_size) {
   const size_t sizes[] = {
       0, 1, sizeof(size_t) - 1, sizeof(options) + 1, SIZE_MAX};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
@@ -77,21 +66,4 @@ START_TEST(test_options__of_a_wrong_size)
   ck_assert_str_eq(rlo_error_last()->message,
                    "struct_size of the test options is 3; this library knows "
                    "24 bytes: begin with TEST_INIT");
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("options");
-  TCase *tcase = tcase_create("options");
-  tcase_add_test(tcase, test_options__of_this_version);
-  tcase_add_test(tcase, test_options__null_is_the_defaults);
-  tcase_add_test(tcase, test_options__of_an_older_header);
-  tcase_add_test(tcase, test_options__of_a_wrong_size);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "relayout/layout_util.h"
+#include "support/suite.h"
 
-START_TEST(test_permutation__accepts_permutations)
-{
+RLO_TEST(test_permutation__accepts_permutations) {
   static const int32_t one[] = {0};
   static const int32_t four[] = {3, 1, 0, 2};
 
@@ -17,8 +14,6 @@ START_TEST(test_permutation__accepts_permutations)
   ck_assert_int_eq(rlo_permutation_validate(one, 1), RLO_OK);
   ck_assert_int_eq(rlo_permutation_validate(four, 4), RLO_OK);
 }
-
-END_TEST
 
 static const struct {
   int32_t p[4];
@@ -33,8 +28,7 @@ static const struct {
     {{0}, -1, "a permutation cannot have -1 entries"},
 };
 
-START_TEST(test_permutation__names_the_entry_at_fault)
-{
+RLO_TABLE_TEST(test_permutation__names_the_entry_at_fault, refused) {
   const int32_t *p = refused[_i].p;
   int32_t size = refused[_i].size;
 
@@ -43,18 +37,12 @@ START_TEST(test_permutation__names_the_entry_at_fault)
   ck_assert_str_eq(rlo_error_last()->message, refused[_i].message);
 }
 
-END_TEST
-
-START_TEST(test_permutation__refuses_null_with_entries)
-{
+RLO_TEST(test_permutation__refuses_null_with_entries) {
   ck_assert(!rlo_permutation_is_valid(NULL, 2));
   ck_assert_int_eq(rlo_permutation_validate(NULL, 2), RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
-START_TEST(test_permutation__knows_the_identity)
-{
+RLO_TEST(test_permutation__knows_the_identity) {
   static const int32_t identity[] = {0, 1, 2};
   static const int32_t swapped[] = {0, 2, 1};
 
@@ -63,10 +51,7 @@ START_TEST(test_permutation__knows_the_identity)
   ck_assert(!rlo_permutation_is_identity(swapped, 3));
 }
 
-END_TEST
-
-START_TEST(test_permutation__composes_as_xla_does)
-{
+RLO_TEST(test_permutation__composes_as_xla_does) {
   static const int32_t first[] = {1, 3, 2, 0};
   static const int32_t second[] = {2, 1, 3, 0};
   static const int32_t expected[] = {2, 3, 0, 1};
@@ -76,10 +61,7 @@ START_TEST(test_permutation__composes_as_xla_does)
   ck_assert_mem_eq(out, expected, sizeof expected);
 }
 
-END_TEST
-
-START_TEST(test_permutation__inverse_undoes_apply)
-{
+RLO_TEST(test_permutation__inverse_undoes_apply) {
   /* XLA's PermuteInverse(abc, {2,0,1}) is bca. */
   static const int32_t p[] = {2, 0, 1};
   static const int64_t abc[] = {'a', 'b', 'c'};
@@ -95,10 +77,7 @@ START_TEST(test_permutation__inverse_undoes_apply)
   ck_assert_mem_eq(back, abc, sizeof abc);
 }
 
-END_TEST
-
-START_TEST(test_permutation__inverse_composes_to_identity)
-{
+RLO_TEST(test_permutation__inverse_composes_to_identity) {
   /* All 120 permutations of five, counted in the factorial number system. */
   for (int32_t n = 0; n < 120; ++n) {
     int32_t p[5], inverse[5], both[5];
@@ -123,10 +102,7 @@ START_TEST(test_permutation__inverse_composes_to_identity)
   }
 }
 
-END_TEST
-
-START_TEST(test_permutation__apply_is_numpy_transpose_of_dims)
-{
+RLO_TEST(test_permutation__apply_is_numpy_transpose_of_dims) {
   static const int32_t p[] = {1, 2, 0};
   static const int64_t dims[] = {10, 20, 30};
   static const int64_t expected[] = {20, 30, 10};
@@ -136,10 +112,7 @@ START_TEST(test_permutation__apply_is_numpy_transpose_of_dims)
   ck_assert_mem_eq(out, expected, sizeof expected);
 }
 
-END_TEST
-
-START_TEST(test_permutation__apply_inverse_as_xla_does)
-{
+RLO_TEST(test_permutation__apply_inverse_as_xla_does) {
   static const int32_t p[] = {2, 0, 1};
   static const int64_t in[] = {'a', 'b', 'c'};
   static const int64_t expected[] = {'b', 'c', 'a'};
@@ -149,10 +122,7 @@ START_TEST(test_permutation__apply_inverse_as_xla_does)
   ck_assert_mem_eq(out, expected, sizeof expected);
 }
 
-END_TEST
-
-START_TEST(test_permutation__moves_one_element)
-{
+RLO_TEST(test_permutation__moves_one_element) {
   static const int32_t up[] = {0, 2, 3, 1, 4};
   static const int32_t down[] = {0, 3, 1, 2, 4};
   int32_t p[] = {0, 1, 2, 3, 4};
@@ -167,30 +137,4 @@ START_TEST(test_permutation__moves_one_element)
   ck_assert_int_eq(rlo_permutation_move_element(q, 5, 5, 1), RLO_OUT_OF_RANGE);
   ck_assert_int_eq(rlo_permutation_move_element(q, 5, 1, -1), RLO_OUT_OF_RANGE);
   ck_assert_mem_eq(q, down, sizeof down);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("permutation");
-  TCase *tcase = tcase_create("permutation");
-  tcase_add_test(tcase, test_permutation__accepts_permutations);
-  tcase_add_loop_test(tcase,
-                      test_permutation__names_the_entry_at_fault,
-                      0,
-                      (int)(sizeof refused / sizeof refused[0]));
-  tcase_add_test(tcase, test_permutation__refuses_null_with_entries);
-  tcase_add_test(tcase, test_permutation__knows_the_identity);
-  tcase_add_test(tcase, test_permutation__composes_as_xla_does);
-  tcase_add_test(tcase, test_permutation__inverse_undoes_apply);
-  tcase_add_test(tcase, test_permutation__inverse_composes_to_identity);
-  tcase_add_test(tcase, test_permutation__apply_is_numpy_transpose_of_dims);
-  tcase_add_test(tcase, test_permutation__apply_inverse_as_xla_does);
-  tcase_add_test(tcase, test_permutation__moves_one_element);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/index.h"
 #include "relayout/pjrt.h"
 #include "relayout/text.h"
 #include "support/random_shape.h"
+#include "support/suite.h"
 
 #define ALL     RLO_AVAILABLE_ALL
 #define UNKNOWN RLO_AVAILABLE_UNKNOWN
@@ -48,8 +47,7 @@ static void expect_shape(const rlo_pjrt_view *view, const char *expected) {
 }
 
 /* The interface is one of memory: 64-bit PJRT has its members there. */
-START_TEST(test_pjrt__lies_in_memory_as_theirs)
-{
+RLO_TEST(test_pjrt__lies_in_memory_as_theirs) {
   if (sizeof(void *) != 8) {
     return;
   }
@@ -64,10 +62,7 @@ START_TEST(test_pjrt__lies_in_memory_as_theirs)
   ck_assert_uint_eq(offsetof(rlo_pjrt_layout, type), 72);
 }
 
-END_TEST
-
-START_TEST(test_pjrt__reads_tiles)
-{
+RLO_TEST(test_pjrt__reads_tiles) {
   const int64_t minor_to_major[] = {2, 0, 1};
   const int64_t dims[] = {4, 300, 20};
   const int64_t tile_dims[] = {-1, 8, 128, INT64_MIN, 2, 1};
@@ -81,10 +76,7 @@ START_TEST(test_pjrt__reads_tiles)
   ck_assert_int_eq(view.offset_bytes, 0);
 }
 
-END_TEST
-
-START_TEST(test_pjrt__reads_strides)
-{
+RLO_TEST(test_pjrt__reads_strides) {
   const int64_t dims[] = {3, 4};
   rlo_pjrt_view view;
   rlo_pjrt_layout layout = strided((const int64_t[]){4, 12}, 2);
@@ -103,10 +95,7 @@ START_TEST(test_pjrt__reads_strides)
   ck_assert_int_eq(view.offset_bytes, -32);
 }
 
-END_TEST
-
-START_TEST(test_pjrt__null_is_row_major)
-{
+RLO_TEST(test_pjrt__null_is_row_major) {
   rlo_pjrt_view view;
   ck_assert_int_eq(
       rlo_shape_from_pjrt(
@@ -119,8 +108,6 @@ START_TEST(test_pjrt__null_is_row_major)
       RLO_OK);
   expect_shape(&view, "f32[]");
 }
-
-END_TEST
 
 /* Each breaks one thing of a good layout. */
 enum {
@@ -174,8 +161,7 @@ static const rlo_status fault_statuses[NUM_FAULTS] = {
     [STRIDES_LARGE] = RLO_OVERFLOW,
 };
 
-START_TEST(test_pjrt__refuses)
-{
+RLO_LOOP_TEST(test_pjrt__refuses, 0, NUM_FAULTS) {
   const int64_t dims[] = {3, 4};
   int64_t order[] = {1, 0};
   int64_t tile_dims[10] = {2, 2, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -268,8 +254,6 @@ START_TEST(test_pjrt__refuses)
   ck_assert_mem_eq(&view, &before, sizeof view);
 }
 
-END_TEST
-
 static const struct {
   const char *shape;
   rlo_pjrt_layout_type type;
@@ -288,8 +272,7 @@ static const struct {
     {"f32[3,5]{1,0}", (rlo_pjrt_layout_type)2, RLO_INVALID_ARGUMENT},
 };
 
-START_TEST(test_pjrt__does_not_write_what_it_cannot_say)
-{
+RLO_TABLE_TEST(test_pjrt__does_not_write_what_it_cannot_say, not_written) {
   rlo_status expected = not_written[_i].status;
   rlo_shape shape;
   ck_assert_int_eq(
@@ -303,8 +286,6 @@ START_TEST(test_pjrt__does_not_write_what_it_cannot_say)
                    expected);
   ck_assert_mem_eq(&out, &before, sizeof out);
 }
-
-END_TEST
 
 /* Whatever is written means the same when it is read. */
 static void expect_round_trip(const rlo_shape *shape,
@@ -342,8 +323,7 @@ static void expect_round_trip(const rlo_shape *shape,
   }
 }
 
-START_TEST(test_pjrt__round_trips)
-{
+RLO_TEST(test_pjrt__round_trips) {
   test_random random = test_random_begin("pjrt");
   int32_t tiled_count = 0;
   int32_t strided_count = 0;
@@ -366,29 +346,4 @@ START_TEST(test_pjrt__round_trips)
   }
   ck_assert_int_gt(tiled_count, 500);
   ck_assert_int_gt(strided_count, 500);
-}
-
-END_TEST
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
-
-int main(void) {
-  Suite *suite = suite_create("pjrt");
-  TCase *tcase = tcase_create("pjrt");
-  tcase_add_test(tcase, test_pjrt__lies_in_memory_as_theirs);
-  tcase_add_test(tcase, test_pjrt__reads_tiles);
-  tcase_add_test(tcase, test_pjrt__reads_strides);
-  tcase_add_test(tcase, test_pjrt__null_is_row_major);
-  tcase_add_loop_test(tcase, test_pjrt__refuses, 0, NUM_FAULTS);
-  tcase_add_loop_test(tcase,
-                      test_pjrt__does_not_write_what_it_cannot_say,
-                      0,
-                      COUNT(not_written));
-  tcase_add_test(tcase, test_pjrt__round_trips);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the planner is asked: options, alignments, units, positions. */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "relayout/ops.h"
 #include "support/plan_case.h"
 #include "support/random_shape.h"
+#include "support/suite.h"
 
 static test_plan plan;
 static rlo__launch launch2;
@@ -17,8 +16,9 @@ static void begin(void) {
   plan.device = test_plan_cpu();
 }
 
-START_TEST(test_planner__devices_without_doubles_say_so)
-{
+RLO_FIXTURE(begin, NULL);
+
+RLO_TEST(test_planner__devices_without_doubles_say_so) {
   plan.device.has_f64 = false;
   test_plan_lower("f64[9]{0}", "f32[9]{0}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
@@ -29,10 +29,7 @@ START_TEST(test_planner__devices_without_doubles_say_so)
   test_plan_run(&plan);
 }
 
-END_TEST
-
-START_TEST(test_planner__takes_the_family_that_is_forced)
-{
+RLO_TEST(test_planner__takes_the_family_that_is_forced) {
   test_plan_lower(
       "f32[512,512]{1,0}", "f32[512,512]{0,1}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, "gather", 0, 0), RLO_OK);
@@ -42,10 +39,7 @@ START_TEST(test_planner__takes_the_family_that_is_forced)
   ck_assert(test_plan_candidate(&plan, "tile")->is_applicable);
 }
 
-END_TEST
-
-START_TEST(test_planner__lists_the_families_for_an_unknown_one)
-{
+RLO_TEST(test_planner__lists_the_families_for_an_unknown_one) {
   test_plan_lower("f32[2]{0}", "f32[2]{0}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, "tiles", 0, 0), RLO_NOT_FOUND);
   ck_assert_str_eq(
@@ -55,10 +49,7 @@ START_TEST(test_planner__lists_the_families_for_an_unknown_one)
       "reduce, segments, compute");
 }
 
-END_TEST
-
-START_TEST(test_planner__an_empty_problem_needs_no_family)
-{
+RLO_TEST(test_planner__an_empty_problem_needs_no_family) {
   test_plan_lower("f32[0,3]{1,0}", "f32[0,3]{0,1}", NULL, &plan.problem);
   test_plan_run(&plan);
   ck_assert_ptr_null(plan.choice.family);
@@ -67,10 +58,7 @@ START_TEST(test_planner__an_empty_problem_needs_no_family)
   ck_assert_int_eq(test_plan_try(&plan, "tiles", 0, 0), RLO_NOT_FOUND);
 }
 
-END_TEST
-
-START_TEST(test_planner__refuses_units_below_a_byte)
-{
+RLO_TEST(test_planner__refuses_units_below_a_byte) {
   test_plan_lower(
       "s4[3,5]{1,0:E(4)}", "s4[3,5]{0,1:E(4)}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
@@ -84,20 +72,14 @@ START_TEST(test_planner__refuses_units_below_a_byte)
   ck_assert_int_eq(plan.problem.unit_bits, 8);
 }
 
-END_TEST
-
-START_TEST(test_planner__refuses_units_of_odd_sizes)
-{
+RLO_TEST(test_planner__refuses_units_of_odd_sizes) {
   static const int64_t extents[] = {4};
   static const int64_t one[] = {1};
   test_plan_make(24, 1, extents, one, one, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
 }
 
-END_TEST
-
-START_TEST(test_planner__widens_as_far_as_alignment_is_known)
-{
+RLO_TEST(test_planner__widens_as_far_as_alignment_is_known) {
   for (int64_t align = 4; align <= 64; align *= 2) {
     test_plan_lower("f32[64]{0}", "f32[64]{0}", NULL, &plan.problem);
     ck_assert_int_eq(test_plan_try(&plan, NULL, align, 128), RLO_OK);
@@ -108,10 +90,7 @@ START_TEST(test_planner__widens_as_far_as_alignment_is_known)
   }
 }
 
-END_TEST
-
-START_TEST(test_planner__checks_alignments)
-{
+RLO_TEST(test_planner__checks_alignments) {
   test_plan_lower("f32[64]{0}", "f32[64]{0}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, NULL, 12, 0), RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message,
@@ -128,10 +107,7 @@ START_TEST(test_planner__checks_alignments)
   ck_assert_int_eq(plan.problem.unit_bits, 32);
 }
 
-END_TEST
-
-START_TEST(test_planner__checks_options)
-{
+RLO_TEST(test_planner__checks_options) {
   test_plan_lower("f32[64]{0}", "f32[64]{0}", NULL, &plan.problem);
   rlo_plan_options options;
   memset(&options, 0, sizeof options);
@@ -157,10 +133,7 @@ START_TEST(test_planner__checks_options)
   ck_assert_int_eq(plan.choice.family->device_class, RLO_DEVICE_CLASS_GPU);
 }
 
-END_TEST
-
-START_TEST(test_planner__refuses_positions_beyond_64_bits)
-{
+RLO_TEST(test_planner__refuses_positions_beyond_64_bits) {
   static const int64_t extents[] = {3, 2};
   static const int64_t src[] = {INT64_MAX / 8, 1};
   static const int64_t dst[] = {2, 1};
@@ -168,10 +141,7 @@ START_TEST(test_planner__refuses_positions_beyond_64_bits)
   ck_assert_int_eq(test_plan_try(&plan, NULL, 4, 4), RLO_OVERFLOW);
 }
 
-END_TEST
-
-START_TEST(test_planner__same_problem_same_plan)
-{
+RLO_TEST(test_planner__same_problem_same_plan) {
   test_random random = test_random_begin("planner");
   for (int32_t n = 0; n < 300; ++n) {
     rlo_shape src;
@@ -204,8 +174,6 @@ START_TEST(test_planner__same_problem_same_plan)
   }
 }
 
-END_TEST
-
 /* Of this thread: other work on the machine is no part of a plan. */
 static double seconds(void) {
   struct timespec t;
@@ -213,8 +181,7 @@ static double seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-START_TEST(test_planner__plans_in_microseconds)
-{
+RLO_TEST(test_planner__plans_in_microseconds) {
   enum { ROUNDS = 200 };
 
   static rlo_problem lowered;
@@ -236,30 +203,4 @@ START_TEST(test_planner__plans_in_microseconds)
   printf("planner: %.1f us a plan\n", best * 1e6);
   /* 20 us or so in a release; sanitizers on a slow machine take more. */
   ck_assert_double_lt(best, 5e-3);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("planner");
-  TCase *facts = tcase_create("facts");
-  tcase_add_checked_fixture(facts, begin, NULL);
-  tcase_add_test(facts, test_planner__devices_without_doubles_say_so);
-  tcase_add_test(facts, test_planner__takes_the_family_that_is_forced);
-  tcase_add_test(facts, test_planner__lists_the_families_for_an_unknown_one);
-  tcase_add_test(facts, test_planner__an_empty_problem_needs_no_family);
-  tcase_add_test(facts, test_planner__refuses_units_below_a_byte);
-  tcase_add_test(facts, test_planner__refuses_units_of_odd_sizes);
-  tcase_add_test(facts, test_planner__widens_as_far_as_alignment_is_known);
-  tcase_add_test(facts, test_planner__checks_alignments);
-  tcase_add_test(facts, test_planner__checks_options);
-  tcase_add_test(facts, test_planner__refuses_positions_beyond_64_bits);
-  tcase_add_test(facts, test_planner__same_problem_same_plan);
-  tcase_add_test(facts, test_planner__plans_in_microseconds);
-  suite_add_tcase(suite, facts);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

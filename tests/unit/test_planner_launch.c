@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the planner proves before a launch says it, and limits of a device. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "support/plan_case.h"
+#include "support/suite.h"
 
 static test_plan plan;
 
@@ -11,8 +10,9 @@ static void begin(void) {
   plan.device = test_plan_cpu();
 }
 
-START_TEST(test_planner__proves_lines_before_it_says_so)
-{
+RLO_FIXTURE(begin, NULL);
+
+RLO_TEST(test_planner__proves_lines_before_it_says_so) {
   static const char src[] = "f32[1024,1024]{1,0}";
   static const char dst[] = "f32[1024,1024]{0,1}";
   test_plan_lower(src, dst, NULL, &plan.problem);
@@ -47,10 +47,7 @@ START_TEST(test_planner__proves_lines_before_it_says_so)
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 64);
 }
 
-END_TEST
-
-START_TEST(test_planner__small_output_stays_in_the_caches)
-{
+RLO_TEST(test_planner__small_output_stays_in_the_caches) {
   test_plan_lower(
       "f32[720,720]{1,0}", "f32[720,720]{0,1}", NULL, &plan.problem);
   test_plan_run(&plan);
@@ -64,10 +61,7 @@ START_TEST(test_planner__small_output_stays_in_the_caches)
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_NT"), 0);
 }
 
-END_TEST
-
-START_TEST(test_planner__prefetches_only_where_the_device_can)
-{
+RLO_TEST(test_planner__prefetches_only_where_the_device_can) {
   test_plan_lower(
       "f32[720,720]{1,0}", "f32[720,720]{0,1}", NULL, &plan.problem);
   test_plan_run(&plan);
@@ -79,8 +73,6 @@ START_TEST(test_planner__prefetches_only_where_the_device_can)
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_VECTOR_SHUFFLE"), 0);
 }
 
-END_TEST
-
 /* All arguments together, as clSetKernelArg takes them. */
 static int64_t argument_bytes(void) {
   int64_t bytes = 0;
@@ -90,8 +82,7 @@ static int64_t argument_bytes(void) {
   return bytes;
 }
 
-START_TEST(test_planner__beyond_2_gib_grids_are_64_bits_wide)
-{
+RLO_TEST(test_planner__beyond_2_gib_grids_are_64_bits_wide) {
   test_plan_lower(
       "f32[50000,50000]{1,0}", "f32[50000,50000]{0,1}", NULL, &plan.problem);
   test_plan_run(&plan);
@@ -109,8 +100,6 @@ START_TEST(test_planner__beyond_2_gib_grids_are_64_bits_wide)
   ck_assert_int_eq(plan.launch.arguments[7].kind, RLO__ARGUMENT_INT16);
   ck_assert_int_eq(plan.launch.arguments[12].kind, RLO__ARGUMENT_INT);
 }
-
-END_TEST
 
 /* Rows over `num_axes` axes without a merge, with `num_guards` PAD guards. */
 static void make_rows(int32_t num_axes, int32_t num_guards, int64_t stretch) {
@@ -132,8 +121,7 @@ static void make_rows(int32_t num_axes, int32_t num_guards, int64_t stretch) {
   }
 }
 
-START_TEST(test_planner__keeps_within_the_device_limit_of_arguments)
-{
+RLO_TEST(test_planner__keeps_within_the_device_limit_of_arguments) {
   for (int32_t num_axes = 2; num_axes <= 20; ++num_axes) {
     for (int32_t num_guards = 0; num_guards <= 7; ++num_guards) {
       for (int64_t stretch = 1; stretch <= 1 << 20; stretch *= 1 << 20) {
@@ -146,10 +134,7 @@ START_TEST(test_planner__keeps_within_the_device_limit_of_arguments)
   }
 }
 
-END_TEST
-
-START_TEST(test_planner__says_which_limit_a_problem_exceeds)
-{
+RLO_TEST(test_planner__says_which_limit_a_problem_exceeds) {
   make_rows(18, 0, 1);
   test_plan_run(&plan);
   ck_assert_str_eq(test_plan_candidate(&plan, "rows")->reason,
@@ -171,10 +156,7 @@ START_TEST(test_planner__says_which_limit_a_problem_exceeds)
                    "256");
 }
 
-END_TEST
-
-START_TEST(test_planner__turns_guards_that_count_down)
-{
+RLO_TEST(test_planner__turns_guards_that_count_down) {
   /* Two cells of padding before the row: 0 <= j - 2. */
   static const int64_t extents[] = {10, 40};
   static const int64_t src[] = {38, 1};
@@ -197,26 +179,4 @@ START_TEST(test_planner__turns_guards_that_count_down)
   ck_assert_int_eq(*base, -2);
   ck_assert_int_eq(*limit, 38);
   ck_assert_int_eq(plan.launch.src_base_bytes, -8);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("planner_launch");
-  TCase *facts = tcase_create("facts");
-  tcase_add_checked_fixture(facts, begin, NULL);
-  tcase_add_test(facts, test_planner__proves_lines_before_it_says_so);
-  tcase_add_test(facts, test_planner__small_output_stays_in_the_caches);
-  tcase_add_test(facts, test_planner__prefetches_only_where_the_device_can);
-  tcase_add_test(facts, test_planner__beyond_2_gib_grids_are_64_bits_wide);
-  tcase_add_test(facts,
-                 test_planner__keeps_within_the_device_limit_of_arguments);
-  tcase_add_test(facts, test_planner__says_which_limit_a_problem_exceeds);
-  tcase_add_test(facts, test_planner__turns_guards_that_count_down);
-  suite_add_tcase(suite, facts);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which family runs what, and what a family says that refuses. */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/plan_case.h"
+#include "support/suite.h"
 
 static test_plan plan;
 
 static void begin(void) {
   plan.device = test_plan_cpu();
 }
+
+RLO_FIXTURE(begin, NULL);
 
 /* What runs what. Shapes large enough that a program of their own would pay. */
 typedef struct plan_case {
@@ -97,8 +98,7 @@ static const plan_case cases[] = {
 
 // clang-format on
 
-START_TEST(test_planner__chooses_what_suits)
-{
+RLO_TABLE_TEST(test_planner__chooses_what_suits, cases) {
   const plan_case *c = &cases[_i];
   test_plan_lower(c->src, c->dst, c->permutation, &plan.problem);
   test_plan_run(&plan);
@@ -119,11 +119,8 @@ START_TEST(test_planner__chooses_what_suits)
                    plan.launch.parameters);
 }
 
-END_TEST
-
 /* Along long rows, and rows that follow each other, hardware looks ahead. */
-START_TEST(test_planner__rows_prefetch_where_short_rows_jump)
-{
+RLO_TEST(test_planner__rows_prefetch_where_short_rows_jump) {
   static const struct {
     const char *src;
     const char *dst;
@@ -150,10 +147,7 @@ START_TEST(test_planner__rows_prefetch_where_short_rows_jump)
   }
 }
 
-END_TEST
-
-START_TEST(test_planner__every_row_of_the_table_is_chosen)
-{
+RLO_TEST(test_planner__every_row_of_the_table_is_chosen) {
   const rlo__family *chosen[64];
   size_t num_chosen = 0;
   for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
@@ -185,10 +179,7 @@ START_TEST(test_planner__every_row_of_the_table_is_chosen)
   }
 }
 
-END_TEST
-
-START_TEST(test_planner__movers_refuse_to_compute)
-{
+RLO_TEST(test_planner__movers_refuse_to_compute) {
   test_plan_lower("f32[9]{0}", "f16[9]{0}", NULL, &plan.problem);
   test_plan_run(&plan);
   ck_assert(!test_plan_candidate(&plan, "rows")->is_applicable);
@@ -200,10 +191,7 @@ START_TEST(test_planner__movers_refuse_to_compute)
                    "it moves bits and computes nothing");
 }
 
-END_TEST
-
-START_TEST(test_planner__sums_go_along_rows_or_down_columns)
-{
+RLO_TEST(test_planner__sums_go_along_rows_or_down_columns) {
   test_plan_sum("f32[400,300]{1,0}", 1, &plan.problem);
   test_plan_run(&plan);
   ck_assert_str_eq(plan.choice.family->name, "reduce");
@@ -214,10 +202,7 @@ START_TEST(test_planner__sums_go_along_rows_or_down_columns)
   ck_assert_ptr_nonnull(strstr(plan.launch.parameters, "down columns"));
 }
 
-END_TEST
-
-START_TEST(test_planner__parts_of_complex_numbers_are_computed_alike)
-{
+RLO_TEST(test_planner__parts_of_complex_numbers_are_computed_alike) {
   test_plan_lower("c64[300]{0}", "c128[300]{0}", NULL, &plan.problem);
   test_plan_run(&plan);
   ck_assert_int_eq(plan.problem.unit_bits, 32);
@@ -227,10 +212,7 @@ START_TEST(test_planner__parts_of_complex_numbers_are_computed_alike)
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
 }
 
-END_TEST
-
-START_TEST(test_planner__names_are_unique_within_a_class)
-{
+RLO_TEST(test_planner__names_are_unique_within_a_class) {
   for (int32_t a = 0; a < rlo__num_families; ++a) {
     for (int32_t b = 0; b < a; ++b) {
       const rlo__family *x = rlo__families[a];
@@ -240,8 +222,6 @@ START_TEST(test_planner__names_are_unique_within_a_class)
     }
   }
 }
-
-END_TEST
 
 /* What refuses what, and why. */
 typedef struct refusal_case {
@@ -275,8 +255,7 @@ static const refusal_case refusals[] = {
 
 // clang-format on
 
-START_TEST(test_planner__says_why_a_family_refuses)
-{
+RLO_TABLE_TEST(test_planner__says_why_a_family_refuses, refusals) {
   const refusal_case *c = &refusals[_i];
   test_plan_lower(c->src, c->dst, NULL, &plan.problem);
   test_plan_run(&plan);
@@ -294,10 +273,7 @@ START_TEST(test_planner__says_why_a_family_refuses)
   ck_assert_str_eq(rlo_error_last()->message, message);
 }
 
-END_TEST
-
-START_TEST(test_planner__a_pure_fill_is_rows_that_read_nothing)
-{
+RLO_TEST(test_planner__a_pure_fill_is_rows_that_read_nothing) {
   static const int64_t extents[] = {1000, 40};
   static const int64_t src[] = {1, 7};
   static const int64_t dst[] = {48, 1};
@@ -307,34 +283,4 @@ START_TEST(test_planner__a_pure_fill_is_rows_that_read_nothing)
   test_plan_run(&plan);
   ck_assert_str_eq(plan.choice.family->name, "rows");
   ck_assert_int_eq(plan.launch.numbers[plan.launch.arguments[4].first], 0x4200);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("planner_table");
-  TCase *facts = tcase_create("facts");
-  tcase_add_checked_fixture(facts, begin, NULL);
-  tcase_add_loop_test(facts,
-                      test_planner__chooses_what_suits,
-                      0,
-                      (int)(sizeof cases / sizeof cases[0]));
-  tcase_add_test(facts, test_planner__rows_prefetch_where_short_rows_jump);
-  tcase_add_test(facts, test_planner__every_row_of_the_table_is_chosen);
-  tcase_add_test(facts, test_planner__movers_refuse_to_compute);
-  tcase_add_test(facts, test_planner__sums_go_along_rows_or_down_columns);
-  tcase_add_test(facts,
-                 test_planner__parts_of_complex_numbers_are_computed_alike);
-  tcase_add_test(facts, test_planner__names_are_unique_within_a_class);
-  tcase_add_loop_test(facts,
-                      test_planner__says_why_a_family_refuses,
-                      0,
-                      (int)(sizeof refusals / sizeof refusals[0]));
-  tcase_add_test(facts, test_planner__a_pure_fill_is_rows_that_read_nothing);
-  suite_add_tcase(suite, facts);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

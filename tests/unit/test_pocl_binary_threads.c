@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/pocl_binary.h"
 
-#include <check.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/thread.h"
+#include "support/suite.h"
 
 static atomic_bool has_entered;
 
@@ -16,8 +16,9 @@ static void enter(void *payload) {
   atomic_store(&has_entered, true);
 }
 
-START_TEST(test_pocl_binary_threads__no_context_comes_while_one_asks)
-{
+RLO_NO_FORK();
+
+RLO_TEST(test_pocl_binary_threads__no_context_comes_while_one_asks) {
   rlo__thread thread;
   ck_assert(!rlo__pocl_binary_begin_asking());
   rlo__pocl_binary_enter();
@@ -36,10 +37,7 @@ START_TEST(test_pocl_binary_threads__no_context_comes_while_one_asks)
   rlo__pocl_binary_leave();
 }
 
-END_TEST
-
-START_TEST(test_pocl_binary_threads__a_program_is_new_once)
-{
+RLO_TEST(test_pocl_binary_threads__a_program_is_new_once) {
   char one_options[] = "-DONE";
   char two_options[] = "-DTWO";
   rlo__program_spec one = {.source = "kernel",
@@ -52,21 +50,4 @@ START_TEST(test_pocl_binary_threads__a_program_is_new_once)
   ck_assert(rlo__pocl_binary_note(&two));
   ck_assert(!rlo__pocl_binary_note(&one));
   ck_assert(!rlo__pocl_binary_note(&two));
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("pocl_binary_threads");
-  TCase *tcase = tcase_create("host");
-  tcase_add_test(tcase,
-                 test_pocl_binary_threads__no_context_comes_while_one_asks);
-  tcase_add_test(tcase, test_pocl_binary_threads__a_program_is_new_once);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

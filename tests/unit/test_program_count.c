@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codegen/codegen.h"
 #include "support/plan_case.h"
+#include "support/suite.h"
 
 /*
  * How many programs the TTC benchmark takes: each costs a second of compiling
@@ -80,8 +80,7 @@ static void note_case(const char *extents_text, const char *permutation_text) {
   }
 }
 
-START_TEST(test_program_count__ttc57_takes_few)
-{
+RLO_TEST(test_program_count__ttc57_takes_few) {
   FILE *file = fopen(RELAYOUT_TEST_TTC57, "r");
   ck_assert_ptr_nonnull(file);
   char line[256];
@@ -99,18 +98,4 @@ START_TEST(test_program_count__ttc57_takes_few)
   printf("%d cases, %d programs\n", num_cases, num_hashes);
   ck_assert_int_eq(num_cases, NUM_CASES);
   ck_assert_int_le(num_hashes, MOST_PROGRAMS);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("program_count");
-  TCase *tcase = tcase_create("ttc57");
-  tcase_add_test(tcase, test_program_count__ttc57_takes_few);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "relayout/text.h"
+#include "support/suite.h"
 
 static rlo_program_shape *parsed(const char *text) {
   rlo_program_shape *program = NULL;
@@ -38,8 +37,7 @@ static const struct {
      "(a: f32[], b: f32[], c: f32[], d: f32[], e: f32[], f: f32[]) -> f32[]"},
 };
 
-START_TEST(test_program_shape__reads_and_prints)
-{
+RLO_TABLE_TEST(test_program_shape__reads_and_prints, programs) {
   char buffer[256];
   rlo_program_shape *program = parsed(programs[_i].text);
 
@@ -56,8 +54,6 @@ START_TEST(test_program_shape__reads_and_prints)
   rlo_program_shape_release(program);
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
-
-END_TEST
 
 #define LEAF "an element type, token, opaque, b(...) or '('"
 
@@ -100,8 +96,7 @@ static const struct {
      "position 11: minor_to_major[0]=1 is out of range for rank 1"},
 };
 
-START_TEST(test_program_shape__refuses_with_the_position)
-{
+RLO_TABLE_TEST(test_program_shape__refuses_with_the_position, refusals) {
   const char *text = refusals[_i].text;
   rlo_program_shape *program = NULL;
   ck_assert_int_eq(rlo_program_shape_parse(text, strlen(text), &program),
@@ -111,10 +106,7 @@ START_TEST(test_program_shape__refuses_with_the_position)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_program_shape__hands_out_its_parts)
-{
+RLO_TEST(test_program_shape__hands_out_its_parts) {
   rlo_shape_tree *parts[2];
   const char *names[] = {"x", NULL};
   rlo_program_shape *program = NULL;
@@ -156,10 +148,7 @@ START_TEST(test_program_shape__hands_out_its_parts)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_program_shape__compares_all_but_names)
-{
+RLO_TEST(test_program_shape__compares_all_but_names) {
   static const char *const texts[] = {"(a: f32[2]) -> f32[]",
                                       "(b: f32[2]) -> f32[]",
                                       "(a: f32[3]) -> f32[]",
@@ -177,10 +166,7 @@ START_TEST(test_program_shape__compares_all_but_names)
   }
 }
 
-END_TEST
-
-START_TEST(test_program_shape__survives_every_failed_allocation)
-{
+RLO_TEST(test_program_shape__survives_every_failed_allocation) {
   static const char text[] =
       "(a: f32[2], (unknown): (s8[], token[]), c: f32[], d: f32[], e: f32[]) "
       "-> (f32[])";
@@ -197,28 +183,4 @@ START_TEST(test_program_shape__survives_every_failed_allocation)
   }
   ck_assert_int_eq(status, RLO_OK);
   ck_assert_int_gt(nth, 20);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("program_shape");
-  TCase *tcase = tcase_create("program_shape");
-  tcase_add_loop_test(tcase,
-                      test_program_shape__reads_and_prints,
-                      0,
-                      (int)(sizeof programs / sizeof programs[0]));
-  tcase_add_loop_test(tcase,
-                      test_program_shape__refuses_with_the_position,
-                      0,
-                      (int)(sizeof refusals / sizeof refusals[0]));
-  tcase_add_test(tcase, test_program_shape__hands_out_its_parts);
-  tcase_add_test(tcase, test_program_shape__compares_all_but_names);
-  tcase_add_test(tcase, test_program_shape__survives_every_failed_allocation);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

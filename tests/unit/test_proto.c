@@ -2,17 +2,14 @@
 
 /* Arrays, layouts and tiles as messages. */
 
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "relayout/proto.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 #include "unit/proto_bytes.h"
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
 
 static const rlo_proto_options padded = {sizeof padded, true, NULL};
 
@@ -50,8 +47,7 @@ static const struct {
      "s4[9]{0:L(32)E(4)S(5)SC(0:3,6)M(16)}"},
 };
 
-START_TEST(test_proto__reads_and_writes_arrays)
-{
+RLO_TABLE_TEST(test_proto__reads_and_writes_arrays, messages) {
   rlo_shape shape;
   ck_assert_int_eq(
       parse_exact_shape(messages[_i].bytes, messages[_i].size_bytes, &shape),
@@ -65,8 +61,6 @@ START_TEST(test_proto__reads_and_writes_arrays)
   ck_assert_uint_eq(count, messages[_i].size_bytes);
   ck_assert_mem_eq(written, messages[_i].bytes, count);
 }
-
-END_TEST
 
 /* Other ways to say it, which are legal too. */
 static const struct {
@@ -102,16 +96,13 @@ static const struct {
      "f32[]"},
 };
 
-START_TEST(test_proto__reads_other_ways)
-{
+RLO_TABLE_TEST(test_proto__reads_other_ways, other_ways) {
   rlo_shape shape;
   ck_assert_int_eq(parse_exact_shape(
                        other_ways[_i].bytes, other_ways[_i].size_bytes, &shape),
                    RLO_OK);
   ck_assert_str_eq(test_text_of(&shape), other_ways[_i].text);
 }
-
-END_TEST
 
 static const struct {
   const char *text;
@@ -124,8 +115,7 @@ static const struct {
     {"f32[2,3]{:strides(8,1)}", true},
 };
 
-START_TEST(test_proto__does_not_write_what_it_cannot_say)
-{
+RLO_TABLE_TEST(test_proto__does_not_write_what_it_cannot_say, not_written) {
   rlo_shape shape = test_shape_of(not_written[_i].text);
   rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
   options.has_padding_fields = not_written[_i].has_padding_fields;
@@ -138,10 +128,7 @@ START_TEST(test_proto__does_not_write_what_it_cannot_say)
   ck_assert_int_eq(rlo__alloc_live_count(), live_count);
 }
 
-END_TEST
-
-START_TEST(test_proto__tells_the_size_when_it_does_not_fit)
-{
+RLO_TEST(test_proto__tells_the_size_when_it_does_not_fit) {
   rlo_shape shape = test_shape_of("f32[2,3]{1,0}");
   char bytes[16];
   memset(bytes, 0x5a, sizeof bytes);
@@ -161,10 +148,7 @@ START_TEST(test_proto__tells_the_size_when_it_does_not_fit)
                    RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
-START_TEST(test_proto__reads_and_writes_tiles)
-{
+RLO_TEST(test_proto__reads_and_writes_tiles) {
   static const char *const bytes = "\x0a\x0d" MINUS_ONE "\x80\x01\x05";
   rlo_tile tile;
   ck_assert_int_eq(rlo_proto_parse_tile(bytes, 15, &tile, NULL), RLO_OK);
@@ -189,10 +173,7 @@ START_TEST(test_proto__reads_and_writes_tiles)
       RLO_UNSUPPORTED);
 }
 
-END_TEST
-
-START_TEST(test_proto__reads_and_writes_layouts)
-{
+RLO_TEST(test_proto__reads_and_writes_layouts) {
   static const char bytes[] = "\x0a\x02\x00\x01\x32\x04\x0a\x02\x08\x04";
   rlo_layout layout;
   int32_t rank = 0;
@@ -211,11 +192,8 @@ START_TEST(test_proto__reads_and_writes_layouts)
   ck_assert_mem_eq(written, bytes, count);
 }
 
-END_TEST
-
 /* Layouts that no validation has seen. */
-START_TEST(test_proto__does_not_write_broken_layouts)
-{
+RLO_LOOP_TEST(test_proto__does_not_write_broken_layouts, 0, 9) {
   rlo_layout layout = rlo_layout_row_major(2);
   int32_t rank = 2;
   rlo_status expected = RLO_INVALID_ARGUMENT;
@@ -258,8 +236,6 @@ START_TEST(test_proto__does_not_write_broken_layouts)
                    expected);
 }
 
-END_TEST
-
 /* Fields that this reader does not know, in the shape, the layout and both
  * tiles; format and dim_unique; in the order in which they are written again.
  */
@@ -271,8 +247,7 @@ static const char rich[] =
     "\x6a\x02\x01\x00" FIELD_100("\x13")
     "\x32\x02\x00\x00" FIELD_100("\x14");
 
-START_TEST(test_proto__keeps_what_it_does_not_know)
-{
+RLO_TEST(test_proto__keeps_what_it_does_not_know) {
   char bytes[sizeof rich];
   memcpy(bytes, rich, sizeof rich);
   /* The length of the layout: all but 8 bytes before, 7 behind. */
@@ -316,10 +291,7 @@ START_TEST(test_proto__keeps_what_it_does_not_know)
   rlo_proto_origin_release(NULL);
 }
 
-END_TEST
-
-START_TEST(test_proto__round_trips_arrays)
-{
+RLO_TEST(test_proto__round_trips_arrays) {
   static const rlo_dtype dtypes[] = {
       RLO_DTYPE_PRED, RLO_DTYPE_S4, RLO_DTYPE_BF16, RLO_DTYPE_F64};
   test_random random = test_random_begin("proto");
@@ -352,31 +324,4 @@ START_TEST(test_proto__round_trips_arrays)
     ck_assert_int_eq(parse_exact_shape(bytes, count, &again), RLO_OK);
     ck_assert(rlo_shape_equal(&shape, &again));
   }
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("proto");
-  TCase *tcase = tcase_create("proto");
-  tcase_add_loop_test(
-      tcase, test_proto__reads_and_writes_arrays, 0, COUNT(messages));
-  tcase_add_loop_test(
-      tcase, test_proto__reads_other_ways, 0, COUNT(other_ways));
-  tcase_add_loop_test(tcase,
-                      test_proto__does_not_write_what_it_cannot_say,
-                      0,
-                      COUNT(not_written));
-  tcase_add_test(tcase, test_proto__tells_the_size_when_it_does_not_fit);
-  tcase_add_test(tcase, test_proto__reads_and_writes_tiles);
-  tcase_add_test(tcase, test_proto__reads_and_writes_layouts);
-  tcase_add_loop_test(tcase, test_proto__does_not_write_broken_layouts, 0, 9);
-  tcase_add_test(tcase, test_proto__keeps_what_it_does_not_know);
-  tcase_add_test(tcase, test_proto__round_trips_arrays);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

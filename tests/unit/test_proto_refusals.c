@@ -2,14 +2,12 @@
 
 /* Messages that are refused: damaged, wrong or too large. */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "relayout/proto.h"
+#include "support/suite.h"
 #include "unit/proto_bytes.h"
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
 
 static const struct {
   const char *bytes;
@@ -130,8 +128,7 @@ static const struct {
      RLO_INVALID_ARGUMENT},
 };
 
-START_TEST(test_proto__refuses_messages)
-{
+RLO_TABLE_TEST(test_proto__refuses_messages, refused) {
   rlo_shape shape;
   memset(&shape, 0x5a, sizeof shape);
   const rlo_shape before = shape;
@@ -141,10 +138,7 @@ START_TEST(test_proto__refuses_messages)
   ck_assert_mem_eq(&shape, &before, sizeof shape);
 }
 
-END_TEST
-
-START_TEST(test_proto__says_where)
-{
+RLO_TEST(test_proto__says_where) {
   rlo_shape shape;
   ck_assert_int_eq(
       parse_exact_shape(BYTES("\x10\x0b\x2a\x03\x0a\x02\x01"), &shape),
@@ -159,8 +153,6 @@ START_TEST(test_proto__says_where)
                    RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
 /* A field with so many bytes, at `bytes`; returns the place behind it. */
 static unsigned char *put_field(unsigned char *bytes,
                                 unsigned char tag,
@@ -173,8 +165,7 @@ static unsigned char *put_field(unsigned char *bytes,
   return bytes;
 }
 
-START_TEST(test_proto__bounds_what_a_message_may_be)
-{
+RLO_TEST(test_proto__bounds_what_a_message_may_be) {
   rlo_shape shape;
   rlo_shape_tree *tree = NULL;
   size_t size_bytes = (size_t)RLO_PROTO_MAX_BYTES + 1;
@@ -213,8 +204,6 @@ START_TEST(test_proto__bounds_what_a_message_may_be)
   free(bytes);
 }
 
-END_TEST
-
 /* Messages in messages, written from the innermost outwards. */
 static size_t nest(unsigned char *bytes,
                    size_t capacity,
@@ -235,8 +224,7 @@ static size_t nest(unsigned char *bytes,
   return at;
 }
 
-START_TEST(test_proto__bounds_the_depth)
-{
+RLO_TEST(test_proto__bounds_the_depth) {
   enum { CAPACITY = 1 << 20 };
 
   static unsigned char bytes[CAPACITY];
@@ -271,21 +259,4 @@ START_TEST(test_proto__bounds_the_depth)
                        bytes + start, CAPACITY - start, &layout, &rank, NULL),
                    RLO_UNSUPPORTED);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "lie in each other"));
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("proto_refusals");
-  TCase *tcase = tcase_create("proto_refusals");
-  tcase_add_loop_test(tcase, test_proto__refuses_messages, 0, COUNT(refused));
-  tcase_add_test(tcase, test_proto__says_where);
-  tcase_add_test(tcase, test_proto__bounds_what_a_message_may_be);
-  tcase_add_test(tcase, test_proto__bounds_the_depth);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

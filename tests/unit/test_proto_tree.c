@@ -2,7 +2,6 @@
 
 /* Trees and programs as messages. */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +10,8 @@
 #include "relayout/text.h"
 #include "support/exact_copy.h"
 #include "support/random.h"
+#include "support/suite.h"
 #include "unit/proto_bytes.h"
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
 
 static const rlo_proto_options padded = {sizeof padded, true, NULL};
 
@@ -23,8 +21,7 @@ static rlo_shape_tree *tree_of(const char *text) {
   return tree;
 }
 
-START_TEST(test_proto__reads_and_writes_tuples)
-{
+RLO_TEST(test_proto__reads_and_writes_tuples) {
   /* (f32[2]{0}, (), token[], opaque[], b(s32[3]{0})) */
   static const char bytes[] =
       "\x10\x0d"
@@ -51,8 +48,6 @@ START_TEST(test_proto__reads_and_writes_tuples)
   rlo_shape_tree_release(expected);
 }
 
-END_TEST
-
 static const char *const trees[] = {
     "f32[]",
     "()",
@@ -62,8 +57,7 @@ static const char *const trees[] = {
     "(((((f32[3]{0:pad(5)fill(one)})))))",
 };
 
-START_TEST(test_proto__round_trips_trees)
-{
+RLO_TABLE_TEST(test_proto__round_trips_trees, trees) {
   rlo_shape_tree *tree = tree_of(trees[_i]);
   char bytes[1024];
   size_t count = 0;
@@ -76,8 +70,6 @@ START_TEST(test_proto__round_trips_trees)
   rlo_shape_tree_release(tree);
   rlo_shape_tree_release(again);
 }
-
-END_TEST
 
 static const struct {
   const char *bytes;
@@ -112,8 +104,7 @@ static const struct {
      "13 is not an element_type"},
 };
 
-START_TEST(test_proto__refuses_trees)
-{
+RLO_TABLE_TEST(test_proto__refuses_trees, bad_trees) {
   rlo_shape_tree *tree = NULL;
   rlo_proto_origin *origin = NULL;
   int64_t live_count = rlo__alloc_live_count();
@@ -126,8 +117,6 @@ START_TEST(test_proto__refuses_trees)
   ck_assert_ptr_null(origin);
   ck_assert_int_eq(rlo__alloc_live_count(), live_count);
 }
-
-END_TEST
 
 /* A tuple around a tuple, so many times. */
 static rlo_shape_tree *nested_tuples(int depth) {
@@ -142,8 +131,7 @@ static rlo_shape_tree *nested_tuples(int depth) {
   return tree;
 }
 
-START_TEST(test_proto__writes_only_what_it_reads)
-{
+RLO_TEST(test_proto__writes_only_what_it_reads) {
   static char bytes[1 << 16];
   size_t count = 0;
   rlo_shape_tree *tree = nested_tuples(95);
@@ -166,10 +154,7 @@ START_TEST(test_proto__writes_only_what_it_reads)
   rlo_shape_tree_release(tree);
 }
 
-END_TEST
-
-START_TEST(test_proto__reads_and_writes_programs)
-{
+RLO_TEST(test_proto__reads_and_writes_programs) {
   /* (x: f32[2], (unknown): token[]) -> (), with field 100 in several places */
   static const char bytes[] =
       "\x0a\x10\x10\x0b\x1a\x01\x02\x2a\x03\x0a\x01\x00\x32\x01\x00" FIELD_100(
@@ -197,8 +182,6 @@ START_TEST(test_proto__reads_and_writes_programs)
   rlo_proto_origin_release(origin);
 }
 
-END_TEST
-
 static const struct {
   const char *bytes;
   size_t size_bytes;
@@ -215,8 +198,7 @@ static const struct {
     {BYTES("\x12\x02\x10\x0b\x18\x01"), RLO_PARSE},
 };
 
-START_TEST(test_proto__refuses_programs)
-{
+RLO_TABLE_TEST(test_proto__refuses_programs, bad_programs) {
   rlo_program_shape *program = NULL;
   int64_t live_count = rlo__alloc_live_count();
   ck_assert_int_eq(
@@ -226,8 +208,6 @@ START_TEST(test_proto__refuses_programs)
   ck_assert_ptr_null(program);
   ck_assert_int_eq(rlo__alloc_live_count(), live_count);
 }
-
-END_TEST
 
 /* ------------------------------------------------------------- damaged */
 
@@ -283,8 +263,7 @@ static bool survives(const char *bytes, size_t count) {
   return true;
 }
 
-START_TEST(test_proto__survives_damage)
-{
+RLO_TEST(test_proto__survives_damage) {
   char bytes[1024];
   size_t count = make_program(bytes, sizeof bytes);
   ck_assert(survives(bytes, count));
@@ -306,11 +285,8 @@ START_TEST(test_proto__survives_damage)
   ck_assert_int_gt(good_count, 0);
 }
 
-END_TEST
-
 /* Each allocation fails in turn. */
-START_TEST(test_proto__survives_without_memory)
-{
+RLO_TEST(test_proto__survives_without_memory) {
   char bytes[1024];
   size_t count = make_program(bytes, sizeof bytes);
   int64_t live_count = rlo__alloc_live_count();
@@ -339,26 +315,4 @@ START_TEST(test_proto__survives_without_memory)
     ck_assert_int_eq(rlo__alloc_live_count(), live_count);
   }
   ck_assert_int_gt(nth, 30);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("proto_tree");
-  TCase *tcase = tcase_create("proto_tree");
-  tcase_add_test(tcase, test_proto__reads_and_writes_tuples);
-  tcase_add_loop_test(tcase, test_proto__round_trips_trees, 0, COUNT(trees));
-  tcase_add_loop_test(tcase, test_proto__refuses_trees, 0, COUNT(bad_trees));
-  tcase_add_test(tcase, test_proto__writes_only_what_it_reads);
-  tcase_add_test(tcase, test_proto__reads_and_writes_programs);
-  tcase_add_loop_test(
-      tcase, test_proto__refuses_programs, 0, COUNT(bad_programs));
-  tcase_add_test(tcase, test_proto__survives_damage);
-  tcase_add_test(tcase, test_proto__survives_without_memory);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

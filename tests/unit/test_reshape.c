@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/shape_util.h"
 #include "relayout/text.h"
+#include "support/suite.h"
 
 typedef struct sizes {
   int32_t rank;
@@ -30,8 +29,7 @@ static const struct {
     {{2, {0, 4}}, {2, {0, 4}}, 3, {{0, 0}, {1, 1}, {2, 2}}},
 };
 
-START_TEST(test_reshape__finds_common_factors)
-{
+RLO_TABLE_TEST(test_reshape__finds_common_factors, factors) {
   rlo_common_factor bounds[RLO_MAX_COMMON_FACTORS];
   int32_t count;
   ck_assert_int_eq(rlo_common_factors(factors[_i].from.dims,
@@ -48,10 +46,7 @@ START_TEST(test_reshape__finds_common_factors)
   }
 }
 
-END_TEST
-
-START_TEST(test_reshape__refuses_what_is_no_reshape)
-{
+RLO_TEST(test_reshape__refuses_what_is_no_reshape) {
   rlo_common_factor bounds[RLO_MAX_COMMON_FACTORS];
   int32_t count;
   static const int64_t dims[] = {2, 3};
@@ -70,10 +65,7 @@ START_TEST(test_reshape__refuses_what_is_no_reshape)
                    RLO_UNSUPPORTED);
 }
 
-END_TEST
-
-START_TEST(test_reshape__finds_unmodified_dims)
-{
+RLO_TEST(test_reshape__finds_unmodified_dims) {
   static const int64_t from[] = {4, 1, 3, 5, 6, 7};
   static const int64_t to[] = {2, 6, 1, 5, 1, 42};
   static const int64_t ones[] = {1, 1, 1, 1};
@@ -93,10 +85,7 @@ START_TEST(test_reshape__finds_unmodified_dims)
   }
 }
 
-END_TEST
-
-START_TEST(test_reshape__says_where_dims_went)
-{
+RLO_TEST(test_reshape__says_where_dims_went) {
   static const int64_t from[] = {2, 3, 5, 7};
   static const int64_t to[] = {6, 5, 1, 7};
   int32_t to_dims[2] = {-1, -1};
@@ -118,10 +107,7 @@ START_TEST(test_reshape__says_where_dims_went)
                    RLO_OUT_OF_RANGE);
 }
 
-END_TEST
-
-START_TEST(test_reshape__finds_inserted_and_deleted_ones)
-{
+RLO_TEST(test_reshape__finds_inserted_and_deleted_ones) {
   static const int64_t from[] = {9, 1, 4};
   static const int64_t to[] = {1, 9, 4, 1};
   static const int64_t other[] = {3, 1, 12};
@@ -139,8 +125,6 @@ START_TEST(test_reshape__finds_inserted_and_deleted_ones)
   ck_assert(!ones.is_only_ones);
   ck_assert_int_eq(ones.num_deleted, 0);
 }
-
-END_TEST
 
 static const struct {
   const char *shape;
@@ -166,8 +150,7 @@ static const struct {
     {"f32[0,5]", {1, 0}, {1, {0}}, {0}},
 };
 
-START_TEST(test_reshape__normalizes_transposes)
-{
+RLO_TABLE_TEST(test_reshape__normalizes_transposes, transposes) {
   rlo_shape shape;
   rlo_normalized_transpose found;
   ck_assert_int_eq(
@@ -184,10 +167,7 @@ START_TEST(test_reshape__normalizes_transposes)
   }
 }
 
-END_TEST
-
-START_TEST(test_reshape__normalizes_plain_layouts_only)
-{
+RLO_TEST(test_reshape__normalizes_plain_layouts_only) {
   static const char *const texts[] = {
       "f32[2,3]{0,1}", "f32[2,3]{1,0:T(2,2)}", "f32[2,3]{1,0:pad(2,4)}"};
   rlo_normalized_transpose found;
@@ -201,30 +181,4 @@ START_TEST(test_reshape__normalizes_plain_layouts_only)
   ck_assert_int_eq(rlo_shape_parse("f32[2,3]", 8, &shape), RLO_OK);
   ck_assert_int_eq(rlo_transpose_normalize(&shape, (int32_t[]){1, 1}, &found),
                    RLO_INVALID_ARGUMENT);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("reshape");
-  TCase *tcase = tcase_create("reshape");
-  tcase_add_loop_test(tcase,
-                      test_reshape__finds_common_factors,
-                      0,
-                      (int)(sizeof factors / sizeof factors[0]));
-  tcase_add_test(tcase, test_reshape__refuses_what_is_no_reshape);
-  tcase_add_test(tcase, test_reshape__finds_unmodified_dims);
-  tcase_add_test(tcase, test_reshape__says_where_dims_went);
-  tcase_add_test(tcase, test_reshape__finds_inserted_and_deleted_ones);
-  tcase_add_loop_test(tcase,
-                      test_reshape__normalizes_transposes,
-                      0,
-                      (int)(sizeof transposes / sizeof transposes[0]));
-  tcase_add_test(tcase, test_reshape__normalizes_plain_layouts_only);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

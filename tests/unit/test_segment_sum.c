@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "relayout/ops.h"
+#include "support/expect.h"
 #include "support/random_indexed.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 #define INTS(...) ((const int32_t[]){__VA_ARGS__})
-
-static void expect_ok(rlo_status status) {
-  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
-}
-
-static void expect_refusal(rlo_status got, rlo_status wanted, const char *why) {
-  ck_assert_int_eq(got, wanted);
-  ck_assert_str_eq(rlo_error_last()->message, why);
-}
 
 static rlo_segment_sum *lower(const char *src,
                               const char *ids,
@@ -50,9 +42,10 @@ static int32_t expect(rlo_segment_sum *sum,
   return problems;
 }
 
+RLO_TIMEOUT(120);
+
 /* What TensorFlow.js asserts of the gradients of its gather. */
-START_TEST(test_segment_sum__is_the_gradient_of_a_gather)
-{
+RLO_TEST(test_segment_sum__is_the_gradient_of_a_gather) {
   expect(lower("s32[4]", "s32[4]", 0, 0, "s32[3]"),
          INTS(3, 4, 5, 6),
          INTS(0, 2, 0, 1),
@@ -70,10 +63,7 @@ START_TEST(test_segment_sum__is_the_gradient_of_a_gather)
          4);
 }
 
-END_TEST
-
-START_TEST(test_segment_sum__leaves_out_rows_that_name_nothing)
-{
+RLO_TEST(test_segment_sum__leaves_out_rows_that_name_nothing) {
   ck_assert_int_eq(expect(lower("s32[5]", "s32[5]", 0, 0, "s32[4]"),
                           INTS(1, 2, 4, 8, 16),
                           INTS(-1, 3, 4, 3, INT32_MIN),
@@ -82,10 +72,7 @@ START_TEST(test_segment_sum__leaves_out_rows_that_name_nothing)
                    2);
 }
 
-END_TEST
-
-START_TEST(test_segment_sum__adds_several_dimensions_of_rows_in_each_batch)
-{
+RLO_TEST(test_segment_sum__adds_several_dimensions_of_rows_in_each_batch) {
   expect(lower("s32[2,2,2]", "s64[2,2,2]", 1, 1, "s32[2,3]"),
          INTS(1, 2, 3, 4, 5, 6, 7, 8),
          ((const int64_t[]){0, 2, 0, 2, 1, 1, 1, INT64_C(1) << 32}),
@@ -93,10 +80,7 @@ START_TEST(test_segment_sum__adds_several_dimensions_of_rows_in_each_batch)
          6);
 }
 
-END_TEST
-
-START_TEST(test_segment_sum__scalar_ids_place_one_slice)
-{
+RLO_TEST(test_segment_sum__scalar_ids_place_one_slice) {
   expect(lower("s32[2]", "s32[]", 0, 0, "s32[3,2]"),
          INTS(5, 6),
          INTS(1),
@@ -104,10 +88,7 @@ START_TEST(test_segment_sum__scalar_ids_place_one_slice)
          6);
 }
 
-END_TEST
-
-START_TEST(test_segment_sum__writes_zeros_where_there_are_no_rows)
-{
+RLO_TEST(test_segment_sum__writes_zeros_where_there_are_no_rows) {
   expect(lower("s32[0,2]", "s32[0]", 0, 0, "s32[2,2]"),
          NULL,
          NULL,
@@ -120,10 +101,7 @@ START_TEST(test_segment_sum__writes_zeros_where_there_are_no_rows)
          0);
 }
 
-END_TEST
-
-START_TEST(test_segment_sum__fills_what_holds_no_element)
-{
+RLO_TEST(test_segment_sum__fills_what_holds_no_element) {
   /* Tiles on the side of the rows, so that the rows' places take quotients. */
   ck_assert_int_eq(expect(lower("s32[3,3]{1,0:T(2,2)}",
                                 "s32[3]{0:pad(5)}",
@@ -138,10 +116,7 @@ START_TEST(test_segment_sum__fills_what_holds_no_element)
                    3);
 }
 
-END_TEST
-
-START_TEST(test_segment_sum__rounds_to_the_destination_type_once)
-{
+RLO_TEST(test_segment_sum__rounds_to_the_destination_type_once) {
   /* 1 + 2^-8 four times: bf16 has 8 bits, f32 keeps them all. */
   rlo_segment_sum *sum = lower("f32[4]", "s32[4]", 0, 0, "bf16[2]");
   const float rows[] = {1.00390625f, 1.00390625f, 1.00390625f, 1.00390625f};
@@ -158,10 +133,7 @@ START_TEST(test_segment_sum__rounds_to_the_destination_type_once)
   rlo_segment_sum_release(sum);
 }
 
-END_TEST
-
-START_TEST(test_segment_sum__orders_rows_stably)
-{
+RLO_TEST(test_segment_sum__orders_rows_stably) {
   rlo_segment_sum *sum = lower("s32[2,4]", "s32[2,4]", 1, 1, "s32[2,2]");
   rlo_segment_sum_sizes sizes;
   rlo_segment_sum_get_sizes(sum, &sizes);
@@ -178,10 +150,7 @@ START_TEST(test_segment_sum__orders_rows_stably)
   rlo_segment_sum_release(sum);
 }
 
-END_TEST
-
-START_TEST(test_segment_sum__says_what_is_wrong)
-{
+RLO_TEST(test_segment_sum__says_what_is_wrong) {
   rlo_shape src = test_shape_of("f32[2,3,4]");
   rlo_shape ids = test_shape_of("s32[3]");
   rlo_shape pair = test_shape_of("s32[2,3]");
@@ -224,8 +193,6 @@ START_TEST(test_segment_sum__says_what_is_wrong)
   rlo_shape wanted = test_shape_of("f32[2,5,4]");
   ck_assert(rlo_shape_equal(&shape, &wanted));
 }
-
-END_TEST
 
 /* ----------------------------------------------------------- against gathers
  */
@@ -312,8 +279,7 @@ static void check_case(test_random *random,
   free(got);
 }
 
-START_TEST(test_segment_sum__random_sums_are_adjoints_of_gathers)
-{
+RLO_TEST(test_segment_sum__random_sums_are_adjoints_of_gathers) {
   static const rlo_dtype dtypes[] = {
       RLO_DTYPE_S32, RLO_DTYPE_U8, RLO_DTYPE_S16, RLO_DTYPE_U64};
   test_random random = test_random_begin("test_segment_sum");
@@ -325,33 +291,4 @@ START_TEST(test_segment_sum__random_sums_are_adjoints_of_gathers)
     check_case(&random, &x, case_seed);
     free(x.index_memory);
   }
-}
-
-END_TEST
-
-static Suite *segment_sum_suite(void) {
-  Suite *suite = suite_create("segment_sum");
-  TCase *tcase = tcase_create("host");
-  tcase_set_timeout(tcase, 120);
-  tcase_add_test(tcase, test_segment_sum__is_the_gradient_of_a_gather);
-  tcase_add_test(tcase, test_segment_sum__leaves_out_rows_that_name_nothing);
-  tcase_add_test(
-      tcase, test_segment_sum__adds_several_dimensions_of_rows_in_each_batch);
-  tcase_add_test(tcase, test_segment_sum__scalar_ids_place_one_slice);
-  tcase_add_test(tcase, test_segment_sum__writes_zeros_where_there_are_no_rows);
-  tcase_add_test(tcase, test_segment_sum__fills_what_holds_no_element);
-  tcase_add_test(tcase, test_segment_sum__rounds_to_the_destination_type_once);
-  tcase_add_test(tcase, test_segment_sum__orders_rows_stably);
-  tcase_add_test(tcase, test_segment_sum__says_what_is_wrong);
-  tcase_add_test(tcase, test_segment_sum__random_sums_are_adjoints_of_gathers);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(segment_sum_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

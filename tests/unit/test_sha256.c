@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/sha256.h"
+#include "support/suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +14,7 @@ static void digest_of(const void *bytes, size_t count, char *out_text) {
 }
 
 /* The examples of the standard, and the empty text. */
-START_TEST(test_sha256__knows_the_vectors_of_the_standard)
-{
+RLO_TEST(test_sha256__knows_the_vectors_of_the_standard) {
   char text[2 * RLO__SHA256_BYTES + 1];
   digest_of(NULL, 0, text);
   ck_assert_str_eq(
@@ -40,11 +39,8 @@ START_TEST(test_sha256__knows_the_vectors_of_the_standard)
       text, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-END_TEST
-
 /* Every length around the ends of a block, in every two pieces. */
-START_TEST(test_sha256__does_not_mind_in_how_many_pieces_bytes_come)
-{
+RLO_TEST(test_sha256__does_not_mind_in_how_many_pieces_bytes_come) {
   enum { MOST = 130 };
 
   uint8_t bytes[MOST];
@@ -65,20 +61,4 @@ START_TEST(test_sha256__does_not_mind_in_how_many_pieces_bytes_come)
       ck_assert_str_eq(text, whole);
     }
   }
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("sha256");
-  TCase *tcase = tcase_create("host");
-  tcase_add_test(tcase, test_sha256__knows_the_vectors_of_the_standard);
-  tcase_add_test(tcase,
-                 test_sha256__does_not_mind_in_how_many_pieces_bytes_come);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/shape.h"
+#include "support/suite.h"
 
 static rlo_shape make(rlo_dtype dtype, const int64_t *dims, int32_t rank) {
   rlo_shape shape;
@@ -47,8 +46,7 @@ static const struct {
     {RLO_DTYPE_PRED, {7}, 1, 7, 7},
 };
 
-START_TEST(test_shape__counts_elements_and_bytes)
-{
+RLO_TABLE_TEST(test_shape__counts_elements_and_bytes, sizes) {
   rlo_shape shape = make(sizes[_i].dtype, sizes[_i].dims, sizes[_i].rank);
   rlo_shape_extent extent = measure(&shape);
 
@@ -60,10 +58,7 @@ START_TEST(test_shape__counts_elements_and_bytes)
                    rlo_dtype_storage_bits(sizes[_i].dtype));
 }
 
-END_TEST
-
-START_TEST(test_shape__packs_small_elements)
-{
+RLO_TEST(test_shape__packs_small_elements) {
   /* XLA: s4[64,128]E4 takes 4096 bytes. */
   static const int64_t dims[] = {64, 128};
   static const int64_t odd[] = {3};
@@ -78,10 +73,7 @@ START_TEST(test_shape__packs_small_elements)
   ck_assert_int_eq(measure(&shape).bytes, 2);
 }
 
-END_TEST
-
-START_TEST(test_shape__packs_tiled_small_elements)
-{
+RLO_TEST(test_shape__packs_tiled_small_elements) {
   /* XLA: s4[9216,6144]T(64,128)(8,1)E4 takes 28311552 bytes. */
   static const int64_t dims[] = {9216, 6144};
   static const int64_t outer[] = {64, 128};
@@ -101,10 +93,7 @@ START_TEST(test_shape__packs_tiled_small_elements)
   ck_assert_int_eq(measure(&shape).physical_bytes, 0);
 }
 
-END_TEST
-
-START_TEST(test_shape__counts_padding)
-{
+RLO_TEST(test_shape__counts_padding) {
   /* XLA 2017: F32[10,20] padded to {15,21} takes 1260 bytes. */
   static const int64_t dims[] = {10, 20};
   rlo_layout layout = rlo_layout_row_major(2);
@@ -120,10 +109,7 @@ START_TEST(test_shape__counts_padding)
   ck_assert_int_eq(extent.physical_bytes, 1260);
 }
 
-END_TEST
-
-START_TEST(test_shape__rounds_up_the_tail)
-{
+RLO_TEST(test_shape__rounds_up_the_tail) {
   static const int64_t dims[] = {3, 5};
   rlo_layout layout = rlo_layout_row_major(2);
 
@@ -136,10 +122,7 @@ START_TEST(test_shape__rounds_up_the_tail)
   ck_assert_int_eq(measure(&shape).slots, 0);
 }
 
-END_TEST
-
-START_TEST(test_shape__measures_views)
-{
+RLO_TEST(test_shape__measures_views) {
   static const int64_t dims[] = {2, 3};
   static const int64_t none[] = {2, 0};
   rlo_layout layout = rlo_layout_row_major(0);
@@ -169,10 +152,7 @@ START_TEST(test_shape__measures_views)
   ck_assert_int_eq(measure(&shape).slots, 2);
 }
 
-END_TEST
-
-START_TEST(test_shape__refuses_sizes_beyond_64_bits)
-{
+RLO_TEST(test_shape__refuses_sizes_beyond_64_bits) {
   static const int64_t wide[] = {INT64_C(1) << 31, INT64_C(1) << 31};
   static const int64_t wider[] = {INT64_C(1) << 32, INT64_C(1) << 32};
   static const int64_t empty[] = {INT64_MAX, 0, INT64_MAX};
@@ -202,10 +182,7 @@ START_TEST(test_shape__refuses_sizes_beyond_64_bits)
       RLO_OVERFLOW);
 }
 
-END_TEST
-
-START_TEST(test_shape__refuses_what_is_no_array)
-{
+RLO_TEST(test_shape__refuses_what_is_no_array) {
   static const int64_t negative[] = {2, -1};
   int64_t many[RLO_MAX_RANK + 1] = {0};
   rlo_shape shape;
@@ -227,10 +204,7 @@ START_TEST(test_shape__refuses_what_is_no_array)
       RLO_UNSUPPORTED);
 }
 
-END_TEST
-
-START_TEST(test_shape__refuses_a_duplicate_even_when_empty)
-{
+RLO_TEST(test_shape__refuses_a_duplicate_even_when_empty) {
   static const int64_t none[] = {0, 0};
   rlo_layout layout = rlo_layout_row_major(2);
   rlo_shape shape;
@@ -241,10 +215,7 @@ START_TEST(test_shape__refuses_a_duplicate_even_when_empty)
       RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
-START_TEST(test_shape__element_size_of_the_type_is_the_default)
-{
+RLO_TEST(test_shape__element_size_of_the_type_is_the_default) {
   static const int64_t dims[] = {4};
   rlo_layout layout = rlo_layout_row_major(1);
   rlo_shape plain = make(RLO_DTYPE_S4, dims, 1);
@@ -259,8 +230,6 @@ START_TEST(test_shape__element_size_of_the_type_is_the_default)
   ck_assert(rlo_shape_compatible(&plain, &packed));
 }
 
-END_TEST
-
 static void expect_physical_dims(const rlo_shape *shape,
                                  const int64_t *expected,
                                  int32_t count) {
@@ -274,8 +243,7 @@ static void expect_physical_dims(const rlo_shape *shape,
   }
 }
 
-START_TEST(test_shape__gives_physical_dims)
-{
+RLO_TEST(test_shape__gives_physical_dims) {
   static const int64_t dims[] = {3, 5};
   static const int64_t tile[] = {2, 2};
   rlo_layout layout = rlo_layout_row_major(2);
@@ -308,10 +276,7 @@ START_TEST(test_shape__gives_physical_dims)
   expect_physical_dims(&shape, NULL, 0);
 }
 
-END_TEST
-
-START_TEST(test_shape__physical_dims_need_room)
-{
+RLO_TEST(test_shape__physical_dims_need_room) {
   static const int64_t dims[] = {3, 5};
   rlo_shape shape = make(RLO_DTYPE_F32, dims, 2);
   int64_t out[1] = {77};
@@ -327,10 +292,7 @@ START_TEST(test_shape__physical_dims_need_room)
                    RLO_UNSUPPORTED);
 }
 
-END_TEST
-
-START_TEST(test_shape__compatible_ignores_layouts)
-{
+RLO_TEST(test_shape__compatible_ignores_layouts) {
   static const int64_t dims[] = {3, 2};
   static const int64_t others[] = {3, 3};
   rlo_layout columns = rlo_layout_column_major(2);
@@ -352,10 +314,7 @@ START_TEST(test_shape__compatible_ignores_layouts)
   ck_assert(rlo_shape_equal(&a, &b));
 }
 
-END_TEST
-
-START_TEST(test_shape__knows_the_fill)
-{
+RLO_TEST(test_shape__knows_the_fill) {
   static const uint8_t none[16] = {0};
   static const uint8_t one[16] = {0, 0, 0x80, 0x3f};
   static const uint8_t lowest[16] = {0, 0, 0x80, 0xff};
@@ -397,10 +356,7 @@ START_TEST(test_shape__knows_the_fill)
                    RLO_UNSUPPORTED);
 }
 
-END_TEST
-
-START_TEST(test_shape__bounded_dynamic_dimensions_have_the_sizes_of_the_bounds)
-{
+RLO_TEST(test_shape__bounded_dynamic_dimensions_have_the_sizes_of_the_bounds) {
   static const int64_t dims[] = {23, 44, 55};
   static const bool is_dynamic[] = {true, false, true};
   rlo_shape shape;
@@ -414,10 +370,7 @@ START_TEST(test_shape__bounded_dynamic_dimensions_have_the_sizes_of_the_bounds)
   ck_assert_int_eq(measure(&shape).bytes, 23 * 44 * 55 * 4);
 }
 
-END_TEST
-
-START_TEST(test_shape__unbounded_dimensions_have_no_sizes)
-{
+RLO_TEST(test_shape__unbounded_dimensions_have_no_sizes) {
   static const int64_t dims[] = {RLO_DIM_UNBOUNDED, 784};
   static const bool none[] = {false, false};
   rlo_shape shape;
@@ -442,38 +395,4 @@ START_TEST(test_shape__unbounded_dimensions_have_no_sizes)
   shape.layout.has_padded_dimensions = true;
   shape.layout.padded_dimensions[1] = 784;
   ck_assert_int_eq(rlo_shape_validate_unbounded(&shape), RLO_INVALID_ARGUMENT);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("shape");
-  TCase *tcase = tcase_create("shape");
-  tcase_add_loop_test(tcase,
-                      test_shape__counts_elements_and_bytes,
-                      0,
-                      (int)(sizeof sizes / sizeof sizes[0]));
-  tcase_add_test(tcase, test_shape__packs_small_elements);
-  tcase_add_test(tcase, test_shape__packs_tiled_small_elements);
-  tcase_add_test(tcase, test_shape__counts_padding);
-  tcase_add_test(tcase, test_shape__rounds_up_the_tail);
-  tcase_add_test(tcase, test_shape__measures_views);
-  tcase_add_test(tcase, test_shape__refuses_sizes_beyond_64_bits);
-  tcase_add_test(tcase, test_shape__refuses_what_is_no_array);
-  tcase_add_test(tcase, test_shape__refuses_a_duplicate_even_when_empty);
-  tcase_add_test(tcase, test_shape__element_size_of_the_type_is_the_default);
-  tcase_add_test(tcase, test_shape__gives_physical_dims);
-  tcase_add_test(tcase, test_shape__physical_dims_need_room);
-  tcase_add_test(tcase, test_shape__compatible_ignores_layouts);
-  tcase_add_test(tcase, test_shape__knows_the_fill);
-  tcase_add_test(
-      tcase,
-      test_shape__bounded_dynamic_dimensions_have_the_sizes_of_the_bounds);
-  tcase_add_test(tcase, test_shape__unbounded_dimensions_have_no_sizes);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

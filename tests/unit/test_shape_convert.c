@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 
 #include "relayout/shape_util.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 static const struct {
   const char *shape;
@@ -26,18 +25,14 @@ static const struct {
      "f64[2]{:strides(-1)offset(1)}"},
 };
 
-START_TEST(test_shape_convert__changes_the_element_type)
-{
+RLO_TABLE_TEST(test_shape_convert__changes_the_element_type, changes) {
   rlo_shape shape = test_shape_of(changes[_i].shape);
   ck_assert_int_eq(rlo_shape_change_dtype(&shape, changes[_i].dtype, &shape),
                    RLO_OK);
   test_expect_shape(&shape, changes[_i].result);
 }
 
-END_TEST
-
-START_TEST(test_shape_convert__a_fill_has_to_fit_the_type)
-{
+RLO_TEST(test_shape_convert__a_fill_has_to_fit_the_type) {
   rlo_shape shape = test_shape_of("f32[2]{0:pad(4)fill(lowest)}");
   rlo_shape result = shape;
   ck_assert_int_eq(rlo_shape_change_dtype(&shape, RLO_DTYPE_C64, &result),
@@ -50,10 +45,7 @@ START_TEST(test_shape_convert__a_fill_has_to_fit_the_type)
   test_expect_shape(&result, "f32[2]{0:pad(4)fill(lowest)}");
 }
 
-END_TEST
-
-START_TEST(test_shape_convert__packs_and_unpacks)
-{
+RLO_TEST(test_shape_convert__packs_and_unpacks) {
   rlo_shape shape = test_shape_of("s4[3]");
   ck_assert_int_eq(rlo_shape_update_element_size(&shape, true, &shape), RLO_OK);
   test_expect_shape(&shape, "s4[3]{0:E(4)}");
@@ -64,8 +56,6 @@ START_TEST(test_shape_convert__packs_and_unpacks)
   ck_assert_int_eq(rlo_shape_update_element_size(&shape, true, &shape), RLO_OK);
   test_expect_shape(&shape, "pred[3]");
 }
-
-END_TEST
 
 static const struct {
   const char *shape, *host;
@@ -78,8 +68,7 @@ static const struct {
     {"f32[]{:T(128)}", "f32[]"},
 };
 
-START_TEST(test_shape_convert__device_to_host)
-{
+RLO_TABLE_TEST(test_shape_convert__device_to_host, hosts) {
   rlo_shape shape = test_shape_of(hosts[_i].shape);
   rlo_shape host;
   shape.layout.metadata_prefix_bytes = _i == 1 ? 64 : 0;
@@ -89,19 +78,13 @@ START_TEST(test_shape_convert__device_to_host)
   ck_assert_int_eq(rlo_shape_device_is_host(&shape), _i == 0);
 }
 
-END_TEST
-
-START_TEST(test_shape_convert__drops_padding)
-{
+RLO_TEST(test_shape_convert__drops_padding) {
   rlo_shape shape = test_shape_of("f32[2,3]{0,1:T(2,2)L(4)pad(4,5)fill(one)}");
   ck_assert_int_eq(rlo_shape_without_padding(&shape, &shape), RLO_OK);
   test_expect_shape(&shape, "f32[2,3]{0,1:T(2,2)L(4)fill(one)}");
 }
 
-END_TEST
-
-START_TEST(test_shape_convert__takes_other_layouts)
-{
+RLO_TEST(test_shape_convert__takes_other_layouts) {
   rlo_shape shape = test_shape_of("f32[2,3]");
   rlo_shape other = test_shape_of("s32[4,5]{0,1:T(2,2)S(1)}");
   rlo_shape result;
@@ -118,10 +101,7 @@ START_TEST(test_shape_convert__takes_other_layouts)
   test_expect_shape(&result, "f32[2,3]");
 }
 
-END_TEST
-
-START_TEST(test_shape_convert__makes_static)
-{
+RLO_TEST(test_shape_convert__makes_static) {
   rlo_shape shape = test_shape_of("f32[2,3]");
   rlo_shape plain = shape;
   rlo_shape result;
@@ -130,30 +110,4 @@ START_TEST(test_shape_convert__makes_static)
   ck_assert(rlo_shape_equal(&result, &plain));
   shape.dims[1] = RLO_DIM_UNBOUNDED;
   ck_assert_int_eq(rlo_shape_make_static(&shape, &result), RLO_UNSUPPORTED);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("shape_convert");
-  TCase *tcase = tcase_create("shape_convert");
-  tcase_add_loop_test(tcase,
-                      test_shape_convert__changes_the_element_type,
-                      0,
-                      (int)(sizeof changes / sizeof changes[0]));
-  tcase_add_test(tcase, test_shape_convert__a_fill_has_to_fit_the_type);
-  tcase_add_test(tcase, test_shape_convert__packs_and_unpacks);
-  tcase_add_loop_test(tcase,
-                      test_shape_convert__device_to_host,
-                      0,
-                      (int)(sizeof hosts / sizeof hosts[0]));
-  tcase_add_test(tcase, test_shape_convert__drops_padding);
-  tcase_add_test(tcase, test_shape_convert__takes_other_layouts);
-  tcase_add_test(tcase, test_shape_convert__makes_static);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

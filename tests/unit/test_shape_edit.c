@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/bitcast.h"
 #include "relayout/shape_util.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 static const struct {
   const char *shape;
@@ -27,18 +26,14 @@ static const struct {
      "f32[3,2]{:strides(1,8)offset(3)}"},
 };
 
-START_TEST(test_shape_edit__permutes_dims)
-{
+RLO_TABLE_TEST(test_shape_edit__permutes_dims, permuted) {
   rlo_shape shape = test_shape_of(permuted[_i].shape);
   ck_assert_int_eq(
       rlo_shape_permute_dims(&shape, permuted[_i].permutation, &shape), RLO_OK);
   test_expect_shape(&shape, permuted[_i].result);
 }
 
-END_TEST
-
-START_TEST(test_shape_edit__permutes_dims_ignoring_the_layout)
-{
+RLO_TEST(test_shape_edit__permutes_dims_ignoring_the_layout) {
   rlo_shape shape = test_shape_of("f32[2,3,4]{0,2,1:pad(2,3,8)}");
   rlo_shape result;
   static const int32_t permutation[] = {1, 2, 0};
@@ -52,10 +47,7 @@ START_TEST(test_shape_edit__permutes_dims_ignoring_the_layout)
                    RLO_UNSUPPORTED);
 }
 
-END_TEST
-
-START_TEST(test_shape_edit__dynamic_flags_go_with_their_dim)
-{
+RLO_TEST(test_shape_edit__dynamic_flags_go_with_their_dim) {
   rlo_shape shape = test_shape_of("f32[2,3,4]");
   shape.is_dynamic[1] = true;
   ck_assert_int_eq(rlo_shape_permute_dims(&shape, (int32_t[]){1, 2, 0}, &shape),
@@ -77,8 +69,6 @@ START_TEST(test_shape_edit__dynamic_flags_go_with_their_dim)
   ck_assert_int_eq(shape.rank, 3);
 }
 
-END_TEST
-
 static const struct {
   const char *shape, *result;
   int32_t permutation[5];
@@ -97,8 +87,7 @@ static const struct {
     {"f32[]", "f32[]", {0}},
 };
 
-START_TEST(test_shape_edit__makes_descending)
-{
+RLO_TABLE_TEST(test_shape_edit__makes_descending, descending) {
   rlo_shape shape = test_shape_of(descending[_i].shape);
   rlo_shape result;
   int32_t permutation[RLO_MAX_RANK];
@@ -120,10 +109,7 @@ START_TEST(test_shape_edit__makes_descending)
   test_expect_shape(&shape, descending[_i].result);
 }
 
-END_TEST
-
-START_TEST(test_shape_edit__inserts_dims)
-{
+RLO_TEST(test_shape_edit__inserts_dims) {
   rlo_shape shape = test_shape_of("f32[10,20,30]{0,2,1}");
   rlo_shape result;
   ck_assert_int_eq(rlo_shape_prepend_major_dim(&shape, 40, &result), RLO_OK);
@@ -147,10 +133,7 @@ START_TEST(test_shape_edit__inserts_dims)
   test_expect_shape(&result, "f32[2,3,6]{0,1,2:T(2,2)pad(4,5,6)fill(zero)}");
 }
 
-END_TEST
-
-START_TEST(test_shape_edit__inserts_only_where_there_is_room)
-{
+RLO_TEST(test_shape_edit__inserts_only_where_there_is_room) {
   rlo_shape shape = test_shape_of("f32[10,20]{:strides(1,10)}");
   rlo_shape result;
   int64_t many[RLO_MAX_RANK] = {0};
@@ -171,10 +154,7 @@ START_TEST(test_shape_edit__inserts_only_where_there_is_room)
                    RLO_OVERFLOW);
 }
 
-END_TEST
-
-START_TEST(test_shape_edit__deletes_dims)
-{
+RLO_TEST(test_shape_edit__deletes_dims) {
   rlo_shape shape = test_shape_of("f32[5,3,2]{2,0,1}");
   rlo_shape result;
   ck_assert_int_eq(rlo_shape_delete_dims(&shape, (int32_t[]){1}, 1, &result),
@@ -197,8 +177,6 @@ START_TEST(test_shape_edit__deletes_dims)
   test_expect_shape(&result, "f32[5,2]{1,0:T(128)pad(5,4)fill(zero)}");
 }
 
-END_TEST
-
 static const struct {
   const char *shape, *result;
 } dropped[] = {
@@ -220,8 +198,7 @@ static const struct {
     {"f32[4,1,6]{2,1,0:pad(4,2,6)}", "f32[4,6]{1,0:T(12)pad(4,6)}"},
 };
 
-START_TEST(test_shape_edit__drops_degenerate_dims)
-{
+RLO_TABLE_TEST(test_shape_edit__drops_degenerate_dims, dropped) {
   rlo_shape shape = test_shape_of(dropped[_i].shape);
   rlo_shape result = shape;
   rlo_shape_extent before;
@@ -244,11 +221,8 @@ START_TEST(test_shape_edit__drops_degenerate_dims)
   ck_assert(is_bitcast);
 }
 
-END_TEST
-
 /* Whatever the tiles: in place, or refused, and rarely that. */
-START_TEST(test_shape_edit__dropping_never_moves_a_byte)
-{
+RLO_TEST(test_shape_edit__dropping_never_moves_a_byte) {
   enum { RUNS = 4000 };
 
   test_random random = test_random_begin("shape_edit");
@@ -282,11 +256,8 @@ START_TEST(test_shape_edit__dropping_never_moves_a_byte)
   ck_assert_int_lt(refused, RUNS / 20);
 }
 
-END_TEST
-
 /* XLA's drops the tiles and the memory space. */
-START_TEST(test_shape_edit__moves_dims)
-{
+RLO_TEST(test_shape_edit__moves_dims) {
   rlo_shape shape = test_shape_of("f32[4,5,6]{2,1,0:T(2,2)S(1)}");
   rlo_shape result;
   ck_assert_int_eq(rlo_shape_move_dim_to_major(&shape, 1, &result), RLO_OK);
@@ -300,10 +271,7 @@ START_TEST(test_shape_edit__moves_dims)
                    RLO_UNSUPPORTED);
 }
 
-END_TEST
-
-START_TEST(test_shape_edit__failure_leaves_the_result_alone)
-{
+RLO_TEST(test_shape_edit__failure_leaves_the_result_alone) {
   rlo_shape shape = test_shape_of("f32[4,5]");
   rlo_shape result = test_shape_of("s8[7]");
   ck_assert_int_eq(rlo_shape_permute_dims(&shape, (int32_t[]){1, 1}, &result),
@@ -314,37 +282,4 @@ START_TEST(test_shape_edit__failure_leaves_the_result_alone)
   ck_assert_int_eq(rlo_shape_drop_degenerate_dims(&shape, &result),
                    RLO_INVALID_ARGUMENT);
   test_expect_shape(&result, "s8[7]");
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("shape_edit");
-  TCase *tcase = tcase_create("shape_edit");
-  tcase_add_loop_test(tcase,
-                      test_shape_edit__permutes_dims,
-                      0,
-                      (int)(sizeof permuted / sizeof permuted[0]));
-  tcase_add_test(tcase, test_shape_edit__permutes_dims_ignoring_the_layout);
-  tcase_add_test(tcase, test_shape_edit__dynamic_flags_go_with_their_dim);
-  tcase_add_loop_test(tcase,
-                      test_shape_edit__makes_descending,
-                      0,
-                      (int)(sizeof descending / sizeof descending[0]));
-  tcase_add_test(tcase, test_shape_edit__inserts_dims);
-  tcase_add_test(tcase, test_shape_edit__inserts_only_where_there_is_room);
-  tcase_add_test(tcase, test_shape_edit__deletes_dims);
-  tcase_add_loop_test(tcase,
-                      test_shape_edit__drops_degenerate_dims,
-                      0,
-                      (int)(sizeof dropped / sizeof dropped[0]));
-  tcase_add_test(tcase, test_shape_edit__dropping_never_moves_a_byte);
-  tcase_add_test(tcase, test_shape_edit__moves_dims);
-  tcase_add_test(tcase, test_shape_edit__failure_leaves_the_result_alone);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

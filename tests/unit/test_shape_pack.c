@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "desc/tree/shape_pack.h"
 #include "relayout/text.h"
 #include "support/random_descriptor.h"
+#include "support/suite.h"
 
-START_TEST(test_shape_pack__unpacks_what_it_packed)
-{
+RLO_TEST(test_shape_pack__unpacks_what_it_packed) {
   test_random random = test_random_begin("test_shape_pack");
 
   for (int round = 0; round < 20000; ++round) {
@@ -27,10 +25,7 @@ START_TEST(test_shape_pack__unpacks_what_it_packed)
   }
 }
 
-END_TEST
-
-START_TEST(test_shape_pack__keeps_the_largest_numbers)
-{
+RLO_TEST(test_shape_pack__keeps_the_largest_numbers) {
   /* As many bytes as a shape can take: every entry there, and 10 bytes long. */
   rlo_shape shape;
   rlo_shape back;
@@ -76,30 +71,11 @@ START_TEST(test_shape_pack__keeps_the_largest_numbers)
   ck_assert_int_eq(back.layout.metadata_prefix_bytes, INT64_MAX);
 }
 
-END_TEST
-
-START_TEST(test_shape_pack__takes_few_bytes)
-{
+RLO_TEST(test_shape_pack__takes_few_bytes) {
   uint8_t bytes[RLO__SHAPE_PACK_MAX_BYTES];
   int64_t dims[] = {1024, 1024};
   rlo_shape shape;
 
   ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, dims, 2, &shape), RLO_OK);
   ck_assert_uint_le(rlo__shape_pack(&shape, bytes), 24);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("shape_pack");
-  TCase *tcase = tcase_create("shape_pack");
-  tcase_add_test(tcase, test_shape_pack__unpacks_what_it_packed);
-  tcase_add_test(tcase, test_shape_pack__keeps_the_largest_numbers);
-  tcase_add_test(tcase, test_shape_pack__takes_few_bytes);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/index.h"
 #include "relayout/shape_util.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 static const struct {
   const char *shape;
@@ -24,8 +23,7 @@ static const struct {
     {"f32[3,0,1]", 0, true, 2},
 };
 
-START_TEST(test_shape_query__counts)
-{
+RLO_TABLE_TEST(test_shape_query__counts, counts) {
   rlo_shape shape = test_shape_of(counts[_i].shape);
   int64_t elements;
   ck_assert_int_eq(rlo_shape_elements_in(&shape, &elements), RLO_OK);
@@ -37,8 +35,6 @@ START_TEST(test_shape_query__counts)
   ck_assert_int_eq(rlo_shape_is_effective_scalar(&shape),
                    counts[_i].true_rank == 0);
 }
-
-END_TEST
 
 static const struct {
   const char *shape;
@@ -67,8 +63,7 @@ static const struct {
     {"f32[0,3]{1,0:pad(2,3)}", 0, 24, 0},
 };
 
-START_TEST(test_shape_query__measures_bytes)
-{
+RLO_TABLE_TEST(test_shape_query__measures_bytes, sizes) {
   rlo_shape shape = test_shape_of(sizes[_i].shape);
   int64_t bytes;
   ck_assert_int_eq(rlo_shape_byte_size(&shape, &bytes), RLO_OK);
@@ -79,11 +74,8 @@ START_TEST(test_shape_query__measures_bytes)
   ck_assert_int_eq(bytes, sizes[_i].data_size);
 }
 
-END_TEST
-
 /* Nobody counts 10^15 elements. */
-START_TEST(test_shape_query__finds_the_last_element_of_large_arrays)
-{
+RLO_TEST(test_shape_query__finds_the_last_element_of_large_arrays) {
   rlo_shape shape =
       test_shape_of("u8[1000001,999,1000003]{1,2,0:T(8,128)(4,1)}");
   int64_t bytes;
@@ -95,14 +87,11 @@ START_TEST(test_shape_query__finds_the_last_element_of_large_arrays)
   ck_assert_int_lt(bytes, slot + 1024);
 }
 
-END_TEST
-
 static void bump(const rlo_shape *shape, int64_t *index, bool *out_is_done) {
   *out_is_done = !rlo_index_bump(shape, index);
 }
 
-START_TEST(test_shape_query__last_element_agrees_with_counting)
-{
+RLO_TEST(test_shape_query__last_element_agrees_with_counting) {
   enum { RUNS = 1500 };
 
   test_random random = test_random_begin("shape_query");
@@ -127,10 +116,7 @@ START_TEST(test_shape_query__last_element_agrees_with_counting)
   }
 }
 
-END_TEST
-
-START_TEST(test_shape_query__takes_negative_dimension_numbers)
-{
+RLO_TEST(test_shape_query__takes_negative_dimension_numbers) {
   rlo_shape shape = test_shape_of("f32[2,3]");
   int64_t size;
   int32_t dimension;
@@ -145,10 +131,7 @@ START_TEST(test_shape_query__takes_negative_dimension_numbers)
   ck_assert_int_eq(dimension, 1);
 }
 
-END_TEST
-
-START_TEST(test_shape_query__element_size_is_of_the_layout_first)
-{
+RLO_TEST(test_shape_query__element_size_is_of_the_layout_first) {
   rlo_shape shape = test_shape_of("s4[2]");
   ck_assert_int_eq(rlo_shape_element_size_bits(&shape), 8);
   shape = test_shape_of("s4[2]{0:E(4)}");
@@ -156,8 +139,6 @@ START_TEST(test_shape_query__element_size_is_of_the_layout_first)
   shape = test_shape_of("pred[2]{0:E(32)}");
   ck_assert_int_eq(rlo_shape_element_size_bits(&shape), 32);
 }
-
-END_TEST
 
 static const struct {
   const char *shape;
@@ -181,8 +162,8 @@ static const struct {
     {"f32[5,1]", 1, true},
 };
 
-START_TEST(test_shape_query__knows_the_effectively_most_major_dimension)
-{
+RLO_TABLE_TEST(test_shape_query__knows_the_effectively_most_major_dimension,
+               most_major) {
   rlo_shape shape = test_shape_of(most_major[_i].shape);
   bool answer;
   ck_assert_int_eq(rlo_shape_is_effectively_most_major(
@@ -193,8 +174,6 @@ START_TEST(test_shape_query__knows_the_effectively_most_major_dimension)
       rlo_shape_is_effectively_most_major(&shape, shape.rank, &answer),
       RLO_OUT_OF_RANGE);
 }
-
-END_TEST
 
 /* The definition, over all pairs of elements. */
 static bool counted_most_major(const rlo_shape *shape, int32_t dimension) {
@@ -222,8 +201,7 @@ static bool counted_most_major(const rlo_shape *shape, int32_t dimension) {
   return true;
 }
 
-START_TEST(test_shape_query__most_major_agrees_with_counting)
-{
+RLO_TEST(test_shape_query__most_major_agrees_with_counting) {
   enum { RUNS = 1500 };
 
   test_random random = test_random_begin("shape_query");
@@ -256,10 +234,7 @@ START_TEST(test_shape_query__most_major_agrees_with_counting)
   ck_assert_int_lt(refused, RUNS / 10);
 }
 
-END_TEST
-
-START_TEST(test_shape_query__knows_a_minor_most_last_dimension)
-{
+RLO_TEST(test_shape_query__knows_a_minor_most_last_dimension) {
   rlo_shape shape = test_shape_of("f32[2,3]");
   ck_assert(rlo_shape_last_dim_is_minor_most(&shape));
   shape = test_shape_of("f32[2,3]{0,1}");
@@ -272,10 +247,7 @@ START_TEST(test_shape_query__knows_a_minor_most_last_dimension)
   ck_assert(!rlo_shape_last_dim_is_minor_most(&shape));
 }
 
-END_TEST
-
-START_TEST(test_shape_query__fits_bounds)
-{
+RLO_TEST(test_shape_query__fits_bounds) {
   rlo_shape bounds = test_shape_of("f32[10,20]");
   rlo_shape actual = test_shape_of("f32[10,5]{0,1}");
   ck_assert(rlo_shape_fits_bounds(&actual, &bounds));
@@ -286,38 +258,4 @@ START_TEST(test_shape_query__fits_bounds)
   ck_assert(!rlo_shape_fits_bounds(&bounds, &actual));
   actual.dtype = RLO_DTYPE_S32;
   ck_assert(!rlo_shape_fits_bounds(&actual, &bounds));
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("shape_query");
-  TCase *tcase = tcase_create("shape_query");
-  tcase_add_loop_test(tcase,
-                      test_shape_query__counts,
-                      0,
-                      (int)(sizeof counts / sizeof counts[0]));
-  tcase_add_loop_test(tcase,
-                      test_shape_query__measures_bytes,
-                      0,
-                      (int)(sizeof sizes / sizeof sizes[0]));
-  tcase_add_test(tcase,
-                 test_shape_query__finds_the_last_element_of_large_arrays);
-  tcase_add_test(tcase, test_shape_query__last_element_agrees_with_counting);
-  tcase_add_test(tcase, test_shape_query__takes_negative_dimension_numbers);
-  tcase_add_test(tcase, test_shape_query__element_size_is_of_the_layout_first);
-  tcase_add_loop_test(
-      tcase,
-      test_shape_query__knows_the_effectively_most_major_dimension,
-      0,
-      (int)(sizeof most_major / sizeof most_major[0]));
-  tcase_add_test(tcase, test_shape_query__most_major_agrees_with_counting);
-  tcase_add_test(tcase, test_shape_query__knows_a_minor_most_last_dimension);
-  tcase_add_test(tcase, test_shape_query__fits_bounds);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "relayout/text.h"
 #include "support/random_tree.h"
+#include "support/suite.h"
 
 static rlo_shape_tree *parsed(const char *text) {
   rlo_shape_tree *tree = NULL;
@@ -31,8 +31,9 @@ static void expect_nothing_alive(void) {
 static const char nested[] =
     "(f32[2]{0}, (token[], (b(s8[3]{0}), ())), opaque[], s32[])";
 
-START_TEST(test_shape_tree__makes_every_kind)
-{
+RLO_TIMEOUT(120);
+
+RLO_TEST(test_shape_tree__makes_every_kind) {
   static const int64_t dims[] = {2, 3};
   rlo_shape shape;
   rlo_shape_tree *parts[5];
@@ -69,10 +70,7 @@ START_TEST(test_shape_tree__makes_every_kind)
   expect_nothing_alive();
 }
 
-END_TEST
-
-START_TEST(test_shape_tree__refuses_what_is_no_shape)
-{
+RLO_TEST(test_shape_tree__refuses_what_is_no_shape) {
   rlo_shape shape;
   rlo_shape_tree *tree = parsed("()");
   rlo_shape_tree *kept = tree;
@@ -95,10 +93,7 @@ START_TEST(test_shape_tree__refuses_what_is_no_shape)
   expect_nothing_alive();
 }
 
-END_TEST
-
-START_TEST(test_shape_tree__counts_references)
-{
+RLO_TEST(test_shape_tree__counts_references) {
   rlo_shape_tree *tree = parsed("(f32[])");
 
   ck_assert_ptr_eq(rlo_shape_tree_retain(tree), tree);
@@ -108,10 +103,7 @@ START_TEST(test_shape_tree__counts_references)
   expect_nothing_alive();
 }
 
-END_TEST
-
-START_TEST(test_shape_tree__bounds_depth_and_number)
-{
+RLO_TEST(test_shape_tree__bounds_depth_and_number) {
   rlo_shape_tree *tree = NULL;
   rlo_shape_tree *outer = NULL;
   ck_assert_int_eq(rlo_shape_tree_make_nil(&tree), RLO_OK);
@@ -153,10 +145,7 @@ START_TEST(test_shape_tree__bounds_depth_and_number)
   expect_nothing_alive();
 }
 
-END_TEST
-
-START_TEST(test_shape_tree__edits_tuples)
-{
+RLO_TEST(test_shape_tree__edits_tuples) {
   rlo_shape_tree *tuple = parsed("(f32[], (s8[], token[]), ())");
   rlo_shape_tree *element = parsed("(u8[], opaque[])");
   rlo_shape_tree *result = NULL;
@@ -206,10 +195,7 @@ START_TEST(test_shape_tree__edits_tuples)
   expect_nothing_alive();
 }
 
-END_TEST
-
-START_TEST(test_shape_tree__flattens)
-{
+RLO_TEST(test_shape_tree__flattens) {
   rlo_shape_tree *tree = parsed(nested);
   rlo_shape_tree *flat = NULL;
 
@@ -223,10 +209,7 @@ START_TEST(test_shape_tree__flattens)
   expect_nothing_alive();
 }
 
-END_TEST
-
-START_TEST(test_shape_tree__follows_paths)
-{
+RLO_TEST(test_shape_tree__follows_paths) {
   static const struct {
     int64_t index[4];
     int32_t count;
@@ -278,10 +261,7 @@ START_TEST(test_shape_tree__follows_paths)
   expect_nothing_alive();
 }
 
-END_TEST
-
-START_TEST(test_shape_tree__refuses_paths_to_nowhere)
-{
+RLO_TEST(test_shape_tree__refuses_paths_to_nowhere) {
   static const struct {
     int64_t index[3];
     int32_t count;
@@ -333,8 +313,6 @@ START_TEST(test_shape_tree__refuses_paths_to_nowhere)
   expect_nothing_alive();
 }
 
-END_TEST
-
 static rlo_status to_column_major(const rlo_shape *shape,
                                   rlo_shape *out_shape,
                                   void *payload) {
@@ -351,8 +329,7 @@ static rlo_status to_column_major(const rlo_shape *shape,
   return RLO_OK;
 }
 
-START_TEST(test_shape_tree__maps_arrays)
-{
+RLO_TEST(test_shape_tree__maps_arrays) {
   int calls = 0;
   rlo_shape_tree *result = NULL;
   rlo_shape_tree *tree =
@@ -383,10 +360,7 @@ START_TEST(test_shape_tree__maps_arrays)
   expect_nothing_alive();
 }
 
-END_TEST
-
-START_TEST(test_shape_tree__copies_layouts)
-{
+RLO_TEST(test_shape_tree__copies_layouts) {
   rlo_shape_tree *from = parsed("(f32[2,3]{0,1:T(2)}, (s8[], token[]))");
   rlo_shape_tree *to = parsed("(s16[4,5], (s8[], token[]))");
   rlo_shape_tree *result = NULL;
@@ -418,11 +392,8 @@ START_TEST(test_shape_tree__copies_layouts)
   expect_nothing_alive();
 }
 
-END_TEST
-
 /* Taking a tree apart and putting it together again, at random. */
-START_TEST(test_shape_tree__is_the_tuple_of_its_elements)
-{
+RLO_TEST(test_shape_tree__is_the_tuple_of_its_elements) {
   test_random random = test_random_begin("test_shape_tree");
 
   for (int round = 0; round < 500; ++round) {
@@ -454,8 +425,6 @@ START_TEST(test_shape_tree__is_the_tuple_of_its_elements)
   expect_nothing_alive();
 }
 
-END_TEST
-
 static rlo_status count_one(const rlo_subshape *subshape, void *payload) {
   int *count = payload;
   ck_assert_ptr_nonnull(subshape);
@@ -483,8 +452,7 @@ static rlo_status edit_all(const rlo_shape_tree *tree) {
   return status;
 }
 
-START_TEST(test_shape_tree__survives_every_failed_allocation)
-{
+RLO_TEST(test_shape_tree__survives_every_failed_allocation) {
   rlo_shape_tree *tree = parsed(nested);
   int64_t alive = rlo__alloc_live_count();
   rlo_status status = RLO_OUT_OF_MEMORY;
@@ -499,30 +467,4 @@ START_TEST(test_shape_tree__survives_every_failed_allocation)
   ck_assert_int_eq(status, RLO_OK);
   ck_assert_int_gt(nth, 10);
   rlo_shape_tree_release(tree);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("shape_tree");
-  TCase *tcase = tcase_create("shape_tree");
-  tcase_set_timeout(tcase, 120);
-  tcase_add_test(tcase, test_shape_tree__makes_every_kind);
-  tcase_add_test(tcase, test_shape_tree__refuses_what_is_no_shape);
-  tcase_add_test(tcase, test_shape_tree__counts_references);
-  tcase_add_test(tcase, test_shape_tree__bounds_depth_and_number);
-  tcase_add_test(tcase, test_shape_tree__edits_tuples);
-  tcase_add_test(tcase, test_shape_tree__flattens);
-  tcase_add_test(tcase, test_shape_tree__follows_paths);
-  tcase_add_test(tcase, test_shape_tree__refuses_paths_to_nowhere);
-  tcase_add_test(tcase, test_shape_tree__maps_arrays);
-  tcase_add_test(tcase, test_shape_tree__copies_layouts);
-  tcase_add_test(tcase, test_shape_tree__is_the_tuple_of_its_elements);
-  tcase_add_test(tcase, test_shape_tree__survives_every_failed_allocation);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

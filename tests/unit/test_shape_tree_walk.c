@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "relayout/layout_util.h"
 #include "relayout/text.h"
+#include "support/suite.h"
 
 static rlo_shape_tree *parsed(const char *text) {
   rlo_shape_tree *tree = NULL;
@@ -44,8 +43,7 @@ static rlo_status note(const rlo_subshape *subshape, void *payload) {
              : RLO_OK;
 }
 
-START_TEST(test_shape_tree_walk__walks_in_every_order)
-{
+RLO_TEST(test_shape_tree_walk__walks_in_every_order) {
   rlo_shape_tree *tree = parsed(nested);
   char text[256] = "";
 
@@ -88,8 +86,6 @@ START_TEST(test_shape_tree_walk__walks_in_every_order)
   expect_nothing_alive();
 }
 
-END_TEST
-
 /* Relations of two trees, as digits: equal, compatible, equal structure, equal
  * but for tiles, equal layouts. */
 static const struct {
@@ -119,8 +115,7 @@ static const struct {
     {"token[]", "token[]", "11111"},
 };
 
-START_TEST(test_shape_tree_walk__compares)
-{
+RLO_TABLE_TEST(test_shape_tree_walk__compares, pairs) {
   rlo_shape_tree *a = parsed(pairs[_i].a);
   rlo_shape_tree *b = parsed(pairs[_i].b);
   for (int swapped = 0; swapped < 2; ++swapped) {
@@ -143,11 +138,8 @@ START_TEST(test_shape_tree_walk__compares)
   rlo_shape_tree_release(b);
 }
 
-END_TEST
-
 /* XLA drops the options of its comparison inside tuples. */
-START_TEST(test_shape_tree_walk__passes_options_into_tuples)
-{
+RLO_TEST(test_shape_tree_walk__passes_options_into_tuples) {
   rlo_shape_tree *a = parsed("((f32[8]{0:T(8)S(1)}))");
   rlo_shape_tree *b = parsed("((s8[9]{0}))");
 
@@ -159,10 +151,7 @@ START_TEST(test_shape_tree_walk__passes_options_into_tuples)
   rlo_shape_tree_release(b);
 }
 
-END_TEST
-
-START_TEST(test_shape_tree_walk__measures)
-{
+RLO_TEST(test_shape_tree_walk__measures) {
   rlo_shape_tree_extent extent;
   rlo_shape_tree *tree = parsed(
       "(f32[10,20]{1,0:T(8,128)}, token[], (b(s4[3]{0:E(4)}), s64[0]), f64[])");
@@ -197,24 +186,4 @@ START_TEST(test_shape_tree_walk__measures)
   rlo_shape_tree_release(tree);
   ck_assert_mem_eq(&extent, &before, sizeof extent);
   expect_nothing_alive();
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("shape_tree_walk");
-  TCase *tcase = tcase_create("shape_tree_walk");
-  tcase_add_test(tcase, test_shape_tree_walk__walks_in_every_order);
-  tcase_add_loop_test(tcase,
-                      test_shape_tree_walk__compares,
-                      0,
-                      (int)(sizeof pairs / sizeof pairs[0]));
-  tcase_add_test(tcase, test_shape_tree_walk__passes_options_into_tuples);
-  tcase_add_test(tcase, test_shape_tree_walk__measures);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 
 #include "plan/side.h"
 #include "support/plan_case.h"
+#include "support/suite.h"
 
 static rlo_problem problem;
 static rlo__plane plane;
@@ -49,18 +48,14 @@ static void expect_sides(int64_t a_extent, int64_t b_extent) {
   }
 }
 
-START_TEST(test_side__begins_with_the_plane)
-{
+RLO_TEST(test_side__begins_with_the_plane) {
   begin("f32[6,5,4,3]", "f32[6,5,4,3]{0,1,2,3}");
   expect_sides(3, 6);
   ck_assert(rlo__side_has(&a, plane.a_axis));
   ck_assert(!rlo__side_has(&a, plane.b_axis));
 }
 
-END_TEST
-
-START_TEST(test_side__grows_until_it_is_enough)
-{
+RLO_TEST(test_side__grows_until_it_is_enough) {
   begin("f32[6,5,4,3]", "f32[6,5,4,3]{0,1,2,3}");
   rlo__side_grow_a(&problem, 3, &b, &a);
   expect_sides(3, 6);
@@ -70,10 +65,7 @@ START_TEST(test_side__grows_until_it_is_enough)
   expect_sides(12, 30);
 }
 
-END_TEST
-
-START_TEST(test_side__leaves_the_other_sides_axes)
-{
+RLO_TEST(test_side__leaves_the_other_sides_axes) {
   begin("f32[6,5,4,3]", "f32[6,5,4,3]{0,1,2,3}");
   rlo__side_grow_a(&problem, 1000, &b, &a);
   expect_sides(60, 6);
@@ -81,20 +73,14 @@ START_TEST(test_side__leaves_the_other_sides_axes)
   expect_sides(60, 6);
 }
 
-END_TEST
-
-START_TEST(test_side__has_three_axes_at_most)
-{
+RLO_TEST(test_side__has_three_axes_at_most) {
   begin("f32[2,3,2,3,2,3]", "f32[2,3,2,3,2,3]{0,1,2,3,4,5}");
   rlo__side_grow_b(&problem, 1000, &a, &b);
   expect_sides(3, 12);
   ck_assert_int_eq(b.num_levels, RLO__SIDE_MAX_LEVELS);
 }
 
-END_TEST
-
-START_TEST(test_side__stops_at_a_gap)
-{
+RLO_TEST(test_side__stops_at_a_gap) {
   begin("f32[6,5,4]{:strides(40,7,1)offset(0)}", "f32[6,5,4]{0,1,2}");
   rlo__side_grow_a(&problem, 1000, &b, &a);
   expect_sides(4, 6);
@@ -102,32 +88,10 @@ START_TEST(test_side__stops_at_a_gap)
   expect_sides(4, 30);
 }
 
-END_TEST
-
-START_TEST(test_side__stays_one_axis_beside_guards)
-{
+RLO_TEST(test_side__stays_one_axis_beside_guards) {
   begin("f32[6,5,4,3]", "f32[6,5,4,3]{0,1,2,3:pad(6,8,4,3)fill(zero)}");
   ck_assert_int_gt(problem.num_guards, 0);
   rlo__side_grow_a(&problem, 1000, &b, &a);
   rlo__side_grow_b(&problem, 1000, &a, &b);
   expect_sides(3, 6);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("side");
-  TCase *tcase = tcase_create("facts");
-  tcase_add_test(tcase, test_side__begins_with_the_plane);
-  tcase_add_test(tcase, test_side__grows_until_it_is_enough);
-  tcase_add_test(tcase, test_side__leaves_the_other_sides_axes);
-  tcase_add_test(tcase, test_side__has_three_axes_at_most);
-  tcase_add_test(tcase, test_side__stops_at_a_gap);
-  tcase_add_test(tcase, test_side__stays_one_axis_beside_guards);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
+#include "support/suite.h"
 
-START_TEST(test_status__names_every_status)
-{
+RLO_TEST(test_status__names_every_status) {
   static const struct {
     rlo_status status;
     const char *name;
@@ -35,18 +34,12 @@ START_TEST(test_status__names_every_status)
   }
 }
 
-END_TEST
-
-START_TEST(test_status__names_a_stranger_unknown)
-{
+RLO_TEST(test_status__names_a_stranger_unknown) {
   ck_assert_str_eq(rlo_status_name((rlo_status)15), "RLO_UNKNOWN");
   ck_assert_str_eq(rlo_status_name((rlo_status)1000), "RLO_UNKNOWN");
 }
 
-END_TEST
-
-START_TEST(test_status__a_fresh_record_has_no_null)
-{
+RLO_TEST(test_status__a_fresh_record_has_no_null) {
   const rlo_error *e = rlo_error_last();
   ck_assert_int_eq(e->status, RLO_OK);
   ck_assert_str_eq(e->message, "");
@@ -55,10 +48,7 @@ START_TEST(test_status__a_fresh_record_has_no_null)
   ck_assert_int_eq(e->cl_code, 0);
 }
 
-END_TEST
-
-START_TEST(test_status__keeps_the_words)
-{
+RLO_TEST(test_status__keeps_the_words) {
   rlo_status status =
       RLO_FAIL(RLO_OUT_OF_RANGE, "index %d is beyond dimension %d", 7, 5);
   ck_assert_int_eq(status, RLO_OUT_OF_RANGE);
@@ -66,10 +56,7 @@ START_TEST(test_status__keeps_the_words)
   ck_assert_str_eq(rlo_error_last()->message, "index 7 is beyond dimension 5");
 }
 
-END_TEST
-
-START_TEST(test_status__cuts_long_words)
-{
+RLO_TEST(test_status__cuts_long_words) {
   char words[2000];
   memset(words, 'x', sizeof words);
   words[sizeof words - 1] = '\0';
@@ -77,10 +64,7 @@ START_TEST(test_status__cuts_long_words)
   ck_assert_uint_eq(strlen(rlo_error_last()->message), 511);
 }
 
-END_TEST
-
-START_TEST(test_status__may_quote_the_message_before)
-{
+RLO_TEST(test_status__may_quote_the_message_before) {
   ck_assert_int_eq(RLO_FAIL(RLO_IO, "disk full"), RLO_IO);
   ck_assert_int_eq(
       RLO_FAIL(RLO_DATA_LOSS, "no result: %s", rlo_error_last()->message),
@@ -88,10 +72,7 @@ START_TEST(test_status__may_quote_the_message_before)
   ck_assert_str_eq(rlo_error_last()->message, "no result: disk full");
 }
 
-END_TEST
-
-START_TEST(test_status__names_the_cl_call)
-{
+RLO_TEST(test_status__names_the_cl_call) {
   rlo_status status = rlo__status_fail_cl(
       RLO_DEVICE, "clCreateBuffer", -61, "a buffer of %d bytes", 12);
   ck_assert_int_eq(status, RLO_DEVICE);
@@ -100,10 +81,7 @@ START_TEST(test_status__names_the_cl_call)
   ck_assert_str_eq(rlo_error_last()->message, "a buffer of 12 bytes");
 }
 
-END_TEST
-
-START_TEST(test_status__a_new_failure_clears_the_old)
-{
+RLO_TEST(test_status__a_new_failure_clears_the_old) {
   ck_assert_int_eq(
       rlo__status_fail_cl(RLO_BUILD_FAILED, "clBuildProgram", -11, "no"),
       RLO_BUILD_FAILED);
@@ -115,10 +93,7 @@ START_TEST(test_status__a_new_failure_clears_the_old)
   ck_assert_str_eq(rlo_error_last()->build_log, "");
 }
 
-END_TEST
-
-START_TEST(test_status__cuts_a_long_build_log)
-{
+RLO_TEST(test_status__cuts_a_long_build_log) {
   char *log = malloc(10000);
   ck_assert_ptr_nonnull(log);
   memset(log, 'y', 10000);
@@ -129,10 +104,7 @@ START_TEST(test_status__cuts_a_long_build_log)
   ck_assert_str_eq(rlo_error_last()->build_log, "");
 }
 
-END_TEST
-
-START_TEST(test_status__prefix_goes_in_front)
-{
+RLO_TEST(test_status__prefix_goes_in_front) {
   ck_assert_int_eq(RLO_FAIL(RLO_PARSE, "a digit is missing"), RLO_PARSE);
   ck_assert_int_eq(rlo__status_prefix(RLO_PARSE, "operand %d: ", 2), RLO_PARSE);
   ck_assert_str_eq(rlo_error_last()->message, "operand 2: a digit is missing");
@@ -142,8 +114,6 @@ START_TEST(test_status__prefix_goes_in_front)
   ck_assert_int_eq(rlo__status_prefix(RLO_PARSE, "%s", words), RLO_PARSE);
   ck_assert_uint_eq(strlen(rlo_error_last()->message), 511);
 }
-
-END_TEST
 
 static int num_calls;
 
@@ -160,8 +130,7 @@ static rlo_status callback_with_stale_record(void) {
   return RLO_PARSE;
 }
 
-START_TEST(test_status__callback_keeps_or_makes_a_message)
-{
+RLO_TEST(test_status__callback_keeps_or_makes_a_message) {
   ck_assert_int_eq(rlo_error_set(RLO_IO, "before"), RLO_IO);
   ck_assert_int_eq(RLO__CALLBACK(callback(RLO_IO, "no disk"), "f"), RLO_IO);
   ck_assert_int_eq(num_calls, 1);
@@ -179,8 +148,6 @@ START_TEST(test_status__callback_keeps_or_makes_a_message)
   ck_assert_str_eq(rlo_error_last()->message, "");
 }
 
-END_TEST
-
 static rlo_status try_twice(rlo_status first, rlo_status second) {
   RLO_TRY(first);
   RLO_TRY(second);
@@ -196,8 +163,7 @@ fail:
   return status;
 }
 
-START_TEST(test_status__try_passes_on_the_first_failure)
-{
+RLO_TEST(test_status__try_passes_on_the_first_failure) {
   ck_assert_int_eq(try_twice(RLO_OK, RLO_OK), RLO_OK);
   ck_assert_int_eq(try_twice(RLO_IO, RLO_PARSE), RLO_IO);
   ck_assert_int_eq(try_twice(RLO_OK, RLO_PARSE), RLO_PARSE);
@@ -208,16 +174,13 @@ START_TEST(test_status__try_passes_on_the_first_failure)
   ck_assert_int_eq(cleanups, 1);
 }
 
-END_TEST
-
 static void *fail_elsewhere(void *payload) {
   (void)payload;
   rlo_status status = RLO_FAIL(RLO_INTERNAL, "elsewhere");
   return status == RLO_INTERNAL ? payload : NULL;
 }
 
-START_TEST(test_status__each_thread_has_its_record)
-{
+RLO_TEST(test_status__each_thread_has_its_record) {
   ck_assert_int_eq(RLO_FAIL(RLO_PARSE, "here"), RLO_PARSE);
   char mark = 0;
   pthread_t thread;
@@ -227,30 +190,4 @@ START_TEST(test_status__each_thread_has_its_record)
   ck_assert_ptr_eq(result, &mark);
   ck_assert_str_eq(rlo_error_last()->message, "here");
   ck_assert_int_eq(rlo_error_last()->status, RLO_PARSE);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("status");
-  TCase *tcase = tcase_create("status");
-  tcase_add_test(tcase, test_status__names_every_status);
-  tcase_add_test(tcase, test_status__names_a_stranger_unknown);
-  tcase_add_test(tcase, test_status__a_fresh_record_has_no_null);
-  tcase_add_test(tcase, test_status__keeps_the_words);
-  tcase_add_test(tcase, test_status__cuts_long_words);
-  tcase_add_test(tcase, test_status__may_quote_the_message_before);
-  tcase_add_test(tcase, test_status__names_the_cl_call);
-  tcase_add_test(tcase, test_status__a_new_failure_clears_the_old);
-  tcase_add_test(tcase, test_status__cuts_a_long_build_log);
-  tcase_add_test(tcase, test_status__prefix_goes_in_front);
-  tcase_add_test(tcase, test_status__callback_keeps_or_makes_a_message);
-  tcase_add_test(tcase, test_status__try_passes_on_the_first_failure);
-  tcase_add_test(tcase, test_status__each_thread_has_its_record);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "support/suite.h"
 
-START_TEST(test_str__fits_a_buffer)
-{
+RLO_TEST(test_str__fits_a_buffer) {
   char buffer[16];
   rlo__str s = rlo__str_over(buffer, sizeof buffer);
   ck_assert_str_eq(rlo__str_text(&s), "");
@@ -20,10 +19,7 @@ START_TEST(test_str__fits_a_buffer)
   ck_assert_int_eq(rlo__str_status(&s), RLO_OK);
 }
 
-END_TEST
-
-START_TEST(test_str__cuts_and_counts_as_snprintf)
-{
+RLO_TEST(test_str__cuts_and_counts_as_snprintf) {
   /* Whatever the pieces and the room: the same text and length as one
    * snprintf. */
   static const char whole[] = "abcdefghij0042xyz";
@@ -47,10 +43,7 @@ START_TEST(test_str__cuts_and_counts_as_snprintf)
   }
 }
 
-END_TEST
-
-START_TEST(test_str__grows)
-{
+RLO_TEST(test_str__grows) {
   rlo__str s = rlo__str_growing();
   ck_assert_str_eq(rlo__str_text(&s), "");
   for (int i = 0; i < 1000; ++i) {
@@ -70,10 +63,7 @@ START_TEST(test_str__grows)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_str__take_hands_the_text_out)
-{
+RLO_TEST(test_str__take_hands_the_text_out) {
   rlo__str s = rlo__str_growing();
   char *text = NULL;
   ck_assert_int_eq(rlo__str_take(&s, &text), RLO_OK);
@@ -88,10 +78,7 @@ START_TEST(test_str__take_hands_the_text_out)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_str__survives_every_failed_allocation)
-{
+RLO_TEST(test_str__survives_every_failed_allocation) {
   int64_t tried_count = 1;
   for (int64_t nth = 1; nth <= tried_count; ++nth) {
     rlo__alloc_set_fault(nth, false);
@@ -125,10 +112,7 @@ START_TEST(test_str__survives_every_failed_allocation)
   ck_assert_int_gt(tried_count, 2);
 }
 
-END_TEST
-
-START_TEST(test_str__truncate_cuts_back)
-{
+RLO_TEST(test_str__truncate_cuts_back) {
   char buffer[8];
   rlo__str s = rlo__str_over(buffer, sizeof buffer);
   rlo__str_append(&s, "abcdefghijk");
@@ -141,23 +125,4 @@ START_TEST(test_str__truncate_cuts_back)
   ck_assert(!rlo__str_is_cut(&s));
   rlo__str_append(&s, "D");
   ck_assert_str_eq(buffer, "abcD");
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("str");
-  TCase *tcase = tcase_create("str");
-  tcase_add_test(tcase, test_str__fits_a_buffer);
-  tcase_add_test(tcase, test_str__cuts_and_counts_as_snprintf);
-  tcase_add_test(tcase, test_str__grows);
-  tcase_add_test(tcase, test_str__take_hands_the_text_out);
-  tcase_add_test(tcase, test_str__survives_every_failed_allocation);
-  tcase_add_test(tcase, test_str__truncate_cuts_back);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/index.h"
 #include "relayout/layout_util.h"
 #include "relayout/text.h"
 #include "support/random_shape.h"
+#include "support/suite.h"
 
 #define ALL     RLO_AVAILABLE_ALL
 #define UNKNOWN RLO_AVAILABLE_UNKNOWN
@@ -57,8 +56,7 @@ static const struct {
     {3, {2, 2, 3}, {8, 3, 1}, ALL, "{:strides(8,3,1)}", 0},
 };
 
-START_TEST(test_strides__recognises)
-{
+RLO_TABLE_TEST(test_strides__recognises, recognised) {
   const int32_t rank = recognised[_i].rank;
   rlo_layout layout;
   int64_t lowest = 99;
@@ -75,10 +73,7 @@ START_TEST(test_strides__recognises)
   ck_assert_int_eq(lowest, recognised[_i].lowest);
 }
 
-END_TEST
-
-START_TEST(test_strides__null_is_row_major)
-{
+RLO_TEST(test_strides__null_is_row_major) {
   rlo_layout layout;
   int64_t lowest = 99;
   ck_assert_int_eq(
@@ -88,8 +83,6 @@ START_TEST(test_strides__null_is_row_major)
   ck_assert(rlo_layout_is_row_major(&layout, 3));
   ck_assert_int_eq(lowest, 0);
 }
-
-END_TEST
 
 static const struct {
   int32_t rank;
@@ -110,8 +103,7 @@ static const struct {
     {1, {INT64_MAX}, {2}, UNKNOWN, RLO_OVERFLOW},
 };
 
-START_TEST(test_strides__refuses)
-{
+RLO_TABLE_TEST(test_strides__refuses, refused) {
   rlo_layout layout;
   memset(&layout, 0x5a, sizeof layout);
   const rlo_layout before = layout;
@@ -127,10 +119,7 @@ START_TEST(test_strides__refuses)
   ck_assert_mem_eq(&layout, &before, sizeof layout);
 }
 
-END_TEST
-
-START_TEST(test_strides__refuses_null_dims_and_too_many_elements)
-{
+RLO_TEST(test_strides__refuses_null_dims_and_too_many_elements) {
   rlo_layout layout;
   int64_t lowest;
   ck_assert_int_eq(
@@ -145,8 +134,6 @@ START_TEST(test_strides__refuses_null_dims_and_too_many_elements)
                        &lowest),
                    RLO_OVERFLOW);
 }
-
-END_TEST
 
 /* Shapes and the strides of their memory. */
 static const struct {
@@ -174,8 +161,7 @@ static const struct {
     {"f32[]{:T(128)}", {0}, 0},
 };
 
-START_TEST(test_strides__gives_strides_of)
-{
+RLO_TABLE_TEST(test_strides__gives_strides_of, given) {
   rlo_shape shape;
   ck_assert_int_eq(
       rlo_shape_parse(given[_i].shape, strlen(given[_i].shape), &shape),
@@ -189,10 +175,7 @@ START_TEST(test_strides__gives_strides_of)
   }
 }
 
-END_TEST
-
-START_TEST(test_strides__tiles_that_part_a_dimension_have_none)
-{
+RLO_LOOP_TEST(test_strides__tiles_that_part_a_dimension_have_none, 0, 4) {
   static const char *const texts[] = {"f32[3,5]{1,0:T(2,2)}",
                                       "f32[24,256]{1,0:T(8,128)}",
                                       "f32[2,8]{1,0:T(4)(2,1)}",
@@ -207,11 +190,8 @@ START_TEST(test_strides__tiles_that_part_a_dimension_have_none)
   ck_assert_int_eq(offset, 99);
 }
 
-END_TEST
-
 /* Whatever has strides is where they say, and is recognised by them. */
-START_TEST(test_strides__agree_with_the_index_map)
-{
+RLO_TEST(test_strides__agree_with_the_index_map) {
   test_random random = test_random_begin("strides");
   int32_t linear_count = 0;
   for (int32_t round = 0; round < 3000; ++round) {
@@ -253,27 +233,4 @@ START_TEST(test_strides__agree_with_the_index_map)
     } while (rlo_index_bump(&shape, index));
   }
   ck_assert_int_gt(linear_count, 1000);
-}
-
-END_TEST
-
-#define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
-
-int main(void) {
-  Suite *suite = suite_create("strides");
-  TCase *tcase = tcase_create("strides");
-  tcase_add_loop_test(tcase, test_strides__recognises, 0, COUNT(recognised));
-  tcase_add_test(tcase, test_strides__null_is_row_major);
-  tcase_add_loop_test(tcase, test_strides__refuses, 0, COUNT(refused));
-  tcase_add_test(tcase, test_strides__refuses_null_dims_and_too_many_elements);
-  tcase_add_loop_test(tcase, test_strides__gives_strides_of, 0, COUNT(given));
-  tcase_add_loop_test(
-      tcase, test_strides__tiles_that_part_a_dimension_have_none, 0, 4);
-  tcase_add_test(tcase, test_strides__agree_with_the_index_map);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

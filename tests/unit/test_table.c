@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/table.h"
 #include "relayout/status.h"
+#include "support/suite.h"
 
 enum { MANY = 1000 };
 
@@ -38,8 +37,7 @@ static void insert_all(rlo__table *table, entry *entries, int count) {
   }
 }
 
-START_TEST(test_table__empty)
-{
+RLO_TEST(test_table__empty) {
   rlo__table table;
   init(&table);
   ck_assert_uint_eq(table.count, 0);
@@ -51,10 +49,7 @@ START_TEST(test_table__empty)
   rlo__table_deinit(&table);
 }
 
-END_TEST
-
-START_TEST(test_table__finds_what_was_inserted_and_not_removed)
-{
+RLO_TEST(test_table__finds_what_was_inserted_and_not_removed) {
   static entry entries[MANY];
   rlo__table table;
   init(&table);
@@ -78,10 +73,7 @@ START_TEST(test_table__finds_what_was_inserted_and_not_removed)
   ck_assert_ptr_null(find(&table, 1));
 }
 
-END_TEST
-
-START_TEST(test_table__iterates_over_one_hash)
-{
+RLO_TEST(test_table__iterates_over_one_hash) {
   static entry entries[MANY];
   rlo__table table;
   init(&table);
@@ -99,10 +91,7 @@ START_TEST(test_table__iterates_over_one_hash)
   rlo__table_deinit(&table);
 }
 
-END_TEST
-
-START_TEST(test_table__iterates_in_order_of_use)
-{
+RLO_TEST(test_table__iterates_in_order_of_use) {
   entry entries[40];
   rlo__table table;
   init(&table);
@@ -121,10 +110,7 @@ START_TEST(test_table__iterates_in_order_of_use)
   rlo__table_deinit(&table);
 }
 
-END_TEST
-
-START_TEST(test_table__evicts_the_least_recently_used)
-{
+RLO_TEST(test_table__evicts_the_least_recently_used) {
   entry entries[4];
   rlo__table table;
   init(&table);
@@ -144,10 +130,7 @@ START_TEST(test_table__evicts_the_least_recently_used)
   rlo__table_deinit(&table);
 }
 
-END_TEST
-
-START_TEST(test_table__inserts_without_memory_to_grow)
-{
+RLO_TEST(test_table__inserts_without_memory_to_grow) {
   static entry entries[MANY];
   rlo__table table;
   init(&table);
@@ -172,23 +155,4 @@ START_TEST(test_table__inserts_without_memory_to_grow)
   }
   rlo__table_deinit(&table);
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("table");
-  TCase *tcase = tcase_create("table");
-  tcase_add_test(tcase, test_table__empty);
-  tcase_add_test(tcase, test_table__finds_what_was_inserted_and_not_removed);
-  tcase_add_test(tcase, test_table__iterates_over_one_hash);
-  tcase_add_test(tcase, test_table__iterates_in_order_of_use);
-  tcase_add_test(tcase, test_table__evicts_the_least_recently_used);
-  tcase_add_test(tcase, test_table__inserts_without_memory_to_grow);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

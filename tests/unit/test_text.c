@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/index.h"
@@ -8,6 +6,7 @@
 #include "relayout/text.h"
 #include "support/random_descriptor.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 /* What is printed as it was written. */
 static const char *const fixed_points[] = {
@@ -73,8 +72,9 @@ static const char *const fixed_points[] = {
     "6,5,4,3,2,1,0}",
 };
 
-START_TEST(test_text__prints_what_it_parses)
-{
+RLO_TIMEOUT(120);
+
+RLO_TABLE_TEST(test_text__prints_what_it_parses, fixed_points) {
   const char *text = fixed_points[_i];
   char buffer[1024];
   rlo_shape shape = test_shape_of(text);
@@ -83,8 +83,6 @@ START_TEST(test_text__prints_what_it_parses)
   ck_assert_str_eq(buffer, text);
   ck_assert_uint_eq(length, strlen(text));
 }
-
-END_TEST
 
 /* Other spellings, and how they are printed. */
 static const struct {
@@ -121,8 +119,7 @@ static const struct {
     {"f32[2,3]{1,0:D(C+, S ~,H+~,D)T(2)}", "f32[2,3]{1,0:T(2)}"},
 };
 
-START_TEST(test_text__reads_other_spellings)
-{
+RLO_TABLE_TEST(test_text__reads_other_spellings, spellings) {
   char buffer[128];
   rlo_shape shape = test_shape_of(spellings[_i].text);
 
@@ -130,10 +127,7 @@ START_TEST(test_text__reads_other_spellings)
   ck_assert_str_eq(buffer, spellings[_i].printed);
 }
 
-END_TEST
-
-START_TEST(test_text__keeps_every_field)
-{
+RLO_TEST(test_text__keeps_every_field) {
   rlo_shape shape = test_shape_of(
       "f32[64,100]{1,0:T(8,*,128)(2,1)L(1024)E(64)S(5)pad(72,100)"
       "fill(0x0102030405060708)}");
@@ -172,10 +166,7 @@ START_TEST(test_text__keeps_every_field)
   ck_assert_int_eq(shape.layout.offset_elems, 30);
 }
 
-END_TEST
-
-START_TEST(test_text__unbounded_arrays_have_no_size)
-{
+RLO_TEST(test_text__unbounded_arrays_have_no_size) {
   rlo_shape shape = test_shape_of("f32[?,<=3]{0,1:T(8)}");
   rlo_shape same = test_shape_of("f32[?,<=3]");
   rlo_shape_extent extent;
@@ -204,10 +195,7 @@ START_TEST(test_text__unbounded_arrays_have_no_size)
   ck_assert_int_eq(extent.bytes, 24);
 }
 
-END_TEST
-
-START_TEST(test_text__parses_a_layout_alone)
-{
+RLO_TEST(test_text__parses_a_layout_alone) {
   static const int64_t dims[] = {2, 3, 4};
   rlo_layout layout;
   char buffer[64];
@@ -241,10 +229,7 @@ START_TEST(test_text__parses_a_layout_alone)
   ck_assert_mem_eq(&layout, &before, sizeof layout);
 }
 
-END_TEST
-
-START_TEST(test_text__prints_by_snprintf_rules)
-{
+RLO_TEST(test_text__prints_by_snprintf_rules) {
   static const char whole[] = "f32[2,3]{0,1:pad(3,5)fill(zero)}";
   rlo_shape shape = test_shape_of(whole);
   rlo_shape scalar = test_shape_of("f32[]");
@@ -268,10 +253,7 @@ START_TEST(test_text__prints_by_snprintf_rules)
   }
 }
 
-END_TEST
-
-START_TEST(test_text__prints_broken_descriptors_within_bounds)
-{
+RLO_TEST(test_text__prints_broken_descriptors_within_bounds) {
   char buffer[8192];
   rlo_shape shape;
 
@@ -288,10 +270,7 @@ START_TEST(test_text__prints_broken_descriptors_within_bounds)
   }
 }
 
-END_TEST
-
-START_TEST(test_text__whatever_is_printed_parses_back_equal)
-{
+RLO_TEST(test_text__whatever_is_printed_parses_back_equal) {
   test_random random = test_random_begin("test_text");
 
   for (int round = 0; round < 20000; ++round) {
@@ -305,32 +284,4 @@ START_TEST(test_text__whatever_is_printed_parses_back_equal)
     rlo_shape_format(&back, again, sizeof again);
     ck_assert_str_eq(again, text);
   }
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("text");
-  TCase *tcase = tcase_create("text");
-  tcase_set_timeout(tcase, 120);
-  tcase_add_loop_test(tcase,
-                      test_text__prints_what_it_parses,
-                      0,
-                      (int)(sizeof fixed_points / sizeof fixed_points[0]));
-  tcase_add_loop_test(tcase,
-                      test_text__reads_other_spellings,
-                      0,
-                      (int)(sizeof spellings / sizeof spellings[0]));
-  tcase_add_test(tcase, test_text__keeps_every_field);
-  tcase_add_test(tcase, test_text__unbounded_arrays_have_no_size);
-  tcase_add_test(tcase, test_text__parses_a_layout_alone);
-  tcase_add_test(tcase, test_text__prints_by_snprintf_rules);
-  tcase_add_test(tcase, test_text__prints_broken_descriptors_within_bounds);
-  tcase_add_test(tcase, test_text__whatever_is_printed_parses_back_equal);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "relayout/text.h"
+#include "support/suite.h"
 
 static rlo_bare_layout parsed(const char *text) {
   rlo_bare_layout layout;
@@ -37,8 +36,7 @@ static const char *const fixed_points[] = {
     "{0:P(b(f32[?]{0:T(8)}))}",
 };
 
-START_TEST(test_text_bare__prints_what_it_parses)
-{
+RLO_TABLE_TEST(test_text_bare__prints_what_it_parses, fixed_points) {
   const char *text = fixed_points[_i];
   char buffer[256];
   rlo_bare_layout layout = parsed(text);
@@ -53,10 +51,7 @@ START_TEST(test_text_bare__prints_what_it_parses)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_text_bare__is_different_by_every_field)
-{
+RLO_TEST(test_text_bare__is_different_by_every_field) {
   static const char *const texts[] = {"{0,1}",
                                       "{1,0}",
                                       "{0}",
@@ -93,8 +88,6 @@ START_TEST(test_text_bare__is_different_by_every_field)
   }
   rlo_bare_layout_deinit(NULL);
 }
-
-END_TEST
 
 static const struct {
   const char *text;
@@ -146,8 +139,7 @@ static const struct {
      "M pad fill strides offset, found 'x'"},
 };
 
-START_TEST(test_text_bare__refuses_with_the_position)
-{
+RLO_TABLE_TEST(test_text_bare__refuses_with_the_position, refusals) {
   rlo_bare_layout layout;
   rlo_bare_layout zero;
   memset(&layout, 0x5a, sizeof layout);
@@ -161,11 +153,8 @@ START_TEST(test_text_bare__refuses_with_the_position)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
 /* What is read must not be taken for a layout of an array unchecked. */
-START_TEST(test_text_bare__is_checked_where_it_meets_an_array)
-{
+RLO_TEST(test_text_bare__is_checked_where_it_meets_an_array) {
   static const int64_t dims[] = {2, 3};
   static const char *const texts[] = {"{0,1:#(u32)}",
                                       "{0,1:SC(0:3)}",
@@ -182,27 +171,4 @@ START_TEST(test_text_bare__is_checked_where_it_meets_an_array)
                      RLO_INVALID_ARGUMENT);
     rlo_bare_layout_deinit(&layout);
   }
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("text_bare");
-  TCase *tcase = tcase_create("text_bare");
-  tcase_add_loop_test(tcase,
-                      test_text_bare__prints_what_it_parses,
-                      0,
-                      (int)(sizeof fixed_points / sizeof fixed_points[0]));
-  tcase_add_test(tcase, test_text_bare__is_different_by_every_field);
-  tcase_add_loop_test(tcase,
-                      test_text_bare__refuses_with_the_position,
-                      0,
-                      (int)(sizeof refusals / sizeof refusals[0]));
-  tcase_add_test(tcase, test_text_bare__is_checked_where_it_meets_an_array);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -3,13 +3,12 @@
 /* What rlo_shape_parse refuses, in which words, and that damaged texts are
  * refused or valid. */
 
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/text.h"
 #include "support/random_descriptor.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 #define ORDER "D T L # * E S SC P M pad fill strides offset"
 
@@ -312,8 +311,9 @@ static const struct {
      "it"},
 };
 
-START_TEST(test_text__refuses_with_the_position)
-{
+RLO_TIMEOUT(120);
+
+RLO_TABLE_TEST(test_text__refuses_with_the_position, refusals) {
   rlo_shape shape;
   rlo_shape before;
   memset(&shape, 0x5a, sizeof shape);
@@ -328,10 +328,7 @@ START_TEST(test_text__refuses_with_the_position)
   ck_assert_mem_eq(&shape, &before, sizeof shape);
 }
 
-END_TEST
-
-START_TEST(test_text__limits_what_a_descriptor_holds)
-{
+RLO_TEST(test_text__limits_what_a_descriptor_holds) {
   char text[256] = "f32[1";
   rlo_shape shape;
 
@@ -362,10 +359,7 @@ START_TEST(test_text__limits_what_a_descriptor_holds)
                    "position 75: a tile of more than 32 dimensions");
 }
 
-END_TEST
-
-START_TEST(test_text__bounds_the_text)
-{
+RLO_TEST(test_text__bounds_the_text) {
   static char text[RLO_TEXT_MAX_BYTES + 1];
   rlo_shape shape;
 
@@ -381,10 +375,7 @@ START_TEST(test_text__bounds_the_text)
                    "position 6: expected the end of the text, found '\\x00'");
 }
 
-END_TEST
-
-START_TEST(test_text__every_prefix_is_refused)
-{
+RLO_TEST(test_text__every_prefix_is_refused) {
   static const char text[] =
       "f32[64,100]{1,0:T(8,128)(2,1)L(1024)E(64)S(1)pad(72,100)fill(lowest)}";
   rlo_shape shape;
@@ -396,10 +387,7 @@ START_TEST(test_text__every_prefix_is_refused)
   }
 }
 
-END_TEST
-
-START_TEST(test_text__mutations_are_refused_or_valid)
-{
+RLO_TEST(test_text__mutations_are_refused_or_valid) {
   static const char alphabet[] =
       "0123456789,:*()[]{}TLESCMD-x #f?<=+~/padillstr";
   test_random random = test_random_begin("test_text");
@@ -430,26 +418,4 @@ START_TEST(test_text__mutations_are_refused_or_valid)
     ck_assert_msg(rlo_shape_equal(&shape, &back), "%s", text);
   }
   ck_assert_int_gt(accepted, 0);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("text_refusals");
-  TCase *tcase = tcase_create("text_refusals");
-  tcase_set_timeout(tcase, 120);
-  tcase_add_loop_test(tcase,
-                      test_text__refuses_with_the_position,
-                      0,
-                      (int)(sizeof refusals / sizeof refusals[0]));
-  tcase_add_test(tcase, test_text__limits_what_a_descriptor_holds);
-  tcase_add_test(tcase, test_text__bounds_the_text);
-  tcase_add_test(tcase, test_text__every_prefix_is_refused);
-  tcase_add_test(tcase, test_text__mutations_are_refused_or_valid);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

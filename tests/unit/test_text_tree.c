@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "support/exact_copy.h"
 #include "support/random_tree.h"
 #include "support/sanitized.h"
+#include "support/suite.h"
 
 /* Without optimization, or with a sanitizer, time is only compared. */
 #if defined(__OPTIMIZE__)
@@ -67,16 +67,15 @@ static const char *const fixed_points[] = {
     "(((f32[2]{0})), b(pred[<=3]{0}), f32[?,4]{0,1})",
 };
 
-START_TEST(test_text_tree__prints_what_it_parses)
-{
+RLO_TIMEOUT(120);
+
+RLO_TABLE_TEST(test_text_tree__prints_what_it_parses, fixed_points) {
   rlo_shape_tree *tree = parsed(fixed_points[_i]);
   char *text = printed(tree);
   ck_assert_str_eq(text, fixed_points[_i]);
   free(text);
   rlo_shape_tree_release(tree);
 }
-
-END_TEST
 
 static const struct {
   const char *text;
@@ -104,16 +103,13 @@ static const struct {
     {"f32[2]{0:D(D)E(32)}", "f32[2]{0}"},
 };
 
-START_TEST(test_text_tree__reads_other_spellings)
-{
+RLO_TABLE_TEST(test_text_tree__reads_other_spellings, spellings) {
   rlo_shape_tree *tree = parsed(spellings[_i].text);
   char *text = printed(tree);
   ck_assert_str_eq(text, spellings[_i].printed);
   free(text);
   rlo_shape_tree_release(tree);
 }
-
-END_TEST
 
 #define LEAF "an element type, token, opaque, b(...) or '('"
 
@@ -197,8 +193,7 @@ static const struct {
      "end of the text"},
 };
 
-START_TEST(test_text_tree__refuses_with_the_position)
-{
+RLO_TABLE_TEST(test_text_tree__refuses_with_the_position, refusals) {
   rlo_shape_tree *tree = parsed("()");
   rlo_shape_tree_release(tree);
   rlo_status status = parse(refusals[_i].text, &tree);
@@ -211,10 +206,7 @@ START_TEST(test_text_tree__refuses_with_the_position)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_text_tree__bounds_the_nesting)
-{
+RLO_TEST(test_text_tree__bounds_the_nesting) {
   enum { DEPTH = RLO_SHAPE_TREE_MAX_DEPTH };
 
   size_t length = 2 * DEPTH + strlen("f32[]");
@@ -247,10 +239,7 @@ START_TEST(test_text_tree__bounds_the_nesting)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_text_tree__bounds_rank_number_and_length)
-{
+RLO_TEST(test_text_tree__bounds_rank_number_and_length) {
   rlo_shape_tree *tree = NULL;
   char text[256] = "(f32[1";
   for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
@@ -293,10 +282,7 @@ START_TEST(test_text_tree__bounds_rank_number_and_length)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_text_tree__every_prefix_is_refused)
-{
+RLO_TEST(test_text_tree__every_prefix_is_refused) {
   static const char text[] =
       "((f32[64,<=100]{1,0:T(8,128)SC(0:4)M(8)}, ()), b(s8[?]), token[])";
   rlo_shape_tree *tree = NULL;
@@ -312,10 +298,7 @@ START_TEST(test_text_tree__every_prefix_is_refused)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_text_tree__whatever_is_printed_parses_back_equal)
-{
+RLO_TEST(test_text_tree__whatever_is_printed_parses_back_equal) {
   test_random random = test_random_begin("test_text_tree");
 
   for (int round = 0; round < 2000; ++round) {
@@ -344,10 +327,7 @@ START_TEST(test_text_tree__whatever_is_printed_parses_back_equal)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_text_tree__mutations_are_refused_or_valid)
-{
+RLO_TEST(test_text_tree__mutations_are_refused_or_valid) {
   static const char alphabet[] = "0123456789,:*()[]{}()TLESCMD f#b?<=/pil";
   test_random random = test_random_begin("test_text_tree");
   int accepted = 0;
@@ -382,10 +362,7 @@ START_TEST(test_text_tree__mutations_are_refused_or_valid)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
-START_TEST(test_text_tree__survives_every_failed_allocation)
-{
+RLO_TEST(test_text_tree__survives_every_failed_allocation) {
   static const char text[] =
       "((f32[2], token[]), b(s8[3]), (), f32[], f32[], f32[], f32[], f32[])";
   rlo_status status = RLO_OUT_OF_MEMORY;
@@ -402,8 +379,6 @@ START_TEST(test_text_tree__survives_every_failed_allocation)
   ck_assert_int_eq(status, RLO_OK);
   ck_assert_int_gt(nth, 4);
 }
-
-END_TEST
 
 /* Of this thread: other work on the machine is no part of a tree. */
 static double now_ms(void) {
@@ -454,8 +429,7 @@ static void time_signature(signature *s) {
 /* In any build, on any machine, a leaf takes about what it takes among few:
  * caches may cost it a few times that, work on all the others a hundred times.
  */
-START_TEST(test_text_tree__ten_thousand_leaves_take_milliseconds)
-{
+RLO_TEST(test_text_tree__ten_thousand_leaves_take_milliseconds) {
   enum { FEW = 100, MANY = 10000, MOST_TIMES = 10 * MANY / FEW, TRIES = 8 };
 
   signature few = make_signature(FEW);
@@ -484,10 +458,7 @@ START_TEST(test_text_tree__ten_thousand_leaves_take_milliseconds)
   }
 }
 
-END_TEST
-
-START_TEST(test_text_tree__prints_by_snprintf_rules)
-{
+RLO_TEST(test_text_tree__prints_by_snprintf_rules) {
   static const char whole[] = "(f32[2]{0}, (token[], ()))";
   rlo_shape_tree *tree = parsed(whole);
 
@@ -506,10 +477,7 @@ START_TEST(test_text_tree__prints_by_snprintf_rules)
   rlo_shape_tree_release(tree);
 }
 
-END_TEST
-
-START_TEST(test_text_tree__prints_without_layouts)
-{
+RLO_TEST(test_text_tree__prints_without_layouts) {
   char buffer[128];
   rlo_shape shape;
   static const char array[] = "f32[?,<=3,4]{0,1,2:T(8,128)}";
@@ -521,33 +489,4 @@ START_TEST(test_text_tree__prints_without_layouts)
   rlo_shape_tree_human_string(tree, buffer, sizeof buffer);
   ck_assert_str_eq(buffer, "(f32[2], b(s8[3]), token[])");
   rlo_shape_tree_release(tree);
-}
-
-END_TEST
-
-#define ADD_LOOP(tcase, test, table) \
-  tcase_add_loop_test(tcase, test, 0, (int)(sizeof table / sizeof table[0]))
-
-int main(void) {
-  Suite *suite = suite_create("text_tree");
-  TCase *tcase = tcase_create("text_tree");
-  tcase_set_timeout(tcase, 120);
-  ADD_LOOP(tcase, test_text_tree__prints_what_it_parses, fixed_points);
-  ADD_LOOP(tcase, test_text_tree__reads_other_spellings, spellings);
-  ADD_LOOP(tcase, test_text_tree__refuses_with_the_position, refusals);
-  tcase_add_test(tcase, test_text_tree__bounds_the_nesting);
-  tcase_add_test(tcase, test_text_tree__bounds_rank_number_and_length);
-  tcase_add_test(tcase, test_text_tree__every_prefix_is_refused);
-  tcase_add_test(tcase, test_text_tree__whatever_is_printed_parses_back_equal);
-  tcase_add_test(tcase, test_text_tree__mutations_are_refused_or_valid);
-  tcase_add_test(tcase, test_text_tree__survives_every_failed_allocation);
-  tcase_add_test(tcase, test_text_tree__ten_thousand_leaves_take_milliseconds);
-  tcase_add_test(tcase, test_text_tree__prints_by_snprintf_rules);
-  tcase_add_test(tcase, test_text_tree__prints_without_layouts);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

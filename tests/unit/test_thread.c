@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "support/suite.h"
 
 enum { THREADS = 4, ROUNDS = 2000 };
 
@@ -35,8 +34,7 @@ static void counter_deinit(counter *c) {
   rlo__mutex_deinit(&c->mutex);
 }
 
-START_TEST(test_thread__a_mutex_excludes_and_a_cond_wakes)
-{
+RLO_TEST(test_thread__a_mutex_excludes_and_a_cond_wakes) {
   counter c;
   counter_init(&c);
   rlo__thread threads[THREADS];
@@ -56,8 +54,6 @@ START_TEST(test_thread__a_mutex_excludes_and_a_cond_wakes)
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-END_TEST
-
 static void signal_once(void *payload) {
   counter *c = payload;
   rlo__mutex_lock(&c->mutex);
@@ -66,26 +62,10 @@ static void signal_once(void *payload) {
   rlo__mutex_unlock(&c->mutex);
 }
 
-START_TEST(test_thread__start_survives_a_failed_allocation)
-{
+RLO_TEST(test_thread__start_survives_a_failed_allocation) {
   rlo__alloc_set_fault(1, false);
   rlo__thread thread;
   ck_assert_int_eq(rlo__thread_start(signal_once, NULL, &thread),
                    RLO_OUT_OF_MEMORY);
   rlo__alloc_set_fault(0, false);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("thread");
-  TCase *tcase = tcase_create("thread");
-  tcase_add_test(tcase, test_thread__a_mutex_excludes_and_a_cond_wakes);
-  tcase_add_test(tcase, test_thread__start_survives_a_failed_allocation);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/plan_case.h"
+#include "support/suite.h"
 #include "support/variants.h"
 
 static test_variant_set reached;
@@ -23,11 +22,12 @@ static void reach(void *payload,
   test_variant_set_add(&reached, &set);
 }
 
+RLO_TIMEOUT(120);
+
 /* All that planning can choose, for a device with all builtins and one without
  * any, is what the table declares: what is declared and never chosen is no
  * kernel but a name, and what is chosen and not declared is run by no test. */
-START_TEST(test_variants__are_those_that_planning_chooses)
-{
+RLO_TEST(test_variants__are_those_that_planning_chooses) {
   rlo_device_info device = test_plan_cpu();
   test_variants_each(&device, false, reach, NULL);
   device.has_builtin_prefetch = false;
@@ -46,11 +46,8 @@ START_TEST(test_variants__are_those_that_planning_chooses)
   ck_assert_int_eq(num_never, 0);
 }
 
-END_TEST
-
 /* The check itself: a variant that nobody has declared is seen. */
-START_TEST(test_variants__sees_what_is_planted)
-{
+RLO_TEST(test_variants__sees_what_is_planted) {
   static rlo_problem problem;
   static rlo__launch launch;
   rlo_device_info device = test_plan_cpu();
@@ -70,10 +67,7 @@ START_TEST(test_variants__sees_what_is_planted)
   ck_assert(!test_variants_of(&launch, &set));
 }
 
-END_TEST
-
-START_TEST(test_variants__are_all_covered_by_few_cases)
-{
+RLO_TEST(test_variants__are_all_covered_by_few_cases) {
   enum { CAPACITY = 600 };
 
   static test_variant_case cases[CAPACITY];
@@ -86,21 +80,4 @@ START_TEST(test_variants__are_all_covered_by_few_cases)
   memset(&reached, 0, sizeof reached);
   test_variants_each(&device, true, reach, NULL);
   ck_assert_int_eq(test_variant_set_count_new(&reached, &covered), 0);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("variants");
-  TCase *tcase = tcase_create("host");
-  tcase_set_timeout(tcase, 120);
-  tcase_add_test(tcase, test_variants__are_those_that_planning_chooses);
-  tcase_add_test(tcase, test_variants__sees_what_is_planted);
-  tcase_add_test(tcase, test_variants__are_all_covered_by_few_cases);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/planner.h"
 #include "support/plan_case.h"
+#include "support/suite.h"
 
 static rlo_problem problem;
 static rlo_device_info device;
@@ -15,6 +14,8 @@ static int32_t num_candidates;
 static void begin(void) {
   device = test_plan_cpu();
 }
+
+RLO_FIXTURE(begin, NULL);
 
 static void list(rlo_plan_options *options) {
   ck_assert_msg(
@@ -37,8 +38,7 @@ static void lower_plane(void) {
   test_plan_lower("f32[2048,2048]", "f32[2048,2048]{0,1}", NULL, &problem);
 }
 
-START_TEST(test_way__names_are_what_a_line_of_wisdom_takes)
-{
+RLO_TEST(test_way__names_are_what_a_line_of_wisdom_takes) {
   ck_assert_str_eq(rlo__ways[0].name, "default");
   for (int32_t n = 0; n < rlo__num_ways; ++n) {
     ck_assert_ptr_eq(rlo__way_find(rlo__ways[n].name), &rlo__ways[n]);
@@ -51,20 +51,14 @@ START_TEST(test_way__names_are_what_a_line_of_wisdom_takes)
   ck_assert_ptr_null(rlo__way_find(""));
 }
 
-END_TEST
-
-START_TEST(test_way__an_unknown_one_is_refused_with_those_there_are)
-{
+RLO_TEST(test_way__an_unknown_one_is_refused_with_those_there_are) {
   lower_plane();
   ck_assert_int_eq(plan_in(NULL, "sideways"), RLO_NOT_FOUND);
   ck_assert_ptr_nonnull(
       strstr(rlo_error_last()->message, "\"sideways\"; there are \"default\""));
 }
 
-END_TEST
-
-START_TEST(test_way__turns_its_knobs)
-{
+RLO_TEST(test_way__turns_its_knobs) {
   lower_plane();
   ck_assert_int_eq(plan_in("tile", NULL), RLO_OK);
   ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 1);
@@ -86,8 +80,6 @@ START_TEST(test_way__turns_its_knobs)
   ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 1);
 }
 
-END_TEST
-
 /* The strides of the fastest group coordinate, source then destination. */
 static void fastest_strides(int64_t out_strides[2]) {
   int32_t num_axes = (int32_t)launch.numbers[launch.arguments[6].first];
@@ -98,8 +90,7 @@ static void fastest_strides(int64_t out_strides[2]) {
   }
 }
 
-START_TEST(test_way__orders_groups)
-{
+RLO_TEST(test_way__orders_groups) {
   int64_t strides[2];
   test_plan_lower("f32[8,512,512]", "f32[512,8,512]", "2,0,1", &problem);
   rlo_problem asked = problem;
@@ -123,10 +114,7 @@ START_TEST(test_way__orders_groups)
   ck_assert_int_eq(launch.numbers[launch.arguments[7].first], 8);
 }
 
-END_TEST
-
-START_TEST(test_way__candidates_begin_with_the_plan_and_differ)
-{
+RLO_TEST(test_way__candidates_begin_with_the_plan_and_differ) {
   lower_plane();
   list(NULL);
   ck_assert_int_ge(num_candidates, 12);
@@ -148,10 +136,7 @@ START_TEST(test_way__candidates_begin_with_the_plan_and_differ)
   }
 }
 
-END_TEST
-
-START_TEST(test_way__candidates_are_bounded_and_of_what_is_forced)
-{
+RLO_TEST(test_way__candidates_are_bounded_and_of_what_is_forced) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "gather";
   lower_plane();
@@ -174,11 +159,8 @@ START_TEST(test_way__candidates_are_bounded_and_of_what_is_forced)
   ck_assert_int_eq(num_candidates, 0);
 }
 
-END_TEST
-
 /* A way that changes nothing anywhere would be a name and no more. */
-START_TEST(test_way__each_changes_some_launch)
-{
+RLO_TEST(test_way__each_changes_some_launch) {
   static const char *const pairs[][2] = {
       {"f32[2048,2048]", "f32[2048,2048]{0,1}"},
       {"f32[64,64]", "f32[64,64]{0,1}"},
@@ -198,26 +180,4 @@ START_TEST(test_way__each_changes_some_launch)
     ck_assert_msg(
         has_changed[n], "\"%s\" is never a candidate", rlo__ways[n].name);
   }
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("way");
-  TCase *tcase = tcase_create("host");
-  tcase_add_checked_fixture(tcase, begin, NULL);
-  tcase_add_test(tcase, test_way__names_are_what_a_line_of_wisdom_takes);
-  tcase_add_test(tcase,
-                 test_way__an_unknown_one_is_refused_with_those_there_are);
-  tcase_add_test(tcase, test_way__turns_its_knobs);
-  tcase_add_test(tcase, test_way__orders_groups);
-  tcase_add_test(tcase, test_way__candidates_begin_with_the_plan_and_differ);
-  tcase_add_test(tcase, test_way__candidates_are_bounded_and_of_what_is_forced);
-  tcase_add_test(tcase, test_way__each_changes_some_launch);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include "base/alloc.h"
 #include "plan/planner.h"
 #include "support/plan_case.h"
+#include "support/suite.h"
 
 enum { TABLE = 0x7ab1e };
 
@@ -25,6 +25,8 @@ static void begin(void) {
 static void end(void) {
   rlo__wisdom_deinit(&wisdom);
 }
+
+RLO_FIXTURE(begin, end);
 
 /* A request for the problem as it stands; what it borrows is static. */
 static rlo__request request_for(int64_t alignment_bytes) {
@@ -70,8 +72,7 @@ static void plan(const rlo_plan_options *options) {
       rlo_error_last()->message);
 }
 
-START_TEST(test_wisdom__is_found_by_problem_class_and_alignment)
-{
+RLO_TEST(test_wisdom__is_found_by_problem_class_and_alignment) {
   lower("f32[300,200]", "f32[300,200]{0,1}");
   ck_assert_ptr_null(recall(64));
   remember(&rlo__family_cpu_tile, "tile 8x8", 0.5);
@@ -85,10 +86,7 @@ START_TEST(test_wisdom__is_found_by_problem_class_and_alignment)
   ck_assert_ptr_null(recall(64));
 }
 
-END_TEST
-
-START_TEST(test_wisdom__the_later_record_wins)
-{
+RLO_TEST(test_wisdom__the_later_record_wins) {
   lower("f32[300,200]", "f32[300,200]{0,1}");
   remember(&rlo__family_cpu_tile, "tile 8x8", 0.5);
   remember(&rlo__family_cpu_gather, "default", 0.25);
@@ -97,10 +95,7 @@ START_TEST(test_wisdom__the_later_record_wins)
   ck_assert_double_eq(recall(64)->fraction, 0.25);
 }
 
-END_TEST
-
-START_TEST(test_wisdom__stays_sorted_and_bounded)
-{
+RLO_TEST(test_wisdom__stays_sorted_and_bounded) {
   rlo__wisdom_entry entry = {.family = &rlo__family_cpu_tile,
                              .way = &rlo__ways[0]};
   for (uint64_t n = 0; n < RLO__WISDOM_MAX_ENTRIES; ++n) {
@@ -118,10 +113,7 @@ START_TEST(test_wisdom__stays_sorted_and_bounded)
   ck_assert_int_eq(wisdom.num_entries, RLO__WISDOM_MAX_ENTRIES);
 }
 
-END_TEST
-
-START_TEST(test_wisdom__text_is_as_the_header_tells)
-{
+RLO_TEST(test_wisdom__text_is_as_the_header_tells) {
   lower("f32[300,200]", "f32[300,200]{0,1}");
   remember(&rlo__family_cpu_tile, "tile 8x8", 0.8706);
   const rlo__wisdom_entry *entry = recall(64);
@@ -139,10 +131,7 @@ START_TEST(test_wisdom__text_is_as_the_header_tells)
   rlo__free(text);
 }
 
-END_TEST
-
-START_TEST(test_wisdom__goes_out_and_comes_in)
-{
+RLO_TEST(test_wisdom__goes_out_and_comes_in) {
   static const char *const sources[] = {
       "f32[300,200]", "u8[64,64]", "bf16[7,9,11]", "f64[2,2,2]"};
   for (size_t n = 0; n < sizeof sources / sizeof sources[0]; ++n) {
@@ -172,11 +161,8 @@ START_TEST(test_wisdom__goes_out_and_comes_in)
   rlo__free(text);
 }
 
-END_TEST
-
 /* A machine that stood still meanwhile may have measured anything. */
-START_TEST(test_wisdom__any_fraction_can_be_read_again)
-{
+RLO_TEST(test_wisdom__any_fraction_can_be_read_again) {
   static const struct {
     double put, got;
   } fractions[] = {{1e9, 1000.0},
@@ -198,8 +184,6 @@ START_TEST(test_wisdom__any_fraction_can_be_read_again)
     rlo__free(text);
   }
 }
-
-END_TEST
 
 #define PROBLEM "0123456789abcdef0123456789abcdef"
 #define HEAD    "relayout-wisdom\t1\ndevice\tcpu of a kind\t3.1\t"
@@ -228,8 +212,7 @@ static const struct {
     {GOOD PROBLEM "\t64\t0.871\tcpu\ttile\tdefault\t\n", 1, 0},
 };
 
-START_TEST(test_wisdom__takes_what_is_its_own)
-{
+RLO_TABLE_TEST(test_wisdom__takes_what_is_its_own, imports) {
   rlo__wisdom_count count;
   ck_assert_msg(
       rlo__wisdom_import(
@@ -241,8 +224,6 @@ START_TEST(test_wisdom__takes_what_is_its_own)
   ck_assert_int_eq(count.num_ignored, imports[_i].num_ignored);
   ck_assert_int_eq(wisdom.num_entries, imports[_i].num_taken);
 }
-
-END_TEST
 
 static const struct {
   const char *text;
@@ -270,8 +251,7 @@ static const struct {
     {GOOD RECORD RECORD PROBLEM, "line 5 of the wisdom has no end"},
 };
 
-START_TEST(test_wisdom__a_wrong_text_changes_nothing)
-{
+RLO_TABLE_TEST(test_wisdom__a_wrong_text_changes_nothing, refusals) {
   rlo__wisdom_count count;
   const char *text = refusals[_i].text;
   ck_assert_int_eq(rlo__wisdom_import(&wisdom, text, strlen(text), &count),
@@ -282,11 +262,8 @@ START_TEST(test_wisdom__a_wrong_text_changes_nothing)
   ck_assert_int_eq(wisdom.num_entries, 0);
 }
 
-END_TEST
-
 /* A file that was cut anywhere shows it, or is whole up to a line's end. */
-START_TEST(test_wisdom__a_cut_text_is_no_other_text)
-{
+RLO_TEST(test_wisdom__a_cut_text_is_no_other_text) {
   static const char text[] = GOOD RECORD RECORD;
   for (size_t n = 0; n < sizeof text - 1; ++n) {
     char *exact = malloc(n == 0 ? 1 : n);
@@ -300,10 +277,7 @@ START_TEST(test_wisdom__a_cut_text_is_no_other_text)
   }
 }
 
-END_TEST
-
-START_TEST(test_wisdom__what_others_know_is_kept)
-{
+RLO_TEST(test_wisdom__what_others_know_is_kept) {
   static const char others[] =
       "relayout-wisdom\t1\n"
       "device\tgpu\t9\t0000000000000001\n" RECORD RECORD
@@ -326,10 +300,7 @@ START_TEST(test_wisdom__what_others_know_is_kept)
   rlo__free(text);
 }
 
-END_TEST
-
-START_TEST(test_wisdom__decides_plans)
-{
+RLO_TEST(test_wisdom__decides_plans) {
   lower("f32[2048,2048]", "f32[2048,2048]{0,1}");
   remember(&rlo__family_cpu_tile, "tile 4x4", 0.75);
   plan(NULL);
@@ -350,11 +321,8 @@ START_TEST(test_wisdom__decides_plans)
   ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_FORCED);
 }
 
-END_TEST
-
 /* Two problems with one hash: the other's plan must not be forced on this. */
-START_TEST(test_wisdom__that_does_not_fit_is_passed_over)
-{
+RLO_TEST(test_wisdom__that_does_not_fit_is_passed_over) {
   lower("f32[2048,2048]", "f32[2048,2048]{0,1}");
   remember(&rlo__family_cpu_rows, "plain stores", 0.9);
   plan(NULL);
@@ -362,36 +330,4 @@ START_TEST(test_wisdom__that_does_not_fit_is_passed_over)
   ck_assert_str_eq(choice.family->name, "tile");
   ck_assert_str_eq(choice.way->name, "default");
   ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 1);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("wisdom");
-  TCase *tcase = tcase_create("host");
-  tcase_add_checked_fixture(tcase, begin, end);
-  tcase_add_test(tcase, test_wisdom__is_found_by_problem_class_and_alignment);
-  tcase_add_test(tcase, test_wisdom__the_later_record_wins);
-  tcase_add_test(tcase, test_wisdom__stays_sorted_and_bounded);
-  tcase_add_test(tcase, test_wisdom__text_is_as_the_header_tells);
-  tcase_add_test(tcase, test_wisdom__goes_out_and_comes_in);
-  tcase_add_test(tcase, test_wisdom__any_fraction_can_be_read_again);
-  tcase_add_loop_test(tcase,
-                      test_wisdom__takes_what_is_its_own,
-                      0,
-                      sizeof imports / sizeof imports[0]);
-  tcase_add_loop_test(tcase,
-                      test_wisdom__a_wrong_text_changes_nothing,
-                      0,
-                      sizeof refusals / sizeof refusals[0]);
-  tcase_add_test(tcase, test_wisdom__a_cut_text_is_no_other_text);
-  tcase_add_test(tcase, test_wisdom__what_others_know_is_kept);
-  tcase_add_test(tcase, test_wisdom__decides_plans);
-  tcase_add_test(tcase, test_wisdom__that_does_not_fit_is_passed_over);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

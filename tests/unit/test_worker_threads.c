@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/worker.h"
 
-#include <check.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/alloc.h"
 #include "base/thread.h"
+#include "support/suite.h"
 
 enum { NUM_JOBS = 50, NUM_THREADS = 4 };
 
@@ -52,8 +52,10 @@ static void begin(void) {
   atomic_store(&num_run, 0);
 }
 
-START_TEST(test_worker_threads__runs_jobs_in_their_order)
-{
+RLO_NO_FORK();
+RLO_FIXTURE(begin, NULL);
+
+RLO_TEST(test_worker_threads__runs_jobs_in_their_order) {
   int64_t live = rlo__alloc_live_count();
   rlo__worker *worker = NULL;
   ck_assert_int_eq(rlo__worker_create(&worker), RLO_OK);
@@ -71,10 +73,7 @@ START_TEST(test_worker_threads__runs_jobs_in_their_order)
   ck_assert_int_eq(rlo__alloc_live_count(), live);
 }
 
-END_TEST
-
-START_TEST(test_worker_threads__runs_what_is_left_before_it_ends)
-{
+RLO_TEST(test_worker_threads__runs_what_is_left_before_it_ends) {
   rlo__worker *worker = NULL;
   ck_assert_int_eq(rlo__worker_create(&worker), RLO_OK);
   for (int32_t i = 0; i < NUM_JOBS; ++i) {
@@ -84,10 +83,7 @@ START_TEST(test_worker_threads__runs_what_is_left_before_it_ends)
   ck_assert_int_eq(atomic_load(&num_run), NUM_JOBS);
 }
 
-END_TEST
-
-START_TEST(test_worker_threads__may_be_destroyed_by_a_job)
-{
+RLO_TEST(test_worker_threads__may_be_destroyed_by_a_job) {
   int64_t live = rlo__alloc_live_count();
   rlo__worker *worker = NULL;
   ck_assert_int_eq(rlo__worker_create(&worker), RLO_OK);
@@ -101,10 +97,7 @@ START_TEST(test_worker_threads__may_be_destroyed_by_a_job)
   ck_assert_int_eq(atomic_load(&num_run), 1);
 }
 
-END_TEST
-
-START_TEST(test_worker_threads__leaves_a_job_that_has_no_thread)
-{
+RLO_TEST(test_worker_threads__leaves_a_job_that_has_no_thread) {
   rlo__worker *worker = NULL;
   ck_assert_int_eq(rlo__worker_create(&worker), RLO_OK);
   numbered_job *one = make_job(0, NULL);
@@ -116,8 +109,6 @@ START_TEST(test_worker_threads__leaves_a_job_that_has_no_thread)
   rlo__worker_destroy(worker);
   ck_assert_int_eq(atomic_load(&num_run), 1);
 }
-
-END_TEST
 
 static void submit_many(void *payload) {
   rlo__worker *worker = payload;
@@ -132,8 +123,7 @@ static void submit_many(void *payload) {
   }
 }
 
-START_TEST(test_worker_threads__takes_jobs_from_many_threads)
-{
+RLO_TEST(test_worker_threads__takes_jobs_from_many_threads) {
   rlo__worker *worker = NULL;
   rlo__thread threads[NUM_THREADS];
   ck_assert_int_eq(rlo__worker_create(&worker), RLO_OK);
@@ -146,24 +136,4 @@ START_TEST(test_worker_threads__takes_jobs_from_many_threads)
   }
   rlo__worker_destroy(worker);
   ck_assert_int_eq(atomic_load(&num_run), NUM_THREADS * NUM_JOBS);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("worker_threads");
-  TCase *tcase = tcase_create("host");
-  tcase_add_checked_fixture(tcase, begin, NULL);
-  tcase_add_test(tcase, test_worker_threads__runs_jobs_in_their_order);
-  tcase_add_test(tcase, test_worker_threads__runs_what_is_left_before_it_ends);
-  tcase_add_test(tcase, test_worker_threads__may_be_destroyed_by_a_job);
-  tcase_add_test(tcase, test_worker_threads__leaves_a_job_that_has_no_thread);
-  tcase_add_test(tcase, test_worker_threads__takes_jobs_from_many_threads);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failures = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -12,7 +12,6 @@
  *   23  a copy of whole runs on a device: the planner's suite
  */
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +22,7 @@
 #include "relayout/shape_tree.h"
 #include "relayout/shape_util.h"
 #include "support/shape_of.h"
+#include "support/suite.h"
 
 static void expect_parse_error(const char *text, rlo_status status) {
   rlo_shape shape;
@@ -114,8 +114,7 @@ static void expect_moved(const char *src_text,
 }
 
 /* IndexUtil ignores tiles. */
-START_TEST(test_xla_gaps__01_index_honours_tiles)
-{
+RLO_TEST(test_xla_gaps__01_index_honours_tiles) {
   static const int64_t index[] = {3, 5};
   ck_assert_int_eq(slot_in("f32[32,256]{1,0:T(8,128)}", index), 389);
   ck_assert_int_eq(slot_in("f32[32,256]{1,0}", index), 773);
@@ -127,11 +126,8 @@ START_TEST(test_xla_gaps__01_index_honours_tiles)
   ck_assert(is_element && found[0] == 3 && found[1] == 5);
 }
 
-END_TEST
-
 /* LayoutUtil::LinearIndex: the top tile only, and none at all for rank 1. */
-START_TEST(test_xla_gaps__02_linear_index_takes_all_tiles)
-{
+RLO_TEST(test_xla_gaps__02_linear_index_takes_all_tiles) {
   ck_assert_int_eq(slot_in("bf16[2048]{0:T(1024)(128)(2,1)}", (int64_t[]){128}),
                    1);
   ck_assert_int_eq(slot_in("f32[8]{0:T(2,2)}", (int64_t[]){5}), 9);
@@ -139,11 +135,8 @@ START_TEST(test_xla_gaps__02_linear_index_takes_all_tiles)
                    267);
 }
 
-END_TEST
-
 /* LinearIndexForNestedTiling divides by the marker of `*`. */
-START_TEST(test_xla_gaps__03_combined_dimensions)
-{
+RLO_TEST(test_xla_gaps__03_combined_dimensions) {
   static const char text[] = "f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}";
   static const char equal[] = "f32[112,110]{1,0:T(2,3)}";
   int64_t index[] = {1, 2, 3, 4, 5};
@@ -153,31 +146,22 @@ START_TEST(test_xla_gaps__03_combined_dimensions)
   ck_assert(is_reshape_bitcast(text, equal));
 }
 
-END_TEST
-
 /* ArraySize: the top tile only, wrong where a later tile pads, and with `*`. */
-START_TEST(test_xla_gaps__04_array_size_takes_all_tiles)
-{
+RLO_TEST(test_xla_gaps__04_array_size_takes_all_tiles) {
   ck_assert_int_eq(slots_in("f32[6]{0:T(4)(3)}"), 2 * 2 * 3);
   ck_assert_int_eq(slots_in("bf16[4,2]{1,0:T(8,128)(2,1)}"), 1024);
   ck_assert_int_eq(slots_in("f32[2,3,4]{2,1,0:T(*,4,4)}"), 8 * 4);
   ck_assert_int_eq(slots_in("f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}"), 12432);
 }
 
-END_TEST
-
 /* ArraySize ignores the tail alignment of a layout without tiles. */
-START_TEST(test_xla_gaps__05_tail_alignment_without_tiles)
-{
+RLO_TEST(test_xla_gaps__05_tail_alignment_without_tiles) {
   ck_assert_int_eq(slots_in("f32[3,5]{1,0:L(100)}"), 100);
   ck_assert_int_eq(slots_in("f32[3,5]{1,0:T(2,2)L(100)}"), 100);
 }
 
-END_TEST
-
 /* ByteSizeOf and ByteStrides ignore tiles and tail. */
-START_TEST(test_xla_gaps__06_sizes_and_strides_honour_tiles)
-{
+RLO_TEST(test_xla_gaps__06_sizes_and_strides_honour_tiles) {
   rlo_shape shape = test_shape_of("f32[20,300]{1,0:T(8,128)L(65536)}");
   int64_t bytes;
   int64_t strides[2];
@@ -191,11 +175,8 @@ START_TEST(test_xla_gaps__06_sizes_and_strides_honour_tiles)
   ck_assert(!is_strided);
 }
 
-END_TEST
-
 /* `*` is -1 in XLA's documentation and INT64_MIN in its code. */
-START_TEST(test_xla_gaps__07_combine_marker_round_trips)
-{
+RLO_TEST(test_xla_gaps__07_combine_marker_round_trips) {
   rlo_shape shape = test_shape_of("f32[12,34,56]{0,1,2:T(2, * , 128)}");
   ck_assert(shape.layout.tiles[0].dims[1] == RLO_TILE_COMBINE);
   char text[256];
@@ -207,32 +188,23 @@ START_TEST(test_xla_gaps__07_combine_marker_round_trips)
                    RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
 /* T(-1,..) and L(0) end XLA's process. */
-START_TEST(test_xla_gaps__08_bad_tiles_are_errors)
-{
+RLO_TEST(test_xla_gaps__08_bad_tiles_are_errors) {
   expect_parse_error("f32[2,3]{1,0:T(-1,128)}", RLO_PARSE);
   expect_parse_error("f32[2,3]{1,0:T(0,128)}", RLO_PARSE);
   expect_parse_error("f32[2,3]{1,0:T(2,*)}", RLO_INVALID_ARGUMENT);
   expect_parse_error("f32[2,3]{1,0:L(0)}", RLO_PARSE);
 }
 
-END_TEST
-
 /* The parser accepts orders that are no permutation. */
-START_TEST(test_xla_gaps__09_orders_are_permutations)
-{
+RLO_TEST(test_xla_gaps__09_orders_are_permutations) {
   expect_parse_error("f32[2,3]{0,0}", RLO_INVALID_ARGUMENT);
   expect_parse_error("f32[2,3]{1,2}", RLO_INVALID_ARGUMENT);
   expect_parse_error("f32[0,0]{1,1}", RLO_INVALID_ARGUMENT);
 }
 
-END_TEST
-
 /* IndexInBounds accepts negative coordinates. */
-START_TEST(test_xla_gaps__10_bounds_have_two_ends)
-{
+RLO_TEST(test_xla_gaps__10_bounds_have_two_ends) {
   rlo_shape shape = test_shape_of("f32[2,3]");
   int64_t slot;
   ck_assert(rlo_index_in_bounds(&shape, (int64_t[]){1, 2}));
@@ -242,11 +214,8 @@ START_TEST(test_xla_gaps__10_bounds_have_two_ends)
                    RLO_OUT_OF_RANGE);
 }
 
-END_TEST
-
 /* GetDimensionNumber has no upper bound. */
-START_TEST(test_xla_gaps__11_dimension_numbers_have_two_ends)
-{
+RLO_TEST(test_xla_gaps__11_dimension_numbers_have_two_ends) {
   rlo_shape shape = test_shape_of("f32[2,3]");
   int64_t size;
   ck_assert_int_eq(rlo_shape_dimension(&shape, 1, &size), RLO_OK);
@@ -254,22 +223,16 @@ START_TEST(test_xla_gaps__11_dimension_numbers_have_two_ends)
   ck_assert_int_eq(rlo_shape_dimension(&shape, -3, &size), RLO_OUT_OF_RANGE);
 }
 
-END_TEST
-
 /* The comment of CompareIndices says the opposite of its code. */
-START_TEST(test_xla_gaps__12_comparison_has_the_sign_it_says)
-{
+RLO_TEST(test_xla_gaps__12_comparison_has_the_sign_it_says) {
   ck_assert_int_eq(rlo_index_compare((int64_t[]){0, 1}, (int64_t[]){1, 0}, 2),
                    -1);
   ck_assert_int_eq(rlo_index_compare((int64_t[]){1, 0}, (int64_t[]){0, 1}, 2),
                    1);
 }
 
-END_TEST
-
 /* Equal ignores the metadata prefix; memory spaces are cut to 8 bits. */
-START_TEST(test_xla_gaps__13_equality_and_hash_take_everything)
-{
+RLO_TEST(test_xla_gaps__13_equality_and_hash_take_everything) {
   rlo_shape a = test_shape_of("f32[2,3]{1,0:S(1)}");
   rlo_shape b = test_shape_of("f32[2,3]{1,0:S(257)}");
   ck_assert(!rlo_shape_equal(&a, &b));
@@ -280,11 +243,8 @@ START_TEST(test_xla_gaps__13_equality_and_hash_take_everything)
   ck_assert(rlo_shape_hash(&a) != rlo_shape_hash(&b));
 }
 
-END_TEST
-
 /* LayoutsInShapesEqual drops its option on the way. */
-START_TEST(test_xla_gaps__14_layouts_are_compared_as_asked)
-{
+RLO_TEST(test_xla_gaps__14_layouts_are_compared_as_asked) {
   rlo_shape a = test_shape_of("f32[2,3]{1,0:T(2,2)E(64)}");
   rlo_shape b = test_shape_of("s8[4,5]{1,0}");
   ck_assert(!rlo_layout_equal(&a.layout, &b.layout, 2));
@@ -297,11 +257,8 @@ START_TEST(test_xla_gaps__14_layouts_are_compared_as_asked)
       RLO_EQUAL_IGNORE_TILES | RLO_EQUAL_IGNORE_ELEMENT_SIZE));
 }
 
-END_TEST
-
 /* TransposeIsBitcast compares orders alone: wrong in both directions. */
-START_TEST(test_xla_gaps__15_transpose_bitcasts_are_exact)
-{
+RLO_TEST(test_xla_gaps__15_transpose_bitcasts_are_exact) {
   static const int32_t swap[] = {1, 0};
   ck_assert(is_transpose_bitcast("f32[1,5]{1,0}", "f32[5,1]{1,0}", swap));
   ck_assert(!is_transpose_bitcast(
@@ -311,33 +268,24 @@ START_TEST(test_xla_gaps__15_transpose_bitcasts_are_exact)
   ck_assert(!is_transpose_bitcast("s4[4,6]{1,0:E(4)}", "s4[6,4]{0,1}", swap));
 }
 
-END_TEST
-
 /* ReshapeIsBitcast ignores tiles and element sizes. */
-START_TEST(test_xla_gaps__16_reshape_bitcasts_are_exact)
-{
+RLO_TEST(test_xla_gaps__16_reshape_bitcasts_are_exact) {
   ck_assert(!is_reshape_bitcast("f32[16,256]{1,0:T(8,128)}", "f32[4096]"));
   ck_assert(is_reshape_bitcast("f32[16,128]{1,0:T(8,128)}", "f32[2048]"));
   ck_assert(!is_reshape_bitcast("s4[8]{0:E(4)}", "s4[2,4]"));
   ck_assert(is_reshape_bitcast("s4[8]{0:E(4)}", "s4[2,4]{1,0:E(4)}"));
 }
 
-END_TEST
-
 /* ShapeUtil::MoveDimToMajor drops tiles and memory space. */
-START_TEST(test_xla_gaps__17_moving_a_dimension_keeps_the_rest)
-{
+RLO_TEST(test_xla_gaps__17_moving_a_dimension_keeps_the_rest) {
   rlo_shape shape = test_shape_of("f32[4,5,6]{2,1,0:T(8,128)E(64)S(5)}");
   rlo_shape expected = test_shape_of("f32[4,5,6]{1,0,2:T(8,128)E(64)S(5)}");
   ck_assert_int_eq(rlo_shape_move_dim_to_major(&shape, 2, &shape), RLO_OK);
   ck_assert(rlo_shape_equal(&shape, &expected));
 }
 
-END_TEST
-
 /* DeleteDimension leaves tiles that are for dimensions no longer there. */
-START_TEST(test_xla_gaps__18_deleting_a_dimension_adapts_tiles)
-{
+RLO_TEST(test_xla_gaps__18_deleting_a_dimension_adapts_tiles) {
   rlo_shape shape = test_shape_of("f32[4,1,300]{2,1,0:T(8,128)}");
   rlo_shape stale = test_shape_of("f32[4,300]{1,0:T(8,128)}");
   rlo_shape result;
@@ -351,11 +299,8 @@ START_TEST(test_xla_gaps__18_deleting_a_dimension_adapts_tiles)
   ck_assert(!is_bitcast);
 }
 
-END_TEST
-
 /* DecomposeBitcast refuses different element sizes. */
-START_TEST(test_xla_gaps__19_bitcasts_between_element_sizes)
-{
+RLO_TEST(test_xla_gaps__19_bitcasts_between_element_sizes) {
   rlo_shape src = test_shape_of("s4[4,2,3]{1,0,2:E(4)}");
   rlo_shape dst = test_shape_of("s8[4,3]{0,1}");
   rlo_bitcast_decomposition d;
@@ -365,12 +310,9 @@ START_TEST(test_xla_gaps__19_bitcasts_between_element_sizes)
   ck_assert(rlo_shape_equal(&d.reshape_shape, &middle));
 }
 
-END_TEST
-
 /* TransposePlan: a tile on one side only, one level, few element sizes, and
  * none for rank 1. */
-START_TEST(test_xla_gaps__20_transposes_between_any_layouts)
-{
+RLO_TEST(test_xla_gaps__20_transposes_between_any_layouts) {
   static const int32_t swap[] = {1, 0};
   expect_moved("f32[20,30]{1,0:T(8,16)}", "f32[30,20]{1,0:T(4,4)}", swap);
   expect_moved(
@@ -383,11 +325,8 @@ START_TEST(test_xla_gaps__20_transposes_between_any_layouts)
   expect_moved("u8[5,7,24]", "u8[7,5,24]", (int32_t[]){1, 0, 2});
 }
 
-END_TEST
-
 /* The GPU path takes no tiles, and few transposes of 4-bit elements. */
-START_TEST(test_xla_gaps__21_packed_elements_and_tiles)
-{
+RLO_TEST(test_xla_gaps__21_packed_elements_and_tiles) {
   static const int32_t swap[] = {1, 0};
   expect_moved("s4[13,9]{1,0:E(4)}", "s4[9,13]{1,0:E(4)}", swap);
   expect_moved("u2[13,9]{1,0:E(2)}", "u2[9,13]{1,0:E(2)}", swap);
@@ -395,11 +334,8 @@ START_TEST(test_xla_gaps__21_packed_elements_and_tiles)
   expect_moved("u1[13,9]{1,0:T(4,8)E(1)}", "u1[9,13]{0,1:T(2,2)E(1)}", swap);
 }
 
-END_TEST
-
 /* Padding is never written: no policy, none of PaddingValue. */
-START_TEST(test_xla_gaps__22_padding_is_filled)
-{
+RLO_TEST(test_xla_gaps__22_padding_is_filled) {
   static rlo_problem problem;
   rlo_shape src = test_shape_of("u8[2,3]");
   rlo_shape dst = test_shape_of("u8[2,3]{0,1:pad(3,5)fill(zero)}");
@@ -431,11 +367,8 @@ START_TEST(test_xla_gaps__22_padding_is_filled)
   ck_assert_mem_eq(out, "abc#def#", 8);
 }
 
-END_TEST
-
 /* Literal::Relayout moves one element at a time. */
-START_TEST(test_xla_gaps__23_relayouts_are_of_whole_runs)
-{
+RLO_TEST(test_xla_gaps__23_relayouts_are_of_whole_runs) {
   static rlo_problem problem;
   rlo_shape src = test_shape_of("f32[16,8,32]{2,1,0:T(8,32)}");
   rlo_shape dst = test_shape_of("f32[16,8,32]{2,1,0}");
@@ -448,11 +381,8 @@ START_TEST(test_xla_gaps__23_relayouts_are_of_whole_runs)
   ck_assert_int_eq(problem.dst.axis[0], 1);
 }
 
-END_TEST
-
 /* Nothing says how large a padded array will be: 1 GiB becomes 32. */
-START_TEST(test_xla_gaps__24_padded_sizes_are_foretold)
-{
+RLO_TEST(test_xla_gaps__24_padded_sizes_are_foretold) {
   rlo_shape shape = test_shape_of("s32[8388608,8,4]{2,1,0:T(8,128)}");
   rlo_shape_extent extent;
   int64_t dims[8];
@@ -463,41 +393,4 @@ START_TEST(test_xla_gaps__24_padded_sizes_are_foretold)
   ck_assert_int_eq(rlo_shape_physical_dims(&shape, dims, 8, &count), RLO_OK);
   ck_assert_int_eq(count, 5);
   ck_assert_int_eq(dims[4], 128);
-}
-
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("xla_gaps");
-  TCase *tcase = tcase_create("xla_gaps");
-  tcase_add_test(tcase, test_xla_gaps__01_index_honours_tiles);
-  tcase_add_test(tcase, test_xla_gaps__02_linear_index_takes_all_tiles);
-  tcase_add_test(tcase, test_xla_gaps__03_combined_dimensions);
-  tcase_add_test(tcase, test_xla_gaps__04_array_size_takes_all_tiles);
-  tcase_add_test(tcase, test_xla_gaps__05_tail_alignment_without_tiles);
-  tcase_add_test(tcase, test_xla_gaps__06_sizes_and_strides_honour_tiles);
-  tcase_add_test(tcase, test_xla_gaps__07_combine_marker_round_trips);
-  tcase_add_test(tcase, test_xla_gaps__08_bad_tiles_are_errors);
-  tcase_add_test(tcase, test_xla_gaps__09_orders_are_permutations);
-  tcase_add_test(tcase, test_xla_gaps__10_bounds_have_two_ends);
-  tcase_add_test(tcase, test_xla_gaps__11_dimension_numbers_have_two_ends);
-  tcase_add_test(tcase, test_xla_gaps__12_comparison_has_the_sign_it_says);
-  tcase_add_test(tcase, test_xla_gaps__13_equality_and_hash_take_everything);
-  tcase_add_test(tcase, test_xla_gaps__14_layouts_are_compared_as_asked);
-  tcase_add_test(tcase, test_xla_gaps__15_transpose_bitcasts_are_exact);
-  tcase_add_test(tcase, test_xla_gaps__16_reshape_bitcasts_are_exact);
-  tcase_add_test(tcase, test_xla_gaps__17_moving_a_dimension_keeps_the_rest);
-  tcase_add_test(tcase, test_xla_gaps__18_deleting_a_dimension_adapts_tiles);
-  tcase_add_test(tcase, test_xla_gaps__19_bitcasts_between_element_sizes);
-  tcase_add_test(tcase, test_xla_gaps__20_transposes_between_any_layouts);
-  tcase_add_test(tcase, test_xla_gaps__21_packed_elements_and_tiles);
-  tcase_add_test(tcase, test_xla_gaps__22_padding_is_filled);
-  tcase_add_test(tcase, test_xla_gaps__23_relayouts_are_of_whole_runs);
-  tcase_add_test(tcase, test_xla_gaps__24_padded_sizes_are_foretold);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/device_suite.h"
+
+#include <stdio.h>
+
+test_device device;
+
+void open_device(void) {
+  device = test_device_open();
+}
+
+void close_device(void) {
+  rlo_context_stats stats;
+  rlo_context_get_stats(device.context, &stats);
+  printf("%lld programs built, %lld kernels, %lld launches\n",
+         (long long)stats.programs_built,
+         (long long)stats.kernels_created,
+         (long long)stats.launches);
+  test_device_close(&device);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_TESTS_SUPPORT_DEVICE_SUITE_H
+#define RLO_TESTS_SUPPORT_DEVICE_SUITE_H
+
+#include "support/device_arena.h"
+#include "support/suite.h"
+
+/** The device of the file that runs, for RLO_FILE_FIXTURE. Apart from
+ *  device_arena.h, where parameters have this name. */
+extern test_device device;
+
+void open_device(void);
+
+/** Prints how many programs, kernels and launches the file needed, and closes
+ *  the device. */
+void close_device(void);
+
+#endif
