@@ -3,8 +3,13 @@
 #define RLO_CLI_ARRAY_FILE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "relayout/shape.h"
+
+/** Arrays in files. The end of a file's name selects its format: the table in
+ *  array_file.c. Functions that return an int return RLO__EXIT_OK, or print the
+ *  reason and return RLO__EXIT_FAILURE. */
 
 /** An array in memory: the physical bytes of its shape. */
 typedef struct rlo__array {
@@ -13,18 +18,15 @@ typedef struct rlo__array {
   size_t bytes;
 } rlo__array;
 
-/** True for names that end in .bin or .raw: bare bytes, without a header. */
-bool rlo__path_is_raw(const char *path);
-
 /**
- * Read an array; elements of the other byte order are turned.
+ * Reads an array in this machine's byte order.
  *
- * @param from  the shape that the bytes have. NULL: what the .npy header says;
- *              bare bytes need it. With an .npy file that holds the slots of
- *              this shape as a one-dimensional array of its element's width (or
- *              of bytes), or an array of its dimensions in the same order.
- * @param out_array  given back by rlo__array_deinit, in any case.
- * @return RLO__EXIT_OK, or prints why not.
+ * @param from  the shape whose slots the file holds. An .npy file must hold
+ * them as an array of one dimension with elements of the same width (or of
+ * bytes), or as an array of the shape's dimensions in the same order. NULL: the
+ * shape in the file's header; required for formats without one.
+ * @param out_array  released by rlo__array_deinit, which must follow in any
+ *                   case.
  */
 int rlo__array_load(const char *path,
                     const rlo_shape *from,
@@ -32,22 +34,17 @@ int rlo__array_load(const char *path,
 
 void rlo__array_deinit(rlo__array *array);
 
-/** An array on its way to a file: the physical bytes of a shape. All borrowed.
- */
+/** An array to write: the physical bytes of a shape. All borrowed. */
 typedef struct rlo__array_target {
   const char *path;
   const rlo_shape *shape;
   const void *data;
 } rlo__array_target;
 
-/**
- * Write arrays to files, all of them or none, as rlo__outputs_write does: bare,
- * or behind an .npy header of the logical shape where the layout is plain row-
- * or column-major, else of a one-dimensional array of the slots. Element types
- * that NumPy does not know become unsigned numbers of their width, packed ones
- * bytes.
- * @return RLO__EXIT_OK, or prints why not.
- */
+/** Writes arrays to files, all of them or none, as rlo__outputs_write does. */
 int rlo__arrays_save(const rlo__array_target *targets, int32_t count);
+
+/** Prints the part of a verb's help that describes the formats. */
+void rlo__array_file_print_help(FILE *out);
 
 #endif

@@ -4,12 +4,12 @@
 
 #include "relayout/opencl.h"
 
-#include "cache_dir.h"
 #include "command.h"
 #include "display.h"
 #include "json.h"
 #include "message.h"
 #include "options.h"
+#include "session.h"
 
 static void print_json(const rlo_cache_info *info) {
   rlo__json json = {0};
@@ -38,7 +38,7 @@ static int show(bool is_json) {
            info.num_entries,
            rlo__bytes_text_make(info.bytes, &bytes));
   } else {
-    printf("compiled programs are not kept: %s\n", info.reason);
+    printf("compiled programs are not stored: %s\n", info.reason);
   }
   return RLO__EXIT_OK;
 }
@@ -85,25 +85,26 @@ static int run(int argc, char **argv) {
 
 const rlo__command rlo__cmd_cache = {
     .name = "cache",
-    .summary = "show or empty the folder of compiled programs",
+    .summary = "show or empty the directory of compiled programs",
     .help =
         "Usage: relayout cache show|clear [--json]\n"
         "\n"
-        "Programs that were compiled for a device are kept in\n"
+        "Programs that were compiled for a device are stored in\n"
         "$RELAYOUT_CACHE_DIR, else $XDG_CACHE_HOME/relayout, else\n"
         "$HOME/.cache/relayout, so that the next command need not compile "
         "them\n"
-        "again. The folder holds 64 MiB at most; those unused for longest go.\n"
+        "again. The directory holds 64 MiB at most; the least recently used\n"
+        "programs are deleted first.\n"
         "It is not used if it belongs to another user, or if others can write "
         "to\n"
-        "it. With an empty RELAYOUT_CACHE_DIR nothing is kept.\n"
+        "it. With an empty RELAYOUT_CACHE_DIR nothing is stored.\n"
         "\n"
-        "  show    tell where it is and how much it holds\n"
+        "  show    print where it is and how much it holds\n"
         "  clear   delete what it holds; other files in it stay\n"
         "  --json  print an object with the keys path, is_usable, reason,\n"
         "          entries, bytes\n"
         "\n"
-        "PoCL, the driver for CPUs, keeps files of its own besides, in\n"
+        "PoCL, the driver for CPUs, stores files of its own in\n"
         "$POCL_CACHE_DIR, else $XDG_CACHE_HOME/pocl/kcache, else\n"
         "$HOME/.cache/pocl/kcache.\n",
     .options = options,

@@ -9,19 +9,18 @@
 
 #include "array_file.h"
 #include "command.h"
-#include "device_session.h"
 #include "display.h"
-#include "isolate.h"
+#include "files.h"
 #include "json.h"
-#include "memory_limit.h"
 #include "message.h"
 #include "options.h"
-#include "output_file.h"
+#include "session.h"
+#include "subprocess.h"
 
 typedef struct convert_request {
   const char *input_path;
   const char *output_path;
-  /** NULL where not given. */
+  /* NULL if not given. */
   const char *from;
   const char *to;
   const char *permutation;
@@ -32,7 +31,7 @@ typedef struct convert_request {
   bool is_verified;
 } convert_request;
 
-/** What the process that uses the device tells the one that writes the file. */
+/* Results of the child process, in shared memory. */
 typedef struct device_result {
   char device_name[128];
   char family[32];
@@ -44,7 +43,7 @@ typedef struct conversion {
   rlo__array src;
   rlo_shape dst_shape;
   rlo_problem problem;
-  /** Shared with the process that uses the device, zeroed. */
+  /* In shared memory, zeroed. */
   void *dst;
   size_t dst_bytes;
   device_result *result;
@@ -103,34 +102,32 @@ static int allocate_destination(conversion *c) {
 }
 
 static int run_plan(conversion *c,
-                    rlo__device_session *session,
+                    rlo__session *session,
                     rlo_plan *plan,
                     cl_mem src,
                     cl_mem dst) {
-  /* Not to count the compiler's time as the relayout's. */
+  /* Compiles first, so that the time is that of the relayout only. */
   if (rlo_plan_prepare(plan) != RLO_OK) {
     return rlo__fail_last();
   }
-  int code =
-      rlo__device_session_upload(session, src, c->src.data, c->src.bytes);
+  int code = rlo__session_upload(session, src, c->src.data, c->src.bytes);
   if (code == RLO__EXIT_OK) {
-    code = rlo__device_session_clear(session, dst, c->dst_bytes);
+    code = rlo__session_clear(session, dst, c->dst_bytes);
   }
   if (code == RLO__EXIT_OK) {
-    code =
-        rlo__device_session_run(session, plan, src, dst, &c->result->seconds);
+    code = rlo__session_run(session, plan, src, dst, &c->result->seconds);
   }
   if (code == RLO__EXIT_OK) {
-    code = rlo__device_session_download(session, dst, c->dst, c->dst_bytes);
+    code = rlo__session_download(session, dst, c->dst, c->dst_bytes);
   }
   return code;
 }
 
-static int run_in_session(conversion *c, rlo__device_session *session) {
+static int run_in_session(conversion *c, rlo__session *session) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = c->request.family;
   options.way = c->request.way;
-  /* Buffers of our own, from their beginnings. */
+  /* The buffers begin at the device's alignment. */
   options.is_aligned = true;
   rlo_plan *plan = NULL;
   if (rlo_plan_create(session->context, &c->problem, &options, &plan) !=
@@ -146,9 +143,9 @@ static int run_in_session(conversion *c, rlo__device_session *session) {
            session->device_name);
   cl_mem src = NULL;
   cl_mem dst = NULL;
-  int code = rlo__device_session_create_buffer(session, c->src.bytes, &src);
+  int code = rlo__session_create_buffer(session, c->src.bytes, &src);
   if (code == RLO__EXIT_OK) {
-    code = rlo__device_session_create_buffer(session, c->dst_bytes, &dst);
+    code = rlo__session_create_buffer(session, c->dst_bytes, &dst);
   }
   if (code == RLO__EXIT_OK) {
     code = run_plan(c, session, plan, src, dst);
@@ -165,13 +162,12 @@ static int run_in_session(conversion *c, rlo__device_session *session) {
 
 static int run_on_device(void *payload) {
   conversion *c = payload;
-  rlo__device_session session;
-  int code =
-      rlo__device_session_init(c->request.common.device_number, &session);
+  rlo__session session;
+  int code = rlo__session_init(c->request.common.device_index, &session);
   if (code == RLO__EXIT_OK) {
     code = run_in_session(c, &session);
   }
-  rlo__device_session_deinit(&session);
+  rlo__session_deinit(&session);
   return code;
 }
 
@@ -183,7 +179,7 @@ static int run_on_host(conversion *c) {
   return RLO__EXIT_OK;
 }
 
-/* Compare what the device made with the host reference. */
+/* Compares the result with the host reference. */
 static int verify(const conversion *c) {
   unsigned char *expected = calloc(c->dst_bytes == 0 ? 1 : c->dst_bytes, 1);
   if (expected == NULL) {
@@ -247,10 +243,10 @@ static int convert(conversion *c) {
     code = allocate_destination(c);
   }
   if (code == RLO__EXIT_OK) {
-    code =
-        c->request.is_on_host
-            ? run_on_host(c)
-            : rlo__isolate_run(c->request.common.is_isolated, run_on_device, c);
+    code = c->request.is_on_host
+               ? run_on_host(c)
+               : rlo__subprocess_run(
+                     c->request.common.is_isolated, run_on_device, c);
   }
   if (code == RLO__EXIT_OK && c->request.is_verified) {
     code = verify(c);
@@ -335,10 +331,10 @@ static int run(int argc, char **argv) {
     return code;
   }
   if (request.is_on_host && (request.family != NULL || request.way != NULL ||
-                             request.common.device_number >= 0)) {
+                             request.common.device_index >= 0)) {
     return rlo__fail_usage(
         argv[0],
-        "--host uses no device: it goes without --device, --family and --way");
+        "--host uses no device: it excludes --device, --family and --way");
   }
   request.input_path = operands[0];
   request.output_path = operands[1];
@@ -379,18 +375,12 @@ const rlo__command rlo__cmd_convert = {
         "                physical_bytes, family, device, seconds, is_verified\n"
         "  --no-isolate  use the OpenCL driver in this process\n"
         "\n"
-        "Files. IN and OUT are .npy files, or bare bytes if the name ends in\n"
-        ".bin or .raw. A plain row- or column-major result becomes an .npy of\n"
-        "its logical shape; any other an .npy of one dimension with all "
-        "slots,\n"
-        "padding included. Types that NumPy lacks become unsigned numbers of\n"
-        "their width, packed ones bytes. Big-endian input is turned.\n"
-        "\n"
         "What is printed is the shape of the result: relayout convert --from\n"
         "'THAT' OUT BACK reads it again. Slots that hold no element and have "
         "no\n"
         "fill are zero, so that equal inputs make equal files. OUT appears\n"
         "complete or not at all.\n",
+    .print_more_help = rlo__array_file_print_help,
     .options = options,
     .take_option = take_option,
     .run = run,

@@ -3,12 +3,12 @@
 #include <stdio.h>
 
 #include "command.h"
-#include "device_session.h"
 #include "display.h"
-#include "isolate.h"
 #include "json.h"
 #include "message.h"
 #include "options.h"
+#include "session.h"
+#include "subprocess.h"
 
 typedef struct copy_limit_request {
   rlo__common_options common;
@@ -40,8 +40,8 @@ static void print(const copy_limit_request *request,
 
 static int measure(void *payload) {
   const copy_limit_request *request = payload;
-  rlo__device_session session;
-  int code = rlo__device_session_init(request->common.device_number, &session);
+  rlo__session session;
+  int code = rlo__session_init(request->common.device_index, &session);
   if (code == RLO__EXIT_OK) {
     double gb_per_s = 0;
     if (rlo_copy_limit(session.context,
@@ -53,7 +53,7 @@ static int measure(void *payload) {
       code = rlo__fail_last();
     }
   }
-  rlo__device_session_deinit(&session);
+  rlo__session_deinit(&session);
   return code;
 }
 
@@ -94,7 +94,7 @@ static int run(int argc, char **argv) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  return rlo__isolate_run(request.common.is_isolated, measure, &request);
+  return rlo__subprocess_run(request.common.is_isolated, measure, &request);
 }
 
 const rlo__command rlo__cmd_copy_limit = {

@@ -1,22 +1,115 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "relayout/npy.h"
 #include "relayout/shape_util.h"
 
 #include "command.h"
-#include "cost_text.h"
 #include "display.h"
 #include "json.h"
 #include "message.h"
 #include "options.h"
 
+/* Lists the dimensions of a mask, ascending; returns their count. */
+static int32_t list_dimensions(uint32_t mask,
+                               int64_t out_dimensions[RLO_MAX_RANK]) {
+  int32_t count = 0;
+  for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
+    if ((mask >> k & 1U) != 0) {
+      out_dimensions[count++] = k;
+    }
+  }
+  return count;
+}
+
+static double share_of_padding(const rlo_cost_part *part) {
+  return part->slots == 0
+             ? 0
+             : (double)(part->slots - part->elements) / (double)part->slots;
+}
+
+/* Writes the object "cost". */
+static void write_cost(rlo__json *json, const rlo_shape_cost *cost) {
+  static const char *const kinds[] = {"dimensions", "added", "tail"};
+  rlo__json_begin_object(json, "cost");
+  rlo__json_double(json,
+                   "factor",
+                   cost->elements == 0
+                       ? (double)INFINITY
+                       : (double)cost->slots / (double)cost->elements);
+  rlo__json_begin_array(json, "parts");
+  for (int32_t i = 0; i < cost->num_parts; ++i) {
+    const rlo_cost_part *part = &cost->parts[i];
+    int64_t dimensions[RLO_MAX_RANK];
+    int32_t count = list_dimensions(part->dimensions, dimensions);
+    rlo__json_begin_object(json, NULL);
+    rlo__json_string(json, "kind", kinds[part->kind]);
+    rlo__json_ints(json, "dimensions", dimensions, count);
+    rlo__json_int(json, "elements", part->elements);
+    rlo__json_int(json, "slots", part->slots);
+    rlo__json_double(json, "padding_share", share_of_padding(part));
+    rlo__json_end_object(json);
+  }
+  rlo__json_end_array(json);
+  rlo__json_end_object(json);
+}
+
+/* Prints "128x", or "1.536x" with four digits if it is not whole. */
+static void print_factor(int64_t slots, int64_t elements) {
+  if (slots % elements == 0) {
+    printf("%" PRId64 "x", slots / elements);
+    return;
+  }
+  printf("%.4gx", (double)slots / (double)elements);
+}
+
+static void print_part(const rlo_cost_part *part) {
+  int64_t dimensions[RLO_MAX_RANK];
+  int32_t count = list_dimensions(part->dimensions, dimensions);
+  if (part->kind == RLO_COST_TAIL) {
+    fputs("the tail", stdout);
+  } else if (part->kind == RLO_COST_ADDED) {
+    fputs("a dimension that a tile adds", stdout);
+  } else {
+    fputs(count > 1 ? "dimensions " : "dimension ", stdout);
+    for (int32_t i = 0; i < count; ++i) {
+      printf("%s%" PRId64, i == 0 ? "" : "*", dimensions[i]);
+    }
+  }
+  fputs(count > 1 ? " are " : " is ", stdout);
+  printf("%" PRId64 " of %" PRId64 " (%.1f %% padding)",
+         part->elements,
+         part->slots,
+         100 * share_of_padding(part));
+}
+
+/* Prints the slots for the elements, and a line for each part with padding. */
+static void print_cost(const rlo_shape_cost *cost) {
+  printf("cost            %" PRId64 " slots for %" PRId64 " elements",
+         cost->slots,
+         cost->elements);
+  if (cost->elements != 0) {
+    fputs(", ", stdout);
+    print_factor(cost->slots, cost->elements);
+  }
+  bool is_first = true;
+  for (int32_t i = 0; i < cost->num_parts; ++i) {
+    if (cost->parts[i].slots > cost->parts[i].elements) {
+      fputs(is_first ? ":\n                " : ",\n                ", stdout);
+      print_part(&cost->parts[i]);
+      is_first = false;
+    }
+  }
+  putchar('\n');
+}
+
 /* Every tile adds at most its own rank, and one. */
 #define MAX_PHYSICAL_DIMS \
   (RLO_MAX_RANK + RLO_MAX_TILES * (RLO_MAX_TILE_RANK + 1))
 
-/* What NumPy says of an array: the options of this verb. */
+/* A NumPy array, described by options. */
 typedef struct numpy_array {
   /* NULL: the shape is an operand. */
   const char *type;
@@ -62,7 +155,7 @@ static int describe_numpy(const numpy_array *array, description *out) {
   return RLO__EXIT_OK;
 }
 
-/* All that is told, from out->shape. */
+/* Computes the rest of the description from out->shape. */
 static int measure(description *out) {
   if (rlo_shape_measure(&out->shape, &out->extent) != RLO_OK ||
       rlo_shape_predict_cost(&out->shape, &out->cost) != RLO_OK) {
@@ -98,7 +191,7 @@ static void print_json(const description *d) {
   rlo__json_int(&json, "bytes", d->extent.bytes);
   rlo__json_int(&json, "physical_bytes", d->extent.physical_bytes);
   rlo__json_double(&json, "padding_share", d->padding_share);
-  rlo__cost_write_json(&json, &d->cost);
+  write_cost(&json, &d->cost);
   if (d->has_physical_dims) {
     rlo__json_ints(
         &json, "physical_dims", d->physical_dims, d->num_physical_dims);
@@ -137,7 +230,7 @@ static void print_text(const description *d) {
     printf("%s%" PRId64, i == 0 ? "" : ",", d->physical_dims[i]);
   }
   puts("]");
-  rlo__cost_print(&d->cost);
+  print_cost(&d->cost);
 }
 
 static int take_option(void *request, int option, const char *value) {
@@ -178,8 +271,8 @@ static int run(int argc, char **argv) {
   bool has_details = array.has_dims || array.has_strides ||
                      array.available_bytes != RLO_AVAILABLE_UNKNOWN;
   if (has_details && array.type == NULL) {
-    return rlo__fail_usage(
-        argv[0], "--dims, --strides and --bytes go with --numpy only");
+    return rlo__fail_usage(argv[0],
+                           "--dims, --strides and --bytes require --numpy");
   }
   if (array.type != NULL && !array.has_dims) {
     return rlo__fail_usage(argv[0], "--numpy needs --dims");
@@ -210,7 +303,7 @@ static int run(int argc, char **argv) {
 
 const rlo__command rlo__cmd_describe = {
     .name = "describe",
-    .summary = "tell the sizes of a shape",
+    .summary = "print the sizes of a shape",
     .help =
         "Usage: relayout describe [--json] SHAPE\n"
         "       relayout describe [--json] --numpy TYPE --dims LIST [OPTION...]"
@@ -223,8 +316,9 @@ const rlo__command rlo__cmd_describe = {
         "memory\n"
         "from the slowest to the fastest varying, after padding and tiles.\n"
         "\n"
-        "The last lines tell which dimension is to blame for padding: of how\n"
-        "many positions, that padding and tiles make of it, it uses how many.\n"
+        "The last lines list the dimensions that cause padding: how many of "
+        "the\n"
+        "positions that padding and tiles make of a dimension it uses.\n"
         "\n"
         "  --json   print an object with the keys shape, rank, elements, "
         "slots,\n"
@@ -236,7 +330,7 @@ const rlo__command rlo__cmd_describe = {
         "           added or tail), dimensions, elements, slots and\n"
         "           padding_share\n"
         "\n"
-        "In place of a shape, what NumPy says of an array `a`:\n"
+        "In place of a shape, the attributes of a NumPy array `a`:\n"
         "\n"
         "  --numpy TYPE    a.dtype.str, such as '<f4'\n"
         "  --dims LIST     a.shape, numbers between commas; '-' is none\n"
@@ -245,7 +339,7 @@ const rlo__command rlo__cmd_describe = {
         "them,\n"
         "                  rows with a pitch are a padded layout\n"
         "\n"
-        "It tells also where slot 0 lies from the first element (strides may "
+        "Also prints the offset of slot 0 from the first element (strides may "
         "be\n"
         "negative), and the byte order: keys offset_bytes and is_byte_swapped."
         "\n"

@@ -7,10 +7,10 @@
 
 #include "command.h"
 #include "display.h"
-#include "isolate.h"
 #include "json.h"
 #include "message.h"
 #include "options.h"
+#include "subprocess.h"
 
 static const char *type_name(cl_device_type type) {
   if ((type & CL_DEVICE_TYPE_GPU) != 0) {
@@ -139,7 +139,7 @@ static int run(int argc, char **argv) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  return rlo__isolate_run(common.is_isolated, list_devices, &common.is_json);
+  return rlo__subprocess_run(common.is_isolated, list_devices, &common.is_json);
 }
 
 const rlo__command rlo__cmd_devices = {

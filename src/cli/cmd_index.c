@@ -83,9 +83,8 @@ static bool is_negative_number(const char *text) {
   return text[0] == '-' && isdigit((unsigned char)text[1]);
 }
 
-/* A negative coordinate is wrong, but no option: it deserves the library's
- * sentence. Everything after the options is an operand, so it is enough to put
- * such a one last, where it belongs anyway, and to stop there. */
+/* Excludes a negative number in the last place from the parsing of options, so
+ * that the library reports it as an invalid coordinate. */
 static int count_before_negative(int argc, char **argv) {
   return argc > 2 && is_negative_number(argv[argc - 1]) ? argc - 1 : argc;
 }
@@ -135,7 +134,7 @@ static int run(int argc, char **argv) {
 
 const rlo__command rlo__cmd_index = {
     .name = "index",
-    .summary = "tell where an element lies, or what lies at a place",
+    .summary = "print the slot of an element, or the element of a slot",
     .help =
         "Usage: relayout index [--json] SHAPE I,J,...\n"
         "       relayout index [--json] --inverse SHAPE N\n"

@@ -9,11 +9,121 @@
 #include "relayout/index.h"
 
 #include "command.h"
+#include "diagram.h"
 #include "display.h"
 #include "message.h"
 #include "options.h"
-#include "picture.h"
-#include "picture_print.h"
+
+/* A diagram as lines of characters, each with the kind of its item. */
+typedef struct canvas {
+  int32_t width, height;
+  char *characters;
+  unsigned char *kinds;
+} canvas;
+
+/* ANSI escapes by kind. */
+static const char *const escapes[] = {
+    "\033[36m", "", "\033[2;7m", "\033[2m", "\033[33m"};
+
+static void paint(
+    canvas *c, int32_t x, int32_t y, char character, rlo__diagram_kind kind) {
+  if (x < 0 || y < 0 || x >= c->width || y >= c->height) {
+    return;
+  }
+  size_t at = (size_t)y * (size_t)c->width + (size_t)x;
+  /* Adjacent boxes share a border; a corner wins over an edge. */
+  if (kind == RLO__DIAGRAM_BOX && c->characters[at] == '+') {
+    return;
+  }
+  c->characters[at] = character;
+  c->kinds[at] = (unsigned char)kind;
+}
+
+static void paint_box(canvas *c, const rlo__diagram_item *item) {
+  int32_t right = item->x + item->width - 1;
+  int32_t bottom = item->y + item->height - 1;
+  paint(c, item->x, item->y, '+', item->kind);
+  paint(c, right, item->y, '+', item->kind);
+  paint(c, item->x, bottom, '+', item->kind);
+  paint(c, right, bottom, '+', item->kind);
+  for (int32_t x = item->x + 1; x < right; ++x) {
+    paint(c, x, item->y, '-', item->kind);
+    paint(c, x, bottom, '-', item->kind);
+  }
+  for (int32_t y = item->y + 1; y < bottom; ++y) {
+    paint(c, item->x, y, '|', item->kind);
+    paint(c, right, y, '|', item->kind);
+  }
+}
+
+static void paint_text(canvas *c, const rlo__diagram_item *item) {
+  int32_t length = (int32_t)strlen(item->text);
+  for (int32_t i = 0; i < item->width; ++i) {
+    int32_t from = i - (item->width - length);
+    char character = ' ';
+    if (from >= 0 && from < length) {
+      character = item->text[from];
+    }
+    paint(c, item->x + i, item->y, character, item->kind);
+  }
+}
+
+/* Prints a line without the blanks at its end. */
+static void print_line(const canvas *c, int32_t y, bool has_color) {
+  const char *characters = c->characters + (size_t)y * (size_t)c->width;
+  const unsigned char *kinds = c->kinds + (size_t)y * (size_t)c->width;
+  int32_t length = c->width;
+  while (length > 0 && characters[length - 1] == ' ') {
+    --length;
+  }
+  unsigned char kind = RLO__DIAGRAM_ELEMENT;
+  for (int32_t x = 0; x < length; ++x) {
+    if (has_color && kinds[x] != kind) {
+      fputs(kind == RLO__DIAGRAM_ELEMENT ? "" : "\033[0m", stdout);
+      kind = kinds[x];
+      fputs(escapes[kind], stdout);
+    }
+    putchar(characters[x]);
+  }
+  if (has_color && kind != RLO__DIAGRAM_ELEMENT) {
+    fputs("\033[0m", stdout);
+  }
+  putchar('\n');
+}
+
+/* Prints a diagram on standard output, with ANSI colors or without. */
+static int print_diagram(const rlo__diagram *diagram, bool has_color) {
+  if (diagram->num_items == 0) {
+    return RLO__EXIT_OK;
+  }
+  size_t size = (size_t)diagram->width * (size_t)diagram->height;
+  canvas c = {.width = diagram->width, .height = diagram->height};
+  c.characters = malloc(size);
+  c.kinds = malloc(size);
+  if (c.characters == NULL || c.kinds == NULL) {
+    free(c.characters);
+    free(c.kinds);
+    return rlo__fail("out of memory");
+  }
+  memset(c.characters, ' ', size);
+  memset(c.kinds, RLO__DIAGRAM_ELEMENT, size);
+  for (size_t i = 0; i < diagram->num_items; ++i) {
+    if (diagram->items[i].kind == RLO__DIAGRAM_BOX) {
+      paint_box(&c, &diagram->items[i]);
+    }
+  }
+  for (size_t i = 0; i < diagram->num_items; ++i) {
+    if (diagram->items[i].kind != RLO__DIAGRAM_BOX) {
+      paint_text(&c, &diagram->items[i]);
+    }
+  }
+  for (int32_t y = 0; y < c.height; ++y) {
+    print_line(&c, y, has_color);
+  }
+  free(c.characters);
+  free(c.kinds);
+  return RLO__EXIT_OK;
+}
 
 enum {
   DEFAULT_WIDTH = 80,
@@ -31,10 +141,10 @@ typedef enum color_choice {
 typedef struct show_options {
   const char *svg_path;
   color_choice color;
-  rlo__picture_options picture;
+  rlo__diagram_options diagram;
 } show_options;
 
-/* The lines below a picture. */
+/* The lines below a diagram. */
 typedef struct legend {
   int32_t count;
   char lines[MAX_LINES][LINE_BYTES];
@@ -58,10 +168,11 @@ static int32_t terminal_width(void) {
   struct winsize size;
   if (isatty(STDOUT_FILENO) != 1 ||
       ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
-      size.ws_col < RLO__PICTURE_LEAST) {
+      size.ws_col < RLO__DIAGRAM_MIN_SIZE) {
     return DEFAULT_WIDTH;
   }
-  return size.ws_col < RLO__PICTURE_MOST ? size.ws_col : RLO__PICTURE_MOST;
+  return size.ws_col < RLO__DIAGRAM_MAX_SIZE ? size.ws_col
+                                             : RLO__DIAGRAM_MAX_SIZE;
 }
 
 static const char *fill_words(const rlo_layout *layout) {
@@ -80,7 +191,7 @@ static const char *fill_words(const rlo_layout *layout) {
     case RLO_FILL_UNKNOWN:
       break;
   }
-  return "padding, which a relayout leaves alone";
+  return "padding, which a relayout does not write";
 }
 
 static int make_legend(const rlo_shape *shape,
@@ -123,27 +234,27 @@ static int make_legend(const rlo_shape *shape,
 static int show(const rlo_shape *shape, const show_options *options) {
   static rlo__shape_text title;
   rlo__shape_text_make(shape, &title);
-  rlo__picture picture;
+  rlo__diagram diagram;
   legend below = {0};
-  int code = rlo__picture_draw(shape, &options->picture, &picture);
+  int code = rlo__diagram_draw(shape, &options->diagram, &diagram);
   if (code == RLO__EXIT_OK) {
-    code = make_legend(shape, picture.is_abbreviated, &below);
+    code = make_legend(shape, diagram.is_abbreviated, &below);
   }
   if (code == RLO__EXIT_OK && options->svg_path != NULL) {
     const char *lines[MAX_LINES];
     for (int32_t i = 0; i < below.count; ++i) {
       lines[i] = below.lines[i];
     }
-    code = rlo__picture_save_svg(
-        &picture, options->svg_path, title.text, lines, below.count);
+    code = rlo__diagram_save_svg(
+        &diagram, options->svg_path, title.text, lines, below.count);
   } else if (code == RLO__EXIT_OK) {
     puts(title.text);
-    code = rlo__picture_print(&picture, has_color(options->color));
+    code = print_diagram(&diagram, has_color(options->color));
     for (int32_t i = 0; i < below.count; ++i) {
       puts(below.lines[i]);
     }
   }
-  rlo__picture_deinit(&picture);
+  rlo__diagram_deinit(&diagram);
   return code;
 }
 
@@ -158,7 +269,7 @@ static int take_color(const char *text, color_choice *out_choice) {
 static int take_size(const char *what, const char *text, int32_t *out_size) {
   int64_t size = 0;
   int code = rlo__number_parse(
-      "show", what, text, RLO__PICTURE_LEAST, RLO__PICTURE_MOST, &size);
+      "show", what, text, RLO__DIAGRAM_MIN_SIZE, RLO__DIAGRAM_MAX_SIZE, &size);
   if (code == RLO__EXIT_OK) {
     *out_size = (int32_t)size;
   }
@@ -174,11 +285,11 @@ static int take_option(void *request, int option, const char *value) {
     case RLO__OPTION_COLOR:
       return take_color(value, &out->color);
     case RLO__OPTION_WIDTH:
-      return take_size("--width", value, &out->picture.width);
+      return take_size("--width", value, &out->diagram.width);
     case RLO__OPTION_HEIGHT:
-      return take_size("--height", value, &out->picture.height);
+      return take_size("--height", value, &out->diagram.height);
     default:
-      out->picture.has_letters = true;
+      out->diagram.has_letters = true;
       return RLO__EXIT_OK;
   }
 }
@@ -193,14 +304,14 @@ static const struct option options[] = {
     {0}};
 
 static int run(int argc, char **argv) {
-  show_options chosen = {.picture = {0, DEFAULT_HEIGHT, false}};
+  show_options chosen = {.diagram = {0, DEFAULT_HEIGHT, false}};
   rlo__common_options common;
   int code = rlo__options_take(&rlo__cmd_show, argc, argv, &chosen, &common);
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  if (chosen.picture.width == 0) {
-    chosen.picture.width =
+  if (chosen.diagram.width == 0) {
+    chosen.diagram.width =
         chosen.svg_path == NULL ? terminal_width() : DEFAULT_WIDTH;
   }
   char **operands;
@@ -219,16 +330,15 @@ const rlo__command rlo__cmd_show = {
     .help =
         "Usage: relayout show [OPTION...] SHAPE\n"
         "\n"
-        "Draws the slots of a shape in the order of the memory, each with the\n"
-        "index of its element, or with a dot if it has none. The fastest "
-        "varying\n"
+        "Draws the slots of a shape in memory order, each with the index of\n"
+        "its element, or with a dot if it has none. The fastest varying\n"
         "physical dimension runs to the right, the others downwards. Each "
         "tile\n"
         "is a box, and tiles of tiles are boxes in boxes. The numbers at the\n"
         "left, or at a box, are those of the slots that begin there. Elements\n"
         "that are packed into bytes are shown byte by byte, too. What does "
         "not\n"
-        "fit is left out, with a note that says how much.\n"
+        "fit is left out, and a note counts the rest.\n"
         "\n"
         "  --letters      name the elements a, b, c, ... in logical order\n"
         "  --width N      characters of a line (those of the terminal, or 80)\n"

@@ -1,25 +1,144 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "relayout/opencl.h"
 #include "relayout/ops.h"
+#include "relayout/shape.h"
 
 #include "command.h"
-#include "device_session.h"
 #include "display.h"
-#include "isolate.h"
 #include "json.h"
 #include "message.h"
 #include "options.h"
-#include "suite_file.h"
-#include "wisdom_file.h"
+#include "session.h"
+#include "subprocess.h"
+
+/* A relayout to measure. */
+typedef struct shape_pair {
+  rlo_shape src;
+  rlo_shape dst;
+  int32_t permutation[RLO_MAX_RANK];
+} shape_pair;
+
+/* The relayouts of a suite. In its file, one per line: "SRC DST" or
+ * "SRC DST 1,0". */
+typedef struct pair_list {
+  int32_t count;
+  shape_pair *pairs;
+} pair_list;
+
+enum { MAX_LINE_BYTES = 65536, MAX_PAIRS = 1 << 16 };
+
+/* `permutation` may be NULL; `verb` is used in messages. */
+static int parse_pair(const char *verb,
+                      const char *src,
+                      const char *dst,
+                      const char *permutation,
+                      shape_pair *out_pair) {
+  int code = rlo__shape_operand_parse(src, &out_pair->src);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__shape_operand_parse(dst, &out_pair->dst);
+  }
+  return code != RLO__EXIT_OK ? code
+                              : rlo__permutation_parse(verb,
+                                                       "the permutation",
+                                                       permutation,
+                                                       out_pair->src.rank,
+                                                       out_pair->permutation);
+}
+
+static int add_line(const char *verb, char *line, pair_list *suite) {
+  static const char blanks[] = " \t\r\n";
+  char *rest = NULL;
+  const char *src = strtok_r(line, blanks, &rest);
+  if (src == NULL || src[0] == '#') {
+    return RLO__EXIT_OK;
+  }
+  const char *dst = strtok_r(NULL, blanks, &rest);
+  const char *permutation = strtok_r(NULL, blanks, &rest);
+  if (dst == NULL || strtok_r(NULL, blanks, &rest) != NULL) {
+    return rlo__fail("expected two shapes and optionally a permutation");
+  }
+  if (suite->count == MAX_PAIRS) {
+    return rlo__fail("a suite has at most %d pairs", MAX_PAIRS);
+  }
+  /* The capacity doubles when the count reaches a power of two. */
+  if ((suite->count & (suite->count - 1)) == 0) {
+    size_t room = suite->count == 0 ? 1 : 2 * (size_t)suite->count;
+    shape_pair *pairs = realloc(suite->pairs, room * sizeof(*pairs));
+    if (pairs == NULL) {
+      return rlo__fail("cannot get memory for %zu pairs", room);
+    }
+    suite->pairs = pairs;
+  }
+  int code =
+      parse_pair(verb, src, dst, permutation, &suite->pairs[suite->count]);
+  suite->count += code == RLO__EXIT_OK;
+  return code;
+}
+
+static int read_lines(const char *verb,
+                      const char *path,
+                      FILE *file,
+                      char *line,
+                      pair_list *suite) {
+  int code = RLO__EXIT_OK;
+  for (int64_t number = 1;
+       code == RLO__EXIT_OK && fgets(line, MAX_LINE_BYTES, file) != NULL;
+       ++number) {
+    rlo__message_set_place(path, number);
+    bool is_whole = strchr(line, '\n') != NULL || feof(file);
+    code = is_whole ? add_line(verb, line, suite)
+                    : rlo__fail("the line has more than %d bytes",
+                                MAX_LINE_BYTES - 2);
+  }
+  rlo__message_set_place(NULL, 0);
+  if (code == RLO__EXIT_OK && ferror(file)) {
+    code = rlo__fail("cannot read %s: %s", path, strerror(errno));
+  }
+  return code;
+}
+
+/* Reads a file, or standard input for "-", and skips empty lines and lines that
+ * begin with #. deinit_suite must follow in any case. */
+static int read_suite(const char *verb,
+                      const char *path,
+                      pair_list *out_suite) {
+  *out_suite = (pair_list){0};
+  const bool is_stdin = strcmp(path, "-") == 0;
+  FILE *file = is_stdin ? stdin : fopen(path, "r");
+  if (file == NULL) {
+    return rlo__fail("cannot open %s: %s", path, strerror(errno));
+  }
+  char *line = malloc(MAX_LINE_BYTES);
+  int code = line == NULL
+                 ? rlo__fail("cannot get %d bytes of memory", MAX_LINE_BYTES)
+                 : read_lines(verb,
+                              is_stdin ? "standard input" : path,
+                              file,
+                              line,
+                              out_suite);
+  free(line);
+  if (!is_stdin) {
+    fclose(file);
+  }
+  return code;
+}
+
+static void deinit_suite(pair_list *suite) {
+  free(suite->pairs);
+  *suite = (pair_list){0};
+}
 
 typedef struct tune_request {
-  rlo__suite suite;
+  pair_list suite;
   rlo__wisdom_path path;
   rlo__common_options common;
-  /** NULL where not given. */
+  /* NULL if not given. */
   const char *suite_path;
   const char *permutation;
   double seconds;
@@ -28,7 +147,7 @@ typedef struct tune_request {
 } tune_request;
 
 static void print_result(tune_request *request,
-                         const rlo__pair *pair,
+                         const shape_pair *pair,
                          const rlo_plan_info *info) {
   rlo__shape_text src;
   rlo__shape_text dst;
@@ -61,10 +180,10 @@ static void print_result(tune_request *request,
   rlo__json_end_object(json);
 }
 
-/* Measure one pair and keep what came of it. */
+/* Measures one pair and saves the wisdom. */
 static int tune_pair(tune_request *request,
-                     rlo__device_session *session,
-                     const rlo__pair *pair,
+                     rlo__session *session,
+                     const shape_pair *pair,
                      rlo_problem *problem) {
   if (rlo_relayout_lower(&pair->src, &pair->dst, pair->permutation, problem) !=
       RLO_OK) {
@@ -82,14 +201,14 @@ static int tune_pair(tune_request *request,
   print_result(request, pair, &info);
   int code = RLO__EXIT_OK;
   if (info.decision == RLO_PLAN_DECISION_MEASURE) {
-    /* Now, so that whoever interrupts a long suite loses nothing. */
+    /* Saved after each pair, so that an interrupt loses nothing. */
     code = rlo__wisdom_file_save(session->context, &request->path);
   }
   rlo_plan_release(plan);
   return code;
 }
 
-static int tune_all(tune_request *request, rlo__device_session *session) {
+static int tune_all(tune_request *request, rlo__session *session) {
   rlo_problem *problem = calloc(1, sizeof(*problem));
   if (problem == NULL) {
     return rlo__fail("cannot get %zu bytes of memory", sizeof(*problem));
@@ -117,12 +236,12 @@ static int tune_all(tune_request *request, rlo__device_session *session) {
 
 static int tune(void *payload) {
   tune_request *request = payload;
-  rlo__device_session session;
-  int code = rlo__device_session_init(request->common.device_number, &session);
+  rlo__session session;
+  int code = rlo__session_init(request->common.device_index, &session);
   if (code == RLO__EXIT_OK) {
     code = tune_all(request, &session);
   }
-  rlo__device_session_deinit(&session);
+  rlo__session_deinit(&session);
   return code;
 }
 
@@ -131,13 +250,13 @@ static int parse_seconds(const char *text, double *out_seconds) {
   double seconds = strtod(text, &end);
   if (end == text || *end != '\0' || !(seconds > 0.0 && seconds <= 3600.0)) {
     return rlo__fail_usage(
-        "tune", "--seconds: '%s' is no number above 0 and up to 3600", text);
+        "tune", "--seconds: '%s' is not a number above 0 and up to 3600", text);
   }
   *out_seconds = seconds;
   return RLO__EXIT_OK;
 }
 
-/* Nothing is begun before everything can be read, and moved at all. */
+/* Reads and checks all pairs before the first one is measured. */
 static int read_pairs(tune_request *request, int argc, char **argv) {
   const char *suite_path = request->suite_path;
   const char *permutation = request->permutation;
@@ -145,13 +264,13 @@ static int read_pairs(tune_request *request, int argc, char **argv) {
   if (suite_path != NULL) {
     if (permutation != NULL) {
       return rlo__fail_usage(
-          argv[0], "--perm goes with two shapes; a suite has its own");
+          argv[0], "--perm applies to two shapes; a suite has its own");
     }
     int code = rlo__operands_take(
         argc, argv, 0, "no shapes beside --suite", &operands);
     return code != RLO__EXIT_OK
                ? code
-               : rlo__suite_read(argv[0], suite_path, &request->suite);
+               : read_suite(argv[0], suite_path, &request->suite);
   }
   int code = rlo__operands_take(
       argc, argv, 2, "a source and a destination shape", &operands);
@@ -163,7 +282,7 @@ static int read_pairs(tune_request *request, int argc, char **argv) {
     return rlo__fail("cannot get memory for a pair of shapes");
   }
   request->suite.count = 1;
-  return rlo__pair_parse(
+  return parse_pair(
       argv[0], operands[0], operands[1], permutation, &request->suite.pairs[0]);
 }
 
@@ -207,36 +326,33 @@ static int run(int argc, char **argv) {
     code = rlo__wisdom_path_find(&request.path);
   }
   if (code == RLO__EXIT_OK) {
-    code = rlo__isolate_run(request.common.is_isolated, tune, &request);
+    code = rlo__subprocess_run(request.common.is_isolated, tune, &request);
   }
-  rlo__suite_deinit(&request.suite);
+  deinit_suite(&request.suite);
   return code;
 }
 
 const rlo__command rlo__cmd_tune = {
     .name = "tune",
-    .summary = "time the ways to do a relayout and remember the best",
+    .summary = "time the ways to do a relayout and save the best",
     .help =
         "Usage: relayout tune [OPTION...] SRC_SHAPE DST_SHAPE\n"
         "       relayout tune [OPTION...] --suite FILE\n"
         "\n"
         "Times the families of kernels that suit a relayout, each in its "
         "several\n"
-        "ways, and remembers the fastest for this device: every verb then "
-        "plans\n"
-        "with it. What is known already is not timed again. A plan is right "
-        "in\n"
-        "any way; only its speed is at stake. relayout wisdom shows what is "
-        "known.\n"
+        "ways, and saves the fastest for this device: every verb then plans\n"
+        "with it. A saved result is not measured again. Tuning changes the\n"
+        "speed of a plan only. relayout wisdom shows the saved results.\n"
         "\n"
         "  --perm P      destination dimension k is source dimension P[k]\n"
         "  --suite FILE  a pair of shapes to a line, and after them a "
         "permutation\n"
-        "                if there is one; # begins a remark; - is standard "
+        "                if there is one; # begins a comment; - is standard "
         "input.\n"
         "                relayout-bench --pairs ttc57 prints such lines\n"
         "  --seconds S   begin no candidate after S seconds for each pair (2)\n"
-        "  --again       time what is known, too\n"
+        "  --again       measure again what is saved\n"
         "  --device N    a device of `relayout devices`; the default device\n"
         "                without it\n"
         "  --json        print one object with the keys device, path and "

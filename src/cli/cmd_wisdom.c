@@ -11,13 +11,13 @@
 
 #include "command.h"
 #include "display.h"
-#include "input_file.h"
+#include "files.h"
 #include "json.h"
 #include "message.h"
 #include "options.h"
-#include "wisdom_file.h"
+#include "session.h"
 
-/* Above what any file of ours comes to. */
+/* Larger than any file that the command writes. */
 #define MAX_FILE_BYTES ((int64_t)64 << 20)
 
 /* Prints records as they are read. */
@@ -25,7 +25,7 @@ typedef struct printer {
   bool is_json;
   rlo__json json;
   int32_t num_records;
-  /** Of the record before. */
+  /* Of the previous record. */
   char device[512];
   char driver[512];
   uint64_t table;
@@ -50,7 +50,7 @@ static void print_text(printer *p, const rlo_wisdom_record *record) {
            record->driver,
            record->table == rlo_wisdom_table()
                ? ""
-               : " (of other kernels than these: not used)");
+               : " (of another table of kernels: not used)");
   }
   printf("  %5.3f  %-7s %-26s %s, aligned to %" PRId64 "%s\n",
          record->fraction,
@@ -93,12 +93,12 @@ static void print_record(void *payload, const rlo_wisdom_record *record) {
   ++p->num_records;
 }
 
-/* `text` may be NULL: there is no file. */
+/* `text` is NULL if there is no file. */
 static int print_all(const char *path,
                      const char *text,
                      size_t bytes,
                      bool is_json) {
-  /* Look before printing half of it. */
+  /* Checks the whole text before printing any of it. */
   if (text != NULL && rlo_wisdom_read(text, bytes, NULL, NULL) != RLO_OK) {
     return rlo__fail("%s: %s", path, rlo_error_last()->message);
   }
@@ -186,7 +186,7 @@ static int run(int argc, char **argv) {
     return code;
   }
   if (common.is_json && word != 0) {
-    return rlo__fail_usage(argv[0], "--json goes with show");
+    return rlo__fail_usage(argv[0], "--json applies to show only");
   }
   rlo__wisdom_path path;
   code = rlo__wisdom_path_find(&path);
@@ -205,19 +205,17 @@ static int run(int argc, char **argv) {
 
 const rlo__command rlo__cmd_wisdom = {
     .name = "wisdom",
-    .summary = "show or clear what tune has measured",
+    .summary = "show or clear the results of tune",
     .help =
         "Usage: relayout wisdom [--json] show\n"
         "       relayout wisdom clear\n"
         "       relayout wisdom path\n"
         "\n"
-        "What relayout tune has measured is kept in the file relayout/wisdom "
-        "of\n"
-        "$XDG_DATA_HOME, or of ~/.local/share without it. Every verb that "
+        "relayout tune saves its results in the file relayout/wisdom in\n"
+        "$XDG_DATA_HOME, or in ~/.local/share without it. Every verb that "
         "uses a\n"
-        "device plans with it; what was measured on another device, with "
-        "another\n"
-        "driver or with other kernels is passed over.\n"
+        "device plans with it; results of another device, driver or table of\n"
+        "kernels are ignored.\n"
         "\n"
         "  show   print it: the fraction of the device's copy limit, the "
         "family\n"

@@ -3,21 +3,26 @@
 #define RLO_CLI_COMMAND_H
 
 #include <getopt.h>
+#include <stdio.h>
 
-/** One verb of the command. */
+/** A subcommand: the verb in `relayout VERB`. */
 typedef struct rlo__command {
   const char *name;
   /** One line for `relayout help`. */
   const char *summary;
-  /** What `relayout NAME --help` prints; ends in a newline. */
+  /** The text of `relayout NAME --help`; ends in a newline. */
   const char *help;
-  /** Every option, those of rlo__common_options too; the last one is zeroed. */
+  /** Prints the part of the help that is not constant, after `help`; NULL:
+   *  none. */
+  void (*print_more_help)(FILE *out);
+  /** All options, including those of rlo__common_options; ends with a zeroed
+   *  one. */
   const struct option *options;
-  /** Take one of the verb's own options; `value` is NULL for one without. NULL
-   *  if all are common. Returns RLO__EXIT_OK, or prints what is wrong and
-   *  returns RLO__EXIT_USAGE. */
+  /** Stores one of the verb's own options in `request`; `value` is NULL if the
+   *  option has none. NULL if the verb has common options only. Returns
+   *  RLO__EXIT_OK, or prints the error and returns RLO__EXIT_USAGE. */
   int (*take_option)(void *request, int option, const char *value);
-  /** argv[0] is the verb. Returns an exit code of message.h. */
+  /** Runs the verb, which is argv[0]. Returns an exit code of message.h. */
   int (*run)(int argc, char **argv);
 } rlo__command;
 

@@ -8,8 +8,8 @@ static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 #define NUM_HANDLED (sizeof(handled_signals) / sizeof(handled_signals[0]))
 
-/* Handlers have nothing but globals. They are written only while the signals
- * are blocked. */
+/* A handler can only use globals. They are written only while the signals are
+ * blocked. */
 static volatile pid_t current_child;
 static rlo__interrupt_file *volatile first_file;
 
@@ -38,7 +38,7 @@ void rlo__interrupt_install(void) {
   for (size_t i = 0; i < NUM_HANDLED; ++i) {
     struct sigaction before;
     sigaction(handled_signals[i], NULL, &before);
-    /* nohup, or a shell's background job. */
+    /* Ignored by nohup or by a shell for a background job. */
     if (before.sa_handler != SIG_IGN) {
       sigaction(handled_signals[i], &action, NULL);
     }

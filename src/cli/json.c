@@ -6,8 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Length of the UTF-8 character above ASCII at `bytes`, 0 if there is none: a
- * path may hold any bytes, and a driver's name may be cut anywhere. */
+/* Returns the length of the non-ASCII UTF-8 character at `bytes`, 0 if it is
+ * invalid: a path may hold any bytes, and a driver's name may be cut
+ * anywhere. */
 static size_t utf8_length(const unsigned char *bytes) {
   size_t length = 0;
   unsigned long point = 0;
@@ -46,7 +47,7 @@ static void write_text(const char *text) {
     } else if (*at < 0x20 || *at == 0x7f) {
       printf("\\u%04x", *at);
     } else if (length == 0) {
-      /* The mark for what is no character. */
+      /* U+FFFD is the replacement character. */
       fputs("\\ufffd", stdout);
       length = 1;
     } else {
@@ -57,7 +58,7 @@ static void write_text(const char *text) {
   putchar('"');
 }
 
-/* The comma and the key before a value. */
+/* Writes the comma and the key before a value. */
 static void begin_value(rlo__json *json, const char *key) {
   if (json->has_values[json->depth]) {
     putchar(',');

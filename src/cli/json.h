@@ -5,31 +5,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Deepest nesting of objects and arrays. */
+/** Maximum nesting depth of objects and arrays. */
 #define RLO__JSON_MAX_DEPTH 16
 
 /**
- * Writes JSON to standard output as it is told, one value after the other.
- * Begin with all zero. Inside an object each value has a key; inside an array,
- * and for the outermost value, the key is NULL.
+ * Writes one JSON value to standard output, piece by piece. Zero-initialized.
+ * Inside an object each value needs a key; inside an array, and for the
+ * outermost value, the key is NULL.
  */
 typedef struct rlo__json {
   int32_t depth;
-  /** Whether a value stands before the next one, for each depth. */
+  /** For each depth: whether the next value needs a comma. */
   bool has_values[RLO__JSON_MAX_DEPTH];
 } rlo__json;
 
 void rlo__json_begin_object(rlo__json *json, const char *key);
-/** Closing the outermost object ends the line. */
+/** Ends the line if the object is the outermost one. */
 void rlo__json_end_object(rlo__json *json);
 void rlo__json_begin_array(rlo__json *json, const char *key);
 void rlo__json_end_array(rlo__json *json);
 
-/** Escaped where JSON asks for it; a byte that is no part of a UTF-8 character
- *  becomes U+FFFD. A value of NULL writes null. */
+/** Escapes the value; a byte that is not part of a UTF-8 character becomes
+ *  U+FFFD. NULL writes null. */
 void rlo__json_string(rlo__json *json, const char *key, const char *value);
 void rlo__json_int(rlo__json *json, const char *key, int64_t value);
-/** Six significant digits; null for what is not finite. */
+/** Six significant digits; null for infinities and NaN. */
 void rlo__json_double(rlo__json *json, const char *key, double value);
 void rlo__json_bool(rlo__json *json, const char *key, bool value);
 /** An array of `count` numbers. */

@@ -5,6 +5,7 @@
 #include "command.h"
 #include "interrupt.h"
 #include "message.h"
+#include "options.h"
 #include "relayout/version.h"
 
 static const rlo__command *const commands[] = {
@@ -44,9 +45,9 @@ static void print_overview(FILE *out) {
     fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
   }
   fputs(
-      "  help        tell about a verb: relayout help VERB\n"
+      "  help        print the help of a verb: relayout help VERB\n"
       "\n"
-      "relayout VERB --help does the same; relayout --version tells the "
+      "relayout VERB --help does the same; relayout --version prints the "
       "version.\n"
       "\n"
       "A shape is written as in XLA: f32[2,3]{1,0} is row-major (the numbers "
@@ -55,8 +56,8 @@ static void print_overview(FILE *out) {
       "f32[2,3]{0,1:pad(3,5)fill(zero)} is column-major, widened to 3 x 5 and\n"
       "filled with zeros, f32[64,100]{1,0:T(8,128)} is tiled.\n"
       "\n"
-      "Exit codes: 0 it worked, 1 it failed, 2 the command line is wrong,\n"
-      "70 the OpenCL driver died, 128 + n signal n ended the work.\n",
+      "Exit codes: 0 success, 1 failure, 2 the command line is wrong,\n"
+      "70 the OpenCL driver died, 128 + n signal n ended the command.\n",
       out);
 }
 
@@ -69,7 +70,7 @@ static int run_help(int argc, char **argv) {
   if (argc > 2 || command == NULL) {
     return rlo__fail_usage(NULL, "there is no verb '%s'", argv[argc - 1]);
   }
-  fputs(command->help, stdout);
+  rlo__command_print_help(command);
   return RLO__EXIT_OK;
 }
 

@@ -6,39 +6,39 @@
 
 #include "relayout/status.h"
 
-/** What the command returns to the shell. */
+/** Exit codes of the command. */
 typedef enum rlo__exit {
-  /** Help was printed in place of the work: main makes it RLO__EXIT_OK. */
+  /** --help was printed; main exits with RLO__EXIT_OK. */
   RLO__EXIT_HELP = -1,
   RLO__EXIT_OK = 0,
-  /** The work failed; a line on standard error says why. */
+  /** The work failed; a line on standard error gives the reason. */
   RLO__EXIT_FAILURE = 1,
-  /** The command line makes no sense. */
+  /** The command line is wrong. */
   RLO__EXIT_USAGE = 2,
   /** The OpenCL driver ended the process that used it. */
   RLO__EXIT_DRIVER = 70
 } rlo__exit;
 
-/** Have the messages from here on begin with "path:line: "; NULL ends that.
- *  `path` is borrowed. */
+/** Prefixes the messages that follow with "path:line: "; NULL removes the
+ * prefix. `path` is borrowed. */
 void rlo__message_set_place(const char *path, int64_t line);
 
-/** Print "relayout: <sentence>" on standard error; returns RLO__EXIT_FAILURE.
+/** Prints "relayout: <sentence>" on standard error; returns RLO__EXIT_FAILURE.
  */
 RLO_PRINTF(1, 2)
 int rlo__fail(const char *format, ...);
 
-/** The same with the record of the library call that just failed, and the log
- *  of a kernel build if there is one. */
+/** The same with the message of the library call that failed last on this
+ *  thread, and the build log if a kernel did not compile. */
 int rlo__fail_last(void);
 
-/** Print the sentence and where help is; returns RLO__EXIT_USAGE. `verb` may
+/** Prints the sentence and how to get help; returns RLO__EXIT_USAGE. `verb` may
  *  be NULL. */
 RLO_PRINTF(2, 3)
 int rlo__fail_usage(const char *verb, const char *format, ...);
 
-/** Flush standard output: `code`, or RLO__EXIT_FAILURE with a line if what was
- *  printed could not be written. */
+/** Flushes standard output. Returns `code`; RLO__EXIT_FAILURE, after a message,
+ *  if `code` is RLO__EXIT_OK and the output could not be written. */
 int rlo__finish_output(int code);
 
 #endif

@@ -13,8 +13,7 @@
 
 #include "message.h"
 
-/* The next option, -1 after the last; '?' after printing what is wrong with
- * it. */
+/* Returns the next option; -1 after the last; '?' after printing an error. */
 static int next_option(int argc, char **argv, const struct option *options) {
   opterr = 0;
   int option = getopt_long(argc, argv, ":h", options, NULL);
@@ -35,15 +34,22 @@ static int next_option(int argc, char **argv, const struct option *options) {
   return option;
 }
 
-static int parse_device_number(const char *verb,
-                               const char *text,
-                               int32_t *out_device_number) {
-  int64_t number = 0;
-  int code = rlo__number_parse(verb, "--device", text, 0, INT32_MAX, &number);
+static int parse_device_index(const char *verb,
+                              const char *text,
+                              int32_t *out_device_index) {
+  int64_t index = 0;
+  int code = rlo__number_parse(verb, "--device", text, 0, INT32_MAX, &index);
   if (code == RLO__EXIT_OK) {
-    *out_device_number = (int32_t)number;
+    *out_device_index = (int32_t)index;
   }
   return code;
+}
+
+void rlo__command_print_help(const rlo__command *command) {
+  fputs(command->help, stdout);
+  if (command->print_more_help != NULL) {
+    command->print_more_help(stdout);
+  }
 }
 
 int rlo__options_take(const rlo__command *command,
@@ -51,7 +57,7 @@ int rlo__options_take(const rlo__command *command,
                       char **argv,
                       void *request,
                       rlo__common_options *out_common) {
-  *out_common = (rlo__common_options){.device_number = -1, .is_isolated = true};
+  *out_common = (rlo__common_options){.device_index = -1, .is_isolated = true};
   int code = RLO__EXIT_OK;
   while (code == RLO__EXIT_OK) {
     int option = next_option(argc, argv, command->options);
@@ -61,13 +67,13 @@ int rlo__options_take(const rlo__command *command,
       case '?':
         return RLO__EXIT_USAGE;
       case RLO__OPTION_HELP:
-        fputs(command->help, stdout);
+        rlo__command_print_help(command);
         return RLO__EXIT_HELP;
       case RLO__OPTION_JSON:
         out_common->is_json = true;
         break;
       case RLO__OPTION_DEVICE:
-        code = parse_device_number(argv[0], optarg, &out_common->device_number);
+        code = parse_device_index(argv[0], optarg, &out_common->device_index);
         break;
       case RLO__OPTION_NO_ISOLATE:
         out_common->is_isolated = false;
@@ -98,7 +104,7 @@ int rlo__operands_take(int argc,
 }
 
 bool rlo__int64_read(const char **text, int64_t *out_value) {
-  /* strtoll would skip blanks and take a plus sign. */
+  /* strtoll would accept leading blanks and a plus sign. */
   const char *digits = **text == '-' ? *text + 1 : *text;
   if (!isdigit((unsigned char)*digits)) {
     errno = EINVAL;
@@ -131,8 +137,8 @@ static int parse_int64(const char *verb,
 int rlo__number_parse(const char *verb,
                       const char *what,
                       const char *text,
-                      int64_t least,
-                      int64_t most,
+                      int64_t min,
+                      int64_t max,
                       int64_t *out_value) {
   const char *rest = text;
   int64_t value = 0;
@@ -143,14 +149,14 @@ int rlo__number_parse(const char *verb,
   if (*rest != '\0') {
     return rlo__fail_usage(verb, "%s: '%s' is not a number", what, text);
   }
-  if (value < least || value > most) {
+  if (value < min || value > max) {
     return rlo__fail_usage(verb,
                            "%s: %" PRId64 " is not within %" PRId64
                            " .. %" PRId64,
                            what,
                            value,
-                           least,
-                           most);
+                           min,
+                           max);
   }
   *out_value = value;
   return RLO__EXIT_OK;
@@ -186,10 +192,10 @@ int rlo__word_parse(const char *verb,
                     const char *text,
                     const char *const *words,
                     int32_t num_words,
-                    int32_t *out_number) {
+                    int32_t *out_index) {
   for (int32_t n = 0; n < num_words; ++n) {
     if (strcmp(text, words[n]) == 0) {
-      *out_number = n;
+      *out_index = n;
       return RLO__EXIT_OK;
     }
   }
@@ -255,7 +261,7 @@ int rlo__permutation_parse(const char *verb,
   }
   for (int32_t k = 0; k < rank; ++k) {
     int64_t value = list.values[k];
-    /* Anything beyond int32 is as wrong as -1 or 2^31 - 1. */
+    /* Clamped: the ends of the range are invalid entries too. */
     out_permutation[k] = value < INT32_MIN   ? INT32_MIN
                          : value > INT32_MAX ? INT32_MAX
                                              : (int32_t)value;

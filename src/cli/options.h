@@ -9,10 +9,11 @@
 
 #include "command.h"
 
-/* Every function here returns RLO__EXIT_OK, or prints what is wrong and returns
- * RLO__EXIT_USAGE, unless it says otherwise. */
+/** Parsing of the command line. Functions that return an int return
+ *  RLO__EXIT_OK, or print the error and return RLO__EXIT_USAGE, unless stated
+ *  otherwise. `verb` is used in the message about help. */
 
-/** Long options have no short form but -h; their values start here. */
+/** Values of long options. Only --help has a short form. */
 typedef enum rlo__option {
   RLO__OPTION_HELP = 'h',
   RLO__OPTION_JSON = 256,
@@ -48,28 +49,31 @@ typedef enum rlo__option {
   RLO__OPTION_LIST
 } rlo__option;
 
-/** A list of dimensions or a permutation as given on the command line. */
+/** A list of dimensions, strides or indices from the command line. */
 typedef struct rlo__int_list {
   int32_t count;
   int64_t values[RLO_MAX_RANK];
 } rlo__int_list;
 
-/** What the options that many verbs have say. */
+/** Options that many verbs have. */
 typedef struct rlo__common_options {
-  /** --device: a number of `relayout devices`; -1: the default device. */
-  int32_t device_number;
+  /** --device: an index of `relayout devices`; -1: the default device. */
+  int32_t device_index;
   /** --json */
   bool is_json;
-  /** Not --no-isolate: OpenCL is used in a process of its own. */
+  /** False with --no-isolate. True: OpenCL is used in a child process. */
   bool is_isolated;
 } rlo__common_options;
 
+/** Prints the help of a verb on standard output. */
+void rlo__command_print_help(const rlo__command *command);
+
 /**
- * Read a verb's options, so that optind is its first operand: the common ones
- * here, each other one by command->take_option into `request`, which may be
- * NULL where there are none.
- * @return RLO__EXIT_OK; RLO__EXIT_HELP after --help has been printed; or what
- *         take_option returned.
+ * Parses a verb's options and sets optind to its first operand. Common options
+ * go to *out_common; command->take_option stores each other one in `request`,
+ * which may be NULL if there are none.
+ * @return RLO__EXIT_OK; RLO__EXIT_HELP after printing the help for --help; or
+ *         the exit code of take_option.
  */
 int rlo__options_take(const rlo__command *command,
                       int argc,
@@ -77,7 +81,7 @@ int rlo__options_take(const rlo__command *command,
                       void *request,
                       rlo__common_options *out_common);
 
-/** Check that `expected` operands are left and point *out_operands at them;
+/** Checks that `expected` operands remain and points *out_operands at them;
  *  `what` names them in the message. */
 int rlo__operands_take(int argc,
                        char **argv,
@@ -85,41 +89,42 @@ int rlo__operands_take(int argc,
                        const char *what,
                        char ***out_operands);
 
-/** Read the decimal number at *text, which is moved behind it. False where none
- *  is (errno is EINVAL) or it does not fit (ERANGE); nothing is printed. */
+/** Reads the decimal number at *text and advances *text past it. Returns false
+ *  if there is no number (errno is EINVAL) or it does not fit (ERANGE); prints
+ *  nothing. */
 bool rlo__int64_read(const char **text, int64_t *out_value);
 
-/** Read a decimal number within [least, most]; `what` names it. */
+/** Parses a decimal number within [min, max]; `what` names it in messages. */
 int rlo__number_parse(const char *verb,
                       const char *what,
                       const char *text,
-                      int64_t least,
-                      int64_t most,
+                      int64_t min,
+                      int64_t max,
                       int64_t *out_value);
 
-/** Read a number with a point or exponent; `what` names it. */
+/** Parses a finite floating-point number; `what` names it in messages. */
 int rlo__factor_parse(const char *verb,
                       const char *what,
                       const char *text,
                       double *out_value);
 
-/** Find a word among those that it may be; `what` names its option, NULL for an
- *  operand. */
+/** Finds a word in a list of allowed words; `what` names its option, NULL: it
+ * is an operand. */
 int rlo__word_parse(const char *verb,
                     const char *what,
                     const char *text,
                     const char *const *words,
                     int32_t num_words,
-                    int32_t *out_number);
+                    int32_t *out_index);
 
-/** Read numbers between commas; "-" is the empty list. */
+/** Parses numbers separated by commas; "-" is the empty list. */
 int rlo__int_list_parse(const char *verb,
                         const char *what,
                         const char *text,
                         rlo__int_list *out_list);
 
-/** Read a permutation of `rank` dimensions; NULL is the identity. A list of
- *  numbers that is no permutation is RLO__EXIT_FAILURE. */
+/** Parses a permutation of `rank` dimensions; NULL is the identity. Returns
+ *  RLO__EXIT_FAILURE, after a message, if the numbers are not a permutation. */
 int rlo__permutation_parse(const char *verb,
                            const char *what,
                            const char *text,

@@ -56,6 +56,16 @@ class Convert(CliCase):
                 self.assertEqual(self.read("back.npy"), self.read("in.npy"),
                                  (layout, out))
 
+    def test_the_end_of_a_name_selects_the_format(self):
+        for name in "a.npy", "a.dat", "npy", "a.npy.bin.x", "a.BIN":
+            self.convert("in.npy", name)
+            self.assertEqual(self.read(name), self.read("in.npy"), name)
+            self.convert(name, "back.npy")
+        for name in "a.bin", "a.raw", "a.npy.bin", ".raw":
+            self.convert("in.npy", name)
+            self.assertEqual(self.read(name), npy_parts(self.read("in.npy"))[1])
+            self.fails(1, "--from", "convert", "--host", name, "back.npy")
+
     def test_permutation(self):
         self.assertEqual(
             self.convert("in.npy", "out.npy", "--perm", "1,0"),

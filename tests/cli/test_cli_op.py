@@ -163,17 +163,17 @@ class Op(CliCase):
                 (2, "no operation 'nope'", "nope", "x.npy", "z.npy"),
                 (2, "0 files", "transpose"),
                 (2, "1 file;", "transpose", "x.npy"),
-                (2, ["no attribute 'prm'", "its own are perm"],
+                (2, ["no attribute 'prm'", "its attributes are perm"],
                  "transpose", "--attr", "prm=1", "x.npy", "z.npy"),
                 (2, "write NAME=VALUE", "transpose", "--attr", "perm",
                  "x.npy", "z.npy"),
-                (2, "'1;0' is not what it takes: integers", "transpose",
+                (2, "'1;0' is not of its type: integers", "transpose",
                  "--attr", "perm=1;0", "x.npy", "z.npy"),
-                (2, "' 1,0' is not what it takes: integers", "transpose",
+                (2, "' 1,0' is not of its type: integers", "transpose",
                  "--attr", "perm= 1,0", "x.npy", "z.npy"),
                 (2, "'99999999999999999999'", "transpose",
                  "--attr", "perm=99999999999999999999", "x.npy", "z.npy"),
-                (2, "'yes' is not what it takes: true or false", "sum",
+                (2, "'yes' is not of its type: true or false", "sum",
                  "--attr", "keep_dims=yes", "x.npy", "z.npy"),
                 (2, "SplitV has 2 results here, but 1 file is named",
                  "splitv", "--attr", "num_or_size_splits=2", "x.npy",
@@ -196,12 +196,12 @@ class Op(CliCase):
                 (1, "factor is -infinity", "rescale", "--attr",
                  "factor=-inf", "x.npy", "z.npy"),
                 (1, "f99", "cast", "--attr", "dtype=f99", "x.npy", "z.npy"),
-                (1, ["beside 96 that are held", "memory of this machine"],
+                (1, ["the arrays in memory 96", "memory of this machine"],
                  "tile", "--attr", "reps=1000000,1000000", "x.npy",
                  "z.npy")):
             with self.subTest(arguments=arguments):
                 self.fails(code, words, "op", *arguments)
-        self.fails(2, "without --device", "op", "transpose", "--host",
+        self.fails(2, "excludes --device", "op", "transpose", "--host",
                    "--device", "0", "x.npy", "z.npy")
         self.assert_files("x.npy", "y.npy")
 

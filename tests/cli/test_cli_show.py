@@ -42,7 +42,7 @@ f32[3,5]{1,0:T(2,2)}
 | 2,0 2,1 | 2,2 2,3 | 2,4   . |
 |   .   . |   .   . |   .   . |
 +---------+---------+---------+
-15 elements in 24 slots; . is padding, which a relayout leaves alone
+15 elements in 24 slots; . is padding, which a relayout does not write
 """),
     (["--letters", "bf16[4,4]{1,0:T(4,2)(2,1)L(20)}"], """\
 bf16[4,4]{1,0:T(4,2)(2,1)L(20)}
@@ -53,7 +53,7 @@ bf16[4,4]{1,0:T(4,2)(2,1)L(20)}
 || i m | j n |||| k o | l p ||
 |+-----+-----+|+-----+-----+|
 +-------------+-------------+
-16 elements in 20 slots; . is padding, which a relayout leaves alone
+16 elements in 20 slots; . is padding, which a relayout does not write
 the tail, slots 16 to 19, is padding too
 """.replace("||||", "|||")),
     (["f32[2,3]{:strides(8,1)offset(3)}"], """\
@@ -206,7 +206,7 @@ class Show(CliCase):
         texts = [text.text for text in root.iter(space + "text")]
         for words in (TILES, "2,4", "20", ".",
                       "15 elements in 24 slots; . is padding, which a relayout "
-                      "leaves alone"):
+                      "does not write"):
             self.assertIn(words, texts)
         width, height = float(root.get("width")), float(root.get("height"))
         for rect in root.iter(space + "rect"):

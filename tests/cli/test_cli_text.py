@@ -31,6 +31,13 @@ class Help(CliCase):
             for line in text.splitlines():
                 self.assertLessEqual(len(line), 79, line)
 
+    def test_help_lists_the_file_formats(self):
+        for verb in "convert", "op":
+            text = self.ok("help", verb)
+            self.assertIn("\n  .npy        a NumPy array.", text)
+            self.assertIn("\n  .bin, .raw  bare bytes:", text)
+        self.assertNotIn(".npy", self.ok("help", "explain"))
+
     def test_version(self):
         self.assertRegex(self.ok("--version"), r"^relayout \d+\.\d+\.\d+\n$")
 
@@ -69,7 +76,7 @@ class Cache(CliCase):
                    env=environment)
         self.assertIn("absolute path", self.ok(
             "cache", "show", env={"RELAYOUT_CACHE_DIR": "cache"}))
-        self.assertIn("not kept", self.ok(
+        self.assertIn("not stored", self.ok(
             "cache", "show", env={"RELAYOUT_CACHE_DIR": ""}))
         told = json.loads(self.ok("cache", "show", "--json", env={
             "XDG_CACHE_HOME": "", "HOME": ""}))
@@ -250,7 +257,7 @@ class Describe(CliCase):
 
     def test_wrong_numpy_arrays(self):
         self.fails(2, "--numpy needs --dims", "describe", "--numpy", "<f4")
-        self.fails(2, "go with --numpy", "describe", "--dims", "3", "f32[3]")
+        self.fails(2, "require --numpy", "describe", "--dims", "3", "f32[3]")
         self.fails(2, "1 given, 0 expected", "describe", "--numpy", "<f4",
                    "--dims", "3", "f32[3]")
         self.fails(1, "1 strides, but 2 dimensions", "describe", "--numpy",

@@ -57,7 +57,7 @@ class File(WisdomCase):
         self.plant(TITLE + b"device\tA\t1\t0000000000000001\n" + RECORD +
                    b"device\tB\t1\t0000000000000001\n" + RECORD)
         told = self.ok("wisdom", "show")
-        self.assertIn("A, driver 1 (of other kernels than these: not used)\n"
+        self.assertIn("A, driver 1 (of another table of kernels: not used)\n"
                       "  0.871  tile    tile 4x8", told)
         self.assertEqual(told.count("32 bits, 8 x 8, aligned to 64\n"), 2)
         record = self.show()[1]
@@ -83,7 +83,7 @@ class File(WisdomCase):
     def test_command_lines(self):
         self.fails(2, "0 given, 1 expected", "wisdom")
         self.fails(2, "'burn' is not show", "wisdom", "burn")
-        self.fails(2, "--json goes with show", "wisdom", "clear", "--json")
+        self.fails(2, "--json applies to show", "wisdom", "clear", "--json")
         self.fails(2, "1 given, 2 expected", "tune", "f32[2]")
         for seconds in "0", "-1", "nan", "x", "1x", "4000":
             self.fails(2, "--seconds", "tune", "--seconds", seconds, *PAIR)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "diagram.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "message.h"
-#include "output_file.h"
-#include "picture_print.h"
 
-/* One character of a picture, in the units of the drawing. */
+/* The size of a character and the margin, in SVG units. */
 enum { CELL_X = 9, CELL_Y = 20, MARGIN = 12 };
 
 static const char style[] =
@@ -70,15 +71,15 @@ static void write_rectangle(FILE *out,
           height);
 }
 
-/* Boxes run through the middle of the characters of their border; cells take
- * half a blank on either side. */
-static void write_item(FILE *out, const rlo__picture_item *item, int32_t top) {
+/* A box runs through the middle of the characters of its border; a cell extends
+ * half a character to either side. */
+static void write_item(FILE *out, const rlo__diagram_item *item, int32_t top) {
   int32_t x = MARGIN + item->x * CELL_X;
   int32_t y = top + item->y * CELL_Y;
   int32_t width = item->width * CELL_X;
   int32_t baseline = y + CELL_Y - 6;
   switch (item->kind) {
-    case RLO__PICTURE_BOX:
+    case RLO__DIAGRAM_BOX:
       write_rectangle(out,
                       "box",
                       x + CELL_X / 2,
@@ -86,30 +87,30 @@ static void write_item(FILE *out, const rlo__picture_item *item, int32_t top) {
                       width - CELL_X,
                       (item->height - 1) * CELL_Y);
       break;
-    case RLO__PICTURE_ELEMENT:
-    case RLO__PICTURE_PADDING: {
+    case RLO__DIAGRAM_ELEMENT:
+    case RLO__DIAGRAM_PADDING: {
       const char *class_name =
-          item->kind == RLO__PICTURE_ELEMENT ? "element" : "padding";
+          item->kind == RLO__DIAGRAM_ELEMENT ? "element" : "padding";
       write_rectangle(
           out, class_name, x - 3, y + 1, width + CELL_X - 3, CELL_Y - 2);
       write_text(out, "label", x + width / 2, baseline, "middle", item->text);
       break;
     }
-    case RLO__PICTURE_NUMBER:
+    case RLO__DIAGRAM_NUMBER:
       write_text(out, "number", x, baseline, "start", item->text);
       break;
-    case RLO__PICTURE_NOTE:
+    case RLO__DIAGRAM_NOTE:
       write_text(out, "note", x, baseline, "start", item->text);
       break;
   }
 }
 
-static void write_picture(FILE *out,
-                          const rlo__picture *picture,
+static void write_diagram(FILE *out,
+                          const rlo__diagram *diagram,
                           const char *title,
                           const char *const *lines,
                           int32_t num_lines) {
-  int32_t columns = picture->width;
+  int32_t columns = diagram->width;
   if ((int32_t)strlen(title) > columns) {
     columns = (int32_t)strlen(title);
   }
@@ -119,7 +120,7 @@ static void write_picture(FILE *out,
     }
   }
   int32_t top = MARGIN + 2 * CELL_Y;
-  int32_t bottom = top + picture->height * CELL_Y + CELL_Y / 2;
+  int32_t bottom = top + diagram->height * CELL_Y + CELL_Y / 2;
   int32_t width = columns * CELL_X + 2 * MARGIN;
   int32_t height = bottom + num_lines * CELL_Y + MARGIN;
   fprintf(out,
@@ -131,8 +132,8 @@ static void write_picture(FILE *out,
           height,
           style);
   write_text(out, "title", MARGIN, MARGIN + CELL_Y, "start", title);
-  for (size_t i = 0; i < picture->num_items; ++i) {
-    write_item(out, &picture->items[i], top);
+  for (size_t i = 0; i < diagram->num_items; ++i) {
+    write_item(out, &diagram->items[i], top);
   }
   for (int32_t i = 0; i < num_lines; ++i) {
     write_text(
@@ -141,7 +142,7 @@ static void write_picture(FILE *out,
   fputs("</svg>\n", out);
 }
 
-int rlo__picture_save_svg(const rlo__picture *picture,
+int rlo__diagram_save_svg(const rlo__diagram *diagram,
                           const char *path,
                           const char *title,
                           const char *const *lines,
@@ -152,7 +153,7 @@ int rlo__picture_save_svg(const rlo__picture *picture,
   if (out == NULL) {
     return rlo__fail("out of memory");
   }
-  write_picture(out, picture, title, lines, num_lines);
+  write_diagram(out, diagram, title, lines, num_lines);
   if (fclose(out) != 0) {
     free(data);
     return rlo__fail("out of memory");

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "output_file.h"
+#include "files.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +15,69 @@
 #include "interrupt.h"
 #include "message.h"
 
-/* A file that is being written. Its address is constant while a signal handler
- * may read it. */
+/* Limits one read, so that a signal is handled soon. */
+#define CHUNK_BYTES ((size_t)8 << 20)
+
+int rlo__input_file_open(const char *path, rlo__input_file *out_file) {
+  /* O_NONBLOCK: the open of a pipe without a writer would not return. */
+  int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) {
+    return rlo__fail("cannot open %s: %s", path, strerror(errno));
+  }
+  struct stat information;
+  if (fstat(descriptor, &information) != 0) {
+    int code =
+        rlo__fail("cannot read the status of %s: %s", path, strerror(errno));
+    close(descriptor);
+    return code;
+  }
+  if (!S_ISREG(information.st_mode)) {
+    close(descriptor);
+    return rlo__fail("%s is not a regular file", path);
+  }
+  *out_file = (rlo__input_file){
+      .descriptor = descriptor,
+      .size_bytes = information.st_size,
+      .path = path,
+  };
+  return RLO__EXIT_OK;
+}
+
+int rlo__input_file_read(const rlo__input_file *file,
+                         int64_t offset_bytes,
+                         void *buffer,
+                         size_t bytes) {
+  char *to = buffer;
+  size_t done = 0;
+  while (done < bytes) {
+    size_t wanted = bytes - done < CHUNK_BYTES ? bytes - done : CHUNK_BYTES;
+    ssize_t got = pread(
+        file->descriptor, to + done, wanted, (off_t)offset_bytes + (off_t)done);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return rlo__fail("cannot read %s: %s", file->path, strerror(errno));
+    }
+    if (got == 0) {
+      return rlo__fail(
+          "%s ends at byte %" PRId64
+          ", %zu bytes too early; the file may have changed while it was read",
+          file->path,
+          offset_bytes + (int64_t)done,
+          bytes - done);
+    }
+    done += (size_t)got;
+  }
+  return RLO__EXIT_OK;
+}
+
+void rlo__input_file_close(const rlo__input_file *file) {
+  close(file->descriptor);
+}
+
+/* A file that is being written. A signal handler may read it, so its address
+ * must not change while it is listed. */
 typedef struct output_file {
   rlo__file_replace file;
   /* Listed while there is a temporary file. */
@@ -32,8 +95,8 @@ static int fail_write(const char *path, int error) {
   return rlo__fail("cannot write %s: %s", path, strerror(error));
 }
 
-/* The temporary file is gone from its list once it has been renamed or
- * unlinked; the signals are blocked from the one to the other. */
+/* A temporary file leaves the list when it is renamed or unlinked; the signals
+ * are blocked between the two steps. */
 static void abandon(output_file *output) {
   bool is_listed = output->file.temp_path[0] != '\0';
   sigset_t before;
@@ -81,12 +144,12 @@ static int put_in_place(output_file *output) {
   if (error != 0) {
     return fail_write(file->path, error);
   }
-  /* Only the sync of the directory is left, which some file systems refuse. */
+  /* Syncs the directory, which some file systems refuse. */
   (void)rlo__file_replace_commit(file);
   return RLO__EXIT_OK;
 }
 
-/* Writes a file beside its target. On failure nothing is left. */
+/* Writes a file beside its target. Leaves no file on failure. */
 static int make_file(const rlo__output *output, output_file *made) {
   rlo__file_replace *file = &made->file;
   int code = open_file(output->path, made);

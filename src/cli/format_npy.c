@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NumPy's .npy files. A file holds the slots of a shape: as an array of its
+ * dimensions if the layout is plain row- or column-major, else as an array of
+ * one dimension. */
+#include <stdlib.h>
+
+#include "relayout/layout_util.h"
+#include "relayout/npy.h"
+
+#include "display.h"
+#include "file_format.h"
+#include "message.h"
+
+/* Magic, version and the length of the longest header. */
+#define PREFIX_BYTES (12 + RLO_NPY_MAX_HEADER_BYTES)
+
+/* Returns the element type of an .npy file for a shape's elements;
+ * RLO_DTYPE_INVALID if NumPy has no type of their width. */
+static rlo_dtype file_dtype(const rlo_shape *shape, int64_t element_bits) {
+  if (element_bits == rlo_dtype_storage_bits(shape->dtype)) {
+    return shape->dtype;
+  }
+  switch (element_bits) {
+    case 8:
+      return RLO_DTYPE_U8;
+    case 16:
+      return RLO_DTYPE_U16;
+    case 32:
+      return RLO_DTYPE_U32;
+    case 64:
+      return RLO_DTYPE_U64;
+    default:
+      return RLO_DTYPE_INVALID;
+  }
+}
+
+/* Returns the shape in the .npy header for the slots of a shape. */
+static rlo_status make_file_shape(const rlo_shape *shape,
+                                  rlo_shape *out_file_shape) {
+  rlo_shape_extent extent = {0};
+  rlo_status status = rlo_shape_measure(shape, &extent);
+  if (status != RLO_OK) {
+    return status;
+  }
+  rlo_dtype dtype = file_dtype(shape, extent.element_bits);
+  if (dtype == RLO_DTYPE_INVALID) {
+    return rlo_shape_make(
+        RLO_DTYPE_U8, &extent.physical_bytes, 1, out_file_shape);
+  }
+  if (rlo_layout_is_row_major(&shape->layout, shape->rank)) {
+    return rlo_shape_make(dtype, shape->dims, shape->rank, out_file_shape);
+  }
+  if (rlo_layout_is_column_major(&shape->layout, shape->rank)) {
+    rlo_layout layout = rlo_layout_column_major(shape->rank);
+    return rlo_shape_make_with_layout(
+        dtype, shape->dims, shape->rank, &layout, out_file_shape);
+  }
+  return rlo_shape_make(dtype, &extent.slots, 1, out_file_shape);
+}
+
+/* Returns whether an .npy array of a shape can hold the bytes of `from`. */
+static bool can_hold(const rlo_shape *file_shape, const rlo_shape *from) {
+  rlo_shape_extent file_extent = {0};
+  rlo_shape_extent extent = {0};
+  rlo_shape expected;
+  if (rlo_shape_measure(file_shape, &file_extent) != RLO_OK ||
+      rlo_shape_measure(from, &extent) != RLO_OK ||
+      make_file_shape(from, &expected) != RLO_OK ||
+      file_extent.physical_bytes != extent.physical_bytes) {
+    return false;
+  }
+  if (file_shape->rank == 1) {
+    return file_extent.element_bits == extent.element_bits ||
+           file_shape->dtype == RLO_DTYPE_U8;
+  }
+  rlo_shape file_as_expected = *file_shape;
+  file_as_expected.dtype = expected.dtype;
+  return file_extent.element_bits == extent.element_bits &&
+         rlo_shape_equal(&file_as_expected, &expected);
+}
+
+/* Returns the width of the numbers of an element type. */
+static size_t number_width_bytes(rlo_dtype dtype) {
+  size_t width = (size_t)rlo_dtype_storage_bits(dtype) / 8;
+  bool is_complex = rlo_dtype_class_of(dtype) == RLO_DTYPE_CLASS_COMPLEX;
+  return is_complex ? width / 2 : width;
+}
+
+static int parse_header(const rlo__input_file *file,
+                        rlo_npy_header *out_header) {
+  size_t bytes =
+      file->size_bytes < PREFIX_BYTES ? (size_t)file->size_bytes : PREFIX_BYTES;
+  char *prefix = malloc(PREFIX_BYTES);
+  if (prefix == NULL) {
+    return rlo__fail("cannot get %d bytes of memory", PREFIX_BYTES);
+  }
+  int code = rlo__input_file_read(file, 0, prefix, bytes);
+  if (code == RLO__EXIT_OK &&
+      rlo_npy_parse(prefix, bytes, file->size_bytes, out_header) != RLO_OK) {
+    code = rlo__fail("%s: %s", file->path, rlo_error_last()->message);
+  }
+  free(prefix);
+  return code;
+}
+
+static int read_header(const rlo__input_file *file,
+                       const rlo_shape *from,
+                       rlo__file_contents *out_contents) {
+  rlo_npy_header header = {0};
+  int code = parse_header(file, &header);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (from != NULL && !can_hold(&header.shape, from)) {
+    rlo__shape_text held;
+    rlo__shape_text wanted;
+    rlo_shape file_shape;
+    if (make_file_shape(from, &file_shape) != RLO_OK) {
+      return rlo__fail_last();
+    }
+    return rlo__fail("%s holds %s; the shape of --from needs %s",
+                     file->path,
+                     rlo__shape_text_make(&header.shape, &held),
+                     rlo__shape_text_make(&file_shape, &wanted));
+  }
+  *out_contents = (rlo__file_contents){
+      .shape = from == NULL ? header.shape : *from,
+      .offset_bytes = header.data_offset_bytes,
+      .swapped_width_bytes =
+          header.is_byte_swapped ? number_width_bytes(header.shape.dtype) : 0,
+  };
+  return RLO__EXIT_OK;
+}
+
+static int make_header(const rlo_shape *shape,
+                       char *out_header,
+                       size_t *out_bytes) {
+  rlo_shape file_shape;
+  /* Fits: 32 dimensions of 19 digits at most. */
+  if (make_file_shape(shape, &file_shape) != RLO_OK ||
+      rlo_npy_format(
+          &file_shape, out_header, RLO__MAX_HEADER_BYTES, out_bytes) !=
+          RLO_OK) {
+    return rlo__fail_last();
+  }
+  return RLO__EXIT_OK;
+}
+
+const rlo__file_format rlo__format_npy = {
+    .suffixes = {".npy"},
+    .help =
+        "a NumPy array. A plain row- or column-major result has its\n"
+        "logical shape; any other one dimension with all slots, padding\n"
+        "included. Types that NumPy lacks become unsigned numbers of\n"
+        "their width, packed ones bytes. Big-endian input is\n"
+        "byte-swapped.\n",
+    .has_shape = true,
+    .read_header = read_header,
+    .make_header = make_header,
+};

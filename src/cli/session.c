@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "message.h"
+
+/* Returns false if the environment names no home directory or the path is too
+ * long. */
+static bool find_path(rlo__wisdom_path *out_path) {
+  const char *base = getenv("XDG_DATA_HOME");
+  const char *below = "";
+  /* The XDG specification requires relative paths to be ignored. */
+  if (base == NULL || base[0] != '/') {
+    base = getenv("HOME");
+    below = "/.local/share";
+  }
+  if (base == NULL || base[0] != '/') {
+    out_path->text[0] = '\0';
+    return false;
+  }
+  int length = snprintf(out_path->text,
+                        sizeof(out_path->text),
+                        "%s%s/relayout/wisdom",
+                        base,
+                        below);
+  return length > 0 && (size_t)length < sizeof(out_path->text);
+}
+
+int rlo__wisdom_path_find(rlo__wisdom_path *out_path) {
+  if (!find_path(out_path)) {
+    return rlo__fail(
+        "there is no directory for wisdom: neither XDG_DATA_HOME nor HOME is "
+        "an "
+        "absolute path");
+  }
+  return RLO__EXIT_OK;
+}
+
+/* A missing file is not an error; an invalid one is reported and ignored. */
+static void load_wisdom(rlo_context *context, rlo__wisdom_known *out_known) {
+  *out_known = (rlo__wisdom_known){0};
+  rlo__wisdom_path path;
+  if (!find_path(&path)) {
+    return;
+  }
+  rlo_status status = rlo_context_load_wisdom(
+      context, path.text, &out_known->num_taken, &out_known->num_ignored);
+  if (status != RLO_OK && status != RLO_NOT_FOUND) {
+    rlo__fail("planning without wisdom: %s", rlo_error_last()->message);
+  }
+}
+
+/* Creates the directories above the file. */
+static int make_directories(const rlo__wisdom_path *path) {
+  rlo__wisdom_path parent = *path;
+  for (char *slash = strchr(parent.text + 1, '/'); slash != NULL;
+       slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    if (mkdir(parent.text, 0777) != 0 && errno != EEXIST) {
+      return rlo__fail(
+          "cannot make the directory %s: %s", parent.text, strerror(errno));
+    }
+    *slash = '/';
+  }
+  return RLO__EXIT_OK;
+}
+
+int rlo__wisdom_file_save(rlo_context *context, const rlo__wisdom_path *path) {
+  int code = make_directories(path);
+  if (code == RLO__EXIT_OK &&
+      rlo_context_save_wisdom(context, path->text) != RLO_OK) {
+    code = rlo__fail_last();
+  }
+  return code;
+}
+
+const char *rlo__cache_dir(void) {
+  return getenv("RELAYOUT_CACHE_DIR");
+}
+
+static int fail_cl(const char *call, cl_int code) {
+  return rlo__fail("%s failed with OpenCL error %d", call, (int)code);
+}
+
+int rlo__session_init(int32_t device_index, rlo__session *out_session) {
+  *out_session = (rlo__session){0};
+  rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
+  options.cache_dir = rlo__cache_dir();
+  if (rlo_context_create_default(
+          device_index, &options, &out_session->context) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  load_wisdom(out_session->context, &out_session->wisdom);
+  cl_device_id device = rlo_context_cl_device(out_session->context);
+  cl_int error = CL_SUCCESS;
+  out_session->queue = clCreateCommandQueue(
+      rlo_context_cl_context(out_session->context), device, 0, &error);
+  if (error != CL_SUCCESS) {
+    out_session->queue = NULL;
+    return fail_cl("clCreateCommandQueue", error);
+  }
+  if (clGetDeviceInfo(device,
+                      CL_DEVICE_NAME,
+                      sizeof(out_session->device_name),
+                      out_session->device_name,
+                      NULL) != CL_SUCCESS) {
+    /* The name is too long. It is printed only. */
+    snprintf(out_session->device_name,
+             sizeof(out_session->device_name),
+             "%s",
+             "device with a long name");
+  }
+  return RLO__EXIT_OK;
+}
+
+void rlo__session_deinit(rlo__session *session) {
+  if (session->queue != NULL) {
+    clReleaseCommandQueue(session->queue);
+  }
+  rlo_context_release(session->context);
+  *session = (rlo__session){0};
+}
+
+int rlo__session_create_buffer(rlo__session *session,
+                               size_t bytes,
+                               cl_mem *out_buffer) {
+  *out_buffer = NULL;
+  if (rlo_buffer_create(session->context,
+                        bytes == 0 ? 1 : (int64_t)bytes,
+                        out_buffer) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  return RLO__EXIT_OK;
+}
+
+int rlo__session_clear(rlo__session *session, cl_mem buffer, size_t bytes) {
+  if (bytes == 0) {
+    return RLO__EXIT_OK;
+  }
+  const cl_uchar zero = 0;
+  cl_int error = clEnqueueFillBuffer(
+      session->queue, buffer, &zero, sizeof(zero), 0, bytes, 0, NULL, NULL);
+  return error == CL_SUCCESS ? RLO__EXIT_OK
+                             : fail_cl("clEnqueueFillBuffer", error);
+}
+
+int rlo__session_upload(rlo__session *session,
+                        cl_mem buffer,
+                        const void *data,
+                        size_t bytes) {
+  if (bytes == 0) {
+    return RLO__EXIT_OK;
+  }
+  cl_int error = clEnqueueWriteBuffer(
+      session->queue, buffer, CL_TRUE, 0, bytes, data, 0, NULL, NULL);
+  return error == CL_SUCCESS ? RLO__EXIT_OK
+                             : fail_cl("clEnqueueWriteBuffer", error);
+}
+
+int rlo__session_download(rlo__session *session,
+                          cl_mem buffer,
+                          void *data,
+                          size_t bytes) {
+  if (bytes == 0) {
+    return RLO__EXIT_OK;
+  }
+  cl_int error = clEnqueueReadBuffer(
+      session->queue, buffer, CL_TRUE, 0, bytes, data, 0, NULL, NULL);
+  return error == CL_SUCCESS ? RLO__EXIT_OK
+                             : fail_cl("clEnqueueReadBuffer", error);
+}
+
+static double now_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int rlo__session_run(rlo__session *session,
+                     rlo_plan *plan,
+                     cl_mem src,
+                     cl_mem dst,
+                     double *out_seconds) {
+  double begin = now_seconds();
+  if (rlo_enqueue(plan, session->queue, src, 0, dst, 0, 0, NULL, NULL) !=
+      RLO_OK) {
+    return rlo__fail_last();
+  }
+  cl_int error = clFinish(session->queue);
+  if (error != CL_SUCCESS) {
+    return fail_cl("clFinish", error);
+  }
+  *out_seconds = now_seconds() - begin;
+  return RLO__EXIT_OK;
+}

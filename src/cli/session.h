@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_CLI_SESSION_H
+#define RLO_CLI_SESSION_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "relayout/opencl.h"
+
+/** A device opened by the command, and the files that the command keeps for
+ *  devices: compiled programs and wisdom. Functions that return an int return
+ *  RLO__EXIT_OK, or print the reason and return RLO__EXIT_FAILURE. */
+
+/** Returns the directory for compiled programs, $RELAYOUT_CACHE_DIR: ""
+ * disables the cache; NULL, if the variable is not set, selects the library's
+ * default.
+ */
+const char *rlo__cache_dir(void);
+
+/** Path of the wisdom file that `relayout tune` writes: relayout/wisdom in
+ *  $XDG_DATA_HOME, or in ~/.local/share if that variable is not set. */
+typedef struct rlo__wisdom_path {
+  /** "" if the environment names no home directory. */
+  char text[PATH_MAX];
+} rlo__wisdom_path;
+
+/** Fails only if the environment names no home directory. */
+int rlo__wisdom_path_find(rlo__wisdom_path *out_path);
+
+/** Merges the wisdom of a context into the file; creates missing directories.
+ */
+int rlo__wisdom_file_save(rlo_context *context, const rlo__wisdom_path *path);
+
+/** Records of a wisdom file. */
+typedef struct rlo__wisdom_known {
+  int32_t num_taken;
+  /** Of another device, driver or table of kernels. */
+  int32_t num_ignored;
+} rlo__wisdom_known;
+
+/** A device with one in-order queue. Each function waits until its work is
+ *  complete. Used by one thread. */
+typedef struct rlo__session {
+  rlo_context *context;
+  cl_command_queue queue;
+  char device_name[128];
+  /** Records of the wisdom file that the context loaded. */
+  rlo__wisdom_known wisdom;
+} rlo__session;
+
+/**
+ * Opens a device by its index in `relayout devices`; -1: the default device.
+ * Loads the wisdom file if there is one; an invalid file costs speed only and
+ * is reported on standard error. rlo__session_deinit must follow in any case.
+ */
+int rlo__session_init(int32_t device_index, rlo__session *out_session);
+void rlo__session_deinit(rlo__session *session);
+
+/** Creates a buffer of max(bytes, 1) bytes; release it with
+ *  rlo_buffer_release. */
+int rlo__session_create_buffer(rlo__session *session,
+                               size_t bytes,
+                               cl_mem *out_buffer);
+
+/** Writes zeros into the first `bytes` bytes of a buffer. */
+int rlo__session_clear(rlo__session *session, cl_mem buffer, size_t bytes);
+
+/** Copies to and from the beginning of a buffer. */
+int rlo__session_upload(rlo__session *session,
+                        cl_mem buffer,
+                        const void *data,
+                        size_t bytes);
+int rlo__session_download(rlo__session *session,
+                          cl_mem buffer,
+                          void *data,
+                          size_t bytes);
+
+/** Runs a plan from the beginning of one buffer to that of another.
+ *  @param out_seconds  from enqueueing to completion, by the host's clock. */
+int rlo__session_run(rlo__session *session,
+                     rlo_plan *plan,
+                     cl_mem src,
+                     cl_mem dst,
+                     double *out_seconds);
+
+#endif
