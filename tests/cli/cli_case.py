@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the command share: running it, and files for it."""
+"""Base of the tests of the command: runs it, and makes files for it."""
 
 import collections
 import os
@@ -53,9 +53,9 @@ class CliCase(unittest.TestCase):
     def run_command(self, *arguments, env=None, **options):
         environment = dict(os.environ)
         if "--no-isolate" not in arguments:
-            # Leaks are looked for where a process ends by itself; there the
-            # sanitizer needs whole stacks, which make a driver's compiler
-            # some fifty times slower.
+            # Only a process without a child reports its leaks. Complete
+            # stacks, which leak reports need, make a driver's compiler about
+            # fifty times slower.
             environment.pop("ASAN_OPTIONS", None)
         environment.update(env or {})
         done = subprocess.run(
@@ -66,14 +66,14 @@ class CliCase(unittest.TestCase):
                       done.stderr.decode())
 
     def ok(self, *arguments, **options):
-        """Run it; it must succeed silently. Returns what it printed."""
+        """Runs it; it must succeed silently. Returns its output."""
         result = self.run_command(*arguments, **options)
         self.assertEqual((result.code, result.err), (0, ""),
                          "relayout %s\n%s" % (" ".join(arguments), result.err))
         return result.out
 
     def fails(self, code, words, *arguments, **options):
-        """Run it; it must fail with this code and one sentence with words."""
+        """Runs it; it must fail with this code and one sentence with words."""
         result = self.run_command(*arguments, **options)
         told = "relayout %s\n%s" % (" ".join(arguments), result)
         self.assertEqual(result.code, code, told)

@@ -53,7 +53,7 @@ class Cache(CliCase):
         environment = {"RELAYOUT_CACHE_DIR": folder}
         self.assertEqual(self.ok("cache", "show", env=environment),
                          "%s: 0 programs, 0 bytes\n" % folder)
-        self.assert_files()  # looking makes no folder
+        self.assert_files()  # show creates no directory
         os.mkdir(folder, 0o700)
         self.write("cache/" + 64 * "a", b"12345")
         self.write("cache/notes.txt", b"mine")

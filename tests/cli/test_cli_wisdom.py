@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What tune measures, where it is kept, and who plans with it."""
+"""tune, its wisdom file, and plans that use it."""
 
 import json
 import os
@@ -45,7 +45,7 @@ class File(WisdomCase):
                          "/some/home/.local/share/relayout/wisdom\n")
         home["HOME"] = ""
         for verb in (["wisdom", "path"], ["tune", *PAIR]):
-            self.fails(1, "no home", *verb, env=home)
+            self.fails(1, "no directory for wisdom", *verb, env=home)
 
     def test_there_is_none(self):
         self.assertIn("there is no wisdom", self.ok("wisdom", "show"))
@@ -133,15 +133,15 @@ class Tune(WisdomCase):
         self.assertAlmostEqual(after["measured_fraction"], pair["fraction"],
                                delta=0.002)
         self.assertEqual(after["wisdom_records"], len(records))
-        # A small pair can well do better than the copy of more bytes.
+        # A small pair may be faster than the copy of more bytes.
         self.assertRegex(self.ok("explain", *PAIR),
                          r"chosen by      wisdom: it had \d+\.\d+ of the copy ")
-        # Known: not again, but when asked to.
+        # A known pair is measured again only with --again.
         known = self.ok("tune", *PAIR)
         self.assertIn("(known)", known)
         self.assertNotIn("(known)",
                          self.ok("tune", "--again", "--seconds", "0.1", *PAIR))
-        # And the bytes are what they were.
+        # Wisdom does not change the result.
         data = bytes((i * 2654435761 >> 13) & 255 for i in range(64 * 96 * 4))
         self.write("in.npy", npy_bytes("<f4", (64, 96), data))
         self.ok("convert", "in.npy", "out.npy", "--to", "{0,1}", "--verify")
