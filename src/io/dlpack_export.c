@@ -12,28 +12,28 @@
 #include "relayout/dlpack.h"
 
 /* What a consumer gets, and what stands around it. */
-typedef struct lent_tensor {
+typedef struct exported_tensor {
   struct DLManagedTensor managed;
   struct DLManagedTensorVersioned versioned;
   rlo_dlpack_destroy_fn destroy;
   void *payload;
   int64_t dims[RLO_MAX_RANK];
   int64_t strides[RLO_MAX_RANK];
-} lent_tensor;
+} exported_tensor;
 
-static void destroy_lent(lent_tensor *lent) {
-  if (lent->destroy != NULL) {
-    lent->destroy(lent->payload);
+static void destroy_exported(exported_tensor *exported) {
+  if (exported->destroy != NULL) {
+    exported->destroy(exported->payload);
   }
-  rlo__free(lent);
+  rlo__free(exported);
 }
 
 static void delete_managed(struct DLManagedTensor *self) {
-  destroy_lent(self->manager_ctx);
+  destroy_exported(self->manager_ctx);
 }
 
 static void delete_versioned(struct DLManagedTensorVersioned *self) {
-  destroy_lent(self->manager_ctx);
+  destroy_exported(self->manager_ctx);
 }
 
 static rlo_status set_type(const rlo_shape *shape,
@@ -103,7 +103,7 @@ static rlo_status check_view(const rlo_dlpack_view *view) {
 }
 
 static rlo_status fill_tensor(const rlo_dlpack_view *view,
-                              lent_tensor *lent,
+                              exported_tensor *exported,
                               rlo__dl_tensor *tensor,
                               bool *out_is_padded) {
   const rlo_shape *shape = &view->shape;
@@ -111,9 +111,11 @@ static rlo_status fill_tensor(const rlo_dlpack_view *view,
   RLO_TRY(set_type(shape, tensor, out_is_padded));
   int64_t offset_elems = 0;
   int64_t offset_bytes = 0;
-  RLO_TRY(rlo_shape_to_strides(shape, lent->strides, &offset_elems));
+  RLO_TRY(rlo_shape_to_strides(shape, exported->strides, &offset_elems));
   RLO_TRY(find_offset(view, offset_elems, &offset_bytes));
-  memcpy(lent->dims, shape->dims, (size_t)shape->rank * sizeof lent->dims[0]);
+  memcpy(exported->dims,
+         shape->dims,
+         (size_t)shape->rank * sizeof exported->dims[0]);
   tensor->data = view->data;
   if (offset_bytes < 0) {
     /* Their offset has no sign. */
@@ -124,35 +126,35 @@ static rlo_status fill_tensor(const rlo_dlpack_view *view,
   tensor->device_type = (int32_t)view->device;
   tensor->device_id = view->device_id;
   tensor->ndim = shape->rank;
-  tensor->shape = lent->dims;
-  tensor->strides = lent->strides;
+  tensor->shape = exported->dims;
+  tensor->strides = exported->strides;
   return RLO_OK;
 }
 
 /* On failure nothing is left, and destroy has not been called. */
-static rlo_status lend(const rlo_dlpack_view *view,
-                       rlo_dlpack_destroy_fn destroy,
-                       void *payload,
-                       bool *out_is_padded,
-                       lent_tensor **out_lent) {
-  lent_tensor *lent = rlo__alloc(sizeof *lent);
-  if (lent == NULL) {
+static rlo_status export_view(const rlo_dlpack_view *view,
+                              rlo_dlpack_destroy_fn destroy,
+                              void *payload,
+                              bool *out_is_padded,
+                              exported_tensor **out_exported) {
+  exported_tensor *exported = rlo__alloc(sizeof *exported);
+  if (exported == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status =
-      fill_tensor(view, lent, &lent->managed.dl_tensor, out_is_padded);
+      fill_tensor(view, exported, &exported->managed.dl_tensor, out_is_padded);
   if (status != RLO_OK) {
-    rlo__free(lent);
+    rlo__free(exported);
     return status;
   }
-  lent->versioned.dl_tensor = lent->managed.dl_tensor;
-  lent->managed.manager_ctx = lent;
-  lent->managed.deleter = delete_managed;
-  lent->versioned.manager_ctx = lent;
-  lent->versioned.deleter = delete_versioned;
-  lent->destroy = destroy;
-  lent->payload = payload;
-  *out_lent = lent;
+  exported->versioned.dl_tensor = exported->managed.dl_tensor;
+  exported->managed.manager_ctx = exported;
+  exported->managed.deleter = delete_managed;
+  exported->versioned.manager_ctx = exported;
+  exported->versioned.deleter = delete_versioned;
+  exported->destroy = destroy;
+  exported->payload = payload;
+  *out_exported = exported;
   return RLO_OK;
 }
 
@@ -167,16 +169,16 @@ rlo_status rlo_dlpack_export(const rlo_dlpack_view *view,
                     "be written to");
   }
   bool is_padded = false;
-  lent_tensor *lent = NULL;
-  RLO_TRY(lend(view, destroy, payload, &is_padded, &lent));
+  exported_tensor *exported = NULL;
+  RLO_TRY(export_view(view, destroy, payload, &is_padded, &exported));
   if (is_padded) {
-    rlo__free(lent);
+    rlo__free(exported);
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "an unversioned DLPack tensor cannot say that elements of "
                     "%s take whole bytes",
                     rlo_dtype_name(view->shape.dtype));
   }
-  *out_managed = &lent->managed;
+  *out_managed = &exported->managed;
   return RLO_OK;
 }
 
@@ -189,16 +191,16 @@ rlo_status rlo_dlpack_export_versioned(
 
   *out_managed = NULL;
   bool is_padded = false;
-  lent_tensor *lent = NULL;
-  RLO_TRY(lend(view, destroy, payload, &is_padded, &lent));
-  lent->versioned.version_major = MAJOR;
-  lent->versioned.version_minor = MINOR;
+  exported_tensor *exported = NULL;
+  RLO_TRY(export_view(view, destroy, payload, &is_padded, &exported));
+  exported->versioned.version_major = MAJOR;
+  exported->versioned.version_minor = MINOR;
   if (view->is_read_only) {
-    lent->versioned.flags |= RLO_DLPACK_FLAG_READ_ONLY;
+    exported->versioned.flags |= RLO_DLPACK_FLAG_READ_ONLY;
   }
   if (is_padded) {
-    lent->versioned.flags |= RLO_DLPACK_FLAG_IS_SUBBYTE_TYPE_PADDED;
+    exported->versioned.flags |= RLO_DLPACK_FLAG_IS_SUBBYTE_TYPE_PADDED;
   }
-  *out_managed = &lent->versioned;
+  *out_managed = &exported->versioned;
   return RLO_OK;
 }

@@ -4,11 +4,11 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "io/npy_form.h"
+#include "io/npy_type.h"
 
 enum {
   /* Of a number or a name in a message. */
-  MOST_SHOWN = 24
+  MAX_SHOWN = 24
 };
 
 /* A Python dictionary, character by character; positions count from the
@@ -20,7 +20,7 @@ typedef struct reader {
   size_t text_position;
 } reader;
 
-/* What the dictionary says. */
+/* The entries of the dictionary. */
 typedef struct description {
   bool has_descr, has_order, has_shape;
   rlo_dtype dtype;
@@ -143,9 +143,9 @@ static rlo_status read_dimension(reader *r, int64_t *out_value) {
                     "byte %zu of the .npy file: the dimension %.*s%s does "
                     "not fit 64 bits",
                     r->text_position + start,
-                    length < MOST_SHOWN ? (int)length : (int)MOST_SHOWN,
+                    length < MAX_SHOWN ? (int)length : (int)MAX_SHOWN,
                     r->text + start,
-                    length > MOST_SHOWN ? "..." : "");
+                    length > MAX_SHOWN ? "..." : "");
   }
   /* Python 2 wrote its long integers as 3L. */
   if (peek(r) == 'L') {
@@ -227,7 +227,7 @@ static rlo_status read_entry(reader *r, description *d) {
                     "byte %zu of the .npy file: expected the keys descr, "
                     "fortran_order and shape, each once, found '%.*s'",
                     position,
-                    length < MOST_SHOWN ? (int)length : (int)MOST_SHOWN,
+                    length < MAX_SHOWN ? (int)length : (int)MAX_SHOWN,
                     key);
   }
   if (!accept(r, ':')) {

@@ -15,13 +15,13 @@
 
 static rlo_status check_struct_size(const char *name,
                                     size_t given,
-                                    size_t least) {
-  if (given < least) {
+                                    size_t min) {
+  if (given < min) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s: a struct_size of %zu is below %zu",
                     name,
                     given,
-                    least);
+                    min);
   }
   return RLO_OK;
 }
@@ -163,22 +163,23 @@ rlo_status rlo_shape_from_pjrt(rlo_dtype dtype,
 /* PJRT's layouts say nothing of all these. */
 static rlo_status check_expressible(const rlo_shape *shape) {
   const rlo_layout *layout = &shape->layout;
-  const char *stranger = NULL;
+  const char *unsupported = NULL;
   if (layout->fill != RLO_FILL_INVALID && layout->fill != RLO_FILL_UNKNOWN) {
-    stranger = "a fill";
+    unsupported = "a fill";
   } else if (layout->tail_alignment_elems > 1) {
-    stranger = "a tail alignment";
+    unsupported = "a tail alignment";
   } else if (layout->element_size_bits != 0) {
-    stranger = "an element size";
+    unsupported = "an element size";
   } else if (layout->memory_space != 0) {
-    stranger = "a memory space";
+    unsupported = "a memory space";
   } else if (layout->num_split_configs != 0) {
-    stranger = "splits";
+    unsupported = "splits";
   } else if (layout->metadata_prefix_bytes != 0) {
-    stranger = "a metadata prefix";
+    unsupported = "a metadata prefix";
   }
-  if (stranger != NULL) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "a PJRT layout cannot have %s", stranger);
+  if (unsupported != NULL) {
+    return RLO_FAIL(
+        RLO_UNSUPPORTED, "a PJRT layout cannot have %s", unsupported);
   }
   return RLO_OK;
 }

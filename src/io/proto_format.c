@@ -3,43 +3,248 @@
 
 #include "base/options.h"
 #include "base/status.h"
-#include "io/proto_layout.h"
+#include "io/proto_message.h"
+
+/* A message under construction. */
+typedef struct writer_state {
+  rlo__proto_arena arena;
+  bool has_padding_fields;
+} writer_state;
+
+static void take_unknown(ProtobufCMessage *message,
+                         const ProtobufCMessage *origin) {
+  if (origin != NULL) {
+    message->n_unknown_fields = origin->n_unknown_fields;
+    message->unknown_fields = origin->unknown_fields;
+  }
+}
+
+/* Numbers in the writer's memory. */
+static rlo_status copy_numbers(writer_state *writer,
+                               const int64_t *numbers,
+                               int32_t count,
+                               int64_t **out_numbers,
+                               size_t *out_count) {
+  if (count == 0) {
+    return RLO_OK;
+  }
+  int64_t *copy =
+      rlo__proto_arena_take(&writer->arena, (size_t)count, sizeof copy[0]);
+  if (copy == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  memcpy(copy, numbers, (size_t)count * sizeof copy[0]);
+  *out_numbers = copy;
+  *out_count = (size_t)count;
+  return RLO_OK;
+}
+
+static rlo_status write_tile(writer_state *writer,
+                             const rlo_tile *tile,
+                             const rlo__tile_message *origin,
+                             rlo__tile_message **out_message) {
+  rlo__tile_message *message =
+      rlo__proto_arena_take(&writer->arena, 1, sizeof *message);
+  if (message == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  relayout_wire__tile_proto__init(message);
+  take_unknown(&message->base, origin == NULL ? NULL : &origin->base);
+  *out_message = message;
+  return copy_numbers(writer,
+                      tile->dims,
+                      tile->rank,
+                      &message->dimensions,
+                      &message->n_dimensions);
+}
+
+static rlo_status write_tiles(writer_state *writer,
+                              const rlo_layout *layout,
+                              const rlo__layout_message *origin,
+                              rlo__layout_message *message) {
+  if (layout->num_tiles == 0) {
+    return RLO_OK;
+  }
+  size_t count = (size_t)layout->num_tiles;
+  message->tiles =
+      rlo__proto_arena_take(&writer->arena, count, sizeof(rlo__tile_message *));
+  if (message->tiles == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  message->n_tiles = count;
+  for (size_t t = 0; t < count; ++t) {
+    bool has_origin = origin != NULL && t < origin->n_tiles;
+    RLO_TRY(write_tile(writer,
+                       &layout->tiles[t],
+                       has_origin ? origin->tiles[t] : NULL,
+                       &message->tiles[t]));
+  }
+  return RLO_OK;
+}
+
+static rlo_status write_split(writer_state *writer,
+                              const rlo_split_config *split,
+                              const rlo__split_message *origin,
+                              rlo__split_message **out_message) {
+  rlo__split_message *message =
+      rlo__proto_arena_take(&writer->arena, 1, sizeof *message);
+  if (message == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  relayout_wire__split_config_proto__init(message);
+  take_unknown(&message->base, origin == NULL ? NULL : &origin->base);
+  message->dimension = split->dimension;
+  *out_message = message;
+  return copy_numbers(writer,
+                      split->indices,
+                      split->num_indices,
+                      &message->split_indices,
+                      &message->n_split_indices);
+}
+
+static rlo_status write_splits(writer_state *writer,
+                               const rlo_layout *layout,
+                               const rlo__layout_message *origin,
+                               rlo__layout_message *message) {
+  if (layout->num_split_configs == 0) {
+    return RLO_OK;
+  }
+  size_t count = (size_t)layout->num_split_configs;
+  message->split_configs = rlo__proto_arena_take(
+      &writer->arena, count, sizeof(rlo__split_message *));
+  if (message->split_configs == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  message->n_split_configs = count;
+  for (size_t s = 0; s < count; ++s) {
+    bool has_origin = origin != NULL && s < origin->n_split_configs;
+    RLO_TRY(write_split(writer,
+                        &layout->split_configs[s],
+                        has_origin ? origin->split_configs[s] : NULL,
+                        &message->split_configs[s]));
+  }
+  return RLO_OK;
+}
+
+static rlo_status write_padding(writer_state *writer,
+                                const rlo_layout *layout,
+                                int32_t rank,
+                                rlo__layout_message *message) {
+  if (layout->fill == RLO_FILL_BITS) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "LayoutProto has no place for the bits of a fill");
+  }
+  bool is_needed =
+      layout->has_padded_dimensions || layout->fill != RLO_FILL_INVALID;
+  if (is_needed && !writer->has_padding_fields) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "padding and fills need padded_dimensions and "
+                    "padding_value of LayoutProto, which are written only with "
+                    "has_padding_fields");
+  }
+  message->padding_value = (RelayoutWire__PaddingValue)layout->fill;
+  if (!layout->has_padded_dimensions) {
+    return RLO_OK;
+  }
+  return copy_numbers(writer,
+                      layout->padded_dimensions,
+                      rank,
+                      &message->padded_dimensions,
+                      &message->n_padded_dimensions);
+}
+
+/* Known fields that have no meaning here, as they were. */
+static void take_carried(const rlo__layout_message *origin,
+                         rlo__layout_message *message) {
+  if (origin == NULL) {
+    return;
+  }
+  message->format = origin->format;
+  message->max_sparse_elements = origin->max_sparse_elements;
+  size_t rank = message->n_minor_to_major;
+  if (origin->n_dim_level_types == rank) {
+    message->n_dim_level_types = rank;
+    message->dim_level_types = origin->dim_level_types;
+  }
+  if (origin->n_dim_unique == rank) {
+    message->n_dim_unique = rank;
+    message->dim_unique = origin->dim_unique;
+  }
+  if (origin->n_dim_ordered == rank) {
+    message->n_dim_ordered = rank;
+    message->dim_ordered = origin->dim_ordered;
+  }
+}
+
+static rlo_status write_layout(writer_state *writer,
+                               const rlo_layout *layout,
+                               int32_t rank,
+                               const rlo__layout_message *origin,
+                               rlo__layout_message **out_message) {
+  if (layout->kind != RLO_LAYOUT_DENSE) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "LayoutProto has no place for strides");
+  }
+  rlo__layout_message *message =
+      rlo__proto_arena_take(&writer->arena, 1, sizeof *message);
+  if (message == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  relayout_wire__layout_proto__init(message);
+  take_unknown(&message->base, origin == NULL ? NULL : &origin->base);
+  int64_t minor_to_major[RLO_MAX_RANK];
+  for (int32_t i = 0; i < rank; ++i) {
+    minor_to_major[i] = layout->minor_to_major[i];
+  }
+  RLO_TRY(copy_numbers(writer,
+                       minor_to_major,
+                       rank,
+                       &message->minor_to_major,
+                       &message->n_minor_to_major));
+  RLO_TRY(write_padding(writer, layout, rank, message));
+  RLO_TRY(write_tiles(writer, layout, origin, message));
+  RLO_TRY(write_splits(writer, layout, origin, message));
+  take_carried(origin, message);
+  message->element_size_in_bits = layout->element_size_bits;
+  message->memory_space = layout->memory_space;
+  message->dynamic_shape_metadata_prefix_bytes = layout->metadata_prefix_bytes;
+  message->tail_padding_alignment_in_elements = layout->tail_alignment_elems;
+  *out_message = message;
+  return RLO_OK;
+}
 
 /* Begin a message; *out_origin is the message it was read from, or NULL. */
 static rlo_status begin_writing(const rlo_proto_options *options,
-                                rlo__proto_kind kind,
-                                rlo__proto_writer *out_writer,
+                                const ProtobufCMessageDescriptor *kind,
+                                writer_state *out_writer,
                                 const ProtobufCMessage **out_origin) {
   rlo_proto_options read = RLO_PROTO_OPTIONS_INIT;
   RLO_TRY(rlo__options_read(
       "proto options", "RLO_PROTO_OPTIONS_INIT", options, &read, sizeof read));
-  if (read.origin != NULL && read.origin->kind != kind) {
+  if (read.origin != NULL && read.origin->message->descriptor != kind) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the origin is a message of another kind: %s",
                     read.origin->message->descriptor->short_name);
   }
-  *out_writer =
-      (rlo__proto_writer){.has_padding_fields = read.has_padding_fields};
+  *out_writer = (writer_state){.has_padding_fields = read.has_padding_fields};
   *out_origin = read.origin == NULL ? NULL : read.origin->message;
   return RLO_OK;
 }
 
 /* The message has been made, or making it has failed with `status`. */
-static rlo_status finish_writing(rlo__proto_writer *writer,
+static rlo_status finish_writing(writer_state *writer,
                                  rlo_status status,
                                  const ProtobufCMessage *message,
-                                 rlo__proto_kind kind,
                                  void *buffer,
                                  size_t capacity,
                                  size_t *out_bytes) {
   if (status == RLO_OK) {
-    status = rlo__proto_pack(message, kind, buffer, capacity, out_bytes);
+    status = rlo__proto_pack(message, buffer, capacity, out_bytes);
   }
   rlo__proto_arena_deinit(&writer->arena);
   return status;
 }
 
-static rlo_status new_shape(rlo__proto_writer *writer,
+static rlo_status new_shape(writer_state *writer,
                             int32_t element_type,
                             const rlo__shape_message *origin,
                             rlo__shape_message **out_message) {
@@ -50,14 +255,13 @@ static rlo_status new_shape(rlo__proto_writer *writer,
   }
   relayout_wire__shape_proto__init(message);
   message->element_type = element_type;
-  rlo__proto_take_unknown(&message->base,
-                          origin == NULL ? NULL : &origin->base);
+  take_unknown(&message->base, origin == NULL ? NULL : &origin->base);
   *out_message = message;
   return RLO_OK;
 }
 
 /* As many places for the messages of subshapes. */
-static rlo_status new_shapes(rlo__proto_writer *writer,
+static rlo_status new_shapes(writer_state *writer,
                              size_t count,
                              rlo__shape_message ***out_messages,
                              size_t *out_count) {
@@ -73,7 +277,7 @@ static rlo_status new_shapes(rlo__proto_writer *writer,
 }
 
 /* A valid shape. */
-static rlo_status write_array(rlo__proto_writer *writer,
+static rlo_status write_array(writer_state *writer,
                               const rlo_shape *shape,
                               const rlo__shape_message *origin,
                               rlo__shape_message **out_message) {
@@ -96,19 +300,19 @@ static rlo_status write_array(rlo__proto_writer *writer,
       message->is_dynamic_dimension[k] = shape->is_dynamic[k];
     }
   }
-  RLO_TRY(rlo__proto_write_layout(writer,
-                                  &shape->layout,
-                                  shape->rank,
-                                  origin == NULL ? NULL : origin->layout,
-                                  &message->layout));
+  RLO_TRY(write_layout(writer,
+                       &shape->layout,
+                       shape->rank,
+                       origin == NULL ? NULL : origin->layout,
+                       &message->layout));
   *out_message = message;
   return RLO_OK;
 }
 
-/* The walk through a tree: the tuples around the subshape at hand, each with
+/* The walk through a tree: the tuples around the current subshape, each with
  * its origin. */
 typedef struct tree_walk {
-  rlo__proto_writer *writer;
+  writer_state *writer;
   rlo__shape_message *root;
   const rlo__shape_message *root_origin;
   rlo__shape_message *tuples[RLO_PROTO_MAX_DEPTH];
@@ -168,19 +372,19 @@ static rlo_status visit_subshape(const rlo_subshape *subshape, void *payload) {
   return RLO_OK;
 }
 
-static rlo_status write_tree(rlo__proto_writer *writer,
+static rlo_status write_tree(writer_state *writer,
                              const rlo_shape_tree *tree,
                              const rlo__shape_message *origin,
                              rlo__shape_message **out_message) {
   /* Around the innermost array: a program and a buffer; in it: a layout and a
    * tile. */
-  enum { MOST_DEPTH = RLO_PROTO_MAX_DEPTH - 5 };
+  enum { MAX_DEPTH = RLO_PROTO_MAX_DEPTH - 5 };
 
-  if (rlo_shape_tree_depth(tree) > MOST_DEPTH) {
+  if (rlo_shape_tree_depth(tree) > MAX_DEPTH) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "a tree of depth %d is beyond the limit of %d for messages",
                     rlo_shape_tree_depth(tree),
-                    MOST_DEPTH);
+                    MAX_DEPTH);
   }
   tree_walk walk;
   memset(&walk, 0, sizeof walk);
@@ -192,13 +396,12 @@ static rlo_status write_tree(rlo__proto_writer *writer,
   return RLO_OK;
 }
 
-static rlo_status write_program(rlo__proto_writer *writer,
+static rlo_status write_program(writer_state *writer,
                                 const rlo_program_shape *program,
                                 const rlo__program_message *origin,
                                 rlo__program_message *message) {
   relayout_wire__program_shape_proto__init(message);
-  rlo__proto_take_unknown(&message->base,
-                          origin == NULL ? NULL : &origin->base);
+  take_unknown(&message->base, origin == NULL ? NULL : &origin->base);
   RLO_TRY(write_tree(writer,
                      rlo_program_shape_result(program),
                      origin == NULL ? NULL : origin->result,
@@ -267,16 +470,16 @@ rlo_status rlo_proto_format_tile(const rlo_tile *tile,
                                  size_t *out_bytes) {
   rlo_layout layout = rlo_layout_row_major(0);
   RLO_TRY(rlo_layout_add_tile(&layout, tile->dims, tile->rank));
-  rlo__proto_writer writer;
+  writer_state writer;
   const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(options, RLO__PROTO_TILE, &writer, &origin));
+  RLO_TRY(begin_writing(
+      options, &relayout_wire__tile_proto__descriptor, &writer, &origin));
   rlo__tile_message *message = NULL;
-  rlo_status status = rlo__proto_write_tile(
-      &writer, tile, (const rlo__tile_message *)origin, &message);
+  rlo_status status =
+      write_tile(&writer, tile, (const rlo__tile_message *)origin, &message);
   return finish_writing(&writer,
                         status,
                         (const ProtobufCMessage *)message,
-                        RLO__PROTO_TILE,
                         buffer,
                         capacity,
                         out_bytes);
@@ -289,16 +492,16 @@ rlo_status rlo_proto_format_layout(const rlo_layout *layout,
                                    size_t capacity,
                                    size_t *out_bytes) {
   RLO_TRY(check_layout(layout, rank));
-  rlo__proto_writer writer;
+  writer_state writer;
   const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(options, RLO__PROTO_LAYOUT, &writer, &origin));
+  RLO_TRY(begin_writing(
+      options, &relayout_wire__layout_proto__descriptor, &writer, &origin));
   rlo__layout_message *message = NULL;
-  rlo_status status = rlo__proto_write_layout(
+  rlo_status status = write_layout(
       &writer, layout, rank, (const rlo__layout_message *)origin, &message);
   return finish_writing(&writer,
                         status,
                         (const ProtobufCMessage *)message,
-                        RLO__PROTO_LAYOUT,
                         buffer,
                         capacity,
                         out_bytes);
@@ -310,16 +513,16 @@ rlo_status rlo_proto_format_shape(const rlo_shape *shape,
                                   size_t capacity,
                                   size_t *out_bytes) {
   RLO_TRY(rlo_shape_validate_unbounded(shape));
-  rlo__proto_writer writer;
+  writer_state writer;
   const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(options, RLO__PROTO_SHAPE, &writer, &origin));
+  RLO_TRY(begin_writing(
+      options, &relayout_wire__shape_proto__descriptor, &writer, &origin));
   rlo__shape_message *message = NULL;
   rlo_status status =
       write_array(&writer, shape, (const rlo__shape_message *)origin, &message);
   return finish_writing(&writer,
                         status,
                         (const ProtobufCMessage *)message,
-                        RLO__PROTO_SHAPE,
                         buffer,
                         capacity,
                         out_bytes);
@@ -330,16 +533,16 @@ rlo_status rlo_proto_format_tree(const rlo_shape_tree *tree,
                                  void *buffer,
                                  size_t capacity,
                                  size_t *out_bytes) {
-  rlo__proto_writer writer;
+  writer_state writer;
   const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(options, RLO__PROTO_SHAPE, &writer, &origin));
+  RLO_TRY(begin_writing(
+      options, &relayout_wire__shape_proto__descriptor, &writer, &origin));
   rlo__shape_message *message = NULL;
   rlo_status status =
       write_tree(&writer, tree, (const rlo__shape_message *)origin, &message);
   return finish_writing(&writer,
                         status,
                         (const ProtobufCMessage *)message,
-                        RLO__PROTO_SHAPE,
                         buffer,
                         capacity,
                         out_bytes);
@@ -350,17 +553,15 @@ rlo_status rlo_proto_format_program(const rlo_program_shape *program,
                                     void *buffer,
                                     size_t capacity,
                                     size_t *out_bytes) {
-  rlo__proto_writer writer;
+  writer_state writer;
   const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(options, RLO__PROTO_PROGRAM, &writer, &origin));
+  RLO_TRY(begin_writing(options,
+                        &relayout_wire__program_shape_proto__descriptor,
+                        &writer,
+                        &origin));
   rlo__program_message message;
   rlo_status status = write_program(
       &writer, program, (const rlo__program_message *)origin, &message);
-  return finish_writing(&writer,
-                        status,
-                        &message.base,
-                        RLO__PROTO_PROGRAM,
-                        buffer,
-                        capacity,
-                        out_bytes);
+  return finish_writing(
+      &writer, status, &message.base, buffer, capacity, out_bytes);
 }

@@ -2,10 +2,10 @@
 #ifndef RLO_IO_PROTO_MESSAGE_H
 #define RLO_IO_PROTO_MESSAGE_H
 
-#include "io/proto_wire.h"
 #include "io/shape.pb-c.h"
+#include "relayout/proto.h"
 
-/** The messages of shape.proto under shorter names. */
+/** Short names of the messages of shape.proto. */
 typedef RelayoutWire__TileProto rlo__tile_message;
 typedef RelayoutWire__SplitConfigProto rlo__split_message;
 typedef RelayoutWire__LayoutProto rlo__layout_message;
@@ -13,32 +13,34 @@ typedef RelayoutWire__ShapeProto rlo__shape_message;
 typedef RelayoutWire__ProgramShapeProto rlo__program_message;
 
 struct rlo_proto_origin {
-  rlo__proto_kind kind;
   ProtobufCMessage *message;
 };
 
-/** Check and unpack a message; the origin goes to rlo_proto_origin_release.
+/** Checks and unpacks a message; the caller owns the origin and releases it
+ * with rlo_proto_origin_release.
  *  @return as the functions rlo_proto_parse_*; *out_origin is NULL on failure.
  */
-RLO_NODISCARD rlo_status rlo__proto_unpack(const void *bytes,
-                                           size_t size_bytes,
-                                           rlo__proto_kind kind,
-                                           rlo_proto_origin **out_origin);
+RLO_NODISCARD rlo_status
+rlo__proto_unpack(const void *bytes,
+                  size_t size_bytes,
+                  const ProtobufCMessageDescriptor *kind,
+                  rlo_proto_origin **out_origin);
 
-/** Write a message as the functions rlo_proto_format_*, which checked it. */
+/** Writes a message for the functions rlo_proto_format_*, and checks that it
+ * can be read again. */
 RLO_NODISCARD rlo_status rlo__proto_pack(const ProtobufCMessage *message,
-                                         rlo__proto_kind kind,
                                          void *buffer,
                                          size_t capacity,
                                          size_t *out_bytes);
 
-/** Memory for the parts of one message, which are given back together. All
- *  zero is an empty one. */
+/** Memory for the parts of one message, released together. Zero-initialized, it
+ *  is empty. */
 typedef struct rlo__proto_arena {
   struct rlo__proto_chunk *chunks;
 } rlo__proto_arena;
 
-/** Zeroed memory for `count` parts of `part_bytes`; NULL as rlo__alloc. */
+/** Returns zeroed memory for `count` parts of `part_bytes`, or NULL as
+ *  rlo__alloc. */
 RLO_NODISCARD void *rlo__proto_arena_take(rlo__proto_arena *arena,
                                           size_t count,
                                           size_t part_bytes);

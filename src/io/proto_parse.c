@@ -5,12 +5,142 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "io/proto_layout.h"
 #include "io/proto_message.h"
 
-/* Hand the origin out, if it is asked for. */
-static void give_origin(rlo_proto_origin *origin,
-                        rlo_proto_origin **out_origin) {
+static rlo_status check_count(const char *what, size_t count, size_t max) {
+  if (count > max) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "%zu %s are beyond the limit of %zu",
+                    count,
+                    what,
+                    max);
+  }
+  return RLO_OK;
+}
+
+static rlo_status read_tile(const rlo__tile_message *message,
+                            rlo_layout *layout) {
+  int64_t dims[RLO_MAX_TILE_RANK];
+  RLO_TRY(check_count(
+      "dimensions of a tile", message->n_dimensions, RLO_MAX_TILE_RANK));
+  for (size_t k = 0; k < message->n_dimensions; ++k) {
+    int64_t dim = message->dimensions[k];
+    dims[k] = dim == -1 ? RLO_TILE_COMBINE : dim;
+  }
+  return rlo_layout_add_tile(layout, dims, (int32_t)message->n_dimensions);
+}
+
+static rlo_status read_split(const rlo__split_message *message,
+                             rlo_layout *layout) {
+  RLO_TRY(check_count(
+      "cut points", message->n_split_indices, RLO_MAX_SPLIT_INDICES));
+  if (message->dimension < 0 || message->dimension >= RLO_MAX_RANK) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a split of dimension %" PRId64
+                    " is not within the limit of %d dimensions",
+                    message->dimension,
+                    RLO_MAX_RANK);
+  }
+  return rlo_layout_add_split(layout,
+                              (int32_t)message->dimension,
+                              message->split_indices,
+                              (int32_t)message->n_split_indices);
+}
+
+static rlo_status read_padding(const rlo__layout_message *message,
+                               rlo_layout *layout) {
+  if (message->n_padded_dimensions > 0 &&
+      message->n_padded_dimensions != message->n_minor_to_major) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%zu padded_dimensions do not go with %zu entries of "
+                    "minor_to_major",
+                    message->n_padded_dimensions,
+                    message->n_minor_to_major);
+  }
+  for (size_t k = 0; k < message->n_padded_dimensions; ++k) {
+    layout->has_padded_dimensions = true;
+    layout->padded_dimensions[k] = message->padded_dimensions[k];
+  }
+  int padding_value = (int)message->padding_value;
+  if (padding_value < RLO_FILL_INVALID || padding_value > RLO_FILL_UNKNOWN) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "%d is not a padding_value", padding_value);
+  }
+  layout->fill = (rlo_fill)padding_value;
+  return RLO_OK;
+}
+
+/* The fields of a sparse array. */
+static rlo_status check_dense(const rlo__layout_message *message) {
+  enum { MAX_DIM_LEVEL_TYPE = 3 };
+
+  int format = (int)message->format;
+  if (format < 0 || format > RELAYOUT_WIRE__FORMAT__SPARSE_FORMAT) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is not a format", format);
+  }
+  bool is_sparse = format == RELAYOUT_WIRE__FORMAT__SPARSE_FORMAT;
+  for (size_t k = 0; k < message->n_dim_level_types; ++k) {
+    int32_t level = message->dim_level_types[k];
+    if (level < 0 || level > MAX_DIM_LEVEL_TYPE) {
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT, "%" PRId32 " is not a dim_level_type", level);
+    }
+    is_sparse = is_sparse || level != 0;
+  }
+  if (is_sparse) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "sparse layouts are not supported");
+  }
+  if (message->physical_shape != NULL) {
+    return RLO_FAIL(
+        RLO_UNSUPPORTED,
+        "only sparse layouts have a physical_shape, and they are not "
+        "supported");
+  }
+  if (message->index_primitive_type != 0 ||
+      message->pointer_primitive_type != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "only sparse layouts have an index_primitive_type (%" PRId32
+                    ") or a pointer_primitive_type (%" PRId32 ")",
+                    message->index_primitive_type,
+                    message->pointer_primitive_type);
+  }
+  return RLO_OK;
+}
+
+static rlo_status read_layout(const rlo__layout_message *message,
+                              rlo_layout *out_layout) {
+  RLO_TRY(check_dense(message));
+  RLO_TRY(check_count(
+      "entries of minor_to_major", message->n_minor_to_major, RLO_MAX_RANK));
+  RLO_TRY(check_count("tiles", message->n_tiles, RLO_MAX_TILES));
+  RLO_TRY(check_count("splits", message->n_split_configs, RLO_MAX_RANK));
+  int32_t rank = (int32_t)message->n_minor_to_major;
+  int32_t minor_to_major[RLO_MAX_RANK];
+  for (int32_t i = 0; i < rank; ++i) {
+    int64_t entry = message->minor_to_major[i];
+    /* Out of range is out of range; it must only fit. */
+    minor_to_major[i] = entry < 0 || entry > rank ? -1 : (int32_t)entry;
+  }
+  rlo_layout layout;
+  RLO_TRY(rlo_layout_from_minor_to_major(minor_to_major, rank, &layout));
+  RLO_TRY(read_padding(message, &layout));
+  for (size_t t = 0; t < message->n_tiles; ++t) {
+    RLO_TRY(read_tile(message->tiles[t], &layout));
+  }
+  for (size_t s = 0; s < message->n_split_configs; ++s) {
+    RLO_TRY(read_split(message->split_configs[s], &layout));
+  }
+  layout.tail_alignment_elems = message->tail_padding_alignment_in_elements;
+  layout.element_size_bits = message->element_size_in_bits;
+  layout.memory_space = message->memory_space;
+  layout.metadata_prefix_bytes = message->dynamic_shape_metadata_prefix_bytes;
+  *out_layout = layout;
+  return RLO_OK;
+}
+
+/* Moves the origin to the caller, or releases it. */
+static void return_origin(rlo_proto_origin *origin,
+                          rlo_proto_origin **out_origin) {
   if (out_origin != NULL) {
     *out_origin = origin;
   } else {
@@ -20,8 +150,7 @@ static void give_origin(rlo_proto_origin *origin,
 
 static rlo_status read_dims(const rlo__shape_message *message,
                             rlo_shape *shape) {
-  RLO_TRY(rlo__proto_check_count(
-      "dimensions", message->n_dimensions, RLO_MAX_RANK));
+  RLO_TRY(check_count("dimensions", message->n_dimensions, RLO_MAX_RANK));
   if (message->n_is_dynamic_dimension > 0 &&
       message->n_is_dynamic_dimension != message->n_dimensions) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -38,7 +167,7 @@ static rlo_status read_dims(const rlo__shape_message *message,
   return RLO_OK;
 }
 
-/* element_type says that it is one. */
+/* Its element_type is that of an array. */
 static rlo_status read_array(const rlo__shape_message *message,
                              rlo_shape *out_shape) {
   if (!rlo_dtype_is_valid((rlo_dtype)message->element_type)) {
@@ -65,7 +194,7 @@ static rlo_status read_array(const rlo__shape_message *message,
                       message->layout->n_minor_to_major,
                       message->n_dimensions);
     }
-    RLO_TRY(rlo__proto_read_layout(message->layout, &shape.layout));
+    RLO_TRY(read_layout(message->layout, &shape.layout));
   }
   if (shape.layout.element_size_bits == rlo_dtype_storage_bits(shape.dtype)) {
     /* As rlo_shape_make_with_layout, so that equal shapes compare so. */
@@ -79,14 +208,15 @@ static rlo_status read_array(const rlo__shape_message *message,
 /* Other kinds have nothing but their name, and what is in them. */
 static rlo_status check_bare(const rlo__shape_message *message,
                              const char *kind) {
-  const char *stranger = NULL;
+  const char *unsupported = NULL;
   if (message->n_dimensions > 0 || message->n_is_dynamic_dimension > 0) {
-    stranger = "dimensions";
+    unsupported = "dimensions";
   } else if (message->layout != NULL) {
-    stranger = "a layout";
+    unsupported = "a layout";
   }
-  if (stranger != NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s cannot have %s", kind, stranger);
+  if (unsupported != NULL) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "%s cannot have %s", kind, unsupported);
   }
   return RLO_OK;
 }
@@ -235,17 +365,18 @@ rlo_status rlo_proto_parse_tile(const void *bytes,
     *out_origin = NULL;
   }
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO__PROTO_TILE, &origin));
+  RLO_TRY(rlo__proto_unpack(
+      bytes, size_bytes, &relayout_wire__tile_proto__descriptor, &origin));
   rlo_layout layout;
   memset(&layout, 0, sizeof layout);
   rlo_status status =
-      rlo__proto_read_tile((const rlo__tile_message *)origin->message, &layout);
+      read_tile((const rlo__tile_message *)origin->message, &layout);
   if (status != RLO_OK) {
     rlo_proto_origin_release(origin);
     return status;
   }
   *out_tile = layout.tiles[0];
-  give_origin(origin, out_origin);
+  return_origin(origin, out_origin);
   return RLO_OK;
 }
 
@@ -258,16 +389,17 @@ rlo_status rlo_proto_parse_layout(const void *bytes,
     *out_origin = NULL;
   }
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO__PROTO_LAYOUT, &origin));
+  RLO_TRY(rlo__proto_unpack(
+      bytes, size_bytes, &relayout_wire__layout_proto__descriptor, &origin));
   const rlo__layout_message *message =
       (const rlo__layout_message *)origin->message;
-  rlo_status status = rlo__proto_read_layout(message, out_layout);
+  rlo_status status = read_layout(message, out_layout);
   if (status != RLO_OK) {
     rlo_proto_origin_release(origin);
     return status;
   }
   *out_rank = (int32_t)message->n_minor_to_major;
-  give_origin(origin, out_origin);
+  return_origin(origin, out_origin);
   return RLO_OK;
 }
 
@@ -279,7 +411,8 @@ rlo_status rlo_proto_parse_shape(const void *bytes,
     *out_origin = NULL;
   }
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO__PROTO_SHAPE, &origin));
+  RLO_TRY(rlo__proto_unpack(
+      bytes, size_bytes, &relayout_wire__shape_proto__descriptor, &origin));
   const rlo__shape_message *message =
       (const rlo__shape_message *)origin->message;
   rlo_status status = RLO_OK;
@@ -301,7 +434,7 @@ rlo_status rlo_proto_parse_shape(const void *bytes,
     rlo_proto_origin_release(origin);
     return status;
   }
-  give_origin(origin, out_origin);
+  return_origin(origin, out_origin);
   return RLO_OK;
 }
 
@@ -314,7 +447,8 @@ rlo_status rlo_proto_parse_tree(const void *bytes,
     *out_origin = NULL;
   }
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO__PROTO_SHAPE, &origin));
+  RLO_TRY(rlo__proto_unpack(
+      bytes, size_bytes, &relayout_wire__shape_proto__descriptor, &origin));
   rlo_shape_tree *tree = NULL;
   rlo_status status =
       read_tree((const rlo__shape_message *)origin->message, &tree);
@@ -323,7 +457,7 @@ rlo_status rlo_proto_parse_tree(const void *bytes,
     return status;
   }
   *out_tree = tree;
-  give_origin(origin, out_origin);
+  return_origin(origin, out_origin);
   return RLO_OK;
 }
 
@@ -336,7 +470,10 @@ rlo_status rlo_proto_parse_program(const void *bytes,
     *out_origin = NULL;
   }
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, RLO__PROTO_PROGRAM, &origin));
+  RLO_TRY(rlo__proto_unpack(bytes,
+                            size_bytes,
+                            &relayout_wire__program_shape_proto__descriptor,
+                            &origin));
   rlo_program_shape *program = NULL;
   rlo_status status =
       read_program((const rlo__program_message *)origin->message, &program);
@@ -345,6 +482,6 @@ rlo_status rlo_proto_parse_program(const void *bytes,
     return status;
   }
   *out_program = program;
-  give_origin(origin, out_origin);
+  return_origin(origin, out_origin);
   return RLO_OK;
 }

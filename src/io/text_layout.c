@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "io/text_layout.h"
+
 #include <string.h>
 
 #include "base/status.h"
-#include "io/text_parse.h"
 #include "relayout/layout_util.h"
 
 /* '(' INT ')' */
 static rlo_status parse_argument(rlo__text_parser *p,
-                                 int64_t least,
+                                 int64_t min,
                                  const char *expected,
                                  int64_t *out_value) {
   RLO_TRY(rlo__lexer_expect(p->lexer, "("));
-  RLO_TRY(rlo__text_parse_integer(p->lexer, least, expected, out_value));
+  RLO_TRY(rlo__lexer_read_integer(p->lexer, min, expected, out_value));
   return rlo__lexer_expect(p->lexer, ")");
 }
 
 /* '(' [INT {',' INT}] ')' with one integer for each dimension. */
 static rlo_status parse_per_dimension(rlo__text_parser *p,
-                                      int64_t least,
+                                      int64_t min,
                                       const char *expected,
                                       int64_t *out_values) {
   RLO_TRY(rlo__lexer_expect(p->lexer, "("));
@@ -25,7 +26,7 @@ static rlo_status parse_per_dimension(rlo__text_parser *p,
     if (k > 0) {
       RLO_TRY(rlo__lexer_expect(p->lexer, ","));
     }
-    RLO_TRY(rlo__text_parse_integer(p->lexer, least, expected, &out_values[k]));
+    RLO_TRY(rlo__lexer_read_integer(p->lexer, min, expected, &out_values[k]));
   }
   return rlo__lexer_expect(p->lexer, ")");
 }
@@ -53,7 +54,7 @@ static rlo_status parse_tile(rlo__text_parser *p) {
       dims[rank++] = RLO_TILE_COMBINE;
       RLO_TRY(rlo__lexer_advance(p->lexer));
     } else {
-      RLO_TRY(rlo__text_parse_integer(
+      RLO_TRY(rlo__lexer_read_integer(
           p->lexer, 1, "a tile dimension >= 1 or '*'", &dims[rank]));
       ++rank;
     }
@@ -159,7 +160,7 @@ static rlo_status parse_bare_strides(rlo__text_parser *p) {
                       lexer->token.position,
                       RLO_MAX_RANK);
     }
-    RLO_TRY(rlo__text_parse_integer(
+    RLO_TRY(rlo__lexer_read_integer(
         lexer, INT64_MIN, "a stride", &p->shape.layout.strides_elems[rank]));
     ++rank;
     if (!rlo__lexer_is_at(lexer, ",")) {
@@ -226,7 +227,7 @@ static rlo_status parse_unsigned_dtype(rlo__text_parser *p,
   static const char expected[] = "the name of an unsigned integer type";
   RLO_TRY(rlo__lexer_expect(p->lexer, "("));
   rlo__lexer before = *p->lexer;
-  RLO_TRY(rlo__text_parse_dtype(p->lexer, expected, out_dtype));
+  RLO_TRY(rlo__lexer_read_dtype(p->lexer, expected, out_dtype));
   if (rlo_dtype_class_of(*out_dtype) != RLO_DTYPE_CLASS_UNSIGNED) {
     return rlo__lexer_refuse(&before, expected);
   }
@@ -271,7 +272,7 @@ static rlo_status parse_split(rlo__text_parser *p) {
   if (lexer->token.value >= RLO_MAX_RANK) {
     return rlo__lexer_refuse(lexer, expected);
   }
-  RLO_TRY(rlo__text_parse_integer(lexer, 0, expected, &dimension));
+  RLO_TRY(rlo__lexer_read_integer(lexer, 0, expected, &dimension));
   split.dimension = (int32_t)dimension;
   RLO_TRY(rlo__lexer_expect(lexer, ":"));
   while (split.num_indices == 0 || rlo__lexer_is_at(lexer, ",")) {
@@ -284,7 +285,7 @@ static rlo_status parse_split(rlo__text_parser *p) {
                       lexer->token.position,
                       RLO_MAX_SPLIT_INDICES);
     }
-    RLO_TRY(rlo__text_parse_integer(
+    RLO_TRY(rlo__lexer_read_integer(
         lexer, INT64_MIN, "a cut point", &split.indices[split.num_indices]));
     ++split.num_indices;
   }
@@ -301,7 +302,7 @@ static rlo_status parse_splits(rlo__text_parser *p) {
 
 static rlo_status parse_physical_shape(rlo__text_parser *p) {
   RLO_TRY(rlo__lexer_expect(p->lexer, "("));
-  RLO_TRY(rlo__text_parse_tree(p->lexer, &p->physical_shape));
+  RLO_TRY(p->parse_physical_shape(p->lexer, &p->physical_shape));
   return rlo__lexer_expect(p->lexer, ")");
 }
 
@@ -407,7 +408,7 @@ static rlo_status parse_minor_to_major(rlo__text_parser *p) {
     }
     size_t position = lexer->token.position;
     int64_t dimension = 0;
-    RLO_TRY(rlo__text_parse_integer(
+    RLO_TRY(rlo__lexer_read_integer(
         lexer, INT64_MIN, "the number of a dimension", &dimension));
     RLO_TRY(check_entry(p, position, count, dimension));
     p->shape.layout.minor_to_major[count++] = (int32_t)dimension;

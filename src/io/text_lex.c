@@ -74,10 +74,10 @@ static rlo_status skip_blanks(rlo__lexer *lexer) {
 
 /* At most 40 bytes of a token, in quotes, with what is no ASCII as \xNN. */
 static void quote(rlo__str *str, const char *text, size_t length) {
-  enum { MOST = 40 };
+  enum { MAX_SHOWN = 40 };
 
   rlo__str_append_char(str, '\'');
-  for (size_t i = 0; i < length && i < MOST; ++i) {
+  for (size_t i = 0; i < length && i < MAX_SHOWN; ++i) {
     unsigned char c = (unsigned char)text[i];
     if (c >= 0x20 && c < 0x7f) {
       rlo__str_append_char(str, text[i]);
@@ -85,7 +85,7 @@ static void quote(rlo__str *str, const char *text, size_t length) {
       rlo__str_printf(str, "\\x%02x", c);
     }
   }
-  rlo__str_append(str, length > MOST ? "...'" : "'");
+  rlo__str_append(str, length > MAX_SHOWN ? "...'" : "'");
 }
 
 static rlo_status read_integer(rlo__lexer *lexer, size_t length) {
@@ -132,7 +132,7 @@ static rlo_status read_number(rlo__lexer *lexer) {
     while (is_word_char(peek(lexer, length))) {
       ++length;
     }
-    lexer->token.kind = RLO__TOKEN_STRANGER;
+    lexer->token.kind = RLO__TOKEN_UNKNOWN;
     lexer->token.length = length;
     return RLO_OK;
   }
@@ -167,7 +167,7 @@ rlo_status rlo__lexer_advance(rlo__lexer *lexer) {
                    (first == '-' && peek(lexer, 1) == '>');
     bool is_mark =
         is_pair || (first != '\0' && strchr("{}[](),:*#?+~", first) != NULL);
-    token->kind = is_mark ? RLO__TOKEN_MARK : RLO__TOKEN_STRANGER;
+    token->kind = is_mark ? RLO__TOKEN_MARK : RLO__TOKEN_UNKNOWN;
     token->length = is_pair ? 2 : 1;
   }
   lexer->next += token->length;
@@ -177,13 +177,13 @@ rlo_status rlo__lexer_advance(rlo__lexer *lexer) {
 rlo_status rlo__lexer_begin(rlo__lexer *lexer,
                             const char *text,
                             size_t text_bytes,
-                            size_t most_bytes) {
+                            size_t max_bytes) {
   memset(lexer, 0, sizeof *lexer);
-  if (text_bytes > most_bytes) {
+  if (text_bytes > max_bytes) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "a text of %zu bytes is beyond the limit of %zu",
                     text_bytes,
-                    most_bytes);
+                    max_bytes);
   }
   if (text == NULL && text_bytes > 0) {
     return RLO_FAIL(
@@ -237,4 +237,37 @@ rlo_status rlo__lexer_refuse(const rlo__lexer *lexer, const char *expected) {
                   token->position,
                   expected,
                   buffer);
+}
+
+rlo_status rlo__lexer_read_integer(rlo__lexer *lexer,
+                                   int64_t min,
+                                   const char *expected,
+                                   int64_t *out_value) {
+  const rlo__token *token = &lexer->token;
+  if (token->kind != RLO__TOKEN_INTEGER || token->value < min) {
+    return rlo__lexer_refuse(lexer, expected);
+  }
+  *out_value = token->value;
+  return rlo__lexer_advance(lexer);
+}
+
+rlo_status rlo__lexer_read_dtype(rlo__lexer *lexer,
+                                 const char *expected,
+                                 rlo_dtype *out_dtype) {
+  const rlo__token *token = &lexer->token;
+  char name[32] = "";
+  if (token->kind == RLO__TOKEN_WORD && token->length < sizeof name) {
+    memcpy(name, lexer->text + token->position, token->length);
+  }
+  if (rlo_dtype_from_name(name, out_dtype) != RLO_OK) {
+    return rlo__lexer_refuse(lexer, expected);
+  }
+  return rlo__lexer_advance(lexer);
+}
+
+rlo_status rlo__lexer_expect_end(const rlo__lexer *lexer) {
+  if (lexer->token.kind != RLO__TOKEN_END) {
+    return rlo__lexer_refuse(lexer, "the end of the text");
+  }
+  return RLO_OK;
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "relayout/status.h"
+#include "relayout/dtype.h"
 
 /** The tokens of shape text. */
 typedef enum rlo__token_kind {
@@ -20,7 +20,7 @@ typedef enum rlo__token_kind {
   /** One of { } [ ] ( ) , : * # ? + ~ <= -> */
   RLO__TOKEN_MARK,
   /** Anything else: one byte, or digits that run into letters ("2x3"). */
-  RLO__TOKEN_STRANGER
+  RLO__TOKEN_UNKNOWN
 } rlo__token_kind;
 
 typedef struct rlo__token {
@@ -32,41 +32,56 @@ typedef struct rlo__token {
   int64_t value;
 } rlo__token;
 
-/** A reader of tokens with the current one in its hand. */
+/** Reads tokens, one at a time. */
 typedef struct rlo__lexer {
   /** Borrowed; need not be terminated. */
   const char *text;
   size_t text_bytes;
-  /** Where the next token is looked for. */
+  /** Where the search for the next token begins. */
   size_t next;
   rlo__token token;
 } rlo__lexer;
 
 /**
- * Begin with the first token of a text. `text` may be NULL if it is empty.
- * @return RLO_OK; RLO_UNSUPPORTED beyond `most_bytes`; RLO_PARSE for a comment
+ * Reads the first token of a text. `text` may be NULL if it is empty.
+ * @return RLO_OK; RLO_UNSUPPORTED beyond `max_bytes`; RLO_PARSE for a comment
  *         without end; RLO_OVERFLOW for an integer beyond 64 bits.
  */
 RLO_NODISCARD rlo_status rlo__lexer_begin(rlo__lexer *lexer,
                                           const char *text,
                                           size_t text_bytes,
-                                          size_t most_bytes);
+                                          size_t max_bytes);
 
-/** Go on to the next token, past white space and comments; after the last one,
- *  RLO__TOKEN_END for ever. Statuses as rlo__lexer_begin. */
+/** Moves to the next token, past white space and comments; after the last one
+ *  the token stays RLO__TOKEN_END. Statuses as rlo__lexer_begin. */
 RLO_NODISCARD rlo_status rlo__lexer_advance(rlo__lexer *lexer);
 
-/** Let the current WORD go on with '.' and '-', as names of parameters may. */
+/** Extends the current WORD by '.' and '-', which names of parameters may have.
+ */
 void rlo__lexer_extend_name(rlo__lexer *lexer);
 
-/** True if the current token is spelled like this. */
+/** Whether the current token has this spelling. */
 bool rlo__lexer_is_at(const rlo__lexer *lexer, const char *spelling);
 
-/** Step over this token, or fail with "expected '('". */
+/** Moves past this token, or fails with "expected '('". */
 RLO_NODISCARD rlo_status rlo__lexer_expect(rlo__lexer *lexer,
                                            const char *spelling);
 
 /** RLO_PARSE: "position 7: expected <expected>, found <current token>". */
 rlo_status rlo__lexer_refuse(const rlo__lexer *lexer, const char *expected);
+
+/** Reads an integer of at least `min`, or fails with "expected <expected>". */
+RLO_NODISCARD rlo_status rlo__lexer_read_integer(rlo__lexer *lexer,
+                                                 int64_t min,
+                                                 const char *expected,
+                                                 int64_t *out_value);
+
+/** Reads the name of an element type, or fails with "expected <expected>". */
+RLO_NODISCARD rlo_status rlo__lexer_read_dtype(rlo__lexer *lexer,
+                                               const char *expected,
+                                               rlo_dtype *out_dtype);
+
+/** RLO_OK at the end of the text only. */
+RLO_NODISCARD rlo_status rlo__lexer_expect_end(const rlo__lexer *lexer);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "io/text_print.h"
-
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/str.h"
+#include "desc/tree/shape_tree.h"
 #include "relayout/text.h"
 
-/* Whatever a broken descriptor says, print no more than it has room for. */
-static int32_t clamp(int32_t count, int32_t most) {
+/* Limits a count of an invalid descriptor to the room of its array. */
+static int32_t clamp(int32_t count, int32_t max) {
   if (count < 0) {
     return 0;
   }
-  return count < most ? count : most;
+  return count < max ? count : max;
 }
 
 /* 1,2,3 with RLO_TILE_COMBINE as '*' where the list is a tile. */
@@ -29,7 +29,7 @@ static void print_list(rlo__str *str,
   }
 }
 
-/* The colon goes before the first property only. */
+/* The colon precedes the first property only. */
 static void print_colon(rlo__str *str, bool *has_colon) {
   if (!*has_colon) {
     rlo__str_append_char(str, ':');
@@ -137,11 +137,16 @@ static void print_splits(rlo__str *str,
   }
 }
 
-void rlo__text_print_layout(rlo__str *str,
-                            const rlo_layout *layout,
-                            int32_t rank,
-                            int64_t default_bits,
-                            const rlo_shape_tree *physical_shape) {
+/* A shape of any kind; below. A layout may hold a physical shape. */
+static void print_tree(rlo__str *str,
+                       const rlo_shape_tree *tree,
+                       bool with_layouts);
+
+static void print_layout(rlo__str *str,
+                         const rlo_layout *layout,
+                         int32_t rank,
+                         int64_t default_bits,
+                         const rlo_shape_tree *physical_shape) {
   bool has_colon = false;
   bool is_strided = layout->kind == RLO_LAYOUT_STRIDED;
   rlo__str_append_char(str, '{');
@@ -170,7 +175,7 @@ void rlo__text_print_layout(rlo__str *str,
   if (physical_shape != NULL) {
     print_colon(str, &has_colon);
     rlo__str_append(str, "P(");
-    rlo__text_print_tree(str, physical_shape, true);
+    print_tree(str, physical_shape, true);
     rlo__str_append_char(str, ')');
   }
   if (layout->metadata_prefix_bytes != 0) {
@@ -209,9 +214,9 @@ static void print_dims(rlo__str *str, const rlo_shape *shape, int32_t rank) {
   }
 }
 
-void rlo__text_print_shape(rlo__str *str,
-                           const rlo_shape *shape,
-                           bool with_layout) {
+static void print_shape(rlo__str *str,
+                        const rlo_shape *shape,
+                        bool with_layout) {
   int32_t rank = clamp(shape->rank, RLO_MAX_RANK);
   rlo__str_printf(str, "%s[", rlo_dtype_name(shape->dtype));
   print_dims(str, shape, rank);
@@ -220,7 +225,7 @@ void rlo__text_print_shape(rlo__str *str,
     return;
   }
   size_t before_layout = str->length;
-  rlo__text_print_layout(
+  print_layout(
       str, &shape->layout, rank, rlo_dtype_storage_bits(shape->dtype), NULL);
   /* A scalar without properties does not parse with its braces. */
   if (str->length == before_layout + strlen("{}")) {
@@ -233,13 +238,13 @@ size_t rlo_layout_format(const rlo_layout *layout,
                          char *buffer,
                          size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
-  rlo__text_print_layout(&str, layout, clamp(rank, RLO_MAX_RANK), 0, NULL);
+  print_layout(&str, layout, clamp(rank, RLO_MAX_RANK), 0, NULL);
   return str.length;
 }
 
 size_t rlo_shape_format(const rlo_shape *shape, char *buffer, size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
-  rlo__text_print_shape(&str, shape, true);
+  print_shape(&str, shape, true);
   return str.length;
 }
 
@@ -247,7 +252,7 @@ size_t rlo_shape_human_string(const rlo_shape *shape,
                               char *buffer,
                               size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
-  rlo__text_print_shape(&str, shape, false);
+  print_shape(&str, shape, false);
   return str.length;
 }
 
@@ -255,10 +260,104 @@ size_t rlo_bare_layout_format(const rlo_bare_layout *layout,
                               char *buffer,
                               size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
-  rlo__text_print_layout(&str,
-                         &layout->layout,
-                         clamp(layout->rank, RLO_MAX_RANK),
-                         0,
-                         layout->physical_shape);
+  print_layout(&str,
+               &layout->layout,
+               clamp(layout->rank, RLO_MAX_RANK),
+               0,
+               layout->physical_shape);
   return str.length;
+}
+
+static void print_leaf(rlo__str *str,
+                       const rlo_shape_tree *tree,
+                       int32_t node,
+                       bool with_layouts) {
+  rlo_shape_kind kind = tree->nodes[node].kind;
+  if (kind == RLO_SHAPE_KIND_TOKEN) {
+    rlo__str_append(str, "token[]");
+    return;
+  }
+  if (kind == RLO_SHAPE_KIND_OPAQUE) {
+    rlo__str_append(str, "opaque[]");
+    return;
+  }
+  rlo_shape shape;
+  rlo__tree_get_shape(tree, node, &shape);
+  rlo__str_append(str, kind == RLO_SHAPE_KIND_BUFFER ? "b(" : "");
+  print_shape(str, &shape, with_layouts);
+  rlo__str_append(str, kind == RLO_SHAPE_KIND_BUFFER ? ")" : "");
+}
+
+/* The nodes come in the order of the text: what is left to do between two of
+ * them is to close the tuples that have ended. */
+static void print_tree(rlo__str *str,
+                       const rlo_shape_tree *tree,
+                       bool with_layouts) {
+  int32_t num_open = 0;
+  for (int32_t n = 0; n < tree->num_nodes; ++n) {
+    const rlo__tree_node *node = &tree->nodes[n];
+    for (; num_open > node->depth; --num_open) {
+      rlo__str_append_char(str, ')');
+    }
+    rlo__str_append(str, node->ordinal > 0 ? ", " : "");
+    if (node->ordinal > 0 && node->ordinal % 5 == 0) {
+      rlo__str_printf(str, "/*index=%d*/", node->ordinal);
+    }
+    if (node->kind == RLO_SHAPE_KIND_TUPLE) {
+      rlo__str_append_char(str, '(');
+      num_open = node->depth + 1;
+    } else {
+      print_leaf(str, tree, n, with_layouts);
+    }
+  }
+  for (; num_open > 0; --num_open) {
+    rlo__str_append_char(str, ')');
+  }
+}
+
+size_t rlo_shape_tree_format(const rlo_shape_tree *tree,
+                             char *buffer,
+                             size_t capacity) {
+  rlo__str str = rlo__str_over(buffer, capacity);
+  print_tree(&str, tree, true);
+  return str.length;
+}
+
+size_t rlo_shape_tree_human_string(const rlo_shape_tree *tree,
+                                   char *buffer,
+                                   size_t capacity) {
+  rlo__str str = rlo__str_over(buffer, capacity);
+  print_tree(&str, tree, false);
+  return str.length;
+}
+
+static size_t print_program(const rlo_program_shape *program,
+                            bool with_layouts,
+                            char *buffer,
+                            size_t capacity) {
+  rlo__str str = rlo__str_over(buffer, capacity);
+  int64_t count = rlo_program_shape_parameter_count(program);
+  rlo__str_append_char(&str, '(');
+  for (int64_t i = 0; i < count; ++i) {
+    const char *name = rlo_program_shape_parameter_name(program, i);
+    rlo__str_append(&str, i > 0 ? ", " : "");
+    rlo__str_append(&str, name[0] != '\0' ? name : "(unknown)");
+    rlo__str_append(&str, ": ");
+    print_tree(&str, rlo_program_shape_parameter(program, i), with_layouts);
+  }
+  rlo__str_append(&str, ") -> ");
+  print_tree(&str, rlo_program_shape_result(program), with_layouts);
+  return str.length;
+}
+
+size_t rlo_program_shape_format(const rlo_program_shape *program,
+                                char *buffer,
+                                size_t capacity) {
+  return print_program(program, true, buffer, capacity);
+}
+
+size_t rlo_program_shape_human_string(const rlo_program_shape *program,
+                                      char *buffer,
+                                      size_t capacity) {
+  return print_program(program, false, buffer, capacity);
 }

@@ -98,7 +98,7 @@ static rlo_status parse_program(rlo__lexer *lexer,
   RLO_TRY(parse_parameters(lexer, list));
   RLO_TRY(rlo__lexer_expect(lexer, "->"));
   RLO_TRY(rlo__text_parse_tree(lexer, &list->result));
-  RLO_TRY(rlo__text_expect_end(lexer));
+  RLO_TRY(rlo__lexer_expect_end(lexer));
   return rlo_program_shape_create(list->trees,
                                   (const char *const *)list->names,
                                   (int64_t)list->count,

@@ -43,8 +43,8 @@ FLOORS = {
     "service": (6, []),
 }
 DEVICE_LEVEL = FLOORS["runtime"][0]
-# Formats of io/ are strangers to each other.
-STRANGERS = {"io": {"text", "proto", "dlpack", "npy", "pjrt"}}
+# Formats of io/ do not include each other.
+INDEPENDENT = {"io": {"text", "proto", "dlpack", "npy", "pjrt"}}
 # Places that are built like a user's program.
 OUTSIDE = ("src/cli/", "bench/", "docs/examples/")
 COPIED_BY_CLI = "base/file_replace.h"
@@ -107,8 +107,8 @@ def offence_floor(path, quote, target):
         other_room = room_of(target)
         if other_room == room:
             return None
-        if {room, other_room} <= STRANGERS.get(floor, set()):
-            return "%s/%s and %s/%s are strangers" % (
+        if {room, other_room} <= INDEPENDENT.get(floor, set()):
+            return "%s/%s and %s/%s are independent" % (
                 floor, room, floor, other_room)
         if room in order and other_room in order:
             if order.index(other_room) > order.index(room):

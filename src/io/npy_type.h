@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RLO_IO_NPY_FORM_H
-#define RLO_IO_NPY_FORM_H
+#ifndef RLO_IO_NPY_TYPE_H
+#define RLO_IO_NPY_TYPE_H
 
 #include "relayout/npy.h"
 
-/** What the reader and the writer of .npy headers both know. */
+/** Types and constants of .npy headers, for the reader and the writer. */
 
 enum {
   RLO__NPY_MAGIC_BYTES = 6,
@@ -16,17 +16,18 @@ enum {
 extern const unsigned char rlo__npy_magic[RLO__NPY_MAGIC_BYTES];
 
 /** The element type that NumPy calls by this letter and number of bytes, 'f'
- *  and 4; RLO_DTYPE_INVALID if we have none. */
+ *  and 4; RLO_DTYPE_INVALID if there is none. */
 rlo_dtype rlo__npy_dtype_of(char kind, int64_t bytes);
 
-/** NumPy's letter for an element type; 'u' for one it does not know. */
+/** NumPy's letter for an element type; 'u' for a type that NumPy lacks. */
 char rlo__npy_kind_of(rlo_dtype dtype);
 
 /**
- * Read a type as NumPy spells it, a byte order, a letter and a number of bytes:
+ * Reads a type as NumPy spells it, a byte order, a letter and a number of
+ * bytes:
  * "<f4". `text` need not be terminated.
- * @return RLO_OK; RLO_PARSE for what is no such type; RLO_UNSUPPORTED for one
- *         we do not have.
+ * @return RLO_OK; RLO_PARSE for another spelling; RLO_UNSUPPORTED for a type
+ * that the library does not have.
  */
 RLO_NODISCARD rlo_status rlo__npy_type_parse(const char *text,
                                              size_t length,

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_IO_TEXT_LAYOUT_H
+#define RLO_IO_TEXT_LAYOUT_H
+
+#include "io/text_lex.h"
+#include "relayout/shape_tree.h"
+
+/**
+ * The state of reading one array or one layout. text_layout.c reads the part in
+ * braces, text_parse.c arrays and the shapes that consist of them. Initialize
+ * with zeros and a lexer.
+ */
+typedef struct rlo__text_parser {
+  rlo__lexer *lexer;
+  /** Its type, rank and dimensions are known by the time its layout is read. */
+  rlo_shape shape;
+  /** The entries of minor_to_major, and their position. */
+  int32_t num_minor_to_major;
+  size_t minor_to_major_position;
+  /** The layout has no shape: its minor_to_major determines its rank, and it
+   * may have a physical shape. */
+  bool is_bare;
+  /** Of a bare layout; owned, may be NULL. */
+  rlo_shape_tree *physical_shape;
+  /** Reads it: a layout does not know the shapes that contain layouts. */
+  rlo_status (*parse_physical_shape)(rlo__lexer *lexer,
+                                     rlo_shape_tree **out_tree);
+} rlo__text_parser;
+
+/** '{' ... '}' into parser->shape.layout. Behind a shape, "{}" is refused as
+ *  XLA does; where it stands alone it is a scalar's layout. */
+RLO_NODISCARD rlo_status rlo__text_parse_layout(rlo__text_parser *parser,
+                                                bool may_be_empty);
+
+#endif
