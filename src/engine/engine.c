@@ -4,9 +4,9 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "engine/host_backend.h"
-#include "engine/move.h"
-#include "engine/opencl_backend.h"
+#include "engine/copy/copy_op.h"
+#include "engine/memory/host_backend.h"
+#include "engine/memory/opencl_backend.h"
 
 enum { DEFAULT_PLANS = 256, HOST_PRIORITY = 1, OPENCL_PRIORITY = 2 };
 

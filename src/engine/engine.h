@@ -3,10 +3,10 @@
 #define RLO_ENGINE_ENGINE_H
 
 #include "base/log.h"
-#include "engine/gradient.h"
-#include "engine/recipe.h"
-#include "engine/registry.h"
-#include "engine/shape_table.h"
+#include "engine/call/call_plan.h"
+#include "engine/gradient/gradient.h"
+#include "engine/registry/registry.h"
+#include "engine/tensor/shape_table.h"
 
 /** Counters of rlo_engine_stats. */
 typedef struct rlo__engine_counters {

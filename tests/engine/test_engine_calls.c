@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "engine/recorder.h"
+#include "engine/call/recorder.h"
 #include "engine_case.h"
 #include "relayout/gradient.h"
 #include "relayout/kernel.h"

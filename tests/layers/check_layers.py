@@ -37,9 +37,7 @@ FLOORS = {
     "plan": (3, []),
     "codegen": (4, []),
     "runtime": (5, []),
-    "engine": (6, ["attributes", "recorder", "shape_table", "instance",
-                   "host_backend", "opencl_backend", "move", "call", "run",
-                   "op"]),
+    "engine": (6, ["memory", "copy", "call", "gradient"]),
     "service": (6, []),
 }
 DEVICE_LEVEL = FLOORS["runtime"][0]
