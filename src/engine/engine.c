@@ -33,7 +33,7 @@ static rlo_status read_options(const rlo_engine_options *options,
 
 static rlo_status register_moves(rlo_engine *engine, const char *backend) {
   int32_t count = 0;
-  const rlo__move *table = rlo__move_table(&count);
+  const rlo__copy_op *table = rlo__copy_ops(&count);
   for (int32_t m = 0; m < count; ++m) {
     rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
     config.kernel_name = table[m].name;
@@ -42,8 +42,8 @@ static rlo_status register_moves(rlo_engine *engine, const char *backend) {
     config.max_inputs = table[m].max_inputs;
     config.attributes = table[m].specs;
     config.num_attributes = table[m].num_specs;
-    config.infer = rlo__move_infer;
-    config.run = rlo__move_run;
+    config.infer = rlo__copy_op_infer;
+    config.run = rlo__copy_op_run;
     /* Never written through. */
     config.payload = (void *)(uintptr_t)&table[m];
     RLO_TRY(rlo_kernel_register(engine, &config, 0, NULL));
@@ -101,7 +101,7 @@ rlo_status rlo_engine_create(const rlo_engine_options *options,
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__shape_table_init(&made->shapes));
   made->has_shapes = true;
-  RLO_TRY_GOTO(rlo__recipe_cache_init(&made->recipes, read.plan_capacity));
+  RLO_TRY_GOTO(rlo__call_plans_init(&made->plans, read.plan_capacity));
   made->has_recipes = true;
   RLO_TRY_GOTO(rlo__registry_init(&made->registry));
   made->has_registry = true;
@@ -127,7 +127,7 @@ void rlo_engine_release(rlo_engine *engine) {
     return;
   }
   if (engine->has_recipes) {
-    rlo__recipe_cache_deinit(&engine->recipes);
+    rlo__call_plans_deinit(&engine->plans);
   }
   rlo__gradient_table_deinit(&engine->gradients);
   if (engine->has_registry) {
@@ -160,6 +160,6 @@ void rlo_engine_get_stats(const rlo_engine *engine,
                                   .copied_bytes = load(&c->copied_bytes),
                                   .pending = load(&c->pending),
                                   .materialized = load(&c->materialized)};
-  rlo__recipe_cache_count(
-      &engine->recipes, &out_stats->plan_hits, &out_stats->plan_misses);
+  rlo__call_plans_count(
+      &engine->plans, &out_stats->plan_hits, &out_stats->plan_misses);
 }

@@ -32,7 +32,7 @@ struct rlo_engine {
   rlo__shape_table shapes;
   rlo__registry registry;
   rlo__gradient_table gradients;
-  rlo__recipe_cache recipes;
+  rlo__call_plans plans;
   bool has_shapes, has_registry, has_recipes;
 };
 

@@ -7,43 +7,43 @@
 #include "engine/tensor/shape_table.h"
 
 /** One result of a recipe. */
-typedef struct rlo__recipe_output {
+typedef struct rlo__call_plan_output {
   rlo__shared_shape *shape;
   /** It is its only input, byte for byte: nothing runs. */
   bool is_view;
   /** The instance's program; NULL until it is first needed. */
   _Atomic(void *) program;
-} rlo__recipe_output;
+} rlo__call_plan_output;
 
 /**
  * What there is to know of a call once it has been seen: the shapes of its
  * results and the programs that make them. Counted, shared by all calls alike.
  */
-struct rlo__recipe {
+struct rlo__call_plan {
   atomic_int_fast64_t num_references;
   rlo_engine *engine;
   /** Never used again by the engine; not 0. */
   uint64_t id;
   /** What calls alike have alike. */
-  uint64_t *words;
-  int32_t num_words;
+  uint64_t *key;
+  int32_t key_length;
   uint64_t hash;
   /** Retained. */
-  rlo__instance *instance;
+  rlo__backend_instance *instance;
   /** NULL for chains and fused moves, whose program is there from the
    *  beginning. */
-  const rlo__move *move;
+  const rlo__copy_op *op;
   rlo_attributes *attributes;
   int32_t num_inputs;
   rlo__shared_shape **inputs;
   int32_t num_outputs;
-  rlo__recipe_output *outputs;
+  rlo__call_plan_output *outputs;
   /** Held while a program is made. */
   rlo__mutex mutex;
   bool has_mutex;
-  struct rlo__recipe *next_in_bucket;
+  struct rlo__call_plan *next_in_bucket;
   /** In order of use. */
-  struct rlo__recipe *newer, *older;
+  struct rlo__call_plan *newer, *older;
 };
 
 /**
@@ -51,45 +51,47 @@ struct rlo__recipe {
  * @param inputs  borrowed; retained by the recipe.
  * @param attributes  checked; borrowed, cloned.
  */
-RLO_NODISCARD rlo_status rlo__recipe_get(rlo_engine *engine,
-                                         rlo__instance *instance,
-                                         const rlo__move *move,
-                                         rlo__shared_shape *const *inputs,
-                                         int32_t num_inputs,
-                                         const rlo_attributes *attributes,
-                                         rlo__recipe **out_recipe);
+RLO_NODISCARD rlo_status rlo__call_plan_get(rlo_engine *engine,
+                                            rlo__backend_instance *instance,
+                                            const rlo__copy_op *op,
+                                            rlo__shared_shape *const *inputs,
+                                            int32_t num_inputs,
+                                            const rlo_attributes *attributes,
+                                            rlo__call_plan **out_plan);
 
 /**
- * Make a recipe of a chain and keep it under these words.
+ * Make a recipe of a chain and keep it under these key.
  * @param shape  of the result; the caller's reference stays its own.
  */
-RLO_NODISCARD rlo_status rlo__recipe_put_chain(rlo_engine *engine,
-                                               rlo__instance *instance,
-                                               const rlo__words *words,
-                                               const rlo_chain *chain,
-                                               rlo__shared_shape *shape,
-                                               rlo__recipe **out_recipe);
+RLO_NODISCARD rlo_status
+rlo__call_plan_get_chain(rlo_engine *engine,
+                         rlo__backend_instance *instance,
+                         const rlo__call_key *key,
+                         const rlo_chain *chain,
+                         rlo__shared_shape *shape,
+                         rlo__call_plan **out_plan);
 
 /** A recipe of a chain that nobody else will find. */
-RLO_NODISCARD rlo_status rlo__recipe_of_chain(rlo_engine *engine,
-                                              rlo__instance *instance,
-                                              const rlo_chain *chain,
-                                              rlo__shared_shape *shape,
-                                              rlo__recipe **out_recipe);
+RLO_NODISCARD rlo_status
+rlo__call_plan_create_chain(rlo_engine *engine,
+                            rlo__backend_instance *instance,
+                            const rlo_chain *chain,
+                            rlo__shared_shape *shape,
+                            rlo__call_plan **out_plan);
 
-rlo__recipe *rlo__recipe_retain(rlo__recipe *recipe);
+rlo__call_plan *rlo__call_plan_retain(rlo__call_plan *plan);
 /** NULL is legal. */
-void rlo__recipe_release(rlo__recipe *recipe);
+void rlo__call_plan_release(rlo__call_plan *plan);
 
 /**
  * Make one result.
  * @param inputs  storages on the recipe's instance, one for each operand.
  * @param out_storage  new; or for a view that of input 0, retained.
  */
-RLO_NODISCARD rlo_status rlo__recipe_run(rlo__recipe *recipe,
-                                         int32_t output,
-                                         rlo__storage *const *inputs,
-                                         int32_t num_inputs,
-                                         rlo__storage **out_storage);
+RLO_NODISCARD rlo_status rlo__call_plan_run(rlo__call_plan *plan,
+                                            int32_t output,
+                                            rlo__storage *const *inputs,
+                                            int32_t num_inputs,
+                                            rlo__storage **out_storage);
 
 #endif

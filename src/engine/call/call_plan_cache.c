@@ -7,72 +7,71 @@
 #include "base/status.h"
 #include "engine/engine.h"
 
-/* --------------------------------------------------------------------- words
+/* --------------------------------------------------------------------- key
  */
 
-void rlo__words_init(rlo__words *words) {
-  words->many = NULL;
-  words->count = 0;
-  words->capacity = (int32_t)(sizeof words->few / sizeof words->few[0]);
+void rlo__call_key_init(rlo__call_key *key) {
+  key->many = NULL;
+  key->count = 0;
+  key->capacity = (int32_t)(sizeof key->few / sizeof key->few[0]);
 }
 
-void rlo__words_deinit(rlo__words *words) {
-  rlo__free(words->many);
+void rlo__call_key_deinit(rlo__call_key *key) {
+  rlo__free(key->many);
 }
 
-rlo_status rlo__words_push(rlo__words *words, uint64_t word) {
-  if (words->count == words->capacity) {
-    uint64_t *many =
-        rlo__alloc_array((size_t)words->capacity * 2, sizeof *many);
+rlo_status rlo__call_key_push(rlo__call_key *key, uint64_t word) {
+  if (key->count == key->capacity) {
+    uint64_t *many = rlo__alloc_array((size_t)key->capacity * 2, sizeof *many);
     if (many == NULL) {
       return RLO_OUT_OF_MEMORY;
     }
-    memcpy(many, rlo__words_data(words), (size_t)words->count * sizeof *many);
-    rlo__free(words->many);
-    words->many = many;
-    words->capacity *= 2;
+    memcpy(many, rlo__call_key_data(key), (size_t)key->count * sizeof *many);
+    rlo__free(key->many);
+    key->many = many;
+    key->capacity *= 2;
   }
-  uint64_t *data = words->many != NULL ? words->many : words->few;
-  data[words->count++] = word;
+  uint64_t *data = key->many != NULL ? key->many : key->few;
+  data[key->count++] = word;
   return RLO_OK;
 }
 
-const uint64_t *rlo__words_data(const rlo__words *words) {
-  return words->many != NULL ? words->many : words->few;
+const uint64_t *rlo__call_key_data(const rlo__call_key *key) {
+  return key->many != NULL ? key->many : key->few;
 }
 
-static rlo_status push_bytes(rlo__words *words, const char *text) {
+static rlo_status push_bytes(rlo__call_key *key, const char *text) {
   size_t length = strlen(text);
-  RLO_TRY(rlo__words_push(words, length));
+  RLO_TRY(rlo__call_key_push(key, length));
   for (size_t i = 0; i < length; i += 8) {
     uint64_t word = 0;
     memcpy(&word, text + i, length - i < 8 ? length - i : 8);
-    RLO_TRY(rlo__words_push(words, word));
+    RLO_TRY(rlo__call_key_push(key, word));
   }
   return RLO_OK;
 }
 
-rlo_status rlo__words_push_attribute(rlo_engine *engine,
-                                     rlo__words *words,
-                                     const rlo_attribute *attribute) {
-  RLO_TRY(push_bytes(words, attribute->name));
-  RLO_TRY(rlo__words_push(words, (uint64_t)attribute->type));
+rlo_status rlo__call_key_push_attribute(rlo_engine *engine,
+                                        rlo__call_key *key,
+                                        const rlo_attribute *attribute) {
+  RLO_TRY(push_bytes(key, attribute->name));
+  RLO_TRY(rlo__call_key_push(key, (uint64_t)attribute->type));
   uint64_t word = 0;
   switch (attribute->type) {
     case RLO_ATTRIBUTE_I64:
-      return rlo__words_push(words, (uint64_t)attribute->value.i64);
+      return rlo__call_key_push(key, (uint64_t)attribute->value.i64);
     case RLO_ATTRIBUTE_BOOL:
-      return rlo__words_push(words, attribute->value.boolean);
+      return rlo__call_key_push(key, attribute->value.boolean);
     case RLO_ATTRIBUTE_F64:
       memcpy(&word, &attribute->value.f64, sizeof word);
-      return rlo__words_push(words, word);
+      return rlo__call_key_push(key, word);
     case RLO_ATTRIBUTE_STRING:
-      return push_bytes(words, attribute->value.string);
+      return push_bytes(key, attribute->value.string);
     case RLO_ATTRIBUTE_I64S:
-      RLO_TRY(rlo__words_push(words, (uint64_t)attribute->value.i64s.count));
+      RLO_TRY(rlo__call_key_push(key, (uint64_t)attribute->value.i64s.count));
       for (int32_t i = 0; i < attribute->value.i64s.count; ++i) {
         RLO_TRY(
-            rlo__words_push(words, (uint64_t)attribute->value.i64s.values[i]));
+            rlo__call_key_push(key, (uint64_t)attribute->value.i64s.values[i]));
       }
       return RLO_OK;
     case RLO_ATTRIBUTE_SHAPE: {
@@ -83,19 +82,19 @@ rlo_status rlo__words_push_attribute(rlo_engine *engine,
         return rlo__status_prefix(status, "'%s': ", attribute->name);
       }
       word = shape->id;
-      /* Should the shape go, its id goes with it: the words then match
+      /* Should the shape go, its id goes with it: the key then match
        * nothing. */
       rlo__shared_shape_release(&engine->shapes, shape);
-      return rlo__words_push(words, word);
+      return rlo__call_key_push(key, word);
     }
   }
   return RLO_FAIL(RLO_INTERNAL, "an attribute that was not checked");
 }
 
-uint64_t rlo__words_hash(const uint64_t *words, int32_t count) {
+uint64_t rlo__call_key_hash(const uint64_t *key, int32_t count) {
   uint64_t hash = 0x9e3779b97f4a7c15ULL;
   for (int32_t i = 0; i < count; ++i) {
-    hash = (hash ^ words[i]) * 0xff51afd7ed558ccdULL;
+    hash = (hash ^ key[i]) * 0xff51afd7ed558ccdULL;
     hash ^= hash >> 32;
   }
   return hash;
@@ -104,48 +103,45 @@ uint64_t rlo__words_hash(const uint64_t *words, int32_t count) {
 /* --------------------------------------------------------------------- cache
  */
 
-rlo_status rlo__recipe_cache_init(rlo__recipe_cache *cache, int32_t capacity) {
-  *cache = (rlo__recipe_cache){.capacity = capacity, .next_id = 1};
+rlo_status rlo__call_plans_init(rlo__call_plans *cache, int32_t capacity) {
+  *cache = (rlo__call_plans){.capacity = capacity, .next_id = 1};
   atomic_init(&cache->hits, 0);
   atomic_init(&cache->misses, 0);
   return rlo__mutex_init(&cache->mutex);
 }
 
-static void unlink_use(rlo__recipe_cache *cache, rlo__recipe *recipe) {
-  *(recipe->newer != NULL ? &recipe->newer->older : &cache->newest) =
-      recipe->older;
-  *(recipe->older != NULL ? &recipe->older->newer : &cache->oldest) =
-      recipe->newer;
-  recipe->newer = NULL;
-  recipe->older = NULL;
+static void unlink_use(rlo__call_plans *cache, rlo__call_plan *plan) {
+  *(plan->newer != NULL ? &plan->newer->older : &cache->newest) = plan->older;
+  *(plan->older != NULL ? &plan->older->newer : &cache->oldest) = plan->newer;
+  plan->newer = NULL;
+  plan->older = NULL;
 }
 
-static void link_newest(rlo__recipe_cache *cache, rlo__recipe *recipe) {
-  recipe->older = cache->newest;
-  *(cache->newest != NULL ? &cache->newest->newer : &cache->oldest) = recipe;
-  cache->newest = recipe;
+static void link_newest(rlo__call_plans *cache, rlo__call_plan *plan) {
+  plan->older = cache->newest;
+  *(cache->newest != NULL ? &cache->newest->newer : &cache->oldest) = plan;
+  cache->newest = plan;
 }
 
-static void take_out(rlo__recipe_cache *cache, rlo__recipe *recipe) {
-  rlo__recipe **link = &cache->buckets[recipe->hash % RLO__RECIPE_BUCKETS];
-  while (*link != recipe) {
+static void take_out(rlo__call_plans *cache, rlo__call_plan *plan) {
+  rlo__call_plan **link = &cache->buckets[plan->hash % RLO__CALL_PLAN_BUCKETS];
+  while (*link != plan) {
     link = &(*link)->next_in_bucket;
   }
-  *link = recipe->next_in_bucket;
-  recipe->next_in_bucket = NULL;
-  unlink_use(cache, recipe);
+  *link = plan->next_in_bucket;
+  plan->next_in_bucket = NULL;
+  unlink_use(cache, plan);
   --cache->count;
 }
 
 /* Under the mutex; retained. */
-static rlo__recipe *find_locked(rlo__recipe_cache *cache,
-                                const uint64_t *words,
-                                int32_t count,
-                                uint64_t hash) {
-  rlo__recipe *r = cache->buckets[hash % RLO__RECIPE_BUCKETS];
-  while (r != NULL &&
-         (r->hash != hash || r->num_words != count ||
-          memcmp(r->words, words, (size_t)count * sizeof *words) != 0)) {
+static rlo__call_plan *find_locked(rlo__call_plans *cache,
+                                   const uint64_t *key,
+                                   int32_t count,
+                                   uint64_t hash) {
+  rlo__call_plan *r = cache->buckets[hash % RLO__CALL_PLAN_BUCKETS];
+  while (r != NULL && (r->hash != hash || r->key_length != count ||
+                       memcmp(r->key, key, (size_t)count * sizeof *key) != 0)) {
     r = r->next_in_bucket;
   }
   if (r != NULL) {
@@ -153,61 +149,63 @@ static rlo__recipe *find_locked(rlo__recipe_cache *cache,
       unlink_use(cache, r);
       link_newest(cache, r);
     }
-    rlo__recipe_retain(r);
+    rlo__call_plan_retain(r);
   }
   return r;
 }
 
-rlo__recipe *rlo__recipe_find(rlo_engine *engine, const rlo__words *words) {
-  rlo__recipe_cache *cache = &engine->recipes;
-  const uint64_t *data = rlo__words_data(words);
-  uint64_t hash = rlo__words_hash(data, words->count);
+rlo__call_plan *rlo__call_plans_find(rlo_engine *engine,
+                                     const rlo__call_key *key) {
+  rlo__call_plans *cache = &engine->plans;
+  const uint64_t *data = rlo__call_key_data(key);
+  uint64_t hash = rlo__call_key_hash(data, key->count);
   rlo__mutex_lock(&cache->mutex);
-  rlo__recipe *found = find_locked(cache, data, words->count, hash);
+  rlo__call_plan *found = find_locked(cache, data, key->count, hash);
   rlo__mutex_unlock(&cache->mutex);
   rlo__engine_count(found != NULL ? &cache->hits : &cache->misses, 1);
   return found;
 }
 
-rlo__recipe *rlo__recipe_keep(rlo__recipe *recipe) {
-  rlo__recipe_cache *cache = &recipe->engine->recipes;
-  rlo__recipe *gone = NULL;
+rlo__call_plan *rlo__call_plans_insert(rlo__call_plan *plan) {
+  rlo__call_plans *cache = &plan->engine->plans;
+  rlo__call_plan *gone = NULL;
   rlo__mutex_lock(&cache->mutex);
-  rlo__recipe *first =
-      find_locked(cache, recipe->words, recipe->num_words, recipe->hash);
+  rlo__call_plan *first =
+      find_locked(cache, plan->key, plan->key_length, plan->hash);
   if (first == NULL) {
-    rlo__recipe **bucket = &cache->buckets[recipe->hash % RLO__RECIPE_BUCKETS];
-    recipe->id = cache->next_id++;
-    recipe->next_in_bucket = *bucket;
-    *bucket = rlo__recipe_retain(recipe);
-    link_newest(cache, recipe);
+    rlo__call_plan **bucket =
+        &cache->buckets[plan->hash % RLO__CALL_PLAN_BUCKETS];
+    plan->id = cache->next_id++;
+    plan->next_in_bucket = *bucket;
+    *bucket = rlo__call_plan_retain(plan);
+    link_newest(cache, plan);
     if (++cache->count > cache->capacity) {
       gone = cache->oldest;
       take_out(cache, gone);
     }
   }
   rlo__mutex_unlock(&cache->mutex);
-  rlo__recipe_release(gone);
+  rlo__call_plan_release(gone);
   if (first != NULL) {
-    rlo__recipe_release(recipe);
+    rlo__call_plan_release(plan);
     return first;
   }
-  return recipe;
+  return plan;
 }
 
-void rlo__recipe_cache_count(const rlo__recipe_cache *cache,
-                             int64_t *out_hits,
-                             int64_t *out_misses) {
+void rlo__call_plans_count(const rlo__call_plans *cache,
+                           int64_t *out_hits,
+                           int64_t *out_misses) {
   *out_hits = (int64_t)atomic_load(&cache->hits);
   *out_misses = (int64_t)atomic_load(&cache->misses);
 }
 
-void rlo__recipe_cache_forget(rlo__recipe_cache *cache,
-                              const rlo__instance *instance) {
-  rlo__recipe *gone = NULL;
+void rlo__call_plans_forget(rlo__call_plans *cache,
+                            const rlo__backend_instance *instance) {
+  rlo__call_plan *gone = NULL;
   rlo__mutex_lock(&cache->mutex);
-  for (rlo__recipe *r = cache->newest; r != NULL;) {
-    rlo__recipe *older = r->older;
+  for (rlo__call_plan *r = cache->newest; r != NULL;) {
+    rlo__call_plan *older = r->older;
     if (instance == NULL || r->instance == instance) {
       take_out(cache, r);
       r->next_in_bucket = gone;
@@ -217,14 +215,14 @@ void rlo__recipe_cache_forget(rlo__recipe_cache *cache,
   }
   rlo__mutex_unlock(&cache->mutex);
   while (gone != NULL) {
-    rlo__recipe *next = gone->next_in_bucket;
+    rlo__call_plan *next = gone->next_in_bucket;
     gone->next_in_bucket = NULL;
-    rlo__recipe_release(gone);
+    rlo__call_plan_release(gone);
     gone = next;
   }
 }
 
-void rlo__recipe_cache_deinit(rlo__recipe_cache *cache) {
-  rlo__recipe_cache_forget(cache, NULL);
+void rlo__call_plans_deinit(rlo__call_plans *cache) {
+  rlo__call_plans_forget(cache, NULL);
   rlo__mutex_deinit(&cache->mutex);
 }

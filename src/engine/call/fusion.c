@@ -9,26 +9,26 @@ static int32_t moves_of(rlo_tensor *tensor) {
   rlo__storage *storage = NULL;
   rlo__pending *pending = NULL;
   rlo__tensor_peek(tensor, &storage, &pending);
-  int32_t count = pending != NULL ? pending->num_moves : 0;
+  int32_t count = pending != NULL ? pending->num_ops : 0;
   rlo__storage_release(storage);
   rlo__pending_release(pending);
   return count;
 }
 
-rlo_status rlo__pending_create(rlo__recipe *recipe,
+rlo_status rlo__pending_create(rlo__call_plan *plan,
                                int32_t output,
                                rlo_tensor *const *inputs,
                                int32_t num_inputs,
                                rlo__pending **out_pending) {
-  int32_t num_moves = 1;
+  int32_t num_ops = 1;
   for (int32_t n = 0; n < num_inputs; ++n) {
     int32_t count = moves_of(inputs[n]);
-    if (num_moves + count > RLO__MAX_FUSED_MOVES) {
+    if (num_ops + count > RLO__MAX_FUSED_OPS) {
       /* One input after the other may be fused with; this one is not. */
       RLO_TRY(rlo_tensor_materialize(inputs[n]));
       count = 0;
     }
-    num_moves += count;
+    num_ops += count;
   }
   rlo__pending *made =
       rlo__alloc(sizeof *made + (size_t)num_inputs * sizeof(rlo_tensor *));
@@ -36,9 +36,9 @@ rlo_status rlo__pending_create(rlo__recipe *recipe,
     return RLO_OUT_OF_MEMORY;
   }
   atomic_init(&made->num_references, 1);
-  made->recipe = rlo__recipe_retain(recipe);
+  made->plan = rlo__call_plan_retain(plan);
   made->output = output;
-  made->num_moves = num_moves;
+  made->num_ops = num_ops;
   made->num_inputs = num_inputs;
   for (int32_t n = 0; n < num_inputs; ++n) {
     made->inputs[n] = rlo_tensor_retain(inputs[n]);
@@ -56,15 +56,15 @@ void rlo__pending_release(rlo__pending *pending) {
   for (int32_t n = 0; n < pending->num_inputs; ++n) {
     rlo_tensor_release(pending->inputs[n]);
   }
-  rlo__recipe_release(pending->recipe);
+  rlo__call_plan_release(pending->plan);
   rlo__free(pending);
 }
 
-rlo_status rlo__recipe_run_tensors(rlo__recipe *recipe,
-                                   int32_t output,
-                                   rlo_tensor *const *inputs,
-                                   int32_t num_inputs,
-                                   rlo__storage **out_storage) {
+rlo_status rlo__call_plan_run_tensors(rlo__call_plan *plan,
+                                      int32_t output,
+                                      rlo_tensor *const *inputs,
+                                      int32_t num_inputs,
+                                      rlo__storage **out_storage) {
   enum { FEW = 8 };
 
   rlo__storage *few[FEW] = {NULL};
@@ -77,10 +77,10 @@ rlo_status rlo__recipe_run_tensors(rlo__recipe *recipe,
   }
   rlo_status status = RLO_OK;
   for (int32_t n = 0; n < num_inputs; ++n) {
-    RLO_TRY_GOTO(rlo__tensor_need(inputs[n], recipe->instance, &storages[n]));
+    RLO_TRY_GOTO(rlo__tensor_need(inputs[n], plan->instance, &storages[n]));
   }
   RLO_TRY_GOTO(
-      rlo__recipe_run(recipe, output, storages, num_inputs, out_storage));
+      rlo__call_plan_run(plan, output, storages, num_inputs, out_storage));
 fail:
   for (int32_t n = 0; n < num_inputs; ++n) {
     rlo__storage_release(storages[n]);
@@ -117,13 +117,13 @@ static rlo_status freeze_inputs(node *n);
 
 /* A move of another instance is none of ours: its bytes are copied. */
 static rlo_status freeze(rlo_tensor *tensor,
-                         rlo__instance *instance,
+                         rlo__backend_instance *instance,
                          node *out_node) {
   rlo__storage *storage = NULL;
   rlo__tensor_peek(tensor, &storage, &out_node->pending);
   rlo__storage_release(storage);
   if (out_node->pending != NULL &&
-      out_node->pending->recipe->instance == instance) {
+      out_node->pending->plan->instance == instance) {
     return freeze_inputs(out_node);
   }
   rlo__pending_release(out_node->pending);
@@ -133,13 +133,13 @@ static rlo_status freeze(rlo_tensor *tensor,
 
 static rlo_status freeze_inputs(node *n) {
   const rlo__pending *pending = n->pending;
-  rlo__instance *instance = pending->recipe->instance;
+  rlo__backend_instance *instance = pending->plan->instance;
   n->inputs = rlo__alloc_array((size_t)pending->num_inputs, sizeof *n->inputs);
   if (n->inputs == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   for (int32_t i = 0; i < pending->num_inputs; ++i) {
-    bool is_moved = i == 0 || !pending->recipe->move->takes_indices;
+    bool is_moved = i == 0 || !pending->plan->op->takes_indices;
     RLO_TRY(is_moved
                 ? freeze(pending->inputs[i], instance, &n->inputs[i])
                 : rlo__tensor_need(
@@ -148,16 +148,16 @@ static rlo_status freeze_inputs(node *n) {
   return RLO_OK;
 }
 
-/* The tree in words: a recipe's id tells its move, its shapes and how many
+/* The tree in key: a recipe's id tells its move, its shapes and how many
  * inputs follow; 0 is a leaf. */
-static rlo_status push_node(const node *n, rlo__words *words) {
+static rlo_status push_node(const node *n, rlo__call_key *key) {
   if (n->pending == NULL) {
-    return rlo__words_push(words, 0);
+    return rlo__call_key_push(key, 0);
   }
-  RLO_TRY(rlo__words_push(words, n->pending->recipe->id));
-  RLO_TRY(rlo__words_push(words, (uint64_t)n->pending->output));
+  RLO_TRY(rlo__call_key_push(key, n->pending->plan->id));
+  RLO_TRY(rlo__call_key_push(key, (uint64_t)n->pending->output));
   for (int32_t i = 0; i < n->pending->num_inputs; ++i) {
-    RLO_TRY(push_node(&n->inputs[i], words));
+    RLO_TRY(push_node(&n->inputs[i], key));
   }
   return RLO_OK;
 }
@@ -187,19 +187,19 @@ static void collect_leaves(const node *n, rlo__storage **out, int32_t *count) {
 static rlo_status make_chain(const node *n, rlo_chain **out_chain);
 
 static rlo_status make_input_chains(const node *n, rlo_chain **chains) {
-  const rlo__recipe *recipe = n->pending->recipe;
+  const rlo__call_plan *plan = n->pending->plan;
   for (int32_t i = 0; i < n->pending->num_inputs; ++i) {
     if (n->inputs[i].pending != NULL) {
       RLO_TRY(make_chain(&n->inputs[i], &chains[i]));
     } else {
-      RLO_TRY(rlo_chain_create(&recipe->inputs[i]->shape, &chains[i]));
+      RLO_TRY(rlo_chain_create(&plan->inputs[i]->shape, &chains[i]));
     }
   }
-  return rlo__move_append(recipe->move,
-                          chains,
-                          n->pending->num_inputs,
-                          recipe->attributes,
-                          n->pending->output);
+  return rlo__copy_op_append(plan->op,
+                             chains,
+                             n->pending->num_inputs,
+                             plan->attributes,
+                             n->pending->output);
 }
 
 static rlo_status make_chain(const node *n, rlo_chain **out_chain) {
@@ -222,32 +222,32 @@ static rlo_status make_chain(const node *n, rlo_chain **out_chain) {
 
 static rlo_status get_fused(const node *root,
                             rlo__shared_shape *shape,
-                            rlo__recipe **out_recipe) {
-  rlo__recipe *recipe = root->pending->recipe;
-  rlo_engine *engine = recipe->engine;
-  rlo__words words;
+                            rlo__call_plan **out_plan) {
+  rlo__call_plan *plan = root->pending->plan;
+  rlo_engine *engine = plan->engine;
+  rlo__call_key key;
   rlo_chain *chain = NULL;
-  rlo__words_init(&words);
+  rlo__call_key_init(&key);
   rlo_status status = RLO_OK;
-  /* An address is no 0: these words are those of no single move. */
-  RLO_TRY_GOTO(rlo__words_push(&words, 0));
-  RLO_TRY_GOTO(push_node(root, &words));
-  *out_recipe = rlo__recipe_find(engine, &words);
-  if (*out_recipe == NULL) {
+  /* An address is no 0: these key are those of no single move. */
+  RLO_TRY_GOTO(rlo__call_key_push(&key, 0));
+  RLO_TRY_GOTO(push_node(root, &key));
+  *out_plan = rlo__call_plans_find(engine, &key);
+  if (*out_plan == NULL) {
     RLO_TRY_GOTO(make_chain(root, &chain));
-    RLO_TRY_GOTO(rlo__recipe_put_chain(
-        engine, recipe->instance, &words, chain, shape, out_recipe));
+    RLO_TRY_GOTO(rlo__call_plan_get_chain(
+        engine, plan->instance, &key, chain, shape, out_plan));
   }
 fail:
   rlo_chain_release(chain);
-  rlo__words_deinit(&words);
+  rlo__call_key_deinit(&key);
   return status;
 }
 
 static rlo_status run_fused(const node *root,
                             rlo__shared_shape *shape,
                             rlo__storage **out_storage) {
-  rlo__recipe *fused = NULL;
+  rlo__call_plan *fused = NULL;
   RLO_TRY(get_fused(root, shape, &fused));
   int32_t count = 0;
   rlo__storage **leaves =
@@ -255,10 +255,10 @@ static rlo_status run_fused(const node *root,
   rlo_status status = RLO_OUT_OF_MEMORY;
   if (leaves != NULL) {
     collect_leaves(root, leaves, &count);
-    status = rlo__recipe_run(fused, 0, leaves, count, out_storage);
+    status = rlo__call_plan_run(fused, 0, leaves, count, out_storage);
   }
   rlo__free(leaves);
-  rlo__recipe_release(fused);
+  rlo__call_plan_release(fused);
   return status;
 }
 
@@ -288,9 +288,9 @@ rlo_status rlo__pending_run(rlo__pending *pending,
   }
   node_deinit(&root);
   return status != RLO_OK ? status
-                          : rlo__recipe_run_tensors(pending->recipe,
-                                                    pending->output,
-                                                    pending->inputs,
-                                                    pending->num_inputs,
-                                                    out_storage);
+                          : rlo__call_plan_run_tensors(pending->plan,
+                                                       pending->output,
+                                                       pending->inputs,
+                                                       pending->num_inputs,
+                                                       out_storage);
 }

@@ -8,7 +8,7 @@
  * Leave a result of a recipe pending.
  * @param inputs  of the recipe; retained.
  */
-RLO_NODISCARD rlo_status rlo__pending_create(rlo__recipe *recipe,
+RLO_NODISCARD rlo_status rlo__pending_create(rlo__call_plan *plan,
                                              int32_t output,
                                              rlo_tensor *const *inputs,
                                              int32_t num_inputs,
@@ -24,10 +24,10 @@ RLO_NODISCARD rlo_status rlo__pending_run(rlo__pending *pending,
                                           rlo__storage **out_storage);
 
 /** Run one result of a recipe on tensors. */
-RLO_NODISCARD rlo_status rlo__recipe_run_tensors(rlo__recipe *recipe,
-                                                 int32_t output,
-                                                 rlo_tensor *const *inputs,
-                                                 int32_t num_inputs,
-                                                 rlo__storage **out_storage);
+RLO_NODISCARD rlo_status rlo__call_plan_run_tensors(rlo__call_plan *plan,
+                                                    int32_t output,
+                                                    rlo_tensor *const *inputs,
+                                                    int32_t num_inputs,
+                                                    rlo__storage **out_storage);
 
 #endif

@@ -49,7 +49,7 @@ rlo_status rlo_kernel_output_host_data(rlo_kernel_call *call,
     return status;
   }
   const rlo__storage *storage = output->storage;
-  const rlo__instance *instance = storage->instance;
+  const rlo__backend_instance *instance = storage->instance;
   if (instance->methods.host_pointer == NULL) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "kernel '%s': backend '%s' has no host memory",

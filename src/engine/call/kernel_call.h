@@ -9,7 +9,7 @@
 typedef struct rlo__call {
   /** First, so that one leads to the other. */
   rlo_kernel_call call;
-  rlo__instance *instance;
+  rlo__backend_instance *instance;
   /** Of the outputs. */
   rlo__shared_shape *const *shapes;
 } rlo__call;

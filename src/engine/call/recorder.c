@@ -35,7 +35,7 @@ void rlo__recorder_leave(void) {
   --depth;
 }
 
-bool rlo__recorder_is_listening(const rlo_engine *engine) {
+bool rlo__recorder_is_active(const rlo_engine *engine) {
   if (depth > 0) {
     return false;
   }
@@ -46,7 +46,7 @@ bool rlo__recorder_is_listening(const rlo_engine *engine) {
   return r != NULL;
 }
 
-rlo_status rlo__recorder_tell(const rlo__record *record) {
+rlo_status rlo__recorder_notify(const rlo__record *record) {
   if (depth > 0) {
     return RLO_OK;
   }

@@ -52,10 +52,10 @@ void rlo__recorder_enter(void);
 void rlo__recorder_leave(void);
 
 /** Whether a kernel run now on this thread would be told of. */
-bool rlo__recorder_is_listening(const rlo_engine *engine);
+bool rlo__recorder_is_active(const rlo_engine *engine);
 
 /** Tell this thread's recorders of a kernel, unless it is part of another.
  *  @return RLO_OK; or what the first that failed said. */
-RLO_NODISCARD rlo_status rlo__recorder_tell(const rlo__record *record);
+RLO_NODISCARD rlo_status rlo__recorder_notify(const rlo__record *record);
 
 #endif

@@ -45,11 +45,12 @@ static rlo_status check_call(const rlo_kernel_config *config,
                     config->min_inputs,
                     config->max_inputs);
   }
-  const rlo__move *move = config->run == rlo__move_run ? config->payload : NULL;
-  if (move != NULL && move->checks_attributes) {
+  const rlo__copy_op *op =
+      config->run == rlo__copy_op_run ? config->payload : NULL;
+  if (op != NULL && op->checks_attributes) {
     return rlo__attributes_check_items(attributes);
   }
-  return config->attributes == NULL && move == NULL
+  return config->attributes == NULL && op == NULL
              ? RLO_OK
              : rlo_attributes_check(attributes,
                                     config->kernel_name,
@@ -61,7 +62,7 @@ rlo_status rlo__running_check_room(const rlo__running *r, int32_t count) {
   if (count > r->capacity) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "kernel '%s' has %d results; there is room for %d",
-                    r->activation->config.kernel_name,
+                    r->bound->config.kernel_name,
                     count,
                     r->capacity);
   }
@@ -95,7 +96,7 @@ static rlo_status infer_shared(const rlo__running *r,
                                const rlo_shape *const *inputs,
                                rlo__shared_shape ***out_shapes,
                                int32_t *out_count) {
-  const rlo_kernel_config *config = &r->activation->config;
+  const rlo_kernel_config *config = &r->bound->config;
   rlo_shape *shapes = NULL;
   rlo__shared_shape **shared = NULL;
   int32_t room = 1;
@@ -139,7 +140,7 @@ fail:
 static rlo_status bring_inputs(const rlo__running *r) {
   for (int32_t n = 0; n < r->num_inputs; ++n) {
     rlo__storage *storage = NULL;
-    RLO_TRY(rlo__tensor_need(r->inputs[n], r->activation->instance, &storage));
+    RLO_TRY(rlo__tensor_need(r->inputs[n], r->bound->instance, &storage));
     rlo__storage_release(storage);
   }
   return RLO_OK;
@@ -165,7 +166,7 @@ static rlo_status make_alias(rlo_tensor **tensor) {
 static rlo_status check_output(const rlo__running *r,
                                const rlo__shared_shape *shape,
                                int32_t number) {
-  const char *kernel_name = r->activation->config.kernel_name;
+  const char *kernel_name = r->bound->config.kernel_name;
   rlo_tensor **output = &r->outputs[number];
   if (*output == NULL || (*output)->engine != r->engine) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -193,18 +194,18 @@ static rlo_status call_kernel(rlo__running *r,
                               rlo__shared_shape *const *shapes,
                               const rlo_shape *const *shape_list,
                               int32_t count) {
-  const rlo_kernel_config *config = &r->activation->config;
+  const rlo_kernel_config *config = &r->bound->config;
   rlo__call call = {.call = {.engine = r->engine,
                              .kernel_name = config->kernel_name,
                              .backend_name = config->backend_name,
-                             .backend_self = r->activation->instance->self,
+                             .backend_self = r->bound->instance->self,
                              .inputs = r->inputs,
                              .num_inputs = r->num_inputs,
                              .attributes = r->attributes,
                              .num_outputs = count,
                              .output_shapes = shape_list,
                              .outputs = r->outputs},
-                    .instance = r->activation->instance,
+                    .instance = r->bound->instance,
                     .shapes = shapes};
   RLO_TRY(bring_inputs(r));
   rlo__recorder_enter();
@@ -258,14 +259,14 @@ fail:
  */
 
 static rlo_status run_checked(rlo__running *r) {
-  const rlo_kernel_config *config = &r->activation->config;
+  const rlo_kernel_config *config = &r->bound->config;
   int64_t before = rlo__tensor_balance();
   RLO_TRY(check_call(config, r->num_inputs, r->attributes));
   for (int32_t n = 0; n < r->num_inputs; ++n) {
     RLO_TRY(rlo__tensor_check(r->inputs[n], r->engine, "input", n));
   }
-  RLO_TRY(config->run == rlo__move_run ? rlo__running_run_move(r)
-                                       : run_other(r));
+  RLO_TRY(config->run == rlo__copy_op_run ? rlo__running_run_move(r)
+                                          : run_other(r));
   int64_t leaked = rlo__tensor_balance() - before - r->num_outputs;
   if (r->engine->options.checks_leaks && leaked > 0) {
     return RLO_FAIL(RLO_INTERNAL,
@@ -281,7 +282,7 @@ static rlo_status run_checked(rlo__running *r) {
                               .attributes = r->attributes,
                               .outputs = r->outputs,
                               .num_outputs = r->num_outputs};
-  return rlo__recorder_tell(&record);
+  return rlo__recorder_notify(&record);
 }
 
 rlo_status rlo_run_kernel(rlo_engine *engine,
@@ -308,8 +309,7 @@ rlo_status rlo_run_kernel(rlo_engine *engine,
     }
   }
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(
-      rlo__registry_find(engine, kernel_name, &r.activation, &is_fallback));
+  RLO_TRY_GOTO(rlo__registry_find(engine, kernel_name, &r.bound, &is_fallback));
   RLO_TRY_GOTO(run_checked(&r));
   if (r.num_outputs < capacity && out_count == NULL) {
     status = RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -336,7 +336,7 @@ fail:
   if (r.outputs != few) {
     rlo__free(r.outputs);
   }
-  rlo__activation_release(r.activation);
+  rlo__bound_kernel_release(r.bound);
   return status;
 }
 
@@ -360,10 +360,10 @@ rlo_status rlo_infer_kernel(rlo_engine *engine,
       return RLO_FAIL(RLO_INVALID_ARGUMENT, "input %d is NULL", n);
     }
   }
-  rlo__activation *activation = NULL;
+  rlo__bound_kernel *bound = NULL;
   bool is_fallback = false;
-  RLO_TRY(rlo__registry_find(engine, kernel_name, &activation, &is_fallback));
-  const rlo_kernel_config *config = &activation->config;
+  RLO_TRY(rlo__registry_find(engine, kernel_name, &bound, &is_fallback));
+  const rlo_kernel_config *config = &bound->config;
   rlo_status status = check_call(config, num_inputs, attributes);
   if (status == RLO_OK) {
     status = infer(config,
@@ -374,6 +374,6 @@ rlo_status rlo_infer_kernel(rlo_engine *engine,
                    capacity,
                    out_count);
   }
-  rlo__activation_release(activation);
+  rlo__bound_kernel_release(bound);
   return status;
 }

@@ -42,9 +42,9 @@ rlo_status rlo_run_chain(rlo_engine *engine,
                                      : "place for the result");
   }
   RLO_TRY(check_operands(engine, chain, inputs, num_inputs));
-  rlo__instance *instance = NULL;
+  rlo__backend_instance *instance = NULL;
   rlo__shared_shape *shape = NULL;
-  rlo__recipe *recipe = NULL;
+  rlo__call_plan *plan = NULL;
   rlo__storage *storage = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__backend_need_active(engine, &instance));
@@ -52,15 +52,16 @@ rlo_status rlo_run_chain(rlo_engine *engine,
       &engine->shapes,
       out_shape != NULL ? out_shape : rlo_chain_shape(chain),
       &shape));
-  RLO_TRY_GOTO(rlo__recipe_of_chain(engine, instance, chain, shape, &recipe));
   RLO_TRY_GOTO(
-      rlo__recipe_run_tensors(recipe, 0, inputs, num_inputs, &storage));
+      rlo__call_plan_create_chain(engine, instance, chain, shape, &plan));
+  RLO_TRY_GOTO(
+      rlo__call_plan_run_tensors(plan, 0, inputs, num_inputs, &storage));
   RLO_TRY_GOTO(rlo__tensor_create(engine, shape, storage, NULL, out_tensor));
   storage = NULL;
 fail:
   rlo__storage_release(storage);
-  rlo__recipe_release(recipe);
+  rlo__call_plan_release(plan);
   rlo__shared_shape_release(&engine->shapes, shape);
-  rlo__instance_release(instance);
+  rlo__backend_instance_release(instance);
   return status;
 }

@@ -41,14 +41,14 @@ fail:
 }
 
 static rlo_status take_value(const rlo__running *r,
-                             const rlo__move *move,
+                             const rlo__copy_op *op,
                              with_value *out) {
   rlo_tensor *value = r->inputs[1];
   uint8_t bytes[16] = {0};
-  RLO_TRY(rlo__move_check_value(move,
-                                rlo_tensor_shape(r->inputs[0]),
-                                rlo_tensor_shape(value),
-                                r->attributes));
+  RLO_TRY(rlo__copy_op_check_value(op,
+                                   rlo_tensor_shape(r->inputs[0]),
+                                   rlo_tensor_shape(value),
+                                   r->attributes));
   RLO_TRY(read_element(value, bytes));
   memcpy(out->words, bytes, sizeof out->words);
   int32_t count = r->attributes != NULL ? r->attributes->count : 0;
@@ -67,10 +67,10 @@ static rlo_status take_value(const rlo__running *r,
 }
 
 static rlo_status get_recipe(const rlo__running *r,
-                             const rlo__move *move,
+                             const rlo__copy_op *op,
                              int32_t num_inputs,
                              const rlo_attributes *attributes,
-                             rlo__recipe **out_recipe) {
+                             rlo__call_plan **out_plan) {
   enum { FEW = 8 };
 
   rlo__shared_shape *few[FEW] = {NULL};
@@ -84,13 +84,13 @@ static rlo_status get_recipe(const rlo__running *r,
   for (int32_t n = 0; n < num_inputs; ++n) {
     shapes[n] = r->inputs[n]->shape;
   }
-  rlo_status status = rlo__recipe_get(r->engine,
-                                      r->activation->instance,
-                                      move,
-                                      shapes,
-                                      num_inputs,
-                                      attributes,
-                                      out_recipe);
+  rlo_status status = rlo__call_plan_get(r->engine,
+                                         r->bound->instance,
+                                         op,
+                                         shapes,
+                                         num_inputs,
+                                         attributes,
+                                         out_plan);
   if (shapes != few) {
     rlo__free(shapes);
   }
@@ -98,25 +98,24 @@ static rlo_status get_recipe(const rlo__running *r,
 }
 
 static rlo_status make_result(const rlo__running *r,
-                              rlo__recipe *recipe,
+                              rlo__call_plan *plan,
                               int32_t output,
                               int32_t num_inputs,
                               rlo_tensor **out_tensor) {
-  const rlo__recipe_output *result = &recipe->outputs[output];
+  const rlo__call_plan_output *result = &plan->outputs[output];
   rlo__storage *storage = NULL;
   rlo__pending *pending = NULL;
   rlo_status status = RLO_OK;
   /* What moves no byte need not wait, if its input does not. */
-  bool is_fusing = r->engine->options.is_fusing &&
-                   !recipe->move->stands_alone &&
+  bool is_fusing = r->engine->options.is_fusing && !plan->op->stands_alone &&
                    !(result->is_view && !rlo_tensor_is_pending(r->inputs[0]));
   if (is_fusing) {
     RLO_TRY_GOTO(
-        rlo__pending_create(recipe, output, r->inputs, num_inputs, &pending));
+        rlo__pending_create(plan, output, r->inputs, num_inputs, &pending));
     rlo__engine_count(&r->engine->counters.pending, 1);
   } else {
-    RLO_TRY_GOTO(rlo__recipe_run_tensors(
-        recipe, output, r->inputs, num_inputs, &storage));
+    RLO_TRY_GOTO(rlo__call_plan_run_tensors(
+        plan, output, r->inputs, num_inputs, &storage));
   }
   RLO_TRY_GOTO(rlo__tensor_create(
       r->engine, result->shape, storage, pending, out_tensor));
@@ -128,25 +127,25 @@ fail:
 }
 
 rlo_status rlo__running_run_move(rlo__running *r) {
-  const rlo__move *move = r->activation->config.payload;
+  const rlo__copy_op *op = r->bound->config.payload;
   with_value value = {{NULL, 0}, NULL, {0, 0}};
   const rlo_attributes *attributes = r->attributes;
   int32_t num_inputs = r->num_inputs;
-  rlo__recipe *recipe = NULL;
+  rlo__call_plan *plan = NULL;
   rlo_status status = RLO_OK;
-  if (move->takes_value && num_inputs == 2) {
-    RLO_TRY(take_value(r, move, &value));
+  if (op->takes_value && num_inputs == 2) {
+    RLO_TRY(take_value(r, op, &value));
     attributes = &value.attributes;
     num_inputs = 1;
   }
-  RLO_TRY_GOTO(get_recipe(r, move, num_inputs, attributes, &recipe));
-  r->num_outputs = recipe->num_outputs;
-  RLO_TRY_GOTO(rlo__running_check_room(r, recipe->num_outputs));
-  for (int32_t k = 0; k < recipe->num_outputs; ++k) {
-    RLO_TRY_GOTO(make_result(r, recipe, k, num_inputs, &r->outputs[k]));
+  RLO_TRY_GOTO(get_recipe(r, op, num_inputs, attributes, &plan));
+  r->num_outputs = plan->num_outputs;
+  RLO_TRY_GOTO(rlo__running_check_room(r, plan->num_outputs));
+  for (int32_t k = 0; k < plan->num_outputs; ++k) {
+    RLO_TRY_GOTO(make_result(r, plan, k, num_inputs, &r->outputs[k]));
   }
 fail:
-  rlo__recipe_release(recipe);
+  rlo__call_plan_release(plan);
   rlo__free(value.items);
   return status;
 }

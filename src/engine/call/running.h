@@ -7,7 +7,7 @@
 /** A call of rlo_run_kernel on its way. */
 typedef struct rlo__running {
   rlo_engine *engine;
-  rlo__activation *activation;
+  rlo__bound_kernel *bound;
   rlo_tensor *const *inputs;
   int32_t num_inputs;
   const rlo_attributes *attributes;

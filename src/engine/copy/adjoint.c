@@ -61,9 +61,9 @@ static rlo_status get_attributes(const rlo_attributes *attributes,
     }
   }
   return rlo_attributes_check(&a->attributes,
-                              a->call.move->name,
-                              a->call.move->specs,
-                              a->call.move->num_specs);
+                              a->call.op->name,
+                              a->call.op->specs,
+                              a->call.op->num_specs);
 }
 
 rlo_status rlo__adjoint_parse(const rlo_attributes *attributes,
@@ -75,18 +75,18 @@ rlo_status rlo__adjoint_parse(const rlo_attributes *attributes,
   int64_t input = 0;
   RLO_TRY(rlo_attributes_get_string(attributes, RLO__ADJOINT_OF, &name));
   RLO_TRY(rlo_attributes_get_i64(attributes, RLO__ADJOINT_INPUT, &input));
-  a->call.move = rlo__move_find(name);
-  if (a->call.move == NULL || a->call.move->append == NULL ||
-      a->call.move->takes_indices) {
+  a->call.op = rlo__copy_op_find(name);
+  if (a->call.op == NULL || a->call.op->append == NULL ||
+      a->call.op->takes_indices) {
     return RLO_FAIL(RLO_NOT_FOUND,
                     "'%s' is no built-in movement of one array to another",
                     name);
   }
   RLO_TRY(rlo_shape_validate(dy));
   RLO_TRY(get_shapes(attributes, dy, a));
-  if (a->call.num_inputs < a->call.move->min_inputs ||
-      (a->call.move->max_inputs >= 0 &&
-       a->call.num_inputs > a->call.move->max_inputs)) {
+  if (a->call.num_inputs < a->call.op->min_inputs ||
+      (a->call.op->max_inputs >= 0 &&
+       a->call.num_inputs > a->call.op->max_inputs)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "'%s' does not have %d inputs",
                     name,
@@ -119,28 +119,28 @@ static rlo_status check_dys(const rlo__adjoint *a,
                             rlo_shape *out_shape) {
   int32_t num_outputs = 0;
   rlo_shape wanted;
-  RLO_TRY(rlo__move_count(&a->call, &num_outputs));
+  RLO_TRY(rlo__copy_op_count(&a->call, &num_outputs));
   if (num_outputs != count) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "'%s' has %d results, and there are %d dys",
-                    a->call.move->name,
+                    a->call.op->name,
                     num_outputs,
                     count);
   }
   for (int32_t k = 0; k < count; ++k) {
-    RLO_TRY(rlo__move_shape(&a->call, k, &wanted));
+    RLO_TRY(rlo__copy_op_shape(&a->call, k, &wanted));
     if (!rlo_shape_equal(dys[k], &wanted)) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "dy %d is not what '%s' gives, row-major",
                       k,
-                      a->call.move->name);
+                      a->call.op->name);
     }
   }
   *out_shape = *a->call.inputs[a->input];
   return RLO_OK;
 }
 
-rlo_status rlo__infer_adjoint(const rlo__move_call *call,
+rlo_status rlo__infer_adjoint(const rlo__copy_call *call,
                               rlo_shape *out_shape) {
   rlo__adjoint a;
   rlo_status status = rlo__adjoint_parse(call->attributes, call->inputs[0], &a);
@@ -309,7 +309,7 @@ static rlo_status make_moves(const rlo__adjoint *a,
     goto fail;
   }
   for (int32_t k = 0; k < num_outputs; ++k) {
-    RLO_TRY_GOTO(rlo__move_lower(&a->call, k, dys[k], &forward[k]));
+    RLO_TRY_GOTO(rlo__copy_op_lower(&a->call, k, dys[k], &forward[k]));
   }
   RLO_TRY_GOTO(choose_update(c, forward, num_outputs));
   RLO_TRY_GOTO(collect(c, forward, num_outputs));
@@ -322,11 +322,11 @@ fail:
   return status == RLO_OK
              ? RLO_OK
              : rlo__status_prefix(
-                   status, "the adjoint of %s: ", a->call.move->name);
+                   status, "the adjoint of %s: ", a->call.op->name);
 }
 
-rlo_status rlo__prepare_adjoint(const rlo__instance *instance,
-                                const rlo__move_call *call,
+rlo_status rlo__prepare_adjoint(const rlo__backend_instance *instance,
+                                const rlo__copy_call *call,
                                 const rlo_shape *dst,
                                 void **out_program) {
   /* A dy for each result of the move. */
@@ -341,7 +341,7 @@ rlo_status rlo__prepare_adjoint(const rlo__instance *instance,
   }
   RLO_TRY_GOTO(rlo__adjoint_parse(call->attributes, call->inputs[0], &a));
   RLO_TRY_GOTO(make_moves(&a, call->inputs, forward, num_outputs, dst, &moves));
-  status = rlo__instance_prepare(instance, moves, out_program);
+  status = rlo__backend_instance_prepare(instance, moves, out_program);
 fail:
   for (int32_t k = 0; k < num_outputs; ++k) {
     rlo_moves_release(forward[k]);

@@ -21,7 +21,7 @@
 typedef struct rlo__adjoint {
   /** The move, with row-major inputs; points at what follows, so an adjoint is
    *  not to be copied. */
-  rlo__move_call call;
+  rlo__copy_call call;
   int32_t input;
   rlo_attributes attributes;
   rlo_attribute *items;

@@ -7,7 +7,7 @@
 #include "ops/chain.h"
 #include "relayout/ops.h"
 
-rlo_status rlo__append_cast(const rlo__move_step *step) {
+rlo_status rlo__append_cast(const rlo__copy_step *step) {
   const char *name = NULL;
   rlo_dtype dtype = RLO_DTYPE_INVALID;
   RLO_TRY(rlo_attributes_get_string(step->attributes, "dtype", &name));
@@ -15,7 +15,7 @@ rlo_status rlo__append_cast(const rlo__move_step *step) {
   return rlo_chain_convert(step->chain, dtype);
 }
 
-rlo_status rlo__append_sum(const rlo__move_step *step) {
+rlo_status rlo__append_sum(const rlo__copy_step *step) {
   int32_t rank = rlo_chain_shape(step->chain)->rank;
   int32_t dims[RLO_MAX_RANK];
   int32_t count = rank;
@@ -32,7 +32,7 @@ rlo_status rlo__append_sum(const rlo__move_step *step) {
   return rlo_chain_sum(step->chain, dims, count, keep_dims);
 }
 
-rlo_status rlo__infer_add_n(const rlo__move_call *call, rlo_shape *out_shape) {
+rlo_status rlo__infer_add_n(const rlo__copy_call *call, rlo_shape *out_shape) {
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     RLO_TRY(rlo_shape_validate(call->inputs[n]));
     if (!rlo_shape_compatible(call->inputs[0], call->inputs[n])) {
@@ -48,16 +48,16 @@ rlo_status rlo__infer_add_n(const rlo__move_call *call, rlo_shape *out_shape) {
                         out_shape);
 }
 
-rlo_status rlo__prepare_add_n(const rlo__instance *instance,
-                              const rlo__move_call *call,
+rlo_status rlo__prepare_add_n(const rlo__backend_instance *instance,
+                              const rlo__copy_call *call,
                               const rlo_shape *dst,
                               void **out_program) {
   rlo_moves *moves = NULL;
   RLO_TRY(rlo_add_n_lower(call->inputs, call->num_inputs, dst, &moves));
-  return rlo__instance_prepare(instance, moves, out_program);
+  return rlo__backend_instance_prepare(instance, moves, out_program);
 }
 
-rlo_status rlo__infer_scale(const rlo__move_call *call, rlo_shape *out_shape) {
+rlo_status rlo__infer_scale(const rlo__copy_call *call, rlo_shape *out_shape) {
   const rlo_shape *x = call->inputs[0];
   double factor = 1.0;
   RLO_TRY(rlo_shape_validate(x));
@@ -77,8 +77,8 @@ static rlo_status lower_scale(const rlo_shape *src,
   return rlo__moves_add(moves, 0, -1, problem);
 }
 
-rlo_status rlo__prepare_scale(const rlo__instance *instance,
-                              const rlo__move_call *call,
+rlo_status rlo__prepare_scale(const rlo__backend_instance *instance,
+                              const rlo__copy_call *call,
                               const rlo_shape *dst,
                               void **out_program) {
   rlo_problem *problem = rlo__alloc(sizeof *problem);
@@ -93,5 +93,5 @@ rlo_status rlo__prepare_scale(const rlo__instance *instance,
     rlo_moves_release(moves);
     return status;
   }
-  return rlo__instance_prepare(instance, moves, out_program);
+  return rlo__backend_instance_prepare(instance, moves, out_program);
 }

@@ -5,7 +5,7 @@
 #include "relayout/ops.h"
 
 /* TensorFlow's Slice: unlike StridedSlice it moves nothing to an edge. */
-rlo_status rlo__append_slice(const rlo__move_step *step) {
+rlo_status rlo__append_slice(const rlo__copy_step *step) {
   const rlo_shape *shape = rlo_chain_shape(step->chain);
   rlo__dims begin;
   rlo__dims size;
@@ -172,7 +172,7 @@ static rlo_status get_strides(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-rlo_status rlo__append_strided_slice(const rlo__move_step *step) {
+rlo_status rlo__append_strided_slice(const rlo__copy_step *step) {
   rlo__dims begin = {{0}, 0};
   rlo__dims end = {{0}, 0};
   rlo__dims strides = {{0}, 0};

@@ -17,7 +17,7 @@ static rlo_status get_batch_dims(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-rlo_status rlo__append_gather(const rlo__move_step *step) {
+rlo_status rlo__append_gather(const rlo__copy_step *step) {
   int32_t axis = 0;
   int32_t batch_dims = 0;
   RLO_TRY(rlo__axis_get(
@@ -48,7 +48,7 @@ static rlo_status get_segments(const rlo_shape *rows,
   return rlo_attributes_get_i64(attributes, "num_segments", out_num_segments);
 }
 
-rlo_status rlo__infer_segment_sum(const rlo__move_call *call,
+rlo_status rlo__infer_segment_sum(const rlo__copy_call *call,
                                   rlo_shape *out_shape) {
   int32_t axis = 0;
   int32_t batch_dims = 0;
@@ -63,8 +63,8 @@ rlo_status rlo__infer_segment_sum(const rlo__move_call *call,
                                out_shape);
 }
 
-rlo_status rlo__prepare_segment_sum(const rlo__instance *instance,
-                                    const rlo__move_call *call,
+rlo_status rlo__prepare_segment_sum(const rlo__backend_instance *instance,
+                                    const rlo__copy_call *call,
                                     const rlo_shape *dst,
                                     void **out_program) {
   int32_t axis = 0;
@@ -75,5 +75,5 @@ rlo_status rlo__prepare_segment_sum(const rlo__instance *instance,
   rlo_segment_sum *sum = NULL;
   RLO_TRY(rlo_segment_sum_create(
       call->inputs[0], call->inputs[1], axis, batch_dims, dst, &sum));
-  return rlo__instance_prepare_segment_sum(instance, sum, out_program);
+  return rlo__backend_instance_prepare_segment_sum(instance, sum, out_program);
 }

@@ -7,7 +7,7 @@
 #include "relayout/kernel.h"
 #include "relayout/ops.h"
 
-rlo_status rlo__append_concat(const rlo__move_step *step) {
+rlo_status rlo__append_concat(const rlo__copy_step *step) {
   int32_t axis = 0;
   RLO_TRY(rlo__axis_get(
       step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
@@ -15,7 +15,7 @@ rlo_status rlo__append_concat(const rlo__move_step *step) {
       step->chain, step->others, step->num_others, axis);
 }
 
-rlo_status rlo__append_pack(const rlo__move_step *step) {
+rlo_status rlo__append_pack(const rlo__copy_step *step) {
   int32_t axis = 0;
   /* A dimension of the result. */
   RLO_TRY(rlo__axis_get(
@@ -102,7 +102,7 @@ static rlo_status get_sizes(const rlo_shape *shape,
              : split_as_listed(&parts->value.i64s, size, out_sizes);
 }
 
-rlo_status rlo__append_split(const rlo__move_step *step) {
+rlo_status rlo__append_split(const rlo__copy_step *step) {
   int64_t values[RLO_MAX_KERNEL_OUTPUTS];
   split_sizes sizes = {0, values};
   int32_t axis = 0;
@@ -111,7 +111,7 @@ rlo_status rlo__append_split(const rlo__move_step *step) {
   return rlo_chain_split(step->chain, values, sizes.count, axis, step->output);
 }
 
-rlo_status rlo__count_split(const rlo__move_call *call, int32_t *out_count) {
+rlo_status rlo__count_split(const rlo__copy_call *call, int32_t *out_count) {
   int64_t values[RLO_MAX_KERNEL_OUTPUTS];
   split_sizes sizes = {0, values};
   int32_t axis = 0;
@@ -121,14 +121,14 @@ rlo_status rlo__count_split(const rlo__move_call *call, int32_t *out_count) {
   return RLO_OK;
 }
 
-rlo_status rlo__append_unpack(const rlo__move_step *step) {
+rlo_status rlo__append_unpack(const rlo__copy_step *step) {
   int32_t axis = 0;
   RLO_TRY(rlo__axis_get(
       step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
   return rlo_chain_unstack(step->chain, axis, step->output);
 }
 
-rlo_status rlo__count_unpack(const rlo__move_call *call, int32_t *out_count) {
+rlo_status rlo__count_unpack(const rlo__copy_call *call, int32_t *out_count) {
   int32_t axis = 0;
   RLO_TRY(rlo_shape_validate(call->inputs[0]));
   RLO_TRY(

@@ -4,35 +4,35 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-rlo_status rlo__move_append(const rlo__move *move,
-                            rlo_chain **chains,
-                            int32_t count,
-                            const rlo_attributes *attributes,
-                            int32_t output) {
-  const rlo__move_step step = {chains[0],
+rlo_status rlo__copy_op_append(const rlo__copy_op *op,
+                               rlo_chain **chains,
+                               int32_t count,
+                               const rlo_attributes *attributes,
+                               int32_t output) {
+  const rlo__copy_step step = {chains[0],
                                (const rlo_chain *const *)(chains + 1),
                                count - 1,
                                attributes,
                                output};
-  rlo_status status = move->append(&step);
+  rlo_status status = op->append(&step);
   return status == RLO_OK ? RLO_OK
-                          : rlo__status_prefix(status, "%s: ", move->name);
+                          : rlo__status_prefix(status, "%s: ", op->name);
 }
 
-rlo_status rlo__move_count(const rlo__move_call *call, int32_t *out_count) {
-  const rlo__move *move = call->move;
+rlo_status rlo__copy_op_count(const rlo__copy_call *call, int32_t *out_count) {
+  const rlo__copy_op *op = call->op;
   *out_count = 1;
-  if (move->count == NULL) {
+  if (op->count == NULL) {
     return RLO_OK;
   }
-  rlo_status status = move->count(call, out_count);
+  rlo_status status = op->count(call, out_count);
   if (status != RLO_OK) {
-    return rlo__status_prefix(status, "%s: ", move->name);
+    return rlo__status_prefix(status, "%s: ", op->name);
   }
   if (*out_count < 1 || *out_count > RLO_MAX_KERNEL_OUTPUTS) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "%s: it would have %d results; 1 to %d are possible",
-                    move->name,
+                    op->name,
                     *out_count,
                     RLO_MAX_KERNEL_OUTPUTS);
   }
@@ -40,7 +40,7 @@ rlo_status rlo__move_count(const rlo__move_call *call, int32_t *out_count) {
 }
 
 /* The chain of one result. */
-static rlo_status make_chain(const rlo__move_call *call,
+static rlo_status make_chain(const rlo__copy_call *call,
                              int32_t output,
                              rlo_chain **out_chain) {
   rlo_chain **chains =
@@ -52,8 +52,8 @@ static rlo_status make_chain(const rlo__move_call *call,
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     RLO_TRY_GOTO(rlo_chain_create(call->inputs[n], &chains[n]));
   }
-  RLO_TRY_GOTO(rlo__move_append(
-      call->move, chains, call->num_inputs, call->attributes, output));
+  RLO_TRY_GOTO(rlo__copy_op_append(
+      call->op, chains, call->num_inputs, call->attributes, output));
   *out_chain = chains[0];
   chains[0] = NULL;
 fail:
@@ -64,50 +64,49 @@ fail:
   return status;
 }
 
-rlo_status rlo__move_lower(const rlo__move_call *call,
-                           int32_t output,
-                           const rlo_shape *dst,
-                           rlo_moves **out_moves) {
+rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
+                              int32_t output,
+                              const rlo_shape *dst,
+                              rlo_moves **out_moves) {
   rlo_chain *chain = NULL;
   RLO_TRY(make_chain(call, output, &chain));
   rlo_status status = rlo_chain_lower(chain, dst, out_moves);
   rlo_chain_release(chain);
-  return status == RLO_OK
-             ? RLO_OK
-             : rlo__status_prefix(status, "%s: ", call->move->name);
+  return status == RLO_OK ? RLO_OK
+                          : rlo__status_prefix(status, "%s: ", call->op->name);
 }
 
-rlo_status rlo__move_shape(const rlo__move_call *call,
-                           int32_t output,
-                           rlo_shape *out_shape) {
-  const rlo__move *move = call->move;
+rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
+                              int32_t output,
+                              rlo_shape *out_shape) {
+  const rlo__copy_op *op = call->op;
   rlo_status status = RLO_OK;
-  if (move->append != NULL) {
+  if (op->append != NULL) {
     rlo_chain *chain = NULL;
     RLO_TRY(make_chain(call, output, &chain));
     *out_shape = *rlo_chain_shape(chain);
     rlo_chain_release(chain);
   } else {
-    status = move->infer(call, out_shape);
+    status = op->infer(call, out_shape);
   }
-  if (status == RLO_OK && move->place != NULL) {
-    status = move->place(call, out_shape);
+  if (status == RLO_OK && op->place != NULL) {
+    status = op->place(call, out_shape);
   }
   return status == RLO_OK ? RLO_OK
-                          : rlo__status_prefix(status, "%s: ", move->name);
+                          : rlo__status_prefix(status, "%s: ", op->name);
 }
 
-rlo_status rlo__move_check_value(const rlo__move *move,
-                                 const rlo_shape *array,
-                                 const rlo_shape *value,
-                                 const rlo_attributes *attributes) {
+rlo_status rlo__copy_op_check_value(const rlo__copy_op *op,
+                                    const rlo_shape *array,
+                                    const rlo_shape *value,
+                                    const rlo_attributes *attributes) {
   RLO_TRY(rlo_shape_validate(array));
   RLO_TRY(rlo_shape_validate(value));
   if (value->rank != 0 || value->dtype != array->dtype) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s: the value to pad with is %s of rank %d; a scalar of "
                     "type %s is wanted",
-                    move->name,
+                    op->name,
                     rlo_dtype_name(value->dtype),
                     value->rank,
                     rlo_dtype_name(array->dtype));
@@ -117,37 +116,37 @@ rlo_status rlo__move_check_value(const rlo__move *move,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s: the value to pad with is given twice, as an input and "
                     "as an attribute",
-                    move->name);
+                    op->name);
   }
   return RLO_OK;
 }
 
-rlo_status rlo__move_infer(const rlo_shape *const *inputs,
-                           int32_t num_inputs,
-                           const rlo_attributes *attributes,
-                           rlo_shape *out_shapes,
-                           int32_t capacity,
-                           int32_t *out_count,
-                           void *payload) {
-  const rlo__move *move = payload;
-  if (move->takes_value && num_inputs == 2) {
-    RLO_TRY(rlo__move_check_value(move, inputs[0], inputs[1], attributes));
+rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
+                              int32_t num_inputs,
+                              const rlo_attributes *attributes,
+                              rlo_shape *out_shapes,
+                              int32_t capacity,
+                              int32_t *out_count,
+                              void *payload) {
+  const rlo__copy_op *op = payload;
+  if (op->takes_value && num_inputs == 2) {
+    RLO_TRY(rlo__copy_op_check_value(op, inputs[0], inputs[1], attributes));
     num_inputs = 1;
   }
-  const rlo__move_call call = {move, inputs, num_inputs, attributes};
+  const rlo__copy_call call = {op, inputs, num_inputs, attributes};
   int32_t count = 0;
-  RLO_TRY(rlo__move_count(&call, &count));
+  RLO_TRY(rlo__copy_op_count(&call, &count));
   for (int32_t k = 0; k < count && k < capacity; ++k) {
-    RLO_TRY(rlo__move_shape(&call, k, &out_shapes[k]));
+    RLO_TRY(rlo__copy_op_shape(&call, k, &out_shapes[k]));
   }
   *out_count = count;
   return RLO_OK;
 }
 
-rlo_status rlo__move_run(rlo_kernel_call *call, void *payload) {
-  const rlo__move *move = payload;
+rlo_status rlo__copy_op_run(rlo_kernel_call *call, void *payload) {
+  const rlo__copy_op *op = payload;
   return RLO_FAIL(RLO_INTERNAL,
                   "%s on backend '%s' was called and not planned",
-                  move->name,
+                  op->name,
                   call->backend_name);
 }

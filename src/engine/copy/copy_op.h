@@ -7,19 +7,19 @@
 #include "relayout/chain.h"
 #include "relayout/kernel.h"
 
-struct rlo__move;
+struct rlo__copy_op;
 
 /** What a move is called with. All of it is borrowed. */
-typedef struct rlo__move_call {
-  const struct rlo__move *move;
+typedef struct rlo__copy_call {
+  const struct rlo__copy_op *op;
   const rlo_shape *const *inputs;
   int32_t num_inputs;
   /** Their names and types have been checked. */
   const rlo_attributes *attributes;
-} rlo__move_call;
+} rlo__copy_call;
 
 /** One result of a move, to be appended. */
-typedef struct rlo__move_step {
+typedef struct rlo__copy_step {
   /** Input 0's, which becomes the result. */
   rlo_chain *chain;
   /** The other inputs'. */
@@ -29,14 +29,14 @@ typedef struct rlo__move_step {
   const rlo_attributes *attributes;
   /** Which result. */
   int32_t output;
-} rlo__move_step;
+} rlo__copy_step;
 
 /**
  * A built-in kernel that is a movement of data, perhaps one that computes on
  * the way: how to append it to a chain. The shapes of its results, its problems
  * and its fusion with others all follow from that; the same for every backend.
  */
-typedef struct rlo__move {
+typedef struct rlo__copy_op {
   const char *name;
   int32_t min_inputs, max_inputs;
   const rlo_attribute_spec *specs;
@@ -59,67 +59,67 @@ typedef struct rlo__move {
   /** It takes attributes that its specs do not name, and checks them itself. */
   bool checks_attributes;
   /** How many results; NULL: one. */
-  rlo_status (*count)(const rlo__move_call *call, int32_t *out_count);
+  rlo_status (*count)(const rlo__copy_call *call, int32_t *out_count);
   /** Append the move. NULL for what is no chain: then there are infer and
    *  prepare instead. */
-  rlo_status (*append)(const rlo__move_step *step);
+  rlo_status (*append)(const rlo__copy_step *step);
   /** Choose the layout of the result, whose shape is row-major; NULL: so it
    *  stays. */
-  rlo_status (*place)(const rlo__move_call *call, rlo_shape *shape);
+  rlo_status (*place)(const rlo__copy_call *call, rlo_shape *shape);
   /** The shape of the one result of what stands alone, and its program. */
-  rlo_status (*infer)(const rlo__move_call *call, rlo_shape *out_shape);
-  rlo_status (*prepare)(const rlo__instance *instance,
-                        const rlo__move_call *call,
+  rlo_status (*infer)(const rlo__copy_call *call, rlo_shape *out_shape);
+  rlo_status (*prepare)(const rlo__backend_instance *instance,
+                        const rlo__copy_call *call,
                         const rlo_shape *dst,
                         void **out_program);
-} rlo__move;
+} rlo__copy_op;
 
 /** The built-in move of this name; NULL if there is none. */
-const rlo__move *rlo__move_find(const char *name);
+const rlo__copy_op *rlo__copy_op_find(const char *name);
 
 /** Every built-in move. */
-const rlo__move *rlo__move_table(int32_t *out_count);
+const rlo__copy_op *rlo__copy_ops(int32_t *out_count);
 
 /** The rlo_infer_fn and the rlo_kernel_fn of a move, which is the payload. The
  *  engine knows the latter by its address and never calls it: it keeps plans
  *  and fuses. */
-RLO_NODISCARD rlo_status rlo__move_infer(const rlo_shape *const *inputs,
-                                         int32_t num_inputs,
-                                         const rlo_attributes *attributes,
-                                         rlo_shape *out_shapes,
-                                         int32_t capacity,
-                                         int32_t *out_count,
-                                         void *payload);
-RLO_NODISCARD rlo_status rlo__move_run(rlo_kernel_call *call, void *payload);
+RLO_NODISCARD rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
+                                            int32_t num_inputs,
+                                            const rlo_attributes *attributes,
+                                            rlo_shape *out_shapes,
+                                            int32_t capacity,
+                                            int32_t *out_count,
+                                            void *payload);
+RLO_NODISCARD rlo_status rlo__copy_op_run(rlo_kernel_call *call, void *payload);
 
 /** Append a move to the chains of its inputs, in front of all the first, which
  *  changes. Words the failure with the move's name. */
-RLO_NODISCARD rlo_status rlo__move_append(const rlo__move *move,
-                                          rlo_chain **chains,
-                                          int32_t count,
-                                          const rlo_attributes *attributes,
-                                          int32_t output);
+RLO_NODISCARD rlo_status rlo__copy_op_append(const rlo__copy_op *op,
+                                             rlo_chain **chains,
+                                             int32_t count,
+                                             const rlo_attributes *attributes,
+                                             int32_t output);
 
 /** The problems that make one result of a move that is a chain, into `dst`. */
-RLO_NODISCARD rlo_status rlo__move_lower(const rlo__move_call *call,
-                                         int32_t output,
-                                         const rlo_shape *dst,
-                                         rlo_moves **out_moves);
+RLO_NODISCARD rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
+                                            int32_t output,
+                                            const rlo_shape *dst,
+                                            rlo_moves **out_moves);
 
 /** The shape of one result of a move. */
-RLO_NODISCARD rlo_status rlo__move_shape(const rlo__move_call *call,
-                                         int32_t output,
-                                         rlo_shape *out_shape);
+RLO_NODISCARD rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
+                                            int32_t output,
+                                            rlo_shape *out_shape);
 
 /** How many results a move has. */
-RLO_NODISCARD rlo_status rlo__move_count(const rlo__move_call *call,
-                                         int32_t *out_count);
+RLO_NODISCARD rlo_status rlo__copy_op_count(const rlo__copy_call *call,
+                                            int32_t *out_count);
 
 /** RLO_OK if a value's shape fits the array that it pads. */
 RLO_NODISCARD rlo_status
-rlo__move_check_value(const rlo__move *move,
-                      const rlo_shape *array,
-                      const rlo_shape *value,
-                      const rlo_attributes *attributes);
+rlo__copy_op_check_value(const rlo__copy_op *op,
+                         const rlo_shape *array,
+                         const rlo_shape *value,
+                         const rlo_attributes *attributes);
 
 #endif

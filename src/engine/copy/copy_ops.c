@@ -7,17 +7,17 @@
 #include "engine/tensor/attributes.h"
 #include "relayout/ops.h"
 
-static rlo_status append_nothing(const rlo__move_step *step) {
+static rlo_status append_nothing(const rlo__copy_step *step) {
   (void)step;
   return RLO_OK;
 }
 
-static rlo_status place_identity(const rlo__move_call *call, rlo_shape *shape) {
+static rlo_status place_identity(const rlo__copy_call *call, rlo_shape *shape) {
   *shape = *call->inputs[0];
   return RLO_OK;
 }
 
-static rlo_status place_relayout(const rlo__move_call *call, rlo_shape *shape) {
+static rlo_status place_relayout(const rlo__copy_call *call, rlo_shape *shape) {
   const rlo_shape *wanted = NULL;
   RLO_TRY(rlo_attributes_get_shape(call->attributes, "shape", &wanted));
   RLO_TRY(rlo_shape_validate(wanted));
@@ -30,7 +30,7 @@ static rlo_status place_relayout(const rlo__move_call *call, rlo_shape *shape) {
   return RLO_OK;
 }
 
-static rlo_status append_transpose(const rlo__move_step *step) {
+static rlo_status append_transpose(const rlo__copy_step *step) {
   int32_t rank = rlo_chain_shape(step->chain)->rank;
   rlo__dims perm = {{0}, rank};
   int32_t permutation[RLO_MAX_RANK];
@@ -52,13 +52,13 @@ static rlo_status append_transpose(const rlo__move_step *step) {
   return rlo_chain_transpose(step->chain, permutation);
 }
 
-static rlo_status append_reshape(const rlo__move_step *step) {
+static rlo_status append_reshape(const rlo__copy_step *step) {
   rlo__dims dims;
   RLO_TRY(rlo__dims_get(step->attributes, "shape", &dims));
   return rlo_chain_reshape(step->chain, dims.values, dims.count);
 }
 
-static rlo_status append_expand_dims(const rlo__move_step *step) {
+static rlo_status append_expand_dims(const rlo__copy_step *step) {
   const rlo_shape *shape = rlo_chain_shape(step->chain);
   int32_t axis = 0;
   /* A dimension of the result. */
@@ -76,7 +76,7 @@ static rlo_status append_expand_dims(const rlo__move_step *step) {
   return rlo_chain_reshape(step->chain, dims, shape->rank + 1);
 }
 
-static rlo_status append_reverse(const rlo__move_step *step) {
+static rlo_status append_reverse(const rlo__copy_step *step) {
   int32_t axes[RLO_MAX_RANK];
   int32_t count = 0;
   RLO_TRY(rlo__axes_get(step->attributes,
@@ -87,7 +87,7 @@ static rlo_status append_reverse(const rlo__move_step *step) {
   return rlo_chain_reverse(step->chain, axes, count);
 }
 
-static rlo_status append_broadcast_to(const rlo__move_step *step) {
+static rlo_status append_broadcast_to(const rlo__copy_step *step) {
   const rlo_shape *shape = rlo_chain_shape(step->chain);
   rlo__dims dims;
   int32_t from_dims[RLO_MAX_RANK];
@@ -106,14 +106,14 @@ static rlo_status append_broadcast_to(const rlo__move_step *step) {
       step->chain, dims.values, dims.count, from_dims);
 }
 
-static rlo_status append_tile(const rlo__move_step *step) {
+static rlo_status append_tile(const rlo__copy_step *step) {
   rlo__dims times;
   RLO_TRY(rlo__dims_get_exactly(
       step->attributes, "reps", rlo_chain_shape(step->chain)->rank, &times));
   return rlo_chain_tile(step->chain, times.values);
 }
 
-static rlo_status append_repeat(const rlo__move_step *step) {
+static rlo_status append_repeat(const rlo__copy_step *step) {
   rlo__dims times;
   RLO_TRY(rlo__dims_get_exactly(
       step->attributes, "repeats", rlo_chain_shape(step->chain)->rank, &times));
@@ -135,21 +135,21 @@ static rlo_status get_block(const rlo_chain *chain,
   return RLO_OK;
 }
 
-static rlo_status append_space_to_depth(const rlo__move_step *step) {
+static rlo_status append_space_to_depth(const rlo__copy_step *step) {
   int64_t block = 0;
   int32_t channel_dim = 0;
   RLO_TRY(get_block(step->chain, step->attributes, &block, &channel_dim));
   return rlo_chain_space_to_depth(step->chain, block, channel_dim);
 }
 
-static rlo_status append_depth_to_space(const rlo__move_step *step) {
+static rlo_status append_depth_to_space(const rlo__copy_step *step) {
   int64_t block = 0;
   int32_t channel_dim = 0;
   RLO_TRY(get_block(step->chain, step->attributes, &block, &channel_dim));
   return rlo_chain_depth_to_space(step->chain, block, channel_dim);
 }
 
-static rlo_status append_space_to_batch(const rlo__move_step *step) {
+static rlo_status append_space_to_batch(const rlo__copy_step *step) {
   rlo__dims blocks;
   rlo__dims low;
   rlo__dims high;
@@ -160,7 +160,7 @@ static rlo_status append_space_to_batch(const rlo__move_step *step) {
       step->chain, blocks.values, low.values, high.values, blocks.count);
 }
 
-static rlo_status append_batch_to_space(const rlo__move_step *step) {
+static rlo_status append_batch_to_space(const rlo__copy_step *step) {
   rlo__dims blocks;
   rlo__dims low;
   rlo__dims high;
@@ -260,7 +260,7 @@ static const rlo_attribute_spec block_specs[] = {
   .specs = list, .num_specs = (int32_t)(sizeof list / sizeof list[0])
 #define INPUTS(least, most) .min_inputs = least, .max_inputs = most
 
-static const rlo__move table[] = {
+static const rlo__copy_op table[] = {
     {.name = "Identity", INPUTS(1, 1),
      .keeps_order = true, .append = append_nothing, .place = place_identity},
     {.name = "Relayout", INPUTS(1, 1),
@@ -327,12 +327,12 @@ static const rlo__move table[] = {
 
 // clang-format on
 
-const rlo__move *rlo__move_table(int32_t *out_count) {
+const rlo__copy_op *rlo__copy_ops(int32_t *out_count) {
   *out_count = (int32_t)(sizeof table / sizeof table[0]);
   return table;
 }
 
-const rlo__move *rlo__move_find(const char *name) {
+const rlo__copy_op *rlo__copy_op_find(const char *name) {
   for (size_t m = 0; m < sizeof table / sizeof table[0]; ++m) {
     if (strcmp(table[m].name, name) == 0) {
       return &table[m];

@@ -95,7 +95,7 @@ static rlo_status get_value(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-rlo_status rlo__append_pad(const rlo__move_step *step) {
+rlo_status rlo__append_pad(const rlo__copy_step *step) {
   const rlo_shape *shape = rlo_chain_shape(step->chain);
   rlo__dims low;
   rlo__dims high;
@@ -116,7 +116,7 @@ rlo_status rlo__append_pad(const rlo__move_step *step) {
                        value);
 }
 
-rlo_status rlo__append_mirror_pad(const rlo__move_step *step) {
+rlo_status rlo__append_mirror_pad(const rlo__copy_step *step) {
   static const char *const modes[] = {"reflect", "symmetric"};
   rlo__dims low;
   rlo__dims high;

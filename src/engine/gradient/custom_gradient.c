@@ -142,7 +142,7 @@ rlo_status rlo_custom_gradient(rlo_engine *engine,
                               .gradient = &config,
                               .saved = saver.tensors,
                               .num_saved = saver.count};
-  RLO_TRY_GOTO(rlo__recorder_tell(&record));
+  RLO_TRY_GOTO(rlo__recorder_notify(&record));
   for (int32_t k = 0; k < num_outputs; ++k) {
     outputs[k] = made[k];
     made[k] = NULL;

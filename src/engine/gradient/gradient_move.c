@@ -76,14 +76,14 @@ static rlo_status make_draft(const rlo_gradient_call *call,
 }
 
 rlo_status rlo__gradient_adjoint(const rlo_gradient_call *call,
-                                 const rlo__move *move,
+                                 const rlo__copy_op *op,
                                  rlo_tensor *const *dys,
                                  int32_t num_arrays,
                                  int32_t input,
                                  rlo_tensor **out_dx) {
   draft d = {NULL, 0, NULL, 0};
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(make_draft(call, move->name, num_arrays, &d));
+  RLO_TRY_GOTO(make_draft(call, op->name, num_arrays, &d));
   d.items[d.count++] = rlo_attribute_i64(RLO__ADJOINT_INPUT, input);
   const rlo_attributes attributes = {d.items, d.count};
   status = rlo_run_kernel(call->engine,
@@ -116,7 +116,7 @@ static rlo_status prepare_dys(const rlo_gradient_call *call,
 }
 
 static rlo_status gradient_of_input(const rlo_gradient_call *call,
-                                    const rlo__move *move,
+                                    const rlo__copy_op *op,
                                     rlo_tensor *const *dys,
                                     int32_t num_arrays,
                                     int32_t input) {
@@ -124,7 +124,7 @@ static rlo_status gradient_of_input(const rlo_gradient_call *call,
   rlo_tensor *dx = NULL;
   rlo_tensor *narrow = NULL;
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__gradient_adjoint(call, move, dys, num_arrays, input, &dx));
+  RLO_TRY_GOTO(rlo__gradient_adjoint(call, op, dys, num_arrays, input, &dx));
   if (rlo_tensor_shape(dx)->dtype != wanted->dtype) {
     RLO_TRY_GOTO(rlo_op_cast(dx, wanted->dtype, &narrow));
   } else {
@@ -138,21 +138,21 @@ fail:
 }
 
 rlo_status rlo__gradient_of_move(rlo_gradient_call *call, void *payload) {
-  const rlo__move *move = payload;
+  const rlo__copy_op *op = payload;
   /* A value to pad with is no array that the move reads. */
-  int32_t num_arrays = move->takes_value ? 1 : call->num_inputs;
+  int32_t num_arrays = op->takes_value ? 1 : call->num_inputs;
   rlo_tensor **dys =
       rlo__alloc_array((size_t)call->num_outputs, sizeof(rlo_tensor *));
   if (dys == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  bool is_widened = move->reads_in_parts &&
+  bool is_widened = op->reads_in_parts &&
                     rlo__gradient_is_narrow(call->input_shapes[0]->dtype);
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(prepare_dys(call, is_widened, dys));
   for (int32_t n = 0; n < num_arrays; ++n) {
     if (call->wants[n]) {
-      RLO_TRY_GOTO(gradient_of_input(call, move, dys, num_arrays, n));
+      RLO_TRY_GOTO(gradient_of_input(call, op, dys, num_arrays, n));
     }
   }
 fail:
@@ -183,7 +183,7 @@ static rlo_status run_forward(const rlo_gradient_call *call,
                               rlo_tensor **outputs) {
   RLO_TRY(make_inputs(call, a, inputs));
   RLO_TRY(rlo_run_kernel(call->engine,
-                         a->call.move->name,
+                         a->call.op->name,
                          inputs,
                          a->call.num_inputs,
                          &a->attributes,

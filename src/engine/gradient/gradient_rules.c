@@ -78,14 +78,14 @@ static rlo_status gradient_of_scale(rlo_gradient_call *call, void *payload) {
 
 /* What the value got: the sum of all dy, less that of the elements' own. */
 static rlo_status add_outside(const rlo_gradient_call *call,
-                              const rlo__move *move,
+                              const rlo__copy_op *op,
                               rlo_tensor *dy,
                               rlo_tensor **out_sum) {
   rlo_tensor *dx = NULL;
   rlo_tensor *inside = NULL;
   rlo_tensor *parts[2] = {NULL, NULL};
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__gradient_adjoint(call, move, &dy, 1, 0, &dx));
+  RLO_TRY_GOTO(rlo__gradient_adjoint(call, op, &dy, 1, 0, &dx));
   RLO_TRY_GOTO(rlo_op_sum(dy, NULL, 0, false, &parts[0]));
   RLO_TRY_GOTO(rlo_op_sum(dx, NULL, 0, false, &inside));
   RLO_TRY_GOTO(scale(inside, -1.0, &parts[1]));
@@ -100,7 +100,7 @@ fail:
 
 static rlo_status gradient_of_whole_pad(rlo_gradient_call *call,
                                         void *payload) {
-  const rlo__move *move = payload;
+  const rlo__copy_op *op = payload;
   RLO_TRY(rlo__gradient_of_move(call, payload));
   if (call->num_inputs < 2 || !call->wants[1]) {
     return RLO_OK;
@@ -113,7 +113,7 @@ static rlo_status gradient_of_whole_pad(rlo_gradient_call *call,
   RLO_TRY_GOTO(rlo__gradient_is_narrow(wanted->dtype)
                    ? rlo_op_cast(call->dys[0], RLO_DTYPE_F32, &dy)
                    : rlo__gradient_make_plain(call->dys[0], &dy));
-  RLO_TRY_GOTO(add_outside(call, move, dy, &sum));
+  RLO_TRY_GOTO(add_outside(call, op, dy, &sum));
   RLO_TRY_GOTO(rlo_op_cast(sum, wanted->dtype, &narrow));
   status = rlo__gradient_place(narrow, wanted, &call->dxs[1]);
 fail:
@@ -275,8 +275,8 @@ static rlo_status gradient_of_segment_sum(rlo_gradient_call *call,
 /* The two undo each other, with zeros for what was cropped. The adjoint's own
  * problem would divide by the block on the side that is written. */
 static rlo_status gradient_of_batch(rlo_gradient_call *call, void *payload) {
-  const rlo__move *move = payload;
-  bool is_to_batch = strcmp(move->name, "SpaceToBatchND") == 0;
+  const rlo__copy_op *op = payload;
+  bool is_to_batch = strcmp(op->name, "SpaceToBatchND") == 0;
   rlo_i64_list blocks;
   rlo_i64_list edges;
   rlo_tensor *dx = NULL;
@@ -338,7 +338,7 @@ static const rule *find_rule(const char *kernel_name) {
 
 rlo_status rlo__gradient_register_built_in(rlo_engine *engine) {
   int32_t count = 0;
-  const rlo__move *table = rlo__move_table(&count);
+  const rlo__copy_op *table = rlo__copy_ops(&count);
   for (int32_t m = 0; m < count; ++m) {
     const rule *own = find_rule(table[m].name);
     rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;

@@ -21,7 +21,7 @@ RLO_NODISCARD rlo_status rlo__gradient_make_plain(rlo_tensor *x,
  * @param num_arrays  how many inputs the move reads as arrays.
  */
 RLO_NODISCARD rlo_status rlo__gradient_adjoint(const rlo_gradient_call *call,
-                                               const rlo__move *move,
+                                               const rlo__copy_op *op,
                                                rlo_tensor *const *dys,
                                                int32_t num_arrays,
                                                int32_t input,

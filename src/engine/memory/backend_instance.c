@@ -14,13 +14,13 @@ static bool has_all(const rlo_backend_methods *m) {
           (m->run != NULL && m->release_program != NULL));
 }
 
-rlo_status rlo__instance_create(rlo_engine *engine,
-                                const char *name,
-                                rlo_backend_factory factory,
-                                void *payload,
-                                uint64_t id,
-                                rlo__instance **out_instance) {
-  rlo__instance *instance = rlo__alloc(sizeof *instance);
+rlo_status rlo__backend_instance_create(rlo_engine *engine,
+                                        const char *name,
+                                        rlo_backend_factory factory,
+                                        void *payload,
+                                        uint64_t id,
+                                        rlo__backend_instance **out_instance) {
+  rlo__backend_instance *instance = rlo__alloc(sizeof *instance);
   if (instance == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -51,12 +51,13 @@ rlo_status rlo__instance_create(rlo_engine *engine,
   return RLO_OK;
 }
 
-rlo__instance *rlo__instance_retain(rlo__instance *instance) {
+rlo__backend_instance *rlo__backend_instance_retain(
+    rlo__backend_instance *instance) {
   atomic_fetch_add_explicit(&instance->num_references, 1, memory_order_relaxed);
   return instance;
 }
 
-void rlo__instance_release(rlo__instance *instance) {
+void rlo__backend_instance_release(rlo__backend_instance *instance) {
   if (instance == NULL ||
       atomic_fetch_sub_explicit(
           &instance->num_references, 1, memory_order_acq_rel) != 1) {
@@ -66,9 +67,9 @@ void rlo__instance_release(rlo__instance *instance) {
   rlo__free(instance);
 }
 
-rlo_status rlo__instance_prepare(const rlo__instance *instance,
-                                 rlo_moves *moves,
-                                 void **out_program) {
+rlo_status rlo__backend_instance_prepare(const rlo__backend_instance *instance,
+                                         rlo_moves *moves,
+                                         void **out_program) {
   rlo_status status;
   if (instance->methods.prepare == NULL) {
     status = RLO_FAIL(
@@ -85,9 +86,10 @@ rlo_status rlo__instance_prepare(const rlo__instance *instance,
   return status;
 }
 
-rlo_status rlo__instance_prepare_segment_sum(const rlo__instance *instance,
-                                             rlo_segment_sum *sum,
-                                             void **out_program) {
+rlo_status rlo__backend_instance_prepare_segment_sum(
+    const rlo__backend_instance *instance,
+    rlo_segment_sum *sum,
+    void **out_program) {
   rlo_status status;
   if (instance->methods.prepare_segment_sum == NULL) {
     status = RLO_FAIL(
@@ -104,20 +106,20 @@ rlo_status rlo__instance_prepare_segment_sum(const rlo__instance *instance,
   return status;
 }
 
-rlo_status rlo__instance_run(const rlo__instance *instance,
-                             void *program,
-                             void *const *operands,
-                             void *dst) {
+rlo_status rlo__backend_instance_run(const rlo__backend_instance *instance,
+                                     void *program,
+                                     void *const *operands,
+                                     void *dst) {
   return RLO__CALLBACK(
       instance->methods.run(instance->self, program, operands, dst),
       "'run' of backend '%s'",
       instance->name);
 }
 
-rlo_status rlo__storage_adopt(rlo__instance *instance,
+rlo_status rlo__storage_adopt(rlo__backend_instance *instance,
                               void *memory,
                               int64_t bytes,
-                              bool is_lent,
+                              bool is_external,
                               rlo_release_fn release,
                               void *payload,
                               rlo__storage **out_storage) {
@@ -126,10 +128,10 @@ rlo_status rlo__storage_adopt(rlo__instance *instance,
     return RLO_OUT_OF_MEMORY;
   }
   atomic_init(&storage->num_references, 1);
-  storage->instance = rlo__instance_retain(instance);
+  storage->instance = rlo__backend_instance_retain(instance);
   storage->memory = memory;
   storage->bytes = bytes;
-  storage->is_lent = is_lent;
+  storage->is_external = is_external;
   storage->release = release;
   storage->payload = payload;
   *out_storage = storage;
@@ -139,7 +141,7 @@ rlo_status rlo__storage_adopt(rlo__instance *instance,
 /* Clears all bytes; takes as many of the host's only where the backend can
  * neither clear nor be reached. */
 static rlo_status clear(rlo__storage *storage) {
-  const rlo__instance *instance = storage->instance;
+  const rlo__backend_instance *instance = storage->instance;
   size_t bytes = (size_t)storage->bytes;
   if (instance->methods.clear != NULL) {
     return RLO__CALLBACK(instance->methods.clear(
@@ -162,7 +164,7 @@ static rlo_status clear(rlo__storage *storage) {
   return status;
 }
 
-rlo_status rlo__storage_create(rlo__instance *instance,
+rlo_status rlo__storage_create(rlo__backend_instance *instance,
                                int64_t bytes,
                                bool is_zero,
                                rlo__storage **out_storage) {
@@ -199,19 +201,19 @@ void rlo__storage_release(rlo__storage *storage) {
           &storage->num_references, 1, memory_order_acq_rel) != 1) {
     return;
   }
-  rlo__instance *instance = storage->instance;
-  if (storage->memory != NULL && !storage->is_lent) {
+  rlo__backend_instance *instance = storage->instance;
+  if (storage->memory != NULL && !storage->is_external) {
     instance->methods.free(instance->self, storage->memory);
   }
   if (storage->release != NULL) {
     storage->release(storage->payload);
   }
-  rlo__instance_release(instance);
+  rlo__backend_instance_release(instance);
   rlo__free(storage);
 }
 
 rlo_status rlo__storage_write(rlo__storage *storage, const void *data) {
-  const rlo__instance *instance = storage->instance;
+  const rlo__backend_instance *instance = storage->instance;
   if (storage->bytes == 0) {
     return RLO_OK;
   }
@@ -225,7 +227,7 @@ rlo_status rlo__storage_write(rlo__storage *storage, const void *data) {
 rlo_status rlo__storage_read(rlo__storage *storage,
                              void *out_data,
                              int64_t bytes) {
-  const rlo__instance *instance = storage->instance;
+  const rlo__backend_instance *instance = storage->instance;
   if (bytes > storage->bytes) {
     return RLO_FAIL(RLO_INTERNAL,
                     "reading %lld bytes of a memory of %lld",
@@ -242,9 +244,9 @@ rlo_status rlo__storage_read(rlo__storage *storage,
 }
 
 rlo_status rlo__storage_copy(rlo__storage *from,
-                             rlo__instance *instance,
+                             rlo__backend_instance *instance,
                              rlo__storage **out_storage) {
-  const rlo__instance *there = from->instance;
+  const rlo__backend_instance *there = from->instance;
   rlo__storage *to = NULL;
   void *bounce = NULL;
   rlo_status status;

@@ -7,7 +7,7 @@
 #include "relayout/backend.h"
 
 /** An instance of a backend, kept by whatever has memory or programs of it. */
-typedef struct rlo__instance {
+typedef struct rlo__backend_instance {
   atomic_int_fast64_t num_references;
   /** Never used again by the engine. */
   uint64_t id;
@@ -15,65 +15,71 @@ typedef struct rlo__instance {
   const char *name;
   rlo_backend_methods methods;
   void *self;
-} rlo__instance;
+} rlo__backend_instance;
 
 /** Make an instance by its factory. @return what the factory says;
  *  RLO_INVALID_ARGUMENT if it gives no methods; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__instance_create(rlo_engine *engine,
-                                              const char *name,
-                                              rlo_backend_factory factory,
-                                              void *payload,
-                                              uint64_t id,
-                                              rlo__instance **out_instance);
+RLO_NODISCARD rlo_status
+rlo__backend_instance_create(rlo_engine *engine,
+                             const char *name,
+                             rlo_backend_factory factory,
+                             void *payload,
+                             uint64_t id,
+                             rlo__backend_instance **out_instance);
 
-rlo__instance *rlo__instance_retain(rlo__instance *instance);
+rlo__backend_instance *rlo__backend_instance_retain(
+    rlo__backend_instance *instance);
 /** NULL is legal. */
-void rlo__instance_release(rlo__instance *instance);
+void rlo__backend_instance_release(rlo__backend_instance *instance);
 
 /** Get moves ready, which become the backend's, or are released.
  *  RLO_UNSUPPORTED where the backend runs none; or what it says. */
-RLO_NODISCARD rlo_status rlo__instance_prepare(const rlo__instance *instance,
-                                               rlo_moves *moves,
-                                               void **out_program);
+RLO_NODISCARD rlo_status
+rlo__backend_instance_prepare(const rlo__backend_instance *instance,
+                              rlo_moves *moves,
+                              void **out_program);
 
 /** The same for a segment sum. */
-RLO_NODISCARD rlo_status rlo__instance_prepare_segment_sum(
-    const rlo__instance *instance, rlo_segment_sum *sum, void **out_program);
+RLO_NODISCARD rlo_status
+rlo__backend_instance_prepare_segment_sum(const rlo__backend_instance *instance,
+                                          rlo_segment_sum *sum,
+                                          void **out_program);
 
 /** Run what was prepared; `dst` is memory of the instance, as operands are. */
-RLO_NODISCARD rlo_status rlo__instance_run(const rlo__instance *instance,
-                                           void *program,
-                                           void *const *operands,
-                                           void *dst);
+RLO_NODISCARD rlo_status
+rlo__backend_instance_run(const rlo__backend_instance *instance,
+                          void *program,
+                          void *const *operands,
+                          void *dst);
 
 /** Memory of an instance, shared by tensors. */
 typedef struct rlo__storage {
   atomic_int_fast64_t num_references;
   /** Retained. */
-  rlo__instance *instance;
+  rlo__backend_instance *instance;
   /** NULL for 0 bytes. */
   void *memory;
   int64_t bytes;
   /** The memory is the caller's: told by `release` when it is free, if that is
    *  not NULL. */
-  bool is_lent;
+  bool is_external;
   rlo_release_fn release;
   void *payload;
 } rlo__storage;
 
 /** New memory, of zeros or with undefined contents. RLO_OUT_OF_MEMORY,
  *  RLO_DEVICE. */
-RLO_NODISCARD rlo_status rlo__storage_create(rlo__instance *instance,
+RLO_NODISCARD rlo_status rlo__storage_create(rlo__backend_instance *instance,
                                              int64_t bytes,
                                              bool is_zero,
                                              rlo__storage **out_storage);
 
-/** A storage of memory that is there. With `is_lent` the memory stays the
+/** A storage of memory that is there. With `is_external` the memory stays the
  *  caller's. On failure nothing is released. RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__storage_adopt(rlo__instance *instance,
+RLO_NODISCARD rlo_status rlo__storage_adopt(rlo__backend_instance *instance,
                                             void *memory,
                                             int64_t bytes,
-                                            bool is_lent,
+                                            bool is_external,
                                             rlo_release_fn release,
                                             void *payload,
                                             rlo__storage **out_storage);
@@ -93,7 +99,7 @@ RLO_NODISCARD rlo_status rlo__storage_read(rlo__storage *storage,
 
 /** The same bytes in memory of another instance. */
 RLO_NODISCARD rlo_status rlo__storage_copy(rlo__storage *from,
-                                           rlo__instance *instance,
+                                           rlo__backend_instance *instance,
                                            rlo__storage **out_storage);
 
 #endif

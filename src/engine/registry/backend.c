@@ -101,11 +101,11 @@ static int32_t count_slots(const rlo__registry *registry, const char *name) {
 /* Set every kernel of a backend up for its new instance, all or none. */
 static rlo_status activate(rlo_engine *engine,
                            rlo__backend_entry *entry,
-                           rlo__instance *instance) {
+                           rlo__backend_instance *instance) {
   rlo__registry *registry = &engine->registry;
   int32_t count = count_slots(registry, entry->name);
-  rlo__activation **made =
-      rlo__alloc_array((size_t)count + 1, sizeof(rlo__activation *));
+  rlo__bound_kernel **made =
+      rlo__alloc_array((size_t)count + 1, sizeof(rlo__bound_kernel *));
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -115,7 +115,7 @@ static rlo_status activate(rlo_engine *engine,
     for (const rlo__slot *s = registry->buckets[b]; s != NULL; s = s->next) {
       if (s->config.backend_name == entry->name) {
         RLO_TRY_GOTO(
-            rlo__activation_create(engine, &s->config, instance, &made[n]));
+            rlo__bound_kernel_create(engine, &s->config, instance, &made[n]));
         ++n;
       }
     }
@@ -126,7 +126,7 @@ static rlo_status activate(rlo_engine *engine,
   for (int32_t b = 0; b < RLO__REGISTRY_BUCKETS; ++b) {
     for (rlo__slot *s = registry->buckets[b]; s != NULL; s = s->next) {
       if (s->config.backend_name == entry->name) {
-        s->activation = made[n++];
+        s->bound = made[n++];
       }
     }
   }
@@ -135,7 +135,7 @@ static rlo_status activate(rlo_engine *engine,
   return RLO_OK;
 fail:
   for (int32_t k = 0; k < n; ++k) {
-    rlo__activation_release(made[k]);
+    rlo__bound_kernel_release(made[k]);
   }
   rlo__free(made);
   return status;
@@ -144,20 +144,20 @@ fail:
 /* The backend's instance, made if there is none; borrowed. During a change. */
 static rlo_status need_changing(rlo_engine *engine,
                                 rlo__backend_entry *entry,
-                                rlo__instance **out_instance) {
+                                rlo__backend_instance **out_instance) {
   if (entry->instance == NULL) {
-    rlo__instance *instance = NULL;
+    rlo__backend_instance *instance = NULL;
     rlo_status status =
-        rlo__instance_create(engine,
-                             entry->name,
-                             entry->factory,
-                             entry->payload,
-                             engine->registry.next_instance_id++,
-                             &instance);
+        rlo__backend_instance_create(engine,
+                                     entry->name,
+                                     entry->factory,
+                                     entry->payload,
+                                     engine->registry.next_instance_id++,
+                                     &instance);
     if (status == RLO_OK) {
       status = activate(engine, entry, instance);
       if (status != RLO_OK) {
-        rlo__instance_release(instance);
+        rlo__backend_instance_release(instance);
       }
     }
     if (status != RLO_OK) {
@@ -171,12 +171,13 @@ static rlo_status need_changing(rlo_engine *engine,
   return RLO_OK;
 }
 
-static void make_active(rlo__registry *registry, rlo__instance *instance) {
+static void make_active(rlo__registry *registry,
+                        rlo__backend_instance *instance) {
   rlo__rwlock_lock_write(&registry->lock);
-  rlo__instance *before = registry->active;
-  registry->active = rlo__instance_retain(instance);
+  rlo__backend_instance *before = registry->active;
+  registry->active = rlo__backend_instance_retain(instance);
   rlo__rwlock_unlock(&registry->lock);
-  rlo__instance_release(before);
+  rlo__backend_instance_release(before);
 }
 
 /* Make the best backend that can be made active. During a change. */
@@ -185,7 +186,7 @@ static rlo_status choose_changing(rlo_engine *engine) {
   rlo_status status = RLO_OK;
   int32_t failed = 0;
   for (rlo__backend_entry *e = registry->backends; e != NULL; e = e->next) {
-    rlo__instance *instance = NULL;
+    rlo__backend_instance *instance = NULL;
     status = need_changing(engine, e, &instance);
     if (status == RLO_OK) {
       make_active(registry, instance);
@@ -201,27 +202,27 @@ static rlo_status choose_changing(rlo_engine *engine) {
                            status, "all %d backends fail, at last: ", failed);
 }
 
-static rlo__instance *get_active(rlo__registry *registry) {
+static rlo__backend_instance *get_active(rlo__registry *registry) {
   rlo__rwlock_lock_read(&registry->lock);
-  rlo__instance *active = registry->active;
+  rlo__backend_instance *active = registry->active;
   if (active != NULL) {
-    rlo__instance_retain(active);
+    rlo__backend_instance_retain(active);
   }
   rlo__rwlock_unlock(&registry->lock);
   return active;
 }
 
 rlo_status rlo__backend_need_active(rlo_engine *engine,
-                                    rlo__instance **out_instance) {
+                                    rlo__backend_instance **out_instance) {
   rlo__registry *registry = &engine->registry;
-  rlo__instance *active = get_active(registry);
+  rlo__backend_instance *active = get_active(registry);
   if (active == NULL) {
     RLO_TRY(rlo__registry_begin_change(registry, "choosing a backend"));
     /* Another thread may have been first. */
     rlo_status status =
         registry->active != NULL ? RLO_OK : choose_changing(engine);
     if (status == RLO_OK) {
-      active = rlo__instance_retain(registry->active);
+      active = rlo__backend_instance_retain(registry->active);
     }
     rlo__registry_end_change(registry);
     RLO_TRY(status);
@@ -230,12 +231,13 @@ rlo_status rlo__backend_need_active(rlo_engine *engine,
   return RLO_OK;
 }
 
-static rlo__instance *get_instance(rlo__registry *registry, const char *name) {
-  rlo__instance *found = NULL;
+static rlo__backend_instance *get_instance(rlo__registry *registry,
+                                           const char *name) {
+  rlo__backend_instance *found = NULL;
   rlo__rwlock_lock_read(&registry->lock);
   const rlo__backend_entry *entry = rlo__registry_backend(registry, name);
   if (entry != NULL && entry->instance != NULL) {
-    found = rlo__instance_retain(entry->instance);
+    found = rlo__backend_instance_retain(entry->instance);
   }
   rlo__rwlock_unlock(&registry->lock);
   return found;
@@ -243,16 +245,16 @@ static rlo__instance *get_instance(rlo__registry *registry, const char *name) {
 
 rlo_status rlo__backend_need(rlo_engine *engine,
                              const char *name,
-                             rlo__instance **out_instance) {
+                             rlo__backend_instance **out_instance) {
   rlo__registry *registry = &engine->registry;
-  rlo__instance *instance = get_instance(registry, name);
+  rlo__backend_instance *instance = get_instance(registry, name);
   if (instance == NULL) {
     RLO_TRY(rlo__registry_begin_change(registry, "bringing a backend up"));
     rlo__backend_entry *entry = rlo__registry_backend(registry, name);
     rlo_status status = entry != NULL ? need_changing(engine, entry, &instance)
                                       : fail_unknown(registry, name);
     if (status == RLO_OK) {
-      rlo__instance_retain(instance);
+      rlo__backend_instance_retain(instance);
     }
     rlo__registry_end_change(registry);
     RLO_TRY(status);
@@ -265,7 +267,7 @@ rlo_status rlo_backend_set(rlo_engine *engine, const char *name) {
   RLO_TRY(check_name(engine, name));
   rlo__registry *registry = &engine->registry;
   RLO_TRY(rlo__registry_begin_change(registry, "setting the backend"));
-  rlo__instance *instance = NULL;
+  rlo__backend_instance *instance = NULL;
   rlo__backend_entry *entry = rlo__registry_backend(registry, name);
   rlo_status status = entry != NULL ? need_changing(engine, entry, &instance)
                                     : fail_unknown(registry, name);
@@ -282,10 +284,10 @@ rlo_status rlo_backend_active(rlo_engine *engine, const char **out_name) {
                     engine == NULL ? "the engine is NULL"
                                    : "no place for the backend's name");
   }
-  rlo__instance *active = NULL;
+  rlo__backend_instance *active = NULL;
   RLO_TRY(rlo__backend_need_active(engine, &active));
   *out_name = active->name;
-  rlo__instance_release(active);
+  rlo__backend_instance_release(active);
   return RLO_OK;
 }
 
@@ -317,17 +319,17 @@ rlo_status rlo_backend_list(rlo_engine *engine,
 static rlo_status remove_changing(rlo__registry *registry,
                                   const char *name,
                                   rlo__backend_entry **out_entry,
-                                  rlo__instance **out_active,
-                                  rlo__activation ***out_activations,
+                                  rlo__backend_instance **out_active,
+                                  rlo__bound_kernel ***out_bound,
                                   int32_t *out_count) {
   rlo__backend_entry *entry = rlo__registry_backend(registry, name);
   if (entry == NULL) {
     return fail_unknown(registry, name);
   }
   int32_t count = count_slots(registry, entry->name);
-  rlo__activation **activations =
-      rlo__alloc_array((size_t)count + 1, sizeof(rlo__activation *));
-  if (activations == NULL) {
+  rlo__bound_kernel **bound =
+      rlo__alloc_array((size_t)count + 1, sizeof(rlo__bound_kernel *));
+  if (bound == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo__rwlock_lock_write(&registry->lock);
@@ -344,14 +346,14 @@ static rlo_status remove_changing(rlo__registry *registry,
   for (int32_t b = 0; b < RLO__REGISTRY_BUCKETS; ++b) {
     for (rlo__slot *s = registry->buckets[b]; s != NULL; s = s->next) {
       if (s->config.backend_name == entry->name) {
-        activations[n++] = s->activation;
-        s->activation = NULL;
+        bound[n++] = s->bound;
+        s->bound = NULL;
       }
     }
   }
   rlo__rwlock_unlock(&registry->lock);
   *out_entry = entry;
-  *out_activations = activations;
+  *out_bound = bound;
   *out_count = n;
   return RLO_OK;
 }
@@ -360,25 +362,25 @@ rlo_status rlo_backend_remove(rlo_engine *engine, const char *name) {
   RLO_TRY(check_name(engine, name));
   rlo__registry *registry = &engine->registry;
   rlo__backend_entry *entry = NULL;
-  rlo__instance *active = NULL;
-  rlo__activation **activations = NULL;
+  rlo__backend_instance *active = NULL;
+  rlo__bound_kernel **bound = NULL;
   int32_t count = 0;
   RLO_TRY(rlo__registry_begin_change(registry, "removing a backend"));
   rlo_status status =
-      remove_changing(registry, name, &entry, &active, &activations, &count);
+      remove_changing(registry, name, &entry, &active, &bound, &count);
   rlo__registry_end_change(registry);
   if (entry == NULL) {
     return status;
   }
   for (int32_t n = 0; n < count; ++n) {
-    rlo__activation_release(activations[n]);
+    rlo__bound_kernel_release(bound[n]);
   }
-  rlo__free(activations);
-  rlo__instance_release(active);
+  rlo__free(bound);
+  rlo__backend_instance_release(active);
   if (entry->instance != NULL) {
-    rlo__recipe_cache_forget(&engine->recipes, entry->instance);
+    rlo__call_plans_forget(&engine->plans, entry->instance);
   }
-  rlo__instance_release(entry->instance);
+  rlo__backend_instance_release(entry->instance);
   rlo__free(entry);
   return RLO_OK;
 }

@@ -56,7 +56,7 @@ static rlo_status register_changing(rlo_engine *engine,
                                     const rlo_kernel_config *config,
                                     uint32_t flags,
                                     rlo_kernel_config *out_old,
-                                    rlo__activation **out_gone) {
+                                    rlo__bound_kernel **out_gone) {
   rlo__registry *registry = &engine->registry;
   rlo__slot **link =
       rlo__registry_slot(registry, config->kernel_name, config->backend_name);
@@ -81,10 +81,10 @@ static rlo_status register_changing(rlo_engine *engine,
   }
   const rlo__backend_entry *backend =
       rlo__registry_backend(registry, kept.backend_name);
-  rlo__activation *activation = NULL;
+  rlo__bound_kernel *bound = NULL;
   if (backend != NULL && backend->instance != NULL) {
     rlo_status status =
-        rlo__activation_create(engine, &kept, backend->instance, &activation);
+        rlo__bound_kernel_create(engine, &kept, backend->instance, &bound);
     if (status != RLO_OK) {
       rlo__free(made);
       return status;
@@ -97,10 +97,10 @@ static rlo_status register_changing(rlo_engine *engine,
   if (*link == NULL) {
     *link = made;
   } else {
-    *out_gone = (*link)->activation;
+    *out_gone = (*link)->bound;
   }
   (*link)->config = kept;
-  (*link)->activation = activation;
+  (*link)->bound = bound;
   rlo__rwlock_unlock(&registry->lock);
   return RLO_OK;
 }
@@ -113,10 +113,10 @@ rlo_status rlo_kernel_register(rlo_engine *engine,
   RLO_TRY(check_flags(flags, "registering a kernel"));
   RLO_TRY(
       rlo__registry_begin_change(&engine->registry, "registering a kernel"));
-  rlo__activation *gone = NULL;
+  rlo__bound_kernel *gone = NULL;
   rlo_status status = register_changing(engine, config, flags, out_old, &gone);
   rlo__registry_end_change(&engine->registry);
-  rlo__activation_release(gone);
+  rlo__bound_kernel_release(gone);
   return status;
 }
 
@@ -150,7 +150,7 @@ rlo_status rlo_kernel_unregister(rlo_engine *engine,
   if (slot == NULL) {
     return rlo__registry_fail_missing(registry, kernel_name, backend_name);
   }
-  rlo__activation_release(slot->activation);
+  rlo__bound_kernel_release(slot->bound);
   rlo__free(slot);
   return RLO_OK;
 }
@@ -242,7 +242,7 @@ static rlo_status copy_changing(rlo_engine *engine,
                                 int32_t count,
                                 const char *to,
                                 uint32_t flags,
-                                rlo__activation **gone) {
+                                rlo__bound_kernel **gone) {
   for (int32_t i = 0; i < count && (flags & RLO_KERNEL_REPLACE) == 0; ++i) {
     if (*rlo__registry_slot(&engine->registry, configs[i].kernel_name, to) !=
         NULL) {
@@ -271,11 +271,11 @@ rlo_status rlo_kernel_copy_all(rlo_engine *engine,
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "a backend without a name");
   }
   rlo_kernel_config *configs = NULL;
-  rlo__activation **gone = NULL;
+  rlo__bound_kernel **gone = NULL;
   int32_t count = 0;
   RLO_TRY(collect(&engine->registry, from, &configs, &count));
   rlo_status status = RLO_OUT_OF_MEMORY;
-  gone = rlo__alloc_array((size_t)count + 1, sizeof(rlo__activation *));
+  gone = rlo__alloc_array((size_t)count + 1, sizeof(rlo__bound_kernel *));
   if (gone == NULL) {
     goto fail;
   }
@@ -289,7 +289,7 @@ rlo_status rlo_kernel_copy_all(rlo_engine *engine,
   status = copy_changing(engine, configs, count, to, flags, gone);
   rlo__registry_end_change(&engine->registry);
   for (int32_t i = 0; i < count; ++i) {
-    rlo__activation_release(gone[i]);
+    rlo__bound_kernel_release(gone[i]);
   }
   if (status == RLO_OK && out_count != NULL) {
     *out_count = count;

@@ -45,15 +45,15 @@ void rlo__registry_deinit(rlo__registry *registry) {
     while (registry->buckets[b] != NULL) {
       rlo__slot *slot = registry->buckets[b];
       registry->buckets[b] = slot->next;
-      rlo__activation_release(slot->activation);
+      rlo__bound_kernel_release(slot->bound);
       rlo__free(slot);
     }
   }
-  rlo__instance_release(registry->active);
+  rlo__backend_instance_release(registry->active);
   while (registry->backends != NULL) {
     rlo__backend_entry *entry = registry->backends;
     registry->backends = entry->next;
-    rlo__instance_release(entry->instance);
+    rlo__backend_instance_release(entry->instance);
     rlo__free(entry);
   }
   while (registry->names != NULL) {
@@ -133,11 +133,11 @@ rlo__slot **rlo__registry_slot(rlo__registry *registry,
 /* --------------------------------------------------------------- activations
  */
 
-rlo_status rlo__activation_create(rlo_engine *engine,
-                                  const rlo_kernel_config *config,
-                                  rlo__instance *instance,
-                                  rlo__activation **out_activation) {
-  rlo__activation *made = rlo__alloc(sizeof *made);
+rlo_status rlo__bound_kernel_create(rlo_engine *engine,
+                                    const rlo_kernel_config *config,
+                                    rlo__backend_instance *instance,
+                                    rlo__bound_kernel **out_bound) {
+  rlo__bound_kernel *made = rlo__alloc(sizeof *made);
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -155,35 +155,33 @@ rlo_status rlo__activation_create(rlo_engine *engine,
                                 config->backend_name);
     }
   }
-  made->instance = rlo__instance_retain(instance);
-  *out_activation = made;
+  made->instance = rlo__backend_instance_retain(instance);
+  *out_bound = made;
   return RLO_OK;
 }
 
-rlo__activation *rlo__activation_retain(rlo__activation *activation) {
-  atomic_fetch_add_explicit(
-      &activation->num_references, 1, memory_order_relaxed);
-  return activation;
+rlo__bound_kernel *rlo__bound_kernel_retain(rlo__bound_kernel *bound) {
+  atomic_fetch_add_explicit(&bound->num_references, 1, memory_order_relaxed);
+  return bound;
 }
 
-void rlo__activation_release(rlo__activation *activation) {
-  if (activation == NULL ||
+void rlo__bound_kernel_release(rlo__bound_kernel *bound) {
+  if (bound == NULL ||
       atomic_fetch_sub_explicit(
-          &activation->num_references, 1, memory_order_acq_rel) != 1) {
+          &bound->num_references, 1, memory_order_acq_rel) != 1) {
     return;
   }
-  const rlo_kernel_config *config = &activation->config;
+  const rlo_kernel_config *config = &bound->config;
   if (config->dispose != NULL) {
     /* So that a dispose cannot change the registry, nor, when it is the
      * engine's last breath, use it. */
     const rlo__registry *before = changing;
-    changing = &activation->engine->registry;
-    config->dispose(
-        activation->engine, activation->instance->self, config->payload);
+    changing = &bound->engine->registry;
+    config->dispose(bound->engine, bound->instance->self, config->payload);
     changing = before;
   }
-  rlo__instance_release(activation->instance);
-  rlo__free(activation);
+  rlo__backend_instance_release(bound->instance);
+  rlo__free(bound);
 }
 
 /* ------------------------------------------------------------------- finding
@@ -216,41 +214,41 @@ rlo_status rlo__registry_fail_missing(rlo__registry *registry,
 
 /* The activation for an instance's backend, retained; NULL if there is none.
  * Under a lock. */
-static rlo__activation *find_locked(rlo__registry *registry,
-                                    const char *kernel_name,
-                                    const char *backend_name) {
+static rlo__bound_kernel *find_locked(rlo__registry *registry,
+                                      const char *kernel_name,
+                                      const char *backend_name) {
   const rlo__slot *slot =
       *rlo__registry_slot(registry, kernel_name, backend_name);
-  return slot != NULL && slot->activation != NULL
-             ? rlo__activation_retain(slot->activation)
+  return slot != NULL && slot->bound != NULL
+             ? rlo__bound_kernel_retain(slot->bound)
              : NULL;
 }
 
 rlo_status rlo__registry_find(rlo_engine *engine,
                               const char *kernel_name,
-                              rlo__activation **out_activation,
+                              rlo__bound_kernel **out_bound,
                               bool *out_is_fallback) {
   rlo__registry *registry = &engine->registry;
   *out_is_fallback = false;
   rlo__rwlock_lock_read(&registry->lock);
-  const rlo__instance *active = registry->active;
+  const rlo__backend_instance *active = registry->active;
   const char *backend_name = active != NULL ? active->name : NULL;
-  rlo__activation *found =
+  rlo__bound_kernel *found =
       active != NULL ? find_locked(registry, kernel_name, backend_name) : NULL;
   rlo__rwlock_unlock(&registry->lock);
   if (found == NULL) {
-    rlo__instance *instance = NULL;
+    rlo__backend_instance *instance = NULL;
     RLO_TRY(rlo__backend_need_active(engine, &instance));
     backend_name = instance->name;
-    rlo__instance_release(instance);
+    rlo__backend_instance_release(instance);
     rlo__rwlock_lock_read(&registry->lock);
     found = find_locked(registry, kernel_name, backend_name);
     rlo__rwlock_unlock(&registry->lock);
   }
   if (found == NULL && engine->options.allow_host_fallback) {
-    rlo__instance *host = NULL;
+    rlo__backend_instance *host = NULL;
     RLO_TRY(rlo__backend_need(engine, RLO__HOST_BACKEND, &host));
-    rlo__instance_release(host);
+    rlo__backend_instance_release(host);
     rlo__rwlock_lock_read(&registry->lock);
     found = find_locked(registry, kernel_name, RLO__HOST_BACKEND);
     rlo__rwlock_unlock(&registry->lock);
@@ -259,6 +257,6 @@ rlo_status rlo__registry_find(rlo_engine *engine,
   if (found == NULL) {
     return rlo__registry_fail_missing(registry, kernel_name, backend_name);
   }
-  *out_activation = found;
+  *out_bound = found;
   return RLO_OK;
 }

@@ -10,25 +10,25 @@
  * A kernel that is set up for an instance of its backend: what a call runs.
  * Counted; the last reference to go disposes of the kernel.
  */
-typedef struct rlo__activation {
+typedef struct rlo__bound_kernel {
   atomic_int_fast64_t num_references;
   /** Borrowed: activations do not outlive it. */
   rlo_engine *engine;
   rlo_kernel_config config;
   /** Retained. */
-  rlo__instance *instance;
-} rlo__activation;
+  rlo__backend_instance *instance;
+} rlo__bound_kernel;
 
-rlo__activation *rlo__activation_retain(rlo__activation *activation);
+rlo__bound_kernel *rlo__bound_kernel_retain(rlo__bound_kernel *bound);
 /** NULL is legal. */
-void rlo__activation_release(rlo__activation *activation);
+void rlo__bound_kernel_release(rlo__bound_kernel *bound);
 
 /** A registered kernel. */
 typedef struct rlo__slot {
   struct rlo__slot *next;
   rlo_kernel_config config;
   /** There is one exactly while there is an instance of the backend. */
-  rlo__activation *activation;
+  rlo__bound_kernel *bound;
 } rlo__slot;
 
 /** A backend, with its instance once there is one. */
@@ -38,7 +38,7 @@ typedef struct rlo__backend_entry {
   rlo_backend_factory factory;
   void *payload;
   int32_t priority;
-  rlo__instance *instance;
+  rlo__backend_instance *instance;
 } rlo__backend_entry;
 
 typedef struct rlo__name {
@@ -63,7 +63,7 @@ typedef struct rlo__registry {
   /** By falling priority. */
   rlo__backend_entry *backends;
   /** Retained; NULL: none was chosen yet. */
-  rlo__instance *active;
+  rlo__backend_instance *active;
   /** Names live as long as the registry, so that they can be borrowed. */
   rlo__name *names;
   uint64_t next_instance_id;
@@ -103,10 +103,10 @@ rlo__slot **rlo__registry_slot(rlo__registry *registry,
 
 /** Set a kernel up for an instance. RLO_OUT_OF_MEMORY; what setup says. */
 RLO_NODISCARD rlo_status
-rlo__activation_create(rlo_engine *engine,
-                       const rlo_kernel_config *config,
-                       rlo__instance *instance,
-                       rlo__activation **out_activation);
+rlo__bound_kernel_create(rlo_engine *engine,
+                         const rlo_kernel_config *config,
+                         rlo__backend_instance *instance,
+                         rlo__bound_kernel **out_bound);
 
 /**
  * Find what a call runs: the kernel for the active backend, chosen now if need
@@ -117,7 +117,7 @@ rlo__activation_create(rlo_engine *engine,
  */
 RLO_NODISCARD rlo_status rlo__registry_find(rlo_engine *engine,
                                             const char *kernel_name,
-                                            rlo__activation **out_activation,
+                                            rlo__bound_kernel **out_bound,
                                             bool *out_is_fallback);
 
 /** RLO_NOT_FOUND with a sentence that names the backends that have the kernel.
@@ -128,12 +128,11 @@ RLO_NODISCARD rlo_status rlo__registry_fail_missing(rlo__registry *registry,
 
 /** The instance of a backend, made now if need be; the caller's. RLO_NOT_FOUND;
  *  or what making it says. */
-RLO_NODISCARD rlo_status rlo__backend_need(rlo_engine *engine,
-                                           const char *name,
-                                           rlo__instance **out_instance);
+RLO_NODISCARD rlo_status rlo__backend_need(
+    rlo_engine *engine, const char *name, rlo__backend_instance **out_instance);
 
 /** The active instance, chosen now if need be; the caller's. */
-RLO_NODISCARD rlo_status rlo__backend_need_active(rlo_engine *engine,
-                                                  rlo__instance **out_instance);
+RLO_NODISCARD rlo_status rlo__backend_need_active(
+    rlo_engine *engine, rlo__backend_instance **out_instance);
 
 #endif

@@ -112,7 +112,7 @@ rlo_status rlo_tensor_create(rlo_engine *engine,
                              rlo_tensor **out_tensor) {
   RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
   rlo__shared_shape *shared = NULL;
-  rlo__instance *instance = NULL;
+  rlo__backend_instance *instance = NULL;
   rlo__storage *storage = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__shape_table_get(&engine->shapes, shape, &shared));
@@ -126,7 +126,7 @@ rlo_status rlo_tensor_create(rlo_engine *engine,
   storage = NULL;
 fail:
   rlo__storage_release(storage);
-  rlo__instance_release(instance);
+  rlo__backend_instance_release(instance);
   rlo__shared_shape_release(&engine->shapes, shared);
   return status;
 }
@@ -166,12 +166,12 @@ fail:
   return status;
 }
 
-rlo_status rlo__tensor_create_lent(rlo_engine *engine,
-                                   rlo__shared_shape *shape,
-                                   rlo__storage *storage,
-                                   rlo_release_fn release,
-                                   void *payload,
-                                   rlo_tensor **out_tensor) {
+rlo_status rlo__tensor_create_external(rlo_engine *engine,
+                                       rlo__shared_shape *shape,
+                                       rlo__storage *storage,
+                                       rlo_release_fn release,
+                                       void *payload,
+                                       rlo_tensor **out_tensor) {
   RLO_TRY(rlo__tensor_create(engine, shape, storage, NULL, out_tensor));
   /* From now on nothing fails, so that `release` is called once or never. */
   storage->release = release;
@@ -187,7 +187,7 @@ rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
                                 rlo_tensor **out_tensor) {
   RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
   rlo__shared_shape *shared = NULL;
-  rlo__instance *host = NULL;
+  rlo__backend_instance *host = NULL;
   rlo__storage *storage = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__shape_table_get(&engine->shapes, shape, &shared));
@@ -202,12 +202,12 @@ rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
   void *memory = shared->bytes > 0 ? (void *)(uintptr_t)data : NULL;
   RLO_TRY_GOTO(rlo__storage_adopt(
       host, memory, shared->bytes, true, NULL, NULL, &storage));
-  RLO_TRY_GOTO(rlo__tensor_create_lent(
+  RLO_TRY_GOTO(rlo__tensor_create_external(
       engine, shared, storage, release, payload, out_tensor));
   storage = NULL;
 fail:
   rlo__storage_release(storage);
-  rlo__instance_release(host);
+  rlo__backend_instance_release(host);
   rlo__shared_shape_release(&engine->shapes, shared);
   return status;
 }
@@ -245,7 +245,7 @@ static rlo_status materialize(rlo_tensor *tensor, rlo__pending **out_done) {
 
 /* Under the mutex. */
 static rlo_status add_replica(rlo_tensor *tensor,
-                              rlo__instance *instance,
+                              rlo__backend_instance *instance,
                               rlo__storage **out_storage) {
   rlo__replica *made = rlo__alloc(sizeof *made);
   if (made == NULL) {
@@ -268,7 +268,7 @@ static rlo_status add_replica(rlo_tensor *tensor,
 
 /* Under the mutex: the storage on this instance, borrowed. */
 static rlo_status place(rlo_tensor *tensor,
-                        rlo__instance *instance,
+                        rlo__backend_instance *instance,
                         rlo__storage **out_storage) {
   if (instance == NULL || tensor->storage->instance == instance) {
     *out_storage = tensor->storage;
@@ -284,7 +284,7 @@ static rlo_status place(rlo_tensor *tensor,
 }
 
 rlo_status rlo__tensor_need(rlo_tensor *tensor,
-                            rlo__instance *instance,
+                            rlo__backend_instance *instance,
                             rlo__storage **out_storage) {
   rlo__pending *done = NULL;
   rlo__storage *storage = NULL;
@@ -342,7 +342,7 @@ rlo_status rlo_tensor_read(rlo_tensor *tensor, void *out_data, int64_t bytes) {
 
 /* The address of a storage in host memory, if its backend has one. */
 static bool get_pointer(const rlo__storage *storage, const void **out_data) {
-  const rlo__instance *instance = storage->instance;
+  const rlo__backend_instance *instance = storage->instance;
   if (storage->memory != NULL && instance->methods.host_pointer == NULL) {
     return false;
   }
@@ -362,10 +362,10 @@ rlo_status rlo_tensor_host_data(rlo_tensor *tensor, const void **out_data) {
   if (!get_pointer(storage, out_data)) {
     rlo__storage_release(storage);
     storage = NULL;
-    rlo__instance *host = NULL;
+    rlo__backend_instance *host = NULL;
     RLO_TRY(rlo__backend_need(tensor->engine, RLO__HOST_BACKEND, &host));
     rlo_status status = rlo__tensor_need(tensor, host, &storage);
-    rlo__instance_release(host);
+    rlo__backend_instance_release(host);
     RLO_TRY(status);
     if (!get_pointer(storage, out_data)) {
       rlo__storage_release(storage);
@@ -456,7 +456,7 @@ const char *rlo_tensor_backend_name(rlo_tensor *tensor) {
   if (storage != NULL) {
     name = storage->instance->name;
   } else if (pending != NULL) {
-    name = pending->recipe->instance->name;
+    name = pending->plan->instance->name;
   }
   rlo__storage_release(storage);
   rlo__pending_release(pending);

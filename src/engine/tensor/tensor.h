@@ -9,17 +9,17 @@
 typedef struct rlo__pending {
   atomic_int_fast64_t num_references;
   /** Retained, as are the inputs. */
-  rlo__recipe *recipe;
+  rlo__call_plan *plan;
   int32_t output;
   /** Moves that at most are fused into it, itself included. */
-  int32_t num_moves;
+  int32_t num_ops;
   int32_t num_inputs;
   rlo_tensor *inputs[];
 } rlo__pending;
 
 enum {
   /** Most moves that are fused into one. */
-  RLO__MAX_FUSED_MOVES = 32
+  RLO__MAX_FUSED_OPS = 32
 };
 
 /** One more storage of a tensor. */
@@ -62,18 +62,18 @@ RLO_NODISCARD rlo_status rlo__tensor_check_new(const rlo_engine *engine,
 
 /** As rlo__tensor_create, of memory that is the caller's, who is told by
  *  `release`, once, when it is free: never, if this fails. */
-RLO_NODISCARD rlo_status rlo__tensor_create_lent(rlo_engine *engine,
-                                                 rlo__shared_shape *shape,
-                                                 rlo__storage *storage,
-                                                 rlo_release_fn release,
-                                                 void *payload,
-                                                 rlo_tensor **out_tensor);
+RLO_NODISCARD rlo_status rlo__tensor_create_external(rlo_engine *engine,
+                                                     rlo__shared_shape *shape,
+                                                     rlo__storage *storage,
+                                                     rlo_release_fn release,
+                                                     void *payload,
+                                                     rlo_tensor **out_tensor);
 
 /** The tensor's bytes on an instance: made if they are pending, copied if they
  *  are elsewhere. NULL for the instance: wherever they are. The storage is
  *  retained. */
 RLO_NODISCARD rlo_status rlo__tensor_need(rlo_tensor *tensor,
-                                          rlo__instance *instance,
+                                          rlo__backend_instance *instance,
                                           rlo__storage **out_storage);
 
 /** The tensor's bytes, retained, or else what makes them, retained. */

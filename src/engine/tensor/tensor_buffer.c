@@ -19,10 +19,10 @@ static int64_t element_bytes(const rlo_shape *shape) {
 /* The "opencl" instance, if it is the built-in one: another backend may have
  * taken the name. */
 static rlo_status need_opencl(rlo_engine *engine,
-                              rlo__instance **out_instance) {
+                              rlo__backend_instance **out_instance) {
   RLO_TRY(rlo__backend_need(engine, RLO__OPENCL_BACKEND, out_instance));
   if (!rlo__opencl_backend_is(&(*out_instance)->methods)) {
-    rlo__instance_release(*out_instance);
+    rlo__backend_instance_release(*out_instance);
     return RLO_FAIL(RLO_NOT_FOUND,
                     "backend '%s' is not the built-in one",
                     RLO__OPENCL_BACKEND);
@@ -30,7 +30,7 @@ static rlo_status need_opencl(rlo_engine *engine,
   return RLO_OK;
 }
 
-static rlo_status wrap(rlo__instance *instance,
+static rlo_status wrap(rlo__backend_instance *instance,
                        rlo__shared_shape *shape,
                        cl_mem buffer,
                        int64_t offset_bytes,
@@ -64,18 +64,18 @@ rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine,
                                   rlo_tensor **out_tensor) {
   RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
   rlo__shared_shape *shared = NULL;
-  rlo__instance *instance = NULL;
+  rlo__backend_instance *instance = NULL;
   rlo__storage *storage = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__shape_table_get(&engine->shapes, shape, &shared));
   RLO_TRY_GOTO(need_opencl(engine, &instance));
   RLO_TRY_GOTO(wrap(instance, shared, buffer, offset_bytes, ready, &storage));
-  RLO_TRY_GOTO(rlo__tensor_create_lent(
+  RLO_TRY_GOTO(rlo__tensor_create_external(
       engine, shared, storage, release, payload, out_tensor));
   storage = NULL;
 fail:
   rlo__storage_release(storage);
-  rlo__instance_release(instance);
+  rlo__backend_instance_release(instance);
   rlo__shared_shape_release(&engine->shapes, shared);
   return status;
 }
@@ -90,7 +90,7 @@ rlo_status rlo_tensor_buffer(rlo_tensor *tensor,
         RLO_INVALID_ARGUMENT,
         tensor == NULL ? "the tensor is NULL" : "no place for the buffer");
   }
-  rlo__instance *instance = NULL;
+  rlo__backend_instance *instance = NULL;
   rlo__storage *storage = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(need_opencl(tensor->engine, &instance));
@@ -106,6 +106,6 @@ rlo_status rlo_tensor_buffer(rlo_tensor *tensor,
   }
 fail:
   rlo__storage_release(storage);
-  rlo__instance_release(instance);
+  rlo__backend_instance_release(instance);
   return status;
 }
