@@ -293,16 +293,17 @@ RLO_LOOP_TEST(test_engine_calls__memory_runs_out, 0, 2) {
   end();
   int64_t allocations_before = rlo__alloc_live_count();
   int64_t nth = 1;
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  for (; status != RLO_OK; ++nth) {
+  /* Some failures are tolerated: a table that cannot grow. */
+  for (bool is_reached = true; is_reached; ++nth) {
     ck_assert_int_lt(nth, 5000);
     rlo__alloc_set_fault(nth, false);
     rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
     options.is_fusing = _i == 1;
     options.checks_leaks = true;
-    status = rlo_engine_create(&options, &engine);
+    rlo_status status = rlo_engine_create(&options, &engine);
     if (status == RLO_OK) {
       status = do_much();
+      is_reached = rlo__alloc_tried_count() >= nth;
       rlo__alloc_set_fault(0, false);
       ck_assert_int_eq(rlo_engine_live_tensors(engine), 0);
       /* The engine goes on. */
@@ -319,6 +320,7 @@ RLO_LOOP_TEST(test_engine_calls__memory_runs_out, 0, 2) {
                   "allocation %lld leaks %lld",
                   (long long)nth,
                   (long long)(rlo__alloc_live_count() - allocations_before));
+    ck_assert(is_reached || status == RLO_OK);
   }
   /* Some hundreds were tried. */
   ck_assert_int_gt(nth, 100);

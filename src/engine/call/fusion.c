@@ -3,34 +3,83 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "engine/engine.h"
 
-static int32_t moves_of(rlo_tensor *tensor) {
+/* A copy operation that waits: the state of a pending tensor. Constant. */
+typedef struct deferred {
+  atomic_int_fast64_t num_references;
+  /** Retained, as are the inputs. */
+  rlo__call_plan *plan;
+  int32_t output;
+  /** The largest number of operations that may be fused into it, itself
+   *  included. */
+  int32_t num_ops;
+  int32_t num_inputs;
+  rlo_tensor *inputs[];
+} deferred;
+
+static rlo_status deferred_run(void *state,
+                               rlo__shared_shape *shape,
+                               rlo__storage **out_storage);
+
+static const char *deferred_backend_name(const void *state) {
+  const deferred *d = state;
+  return d->plan->instance->name;
+}
+
+static void deferred_retain(void *state) {
+  deferred *d = state;
+  atomic_fetch_add_explicit(&d->num_references, 1, memory_order_relaxed);
+}
+
+static void deferred_release(void *state) {
+  deferred *d = state;
+  if (d == NULL || atomic_fetch_sub_explicit(
+                       &d->num_references, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  for (int32_t n = 0; n < d->num_inputs; ++n) {
+    rlo_tensor_release(d->inputs[n]);
+  }
+  rlo__call_plan_release(d->plan);
+  rlo__free(d);
+}
+
+static const rlo__pending_ops deferred_ops = {
+    deferred_run, deferred_backend_name, deferred_retain, deferred_release};
+
+/* Retained; NULL for a tensor that is not pending. Only this file makes pending
+ * tensors. */
+static deferred *peek(rlo_tensor *tensor) {
   rlo__storage *storage = NULL;
-  rlo__pending *pending = NULL;
+  rlo__pending pending = {NULL, NULL};
   rlo__tensor_peek(tensor, &storage, &pending);
-  int32_t count = pending != NULL ? pending->num_ops : 0;
   rlo__storage_release(storage);
-  rlo__pending_release(pending);
+  return pending.state;
+}
+
+static int32_t count_ops(rlo_tensor *tensor) {
+  deferred *d = peek(tensor);
+  int32_t count = d != NULL ? d->num_ops : 0;
+  deferred_release(d);
   return count;
 }
 
-rlo_status rlo__pending_create(rlo__call_plan *plan,
-                               int32_t output,
-                               rlo_tensor *const *inputs,
-                               int32_t num_inputs,
-                               rlo__pending **out_pending) {
+rlo_status rlo__fusion_create(rlo__call_plan *plan,
+                              int32_t output,
+                              rlo_tensor *const *inputs,
+                              int32_t num_inputs,
+                              rlo__pending *out_pending) {
   int32_t num_ops = 1;
   for (int32_t n = 0; n < num_inputs; ++n) {
-    int32_t count = moves_of(inputs[n]);
+    int32_t count = count_ops(inputs[n]);
     if (num_ops + count > RLO__MAX_FUSED_OPS) {
-      /* One input after the other may be fused with; this one is not. */
+      /* Stay within the limit: this input is not fused with. */
       RLO_TRY(rlo_tensor_materialize(inputs[n]));
       count = 0;
     }
     num_ops += count;
   }
-  rlo__pending *made =
+  deferred *made =
       rlo__alloc(sizeof *made + (size_t)num_inputs * sizeof(rlo_tensor *));
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -43,62 +92,19 @@ rlo_status rlo__pending_create(rlo__call_plan *plan,
   for (int32_t n = 0; n < num_inputs; ++n) {
     made->inputs[n] = rlo_tensor_retain(inputs[n]);
   }
-  *out_pending = made;
+  *out_pending = (rlo__pending){&deferred_ops, made};
   return RLO_OK;
 }
 
-void rlo__pending_release(rlo__pending *pending) {
-  if (pending == NULL ||
-      atomic_fetch_sub_explicit(
-          &pending->num_references, 1, memory_order_acq_rel) != 1) {
-    return;
-  }
-  for (int32_t n = 0; n < pending->num_inputs; ++n) {
-    rlo_tensor_release(pending->inputs[n]);
-  }
-  rlo__call_plan_release(pending->plan);
-  rlo__free(pending);
-}
-
-rlo_status rlo__call_plan_run_tensors(rlo__call_plan *plan,
-                                      int32_t output,
-                                      rlo_tensor *const *inputs,
-                                      int32_t num_inputs,
-                                      rlo__storage **out_storage) {
-  enum { FEW = 8 };
-
-  rlo__storage *few[FEW] = {NULL};
-  rlo__storage **storages = few;
-  if (num_inputs > FEW) {
-    storages = rlo__alloc_array((size_t)num_inputs, sizeof(rlo__storage *));
-    if (storages == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-  }
-  rlo_status status = RLO_OK;
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    RLO_TRY_GOTO(rlo__tensor_need(inputs[n], plan->instance, &storages[n]));
-  }
-  RLO_TRY_GOTO(
-      rlo__call_plan_run(plan, output, storages, num_inputs, out_storage));
-fail:
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    rlo__storage_release(storages[n]);
-  }
-  if (storages != few) {
-    rlo__free(storages);
-  }
-  return status;
-}
-
-/* ---------------------------------------------------------- a tree of moves
+/* ---------------------------------------------------------- a tree of
+ * operations
  */
 
-/* What was pending at one moment: other threads may make the bytes of any of
- * it meanwhile. A leaf has bytes, an inner node is a move. */
+/* A snapshot of what was pending: other threads may compute any of it
+ * meanwhile. A leaf has bytes, an inner node is an operation. */
 typedef struct node {
   rlo__storage *storage;
-  rlo__pending *pending;
+  deferred *pending;
   struct node *inputs;
 } node;
 
@@ -109,38 +115,37 @@ static void node_deinit(node *n) {
     }
     rlo__free(n->inputs);
   }
-  rlo__pending_release(n->pending);
+  deferred_release(n->pending);
   rlo__storage_release(n->storage);
 }
 
 static rlo_status freeze_inputs(node *n);
 
-/* A move of another instance is none of ours: its bytes are copied. */
+/* What another instance computes is a leaf: its bytes are copied. */
 static rlo_status freeze(rlo_tensor *tensor,
                          rlo__backend_instance *instance,
                          node *out_node) {
-  rlo__storage *storage = NULL;
-  rlo__tensor_peek(tensor, &storage, &out_node->pending);
-  rlo__storage_release(storage);
+  out_node->pending = peek(tensor);
   if (out_node->pending != NULL &&
       out_node->pending->plan->instance == instance) {
     return freeze_inputs(out_node);
   }
-  rlo__pending_release(out_node->pending);
+  deferred_release(out_node->pending);
   out_node->pending = NULL;
   return rlo__tensor_need(tensor, instance, &out_node->storage);
 }
 
 static rlo_status freeze_inputs(node *n) {
-  const rlo__pending *pending = n->pending;
+  const deferred *pending = n->pending;
   rlo__backend_instance *instance = pending->plan->instance;
   n->inputs = rlo__alloc_array((size_t)pending->num_inputs, sizeof *n->inputs);
   if (n->inputs == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   for (int32_t i = 0; i < pending->num_inputs; ++i) {
-    bool is_moved = i == 0 || !pending->plan->op->takes_indices;
-    RLO_TRY(is_moved
+    bool is_fused =
+        i == 0 || !rlo__copy_op_has(pending->plan->op, RLO__COPY_TAKES_INDICES);
+    RLO_TRY(is_fused
                 ? freeze(pending->inputs[i], instance, &n->inputs[i])
                 : rlo__tensor_need(
                       pending->inputs[i], instance, &n->inputs[i].storage));
@@ -148,8 +153,8 @@ static rlo_status freeze_inputs(node *n) {
   return RLO_OK;
 }
 
-/* The tree in key: a recipe's id tells its move, its shapes and how many
- * inputs follow; 0 is a leaf. */
+/* Appends the tree to a key: the id of a plan, which stands for its operation,
+ * its shapes and the number of inputs that follow; 0 for a leaf. */
 static rlo_status push_node(const node *n, rlo__call_key *key) {
   if (n->pending == NULL) {
     return rlo__call_key_push(key, 0);
@@ -223,20 +228,20 @@ static rlo_status make_chain(const node *n, rlo_chain **out_chain) {
 static rlo_status get_fused(const node *root,
                             rlo__shared_shape *shape,
                             rlo__call_plan **out_plan) {
-  rlo__call_plan *plan = root->pending->plan;
-  rlo_engine *engine = plan->engine;
+  const rlo__call_plan *plan = root->pending->plan;
   rlo__call_key key;
   rlo_chain *chain = NULL;
   rlo__call_key_init(&key);
   rlo_status status = RLO_OK;
-  /* An address is no 0: these key are those of no single move. */
+  /* Leading 0 separates the keys of trees from those of single operations,
+   * which begin with an address. */
   RLO_TRY_GOTO(rlo__call_key_push(&key, 0));
   RLO_TRY_GOTO(push_node(root, &key));
-  *out_plan = rlo__call_plans_find(engine, &key);
+  *out_plan = rlo__call_plans_find(plan->plans, &key);
   if (*out_plan == NULL) {
     RLO_TRY_GOTO(make_chain(root, &chain));
-    RLO_TRY_GOTO(rlo__call_plan_get_chain(
-        engine, plan->instance, &key, chain, shape, out_plan));
+    RLO_TRY_GOTO(rlo__call_plan_create_chain(
+        plan->plans, plan->instance, &key, chain, shape, out_plan));
   }
 fail:
   rlo_chain_release(chain);
@@ -271,11 +276,12 @@ static bool is_single(const node *root) {
   return true;
 }
 
-rlo_status rlo__pending_run(rlo__pending *pending,
-                            rlo__shared_shape *shape,
-                            rlo__storage **out_storage) {
-  node root = {NULL, pending, NULL};
-  atomic_fetch_add_explicit(&pending->num_references, 1, memory_order_relaxed);
+static rlo_status deferred_run(void *state,
+                               rlo__shared_shape *shape,
+                               rlo__storage **out_storage) {
+  deferred *d = state;
+  node root = {NULL, d, NULL};
+  deferred_retain(d);
   rlo_status status = freeze_inputs(&root);
   if (status == RLO_OK && !is_single(&root)) {
     status = run_fused(&root, shape, out_storage);
@@ -283,14 +289,13 @@ rlo_status rlo__pending_run(rlo__pending *pending,
       node_deinit(&root);
       return status;
     }
-    /* Too much for one chain: the last move alone, after its inputs. */
+    /* Beyond the limits of a chain: the last operation alone, on the bytes of
+     * its inputs. */
     status = RLO_OK;
   }
   node_deinit(&root);
-  return status != RLO_OK ? status
-                          : rlo__call_plan_run_tensors(pending->plan,
-                                                       pending->output,
-                                                       pending->inputs,
-                                                       pending->num_inputs,
-                                                       out_storage);
+  return status != RLO_OK
+             ? status
+             : rlo__call_plan_run_tensors(
+                   d->plan, d->output, d->inputs, d->num_inputs, out_storage);
 }

@@ -2,7 +2,17 @@
 #include "engine/call/kernel_call.h"
 
 #include "base/status.h"
-#include "engine/engine.h"
+
+rlo_status rlo__kernel_call_set_count(rlo__kernel_call *k, int32_t count) {
+  k->call.num_outputs = count;
+  return count <= k->capacity
+             ? RLO_OK
+             : RLO_FAIL(RLO_OUT_OF_RANGE,
+                        "kernel '%s' has %d results; there is room for %d",
+                        k->call.kernel_name,
+                        count,
+                        k->capacity);
+}
 
 rlo_status rlo_kernel_output(rlo_kernel_call *call,
                              int32_t n,
@@ -20,14 +30,17 @@ rlo_status rlo_kernel_output(rlo_kernel_call *call,
                     call->num_outputs);
   }
   if (call->outputs[n] == NULL) {
-    const rlo__call *whole = (const rlo__call *)call;
+    const rlo__kernel_call *k = (const rlo__kernel_call *)call;
     rlo__storage *storage = NULL;
-    RLO_TRY(rlo__storage_create(whole->instance,
-                                whole->shapes[n]->bytes,
-                                whole->shapes[n]->has_gaps,
+    RLO_TRY(rlo__storage_create(k->bound->instance,
+                                k->shapes[n]->bytes,
+                                k->shapes[n]->has_gaps,
                                 &storage));
-    rlo_status status = rlo__tensor_create(
-        call->engine, whole->shapes[n], storage, NULL, &call->outputs[n]);
+    rlo_status status = rlo__tensor_create(call->engine,
+                                           k->shapes[n],
+                                           storage,
+                                           (rlo__pending){NULL, NULL},
+                                           &call->outputs[n]);
     if (status != RLO_OK) {
       rlo__storage_release(storage);
       return status;

@@ -2,8 +2,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/call/kernel_call.h"
-#include "engine/engine.h"
-#include "engine/memory/opencl_backend.h"
+#include "engine/memory/backends.h"
 #include "relayout/engine_opencl.h"
 #include "runtime/source_launch.h"
 
@@ -19,7 +18,7 @@ typedef union scalar {
 /* A launch in the making. */
 typedef struct draft {
   const rlo_source_kernel *kernel;
-  const rlo__call *call;
+  const rlo__kernel_call *call;
   rlo__source_value *values;
   scalar *scalars;
   /** Of the inputs on the device, then of the outputs. */
@@ -36,8 +35,8 @@ static rlo_status check_kernel(const rlo_kernel_call *call,
                     "the payload of kernel '%s' is no rlo_source_kernel",
                     call->kernel_name);
   }
-  const rlo__call *whole = (const rlo__call *)call;
-  if (!rlo__opencl_backend_is(&whole->instance->methods)) {
+  const rlo__kernel_call *k = (const rlo__kernel_call *)call;
+  if (!rlo__opencl_backend_is(&k->bound->instance->methods)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "kernel '%s' is OpenCL C and backend '%s' does not run it",
                     call->kernel_name,
@@ -197,14 +196,14 @@ static rlo_status get_range(const draft *d, rlo_source_range *out_range) {
 /* The memories of inputs and outputs; outputs are made. */
 static rlo_status collect_storages(draft *d, rlo_kernel_call *call) {
   for (int32_t n = 0; n < call->num_inputs; ++n) {
-    RLO_TRY(
-        rlo__tensor_need(call->inputs[n], d->call->instance, &d->storages[n]));
+    RLO_TRY(rlo__tensor_need(
+        call->inputs[n], d->call->bound->instance, &d->storages[n]));
   }
   for (int32_t n = 0; n < call->num_outputs; ++n) {
     rlo_tensor *output = NULL;
     RLO_TRY(rlo_kernel_output(call, n, &output));
     RLO_TRY(rlo__tensor_need(
-        output, d->call->instance, &d->storages[call->num_inputs + n]));
+        output, d->call->bound->instance, &d->storages[call->num_inputs + n]));
   }
   return RLO_OK;
 }
@@ -233,7 +232,7 @@ static rlo_status launch(draft *d, rlo__device_memory **outputs) {
       .local_size = {
           range.local_size[0], range.local_size[1], range.local_size[2]}};
   return rlo__source_launch_enqueue(
-      d->call->instance->self, &what, outputs, call->num_outputs);
+      d->call->bound->instance->self, &what, outputs, call->num_outputs);
 }
 
 rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload) {
@@ -242,7 +241,7 @@ rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload) {
   }
   const rlo_source_kernel *kernel = payload;
   RLO_TRY(check_kernel(call, kernel));
-  draft d = {.kernel = kernel, .call = (const rlo__call *)call};
+  draft d = {.kernel = kernel, .call = (const rlo__kernel_call *)call};
   size_t num_arguments = (size_t)kernel->num_arguments;
   int32_t num_tensors = call->num_inputs + call->num_outputs;
   rlo_status status = RLO_OUT_OF_MEMORY;

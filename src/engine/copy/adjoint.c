@@ -8,6 +8,13 @@
 #include "engine/copy/copy_ops.h"
 #include "ops/chain.h"
 
+/* The operation's name. */
+#define ADJOINT_OF "adjoint_of"
+/* The index of the input. */
+#define ADJOINT_INPUT "adjoint_input"
+/* The rank and the dimensions of each input, in one list. */
+#define ADJOINT_DIMS "adjoint_dims"
+
 /* ---------------------------------------------------------------- attributes
  */
 
@@ -15,7 +22,7 @@ static rlo_status get_shapes(const rlo_attributes *attributes,
                              const rlo_shape *dy,
                              rlo__adjoint *a) {
   rlo_i64_list list;
-  RLO_TRY(rlo_attributes_get_i64s(attributes, RLO__ADJOINT_DIMS, &list));
+  RLO_TRY(rlo_attributes_get_i64s(attributes, ADJOINT_DIMS, &list));
   /* There are at most as many shapes as numbers. */
   a->shapes = rlo__alloc_array((size_t)list.count + 1, sizeof *a->shapes);
   a->shape_list = rlo__alloc_array((size_t)list.count + 1, sizeof(rlo_shape *));
@@ -26,8 +33,8 @@ static rlo_status get_shapes(const rlo_attributes *attributes,
     int64_t rank = list.values[i++];
     if (rank < 0 || rank > list.count - i) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "'%s' speaks of %lld dimensions and %d numbers follow",
-                      RLO__ADJOINT_DIMS,
+                      "'%s' announces %lld dimensions and %d numbers follow",
+                      ADJOINT_DIMS,
                       (long long)rank,
                       list.count - i);
     }
@@ -40,9 +47,8 @@ static rlo_status get_shapes(const rlo_attributes *attributes,
 }
 
 static bool is_own(const char *name) {
-  return strcmp(name, RLO__ADJOINT_OF) == 0 ||
-         strcmp(name, RLO__ADJOINT_INPUT) == 0 ||
-         strcmp(name, RLO__ADJOINT_DIMS) == 0;
+  return strcmp(name, ADJOINT_OF) == 0 || strcmp(name, ADJOINT_INPUT) == 0 ||
+         strcmp(name, ADJOINT_DIMS) == 0;
 }
 
 static rlo_status get_attributes(const rlo_attributes *attributes,
@@ -66,18 +72,18 @@ static rlo_status get_attributes(const rlo_attributes *attributes,
                               a->call.op->num_specs);
 }
 
-rlo_status rlo__adjoint_parse(const rlo_attributes *attributes,
-                              const rlo_shape *dy,
-                              rlo__adjoint *out_adjoint) {
+rlo_status rlo__adjoint_decode(const rlo_attributes *attributes,
+                               const rlo_shape *dy,
+                               rlo__adjoint *out_adjoint) {
   rlo__adjoint *a = out_adjoint;
   *a = (rlo__adjoint){.input = 0};
   const char *name = NULL;
   int64_t input = 0;
-  RLO_TRY(rlo_attributes_get_string(attributes, RLO__ADJOINT_OF, &name));
-  RLO_TRY(rlo_attributes_get_i64(attributes, RLO__ADJOINT_INPUT, &input));
+  RLO_TRY(rlo_attributes_get_string(attributes, ADJOINT_OF, &name));
+  RLO_TRY(rlo_attributes_get_i64(attributes, ADJOINT_INPUT, &input));
   a->call.op = rlo__copy_op_find(name);
   if (a->call.op == NULL || a->call.op->append == NULL ||
-      a->call.op->takes_indices) {
+      rlo__copy_op_has(a->call.op, RLO__COPY_TAKES_INDICES)) {
     return RLO_FAIL(RLO_NOT_FOUND,
                     "'%s' is no built-in movement of one array to another",
                     name);
@@ -109,10 +115,57 @@ void rlo__adjoint_deinit(rlo__adjoint *adjoint) {
   rlo__free(adjoint->shape_list);
 }
 
+/* A value to pad with is a constant and has no part in the gradient. */
+static bool is_linear(const char *name) {
+  return strcmp(name, "value") != 0 && strcmp(name, "value_bits") != 0;
+}
+
+rlo_status rlo__adjoint_encode(const rlo__copy_call *call,
+                               int32_t input,
+                               rlo__adjoint_code *out_code) {
+  rlo__adjoint_code *c = out_code;
+  const rlo_attributes *attributes = call->attributes;
+  int32_t num_attributes = attributes != NULL ? attributes->count : 0;
+  size_t num_dims = 0;
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    num_dims += (size_t)call->inputs[n]->rank + 1;
+  }
+  *c = (rlo__adjoint_code){
+      .items = rlo__alloc_array((size_t)num_attributes + 3, sizeof *c->items),
+      .dims = rlo__alloc_array(num_dims, sizeof *c->dims)};
+  if (c->items == NULL || c->dims == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  int32_t d = 0;
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    const rlo_shape *shape = call->inputs[n];
+    c->dims[d++] = shape->rank;
+    for (int32_t k = 0; k < shape->rank; ++k) {
+      c->dims[d++] = shape->dims[k];
+    }
+  }
+  int32_t count = 0;
+  for (int32_t i = 0; i < num_attributes; ++i) {
+    if (is_linear(attributes->items[i].name)) {
+      c->items[count++] = attributes->items[i];
+    }
+  }
+  c->items[count++] = rlo_attribute_string(ADJOINT_OF, call->op->name);
+  c->items[count++] = rlo_attribute_i64(ADJOINT_INPUT, input);
+  c->items[count++] = rlo_attribute_i64s(ADJOINT_DIMS, c->dims, d);
+  c->attributes = (rlo_attributes){c->items, count};
+  return RLO_OK;
+}
+
+void rlo__adjoint_code_deinit(rlo__adjoint_code *code) {
+  rlo__free(code->items);
+  rlo__free(code->dims);
+}
+
 /* --------------------------------------------------------------------- shape
  */
 
-/* That there is a dy for each result, and the shape of the gradient. */
+/* Checks that there is a dy for each result, and gets the gradient's shape. */
 static rlo_status check_dys(const rlo__adjoint *a,
                             const rlo_shape *const *dys,
                             int32_t count,
@@ -140,10 +193,11 @@ static rlo_status check_dys(const rlo__adjoint *a,
   return RLO_OK;
 }
 
-rlo_status rlo__infer_adjoint(const rlo__copy_call *call,
-                              rlo_shape *out_shape) {
+static rlo_status infer_adjoint(const rlo__copy_call *call,
+                                rlo_shape *out_shape) {
   rlo__adjoint a;
-  rlo_status status = rlo__adjoint_parse(call->attributes, call->inputs[0], &a);
+  rlo_status status =
+      rlo__adjoint_decode(call->attributes, call->inputs[0], &a);
   if (status == RLO_OK) {
     status = check_dys(&a, call->inputs, call->num_inputs, out_shape);
   }
@@ -154,19 +208,20 @@ rlo_status rlo__infer_adjoint(const rlo__copy_call *call,
 /* ------------------------------------------------------------------ problems
  */
 
-/* Adjoints being collected. */
+/* The problems of an adjoint under construction. */
 typedef struct collection {
   const rlo__adjoint *adjoint;
   const rlo_shape *dst;
   rlo_moves *moves;
   rlo_problem problem;
-  /** Every unit of dx is read at most once: dy is stored, else it is added. */
+  /** The operation reads every unit of the input at most once, so that dy is
+   *  stored; else it is added. */
   bool is_storing;
-  /** Points that write dx; less than 0 where guards leave some out. */
+  /** The number of points that write dx; negative if guards exclude some. */
   int64_t num_written;
 } collection;
 
-/* Whether a problem reads the input at all: a fill does not. */
+/* Whether a problem reads the input (a fill does not), and each unit once. */
 static rlo_status find_reading(const rlo_problem *forward,
                                collection *c,
                                bool *out_is_reading,
@@ -180,9 +235,9 @@ static rlo_status find_reading(const rlo_problem *forward,
   return RLO_OK;
 }
 
-/* Whether all can be stored: each result has one problem that reads the input,
- * and reads nothing twice. Results of one move are parts of it: those of a
- * split have nothing in common. */
+/* Chooses to store if each result has at most one problem that reads the input,
+ * and none reads a unit twice. The results of one operation are disjoint parts
+ * of its input. */
 static rlo_status choose_update(collection *c,
                                 rlo_moves *const *forward,
                                 int32_t num_outputs) {
@@ -204,8 +259,7 @@ static rlo_status choose_update(collection *c,
   return RLO_OK;
 }
 
-/* What an adjoint writes, and that a value that is only moved is not computed
- * with. */
+/* Adds the points that c->problem writes. */
 static void count_written(collection *c) {
   const rlo_problem *p = &c->problem;
   int64_t points = 1;
@@ -247,7 +301,7 @@ static rlo_status collect(collection *c,
   return RLO_OK;
 }
 
-/* Zeros over all of dx, byte by byte. */
+/* A problem that fills all of dx with zeros, byte by byte. */
 static void make_zeros(rlo_problem *problem, const rlo_shape_extent *extent) {
   memset(problem, 0, sizeof *problem);
   problem->unit_bits = 8;
@@ -261,8 +315,8 @@ static void make_zeros(rlo_problem *problem, const rlo_shape_extent *extent) {
   problem->written_bytes = extent->bytes;
 }
 
-/* Units that nothing writes are 0; nor is anything added to what is not there
- * yet. */
+/* Fills dx with zeros first, unless every unit of it is written, and by the
+ * first problem. */
 static rlo_status put_zeros_in_front(collection *c) {
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(c->dst, &extent));
@@ -276,7 +330,7 @@ static rlo_status put_zeros_in_front(collection *c) {
   }
   make_zeros(&c->problem, &extent);
   RLO_TRY(rlo__moves_add(moves, 0, -1, &c->problem));
-  /* From the last place to the first. */
+  /* Move it from the last place to the first. */
   int32_t last = moves->count - 1;
   rlo_problem *zeros = moves->problems[last];
   memmove(moves->problems + 1,
@@ -325,11 +379,11 @@ fail:
                    status, "the adjoint of %s: ", a->call.op->name);
 }
 
-rlo_status rlo__prepare_adjoint(const rlo__backend_instance *instance,
-                                const rlo__copy_call *call,
-                                const rlo_shape *dst,
-                                void **out_program) {
-  /* A dy for each result of the move. */
+static rlo_status prepare_adjoint(const rlo__backend_instance *instance,
+                                  const rlo__copy_call *call,
+                                  const rlo_shape *dst,
+                                  void **out_program) {
+  /* A dy for each result of the operation. */
   int32_t num_outputs = call->num_inputs;
   rlo__adjoint a;
   rlo_moves *moves = NULL;
@@ -339,7 +393,7 @@ rlo_status rlo__prepare_adjoint(const rlo__backend_instance *instance,
   if (forward == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  RLO_TRY_GOTO(rlo__adjoint_parse(call->attributes, call->inputs[0], &a));
+  RLO_TRY_GOTO(rlo__adjoint_decode(call->attributes, call->inputs[0], &a));
   RLO_TRY_GOTO(make_moves(&a, call->inputs, forward, num_outputs, dst, &moves));
   status = rlo__backend_instance_prepare(instance, moves, out_program);
 fail:
@@ -350,3 +404,11 @@ fail:
   rlo__adjoint_deinit(&a);
   return status;
 }
+
+const rlo__copy_op rlo__op_adjoint = {
+    .name = "MoveAdjoint",
+    RLO__COPY_INPUTS(1, -1),
+    .flags = RLO__COPY_STANDS_ALONE | RLO__COPY_CHECKS_ATTRIBUTES,
+    .infer = infer_adjoint,
+    .prepare = prepare_adjoint,
+};

@@ -7,7 +7,11 @@
 #include "ops/chain.h"
 #include "relayout/ops.h"
 
-rlo_status rlo__append_cast(const rlo__copy_step *step) {
+static const rlo_attribute_spec cast_specs[] = {
+    {"dtype", RLO_ATTRIBUTE_STRING, true},
+};
+
+static rlo_status append_cast(const rlo__copy_step *step) {
   const char *name = NULL;
   rlo_dtype dtype = RLO_DTYPE_INVALID;
   RLO_TRY(rlo_attributes_get_string(step->attributes, "dtype", &name));
@@ -15,7 +19,19 @@ rlo_status rlo__append_cast(const rlo__copy_step *step) {
   return rlo_chain_convert(step->chain, dtype);
 }
 
-rlo_status rlo__append_sum(const rlo__copy_step *step) {
+const rlo__copy_op rlo__op_cast = {
+    .name = "Cast",
+    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_SPECS(cast_specs),
+    .append = append_cast,
+};
+
+static const rlo_attribute_spec sum_specs[] = {
+    {"dims", RLO_ATTRIBUTE_I64S, false},
+    {"keep_dims", RLO_ATTRIBUTE_BOOL, false},
+};
+
+static rlo_status append_sum(const rlo__copy_step *step) {
   int32_t rank = rlo_chain_shape(step->chain)->rank;
   int32_t dims[RLO_MAX_RANK];
   int32_t count = rank;
@@ -32,7 +48,16 @@ rlo_status rlo__append_sum(const rlo__copy_step *step) {
   return rlo_chain_sum(step->chain, dims, count, keep_dims);
 }
 
-rlo_status rlo__infer_add_n(const rlo__copy_call *call, rlo_shape *out_shape) {
+const rlo__copy_op rlo__op_sum = {
+    .name = "Sum",
+    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_SPECS(sum_specs),
+    .flags = RLO__COPY_STANDS_ALONE,
+    .append = append_sum,
+};
+
+static rlo_status infer_add_n(const rlo__copy_call *call,
+                              rlo_shape *out_shape) {
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     RLO_TRY(rlo_shape_validate(call->inputs[n]));
     if (!rlo_shape_compatible(call->inputs[0], call->inputs[n])) {
@@ -48,16 +73,29 @@ rlo_status rlo__infer_add_n(const rlo__copy_call *call, rlo_shape *out_shape) {
                         out_shape);
 }
 
-rlo_status rlo__prepare_add_n(const rlo__backend_instance *instance,
-                              const rlo__copy_call *call,
-                              const rlo_shape *dst,
-                              void **out_program) {
+static rlo_status prepare_add_n(const rlo__backend_instance *instance,
+                                const rlo__copy_call *call,
+                                const rlo_shape *dst,
+                                void **out_program) {
   rlo_moves *moves = NULL;
   RLO_TRY(rlo_add_n_lower(call->inputs, call->num_inputs, dst, &moves));
   return rlo__backend_instance_prepare(instance, moves, out_program);
 }
 
-rlo_status rlo__infer_scale(const rlo__copy_call *call, rlo_shape *out_shape) {
+const rlo__copy_op rlo__op_add_n = {
+    .name = "AddN",
+    RLO__COPY_INPUTS(1, -1),
+    .flags = RLO__COPY_STANDS_ALONE,
+    .infer = infer_add_n,
+    .prepare = prepare_add_n,
+};
+
+static const rlo_attribute_spec scale_specs[] = {
+    {"factor", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, true},
+};
+
+static rlo_status infer_scale(const rlo__copy_call *call,
+                              rlo_shape *out_shape) {
   const rlo_shape *x = call->inputs[0];
   double factor = 1.0;
   RLO_TRY(rlo_shape_validate(x));
@@ -77,10 +115,10 @@ static rlo_status lower_scale(const rlo_shape *src,
   return rlo__moves_add(moves, 0, -1, problem);
 }
 
-rlo_status rlo__prepare_scale(const rlo__backend_instance *instance,
-                              const rlo__copy_call *call,
-                              const rlo_shape *dst,
-                              void **out_program) {
+static rlo_status prepare_scale(const rlo__backend_instance *instance,
+                                const rlo__copy_call *call,
+                                const rlo_shape *dst,
+                                void **out_program) {
   rlo_problem *problem = rlo__alloc(sizeof *problem);
   rlo_moves *moves = rlo__alloc(sizeof *moves);
   rlo_status status = RLO_OUT_OF_MEMORY;
@@ -95,3 +133,12 @@ rlo_status rlo__prepare_scale(const rlo__backend_instance *instance,
   }
   return rlo__backend_instance_prepare(instance, moves, out_program);
 }
+
+const rlo__copy_op rlo__op_rescale = {
+    .name = "Rescale",
+    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_SPECS(scale_specs),
+    .flags = RLO__COPY_STANDS_ALONE,
+    .infer = infer_scale,
+    .prepare = prepare_scale,
+};

@@ -4,8 +4,13 @@
 #include "engine/tensor/attributes.h"
 #include "relayout/ops.h"
 
+static const rlo_attribute_spec slice_specs[] = {
+    {"begin", RLO_ATTRIBUTE_I64S, true},
+    {"size", RLO_ATTRIBUTE_I64S, true},
+};
+
 /* TensorFlow's Slice: unlike StridedSlice it moves nothing to an edge. */
-rlo_status rlo__append_slice(const rlo__copy_step *step) {
+static rlo_status append_slice(const rlo__copy_step *step) {
   const rlo_shape *shape = rlo_chain_shape(step->chain);
   rlo__dims begin;
   rlo__dims size;
@@ -37,6 +42,24 @@ rlo_status rlo__append_slice(const rlo__copy_step *step) {
   }
   return rlo_chain_slice(step->chain, begin.values, size.values, NULL);
 }
+
+const rlo__copy_op rlo__op_slice = {
+    .name = "Slice",
+    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_SPECS(slice_specs),
+    .append = append_slice,
+};
+
+static const rlo_attribute_spec strided_slice_specs[] = {
+    {"begin", RLO_ATTRIBUTE_I64S, true},
+    {"end", RLO_ATTRIBUTE_I64S, true},
+    {"strides", RLO_ATTRIBUTE_I64S, false},
+    {"begin_mask", RLO_ATTRIBUTE_I64, false},
+    {"end_mask", RLO_ATTRIBUTE_I64, false},
+    {"ellipsis_mask", RLO_ATTRIBUTE_I64, false},
+    {"new_axis_mask", RLO_ATTRIBUTE_I64, false},
+    {"shrink_axis_mask", RLO_ATTRIBUTE_I64, false},
+};
 
 /* A strided slice with its masks applied: a slice of every dimension, then a
  * reshape that drops the dimensions shrunk and puts in the new ones. */
@@ -172,7 +195,7 @@ static rlo_status get_strides(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-rlo_status rlo__append_strided_slice(const rlo__copy_step *step) {
+static rlo_status append_strided_slice(const rlo__copy_step *step) {
   rlo__dims begin = {{0}, 0};
   rlo__dims end = {{0}, 0};
   rlo__dims strides = {{0}, 0};
@@ -199,3 +222,10 @@ rlo_status rlo__append_strided_slice(const rlo__copy_step *step) {
   return is_same ? RLO_OK
                  : rlo_chain_reshape(step->chain, dims, plan.result_rank);
 }
+
+const rlo__copy_op rlo__op_strided_slice = {
+    .name = "StridedSlice",
+    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_SPECS(strided_slice_specs),
+    .append = append_strided_slice,
+};

@@ -4,6 +4,11 @@
 #include "engine/tensor/attributes.h"
 #include "relayout/ops.h"
 
+static const rlo_attribute_spec gather_specs[] = {
+    {"axis", RLO_ATTRIBUTE_I64, false},
+    {"batch_dims", RLO_ATTRIBUTE_I64, false},
+};
+
 static rlo_status get_batch_dims(const rlo_attributes *attributes,
                                  int32_t *out_batch_dims) {
   int64_t batch_dims = rlo__i64_or(attributes, "batch_dims", 0);
@@ -17,7 +22,7 @@ static rlo_status get_batch_dims(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-rlo_status rlo__append_gather(const rlo__copy_step *step) {
+static rlo_status append_gather(const rlo__copy_step *step) {
   int32_t axis = 0;
   int32_t batch_dims = 0;
   RLO_TRY(rlo__axis_get(
@@ -27,6 +32,20 @@ rlo_status rlo__append_gather(const rlo__copy_step *step) {
   return rlo_chain_gather(
       step->chain, rlo_chain_operand(step->others[0], 0), axis, batch_dims);
 }
+
+const rlo__copy_op rlo__op_gather = {
+    .name = "GatherV2",
+    RLO__COPY_INPUTS(2, 2),
+    RLO__COPY_SPECS(gather_specs),
+    .flags = RLO__COPY_TAKES_INDICES,
+    .append = append_gather,
+};
+
+static const rlo_attribute_spec segment_specs[] = {
+    {"num_segments", RLO_ATTRIBUTE_I64, true},
+    {"axis", RLO_ATTRIBUTE_I64, false},
+    {"batch_dims", RLO_ATTRIBUTE_I64, false},
+};
 
 /* The axis is where the rows' dimensions begin in input 0, which may be at its
  * end: ids without dimensions. */
@@ -48,8 +67,8 @@ static rlo_status get_segments(const rlo_shape *rows,
   return rlo_attributes_get_i64(attributes, "num_segments", out_num_segments);
 }
 
-rlo_status rlo__infer_segment_sum(const rlo__copy_call *call,
-                                  rlo_shape *out_shape) {
+static rlo_status infer_segment_sum(const rlo__copy_call *call,
+                                    rlo_shape *out_shape) {
   int32_t axis = 0;
   int32_t batch_dims = 0;
   int64_t num_segments = 0;
@@ -63,10 +82,10 @@ rlo_status rlo__infer_segment_sum(const rlo__copy_call *call,
                                out_shape);
 }
 
-rlo_status rlo__prepare_segment_sum(const rlo__backend_instance *instance,
-                                    const rlo__copy_call *call,
-                                    const rlo_shape *dst,
-                                    void **out_program) {
+static rlo_status prepare_segment_sum(const rlo__backend_instance *instance,
+                                      const rlo__copy_call *call,
+                                      const rlo_shape *dst,
+                                      void **out_program) {
   int32_t axis = 0;
   int32_t batch_dims = 0;
   int64_t num_segments = 0;
@@ -77,3 +96,12 @@ rlo_status rlo__prepare_segment_sum(const rlo__backend_instance *instance,
       call->inputs[0], call->inputs[1], axis, batch_dims, dst, &sum));
   return rlo__backend_instance_prepare_segment_sum(instance, sum, out_program);
 }
+
+const rlo__copy_op rlo__op_segment_sum = {
+    .name = "UnsortedSegmentSum",
+    RLO__COPY_INPUTS(2, 2),
+    RLO__COPY_SPECS(segment_specs),
+    .flags = RLO__COPY_STANDS_ALONE,
+    .infer = infer_segment_sum,
+    .prepare = prepare_segment_sum,
+};

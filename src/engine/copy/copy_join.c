@@ -7,7 +7,11 @@
 #include "relayout/kernel.h"
 #include "relayout/ops.h"
 
-rlo_status rlo__append_concat(const rlo__copy_step *step) {
+static const rlo_attribute_spec axis_specs[] = {
+    {"axis", RLO_ATTRIBUTE_I64, false},
+};
+
+static rlo_status append_concat(const rlo__copy_step *step) {
   int32_t axis = 0;
   RLO_TRY(rlo__axis_get(
       step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
@@ -15,7 +19,21 @@ rlo_status rlo__append_concat(const rlo__copy_step *step) {
       step->chain, step->others, step->num_others, axis);
 }
 
-rlo_status rlo__append_pack(const rlo__copy_step *step) {
+const rlo__copy_op rlo__op_concat = {
+    .name = "Concat",
+    RLO__COPY_INPUTS(1, -1),
+    RLO__COPY_SPECS(axis_specs),
+    .append = append_concat,
+};
+
+const rlo__copy_op rlo__op_concat_v2 = {
+    .name = "ConcatV2",
+    RLO__COPY_INPUTS(1, -1),
+    RLO__COPY_SPECS(axis_specs),
+    .append = append_concat,
+};
+
+static rlo_status append_pack(const rlo__copy_step *step) {
   int32_t axis = 0;
   /* A dimension of the result. */
   RLO_TRY(rlo__axis_get(
@@ -23,8 +41,20 @@ rlo_status rlo__append_pack(const rlo__copy_step *step) {
   return rlo_chain_stack(step->chain, step->others, step->num_others, axis);
 }
 
+const rlo__copy_op rlo__op_pack = {
+    .name = "Pack",
+    RLO__COPY_INPUTS(1, -1),
+    RLO__COPY_SPECS(axis_specs),
+    .append = append_pack,
+};
+
 /* -------------------------------------------------------------------- splits
  */
+
+static const rlo_attribute_spec split_specs[] = {
+    {"num_or_size_splits", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_I64S, true},
+    {"axis", RLO_ATTRIBUTE_I64, false},
+};
 
 /* Equal parts, or a list in which one -1 is what the others leave. */
 typedef struct split_sizes {
@@ -102,7 +132,7 @@ static rlo_status get_sizes(const rlo_shape *shape,
              : split_as_listed(&parts->value.i64s, size, out_sizes);
 }
 
-rlo_status rlo__append_split(const rlo__copy_step *step) {
+static rlo_status append_split(const rlo__copy_step *step) {
   int64_t values[RLO_MAX_KERNEL_OUTPUTS];
   split_sizes sizes = {0, values};
   int32_t axis = 0;
@@ -111,7 +141,7 @@ rlo_status rlo__append_split(const rlo__copy_step *step) {
   return rlo_chain_split(step->chain, values, sizes.count, axis, step->output);
 }
 
-rlo_status rlo__count_split(const rlo__copy_call *call, int32_t *out_count) {
+static rlo_status count_split(const rlo__copy_call *call, int32_t *out_count) {
   int64_t values[RLO_MAX_KERNEL_OUTPUTS];
   split_sizes sizes = {0, values};
   int32_t axis = 0;
@@ -121,14 +151,22 @@ rlo_status rlo__count_split(const rlo__copy_call *call, int32_t *out_count) {
   return RLO_OK;
 }
 
-rlo_status rlo__append_unpack(const rlo__copy_step *step) {
+const rlo__copy_op rlo__op_split = {
+    .name = "SplitV",
+    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_SPECS(split_specs),
+    .count = count_split,
+    .append = append_split,
+};
+
+static rlo_status append_unpack(const rlo__copy_step *step) {
   int32_t axis = 0;
   RLO_TRY(rlo__axis_get(
       step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
   return rlo_chain_unstack(step->chain, axis, step->output);
 }
 
-rlo_status rlo__count_unpack(const rlo__copy_call *call, int32_t *out_count) {
+static rlo_status count_unpack(const rlo__copy_call *call, int32_t *out_count) {
   int32_t axis = 0;
   RLO_TRY(rlo_shape_validate(call->inputs[0]));
   RLO_TRY(
@@ -145,3 +183,11 @@ rlo_status rlo__count_unpack(const rlo__copy_call *call, int32_t *out_count) {
   *out_count = (int32_t)size;
   return RLO_OK;
 }
+
+const rlo__copy_op rlo__op_unpack = {
+    .name = "Unpack",
+    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_SPECS(axis_specs),
+    .count = count_unpack,
+    .append = append_unpack,
+};

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "engine/tensor/attributes.h"
 
 rlo_status rlo__copy_op_append(const rlo__copy_op *op,
                                rlo_chain **chains,
@@ -76,6 +77,22 @@ rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
                           : rlo__status_prefix(status, "%s: ", call->op->name);
 }
 
+rlo_status rlo__copy_op_prepare(const rlo__backend_instance *instance,
+                                const rlo__copy_call *call,
+                                int32_t output,
+                                const rlo_shape *dst,
+                                void **out_program) {
+  if (call->op->append == NULL) {
+    rlo_status status = call->op->prepare(instance, call, dst, out_program);
+    return status == RLO_OK
+               ? RLO_OK
+               : rlo__status_prefix(status, "%s: ", call->op->name);
+  }
+  rlo_moves *moves = NULL;
+  RLO_TRY(rlo__copy_op_lower(call, output, dst, &moves));
+  return rlo__backend_instance_prepare(instance, moves, out_program);
+}
+
 rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
                               int32_t output,
                               rlo_shape *out_shape) {
@@ -129,7 +146,7 @@ rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
                               int32_t *out_count,
                               void *payload) {
   const rlo__copy_op *op = payload;
-  if (op->takes_value && num_inputs == 2) {
+  if (rlo__copy_op_has(op, RLO__COPY_TAKES_VALUE) && num_inputs == 2) {
     RLO_TRY(rlo__copy_op_check_value(op, inputs[0], inputs[1], attributes));
     num_inputs = 1;
   }
@@ -143,10 +160,10 @@ rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
   return RLO_OK;
 }
 
-rlo_status rlo__copy_op_run(rlo_kernel_call *call, void *payload) {
-  const rlo__copy_op *op = payload;
-  return RLO_FAIL(RLO_INTERNAL,
-                  "%s on backend '%s' was called and not planned",
-                  op->name,
-                  call->backend_name);
+rlo_status rlo__copy_op_check_attributes(const rlo__copy_op *op,
+                                         const rlo_attributes *attributes) {
+  return rlo__copy_op_has(op, RLO__COPY_CHECKS_ATTRIBUTES)
+             ? rlo__attributes_check_items(attributes)
+             : rlo_attributes_check(
+                   attributes, op->name, op->specs, op->num_specs);
 }

@@ -9,7 +9,7 @@
 
 struct rlo__copy_op;
 
-/** What a move is called with. All of it is borrowed. */
+/** A call of a copy operation. All parts are borrowed. */
 typedef struct rlo__copy_call {
   const struct rlo__copy_op *op;
   const rlo_shape *const *inputs;
@@ -18,55 +18,60 @@ typedef struct rlo__copy_call {
   const rlo_attributes *attributes;
 } rlo__copy_call;
 
-/** One result of a move, to be appended. */
+/** One result of a call, as a step of a chain. All parts are borrowed. */
 typedef struct rlo__copy_step {
-  /** Input 0's, which becomes the result. */
+  /** Input 0's chain, which becomes the result's. */
   rlo_chain *chain;
-  /** The other inputs'. */
+  /** The chains of the other inputs. */
   const rlo_chain *const *others;
   int32_t num_others;
   /** Their names and types have been checked. */
   const rlo_attributes *attributes;
-  /** Which result. */
+  /** The index of the result. */
   int32_t output;
 } rlo__copy_step;
 
+/** Properties of a copy operation. */
+enum {
+  /** Result element i, counted with the last dimension fastest, is element i of
+   *  the only input: if the layouts agree too, no byte moves. */
+  RLO__COPY_KEEPS_ORDER = 1 << 0,
+  /** Never fused: how it rounds and in which order it adds must not depend on
+   *  its neighbours. */
+  RLO__COPY_STANDS_ALONE = 1 << 1,
+  /** Input 1, which is optional, is a scalar whose bits become the attribute
+   *  "value_bits". */
+  RLO__COPY_TAKES_VALUE = 1 << 2,
+  /** Input 1 holds indices. They are read in place and are no part of the
+   *  chain. */
+  RLO__COPY_TAKES_INDICES = 1 << 3,
+  /** Several problems may read one input, so that their adjoints are added. */
+  RLO__COPY_READS_IN_PARTS = 1 << 4,
+  /** It takes attributes that its specs do not name, and checks them itself. */
+  RLO__COPY_CHECKS_ATTRIBUTES = 1 << 5
+};
+
 /**
- * A built-in kernel that is a movement of data, perhaps one that computes on
- * the way: how to append it to a chain. The shapes of its results, its problems
- * and its fusion with others all follow from that; the same for every backend.
+ * A built-in kernel that copies data, perhaps computing on the way. Most append
+ * themselves to a chain; the shapes of their results, their problems and their
+ * fusion with others follow from that, for every backend. The others have
+ * `infer` and `prepare`.
  */
 typedef struct rlo__copy_op {
   const char *name;
+  /** max_inputs -1: any number. */
   int32_t min_inputs, max_inputs;
   const rlo_attribute_spec *specs;
   int32_t num_specs;
-  /** Result i, counted with the last dimension fastest, is element i of the
-   *  only input: if the layouts agree too, no byte moves. */
-  bool keeps_order;
-  /** It never becomes part of a longer chain: what it rounds, and in which
-   *  order it adds, must not depend on what stands around it. */
-  bool stands_alone;
-  /** Input 1, if there is one, is a scalar whose bits are the value to pad
-   *  with; it becomes the attribute "value_bits". */
-  bool takes_value;
-  /** Input 1 holds indices, which are read where they lie: it is no part of the
-   *  chain. */
-  bool takes_indices;
-  /** One input may be read by several of its problems: their adjoints have to
-   *  be added. */
-  bool reads_in_parts;
-  /** It takes attributes that its specs do not name, and checks them itself. */
-  bool checks_attributes;
-  /** How many results; NULL: one. */
+  uint32_t flags;
+  /** The number of results; NULL: one. */
   rlo_status (*count)(const rlo__copy_call *call, int32_t *out_count);
-  /** Append the move. NULL for what is no chain: then there are infer and
-   *  prepare instead. */
+  /** Appends a result to the chain of input 0. */
   rlo_status (*append)(const rlo__copy_step *step);
-  /** Choose the layout of the result, whose shape is row-major; NULL: so it
-   *  stays. */
+  /** Chooses the layout of the result, which is row-major on entry; NULL: it
+   *  stays so. */
   rlo_status (*place)(const rlo__copy_call *call, rlo_shape *shape);
-  /** The shape of the one result of what stands alone, and its program. */
+  /** Without `append`: the shape of the only result, and its program. */
   rlo_status (*infer)(const rlo__copy_call *call, rlo_shape *out_shape);
   rlo_status (*prepare)(const rlo__backend_instance *instance,
                         const rlo__copy_call *call,
@@ -74,15 +79,16 @@ typedef struct rlo__copy_op {
                         void **out_program);
 } rlo__copy_op;
 
-/** The built-in move of this name; NULL if there is none. */
-const rlo__copy_op *rlo__copy_op_find(const char *name);
+/** For the rows of operations. */
+#define RLO__COPY_SPECS(list) \
+  .specs = list, .num_specs = (int32_t)(sizeof list / sizeof list[0])
+#define RLO__COPY_INPUTS(min, max) .min_inputs = min, .max_inputs = max
 
-/** Every built-in move. */
-const rlo__copy_op *rlo__copy_ops(int32_t *out_count);
+static inline bool rlo__copy_op_has(const rlo__copy_op *op, uint32_t flag) {
+  return (op->flags & flag) != 0;
+}
 
-/** The rlo_infer_fn and the rlo_kernel_fn of a move, which is the payload. The
- *  engine knows the latter by its address and never calls it: it keeps plans
- *  and fuses. */
+/** The rlo_infer_fn of a copy operation, which is the payload. */
 RLO_NODISCARD rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
                                             int32_t num_inputs,
                                             const rlo_attributes *attributes,
@@ -90,36 +96,47 @@ RLO_NODISCARD rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
                                             int32_t capacity,
                                             int32_t *out_count,
                                             void *payload);
-RLO_NODISCARD rlo_status rlo__copy_op_run(rlo_kernel_call *call, void *payload);
 
-/** Append a move to the chains of its inputs, in front of all the first, which
- *  changes. Words the failure with the move's name. */
+/** Appends a result to the chains of its inputs, of which the first changes.
+ *  The message of a failure begins with the operation's name. */
 RLO_NODISCARD rlo_status rlo__copy_op_append(const rlo__copy_op *op,
                                              rlo_chain **chains,
                                              int32_t count,
                                              const rlo_attributes *attributes,
                                              int32_t output);
 
-/** The problems that make one result of a move that is a chain, into `dst`. */
+/** Lowers one result of an operation with `append` to its problems. */
 RLO_NODISCARD rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
                                             int32_t output,
                                             const rlo_shape *dst,
                                             rlo_moves **out_moves);
 
-/** The shape of one result of a move. */
+/** Prepares the program of one result on an instance. */
+RLO_NODISCARD rlo_status
+rlo__copy_op_prepare(const rlo__backend_instance *instance,
+                     const rlo__copy_call *call,
+                     int32_t output,
+                     const rlo_shape *dst,
+                     void **out_program);
+
+/** The shape of one result. */
 RLO_NODISCARD rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
                                             int32_t output,
                                             rlo_shape *out_shape);
 
-/** How many results a move has. */
+/** The number of results. */
 RLO_NODISCARD rlo_status rlo__copy_op_count(const rlo__copy_call *call,
                                             int32_t *out_count);
 
-/** RLO_OK if a value's shape fits the array that it pads. */
+/** RLO_OK if the shape of a value fits the array that it pads. */
 RLO_NODISCARD rlo_status
 rlo__copy_op_check_value(const rlo__copy_op *op,
                          const rlo_shape *array,
                          const rlo_shape *value,
                          const rlo_attributes *attributes);
+
+/** RLO_OK if the attributes have names and types that the operation takes. */
+RLO_NODISCARD rlo_status rlo__copy_op_check_attributes(
+    const rlo__copy_op *op, const rlo_attributes *attributes);
 
 #endif

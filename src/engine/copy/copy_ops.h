@@ -4,63 +4,54 @@
 
 #include "engine/copy/copy_op.h"
 
-/** The functions of rlo__copy_op, beside those of move_table.c. Each validates
- * its attributes, whose types have been checked. */
+/*
+ * The built-in copy operations. Each is defined, with the attributes that it
+ * takes, in the file under whose name it stands, and is a line of the table in
+ * copy_table.c.
+ */
 
-/* move_cut.c */
-RLO_NODISCARD rlo_status rlo__append_slice(const rlo__copy_step *step);
-RLO_NODISCARD rlo_status rlo__append_strided_slice(const rlo__copy_step *step);
+/* copy_order.c */
+extern const rlo__copy_op rlo__op_identity;
+extern const rlo__copy_op rlo__op_relayout;
+extern const rlo__copy_op rlo__op_transpose;
+extern const rlo__copy_op rlo__op_reshape;
+extern const rlo__copy_op rlo__op_expand_dims;
+extern const rlo__copy_op rlo__op_reverse;
+extern const rlo__copy_op rlo__op_broadcast_to;
+extern const rlo__copy_op rlo__op_tile;
+extern const rlo__copy_op rlo__op_repeat;
+/* copy_blocks.c */
+extern const rlo__copy_op rlo__op_space_to_batch;
+extern const rlo__copy_op rlo__op_batch_to_space;
+extern const rlo__copy_op rlo__op_space_to_depth;
+extern const rlo__copy_op rlo__op_depth_to_space;
+/* copy_cut.c */
+extern const rlo__copy_op rlo__op_slice;
+extern const rlo__copy_op rlo__op_strided_slice;
+/* copy_pad.c */
+extern const rlo__copy_op rlo__op_pad;
+extern const rlo__copy_op rlo__op_mirror_pad;
+/* copy_join.c */
+extern const rlo__copy_op rlo__op_concat;
+extern const rlo__copy_op rlo__op_concat_v2;
+extern const rlo__copy_op rlo__op_split;
+extern const rlo__copy_op rlo__op_pack;
+extern const rlo__copy_op rlo__op_unpack;
+/* copy_compute.c */
+extern const rlo__copy_op rlo__op_cast;
+extern const rlo__copy_op rlo__op_sum;
+extern const rlo__copy_op rlo__op_add_n;
+extern const rlo__copy_op rlo__op_rescale;
+/* copy_indexed.c */
+extern const rlo__copy_op rlo__op_gather;
+extern const rlo__copy_op rlo__op_segment_sum;
 
-/* move_pad.c */
-RLO_NODISCARD rlo_status rlo__append_pad(const rlo__copy_step *step);
-RLO_NODISCARD rlo_status rlo__append_mirror_pad(const rlo__copy_step *step);
+/* copy_table.c */
 
-/* move_join.c */
-RLO_NODISCARD rlo_status rlo__append_concat(const rlo__copy_step *step);
-RLO_NODISCARD rlo_status rlo__append_pack(const rlo__copy_step *step);
-RLO_NODISCARD rlo_status rlo__append_split(const rlo__copy_step *step);
-RLO_NODISCARD rlo_status rlo__append_unpack(const rlo__copy_step *step);
-RLO_NODISCARD rlo_status rlo__count_split(const rlo__copy_call *call,
-                                          int32_t *out_count);
-RLO_NODISCARD rlo_status rlo__count_unpack(const rlo__copy_call *call,
-                                           int32_t *out_count);
+/** All of the above. MoveAdjoint is not among them (adjoint.h). */
+const rlo__copy_op *const *rlo__copy_ops(int32_t *out_count);
 
-/* move_compute.c */
-RLO_NODISCARD rlo_status rlo__append_cast(const rlo__copy_step *step);
-RLO_NODISCARD rlo_status rlo__append_sum(const rlo__copy_step *step);
-RLO_NODISCARD rlo_status rlo__infer_add_n(const rlo__copy_call *call,
-                                          rlo_shape *out_shape);
-RLO_NODISCARD rlo_status
-rlo__prepare_add_n(const rlo__backend_instance *instance,
-                   const rlo__copy_call *call,
-                   const rlo_shape *dst,
-                   void **out_program);
-
-RLO_NODISCARD rlo_status rlo__infer_scale(const rlo__copy_call *call,
-                                          rlo_shape *out_shape);
-RLO_NODISCARD rlo_status
-rlo__prepare_scale(const rlo__backend_instance *instance,
-                   const rlo__copy_call *call,
-                   const rlo_shape *dst,
-                   void **out_program);
-
-/* move_adjoint.c */
-RLO_NODISCARD rlo_status rlo__infer_adjoint(const rlo__copy_call *call,
-                                            rlo_shape *out_shape);
-RLO_NODISCARD rlo_status
-rlo__prepare_adjoint(const rlo__backend_instance *instance,
-                     const rlo__copy_call *call,
-                     const rlo_shape *dst,
-                     void **out_program);
-
-/* move_indexed.c */
-RLO_NODISCARD rlo_status rlo__append_gather(const rlo__copy_step *step);
-RLO_NODISCARD rlo_status rlo__infer_segment_sum(const rlo__copy_call *call,
-                                                rlo_shape *out_shape);
-RLO_NODISCARD rlo_status
-rlo__prepare_segment_sum(const rlo__backend_instance *instance,
-                         const rlo__copy_call *call,
-                         const rlo_shape *dst,
-                         void **out_program);
+/** The operation of this name; NULL if there is none. */
+const rlo__copy_op *rlo__copy_op_find(const char *name);
 
 #endif

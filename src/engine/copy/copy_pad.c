@@ -7,6 +7,13 @@
 #include "ir/arithmetic.h"
 #include "relayout/ops.h"
 
+static const rlo_attribute_spec pad_specs[] = {
+    {"paddings", RLO_ATTRIBUTE_I64S, true},
+    {"interior", RLO_ATTRIBUTE_I64S, false},
+    {"value", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, false},
+    {"value_bits", RLO_ATTRIBUTE_I64S, false},
+};
+
 /* A number as a value of a floating or complex type, rounded as a Cast is. */
 static rlo_status bits_of_real(rlo_dtype dtype,
                                double number,
@@ -95,7 +102,7 @@ static rlo_status get_value(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-rlo_status rlo__append_pad(const rlo__copy_step *step) {
+static rlo_status append_pad(const rlo__copy_step *step) {
   const rlo_shape *shape = rlo_chain_shape(step->chain);
   rlo__dims low;
   rlo__dims high;
@@ -116,7 +123,20 @@ rlo_status rlo__append_pad(const rlo__copy_step *step) {
                        value);
 }
 
-rlo_status rlo__append_mirror_pad(const rlo__copy_step *step) {
+const rlo__copy_op rlo__op_pad = {
+    .name = "PadV2",
+    RLO__COPY_INPUTS(1, 2),
+    RLO__COPY_SPECS(pad_specs),
+    .flags = RLO__COPY_TAKES_VALUE,
+    .append = append_pad,
+};
+
+static const rlo_attribute_spec mirror_specs[] = {
+    {"paddings", RLO_ATTRIBUTE_I64S, true},
+    {"mode", RLO_ATTRIBUTE_STRING, false},
+};
+
+static rlo_status append_mirror_pad(const rlo__copy_step *step) {
   static const char *const modes[] = {"reflect", "symmetric"};
   rlo__dims low;
   rlo__dims high;
@@ -133,3 +153,11 @@ rlo_status rlo__append_mirror_pad(const rlo__copy_step *step) {
       high.values,
       mode == 0 ? RLO_MIRROR_REFLECT : RLO_MIRROR_SYMMETRIC);
 }
+
+const rlo__copy_op rlo__op_mirror_pad = {
+    .name = "MirrorPad",
+    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_SPECS(mirror_specs),
+    .flags = RLO__COPY_READS_IN_PARTS,
+    .append = append_mirror_pad,
+};

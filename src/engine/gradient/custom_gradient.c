@@ -2,8 +2,8 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/call/recorder.h"
-#include "engine/engine.h"
 #include "engine/gradient/tape.h"
+#include "engine/parts.h"
 #include "engine/tensor/tensor.h"
 #include "relayout/kernel.h"
 

@@ -6,7 +6,8 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "engine/engine.h"
+#include "engine/parts.h"
+#include "engine/registry/registry.h"
 #include "engine/tensor/tensor.h"
 #include "ops/chain.h"
 #include "relayout/engine_ops.h"
@@ -15,26 +16,35 @@
 /* ------------------------------------------------------------------ registry
  */
 
-/* The link to the slot; *link NULL if there is none. Under a lock. */
-static rlo__gradient_slot **find_slot(rlo__gradient_table *table,
-                                      const char *kernel_name) {
-  rlo__gradient_slot **link =
-      &table->buckets[rlo__registry_hash(kernel_name) % RLO__GRADIENT_BUCKETS];
-  while (*link != NULL &&
-         strcmp((*link)->config.kernel_name, kernel_name) != 0) {
-    link = &(*link)->next;
-  }
-  return link;
+typedef struct gradient_slot {
+  rlo__table_node node;
+  rlo_gradient_config config;
+} gradient_slot;
+
+static bool is_of_kernel(const void *entry, const void *kernel_name) {
+  const gradient_slot *slot = entry;
+  return strcmp(slot->config.kernel_name, kernel_name) == 0;
 }
 
-void rlo__gradient_table_deinit(rlo__gradient_table *table) {
-  for (int32_t b = 0; b < RLO__GRADIENT_BUCKETS; ++b) {
-    while (table->buckets[b] != NULL) {
-      rlo__gradient_slot *slot = table->buckets[b];
-      table->buckets[b] = slot->next;
-      rlo__free(slot);
-    }
+/* NULL if there is none. Under a lock of the registry. */
+static gradient_slot *find_slot(const rlo_engine *engine,
+                                const char *kernel_name) {
+  return rlo__table_find(&engine->gradients->table,
+                         rlo__registry_hash(kernel_name),
+                         is_of_kernel,
+                         kernel_name);
+}
+
+void rlo__gradient_table_init(rlo__gradient_table *gradients) {
+  rlo__table_init(&gradients->table, offsetof(gradient_slot, node));
+}
+
+void rlo__gradient_table_deinit(rlo__gradient_table *gradients) {
+  gradient_slot *slot = NULL;
+  while ((slot = rlo__table_remove_oldest(&gradients->table)) != NULL) {
+    rlo__free(slot);
   }
+  rlo__table_deinit(&gradients->table);
 }
 
 static rlo_status check_config(const rlo_engine *engine,
@@ -65,33 +75,33 @@ static rlo_status register_changing(rlo_engine *engine,
                                     const rlo_gradient_config *config,
                                     uint32_t flags,
                                     rlo_gradient_config *out_old) {
-  rlo__registry *registry = &engine->registry;
-  rlo__gradient_slot **link =
-      find_slot(&engine->gradients, config->kernel_name);
-  rlo__gradient_slot *slot = *link;
+  rlo__registry *registry = engine->registry;
+  gradient_slot *slot = find_slot(engine, config->kernel_name);
   if (slot != NULL && (flags & RLO_GRADIENT_REPLACE) == 0) {
     return RLO_FAIL(RLO_ALREADY_EXISTS,
                     "kernel '%s' has a gradient already",
                     config->kernel_name);
   }
-  rlo_gradient_config kept = *config;
-  RLO_TRY(
-      rlo__registry_intern(registry, config->kernel_name, &kept.kernel_name));
+  rlo_gradient_config copy = *config;
   rlo_gradient_config old = RLO_GRADIENT_CONFIG_INIT;
-  bool is_new = slot == NULL;
-  if (is_new) {
-    slot = rlo__alloc(sizeof *slot);
-    if (slot == NULL) {
+  RLO_TRY(
+      rlo__registry_intern(registry, config->kernel_name, &copy.kernel_name));
+  gradient_slot *made = NULL;
+  if (slot != NULL) {
+    old = slot->config;
+  } else {
+    made = rlo__alloc(sizeof *made);
+    if (made == NULL) {
       return RLO_OUT_OF_MEMORY;
     }
-  } else {
-    old = slot->config;
   }
   rlo__rwlock_lock_write(&registry->lock);
-  slot->config = kept;
-  if (is_new) {
-    *link = slot;
+  if (slot == NULL) {
+    slot = made;
+    rlo__table_insert(
+        &engine->gradients->table, slot, rlo__registry_hash(copy.kernel_name));
   }
+  slot->config = copy;
   rlo__rwlock_unlock(&registry->lock);
   if (out_old != NULL) {
     *out_old = old;
@@ -105,9 +115,9 @@ rlo_status rlo_gradient_register(rlo_engine *engine,
                                  rlo_gradient_config *out_old) {
   RLO_TRY(check_config(engine, config, flags));
   RLO_TRY(
-      rlo__registry_begin_change(&engine->registry, "registering a gradient"));
+      rlo__registry_begin_change(engine->registry, "registering a gradient"));
   rlo_status status = register_changing(engine, config, flags, out_old);
-  rlo__registry_end_change(&engine->registry);
+  rlo__registry_end_change(engine->registry);
   return status;
 }
 
@@ -124,13 +134,12 @@ static rlo_status check_name(const rlo_engine *engine,
 rlo_status rlo_gradient_unregister(rlo_engine *engine,
                                    const char *kernel_name) {
   RLO_TRY(check_name(engine, kernel_name));
-  rlo__registry *registry = &engine->registry;
+  rlo__registry *registry = engine->registry;
   RLO_TRY(rlo__registry_begin_change(registry, "unregistering a gradient"));
-  rlo__gradient_slot **link = find_slot(&engine->gradients, kernel_name);
-  rlo__gradient_slot *slot = *link;
+  gradient_slot *slot = find_slot(engine, kernel_name);
   if (slot != NULL) {
     rlo__rwlock_lock_write(&registry->lock);
-    *link = slot->next;
+    rlo__table_remove(&engine->gradients->table, slot);
     rlo__rwlock_unlock(&registry->lock);
   }
   rlo__registry_end_change(registry);
@@ -138,16 +147,16 @@ rlo_status rlo_gradient_unregister(rlo_engine *engine,
   return slot != NULL ? RLO_OK : rlo__gradient_fail_missing(kernel_name);
 }
 
-bool rlo__gradient_lookup(rlo_engine *engine,
-                          const char *kernel_name,
-                          rlo_gradient_config *out_config) {
-  rlo__rwlock_lock_read(&engine->registry.lock);
-  const rlo__gradient_slot *slot = *find_slot(&engine->gradients, kernel_name);
+bool rlo__gradient_find(rlo_engine *engine,
+                        const char *kernel_name,
+                        rlo_gradient_config *out_config) {
+  rlo__rwlock_lock_read(&engine->registry->lock);
+  const gradient_slot *slot = find_slot(engine, kernel_name);
   bool is_found = slot != NULL;
   if (is_found) {
     *out_config = slot->config;
   }
-  rlo__rwlock_unlock(&engine->registry.lock);
+  rlo__rwlock_unlock(&engine->registry->lock);
   return is_found;
 }
 
@@ -163,7 +172,7 @@ rlo_status rlo_gradient_find(rlo_engine *engine,
   if (out_config == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the gradient's config");
   }
-  return rlo__gradient_lookup(engine, kernel_name, out_config)
+  return rlo__gradient_find(engine, kernel_name, out_config)
              ? RLO_OK
              : rlo__gradient_fail_missing(kernel_name);
 }
@@ -171,15 +180,8 @@ rlo_status rlo_gradient_find(rlo_engine *engine,
 /* -------------------------------------------------------------------- saving
  */
 
-void rlo__tensor_list_release(rlo_tensor **tensors, int32_t count) {
-  for (int32_t n = 0; tensors != NULL && n < count; ++n) {
-    rlo_tensor_release(tensors[n]);
-  }
-  rlo__free(tensors);
-}
-
-static bool is_marked(uint64_t marks, int32_t number) {
-  return number < 64 && (marks >> number & 1) != 0;
+static bool is_marked(uint64_t marks, int32_t index) {
+  return index < 64 && (marks >> index & 1) != 0;
 }
 
 rlo_status rlo__gradient_save(const rlo_gradient_config *config,
@@ -215,15 +217,15 @@ rlo_status rlo__gradient_save(const rlo_gradient_config *config,
 
 enum { SHAPE_TEXT = 160 };
 
-static rlo_status check_dx(const rlo_gradient_call *call, int32_t number) {
-  const rlo_tensor *dx = call->dxs[number];
-  const rlo_shape *wanted = call->input_shapes[number];
+static rlo_status check_dx(const rlo_gradient_call *call, int32_t index) {
+  const rlo_tensor *dx = call->dxs[index];
+  const rlo_shape *wanted = call->input_shapes[index];
   if (dx == NULL || dx->engine != call->engine) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the gradient of kernel '%s' gave %s for input %d",
                     call->kernel_name,
                     dx == NULL ? "nothing" : "a tensor of another engine",
-                    number);
+                    index);
   }
   if (!rlo_shape_compatible(rlo_tensor_shape(dx), wanted)) {
     char got[SHAPE_TEXT];
@@ -235,7 +237,7 @@ static rlo_status check_dx(const rlo_gradient_call *call, int32_t number) {
                     "is %s",
                     call->kernel_name,
                     got,
-                    number,
+                    index,
                     want);
   }
   return RLO_OK;
@@ -263,7 +265,7 @@ rlo_status rlo__gradient_run(const rlo_gradient_config *config,
 rlo_status rlo__gradient_check_dy(const rlo_tensor *dy,
                                   const rlo_shape *result,
                                   const char *role,
-                                  int32_t number) {
+                                  int32_t index) {
   if (!rlo_shape_compatible(rlo_tensor_shape(dy), result)) {
     char got[SHAPE_TEXT];
     char want[SHAPE_TEXT];
@@ -273,7 +275,7 @@ rlo_status rlo__gradient_check_dy(const rlo_tensor *dy,
                     "%s %d is %s, and its result is %s; type and dimensions "
                     "must be the same",
                     role,
-                    number,
+                    index,
                     got,
                     want);
   }

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "engine/engine.h"
+#include "engine/parts.h"
 #include "engine/tensor/tensor.h"
 
 /* Its address is the thread's own. */
@@ -32,7 +32,7 @@ static void node_release(rlo_engine *engine, rlo__tape_node *node) {
   for (int32_t i = 0;
        node->shapes != NULL && i < node->num_inputs + node->num_outputs;
        ++i) {
-    rlo__shared_shape_release(&engine->shapes, node->shapes[i]);
+    rlo__shared_shape_release(engine->shapes, node->shapes[i]);
   }
   rlo__tensor_list_release(node->saved, node->num_saved);
   rlo_attributes_release(node->attributes);
@@ -63,8 +63,8 @@ static rlo_status save(rlo__tape_node *node, const rlo__record *record) {
     }
     return RLO_OK;
   }
-  node->has_gradient = rlo__gradient_lookup(
-      record->engine, record->kernel_name, &node->gradient);
+  node->has_gradient =
+      rlo__gradient_find(record->engine, record->kernel_name, &node->gradient);
   return node->has_gradient ? rlo__gradient_save(&node->gradient,
                                                  record->inputs,
                                                  record->num_inputs,
@@ -138,7 +138,7 @@ rlo_status rlo_tape_begin(rlo_engine *engine, rlo_tape **out_tape) {
   if (tape == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  tape->engine = rlo_engine_retain(engine);
+  tape->engine = rlo__engine_retain(engine);
   tape->thread = &this_thread;
   tape->recorder = (rlo__recorder){
       .engine = engine, .record = record_kernel, .payload = tape};
@@ -157,7 +157,7 @@ rlo_status rlo_tape_end(rlo_tape *tape) {
     node_release(tape->engine, tape->nodes[n]);
   }
   rlo__free(tape->nodes);
-  rlo_engine_release(tape->engine);
+  rlo__engine_release(tape->engine);
   rlo__free(tape);
   return RLO_OK;
 }

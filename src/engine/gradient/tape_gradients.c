@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 #include "base/status.h"
-#include "engine/engine.h"
 #include "engine/gradient/tape.h"
+#include "engine/parts.h"
 #include "engine/tensor/tensor.h"
 #include "relayout/text.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 #include "base/status.h"
-#include "engine/engine.h"
 #include "engine/gradient/gradient.h"
+#include "engine/parts.h"
 #include "engine/tensor/tensor.h"
 
 /* A product under way. */
@@ -165,7 +165,7 @@ rlo_status rlo_vjp(rlo_engine *engine,
                .inputs = inputs,
                .num_inputs = num_inputs,
                .attributes = attributes};
-  if (!rlo__gradient_lookup(engine, kernel_name, &p.config)) {
+  if (!rlo__gradient_find(engine, kernel_name, &p.config)) {
     return rlo__gradient_fail_missing(kernel_name);
   }
   rlo_status status = RLO_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/memory/opencl_backend.h"
+#include "engine/memory/backends.h"
 
 #include "base/alloc.h"
 #include "base/status.h"

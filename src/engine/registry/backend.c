@@ -6,7 +6,8 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/str.h"
-#include "engine/engine.h"
+#include "engine/parts.h"
+#include "engine/registry/registry.h"
 
 static rlo_status check_name(const rlo_engine *engine, const char *name) {
   if (engine == NULL || name == NULL || name[0] == '\0') {
@@ -19,8 +20,8 @@ static rlo_status check_name(const rlo_engine *engine, const char *name) {
 
 /* Not under `lock`, but during a change or not. */
 static rlo_status fail_unknown(rlo__registry *registry, const char *name) {
-  char words[256];
-  rlo__str have = rlo__str_over(words, sizeof words);
+  char text[256];
+  rlo__str have = rlo__str_over(text, sizeof text);
   rlo__rwlock_lock_read(&registry->lock);
   for (const rlo__backend_entry *e = registry->backends; e != NULL;
        e = e->next) {
@@ -39,7 +40,7 @@ static rlo_status register_changing(rlo__registry *registry,
                                     rlo_backend_factory factory,
                                     void *payload,
                                     int32_t priority) {
-  if (rlo__registry_backend(registry, name) != NULL) {
+  if (rlo__registry_find_backend(registry, name) != NULL) {
     return RLO_FAIL(RLO_ALREADY_EXISTS,
                     "backend '%s' is registered already; remove it first",
                     name);
@@ -76,7 +77,7 @@ rlo_status rlo_backend_register(rlo_engine *engine,
   if (factory == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "backend '%s' has no factory", name);
   }
-  rlo__registry *registry = &engine->registry;
+  rlo__registry *registry = engine->registry;
   RLO_TRY(rlo__registry_begin_change(registry, "registering a backend"));
   rlo_status status =
       register_changing(registry, name, factory, payload, priority);
@@ -84,88 +85,103 @@ rlo_status rlo_backend_register(rlo_engine *engine,
   return status;
 }
 
-/* --------------------------------------------------------------- an instance
+/* ------------------------------------------------------------------ instances
  */
 
-/* The slots of a backend's kernels. During a change. */
-static int32_t count_slots(const rlo__registry *registry, const char *name) {
-  int32_t count = 0;
-  for (int32_t b = 0; b < RLO__REGISTRY_BUCKETS; ++b) {
-    for (const rlo__slot *s = registry->buckets[b]; s != NULL; s = s->next) {
-      count += s->config.backend_name == name;
-    }
+/* The number of kernels of a backend. During a change. */
+static size_t count_kernels(const rlo__registry *registry, const char *name) {
+  size_t count = 0;
+  for (rlo__kernel_slot *s = rlo__table_newest(&registry->kernels); s != NULL;
+       s = rlo__table_older(&registry->kernels, s)) {
+    count += s->config.backend_name == name;
   }
   return count;
 }
 
-/* Set every kernel of a backend up for its new instance, all or none. */
-static rlo_status activate(rlo_engine *engine,
+/* Replaces what is bound in the slots of a backend's kernels: by `bound` in
+ * their order, or by NULL. What was bound goes to `out_old` unless that is
+ * NULL. Under `lock` for writing. */
+static void swap_bound(rlo__registry *registry,
+                       const char *name,
+                       rlo__bound_kernel *const *bound,
+                       rlo__bound_kernel **out_old) {
+  size_t n = 0;
+  for (rlo__kernel_slot *s = rlo__table_newest(&registry->kernels); s != NULL;
+       s = rlo__table_older(&registry->kernels, s)) {
+    if (s->config.backend_name == name) {
+      if (out_old != NULL) {
+        out_old[n] = s->bound;
+      }
+      s->bound = bound != NULL ? bound[n] : NULL;
+      ++n;
+    }
+  }
+}
+
+static void release_bound(rlo__bound_kernel **bound, size_t count) {
+  for (size_t k = 0; k < count; ++k) {
+    rlo__bound_kernel_release(bound[k]);
+  }
+  rlo__free(bound);
+}
+
+/* Sets every kernel of a backend up for its new instance, all or none. During a
+ * change. */
+static rlo_status bind_all(rlo__registry *registry,
                            rlo__backend_entry *entry,
                            rlo__backend_instance *instance) {
-  rlo__registry *registry = &engine->registry;
-  int32_t count = count_slots(registry, entry->name);
-  rlo__bound_kernel **made =
-      rlo__alloc_array((size_t)count + 1, sizeof(rlo__bound_kernel *));
+  rlo__bound_kernel **made = rlo__alloc_array(
+      count_kernels(registry, entry->name) + 1, sizeof(rlo__bound_kernel *));
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status = RLO_OK;
-  int32_t n = 0;
-  for (int32_t b = 0; b < RLO__REGISTRY_BUCKETS; ++b) {
-    for (const rlo__slot *s = registry->buckets[b]; s != NULL; s = s->next) {
-      if (s->config.backend_name == entry->name) {
-        RLO_TRY_GOTO(
-            rlo__bound_kernel_create(engine, &s->config, instance, &made[n]));
-        ++n;
-      }
+  size_t n = 0;
+  for (rlo__kernel_slot *s = rlo__table_newest(&registry->kernels); s != NULL;
+       s = rlo__table_older(&registry->kernels, s)) {
+    if (s->config.backend_name == entry->name) {
+      RLO_TRY_GOTO(
+          rlo__bound_kernel_create(registry, &s->config, instance, &made[n]));
+      ++n;
     }
   }
   rlo__rwlock_lock_write(&registry->lock);
   entry->instance = instance;
-  n = 0;
-  for (int32_t b = 0; b < RLO__REGISTRY_BUCKETS; ++b) {
-    for (rlo__slot *s = registry->buckets[b]; s != NULL; s = s->next) {
-      if (s->config.backend_name == entry->name) {
-        s->bound = made[n++];
-      }
-    }
-  }
+  swap_bound(registry, entry->name, made, NULL);
   rlo__rwlock_unlock(&registry->lock);
   rlo__free(made);
   return RLO_OK;
 fail:
-  for (int32_t k = 0; k < n; ++k) {
-    rlo__bound_kernel_release(made[k]);
-  }
-  rlo__free(made);
+  release_bound(made, n);
   return status;
 }
 
-/* The backend's instance, made if there is none; borrowed. During a change. */
-static rlo_status need_changing(rlo_engine *engine,
-                                rlo__backend_entry *entry,
-                                rlo__backend_instance **out_instance) {
+/* The backend's instance, created on first use; borrowed. During a change. */
+static rlo_status get_changing(rlo__registry *registry,
+                               rlo__backend_entry *entry,
+                               rlo__backend_instance **out_instance) {
   if (entry->instance == NULL) {
     rlo__backend_instance *instance = NULL;
     rlo_status status =
-        rlo__backend_instance_create(engine,
+        rlo__backend_instance_create(registry->engine,
                                      entry->name,
                                      entry->factory,
                                      entry->payload,
-                                     engine->registry.next_instance_id++,
+                                     registry->next_instance_id++,
                                      &instance);
     if (status == RLO_OK) {
-      status = activate(engine, entry, instance);
+      status = bind_all(registry, entry, instance);
       if (status != RLO_OK) {
         rlo__backend_instance_release(instance);
       }
     }
     if (status != RLO_OK) {
       status = rlo__status_prefix(status, "backend '%s' fails: ", entry->name);
-      rlo__log(&engine->log, RLO__LOG_WARNING, "%s", rlo_error_last()->message);
+      rlo__log(
+          registry->log, RLO__LOG_WARNING, "%s", rlo_error_last()->message);
       return status;
     }
-    rlo__log(&engine->log, RLO__LOG_INFO, "backend '%s' is up", entry->name);
+    rlo__log(registry->log, RLO__LOG_INFO, "backend '%s' is up", entry->name);
   }
   *out_instance = entry->instance;
   return RLO_OK;
@@ -181,13 +197,12 @@ static void make_active(rlo__registry *registry,
 }
 
 /* Make the best backend that can be made active. During a change. */
-static rlo_status choose_changing(rlo_engine *engine) {
-  rlo__registry *registry = &engine->registry;
+static rlo_status choose_changing(rlo__registry *registry) {
   rlo_status status = RLO_OK;
   int32_t failed = 0;
   for (rlo__backend_entry *e = registry->backends; e != NULL; e = e->next) {
     rlo__backend_instance *instance = NULL;
-    status = need_changing(engine, e, &instance);
+    status = get_changing(registry, e, &instance);
     if (status == RLO_OK) {
       make_active(registry, instance);
       return RLO_OK;
@@ -212,15 +227,14 @@ static rlo__backend_instance *get_active(rlo__registry *registry) {
   return active;
 }
 
-rlo_status rlo__backend_need_active(rlo_engine *engine,
-                                    rlo__backend_instance **out_instance) {
-  rlo__registry *registry = &engine->registry;
+rlo_status rlo__backend_get_active(rlo__registry *registry,
+                                   rlo__backend_instance **out_instance) {
   rlo__backend_instance *active = get_active(registry);
   if (active == NULL) {
     RLO_TRY(rlo__registry_begin_change(registry, "choosing a backend"));
     /* Another thread may have been first. */
     rlo_status status =
-        registry->active != NULL ? RLO_OK : choose_changing(engine);
+        registry->active != NULL ? RLO_OK : choose_changing(registry);
     if (status == RLO_OK) {
       active = rlo__backend_instance_retain(registry->active);
     }
@@ -235,7 +249,7 @@ static rlo__backend_instance *get_instance(rlo__registry *registry,
                                            const char *name) {
   rlo__backend_instance *found = NULL;
   rlo__rwlock_lock_read(&registry->lock);
-  const rlo__backend_entry *entry = rlo__registry_backend(registry, name);
+  const rlo__backend_entry *entry = rlo__registry_find_backend(registry, name);
   if (entry != NULL && entry->instance != NULL) {
     found = rlo__backend_instance_retain(entry->instance);
   }
@@ -243,15 +257,14 @@ static rlo__backend_instance *get_instance(rlo__registry *registry,
   return found;
 }
 
-rlo_status rlo__backend_need(rlo_engine *engine,
-                             const char *name,
-                             rlo__backend_instance **out_instance) {
-  rlo__registry *registry = &engine->registry;
+rlo_status rlo__backend_get(rlo__registry *registry,
+                            const char *name,
+                            rlo__backend_instance **out_instance) {
   rlo__backend_instance *instance = get_instance(registry, name);
   if (instance == NULL) {
     RLO_TRY(rlo__registry_begin_change(registry, "bringing a backend up"));
-    rlo__backend_entry *entry = rlo__registry_backend(registry, name);
-    rlo_status status = entry != NULL ? need_changing(engine, entry, &instance)
+    rlo__backend_entry *entry = rlo__registry_find_backend(registry, name);
+    rlo_status status = entry != NULL ? get_changing(registry, entry, &instance)
                                       : fail_unknown(registry, name);
     if (status == RLO_OK) {
       rlo__backend_instance_retain(instance);
@@ -265,11 +278,11 @@ rlo_status rlo__backend_need(rlo_engine *engine,
 
 rlo_status rlo_backend_set(rlo_engine *engine, const char *name) {
   RLO_TRY(check_name(engine, name));
-  rlo__registry *registry = &engine->registry;
+  rlo__registry *registry = engine->registry;
   RLO_TRY(rlo__registry_begin_change(registry, "setting the backend"));
   rlo__backend_instance *instance = NULL;
-  rlo__backend_entry *entry = rlo__registry_backend(registry, name);
-  rlo_status status = entry != NULL ? need_changing(engine, entry, &instance)
+  rlo__backend_entry *entry = rlo__registry_find_backend(registry, name);
+  rlo_status status = entry != NULL ? get_changing(registry, entry, &instance)
                                     : fail_unknown(registry, name);
   if (status == RLO_OK) {
     make_active(registry, instance);
@@ -285,7 +298,7 @@ rlo_status rlo_backend_active(rlo_engine *engine, const char **out_name) {
                                    : "no place for the backend's name");
   }
   rlo__backend_instance *active = NULL;
-  RLO_TRY(rlo__backend_need_active(engine, &active));
+  RLO_TRY(rlo__backend_get_active(engine->registry, &active));
   *out_name = active->name;
   rlo__backend_instance_release(active);
   return RLO_OK;
@@ -302,34 +315,33 @@ rlo_status rlo_backend_list(rlo_engine *engine,
                                    : "no place for the list of backends");
   }
   int32_t count = 0;
-  rlo__rwlock_lock_read(&engine->registry.lock);
-  for (const rlo__backend_entry *e = engine->registry.backends; e != NULL;
+  rlo__rwlock_lock_read(&engine->registry->lock);
+  for (const rlo__backend_entry *e = engine->registry->backends; e != NULL;
        e = e->next) {
     if (count < capacity) {
       out_names[count] = e->name;
     }
     ++count;
   }
-  rlo__rwlock_unlock(&engine->registry.lock);
+  rlo__rwlock_unlock(&engine->registry->lock);
   *out_count = count;
   return RLO_OK;
 }
 
-/* Take a backend out of the table; its kernels' activations are handed out. */
+/* Unlinks a backend. During a change. */
 static rlo_status remove_changing(rlo__registry *registry,
                                   const char *name,
                                   rlo__backend_entry **out_entry,
                                   rlo__backend_instance **out_active,
                                   rlo__bound_kernel ***out_bound,
-                                  int32_t *out_count) {
-  rlo__backend_entry *entry = rlo__registry_backend(registry, name);
+                                  size_t *out_count) {
+  rlo__backend_entry *entry = rlo__registry_find_backend(registry, name);
   if (entry == NULL) {
     return fail_unknown(registry, name);
   }
-  int32_t count = count_slots(registry, entry->name);
-  rlo__bound_kernel **bound =
-      rlo__alloc_array((size_t)count + 1, sizeof(rlo__bound_kernel *));
-  if (bound == NULL) {
+  *out_count = count_kernels(registry, entry->name);
+  *out_bound = rlo__alloc_array(*out_count + 1, sizeof(rlo__bound_kernel *));
+  if (*out_bound == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo__rwlock_lock_write(&registry->lock);
@@ -342,29 +354,19 @@ static rlo_status remove_changing(rlo__registry *registry,
     *out_active = registry->active;
     registry->active = NULL;
   }
-  int32_t n = 0;
-  for (int32_t b = 0; b < RLO__REGISTRY_BUCKETS; ++b) {
-    for (rlo__slot *s = registry->buckets[b]; s != NULL; s = s->next) {
-      if (s->config.backend_name == entry->name) {
-        bound[n++] = s->bound;
-        s->bound = NULL;
-      }
-    }
-  }
+  swap_bound(registry, entry->name, NULL, *out_bound);
   rlo__rwlock_unlock(&registry->lock);
   *out_entry = entry;
-  *out_bound = bound;
-  *out_count = n;
   return RLO_OK;
 }
 
-rlo_status rlo_backend_remove(rlo_engine *engine, const char *name) {
-  RLO_TRY(check_name(engine, name));
-  rlo__registry *registry = &engine->registry;
+rlo_status rlo__backend_remove(rlo__registry *registry,
+                               const char *name,
+                               rlo__backend_instance **out_instance) {
   rlo__backend_entry *entry = NULL;
   rlo__backend_instance *active = NULL;
   rlo__bound_kernel **bound = NULL;
-  int32_t count = 0;
+  size_t count = 0;
   RLO_TRY(rlo__registry_begin_change(registry, "removing a backend"));
   rlo_status status =
       remove_changing(registry, name, &entry, &active, &bound, &count);
@@ -372,15 +374,9 @@ rlo_status rlo_backend_remove(rlo_engine *engine, const char *name) {
   if (entry == NULL) {
     return status;
   }
-  for (int32_t n = 0; n < count; ++n) {
-    rlo__bound_kernel_release(bound[n]);
-  }
-  rlo__free(bound);
+  release_bound(bound, count);
   rlo__backend_instance_release(active);
-  if (entry->instance != NULL) {
-    rlo__call_plans_forget(&engine->plans, entry->instance);
-  }
-  rlo__backend_instance_release(entry->instance);
+  *out_instance = entry->instance;
   rlo__free(entry);
   return RLO_OK;
 }

@@ -7,7 +7,9 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "engine/engine.h"
+#include "engine/memory/backends.h"
+#include "engine/parts.h"
+#include "engine/registry/registry.h"
 
 static rlo_status check_config(const rlo_engine *engine,
                                const rlo_kernel_config *config) {
@@ -23,7 +25,8 @@ static rlo_status check_config(const rlo_engine *engine,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "a kernel without a name, or without a backend's");
   }
-  if (config->infer == NULL || config->run == NULL) {
+  if (config->infer == NULL ||
+      (config->run == NULL && config->built_in == NULL)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "kernel '%s' has no %s",
                     config->kernel_name,
@@ -51,56 +54,57 @@ static rlo_status check_flags(uint32_t flags, const char *what) {
                         flags);
 }
 
-/* During a change. */
-static rlo_status register_changing(rlo_engine *engine,
+/* During a change. What was bound to a replaced kernel goes to `out_bound`, to
+ * be released after the change. */
+static rlo_status register_changing(rlo__registry *registry,
                                     const rlo_kernel_config *config,
                                     uint32_t flags,
                                     rlo_kernel_config *out_old,
-                                    rlo__bound_kernel **out_gone) {
-  rlo__registry *registry = &engine->registry;
-  rlo__slot **link =
-      rlo__registry_slot(registry, config->kernel_name, config->backend_name);
-  if (*link != NULL && (flags & RLO_KERNEL_REPLACE) == 0) {
+                                    rlo__bound_kernel **out_bound) {
+  rlo__kernel_slot *slot = rlo__registry_find_kernel(
+      registry, config->kernel_name, config->backend_name);
+  if (slot != NULL && (flags & RLO_KERNEL_REPLACE) == 0) {
     return RLO_FAIL(RLO_ALREADY_EXISTS,
                     "kernel '%s' is registered for backend '%s' already; "
                     "RLO_KERNEL_REPLACE would replace it",
                     config->kernel_name,
                     config->backend_name);
   }
-  rlo_kernel_config kept = *config;
+  rlo_kernel_config copy = *config;
   RLO_TRY(
-      rlo__registry_intern(registry, config->kernel_name, &kept.kernel_name));
+      rlo__registry_intern(registry, config->kernel_name, &copy.kernel_name));
   RLO_TRY(
-      rlo__registry_intern(registry, config->backend_name, &kept.backend_name));
-  rlo__slot *made = NULL;
-  if (*link == NULL) {
+      rlo__registry_intern(registry, config->backend_name, &copy.backend_name));
+  rlo__kernel_slot *made = NULL;
+  if (slot == NULL) {
     made = rlo__alloc(sizeof *made);
     if (made == NULL) {
       return RLO_OUT_OF_MEMORY;
     }
   }
   const rlo__backend_entry *backend =
-      rlo__registry_backend(registry, kept.backend_name);
+      rlo__registry_find_backend(registry, copy.backend_name);
   rlo__bound_kernel *bound = NULL;
   if (backend != NULL && backend->instance != NULL) {
     rlo_status status =
-        rlo__bound_kernel_create(engine, &kept, backend->instance, &bound);
+        rlo__bound_kernel_create(registry, &copy, backend->instance, &bound);
     if (status != RLO_OK) {
       rlo__free(made);
       return status;
     }
   }
   if (out_old != NULL) {
-    *out_old = *link != NULL ? (*link)->config : (rlo_kernel_config){0};
+    *out_old = slot != NULL ? slot->config : (rlo_kernel_config){0};
   }
   rlo__rwlock_lock_write(&registry->lock);
-  if (*link == NULL) {
-    *link = made;
-  } else {
-    *out_gone = (*link)->bound;
+  if (slot == NULL) {
+    slot = made;
+    rlo__table_insert(
+        &registry->kernels, slot, rlo__registry_hash(copy.kernel_name));
   }
-  (*link)->config = kept;
-  (*link)->bound = bound;
+  *out_bound = slot->bound;
+  slot->config = copy;
+  slot->bound = bound;
   rlo__rwlock_unlock(&registry->lock);
   return RLO_OK;
 }
@@ -111,12 +115,13 @@ rlo_status rlo_kernel_register(rlo_engine *engine,
                                rlo_kernel_config *out_old) {
   RLO_TRY(check_config(engine, config));
   RLO_TRY(check_flags(flags, "registering a kernel"));
-  RLO_TRY(
-      rlo__registry_begin_change(&engine->registry, "registering a kernel"));
-  rlo__bound_kernel *gone = NULL;
-  rlo_status status = register_changing(engine, config, flags, out_old, &gone);
-  rlo__registry_end_change(&engine->registry);
-  rlo__bound_kernel_release(gone);
+  rlo__registry *registry = engine->registry;
+  rlo__bound_kernel *replaced = NULL;
+  RLO_TRY(rlo__registry_begin_change(registry, "registering a kernel"));
+  rlo_status status =
+      register_changing(registry, config, flags, out_old, &replaced);
+  rlo__registry_end_change(registry);
+  rlo__bound_kernel_release(replaced);
   return status;
 }
 
@@ -137,18 +142,18 @@ rlo_status rlo_kernel_unregister(rlo_engine *engine,
                                  const char *kernel_name,
                                  const char *backend_name) {
   RLO_TRY(check_names(engine, kernel_name, backend_name));
-  rlo__registry *registry = &engine->registry;
+  rlo__registry *registry = engine->registry;
   RLO_TRY(rlo__registry_begin_change(registry, "unregistering a kernel"));
-  rlo__slot **link = rlo__registry_slot(registry, kernel_name, backend_name);
-  rlo__slot *slot = *link;
+  rlo__kernel_slot *slot =
+      rlo__registry_find_kernel(registry, kernel_name, backend_name);
   if (slot != NULL) {
     rlo__rwlock_lock_write(&registry->lock);
-    *link = slot->next;
+    rlo__table_remove(&registry->kernels, slot);
     rlo__rwlock_unlock(&registry->lock);
   }
   rlo__registry_end_change(registry);
   if (slot == NULL) {
-    return rlo__registry_fail_missing(registry, kernel_name, backend_name);
+    return rlo__registry_fail_no_kernel(registry, kernel_name, backend_name);
   }
   rlo__bound_kernel_release(slot->bound);
   rlo__free(slot);
@@ -163,17 +168,17 @@ rlo_status rlo_kernel_find(rlo_engine *engine,
   if (out_config == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the kernel's config");
   }
-  rlo__registry *registry = &engine->registry;
+  rlo__registry *registry = engine->registry;
   rlo__rwlock_lock_read(&registry->lock);
-  const rlo__slot *slot =
-      *rlo__registry_slot(registry, kernel_name, backend_name);
+  const rlo__kernel_slot *slot =
+      rlo__registry_find_kernel(registry, kernel_name, backend_name);
   if (slot != NULL) {
     *out_config = slot->config;
   }
   rlo__rwlock_unlock(&registry->lock);
-  return slot != NULL
-             ? RLO_OK
-             : rlo__registry_fail_missing(registry, kernel_name, backend_name);
+  return slot != NULL ? RLO_OK
+                      : rlo__registry_fail_no_kernel(
+                            registry, kernel_name, backend_name);
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -190,7 +195,7 @@ static rlo_status collect(rlo__registry *registry,
   rlo_kernel_config *configs = NULL;
   int32_t capacity = 0;
   int32_t count = 0;
-  /* Twice, for the registry may grow between counting and copying. */
+  /* The registry may grow between counting and copying. */
   do {
     rlo__free(configs);
     capacity = count;
@@ -200,14 +205,13 @@ static rlo_status collect(rlo__registry *registry,
     }
     count = 0;
     rlo__rwlock_lock_read(&registry->lock);
-    for (int32_t b = 0; b < RLO__REGISTRY_BUCKETS; ++b) {
-      for (const rlo__slot *s = registry->buckets[b]; s != NULL; s = s->next) {
-        if (strcmp(s->config.backend_name, backend_name) == 0) {
-          if (count < capacity) {
-            configs[count] = s->config;
-          }
-          ++count;
+    for (rlo__kernel_slot *s = rlo__table_newest(&registry->kernels); s != NULL;
+         s = rlo__table_older(&registry->kernels, s)) {
+      if (strcmp(s->config.backend_name, backend_name) == 0) {
+        if (count < capacity) {
+          configs[count] = s->config;
         }
+        ++count;
       }
     }
     rlo__rwlock_unlock(&registry->lock);
@@ -228,7 +232,7 @@ rlo_status rlo_kernel_list(rlo_engine *engine,
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the list of kernels");
   }
   rlo_kernel_config *configs = NULL;
-  RLO_TRY(collect(&engine->registry, backend_name, &configs, out_count));
+  RLO_TRY(collect(engine->registry, backend_name, &configs, out_count));
   for (int32_t i = 0; i < *out_count && i < capacity; ++i) {
     out_configs[i] = configs[i];
   }
@@ -237,14 +241,14 @@ rlo_status rlo_kernel_list(rlo_engine *engine,
 }
 
 /* Register copies for another backend. During a change. */
-static rlo_status copy_changing(rlo_engine *engine,
+static rlo_status copy_changing(rlo__registry *registry,
                                 rlo_kernel_config *configs,
                                 int32_t count,
                                 const char *to,
                                 uint32_t flags,
-                                rlo__bound_kernel **gone) {
+                                rlo__bound_kernel **replaced) {
   for (int32_t i = 0; i < count && (flags & RLO_KERNEL_REPLACE) == 0; ++i) {
-    if (*rlo__registry_slot(&engine->registry, configs[i].kernel_name, to) !=
+    if (rlo__registry_find_kernel(registry, configs[i].kernel_name, to) !=
         NULL) {
       return RLO_FAIL(RLO_ALREADY_EXISTS,
                       "kernel '%s' is registered for backend '%s' already; "
@@ -255,7 +259,8 @@ static rlo_status copy_changing(rlo_engine *engine,
   }
   for (int32_t i = 0; i < count; ++i) {
     configs[i].backend_name = to;
-    RLO_TRY(register_changing(engine, &configs[i], flags, NULL, &gone[i]));
+    RLO_TRY(
+        register_changing(registry, &configs[i], flags, NULL, &replaced[i]));
   }
   return RLO_OK;
 }
@@ -271,12 +276,12 @@ rlo_status rlo_kernel_copy_all(rlo_engine *engine,
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "a backend without a name");
   }
   rlo_kernel_config *configs = NULL;
-  rlo__bound_kernel **gone = NULL;
+  rlo__bound_kernel **replaced = NULL;
   int32_t count = 0;
-  RLO_TRY(collect(&engine->registry, from, &configs, &count));
+  RLO_TRY(collect(engine->registry, from, &configs, &count));
   rlo_status status = RLO_OUT_OF_MEMORY;
-  gone = rlo__alloc_array((size_t)count + 1, sizeof(rlo__bound_kernel *));
-  if (gone == NULL) {
+  replaced = rlo__alloc_array((size_t)count + 1, sizeof(rlo__bound_kernel *));
+  if (replaced == NULL) {
     goto fail;
   }
   if (count == 0) {
@@ -284,18 +289,69 @@ rlo_status rlo_kernel_copy_all(rlo_engine *engine,
         RLO_FAIL(RLO_NOT_FOUND, "backend '%s' has no kernel to copy", from);
     goto fail;
   }
-  RLO_TRY_GOTO(rlo__registry_begin_change(&engine->registry,
+  RLO_TRY_GOTO(rlo__registry_begin_change(engine->registry,
                                           "copying a backend's kernels"));
-  status = copy_changing(engine, configs, count, to, flags, gone);
-  rlo__registry_end_change(&engine->registry);
+  status = copy_changing(engine->registry, configs, count, to, flags, replaced);
+  rlo__registry_end_change(engine->registry);
   for (int32_t i = 0; i < count; ++i) {
-    rlo__bound_kernel_release(gone[i]);
+    rlo__bound_kernel_release(replaced[i]);
   }
   if (status == RLO_OK && out_count != NULL) {
     *out_count = count;
   }
 fail:
-  rlo__free(gone);
+  rlo__free(replaced);
   rlo__free(configs);
   return status;
+}
+
+/* ------------------------------------------------------------------- binding
+ */
+
+/* The kernel of a backend, NULL for the active one, retained; NULL if there is
+ * none. */
+static rlo__bound_kernel *find_bound(rlo__registry *registry,
+                                     const char *kernel_name,
+                                     const char *backend_name) {
+  rlo__bound_kernel *found = NULL;
+  rlo__rwlock_lock_read(&registry->lock);
+  if (backend_name == NULL && registry->active != NULL) {
+    backend_name = registry->active->name;
+  }
+  if (backend_name != NULL) {
+    const rlo__kernel_slot *slot =
+        rlo__registry_find_kernel(registry, kernel_name, backend_name);
+    if (slot != NULL && slot->bound != NULL) {
+      found = rlo__bound_kernel_retain(slot->bound);
+    }
+  }
+  rlo__rwlock_unlock(&registry->lock);
+  return found;
+}
+
+rlo_status rlo__kernel_bind(rlo__registry *registry,
+                            const char *kernel_name,
+                            bool allows_fallback,
+                            rlo__bound_kernel **out_bound,
+                            bool *out_is_fallback) {
+  *out_is_fallback = false;
+  *out_bound = find_bound(registry, kernel_name, NULL);
+  if (*out_bound != NULL) {
+    return RLO_OK;
+  }
+  rlo__backend_instance *active = NULL;
+  RLO_TRY(rlo__backend_get_active(registry, &active));
+  const char *backend_name = active->name;
+  rlo__backend_instance_release(active);
+  *out_bound = find_bound(registry, kernel_name, backend_name);
+  if (*out_bound == NULL && allows_fallback) {
+    rlo__backend_instance *host = NULL;
+    RLO_TRY(rlo__backend_get(registry, RLO__HOST_BACKEND, &host));
+    rlo__backend_instance_release(host);
+    *out_bound = find_bound(registry, kernel_name, RLO__HOST_BACKEND);
+    *out_is_fallback = *out_bound != NULL;
+  }
+  return *out_bound != NULL ? RLO_OK
+                            : rlo__registry_fail_no_kernel(
+                                  registry, kernel_name, backend_name);
 }

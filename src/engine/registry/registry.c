@@ -6,18 +6,16 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/str.h"
-#include "engine/engine.h"
-#include "engine/memory/host_backend.h"
 
-/* The registry that this thread is changing, or whose dispose it runs. */
+/* The registry that this thread changes, or whose dispose it runs. */
 static _Thread_local const rlo__registry *changing;
 
 rlo_status rlo__registry_begin_change(rlo__registry *registry,
-                                      const char *what) {
+                                      const char *action) {
   if (changing == registry) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s from within a setup, a dispose or a factory",
-                    what);
+                    action);
   }
   rlo__mutex_lock(&registry->changes);
   registry->changing_before = changing;
@@ -30,25 +28,28 @@ void rlo__registry_end_change(rlo__registry *registry) {
   rlo__mutex_unlock(&registry->changes);
 }
 
-rlo_status rlo__registry_init(rlo__registry *registry) {
-  *registry = (rlo__registry){.next_instance_id = 1};
+rlo_status rlo__registry_init(rlo__registry *registry,
+                              rlo_engine *engine,
+                              const rlo__log_sink *log) {
+  *registry =
+      (rlo__registry){.engine = engine, .log = log, .next_instance_id = 1};
   RLO_TRY(rlo__mutex_init(&registry->changes));
   rlo_status status = rlo__rwlock_init(&registry->lock);
   if (status != RLO_OK) {
     rlo__mutex_deinit(&registry->changes);
+    return status;
   }
-  return status;
+  rlo__table_init(&registry->kernels, offsetof(rlo__kernel_slot, node));
+  return RLO_OK;
 }
 
 void rlo__registry_deinit(rlo__registry *registry) {
-  for (int32_t b = 0; b < RLO__REGISTRY_BUCKETS; ++b) {
-    while (registry->buckets[b] != NULL) {
-      rlo__slot *slot = registry->buckets[b];
-      registry->buckets[b] = slot->next;
-      rlo__bound_kernel_release(slot->bound);
-      rlo__free(slot);
-    }
+  rlo__kernel_slot *slot = NULL;
+  while ((slot = rlo__table_remove_oldest(&registry->kernels)) != NULL) {
+    rlo__bound_kernel_release(slot->bound);
+    rlo__free(slot);
   }
+  rlo__table_deinit(&registry->kernels);
   rlo__backend_instance_release(registry->active);
   while (registry->backends != NULL) {
     rlo__backend_entry *entry = registry->backends;
@@ -90,8 +91,8 @@ rlo_status rlo__registry_intern(rlo__registry *registry,
   return RLO_OK;
 }
 
-rlo__backend_entry *rlo__registry_backend(const rlo__registry *registry,
-                                          const char *name) {
+rlo__backend_entry *rlo__registry_find_backend(const rlo__registry *registry,
+                                               const char *name) {
   rlo__backend_entry *entry = registry->backends;
   while (entry != NULL && strcmp(entry->name, name) != 0) {
     entry = entry->next;
@@ -99,8 +100,8 @@ rlo__backend_entry *rlo__registry_backend(const rlo__registry *registry,
   return entry;
 }
 
-uint32_t rlo__registry_hash(const char *kernel_name) {
-  /* FNV-1a: names are short, and every call comes by here. */
+uint64_t rlo__registry_hash(const char *kernel_name) {
+  /* FNV-1a: names are short, and every call hashes one. */
   uint32_t hash = 2166136261u;
   for (const char *c = kernel_name; *c != '\0'; ++c) {
     hash = (hash ^ (uint8_t)*c) * 16777619u;
@@ -108,11 +109,7 @@ uint32_t rlo__registry_hash(const char *kernel_name) {
   return hash;
 }
 
-static uint32_t bucket_of(const char *kernel_name) {
-  return rlo__registry_hash(kernel_name) % RLO__REGISTRY_BUCKETS;
-}
-
-static bool is_slot_of(const rlo__slot *slot,
+static bool is_slot_of(const rlo__kernel_slot *slot,
                        const char *kernel_name,
                        const char *backend_name) {
   return strcmp(slot->config.kernel_name, kernel_name) == 0 &&
@@ -120,20 +117,47 @@ static bool is_slot_of(const rlo__slot *slot,
           strcmp(slot->config.backend_name, backend_name) == 0);
 }
 
-rlo__slot **rlo__registry_slot(rlo__registry *registry,
-                               const char *kernel_name,
-                               const char *backend_name) {
-  rlo__slot **link = &registry->buckets[bucket_of(kernel_name)];
-  while (*link != NULL && !is_slot_of(*link, kernel_name, backend_name)) {
-    link = &(*link)->next;
+rlo__kernel_slot *rlo__registry_find_kernel(const rlo__registry *registry,
+                                            const char *kernel_name,
+                                            const char *backend_name) {
+  rlo__kernel_slot *slot =
+      rlo__table_first(&registry->kernels, rlo__registry_hash(kernel_name));
+  while (slot != NULL && !is_slot_of(slot, kernel_name, backend_name)) {
+    slot = rlo__table_next(&registry->kernels, slot);
   }
-  return link;
+  return slot;
 }
 
-/* --------------------------------------------------------------- activations
+rlo_status rlo__registry_fail_no_kernel(rlo__registry *registry,
+                                        const char *kernel_name,
+                                        const char *backend_name) {
+  char text[256];
+  rlo__str have = rlo__str_over(text, sizeof text);
+  rlo__rwlock_lock_read(&registry->lock);
+  for (rlo__kernel_slot *s = rlo__table_first(&registry->kernels,
+                                              rlo__registry_hash(kernel_name));
+       s != NULL;
+       s = rlo__table_next(&registry->kernels, s)) {
+    if (strcmp(s->config.kernel_name, kernel_name) == 0) {
+      rlo__str_printf(&have,
+                      "%s'%s'",
+                      have.length == 0 ? "" : ", ",
+                      s->config.backend_name);
+    }
+  }
+  rlo__rwlock_unlock(&registry->lock);
+  return RLO_FAIL(RLO_NOT_FOUND,
+                  "kernel '%s' is not registered for backend '%s'; %s%s",
+                  kernel_name,
+                  backend_name,
+                  have.length == 0 ? "no backend has it" : "it is for ",
+                  rlo__str_text(&have));
+}
+
+/* ------------------------------------------------------------- bound kernels
  */
 
-rlo_status rlo__bound_kernel_create(rlo_engine *engine,
+rlo_status rlo__bound_kernel_create(rlo__registry *registry,
                                     const rlo_kernel_config *config,
                                     rlo__backend_instance *instance,
                                     rlo__bound_kernel **out_bound) {
@@ -142,11 +166,13 @@ rlo_status rlo__bound_kernel_create(rlo_engine *engine,
     return RLO_OUT_OF_MEMORY;
   }
   atomic_init(&made->num_references, 1);
-  made->engine = engine;
+  made->registry = registry;
+  made->kind = config->run != NULL ? RLO__KERNEL_FUNCTION : RLO__KERNEL_COPY_OP;
   made->config = *config;
   if (config->setup != NULL) {
     rlo_status status = RLO__CALLBACK(
-        config->setup(engine, instance->self, config->payload), "the setup");
+        config->setup(registry->engine, instance->self, config->payload),
+        "the setup");
     if (status != RLO_OK) {
       rlo__free(made);
       return rlo__status_prefix(status,
@@ -173,90 +199,14 @@ void rlo__bound_kernel_release(rlo__bound_kernel *bound) {
   }
   const rlo_kernel_config *config = &bound->config;
   if (config->dispose != NULL) {
-    /* So that a dispose cannot change the registry, nor, when it is the
-     * engine's last breath, use it. */
+    /* Marked as a change, because a dispose must neither change the registry
+     * nor, while the engine is destroyed, use it. */
     const rlo__registry *before = changing;
-    changing = &bound->engine->registry;
-    config->dispose(bound->engine, bound->instance->self, config->payload);
+    changing = bound->registry;
+    config->dispose(
+        bound->registry->engine, bound->instance->self, config->payload);
     changing = before;
   }
   rlo__backend_instance_release(bound->instance);
   rlo__free(bound);
-}
-
-/* ------------------------------------------------------------------- finding
- */
-
-rlo_status rlo__registry_fail_missing(rlo__registry *registry,
-                                      const char *kernel_name,
-                                      const char *backend_name) {
-  char words[256];
-  rlo__str have = rlo__str_over(words, sizeof words);
-  rlo__rwlock_lock_read(&registry->lock);
-  for (const rlo__slot *s = registry->buckets[bucket_of(kernel_name)];
-       s != NULL;
-       s = s->next) {
-    if (strcmp(s->config.kernel_name, kernel_name) == 0) {
-      rlo__str_printf(&have,
-                      "%s'%s'",
-                      have.length == 0 ? "" : ", ",
-                      s->config.backend_name);
-    }
-  }
-  rlo__rwlock_unlock(&registry->lock);
-  return RLO_FAIL(RLO_NOT_FOUND,
-                  "kernel '%s' is not registered for backend '%s'; %s%s",
-                  kernel_name,
-                  backend_name,
-                  have.length == 0 ? "no backend has it" : "it is for ",
-                  rlo__str_text(&have));
-}
-
-/* The activation for an instance's backend, retained; NULL if there is none.
- * Under a lock. */
-static rlo__bound_kernel *find_locked(rlo__registry *registry,
-                                      const char *kernel_name,
-                                      const char *backend_name) {
-  const rlo__slot *slot =
-      *rlo__registry_slot(registry, kernel_name, backend_name);
-  return slot != NULL && slot->bound != NULL
-             ? rlo__bound_kernel_retain(slot->bound)
-             : NULL;
-}
-
-rlo_status rlo__registry_find(rlo_engine *engine,
-                              const char *kernel_name,
-                              rlo__bound_kernel **out_bound,
-                              bool *out_is_fallback) {
-  rlo__registry *registry = &engine->registry;
-  *out_is_fallback = false;
-  rlo__rwlock_lock_read(&registry->lock);
-  const rlo__backend_instance *active = registry->active;
-  const char *backend_name = active != NULL ? active->name : NULL;
-  rlo__bound_kernel *found =
-      active != NULL ? find_locked(registry, kernel_name, backend_name) : NULL;
-  rlo__rwlock_unlock(&registry->lock);
-  if (found == NULL) {
-    rlo__backend_instance *instance = NULL;
-    RLO_TRY(rlo__backend_need_active(engine, &instance));
-    backend_name = instance->name;
-    rlo__backend_instance_release(instance);
-    rlo__rwlock_lock_read(&registry->lock);
-    found = find_locked(registry, kernel_name, backend_name);
-    rlo__rwlock_unlock(&registry->lock);
-  }
-  if (found == NULL && engine->options.allow_host_fallback) {
-    rlo__backend_instance *host = NULL;
-    RLO_TRY(rlo__backend_need(engine, RLO__HOST_BACKEND, &host));
-    rlo__backend_instance_release(host);
-    rlo__rwlock_lock_read(&registry->lock);
-    found = find_locked(registry, kernel_name, RLO__HOST_BACKEND);
-    rlo__rwlock_unlock(&registry->lock);
-    *out_is_fallback = found != NULL;
-  }
-  if (found == NULL) {
-    return rlo__registry_fail_missing(registry, kernel_name, backend_name);
-  }
-  *out_bound = found;
-  return RLO_OK;
 }

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 
-/* Some of what rlo_shape_equal compares. */
+/* Equal shapes have equal hashes; not every field takes part. */
 static uint64_t hash_shape(const rlo_shape *shape) {
   const rlo_layout *layout = &shape->layout;
   rlo__hash hash = rlo__hash_init(0x7368617065ULL);
@@ -29,10 +29,12 @@ static uint64_t hash_shape(const rlo_shape *shape) {
 
 rlo_status rlo__shape_table_init(rlo__shape_table *table) {
   *table = (rlo__shape_table){.next_id = 1};
+  rlo__table_init(&table->shapes, offsetof(rlo__shared_shape, node));
   return rlo__mutex_init(&table->mutex);
 }
 
 void rlo__shape_table_deinit(rlo__shape_table *table) {
+  rlo__table_deinit(&table->shapes);
   rlo__mutex_deinit(&table->mutex);
 }
 
@@ -45,18 +47,22 @@ static bool has_gaps(const rlo_shape *shape, const rlo_shape_extent *extent) {
          extent->slots % 8 * extent->element_bits % 8 != 0;
 }
 
-/* Found or made, under the mutex. */
+static bool is_same(const void *entry, const void *key) {
+  const rlo__shared_shape *shared = entry;
+  return rlo_shape_equal(&shared->shape, key);
+}
+
+/* Under the mutex. */
 static rlo_status get_locked(rlo__shape_table *table,
                              const rlo_shape *shape,
                              const rlo_shape_extent *extent,
                              rlo__shared_shape **out_shape) {
   uint64_t hash = hash_shape(shape);
-  rlo__shared_shape **bucket = &table->buckets[hash % RLO__SHAPE_TABLE_BUCKETS];
-  for (rlo__shared_shape *s = *bucket; s != NULL; s = s->next) {
-    if (s->hash == hash && rlo_shape_equal(&s->shape, shape)) {
-      *out_shape = rlo__shared_shape_retain(s);
-      return RLO_OK;
-    }
+  rlo__shared_shape *found =
+      rlo__table_find(&table->shapes, hash, is_same, shape);
+  if (found != NULL) {
+    *out_shape = rlo__shared_shape_retain(found);
+    return RLO_OK;
   }
   rlo__shared_shape *made = rlo__alloc(sizeof *made);
   if (made == NULL) {
@@ -67,10 +73,8 @@ static rlo_status get_locked(rlo__shape_table *table,
   made->elements = extent->elements;
   made->has_gaps = has_gaps(shape, extent);
   made->id = table->next_id++;
-  made->hash = hash;
   atomic_init(&made->num_references, 1);
-  made->next = *bucket;
-  *bucket = made;
+  rlo__table_insert(&table->shapes, made, hash);
   *out_shape = made;
   return RLO_OK;
 }
@@ -96,8 +100,8 @@ void rlo__shared_shape_release(rlo__shape_table *table,
   if (shape == NULL) {
     return;
   }
-  /* The last reference goes under the mutex, where nobody finds the shape and
-   * takes a new one meanwhile. */
+  /* Drop the last reference under the mutex, so that no lookup can revive it.
+   */
   int_fast64_t count = atomic_load(&shape->num_references);
   while (count > 1) {
     if (atomic_compare_exchange_weak(
@@ -108,12 +112,7 @@ void rlo__shared_shape_release(rlo__shape_table *table,
   rlo__mutex_lock(&table->mutex);
   bool is_last = atomic_fetch_sub(&shape->num_references, 1) == 1;
   if (is_last) {
-    rlo__shared_shape **link =
-        &table->buckets[shape->hash % RLO__SHAPE_TABLE_BUCKETS];
-    while (*link != shape) {
-      link = &(*link)->next;
-    }
-    *link = shape->next;
+    rlo__table_remove(&table->shapes, shape);
   }
   rlo__mutex_unlock(&table->mutex);
   if (is_last) {

@@ -4,36 +4,34 @@
 
 #include <stdatomic.h>
 
+#include "base/table.h"
 #include "base/thread.h"
 #include "relayout/shape.h"
 
 /**
- * The shapes of an engine's tensors, each kept once: a shape is 5 KiB, too much
- * to copy and to compare at every call. Equal shapes are one rlo__shared_shape
- * with one id.
+ * The unique copies of the shapes of an engine's tensors: a shape takes 5 KiB,
+ * too much to copy and to compare at every call. Equal shapes are one
+ * rlo__shared_shape with one id.
  */
 typedef struct rlo__shared_shape {
-  /** First, so that a shape leads to where it is shared. Never changes. */
+  /** Constant. */
   rlo_shape shape;
-  /** What a memory of this shape holds: rlo_shape_extent. */
+  /** The size of a memory of this shape: physical_bytes of rlo_shape_extent. */
   int64_t bytes;
   int64_t elements;
   /** Some bits belong to no element and take no fill: a new memory of this
    *  shape begins as zeros. */
   bool has_gaps;
-  /** Not 0; never used again for another shape of the table. */
+  /** Not 0; never reused for another shape of the table. */
   uint64_t id;
-  uint64_t hash;
   atomic_int_fast64_t num_references;
-  struct rlo__shared_shape *next;
+  rlo__table_node node;
 } rlo__shared_shape;
-
-enum { RLO__SHAPE_TABLE_BUCKETS = 256 };
 
 typedef struct rlo__shape_table {
   rlo__mutex mutex;
   uint64_t next_id;
-  rlo__shared_shape *buckets[RLO__SHAPE_TABLE_BUCKETS];
+  rlo__table shapes;
 } rlo__shape_table;
 
 /** RLO_OK; RLO_OUT_OF_MEMORY. */
@@ -42,8 +40,9 @@ RLO_NODISCARD rlo_status rlo__shape_table_init(rlo__shape_table *table);
 /** Every shape must have been released. */
 void rlo__shape_table_deinit(rlo__shape_table *table);
 
-/** The shared shape equal to this one, with a reference more. @return RLO_OK;
- *  what rlo_shape_validate says; RLO_OUT_OF_MEMORY. Threads: safe. */
+/** Returns a new reference to the shared shape that equals `shape`. @return
+ *  RLO_OK; the statuses of rlo_shape_validate; RLO_OUT_OF_MEMORY. Threads:
+ *  safe. */
 RLO_NODISCARD rlo_status rlo__shape_table_get(rlo__shape_table *table,
                                               const rlo_shape *shape,
                                               rlo__shared_shape **out_shape);

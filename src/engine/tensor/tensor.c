@@ -3,27 +3,35 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "engine/call/fusion.h"
-#include "engine/engine.h"
-#include "engine/memory/host_backend.h"
+#include "engine/memory/backends.h"
+#include "engine/parts.h"
+#include "engine/registry/registry.h"
 #include "relayout/bitcast.h"
 #include "relayout/ops.h"
 
+static const rlo__pending no_pending = {NULL, NULL};
+
 static _Thread_local int64_t balance;
+
+void rlo__pending_release(rlo__pending pending) {
+  if (pending.ops != NULL) {
+    pending.ops->release(pending.state);
+  }
+}
 
 int64_t rlo__tensor_balance(void) {
   return balance;
 }
 
 uint64_t rlo__tensor_next_id(const rlo_engine *engine) {
-  return 1 + (uint64_t)atomic_load_explicit(&engine->tensors_made,
+  return 1 + (uint64_t)atomic_load_explicit(&engine->counters.tensors_made,
                                             memory_order_relaxed);
 }
 
 rlo_status rlo__tensor_create(rlo_engine *engine,
                               rlo__shared_shape *shape,
                               rlo__storage *storage,
-                              rlo__pending *pending,
+                              rlo__pending pending,
                               rlo_tensor **out_tensor) {
   rlo_tensor *made = rlo__alloc(sizeof *made);
   if (made == NULL) {
@@ -36,12 +44,12 @@ rlo_status rlo__tensor_create(rlo_engine *engine,
   }
   atomic_init(&made->num_references, 1);
   made->id = 1 + (uint64_t)atomic_fetch_add_explicit(
-                     &engine->tensors_made, 1, memory_order_relaxed);
-  made->engine = rlo_engine_retain(engine);
+                     &engine->counters.tensors_made, 1, memory_order_relaxed);
+  made->engine = rlo__engine_retain(engine);
   made->shape = rlo__shared_shape_retain(shape);
   made->storage = storage;
   made->pending = pending;
-  rlo__engine_count(&engine->live_tensors, 1);
+  rlo__engine_count(&engine->counters.live_tensors, 1);
   ++balance;
   *out_tensor = made;
   return RLO_OK;
@@ -69,26 +77,33 @@ void rlo_tensor_release(rlo_tensor *tensor) {
   }
   rlo__storage_release(tensor->storage);
   rlo__pending_release(tensor->pending);
-  rlo__shared_shape_release(&engine->shapes, tensor->shape);
+  rlo__shared_shape_release(engine->shapes, tensor->shape);
   rlo__mutex_deinit(&tensor->mutex);
   rlo__free(tensor);
-  rlo__engine_count(&engine->live_tensors, -1);
+  rlo__engine_count(&engine->counters.live_tensors, -1);
   --balance;
-  rlo_engine_release(engine);
+  rlo__engine_release(engine);
 }
 
 rlo_status rlo__tensor_check(const rlo_tensor *tensor,
                              const rlo_engine *engine,
                              const char *role,
-                             int32_t number) {
+                             int32_t index) {
   if (tensor == NULL || tensor->engine != engine) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s %d %s",
                     role,
-                    number,
+                    index,
                     tensor == NULL ? "is NULL" : "is of another engine");
   }
   return RLO_OK;
+}
+
+void rlo__tensor_list_release(rlo_tensor **tensors, int32_t count) {
+  for (int32_t n = 0; tensors != NULL && n < count; ++n) {
+    rlo_tensor_release(tensors[n]);
+  }
+  rlo__free(tensors);
 }
 
 /* ------------------------------------------------------------------ creating
@@ -115,19 +130,20 @@ rlo_status rlo_tensor_create(rlo_engine *engine,
   rlo__backend_instance *instance = NULL;
   rlo__storage *storage = NULL;
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__shape_table_get(&engine->shapes, shape, &shared));
-  RLO_TRY_GOTO(rlo__backend_need_active(engine, &instance));
+  RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
+  RLO_TRY_GOTO(rlo__backend_get_active(engine->registry, &instance));
   RLO_TRY_GOTO(
       rlo__storage_create(instance, shared->bytes, data == NULL, &storage));
   if (data != NULL) {
     RLO_TRY_GOTO(rlo__storage_write(storage, data));
   }
-  RLO_TRY_GOTO(rlo__tensor_create(engine, shared, storage, NULL, out_tensor));
+  RLO_TRY_GOTO(
+      rlo__tensor_create(engine, shared, storage, no_pending, out_tensor));
   storage = NULL;
 fail:
   rlo__storage_release(storage);
   rlo__backend_instance_release(instance);
-  rlo__shared_shape_release(&engine->shapes, shared);
+  rlo__shared_shape_release(engine->shapes, shared);
   return status;
 }
 
@@ -172,8 +188,8 @@ rlo_status rlo__tensor_create_external(rlo_engine *engine,
                                        rlo_release_fn release,
                                        void *payload,
                                        rlo_tensor **out_tensor) {
-  RLO_TRY(rlo__tensor_create(engine, shape, storage, NULL, out_tensor));
-  /* From now on nothing fails, so that `release` is called once or never. */
+  RLO_TRY(rlo__tensor_create(engine, shape, storage, no_pending, out_tensor));
+  /* Set last, so that a failure never calls `release`. */
   storage->release = release;
   storage->payload = payload;
   return RLO_OK;
@@ -190,15 +206,15 @@ rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
   rlo__backend_instance *host = NULL;
   rlo__storage *storage = NULL;
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__shape_table_get(&engine->shapes, shape, &shared));
+  RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
   if (data == NULL && shared->bytes > 0) {
     status = RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "the memory to wrap is NULL; the shape takes %lld bytes",
                       (long long)shared->bytes);
     goto fail;
   }
-  RLO_TRY_GOTO(rlo__backend_need(engine, RLO__HOST_BACKEND, &host));
-  /* Nothing writes into a memory that was handed out. */
+  RLO_TRY_GOTO(rlo__backend_get(engine->registry, RLO__HOST_BACKEND, &host));
+  /* Never written: tensors are immutable. */
   void *memory = shared->bytes > 0 ? (void *)(uintptr_t)data : NULL;
   RLO_TRY_GOTO(rlo__storage_adopt(
       host, memory, shared->bytes, true, NULL, NULL, &storage));
@@ -208,7 +224,7 @@ rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
 fail:
   rlo__storage_release(storage);
   rlo__backend_instance_release(host);
-  rlo__shared_shape_release(&engine->shapes, shared);
+  rlo__shared_shape_release(engine->shapes, shared);
   return status;
 }
 
@@ -217,28 +233,29 @@ fail:
 
 void rlo__tensor_peek(rlo_tensor *tensor,
                       rlo__storage **out_storage,
-                      rlo__pending **out_pending) {
+                      rlo__pending *out_pending) {
   *out_storage = NULL;
-  *out_pending = NULL;
+  *out_pending = no_pending;
   rlo__mutex_lock(&tensor->mutex);
   if (tensor->storage != NULL) {
     *out_storage = rlo__storage_retain(tensor->storage);
   } else {
     *out_pending = tensor->pending;
-    atomic_fetch_add_explicit(
-        &tensor->pending->num_references, 1, memory_order_relaxed);
+    out_pending->ops->retain(out_pending->state);
   }
   rlo__mutex_unlock(&tensor->mutex);
 }
 
-/* Under the mutex. What was pending is handed out, to be released outside. */
-static rlo_status materialize(rlo_tensor *tensor, rlo__pending **out_done) {
+/* Under the mutex. The computation that is done goes to the caller, who
+ * releases it outside. */
+static rlo_status materialize(rlo_tensor *tensor, rlo__pending *out_done) {
   if (tensor->storage != NULL) {
     return RLO_OK;
   }
-  RLO_TRY(rlo__pending_run(tensor->pending, tensor->shape, &tensor->storage));
+  RLO_TRY(tensor->pending.ops->run(
+      tensor->pending.state, tensor->shape, &tensor->storage));
   *out_done = tensor->pending;
-  tensor->pending = NULL;
+  tensor->pending = no_pending;
   rlo__engine_count(&tensor->engine->counters.materialized, 1);
   return RLO_OK;
 }
@@ -266,7 +283,8 @@ static rlo_status add_replica(rlo_tensor *tensor,
   return RLO_OK;
 }
 
-/* Under the mutex: the storage on this instance, borrowed. */
+/* Under the mutex: the storage on this instance, borrowed. Copies the bytes if
+ * they are elsewhere. */
 static rlo_status place(rlo_tensor *tensor,
                         rlo__backend_instance *instance,
                         rlo__storage **out_storage) {
@@ -286,7 +304,7 @@ static rlo_status place(rlo_tensor *tensor,
 rlo_status rlo__tensor_need(rlo_tensor *tensor,
                             rlo__backend_instance *instance,
                             rlo__storage **out_storage) {
-  rlo__pending *done = NULL;
+  rlo__pending done = no_pending;
   rlo__storage *storage = NULL;
   rlo__mutex_lock(&tensor->mutex);
   rlo_status status = materialize(tensor, &done);
@@ -363,7 +381,8 @@ rlo_status rlo_tensor_host_data(rlo_tensor *tensor, const void **out_data) {
     rlo__storage_release(storage);
     storage = NULL;
     rlo__backend_instance *host = NULL;
-    RLO_TRY(rlo__backend_need(tensor->engine, RLO__HOST_BACKEND, &host));
+    RLO_TRY(
+        rlo__backend_get(tensor->engine->registry, RLO__HOST_BACKEND, &host));
     rlo_status status = rlo__tensor_need(tensor, host, &storage);
     rlo__backend_instance_release(host);
     RLO_TRY(status);
@@ -374,7 +393,7 @@ rlo_status rlo_tensor_host_data(rlo_tensor *tensor, const void **out_data) {
                       RLO__HOST_BACKEND);
     }
   }
-  /* The tensor keeps it. */
+  /* Borrowed from the tensor from here on. */
   rlo__storage_release(storage);
   return RLO_OK;
 }
@@ -402,14 +421,15 @@ rlo_status rlo_tensor_view(rlo_tensor *tensor,
   rlo__shared_shape *shared = NULL;
   rlo__storage *storage = NULL;
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__shape_table_get(&engine->shapes, shape, &shared));
+  RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
   RLO_TRY_GOTO(check_view(&tensor->shape->shape, shape));
   RLO_TRY_GOTO(rlo__tensor_need(tensor, NULL, &storage));
-  RLO_TRY_GOTO(rlo__tensor_create(engine, shared, storage, NULL, out_view));
+  RLO_TRY_GOTO(
+      rlo__tensor_create(engine, shared, storage, no_pending, out_view));
   storage = NULL;
 fail:
   rlo__storage_release(storage);
-  rlo__shared_shape_release(&engine->shapes, shared);
+  rlo__shared_shape_release(engine->shapes, shared);
   return status;
 }
 
@@ -420,7 +440,7 @@ bool rlo_tensor_shares_memory(rlo_tensor *a, rlo_tensor *b) {
   rlo__storage *storages[2] = {NULL, NULL};
   rlo_tensor *const tensors[2] = {a, b};
   for (int32_t i = 0; i < 2; ++i) {
-    rlo__pending *pending = NULL;
+    rlo__pending pending = no_pending;
     rlo__tensor_peek(tensors[i], &storages[i], &pending);
     rlo__pending_release(pending);
   }
@@ -430,7 +450,7 @@ bool rlo_tensor_shares_memory(rlo_tensor *a, rlo_tensor *b) {
   return is_shared;
 }
 
-/* -------------------------------------------------------------- what it is
+/* ---------------------------------------------------------------- properties
  */
 
 const rlo_shape *rlo_tensor_shape(const rlo_tensor *tensor) {
@@ -450,13 +470,13 @@ const char *rlo_tensor_backend_name(rlo_tensor *tensor) {
     return NULL;
   }
   rlo__storage *storage = NULL;
-  rlo__pending *pending = NULL;
+  rlo__pending pending = no_pending;
   rlo__tensor_peek(tensor, &storage, &pending);
   const char *name = NULL;
   if (storage != NULL) {
     name = storage->instance->name;
-  } else if (pending != NULL) {
-    name = pending->plan->instance->name;
+  } else {
+    name = pending.ops->backend_name(pending.state);
   }
   rlo__storage_release(storage);
   rlo__pending_release(pending);

@@ -2,27 +2,34 @@
 #ifndef RLO_ENGINE_TENSOR_H
 #define RLO_ENGINE_TENSOR_H
 
-#include "engine/call/call_plan.h"
+#include "base/thread.h"
+#include "engine/memory/backend_instance.h"
+#include "engine/tensor/shape_table.h"
 #include "relayout/tensor.h"
 
-/** What makes a tensor that is pending. Immutable, counted. */
+/** How the bytes of a pending tensor are computed. `state` is counted. */
+typedef struct rlo__pending_ops {
+  /** Computes the bytes of a tensor of `shape`. Called once for a tensor, with
+   *  its mutex held; again if it fails. */
+  rlo_status (*run)(void *state,
+                    rlo__shared_shape *shape,
+                    rlo__storage **out_storage);
+  /** The name of the backend that the bytes will be on. */
+  const char *(*backend_name)(const void *state);
+  void (*retain)(void *state);
+  void (*release)(void *state);
+} rlo__pending_ops;
+
+/** A computation that waits, by reference; ops NULL: none. */
 typedef struct rlo__pending {
-  atomic_int_fast64_t num_references;
-  /** Retained, as are the inputs. */
-  rlo__call_plan *plan;
-  int32_t output;
-  /** Moves that at most are fused into it, itself included. */
-  int32_t num_ops;
-  int32_t num_inputs;
-  rlo_tensor *inputs[];
+  const rlo__pending_ops *ops;
+  void *state;
 } rlo__pending;
 
-enum {
-  /** Most moves that are fused into one. */
-  RLO__MAX_FUSED_OPS = 32
-};
+/** Releases the reference; does nothing for none. */
+void rlo__pending_release(rlo__pending pending);
 
-/** One more storage of a tensor. */
+/** A copy of a tensor's bytes on another backend. */
 typedef struct rlo__replica {
   struct rlo__replica *next;
   rlo__storage *storage;
@@ -30,7 +37,7 @@ typedef struct rlo__replica {
 
 struct rlo_tensor {
   atomic_int_fast64_t num_references;
-  /** Never used again by the engine; not 0. */
+  /** Not 0; never reused by the engine. */
   uint64_t id;
   /** Retained, as is all below. */
   rlo_engine *engine;
@@ -39,29 +46,30 @@ struct rlo_tensor {
   rlo__mutex mutex;
   /** NULL while the tensor is pending. */
   rlo__storage *storage;
-  /** The same bytes on other backends. They stay: somebody may have borrowed
-   *  an address. */
+  /** Never removed: their addresses may have been borrowed. */
   rlo__replica *replicas;
-  rlo__pending *pending;
+  rlo__pending pending;
 };
 
 /**
- * Make a tensor. Takes over one reference of `storage` or of `pending` (one of
- * them is NULL) on success; the shape gets one more. RLO_OUT_OF_MEMORY.
+ * Creates a tensor of bytes or, with `storage` NULL, a pending one. Takes over
+ * one reference of either on success, and retains the shape.
+ * RLO_OUT_OF_MEMORY.
  */
 RLO_NODISCARD rlo_status rlo__tensor_create(rlo_engine *engine,
                                             rlo__shared_shape *shape,
                                             rlo__storage *storage,
-                                            rlo__pending *pending,
+                                            rlo__pending pending,
                                             rlo_tensor **out_tensor);
 
-/** RLO_OK if nothing is NULL of what a tensor is made of and put into. */
+/** RLO_OK if none of the arguments of a function that creates a tensor is NULL.
+ */
 RLO_NODISCARD rlo_status rlo__tensor_check_new(const rlo_engine *engine,
                                                const rlo_shape *shape,
                                                rlo_tensor *const *out_tensor);
 
-/** As rlo__tensor_create, of memory that is the caller's, who is told by
- *  `release`, once, when it is free: never, if this fails. */
+/** As rlo__tensor_create, for bytes in memory of the caller's. Calls `release`
+ *  once, when the memory is free; never, if this fails. */
 RLO_NODISCARD rlo_status rlo__tensor_create_external(rlo_engine *engine,
                                                      rlo__shared_shape *shape,
                                                      rlo__storage *storage,
@@ -69,28 +77,34 @@ RLO_NODISCARD rlo_status rlo__tensor_create_external(rlo_engine *engine,
                                                      void *payload,
                                                      rlo_tensor **out_tensor);
 
-/** The tensor's bytes on an instance: made if they are pending, copied if they
- *  are elsewhere. NULL for the instance: wherever they are. The storage is
- *  retained. */
+/** Returns a new reference to the tensor's bytes on an instance, NULL for
+ *  wherever they are: computes them if they are pending, copies them if they
+ *  are elsewhere. */
 RLO_NODISCARD rlo_status rlo__tensor_need(rlo_tensor *tensor,
                                           rlo__backend_instance *instance,
                                           rlo__storage **out_storage);
 
-/** The tensor's bytes, retained, or else what makes them, retained. */
+/** Returns a new reference to the tensor's bytes, or else to the computation
+ *  that it waits for. */
 void rlo__tensor_peek(rlo_tensor *tensor,
                       rlo__storage **out_storage,
-                      rlo__pending **out_pending);
+                      rlo__pending *out_pending);
 
-/** Tensors that this thread has made, less those it has let go. */
+/** The number of tensors that this thread created less those it released. */
 int64_t rlo__tensor_balance(void);
 
-/** The id of the next tensor that the engine makes, or a later one's. */
+/** The id of the next tensor that the engine creates, or a later one's. */
 uint64_t rlo__tensor_next_id(const rlo_engine *engine);
 
-/** RLO_OK for a tensor of this engine. `role` words it: "input 2". */
+/** RLO_OK for a tensor of this engine; the message names it by `role` and
+ *  `index`: "input 2 is NULL". */
 RLO_NODISCARD rlo_status rlo__tensor_check(const rlo_tensor *tensor,
                                            const rlo_engine *engine,
                                            const char *role,
-                                           int32_t number);
+                                           int32_t index);
+
+/** Releases `count` tensors, of which each may be NULL, and the list; a NULL
+ *  list is legal. */
+void rlo__tensor_list_release(rlo_tensor **tensors, int32_t count);
 
 #endif

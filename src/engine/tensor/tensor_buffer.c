@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/status.h"
-#include "engine/engine.h"
-#include "engine/memory/opencl_backend.h"
+#include "engine/memory/backends.h"
+#include "engine/parts.h"
+#include "engine/registry/registry.h"
 #include "engine/tensor/tensor.h"
 #include "relayout/engine_opencl.h"
 #include "runtime/device_memory.h"
 
-/* A wrapped buffer's bytes: whole ones for packed elements. */
+/* The alignment of a wrapped buffer's elements; 1 for packed ones. */
 static int64_t element_bytes(const rlo_shape *shape) {
   rlo_shape_extent extent;
   if (rlo_shape_measure(shape, &extent) != RLO_OK ||
@@ -17,10 +18,11 @@ static int64_t element_bytes(const rlo_shape *shape) {
 }
 
 /* The "opencl" instance, if it is the built-in one: another backend may have
- * taken the name. */
-static rlo_status need_opencl(rlo_engine *engine,
-                              rlo__backend_instance **out_instance) {
-  RLO_TRY(rlo__backend_need(engine, RLO__OPENCL_BACKEND, out_instance));
+ * that name. */
+static rlo_status get_opencl(rlo_engine *engine,
+                             rlo__backend_instance **out_instance) {
+  RLO_TRY(
+      rlo__backend_get(engine->registry, RLO__OPENCL_BACKEND, out_instance));
   if (!rlo__opencl_backend_is(&(*out_instance)->methods)) {
     rlo__backend_instance_release(*out_instance);
     return RLO_FAIL(RLO_NOT_FOUND,
@@ -67,8 +69,8 @@ rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine,
   rlo__backend_instance *instance = NULL;
   rlo__storage *storage = NULL;
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__shape_table_get(&engine->shapes, shape, &shared));
-  RLO_TRY_GOTO(need_opencl(engine, &instance));
+  RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
+  RLO_TRY_GOTO(get_opencl(engine, &instance));
   RLO_TRY_GOTO(wrap(instance, shared, buffer, offset_bytes, ready, &storage));
   RLO_TRY_GOTO(rlo__tensor_create_external(
       engine, shared, storage, release, payload, out_tensor));
@@ -76,7 +78,7 @@ rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine,
 fail:
   rlo__storage_release(storage);
   rlo__backend_instance_release(instance);
-  rlo__shared_shape_release(&engine->shapes, shared);
+  rlo__shared_shape_release(engine->shapes, shared);
   return status;
 }
 
@@ -93,7 +95,7 @@ rlo_status rlo_tensor_buffer(rlo_tensor *tensor,
   rlo__backend_instance *instance = NULL;
   rlo__storage *storage = NULL;
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(need_opencl(tensor->engine, &instance));
+  RLO_TRY_GOTO(get_opencl(tensor->engine, &instance));
   RLO_TRY_GOTO(rlo__tensor_need(tensor, instance, &storage));
   rlo__device_memory *memory = storage->memory;
   *out_buffer = NULL;
