@@ -95,14 +95,18 @@ typedef struct rlo_kernel_config {
   /** Each may be NULL. */
   rlo_kernel_setup_fn setup;
   rlo_kernel_dispose_fn dispose;
-  /** Handed to all of these; borrowed while registered. */
+  /** Passed to all of these; borrowed while registered. */
   void *payload;
+  /** For kernels of the library, in place of `run`; NULL for others. A config
+   *  from rlo_kernel_find or rlo_kernel_list can be registered again as it is;
+   *  with a `run` of yours, that is called instead. */
+  const void *built_in;
 } rlo_kernel_config;
 
 #define RLO_KERNEL_CONFIG_INIT                                              \
   {                                                                         \
     sizeof(rlo_kernel_config), NULL, NULL, 1, 1, NULL, 0, NULL, NULL, NULL, \
-        NULL, NULL                                                          \
+        NULL, NULL, NULL                                                    \
   }
 
 /** How to register. */

@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/engine.h"
-
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "engine/host_backend.h"
-#include "engine/move.h"
-#include "engine/opencl_backend.h"
+#include "engine/call/call_plan.h"
+#include "engine/copy/adjoint.h"
+#include "engine/copy/copy_ops.h"
+#include "engine/gradient/gradient.h"
+#include "engine/memory/backends.h"
+#include "engine/parts.h"
+#include "engine/registry/registry.h"
+#include "engine/tensor/shape_table.h"
 
 enum { DEFAULT_PLANS = 256, HOST_PRIORITY = 1, OPENCL_PRIORITY = 2 };
+
+/* An engine with its parts, which it points to. */
+typedef struct whole_engine {
+  /** First, so that a pointer to one is a pointer to the other. */
+  rlo_engine engine;
+  rlo__shape_table shapes;
+  rlo__registry registry;
+  rlo__call_plans plans;
+  rlo__gradient_table gradients;
+  bool has_shapes, has_registry, has_plans;
+} whole_engine;
 
 /* Reads and checks the options, with defaults for those that are 0. */
 static rlo_status read_options(const rlo_engine_options *options,
@@ -31,24 +45,30 @@ static rlo_status read_options(const rlo_engine_options *options,
   return RLO_OK;
 }
 
-static rlo_status register_moves(rlo_engine *engine, const char *backend) {
-  int32_t count = 0;
-  const rlo__move *table = rlo__move_table(&count);
-  for (int32_t m = 0; m < count; ++m) {
-    rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
-    config.kernel_name = table[m].name;
-    config.backend_name = backend;
-    config.min_inputs = table[m].min_inputs;
-    config.max_inputs = table[m].max_inputs;
-    config.attributes = table[m].specs;
-    config.num_attributes = table[m].num_specs;
-    config.infer = rlo__move_infer;
-    config.run = rlo__move_run;
-    /* Never written through. */
-    config.payload = (void *)(uintptr_t)&table[m];
-    RLO_TRY(rlo_kernel_register(engine, &config, 0, NULL));
+static rlo_status register_kernel(rlo_engine *engine,
+                                  const rlo__copy_op *op,
+                                  const char *backend_name) {
+  rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
+  config.kernel_name = op->name;
+  config.backend_name = backend_name;
+  config.min_inputs = op->min_inputs;
+  config.max_inputs = op->max_inputs;
+  config.attributes = op->specs;
+  config.num_attributes = op->num_specs;
+  config.infer = rlo__copy_op_infer;
+  /* Never written through. */
+  config.payload = (void *)(uintptr_t)op;
+  config.built_in = op;
+  return rlo_kernel_register(engine, &config, 0, NULL);
+}
+
+static rlo_status register_op(rlo_engine *engine, const rlo__copy_op *op) {
+  RLO_TRY(register_kernel(engine, op, RLO__HOST_BACKEND));
+  if (engine->context != NULL) {
+    RLO_TRY(register_kernel(engine, op, RLO__OPENCL_BACKEND));
   }
-  return RLO_OK;
+  const rlo_gradient_config gradient = rlo__gradient_of_op(op);
+  return rlo_gradient_register(engine, &gradient, 0, NULL);
 }
 
 static rlo_status register_built_in(rlo_engine *engine) {
@@ -57,28 +77,60 @@ static rlo_status register_built_in(rlo_engine *engine) {
                                rlo__host_backend_create,
                                NULL,
                                HOST_PRIORITY));
-  RLO_TRY(register_moves(engine, RLO__HOST_BACKEND));
   if (engine->context != NULL) {
     RLO_TRY(rlo_backend_register(engine,
                                  RLO__OPENCL_BACKEND,
                                  rlo__opencl_backend_create,
                                  engine->context,
                                  OPENCL_PRIORITY));
-    RLO_TRY(register_moves(engine, RLO__OPENCL_BACKEND));
   }
-  return rlo__gradient_register_built_in(engine);
+  int32_t count = 0;
+  const rlo__copy_op *const *ops = rlo__copy_ops(&count);
+  for (int32_t n = 0; n < count; ++n) {
+    RLO_TRY(register_op(engine, ops[n]));
+  }
+  return register_op(engine, &rlo__op_adjoint);
 }
 
-static void init_counters(rlo_engine *engine) {
-  atomic_init(&engine->live_tensors, 0);
-  atomic_init(&engine->tensors_made, 0);
+static void destroy(rlo_engine *engine) {
+  whole_engine *whole = (whole_engine *)engine;
+  if (whole->has_plans) {
+    rlo__call_plans_deinit(&whole->plans);
+  }
+  rlo__gradient_table_deinit(&whole->gradients);
+  if (whole->has_registry) {
+    rlo__registry_deinit(&whole->registry);
+  }
+  if (whole->has_shapes) {
+    rlo__shape_table_deinit(&whole->shapes);
+  }
+  rlo_context_release(engine->context);
+  rlo__free(whole);
+}
+
+static void init_engine(whole_engine *whole,
+                        const rlo_engine_options *options) {
+  rlo_engine *engine = &whole->engine;
+  atomic_init(&engine->num_references, 1);
+  engine->options = *options;
+  engine->log =
+      (rlo__log_sink){options->log, options->log_payload, RLO__LOG_DEBUG};
+  engine->context = rlo_context_retain(options->context);
   rlo__engine_counters *c = &engine->counters;
+  atomic_init(&c->live_tensors, 0);
+  atomic_init(&c->tensors_made, 0);
   atomic_init(&c->kernels_run, 0);
   atomic_init(&c->fallbacks, 0);
   atomic_init(&c->copies, 0);
   atomic_init(&c->copied_bytes, 0);
   atomic_init(&c->pending, 0);
   atomic_init(&c->materialized, 0);
+  engine->registry = &whole->registry;
+  engine->shapes = &whole->shapes;
+  engine->plans = &whole->plans;
+  engine->gradients = &whole->gradients;
+  engine->destroy = destroy;
+  rlo__gradient_table_init(&whole->gradients);
 }
 
 rlo_status rlo_engine_create(const rlo_engine_options *options,
@@ -89,59 +141,57 @@ rlo_status rlo_engine_create(const rlo_engine_options *options,
   *out_engine = NULL;
   rlo_engine_options read = RLO_ENGINE_OPTIONS_INIT;
   RLO_TRY(read_options(options, &read));
-  rlo_engine *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
+  whole_engine *whole = rlo__alloc(sizeof *whole);
+  if (whole == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  atomic_init(&made->num_references, 1);
-  init_counters(made);
-  made->options = read;
-  made->log = (rlo__log_sink){read.log, read.log_payload, RLO__LOG_DEBUG};
-  made->context = rlo_context_retain(read.context);
+  rlo_engine *engine = &whole->engine;
+  init_engine(whole, &read);
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__shape_table_init(&made->shapes));
-  made->has_shapes = true;
-  RLO_TRY_GOTO(rlo__recipe_cache_init(&made->recipes, read.plan_capacity));
-  made->has_recipes = true;
-  RLO_TRY_GOTO(rlo__registry_init(&made->registry));
-  made->has_registry = true;
-  RLO_TRY_GOTO(register_built_in(made));
-  *out_engine = made;
+  RLO_TRY_GOTO(rlo__shape_table_init(&whole->shapes));
+  whole->has_shapes = true;
+  RLO_TRY_GOTO(
+      rlo__call_plans_init(&whole->plans, &whole->shapes, read.plan_capacity));
+  whole->has_plans = true;
+  RLO_TRY_GOTO(rlo__registry_init(&whole->registry, engine, &engine->log));
+  whole->has_registry = true;
+  RLO_TRY_GOTO(register_built_in(engine));
+  *out_engine = engine;
   return RLO_OK;
 fail:
-  rlo_engine_release(made);
+  rlo_engine_release(engine);
   return status;
 }
 
 rlo_engine *rlo_engine_retain(rlo_engine *engine) {
-  if (engine != NULL) {
-    atomic_fetch_add_explicit(&engine->num_references, 1, memory_order_relaxed);
-  }
-  return engine;
+  return engine != NULL ? rlo__engine_retain(engine) : NULL;
 }
 
 void rlo_engine_release(rlo_engine *engine) {
-  if (engine == NULL ||
-      atomic_fetch_sub_explicit(
-          &engine->num_references, 1, memory_order_acq_rel) != 1) {
-    return;
+  if (engine != NULL) {
+    rlo__engine_release(engine);
   }
-  if (engine->has_recipes) {
-    rlo__recipe_cache_deinit(&engine->recipes);
+}
+
+rlo_status rlo_backend_remove(rlo_engine *engine, const char *name) {
+  if (engine == NULL || name == NULL || name[0] == '\0') {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT,
+        "%s",
+        engine == NULL ? "the engine is NULL" : "a backend without a name");
   }
-  rlo__gradient_table_deinit(&engine->gradients);
-  if (engine->has_registry) {
-    rlo__registry_deinit(&engine->registry);
+  rlo__backend_instance *instance = NULL;
+  RLO_TRY(rlo__backend_remove(engine->registry, name, &instance));
+  if (instance != NULL) {
+    rlo__call_plans_forget(engine->plans, instance);
   }
-  if (engine->has_shapes) {
-    rlo__shape_table_deinit(&engine->shapes);
-  }
-  rlo_context_release(engine->context);
-  rlo__free(engine);
+  rlo__backend_instance_release(instance);
+  return RLO_OK;
 }
 
 int64_t rlo_engine_live_tensors(const rlo_engine *engine) {
-  return engine != NULL ? (int64_t)atomic_load(&engine->live_tensors) : 0;
+  return engine != NULL ? (int64_t)atomic_load(&engine->counters.live_tensors)
+                        : 0;
 }
 
 static int64_t load(const atomic_int_fast64_t *counter) {
@@ -159,7 +209,7 @@ void rlo_engine_get_stats(const rlo_engine *engine,
                                   .copies = load(&c->copies),
                                   .copied_bytes = load(&c->copied_bytes),
                                   .pending = load(&c->pending),
-                                  .materialized = load(&c->materialized)};
-  rlo__recipe_cache_count(
-      &engine->recipes, &out_stats->plan_hits, &out_stats->plan_misses);
+                                  .materialized = load(&c->materialized),
+                                  .plan_hits = load(&engine->plans->hits),
+                                  .plan_misses = load(&engine->plans->misses)};
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "engine/recorder.h"
+#include "engine/call/recorder.h"
 #include "engine_case.h"
 #include "relayout/gradient.h"
 #include "relayout/kernel.h"
@@ -293,16 +293,17 @@ RLO_LOOP_TEST(test_engine_calls__memory_runs_out, 0, 2) {
   end();
   int64_t allocations_before = rlo__alloc_live_count();
   int64_t nth = 1;
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  for (; status != RLO_OK; ++nth) {
+  /* Some failures are tolerated: a table that cannot grow. */
+  for (bool is_reached = true; is_reached; ++nth) {
     ck_assert_int_lt(nth, 5000);
     rlo__alloc_set_fault(nth, false);
     rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
     options.is_fusing = _i == 1;
     options.checks_leaks = true;
-    status = rlo_engine_create(&options, &engine);
+    rlo_status status = rlo_engine_create(&options, &engine);
     if (status == RLO_OK) {
       status = do_much();
+      is_reached = rlo__alloc_tried_count() >= nth;
       rlo__alloc_set_fault(0, false);
       ck_assert_int_eq(rlo_engine_live_tensors(engine), 0);
       /* The engine goes on. */
@@ -319,6 +320,7 @@ RLO_LOOP_TEST(test_engine_calls__memory_runs_out, 0, 2) {
                   "allocation %lld leaks %lld",
                   (long long)nth,
                   (long long)(rlo__alloc_live_count() - allocations_before));
+    ck_assert(is_reached || status == RLO_OK);
   }
   /* Some hundreds were tried. */
   ck_assert_int_gt(nth, 100);
@@ -375,12 +377,12 @@ RLO_TEST(test_engine_calls__recorders_see_the_outermost) {
   expect_ok(rlo_run_kernel(engine, "Twice", &x, 1, NULL, &y, 1, NULL));
   rlo_tensor_release(y);
   rlo__recorder_push(&inner.recorder);
-  ck_assert(rlo__recorder_is_listening(engine));
+  ck_assert(rlo__recorder_is_active(engine));
   expect_ok(rlo_op_unstack(x, 0, 2, parts));
   rlo_tensor_release(parts[0]);
   rlo_tensor_release(parts[1]);
   rlo__recorder_enter();
-  ck_assert(!rlo__recorder_is_listening(engine));
+  ck_assert(!rlo__recorder_is_active(engine));
   expect_ok(rlo_op_identity(x, &y));
   rlo__recorder_leave();
   rlo_tensor_release(y);
@@ -391,7 +393,7 @@ RLO_TEST(test_engine_calls__recorders_see_the_outermost) {
   ck_assert_int_eq(rlo_op_identity(x, &y), RLO_OUT_OF_MEMORY);
   ck_assert_ptr_null(y);
   rlo__recorder_pop(&inner.recorder);
-  ck_assert(!rlo__recorder_is_listening(engine));
+  ck_assert(!rlo__recorder_is_active(engine));
   ck_assert_str_eq(outer.words, "Twice/1/1 Unpack/1/2 ");
   ck_assert_str_eq(inner.words, "Unpack/1/2 Identity/1/1 ");
   rlo_tensor_release(x);

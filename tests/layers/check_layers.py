@@ -37,9 +37,8 @@ FLOORS = {
     "plan": (3, []),
     "codegen": (4, []),
     "runtime": (5, []),
-    "engine": (6, ["attributes", "recorder", "shape_table", "instance",
-                   "host_backend", "opencl_backend", "move", "call", "run",
-                   "op"]),
+    "engine": (6, ["parts", "memory", "registry", "tensor", "copy", "call",
+                   "gradient", "engine"]),
     "service": (6, []),
 }
 DEVICE_LEVEL = FLOORS["runtime"][0]

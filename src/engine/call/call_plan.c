@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/call/call_plan.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "relayout/bitcast.h"
+
+/* ----------------------------------------------------------------------- key
+ */
+
+static const uint64_t *key_data(const rlo__call_key *key) {
+  return key->many != NULL ? key->many : key->few;
+}
+
+void rlo__call_key_init(rlo__call_key *key) {
+  key->many = NULL;
+  key->count = 0;
+  key->capacity = (int32_t)(sizeof key->few / sizeof key->few[0]);
+}
+
+void rlo__call_key_deinit(rlo__call_key *key) {
+  rlo__free(key->many);
+}
+
+rlo_status rlo__call_key_push(rlo__call_key *key, uint64_t word) {
+  if (key->count == key->capacity) {
+    uint64_t *many = rlo__alloc_array((size_t)key->capacity * 2, sizeof *many);
+    if (many == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    memcpy(many, key_data(key), (size_t)key->count * sizeof *many);
+    rlo__free(key->many);
+    key->many = many;
+    key->capacity *= 2;
+  }
+  uint64_t *data = key->many != NULL ? key->many : key->few;
+  data[key->count++] = word;
+  return RLO_OK;
+}
+
+static rlo_status push_bytes(rlo__call_key *key, const char *text) {
+  size_t length = strlen(text);
+  RLO_TRY(rlo__call_key_push(key, length));
+  for (size_t i = 0; i < length; i += 8) {
+    uint64_t word = 0;
+    memcpy(&word, text + i, length - i < 8 ? length - i : 8);
+    RLO_TRY(rlo__call_key_push(key, word));
+  }
+  return RLO_OK;
+}
+
+static rlo_status push_attribute(rlo__shape_table *shapes,
+                                 rlo__call_key *key,
+                                 const rlo_attribute *attribute) {
+  RLO_TRY(push_bytes(key, attribute->name));
+  RLO_TRY(rlo__call_key_push(key, (uint64_t)attribute->type));
+  uint64_t word = 0;
+  switch (attribute->type) {
+    case RLO_ATTRIBUTE_I64:
+      return rlo__call_key_push(key, (uint64_t)attribute->value.i64);
+    case RLO_ATTRIBUTE_BOOL:
+      return rlo__call_key_push(key, attribute->value.boolean);
+    case RLO_ATTRIBUTE_F64:
+      memcpy(&word, &attribute->value.f64, sizeof word);
+      return rlo__call_key_push(key, word);
+    case RLO_ATTRIBUTE_STRING:
+      return push_bytes(key, attribute->value.string);
+    case RLO_ATTRIBUTE_I64S:
+      RLO_TRY(rlo__call_key_push(key, (uint64_t)attribute->value.i64s.count));
+      for (int32_t i = 0; i < attribute->value.i64s.count; ++i) {
+        RLO_TRY(
+            rlo__call_key_push(key, (uint64_t)attribute->value.i64s.values[i]));
+      }
+      return RLO_OK;
+    case RLO_ATTRIBUTE_SHAPE: {
+      rlo__shared_shape *shape = NULL;
+      rlo_status status =
+          rlo__shape_table_get(shapes, attribute->value.shape, &shape);
+      if (status != RLO_OK) {
+        return rlo__status_prefix(status, "'%s': ", attribute->name);
+      }
+      word = shape->id;
+      /* An id is never reused: without the shape, the key matches nothing. */
+      rlo__shared_shape_release(shapes, shape);
+      return rlo__call_key_push(key, word);
+    }
+  }
+  return RLO_FAIL(RLO_INTERNAL, "an attribute that was not checked");
+}
+
+static uint64_t key_hash(const uint64_t *key, int32_t count) {
+  uint64_t hash = 0x9e3779b97f4a7c15ULL;
+  for (int32_t i = 0; i < count; ++i) {
+    hash = (hash ^ key[i]) * 0xff51afd7ed558ccdULL;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+/* --------------------------------------------------------------------- plans
+ */
+
+rlo__call_plan *rlo__call_plan_retain(rlo__call_plan *plan) {
+  atomic_fetch_add_explicit(&plan->num_references, 1, memory_order_relaxed);
+  return plan;
+}
+
+void rlo__call_plan_release(rlo__call_plan *plan) {
+  if (plan == NULL ||
+      atomic_fetch_sub_explicit(
+          &plan->num_references, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  rlo__shape_table *shapes = plan->plans->shapes;
+  rlo__backend_instance *instance = plan->instance;
+  for (int32_t k = 0; plan->outputs != NULL && k < plan->num_outputs; ++k) {
+    void *program = atomic_load(&plan->outputs[k].program);
+    if (program != NULL) {
+      instance->methods.release_program(instance->self, program);
+    }
+    rlo__shared_shape_release(shapes, plan->outputs[k].shape);
+  }
+  for (int32_t n = 0; plan->inputs != NULL && n < plan->num_inputs; ++n) {
+    rlo__shared_shape_release(shapes, plan->inputs[n]);
+  }
+  if (plan->has_mutex) {
+    rlo__mutex_deinit(&plan->mutex);
+  }
+  rlo_attributes_release(plan->attributes);
+  rlo__free(plan->outputs);
+  rlo__free(plan->inputs);
+  rlo__free(plan->key);
+  rlo__backend_instance_release(instance);
+  rlo__free(plan);
+}
+
+/* Creates a plan with room for its parts. */
+static rlo_status create(rlo__call_plans *plans,
+                         rlo__backend_instance *instance,
+                         const rlo__call_key *key,
+                         int32_t num_inputs,
+                         int32_t num_outputs,
+                         rlo__call_plan **out_plan) {
+  rlo__call_plan *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  atomic_init(&made->num_references, 1);
+  made->plans = plans;
+  made->instance = rlo__backend_instance_retain(instance);
+  made->num_inputs = num_inputs;
+  made->num_outputs = num_outputs;
+  rlo_status status = rlo__mutex_init(&made->mutex);
+  made->has_mutex = status == RLO_OK;
+  made->inputs =
+      rlo__alloc_array((size_t)num_inputs + 1, sizeof(rlo__shared_shape *));
+  made->outputs = rlo__alloc_array((size_t)num_outputs, sizeof *made->outputs);
+  if (key != NULL) {
+    made->key_length = key->count;
+    made->key = rlo__alloc_array((size_t)key->count, sizeof *made->key);
+  }
+  if (status != RLO_OK || made->inputs == NULL || made->outputs == NULL ||
+      (key != NULL && made->key == NULL)) {
+    rlo__call_plan_release(made);
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t k = 0; k < num_outputs; ++k) {
+    atomic_init(&made->outputs[k].program, NULL);
+  }
+  if (key != NULL) {
+    memcpy(made->key, key_data(key), (size_t)key->count * sizeof *made->key);
+  }
+  *out_plan = made;
+  return RLO_OK;
+}
+
+/* The shapes of a list of shared ones, on the heap; NULL if there is no memory.
+ */
+static const rlo_shape **list_shapes(rlo__shared_shape *const *shared,
+                                     int32_t count) {
+  const rlo_shape **shapes =
+      rlo__alloc_array((size_t)count, sizeof(rlo_shape *));
+  for (int32_t n = 0; shapes != NULL && n < count; ++n) {
+    shapes[n] = &shared[n]->shape;
+  }
+  return shapes;
+}
+
+static rlo_status make_program(rlo__call_plan *plan,
+                               int32_t output,
+                               void **out_program) {
+  const rlo_shape **shapes = list_shapes(plan->inputs, plan->num_inputs);
+  if (shapes == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  const rlo__copy_call call = {
+      plan->op, shapes, plan->num_inputs, plan->attributes};
+  rlo_status status = rlo__copy_op_prepare(plan->instance,
+                                           &call,
+                                           output,
+                                           &plan->outputs[output].shape->shape,
+                                           out_program);
+  rlo__free(shapes);
+  return status;
+}
+
+static rlo_status get_program(rlo__call_plan *plan,
+                              int32_t output,
+                              void **out_program) {
+  _Atomic(void *) *place = &plan->outputs[output].program;
+  *out_program = atomic_load_explicit(place, memory_order_acquire);
+  if (*out_program != NULL) {
+    return RLO_OK;
+  }
+  rlo_status status = RLO_OK;
+  rlo__mutex_lock(&plan->mutex);
+  *out_program = atomic_load_explicit(place, memory_order_relaxed);
+  if (*out_program == NULL) {
+    status = make_program(plan, output, out_program);
+    if (status == RLO_OK) {
+      atomic_store_explicit(place, *out_program, memory_order_release);
+    }
+  }
+  rlo__mutex_unlock(&plan->mutex);
+  return status;
+}
+
+/* Whether an operation leaves every byte where it is. */
+static rlo_status is_same_place(const rlo__copy_op *op,
+                                const rlo_shape *input,
+                                const rlo_shape *result,
+                                bool *out_is_same) {
+  *out_is_same = false;
+  if (!rlo__copy_op_has(op, RLO__COPY_KEEPS_ORDER)) {
+    return RLO_OK;
+  }
+  rlo_status status =
+      rlo_shape_reshape_is_bitcast(input, result, 0, out_is_same);
+  /* Copying is always correct. */
+  return status == RLO_UNSUPPORTED ? RLO_OK : status;
+}
+
+static rlo_status fill_in(rlo__call_plan *plan, const rlo__copy_call *call) {
+  rlo_shape shape;
+  RLO_TRY(rlo_attributes_clone(call->attributes, &plan->attributes));
+  for (int32_t k = 0; k < plan->num_outputs; ++k) {
+    rlo__call_plan_output *output = &plan->outputs[k];
+    RLO_TRY(rlo__copy_op_shape(call, k, &shape));
+    RLO_TRY(rlo__shape_table_get(plan->plans->shapes, &shape, &output->shape));
+    RLO_TRY(is_same_place(call->op, call->inputs[0], &shape, &output->is_view));
+  }
+  return RLO_OK;
+}
+
+/* ---------------------------------------------------------------------- cache
+ */
+
+rlo_status rlo__call_plans_init(rlo__call_plans *plans,
+                                rlo__shape_table *shapes,
+                                int32_t capacity) {
+  *plans = (rlo__call_plans){
+      .shapes = shapes, .capacity = (size_t)capacity, .next_id = 1};
+  atomic_init(&plans->hits, 0);
+  atomic_init(&plans->misses, 0);
+  rlo__table_init(&plans->table, offsetof(rlo__call_plan, node));
+  return rlo__mutex_init(&plans->mutex);
+}
+
+/* The words of a key. */
+typedef struct key_words {
+  const uint64_t *words;
+  int32_t count;
+} key_words;
+
+static bool has_key(const void *entry, const void *key) {
+  const rlo__call_plan *plan = entry;
+  const key_words *wanted = key;
+  return plan->key_length == wanted->count &&
+         memcmp(plan->key,
+                wanted->words,
+                (size_t)wanted->count * sizeof *wanted->words) == 0;
+}
+
+/* Under the mutex; retained. */
+static rlo__call_plan *find_locked(rlo__call_plans *plans,
+                                   const key_words *key,
+                                   uint64_t hash) {
+  rlo__call_plan *plan = rlo__table_find(&plans->table, hash, has_key, key);
+  if (plan != NULL) {
+    rlo__table_touch(&plans->table, plan);
+    rlo__call_plan_retain(plan);
+  }
+  return plan;
+}
+
+rlo__call_plan *rlo__call_plans_find(rlo__call_plans *plans,
+                                     const rlo__call_key *key) {
+  const key_words wanted = {key_data(key), key->count};
+  uint64_t hash = key_hash(wanted.words, wanted.count);
+  rlo__mutex_lock(&plans->mutex);
+  rlo__call_plan *found = find_locked(plans, &wanted, hash);
+  rlo__mutex_unlock(&plans->mutex);
+  atomic_fetch_add_explicit(
+      found != NULL ? &plans->hits : &plans->misses, 1, memory_order_relaxed);
+  return found;
+}
+
+/* Inserts a plan and returns it; or releases it and returns the one that
+ * another thread inserted under the same key meanwhile. */
+static rlo__call_plan *insert(rlo__call_plans *plans, rlo__call_plan *plan) {
+  const key_words key = {plan->key, plan->key_length};
+  uint64_t hash = key_hash(key.words, key.count);
+  rlo__call_plan *evicted = NULL;
+  rlo__mutex_lock(&plans->mutex);
+  rlo__call_plan *first = find_locked(plans, &key, hash);
+  if (first == NULL) {
+    plan->id = plans->next_id++;
+    rlo__table_insert(&plans->table, rlo__call_plan_retain(plan), hash);
+    if (plans->table.count > plans->capacity) {
+      evicted = rlo__table_remove_oldest(&plans->table);
+    }
+  }
+  rlo__mutex_unlock(&plans->mutex);
+  rlo__call_plan_release(evicted);
+  if (first != NULL) {
+    rlo__call_plan_release(plan);
+    return first;
+  }
+  return plan;
+}
+
+void rlo__call_plans_forget(rlo__call_plans *plans,
+                            const rlo__backend_instance *instance) {
+  /* Linked by their nodes, which are in no table any more. */
+  rlo__table_node *dropped = NULL;
+  rlo__mutex_lock(&plans->mutex);
+  for (rlo__call_plan *p = rlo__table_newest(&plans->table); p != NULL;) {
+    rlo__call_plan *older = rlo__table_older(&plans->table, p);
+    if (instance == NULL || p->instance == instance) {
+      rlo__table_remove(&plans->table, p);
+      p->node.next = dropped;
+      dropped = &p->node;
+    }
+    p = older;
+  }
+  rlo__mutex_unlock(&plans->mutex);
+  while (dropped != NULL) {
+    rlo__call_plan *plan = rlo__table_entry_of(&plans->table, dropped);
+    dropped = dropped->next;
+    rlo__call_plan_release(plan);
+  }
+}
+
+void rlo__call_plans_deinit(rlo__call_plans *plans) {
+  rlo__call_plans_forget(plans, NULL);
+  rlo__table_deinit(&plans->table);
+  rlo__mutex_deinit(&plans->mutex);
+}
+
+/* -------------------------------------------------------------------- getting
+ */
+
+static rlo_status create_op(rlo__call_plans *plans,
+                            rlo__backend_instance *instance,
+                            const rlo__call_key *key,
+                            const rlo__copy_op *op,
+                            rlo__shared_shape *const *inputs,
+                            int32_t num_inputs,
+                            const rlo_attributes *attributes,
+                            rlo__call_plan **out_plan) {
+  rlo__call_plan *made = NULL;
+  int32_t count = 0;
+  rlo_status status = RLO_OK;
+  const rlo_shape **shapes = list_shapes(inputs, num_inputs);
+  if (shapes == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  const rlo__copy_call call = {op, shapes, num_inputs, attributes};
+  RLO_TRY_GOTO(rlo__copy_op_count(&call, &count));
+  RLO_TRY_GOTO(create(plans, instance, key, num_inputs, count, &made));
+  made->op = op;
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    made->inputs[n] = rlo__shared_shape_retain(inputs[n]);
+  }
+  RLO_TRY_GOTO(fill_in(made, &call));
+  *out_plan = insert(plans, made);
+  made = NULL;
+fail:
+  rlo__free(shapes);
+  rlo__call_plan_release(made);
+  return status;
+}
+
+rlo_status rlo__call_plan_get(rlo__call_plans *plans,
+                              rlo__backend_instance *instance,
+                              const rlo__copy_op *op,
+                              rlo__shared_shape *const *inputs,
+                              int32_t num_inputs,
+                              const rlo_attributes *attributes,
+                              rlo__call_plan **out_plan) {
+  rlo__call_key key;
+  rlo__call_key_init(&key);
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__call_key_push(&key, (uint64_t)(uintptr_t)op));
+  RLO_TRY_GOTO(rlo__call_key_push(&key, instance->id));
+  RLO_TRY_GOTO(rlo__call_key_push(&key, (uint64_t)num_inputs));
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    RLO_TRY_GOTO(rlo__call_key_push(&key, inputs[n]->id));
+  }
+  for (int32_t i = 0; attributes != NULL && i < attributes->count; ++i) {
+    status = push_attribute(plans->shapes, &key, &attributes->items[i]);
+    if (status != RLO_OK) {
+      rlo__status_prefix(status, "%s: ", op->name);
+      goto fail;
+    }
+  }
+  *out_plan = rlo__call_plans_find(plans, &key);
+  if (*out_plan == NULL) {
+    status = create_op(
+        plans, instance, &key, op, inputs, num_inputs, attributes, out_plan);
+  }
+fail:
+  rlo__call_key_deinit(&key);
+  return status;
+}
+
+rlo_status rlo__call_plan_create_chain(rlo__call_plans *plans,
+                                       rlo__backend_instance *instance,
+                                       const rlo__call_key *key,
+                                       const rlo_chain *chain,
+                                       rlo__shared_shape *shape,
+                                       rlo__call_plan **out_plan) {
+  rlo__call_plan *made = NULL;
+  rlo_moves *moves = NULL;
+  void *program = NULL;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(create(plans, instance, key, 0, 1, &made));
+  made->outputs[0].shape = rlo__shared_shape_retain(shape);
+  RLO_TRY_GOTO(rlo_chain_lower(chain, &shape->shape, &moves));
+  RLO_TRY_GOTO(rlo__backend_instance_prepare(instance, moves, &program));
+  atomic_store(&made->outputs[0].program, program);
+  *out_plan = key != NULL ? insert(plans, made) : made;
+  return RLO_OK;
+fail:
+  rlo__call_plan_release(made);
+  return status;
+}
+
+/* -------------------------------------------------------------------- running
+ */
+
+rlo_status rlo__call_plan_run(rlo__call_plan *plan,
+                              int32_t output,
+                              rlo__storage *const *inputs,
+                              int32_t num_inputs,
+                              rlo__storage **out_storage) {
+  const rlo__call_plan_output *result = &plan->outputs[output];
+  if (result->is_view) {
+    *out_storage = rlo__storage_retain(inputs[0]);
+    return RLO_OK;
+  }
+  rlo__backend_instance *instance = plan->instance;
+  void *few[8];
+  void *program = NULL;
+  rlo__storage *storage = NULL;
+  rlo_status status = RLO_OK;
+  void **operands = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
+  if (operands == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    operands[n] = inputs[n]->memory;
+  }
+  RLO_TRY_GOTO(get_program(plan, output, &program));
+  RLO_TRY_GOTO(rlo__storage_create(
+      instance, result->shape->bytes, result->shape->has_gaps, &storage));
+  if (result->shape->bytes > 0) {
+    RLO_TRY_GOTO(rlo__backend_instance_run(
+        instance, program, operands, storage->memory));
+  }
+  *out_storage = storage;
+  storage = NULL;
+fail:
+  rlo__storage_release(storage);
+  rlo__small_array_free(operands, few);
+  return status;
+}
+
+rlo_status rlo__call_plan_run_tensors(rlo__call_plan *plan,
+                                      int32_t output,
+                                      rlo_tensor *const *inputs,
+                                      int32_t num_inputs,
+                                      rlo__storage **out_storage) {
+  rlo__storage *few[8];
+  rlo__storage **storages = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
+  if (storages == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = RLO_OK;
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    RLO_TRY_GOTO(rlo__tensor_need(inputs[n], plan->instance, &storages[n]));
+  }
+  RLO_TRY_GOTO(
+      rlo__call_plan_run(plan, output, storages, num_inputs, out_storage));
+fail:
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    rlo__storage_release(storages[n]);
+  }
+  rlo__small_array_free(storages, few);
+  return status;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_ENGINE_CALL_PLAN_H
+#define RLO_ENGINE_CALL_PLAN_H
+
+#include "base/table.h"
+#include "base/thread.h"
+#include "engine/copy/copy_op.h"
+#include "engine/tensor/shape_table.h"
+#include "engine/tensor/tensor.h"
+
+/** The cached plans of an engine's calls. The least recently used plan is
+ *  evicted first. */
+typedef struct rlo__call_plans {
+  rlo__shape_table *shapes;
+  rlo__mutex mutex;
+  size_t capacity;
+  uint64_t next_id;
+  atomic_int_fast64_t hits, misses;
+  rlo__table table;
+} rlo__call_plans;
+
+RLO_NODISCARD rlo_status rlo__call_plans_init(rlo__call_plans *plans,
+                                              rlo__shape_table *shapes,
+                                              int32_t capacity);
+void rlo__call_plans_deinit(rlo__call_plans *plans);
+
+/** Drops every plan of an instance; NULL: of all. */
+void rlo__call_plans_forget(rlo__call_plans *plans,
+                            const rlo__backend_instance *instance);
+
+/** What identifies a call: 64-bit words, on the stack while they are few. */
+typedef struct rlo__call_key {
+  uint64_t few[96];
+  uint64_t *many;
+  int32_t count, capacity;
+} rlo__call_key;
+
+void rlo__call_key_init(rlo__call_key *key);
+void rlo__call_key_deinit(rlo__call_key *key);
+RLO_NODISCARD rlo_status rlo__call_key_push(rlo__call_key *key, uint64_t word);
+
+/** One result of a plan. */
+typedef struct rlo__call_plan_output {
+  rlo__shared_shape *shape;
+  /** It has the bytes of the only input: nothing runs. */
+  bool is_view;
+  /** The instance's program; NULL until it is first needed. */
+  _Atomic(void *) program;
+} rlo__call_plan_output;
+
+/**
+ * The plan of a call: the shapes of its results and the programs that compute
+ * them. Counted; calls with equal keys share one.
+ */
+typedef struct rlo__call_plan {
+  atomic_int_fast64_t num_references;
+  /** Borrowed: plans do not outlive it. */
+  rlo__call_plans *plans;
+  rlo__table_node node;
+  /** Not 0; never reused. */
+  uint64_t id;
+  uint64_t *key;
+  int32_t key_length;
+  /** Retained. */
+  rlo__backend_instance *instance;
+  /** NULL for chains and fused operations, which have their program from the
+   *  beginning. */
+  const rlo__copy_op *op;
+  rlo_attributes *attributes;
+  int32_t num_inputs;
+  rlo__shared_shape **inputs;
+  int32_t num_outputs;
+  rlo__call_plan_output *outputs;
+  /** Held while a program is prepared. */
+  rlo__mutex mutex;
+  bool has_mutex;
+} rlo__call_plan;
+
+rlo__call_plan *rlo__call_plan_retain(rlo__call_plan *plan);
+/** NULL is legal. */
+void rlo__call_plan_release(rlo__call_plan *plan);
+
+/**
+ * Finds or creates the plan of a copy operation.
+ * @param inputs      borrowed; retained by the plan.
+ * @param attributes  checked; borrowed, cloned by the plan.
+ */
+RLO_NODISCARD rlo_status rlo__call_plan_get(rlo__call_plans *plans,
+                                            rlo__backend_instance *instance,
+                                            const rlo__copy_op *op,
+                                            rlo__shared_shape *const *inputs,
+                                            int32_t num_inputs,
+                                            const rlo_attributes *attributes,
+                                            rlo__call_plan **out_plan);
+
+/** Finds a plan by its key; NULL if there is none. Counts a hit or a miss. */
+rlo__call_plan *rlo__call_plans_find(rlo__call_plans *plans,
+                                     const rlo__call_key *key);
+
+/**
+ * Creates the plan of a chain and inserts it under a key. If another thread
+ * has inserted one meanwhile, that is returned.
+ * @param key    NULL: the plan is not inserted.
+ * @param shape  of the result; retained by the plan.
+ */
+RLO_NODISCARD rlo_status
+rlo__call_plan_create_chain(rlo__call_plans *plans,
+                            rlo__backend_instance *instance,
+                            const rlo__call_key *key,
+                            const rlo_chain *chain,
+                            rlo__shared_shape *shape,
+                            rlo__call_plan **out_plan);
+
+/**
+ * Computes one result.
+ * @param inputs       storages on the plan's instance, one for each operand.
+ * @param out_storage  new; for a view that of input 0, retained.
+ */
+RLO_NODISCARD rlo_status rlo__call_plan_run(rlo__call_plan *plan,
+                                            int32_t output,
+                                            rlo__storage *const *inputs,
+                                            int32_t num_inputs,
+                                            rlo__storage **out_storage);
+
+/** The same of tensors, which are copied to the instance where necessary. */
+RLO_NODISCARD rlo_status rlo__call_plan_run_tensors(rlo__call_plan *plan,
+                                                    int32_t output,
+                                                    rlo_tensor *const *inputs,
+                                                    int32_t num_inputs,
+                                                    rlo__storage **out_storage);
+
+#endif

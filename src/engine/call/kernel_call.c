@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/call/kernel_call.h"
+
+#include "base/status.h"
+
+rlo_status rlo__kernel_call_set_count(rlo__kernel_call *k, int32_t count) {
+  k->call.num_outputs = count;
+  return count <= k->capacity
+             ? RLO_OK
+             : RLO_FAIL(RLO_OUT_OF_RANGE,
+                        "kernel '%s' has %d results; there is room for %d",
+                        k->call.kernel_name,
+                        count,
+                        k->capacity);
+}
+
+rlo_status rlo_kernel_output(rlo_kernel_call *call,
+                             int32_t n,
+                             rlo_tensor **out_tensor) {
+  if (call == NULL || out_tensor == NULL) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT,
+        call == NULL ? "the call is NULL" : "no place for the output");
+  }
+  if (n < 0 || n >= call->num_outputs) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "kernel '%s' has no output %d; it has %d",
+                    call->kernel_name,
+                    n,
+                    call->num_outputs);
+  }
+  if (call->outputs[n] == NULL) {
+    const rlo__kernel_call *k = (const rlo__kernel_call *)call;
+    rlo__storage *storage = NULL;
+    RLO_TRY(rlo__storage_create(k->bound->instance,
+                                k->shapes[n]->bytes,
+                                k->shapes[n]->has_gaps,
+                                &storage));
+    rlo_status status = rlo__tensor_create(call->engine,
+                                           k->shapes[n],
+                                           storage,
+                                           (rlo__pending){NULL, NULL},
+                                           &call->outputs[n]);
+    if (status != RLO_OK) {
+      rlo__storage_release(storage);
+      return status;
+    }
+  }
+  *out_tensor = call->outputs[n];
+  return RLO_OK;
+}
+
+rlo_status rlo_kernel_output_host_data(rlo_kernel_call *call,
+                                       int32_t n,
+                                       void **out_data) {
+  rlo_tensor *output = NULL;
+  if (out_data == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the address");
+  }
+  rlo_status status = rlo_kernel_output(call, n, &output);
+  if (output == NULL) {
+    return status;
+  }
+  const rlo__storage *storage = output->storage;
+  const rlo__backend_instance *instance = storage->instance;
+  if (instance->methods.host_pointer == NULL) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "kernel '%s': backend '%s' has no host memory",
+                    call->kernel_name,
+                    call->backend_name);
+  }
+  *out_data = storage->memory != NULL ? instance->methods.host_pointer(
+                                            instance->self, storage->memory)
+                                      : NULL;
+  return RLO_OK;
+}
+
+rlo_status rlo_infer_like_input(const rlo_shape *const *inputs,
+                                int32_t num_inputs,
+                                const rlo_attributes *attributes,
+                                rlo_shape *out_shapes,
+                                int32_t capacity,
+                                int32_t *out_count,
+                                void *payload) {
+  (void)attributes;
+  (void)payload;
+  if (num_inputs < 1) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "there is no input 0 to infer the result from");
+  }
+  *out_count = 1;
+  return capacity < 1 ? RLO_OK
+                      : rlo_shape_make(inputs[0]->dtype,
+                                       inputs[0]->dims,
+                                       inputs[0]->rank,
+                                       out_shapes);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_ENGINE_KERNEL_CALL_H
+#define RLO_ENGINE_KERNEL_CALL_H
+
+#include "engine/registry/registry.h"
+#include "engine/tensor/tensor.h"
+
+/** The state of one rlo_run_kernel call. */
+typedef struct rlo__kernel_call {
+  /** What the kernel sees. First, so that a pointer to one is a pointer to the
+   *  other. num_outputs is known once the shapes of the results are. */
+  rlo_kernel_call call;
+  rlo__bound_kernel *bound;
+  /** Of the outputs, for a kernel function. */
+  rlo__shared_shape **shapes;
+  /** How many results the caller has room for. */
+  int32_t capacity;
+} rlo__kernel_call;
+
+/** Sets the number of results. RLO_OUT_OF_RANGE if the caller has no room for
+ *  so many. */
+RLO_NODISCARD rlo_status rlo__kernel_call_set_count(rlo__kernel_call *k,
+                                                    int32_t count);
+
+/** Runs a copy operation; with fusion, leaves its results pending. Some outputs
+ *  may be set after a failure. */
+RLO_NODISCARD rlo_status rlo__kernel_call_run_copy(rlo__kernel_call *k);
+
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+#include "base/status.h"
+#include "engine/call/kernel_call.h"
+#include "engine/call/recorder.h"
+#include "engine/copy/copy_op.h"
+#include "engine/parts.h"
+
+static rlo_status check_arguments(const rlo_engine *engine,
+                                  const char *kernel_name,
+                                  const void *inputs,
+                                  int32_t num_inputs,
+                                  const void *outputs,
+                                  int32_t capacity) {
+  if (engine == NULL || kernel_name == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is NULL",
+                    engine == NULL ? "engine" : "kernel's name");
+  }
+  if (num_inputs < 0 || (num_inputs > 0 && inputs == NULL)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s': %d inputs without a list of them",
+                    kernel_name,
+                    num_inputs);
+  }
+  if (capacity < 0 || (capacity > 0 && outputs == NULL)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s': no place for the results",
+                    kernel_name);
+  }
+  return RLO_OK;
+}
+
+static rlo_status check_call(const rlo__bound_kernel *bound,
+                             int32_t num_inputs,
+                             const rlo_attributes *attributes) {
+  const rlo_kernel_config *config = &bound->config;
+  if (config->max_inputs < 0 && num_inputs < config->min_inputs) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s' has %d inputs; it takes at least %d",
+                    config->kernel_name,
+                    num_inputs,
+                    config->min_inputs);
+  }
+  if (config->max_inputs >= 0 &&
+      (num_inputs < config->min_inputs || num_inputs > config->max_inputs)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s' has %d inputs; it takes %d to %d",
+                    config->kernel_name,
+                    num_inputs,
+                    config->min_inputs,
+                    config->max_inputs);
+  }
+  if (bound->kind == RLO__KERNEL_COPY_OP) {
+    return rlo__copy_op_check_attributes(config->built_in, attributes);
+  }
+  return config->attributes == NULL
+             ? RLO_OK
+             : rlo_attributes_check(attributes,
+                                    config->kernel_name,
+                                    config->attributes,
+                                    config->num_attributes);
+}
+
+/* ---------------------------------------------------------- kernel functions
+ */
+
+static rlo_status infer(const rlo_kernel_config *config,
+                        const rlo_shape *const *inputs,
+                        int32_t num_inputs,
+                        const rlo_attributes *attributes,
+                        rlo_shape *out_shapes,
+                        int32_t capacity,
+                        int32_t *out_count) {
+  return RLO__CALLBACK(config->infer(inputs,
+                                     num_inputs,
+                                     attributes,
+                                     out_shapes,
+                                     capacity,
+                                     out_count,
+                                     config->payload),
+                       "the inference of kernel '%s' for backend '%s'",
+                       config->kernel_name,
+                       config->backend_name);
+}
+
+/* Infers the shapes of the results into k->shapes, which the caller releases
+ * also after a failure. */
+static rlo_status infer_shared(rlo__kernel_call *k,
+                               const rlo_shape *const *inputs,
+                               int32_t *out_count) {
+  const rlo_kernel_config *config = &k->bound->config;
+  rlo_shape *shapes = NULL;
+  int32_t capacity = 1;
+  int32_t count = 0;
+  rlo_status status = RLO_OK;
+  do {
+    rlo__free(shapes);
+    capacity = count > capacity ? count : capacity;
+    shapes = rlo__alloc_array((size_t)capacity, sizeof *shapes);
+    if (shapes == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    RLO_TRY_GOTO(infer(config,
+                       inputs,
+                       k->call.num_inputs,
+                       k->call.attributes,
+                       shapes,
+                       capacity,
+                       &count));
+    if (count < 1 || count > RLO_MAX_KERNEL_OUTPUTS) {
+      status = RLO_FAIL(RLO_INVALID_ARGUMENT,
+                        "kernel '%s' infers %d results; 1 to %d are possible",
+                        config->kernel_name,
+                        count,
+                        RLO_MAX_KERNEL_OUTPUTS);
+      goto fail;
+    }
+  } while (count > capacity);
+  k->shapes = rlo__alloc_array((size_t)count, sizeof(rlo__shared_shape *));
+  if (k->shapes == NULL) {
+    status = RLO_OUT_OF_MEMORY;
+    goto fail;
+  }
+  *out_count = count;
+  for (int32_t n = 0; n < count; ++n) {
+    RLO_TRY_GOTO(rlo__shape_table_get(
+        k->call.engine->shapes, &shapes[n], &k->shapes[n]));
+  }
+fail:
+  rlo__free(shapes);
+  return status;
+}
+
+/* Brings the inputs to the kernel's backend. */
+static rlo_status bring_inputs(const rlo__kernel_call *k) {
+  for (int32_t n = 0; n < k->call.num_inputs; ++n) {
+    rlo__storage *storage = NULL;
+    RLO_TRY(rlo__tensor_need(k->call.inputs[n], k->bound->instance, &storage));
+    rlo__storage_release(storage);
+  }
+  return RLO_OK;
+}
+
+/* Replaces a reference by a new tensor with the same bytes. */
+static rlo_status make_alias(rlo_tensor **tensor) {
+  rlo_tensor *alias = NULL;
+  rlo__storage *storage = NULL;
+  RLO_TRY(rlo__tensor_need(*tensor, NULL, &storage));
+  rlo_status status = rlo__tensor_create((*tensor)->engine,
+                                         (*tensor)->shape,
+                                         storage,
+                                         (rlo__pending){NULL, NULL},
+                                         &alias);
+  if (status != RLO_OK) {
+    rlo__storage_release(storage);
+    return status;
+  }
+  rlo_tensor_release(*tensor);
+  *tensor = alias;
+  return RLO_OK;
+}
+
+static rlo_status check_output(const rlo__kernel_call *k, int32_t index) {
+  const char *kernel_name = k->call.kernel_name;
+  rlo_tensor **output = &k->call.outputs[index];
+  if (*output == NULL || (*output)->engine != k->call.engine) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s' left output %d %s",
+                    kernel_name,
+                    index,
+                    *output == NULL ? "unwritten" : "to another engine");
+  }
+  if ((*output)->shape != k->shapes[index]) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s' wrote output %d in another shape than it "
+                    "inferred",
+                    kernel_name,
+                    index);
+  }
+  for (int32_t n = 0; n < k->call.num_inputs; ++n) {
+    if (k->call.inputs[n] == *output) {
+      return make_alias(output);
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status call_function(rlo__kernel_call *k) {
+  const rlo_kernel_config *config = &k->bound->config;
+  RLO_TRY(bring_inputs(k));
+  rlo__recorder_enter();
+  rlo_status status = RLO__CALLBACK(config->run(&k->call, config->payload),
+                                    "kernel '%s' for backend '%s'",
+                                    config->kernel_name,
+                                    config->backend_name);
+  rlo__recorder_leave();
+  for (int32_t n = 0; n < k->call.num_outputs && status == RLO_OK; ++n) {
+    status = check_output(k, n);
+  }
+  return status;
+}
+
+static rlo_status run_function(rlo__kernel_call *k) {
+  const rlo_shape **lists = NULL;
+  int32_t count = 0;
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  const rlo_shape **inputs =
+      rlo__alloc_array((size_t)k->call.num_inputs + 1, sizeof(rlo_shape *));
+  if (inputs == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t n = 0; n < k->call.num_inputs; ++n) {
+    inputs[n] = rlo_tensor_shape(k->call.inputs[n]);
+  }
+  RLO_TRY_GOTO(infer_shared(k, inputs, &count));
+  RLO_TRY_GOTO(rlo__kernel_call_set_count(k, count));
+  lists = rlo__alloc_array((size_t)count, sizeof(rlo_shape *));
+  if (lists == NULL) {
+    status = RLO_OUT_OF_MEMORY;
+    goto fail;
+  }
+  for (int32_t n = 0; n < count; ++n) {
+    lists[n] = &k->shapes[n]->shape;
+  }
+  k->call.output_shapes = lists;
+  RLO_TRY_GOTO(call_function(k));
+fail:
+  for (int32_t n = 0; k->shapes != NULL && n < count; ++n) {
+    rlo__shared_shape_release(k->call.engine->shapes, k->shapes[n]);
+  }
+  rlo__free(k->shapes);
+  rlo__free(lists);
+  rlo__free(inputs);
+  return status;
+}
+
+/* ------------------------------------------------------------------- running
+ */
+
+static rlo_status run_checked(rlo__kernel_call *k) {
+  const rlo_kernel_call *call = &k->call;
+  int64_t before = rlo__tensor_balance();
+  RLO_TRY(check_call(k->bound, call->num_inputs, call->attributes));
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    RLO_TRY(rlo__tensor_check(call->inputs[n], call->engine, "input", n));
+  }
+  RLO_TRY(k->bound->kind == RLO__KERNEL_COPY_OP ? rlo__kernel_call_run_copy(k)
+                                                : run_function(k));
+  int64_t leaked = rlo__tensor_balance() - before - call->num_outputs;
+  if (call->engine->options.checks_leaks && leaked > 0) {
+    return RLO_FAIL(RLO_INTERNAL,
+                    "kernel '%s' for backend '%s' has leaked %lld tensors",
+                    call->kernel_name,
+                    call->backend_name,
+                    (long long)leaked);
+  }
+  const rlo__record record = {.engine = call->engine,
+                              .kernel_name = call->kernel_name,
+                              .inputs = call->inputs,
+                              .num_inputs = call->num_inputs,
+                              .attributes = call->attributes,
+                              .outputs = call->outputs,
+                              .num_outputs = call->num_outputs};
+  return rlo__recorder_notify(&record);
+}
+
+rlo_status rlo_run_kernel(rlo_engine *engine,
+                          const char *kernel_name,
+                          rlo_tensor *const *inputs,
+                          int32_t num_inputs,
+                          const rlo_attributes *attributes,
+                          rlo_tensor **out_tensors,
+                          int32_t capacity,
+                          int32_t *out_count) {
+  RLO_TRY(check_arguments(
+      engine, kernel_name, inputs, num_inputs, out_tensors, capacity));
+  rlo_tensor *few[4];
+  rlo__kernel_call k = {
+      .call = {.engine = engine,
+               .inputs = inputs,
+               .num_inputs = num_inputs,
+               .attributes = attributes,
+               .outputs = RLO__SMALL_ARRAY(few, (size_t)capacity)},
+      .capacity = capacity};
+  rlo_kernel_call *call = &k.call;
+  bool is_fallback = false;
+  if (call->outputs == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__kernel_bind(engine->registry,
+                                kernel_name,
+                                engine->options.allow_host_fallback,
+                                &k.bound,
+                                &is_fallback));
+  call->kernel_name = k.bound->config.kernel_name;
+  call->backend_name = k.bound->config.backend_name;
+  call->backend_self = k.bound->instance->self;
+  RLO_TRY_GOTO(run_checked(&k));
+  if (call->num_outputs < capacity && out_count == NULL) {
+    status = RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "kernel '%s' has %d results, not %d, and there is no "
+                      "place for that number",
+                      kernel_name,
+                      call->num_outputs,
+                      capacity);
+    goto fail;
+  }
+  rlo__engine_count(&engine->counters.kernels_run, 1);
+  rlo__engine_count(&engine->counters.fallbacks, is_fallback);
+  for (int32_t n = 0; n < call->num_outputs; ++n) {
+    out_tensors[n] = call->outputs[n];
+    call->outputs[n] = NULL;
+  }
+fail:
+  if (out_count != NULL && (status == RLO_OK || call->num_outputs > capacity)) {
+    *out_count = call->num_outputs;
+  }
+  for (int32_t n = 0; n < call->num_outputs && n < capacity; ++n) {
+    rlo_tensor_release(call->outputs[n]);
+  }
+  rlo__small_array_free(call->outputs, few);
+  rlo__bound_kernel_release(k.bound);
+  return status;
+}
+
+rlo_status rlo_infer_kernel(rlo_engine *engine,
+                            const char *kernel_name,
+                            const rlo_shape *const *inputs,
+                            int32_t num_inputs,
+                            const rlo_attributes *attributes,
+                            rlo_shape *out_shapes,
+                            int32_t capacity,
+                            int32_t *out_count) {
+  RLO_TRY(check_arguments(
+      engine, kernel_name, inputs, num_inputs, out_shapes, capacity));
+  if (out_count == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s': no place for the number of results",
+                    kernel_name);
+  }
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    if (inputs[n] == NULL) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "input %d is NULL", n);
+    }
+  }
+  rlo__bound_kernel *bound = NULL;
+  bool is_fallback = false;
+  RLO_TRY(rlo__kernel_bind(engine->registry,
+                           kernel_name,
+                           engine->options.allow_host_fallback,
+                           &bound,
+                           &is_fallback));
+  const rlo_kernel_config *config = &bound->config;
+  rlo_status status = check_call(bound, num_inputs, attributes);
+  if (status == RLO_OK) {
+    status = infer(config,
+                   inputs,
+                   num_inputs,
+                   attributes,
+                   out_shapes,
+                   capacity,
+                   out_count);
+  }
+  rlo__bound_kernel_release(bound);
+  return status;
+}

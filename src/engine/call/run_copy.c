@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "engine/call/fusion.h"
+#include "engine/call/kernel_call.h"
+#include "engine/parts.h"
+
+/* The attributes of a call, and in addition the value that was input 1. */
+typedef struct with_value {
+  rlo_attributes attributes;
+  rlo_attribute *items;
+  int64_t words[2];
+} with_value;
+
+/* The element of a scalar in any layout: its memory may be larger, and the
+ * element need not come first. */
+static rlo_status read_element(rlo_tensor *value, uint8_t out_bits[16]) {
+  const rlo_shape *shape = rlo_tensor_shape(value);
+  int64_t bytes = rlo_tensor_bytes(value);
+  if (rlo_layout_is_row_major(&shape->layout, 0)) {
+    return rlo_tensor_read(value, out_bits, bytes);
+  }
+  rlo_shape plain;
+  rlo_layout layout = rlo_layout_row_major(0);
+  layout.element_size_bits = shape->layout.element_size_bits;
+  RLO_TRY(rlo_shape_make_with_layout(shape->dtype, NULL, 0, &layout, &plain));
+  rlo_problem *problem = rlo__alloc(sizeof *problem);
+  void *memory = rlo__alloc((size_t)bytes);
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  if (problem != NULL && memory != NULL) {
+    RLO_TRY_GOTO(rlo_relayout_lower(shape, &plain, NULL, problem));
+    RLO_TRY_GOTO(rlo_tensor_read(value, memory, bytes));
+    RLO_TRY_GOTO(rlo_problem_run_host(problem, memory, out_bits));
+  }
+fail:
+  rlo__free(memory);
+  rlo__free(problem);
+  return status;
+}
+
+static rlo_status take_value(const rlo__kernel_call *k,
+                             const rlo__copy_op *op,
+                             with_value *out) {
+  rlo_tensor *value = k->call.inputs[1];
+  uint8_t bytes[16] = {0};
+  RLO_TRY(rlo__copy_op_check_value(op,
+                                   rlo_tensor_shape(k->call.inputs[0]),
+                                   rlo_tensor_shape(value),
+                                   k->call.attributes));
+  RLO_TRY(read_element(value, bytes));
+  memcpy(out->words, bytes, sizeof out->words);
+  int32_t count = k->call.attributes != NULL ? k->call.attributes->count : 0;
+  out->items = rlo__alloc_array((size_t)count + 1, sizeof *out->items);
+  if (out->items == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  if (count > 0) {
+    memcpy(out->items,
+           k->call.attributes->items,
+           (size_t)count * sizeof *out->items);
+  }
+  out->items[count] = rlo_attribute_i64s("value_bits", out->words, 2);
+  out->attributes.items = out->items;
+  out->attributes.count = count + 1;
+  return RLO_OK;
+}
+
+static rlo_status get_plan(const rlo__kernel_call *k,
+                           const rlo__copy_op *op,
+                           int32_t num_inputs,
+                           const rlo_attributes *attributes,
+                           rlo__call_plan **out_plan) {
+  rlo__shared_shape *few[8];
+  rlo__shared_shape **shapes = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
+  if (shapes == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    shapes[n] = k->call.inputs[n]->shape;
+  }
+  rlo_status status = rlo__call_plan_get(k->call.engine->plans,
+                                         k->bound->instance,
+                                         op,
+                                         shapes,
+                                         num_inputs,
+                                         attributes,
+                                         out_plan);
+  rlo__small_array_free(shapes, few);
+  return status;
+}
+
+static rlo_status make_result(const rlo__kernel_call *k,
+                              rlo__call_plan *plan,
+                              int32_t output,
+                              int32_t num_inputs,
+                              rlo_tensor **out_tensor) {
+  rlo_engine *engine = k->call.engine;
+  rlo_tensor *const *inputs = k->call.inputs;
+  const rlo__call_plan_output *result = &plan->outputs[output];
+  rlo__storage *storage = NULL;
+  rlo__pending pending = {NULL, NULL};
+  rlo_status status = RLO_OK;
+  /* A view need not wait unless its input does. */
+  bool is_fusing = engine->options.is_fusing &&
+                   !rlo__copy_op_has(plan->op, RLO__COPY_STANDS_ALONE) &&
+                   !(result->is_view && !rlo_tensor_is_pending(inputs[0]));
+  if (is_fusing) {
+    RLO_TRY_GOTO(
+        rlo__fusion_create(plan, output, inputs, num_inputs, &pending));
+    rlo__engine_count(&engine->counters.pending, 1);
+  } else {
+    RLO_TRY_GOTO(
+        rlo__call_plan_run_tensors(plan, output, inputs, num_inputs, &storage));
+  }
+  RLO_TRY_GOTO(
+      rlo__tensor_create(engine, result->shape, storage, pending, out_tensor));
+  return RLO_OK;
+fail:
+  rlo__storage_release(storage);
+  rlo__pending_release(pending);
+  return status;
+}
+
+rlo_status rlo__kernel_call_run_copy(rlo__kernel_call *k) {
+  const rlo__copy_op *op = k->bound->config.built_in;
+  with_value value = {{NULL, 0}, NULL, {0, 0}};
+  const rlo_attributes *attributes = k->call.attributes;
+  int32_t num_inputs = k->call.num_inputs;
+  rlo__call_plan *plan = NULL;
+  rlo_status status = RLO_OK;
+  if (rlo__copy_op_has(op, RLO__COPY_TAKES_VALUE) && num_inputs == 2) {
+    RLO_TRY(take_value(k, op, &value));
+    attributes = &value.attributes;
+    num_inputs = 1;
+  }
+  RLO_TRY_GOTO(get_plan(k, op, num_inputs, attributes, &plan));
+  RLO_TRY_GOTO(rlo__kernel_call_set_count(k, plan->num_outputs));
+  for (int32_t n = 0; n < plan->num_outputs; ++n) {
+    RLO_TRY_GOTO(make_result(k, plan, n, num_inputs, &k->call.outputs[n]));
+  }
+fail:
+  rlo__call_plan_release(plan);
+  rlo__free(value.items);
+  return status;
+}
+
+/* -------------------------------------------------------------------- chains
+ */
+
+static rlo_status check_operands(const rlo_engine *engine,
+                                 const rlo_chain *chain,
+                                 rlo_tensor *const *inputs,
+                                 int32_t num_inputs) {
+  if (num_inputs != rlo_chain_num_operands(chain)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%d inputs for a chain of %d operands",
+                    num_inputs,
+                    rlo_chain_num_operands(chain));
+  }
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    RLO_TRY(rlo__tensor_check(inputs[n], engine, "input", n));
+    if (!rlo_shape_equal(rlo_tensor_shape(inputs[n]),
+                         rlo_chain_operand(chain, n))) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "input %d has another shape or layout than operand %d of "
+                      "the chain",
+                      n,
+                      n);
+    }
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_run_chain(rlo_engine *engine,
+                         const rlo_chain *chain,
+                         rlo_tensor *const *inputs,
+                         int32_t num_inputs,
+                         const rlo_shape *out_shape,
+                         rlo_tensor **out_tensor) {
+  if (engine == NULL || chain == NULL || inputs == NULL || out_tensor == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is NULL",
+                    engine == NULL   ? "engine"
+                    : chain == NULL  ? "chain"
+                    : inputs == NULL ? "list of inputs"
+                                     : "place for the result");
+  }
+  RLO_TRY(check_operands(engine, chain, inputs, num_inputs));
+  rlo__backend_instance *instance = NULL;
+  rlo__shared_shape *shape = NULL;
+  rlo__call_plan *plan = NULL;
+  rlo__storage *storage = NULL;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__backend_get_active(engine->registry, &instance));
+  RLO_TRY_GOTO(rlo__shape_table_get(
+      engine->shapes,
+      out_shape != NULL ? out_shape : rlo_chain_shape(chain),
+      &shape));
+  RLO_TRY_GOTO(rlo__call_plan_create_chain(
+      engine->plans, instance, NULL, chain, shape, &plan));
+  RLO_TRY_GOTO(
+      rlo__call_plan_run_tensors(plan, 0, inputs, num_inputs, &storage));
+  RLO_TRY_GOTO(rlo__tensor_create(
+      engine, shape, storage, (rlo__pending){NULL, NULL}, out_tensor));
+  storage = NULL;
+fail:
+  rlo__storage_release(storage);
+  rlo__call_plan_release(plan);
+  rlo__shared_shape_release(engine->shapes, shape);
+  rlo__backend_instance_release(instance);
+  return status;
+}

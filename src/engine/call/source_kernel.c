@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+#include "base/status.h"
+#include "engine/call/kernel_call.h"
+#include "engine/memory/backends.h"
+#include "relayout/engine_opencl.h"
+#include "runtime/source_launch.h"
+
+/* The value of one argument that is no memory. */
+typedef union scalar {
+  cl_long as_long;
+  cl_ulong as_ulong;
+  cl_int as_int;
+  cl_float as_float;
+  cl_double as_double;
+} scalar;
+
+/* A launch in the making. */
+typedef struct draft {
+  const rlo_source_kernel *kernel;
+  const rlo__kernel_call *call;
+  rlo__source_value *values;
+  scalar *scalars;
+  /** Of the inputs on the device, then of the outputs. */
+  rlo__storage **storages;
+} draft;
+
+static rlo_status check_kernel(const rlo_kernel_call *call,
+                               const rlo_source_kernel *kernel) {
+  if (kernel == NULL || kernel->struct_size != sizeof *kernel ||
+      kernel->source == NULL || kernel->function == NULL ||
+      kernel->num_arguments < 0 ||
+      (kernel->num_arguments > 0 && kernel->arguments == NULL)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the payload of kernel '%s' is no rlo_source_kernel",
+                    call->kernel_name);
+  }
+  const rlo__kernel_call *k = (const rlo__kernel_call *)call;
+  if (!rlo__opencl_backend_is(&k->bound->instance->methods)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s' is OpenCL C and backend '%s' does not run it",
+                    call->kernel_name,
+                    call->backend_name);
+  }
+  return RLO_OK;
+}
+
+static rlo__device_memory *memory_of(const draft *d, int32_t number) {
+  return d->storages[number]->memory;
+}
+
+/* Whether the kernel is told where an input begins. */
+static bool knows_offset(const rlo_source_kernel *kernel, int32_t index) {
+  for (int32_t n = 0; n < kernel->num_arguments; ++n) {
+    if (kernel->arguments[n].kind == RLO_SOURCE_INPUT_OFFSET &&
+        kernel->arguments[n].index == index) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static rlo_status set_tensor(draft *d,
+                             const rlo_source_argument *argument,
+                             int32_t number) {
+  const rlo_kernel_call *call = &d->call->call;
+  bool is_output = argument->kind == RLO_SOURCE_OUTPUT ||
+                   argument->kind == RLO_SOURCE_OUTPUT_ELEMENTS;
+  int32_t limit = is_output ? call->num_outputs : call->num_inputs;
+  if (argument->index < 0 || argument->index >= limit) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s': argument %d is for %s %d; there are %d",
+                    call->kernel_name,
+                    number,
+                    is_output ? "output" : "input",
+                    argument->index,
+                    limit);
+  }
+  rlo__source_value *value = &d->values[number];
+  scalar *place = &d->scalars[number];
+  value->value = place;
+  if (argument->kind == RLO_SOURCE_OUTPUT_ELEMENTS) {
+    place->as_long = d->call->shapes[argument->index]->elements;
+    value->bytes = sizeof place->as_long;
+    return RLO_OK;
+  }
+  if (argument->kind == RLO_SOURCE_INPUT_ELEMENTS) {
+    place->as_long = call->inputs[argument->index]->shape->elements;
+    value->bytes = sizeof place->as_long;
+    return RLO_OK;
+  }
+  const rlo__device_memory *memory =
+      memory_of(d, argument->index + (is_output ? call->num_inputs : 0));
+  int64_t offset_bytes = memory != NULL ? memory->offset_bytes : 0;
+  if (argument->kind == RLO_SOURCE_INPUT_OFFSET) {
+    place->as_ulong = (cl_ulong)offset_bytes;
+    value->bytes = sizeof place->as_ulong;
+    return RLO_OK;
+  }
+  if (!is_output && offset_bytes != 0 &&
+      !knows_offset(d->kernel, argument->index)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s': input %d begins %lld bytes into its buffer, "
+                    "and no argument tells the kernel",
+                    call->kernel_name,
+                    argument->index,
+                    (long long)offset_bytes);
+  }
+  value->is_memory = true;
+  value->memory = memory;
+  return RLO_OK;
+}
+
+static rlo_status set_integer(draft *d,
+                              const rlo_source_argument *argument,
+                              int32_t number) {
+  scalar *place = &d->scalars[number];
+  int64_t integer = 0;
+  RLO_TRY(rlo_attributes_get_i64(
+      d->call->call.attributes, argument->attribute, &integer));
+  if (argument->kind == RLO_SOURCE_LONG) {
+    place->as_long = integer;
+    d->values[number].bytes = sizeof place->as_long;
+    return RLO_OK;
+  }
+  if (integer < INT32_MIN || integer > INT32_MAX) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "kernel '%s': attribute '%s' is %lld, beyond an int",
+                    d->call->call.kernel_name,
+                    argument->attribute,
+                    (long long)integer);
+  }
+  place->as_int = (cl_int)integer;
+  d->values[number].bytes = sizeof place->as_int;
+  return RLO_OK;
+}
+
+static rlo_status set_number(draft *d,
+                             const rlo_source_argument *argument,
+                             int32_t number) {
+  scalar *place = &d->scalars[number];
+  double real = 0.0;
+  RLO_TRY(rlo_attributes_get_f64(
+      d->call->call.attributes, argument->attribute, &real));
+  if (argument->kind == RLO_SOURCE_DOUBLE) {
+    place->as_double = real;
+    d->values[number].bytes = sizeof place->as_double;
+  } else {
+    place->as_float = (cl_float)real;
+    d->values[number].bytes = sizeof place->as_float;
+  }
+  return RLO_OK;
+}
+
+static rlo_status set_argument(draft *d, int32_t number) {
+  const rlo_source_argument *argument = &d->kernel->arguments[number];
+  d->values[number].value = &d->scalars[number];
+  switch (argument->kind) {
+    case RLO_SOURCE_INPUT:
+    case RLO_SOURCE_OUTPUT:
+    case RLO_SOURCE_INPUT_OFFSET:
+    case RLO_SOURCE_INPUT_ELEMENTS:
+    case RLO_SOURCE_OUTPUT_ELEMENTS:
+      return set_tensor(d, argument, number);
+    case RLO_SOURCE_LONG:
+    case RLO_SOURCE_INT:
+      return set_integer(d, argument, number);
+    case RLO_SOURCE_FLOAT:
+    case RLO_SOURCE_DOUBLE:
+      return set_number(d, argument, number);
+  }
+  return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                  "kernel '%s': argument %d is of no known kind (%d)",
+                  d->call->call.kernel_name,
+                  number,
+                  (int)argument->kind);
+}
+
+static rlo_status get_range(const draft *d, rlo_source_range *out_range) {
+  *out_range = (rlo_source_range){.work_dim = 1};
+  if (d->kernel->range == NULL) {
+    out_range->global_size[0] = (size_t)d->call->shapes[0]->elements;
+  } else {
+    RLO_TRY(d->kernel->range(&d->call->call, out_range));
+  }
+  bool is_whole = out_range->work_dim >= 1 && out_range->work_dim <= 3;
+  for (int32_t k = 0; is_whole && k < out_range->work_dim; ++k) {
+    is_whole = out_range->global_size[k] > 0;
+  }
+  return is_whole ? RLO_OK
+                  : RLO_FAIL(RLO_INVALID_ARGUMENT,
+                             "kernel '%s': its range is one of nothing",
+                             d->call->call.kernel_name);
+}
+
+/* The memories of inputs and outputs; outputs are made. */
+static rlo_status collect_storages(draft *d, rlo_kernel_call *call) {
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    RLO_TRY(rlo__tensor_need(
+        call->inputs[n], d->call->bound->instance, &d->storages[n]));
+  }
+  for (int32_t n = 0; n < call->num_outputs; ++n) {
+    rlo_tensor *output = NULL;
+    RLO_TRY(rlo_kernel_output(call, n, &output));
+    RLO_TRY(rlo__tensor_need(
+        output, d->call->bound->instance, &d->storages[call->num_inputs + n]));
+  }
+  return RLO_OK;
+}
+
+static rlo_status launch(draft *d, rlo__device_memory **outputs) {
+  const rlo_kernel_call *call = &d->call->call;
+  rlo_source_range range;
+  for (int32_t n = 0; n < d->kernel->num_arguments; ++n) {
+    RLO_TRY(set_argument(d, n));
+  }
+  for (int32_t n = 0; n < call->num_outputs; ++n) {
+    outputs[n] = memory_of(d, call->num_inputs + n);
+  }
+  RLO_TRY(get_range(d, &range));
+  const rlo__source_launch what = {
+      .source = d->kernel->source,
+      .function = d->kernel->function,
+      .options = d->kernel->build_options != NULL ? d->kernel->build_options
+                                                  : "-cl-std=CL1.2",
+      .arguments = d->values,
+      .num_arguments = d->kernel->num_arguments,
+      .work_dim = (cl_uint)range.work_dim,
+      .global_size = {range.global_size[0],
+                      range.global_size[1],
+                      range.global_size[2]},
+      .local_size = {
+          range.local_size[0], range.local_size[1], range.local_size[2]}};
+  return rlo__source_launch_enqueue(
+      d->call->bound->instance->self, &what, outputs, call->num_outputs);
+}
+
+rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload) {
+  if (call == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the call is NULL");
+  }
+  const rlo_source_kernel *kernel = payload;
+  RLO_TRY(check_kernel(call, kernel));
+  draft d = {.kernel = kernel, .call = (const rlo__kernel_call *)call};
+  size_t num_arguments = (size_t)kernel->num_arguments;
+  int32_t num_tensors = call->num_inputs + call->num_outputs;
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  d.values = rlo__alloc_array(num_arguments + 1, sizeof *d.values);
+  d.scalars = rlo__alloc_array(num_arguments + 1, sizeof *d.scalars);
+  d.storages = rlo__alloc_array((size_t)num_tensors, sizeof(rlo__storage *));
+  rlo__device_memory **outputs =
+      rlo__alloc_array((size_t)call->num_outputs, sizeof(rlo__device_memory *));
+  if (d.values == NULL || d.scalars == NULL || d.storages == NULL ||
+      outputs == NULL) {
+    goto fail;
+  }
+  RLO_TRY_GOTO(collect_storages(&d, call));
+  bool is_empty = true;
+  for (int32_t n = 0; n < call->num_outputs; ++n) {
+    is_empty = is_empty && d.call->shapes[n]->elements == 0;
+  }
+  if (!is_empty) {
+    RLO_TRY_GOTO(launch(&d, outputs));
+  }
+fail:
+  for (int32_t n = 0; d.storages != NULL && n < num_tensors; ++n) {
+    rlo__storage_release(d.storages[n]);
+  }
+  rlo__free(outputs);
+  rlo__free(d.storages);
+  rlo__free(d.scalars);
+  rlo__free(d.values);
+  return status;
+}

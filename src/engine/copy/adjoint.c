@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/copy/adjoint.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "engine/copy/copy_ops.h"
+#include "ops/chain.h"
+
+/* The operation's name. */
+#define ADJOINT_OF "adjoint_of"
+/* The index of the input. */
+#define ADJOINT_INPUT "adjoint_input"
+/* The rank and the dimensions of each input, in one list. */
+#define ADJOINT_DIMS "adjoint_dims"
+
+/* ---------------------------------------------------------------- attributes
+ */
+
+static rlo_status get_shapes(const rlo_attributes *attributes,
+                             const rlo_shape *dy,
+                             rlo__adjoint *a) {
+  rlo_i64_list list;
+  RLO_TRY(rlo_attributes_get_i64s(attributes, ADJOINT_DIMS, &list));
+  /* There are at most as many shapes as numbers. */
+  a->shapes = rlo__alloc_array((size_t)list.count + 1, sizeof *a->shapes);
+  a->shape_list = rlo__alloc_array((size_t)list.count + 1, sizeof(rlo_shape *));
+  if (a->shapes == NULL || a->shape_list == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t i = 0; i < list.count;) {
+    int64_t rank = list.values[i++];
+    if (rank < 0 || rank > list.count - i) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "'%s' announces %lld dimensions and %d numbers follow",
+                      ADJOINT_DIMS,
+                      (long long)rank,
+                      list.count - i);
+    }
+    rlo_shape *shape = &a->shapes[a->call.num_inputs];
+    RLO_TRY(rlo__ops_shape_like(dy, &list.values[i], (int32_t)rank, shape));
+    a->shape_list[a->call.num_inputs++] = shape;
+    i += (int32_t)rank;
+  }
+  return RLO_OK;
+}
+
+static bool is_own(const char *name) {
+  return strcmp(name, ADJOINT_OF) == 0 || strcmp(name, ADJOINT_INPUT) == 0 ||
+         strcmp(name, ADJOINT_DIMS) == 0;
+}
+
+static rlo_status get_attributes(const rlo_attributes *attributes,
+                                 rlo__adjoint *a) {
+  a->items = rlo__alloc_array((size_t)attributes->count, sizeof *a->items);
+  if (a->items == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  a->attributes.items = a->items;
+  a->call.inputs = a->shape_list;
+  a->call.attributes = &a->attributes;
+  for (int32_t i = 0; i < attributes->count; ++i) {
+    if (attributes->items[i].name == NULL ||
+        !is_own(attributes->items[i].name)) {
+      a->items[a->attributes.count++] = attributes->items[i];
+    }
+  }
+  return rlo_attributes_check(&a->attributes,
+                              a->call.op->name,
+                              a->call.op->specs,
+                              a->call.op->num_specs);
+}
+
+rlo_status rlo__adjoint_decode(const rlo_attributes *attributes,
+                               const rlo_shape *dy,
+                               rlo__adjoint *out_adjoint) {
+  rlo__adjoint *a = out_adjoint;
+  *a = (rlo__adjoint){.input = 0};
+  const char *name = NULL;
+  int64_t input = 0;
+  RLO_TRY(rlo_attributes_get_string(attributes, ADJOINT_OF, &name));
+  RLO_TRY(rlo_attributes_get_i64(attributes, ADJOINT_INPUT, &input));
+  a->call.op = rlo__copy_op_find(name);
+  if (a->call.op == NULL || a->call.op->append == NULL ||
+      rlo__copy_op_has(a->call.op, RLO__COPY_TAKES_INDICES)) {
+    return RLO_FAIL(RLO_NOT_FOUND,
+                    "'%s' is no built-in movement of one array to another",
+                    name);
+  }
+  RLO_TRY(rlo_shape_validate(dy));
+  RLO_TRY(get_shapes(attributes, dy, a));
+  if (a->call.num_inputs < a->call.op->min_inputs ||
+      (a->call.op->max_inputs >= 0 &&
+       a->call.num_inputs > a->call.op->max_inputs)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'%s' does not have %d inputs",
+                    name,
+                    a->call.num_inputs);
+  }
+  if (input < 0 || input >= a->call.num_inputs) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "'%s' has %d inputs, and no input %lld",
+                    name,
+                    a->call.num_inputs,
+                    (long long)input);
+  }
+  a->input = (int32_t)input;
+  return get_attributes(attributes, a);
+}
+
+void rlo__adjoint_deinit(rlo__adjoint *adjoint) {
+  rlo__free(adjoint->items);
+  rlo__free(adjoint->shapes);
+  rlo__free(adjoint->shape_list);
+}
+
+/* A value to pad with is a constant and has no part in the gradient. */
+static bool is_linear(const char *name) {
+  return strcmp(name, "value") != 0 && strcmp(name, "value_bits") != 0;
+}
+
+rlo_status rlo__adjoint_encode(const rlo__copy_call *call,
+                               int32_t input,
+                               rlo__adjoint_code *out_code) {
+  rlo__adjoint_code *c = out_code;
+  const rlo_attributes *attributes = call->attributes;
+  int32_t num_attributes = attributes != NULL ? attributes->count : 0;
+  size_t num_dims = 0;
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    num_dims += (size_t)call->inputs[n]->rank + 1;
+  }
+  *c = (rlo__adjoint_code){
+      .items = rlo__alloc_array((size_t)num_attributes + 3, sizeof *c->items),
+      .dims = rlo__alloc_array(num_dims, sizeof *c->dims)};
+  if (c->items == NULL || c->dims == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  int32_t d = 0;
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    const rlo_shape *shape = call->inputs[n];
+    c->dims[d++] = shape->rank;
+    for (int32_t k = 0; k < shape->rank; ++k) {
+      c->dims[d++] = shape->dims[k];
+    }
+  }
+  int32_t count = 0;
+  for (int32_t i = 0; i < num_attributes; ++i) {
+    if (is_linear(attributes->items[i].name)) {
+      c->items[count++] = attributes->items[i];
+    }
+  }
+  c->items[count++] = rlo_attribute_string(ADJOINT_OF, call->op->name);
+  c->items[count++] = rlo_attribute_i64(ADJOINT_INPUT, input);
+  c->items[count++] = rlo_attribute_i64s(ADJOINT_DIMS, c->dims, d);
+  c->attributes = (rlo_attributes){c->items, count};
+  return RLO_OK;
+}
+
+void rlo__adjoint_code_deinit(rlo__adjoint_code *code) {
+  rlo__free(code->items);
+  rlo__free(code->dims);
+}
+
+/* --------------------------------------------------------------------- shape
+ */
+
+/* Checks that there is a dy for each result, and gets the gradient's shape. */
+static rlo_status check_dys(const rlo__adjoint *a,
+                            const rlo_shape *const *dys,
+                            int32_t count,
+                            rlo_shape *out_shape) {
+  int32_t num_outputs = 0;
+  rlo_shape wanted;
+  RLO_TRY(rlo__copy_op_count(&a->call, &num_outputs));
+  if (num_outputs != count) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'%s' has %d results, and there are %d dys",
+                    a->call.op->name,
+                    num_outputs,
+                    count);
+  }
+  for (int32_t k = 0; k < count; ++k) {
+    RLO_TRY(rlo__copy_op_shape(&a->call, k, &wanted));
+    if (!rlo_shape_equal(dys[k], &wanted)) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "dy %d is not what '%s' gives, row-major",
+                      k,
+                      a->call.op->name);
+    }
+  }
+  *out_shape = *a->call.inputs[a->input];
+  return RLO_OK;
+}
+
+static rlo_status infer_adjoint(const rlo__copy_call *call,
+                                rlo_shape *out_shape) {
+  rlo__adjoint a;
+  rlo_status status =
+      rlo__adjoint_decode(call->attributes, call->inputs[0], &a);
+  if (status == RLO_OK) {
+    status = check_dys(&a, call->inputs, call->num_inputs, out_shape);
+  }
+  rlo__adjoint_deinit(&a);
+  return status;
+}
+
+/* ------------------------------------------------------------------ problems
+ */
+
+/* The problems of an adjoint under construction. */
+typedef struct collection {
+  const rlo__adjoint *adjoint;
+  const rlo_shape *dst;
+  rlo_moves *moves;
+  rlo_problem problem;
+  /** The operation reads every unit of the input at most once, so that dy is
+   *  stored; else it is added. */
+  bool is_storing;
+  /** The number of points that write dx; negative if guards exclude some. */
+  int64_t num_written;
+} collection;
+
+/* Whether a problem reads the input (a fill does not), and each unit once. */
+static rlo_status find_reading(const rlo_problem *forward,
+                               collection *c,
+                               bool *out_is_reading,
+                               bool *out_reads_once) {
+  *out_is_reading = true;
+  RLO_TRY(rlo_problem_reads_once(forward, out_reads_once));
+  if (*out_reads_once) {
+    RLO_TRY(rlo_problem_adjoint(forward, RLO_DTYPE_INVALID, &c->problem));
+    *out_is_reading = !rlo_problem_is_empty(&c->problem);
+  }
+  return RLO_OK;
+}
+
+/* Chooses to store if each result has at most one problem that reads the input,
+ * and none reads a unit twice. The results of one operation are disjoint parts
+ * of its input. */
+static rlo_status choose_update(collection *c,
+                                rlo_moves *const *forward,
+                                int32_t num_outputs) {
+  c->is_storing = true;
+  for (int32_t k = 0; k < num_outputs; ++k) {
+    int32_t readers = 0;
+    for (int32_t n = 0; n < rlo_moves_count(forward[k]); ++n) {
+      bool is_reading = false;
+      bool reads_once = false;
+      if (rlo_moves_operand(forward[k], n) != c->adjoint->input) {
+        continue;
+      }
+      RLO_TRY(find_reading(
+          rlo_moves_problem(forward[k], n), c, &is_reading, &reads_once));
+      readers += is_reading;
+      c->is_storing = c->is_storing && reads_once && readers < 2;
+    }
+  }
+  return RLO_OK;
+}
+
+/* Adds the points that c->problem writes. */
+static void count_written(collection *c) {
+  const rlo_problem *p = &c->problem;
+  int64_t points = 1;
+  for (int32_t a = 0; a < p->num_axes; ++a) {
+    points *= p->dst.axis[a] != 0 ? p->extents[a] : 1;
+  }
+  c->num_written =
+      p->num_guards > 0 || c->num_written < 0 ? -1 : c->num_written + points;
+}
+
+static rlo_status add_adjoint(collection *c,
+                              const rlo_problem *forward,
+                              int32_t output) {
+  RLO_TRY(rlo_problem_adjoint(
+      forward, c->is_storing ? RLO_DTYPE_INVALID : c->dst->dtype, &c->problem));
+  if (rlo_problem_is_empty(&c->problem)) {
+    return RLO_OK;
+  }
+  const rlo_arithmetic *arithmetic = &c->problem.arithmetic;
+  bool is_plain = c->is_storing && arithmetic->src_type == arithmetic->dst_type;
+  if (c->problem.update == RLO_UPDATE_COMBINE && is_plain) {
+    /* The adjoint of a sum gives each its dy, bit for bit. */
+    c->problem.update = RLO_UPDATE_STORE;
+  }
+  count_written(c);
+  return rlo__moves_add(c->moves, output, -1, &c->problem);
+}
+
+static rlo_status collect(collection *c,
+                          rlo_moves *const *forward,
+                          int32_t num_outputs) {
+  for (int32_t k = 0; k < num_outputs; ++k) {
+    for (int32_t n = 0; n < rlo_moves_count(forward[k]); ++n) {
+      if (rlo_moves_operand(forward[k], n) == c->adjoint->input) {
+        RLO_TRY(add_adjoint(c, rlo_moves_problem(forward[k], n), k));
+      }
+    }
+  }
+  return RLO_OK;
+}
+
+/* A problem that fills all of dx with zeros, byte by byte. */
+static void make_zeros(rlo_problem *problem, const rlo_shape_extent *extent) {
+  memset(problem, 0, sizeof *problem);
+  problem->unit_bits = 8;
+  problem->num_axes = 1;
+  problem->extents[0] = extent->physical_bytes;
+  problem->dst.axis[0] = 1;
+  /* A guard that never holds: every cell takes the fill. */
+  problem->num_guards = 1;
+  problem->guards[0].kind = RLO_GUARD_PAD;
+  problem->dst_bytes = extent->physical_bytes;
+  problem->written_bytes = extent->bytes;
+}
+
+/* Fills dx with zeros first, unless every unit of it is written, and by the
+ * first problem. */
+static rlo_status put_zeros_in_front(collection *c) {
+  rlo_shape_extent extent;
+  RLO_TRY(rlo_shape_measure(c->dst, &extent));
+  bool is_covered = c->num_written == extent.elements;
+  rlo_moves *moves = c->moves;
+  if (is_covered && (c->is_storing || moves->count == 1)) {
+    if (!c->is_storing) {
+      moves->problems[0]->arithmetic.beta = 0.0;
+    }
+    return RLO_OK;
+  }
+  make_zeros(&c->problem, &extent);
+  RLO_TRY(rlo__moves_add(moves, 0, -1, &c->problem));
+  /* Move it from the last place to the first. */
+  int32_t last = moves->count - 1;
+  rlo_problem *zeros = moves->problems[last];
+  memmove(moves->problems + 1,
+          moves->problems,
+          (size_t)last * sizeof(rlo_problem *));
+  memmove(moves->operands + 1,
+          moves->operands,
+          (size_t)last * sizeof *moves->operands);
+  moves->problems[0] = zeros;
+  moves->operands[0] = 0;
+  return RLO_OK;
+}
+
+static rlo_status make_moves(const rlo__adjoint *a,
+                             const rlo_shape *const *dys,
+                             rlo_moves **forward,
+                             int32_t num_outputs,
+                             const rlo_shape *dst,
+                             rlo_moves **out_moves) {
+  collection *c = rlo__alloc(sizeof *c);
+  if (c == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = RLO_OK;
+  c->adjoint = a;
+  c->dst = dst;
+  c->moves = rlo__alloc(sizeof *c->moves);
+  if (c->moves == NULL) {
+    status = RLO_OUT_OF_MEMORY;
+    goto fail;
+  }
+  for (int32_t k = 0; k < num_outputs; ++k) {
+    RLO_TRY_GOTO(rlo__copy_op_lower(&a->call, k, dys[k], &forward[k]));
+  }
+  RLO_TRY_GOTO(choose_update(c, forward, num_outputs));
+  RLO_TRY_GOTO(collect(c, forward, num_outputs));
+  RLO_TRY_GOTO(put_zeros_in_front(c));
+  *out_moves = c->moves;
+  c->moves = NULL;
+fail:
+  rlo_moves_release(c->moves);
+  rlo__free(c);
+  return status == RLO_OK
+             ? RLO_OK
+             : rlo__status_prefix(
+                   status, "the adjoint of %s: ", a->call.op->name);
+}
+
+static rlo_status prepare_adjoint(const rlo__backend_instance *instance,
+                                  const rlo__copy_call *call,
+                                  const rlo_shape *dst,
+                                  void **out_program) {
+  /* A dy for each result of the operation. */
+  int32_t num_outputs = call->num_inputs;
+  rlo__adjoint a;
+  rlo_moves *moves = NULL;
+  rlo_status status = RLO_OK;
+  rlo_moves **forward =
+      rlo__alloc_array((size_t)num_outputs, sizeof(rlo_moves *));
+  if (forward == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  RLO_TRY_GOTO(rlo__adjoint_decode(call->attributes, call->inputs[0], &a));
+  RLO_TRY_GOTO(make_moves(&a, call->inputs, forward, num_outputs, dst, &moves));
+  status = rlo__backend_instance_prepare(instance, moves, out_program);
+fail:
+  for (int32_t k = 0; k < num_outputs; ++k) {
+    rlo_moves_release(forward[k]);
+  }
+  rlo__free(forward);
+  rlo__adjoint_deinit(&a);
+  return status;
+}
+
+const rlo__copy_op rlo__op_adjoint = {
+    .name = "MoveAdjoint",
+    RLO__COPY_INPUTS(1, -1),
+    .flags = RLO__COPY_STANDS_ALONE | RLO__COPY_CHECKS_ATTRIBUTES,
+    .infer = infer_adjoint,
+    .prepare = prepare_adjoint,
+};

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/status.h"
+#include "engine/copy/copy_ops.h"
+#include "engine/tensor/attributes.h"
+#include "relayout/ops.h"
+
+static const rlo_attribute_spec gather_specs[] = {
+    {"axis", RLO_ATTRIBUTE_I64, false},
+    {"batch_dims", RLO_ATTRIBUTE_I64, false},
+};
+
+static rlo_status get_batch_dims(const rlo_attributes *attributes,
+                                 int32_t *out_batch_dims) {
+  int64_t batch_dims = rlo__i64_or(attributes, "batch_dims", 0);
+  if (batch_dims < 0 || batch_dims > RLO_MAX_RANK) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "'batch_dims' is %lld; 0 to %d are possible",
+                    (long long)batch_dims,
+                    RLO_MAX_RANK);
+  }
+  *out_batch_dims = (int32_t)batch_dims;
+  return RLO_OK;
+}
+
+static rlo_status append_gather(const rlo__copy_step *step) {
+  int32_t axis = 0;
+  int32_t batch_dims = 0;
+  RLO_TRY(rlo__axis_get(
+      step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
+  RLO_TRY(get_batch_dims(step->attributes, &batch_dims));
+  /* The indices as they lie in memory. */
+  return rlo_chain_gather(
+      step->chain, rlo_chain_operand(step->others[0], 0), axis, batch_dims);
+}
+
+const rlo__copy_op rlo__op_gather = {
+    .name = "GatherV2",
+    RLO__COPY_INPUTS(2, 2),
+    RLO__COPY_SPECS(gather_specs),
+    .flags = RLO__COPY_TAKES_INDICES,
+    .append = append_gather,
+};
+
+static const rlo_attribute_spec segment_specs[] = {
+    {"num_segments", RLO_ATTRIBUTE_I64, true},
+    {"axis", RLO_ATTRIBUTE_I64, false},
+    {"batch_dims", RLO_ATTRIBUTE_I64, false},
+};
+
+/* The axis is where the rows' dimensions begin in input 0, which may be at its
+ * end: ids without dimensions. */
+static rlo_status get_segments(const rlo_shape *rows,
+                               const rlo_attributes *attributes,
+                               int32_t *out_axis,
+                               int32_t *out_batch_dims,
+                               int64_t *out_num_segments) {
+  RLO_TRY(rlo_shape_validate(rows));
+  int64_t axis = rlo__i64_or(attributes, "axis", 0);
+  if (axis < 0 || axis > rows->rank) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "'axis' names dimension %lld of an array of rank %d",
+                    (long long)axis,
+                    rows->rank);
+  }
+  *out_axis = (int32_t)axis;
+  RLO_TRY(get_batch_dims(attributes, out_batch_dims));
+  return rlo_attributes_get_i64(attributes, "num_segments", out_num_segments);
+}
+
+static rlo_status infer_segment_sum(const rlo__copy_call *call,
+                                    rlo_shape *out_shape) {
+  int32_t axis = 0;
+  int32_t batch_dims = 0;
+  int64_t num_segments = 0;
+  RLO_TRY(get_segments(
+      call->inputs[0], call->attributes, &axis, &batch_dims, &num_segments));
+  return rlo_segment_sum_infer(call->inputs[0],
+                               call->inputs[1],
+                               axis,
+                               batch_dims,
+                               num_segments,
+                               out_shape);
+}
+
+static rlo_status prepare_segment_sum(const rlo__backend_instance *instance,
+                                      const rlo__copy_call *call,
+                                      const rlo_shape *dst,
+                                      void **out_program) {
+  int32_t axis = 0;
+  int32_t batch_dims = 0;
+  int64_t num_segments = 0;
+  RLO_TRY(get_segments(
+      call->inputs[0], call->attributes, &axis, &batch_dims, &num_segments));
+  rlo_segment_sum *sum = NULL;
+  RLO_TRY(rlo_segment_sum_create(
+      call->inputs[0], call->inputs[1], axis, batch_dims, dst, &sum));
+  return rlo__backend_instance_prepare_segment_sum(instance, sum, out_program);
+}
+
+const rlo__copy_op rlo__op_segment_sum = {
+    .name = "UnsortedSegmentSum",
+    RLO__COPY_INPUTS(2, 2),
+    RLO__COPY_SPECS(segment_specs),
+    .flags = RLO__COPY_STANDS_ALONE,
+    .infer = infer_segment_sum,
+    .prepare = prepare_segment_sum,
+};

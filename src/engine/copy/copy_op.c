@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/copy/copy_op.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "engine/tensor/attributes.h"
+
+rlo_status rlo__copy_op_append(const rlo__copy_op *op,
+                               rlo_chain **chains,
+                               int32_t count,
+                               const rlo_attributes *attributes,
+                               int32_t output) {
+  const rlo__copy_step step = {chains[0],
+                               (const rlo_chain *const *)(chains + 1),
+                               count - 1,
+                               attributes,
+                               output};
+  rlo_status status = op->append(&step);
+  return status == RLO_OK ? RLO_OK
+                          : rlo__status_prefix(status, "%s: ", op->name);
+}
+
+rlo_status rlo__copy_op_count(const rlo__copy_call *call, int32_t *out_count) {
+  const rlo__copy_op *op = call->op;
+  *out_count = 1;
+  if (op->count == NULL) {
+    return RLO_OK;
+  }
+  rlo_status status = op->count(call, out_count);
+  if (status != RLO_OK) {
+    return rlo__status_prefix(status, "%s: ", op->name);
+  }
+  if (*out_count < 1 || *out_count > RLO_MAX_KERNEL_OUTPUTS) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "%s: it would have %d results; 1 to %d are possible",
+                    op->name,
+                    *out_count,
+                    RLO_MAX_KERNEL_OUTPUTS);
+  }
+  return RLO_OK;
+}
+
+/* The chain of one result. */
+static rlo_status make_chain(const rlo__copy_call *call,
+                             int32_t output,
+                             rlo_chain **out_chain) {
+  rlo_chain **chains =
+      rlo__alloc_array((size_t)call->num_inputs, sizeof(rlo_chain *));
+  if (chains == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = RLO_OK;
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    RLO_TRY_GOTO(rlo_chain_create(call->inputs[n], &chains[n]));
+  }
+  RLO_TRY_GOTO(rlo__copy_op_append(
+      call->op, chains, call->num_inputs, call->attributes, output));
+  *out_chain = chains[0];
+  chains[0] = NULL;
+fail:
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    rlo_chain_release(chains[n]);
+  }
+  rlo__free(chains);
+  return status;
+}
+
+rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
+                              int32_t output,
+                              const rlo_shape *dst,
+                              rlo_moves **out_moves) {
+  rlo_chain *chain = NULL;
+  RLO_TRY(make_chain(call, output, &chain));
+  rlo_status status = rlo_chain_lower(chain, dst, out_moves);
+  rlo_chain_release(chain);
+  return status == RLO_OK ? RLO_OK
+                          : rlo__status_prefix(status, "%s: ", call->op->name);
+}
+
+rlo_status rlo__copy_op_prepare(const rlo__backend_instance *instance,
+                                const rlo__copy_call *call,
+                                int32_t output,
+                                const rlo_shape *dst,
+                                void **out_program) {
+  if (call->op->append == NULL) {
+    rlo_status status = call->op->prepare(instance, call, dst, out_program);
+    return status == RLO_OK
+               ? RLO_OK
+               : rlo__status_prefix(status, "%s: ", call->op->name);
+  }
+  rlo_moves *moves = NULL;
+  RLO_TRY(rlo__copy_op_lower(call, output, dst, &moves));
+  return rlo__backend_instance_prepare(instance, moves, out_program);
+}
+
+rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
+                              int32_t output,
+                              rlo_shape *out_shape) {
+  const rlo__copy_op *op = call->op;
+  rlo_status status = RLO_OK;
+  if (op->append != NULL) {
+    rlo_chain *chain = NULL;
+    RLO_TRY(make_chain(call, output, &chain));
+    *out_shape = *rlo_chain_shape(chain);
+    rlo_chain_release(chain);
+  } else {
+    status = op->infer(call, out_shape);
+  }
+  if (status == RLO_OK && op->place != NULL) {
+    status = op->place(call, out_shape);
+  }
+  return status == RLO_OK ? RLO_OK
+                          : rlo__status_prefix(status, "%s: ", op->name);
+}
+
+rlo_status rlo__copy_op_check_value(const rlo__copy_op *op,
+                                    const rlo_shape *array,
+                                    const rlo_shape *value,
+                                    const rlo_attributes *attributes) {
+  RLO_TRY(rlo_shape_validate(array));
+  RLO_TRY(rlo_shape_validate(value));
+  if (value->rank != 0 || value->dtype != array->dtype) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s: the value to pad with is %s of rank %d; a scalar of "
+                    "type %s is wanted",
+                    op->name,
+                    rlo_dtype_name(value->dtype),
+                    value->rank,
+                    rlo_dtype_name(array->dtype));
+  }
+  if (rlo_attributes_find(attributes, "value") != NULL ||
+      rlo_attributes_find(attributes, "value_bits") != NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s: the value to pad with is given twice, as an input and "
+                    "as an attribute",
+                    op->name);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
+                              int32_t num_inputs,
+                              const rlo_attributes *attributes,
+                              rlo_shape *out_shapes,
+                              int32_t capacity,
+                              int32_t *out_count,
+                              void *payload) {
+  const rlo__copy_op *op = payload;
+  if (rlo__copy_op_has(op, RLO__COPY_TAKES_VALUE) && num_inputs == 2) {
+    RLO_TRY(rlo__copy_op_check_value(op, inputs[0], inputs[1], attributes));
+    num_inputs = 1;
+  }
+  const rlo__copy_call call = {op, inputs, num_inputs, attributes};
+  int32_t count = 0;
+  RLO_TRY(rlo__copy_op_count(&call, &count));
+  for (int32_t k = 0; k < count && k < capacity; ++k) {
+    RLO_TRY(rlo__copy_op_shape(&call, k, &out_shapes[k]));
+  }
+  *out_count = count;
+  return RLO_OK;
+}
+
+rlo_status rlo__copy_op_check_attributes(const rlo__copy_op *op,
+                                         const rlo_attributes *attributes) {
+  return rlo__copy_op_has(op, RLO__COPY_CHECKS_ATTRIBUTES)
+             ? rlo__attributes_check_items(attributes)
+             : rlo_attributes_check(
+                   attributes, op->name, op->specs, op->num_specs);
+}

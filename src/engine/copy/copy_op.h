@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_ENGINE_COPY_OP_H
+#define RLO_ENGINE_COPY_OP_H
+
+#include "engine/memory/backend_instance.h"
+#include "relayout/attributes.h"
+#include "relayout/chain.h"
+#include "relayout/kernel.h"
+
+struct rlo__copy_op;
+
+/** A call of a copy operation. All parts are borrowed. */
+typedef struct rlo__copy_call {
+  const struct rlo__copy_op *op;
+  const rlo_shape *const *inputs;
+  int32_t num_inputs;
+  /** Their names and types have been checked. */
+  const rlo_attributes *attributes;
+} rlo__copy_call;
+
+/** One result of a call, as a step of a chain. All parts are borrowed. */
+typedef struct rlo__copy_step {
+  /** Input 0's chain, which becomes the result's. */
+  rlo_chain *chain;
+  /** The chains of the other inputs. */
+  const rlo_chain *const *others;
+  int32_t num_others;
+  /** Their names and types have been checked. */
+  const rlo_attributes *attributes;
+  /** The index of the result. */
+  int32_t output;
+} rlo__copy_step;
+
+/** Properties of a copy operation. */
+enum {
+  /** Result element i, counted with the last dimension fastest, is element i of
+   *  the only input: if the layouts agree too, no byte moves. */
+  RLO__COPY_KEEPS_ORDER = 1 << 0,
+  /** Never fused: how it rounds and in which order it adds must not depend on
+   *  its neighbours. */
+  RLO__COPY_STANDS_ALONE = 1 << 1,
+  /** Input 1, which is optional, is a scalar whose bits become the attribute
+   *  "value_bits". */
+  RLO__COPY_TAKES_VALUE = 1 << 2,
+  /** Input 1 holds indices. They are read in place and are no part of the
+   *  chain. */
+  RLO__COPY_TAKES_INDICES = 1 << 3,
+  /** Several problems may read one input, so that their adjoints are added. */
+  RLO__COPY_READS_IN_PARTS = 1 << 4,
+  /** It takes attributes that its specs do not name, and checks them itself. */
+  RLO__COPY_CHECKS_ATTRIBUTES = 1 << 5
+};
+
+/**
+ * A built-in kernel that copies data, perhaps computing on the way. Most append
+ * themselves to a chain; the shapes of their results, their problems and their
+ * fusion with others follow from that, for every backend. The others have
+ * `infer` and `prepare`.
+ */
+typedef struct rlo__copy_op {
+  const char *name;
+  /** max_inputs -1: any number. */
+  int32_t min_inputs, max_inputs;
+  const rlo_attribute_spec *specs;
+  int32_t num_specs;
+  uint32_t flags;
+  /** The number of results; NULL: one. */
+  rlo_status (*count)(const rlo__copy_call *call, int32_t *out_count);
+  /** Appends a result to the chain of input 0. */
+  rlo_status (*append)(const rlo__copy_step *step);
+  /** Chooses the layout of the result, which is row-major on entry; NULL: it
+   *  stays so. */
+  rlo_status (*place)(const rlo__copy_call *call, rlo_shape *shape);
+  /** Without `append`: the shape of the only result, and its program. */
+  rlo_status (*infer)(const rlo__copy_call *call, rlo_shape *out_shape);
+  rlo_status (*prepare)(const rlo__backend_instance *instance,
+                        const rlo__copy_call *call,
+                        const rlo_shape *dst,
+                        void **out_program);
+} rlo__copy_op;
+
+/** For the rows of operations. */
+#define RLO__COPY_SPECS(list) \
+  .specs = list, .num_specs = (int32_t)(sizeof list / sizeof list[0])
+#define RLO__COPY_INPUTS(min, max) .min_inputs = min, .max_inputs = max
+
+static inline bool rlo__copy_op_has(const rlo__copy_op *op, uint32_t flag) {
+  return (op->flags & flag) != 0;
+}
+
+/** The rlo_infer_fn of a copy operation, which is the payload. */
+RLO_NODISCARD rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
+                                            int32_t num_inputs,
+                                            const rlo_attributes *attributes,
+                                            rlo_shape *out_shapes,
+                                            int32_t capacity,
+                                            int32_t *out_count,
+                                            void *payload);
+
+/** Appends a result to the chains of its inputs, of which the first changes.
+ *  The message of a failure begins with the operation's name. */
+RLO_NODISCARD rlo_status rlo__copy_op_append(const rlo__copy_op *op,
+                                             rlo_chain **chains,
+                                             int32_t count,
+                                             const rlo_attributes *attributes,
+                                             int32_t output);
+
+/** Lowers one result of an operation with `append` to its problems. */
+RLO_NODISCARD rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
+                                            int32_t output,
+                                            const rlo_shape *dst,
+                                            rlo_moves **out_moves);
+
+/** Prepares the program of one result on an instance. */
+RLO_NODISCARD rlo_status
+rlo__copy_op_prepare(const rlo__backend_instance *instance,
+                     const rlo__copy_call *call,
+                     int32_t output,
+                     const rlo_shape *dst,
+                     void **out_program);
+
+/** The shape of one result. */
+RLO_NODISCARD rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
+                                            int32_t output,
+                                            rlo_shape *out_shape);
+
+/** The number of results. */
+RLO_NODISCARD rlo_status rlo__copy_op_count(const rlo__copy_call *call,
+                                            int32_t *out_count);
+
+/** RLO_OK if the shape of a value fits the array that it pads. */
+RLO_NODISCARD rlo_status
+rlo__copy_op_check_value(const rlo__copy_op *op,
+                         const rlo_shape *array,
+                         const rlo_shape *value,
+                         const rlo_attributes *attributes);
+
+/** RLO_OK if the attributes have names and types that the operation takes. */
+RLO_NODISCARD rlo_status rlo__copy_op_check_attributes(
+    const rlo__copy_op *op, const rlo_attributes *attributes);
+
+#endif

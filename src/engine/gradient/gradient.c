@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/gradient/gradient.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/options.h"
+#include "base/status.h"
+#include "engine/parts.h"
+#include "engine/registry/registry.h"
+#include "engine/tensor/tensor.h"
+#include "ops/chain.h"
+#include "relayout/engine_ops.h"
+#include "relayout/text.h"
+
+/* ------------------------------------------------------------------ registry
+ */
+
+typedef struct gradient_slot {
+  rlo__table_node node;
+  rlo_gradient_config config;
+} gradient_slot;
+
+static bool is_of_kernel(const void *entry, const void *kernel_name) {
+  const gradient_slot *slot = entry;
+  return strcmp(slot->config.kernel_name, kernel_name) == 0;
+}
+
+/* NULL if there is none. Under a lock of the registry. */
+static gradient_slot *find_slot(const rlo_engine *engine,
+                                const char *kernel_name) {
+  return rlo__table_find(&engine->gradients->table,
+                         rlo__registry_hash(kernel_name),
+                         is_of_kernel,
+                         kernel_name);
+}
+
+void rlo__gradient_table_init(rlo__gradient_table *gradients) {
+  rlo__table_init(&gradients->table, offsetof(gradient_slot, node));
+}
+
+void rlo__gradient_table_deinit(rlo__gradient_table *gradients) {
+  gradient_slot *slot = NULL;
+  while ((slot = rlo__table_remove_oldest(&gradients->table)) != NULL) {
+    rlo__free(slot);
+  }
+  rlo__table_deinit(&gradients->table);
+}
+
+static rlo_status check_config(const rlo_engine *engine,
+                               const rlo_gradient_config *config,
+                               uint32_t flags) {
+  if (engine == NULL || config == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is NULL",
+                    engine == NULL ? "engine" : "gradient's config");
+  }
+  RLO_TRY(rlo__options_check(
+      "gradient config", "RLO_GRADIENT_CONFIG_INIT", config, sizeof *config));
+  if (config->kernel_name == NULL || config->kernel_name[0] == '\0') {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient names no kernel");
+  }
+  if (config->run == NULL || (flags & ~(uint32_t)RLO_GRADIENT_REPLACE) != 0) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT,
+        "the gradient of kernel '%s' has %s",
+        config->kernel_name,
+        config->run == NULL ? "no function to run" : "flags that are none");
+  }
+  return RLO_OK;
+}
+
+/* During a change. */
+static rlo_status register_changing(rlo_engine *engine,
+                                    const rlo_gradient_config *config,
+                                    uint32_t flags,
+                                    rlo_gradient_config *out_old) {
+  rlo__registry *registry = engine->registry;
+  gradient_slot *slot = find_slot(engine, config->kernel_name);
+  if (slot != NULL && (flags & RLO_GRADIENT_REPLACE) == 0) {
+    return RLO_FAIL(RLO_ALREADY_EXISTS,
+                    "kernel '%s' has a gradient already",
+                    config->kernel_name);
+  }
+  rlo_gradient_config copy = *config;
+  rlo_gradient_config old = RLO_GRADIENT_CONFIG_INIT;
+  RLO_TRY(
+      rlo__registry_intern(registry, config->kernel_name, &copy.kernel_name));
+  gradient_slot *made = NULL;
+  if (slot != NULL) {
+    old = slot->config;
+  } else {
+    made = rlo__alloc(sizeof *made);
+    if (made == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+  }
+  rlo__rwlock_lock_write(&registry->lock);
+  if (slot == NULL) {
+    slot = made;
+    rlo__table_insert(
+        &engine->gradients->table, slot, rlo__registry_hash(copy.kernel_name));
+  }
+  slot->config = copy;
+  rlo__rwlock_unlock(&registry->lock);
+  if (out_old != NULL) {
+    *out_old = old;
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_gradient_register(rlo_engine *engine,
+                                 const rlo_gradient_config *config,
+                                 uint32_t flags,
+                                 rlo_gradient_config *out_old) {
+  RLO_TRY(check_config(engine, config, flags));
+  RLO_TRY(
+      rlo__registry_begin_change(engine->registry, "registering a gradient"));
+  rlo_status status = register_changing(engine, config, flags, out_old);
+  rlo__registry_end_change(engine->registry);
+  return status;
+}
+
+static rlo_status check_name(const rlo_engine *engine,
+                             const char *kernel_name) {
+  if (engine == NULL || kernel_name == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is NULL",
+                    engine == NULL ? "engine" : "kernel's name");
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_gradient_unregister(rlo_engine *engine,
+                                   const char *kernel_name) {
+  RLO_TRY(check_name(engine, kernel_name));
+  rlo__registry *registry = engine->registry;
+  RLO_TRY(rlo__registry_begin_change(registry, "unregistering a gradient"));
+  gradient_slot *slot = find_slot(engine, kernel_name);
+  if (slot != NULL) {
+    rlo__rwlock_lock_write(&registry->lock);
+    rlo__table_remove(&engine->gradients->table, slot);
+    rlo__rwlock_unlock(&registry->lock);
+  }
+  rlo__registry_end_change(registry);
+  rlo__free(slot);
+  return slot != NULL ? RLO_OK : rlo__gradient_fail_missing(kernel_name);
+}
+
+bool rlo__gradient_find(rlo_engine *engine,
+                        const char *kernel_name,
+                        rlo_gradient_config *out_config) {
+  rlo__rwlock_lock_read(&engine->registry->lock);
+  const gradient_slot *slot = find_slot(engine, kernel_name);
+  bool is_found = slot != NULL;
+  if (is_found) {
+    *out_config = slot->config;
+  }
+  rlo__rwlock_unlock(&engine->registry->lock);
+  return is_found;
+}
+
+rlo_status rlo__gradient_fail_missing(const char *kernel_name) {
+  return RLO_FAIL(
+      RLO_NOT_FOUND, "no gradient is registered for kernel '%s'", kernel_name);
+}
+
+rlo_status rlo_gradient_find(rlo_engine *engine,
+                             const char *kernel_name,
+                             rlo_gradient_config *out_config) {
+  RLO_TRY(check_name(engine, kernel_name));
+  if (out_config == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the gradient's config");
+  }
+  return rlo__gradient_find(engine, kernel_name, out_config)
+             ? RLO_OK
+             : rlo__gradient_fail_missing(kernel_name);
+}
+
+/* -------------------------------------------------------------------- saving
+ */
+
+static bool is_marked(uint64_t marks, int32_t index) {
+  return index < 64 && (marks >> index & 1) != 0;
+}
+
+rlo_status rlo__gradient_save(const rlo_gradient_config *config,
+                              rlo_tensor *const *inputs,
+                              int32_t num_inputs,
+                              rlo_tensor *const *outputs,
+                              int32_t num_outputs,
+                              rlo_tensor ***out_saved,
+                              int32_t *out_num_saved) {
+  int32_t count = 0;
+  rlo_tensor **saved = rlo__alloc_array(
+      (size_t)num_inputs + (size_t)num_outputs, sizeof(rlo_tensor *));
+  if (saved == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    if (config->saves_all_inputs || is_marked(config->saved_inputs, n)) {
+      saved[count++] = rlo_tensor_retain(inputs[n]);
+    }
+  }
+  for (int32_t k = 0; k < num_outputs; ++k) {
+    if (is_marked(config->saved_outputs, k)) {
+      saved[count++] = rlo_tensor_retain(outputs[k]);
+    }
+  }
+  *out_saved = saved;
+  *out_num_saved = count;
+  return RLO_OK;
+}
+
+/* ------------------------------------------------------------------- running
+ */
+
+enum { SHAPE_TEXT = 160 };
+
+static rlo_status check_dx(const rlo_gradient_call *call, int32_t index) {
+  const rlo_tensor *dx = call->dxs[index];
+  const rlo_shape *wanted = call->input_shapes[index];
+  if (dx == NULL || dx->engine != call->engine) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the gradient of kernel '%s' gave %s for input %d",
+                    call->kernel_name,
+                    dx == NULL ? "nothing" : "a tensor of another engine",
+                    index);
+  }
+  if (!rlo_shape_compatible(rlo_tensor_shape(dx), wanted)) {
+    char got[SHAPE_TEXT];
+    char want[SHAPE_TEXT];
+    (void)rlo_shape_human_string(rlo_tensor_shape(dx), got, sizeof got);
+    (void)rlo_shape_human_string(wanted, want, sizeof want);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the gradient of kernel '%s' gave %s for input %d, which "
+                    "is %s",
+                    call->kernel_name,
+                    got,
+                    index,
+                    want);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__gradient_run(const rlo_gradient_config *config,
+                             rlo_gradient_call *call) {
+  rlo_status status = RLO__CALLBACK(config->run(call, config->payload),
+                                    "the gradient of kernel '%s'",
+                                    call->kernel_name);
+  for (int32_t n = 0; n < call->num_inputs && status == RLO_OK; ++n) {
+    if (call->wants[n]) {
+      status = check_dx(call, n);
+    }
+  }
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    if (status != RLO_OK || !call->wants[n]) {
+      rlo_tensor_release(call->dxs[n]);
+      call->dxs[n] = NULL;
+    }
+  }
+  return status;
+}
+
+rlo_status rlo__gradient_check_dy(const rlo_tensor *dy,
+                                  const rlo_shape *result,
+                                  const char *role,
+                                  int32_t index) {
+  if (!rlo_shape_compatible(rlo_tensor_shape(dy), result)) {
+    char got[SHAPE_TEXT];
+    char want[SHAPE_TEXT];
+    (void)rlo_shape_human_string(rlo_tensor_shape(dy), got, sizeof got);
+    (void)rlo_shape_human_string(result, want, sizeof want);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s %d is %s, and its result is %s; type and dimensions "
+                    "must be the same",
+                    role,
+                    index,
+                    got,
+                    want);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__gradient_constant(rlo_engine *engine,
+                                  const rlo_shape *shape,
+                                  rlo_dtype_constant constant,
+                                  rlo_tensor **out_tensor) {
+  rlo_shape plain;
+  RLO_TRY(rlo__ops_shape_like(shape, shape->dims, shape->rank, &plain));
+  return rlo_tensor_create_constant(engine, &plain, constant, out_tensor);
+}
+
+/* ------------------------------------------------------------------- adding
+ */
+
+bool rlo__gradient_is_narrow(rlo_dtype dtype) {
+  return rlo_dtype_is_floating(dtype) && rlo_dtype_value_bits(dtype) < 32;
+}
+
+static rlo_status add_wide(rlo_tensor *const *tensors,
+                           int32_t count,
+                           rlo_tensor **out_sum) {
+  rlo_tensor *sum = NULL;
+  rlo_tensor **wide = rlo__alloc_array((size_t)count, sizeof(rlo_tensor *));
+  if (wide == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = RLO_OK;
+  for (int32_t n = 0; n < count; ++n) {
+    RLO_TRY_GOTO(rlo_op_cast(tensors[n], RLO_DTYPE_F32, &wide[n]));
+  }
+  RLO_TRY_GOTO(rlo_op_add_n(wide, count, &sum));
+  RLO_TRY_GOTO(rlo_op_cast(sum, tensors[0]->shape->shape.dtype, out_sum));
+fail:
+  rlo_tensor_release(sum);
+  rlo__tensor_list_release(wide, count);
+  return status;
+}
+
+rlo_status rlo__gradient_add(rlo_tensor *const *tensors,
+                             int32_t count,
+                             rlo_tensor **out_sum) {
+  if (count == 1) {
+    *out_sum = rlo_tensor_retain(tensors[0]);
+    return RLO_OK;
+  }
+  return count > 2 && rlo__gradient_is_narrow(tensors[0]->shape->shape.dtype)
+             ? add_wide(tensors, count, out_sum)
+             : rlo_op_add_n(tensors, count, out_sum);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_ENGINE_GRADIENT_H
+#define RLO_ENGINE_GRADIENT_H
+
+#include "base/table.h"
+#include "engine/copy/copy_op.h"
+#include "relayout/gradient.h"
+
+/** The gradients of an engine, by kernel name, under the locks of its registry.
+ */
+typedef struct rlo__gradient_table {
+  rlo__table table;
+} rlo__gradient_table;
+
+void rlo__gradient_table_init(rlo__gradient_table *gradients);
+void rlo__gradient_table_deinit(rlo__gradient_table *gradients);
+
+/** Whether a kernel has a gradient, and which. Sets no message. */
+bool rlo__gradient_find(rlo_engine *engine,
+                        const char *kernel_name,
+                        rlo_gradient_config *out_config);
+
+/** RLO_NOT_FOUND, naming the kernel. */
+RLO_NODISCARD rlo_status rlo__gradient_fail_missing(const char *kernel_name);
+
+/** The gradient of a built-in kernel; the operation is its payload. */
+rlo_gradient_config rlo__gradient_of_op(const rlo__copy_op *op);
+
+/** Retains the tensors that a gradient saves: a list on the heap, in the order
+ *  of rlo_gradient_call. RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__gradient_save(const rlo_gradient_config *config,
+                                            rlo_tensor *const *inputs,
+                                            int32_t num_inputs,
+                                            rlo_tensor *const *outputs,
+                                            int32_t num_outputs,
+                                            rlo_tensor ***out_saved,
+                                            int32_t *out_num_saved);
+
+/** Runs a gradient and checks its results. After a failure every dx is NULL. */
+RLO_NODISCARD rlo_status rlo__gradient_run(const rlo_gradient_config *config,
+                                           rlo_gradient_call *call);
+
+/** RLO_OK if a dy fits a result. The message names it by `role` and `index`.
+ *  RLO_INVALID_ARGUMENT. */
+RLO_NODISCARD rlo_status rlo__gradient_check_dy(const rlo_tensor *dy,
+                                                const rlo_shape *result,
+                                                const char *role,
+                                                int32_t index);
+
+/** Creates a row-major tensor with a shape's type, dimensions and element size,
+ *  whose elements all are one constant. */
+RLO_NODISCARD rlo_status rlo__gradient_constant(rlo_engine *engine,
+                                                const rlo_shape *shape,
+                                                rlo_dtype_constant constant,
+                                                rlo_tensor **out_tensor);
+
+/** Adds `count` tensors, at least 1, by AddN; three and more narrow floats in
+ *  f32, so that they are rounded once. Retains a single tensor. */
+RLO_NODISCARD rlo_status rlo__gradient_add(rlo_tensor *const *tensors,
+                                           int32_t count,
+                                           rlo_tensor **out_sum);
+
+/** Floats narrower than f32, which are added in f32. */
+bool rlo__gradient_is_narrow(rlo_dtype dtype);
+
+#endif

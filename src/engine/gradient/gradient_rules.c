@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "engine/copy/adjoint.h"
+#include "engine/gradient/gradient.h"
+#include "engine/tensor/attributes.h"
+#include "engine/tensor/tensor.h"
+#include "ops/chain.h"
+#include "relayout/engine_ops.h"
+
+/* The gradients of the built-in kernels. Each runs kernels only, so that it has
+ * a gradient itself. */
+
+/* Returns a tensor in a layout of its dimensions: by Relayout, or itself. */
+static rlo_status place(rlo_tensor *x,
+                        const rlo_shape *shape,
+                        rlo_tensor **out_tensor) {
+  if (rlo_shape_equal(rlo_tensor_shape(x), shape)) {
+    *out_tensor = rlo_tensor_retain(x);
+    return RLO_OK;
+  }
+  return rlo_op_relayout(x, shape, out_tensor);
+}
+
+/* The same, row-major. */
+static rlo_status make_plain(rlo_tensor *x, rlo_tensor **out_tensor) {
+  const rlo_shape *shape = rlo_tensor_shape(x);
+  rlo_shape plain;
+  RLO_TRY(rlo__ops_shape_like(shape, shape->dims, shape->rank, &plain));
+  return place(x, &plain, out_tensor);
+}
+
+/* ------------------------------------------------------------------- adjoints
+ */
+
+/* Runs MoveAdjoint for one input of a gradient's call.
+ * @param dys         row-major, one for each result.
+ * @param num_arrays  the number of inputs that the operation reads as arrays.
+ */
+static rlo_status run_adjoint(const rlo_gradient_call *call,
+                              const rlo__copy_op *op,
+                              rlo_tensor *const *dys,
+                              int32_t num_arrays,
+                              int32_t input,
+                              rlo_tensor **out_dx) {
+  const rlo__copy_call forward = {
+      op, call->input_shapes, num_arrays, call->attributes};
+  rlo__adjoint_code code;
+  rlo_status status = rlo__adjoint_encode(&forward, input, &code);
+  if (status == RLO_OK) {
+    status = rlo_run_kernel(call->engine,
+                            rlo__op_adjoint.name,
+                            dys,
+                            call->num_outputs,
+                            &code.attributes,
+                            out_dx,
+                            1,
+                            NULL);
+  }
+  rlo__adjoint_code_deinit(&code);
+  return status;
+}
+
+/* Converts the dys for the adjoint: row-major and, if that adds in several
+ * steps, in a type that does not round between them. */
+static rlo_status prepare_dys(const rlo_gradient_call *call,
+                              bool is_widened,
+                              rlo_tensor **dys) {
+  for (int32_t k = 0; k < call->num_outputs; ++k) {
+    RLO_TRY(is_widened ? rlo_op_cast(call->dys[k], RLO_DTYPE_F32, &dys[k])
+                       : make_plain(call->dys[k], &dys[k]));
+  }
+  return RLO_OK;
+}
+
+static rlo_status gradient_of_input(const rlo_gradient_call *call,
+                                    const rlo__copy_op *op,
+                                    rlo_tensor *const *dys,
+                                    int32_t num_arrays,
+                                    int32_t input) {
+  const rlo_shape *wanted = call->input_shapes[input];
+  rlo_tensor *dx = NULL;
+  rlo_tensor *narrow = NULL;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(run_adjoint(call, op, dys, num_arrays, input, &dx));
+  if (rlo_tensor_shape(dx)->dtype != wanted->dtype) {
+    RLO_TRY_GOTO(rlo_op_cast(dx, wanted->dtype, &narrow));
+  } else {
+    narrow = rlo_tensor_retain(dx);
+  }
+  status = place(narrow, wanted, &call->dxs[input]);
+fail:
+  rlo_tensor_release(dx);
+  rlo_tensor_release(narrow);
+  return status;
+}
+
+static rlo_status gradient_of_copy(rlo_gradient_call *call, void *payload) {
+  const rlo__copy_op *op = payload;
+  /* A value to pad with is not read as an array. */
+  int32_t num_arrays =
+      rlo__copy_op_has(op, RLO__COPY_TAKES_VALUE) ? 1 : call->num_inputs;
+  rlo_tensor **dys =
+      rlo__alloc_array((size_t)call->num_outputs, sizeof(rlo_tensor *));
+  if (dys == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  bool is_widened = rlo__copy_op_has(op, RLO__COPY_READS_IN_PARTS) &&
+                    rlo__gradient_is_narrow(call->input_shapes[0]->dtype);
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(prepare_dys(call, is_widened, dys));
+  for (int32_t n = 0; n < num_arrays; ++n) {
+    if (call->wants[n]) {
+      RLO_TRY_GOTO(gradient_of_input(call, op, dys, num_arrays, n));
+    }
+  }
+fail:
+  rlo__tensor_list_release(dys, call->num_outputs);
+  return status;
+}
+
+/* --------------------------------------------------------- the adjoint's own
+ */
+
+/* The inputs of the operation: the gradient's dy in place of the one that the
+ * adjoint was for, zeros for all others. */
+static rlo_status make_inputs(const rlo_gradient_call *call,
+                              const rlo__adjoint *a,
+                              rlo_tensor **inputs) {
+  for (int32_t n = 0; n < a->call.num_inputs; ++n) {
+    RLO_TRY(n == a->input
+                ? place(call->dys[0], &a->shapes[n], &inputs[n])
+                : rlo__gradient_constant(
+                      call->engine, &a->shapes[n], RLO_DTYPE_ZERO, &inputs[n]));
+  }
+  return RLO_OK;
+}
+
+static rlo_status run_forward(const rlo_gradient_call *call,
+                              const rlo__adjoint *a,
+                              rlo_tensor **inputs,
+                              rlo_tensor **outputs) {
+  RLO_TRY(make_inputs(call, a, inputs));
+  RLO_TRY(rlo_run_kernel(call->engine,
+                         a->call.op->name,
+                         inputs,
+                         a->call.num_inputs,
+                         &a->attributes,
+                         outputs,
+                         call->num_inputs,
+                         NULL));
+  for (int32_t k = 0; k < call->num_inputs; ++k) {
+    call->dxs[k] = rlo_tensor_retain(outputs[k]);
+  }
+  return RLO_OK;
+}
+
+static rlo_status gradient_of_adjoint(rlo_gradient_call *call, void *payload) {
+  (void)payload;
+  rlo__adjoint a;
+  rlo_tensor **outputs = NULL;
+  rlo_tensor **inputs = NULL;
+  rlo_status status =
+      rlo__adjoint_decode(call->attributes, call->input_shapes[0], &a);
+  if (status != RLO_OK) {
+    goto fail;
+  }
+  inputs = rlo__alloc_array((size_t)a.call.num_inputs, sizeof(rlo_tensor *));
+  outputs = rlo__alloc_array((size_t)call->num_inputs, sizeof(rlo_tensor *));
+  status = inputs == NULL || outputs == NULL
+               ? RLO_OUT_OF_MEMORY
+               : run_forward(call, &a, inputs, outputs);
+fail:
+  rlo__tensor_list_release(inputs, a.call.num_inputs);
+  rlo__tensor_list_release(outputs, call->num_inputs);
+  rlo__adjoint_deinit(&a);
+  return status;
+}
+
+/* ---------------------------------------------------------------------- rules
+ */
+
+/* Of an operation that keeps the order of elements. */
+static rlo_status gradient_of_order(rlo_gradient_call *call, void *payload) {
+  (void)payload;
+  const rlo_shape *wanted = call->input_shapes[0];
+  rlo_tensor *reshaped = NULL;
+  if (!call->wants[0]) {
+    return RLO_OK;
+  }
+  if (rlo_shape_compatible(rlo_tensor_shape(call->dys[0]), wanted)) {
+    return place(call->dys[0], wanted, &call->dxs[0]);
+  }
+  RLO_TRY(rlo_op_reshape(call->dys[0], wanted->dims, wanted->rank, &reshaped));
+  rlo_status status = place(reshaped, wanted, &call->dxs[0]);
+  rlo_tensor_release(reshaped);
+  return status;
+}
+
+static rlo_status gradient_of_cast(rlo_gradient_call *call, void *payload) {
+  (void)payload;
+  const rlo_shape *wanted = call->input_shapes[0];
+  rlo_tensor *cast = NULL;
+  if (!call->wants[0]) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo_op_cast(call->dys[0], wanted->dtype, &cast));
+  rlo_status status = place(cast, wanted, &call->dxs[0]);
+  rlo_tensor_release(cast);
+  return status;
+}
+
+static rlo_status gradient_of_add_n(rlo_gradient_call *call, void *payload) {
+  (void)payload;
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    if (call->wants[n]) {
+      RLO_TRY(place(call->dys[0], call->input_shapes[n], &call->dxs[n]));
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status scale(rlo_tensor *x, double factor, rlo_tensor **out_y) {
+  const rlo_attribute item = rlo_attribute_f64("factor", factor);
+  const rlo_attributes attributes = {&item, 1};
+  return rlo_run_kernel(
+      rlo_tensor_engine(x), "Rescale", &x, 1, &attributes, out_y, 1, NULL);
+}
+
+static rlo_status gradient_of_scale(rlo_gradient_call *call, void *payload) {
+  (void)payload;
+  rlo_tensor *scaled = NULL;
+  double factor = 0.0;
+  if (!call->wants[0]) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo_attributes_get_f64(call->attributes, "factor", &factor));
+  RLO_TRY(scale(call->dys[0], factor, &scaled));
+  rlo_status status = place(scaled, call->input_shapes[0], &call->dxs[0]);
+  rlo_tensor_release(scaled);
+  return status;
+}
+
+/* ------------------------------------------------------------------- padding
+ */
+
+/* The gradient of the value: the sum of all dy less that of the elements. */
+static rlo_status add_outside(const rlo_gradient_call *call,
+                              const rlo__copy_op *op,
+                              rlo_tensor *dy,
+                              rlo_tensor **out_sum) {
+  rlo_tensor *dx = NULL;
+  rlo_tensor *inside = NULL;
+  rlo_tensor *parts[2] = {NULL, NULL};
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(run_adjoint(call, op, &dy, 1, 0, &dx));
+  RLO_TRY_GOTO(rlo_op_sum(dy, NULL, 0, false, &parts[0]));
+  RLO_TRY_GOTO(rlo_op_sum(dx, NULL, 0, false, &inside));
+  RLO_TRY_GOTO(scale(inside, -1.0, &parts[1]));
+  status = rlo_op_add_n(parts, 2, out_sum);
+fail:
+  rlo_tensor_release(dx);
+  rlo_tensor_release(inside);
+  rlo_tensor_release(parts[0]);
+  rlo_tensor_release(parts[1]);
+  return status;
+}
+
+static rlo_status gradient_of_whole_pad(rlo_gradient_call *call,
+                                        void *payload) {
+  const rlo__copy_op *op = payload;
+  RLO_TRY(gradient_of_copy(call, payload));
+  if (call->num_inputs < 2 || !call->wants[1]) {
+    return RLO_OK;
+  }
+  const rlo_shape *wanted = call->input_shapes[1];
+  rlo_tensor *dy = NULL;
+  rlo_tensor *sum = NULL;
+  rlo_tensor *narrow = NULL;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__gradient_is_narrow(wanted->dtype)
+                   ? rlo_op_cast(call->dys[0], RLO_DTYPE_F32, &dy)
+                   : make_plain(call->dys[0], &dy));
+  RLO_TRY_GOTO(add_outside(call, op, dy, &sum));
+  RLO_TRY_GOTO(rlo_op_cast(sum, wanted->dtype, &narrow));
+  status = place(narrow, wanted, &call->dxs[1]);
+fail:
+  rlo_tensor_release(dy);
+  rlo_tensor_release(sum);
+  rlo_tensor_release(narrow);
+  return status;
+}
+
+/* The attributes of a pad with interior values, without what it takes away. */
+typedef struct spread_pad {
+  rlo_attributes attributes;
+  rlo_attribute items[8];
+  int64_t put[2 * RLO_MAX_RANK];
+  int64_t cut[2 * RLO_MAX_RANK];
+  int64_t interior[RLO_MAX_RANK];
+  int32_t num_paddings;
+  bool has_cuts;
+} spread_pad;
+
+/* A dimension of one element has no interior. */
+static rlo_status read_spread_pad(const rlo_gradient_call *call,
+                                  spread_pad *pad) {
+  const rlo_shape *x = call->input_shapes[0];
+  int32_t most = (int32_t)(sizeof pad->items / sizeof pad->items[0]);
+  rlo__dims low;
+  rlo__dims high;
+  rlo__dims interior;
+  if (call->attributes->count > most) {
+    return RLO_FAIL(RLO_INTERNAL, "attributes of a pad that were not checked");
+  }
+  RLO_TRY(
+      rlo__dims_get_pairs(call->attributes, "paddings", x->rank, &low, &high));
+  RLO_TRY(
+      rlo__dims_get_exactly(call->attributes, "interior", x->rank, &interior));
+  pad->num_paddings = 2 * x->rank;
+  for (int32_t k = 0; k < x->rank; ++k) {
+    int64_t edges[2] = {low.values[k], high.values[k]};
+    for (int32_t side = 0; side < 2; ++side) {
+      int64_t edge = edges[side];
+      pad->put[2 * k + side] = edge > 0 ? edge : 0;
+      pad->cut[2 * k + side] = edge < 0 ? -edge : 0;
+      pad->has_cuts = pad->has_cuts || edge < 0;
+    }
+    pad->interior[k] = x->dims[k] > 1 ? interior.values[k] : 0;
+  }
+  pad->attributes = (rlo_attributes){pad->items, call->attributes->count};
+  for (int32_t i = 0; i < call->attributes->count; ++i) {
+    pad->items[i] = call->attributes->items[i];
+    if (strcmp(pad->items[i].name, "paddings") == 0) {
+      pad->items[i].value.i64s.values = pad->put;
+    } else if (strcmp(pad->items[i].name, "interior") == 0) {
+      pad->items[i].value.i64s.values = pad->interior;
+    }
+  }
+  return RLO_OK;
+}
+
+/* A pad that takes away is one that does not, and a slice of it: dy gets the
+ * edges back as zeros, and then it is the gradient of the former. The adjoint's
+ * own problem would divide on the side that is written. */
+static rlo_status gradient_of_spread_pad(rlo_gradient_call *call,
+                                         void *payload) {
+  spread_pad pad = {.has_cuts = false};
+  RLO_TRY(read_spread_pad(call, &pad));
+  rlo_tensor *dy = rlo_tensor_retain(call->dys[0]);
+  rlo_status status = RLO_OK;
+  if (pad.has_cuts) {
+    const rlo_attribute back =
+        rlo_attribute_i64s("paddings", pad.cut, pad.num_paddings);
+    const rlo_attributes attributes = {&back, 1};
+    rlo_tensor_release(dy);
+    dy = NULL;
+    RLO_TRY_GOTO(rlo_run_kernel(
+        call->engine, "PadV2", call->dys, 1, &attributes, &dy, 1, NULL));
+  }
+  rlo_gradient_call whole = *call;
+  whole.dys = &dy;
+  whole.attributes = &pad.attributes;
+  status = gradient_of_whole_pad(&whole, payload);
+fail:
+  rlo_tensor_release(dy);
+  return status;
+}
+
+static rlo_status gradient_of_pad(rlo_gradient_call *call, void *payload) {
+  return rlo_attributes_find(call->attributes, "interior") != NULL
+             ? gradient_of_spread_pad(call, payload)
+             : gradient_of_whole_pad(call, payload);
+}
+
+/* ------------------------------------------------------------------- indices
+ */
+
+/* Indices are not differentiable: their gradient is 0. */
+static rlo_status gradient_of_indices(rlo_gradient_call *call) {
+  rlo_tensor *zeros = NULL;
+  if (!call->wants[1]) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo__gradient_constant(
+      call->engine, call->input_shapes[1], RLO_DTYPE_ZERO, &zeros));
+  rlo_status status = place(zeros, call->input_shapes[1], &call->dxs[1]);
+  rlo_tensor_release(zeros);
+  return status;
+}
+
+/* GatherV2 or UnsortedSegmentSum with dy for rows; the indices are saved. */
+static rlo_status run_indexed(rlo_gradient_call *call,
+                              const char *kernel_name,
+                              const rlo_attribute *items,
+                              int32_t num_items) {
+  rlo_tensor *const inputs[] = {call->dys[0], call->saved[0]};
+  const rlo_attributes attributes = {items, num_items};
+  rlo_tensor *dx = NULL;
+  RLO_TRY(rlo_run_kernel(
+      call->engine, kernel_name, inputs, 2, &attributes, &dx, 1, NULL));
+  rlo_status status = place(dx, call->input_shapes[0], &call->dxs[0]);
+  rlo_tensor_release(dx);
+  return status;
+}
+
+static rlo_status gradient_of_gather(rlo_gradient_call *call, void *payload) {
+  (void)payload;
+  RLO_TRY(gradient_of_indices(call));
+  if (!call->wants[0]) {
+    return RLO_OK;
+  }
+  const rlo_shape *x = call->input_shapes[0];
+  int32_t axis = 0;
+  RLO_TRY(rlo__axis_get(call->attributes, "axis", x->rank, &axis));
+  const rlo_attribute items[] = {
+      rlo_attribute_i64("num_segments", x->dims[axis]),
+      rlo_attribute_i64("axis", axis),
+      rlo_attribute_i64("batch_dims",
+                        rlo__i64_or(call->attributes, "batch_dims", 0))};
+  return run_indexed(call, "UnsortedSegmentSum", items, 3);
+}
+
+static rlo_status gradient_of_segment_sum(rlo_gradient_call *call,
+                                          void *payload) {
+  (void)payload;
+  RLO_TRY(gradient_of_indices(call));
+  if (!call->wants[0]) {
+    return RLO_OK;
+  }
+  const rlo_attribute items[] = {
+      rlo_attribute_i64("axis", rlo__i64_or(call->attributes, "axis", 0)),
+      rlo_attribute_i64("batch_dims",
+                        rlo__i64_or(call->attributes, "batch_dims", 0))};
+  return run_indexed(call, "GatherV2", items, 2);
+}
+
+/* -------------------------------------------------------------------- blocks
+ */
+
+/* The two are inverse to each other, with zeros for what was cropped. The
+ * adjoint's own problem would divide by the block on the side that is written.
+ */
+static rlo_status gradient_of_batch(rlo_gradient_call *call, void *payload) {
+  const rlo__copy_op *op = payload;
+  bool is_to_batch = strcmp(op->name, "SpaceToBatchND") == 0;
+  rlo_i64_list blocks;
+  rlo_i64_list edges;
+  rlo_tensor *dx = NULL;
+  if (!call->wants[0]) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo_attributes_get_i64s(call->attributes, "block_shape", &blocks));
+  RLO_TRY(rlo_attributes_get_i64s(
+      call->attributes, is_to_batch ? "paddings" : "crops", &edges));
+  const rlo_attribute items[] = {
+      rlo_attribute_i64s("block_shape", blocks.values, blocks.count),
+      rlo_attribute_i64s(
+          is_to_batch ? "crops" : "paddings", edges.values, edges.count)};
+  const rlo_attributes attributes = {items, 2};
+  RLO_TRY(rlo_run_kernel(call->engine,
+                         is_to_batch ? "BatchToSpaceND" : "SpaceToBatchND",
+                         call->dys,
+                         1,
+                         &attributes,
+                         &dx,
+                         1,
+                         NULL));
+  rlo_status status = place(dx, call->input_shapes[0], &call->dxs[0]);
+  rlo_tensor_release(dx);
+  return status;
+}
+
+/* --------------------------------------------------------------------- table
+ */
+
+/* Gradients that do not follow from the operation alone. */
+typedef struct rule {
+  const char *kernel_name;
+  uint64_t saved_inputs;
+  rlo_gradient_fn run;
+} rule;
+
+static const rule rules[] = {
+    {"Cast", 0, gradient_of_cast},
+    {"AddN", 0, gradient_of_add_n},
+    {"Rescale", 0, gradient_of_scale},
+    {"PadV2", 0, gradient_of_pad},
+    {"SpaceToBatchND", 0, gradient_of_batch},
+    {"BatchToSpaceND", 0, gradient_of_batch},
+    {"GatherV2", 2, gradient_of_gather},
+    {"UnsortedSegmentSum", 2, gradient_of_segment_sum},
+    {"MoveAdjoint", 0, gradient_of_adjoint},
+};
+
+static const rule *find_rule(const char *kernel_name) {
+  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; ++i) {
+    if (strcmp(rules[i].kernel_name, kernel_name) == 0) {
+      return &rules[i];
+    }
+  }
+  return NULL;
+}
+
+rlo_gradient_config rlo__gradient_of_op(const rlo__copy_op *op) {
+  const rule *own = find_rule(op->name);
+  rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
+  config.kernel_name = op->name;
+  config.saved_inputs = own != NULL ? own->saved_inputs : 0;
+  config.run = own != NULL                                   ? own->run
+               : rlo__copy_op_has(op, RLO__COPY_KEEPS_ORDER) ? gradient_of_order
+                                                             : gradient_of_copy;
+  /* Never written through. */
+  config.payload = (void *)(uintptr_t)op;
+  return config;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/memory/backend_instance.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+static bool has_all(const rlo_backend_methods *m) {
+  return m != NULL && m->struct_size == sizeof *m && m->allocate != NULL &&
+         m->free != NULL && m->write != NULL && m->read != NULL &&
+         m->destroy != NULL &&
+         ((m->prepare == NULL && m->prepare_segment_sum == NULL) ||
+          (m->run != NULL && m->release_program != NULL));
+}
+
+rlo_status rlo__backend_instance_create(rlo_engine *engine,
+                                        const char *name,
+                                        rlo_backend_factory factory,
+                                        void *payload,
+                                        uint64_t id,
+                                        rlo__backend_instance **out_instance) {
+  rlo__backend_instance *instance = rlo__alloc(sizeof *instance);
+  if (instance == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  const rlo_backend_methods *methods = NULL;
+  rlo_status status =
+      RLO__CALLBACK(factory(engine, payload, &methods, &instance->self),
+                    "the factory of backend '%s'",
+                    name);
+  if (status != RLO_OK) {
+    rlo__free(instance);
+    return status;
+  }
+  if (!has_all(methods)) {
+    if (methods != NULL && methods->destroy != NULL) {
+      methods->destroy(instance->self);
+    }
+    rlo__free(instance);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the factory of backend '%s' gives no methods, or not all "
+                    "that are needed",
+                    name);
+  }
+  atomic_init(&instance->num_references, 1);
+  instance->id = id;
+  instance->name = name;
+  instance->methods = *methods;
+  *out_instance = instance;
+  return RLO_OK;
+}
+
+rlo__backend_instance *rlo__backend_instance_retain(
+    rlo__backend_instance *instance) {
+  atomic_fetch_add_explicit(&instance->num_references, 1, memory_order_relaxed);
+  return instance;
+}
+
+void rlo__backend_instance_release(rlo__backend_instance *instance) {
+  if (instance == NULL ||
+      atomic_fetch_sub_explicit(
+          &instance->num_references, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  instance->methods.destroy(instance->self);
+  rlo__free(instance);
+}
+
+rlo_status rlo__backend_instance_prepare(const rlo__backend_instance *instance,
+                                         rlo_moves *moves,
+                                         void **out_program) {
+  rlo_status status;
+  if (instance->methods.prepare == NULL) {
+    status = RLO_FAIL(
+        RLO_UNSUPPORTED, "backend '%s' does not run moves", instance->name);
+  } else {
+    status = RLO__CALLBACK(
+        instance->methods.prepare(instance->self, moves, out_program),
+        "'prepare' of backend '%s'",
+        instance->name);
+  }
+  if (status != RLO_OK) {
+    rlo_moves_release(moves);
+  }
+  return status;
+}
+
+rlo_status rlo__backend_instance_prepare_segment_sum(
+    const rlo__backend_instance *instance,
+    rlo_segment_sum *sum,
+    void **out_program) {
+  rlo_status status;
+  if (instance->methods.prepare_segment_sum == NULL) {
+    status = RLO_FAIL(
+        RLO_UNSUPPORTED, "backend '%s' does not sum segments", instance->name);
+  } else {
+    status = RLO__CALLBACK(
+        instance->methods.prepare_segment_sum(instance->self, sum, out_program),
+        "'prepare_segment_sum' of backend '%s'",
+        instance->name);
+  }
+  if (status != RLO_OK) {
+    rlo_segment_sum_release(sum);
+  }
+  return status;
+}
+
+rlo_status rlo__backend_instance_run(const rlo__backend_instance *instance,
+                                     void *program,
+                                     void *const *operands,
+                                     void *dst) {
+  return RLO__CALLBACK(
+      instance->methods.run(instance->self, program, operands, dst),
+      "'run' of backend '%s'",
+      instance->name);
+}
+
+rlo_status rlo__storage_adopt(rlo__backend_instance *instance,
+                              void *memory,
+                              int64_t bytes,
+                              bool is_external,
+                              rlo_release_fn release,
+                              void *payload,
+                              rlo__storage **out_storage) {
+  rlo__storage *storage = rlo__alloc(sizeof *storage);
+  if (storage == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  atomic_init(&storage->num_references, 1);
+  storage->instance = rlo__backend_instance_retain(instance);
+  storage->memory = memory;
+  storage->bytes = bytes;
+  storage->is_external = is_external;
+  storage->release = release;
+  storage->payload = payload;
+  *out_storage = storage;
+  return RLO_OK;
+}
+
+/* Clears all bytes; takes as many of the host's only where the backend can
+ * neither clear nor be reached. */
+static rlo_status clear(rlo__storage *storage) {
+  const rlo__backend_instance *instance = storage->instance;
+  size_t bytes = (size_t)storage->bytes;
+  if (instance->methods.clear != NULL) {
+    return RLO__CALLBACK(instance->methods.clear(
+                             instance->self, storage->memory, storage->bytes),
+                         "'clear' of backend '%s'",
+                         instance->name);
+  }
+  if (instance->methods.host_pointer != NULL) {
+    memset(instance->methods.host_pointer(instance->self, storage->memory),
+           0,
+           bytes);
+    return RLO_OK;
+  }
+  void *zeros = rlo__alloc(bytes);
+  if (zeros == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = rlo__storage_write(storage, zeros);
+  rlo__free(zeros);
+  return status;
+}
+
+rlo_status rlo__storage_create(rlo__backend_instance *instance,
+                               int64_t bytes,
+                               bool is_zero,
+                               rlo__storage **out_storage) {
+  rlo__storage *storage;
+  RLO_TRY(
+      rlo__storage_adopt(instance, NULL, bytes, false, NULL, NULL, &storage));
+  if (bytes > 0) {
+    rlo_status status = RLO__CALLBACK(
+        instance->methods.allocate(instance->self, bytes, &storage->memory),
+        "'allocate' of backend '%s'",
+        instance->name);
+    if (status != RLO_OK) {
+      storage->memory = NULL;
+    } else if (is_zero) {
+      status = clear(storage);
+    }
+    if (status != RLO_OK) {
+      rlo__storage_release(storage);
+      return status;
+    }
+  }
+  *out_storage = storage;
+  return RLO_OK;
+}
+
+rlo__storage *rlo__storage_retain(rlo__storage *storage) {
+  atomic_fetch_add_explicit(&storage->num_references, 1, memory_order_relaxed);
+  return storage;
+}
+
+void rlo__storage_release(rlo__storage *storage) {
+  if (storage == NULL ||
+      atomic_fetch_sub_explicit(
+          &storage->num_references, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  rlo__backend_instance *instance = storage->instance;
+  if (storage->memory != NULL && !storage->is_external) {
+    instance->methods.free(instance->self, storage->memory);
+  }
+  if (storage->release != NULL) {
+    storage->release(storage->payload);
+  }
+  rlo__backend_instance_release(instance);
+  rlo__free(storage);
+}
+
+rlo_status rlo__storage_write(rlo__storage *storage, const void *data) {
+  const rlo__backend_instance *instance = storage->instance;
+  if (storage->bytes == 0) {
+    return RLO_OK;
+  }
+  return RLO__CALLBACK(
+      instance->methods.write(
+          instance->self, storage->memory, data, storage->bytes),
+      "'write' of backend '%s'",
+      instance->name);
+}
+
+rlo_status rlo__storage_read(rlo__storage *storage,
+                             void *out_data,
+                             int64_t bytes) {
+  const rlo__backend_instance *instance = storage->instance;
+  if (bytes > storage->bytes) {
+    return RLO_FAIL(RLO_INTERNAL,
+                    "reading %lld bytes of a memory of %lld",
+                    (long long)bytes,
+                    (long long)storage->bytes);
+  }
+  if (bytes == 0) {
+    return RLO_OK;
+  }
+  return RLO__CALLBACK(
+      instance->methods.read(instance->self, storage->memory, out_data, bytes),
+      "'read' of backend '%s'",
+      instance->name);
+}
+
+rlo_status rlo__storage_copy(rlo__storage *from,
+                             rlo__backend_instance *instance,
+                             rlo__storage **out_storage) {
+  const rlo__backend_instance *there = from->instance;
+  rlo__storage *to = NULL;
+  void *bounce = NULL;
+  rlo_status status;
+  RLO_TRY_GOTO(rlo__storage_create(instance, from->bytes, false, &to));
+  if (from->bytes > 0) {
+    const void *data = NULL;
+    if (there->methods.host_pointer != NULL) {
+      data = there->methods.host_pointer(there->self, from->memory);
+    } else if (instance->methods.host_pointer != NULL) {
+      /* Straight into the new memory; nothing is left to be written. */
+      RLO_TRY_GOTO(rlo__storage_read(
+          from,
+          instance->methods.host_pointer(instance->self, to->memory),
+          from->bytes));
+    } else {
+      status = RLO_OUT_OF_MEMORY;
+      bounce = rlo__alloc((size_t)from->bytes);
+      if (bounce == NULL) {
+        goto fail;
+      }
+      RLO_TRY_GOTO(rlo__storage_read(from, bounce, from->bytes));
+      data = bounce;
+    }
+    if (data != NULL) {
+      RLO_TRY_GOTO(rlo__storage_write(to, data));
+    }
+  }
+  rlo__free(bounce);
+  *out_storage = to;
+  return RLO_OK;
+fail:
+  rlo__free(bounce);
+  rlo__storage_release(to);
+  return status;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_ENGINE_PARTS_H
+#define RLO_ENGINE_PARTS_H
+
+#include <stdatomic.h>
+
+#include "base/log.h"
+#include "relayout/engine.h"
+
+/** Counters of an engine, behind rlo_engine_stats. */
+typedef struct rlo__engine_counters {
+  atomic_int_fast64_t live_tensors;
+  /** Released tensors included; the next tensor's id follows from it. */
+  atomic_int_fast64_t tensors_made;
+  atomic_int_fast64_t kernels_run;
+  atomic_int_fast64_t fallbacks;
+  atomic_int_fast64_t copies;
+  atomic_int_fast64_t copied_bytes;
+  atomic_int_fast64_t pending;
+  atomic_int_fast64_t materialized;
+} rlo__engine_counters;
+
+/**
+ * The parts of an engine. Each part is a type of its own shelf, which sees none
+ * of the others through this struct: public functions, which take an engine,
+ * look up the part that they need here and pass it on. engine.c creates the
+ * parts and destroys them.
+ */
+struct rlo_engine {
+  atomic_int_fast64_t num_references;
+  /** Constant. */
+  rlo_engine_options options;
+  rlo__log_sink log;
+  /** Retained; may be NULL. */
+  struct rlo_context *context;
+  rlo__engine_counters counters;
+  struct rlo__registry *registry;
+  struct rlo__shape_table *shapes;
+  struct rlo__call_plans *plans;
+  struct rlo__gradient_table *gradients;
+  /** Destroys the engine; called with the last reference. */
+  void (*destroy)(rlo_engine *engine);
+};
+
+static inline void rlo__engine_count(atomic_int_fast64_t *counter,
+                                     int64_t increment) {
+  atomic_fetch_add_explicit(counter, increment, memory_order_relaxed);
+}
+
+static inline rlo_engine *rlo__engine_retain(rlo_engine *engine) {
+  atomic_fetch_add_explicit(&engine->num_references, 1, memory_order_relaxed);
+  return engine;
+}
+
+static inline void rlo__engine_release(rlo_engine *engine) {
+  if (atomic_fetch_sub_explicit(
+          &engine->num_references, 1, memory_order_acq_rel) == 1) {
+    engine->destroy(engine);
+  }
+}
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/tensor/shape_table.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/status.h"
+
+/* Equal shapes have equal hashes; not every field takes part. */
+static uint64_t hash_shape(const rlo_shape *shape) {
+  const rlo_layout *layout = &shape->layout;
+  rlo__hash hash = rlo__hash_init(0x7368617065ULL);
+  rlo__hash_i64(&hash, shape->dtype);
+  rlo__hash_i64(&hash, shape->rank);
+  rlo__hash_i64(&hash, layout->kind);
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    rlo__hash_i64(&hash, shape->dims[k]);
+    rlo__hash_i64(&hash,
+                  layout->kind == RLO_LAYOUT_DENSE ? layout->minor_to_major[k]
+                                                   : layout->strides_elems[k]);
+  }
+  for (int32_t t = 0; layout->kind == RLO_LAYOUT_DENSE && t < layout->num_tiles;
+       ++t) {
+    for (int32_t k = 0; k < layout->tiles[t].rank; ++k) {
+      rlo__hash_i64(&hash, layout->tiles[t].dims[k]);
+    }
+  }
+  return rlo__hash_finish_u64(&hash);
+}
+
+rlo_status rlo__shape_table_init(rlo__shape_table *table) {
+  *table = (rlo__shape_table){.next_id = 1};
+  rlo__table_init(&table->shapes, offsetof(rlo__shared_shape, node));
+  return rlo__mutex_init(&table->mutex);
+}
+
+void rlo__shape_table_deinit(rlo__shape_table *table) {
+  rlo__table_deinit(&table->shapes);
+  rlo__mutex_deinit(&table->mutex);
+}
+
+static bool has_gaps(const rlo_shape *shape, const rlo_shape_extent *extent) {
+  const rlo_layout *layout = &shape->layout;
+  bool is_filled = layout->kind == RLO_LAYOUT_DENSE &&
+                   layout->fill != RLO_FILL_INVALID &&
+                   layout->fill != RLO_FILL_UNKNOWN;
+  return (!is_filled && extent->elements != extent->slots) ||
+         extent->slots % 8 * extent->element_bits % 8 != 0;
+}
+
+static bool is_same(const void *entry, const void *key) {
+  const rlo__shared_shape *shared = entry;
+  return rlo_shape_equal(&shared->shape, key);
+}
+
+/* Under the mutex. */
+static rlo_status get_locked(rlo__shape_table *table,
+                             const rlo_shape *shape,
+                             const rlo_shape_extent *extent,
+                             rlo__shared_shape **out_shape) {
+  uint64_t hash = hash_shape(shape);
+  rlo__shared_shape *found =
+      rlo__table_find(&table->shapes, hash, is_same, shape);
+  if (found != NULL) {
+    *out_shape = rlo__shared_shape_retain(found);
+    return RLO_OK;
+  }
+  rlo__shared_shape *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  made->shape = *shape;
+  made->bytes = extent->physical_bytes;
+  made->elements = extent->elements;
+  made->has_gaps = has_gaps(shape, extent);
+  made->id = table->next_id++;
+  atomic_init(&made->num_references, 1);
+  rlo__table_insert(&table->shapes, made, hash);
+  *out_shape = made;
+  return RLO_OK;
+}
+
+rlo_status rlo__shape_table_get(rlo__shape_table *table,
+                                const rlo_shape *shape,
+                                rlo__shared_shape **out_shape) {
+  rlo_shape_extent extent;
+  RLO_TRY(rlo_shape_measure(shape, &extent));
+  rlo__mutex_lock(&table->mutex);
+  rlo_status status = get_locked(table, shape, &extent, out_shape);
+  rlo__mutex_unlock(&table->mutex);
+  return status;
+}
+
+rlo__shared_shape *rlo__shared_shape_retain(rlo__shared_shape *shape) {
+  atomic_fetch_add_explicit(&shape->num_references, 1, memory_order_relaxed);
+  return shape;
+}
+
+void rlo__shared_shape_release(rlo__shape_table *table,
+                               rlo__shared_shape *shape) {
+  if (shape == NULL) {
+    return;
+  }
+  /* Drop the last reference under the mutex, so that no lookup can revive it.
+   */
+  int_fast64_t count = atomic_load(&shape->num_references);
+  while (count > 1) {
+    if (atomic_compare_exchange_weak(
+            &shape->num_references, &count, count - 1)) {
+      return;
+    }
+  }
+  rlo__mutex_lock(&table->mutex);
+  bool is_last = atomic_fetch_sub(&shape->num_references, 1) == 1;
+  if (is_last) {
+    rlo__table_remove(&table->shapes, shape);
+  }
+  rlo__mutex_unlock(&table->mutex);
+  if (is_last) {
+    rlo__free(shape);
+  }
+}

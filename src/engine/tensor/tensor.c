@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/tensor/tensor.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "engine/memory/backends.h"
+#include "engine/parts.h"
+#include "engine/registry/registry.h"
+#include "relayout/bitcast.h"
+#include "relayout/ops.h"
+
+static const rlo__pending no_pending = {NULL, NULL};
+
+static _Thread_local int64_t balance;
+
+void rlo__pending_release(rlo__pending pending) {
+  if (pending.ops != NULL) {
+    pending.ops->release(pending.state);
+  }
+}
+
+int64_t rlo__tensor_balance(void) {
+  return balance;
+}
+
+uint64_t rlo__tensor_next_id(const rlo_engine *engine) {
+  return 1 + (uint64_t)atomic_load_explicit(&engine->counters.tensors_made,
+                                            memory_order_relaxed);
+}
+
+rlo_status rlo__tensor_create(rlo_engine *engine,
+                              rlo__shared_shape *shape,
+                              rlo__storage *storage,
+                              rlo__pending pending,
+                              rlo_tensor **out_tensor) {
+  rlo_tensor *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = rlo__mutex_init(&made->mutex);
+  if (status != RLO_OK) {
+    rlo__free(made);
+    return status;
+  }
+  atomic_init(&made->num_references, 1);
+  made->id = 1 + (uint64_t)atomic_fetch_add_explicit(
+                     &engine->counters.tensors_made, 1, memory_order_relaxed);
+  made->engine = rlo__engine_retain(engine);
+  made->shape = rlo__shared_shape_retain(shape);
+  made->storage = storage;
+  made->pending = pending;
+  rlo__engine_count(&engine->counters.live_tensors, 1);
+  ++balance;
+  *out_tensor = made;
+  return RLO_OK;
+}
+
+rlo_tensor *rlo_tensor_retain(rlo_tensor *tensor) {
+  if (tensor != NULL) {
+    atomic_fetch_add_explicit(&tensor->num_references, 1, memory_order_relaxed);
+  }
+  return tensor;
+}
+
+void rlo_tensor_release(rlo_tensor *tensor) {
+  if (tensor == NULL ||
+      atomic_fetch_sub_explicit(
+          &tensor->num_references, 1, memory_order_acq_rel) != 1) {
+    return;
+  }
+  rlo_engine *engine = tensor->engine;
+  while (tensor->replicas != NULL) {
+    rlo__replica *replica = tensor->replicas;
+    tensor->replicas = replica->next;
+    rlo__storage_release(replica->storage);
+    rlo__free(replica);
+  }
+  rlo__storage_release(tensor->storage);
+  rlo__pending_release(tensor->pending);
+  rlo__shared_shape_release(engine->shapes, tensor->shape);
+  rlo__mutex_deinit(&tensor->mutex);
+  rlo__free(tensor);
+  rlo__engine_count(&engine->counters.live_tensors, -1);
+  --balance;
+  rlo__engine_release(engine);
+}
+
+rlo_status rlo__tensor_check(const rlo_tensor *tensor,
+                             const rlo_engine *engine,
+                             const char *role,
+                             int32_t index) {
+  if (tensor == NULL || tensor->engine != engine) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s %d %s",
+                    role,
+                    index,
+                    tensor == NULL ? "is NULL" : "is of another engine");
+  }
+  return RLO_OK;
+}
+
+void rlo__tensor_list_release(rlo_tensor **tensors, int32_t count) {
+  for (int32_t n = 0; tensors != NULL && n < count; ++n) {
+    rlo_tensor_release(tensors[n]);
+  }
+  rlo__free(tensors);
+}
+
+/* ------------------------------------------------------------------ creating
+ */
+
+rlo_status rlo__tensor_check_new(const rlo_engine *engine,
+                                 const rlo_shape *shape,
+                                 rlo_tensor *const *out_tensor) {
+  if (engine == NULL || shape == NULL || out_tensor == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    engine == NULL  ? "the engine is NULL"
+                    : shape == NULL ? "the tensor's shape is NULL"
+                                    : "no place for the tensor");
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_tensor_create(rlo_engine *engine,
+                             const rlo_shape *shape,
+                             const void *data,
+                             rlo_tensor **out_tensor) {
+  RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
+  rlo__shared_shape *shared = NULL;
+  rlo__backend_instance *instance = NULL;
+  rlo__storage *storage = NULL;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
+  RLO_TRY_GOTO(rlo__backend_get_active(engine->registry, &instance));
+  RLO_TRY_GOTO(
+      rlo__storage_create(instance, shared->bytes, data == NULL, &storage));
+  if (data != NULL) {
+    RLO_TRY_GOTO(rlo__storage_write(storage, data));
+  }
+  RLO_TRY_GOTO(
+      rlo__tensor_create(engine, shared, storage, no_pending, out_tensor));
+  storage = NULL;
+fail:
+  rlo__storage_release(storage);
+  rlo__backend_instance_release(instance);
+  rlo__shared_shape_release(engine->shapes, shared);
+  return status;
+}
+
+rlo_status rlo_tensor_create_constant(rlo_engine *engine,
+                                      const rlo_shape *shape,
+                                      rlo_dtype_constant constant,
+                                      rlo_tensor **out_tensor) {
+  RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
+  rlo_shape_extent extent;
+  uint8_t bits[16];
+  RLO_TRY(rlo_shape_measure(shape, &extent));
+  RLO_TRY(rlo_dtype_constant_bits(shape->dtype, constant, bits));
+  /* One element, broadcast into the layout. */
+  rlo_shape one;
+  rlo_layout scalar = rlo_layout_row_major(0);
+  scalar.element_size_bits = shape->layout.element_size_bits;
+  RLO_TRY(rlo_shape_make_with_layout(shape->dtype, NULL, 0, &scalar, &one));
+  rlo_chain *chain = NULL;
+  rlo_moves *moves = NULL;
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  void *data = rlo__alloc((size_t)extent.physical_bytes);
+  if (data == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  const void *const operands[] = {bits};
+  RLO_TRY_GOTO(rlo_chain_create(&one, &chain));
+  RLO_TRY_GOTO(
+      rlo_chain_broadcast_in_dim(chain, shape->dims, shape->rank, NULL));
+  RLO_TRY_GOTO(rlo_chain_lower(chain, shape, &moves));
+  RLO_TRY_GOTO(rlo_moves_run_host(moves, operands, data));
+  RLO_TRY_GOTO(rlo_tensor_create(engine, shape, data, out_tensor));
+fail:
+  rlo_moves_release(moves);
+  rlo_chain_release(chain);
+  rlo__free(data);
+  return status;
+}
+
+rlo_status rlo__tensor_create_external(rlo_engine *engine,
+                                       rlo__shared_shape *shape,
+                                       rlo__storage *storage,
+                                       rlo_release_fn release,
+                                       void *payload,
+                                       rlo_tensor **out_tensor) {
+  RLO_TRY(rlo__tensor_create(engine, shape, storage, no_pending, out_tensor));
+  /* Set last, so that a failure never calls `release`. */
+  storage->release = release;
+  storage->payload = payload;
+  return RLO_OK;
+}
+
+rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
+                                const rlo_shape *shape,
+                                const void *data,
+                                rlo_release_fn release,
+                                void *payload,
+                                rlo_tensor **out_tensor) {
+  RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
+  rlo__shared_shape *shared = NULL;
+  rlo__backend_instance *host = NULL;
+  rlo__storage *storage = NULL;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
+  if (data == NULL && shared->bytes > 0) {
+    status = RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "the memory to wrap is NULL; the shape takes %lld bytes",
+                      (long long)shared->bytes);
+    goto fail;
+  }
+  RLO_TRY_GOTO(rlo__backend_get(engine->registry, RLO__HOST_BACKEND, &host));
+  /* Never written: tensors are immutable. */
+  void *memory = shared->bytes > 0 ? (void *)(uintptr_t)data : NULL;
+  RLO_TRY_GOTO(rlo__storage_adopt(
+      host, memory, shared->bytes, true, NULL, NULL, &storage));
+  RLO_TRY_GOTO(rlo__tensor_create_external(
+      engine, shared, storage, release, payload, out_tensor));
+  storage = NULL;
+fail:
+  rlo__storage_release(storage);
+  rlo__backend_instance_release(host);
+  rlo__shared_shape_release(engine->shapes, shared);
+  return status;
+}
+
+/* --------------------------------------------------------------------- bytes
+ */
+
+void rlo__tensor_peek(rlo_tensor *tensor,
+                      rlo__storage **out_storage,
+                      rlo__pending *out_pending) {
+  *out_storage = NULL;
+  *out_pending = no_pending;
+  rlo__mutex_lock(&tensor->mutex);
+  if (tensor->storage != NULL) {
+    *out_storage = rlo__storage_retain(tensor->storage);
+  } else {
+    *out_pending = tensor->pending;
+    out_pending->ops->retain(out_pending->state);
+  }
+  rlo__mutex_unlock(&tensor->mutex);
+}
+
+/* Under the mutex. The computation that is done goes to the caller, who
+ * releases it outside. */
+static rlo_status materialize(rlo_tensor *tensor, rlo__pending *out_done) {
+  if (tensor->storage != NULL) {
+    return RLO_OK;
+  }
+  RLO_TRY(tensor->pending.ops->run(
+      tensor->pending.state, tensor->shape, &tensor->storage));
+  *out_done = tensor->pending;
+  tensor->pending = no_pending;
+  rlo__engine_count(&tensor->engine->counters.materialized, 1);
+  return RLO_OK;
+}
+
+/* Under the mutex. */
+static rlo_status add_replica(rlo_tensor *tensor,
+                              rlo__backend_instance *instance,
+                              rlo__storage **out_storage) {
+  rlo__replica *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status =
+      rlo__storage_copy(tensor->storage, instance, &made->storage);
+  if (status != RLO_OK) {
+    rlo__free(made);
+    return status;
+  }
+  made->next = tensor->replicas;
+  tensor->replicas = made;
+  rlo__engine_count(&tensor->engine->counters.copies, 1);
+  rlo__engine_count(&tensor->engine->counters.copied_bytes,
+                    made->storage->bytes);
+  *out_storage = made->storage;
+  return RLO_OK;
+}
+
+/* Under the mutex: the storage on this instance, borrowed. Copies the bytes if
+ * they are elsewhere. */
+static rlo_status place(rlo_tensor *tensor,
+                        rlo__backend_instance *instance,
+                        rlo__storage **out_storage) {
+  if (instance == NULL || tensor->storage->instance == instance) {
+    *out_storage = tensor->storage;
+    return RLO_OK;
+  }
+  for (const rlo__replica *r = tensor->replicas; r != NULL; r = r->next) {
+    if (r->storage->instance == instance) {
+      *out_storage = r->storage;
+      return RLO_OK;
+    }
+  }
+  return add_replica(tensor, instance, out_storage);
+}
+
+rlo_status rlo__tensor_need(rlo_tensor *tensor,
+                            rlo__backend_instance *instance,
+                            rlo__storage **out_storage) {
+  rlo__pending done = no_pending;
+  rlo__storage *storage = NULL;
+  rlo__mutex_lock(&tensor->mutex);
+  rlo_status status = materialize(tensor, &done);
+  if (status == RLO_OK) {
+    status = place(tensor, instance, &storage);
+  }
+  if (status == RLO_OK) {
+    *out_storage = rlo__storage_retain(storage);
+  }
+  rlo__mutex_unlock(&tensor->mutex);
+  rlo__pending_release(done);
+  return status;
+}
+
+static rlo_status check_tensor(const rlo_tensor *tensor) {
+  return tensor != NULL ? RLO_OK
+                        : RLO_FAIL(RLO_INVALID_ARGUMENT, "the tensor is NULL");
+}
+
+rlo_status rlo_tensor_materialize(rlo_tensor *tensor) {
+  RLO_TRY(check_tensor(tensor));
+  rlo__storage *storage = NULL;
+  RLO_TRY(rlo__tensor_need(tensor, NULL, &storage));
+  rlo__storage_release(storage);
+  return RLO_OK;
+}
+
+bool rlo_tensor_is_pending(rlo_tensor *tensor) {
+  if (tensor == NULL) {
+    return false;
+  }
+  rlo__mutex_lock(&tensor->mutex);
+  bool is_pending = tensor->storage == NULL;
+  rlo__mutex_unlock(&tensor->mutex);
+  return is_pending;
+}
+
+rlo_status rlo_tensor_read(rlo_tensor *tensor, void *out_data, int64_t bytes) {
+  RLO_TRY(check_tensor(tensor));
+  if (bytes != tensor->shape->bytes || (bytes > 0 && out_data == NULL)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "reading a tensor of %lld bytes into %lld at %s",
+                    (long long)tensor->shape->bytes,
+                    (long long)bytes,
+                    out_data != NULL ? "memory" : "NULL");
+  }
+  rlo__storage *storage = NULL;
+  RLO_TRY(rlo__tensor_need(tensor, NULL, &storage));
+  rlo_status status = rlo__storage_read(storage, out_data, bytes);
+  rlo__storage_release(storage);
+  return status;
+}
+
+/* The address of a storage in host memory, if its backend has one. */
+static bool get_pointer(const rlo__storage *storage, const void **out_data) {
+  const rlo__backend_instance *instance = storage->instance;
+  if (storage->memory != NULL && instance->methods.host_pointer == NULL) {
+    return false;
+  }
+  *out_data = storage->memory != NULL ? instance->methods.host_pointer(
+                                            instance->self, storage->memory)
+                                      : NULL;
+  return true;
+}
+
+rlo_status rlo_tensor_host_data(rlo_tensor *tensor, const void **out_data) {
+  RLO_TRY(check_tensor(tensor));
+  if (out_data == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the address");
+  }
+  rlo__storage *storage = NULL;
+  RLO_TRY(rlo__tensor_need(tensor, NULL, &storage));
+  if (!get_pointer(storage, out_data)) {
+    rlo__storage_release(storage);
+    storage = NULL;
+    rlo__backend_instance *host = NULL;
+    RLO_TRY(
+        rlo__backend_get(tensor->engine->registry, RLO__HOST_BACKEND, &host));
+    rlo_status status = rlo__tensor_need(tensor, host, &storage);
+    rlo__backend_instance_release(host);
+    RLO_TRY(status);
+    if (!get_pointer(storage, out_data)) {
+      rlo__storage_release(storage);
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "backend '%s' has no host memory",
+                      RLO__HOST_BACKEND);
+    }
+  }
+  /* Borrowed from the tensor from here on. */
+  rlo__storage_release(storage);
+  return RLO_OK;
+}
+
+/* --------------------------------------------------------------------- views
+ */
+
+static rlo_status check_view(const rlo_shape *from, const rlo_shape *to) {
+  bool is_bitcast = false;
+  RLO_TRY(rlo_shape_reshape_is_bitcast(from, to, 0, &is_bitcast));
+  if (!is_bitcast) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the view's shape is no bitcast of the tensor's: elements "
+                    "would have to move");
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_tensor_view(rlo_tensor *tensor,
+                           const rlo_shape *shape,
+                           rlo_tensor **out_view) {
+  RLO_TRY(check_tensor(tensor));
+  rlo_engine *engine = tensor->engine;
+  RLO_TRY(rlo__tensor_check_new(engine, shape, out_view));
+  rlo__shared_shape *shared = NULL;
+  rlo__storage *storage = NULL;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
+  RLO_TRY_GOTO(check_view(&tensor->shape->shape, shape));
+  RLO_TRY_GOTO(rlo__tensor_need(tensor, NULL, &storage));
+  RLO_TRY_GOTO(
+      rlo__tensor_create(engine, shared, storage, no_pending, out_view));
+  storage = NULL;
+fail:
+  rlo__storage_release(storage);
+  rlo__shared_shape_release(engine->shapes, shared);
+  return status;
+}
+
+bool rlo_tensor_shares_memory(rlo_tensor *a, rlo_tensor *b) {
+  if (a == NULL || b == NULL) {
+    return false;
+  }
+  rlo__storage *storages[2] = {NULL, NULL};
+  rlo_tensor *const tensors[2] = {a, b};
+  for (int32_t i = 0; i < 2; ++i) {
+    rlo__pending pending = no_pending;
+    rlo__tensor_peek(tensors[i], &storages[i], &pending);
+    rlo__pending_release(pending);
+  }
+  bool is_shared = storages[0] != NULL && storages[0] == storages[1];
+  rlo__storage_release(storages[0]);
+  rlo__storage_release(storages[1]);
+  return is_shared;
+}
+
+/* ---------------------------------------------------------------- properties
+ */
+
+const rlo_shape *rlo_tensor_shape(const rlo_tensor *tensor) {
+  return tensor != NULL ? &tensor->shape->shape : NULL;
+}
+
+rlo_engine *rlo_tensor_engine(const rlo_tensor *tensor) {
+  return tensor != NULL ? tensor->engine : NULL;
+}
+
+int64_t rlo_tensor_bytes(const rlo_tensor *tensor) {
+  return tensor != NULL ? tensor->shape->bytes : 0;
+}
+
+const char *rlo_tensor_backend_name(rlo_tensor *tensor) {
+  if (tensor == NULL) {
+    return NULL;
+  }
+  rlo__storage *storage = NULL;
+  rlo__pending pending = no_pending;
+  rlo__tensor_peek(tensor, &storage, &pending);
+  const char *name = NULL;
+  if (storage != NULL) {
+    name = storage->instance->name;
+  } else {
+    name = pending.ops->backend_name(pending.state);
+  }
+  rlo__storage_release(storage);
+  rlo__pending_release(pending);
+  return name;
+}
