@@ -11,12 +11,12 @@
 
 RLO_BEGIN_DECLS
 
-/** Lanes in which a sum is taken, and the terms of one of its blocks. */
+/** The lanes of a sum, and the points of one of its blocks. */
 #define RLO_SUM_LANES 16
 #define RLO_SUM_BLOCK 1024
 
 /**
- * The numbers of a problem with RLO_UPDATE_COMBINE (problem.h):
+ * The arithmetic of a problem with RLO_UPDATE_COMBINE:
  *
  *   cell = to_dst(alpha * sum(values of the cell's points) + beta * cell)
  *
@@ -24,38 +24,37 @@ RLO_BEGIN_DECLS
  * f64 where either is f64 or c128, or compute_type asks for it; else f32. Each
  * value and the cell are converted to T, alpha and beta rounded to T; the
  * product, the sum and the last addition are each rounded to T, to nearest even
- * and never fused. With beta == 0 the cell is not read: a NaN in it is gone.
- * With alpha == 1, beta == 0 and no sum the value is converted with one
+ * and never fused. With beta == 0 the cell is not read: a NaN in it has no
+ * effect. With alpha == 1, beta == 0 and no sum the value is converted with one
  * rounding, whatever T is. Complex numbers are computed part by part; a real
  * source has the imaginary part 0, a real destination takes the real part.
  *
- * *Conversion*: to a float, to nearest even; what is too large becomes the
- * infinity, NaN where the type has none, or its greatest value where it has
- * neither. A NaN becomes the type's NaN, without sign and payload, or 0 where
- * there is none. A float to an integer: towards zero; what is too large takes
- * the nearest limit; NaN is 0. An integer to an integer: modulo 2^bits. To
- * pred: whether it is not 0 (a NaN is not). Units wider than the value have
- * zeros above it.
+ * *Conversion*: to a float, to nearest even; a value beyond the type becomes
+ * infinity, NaN if the type has no infinity, or its maximum if it has neither.
+ * A NaN becomes the type's NaN, without sign and payload, or 0 where there is
+ * none. A float to an integer: towards zero, clamped to the limits of the type;
+ * NaN is 0. An integer to an integer: modulo 2^bits. To pred: whether it is not
+ * 0 (a NaN is not). Units wider than the value have zeros above it.
  *
- * *Sums*: an axis that leaves the destination's position alone (stride 0) is a
+ * *Sums*: an axis of destination stride 0 is a
  * reduction axis; the points of a cell are those along all of them for which
- * no SKIP guard fails. A cell without points is left alone. Order, which is the
+ * no SKIP guard fails. A cell without points is unchanged. Order, which is the
  * same on every device: in the canonical form the reduction axes are the last
- * ones; the innermost is cut into blocks of RLO_SUM_BLOCK points from its
- * beginning to its end, or to behind the last point that the SKIP guards which
- * are linear along it let through; at least one point makes a block. In a
+ * ones; the innermost is cut into blocks of RLO_SUM_BLOCK points up to its end,
+ * or up to the last point that the SKIP guards that are linear along it let
+ * through; a block has at least one point. In a
  * block, point n is added to lane n mod RLO_SUM_LANES, in rising order; lanes
  * begin as +0; then lane l takes lane l + 8, for l < 8; then l + 4, l + 2, l
- * + 1. The sums of the blocks, in the order of the box, are added like a binary
- * counter counts: two neighbours, then neighbours of these pairs, and so on;
- * what is left over at the end, from the last to the first. Points that a guard
- * skips leave their lane alone.
+ * + 1. The sums of the blocks, in the order of the box, are added as a binary
+ * counter counts: two neighbours, then two such sums, and so on; the partial
+ * sums that remain at the end are added from the last to the first. A skipped
+ * point does not change its lane.
  *
  * *Fill*: raw bits in dst_type, as with STORE; it is neither scaled nor added.
  * A PAD guard does not depend on reduction axes.
  */
 typedef struct rlo_arithmetic {
-  /** What the source's and the destination's units hold. */
+  /** The types of the source's and the destination's units. */
   rlo_dtype src_type, dst_type;
   /** RLO_DTYPE_INVALID for the rule above; RLO_DTYPE_F64 for f64. */
   rlo_dtype compute_type;
@@ -71,13 +70,13 @@ typedef struct rlo_arithmetic {
   bool is_sequential;
 } rlo_arithmetic;
 
-/** Most axes of a problem. */
+/** The maximum number of axes of a problem. */
 #define RLO_MAX_AXES 48
-/** Most terms of a problem: residual quotients and loaded indices. */
+/** The maximum number of terms: residual quotients and loaded indices. */
 #define RLO_MAX_TERMS 16
-/** Most guards of a problem. */
+/** The maximum number of guards. */
 #define RLO_MAX_GUARDS 48
-/** Widest unit that a device moves as one element. */
+/** The widest unit that a device moves as one element. */
 #define RLO_MAX_UNIT_BITS 128
 
 /**
@@ -91,14 +90,14 @@ typedef struct rlo_form {
   int64_t term[RLO_MAX_TERMS];
 } rlo_form;
 
-/** What a term is. */
+/** The kind of a term. */
 typedef enum rlo_term_kind {
   /** A quotient that no split of axes could turn into a linear form:
    *  q = floor(form / divisor). */
   RLO_TERM_QUOTIENT = 0,
-  /** An index out of a third memory: v = indices[form], and q = v where
-   *  0 <= v < limit, else -1. A position outside of that memory is not read and
-   *  gives -1 too, so that points which guards leave out may have any. */
+  /** An index loaded from a third memory: v = indices[form], and q = v if 0 <=
+     v < limit, else -1. A position outside of that memory is not read and gives
+     -1 too, so that points that guards exclude may have any. */
   RLO_TERM_LOAD = 1
 } rlo_term_kind;
 
@@ -112,11 +111,11 @@ typedef struct rlo_term {
   int64_t limit;
 } rlo_term;
 
-/** What happens at the points of the box where a guard does not hold. */
+/** The effect of a guard that does not hold. */
 typedef enum rlo_guard_kind {
   /** The cell takes the fill; the source is not read. */
   RLO_GUARD_PAD = 0,
-  /** The cell is left alone. Wins over PAD. */
+  /** The cell is unchanged. SKIP takes precedence over PAD. */
   RLO_GUARD_SKIP = 1
 } rlo_guard_kind;
 
@@ -127,7 +126,7 @@ typedef struct rlo_guard {
   int64_t limit;
 } rlo_guard;
 
-/** What points do to their cells. */
+/** How a point changes its cell. */
 typedef enum rlo_update {
   /** The cell becomes the value, bit for bit; its type does not matter. */
   RLO_UPDATE_STORE = 0,
@@ -150,8 +149,8 @@ typedef enum rlo_update {
  * arrays mean anything.
  */
 typedef struct rlo_problem {
-  /** Bits of one unit: 1 .. RLO_MAX_UNIT_BITS; of the source alone where
-   *  points are combined. */
+  /** Bits of one unit: 1 .. RLO_MAX_UNIT_BITS; of the source only if the
+   * problem computes. */
   int32_t unit_bits;
   int32_t num_axes;
   int32_t num_terms;
@@ -169,10 +168,10 @@ typedef struct rlo_problem {
   uint8_t fill[RLO_MAX_UNIT_BITS / 8];
   /** Bytes that the source and the destination memory must have. */
   int64_t src_bytes, dst_bytes;
-  /** Bytes that have to be read and written, for reports. */
+  /** Bytes that the problem must read and write, for reports. */
   int64_t read_bytes, written_bytes;
   rlo_update update;
-  /** Means something with RLO_UPDATE_COMBINE only. */
+  /** Used with RLO_UPDATE_COMBINE only. */
   rlo_arithmetic arithmetic;
   /** If a term loads: 32 or 64, the width of the signed indices, and how many
    *  bytes of them there are. Positions of a LOAD count these. */
@@ -180,14 +179,14 @@ typedef struct rlo_problem {
   int64_t index_bytes;
 } rlo_problem;
 
-/** Told of each rewriting step: its name ("merge axes 1 and 2") and the
- *  problem after it, both borrowed for the call. */
+/** Called after each rewriting step with its name ("merge axes 1 and 2") and
+ * the problem, both borrowed for the call. */
 typedef void (*rlo_problem_trace_fn)(void *payload,
                                      const char *step,
                                      const rlo_problem *after);
 
 /**
- * Rewrite a problem into its canonical form: the same cells get the same
+ * Rewrites a problem into its canonical form: the same cells get the same
  * contents, and problems that differ only in the order, splitting or direction
  * of axes become equal. Splits axes until quotients vanish where they can,
  * tightens and drops guards, drops axes of extent 1, makes destination strides
@@ -198,9 +197,9 @@ typedef void (*rlo_problem_trace_fn)(void *payload,
  * points becomes one axis of extent 0.
  *
  * @param max_unit_bits  widest unit to form: at most RLO_MAX_UNIT_BITS; 0
- *                       leaves the unit as it is. The caller must know that
+ *                       keeps the unit. The caller must know that
  *                       both memories are aligned to it.
- * @param trace  called after each step that changed something; may be NULL.
+ * @param trace  called after each step that changes the problem; may be NULL.
  * @return RLO_OK; RLO_INVALID_ARGUMENT if two points write one cell because a
  *         destination stride is 0 and nothing is computed, for no known update,
  *         or for arithmetic that breaks its rules; RLO_OVERFLOW;
@@ -213,45 +212,45 @@ rlo_problem_canonicalize(rlo_problem *problem,
                          rlo_problem_trace_fn trace,
                          void *payload);
 
-/** True if the box has no points. */
+/** Whether the box has no points. */
 RLO_API bool rlo_problem_is_empty(const rlo_problem *problem);
 
-/** Bits of one unit of the destination: unit_bits, or what the arithmetic says
- *  where points are combined. */
+/** Bits of one unit of the destination: unit_bits, or arithmetic.dst_unit_bits
+ * if the problem computes. */
 RLO_API int32_t rlo_problem_dst_unit_bits(const rlo_problem *problem);
 
 /** Whether points are summed: some axis of extent above 1 is a reduction axis.
  */
 RLO_API bool rlo_problem_is_sum(const rlo_problem *problem);
 
-/** True if some term loads an index, so that there is a third memory. */
+/** Whether some term loads an index, so that there is a third memory. */
 RLO_API bool rlo_problem_loads(const rlo_problem *problem);
 
-/** Same unit, axes, forms, terms, guards, update, arithmetic and (if a PAD
- * guard is left) fill, entry by entry; buffer sizes and byte counts do not take
- * part, but for the indices' where some are loaded. */
+/** Whether two problems have the same unit, axes, forms, terms, guards, update,
+ * arithmetic and (with a PAD guard) fill, entry by entry. Buffer sizes and byte
+ * counts are not compared, except those of loaded indices. */
 RLO_API bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b);
 
 /** A 64-bit hash of what rlo_problem_equal compares. */
 RLO_API uint64_t rlo_problem_hash(const rlo_problem *problem);
 
 /**
- * Run a problem on the host: the loop above, point by point; one that computes
- * in its canonical form, for the order of its sums.
+ * Runs a problem on the host: the loop above, point by point. A problem that
+ * computes runs in its canonical form, which fixes the order of its sums.
  *
  * The oracle of the tests and the "host" backend: plain, exact, not fast.
  * @param src  problem->src_bytes bytes, borrowed; NULL only if that is 0.
  * @param dst  problem->dst_bytes bytes; does not overlap src.
  * @return RLO_OK; RLO_OUT_OF_RANGE, before that cell is touched, if a position
  *         lies outside its memory; for one that computes, also what
- *         rlo_problem_canonicalize says. Threads: safe on distinct memory.
+ *         rlo_problem_canonicalize returns. Threads: safe on distinct memory.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_problem_run_host(const rlo_problem *problem, const void *src, void *dst);
 
 /**
- * The same for a problem that loads indices; rlo_problem_run_host refuses it
- * with RLO_INVALID_ARGUMENT.
+ * Runs a problem that loads indices; rlo_problem_run_host returns
+ * RLO_INVALID_ARGUMENT for it.
  * @param indices  problem->index_bytes bytes, borrowed, at any alignment; NULL
  *                 only if that is 0 or nothing is loaded. Does not overlap dst.
  */
@@ -262,17 +261,17 @@ rlo_problem_run_host_indexed(const rlo_problem *problem,
                              void *dst);
 
 /**
- * Whether every unit of the source is read at most once, as far as the strides
- * tell: false may also mean that it takes more than comparing them to see.
+ * Whether every unit of the source is read at most once, judged by
+ * the strides: false may also mean that strides do not decide it.
  * Each gradient of such a movement is a movement, in every element type.
- * @return RLO_OK; or what rlo_problem_canonicalize says.
+ * @return RLO_OK; or what rlo_problem_canonicalize returns.
  * Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_problem_reads_once(const rlo_problem *problem, bool *out_reads_once);
 
 /**
- * The adjoint of a problem: the two maps change places. Equivalent loop:
+ * Computes the adjoint of a problem: its two maps exchanged. Equivalent loop:
  *
  *   for each point i of the box where every guard holds:
  *     dx[src(i)] += dy[dst(i)]             (= without a sum_type)
@@ -293,7 +292,7 @@ rlo_problem_reads_once(const rlo_problem *problem, bool *out_reads_once);
  * @param out_problem  in canonical form, its units as they were; untouched on
  *                 failure. May be `problem`.
  * @return RLO_OK; RLO_UNSUPPORTED to add pred or integers of less than a byte;
- *         or what rlo_problem_canonicalize says. Threads: safe (pure).
+ *         or what rlo_problem_canonicalize returns. Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_problem_adjoint(const rlo_problem *problem,
                                                      rlo_dtype sum_type,

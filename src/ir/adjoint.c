@@ -13,7 +13,8 @@ static void swap_int64(int64_t *a, int64_t *b) {
   *b = kept;
 }
 
-/* In place. A point that took the fill has no source to give anything to. */
+/* In place. A point that takes the fill reads no source, so its adjoint adds
+ * nothing. */
 static void swap_maps(rlo_problem *problem, rlo_dtype sum_type) {
   rlo_form kept = problem->src;
   problem->src = problem->dst;
@@ -41,9 +42,9 @@ static void swap_maps(rlo_problem *problem, rlo_dtype sum_type) {
   problem->update = RLO_UPDATE_COMBINE;
 }
 
-/* Whether no two points write one cell of a canonical problem, other than along
- * reduction axes if `is_summing`: in falling order of its strides, each passes
- * everything that those behind it can reach. */
+/* Whether no two points write one cell of a canonical problem, except along
+ * reduction axes if `is_summing`: in falling order, each stride exceeds the
+ * span of the smaller ones. */
 static bool writes_once(const rlo_problem *problem, bool is_summing) {
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     if (problem->dst.term[t] != 0) {
@@ -66,16 +67,16 @@ static bool writes_once(const rlo_problem *problem, bool is_summing) {
   return true;
 }
 
-/* Adding, whether or not that is what will be asked for. */
+/* Sums even where the caller may not need it. */
 static rlo_status make_adjoint(const rlo_problem *problem,
                                rlo_dtype sum_type,
                                rlo_problem *out) {
   if (problem->update == RLO_UPDATE_COMBINE) {
-    /* The adjoint has a beta of its own. */
+    /* The adjoint sets its own beta. */
     RLO_TRY(rlo__factor_check("beta", problem->arithmetic.beta));
   }
   *out = *problem;
-  /* A type that any unit can hold, where only the maps are of interest. */
+  /* A type that fits any unit: only the maps matter here. */
   swap_maps(out, sum_type == RLO_DTYPE_INVALID ? RLO_DTYPE_U1 : sum_type);
   RLO_TRY(rlo_problem_canonicalize(out, 0, NULL, NULL));
   if (rlo_problem_is_empty(out) || writes_once(out, true)) {

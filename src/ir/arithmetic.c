@@ -90,8 +90,8 @@ static uint64_t shift_and_round(uint64_t m, int32_t shift) {
   return kept + (rest > half || (rest == half && (kept & 1) != 0));
 }
 
-/* The magnitude of a finite number that is not 0, as a pattern of the format
- * whose exponent may run over: at most one above the greatest. */
+/* The magnitude of a finite number other than 0, as a bit pattern of the
+ * format. The exponent may exceed the largest one by one. */
 static uint64_t round_to_format(const rlo__dtype_info *info, const exact *x) {
   int32_t mantissa_bits = info->format.mantissa_bits;
   uint64_t m = x->mantissa;
@@ -155,7 +155,7 @@ static uint64_t encode_float(const rlo__dtype_info *info, const exact *x) {
   return magnitude | (x->is_negative ? sign : 0);
 }
 
-/* Towards zero, held within the type. */
+/* Rounds towards zero and clamps to the limits of the type. */
 static uint64_t encode_integer(const rlo__dtype_info *info, const exact *x) {
   bool is_signed = info->class_of == RLO_DTYPE_CLASS_SIGNED;
   uint64_t highest = ones(is_signed ? info->value_bits - 1 : info->value_bits);
@@ -255,8 +255,8 @@ static uint64_t store(rlo__compute compute,
   return encode(dtype, &x);
 }
 
-/* One rounding each: what two floats make in doubles, rounded to float, is
- * what they make in floats. */
+/* Each result is rounded once: computing two floats in double and rounding to
+ * float gives the float result. */
 static double round_real(rlo__compute compute, double value) {
   return compute == RLO__COMPUTE_F32 ? (double)(float)value : value;
 }
@@ -301,8 +301,8 @@ static void set_part_bits(uint8_t unit[16],
   }
 }
 
-/* As part_bits; a real number's imaginary part is 0. A pred takes its whole
- * byte, if it has one. */
+/* As part_bits; the imaginary part of a real number is 0. A pred takes its
+ * whole byte, if it has one. */
 static uint64_t value_bits(const uint8_t unit[16], rlo_dtype dtype, int part) {
   if (dtype == RLO_DTYPE_PRED) {
     return part == 0 && unit[0] != 0;

@@ -4,9 +4,9 @@
 
 #include "relayout/problem.h"
 
-/** The rules of rlo_arithmetic, on the host, number by number. */
+/** The rules of rlo_arithmetic on the host, one value at a time. */
 
-/** What is computed in. */
+/** The type of the computation. */
 typedef enum rlo__compute {
   /** Integers modulo 2^64. */
   RLO__COMPUTE_INTEGER = 0,
@@ -21,12 +21,12 @@ rlo__compute rlo__arithmetic_compute(const rlo_arithmetic *arithmetic);
  */
 rlo_dtype rlo__arithmetic_part(rlo_dtype dtype);
 
-/** Whether values of a valid type are added up: not pred, nor integers of less
- *  than a byte. */
+/** Whether values of a valid type can be added: not pred, nor integers below a
+ * byte. */
 bool rlo__arithmetic_is_addable(rlo_dtype dtype);
 
-/** Convert one value, given and returned as raw bits, zero-extended. The types
- *  are valid; dst_type has a zero. `in` and `out` may be the same. */
+/** Converts one value, passed as raw bits and zero-extended. The types are
+ * valid; dst_type has a zero. `in` and `out` may be the same. */
 void rlo__arithmetic_convert(rlo_dtype src_type,
                              rlo_dtype dst_type,
                              const uint8_t in[16],
@@ -40,41 +40,43 @@ typedef union rlo__number {
 /** One part of a cell's sum. */
 typedef struct rlo__sum {
   rlo__number lanes[RLO_SUM_LANES];
-  /** Sums of 1, 2, 4, ... blocks; a bit of the number of blocks says which. */
+  /** Sums of 1, 2, 4, ... blocks; the bits of the number of blocks select those
+   * in use. */
   rlo__number levels[64];
 } rlo__sum;
 
-/** One cell under way. */
+/** The state of one cell. */
 typedef struct rlo__combiner {
   const rlo_arithmetic *arithmetic;
   rlo__compute compute;
   bool is_conversion;
   bool is_sum;
   bool reads_cells;
-  /** The real and the imaginary one. */
+  /** The real and the imaginary part. */
   int32_t num_parts;
   uint64_t num_blocks;
-  /** The value, where nothing is summed. */
+  /** The value, if there is no sum. */
   uint8_t value[16];
   rlo__sum parts[2];
 } rlo__combiner;
 
-/** Get ready for the cells of a canonical problem, which is borrowed. */
+/** Initializes the combiner for the cells of a canonical problem, which it
+ * borrows. */
 void rlo__combiner_init(rlo__combiner *combiner, const rlo_problem *problem);
 
-/** Begin a cell. */
+/** Begins a cell. */
 void rlo__combiner_begin(rlo__combiner *combiner);
 
-/** Take in a point: its source unit as raw bits, and, in a sum, its place along
- *  the innermost reduction axis. */
+/** Adds a point: its source unit as raw bits, and, in a sum, its index along
+ * the innermost reduction axis. */
 void rlo__combiner_add(rlo__combiner *combiner,
                        const uint8_t unit[16],
                        int64_t place);
 
-/** End a block of a sum. */
+/** Ends a block of a sum. */
 void rlo__combiner_end_block(rlo__combiner *combiner);
 
-/** The cell: its bits before in, its bits after out. */
+/** Computes the cell: its old bits in, its new bits out. */
 void rlo__combiner_finish(rlo__combiner *combiner, uint8_t cell[16]);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct canonicalizer {
   int32_t max_unit_bits;
   rlo_problem_trace_fn trace;
   void *payload;
-  /** Whether the round under way changed anything. */
+  /** Whether the current round has changed anything. */
   bool has_changed;
 } canonicalizer;
 
@@ -39,7 +39,8 @@ static void note(canonicalizer *c, const char *format, ...) {
   c->trace(c->payload, step, c->problem);
 }
 
-/* Forms are compared whole, so what is not counted must be 0; and -0 is 0. */
+/* Forms are compared with all their coefficients, so those beyond the counts
+ * must be 0; and -0 becomes 0. */
 static void clear_uncounted(rlo_problem *problem) {
   if (problem->update == RLO_UPDATE_STORE) {
     memset(&problem->arithmetic, 0, sizeof problem->arithmetic);
@@ -60,7 +61,7 @@ static void clear_uncounted(rlo_problem *problem) {
   }
 }
 
-/* The axis whose step alone the divisor does not divide, if that step is 1 or
+/* The only axis whose step the divisor does not divide, if that step is 1 or
  * -1; else -1. */
 static int32_t unit_step_axis(const rlo_problem *problem,
                               const rlo_term *term) {
@@ -122,11 +123,9 @@ static rlo_status align_axis(rlo_problem *problem, int32_t number) {
               : RLO_FAIL(RLO_OVERFLOW, "an aligned axis leaves 64 bits");
 }
 
-/*
- * Try to make a term linear by splitting the axes at the radices where their
- * steps align with the divisor. On RLO_OK with *out_is_linear false, `trial`
- * is spoilt and the problem is as it was.
- */
+/* Tries to make a term linear by splitting the axes at the radices where their
+ * steps align with the divisor. If it returns RLO_OK with *out_is_linear false,
+ * `trial` is undefined and the problem unchanged. */
 static rlo_status resolve_term(const rlo_problem *problem,
                                int32_t number,
                                rlo_problem *trial,
@@ -177,7 +176,8 @@ static rlo_status resolve_terms(canonicalizer *c) {
     int64_t divisor = c->problem->terms[t].divisor;
     status = resolve_term(c->problem, t, trial, &is_linear);
     if (status == RLO_UNSUPPORTED) {
-      /* No room to split: keep the quotient, which some family still takes. */
+      /* There is no room to split: the quotient stays, and a family that takes
+       * quotients runs it. */
       status = RLO_OK;
       is_linear = false;
     }
@@ -287,7 +287,7 @@ static void merge_axes(canonicalizer *c) {
       }
       rlo__rewrite_remove_axis(problem, outer);
       note(c, "merge axes %d and %d", outer, inner);
-      outer = -1; /* begin again: the merged axis may merge once more */
+      outer = -1; /* restart: the merged axis may merge once more */
       break;
     }
   }

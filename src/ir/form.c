@@ -36,7 +36,7 @@ bool rlo__form_equal(const rlo_form *a, const rlo_form *b) {
   return memcmp(a, b, sizeof *a) == 0; /* int64 only: no padding bytes */
 }
 
-/* Widen [*min, *max] by coefficient * [low, high]. */
+/* Widens [*min, *max] by coefficient * [low, high]. */
 static bool add_interval(int64_t coefficient,
                          int64_t low,
                          int64_t high,

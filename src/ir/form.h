@@ -4,20 +4,18 @@
 
 #include "relayout/problem.h"
 
-/** Linear forms and the values they can take over a problem's box. */
+/** Linear forms, and the values that they take over the box of a problem. */
 
 /** *form += factor * other. False, with *form undefined, on overflow. */
 bool rlo__form_add(rlo_form *form, int64_t factor, const rlo_form *other);
 
-/** True if no axis and no term has a coefficient. */
+/** Whether no axis and no term has a coefficient. */
 bool rlo__form_is_constant(const rlo_form *form);
 
 bool rlo__form_equal(const rlo_form *a, const rlo_form *b);
 
-/**
- * Bounds of a form over the box of a problem without extent 0: exact if it has
- * no terms, else safe. False on overflow.
- */
+/** Computes bounds of a form over the box of a problem without extent 0: exact
+ * without terms, else safe. Returns false on overflow. */
 bool rlo__form_range(const rlo_problem *problem,
                      const rlo_form *form,
                      int64_t *out_min,

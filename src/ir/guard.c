@@ -48,8 +48,8 @@ static void make_coprime(rlo_guard *guard) {
   guard->limit = end - first;
 }
 
-/* Where one side alone bounds, write the guard as form < limit with the least
- * value of the form at 0, so that equal guards look equal. */
+/* If only one side bounds, writes the guard as form < limit, with minimum 0 of
+ * the form, so that equal guards have equal values. */
 static bool make_one_sided(const rlo_problem *problem, rlo_guard *guard) {
   int64_t min;
   int64_t max;
@@ -72,7 +72,7 @@ static bool make_one_sided(const rlo_problem *problem, rlo_guard *guard) {
          rlo__sub(guard->limit, min, &guard->limit);
 }
 
-/* The axis that alone decides the guard, or -1. */
+/* The only axis that decides the guard, or -1. */
 static int32_t single_axis(const rlo_guard *guard) {
   int32_t found = -1;
   for (int32_t t = 0; t < RLO_MAX_TERMS; ++t) {
@@ -91,8 +91,8 @@ static int32_t single_axis(const rlo_guard *guard) {
   return found;
 }
 
-/* A SKIP guard on one axis with coprime coefficient (1 or -1) leaves the
- * points first .. last of it: shift the axis there and shorten it. */
+/* A SKIP guard on one axis with coefficient 1 or -1 leaves the points first ..
+ * last of it: shifts the axis there and shortens it. */
 static rlo_status absorb(rlo_problem *problem, int32_t number, int32_t axis) {
   rlo_guard guard = problem->guards[number];
   rlo__rewrite_remove_guard(problem, number);
@@ -151,7 +151,7 @@ static bool is_redundant(const rlo_problem *problem, int32_t number) {
   const rlo_guard *guard = &problem->guards[number];
   for (int32_t h = 0; h < problem->num_guards; ++h) {
     const rlo_guard *other = &problem->guards[h];
-    /* A cell that is skipped needs no fill, but not the other way round. */
+    /* A skipped cell needs no fill; a filled cell is not skipped. */
     if (h != number &&
         (guard->kind == RLO_GUARD_PAD || other->kind == RLO_GUARD_SKIP) &&
         is_implied(problem, guard, other)) {
@@ -213,7 +213,8 @@ static bool sort_guards(rlo_problem *problem) {
   return has_moved;
 }
 
-/* Simplify one guard. *out_is_gone tells that its number is another's now. */
+/* Simplifies one guard. Sets *out_is_gone if its index now belongs to another
+ * guard. */
 static rlo_status simplify_one(rlo_problem *problem,
                                int32_t number,
                                bool *out_has_changed,
@@ -268,7 +269,7 @@ rlo_status rlo__guard_simplify(rlo_problem *problem, bool *out_has_changed) {
       if (rlo_problem_is_empty(problem)) {
         return RLO_OK;
       }
-      g = 0; /* what went may have been what kept another */
+      g = 0; /* a dropped guard may have been what kept another */
     } else {
       ++g;
     }

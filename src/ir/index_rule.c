@@ -100,8 +100,9 @@ static rlo_status apply_rule(const rlo__index_rule *rule,
   return RLO_OK;
 }
 
-/* One number counts result dimensions [result_first, result_end) and operand
- * dimensions [first, end), both row-major, with equal products. */
+/* Both the result dimensions [result_first, result_end) and the operand
+ * dimensions [first, end) are one row-major index, with equal products of their
+ * sizes. */
 typedef struct reshape_group {
   int32_t first, end, result_first, result_end;
 } reshape_group;
@@ -118,7 +119,7 @@ static rlo_status reshape_one(const rlo__index_step *step,
     RLO_TRY(add(&number, stride, &result[k]));
     stride *= step->result_dims[k];
   }
-  /* Each quotient is of the number itself and not of the one before it, so
+  /* Each quotient divides the index itself, and not the quotient before it, so
    * that splitting axes can make it linear. */
   rlo_form rest = number;
   stride = 1;
@@ -146,8 +147,8 @@ static bool is_empty(const int64_t *dims, int32_t rank) {
   return false;
 }
 
-/* The least group that ends before the two places; none if all dimensions left
- * have size 1. */
+/* The smallest group that ends before the two positions; none if all remaining
+ * dimensions have size 1. */
 static bool next_group(const rlo__index_step *step,
                        int32_t end,
                        int32_t result_end,
@@ -174,7 +175,7 @@ static rlo_status reshape(const rlo__index_step *step,
                           rlo_form *out) {
   memset(out, 0, (size_t)step->rank * sizeof *out);
   if (is_empty(step->dims, step->rank)) {
-    return RLO_OK; /* no element is ever read */
+    return RLO_OK; /* no element is read */
   }
   reshape_group group;
   int32_t end = step->rank;

@@ -89,7 +89,7 @@ static rlo_status decompose(rlo_problem *problem,
   return RLO_OK;
 }
 
-/* One guard for each variable that some cell takes beyond its limit. */
+/* One guard for each variable that exceeds its limit in some cell. */
 static rlo_status guard_overhang(const rlo_address_map *address,
                                  const rlo_form *forms,
                                  rlo_guard_kind kind,
@@ -107,10 +107,8 @@ static rlo_status guard_overhang(const rlo_address_map *address,
   return RLO_OK;
 }
 
-/*
- * The tail: the most major physical axis grows until the box covers all slots;
- * cells from tiled_slots on take the fill, cells from slots on do not exist.
- */
+/* The tail: the most major physical axis grows until the box covers all slots.
+ * Cells from tiled_slots on take the fill; cells from slots on do not exist. */
 static rlo_status extend_to_tail(const rlo_address_map *address,
                                  rlo_problem *problem) {
   int32_t major = 0;

@@ -5,8 +5,8 @@
 #include "base/hash.h"
 #include "relayout/problem.h"
 
-/** Feed what rlo_problem_equal compares: for hashes that hold more than a
- *  problem, or are longer than rlo_problem_hash. */
+/** Hashes what rlo_problem_equal compares, for hashes of more than a problem or
+ * of more bits than rlo_problem_hash. */
 void rlo__problem_hash_into(const rlo_problem *problem, rlo__hash *hash);
 
 /** Whether some cells may take the fill: there is a PAD guard. */

@@ -76,7 +76,7 @@ static bool advance(point *p) {
   return false;
 }
 
-/* Copy `bits` bits between bit positions; bytes of dst around them stay. */
+/* Copies `bits` bits between bit positions; the other bits of dst stay. */
 static void copy_bits(const uint8_t *src,
                       int64_t src_bit,
                       uint8_t *dst,
@@ -144,7 +144,7 @@ static rlo_status run_storing(point *p, const uint8_t *src, uint8_t *dst) {
 /* ----------------------------------------------------------------- combining
  */
 
-/** What has become of the cell under way. */
+/** The state of the current cell. */
 typedef enum cell_state {
   CELL_UNTOUCHED,
   CELL_PADDED,
@@ -195,8 +195,8 @@ static rlo_status add_point(const point *p,
   return RLO_OK;
 }
 
-/* Of the points along the last axis, those behind which guards leave none. What
- * is not visited would add +0 in whole blocks, which changes no bit. */
+/* The guards that end the last axis: no point after them is visited. Adding
+ * such points as +0 in whole blocks would change no bit. */
 static int64_t end_of_axis(const point *p,
                            const int32_t *guards,
                            int32_t num_guards) {
@@ -214,7 +214,7 @@ static int64_t end_of_axis(const point *p,
   return end < 1 ? 1 : end;
 }
 
-/* The points of a cell follow each other: reduction axes are the last ones. */
+/* The points of a cell are consecutive: reduction axes are the last ones. */
 static rlo_status run_combining(point *p, const uint8_t *src, uint8_t *dst) {
   const rlo_problem *problem = p->problem;
   rlo__combiner combiner;

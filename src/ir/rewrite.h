@@ -4,10 +4,8 @@
 
 #include "relayout/problem.h"
 
-/**
- * Single edits of a problem that keep what it does. They work on every form of
- * the problem alike; canonicalisation is made of them.
- */
+/** Edits of a problem that preserve its meaning. Each edits all forms of the
+ * problem; canonicalization consists of them. */
 
 /**
  * Split an axis at a radix: axis a becomes ceil(extent / radix) steps of
@@ -20,30 +18,28 @@ RLO_NODISCARD rlo_status rlo__rewrite_split(rlo_problem *problem,
                                             int32_t axis,
                                             int64_t radix);
 
-/** Count an axis backwards: i becomes extent - 1 - i. False on overflow. */
+/** Reverses an axis: i becomes extent - 1 - i. Returns false on overflow. */
 bool rlo__rewrite_flip(rlo_problem *problem, int32_t axis);
 
-/** Take out an axis whose coefficients no longer matter (extent 1). */
+/** Removes an axis of extent 1. */
 void rlo__rewrite_remove_axis(rlo_problem *problem, int32_t axis);
 
-/** Put axis order[k] in place k, for every k; order is a permutation. */
+/** Moves axis order[k] to index k, for every k; order is a permutation. */
 void rlo__rewrite_permute_axes(rlo_problem *problem, const int32_t *order);
 
-/** Take out a guard. */
+/** Removes a guard. */
 void rlo__rewrite_remove_guard(rlo_problem *problem, int32_t guard);
 
-/**
- * Put a linear form in the place of a term, and take the term out.
- * `form` uses axes and earlier terms only. False on overflow.
- */
+/** Replaces a term by a linear form. `form` uses axes and earlier terms only.
+ * Returns false on overflow. */
 bool rlo__rewrite_replace_term(rlo_problem *problem,
                                int32_t term,
                                const rlo_form *form);
 
-/** Take out the terms that nothing uses. True if there was one. */
+/** Removes the terms that no form uses. Returns whether there was one. */
 bool rlo__rewrite_drop_unused_terms(rlo_problem *problem);
 
-/** Make this the problem without points. */
+/** Makes this the problem without points. */
 void rlo__rewrite_to_empty(rlo_problem *problem);
 
 #endif

@@ -7,7 +7,8 @@ static bool is_even(int64_t value) {
   return value % 2 == 0;
 }
 
-/* Every coefficient but that of `run`, and the base where asked, is even. */
+/* Whether every coefficient but that of `run` is even, and the base too if
+ * `with_base`. */
 static bool rest_is_even(const rlo_form *form, int32_t run, bool with_base) {
   for (int32_t a = 0; a < RLO_MAX_AXES; ++a) {
     if (a != run && !is_even(form->axis[a])) {
@@ -68,7 +69,7 @@ static void halve(rlo_form *form, int32_t run) {
   form->axis[run] = step;
 }
 
-/* Two copies of the fill, side by side. */
+/* Two copies of the fill in one unit. */
 static void double_fill(rlo_problem *problem) {
   int32_t bits = problem->unit_bits;
   if (bits < 8) {

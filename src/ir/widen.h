@@ -5,9 +5,9 @@
 #include "relayout/problem.h"
 
 /**
- * Move two neighbouring units as one, if the innermost run allows it: an axis
+ * Doubles the unit, if the innermost run allows it: an axis
  * of stride 1 on both sides and even extent, with everything else even, and no
- * guard that tells the two apart. The unit must be a power of two of bits.
+ * guard that separates the two units. The unit must be a power of two of bits.
  *
  * @return true if the unit was doubled.
  */

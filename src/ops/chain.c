@@ -108,8 +108,8 @@ static rlo_status copy_part(const rlo__chain_part *part,
   return RLO_OK;
 }
 
-/* Copies of another chain's parts behind our own, with their operands numbered
- * from `first_operand` on. */
+/* Appends copies of another chain's parts; its operands are numbered from
+ * `first_operand` on. */
 static rlo_status copy_parts(rlo_chain *chain,
                              const rlo_chain *other,
                              int32_t first_operand) {

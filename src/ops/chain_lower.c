@@ -10,11 +10,11 @@
 #include "ops/chain.h"
 #include "ops/combine.h"
 
-/* Guards of one kind of outside, outermost first. */
+/* The guards of one step, or of the layout, outermost first. */
 typedef struct group {
-  /** Steps walked until here, counted from the result: 0 for the layout. */
+  /** The number of steps from the result to here: 0 for the layout. */
   int32_t depth;
-  rlo__index_outside outside;
+  rlo__out_of_bounds out_of_bounds;
   uint8_t fill[RLO_MAX_UNIT_BITS / 8];
   /** Guards [first, end) of the list. */
   int32_t first, end;
@@ -25,13 +25,14 @@ typedef struct lowering {
   const rlo_shape *dst;
   rlo_combine_options options;
   rlo_moves *moves;
-  /** Where a cell of the destination begins: its box, guards and index. */
+  /** The box, guards and index of the cells of the destination: the start of
+   * each part. */
   rlo_problem cells;
   rlo_form cells_index[RLO_MAX_RANK];
-  /** The part under way. */
+  /** The current part. */
   int32_t part;
   rlo_problem problem;
-  /** The operand whose indices the part loads; -1: none. */
+  /** The operand whose indices the part loads, or -1. */
   int32_t index_operand;
   rlo_form index[RLO_MAX_RANK + 1];
   rlo__guard_list guards;
@@ -62,7 +63,7 @@ static rlo_status check_dimensions(const rlo_chain *chain,
   return RLO_OK;
 }
 
-/* What a lowering without options asks for. */
+/* What a lowering without options requires. */
 static rlo_status check_elements(const rlo_chain *chain, const rlo_shape *dst) {
   if (dst->dtype != chain->shape.dtype) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -84,7 +85,7 @@ static rlo_status check_elements(const rlo_chain *chain, const rlo_shape *dst) {
   return RLO_OK;
 }
 
-/* A fill is a value of the result: it must not need computing. */
+/* A fill is a value of the result, so it must not need computation. */
 static rlo_status check_fills(const rlo_chain *chain,
                               const rlo_shape *dst,
                               const rlo_combine_options *options) {
@@ -93,7 +94,7 @@ static rlo_status check_fills(const rlo_chain *chain,
   }
   for (int32_t p = 0; p < chain->num_parts; ++p) {
     for (int32_t s = 0; s < chain->parts[p].num_steps; ++s) {
-      if (chain->parts[p].steps[s].outside == RLO__OUTSIDE_FILL) {
+      if (chain->parts[p].steps[s].out_of_bounds == RLO__OOB_FILL) {
         return RLO_FAIL(RLO_UNSUPPORTED,
                         "the chain pads; its fill is neither scaled nor added "
                         "nor converted to the destination's %s",
@@ -109,7 +110,8 @@ static rlo_status emit(lowering *l, const rlo_problem *problem) {
       l->moves, l->chain->parts[l->part].operand, l->index_operand, problem);
 }
 
-/* The problem that reads the operand: what it computes, if it does. */
+/* Emits the problem that reads the operand, and computes if the options ask for
+ * it. */
 static rlo_status emit_move(lowering *l) {
   int32_t operand = l->chain->parts[l->part].operand;
   bool has_sum = l->problem.num_axes > l->cells.num_axes;
@@ -118,8 +120,8 @@ static rlo_status emit_move(lowering *l) {
   return emit(l, &l->problem);
 }
 
-/* Whether an earlier part has the same outermost `depth` steps, and so has
- * written what is outside of them. */
+/* Whether an earlier part has the same outermost `depth` steps, and so writes
+ * the cells that are out of their bounds. */
 static bool is_shared(const lowering *l, int32_t depth) {
   const rlo__chain_part *mine = &l->chain->parts[l->part];
   for (int32_t p = 0; p < l->part; ++p) {
@@ -140,7 +142,7 @@ static bool is_shared(const lowering *l, int32_t depth) {
 static void close_group(lowering *l,
                         int32_t first,
                         int32_t depth,
-                        rlo__index_outside outside,
+                        rlo__out_of_bounds out_of_bounds,
                         const uint8_t *fill) {
   if (l->guards.count == first && !l->guards.never_holds) {
     return;
@@ -150,8 +152,8 @@ static void close_group(lowering *l,
   memcpy(g->fill, fill, sizeof g->fill);
 }
 
-/* The guards of the destination's own layout. Those that are to be left alone
- * stay in the problem; those that take the fill are the outermost group. */
+/* Starts with the guards of the destination's layout. SKIP guards stay in the
+ * problem; PAD guards are the outermost group. */
 static void begin_part(lowering *l) {
   l->problem = l->cells;
   memcpy(l->index, l->cells_index, sizeof l->cells_index);
@@ -168,19 +170,19 @@ static void begin_part(lowering *l) {
       l->guards.guards[l->guards.count++] = *guard;
     }
   }
-  close_group(l, 0, 0, RLO__OUTSIDE_FILL, l->cells.fill);
+  close_group(l, 0, 0, RLO__OOB_FILL, l->cells.fill);
 }
 
-/* But for a tail, which is behind the elements. */
+/* Whether a shape is row-major, apart from a tail after its elements. */
 static bool is_row_major(const rlo_shape *shape) {
   rlo_layout layout = shape->layout;
   layout.tail_alignment_elems = 0;
   return rlo_layout_is_row_major(&layout, shape->rank);
 }
 
-/* Where a row-major operand is reshaped first, its elements are their numbers:
- * no quotient is needed to find the coordinates that the address then undoes.
- */
+/* If the first step reshapes a row-major operand, the index of an element is
+ * its position: no quotient is needed to find coordinates that the address map
+ * combines again. */
 static rlo_status flatten_operand(lowering *l, rlo_shape *operand) {
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(operand, &extent));
@@ -193,8 +195,8 @@ static rlo_status flatten_operand(lowering *l, rlo_shape *operand) {
   return RLO_OK;
 }
 
-/* What the step's indices hold at the result's coordinates, as one coordinate
- * more. */
+/* Adds the index that the step loads at the result's coordinates as one more
+ * coordinate. */
 static rlo_status load_index(lowering *l) {
   const rlo__index_step *step = &l->step;
   const rlo_shape *indices = &l->chain->operands[step->gather_operand];
@@ -228,8 +230,8 @@ fail:
   return status;
 }
 
-/* Walk from the destination to the operand. Where nothing is inside, there is
- * nothing to walk for. */
+/* Walks from the destination to the operand; stops if no element is in bounds.
+ */
 static rlo_status walk_back(lowering *l, rlo_shape *operand) {
   const rlo__chain_part *part = &l->chain->parts[l->part];
   for (int32_t s = part->num_steps - 1; s >= 0 && !l->guards.never_holds; --s) {
@@ -242,7 +244,8 @@ static rlo_status walk_back(lowering *l, rlo_shape *operand) {
     }
     int32_t first = l->guards.count;
     RLO_TRY(rlo__index_step_back(&l->step, &l->problem, l->index, &l->guards));
-    close_group(l, first, part->num_steps - s, l->step.outside, l->step.fill);
+    close_group(
+        l, first, part->num_steps - s, l->step.out_of_bounds, l->step.fill);
   }
   return RLO_OK;
 }
@@ -270,7 +273,7 @@ static rlo_status put_group(const lowering *l,
   return RLO_OK;
 }
 
-/* Every cell that the guards let through takes the fill. */
+/* Writes the fill to every cell that the guards let through. */
 static rlo_status emit_fill(lowering *l, const uint8_t *fill) {
   rlo_problem *problem = rlo__alloc(sizeof *problem);
   if (problem == NULL) {
@@ -278,7 +281,7 @@ static rlo_status emit_fill(lowering *l, const uint8_t *fill) {
   }
   static const rlo_guard never = {.kind = RLO_GUARD_PAD};
   *problem = l->problem;
-  /* A sum that is outside is one value as any other. */
+  /* A sum that is out of bounds is one fill, not one for each of its points. */
   problem->num_axes = l->cells.num_axes;
   memset(&problem->src, 0, sizeof problem->src);
   memcpy(problem->fill, fill, sizeof problem->fill);
@@ -292,18 +295,19 @@ static rlo_status emit_fill(lowering *l, const uint8_t *fill) {
   return status;
 }
 
-/* The first group behind `n` that is not outside to the same fill. */
+/* The first group after `n` that does not write the same fill. */
 static int32_t end_of_fill(const lowering *l, int32_t n) {
   const group *g = &l->groups[n];
   int32_t end = n + 1;
-  while (end < l->num_groups && l->groups[end].outside == RLO__OUTSIDE_FILL &&
+  while (end < l->num_groups && l->groups[end].out_of_bounds == RLO__OOB_FILL &&
          memcmp(l->groups[end].fill, g->fill, sizeof g->fill) == 0) {
     ++end;
   }
   return end;
 }
 
-/* Groups [first, end), with one fill, are the innermost: guards of the move. */
+/* Groups [first, end), with one fill, are the innermost: they are guards of the
+ * move itself. */
 static rlo_status emit_padded(lowering *l, int32_t first, int32_t end) {
   memcpy(l->problem.fill, l->groups[first].fill, sizeof l->problem.fill);
   for (int32_t n = first; n < end; ++n) {
@@ -312,15 +316,15 @@ static rlo_status emit_padded(lowering *l, int32_t first, int32_t end) {
   return emit_move(l);
 }
 
-/* The problems of a part. The innermost fill is written by the move itself;
- * one that has others or another part inside is written before them, over all
- * that it and they cover, and then stays where its guards do not hold. */
+/* Emits the problems of a part. The move itself writes the innermost fill. A
+ * fill with other fills or another part inside it is a problem of its own
+ * before them, over all that they cover, and its guards then skip. */
 static rlo_status emit_part(lowering *l) {
   int32_t end = 0;
   for (int32_t n = 0; n < l->num_groups; n = end) {
     const group *g = &l->groups[n];
     end = n + 1;
-    if (g->outside == RLO__OUTSIDE_FILL && !is_shared(l, g->depth)) {
+    if (g->out_of_bounds == RLO__OOB_FILL && !is_shared(l, g->depth)) {
       end = end_of_fill(l, n);
       if (end == l->num_groups && !l->guards.never_holds) {
         return emit_padded(l, n, end);

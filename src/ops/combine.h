@@ -9,7 +9,7 @@
 RLO_NODISCARD rlo_status
 rlo__ops_check_options(const rlo_combine_options *options);
 
-/** Whether options ask for no computing of their own. */
+/** Whether options leave the result as it is: alpha 1, beta 0. */
 bool rlo__ops_is_plain(const rlo_combine_options *options);
 
 /**
@@ -28,7 +28,7 @@ RLO_NODISCARD rlo_status rlo__ops_combine(const rlo_shape *src,
                                           bool has_sum,
                                           rlo_problem *problem);
 
-/** RLO_OK, or RLO_UNSUPPORTED for a type whose values are not added up. */
+/** RLO_OK, or RLO_UNSUPPORTED for a type whose values cannot be added. */
 RLO_NODISCARD rlo_status rlo__ops_check_addable(const char *operation,
                                                 rlo_dtype dtype);
 

@@ -5,7 +5,7 @@
 #include "ops/chain.h"
 #include "relayout/ops.h"
 
-/* How large the dimension gets when `next` comes behind what is there. */
+/* The size of the dimension after `next` is appended. */
 static rlo_status add_one(const rlo_shape *first,
                           const rlo_shape *next,
                           int32_t number,
@@ -56,8 +56,8 @@ static rlo_status infer(const rlo_shape *first,
   return rlo__ops_shape_like(first, result.dims, first->rank, out_shape);
 }
 
-/* The parts from `first` on, which make up an array of this shape, lie `offset`
- * behind the beginning of the result. */
+/* Places the parts from `first` on, which make up an array of this shape, at
+ * index `offset` of the result. */
 static rlo_status place_parts(rlo_chain *chain,
                               int32_t first,
                               const rlo_shape *shape,
@@ -67,7 +67,7 @@ static rlo_status place_parts(rlo_chain *chain,
   rlo__index_step step;
   rlo__step_begin(chain, result, &step);
   step.dims[dim] = shape->dims[dim];
-  step.outside = RLO__OUTSIDE_LEAVE;
+  step.out_of_bounds = RLO__OOB_SKIP;
   step.rules[dim].base = -offset;
   step.rules[dim].is_bounded = true;
   step.rules[dim].count = shape->dims[dim];

@@ -27,7 +27,7 @@ static rlo_status infer(const rlo_shape *src,
   return rlo__ops_shape_like(src, dims, rank, out_shape);
 }
 
-/* Room for one more operand; the chain is otherwise unchanged. */
+/* Reserves room for one more operand; the chain is otherwise unchanged. */
 static rlo_status reserve_operand(rlo_chain *chain) {
   rlo_shape *operands = rlo__alloc_resize(chain->operands,
                                           (size_t)chain->num_operands,
@@ -46,7 +46,8 @@ rlo_status rlo_chain_gather(rlo_chain *chain,
                             int32_t batch_dims) {
   rlo_shape result;
   RLO_TRY(infer(&chain->shape, indices, dim, batch_dims, &result));
-  /* The indices may be a shape of the chain itself, which moves. */
+  /* The indices may be the shape of the chain itself, which the reservation
+   * moves. */
   rlo_shape kept = *indices;
   RLO_TRY(reserve_operand(chain));
   rlo__index_step step;
@@ -55,7 +56,7 @@ rlo_status rlo_chain_gather(rlo_chain *chain,
   step.gather_operand = chain->num_operands;
   step.gather_dim = dim;
   step.batch_dims = batch_dims;
-  step.outside = RLO__OUTSIDE_FILL;
+  step.out_of_bounds = RLO__OOB_FILL;
   step.rules[dim] = rlo__index_rule_keep(result.rank);
   step.rules[dim].is_bounded = true;
   step.rules[dim].count = step.dims[dim];

@@ -6,16 +6,16 @@
 
 #include "relayout/shape.h"
 
-/** What a gather and a segment sum check alike; `operation` begins the
- *  sentence. */
+/** Checks that a gather and a segment sum share; `operation` is used in the
+ * message. */
 
-/** RLO_OK for a valid shape of s32 or s64 in their own width, else
- *  RLO_INVALID_ARGUMENT. */
+/** RLO_OK for a valid shape of s32 or s64 of its own width, else
+ * RLO_INVALID_ARGUMENT. */
 RLO_NODISCARD rlo_status rlo__ops_check_indices(const char *operation,
                                                 const rlo_shape *indices);
 
-/** Whether the first `batch_dims` dimensions of both are the same, and before
- *  `dim`. RLO_OUT_OF_RANGE or RLO_INVALID_ARGUMENT if not. */
+/** RLO_OK if the first `batch_dims` dimensions of both are equal and precede
+ * `dim`; else RLO_OUT_OF_RANGE or RLO_INVALID_ARGUMENT. */
 RLO_NODISCARD rlo_status rlo__ops_check_batch(const char *operation,
                                               const rlo_shape *array,
                                               const rlo_shape *indices,

@@ -44,7 +44,7 @@ static rlo_status infer(const rlo_shape *src,
   return rlo__ops_shape_like(src, dims, src->rank, out_shape);
 }
 
-/* The box of the result for which dimension `dim` is counted by one rule. */
+/* The box of the result in which one rule gives dimension `dim`. */
 static rlo_status append_box(rlo_chain *chain,
                              int32_t first_part,
                              int32_t end_part,
@@ -53,7 +53,7 @@ static rlo_status append_box(rlo_chain *chain,
                              const rlo__index_rule *rule) {
   rlo__index_step step;
   rlo__step_begin(chain, result, &step);
-  step.outside = RLO__OUTSIDE_LEAVE;
+  step.out_of_bounds = RLO__OOB_SKIP;
   step.rules[dim] = *rule;
   int64_t id = chain->next_id;
   for (int32_t p = first_part; p < end_part; ++p) {
@@ -63,8 +63,8 @@ static rlo_status append_box(rlo_chain *chain,
   return RLO_OK;
 }
 
-/* Mirror one dimension: what the chain has, and copies of it for the border in
- * front and the one behind. */
+/* Mirrors one dimension: the parts of the chain, and copies of them for the low
+ * and the high border. */
 static rlo_status mirror_dim(rlo_chain *chain,
                              const rlo_chain *before,
                              int32_t dim,

@@ -3,8 +3,8 @@
 #include "base/status.h"
 #include "ops/chain.h"
 
-/* Make an array of `capacity` elements longer; what it points to stays valid if
- * that fails. */
+/* Resizes an array of `capacity` elements; on failure the old one stays valid.
+ */
 static rlo_status grow(void **array,
                        int32_t capacity,
                        int32_t more,

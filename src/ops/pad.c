@@ -84,7 +84,7 @@ rlo_status rlo_chain_pad(rlo_chain *chain,
   RLO_TRY(infer(&chain->shape, low, high, interior, &result));
   rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
-  step.outside = RLO__OUTSIDE_FILL;
+  step.out_of_bounds = RLO__OOB_FILL;
   if (fill != NULL) {
     copy_fill(chain->shape.dtype, fill, step.fill);
   }

@@ -34,7 +34,7 @@ static rlo_status check_pair(const rlo_shape *src,
   return RLO_OK;
 }
 
-/* What moving alone asks for. */
+/* What a relayout without computation requires. */
 static rlo_status check_elements(const rlo_shape *src, const rlo_shape *dst) {
   if (src->dtype != dst->dtype) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -57,7 +57,7 @@ static rlo_status check_elements(const rlo_shape *src, const rlo_shape *dst) {
   return RLO_OK;
 }
 
-/* What a lowering needs at hand; together too large for a small stack. */
+/* Temporaries of a lowering, too large for a small stack. */
 typedef struct workspace {
   rlo_address_map src;
   rlo_address_map dst;

@@ -6,7 +6,7 @@
 #include "ops/chain.h"
 #include "relayout/ops.h"
 
-/* The size that makes the elements come out, for the dimension given as -1. */
+/* Finds the size of the dimension given as -1. */
 static rlo_status find_missing(const rlo_shape *src,
                                int64_t *dims,
                                int32_t rank,

@@ -3,13 +3,13 @@
 #include "ops/chain.h"
 #include "relayout/ops.h"
 
-/* What a slice takes of one dimension: begin + stride * (0 .. count-1). */
+/* The elements of one dimension: begin + stride * (0 .. count-1). */
 typedef struct range {
   int64_t begin, stride, count;
 } range;
 
-/* Python's rule: negative positions count from the end, then both are moved to
- * where a walk in this direction begins or has ended. */
+/* Python's rule: negative positions count from the end; both are then clamped
+ * to the first and the last position of a walk in this direction. */
 static int64_t clamp(int64_t position, int64_t size, bool is_backwards) {
   int64_t least = is_backwards ? -1 : 0;
   int64_t most = is_backwards ? size - 1 : size;
@@ -38,7 +38,7 @@ static rlo_status find_range(int32_t dim,
     /* Both are negative, so that INT64_MIN divides too. */
     out->count = (end - begin + 1) / stride + 1;
   }
-  /* A step that is never taken need not fit. */
+  /* The stride of a single element is unused and need not fit. */
   out->stride = out->count > 1 ? stride : 1;
   return RLO_OK;
 }

@@ -68,8 +68,8 @@ static rlo_status check_depth(const char *operation,
   return RLO_OK;
 }
 
-/* `counts` are the sizes of the array whose blocks are inside the channels,
- * with `channels` without them. */
+/* `counts` are the sizes of the array with blocks inside the channels,
+ * `channels` the channels without blocks. */
 static rlo_status make_depth_plan(const char *operation,
                                   const rlo_shape *src,
                                   const int64_t *counts,
@@ -84,13 +84,13 @@ static rlo_status make_depth_plan(const char *operation,
   for (int32_t k = 0; k < src->rank; ++k) {
     bool is_spatial = k != 0 && k != channel_dim;
     outside_of[k] = at;
-    out->outside[at++] = k == channel_dim ? channels : counts[k];
-    out->wide[k] = out->outside[at - 1];
+    out->out_of_bounds[at++] = k == channel_dim ? channels : counts[k];
+    out->wide[k] = out->out_of_bounds[at - 1];
     if (!is_spatial) {
       continue;
     }
     block_of[k] = at;
-    out->outside[at++] = block;
+    out->out_of_bounds[at++] = block;
     if (!rlo__mul(counts[k], block, &out->wide[k]) ||
         !rlo__mul(deep, block, &deep)) {
       return RLO_FAIL(RLO_OVERFLOW,
@@ -112,7 +112,7 @@ static rlo_status make_depth_plan(const char *operation,
     out->to_inside[at++] = outside_of[k];
   }
   for (int32_t k = 0; k < out->rank; ++k) {
-    out->inside[k] = out->outside[out->to_inside[k]];
+    out->inside[k] = out->out_of_bounds[out->to_inside[k]];
   }
   return RLO_OK;
 }
@@ -171,7 +171,7 @@ rlo_status rlo_chain_space_to_depth(rlo_chain *chain,
   depth_plan p = {0};
   RLO_TRY(plan_to_depth(&chain->shape, block, channel_dim, &p));
   return regroup(
-      chain, p.outside, p.rank, p.to_inside, p.deep, chain->shape.rank);
+      chain, p.out_of_bounds, p.rank, p.to_inside, p.deep, chain->shape.rank);
 }
 
 rlo_status rlo_chain_depth_to_space(rlo_chain *chain,
@@ -197,8 +197,8 @@ typedef struct batch_plan {
   int64_t outside[RLO_MAX_RANK];
   int64_t inside[RLO_MAX_RANK];
   int32_t to_inside[RLO_MAX_RANK];
-  /** The array with its blocks in the batch; the one with them in space,
-   *  padded or before it is cropped; and that without what goes. */
+  /** The dimensions with blocks in the batch; with blocks in space, padded or
+   * not yet cropped; and cropped. */
   int64_t batched[RLO_MAX_RANK], padded[RLO_MAX_RANK], cropped[RLO_MAX_RANK];
   /** For all dimensions. */
   int64_t low[RLO_MAX_RANK], high[RLO_MAX_RANK];
@@ -245,7 +245,7 @@ static rlo_status read_attributes(const char *operation,
   return RLO_OK;
 }
 
-/* The rest of the batch_plan from the batch without blocks and out->padded. */
+/* Fills in what follows from the batch without blocks and out->padded. */
 static rlo_status make_plan(const char *operation,
                             const rlo_shape *src,
                             const int64_t *blocks,
@@ -259,10 +259,10 @@ static rlo_status make_plan(const char *operation,
     bool is_spatial = k >= 1 && k <= count;
     int64_t block = is_spatial ? blocks[k - 1] : 1;
     out->to_inside[count + k] = at;
-    out->outside[at++] = out->batched[k] = out->padded[k] / block;
+    out->out_of_bounds[at++] = out->batched[k] = out->padded[k] / block;
     if (is_spatial) {
       out->to_inside[k - 1] = at;
-      out->outside[at++] = block;
+      out->out_of_bounds[at++] = block;
     }
   }
   for (int32_t k = 0; k < count; ++k) {
@@ -271,7 +271,7 @@ static rlo_status make_plan(const char *operation,
     }
   }
   for (int32_t k = 0; k < out->rank; ++k) {
-    out->inside[k] = out->outside[out->to_inside[k]];
+    out->inside[k] = out->out_of_bounds[out->to_inside[k]];
   }
   return RLO_OK;
 }
@@ -352,8 +352,12 @@ rlo_status rlo_chain_space_to_batch(rlo_chain *chain,
   RLO_TRY(rlo_chain_clone(chain, &trial));
   rlo_status status = rlo_chain_pad(trial, p.low, p.high, NULL, NULL);
   if (status == RLO_OK) {
-    status = regroup(
-        trial, p.outside, p.rank, p.to_inside, p.batched, trial->shape.rank);
+    status = regroup(trial,
+                     p.out_of_bounds,
+                     p.rank,
+                     p.to_inside,
+                     p.batched,
+                     trial->shape.rank);
   }
   if (status == RLO_OK) {
     rlo__chain_swap(chain, trial);

@@ -4,7 +4,7 @@
 #include "ops/chain.h"
 #include "relayout/ops.h"
 
-/* Dimension `dim` becomes [begin, begin + size) of itself. */
+/* Restricts dimension `dim` to [begin, begin + size). */
 static rlo_status cut(rlo_chain *chain,
                       int32_t dim,
                       int64_t begin,

@@ -6,7 +6,7 @@
 #include "ops/chain.h"
 #include "relayout/ops.h"
 
-/* The sizes with one of 1 put in at `dim`. */
+/* Inserts a dimension of size 1 at `dim`. */
 static rlo_status insert_dim(const rlo_shape *src,
                              int32_t dim,
                              rlo_shape *out_shape) {
@@ -35,7 +35,8 @@ static rlo_status check_alike(const rlo_shape *first,
   return RLO_OK;
 }
 
-/* Append the new dimension: coordinate k was k, or k - 1 behind it. */
+/* Appends the new dimension: coordinate k was k before it, and k - 1 after it.
+ */
 static rlo_status append_insertion(rlo_chain *chain, int32_t dim) {
   rlo_shape result;
   RLO_TRY(insert_dim(&chain->shape, dim, &result));

@@ -38,7 +38,7 @@ static rlo_status infer(const rlo_shape *src,
   return rlo__ops_shape_like(src, dims, rank, out_shape);
 }
 
-/* The points of a sum come from one operand, and all of them are there. */
+/* The points of a sum come from one operand, without a fill. */
 static rlo_status check_chain(const rlo_chain *chain) {
   RLO_TRY(rlo__ops_check_exact("sum", chain));
   if (chain->num_parts > 1) {
@@ -48,7 +48,7 @@ static rlo_status check_chain(const rlo_chain *chain) {
                     chain->num_parts);
   }
   for (int32_t s = 0; s < chain->parts[0].num_steps; ++s) {
-    if (chain->parts[0].steps[s].outside == RLO__OUTSIDE_FILL) {
+    if (chain->parts[0].steps[s].out_of_bounds == RLO__OOB_FILL) {
       return RLO_FAIL(RLO_UNSUPPORTED,
                       "sum: the chain pads; a fill has no part in a sum");
     }
@@ -80,9 +80,9 @@ rlo_status rlo_chain_sum(rlo_chain *chain,
     if (rule->count > 0) {
       rule->part = RLO__INDEX_SUMMED;
     } else {
-      /* Nothing is inside: the sum of nothing is a fill of 0. */
+      /* Without an element, the sum is a fill of 0. */
       rule->is_bounded = true;
-      step.outside = RLO__OUTSIDE_FILL;
+      step.out_of_bounds = RLO__OOB_FILL;
     }
   }
   return rlo__chain_append(chain, &step, &result);
