@@ -53,7 +53,7 @@ static void print_format_help(const rlo__file_format *format, FILE *out) {
 }
 
 void rlo__array_file_print_help(FILE *out) {
-  fputs("\nFiles. The end of its name selects the format of a file:\n\n", out);
+  fputs("\nFiles. The suffix of a file's name selects its format:\n\n", out);
   for (size_t f = 0; f < NUM_FORMATS; ++f) {
     print_format_help(formats[f], out);
   }

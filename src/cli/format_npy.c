@@ -150,10 +150,10 @@ const rlo__file_format rlo__format_npy = {
     .suffixes = {".npy"},
     .help =
         "a NumPy array. A plain row- or column-major result has its\n"
-        "logical shape; any other one dimension with all slots, padding\n"
-        "included. Types that NumPy lacks become unsigned numbers of\n"
-        "their width, packed ones bytes. Big-endian input is\n"
-        "byte-swapped.\n",
+        "logical shape; any other has one dimension with all slots,\n"
+        "padding included. Types that NumPy lacks become unsigned\n"
+        "integers of their width, packed types bytes. Big-endian input\n"
+        "is byte-swapped.\n",
     .has_shape = true,
     .read_header = read_header,
     .make_header = make_header,

@@ -148,7 +148,7 @@ static void close_group(lowering *l,
     return;
   }
   group *g = &l->groups[l->num_groups++];
-  *g = (group){depth, outside, {0}, first, l->guards.count};
+  *g = (group){depth, out_of_bounds, {0}, first, l->guards.count};
   memcpy(g->fill, fill, sizeof g->fill);
 }
 

@@ -84,13 +84,13 @@ static rlo_status make_depth_plan(const char *operation,
   for (int32_t k = 0; k < src->rank; ++k) {
     bool is_spatial = k != 0 && k != channel_dim;
     outside_of[k] = at;
-    out->out_of_bounds[at++] = k == channel_dim ? channels : counts[k];
-    out->wide[k] = out->out_of_bounds[at - 1];
+    out->outside[at++] = k == channel_dim ? channels : counts[k];
+    out->wide[k] = out->outside[at - 1];
     if (!is_spatial) {
       continue;
     }
     block_of[k] = at;
-    out->out_of_bounds[at++] = block;
+    out->outside[at++] = block;
     if (!rlo__mul(counts[k], block, &out->wide[k]) ||
         !rlo__mul(deep, block, &deep)) {
       return RLO_FAIL(RLO_OVERFLOW,
@@ -112,7 +112,7 @@ static rlo_status make_depth_plan(const char *operation,
     out->to_inside[at++] = outside_of[k];
   }
   for (int32_t k = 0; k < out->rank; ++k) {
-    out->inside[k] = out->out_of_bounds[out->to_inside[k]];
+    out->inside[k] = out->outside[out->to_inside[k]];
   }
   return RLO_OK;
 }
@@ -171,7 +171,7 @@ rlo_status rlo_chain_space_to_depth(rlo_chain *chain,
   depth_plan p = {0};
   RLO_TRY(plan_to_depth(&chain->shape, block, channel_dim, &p));
   return regroup(
-      chain, p.out_of_bounds, p.rank, p.to_inside, p.deep, chain->shape.rank);
+      chain, p.outside, p.rank, p.to_inside, p.deep, chain->shape.rank);
 }
 
 rlo_status rlo_chain_depth_to_space(rlo_chain *chain,
@@ -259,10 +259,10 @@ static rlo_status make_plan(const char *operation,
     bool is_spatial = k >= 1 && k <= count;
     int64_t block = is_spatial ? blocks[k - 1] : 1;
     out->to_inside[count + k] = at;
-    out->out_of_bounds[at++] = out->batched[k] = out->padded[k] / block;
+    out->outside[at++] = out->batched[k] = out->padded[k] / block;
     if (is_spatial) {
       out->to_inside[k - 1] = at;
-      out->out_of_bounds[at++] = block;
+      out->outside[at++] = block;
     }
   }
   for (int32_t k = 0; k < count; ++k) {
@@ -271,7 +271,7 @@ static rlo_status make_plan(const char *operation,
     }
   }
   for (int32_t k = 0; k < out->rank; ++k) {
-    out->inside[k] = out->out_of_bounds[out->to_inside[k]];
+    out->inside[k] = out->outside[out->to_inside[k]];
   }
   return RLO_OK;
 }
@@ -352,12 +352,8 @@ rlo_status rlo_chain_space_to_batch(rlo_chain *chain,
   RLO_TRY(rlo_chain_clone(chain, &trial));
   rlo_status status = rlo_chain_pad(trial, p.low, p.high, NULL, NULL);
   if (status == RLO_OK) {
-    status = regroup(trial,
-                     p.out_of_bounds,
-                     p.rank,
-                     p.to_inside,
-                     p.batched,
-                     trial->shape.rank);
+    status = regroup(
+        trial, p.outside, p.rank, p.to_inside, p.batched, trial->shape.rank);
   }
   if (status == RLO_OK) {
     rlo__chain_swap(chain, trial);
