@@ -6,6 +6,32 @@
 #include "base/checked.h"
 #include "base/status.h"
 
+/* |stride|; INT64_MIN stays below 0, which no caller accepts. */
+static int64_t width_of(int64_t stride) {
+  return stride < 0 && stride != INT64_MIN ? -stride : stride;
+}
+
+bool rlo__strides_are_distinct(rlo__stride *list, int32_t count) {
+  for (int32_t i = 1; i < count; ++i) {
+    rlo__stride entry = list[i];
+    int32_t at = i;
+    for (; at > 0 && width_of(list[at - 1].stride) < width_of(entry.stride);
+         --at) {
+      list[at] = list[at - 1];
+    }
+    list[at] = entry;
+  }
+  int64_t span = 0;
+  for (int32_t i = count - 1; i >= 0; --i) {
+    int64_t width = width_of(list[i].stride);
+    if (width <= span ||
+        !rlo__mul_add(span, width, list[i].extent - 1, &span)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static rlo_status check_dims(const int64_t *dims, int32_t rank) {
   if (rank < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "rank %d is negative", rank);
@@ -71,47 +97,28 @@ static rlo_status find_range(const int64_t *dims,
   return RLO_OK;
 }
 
-/* The dimensions of more than one element, the smallest stride first. */
-static int32_t sort_by_stride(const int64_t *dims,
-                              const int64_t *strides,
-                              int32_t rank,
-                              int32_t *out_order) {
-  int32_t count = 0;
-  for (int32_t k = rank - 1; k >= 0; --k) {
-    if (dims[k] == 1) {
-      continue;
-    }
-    int32_t at = count++;
-    for (; at > 0 && strides[out_order[at - 1]] > strides[k]; --at) {
-      out_order[at] = out_order[at - 1];
-    }
-    out_order[at] = k;
-  }
-  return count;
-}
-
-/* Set minor_to_major from the order of the larger dimensions; those of size 1
- * go where the whole reads as row-major or, failing that, as column-major, and
- * else before all others. */
+/* Set minor_to_major from the order of the larger dimensions, major to minor.
+ * Those of size 1 go where the whole is row-major or, failing that,
+ * column-major, and otherwise before all others. */
 static void place_dims(const int64_t *dims,
                        int32_t rank,
-                       const int32_t *order,
+                       const rlo__stride *list,
                        int32_t count,
                        rlo_layout *layout) {
-  bool is_descending = true;
-  bool is_ascending = true;
+  bool is_row_major = true;
+  bool is_column_major = true;
   for (int32_t i = 1; i < count; ++i) {
-    is_descending = is_descending && order[i - 1] > order[i];
-    is_ascending = is_ascending && order[i - 1] < order[i];
+    is_row_major = is_row_major && list[i - 1].dim < list[i].dim;
+    is_column_major = is_column_major && list[i - 1].dim > list[i].dim;
   }
-  if (is_descending || is_ascending) {
-    *layout = is_descending ? rlo_layout_row_major(rank)
-                            : rlo_layout_column_major(rank);
+  if (is_row_major || is_column_major) {
+    *layout = is_row_major ? rlo_layout_row_major(rank)
+                           : rlo_layout_column_major(rank);
     return;
   }
   memset(layout, 0, sizeof *layout);
   for (int32_t i = 0; i < count; ++i) {
-    layout->minor_to_major[i] = order[i];
+    layout->minor_to_major[i] = list[count - 1 - i].dim;
   }
   for (int32_t k = rank - 1; k >= 0; --k) {
     if (dims[k] == 1) {
@@ -146,16 +153,27 @@ static bool pad_unit_dim(const int64_t *dims,
   return true;
 }
 
-/* The dense layout with these strides, if there is one. */
+/* The dense layout with these strides. False if there is none. */
 static bool find_dense(const int64_t *dims,
                        const int64_t *strides,
                        int32_t rank,
                        int64_t available,
                        rlo_layout *out_layout) {
-  int32_t order[RLO_MAX_RANK];
-  int32_t count = sort_by_stride(dims, strides, rank, order);
+  rlo__stride list[RLO_MAX_RANK];
+  int32_t count = 0;
+  for (int32_t k = 0; k < rank; ++k) {
+    if (dims[k] > 1) {
+      if (strides[k] < 1) {
+        return false;
+      }
+      list[count++] = (rlo__stride){dims[k], strides[k], k};
+    }
+  }
+  if (!rlo__strides_are_distinct(list, count)) {
+    return false;
+  }
   rlo_layout layout;
-  place_dims(dims, rank, order, count, &layout);
+  place_dims(dims, rank, list, count, &layout);
   if (count == 0) {
     *out_layout = layout;
     return true;
@@ -163,26 +181,26 @@ static bool find_dense(const int64_t *dims,
   for (int32_t k = 0; k < rank; ++k) {
     layout.padded_dimensions[k] = dims[k];
   }
-  int64_t first = strides[order[0]];
-  if (first < 1 || (first > 1 && !pad_unit_dim(dims, rank, first, &layout))) {
+  int64_t first = list[count - 1].stride;
+  if (first > 1 && !pad_unit_dim(dims, rank, first, &layout)) {
     return false;
   }
   for (int32_t i = 0; i + 1 < count; ++i) {
-    int64_t stride = strides[order[i]];
-    int64_t next = strides[order[i + 1]];
-    int64_t width = next / stride;
-    if (next % stride != 0 || width < dims[order[i]]) {
+    const rlo__stride *inner = &list[i + 1];
+    /* At least inner->extent, because the strides are distinct. */
+    int64_t width = list[i].stride / inner->stride;
+    if (list[i].stride % inner->stride != 0) {
       return false;
     }
-    if (width > dims[order[i]]) {
-      layout.padded_dimensions[order[i]] = width;
+    if (width > inner->extent) {
+      layout.padded_dimensions[inner->dim] = width;
       layout.has_padded_dimensions = true;
     }
   }
   if (layout.has_padded_dimensions) {
-    int32_t last = order[count - 1];
     int64_t slots;
-    if (!rlo__mul(dims[last], strides[last], &slots) || available < slots) {
+    if (!rlo__mul(list[0].extent, list[0].stride, &slots) ||
+        available < slots) {
       return false;
     }
     layout.fill = RLO_FILL_UNKNOWN;

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/checked.h"
 #include "base/status.h"
+#include "desc/strides.h"
 #include "ir/arithmetic.h"
 #include "ir/validate.h"
 
@@ -42,29 +42,23 @@ static void swap_maps(rlo_problem *problem, rlo_dtype sum_type) {
   problem->update = RLO_UPDATE_COMBINE;
 }
 
-/* Whether no two points write one cell of a canonical problem, except along
- * reduction axes if `is_summing`: in falling order, each stride exceeds the
- * span of the smaller ones. */
+/* Whether no two points write one cell of a problem, except along reduction
+ * axes if `is_summing`. */
 static bool writes_once(const rlo_problem *problem, bool is_summing) {
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     if (problem->dst.term[t] != 0) {
       return false;
     }
   }
-  int64_t reach = 0;
-  for (int32_t a = problem->num_axes - 1; a >= 0; --a) {
-    if (is_summing && problem->dst.axis[a] == 0) {
-      continue;
-    }
-    if (problem->extents[a] > 1 && problem->dst.axis[a] <= reach) {
-      return false;
-    }
-    if (!rlo__mul_add(
-            reach, problem->dst.axis[a], problem->extents[a] - 1, &reach)) {
-      return false;
+  rlo__stride list[RLO_MAX_AXES];
+  int32_t count = 0;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t stride = problem->dst.axis[a];
+    if (problem->extents[a] > 1 && !(is_summing && stride == 0)) {
+      list[count++] = (rlo__stride){problem->extents[a], stride, a};
     }
   }
-  return true;
+  return rlo__strides_are_distinct(list, count);
 }
 
 /* Sums even where the caller may not need it. */

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "desc/strides.h"
 #include "ir/form.h"
 
 static rlo_status overflow(void) {
@@ -123,37 +124,24 @@ static rlo_status extend_to_tail(const rlo_address_map *address,
   return new_guard(problem, RLO_GUARD_SKIP, &problem->dst, address->slots);
 }
 
-/*
- * Two indices may share a cell of a strided destination unless, in order of
- * their size, each stride passes everything the smaller ones can reach.
- */
 static rlo_status check_distinct(const rlo_problem *problem) {
-  int64_t reach = 0;
-  bool is_seen[RLO_MAX_AXES] = {false};
-  for (int32_t n = 0; n < problem->num_axes; ++n) {
-    int32_t least = -1;
-    int64_t stride = 0;
-    for (int32_t a = 0; a < problem->num_axes; ++a) {
-      int64_t size = problem->dst.axis[a];
-      size = size < 0 ? -size : size;
-      if (!is_seen[a] && (least < 0 || size < stride)) {
-        least = a;
-        stride = size;
-      }
-    }
-    is_seen[least] = true;
-    if (stride <= reach) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "a strided destination must give each element a slot of "
-                      "its own: stride %lld is within the %lld slots that "
-                      "smaller strides reach",
-                      (long long)problem->dst.axis[least],
-                      (long long)(reach + 1));
-    }
-    /* Cannot overflow: the address map has checked the furthest position. */
-    reach += stride * (problem->extents[least] - 1);
+  rlo__stride list[RLO_MAX_AXES];
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    list[a] = (rlo__stride){problem->extents[a], problem->dst.axis[a], a};
   }
-  return RLO_OK;
+  if (rlo__strides_are_distinct(list, problem->num_axes)) {
+    return RLO_OK;
+  }
+  /* Sorted: name the narrowest stride that is at fault. */
+  int32_t i = problem->num_axes - 1;
+  while (rlo__strides_are_distinct(list + i, problem->num_axes - i)) {
+    --i;
+  }
+  return RLO_FAIL(
+      RLO_INVALID_ARGUMENT,
+      "a strided destination must have a slot for each element: "
+      "stride %lld is not wider than what the narrower strides span",
+      (long long)list[i].stride);
 }
 
 static rlo_status place_cells(const rlo_address_map *address,

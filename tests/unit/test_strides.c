@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
+#include "desc/strides.h"
 #include "relayout/index.h"
 #include "relayout/layout_util.h"
 #include "relayout/text.h"
@@ -233,4 +235,33 @@ RLO_TEST(test_strides__agree_with_the_index_map) {
     } while (rlo_index_bump(&shape, index));
   }
   ck_assert_int_gt(linear_count, 1000);
+}
+
+static const struct {
+  int32_t count;
+  rlo__stride list[3];
+  bool are_distinct;
+} stride_lists[] = {
+    {0, {{0, 0, 0}}, true},
+    {1, {{5, 1, 0}}, true},
+    {1, {{2, -7, 0}}, true},
+    {1, {{2, 0, 0}}, false},
+    {3, {{2, 1, 0}, {3, -2, 1}, {4, 6, 2}}, true},
+    {3, {{2, 1, 0}, {3, -2, 1}, {4, 5, 2}}, false},
+    {2, {{2, 3, 0}, {2, -3, 1}}, false},
+    {2, {{INT64_MAX, 2, 0}, {2, 1, 1}}, false},
+    {1, {{2, INT64_MIN, 0}}, false},
+};
+
+RLO_LOOP_TEST(test_strides__are_distinct,
+              0,
+              (int)(sizeof stride_lists / sizeof stride_lists[0])) {
+  rlo__stride list[3];
+  int32_t count = stride_lists[_i].count;
+  memcpy(list, stride_lists[_i].list, sizeof list);
+  ck_assert(rlo__strides_are_distinct(list, count) ==
+            stride_lists[_i].are_distinct);
+  for (int32_t i = 1; i < count; ++i) {
+    ck_assert_int_ge(llabs(list[i - 1].stride), llabs(list[i].stride));
+  }
 }
