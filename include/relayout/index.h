@@ -22,6 +22,9 @@ typedef struct rlo_step {
   /** SPLIT reads `whole` and makes high and low; COMBINE the other way. */
   int32_t whole, high, low;
   int64_t radix;
+  /** The tile that the step is part of: its index in the layout's tiles; -1 for
+   *  a step of no tile. */
+  int32_t tile;
 } rlo_step;
 
 /**

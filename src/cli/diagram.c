@@ -181,36 +181,18 @@ static void add_note(drawing *d, int32_t x, int32_t y, const char *text) {
   d->diagram->is_abbreviated = true;
 }
 
-/* Finds the level of each physical dimension, by the tile rule of
- * relayout/layout.h. */
-static void find_levels(const rlo_shape *shape,
-                        int32_t out_levels[RLO_ADDRESS_MAP_MAX_LEAVES]) {
-  int32_t count = shape->rank;
-  memset(out_levels, 0, RLO_ADDRESS_MAP_MAX_LEAVES * sizeof(out_levels[0]));
-  for (int32_t t = 0; t < shape->layout.num_tiles; ++t) {
-    const rlo_tile *tile = &shape->layout.tiles[t];
-    if (count < tile->rank) {
-      int32_t missing = tile->rank - count;
-      memmove(out_levels + missing,
-              out_levels,
-              (size_t)count * sizeof(out_levels[0]));
-      memset(out_levels, 0, (size_t)missing * sizeof(out_levels[0]));
-      count = tile->rank;
-    }
-    int32_t added = 0;
-    for (int32_t k = 0; k < tile->rank; ++k) {
-      if (tile->dims[k] == RLO_TILE_COMBINE) {
-        int32_t at = count - (tile->rank - k);
-        memmove(out_levels + at,
-                out_levels + at + 1,
-                (size_t)(count - at - 1) * sizeof(out_levels[0]));
-        --count;
-      } else {
-        ++added;
-      }
-    }
-    for (int32_t k = 0; k < added; ++k) {
-      out_levels[count++] = t + 1;
+/* Finds the level of each variable of a map: the dimensions of a tile are one
+ * level below those that it splits. */
+static void find_levels(const rlo_address_map *map,
+                        int32_t out_levels[RLO_ADDRESS_MAP_MAX_VARS]) {
+  memset(out_levels, 0, RLO_ADDRESS_MAP_MAX_VARS * sizeof(out_levels[0]));
+  for (int32_t s = 0; s < map->num_steps; ++s) {
+    const rlo_step *step = &map->steps[s];
+    if (step->kind == RLO_STEP_SPLIT) {
+      out_levels[step->high] = out_levels[step->whole];
+      out_levels[step->low] = step->tile + 1;
+    } else {
+      out_levels[step->whole] = out_levels[step->low];
     }
   }
 }
@@ -253,11 +235,13 @@ static void make_levels(drawing *d, int32_t width) {
   if (!map->is_dense) {
     break_view(d, width);
   } else {
-    int32_t of[RLO_ADDRESS_MAP_MAX_LEAVES];
-    find_levels(d->labels.shape, of);
+    int32_t levels[RLO_ADDRESS_MAP_MAX_VARS];
+    find_levels(map, levels);
     d->num_levels = d->labels.shape->layout.num_tiles + 1;
     for (int32_t p = 0; p < map->num_leaves; ++p) {
-      add_dim(&d->levels[of[p]], map->leaves[p].extent, map->leaves[p].stride);
+      add_dim(&d->levels[levels[map->leaves[p].var]],
+              map->leaves[p].extent,
+              map->leaves[p].stride);
     }
   }
   for (int32_t i = 0; i < d->num_levels; ++i) {

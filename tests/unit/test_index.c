@@ -297,6 +297,21 @@ RLO_TABLE_TEST(test_index__inverts_the_whole_memory, inverted) {
   ck_assert_int_eq(elements_found, elements_there);
 }
 
+/* Tile 0 splits twice, tile 1 combines and splits once. */
+RLO_TEST(test_index__steps_name_their_tile) {
+  rlo_shape shape = test_shape_of("f32[16,256]{1,0:T(8,128)(*,4)}");
+  rlo_address_map map;
+  static const rlo_step_kind kinds[] = {
+      RLO_STEP_SPLIT, RLO_STEP_SPLIT, RLO_STEP_COMBINE, RLO_STEP_SPLIT};
+  static const int32_t tiles[] = {0, 0, 1, 1};
+  ck_assert_int_eq(rlo_address_map_make(&shape, &map), RLO_OK);
+  ck_assert_int_eq(map.num_steps, 4);
+  for (int32_t s = 0; s < map.num_steps; ++s) {
+    ck_assert_int_eq(map.steps[s].kind, kinds[s]);
+    ck_assert_int_eq(map.steps[s].tile, tiles[s]);
+  }
+}
+
 RLO_TEST(test_index__names_the_coordinate_outside) {
   rlo_shape shape = test_shape_of("f32[2,3]");
   static const int64_t high[] = {1, 3};

@@ -59,7 +59,7 @@ static rlo_status extend_rank(builder *b, int32_t rank) {
 }
 
 /* Merge physical dimension `at` into the next more minor one. */
-static rlo_status combine(builder *b, int32_t at) {
+static rlo_status combine(builder *b, int32_t tile, int32_t at) {
   physical_dim high = b->dims[at];
   physical_dim low = b->dims[at + 1];
   int64_t extent;
@@ -71,7 +71,8 @@ static rlo_status combine(builder *b, int32_t at) {
   }
   int32_t whole = 0;
   RLO_TRY(new_var(b->address, extent, &whole));
-  rlo_step step = {RLO_STEP_COMBINE, whole, high.var, low.var, low.extent};
+  rlo_step step = {
+      RLO_STEP_COMBINE, whole, high.var, low.var, low.extent, tile};
   RLO_TRY(new_step(b->address, step));
   memmove(b->dims + at,
           b->dims + at + 1,
@@ -81,13 +82,13 @@ static rlo_status combine(builder *b, int32_t at) {
   return RLO_OK;
 }
 
-static rlo_status apply_tile(builder *b, const rlo_tile *tile) {
+static rlo_status apply_tile(builder *b, const rlo_tile *tile, int32_t index) {
   RLO_TRY(extend_rank(b, tile->rank));
   int64_t radices[RLO_MAX_TILE_RANK];
   int32_t tiled = 0;
   for (int32_t k = 0; k < tile->rank; ++k) {
     if (tile->dims[k] == RLO_TILE_COMBINE) {
-      RLO_TRY(combine(b, b->count - (tile->rank - k)));
+      RLO_TRY(combine(b, index, b->count - (tile->rank - k)));
     } else {
       radices[tiled++] = tile->dims[k];
     }
@@ -102,7 +103,8 @@ static rlo_status apply_tile(builder *b, const rlo_tile *tile) {
     physical_dim low = {0, radices[k]};
     RLO_TRY(new_var(b->address, high.extent, &high.var));
     RLO_TRY(new_var(b->address, low.extent, &low.var));
-    rlo_step step = {RLO_STEP_SPLIT, whole.var, high.var, low.var, radices[k]};
+    rlo_step step = {
+        RLO_STEP_SPLIT, whole.var, high.var, low.var, radices[k], index};
     RLO_TRY(new_step(b->address, step));
     b->dims[first + k] = high;
     b->dims[first + tiled + k] = low;
@@ -156,7 +158,7 @@ static rlo_status make_dense(const rlo_shape *shape, rlo_address_map *address) {
                            : shape->dims[logical];
   }
   for (int32_t t = 0; t < layout->num_tiles; ++t) {
-    RLO_TRY(apply_tile(&b, &layout->tiles[t]));
+    RLO_TRY(apply_tile(&b, &layout->tiles[t], t));
   }
   return place_leaves(&b, layout);
 }
