@@ -2,7 +2,7 @@
 #include "relayout/index.h"
 
 #include "base/status.h"
-#include "desc/address/address.h"
+#include "desc/address.h"
 #include "desc/strides.h"
 
 /* A valid shape and its map. */

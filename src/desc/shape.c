@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/address/address.h"
+#include "desc/address.h"
 #include "desc/layout.h"
 
 /* ceil(count * element_bits / 8). */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "desc/tree/shape_tree.h"
 #include "relayout/text.h"
+#include "shape_util/shape_tree.h"
 
 /* Limits a count of an invalid descriptor to the room of its array. */
 static int32_t clamp(int32_t count, int32_t max) {

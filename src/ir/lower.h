@@ -2,7 +2,7 @@
 #ifndef RLO_IR_LOWER_H
 #define RLO_IR_LOWER_H
 
-#include "desc/address/address.h"
+#include "desc/address.h"
 #include "relayout/problem.h"
 #include "relayout/shape.h"
 

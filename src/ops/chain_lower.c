@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/address/address.h"
+#include "desc/address.h"
 #include "ir/lower.h"
 #include "ir/rewrite.h"
 #include "ops/chain.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 #include "base/status.h"
-#include "desc/address/address.h"
+#include "desc/address.h"
 #include "ir/lower.h"
 #include "ops/combine.h"
 #include "relayout/layout_util.h"

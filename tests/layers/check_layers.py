@@ -26,15 +26,14 @@ FLOORS = {
     "base": (0, ["status", "options", "checked", "alloc", "table", "str",
                  "hash", "thread", "log", "file_replace",
                  "file", "directory"]),
-    "desc": (1, ["dtype", "dtype_order", "permutation", "layout", "layout_edit",
-                 "address", "shape", "equality", "strides", "shape_strides",
-                 "shape_query", "cost", "index", "index_walk", "reshape",
-                 "shape_edit", "bitcast", "decompose", "shape_convert",
-                 "shape_delete", "tree"]),
-    "io": (2, []),
+    "desc": (1, ["dtype", "dtype_order", "permutation", "layout", "address",
+                 "shape", "strides", "index", "index_walk"]),
     "ir": (2, ["problem", "lower", "canonical", "reference", "adjoint"]),
-    "ops": (3, []),
+    "shape_util": (3, ["equality", "shape_strides", "shape_query", "cost",
+                       "bitcast", "decompose", "shape_pack", "shape_tree"]),
     "plan": (3, []),
+    "io": (4, []),
+    "ops": (4, []),
     "codegen": (4, []),
     "runtime": (5, []),
     "engine": (6, ["parts", "memory", "registry", "tensor", "copy", "call",
@@ -44,6 +43,8 @@ FLOORS = {
 DEVICE_LEVEL = FLOORS["runtime"][0]
 # Formats of io/ do not include each other.
 INDEPENDENT = {"io": {"text", "proto", "dlpack", "npy", "pjrt"}}
+# Floors that a floor above them must not include.
+UNKNOWN = {"io": {"ir", "plan"}}
 # Places that are built like a user's program.
 OUTSIDE = ("src/cli/", "bench/", "docs/examples/")
 COPIED_BY_CLI = "base/file_replace.h"
@@ -113,6 +114,8 @@ def offence_floor(path, quote, target):
             if order.index(other_room) > order.index(room):
                 return "%s stands above %s in %s/" % (other_room, room, floor)
         return None
+    if other in UNKNOWN.get(floor, set()):
+        return "%s/ knows nothing of %s/" % (floor, other)
     if other_level < level:
         return None
     if other_level == level:

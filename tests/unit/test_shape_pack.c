@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "desc/tree/shape_pack.h"
 #include "relayout/text.h"
+#include "shape_util/shape_pack.h"
 #include "support/random_descriptor.h"
 #include "support/suite.h"
 

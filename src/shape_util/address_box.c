@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "desc/address/address_box.h"
+#include "shape_util/address_box.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RLO_DESC_ADDRESS_BOX_H
-#define RLO_DESC_ADDRESS_BOX_H
+#ifndef RLO_SHAPE_UTIL_ADDRESS_BOX_H
+#define RLO_SHAPE_UTIL_ADDRESS_BOX_H
 
-#include "desc/address/address.h"
+#include "desc/address.h"
 
 /** What a dense address map does to all the elements of an array together. */
 

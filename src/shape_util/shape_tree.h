@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RLO_DESC_SHAPE_TREE_H
-#define RLO_DESC_SHAPE_TREE_H
+#ifndef RLO_SHAPE_UTIL_SHAPE_TREE_H
+#define RLO_SHAPE_UTIL_SHAPE_TREE_H
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "base/status.h"
-#include "desc/tree/shape_tree.h"
+#include "shape_util/shape_tree.h"
 
 /* Each function here builds a new tree: what is given is never changed. */
 

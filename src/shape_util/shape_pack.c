@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "desc/tree/shape_pack.h"
+#include "shape_util/shape_pack.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "desc/address/address.h"
+#include "desc/address.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RLO_DESC_QUASI_H
-#define RLO_DESC_QUASI_H
+#ifndef RLO_SHAPE_UTIL_QUASI_H
+#define RLO_SHAPE_UTIL_QUASI_H
 
-#include "desc/address/address.h"
+#include "desc/address.h"
 
 /**
  * Address maps as symbols, so that two of them can be compared for every index

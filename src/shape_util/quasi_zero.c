@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/address/quasi.h"
+#include "shape_util/quasi.h"
 
 /* Points that are tried one by one, and those that are tried of more. */
 static const int64_t most_points = INT64_C(1) << 20;

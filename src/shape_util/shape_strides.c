@@ -7,8 +7,8 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/address/quasi.h"
 #include "relayout/layout_util.h"
+#include "shape_util/quasi.h"
 
 typedef struct workspace {
   rlo_address_map address;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "desc/address/quasi.h"
+#include "shape_util/quasi.h"
 
 #include <string.h>
 

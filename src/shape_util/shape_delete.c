@@ -13,7 +13,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/address/address.h"
+#include "desc/address.h"
 #include "relayout/bitcast.h"
 #include "relayout/layout_util.h"
 #include "relayout/shape_util.h"

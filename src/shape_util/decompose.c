@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/address/address.h"
+#include "desc/address.h"
 #include "desc/layout.h"
 #include "relayout/bitcast.h"
 #include "relayout/layout_util.h"

@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/address/address.h"
+#include "desc/address.h"
 
 /* Variables that steps tie together, as a forest: one root for each part. */
 typedef struct forest {

@@ -3,9 +3,9 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "desc/address/address_box.h"
 #include "desc/layout.h"
 #include "relayout/layout_util.h"
+#include "shape_util/address_box.h"
 
 rlo_status rlo_shape_elements_in(const rlo_shape *shape,
                                  int64_t *out_elements) {
