@@ -98,27 +98,36 @@ bool rlo__form_range(const rlo_problem *problem,
       problem, form, term_min, term_max, problem->num_terms, out_min, out_max);
 }
 
+void rlo__form_divide(const rlo_problem *problem,
+                      const rlo_form *form,
+                      int64_t divisor,
+                      rlo_form *out_high,
+                      rlo_form *out_low) {
+  *out_low = *form;
+  memset(out_high, 0, sizeof *out_high);
+  out_high->base = rlo__floor_div(form->base, divisor);
+  out_low->base = rlo__floor_mod(form->base, divisor);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (form->axis[a] % divisor == 0) {
+      out_high->axis[a] = form->axis[a] / divisor;
+      out_low->axis[a] = 0;
+    }
+  }
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    if (form->term[t] % divisor == 0) {
+      out_high->term[t] = form->term[t] / divisor;
+      out_low->term[t] = 0;
+    }
+  }
+}
+
 bool rlo__form_quotient(const rlo_problem *problem,
                         const rlo_form *form,
                         int64_t divisor,
                         rlo_form *out) {
   rlo_form high;
-  rlo_form low = *form;
-  memset(&high, 0, sizeof high);
-  high.base = rlo__floor_div(form->base, divisor);
-  low.base = rlo__floor_mod(form->base, divisor);
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (form->axis[a] % divisor == 0) {
-      high.axis[a] = form->axis[a] / divisor;
-      low.axis[a] = 0;
-    }
-  }
-  for (int32_t t = 0; t < problem->num_terms; ++t) {
-    if (form->term[t] % divisor == 0) {
-      high.term[t] = form->term[t] / divisor;
-      low.term[t] = 0;
-    }
-  }
+  rlo_form low;
+  rlo__form_divide(problem, form, divisor, &high, &low);
   int64_t min;
   int64_t max;
   if (!rlo__form_range(problem, &low, &min, &max) || min < 0 ||

@@ -21,6 +21,14 @@ bool rlo__form_range(const rlo_problem *problem,
                      int64_t *out_min,
                      int64_t *out_max);
 
+/** form = divisor * high + low: low keeps the coefficients that the divisor
+ *  does not divide, and has a base in [0, divisor). */
+void rlo__form_divide(const rlo_problem *problem,
+                      const rlo_form *form,
+                      int64_t divisor,
+                      rlo_form *out_high,
+                      rlo_form *out_low);
+
 /**
  * *out = floor(form / divisor), if that is linear: if the part of the form
  * whose coefficients the divisor does not divide stays within [0, divisor).

@@ -54,17 +54,27 @@ rlo_status rlo__lower_quotient(rlo_problem *problem,
   if (rlo__form_quotient(problem, form, divisor, out)) {
     return RLO_OK;
   }
-  if (problem->num_terms == RLO_MAX_TERMS) {
+  rlo_form high;
+  rlo_term term = {.kind = RLO_TERM_QUOTIENT, .divisor = divisor};
+  rlo__form_divide(problem, form, divisor, &high, &term.form);
+  int32_t t = 0;
+  while (t < problem->num_terms &&
+         (problem->terms[t].kind != RLO_TERM_QUOTIENT ||
+          problem->terms[t].divisor != divisor ||
+          !rlo__form_equal(&problem->terms[t].form, &term.form))) {
+    ++t;
+  }
+  if (t == RLO_MAX_TERMS) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the tiles of source and destination need more than %d "
                     "quotients",
                     RLO_MAX_TERMS);
   }
-  rlo_term *term = &problem->terms[problem->num_terms];
-  *term =
-      (rlo_term){.kind = RLO_TERM_QUOTIENT, .form = *form, .divisor = divisor};
-  memset(out, 0, sizeof *out);
-  out->term[problem->num_terms++] = 1;
+  if (t == problem->num_terms) {
+    problem->terms[problem->num_terms++] = term;
+  }
+  *out = high;
+  ++out->term[t];
   return RLO_OK;
 }
 
@@ -230,17 +240,16 @@ static rlo_status place(const rlo_address_map *address,
   return RLO_OK;
 }
 
-static rlo_status place_index(const rlo_shape *shape,
-                              const rlo_address_map *address,
-                              const rlo_form *index,
-                              rlo_problem *problem,
-                              rlo_form *out_position) {
+rlo_status rlo__lower_position(const rlo_address_map *address,
+                               const rlo_form *index,
+                               rlo_problem *problem,
+                               rlo_form *out_position) {
   rlo_form *forms =
       rlo__alloc_array((size_t)address->num_vars + 1, sizeof *forms);
   if (forms == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  memcpy(forms, index, (size_t)shape->rank * sizeof *forms);
+  memcpy(forms, index, (size_t)address->rank * sizeof *forms);
   rlo_status status = place(address, problem, forms, out_position);
   rlo__free(forms);
   return status;
@@ -257,7 +266,7 @@ rlo_status rlo__lower_source(const rlo_shape *shape,
   if (rlo_problem_is_empty(problem)) {
     return RLO_OK;
   }
-  return place_index(shape, address, index, problem, &problem->src);
+  return rlo__lower_position(address, index, problem, &problem->src);
 }
 
 rlo_status rlo__lower_load_at(rlo_problem *problem,
@@ -286,7 +295,7 @@ rlo_status rlo__lower_load(const rlo_shape *indices,
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(indices, &extent));
   rlo_form position;
-  RLO_TRY(place_index(indices, address, index, problem, &position));
+  RLO_TRY(rlo__lower_position(address, index, problem, &position));
   problem->index_bits = (int32_t)extent.element_bits;
   problem->index_bytes = extent.physical_bytes;
   return rlo__lower_load_at(problem, &position, limit, out);

@@ -67,9 +67,21 @@ RLO_NODISCARD rlo_status rlo__lower_load_at(rlo_problem *problem,
                                             rlo_form *out);
 
 /**
- * *out = floor(form / divisor): linear where that is plain to see, else a new
- * term, for canonicalisation to resolve by splitting axes if it can. The box
- * has points.
+ * The position that an address map gives an element, whose logical coordinates
+ * are address->rank forms. The box has points.
+ * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_TERMS; RLO_OVERFLOW;
+ *         RLO_OUT_OF_MEMORY.
+ */
+RLO_NODISCARD rlo_status rlo__lower_position(const rlo_address_map *address,
+                                             const rlo_form *index,
+                                             rlo_problem *problem,
+                                             rlo_form *out_position);
+
+/**
+ * *out = floor(form / divisor). What the divisor divides is divided; the rest
+ * is a term, unless it stays within [0, divisor). Equal quotients are one term.
+ * Canonicalisation resolves terms by splitting axes where it can. The box has
+ * points.
  * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_TERMS.
  */
 RLO_NODISCARD rlo_status rlo__lower_quotient(rlo_problem *problem,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
+#include "ir/form.h"
+#include "ir/lower.h"
 #include "relayout/index.h"
 #include "relayout/ops.h"
 #include "support/random_shape.h"
@@ -97,6 +100,29 @@ RLO_TEST(test_lower__tiles_that_do_not_divide_leave_a_quotient) {
 }
 
 /* Tiles of both sides that divide each other meet in their refinement. */
+/* floor((8*i + j + 9) / 4) = 2*i + 2 + floor((j + 1) / 4). */
+RLO_TEST(test_lower__equal_quotients_are_one_term) {
+  rlo_problem *box = calloc(1, sizeof *box);
+  ck_assert_ptr_nonnull(box);
+  box->num_axes = 2;
+  box->extents[0] = box->extents[1] = 100;
+  rlo_form form = {.base = 9, .axis = {8, 1}};
+  rlo_form same = {.base = 1, .axis = {0, 1}};
+  rlo_form out[2];
+  ck_assert_int_eq(rlo__lower_quotient(box, &form, 4, &out[0]), RLO_OK);
+  ck_assert_int_eq(rlo__lower_quotient(box, &same, 4, &out[1]), RLO_OK);
+  ck_assert_int_eq(box->num_terms, 1);
+  ck_assert(rlo__form_equal(&box->terms[0].form, &same));
+  ck_assert_int_eq(out[0].base, 2);
+  ck_assert_int_eq(out[0].axis[0], 2);
+  ck_assert_int_eq(out[0].term[0], 1);
+  ck_assert_int_eq(out[1].axis[0], 0);
+  ck_assert_int_eq(out[1].term[0], 1);
+  ck_assert_int_eq(rlo__lower_quotient(box, &same, 8, &out[1]), RLO_OK);
+  ck_assert_int_eq(box->num_terms, 2);
+  free(box);
+}
+
 RLO_TEST(test_lower__tiles_that_divide_leave_none) {
   rlo_shape src =
       tiled((int64_t[]){256, 256}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
