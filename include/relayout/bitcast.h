@@ -17,17 +17,18 @@ RLO_BEGIN_DECLS
  *   - dst's memory is no larger than src's;
  *   - what dst's fill says of the slots without element is true of src.
  *
- * The answers come from the address maps of both shapes, compared as symbols
- * for all indices at once: order, padding, nested and combined tiles, tail,
- * element size, strides, offsets and dimensions of size 1 all count as what
- * they do. Maps whose tiles do not divide one another and still look alike are
- * compared over one period of theirs; should that have more than a million
- * elements, the answer is RLO_UNSUPPORTED, never a guess. Memory spaces, splits
- * and dynamic dimensions do not take part.
+ * The address maps of both shapes are compared for all indices at once, so that
+ * order, padding, nested and combined tiles, tail, element size, strides,
+ * offsets and dimensions of size 1 count by their effect. Where the tiles of
+ * the two maps do not divide one another, the elements of one period of both
+ * are compared; if that is more than 2^20 elements, the answer is
+ * RLO_UNSUPPORTED and never a guess. Memory spaces, splits and dynamic
+ * dimensions are ignored.
  *
- * All functions are pure and safe from any thread. Beside what is said of each,
- * they return what rlo_shape_validate says of a shape; RLO_UNSUPPORTED as
- * above; RLO_OVERFLOW; RLO_OUT_OF_MEMORY. Outputs are written on RLO_OK only.
+ * All functions are pure and safe from any thread. Each returns RLO_OK; the
+ * statuses of rlo_shape_validate for a shape; RLO_UNSUPPORTED as above;
+ * RLO_OVERFLOW; RLO_OUT_OF_MEMORY; and those that it lists. Outputs are written
+ * on RLO_OK only.
  */
 
 /** How strictly to compare, as bits of a uint32_t. With none of them the

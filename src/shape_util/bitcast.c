@@ -7,47 +7,29 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "desc/address.h"
 #include "relayout/layout_util.h"
-#include "shape_util/quasi.h"
+#include "shape_util/address_compare.h"
 
-/* What a comparison needs at hand; too large for a small stack. */
+typedef struct side {
+  const rlo_shape *shape;
+  rlo_address_map address;
+  rlo_shape_extent extent;
+} side;
+
+/* Both sides of a comparison; too large for a small stack. */
 typedef struct workspace {
-  rlo_address_map src_address, dst_address;
-  rlo_shape_extent src_extent, dst_extent;
-  rlo__quasi_space space;
-  rlo__quasi index[RLO_MAX_RANK];
-  rlo__quasi src_position, dst_position;
+  side src, dst;
 } workspace;
 
 static bool has_flag(uint32_t flags, uint32_t flag) {
   return (flags & flag) != 0;
 }
 
-/* The index of element number `number`, a form with values below the product of
- * `dims`, in logical row-major order. */
-static rlo_status delinearize(rlo__quasi_space *space,
-                              const rlo__quasi *number,
-                              const int64_t *dims,
-                              int32_t rank,
-                              rlo__quasi *out_index) {
-  rlo__quasi rest = *number;
-  for (int32_t k = rank - 1; k >= 0; --k) {
-    rlo__quasi high;
-    RLO_TRY(rlo__quasi_floor_div(space, &rest, dims[k], &high));
-    out_index[k] = rest;
-    RLO_TRY(rlo__quasi_add(&out_index[k], -dims[k], &high));
-    rest = high;
-  }
-  return RLO_OK;
-}
-
-static rlo_status prepare(const rlo_shape *src,
-                          const rlo_shape *dst,
-                          workspace *w) {
-  RLO_TRY(rlo_shape_measure(src, &w->src_extent));
-  RLO_TRY(rlo_shape_measure(dst, &w->dst_extent));
-  RLO_TRY(rlo__address_make(src, &w->src_address));
-  return rlo__address_make(dst, &w->dst_address);
+static rlo_status prepare(const rlo_shape *shape, side *out) {
+  out->shape = shape;
+  RLO_TRY(rlo_shape_measure(shape, &out->extent));
+  return rlo__address_make(shape, &out->address);
 }
 
 static bool is_all_zero(const uint8_t bits[16]) {
@@ -56,109 +38,72 @@ static bool is_all_zero(const uint8_t bits[16]) {
 }
 
 /* Whether src's memory is large enough for dst, and its slots without element
- * hold what dst says of its own. Elements lie at the same places, so dst's
+ * hold the fill that dst promises. Elements lie at the same places, so dst's
  * slots without element are some of src's. */
-static rlo_status padding_agrees(const rlo_shape *src,
-                                 const rlo_shape *dst,
+static rlo_status padding_agrees(const side *src,
+                                 const side *dst,
                                  uint32_t flags,
-                                 const workspace *w,
                                  bool *out_agrees) {
-  *out_agrees =
-      has_flag(flags, RLO_BITCAST_IGNORE_ELEMENT_TYPE)
-          ? w->dst_extent.slots <= w->src_extent.slots
-          : w->dst_extent.physical_bytes <= w->src_extent.physical_bytes;
-  if (!*out_agrees || dst->layout.kind != RLO_LAYOUT_DENSE ||
-      w->dst_extent.slots == w->dst_extent.elements) {
+  *out_agrees = has_flag(flags, RLO_BITCAST_IGNORE_ELEMENT_TYPE)
+                    ? dst->extent.slots <= src->extent.slots
+                    : dst->extent.physical_bytes <= src->extent.physical_bytes;
+  if (!*out_agrees || dst->shape->layout.kind != RLO_LAYOUT_DENSE ||
+      dst->extent.slots == dst->extent.elements) {
     return RLO_OK;
   }
   uint8_t wanted[16];
   uint8_t found[16];
   bool is_wanted;
   bool is_known = false;
-  RLO_TRY(rlo_shape_fill_bits(dst, wanted, &is_wanted));
+  RLO_TRY(rlo_shape_fill_bits(dst->shape, wanted, &is_wanted));
   if (!is_wanted) {
     return RLO_OK;
   }
-  if (src->layout.kind == RLO_LAYOUT_DENSE) {
-    RLO_TRY(rlo_shape_fill_bits(src, found, &is_known));
+  if (src->shape->layout.kind == RLO_LAYOUT_DENSE) {
+    RLO_TRY(rlo_shape_fill_bits(src->shape, found, &is_known));
   }
   *out_agrees = is_known && memcmp(wanted, found, sizeof wanted) == 0 &&
                 (is_all_zero(wanted) ||
-                 w->src_extent.element_bits == w->dst_extent.element_bits);
+                 src->extent.element_bits == dst->extent.element_bits);
   return RLO_OK;
 }
 
-static rlo_status positions_agree(workspace *w, bool *out_agree) {
-  RLO_TRY(rlo__quasi_add(&w->dst_position, -1, &w->src_position));
-  return rlo__quasi_is_zero(&w->space, &w->dst_position, out_agree);
-}
-
-static bool dtypes_agree(const rlo_shape *src,
-                         const rlo_shape *dst,
-                         uint32_t flags) {
-  return src->dtype == dst->dtype ||
+static bool dtypes_agree(const side *src, const side *dst, uint32_t flags) {
+  return src->shape->dtype == dst->shape->dtype ||
          has_flag(flags,
                   RLO_BITCAST_IGNORE_ELEMENT_TYPE | RLO_BITCAST_REINTERPRET);
 }
 
-/* Same index on both sides but for the order of its coordinates. */
-static rlo_status compare_transpose(const rlo_shape *src,
-                                    const rlo_shape *dst,
+/* dst's elements in logical order are src's in the order of a permutation. */
+static rlo_status compare_transpose(const side *src,
+                                    const side *dst,
                                     const int32_t *permutation,
                                     uint32_t flags,
-                                    workspace *w,
                                     bool *out_agree) {
-  *out_agree = dtypes_agree(src, dst, flags) && src->rank == dst->rank;
-  for (int32_t k = 0; *out_agree && k < dst->rank; ++k) {
-    *out_agree = dst->dims[k] == src->dims[permutation[k]];
+  int32_t rank = dst->shape->rank;
+  *out_agree = dtypes_agree(src, dst, flags) && src->shape->rank == rank;
+  for (int32_t k = 0; *out_agree && k < rank; ++k) {
+    *out_agree = dst->shape->dims[k] == src->shape->dims[permutation[k]];
   }
-  if (!*out_agree || w->dst_extent.elements == 0) {
+  if (!*out_agree || dst->extent.elements == 0) {
     return RLO_OK;
   }
   if (!has_flag(flags, RLO_BITCAST_IGNORE_ELEMENT_TYPE) &&
-      w->src_extent.element_bits != w->dst_extent.element_bits) {
+      src->extent.element_bits != dst->extent.element_bits) {
     *out_agree = false;
     return RLO_OK;
   }
-  w->space.num_vars = dst->rank;
-  for (int32_t k = 0; k < dst->rank; ++k) {
-    w->space.extents[k] = dst->dims[k];
-    w->index[k] = rlo__quasi_var(k);
-  }
-  RLO_TRY(
-      rlo__quasi_slot(&w->space, &w->dst_address, w->index, &w->dst_position));
-  for (int32_t k = 0; k < dst->rank; ++k) {
-    w->index[permutation[k]] = rlo__quasi_var(k);
-  }
-  RLO_TRY(
-      rlo__quasi_slot(&w->space, &w->src_address, w->index, &w->src_position));
-  return positions_agree(w, out_agree);
+  rlo__unit_order from = {&src->address, permutation, 1};
+  rlo__unit_order to = {&dst->address, NULL, 1};
+  return rlo__address_maps_agree(&from, &to, out_agree);
 }
 
-/* The position, in units of which an element has `ratio`, of unit x_0. */
-static rlo_status position_of_unit(workspace *w,
-                                   const rlo_shape *shape,
-                                   const rlo_address_map *address,
-                                   int64_t ratio,
-                                   rlo__quasi *out_position) {
-  rlo__quasi unit = rlo__quasi_var(0);
-  rlo__quasi element;
-  rlo__quasi slot;
-  RLO_TRY(rlo__quasi_floor_div(&w->space, &unit, ratio, &element));
-  RLO_TRY(delinearize(&w->space, &element, shape->dims, shape->rank, w->index));
-  RLO_TRY(rlo__quasi_slot(&w->space, address, w->index, &slot));
-  *out_position = unit;
-  RLO_TRY(rlo__quasi_add(out_position, -ratio, &element));
-  return rlo__quasi_add(out_position, ratio, &slot);
-}
-
-static rlo_status compare_reshape(const rlo_shape *src,
-                                  const rlo_shape *dst,
+static rlo_status compare_reshape(const side *src,
+                                  const side *dst,
                                   uint32_t flags,
-                                  workspace *w,
                                   bool *out_agree) {
-  int64_t src_bits = w->src_extent.element_bits;
-  int64_t dst_bits = w->dst_extent.element_bits;
+  int64_t src_bits = src->extent.element_bits;
+  int64_t dst_bits = dst->extent.element_bits;
   if (has_flag(flags, RLO_BITCAST_IGNORE_ELEMENT_TYPE)) {
     src_bits = dst_bits = 1;
   }
@@ -169,21 +114,14 @@ static rlo_status compare_reshape(const rlo_shape *src,
   }
   int64_t unit_bits = rlo__gcd(src_bits, dst_bits);
   assert(unit_bits > 0);
-  int64_t src_ratio = src_bits / unit_bits;
-  int64_t dst_ratio = dst_bits / unit_bits;
+  rlo__unit_order from = {&src->address, NULL, src_bits / unit_bits};
+  rlo__unit_order to = {&dst->address, NULL, dst_bits / unit_bits};
   /* Both fit: the bits of all elements do. */
-  int64_t units = w->dst_extent.elements * dst_ratio;
-  *out_agree = units == w->src_extent.elements * src_ratio;
-  if (!*out_agree || units == 0) {
-    return RLO_OK;
-  }
-  w->space.num_vars = 1;
-  w->space.extents[0] = units;
-  RLO_TRY(
-      position_of_unit(w, src, &w->src_address, src_ratio, &w->src_position));
-  RLO_TRY(
-      position_of_unit(w, dst, &w->dst_address, dst_ratio, &w->dst_position));
-  return positions_agree(w, out_agree);
+  int64_t units = dst->extent.elements * to.ratio;
+  *out_agree = units == src->extent.elements * from.ratio;
+  return *out_agree && units > 0
+             ? rlo__address_maps_agree(&from, &to, out_agree)
+             : RLO_OK;
 }
 
 /* A transpose if a permutation is given, else a reshape. */
@@ -193,12 +131,14 @@ static rlo_status compare(const rlo_shape *src,
                           uint32_t flags,
                           workspace *w,
                           bool *out_agree) {
-  RLO_TRY(prepare(src, dst, w));
-  RLO_TRY(permutation != NULL
-              ? compare_transpose(src, dst, permutation, flags, w, out_agree)
-              : compare_reshape(src, dst, flags, w, out_agree));
+  RLO_TRY(prepare(src, &w->src));
+  RLO_TRY(prepare(dst, &w->dst));
+  RLO_TRY(
+      permutation != NULL
+          ? compare_transpose(&w->src, &w->dst, permutation, flags, out_agree)
+          : compare_reshape(&w->src, &w->dst, flags, out_agree));
   return *out_agree && !has_flag(flags, RLO_BITCAST_IGNORE_PADDING)
-             ? padding_agrees(src, dst, flags, w, out_agree)
+             ? padding_agrees(&w->src, &w->dst, flags, out_agree)
              : RLO_OK;
 }
 

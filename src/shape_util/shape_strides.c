@@ -7,24 +7,57 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "desc/address.h"
 #include "relayout/layout_util.h"
-#include "shape_util/quasi.h"
+#include "shape_util/address_compare.h"
 
+/* The map of a shape, and that of the strides it may have. */
 typedef struct workspace {
-  rlo_address_map address;
-  rlo__quasi_space space;
-  rlo__quasi index[RLO_MAX_RANK];
-  rlo__quasi slot;
+  rlo_address_map address, strided;
 } workspace;
 
-static rlo_status find_strides(const rlo_shape *shape, workspace *w) {
-  RLO_TRY(rlo__address_make(shape, &w->address));
-  w->space.num_vars = shape->rank;
-  for (int32_t k = 0; k < shape->rank; ++k) {
-    w->space.extents[k] = shape->dims[k];
-    w->index[k] = rlo__quasi_var(k);
+/* The strides that the shape has if it has any: from the first element to the
+ * next one along each dimension. False if the last element is elsewhere. */
+static bool read_strides(const rlo_address_map *address,
+                         const int64_t *dims,
+                         rlo_address_map *strided) {
+  int64_t index[RLO_MAX_RANK] = {0};
+  memset(strided, 0, sizeof *strided);
+  strided->rank = strided->num_vars = strided->num_leaves = address->rank;
+  strided->offset = rlo__address_slot(address, index);
+  int64_t end = strided->offset;
+  bool fits = true;
+  for (int32_t k = 0; k < address->rank; ++k) {
+    index[k] = 1;
+    int64_t stride = rlo__address_slot(address, index) - strided->offset;
+    index[k] = 0;
+    strided->limits[k] = dims[k];
+    strided->strides[k] = strided->leaves[k].stride = stride;
+    strided->leaves[k].var = k;
+    strided->leaves[k].extent = dims[k];
+    fits = fits && rlo__mul_add(end, dims[k] - 1, stride, &end);
   }
-  return rlo__quasi_slot(&w->space, &w->address, w->index, &w->slot);
+  for (int32_t k = 0; k < address->rank; ++k) {
+    index[k] = dims[k] - 1;
+  }
+  return fits && end == rlo__address_slot(address, index);
+}
+
+static rlo_status find_strides(const rlo_shape *shape,
+                               workspace *w,
+                               bool *out_is_strided) {
+  *out_is_strided = true;
+  RLO_TRY(rlo__address_make(shape, &w->address));
+  if (w->address.num_steps == 0) {
+    w->strided = w->address;
+    return RLO_OK;
+  }
+  *out_is_strided = read_strides(&w->address, shape->dims, &w->strided);
+  rlo__unit_order tiled = {&w->address, NULL, 1};
+  rlo__unit_order strided = {&w->strided, NULL, 1};
+  return *out_is_strided
+             ? rlo__address_maps_agree(&tiled, &strided, out_is_strided)
+             : RLO_OK;
 }
 
 rlo_status rlo_shape_strides(const rlo_shape *shape,
@@ -43,14 +76,15 @@ rlo_status rlo_shape_strides(const rlo_shape *shape,
   if (w == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = find_strides(shape, w);
+  bool is_strided = false;
+  rlo_status status = find_strides(shape, w, &is_strided);
   if (status == RLO_OK) {
-    *out_is_strided = rlo__quasi_is_linear(&w->slot);
-    if (*out_is_strided) {
-      *out_offset_elems = w->slot.base;
-      for (int32_t k = 0; k < shape->rank; ++k) {
-        out_strides_elems[k] = rlo__quasi_coef(&w->slot, k);
-      }
+    *out_is_strided = is_strided;
+    if (is_strided) {
+      *out_offset_elems = w->strided.offset;
+      memcpy(out_strides_elems,
+             w->strided.strides,
+             (size_t)shape->rank * sizeof(int64_t));
     }
   }
   rlo__free(w);

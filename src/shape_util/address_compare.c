@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shape_util/address_compare.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "desc/address.h"
+#include "ir/form.h"
+#include "ir/lower.h"
+
+/* Units of a period that are compared one by one, and of a sample of a longer
+ * period. */
+static const int64_t max_points = INT64_C(1) << 20;
+static const int64_t num_samples = 20000;
+
+/* How a form repeats along an axis: f(x + step) = f(x) + rise. A step of 0
+ * stands for one beyond 64 bits. */
+typedef struct period {
+  int64_t step, rise;
+} period;
+
+/* Too large for a small stack. */
+typedef struct workspace {
+  const rlo__unit_order *a, *b;
+  /* Its box is the units and its source form the difference of both positions;
+   * it has no destination and no guards. */
+  rlo_problem problem;
+  /* The number of a unit over the axes. */
+  rlo_form number;
+  rlo_form index[RLO_MAX_RANK];
+  /* Whether the source form is known. */
+  bool is_lowered;
+  /* The axes that each term depends on, as bits. */
+  uint64_t term_axes[RLO_MAX_TERMS];
+  /* The unit that is compared. */
+  int64_t point[RLO_MAX_AXES];
+} workspace;
+
+static int32_t dim_at(const rlo__unit_order *units, int32_t place) {
+  return units->order == NULL ? place : units->order[place];
+}
+
+/* Insert the numbers of units after which a coordinate changes into a sorted
+ * list. Returns its new length. */
+static int32_t add_boundaries(const rlo__unit_order *units,
+                              int64_t *list,
+                              int32_t count) {
+  int64_t boundary = units->ratio;
+  for (int32_t place = units->address->rank;; --place) {
+    int32_t at = count++;
+    for (; at > 0 && list[at - 1] > boundary; --at) {
+      list[at] = list[at - 1];
+    }
+    list[at] = boundary;
+    if (place == 0) {
+      return count;
+    }
+    /* The product of all, the number of units, fits. */
+    boundary *= units->address->limits[dim_at(units, place - 1)];
+  }
+}
+
+/* Make one axis from each boundary to the next that it divides, so that the
+ * coordinates of both arrays are linear wherever their boundaries allow it. */
+static void make_box(workspace *w) {
+  int64_t list[2 * (RLO_MAX_RANK + 1)];
+  int32_t count = add_boundaries(w->b, list, add_boundaries(w->a, list, 0));
+  int64_t last = 1;
+  for (int32_t i = 0; i < count; ++i) {
+    bool has_room = w->problem.num_axes + 1 < RLO_MAX_AXES;
+    if (list[i] > last && list[i] % last == 0 &&
+        (has_room || list[i] == list[count - 1])) {
+      w->number.axis[w->problem.num_axes] = last;
+      w->problem.extents[w->problem.num_axes++] = list[i] / last;
+      last = list[i];
+    }
+  }
+}
+
+static rlo_status fail_overflow(void) {
+  return rlo__fail_overflow("a position of the compared layouts");
+}
+
+/* *quotient = floor(form / divisor), and form becomes the remainder. */
+static rlo_status divide(workspace *w,
+                         int64_t divisor,
+                         rlo_form *form,
+                         rlo_form *quotient) {
+  if (divisor == 1) {
+    *quotient = *form;
+    memset(form, 0, sizeof *form);
+    return RLO_OK;
+  }
+  RLO_TRY(rlo__lower_quotient(&w->problem, form, divisor, quotient));
+  return rlo__form_add(form, -divisor, quotient) ? RLO_OK : fail_overflow();
+}
+
+/* Add the position of each unit, times `sign`, to the source form. */
+static rlo_status add_position(const rlo__unit_order *units,
+                               int64_t sign,
+                               workspace *w) {
+  const rlo_address_map *address = units->address;
+  rlo_form part = w->number;
+  rlo_form rest = w->number;
+  RLO_TRY(divide(w, units->ratio, &part, &rest));
+  for (int32_t place = address->rank - 1; place >= 0; --place) {
+    int32_t k = dim_at(units, place);
+    rlo_form high;
+    RLO_TRY(divide(w, address->limits[k], &rest, &high));
+    w->index[k] = rest;
+    rest = high;
+  }
+  rlo_form slot;
+  RLO_TRY(rlo__lower_position(address, w->index, &w->problem, &slot));
+  return rlo__form_add(&w->problem.src, sign, &part) &&
+                 rlo__form_add(&w->problem.src, sign * units->ratio, &slot)
+             ? RLO_OK
+             : fail_overflow();
+}
+
+/* The axes that a form depends on, as bits. */
+static uint64_t axes_of(const workspace *w, const rlo_form *form) {
+  uint64_t axes = 0;
+  for (int32_t a = 0; a < w->problem.num_axes; ++a) {
+    axes |= (uint64_t)(form->axis[a] != 0) << a;
+  }
+  for (int32_t t = 0; t < w->problem.num_terms; ++t) {
+    axes |= form->term[t] != 0 ? w->term_axes[t] : 0;
+  }
+  return axes;
+}
+
+static rlo_status lower(workspace *w) {
+  RLO_TRY(add_position(w->a, 1, w));
+  RLO_TRY(add_position(w->b, -1, w));
+  for (int32_t t = 0; t < w->problem.num_terms; ++t) {
+    w->term_axes[t] = axes_of(w, &w->problem.terms[t].form);
+  }
+  return RLO_OK;
+}
+
+/* The position of one unit. */
+static int64_t position_of(const rlo__unit_order *units, int64_t number) {
+  int64_t index[RLO_MAX_RANK];
+  int64_t rest = number / units->ratio;
+  for (int32_t place = units->address->rank - 1; place >= 0; --place) {
+    int32_t k = dim_at(units, place);
+    index[k] = rest % units->address->limits[k];
+    rest /= units->address->limits[k];
+  }
+  return rlo__address_slot(units->address, index) * units->ratio +
+         number % units->ratio;
+}
+
+/* Whether the unit at w->point has one position in both arrays. */
+static bool agrees_here(const workspace *w) {
+  int64_t number = 0;
+  for (int32_t a = 0; a < w->problem.num_axes; ++a) {
+    number += w->number.axis[a] * w->point[a];
+  }
+  return position_of(w->a, number) == position_of(w->b, number);
+}
+
+/* The period of a form along an axis, given those of the terms. */
+static period period_of_form(const workspace *w,
+                             const rlo_form *form,
+                             int32_t axis,
+                             const period *terms) {
+  period whole = {1, form->axis[axis]};
+  for (int32_t t = 0; t < w->problem.num_terms; ++t) {
+    int64_t rise = 0;
+    int64_t more = 0;
+    if (form->term[t] == 0) {
+      continue;
+    }
+    if (terms[t].step == 0) {
+      return terms[t];
+    }
+    int64_t factor = terms[t].step / rlo__gcd(whole.step, terms[t].step);
+    int64_t step;
+    if (!rlo__mul(whole.step, factor, &step) ||
+        !rlo__mul(whole.rise, factor, &rise) ||
+        !rlo__mul(form->term[t], terms[t].rise, &more) ||
+        !rlo__mul_add(rise, more, step / terms[t].step, &rise)) {
+      return (period){0, 0};
+    }
+    whole = (period){step, rise};
+  }
+  return whole;
+}
+
+static period period_of(const workspace *w, int32_t axis) {
+  period terms[RLO_MAX_TERMS];
+  for (int32_t t = 0; t < w->problem.num_terms; ++t) {
+    const rlo_term *term = &w->problem.terms[t];
+    period p = period_of_form(w, &term->form, axis, terms);
+    int64_t gcd = p.rise == INT64_MIN ? 1 : rlo__gcd(p.rise, term->divisor);
+    if (rlo__mul(p.step, term->divisor / gcd, &p.step)) {
+      p.rise /= gcd;
+    } else {
+      p.step = 0;
+    }
+    terms[t] = p;
+  }
+  return period_of_form(w, &w->problem.src, axis, terms);
+}
+
+/* A well-mixed step; samples must not differ between runs. */
+static uint64_t next_random(uint64_t *state) {
+  *state =
+      *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  uint64_t x = *state;
+  x ^= x >> 33;
+  x *= UINT64_C(0xff51afd7ed558ccd);
+  return x ^ (x >> 29);
+}
+
+/* A coordinate in [0, extent): anywhere, near 0, or near a multiple of a
+ * divisor, where quotients change. */
+static int64_t draw(const workspace *w, int64_t extent, uint64_t *state) {
+  uint64_t kind = next_random(state) % 4;
+  int64_t value = (int64_t)(next_random(state) % (uint64_t)extent);
+  if (kind == 0) {
+    value %= 64;
+  } else if (kind >= 2 && w->problem.num_terms > 0) {
+    uint64_t t = next_random(state) % (uint64_t)w->problem.num_terms;
+    value -= value % w->problem.terms[t].divisor;
+    value += (int64_t)(next_random(state) % 3) - 1;
+  }
+  return value < 0 || value >= extent ? 0 : value;
+}
+
+static bool agrees_at_samples(workspace *w, uint64_t axes) {
+  uint64_t state = 1;
+  for (int64_t n = 0; n < num_samples; ++n) {
+    for (int32_t a = 0; a < w->problem.num_axes; ++a) {
+      if ((axes >> a & 1) != 0) {
+        w->point[a] = draw(w, w->problem.extents[a], &state);
+      }
+    }
+    if (!agrees_here(w)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool agrees_in_box(workspace *w, const int64_t *extents) {
+  for (;;) {
+    if (!agrees_here(w)) {
+      return false;
+    }
+    int32_t a = 0;
+    while (a < w->problem.num_axes && ++w->point[a] >= extents[a]) {
+      w->point[a++] = 0;
+    }
+    if (a == w->problem.num_axes) {
+      return true;
+    }
+  }
+}
+
+/* Whether the maps agree while only `axes` vary: they do if they agree over one
+ * period of each axis and do not diverge from one period to the next. */
+static rlo_status agrees_along(workspace *w, uint64_t axes, bool *out_agree) {
+  int64_t extents[RLO_MAX_AXES];
+  int64_t points = 1;
+  bool fits = true;
+  *out_agree = false;
+  memset(w->point, 0, sizeof w->point);
+  for (int32_t a = 0; a < w->problem.num_axes; ++a) {
+    extents[a] = 1;
+    if ((axes >> a & 1) == 0) {
+      continue;
+    }
+    period p = w->is_lowered ? period_of(w, a) : (period){0, 0};
+    extents[a] = w->problem.extents[a];
+    if (p.step != 0 && p.step < extents[a]) {
+      if (p.rise != 0) {
+        return RLO_OK;
+      }
+      extents[a] = p.step;
+    }
+    fits = fits && rlo__mul(points, extents[a], &points);
+  }
+  if (fits && points <= max_points) {
+    *out_agree = agrees_in_box(w, extents);
+    return RLO_OK;
+  }
+  if (!agrees_at_samples(w, axes)) {
+    return RLO_OK;
+  }
+  return RLO_FAIL(RLO_UNSUPPORTED,
+                  "the tiles of two layouts repeat together only after more "
+                  "than %lld elements, so they cannot be compared",
+                  (long long)max_points);
+}
+
+/* `axes` and all that terms of the source form tie to them. */
+static uint64_t tied_axes(const workspace *w, uint64_t axes) {
+  for (uint64_t before = 0; before != axes;) {
+    before = axes;
+    for (int32_t t = 0; t < w->problem.num_terms; ++t) {
+      if (w->problem.src.term[t] != 0 && (w->term_axes[t] & axes) != 0) {
+        axes |= w->term_axes[t];
+      }
+    }
+  }
+  return axes;
+}
+
+/*
+ * Axes that no term ties together are parts of a sum: the difference of the
+ * positions is 0 where it is 0 at the origin and along each group of tied axes.
+ */
+static rlo_status compare(workspace *w, bool *out_agree) {
+  make_box(w);
+  *out_agree = agrees_here(w);
+  if (!*out_agree) {
+    return RLO_OK;
+  }
+  rlo_status status = lower(w);
+  w->is_lowered = status == RLO_OK;
+  if (!w->is_lowered && status != RLO_UNSUPPORTED) {
+    return status;
+  }
+  uint64_t all = (UINT64_C(1) << w->problem.num_axes) - 1;
+  uint64_t rest = w->is_lowered ? axes_of(w, &w->problem.src) : all;
+  for (int32_t a = 0; *out_agree && a < w->problem.num_axes; ++a) {
+    if ((rest >> a & 1) != 0) {
+      uint64_t axes = w->is_lowered ? tied_axes(w, UINT64_C(1) << a) : all;
+      RLO_TRY(agrees_along(w, axes, out_agree));
+      rest &= ~axes;
+    }
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__address_maps_agree(const rlo__unit_order *a,
+                                   const rlo__unit_order *b,
+                                   bool *out_agree) {
+  workspace *w = rlo__alloc(sizeof *w);
+  if (w == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  w->a = a;
+  w->b = b;
+  bool agrees = false;
+  rlo_status status = compare(w, &agrees);
+  rlo__free(w);
+  if (status == RLO_OK) {
+    *out_agree = agrees;
+  }
+  return status;
+}
