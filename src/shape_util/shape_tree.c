@@ -206,14 +206,6 @@ void rlo__tree_get_shape(const rlo_shape_tree *tree,
   (void)rlo__shape_unpack(tree->packed + tree->nodes[node].offset, out_shape);
 }
 
-void rlo__tree_get_path(const rlo_shape_tree *tree,
-                        int32_t node,
-                        int64_t *out_index) {
-  for (int32_t n = node; n > 0; n = tree->nodes[n].parent) {
-    out_index[tree->nodes[n].depth - 1] = tree->nodes[n].ordinal;
-  }
-}
-
 static const char *kind_name(rlo_shape_kind kind) {
   switch (kind) {
     case RLO_SHAPE_KIND_ARRAY:

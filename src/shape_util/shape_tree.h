@@ -107,11 +107,6 @@ void rlo__tree_get_shape(const rlo_shape_tree *tree,
                          int32_t node,
                          rlo_shape *out_shape);
 
-/** The path to a node: out_index has room for its depth. */
-void rlo__tree_get_path(const rlo_shape_tree *tree,
-                        int32_t node,
-                        int64_t *out_index);
-
 /** Follow a path. @return RLO_OK; RLO_OUT_OF_RANGE with the entry that leads
  *  nowhere; RLO_INVALID_ARGUMENT for a negative count or a NULL path. */
 RLO_NODISCARD rlo_status rlo__tree_find(const rlo_shape_tree *tree,
