@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 
-/* A physical dimension while the map is being made: major to minor. */
+/* A physical dimension of a map under construction. */
 typedef struct physical_dim {
   int32_t var;
   int64_t extent;
@@ -14,11 +14,12 @@ typedef struct physical_dim {
 
 typedef struct builder {
   rlo_address_map *address;
+  /* Physical dimensions, major to minor. */
   int32_t count;
   physical_dim dims[RLO_ADDRESS_MAP_MAX_LEAVES];
 } builder;
 
-static rlo_status refuse_size(void) {
+static rlo_status fail_size(void) {
   return RLO_FAIL(RLO_UNSUPPORTED,
                   "the layout's tiles make more than %d physical dimensions",
                   RLO_ADDRESS_MAP_MAX_LEAVES);
@@ -28,7 +29,7 @@ static rlo_status new_var(rlo_address_map *address,
                           int64_t limit,
                           int32_t *out) {
   if (address->num_vars == RLO_ADDRESS_MAP_MAX_VARS) {
-    return refuse_size();
+    return fail_size();
   }
   address->limits[address->num_vars] = limit;
   *out = address->num_vars++;
@@ -37,13 +38,13 @@ static rlo_status new_var(rlo_address_map *address,
 
 static rlo_status new_step(rlo_address_map *address, rlo_step step) {
   if (address->num_steps == RLO_ADDRESS_MAP_MAX_STEPS) {
-    return refuse_size();
+    return fail_size();
   }
   address->steps[address->num_steps++] = step;
   return RLO_OK;
 }
 
-/* A tile longer than the dimensions at hand sees ones before them. */
+/* Prepend dimensions of size 1, so that a tile of this rank can apply. */
 static rlo_status extend_rank(builder *b, int32_t rank) {
   int32_t missing = rank - b->count;
   if (missing <= 0) {
@@ -94,7 +95,7 @@ static rlo_status apply_tile(builder *b, const rlo_tile *tile, int32_t index) {
     }
   }
   if (b->count + tiled > RLO_ADDRESS_MAP_MAX_LEAVES) {
-    return refuse_size();
+    return fail_size();
   }
   int32_t first = b->count - tiled;
   for (int32_t k = 0; k < tiled; ++k) {
@@ -223,8 +224,8 @@ rlo_status rlo__address_make(const rlo_shape *shape,
   return RLO_OK;
 }
 
-/* a / b for a >= 0 and b > 0. Processors divide short numbers several times
- * faster, and most are short. */
+/* a / b for a >= 0 and b > 0. Most values fit in 32 bits, for which division is
+ * several times faster. */
 static inline int64_t divide(int64_t a, int64_t b) {
   return ((a | b) >> 32) == 0 ? (int64_t)((uint32_t)a / (uint32_t)b) : a / b;
 }
@@ -278,9 +279,9 @@ bool rlo__address_index(const rlo_address_map *address,
           values[step->whole] - values[step->high] * step->radix;
     }
   }
-  /* Each overhang shows in some variable: a logical one beyond its dimension,
-   * a tile's coordinate beyond the tile where a later tile does not divide it,
-   * a constant zero (limit 1) that is not zero. */
+  /* A slot without element has some variable at or beyond its limit: a logical
+   * coordinate beyond its dimension, a tile's coordinate beyond the tile where
+   * a later tile does not divide it, or a constant zero that is not 0. */
   for (int32_t v = 0; v < address->num_vars; ++v) {
     if (values[v] >= address->limits[v]) {
       return false;

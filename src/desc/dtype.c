@@ -26,7 +26,7 @@ enum {
   DL_F4E2M1FN = 17
 };
 
-/* Short names that keep a type on one line of the table. */
+/* Short names, so that a type fits on one line of the table. */
 #define BOOLEAN  RLO_DTYPE_CLASS_BOOL
 #define SIGNED   RLO_DTYPE_CLASS_SIGNED
 #define UNSIGNED RLO_DTYPE_CLASS_UNSIGNED
@@ -37,7 +37,7 @@ enum {
 #define FNUZ     RLO__FLOAT_FNUZ
 #define FINITE   RLO__FLOAT_FINITE
 
-/* Indexed by the number of the type; rows without a name are no types. */
+/* Indexed by rlo_dtype; rows without a name are not element types. */
 // clang-format off
 static const rlo__dtype_info infos[] = {
     /*                          name            class  bits  specials exp mant  bias unsigned  DLPack         bits */
@@ -138,7 +138,7 @@ static bool integer_constant(const rlo__dtype_info *info,
       return true;
     case RLO_DTYPE_ONE:
       *out = 1;
-      /* The one bit of s1 says 0 or -1. */
+      /* s1 holds 0 and -1 only. */
       return !(is_signed && bits == 1);
     case RLO_DTYPE_LOWEST:
       *out = is_signed ? UINT64_C(1) << (bits - 1) : 0;
@@ -150,7 +150,7 @@ static bool integer_constant(const rlo__dtype_info *info,
   return false;
 }
 
-/* The greatest magnitude: the infinity, or the greatest finite number. */
+/* The infinity, or the largest finite value of a format without one. */
 static uint64_t float_highest(const rlo__dtype_info *info) {
   int32_t mantissa_bits = info->format.mantissa_bits;
   int32_t exponent_bits = info->format.exponent_bits;
@@ -212,7 +212,7 @@ rlo_status rlo_dtype_constant_bits(rlo_dtype dtype,
   }
   bool is_complex = info->class_of == RLO_DTYPE_CLASS_COMPLEX;
   bool is_float = info->class_of == RLO_DTYPE_CLASS_FLOAT || is_complex;
-  /* A complex constant is its real part: the imaginary one is zero. */
+  /* The imaginary part of a complex constant is 0. */
   uint64_t bits = 0;
   bool exists = is_float ? float_constant(info, constant, &bits)
                          : integer_constant(info, constant, &bits);
@@ -282,13 +282,13 @@ rlo_dtype rlo_dtype_complex_component(rlo_dtype dtype) {
   }
 }
 
-/* The finite numbers of a float format, as exponents of two. */
+/* The range of the finite values of a float format, as exponents of 2. */
 typedef struct reach {
-  /** The greatest number is below 2^(top + 1). */
+  /** The largest value is below 2^(top + 1). */
   int32_t top;
-  /** The least positive number is 2^bottom. */
+  /** The smallest positive value is 2^bottom. */
   int32_t bottom;
-  /** The greatest number lacks some of the mantissa's patterns. */
+  /** Not every mantissa is finite with the largest exponent. */
   bool is_top_short;
 } reach;
 
@@ -332,13 +332,13 @@ static bool has_negative_zero(const rlo__dtype_info *info) {
 
 static bool float_fits_float(const rlo__dtype_info *from,
                              const rlo__dtype_info *to) {
-  reach have = reach_of(from);
+  reach need = reach_of(from);
   reach room = reach_of(to);
-  if (have.bottom < room.bottom || have.top > room.top ||
+  if (need.bottom < room.bottom || need.top > room.top ||
       from->format.mantissa_bits > to->format.mantissa_bits) {
     return false;
   }
-  if (have.top == room.top && room.is_top_short && !have.is_top_short &&
+  if (need.top == room.top && room.is_top_short && !need.is_top_short &&
       from->format.mantissa_bits == to->format.mantissa_bits) {
     return false;
   }
@@ -350,12 +350,12 @@ static bool float_fits_float(const rlo__dtype_info *from,
          (!has_negative_zero(from) || has_negative_zero(to));
 }
 
-/* Integers up to 2^magnitude_bits, negative ones too if is_signed. */
+/* Integers below 2^magnitude_bits, down to -2^magnitude_bits if is_signed. */
 static bool integer_fits_float(int32_t magnitude_bits,
                                bool is_signed,
                                const rlo__dtype_info *to) {
   if (to->format.is_unsigned) {
-    return false; /* it has no zero */
+    return false; /* the format has no zero */
   }
   reach room = reach_of(to);
   /* 2^n - 1 needs n - 1 bits of mantissa, -2^n needs the exponent n. */

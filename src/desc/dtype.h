@@ -4,34 +4,34 @@
 
 #include "relayout/dtype.h"
 
-/** Which bit patterns of a float format are not finite numbers. */
+/** Which bit patterns of a float format are not finite values. */
 typedef enum rlo__float_specials {
   /** Not a float format. */
   RLO__FLOAT_NONE = 0,
   /** IEEE 754: exponent all ones is an infinity (mantissa 0) or a NaN. */
   RLO__FLOAT_IEEE,
-  /** "fn": no infinity; NaN is all ones but for the sign. */
+  /** "fn": no infinity; NaN is all ones, with either sign. */
   RLO__FLOAT_FN,
-  /** "fnuz": no infinity, no negative zero: NaN is the sign bit alone. */
+  /** "fnuz": no infinity and no negative zero; NaN is the sign bit alone. */
   RLO__FLOAT_FNUZ,
-  /** Every pattern is a finite number. */
+  /** Every pattern is a finite value. */
   RLO__FLOAT_FINITE
 } rlo__float_specials;
 
-/** All that is known about an element type, in one row. */
+/** The properties of an element type. */
 typedef struct rlo__dtype_info {
   const char *name;
   rlo_dtype_class class_of;
   int32_t value_bits;
 
-  /** The format of a float, or of one part of a complex number: sign (unless
-   *  is_unsigned), exponent, mantissa, from the top bit down. */
+  /** The format of a float, or of one part of a complex number. From the top
+   *  bit down: sign (unless is_unsigned), exponent, mantissa. */
   struct {
     rlo__float_specials specials;
     int32_t exponent_bits;
     int32_t mantissa_bits;
     int32_t bias;
-    /** No sign bit and, as the exponent 0 is an ordinary one, no zero. */
+    /** No sign bit, and no zero: the exponent 0 is an ordinary one. */
     bool is_unsigned;
   } format;
 
@@ -40,7 +40,8 @@ typedef struct rlo__dtype_info {
   uint8_t dlpack_bits;
 } rlo__dtype_info;
 
-/** The row of a type, or NULL if it is not valid. Static storage. */
+/** Returns the properties of a type, static storage; NULL for an invalid type.
+ */
 const rlo__dtype_info *rlo__dtype_info_of(rlo_dtype dtype);
 
 #endif

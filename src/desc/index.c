@@ -7,7 +7,7 @@
 #include "desc/layout.h"
 #include "desc/strides.h"
 
-/* A valid shape and its map. */
+/* Validates the shape and makes its map. */
 static rlo_status map_of(const rlo_shape *shape, rlo_address_map *out_address) {
   RLO_TRY(rlo_shape_validate(shape));
   return rlo__address_make(shape, out_address);
@@ -46,7 +46,8 @@ int64_t rlo_address_map_slot_by_steps(const rlo_address_map *map,
   return rlo__address_slot(map, index);
 }
 
-/* The index at a slot of a strided map: divide by the strides, widest first. */
+/* Finds the index of a slot of a strided map by division, the widest stride
+ * first. */
 static rlo_status strided_index(const rlo_address_map *address,
                                 int64_t slot,
                                 int64_t *out_index,
@@ -66,7 +67,7 @@ static rlo_status strided_index(const rlo_address_map *address,
                     "the elements of this strided layout may share slots");
   }
   for (int32_t i = 0; i < count; ++i) {
-    /* Count a reversed dimension from its far end, which lies lowest. */
+    /* The lowest slot of a reversed dimension is that of its last element. */
     if (list[i].stride < 0) {
       rest -= (list[i].extent - 1) * list[i].stride;
     }
@@ -139,7 +140,7 @@ bool rlo_index_in_bounds(const rlo_shape *shape, const int64_t *index) {
   return true;
 }
 
-/* Walks over the indices of a shape. */
+/* ------------------------------------------------------- walks over indices */
 
 int rlo_index_compare(const int64_t *a, const int64_t *b, int32_t rank) {
   for (int32_t k = 0; k < rank; ++k) {
@@ -150,7 +151,7 @@ int rlo_index_compare(const int64_t *a, const int64_t *b, int32_t rank) {
   return 0;
 }
 
-/* One dimension of a walk: `visits` places from `base` on. */
+/* One dimension of a walk: `visits` coordinates from `base`. */
 typedef struct walk_dim {
   int64_t base;
   int64_t visits;

@@ -198,7 +198,7 @@ static rlo_status check_element_size(const rlo_layout *layout,
   return RLO_OK;
 }
 
-/* The cut points of a split, whatever it splits. */
+/* Checks the cut points alone, not the dimension. */
 static rlo_status check_split(int32_t dimension,
                               const int64_t *indices,
                               int32_t count) {
@@ -297,7 +297,7 @@ static rlo_status check_splits(const rlo_layout *layout,
   return RLO_OK;
 }
 
-/* What a layout carries for others, and what only sparse ones may have. */
+/* Checks fields without a meaning here, and those of sparse layouts. */
 static rlo_status check_carried(const rlo_layout *layout) {
   if (layout->metadata_prefix_bytes < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -356,24 +356,24 @@ static rlo_status check_dense(const rlo_layout *layout,
   return check_fill(layout, dtype);
 }
 
-/* A view has nothing but strides: what would be ignored is refused. */
+/* Rejects fields that a strided layout would ignore. */
 static rlo_status check_strided(const rlo_layout *layout) {
-  const char *stranger = NULL;
+  const char *unsupported = NULL;
   if (layout->has_padded_dimensions) {
-    stranger = "padded dimensions";
+    unsupported = "padded dimensions";
   } else if (layout->num_tiles != 0) {
-    stranger = "tiles";
+    unsupported = "tiles";
   } else if (layout->tail_alignment_elems != 0 &&
              layout->tail_alignment_elems != 1) {
-    stranger = "a tail alignment";
+    unsupported = "a tail alignment";
   } else if (layout->fill != RLO_FILL_INVALID) {
-    stranger = "a fill";
+    unsupported = "a fill";
   } else if (layout->num_split_configs != 0) {
-    stranger = "splits";
+    unsupported = "splits";
   }
-  if (stranger != NULL) {
+  if (unsupported != NULL) {
     return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "a strided layout cannot have %s", stranger);
+        RLO_INVALID_ARGUMENT, "a strided layout cannot have %s", unsupported);
   }
   return RLO_OK;
 }
@@ -454,7 +454,7 @@ void rlo__layout_physical_order(const rlo_layout *layout,
   for (int32_t k = 0; k < rank; ++k) {
     int64_t stride = layout->strides_elems[k];
     int32_t place = k;
-    /* Compare as negative numbers: |INT64_MIN| does not exist. */
+    /* Compare negated magnitudes: |INT64_MIN| does not fit. */
     for (; place > 0; --place) {
       int64_t other = layout->strides_elems[out_order[place - 1]];
       if ((other > 0 ? -other : other) <= (stride > 0 ? -stride : stride)) {

@@ -3,9 +3,9 @@
 
 #include "base/status.h"
 
-/* The first earlier entry with the value of p[i], or -1. Quadratic in all, but
- * needs no memory, and a permutation here is at most a few dozen entries. */
-static int32_t earlier_twin(const int32_t *p, int32_t i) {
+/* Returns the first index before i with the value p[i], or -1. The check of a
+ * permutation is quadratic, but needs no memory; ranks are at most 32. */
+static int32_t find_duplicate(const int32_t *p, int32_t i) {
   for (int32_t j = 0; j < i; ++j) {
     if (p[j] == p[i]) {
       return j;
@@ -19,7 +19,7 @@ bool rlo_permutation_is_valid(const int32_t *p, int32_t size) {
     return false;
   }
   for (int32_t i = 0; i < size; ++i) {
-    if (p[i] < 0 || p[i] >= size || earlier_twin(p, i) >= 0) {
+    if (p[i] < 0 || p[i] >= size || find_duplicate(p, i) >= 0) {
       return false;
     }
   }
@@ -43,7 +43,7 @@ rlo_status rlo_permutation_validate(const int32_t *p, int32_t size) {
                       p[i],
                       size);
     }
-    int32_t twin = earlier_twin(p, i);
+    int32_t twin = find_duplicate(p, i);
     if (twin >= 0) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "permutation[%d]=%d repeats permutation[%d]",

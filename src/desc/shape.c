@@ -18,7 +18,7 @@ static bool bytes_of(int64_t count, int64_t element_bits, int64_t *out_bytes) {
   return true;
 }
 
-/* The exact product: one dimension of 0 makes it 0, whatever the others. */
+/* The exact product: 0 if one dimension is 0, even where others overflow. */
 static bool count_elements(const rlo_shape *shape, int64_t *out_elements) {
   int64_t elements = 1;
   for (int32_t k = 0; k < shape->rank; ++k) {
@@ -36,7 +36,7 @@ static bool count_elements(const rlo_shape *shape, int64_t *out_elements) {
   return true;
 }
 
-/* Every rule of a shape; what it takes to find out is worth keeping. */
+/* Checks every rule of a shape, and gives the results that this takes. */
 static rlo_status measure(const rlo_shape *shape,
                           rlo_address_map *out_address,
                           rlo_shape_extent *out_extent) {
@@ -101,8 +101,8 @@ bool rlo_shape_is_unbounded(const rlo_shape *shape) {
   return false;
 }
 
-/* Every rule must hold for some size of what has no bound. For a view that is
- * 1; a dense layout takes any, but not padding to a width. */
+/* Every rule must hold for some size of the unbounded dimensions: size 1 for a
+ * strided layout; any size for a dense one, which must not pad them. */
 rlo_status rlo_shape_validate_unbounded(const rlo_shape *shape) {
   bool is_strided = shape->layout.kind == RLO_LAYOUT_STRIDED;
   rlo_shape bounded = *shape;

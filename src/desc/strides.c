@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 
-/* |stride|; INT64_MIN stays below 0, which no caller accepts. */
+/* |stride|; INT64_MIN stays negative, and is never distinct. */
 static int64_t width_of(int64_t stride) {
   return stride < 0 && stride != INT64_MIN ? -stride : stride;
 }
@@ -66,7 +66,7 @@ static bool is_empty(const int64_t *dims, int32_t rank) {
   return false;
 }
 
-/* Positions of the lowest and the highest element. */
+/* Finds the positions of the lowest and the highest element. */
 static rlo_status find_range(const int64_t *dims,
                              const int64_t *strides,
                              int32_t rank,
@@ -97,9 +97,9 @@ static rlo_status find_range(const int64_t *dims,
   return RLO_OK;
 }
 
-/* Set minor_to_major from the order of the larger dimensions, major to minor.
- * Those of size 1 go where the whole is row-major or, failing that,
- * column-major, and otherwise before all others. */
+/* Sets minor_to_major from the dimensions of size > 1, which are listed major
+ * to minor. Those of size 1 are placed so that the layout is row-major or, if
+ * it cannot be, column-major, and otherwise as the most major ones. */
 static void place_dims(const int64_t *dims,
                        int32_t rank,
                        const rlo__stride *list,
@@ -127,8 +127,8 @@ static void place_dims(const int64_t *dims,
   }
 }
 
-/* A dimension of size 1 becomes the most minor one, padded to `width`: how a
- * column cut out of a matrix keeps its place in it. */
+/* Makes a dimension of size 1 the most minor one, padded to `width`: the layout
+ * of a column of a matrix. False if there is none. */
 static bool pad_unit_dim(const int64_t *dims,
                          int32_t rank,
                          int64_t width,
@@ -153,7 +153,7 @@ static bool pad_unit_dim(const int64_t *dims,
   return true;
 }
 
-/* The dense layout with these strides. False if there is none. */
+/* Finds the dense layout with these strides. False if there is none. */
 static bool find_dense(const int64_t *dims,
                        const int64_t *strides,
                        int32_t rank,
@@ -187,7 +187,7 @@ static bool find_dense(const int64_t *dims,
   }
   for (int32_t i = 0; i + 1 < count; ++i) {
     const rlo__stride *inner = &list[i + 1];
-    /* At least inner->extent, because the strides are distinct. */
+    /* At least inner->extent: the strides are distinct. */
     int64_t width = list[i].stride / inner->stride;
     if (list[i].stride % inner->stride != 0) {
       return false;

@@ -4,7 +4,7 @@
 
 #include "relayout/layout_util.h"
 
-/** How one dimension lies in memory. */
+/** The extent and the stride of a dimension. */
 typedef struct rlo__stride {
   /** Elements along the dimension. */
   int64_t extent;
@@ -23,11 +23,11 @@ typedef struct rlo__stride {
  */
 bool rlo__strides_are_distinct(rlo__stride *list, int32_t count);
 
-/** Strides in bytes as strides in elements of `element_bytes`, for
- *  rlo_layout_from_strides.
- *  @return RLO_OK; what rlo_layout_from_strides says of rank and dimensions;
- *          RLO_UNSUPPORTED for a stride between elements that is
- *          no whole number of them. */
+/** Converts strides in bytes to strides in elements of `element_bytes`, for
+ *  rlo_layout_from_strides. Strides of dimensions of size 1 become 1.
+ *  @return RLO_OK; RLO_UNSUPPORTED for a stride that is not a multiple of
+ *          element_bytes; the statuses of rlo_layout_from_strides for rank and
+ *          dimensions. */
 RLO_NODISCARD rlo_status
 rlo__strides_from_bytes(const int64_t *dims,
                         const int64_t *strides_bytes,
@@ -35,8 +35,9 @@ rlo__strides_from_bytes(const int64_t *dims,
                         int64_t element_bytes,
                         int64_t out_strides_elems[RLO_MAX_RANK]);
 
-/** Whole elements in bytes that are available; RLO_AVAILABLE_UNKNOWN and
- *  RLO_AVAILABLE_ALL, and what is neither, stay what they are. */
+/** Returns available_bytes in whole elements. Negative values, of which
+ *  RLO_AVAILABLE_UNKNOWN is one, and RLO_AVAILABLE_ALL are returned as they
+ *  are. */
 int64_t rlo__available_elems(int64_t available_bytes, int64_t element_bytes);
 
 #endif

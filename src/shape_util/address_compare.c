@@ -10,13 +10,13 @@
 #include "ir/form.h"
 #include "ir/lower.h"
 
-/* Units of a period that are compared one by one, and of a sample of a longer
- * period. */
+/* Maximum units of a period that is compared completely, and the size of a
+ * sample of a longer period. */
 static const int64_t max_points = INT64_C(1) << 20;
 static const int64_t num_samples = 20000;
 
-/* How a form repeats along an axis: f(x + step) = f(x) + rise. A step of 0
- * stands for one beyond 64 bits. */
+/* How a form repeats along an axis: f(x + step) = f(x) + rise. step is 0 if it
+ * does not fit in 64 bits. */
 typedef struct period {
   int64_t step, rise;
 } period;
@@ -24,17 +24,17 @@ typedef struct period {
 /* Too large for a small stack. */
 typedef struct workspace {
   const rlo__unit_order *a, *b;
-  /* Its box is the units and its source form the difference of both positions;
-   * it has no destination and no guards. */
+  /* The box is the units; the source form is the difference of both positions;
+   * destination and guards are empty. */
   rlo_problem problem;
-  /* The number of a unit over the axes. */
-  rlo_form number;
+  /* The index of a unit, as a form over the axes. */
+  rlo_form unit;
   rlo_form index[RLO_MAX_RANK];
-  /* Whether the source form is known. */
+  /* Whether the source form is complete. */
   bool is_lowered;
   /* The axes that each term depends on, as bits. */
   uint64_t term_axes[RLO_MAX_TERMS];
-  /* The unit that is compared. */
+  /* The unit under comparison. */
   int64_t point[RLO_MAX_AXES];
 } workspace;
 
@@ -42,8 +42,8 @@ static int32_t dim_at(const rlo__unit_order *units, int32_t place) {
   return units->order == NULL ? place : units->order[place];
 }
 
-/* Insert the numbers of units after which a coordinate changes into a sorted
- * list. Returns its new length. */
+/* Inserts the numbers of units after which each coordinate changes, and the
+ * number of all units, into a sorted list. Returns its new length. */
 static int32_t add_boundaries(const rlo__unit_order *units,
                               int64_t *list,
                               int32_t count) {
@@ -57,13 +57,13 @@ static int32_t add_boundaries(const rlo__unit_order *units,
     if (place == 0) {
       return count;
     }
-    /* The product of all, the number of units, fits. */
+    /* Fits: the last product is the number of units. */
     boundary *= units->address->limits[dim_at(units, place - 1)];
   }
 }
 
-/* Make one axis from each boundary to the next that it divides, so that the
- * coordinates of both arrays are linear wherever their boundaries allow it. */
+/* Makes one axis from each boundary to the next one that it divides, so that
+ * coordinates of both arrays are linear where their boundaries allow it. */
 static void make_box(workspace *w) {
   int64_t list[2 * (RLO_MAX_RANK + 1)];
   int32_t count = add_boundaries(w->b, list, add_boundaries(w->a, list, 0));
@@ -72,7 +72,7 @@ static void make_box(workspace *w) {
     bool has_room = w->problem.num_axes + 1 < RLO_MAX_AXES;
     if (list[i] > last && list[i] % last == 0 &&
         (has_room || list[i] == list[count - 1])) {
-      w->number.axis[w->problem.num_axes] = last;
+      w->unit.axis[w->problem.num_axes] = last;
       w->problem.extents[w->problem.num_axes++] = list[i] / last;
       last = list[i];
     }
@@ -83,7 +83,7 @@ static rlo_status fail_overflow(void) {
   return rlo__fail_overflow("a position of the compared layouts");
 }
 
-/* *quotient = floor(form / divisor), and form becomes the remainder. */
+/* *quotient = floor(form / divisor); *form becomes the remainder. */
 static rlo_status divide(workspace *w,
                          int64_t divisor,
                          rlo_form *form,
@@ -97,13 +97,13 @@ static rlo_status divide(workspace *w,
   return rlo__form_add(form, -divisor, quotient) ? RLO_OK : fail_overflow();
 }
 
-/* Add the position of each unit, times `sign`, to the source form. */
+/* Adds the position of a unit, times `sign`, to the source form. */
 static rlo_status add_position(const rlo__unit_order *units,
                                int64_t sign,
                                workspace *w) {
   const rlo_address_map *address = units->address;
-  rlo_form part = w->number;
-  rlo_form rest = w->number;
+  rlo_form part = w->unit;
+  rlo_form rest = w->unit;
   RLO_TRY(divide(w, units->ratio, &part, &rest));
   for (int32_t place = address->rank - 1; place >= 0; --place) {
     int32_t k = dim_at(units, place);
@@ -142,28 +142,28 @@ static rlo_status lower(workspace *w) {
 }
 
 /* The position of one unit. */
-static int64_t position_of(const rlo__unit_order *units, int64_t number) {
+static int64_t position_of(const rlo__unit_order *units, int64_t unit) {
   int64_t index[RLO_MAX_RANK];
-  int64_t rest = number / units->ratio;
+  int64_t rest = unit / units->ratio;
   for (int32_t place = units->address->rank - 1; place >= 0; --place) {
     int32_t k = dim_at(units, place);
     index[k] = rest % units->address->limits[k];
     rest /= units->address->limits[k];
   }
   return rlo__address_slot(units->address, index) * units->ratio +
-         number % units->ratio;
+         unit % units->ratio;
 }
 
-/* Whether the unit at w->point has one position in both arrays. */
+/* Whether the unit at w->point has the same position in both arrays. */
 static bool agrees_here(const workspace *w) {
-  int64_t number = 0;
+  int64_t unit = 0;
   for (int32_t a = 0; a < w->problem.num_axes; ++a) {
-    number += w->number.axis[a] * w->point[a];
+    unit += w->unit.axis[a] * w->point[a];
   }
-  return position_of(w->a, number) == position_of(w->b, number);
+  return position_of(w->a, unit) == position_of(w->b, unit);
 }
 
-/* The period of a form along an axis, given those of the terms. */
+/* The period of a form along an axis, from those of the terms. */
 static period period_of_form(const workspace *w,
                              const rlo_form *form,
                              int32_t axis,
@@ -207,7 +207,7 @@ static period period_of(const workspace *w, int32_t axis) {
   return period_of_form(w, &w->problem.src, axis, terms);
 }
 
-/* A well-mixed step; samples must not differ between runs. */
+/* A generator of its own: samples must not differ between runs. */
 static uint64_t next_random(uint64_t *state) {
   *state =
       *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -217,7 +217,7 @@ static uint64_t next_random(uint64_t *state) {
   return x ^ (x >> 29);
 }
 
-/* A coordinate in [0, extent): anywhere, near 0, or near a multiple of a
+/* Draws a coordinate in [0, extent): anywhere, near 0, or near a multiple of a
  * divisor, where quotients change. */
 static int64_t draw(const workspace *w, int64_t extent, uint64_t *state) {
   uint64_t kind = next_random(state) % 4;
@@ -298,7 +298,7 @@ static rlo_status agrees_along(workspace *w, uint64_t axes, bool *out_agree) {
                   (long long)max_points);
 }
 
-/* `axes` and all that terms of the source form tie to them. */
+/* `axes`, and all others that a term of the source form combines with them. */
 static uint64_t tied_axes(const workspace *w, uint64_t axes) {
   for (uint64_t before = 0; before != axes;) {
     before = axes;
@@ -312,8 +312,9 @@ static uint64_t tied_axes(const workspace *w, uint64_t axes) {
 }
 
 /*
- * Axes that no term ties together are parts of a sum: the difference of the
- * positions is 0 where it is 0 at the origin and along each group of tied axes.
+ * The difference of the positions is a sum over groups of axes; a term depends
+ * on the axes of one group. It is 0 everywhere if it is 0 at the origin and
+ * along each group.
  */
 static rlo_status compare(workspace *w, bool *out_agree) {
   make_box(w);

@@ -4,8 +4,8 @@
 
 #include "relayout/index.h"
 
-/** The units of an array, numbered: `ratio` units make an element, and the
- *  elements are counted with dimension order[rank - 1] fastest. */
+/** An order of the units of an array: `ratio` units make an element, and
+ *  dimension order[rank - 1] varies fastest. */
 typedef struct rlo__unit_order {
   const rlo_address_map *address;
   /** A permutation of the dimensions; NULL for logical row-major order. */
@@ -19,7 +19,7 @@ typedef struct rlo__unit_order {
  * for all n. Both arrays have the same number of units, in 1 .. INT64_MAX.
  *
  * Both maps are lowered to forms over the units, and the maps agree where the
- * difference of the forms is 0. Tiles that leave no trace, or the same one in
+ * difference of the forms is 0. Tiles without effect, or of one effect in
  * both forms, cancel. Where quotients remain, the positions of one period of
  * the difference are compared.
  *

@@ -38,8 +38,8 @@ static bool is_all_zero(const uint8_t bits[16]) {
 }
 
 /* Whether src's memory is large enough for dst, and its slots without element
- * hold the fill that dst promises. Elements lie at the same places, so dst's
- * slots without element are some of src's. */
+ * hold the fill of dst. Elements have the same positions in both, so that dst's
+ * slots without element are among src's. */
 static rlo_status padding_agrees(const side *src,
                                  const side *dst,
                                  uint32_t flags,
@@ -74,7 +74,7 @@ static bool dtypes_agree(const side *src, const side *dst, uint32_t flags) {
                   RLO_BITCAST_IGNORE_ELEMENT_TYPE | RLO_BITCAST_REINTERPRET);
 }
 
-/* dst's elements in logical order are src's in the order of a permutation. */
+/* dst's elements in row-major order are src's with permuted dimensions. */
 static rlo_status compare_transpose(const side *src,
                                     const side *dst,
                                     const int32_t *permutation,
@@ -116,7 +116,7 @@ static rlo_status compare_reshape(const side *src,
   assert(unit_bits > 0);
   rlo__unit_order from = {&src->address, NULL, src_bits / unit_bits};
   rlo__unit_order to = {&dst->address, NULL, dst_bits / unit_bits};
-  /* Both fit: the bits of all elements do. */
+  /* The products fit: so do the bits of all elements. */
   int64_t units = dst->extent.elements * to.ratio;
   *out_agree = units == src->extent.elements * from.ratio;
   return *out_agree && units > 0
@@ -189,7 +189,8 @@ rlo_status rlo_shape_is_same_bytes(const rlo_shape *src,
   return compare_shapes(src, dst, identity, flags, out_is_same);
 }
 
-/* The shape without its tiles has the same bytes, in both directions. */
+/* Tiles change nothing if the shape without them has the same bytes and the
+ * same slots. */
 rlo_status rlo_shape_is_untiled(const rlo_shape *shape, bool *out_is_untiled) {
   RLO_TRY(rlo_shape_validate(shape));
   rlo_shape plain = *shape;

@@ -7,7 +7,8 @@
 #include "base/status.h"
 #include "desc/address.h"
 
-/* Variables that steps tie together, as a forest: one root for each part. */
+/* Union-find over the variables of a map: one root for each part of variables
+ * that steps connect. */
 typedef struct forest {
   int32_t parents[RLO_ADDRESS_MAP_MAX_VARS];
 } forest;
@@ -19,7 +20,8 @@ static int32_t root_of(const forest *f, int32_t var) {
   return var;
 }
 
-/* The lower root stays, so that logical dimensions lead their part. */
+/* The lower root becomes the common one: a logical dimension, if there is one.
+ */
 static void join(forest *f, int32_t a, int32_t b) {
   int32_t root_a = root_of(f, a);
   int32_t root_b = root_of(f, b);
@@ -41,8 +43,8 @@ static void grow(const rlo_address_map *address, forest *out_forest) {
   }
 }
 
-/* The sign of a/b - c/d for numbers >= 0, exactly: compare the whole parts,
- * then the reciprocals of the rests. x/0 is infinite. */
+/* The exact sign of a/b - c/d, all >= 0, x/0 being infinite: compares the whole
+ * parts, then the reciprocals of the remainders. */
 static int compare_ratios(int64_t a, int64_t b, int64_t c, int64_t d) {
   int sign = 1;
   while (b != 0 && d != 0) {
@@ -65,7 +67,7 @@ static int compare_ratios(int64_t a, int64_t b, int64_t c, int64_t d) {
   return b == 0 ? sign : -sign;
 }
 
-/* Compare how much two parts waste; no slots for no elements waste nothing. */
+/* Compares the waste of two parts; a part without slots wastes nothing. */
 static int compare_waste(const rlo_cost_part *a, const rlo_cost_part *b) {
   static const rlo_cost_part none = {RLO_COST_DIMENSIONS, 0, 1, 1};
   a = a->slots == 0 ? &none : a;
@@ -73,7 +75,7 @@ static int compare_waste(const rlo_cost_part *a, const rlo_cost_part *b) {
   return compare_ratios(a->slots, a->elements, b->slots, b->elements);
 }
 
-/* Stable, so that what was found first stays first among equals. */
+/* Stable. */
 static void sort(rlo_cost_part *parts, int32_t count) {
   for (int32_t i = 1; i < count; ++i) {
     rlo_cost_part part = parts[i];
@@ -96,8 +98,8 @@ static rlo_status refuse(int32_t dimension) {
       dimension);
 }
 
-/* The part of each root, in the order of the variables: logical dimensions
- * first, then added ones. A leaf's extent belongs to its root's part. */
+/* Makes a part for each root, in the order of the variables: logical dimensions
+ * first. A part's slots are the product of the extents of its leaves. */
 static rlo_status find_parts(const rlo_shape *shape,
                              const rlo_address_map *address,
                              rlo_shape_cost *cost) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Bitcasts that are to be found, not only tested: permutations, layouts and
- * decompositions. Candidates are read off a few elements; the comparison of
- * address maps decides whether they hold for all. */
+/* Finds permutations, layouts and decompositions that are bitcasts. A few
+ * elements give a candidate; the comparison of address maps verifies it. */
 
 #include <string.h>
 
@@ -15,7 +14,7 @@
 #include "relayout/layout_util.h"
 #include "relayout/shape_util.h"
 
-/* The slot of the element with one coordinate i_k and zeros. */
+/* The slot of the element with coordinate i in dimension k and 0 elsewhere. */
 static int64_t slot_along(const rlo_address_map *address,
                           int32_t k,
                           int64_t i) {
@@ -24,8 +23,8 @@ static int64_t slot_along(const rlo_address_map *address,
   return rlo__address_slot(address, index);
 }
 
-/* Dimension j of src looks like dimension k of dst: same size, same distances
- * from the first element to the second, the middle one and the last. */
+/* Whether dimension j of src may be dimension k of dst: the same size, and the
+ * same distances from the first element to the second, middle and last one. */
 static bool looks_alike(const rlo_shape *src,
                         const rlo_address_map *src_address,
                         int32_t j,
@@ -49,10 +48,9 @@ static bool looks_alike(const rlo_shape *src,
   return true;
 }
 
-/* Match each dimension of dst with one of src that looks alike, the one of its
- * own number first. Dimensions of one size that look alike in all three places
- * without being so do not occur but where elements share slots, and there any
- * choice does. */
+/* Matches each dimension of dst with one of src that looks alike, preferably
+ * that of the same index. Dimensions that look alike and differ occur only
+ * where elements share slots, and then any choice is right. */
 static rlo_status match_dims(const rlo_shape *src,
                              const rlo_shape *dst,
                              bool *out_is_found,
@@ -65,8 +63,7 @@ static rlo_status match_dims(const rlo_shape *src,
   for (int32_t k = 0; k < dst->rank; ++k) {
     int32_t found = -1;
     for (int32_t n = -1; found < 0 && n < src->rank; ++n) {
-      /* In front of all others, the same number; not for size 1, whose order
-       * is kept. */
+      /* The same index first, except for size 1: these keep their order. */
       int32_t j = n < 0 ? k : n;
       if ((n >= 0 || dst->dims[k] > 1) && !is_used[j] &&
           looks_alike(src, &src_address, j, dst, &dst_address, k)) {
@@ -93,7 +90,7 @@ static bool has_elements(const rlo_shape *shape) {
   return true;
 }
 
-/* Without elements only the sizes have to fit. */
+/* Without elements, only the sizes must match. */
 static void match_sizes(const rlo_shape *src,
                         const rlo_shape *dst,
                         bool *out_is_found,
@@ -155,7 +152,7 @@ rlo_status rlo_shape_is_reshape_or_transpose_bitcast(const rlo_shape *src,
   return RLO_OK;
 }
 
-/* Element types do not count; their sizes do, as bits, where they differ. */
+/* Element types are ignored; element sizes are compared as bits. */
 static rlo_status reshape_flags(const rlo_shape *src,
                                 const rlo_shape *dst,
                                 uint32_t flags,
@@ -247,9 +244,9 @@ rlo_status rlo_bitcast_decompose_to_trt(
       decompose_to_trt, src, dst, flags, out_decomposition);
 }
 
-/* The strides that dimensions must have for element n, in logical row-major
- * order, to lie where src has it: read off the elements whose index is 1 in one
- * dimension and 0 in the others. */
+/* Finds the strides for which element n, in row-major order, has the position
+ * that it has in src, from the elements with index 1 in one dimension and 0 in
+ * the others. */
 static rlo_status read_strides(const rlo_shape *src,
                                const int64_t *dims,
                                int32_t rank,
@@ -258,10 +255,10 @@ static rlo_status read_strides(const rlo_shape *src,
   RLO_TRY(rlo__address_make(src, &address));
   int64_t zero[RLO_MAX_RANK] = {0};
   layout->offset_elems = rlo__address_slot(&address, zero);
-  int64_t number = 1;
+  int64_t element = 1;
   for (int32_t k = rank - 1; k >= 0; --k) {
     int64_t index[RLO_MAX_RANK];
-    int64_t rest = number;
+    int64_t rest = element;
     layout->strides_elems[k] = 0;
     if (dims[k] == 1) {
       continue;
@@ -272,12 +269,12 @@ static rlo_status read_strides(const rlo_shape *src,
     }
     layout->strides_elems[k] =
         rlo__address_slot(&address, index) - layout->offset_elems;
-    number *= dims[k]; /* at most the elements of src */
+    element *= dims[k]; /* at most the number of elements of src */
   }
   return RLO_OK;
 }
 
-/* The same strides as an order of dimensions without gaps, if they are one. */
+/* Finds the dense layout with these strides, if they leave no gaps. */
 static bool make_dense(const rlo_layout *strided,
                        const int64_t *dims,
                        int32_t rank,
@@ -333,7 +330,7 @@ rlo_status rlo_shape_align_layout(const rlo_shape *src,
     RLO_TRY(read_strides(src, dims, rank, &layout));
     bool is_dense = make_dense(&layout, dims, rank, &dense);
     shape.layout = is_dense ? dense : layout;
-    /* A view of wrong strides may reach anywhere: then it is none. */
+    /* Wrong strides may reach beyond 64 bits or below slot 0: no view then. */
     rlo_status status = rlo_shape_reshape_is_bitcast(src, &shape, 0, &is_found);
     if (status == RLO_OUT_OF_RANGE ||
         (status == RLO_OVERFLOW && rlo_shape_validate(&shape) != RLO_OK)) {

@@ -26,7 +26,7 @@ rlo_status rlo_layout_from_major_to_minor(const int32_t *major_to_minor,
   for (int32_t i = 0; is_given && i < rank; ++i) {
     reversed[i] = major_to_minor[rank - 1 - i];
   }
-  /* What is not given is refused there. */
+  /* Validates NULL and bad entries. */
   return rlo_layout_from_minor_to_major(
       is_given ? reversed : NULL, rank, out_layout);
 }
@@ -84,7 +84,7 @@ bool rlo_layout_are_dims_consecutive(const rlo_layout *layout,
          (count == 0 || (last < rank && last - first + 1 == count));
 }
 
-/* Move a dimension to place `to` of minor_to_major. */
+/* Moves a dimension to index `to` of minor_to_major. */
 static rlo_status move_dim(rlo_layout *layout,
                            int32_t rank,
                            int32_t dim,
@@ -172,14 +172,14 @@ int64_t rlo_layout_max_split_size(const rlo_layout *layout,
   }
   const rlo_split_config *split = rlo_layout_split_config(layout, physical);
   int64_t start = 0;
-  int64_t most = 0;
+  int64_t max = 0;
   for (int32_t i = 0; split != NULL && i < split->num_indices; ++i) {
     int64_t size = split->indices[i] - start;
-    most = size > most ? size : most;
+    max = rlo__max(max, size);
     start = split->indices[i];
   }
   int64_t last = dims[k] - start;
-  return last > most ? last : most;
+  return rlo__max(max, last);
 }
 
 rlo_status rlo_layout_max_elements_per_split(const rlo_layout *layout,

@@ -87,7 +87,7 @@ void rlo_program_shape_release(rlo_program_shape *program) {
   if (program == NULL) {
     return;
   }
-  /* There may be no array yet, if its allocation is what failed. */
+  /* The array is NULL if its allocation failed. */
   for (int64_t i = 0;
        program->parameters != NULL && i < program->num_parameters;
        ++i) {

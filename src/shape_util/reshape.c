@@ -40,9 +40,8 @@ static rlo_status check_dims(const int64_t *dims,
   return RLO_OK;
 }
 
-/* Cut where the products meet. With equal products both lists have all of what
- * is left before them: the side with the smaller next size goes on, both if
- * they are equal. */
+/* Cuts the lists where their products meet. From equal products, the list with
+ * the smaller next size advances; both do if the sizes are equal. */
 static void cut(const int64_t *from,
                 int32_t from_rank,
                 const int64_t *to,
@@ -106,7 +105,7 @@ rlo_status rlo_common_factors(const int64_t *from,
     cut(from, from_rank, to, to_rank, out_bounds, out_count);
     return RLO_OK;
   }
-  /* Products say nothing any more; equal lists still have equal parts. */
+  /* The products are 0: only equal lists have finer groups. */
   bool is_equal = dims_equal(from, from_rank, to, to_rank);
   out_bounds[0] = (rlo_common_factor){0, 0};
   *out_count = 1;
@@ -172,7 +171,7 @@ rlo_status rlo_reshape_leaves_dims_unmodified(const int64_t *from,
   return RLO_OK;
 }
 
-/* The dimensions that are not among the kept ones, if all have size 1. */
+/* Lists the dimensions that are not kept. False unless all have size 1. */
 static bool list_ones(const int64_t *dims,
                       int32_t rank,
                       const bool *is_kept,
@@ -217,7 +216,8 @@ rlo_status rlo_reshape_inserted_or_deleted_ones(const int64_t *from,
   return RLO_OK;
 }
 
-/* Operand dimensions of size other than 1, in the order of the result. */
+/* Lists operand dimensions of a size other than 1 in the order of the result.
+ */
 static int32_t list_live(const rlo_shape *shape,
                          const int32_t *permutation,
                          int32_t *out_live) {
@@ -248,7 +248,7 @@ static void normalize(const rlo_shape *shape,
     }
   }
   count = list_live(shape, permutation, live);
-  /* A run of neighbours becomes one dimension, named by its first. */
+  /* A run of consecutive dimensions becomes one; its first dimension. */
   int32_t first[RLO_MAX_RANK];
   for (int32_t k = 0; k < count; ++k) {
     if (k > 0 && live[k] == live[k - 1] + 1) {

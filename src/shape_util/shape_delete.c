@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Taking dimensions out of shapes and layouts.
+ * Deletion of dimensions from shapes and layouts.
  *
- * A tile speaks of physical dimensions by their number from the most minor one,
- * so when one of these goes, the entries that spoke of it have to go too. The
- * tiles are run over a list of physical dimensions in which those that are to
- * go are marked dead; what a tile makes of a dead dimension is dead.
+ * The entries of a tile refer to physical dimensions by place, from the most
+ * minor one, so that deleting a dimension deletes the entries for it. The tiles
+ * are applied to a list of physical dimensions in which deleted ones are marked
+ * dead; all that a tile makes of a dead dimension is dead.
  */
 
 #include <string.h>
@@ -27,7 +27,7 @@ typedef struct item {
 typedef struct item_list {
   int32_t count;
   item items[RLO_ADDRESS_MAP_MAX_LEAVES];
-  /** Extents are exact; a repair may rely on them. */
+  /** Whether the extents are exact, as a repair needs them. */
   bool is_exact;
 } item_list;
 
@@ -40,8 +40,8 @@ static rlo_status check_room(int32_t count) {
   return RLO_OK;
 }
 
-/* Merge item `at` into the next one, as `*` does. True if the entry of the tile
- * that says so is still needed. */
+/* Merges item `at` into the next one, as `*` does. True if the tile still needs
+ * its entry for that. */
 static bool combine(item_list *list, int32_t at) {
   item high = list->items[at];
   item low = list->items[at + 1];
@@ -50,7 +50,7 @@ static bool combine(item_list *list, int32_t at) {
     list->is_exact =
         list->is_exact && rlo__mul(high.extent, low.extent, &whole.extent);
   } else {
-    /* The dead half always counts 0; its width, if it has one, is lost. */
+    /* A dead half is always 0; its width, if above 1, is lost. */
     whole.extent = high.is_dead ? low.extent : high.extent;
     list->is_exact =
         list->is_exact && (high.is_dead ? high.extent : low.extent) == 1;
@@ -63,7 +63,8 @@ static bool combine(item_list *list, int32_t at) {
   return !high.is_dead && !low.is_dead;
 }
 
-/* Run a tile over the list, and write down what is left of it. */
+/* Applies a tile to the list, and gives the tile without entries for dead
+ * items. */
 static rlo_status apply_tile(item_list *list,
                              const rlo_tile *tile,
                              rlo_tile *out_tile) {
@@ -120,16 +121,16 @@ static void renumber_splits(const rlo_layout *layout,
   }
 }
 
-/* What belongs to single dimensions, but for the tiles. */
+/* Copies what a layout has for each dimension, except for tiles. */
 static void filter_layout(const rlo_layout *layout,
                           int32_t rank,
                           const bool *keep,
                           rlo_layout *out) {
-  int32_t new_number[RLO_MAX_RANK];
+  int32_t new_index[RLO_MAX_RANK];
   int32_t count = 0;
   *out = *layout;
   for (int32_t k = 0; k < rank; ++k) {
-    new_number[k] = count;
+    new_index[k] = count;
     if (keep[k]) {
       out->padded_dimensions[count] = layout->padded_dimensions[k];
       out->strides_elems[count] = layout->strides_elems[k];
@@ -140,7 +141,7 @@ static void filter_layout(const rlo_layout *layout,
   for (int32_t i = 0; layout->kind == RLO_LAYOUT_DENSE && i < rank; ++i) {
     int32_t dim = layout->minor_to_major[i];
     if (keep[dim]) {
-      out->minor_to_major[place++] = new_number[dim];
+      out->minor_to_major[place++] = new_index[dim];
     }
   }
   if (layout->kind == RLO_LAYOUT_DENSE) {
@@ -148,8 +149,8 @@ static void filter_layout(const rlo_layout *layout,
   }
 }
 
-/* The layout without some dimensions. `widths` are the physical widths of the
- * logical ones; the list is what the tiles make of all of them. */
+/* Makes the layout without some dimensions. `widths` are the physical widths of
+ * the logical dimensions; the list is all that the tiles make of them. */
 static rlo_status delete_from_layout(const rlo_layout *layout,
                                      const int64_t *widths,
                                      int32_t rank,
@@ -195,7 +196,7 @@ rlo_status rlo_layout_delete_dim(const rlo_layout *layout,
   int64_t widths[RLO_MAX_RANK];
   for (int32_t k = 0; k < rank; ++k) {
     keep[k] = k != dim;
-    widths[k] = 1; /* only a repair asks for them */
+    widths[k] = 1; /* only a repair needs them */
   }
   rlo_layout result;
   item_list list;
@@ -205,13 +206,13 @@ rlo_status rlo_layout_delete_dim(const rlo_layout *layout,
 }
 
 /*
- * Add tiles that make up for dead items: room for `extent` values of which only
- * the first is taken.
+ * Adds tiles that replace dead items, which are room for `extent` values of
+ * which only the first is used.
  *
- * A live item right behind them is widened by as much. One last tile does that
- * for all of them: its entries are as wide as their dimensions, or wider, so
- * that each makes one block, and the blocks are the dimensions anew. Room
- * behind the last live item is made by a dimension of one, which is widened.
+ * The live item after them is widened by that factor. One last tile does so for
+ * all of them: its entries are at least as wide as their dimensions, so that
+ * each makes one block, and the blocks are the dimensions. A widened dimension
+ * of size 1 makes the room after the last live item.
  */
 static rlo_status add_repair(const item_list *list, rlo_layout *layout) {
   int64_t dims[RLO_ADDRESS_MAP_MAX_LEAVES];
@@ -240,7 +241,7 @@ static rlo_status add_repair(const item_list *list, rlo_layout *layout) {
   return RLO_OK;
 }
 
-/* Same slots, every element and every slot without one where it was. */
+/* Whether all elements and all slots without element keep their positions. */
 static rlo_status moves_no_byte(const rlo_shape *before,
                                 const rlo_shape *after,
                                 bool *out_answer) {
@@ -255,7 +256,8 @@ static rlo_status moves_no_byte(const rlo_shape *before,
   return rlo_shape_reshape_is_bitcast(before, after, 0, out_answer);
 }
 
-/* Without dimensions of size 1 alone, the elements have to stay in place. */
+/* Makes the elements keep their positions, after a deletion of dimensions of
+ * size 1 only. */
 static rlo_status keep_in_place(const rlo_shape *before,
                                 const item_list *list,
                                 rlo_shape *after) {
@@ -264,7 +266,7 @@ static rlo_status keep_in_place(const rlo_shape *before,
   if (is_in_place) {
     return RLO_OK;
   }
-  /* A tile that is longer than the rank puts ones where the dimensions were. */
+  /* A tile longer than the rank puts dimensions of size 1 in their place. */
   rlo_shape candidate = *after;
   memcpy(candidate.layout.tiles,
          before->layout.tiles,

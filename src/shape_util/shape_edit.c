@@ -7,7 +7,7 @@
 #include "desc/layout.h"
 #include "relayout/layout_util.h"
 
-/* The shape that an edit came to, if it is one. */
+/* Returns the result of an edit if it is valid. */
 static rlo_status publish(const rlo_shape *shape, rlo_shape *out_shape) {
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   *out_shape = *shape;
@@ -22,7 +22,8 @@ static rlo_status refuse_strided(const rlo_shape *shape, const char *edit) {
   return RLO_OK;
 }
 
-/* Sizes, flags and what else the layout says of each logical dimension. */
+/* Permutes sizes, flags and the fields that a layout has for each logical
+ * dimension. */
 static void permute_logical(const rlo_shape *shape,
                             const int32_t *permutation,
                             rlo_shape *out) {
@@ -77,7 +78,7 @@ rlo_status rlo_shape_make_descending_with_same_physical_layout(
   return RLO_OK;
 }
 
-/* Which physical place new dimensions take. */
+/* The physical place of new dimensions. */
 typedef enum new_place { MOST_MAJOR, MOST_MINOR } new_place;
 
 static void insert_physical(const rlo_shape *shape,

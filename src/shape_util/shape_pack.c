@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-/* Reads or writes: one list of the fields serves both ways, so that the two
- * cannot drift apart. */
+/* Reads or writes. One list of fields serves both directions, so that they
+ * cannot differ. */
 typedef struct codec {
-  /* Written to, or NULL. */
+  /* Output; NULL to read. */
   uint8_t *sink;
-  /* Read from, or NULL. */
+  /* Input; NULL to write. */
   const uint8_t *source;
   size_t count;
 } codec;
@@ -22,8 +22,8 @@ static void code_byte(codec *c, uint8_t *byte) {
   ++c->count;
 }
 
-/* Seven bits a byte, the low ones first; the sign goes to the lowest bit, so
- * that small numbers of both signs are short. */
+/* Varint: seven bits a byte, low bits first. The sign is the lowest bit, so
+ * that small values of both signs are short. */
 static void code(codec *c, int64_t *value) {
   if (c->sink != NULL) {
     uint64_t bits = (uint64_t)*value << 1;

@@ -8,6 +8,9 @@
 #include "desc/layout.h"
 #include "relayout/layout_util.h"
 
+/* Finds bounds of every variable of the map over a box of indices first[k] ..
+ * last[k]; exact for variables of a single logical dimension if the box is the
+ * whole array. min and max have address->num_vars entries. */
 static void find_bounds(const rlo_address_map *address,
                         const int64_t *first,
                         const int64_t *last,
@@ -34,7 +37,7 @@ static void find_bounds(const rlo_address_map *address,
   }
 }
 
-/* A search for the greatest slot, and the box it is at. */
+/* A search for the largest slot, and its current box. */
 typedef struct search {
   const rlo_address_map *address;
   int64_t first[RLO_MAX_RANK];
@@ -64,7 +67,8 @@ static int32_t longest_side(const search *s) {
   return longest;
 }
 
-/* As deep as the dimensions have bits together. False if parts ran out. */
+/* False if parts_left is used up. Recurses at most as deep as the dimensions
+ * have bits. */
 static bool search_box(search *s) {
   int64_t slot = rlo__address_slot(s->address, s->last);
   s->best = slot > s->best ? slot : s->best;
@@ -79,7 +83,7 @@ static bool search_box(search *s) {
   int64_t first = s->first[k];
   int64_t last = s->last[k];
   int64_t middle = first + (last - first) / 2;
-  /* The upper half first: the last element is mostly there. */
+  /* The upper half first: it usually holds the last element. */
   s->first[k] = middle + 1;
   bool is_done = search_box(s);
   s->first[k] = first;
@@ -91,6 +95,9 @@ static bool search_box(search *s) {
   return is_done;
 }
 
+/* Finds the largest slot of an element: halves the box of indices until the
+ * best element is as good as the bound of every remaining part. The array has
+ * elements. RLO_UNSUPPORTED after too many parts. */
 static rlo_status find_last_slot(const rlo_address_map *address,
                                  const int64_t *dims,
                                  int64_t *out_slot) {
@@ -111,8 +118,8 @@ static rlo_status find_last_slot(const rlo_address_map *address,
   return RLO_OK;
 }
 
-/* The logical dimensions of more than one element that each variable depends
- * on, as bits. */
+/* Finds the logical dimensions of size > 1 that each variable depends on, as
+ * bits. */
 static void find_sources(const rlo_address_map *address,
                          const int64_t *dims,
                          uint64_t *sources) {
@@ -130,15 +137,15 @@ static void find_sources(const rlo_address_map *address,
   }
 }
 
-/* Leaves of more than one value among the parts of a variable: the most major
- * and the most minor one; first > last if there are none. */
+/* The most major and the most minor leaf of more than one value that is part of
+ * a variable; first > last if there is none. */
 typedef struct leaf_span {
   int32_t first;
   int32_t last;
 } leaf_span;
 
-/* Backwards through the steps, from the leaves to what they are parts of.
- * False if some split's low part is, in part, more major than its high one. */
+/* Finds the span of each variable, backwards from the leaves. False if a split
+ * has a leaf of its low part before one of its high part. */
 static bool find_spans(const rlo_address_map *address,
                        const int64_t *max,
                        leaf_span *spans) {
@@ -169,9 +176,11 @@ static bool find_spans(const rlo_address_map *address,
 }
 
 /*
- * Slots are ordered by their leaves, the most major first. So the leaves of the
- * dimension must stand before those of the others, and before the leaves of
- * what a split made of its remainders those of its quotients.
+ * Whether smaller coordinates in a dimension have smaller slots, whatever the
+ * other coordinates are. Slots are ordered by their leaves, the most major
+ * first: the leaves of the dimension must come before those of others, and
+ * those of its quotients before those of its remainders. The array has
+ * elements. RLO_UNSUPPORTED if a leaf combines the dimension with another one.
  */
 static rlo_status is_most_major(const rlo_address_map *address,
                                 const int64_t *dims,
@@ -205,7 +214,7 @@ static rlo_status is_most_major(const rlo_address_map *address,
       is_before = is_before && !has_other;
     } else {
       has_other = true;
-      max[v] = 0; /* only this dimension's leaves have to be in order */
+      max[v] = 0; /* only this dimension's leaves must be in order */
     }
   }
   leaf_span spans[RLO_ADDRESS_MAP_MAX_VARS];
@@ -259,7 +268,7 @@ rlo_status rlo_shape_array_data_size(const rlo_shape *shape,
     RLO_TRY(rlo__address_make(shape, &address));
     RLO_TRY(find_last_slot(&address, shape->dims, &last));
   }
-  /* Fits, as the bits of all slots do. */
+  /* Fits: so do the bits of all slots. */
   *out_bytes = rlo__ceil_div((last + 1) * extent.element_bits, 8);
   return RLO_OK;
 }
@@ -306,7 +315,7 @@ rlo_status rlo_shape_dimension(const rlo_shape *shape,
   return RLO_OK;
 }
 
-/* Of an affine map: the stride passes all that the others can reach. */
+/* Whether the stride of a dimension is wider than the span of all others. */
 static bool is_most_major_stride(const rlo_shape *shape,
                                  const int64_t *strides,
                                  int32_t dimension) {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Layouts as strides. */
-
 #include <string.h>
 
 #include "base/alloc.h"
@@ -11,13 +9,13 @@
 #include "relayout/layout_util.h"
 #include "shape_util/address_compare.h"
 
-/* The map of a shape, and that of the strides it may have. */
+/* The map of a shape, and a map of strides that may equal it. */
 typedef struct workspace {
   rlo_address_map address, strided;
 } workspace;
 
-/* The strides that the shape has if it has any: from the first element to the
- * next one along each dimension. False if the last element is elsewhere. */
+/* Makes the only strides that are possible: the distances from the first
+ * element to its neighbours. False if the last element has another position. */
 static bool read_strides(const rlo_address_map *address,
                          const int64_t *dims,
                          rlo_address_map *strided) {

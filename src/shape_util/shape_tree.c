@@ -27,7 +27,7 @@ void rlo__tree_builder_deinit(rlo__tree_builder *builder) {
   builder->tree = NULL;
 }
 
-/* Room for `more` nodes and `more_bytes` of packed arrays. */
+/* Reserves room for `more` nodes and `more_bytes` of packed arrays. */
 static rlo_status reserve(rlo__tree_builder *builder,
                           size_t more,
                           size_t more_bytes) {
@@ -63,7 +63,8 @@ static rlo_status reserve(rlo__tree_builder *builder,
   return RLO_OK;
 }
 
-/* Whether a node, or a subtree of this depth, may stand where the next goes. */
+/* Checks the depth of a node, or a subtree of this depth, that is added next.
+ */
 static rlo_status check_depth(const rlo__tree_builder *builder, int32_t below) {
   const rlo_shape_tree *tree = builder->tree;
   int32_t depth = builder->open < 0 ? 0 : tree->nodes[builder->open].depth + 1;
@@ -76,7 +77,7 @@ static rlo_status check_depth(const rlo__tree_builder *builder, int32_t below) {
   return RLO_OK;
 }
 
-/* Give a new node its place as the next element of the open tuple. */
+/* Makes a new node the next element of the open tuple. */
 static void place(rlo__tree_builder *builder, rlo__tree_node *node) {
   rlo_shape_tree *tree = builder->tree;
   node->parent = builder->open;
@@ -197,8 +198,7 @@ rlo_status rlo__tree_builder_finish(rlo__tree_builder *builder,
   return RLO_OK;
 }
 
-/* ------------------------------------------------------------------- finding
- */
+/* ----------------------------------------------------------------- lookup */
 
 void rlo__tree_get_shape(const rlo_shape_tree *tree,
                          int32_t node,
@@ -259,7 +259,7 @@ rlo_status rlo__tree_find(const rlo_shape_tree *tree,
 rlo_status rlo__tree_prefix(rlo_status status,
                             const rlo_shape_tree *tree,
                             int32_t node) {
-  /* The last entries say most; a longer path is cut at its beginning. */
+  /* Prints the last entries of a long path. */
   enum { MOST = 8 };
 
   int64_t last[MOST];
@@ -373,7 +373,7 @@ int32_t rlo_shape_tree_depth(const rlo_shape_tree *tree) {
   return tree->depth;
 }
 
-/* A path that may lead nowhere, without a record of failure. */
+/* Follows a path without recording a failure. */
 static bool find_quietly(const rlo_shape_tree *tree,
                          const int64_t *index,
                          int32_t count,

@@ -4,9 +4,9 @@
 #include "base/status.h"
 #include "shape_util/shape_tree.h"
 
-/* Each function here builds a new tree: what is given is never changed. */
+/* Each function builds a new tree and changes no other. */
 
-/* The one way in which these end: `status` and what it belongs to. */
+/* Finishes the tree, or frees the builder on failure. */
 static rlo_status conclude(rlo__tree_builder *builder,
                            rlo_status status,
                            rlo_shape_tree **out_tree) {
@@ -54,8 +54,8 @@ static rlo_status check_tuple(const rlo_shape_tree *tree) {
   return RLO_OK;
 }
 
-/* The elements [0, count) of a tuple that an edit keeps: [start, limit), then
- * the new element, which may be NULL, then [resume, end). */
+/* The elements of the result: [start, limit) of the tuple, the new element, if
+ * it is not NULL, and [resume, end) of the tuple. */
 typedef struct edit {
   int64_t start, limit;
   const rlo_shape_tree *element;
@@ -175,13 +175,13 @@ rlo_status rlo_shape_tree_get_subshape(const rlo_shape_tree *tree,
       &builder, rlo__tree_builder_copy(&builder, tree, node), out_tree);
 }
 
-/* Makes the array that stands at a node of the new tree. */
+/* Makes the shape of a node of the new tree. */
 typedef rlo_status (*make_array_fn)(const rlo_shape_tree *tree,
                                     int32_t node,
                                     const void *payload,
                                     rlo_shape *out_shape);
 
-/* The tree with other arrays in it. */
+/* Copies a tree with other arrays. */
 static rlo_status rebuild(const rlo_shape_tree *tree,
                           make_array_fn make,
                           const void *payload,
@@ -193,7 +193,7 @@ static rlo_status rebuild(const rlo_shape_tree *tree,
   int32_t node = 0;
   for (; node < tree->num_nodes; ++node) {
     const rlo__tree_node *old = &tree->nodes[node];
-    /* What was open and does not hold this node has ended before it. */
+    /* Close the tuples that end before this node. */
     while (builder.open > old->parent) {
       rlo__tree_builder_close(&builder);
     }
@@ -276,6 +276,6 @@ rlo_status rlo_shape_tree_copy_layouts(const rlo_shape_tree *from,
       return rlo__tree_prefix(status, to, n);
     }
   }
-  /* Equal counts throughout: the trees have as many nodes. */
+  /* The structures are equal: node n of one tree is node n of the other. */
   return rebuild(to, make_with_layout_of, from, out_tree);
 }

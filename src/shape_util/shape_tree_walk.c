@@ -14,8 +14,8 @@ typedef struct walk {
   const rlo_shape_tree *tree;
   rlo_subshape_fn visit;
   void *payload;
-  /* The path to the last node entered; its beginning is the path to each node
-   * around it. */
+  /* The path to the last node entered; its prefixes are the paths to the
+   * enclosing tuples. */
   int64_t *path;
 } walk;
 
@@ -35,7 +35,7 @@ static rlo_status visit(const walk *w, int32_t node) {
   return w->visit(&subshape, w->payload);
 }
 
-/* The tuples from `tuple` outwards that end before `next`. */
+/* Leaves the tuples from `tuple` outwards that end before `next`. */
 static rlo_status leave(const walk *w, int32_t tuple, int32_t next) {
   for (int32_t n = tuple; n >= 0; n = w->tree->nodes[n].parent) {
     if (rlo__tree_node_end(w->tree, n) != next) {
@@ -85,7 +85,7 @@ rlo_status rlo_shape_tree_for_each_subshape(const rlo_shape_tree *tree,
 
 /* ---------------------------------------------------------------- comparing */
 
-/* In pre-order, kinds and numbers of elements tell the whole structure. */
+/* In pre-order, kinds and numbers of elements define the structure. */
 static bool same_structure(const rlo_shape_tree *a,
                            const rlo_shape_tree *b,
                            bool same_kinds) {
