@@ -8,14 +8,14 @@
 RLO_BEGIN_DECLS
 
 /**
- * Which changes of shape move no byte.
+ * Changes of shape that move no byte.
  *
  * A change from src to dst is a bitcast if the memory of an array of shape src
  * holds, as it stands, the wanted array of shape dst:
  *
  *   - every element lies at the same bits in both;
  *   - dst's memory is no larger than src's;
- *   - what dst's fill says of the slots without element is true of src.
+ *   - src's slots without element hold dst's fill, where that is known.
  *
  * The address maps of both shapes are compared for all indices at once, so that
  * order, padding, nested and combined tiles, tail, element size, strides,
@@ -31,22 +31,22 @@ RLO_BEGIN_DECLS
  * on RLO_OK only.
  */
 
-/** How strictly to compare, as bits of a uint32_t. With none of them the
- *  element types must be the same. */
+/** Options of a comparison, as bits of a uint32_t. Without any, the element
+ * types must be the same. */
 enum {
-  /** Element types and sizes do not count: positions are compared in elements
-   *  (XLA's ignore_element_type). */
+  /** Ignore element types and sizes: compare positions in elements (XLA's
+   *  ignore_element_type). */
   RLO_BITCAST_IGNORE_ELEMENT_TYPE = 1 << 0,
-  /** Element types may differ, and so may their sizes: the bits are compared,
-   *  and a reshape is of bits, the lowest one first: s4[4,2] with 4-bit
-   *  elements becomes s8[4]. */
+  /** Element types and sizes may differ: compare positions of bits. A reshape
+   *  is one of bits, the lowest one first: s4[4,2] with 4-bit elements becomes
+   *  s8[4]. */
   RLO_BITCAST_REINTERPRET = 1 << 1,
-  /** Slots without element do not count, nor does the size of the memory. */
+  /** Ignore slots without element and the size of the memory. */
   RLO_BITCAST_IGNORE_PADDING = 1 << 2
 };
 
-/** Same dimensions, element i of both at the same place: a relayout from src to
- *  dst copies every byte to where it is. False for different dimensions. */
+/** Whether element i has one position in both, so that a relayout from src to
+ * dst copies every byte to its own place. False for different dimensions. */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_is_same_bytes(const rlo_shape *src,
                                                          const rlo_shape *dst,
                                                          uint32_t flags,
@@ -56,7 +56,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_is_same_bytes(const rlo_shape *src,
  * XLA's TransposeIsBitcast: dst[i] is src[j] with j[permutation[k]] = i[k].
  * False where dst->dims[k] != src->dims[permutation[k]].
  * @param permutation  src->rank entries, borrowed.
- * @return also RLO_INVALID_ARGUMENT for a permutation that is none.
+ * @return also RLO_INVALID_ARGUMENT for an invalid permutation.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_transpose_is_bitcast(const rlo_shape *src,
@@ -65,8 +65,8 @@ rlo_shape_transpose_is_bitcast(const rlo_shape *src,
                                uint32_t flags,
                                bool *out_is_bitcast);
 
-/** XLA's ReshapeIsBitcast: the elements of both, taken in logical row-major
- *  order, are the same. False for different numbers of elements (of bits, with
+/** XLA's ReshapeIsBitcast: whether element n in logical row-major order has one
+ *  position in both. False for different numbers of elements (of bits, with
  *  RLO_BITCAST_REINTERPRET). */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_reshape_is_bitcast(const rlo_shape *src,
@@ -74,7 +74,7 @@ rlo_shape_reshape_is_bitcast(const rlo_shape *src,
                              uint32_t flags,
                              bool *out_is_bitcast);
 
-/** XLA's DeduceTransposeDimensionsForBitcast: the permutation for which
+/** XLA's DeduceTransposeDimensionsForBitcast: finds the permutation for which
  *  rlo_shape_transpose_is_bitcast holds. Dimensions of size 1 are matched in
  *  order.
  *  @param out_permutation  room for src->rank entries, written only if found.
@@ -93,9 +93,9 @@ rlo_shape_is_reshape_or_transpose_bitcast(const rlo_shape *src,
                                           uint32_t flags,
                                           bool *out_is_bitcast);
 
-/** What a bitcast is made of. */
+/** The logical operations that a bitcast consists of. */
 typedef enum rlo_bitcast_kind {
-  /** Nothing of the below: not a bitcast that keeps all elements. */
+  /** None of those below: not a bitcast of all elements. */
   RLO_BITCAST_KIND_NONE = 0,
   RLO_BITCAST_KIND_RESHAPE = 1,
   RLO_BITCAST_KIND_TRANSPOSE = 2,
@@ -117,15 +117,15 @@ typedef struct rlo_bitcast_decomposition {
 } rlo_bitcast_decomposition;
 
 /**
- * XLA's DecomposeBitcast: what memory of shape src means when it is read as
- * dst, as logical operations. Tries a reshape, then a transpose, then both
- * sides in physical order; the element types do not count. Element sizes may
- * differ: where they do, the reshape is one of bits.
+ * XLA's DecomposeBitcast: expresses reading memory of shape src as dst by
+ * logical operations. Tries a reshape, then a transpose, then both shapes in
+ * physical order. Element types are ignored; where element sizes differ, the
+ * reshape is one of bits.
  *
  * @param flags  RLO_BITCAST_IGNORE_PADDING or 0.
- * @return RLO_OK, with the kind NONE for arrays without elements, of different
- *         numbers of bits, or where no decomposition is exact (tiles or padding
- *         that the other side lacks).
+ * @return RLO_OK, with the kind NONE for arrays without elements, for different
+ *         numbers of bits, and if no decomposition is exact (tiles or padding
+ *         of one side only).
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_bitcast_decompose(const rlo_shape *src,
@@ -133,8 +133,8 @@ rlo_bitcast_decompose(const rlo_shape *src,
                       uint32_t flags,
                       rlo_bitcast_decomposition *out_decomposition);
 
-/** As rlo_bitcast_decompose, but in physical order at once: XLA's
- *  DecomposeBitcastToTrt. The kind is TRT or NONE. */
+/** XLA's DecomposeBitcastToTrt: as rlo_bitcast_decompose, but tries the
+ * physical order only. The kind is TRT or NONE. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_bitcast_decompose_to_trt(const rlo_shape *src,
                              const rlo_shape *dst,
@@ -142,16 +142,16 @@ rlo_bitcast_decompose_to_trt(const rlo_shape *src,
                              rlo_bitcast_decomposition *out_decomposition);
 
 /**
- * XLA's AlignLayouts: the layout in which an array of these dimensions is a
- * reshape of src that moves no byte.
+ * XLA's AlignLayouts: finds the layout in which an array of these dimensions is
+ * a reshape of src that moves no byte.
  *
- * Dense if that can be said without tiles or padding (dimensions of size 1 are
- * the most major ones), else strided, which says nothing of the slots without
- * element. Keeps src's element size and memory space.
- * @param dims  `rank` extents, borrowed, of as many elements as src has.
+ * Dense if neither tiles nor padding are needed (dimensions of size 1 are the
+ * most major ones), else strided, without a fill. Keeps src's element size and
+ * memory space.
+ * @param dims  `rank` sizes, borrowed; as many elements as src has.
  * @param out_shape  of src's element type; written only if *out_is_found.
- * @return also RLO_INVALID_ARGUMENT for another number of elements or dims that
- *         make no array.
+ * @return also RLO_INVALID_ARGUMENT for another number of elements or invalid
+ *         dimensions.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_align_layout(const rlo_shape *src,
                                                         const int64_t *dims,
@@ -159,8 +159,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_align_layout(const rlo_shape *src,
                                                         bool *out_is_found,
                                                         rlo_shape *out_shape);
 
-/** XLA's IsUntiledLayout: without its tiles the layout would have the same
- *  slots at the same places. True without tiles. */
+/** XLA's IsUntiledLayout: whether the layout without its tiles has the same
+ * slots and the same positions. True without tiles. */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_is_untiled(const rlo_shape *shape,
                                                       bool *out_is_untiled);
 

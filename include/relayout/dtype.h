@@ -10,7 +10,7 @@
 RLO_BEGIN_DECLS
 
 /**
- * Element types of arrays, with the numbers of XLA's PrimitiveType enum.
+ * Element types of arrays, with the values of XLA's PrimitiveType enum.
  * (Tuple 13, opaque 14, token 17 and buffer 34 are not element types.)
  */
 typedef enum rlo_dtype {
@@ -49,7 +49,7 @@ typedef enum rlo_dtype {
   RLO_DTYPE_F6E2M3FN = 36
 } rlo_dtype;
 
-/** What the bits of an element type mean. */
+/** How the bits of an element are interpreted. */
 typedef enum rlo_dtype_class {
   RLO_DTYPE_CLASS_NONE = 0,
   RLO_DTYPE_CLASS_BOOL,
@@ -60,70 +60,69 @@ typedef enum rlo_dtype_class {
   RLO_DTYPE_CLASS_COMPLEX
 } rlo_dtype_class;
 
-/** True for the element types listed above, false for any other number. */
+/** True for the element types above, false for any other value. */
 RLO_API bool rlo_dtype_is_valid(rlo_dtype dtype);
 
-/** The name in HLO text, "f32", or "invalid". Static storage. */
+/** Returns the name in HLO text, such as "f32", or "invalid"; static storage.
+ */
 RLO_API const char *rlo_dtype_name(rlo_dtype dtype);
 
 /**
- * Find an element type by its HLO name; case matters.
- * @return RLO_OK, or RLO_NOT_FOUND (then *out_dtype is RLO_DTYPE_INVALID).
+ * Finds an element type by its HLO name; case-sensitive.
+ * @return RLO_OK; RLO_NOT_FOUND, and *out_dtype is RLO_DTYPE_INVALID.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_dtype_from_name(const char *name,
                                                      rlo_dtype *out_dtype);
 
-/** The class of a type; RLO_DTYPE_CLASS_NONE when invalid. */
+/** Returns the class of a type; RLO_DTYPE_CLASS_NONE if invalid. */
 RLO_API rlo_dtype_class rlo_dtype_class_of(rlo_dtype dtype);
 
-/** Bits that carry the value: 1 for pred, 4 for s4, 32 for f32; 0 if invalid.
+/** Returns the bits of a value: 1 for pred, 4 for s4, 32 for f32; 0 if invalid.
  */
 RLO_API int32_t rlo_dtype_value_bits(rlo_dtype dtype);
 
-/** Bits that one element takes in memory unless the layout says otherwise:
- *  the value's bits rounded up to whole bytes. 0 if invalid. */
+/** Returns the bits of an element in memory, unless the layout has another
+ *  element size: the value's bits rounded up to whole bytes. 0 if invalid. */
 RLO_API int32_t rlo_dtype_storage_bits(rlo_dtype dtype);
 
-/** Signed and unsigned integers; pred is none. */
+/** True for signed and unsigned integers, not for pred. */
 RLO_API bool rlo_dtype_is_integral(rlo_dtype dtype);
 
-/** Floats; complex types are none. */
+/** True for floats, not for complex types. */
 RLO_API bool rlo_dtype_is_floating(rlo_dtype dtype);
 
 RLO_API bool rlo_dtype_is_complex(rlo_dtype dtype);
 
-/** Can hold a value below zero: signed integers, complex types, and floats but
- *  for f8e8m0fnu. */
+/** True for types with negative values: signed integers, complex types, and
+ *  floats except f8e8m0fnu. */
 RLO_API bool rlo_dtype_is_signed(rlo_dtype dtype);
 
-/** Integers and floats whose value takes less than a byte. */
+/** True for integers and floats of less than 8 bits. */
 RLO_API bool rlo_dtype_is_sub_byte(rlo_dtype dtype);
 
-/** The type of the real and of the imaginary part of a complex type;
- *  RLO_DTYPE_INVALID for every other. */
+/** Returns the type of the parts of a complex type; RLO_DTYPE_INVALID for any
+ *  other. */
 RLO_API rlo_dtype rlo_dtype_complex_component(rlo_dtype dtype);
 
-/** True if every value of `from`, infinities, NaN and negative zero included,
- *  has an equal value in `to`. A type can be upcast to itself; an invalid one
+/** True if `to` can represent every value of `from`, infinities, NaN and
+ *  negative zero included. A valid type can be upcast to itself, an invalid one
  *  to none. */
 RLO_API bool rlo_dtype_can_upcast(rlo_dtype from, rlo_dtype to);
 
 /**
- * The one of two types that keeps more of a value: the one whose floats reach
- * further; with the same reach, the one with the longer mantissa; then the one
- * with more bits; then the signed one. Parts stand for complex types.
- * RLO_DTYPE_INVALID if either is invalid.
+ * Returns the type of higher precision: the float of larger range; then the one
+ * with the longer mantissa; then the one with more bits; then the signed one;
+ * then `a`. Complex types compare by their parts. RLO_DTYPE_INVALID if either
+ * is invalid.
  */
 RLO_API rlo_dtype rlo_dtype_higher_precision(rlo_dtype a, rlo_dtype b);
 
 /**
- * The values XLA pads with, as raw bits in the low rlo_dtype_value_bits of
- * 16 little-endian bytes.
+ * The values that XLA pads with.
  *
  * Lowest and highest are the infinities where the type has them, else its
- * finite extremes (XLA's MinValue and MaxValue); complex types have neither.
- * For floats without a zero or a one in their set (f8e8m0fnu has no zero) the
- * fill is refused.
+ * finite extremes (XLA's MinValue and MaxValue). Complex types have neither;
+ * f8e8m0fnu has no zero.
  */
 typedef enum rlo_dtype_constant {
   RLO_DTYPE_ZERO = 0,
@@ -133,7 +132,8 @@ typedef enum rlo_dtype_constant {
 } rlo_dtype_constant;
 
 /**
- * Write a constant of a type into out_bits[0..16), zero-extended.
+ * Writes the raw bits of a constant to out_bits[0..16): little-endian, in the
+ * low rlo_dtype_value_bits, zero-extended.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for an invalid type; RLO_UNSUPPORTED
  *         where the type has no such value.
  */

@@ -20,8 +20,9 @@ RLO_BEGIN_DECLS
 RLO_API bool rlo_permutation_is_valid(const int32_t *p, int32_t size);
 
 /**
- * RLO_OK if p is a permutation; else RLO_INVALID_ARGUMENT with a sentence that
- * names the entry at fault ("permutation[2]=5 is out of range for rank 3").
+ * Checks that p is a permutation.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT with a message that names the bad entry
+ *         ("permutation[2]=5 is out of range for rank 3").
  */
 RLO_API RLO_NODISCARD rlo_status rlo_permutation_validate(const int32_t *p,
                                                           int32_t size);
@@ -46,17 +47,17 @@ RLO_API void rlo_permutation_apply(const int32_t *p,
                                    const int64_t *in,
                                    int64_t *out);
 
-/** out[p[i]] = in[i]: what undoes rlo_permutation_apply. */
+/** out[p[i]] = in[i]: the inverse of rlo_permutation_apply. */
 RLO_API void rlo_permutation_apply_inverse(const int32_t *p,
                                            int32_t size,
                                            const int64_t *in,
                                            int64_t *out);
 
 /**
- * Take the entry at place `from` out and put it in again at place `to`, in
- * place; the entries between move up by one. 0 1 2 3 4 with 1 -> 3 becomes
- * 0 2 3 1 4. The entries need not be a permutation.
- * @return RLO_OK; RLO_OUT_OF_RANGE, with nothing moved, if a place is not in
+ * Moves the entry at index `from` to index `to`, in place; the entries between
+ * shift by one. 0 1 2 3 4 with 1 -> 3 becomes 0 2 3 1 4. The entries need not
+ * be a permutation.
+ * @return RLO_OK; RLO_OUT_OF_RANGE, with nothing moved, for an index outside
  *         [0, size).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_permutation_move_element(int32_t *entries,
@@ -65,13 +66,13 @@ RLO_API RLO_NODISCARD rlo_status rlo_permutation_move_element(int32_t *entries,
                                                               int32_t to);
 
 /**
- * Questions about layouts, and changes of them. `rank` is that of the arrays
- * they belong to, at most RLO_MAX_RANK; layouts are taken to be valid. All
- * functions are pure and safe from any thread.
+ * Properties of layouts, and edits. `rank` is that of the arrays, at most
+ * RLO_MAX_RANK; layouts must be valid. All functions are pure and safe from any
+ * thread.
  */
 
-/** A dense layout from the order of its dimensions, major to minor (copied;
- *  NULL only for rank 0). @return as rlo_layout_from_minor_to_major. */
+/** Makes a dense layout from the order of its dimensions, major to minor
+ * (copied; NULL only for rank 0). @return as rlo_layout_from_minor_to_major. */
 RLO_API RLO_NODISCARD rlo_status rlo_layout_from_major_to_minor(
     const int32_t *major_to_minor, int32_t rank, rlo_layout *out_layout);
 
@@ -84,46 +85,46 @@ RLO_API bool rlo_layout_is_monotonic_dim0_major(const rlo_layout *layout,
 RLO_API bool rlo_layout_is_monotonic_dim0_minor(const rlo_layout *layout,
                                                 int32_t rank);
 
-/** The logical dimension of physical place k, counted from the most minor one;
- *  -1 outside [0, rank) and for a strided layout. */
+/** Returns the logical dimension at physical index k, counted from the most
+ * minor one; -1 outside [0, rank) and for a strided layout. */
 RLO_API int32_t rlo_layout_minor(const rlo_layout *layout,
                                  int32_t rank,
                                  int32_t k);
 
-/** The same, counted from the most major place. */
+/** The same, counted from the most major dimension. */
 RLO_API int32_t rlo_layout_major(const rlo_layout *layout,
                                  int32_t rank,
                                  int32_t k);
 
-/** XLA's MakeLogicalToPhysical: out_physical[k] is the physical place of
- *  logical dimension k, 0 the most major.
+/** XLA's MakeLogicalToPhysical: out_physical[k] is the physical index of
+ * logical dimension k; 0 is the most major one.
  *  @return RLO_OK; RLO_UNSUPPORTED for a strided layout. */
 RLO_API RLO_NODISCARD rlo_status rlo_layout_logical_to_physical(
     const rlo_layout *layout, int32_t rank, int32_t *out_physical);
 
-/** The `count` different dimensions are neighbours in minor_to_major, in any
- *  order. True for none; false if strided. */
+/** Whether the `count` different dimensions are consecutive in minor_to_major,
+ * in any order. True for none; false if strided. */
 RLO_API bool rlo_layout_are_dims_consecutive(const rlo_layout *layout,
                                              int32_t rank,
                                              const int32_t *dims,
                                              int32_t count);
 
-/** Make a dimension the physically most major one; the others keep their order,
- *  splits go with their dimension.
+/** Makes a dimension the physically most major one. The others keep their
+ * order, and splits stay with their dimension.
  *  @return RLO_OK; RLO_OUT_OF_RANGE if dim is not in [0, rank);
  *          RLO_UNSUPPORTED for a strided layout. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_layout_move_dim_to_major(rlo_layout *layout, int32_t rank, int32_t dim);
 
-/** Make a dimension the physically most minor one; as above. */
+/** Makes a dimension the physically most minor one; as above. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_layout_move_dim_to_minor(rlo_layout *layout, int32_t rank, int32_t dim);
 
 /**
- * XLA's Layout::DeleteDimension: the layout of arrays without dimension `dim`.
- * Its padding, its splits and the entries of tiles that cover it go with it;
- * the other dimensions keep their order. rlo_shape_delete_dims also keeps the
- * positions of elements where the dimension has size 1.
+ * XLA's Layout::DeleteDimension: deletes dimension `dim` with its padding, its
+ * splits and the entries of tiles that cover it; the other dimensions keep
+ * their order. rlo_shape_delete_dims also keeps the positions of elements if
+ * the dimension has size 1.
  * @return RLO_OK; RLO_OUT_OF_RANGE if dim is not in [0, rank).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_layout_delete_dim(const rlo_layout *layout,
@@ -131,37 +132,37 @@ RLO_API RLO_NODISCARD rlo_status rlo_layout_delete_dim(const rlo_layout *layout,
                                                        int32_t dim,
                                                        rlo_layout *out_layout);
 
-/** Take out all tiles. */
+/** Deletes all tiles. */
 RLO_API void rlo_layout_clear_tiles(rlo_layout *layout);
 
-/** The layout says how many bits an element takes. */
+/** Whether the layout has an element size of its own. */
 RLO_API bool rlo_layout_has_custom_element_size(const rlo_layout *layout);
 
-/** XLA's IsPadded: some dimension is padded to more than its size.
+/** XLA's IsPadded: whether a dimension is padded to more than its size.
  *  @param dims  `rank` sizes, borrowed. */
 RLO_API bool rlo_layout_is_padded(const rlo_layout *layout,
                                   const int64_t *dims,
                                   int32_t rank);
 
-/** XLA's PaddedDimension: the width of dimension k, padded or not; k in
- *  [0, rank). */
+/** XLA's PaddedDimension: returns the width of dimension k in [0, rank), its
+ * size if it is not padded. */
 RLO_API int64_t rlo_layout_padded_dimension(const rlo_layout *layout,
                                             const int64_t *dims,
                                             int32_t k);
 
-/** The splits of physical dimension `dimension`, borrowed from the layout; NULL
- *  if it has none. */
+/** Returns the splits of physical dimension `dimension`, borrowed from the
+ *  layout; NULL if it has none. */
 RLO_API const rlo_split_config *rlo_layout_split_config(
     const rlo_layout *layout, int32_t dimension);
 
-/** XLA's MaxSplitSize: the size of the largest piece into which logical
+/** XLA's MaxSplitSize: returns the size of the largest piece into which logical
  *  dimension k, in [0, rank), is split; its own size if it is not. */
 RLO_API int64_t rlo_layout_max_split_size(const rlo_layout *layout,
                                           const int64_t *dims,
                                           int32_t rank,
                                           int32_t k);
 
-/** XLA's MaxElementsInPerSplit: the product of the largest pieces.
+/** XLA's MaxElementsInPerSplit: gives the product of the largest pieces.
  *  @return RLO_OK; RLO_OVERFLOW. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_layout_max_elements_per_split(const rlo_layout *layout,
@@ -169,55 +170,54 @@ rlo_layout_max_elements_per_split(const rlo_layout *layout,
                                   int32_t rank,
                                   int64_t *out_elems);
 
-/** XLA's ByteStridesIsMajorToMinor: the strides are those of a row-major array
- *  of this type without padding. Strides of dimensions of size 1 count.
+/** XLA's ByteStridesIsMajorToMinor: whether the strides are those of a
+ * row-major array of this type without padding. Dimensions of size 1 are
+ * compared too.
  *  @param strides_bytes, dims  `rank` entries, borrowed. */
 RLO_API bool rlo_byte_strides_is_major_to_minor(const int64_t *strides_bytes,
                                                 const int64_t *dims,
                                                 int32_t rank,
                                                 rlo_dtype dtype);
 
-/** For rlo_layout_from_strides: memory goes on for as long as a layout may
- *  want it to. */
+/** For rlo_layout_from_strides: the memory has no end. */
 #define RLO_AVAILABLE_ALL INT64_MAX
-/** It is not known how much memory there is beyond the furthest element. */
+/** For rlo_layout_from_strides: the memory beyond the furthest element is
+ *  unknown. */
 #define RLO_AVAILABLE_UNKNOWN (-1)
 
 /**
- * Recognise the layout behind strides, as NumPy, DLPack and PJRT give them.
- * The result puts the elements where the strides do, counted from slot 0:
+ * Finds the layout of strides, as NumPy, DLPack and PJRT have them. The
+ * positions are those of the strides, counted from slot 0:
  *
  *   slot(index) + *out_lowest_elems == sum over k of index[k] * strides[k]
  *
- * - Dimensions that follow each other without gaps, in any order, give a dense
- *   layout with that minor_to_major.
- * - Gaps that are whole multiples, such as rows with a pitch, give a dense
- *   layout with padded_dimensions and RLO_FILL_UNKNOWN, if the memory up to
- *   the end of the padding is there.
- * - All else (reversal, broadcast, overlap, uneven gaps) stays strided.
+ * - Dimensions without gaps between them, in any order, give a dense layout
+ * with that minor_to_major.
+ * - Gaps of whole multiples, such as rows with a pitch, give a dense layout
+ * with padded_dimensions and RLO_FILL_UNKNOWN, if the memory reaches to the end
+ * of the padding.
+ * - Others (reversal, broadcast, overlap, uneven gaps) give a strided layout.
  *
- * The stride of a dimension of size 1 says nothing: it is passed over, and the
- * dimension goes where it makes minor_to_major row-major, or column-major if
- * only that can be. An array without elements is dense and row-major. A dense
- * result moves the same elements as the strided one; its physical size counts
- * the padding after the last row too.
+ * The stride of a dimension of size 1 is ignored; the dimension is placed so
+ * that minor_to_major is row-major or, if it cannot be, column-major. An array
+ * without elements is dense and row-major. A dense result has the same elements
+ * as a strided one; its physical size includes the padding after the last row.
  *
  * @param dims             `rank` sizes >= 0, borrowed; NULL only for rank 0.
- * @param strides_elems    `rank` distances of neighbours in elements; NULL:
- *                         row-major without gaps.
- * @param available_elems  slots that may be counted as part of the layout, from
- *                         the element 0,...,0 on; RLO_AVAILABLE_UNKNOWN: those
- *                         up to the furthest element only (a view that ends
- *                         inside its last row has no more).
+ * @param strides_elems    `rank` distances between neighbours in elements;
+ *                         NULL: row-major without gaps.
+ * @param available_elems  slots of the memory, from element 0,...,0 on;
+ *                         RLO_AVAILABLE_UNKNOWN: those up to the furthest
+ *                         element (a view may end inside its last row).
  * @param out_layout       the layout; a strided one has the offset that makes
  *                         its lowest slot 0.
- * @param out_lowest_elems where slot 0 lies from the element 0,...,0: 0, or
- *                         below it where strides are negative.
+ * @param out_lowest_elems position of slot 0 relative to element 0,...,0: 0, or
+ *                         negative if a stride is.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a negative rank or dimension, NULL
  *         dimensions, or a negative available_elems that is not
  *         RLO_AVAILABLE_UNKNOWN; RLO_UNSUPPORTED beyond RLO_MAX_RANK;
- *         RLO_OVERFLOW where positions leave int64; RLO_OUT_OF_RANGE if an
- *         element lies beyond available_elems. On failure nothing is written.
+ *         RLO_OVERFLOW if positions do not fit in 64 bits; RLO_OUT_OF_RANGE if
+ *         an element is beyond available_elems. On failure nothing is written.
  * Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status
@@ -229,18 +229,19 @@ rlo_layout_from_strides(const int64_t *dims,
                         int64_t *out_lowest_elems);
 
 /**
- * The strides of a shape, if it has some:
+ * Finds the strides of a shape, if it has strides:
  *
  *   slot(index) == *out_offset_elems + sum over k of index[k] * strides[k]
  *
- * That is every strided layout, every dense one without tiles, and those whose
- * tiles, padding and combined dimensions come to no more. In an array without
- * elements there is nothing to step to: strides and offset are 0.
+ * These are all strided layouts, all dense ones without tiles, and those whose
+ * tiles do not change the positions. Strides and offset of an array without
+ * elements are 0. The stride of a dimension of size 1 is arbitrary.
  *
- * @param out_is_strided     whether it has.
- * @param out_strides_elems  room for the rank of the shape; untouched if it has
- *                           none, as *out_offset_elems.
- * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo_shape_measure says.
+ * @param out_is_strided     whether the shape has strides.
+ * @param out_strides_elems  room for `rank` strides; unchanged, like
+ *                           *out_offset_elems, if the shape has none.
+ * @return RLO_OK; RLO_UNSUPPORTED, as in bitcast.h; RLO_OUT_OF_MEMORY; the
+ *         statuses of rlo_shape_measure.
  * Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_strides(const rlo_shape *shape,
@@ -249,10 +250,10 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_strides(const rlo_shape *shape,
                                                    int64_t *out_offset_elems);
 
 /**
- * rlo_shape_strides for callers to whom only strides will do.
+ * rlo_shape_strides for callers that require strides.
  *
- * @return also RLO_UNSUPPORTED where tiles leave no such strides. On failure
- *         nothing is written.
+ * @return also RLO_UNSUPPORTED if the shape has no strides. On failure nothing
+ *         is written.
  * Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status
@@ -260,19 +261,19 @@ rlo_shape_to_strides(const rlo_shape *shape,
                      int64_t *out_strides_elems,
                      int64_t *out_offset_elems);
 
-/** XLA's ByteStrides: rlo_shape_strides in bytes. Not strided either where the
- *  element size is no whole number of bytes. The offset is left out. */
+/** XLA's ByteStrides: rlo_shape_strides in bytes. *out_is_strided is also
+ *  false if the element size is not a whole number of bytes. Without offset. */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_byte_strides(const rlo_shape *shape,
                                                         bool *out_is_strided,
                                                         int64_t *out_bytes);
 
-/** XLA's UnpackedByteStrides: as rlo_shape_byte_strides, as if each element
- *  took the bytes of its type, whatever the layout's element size. */
+/** XLA's UnpackedByteStrides: as rlo_shape_byte_strides, with elements of
+ *  the size of their type, whatever the layout's element size is. */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_unpacked_byte_strides(
     const rlo_shape *shape, bool *out_is_strided, int64_t *out_bytes);
 
 /**
- * What a comparison passes over, as bits of a uint32_t: XLA's builders
+ * What a comparison ignores, as bits of a uint32_t: XLA's builders
  * Layout::Equal and Shape::Equal.
  */
 enum {
@@ -290,22 +291,22 @@ enum {
   /** Layouts are equal if their minor_to_major are (for strided ones: their
    *  strides): all of the bits above. */
   RLO_EQUAL_MINOR_TO_MAJOR_ONLY = (1 << 10) - 1,
-  /** Shapes only, like all that follow. */
+  /** Shapes only, as all below. */
   RLO_EQUAL_IGNORE_LAYOUT = 1 << 10,
   RLO_EQUAL_IGNORE_ELEMENT_TYPE = 1 << 11,
-  /** One float type is as good as another. */
+  /** All float types are equal. */
   RLO_EQUAL_IGNORE_FP_PRECISION = 1 << 12,
   RLO_EQUAL_IGNORE_DYNAMIC_DIMENSIONS = 1 << 13,
-  /** Their sizes; the rank counts. */
+  /** The sizes; ranks are compared. */
   RLO_EQUAL_IGNORE_DIMENSIONS = 1 << 14
 };
 
 /**
- * Compare layouts of arrays of one rank but for what `ignore` names.
+ * Compares layouts of arrays of one rank, except for what `ignore` names.
  *
- * Spellings of one meaning (tail alignment 0 and 1) are equal; different
- * spellings of one address map (padding and its tile) are not: bitcast.h
- * compares the maps.
+ * Equivalent values of a field (tail alignment 0 and 1) are equal; different
+ * fields for one address map (padding and its tile) are not: bitcast.h compares
+ * maps.
  * @param ignore  RLO_EQUAL_* bits; 0 compares everything.
  * Threads: safe (pure).
  */
@@ -315,7 +316,7 @@ RLO_API bool rlo_layout_equal_with(const rlo_layout *a,
                                    uint32_t ignore);
 
 /**
- * Compare shapes but for what `ignore` names. XLA's other comparisons are
+ * Compares shapes, except for what `ignore` names. XLA's other comparisons are
  *
  *   CompatibleIgnoringElementType   IGNORE_LAYOUT, DYNAMIC_DIMENSIONS and
  *                                   ELEMENT_TYPE
@@ -328,17 +329,17 @@ RLO_API bool rlo_shape_equal_with(const rlo_shape *a,
                                   const rlo_shape *b,
                                   uint32_t ignore);
 
-/** Same rank and sizes of dimensions. */
+/** True for the same rank and sizes. */
 RLO_API bool rlo_shape_same_dims(const rlo_shape *a, const rlo_shape *b);
 
-/** Same type, or both floats. */
+/** True for the same type, or two float types. */
 RLO_API bool rlo_shape_same_dtype_ignoring_fp_precision(const rlo_shape *a,
                                                         const rlo_shape *b);
 
-/** A 64-bit hash of what rlo_layout_equal compares. */
+/** Returns a 64-bit hash; equal for layouts that are rlo_layout_equal. */
 RLO_API uint64_t rlo_layout_hash(const rlo_layout *layout, int32_t rank);
 
-/** A 64-bit hash of what rlo_shape_equal compares. */
+/** Returns a 64-bit hash; equal for shapes that are rlo_shape_equal. */
 RLO_API uint64_t rlo_shape_hash(const rlo_shape *shape);
 
 RLO_END_DECLS

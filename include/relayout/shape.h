@@ -7,23 +7,23 @@
 
 RLO_BEGIN_DECLS
 
-/** Size of a dimension that nothing bounds: the `?` of the text form. */
+/** Size of an unbounded dimension: the `?` of the text form. */
 #define RLO_DIM_UNBOUNDED INT64_MIN
 
 /**
  * An array's element type, logical dimensions and layout. A plain value of
  * about 5 KiB without heap parts: copy it by assignment, pass it by pointer.
  *
- * The size of a dynamic dimension is its bound; every size and every index is
- * that of the array that fills its bounds. Where the size is RLO_DIM_UNBOUNDED
- * there are none: rlo_shape_validate refuses the shape with RLO_UNSUPPORTED.
+ * The size of a dynamic dimension is its bound; all sizes and indices are those
+ * of the array that fills its bounds. A shape with RLO_DIM_UNBOUNDED has none:
+ * rlo_shape_validate returns RLO_UNSUPPORTED.
  */
 typedef struct rlo_shape {
   rlo_dtype dtype;
   int32_t rank;
   int64_t dims[RLO_MAX_RANK];
   rlo_layout layout;
-  /** Carried and compared: dimension k may be shorter at run time. */
+  /** Stored and compared: dimension k may be shorter at run time. */
   bool is_dynamic[RLO_MAX_RANK];
 } rlo_shape;
 
@@ -31,28 +31,29 @@ typedef struct rlo_shape {
 typedef struct rlo_shape_extent {
   /** Logical elements: the product of the dimensions (1 for a scalar). */
   int64_t elements;
-  /** Physical element positions, padding included; for a strided layout the
-   *  furthest element's position + 1 (0 without elements). */
+  /** Physical positions, padding included; for a strided layout the furthest
+   *  element's position + 1 (0 without elements). */
   int64_t slots;
-  /** Bits one element takes. */
+  /** Bits of one element in memory. */
   int64_t element_bits;
   /** ceil(elements * element_bits / 8). */
   int64_t bytes;
-  /** ceil(slots * element_bits / 8): what a buffer must hold. */
+  /** ceil(slots * element_bits / 8): the size of a buffer. */
   int64_t physical_bytes;
 } rlo_shape_extent;
 
-/** A row-major shape. dims: `rank` extents >= 0, copied; NULL only for rank 0.
+/** Makes a row-major shape.
+ *  @param dims  `rank` sizes >= 0, copied; NULL only for rank 0.
  *  @return RLO_OK; RLO_INVALID_ARGUMENT for an invalid dtype or a negative
  *          dimension; RLO_UNSUPPORTED for a rank above RLO_MAX_RANK;
- *          RLO_OVERFLOW if its bits leave int64. */
+ *          RLO_OVERFLOW if its bits do not fit in 64 bits. */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_make(rlo_dtype dtype,
                                                 const int64_t *dims,
                                                 int32_t rank,
                                                 rlo_shape *out_shape);
 
 /** As rlo_shape_make, with a layout (copied), which is validated. An element
- *  size that is the type's own becomes 0, so that equal shapes compare so. */
+ *  size that is the type's own becomes 0, so that equal shapes are equal. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_make_with_layout(rlo_dtype dtype,
                            const int64_t *dims,
@@ -60,18 +61,18 @@ rlo_shape_make_with_layout(rlo_dtype dtype,
                            const rlo_layout *layout,
                            rlo_shape *out_shape);
 
-/** Every rule of shapes and layouts, sizes included: RLO_OK means that every
- *  other function here takes the shape. */
+/** Checks every rule of shapes and layouts, sizes included. RLO_OK means that
+ *  every other function here accepts the shape. */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_validate(const rlo_shape *shape);
 
 /**
- * A row-major shape with dynamic dimensions.
+ * Makes a row-major shape with dynamic dimensions.
  *
  * @param dims  `rank` bounds >= 0, or RLO_DIM_UNBOUNDED; copied.
- * @param is_dynamic  `rank` flags, copied; NULL: no dimension is dynamic but
- *                    those without a bound, which always are.
- * @return as rlo_shape_make; RLO_INVALID_ARGUMENT for a dimension without a
- *         bound that is said not to be dynamic.
+ * @param is_dynamic  `rank` flags, copied; NULL: only unbounded dimensions are
+ *                    dynamic.
+ * @return as rlo_shape_make; RLO_INVALID_ARGUMENT for an unbounded dimension
+ *         whose flag is false.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_make_dynamic(rlo_dtype dtype,
                                                         const int64_t *dims,
@@ -79,40 +80,43 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_make_dynamic(rlo_dtype dtype,
                                                         int32_t rank,
                                                         rlo_shape *out_shape);
 
-/** As rlo_shape_validate, but dimensions may be unbounded if they are dynamic
- *  (with a dense layout, not padded); nothing is said of sizes then. */
+/** As rlo_shape_validate, but dynamic dimensions may be unbounded (unless a
+ *  dense layout pads them). Sizes are not checked then. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_validate_unbounded(const rlo_shape *shape);
 
 /** True if some dimension is RLO_DIM_UNBOUNDED. */
 RLO_API bool rlo_shape_is_unbounded(const rlo_shape *shape);
 
-/** The exact sizes of a shape. @return RLO_OK, or what rlo_shape_validate
- *  says. */
+/** Gives the exact sizes of a shape.
+ *  @return RLO_OK; the statuses of rlo_shape_validate. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_measure(const rlo_shape *shape, rlo_shape_extent *out_extent);
 
-/** The physical dimensions, major to minor, after padding, ordering and tiles,
- *  before tail alignment. For a strided layout: RLO_UNSUPPORTED.
- *  @param out_dims   room for `capacity` extents.
- *  @param out_count  how many there are; RLO_OUT_OF_RANGE if more than
- *                    capacity, with nothing but *out_count written. */
+/** Lists the physical dimensions, major to minor: after padding, ordering and
+ *  tiles, before tail alignment.
+ *  @param out_dims   room for `capacity` sizes.
+ *  @param out_count  the number of physical dimensions.
+ *  @return RLO_OK; RLO_OUT_OF_RANGE if *out_count is above `capacity`, and
+ *          nothing else is written; RLO_UNSUPPORTED for a strided layout; the
+ *          statuses of rlo_shape_validate. */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_physical_dims(const rlo_shape *shape,
                                                          int64_t *out_dims,
                                                          int32_t capacity,
                                                          int32_t *out_count);
 
-/** Same type, rank, dimensions, dynamic dimensions and layout
- *  (rlo_layout_equal). layout_util.h has every other way to compare. */
+/** True for the same type, rank, dimensions, dynamic dimensions and layout
+ *  (rlo_layout_equal). layout_util.h has other comparisons. */
 RLO_API bool rlo_shape_equal(const rlo_shape *a, const rlo_shape *b);
 
-/** Same type, rank and dimensions, whatever the layouts and whichever of the
- *  dimensions are dynamic. */
+/** True for the same type, rank and dimensions, regardless of layouts and of
+ *  which dimensions are dynamic. */
 RLO_API bool rlo_shape_compatible(const rlo_shape *a, const rlo_shape *b);
 
-/** The raw bits of the fill of a shape's layout: out_bits[0..16), zero-
- *  extended; *out_known false if slots without element are to be left alone.
- *  @return RLO_OK; RLO_UNSUPPORTED where the type lacks the value. */
+/** Gives the raw bits of the fill of a shape's layout in out_bits[0..16), zero-
+ *  extended. *out_known is false if a relayout does not write slots without
+ *  element.
+ *  @return RLO_OK; RLO_UNSUPPORTED if the type lacks the value. */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_fill_bits(const rlo_shape *shape,
                                                      uint8_t out_bits[16],
                                                      bool *out_known);

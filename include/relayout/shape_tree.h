@@ -8,47 +8,48 @@
 RLO_BEGIN_DECLS
 
 /**
- * A shape that may be more than one array: XLA's tuples, nested to any depth,
- * with arrays, buffers, tokens and opaque values as leaves. An rlo_shape
- * describes one array; whatever moves data takes those. A tree describes what
- * a program takes or returns, and hands out its arrays.
+ * A shape of any number of arrays: XLA's tuples, nested to any depth, with
+ * arrays, buffers, tokens and opaque values as leaves. An rlo_shape describes
+ * one array, which is the unit of all movement of data; a tree describes the
+ * parameters and results of programs.
  *
- * A tree never changes: functions that edit make a new one. Each function that
- * gives out a tree gives one reference, which rlo_shape_tree_release ends. A
- * leaf takes about 60 bytes, so tens of thousands of leaves are no burden.
+ * A tree is immutable: edits make a new one. Each function that outputs a tree
+ * gives the caller one reference, for rlo_shape_tree_release. A leaf takes
+ * about 60 bytes.
  *
- * Places in a tree are paths as XLA's ShapeIndex: {1,0} is element 0 of
- * element 1 of the root, and the empty path (NULL, 0) is the root itself.
+ * A path is XLA's ShapeIndex: {1,0} is element 0 of element 1 of the root, and
+ * the empty path (NULL, 0) is the root itself.
  *
- * Threads: safe, all of them; a tree may be shared.
+ * Threads: all functions are safe; a tree may be shared.
  */
 typedef struct rlo_shape_tree rlo_shape_tree;
 
-/** Most tuples that may lie around a leaf or a tuple. */
+/** Maximum number of tuples that enclose a leaf or a tuple. */
 #define RLO_SHAPE_TREE_MAX_DEPTH 8192
-/** Most tuples and leaves of one tree, taken together. */
+/** Maximum number of tuples and leaves of a tree. */
 #define RLO_SHAPE_TREE_MAX_SUBSHAPES 2097152
 
-/** What stands at one place of a tree; those that are no array have the
- *  numbers of XLA's PrimitiveType. */
+/** The kind of a subshape; those other than arrays have the values of XLA's
+ *  PrimitiveType. */
 typedef enum rlo_shape_kind {
   /** An rlo_shape. */
   RLO_SHAPE_KIND_ARRAY = 0,
-  /** Any number of elements, which are subshapes; the only kind that has. */
+  /** Any number of elements, which are subshapes. */
   RLO_SHAPE_KIND_TUPLE = 13,
-  /** A value of a type that is not told. */
+  /** A value of an unknown type. */
   RLO_SHAPE_KIND_OPAQUE = 14,
-  /** A value that orders side effects and holds nothing. */
+  /** A value without data that orders side effects. */
   RLO_SHAPE_KIND_TOKEN = 17,
   /** Memory that a program may change in place, as large as its array. */
   RLO_SHAPE_KIND_BUFFER = 34
 } rlo_shape_kind;
 
-/* ------------------------------------------------------------------ making */
+/* ------------------------------------------------------------ construction */
 
-/** A tree of one array (copied); its dimensions may be unbounded.
- *  @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo_shape_validate_unbounded
- * says. On failure *out_tree is NULL, here and below. */
+/** Makes a tree of one array (copied); its dimensions may be unbounded.
+ *  @return RLO_OK; RLO_OUT_OF_MEMORY; the statuses of
+ *          rlo_shape_validate_unbounded. On failure *out_tree is NULL, here and
+ *          below. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_make_array(const rlo_shape *shape, rlo_shape_tree **out_tree);
 
@@ -64,13 +65,14 @@ rlo_shape_tree_make_token(rlo_shape_tree **out_tree);
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_make_opaque(rlo_shape_tree **out_tree);
 
-/** The tuple without elements, `()`. @return RLO_OK; RLO_OUT_OF_MEMORY. */
+/** Makes the tuple without elements, `()`. @return RLO_OK; RLO_OUT_OF_MEMORY.
+ */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_make_nil(rlo_shape_tree **out_tree);
 
-/** A tuple of these elements. Making a large tuple so takes time linear in its
- *  size; appending one element after the other would not.
- *  @param elements  `num_elements` trees, copied; NULL only for none of them.
+/** Makes a tuple, in time linear in its size; appending one element after the
+ *  other takes quadratic time.
+ *  @param elements  `num_elements` trees, copied; NULL only for 0.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_INVALID_ARGUMENT for a negative
  *          number; RLO_UNSUPPORTED beyond RLO_SHAPE_TREE_MAX_DEPTH or
  *          RLO_SHAPE_TREE_MAX_SUBSHAPES. */
@@ -79,76 +81,75 @@ rlo_shape_tree_make_tuple(const rlo_shape_tree *const *elements,
                           int64_t num_elements,
                           rlo_shape_tree **out_tree);
 
-/** Another reference to the same tree: returns it. NULL gives NULL. */
+/** Adds a reference and returns the tree; NULL for NULL. */
 RLO_API rlo_shape_tree *rlo_shape_tree_retain(rlo_shape_tree *tree);
 
-/** End one reference; the last one frees the tree. NULL is legal. */
+/** Releases a reference; the last one frees the tree. NULL is legal. */
 RLO_API void rlo_shape_tree_release(rlo_shape_tree *tree);
 
-/* ----------------------------------------------------------------- editing */
+/* ------------------------------------------------------------------- edits */
 
-/* The statuses of these: RLO_OK; RLO_INVALID_ARGUMENT if the root is not a
- * tuple; RLO_OUT_OF_RANGE for a position outside of it; RLO_OUT_OF_MEMORY; and
- * those of rlo_shape_tree_make_tuple. Each copies the tree. */
+/* Each copies the tree and returns RLO_OK; RLO_INVALID_ARGUMENT if the root is
+ * not a tuple; RLO_OUT_OF_RANGE for a position outside the tuple;
+ * RLO_OUT_OF_MEMORY; the statuses of rlo_shape_tree_make_tuple. */
 
-/** The tuple with one element more at its end. */
+/** Appends an element to the tuple. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_append_to_tuple(const rlo_shape_tree *tuple,
                                const rlo_shape_tree *element,
                                rlo_shape_tree **out_tree);
 
-/** The tuple with another element at `position`. */
+/** Replaces the element at `position`. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_update_tuple(const rlo_shape_tree *tuple,
                             int64_t position,
                             const rlo_shape_tree *element,
                             rlo_shape_tree **out_tree);
 
-/** The tuple of the elements start <= i < limit. */
+/** Makes the tuple of the elements start <= i < limit. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_slice_tuple(const rlo_shape_tree *tuple,
                            int64_t start,
                            int64_t limit,
                            rlo_shape_tree **out_tree);
 
-/** The tuple of all leaves, in order; the root may be a leaf itself. */
+/** Makes the tuple of all leaves, in order; the root may be a leaf itself. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_flatten(const rlo_shape_tree *tree, rlo_shape_tree **out_tree);
 
-/** Makes an array from an array. What it returns other than RLO_OK ends the
- *  work and is passed on. */
+/** Converts an array. A status other than RLO_OK ends the operation, which
+ *  returns it. */
 typedef rlo_status (*rlo_shape_map_fn)(const rlo_shape *shape,
                                        rlo_shape *out_shape,
                                        void *payload);
 
-/** The same tree with `map(array)` for each array, those of buffers included,
- *  in order. With a function that edits one rlo_shape this is XLA's recursive
- *  version of it: changed element types, cleared layouts, host shapes.
- *  @return RLO_OK; RLO_OUT_OF_MEMORY; what `map` returned; or what
- *          rlo_shape_validate_unbounded says of a result. */
+/** Replaces each array, those of buffers included, by `map(array)`, in order.
+ *  With a function that edits one rlo_shape this is XLA's recursive version of
+ *  it: other element types, default layouts, host shapes.
+ *  @return RLO_OK; RLO_OUT_OF_MEMORY; the status of `map`; the statuses of
+ *          rlo_shape_validate_unbounded for a result. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_map_arrays(const rlo_shape_tree *tree,
                           rlo_shape_map_fn map,
                           void *payload,
                           rlo_shape_tree **out_tree);
 
-/** The dimensions and types of `to` with the layouts of `from`: the trees have
- *  the same structure, and their arrays the same ranks. (XLA's
- *  CopyLayoutBetweenShapes.)
- *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_INVALID_ARGUMENT where structure or
- *          rank differ; or what rlo_shape_validate_unbounded says of a result.
- */
+/** XLA's CopyLayoutBetweenShapes: makes a tree with the dimensions and types of
+ *  `to` and the layouts of `from`.
+ *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_INVALID_ARGUMENT if structures or
+ *          ranks differ; the statuses of rlo_shape_validate_unbounded for a
+ *          result. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_copy_layouts(const rlo_shape_tree *from,
                             const rlo_shape_tree *to,
                             rlo_shape_tree **out_tree);
 
-/* ----------------------------------------------------------------- looking */
+/* --------------------------------------------------------------- properties */
 
-/** What stands at the root. */
+/** Returns the kind of the root. */
 RLO_API rlo_shape_kind rlo_shape_tree_kind(const rlo_shape_tree *tree);
 
-/** Elements of the root: 0 if it is no tuple. */
+/** Returns the number of elements of the root; 0 if it is not a tuple. */
 RLO_API int64_t rlo_shape_tree_tuple_element_count(const rlo_shape_tree *tree);
 
 /** True if an element of the root is a tuple. */
@@ -157,45 +158,45 @@ RLO_API bool rlo_shape_tree_is_nested_tuple(const rlo_shape_tree *tree);
 /** True for `()`. */
 RLO_API bool rlo_shape_tree_is_empty_tuple(const rlo_shape_tree *tree);
 
-/** All tuples and leaves, the root included. */
+/** Returns the number of tuples and leaves, the root included. */
 RLO_API int64_t rlo_shape_tree_subshape_count(const rlo_shape_tree *tree);
 
-/** All that is no tuple, the root included. */
+/** Returns the number of leaves, the root included. */
 RLO_API int64_t rlo_shape_tree_leaf_count(const rlo_shape_tree *tree);
 
-/** Entries of the longest path: 0 for a leaf or `()` alone. */
+/** Returns the length of the longest path: 0 for a leaf or `()` alone. */
 RLO_API int32_t rlo_shape_tree_depth(const rlo_shape_tree *tree);
 
-/** True if something stands at this path (`count` entries). */
+/** True if the path of `count` entries leads to a subshape. */
 RLO_API bool rlo_shape_tree_index_is_valid(const rlo_shape_tree *tree,
                                            const int64_t *index,
                                            int32_t count);
 
-/** True if a leaf stands at this path. */
+/** True if the path leads to a leaf. */
 RLO_API bool rlo_shape_tree_is_leaf_index(const rlo_shape_tree *tree,
                                           const int64_t *index,
                                           int32_t count);
 
-/** What stands at a path, as a tree of its own (copied).
- *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_OUT_OF_RANGE with the part of the
- *          path that leads nowhere. */
+/** Copies the subshape at a path to a tree of its own.
+ *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_OUT_OF_RANGE, naming the invalid part
+ *          of the path. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_get_subshape(const rlo_shape_tree *tree,
                             const int64_t *index,
                             int32_t count,
                             rlo_shape_tree **out_tree);
 
-/** The array, or the array of the buffer, that stands at a path. Takes time
- *  linear in `count` only.
- *  @return RLO_OK; RLO_OUT_OF_RANGE as above; RLO_INVALID_ARGUMENT for what
- *          is neither. */
+/** Gets the array, or the array of the buffer, at a path. Takes time linear in
+ *  `count`.
+ *  @return RLO_OK; RLO_OUT_OF_RANGE as above; RLO_INVALID_ARGUMENT for another
+ *          kind. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_get_array(const rlo_shape_tree *tree,
                          const int64_t *index,
                          int32_t count,
                          rlo_shape *out_shape);
 
-/** One place of a tree, as a walk shows it; borrowed, for the call only. */
+/** A subshape during a walk; borrowed, valid during the call. */
 typedef struct rlo_subshape {
   /** The path from the root. */
   const int64_t *index;
@@ -207,8 +208,8 @@ typedef struct rlo_subshape {
   const rlo_shape *shape;
 } rlo_subshape;
 
-/** Sees one place. What it returns other than RLO_OK ends the walk and is
- *  passed on: RLO_CANCELLED to have seen enough. */
+/** Called for one subshape. A status other than RLO_OK, such as RLO_CANCELLED,
+ *  ends the walk, which returns it. */
 typedef rlo_status (*rlo_subshape_fn)(const rlo_subshape *subshape,
                                       void *payload);
 
@@ -217,51 +218,50 @@ typedef enum rlo_walk_order {
   RLO_WALK_PRE_ORDER = 0,
   /** Each tuple after its elements. */
   RLO_WALK_POST_ORDER = 1,
-  /** What is no tuple, only. */
+  /** Leaves only. */
   RLO_WALK_LEAVES = 2
 } rlo_walk_order;
 
-/** Call `visit` for the subshapes, in order, on this thread.
+/** Calls `visit` for the subshapes, in order, in the caller's thread.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_INVALID_ARGUMENT for an unknown
- *          order; or what `visit` returned. */
+ *          order; the status of `visit`. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_for_each_subshape(const rlo_shape_tree *tree,
                                  rlo_walk_order order,
                                  rlo_subshape_fn visit,
                                  void *payload);
 
-/* --------------------------------------------------- comparing and measuring
- */
+/* --------------------------------------------------- comparison and sizes */
 
-/** Same structure, same kinds, and arrays that are rlo_shape_equal. */
+/** True for the same structure and kinds, and arrays that are rlo_shape_equal.
+ */
 RLO_API bool rlo_shape_tree_equal(const rlo_shape_tree *a,
                                   const rlo_shape_tree *b);
 
-/** Same structure, same kinds, and arrays that are rlo_shape_compatible: the
- *  layouts do not matter. */
+/** True for the same structure and kinds, and arrays that are
+ *  rlo_shape_compatible: layouts are ignored. */
 RLO_API bool rlo_shape_tree_compatible(const rlo_shape_tree *a,
                                        const rlo_shape_tree *b);
 
-/** Same structure, same kinds, and arrays that are the same but for what
- *  `ignore` (RLO_EQUAL_* bits of layout_util.h) names. The bits apply at every
- *  depth. */
+/** True for the same structure and kinds, and arrays that are
+ *  rlo_shape_equal_with `ignore` (RLO_EQUAL_* bits of layout_util.h). */
 RLO_API bool rlo_shape_tree_equal_with(const rlo_shape_tree *a,
                                        const rlo_shape_tree *b,
                                        uint32_t ignore);
 
-/** Same structure, same kinds, same ranks, and layouts that are the same but
- *  for what `ignore` (those of the RLO_EQUAL_* bits that are for layouts)
- *  names, at every depth; types and sizes do not matter. */
+/** True for the same structure, kinds and ranks, and layouts that are
+ *  rlo_layout_equal_with `ignore`; types and sizes are ignored. */
 RLO_API bool rlo_shape_tree_layouts_equal(const rlo_shape_tree *a,
                                           const rlo_shape_tree *b,
                                           uint32_t ignore);
 
-/** Tuples of as many elements in the same places, whatever the leaves. */
+/** True if the same paths lead to tuples and leaves; kinds of leaves are
+ *  ignored. */
 RLO_API bool rlo_shape_tree_equal_structure(const rlo_shape_tree *a,
                                             const rlo_shape_tree *b);
 
-/** The sizes of a tree's arrays, those of buffers included, summed up. The
- *  table of pointers that XLA puts beside a tuple is not counted. */
+/** The sums of the sizes of a tree's arrays, those of buffers included, without
+ *  XLA's tables of pointers for tuples. */
 typedef struct rlo_shape_tree_extent {
   /** Arrays and buffers. */
   int64_t arrays;
@@ -270,30 +270,31 @@ typedef struct rlo_shape_tree_extent {
   int64_t physical_bytes;
 } rlo_shape_tree_extent;
 
-/** Sum up rlo_shape_measure. Tokens take nothing.
- *  @return RLO_OK; RLO_UNSUPPORTED, with its path, for an opaque value, whose
- *          size is not known, and for an unbounded array; RLO_OVERFLOW beyond
- * 64 bits; or what rlo_shape_measure says. */
+/** Sums rlo_shape_measure over the arrays. Tokens have size 0.
+ *  @return RLO_OK; RLO_UNSUPPORTED, naming the path, for an opaque value, whose
+ *          size is unknown, or an unbounded array; RLO_OVERFLOW beyond 64 bits;
+ *          the statuses of rlo_shape_measure. */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_measure(
     const rlo_shape_tree *tree, rlo_shape_tree_extent *out_extent);
 
 /**
- * What a program takes and returns: named parameters and a result, each a
- * shape tree. XLA writes it `(a: f32[2], (unknown): s32[]) -> f32[]`.
+ * The parameters and the result of a program, each a shape tree: in XLA's text
+ * `(a: f32[2], (unknown): s32[]) -> f32[]`.
  *
- * It never changes. Threads: safe; a program shape may be shared.
+ * Immutable. Threads: safe; a program shape may be shared.
  */
 typedef struct rlo_program_shape rlo_program_shape;
 
 /**
- * Make a program shape.
+ * Makes a program shape.
  *
- * @param parameters      `num_parameters` trees; a reference to each is kept.
- * @param names           as many names, copied; NULL, or a NULL or empty name,
- *                        leaves it unknown. A name is a letter or '_', then
- *                        letters, digits, '_', '.' and '-'.
- * @param result          a reference is kept.
- * @param out_program     goes to rlo_program_shape_release; NULL on failure.
+ * @param parameters      `num_parameters` trees; each is retained.
+ * @param names           `num_parameters` names, copied; NULL, or a NULL or
+ *                        empty name, for unknown names. A name is a letter or
+ *                        '_', then letters, digits, '_', '.' and '-'.
+ * @param result          retained.
+ * @param out_program     owned by the caller, for rlo_program_shape_release;
+ *                        NULL on failure.
  * @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_INVALID_ARGUMENT for a name of other
  *         characters or a negative number of parameters.
  */
@@ -304,26 +305,26 @@ rlo_program_shape_create(rlo_shape_tree *const *parameters,
                          rlo_shape_tree *result,
                          rlo_program_shape **out_program);
 
-/** Free a program shape. NULL is legal. */
+/** Frees a program shape. NULL is legal. */
 RLO_API void rlo_program_shape_release(rlo_program_shape *program);
 
 RLO_API int64_t
 rlo_program_shape_parameter_count(const rlo_program_shape *program);
 
-/** Parameter `position`, borrowed; NULL outside of [0, count). */
+/** Returns parameter `position`, borrowed; NULL outside [0, count). */
 RLO_API const rlo_shape_tree *rlo_program_shape_parameter(
     const rlo_program_shape *program, int64_t position);
 
-/** Its name, borrowed; "" if it is unknown; NULL outside of [0, count). */
+/** Returns the name of a parameter, borrowed; "" if unknown; NULL outside
+ *  [0, count). */
 RLO_API const char *rlo_program_shape_parameter_name(
     const rlo_program_shape *program, int64_t position);
 
-/** The result, borrowed. */
+/** Returns the result, borrowed. */
 RLO_API const rlo_shape_tree *rlo_program_shape_result(
     const rlo_program_shape *program);
 
-/** Same number of parameters and equal trees throughout; names do not count.
- */
+/** True for equal parameters and results; names are ignored. */
 RLO_API bool rlo_program_shape_equal(const rlo_program_shape *a,
                                      const rlo_program_shape *b);
 

@@ -56,16 +56,16 @@ static void cut(const int64_t *from,
   out_bounds[count++] = (rlo_common_factor){0, 0};
   while (i < from_rank || j < to_rank) {
     bool is_level = from_product == to_product;
-    bool from_goes = is_level
-                         ? i < from_rank && (j == to_rank || from[i] <= to[j])
-                         : from_product < to_product;
-    bool to_goes = is_level
-                       ? j < to_rank && (i == from_rank || to[j] <= from[i])
-                       : to_product < from_product;
-    if (from_goes) {
+    bool from_advances =
+        is_level ? i < from_rank && (j == to_rank || from[i] <= to[j])
+                 : from_product < to_product;
+    bool to_advances = is_level
+                           ? j < to_rank && (i == from_rank || to[j] <= from[i])
+                           : to_product < from_product;
+    if (from_advances) {
       from_product *= from[i++];
     }
-    if (to_goes) {
+    if (to_advances) {
       to_product *= to[j++];
     }
     if (from_product == to_product) {
