@@ -79,6 +79,14 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_reverse(rlo_tensor *x,
                                                 int32_t count,
                                                 rlo_tensor **out_y);
 
+/** Roll: elements move by shifts[i] along dimension dims[i], and from the end
+ * to the beginning, as NumPy's roll. Shifts of one dimension add up. */
+RLO_API RLO_NODISCARD rlo_status rlo_op_roll(rlo_tensor *x,
+                                             const int64_t *shifts,
+                                             const int64_t *dims,
+                                             int32_t count,
+                                             rlo_tensor **out_y);
+
 /** BroadcastTo `dims`, whose last dimensions are x's, or x has 1 there. */
 RLO_API RLO_NODISCARD rlo_status rlo_op_broadcast_to(rlo_tensor *x,
                                                      const int64_t *dims,

@@ -145,6 +145,16 @@ rlo_status rlo_op_reverse(rlo_tensor *x,
   return run("Reverse", &x, 1, &item, 1, out_y, 1);
 }
 
+rlo_status rlo_op_roll(rlo_tensor *x,
+                       const int64_t *shifts,
+                       const int64_t *dims,
+                       int32_t count,
+                       rlo_tensor **out_y) {
+  const rlo_attribute items[] = {rlo_attribute_i64s("shifts", shifts, count),
+                                 rlo_attribute_i64s("dims", dims, count)};
+  return run("Roll", &x, 1, items, 2, out_y, 1);
+}
+
 rlo_status rlo_op_broadcast_to(rlo_tensor *x,
                                const int64_t *dims,
                                int32_t rank,

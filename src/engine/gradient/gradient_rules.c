@@ -222,6 +222,32 @@ static rlo_status gradient_of_add_n(rlo_gradient_call *call, void *payload) {
   return RLO_OK;
 }
 
+/* A roll by the opposite shifts, which stores every element once. */
+static rlo_status gradient_of_roll(rlo_gradient_call *call, void *payload) {
+  (void)payload;
+  const rlo_shape *x = call->input_shapes[0];
+  rlo_i64_list shifts;
+  int32_t axes[RLO_MAX_RANK];
+  int32_t count = 0;
+  int64_t dims[RLO_MAX_RANK];
+  int64_t back[RLO_MAX_RANK];
+  rlo_tensor *dx = NULL;
+  if (!call->wants[0]) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo_attributes_get_i64s(call->attributes, "shifts", &shifts));
+  RLO_TRY(rlo__axes_get(call->attributes, "dims", x->rank, axes, &count));
+  for (int32_t i = 0; i < count; ++i) {
+    int64_t size = x->dims[axes[i]];
+    dims[i] = axes[i];
+    back[i] = size > 0 ? -(shifts.values[i] % size) : 0;
+  }
+  RLO_TRY(rlo_op_roll(call->dys[0], back, dims, count, &dx));
+  rlo_status status = place(dx, x, &call->dxs[0]);
+  rlo_tensor_release(dx);
+  return status;
+}
+
 static rlo_status scale(rlo_tensor *x, double factor, rlo_tensor **out_y) {
   const rlo_attribute item = rlo_attribute_f64("factor", factor);
   const rlo_attributes attributes = {&item, 1};
@@ -487,6 +513,7 @@ static const rule rules[] = {
     {"Cast", 0, gradient_of_cast},
     {"AddN", 0, gradient_of_add_n},
     {"Rescale", 0, gradient_of_scale},
+    {"Roll", 0, gradient_of_roll},
     {"PadV2", 0, gradient_of_pad},
     {"SpaceToBatchND", 0, gradient_of_batch},
     {"BatchToSpaceND", 0, gradient_of_batch},
