@@ -9,18 +9,19 @@
 /* Its address is the thread's own. */
 static _Thread_local char this_thread;
 
-rlo_status rlo__tape_check(const rlo_tape *tape, const char *what) {
+rlo_status rlo__tape_check(const rlo_tape *tape, const char *action) {
   if (tape == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: the tape is NULL", what);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: the tape is NULL", action);
   }
   if (tape->thread != &this_thread) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "%s: the tape was begun by another thread", what);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s: the tape was begun by another thread",
+                    action);
   }
   if (tape->is_computing) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s: a gradient is being computed from the tape",
-                    what);
+                    action);
   }
   return RLO_OK;
 }
