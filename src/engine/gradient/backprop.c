@@ -153,7 +153,8 @@ static void path_deinit(path *p) {
 /* Gradients of one tensor, which are added up in this order. */
 typedef struct contributions {
   rlo_tensor **items;
-  int32_t count, capacity;
+  int32_t count;
+  size_t capacity;
 } contributions;
 
 typedef struct backward {
@@ -226,16 +227,11 @@ static rlo_status check_path(const backward *b,
 /* Takes over the reference, also on failure. */
 static rlo_status contribute(backward *b, int32_t slot, rlo_tensor *dx) {
   contributions *c = &b->sums[slot];
-  if (c->count == c->capacity) {
-    int32_t capacity = c->capacity == 0 ? 2 : 2 * c->capacity;
-    void *longer = rlo__alloc_resize(
-        c->items, (size_t)c->capacity, (size_t)capacity, sizeof(rlo_tensor *));
-    if (longer == NULL) {
-      rlo_tensor_release(dx);
-      return RLO_OUT_OF_MEMORY;
-    }
-    c->items = longer;
-    c->capacity = capacity;
+  rlo_status status = rlo__array_reserve(
+      &c->items, sizeof(rlo_tensor *), (size_t)c->count + 1, &c->capacity);
+  if (status != RLO_OK) {
+    rlo_tensor_release(dx);
+    return status;
   }
   c->items[c->count++] = dx;
   return RLO_OK;

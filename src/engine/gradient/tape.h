@@ -31,7 +31,8 @@ struct rlo_tape {
   const void *thread;
   /** Gradients are being computed from it; it does not record them. */
   bool is_computing;
-  int64_t count, capacity;
+  int64_t count;
+  size_t capacity;
   rlo__tape_node **nodes;
 };
 
