@@ -36,6 +36,7 @@ static const rlo__copy_op *const table[] = {
     &rlo__op_segment_sum,
     &rlo__op_rescale,
 };
+
 // clang-format on
 
 enum { COUNT = sizeof table / sizeof table[0] };

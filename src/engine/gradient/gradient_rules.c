@@ -182,7 +182,7 @@ fail:
 /* ---------------------------------------------------------------------- rules
  */
 
-/* Of an operation that keeps the order of elements. */
+/* The gradient of an operation that keeps the order of elements. */
 static rlo_status gradient_of_order(rlo_gradient_call *call, void *payload) {
   (void)payload;
   const rlo_shape *wanted = call->input_shapes[0];
@@ -319,7 +319,8 @@ fail:
   return status;
 }
 
-/* The attributes of a pad with interior values, without what it takes away. */
+/* A pad with interior values: its attributes with the negative edges set to 0,
+ * and the negative edges. */
 typedef struct spread_pad {
   rlo_attributes attributes;
   rlo_attribute items[8];
@@ -368,9 +369,10 @@ static rlo_status read_spread_pad(const rlo_gradient_call *call,
   return RLO_OK;
 }
 
-/* A pad that takes away is one that does not, and a slice of it: dy gets the
- * edges back as zeros, and then it is the gradient of the former. The adjoint's
- * own problem would divide on the side that is written. */
+/* A pad with negative edges is one without them, then a slice: dy is padded
+ * with zeros to undo the slice, and then the pad without them is
+ * differentiated. The adjoint's own problem would have a quotient on the side
+ * that is written. */
 static rlo_status gradient_of_spread_pad(rlo_gradient_call *call,
                                          void *payload) {
   spread_pad pad = {.has_cuts = false};
@@ -467,8 +469,7 @@ static rlo_status gradient_of_segment_sum(rlo_gradient_call *call,
  */
 
 /* The two are inverse to each other, with zeros for what was cropped. The
- * adjoint's own problem would divide by the block on the side that is written.
- */
+ * adjoint's own problem would have a quotient on the side that is written. */
 static rlo_status gradient_of_batch(rlo_gradient_call *call, void *payload) {
   const rlo__copy_op *op = payload;
   bool is_to_batch = strcmp(op->name, "SpaceToBatchND") == 0;
