@@ -7,7 +7,7 @@
 
 RLO_BEGIN_DECLS
 
-/** What an attribute holds. Bits, so that a kernel can take one of several. */
+/** The type of an attribute's value: bits, so that a spec can allow several. */
 typedef enum rlo_attribute_type {
   RLO_ATTRIBUTE_I64 = 1 << 0,
   RLO_ATTRIBUTE_I64S = 1 << 1,
@@ -24,8 +24,8 @@ typedef struct rlo_i64_list {
 } rlo_i64_list;
 
 /**
- * A named value that a kernel takes beside its tensors. A plain value: name,
- * list, string and shape are borrowed and must last as long as it does.
+ * A named argument of a kernel that is not a tensor. Name, list, string and
+ * shape are borrowed.
  */
 typedef struct rlo_attribute {
   const char *name;
@@ -41,8 +41,8 @@ typedef struct rlo_attribute {
   } value;
 } rlo_attribute;
 
-/** Attributes of one call, in any order, each name once. Borrowed parts; a
- *  pointer to one of these may be NULL where there are none. */
+/** The attributes of a call, in any order, each name once. Borrowed; where a
+ *  function takes a pointer to attributes, NULL stands for none. */
 typedef struct rlo_attributes {
   const rlo_attribute *items;
   int32_t count;
@@ -117,7 +117,7 @@ rlo_attributes_get_shape(const rlo_attributes *attributes,
                          const char *name,
                          const rlo_shape **out_value);
 
-/** An attribute that a kernel knows. */
+/** An attribute that a kernel takes. */
 typedef struct rlo_attribute_spec {
   const char *name;
   /** rlo_attribute_type bits: one of these. */
@@ -126,8 +126,8 @@ typedef struct rlo_attribute_spec {
 } rlo_attribute_spec;
 
 /**
- * Check attributes against what a kernel knows.
- * @param kernel_name  for the sentence.
+ * Checks attributes against those that a kernel takes.
+ * @param kernel_name  for the message.
  * @param specs        `count` entries, borrowed.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for an attribute without name, given
  *         twice, not among the specs, or of another type; RLO_NOT_FOUND if a
@@ -140,16 +140,16 @@ rlo_attributes_check(const rlo_attributes *attributes,
                      int32_t count);
 
 /**
- * A copy that owns all its parts.
+ * Copies attributes with all their parts.
  * @param attributes      NULL: none.
- * @param out_attributes  the caller's, to be given to rlo_attributes_release.
+ * @param out_attributes  released by rlo_attributes_release.
  * @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_INVALID_ARGUMENT for an attribute
- *         without name or of no known type.
+ *         without name or of an unknown type.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_attributes_clone(
     const rlo_attributes *attributes, rlo_attributes **out_attributes);
 
-/** Give a clone back; NULL is legal. */
+/** Releases a clone; NULL is legal. */
 RLO_API void rlo_attributes_release(rlo_attributes *attributes);
 
 RLO_END_DECLS

@@ -10,32 +10,32 @@
 RLO_BEGIN_DECLS
 
 /*
- * An engine runs kernels on tensors. A kernel is known by its name and by the
- * name of a backend; running one means: look it up for the active backend
- * (kernel.h, backend.h), check the attributes, infer the shapes of the results,
- * bring the inputs to that backend, run.
+ * An engine runs kernels on tensors. A kernel is identified by its
+ * name and the name of a backend. Running one means: look it up for the active
+ * backend (kernel.h, backend.h), check the attributes, infer the shapes of the
+ * results, bring the inputs to that backend, run.
  *
  * Two backends are built in, "host" and, for an engine over an rlo_context,
  * "opencl", with the same kernels: docs/engine.md lists them.
  */
 
-/** How to make an engine. Begin with RLO_ENGINE_OPTIONS_INIT. */
+/** Options of an engine. Initialize with RLO_ENGINE_OPTIONS_INIT. */
 typedef struct rlo_engine_options {
   /** sizeof(rlo_engine_options). */
   size_t struct_size;
-  /** An rlo_context of opencl.h, retained; NULL: the host alone. */
+  /** An rlo_context of opencl.h, retained; NULL: host only. */
   struct rlo_context *context;
   /** Run a kernel that the active backend lacks on the host, if it is there:
    *  inputs are copied to the host, the result stays there. */
   bool allow_host_fallback;
-  /** Let results of moves be pending, so that a chain of them runs as one:
-   *  pad(transpose(slice(x))) is one launch. */
+  /** Leave the results of copy operations pending, so that a chain of them runs
+   *  as one: pad(transpose(slice(x))) is one launch. */
   bool is_fusing;
-  /** Fail a kernel that leaves more tensors alive than it hands out, with
+  /** Fail a kernel that leaves more tensors alive than it returns, with
    *  RLO_INTERNAL. For tests. */
   bool checks_leaks;
-  /** How many calls' plans are kept for the next call alike; the one unused
-   *  for longest goes. 0: 256. */
+  /** The number of cached call plans; the least recently used one is evicted.
+   *  0: 256. */
   int32_t plan_capacity;
   /** Called from any thread with a line and a severity: 0 error, 1 warning, 2
    *  information, 3 debug. NULL: silent. Must not call relayout. */
@@ -47,26 +47,26 @@ typedef struct rlo_engine_options {
   { sizeof(rlo_engine_options), NULL, false, false, false, 0, NULL, NULL }
 
 /**
- * Create an engine with the built-in backends and kernels. No backend is set up
- * before it is needed.
- * @param options  NULL for the defaults: the host alone.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for options that are none;
+ * Creates an engine with the built-in backends and kernels. A backend is set up
+ * when it is first used.
+ * @param options  NULL for the defaults: host only.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for invalid options;
  *         RLO_OUT_OF_MEMORY.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_engine_create(const rlo_engine_options *options, rlo_engine **out_engine);
 
+/** Takes a reference; returns the engine. NULL is legal. */
 RLO_API rlo_engine *rlo_engine_retain(rlo_engine *engine);
 
-/** Give a reference back; NULL is legal. The engine goes with the last one,
- *  those of its tensors included: then kernels are disposed of and backends
- *  destroyed. */
+/** Releases a reference; NULL is legal. Tensors hold references too. The last
+ *  one disposes of the kernels and destroys the backends. */
 RLO_API void rlo_engine_release(rlo_engine *engine);
 
-/** How many tensors of the engine are alive: 0 where nothing leaks. */
+/** The number of tensors of the engine that are alive. */
 RLO_API int64_t rlo_engine_live_tensors(const rlo_engine *engine);
 
-/** Counters since the engine was made; a snapshot. */
+/** Counters since the engine was created; a snapshot. */
 typedef struct rlo_engine_stats {
   int64_t kernels_run;
   /** Kernels that ran on the host because the active backend lacks them. */
@@ -74,10 +74,10 @@ typedef struct rlo_engine_stats {
   /** Tensors copied from one backend to another, and their bytes. */
   int64_t copies;
   int64_t copied_bytes;
-  /** Calls that found their plan, and that had to make it. */
+  /** Calls that found their plan in the cache, and that created it. */
   int64_t plan_hits;
   int64_t plan_misses;
-  /** Results that were left pending, and those that then ran. */
+  /** Results that were left pending, and those that were computed later. */
   int64_t pending;
   int64_t materialized;
 } rlo_engine_stats;
@@ -86,25 +86,24 @@ RLO_API void rlo_engine_get_stats(const rlo_engine *engine,
                                   rlo_engine_stats *out_stats);
 
 /**
- * Run a kernel.
+ * Runs a kernel.
  *
  * @param kernel_name  of a kernel for the active backend (or, where that is
- *                     allowed, for the host). The first call sets the backend
- *                     of the highest priority active.
+ *                     allowed, for the host). The first call activates the
+ *                     backend of the highest priority.
  * @param inputs       `num_inputs` tensors of this engine, borrowed.
  * @param attributes   borrowed; NULL: none.
- * @param out_tensors  room for `capacity` tensors, which become the caller's.
- * @param out_count    how many there are; may be NULL if it is `capacity`.
+ * @param out_tensors  room for `capacity` tensors; the caller releases them.
+ * @param out_count    the number of results; may be NULL if it is `capacity`.
  * @return RLO_OK, with every output written; RLO_NOT_FOUND for a kernel that is
- *         not registered for the active backend (the sentence names those that
+ *         not registered for the active backend (the message names those that
  *         have it), without any backend, or for a missing attribute;
  *         RLO_INVALID_ARGUMENT for NULLs, a wrong number of inputs, inputs of
  *         another engine, unknown attributes or ones of the wrong type;
  *         RLO_OUT_OF_RANGE if there are more results than room, with nothing
- *         but *out_count written; or what inferring, copying between backends
- *         and the kernel itself say. On failure no output is written.
- * Threads: safe. Async: results may be under way on the device; whatever reads
- *         them waits.
+ *         but *out_count written; or the statuses of inference, of copies
+ * between backends and of the kernel. On failure no output is written. Threads:
+ * safe. Async: results may still be computed by the device; reading them waits.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_run_kernel(rlo_engine *engine,
@@ -117,11 +116,11 @@ rlo_run_kernel(rlo_engine *engine,
                int32_t *out_count);
 
 /**
- * The shapes of a kernel's results, without running anything.
+ * Infers the shapes of a kernel's results, without running it.
  * @param inputs      `num_inputs` shapes, borrowed.
- * @param out_shapes  room for `capacity`; those that fit are written.
- * @param out_count   how many there are.
- * @return RLO_OK; or what rlo_run_kernel says before it runs.
+ * @param out_shapes  room for `capacity`; results beyond it are not written.
+ * @param out_count   the number of results.
+ * @return RLO_OK; the statuses of rlo_run_kernel before it runs.
  * Threads: safe.
  */
 RLO_API RLO_NODISCARD rlo_status
@@ -135,8 +134,8 @@ rlo_infer_kernel(rlo_engine *engine,
                  int32_t *out_count);
 
 /**
- * Run a chain (chain.h) of moves on the active backend: one launch for each of
- * its problems. No kernel is looked up, and a tape does not see it: to record,
+ * Runs a chain (chain.h) on the active backend: one launch for each of its
+ * problems. No kernel is looked up, and a tape does not record it: to record,
  * use the operations of a fusing engine.
  *
  * @param chain   borrowed.
@@ -145,8 +144,8 @@ rlo_infer_kernel(rlo_engine *engine,
  * @param out_shape  the layout of the result, as rlo_chain_lower takes it;
  *                   NULL: row-major.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a wrong number or shape of inputs;
- *         what rlo_chain_lower says; RLO_UNSUPPORTED if the backend runs no
- *         moves; RLO_OUT_OF_MEMORY; RLO_DEVICE.
+ *         the statuses of rlo_chain_lower; RLO_UNSUPPORTED if the backend runs
+ *         no chains; RLO_OUT_OF_MEMORY; RLO_DEVICE.
  * Threads: safe.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_run_chain(rlo_engine *engine,

@@ -9,24 +9,24 @@
 RLO_BEGIN_DECLS
 
 /*
- * What of an engine needs OpenCL's types: tensors over the caller's buffers,
- * and kernels that bring their own OpenCL C. All work of the "opencl" backend
- * goes to one in-order queue of its own.
+ * The functions of an engine that need OpenCL's types: tensors over the
+ * caller's buffers, and kernels in OpenCL C. The "opencl" backend enqueues all
+ * work on one in-order queue of its own.
  */
 
 /**
- * Make a tensor of the "opencl" backend over a caller's buffer, without
+ * Creates a tensor of the "opencl" backend over a caller's buffer, without
  * copying.
  *
- * @param buffer        of the engine's context, retained until the tensor's
- *                      memory goes; not changed by anyone until `release` was
+ * @param buffer        of the engine's context, retained as long as the
+ *                      tensor's memory; must not change until `release` is
  *                      called. NULL only for 0 bytes.
  * @param offset_bytes  where the tensor begins: a multiple of its element's
  *                      bytes.
- * @param ready         an event after which the data is there; retained. NULL:
- *                      it is there.
- * @param release       told when the engine no longer uses the buffer; NULL:
- *                      nobody. On failure it is not called.
+ * @param ready         an event after which the data is valid; retained. NULL:
+ *                      it is valid now.
+ * @param release       called when the engine no longer uses the buffer; may be
+ *                      NULL. Not called after a failure.
  * @return as rlo_tensor_create; RLO_NOT_FOUND if the engine has no "opencl"
  *         backend; RLO_OUT_OF_RANGE if the buffer is too small;
  *         RLO_INVALID_ARGUMENT for a foreign buffer or event or a misaligned
@@ -43,21 +43,21 @@ rlo_tensor_wrap_buffer(rlo_engine *engine,
                        rlo_tensor **out_tensor);
 
 /**
- * Borrow the buffer of a tensor, on the device; a tensor of another backend is
+ * Borrows the buffer of a tensor, on the device; a tensor of another backend is
  * copied there first. The buffer must not be written.
- * @param out_buffer  valid until the tensor goes; NULL for 0 bytes.
- * @param out_ready   an event after which the data is there, the caller's to
- *                    release; NULL: it is there. Its work has been flushed to
- *                    the device.
- * @return RLO_OK; RLO_NOT_FOUND as above; what rlo_tensor_materialize says;
- *         RLO_DEVICE.
+ * @param out_buffer  valid as long as the tensor; NULL for 0 bytes.
+ * @param out_ready   an event after which the data is valid, released by the
+ *                    caller; NULL: it is valid now. Its work has been flushed
+ *                    to the device.
+ * @return RLO_OK; RLO_NOT_FOUND as above; the statuses of
+ * rlo_tensor_materialize; RLO_DEVICE.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_tensor_buffer(rlo_tensor *tensor,
                                                    cl_mem *out_buffer,
                                                    int64_t *out_offset_bytes,
                                                    cl_event *out_ready);
 
-/** What one argument of a source kernel is set to. */
+/** The value of an argument of a source kernel. */
 typedef enum rlo_source_argument_kind {
   /** __global const void *: input `index`. */
   RLO_SOURCE_INPUT = 0,
@@ -82,7 +82,7 @@ typedef struct rlo_source_argument {
   const char *attribute;
 } rlo_source_argument;
 
-/** How many work-items to launch. */
+/** The work-items to launch. */
 typedef struct rlo_source_range {
   int32_t work_dim;
   size_t global_size[3];
@@ -94,7 +94,7 @@ typedef rlo_status (*rlo_source_range_fn)(const rlo_kernel_call *call,
                                           rlo_source_range *out_range);
 
 /** A kernel in OpenCL C. All parts must outlive the engine's rlo_context, which
- *  keeps programs. */
+ *  caches programs. */
 typedef struct rlo_source_kernel {
   /** sizeof(rlo_source_kernel). */
   size_t struct_size;
@@ -112,11 +112,11 @@ typedef struct rlo_source_kernel {
 
 /**
  * The rlo_kernel_fn of a kernel for "opencl" whose payload is an
- * rlo_source_kernel (rlo_kernel_config.payload). Builds it when it first runs,
+ * rlo_source_kernel (rlo_kernel_config.payload). Builds it on the first run,
  * once for the context. A result of 0 elements launches nothing.
  * @return RLO_OK; RLO_BUILD_FAILED with the log; RLO_INVALID_ARGUMENT for
- *         another backend, arguments that do not fit the call, or a range of
- *         nothing; RLO_OUT_OF_RANGE for an attribute beyond its argument's
+ *         another backend, arguments that do not fit the call, or an empty
+ *         range; RLO_OUT_OF_RANGE for an attribute beyond its argument's
  *         type; RLO_OUT_OF_MEMORY; RLO_DEVICE.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_source_kernel_run(rlo_kernel_call *call,

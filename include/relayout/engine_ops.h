@@ -10,9 +10,9 @@ RLO_BEGIN_DECLS
 
 /*
  * The operations of ops.h on tensors: each runs the kernel named with it by
- * rlo_run_kernel, on the engine of its first tensor, and returns what that
- * says; RLO_INVALID_ARGUMENT too for a NULL tensor. Tensors are borrowed, the
- * result is the caller's. Arrays have as many entries as the tensor's rank
+ * rlo_run_kernel, on the engine of its first tensor, and returns its
+ * status; RLO_INVALID_ARGUMENT also for a NULL tensor. Tensors are borrowed,
+ * the result is the caller's. Arrays have as many entries as the tensor's rank
  * unless a count is given. A dimension may count from the end, -1 the last.
  */
 
@@ -79,6 +79,14 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_reverse(rlo_tensor *x,
                                                 int32_t count,
                                                 rlo_tensor **out_y);
 
+/** Roll: elements move by shifts[i] along dimension dims[i], and from the end
+ * to the beginning, as NumPy's roll. Shifts of one dimension add up. */
+RLO_API RLO_NODISCARD rlo_status rlo_op_roll(rlo_tensor *x,
+                                             const int64_t *shifts,
+                                             const int64_t *dims,
+                                             int32_t count,
+                                             rlo_tensor **out_y);
+
 /** BroadcastTo `dims`, whose last dimensions are x's, or x has 1 there. */
 RLO_API RLO_NODISCARD rlo_status rlo_op_broadcast_to(rlo_tensor *x,
                                                      const int64_t *dims,
@@ -115,7 +123,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_split(rlo_tensor *x,
                                               int64_t axis,
                                               rlo_tensor **out_ys);
 
-/** Unpack: the slices of a dimension, which goes.
+/** Unpack: the slices of a dimension, without that dimension.
  *  @param out_ys  room for `count` tensors, the size of the dimension. */
 RLO_API RLO_NODISCARD rlo_status rlo_op_unstack(rlo_tensor *x,
                                                 int64_t axis,

@@ -8,34 +8,33 @@
 RLO_BEGIN_DECLS
 
 /*
- * The kernel registry of an engine: (kernel name, backend name) to an
- * implementation. It begins with the built-in kernels, which can be replaced
- * and unregistered like any other.
+ * The kernel registry of an engine maps (kernel name, backend name) to an
+ * implementation. The built-in kernels can be replaced and unregistered like
+ * any other.
  *
- * Setup and dispose. For each instance of a backend a kernel is set up exactly
- * once: when the backend comes into being, or when the kernel is registered
- * while it is there. It is disposed of once for each time it was set up: when
- * it is unregistered or replaced, when the backend is removed, or with the
- * engine; if calls of it are under way, by the last of them to return. Setup
- * may run kernels, dispose may not; neither may register, unregister or change
- * backends, which is refused.
+ * Setup and dispose. A kernel is set up exactly once for each instance of its
+ * backend: when the instance is created, or when the kernel is registered
+ * later. Each set-up is disposed of once: when the kernel is unregistered or
+ * replaced, when the backend is removed, or with the engine; by the last call
+ * to return if calls are running. Setup may run kernels, dispose may not;
+ * neither may register, unregister or change backends, which is refused.
  *
- * Errors. What is registered here says why it fails with rlo_error_set
- * (status.h), or passes on the failure of a relayout call; of one that says
- * nothing the error record names the function and the status.
+ * Errors. A registered function that fails sets a message with rlo_error_set
+ * (status.h), or returns the status of a relayout call. Without a message the
+ * error record names the function and the status.
  *
  * Threads: every function here is safe.
  */
 
-/** Most results one kernel may have. */
+/** The largest number of results of a kernel. */
 #define RLO_MAX_KERNEL_OUTPUTS 1024
 
-/** A call as a kernel sees it. All parts are borrowed for the call. */
+/** A call, as its kernel sees it. All parts are borrowed for the call. */
 typedef struct rlo_kernel_call {
   rlo_engine *engine;
   const char *kernel_name;
   const char *backend_name;
-  /** The backend instance's own object: rlo_backend_factory made it. */
+  /** The object of the backend instance, from its rlo_backend_factory. */
   void *backend_self;
   /** On the kernel's backend, and not pending. */
   rlo_tensor *const *inputs;
@@ -43,18 +42,18 @@ typedef struct rlo_kernel_call {
   /** Checked; may be NULL. */
   const rlo_attributes *attributes;
   int32_t num_outputs;
-  /** What was inferred: num_outputs shapes. */
+  /** The inferred shapes: num_outputs. */
   const rlo_shape *const *output_shapes;
-  /** NULL each; the kernel writes a reference that it owns into each, of the
-   *  inferred shape: rlo_kernel_output, or a tensor from elsewhere. What is
-   *  there when the kernel fails is released. */
+  /** NULL each. The kernel sets each to a new reference to a tensor of the
+   *  inferred shape: by rlo_kernel_output, or any other tensor. They are
+   *  released if the kernel fails. */
   rlo_tensor **outputs;
 } rlo_kernel_call;
 
 /**
- * Infer the shapes of a kernel's results. Pure: no memory, no device.
- * @param capacity    room in out_shapes; a result beyond it is not written.
- * @param out_count   how many results there are, whatever the capacity; 1 to
+ * Infers the shapes of a kernel's results. Pure: no memory, no device.
+ * @param capacity    room in out_shapes; results beyond it are not written.
+ * @param out_count   the number of results, whatever the capacity; 1 to
  *                    RLO_MAX_KERNEL_OUTPUTS.
  */
 typedef rlo_status (*rlo_infer_fn)(const rlo_shape *const *inputs,
@@ -65,11 +64,11 @@ typedef rlo_status (*rlo_infer_fn)(const rlo_shape *const *inputs,
                                    int32_t *out_count,
                                    void *payload);
 
-/** Run a kernel: write every output. May be called by several threads at once.
- *  It may run other kernels; a tape sees the outermost one only. */
+/** Runs a kernel: sets every output. May be called by several threads at once.
+ *  It may run other kernels; a tape records the outermost one only. */
 typedef rlo_status (*rlo_kernel_fn)(rlo_kernel_call *call, void *payload);
 
-/** Get ready for, or clean up after, one instance of the kernel's backend. */
+/** Sets up, or disposes of, a kernel for one instance of its backend. */
 typedef rlo_status (*rlo_kernel_setup_fn)(rlo_engine *engine,
                                           void *backend_self,
                                           void *payload);
@@ -77,14 +76,14 @@ typedef void (*rlo_kernel_dispose_fn)(rlo_engine *engine,
                                       void *backend_self,
                                       void *payload);
 
-/** An implementation. Begin with RLO_KERNEL_CONFIG_INIT. */
+/** An implementation. Initialize with RLO_KERNEL_CONFIG_INIT. */
 typedef struct rlo_kernel_config {
   /** sizeof(rlo_kernel_config). */
   size_t struct_size;
   /** Copied. Any bytes but the empty string. */
   const char *kernel_name;
   const char *backend_name;
-  /** How many inputs it takes; max_inputs < 0: any number. */
+  /** The number of inputs; max_inputs < 0: unlimited. */
   int32_t min_inputs, max_inputs;
   /** `num_attributes` entries, borrowed while registered; NULL: attributes are
    *  not checked. */
@@ -109,22 +108,21 @@ typedef struct rlo_kernel_config {
         NULL, NULL, NULL                                                    \
   }
 
-/** How to register. */
+/** Flags of rlo_kernel_register. */
 enum {
-  /** Take the place of a kernel of the same names. */
+  /** Replace a kernel of the same names. */
   RLO_KERNEL_REPLACE = 1 << 0
 };
 
 /**
- * Register a kernel. The backend need not be registered (yet).
+ * Registers a kernel. Its backend may be registered later.
  * @param flags    RLO_KERNEL_REPLACE or 0.
- * @param out_old  what was replaced, as it was registered, its names borrowed
- *                 from the engine; kernel_name NULL if there was nothing. May
- *                 be NULL.
+ * @param out_old  the config that was replaced, its names borrowed from the
+ *                 engine; kernel_name NULL if there was none. May be NULL.
  * @return RLO_OK; RLO_ALREADY_EXISTS without RLO_KERNEL_REPLACE;
- *         RLO_INVALID_ARGUMENT for a config or flags that are none, or from
- *         within a setup or dispose; RLO_OUT_OF_MEMORY; or what `setup` says.
- *         On failure the registry is as it was.
+ *         RLO_INVALID_ARGUMENT for an invalid config or flags, or from within a
+ *         setup or dispose; RLO_OUT_OF_MEMORY; the statuses of `setup`. A
+ *         failure leaves the registry unchanged.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_kernel_register(rlo_engine *engine,
@@ -132,24 +130,24 @@ rlo_kernel_register(rlo_engine *engine,
                     uint32_t flags,
                     rlo_kernel_config *out_old);
 
-/** Take a kernel out and dispose of it. @return RLO_OK; RLO_NOT_FOUND;
+/** Unregisters a kernel and disposes of it. @return RLO_OK; RLO_NOT_FOUND;
  *  RLO_INVALID_ARGUMENT from within a setup or dispose. */
 RLO_API RLO_NODISCARD rlo_status rlo_kernel_unregister(
     rlo_engine *engine, const char *kernel_name, const char *backend_name);
 
-/** Find a kernel. @return RLO_OK, with the config as it was registered, its
- *  names borrowed from the engine; RLO_NOT_FOUND with the backends that have
- *  it. */
+/** Finds a kernel. @return RLO_OK, with the registered config, its names
+ *  borrowed from the engine; RLO_NOT_FOUND, naming the backends that have it.
+ */
 RLO_API RLO_NODISCARD rlo_status rlo_kernel_find(rlo_engine *engine,
                                                  const char *kernel_name,
                                                  const char *backend_name,
                                                  rlo_kernel_config *out_config);
 
 /**
- * The kernels of a backend, in the order of their names.
- * @param out_configs  room for `capacity`; may be NULL if that is 0; those that
- *                     fit are written.
- * @param out_count    how many there are.
+ * Lists the kernels of a backend, sorted by name.
+ * @param out_configs  room for `capacity`; may be NULL if that is 0; kernels
+ *                     beyond it are not written.
+ * @param out_count    the number of kernels.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_kernel_list(rlo_engine *engine,
@@ -159,12 +157,12 @@ RLO_API RLO_NODISCARD rlo_status rlo_kernel_list(rlo_engine *engine,
                                                  int32_t *out_count);
 
 /**
- * Register every kernel of one backend for another too.
- * @param flags  RLO_KERNEL_REPLACE; without it, 0, the first name that the
- *               other backend has already is an error and nothing is copied.
- * @param out_count  how many were copied; may be NULL.
- * @return as rlo_kernel_register, but where a setup fails, the kernels before
- *         it stay copied; RLO_NOT_FOUND if `from` has no kernel.
+ * Registers all kernels of one backend for another too.
+ * @param flags  RLO_KERNEL_REPLACE; or 0: if the other backend has one of the
+ *               kernels already, that is an error and nothing is copied.
+ * @param out_count  the number of kernels copied; may be NULL.
+ * @return as rlo_kernel_register, but if a setup fails, the kernels before it
+ *         stay copied; RLO_NOT_FOUND if `from` has no kernel.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_kernel_copy_all(rlo_engine *engine,
                                                      const char *from,
@@ -172,8 +170,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_kernel_copy_all(rlo_engine *engine,
                                                      uint32_t flags,
                                                      int32_t *out_count);
 
-/* ------------------------------------------------------- for those who write
- * kernels */
+/* ------------------------------------------------------------ within kernels
+ */
 
 /** Allocate output `n` of a call on the call's backend. Its elements are
  *  undefined; slots that hold no element and take no fill are 0. The reference
@@ -184,8 +182,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_kernel_output(rlo_kernel_call *call,
                                                    rlo_tensor **out_tensor);
 
 /**
- * As rlo_kernel_output, for a kernel that computes on the host: memory to write
- * output `n` into before the kernel returns.
+ * As rlo_kernel_output, for a kernel that computes on the host: returns the
+ * memory of output `n`, to be written before the kernel returns.
  * @param out_data  NULL for 0 bytes.
  * @return also RLO_UNSUPPORTED if the call's backend has no host memory.
  */

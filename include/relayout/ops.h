@@ -96,6 +96,15 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_reverse(rlo_chain *chain,
                                                    const int32_t *dims,
                                                    int32_t count);
 
+/** y(i) = x(j) with j[k] = (i[k] - s) modulo n: NumPy's roll.
+ *  @param shifts  `count` shifts, of any sign and size; those of one dimension
+ *                 add up to its s.
+ *  @param dims    `count` dimensions. */
+RLO_API RLO_NODISCARD rlo_status rlo_chain_roll(rlo_chain *chain,
+                                                const int64_t *shifts,
+                                                const int32_t *dims,
+                                                int32_t count);
+
 /**
  * XLA's BroadcastInDim: y(i) = x(j) with j[k] = 0 if n is 1, else
  * i[from_dims[k]].

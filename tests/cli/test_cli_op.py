@@ -54,6 +54,7 @@ CASES = {
     "MirrorPad": (["paddings=1,0,0,2", "mode=symmetric"], [X],
                   [np.pad(X, [(1, 0), (0, 2)], mode="symmetric")]),
     "Reverse": (["dims=0"], [X], [X[::-1]]),
+    "Roll": (["shifts=1,-7", "dims=0,-1"], [X], [np.roll(X, (1, -7), (0, -1))]),
     "BroadcastTo": (["shape=2,4,6"], [X], [np.broadcast_to(X, (2, 4, 6))]),
     "Tile": (["reps=2,1"], [X], [np.tile(X, (2, 1))]),
     "Repeat": (["repeats=1,3"], [X], [np.repeat(X, 3, axis=1)]),

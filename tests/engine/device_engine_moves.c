@@ -180,6 +180,23 @@ RLO_LOOP_TEST(test_engine_vectors__reverse, 0, NUM_SET_UPS) {
   end();
 }
 
+RLO_LOOP_TEST(test_engine_vectors__roll, 0, NUM_SET_UPS) {
+  begin_set_up(_i);
+  rlo_tensor *x = tensor(DIMS(2, 3), 2, counted + 1);
+  rlo_tensor *y = NULL;
+  expect_ok(rlo_op_roll(x, DIMS(1), DIMS(1), 1, &y));
+  expect_array(y, DIMS(2, 3), 2, FLOATS(3, 1, 2, 6, 4, 5));
+  /* Negative, larger than the dimension, twice along one, from the end. */
+  expect_ok(rlo_op_roll(x, DIMS(-1, 5), DIMS(-1, 0), 2, &y));
+  expect_array(y, DIMS(2, 3), 2, FLOATS(5, 6, 4, 2, 3, 1));
+  expect_ok(rlo_op_roll(x, DIMS(2, 2), DIMS(1, 1), 2, &y));
+  expect_array(y, DIMS(2, 3), 2, FLOATS(3, 1, 2, 6, 4, 5));
+  expect_ok(rlo_op_roll(x, NULL, NULL, 0, &y));
+  expect_array(y, DIMS(2, 3), 2, FLOATS(1, 2, 3, 4, 5, 6));
+  rlo_tensor_release(x);
+  end();
+}
+
 /* [2,3] = a b c / d e f in {0,1:pad(3,5)fill(zero)}: the design's example. */
 RLO_LOOP_TEST(test_engine_vectors__relayout, 0, NUM_SET_UPS) {
   begin_set_up(_i);

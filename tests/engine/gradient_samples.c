@@ -138,6 +138,20 @@ static void draw_reverse(sample *s) {
   add_list(s, "dims", dims, count);
 }
 
+/* Shifts of any sign, larger than the dimension too; dimensions may recur. */
+static void draw_roll(sample *s) {
+  int64_t shifts[3];
+  int64_t dims[3];
+  draw_dims(s, 0, 1, 3);
+  int32_t count = (int32_t)draw(0, 3);
+  for (int32_t i = 0; i < count; ++i) {
+    shifts[i] = draw(-7, 7);
+    dims[i] = draw(-s->ranks[0], s->ranks[0] - 1);
+  }
+  add_list(s, "shifts", shifts, count);
+  add_list(s, "dims", dims, count);
+}
+
 static void draw_broadcast(sample *s) {
   int64_t shape[RLO_MAX_RANK];
   draw_dims(s, 0, 0, 3);
@@ -369,6 +383,7 @@ static const kind kinds[] = {{"Identity", draw_any, true},
                              {"PadV2", draw_pad, true},
                              {"MirrorPad", draw_mirror_pad, false},
                              {"Reverse", draw_reverse, true},
+                             {"Roll", draw_roll, true},
                              {"BroadcastTo", draw_broadcast, false},
                              {"Tile", draw_tile, false},
                              {"Repeat", draw_repeat, false},

@@ -259,6 +259,39 @@ RLO_TEST(test_engine_registry__list_and_copy) {
   expect_ok(rlo_backend_remove(engine, "my_backend"));
 }
 
+/* A built-in kernel is registered again as it was found, under any name; with a
+ * function of its own, that runs. */
+RLO_TEST(test_engine_registry__built_in_again) {
+  static counted_kernel c = {.factor = 2};
+  rlo_kernel_config found;
+  rlo_kernel_config old;
+  rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
+  rlo_tensor *y = NULL;
+  const rlo_attribute dims = rlo_attribute_i64s("dims", DIMS(0), 1);
+  const rlo_attributes attributes = {&dims, 1};
+  expect_ok(rlo_kernel_find(engine, "Reverse", "host", &found));
+  ck_assert(found.run == NULL && found.built_in != NULL);
+  found.kernel_name = "Backwards";
+  expect_ok(rlo_kernel_register(engine, &found, 0, NULL));
+  expect_ok(
+      rlo_run_kernel(engine, "Backwards", &x, 1, &attributes, &y, 1, NULL));
+  expect(y, FLOATS(3, 2, 1), 3);
+  /* A function in place of the operation. */
+  found.run = config_of("Backwards", "host", &c).run;
+  found.infer = rlo_infer_like_input;
+  found.payload = &c;
+  expect_ok(rlo_kernel_register(engine, &found, RLO_KERNEL_REPLACE, &old));
+  expect_ok(
+      rlo_run_kernel(engine, "Backwards", &x, 1, &attributes, &y, 1, NULL));
+  expect(y, FLOATS(2, 4, 6), 3);
+  /* Back to what it was. */
+  expect_ok(rlo_kernel_register(engine, &old, RLO_KERNEL_REPLACE, NULL));
+  expect_ok(
+      rlo_run_kernel(engine, "Backwards", &x, 1, &attributes, &y, 1, NULL));
+  expect(y, FLOATS(3, 2, 1), 3);
+  rlo_tensor_release(x);
+}
+
 RLO_TEST(test_engine_registry__missing_kernels) {
   static fake f = {0};
   static counted_kernel c = {.factor = 2};

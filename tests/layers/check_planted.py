@@ -33,6 +33,8 @@ PLANTED = [
     ("src/codegen/planted.c", '#include "runtime/context.h"'),
     ("src/engine/planted.c", "#include <CL/cl.h>"),
     ("src/engine/memory/planted.c", '#include "engine/copy/copy_op.h"'),
+    ("src/engine/tensor/planted.c", '#include "engine/call/call_plan.h"'),
+    ("src/engine/call/planted.c", '#include "engine/gradient/tape.h"'),
     ("src/runtime/planted.c", '#include "engine/tensor/tensor.h"'),
     ("src/cli/planted.c", '#include "base/str.h"'),
     ("src/cli/planted.c", "#include <CL/cl.h>"),

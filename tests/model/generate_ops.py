@@ -110,6 +110,12 @@ def op_reverse(random, dims):
     )
 
 
+def op_roll(random, dims):
+    named = [random.below(len(dims)) for _ in range(random.below(3))] if dims else []
+    shifts = [random.between(-9, 9) for _ in named]
+    return "roll:%s:%s" % (comma(shifts), comma(named))
+
+
 def op_broadcast(random, dims):
     rank = random.between(len(dims), max(len(dims), 6))
     places = random.shuffled(range(rank))[: len(dims)]
@@ -264,6 +270,7 @@ OPS = {
     "slice": op_slice,
     "pad": op_pad,
     "reverse": op_reverse,
+    "roll": op_roll,
     "broadcast": op_broadcast,
     "tile": op_tile,
     "repeat": op_repeat,

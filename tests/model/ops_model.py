@@ -90,6 +90,13 @@ def reverse(x, dims):
     return x
 
 
+def roll(x, shifts, dims):
+    for s, k in zip(shifts, dims):
+        x = along(x, k, lambda rows: [rows[(i - s) % len(rows)]
+                                      for i in range(len(rows))])
+    return x
+
+
 def broadcast(x, dims, from_dims):
     elements = x.to_dict()
     out = {}
@@ -295,13 +302,14 @@ def _step(stack_, name, args, operands, to_element):
         )
     if name == "s2b":
         return space_to_batch(x, *lists, to_element(0))
-    if name in ("transpose", "reshape", "slice", "reverse", "broadcast", "tile",
-                "repeat", "b2s"):
+    if name in ("transpose", "reshape", "slice", "reverse", "roll", "broadcast",
+                "tile", "repeat", "b2s"):
         return {
             "transpose": transpose,
             "reshape": reshape,
             "slice": slice_,
             "reverse": reverse,
+            "roll": roll,
             "broadcast": broadcast,
             "tile": tile,
             "repeat": repeat,

@@ -87,6 +87,9 @@ static rlo_status append(const word *w, rlo_chain *x) {
   if (strcmp(name, "reverse") == 0) {
     return rlo_chain_reverse(x, i[0], w->counts[0]);
   }
+  if (strcmp(name, "roll") == 0) {
+    return rlo_chain_roll(x, l[0], i[1], w->counts[1]);
+  }
   if (strcmp(name, "broadcast") == 0) {
     return rlo_chain_broadcast_in_dim(x, l[0], w->counts[0], i[1]);
   }

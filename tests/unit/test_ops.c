@@ -210,6 +210,28 @@ RLO_TEST(test_ops__reverse) {
                  "reverse: dimension 2 of an array of rank 2");
 }
 
+RLO_TEST(test_ops__roll) {
+  chain = begin_with(DIMS(2, 3), 2);
+  expect_ok(rlo_chain_roll(chain, DIMS(1), ENTRIES(1), 1));
+  /* The elements that stay in front of the edge, and those that wrap. */
+  ck_assert_int_eq(EXPECT(3, 1, 2, 6, 4, 5), 2);
+  expect_ok(rlo_chain_roll(chain, DIMS(-1, 0), ENTRIES(1, 0), 2));
+  EXPECT(1, 2, 3, 4, 5, 6);
+  chain = begin_with(DIMS(2, 3), 2);
+  /* Shifts of one dimension add up: 2 + 2 = 1 modulo 3. */
+  expect_ok(rlo_chain_roll(chain, DIMS(2, 2), ENTRIES(1, 1), 2));
+  ck_assert_int_eq(EXPECT(3, 1, 2, 6, 4, 5), 2);
+  chain = begin_with(DIMS(2, 3), 2);
+  expect_ok(
+      rlo_chain_roll(chain, DIMS(INT64_MIN, INT64_MAX), ENTRIES(0, 0), 2));
+  ck_assert_int_eq(EXPECT(4, 5, 6, 1, 2, 3), 2);
+  expect_refusal(rlo_chain_roll(chain, DIMS(1), ENTRIES(2), 1),
+                 RLO_OUT_OF_RANGE,
+                 "roll: dimension 2 of an array of rank 2");
+  chain = begin_with(DIMS(0, 3), 2);
+  expect_ok(rlo_chain_roll(chain, DIMS(5), ENTRIES(0), 1));
+}
+
 RLO_TEST(test_ops__broadcast_in_dim) {
   chain = begin_with(DIMS(2), 1);
   expect_ok(rlo_chain_broadcast_in_dim(chain, DIMS(2, 3), 2, ENTRIES(0)));

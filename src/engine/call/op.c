@@ -2,7 +2,7 @@
 #include "base/status.h"
 #include "relayout/engine_ops.h"
 
-/* One or more results of a kernel on the engine of its first tensor. */
+/* Runs a kernel with one or more results on the engine of its first tensor. */
 static rlo_status run(const char *kernel_name,
                       rlo_tensor *const *inputs,
                       int32_t num_inputs,
@@ -33,7 +33,7 @@ static int32_t rank_of(const rlo_tensor *x) {
   return x != NULL ? rlo_tensor_shape(x)->rank : 0;
 }
 
-/* A list with an entry for each dimension of x. */
+/* An attribute with an entry for each dimension of x. */
 static rlo_attribute list(const char *name,
                           const int64_t *values,
                           const rlo_tensor *x) {
@@ -46,7 +46,7 @@ static rlo_attribute pairs(const char *name,
                            const int64_t *high,
                            int32_t count,
                            int64_t room[2 * RLO_MAX_RANK]) {
-  /* What is too long is refused by its count. */
+  /* A longer list is refused by its count. */
   for (int32_t k = 0; k < count && k < RLO_MAX_RANK; ++k) {
     room[2 * (size_t)k] = low != NULL ? low[k] : 0;
     room[2 * (size_t)k + 1] = high != NULL ? high[k] : 0;
@@ -143,6 +143,16 @@ rlo_status rlo_op_reverse(rlo_tensor *x,
                           rlo_tensor **out_y) {
   const rlo_attribute item = rlo_attribute_i64s("dims", dims, count);
   return run("Reverse", &x, 1, &item, 1, out_y, 1);
+}
+
+rlo_status rlo_op_roll(rlo_tensor *x,
+                       const int64_t *shifts,
+                       const int64_t *dims,
+                       int32_t count,
+                       rlo_tensor **out_y) {
+  const rlo_attribute items[] = {rlo_attribute_i64s("shifts", shifts, count),
+                                 rlo_attribute_i64s("dims", dims, count)};
+  return run("Roll", &x, 1, items, 2, out_y, 1);
 }
 
 rlo_status rlo_op_broadcast_to(rlo_tensor *x,

@@ -6,7 +6,7 @@
 #include "base/status.h"
 
 static _Thread_local rlo__recorder *newest;
-/* Kernels under way on this thread, one inside the other. */
+/* The depth of nested kernels on this thread. */
 static _Thread_local int32_t depth;
 
 void rlo__recorder_push(rlo__recorder *recorder) {

@@ -6,7 +6,7 @@
 #include "relayout/engine_opencl.h"
 #include "runtime/source_launch.h"
 
-/* The value of one argument that is no memory. */
+/* The value of an argument that is not a memory. */
 typedef union scalar {
   cl_long as_long;
   cl_ulong as_ulong;
@@ -15,13 +15,13 @@ typedef union scalar {
   cl_double as_double;
 } scalar;
 
-/* A launch in the making. */
+/* A launch under construction. */
 typedef struct draft {
   const rlo_source_kernel *kernel;
   const rlo__kernel_call *call;
   rlo__source_value *values;
   scalar *scalars;
-  /** Of the inputs on the device, then of the outputs. */
+  /** Of the inputs, then of the outputs. */
   rlo__storage **storages;
 } draft;
 
@@ -49,7 +49,7 @@ static rlo__device_memory *memory_of(const draft *d, int32_t number) {
   return d->storages[number]->memory;
 }
 
-/* Whether the kernel is told where an input begins. */
+/* Whether an argument holds the offset of an input. */
 static bool knows_offset(const rlo_source_kernel *kernel, int32_t index) {
   for (int32_t n = 0; n < kernel->num_arguments; ++n) {
     if (kernel->arguments[n].kind == RLO_SOURCE_INPUT_OFFSET &&
@@ -101,7 +101,7 @@ static rlo_status set_tensor(draft *d,
       !knows_offset(d->kernel, argument->index)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "kernel '%s': input %d begins %lld bytes into its buffer, "
-                    "and no argument tells the kernel",
+                    "and no argument holds that offset",
                     call->kernel_name,
                     argument->index,
                     (long long)offset_bytes);
@@ -193,7 +193,7 @@ static rlo_status get_range(const draft *d, rlo_source_range *out_range) {
                              d->call->call.kernel_name);
 }
 
-/* The memories of inputs and outputs; outputs are made. */
+/* Gets the memories of the inputs and allocates those of the outputs. */
 static rlo_status collect_storages(draft *d, rlo_kernel_call *call) {
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     RLO_TRY(rlo__tensor_need(

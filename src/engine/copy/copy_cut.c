@@ -9,7 +9,7 @@ static const rlo_attribute_spec slice_specs[] = {
     {"size", RLO_ATTRIBUTE_I64S, true},
 };
 
-/* TensorFlow's Slice: unlike StridedSlice it moves nothing to an edge. */
+/* TensorFlow's Slice: unlike StridedSlice it does not clamp to the edges. */
 static rlo_status append_slice(const rlo__copy_step *step) {
   const rlo_shape *shape = rlo_chain_shape(step->chain);
   rlo__dims begin;
@@ -36,7 +36,7 @@ static rlo_status append_slice(const rlo__copy_step *step) {
                       (long long)begin.values[k],
                       (long long)left);
     }
-    /* From here on the end. */
+    /* The end from here on. */
     size.values[k] =
         begin.values[k] + (size.values[k] == -1 ? left : size.values[k]);
   }
@@ -62,13 +62,13 @@ static const rlo_attribute_spec strided_slice_specs[] = {
 };
 
 /* A strided slice with its masks applied: a slice of every dimension, then a
- * reshape that drops the dimensions shrunk and puts in the new ones. */
+ * reshape that removes the shrunk dimensions and inserts the new ones. */
 typedef struct cut_plan {
   int32_t rank;
   int64_t begin[RLO_MAX_RANK];
   int64_t end[RLO_MAX_RANK];
   int64_t strides[RLO_MAX_RANK];
-  /** For each dimension of the result: of the input, or -1 for a new one. */
+  /** The input dimension of each result dimension; -1 for a new one. */
   int32_t result_rank;
   int32_t from[RLO_MAX_RANK];
 } cut_plan;
@@ -91,7 +91,7 @@ static rlo_status keep_dim(cut_plan *plan, int32_t from) {
   return RLO_OK;
 }
 
-/* A dimension that is taken whole. */
+/* Takes all of the next dimension. */
 static rlo_status take_whole(cut_plan *plan) {
   int32_t k = plan->rank++;
   plan->begin[k] = INT64_MIN;
@@ -100,7 +100,7 @@ static rlo_status take_whole(cut_plan *plan) {
   return keep_dim(plan, k);
 }
 
-/* One entry of begin, end and strides, for the next dimension. */
+/* Applies an entry of begin, end and strides to the next dimension. */
 static rlo_status take_entry(cut_plan *plan,
                              const rlo_shape *shape,
                              const cut_masks *masks,
@@ -130,7 +130,7 @@ static rlo_status take_entry(cut_plan *plan,
     plan->strides[k] = 1;
     return RLO_OK;
   }
-  /* The edge that a walk begins and ends at depends on its direction. */
+  /* The default edges depend on the direction. */
   plan->begin[k] = !has_bit(masks->begin, entry) ? begin
                    : stride < 0                  ? INT64_MAX
                                                  : INT64_MIN;
@@ -154,7 +154,7 @@ static rlo_status make_plan(const rlo_shape *shape,
                     (long long)masks->ellipsis);
   }
   *plan = (cut_plan){0};
-  /* Dimensions that entries stand for; the ellipsis takes the others. */
+  /* The dimensions that have an entry; the ellipsis takes the others. */
   int32_t named = 0;
   for (int32_t e = 0; e < count; ++e) {
     named += !has_bit(masks->ellipsis, e) && !has_bit(masks->new_axis, e);

@@ -28,7 +28,7 @@ static rlo_status append_gather(const rlo__copy_step *step) {
   RLO_TRY(rlo__axis_get(
       step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
   RLO_TRY(get_batch_dims(step->attributes, &batch_dims));
-  /* The indices as they lie in memory. */
+  /* Indices are read in place, in their own layout. */
   return rlo_chain_gather(
       step->chain, rlo_chain_operand(step->others[0], 0), axis, batch_dims);
 }
@@ -47,8 +47,8 @@ static const rlo_attribute_spec segment_specs[] = {
     {"batch_dims", RLO_ATTRIBUTE_I64, false},
 };
 
-/* The axis is where the rows' dimensions begin in input 0, which may be at its
- * end: ids without dimensions. */
+/* The axis is where the dimensions of the rows begin in input 0; its rank, for
+ * ids without dimensions. */
 static rlo_status get_segments(const rlo_shape *rows,
                                const rlo_attributes *attributes,
                                int32_t *out_axis,

@@ -56,7 +56,7 @@ static const rlo_attribute_spec split_specs[] = {
     {"axis", RLO_ATTRIBUTE_I64, false},
 };
 
-/* Equal parts, or a list in which one -1 is what the others leave. */
+/* Equal parts, or a list in which one -1 stands for the remainder. */
 typedef struct split_sizes {
   int32_t count;
   int64_t *values;

@@ -40,7 +40,7 @@ rlo_status rlo__copy_op_count(const rlo__copy_call *call, int32_t *out_count) {
   return RLO_OK;
 }
 
-/* The chain of one result. */
+/* Creates the chain of one result. */
 static rlo_status make_chain(const rlo__copy_call *call,
                              int32_t output,
                              rlo_chain **out_chain) {

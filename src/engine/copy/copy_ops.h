@@ -25,6 +25,8 @@ extern const rlo__copy_op rlo__op_space_to_batch;
 extern const rlo__copy_op rlo__op_batch_to_space;
 extern const rlo__copy_op rlo__op_space_to_depth;
 extern const rlo__copy_op rlo__op_depth_to_space;
+/* copy_roll.c */
+extern const rlo__copy_op rlo__op_roll;
 /* copy_cut.c */
 extern const rlo__copy_op rlo__op_slice;
 extern const rlo__copy_op rlo__op_strided_slice;

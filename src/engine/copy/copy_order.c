@@ -162,7 +162,7 @@ static rlo_status append_broadcast_to(const rlo__copy_step *step) {
                     dims.count,
                     shape->rank);
   }
-  /* As NumPy does: the last dimensions belong together. */
+  /* NumPy aligns the last dimensions. */
   for (int32_t k = 0; k < shape->rank; ++k) {
     from_dims[k] = dims.count - shape->rank + k;
   }

@@ -14,19 +14,19 @@ static const rlo_attribute_spec pad_specs[] = {
     {"value_bits", RLO_ATTRIBUTE_I64S, false},
 };
 
-/* A number as a value of a floating or complex type, rounded as a Cast is. */
+/* The bits of a number in a floating or complex type, rounded as by Cast. */
 static rlo_status bits_of_real(rlo_dtype dtype,
                                double number,
                                uint8_t out_bits[16]) {
   uint8_t zero[16];
-  /* A type without a zero takes no conversion either. */
+  /* Refuses the types that have no conversion. */
   RLO_TRY(rlo_dtype_constant_bits(dtype, RLO_DTYPE_ZERO, zero));
   memcpy(out_bits, &number, sizeof number);
   rlo__arithmetic_convert(RLO_DTYPE_F64, dtype, out_bits, out_bits);
   return RLO_OK;
 }
 
-/* A number as a value of a type; as an integer it must be one that fits. */
+/* The bits of a number in a type. Integer types must hold it exactly. */
 static rlo_status bits_of_number(rlo_dtype dtype,
                                  double number,
                                  uint8_t out_bits[16]) {

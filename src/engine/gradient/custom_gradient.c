@@ -11,7 +11,8 @@ struct rlo_saver {
   const rlo_engine *engine;
   /** Retained. */
   rlo_tensor **tensors;
-  int32_t count, capacity;
+  int32_t count;
+  size_t capacity;
 };
 
 rlo_status rlo_saver_save(rlo_saver *saver, rlo_tensor *tensor) {
@@ -20,18 +21,10 @@ rlo_status rlo_saver_save(rlo_saver *saver, rlo_tensor *tensor) {
   }
   RLO_TRY(
       rlo__tensor_check(tensor, saver->engine, "tensor to save", saver->count));
-  if (saver->count == saver->capacity) {
-    int32_t capacity = saver->capacity == 0 ? 4 : 2 * saver->capacity;
-    void *longer = rlo__alloc_resize(saver->tensors,
-                                     (size_t)saver->capacity,
-                                     (size_t)capacity,
-                                     sizeof(rlo_tensor *));
-    if (longer == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    saver->tensors = longer;
-    saver->capacity = capacity;
-  }
+  RLO_TRY(rlo__array_reserve(&saver->tensors,
+                             sizeof(rlo_tensor *),
+                             (size_t)saver->count + 1,
+                             &saver->capacity));
   saver->tensors[saver->count++] = rlo_tensor_retain(tensor);
   return RLO_OK;
 }
@@ -71,8 +64,9 @@ static rlo_status check_arguments(const rlo_engine *engine,
   return RLO_OK;
 }
 
-/* What was there before the function ran, or is a result twice, becomes a
- * tensor of its own: a tape tells tensors apart by who made them. */
+/* Replaces tensors that existed before the function ran, or that are results
+ * twice, by views: a tape identifies a tensor with the kernel that created it.
+ */
 static rlo_status own_outputs(rlo_tensor **outputs,
                               int32_t count,
                               uint64_t first_new_id) {

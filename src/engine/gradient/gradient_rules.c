@@ -182,7 +182,7 @@ fail:
 /* ---------------------------------------------------------------------- rules
  */
 
-/* Of an operation that keeps the order of elements. */
+/* The gradient of an operation that keeps the order of elements. */
 static rlo_status gradient_of_order(rlo_gradient_call *call, void *payload) {
   (void)payload;
   const rlo_shape *wanted = call->input_shapes[0];
@@ -220,6 +220,32 @@ static rlo_status gradient_of_add_n(rlo_gradient_call *call, void *payload) {
     }
   }
   return RLO_OK;
+}
+
+/* A roll by the opposite shifts, which stores every element once. */
+static rlo_status gradient_of_roll(rlo_gradient_call *call, void *payload) {
+  (void)payload;
+  const rlo_shape *x = call->input_shapes[0];
+  rlo_i64_list shifts;
+  int32_t axes[RLO_MAX_RANK];
+  int32_t count = 0;
+  int64_t dims[RLO_MAX_RANK];
+  int64_t back[RLO_MAX_RANK];
+  rlo_tensor *dx = NULL;
+  if (!call->wants[0]) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo_attributes_get_i64s(call->attributes, "shifts", &shifts));
+  RLO_TRY(rlo__axes_get(call->attributes, "dims", x->rank, axes, &count));
+  for (int32_t i = 0; i < count; ++i) {
+    int64_t size = x->dims[axes[i]];
+    dims[i] = axes[i];
+    back[i] = size > 0 ? -(shifts.values[i] % size) : 0;
+  }
+  RLO_TRY(rlo_op_roll(call->dys[0], back, dims, count, &dx));
+  rlo_status status = place(dx, x, &call->dxs[0]);
+  rlo_tensor_release(dx);
+  return status;
 }
 
 static rlo_status scale(rlo_tensor *x, double factor, rlo_tensor **out_y) {
@@ -293,7 +319,8 @@ fail:
   return status;
 }
 
-/* The attributes of a pad with interior values, without what it takes away. */
+/* A pad with interior values: its attributes with the negative edges set to 0,
+ * and the negative edges. */
 typedef struct spread_pad {
   rlo_attributes attributes;
   rlo_attribute items[8];
@@ -342,9 +369,10 @@ static rlo_status read_spread_pad(const rlo_gradient_call *call,
   return RLO_OK;
 }
 
-/* A pad that takes away is one that does not, and a slice of it: dy gets the
- * edges back as zeros, and then it is the gradient of the former. The adjoint's
- * own problem would divide on the side that is written. */
+/* A pad with negative edges is one without them, then a slice: dy is padded
+ * with zeros to undo the slice, and then the pad without them is
+ * differentiated. The adjoint's own problem would have a quotient on the side
+ * that is written. */
 static rlo_status gradient_of_spread_pad(rlo_gradient_call *call,
                                          void *payload) {
   spread_pad pad = {.has_cuts = false};
@@ -441,8 +469,7 @@ static rlo_status gradient_of_segment_sum(rlo_gradient_call *call,
  */
 
 /* The two are inverse to each other, with zeros for what was cropped. The
- * adjoint's own problem would divide by the block on the side that is written.
- */
+ * adjoint's own problem would have a quotient on the side that is written. */
 static rlo_status gradient_of_batch(rlo_gradient_call *call, void *payload) {
   const rlo__copy_op *op = payload;
   bool is_to_batch = strcmp(op->name, "SpaceToBatchND") == 0;
@@ -487,6 +514,7 @@ static const rule rules[] = {
     {"Cast", 0, gradient_of_cast},
     {"AddN", 0, gradient_of_add_n},
     {"Rescale", 0, gradient_of_scale},
+    {"Roll", 0, gradient_of_roll},
     {"PadV2", 0, gradient_of_pad},
     {"SpaceToBatchND", 0, gradient_of_batch},
     {"BatchToSpaceND", 0, gradient_of_batch},

@@ -6,21 +6,22 @@
 #include "engine/parts.h"
 #include "engine/tensor/tensor.h"
 
-/* Its address is the thread's own. */
+/* Its address identifies the thread. */
 static _Thread_local char this_thread;
 
-rlo_status rlo__tape_check(const rlo_tape *tape, const char *what) {
+rlo_status rlo__tape_check(const rlo_tape *tape, const char *action) {
   if (tape == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: the tape is NULL", what);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: the tape is NULL", action);
   }
   if (tape->thread != &this_thread) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "%s: the tape was begun by another thread", what);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s: the tape was begun by another thread",
+                    action);
   }
   if (tape->is_computing) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s: a gradient is being computed from the tape",
-                    what);
+                    action);
   }
   return RLO_OK;
 }
@@ -111,18 +112,10 @@ static rlo_status record_kernel(void *payload, const rlo__record *record) {
   if (tape->is_computing) {
     return RLO_OK;
   }
-  if (tape->count == tape->capacity) {
-    int64_t capacity = tape->capacity == 0 ? 16 : 2 * tape->capacity;
-    void *longer = rlo__alloc_resize(tape->nodes,
-                                     (size_t)tape->capacity,
-                                     (size_t)capacity,
-                                     sizeof(rlo__tape_node *));
-    if (longer == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    tape->nodes = longer;
-    tape->capacity = capacity;
-  }
+  RLO_TRY(rlo__array_reserve(&tape->nodes,
+                             sizeof(rlo__tape_node *),
+                             (size_t)tape->count + 1,
+                             &tape->capacity));
   RLO_TRY(node_create(record, &tape->nodes[tape->count]));
   ++tape->count;
   return RLO_OK;

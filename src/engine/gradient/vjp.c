@@ -5,7 +5,7 @@
 #include "engine/parts.h"
 #include "engine/tensor/tensor.h"
 
-/* A product under way. */
+/* A vector-Jacobian product under construction. */
 typedef struct product {
   rlo_engine *engine;
   rlo_gradient_config config;
@@ -74,7 +74,7 @@ static rlo_status make_room(product *p, int32_t num_dys) {
              : RLO_OK;
 }
 
-/* All that can be wrong is found here. */
+/* Reports every error of the arguments, before a kernel runs. */
 static rlo_status check_dys(product *p,
                             rlo_tensor *const *dys,
                             int32_t num_dys) {

@@ -138,8 +138,8 @@ rlo_status rlo__storage_adopt(rlo__backend_instance *instance,
   return RLO_OK;
 }
 
-/* Clears all bytes; takes as many of the host's only where the backend can
- * neither clear nor be reached. */
+/* Clears all bytes; with a buffer of zeros on the host only if the backend has
+ * neither `clear` nor host memory. */
 static rlo_status clear(rlo__storage *storage) {
   const rlo__backend_instance *instance = storage->instance;
   size_t bytes = (size_t)storage->bytes;
@@ -256,7 +256,7 @@ rlo_status rlo__storage_copy(rlo__storage *from,
     if (there->methods.host_pointer != NULL) {
       data = there->methods.host_pointer(there->self, from->memory);
     } else if (instance->methods.host_pointer != NULL) {
-      /* Straight into the new memory; nothing is left to be written. */
+      /* Read straight into the new memory. */
       RLO_TRY_GOTO(rlo__storage_read(
           from,
           instance->methods.host_pointer(instance->self, to->memory),

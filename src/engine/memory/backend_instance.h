@@ -6,10 +6,10 @@
 
 #include "relayout/backend.h"
 
-/** An instance of a backend, kept by whatever has memory or programs of it. */
+/** An instance of a backend. Its memories and programs hold references. */
 typedef struct rlo__backend_instance {
   atomic_int_fast64_t num_references;
-  /** Never used again by the engine. */
+  /** Never reused by the engine. */
   uint64_t id;
   /** Interned by the engine: names are equal if their addresses are. */
   const char *name;
@@ -17,8 +17,8 @@ typedef struct rlo__backend_instance {
   void *self;
 } rlo__backend_instance;
 
-/** Make an instance by its factory. @return what the factory says;
- *  RLO_INVALID_ARGUMENT if it gives no methods; RLO_OUT_OF_MEMORY. */
+/** Creates an instance. @return the status of the factory;
+ *  RLO_INVALID_ARGUMENT if methods are missing; RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status
 rlo__backend_instance_create(rlo_engine *engine,
                              const char *name,
@@ -32,8 +32,9 @@ rlo__backend_instance *rlo__backend_instance_retain(
 /** NULL is legal. */
 void rlo__backend_instance_release(rlo__backend_instance *instance);
 
-/** Get moves ready, which become the backend's, or are released.
- *  RLO_UNSUPPORTED where the backend runs none; or what it says. */
+/** Prepares a program of the moves, which this takes over, also on failure.
+ *  RLO_UNSUPPORTED if the backend runs no moves; the status of its `prepare`.
+ */
 RLO_NODISCARD rlo_status
 rlo__backend_instance_prepare(const rlo__backend_instance *instance,
                               rlo_moves *moves,
@@ -45,14 +46,14 @@ rlo__backend_instance_prepare_segment_sum(const rlo__backend_instance *instance,
                                           rlo_segment_sum *sum,
                                           void **out_program);
 
-/** Run what was prepared; `dst` is memory of the instance, as operands are. */
+/** Runs a program; `dst` and the operands are memories of the instance. */
 RLO_NODISCARD rlo_status
 rlo__backend_instance_run(const rlo__backend_instance *instance,
                           void *program,
                           void *const *operands,
                           void *dst);
 
-/** Memory of an instance, shared by tensors. */
+/** Memory of an instance. Tensors share it by reference. */
 typedef struct rlo__storage {
   atomic_int_fast64_t num_references;
   /** Retained. */
@@ -60,22 +61,22 @@ typedef struct rlo__storage {
   /** NULL for 0 bytes. */
   void *memory;
   int64_t bytes;
-  /** The memory is the caller's: told by `release` when it is free, if that is
-   *  not NULL. */
+  /** The memory is the caller's and is not freed. */
   bool is_external;
+  /** Called when the storage is destroyed; may be NULL. */
   rlo_release_fn release;
   void *payload;
 } rlo__storage;
 
-/** New memory, of zeros or with undefined contents. RLO_OUT_OF_MEMORY,
+/** Allocates memory, of zeros or with undefined contents. RLO_OUT_OF_MEMORY,
  *  RLO_DEVICE. */
 RLO_NODISCARD rlo_status rlo__storage_create(rlo__backend_instance *instance,
                                              int64_t bytes,
                                              bool is_zero,
                                              rlo__storage **out_storage);
 
-/** A storage of memory that is there. With `is_external` the memory stays the
- *  caller's. On failure nothing is released. RLO_OUT_OF_MEMORY. */
+/** Creates a storage of existing memory, which it frees in the end unless
+ *  `is_external`. Releases nothing on failure. RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__storage_adopt(rlo__backend_instance *instance,
                                             void *memory,
                                             int64_t bytes,
@@ -97,7 +98,7 @@ RLO_NODISCARD rlo_status rlo__storage_read(rlo__storage *storage,
                                            void *out_data,
                                            int64_t bytes);
 
-/** The same bytes in memory of another instance. */
+/** Copies a storage to another instance. */
 RLO_NODISCARD rlo_status rlo__storage_copy(rlo__storage *from,
                                            rlo__backend_instance *instance,
                                            rlo__storage **out_storage);

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "ops/chain.h"
 
-/* One of the two. */
+/* Either. */
 typedef struct host_program {
   rlo_moves *moves;
   rlo_segment_sum *sum;
@@ -59,8 +59,8 @@ static void release_program(void *self, void *program) {
 static rlo_status prepare(void *self, rlo_moves *moves, void **out_program) {
   (void)self;
   for (int32_t n = 0; n < moves->count; ++n) {
-    /* Wide units make fewer points of the same move. The interpreter asks for
-     * no alignment, and for no canonical form either where there is none. */
+    /* Wide units make fewer points. The interpreter needs no alignment; nor
+     * does it need canonical form, which may not exist. */
     rlo_status status = rlo_problem_canonicalize(
         moves->problems[n], RLO_MAX_UNIT_BITS, NULL, NULL);
     if (status != RLO_OK && status != RLO_UNSUPPORTED) {

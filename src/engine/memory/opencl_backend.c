@@ -7,10 +7,10 @@
 #include "runtime/device_memory.h"
 
 typedef struct opencl_program {
-  /** Without their problems, which the plans stand for. */
+  /** Without their problems, which are planned. */
   rlo_moves *moves;
   rlo_plan **plans;
-  /** Instead of moves. */
+  /** In place of moves. */
   rlo_segment_plan *sum;
 } opencl_program;
 

@@ -18,7 +18,7 @@ static rlo_status check_name(const rlo_engine *engine, const char *name) {
   return RLO_OK;
 }
 
-/* Not under `lock`, but during a change or not. */
+/* Not under `lock`. */
 static rlo_status fail_unknown(rlo__registry *registry, const char *name) {
   char text[256];
   rlo__str have = rlo__str_over(text, sizeof text);
@@ -98,9 +98,9 @@ static size_t count_kernels(const rlo__registry *registry, const char *name) {
   return count;
 }
 
-/* Replaces what is bound in the slots of a backend's kernels: by `bound` in
- * their order, or by NULL. What was bound goes to `out_old` unless that is
- * NULL. Under `lock` for writing. */
+/* Replaces the bound kernels of a backend's slots by `bound`, in the order of
+ * the slots, or by NULL. The old ones go to `out_old` unless that is NULL.
+ * Under `lock` for writing. */
 static void swap_bound(rlo__registry *registry,
                        const char *name,
                        rlo__bound_kernel *const *bound,
@@ -196,7 +196,8 @@ static void make_active(rlo__registry *registry,
   rlo__backend_instance_release(before);
 }
 
-/* Make the best backend that can be made active. During a change. */
+/* Activates the backend of the highest priority that can be created. During a
+ * change. */
 static rlo_status choose_changing(rlo__registry *registry) {
   rlo_status status = RLO_OK;
   int32_t failed = 0;
@@ -232,7 +233,7 @@ rlo_status rlo__backend_get_active(rlo__registry *registry,
   rlo__backend_instance *active = get_active(registry);
   if (active == NULL) {
     RLO_TRY(rlo__registry_begin_change(registry, "choosing a backend"));
-    /* Another thread may have been first. */
+    /* Another thread may have chosen one meanwhile. */
     rlo_status status =
         registry->active != NULL ? RLO_OK : choose_changing(registry);
     if (status == RLO_OK) {

@@ -54,7 +54,7 @@ static rlo_status check_flags(uint32_t flags, const char *what) {
                         flags);
 }
 
-/* During a change. What was bound to a replaced kernel goes to `out_bound`, to
+/* During a change. The bound kernel of a replaced one goes to `out_bound`, to
  * be released after the change. */
 static rlo_status register_changing(rlo__registry *registry,
                                     const rlo_kernel_config *config,
@@ -240,7 +240,7 @@ rlo_status rlo_kernel_list(rlo_engine *engine,
   return RLO_OK;
 }
 
-/* Register copies for another backend. During a change. */
+/* Registers copies for another backend. During a change. */
 static rlo_status copy_changing(rlo__registry *registry,
                                 rlo_kernel_config *configs,
                                 int32_t count,

@@ -40,7 +40,7 @@ const rlo_attribute *rlo_attributes_find(const rlo_attributes *attributes,
   return NULL;
 }
 
-/* The attribute, if it is of one of these types. */
+/* Finds an attribute and checks that it has one of the types. */
 static rlo_status get(const rlo_attributes *attributes,
                       const char *name,
                       uint32_t types,
@@ -61,8 +61,8 @@ static rlo_status get(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-/* The value of an attribute of exactly this type. Members of a union begin
- * where it does. */
+/* Copies the value of an attribute of exactly this type: the members of a union
+ * begin where it does. */
 static rlo_status copy_value(const rlo_attributes *attributes,
                              const char *name,
                              rlo_attribute_type type,

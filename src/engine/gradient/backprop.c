@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/gradient/tape.h"
@@ -6,15 +8,158 @@
 #include "engine/tensor/tensor.h"
 #include "relayout/text.h"
 
-/* Gradients of one tensor that are yet to be added, in order. */
+/* ---------------------------------------------------------------------- path
+ */
+
+/* What lies between some tensors and a result: a view of a tape at one moment.
+ * A slot stands for a tensor. */
+typedef struct path {
+  /** The ids in ascending order: slot s is ids[s]. */
+  uint64_t *ids;
+  int32_t num_slots;
+  /** For each slot: whether it depends on an x, and whether y depends on it and
+   *  it on an x. */
+  bool *is_from_x, *is_on_path;
+} path;
+
+static int compare_ids(const void *a, const void *b) {
+  uint64_t left = *(const uint64_t *)a;
+  uint64_t right = *(const uint64_t *)b;
+  return (left > right) - (left < right);
+}
+
+/* The slot of an id that the path was made with. */
+static int32_t find_slot(const path *p, uint64_t id) {
+  int32_t low = 0;
+  int32_t high = p->num_slots - 1;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (p->ids[middle] < id) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/* Collects the ids of all tensors of the tape, y and the xs, each once. */
+static rlo_status collect_ids(const rlo_tape *tape,
+                              const rlo_tensor *y,
+                              rlo_tensor *const *xs,
+                              int32_t count,
+                              path *p) {
+  int64_t most = (int64_t)count + 1;
+  for (int64_t n = 0; n < tape->count; ++n) {
+    most += tape->nodes[n]->num_inputs + tape->nodes[n]->num_outputs;
+  }
+  if (most > INT32_MAX) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the tape holds %lld tensors; the limit is %d",
+                    (long long)most,
+                    INT32_MAX);
+  }
+  p->ids = rlo__alloc_array((size_t)most, sizeof *p->ids);
+  p->is_from_x = rlo__alloc_array((size_t)most, sizeof *p->is_from_x);
+  p->is_on_path = rlo__alloc_array((size_t)most, sizeof *p->is_on_path);
+  if (p->ids == NULL || p->is_from_x == NULL || p->is_on_path == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  size_t next = 0;
+  p->ids[next++] = y->id;
+  for (int32_t i = 0; i < count; ++i) {
+    p->ids[next++] = xs[i]->id;
+  }
+  for (int64_t n = 0; n < tape->count; ++n) {
+    const rlo__tape_node *node = tape->nodes[n];
+    for (int32_t i = 0; i < node->num_inputs + node->num_outputs; ++i) {
+      p->ids[next++] = node->ids[i];
+    }
+  }
+  qsort(p->ids, next, sizeof *p->ids, compare_ids);
+  int32_t num_ids = 0;
+  for (size_t i = 0; i < next; ++i) {
+    if (i == 0 || p->ids[i] != p->ids[i - 1]) {
+      p->ids[num_ids++] = p->ids[i];
+    }
+  }
+  p->num_slots = num_ids;
+  return RLO_OK;
+}
+
+static bool has_any(const path *p,
+                    const bool *marks,
+                    const uint64_t *ids,
+                    int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (marks[find_slot(p, ids[i])]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Whether a gradient of the kernel is needed. */
+static bool has_node(const path *p, const rlo__tape_node *node) {
+  return has_any(p, p->is_from_x, node->ids, node->num_inputs) &&
+         has_any(
+             p, p->is_on_path, node->ids + node->num_inputs, node->num_outputs);
+}
+
+/* Needs path_deinit also after a failure. */
+static rlo_status path_init(const rlo_tape *tape,
+                            const rlo_tensor *y,
+                            rlo_tensor *const *xs,
+                            int32_t count,
+                            path *p) {
+  *p = (path){NULL, 0, NULL, NULL};
+  RLO_TRY(collect_ids(tape, y, xs, count, p));
+  for (int32_t i = 0; i < count; ++i) {
+    p->is_from_x[find_slot(p, xs[i]->id)] = true;
+  }
+  /* A kernel runs after those that made its inputs. */
+  for (int64_t n = 0; n < tape->count; ++n) {
+    const rlo__tape_node *node = tape->nodes[n];
+    if (has_any(p, p->is_from_x, node->ids, node->num_inputs)) {
+      for (int32_t k = 0; k < node->num_outputs; ++k) {
+        uint64_t id = node->ids[node->num_inputs + k];
+        p->is_from_x[find_slot(p, id)] = true;
+      }
+    }
+  }
+  int32_t last = find_slot(p, y->id);
+  p->is_on_path[last] = p->is_from_x[last];
+  for (int64_t n = tape->count - 1; n >= 0; --n) {
+    const rlo__tape_node *node = tape->nodes[n];
+    if (has_node(p, node)) {
+      for (int32_t i = 0; i < node->num_inputs; ++i) {
+        int32_t slot = find_slot(p, node->ids[i]);
+        p->is_on_path[slot] = p->is_on_path[slot] || p->is_from_x[slot];
+      }
+    }
+  }
+  return RLO_OK;
+}
+
+static void path_deinit(path *p) {
+  rlo__free(p->ids);
+  rlo__free(p->is_from_x);
+  rlo__free(p->is_on_path);
+}
+
+/* ----------------------------------------------------------------- gradients
+ */
+
+/* Gradients of one tensor, which are added up in this order. */
 typedef struct contributions {
   rlo_tensor **items;
-  int32_t count, capacity;
+  int32_t count;
+  size_t capacity;
 } contributions;
 
 typedef struct backward {
   rlo_tape *tape;
-  rlo__tape_path path;
+  path path;
   /** Of each slot. */
   contributions *sums;
 } backward;
@@ -47,14 +192,15 @@ static rlo_status check_arguments(const rlo_tape *tape,
   return RLO_OK;
 }
 
-/* That y depends on every x, and every kernel on the way has a gradient. */
+/* Checks that y depends on every x, and that every kernel of the path has a
+ * gradient. */
 static rlo_status check_path(const backward *b,
                              const rlo_tensor *y,
                              rlo_tensor *const *xs,
                              int32_t count,
                              uint32_t flags) {
   for (int32_t i = 0; i < count; ++i) {
-    int32_t slot = rlo__tape_path_slot(&b->path, xs[i]->id);
+    int32_t slot = find_slot(&b->path, xs[i]->id);
     if (!b->path.is_on_path[slot] &&
         (flags & RLO_TAPE_ALLOW_UNCONNECTED) == 0) {
       char of_y[160];
@@ -71,32 +217,27 @@ static rlo_status check_path(const backward *b,
   }
   for (int64_t n = 0; n < b->tape->count; ++n) {
     const rlo__tape_node *node = b->tape->nodes[n];
-    if (!node->has_gradient && rlo__tape_path_has(&b->path, node)) {
+    if (!node->has_gradient && has_node(&b->path, node)) {
       return rlo__gradient_fail_missing(node->kernel_name);
     }
   }
   return RLO_OK;
 }
 
-/* Takes the reference over, also on failure. */
+/* Takes over the reference, also on failure. */
 static rlo_status contribute(backward *b, int32_t slot, rlo_tensor *dx) {
   contributions *c = &b->sums[slot];
-  if (c->count == c->capacity) {
-    int32_t capacity = c->capacity == 0 ? 2 : 2 * c->capacity;
-    void *longer = rlo__alloc_resize(
-        c->items, (size_t)c->capacity, (size_t)capacity, sizeof(rlo_tensor *));
-    if (longer == NULL) {
-      rlo_tensor_release(dx);
-      return RLO_OUT_OF_MEMORY;
-    }
-    c->items = longer;
-    c->capacity = capacity;
+  rlo_status status = rlo__array_reserve(
+      &c->items, sizeof(rlo_tensor *), (size_t)c->count + 1, &c->capacity);
+  if (status != RLO_OK) {
+    rlo_tensor_release(dx);
+    return status;
   }
   c->items[c->count++] = dx;
   return RLO_OK;
 }
 
-/* The gradient of a slot, which stays there too. */
+/* Adds up the gradient of a slot, which keeps a reference to it. */
 static rlo_status add_up(backward *b, int32_t slot, rlo_tensor **out_sum) {
   contributions *c = &b->sums[slot];
   if (c->count > 1) {
@@ -111,13 +252,13 @@ static rlo_status add_up(backward *b, int32_t slot, rlo_tensor **out_sum) {
   return RLO_OK;
 }
 
-/* The gradients of a kernel's results; none of them is used after it. */
+/* Collects the gradients of a kernel's results. */
 static rlo_status take_dys(backward *b,
                            const rlo__tape_node *node,
                            rlo_tensor **dys) {
   for (int32_t k = 0; k < node->num_outputs; ++k) {
     int32_t place = node->num_inputs + k;
-    int32_t slot = rlo__tape_path_slot(&b->path, node->ids[place]);
+    int32_t slot = find_slot(&b->path, node->ids[place]);
     if (b->sums[slot].count > 0) {
       RLO_TRY(add_up(b, slot, &dys[k]));
     } else {
@@ -138,7 +279,7 @@ static rlo_status run_gradient(backward *b,
                                rlo_tensor **dxs) {
   for (int32_t i = 0; i < node->num_inputs; ++i) {
     shapes[i] = &node->shapes[i]->shape;
-    wants[i] = b->path.is_on_path[rlo__tape_path_slot(&b->path, node->ids[i])];
+    wants[i] = b->path.is_on_path[find_slot(&b->path, node->ids[i])];
   }
   RLO_TRY(take_dys(b, node, dys));
   rlo_gradient_call call = {.engine = b->tape->engine,
@@ -157,7 +298,7 @@ static rlo_status run_gradient(backward *b,
     if (wants[i]) {
       rlo_tensor *dx = dxs[i];
       dxs[i] = NULL;
-      RLO_TRY(contribute(b, rlo__tape_path_slot(&b->path, node->ids[i]), dx));
+      RLO_TRY(contribute(b, find_slot(&b->path, node->ids[i]), dx));
     }
   }
   return RLO_OK;
@@ -187,10 +328,10 @@ static rlo_status run_backward(backward *b, rlo_tensor *y, rlo_tensor *dy) {
     RLO_TRY(rlo__gradient_constant(
         b->tape->engine, &y->shape->shape, RLO_DTYPE_ONE, &first));
   }
-  RLO_TRY(contribute(b, rlo__tape_path_slot(&b->path, y->id), first));
+  RLO_TRY(contribute(b, find_slot(&b->path, y->id), first));
   for (int64_t n = b->tape->count - 1; n >= 0; --n) {
     const rlo__tape_node *node = b->tape->nodes[n];
-    if (rlo__tape_path_has(&b->path, node)) {
+    if (has_node(&b->path, node)) {
       RLO_TRY(step_back(b, node));
     }
   }
@@ -202,7 +343,7 @@ static rlo_status hand_out(backward *b,
                            int32_t count,
                            rlo_tensor **dxs) {
   for (int32_t i = 0; i < count; ++i) {
-    int32_t slot = rlo__tape_path_slot(&b->path, xs[i]->id);
+    int32_t slot = find_slot(&b->path, xs[i]->id);
     if (b->path.is_on_path[slot]) {
       RLO_TRY(add_up(b, slot, &dxs[i]));
     }
@@ -215,7 +356,7 @@ static void backward_deinit(backward *b) {
     rlo__tensor_list_release(b->sums[s].items, b->sums[s].count);
   }
   rlo__free(b->sums);
-  rlo__tape_path_deinit(&b->path);
+  path_deinit(&b->path);
 }
 
 rlo_status rlo_tape_gradients(rlo_tape *tape,
@@ -233,14 +374,14 @@ rlo_status rlo_tape_gradients(rlo_tape *tape,
     return RLO_OUT_OF_MEMORY;
   }
   tape->is_computing = true;
-  RLO_TRY_GOTO(rlo__tape_path_find(tape, y, xs, count, &b.path));
+  RLO_TRY_GOTO(path_init(tape, y, xs, count, &b.path));
   RLO_TRY_GOTO(check_path(&b, y, xs, count, flags));
   b.sums = rlo__alloc_array((size_t)b.path.num_slots, sizeof *b.sums);
   if (b.sums == NULL) {
     status = RLO_OUT_OF_MEMORY;
     goto fail;
   }
-  if (b.path.is_on_path[rlo__tape_path_slot(&b.path, y->id)]) {
+  if (b.path.is_on_path[find_slot(&b.path, y->id)]) {
     RLO_TRY_GOTO(run_backward(&b, y, dy));
   }
   RLO_TRY_GOTO(hand_out(&b, xs, count, dxs));
