@@ -87,13 +87,13 @@ static void print_families(const rlo_plan_report *report) {
   for (int32_t i = 0; i < report->num_candidates; ++i) {
     const rlo_plan_candidate *candidate = &report->candidates[i];
     if (candidate->is_applicable) {
-      printf("  %-8s fits, %.2f of the copy limit expected%s%s\n",
+      printf("  %-12s fits, %.2f of the copy limit expected%s%s\n",
              candidate->family,
              candidate->predicted_fraction,
              candidate->reason[0] == '\0' ? "" : ": ",
              candidate->reason);
     } else {
-      printf("  %-8s refused: %s\n", candidate->family, candidate->reason);
+      printf("  %-12s refused: %s\n", candidate->family, candidate->reason);
     }
   }
 }

@@ -52,7 +52,7 @@ static void print_text(printer *p, const rlo_wisdom_record *record) {
                ? ""
                : " (of another table of kernels: not used)");
   }
-  printf("  %5.3f  %-7s %-26s %s, aligned to %" PRId64 "%s\n",
+  printf("  %5.3f  %-12s %-26s %s, aligned to %" PRId64 "%s\n",
          record->fraction,
          record->family,
          record->way,

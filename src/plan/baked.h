@@ -4,7 +4,7 @@
 
 #include "plan/launch.h"
 
-/** What the kernels that include cl/point.cl have in common: the problem
+/** What the kernels that include cl/specialized.cl have in common: the problem
  *  compiled into them, and their first arguments. */
 
 /** Whether int suffices for every form of the problem, in bytes where it is a

@@ -6,7 +6,7 @@
 #include "plan/grid.h"
 
 /** What the kernels cl/cpu_*.cl have in common, as the head comment of
- *  cl/common.cl tells it: their first arguments, their guards, their
+ *  cl/cpu_common.cl tells it: their first arguments, their guards, their
  *  constants. */
 
 /** Most guards that these kernels take. */

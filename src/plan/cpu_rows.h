@@ -5,8 +5,8 @@
 #include "plan/cpu_launch.h"
 
 /** Rows that are contiguous on both sides, as cl/cpu_rows.cl and
- *  cl/cpu_stream.cl take them: in batches along one axis, or cut into chunks
- *  where they are very long. */
+ *  cl/cpu_compute_rows.cl take them: in batches along one axis, or cut into
+ * chunks where they are very long. */
 
 enum {
   /** A chunk of a row that is longer than the second. */

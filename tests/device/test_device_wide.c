@@ -69,7 +69,7 @@ static void check_is_wide(const rlo__family *family) {
 static bool takes_guards(const rlo__family *family) {
   return (family->traits & RLO__FAMILY_COMPUTES) == 0 &&
          strcmp(family->name, "copy") != 0 &&
-         strcmp(family->name, "lookup") != 0 &&
+         strcmp(family->name, "gather_rows") != 0 &&
          (strcmp(family->name, "packed") != 0 ||
           family->device_class == RLO_DEVICE_CLASS_GPU);
 }

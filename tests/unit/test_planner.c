@@ -45,8 +45,8 @@ RLO_TEST(test_planner__lists_the_families_for_an_unknown_one) {
   ck_assert_str_eq(
       rlo_error_last()->message,
       "no kernel family of class CPU is called \"tiles\"; there "
-      "are copy, rows, skinny, tile, packed, gather, lookup, stream, turn, "
-      "reduce, segments, compute");
+      "are copy, rows, skinny, tile, packed, gather, gather_rows, "
+      "compute_rows, compute_tile, compute_sum, segments, compute");
 }
 
 RLO_TEST(test_planner__an_empty_problem_needs_no_family) {

@@ -210,6 +210,13 @@ static const struct {
     {GOOD PROBLEM "\t64\t0.871\tcpu\ttile\tsideways\tnote\n", 0, 1},
     {GOOD PROBLEM "\t64\t0.871\tgpu\tskinny\tdefault\tnote\n", 0, 1},
     {GOOD PROBLEM "\t64\t0.871\tcpu\ttile\tdefault\t\n", 1, 0},
+    /* Families by the names that they had once: passed over. */
+    {GOOD PROBLEM "\t64\t0.871\tcpu\tturn\tdefault\tnote\n" PROBLEM
+                  "\t32\t0.871\tcpu\tstream\tdefault\tnote\n" PROBLEM
+                  "\t16\t0.871\tcpu\treduce\tdefault\tnote\n" PROBLEM
+                  "\t8\t0.871\tcpu\tlookup\tdefault\tnote\n" RECORD,
+     1,
+     4},
 };
 
 RLO_TABLE_TEST(test_wisdom__takes_what_is_its_own, imports) {

@@ -4,13 +4,13 @@
 #include "plan/arith.h"
 #include "plan/cpu_rows.h"
 
-/* Family turn of CPU devices: cl/cpu_turn.cl, which computes where another axis
- * is contiguous in the source than in the destination. */
+/* Family compute_tile of CPU devices: cl/cpu_compute_tile.cl, which computes
+ * where another axis is contiguous in the source than in the destination. */
 
 enum {
   NUM_SCALARS = 8,
-  TURN_X = 64,
-  TURN_Y = 128,
+  TILE_X = 64,
+  TILE_Y = 128,
   /** Shorter sides are mostly edges of blocks of sixteen. */
   LEAST_SIDE = 8
 };
@@ -55,13 +55,13 @@ static rlo_status choose(const rlo__request *request, rlo__cpu_plan *plan) {
   plan->x_axis = plan->geometry.dst_axis;
   plan->y_axis = plan->geometry.src_axis;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t step = a == plan->x_axis ? TURN_X : a == plan->y_axis ? TURN_Y : 1;
+    int64_t step = a == plan->x_axis ? TILE_X : a == plan->y_axis ? TILE_Y : 1;
     RLO_TRY(rlo__grid_add(&plan->grid, problem, a, step));
   }
   rlo__grid_sort_by_src(&plan->grid);
   plan->is_nontemporal = !rlo__problem_reads_cells(problem) &&
                          rlo__cpu_wants_nontemporal(request, &plan->geometry) &&
-                         rlo__cpu_rows_are_lines(request, plan->x_axis, TURN_X);
+                         rlo__cpu_rows_are_lines(request, plan->x_axis, TILE_X);
   plan->is_prefetching = request->device->has_builtin_prefetch;
   return RLO_OK;
 }
@@ -78,10 +78,10 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   rlo__cpu_plan plan;
   RLO_TRY(choose(request, &plan));
-  RLO_TRY(rlo__cpu_begin(request, &plan, "cpu_turn", launch));
+  RLO_TRY(rlo__cpu_begin(request, &plan, "cpu_compute_tile", launch));
   RLO_TRY(rlo__arith_define(problem, launch));
-  RLO_TRY(rlo__launch_define(launch, "RLO_TURN_X", TURN_X));
-  RLO_TRY(rlo__launch_define(launch, "RLO_TURN_Y", TURN_Y));
+  RLO_TRY(rlo__launch_define(launch, "RLO_COMPUTE_TILE_X", TILE_X));
+  RLO_TRY(rlo__launch_define(launch, "RLO_COMPUTE_TILE_Y", TILE_Y));
   int32_t x = plan.x_axis;
   int32_t y = plan.y_axis;
   RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&plan.grid, x)));
@@ -95,15 +95,15 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   rlo__arith_describe(problem, &words);
   rlo__str_printf(&words,
                   ", tile %dx%d, input order%s",
-                  TURN_X,
-                  TURN_Y,
+                  TILE_X,
+                  TILE_Y,
                   plan.is_nontemporal ? ", non-temporal stores" : "");
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_turn = {"turn",
-                                          RLO_DEVICE_CLASS_CPU,
-                                          is_applicable,
-                                          predict,
-                                          emit,
-                                          RLO__FAMILY_COMPUTES};
+const rlo__family rlo__family_cpu_compute_tile = {"compute_tile",
+                                                  RLO_DEVICE_CLASS_CPU,
+                                                  is_applicable,
+                                                  predict,
+                                                  emit,
+                                                  RLO__FAMILY_COMPUTES};

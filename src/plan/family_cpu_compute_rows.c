@@ -6,8 +6,8 @@
 #include "plan/arith.h"
 #include "plan/cpu_rows.h"
 
-/* Family stream of CPU devices: cl/cpu_stream.cl, which computes along an axis
- * that is contiguous on both sides. */
+/* Family compute_rows of CPU devices: cl/cpu_compute_rows.cl, which computes
+ * along an axis that is contiguous on both sides. */
 
 enum {
   NUM_SCALARS = 10,
@@ -16,10 +16,10 @@ enum {
 };
 
 /* How the rows are handed out. */
-typedef struct stream_plan {
+typedef struct rows_plan {
   rlo__cpu_plan cpu;
   rlo__cpu_rows rows;
-} stream_plan;
+} rows_plan;
 
 static bool is_applicable(const rlo__request *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
@@ -55,12 +55,12 @@ static int32_t nearest_axis(const rlo_problem *problem, int32_t run) {
   return best;
 }
 
-static rlo_status choose(const rlo__request *request, stream_plan *plan) {
+static rlo_status choose(const rlo__request *request, rows_plan *plan) {
   const rlo_problem *problem = request->problem;
   rlo__geometry g = rlo__geometry_of(request);
   int32_t run = g.run_axis;
-  *plan = (stream_plan){.cpu = {.geometry = g, .x_axis = run},
-                        .rows = rlo__cpu_rows_along(problem, &g, run)};
+  *plan = (rows_plan){.cpu = {.geometry = g, .x_axis = run},
+                      .rows = rlo__cpu_rows_along(problem, &g, run)};
   rlo__cpu_plan *cpu = &plan->cpu;
   if (plan->rows.row_bytes <= GROUP_BYTES / 2) {
     plan->rows.batch_axis = nearest_axis(problem, run);
@@ -83,7 +83,7 @@ static rlo_status choose(const rlo__request *request, stream_plan *plan) {
 /* As rows: the ends of a row cost about as much as 180 bytes. One value at a
  * time, arithmetic costs more than memory. */
 static double predict(const rlo__request *request) {
-  stream_plan plan;
+  rows_plan plan;
   if (choose(request, &plan) != RLO_OK) {
     return 0.0;
   }
@@ -93,7 +93,7 @@ static double predict(const rlo__request *request) {
 }
 
 static void describe(const rlo_problem *problem,
-                     const stream_plan *plan,
+                     const rows_plan *plan,
                      rlo__launch *launch) {
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__arith_describe(problem, &words);
@@ -106,10 +106,10 @@ static void describe(const rlo_problem *problem,
 
 static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
-  stream_plan plan;
+  rows_plan plan;
   RLO_TRY(choose(request, &plan));
   const rlo__cpu_plan *cpu = &plan.cpu;
-  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_stream", launch));
+  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_compute_rows", launch));
   RLO_TRY(rlo__arith_define(problem, launch));
   RLO_TRY(rlo__launch_define(
       launch, "RLO_LANES", rlo__arith_has_vectors(problem) ? 16 : 1));
@@ -120,9 +120,9 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_stream = {"stream",
-                                            RLO_DEVICE_CLASS_CPU,
-                                            is_applicable,
-                                            predict,
-                                            emit,
-                                            RLO__FAMILY_COMPUTES};
+const rlo__family rlo__family_cpu_compute_rows = {"compute_rows",
+                                                  RLO_DEVICE_CLASS_CPU,
+                                                  is_applicable,
+                                                  predict,
+                                                  emit,
+                                                  RLO__FAMILY_COMPUTES};

@@ -4,8 +4,8 @@
 #include "plan/baked.h"
 #include "plan/cpu_rows.h"
 
-/* Family lookup of CPU devices: cl/cpu_lookup.cl, rows at places that take
- * computing. */
+/* Family gather_rows of CPU devices: cl/cpu_gather_rows.cl, rows at places that
+ * take computing. */
 
 enum {
   /** What one group moves. */
@@ -18,7 +18,7 @@ enum {
   MOST_AHEAD_ROWS = 64
 };
 
-typedef struct lookup_plan {
+typedef struct gather_plan {
   rlo__geometry geometry;
   int64_t row_bytes;
   int64_t rows;
@@ -28,7 +28,7 @@ typedef struct lookup_plan {
   int64_t groups;
   int64_t ahead_rows;
   bool is_nontemporal;
-} lookup_plan;
+} gather_plan;
 
 static bool sees_last_axis(const rlo_problem *problem, rlo__str *why) {
   int32_t last = problem->num_axes - 1;
@@ -68,10 +68,10 @@ static bool is_applicable(const rlo__request *request, rlo__str *why) {
   return !sees_last_axis(problem, why);
 }
 
-static rlo_status choose(const rlo__request *request, lookup_plan *plan) {
+static rlo_status choose(const rlo__request *request, gather_plan *plan) {
   const rlo_problem *problem = request->problem;
   int32_t last = problem->num_axes - 1;
-  *plan = (lookup_plan){.geometry = rlo__geometry_of(request), .rows = 1};
+  *plan = (gather_plan){.geometry = rlo__geometry_of(request), .rows = 1};
   int64_t unit_bytes = plan->geometry.unit_bytes;
   RLO_TRY(rlo__geometry_count_points(problem, 0, last, &plan->rows));
   plan->chunk_units =
@@ -104,7 +104,7 @@ static rlo_status choose(const rlo__request *request, lookup_plan *plan) {
 
 /* From measurements, beside a copy of the same size. */
 static double predict(const rlo__request *request) {
-  lookup_plan plan;
+  gather_plan plan;
   if (choose(request, &plan) != RLO_OK || plan.row_bytes < LEAST_ROW_BYTES) {
     return 0.01;
   }
@@ -114,13 +114,13 @@ static double predict(const rlo__request *request) {
 
 static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
-  lookup_plan plan;
+  gather_plan plan;
   RLO_TRY(choose(request, &plan));
   bool is_index32 =
       rlo__baked_fits_32_bits(problem) && plan.geometry.fits_32_bits &&
       plan.rows <= INT32_MAX - plan.group_rows && plan.groups <= INT32_MAX;
   bool is_prefetching = request->device->has_builtin_prefetch;
-  launch->kernel_file = "cpu_lookup";
+  launch->kernel_file = "cpu_gather_rows";
   RLO_TRY(
       rlo__launch_define(launch, "RLO_UNIT_BYTES", plan.geometry.unit_bytes));
   RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
@@ -131,7 +131,7 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_GROUP_ROWS", plan.group_rows));
   RLO_TRY(rlo__launch_define(launch, "RLO_CHUNK_UNITS", plan.chunk_units));
   RLO_TRY(rlo__launch_define(launch, "RLO_ROW_CHUNKS", plan.row_chunks));
-  RLO_TRY(rlo__launch_define(launch, "RLO_LOOKUP_AHEAD", plan.ahead_rows));
+  RLO_TRY(rlo__launch_define(launch, "RLO_GATHER_AHEAD", plan.ahead_rows));
   RLO_TRY(rlo__baked_add_arguments(problem, launch));
   launch->work_dim = 1;
   launch->global_size[0] = (size_t)plan.groups;
@@ -148,8 +148,8 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_lookup = {
-    "lookup",
+const rlo__family rlo__family_cpu_gather_rows = {
+    "gather_rows",
     RLO_DEVICE_CLASS_CPU,
     is_applicable,
     predict,

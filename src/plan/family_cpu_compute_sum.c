@@ -7,7 +7,8 @@
 #include "plan/arith.h"
 #include "plan/cpu_launch.h"
 
-/* Family reduce of CPU devices: cl/cpu_reduce.cl, sums along plain axes. */
+/* Family compute_sum of CPU devices: cl/cpu_compute_sum.cl, sums along plain
+ * axes. */
 
 enum {
   NUM_SCALARS = 10,
@@ -17,7 +18,7 @@ enum {
 };
 
 /* How the cells are handed out. */
-typedef struct reduce_plan {
+typedef struct sum_plan {
   rlo__cpu_plan cpu;
   int32_t num_sum_axes;
   bool is_along_rows;
@@ -25,7 +26,7 @@ typedef struct reduce_plan {
   int32_t cell_axis;
   int64_t group_cells;
   int64_t sum_levels;
-} reduce_plan;
+} sum_plan;
 
 static int32_t first_sum_axis(const rlo_problem *problem) {
   return problem->num_axes - rlo__arith_num_sum_axes(problem);
@@ -91,13 +92,13 @@ static bool is_applicable(const rlo__request *request, rlo__str *why) {
       request, &g, problem->num_axes, NUM_SCALARS + 2 * 16, why);
 }
 
-static rlo_status choose(const rlo__request *request, reduce_plan *plan) {
+static rlo_status choose(const rlo__request *request, sum_plan *plan) {
   const rlo_problem *problem = request->problem;
-  *plan = (reduce_plan){.cpu = {.geometry = rlo__geometry_of(request),
-                                .x_axis = -1,
-                                .y_axis = -1},
-                        .num_sum_axes = rlo__arith_num_sum_axes(problem),
-                        .is_along_rows = is_along_rows(problem)};
+  *plan = (sum_plan){.cpu = {.geometry = rlo__geometry_of(request),
+                             .x_axis = -1,
+                             .y_axis = -1},
+                     .num_sum_axes = rlo__arith_num_sum_axes(problem),
+                     .is_along_rows = is_along_rows(problem)};
   int32_t kept = problem->num_axes - plan->num_sum_axes;
   plan->cell_axis = plan->is_along_rows ? kept - 1 : contiguous_cells(problem);
   plan->group_cells = plan->is_along_rows ? ROW_CELLS : COLUMN_CELLS;
@@ -117,7 +118,7 @@ static double predict(const rlo__request *request) {
 
 /* The outer summed axes, as the grid vectors of the kernel. */
 static rlo_status add_sum_axes(const rlo_problem *problem,
-                               const reduce_plan *plan,
+                               const sum_plan *plan,
                                rlo__launch *launch) {
   int32_t first = problem->num_axes - plan->num_sum_axes;
   int32_t count = plan->num_sum_axes - 1;
@@ -129,12 +130,12 @@ static rlo_status add_sum_axes(const rlo_problem *problem,
 
 static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
-  reduce_plan plan;
+  sum_plan plan;
   RLO_TRY(choose(request, &plan));
   const rlo__cpu_plan *cpu = &plan.cpu;
   int32_t cell = plan.cell_axis;
   int32_t last = problem->num_axes - 1;
-  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_reduce", launch));
+  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_compute_sum", launch));
   RLO_TRY(rlo__arith_define(problem, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_ALONG_ROWS", plan.is_along_rows));
   RLO_TRY(rlo__launch_define(launch, "RLO_CELLS", plan.group_cells));
@@ -159,9 +160,9 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_reduce = {"reduce",
-                                            RLO_DEVICE_CLASS_CPU,
-                                            is_applicable,
-                                            predict,
-                                            emit,
-                                            RLO__FAMILY_COMPUTES};
+const rlo__family rlo__family_cpu_compute_sum = {"compute_sum",
+                                                 RLO_DEVICE_CLASS_CPU,
+                                                 is_applicable,
+                                                 predict,
+                                                 emit,
+                                                 RLO__FAMILY_COMPUTES};
