@@ -23,7 +23,7 @@ typedef struct workspace {
 
 static void tell_choice(const rlo__choice *choice, rlo_plan_report *report) {
   report->family = choice->family == NULL ? "none" : choice->family->name;
-  report->way = choice->way->name;
+  report->schedule = choice->schedule->name;
   report->decision = choice->decision;
   report->measured_fraction = choice->measured_fraction;
   report->num_candidates = choice->num_candidates;

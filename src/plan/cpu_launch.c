@@ -88,7 +88,7 @@ bool rlo__cpu_is_within_limits(const rlo__request *request,
 bool rlo__cpu_wants_nontemporal(const rlo__request *request,
                                 const rlo__geometry *geometry) {
   return request->device->has_nontemporal_store &&
-         (request->way.stores == RLO__STORES_NONTEMPORAL ||
+         (request->schedule.stores == RLO__STORES_NONTEMPORAL ||
           geometry->box_bytes >= RLO__CPU_NONTEMPORAL_BYTES);
 }
 

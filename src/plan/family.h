@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "plan/launch.h"
-#include "plan/way.h"
+#include "plan/schedule.h"
 
 /** What a family is asked about. All borrowed. */
 typedef struct rlo__request {
@@ -16,9 +16,10 @@ typedef struct rlo__request {
    *  the unit's size. */
   int64_t src_alignment_bytes;
   int64_t dst_alignment_bytes;
-  /** How to run it, if not in the family's own way. What a way switches off,
-   *  `device` lacks already: a family reads the knobs that it has. */
-  rlo__way way;
+  /** How to run it, if not in the family's own schedule. What a schedule
+   * switches off, `device` lacks already: a family reads the knobs that it has.
+   */
+  rlo__schedule schedule;
 } rlo__request;
 
 /** What a family can do that others cannot, or has to that others need not. */

@@ -35,7 +35,8 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   rlo__cpu_plan plan = {
       .geometry = rlo__geometry_of(request), .x_axis = -1, .y_axis = -1};
   int64_t units = 1;
-  int64_t chunk_bytes = rlo__way_group_bytes(&request->way, CHUNK_BYTES);
+  int64_t chunk_bytes =
+      rlo__schedule_group_bytes(&request->schedule, CHUNK_BYTES);
   int64_t chunk_units = chunk_bytes / plan.geometry.unit_bytes;
   if (problem->num_axes == 1) {
     units = problem->extents[0];

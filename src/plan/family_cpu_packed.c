@@ -260,11 +260,11 @@ static rlo_status emit_block(const rlo__request *request,
     return RLO_FAIL(RLO_OVERFLOW, "a position of the source leaves 64 bits");
   }
   RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_packed", launch));
-  int64_t blocks =
-      rlo__cpu_join_groups(request,
-                           b->units * cpu->geometry.unit_bytes,
-                           rlo__way_group_bytes(&request->way, GROUP_BYTES),
-                           launch);
+  int64_t blocks = rlo__cpu_join_groups(
+      request,
+      b->units * cpu->geometry.unit_bytes,
+      rlo__schedule_group_bytes(&request->schedule, GROUP_BYTES),
+      launch);
   RLO_TRY(add_defines(request, b, launch));
   RLO_TRY(add_axes(problem, b, launch));
   RLO_TRY(rlo__cpu_add_index(cpu, launch, blocks));

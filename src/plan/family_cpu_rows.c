@@ -104,7 +104,8 @@ static int64_t packed_max_bytes(const rlo__geometry *geometry) {
 
 static void choose_batch(const rlo__request *request, row_plan *plan) {
   const rlo_problem *problem = request->problem;
-  int64_t group_bytes = rlo__way_group_bytes(&request->way, GROUP_BYTES);
+  int64_t group_bytes =
+      rlo__schedule_group_bytes(&request->schedule, GROUP_BYTES);
   int32_t run = plan->cpu.x_axis;
   if (run < 0 || plan->rows.row_bytes > group_bytes / 2) {
     return;
@@ -153,7 +154,7 @@ static rlo_status choose(const rlo__request *request, row_plan *plan) {
   rlo__cpu_plan *cpu = &plan->cpu;
   plan->is_aligned =
       rlo__cpu_rows_are_lines(request, run, plan->rows.row_units);
-  cpu->order = request->way.order;
+  cpu->order = request->schedule.order;
   choose_batch(request, plan);
   RLO_TRY(rlo__cpu_rows_lay_grid(problem, &plan->rows, cpu));
   const int32_t plane_axes[2] = {plan->rows.batch_axis, run};

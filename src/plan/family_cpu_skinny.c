@@ -80,13 +80,14 @@ static rlo_status choose(const rlo__request *request, skinny_plan *plan) {
   }
   int64_t unit_bytes = cpu->geometry.unit_bytes;
   int64_t line_units = RLO__CPU_LINE_BYTES / unit_bytes;
-  int64_t group_bytes = rlo__way_group_bytes(&request->way, GROUP_BYTES);
+  int64_t group_bytes =
+      rlo__schedule_group_bytes(&request->schedule, GROUP_BYTES);
   int64_t lines = group_bytes / RLO__CPU_LINE_BYTES / plan->short_units;
   plan->chunk_units = lines * line_units;
   const rlo__plane *p = &plan->plane;
   int64_t tile_a = plan->is_split ? p->na : plan->chunk_units;
   int64_t tile_b = plan->is_split ? plan->chunk_units : p->nb;
-  cpu->order = request->way.order;
+  cpu->order = request->schedule.order;
   RLO_TRY(rlo__plane_lay_grid(problem, p, tile_a, tile_b, cpu));
   /* Joined structures leave as one run, whose pieces are whole lines. */
   plan->dst_alignment = rlo__cpu_dst_alignment(
@@ -142,7 +143,7 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
       (plan.chunk_units < plan.long_units ? plan.chunk_units
                                           : plan.long_units) *
           plan.short_units * cpu->geometry.unit_bytes,
-      rlo__way_group_bytes(&request->way, GROUP_BYTES),
+      rlo__schedule_group_bytes(&request->schedule, GROUP_BYTES),
       launch);
   RLO_TRY(rlo__cpu_add_index(cpu, launch, chunks));
   RLO_TRY(rlo__cpu_add_guards(request, cpu, launch));

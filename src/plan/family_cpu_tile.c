@@ -81,7 +81,7 @@ static rlo_status add_tiles(const rlo__side *side,
   return RLO_OK;
 }
 
-/* The grid, in the order that the way asks for. */
+/* The grid, in the order that the schedule asks for. */
 static rlo_status lay_grid(const rlo_problem *problem, tile_plan *plan) {
   rlo__grid *grid = &plan->cpu.grid;
   grid->num_axes = 0;
@@ -129,12 +129,12 @@ static rlo_status lay_tiles(const rlo__request *request, tile_plan *plan) {
       a->extent <= WHOLE_A_LINES * line ? WHOLE_A_LINES : TILE_A_LINES;
   plan->tile_a = cut(a->extent, most_a * line, line);
   plan->tile_b = cut(plan->b.extent, TILE_B_LINES * line, line);
-  const rlo__way *way = &request->way;
-  if (way->tile_a_lines > 0) {
-    plan->tile_a = way->tile_a_lines * line;
-    plan->tile_b = way->tile_b_lines * line;
+  const rlo__schedule *schedule = &request->schedule;
+  if (schedule->tile_a_lines > 0) {
+    plan->tile_a = schedule->tile_a_lines * line;
+    plan->tile_b = schedule->tile_b_lines * line;
   }
-  plan->cpu.order = way->order;
+  plan->cpu.order = schedule->order;
   RLO_TRY(lay_grid(request->problem, plan));
   plan->dst_alignment = rlo__cpu_dst_alignment(request, &plan->cpu.grid, -1);
   for (int32_t n = 0; n < a->num_levels; ++n) {
@@ -307,7 +307,7 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
       launch,
       "RLO_DST_ALIGN",
       is_aligned ? RLO__CPU_LINE_BYTES : cpu->geometry.unit_bytes));
-  if (request->way.tile_a_lines > 0) {
+  if (request->schedule.tile_a_lines > 0) {
     RLO_TRY(rlo__launch_define(launch, "RLO_TILE_A", plan.tile_a));
     RLO_TRY(rlo__launch_define(launch, "RLO_TILE_B", plan.tile_b));
   }

@@ -2,7 +2,7 @@
 #ifndef RLO_PLAN_GRID_H
 #define RLO_PLAN_GRID_H
 
-#include "plan/way.h"
+#include "plan/schedule.h"
 #include "relayout/problem.h"
 
 /** Lanes of the widest grid argument. */
@@ -41,7 +41,7 @@ RLO_NODISCARD rlo_status rlo__grid_add(rlo__grid *grid,
 void rlo__grid_sort_by_src(rlo__grid *grid);
 
 /**
- * Order as a way asks for.
+ * Order as a schedule asks for.
  * @param plane_axes  the two axes of the problem that make the plane; -1 for
  *        none.
  */

@@ -290,7 +290,7 @@ static rlo_status choose(const rlo__request *request,
     RLO_TRY(rlo__grid_add(&cpu->grid, problem, a, b->size[a]));
   }
   const int32_t plane_axes[2] = {b->src_chain.axes[0], b->dst_chain.axes[0]};
-  cpu->order = request->way.order;
+  cpu->order = request->schedule.order;
   rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
   b->is_direct = can_go_direct(request, b);
   cpu->is_nontemporal = rlo__cpu_wants_nontemporal(request, geometry) &&

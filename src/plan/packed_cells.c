@@ -84,7 +84,7 @@ static rlo_status lay_groups(const rlo__request *request, rlo__cells *c) {
   group_bytes = group_bytes > GROUP_BYTES         ? GROUP_BYTES
                 : group_bytes < SMALL_GROUP_BYTES ? SMALL_GROUP_BYTES
                                                   : group_bytes;
-  group_bytes = rlo__way_group_bytes(&request->way, group_bytes);
+  group_bytes = rlo__schedule_group_bytes(&request->schedule, group_bytes);
   /* Groups that are whole lines long do not share any. */
   int64_t whole =
       RLO__CPU_LINE_BYTES / rlo__gcd(RLO__CPU_LINE_BYTES, cell_bytes);
@@ -101,7 +101,7 @@ static rlo_status lay_groups(const rlo__request *request, rlo__cells *c) {
     }
   }
   const int32_t plane_axes[2] = {c->cell_axis, -1};
-  cpu->order = request->way.order;
+  cpu->order = request->schedule.order;
   rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
   cpu->is_nontemporal = rlo__cpu_wants_nontemporal(request, &cpu->geometry);
   cpu->is_prefetching = request->device->has_builtin_prefetch;

@@ -144,7 +144,7 @@ static bool is_known(rlo__query *q,
                      const rlo__wisdom *wisdom,
                      rlo__choice *choice) {
   if (wisdom == NULL || wisdom->num_entries == 0 || q->forced != NULL ||
-      q->forced_way != NULL) {
+      q->forced_schedule != NULL) {
     return false;
   }
   rlo__wisdom_key key = rlo__wisdom_key_of(&q->request, q->device_class);
@@ -153,13 +153,13 @@ static bool is_known(rlo__query *q,
     return false;
   }
   rlo__str unused = rlo__str_over(NULL, 0);
-  rlo__query_set_way(q, entry->way);
+  rlo__query_set_schedule(q, entry->schedule);
   if (!takes(entry->family, &q->request, &unused)) {
-    rlo__query_set_way(q, &rlo__ways[0]);
+    rlo__query_set_schedule(q, &rlo__schedules[0]);
     return false;
   }
   choice->family = entry->family;
-  choice->way = entry->way;
+  choice->schedule = entry->schedule;
   choice->decision = RLO_PLAN_DECISION_WISDOM;
   choice->measured_fraction = entry->fraction;
   return true;
@@ -174,8 +174,8 @@ static rlo_status choose_by_expectation(const rlo__query *q,
   } else {
     RLO_TRY(ask_all(q, choice));
   }
-  if (q->forced_way != NULL) {
-    choice->way = q->forced_way;
+  if (q->forced_schedule != NULL) {
+    choice->schedule = q->forced_schedule;
     choice->decision = RLO_PLAN_DECISION_FORCED;
   }
   if (q->forced != NULL) {
@@ -205,13 +205,13 @@ static rlo_status choose(rlo__query *q,
   } else if (is_telling) {
     /* What the families would do by themselves. */
     const rlo__family *known = choice->family;
-    rlo__query_set_way(q, &rlo__ways[0]);
+    rlo__query_set_schedule(q, &rlo__schedules[0]);
     RLO_TRY(ask_all(q, choice));
     choice->family = known;
   }
   if (is_telling) {
     RLO_TRY(describe_all(q, choice, launch));
-    rlo__query_set_way(q, choice->way);
+    rlo__query_set_schedule(q, choice->schedule);
   }
   memset(launch, 0, sizeof *launch);
   return choice->family->emit(&q->request, launch);
@@ -224,7 +224,7 @@ static rlo_status choose_for(rlo__query *q,
                              rlo__choice *out_choice,
                              rlo__launch *out_launch) {
   rlo__choice choice = {
-      .way = &rlo__ways[0],
+      .schedule = &rlo__schedules[0],
       .device_class = q->device_class,
       .src_alignment_bytes = q->request.src_alignment_bytes,
       .dst_alignment_bytes = q->request.dst_alignment_bytes,
@@ -292,12 +292,12 @@ typedef struct candidate_list {
  * is listed. */
 static rlo_status add_candidate(candidate_list *list,
                                 const rlo__family *family,
-                                const rlo__way *way) {
+                                const rlo__schedule *schedule) {
   if (list->count == RLO__MAX_PLAN_CANDIDATES) {
     return RLO_OK;
   }
   rlo__str unused = rlo__str_over(NULL, 0);
-  rlo__query_set_way(list->q, way);
+  rlo__query_set_schedule(list->q, schedule);
   if (!takes(family, &list->q->request, &unused)) {
     return RLO_OK;
   }
@@ -310,7 +310,7 @@ static rlo_status add_candidate(candidate_list *list,
     }
   }
   added->family = family;
-  added->way = way;
+  added->schedule = schedule;
   ++list->count;
   return RLO_OK;
 }
@@ -353,17 +353,17 @@ static int32_t rank_families(const rlo__query *q,
 
 static rlo_status list_candidates(candidate_list *list) {
   rlo__query *q = list->q;
-  rlo__choice choice = {.way = &rlo__ways[0]};
+  rlo__choice choice = {.schedule = &rlo__schedules[0]};
   RLO_TRY(rlo__query_check_unit(q));
   RLO_TRY(choose_by_expectation(q, true, &choice));
   const rlo__family *ranked[RLO_MAX_FAMILIES];
   int32_t num_families = rank_families(q, &choice, ranked);
   for (int32_t f = 0; f < num_families; ++f) {
-    RLO_TRY(add_candidate(list, ranked[f], choice.way));
+    RLO_TRY(add_candidate(list, ranked[f], choice.schedule));
   }
-  for (int32_t f = 0; f < num_families && q->forced_way == NULL; ++f) {
-    for (int32_t n = 1; n < rlo__num_ways; ++n) {
-      RLO_TRY(add_candidate(list, ranked[f], &rlo__ways[n]));
+  for (int32_t f = 0; f < num_families && q->forced_schedule == NULL; ++f) {
+    for (int32_t n = 1; n < rlo__num_schedules; ++n) {
+      RLO_TRY(add_candidate(list, ranked[f], &rlo__schedules[n]));
     }
   }
   return RLO_OK;

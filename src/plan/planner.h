@@ -8,8 +8,8 @@
 typedef struct rlo__choice {
   /** NULL for an empty problem, which needs no kernel. */
   const rlo__family *family;
-  /** Of rlo__ways. */
-  const rlo__way *way;
+  /** Of rlo__schedules. */
+  const rlo__schedule *schedule;
   rlo_plan_decision decision;
   /** If wisdom decided. */
   double measured_fraction;
@@ -22,10 +22,10 @@ typedef struct rlo__choice {
   rlo_plan_candidate candidates[RLO_MAX_FAMILIES];
 } rlo__choice;
 
-/** A family's launch in some way: one of those to be timed. */
+/** A family's launch in some schedule: one of those to be timed. */
 typedef struct rlo__candidate {
   const rlo__family *family;
-  const rlo__way *way;
+  const rlo__schedule *schedule;
   rlo__launch launch;
 } rlo__candidate;
 
@@ -52,7 +52,7 @@ RLO_NODISCARD rlo_status rlo__planner_choose(rlo_problem *problem,
 
 /**
  * As rlo__planner_choose, but what wisdom says of the problem wins, unless the
- * options name a family or a way. Wisdom that does not fit the problem (a
+ * options name a family or a schedule. Wisdom that does not fit the problem (a
  * family that refuses it) is passed over. No more is asked of the families than
  * it takes to choose: the candidates are for rlo__planner_explain.
  * @param wisdom  NULL: there is none.
@@ -80,11 +80,11 @@ RLO_NODISCARD rlo_status rlo__planner_explain(rlo_problem *problem,
 
 /**
  * The launches that are worth timing for a problem: each applicable family's in
- * each way, without those that come out the same, at most
+ * each schedule, without those that come out the same, at most
  * RLO__MAX_PLAN_CANDIDATES. The first is what rlo__planner_choose takes without
- * wisdom; then come the other families, and then the ways of each, the most
- * promising family first. What is expected to be far slower than the first is
- * left out. Options that name a family or a way leave only those.
+ * wisdom; then come the other families, and then the schedules of each, the
+ * most promising family first. What is expected to be far slower than the first
+ * is left out. Options that name a family or a schedule leave only those.
  *
  * @param problem  in/out: becomes canonical.
  * @param out_candidates  room for RLO__MAX_PLAN_CANDIDATES.

@@ -18,12 +18,12 @@ const char *rlo__query_class_name(rlo_device_class device_class) {
   return device_class == RLO_DEVICE_CLASS_CPU ? "CPU" : "GPU";
 }
 
-void rlo__query_set_way(rlo__query *query, const rlo__way *way) {
+void rlo__query_set_schedule(rlo__query *query, const rlo__schedule *schedule) {
   query->device = *query->whole_device;
-  query->device.has_nontemporal_store &= way->stores != RLO__STORES_PLAIN;
-  query->device.has_builtin_prefetch &= !way->has_no_prefetch;
+  query->device.has_nontemporal_store &= schedule->stores != RLO__STORES_PLAIN;
+  query->device.has_builtin_prefetch &= !schedule->has_no_prefetch;
   query->request.device = &query->device;
-  query->request.way = *way;
+  query->request.schedule = *schedule;
 }
 
 static rlo_status find_class(const rlo_device_info *device,
@@ -66,18 +66,20 @@ static rlo_status find_forced(const char *name,
                   rlo__str_text(&list));
 }
 
-static rlo_status find_forced_way(const char *name, const rlo__way **out_way) {
-  *out_way = rlo__way_find(name);
-  if (*out_way != NULL) {
+static rlo_status find_forced_schedule(const char *name,
+                                       const rlo__schedule **out_schedule) {
+  *out_schedule = rlo__schedule_find(name);
+  if (*out_schedule != NULL) {
     return RLO_OK;
   }
   char names[400];
   rlo__str list = rlo__str_over(names, sizeof names);
-  for (int32_t n = 0; n < rlo__num_ways; ++n) {
-    rlo__str_printf(&list, "%s\"%s\"", n == 0 ? "" : ", ", rlo__ways[n].name);
+  for (int32_t n = 0; n < rlo__num_schedules; ++n) {
+    rlo__str_printf(
+        &list, "%s\"%s\"", n == 0 ? "" : ", ", rlo__schedules[n].name);
   }
   return RLO_FAIL(RLO_NOT_FOUND,
-                  "no way is called \"%s\"; there are %s",
+                  "no schedule is called \"%s\"; there are %s",
                   name,
                   rlo__str_text(&list));
 }
@@ -114,8 +116,8 @@ static rlo_status read_options(const rlo_device_info *device,
   }
   RLO_TRY(find_class(device, options, &out->device_class));
   RLO_TRY(check_effort(options));
-  if (options != NULL && options->way != NULL) {
-    RLO_TRY(find_forced_way(options->way, &out->forced_way));
+  if (options != NULL && options->schedule != NULL) {
+    RLO_TRY(find_forced_schedule(options->schedule, &out->forced_schedule));
   }
   if (options == NULL || options->family == NULL) {
     return RLO_OK;
@@ -204,9 +206,10 @@ rlo_status rlo__query_begin(rlo_problem *problem,
   *out_query =
       (rlo__query){.request = {.problem = problem}, .whole_device = device};
   RLO_TRY(read_options(device, options, out_query));
-  rlo__query_set_way(
-      out_query,
-      out_query->forced_way != NULL ? out_query->forced_way : &rlo__ways[0]);
+  rlo__query_set_schedule(out_query,
+                          out_query->forced_schedule != NULL
+                              ? out_query->forced_schedule
+                              : &rlo__schedules[0]);
   RLO_TRY(find_alignment(problem->unit_bits,
                          device,
                          "source",

@@ -12,9 +12,9 @@ typedef struct rlo__query {
   rlo_device_class device_class;
   /** The row that the caller forces, or NULL. */
   const rlo__family *forced;
-  /** The way that the caller forces, or NULL. */
-  const rlo__way *forced_way;
-  /** As it is, and as the request's way leaves it. */
+  /** The schedule that the caller forces, or NULL. */
+  const rlo__schedule *forced_schedule;
+  /** As it is, and as the request's schedule leaves it. */
   const rlo_device_info *whole_device;
   rlo_device_info device;
 } rlo__query;
@@ -34,9 +34,9 @@ RLO_NODISCARD rlo_status rlo__query_begin(rlo_problem *problem,
                                           int64_t dst_alignment_bytes,
                                           rlo__query *out_query);
 
-/** Ask in this way from now on: what it does without is what the device does
- *  not have. */
-void rlo__query_set_way(rlo__query *query, const rlo__way *way);
+/** Ask in this schedule from now on: what it does without is what the device
+ * does not have. */
+void rlo__query_set_schedule(rlo__query *query, const rlo__schedule *schedule);
 
 /** Whether devices move such units at all. @return RLO_OK; RLO_UNSUPPORTED;
  *  RLO_OVERFLOW for positions beyond 64 bits. */

@@ -124,13 +124,13 @@ rlo_status rlo__wisdom_put(rlo__wisdom *wisdom,
 
 rlo__wisdom_entry rlo__wisdom_entry_of(const rlo__request *request,
                                        const rlo__family *family,
-                                       const rlo__way *way,
+                                       const rlo__schedule *schedule,
                                        double fraction) {
   const rlo_problem *problem = request->problem;
   rlo__wisdom_entry entry = {
       .key = rlo__wisdom_key_of(request, family->device_class),
       .family = family,
-      .way = way,
+      .schedule = schedule,
       .fraction = fraction};
   rlo__str note = rlo__str_over(entry.note, sizeof entry.note);
   rlo__str_printf(&note, "%d bits", problem->unit_bits);

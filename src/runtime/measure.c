@@ -24,7 +24,8 @@ enum {
 /** The share of the time after which no candidate is built any more. */
 #define BUILDING_SHARE 0.5
 
-/** What is not faster by this is no reason to leave the family's own way. */
+/** What is not faster by this is no reason to leave the family's own schedule.
+ */
 #define LEAST_GAIN 1.02
 
 typedef struct contestant {
@@ -255,7 +256,7 @@ static void tell_best(const measurement *m, rlo__measured *out_measured) {
   int32_t best = find_best(m);
   *out_measured =
       (rlo__measured){.family = m->candidates[best].family,
-                      .way = m->candidates[best].way,
+                      .schedule = m->candidates[best].schedule,
                       .fraction = fraction_of(m, &m->contestants[best])};
   rlo__log(&m->context->log,
            RLO__LOG_INFO,
@@ -265,7 +266,7 @@ static void tell_best(const measurement *m, rlo__measured *out_measured) {
            (int)m->num_candidates,
            rlo__stopwatch_seconds(&m->watch),
            out_measured->family->name,
-           out_measured->way->name,
+           out_measured->schedule->name,
            out_measured->fraction,
            fraction_of(m, &m->contestants[0]));
 }

@@ -163,7 +163,7 @@ static void plan_case(const rlo_device_info *device,
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = c->family->name;
   options.device_class = c->family->device_class;
-  options.way = c->way->name;
+  options.schedule = c->schedule->name;
   rlo_status status = rlo__planner_choose(
       &scratch, device, &options, alignment, alignment, NULL, &launch);
   if (status == RLO_UNSUPPORTED || rlo_problem_is_empty(&scratch)) {
@@ -188,12 +188,12 @@ static void each_of_pair(const rlo_device_info *device,
         "%s",
         rlo_error_last()->message);
     for (int32_t f = 0; f < rlo__num_families; ++f) {
-      for (int32_t w = 0; w < rlo__num_ways; ++w) {
+      for (int32_t w = 0; w < rlo__num_schedules; ++w) {
         for (int32_t aligned = 0; aligned < 2; ++aligned) {
           const test_variant_case c = {.pair = pair,
                                        .width = width,
                                        .family = rlo__families[f],
-                                       .way = &rlo__ways[w],
+                                       .schedule = &rlo__schedules[w],
                                        .is_aligned = aligned != 0};
           plan_case(device, &problem, &c, fn, payload);
         }

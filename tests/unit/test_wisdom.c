@@ -41,10 +41,12 @@ static void lower(const char *src, const char *dst) {
   ck_assert_int_eq(rlo_problem_canonicalize(&problem, 128, NULL, NULL), RLO_OK);
 }
 
-static void remember(const rlo__family *family, const char *way, double value) {
+static void remember(const rlo__family *family,
+                     const char *schedule,
+                     double value) {
   rlo__request request = request_for(128);
-  rlo__wisdom_entry entry =
-      rlo__wisdom_entry_of(&request, family, rlo__way_find(way), value);
+  rlo__wisdom_entry entry = rlo__wisdom_entry_of(
+      &request, family, rlo__schedule_find(schedule), value);
   ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
 }
 
@@ -97,7 +99,7 @@ RLO_TEST(test_wisdom__the_later_record_wins) {
 
 RLO_TEST(test_wisdom__stays_sorted_and_bounded) {
   rlo__wisdom_entry entry = {.family = &rlo__family_cpu_tile,
-                             .way = &rlo__ways[0]};
+                             .schedule = &rlo__schedules[0]};
   for (uint64_t n = 0; n < RLO__WISDOM_MAX_ENTRIES; ++n) {
     entry.key.problem.high = n * UINT64_C(0x9e3779b97f4a7c15);
     ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
@@ -136,7 +138,7 @@ RLO_TEST(test_wisdom__goes_out_and_comes_in) {
       "f32[300,200]", "u8[64,64]", "bf16[7,9,11]", "f64[2,2,2]"};
   for (size_t n = 0; n < sizeof sources / sizeof sources[0]; ++n) {
     lower(sources[n], sources[n]);
-    remember(rlo__families[n], rlo__ways[n].name, (double)n / 8);
+    remember(rlo__families[n], rlo__schedules[n].name, (double)n / 8);
   }
   char *text = export_with(NULL);
   rlo__wisdom other;
@@ -153,7 +155,7 @@ RLO_TEST(test_wisdom__goes_out_and_comes_in) {
     ck_assert(rlo__hash128_is_equal(a->key.problem, b->key.problem));
     ck_assert_int_eq(a->key.alignment_bytes, b->key.alignment_bytes);
     ck_assert_ptr_eq(a->family, b->family);
-    ck_assert_ptr_eq(a->way, b->way);
+    ck_assert_ptr_eq(a->schedule, b->schedule);
     ck_assert_double_eq_tol(a->fraction, b->fraction, 0.0006);
     ck_assert_str_eq(a->note, b->note);
   }
@@ -312,19 +314,19 @@ RLO_TEST(test_wisdom__decides_plans) {
   remember(&rlo__family_cpu_tile, "tile 4x4", 0.75);
   plan(NULL);
   ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_WISDOM);
-  ck_assert_str_eq(choice.way->name, "tile 4x4");
+  ck_assert_str_eq(choice.schedule->name, "tile 4x4");
   ck_assert_double_eq(choice.measured_fraction, 0.75);
   ck_assert_int_eq(test_plan_define(&launch, "RLO_TILE_B"), 64);
-  /* Who names a family or a way gets it. */
+  /* Who names a family or a schedule gets it. */
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "gather";
   plan(&options);
   ck_assert_str_eq(choice.family->name, "gather");
   ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_FORCED);
   options.family = NULL;
-  options.way = "tile 8x8";
+  options.schedule = "tile 8x8";
   plan(&options);
-  ck_assert_str_eq(choice.way->name, "tile 8x8");
+  ck_assert_str_eq(choice.schedule->name, "tile 8x8");
   ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_FORCED);
 }
 
@@ -335,6 +337,6 @@ RLO_TEST(test_wisdom__that_does_not_fit_is_passed_over) {
   plan(NULL);
   ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_ESTIMATE);
   ck_assert_str_eq(choice.family->name, "tile");
-  ck_assert_str_eq(choice.way->name, "default");
+  ck_assert_str_eq(choice.schedule->name, "default");
   ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 1);
 }
