@@ -5,7 +5,7 @@
 #include "base/status.h"
 
 /* What every OpenCL device must take, for those that do not say. */
-#define LEAST_PARAMETER_BYTES 1024
+#define MIN_PARAMETER_BYTES 1024
 
 /* Arguments before the family's own: four for the memory, two for the fill,
  * the number of grid axes; beside these, three grid vectors. */
@@ -21,35 +21,35 @@
  * 32-bit grids of 16 lanes serve every problem below 2 GiB, so that one
  * program does for all ranks; eight 64-bit lanes take as many bytes.
  */
-rlo__argument_kind rlo__cpu_vector_kind(const rlo__geometry *geometry,
-                                        int32_t num_grid_axes) {
+rlo__argument_kind rlo__grid_vector_kind(const rlo__geometry *geometry,
+                                         int32_t num_grid_axes) {
   if (geometry->fits_32_bits) {
     return RLO__ARGUMENT_INT16;
   }
   return num_grid_axes <= 8 ? RLO__ARGUMENT_LONG8 : RLO__ARGUMENT_LONG16;
 }
 
-static bool guards_are_within_limits(const rlo__request *request,
+static bool guards_are_within_limits(const rlo__family_query *query,
                                      const rlo__geometry *geometry,
                                      int32_t num_grid_axes,
                                      int32_t num_scalars,
                                      rlo__str *why) {
-  int32_t num_guards = request->problem->num_guards;
-  if (num_guards > RLO__CPU_MAX_GUARDS) {
+  int32_t num_guards = query->problem->num_guards;
+  if (num_guards > RLO__GRID_MAX_GUARDS) {
     rlo__str_printf(why,
                     "it has %d guards; the kernel takes %d",
                     num_guards,
-                    RLO__CPU_MAX_GUARDS);
+                    RLO__GRID_MAX_GUARDS);
     return false;
   }
   int64_t vector_bytes =
-      rlo__argument_bytes(rlo__cpu_vector_kind(geometry, num_grid_axes));
+      rlo__argument_bytes(rlo__grid_vector_kind(geometry, num_grid_axes));
   int64_t needed_bytes = HEAD_BYTES + 3 * vector_bytes +
                          num_scalars * INT64_C(8) +
                          num_guards * (vector_bytes + GUARD_SCALAR_BYTES);
-  int64_t limit_bytes = request->device->max_parameter_bytes;
+  int64_t limit_bytes = query->device->max_parameter_bytes;
   if (limit_bytes <= 0) {
-    limit_bytes = LEAST_PARAMETER_BYTES;
+    limit_bytes = MIN_PARAMETER_BYTES;
   }
   if (needed_bytes > limit_bytes) {
     rlo__str_printf(why,
@@ -63,15 +63,15 @@ static bool guards_are_within_limits(const rlo__request *request,
   return true;
 }
 
-bool rlo__cpu_is_within_limits(const rlo__request *request,
-                               const rlo__geometry *geometry,
-                               int32_t num_grid_axes,
-                               int32_t num_scalars,
-                               rlo__str *why) {
-  if (request->problem->num_terms > 0) {
+bool rlo__grid_is_within_limits(const rlo__family_query *query,
+                                const rlo__geometry *geometry,
+                                int32_t num_grid_axes,
+                                int32_t num_scalars,
+                                rlo__str *why) {
+  if (query->problem->num_terms > 0) {
     rlo__str_printf(why,
                     "%d quotients are left, which only gather computes",
-                    request->problem->num_terms);
+                    query->problem->num_terms);
     return false;
   }
   if (num_grid_axes > RLO__GRID_MAX_AXES) {
@@ -82,22 +82,22 @@ bool rlo__cpu_is_within_limits(const rlo__request *request,
     return false;
   }
   return guards_are_within_limits(
-      request, geometry, num_grid_axes, num_scalars, why);
+      query, geometry, num_grid_axes, num_scalars, why);
 }
 
-bool rlo__cpu_wants_nontemporal(const rlo__request *request,
+bool rlo__cpu_wants_nontemporal(const rlo__family_query *query,
                                 const rlo__geometry *geometry) {
-  return request->device->has_nontemporal_store &&
-         (request->schedule.stores == RLO__STORES_NONTEMPORAL ||
+  return query->device->has_nontemporal_store &&
+         (query->schedule.stores == RLO__STORES_NONTEMPORAL ||
           geometry->box_bytes >= RLO__CPU_NONTEMPORAL_BYTES);
 }
 
-int64_t rlo__cpu_dst_alignment(const rlo__request *request,
+int64_t rlo__cpu_dst_alignment(const rlo__family_query *query,
                                const rlo__grid *grid,
                                int32_t ld_axis) {
-  const rlo_problem *problem = request->problem;
+  const rlo_problem *problem = query->problem;
   int64_t unit_bytes = problem->unit_bits / 8;
-  int64_t align = rlo__alignment_after(request->dst_alignment_bytes,
+  int64_t align = rlo__alignment_after(query->dst_alignment_bytes,
                                        problem->dst.base * unit_bytes,
                                        RLO__CPU_LINE_BYTES);
   for (int32_t n = 0; n < grid->num_axes; ++n) {
@@ -121,7 +121,7 @@ static void fill_numbers(const rlo_problem *problem, int64_t out_fill[2]) {
   out_fill[1] = (int64_t)halves[1];
 }
 
-static rlo_status add_defines(const rlo__cpu_plan *plan,
+static rlo_status add_defines(const rlo__grid_plan *plan,
                               rlo__argument_kind vector,
                               rlo__launch *launch) {
   const rlo__geometry *g = &plan->geometry;
@@ -146,19 +146,19 @@ static rlo_status add_grid(const rlo__grid *grid,
     src_strides[n] = grid->axes[n].src_stride;
     dst_strides[n] = grid->axes[n].dst_stride;
   }
-  RLO_TRY(rlo__cpu_add_int(launch, grid->num_axes));
+  RLO_TRY(rlo__grid_add_int(launch, grid->num_axes));
   RLO_TRY(rlo__launch_argument(launch, vector, extents, grid->num_axes));
   RLO_TRY(rlo__launch_argument(launch, vector, src_strides, grid->num_axes));
   return rlo__launch_argument(launch, vector, dst_strides, grid->num_axes);
 }
 
-rlo_status rlo__cpu_begin(const rlo__request *request,
-                          const rlo__cpu_plan *plan,
-                          const char *kernel_file,
-                          rlo__launch *launch) {
-  const rlo_problem *problem = request->problem;
+rlo_status rlo__grid_begin(const rlo__family_query *query,
+                           const rlo__grid_plan *plan,
+                           const char *kernel_file,
+                           rlo__launch *launch) {
+  const rlo_problem *problem = query->problem;
   rlo__argument_kind vector =
-      rlo__cpu_vector_kind(&plan->geometry, plan->grid.num_axes);
+      rlo__grid_vector_kind(&plan->geometry, plan->grid.num_axes);
   launch->kernel_file = kernel_file;
   if (!rlo__mul(problem->src.base,
                 plan->geometry.unit_bytes,
@@ -184,38 +184,38 @@ rlo_status rlo__cpu_begin(const rlo__request *request,
   return add_grid(&plan->grid, vector, launch);
 }
 
-int64_t rlo__cpu_join_groups(const rlo__request *request,
-                             int64_t point_bytes,
-                             int64_t group_bytes,
-                             rlo__launch *launch) {
+int64_t rlo__grid_join_groups(const rlo__family_query *query,
+                              int64_t point_bytes,
+                              int64_t group_bytes,
+                              rlo__launch *launch) {
   int64_t num_points = (int64_t)launch->global_size[0];
-  int64_t units = request->device->compute_units;
-  int64_t most = num_points / (GROUPS_PER_UNIT * (units < 1 ? 1 : units));
+  int64_t units = query->device->compute_units;
+  int64_t max = num_points / (GROUPS_PER_UNIT * (units < 1 ? 1 : units));
   int64_t points = rlo__ceil_div(group_bytes, point_bytes);
-  points = most < 1 ? 1 : most < points ? most : points;
+  points = max < 1 ? 1 : max < points ? max : points;
   launch->global_size[0] = (size_t)rlo__ceil_div(num_points, points);
   return points;
 }
 
-rlo_status rlo__cpu_add_int(rlo__launch *launch, int64_t value) {
+rlo_status rlo__grid_add_int(rlo__launch *launch, int64_t value) {
   return rlo__launch_argument(launch, RLO__ARGUMENT_INT, &value, 1);
 }
 
-rlo_status rlo__cpu_add_index(const rlo__cpu_plan *plan,
-                              rlo__launch *launch,
-                              int64_t value) {
+rlo_status rlo__grid_add_index(const rlo__grid_plan *plan,
+                               rlo__launch *launch,
+                               int64_t value) {
   rlo__argument_kind kind =
       plan->geometry.fits_32_bits ? RLO__ARGUMENT_INT : RLO__ARGUMENT_LONG;
   return rlo__launch_argument(launch, kind, &value, 1);
 }
 
-rlo_status rlo__cpu_add_vector(const rlo__cpu_plan *plan,
-                               rlo__launch *launch,
-                               const int64_t *values,
-                               int32_t count) {
+rlo_status rlo__grid_add_vector(const rlo__grid_plan *plan,
+                                rlo__launch *launch,
+                                const int64_t *values,
+                                int32_t count) {
   return rlo__launch_argument(
       launch,
-      rlo__cpu_vector_kind(&plan->geometry, plan->grid.num_axes),
+      rlo__grid_vector_kind(&plan->geometry, plan->grid.num_axes),
       values,
       count);
 }
@@ -224,7 +224,7 @@ static int64_t coefficient(const rlo_form *form, int32_t axis, int64_t sign) {
   return axis < 0 ? 0 : sign * form->axis[axis];
 }
 
-static rlo_status add_guard(const rlo__cpu_plan *plan,
+static rlo_status add_guard(const rlo__grid_plan *plan,
                             const rlo_guard *guard,
                             rlo__launch *launch) {
   /* 0 <= f < limit says the same as 0 <= limit - 1 - f < limit. */
@@ -241,7 +241,7 @@ static rlo_status add_guard(const rlo__cpu_plan *plan,
   int64_t y = coefficient(form, plan->y_axis, sign);
   RLO_TRY(rlo__launch_argument(
       launch,
-      rlo__cpu_vector_kind(&plan->geometry, grid->num_axes),
+      rlo__grid_vector_kind(&plan->geometry, grid->num_axes),
       coefs,
       grid->num_axes));
   RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &base, 1));
@@ -250,11 +250,11 @@ static rlo_status add_guard(const rlo__cpu_plan *plan,
   return rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &y, 1);
 }
 
-rlo_status rlo__cpu_add_guards(const rlo__request *request,
-                               const rlo__cpu_plan *plan,
-                               rlo__launch *launch) {
+rlo_status rlo__grid_add_guards(const rlo__family_query *query,
+                                const rlo__grid_plan *plan,
+                                rlo__launch *launch) {
   static const rlo_guard_kind kinds[] = {RLO_GUARD_PAD, RLO_GUARD_SKIP};
-  const rlo_problem *problem = request->problem;
+  const rlo_problem *problem = query->problem;
   for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
     for (int32_t g = 0; g < problem->num_guards; ++g) {
       if (problem->guards[g].kind == kinds[k]) {

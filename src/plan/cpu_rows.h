@@ -11,10 +11,10 @@
 enum {
   /** A chunk of a row that is longer than the second. */
   RLO__CPU_CHUNK_BYTES = 64 * 1024,
-  RLO__CPU_LONGEST_ROW_BYTES = 2 * RLO__CPU_CHUNK_BYTES,
+  RLO__CPU_MAX_ROW_BYTES = 2 * RLO__CPU_CHUNK_BYTES,
   /** An unaligned row has too few whole lines for non-temporal stores below
    *  this. */
-  RLO__CPU_LEAST_LINED_BYTES = 4 * RLO__CPU_LINE_BYTES
+  RLO__CPU_MIN_LINED_BYTES = 4 * RLO__CPU_LINE_BYTES
 };
 
 typedef struct rlo__cpu_rows {
@@ -45,18 +45,18 @@ rlo__cpu_rows rlo__cpu_rows_along(const rlo_problem *problem,
  */
 RLO_NODISCARD rlo_status rlo__cpu_rows_lay_grid(const rlo_problem *problem,
                                                 const rlo__cpu_rows *rows,
-                                                rlo__cpu_plan *plan);
+                                                rlo__grid_plan *plan);
 
 /** Add arguments 10 to 17 of cl/cpu_rows.cl. */
 RLO_NODISCARD rlo_status rlo__cpu_rows_add(const rlo_problem *problem,
                                            const rlo__cpu_rows *rows,
-                                           const rlo__cpu_plan *plan,
+                                           const rlo__grid_plan *plan,
                                            rlo__launch *launch);
 
 /** Whether pieces of a row, `piece_units` long each, along an axis of stride 1
  *  in the destination (-1: none) all begin and end with a line there, for every
  *  point of the other axes. */
-bool rlo__cpu_rows_are_lines(const rlo__request *request,
+bool rlo__cpu_rows_are_lines(const rlo__family_query *query,
                              int32_t axis,
                              int64_t piece_units);
 

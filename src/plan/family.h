@@ -7,7 +7,7 @@
 #include "plan/schedule.h"
 
 /** What a family is asked about. All borrowed. */
-typedef struct rlo__request {
+typedef struct rlo__family_query {
   /** Canonical, not empty, units of 8, 16, 32, 64 or 128 bits. Where it
    *  computes: not sequentially, not complex numbers. */
   const rlo_problem *problem;
@@ -20,12 +20,12 @@ typedef struct rlo__request {
    * switches off, `device` lacks already: a family reads the knobs that it has.
    */
   rlo__schedule schedule;
-} rlo__request;
+} rlo__family_query;
 
 /** What a family can do that others cannot, or has to that others need not. */
 typedef enum rlo__family_traits {
   /** The problem is compiled into the program, so that each has its own. */
-  RLO__FAMILY_BAKES = 1,
+  RLO__FAMILY_SPECIALIZES = 1,
   /** Takes terms that load indices. The planner refuses them for others. */
   RLO__FAMILY_LOADS = 2,
   /** Takes problems that compute. The planner refuses them for others. */
@@ -41,12 +41,12 @@ typedef struct rlo__family {
   const char *name;
   rlo_device_class device_class;
   /** Whether it can run the problem; if not, says why in a few words. */
-  bool (*applicable)(const rlo__request *request, rlo__str *why);
+  bool (*applicable)(const rlo__family_query *query, rlo__str *why);
   /** Expected fraction of the copy limit, 0 .. 1; only if applicable. */
-  double (*predict)(const rlo__request *request);
+  double (*predict)(const rlo__family_query *query);
   /** Choose parameters and write the launch (zeroed before); only if
    *  applicable. Fails only for RLO_OVERFLOW and faults of ours. */
-  rlo_status (*emit)(const rlo__request *request, rlo__launch *launch);
+  rlo_status (*emit)(const rlo__family_query *query, rlo__launch *launch);
   /** Of rlo__family_traits, or-ed. */
   uint32_t traits;
 } rlo__family;

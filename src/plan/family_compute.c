@@ -2,24 +2,24 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "plan/arith.h"
-#include "plan/baked.h"
 #include "plan/geometry.h"
+#include "plan/specialized.h"
 
 /* Families compute of both classes: cl/compute.cl, which takes any problem that
  * computes. */
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
-  if (request->problem->update != RLO_UPDATE_COMBINE) {
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  if (query->problem->update != RLO_UPDATE_COMBINE) {
     rlo__str_append(why, "it moves bits and computes nothing");
     return false;
   }
   return true;
 }
 
-static rlo_status emit(const rlo__request *request,
+static rlo_status emit(const rlo__family_query *query,
                        bool is_gpu,
                        rlo__launch *launch) {
-  const rlo_problem *problem = request->problem;
+  const rlo_problem *problem = query->problem;
   int32_t last = problem->num_axes - 1;
   int32_t sum_axes = rlo__arith_num_sum_axes(problem);
   int32_t kept_axes = problem->num_axes - sum_axes;
@@ -33,24 +33,24 @@ static rlo_status emit(const rlo__request *request,
   }
   int64_t sum_levels;
   RLO_TRY(rlo__arith_sum_levels(problem, &sum_levels));
-  rlo__baked_cut cut;
-  RLO_TRY(rlo__baked_cut_cells(
-      problem, kept_axes, cell_points, request->device, is_gpu, &cut));
-  bool is_index32 = rlo__baked_fits_32_bits(problem) && cut.fits_32_bits &&
-                    sum_rows <= INT32_MAX &&
+  rlo__partition cut;
+  RLO_TRY(rlo__partition_cells(
+      problem, kept_axes, cell_points, query->device, is_gpu, &cut));
+  bool is_index32 = rlo__specialized_fits_32_bits(problem) &&
+                    cut.fits_32_bits && sum_rows <= INT32_MAX &&
                     sum_row <= INT32_MAX - RLO_SUM_BLOCK;
   launch->kernel_file = "compute";
   RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
   RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL", cut.local));
-  RLO_TRY(rlo__baked_define(problem, launch));
+  RLO_TRY(rlo__specialized_define(problem, launch));
   RLO_TRY(rlo__arith_define(problem, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_SUM_AXES", sum_axes));
   RLO_TRY(rlo__launch_define(launch, "RLO_SUM_ROWS", sum_rows));
   RLO_TRY(rlo__launch_define(launch, "RLO_SUM_LEVELS", sum_levels));
   RLO_TRY(rlo__arith_define_ends(problem, launch));
-  RLO_TRY(rlo__baked_define_cut(&cut, launch));
-  RLO_TRY(rlo__baked_hand_out(&cut, 1, launch));
-  RLO_TRY(rlo__baked_add_arguments(problem, launch));
+  RLO_TRY(rlo__partition_define(&cut, launch));
+  RLO_TRY(rlo__partition_size_launch(&cut, 1, launch));
+  RLO_TRY(rlo__specialized_add_arguments(problem, launch));
   RLO_TRY(rlo__arith_add_factors(problem, launch));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__arith_describe(problem, &words);
@@ -61,17 +61,19 @@ static rlo_status emit(const rlo__request *request,
   return RLO_OK;
 }
 
-static rlo_status emit_cpu(const rlo__request *request, rlo__launch *launch) {
-  return emit(request, false, launch);
+static rlo_status emit_cpu(const rlo__family_query *query,
+                           rlo__launch *launch) {
+  return emit(query, false, launch);
 }
 
-static rlo_status emit_gpu(const rlo__request *request, rlo__launch *launch) {
-  return emit(request, true, launch);
+static rlo_status emit_gpu(const rlo__family_query *query,
+                           rlo__launch *launch) {
+  return emit(query, true, launch);
 }
 
 /* Below whatever else takes the problem. */
-static double predict(const rlo__request *request) {
-  (void)request;
+static double predict(const rlo__family_query *query) {
+  (void)query;
   return 0.05;
 }
 
@@ -81,7 +83,7 @@ const rlo__family rlo__family_cpu_compute = {
     is_applicable,
     predict,
     emit_cpu,
-    RLO__FAMILY_BAKES | RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES};
+    RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES};
 
 const rlo__family rlo__family_gpu_compute = {
     "compute",
@@ -89,4 +91,4 @@ const rlo__family rlo__family_gpu_compute = {
     is_applicable,
     predict,
     emit_gpu,
-    RLO__FAMILY_BAKES | RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES};
+    RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES};

@@ -17,12 +17,12 @@ enum {
 
 /* How the rows are handed out. */
 typedef struct rows_plan {
-  rlo__cpu_plan cpu;
+  rlo__grid_plan cpu;
   rlo__cpu_rows rows;
 } rows_plan;
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
-  const rlo_problem *problem = request->problem;
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  const rlo_problem *problem = query->problem;
   if (problem->update != RLO_UPDATE_COMBINE) {
     rlo__str_append(why, "it moves bits and computes nothing");
     return false;
@@ -31,7 +31,7 @@ static bool is_applicable(const rlo__request *request, rlo__str *why) {
     rlo__str_append(why, "it sums");
     return false;
   }
-  rlo__geometry g = rlo__geometry_of(request);
+  rlo__geometry g = rlo__geometry_of(query);
   if (g.run_axis < 0 || g.is_fill) {
     rlo__str_append(why, "no axis has stride 1 on both sides");
     return false;
@@ -39,8 +39,8 @@ static bool is_applicable(const rlo__request *request, rlo__str *why) {
   if (!rlo__cpu_rows_take_guards(problem, g.run_axis, why)) {
     return false;
   }
-  return rlo__cpu_is_within_limits(
-      request, &g, problem->num_axes, NUM_SCALARS, why);
+  return rlo__grid_is_within_limits(
+      query, &g, problem->num_axes, NUM_SCALARS, why);
 }
 
 /* The axis whose steps stay nearest to each other in the source. */
@@ -55,13 +55,13 @@ static int32_t nearest_axis(const rlo_problem *problem, int32_t run) {
   return best;
 }
 
-static rlo_status choose(const rlo__request *request, rows_plan *plan) {
-  const rlo_problem *problem = request->problem;
-  rlo__geometry g = rlo__geometry_of(request);
+static rlo_status choose(const rlo__family_query *query, rows_plan *plan) {
+  const rlo_problem *problem = query->problem;
+  rlo__geometry g = rlo__geometry_of(query);
   int32_t run = g.run_axis;
   *plan = (rows_plan){.cpu = {.geometry = g, .x_axis = run},
                       .rows = rlo__cpu_rows_along(problem, &g, run)};
-  rlo__cpu_plan *cpu = &plan->cpu;
+  rlo__grid_plan *cpu = &plan->cpu;
   if (plan->rows.row_bytes <= GROUP_BYTES / 2) {
     plan->rows.batch_axis = nearest_axis(problem, run);
   }
@@ -75,21 +75,21 @@ static rlo_status choose(const rlo__request *request, rows_plan *plan) {
   rlo__grid_sort_by_src(&cpu->grid);
   /* What is read first is in the caches, where it had better be written. */
   cpu->is_nontemporal = !rlo__problem_reads_cells(problem) &&
-                        plan->rows.row_bytes >= RLO__CPU_LEAST_LINED_BYTES &&
-                        rlo__cpu_wants_nontemporal(request, &cpu->geometry);
+                        plan->rows.row_bytes >= RLO__CPU_MIN_LINED_BYTES &&
+                        rlo__cpu_wants_nontemporal(query, &cpu->geometry);
   return RLO_OK;
 }
 
 /* As rows: the ends of a row cost about as much as 180 bytes. One value at a
  * time, arithmetic costs more than memory. */
-static double predict(const rlo__request *request) {
+static double predict(const rlo__family_query *query) {
   rows_plan plan;
-  if (choose(request, &plan) != RLO_OK) {
+  if (choose(query, &plan) != RLO_OK) {
     return 0.0;
   }
   double bytes = (double)plan.rows.row_bytes;
-  double most = rlo__arith_has_vectors(request->problem) ? 0.9 : 0.3;
-  return most * bytes / (bytes + 180.0);
+  double max = rlo__arith_has_vectors(query->problem) ? 0.9 : 0.3;
+  return max * bytes / (bytes + 180.0);
 }
 
 static void describe(const rlo_problem *problem,
@@ -104,18 +104,18 @@ static void describe(const rlo_problem *problem,
                   plan->cpu.is_nontemporal ? ", non-temporal stores" : "");
 }
 
-static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
-  const rlo_problem *problem = request->problem;
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
+  const rlo_problem *problem = query->problem;
   rows_plan plan;
-  RLO_TRY(choose(request, &plan));
-  const rlo__cpu_plan *cpu = &plan.cpu;
-  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_compute_rows", launch));
+  RLO_TRY(choose(query, &plan));
+  const rlo__grid_plan *cpu = &plan.cpu;
+  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_compute_rows", launch));
   RLO_TRY(rlo__arith_define(problem, launch));
   RLO_TRY(rlo__launch_define(
       launch, "RLO_LANES", rlo__arith_has_vectors(problem) ? 16 : 1));
   RLO_TRY(rlo__cpu_rows_add(problem, &plan.rows, cpu, launch));
   RLO_TRY(rlo__arith_add_factors(problem, launch));
-  RLO_TRY(rlo__cpu_add_guards(request, cpu, launch));
+  RLO_TRY(rlo__grid_add_guards(query, cpu, launch));
   describe(problem, &plan, launch);
   return RLO_OK;
 }

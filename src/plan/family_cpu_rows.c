@@ -19,12 +19,12 @@ enum {
    */
   NEAR_BYTES = 4 * 1024,
   /** A group that moves less is mostly overhead. */
-  LEAST_GROUP_BYTES = 1024
+  MIN_GROUP_BYTES = 1024
 };
 
 /* How the rows are handed out. */
 typedef struct row_plan {
-  rlo__cpu_plan cpu;
+  rlo__grid_plan cpu;
   rlo__cpu_rows rows;
   /** Rows follow each other in the destination: the kernel may join them. */
   bool is_packed;
@@ -32,9 +32,9 @@ typedef struct row_plan {
   bool is_aligned;
 } row_plan;
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
-  const rlo_problem *problem = request->problem;
-  rlo__geometry g = rlo__geometry_of(request);
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  const rlo_problem *problem = query->problem;
+  rlo__geometry g = rlo__geometry_of(query);
   if (problem->num_axes > 0 && g.run_axis < 0) {
     rlo__str_append(why, "no axis has stride 1 on both sides");
     return false;
@@ -43,12 +43,11 @@ static bool is_applicable(const rlo__request *request, rlo__str *why) {
     return false;
   }
   int32_t num_grid_axes = problem->num_axes > 0 ? problem->num_axes - 1 : 0;
-  if (g.run_axis >= 0 && problem->extents[g.run_axis] >
-                             RLO__CPU_LONGEST_ROW_BYTES / g.unit_bytes) {
+  if (g.run_axis >= 0 &&
+      problem->extents[g.run_axis] > RLO__CPU_MAX_ROW_BYTES / g.unit_bytes) {
     ++num_grid_axes;
   }
-  return rlo__cpu_is_within_limits(
-      request, &g, num_grid_axes, NUM_SCALARS, why);
+  return rlo__grid_is_within_limits(query, &g, num_grid_axes, NUM_SCALARS, why);
 }
 
 /* The axis whose steps stay nearest to each other where it costs: in the
@@ -65,7 +64,7 @@ static int32_t nearest_axis(const rlo_problem *problem, const row_plan *plan) {
       continue;
     }
     bool is_long =
-        problem->extents[a] >= LEAST_GROUP_BYTES / plan->rows.row_bytes;
+        problem->extents[a] >= MIN_GROUP_BYTES / plan->rows.row_bytes;
     bool is_nearer = best < 0 || llabs(form->axis[a]) < llabs(form->axis[best]);
     bool is_better = is_long == best_is_long ? is_nearer : is_long;
     if (best < 0 || is_better) {
@@ -102,10 +101,10 @@ static int64_t packed_max_bytes(const rlo__geometry *geometry) {
                                       : PACKED_MAX_BYTES;
 }
 
-static void choose_batch(const rlo__request *request, row_plan *plan) {
-  const rlo_problem *problem = request->problem;
+static void choose_batch(const rlo__family_query *query, row_plan *plan) {
+  const rlo_problem *problem = query->problem;
   int64_t group_bytes =
-      rlo__schedule_group_bytes(&request->schedule, GROUP_BYTES);
+      rlo__schedule_group_bytes(&query->schedule, GROUP_BYTES);
   int32_t run = plan->cpu.x_axis;
   if (run < 0 || plan->rows.row_bytes > group_bytes / 2) {
     return;
@@ -145,36 +144,35 @@ static bool reads_jump(const rlo_problem *problem, const row_plan *plan) {
          gap_units > NEAR_BYTES / plan->cpu.geometry.unit_bytes;
 }
 
-static rlo_status choose(const rlo__request *request, row_plan *plan) {
-  const rlo_problem *problem = request->problem;
-  rlo__geometry g = rlo__geometry_of(request);
+static rlo_status choose(const rlo__family_query *query, row_plan *plan) {
+  const rlo_problem *problem = query->problem;
+  rlo__geometry g = rlo__geometry_of(query);
   int32_t run = g.run_axis;
   *plan = (row_plan){.cpu = {.geometry = g, .x_axis = run},
                      .rows = rlo__cpu_rows_along(problem, &g, run)};
-  rlo__cpu_plan *cpu = &plan->cpu;
-  plan->is_aligned =
-      rlo__cpu_rows_are_lines(request, run, plan->rows.row_units);
-  cpu->order = request->schedule.order;
-  choose_batch(request, plan);
+  rlo__grid_plan *cpu = &plan->cpu;
+  plan->is_aligned = rlo__cpu_rows_are_lines(query, run, plan->rows.row_units);
+  cpu->order = query->schedule.order;
+  choose_batch(query, plan);
   RLO_TRY(rlo__cpu_rows_lay_grid(problem, &plan->rows, cpu));
   const int32_t plane_axes[2] = {plan->rows.batch_axis, run};
   rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
   /* A short row has no line to itself unless the kernel joins it to others. */
   bool has_lines = plan->is_packed || plan->is_aligned ||
-                   plan->rows.row_bytes >= RLO__CPU_LEAST_LINED_BYTES;
+                   plan->rows.row_bytes >= RLO__CPU_MIN_LINED_BYTES;
   cpu->is_nontemporal =
-      has_lines && rlo__cpu_wants_nontemporal(request, &cpu->geometry);
+      has_lines && rlo__cpu_wants_nontemporal(query, &cpu->geometry);
   cpu->is_prefetching =
-      request->device->has_builtin_prefetch && reads_jump(problem, plan);
+      query->device->has_builtin_prefetch && reads_jump(problem, plan);
   return RLO_OK;
 }
 
 /* From measurements, those of aligned rows on ttc57: long rows come near a
  * copy, and each row costs as much as 24 bytes more; ends of rows that share
  * lines about as much as 180. */
-static double predict(const rlo__request *request) {
+static double predict(const rlo__family_query *query) {
   row_plan plan;
-  if (choose(request, &plan) != RLO_OK) {
+  if (choose(query, &plan) != RLO_OK) {
     return 0.0;
   }
   double bytes = (double)plan.rows.row_bytes;
@@ -206,16 +204,16 @@ static void describe(const row_plan *plan, rlo__launch *launch) {
   rlo__str_append(&words, plan->cpu.is_prefetching ? ", prefetch" : "");
 }
 
-static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
-  const rlo_problem *problem = request->problem;
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
+  const rlo_problem *problem = query->problem;
   row_plan plan;
-  RLO_TRY(choose(request, &plan));
-  const rlo__cpu_plan *cpu = &plan.cpu;
-  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_rows", launch));
+  RLO_TRY(choose(query, &plan));
+  const rlo__grid_plan *cpu = &plan.cpu;
+  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_rows", launch));
   RLO_TRY(rlo__launch_define(
       launch, "RLO_ROWS_PACKED_MAX", packed_max_bytes(&cpu->geometry)));
   RLO_TRY(rlo__cpu_rows_add(problem, &plan.rows, cpu, launch));
-  RLO_TRY(rlo__cpu_add_guards(request, cpu, launch));
+  RLO_TRY(rlo__grid_add_guards(query, cpu, launch));
   describe(&plan, launch);
   return RLO_OK;
 }

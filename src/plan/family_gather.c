@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/status.h"
-#include "plan/baked.h"
 #include "plan/gpu_launch.h"
+#include "plan/specialized.h"
 
 /* Families gather of both classes: cl/gather.cl, which takes any problem. */
 
@@ -9,8 +9,8 @@
  * have more coefficients than this: each unit is code of its own. */
 enum { GPU_PIECES = 4, GPU_MAX_COEFFICIENTS = 256 };
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
-  (void)request;
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  (void)query;
   (void)why;
   return true;
 }
@@ -21,26 +21,26 @@ static int32_t num_coefficients(const rlo_problem *problem) {
          (2 + problem->num_terms + problem->num_guards);
 }
 
-static rlo_status emit(const rlo__request *request,
+static rlo_status emit(const rlo__family_query *query,
                        bool is_gpu,
                        rlo__launch *launch) {
-  const rlo_problem *problem = request->problem;
-  rlo__baked_cut cut;
-  RLO_TRY(rlo__baked_cut_cells(
-      problem, problem->num_axes, 1, request->device, is_gpu, &cut));
+  const rlo_problem *problem = query->problem;
+  rlo__partition cut;
+  RLO_TRY(rlo__partition_cells(
+      problem, problem->num_axes, 1, query->device, is_gpu, &cut));
   bool has_pieces = is_gpu && cut.segments >= GPU_PIECES * cut.local &&
                     num_coefficients(problem) <= GPU_MAX_COEFFICIENTS;
   int64_t pieces = has_pieces ? GPU_PIECES : 1;
-  bool is_index32 = rlo__baked_fits_32_bits(problem) && cut.fits_32_bits;
+  bool is_index32 = rlo__specialized_fits_32_bits(problem) && cut.fits_32_bits;
   launch->kernel_file = "gather";
   RLO_TRY(rlo__launch_define(launch, "RLO_UNIT_BYTES", problem->unit_bits / 8));
   RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
   RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL", cut.local));
-  RLO_TRY(rlo__baked_define(problem, launch));
-  RLO_TRY(rlo__baked_define_cut(&cut, launch));
+  RLO_TRY(rlo__specialized_define(problem, launch));
+  RLO_TRY(rlo__partition_define(&cut, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_PIECES", pieces));
-  RLO_TRY(rlo__baked_hand_out(&cut, pieces, launch));
-  RLO_TRY(rlo__baked_add_arguments(problem, launch));
+  RLO_TRY(rlo__partition_size_launch(&cut, pieces, launch));
+  RLO_TRY(rlo__specialized_add_arguments(problem, launch));
   int64_t group_segments = cut.local * pieces;
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
@@ -55,12 +55,14 @@ static rlo_status emit(const rlo__request *request,
   return RLO_OK;
 }
 
-static rlo_status emit_cpu(const rlo__request *request, rlo__launch *launch) {
-  return emit(request, false, launch);
+static rlo_status emit_cpu(const rlo__family_query *query,
+                           rlo__launch *launch) {
+  return emit(query, false, launch);
 }
 
-static rlo_status emit_gpu(const rlo__request *request, rlo__launch *launch) {
-  return emit(request, true, launch);
+static rlo_status emit_gpu(const rlo__family_query *query,
+                           rlo__launch *launch) {
+  return emit(query, true, launch);
 }
 
 /* Units that lie one after the other in the source as in the destination. */
@@ -70,16 +72,16 @@ static bool is_streaming(const rlo_problem *problem) {
                       problem->dst.axis[last] == 1 && problem->num_terms == 0);
 }
 
-static double predict_cpu(const rlo__request *request) {
-  return is_streaming(request->problem) ? 0.4 : 0.05;
+static double predict_cpu(const rlo__family_query *query) {
+  return is_streaming(query->problem) ? 0.4 : 0.05;
 }
 
 /* Not measured: reads that jump fetch a whole sector each. */
-static double predict_gpu(const rlo__request *request) {
-  if (is_streaming(request->problem)) {
+static double predict_gpu(const rlo__family_query *query) {
+  if (is_streaming(query->problem)) {
     return 0.5;
   }
-  return 0.4 * request->problem->unit_bits / (8.0 * RLO__GPU_SECTOR_BYTES);
+  return 0.4 * query->problem->unit_bits / (8.0 * RLO__GPU_SECTOR_BYTES);
 }
 
 const rlo__family rlo__family_cpu_gather = {
@@ -88,7 +90,7 @@ const rlo__family rlo__family_cpu_gather = {
     is_applicable,
     predict_cpu,
     emit_cpu,
-    RLO__FAMILY_BAKES | RLO__FAMILY_LOADS};
+    RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS};
 
 const rlo__family rlo__family_gpu_gather = {
     "gather",
@@ -96,4 +98,4 @@ const rlo__family rlo__family_gpu_gather = {
     is_applicable,
     predict_gpu,
     emit_gpu,
-    RLO__FAMILY_BAKES | RLO__FAMILY_LOADS};
+    RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS};

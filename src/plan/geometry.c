@@ -107,8 +107,8 @@ static bool never_holds(const rlo_problem *problem, const rlo_guard *guard) {
          (max < 0 || min >= guard->limit);
 }
 
-rlo__geometry rlo__geometry_of(const rlo__request *request) {
-  const rlo_problem *problem = request->problem;
+rlo__geometry rlo__geometry_of(const rlo__family_query *query) {
+  const rlo_problem *problem = query->problem;
   rlo__geometry g = {0};
   g.unit_bytes = problem->unit_bits / 8;
   g.box_bytes = box_bytes(problem, g.unit_bytes);

@@ -26,8 +26,8 @@ typedef struct rlo__geometry {
   bool fits_32_bits;
 } rlo__geometry;
 
-/** Look at a request's problem. */
-rlo__geometry rlo__geometry_of(const rlo__request *request);
+/** Look at a query's problem. */
+rlo__geometry rlo__geometry_of(const rlo__family_query *query);
 
 /**
  * The largest power of two, at most `limit` (itself one), that is sure to

@@ -80,13 +80,13 @@ bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why) {
   return true;
 }
 
-rlo_status rlo__gpu_begin(const rlo__request *request,
-                          const rlo__cpu_plan *plan,
+rlo_status rlo__gpu_begin(const rlo__family_query *query,
+                          const rlo__grid_plan *plan,
                           const char *kernel_file,
                           size_t num_groups,
                           rlo__launch *launch) {
-  int64_t local_items = rlo__gpu_local_items(request->device);
-  RLO_TRY(rlo__cpu_begin(request, plan, kernel_file, launch));
+  int64_t local_items = rlo__gpu_local_items(query->device);
+  RLO_TRY(rlo__grid_begin(query, plan, kernel_file, launch));
   launch->local_size[0] = (size_t)local_items;
   launch->global_size[0] = num_groups * (size_t)local_items;
   int64_t magic[RLO__GRID_MAX_AXES];

@@ -6,10 +6,10 @@
 #include "base/checked.h"
 #include "base/status.h"
 
-rlo_status rlo__grid_add(rlo__grid *grid,
-                         const rlo_problem *problem,
-                         int32_t axis,
-                         int64_t step) {
+rlo_status rlo__grid_add_axis(rlo__grid *grid,
+                              const rlo_problem *problem,
+                              int32_t axis,
+                              int64_t step) {
   if (problem->extents[axis] <= step) {
     return RLO_OK;
   }

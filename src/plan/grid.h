@@ -31,10 +31,10 @@ typedef struct rlo__grid {
  * if one step covers it. An axis goes in at most once.
  * @return RLO_OK; RLO_INTERNAL beyond RLO__GRID_MAX_AXES.
  */
-RLO_NODISCARD rlo_status rlo__grid_add(rlo__grid *grid,
-                                       const rlo_problem *problem,
-                                       int32_t axis,
-                                       int64_t step);
+RLO_NODISCARD rlo_status rlo__grid_add_axis(rlo__grid *grid,
+                                            const rlo_problem *problem,
+                                            int32_t axis,
+                                            int64_t step);
 
 /** Order by falling distance of steps in the source: groups that run one after
  *  another read near each other. Scattered writes cost less. */

@@ -49,7 +49,7 @@ enum {
   RLO__LAUNCH_MAX_DEFINES = 64,
   /** Ten that all kernels share, six guards of five, and a family's own. */
   RLO__LAUNCH_MAX_ARGUMENTS = 64,
-  /** Enough for every form of the largest problem, baked. */
+  /** Enough for every form of the largest problem, compiled in. */
   RLO__LAUNCH_MAX_NUMBERS = 8192
 };
 

@@ -6,21 +6,21 @@
 #include "plan/packed_chain.h"
 
 /** Most places in a list of cl/cpu_packed.cl. */
-#define RLO__BLOCK_MAX_PLACES 1024
+#define RLO__PACKED_MAX_PLACES 1024
 
 /** Bytes of a block that goes through the stage, and of one that does not. */
-#define RLO__BLOCK_STAGE_BYTES  (INT64_C(16) * 1024)
-#define RLO__BLOCK_DIRECT_BYTES (INT64_C(32) * 1024)
+#define RLO__PACKED_STAGE_BYTES  (INT64_C(16) * 1024)
+#define RLO__PACKED_DIRECT_BYTES (INT64_C(32) * 1024)
 
 /** Longest row that is kept, in bytes. */
-#define RLO__BLOCK_MAX_ROW_BYTES 1024
+#define RLO__PACKED_MAX_ROW_BYTES 1024
 
 /** What one block of a problem is: a piece that is long along the leading axes
  *  of both sides. Arrays have an entry for each axis of the problem. */
-typedef struct rlo__block {
-  rlo__cpu_plan cpu;
-  rlo__chain src_chain;
-  rlo__chain dst_chain;
+typedef struct rlo__packed_block {
+  rlo__grid_plan cpu;
+  rlo__axis_run src_chain;
+  rlo__axis_run dst_chain;
   /** The innermost axis is the same on both sides. */
   bool is_kept;
   /** Side of the square that is transposed in registers. */
@@ -43,17 +43,18 @@ typedef struct rlo__block {
   int32_t num_dst_run_axes;
   /** Whole lines go straight to the destination. */
   bool is_direct;
-} rlo__block;
+} rlo__packed_block;
 
 /** Whether a problem without guards or quotients has blocks; if not, says why.
  */
-bool rlo__block_is_possible(const rlo__request *request,
-                            const rlo__geometry *geometry,
-                            rlo__str *why);
+bool rlo__packed_block_is_possible(const rlo__family_query *query,
+                                   const rlo__geometry *geometry,
+                                   rlo__str *why);
 
 /** Choose the block of a problem that has some, and lay the grid. */
-RLO_NODISCARD rlo_status rlo__block_choose(const rlo__request *request,
-                                           const rlo__geometry *geometry,
-                                           rlo__block *out_block);
+RLO_NODISCARD rlo_status
+rlo__packed_block_choose(const rlo__family_query *query,
+                         const rlo__geometry *geometry,
+                         rlo__packed_block *out_block);
 
 #endif

@@ -32,7 +32,7 @@ rlo_status rlo__plane_lay_grid(const rlo_problem *problem,
                                const rlo__plane *plane,
                                int64_t tile_a,
                                int64_t tile_b,
-                               rlo__cpu_plan *plan) {
+                               rlo__grid_plan *plan) {
   plan->grid.num_axes = 0;
   plan->x_axis = plane->a_axis;
   plan->y_axis = plane->b_axis;
@@ -40,7 +40,7 @@ rlo_status rlo__plane_lay_grid(const rlo_problem *problem,
     int64_t step = a == plane->a_axis   ? tile_a
                    : a == plane->b_axis ? tile_b
                                         : 1;
-    RLO_TRY(rlo__grid_add(&plan->grid, problem, a, step));
+    RLO_TRY(rlo__grid_add_axis(&plan->grid, problem, a, step));
   }
   const int32_t plane_axes[2] = {plane->a_axis, plane->b_axis};
   rlo__grid_sort(&plan->grid, plan->order, plane_axes);
@@ -48,13 +48,13 @@ rlo_status rlo__plane_lay_grid(const rlo_problem *problem,
 }
 
 rlo_status rlo__plane_add_arguments(const rlo__plane *plane,
-                                    const rlo__cpu_plan *plan,
+                                    const rlo__grid_plan *plan,
                                     rlo__launch *launch) {
   const rlo__grid *grid = &plan->grid;
-  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(grid, plane->a_axis)));
-  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(grid, plane->b_axis)));
-  RLO_TRY(rlo__cpu_add_index(plan, launch, plane->na));
-  RLO_TRY(rlo__cpu_add_index(plan, launch, plane->nb));
-  RLO_TRY(rlo__cpu_add_index(plan, launch, plane->src_ld));
-  return rlo__cpu_add_index(plan, launch, plane->dst_ld);
+  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(grid, plane->a_axis)));
+  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(grid, plane->b_axis)));
+  RLO_TRY(rlo__grid_add_index(plan, launch, plane->na));
+  RLO_TRY(rlo__grid_add_index(plan, launch, plane->nb));
+  RLO_TRY(rlo__grid_add_index(plan, launch, plane->src_ld));
+  return rlo__grid_add_index(plan, launch, plane->dst_ld);
 }

@@ -37,11 +37,11 @@ RLO_NODISCARD rlo_status rlo__plane_lay_grid(const rlo_problem *problem,
                                              const rlo__plane *plane,
                                              int64_t tile_a,
                                              int64_t tile_b,
-                                             rlo__cpu_plan *plan);
+                                             rlo__grid_plan *plan);
 
 /** Add the six arguments. */
 RLO_NODISCARD rlo_status rlo__plane_add_arguments(const rlo__plane *plane,
-                                                  const rlo__cpu_plan *plan,
+                                                  const rlo__grid_plan *plan,
                                                   rlo__launch *launch);
 
 #endif

@@ -9,43 +9,43 @@
 #include "plan/query.h"
 
 /* How far below the best expectation a family is still worth timing. */
-#define LEAST_SHARE_OF_BEST 0.3
+#define MIN_SHARE_OF_BEST 0.3
 
 /* Whether a family can run what is asked; if not, why. */
 static bool takes(const rlo__family *family,
-                  const rlo__request *request,
+                  const rlo__family_query *query,
                   rlo__str *why) {
-  if (rlo_problem_loads(request->problem) &&
+  if (rlo_problem_loads(query->problem) &&
       (family->traits & RLO__FAMILY_LOADS) == 0) {
     rlo__str_append(why, "it loads indices, which the kernel cannot");
     return false;
   }
-  if (request->problem->update == RLO_UPDATE_COMBINE &&
+  if (query->problem->update == RLO_UPDATE_COMBINE &&
       (family->traits & RLO__FAMILY_COMPUTES) == 0) {
     rlo__str_append(why, "it computes, and the kernel moves bits");
     return false;
   }
-  return family->applicable(request, why);
+  return family->applicable(query, why);
 }
 
 /* What one row of the table says. */
 static void ask(const rlo__family *family,
-                const rlo__request *request,
+                const rlo__family_query *query,
                 rlo_plan_candidate *out) {
   memset(out, 0, sizeof *out);
   out->family = family->name;
   rlo__str why = rlo__str_over(out->reason, sizeof out->reason);
-  out->is_applicable = takes(family, request, &why);
+  out->is_applicable = takes(family, query, &why);
   if (out->is_applicable) {
-    out->predicted_fraction = family->predict(request);
+    out->predicted_fraction = family->predict(query);
   }
 }
 
 /* Compiling a program for one problem takes longer than moving this much by any
  * family whose program may be there already. */
 static bool is_worth_compiling(const rlo__family *family, int64_t box_bytes) {
-  return (family->traits & RLO__FAMILY_BAKES) == 0 || box_bytes >= INT64_C(1)
-                                                                       << 20;
+  return (family->traits & RLO__FAMILY_SPECIALIZES) == 0 ||
+         box_bytes >= INT64_C(1) << 20;
 }
 
 static rlo_status ask_all(const rlo__query *q, rlo__choice *choice) {
@@ -53,7 +53,7 @@ static rlo_status ask_all(const rlo__query *q, rlo__choice *choice) {
   const rlo__family *best = NULL;
   bool best_is_worth = false;
   double best_fraction = 0.0;
-  int64_t box_bytes = rlo__geometry_of(&q->request).box_bytes;
+  int64_t box_bytes = rlo__geometry_of(&q->query).box_bytes;
   for (int32_t n = 0; n < rlo__num_families; ++n) {
     const rlo__family *family = rlo__families[n];
     if (family->device_class != q->device_class) {
@@ -66,7 +66,7 @@ static rlo_status ask_all(const rlo__query *q, rlo__choice *choice) {
                       RLO_MAX_FAMILIES);
     }
     rlo_plan_candidate *c = &choice->candidates[choice->num_candidates++];
-    ask(family, &q->request, c);
+    ask(family, &q->query, c);
     bool is_worth = is_worth_compiling(family, box_bytes);
     bool is_better = is_worth == best_is_worth
                          ? c->predicted_fraction > best_fraction
@@ -130,7 +130,7 @@ static rlo_status describe_all(const rlo__query *q,
     }
     if (c->is_applicable) {
       clear_scratch(scratch);
-      RLO_TRY(family->emit(&q->request, scratch));
+      RLO_TRY(family->emit(&q->query, scratch));
       memcpy(c->reason, scratch->parameters, sizeof c->reason);
       c->reason[sizeof c->reason - 1] = '\0';
     }
@@ -147,14 +147,14 @@ static bool is_known(rlo__query *q,
       q->forced_schedule != NULL) {
     return false;
   }
-  rlo__wisdom_key key = rlo__wisdom_key_of(&q->request, q->device_class);
+  rlo__wisdom_key key = rlo__wisdom_key_of(&q->query, q->device_class);
   const rlo__wisdom_entry *entry = rlo__wisdom_find(wisdom, &key);
   if (entry == NULL || entry->family->device_class != q->device_class) {
     return false;
   }
   rlo__str unused = rlo__str_over(NULL, 0);
   rlo__query_set_schedule(q, entry->schedule);
-  if (!takes(entry->family, &q->request, &unused)) {
+  if (!takes(entry->family, &q->query, &unused)) {
     rlo__query_set_schedule(q, &rlo__schedules[0]);
     return false;
   }
@@ -170,7 +170,7 @@ static rlo_status choose_by_expectation(const rlo__query *q,
                                         rlo__choice *choice) {
   if (q->forced != NULL && !is_telling) {
     choice->num_candidates = 1;
-    ask(q->forced, &q->request, &choice->candidates[0]);
+    ask(q->forced, &q->query, &choice->candidates[0]);
   } else {
     RLO_TRY(ask_all(q, choice));
   }
@@ -214,7 +214,7 @@ static rlo_status choose(rlo__query *q,
     rlo__query_set_schedule(q, choice->schedule);
   }
   memset(launch, 0, sizeof *launch);
-  return choice->family->emit(&q->request, launch);
+  return choice->family->emit(&q->query, launch);
 }
 
 /* `out_choice` may be NULL. */
@@ -226,10 +226,10 @@ static rlo_status choose_for(rlo__query *q,
   rlo__choice choice = {
       .schedule = &rlo__schedules[0],
       .device_class = q->device_class,
-      .src_alignment_bytes = q->request.src_alignment_bytes,
-      .dst_alignment_bytes = q->request.dst_alignment_bytes,
+      .src_alignment_bytes = q->query.src_alignment_bytes,
+      .dst_alignment_bytes = q->query.dst_alignment_bytes,
   };
-  if (!rlo_problem_is_empty(q->request.problem)) {
+  if (!rlo_problem_is_empty(q->query.problem)) {
     RLO_TRY(choose(q, wisdom, is_telling, &choice, out_launch));
   }
   if (out_choice != NULL) {
@@ -298,12 +298,12 @@ static rlo_status add_candidate(candidate_list *list,
   }
   rlo__str unused = rlo__str_over(NULL, 0);
   rlo__query_set_schedule(list->q, schedule);
-  if (!takes(family, &list->q->request, &unused)) {
+  if (!takes(family, &list->q->query, &unused)) {
     return RLO_OK;
   }
   rlo__candidate *added = &list->items[list->count];
   memset(&added->launch, 0, sizeof added->launch);
-  RLO_TRY(family->emit(&list->q->request, &added->launch));
+  RLO_TRY(family->emit(&list->q->query, &added->launch));
   for (int32_t n = 0; n < list->count; ++n) {
     if (rlo__launch_equal(&list->items[n].launch, &added->launch)) {
       return RLO_OK;
@@ -334,7 +334,7 @@ static int32_t rank_families(const rlo__query *q,
     }
     bool is_chosen = family == choice->family;
     bool is_free = q->forced == NULL && c->is_applicable &&
-                   c->predicted_fraction >= LEAST_SHARE_OF_BEST * best;
+                   c->predicted_fraction >= MIN_SHARE_OF_BEST * best;
     if (is_chosen || is_free) {
       /* Above every expectation, so that it comes first. */
       double fraction = is_chosen ? 2.0 : c->predicted_fraction;

@@ -22,8 +22,8 @@ void rlo__query_set_schedule(rlo__query *query, const rlo__schedule *schedule) {
   query->device = *query->whole_device;
   query->device.has_nontemporal_store &= schedule->stores != RLO__STORES_PLAIN;
   query->device.has_builtin_prefetch &= !schedule->has_no_prefetch;
-  query->request.device = &query->device;
-  query->request.schedule = *schedule;
+  query->query.device = &query->device;
+  query->query.schedule = *schedule;
 }
 
 static rlo_status find_class(const rlo_device_info *device,
@@ -156,7 +156,8 @@ static rlo_status find_alignment(int32_t unit_bits,
   return RLO_OK;
 }
 
-static rlo_status make_canonical(rlo_problem *problem, const rlo__request *r) {
+static rlo_status make_canonical(rlo_problem *problem,
+                                 const rlo__family_query *r) {
   int64_t bytes = r->src_alignment_bytes < r->dst_alignment_bytes
                       ? r->src_alignment_bytes
                       : r->dst_alignment_bytes;
@@ -186,7 +187,7 @@ static rlo_status check_unit(int32_t unit_bits) {
 }
 
 rlo_status rlo__query_check_unit(const rlo__query *query) {
-  const rlo_problem *problem = query->request.problem;
+  const rlo_problem *problem = query->query.problem;
   RLO_TRY(check_unit(problem->unit_bits));
   RLO_TRY(check_unit(rlo_problem_dst_unit_bits(problem)));
   if (rlo__geometry_overflows(problem)) {
@@ -204,7 +205,7 @@ rlo_status rlo__query_begin(rlo_problem *problem,
                             int64_t dst_alignment_bytes,
                             rlo__query *out_query) {
   *out_query =
-      (rlo__query){.request = {.problem = problem}, .whole_device = device};
+      (rlo__query){.query = {.problem = problem}, .whole_device = device};
   RLO_TRY(read_options(device, options, out_query));
   rlo__query_set_schedule(out_query,
                           out_query->forced_schedule != NULL
@@ -214,11 +215,11 @@ rlo_status rlo__query_begin(rlo_problem *problem,
                          device,
                          "source",
                          src_alignment_bytes,
-                         &out_query->request.src_alignment_bytes));
+                         &out_query->query.src_alignment_bytes));
   RLO_TRY(find_alignment(rlo_problem_dst_unit_bits(problem),
                          device,
                          "destination",
                          dst_alignment_bytes,
-                         &out_query->request.dst_alignment_bytes));
-  return make_canonical(problem, &out_query->request);
+                         &out_query->query.dst_alignment_bytes));
+  return make_canonical(problem, &out_query->query);
 }

@@ -5,16 +5,16 @@
 #include "plan/family.h"
 
 /** What the planner is asked, once the options have been read. Not to be
- *  copied: its request points into it. */
+ *  copied: its query points into it. */
 typedef struct rlo__query {
   /** Its device is the one below. */
-  rlo__request request;
+  rlo__family_query query;
   rlo_device_class device_class;
   /** The row that the caller forces, or NULL. */
   const rlo__family *forced;
   /** The schedule that the caller forces, or NULL. */
   const rlo__schedule *forced_schedule;
-  /** As it is, and as the request's schedule leaves it. */
+  /** As it is, and as the query's schedule leaves it. */
   const rlo_device_info *whole_device;
   rlo_device_info device;
 } rlo__query;

@@ -96,7 +96,7 @@ static bool wants_measuring(const rlo_plan_options *options, const draft *d) {
 static void remember(rlo_context *context,
                      const draft *d,
                      const rlo__measured *measured) {
-  const rlo__request request = {
+  const rlo__family_query request = {
       .problem = &d->problem,
       .device = &context->device_info,
       .src_alignment_bytes = d->choice.src_alignment_bytes,

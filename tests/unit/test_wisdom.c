@@ -29,11 +29,11 @@ static void end(void) {
 RLO_FIXTURE(begin, end);
 
 /* A request for the problem as it stands; what it borrows is static. */
-static rlo__request request_for(int64_t alignment_bytes) {
-  return (rlo__request){.problem = &problem,
-                        .device = &device,
-                        .src_alignment_bytes = alignment_bytes,
-                        .dst_alignment_bytes = alignment_bytes};
+static rlo__family_query request_for(int64_t alignment_bytes) {
+  return (rlo__family_query){.problem = &problem,
+                             .device = &device,
+                             .src_alignment_bytes = alignment_bytes,
+                             .dst_alignment_bytes = alignment_bytes};
 }
 
 static void lower(const char *src, const char *dst) {
@@ -44,14 +44,14 @@ static void lower(const char *src, const char *dst) {
 static void remember(const rlo__family *family,
                      const char *schedule,
                      double value) {
-  rlo__request request = request_for(128);
+  rlo__family_query request = request_for(128);
   rlo__wisdom_entry entry = rlo__wisdom_entry_of(
       &request, family, rlo__schedule_find(schedule), value);
   ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
 }
 
 static const rlo__wisdom_entry *recall(int64_t alignment_bytes) {
-  rlo__request request = request_for(alignment_bytes);
+  rlo__family_query request = request_for(alignment_bytes);
   rlo__wisdom_key key = rlo__wisdom_key_of(&request, RLO_DEVICE_CLASS_CPU);
   return rlo__wisdom_find(&wisdom, &key);
 }
@@ -81,7 +81,7 @@ RLO_TEST(test_wisdom__is_found_by_problem_class_and_alignment) {
   ck_assert_ptr_nonnull(recall(64));
   ck_assert_ptr_nonnull(recall(4096)); /* more than a line is a line */
   ck_assert_ptr_null(recall(4));
-  rlo__request request = request_for(64);
+  rlo__family_query request = request_for(64);
   rlo__wisdom_key gpu = rlo__wisdom_key_of(&request, RLO_DEVICE_CLASS_GPU);
   ck_assert_ptr_null(rlo__wisdom_find(&wisdom, &gpu));
   lower("f32[300,201]", "f32[300,201]{0,1}");

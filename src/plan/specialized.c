@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/baked.h"
+#include "plan/specialized.h"
 
 #include <string.h>
 
@@ -57,7 +57,7 @@ static bool form_magnitude(const rlo_problem *problem,
   return true;
 }
 
-bool rlo__baked_fits_32_bits(const rlo_problem *problem) {
+bool rlo__specialized_fits_32_bits(const rlo_problem *problem) {
   int64_t src_bytes = problem->unit_bits / 8;
   int64_t dst_bytes = rlo_problem_dst_unit_bits(problem) / 8;
   int64_t terms[RLO_MAX_TERMS];
@@ -88,29 +88,29 @@ bool rlo__baked_fits_32_bits(const rlo_problem *problem) {
          m <= INT32_MAX / dst_bytes;
 }
 
-static int64_t least(int64_t a, int64_t b) {
+static int64_t min(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-rlo_status rlo__baked_cut_cells(const rlo_problem *problem,
+rlo_status rlo__partition_cells(const rlo_problem *problem,
                                 int32_t num_axes,
                                 int64_t cell_points,
                                 const rlo_device_info *device,
                                 bool is_gpu,
-                                rlo__baked_cut *out_cut) {
-  rlo__baked_cut cut = {.local = 1};
+                                rlo__partition *out_cut) {
+  rlo__partition cut = {.local = 1};
   int32_t last = num_axes > 0 ? num_axes - 1 : 0;
   int64_t inner = num_axes > 0 ? problem->extents[last] : 1;
   int64_t limit =
-      is_gpu ? 1 : CPU_SEGMENT_POINTS / least(cell_points, CPU_SEGMENT_POINTS);
-  cut.segment = least(inner, limit);
+      is_gpu ? 1 : CPU_SEGMENT_POINTS / min(cell_points, CPU_SEGMENT_POINTS);
+  cut.segment = min(inner, limit);
   cut.row_segments = rlo__ceil_div(inner, cut.segment);
   cut.segments = cut.row_segments;
   RLO_TRY(rlo__geometry_count_points(problem, 0, last, &cut.segments));
-  int64_t points = cut.segment * least(cell_points, CPU_GROUP_POINTS);
-  int64_t most =
-      least(device->max_work_group_items, is_gpu ? GPU_LOCAL : CPU_MAX_LOCAL);
-  while (cut.local * 2 <= most &&
+  int64_t points = cut.segment * min(cell_points, CPU_GROUP_POINTS);
+  int64_t max =
+      min(device->max_work_group_items, is_gpu ? GPU_LOCAL : CPU_MAX_LOCAL);
+  while (cut.local * 2 <= max &&
          (is_gpu || cut.local * points < CPU_GROUP_POINTS)) {
     cut.local *= 2;
   }
@@ -120,18 +120,18 @@ rlo_status rlo__baked_cut_cells(const rlo_problem *problem,
   return RLO_OK;
 }
 
-rlo_status rlo__baked_define_cut(const rlo__baked_cut *cut,
+rlo_status rlo__partition_define(const rlo__partition *cut,
                                  rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_SEGMENT", cut->segment));
   RLO_TRY(rlo__launch_define(launch, "RLO_ROW_SEGMENTS", cut->row_segments));
   return rlo__launch_define(launch, "RLO_SEGMENTS", cut->segments);
 }
 
-rlo_status rlo__baked_hand_out(const rlo__baked_cut *cut,
-                               int64_t pieces,
-                               rlo__launch *launch) {
+rlo_status rlo__partition_size_launch(const rlo__partition *cut,
+                                      int64_t pieces,
+                                      rlo__launch *launch) {
   int64_t groups = rlo__ceil_div(cut->segments, cut->local * pieces);
-  int64_t items = least(groups, MAX_WORK_ITEMS / cut->local) * cut->local;
+  int64_t items = min(groups, MAX_WORK_ITEMS / cut->local) * cut->local;
   launch->work_dim = 1;
   launch->global_size[0] = (size_t)items;
   launch->local_size[0] = (size_t)cut->local;
@@ -196,7 +196,8 @@ static int32_t put_guards(list *to,
   return count;
 }
 
-rlo_status rlo__baked_define(const rlo_problem *problem, rlo__launch *launch) {
+rlo_status rlo__specialized_define(const rlo_problem *problem,
+                                   rlo__launch *launch) {
   list values;
   values.count = 0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -239,8 +240,8 @@ rlo_status rlo__baked_define(const rlo_problem *problem, rlo__launch *launch) {
   return RLO_OK;
 }
 
-rlo_status rlo__baked_add_arguments(const rlo_problem *problem,
-                                    rlo__launch *launch) {
+rlo_status rlo__specialized_add_arguments(const rlo_problem *problem,
+                                          rlo__launch *launch) {
   int64_t fill[2];
   memcpy(fill, problem->fill, sizeof fill);
   RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC, NULL, 0));
