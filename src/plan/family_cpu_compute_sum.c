@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "desc/dtype.h"
 #include "plan/arith.h"
-#include "plan/cpu_launch.h"
+#include "plan/grid.h"
 
 /* Family compute_sum of CPU devices: cl/cpu_compute_sum.cl, sums along plain
  * axes. */

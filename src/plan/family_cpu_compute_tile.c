@@ -2,7 +2,7 @@
 #include "base/status.h"
 #include "ir/update.h"
 #include "plan/arith.h"
-#include "plan/cpu_rows.h"
+#include "plan/grid.h"
 
 /* Family compute_tile of CPU devices: cl/cpu_compute_tile.cl, which computes
  * where another axis is contiguous in the source than in the destination. */

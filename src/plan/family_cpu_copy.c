@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/status.h"
-#include "plan/cpu_launch.h"
+#include "plan/grid.h"
 
 /* Family copy of CPU devices: cl/cpu_copy.cl, one contiguous run. */
 

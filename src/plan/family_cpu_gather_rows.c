@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
-#include "plan/cpu_rows.h"
+#include "plan/grid.h"
 #include "plan/specialized.h"
 
 /* Family gather_rows of CPU devices: cl/cpu_gather_rows.cl, rows at places that
@@ -74,8 +74,7 @@ static rlo_status choose(const rlo__family_query *query, gather_plan *plan) {
   *plan = (gather_plan){.geometry = rlo__geometry_of(query), .rows = 1};
   int64_t unit_bytes = plan->geometry.unit_bytes;
   RLO_TRY(rlo__geometry_count_points(problem, 0, last, &plan->rows));
-  plan->chunk_units =
-      rlo__cpu_rows_along(problem, &plan->geometry, last).chunk_units;
+  plan->chunk_units = rlo__cpu_chunk_units(problem, &plan->geometry, last);
   plan->row_chunks = rlo__ceil_div(problem->extents[last], plan->chunk_units);
   plan->row_bytes = plan->chunk_units * unit_bytes;
   plan->group_rows = 1;

@@ -4,8 +4,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/form.h"
-#include "plan/packed_block.h"
-#include "plan/packed_cells.h"
+#include "plan/packed.h"
 
 /* Family packed of CPU devices: small matrices, many small axes and short rows.
  * cl/cpu_packed_cells.cl and cl/cpu_packed.cl. */
@@ -62,11 +61,11 @@ static bool find_cells(const rlo__family_query *query,
  * first of them in the destination: as many places are written in turns. */
 static double rows_between(const rlo_problem *problem,
                            const rlo__packed_block *b) {
-  if (b->dst_chain.num_axes < 2) {
+  if (b->dst_run.num_axes < 2) {
     return 1.0;
   }
-  int32_t run = b->dst_chain.axes[0];
-  int32_t next = b->dst_chain.axes[1];
+  int32_t run = b->dst_run.axes[0];
+  int32_t next = b->dst_run.axes[1];
   double rows = 1.0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (a != run &&
@@ -80,11 +79,11 @@ static double rows_between(const rlo_problem *problem,
 /* Whether family rows reads one run after the other and writes to few places.
  */
 static bool is_stream(const rlo_problem *problem, const rlo__packed_block *b) {
-  if (b->src_chain.num_axes < 2) {
+  if (b->src_run.num_axes < 2) {
     return false;
   }
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
-  int32_t next = b->src_chain.axes[1];
+  int32_t next = b->src_run.axes[1];
   return problem->extents[next] * b->num_columns * unit_bytes >=
              MIN_STREAM_BYTES &&
          rows_between(problem, b) <= MAX_PLACES;
@@ -217,10 +216,9 @@ static rlo_status add_axes(const rlo_problem *problem,
     int64_t bit = INT64_C(1) << n;
     columns |= (b->columns >> a & 1) != 0 ? bit : 0;
     rows |= (b->rows >> a & 1) != 0 ? bit : 0;
-    runs |=
-        rlo__axis_run_leads(&b->dst_chain, b->num_dst_run_axes, a) ? bit : 0;
+    runs |= rlo__axis_run_leads(&b->dst_run, b->num_dst_run_axes, a) ? bit : 0;
     fetches |=
-        rlo__axis_run_leads(&b->src_chain, b->num_src_run_axes, a) ? bit : 0;
+        rlo__axis_run_leads(&b->src_run, b->num_src_run_axes, a) ? bit : 0;
     ++n;
   }
   RLO_TRY(rlo__grid_add_int(launch, n));

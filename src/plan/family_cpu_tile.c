@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "plan/side.h"
+#include "plan/plane.h"
 
 /* Family tile of CPU devices: cl/cpu_tile.cl, the innermost axis moves. */
 
@@ -151,14 +151,14 @@ static rlo_status choose_sides(const rlo__family_query *query,
   int64_t line = plan->line_units;
   rlo__side *a = &plan->a;
   rlo__side *b = &plan->b;
-  rlo__sides_begin(problem, &plan->plane, a, b);
+  rlo__sides_init(problem, &plan->plane, a, b);
   rlo__side_grow_a(problem, ENOUGH_A_LINES * line, b, a);
   rlo__side_grow_b(problem, ENOUGH_B_LINES * line, a, b);
   RLO_TRY(lay_tiles(query, plan));
   if (plan->dst_alignment == RLO__CPU_LINE_BYTES) {
     return RLO_OK;
   }
-  rlo__sides_begin(problem, &plan->plane, a, b);
+  rlo__sides_init(problem, &plan->plane, a, b);
   rlo__side_grow_a(problem, MIN_SHARED_A_LINES * line, b, a);
   rlo__side_grow_b(problem, ENOUGH_SHARED_LINES * line, a, b);
   rlo__side_grow_a(problem, ENOUGH_SHARED_LINES * line, b, a);

@@ -67,15 +67,10 @@ static double predict(const rlo__family_query *query) {
 }
 
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
-  const rlo_problem *problem = query->problem;
   copy_plan plan = choose(query);
   int64_t local_items = rlo__gpu_local_items(query->device);
-  launch->kernel_file = "gpu_copy";
-  if (!rlo__mul(problem->src.base, plan.unit_bytes, &launch->src_base_bytes) ||
-      !rlo__mul(problem->dst.base, plan.unit_bytes, &launch->dst_base_bytes)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "the origin of the problem leaves 64 bits in bytes");
-  }
+  RLO_TRY(rlo__launch_begin(
+      query->problem, "gpu_copy", RLO__LAUNCH_ORIGIN, launch));
   launch->work_dim = 1;
   launch->local_size[0] = (size_t)local_items;
   launch->global_size[0] = plan.num_groups * (size_t)local_items;
@@ -83,10 +78,6 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL", local_items));
   RLO_TRY(rlo__launch_define(launch, "RLO_WIDE_BYTES", plan.wide_bytes));
   RLO_TRY(rlo__launch_define(launch, "RLO_PIECES", LANE_PIECES));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC_OFFSET, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_DST, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_DST_OFFSET, NULL, 0));
   RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &plan.pieces, 1));
   RLO_TRY(
       rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &plan.tail_units, 1));

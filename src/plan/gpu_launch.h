@@ -2,7 +2,7 @@
 #ifndef RLO_PLAN_GPU_LAUNCH_H
 #define RLO_PLAN_GPU_LAUNCH_H
 
-#include "plan/cpu_launch.h"
+#include "plan/grid.h"
 
 /** What the families of GPUs share. Their kernels take the same first
  *  arguments and guards as those of CPUs, and one more that divides the number

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/packed_block.h"
+#include "plan/packed.h"
 
 #include "base/checked.h"
 #include "base/status.h"
@@ -37,8 +37,8 @@ static void begin(const rlo_problem *problem, rlo__packed_block *b) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     b->size[a] = 1;
   }
-  int32_t column = b->src_chain.axes[0];
-  int32_t row = b->dst_chain.axes[0];
+  int32_t column = b->src_run.axes[0];
+  int32_t row = b->dst_run.axes[0];
   if (b->is_kept) {
     b->size[row] = problem->extents[row];
     return;
@@ -55,44 +55,44 @@ static void measure(const rlo_problem *problem, rlo__packed_block *b) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     b->units *= b->size[a];
   }
-  b->src_run_units = rlo__axis_run_units(
-      &b->src_chain, problem, b->size, &b->num_src_run_axes);
-  b->dst_run_units = rlo__axis_run_units(
-      &b->dst_chain, problem, b->size, &b->num_dst_run_axes);
+  b->src_run_units =
+      rlo__axis_run_units(&b->src_run, problem, b->size, &b->num_src_run_axes);
+  b->dst_run_units =
+      rlo__axis_run_units(&b->dst_run, problem, b->size, &b->num_dst_run_axes);
 }
 
 /* Hand the axes of the runs out to columns and rows, to the fewer ones first;
  * what the runs share is for one of them only. */
 static void choose_matrix(rlo__packed_block *b) {
-  b->columns = UINT32_C(1) << b->src_chain.axes[0];
-  b->num_columns = b->size[b->src_chain.axes[0]];
+  b->columns = UINT32_C(1) << b->src_run.axes[0];
+  b->num_columns = b->size[b->src_run.axes[0]];
   b->rows = 0;
   b->num_rows = 1;
   if (b->is_kept) {
     return;
   }
-  b->rows = UINT32_C(1) << b->dst_chain.axes[0];
-  b->num_rows = b->size[b->dst_chain.axes[0]];
+  b->rows = UINT32_C(1) << b->dst_run.axes[0];
+  b->num_rows = b->size[b->dst_run.axes[0]];
   int32_t column = 1;
   int32_t row = 1;
   bool has_more = true;
   while (has_more) {
-    uint32_t column_bit = UINT32_C(1) << b->src_chain.axes[column];
-    uint32_t row_bit = UINT32_C(1) << b->dst_chain.axes[row];
+    uint32_t column_bit = UINT32_C(1) << b->src_run.axes[column];
+    uint32_t row_bit = UINT32_C(1) << b->dst_run.axes[row];
     bool can_column = (b->rows & column_bit) == 0 &&
                       column < b->num_src_run_axes &&
-                      b->num_columns * b->size[b->src_chain.axes[column]] <=
+                      b->num_columns * b->size[b->src_run.axes[column]] <=
                           RLO__PACKED_MAX_PLACES;
     bool can_row =
         (b->columns & row_bit) == 0 && row < b->num_dst_run_axes &&
-        b->num_rows * b->size[b->dst_chain.axes[row]] <= RLO__PACKED_MAX_PLACES;
+        b->num_rows * b->size[b->dst_run.axes[row]] <= RLO__PACKED_MAX_PLACES;
     has_more = can_column || can_row;
     if (can_column && (b->num_columns <= b->num_rows || !can_row)) {
       b->columns |= column_bit;
-      b->num_columns *= b->size[b->src_chain.axes[column++]];
+      b->num_columns *= b->size[b->src_run.axes[column++]];
     } else if (can_row) {
       b->rows |= row_bit;
-      b->num_rows *= b->size[b->dst_chain.axes[row++]];
+      b->num_rows *= b->size[b->dst_run.axes[row++]];
     }
   }
 }
@@ -119,17 +119,17 @@ static bool fits(const rlo_problem *problem,
  * or as many as still fit. False if it cannot. */
 static bool grow(const rlo_problem *problem,
                  int64_t max_bytes,
-                 const rlo__axis_run *chain,
+                 const rlo__axis_run *run,
                  rlo__packed_block *b) {
   int32_t k = 0;
-  while (k < chain->num_axes &&
-         b->size[chain->axes[k]] == problem->extents[chain->axes[k]]) {
+  while (k < run->num_axes &&
+         b->size[run->axes[k]] == problem->extents[run->axes[k]]) {
     ++k;
   }
-  if (k == chain->num_axes) {
+  if (k == run->num_axes) {
     return false;
   }
-  int32_t a = chain->axes[k];
+  int32_t a = run->axes[k];
   int64_t before = b->size[a];
   for (int64_t quarters = 4; quarters >= 1; --quarters) {
     b->size[a] =
@@ -150,9 +150,9 @@ static void grow_all(const rlo_problem *problem,
   while (src_grows || dst_grows) {
     measure(problem, b);
     if (src_grows && (b->src_run_units < b->dst_run_units || !dst_grows)) {
-      src_grows = grow(problem, max_bytes, &b->src_chain, b);
+      src_grows = grow(problem, max_bytes, &b->src_run, b);
     } else {
-      dst_grows = grow(problem, max_bytes, &b->dst_chain, b);
+      dst_grows = grow(problem, max_bytes, &b->dst_run, b);
     }
   }
 }
@@ -183,8 +183,8 @@ static void cut_all(const rlo_problem *problem,
                     rlo__packed_block *b) {
   measure(problem, b);
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
-  int32_t src_last = b->src_chain.axes[b->num_src_run_axes - 1];
-  int32_t dst_last = b->dst_chain.axes[b->num_dst_run_axes - 1];
+  int32_t src_last = b->src_run.axes[b->num_src_run_axes - 1];
+  int32_t dst_last = b->dst_run.axes[b->num_dst_run_axes - 1];
   int64_t src_inner = b->src_run_units / b->size[src_last];
   int64_t dst_inner = b->dst_run_units / b->size[dst_last];
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -218,11 +218,11 @@ static void cut_all(const rlo_problem *problem,
 static void lay_stage(const rlo_problem *problem, rlo__packed_block *b) {
   int64_t stride = 1;
   for (int32_t k = 0; k < b->num_dst_run_axes; ++k) {
-    b->stage_stride[b->dst_chain.axes[k]] = stride;
-    stride *= b->size[b->dst_chain.axes[k]];
+    b->stage_stride[b->dst_run.axes[k]] = stride;
+    stride *= b->size[b->dst_run.axes[k]];
   }
   for (int32_t a = problem->num_axes - 1; a >= 0; --a) {
-    if (!rlo__axis_run_leads(&b->dst_chain, b->num_dst_run_axes, a)) {
+    if (!rlo__axis_run_leads(&b->dst_run, b->num_dst_run_axes, a)) {
       b->stage_stride[a] = stride;
       stride *= b->size[a];
     }
@@ -239,7 +239,7 @@ static bool can_go_direct(const rlo__family_query *query,
   uint32_t rows = b->is_kept ? b->columns : b->rows;
   int64_t inner = 1;
   for (int32_t k = 0; k < b->num_dst_run_axes; ++k) {
-    int32_t a = b->dst_chain.axes[k];
+    int32_t a = b->dst_run.axes[k];
     if ((rows >> a & 1) != 0) {
       int64_t rest = problem->extents[a] % b->size[a];
       if (rest * inner % line_units != 0) {
@@ -279,8 +279,8 @@ static rlo_status choose(const rlo__family_query *query,
       .cpu = {.geometry = *geometry, .x_axis = -1, .y_axis = -1}};
   rlo__grid_plan *cpu = &b->cpu;
   b->is_kept = geometry->run_axis >= 0;
-  b->dst_chain = rlo__axis_run_find(problem, &problem->dst, geometry->dst_axis);
-  b->src_chain =
+  b->dst_run = rlo__axis_run_find(problem, &problem->dst, geometry->dst_axis);
+  b->src_run =
       rlo__axis_run_find(problem,
                          &problem->src,
                          b->is_kept ? geometry->run_axis : geometry->src_axis);
@@ -291,7 +291,7 @@ static rlo_status choose(const rlo__family_query *query,
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     RLO_TRY(rlo__grid_add_axis(&cpu->grid, problem, a, b->size[a]));
   }
-  const int32_t plane_axes[2] = {b->src_chain.axes[0], b->dst_chain.axes[0]};
+  const int32_t plane_axes[2] = {b->src_run.axes[0], b->dst_run.axes[0]};
   cpu->order = query->schedule.order;
   rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
   b->is_direct = can_go_direct(query, b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/packed_cells.h"
+#include "plan/packed.h"
 
 #include "base/checked.h"
 #include "base/status.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/specialized.h"
 
-#include <string.h>
-
 #include "base/checked.h"
 #include "base/status.h"
 #include "plan/geometry.h"
@@ -242,14 +240,8 @@ rlo_status rlo__specialized_define(const rlo_problem *problem,
 
 rlo_status rlo__specialized_add_arguments(const rlo_problem *problem,
                                           rlo__launch *launch) {
-  int64_t fill[2];
-  memcpy(fill, problem->fill, sizeof fill);
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC_OFFSET, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_DST, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_DST_OFFSET, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &fill[0], 1));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &fill[1], 1));
+  RLO_TRY(rlo__launch_begin(
+      problem, launch->kernel_file, RLO__LAUNCH_FILL, launch));
   if (!rlo_problem_loads(problem)) {
     return RLO_OK;
   }

@@ -136,13 +136,12 @@ static rlo_status begin_copy(measurement *m,
   rlo__copy_problem(m->copy_bytes, problem);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "copy";
-  rlo_status status = rlo__planner_choose(problem,
-                                          &m->context->device_info,
-                                          &options,
-                                          alignment_bytes,
-                                          alignment_bytes,
-                                          NULL,
-                                          launch);
+  const rlo__plan_request request = {.problem = problem,
+                                     .device = &m->context->device_info,
+                                     .options = &options,
+                                     .src_alignment_bytes = alignment_bytes,
+                                     .dst_alignment_bytes = alignment_bytes};
+  rlo_status status = rlo__planner_choose(&request, NULL, launch);
   rlo__free(problem);
   RLO_TRY(status);
   return begin_contestant(m, launch, &m->copy);
@@ -275,13 +274,13 @@ static rlo_status run(measurement *m,
                       const rlo_plan_options *options,
                       int64_t alignment_bytes,
                       rlo__measured *out_measured) {
-  RLO_TRY(rlo__planner_list_candidates(&m->problem,
-                                       &m->context->device_info,
-                                       options,
-                                       alignment_bytes,
-                                       alignment_bytes,
-                                       m->candidates,
-                                       &m->num_candidates));
+  const rlo__plan_request request = {.problem = &m->problem,
+                                     .device = &m->context->device_info,
+                                     .options = options,
+                                     .src_alignment_bytes = alignment_bytes,
+                                     .dst_alignment_bytes = alignment_bytes};
+  RLO_TRY(rlo__planner_list_candidates(
+      &request, m->candidates, &m->num_candidates));
   if (m->num_candidates == 0) {
     return RLO_FAIL(RLO_INTERNAL, "there is nothing to measure");
   }

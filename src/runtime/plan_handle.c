@@ -38,14 +38,14 @@ static rlo_status plan_for(rlo_context *context,
                            draft *out_draft) {
   out_draft->problem = *problem;
   rlo__rwlock_lock_read(&context->wisdom_lock);
-  rlo_status status = rlo__planner_choose_with(&out_draft->problem,
-                                               &context->device_info,
-                                               options,
-                                               a.src_bytes,
-                                               a.dst_bytes,
-                                               &context->wisdom,
-                                               &out_draft->choice,
-                                               &out_draft->launch);
+  const rlo__plan_request request = {.problem = &out_draft->problem,
+                                     .device = &context->device_info,
+                                     .options = options,
+                                     .src_alignment_bytes = a.src_bytes,
+                                     .dst_alignment_bytes = a.dst_bytes,
+                                     .wisdom = &context->wisdom};
+  rlo_status status =
+      rlo__planner_choose(&request, &out_draft->choice, &out_draft->launch);
   rlo__rwlock_unlock(&context->wisdom_lock);
   return status;
 }

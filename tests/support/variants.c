@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "relayout/ops.h"
+#include "support/plan_case.h"
 #include "support/variants_table.h"
 
 enum { NUM_UNITS = 5, LINE_BYTES = 64 };
@@ -164,7 +165,7 @@ static void plan_case(const rlo_device_info *device,
   options.family = c->family->name;
   options.device_class = c->family->device_class;
   options.schedule = c->schedule->name;
-  rlo_status status = rlo__planner_choose(
+  rlo_status status = test_plan_choose(
       &scratch, device, &options, alignment, alignment, NULL, &launch);
   if (status == RLO_UNSUPPORTED || rlo_problem_is_empty(&scratch)) {
     return;

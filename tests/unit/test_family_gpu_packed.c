@@ -25,8 +25,7 @@ RLO_TIMEOUT(100);
 static rlo_status plan_for(const char *family) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = family;
-  return rlo__planner_choose(
-      &problem, &device, &options, 0, 0, &choice, &launch);
+  return test_plan_choose(&problem, &device, &options, 0, 0, &choice, &launch);
 }
 
 /* Arguments of the kernel, as its head comment numbers them. */

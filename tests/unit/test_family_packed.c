@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "plan/packed_block.h"
+#include "plan/packed.h"
 #include "support/plan_case.h"
 #include "support/random.h"
 #include "support/suite.h"
@@ -60,7 +60,7 @@ RLO_TABLE_TEST(test_family_packed__tells_how_it_moves, cases) {
   options.family = "packed";
   test_plan_lower(c->src, c->dst, NULL, &problem);
   ck_assert_int_eq(
-      rlo__planner_choose(&problem, &device, &options, 0, 0, &choice, &launch),
+      test_plan_choose(&problem, &device, &options, 0, 0, &choice, &launch),
       RLO_OK);
   ck_assert_msg(strstr(launch.parameters, c->parameters) != NULL,
                 "%s to %s: \"%s\" does not say \"%s\"",
@@ -134,10 +134,10 @@ RLO_TEST(test_family_packed__blocks_fit_the_kernel) {
     uint32_t src_run = 0;
     uint32_t dst_run = 0;
     for (int32_t k = 0; k < b.num_src_run_axes; ++k) {
-      src_run |= UINT32_C(1) << b.src_chain.axes[k];
+      src_run |= UINT32_C(1) << b.src_run.axes[k];
     }
     for (int32_t k = 0; k < b.num_dst_run_axes; ++k) {
-      dst_run |= UINT32_C(1) << b.dst_chain.axes[k];
+      dst_run |= UINT32_C(1) << b.dst_run.axes[k];
     }
     const uint32_t lists[] = {b.columns,
                               b.rows,
@@ -172,7 +172,7 @@ RLO_TEST(test_family_packed__refuses_guards) {
                   NULL,
                   &problem);
   ck_assert_int_eq(
-      rlo__planner_choose(&problem, &device, &options, 0, 0, &choice, &launch),
+      test_plan_choose(&problem, &device, &options, 0, 0, &choice, &launch),
       RLO_UNSUPPORTED);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "guards"));
 }

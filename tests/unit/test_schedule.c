@@ -18,12 +18,12 @@ static void begin(void) {
 RLO_FIXTURE(begin, NULL);
 
 static void list(rlo_plan_options *options) {
-  ck_assert_msg(
-      rlo__planner_list_candidates(
-          &problem, &device, options, 0, 0, candidates, &num_candidates) ==
-          RLO_OK,
-      "%s",
-      rlo_error_last()->message);
+  const rlo__plan_request request = {
+      .problem = &problem, .device = &device, .options = options};
+  ck_assert_msg(rlo__planner_list_candidates(
+                    &request, candidates, &num_candidates) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
 }
 
 static rlo_status plan_in(const char *family, const char *schedule) {
@@ -31,7 +31,7 @@ static rlo_status plan_in(const char *family, const char *schedule) {
   options.family = family;
   options.schedule = schedule;
   memset(&launch, 0, sizeof launch);
-  return rlo__planner_choose(&problem, &device, &options, 0, 0, NULL, &launch);
+  return test_plan_choose(&problem, &device, &options, 0, 0, NULL, &launch);
 }
 
 static void lower_plane(void) {

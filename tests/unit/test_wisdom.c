@@ -66,12 +66,13 @@ static char *export_with(const char *others) {
 }
 
 static void plan(const rlo_plan_options *options) {
-  ck_assert_msg(
-      rlo__planner_choose_with(
-          &problem, &device, options, 0, 0, &wisdom, &choice, &launch) ==
-          RLO_OK,
-      "%s",
-      rlo_error_last()->message);
+  const rlo__plan_request request = {.problem = &problem,
+                                     .device = &device,
+                                     .options = options,
+                                     .wisdom = &wisdom};
+  ck_assert_msg(rlo__planner_choose(&request, &choice, &launch) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
 }
 
 RLO_TEST(test_wisdom__is_found_by_problem_class_and_alignment) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "plan/side.h"
+#include "plan/plane.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -20,7 +20,7 @@ static void begin(const char *src, const char *dst) {
   rlo__geometry geometry = rlo__geometry_of(&request);
   rlo__str why = rlo__str_over(NULL, 0);
   ck_assert(rlo__plane_find(&problem, &geometry, &plane, &why));
-  rlo__sides_begin(&problem, &plane, &a, &b);
+  rlo__sides_init(&problem, &plane, &a, &b);
 }
 
 /** The same position by the axes of a side and by counting. */
