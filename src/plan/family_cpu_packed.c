@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/form.h"
@@ -69,7 +67,7 @@ static double rows_between(const rlo_problem *problem,
   double rows = 1.0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (a != run &&
-        llabs(problem->src.axis[a]) < llabs(problem->src.axis[next])) {
+        rlo__abs(problem->src.axis[a]) < rlo__abs(problem->src.axis[next])) {
       rows *= (double)problem->extents[a];
     }
   }
@@ -110,18 +108,13 @@ static double predict_kept(const rlo_problem *problem,
   return 0.65 * bytes / (bytes + 5.0);
 }
 
-/* The share of whole tiles in an extent. */
-static double fullness(int64_t extent, int64_t tile) {
-  return (double)extent / (double)(rlo__ceil_div(extent, tile) * tile);
-}
-
 /* Matrices: what is left of a whole tile, and the ends of short runs. */
 static double predict_matrices(const rlo__packed_block *b) {
   static const double by_log2_bytes[] = {0.5, 0.55, 0.65, 0.7, 0.6};
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   double fraction = by_log2_bytes[__builtin_ctzll((uint64_t)unit_bytes)];
-  fraction *=
-      fullness(b->num_columns, b->tile) * fullness(b->num_rows, b->tile);
+  fraction *= rlo__grid_fullness(b->num_columns, b->tile) *
+              rlo__grid_fullness(b->num_rows, b->tile);
   double src_bytes = (double)(b->src_run_units * unit_bytes);
   double dst_bytes = (double)(b->dst_run_units * unit_bytes);
   double run = src_bytes < dst_bytes ? src_bytes : dst_bytes;
@@ -161,8 +154,8 @@ static rlo_status add_defines(const rlo__family_query *query,
       launch, "RLO_PACKED_ROW", b->is_kept ? b->num_columns : 0));
   RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_DIRECT", b->is_direct));
   if (!b->is_kept) {
-    int64_t na = b->num_columns < b->tile ? b->num_columns : b->tile;
-    int64_t nb = b->num_rows < b->tile ? b->num_rows : b->tile;
+    int64_t na = rlo__min(b->num_columns, b->tile);
+    int64_t nb = rlo__min(b->num_rows, b->tile);
     RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_TILE", b->tile));
     RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_NA", na));
     RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_NB", nb));

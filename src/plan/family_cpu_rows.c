@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/update.h"
@@ -149,7 +147,8 @@ static int32_t nearest_axis(const rlo_problem *problem, const rows_plan *plan) {
       continue;
     }
     bool is_long = problem->extents[a] >= MIN_GROUP_BYTES / plan->row_bytes;
-    bool is_nearer = best < 0 || llabs(form->axis[a]) < llabs(form->axis[best]);
+    bool is_nearer =
+        best < 0 || rlo__abs(form->axis[a]) < rlo__abs(form->axis[best]);
     bool is_better = is_long == best_is_long ? is_nearer : is_long;
     if (best < 0 || is_better) {
       best = a;
@@ -208,9 +207,8 @@ static void choose_batch(const rlo__family_query *query, rows_plan *plan) {
         RLO__CPU_LINE_BYTES / rlo__gcd(RLO__CPU_LINE_BYTES, plan->row_bytes);
     plan->batch_rows = rlo__ceil_div(plan->batch_rows, whole) * whole;
   }
-  if (plan->batch_rows > problem->extents[plan->batch_axis]) {
-    plan->batch_rows = problem->extents[plan->batch_axis];
-  }
+  plan->batch_rows =
+      rlo__min(plan->batch_rows, problem->extents[plan->batch_axis]);
 }
 
 /* Prefetching helps short rows that lie apart. Along a long row hardware
@@ -338,8 +336,8 @@ static bool compute_is_applicable(const rlo__family_query *query,
 static int32_t nearest_src_axis(const rlo_problem *problem, int32_t run) {
   int32_t best = -1;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (a != run && (best < 0 || llabs(problem->src.axis[a]) <
-                                     llabs(problem->src.axis[best]))) {
+    if (a != run && (best < 0 || rlo__abs(problem->src.axis[a]) <
+                                     rlo__abs(problem->src.axis[best]))) {
       best = a;
     }
   }
@@ -356,8 +354,7 @@ static rlo_status compute_choose(const rlo__family_query *query,
   }
   if (plan->batch_axis >= 0) {
     int64_t rows = problem->extents[plan->batch_axis];
-    plan->batch_rows = COMPUTE_GROUP_BYTES / plan->row_bytes;
-    plan->batch_rows = plan->batch_rows < rows ? plan->batch_rows : rows;
+    plan->batch_rows = rlo__min(COMPUTE_GROUP_BYTES / plan->row_bytes, rows);
   }
   RLO_TRY(add_grid(problem, plan));
   rlo__grid_sort_by_src(&cpu->grid);

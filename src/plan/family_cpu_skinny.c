@@ -140,9 +140,8 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(rlo__plane_add_arguments(&plan.plane, cpu, launch));
   int64_t chunks = rlo__grid_join_groups(
       query,
-      (plan.chunk_units < plan.long_units ? plan.chunk_units
-                                          : plan.long_units) *
-          plan.short_units * cpu->geometry.unit_bytes,
+      rlo__min(plan.chunk_units, plan.long_units) * plan.short_units *
+          cpu->geometry.unit_bytes,
       rlo__schedule_group_bytes(&query->schedule, GROUP_BYTES),
       launch);
   RLO_TRY(rlo__grid_add_index(cpu, launch, chunks));

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
 #include "base/checked.h"
 #include "base/status.h"
 #include "plan/plane.h"
@@ -187,11 +185,6 @@ static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
   return RLO_OK;
 }
 
-/* The share of whole blocks in an extent. */
-static double fullness(int64_t extent, int64_t block) {
-  return (double)extent / (double)(rlo__ceil_div(extent, block) * block);
-}
-
 /* What runs of so many bytes come to: each costs as much as 16 bytes more. */
 static double run_share(int64_t units, int64_t unit_bytes) {
   double bytes = (double)(units * unit_bytes);
@@ -226,7 +219,7 @@ static double predict(const rlo__family_query *query) {
   int32_t log2_bytes = (int32_t)__builtin_ctzll((uint64_t)unit_bytes);
   double fraction = plan.has_page_stride ? with_page_stride[log2_bytes]
                                          : by_log2_bytes[log2_bytes];
-  if (llabs(plan.plane.src_ld) >= FAR_BYTES / unit_bytes) {
+  if (rlo__abs(plan.plane.src_ld) >= FAR_BYTES / unit_bytes) {
     fraction *= far_rows;
   }
   if (plan.dst_alignment < RLO__CPU_LINE_BYTES) {
@@ -234,8 +227,8 @@ static double predict(const rlo__family_query *query) {
   }
   return fraction * run_share(plan.tile_a, unit_bytes) *
          run_share(plan.tile_b, unit_bytes) *
-         fullness(plan.a.extent, plan.line_units) *
-         fullness(plan.b.extent, plan.line_units);
+         rlo__grid_fullness(plan.a.extent, plan.line_units) *
+         rlo__grid_fullness(plan.b.extent, plan.line_units);
 }
 
 static void describe(const tile_plan *plan, rlo__launch *launch) {
@@ -278,13 +271,11 @@ static rlo_status add_arguments(const rlo__family_query *query,
                                 bool has_levels,
                                 rlo__launch *launch) {
   const rlo__grid_plan *cpu = &plan->cpu;
-  const rlo__plane *plane = &plan->plane;
-  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&cpu->grid, plane->a_axis)));
-  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&cpu->grid, plane->b_axis)));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, plan->a.extent));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, plan->b.extent));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, plane->src_ld));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, plane->dst_ld));
+  /* The sides may be longer than the axes that they begin with. */
+  rlo__plane plane = plan->plane;
+  plane.na = plan->a.extent;
+  plane.nb = plan->b.extent;
+  RLO_TRY(rlo__plane_add_arguments(&plane, cpu, launch));
   if (has_levels) {
     RLO_TRY(add_levels(cpu, &plan->a, launch));
     RLO_TRY(add_levels(cpu, &plan->b, launch));

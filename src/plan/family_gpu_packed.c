@@ -229,8 +229,7 @@ static bool choose(const rlo__family_query *query,
                                   .y_axis = -1}};
   rlo__grid_plan *group = &plan->group;
   int64_t budget_bytes = device->local_memory_bytes / 2;
-  budget_bytes =
-      budget_bytes < MAX_BUDGET_BYTES ? budget_bytes : MAX_BUDGET_BYTES;
+  budget_bytes = rlo__min(budget_bytes, MAX_BUDGET_BYTES);
   if (!rlo__gpu_block_choose(query,
                              budget_bytes,
                              rlo__gpu_local_items(device),

@@ -191,20 +191,19 @@ static double predict(const rlo__family_query *query) {
                             &problem->src,
                             plane->a_axis,
                             query->src_alignment_bytes,
-                            plan.tile_a < plane->na ? plan.tile_a : plane->na);
+                            rlo__min(plan.tile_a, plane->na));
   double dst = sector_share(query,
                             &problem->dst,
                             plane->b_axis,
                             query->dst_alignment_bytes,
-                            plan.tile_b < plane->nb ? plan.tile_b : plane->nb);
-  int64_t units =
-      plan.read_units < plan.write_units ? plan.read_units : plan.write_units;
-  units = plan.square > units ? plan.square : units;
+                            rlo__min(plan.tile_b, plane->nb));
+  int64_t units = rlo__min(plan.read_units, plan.write_units);
+  units = rlo__max(plan.square, units);
   double instructions = 14.0;
   return rlo__gpu_rate(
              src, dst, instructions, units * plan.group.geometry.unit_bytes) *
-         rlo__gpu_fullness(plane->na, plan.tile_a) *
-         rlo__gpu_fullness(plane->nb, plan.tile_b);
+         rlo__grid_fullness(plane->na, plan.tile_a) *
+         rlo__grid_fullness(plane->nb, plan.tile_b);
 }
 
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {

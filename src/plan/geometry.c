@@ -19,7 +19,7 @@ static bool reach_bytes(const rlo_problem *problem,
       !rlo__sub(0, min, &low)) {
     return false;
   }
-  *out_reach_bytes = low > max ? low : max;
+  *out_reach_bytes = rlo__max(low, max);
   return true;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/gpu_block.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -30,9 +29,9 @@ typedef struct draft {
   int64_t size[RLO_MAX_AXES];
 } draft;
 
-/* Sort key: steps of 0 lead nowhere and come last. */
-static int64_t distance(int64_t stride) {
-  return stride == 0 ? INT64_MAX : llabs(stride);
+/* Sort key: axes of stride 0 are last. */
+static int64_t sort_key(int64_t stride) {
+  return stride == 0 ? INT64_MAX : rlo__abs(stride);
 }
 
 static void sort_axes(const rlo_problem *problem,
@@ -40,8 +39,8 @@ static void sort_axes(const rlo_problem *problem,
                       int32_t *out_axes) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     int32_t place = a;
-    while (place > 0 && distance(form->axis[out_axes[place - 1]]) >
-                            distance(form->axis[a])) {
+    while (place > 0 && sort_key(form->axis[out_axes[place - 1]]) >
+                            sort_key(form->axis[a])) {
       out_axes[place] = out_axes[place - 1];
       --place;
     }
@@ -162,7 +161,7 @@ static int64_t run_of(const draft *d,
   for (int32_t k = 0; k < d->num_axes; ++k) {
     int32_t a = order[k];
     int64_t size = d->size[a];
-    int64_t stride = llabs(form->axis[a]);
+    int64_t stride = rlo__abs(form->axis[a]);
     is_run = is_run && size > 0 && stride == run;
     if (is_run) {
       run *= size;
@@ -208,7 +207,7 @@ static void write_block(const draft *d, int64_t repeat, rlo__gpu_block *out) {
       out->axes[out->num_axes].problem_axis = a;
       out->axes[out->num_axes].size = d->size[a];
       ++out->num_axes;
-      out->fullness *= rlo__gpu_fullness(problem->extents[a], d->size[a]);
+      out->fullness *= rlo__grid_fullness(problem->extents[a], d->size[a]);
     }
   }
   int32_t count = 0;
@@ -219,7 +218,7 @@ static void write_block(const draft *d, int64_t repeat, rlo__gpu_block *out) {
   }
   if (out->repeat_axis >= 0) {
     out->fullness *=
-        rlo__gpu_fullness(problem->extents[out->repeat_axis], repeat);
+        rlo__grid_fullness(problem->extents[out->repeat_axis], repeat);
   }
   int64_t begin;
   out->src_run_bytes = run_of(
@@ -244,7 +243,7 @@ static double rate(const draft *d, const rlo__gpu_block *block) {
          rlo__gpu_rate(block->src_share,
                        block->dst_share,
                        find + 8.0,
-                       d->unit_bytes < 4 ? 4 : d->unit_bytes);
+                       rlo__max(d->unit_bytes, 4));
 }
 
 bool rlo__gpu_block_choose(const rlo__family_query *query,
@@ -259,7 +258,7 @@ bool rlo__gpu_block_choose(const rlo__family_query *query,
              .num_axes = problem->num_axes};
   sort_axes(problem, &problem->src, d.by_src);
   sort_axes(problem, &problem->dst, d.by_dst);
-  int32_t max = d.num_axes < MAX_LEADING ? d.num_axes : MAX_LEADING;
+  int32_t max = (int32_t)rlo__min(d.num_axes, MAX_LEADING);
   int64_t budget = budget_bytes / d.unit_bytes;
   bool is_found = false;
   *out_fraction = 0.0;
@@ -299,7 +298,7 @@ bool rlo__gpu_block_choose(const rlo__family_query *query,
 static double bank_rounds(const rlo__gpu_block *block,
                           int64_t unit_bytes,
                           int64_t write_units) {
-  int64_t access_bytes = unit_bytes < BANK_BYTES ? BANK_BYTES : unit_bytes;
+  int64_t access_bytes = rlo__max(unit_bytes, BANK_BYTES);
   int64_t at_a_time = (int64_t)BANKS * BANK_BYTES / access_bytes;
   int64_t words[BANKS] = {0};
   int64_t rounds = 0;
@@ -325,7 +324,7 @@ static double bank_rounds(const rlo__gpu_block *block,
         }
         meeting += words[other] % at_a_time == words[lane] % at_a_time;
       }
-      max = meeting > max ? meeting : max;
+      max = rlo__max(max, meeting);
     }
     rounds += max;
     ++groups;

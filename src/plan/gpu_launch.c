@@ -56,17 +56,12 @@ double rlo__gpu_rate(double src_share,
                      double instructions,
                      int64_t piece_bytes) {
   double traffic = 2.0 / (1.0 / src_share + 1.0 / dst_share);
-  double busy =
-      instructions / (8.0 * (double)(piece_bytes < 4 ? 4 : piece_bytes));
+  double busy = instructions / (8.0 * (double)rlo__max(piece_bytes, 4));
   return 0.95 * rlo__gpu_narrow(piece_bytes) * traffic / (1.0 + 0.25 * busy);
 }
 
 double rlo__gpu_narrow(int64_t piece_bytes) {
   return piece_bytes < 4 ? 0.7 : 1.0;
-}
-
-double rlo__gpu_fullness(int64_t extent, int64_t piece) {
-  return (double)extent / (double)(rlo__ceil_div(extent, piece) * piece);
 }
 
 bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why) {

@@ -67,9 +67,6 @@ double rlo__gpu_rate(double src_share,
  *  same bytes. */
 double rlo__gpu_narrow(int64_t piece_bytes);
 
-/** The share of an extent in the pieces, of `piece` each, that cover it. */
-double rlo__gpu_fullness(int64_t extent, int64_t piece);
-
 /** Whether so many groups can be launched; if not, say why. */
 bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why);
 

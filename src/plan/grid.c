@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/grid.h"
 
-#include <stdlib.h>
-
 #include "base/checked.h"
 #include "base/status.h"
 
@@ -50,8 +48,8 @@ rlo_status rlo__grid_add_axis(rlo__grid *grid,
 }
 
 static int compare_distance(int64_t a, int64_t b) {
-  a = llabs(a);
-  b = llabs(b);
+  a = rlo__abs(a);
+  b = rlo__abs(b);
   return (a < b) - (a > b);
 }
 
@@ -114,6 +112,10 @@ rlo_status rlo__grid_num_groups(const rlo__grid *grid, size_t *out_groups) {
   }
   *out_groups = groups;
   return RLO_OK;
+}
+
+double rlo__grid_fullness(int64_t extent, int64_t piece) {
+  return (double)extent / (double)(rlo__ceil_div(extent, piece) * piece);
 }
 
 /* -------------------------------------------------------------------- launch
@@ -240,10 +242,10 @@ int64_t rlo__grid_join_groups(const rlo__family_query *query,
                               int64_t group_bytes,
                               rlo__launch *launch) {
   int64_t num_points = (int64_t)launch->global_size[0];
-  int64_t units = query->device->compute_units;
-  int64_t max = num_points / (GROUPS_PER_UNIT * (units < 1 ? 1 : units));
+  int64_t units = rlo__max(query->device->compute_units, 1);
+  int64_t max = num_points / (GROUPS_PER_UNIT * units);
   int64_t points = rlo__ceil_div(group_bytes, point_bytes);
-  points = max < 1 ? 1 : max < points ? max : points;
+  points = rlo__max(rlo__min(points, max), 1);
   launch->global_size[0] = (size_t)rlo__ceil_div(num_points, points);
   return points;
 }

@@ -85,6 +85,9 @@ int32_t rlo__grid_find(const rlo__grid *grid, int32_t problem_axis);
 RLO_NODISCARD rlo_status rlo__grid_num_groups(const rlo__grid *grid,
                                               size_t *out_groups);
 
+/** The share of an extent in the pieces of `piece` points that cover it. */
+double rlo__grid_fullness(int64_t extent, int64_t piece);
+
 /* -------------------------------------------------------------------- launch
  */
 

@@ -4,16 +4,6 @@
 #include "base/checked.h"
 #include "base/status.h"
 
-enum {
-  /** A run that does not begin with a line has too few whole ones below this.
-   */
-  MIN_LINED_BYTES = 4 * RLO__CPU_LINE_BYTES
-};
-
-static int64_t min(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 bool rlo__packed_block_is_possible(const rlo__family_query *query,
                                    const rlo__geometry *geometry,
                                    rlo__str *why) {
@@ -45,8 +35,8 @@ static void begin(const rlo_problem *problem, rlo__packed_block *b) {
   }
   static const int64_t tiles[] = {16, 8, 8, 4, 4};
   b->tile = tiles[__builtin_ctzll((uint64_t)b->cpu.geometry.unit_bytes)];
-  b->size[column] = min(problem->extents[column], b->tile);
-  b->size[row] = min(problem->extents[row], b->tile);
+  b->size[column] = rlo__min(problem->extents[column], b->tile);
+  b->size[row] = rlo__min(problem->extents[row], b->tile);
 }
 
 /* Fill in what follows from the sizes. */
@@ -132,8 +122,8 @@ static bool grow(const rlo_problem *problem,
   int32_t a = run->axes[k];
   int64_t before = b->size[a];
   for (int64_t quarters = 4; quarters >= 1; --quarters) {
-    b->size[a] =
-        min(problem->extents[a], before + rlo__ceil_div(before * quarters, 4));
+    b->size[a] = rlo__min(problem->extents[a],
+                          before + rlo__ceil_div(before * quarters, 4));
     if (fits(problem, max_bytes, b)) {
       return true;
     }
@@ -263,7 +253,7 @@ static bool can_go_direct(const rlo__family_query *query,
 static bool has_lines(const rlo__family_query *query,
                       const rlo__packed_block *b) {
   int64_t run_bytes = b->dst_run_units * b->cpu.geometry.unit_bytes;
-  return run_bytes >= MIN_LINED_BYTES ||
+  return run_bytes >= RLO__CPU_MIN_LINED_BYTES ||
          (run_bytes % RLO__CPU_LINE_BYTES == 0 &&
           rlo__cpu_dst_alignment(query, &b->cpu.grid, -1) ==
               RLO__CPU_LINE_BYTES);

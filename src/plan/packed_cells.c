@@ -86,9 +86,7 @@ static rlo_status lay_groups(const rlo__family_query *query,
   rlo__grid_plan *cpu = &c->cpu;
   int64_t cell_bytes = c->cell_units * cpu->geometry.unit_bytes;
   int64_t group_bytes = cpu->geometry.box_bytes / MIN_GROUPS;
-  group_bytes = group_bytes > GROUP_BYTES         ? GROUP_BYTES
-                : group_bytes < SMALL_GROUP_BYTES ? SMALL_GROUP_BYTES
-                                                  : group_bytes;
+  group_bytes = rlo__max(rlo__min(group_bytes, GROUP_BYTES), SMALL_GROUP_BYTES);
   group_bytes = rlo__schedule_group_bytes(&query->schedule, group_bytes);
   /* Groups that are whole lines long do not share any. */
   int64_t whole =
@@ -138,8 +136,7 @@ static rlo_status add_defines(const rlo__family_query *query,
     RLO_TRY(rlo__launch_define(
         launch, strides[k], is_axis ? problem->src.axis[c->axes[k]] : 0));
   }
-  int64_t joined = line_units(c) / c->cell_units;
-  joined = joined < 1 ? 1 : joined;
+  int64_t joined = rlo__max(line_units(c) / c->cell_units, 1);
   RLO_TRY(rlo__launch_define(launch, "RLO_CELL_UNITS", c->cell_units));
   RLO_TRY(rlo__launch_define(launch, "RLO_CELL_JOINED", joined));
   RLO_TRY(

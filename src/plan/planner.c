@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "plan/arith.h"
@@ -159,7 +160,7 @@ static rlo_status find_alignment(int32_t unit_bits,
   if (bytes == 0) {
     int64_t base = device->base_alignment_bytes;
     bytes = base <= 0 ? 1 : rlo__alignment_after(base, 0, INT64_C(1) << 62);
-    bytes = bytes < unit_bytes ? unit_bytes : bytes;
+    bytes = rlo__max(bytes, unit_bytes);
   }
   if (bytes < 0 || (bytes & (bytes - 1)) != 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -181,10 +182,9 @@ static rlo_status find_alignment(int32_t unit_bits,
 
 static rlo_status make_canonical(rlo_problem *problem,
                                  const rlo__family_query *query) {
-  int64_t bytes = query->src_alignment_bytes < query->dst_alignment_bytes
-                      ? query->src_alignment_bytes
-                      : query->dst_alignment_bytes;
-  bytes = bytes < MAX_UNIT_BYTES ? bytes : MAX_UNIT_BYTES;
+  int64_t bytes =
+      rlo__min(rlo__min(query->src_alignment_bytes, query->dst_alignment_bytes),
+               MAX_UNIT_BYTES);
   RLO_TRY(rlo_problem_canonicalize(problem, (int32_t)(8 * bytes), NULL, NULL));
   if (problem->update == RLO_UPDATE_STORE || rlo_problem_is_empty(problem)) {
     return RLO_OK;

@@ -23,14 +23,6 @@ static int64_t index_count(const rlo_problem *problem) {
   return problem->index_bytes / (problem->index_bits / 8);
 }
 
-/* |c|, and INT64_MAX where that does not fit. */
-static int64_t magnitude(int64_t c) {
-  if (c == INT64_MIN) {
-    return INT64_MAX;
-  }
-  return c < 0 ? -c : c;
-}
-
 /* A bound for what a form and its coefficients can reach while its sum is
  * formed, in any order; false on overflow. */
 static bool form_magnitude(const rlo_problem *problem,
@@ -38,16 +30,15 @@ static bool form_magnitude(const rlo_problem *problem,
                            const int64_t *term_magnitudes,
                            int32_t num_terms,
                            int64_t *out) {
-  int64_t sum = magnitude(form->base);
+  int64_t sum = rlo__abs(form->base);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (!rlo__mul_add(
-            sum, magnitude(form->axis[a]), problem->extents[a], &sum)) {
+            sum, rlo__abs(form->axis[a]), problem->extents[a], &sum)) {
       return false;
     }
   }
   for (int32_t t = 0; t < num_terms; ++t) {
-    if (!rlo__mul_add(
-            sum, magnitude(form->term[t]), term_magnitudes[t], &sum)) {
+    if (!rlo__mul_add(sum, rlo__abs(form->term[t]), term_magnitudes[t], &sum)) {
       return false;
     }
   }
@@ -86,10 +77,6 @@ bool rlo__specialized_fits_32_bits(const rlo_problem *problem) {
          m <= INT32_MAX / dst_bytes;
 }
 
-static int64_t min(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 rlo_status rlo__partition_cells(const rlo_problem *problem,
                                 int32_t num_axes,
                                 int64_t cell_points,
@@ -100,14 +87,15 @@ rlo_status rlo__partition_cells(const rlo_problem *problem,
   int32_t last = num_axes > 0 ? num_axes - 1 : 0;
   int64_t inner = num_axes > 0 ? problem->extents[last] : 1;
   int64_t limit =
-      is_gpu ? 1 : CPU_SEGMENT_POINTS / min(cell_points, CPU_SEGMENT_POINTS);
-  cut.segment = min(inner, limit);
+      is_gpu ? 1
+             : CPU_SEGMENT_POINTS / rlo__min(cell_points, CPU_SEGMENT_POINTS);
+  cut.segment = rlo__min(inner, limit);
   cut.row_segments = rlo__ceil_div(inner, cut.segment);
   cut.segments = cut.row_segments;
   RLO_TRY(rlo__geometry_count_points(problem, 0, last, &cut.segments));
-  int64_t points = cut.segment * min(cell_points, CPU_GROUP_POINTS);
-  int64_t max =
-      min(device->max_work_group_items, is_gpu ? GPU_LOCAL : CPU_MAX_LOCAL);
+  int64_t points = cut.segment * rlo__min(cell_points, CPU_GROUP_POINTS);
+  int64_t max = rlo__min(device->max_work_group_items,
+                         is_gpu ? GPU_LOCAL : CPU_MAX_LOCAL);
   while (cut.local * 2 <= max &&
          (is_gpu || cut.local * points < CPU_GROUP_POINTS)) {
     cut.local *= 2;
@@ -129,7 +117,7 @@ rlo_status rlo__partition_size_launch(const rlo__partition *cut,
                                       int64_t pieces,
                                       rlo__launch *launch) {
   int64_t groups = rlo__ceil_div(cut->segments, cut->local * pieces);
-  int64_t items = min(groups, MAX_WORK_ITEMS / cut->local) * cut->local;
+  int64_t items = rlo__min(groups, MAX_WORK_ITEMS / cut->local) * cut->local;
   launch->work_dim = 1;
   launch->global_size[0] = (size_t)items;
   launch->local_size[0] = (size_t)cut->local;
