@@ -196,7 +196,7 @@ static bool measure_move(bench_arena *arena,
     const rlo_plan_info *info =
         bench_peer_library_info(seats[BENCH_PEER_LIBRARY].state);
     snprintf(row->family, sizeof row->family, "%s", info->family);
-    snprintf(row->way, sizeof row->way, "%s", info->way);
+    snprintf(row->schedule, sizeof row->schedule, "%s", info->schedule);
     snprintf(row->parameters, sizeof row->parameters, "%s", info->parameters);
   }
   for (int32_t p = 0; p < settings->num_peers; ++p) {

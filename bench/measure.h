@@ -30,7 +30,7 @@ typedef struct bench_row {
   char src[200], dst[200];
   char family[16];
   /** "default", or what measuring found. */
-  char way[64];
+  char schedule[64];
   char parameters[160];
   /** What the planner expected; 0 if it was not asked. */
   double predicted_fraction;

@@ -121,9 +121,9 @@ static void *create_library(const bench_move *move) {
 }
 
 static void *create_estimate(const bench_move *move) {
-  /* Wisdom would decide here too; nothing but a default way ignores it. */
+  /* Wisdom would decide here too; nothing but a default schedule ignores it. */
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
-  options.way = "default";
+  options.schedule = "default";
   return create_plans(move, move->problem, move->item->num_operands, &options);
 }
 

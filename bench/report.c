@@ -99,7 +99,7 @@ static void show_row(const bench_report *report, const bench_row *row) {
     }
   }
   if (report->settings->measure_seconds > 0) {
-    fprintf(report->table, "  %s", row->way);
+    fprintf(report->table, "  %s", row->schedule);
   }
   fputc('\n', report->table);
   fflush(report->table);

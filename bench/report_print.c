@@ -55,7 +55,7 @@ static void print_row(const bench_report *report,
   print_key(file, "src", row->src);
   print_key(file, "dst", row->dst);
   print_key(file, "family", row->family);
-  print_key(file, "way", row->way);
+  print_key(file, "schedule", row->schedule);
   print_key(file, "parameters", row->parameters);
   fprintf(file,
           ", \"predicted_fraction\": %.3f, \"read_bytes\": %lld, "

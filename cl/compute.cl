@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Family compute, both classes: any problem that computes, all of it baked.
+ * Family compute, both classes: any problem that computes, compiled into the program.
  *
  *     for each cell, that is for each i of the kept axes, in any order:
  *         sum = the values of its points along the last RLO_SUM_AXES axes for
@@ -10,20 +10,20 @@
  *                               ? to_dst(alpha * sum + beta * dst[dst(i)])
  *                               : fill
  *
- * Arguments: those of point.cl, then
+ * Arguments: those of specialized.cl, then
  *
  *   ulong alpha_bits, beta_bits   as arith.cl has them
  *
  * The cells are cut into segments along the last kept axis, as gather.cl cuts
- * points. Set by the host: everything here, in point.cl and in arith.cl.
+ * points. Set by the host: everything here, in specialized.cl and in arith.cl.
  */
 // define-matrix: -DRLO_SUM_AXES=1 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_SEGMENT=2 -DRLO_ROW_SEGMENTS=2 -DRLO_SEGMENTS=2 -DRLO_LOOP=1 -DRLO_SUM_ROWS=1
 // define-matrix: -DRLO_SUM_AXES=2 -DRLO_SRC=0,5,1 -DRLO_DST=0,0,0 -DRLO_SUM_ROWS=3 -DRLO_SUM_LEVELS=2 -DRLO_COMPUTE=2 -DRLO_INDEX32=1
 // define-matrix: -DRLO_SUM_AXES=1 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1 -DRLO_NUM_ENDS=1 -DRLO_ENDS=0
 // define-matrix: -DRLO_CONVERT=1 -DRLO_NUM_TERMS=1 -DRLO_TERMS=3,0,1,2,0 -DRLO_SRC=0,0,1,3 -DRLO_DST=0,5,1,0 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1,1,6,5,-1,0,0
 
-#ifndef RLO_POINT_CL
-#include "point.cl"
+#ifndef RLO_SPECIALIZED_CL
+#include "specialized.cl"
 #endif
 #ifndef RLO_ARITH_CL
 #include "arith.cl"

@@ -6,8 +6,8 @@
 #ifndef RLO_CPU_BLOCK_CL
 #define RLO_CPU_BLOCK_CL
 
-#ifndef RLO_COMMON_CL
-#include "common.cl"
+#ifndef RLO_CPU_COMMON_CL
+#include "cpu_common.cl"
 #endif
 
 #define L RLO_LINE_UNITS

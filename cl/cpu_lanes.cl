@@ -6,8 +6,8 @@
 #define RLO_CPU_LANES_CL
 
 #define RLO_LANES 16
-#ifndef RLO_COMMON_CL
-#include "common.cl"
+#ifndef RLO_CPU_COMMON_CL
+#include "cpu_common.cl"
 #endif
 #ifndef RLO_ARITH_CL
 #include "arith.cl"

@@ -6,8 +6,8 @@
 #ifndef RLO_CPU_PLANE_CL
 #define RLO_CPU_PLANE_CL
 
-#ifndef RLO_COMMON_CL
-#include "common.cl"
+#ifndef RLO_CPU_COMMON_CL
+#include "cpu_common.cl"
 #endif
 
 #if RLO_GUARDS > 0

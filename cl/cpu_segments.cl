@@ -11,7 +11,7 @@
  *             dst[dst(i, c)] = to_dst(alpha * sum of src[src(i, c, k)], k < n,
  *                                     in the order of problem.h)
  *
- * Arguments: those of point.cl, then
+ * Arguments: those of specialized.cl, then
  *
  *   ulong alpha_bits, beta_bits   as arith.cl has them; beta is not used
  *
@@ -25,8 +25,8 @@
 #ifndef RLO_LANES
 #define RLO_LANES 16
 #endif
-#ifndef RLO_POINT_CL
-#include "point.cl"
+#ifndef RLO_SPECIALIZED_CL
+#include "specialized.cl"
 #endif
 #ifndef RLO_ARITH_CL
 #include "arith.cl"

@@ -16,8 +16,8 @@
 #ifndef RLO_CPU_SHUFFLE_CL
 #define RLO_CPU_SHUFFLE_CL
 
-#ifndef RLO_COMMON_CL
-#include "common.cl"
+#ifndef RLO_CPU_COMMON_CL
+#include "cpu_common.cl"
 #endif
 
 /* Elements of rlo_units per unit, and in all. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Family gather, both classes: any problem at all, all of it baked.
+ * Family gather, both classes: any problem at all, compiled into the program.
  *
  *     for each point i of the box, in any order:
  *         q_t = floor(term_t(i, q_0 .. q_t-1) / divisor_t)
@@ -26,15 +26,15 @@
  * way before the first write. Longer ones suit a CPU, which decodes once and
  * runs along.
  *
- * Set by the host, for each problem: everything below and in point.cl. With
- * RLO_INDEX32 int suffices for the number of segments too.
+ * Set by the host, for each problem: everything below and in specialized.cl.
+ * With RLO_INDEX32 int suffices for the number of segments too.
  */
 // define-matrix: -DRLO_NUM_TERMS=2 -DRLO_TERMS=-8,0,1,0,0,0,3,0,0,0,1,0 -DRLO_SRC=0,0,1,3,5 -DRLO_DST=0,5,1,0,0 -DRLO_INDEX_BITS=64 -DRLO_INDEX_COUNT=3
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_INDEX32=1 -DRLO_LOCAL=256 -DRLO_PIECES=4
 // define-matrix: -DRLO_NUM_TERMS=1 -DRLO_TERMS=3,0,1,2,0 -DRLO_SRC=0,0,1,3 -DRLO_DST=0,5,1,0 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1,1,6,5,-1,0,0 -DRLO_SEGMENT=2 -DRLO_ROW_SEGMENTS=3 -DRLO_SEGMENTS=9 -DRLO_LOOP=1
 
-#ifndef RLO_POINT_CL
-#include "point.cl"
+#ifndef RLO_SPECIALIZED_CL
+#include "specialized.cl"
 #endif
 
 #ifndef RLO_KERNEL

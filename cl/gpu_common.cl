@@ -4,15 +4,15 @@
  * group, and guards. Plain OpenCL C 1.2.
  *
  * Arguments that gpu_rows, gpu_tile and gpu_packed take first
- * (RLO_GROUP_PARAMS): 0 to 9 as cl/common.cl has them, but that grid lanes not
- * in use are 0, then
+ * (RLO_GROUP_PARAMS): 0 to 9 as in cl/cpu_common.cl, except that unused grid
+ * lanes are 0, then
  *
  *   10  int16 grid_magic           what divides by an extent without dividing:
  *                                  rlo_quotient tells how
  *
- * then the scalars of the family, then for each guard the five that
- * cl/common.cl has (RLO_GUARD_PARAMS), unless the family has its own. There are
- * fewer than 2^31 groups; the host sees to it.
+ * then the scalars of the family, then for each guard the five of
+ * cl/cpu_common.cl (RLO_GUARD_PARAMS), unless the family has its own. The host
+ * launches fewer than 2^31 groups.
  */
 #ifndef RLO_GPU_COMMON_CL
 #define RLO_GPU_COMMON_CL

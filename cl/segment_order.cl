@@ -31,15 +31,15 @@
  *  10  long count_at              in numbers
  *  11  long id_base, long id_stride: with RLO_LINEAR, ids from row to row
  *
- * Without RLO_LINEAR a problem is baked, as point.cl tells: its box counts the
- * rows, its source position is that of an id.
+ * Without RLO_LINEAR a problem is compiled in, as described in specialized.cl:
+ * its box counts the rows, its source position is that of an id.
  */
 // define-matrix: -DRLO_PHASE=1 -DRLO_LOCAL=64 -DRLO_ORDER_BITS=64
 // define-matrix: -DRLO_PHASE=2 -DRLO_UNIT_BYTES=8 -DRLO_LINEAR=1
 // define-matrix: -DRLO_PHASE=0 -DRLO_NUM_TERMS=1 -DRLO_TERMS=3,0,1,2,0 -DRLO_SRC=0,0,1,3 -DRLO_DST=0,5,1,0
 
-#ifndef RLO_POINT_CL
-#include "point.cl"
+#ifndef RLO_SPECIALIZED_CL
+#include "specialized.cl"
 #endif
 
 #ifndef RLO_KERNEL

@@ -187,8 +187,8 @@ RLO_API void rlo_buffer_release(rlo_context *context, cl_mem buffer);
  * must be within the context's budget; no candidate is begun and no round of
  * turns but the first made after the seconds given; one that is being built is
  * waited for. The fastest is remembered in the context's wisdom, unless the
- * options name a family, a way or a class. Threads that measure wait for each
- * other.
+ * options name a family, a schedule or a class. Threads that measure wait for
+ * each other.
  * @param problem  borrowed.
  * @param options  NULL for the defaults.
  * @return as rlo_plan_explain; RLO_INVALID_ARGUMENT for a NULL;
@@ -250,8 +250,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_plan_prepare_async(
 typedef struct rlo_plan_info {
   /** "copy", "rows", "tile", ..., or "none" for an empty problem. */
   const char *family;
-  /** "default", or another way of the family. Static. */
-  const char *way;
+  /** "default", or another schedule of the family. Static. */
+  const char *schedule;
   const char *parameters;
   rlo_device_class device_class;
   rlo_plan_decision decision;

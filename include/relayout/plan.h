@@ -52,11 +52,11 @@ typedef enum rlo_effort {
   RLO_EFFORT_MEASURE = 1
 } rlo_effort;
 
-/** What a family and a way were chosen by. */
+/** What a family and a schedule were chosen by. */
 typedef enum rlo_plan_decision {
   /** The best expectation; or nothing to choose. */
   RLO_PLAN_DECISION_ESTIMATE = 0,
-  /** The caller named the family or the way. */
+  /** The caller named the family or the schedule. */
   RLO_PLAN_DECISION_FORCED = 1,
   /** It was fastest when it was measured. */
   RLO_PLAN_DECISION_WISDOM = 2,
@@ -72,9 +72,10 @@ typedef struct rlo_plan_options {
   const char *family;
   /** Kernels of this class, whatever the device is. */
   rlo_device_class device_class;
-  /** The way in which the family runs the problem, such as "output order";
-   *  borrowed. NULL: what wisdom says, or the family's own ("default"). */
-  const char *way;
+  /** The schedule by which the family runs the problem, such as "output
+   *  order"; borrowed. NULL: that of wisdom, or the family's own ("default").
+   */
+  const char *schedule;
   rlo_effort effort;
   /** With RLO_EFFORT_MEASURE: no candidate is begun after so many seconds. 0
    *  stands for 2. */
@@ -116,8 +117,8 @@ typedef struct rlo_plan_report {
   /** The family chosen; "none" for an empty problem, which needs no kernel. */
   const char *family;
   rlo_device_class device_class;
-  /** The way that the family takes: "default" or another. Static. */
-  const char *way;
+  /** The schedule that the family runs by: "default" or another. Static. */
+  const char *schedule;
   rlo_plan_decision decision;
   /** If wisdom decided: the fraction of the copy limit that was measured. */
   double measured_fraction;
@@ -145,9 +146,10 @@ typedef struct rlo_plan_report {
  * @param options  borrowed; NULL for the defaults.
  * @param src_alignment_bytes, dst_alignment_bytes  powers of two that memory +
  *        offset are multiples of; 0 stands for the device's own alignment.
- * @return RLO_OK; RLO_NOT_FOUND for an unknown family or way; RLO_UNSUPPORTED
- * if the forced family, or every family, refuses the problem (then with the
- *         reason); or what rlo_problem_canonicalize says.
+ * @return RLO_OK; RLO_NOT_FOUND for an unknown family or schedule;
+ *         RLO_UNSUPPORTED, with the reason, if the forced family, or every
+ *         family, refuses the problem; or the status of
+ *         rlo_problem_canonicalize.
  * Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status
@@ -169,21 +171,21 @@ RLO_API void rlo_plan_report_release(rlo_plan_report *report);
  *
  *   relayout-wisdom  1
  *   device  NAME  DRIVER  TABLE
- *   PROBLEM  ALIGNMENT  FRACTION  CLASS  FAMILY  WAY  NOTE
+ *   PROBLEM  ALIGNMENT  FRACTION  CLASS  FAMILY  SCHEDULE  NOTE
  *
  * The lines below a device are of that device, driver and table of kernel
  * families. Empty lines and lines that begin with # are skipped. A problem is
  * known by 128 bits of hash over its canonical form, the class of kernels and
  * the alignment. That is short, and enough: should two problems share it, one
- * is planned in a way that suits the other. Every way moves every problem
- * right, so that this costs time and never a byte.
+ * is planned by a schedule that suits the other. Every schedule is correct for
+ * every problem, so that this costs time and never a byte.
  */
 
 /** One remembered measurement. Everything is borrowed for the call. */
 typedef struct rlo_wisdom_record {
   const char *device;
   const char *driver;
-  /** Hash of the families, ways and kernels that were measured. */
+  /** Hash of the families, schedules and kernels that were measured. */
   uint64_t table;
   /** Hash of the problem, high half first. */
   uint64_t problem[2];
@@ -194,7 +196,7 @@ typedef struct rlo_wisdom_record {
   /** Which kernels: CPU or GPU. */
   rlo_device_class device_class;
   const char *family;
-  const char *way;
+  const char *schedule;
   /** The canonical problem in a few words, for people. */
   const char *note;
 } rlo_wisdom_record;
@@ -216,8 +218,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_wisdom_read(const char *text,
                                                  rlo_wisdom_fn fn,
                                                  void *payload);
 
-/** The hash of this library's families, ways and kernels: records with another
- *  one are of no use to it. */
+/** The hash of this library's families, schedules and kernels. Records with
+ *  another one are ignored. */
 RLO_API uint64_t rlo_wisdom_table(void);
 
 RLO_END_DECLS

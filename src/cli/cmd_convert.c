@@ -25,7 +25,7 @@ typedef struct convert_request {
   const char *to;
   const char *permutation;
   const char *family;
-  const char *way;
+  const char *schedule;
   rlo__common_options common;
   bool is_on_host;
   bool is_verified;
@@ -126,7 +126,7 @@ static int run_plan(conversion *c,
 static int run_in_session(conversion *c, rlo__session *session) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = c->request.family;
-  options.way = c->request.way;
+  options.schedule = c->request.schedule;
   /* The buffers begin at the device's alignment. */
   options.is_aligned = true;
   rlo_plan *plan = NULL;
@@ -290,8 +290,8 @@ static int take_option(void *payload, int option, const char *value) {
     case RLO__OPTION_FAMILY:
       request->family = value;
       break;
-    case RLO__OPTION_WAY:
-      request->way = value;
+    case RLO__OPTION_SCHEDULE:
+      request->schedule = value;
       break;
     case RLO__OPTION_HOST:
       request->is_on_host = true;
@@ -311,7 +311,9 @@ static const struct option options[] = {
     {"perm", required_argument, NULL, RLO__OPTION_PERM},
     {"device", required_argument, NULL, RLO__OPTION_DEVICE},
     {"family", required_argument, NULL, RLO__OPTION_FAMILY},
-    {"way", required_argument, NULL, RLO__OPTION_WAY},
+    {"schedule", required_argument, NULL, RLO__OPTION_SCHEDULE},
+    /* The former name. */
+    {"way", required_argument, NULL, RLO__OPTION_SCHEDULE},
     {"host", no_argument, NULL, RLO__OPTION_HOST},
     {"verify", no_argument, NULL, RLO__OPTION_VERIFY},
     {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
@@ -330,11 +332,12 @@ static int run(int argc, char **argv) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  if (request.is_on_host && (request.family != NULL || request.way != NULL ||
-                             request.common.device_index >= 0)) {
+  if (request.is_on_host &&
+      (request.family != NULL || request.schedule != NULL ||
+       request.common.device_index >= 0)) {
     return rlo__fail_usage(
         argv[0],
-        "--host uses no device: it excludes --device, --family and --way");
+        "--host uses no device: it excludes --device, --family and --schedule");
   }
   request.input_path = operands[0];
   request.output_path = operands[1];
@@ -368,7 +371,9 @@ const rlo__command rlo__cmd_convert = {
         "  --device N    a device of `relayout devices`; the default device\n"
         "                without it\n"
         "  --family F    use this family of kernels\n"
-        "  --way W       in this way, such as 'output order'\n"
+        "  --schedule S  run it by this schedule, such as 'output order'; "
+        "also\n"
+        "                called --way, its former name\n"
         "  --host        use the plain loop on the host, and no OpenCL\n"
         "  --verify      compare the result with the host's before writing it\n"
         "  --json        print an object with the keys shape, file,\n"

@@ -87,13 +87,13 @@ static void print_families(const rlo_plan_report *report) {
   for (int32_t i = 0; i < report->num_candidates; ++i) {
     const rlo_plan_candidate *candidate = &report->candidates[i];
     if (candidate->is_applicable) {
-      printf("  %-8s fits, %.2f of the copy limit expected%s%s\n",
+      printf("  %-12s fits, %.2f of the copy limit expected%s%s\n",
              candidate->family,
              candidate->predicted_fraction,
              candidate->reason[0] == '\0' ? "" : ": ",
              candidate->reason);
     } else {
-      printf("  %-8s refused: %s\n", candidate->family, candidate->reason);
+      printf("  %-12s refused: %s\n", candidate->family, candidate->reason);
     }
   }
 }
@@ -125,7 +125,7 @@ static void print_plan(const rlo_plan_report *report, bool has_source) {
   rlo__bytes_text text;
   puts("plan");
   printf("  family         %s\n", report->family);
-  printf("  way            %s\n", report->way);
+  printf("  schedule       %s\n", report->schedule);
   print_decision(report);
   printf("  parameters     %s\n", report->parameters);
   printf("  bytes read     %" PRId64 " (%s)\n",
@@ -270,7 +270,7 @@ static void write_plan(rlo__json *json,
                        bool has_source) {
   rlo__json_string(json, "family", report->family);
   rlo__json_string(json, "class", rlo__device_class_name(report->device_class));
-  rlo__json_string(json, "way", report->way);
+  rlo__json_string(json, "schedule", report->schedule);
   rlo__json_string(json, "chosen_by", decision_name(report->decision));
   if (report->decision == RLO_PLAN_DECISION_WISDOM) {
     rlo__json_double(json, "measured_fraction", report->measured_fraction);
@@ -480,8 +480,8 @@ static int take_option(void *payload, int option, const char *value) {
     case RLO__OPTION_FAMILY:
       request->plan_options.family = value;
       return RLO__EXIT_OK;
-    case RLO__OPTION_WAY:
-      request->plan_options.way = value;
+    case RLO__OPTION_SCHEDULE:
+      request->plan_options.schedule = value;
       return RLO__EXIT_OK;
     default:
       request->has_source = true;
@@ -517,7 +517,9 @@ static const struct option options[] = {
     {"beta", required_argument, NULL, RLO__OPTION_BETA},
     {"class", required_argument, NULL, RLO__OPTION_CLASS},
     {"family", required_argument, NULL, RLO__OPTION_FAMILY},
-    {"way", required_argument, NULL, RLO__OPTION_WAY},
+    {"schedule", required_argument, NULL, RLO__OPTION_SCHEDULE},
+    /* The former name. */
+    {"way", required_argument, NULL, RLO__OPTION_SCHEDULE},
     {"source", no_argument, NULL, RLO__OPTION_SOURCE},
     {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
     {0}};
@@ -568,7 +570,9 @@ const rlo__command rlo__cmd_explain = {
         "for\n"
         "                a typical one and use no OpenCL at all\n"
         "  --family F    plan with this family, or print why it refuses\n"
-        "  --way W       in this way of the family, such as 'output order'\n"
+        "  --schedule S  by this schedule of the family, such as 'output "
+        "order';\n"
+        "                also called --way, its former name\n"
         "  --source      print the kernel's build options and source, too\n"
         "  --json        print one object\n"
         "  --no-isolate  use the OpenCL driver in this process\n"

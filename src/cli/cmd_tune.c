@@ -162,7 +162,7 @@ static void print_result(tune_request *request,
              src.text,
              dst.text,
              info->family,
-             info->way,
+             info->schedule,
              info->measured_fraction,
              is_measured ? "" : " (known)");
     }
@@ -174,7 +174,7 @@ static void print_result(tune_request *request,
   rlo__json_string(json, "src", src.text);
   rlo__json_string(json, "dst", dst.text);
   rlo__json_string(json, "family", info->family);
-  rlo__json_string(json, "way", info->way);
+  rlo__json_string(json, "schedule", info->schedule);
   rlo__json_double(json, "fraction", info->measured_fraction);
   rlo__json_bool(json, "is_measured", is_measured);
   rlo__json_end_object(json);
@@ -341,8 +341,9 @@ const rlo__command rlo__cmd_tune = {
         "\n"
         "Times the families of kernels that suit a relayout, each in its "
         "several\n"
-        "ways, and saves the fastest for this device: every verb then plans\n"
-        "with it. A saved result is not measured again. Tuning changes the\n"
+        "schedules, and saves the fastest for this device: every verb then\n"
+        "plans with it. A saved result is not measured again. Tuning changes "
+        "the\n"
         "speed of a plan only. relayout wisdom shows the saved results.\n"
         "\n"
         "  --perm P      destination dimension k is source dimension P[k]\n"

@@ -52,10 +52,10 @@ static void print_text(printer *p, const rlo_wisdom_record *record) {
                ? ""
                : " (of another table of kernels: not used)");
   }
-  printf("  %5.3f  %-7s %-26s %s, aligned to %" PRId64 "%s\n",
+  printf("  %5.3f  %-12s %-26s %s, aligned to %" PRId64 "%s\n",
          record->fraction,
          record->family,
-         record->way,
+         record->schedule,
          record->note,
          record->alignment_bytes,
          record->device_class == RLO_DEVICE_CLASS_CPU ? "" : ", gpu");
@@ -77,7 +77,7 @@ static void print_json(printer *p, const rlo_wisdom_record *record) {
   rlo__json_int(json, "alignment_bytes", record->alignment_bytes);
   rlo__json_string(json, "class", rlo__device_class_name(record->device_class));
   rlo__json_string(json, "family", record->family);
-  rlo__json_string(json, "way", record->way);
+  rlo__json_string(json, "schedule", record->schedule);
   rlo__json_double(json, "fraction", record->fraction);
   rlo__json_string(json, "note", record->note);
   rlo__json_end_object(json);
@@ -219,7 +219,7 @@ const rlo__command rlo__cmd_wisdom = {
         "\n"
         "  show   print it: the fraction of the device's copy limit, the "
         "family\n"
-        "         and its way, the problem\n"
+        "         and its schedule, the problem\n"
         "  clear  remove the file\n"
         "  path   print where it is\n"
         "  --json print one object with the keys path and records\n",

@@ -10,7 +10,8 @@
 #include "base/str.h"
 #include "codegen/kernel_sources.h"
 
-#define NAME_SEED UINT64_C(0x6b65726e656c0001)
+#define NAME_SEED  UINT64_C(0x6b65726e656c0001)
+#define TABLE_SEED UINT64_C(0x7461626c65000001)
 
 /* " -DNAME=v0,v1" for each constant, in the order of the launch. */
 static void append_defines(rlo__str *out, const rlo__launch *launch) {
@@ -89,4 +90,135 @@ void rlo__codegen_deinit(rlo__program_spec *spec) {
   }
   rlo__free(spec->options);
   memset(spec, 0, sizeof *spec);
+}
+
+/* -------------------------------------------------------------------- wisdom
+ */
+
+static void hash_schedule(rlo__hash *hash, const rlo__schedule *schedule) {
+  rlo__hash_string(hash, schedule->name);
+  rlo__hash_i64(hash, schedule->order);
+  rlo__hash_i64(hash, schedule->stores);
+  rlo__hash_i64(hash, schedule->has_no_prefetch);
+  rlo__hash_i64(hash, schedule->tile_a_lines);
+  rlo__hash_i64(hash, schedule->tile_b_lines);
+  rlo__hash_i64(hash, schedule->group_log2);
+}
+
+/* The kernels' texts count as much as the names: with a better kernel another
+ * schedule may be the best. */
+uint64_t rlo_wisdom_table(void) {
+  rlo__hash hash = rlo__hash_init(TABLE_SEED);
+  rlo__hash_u64(&hash, rlo__kernel_sources_hash());
+  for (int32_t n = 0; n < rlo__num_families; ++n) {
+    rlo__hash_string(&hash, rlo__families[n]->name);
+    rlo__hash_i64(&hash, rlo__families[n]->device_class);
+  }
+  for (int32_t n = 0; n < rlo__num_schedules; ++n) {
+    hash_schedule(&hash, &rlo__schedules[n]);
+  }
+  return rlo__hash_finish_u64(&hash);
+}
+
+/* ------------------------------------------------------------------- explain
+ */
+
+/* A report with the program that its strings point into. The report is the
+ * first member, so that a pointer to it points to the whole. */
+typedef struct owned_report {
+  rlo_plan_report report;
+  rlo__program_spec spec;
+} owned_report;
+
+/* Too large for a small stack. */
+typedef struct workspace {
+  rlo__choice choice;
+  rlo__launch launch;
+} workspace;
+
+static void report_choice(const rlo__choice *choice, rlo_plan_report *report) {
+  report->family = choice->family == NULL ? "none" : choice->family->name;
+  report->schedule = choice->schedule->name;
+  report->decision = choice->decision;
+  report->measured_fraction = choice->measured_fraction;
+  report->device_class = choice->device_class;
+  report->src_alignment_bytes = choice->src_alignment_bytes;
+  report->dst_alignment_bytes = choice->dst_alignment_bytes;
+  report->num_candidates = choice->num_candidates;
+  memcpy(report->candidates,
+         choice->candidates,
+         (size_t)choice->num_candidates * sizeof choice->candidates[0]);
+}
+
+static void report_launch(const rlo__launch *launch, rlo_plan_report *report) {
+  memcpy(report->parameters, launch->parameters, sizeof report->parameters);
+  report->work_dim = launch->work_dim;
+  memcpy(report->global_size, launch->global_size, sizeof launch->global_size);
+  memcpy(report->local_size, launch->local_size, sizeof launch->local_size);
+}
+
+static rlo_status explain(const rlo__plan_request *request,
+                          workspace *w,
+                          owned_report *owned) {
+  rlo_plan_report *report = &owned->report;
+  RLO_TRY(rlo__planner_choose(request, &w->choice, &w->launch));
+  report_choice(&w->choice, report);
+  report->kernel_name = report->source = report->build_options = "";
+  if (w->choice.family == NULL) {
+    return RLO_OK;
+  }
+  report_launch(&w->launch, report);
+  RLO_TRY(rlo__codegen_program(&w->launch, &owned->spec));
+  report->kernel_name = owned->spec.kernel_name;
+  report->source = owned->spec.source;
+  report->build_options = owned->spec.options;
+  return RLO_OK;
+}
+
+rlo_status rlo__plan_report_create(const rlo_problem *problem,
+                                   const rlo__plan_request *request,
+                                   rlo_plan_report **out_report) {
+  *out_report = NULL;
+  workspace *w = rlo__alloc(sizeof *w);
+  owned_report *owned = rlo__alloc(sizeof *owned);
+  if (w == NULL || owned == NULL) {
+    rlo__free(w);
+    rlo__free(owned);
+    return RLO_OUT_OF_MEMORY;
+  }
+  owned->report.problem = *problem;
+  rlo__plan_request explaining = *request;
+  explaining.problem = &owned->report.problem;
+  explaining.is_explaining = true;
+  rlo_status status = explain(&explaining, w, owned);
+  rlo__free(w);
+  if (status != RLO_OK) {
+    rlo_plan_report_release(&owned->report);
+    return status;
+  }
+  *out_report = &owned->report;
+  return RLO_OK;
+}
+
+rlo_status rlo_plan_explain(const rlo_problem *problem,
+                            const rlo_device_info *device,
+                            const rlo_plan_options *options,
+                            int64_t src_alignment_bytes,
+                            int64_t dst_alignment_bytes,
+                            rlo_plan_report **out_report) {
+  const rlo__plan_request request = {
+      .device = device,
+      .options = options,
+      .src_alignment_bytes = src_alignment_bytes,
+      .dst_alignment_bytes = dst_alignment_bytes};
+  return rlo__plan_report_create(problem, &request, out_report);
+}
+
+void rlo_plan_report_release(rlo_plan_report *report) {
+  if (report == NULL) {
+    return;
+  }
+  owned_report *owned = (owned_report *)(void *)report;
+  rlo__codegen_deinit(&owned->spec);
+  rlo__free(owned);
 }

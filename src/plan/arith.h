@@ -28,7 +28,7 @@ RLO_NODISCARD rlo_status rlo__arith_add_factors(const rlo_problem *problem,
                                                 rlo__launch *launch);
 
 /** Add where sums end before their axis does: RLO_NUM_ENDS and RLO_ENDS of
- *  compute.cl. The guards have been baked. */
+ *  compute.cl. The guards are compiled in. */
 RLO_NODISCARD rlo_status rlo__arith_define_ends(const rlo_problem *problem,
                                                 rlo__launch *launch);
 

@@ -4,10 +4,10 @@
 
 #include "base/str.h"
 #include "plan/launch.h"
-#include "plan/way.h"
+#include "plan/schedule.h"
 
 /** What a family is asked about. All borrowed. */
-typedef struct rlo__request {
+typedef struct rlo__family_query {
   /** Canonical, not empty, units of 8, 16, 32, 64 or 128 bits. Where it
    *  computes: not sequentially, not complex numbers. */
   const rlo_problem *problem;
@@ -16,15 +16,16 @@ typedef struct rlo__request {
    *  the unit's size. */
   int64_t src_alignment_bytes;
   int64_t dst_alignment_bytes;
-  /** How to run it, if not in the family's own way. What a way switches off,
-   *  `device` lacks already: a family reads the knobs that it has. */
-  rlo__way way;
-} rlo__request;
+  /** How to run it, if not in the family's own schedule. What a schedule
+   * switches off, `device` lacks already: a family reads the knobs that it has.
+   */
+  rlo__schedule schedule;
+} rlo__family_query;
 
 /** What a family can do that others cannot, or has to that others need not. */
 typedef enum rlo__family_traits {
   /** The problem is compiled into the program, so that each has its own. */
-  RLO__FAMILY_BAKES = 1,
+  RLO__FAMILY_SPECIALIZES = 1,
   /** Takes terms that load indices. The planner refuses them for others. */
   RLO__FAMILY_LOADS = 2,
   /** Takes problems that compute. The planner refuses them for others. */
@@ -40,12 +41,12 @@ typedef struct rlo__family {
   const char *name;
   rlo_device_class device_class;
   /** Whether it can run the problem; if not, says why in a few words. */
-  bool (*applicable)(const rlo__request *request, rlo__str *why);
+  bool (*applicable)(const rlo__family_query *query, rlo__str *why);
   /** Expected fraction of the copy limit, 0 .. 1; only if applicable. */
-  double (*predict)(const rlo__request *request);
+  double (*predict)(const rlo__family_query *query);
   /** Choose parameters and write the launch (zeroed before); only if
    *  applicable. Fails only for RLO_OVERFLOW and faults of ours. */
-  rlo_status (*emit)(const rlo__request *request, rlo__launch *launch);
+  rlo_status (*emit)(const rlo__family_query *query, rlo__launch *launch);
   /** Of rlo__family_traits, or-ed. */
   uint32_t traits;
 } rlo__family;
@@ -56,11 +57,11 @@ extern const rlo__family rlo__family_cpu_rows;
 extern const rlo__family rlo__family_cpu_tile;
 extern const rlo__family rlo__family_cpu_skinny;
 extern const rlo__family rlo__family_cpu_packed;
-extern const rlo__family rlo__family_cpu_lookup;
+extern const rlo__family rlo__family_cpu_gather_rows;
 extern const rlo__family rlo__family_cpu_gather;
-extern const rlo__family rlo__family_cpu_stream;
-extern const rlo__family rlo__family_cpu_turn;
-extern const rlo__family rlo__family_cpu_reduce;
+extern const rlo__family rlo__family_cpu_compute_rows;
+extern const rlo__family rlo__family_cpu_compute_tile;
+extern const rlo__family rlo__family_cpu_compute_sum;
 extern const rlo__family rlo__family_cpu_segments;
 extern const rlo__family rlo__family_cpu_compute;
 extern const rlo__family rlo__family_gpu_copy;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/status.h"
-#include "plan/cpu_launch.h"
+#include "plan/grid.h"
 
 /* Family copy of CPU devices: cl/cpu_copy.cl, one contiguous run. */
 
 enum { CHUNK_BYTES = 256 * 1024, NUM_SCALARS = 3 };
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
-  const rlo_problem *problem = request->problem;
-  rlo__geometry g = rlo__geometry_of(request);
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  const rlo_problem *problem = query->problem;
+  rlo__geometry g = rlo__geometry_of(query);
   if (problem->num_guards > 0) {
     rlo__str_printf(
         why, "it has %d guards; a copy has none", problem->num_guards);
@@ -22,30 +22,31 @@ static bool is_applicable(const rlo__request *request, rlo__str *why) {
     rlo__str_append(why, "the axis does not have stride 1 on both sides");
     return false;
   }
-  return rlo__cpu_is_within_limits(request, &g, 1, NUM_SCALARS, why);
+  return rlo__grid_is_within_limits(query, &g, 1, NUM_SCALARS, why);
 }
 
-static double predict(const rlo__request *request) {
-  (void)request;
+static double predict(const rlo__family_query *query) {
+  (void)query;
   return 0.97;
 }
 
-static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
-  const rlo_problem *problem = request->problem;
-  rlo__cpu_plan plan = {
-      .geometry = rlo__geometry_of(request), .x_axis = -1, .y_axis = -1};
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
+  const rlo_problem *problem = query->problem;
+  rlo__grid_plan plan = {
+      .geometry = rlo__geometry_of(query), .x_axis = -1, .y_axis = -1};
   int64_t units = 1;
-  int64_t chunk_bytes = rlo__way_group_bytes(&request->way, CHUNK_BYTES);
+  int64_t chunk_bytes =
+      rlo__schedule_group_bytes(&query->schedule, CHUNK_BYTES);
   int64_t chunk_units = chunk_bytes / plan.geometry.unit_bytes;
   if (problem->num_axes == 1) {
     units = problem->extents[0];
-    RLO_TRY(rlo__grid_add(&plan.grid, problem, 0, chunk_units));
+    RLO_TRY(rlo__grid_add_axis(&plan.grid, problem, 0, chunk_units));
   }
-  plan.is_nontemporal = rlo__cpu_wants_nontemporal(request, &plan.geometry);
-  RLO_TRY(rlo__cpu_begin(request, &plan, "cpu_copy", launch));
-  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&plan.grid, 0)));
-  RLO_TRY(rlo__cpu_add_index(&plan, launch, units));
-  RLO_TRY(rlo__cpu_add_index(&plan, launch, chunk_units));
+  plan.is_nontemporal = rlo__cpu_wants_nontemporal(query, &plan.geometry);
+  RLO_TRY(rlo__grid_begin(query, &plan, "cpu_copy", launch));
+  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&plan.grid, 0)));
+  RLO_TRY(rlo__grid_add_index(&plan, launch, units));
+  RLO_TRY(rlo__grid_add_index(&plan, launch, chunk_units));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
                   "chunks of %lld KiB, units of %lld bytes%s",

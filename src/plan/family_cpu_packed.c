@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/form.h"
-#include "plan/packed_block.h"
-#include "plan/packed_cells.h"
+#include "plan/packed.h"
 
 /* Family packed of CPU devices: small matrices, many small axes and short rows.
  * cl/cpu_packed_cells.cl and cl/cpu_packed.cl. */
@@ -14,23 +11,23 @@ enum {
   /** Bytes that one group moves, in blocks: what lies where is listed once. */
   GROUP_BYTES = 256 * 1024,
   /** Less is not worth a program of its own. */
-  LEAST_BOX_BYTES = 64 * 1024,
+  MIN_BOX_BYTES = 64 * 1024,
   /** A run of the source that family rows follows without jumping, and the most
    *  places that it may write to in turns. */
-  LEAST_STREAM_BYTES = 1024,
-  MOST_PLACES = 256,
+  MIN_STREAM_BYTES = 1024,
+  MAX_PLACES = 256,
   /** Longer rows cost family rows little wherever they are written. */
-  MOST_SCATTERED_BYTES = 2 * RLO__CPU_LINE_BYTES,
+  MAX_SCATTERED_BYTES = 2 * RLO__CPU_LINE_BYTES,
   /** Rows that cost family rows little. */
-  LEAST_LONG_ROW_BYTES = 3 * RLO__CPU_LINE_BYTES,
+  MIN_LONG_ROW_BYTES = 3 * RLO__CPU_LINE_BYTES,
   /** Arguments of the kernel's own, each vector as eight scalars. */
   NUM_VECTORS = 6,
   NUM_SCALARS = NUM_VECTORS * 8 + 7
 };
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
-  const rlo_problem *problem = request->problem;
-  rlo__geometry g = rlo__geometry_of(request);
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  const rlo_problem *problem = query->problem;
+  rlo__geometry g = rlo__geometry_of(query);
   if (problem->num_axes > RLO__GRID_MAX_AXES ||
       (problem->num_axes > 8 && !g.fits_32_bits)) {
     rlo__str_printf(why, "it has %d axes", problem->num_axes);
@@ -44,32 +41,33 @@ static bool is_applicable(const rlo__request *request, rlo__str *why) {
     rlo__str_append(why, "no axis has stride 1 on one of the sides");
     return false;
   }
-  return rlo__block_is_possible(request, &g, why) &&
-         rlo__cpu_is_within_limits(
-             request, &g, problem->num_axes, NUM_SCALARS, why);
+  return rlo__packed_block_is_possible(query, &g, why) &&
+         rlo__grid_is_within_limits(
+             query, &g, problem->num_axes, NUM_SCALARS, why);
 }
 
 /* Whether a problem falls into cells, which are the best there is for it. */
-static bool find_cells(const rlo__request *request,
+static bool find_cells(const rlo__family_query *query,
                        const rlo__geometry *geometry,
-                       rlo__cells *out_cells) {
+                       rlo__packed_cells *out_cells) {
   rlo__str unused = rlo__str_over(NULL, 0);
   return geometry->run_axis < 0 &&
-         rlo__cells_find(request, geometry, out_cells, &unused);
+         rlo__packed_cells_find(query, geometry, out_cells, &unused);
 }
 
 /* Rows that family rows writes before it comes to the one that follows the
  * first of them in the destination: as many places are written in turns. */
-static double rows_between(const rlo_problem *problem, const rlo__block *b) {
-  if (b->dst_chain.num_axes < 2) {
+static double rows_between(const rlo_problem *problem,
+                           const rlo__packed_block *b) {
+  if (b->dst_run.num_axes < 2) {
     return 1.0;
   }
-  int32_t run = b->dst_chain.axes[0];
-  int32_t next = b->dst_chain.axes[1];
+  int32_t run = b->dst_run.axes[0];
+  int32_t next = b->dst_run.axes[1];
   double rows = 1.0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (a != run &&
-        llabs(problem->src.axis[a]) < llabs(problem->src.axis[next])) {
+        rlo__abs(problem->src.axis[a]) < rlo__abs(problem->src.axis[next])) {
       rows *= (double)problem->extents[a];
     }
   }
@@ -78,49 +76,45 @@ static double rows_between(const rlo_problem *problem, const rlo__block *b) {
 
 /* Whether family rows reads one run after the other and writes to few places.
  */
-static bool is_stream(const rlo_problem *problem, const rlo__block *b) {
-  if (b->src_chain.num_axes < 2) {
+static bool is_stream(const rlo_problem *problem, const rlo__packed_block *b) {
+  if (b->src_run.num_axes < 2) {
     return false;
   }
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
-  int32_t next = b->src_chain.axes[1];
+  int32_t next = b->src_run.axes[1];
   return problem->extents[next] * b->num_columns * unit_bytes >=
-             LEAST_STREAM_BYTES &&
-         rows_between(problem, b) <= MOST_PLACES;
+             MIN_STREAM_BYTES &&
+         rows_between(problem, b) <= MAX_PLACES;
 }
 
 /* Kept rows: rows that have no line to themselves cost per row; rows of whole
  * lines are as good with family rows, unless they are so short that it must
  * jump too often. */
-static double predict_kept(const rlo_problem *problem, const rlo__block *b) {
+static double predict_kept(const rlo_problem *problem,
+                           const rlo__packed_block *b) {
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   if (b->cpu.geometry.box_bytes < RLO__CPU_NONTEMPORAL_BYTES) {
     return 0.3; /* caches forgive scattered stores */
   }
   int64_t row_bytes = b->num_columns * unit_bytes;
   if (b->is_direct) {
-    bool is_as_good = row_bytes > MOST_SCATTERED_BYTES || is_stream(problem, b);
+    bool is_as_good = row_bytes > MAX_SCATTERED_BYTES || is_stream(problem, b);
     return is_as_good ? 0.7 : 0.82;
   }
-  if (row_bytes >= LEAST_LONG_ROW_BYTES) {
+  if (row_bytes >= MIN_LONG_ROW_BYTES) {
     return 0.5;
   }
   double bytes = (double)row_bytes;
   return 0.65 * bytes / (bytes + 5.0);
 }
 
-/* The share of whole tiles in an extent. */
-static double fullness(int64_t extent, int64_t tile) {
-  return (double)extent / (double)(rlo__ceil_div(extent, tile) * tile);
-}
-
 /* Matrices: what is left of a whole tile, and the ends of short runs. */
-static double predict_matrices(const rlo__block *b) {
+static double predict_matrices(const rlo__packed_block *b) {
   static const double by_log2_bytes[] = {0.5, 0.55, 0.65, 0.7, 0.6};
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   double fraction = by_log2_bytes[__builtin_ctzll((uint64_t)unit_bytes)];
-  fraction *=
-      fullness(b->num_columns, b->tile) * fullness(b->num_rows, b->tile);
+  fraction *= rlo__grid_fullness(b->num_columns, b->tile) *
+              rlo__grid_fullness(b->num_rows, b->tile);
   double src_bytes = (double)(b->src_run_units * unit_bytes);
   double dst_bytes = (double)(b->dst_run_units * unit_bytes);
   double run = src_bytes < dst_bytes ? src_bytes : dst_bytes;
@@ -134,46 +128,47 @@ static double predict_matrices(const rlo__block *b) {
 }
 
 /* From measurements. A small box is not worth a program of its own. */
-static double predict(const rlo__request *request) {
-  rlo__geometry g = rlo__geometry_of(request);
-  rlo__cells cells;
-  rlo__block block;
-  if (g.box_bytes < LEAST_BOX_BYTES) {
+static double predict(const rlo__family_query *query) {
+  rlo__geometry g = rlo__geometry_of(query);
+  rlo__packed_cells cells;
+  rlo__packed_block block;
+  if (g.box_bytes < MIN_BOX_BYTES) {
     return 0.02;
   }
-  if (find_cells(request, &g, &cells)) {
-    return rlo__cells_predict(&cells);
+  if (find_cells(query, &g, &cells)) {
+    return rlo__packed_cells_predict(&cells);
   }
-  if (rlo__block_choose(request, &g, &block) != RLO_OK) {
+  if (rlo__packed_block_choose(query, &g, &block) != RLO_OK) {
     return 0.0;
   }
-  return block.is_kept ? predict_kept(request->problem, &block)
+  return block.is_kept ? predict_kept(query->problem, &block)
                        : predict_matrices(&block);
 }
 
-static rlo_status add_defines(const rlo__request *request,
-                              const rlo__block *b,
+static rlo_status add_defines(const rlo__family_query *query,
+                              const rlo__packed_block *b,
                               rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(
-      launch, "RLO_VECTOR_SHUFFLE", request->device->has_vector_shuffle));
+      launch, "RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle));
   RLO_TRY(rlo__launch_define(
       launch, "RLO_PACKED_ROW", b->is_kept ? b->num_columns : 0));
   RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_DIRECT", b->is_direct));
   if (!b->is_kept) {
-    int64_t na = b->num_columns < b->tile ? b->num_columns : b->tile;
-    int64_t nb = b->num_rows < b->tile ? b->num_rows : b->tile;
+    int64_t na = rlo__min(b->num_columns, b->tile);
+    int64_t nb = rlo__min(b->num_rows, b->tile);
     RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_TILE", b->tile));
     RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_NA", na));
     RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_NB", nb));
   }
   RLO_TRY(
-      rlo__launch_define(launch, "RLO_PACKED_STAGE", RLO__BLOCK_STAGE_BYTES));
-  return rlo__launch_define(launch, "RLO_PACKED_PLACES", RLO__BLOCK_MAX_PLACES);
+      rlo__launch_define(launch, "RLO_PACKED_STAGE", RLO__PACKED_STAGE_BYTES));
+  return rlo__launch_define(
+      launch, "RLO_PACKED_PLACES", RLO__PACKED_MAX_PLACES);
 }
 
 /* Lines to prefetch with each tile or row, so that a block has been read when
  * the block before has been moved; none along runs that hardware follows. */
-static int64_t fetch_lines(const rlo__block *b) {
+static int64_t fetch_lines(const rlo__packed_block *b) {
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   int64_t tile_columns = b->is_kept ? b->num_columns : b->tile;
   int64_t tile_rows = b->is_kept     ? 1
@@ -193,7 +188,7 @@ static int64_t fetch_lines(const rlo__block *b) {
 
 /* The axes of a block as the kernel takes them. */
 static rlo_status add_axes(const rlo_problem *problem,
-                           const rlo__block *b,
+                           const rlo__packed_block *b,
                            rlo__launch *launch) {
   int64_t lanes[NUM_VECTORS][RLO__GRID_MAX_AXES];
   int64_t columns = 0;
@@ -214,22 +209,22 @@ static rlo_status add_axes(const rlo_problem *problem,
     int64_t bit = INT64_C(1) << n;
     columns |= (b->columns >> a & 1) != 0 ? bit : 0;
     rows |= (b->rows >> a & 1) != 0 ? bit : 0;
-    runs |= rlo__chain_leads(&b->dst_chain, b->num_dst_run_axes, a) ? bit : 0;
+    runs |= rlo__axis_run_leads(&b->dst_run, b->num_dst_run_axes, a) ? bit : 0;
     fetches |=
-        rlo__chain_leads(&b->src_chain, b->num_src_run_axes, a) ? bit : 0;
+        rlo__axis_run_leads(&b->src_run, b->num_src_run_axes, a) ? bit : 0;
     ++n;
   }
-  RLO_TRY(rlo__cpu_add_int(launch, n));
+  RLO_TRY(rlo__grid_add_int(launch, n));
   for (int32_t v = 0; v < NUM_VECTORS; ++v) {
-    RLO_TRY(rlo__cpu_add_vector(&b->cpu, launch, lanes[v], n));
+    RLO_TRY(rlo__grid_add_vector(&b->cpu, launch, lanes[v], n));
   }
-  RLO_TRY(rlo__cpu_add_int(launch, columns));
-  RLO_TRY(rlo__cpu_add_int(launch, rows));
-  RLO_TRY(rlo__cpu_add_int(launch, runs));
-  return rlo__cpu_add_int(launch, fetches);
+  RLO_TRY(rlo__grid_add_int(launch, columns));
+  RLO_TRY(rlo__grid_add_int(launch, rows));
+  RLO_TRY(rlo__grid_add_int(launch, runs));
+  return rlo__grid_add_int(launch, fetches);
 }
 
-static void describe(const rlo__block *b, rlo__launch *launch) {
+static void describe(const rlo__packed_block *b, rlo__launch *launch) {
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   int64_t src_run_bytes = b->src_run_units * unit_bytes;
   int64_t dst_run_bytes = b->dst_run_units * unit_bytes;
@@ -249,40 +244,40 @@ static void describe(const rlo__block *b, rlo__launch *launch) {
   rlo__str_append(&words, b->cpu.is_nontemporal ? ", non-temporal stores" : "");
 }
 
-static rlo_status emit_block(const rlo__request *request,
-                             const rlo__block *b,
+static rlo_status emit_block(const rlo__family_query *query,
+                             const rlo__packed_block *b,
                              rlo__launch *launch) {
-  const rlo_problem *problem = request->problem;
-  const rlo__cpu_plan *cpu = &b->cpu;
+  const rlo_problem *problem = query->problem;
+  const rlo__grid_plan *cpu = &b->cpu;
   int64_t first;
   int64_t last;
   if (!rlo__form_range(problem, &problem->src, &first, &last)) {
     return RLO_FAIL(RLO_OVERFLOW, "a position of the source leaves 64 bits");
   }
-  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_packed", launch));
-  int64_t blocks =
-      rlo__cpu_join_groups(request,
-                           b->units * cpu->geometry.unit_bytes,
-                           rlo__way_group_bytes(&request->way, GROUP_BYTES),
-                           launch);
-  RLO_TRY(add_defines(request, b, launch));
+  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_packed", launch));
+  int64_t blocks = rlo__grid_join_groups(
+      query,
+      b->units * cpu->geometry.unit_bytes,
+      rlo__schedule_group_bytes(&query->schedule, GROUP_BYTES),
+      launch);
+  RLO_TRY(add_defines(query, b, launch));
   RLO_TRY(add_axes(problem, b, launch));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, blocks));
-  RLO_TRY(rlo__cpu_add_int(launch, fetch_lines(b)));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, last - problem->src.base + 1));
+  RLO_TRY(rlo__grid_add_index(cpu, launch, blocks));
+  RLO_TRY(rlo__grid_add_int(launch, fetch_lines(b)));
+  RLO_TRY(rlo__grid_add_index(cpu, launch, last - problem->src.base + 1));
   describe(b, launch);
   return RLO_OK;
 }
 
-static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
-  rlo__geometry g = rlo__geometry_of(request);
-  rlo__cells cells;
-  if (find_cells(request, &g, &cells)) {
-    return rlo__cells_emit(request, &cells, launch);
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
+  rlo__geometry g = rlo__geometry_of(query);
+  rlo__packed_cells cells;
+  if (find_cells(query, &g, &cells)) {
+    return rlo__packed_cells_emit(query, &cells, launch);
   }
-  rlo__block block;
-  RLO_TRY(rlo__block_choose(request, &g, &block));
-  return emit_block(request, &block, launch);
+  rlo__packed_block block;
+  RLO_TRY(rlo__packed_block_choose(query, &g, &block));
+  return emit_block(query, &block, launch);
 }
 
 const rlo__family rlo__family_cpu_packed = {

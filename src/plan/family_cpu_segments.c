@@ -4,8 +4,8 @@
 #include "desc/dtype.h"
 #include "ir/update.h"
 #include "plan/arith.h"
-#include "plan/baked.h"
 #include "plan/geometry.h"
+#include "plan/specialized.h"
 
 /* Family segments of CPU devices: cl/cpu_segments.cl, sums along one axis whose
  * points lie at places that take computing. */
@@ -41,7 +41,7 @@ static bool is_free(const rlo_problem *problem, int32_t axis) {
   return true;
 }
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
+static bool is_applicable(const rlo__family_query *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   if (problem->update != RLO_UPDATE_COMBINE || !rlo_problem_is_sum(problem) ||
       problem->num_terms == 0) {
@@ -70,7 +70,8 @@ static bool is_applicable(const rlo__request *request, rlo__str *why) {
   return true;
 }
 
-static rlo_status choose(const rlo__request *request, segments_plan *plan) {
+static rlo_status choose(const rlo__family_query *request,
+                         segments_plan *plan) {
   const rlo_problem *problem = request->problem;
   int32_t last = problem->num_axes - 1;
   int32_t column = last - 1;
@@ -90,7 +91,7 @@ static rlo_status choose(const rlo__request *request, segments_plan *plan) {
   return rlo__arith_sum_levels(problem, &plan->sum_levels);
 }
 
-static double predict(const rlo__request *request) {
+static double predict(const rlo__family_query *request) {
   segments_plan plan;
   if (choose(request, &plan) != RLO_OK) {
     return 0.01;
@@ -98,17 +99,17 @@ static double predict(const rlo__request *request) {
   return plan.is_down ? 0.3 : 0.06;
 }
 
-static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
+static rlo_status emit(const rlo__family_query *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
   segments_plan plan;
   RLO_TRY(choose(request, &plan));
   bool is_index32 =
-      rlo__baked_fits_32_bits(problem) &&
+      rlo__specialized_fits_32_bits(problem) &&
       plan.rows <= INT32_MAX - plan.group_rows &&
       problem->extents[problem->num_axes - 1] <= INT32_MAX - RLO_SUM_BLOCK;
   launch->kernel_file = "cpu_segments";
   RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
-  RLO_TRY(rlo__baked_define(problem, launch));
+  RLO_TRY(rlo__specialized_define(problem, launch));
   RLO_TRY(rlo__arith_define(problem, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_LANES", LANES));
   RLO_TRY(rlo__launch_define(launch, "RLO_SUM_LEVELS", plan.sum_levels));
@@ -119,7 +120,7 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
       launch, "RLO_PREFETCH", request->device->has_builtin_prefetch));
   RLO_TRY(rlo__launch_define(launch, "RLO_ROWS", plan.rows));
   RLO_TRY(rlo__launch_define(launch, "RLO_GROUP_ROWS", plan.group_rows));
-  RLO_TRY(rlo__baked_add_arguments(problem, launch));
+  RLO_TRY(rlo__specialized_add_arguments(problem, launch));
   RLO_TRY(rlo__arith_add_factors(problem, launch));
   launch->work_dim = 1;
   launch->global_size[0] = (size_t)plan.groups;
@@ -140,4 +141,4 @@ const rlo__family rlo__family_cpu_segments = {
     is_applicable,
     predict,
     emit,
-    RLO__FAMILY_BAKES | RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES};
+    RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES};

@@ -6,14 +6,14 @@
 /* Family skinny of CPU devices: cl/cpu_skinny.cl, a plane with a tiny side. */
 
 enum {
-  LEAST_SHORT = 2,
-  MOST_SHORT = 16,
+  MIN_SHORT = 2,
+  MAX_SHORT = 16,
   /** Bytes of the long axis times the short one that a group moves. */
   GROUP_BYTES = 16 * 1024
 };
 
 typedef struct skinny_plan {
-  rlo__cpu_plan cpu;
+  rlo__grid_plan cpu;
   rlo__plane plane;
   /** Structures become arrays: a is the short axis. Else b is. */
   bool is_split;
@@ -25,7 +25,7 @@ typedef struct skinny_plan {
 } skinny_plan;
 
 static bool is_short(int64_t extent) {
-  return extent >= LEAST_SHORT && extent <= MOST_SHORT;
+  return extent >= MIN_SHORT && extent <= MAX_SHORT;
 }
 
 static bool find_sides(const rlo_problem *problem,
@@ -38,7 +38,7 @@ static bool find_sides(const rlo_problem *problem,
   }
   int64_t line_units = RLO__CPU_LINE_BYTES / geometry->unit_bytes;
   bool can_split = is_short(p->na) && p->src_ld >= p->na &&
-                   p->src_ld <= MOST_SHORT && p->nb >= line_units;
+                   p->src_ld <= MAX_SHORT && p->nb >= line_units;
   bool can_join = is_short(p->nb) && p->dst_ld == p->nb && p->na >= line_units;
   if (!can_split && !can_join) {
     rlo__str_printf(why,
@@ -48,8 +48,8 @@ static bool find_sides(const rlo_problem *problem,
                     (long long)p->nb,
                     (long long)p->src_ld,
                     (long long)p->dst_ld,
-                    LEAST_SHORT,
-                    MOST_SHORT);
+                    MIN_SHORT,
+                    MAX_SHORT);
     return false;
   }
   out->is_split = can_split;
@@ -58,50 +58,51 @@ static bool find_sides(const rlo_problem *problem,
   return true;
 }
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
-  rlo__geometry g = rlo__geometry_of(request);
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  rlo__geometry g = rlo__geometry_of(query);
   skinny_plan plan;
-  return find_sides(request->problem, &g, &plan, why) &&
-         rlo__cpu_is_within_limits(request,
-                                   &g,
-                                   request->problem->num_axes - 1,
-                                   RLO__PLANE_NUM_SCALARS + 1,
-                                   why);
+  return find_sides(query->problem, &g, &plan, why) &&
+         rlo__grid_is_within_limits(query,
+                                    &g,
+                                    query->problem->num_axes - 1,
+                                    RLO__PLANE_NUM_SCALARS + 1,
+                                    why);
 }
 
 /* Called only where is_applicable has said yes. */
-static rlo_status choose(const rlo__request *request, skinny_plan *plan) {
-  const rlo_problem *problem = request->problem;
-  *plan = (skinny_plan){.cpu = {.geometry = rlo__geometry_of(request)}};
-  rlo__cpu_plan *cpu = &plan->cpu;
+static rlo_status choose(const rlo__family_query *query, skinny_plan *plan) {
+  const rlo_problem *problem = query->problem;
+  *plan = (skinny_plan){.cpu = {.geometry = rlo__geometry_of(query)}};
+  rlo__grid_plan *cpu = &plan->cpu;
   rlo__str unused = rlo__str_over(NULL, 0);
   if (!find_sides(problem, &cpu->geometry, plan, &unused)) {
     return RLO_FAIL(RLO_INTERNAL, "a plane without a tiny side came to skinny");
   }
   int64_t unit_bytes = cpu->geometry.unit_bytes;
   int64_t line_units = RLO__CPU_LINE_BYTES / unit_bytes;
-  int64_t group_bytes = rlo__way_group_bytes(&request->way, GROUP_BYTES);
+  int64_t group_bytes =
+      rlo__schedule_group_bytes(&query->schedule, GROUP_BYTES);
   int64_t lines = group_bytes / RLO__CPU_LINE_BYTES / plan->short_units;
   plan->chunk_units = lines * line_units;
   const rlo__plane *p = &plan->plane;
   int64_t tile_a = plan->is_split ? p->na : plan->chunk_units;
   int64_t tile_b = plan->is_split ? plan->chunk_units : p->nb;
-  cpu->order = request->way.order;
+  cpu->order = query->schedule.order;
   RLO_TRY(rlo__plane_lay_grid(problem, p, tile_a, tile_b, cpu));
   /* Joined structures leave as one run, whose pieces are whole lines. */
   plan->dst_alignment = rlo__cpu_dst_alignment(
-      request, &cpu->grid, plan->is_split ? p->a_axis : -1);
-  cpu->is_nontemporal = rlo__cpu_wants_nontemporal(request, &cpu->geometry);
+      query, &cpu->grid, plan->is_split ? p->a_axis : -1);
+  cpu->is_nontemporal = rlo__cpu_wants_nontemporal(query, &cpu->geometry);
   /* Only the ways that stage lines use it. */
-  cpu->is_prefetching = request->device->has_builtin_prefetch;
+  cpu->is_prefetching = query->device->has_builtin_prefetch;
   return RLO_OK;
 }
 
 /* From measurements: a copy, but for small units, which take more shuffles, and
  * where lines have to be staged. */
-static double predict(const rlo__request *request) {
+static double predict(const rlo__family_query *query) {
   skinny_plan plan;
-  if (choose(request, &plan) != RLO_OK) {
+  if (choose(query, &plan) != RLO_OK) {
     return 0.0;
   }
   double fraction = 0.97;
@@ -117,13 +118,13 @@ static double predict(const rlo__request *request) {
   return fraction * units / (units + 0.5 * (double)line_units);
 }
 
-static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   skinny_plan plan;
-  RLO_TRY(choose(request, &plan));
-  const rlo__cpu_plan *cpu = &plan.cpu;
-  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_skinny", launch));
+  RLO_TRY(choose(query, &plan));
+  const rlo__grid_plan *cpu = &plan.cpu;
+  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_skinny", launch));
   RLO_TRY(rlo__launch_define(
-      launch, "RLO_VECTOR_SHUFFLE", request->device->has_vector_shuffle));
+      launch, "RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle));
   bool is_aligned =
       cpu->is_nontemporal && plan.dst_alignment == RLO__CPU_LINE_BYTES;
   RLO_TRY(rlo__launch_define(
@@ -137,15 +138,14 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   }
   RLO_TRY(rlo__launch_define(launch, "RLO_SKINNY_LONG", plan.chunk_units));
   RLO_TRY(rlo__plane_add_arguments(&plan.plane, cpu, launch));
-  int64_t chunks = rlo__cpu_join_groups(
-      request,
-      (plan.chunk_units < plan.long_units ? plan.chunk_units
-                                          : plan.long_units) *
-          plan.short_units * cpu->geometry.unit_bytes,
-      rlo__way_group_bytes(&request->way, GROUP_BYTES),
+  int64_t chunks = rlo__grid_join_groups(
+      query,
+      rlo__min(plan.chunk_units, plan.long_units) * plan.short_units *
+          cpu->geometry.unit_bytes,
+      rlo__schedule_group_bytes(&query->schedule, GROUP_BYTES),
       launch);
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, chunks));
-  RLO_TRY(rlo__cpu_add_guards(request, cpu, launch));
+  RLO_TRY(rlo__grid_add_index(cpu, launch, chunks));
+  RLO_TRY(rlo__grid_add_guards(query, cpu, launch));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
                   "%s %lld streams, chunks of %lld, units of %lld bytes, %s%s",

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
 #include "base/checked.h"
 #include "base/status.h"
-#include "plan/side.h"
+#include "plan/plane.h"
 
 /* Family tile of CPU devices: cl/cpu_tile.cl, the innermost axis moves. */
 
@@ -23,7 +21,7 @@ enum {
   ENOUGH_A_LINES = 64,
   ENOUGH_B_LINES = 3,
   ENOUGH_SHARED_LINES = 16,
-  LEAST_SHARED_A_LINES = 4
+  MIN_SHARED_A_LINES = 4
 };
 
 /* Arguments of the kernel after the common ones, of a problem with guards: four
@@ -31,7 +29,7 @@ enum {
 enum { NUM_SCALARS = 6 };
 
 /* Rows shorter than this have too few whole lines for staging to pay. */
-enum { LEAST_STAGED_ROW_BYTES = 4 * RLO__CPU_LINE_BYTES };
+enum { MIN_STAGED_ROW_BYTES = 4 * RLO__CPU_LINE_BYTES };
 
 /* Strides of whole pages land in one set of the caches. */
 enum { PAGE_BYTES = 4096 };
@@ -40,7 +38,7 @@ enum { PAGE_BYTES = 4096 };
 enum { FAR_BYTES = 64 * 1024 };
 
 typedef struct tile_plan {
-  rlo__cpu_plan cpu;
+  rlo__grid_plan cpu;
   rlo__plane plane;
   rlo__side a;
   rlo__side b;
@@ -52,12 +50,12 @@ typedef struct tile_plan {
   bool has_page_stride;
 } tile_plan;
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
-  rlo__geometry g = rlo__geometry_of(request);
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  rlo__geometry g = rlo__geometry_of(query);
   rlo__plane plane;
-  return rlo__plane_find(request->problem, &g, &plane, why) &&
-         rlo__cpu_is_within_limits(
-             request, &g, request->problem->num_axes, NUM_SCALARS, why);
+  return rlo__plane_find(query->problem, &g, &plane, why) &&
+         rlo__grid_is_within_limits(
+             query, &g, query->problem->num_axes, NUM_SCALARS, why);
 }
 
 /* Let groups step along a side. What a step is worth across it differs from one
@@ -81,7 +79,7 @@ static rlo_status add_tiles(const rlo__side *side,
   return RLO_OK;
 }
 
-/* The grid, in the order that the way asks for. */
+/* The grid, in the order that the schedule asks for. */
 static rlo_status lay_grid(const rlo_problem *problem, tile_plan *plan) {
   rlo__grid *grid = &plan->cpu.grid;
   grid->num_axes = 0;
@@ -97,7 +95,7 @@ static rlo_status lay_grid(const rlo_problem *problem, tile_plan *plan) {
   }
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (!rlo__side_has(&plan->a, a) && !rlo__side_has(&plan->b, a)) {
-      RLO_TRY(rlo__grid_add(grid, problem, a, 1));
+      RLO_TRY(rlo__grid_add_axis(grid, problem, a, 1));
     }
   }
   const int32_t plane_axes[2] = {plan->plane.a_axis, plan->plane.b_axis};
@@ -114,29 +112,29 @@ static rlo_status lay_grid(const rlo_problem *problem, tile_plan *plan) {
 }
 
 /* Cut a side into tiles of about the same length. */
-static int64_t cut(int64_t extent, int64_t most, int64_t line) {
-  int64_t pieces = 1 + (extent - 1) / most;
+static int64_t cut(int64_t extent, int64_t max, int64_t line) {
+  int64_t pieces = 1 + (extent - 1) / max;
   return rlo__ceil_div(1 + (extent - 1) / pieces, line) * line;
 }
 
 /* The tiles of the sides as they are, their grid, and what it proves of the
  * destination's alignment. */
-static rlo_status lay_tiles(const rlo__request *request, tile_plan *plan) {
+static rlo_status lay_tiles(const rlo__family_query *query, tile_plan *plan) {
   int64_t line = plan->line_units;
   int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
   const rlo__side *a = &plan->a;
-  int64_t most_a =
+  int64_t max_a =
       a->extent <= WHOLE_A_LINES * line ? WHOLE_A_LINES : TILE_A_LINES;
-  plan->tile_a = cut(a->extent, most_a * line, line);
+  plan->tile_a = cut(a->extent, max_a * line, line);
   plan->tile_b = cut(plan->b.extent, TILE_B_LINES * line, line);
-  const rlo__way *way = &request->way;
-  if (way->tile_a_lines > 0) {
-    plan->tile_a = way->tile_a_lines * line;
-    plan->tile_b = way->tile_b_lines * line;
+  const rlo__schedule *schedule = &query->schedule;
+  if (schedule->tile_a_lines > 0) {
+    plan->tile_a = schedule->tile_a_lines * line;
+    plan->tile_b = schedule->tile_b_lines * line;
   }
-  plan->cpu.order = way->order;
-  RLO_TRY(lay_grid(request->problem, plan));
-  plan->dst_alignment = rlo__cpu_dst_alignment(request, &plan->cpu.grid, -1);
+  plan->cpu.order = schedule->order;
+  RLO_TRY(lay_grid(query->problem, plan));
+  plan->dst_alignment = rlo__cpu_dst_alignment(query, &plan->cpu.grid, -1);
   for (int32_t n = 0; n < a->num_levels; ++n) {
     plan->dst_alignment = rlo__alignment_after(
         plan->dst_alignment, a->steps[n] * unit_bytes, RLO__CPU_LINE_BYTES);
@@ -145,30 +143,31 @@ static rlo_status lay_tiles(const rlo__request *request, tile_plan *plan) {
 }
 
 /* The sides, and the tiles and the grid that come of them. */
-static rlo_status choose_sides(const rlo__request *request, tile_plan *plan) {
-  const rlo_problem *problem = request->problem;
+static rlo_status choose_sides(const rlo__family_query *query,
+                               tile_plan *plan) {
+  const rlo_problem *problem = query->problem;
   int64_t line = plan->line_units;
   rlo__side *a = &plan->a;
   rlo__side *b = &plan->b;
-  rlo__sides_begin(problem, &plan->plane, a, b);
+  rlo__sides_init(problem, &plan->plane, a, b);
   rlo__side_grow_a(problem, ENOUGH_A_LINES * line, b, a);
   rlo__side_grow_b(problem, ENOUGH_B_LINES * line, a, b);
-  RLO_TRY(lay_tiles(request, plan));
+  RLO_TRY(lay_tiles(query, plan));
   if (plan->dst_alignment == RLO__CPU_LINE_BYTES) {
     return RLO_OK;
   }
-  rlo__sides_begin(problem, &plan->plane, a, b);
-  rlo__side_grow_a(problem, LEAST_SHARED_A_LINES * line, b, a);
+  rlo__sides_init(problem, &plan->plane, a, b);
+  rlo__side_grow_a(problem, MIN_SHARED_A_LINES * line, b, a);
   rlo__side_grow_b(problem, ENOUGH_SHARED_LINES * line, a, b);
   rlo__side_grow_a(problem, ENOUGH_SHARED_LINES * line, b, a);
-  return lay_tiles(request, plan);
+  return lay_tiles(query, plan);
 }
 
 /* Called only where is_applicable has said yes. */
-static rlo_status choose(const rlo__request *request, tile_plan *plan) {
-  const rlo_problem *problem = request->problem;
-  *plan = (tile_plan){.cpu = {.geometry = rlo__geometry_of(request)}};
-  rlo__cpu_plan *cpu = &plan->cpu;
+static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
+  const rlo_problem *problem = query->problem;
+  *plan = (tile_plan){.cpu = {.geometry = rlo__geometry_of(query)}};
+  rlo__grid_plan *cpu = &plan->cpu;
   rlo__plane *plane = &plan->plane;
   int64_t unit_bytes = cpu->geometry.unit_bytes;
   plan->line_units = RLO__CPU_LINE_BYTES / unit_bytes;
@@ -177,18 +176,13 @@ static rlo_status choose(const rlo__request *request, tile_plan *plan) {
     return RLO_FAIL(RLO_INTERNAL, "a problem without a plane came to tile");
   }
   plan->has_page_stride = plane->src_ld * unit_bytes % PAGE_BYTES == 0;
-  RLO_TRY(choose_sides(request, plan));
+  RLO_TRY(choose_sides(query, plan));
   bool has_lines = plan->dst_alignment == RLO__CPU_LINE_BYTES ||
-                   plan->b.extent * unit_bytes >= LEAST_STAGED_ROW_BYTES;
+                   plan->b.extent * unit_bytes >= MIN_STAGED_ROW_BYTES;
   cpu->is_nontemporal =
-      has_lines && rlo__cpu_wants_nontemporal(request, &cpu->geometry);
-  cpu->is_prefetching = request->device->has_builtin_prefetch;
+      has_lines && rlo__cpu_wants_nontemporal(query, &cpu->geometry);
+  cpu->is_prefetching = query->device->has_builtin_prefetch;
   return RLO_OK;
-}
-
-/* The share of whole blocks in an extent. */
-static double fullness(int64_t extent, int64_t block) {
-  return (double)extent / (double)(rlo__ceil_div(extent, block) * block);
 }
 
 /* What runs of so many bytes come to: each costs as much as 16 bytes more. */
@@ -205,9 +199,9 @@ static double run_share(int64_t units, int64_t unit_bytes) {
  * cost as whole ones, and planes that no block fits into are moved unit by
  * unit.
  */
-static double predict(const rlo__request *request) {
+static double predict(const rlo__family_query *query) {
   tile_plan plan;
-  if (choose(request, &plan) != RLO_OK) {
+  if (choose(query, &plan) != RLO_OK) {
     return 0.0;
   }
   static const double by_log2_bytes[] = {0.74, 0.80, 0.91, 0.93, 0.93};
@@ -225,7 +219,7 @@ static double predict(const rlo__request *request) {
   int32_t log2_bytes = (int32_t)__builtin_ctzll((uint64_t)unit_bytes);
   double fraction = plan.has_page_stride ? with_page_stride[log2_bytes]
                                          : by_log2_bytes[log2_bytes];
-  if (llabs(plan.plane.src_ld) >= FAR_BYTES / unit_bytes) {
+  if (rlo__abs(plan.plane.src_ld) >= FAR_BYTES / unit_bytes) {
     fraction *= far_rows;
   }
   if (plan.dst_alignment < RLO__CPU_LINE_BYTES) {
@@ -233,12 +227,12 @@ static double predict(const rlo__request *request) {
   }
   return fraction * run_share(plan.tile_a, unit_bytes) *
          run_share(plan.tile_b, unit_bytes) *
-         fullness(plan.a.extent, plan.line_units) *
-         fullness(plan.b.extent, plan.line_units);
+         rlo__grid_fullness(plan.a.extent, plan.line_units) *
+         rlo__grid_fullness(plan.b.extent, plan.line_units);
 }
 
 static void describe(const tile_plan *plan, rlo__launch *launch) {
-  const rlo__cpu_plan *cpu = &plan->cpu;
+  const rlo__grid_plan *cpu = &plan->cpu;
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
                   "tile %lldx%lld, units of %lld bytes, %s",
@@ -262,44 +256,42 @@ static void describe(const tile_plan *plan, rlo__launch *launch) {
 }
 
 /* The extents of the lower two levels, and the steps of the upper two. */
-static rlo_status add_levels(const rlo__cpu_plan *cpu,
+static rlo_status add_levels(const rlo__grid_plan *cpu,
                              const rlo__side *side,
                              rlo__launch *launch) {
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, side->extents[0]));
-  RLO_TRY(rlo__cpu_add_index(
+  RLO_TRY(rlo__grid_add_index(cpu, launch, side->extents[0]));
+  RLO_TRY(rlo__grid_add_index(
       cpu, launch, side->num_levels > 1 ? side->extents[1] : 1));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, side->steps[1]));
-  return rlo__cpu_add_index(cpu, launch, side->steps[2]);
+  RLO_TRY(rlo__grid_add_index(cpu, launch, side->steps[1]));
+  return rlo__grid_add_index(cpu, launch, side->steps[2]);
 }
 
-static rlo_status add_arguments(const rlo__request *request,
+static rlo_status add_arguments(const rlo__family_query *query,
                                 const tile_plan *plan,
                                 bool has_levels,
                                 rlo__launch *launch) {
-  const rlo__cpu_plan *cpu = &plan->cpu;
-  const rlo__plane *plane = &plan->plane;
-  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&cpu->grid, plane->a_axis)));
-  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&cpu->grid, plane->b_axis)));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, plan->a.extent));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, plan->b.extent));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, plane->src_ld));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, plane->dst_ld));
+  const rlo__grid_plan *cpu = &plan->cpu;
+  /* The sides may be longer than the axes that they begin with. */
+  rlo__plane plane = plan->plane;
+  plane.na = plan->a.extent;
+  plane.nb = plan->b.extent;
+  RLO_TRY(rlo__plane_add_arguments(&plane, cpu, launch));
   if (has_levels) {
     RLO_TRY(add_levels(cpu, &plan->a, launch));
     RLO_TRY(add_levels(cpu, &plan->b, launch));
   }
-  RLO_TRY(rlo__cpu_add_int(launch, plan->tile_a));
-  RLO_TRY(rlo__cpu_add_int(launch, plan->tile_b));
-  return rlo__cpu_add_guards(request, cpu, launch);
+  RLO_TRY(rlo__grid_add_int(launch, plan->tile_a));
+  RLO_TRY(rlo__grid_add_int(launch, plan->tile_b));
+  return rlo__grid_add_guards(query, cpu, launch);
 }
 
-static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   tile_plan plan;
-  RLO_TRY(choose(request, &plan));
-  const rlo__cpu_plan *cpu = &plan.cpu;
-  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_tile", launch));
+  RLO_TRY(choose(query, &plan));
+  const rlo__grid_plan *cpu = &plan.cpu;
+  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_tile", launch));
   RLO_TRY(rlo__launch_define(
-      launch, "RLO_VECTOR_SHUFFLE", request->device->has_vector_shuffle));
+      launch, "RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle));
   /* Only whether it is a line matters: fewer programs. */
   bool is_aligned =
       cpu->is_nontemporal && plan.dst_alignment == RLO__CPU_LINE_BYTES;
@@ -307,14 +299,14 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
       launch,
       "RLO_DST_ALIGN",
       is_aligned ? RLO__CPU_LINE_BYTES : cpu->geometry.unit_bytes));
-  if (request->way.tile_a_lines > 0) {
+  if (query->schedule.tile_a_lines > 0) {
     RLO_TRY(rlo__launch_define(launch, "RLO_TILE_A", plan.tile_a));
     RLO_TRY(rlo__launch_define(launch, "RLO_TILE_B", plan.tile_b));
   }
   bool has_levels = plan.a.num_levels > 1 || plan.b.num_levels > 1;
   RLO_TRY(rlo__launch_define(
       launch, "RLO_LEVELS", has_levels ? RLO__SIDE_MAX_LEVELS : 1));
-  RLO_TRY(add_arguments(request, &plan, has_levels, launch));
+  RLO_TRY(add_arguments(query, &plan, has_levels, launch));
   describe(&plan, launch);
   return RLO_OK;
 }

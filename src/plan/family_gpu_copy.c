@@ -17,32 +17,29 @@ typedef struct copy_plan {
   size_t num_groups;
 } copy_plan;
 
-static copy_plan choose(const rlo__request *request) {
-  const rlo_problem *problem = request->problem;
+static copy_plan choose(const rlo__family_query *query) {
+  const rlo_problem *problem = query->problem;
   copy_plan plan = {.unit_bytes = problem->unit_bits / 8, .units = 1};
   int32_t run = -1;
   if (problem->num_axes == 1) {
     run = 0;
     plan.units = problem->extents[0];
   }
-  int64_t src_alignment = rlo__gpu_alignment(problem,
-                                             &problem->src,
-                                             run,
-                                             request->src_alignment_bytes,
-                                             MAX_WIDE_BYTES);
+  int64_t src_alignment = rlo__gpu_alignment(
+      problem, &problem->src, run, query->src_alignment_bytes, MAX_WIDE_BYTES);
   plan.wide_bytes = rlo__gpu_alignment(
-      problem, &problem->dst, run, request->dst_alignment_bytes, src_alignment);
+      problem, &problem->dst, run, query->dst_alignment_bytes, src_alignment);
   int64_t wide_units = plan.wide_bytes / plan.unit_bytes;
   plan.pieces = plan.units / wide_units;
   plan.tail_units = plan.units % wide_units;
   int64_t groups = rlo__ceil_div(
-      plan.pieces, LANE_PIECES * rlo__gpu_local_items(request->device));
+      plan.pieces, LANE_PIECES * rlo__gpu_local_items(query->device));
   plan.num_groups = groups > 0 ? (size_t)groups : 1;
   return plan;
 }
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
-  const rlo_problem *problem = request->problem;
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  const rlo_problem *problem = query->problem;
   if (problem->num_guards > 0) {
     rlo__str_printf(
         why, "it has %d guards; a copy has none", problem->num_guards);
@@ -57,28 +54,23 @@ static bool is_applicable(const rlo__request *request, rlo__str *why) {
     rlo__str_printf(why, "%d axes are left; a copy has one", problem->num_axes);
     return false;
   }
-  if (problem->num_axes == 1 && rlo__geometry_of(request).run_axis < 0) {
+  if (problem->num_axes == 1 && rlo__geometry_of(query).run_axis < 0) {
     rlo__str_append(why, "the axis does not have stride 1 on both sides");
     return false;
   }
-  return rlo__gpu_can_launch(choose(request).num_groups, why);
+  return rlo__gpu_can_launch(choose(query).num_groups, why);
 }
 
 /* A guess: nothing was measured on a GPU. */
-static double predict(const rlo__request *request) {
-  return choose(request).wide_bytes >= 4 ? 0.95 : 0.5;
+static double predict(const rlo__family_query *query) {
+  return choose(query).wide_bytes >= 4 ? 0.95 : 0.5;
 }
 
-static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
-  const rlo_problem *problem = request->problem;
-  copy_plan plan = choose(request);
-  int64_t local_items = rlo__gpu_local_items(request->device);
-  launch->kernel_file = "gpu_copy";
-  if (!rlo__mul(problem->src.base, plan.unit_bytes, &launch->src_base_bytes) ||
-      !rlo__mul(problem->dst.base, plan.unit_bytes, &launch->dst_base_bytes)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "the origin of the problem leaves 64 bits in bytes");
-  }
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
+  copy_plan plan = choose(query);
+  int64_t local_items = rlo__gpu_local_items(query->device);
+  RLO_TRY(rlo__launch_begin(
+      query->problem, "gpu_copy", RLO__LAUNCH_ORIGIN, launch));
   launch->work_dim = 1;
   launch->local_size[0] = (size_t)local_items;
   launch->global_size[0] = plan.num_groups * (size_t)local_items;
@@ -86,10 +78,6 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL", local_items));
   RLO_TRY(rlo__launch_define(launch, "RLO_WIDE_BYTES", plan.wide_bytes));
   RLO_TRY(rlo__launch_define(launch, "RLO_PIECES", LANE_PIECES));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC_OFFSET, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_DST, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_DST_OFFSET, NULL, 0));
   RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &plan.pieces, 1));
   RLO_TRY(
       rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &plan.tail_units, 1));

@@ -15,7 +15,7 @@ enum {
   /** Bytes that a lane moves at once; more make lanes meet in the banks of
    *  local memory. */
   LANE_BYTES = 4,
-  LANES = RLO__BLOCK_MAX_AXES,
+  LANES = RLO__GPU_BLOCK_MAX_AXES,
   /** Scalars of the kernel after the common ones, and of each end. */
   NUM_SCALARS = 7,
   END_SCALARS = 5,
@@ -30,7 +30,7 @@ typedef struct walk {
   int64_t extents[LANES]; /* of axis 0 in pieces, once they are chosen */
   int64_t strides[LANES];
   int64_t local_strides[LANES];
-  int64_t coefs[RLO__CPU_MAX_GUARDS][LANES];
+  int64_t coefs[RLO__GRID_MAX_GUARDS][LANES];
   /** The one that is an axis which blocks overhang. */
   int32_t ends[MAX_ENDS];
   /** Units of a piece. */
@@ -39,12 +39,12 @@ typedef struct walk {
 } walk;
 
 typedef struct packed_plan {
-  rlo__cpu_plan group;
-  rlo__block block;
+  rlo__grid_plan group;
+  rlo__gpu_block block;
   double fraction;
   /** The problem's, PAD first. */
   int32_t num_guards;
-  const rlo_guard *guards[RLO__CPU_MAX_GUARDS];
+  const rlo_guard *guards[RLO__GRID_MAX_GUARDS];
   /** Problem axes whose last block overhangs. */
   int32_t num_ends;
   int32_t ends[MAX_ENDS];
@@ -60,7 +60,7 @@ static rlo__argument_kind block_kind(const rlo__geometry *geometry) {
 }
 
 /* Points of a problem axis that a group moves. */
-static int64_t axis_step(const rlo__block *block, int32_t axis) {
+static int64_t axis_step(const rlo__gpu_block *block, int32_t axis) {
   if (axis == block->repeat_axis) {
     return block->repeat;
   }
@@ -85,7 +85,7 @@ static void list_guards(const rlo_problem *problem, packed_plan *plan) {
 
 static void list_ends(const rlo_problem *problem, packed_plan *plan) {
   for (int32_t k = 0; k < plan->block.num_axes; ++k) {
-    const rlo__block_axis *axis = &plan->block.axes[k];
+    const rlo__gpu_block_axis *axis = &plan->block.axes[k];
     if (problem->extents[axis->problem_axis] % axis->size != 0) {
       plan->ends[plan->num_ends++] = axis->problem_axis;
     }
@@ -106,7 +106,7 @@ static int32_t find_end(const packed_plan *plan, int32_t axis) {
  * on every side and for every guard. */
 static bool continues(const packed_plan *plan,
                       const rlo_form *form,
-                      const rlo__block_axis *axis,
+                      const rlo__gpu_block_axis *axis,
                       const walk *w) {
   int32_t last = w->rank - 1;
   int32_t a = axis->problem_axis;
@@ -134,7 +134,7 @@ static bool continues(const packed_plan *plan,
 /* Append an axis to a walk, or lengthen the last one by it. */
 static void append_axis(const packed_plan *plan,
                         const rlo_form *form,
-                        const rlo__block_axis *axis,
+                        const rlo__gpu_block_axis *axis,
                         walk *w) {
   int32_t a = axis->problem_axis;
   if (continues(plan, form, axis, w)) {
@@ -156,11 +156,11 @@ static void append_axis(const packed_plan *plan,
 
 /* Units of the pieces of a walk: those of four bytes or, for fewer programs,
  * one. Each piece begins at a multiple of its size. */
-static int64_t piece_units(const rlo__request *request,
+static int64_t piece_units(const rlo__family_query *query,
                            const packed_plan *plan,
                            const walk *w,
                            bool is_read) {
-  const rlo_problem *problem = request->problem;
+  const rlo_problem *problem = query->problem;
   int64_t unit_bytes = plan->group.geometry.unit_bytes;
   int64_t units = LANE_BYTES / unit_bytes;
   if (units <= 1 || w->strides[0] != 1 || w->extents[0] % units != 0 ||
@@ -169,7 +169,7 @@ static int64_t piece_units(const rlo__request *request,
   }
   const rlo_form *form = is_read ? &problem->src : &problem->dst;
   int64_t align = rlo__alignment_after(
-      is_read ? request->src_alignment_bytes : request->dst_alignment_bytes,
+      is_read ? query->src_alignment_bytes : query->dst_alignment_bytes,
       form->base * unit_bytes,
       LANE_BYTES);
   for (int32_t k = 1; k < w->rank; ++k) {
@@ -187,9 +187,9 @@ static int64_t piece_units(const rlo__request *request,
   return align == LANE_BYTES ? units : 1;
 }
 
-static void make_walks(const rlo__request *request, packed_plan *plan) {
-  const rlo_problem *problem = request->problem;
-  const rlo__block *block = &plan->block;
+static void make_walks(const rlo__family_query *query, packed_plan *plan) {
+  const rlo_problem *problem = query->problem;
+  const rlo__gpu_block *block = &plan->block;
   plan->read = (walk){.ends = {-1, -1}};
   plan->write = plan->read;
   for (int32_t k = 0; k < block->num_axes; ++k) {
@@ -200,7 +200,7 @@ static void make_walks(const rlo__request *request, packed_plan *plan) {
   walk *walks[] = {&plan->read, &plan->write};
   for (int n = 0; n < 2; ++n) {
     walk *w = walks[n];
-    w->units = piece_units(request, plan, w, n == 0);
+    w->units = piece_units(query, plan, w, n == 0);
     w->extents[0] /= w->units;
     w->pieces = 1;
     for (int32_t k = 0; k < w->rank; ++k) {
@@ -219,19 +219,18 @@ static int64_t local_bytes(int64_t bytes) {
 }
 
 /* Choose everything. False, and why, if there is no way. */
-static bool choose(const rlo__request *request,
+static bool choose(const rlo__family_query *query,
                    packed_plan *plan,
                    rlo__str *why) {
-  const rlo_problem *problem = request->problem;
-  const rlo_device_info *device = request->device;
-  *plan = (packed_plan){.group = {.geometry = rlo__geometry_of(request),
+  const rlo_problem *problem = query->problem;
+  const rlo_device_info *device = query->device;
+  *plan = (packed_plan){.group = {.geometry = rlo__geometry_of(query),
                                   .x_axis = -1,
                                   .y_axis = -1}};
-  rlo__cpu_plan *group = &plan->group;
+  rlo__grid_plan *group = &plan->group;
   int64_t budget_bytes = device->local_memory_bytes / 2;
-  budget_bytes =
-      budget_bytes < MAX_BUDGET_BYTES ? budget_bytes : MAX_BUDGET_BYTES;
-  if (!rlo__gpu_block_choose(request,
+  budget_bytes = rlo__min(budget_bytes, MAX_BUDGET_BYTES);
+  if (!rlo__gpu_block_choose(query,
                              budget_bytes,
                              rlo__gpu_local_items(device),
                              &plan->block,
@@ -246,8 +245,8 @@ static bool choose(const rlo__request *request,
   list_guards(problem, plan);
   list_ends(problem, plan);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (rlo__grid_add(&group->grid, problem, a, axis_step(&plan->block, a)) !=
-        RLO_OK) {
+    if (rlo__grid_add_axis(
+            &group->grid, problem, a, axis_step(&plan->block, a)) != RLO_OK) {
       rlo__str_append(why, "its groups would need too many coordinates");
       return false;
     }
@@ -259,11 +258,11 @@ static bool choose(const rlo__request *request,
   /* How much a lane writes at once is known once the local memory is laid out,
    * and says what padding is best. */
   rlo__gpu_block_lay_out(&plan->block, group->geometry.unit_bytes, 1);
-  make_walks(request, plan);
+  make_walks(query, plan);
   if (plan->write.units > 1) {
     rlo__gpu_block_lay_out(
         &plan->block, group->geometry.unit_bytes, plan->write.units);
-    make_walks(request, plan);
+    make_walks(query, plan);
   }
   plan->local_bytes = local_bytes(plan->block.copy_units * plan->block.repeat *
                                   group->geometry.unit_bytes);
@@ -278,9 +277,9 @@ static bool choose(const rlo__request *request,
   return rlo__gpu_can_launch(plan->num_groups, why);
 }
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
-  const rlo_problem *problem = request->problem;
-  rlo__geometry g = rlo__geometry_of(request);
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  const rlo_problem *problem = query->problem;
+  rlo__geometry g = rlo__geometry_of(query);
   if (g.is_fill) {
     rlo__str_append(why, "nothing is read");
     return false;
@@ -292,15 +291,15 @@ static bool is_applicable(const rlo__request *request, rlo__str *why) {
   int64_t scalars = NUM_SCALARS + RLO__GPU_GRID_SCALARS +
                     MAX_ENDS * END_SCALARS + vector_bytes / 8;
   packed_plan plan;
-  return rlo__cpu_is_within_limits(
-             request, &g, problem->num_axes, (int32_t)scalars, why) &&
-         choose(request, &plan, why);
+  return rlo__grid_is_within_limits(
+             query, &g, problem->num_axes, (int32_t)scalars, why) &&
+         choose(query, &plan, why);
 }
 
-static double predict(const rlo__request *request) {
+static double predict(const rlo__family_query *query) {
   packed_plan plan;
   rlo__str unused = rlo__str_over(NULL, 0);
-  return choose(request, &plan, &unused) ? plan.fraction : 0.0;
+  return choose(query, &plan, &unused) ? plan.fraction : 0.0;
 }
 
 /* As uint, ceil(2^31 / extent). */
@@ -338,12 +337,12 @@ static rlo_status add_walk(const walk *w, rlo__launch *launch) {
 static rlo_status add_block(const rlo_problem *problem,
                             const packed_plan *plan,
                             rlo__launch *launch) {
-  const rlo__cpu_plan *group = &plan->group;
+  const rlo__grid_plan *group = &plan->group;
   const walk *read = &plan->read;
   const walk *write = &plan->write;
   int32_t repeat = plan->block.repeat_axis;
-  RLO_TRY(rlo__cpu_add_int(launch, read->pieces));
-  RLO_TRY(rlo__cpu_add_int(launch, write->pieces));
+  RLO_TRY(rlo__grid_add_int(launch, read->pieces));
+  RLO_TRY(rlo__grid_add_int(launch, write->pieces));
   RLO_TRY(add_walk(read, launch));
   RLO_TRY(add_walk(write, launch));
   RLO_TRY(add_lanes(launch,
@@ -358,14 +357,14 @@ static rlo_status add_block(const rlo_problem *problem,
                     read->rank,
                     write->strides,
                     write->rank));
-  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&group->grid, repeat)));
-  RLO_TRY(rlo__cpu_add_index(
+  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&group->grid, repeat)));
+  RLO_TRY(rlo__grid_add_index(
       group, launch, repeat >= 0 ? problem->extents[repeat] : 1));
-  RLO_TRY(rlo__cpu_add_index(
+  RLO_TRY(rlo__grid_add_index(
       group, launch, repeat >= 0 ? problem->src.axis[repeat] : 0));
-  RLO_TRY(rlo__cpu_add_index(
+  RLO_TRY(rlo__grid_add_index(
       group, launch, repeat >= 0 ? problem->dst.axis[repeat] : 0));
-  return rlo__cpu_add_int(launch, plan->block.copy_units);
+  return rlo__grid_add_int(launch, plan->block.copy_units);
 }
 
 static rlo_status add_guards(const packed_plan *plan, rlo__launch *launch) {
@@ -397,20 +396,20 @@ static rlo_status add_guards(const packed_plan *plan, rlo__launch *launch) {
 static rlo_status add_ends(const rlo_problem *problem,
                            const packed_plan *plan,
                            rlo__launch *launch) {
-  const rlo__cpu_plan *group = &plan->group;
+  const rlo__grid_plan *group = &plan->group;
   for (int32_t e = 0; e < plan->num_ends; ++e) {
     int32_t axis = plan->ends[e];
-    RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&group->grid, axis)));
-    RLO_TRY(rlo__cpu_add_index(group, launch, axis_step(&plan->block, axis)));
-    RLO_TRY(rlo__cpu_add_index(group, launch, problem->extents[axis]));
-    RLO_TRY(rlo__cpu_add_int(launch, plan->read.ends[e]));
-    RLO_TRY(rlo__cpu_add_int(launch, plan->write.ends[e]));
+    RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&group->grid, axis)));
+    RLO_TRY(rlo__grid_add_index(group, launch, axis_step(&plan->block, axis)));
+    RLO_TRY(rlo__grid_add_index(group, launch, problem->extents[axis]));
+    RLO_TRY(rlo__grid_add_int(launch, plan->read.ends[e]));
+    RLO_TRY(rlo__grid_add_int(launch, plan->write.ends[e]));
   }
   return RLO_OK;
 }
 
 static void describe(const packed_plan *plan, rlo__launch *launch) {
-  const rlo__block *block = &plan->block;
+  const rlo__gpu_block *block = &plan->block;
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_append(&words, "blocks of ");
   for (int32_t k = block->num_axes - 1; k >= 0; --k) {
@@ -428,14 +427,14 @@ static void describe(const packed_plan *plan, rlo__launch *launch) {
                   (long long)block->dst_run_bytes);
 }
 
-static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   packed_plan plan;
   rlo__str unused = rlo__str_over(NULL, 0);
-  if (!choose(request, &plan, &unused)) {
+  if (!choose(query, &plan, &unused)) {
     return RLO_FAIL(RLO_INTERNAL, "a problem without a block came to packed");
   }
   RLO_TRY(rlo__gpu_begin(
-      request, &plan.group, "gpu_packed", plan.num_groups, launch));
+      query, &plan.group, "gpu_packed", plan.num_groups, launch));
   int64_t pieces = LANE_PIECES / plan.block.repeat;
   RLO_TRY(rlo__launch_define(launch, "RLO_READ_RANK", plan.read.rank));
   RLO_TRY(rlo__launch_define(launch, "RLO_WRITE_RANK", plan.write.rank));
@@ -445,9 +444,9 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_PIECES", pieces));
   RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL_BYTES", plan.local_bytes));
   RLO_TRY(rlo__launch_define(launch, "RLO_ENDS", plan.num_ends));
-  RLO_TRY(add_block(request->problem, &plan, launch));
+  RLO_TRY(add_block(query->problem, &plan, launch));
   RLO_TRY(add_guards(&plan, launch));
-  RLO_TRY(add_ends(request->problem, &plan, launch));
+  RLO_TRY(add_ends(query->problem, &plan, launch));
   describe(&plan, launch);
   return RLO_OK;
 }

@@ -20,7 +20,7 @@ enum {
 };
 
 typedef struct row_plan {
-  rlo__cpu_plan group;
+  rlo__grid_plan group;
   int64_t row_units;
   int64_t wide_units;
   /** Rows begin anywhere; pieces are cut at multiples of their size. */
@@ -40,18 +40,19 @@ typedef struct row_plan {
 
 /* Units that a lane moves at once, of which rows begin at multiples: 16 bytes,
  * 4 or, for fewer programs, one unit. */
-static int64_t wide_units(const rlo__request *request, const rlo__geometry *g) {
-  const rlo_problem *problem = request->problem;
+static int64_t wide_units(const rlo__family_query *query,
+                          const rlo__geometry *g) {
+  const rlo_problem *problem = query->problem;
   if (g->is_fill) {
     return 1; /* no piece is whole */
   }
   int64_t bytes = rlo__gpu_alignment(problem,
                                      &problem->src,
                                      g->run_axis,
-                                     request->src_alignment_bytes,
+                                     query->src_alignment_bytes,
                                      MAX_WIDE_BYTES);
   bytes = rlo__gpu_alignment(
-      problem, &problem->dst, g->run_axis, request->dst_alignment_bytes, bytes);
+      problem, &problem->dst, g->run_axis, query->dst_alignment_bytes, bytes);
   int64_t row = g->run_axis >= 0 ? problem->extents[g->run_axis] : 1;
   for (int64_t wide = MAX_WIDE_BYTES; wide > 1; wide /= 4) {
     int64_t units = wide / g->unit_bytes;
@@ -110,14 +111,14 @@ static rlo_status gather_rows(const rlo_problem *problem,
   return RLO_OK;
 }
 
-static rlo_status choose(const rlo__request *request, row_plan *plan) {
-  const rlo_problem *problem = request->problem;
-  *plan = (row_plan){.group = {.geometry = rlo__geometry_of(request)}};
-  rlo__cpu_plan *group = &plan->group;
+static rlo_status choose(const rlo__family_query *query, row_plan *plan) {
+  const rlo_problem *problem = query->problem;
+  *plan = (row_plan){.group = {.geometry = rlo__geometry_of(query)}};
+  rlo__grid_plan *group = &plan->group;
   int32_t run = group->geometry.run_axis;
   group->x_axis = run;
   plan->row_units = run >= 0 ? problem->extents[run] : 1;
-  plan->wide_units = wide_units(request, &group->geometry);
+  plan->wide_units = wide_units(query, &group->geometry);
   plan->is_shifted =
       plan->wide_units == 1 && !group->geometry.is_fill &&
       group->geometry.unit_bytes < SHIFT_BYTES &&
@@ -128,8 +129,7 @@ static rlo_status choose(const rlo__request *request, row_plan *plan) {
   plan->chunk_units = plan->row_units;
   plan->pieces = rlo__ceil_div(plan->row_units, plan->wide_units) +
                  (plan->is_shifted ? 1 : 0);
-  int64_t group_pieces =
-      rlo__gpu_local_items(request->device) * LANE_ALL_PIECES;
+  int64_t group_pieces = rlo__gpu_local_items(query->device) * LANE_ALL_PIECES;
   if (plan->pieces > group_pieces) {
     cut_row(plan, group_pieces);
   } else {
@@ -140,7 +140,7 @@ static rlo_status choose(const rlo__request *request, row_plan *plan) {
     int64_t step = a == run                ? plan->chunk_units
                    : a == plan->batch_axis ? plan->batch_rows
                                            : 1;
-    RLO_TRY(rlo__grid_add(&group->grid, problem, a, step));
+    RLO_TRY(rlo__grid_add_axis(&group->grid, problem, a, step));
   }
   RLO_TRY(rlo__grid_num_groups(&group->grid, &plan->num_groups));
   if (plan->is_flat) {
@@ -150,19 +150,19 @@ static rlo_status choose(const rlo__request *request, row_plan *plan) {
   return RLO_OK;
 }
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
-  const rlo_problem *problem = request->problem;
-  rlo__geometry g = rlo__geometry_of(request);
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  const rlo_problem *problem = query->problem;
+  rlo__geometry g = rlo__geometry_of(query);
   if (problem->num_axes > 0 && g.run_axis < 0) {
     rlo__str_append(why, "no axis has stride 1 on both sides");
     return false;
   }
-  if (!rlo__cpu_is_within_limits(
-          request, &g, problem->num_axes, NUM_SCALARS, why)) {
+  if (!rlo__grid_is_within_limits(
+          query, &g, problem->num_axes, NUM_SCALARS, why)) {
     return false;
   }
   row_plan plan;
-  if (choose(request, &plan) != RLO_OK ||
+  if (choose(query, &plan) != RLO_OK ||
       (plan.is_flat && plan.batch_extent > INT32_MAX)) {
     rlo__str_append(why, "it has more rows than the kernel can count");
     return false;
@@ -170,11 +170,11 @@ static bool is_applicable(const rlo__request *request, rlo__str *why) {
   return rlo__gpu_can_launch(plan.num_groups, why);
 }
 
-static double sector_share(const rlo__request *request,
+static double sector_share(const rlo__family_query *query,
                            const row_plan *plan,
                            const rlo_form *form,
                            int64_t alignment_bytes) {
-  int64_t begin = rlo__gpu_alignment(request->problem,
+  int64_t begin = rlo__gpu_alignment(query->problem,
                                      form,
                                      plan->group.x_axis,
                                      alignment_bytes,
@@ -183,20 +183,20 @@ static double sector_share(const rlo__request *request,
       plan->row_units * plan->group.geometry.unit_bytes, begin);
 }
 
-static double predict(const rlo__request *request) {
-  const rlo_problem *problem = request->problem;
+static double predict(const rlo__family_query *query) {
+  const rlo_problem *problem = query->problem;
   row_plan plan;
-  if (choose(request, &plan) != RLO_OK) {
+  if (choose(query, &plan) != RLO_OK) {
     return 0.0;
   }
   /* Where nothing is read, what is written is all. */
   double dst =
-      sector_share(request, &plan, &problem->dst, request->dst_alignment_bytes);
+      sector_share(query, &plan, &problem->dst, query->dst_alignment_bytes);
   double src =
       plan.group.geometry.is_fill
           ? dst
           : sector_share(
-                request, &plan, &problem->src, request->src_alignment_bytes);
+                query, &plan, &problem->src, query->src_alignment_bytes);
   /* A flat grid is decoded for each piece. */
   double instructions =
       plan.is_flat ? 12.0 + 12.0 * (double)plan.group.grid.num_axes : 12.0;
@@ -234,32 +234,32 @@ static void describe(const row_plan *plan, rlo__launch *launch) {
   }
 }
 
-static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
-  const rlo_problem *problem = request->problem;
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
+  const rlo_problem *problem = query->problem;
   row_plan plan;
-  RLO_TRY(choose(request, &plan));
-  const rlo__cpu_plan *group = &plan.group;
+  RLO_TRY(choose(query, &plan));
+  const rlo__grid_plan *group = &plan.group;
   int32_t batch = plan.batch_axis;
-  RLO_TRY(rlo__gpu_begin(request, group, "gpu_rows", plan.num_groups, launch));
+  RLO_TRY(rlo__gpu_begin(query, group, "gpu_rows", plan.num_groups, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_WIDE_UNITS", plan.wide_units));
   RLO_TRY(rlo__launch_define(launch, "RLO_SHIFT", plan.is_shifted));
   RLO_TRY(rlo__launch_define(launch, "RLO_FLAT", plan.is_flat));
   /* Each piece of a flat grid decodes by itself, which is much code. */
   RLO_TRY(
       rlo__launch_define(launch, "RLO_PIECES", plan.is_flat ? 1 : LANE_PIECES));
-  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&group->grid, batch)));
-  RLO_TRY(rlo__cpu_add_index(group, launch, plan.batch_extent));
-  RLO_TRY(rlo__cpu_add_index(group, launch, plan.batch_rows));
-  RLO_TRY(rlo__cpu_add_index(
+  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&group->grid, batch)));
+  RLO_TRY(rlo__grid_add_index(group, launch, plan.batch_extent));
+  RLO_TRY(rlo__grid_add_index(group, launch, plan.batch_rows));
+  RLO_TRY(rlo__grid_add_index(
       group, launch, batch >= 0 ? problem->src.axis[batch] : 0));
-  RLO_TRY(rlo__cpu_add_index(
+  RLO_TRY(rlo__grid_add_index(
       group, launch, batch >= 0 ? problem->dst.axis[batch] : 0));
   RLO_TRY(
-      rlo__cpu_add_int(launch, rlo__grid_find(&group->grid, group->x_axis)));
-  RLO_TRY(rlo__cpu_add_index(group, launch, plan.row_units));
-  RLO_TRY(rlo__cpu_add_index(group, launch, plan.chunk_units));
-  RLO_TRY(rlo__cpu_add_int(launch, reciprocal(plan.pieces)));
-  RLO_TRY(rlo__cpu_add_guards(request, group, launch));
+      rlo__grid_add_int(launch, rlo__grid_find(&group->grid, group->x_axis)));
+  RLO_TRY(rlo__grid_add_index(group, launch, plan.row_units));
+  RLO_TRY(rlo__grid_add_index(group, launch, plan.chunk_units));
+  RLO_TRY(rlo__grid_add_int(launch, reciprocal(plan.pieces)));
+  RLO_TRY(rlo__grid_add_guards(query, group, launch));
   describe(&plan, launch);
   return RLO_OK;
 }

@@ -19,7 +19,7 @@ static const struct {
     {1, 4, 128, 128}, {2, 4, 64, 64}, {4, 4, 64, 64}, {8, 2, 64, 32}};
 
 typedef struct tile_plan {
-  rlo__cpu_plan group;
+  rlo__grid_plan group;
   rlo__plane plane;
   int64_t tile_a;
   int64_t tile_b;
@@ -65,8 +65,8 @@ static int64_t local_bytes(const tile_plan *plan) {
 
 /* Squares, if there is a whole tile of them, local memory holds it and every
  * row is aligned to their sides. */
-static bool choose_squares(const rlo__request *request, tile_plan *plan) {
-  const rlo_problem *problem = request->problem;
+static bool choose_squares(const rlo__family_query *query, tile_plan *plan) {
+  const rlo_problem *problem = query->problem;
   const rlo__plane *plane = &plan->plane;
   int64_t unit_bytes = plan->group.geometry.unit_bytes;
   for (size_t n = 0; n < sizeof square_tiles / sizeof square_tiles[0]; ++n) {
@@ -79,26 +79,23 @@ static bool choose_squares(const rlo__request *request, tile_plan *plan) {
     int64_t src = rlo__gpu_alignment(problem,
                                      &problem->src,
                                      plane->a_axis,
-                                     request->src_alignment_bytes,
+                                     query->src_alignment_bytes,
                                      side_bytes);
-    int64_t both = rlo__gpu_alignment(problem,
-                                      &problem->dst,
-                                      plane->b_axis,
-                                      request->dst_alignment_bytes,
-                                      src);
+    int64_t both = rlo__gpu_alignment(
+        problem, &problem->dst, plane->b_axis, query->dst_alignment_bytes, src);
     plan->square = square_tiles[n].square;
     plan->tile_a = square_tiles[n].tile_a;
     plan->tile_b = square_tiles[n].tile_b;
     if (both == side_bytes &&
-        local_bytes(plan) <= request->device->local_memory_bytes) {
+        local_bytes(plan) <= query->device->local_memory_bytes) {
       return true;
     }
   }
   return false;
 }
 
-static void choose_tile(const rlo__request *request, tile_plan *plan) {
-  if (choose_squares(request, plan)) {
+static void choose_tile(const rlo__family_query *query, tile_plan *plan) {
+  if (choose_squares(query, plan)) {
     return;
   }
   plan->square = 1;
@@ -113,22 +110,22 @@ static void choose_tile(const rlo__request *request, tile_plan *plan) {
   }
 }
 
-static rlo_status choose(const rlo__request *request, tile_plan *plan) {
-  const rlo_problem *problem = request->problem;
-  *plan = (tile_plan){.group = {.geometry = rlo__geometry_of(request)}};
-  rlo__cpu_plan *group = &plan->group;
+static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
+  const rlo_problem *problem = query->problem;
+  *plan = (tile_plan){.group = {.geometry = rlo__geometry_of(query)}};
+  rlo__grid_plan *group = &plan->group;
   rlo__plane *plane = &plan->plane;
   rlo__str unused = rlo__str_over(NULL, 0);
   if (!rlo__plane_find(problem, &group->geometry, plane, &unused)) {
     return RLO_FAIL(RLO_INTERNAL, "a problem without a plane came to tile");
   }
-  choose_tile(request, plan);
+  choose_tile(query, plan);
   plan->local_bytes = local_bytes(plan);
   /* Also for tiles at the ends. */
   plan->read_units = wide_units(
-      problem, &problem->src, plane->a_axis, request->src_alignment_bytes);
+      problem, &problem->src, plane->a_axis, query->src_alignment_bytes);
   plan->write_units = wide_units(
-      problem, &problem->dst, plane->b_axis, request->dst_alignment_bytes);
+      problem, &problem->dst, plane->b_axis, query->dst_alignment_bytes);
   group->x_axis = plane->a_axis;
   group->y_axis = plane->b_axis;
   /* In the order of the destination: groups that share a line of it, at the
@@ -137,34 +134,35 @@ static rlo_status choose(const rlo__request *request, tile_plan *plan) {
     int64_t step = a == plane->a_axis   ? plan->tile_a
                    : a == plane->b_axis ? plan->tile_b
                                         : 1;
-    RLO_TRY(rlo__grid_add(&group->grid, problem, a, step));
+    RLO_TRY(rlo__grid_add_axis(&group->grid, problem, a, step));
   }
   return rlo__grid_num_groups(&group->grid, &plan->num_groups);
 }
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
-  const rlo_problem *problem = request->problem;
-  rlo__geometry g = rlo__geometry_of(request);
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  const rlo_problem *problem = query->problem;
+  rlo__geometry g = rlo__geometry_of(query);
   rlo__plane plane;
   if (!rlo__plane_find(problem, &g, &plane, why) ||
-      !rlo__cpu_is_within_limits(request,
-                                 &g,
-                                 problem->num_axes,
-                                 RLO__PLANE_NUM_SCALARS + RLO__GPU_GRID_SCALARS,
-                                 why)) {
+      !rlo__grid_is_within_limits(
+          query,
+          &g,
+          problem->num_axes,
+          RLO__PLANE_NUM_SCALARS + RLO__GPU_GRID_SCALARS,
+          why)) {
     return false;
   }
   tile_plan plan;
-  if (choose(request, &plan) != RLO_OK) {
+  if (choose(query, &plan) != RLO_OK) {
     rlo__str_append(why, "it has more tiles than 64 bits can count");
     return false;
   }
-  if (plan.local_bytes > request->device->local_memory_bytes) {
+  if (plan.local_bytes > query->device->local_memory_bytes) {
     rlo__str_printf(why,
                     "its tile takes %lld bytes of local memory; the device has "
                     "%lld",
                     (long long)plan.local_bytes,
-                    (long long)request->device->local_memory_bytes);
+                    (long long)query->device->local_memory_bytes);
     return false;
   }
   return rlo__gpu_can_launch(plan.num_groups, why);
@@ -172,55 +170,54 @@ static bool is_applicable(const rlo__request *request, rlo__str *why) {
 
 /* The share of sectors that is of use on one side, whose runs lie along `axis`
  * and are `run` units long. */
-static double sector_share(const rlo__request *request,
+static double sector_share(const rlo__family_query *query,
                            const rlo_form *form,
                            int32_t axis,
                            int64_t alignment_bytes,
                            int64_t run) {
   int64_t begin = rlo__gpu_alignment(
-      request->problem, form, axis, alignment_bytes, RLO__GPU_SECTOR_BYTES);
-  return rlo__gpu_sector_share(run * (request->problem->unit_bits / 8), begin);
+      query->problem, form, axis, alignment_bytes, RLO__GPU_SECTOR_BYTES);
+  return rlo__gpu_sector_share(run * (query->problem->unit_bits / 8), begin);
 }
 
-static double predict(const rlo__request *request) {
+static double predict(const rlo__family_query *query) {
   tile_plan plan;
-  if (choose(request, &plan) != RLO_OK) {
+  if (choose(query, &plan) != RLO_OK) {
     return 0.0;
   }
-  const rlo_problem *problem = request->problem;
+  const rlo_problem *problem = query->problem;
   const rlo__plane *plane = &plan.plane;
-  double src = sector_share(request,
+  double src = sector_share(query,
                             &problem->src,
                             plane->a_axis,
-                            request->src_alignment_bytes,
-                            plan.tile_a < plane->na ? plan.tile_a : plane->na);
-  double dst = sector_share(request,
+                            query->src_alignment_bytes,
+                            rlo__min(plan.tile_a, plane->na));
+  double dst = sector_share(query,
                             &problem->dst,
                             plane->b_axis,
-                            request->dst_alignment_bytes,
-                            plan.tile_b < plane->nb ? plan.tile_b : plane->nb);
-  int64_t units =
-      plan.read_units < plan.write_units ? plan.read_units : plan.write_units;
-  units = plan.square > units ? plan.square : units;
+                            query->dst_alignment_bytes,
+                            rlo__min(plan.tile_b, plane->nb));
+  int64_t units = rlo__min(plan.read_units, plan.write_units);
+  units = rlo__max(plan.square, units);
   double instructions = 14.0;
   return rlo__gpu_rate(
              src, dst, instructions, units * plan.group.geometry.unit_bytes) *
-         rlo__gpu_fullness(plane->na, plan.tile_a) *
-         rlo__gpu_fullness(plane->nb, plan.tile_b);
+         rlo__grid_fullness(plane->na, plan.tile_a) *
+         rlo__grid_fullness(plane->nb, plan.tile_b);
 }
 
-static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   tile_plan plan;
-  RLO_TRY(choose(request, &plan));
-  const rlo__cpu_plan *group = &plan.group;
-  RLO_TRY(rlo__gpu_begin(request, group, "gpu_tile", plan.num_groups, launch));
+  RLO_TRY(choose(query, &plan));
+  const rlo__grid_plan *group = &plan.group;
+  RLO_TRY(rlo__gpu_begin(query, group, "gpu_tile", plan.num_groups, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_TILE_A", plan.tile_a));
   RLO_TRY(rlo__launch_define(launch, "RLO_TILE_B", plan.tile_b));
   RLO_TRY(rlo__launch_define(launch, "RLO_SQUARE", plan.square));
   RLO_TRY(rlo__launch_define(launch, "RLO_READ_UNITS", plan.read_units));
   RLO_TRY(rlo__launch_define(launch, "RLO_WRITE_UNITS", plan.write_units));
   RLO_TRY(rlo__plane_add_arguments(&plan.plane, group, launch));
-  RLO_TRY(rlo__cpu_add_guards(request, group, launch));
+  RLO_TRY(rlo__grid_add_guards(query, group, launch));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(
       &words,

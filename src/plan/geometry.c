@@ -5,8 +5,7 @@
 #include "base/status.h"
 #include "ir/form.h"
 
-/* The range of a position in bytes, as one number: the larger of its two ends,
- * both taken as distances from 0. */
+/* Largest distance of a position from 0, in bytes; false on overflow. */
 static bool reach_bytes(const rlo_problem *problem,
                         const rlo_form *form,
                         int32_t unit_bits,
@@ -20,7 +19,7 @@ static bool reach_bytes(const rlo_problem *problem,
       !rlo__sub(0, min, &low)) {
     return false;
   }
-  *out_reach_bytes = low > max ? low : max;
+  *out_reach_bytes = rlo__max(low, max);
   return true;
 }
 
@@ -31,8 +30,8 @@ bool rlo__geometry_overflows(const rlo_problem *problem) {
          !reach_bytes(problem, &problem->dst, dst_bits, &reach);
 }
 
-/* What each axis adds to a guard, which kernels get as coefficients of steps
- * along the axis. */
+/* Whether each axis changes a guard by less than 2^31: kernels take the change
+ * of a step along a grid axis as an int. */
 static bool guard_fits_32_bits(const rlo_problem *problem,
                                const rlo_guard *guard) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -107,8 +106,8 @@ static bool never_holds(const rlo_problem *problem, const rlo_guard *guard) {
          (max < 0 || min >= guard->limit);
 }
 
-rlo__geometry rlo__geometry_of(const rlo__request *request) {
-  const rlo_problem *problem = request->problem;
+rlo__geometry rlo__geometry_of(const rlo__family_query *query) {
+  const rlo_problem *problem = query->problem;
   rlo__geometry g = {0};
   g.unit_bytes = problem->unit_bits / 8;
   g.box_bytes = box_bytes(problem, g.unit_bytes);
@@ -136,4 +135,58 @@ int64_t rlo__alignment_after(int64_t alignment_bytes,
   uint64_t bits =
       (uint64_t)alignment_bytes | (uint64_t)offset_bytes | (uint64_t)limit;
   return (int64_t)(bits & (0 - bits));
+}
+
+int32_t rlo__axis_run_next(const rlo_problem *problem,
+                           const rlo_form *form,
+                           int64_t units,
+                           uint64_t taken) {
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (form->axis[a] == units && (taken >> a & 1) == 0) {
+      return a;
+    }
+  }
+  return -1;
+}
+
+rlo__axis_run rlo__axis_run_find(const rlo_problem *problem,
+                                 const rlo_form *form,
+                                 int32_t first) {
+  rlo__axis_run run = {0};
+  uint64_t taken = 0;
+  int64_t units = 1;
+  for (int32_t a = first; a >= 0;
+       a = rlo__axis_run_next(problem, form, units, taken)) {
+    run.axes[run.num_axes++] = a;
+    taken |= UINT64_C(1) << a;
+    units *= problem->extents[a];
+  }
+  return run;
+}
+
+bool rlo__axis_run_leads(const rlo__axis_run *run,
+                         int32_t count,
+                         int32_t axis) {
+  for (int32_t k = 0; k < count && k < run->num_axes; ++k) {
+    if (run->axes[k] == axis) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int64_t rlo__axis_run_units(const rlo__axis_run *run,
+                            const rlo_problem *problem,
+                            const int64_t *block,
+                            int32_t *out_num_axes) {
+  int64_t units = 1;
+  int32_t n = 0;
+  bool is_whole = true;
+  while (is_whole && n < run->num_axes) {
+    int32_t a = run->axes[n++];
+    units *= block[a];
+    is_whole = block[a] == problem->extents[a];
+  }
+  *out_num_axes = n;
+  return units;
 }

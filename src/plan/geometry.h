@@ -4,7 +4,7 @@
 
 #include "plan/family.h"
 
-/** What every family asks first of a canonical problem. */
+/** Facts of a canonical problem that every family needs. */
 typedef struct rlo__geometry {
   int64_t unit_bytes;
   /** Points of the box times the unit; INT64_MAX if that does not fit. */
@@ -26,19 +26,19 @@ typedef struct rlo__geometry {
   bool fits_32_bits;
 } rlo__geometry;
 
-/** Look at a request's problem. */
-rlo__geometry rlo__geometry_of(const rlo__request *request);
+/** The facts of a query's problem. */
+rlo__geometry rlo__geometry_of(const rlo__family_query *query);
 
 /**
- * The largest power of two, at most `limit` (itself one), that is sure to
- * divide an address: memory with this alignment plus a byte offset.
+ * Largest power of two, at most `limit` (itself one), that divides every
+ * address of memory with this alignment plus a byte offset.
  */
 int64_t rlo__alignment_after(int64_t alignment_bytes,
                              int64_t offset_bytes,
                              int64_t limit);
 
 /**
- * Multiply a count by the extents of axes [first, end) of a problem's box.
+ * Multiplies a count by the extents of axes [first, end) of a problem's box.
  *
  * @param inout_count  unchanged on failure.
  * @return RLO_OK; RLO_OVERFLOW.
@@ -48,8 +48,41 @@ RLO_NODISCARD rlo_status rlo__geometry_count_points(const rlo_problem *problem,
                                                     int32_t end,
                                                     int64_t *inout_count);
 
-/** True if some position of the problem does not fit int64 once counted in
- *  bytes of its unit. */
+/** Whether some position of the problem, in bytes, does not fit int64. */
 bool rlo__geometry_overflows(const rlo_problem *problem);
+
+/** Axes of a problem that continue each other without gaps on one side, from an
+ *  axis of stride 1 upwards. */
+typedef struct rlo__axis_run {
+  int32_t num_axes;
+  int32_t axes[RLO_MAX_AXES];
+} rlo__axis_run;
+
+/** The axis that continues a run of `units` units: one whose stride in `form`
+ *  is `units`, and whose bit is not set in `taken` (bit a: axis a). The first
+ *  of several; -1: none. */
+int32_t rlo__axis_run_next(const rlo_problem *problem,
+                           const rlo_form *form,
+                           int64_t units,
+                           uint64_t taken);
+
+/** The run of a form that begins with axis `first`, as long as it gets. */
+rlo__axis_run rlo__axis_run_find(const rlo_problem *problem,
+                                 const rlo_form *form,
+                                 int32_t first);
+
+/** Whether an axis is among the first `count` of a run. */
+bool rlo__axis_run_leads(const rlo__axis_run *run, int32_t count, int32_t axis);
+
+/**
+ * Units that are consecutive in a block of `block[a]` points of each axis a: up
+ * to the first axis of the run that the block does not hold whole.
+ *
+ * @param out_num_axes  number of these axes.
+ */
+int64_t rlo__axis_run_units(const rlo__axis_run *run,
+                            const rlo_problem *problem,
+                            const int64_t *block,
+                            int32_t *out_num_axes);
 
 #endif

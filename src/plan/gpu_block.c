@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/gpu_block.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -19,7 +18,7 @@ enum {
 
 /* A choice that is being made. */
 typedef struct draft {
-  const rlo__request *request;
+  const rlo__family_query *query;
   int64_t unit_bytes;
   int64_t lanes;
   /** Axes by the distance of their points, the nearest first. */
@@ -30,9 +29,9 @@ typedef struct draft {
   int64_t size[RLO_MAX_AXES];
 } draft;
 
-/* Sort key: steps of 0 lead nowhere and come last. */
-static int64_t distance(int64_t stride) {
-  return stride == 0 ? INT64_MAX : llabs(stride);
+/* Sort key: axes of stride 0 are last. */
+static int64_t sort_key(int64_t stride) {
+  return stride == 0 ? INT64_MAX : rlo__abs(stride);
 }
 
 static void sort_axes(const rlo_problem *problem,
@@ -40,8 +39,8 @@ static void sort_axes(const rlo_problem *problem,
                       int32_t *out_axes) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     int32_t place = a;
-    while (place > 0 && distance(form->axis[out_axes[place - 1]]) >
-                            distance(form->axis[a])) {
+    while (place > 0 && sort_key(form->axis[out_axes[place - 1]]) >
+                            sort_key(form->axis[a])) {
       out_axes[place] = out_axes[place - 1];
       --place;
     }
@@ -62,17 +61,17 @@ static int64_t volume_of(const draft *d, const int32_t *order, int32_t count) {
 
 /* Cut an axis into pieces of at most `most` points, nearly equal ones, and of
  * whole sectors where it is long. */
-static int64_t even_piece(int64_t extent, int64_t most, int64_t unit_bytes) {
-  if (extent <= most) {
+static int64_t even_piece(int64_t extent, int64_t max, int64_t unit_bytes) {
+  if (extent <= max) {
     return extent;
   }
   int64_t sector = RLO__GPU_SECTOR_BYTES / unit_bytes;
-  int64_t even = rlo__ceil_div(extent, rlo__ceil_div(extent, most));
+  int64_t even = rlo__ceil_div(extent, rlo__ceil_div(extent, max));
   if (even < sector) {
     return even;
   }
   int64_t rounded = rlo__ceil_div(even, sector) * sector;
-  return rounded <= most ? rounded : most / sector * sector;
+  return rounded <= max ? rounded : max / sector * sector;
 }
 
 /* Choose how much of the two outermost axes fits, so that the runs of both
@@ -82,7 +81,7 @@ static void cut_two(draft *d,
                     int32_t num_dst,
                     int64_t inside,
                     int64_t budget) {
-  const rlo_problem *problem = d->request->problem;
+  const rlo_problem *problem = d->query->problem;
   int32_t axis[2] = {d->by_src[num_src - 1], d->by_dst[num_dst - 1]};
   int64_t run[2] = {volume_of(d, d->by_src, num_src - 1),
                     volume_of(d, d->by_dst, num_dst - 1)};
@@ -105,8 +104,8 @@ static void cut_two(draft *d,
   }
   for (int s = 0; s < 2; ++s) {
     int64_t extent = problem->extents[axis[s]];
-    int64_t most = budget / (inside * size[1 - s]);
-    size[s] = even_piece(extent, most, d->unit_bytes);
+    int64_t max = budget / (inside * size[1 - s]);
+    size[s] = even_piece(extent, max, d->unit_bytes);
     d->size[axis[s]] = size[s];
   }
 }
@@ -117,7 +116,7 @@ static bool take_axes(draft *d,
                       int32_t num_src,
                       int32_t num_dst,
                       int64_t budget) {
-  const rlo_problem *problem = d->request->problem;
+  const rlo_problem *problem = d->query->problem;
   memset(d->size, 0, sizeof d->size);
   int32_t last_src = d->by_src[num_src - 1];
   int32_t last_dst = d->by_dst[num_dst - 1];
@@ -154,7 +153,7 @@ static int64_t run_of(const draft *d,
                       const int32_t *order,
                       int64_t alignment_bytes,
                       int64_t *out_begin_bytes) {
-  const rlo_problem *problem = d->request->problem;
+  const rlo_problem *problem = d->query->problem;
   int64_t run = 1;
   int64_t begin = rlo__alignment_after(
       alignment_bytes, form->base * d->unit_bytes, RLO__GPU_SECTOR_BYTES);
@@ -162,7 +161,7 @@ static int64_t run_of(const draft *d,
   for (int32_t k = 0; k < d->num_axes; ++k) {
     int32_t a = order[k];
     int64_t size = d->size[a];
-    int64_t stride = llabs(form->axis[a]);
+    int64_t stride = rlo__abs(form->axis[a]);
     is_run = is_run && size > 0 && stride == run;
     if (is_run) {
       run *= size;
@@ -182,7 +181,7 @@ static int64_t run_of(const draft *d,
 /* The axis of the copies: the first in either order that is not in the block
  * and long enough. */
 static int32_t find_repeat_axis(const draft *d, int64_t repeat) {
-  const rlo_problem *problem = d->request->problem;
+  const rlo_problem *problem = d->query->problem;
   for (int32_t k = 0; repeat > 1 && k < d->num_axes; ++k) {
     int32_t axes[2] = {d->by_dst[k], d->by_src[k]};
     for (int s = 0; s < 2; ++s) {
@@ -194,8 +193,8 @@ static int32_t find_repeat_axis(const draft *d, int64_t repeat) {
   return -1;
 }
 
-static void write_block(const draft *d, int64_t repeat, rlo__block *out) {
-  const rlo_problem *problem = d->request->problem;
+static void write_block(const draft *d, int64_t repeat, rlo__gpu_block *out) {
+  const rlo_problem *problem = d->query->problem;
   memset(out, 0, sizeof *out);
   int32_t number[RLO_MAX_AXES] = {0};
   out->repeat_axis = find_repeat_axis(d, repeat);
@@ -208,7 +207,7 @@ static void write_block(const draft *d, int64_t repeat, rlo__block *out) {
       out->axes[out->num_axes].problem_axis = a;
       out->axes[out->num_axes].size = d->size[a];
       ++out->num_axes;
-      out->fullness *= rlo__gpu_fullness(problem->extents[a], d->size[a]);
+      out->fullness *= rlo__grid_fullness(problem->extents[a], d->size[a]);
     }
   }
   int32_t count = 0;
@@ -219,21 +218,21 @@ static void write_block(const draft *d, int64_t repeat, rlo__block *out) {
   }
   if (out->repeat_axis >= 0) {
     out->fullness *=
-        rlo__gpu_fullness(problem->extents[out->repeat_axis], repeat);
+        rlo__grid_fullness(problem->extents[out->repeat_axis], repeat);
   }
   int64_t begin;
   out->src_run_bytes = run_of(
-      d, &problem->src, d->by_src, d->request->src_alignment_bytes, &begin);
+      d, &problem->src, d->by_src, d->query->src_alignment_bytes, &begin);
   out->src_share = rlo__gpu_sector_share(out->src_run_bytes, begin);
   out->dst_run_bytes = run_of(
-      d, &problem->dst, d->by_dst, d->request->dst_alignment_bytes, &begin);
+      d, &problem->dst, d->by_dst, d->query->dst_alignment_bytes, &begin);
   out->dst_share = rlo__gpu_sector_share(out->dst_run_bytes, begin);
 }
 
 /* Finding a place in the block takes a lane some 8 + 5 * rank instructions,
  * once for all copies, and moving a piece 8. Pieces are taken to be of 4 bytes
  * where units are smaller: whether they are is not known yet. */
-static double rate(const draft *d, const rlo__block *block) {
+static double rate(const draft *d, const rlo__gpu_block *block) {
   int64_t volume = 1;
   for (int32_t k = 0; k < block->num_axes; ++k) {
     volume *= block->axes[k].size;
@@ -244,29 +243,29 @@ static double rate(const draft *d, const rlo__block *block) {
          rlo__gpu_rate(block->src_share,
                        block->dst_share,
                        find + 8.0,
-                       d->unit_bytes < 4 ? 4 : d->unit_bytes);
+                       rlo__max(d->unit_bytes, 4));
 }
 
-bool rlo__gpu_block_choose(const rlo__request *request,
+bool rlo__gpu_block_choose(const rlo__family_query *query,
                            int64_t budget_bytes,
                            int64_t lanes,
-                           rlo__block *out_block,
+                           rlo__gpu_block *out_block,
                            double *out_fraction) {
-  const rlo_problem *problem = request->problem;
-  draft d = {.request = request,
+  const rlo_problem *problem = query->problem;
+  draft d = {.query = query,
              .unit_bytes = problem->unit_bits / 8,
              .lanes = lanes,
              .num_axes = problem->num_axes};
   sort_axes(problem, &problem->src, d.by_src);
   sort_axes(problem, &problem->dst, d.by_dst);
-  int32_t most = d.num_axes < MAX_LEADING ? d.num_axes : MAX_LEADING;
+  int32_t max = (int32_t)rlo__min(d.num_axes, MAX_LEADING);
   int64_t budget = budget_bytes / d.unit_bytes;
   bool is_found = false;
   *out_fraction = 0.0;
   for (int64_t repeat = 1; repeat <= MAX_REPEAT; repeat *= 2) {
-    for (int32_t i = 1; i <= most; ++i) {
-      for (int32_t j = 1; j <= most; ++j) {
-        rlo__block block;
+    for (int32_t i = 1; i <= max; ++i) {
+      for (int32_t j = 1; j <= max; ++j) {
+        rlo__gpu_block block;
         if (d.num_axes < 2 || budget < repeat ||
             !take_axes(&d, i, j, budget / repeat)) {
           break;
@@ -276,7 +275,7 @@ bool rlo__gpu_block_choose(const rlo__request *request,
           taken += d.size[a] > 0;
         }
         /* A block of one axis would be rows. */
-        if (taken < 2 || taken > RLO__BLOCK_MAX_AXES ||
+        if (taken < 2 || taken > RLO__GPU_BLOCK_MAX_AXES ||
             (repeat > 1 && find_repeat_axis(&d, repeat) < 0)) {
           continue;
         }
@@ -296,21 +295,21 @@ bool rlo__gpu_block_choose(const rlo__request *request,
 /* Rows of banks that the first lanes need to gather one unit each, 1 if no two
  * meet in a bank, averaged over the groups of lanes that memory serves at a
  * time. */
-static double bank_rounds(const rlo__block *block,
+static double bank_rounds(const rlo__gpu_block *block,
                           int64_t unit_bytes,
                           int64_t write_units) {
-  int64_t access_bytes = unit_bytes < BANK_BYTES ? BANK_BYTES : unit_bytes;
+  int64_t access_bytes = rlo__max(unit_bytes, BANK_BYTES);
   int64_t at_a_time = (int64_t)BANKS * BANK_BYTES / access_bytes;
   int64_t words[BANKS] = {0};
   int64_t rounds = 0;
   int64_t groups = 0;
   for (int64_t first = 0; first < BANKS; first += at_a_time) {
-    int64_t most = 0;
+    int64_t max = 0;
     for (int64_t lane = 0; lane < at_a_time; ++lane) {
       int64_t rest = first + lane;
       int64_t at = 0;
       for (int32_t k = 0; k < block->num_axes; ++k) {
-        const rlo__block_axis *axis = &block->axes[block->by_dst[k]];
+        const rlo__gpu_block_axis *axis = &block->axes[block->by_dst[k]];
         int64_t step = k == 0 ? write_units : 1;
         int64_t size = rlo__ceil_div(axis->size, step);
         at += rest % size * step * axis->local_stride;
@@ -325,16 +324,16 @@ static double bank_rounds(const rlo__block *block,
         }
         meeting += words[other] % at_a_time == words[lane] % at_a_time;
       }
-      most = meeting > most ? meeting : most;
+      max = rlo__max(max, meeting);
     }
-    rounds += most;
+    rounds += max;
     ++groups;
   }
   return (double)rounds / (double)groups;
 }
 
 /* Axes one after the other, `padding` units behind the one before `padded`. */
-static void stack_axes(rlo__block *block, int32_t padded, int64_t padding) {
+static void stack_axes(rlo__gpu_block *block, int32_t padded, int64_t padding) {
   int64_t units = 1;
   for (int32_t k = 0; k < block->num_axes; ++k) {
     units += k == padded && k > 0 ? padding : 0;
@@ -344,7 +343,7 @@ static void stack_axes(rlo__block *block, int32_t padded, int64_t padding) {
   block->copy_units = units;
 }
 
-void rlo__gpu_block_lay_out(rlo__block *block,
+void rlo__gpu_block_lay_out(rlo__gpu_block *block,
                             int64_t unit_bytes,
                             int64_t write_units) {
   /* The axis that lanes run along on writing, if they jump on it. */

@@ -5,16 +5,16 @@
 #include "plan/family.h"
 
 /** Most axes of a block. */
-#define RLO__BLOCK_MAX_AXES 8
+#define RLO__GPU_BLOCK_MAX_AXES 8
 
 /** An axis of a block, whole or a piece of it. */
-typedef struct rlo__block_axis {
+typedef struct rlo__gpu_block_axis {
   int32_t problem_axis;
   /** Points of it that one block holds. */
   int64_t size;
   /** Units from point to point in local memory. */
   int64_t local_stride;
-} rlo__block_axis;
+} rlo__gpu_block_axis;
 
 /**
  * What a group of cl/gpu_packed.cl moves: the leading axes of the source and
@@ -22,12 +22,12 @@ typedef struct rlo__block_axis {
  * not fit into local memory together, and several copies of that along one
  * more axis.
  */
-typedef struct rlo__block {
+typedef struct rlo__gpu_block {
   int32_t num_axes;
   /** In the order of the source, the fastest first. */
-  rlo__block_axis axes[RLO__BLOCK_MAX_AXES];
+  rlo__gpu_block_axis axes[RLO__GPU_BLOCK_MAX_AXES];
   /** Numbers of `axes` in the order of the destination, the fastest first. */
-  int32_t by_dst[RLO__BLOCK_MAX_AXES];
+  int32_t by_dst[RLO__GPU_BLOCK_MAX_AXES];
   /** Problem axis of the copies, or -1, and copies of a group. */
   int32_t repeat_axis;
   int64_t repeat;
@@ -41,7 +41,7 @@ typedef struct rlo__block {
   double dst_share;
   /** Share of the blocks that lies inside the box. */
   double fullness;
-} rlo__block;
+} rlo__gpu_block;
 
 /**
  * Choose the block of a problem: of all that fit, the one that wastes the
@@ -53,15 +53,15 @@ typedef struct rlo__block {
  * @param out_fraction  expected fraction of the copy limit.
  * @return false if the problem has fewer than two axes or nothing fits.
  */
-bool rlo__gpu_block_choose(const rlo__request *request,
+bool rlo__gpu_block_choose(const rlo__family_query *query,
                            int64_t budget_bytes,
                            int64_t lanes,
-                           rlo__block *out_block,
+                           rlo__gpu_block *out_block,
                            double *out_fraction);
 
 /** Put the axes of a block into local memory, with as much padding as makes
  *  lanes that write `write_units` units each meet the fewest banks twice. */
-void rlo__gpu_block_lay_out(rlo__block *block,
+void rlo__gpu_block_lay_out(rlo__gpu_block *block,
                             int64_t unit_bytes,
                             int64_t write_units);
 

@@ -56,17 +56,12 @@ double rlo__gpu_rate(double src_share,
                      double instructions,
                      int64_t piece_bytes) {
   double traffic = 2.0 / (1.0 / src_share + 1.0 / dst_share);
-  double busy =
-      instructions / (8.0 * (double)(piece_bytes < 4 ? 4 : piece_bytes));
+  double busy = instructions / (8.0 * (double)rlo__max(piece_bytes, 4));
   return 0.95 * rlo__gpu_narrow(piece_bytes) * traffic / (1.0 + 0.25 * busy);
 }
 
 double rlo__gpu_narrow(int64_t piece_bytes) {
   return piece_bytes < 4 ? 0.7 : 1.0;
-}
-
-double rlo__gpu_fullness(int64_t extent, int64_t piece) {
-  return (double)extent / (double)(rlo__ceil_div(extent, piece) * piece);
 }
 
 bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why) {
@@ -80,13 +75,13 @@ bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why) {
   return true;
 }
 
-rlo_status rlo__gpu_begin(const rlo__request *request,
-                          const rlo__cpu_plan *plan,
+rlo_status rlo__gpu_begin(const rlo__family_query *query,
+                          const rlo__grid_plan *plan,
                           const char *kernel_file,
                           size_t num_groups,
                           rlo__launch *launch) {
-  int64_t local_items = rlo__gpu_local_items(request->device);
-  RLO_TRY(rlo__cpu_begin(request, plan, kernel_file, launch));
+  int64_t local_items = rlo__gpu_local_items(query->device);
+  RLO_TRY(rlo__grid_begin(query, plan, kernel_file, launch));
   launch->local_size[0] = (size_t)local_items;
   launch->global_size[0] = num_groups * (size_t)local_items;
   int64_t magic[RLO__GRID_MAX_AXES];

@@ -2,13 +2,13 @@
 #ifndef RLO_PLAN_GPU_LAUNCH_H
 #define RLO_PLAN_GPU_LAUNCH_H
 
-#include "plan/cpu_launch.h"
+#include "plan/grid.h"
 
 /** What the families of GPUs share. Their kernels take the same first
  *  arguments and guards as those of CPUs, and one more that divides the number
  *  of a group by the grid's extents; a group is many work-items. */
 
-/** That argument's bytes, counted in scalars as rlo__cpu_is_within_limits
+/** That argument's bytes, counted in scalars as rlo__grid_is_within_limits
  *  does. */
 #define RLO__GPU_GRID_SCALARS 8
 
@@ -67,17 +67,14 @@ double rlo__gpu_rate(double src_share,
  *  same bytes. */
 double rlo__gpu_narrow(int64_t piece_bytes);
 
-/** The share of an extent in the pieces, of `piece` each, that cover it. */
-double rlo__gpu_fullness(int64_t extent, int64_t piece);
-
 /** Whether so many groups can be launched; if not, say why. */
 bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why);
 
-/** Begin a launch as rlo__cpu_begin does, with `num_groups` groups of
+/** Begin a launch as rlo__grid_begin does, with `num_groups` groups of
  *  rlo__gpu_local_items work-items. Each grid extent is below 2^31, which
  *  rlo__gpu_can_launch implies. */
-RLO_NODISCARD rlo_status rlo__gpu_begin(const rlo__request *request,
-                                        const rlo__cpu_plan *plan,
+RLO_NODISCARD rlo_status rlo__gpu_begin(const rlo__family_query *query,
+                                        const rlo__grid_plan *plan,
                                         const char *kernel_file,
                                         size_t num_groups,
                                         rlo__launch *launch);

@@ -1,15 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/grid.h"
 
-#include <stdlib.h>
-
 #include "base/checked.h"
 #include "base/status.h"
 
-rlo_status rlo__grid_add(rlo__grid *grid,
-                         const rlo_problem *problem,
-                         int32_t axis,
-                         int64_t step) {
+/* Bytes of arguments that every OpenCL device must take, for devices that do
+ * not report their limit. */
+#define MIN_PARAMETER_BYTES 1024
+
+/* Arguments before the family's own, without the three grid vectors: four for
+ * the memories, two for the fill, the number of grid axes. */
+#define HEAD_BYTES INT64_C(52)
+
+/* Scalars of a guard: base, limit, x, y. */
+#define GUARD_SCALAR_BYTES INT64_C(32)
+
+/* Groups that keep each compute unit busy, whatever they move. */
+#define GROUPS_PER_UNIT 4
+
+/* Bytes of a chunk of a row that is longer than the second. */
+#define CHUNK_BYTES   (INT64_C(64) * 1024)
+#define MAX_ROW_BYTES (2 * CHUNK_BYTES)
+
+/* ---------------------------------------------------------------------- grid
+ */
+
+rlo_status rlo__grid_add_axis(rlo__grid *grid,
+                              const rlo_problem *problem,
+                              int32_t axis,
+                              int64_t step) {
   if (problem->extents[axis] <= step) {
     return RLO_OK;
   }
@@ -29,8 +48,8 @@ rlo_status rlo__grid_add(rlo__grid *grid,
 }
 
 static int compare_distance(int64_t a, int64_t b) {
-  a = llabs(a);
-  b = llabs(b);
+  a = rlo__abs(a);
+  b = rlo__abs(b);
   return (a < b) - (a > b);
 }
 
@@ -93,4 +112,265 @@ rlo_status rlo__grid_num_groups(const rlo__grid *grid, size_t *out_groups) {
   }
   *out_groups = groups;
   return RLO_OK;
+}
+
+double rlo__grid_fullness(int64_t extent, int64_t piece) {
+  return (double)extent / (double)(rlo__ceil_div(extent, piece) * piece);
+}
+
+/* -------------------------------------------------------------------- launch
+ */
+
+/*
+ * 32-bit grids of 16 lanes serve every problem below 2 GiB, so that one
+ * program does for all ranks; eight 64-bit lanes take as many bytes.
+ */
+rlo__argument_kind rlo__grid_vector_kind(const rlo__geometry *geometry,
+                                         int32_t num_grid_axes) {
+  if (geometry->fits_32_bits) {
+    return RLO__ARGUMENT_INT16;
+  }
+  return num_grid_axes <= 8 ? RLO__ARGUMENT_LONG8 : RLO__ARGUMENT_LONG16;
+}
+
+static bool guards_are_within_limits(const rlo__family_query *query,
+                                     const rlo__geometry *geometry,
+                                     int32_t num_grid_axes,
+                                     int32_t num_scalars,
+                                     rlo__str *why) {
+  int32_t num_guards = query->problem->num_guards;
+  if (num_guards > RLO__GRID_MAX_GUARDS) {
+    rlo__str_printf(why,
+                    "it has %d guards; the kernel takes %d",
+                    num_guards,
+                    RLO__GRID_MAX_GUARDS);
+    return false;
+  }
+  int64_t vector_bytes =
+      rlo__argument_bytes(rlo__grid_vector_kind(geometry, num_grid_axes));
+  int64_t needed_bytes = HEAD_BYTES + 3 * vector_bytes +
+                         num_scalars * INT64_C(8) +
+                         num_guards * (vector_bytes + GUARD_SCALAR_BYTES);
+  int64_t limit_bytes = query->device->max_parameter_bytes;
+  if (limit_bytes <= 0) {
+    limit_bytes = MIN_PARAMETER_BYTES;
+  }
+  if (needed_bytes > limit_bytes) {
+    rlo__str_printf(why,
+                    "its %d guards need %lld bytes of arguments; the device "
+                    "takes %lld",
+                    num_guards,
+                    (long long)needed_bytes,
+                    (long long)limit_bytes);
+    return false;
+  }
+  return true;
+}
+
+bool rlo__grid_is_within_limits(const rlo__family_query *query,
+                                const rlo__geometry *geometry,
+                                int32_t num_grid_axes,
+                                int32_t num_scalars,
+                                rlo__str *why) {
+  if (query->problem->num_terms > 0) {
+    rlo__str_printf(why,
+                    "%d quotients are left, which only gather computes",
+                    query->problem->num_terms);
+    return false;
+  }
+  if (num_grid_axes > RLO__GRID_MAX_AXES) {
+    rlo__str_printf(why,
+                    "its groups would need %d coordinates; the kernel takes %d",
+                    num_grid_axes,
+                    RLO__GRID_MAX_AXES);
+    return false;
+  }
+  return guards_are_within_limits(
+      query, geometry, num_grid_axes, num_scalars, why);
+}
+
+static rlo_status add_defines(const rlo__grid_plan *plan,
+                              rlo__argument_kind vector,
+                              rlo__launch *launch) {
+  const rlo__geometry *g = &plan->geometry;
+  RLO_TRY(rlo__launch_define(launch, "RLO_UNIT_BYTES", g->unit_bytes));
+  RLO_TRY(
+      rlo__launch_define(launch, "RLO_GRID_RANK", rlo__argument_lanes(vector)));
+  RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", g->fits_32_bits));
+  RLO_TRY(rlo__launch_define(launch, "RLO_PAD_GUARDS", g->num_pad_guards));
+  RLO_TRY(rlo__launch_define(launch, "RLO_SKIP_GUARDS", g->num_skip_guards));
+  RLO_TRY(rlo__launch_define(launch, "RLO_NT", plan->is_nontemporal));
+  return rlo__launch_define(launch, "RLO_PREFETCH", plan->is_prefetching);
+}
+
+static rlo_status add_grid(const rlo__grid *grid,
+                           rlo__argument_kind vector,
+                           rlo__launch *launch) {
+  int64_t extents[RLO__GRID_MAX_AXES];
+  int64_t src_strides[RLO__GRID_MAX_AXES];
+  int64_t dst_strides[RLO__GRID_MAX_AXES];
+  for (int32_t n = 0; n < grid->num_axes; ++n) {
+    extents[n] = grid->axes[n].extent;
+    src_strides[n] = grid->axes[n].src_stride;
+    dst_strides[n] = grid->axes[n].dst_stride;
+  }
+  RLO_TRY(rlo__grid_add_int(launch, grid->num_axes));
+  RLO_TRY(rlo__launch_argument(launch, vector, extents, grid->num_axes));
+  RLO_TRY(rlo__launch_argument(launch, vector, src_strides, grid->num_axes));
+  return rlo__launch_argument(launch, vector, dst_strides, grid->num_axes);
+}
+
+rlo_status rlo__grid_begin(const rlo__family_query *query,
+                           const rlo__grid_plan *plan,
+                           const char *kernel_file,
+                           rlo__launch *launch) {
+  rlo__argument_kind vector =
+      rlo__grid_vector_kind(&plan->geometry, plan->grid.num_axes);
+  RLO_TRY(rlo__launch_begin(query->problem,
+                            kernel_file,
+                            RLO__LAUNCH_ORIGIN | RLO__LAUNCH_FILL,
+                            launch));
+  launch->work_dim = 1;
+  launch->local_size[0] = 1;
+  RLO_TRY(rlo__grid_num_groups(&plan->grid, &launch->global_size[0]));
+  RLO_TRY(add_defines(plan, vector, launch));
+  return add_grid(&plan->grid, vector, launch);
+}
+
+int64_t rlo__grid_join_groups(const rlo__family_query *query,
+                              int64_t point_bytes,
+                              int64_t group_bytes,
+                              rlo__launch *launch) {
+  int64_t num_points = (int64_t)launch->global_size[0];
+  int64_t units = rlo__max(query->device->compute_units, 1);
+  int64_t max = num_points / (GROUPS_PER_UNIT * units);
+  int64_t points = rlo__ceil_div(group_bytes, point_bytes);
+  points = rlo__max(rlo__min(points, max), 1);
+  launch->global_size[0] = (size_t)rlo__ceil_div(num_points, points);
+  return points;
+}
+
+rlo_status rlo__grid_add_int(rlo__launch *launch, int64_t value) {
+  return rlo__launch_argument(launch, RLO__ARGUMENT_INT, &value, 1);
+}
+
+rlo_status rlo__grid_add_index(const rlo__grid_plan *plan,
+                               rlo__launch *launch,
+                               int64_t value) {
+  rlo__argument_kind kind =
+      plan->geometry.fits_32_bits ? RLO__ARGUMENT_INT : RLO__ARGUMENT_LONG;
+  return rlo__launch_argument(launch, kind, &value, 1);
+}
+
+rlo_status rlo__grid_add_vector(const rlo__grid_plan *plan,
+                                rlo__launch *launch,
+                                const int64_t *values,
+                                int32_t count) {
+  return rlo__launch_argument(
+      launch,
+      rlo__grid_vector_kind(&plan->geometry, plan->grid.num_axes),
+      values,
+      count);
+}
+
+static int64_t coefficient(const rlo_form *form, int32_t axis, int64_t sign) {
+  return axis < 0 ? 0 : sign * form->axis[axis];
+}
+
+static rlo_status add_guard(const rlo__grid_plan *plan,
+                            const rlo_guard *guard,
+                            rlo__launch *launch) {
+  /* 0 <= f < limit says the same as 0 <= limit - 1 - f < limit. */
+  const rlo_form *form = &guard->form;
+  int64_t sign = coefficient(form, plan->x_axis, 1) == -1 ? -1 : 1;
+  int64_t base = sign < 0 ? guard->limit - 1 - form->base : form->base;
+  int64_t coefs[RLO__GRID_MAX_AXES];
+  const rlo__grid *grid = &plan->grid;
+  for (int32_t n = 0; n < grid->num_axes; ++n) {
+    coefs[n] = coefficient(form, grid->axes[n].problem_axis, sign) *
+               grid->axes[n].step;
+  }
+  int64_t x = coefficient(form, plan->x_axis, sign);
+  int64_t y = coefficient(form, plan->y_axis, sign);
+  RLO_TRY(rlo__launch_argument(
+      launch,
+      rlo__grid_vector_kind(&plan->geometry, grid->num_axes),
+      coefs,
+      grid->num_axes));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &base, 1));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &guard->limit, 1));
+  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &x, 1));
+  return rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &y, 1);
+}
+
+rlo_status rlo__grid_add_guards(const rlo__family_query *query,
+                                const rlo__grid_plan *plan,
+                                rlo__launch *launch) {
+  static const rlo_guard_kind kinds[] = {RLO_GUARD_PAD, RLO_GUARD_SKIP};
+  const rlo_problem *problem = query->problem;
+  for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
+    for (int32_t g = 0; g < problem->num_guards; ++g) {
+      if (problem->guards[g].kind == kinds[k]) {
+        RLO_TRY(add_guard(plan, &problem->guards[g], launch));
+      }
+    }
+  }
+  return RLO_OK;
+}
+
+/* ------------------------------------------------------ stores of CPU kernels
+ */
+
+bool rlo__cpu_wants_nontemporal(const rlo__family_query *query,
+                                const rlo__geometry *geometry) {
+  return query->device->has_nontemporal_store &&
+         (query->schedule.stores == RLO__STORES_NONTEMPORAL ||
+          geometry->box_bytes >= RLO__CPU_NONTEMPORAL_BYTES);
+}
+
+int64_t rlo__cpu_dst_alignment(const rlo__family_query *query,
+                               const rlo__grid *grid,
+                               int32_t ld_axis) {
+  const rlo_problem *problem = query->problem;
+  int64_t unit_bytes = problem->unit_bits / 8;
+  int64_t align = rlo__alignment_after(query->dst_alignment_bytes,
+                                       problem->dst.base * unit_bytes,
+                                       RLO__CPU_LINE_BYTES);
+  for (int32_t n = 0; n < grid->num_axes; ++n) {
+    align = rlo__alignment_after(
+        align, grid->axes[n].dst_stride * unit_bytes, RLO__CPU_LINE_BYTES);
+  }
+  if (ld_axis >= 0) {
+    align = rlo__alignment_after(
+        align, problem->dst.axis[ld_axis] * unit_bytes, RLO__CPU_LINE_BYTES);
+  }
+  return align;
+}
+
+bool rlo__cpu_rows_are_lines(const rlo__family_query *query,
+                             int32_t axis,
+                             int64_t piece_units) {
+  const rlo_problem *problem = query->problem;
+  int64_t cell_bytes = rlo_problem_dst_unit_bits(problem) / 8;
+  int64_t align = rlo__alignment_after(query->dst_alignment_bytes,
+                                       problem->dst.base * cell_bytes,
+                                       RLO__CPU_LINE_BYTES);
+  align = rlo__alignment_after(
+      align, piece_units * cell_bytes, RLO__CPU_LINE_BYTES);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (a != axis) {
+      align = rlo__alignment_after(
+          align, problem->dst.axis[a] * cell_bytes, RLO__CPU_LINE_BYTES);
+    }
+  }
+  return align == RLO__CPU_LINE_BYTES;
+}
+
+int64_t rlo__cpu_chunk_units(const rlo_problem *problem,
+                             const rlo__geometry *geometry,
+                             int32_t run) {
+  int64_t units = run >= 0 ? problem->extents[run] : 1;
+  return units > MAX_ROW_BYTES / geometry->unit_bytes
+             ? CHUNK_BYTES / geometry->unit_bytes
+             : units;
 }

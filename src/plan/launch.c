@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/status.h"
 
 int32_t rlo__argument_lanes(rlo__argument_kind kind) {
@@ -116,6 +117,44 @@ rlo_status rlo__launch_argument(rlo__launch *launch,
   argument->kind = kind;
   argument->first = first;
   return RLO_OK;
+}
+
+/* A fill of up to 16 bytes as the two numbers that kernels take. */
+static rlo_status add_fill(const rlo_problem *problem, rlo__launch *launch) {
+  uint64_t halves[2] = {0, 0};
+  for (int32_t b = 0; b < rlo_problem_dst_unit_bits(problem) / 8; ++b) {
+    halves[b / 8] |= (uint64_t)problem->fill[b] << (b % 8 * 8);
+  }
+  for (int half = 0; half < 2; ++half) {
+    int64_t number = (int64_t)halves[half];
+    RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &number, 1));
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__launch_begin(const rlo_problem *problem,
+                             const char *kernel_file,
+                             uint32_t head,
+                             rlo__launch *launch) {
+  static const rlo__argument_kind memories[] = {RLO__ARGUMENT_SRC,
+                                                RLO__ARGUMENT_SRC_OFFSET,
+                                                RLO__ARGUMENT_DST,
+                                                RLO__ARGUMENT_DST_OFFSET};
+  launch->kernel_file = kernel_file;
+  if ((head & RLO__LAUNCH_ORIGIN) != 0 &&
+      (!rlo__mul(problem->src.base,
+                 problem->unit_bits / 8,
+                 &launch->src_base_bytes) ||
+       !rlo__mul(problem->dst.base,
+                 rlo_problem_dst_unit_bits(problem) / 8,
+                 &launch->dst_base_bytes))) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "the origin of the problem leaves 64 bits in bytes");
+  }
+  for (size_t n = 0; n < sizeof memories / sizeof memories[0]; ++n) {
+    RLO_TRY(rlo__launch_argument(launch, memories[n], NULL, 0));
+  }
+  return (head & RLO__LAUNCH_FILL) == 0 ? RLO_OK : add_fill(problem, launch);
 }
 
 bool rlo__launch_equal(const rlo__launch *a, const rlo__launch *b) {

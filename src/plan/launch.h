@@ -49,7 +49,7 @@ enum {
   RLO__LAUNCH_MAX_DEFINES = 64,
   /** Ten that all kernels share, six guards of five, and a family's own. */
   RLO__LAUNCH_MAX_ARGUMENTS = 64,
-  /** Enough for every form of the largest problem, baked. */
+  /** Enough for every form of the largest problem, compiled in. */
   RLO__LAUNCH_MAX_NUMBERS = 8192
 };
 
@@ -78,6 +78,29 @@ int32_t rlo__argument_lanes(rlo__argument_kind kind);
 
 /** Bytes that an argument of a kind takes, as clSetKernelArg counts them. */
 int64_t rlo__argument_bytes(rlo__argument_kind kind);
+
+/** What a launch begins with, beside the two memories and their offsets. */
+typedef enum rlo__launch_head {
+  /** The offsets include the position of the problem's origin. Kernels that
+   *  have the problem compiled in add it themselves. */
+  RLO__LAUNCH_ORIGIN = 1,
+  /** The fill follows, in two arguments. */
+  RLO__LAUNCH_FILL = 2
+} rlo__launch_head;
+
+/**
+ * Begins a launch: sets the kernel file and adds the source, its offset, the
+ * destination, its offset and the fill.
+ *
+ * @param kernel_file  static.
+ * @param head         of rlo__launch_head, or-ed.
+ * @return RLO_OK; RLO_OVERFLOW for an origin beyond 64 bits in bytes;
+ *         RLO_INTERNAL.
+ */
+RLO_NODISCARD rlo_status rlo__launch_begin(const rlo_problem *problem,
+                                           const char *kernel_file,
+                                           uint32_t head,
+                                           rlo__launch *launch);
 
 /** Add a constant. RLO_INTERNAL beyond the limits above. */
 RLO_NODISCARD rlo_status rlo__launch_define(rlo__launch *launch,

@@ -1,106 +1,96 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/packed_block.h"
+#include "plan/packed.h"
 
 #include "base/checked.h"
 #include "base/status.h"
 
-enum {
-  /** A run that does not begin with a line has too few whole ones below this.
-   */
-  LEAST_LINED_BYTES = 4 * RLO__CPU_LINE_BYTES
-};
-
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-bool rlo__block_is_possible(const rlo__request *request,
-                            const rlo__geometry *geometry,
-                            rlo__str *why) {
-  const rlo_problem *problem = request->problem;
+bool rlo__packed_block_is_possible(const rlo__family_query *query,
+                                   const rlo__geometry *geometry,
+                                   rlo__str *why) {
+  const rlo_problem *problem = query->problem;
   if (geometry->run_axis < 0) {
     return true;
   }
   int64_t units = problem->extents[geometry->run_axis];
-  if (units > RLO__BLOCK_MAX_ROW_BYTES / geometry->unit_bytes) {
+  if (units > RLO__PACKED_MAX_ROW_BYTES / geometry->unit_bytes) {
     rlo__str_printf(why,
                     "its rows have %lld units; the longest that are packed "
                     "have %d bytes",
                     (long long)units,
-                    RLO__BLOCK_MAX_ROW_BYTES);
+                    RLO__PACKED_MAX_ROW_BYTES);
     return false;
   }
   return true;
 }
 
-static void begin(const rlo_problem *problem, rlo__block *b) {
+static void begin(const rlo_problem *problem, rlo__packed_block *b) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     b->size[a] = 1;
   }
-  int32_t column = b->src_chain.axes[0];
-  int32_t row = b->dst_chain.axes[0];
+  int32_t column = b->src_run.axes[0];
+  int32_t row = b->dst_run.axes[0];
   if (b->is_kept) {
     b->size[row] = problem->extents[row];
     return;
   }
   static const int64_t tiles[] = {16, 8, 8, 4, 4};
   b->tile = tiles[__builtin_ctzll((uint64_t)b->cpu.geometry.unit_bytes)];
-  b->size[column] = least(problem->extents[column], b->tile);
-  b->size[row] = least(problem->extents[row], b->tile);
+  b->size[column] = rlo__min(problem->extents[column], b->tile);
+  b->size[row] = rlo__min(problem->extents[row], b->tile);
 }
 
 /* Fill in what follows from the sizes. */
-static void measure(const rlo_problem *problem, rlo__block *b) {
+static void measure(const rlo_problem *problem, rlo__packed_block *b) {
   b->units = 1;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     b->units *= b->size[a];
   }
-  b->src_run_units = rlo__chain_run_units(
-      &b->src_chain, problem, b->size, &b->num_src_run_axes);
-  b->dst_run_units = rlo__chain_run_units(
-      &b->dst_chain, problem, b->size, &b->num_dst_run_axes);
+  b->src_run_units =
+      rlo__axis_run_units(&b->src_run, problem, b->size, &b->num_src_run_axes);
+  b->dst_run_units =
+      rlo__axis_run_units(&b->dst_run, problem, b->size, &b->num_dst_run_axes);
 }
 
 /* Hand the axes of the runs out to columns and rows, to the fewer ones first;
  * what the runs share is for one of them only. */
-static void choose_matrix(rlo__block *b) {
-  b->columns = UINT32_C(1) << b->src_chain.axes[0];
-  b->num_columns = b->size[b->src_chain.axes[0]];
+static void choose_matrix(rlo__packed_block *b) {
+  b->columns = UINT32_C(1) << b->src_run.axes[0];
+  b->num_columns = b->size[b->src_run.axes[0]];
   b->rows = 0;
   b->num_rows = 1;
   if (b->is_kept) {
     return;
   }
-  b->rows = UINT32_C(1) << b->dst_chain.axes[0];
-  b->num_rows = b->size[b->dst_chain.axes[0]];
+  b->rows = UINT32_C(1) << b->dst_run.axes[0];
+  b->num_rows = b->size[b->dst_run.axes[0]];
   int32_t column = 1;
   int32_t row = 1;
   bool has_more = true;
   while (has_more) {
-    uint32_t column_bit = UINT32_C(1) << b->src_chain.axes[column];
-    uint32_t row_bit = UINT32_C(1) << b->dst_chain.axes[row];
+    uint32_t column_bit = UINT32_C(1) << b->src_run.axes[column];
+    uint32_t row_bit = UINT32_C(1) << b->dst_run.axes[row];
     bool can_column = (b->rows & column_bit) == 0 &&
                       column < b->num_src_run_axes &&
-                      b->num_columns * b->size[b->src_chain.axes[column]] <=
-                          RLO__BLOCK_MAX_PLACES;
+                      b->num_columns * b->size[b->src_run.axes[column]] <=
+                          RLO__PACKED_MAX_PLACES;
     bool can_row =
         (b->columns & row_bit) == 0 && row < b->num_dst_run_axes &&
-        b->num_rows * b->size[b->dst_chain.axes[row]] <= RLO__BLOCK_MAX_PLACES;
+        b->num_rows * b->size[b->dst_run.axes[row]] <= RLO__PACKED_MAX_PLACES;
     has_more = can_column || can_row;
     if (can_column && (b->num_columns <= b->num_rows || !can_row)) {
       b->columns |= column_bit;
-      b->num_columns *= b->size[b->src_chain.axes[column++]];
+      b->num_columns *= b->size[b->src_run.axes[column++]];
     } else if (can_row) {
       b->rows |= row_bit;
-      b->num_rows *= b->size[b->dst_chain.axes[row++]];
+      b->num_rows *= b->size[b->dst_run.axes[row++]];
     }
   }
 }
 
 /* Whether the kernel's stage and lists hold a block. */
 static bool fits(const rlo_problem *problem,
-                 int64_t most_bytes,
-                 rlo__block *b) {
+                 int64_t max_bytes,
+                 rlo__packed_block *b) {
   measure(problem, b);
   choose_matrix(b);
   const int64_t places[] = {b->num_columns,
@@ -110,31 +100,31 @@ static bool fits(const rlo_problem *problem,
                             b->units / b->dst_run_units};
   bool is_listed = true;
   for (size_t n = 0; n < sizeof places / sizeof places[0]; ++n) {
-    is_listed = is_listed && places[n] <= RLO__BLOCK_MAX_PLACES;
+    is_listed = is_listed && places[n] <= RLO__PACKED_MAX_PLACES;
   }
-  return is_listed && b->units <= most_bytes / b->cpu.geometry.unit_bytes;
+  return is_listed && b->units <= max_bytes / b->cpu.geometry.unit_bytes;
 }
 
 /* Make the run along a chain longer: the next axis takes twice as many points,
  * or as many as still fit. False if it cannot. */
 static bool grow(const rlo_problem *problem,
-                 int64_t most_bytes,
-                 const rlo__chain *chain,
-                 rlo__block *b) {
+                 int64_t max_bytes,
+                 const rlo__axis_run *run,
+                 rlo__packed_block *b) {
   int32_t k = 0;
-  while (k < chain->num_axes &&
-         b->size[chain->axes[k]] == problem->extents[chain->axes[k]]) {
+  while (k < run->num_axes &&
+         b->size[run->axes[k]] == problem->extents[run->axes[k]]) {
     ++k;
   }
-  if (k == chain->num_axes) {
+  if (k == run->num_axes) {
     return false;
   }
-  int32_t a = chain->axes[k];
+  int32_t a = run->axes[k];
   int64_t before = b->size[a];
   for (int64_t quarters = 4; quarters >= 1; --quarters) {
-    b->size[a] = least(problem->extents[a],
-                       before + rlo__ceil_div(before * quarters, 4));
-    if (fits(problem, most_bytes, b)) {
+    b->size[a] = rlo__min(problem->extents[a],
+                          before + rlo__ceil_div(before * quarters, 4));
+    if (fits(problem, max_bytes, b)) {
       return true;
     }
   }
@@ -143,31 +133,31 @@ static bool grow(const rlo_problem *problem,
 }
 
 static void grow_all(const rlo_problem *problem,
-                     int64_t most_bytes,
-                     rlo__block *b) {
+                     int64_t max_bytes,
+                     rlo__packed_block *b) {
   bool src_grows = true;
   bool dst_grows = true;
   while (src_grows || dst_grows) {
     measure(problem, b);
     if (src_grows && (b->src_run_units < b->dst_run_units || !dst_grows)) {
-      src_grows = grow(problem, most_bytes, &b->src_chain, b);
+      src_grows = grow(problem, max_bytes, &b->src_run, b);
     } else {
-      dst_grows = grow(problem, most_bytes, &b->dst_chain, b);
+      dst_grows = grow(problem, max_bytes, &b->dst_run, b);
     }
   }
 }
 
 /* Cut an axis into blocks of at most as many points as it has now: of a
- * multiple of `multiple`, and such that the last one has `least_rest` points at
+ * multiple of `multiple`, and such that the last one has `min_rest` points at
  * least, if that can be had. */
 static int64_t cut(int64_t extent,
-                   int64_t most,
+                   int64_t max,
                    int64_t multiple,
-                   int64_t least_rest) {
+                   int64_t min_rest) {
   int64_t second = 0;
-  for (int64_t size = most; size >= least_rest && size > most / 2; --size) {
+  for (int64_t size = max; size >= min_rest && size > max / 2; --size) {
     int64_t rest = extent % size;
-    if (rest != 0 && rest < least_rest) {
+    if (rest != 0 && rest < min_rest) {
       continue;
     }
     if (size % multiple == 0) {
@@ -175,16 +165,16 @@ static int64_t cut(int64_t extent,
     }
     second = second == 0 ? size : second;
   }
-  return second == 0 ? most : second;
+  return second == 0 ? max : second;
 }
 
 static void cut_all(const rlo_problem *problem,
-                    int64_t most_bytes,
-                    rlo__block *b) {
+                    int64_t max_bytes,
+                    rlo__packed_block *b) {
   measure(problem, b);
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
-  int32_t src_last = b->src_chain.axes[b->num_src_run_axes - 1];
-  int32_t dst_last = b->dst_chain.axes[b->num_dst_run_axes - 1];
+  int32_t src_last = b->src_run.axes[b->num_src_run_axes - 1];
+  int32_t dst_last = b->dst_run.axes[b->num_dst_run_axes - 1];
   int64_t src_inner = b->src_run_units / b->size[src_last];
   int64_t dst_inner = b->dst_run_units / b->size[dst_last];
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -192,21 +182,21 @@ static void cut_all(const rlo_problem *problem,
       continue;
     }
     int64_t multiple = 1;
-    int64_t least_rest = 1;
+    int64_t min_rest = 1;
     if (!b->is_kept && a == src_last) {
       multiple = b->tile / rlo__gcd(b->tile, src_inner);
-      least_rest = rlo__ceil_div(b->tile, src_inner);
+      min_rest = rlo__ceil_div(b->tile, src_inner);
     }
     if (a == dst_last) {
       int64_t bytes = dst_inner * unit_bytes;
       multiple = RLO__CPU_LINE_BYTES / rlo__gcd(RLO__CPU_LINE_BYTES, bytes);
       if (!b->is_kept) {
-        least_rest = rlo__ceil_div(b->tile, dst_inner);
+        min_rest = rlo__ceil_div(b->tile, dst_inner);
       }
     }
     int64_t before = b->size[a];
-    b->size[a] = cut(problem->extents[a], before, multiple, least_rest);
-    if (!fits(problem, most_bytes, b)) {
+    b->size[a] = cut(problem->extents[a], before, multiple, min_rest);
+    if (!fits(problem, max_bytes, b)) {
       b->size[a] = before;
     }
   }
@@ -215,14 +205,14 @@ static void cut_all(const rlo_problem *problem,
 }
 
 /* The stage holds runs as the destination does, one after another. */
-static void lay_stage(const rlo_problem *problem, rlo__block *b) {
+static void lay_stage(const rlo_problem *problem, rlo__packed_block *b) {
   int64_t stride = 1;
   for (int32_t k = 0; k < b->num_dst_run_axes; ++k) {
-    b->stage_stride[b->dst_chain.axes[k]] = stride;
-    stride *= b->size[b->dst_chain.axes[k]];
+    b->stage_stride[b->dst_run.axes[k]] = stride;
+    stride *= b->size[b->dst_run.axes[k]];
   }
   for (int32_t a = problem->num_axes - 1; a >= 0; --a) {
-    if (!rlo__chain_leads(&b->dst_chain, b->num_dst_run_axes, a)) {
+    if (!rlo__axis_run_leads(&b->dst_run, b->num_dst_run_axes, a)) {
       b->stage_stride[a] = stride;
       stride *= b->size[a];
     }
@@ -231,14 +221,15 @@ static void lay_stage(const rlo_problem *problem, rlo__block *b) {
 
 /* Whether each line of rows, or each kept row, is whole and aligned in every
  * block. */
-static bool can_go_direct(const rlo__request *request, const rlo__block *b) {
-  const rlo_problem *problem = request->problem;
+static bool can_go_direct(const rlo__family_query *query,
+                          const rlo__packed_block *b) {
+  const rlo_problem *problem = query->problem;
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   int64_t line_units = RLO__CPU_LINE_BYTES / unit_bytes;
   uint32_t rows = b->is_kept ? b->columns : b->rows;
   int64_t inner = 1;
   for (int32_t k = 0; k < b->num_dst_run_axes; ++k) {
-    int32_t a = b->dst_chain.axes[k];
+    int32_t a = b->dst_run.axes[k];
     if ((rows >> a & 1) != 0) {
       int64_t rest = problem->extents[a] % b->size[a];
       if (rest * inner % line_units != 0) {
@@ -247,7 +238,7 @@ static bool can_go_direct(const rlo__request *request, const rlo__block *b) {
       inner *= b->size[a];
     }
   }
-  int64_t align = rlo__cpu_dst_alignment(request, &b->cpu.grid, -1);
+  int64_t align = rlo__cpu_dst_alignment(query, &b->cpu.grid, -1);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (b->size[a] > 1 && (rows >> a & 1) == 0) {
       align = rlo__alignment_after(
@@ -255,58 +246,59 @@ static bool can_go_direct(const rlo__request *request, const rlo__block *b) {
     }
   }
   return inner % line_units == 0 && align == RLO__CPU_LINE_BYTES &&
-         (b->is_kept ||
-          (unit_bytes < 16 && request->device->has_vector_shuffle));
+         (b->is_kept || (unit_bytes < 16 && query->device->has_vector_shuffle));
 }
 
 /* Lines of their own: long runs, or such as begin and end with one. */
-static bool has_lines(const rlo__request *request, const rlo__block *b) {
+static bool has_lines(const rlo__family_query *query,
+                      const rlo__packed_block *b) {
   int64_t run_bytes = b->dst_run_units * b->cpu.geometry.unit_bytes;
-  return run_bytes >= LEAST_LINED_BYTES ||
+  return run_bytes >= RLO__CPU_MIN_LINED_BYTES ||
          (run_bytes % RLO__CPU_LINE_BYTES == 0 &&
-          rlo__cpu_dst_alignment(request, &b->cpu.grid, -1) ==
+          rlo__cpu_dst_alignment(query, &b->cpu.grid, -1) ==
               RLO__CPU_LINE_BYTES);
 }
 
 /* Choose a block of at most so many bytes. */
-static rlo_status choose(const rlo__request *request,
+static rlo_status choose(const rlo__family_query *query,
                          const rlo__geometry *geometry,
-                         int64_t most_bytes,
-                         rlo__block *b) {
-  const rlo_problem *problem = request->problem;
-  *b = (rlo__block){.cpu = {.geometry = *geometry, .x_axis = -1, .y_axis = -1}};
-  rlo__cpu_plan *cpu = &b->cpu;
+                         int64_t max_bytes,
+                         rlo__packed_block *b) {
+  const rlo_problem *problem = query->problem;
+  *b = (rlo__packed_block){
+      .cpu = {.geometry = *geometry, .x_axis = -1, .y_axis = -1}};
+  rlo__grid_plan *cpu = &b->cpu;
   b->is_kept = geometry->run_axis >= 0;
-  b->dst_chain = rlo__chain_find(problem, &problem->dst, geometry->dst_axis);
-  b->src_chain =
-      rlo__chain_find(problem,
-                      &problem->src,
-                      b->is_kept ? geometry->run_axis : geometry->src_axis);
+  b->dst_run = rlo__axis_run_find(problem, &problem->dst, geometry->dst_axis);
+  b->src_run =
+      rlo__axis_run_find(problem,
+                         &problem->src,
+                         b->is_kept ? geometry->run_axis : geometry->src_axis);
   begin(problem, b);
-  grow_all(problem, most_bytes, b);
-  cut_all(problem, most_bytes, b);
+  grow_all(problem, max_bytes, b);
+  cut_all(problem, max_bytes, b);
   lay_stage(problem, b);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    RLO_TRY(rlo__grid_add(&cpu->grid, problem, a, b->size[a]));
+    RLO_TRY(rlo__grid_add_axis(&cpu->grid, problem, a, b->size[a]));
   }
-  const int32_t plane_axes[2] = {b->src_chain.axes[0], b->dst_chain.axes[0]};
-  cpu->order = request->way.order;
+  const int32_t plane_axes[2] = {b->src_run.axes[0], b->dst_run.axes[0]};
+  cpu->order = query->schedule.order;
   rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
-  b->is_direct = can_go_direct(request, b);
-  cpu->is_nontemporal = rlo__cpu_wants_nontemporal(request, geometry) &&
-                        (b->is_direct || has_lines(request, b));
-  cpu->is_prefetching = request->device->has_builtin_prefetch;
+  b->is_direct = can_go_direct(query, b);
+  cpu->is_nontemporal = rlo__cpu_wants_nontemporal(query, geometry) &&
+                        (b->is_direct || has_lines(query, b));
+  cpu->is_prefetching = query->device->has_builtin_prefetch;
   return RLO_OK;
 }
 
-rlo_status rlo__block_choose(const rlo__request *request,
-                             const rlo__geometry *geometry,
-                             rlo__block *out_block) {
+rlo_status rlo__packed_block_choose(const rlo__family_query *query,
+                                    const rlo__geometry *geometry,
+                                    rlo__packed_block *out_block) {
   if (geometry->run_axis < 0) {
-    RLO_TRY(choose(request, geometry, RLO__BLOCK_DIRECT_BYTES, out_block));
+    RLO_TRY(choose(query, geometry, RLO__PACKED_DIRECT_BYTES, out_block));
     if (out_block->is_direct) {
       return RLO_OK;
     }
   }
-  return choose(request, geometry, RLO__BLOCK_STAGE_BYTES, out_block);
+  return choose(query, geometry, RLO__PACKED_STAGE_BYTES, out_block);
 }

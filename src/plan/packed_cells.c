@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/packed_cells.h"
+#include "plan/packed.h"
 
 #include "base/checked.h"
 #include "base/status.h"
@@ -15,17 +15,18 @@ enum {
   GROUP_BYTES = 64 * 1024,
   SMALL_GROUP_BYTES = 4 * 1024,
   /** Groups that a device wants, whatever they move. */
-  LEAST_GROUPS = 64
+  MIN_GROUPS = 64
 };
 
 /* The least number of axes, two or more, that lead both chains. */
 static bool find_axes(const rlo_problem *problem,
-                      const rlo__chain *src,
-                      const rlo__chain *dst,
+                      const rlo__axis_run *src,
+                      const rlo__axis_run *dst,
                       int64_t max_units,
-                      rlo__cells *out) {
+                      rlo__packed_cells *out) {
   out->cell_units = problem->extents[dst->axes[0]];
-  for (int32_t n = 2; n <= dst->num_axes && n <= RLO__CELL_MAX_AXES; ++n) {
+  for (int32_t n = 2; n <= dst->num_axes && n <= RLO__PACKED_CELL_MAX_AXES;
+       ++n) {
     int64_t extent = problem->extents[dst->axes[n - 1]];
     if (out->cell_units > max_units / extent) {
       return false;
@@ -33,7 +34,7 @@ static bool find_axes(const rlo_problem *problem,
     out->cell_units *= extent;
     bool is_cell = true;
     for (int32_t k = 0; k < n; ++k) {
-      is_cell = is_cell && rlo__chain_leads(src, n, dst->axes[k]);
+      is_cell = is_cell && rlo__axis_run_leads(src, n, dst->axes[k]);
     }
     if (is_cell) {
       out->num_axes = n;
@@ -46,19 +47,22 @@ static bool find_axes(const rlo_problem *problem,
   return false;
 }
 
-static int64_t line_units(const rlo__cells *cells) {
+static int64_t line_units(const rlo__packed_cells *cells) {
   return RLO__CPU_LINE_BYTES / cells->cpu.geometry.unit_bytes;
 }
 
-bool rlo__cells_find(const rlo__request *request,
-                     const rlo__geometry *geometry,
-                     rlo__cells *out_cells,
-                     rlo__str *why) {
-  const rlo_problem *problem = request->problem;
-  rlo__cells *c = out_cells;
-  *c = (rlo__cells){.cpu = {.geometry = *geometry, .x_axis = -1, .y_axis = -1}};
-  rlo__chain src = rlo__chain_find(problem, &problem->src, geometry->src_axis);
-  rlo__chain dst = rlo__chain_find(problem, &problem->dst, geometry->dst_axis);
+bool rlo__packed_cells_find(const rlo__family_query *query,
+                            const rlo__geometry *geometry,
+                            rlo__packed_cells *out_cells,
+                            rlo__str *why) {
+  const rlo_problem *problem = query->problem;
+  rlo__packed_cells *c = out_cells;
+  *c = (rlo__packed_cells){
+      .cpu = {.geometry = *geometry, .x_axis = -1, .y_axis = -1}};
+  rlo__axis_run src =
+      rlo__axis_run_find(problem, &problem->src, geometry->src_axis);
+  rlo__axis_run dst =
+      rlo__axis_run_find(problem, &problem->dst, geometry->dst_axis);
   int64_t max_lines = geometry->unit_bytes == 1   ? MAX_BYTE_LINES
                       : geometry->unit_bytes == 2 ? MAX_SHORT_LINES
                                                   : MAX_LINES;
@@ -76,15 +80,14 @@ bool rlo__cells_find(const rlo__request *request,
 }
 
 /* Groups, and how lines leave. */
-static rlo_status lay_groups(const rlo__request *request, rlo__cells *c) {
-  const rlo_problem *problem = request->problem;
-  rlo__cpu_plan *cpu = &c->cpu;
+static rlo_status lay_groups(const rlo__family_query *query,
+                             rlo__packed_cells *c) {
+  const rlo_problem *problem = query->problem;
+  rlo__grid_plan *cpu = &c->cpu;
   int64_t cell_bytes = c->cell_units * cpu->geometry.unit_bytes;
-  int64_t group_bytes = cpu->geometry.box_bytes / LEAST_GROUPS;
-  group_bytes = group_bytes > GROUP_BYTES         ? GROUP_BYTES
-                : group_bytes < SMALL_GROUP_BYTES ? SMALL_GROUP_BYTES
-                                                  : group_bytes;
-  group_bytes = rlo__way_group_bytes(&request->way, group_bytes);
+  int64_t group_bytes = cpu->geometry.box_bytes / MIN_GROUPS;
+  group_bytes = rlo__max(rlo__min(group_bytes, GROUP_BYTES), SMALL_GROUP_BYTES);
+  group_bytes = rlo__schedule_group_bytes(&query->schedule, group_bytes);
   /* Groups that are whole lines long do not share any. */
   int64_t whole =
       RLO__CPU_LINE_BYTES / rlo__gcd(RLO__CPU_LINE_BYTES, cell_bytes);
@@ -96,45 +99,44 @@ static rlo_status lay_groups(const rlo__request *request, rlo__cells *c) {
       is_inside = is_inside || c->axes[k] == a;
     }
     if (!is_inside) {
-      RLO_TRY(rlo__grid_add(
+      RLO_TRY(rlo__grid_add_axis(
           &cpu->grid, problem, a, a == c->cell_axis ? c->group_cells : 1));
     }
   }
   const int32_t plane_axes[2] = {c->cell_axis, -1};
-  cpu->order = request->way.order;
+  cpu->order = query->schedule.order;
   rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
-  cpu->is_nontemporal = rlo__cpu_wants_nontemporal(request, &cpu->geometry);
-  cpu->is_prefetching = request->device->has_builtin_prefetch;
+  cpu->is_nontemporal = rlo__cpu_wants_nontemporal(query, &cpu->geometry);
+  cpu->is_prefetching = query->device->has_builtin_prefetch;
   c->is_direct =
       cell_bytes % RLO__CPU_LINE_BYTES == 0 &&
-      rlo__cpu_dst_alignment(request, &cpu->grid, -1) == RLO__CPU_LINE_BYTES;
+      rlo__cpu_dst_alignment(query, &cpu->grid, -1) == RLO__CPU_LINE_BYTES;
   return RLO_OK;
 }
 
 /* From measurements: between 0.86 and 1, whatever the units. */
-double rlo__cells_predict(const rlo__cells *cells) {
+double rlo__packed_cells_predict(const rlo__packed_cells *cells) {
   return cells->cpu.geometry.unit_bytes == 16 ? 0.85 : 0.9;
 }
 
-static rlo_status add_defines(const rlo__request *request,
-                              const rlo__cells *c,
+static rlo_status add_defines(const rlo__family_query *query,
+                              const rlo__packed_cells *c,
                               rlo__launch *launch) {
-  static const char *const extents[RLO__CELL_MAX_AXES] = {
+  static const char *const extents[RLO__PACKED_CELL_MAX_AXES] = {
       "RLO_CELL_X0", "RLO_CELL_X1", "RLO_CELL_X2", "RLO_CELL_X3"};
-  static const char *const strides[RLO__CELL_MAX_AXES] = {
+  static const char *const strides[RLO__PACKED_CELL_MAX_AXES] = {
       "RLO_CELL_S0", "RLO_CELL_S1", "RLO_CELL_S2", "RLO_CELL_S3"};
-  const rlo_problem *problem = request->problem;
+  const rlo_problem *problem = query->problem;
   RLO_TRY(rlo__launch_define(
-      launch, "RLO_VECTOR_SHUFFLE", request->device->has_vector_shuffle));
-  for (int32_t k = 0; k < RLO__CELL_MAX_AXES; ++k) {
+      launch, "RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle));
+  for (int32_t k = 0; k < RLO__PACKED_CELL_MAX_AXES; ++k) {
     bool is_axis = k < c->num_axes;
     RLO_TRY(rlo__launch_define(
         launch, extents[k], is_axis ? problem->extents[c->axes[k]] : 1));
     RLO_TRY(rlo__launch_define(
         launch, strides[k], is_axis ? problem->src.axis[c->axes[k]] : 0));
   }
-  int64_t joined = line_units(c) / c->cell_units;
-  joined = joined < 1 ? 1 : joined;
+  int64_t joined = rlo__max(line_units(c) / c->cell_units, 1);
   RLO_TRY(rlo__launch_define(launch, "RLO_CELL_UNITS", c->cell_units));
   RLO_TRY(rlo__launch_define(launch, "RLO_CELL_JOINED", joined));
   RLO_TRY(
@@ -144,24 +146,24 @@ static rlo_status add_defines(const rlo__request *request,
   return rlo__launch_define(launch, "RLO_CELL_DIRECT", c->is_direct);
 }
 
-rlo_status rlo__cells_emit(const rlo__request *request,
-                           const rlo__cells *cells,
-                           rlo__launch *launch) {
-  const rlo_problem *problem = request->problem;
-  rlo__cells c = *cells;
-  RLO_TRY(lay_groups(request, &c));
-  const rlo__cpu_plan *cpu = &c.cpu;
+rlo_status rlo__packed_cells_emit(const rlo__family_query *query,
+                                  const rlo__packed_cells *cells,
+                                  rlo__launch *launch) {
+  const rlo_problem *problem = query->problem;
+  rlo__packed_cells c = *cells;
+  RLO_TRY(lay_groups(query, &c));
+  const rlo__grid_plan *cpu = &c.cpu;
   int64_t first;
   int64_t last;
   if (!rlo__form_range(problem, &problem->src, &first, &last)) {
     return RLO_FAIL(RLO_OVERFLOW, "a position of the source leaves 64 bits");
   }
-  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_packed_cells", launch));
-  RLO_TRY(add_defines(request, &c, launch));
-  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&cpu->grid, c.cell_axis)));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, problem->extents[c.cell_axis]));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, c.group_cells));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, last - problem->src.base + 1));
+  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_packed_cells", launch));
+  RLO_TRY(add_defines(query, &c, launch));
+  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&cpu->grid, c.cell_axis)));
+  RLO_TRY(rlo__grid_add_index(cpu, launch, problem->extents[c.cell_axis]));
+  RLO_TRY(rlo__grid_add_index(cpu, launch, c.group_cells));
+  RLO_TRY(rlo__grid_add_index(cpu, launch, last - problem->src.base + 1));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
                   "cells of %lld, %lld to a group, units of %lld bytes, %s%s%s",

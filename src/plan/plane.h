@@ -2,11 +2,11 @@
 #ifndef RLO_PLAN_PLANE_H
 #define RLO_PLAN_PLANE_H
 
-#include "plan/cpu_launch.h"
+#include "plan/grid.h"
 
 /**
- * The plane that cl/cpu_tile.cl and cl/cpu_skinny.cl move: axis a has stride 1
- * in the source, axis b in the destination, and they are two.
+ * The plane that cl/cpu_tile.cl, cl/cpu_skinny.cl and cl/gpu_tile.cl move. Axis
+ * a has stride 1 in the source, axis b in the destination, and they differ.
  *
  *     for i < na, j < nb: dst[i * dst_ld + j] = src[i + j * src_ld]
  */
@@ -19,29 +19,75 @@ typedef struct rlo__plane {
   int64_t dst_ld;
 } rlo__plane;
 
-/** Arguments of these kernels after the common ones. */
+/** Number of arguments that rlo__plane_add_arguments adds. */
 #define RLO__PLANE_NUM_SCALARS 6
 
-/** The plane of a problem; false, and why, if it has none. */
+/** The plane of a problem. False, with the reason in `why`, if it has none. */
 bool rlo__plane_find(const rlo_problem *problem,
                      const rlo__geometry *geometry,
                      rlo__plane *out_plane,
                      rlo__str *why);
 
 /**
- * Lay the groups of a plan: `tile_a` by `tile_b` points of the plane each, in
- * the plan's order, and the guards' x and y along a and b. The plan's geometry
- * and order are filled already.
+ * Lays the groups of a plan: `tile_a` by `tile_b` points of the plane each, in
+ * the plan's order, with x along a and y along b for guards. The plan's
+ * geometry and order are set already.
+ * @return RLO_OK; RLO_INTERNAL as rlo__grid_add_axis.
  */
 RLO_NODISCARD rlo_status rlo__plane_lay_grid(const rlo_problem *problem,
                                              const rlo__plane *plane,
                                              int64_t tile_a,
                                              int64_t tile_b,
-                                             rlo__cpu_plan *plan);
+                                             rlo__grid_plan *plan);
 
-/** Add the six arguments. */
+/** Adds the grid axes of a and b, na, nb, src_ld and dst_ld. */
 RLO_NODISCARD rlo_status rlo__plane_add_arguments(const rlo__plane *plane,
-                                                  const rlo__cpu_plan *plan,
+                                                  const rlo__grid_plan *plan,
                                                   rlo__launch *launch);
+
+/* --------------------------------------------------------------------- sides
+ */
+
+/** Most axes of one side of a plane. */
+#define RLO__SIDE_MAX_LEVELS 3
+
+/**
+ * A side of the plane that cl/cpu_tile.cl moves, which may join several axes: a
+ * run of axes without gaps, seen as one axis of `extent` positions. Position p
+ * is c0 + extents[0] * (c1 + extents[1] * c2); on the other side of the problem
+ * it is at c0 * steps[0] + c1 * steps[1] + c2 * steps[2] units.
+ */
+typedef struct rlo__side {
+  int32_t num_levels;
+  /** Axes of the problem, the fastest first. */
+  int32_t axes[RLO__SIDE_MAX_LEVELS];
+  int64_t extents[RLO__SIDE_MAX_LEVELS];
+  int64_t steps[RLO__SIDE_MAX_LEVELS];
+  int64_t extent;
+} rlo__side;
+
+/** Initializes the sides of a plane with one axis each. */
+void rlo__sides_init(const rlo_problem *problem,
+                     const rlo__plane *plane,
+                     rlo__side *out_a,
+                     rlo__side *out_b);
+
+/**
+ * Adds axes to side a, which has no gaps in the source, or to side b, which has
+ * none in the destination, until the side has `enough` units or no axis that is
+ * free continues it. A problem with guards keeps one axis to a side, because
+ * the kernel evaluates guards along single axes.
+ */
+void rlo__side_grow_a(const rlo_problem *problem,
+                      int64_t enough,
+                      const rlo__side *b,
+                      rlo__side *a);
+void rlo__side_grow_b(const rlo_problem *problem,
+                      int64_t enough,
+                      const rlo__side *a,
+                      rlo__side *b);
+
+/** Whether an axis of the problem is part of a side. */
+bool rlo__side_has(const rlo__side *side, int32_t axis);
 
 #endif

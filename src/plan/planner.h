@@ -4,28 +4,46 @@
 
 #include "plan/wisdom.h"
 
-/** The planner's own account: candidates and the choice. */
+/** A request to the planner. Everything is borrowed for the call. */
+typedef struct rlo__plan_request {
+  /** In/out: becomes canonical, as far as the alignments allow. */
+  rlo_problem *problem;
+  const rlo_device_info *device;
+  /** NULL: the defaults. */
+  const rlo_plan_options *options;
+  /** Powers of two that memory + offset are multiples of; 0: the device's own
+   *  alignment. */
+  int64_t src_alignment_bytes;
+  int64_t dst_alignment_bytes;
+  /** NULL: none. */
+  const rlo__wisdom *wisdom;
+  /** Fill in the candidates of the choice, which takes longer. */
+  bool is_explaining;
+} rlo__plan_request;
+
+/** The planner's decision. */
 typedef struct rlo__choice {
   /** NULL for an empty problem, which needs no kernel. */
   const rlo__family *family;
-  /** Of rlo__ways. */
-  const rlo__way *way;
+  /** Of rlo__schedules. */
+  const rlo__schedule *schedule;
   rlo_plan_decision decision;
   /** If wisdom decided. */
   double measured_fraction;
-  /** Read from the options and the device. */
+  /** From the options or the device. */
   rlo_device_class device_class;
-  /** As given, or the device's own. */
+  /** As requested, or the device's own. */
   int64_t src_alignment_bytes;
   int64_t dst_alignment_bytes;
+  /** Set only if the request explains. */
   int32_t num_candidates;
   rlo_plan_candidate candidates[RLO_MAX_FAMILIES];
 } rlo__choice;
 
-/** A family's launch in some way: one of those to be timed. */
+/** The launch of a family by a schedule: one to be timed. */
 typedef struct rlo__candidate {
   const rlo__family *family;
-  const rlo__way *way;
+  const rlo__schedule *schedule;
   rlo__launch launch;
 } rlo__candidate;
 
@@ -33,70 +51,33 @@ typedef struct rlo__candidate {
 enum { RLO__MAX_PLAN_CANDIDATES = 24 };
 
 /**
- * Canonicalise a problem as far as the alignments allow, choose a family for
- * it and write its launch.
+ * Makes a problem canonical, chooses a family and a schedule for it and writes
+ * its launch. Wisdom about the problem decides unless the options name a family
+ * or a schedule; wisdom whose family refuses the problem is ignored.
  *
- * @param problem  in/out: becomes canonical.
- * @param src_alignment_bytes, dst_alignment_bytes  as in rlo_plan_explain.
- * @param out_choice  as rlo__planner_explain has it; may be NULL.
+ * @param out_choice  may be NULL.
  * @param out_launch  written if a family was chosen.
  * @return as rlo_plan_explain.
  */
-RLO_NODISCARD rlo_status rlo__planner_choose(rlo_problem *problem,
-                                             const rlo_device_info *device,
-                                             const rlo_plan_options *options,
-                                             int64_t src_alignment_bytes,
-                                             int64_t dst_alignment_bytes,
+RLO_NODISCARD rlo_status rlo__planner_choose(const rlo__plan_request *request,
                                              rlo__choice *out_choice,
                                              rlo__launch *out_launch);
 
 /**
- * As rlo__planner_choose, but what wisdom says of the problem wins, unless the
- * options name a family or a way. Wisdom that does not fit the problem (a
- * family that refuses it) is passed over. No more is asked of the families than
- * it takes to choose: the candidates are for rlo__planner_explain.
- * @param wisdom  NULL: there is none.
- */
-RLO_NODISCARD rlo_status
-rlo__planner_choose_with(rlo_problem *problem,
-                         const rlo_device_info *device,
-                         const rlo_plan_options *options,
-                         int64_t src_alignment_bytes,
-                         int64_t dst_alignment_bytes,
-                         const rlo__wisdom *wisdom,
-                         rlo__choice *out_choice,
-                         rlo__launch *out_launch);
-
-/** As rlo__planner_choose_with, and every family of the class tells among the
- *  choice's candidates what it would do, or why not. */
-RLO_NODISCARD rlo_status rlo__planner_explain(rlo_problem *problem,
-                                              const rlo_device_info *device,
-                                              const rlo_plan_options *options,
-                                              int64_t src_alignment_bytes,
-                                              int64_t dst_alignment_bytes,
-                                              const rlo__wisdom *wisdom,
-                                              rlo__choice *out_choice,
-                                              rlo__launch *out_launch);
-
-/**
- * The launches that are worth timing for a problem: each applicable family's in
- * each way, without those that come out the same, at most
+ * Lists the launches that are worth timing for a problem: each applicable
+ * family by each schedule, without equal launches, at most
  * RLO__MAX_PLAN_CANDIDATES. The first is what rlo__planner_choose takes without
- * wisdom; then come the other families, and then the ways of each, the most
- * promising family first. What is expected to be far slower than the first is
- * left out. Options that name a family or a way leave only those.
+ * wisdom; the other families follow, then the other schedules of each, in the
+ * order of expectation. Families that are expected to be far slower than the
+ * first are left out. Options that name a family or a schedule leave only
+ * those. The request's wisdom is not read.
  *
- * @param problem  in/out: becomes canonical.
  * @param out_candidates  room for RLO__MAX_PLAN_CANDIDATES.
- * @param out_count  0 for an empty problem.
+ * @param out_count       0 for an empty problem.
  * @return as rlo_plan_explain.
  */
 RLO_NODISCARD rlo_status
-rlo__planner_list_candidates(rlo_problem *problem,
-                             const rlo_device_info *device,
-                             const rlo_plan_options *options,
-                             int64_t src_alignment_bytes,
-                             int64_t dst_alignment_bytes,
+rlo__planner_list_candidates(const rlo__plan_request *request,
                              rlo__candidate *out_candidates,
                              int32_t *out_count);
 

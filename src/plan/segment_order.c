@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/str.h"
-#include "plan/baked.h"
+#include "plan/specialized.h"
 
 enum {
   /** A chunk of fewer rows is not worth counters of its own. */
@@ -73,9 +73,9 @@ static rlo_status define_ids(const rlo__segment_ids *ids,
     return rlo__launch_define(launch, "RLO_LINEAR", 1);
   }
   bool is_index32 =
-      rlo__baked_fits_32_bits(&ids->problem) && ids->rows <= INT32_MAX;
+      rlo__specialized_fits_32_bits(&ids->problem) && ids->rows <= INT32_MAX;
   RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
-  return rlo__baked_define(&ids->problem, launch);
+  return rlo__specialized_define(&ids->problem, launch);
 }
 
 static rlo_status add_arguments(const rlo__segment_ids *ids,

@@ -40,16 +40,16 @@ void rlo__wisdom_deinit(rlo__wisdom *wisdom) {
   wisdom->capacity = 0;
 }
 
-rlo__wisdom_key rlo__wisdom_key_of(const rlo__request *request,
+rlo__wisdom_key rlo__wisdom_key_of(const rlo__family_query *query,
                                    rlo_device_class device_class) {
   rlo__hash hash = rlo__hash_init(KEY_SEED);
   rlo__hash_i64(&hash, device_class);
-  rlo__problem_hash_into(request->problem, &hash);
+  rlo__problem_hash_into(query->problem, &hash);
   return (rlo__wisdom_key){
       .problem = rlo__hash_finish(&hash),
-      .alignment_bytes = rlo__min(ENOUGH_ALIGNMENT_BYTES,
-                                  rlo__min(request->src_alignment_bytes,
-                                           request->dst_alignment_bytes))};
+      .alignment_bytes = rlo__min(
+          ENOUGH_ALIGNMENT_BYTES,
+          rlo__min(query->src_alignment_bytes, query->dst_alignment_bytes))};
 }
 
 static int compare_u64(uint64_t a, uint64_t b) {
@@ -122,15 +122,15 @@ rlo_status rlo__wisdom_put(rlo__wisdom *wisdom,
   return RLO_OK;
 }
 
-rlo__wisdom_entry rlo__wisdom_entry_of(const rlo__request *request,
+rlo__wisdom_entry rlo__wisdom_entry_of(const rlo__family_query *query,
                                        const rlo__family *family,
-                                       const rlo__way *way,
+                                       const rlo__schedule *schedule,
                                        double fraction) {
-  const rlo_problem *problem = request->problem;
+  const rlo_problem *problem = query->problem;
   rlo__wisdom_entry entry = {
-      .key = rlo__wisdom_key_of(request, family->device_class),
+      .key = rlo__wisdom_key_of(query, family->device_class),
       .family = family,
-      .way = way,
+      .schedule = schedule,
       .fraction = fraction};
   rlo__str note = rlo__str_over(entry.note, sizeof entry.note);
   rlo__str_printf(&note, "%d bits", problem->unit_bits);

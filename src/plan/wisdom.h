@@ -23,7 +23,7 @@ typedef struct rlo__wisdom_entry {
   rlo__wisdom_key key;
   /** Rows of the tables. */
   const rlo__family *family;
-  const rlo__way *way;
+  const rlo__schedule *schedule;
   double fraction;
   char note[RLO__WISDOM_NOTE_BYTES];
 } rlo__wisdom_entry;
@@ -51,9 +51,9 @@ void rlo__wisdom_init(const char *device,
 /** Free the entries. A zeroed wisdom is legal. */
 void rlo__wisdom_deinit(rlo__wisdom *wisdom);
 
-/** The key of a canonical problem, for kernels of a class; the request's device
- *  and way take no part. */
-rlo__wisdom_key rlo__wisdom_key_of(const rlo__request *request,
+/** The key of a canonical problem, for kernels of a class; the query's device
+ *  and schedule take no part. */
+rlo__wisdom_key rlo__wisdom_key_of(const rlo__family_query *query,
                                    rlo_device_class device_class);
 
 /** The entry of a key, borrowed until the next change; NULL: there is none. */
@@ -66,15 +66,16 @@ RLO_NODISCARD rlo_status rlo__wisdom_put(rlo__wisdom *wisdom,
                                          const rlo__wisdom_entry *entry);
 
 /** An entry for a canonical problem, with its key and its note. */
-rlo__wisdom_entry rlo__wisdom_entry_of(const rlo__request *request,
+rlo__wisdom_entry rlo__wisdom_entry_of(const rlo__family_query *query,
                                        const rlo__family *family,
-                                       const rlo__way *way,
+                                       const rlo__schedule *schedule,
                                        double fraction);
 
 /** What became of a text's records. */
 typedef struct rlo__wisdom_count {
   int32_t num_taken;
-  /** Of another device, driver or table, or of a family or way that is none. */
+  /** Of another device, driver or table, or of a family or schedule that is
+   * none. */
   int32_t num_ignored;
 } rlo__wisdom_count;
 

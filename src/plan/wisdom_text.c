@@ -176,10 +176,10 @@ static rlo_status read_record(reader *r) {
     return fail(r, "has a class that is neither cpu nor gpu");
   }
   if (fields[4][0] == '\0' || fields[5][0] == '\0') {
-    return fail(r, "names no family or no way");
+    return fail(r, "names no family or no schedule");
   }
   record->family = fields[4];
-  record->way = fields[5];
+  record->schedule = fields[5];
   record->note = fields[6];
   return RLO_OK;
 }
@@ -243,9 +243,10 @@ static const rlo__family *find_family(const rlo_wisdom_record *record) {
 static void import_record(void *payload, const rlo_wisdom_record *record) {
   import *into = payload;
   const rlo__family *family = find_family(record);
-  const rlo__way *way = rlo__way_find(record->way);
+  const rlo__schedule *schedule = rlo__schedule_find(record->schedule);
   if (!is_same_device(into->wisdom, record) ||
-      record->table != into->wisdom->table || family == NULL || way == NULL) {
+      record->table != into->wisdom->table || family == NULL ||
+      schedule == NULL) {
     ++into->count.num_ignored;
     return;
   }
@@ -254,7 +255,7 @@ static void import_record(void *payload, const rlo_wisdom_record *record) {
                           .low = record->problem[1]},
               .alignment_bytes = record->alignment_bytes},
       .family = family,
-      .way = way,
+      .schedule = schedule,
       .fraction = record->fraction};
   rlo__str note = rlo__str_over(entry.note, sizeof entry.note);
   rlo__str_append(&note, record->note);
@@ -311,7 +312,7 @@ static void print_record(rlo__str *out, const rlo_wisdom_record *record) {
                   (long long)(units % FRACTION_UNITS),
                   class_name(record->device_class),
                   record->family,
-                  record->way,
+                  record->schedule,
                   record->note);
 }
 
@@ -358,7 +359,7 @@ void rlo__wisdom_export(const rlo__wisdom *wisdom,
         .fraction = entry->fraction,
         .device_class = entry->family->device_class,
         .family = entry->family->name,
-        .way = entry->way->name,
+        .schedule = entry->schedule->name,
         .note = entry->note};
     print_record(out_text, &record);
   }

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "codegen/explain.h"
+#include "codegen/codegen.h"
 #include "relayout/opencl.h"
 #include "runtime/cl_error.h"
 
@@ -194,13 +194,12 @@ rlo_status rlo_context_explain(rlo_context *context,
                                rlo_plan_report **out_report) {
   RLO_TRY(check_context(context));
   rlo__rwlock_lock_read(&context->wisdom_lock);
-  rlo_status status = rlo__plan_explain_with(problem,
-                                             &context->device_info,
-                                             options,
-                                             src_alignment_bytes,
-                                             dst_alignment_bytes,
-                                             &context->wisdom,
-                                             out_report);
+  const rlo__plan_request request = {.device = &context->device_info,
+                                     .options = options,
+                                     .src_alignment_bytes = src_alignment_bytes,
+                                     .dst_alignment_bytes = dst_alignment_bytes,
+                                     .wisdom = &context->wisdom};
+  rlo_status status = rlo__plan_report_create(problem, &request, out_report);
   rlo__rwlock_unlock(&context->wisdom_lock);
   return status;
 }

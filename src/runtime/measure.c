@@ -24,7 +24,8 @@ enum {
 /** The share of the time after which no candidate is built any more. */
 #define BUILDING_SHARE 0.5
 
-/** What is not faster by this is no reason to leave the family's own way. */
+/** What is not faster by this is no reason to leave the family's own schedule.
+ */
 #define LEAST_GAIN 1.02
 
 typedef struct contestant {
@@ -135,13 +136,12 @@ static rlo_status begin_copy(measurement *m,
   rlo__copy_problem(m->copy_bytes, problem);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "copy";
-  rlo_status status = rlo__planner_choose(problem,
-                                          &m->context->device_info,
-                                          &options,
-                                          alignment_bytes,
-                                          alignment_bytes,
-                                          NULL,
-                                          launch);
+  const rlo__plan_request request = {.problem = problem,
+                                     .device = &m->context->device_info,
+                                     .options = &options,
+                                     .src_alignment_bytes = alignment_bytes,
+                                     .dst_alignment_bytes = alignment_bytes};
+  rlo_status status = rlo__planner_choose(&request, NULL, launch);
   rlo__free(problem);
   RLO_TRY(status);
   return begin_contestant(m, launch, &m->copy);
@@ -255,7 +255,7 @@ static void tell_best(const measurement *m, rlo__measured *out_measured) {
   int32_t best = find_best(m);
   *out_measured =
       (rlo__measured){.family = m->candidates[best].family,
-                      .way = m->candidates[best].way,
+                      .schedule = m->candidates[best].schedule,
                       .fraction = fraction_of(m, &m->contestants[best])};
   rlo__log(&m->context->log,
            RLO__LOG_INFO,
@@ -265,7 +265,7 @@ static void tell_best(const measurement *m, rlo__measured *out_measured) {
            (int)m->num_candidates,
            rlo__stopwatch_seconds(&m->watch),
            out_measured->family->name,
-           out_measured->way->name,
+           out_measured->schedule->name,
            out_measured->fraction,
            fraction_of(m, &m->contestants[0]));
 }
@@ -274,13 +274,13 @@ static rlo_status run(measurement *m,
                       const rlo_plan_options *options,
                       int64_t alignment_bytes,
                       rlo__measured *out_measured) {
-  RLO_TRY(rlo__planner_list_candidates(&m->problem,
-                                       &m->context->device_info,
-                                       options,
-                                       alignment_bytes,
-                                       alignment_bytes,
-                                       m->candidates,
-                                       &m->num_candidates));
+  const rlo__plan_request request = {.problem = &m->problem,
+                                     .device = &m->context->device_info,
+                                     .options = options,
+                                     .src_alignment_bytes = alignment_bytes,
+                                     .dst_alignment_bytes = alignment_bytes};
+  RLO_TRY(rlo__planner_list_candidates(
+      &request, m->candidates, &m->num_candidates));
   if (m->num_candidates == 0) {
     return RLO_FAIL(RLO_INTERNAL, "there is nothing to measure");
   }

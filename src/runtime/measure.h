@@ -8,7 +8,7 @@
 /** What was fastest. */
 typedef struct rlo__measured {
   const rlo__family *family;
-  const rlo__way *way;
+  const rlo__schedule *schedule;
   /** Of the copy kernel's rate; 0 where there is nothing to copy. */
   double fraction;
 } rlo__measured;

@@ -38,14 +38,14 @@ static rlo_status plan_for(rlo_context *context,
                            draft *out_draft) {
   out_draft->problem = *problem;
   rlo__rwlock_lock_read(&context->wisdom_lock);
-  rlo_status status = rlo__planner_choose_with(&out_draft->problem,
-                                               &context->device_info,
-                                               options,
-                                               a.src_bytes,
-                                               a.dst_bytes,
-                                               &context->wisdom,
-                                               &out_draft->choice,
-                                               &out_draft->launch);
+  const rlo__plan_request request = {.problem = &out_draft->problem,
+                                     .device = &context->device_info,
+                                     .options = options,
+                                     .src_alignment_bytes = a.src_bytes,
+                                     .dst_alignment_bytes = a.dst_bytes,
+                                     .wisdom = &context->wisdom};
+  rlo_status status =
+      rlo__planner_choose(&request, &out_draft->choice, &out_draft->launch);
   rlo__rwlock_unlock(&context->wisdom_lock);
   return status;
 }
@@ -67,7 +67,7 @@ static void describe(rlo_plan *plan,
   }
   const rlo__family *family = d->choice.family;
   plan->info.family = family != NULL ? family->name : "none";
-  plan->info.way = d->choice.way->name;
+  plan->info.schedule = d->choice.schedule->name;
   plan->info.decision = d->choice.decision;
   plan->info.measured_fraction = d->choice.measured_fraction;
   plan->info.device_class =
@@ -96,17 +96,17 @@ static bool wants_measuring(const rlo_plan_options *options, const draft *d) {
 static void remember(rlo_context *context,
                      const draft *d,
                      const rlo__measured *measured) {
-  const rlo__request request = {
+  const rlo__family_query request = {
       .problem = &d->problem,
       .device = &context->device_info,
       .src_alignment_bytes = d->choice.src_alignment_bytes,
       .dst_alignment_bytes = d->choice.dst_alignment_bytes};
   rlo__wisdom_entry entry = rlo__wisdom_entry_of(
-      &request, measured->family, measured->way, measured->fraction);
+      &request, measured->family, measured->schedule, measured->fraction);
   rlo__context_wisdom_put(context, &entry);
 }
 
-/** Plan a draft again in the way that was fastest. */
+/** Plan a draft again by the schedule that was fastest. */
 static rlo_status plan_measured(rlo_context *context,
                                 const rlo_problem *problem,
                                 const rlo_plan_options *options,
@@ -114,7 +114,7 @@ static rlo_status plan_measured(rlo_context *context,
                                 draft *d) {
   rlo_plan_options forced = *options;
   forced.family = measured->family->name;
-  forced.way = measured->way->name;
+  forced.schedule = measured->schedule->name;
   RLO_TRY(plan_for(context, problem, &forced, alignment_of(d), d));
   d->choice.decision = RLO_PLAN_DECISION_MEASURE;
   d->choice.measured_fraction = measured->fraction;
@@ -142,7 +142,8 @@ static rlo_status measure_drafts(rlo_context *context,
   }
   rlo__measured measured;
   RLO_TRY(rlo__measure(context, problem, options, alignment_bytes, &measured));
-  const bool is_for_all = options->family == NULL && options->way == NULL &&
+  const bool is_for_all = options->family == NULL &&
+                          options->schedule == NULL &&
                           options->device_class == RLO_DEVICE_CLASS_AUTO;
   if (is_for_all) {
     remember(context, aligned, &measured);

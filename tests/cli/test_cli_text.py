@@ -419,7 +419,7 @@ class Explain(CliCase):
         text = self.ok("explain", "f32[64,48]", "bf16[64,48]{0,1}",
                        "--class", "cpu", "--alpha", "2.5", "--beta", "1")
         for words in ("cell = bf16(2.5 * src + 1 * cell), src of f32",
-                      "family         turn"):
+                      "family         compute_tile"):
             self.assertIn(words, text)
         self.fails(2, ["--alpha"], "explain", "f32[2]", "f32[2]", "--class",
                    "cpu", "--alpha", "much")

@@ -58,11 +58,11 @@ class File(WisdomCase):
                    b"device\tB\t1\t0000000000000001\n" + RECORD)
         told = self.ok("wisdom", "show")
         self.assertIn("A, driver 1 (of another table of kernels: not used)\n"
-                      "  0.871  tile    tile 4x8", told)
+                      "  0.871  tile         tile 4x8", told)
         self.assertEqual(told.count("32 bits, 8 x 8, aligned to 64\n"), 2)
         record = self.show()[1]
         self.assertEqual(
-            (record["device"], record["problem"], record["way"],
+            (record["device"], record["problem"], record["schedule"],
              record["fraction"], record["is_current"], record["class"]),
             ("B", "0123456789abcdef" * 2, "tile 4x8", 0.871, False, "cpu"))
 
@@ -124,12 +124,13 @@ class Tune(WisdomCase):
         self.assertGreater(pair["fraction"], 0)
         records = self.show()
         self.assertEqual({r["family"] for r in records}, {pair["family"]})
-        self.assertEqual({r["way"] for r in records}, {pair["way"]})
+        self.assertEqual({r["schedule"] for r in records}, {pair["schedule"]})
         self.assertTrue(all(r["is_current"] for r in records))
         self.assertTrue(records[0]["device"].startswith(told["device"]))
         after = json.loads(self.ok("explain", "--json", *PAIR))
-        self.assertEqual((after["chosen_by"], after["family"], after["way"]),
-                         ("wisdom", pair["family"], pair["way"]))
+        self.assertEqual(
+            (after["chosen_by"], after["family"], after["schedule"]),
+            ("wisdom", pair["family"], pair["schedule"]))
         self.assertAlmostEqual(after["measured_fraction"], pair["fraction"],
                                delta=0.002)
         self.assertEqual(after["wisdom_records"], len(records))
@@ -200,13 +201,15 @@ class Tune(WisdomCase):
         self.assertEqual(result.code, 1)
         self.assertIn("data", result.err)
 
-    def test_a_way_can_be_named(self):
-        told = json.loads(self.ok("explain", "--json", *PAIR, "--way",
-                                  "output order"))
-        self.assertEqual((told["way"], told["chosen_by"]),
-                         ("output order", "command line"))
-        self.fails(1, ["sideways", "\"output order\""], "explain", *PAIR,
-                   "--way", "sideways")
+    def test_a_schedule_can_be_named(self):
+        # --way is the former name of --schedule.
+        for option in ("--schedule", "--way"):
+            told = json.loads(self.ok("explain", "--json", *PAIR, option,
+                                      "output order"))
+            self.assertEqual((told["schedule"], told["chosen_by"]),
+                             ("output order", "command line"))
+            self.fails(1, ["sideways", "\"output order\""], "explain", *PAIR,
+                       option, "sideways")
 
 
 if __name__ == "__main__":

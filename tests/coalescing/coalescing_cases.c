@@ -202,9 +202,9 @@ static void run_case(const coalescing_case *c,
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = family;
   test_plan_lower(c->src, c->dst, c->permutation, &problem);
-  ck_assert_int_eq(rlo__planner_choose(
-                       &problem, &device, &options, 64, 64, &choice, &launch),
-                   RLO_OK);
+  ck_assert_int_eq(
+      test_plan_choose(&problem, &device, &options, 64, 64, &choice, &launch),
+      RLO_OK);
   rlo__program_spec spec;
   ck_assert_int_eq(rlo__codegen_program(&launch, &spec), RLO_OK);
   char source[512];

@@ -177,9 +177,9 @@ static void grow(growing *g, rlo_dtype dtype) {
 }
 
 typedef struct tally {
-  int64_t ran, baked, problems;
+  int64_t ran, specialized, problems;
   /** Of those that are compiled one by one. */
-  int64_t max_baked;
+  int64_t max_specialized;
 } tally;
 
 /* Two families in turn. */
@@ -197,9 +197,9 @@ static void run_problem(const rlo_problem *problem,
   int32_t num_ran = 0;
   for (int32_t f = 0; num_ran < 2 && f < rlo__num_families; ++f) {
     const rlo__family *family = rlo__families[(first + f) % rlo__num_families];
-    bool is_baked = (family->traits & RLO__FAMILY_BAKES) != 0 ||
-                    strcmp(family->name, "packed") == 0;
-    if (is_baked && t->baked >= t->max_baked) {
+    bool is_specialized = (family->traits & RLO__FAMILY_SPECIALIZES) != 0 ||
+                          strcmp(family->name, "packed") == 0;
+    if (is_specialized && t->specialized >= t->max_specialized) {
       continue;
     }
     c.family = family->name;
@@ -208,7 +208,7 @@ static void run_problem(const rlo_problem *problem,
         test_device_run_problem(&device, problem, &c, words, NULL);
     ck_assert_int_ne(outcome, TEST_FAILED);
     num_ran += outcome == TEST_RAN;
-    t->baked += is_baked && outcome == TEST_RAN;
+    t->specialized += is_specialized && outcome == TEST_RAN;
   }
   t->ran += num_ran;
 }
@@ -216,7 +216,7 @@ static void run_problem(const rlo_problem *problem,
 RLO_TEST(test_device_ops__random_chains_are_exact) {
   test_random random = test_random_begin("test_device_ops");
   const int32_t cases = test_case_count(250, 60, 60);
-  tally t = {.max_baked = cases / 8};
+  tally t = {.max_specialized = cases / 8};
   for (int32_t i = 0; i < cases; ++i) {
     growing g = {&random, NULL, ""};
     int32_t width = (int32_t)test_random_in(&random, 0, 4);
@@ -245,9 +245,9 @@ RLO_TEST(test_device_ops__random_chains_are_exact) {
     rlo_moves_release(moves);
     rlo_chain_release(g.chain);
   }
-  printf("%lld problems, %lld runs, %lld of them baked\n",
+  printf("%lld problems, %lld runs, %lld of them specialized\n",
          (long long)t.problems,
          (long long)t.ran,
-         (long long)t.baked);
+         (long long)t.specialized);
   ck_assert_int_ge(t.ran, cases);
 }

@@ -12,18 +12,18 @@ RLO_TIMEOUT(600);
 
 /* Whether a family bakes the problem, or much of it, into its program, which
  * then has to be compiled for nearly each case. */
-static bool is_baked(const char *family) {
+static bool is_specialized(const char *family) {
   return strcmp(family, "gather") == 0 || strcmp(family, "packed") == 0;
 }
 
 /* Random layouts, by a family drawn from those that take them. */
 RLO_TEST(test_device_random__random_pairs_are_exact) {
   const int32_t cases = test_case_count(550, 120, 60);
-  const int32_t max_baked = cases / 8;
+  const int32_t max_specialized = cases / 8;
 
   test_random random = test_random_begin("test_device_random");
   int32_t num_ran = 0;
-  int32_t num_baked = 0;
+  int32_t num_specialized = 0;
   for (int32_t i = 0; num_ran < cases && i < 4 * cases; ++i) {
     uint64_t case_seed = random.state;
     int32_t width = (int32_t)test_random_in(&random, 0, 4);
@@ -52,13 +52,13 @@ RLO_TEST(test_device_random__random_pairs_are_exact) {
     test_outcome outcome = TEST_REFUSED;
     for (int32_t f = 0; outcome == TEST_REFUSED && f < rlo__num_families; ++f) {
       forced = rlo__families[(first + f) % rlo__num_families];
-      if (is_baked(forced->name) && num_baked == max_baked) {
+      if (is_specialized(forced->name) && num_specialized == max_specialized) {
         continue;
       }
       c.family = forced->name;
       c.device_class = forced->device_class;
       outcome = test_device_run(&device, &c, &info);
-      num_baked += is_baked(forced->name) && outcome == TEST_RAN;
+      num_specialized += is_specialized(forced->name) && outcome == TEST_RAN;
     }
     ck_assert_msg(outcome != TEST_FAILED,
                   "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
@@ -66,7 +66,8 @@ RLO_TEST(test_device_random__random_pairs_are_exact) {
                   (unsigned long long)case_seed);
     num_ran += outcome == TEST_RAN;
   }
-  printf(
-      "%d random cases ran, %d of them baked\n", (int)num_ran, (int)num_baked);
+  printf("%d random cases ran, %d of them specialized\n",
+         (int)num_ran,
+         (int)num_specialized);
   ck_assert_int_eq(num_ran, cases); /* and most were not refused */
 }

@@ -11,7 +11,7 @@ RLO_TIMEOUT(600);
 
 /* Whether a family bakes the problem into its program, which then has to be
  * compiled for each case. */
-static bool is_baked(const char *family) {
+static bool is_specialized(const char *family) {
   return strcmp(family, "gather") == 0;
 }
 
@@ -42,13 +42,13 @@ static void run_pair(int32_t pair_number, int32_t width) {
     /* Compiling is what takes the time: each pair is gathered in one width, by
      * one class, at one shift, and the families that have more compiled in see
      * it in two widths. */
-    if (is_baked(family->name)
+    if (is_specialized(family->name)
             ? pair_number % 5 != width || (pair_number / 5 % 2 == 0) == is_gpu
             : has_many_programs(family) && (pair_number + width) % 5 >= 2) {
       continue;
     }
     for (int32_t s = 0; s < NUM_SHIFTS; ++s) {
-      if (is_baked(family->name) && s != pair_number % NUM_SHIFTS) {
+      if (is_specialized(family->name) && s != pair_number % NUM_SHIFTS) {
         continue;
       }
       int64_t element_bytes = (int64_t)1 << width;

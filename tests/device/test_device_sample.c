@@ -19,7 +19,7 @@ enum {
   /* One in so many of all cases in all widths: more than 2,000. */
   ONE_IN = TEST_IS_SANITIZED ? 100 : 13,
   /* Gathers are compiled one by one. */
-  MAX_BAKED = TEST_IS_SANITIZED ? 5 : 60
+  MAX_SPECIALIZED = TEST_IS_SANITIZED ? 5 : 60
 };
 
 RLO_FILE_FIXTURE(open_device, close_device);
@@ -70,10 +70,10 @@ enum { NUM_FAMILIES = sizeof families / sizeof families[0] };
 
 typedef struct sample {
   test_random random;
-  int64_t num_cases, num_ran, num_baked;
+  int64_t num_cases, num_ran, num_specialized;
 } sample;
 
-static test_outcome run_one(const test_case *c, bool may_bake) {
+static test_outcome run_one(const test_case *c, bool may_specialize) {
   /* Whether the planner would bake is known only by asking it. */
   static rlo_problem problem;
   ck_assert_int_eq(rlo_relayout_lower(c->src, c->dst, c->permutation, &problem),
@@ -87,10 +87,10 @@ static test_outcome run_one(const test_case *c, bool may_bake) {
   }
   rlo_plan_info info;
   rlo_plan_get_info(plan, &info);
-  bool is_baked = strcmp(info.family, "gather") == 0;
+  bool is_specialized = strcmp(info.family, "gather") == 0;
   rlo_plan_release(plan);
-  return is_baked && !may_bake ? TEST_REFUSED
-                               : test_device_run(&device, c, NULL);
+  return is_specialized && !may_specialize ? TEST_REFUSED
+                                           : test_device_run(&device, c, NULL);
 }
 
 static void run_case(sample *s,
@@ -114,10 +114,11 @@ static void run_case(sample *s,
       .src_shift_bytes = element_bytes * test_random_in(&s->random, 0, 3),
       .dst_shift_bytes = element_bytes * test_random_in(&s->random, 0, 3)};
   test_outcome outcome = TEST_REFUSED;
-  if (s->num_baked < MAX_BAKED && test_random_once_in(&s->random, 30)) {
+  if (s->num_specialized < MAX_SPECIALIZED &&
+      test_random_once_in(&s->random, 30)) {
     c.family = "gather";
     outcome = run_one(&c, true);
-    s->num_baked += outcome == TEST_RAN;
+    s->num_specialized += outcome == TEST_RAN;
   }
   if (outcome == TEST_REFUSED && test_random_once_in(&s->random, 2)) {
     c.device_class = RLO_DEVICE_CLASS_GPU;
@@ -157,7 +158,7 @@ RLO_TEST(test_device_sample__small_transposes_are_exact) {
   rlo_context_get_stats(device.context, &stats);
   printf("%lld cases ran, %lld of them gathers, on %lld programs\n",
          (long long)s.num_ran,
-         (long long)s.num_baked,
+         (long long)s.num_specialized,
          (long long)stats.programs_built);
   ck_assert_int_eq(s.num_cases, NUM_SMALL_CASES);
   ck_assert_int_ge(s.num_ran, TEST_IS_SANITIZED ? 250 : 2000);

@@ -121,7 +121,7 @@ static const named_move named_moves[] = {
 
 enum { NUM_NAMED = sizeof named_moves / sizeof named_moves[0] };
 
-RLO_LOOP_TEST(test_device_tile__each_way_is_exact, 0, NUM_NAMED) {
+RLO_LOOP_TEST(test_device_tile__each_schedule_is_exact, 0, NUM_NAMED) {
   const named_move *n = &named_moves[_i];
   for (int32_t width = n->least_width; width <= n->most_width; ++width) {
     ck_assert_int_eq(run(&n->move, width, 0, n->dst_shift_elems, n->parameters),

@@ -54,13 +54,13 @@ static void check_is_wide(const rlo__family *family) {
   options.family = family->name;
   options.device_class = family->device_class;
   scratch = problem;
-  ck_assert_msg(rlo__planner_choose(&scratch,
-                                    rlo_context_device_info(device.context),
-                                    &options,
-                                    0,
-                                    0,
-                                    NULL,
-                                    &launch) == RLO_OK,
+  ck_assert_msg(test_plan_choose(&scratch,
+                                 rlo_context_device_info(device.context),
+                                 &options,
+                                 0,
+                                 0,
+                                 NULL,
+                                 &launch) == RLO_OK,
                 "%s",
                 rlo_error_last()->message);
   ck_assert_int_eq(test_plan_define(&launch, "RLO_INDEX32"), 0);
@@ -69,7 +69,7 @@ static void check_is_wide(const rlo__family *family) {
 static bool takes_guards(const rlo__family *family) {
   return (family->traits & RLO__FAMILY_COMPUTES) == 0 &&
          strcmp(family->name, "copy") != 0 &&
-         strcmp(family->name, "lookup") != 0 &&
+         strcmp(family->name, "gather_rows") != 0 &&
          (strcmp(family->name, "packed") != 0 ||
           family->device_class == RLO_DEVICE_CLASS_GPU);
 }

@@ -96,8 +96,8 @@ RLO_TEST(test_measure__measures_once_and_remembers) {
   ck_assert_int_eq(second.decision, RLO_PLAN_DECISION_WISDOM);
   ck_assert_int_eq(third.decision, RLO_PLAN_DECISION_WISDOM);
   ck_assert_str_eq(first.family, second.family);
-  ck_assert_str_eq(first.way, second.way);
-  ck_assert_ptr_eq(second.way, third.way);
+  ck_assert_str_eq(first.schedule, second.schedule);
+  ck_assert_ptr_eq(second.schedule, third.schedule);
   ck_assert_double_eq(first.measured_fraction, third.measured_fraction);
   ck_assert_int_eq(before.launches, after.launches);
   ck_assert_int_eq(after.buffer_bytes, 0);
@@ -122,7 +122,7 @@ RLO_TEST(test_measure__there_is_nothing_to_measure_of_nothing) {
   lower("f32[0,65]", "f32[0,65]{0,1}");
   rlo_plan_info info = plan(device.context, &options);
   ck_assert_str_eq(info.family, "none");
-  ck_assert_str_eq(info.way, "default");
+  ck_assert_str_eq(info.schedule, "default");
   ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_ESTIMATE);
 }
 
@@ -168,7 +168,7 @@ RLO_TEST(test_measure__takes_about_the_time_that_it_is_given) {
   rlo_context_get_stats(device.context, &after);
   /* No time for any but the first. */
   ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_MEASURE);
-  ck_assert_str_eq(info.way, "default");
+  ck_assert_str_eq(info.schedule, "default");
   ck_assert_int_eq(after.programs_built, before.programs_built);
   options.measure_seconds = -1.0;
   rlo_plan *none = NULL;

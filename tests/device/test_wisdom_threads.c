@@ -108,7 +108,7 @@ RLO_TEST(test_wisdom_threads__one_measures_and_all_know) {
   for (int32_t n = 0; n < NUM_MEASURING; ++n) {
     num_measured += measuring[n].info.decision == RLO_PLAN_DECISION_MEASURE;
     ck_assert_str_eq(measuring[n].info.family, measuring[0].info.family);
-    ck_assert_str_eq(measuring[n].info.way, measuring[0].info.way);
+    ck_assert_str_eq(measuring[n].info.schedule, measuring[0].info.schedule);
   }
   ck_assert_int_eq(num_measured, 1);
   test_device_close(&device);

@@ -8,7 +8,7 @@ static void check_record(void *payload, const rlo_wisdom_record *record) {
   int32_t *num_records = payload;
   ++*num_records;
   FUZZ_CHECK(record->device != NULL && strlen(record->driver) < 512);
-  FUZZ_CHECK(record->family[0] != '\0' && record->way[0] != '\0');
+  FUZZ_CHECK(record->family[0] != '\0' && record->schedule[0] != '\0');
   FUZZ_CHECK(record->alignment_bytes > 0);
   FUZZ_CHECK(record->fraction >= 0.0 && record->fraction <= 1001.0);
   FUZZ_CHECK(strlen(record->note) < 512);

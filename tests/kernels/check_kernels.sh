@@ -13,7 +13,7 @@ folder=$2
 count=0
 failed=0
 
-# Nobody uses all helpers of common.cl, hence -Wno-unused-function.
+# Nobody uses all helpers of cpu_common.cl, hence -Wno-unused-function.
 # check_kernel <file> [-DNAME=value...]
 check_kernel() {
   file=$1

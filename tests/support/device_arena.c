@@ -74,7 +74,7 @@ static void complain(const test_case *c,
                      const char *what,
                      const char *details) {
   printf(
-      "FAILED: %s --class %s --family %s --way '%s'   # source at +%lld, "
+      "FAILED: %s --class %s --family %s --schedule '%s'   # source at +%lld, "
       "destination at "
       "+%lld bytes\n  %s%s\n",
       words,
@@ -82,7 +82,7 @@ static void complain(const test_case *c,
       : c->device_class == RLO_DEVICE_CLASS_CPU ? "cpu"
                                                 : "auto",
       c->family != NULL ? c->family : "auto",
-      c->way != NULL ? c->way : "default",
+      c->schedule != NULL ? c->schedule : "default",
       (long long)c->src_shift_bytes,
       (long long)c->dst_shift_bytes,
       what,
@@ -275,7 +275,7 @@ test_outcome test_device_run_problem(const test_device *device,
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = c->family;
   options.device_class = c->device_class;
-  options.way = c->way;
+  options.schedule = c->schedule;
   options.effort = c->effort;
   options.measure_seconds = c->measure_seconds;
   rlo_plan *plan = NULL;

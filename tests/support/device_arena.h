@@ -47,7 +47,7 @@ typedef struct test_case {
   const char *family;
   rlo_device_class device_class;
   /** NULL: the family's own. */
-  const char *way;
+  const char *schedule;
   rlo_effort effort;
   double measure_seconds;
   /** Bytes added to the guard band before each tensor. */

@@ -120,19 +120,35 @@ void test_plan_make(int32_t unit_bits,
   }
 }
 
+rlo_status test_plan_choose(rlo_problem *problem,
+                            const rlo_device_info *device,
+                            const rlo_plan_options *options,
+                            int64_t src_alignment_bytes,
+                            int64_t dst_alignment_bytes,
+                            rlo__choice *out_choice,
+                            rlo__launch *out_launch) {
+  const rlo__plan_request request = {.problem = problem,
+                                     .device = device,
+                                     .options = options,
+                                     .src_alignment_bytes = src_alignment_bytes,
+                                     .dst_alignment_bytes = dst_alignment_bytes,
+                                     .is_explaining = out_choice != NULL};
+  return rlo__planner_choose(&request, out_choice, out_launch);
+}
+
 rlo_status test_plan_try(test_plan *plan,
                          const char *family,
                          int64_t src_alignment_bytes,
                          int64_t dst_alignment_bytes) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = family;
-  return rlo__planner_choose(&plan->problem,
-                             &plan->device,
-                             &options,
-                             src_alignment_bytes,
-                             dst_alignment_bytes,
-                             &plan->choice,
-                             &plan->launch);
+  return test_plan_choose(&plan->problem,
+                          &plan->device,
+                          &options,
+                          src_alignment_bytes,
+                          dst_alignment_bytes,
+                          &plan->choice,
+                          &plan->launch);
 }
 
 void test_plan_run(test_plan *plan) {

@@ -41,6 +41,15 @@ typedef struct test_plan {
   rlo__launch launch;
 } test_plan;
 
+/** rlo__planner_choose without wisdom, explaining if out_choice is not NULL. */
+rlo_status test_plan_choose(rlo_problem *problem,
+                            const rlo_device_info *device,
+                            const rlo_plan_options *options,
+                            int64_t src_alignment_bytes,
+                            int64_t dst_alignment_bytes,
+                            rlo__choice *out_choice,
+                            rlo__launch *out_launch);
+
 /** Plan; a family's name or NULL, and alignments in bytes or 0, as in
  *  rlo_plan_explain. */
 rlo_status test_plan_try(test_plan *plan,

@@ -18,7 +18,7 @@ void test_variant_run(const test_device *device, const test_variant_case *c) {
       .permutation = permutation,
       .family = c->family->name,
       .device_class = c->family->device_class,
-      .way = c->way->name,
+      .schedule = c->schedule->name,
       .src_shift_bytes = c->is_aligned ? 0 : element_bytes,
       .dst_shift_bytes = c->is_aligned ? 0 : 3 * element_bytes};
   ck_assert_int_eq(test_device_run(device, &run, NULL), TEST_RAN);

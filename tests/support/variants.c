@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "relayout/ops.h"
+#include "support/plan_case.h"
 #include "support/variants_table.h"
 
 enum { NUM_UNITS = 5, LINE_BYTES = 64 };
@@ -163,8 +164,8 @@ static void plan_case(const rlo_device_info *device,
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = c->family->name;
   options.device_class = c->family->device_class;
-  options.way = c->way->name;
-  rlo_status status = rlo__planner_choose(
+  options.schedule = c->schedule->name;
+  rlo_status status = test_plan_choose(
       &scratch, device, &options, alignment, alignment, NULL, &launch);
   if (status == RLO_UNSUPPORTED || rlo_problem_is_empty(&scratch)) {
     return;
@@ -188,12 +189,12 @@ static void each_of_pair(const rlo_device_info *device,
         "%s",
         rlo_error_last()->message);
     for (int32_t f = 0; f < rlo__num_families; ++f) {
-      for (int32_t w = 0; w < rlo__num_ways; ++w) {
+      for (int32_t w = 0; w < rlo__num_schedules; ++w) {
         for (int32_t aligned = 0; aligned < 2; ++aligned) {
           const test_variant_case c = {.pair = pair,
                                        .width = width,
                                        .family = rlo__families[f],
-                                       .way = &rlo__ways[w],
+                                       .schedule = &rlo__schedules[w],
                                        .is_aligned = aligned != 0};
           plan_case(device, &problem, &c, fn, payload);
         }

@@ -45,7 +45,7 @@ typedef struct test_variant_case {
   /** In test_dtypes. */
   int32_t width;
   const rlo__family *family;
-  const rlo__way *way;
+  const rlo__schedule *schedule;
   /** Memory is aligned as the device aligns it; else to the element. */
   bool is_aligned;
 } test_variant_case;
@@ -55,7 +55,7 @@ typedef void (*test_variant_fn)(void *payload,
                                 const rlo__launch *launch);
 
 /** Plan every pair of test_pairs, and those that only variants need, by every
- *  family in every way in every width, and tell each launch.
+ *  family in every schedule in every width, and tell each launch.
  *  @param is_small  only pairs for a simulator. */
 void test_variants_each(const rlo_device_info *device,
                         bool is_small,

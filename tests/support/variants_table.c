@@ -26,7 +26,7 @@
 #define PLANE_CONSTANTS(file)                              \
   {file, "RLO_VECTOR_SHUFFLE", AS_IS, true, VALUES(0, 1)}, \
   {file, "RLO_DST_ALIGN", IS_LINE, true, VALUES(0, 1)}
-#define BAKED_CONSTANTS(file)                             \
+#define SPECIALIZED_CONSTANTS(file)                             \
   {file, "RLO_NUM_AXES", IGNORED, false, NONE},           \
   {file, "RLO_EXTENTS", IGNORED, false, NONE},            \
   {file, "RLO_TERMS", IGNORED, false, NONE},              \
@@ -98,24 +98,24 @@ const test_constant test_constants[] = {
     {"gather", "RLO_INDEX32", AS_IS, false, VALUES(1)},
     {"gather", "RLO_LOCAL", IGNORED, false, NONE},
     {"gather", "RLO_NUM_TERMS", IS_ANY, false, VALUES(0, 1)},
-    BAKED_CONSTANTS("gather"),
+    SPECIALIZED_CONSTANTS("gather"),
     {"gather", "RLO_SEGMENT", IS_MANY, true, VALUES(0, 1)},
     {"gather", "RLO_ROW_SEGMENTS", IGNORED, false, NONE},
     {"gather", "RLO_SEGMENTS", IGNORED, false, NONE},
     {"gather", "RLO_PIECES", IS_MANY, false, VALUES(0, 1)},
     {"gather", "RLO_LOOP", AS_IS, false, VALUES(0)},
 
-    {"cpu_lookup", "RLO_UNIT_BYTES", AS_IS, false, VALUES(1, 2, 4, 8, 16)},
-    {"cpu_lookup", "RLO_INDEX32", AS_IS, false, VALUES(1)},
-    {"cpu_lookup", "RLO_NT", AS_IS, false, VALUES(0, 1)},
-    {"cpu_lookup", "RLO_PREFETCH", AS_IS, false, VALUES(0, 1)},
-    {"cpu_lookup", "RLO_NUM_TERMS", IS_ANY, false, VALUES(1)},
-    BAKED_CONSTANTS("cpu_lookup"),
-    {"cpu_lookup", "RLO_ROWS", IGNORED, false, NONE},
-    {"cpu_lookup", "RLO_GROUP_ROWS", IGNORED, false, NONE},
-    {"cpu_lookup", "RLO_CHUNK_UNITS", IGNORED, false, NONE},
-    {"cpu_lookup", "RLO_ROW_CHUNKS", IS_MANY, false, VALUES(0)},
-    {"cpu_lookup", "RLO_LOOKUP_AHEAD", IGNORED, false, NONE},
+    {"cpu_gather_rows", "RLO_UNIT_BYTES", AS_IS, false, VALUES(1, 2, 4, 8, 16)},
+    {"cpu_gather_rows", "RLO_INDEX32", AS_IS, false, VALUES(1)},
+    {"cpu_gather_rows", "RLO_NT", AS_IS, false, VALUES(0, 1)},
+    {"cpu_gather_rows", "RLO_PREFETCH", AS_IS, false, VALUES(0, 1)},
+    {"cpu_gather_rows", "RLO_NUM_TERMS", IS_ANY, false, VALUES(1)},
+    SPECIALIZED_CONSTANTS("cpu_gather_rows"),
+    {"cpu_gather_rows", "RLO_ROWS", IGNORED, false, NONE},
+    {"cpu_gather_rows", "RLO_GROUP_ROWS", IGNORED, false, NONE},
+    {"cpu_gather_rows", "RLO_CHUNK_UNITS", IGNORED, false, NONE},
+    {"cpu_gather_rows", "RLO_ROW_CHUNKS", IS_MANY, false, VALUES(0)},
+    {"cpu_gather_rows", "RLO_GATHER_AHEAD", IGNORED, false, NONE},
 
     {"gpu_copy", "RLO_UNIT_BYTES", AS_IS, false, VALUES(1, 2, 4, 8, 16)},
     {"gpu_copy", "RLO_LOCAL", AS_IS, false, VALUES(256)},

@@ -18,7 +18,7 @@ static void plan(const char *src, const char *dst, const char *family) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = family;
   test_plan_lower(src, dst, NULL, &problem);
-  ck_assert_msg(rlo__planner_choose(
+  ck_assert_msg(test_plan_choose(
                     &problem, &device, &options, 0, 0, NULL, &launch) == RLO_OK,
                 "%s",
                 rlo_error_last()->message);
@@ -144,8 +144,8 @@ RLO_TEST(test_codegen__every_file_a_family_names_is_there) {
     for (size_t k = 0; k < sizeof pairs / sizeof pairs[0] && !is_tried; ++k) {
       test_plan_lower(pairs[k][0], pairs[k][1], NULL, &problem);
       is_tried =
-          rlo__planner_choose(
-              &problem, &device, &options, 0, 0, NULL, &launch) == RLO_OK;
+          test_plan_choose(&problem, &device, &options, 0, 0, NULL, &launch) ==
+          RLO_OK;
     }
     for (int32_t k = 0; k < 2 && !is_tried; ++k) {
       if (k == 0) {
@@ -154,8 +154,8 @@ RLO_TEST(test_codegen__every_file_a_family_names_is_there) {
         test_plan_segment_sum("f32[64,48]", "s32[64]", "f32[7,48]", &problem);
       }
       is_tried =
-          rlo__planner_choose(
-              &problem, &device, &options, 0, 0, NULL, &launch) == RLO_OK;
+          test_plan_choose(&problem, &device, &options, 0, 0, NULL, &launch) ==
+          RLO_OK;
     }
     ck_assert_msg(is_tried, "no problem for %s", family->name);
     rlo__program_spec spec = make();

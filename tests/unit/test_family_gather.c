@@ -14,10 +14,10 @@ static const rlo__family *const rows[] = {&rlo__family_cpu_gather,
 
 /* Problems that come here are canonical; these are near enough. */
 static void emit(int row) {
-  rlo__request request = {.problem = &problem,
-                          .device = &device,
-                          .src_alignment_bytes = 128,
-                          .dst_alignment_bytes = 128};
+  rlo__family_query request = {.problem = &problem,
+                               .device = &device,
+                               .src_alignment_bytes = 128,
+                               .dst_alignment_bytes = 128};
   char words[160];
   rlo__str why = rlo__str_over(words, sizeof words);
   device.device_class = rows[row]->device_class;
@@ -256,10 +256,10 @@ RLO_TEST(test_family_gather__the_largest_problem_fits_a_launch) {
 
 RLO_TEST(test_family_gather__refuses_boxes_beyond_64_bits) {
   make_plane(INT64_C(1) << 40, INT64_C(1) << 40);
-  rlo__request request = {.problem = &problem,
-                          .device = &device,
-                          .src_alignment_bytes = 128,
-                          .dst_alignment_bytes = 128};
+  rlo__family_query request = {.problem = &problem,
+                               .device = &device,
+                               .src_alignment_bytes = 128,
+                               .dst_alignment_bytes = 128};
   for (int row = 0; row < 2; ++row) {
     memset(&launch, 0, sizeof launch);
     ck_assert_int_eq(rows[row]->emit(&request, &launch), RLO_OVERFLOW);

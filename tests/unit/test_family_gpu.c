@@ -9,15 +9,15 @@
 static rlo_problem problem;
 static rlo__launch launch;
 static rlo_device_info device;
-static rlo__request request;
+static rlo__family_query request;
 static char reason[160];
 
 static void begin(void) {
   device = test_plan_gpu();
-  request = (rlo__request){.problem = &problem,
-                           .device = &device,
-                           .src_alignment_bytes = 128,
-                           .dst_alignment_bytes = 128};
+  request = (rlo__family_query){.problem = &problem,
+                                .device = &device,
+                                .src_alignment_bytes = 128,
+                                .dst_alignment_bytes = 128};
 }
 
 RLO_FIXTURE(begin, NULL);

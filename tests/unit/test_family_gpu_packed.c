@@ -25,8 +25,7 @@ RLO_TIMEOUT(100);
 static rlo_status plan_for(const char *family) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = family;
-  return rlo__planner_choose(
-      &problem, &device, &options, 0, 0, &choice, &launch);
+  return test_plan_choose(&problem, &device, &options, 0, 0, &choice, &launch);
 }
 
 /* Arguments of the kernel, as its head comment numbers them. */
@@ -226,7 +225,7 @@ RLO_TEST(test_family_gpu_packed__pieces_are_wide_only_where_it_is_proven) {
 
 RLO_TEST(test_family_gpu_packed__lanes_meet_in_few_banks) {
   /* 32 columns of 32 words: without padding all lanes would want one bank. */
-  rlo__block block = {
+  rlo__gpu_block block = {
       .num_axes = 2, .axes = {{0, 32, 0}, {1, 32, 0}}, .by_dst = {1, 0}};
   rlo__gpu_block_lay_out(&block, 4, 1);
   ck_assert_int_eq(block.axes[1].local_stride % 2, 1);

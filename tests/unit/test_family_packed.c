@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "plan/packed_block.h"
+#include "plan/packed.h"
 #include "support/plan_case.h"
 #include "support/random.h"
 #include "support/suite.h"
@@ -60,7 +60,7 @@ RLO_TABLE_TEST(test_family_packed__tells_how_it_moves, cases) {
   options.family = "packed";
   test_plan_lower(c->src, c->dst, NULL, &problem);
   ck_assert_int_eq(
-      rlo__planner_choose(&problem, &device, &options, 0, 0, &choice, &launch),
+      test_plan_choose(&problem, &device, &options, 0, 0, &choice, &launch),
       RLO_OK);
   ck_assert_msg(strstr(launch.parameters, c->parameters) != NULL,
                 "%s to %s: \"%s\" does not say \"%s\"",
@@ -76,8 +76,8 @@ static void make_random(test_random *random, int32_t num_axes) {
   int64_t extents[8];
   int64_t strides[2][8];
   for (int32_t a = 0; a < num_axes; ++a) {
-    int64_t most = test_random_once_in(random, 4) ? 700 : 11;
-    extents[a] = test_random_in(random, 2, most);
+    int64_t max = test_random_once_in(random, 4) ? 700 : 11;
+    extents[a] = test_random_in(random, 2, max);
   }
   for (int32_t side = 0; side < 2; ++side) {
     int32_t order[8];
@@ -101,7 +101,9 @@ static void make_random(test_random *random, int32_t num_axes) {
                  &problem);
 }
 
-static int64_t product(const rlo__block *b, uint32_t axes, int32_t num_axes) {
+static int64_t product(const rlo__packed_block *b,
+                       uint32_t axes,
+                       int32_t num_axes) {
   int64_t points = 1;
   for (int32_t a = 0; a < num_axes; ++a) {
     points *= (axes >> a & 1) != 0 ? b->size[a] : 1;
@@ -116,26 +118,26 @@ RLO_TEST(test_family_packed__blocks_fit_the_kernel) {
   for (int32_t i = 0; i < 3000; ++i) {
     uint64_t seed = random.state;
     make_random(&random, (int32_t)test_random_in(&random, 2, 8));
-    rlo__request request = {.problem = &problem,
-                            .device = &device,
-                            .src_alignment_bytes = 128,
-                            .dst_alignment_bytes = 128};
+    rlo__family_query request = {.problem = &problem,
+                                 .device = &device,
+                                 .src_alignment_bytes = 128,
+                                 .dst_alignment_bytes = 128};
     rlo__geometry g = rlo__geometry_of(&request);
-    rlo__block b;
+    rlo__packed_block b;
     rlo__str why = rlo__str_over(NULL, 0);
-    if (!rlo__block_is_possible(&request, &g, &why)) {
+    if (!rlo__packed_block_is_possible(&request, &g, &why)) {
       continue;
     }
-    ck_assert_int_eq(rlo__block_choose(&request, &g, &b), RLO_OK);
+    ck_assert_int_eq(rlo__packed_block_choose(&request, &g, &b), RLO_OK);
     int32_t n = problem.num_axes;
     uint32_t all = (UINT32_C(1) << n) - 1;
     uint32_t src_run = 0;
     uint32_t dst_run = 0;
     for (int32_t k = 0; k < b.num_src_run_axes; ++k) {
-      src_run |= UINT32_C(1) << b.src_chain.axes[k];
+      src_run |= UINT32_C(1) << b.src_run.axes[k];
     }
     for (int32_t k = 0; k < b.num_dst_run_axes; ++k) {
-      dst_run |= UINT32_C(1) << b.dst_chain.axes[k];
+      dst_run |= UINT32_C(1) << b.dst_run.axes[k];
     }
     const uint32_t lists[] = {b.columns,
                               b.rows,
@@ -143,7 +145,7 @@ RLO_TEST(test_family_packed__blocks_fit_the_kernel) {
                               all & ~src_run,
                               all & ~dst_run};
     for (size_t list = 0; list < sizeof lists / sizeof lists[0]; ++list) {
-      ck_assert_msg(product(&b, lists[list], n) <= RLO__BLOCK_MAX_PLACES,
+      ck_assert_msg(product(&b, lists[list], n) <= RLO__PACKED_MAX_PLACES,
                     "case %d, list %d: RELAYOUT_TEST_SEED=%llu makes it the "
                     "first",
                     (int)i,
@@ -153,7 +155,7 @@ RLO_TEST(test_family_packed__blocks_fit_the_kernel) {
     ck_assert_uint_eq(b.columns & b.rows, 0);
     ck_assert_int_le(
         product(&b, all, n) * g.unit_bytes,
-        b.is_direct ? RLO__BLOCK_DIRECT_BYTES : RLO__BLOCK_STAGE_BYTES);
+        b.is_direct ? RLO__PACKED_DIRECT_BYTES : RLO__PACKED_STAGE_BYTES);
     for (int32_t a = 0; a < n; ++a) {
       ck_assert_int_ge(b.size[a], 1);
       ck_assert_int_le(b.size[a], problem.extents[a]);
@@ -170,7 +172,7 @@ RLO_TEST(test_family_packed__refuses_guards) {
                   NULL,
                   &problem);
   ck_assert_int_eq(
-      rlo__planner_choose(&problem, &device, &options, 0, 0, &choice, &launch),
+      test_plan_choose(&problem, &device, &options, 0, 0, &choice, &launch),
       RLO_UNSUPPORTED);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "guards"));
 }

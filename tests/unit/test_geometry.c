@@ -10,10 +10,10 @@ static rlo_problem problem;
 static rlo__geometry look(void) {
   static rlo_device_info device;
   device = test_plan_cpu();
-  rlo__request request = {.problem = &problem,
-                          .device = &device,
-                          .src_alignment_bytes = 128,
-                          .dst_alignment_bytes = 128};
+  rlo__family_query request = {.problem = &problem,
+                               .device = &device,
+                               .src_alignment_bytes = 128,
+                               .dst_alignment_bytes = 128};
   return rlo__geometry_of(&request);
 }
 
@@ -146,10 +146,10 @@ RLO_TEST(test_grid__covers_the_box_and_reads_in_order) {
   static const int64_t dst[] = {7000, 70, 5, 1};
   MAKE(extents, src, dst);
   rlo__grid grid = {0};
-  ck_assert_int_eq(rlo__grid_add(&grid, &problem, 1, 64), RLO_OK);
-  ck_assert_int_eq(rlo__grid_add(&grid, &problem, 3, 70), RLO_OK);
-  ck_assert_int_eq(rlo__grid_add(&grid, &problem, 2, 1), RLO_OK);
-  ck_assert_int_eq(rlo__grid_add(&grid, &problem, 0, 1), RLO_OK);
+  ck_assert_int_eq(rlo__grid_add_axis(&grid, &problem, 1, 64), RLO_OK);
+  ck_assert_int_eq(rlo__grid_add_axis(&grid, &problem, 3, 70), RLO_OK);
+  ck_assert_int_eq(rlo__grid_add_axis(&grid, &problem, 2, 1), RLO_OK);
+  ck_assert_int_eq(rlo__grid_add_axis(&grid, &problem, 0, 1), RLO_OK);
   rlo__grid_sort_by_src(&grid);
 
   /* One step covers axes 2 and 3. */
@@ -173,9 +173,9 @@ RLO_TEST(test_grid__says_where_it_is_full) {
   MAKE(extents, extents, extents);
   rlo__grid grid = {0};
   for (int32_t a = 0; a < RLO__GRID_MAX_AXES; ++a) {
-    ck_assert_int_eq(rlo__grid_add(&grid, &problem, a, 1), RLO_OK);
+    ck_assert_int_eq(rlo__grid_add_axis(&grid, &problem, a, 1), RLO_OK);
   }
-  ck_assert_int_eq(rlo__grid_add(&grid, &problem, RLO__GRID_MAX_AXES, 1),
+  ck_assert_int_eq(rlo__grid_add_axis(&grid, &problem, RLO__GRID_MAX_AXES, 1),
                    RLO_INTERNAL);
   size_t groups;
   ck_assert_int_eq(rlo__grid_num_groups(&grid, &groups), RLO_OVERFLOW);

@@ -98,5 +98,5 @@ RLO_TEST(test_kernel_sources__a_stranger_is_null) {
   ck_assert_ptr_null(rlo__kernel_source_find(NULL));
   ck_assert_ptr_null(rlo__kernel_source_find(""));
   ck_assert_ptr_null(rlo__kernel_source_find("commo"));
-  ck_assert_ptr_null(rlo__kernel_source_find("common.cl"));
+  ck_assert_ptr_null(rlo__kernel_source_find("cpu_common.cl"));
 }

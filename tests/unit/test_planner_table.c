@@ -82,16 +82,16 @@ static const plan_case cases[] = {
     {"f32[640,29]{0,1:T(5,4)}", "f32[640,29]{1,0:T(3,2)}", NULL,
      "gather", "quotients"},
     {"f32[6450,256]{1,0:T(5,128)}", "f32[6450,256]{1,0:T(3,128)}", NULL,
-     "lookup", "rows of 512 bytes, 64 to a group, 1 terms, non-temporal"},
+     "gather_rows", "rows of 512 bytes, 64 to a group, 1 terms, non-temporal"},
     {"f32[800,800]{1,0}", "f32[800,800]{:strides(800,-1)offset(799)}", NULL,
      "gather", "0 quotients"},
     /* What computes. */
     {"f32[1000,1000]{1,0}", "bf16[1000,1000]{1,0}", NULL,
-     "stream", "f32 to bf16 in f32, rows of 4000000 bytes"},
+     "compute_rows", "f32 to bf16 in f32, rows of 4000000 bytes"},
     {"s32[300,200]{1,0}", "u8[300,200]{1,0:pad(304,256)fill(one)}", NULL,
-     "stream", "s32 to u8 in integers"},
+     "compute_rows", "s32 to u8 in integers"},
     {"f32[1000,1000]{1,0}", "bf16[1000,1000]{0,1}", NULL,
-     "turn", "f32 to bf16 in f32, tile 64x128, input order"},
+     "compute_tile", "f32 to bf16 in f32, tile 64x128, input order"},
     {"f32[640,290]{0,1:T(5,4)}", "f16[640,290]{1,0:T(3,2)}", NULL,
      "compute", "f32 to f16 in f32, segments"},
 };
@@ -187,18 +187,18 @@ RLO_TEST(test_planner__movers_refuse_to_compute) {
                    "it computes, and the kernel moves bits");
   test_plan_lower("f32[9]{0}", "f32[9]{0}", NULL, &plan.problem);
   test_plan_run(&plan);
-  ck_assert_str_eq(test_plan_candidate(&plan, "stream")->reason,
+  ck_assert_str_eq(test_plan_candidate(&plan, "compute_rows")->reason,
                    "it moves bits and computes nothing");
 }
 
 RLO_TEST(test_planner__sums_go_along_rows_or_down_columns) {
   test_plan_sum("f32[400,300]{1,0}", 1, &plan.problem);
   test_plan_run(&plan);
-  ck_assert_str_eq(plan.choice.family->name, "reduce");
+  ck_assert_str_eq(plan.choice.family->name, "compute_sum");
   ck_assert_ptr_nonnull(strstr(plan.launch.parameters, "along rows"));
   test_plan_sum("f32[400,300]{1,0}", 0, &plan.problem);
   test_plan_run(&plan);
-  ck_assert_str_eq(plan.choice.family->name, "reduce");
+  ck_assert_str_eq(plan.choice.family->name, "compute_sum");
   ck_assert_ptr_nonnull(strstr(plan.launch.parameters, "down columns"));
 }
 

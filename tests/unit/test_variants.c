@@ -54,8 +54,7 @@ RLO_TEST(test_variants__sees_what_is_planted) {
   test_variant_set set;
   test_plan_lower("f32[64,64]", "f32[64,64]{0,1}", NULL, &problem);
   ck_assert_int_eq(
-      rlo__planner_choose(&problem, &device, NULL, 0, 0, NULL, &launch),
-      RLO_OK);
+      test_plan_choose(&problem, &device, NULL, 0, 0, NULL, &launch), RLO_OK);
   ck_assert(test_variants_of(&launch, &set));
   rlo__launch original = launch;
   ck_assert_int_eq(rlo__launch_define(&launch, "RLO_PLANTED", 1), RLO_OK);

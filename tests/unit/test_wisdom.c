@@ -29,11 +29,11 @@ static void end(void) {
 RLO_FIXTURE(begin, end);
 
 /* A request for the problem as it stands; what it borrows is static. */
-static rlo__request request_for(int64_t alignment_bytes) {
-  return (rlo__request){.problem = &problem,
-                        .device = &device,
-                        .src_alignment_bytes = alignment_bytes,
-                        .dst_alignment_bytes = alignment_bytes};
+static rlo__family_query request_for(int64_t alignment_bytes) {
+  return (rlo__family_query){.problem = &problem,
+                             .device = &device,
+                             .src_alignment_bytes = alignment_bytes,
+                             .dst_alignment_bytes = alignment_bytes};
 }
 
 static void lower(const char *src, const char *dst) {
@@ -41,15 +41,17 @@ static void lower(const char *src, const char *dst) {
   ck_assert_int_eq(rlo_problem_canonicalize(&problem, 128, NULL, NULL), RLO_OK);
 }
 
-static void remember(const rlo__family *family, const char *way, double value) {
-  rlo__request request = request_for(128);
-  rlo__wisdom_entry entry =
-      rlo__wisdom_entry_of(&request, family, rlo__way_find(way), value);
+static void remember(const rlo__family *family,
+                     const char *schedule,
+                     double value) {
+  rlo__family_query request = request_for(128);
+  rlo__wisdom_entry entry = rlo__wisdom_entry_of(
+      &request, family, rlo__schedule_find(schedule), value);
   ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
 }
 
 static const rlo__wisdom_entry *recall(int64_t alignment_bytes) {
-  rlo__request request = request_for(alignment_bytes);
+  rlo__family_query request = request_for(alignment_bytes);
   rlo__wisdom_key key = rlo__wisdom_key_of(&request, RLO_DEVICE_CLASS_CPU);
   return rlo__wisdom_find(&wisdom, &key);
 }
@@ -64,12 +66,13 @@ static char *export_with(const char *others) {
 }
 
 static void plan(const rlo_plan_options *options) {
-  ck_assert_msg(
-      rlo__planner_choose_with(
-          &problem, &device, options, 0, 0, &wisdom, &choice, &launch) ==
-          RLO_OK,
-      "%s",
-      rlo_error_last()->message);
+  const rlo__plan_request request = {.problem = &problem,
+                                     .device = &device,
+                                     .options = options,
+                                     .wisdom = &wisdom};
+  ck_assert_msg(rlo__planner_choose(&request, &choice, &launch) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
 }
 
 RLO_TEST(test_wisdom__is_found_by_problem_class_and_alignment) {
@@ -79,7 +82,7 @@ RLO_TEST(test_wisdom__is_found_by_problem_class_and_alignment) {
   ck_assert_ptr_nonnull(recall(64));
   ck_assert_ptr_nonnull(recall(4096)); /* more than a line is a line */
   ck_assert_ptr_null(recall(4));
-  rlo__request request = request_for(64);
+  rlo__family_query request = request_for(64);
   rlo__wisdom_key gpu = rlo__wisdom_key_of(&request, RLO_DEVICE_CLASS_GPU);
   ck_assert_ptr_null(rlo__wisdom_find(&wisdom, &gpu));
   lower("f32[300,201]", "f32[300,201]{0,1}");
@@ -97,7 +100,7 @@ RLO_TEST(test_wisdom__the_later_record_wins) {
 
 RLO_TEST(test_wisdom__stays_sorted_and_bounded) {
   rlo__wisdom_entry entry = {.family = &rlo__family_cpu_tile,
-                             .way = &rlo__ways[0]};
+                             .schedule = &rlo__schedules[0]};
   for (uint64_t n = 0; n < RLO__WISDOM_MAX_ENTRIES; ++n) {
     entry.key.problem.high = n * UINT64_C(0x9e3779b97f4a7c15);
     ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
@@ -136,7 +139,7 @@ RLO_TEST(test_wisdom__goes_out_and_comes_in) {
       "f32[300,200]", "u8[64,64]", "bf16[7,9,11]", "f64[2,2,2]"};
   for (size_t n = 0; n < sizeof sources / sizeof sources[0]; ++n) {
     lower(sources[n], sources[n]);
-    remember(rlo__families[n], rlo__ways[n].name, (double)n / 8);
+    remember(rlo__families[n], rlo__schedules[n].name, (double)n / 8);
   }
   char *text = export_with(NULL);
   rlo__wisdom other;
@@ -153,7 +156,7 @@ RLO_TEST(test_wisdom__goes_out_and_comes_in) {
     ck_assert(rlo__hash128_is_equal(a->key.problem, b->key.problem));
     ck_assert_int_eq(a->key.alignment_bytes, b->key.alignment_bytes);
     ck_assert_ptr_eq(a->family, b->family);
-    ck_assert_ptr_eq(a->way, b->way);
+    ck_assert_ptr_eq(a->schedule, b->schedule);
     ck_assert_double_eq_tol(a->fraction, b->fraction, 0.0006);
     ck_assert_str_eq(a->note, b->note);
   }
@@ -210,6 +213,13 @@ static const struct {
     {GOOD PROBLEM "\t64\t0.871\tcpu\ttile\tsideways\tnote\n", 0, 1},
     {GOOD PROBLEM "\t64\t0.871\tgpu\tskinny\tdefault\tnote\n", 0, 1},
     {GOOD PROBLEM "\t64\t0.871\tcpu\ttile\tdefault\t\n", 1, 0},
+    /* Families by the names that they had once: passed over. */
+    {GOOD PROBLEM "\t64\t0.871\tcpu\tturn\tdefault\tnote\n" PROBLEM
+                  "\t32\t0.871\tcpu\tstream\tdefault\tnote\n" PROBLEM
+                  "\t16\t0.871\tcpu\treduce\tdefault\tnote\n" PROBLEM
+                  "\t8\t0.871\tcpu\tlookup\tdefault\tnote\n" RECORD,
+     1,
+     4},
 };
 
 RLO_TABLE_TEST(test_wisdom__takes_what_is_its_own, imports) {
@@ -305,19 +315,19 @@ RLO_TEST(test_wisdom__decides_plans) {
   remember(&rlo__family_cpu_tile, "tile 4x4", 0.75);
   plan(NULL);
   ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_WISDOM);
-  ck_assert_str_eq(choice.way->name, "tile 4x4");
+  ck_assert_str_eq(choice.schedule->name, "tile 4x4");
   ck_assert_double_eq(choice.measured_fraction, 0.75);
   ck_assert_int_eq(test_plan_define(&launch, "RLO_TILE_B"), 64);
-  /* Who names a family or a way gets it. */
+  /* Who names a family or a schedule gets it. */
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "gather";
   plan(&options);
   ck_assert_str_eq(choice.family->name, "gather");
   ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_FORCED);
   options.family = NULL;
-  options.way = "tile 8x8";
+  options.schedule = "tile 8x8";
   plan(&options);
-  ck_assert_str_eq(choice.way->name, "tile 8x8");
+  ck_assert_str_eq(choice.schedule->name, "tile 8x8");
   ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_FORCED);
 }
 
@@ -328,6 +338,6 @@ RLO_TEST(test_wisdom__that_does_not_fit_is_passed_over) {
   plan(NULL);
   ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_ESTIMATE);
   ck_assert_str_eq(choice.family->name, "tile");
-  ck_assert_str_eq(choice.way->name, "default");
+  ck_assert_str_eq(choice.schedule->name, "default");
   ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 1);
 }

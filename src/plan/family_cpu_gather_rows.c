@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
-#include "plan/baked.h"
-#include "plan/cpu_rows.h"
+#include "plan/grid.h"
+#include "plan/specialized.h"
 
-/* Family lookup of CPU devices: cl/cpu_lookup.cl, rows at places that take
- * computing. */
+/* Family gather_rows of CPU devices: cl/cpu_gather_rows.cl, rows at places that
+ * take computing. */
 
 enum {
   /** What one group moves. */
   GROUP_BYTES = 32 * 1024,
   /** Shorter ones gain nothing over moving unit by unit. */
-  LEAST_ROW_BYTES = 16,
+  MIN_ROW_BYTES = 16,
   /** What is looked for before it is moved: enough for memory to answer. */
   AHEAD_BYTES = 4096,
-  LEAST_AHEAD_ROWS = 4,
-  MOST_AHEAD_ROWS = 64
+  MIN_AHEAD_ROWS = 4,
+  MAX_AHEAD_ROWS = 64
 };
 
-typedef struct lookup_plan {
+typedef struct gather_plan {
   rlo__geometry geometry;
   int64_t row_bytes;
   int64_t rows;
@@ -28,7 +28,7 @@ typedef struct lookup_plan {
   int64_t groups;
   int64_t ahead_rows;
   bool is_nontemporal;
-} lookup_plan;
+} gather_plan;
 
 static bool sees_last_axis(const rlo_problem *problem, rlo__str *why) {
   int32_t last = problem->num_axes - 1;
@@ -47,9 +47,9 @@ static bool sees_last_axis(const rlo_problem *problem, rlo__str *why) {
   return false;
 }
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
-  const rlo_problem *problem = request->problem;
-  rlo__geometry g = rlo__geometry_of(request);
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  const rlo_problem *problem = query->problem;
+  rlo__geometry g = rlo__geometry_of(query);
   if (problem->num_terms == 0) {
     rlo__str_append(why, "every place is linear, which others do better");
     return false;
@@ -58,24 +58,23 @@ static bool is_applicable(const rlo__request *request, rlo__str *why) {
     rlo__str_append(why, "the last axis has no stride 1 on both sides");
     return false;
   }
-  if (problem->num_guards > RLO__CPU_MAX_GUARDS) {
+  if (problem->num_guards > RLO__GRID_MAX_GUARDS) {
     rlo__str_printf(why,
                     "it has %d guards; the kernel takes %d",
                     problem->num_guards,
-                    RLO__CPU_MAX_GUARDS);
+                    RLO__GRID_MAX_GUARDS);
     return false;
   }
   return !sees_last_axis(problem, why);
 }
 
-static rlo_status choose(const rlo__request *request, lookup_plan *plan) {
-  const rlo_problem *problem = request->problem;
+static rlo_status choose(const rlo__family_query *query, gather_plan *plan) {
+  const rlo_problem *problem = query->problem;
   int32_t last = problem->num_axes - 1;
-  *plan = (lookup_plan){.geometry = rlo__geometry_of(request), .rows = 1};
+  *plan = (gather_plan){.geometry = rlo__geometry_of(query), .rows = 1};
   int64_t unit_bytes = plan->geometry.unit_bytes;
   RLO_TRY(rlo__geometry_count_points(problem, 0, last, &plan->rows));
-  plan->chunk_units =
-      rlo__cpu_rows_along(problem, &plan->geometry, last).chunk_units;
+  plan->chunk_units = rlo__cpu_chunk_units(problem, &plan->geometry, last);
   plan->row_chunks = rlo__ceil_div(problem->extents[last], plan->chunk_units);
   plan->row_bytes = plan->chunk_units * unit_bytes;
   plan->group_rows = 1;
@@ -90,49 +89,49 @@ static rlo_status choose(const rlo__request *request, lookup_plan *plan) {
                 &plan->groups)) {
     return RLO_FAIL(RLO_OVERFLOW, "the number of groups leaves 64 bits");
   }
-  plan->ahead_rows = LEAST_AHEAD_ROWS;
-  while (plan->ahead_rows < MOST_AHEAD_ROWS &&
+  plan->ahead_rows = MIN_AHEAD_ROWS;
+  while (plan->ahead_rows < MAX_AHEAD_ROWS &&
          plan->ahead_rows * plan->row_bytes < AHEAD_BYTES) {
     plan->ahead_rows *= 2;
   }
   plan->is_nontemporal =
-      (plan->row_bytes >= RLO__CPU_LEAST_LINED_BYTES ||
-       rlo__cpu_rows_are_lines(request, last, plan->chunk_units)) &&
-      rlo__cpu_wants_nontemporal(request, &plan->geometry);
+      (plan->row_bytes >= RLO__CPU_MIN_LINED_BYTES ||
+       rlo__cpu_rows_are_lines(query, last, plan->chunk_units)) &&
+      rlo__cpu_wants_nontemporal(query, &plan->geometry);
   return RLO_OK;
 }
 
 /* From measurements, beside a copy of the same size. */
-static double predict(const rlo__request *request) {
-  lookup_plan plan;
-  if (choose(request, &plan) != RLO_OK || plan.row_bytes < LEAST_ROW_BYTES) {
+static double predict(const rlo__family_query *query) {
+  gather_plan plan;
+  if (choose(query, &plan) != RLO_OK || plan.row_bytes < MIN_ROW_BYTES) {
     return 0.01;
   }
   double bytes = (double)plan.row_bytes;
   return 0.9 * bytes / (bytes + 180.0);
 }
 
-static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
-  const rlo_problem *problem = request->problem;
-  lookup_plan plan;
-  RLO_TRY(choose(request, &plan));
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
+  const rlo_problem *problem = query->problem;
+  gather_plan plan;
+  RLO_TRY(choose(query, &plan));
   bool is_index32 =
-      rlo__baked_fits_32_bits(problem) && plan.geometry.fits_32_bits &&
+      rlo__specialized_fits_32_bits(problem) && plan.geometry.fits_32_bits &&
       plan.rows <= INT32_MAX - plan.group_rows && plan.groups <= INT32_MAX;
-  bool is_prefetching = request->device->has_builtin_prefetch;
-  launch->kernel_file = "cpu_lookup";
+  bool is_prefetching = query->device->has_builtin_prefetch;
+  launch->kernel_file = "cpu_gather_rows";
   RLO_TRY(
       rlo__launch_define(launch, "RLO_UNIT_BYTES", plan.geometry.unit_bytes));
   RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
   RLO_TRY(rlo__launch_define(launch, "RLO_NT", plan.is_nontemporal));
   RLO_TRY(rlo__launch_define(launch, "RLO_PREFETCH", is_prefetching));
-  RLO_TRY(rlo__baked_define(problem, launch));
+  RLO_TRY(rlo__specialized_define(problem, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_ROWS", plan.rows));
   RLO_TRY(rlo__launch_define(launch, "RLO_GROUP_ROWS", plan.group_rows));
   RLO_TRY(rlo__launch_define(launch, "RLO_CHUNK_UNITS", plan.chunk_units));
   RLO_TRY(rlo__launch_define(launch, "RLO_ROW_CHUNKS", plan.row_chunks));
-  RLO_TRY(rlo__launch_define(launch, "RLO_LOOKUP_AHEAD", plan.ahead_rows));
-  RLO_TRY(rlo__baked_add_arguments(problem, launch));
+  RLO_TRY(rlo__launch_define(launch, "RLO_GATHER_AHEAD", plan.ahead_rows));
+  RLO_TRY(rlo__specialized_add_arguments(problem, launch));
   launch->work_dim = 1;
   launch->global_size[0] = (size_t)plan.groups;
   launch->local_size[0] = 1;
@@ -148,10 +147,10 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_lookup = {
-    "lookup",
+const rlo__family rlo__family_cpu_gather_rows = {
+    "gather_rows",
     RLO_DEVICE_CLASS_CPU,
     is_applicable,
     predict,
     emit,
-    RLO__FAMILY_BAKES | RLO__FAMILY_LOADS};
+    RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS};

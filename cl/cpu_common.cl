@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all kernels share: the unit that is moved, the decoding of a group into
- * grid coordinates, guards, and 64-byte lines with their stores.
+ * What the kernels of the CPU class share: the unit that is moved, the decoding
+ * of a group into grid coordinates, guards, and 64-byte lines with their stores.
  *
- * The host puts this text before a family's text; a family compiled alone
- * includes it. OpenCL C 1.2 with clang's vector extensions.
+ * The build replaces each `#include` by the file's text. OpenCL C 1.2 with
+ * clang's vector extensions.
  *
  * Arguments that every kernel takes first, in this order (RLO_COMMON_PARAMS):
  *
@@ -39,8 +39,8 @@
  * the 1024 bytes that every device accepts; with rank 16 it is 436 and 160, so
  * three guards do; with rank 16 and RLO_INDEX32 244 and 96, so six do.
  */
-#ifndef RLO_COMMON_CL
-#define RLO_COMMON_CL
+#ifndef RLO_CPU_COMMON_CL
+#define RLO_CPU_COMMON_CL
 
 #ifndef RLO_UNIT_CL
 #include "unit.cl"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "plan/side.h"
+#include "plan/plane.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -13,14 +13,14 @@ static void begin(const char *src, const char *dst) {
   test_plan_lower(src, dst, NULL, &problem);
   ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
   rlo_device_info device = {.device_class = RLO_DEVICE_CLASS_CPU};
-  rlo__request request = {.problem = &problem,
-                          .device = &device,
-                          .src_alignment_bytes = 4,
-                          .dst_alignment_bytes = 4};
+  rlo__family_query request = {.problem = &problem,
+                               .device = &device,
+                               .src_alignment_bytes = 4,
+                               .dst_alignment_bytes = 4};
   rlo__geometry geometry = rlo__geometry_of(&request);
   rlo__str why = rlo__str_over(NULL, 0);
   ck_assert(rlo__plane_find(&problem, &geometry, &plane, &why));
-  rlo__sides_begin(&problem, &plane, &a, &b);
+  rlo__sides_init(&problem, &plane, &a, &b);
 }
 
 /** The same position by the axes of a side and by counting. */

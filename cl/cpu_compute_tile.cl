@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Family turn, CPU class: computes where one axis is contiguous in the source
- * and another one in the destination.
+ * Family compute_tile, CPU class: computes where one axis is contiguous in the
+ * source and another one in the destination.
  *
  *     for x < x_units, y < y_units:
  *         cell = &dst[dst_offset + x + y * y_dst_stride]
@@ -20,9 +20,9 @@
  *   16  ulong alpha_bits
  *   17  ulong beta_bits
  *
- * A group has RLO_TURN_X by RLO_TURN_Y cells. Sixteen by sixteen of them are
- * turned in registers as they came, then computed, and laid out as rows of the
- * destination in private memory, from where whole lines leave.
+ * A group has RLO_COMPUTE_TILE_X by RLO_COMPUTE_TILE_Y cells. Blocks of sixteen
+ * by sixteen are transposed in registers, computed, and laid out as rows of the
+ * destination in private memory, from where whole lines are stored.
  */
 // define-matrix: -DRLO_BETA=0 -DRLO_NT=1 -DRLO_CONVERT=1
 // define-matrix: -DRLO_COMPUTE=2 -DRLO_SRC_CLASS=4 -DRLO_SRC_BYTES=8 -DRLO_SRC_BITS=64 -DRLO_SRC_EXPONENT=11 -DRLO_SRC_MANTISSA=52 -DRLO_SRC_BIAS=1023 -DRLO_SRC_SPECIALS=1 -DRLO_SRC_BARE=0
@@ -31,23 +31,23 @@
 #endif
 
 #ifndef RLO_KERNEL
-#define RLO_KERNEL cpu_turn
+#define RLO_KERNEL cpu_compute_tile
 #endif
 
 /* Cells of a group; multiples of 16. */
-#ifndef RLO_TURN_X
-#define RLO_TURN_X 64
+#ifndef RLO_COMPUTE_TILE_X
+#define RLO_COMPUTE_TILE_X 64
 #endif
-#ifndef RLO_TURN_Y
-#define RLO_TURN_Y 128
+#ifndef RLO_COMPUTE_TILE_Y
+#define RLO_COMPUTE_TILE_Y 128
 #endif
 
 /* Bytes of a row of the private block. */
-#define RLO_ROW_BYTES (RLO_TURN_X * RLO_DST_BYTES)
+#define RLO_ROW_BYTES (RLO_COMPUTE_TILE_X * RLO_DST_BYTES)
 
 /* One round: lane l of row i and lane l ^ d of row i ^ d change places where
  * the bits of i and l differ. */
-#define RLO_TURN_PAIR(i, d, low, high)                                         \
+#define RLO_TRANSPOSE_PAIR(i, d, low, high)                                    \
   do {                                                                         \
     const rlo_src_raw a = rows[i];                                             \
     const rlo_src_raw b = rows[(i) + (d)];                                     \
@@ -64,24 +64,24 @@
 #define RLO_LOW_8  0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
 #define RLO_HIGH_8 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
 
-RLO_INLINE void rlo_turn(__private rlo_src_raw *rows) {
+RLO_INLINE void rlo_transpose_16(__private rlo_src_raw *rows) {
 #pragma unroll
   for (int i = 0; i < 16; i += 2) {
-    RLO_TURN_PAIR(i, 1, RLO_LOW_1, RLO_HIGH_1);
+    RLO_TRANSPOSE_PAIR(i, 1, RLO_LOW_1, RLO_HIGH_1);
   }
 #pragma unroll
   for (int k = 0; k < 8; ++k) {
     const int i = (k & 1) | (k >> 1) << 2;
-    RLO_TURN_PAIR(i, 2, RLO_LOW_2, RLO_HIGH_2);
+    RLO_TRANSPOSE_PAIR(i, 2, RLO_LOW_2, RLO_HIGH_2);
   }
 #pragma unroll
   for (int k = 0; k < 8; ++k) {
     const int i = (k & 3) | (k >> 2) << 3;
-    RLO_TURN_PAIR(i, 4, RLO_LOW_4, RLO_HIGH_4);
+    RLO_TRANSPOSE_PAIR(i, 4, RLO_LOW_4, RLO_HIGH_4);
   }
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    RLO_TURN_PAIR(i, 8, RLO_LOW_8, RLO_HIGH_8);
+    RLO_TRANSPOSE_PAIR(i, 8, RLO_LOW_8, RLO_HIGH_8);
   }
 }
 
@@ -89,7 +89,7 @@ RLO_INLINE void rlo_turn(__private rlo_src_raw *rows) {
  * each, of which the source has `ys` in each of its rows, sixteen at most. What
  * is there before is in the block where `is_staged`, else in the destination.
  */
-RLO_INLINE void rlo_turn_strip(__private uchar *block,
+RLO_INLINE void rlo_compute_strip(__private uchar *block,
                                __global const uchar *to,
                                long dst_ld_bytes,
                                bool is_staged,
@@ -114,7 +114,7 @@ RLO_INLINE void rlo_turn_strip(__private uchar *block,
         }
       }
     }
-    rlo_turn(rows);
+    rlo_transpose_16(rows);
 #pragma unroll
     for (int i = 0; i < 16; ++i) {
       __private uchar *cells = block + i * RLO_ROW_BYTES + x * RLO_DST_BYTES;
@@ -160,8 +160,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       rlo_dot(n_grid, index, grid_src_stride) * RLO_SRC_BYTES;
   __global uchar *to = dst + dst_offset_bytes +
                        rlo_dot(n_grid, index, grid_dst_stride) * RLO_DST_BYTES;
-  const long xs = rlo_num_points(index, x_axis, RLO_TURN_X, x_units);
-  const long ys = rlo_num_points(index, y_axis, RLO_TURN_Y, y_units);
+  const long xs = rlo_num_points(index, x_axis, RLO_COMPUTE_TILE_X, x_units);
+  const long ys = rlo_num_points(index, y_axis, RLO_COMPUTE_TILE_Y, y_units);
   const long src_ld_bytes = (long)x_src_stride * RLO_SRC_BYTES;
   const long dst_ld_bytes = (long)y_dst_stride * RLO_DST_BYTES;
   /* What the next group reads; no more of it than this one does. */
@@ -185,7 +185,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       }
     }
 #endif
-    rlo_turn_strip(b,
+    rlo_compute_strip(b,
                    row_to,
                    dst_ld_bytes,
                    !is_whole,

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Family lookup, CPU class: rows that lie in one piece on both sides, at places
- * that take computing: an index to be loaded, a quotient. The problem is baked;
- * the last axis has stride 1 on both sides, and no term and no guard sees it.
+ * Family gather_rows, CPU class: rows that are contiguous on both sides, at
+ * positions that take computing: a loaded index, a quotient. The problem is
+ * compiled in; the last axis has stride 1 on both sides, and no term and no
+ * guard depends on it.
  *
  *     for each row i, that is a point of the box without its last axis:
  *         q = the terms at i, once for the row
  *         if every SKIP guard holds, for k < the last extent:
- *             dst[dst(i) + k] = every PAD guard holds ? src[src(i, q) + k] :
- * fill
+ *             dst[dst(i) + k] =
+ *                 every PAD guard holds ? src[src(i, q) + k] : fill
  *
- * Arguments: those of point.cl. A group moves RLO_GROUP_ROWS rows, or one chunk
- * of one row. Where the next rows lie is found RLO_LOOKUP_AHEAD rows before
- * they are moved, so that what jumps can be prefetched. Any alignment of source
- * and destination is right.
+ * Arguments: those of specialized.cl. A group moves RLO_GROUP_ROWS rows, or one
+ * chunk of one row. The position of a row is computed RLO_GATHER_AHEAD rows
+ * before the row is moved, so that scattered rows can be prefetched. Source and
+ * destination may have any alignment.
  */
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_INDEX32=1 -DRLO_NT=1
 // define-matrix: -DRLO_NUM_TERMS=1 -DRLO_TERMS=-8,0,1,0,0 -DRLO_SRC=0,0,1,5 -DRLO_DST=0,5,1,0 -DRLO_INDEX_BITS=32 -DRLO_INDEX_COUNT=3 -DRLO_PAD_GUARDS=1 -DRLO_GUARD_FORMS=8,0,0,0,1 -DRLO_CHUNK_UNITS=2 -DRLO_ROW_CHUNKS=3
@@ -21,12 +22,12 @@
 #ifndef RLO_RUN_CL
 #include "run.cl"
 #endif
-#ifndef RLO_POINT_CL
-#include "point.cl"
+#ifndef RLO_SPECIALIZED_CL
+#include "specialized.cl"
 #endif
 
 #ifndef RLO_KERNEL
-#define RLO_KERNEL cpu_lookup
+#define RLO_KERNEL cpu_gather_rows
 #endif
 
 /* Rows of the box. */
@@ -46,13 +47,13 @@
 #endif
 
 /* Rows between finding a place and moving what is there; a power of two. */
-#ifndef RLO_LOOKUP_AHEAD
-#define RLO_LOOKUP_AHEAD 8
+#ifndef RLO_GATHER_AHEAD
+#define RLO_GATHER_AHEAD 8
 #endif
 
 /* Bytes of a row that are prefetched; beyond, hardware has caught up. */
-#ifndef RLO_LOOKUP_PREFETCH
-#define RLO_LOOKUP_PREFETCH 1024
+#ifndef RLO_GATHER_PREFETCH
+#define RLO_GATHER_PREFETCH 1024
 #endif
 
 /* A row to be moved. from: 0 takes the fill; to: 0 stays as it is. */
@@ -80,7 +81,7 @@ RLO_INLINE rlo_place rlo_find_place(__global const uchar *src,
     if (is_read) {
       place.from = src + (long)rlo_value(rlo_src, &point) * RLO_UNIT_BYTES;
 #if RLO_PREFETCH
-      for (long k = 0; k < min(bytes, (long)RLO_LOOKUP_PREFETCH);
+      for (long k = 0; k < min(bytes, (long)RLO_GATHER_PREFETCH);
            k += RLO_LINE_BYTES) {
         rlo_prefetch(place.from + k);
       }
@@ -114,10 +115,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #if RLO_PAD_GUARDS > 0
   const rlo_line fill = rlo_fill_line(fill_lo, fill_hi);
 #endif
-  rlo_place places[RLO_LOOKUP_AHEAD];
-  for (rlo_count r = 0; r < rows + RLO_LOOKUP_AHEAD; ++r) {
-    __private rlo_place *slot = &places[r & (RLO_LOOKUP_AHEAD - 1)];
-    if (r >= RLO_LOOKUP_AHEAD && slot->to != 0) {
+  rlo_place places[RLO_GATHER_AHEAD];
+  for (rlo_count r = 0; r < rows + RLO_GATHER_AHEAD; ++r) {
+    __private rlo_place *slot = &places[r & (RLO_GATHER_AHEAD - 1)];
+    if (r >= RLO_GATHER_AHEAD && slot->to != 0) {
 #if RLO_PAD_GUARDS > 0
       if (slot->from == 0) {
         rlo_fill_run(slot->to, bytes, fill);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Family reduce, CPU class: sums along axes without guards or quotients.
+ * Family compute_sum, CPU class: sums along axes without guards or quotients.
  *
  *     for c < cells:
  *         x = the sum of src[src_offset + c * cell_src_stride + s] over the
@@ -38,7 +38,7 @@
 #endif
 
 #ifndef RLO_KERNEL
-#define RLO_KERNEL cpu_reduce
+#define RLO_KERNEL cpu_compute_sum
 #endif
 
 #ifndef RLO_ALONG_ROWS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Family stream, CPU class: computes along an axis that is contiguous on both
- * sides.
+ * Family compute_rows, CPU class: computes along an axis that is contiguous on
+ * both sides.
  *
  *     for r < batch_extent, k < row_units:
  *         cell = &dst[dst_offset + r * batch_dst_stride + k]
@@ -30,7 +30,7 @@
 #endif
 
 #ifndef RLO_KERNEL
-#define RLO_KERNEL cpu_stream
+#define RLO_KERNEL cpu_compute_rows
 #endif
 
 /* Units of a step: whole vectors that make whole lines. */

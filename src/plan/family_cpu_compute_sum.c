@@ -5,9 +5,10 @@
 #include "base/status.h"
 #include "desc/dtype.h"
 #include "plan/arith.h"
-#include "plan/cpu_launch.h"
+#include "plan/grid.h"
 
-/* Family reduce of CPU devices: cl/cpu_reduce.cl, sums along plain axes. */
+/* Family compute_sum of CPU devices: cl/cpu_compute_sum.cl, sums along plain
+ * axes. */
 
 enum {
   NUM_SCALARS = 10,
@@ -17,15 +18,15 @@ enum {
 };
 
 /* How the cells are handed out. */
-typedef struct reduce_plan {
-  rlo__cpu_plan cpu;
+typedef struct sum_plan {
+  rlo__grid_plan cpu;
   int32_t num_sum_axes;
   bool is_along_rows;
   /** The axis along which one group computes several cells, or -1. */
   int32_t cell_axis;
   int64_t group_cells;
   int64_t sum_levels;
-} reduce_plan;
+} sum_plan;
 
 static int32_t first_sum_axis(const rlo_problem *problem) {
   return problem->num_axes - rlo__arith_num_sum_axes(problem);
@@ -59,8 +60,8 @@ static bool sum_fits(const rlo_problem *problem) {
   return problem->num_axes - first <= 1 + 8;
 }
 
-static bool is_applicable(const rlo__request *request, rlo__str *why) {
-  const rlo_problem *problem = request->problem;
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  const rlo_problem *problem = query->problem;
   if (problem->update != RLO_UPDATE_COMBINE || !rlo_problem_is_sum(problem)) {
     rlo__str_append(why, "it sums nothing");
     return false;
@@ -85,70 +86,69 @@ static bool is_applicable(const rlo__request *request, rlo__str *why) {
     rlo__str_append(why, "its sum has too many axes, or too long ones");
     return false;
   }
-  rlo__geometry g = rlo__geometry_of(request);
+  rlo__geometry g = rlo__geometry_of(query);
   /* Two more grid vectors than the kernels of movements. */
-  return rlo__cpu_is_within_limits(
-      request, &g, problem->num_axes, NUM_SCALARS + 2 * 16, why);
+  return rlo__grid_is_within_limits(
+      query, &g, problem->num_axes, NUM_SCALARS + 2 * 16, why);
 }
 
-static rlo_status choose(const rlo__request *request, reduce_plan *plan) {
-  const rlo_problem *problem = request->problem;
-  *plan = (reduce_plan){.cpu = {.geometry = rlo__geometry_of(request),
-                                .x_axis = -1,
-                                .y_axis = -1},
-                        .num_sum_axes = rlo__arith_num_sum_axes(problem),
-                        .is_along_rows = is_along_rows(problem)};
+static rlo_status choose(const rlo__family_query *query, sum_plan *plan) {
+  const rlo_problem *problem = query->problem;
+  *plan = (sum_plan){
+      .cpu = {.geometry = rlo__geometry_of(query), .x_axis = -1, .y_axis = -1},
+      .num_sum_axes = rlo__arith_num_sum_axes(problem),
+      .is_along_rows = is_along_rows(problem)};
   int32_t kept = problem->num_axes - plan->num_sum_axes;
   plan->cell_axis = plan->is_along_rows ? kept - 1 : contiguous_cells(problem);
   plan->group_cells = plan->is_along_rows ? ROW_CELLS : COLUMN_CELLS;
   for (int32_t a = 0; a < kept; ++a) {
     int64_t step = a == plan->cell_axis ? plan->group_cells : 1;
-    RLO_TRY(rlo__grid_add(&plan->cpu.grid, problem, a, step));
+    RLO_TRY(rlo__grid_add_axis(&plan->cpu.grid, problem, a, step));
   }
   rlo__grid_sort_by_src(&plan->cpu.grid);
   plan->cpu.is_prefetching =
-      !plan->is_along_rows && request->device->has_builtin_prefetch;
+      !plan->is_along_rows && query->device->has_builtin_prefetch;
   return rlo__arith_sum_levels(problem, &plan->sum_levels);
 }
 
-static double predict(const rlo__request *request) {
-  return is_along_rows(request->problem) ? 0.8 : 0.6;
+static double predict(const rlo__family_query *query) {
+  return is_along_rows(query->problem) ? 0.8 : 0.6;
 }
 
 /* The outer summed axes, as the grid vectors of the kernel. */
 static rlo_status add_sum_axes(const rlo_problem *problem,
-                               const reduce_plan *plan,
+                               const sum_plan *plan,
                                rlo__launch *launch) {
   int32_t first = problem->num_axes - plan->num_sum_axes;
   int32_t count = plan->num_sum_axes - 1;
-  const rlo__cpu_plan *cpu = &plan->cpu;
-  RLO_TRY(rlo__cpu_add_int(launch, count));
-  RLO_TRY(rlo__cpu_add_vector(cpu, launch, problem->extents + first, count));
-  return rlo__cpu_add_vector(cpu, launch, problem->src.axis + first, count);
+  const rlo__grid_plan *cpu = &plan->cpu;
+  RLO_TRY(rlo__grid_add_int(launch, count));
+  RLO_TRY(rlo__grid_add_vector(cpu, launch, problem->extents + first, count));
+  return rlo__grid_add_vector(cpu, launch, problem->src.axis + first, count);
 }
 
-static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
-  const rlo_problem *problem = request->problem;
-  reduce_plan plan;
-  RLO_TRY(choose(request, &plan));
-  const rlo__cpu_plan *cpu = &plan.cpu;
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
+  const rlo_problem *problem = query->problem;
+  sum_plan plan;
+  RLO_TRY(choose(query, &plan));
+  const rlo__grid_plan *cpu = &plan.cpu;
   int32_t cell = plan.cell_axis;
   int32_t last = problem->num_axes - 1;
-  RLO_TRY(rlo__cpu_begin(request, cpu, "cpu_reduce", launch));
+  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_compute_sum", launch));
   RLO_TRY(rlo__arith_define(problem, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_ALONG_ROWS", plan.is_along_rows));
   RLO_TRY(rlo__launch_define(launch, "RLO_CELLS", plan.group_cells));
   RLO_TRY(rlo__launch_define(launch, "RLO_SUM_LEVELS", plan.sum_levels));
-  RLO_TRY(rlo__cpu_add_int(launch, rlo__grid_find(&cpu->grid, cell)));
+  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&cpu->grid, cell)));
   RLO_TRY(
-      rlo__cpu_add_index(cpu, launch, cell >= 0 ? problem->extents[cell] : 1));
-  RLO_TRY(
-      rlo__cpu_add_index(cpu, launch, cell >= 0 ? problem->src.axis[cell] : 0));
-  RLO_TRY(
-      rlo__cpu_add_index(cpu, launch, cell >= 0 ? problem->dst.axis[cell] : 0));
+      rlo__grid_add_index(cpu, launch, cell >= 0 ? problem->extents[cell] : 1));
+  RLO_TRY(rlo__grid_add_index(
+      cpu, launch, cell >= 0 ? problem->src.axis[cell] : 0));
+  RLO_TRY(rlo__grid_add_index(
+      cpu, launch, cell >= 0 ? problem->dst.axis[cell] : 0));
   RLO_TRY(add_sum_axes(problem, &plan, launch));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, problem->extents[last]));
-  RLO_TRY(rlo__cpu_add_index(cpu, launch, problem->src.axis[last]));
+  RLO_TRY(rlo__grid_add_index(cpu, launch, problem->extents[last]));
+  RLO_TRY(rlo__grid_add_index(cpu, launch, problem->src.axis[last]));
   RLO_TRY(rlo__arith_add_factors(problem, launch));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__arith_describe(problem, &words);
@@ -159,9 +159,9 @@ static rlo_status emit(const rlo__request *request, rlo__launch *launch) {
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_reduce = {"reduce",
-                                            RLO_DEVICE_CLASS_CPU,
-                                            is_applicable,
-                                            predict,
-                                            emit,
-                                            RLO__FAMILY_COMPUTES};
+const rlo__family rlo__family_cpu_compute_sum = {"compute_sum",
+                                                 RLO_DEVICE_CLASS_CPU,
+                                                 is_applicable,
+                                                 predict,
+                                                 emit,
+                                                 RLO__FAMILY_COMPUTES};

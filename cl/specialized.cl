@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A problem baked into a kernel: its axes, forms, terms and guards, for kernels
+ * A problem compiled into a kernel: its axes, forms, terms and guards, for kernels
  * that take any problem. Plain OpenCL C 1.2.
  *
  * A form is the list base, one coefficient per axis, one coefficient per term;
@@ -10,8 +10,8 @@
  * Kernels take, first: src, src_offset_bytes, dst, dst_offset_bytes, fill_lo,
  * fill_hi; and where an index is loaded the two of RLO_INDEX_PARAMS.
  */
-#ifndef RLO_POINT_CL
-#define RLO_POINT_CL
+#ifndef RLO_SPECIALIZED_CL
+#define RLO_SPECIALIZED_CL
 
 #ifndef RLO_UNIT_CL
 #include "unit.cl"

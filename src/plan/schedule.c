@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/way.h"
+#include "plan/schedule.h"
 
 #include <stddef.h>
 #include <string.h>
 
 // clang-format off
-const rlo__way rlo__ways[] = {
+const rlo__schedule rlo__schedules[] = {
     {.name = "default"},
     {.name = "output order", .order = RLO__GRID_ORDER_DST},
     {.name = "plane order", .order = RLO__GRID_ORDER_PLANE},
@@ -32,12 +32,13 @@ const rlo__way rlo__ways[] = {
 };
 // clang-format on
 
-const int32_t rlo__num_ways = (int32_t)(sizeof rlo__ways / sizeof rlo__ways[0]);
+const int32_t rlo__num_schedules =
+    (int32_t)(sizeof rlo__schedules / sizeof rlo__schedules[0]);
 
-const rlo__way *rlo__way_find(const char *name) {
-  for (int32_t n = 0; n < rlo__num_ways; ++n) {
-    if (strcmp(rlo__ways[n].name, name) == 0) {
-      return &rlo__ways[n];
+const rlo__schedule *rlo__schedule_find(const char *name) {
+  for (int32_t n = 0; n < rlo__num_schedules; ++n) {
+    if (strcmp(rlo__schedules[n].name, name) == 0) {
+      return &rlo__schedules[n];
     }
   }
   return NULL;
@@ -55,10 +56,11 @@ const char *rlo__grid_order_name(rlo__grid_order order) {
   return "input order";
 }
 
-int64_t rlo__way_group_bytes(const rlo__way *way, int64_t own_bytes) {
-  if (way->group_log2 >= 0) {
-    return own_bytes << way->group_log2;
+int64_t rlo__schedule_group_bytes(const rlo__schedule *schedule,
+                                  int64_t own_bytes) {
+  if (schedule->group_log2 >= 0) {
+    return own_bytes << schedule->group_log2;
   }
-  int64_t bytes = own_bytes >> -way->group_log2;
+  int64_t bytes = own_bytes >> -schedule->group_log2;
   return bytes > 0 ? bytes : 1;
 }

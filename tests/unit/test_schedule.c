@@ -18,47 +18,48 @@ static void begin(void) {
 RLO_FIXTURE(begin, NULL);
 
 static void list(rlo_plan_options *options) {
-  ck_assert_msg(
-      rlo__planner_list_candidates(
-          &problem, &device, options, 0, 0, candidates, &num_candidates) ==
-          RLO_OK,
-      "%s",
-      rlo_error_last()->message);
+  const rlo__plan_request request = {
+      .problem = &problem, .device = &device, .options = options};
+  ck_assert_msg(rlo__planner_list_candidates(
+                    &request, candidates, &num_candidates) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
 }
 
-static rlo_status plan_in(const char *family, const char *way) {
+static rlo_status plan_in(const char *family, const char *schedule) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = family;
-  options.way = way;
+  options.schedule = schedule;
   memset(&launch, 0, sizeof launch);
-  return rlo__planner_choose(&problem, &device, &options, 0, 0, NULL, &launch);
+  return test_plan_choose(&problem, &device, &options, 0, 0, NULL, &launch);
 }
 
 static void lower_plane(void) {
   test_plan_lower("f32[2048,2048]", "f32[2048,2048]{0,1}", NULL, &problem);
 }
 
-RLO_TEST(test_way__names_are_what_a_line_of_wisdom_takes) {
-  ck_assert_str_eq(rlo__ways[0].name, "default");
-  for (int32_t n = 0; n < rlo__num_ways; ++n) {
-    ck_assert_ptr_eq(rlo__way_find(rlo__ways[n].name), &rlo__ways[n]);
-    ck_assert_uint_lt(strlen(rlo__ways[n].name), 64);
-    for (const char *c = rlo__ways[n].name; *c != '\0'; ++c) {
+RLO_TEST(test_schedule__names_are_what_a_line_of_wisdom_takes) {
+  ck_assert_str_eq(rlo__schedules[0].name, "default");
+  for (int32_t n = 0; n < rlo__num_schedules; ++n) {
+    ck_assert_ptr_eq(rlo__schedule_find(rlo__schedules[n].name),
+                     &rlo__schedules[n]);
+    ck_assert_uint_lt(strlen(rlo__schedules[n].name), 64);
+    for (const char *c = rlo__schedules[n].name; *c != '\0'; ++c) {
       ck_assert(*c >= ' ' && *c < 0x7f);
     }
   }
-  ck_assert_ptr_null(rlo__way_find("sideways"));
-  ck_assert_ptr_null(rlo__way_find(""));
+  ck_assert_ptr_null(rlo__schedule_find("sideways"));
+  ck_assert_ptr_null(rlo__schedule_find(""));
 }
 
-RLO_TEST(test_way__an_unknown_one_is_refused_with_those_there_are) {
+RLO_TEST(test_schedule__an_unknown_one_is_refused_with_those_there_are) {
   lower_plane();
   ck_assert_int_eq(plan_in(NULL, "sideways"), RLO_NOT_FOUND);
   ck_assert_ptr_nonnull(
       strstr(rlo_error_last()->message, "\"sideways\"; there are \"default\""));
 }
 
-RLO_TEST(test_way__turns_its_knobs) {
+RLO_TEST(test_schedule__turns_its_knobs) {
   lower_plane();
   ck_assert_int_eq(plan_in("tile", NULL), RLO_OK);
   ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 1);
@@ -90,7 +91,7 @@ static void fastest_strides(int64_t out_strides[2]) {
   }
 }
 
-RLO_TEST(test_way__orders_groups) {
+RLO_TEST(test_schedule__orders_groups) {
   int64_t strides[2];
   test_plan_lower("f32[8,512,512]", "f32[512,8,512]", "2,0,1", &problem);
   rlo_problem asked = problem;
@@ -114,11 +115,11 @@ RLO_TEST(test_way__orders_groups) {
   ck_assert_int_eq(launch.numbers[launch.arguments[7].first], 8);
 }
 
-RLO_TEST(test_way__candidates_begin_with_the_plan_and_differ) {
+RLO_TEST(test_schedule__candidates_begin_with_the_plan_and_differ) {
   lower_plane();
   list(NULL);
   ck_assert_int_ge(num_candidates, 12);
-  ck_assert_str_eq(candidates[0].way->name, "default");
+  ck_assert_str_eq(candidates[0].schedule->name, "default");
   ck_assert_int_eq(plan_in(NULL, NULL), RLO_OK);
   ck_assert(rlo__launch_equal(&candidates[0].launch, &launch));
   for (int32_t n = 0; n < num_candidates; ++n) {
@@ -126,29 +127,30 @@ RLO_TEST(test_way__candidates_begin_with_the_plan_and_differ) {
       ck_assert_msg(
           !rlo__launch_equal(&candidates[n].launch, &candidates[k].launch),
           "%s and %s come out the same",
-          candidates[n].way->name,
-          candidates[k].way->name);
+          candidates[n].schedule->name,
+          candidates[k].schedule->name);
     }
     /* Forced by name, each is what was listed. */
     ck_assert_int_eq(
-        plan_in(candidates[n].family->name, candidates[n].way->name), RLO_OK);
+        plan_in(candidates[n].family->name, candidates[n].schedule->name),
+        RLO_OK);
     ck_assert(rlo__launch_equal(&candidates[n].launch, &launch));
   }
 }
 
-RLO_TEST(test_way__candidates_are_bounded_and_of_what_is_forced) {
+RLO_TEST(test_schedule__candidates_are_bounded_and_of_what_is_forced) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "gather";
   lower_plane();
   list(&options);
   ck_assert_int_eq(num_candidates, 1);
   options.family = "tile";
-  options.way = "tile 4x4";
+  options.schedule = "tile 4x4";
   lower_plane();
   list(&options);
   ck_assert_int_eq(num_candidates, 1);
-  ck_assert_str_eq(candidates[0].way->name, "tile 4x4");
-  options.way = NULL;
+  ck_assert_str_eq(candidates[0].schedule->name, "tile 4x4");
+  options.schedule = NULL;
   lower_plane();
   list(&options);
   for (int32_t n = 0; n < num_candidates; ++n) {
@@ -159,8 +161,8 @@ RLO_TEST(test_way__candidates_are_bounded_and_of_what_is_forced) {
   ck_assert_int_eq(num_candidates, 0);
 }
 
-/* A way that changes nothing anywhere would be a name and no more. */
-RLO_TEST(test_way__each_changes_some_launch) {
+/* A schedule that changes nothing anywhere would be a name and no more. */
+RLO_TEST(test_schedule__each_changes_some_launch) {
   static const char *const pairs[][2] = {
       {"f32[2048,2048]", "f32[2048,2048]{0,1}"},
       {"f32[64,64]", "f32[64,64]{0,1}"},
@@ -173,11 +175,11 @@ RLO_TEST(test_way__each_changes_some_launch) {
     test_plan_lower(pairs[p][0], pairs[p][1], NULL, &problem);
     list(NULL);
     for (int32_t n = 0; n < num_candidates; ++n) {
-      has_changed[candidates[n].way - rlo__ways] = true;
+      has_changed[candidates[n].schedule - rlo__schedules] = true;
     }
   }
-  for (int32_t n = 0; n < rlo__num_ways; ++n) {
+  for (int32_t n = 0; n < rlo__num_schedules; ++n) {
     ck_assert_msg(
-        has_changed[n], "\"%s\" is never a candidate", rlo__ways[n].name);
+        has_changed[n], "\"%s\" is never a candidate", rlo__schedules[n].name);
   }
 }

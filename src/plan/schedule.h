@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RLO_PLAN_WAY_H
-#define RLO_PLAN_WAY_H
+#ifndef RLO_PLAN_SCHEDULE_H
+#define RLO_PLAN_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,13 +26,13 @@ typedef enum rlo__stores {
 } rlo__stores;
 
 /**
- * One way for a family to run a problem, beside its own: knobs, of which a
- * family reads those that it has. Zeros leave the family alone. A way never
- * changes what is written, and a knob that a family lacks changes nothing, so
- * every way is legal for every family.
+ * One schedule for a family to run a problem, beside its own: knobs, of which a
+ * family reads those that it has. Zeros leave the family alone. A schedule
+ * never changes what is written, and a knob that a family lacks changes
+ * nothing, so every schedule is legal for every family.
  */
-typedef struct rlo__way {
-  /** As wisdom and `--way` have it: once given, it keeps its meaning. */
+typedef struct rlo__schedule {
+  /** As wisdom and `--schedule` have it: once given, it keeps its meaning. */
   const char *name;
   rlo__grid_order order;
   rlo__stores stores;
@@ -42,23 +42,25 @@ typedef struct rlo__way {
   int32_t tile_b_lines;
   /** What one group moves, as a power of two of what the family gives it. */
   int32_t group_log2;
-} rlo__way;
+} rlo__schedule;
 
 /**
- * All ways; the first is the families' own. Those that need no program of their
- * own, and then those that won most often when they were measured, stand first:
- * a search that runs out of time has tried them.
+ * All schedules; the first is the families' own. Those that need no program of
+ * their own, and then those that won most often when they were measured, stand
+ * first: a search that runs out of time has tried them.
  */
-extern const rlo__way rlo__ways[];
-extern const int32_t rlo__num_ways;
+extern const rlo__schedule rlo__schedules[];
+extern const int32_t rlo__num_schedules;
 
 /** For people: "input order" for the families' own. Static. */
 const char *rlo__grid_order_name(rlo__grid_order order);
 
-/** A way by its name (not NULL); NULL if there is none. */
-const rlo__way *rlo__way_find(const char *name);
+/** A schedule by its name (not NULL); NULL if there is none. */
+const rlo__schedule *rlo__schedule_find(const char *name);
 
-/** What a way makes of the bytes that a family gives a group: at least 1. */
-int64_t rlo__way_group_bytes(const rlo__way *way, int64_t own_bytes);
+/** What a schedule makes of the bytes that a family gives a group: at least 1.
+ */
+int64_t rlo__schedule_group_bytes(const rlo__schedule *schedule,
+                                  int64_t own_bytes);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/baked.h"
-
-#include <string.h>
+#include "plan/specialized.h"
 
 #include "base/checked.h"
 #include "base/status.h"
@@ -25,14 +23,6 @@ static int64_t index_count(const rlo_problem *problem) {
   return problem->index_bytes / (problem->index_bits / 8);
 }
 
-/* |c|, and INT64_MAX where that does not fit. */
-static int64_t magnitude(int64_t c) {
-  if (c == INT64_MIN) {
-    return INT64_MAX;
-  }
-  return c < 0 ? -c : c;
-}
-
 /* A bound for what a form and its coefficients can reach while its sum is
  * formed, in any order; false on overflow. */
 static bool form_magnitude(const rlo_problem *problem,
@@ -40,16 +30,15 @@ static bool form_magnitude(const rlo_problem *problem,
                            const int64_t *term_magnitudes,
                            int32_t num_terms,
                            int64_t *out) {
-  int64_t sum = magnitude(form->base);
+  int64_t sum = rlo__abs(form->base);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (!rlo__mul_add(
-            sum, magnitude(form->axis[a]), problem->extents[a], &sum)) {
+            sum, rlo__abs(form->axis[a]), problem->extents[a], &sum)) {
       return false;
     }
   }
   for (int32_t t = 0; t < num_terms; ++t) {
-    if (!rlo__mul_add(
-            sum, magnitude(form->term[t]), term_magnitudes[t], &sum)) {
+    if (!rlo__mul_add(sum, rlo__abs(form->term[t]), term_magnitudes[t], &sum)) {
       return false;
     }
   }
@@ -57,7 +46,7 @@ static bool form_magnitude(const rlo_problem *problem,
   return true;
 }
 
-bool rlo__baked_fits_32_bits(const rlo_problem *problem) {
+bool rlo__specialized_fits_32_bits(const rlo_problem *problem) {
   int64_t src_bytes = problem->unit_bits / 8;
   int64_t dst_bytes = rlo_problem_dst_unit_bits(problem) / 8;
   int64_t terms[RLO_MAX_TERMS];
@@ -88,29 +77,26 @@ bool rlo__baked_fits_32_bits(const rlo_problem *problem) {
          m <= INT32_MAX / dst_bytes;
 }
 
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-rlo_status rlo__baked_cut_cells(const rlo_problem *problem,
+rlo_status rlo__partition_cells(const rlo_problem *problem,
                                 int32_t num_axes,
                                 int64_t cell_points,
                                 const rlo_device_info *device,
                                 bool is_gpu,
-                                rlo__baked_cut *out_cut) {
-  rlo__baked_cut cut = {.local = 1};
+                                rlo__partition *out_cut) {
+  rlo__partition cut = {.local = 1};
   int32_t last = num_axes > 0 ? num_axes - 1 : 0;
   int64_t inner = num_axes > 0 ? problem->extents[last] : 1;
   int64_t limit =
-      is_gpu ? 1 : CPU_SEGMENT_POINTS / least(cell_points, CPU_SEGMENT_POINTS);
-  cut.segment = least(inner, limit);
+      is_gpu ? 1
+             : CPU_SEGMENT_POINTS / rlo__min(cell_points, CPU_SEGMENT_POINTS);
+  cut.segment = rlo__min(inner, limit);
   cut.row_segments = rlo__ceil_div(inner, cut.segment);
   cut.segments = cut.row_segments;
   RLO_TRY(rlo__geometry_count_points(problem, 0, last, &cut.segments));
-  int64_t points = cut.segment * least(cell_points, CPU_GROUP_POINTS);
-  int64_t most =
-      least(device->max_work_group_items, is_gpu ? GPU_LOCAL : CPU_MAX_LOCAL);
-  while (cut.local * 2 <= most &&
+  int64_t points = cut.segment * rlo__min(cell_points, CPU_GROUP_POINTS);
+  int64_t max = rlo__min(device->max_work_group_items,
+                         is_gpu ? GPU_LOCAL : CPU_MAX_LOCAL);
+  while (cut.local * 2 <= max &&
          (is_gpu || cut.local * points < CPU_GROUP_POINTS)) {
     cut.local *= 2;
   }
@@ -120,18 +106,18 @@ rlo_status rlo__baked_cut_cells(const rlo_problem *problem,
   return RLO_OK;
 }
 
-rlo_status rlo__baked_define_cut(const rlo__baked_cut *cut,
+rlo_status rlo__partition_define(const rlo__partition *cut,
                                  rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_SEGMENT", cut->segment));
   RLO_TRY(rlo__launch_define(launch, "RLO_ROW_SEGMENTS", cut->row_segments));
   return rlo__launch_define(launch, "RLO_SEGMENTS", cut->segments);
 }
 
-rlo_status rlo__baked_hand_out(const rlo__baked_cut *cut,
-                               int64_t pieces,
-                               rlo__launch *launch) {
+rlo_status rlo__partition_size_launch(const rlo__partition *cut,
+                                      int64_t pieces,
+                                      rlo__launch *launch) {
   int64_t groups = rlo__ceil_div(cut->segments, cut->local * pieces);
-  int64_t items = least(groups, MAX_WORK_ITEMS / cut->local) * cut->local;
+  int64_t items = rlo__min(groups, MAX_WORK_ITEMS / cut->local) * cut->local;
   launch->work_dim = 1;
   launch->global_size[0] = (size_t)items;
   launch->local_size[0] = (size_t)cut->local;
@@ -196,7 +182,8 @@ static int32_t put_guards(list *to,
   return count;
 }
 
-rlo_status rlo__baked_define(const rlo_problem *problem, rlo__launch *launch) {
+rlo_status rlo__specialized_define(const rlo_problem *problem,
+                                   rlo__launch *launch) {
   list values;
   values.count = 0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -239,16 +226,10 @@ rlo_status rlo__baked_define(const rlo_problem *problem, rlo__launch *launch) {
   return RLO_OK;
 }
 
-rlo_status rlo__baked_add_arguments(const rlo_problem *problem,
-                                    rlo__launch *launch) {
-  int64_t fill[2];
-  memcpy(fill, problem->fill, sizeof fill);
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_SRC_OFFSET, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_DST, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_DST_OFFSET, NULL, 0));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &fill[0], 1));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &fill[1], 1));
+rlo_status rlo__specialized_add_arguments(const rlo_problem *problem,
+                                          rlo__launch *launch) {
+  RLO_TRY(rlo__launch_begin(
+      problem, launch->kernel_file, RLO__LAUNCH_FILL, launch));
   if (!rlo_problem_loads(problem)) {
     return RLO_OK;
   }

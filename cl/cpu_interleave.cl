@@ -3,8 +3,8 @@
  * Streams that are joined to structures, or structures that are split into
  * streams, in registers: for cpu_skinny.cl, which tells what the names mean.
  */
-#ifndef RLO_CPU_STREAMS_CL
-#define RLO_CPU_STREAMS_CL
+#ifndef RLO_CPU_INTERLEAVE_CL
+#define RLO_CPU_INTERLEAVE_CL
 
 #ifndef RLO_CPU_SHUFFLE_CL
 #include "cpu_shuffle.cl"

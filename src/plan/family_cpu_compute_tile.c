@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/status.h"
+#include "ir/update.h"
+#include "plan/arith.h"
+#include "plan/grid.h"
+
+/* Family compute_tile of CPU devices: cl/cpu_compute_tile.cl, which computes
+ * where another axis is contiguous in the source than in the destination. */
+
+enum {
+  NUM_SCALARS = 8,
+  TILE_X = 64,
+  TILE_Y = 128,
+  /** Shorter sides are mostly edges of blocks of sixteen. */
+  MIN_SIDE = 8
+};
+
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  const rlo_problem *problem = query->problem;
+  if (problem->update != RLO_UPDATE_COMBINE || rlo_problem_is_sum(problem)) {
+    rlo__str_append(why, "it sums, or computes nothing");
+    return false;
+  }
+  if (!query->device->has_vector_shuffle || !rlo__arith_has_vectors(problem)) {
+    rlo__str_append(why, "it takes vectors, which device or types lack");
+    return false;
+  }
+  if (problem->num_guards > 0) {
+    rlo__str_printf(
+        why, "it has %d guards; the kernel takes none", problem->num_guards);
+    return false;
+  }
+  rlo__geometry g = rlo__geometry_of(query);
+  if (g.dst_axis < 0 || g.src_axis < 0 || g.run_axis >= 0) {
+    rlo__str_append(why, "no two axes are contiguous, one on either side");
+    return false;
+  }
+  if (problem->extents[g.dst_axis] < MIN_SIDE ||
+      problem->extents[g.src_axis] < MIN_SIDE) {
+    rlo__str_printf(why,
+                    "its plane is %lld x %lld; each side must be %d or more",
+                    (long long)problem->extents[g.src_axis],
+                    (long long)problem->extents[g.dst_axis],
+                    MIN_SIDE);
+    return false;
+  }
+  return rlo__grid_is_within_limits(
+      query, &g, problem->num_axes, NUM_SCALARS, why);
+}
+
+static rlo_status choose(const rlo__family_query *query, rlo__grid_plan *plan) {
+  const rlo_problem *problem = query->problem;
+  *plan = (rlo__grid_plan){.geometry = rlo__geometry_of(query)};
+  plan->x_axis = plan->geometry.dst_axis;
+  plan->y_axis = plan->geometry.src_axis;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t step = a == plan->x_axis ? TILE_X : a == plan->y_axis ? TILE_Y : 1;
+    RLO_TRY(rlo__grid_add_axis(&plan->grid, problem, a, step));
+  }
+  rlo__grid_sort_by_src(&plan->grid);
+  plan->is_nontemporal = !rlo__problem_reads_cells(problem) &&
+                         rlo__cpu_wants_nontemporal(query, &plan->geometry) &&
+                         rlo__cpu_rows_are_lines(query, plan->x_axis, TILE_X);
+  plan->is_prefetching = query->device->has_builtin_prefetch;
+  return RLO_OK;
+}
+
+/* Whole blocks of sixteen, against the ragged ones at the edges. */
+static double predict(const rlo__family_query *query) {
+  rlo__geometry g = rlo__geometry_of(query);
+  double x = (double)query->problem->extents[g.dst_axis];
+  double y = (double)query->problem->extents[g.src_axis];
+  return 0.6 * (x / (x + 16.0)) * (y / (y + 16.0));
+}
+
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
+  const rlo_problem *problem = query->problem;
+  rlo__grid_plan plan;
+  RLO_TRY(choose(query, &plan));
+  RLO_TRY(rlo__grid_begin(query, &plan, "cpu_compute_tile", launch));
+  RLO_TRY(rlo__arith_define(problem, launch));
+  RLO_TRY(rlo__launch_define(launch, "RLO_COMPUTE_TILE_X", TILE_X));
+  RLO_TRY(rlo__launch_define(launch, "RLO_COMPUTE_TILE_Y", TILE_Y));
+  int32_t x = plan.x_axis;
+  int32_t y = plan.y_axis;
+  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&plan.grid, x)));
+  RLO_TRY(rlo__grid_add_index(&plan, launch, problem->extents[x]));
+  RLO_TRY(rlo__grid_add_index(&plan, launch, problem->src.axis[x]));
+  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&plan.grid, y)));
+  RLO_TRY(rlo__grid_add_index(&plan, launch, problem->extents[y]));
+  RLO_TRY(rlo__grid_add_index(&plan, launch, problem->dst.axis[y]));
+  RLO_TRY(rlo__arith_add_factors(problem, launch));
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__arith_describe(problem, &words);
+  rlo__str_printf(&words,
+                  ", tile %dx%d, input order%s",
+                  TILE_X,
+                  TILE_Y,
+                  plan.is_nontemporal ? ", non-temporal stores" : "");
+  return RLO_OK;
+}
+
+const rlo__family rlo__family_cpu_compute_tile = {"compute_tile",
+                                                  RLO_DEVICE_CLASS_CPU,
+                                                  is_applicable,
+                                                  predict,
+                                                  emit,
+                                                  RLO__FAMILY_COMPUTES};
