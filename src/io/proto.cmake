@@ -40,19 +40,19 @@ add_custom_command(
   VERBATIM)
 
 # What is generated keeps to other rules than ours.
-add_library(rlo__proto_generated OBJECT "${proto_generated}/io/shape.pb-c.c"
+add_library(rlo_proto_generated OBJECT "${proto_generated}/io/shape.pb-c.c"
                                        "${proto_generated}/io/shape.pb-c.h")
-target_link_libraries(rlo__proto_generated PRIVATE PkgConfig::protobuf_c)
+target_link_libraries(rlo_proto_generated PRIVATE PkgConfig::protobuf_c)
 
 file(GLOB proto_sources CONFIGURE_DEPENDS "${proto_dir}/proto_*.c")
-add_library(rlo__proto OBJECT ${proto_sources})
-add_dependencies(rlo__proto rlo__proto_generated)
-target_include_directories(rlo__proto PRIVATE "${PROJECT_SOURCE_DIR}/include"
+add_library(rlo_proto OBJECT ${proto_sources})
+add_dependencies(rlo_proto rlo_proto_generated)
+target_include_directories(rlo_proto PRIVATE "${PROJECT_SOURCE_DIR}/include"
                                              "${PROJECT_SOURCE_DIR}/src")
-target_include_directories(rlo__proto SYSTEM PRIVATE "${proto_generated}")
-target_link_libraries(rlo__proto PRIVATE rlo__flags PkgConfig::protobuf_c)
-set(proto_objects $<TARGET_OBJECTS:rlo__proto>
-                  $<TARGET_OBJECTS:rlo__proto_generated>)
+target_include_directories(rlo_proto SYSTEM PRIVATE "${proto_generated}")
+target_link_libraries(rlo_proto PRIVATE rlo_flags PkgConfig::protobuf_c)
+set(proto_objects $<TARGET_OBJECTS:rlo_proto>
+                  $<TARGET_OBJECTS:rlo_proto_generated>)
 
 add_library(relayout_proto SHARED ${proto_objects})
 add_library(relayout::proto ALIAS relayout_proto)
@@ -67,4 +67,4 @@ set_target_properties(
              LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
 target_link_libraries(relayout_proto PUBLIC relayout)
 target_link_libraries(relayout_proto PRIVATE PkgConfig::protobuf_c
-                                             $<BUILD_INTERFACE:rlo__flags>)
+                                             $<BUILD_INTERFACE:rlo_flags>)
