@@ -27,8 +27,8 @@ static void append_defines(rlo__str *out, const rlo__launch *launch) {
   }
 }
 
-/* Distinct programs have distinct kernel names; the name itself takes no part
- * in its hash. */
+/* Distinct programs have distinct kernel names. The hash in a name covers the
+ * file and the constants. */
 static void name_kernel(const rlo__launch *launch,
                         const rlo__kernel_source *source,
                         const char *defines,

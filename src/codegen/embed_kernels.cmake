@@ -4,7 +4,7 @@
 #   cmake -DCL_DIR=<folder of .cl files> -DOUTPUT=<file.c> -P embed_kernels.cmake
 #
 # Byte arrays, because C11 promises string literals of 4,095 characters only.
-# A line `#include "name.cl"` gives way to the text of that file, so that the
+# A line `#include "name.cl"` is replaced by the text of that file, so that the
 # compiler of the device needs no include path.
 
 cmake_minimum_required(VERSION 3.18)

@@ -6,26 +6,25 @@
 #include <stdint.h>
 
 /**
- * One file of cl/ as it was when the library was built, with the other files
- * of cl/ that it includes already in their places.
+ * One file of cl/ at the time of the build, with the files that it includes
+ * inserted.
  */
 typedef struct rlo__kernel_source {
-  /** Stem of the file: "rows" for cl/rows.cl. */
+  /** Stem of the file: "gather" for cl/gather.cl. */
   const char *name;
   /** The text, NUL-terminated. */
   const char *text;
   /** Length of the text in bytes, without its NUL. */
   size_t text_bytes;
-  /** Hash of the text: equal texts, and only those, have equal hashes. It is
-   *  the same on every machine. */
+  /** Hash of the text. Equal texts, and only those, have equal hashes, on every
+   *  machine. */
   uint64_t hash;
 } rlo__kernel_source;
 
 /**
- * Find an embedded kernel source by the stem of its file.
+ * Finds an embedded kernel source by the stem of its file.
  *
- * Returns NULL when there is none, and for a NULL name. What is returned is
- * static. Threads: safe.
+ * @return static; NULL if there is none, or for a NULL name. Threads: safe.
  */
 const rlo__kernel_source *rlo__kernel_source_find(const char *name);
 

@@ -27,7 +27,7 @@ rlo_status rlo__arith_check(const rlo_problem *problem,
   return RLO_OK;
 }
 
-/* Positions count parts; the parts of a number lie side by side. */
+/* Positions in parts: the two parts of a number are adjacent. */
 static bool double_positions(rlo_problem *problem, rlo_form *form) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (!rlo__mul(form->axis[a], 2, &form->axis[a])) {
@@ -219,7 +219,7 @@ rlo_status rlo__arith_define_ends(const rlo_problem *problem,
     return RLO_OK;
   }
   for (int32_t n = 0; n < count; ++n) {
-    /* The kernel has the guards of kind PAD first. */
+    /* The kernel lists the guards of kind PAD first. */
     places[n] = guards[n];
     for (int32_t g = guards[n] + 1; g < problem->num_guards; ++g) {
       places[n] += problem->guards[g].kind == RLO_GUARD_PAD;

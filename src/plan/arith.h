@@ -4,46 +4,47 @@
 
 #include "plan/family.h"
 
-/** What the kernels that include cl/arith.cl have in common. */
+/** Constants and arguments of the kernels that include cl/arith.cl. */
 
-/** Whether a device can compute a canonical problem: RLO_OK, or RLO_UNSUPPORTED
- *  with what it lacks. */
+/** Checks that a device can compute a canonical problem. @return RLO_OK;
+ *  RLO_UNSUPPORTED, naming what the device lacks. */
 RLO_NODISCARD rlo_status rlo__arith_check(const rlo_problem *problem,
                                           const rlo_device_info *device);
 
 /**
- * Make a canonical problem that computes complex numbers one of real numbers,
- * for their parts are computed alike; any other stays.
+ * Turns a canonical problem that computes complex numbers into one that
+ * computes their parts as real numbers. Other problems stay as they are.
  * @return RLO_OK; RLO_UNSUPPORTED between complex and real numbers, or for a
- *         fill of two parts; RLO_OVERFLOW; or what canonicalising says.
+ *         fill of two different parts; RLO_OVERFLOW; or the status of
+ *         rlo_problem_canonicalize.
  */
 RLO_NODISCARD rlo_status rlo__arith_split_parts(rlo_problem *problem);
 
-/** Add the constants of arith.cl but RLO_LANES. */
+/** Adds the constants of arith.cl except RLO_LANES. */
 RLO_NODISCARD rlo_status rlo__arith_define(const rlo_problem *problem,
                                            rlo__launch *launch);
 
-/** Add alpha and beta in the compute type, two arguments. */
+/** Adds alpha and beta in the compute type: two arguments. */
 RLO_NODISCARD rlo_status rlo__arith_add_factors(const rlo_problem *problem,
                                                 rlo__launch *launch);
 
-/** Add where sums end before their axis does: RLO_NUM_ENDS and RLO_ENDS of
- *  compute.cl. The guards are compiled in. */
+/** Adds RLO_NUM_ENDS and RLO_ENDS of compute.cl: the guards that end a sum
+ *  before its axis ends. The guards themselves are compiled in. */
 RLO_NODISCARD rlo_status rlo__arith_define_ends(const rlo_problem *problem,
                                                 rlo__launch *launch);
 
-/** RLO_SUM_LEVELS of arith.cl: levels that the blocks of a cell's sum, summed
- *  pairwise, take. 1 where nothing is summed. @return RLO_OK; RLO_OVERFLOW. */
+/** RLO_SUM_LEVELS of arith.cl: the levels of the pairwise sum over the blocks
+ *  of a cell; 1 where nothing is summed. @return RLO_OK; RLO_OVERFLOW. */
 RLO_NODISCARD rlo_status rlo__arith_sum_levels(const rlo_problem *problem,
                                                int64_t *out_levels);
 
 /** Whether arith.cl computes a problem sixteen values at a time. */
 bool rlo__arith_has_vectors(const rlo_problem *problem);
 
-/** How many of a canonical problem's axes are summed: the last ones. */
+/** Number of summed axes of a canonical problem. They are its last ones. */
 int32_t rlo__arith_num_sum_axes(const rlo_problem *problem);
 
-/** "f32 to bf16, alpha, beta, sum" for people, behind what is there. */
+/** Appends a description, such as "f32 to bf16 in f32, summed". */
 void rlo__arith_describe(const rlo_problem *problem, rlo__str *words);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/family.h"
 
-/* Where predictions are equal, the row that stands first wins. */
+/* Among equal predictions the first row wins. */
 const rlo__family *const rlo__families[] = {
     &rlo__family_cpu_copy,
     &rlo__family_cpu_rows,

@@ -6,52 +6,53 @@
 #include "plan/launch.h"
 #include "plan/schedule.h"
 
-/** What a family is asked about. All borrowed. */
+/** The problem that a family is asked about. Everything is borrowed. */
 typedef struct rlo__family_query {
-  /** Canonical, not empty, units of 8, 16, 32, 64 or 128 bits. Where it
-   *  computes: not sequentially, not complex numbers. */
+  /** Canonical, not empty, with units of 8, 16, 32, 64 or 128 bits. If it
+   *  computes: not sequential, no complex numbers. */
   const rlo_problem *problem;
   const rlo_device_info *device;
-  /** Powers of two that memory + caller's offset are multiples of; at least
-   *  the unit's size. */
+  /** Alignments of memory + caller's offset: powers of two, at least the unit's
+   *  size. */
   int64_t src_alignment_bytes;
   int64_t dst_alignment_bytes;
-  /** How to run it, if not in the family's own schedule. What a schedule
-   * switches off, `device` lacks already: a family reads the knobs that it has.
-   */
+  /** The knobs of the schedule, of which a family reads those that apply to it.
+   *  Features that the schedule disables are cleared from `device`. */
   rlo__schedule schedule;
 } rlo__family_query;
 
-/** What a family can do that others cannot, or has to that others need not. */
+/** Traits in which a family differs from most. */
 typedef enum rlo__family_traits {
-  /** The problem is compiled into the program, so that each has its own. */
+  /** The problem is compiled into the program: one program for each problem. */
   RLO__FAMILY_SPECIALIZES = 1,
-  /** Takes terms that load indices. The planner refuses them for others. */
+  /** Takes terms that load indices. The planner refuses them for other
+   *  families. */
   RLO__FAMILY_LOADS = 2,
-  /** Takes problems that compute. The planner refuses them for others. */
+  /** Takes problems that compute. The planner refuses them for other families.
+   */
   RLO__FAMILY_COMPUTES = 4
 } rlo__family_traits;
 
-/**
- * One way to run problems on one class of device. The table has one row for
- * each; to add a family, add a row, a family_*.c and a kernel file.
- */
+/** A kernel family: one way to run problems on one class of device. To add a
+ *  family, add a row to the table, a family_*.c and a kernel file;
+ *  docs/kernels.md describes the steps. */
 typedef struct rlo__family {
-  /** As people force it: "tile". Unique within its class. */
+  /** The name that options use: "tile". Unique within its class. */
   const char *name;
   rlo_device_class device_class;
-  /** Whether it can run the problem; if not, says why in a few words. */
+  /** Whether the family can run the problem. If not, `why` takes a short
+   *  reason. */
   bool (*applicable)(const rlo__family_query *query, rlo__str *why);
   /** Expected fraction of the copy limit, 0 .. 1; only if applicable. */
   double (*predict)(const rlo__family_query *query);
-  /** Choose parameters and write the launch (zeroed before); only if
-   *  applicable. Fails only for RLO_OVERFLOW and faults of ours. */
+  /** Chooses the parameters and writes the launch, which is zero before; called
+   *  only if applicable. @return RLO_OK; RLO_OVERFLOW; RLO_INTERNAL. */
   rlo_status (*emit)(const rlo__family_query *query, rlo__launch *launch);
   /** Of rlo__family_traits, or-ed. */
   uint32_t traits;
 } rlo__family;
 
-/** Every row, one per family and class. */
+/** The rows: one for each family and class. */
 extern const rlo__family rlo__family_cpu_copy;
 extern const rlo__family rlo__family_cpu_rows;
 extern const rlo__family rlo__family_cpu_tile;

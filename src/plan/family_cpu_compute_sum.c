@@ -7,17 +7,17 @@
 #include "plan/arith.h"
 #include "plan/grid.h"
 
-/* Family compute_sum of CPU devices: cl/cpu_compute_sum.cl, sums along plain
- * axes. */
+/* Family compute_sum, CPU class (cl/cpu_compute_sum.cl): sums along axes
+ * without guards. */
 
 enum {
   NUM_SCALARS = 10,
-  /** Cells of a group; along rows one has points enough sooner. */
+  /** Cells of a group; along rows fewer cells have enough points. */
   COLUMN_CELLS = 256,
   ROW_CELLS = 16
 };
 
-/* How the cells are handed out. */
+/* How groups share the cells. */
 typedef struct sum_plan {
   rlo__grid_plan cpu;
   int32_t num_sum_axes;
@@ -32,7 +32,7 @@ static int32_t first_sum_axis(const rlo_problem *problem) {
   return problem->num_axes - rlo__arith_num_sum_axes(problem);
 }
 
-/* The longest kept axis of stride 1 in the source, or -1. */
+/* The longest axis of stride 1 in the source that is not summed, or -1. */
 static int32_t contiguous_cells(const rlo_problem *problem) {
   int32_t found = -1;
   for (int32_t a = 0; a < first_sum_axis(problem); ++a) {
@@ -48,8 +48,8 @@ static bool is_along_rows(const rlo_problem *problem) {
   return problem->src.axis[problem->num_axes - 1] == 1;
 }
 
-/* Whether the summed axes fit the kernel's vectors and its integers; those that
- * a source's positions do not bound, too. */
+/* Whether the summed axes fit the kernel's vectors and integers, including
+ * axes of stride 0, which positions of the source do not bound. */
 static bool sum_fits(const rlo_problem *problem) {
   int32_t first = first_sum_axis(problem);
   for (int32_t a = first; a < problem->num_axes; ++a) {
@@ -87,7 +87,7 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
     return false;
   }
   rlo__geometry g = rlo__geometry_of(query);
-  /* Two more grid vectors than the kernels of movements. */
+  /* Two grid vectors more than kernels that move. */
   return rlo__grid_is_within_limits(
       query, &g, problem->num_axes, NUM_SCALARS + 2 * 16, why);
 }
@@ -98,10 +98,11 @@ static rlo_status choose(const rlo__family_query *query, sum_plan *plan) {
       .cpu = {.geometry = rlo__geometry_of(query), .x_axis = -1, .y_axis = -1},
       .num_sum_axes = rlo__arith_num_sum_axes(problem),
       .is_along_rows = is_along_rows(problem)};
-  int32_t kept = problem->num_axes - plan->num_sum_axes;
-  plan->cell_axis = plan->is_along_rows ? kept - 1 : contiguous_cells(problem);
+  int32_t cell_axes = problem->num_axes - plan->num_sum_axes;
+  plan->cell_axis =
+      plan->is_along_rows ? cell_axes - 1 : contiguous_cells(problem);
   plan->group_cells = plan->is_along_rows ? ROW_CELLS : COLUMN_CELLS;
-  for (int32_t a = 0; a < kept; ++a) {
+  for (int32_t a = 0; a < cell_axes; ++a) {
     int64_t step = a == plan->cell_axis ? plan->group_cells : 1;
     RLO_TRY(rlo__grid_add_axis(&plan->cpu.grid, problem, a, step));
   }

@@ -4,14 +4,14 @@
 #include "plan/arith.h"
 #include "plan/grid.h"
 
-/* Family compute_tile of CPU devices: cl/cpu_compute_tile.cl, which computes
- * where another axis is contiguous in the source than in the destination. */
+/* Family compute_tile, CPU class (cl/cpu_compute_tile.cl): computes where
+ * different axes are contiguous in the source and in the destination. */
 
 enum {
   NUM_SCALARS = 8,
   TILE_X = 64,
   TILE_Y = 128,
-  /** Shorter sides are mostly edges of blocks of sixteen. */
+  /** Shorter sides consist mostly of partial blocks of sixteen. */
   MIN_SIDE = 8
 };
 
@@ -65,7 +65,7 @@ static rlo_status choose(const rlo__family_query *query, rlo__grid_plan *plan) {
   return RLO_OK;
 }
 
-/* Whole blocks of sixteen, against the ragged ones at the edges. */
+/* The share of whole blocks of sixteen. */
 static double predict(const rlo__family_query *query) {
   rlo__geometry g = rlo__geometry_of(query);
   double x = (double)query->problem->extents[g.dst_axis];

@@ -2,7 +2,7 @@
 #include "base/status.h"
 #include "plan/grid.h"
 
-/* Family copy of CPU devices: cl/cpu_copy.cl, one contiguous run. */
+/* Family copy, CPU class (cl/cpu_copy.cl): one contiguous run. */
 
 enum { CHUNK_BYTES = 256 * 1024, NUM_SCALARS = 3 };
 

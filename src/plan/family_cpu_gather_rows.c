@@ -4,15 +4,16 @@
 #include "plan/grid.h"
 #include "plan/specialized.h"
 
-/* Family gather_rows of CPU devices: cl/cpu_gather_rows.cl, rows at places that
- * take computing. */
+/* Family gather_rows, CPU class (cl/cpu_gather_rows.cl): contiguous rows at
+ * positions that take computing, such as loaded indices. */
 
 enum {
-  /** What one group moves. */
+  /** Bytes that one group moves. */
   GROUP_BYTES = 32 * 1024,
-  /** Shorter ones gain nothing over moving unit by unit. */
+  /** Shorter rows gain nothing over family gather. */
   MIN_ROW_BYTES = 16,
-  /** What is looked for before it is moved: enough for memory to answer. */
+  /** Bytes of rows that are located ahead of the row that is moved, so that
+   *  prefetches have time to complete. */
   AHEAD_BYTES = 4096,
   MIN_AHEAD_ROWS = 4,
   MAX_AHEAD_ROWS = 64
@@ -101,7 +102,7 @@ static rlo_status choose(const rlo__family_query *query, gather_plan *plan) {
   return RLO_OK;
 }
 
-/* From measurements, beside a copy of the same size. */
+/* From measurements against a copy of the same size. */
 static double predict(const rlo__family_query *query) {
   gather_plan plan;
   if (choose(query, &plan) != RLO_OK || plan.row_bytes < MIN_ROW_BYTES) {

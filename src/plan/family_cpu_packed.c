@@ -4,23 +4,24 @@
 #include "ir/form.h"
 #include "plan/packed.h"
 
-/* Family packed of CPU devices: small matrices, many small axes and short rows.
- * cl/cpu_packed_cells.cl and cl/cpu_packed.cl. */
+/* Family packed, CPU class (cl/cpu_packed_cells.cl and cl/cpu_packed.cl):
+ * small matrices, many small axes and short rows. */
 
 enum {
-  /** Bytes that one group moves, in blocks: what lies where is listed once. */
+  /** Bytes that one group moves, in blocks: positions are listed once for all
+   *  of them. */
   GROUP_BYTES = 256 * 1024,
-  /** Less is not worth a program of its own. */
+  /** A smaller box is not worth a program of its own. */
   MIN_BOX_BYTES = 64 * 1024,
-  /** A run of the source that family rows follows without jumping, and the most
-   *  places that it may write to in turns. */
+  /** Shortest run of the source that family rows reads as one stream, and most
+   *  places that it may write alternately. */
   MIN_STREAM_BYTES = 1024,
   MAX_PLACES = 256,
-  /** Longer rows cost family rows little wherever they are written. */
+  /** Longer rows are cheap for family rows, wherever they are written. */
   MAX_SCATTERED_BYTES = 2 * RLO__CPU_LINE_BYTES,
-  /** Rows that cost family rows little. */
+  /** Shortest rows that are cheap for family rows. */
   MIN_LONG_ROW_BYTES = 3 * RLO__CPU_LINE_BYTES,
-  /** Arguments of the kernel's own, each vector as eight scalars. */
+  /** Arguments after the shared ones; a vector counts as eight scalars. */
   NUM_VECTORS = 6,
   NUM_SCALARS = NUM_VECTORS * 8 + 7
 };
@@ -46,7 +47,7 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
              query, &g, problem->num_axes, NUM_SCALARS, why);
 }
 
-/* Whether a problem falls into cells, which are the best there is for it. */
+/* Whether a problem has cells, which are preferred to blocks. */
 static bool find_cells(const rlo__family_query *query,
                        const rlo__geometry *geometry,
                        rlo__packed_cells *out_cells) {
@@ -55,8 +56,8 @@ static bool find_cells(const rlo__family_query *query,
          rlo__packed_cells_find(query, geometry, out_cells, &unused);
 }
 
-/* Rows that family rows writes before it comes to the one that follows the
- * first of them in the destination: as many places are written in turns. */
+/* Rows that family rows writes between two that are neighbours in the
+ * destination: that many places are written alternately. */
 static double rows_between(const rlo_problem *problem,
                            const rlo__packed_block *b) {
   if (b->dst_run.num_axes < 2) {
@@ -74,8 +75,7 @@ static double rows_between(const rlo_problem *problem,
   return rows;
 }
 
-/* Whether family rows reads one run after the other and writes to few places.
- */
+/* Whether family rows reads consecutive runs and writes few places. */
 static bool is_stream(const rlo_problem *problem, const rlo__packed_block *b) {
   if (b->src_run.num_axes < 2) {
     return false;
@@ -87,10 +87,10 @@ static bool is_stream(const rlo_problem *problem, const rlo__packed_block *b) {
          rows_between(problem, b) <= MAX_PLACES;
 }
 
-/* Kept rows: rows that have no line to themselves cost per row; rows of whole
- * lines are as good with family rows, unless they are so short that it must
- * jump too often. */
-static double predict_kept(const rlo_problem *problem,
+/* Rows that are moved whole. Rows that share lines cost per row; rows of whole
+ * lines are as fast with family rows, unless they are so short that it jumps
+ * too often. */
+static double predict_rows(const rlo_problem *problem,
                            const rlo__packed_block *b) {
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   if (b->cpu.geometry.box_bytes < RLO__CPU_NONTEMPORAL_BYTES) {
@@ -108,7 +108,7 @@ static double predict_kept(const rlo_problem *problem,
   return 0.65 * bytes / (bytes + 5.0);
 }
 
-/* Matrices: what is left of a whole tile, and the ends of short runs. */
+/* Matrices: partial tiles and the ends of short runs cost extra. */
 static double predict_matrices(const rlo__packed_block *b) {
   static const double by_log2_bytes[] = {0.5, 0.55, 0.65, 0.7, 0.6};
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
@@ -118,9 +118,9 @@ static double predict_matrices(const rlo__packed_block *b) {
   double src_bytes = (double)(b->src_run_units * unit_bytes);
   double dst_bytes = (double)(b->dst_run_units * unit_bytes);
   double run = src_bytes < dst_bytes ? src_bytes : dst_bytes;
-  /* Beside rows that lie far apart tile does better: 0.6 to 0.8 against 0.42 to
-   * 0.66 (cases 40 to 42 of ttc57); where lines have to be staged 0.56 against
-   * 0.26 (f32 95x75x97x77 reversed). */
+  /* Where rows are far apart, tile is faster: 0.6 to 0.8 against 0.42 to 0.66
+   * (cases 40 to 42 of ttc57); where lines are staged 0.56 against 0.26 (f32
+   * 95x75x97x77 reversed). */
   if (b->cpu.geometry.box_bytes >= RLO__CPU_NONTEMPORAL_BYTES) {
     fraction *= b->is_direct ? 0.85 : 0.7;
   }
@@ -141,8 +141,8 @@ static double predict(const rlo__family_query *query) {
   if (rlo__packed_block_choose(query, &g, &block) != RLO_OK) {
     return 0.0;
   }
-  return block.is_kept ? predict_kept(query->problem, &block)
-                       : predict_matrices(&block);
+  return block.moves_rows ? predict_rows(query->problem, &block)
+                          : predict_matrices(&block);
 }
 
 static rlo_status add_defines(const rlo__family_query *query,
@@ -151,9 +151,9 @@ static rlo_status add_defines(const rlo__family_query *query,
   RLO_TRY(rlo__launch_define(
       launch, "RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle));
   RLO_TRY(rlo__launch_define(
-      launch, "RLO_PACKED_ROW", b->is_kept ? b->num_columns : 0));
+      launch, "RLO_PACKED_ROW", b->moves_rows ? b->num_columns : 0));
   RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_DIRECT", b->is_direct));
-  if (!b->is_kept) {
+  if (!b->moves_rows) {
     int64_t na = rlo__min(b->num_columns, b->tile);
     int64_t nb = rlo__min(b->num_rows, b->tile);
     RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_TILE", b->tile));
@@ -166,12 +166,13 @@ static rlo_status add_defines(const rlo__family_query *query,
       launch, "RLO_PACKED_PLACES", RLO__PACKED_MAX_PLACES);
 }
 
-/* Lines to prefetch with each tile or row, so that a block has been read when
- * the block before has been moved; none along runs that hardware follows. */
+/* Lines to prefetch with each tile or row, so that a block is in the caches
+ * when the block before it has been moved; none along runs that hardware
+ * prefetches. */
 static int64_t fetch_lines(const rlo__packed_block *b) {
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
-  int64_t tile_columns = b->is_kept ? b->num_columns : b->tile;
-  int64_t tile_rows = b->is_kept     ? 1
+  int64_t tile_columns = b->moves_rows ? b->num_columns : b->tile;
+  int64_t tile_rows = b->moves_rows  ? 1
                       : b->is_direct ? RLO__CPU_LINE_BYTES / unit_bytes
                                      : b->tile;
   int64_t run_bytes = b->src_run_units * unit_bytes;
@@ -186,7 +187,7 @@ static int64_t fetch_lines(const rlo__packed_block *b) {
   return rlo__ceil_div(lines, tiles);
 }
 
-/* The axes of a block as the kernel takes them. */
+/* The axes of a block, as arguments of the kernel. */
 static rlo_status add_axes(const rlo_problem *problem,
                            const rlo__packed_block *b,
                            rlo__launch *launch) {
@@ -232,7 +233,7 @@ static void describe(const rlo__packed_block *b, rlo__launch *launch) {
   rlo__str_printf(&words,
                   "%s %lldx%lld of %lld, runs of %lld and %lld bytes, units of "
                   "%lld bytes, %s",
-                  b->is_kept ? "rows" : "matrices",
+                  b->moves_rows ? "rows" : "matrices",
                   (long long)b->num_columns,
                   (long long)b->num_rows,
                   (long long)b->units,

@@ -3,19 +3,21 @@
 #include "base/status.h"
 #include "plan/plane.h"
 
-/* Family skinny of CPU devices: cl/cpu_skinny.cl, a plane with a tiny side. */
+/* Family skinny, CPU class (cl/cpu_skinny.cl): a plane with one side of 2 to
+ * 16 units. */
 
 enum {
   MIN_SHORT = 2,
   MAX_SHORT = 16,
-  /** Bytes of the long axis times the short one that a group moves. */
+  /** Bytes that a group moves, over both axes of the plane. */
   GROUP_BYTES = 16 * 1024
 };
 
 typedef struct skinny_plan {
   rlo__grid_plan cpu;
   rlo__plane plane;
-  /** Structures become arrays: a is the short axis. Else b is. */
+  /** Whether axis a is the short one, so that structures are split into arrays.
+   *  Else axis b is. */
   bool is_split;
   int64_t short_units;
   int64_t long_units;
@@ -69,7 +71,7 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
                                     why);
 }
 
-/* Called only where is_applicable has said yes. */
+/* Called only if applicable. */
 static rlo_status choose(const rlo__family_query *query, skinny_plan *plan) {
   const rlo_problem *problem = query->problem;
   *plan = (skinny_plan){.cpu = {.geometry = rlo__geometry_of(query)}};
@@ -89,17 +91,17 @@ static rlo_status choose(const rlo__family_query *query, skinny_plan *plan) {
   int64_t tile_b = plan->is_split ? plan->chunk_units : p->nb;
   cpu->order = query->schedule.order;
   RLO_TRY(rlo__plane_lay_grid(problem, p, tile_a, tile_b, cpu));
-  /* Joined structures leave as one run, whose pieces are whole lines. */
+  /* Joined structures are stored as one run, whose pieces are whole lines. */
   plan->dst_alignment = rlo__cpu_dst_alignment(
       query, &cpu->grid, plan->is_split ? p->a_axis : -1);
   cpu->is_nontemporal = rlo__cpu_wants_nontemporal(query, &cpu->geometry);
-  /* Only the ways that stage lines use it. */
+  /* Only code paths that stage lines use it. */
   cpu->is_prefetching = query->device->has_builtin_prefetch;
   return RLO_OK;
 }
 
-/* From measurements: a copy, but for small units, which take more shuffles, and
- * where lines have to be staged. */
+/* From measurements: as a copy, except for small units, which take more
+ * shuffles, and where lines are staged. */
 static double predict(const rlo__family_query *query) {
   skinny_plan plan;
   if (choose(query, &plan) != RLO_OK) {
@@ -112,7 +114,7 @@ static double predict(const rlo__family_query *query) {
   if (plan.dst_alignment < RLO__CPU_LINE_BYTES && plan.is_split) {
     fraction *= 0.62;
   }
-  /* What is moved unit by unit at the end of each chunk of the long axis. */
+  /* The units at the end of the long axis that are moved one by one. */
   int64_t line_units = RLO__CPU_LINE_BYTES / plan.cpu.geometry.unit_bytes;
   double units = (double)plan.long_units;
   return fraction * units / (units + 0.5 * (double)line_units);

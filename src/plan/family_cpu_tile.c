@@ -3,20 +3,20 @@
 #include "base/status.h"
 #include "plan/plane.h"
 
-/* Family tile of CPU devices: cl/cpu_tile.cl, the innermost axis moves. */
+/* Family tile, CPU class (cl/cpu_tile.cl): the innermost axes of the two sides
+ * differ. */
 
-/* Most lines of a tile along the source's rows and along the destination's.
- * Long along the latter: that gathers enough rows to get past the conflicts of
- * strides that are powers of two, and leaves few ends of rows. */
+/* Most lines of a tile along rows of the source and along rows of the
+ * destination. The latter are long, to spread over cache sets where strides
+ * are powers of two, and to have few ends of rows. */
 enum { TILE_A_LINES = 4, TILE_B_LINES = 16 };
 
-/* Up to this long a side a is not cut. */
+/* Side a is not cut up to this many lines. */
 enum { WHOLE_A_LINES = 6 };
 
-/* Sides take on axes up to these lengths. Reading gains from long runs, and
- * writing where a row has few lines or they are shared by the ends of rows.
- * Where lines are whole, joined rows of the destination only tear apart what
- * could be read in one go. */
+/* Sides join axes up to these lengths. Reads gain from long runs, and writes
+ * gain where a row has few lines or rows share lines. Where lines are whole,
+ * joining rows of the destination only scatters reads. */
 enum {
   ENOUGH_A_LINES = 64,
   ENOUGH_B_LINES = 3,
@@ -24,17 +24,17 @@ enum {
   MIN_SHARED_A_LINES = 4
 };
 
-/* Arguments of the kernel after the common ones, of a problem with guards: four
- * extents and strides, and four ints, which count as half. */
+/* Arguments after the shared ones, for a problem with guards: four extents and
+ * strides, and four ints, which count as half. */
 enum { NUM_SCALARS = 6 };
 
 /* Rows shorter than this have too few whole lines for staging to pay. */
 enum { MIN_STAGED_ROW_BYTES = 4 * RLO__CPU_LINE_BYTES };
 
-/* Strides of whole pages land in one set of the caches. */
+/* Strides of whole pages map to one set of the caches. */
 enum { PAGE_BYTES = 4096 };
 
-/* Rows of the source that are this far apart are read more slowly. */
+/* Rows of the source that are at least this far apart are read more slowly. */
 enum { FAR_BYTES = 64 * 1024 };
 
 typedef struct tile_plan {
@@ -45,7 +45,8 @@ typedef struct tile_plan {
   int64_t line_units;
   int64_t tile_a;
   int64_t tile_b;
-  /** What divides every destination address; a line at most. */
+  /** Largest power of two, at most a line, that divides every destination
+   *  address. */
   int64_t dst_alignment;
   bool has_page_stride;
 } tile_plan;
@@ -58,9 +59,9 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
              query, &g, query->problem->num_axes, NUM_SCALARS, why);
 }
 
-/* Let groups step along a side. What a step is worth across it differs from one
- * to the next; the kernel finds it, and it counts only while the grid is being
- * ordered. */
+/* Adds the tiles of a side to the grid. Their stride across the side varies,
+ * so that the kernel computes it; a value is needed only while the grid is
+ * sorted. */
 static rlo_status add_tiles(const rlo__side *side,
                             int64_t tile,
                             rlo__grid *grid) {
@@ -79,7 +80,7 @@ static rlo_status add_tiles(const rlo__side *side,
   return RLO_OK;
 }
 
-/* The grid, in the order that the schedule asks for. */
+/* Lays the grid, in the order of the schedule. */
 static rlo_status lay_grid(const rlo_problem *problem, tile_plan *plan) {
   rlo__grid *grid = &plan->cpu.grid;
   grid->num_axes = 0;
@@ -111,14 +112,14 @@ static rlo_status lay_grid(const rlo_problem *problem, tile_plan *plan) {
   return RLO_OK;
 }
 
-/* Cut a side into tiles of about the same length. */
+/* Cuts a side into tiles of about the same length. */
 static int64_t cut(int64_t extent, int64_t max, int64_t line) {
   int64_t pieces = 1 + (extent - 1) / max;
   return rlo__ceil_div(1 + (extent - 1) / pieces, line) * line;
 }
 
-/* The tiles of the sides as they are, their grid, and what it proves of the
- * destination's alignment. */
+/* Chooses tiles and grid for the present sides, and derives the destination's
+ * alignment. */
 static rlo_status lay_tiles(const rlo__family_query *query, tile_plan *plan) {
   int64_t line = plan->line_units;
   int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
@@ -142,7 +143,7 @@ static rlo_status lay_tiles(const rlo__family_query *query, tile_plan *plan) {
   return RLO_OK;
 }
 
-/* The sides, and the tiles and the grid that come of them. */
+/* Chooses the sides, their tiles and the grid. */
 static rlo_status choose_sides(const rlo__family_query *query,
                                tile_plan *plan) {
   const rlo_problem *problem = query->problem;
@@ -163,7 +164,7 @@ static rlo_status choose_sides(const rlo__family_query *query,
   return lay_tiles(query, plan);
 }
 
-/* Called only where is_applicable has said yes. */
+/* Called only if applicable. */
 static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
   const rlo_problem *problem = query->problem;
   *plan = (tile_plan){.cpu = {.geometry = rlo__geometry_of(query)}};
@@ -185,7 +186,7 @@ static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
   return RLO_OK;
 }
 
-/* What runs of so many bytes come to: each costs as much as 16 bytes more. */
+/* The efficiency of runs: each costs as much as 16 bytes more. */
 static double run_share(int64_t units, int64_t unit_bytes) {
   double bytes = (double)(units * unit_bytes);
   return bytes / (bytes + 16.0);
@@ -193,11 +194,10 @@ static double run_share(int64_t units, int64_t unit_bytes) {
 
 /*
  * From measurements with the copy kernel at 45 to 60 GB/s on two cores: ttc57
- * for units of 4 bytes and for rows that are read far from each other, the
- * suite `types` for the others, for strides of whole pages, for lines that are
- * shared and for sides of several axes that share them. Blocks at the edges
- * cost as whole ones, and planes that no block fits into are moved unit by
- * unit.
+ * for units of 4 bytes and for rows of the source that are far apart; the suite
+ * `types` for other units, strides of whole pages, shared lines, and sides of
+ * several axes that share lines. Partial blocks cost as much as whole ones, and
+ * planes smaller than a block are moved unit by unit.
  */
 static double predict(const rlo__family_query *query) {
   tile_plan plan;
@@ -211,7 +211,7 @@ static double predict(const rlo__family_query *query) {
   const double shared_and_joined = 0.65;
   int64_t unit_bytes = plan.cpu.geometry.unit_bytes;
   if (plan.b.extent < plan.line_units) {
-    return 0.01 * (double)unit_bytes; /* gather does better */
+    return 0.01 * (double)unit_bytes; /* family gather is faster */
   }
   if (plan.a.extent < plan.line_units) {
     return unit_bytes <= 2 ? 0.06 : 0.03 * (double)unit_bytes;
@@ -255,7 +255,7 @@ static void describe(const tile_plan *plan, rlo__launch *launch) {
   rlo__str_append(&words, cpu->is_prefetching ? ", prefetch" : "");
 }
 
-/* The extents of the lower two levels, and the steps of the upper two. */
+/* The extents of the two lower levels, and the steps of the two upper ones. */
 static rlo_status add_levels(const rlo__grid_plan *cpu,
                              const rlo__side *side,
                              rlo__launch *launch) {
@@ -292,7 +292,7 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(rlo__grid_begin(query, cpu, "cpu_tile", launch));
   RLO_TRY(rlo__launch_define(
       launch, "RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle));
-  /* Only whether it is a line matters: fewer programs. */
+  /* Only a whole line makes a difference: fewer programs. */
   bool is_aligned =
       cpu->is_nontemporal && plan.dst_alignment == RLO__CPU_LINE_BYTES;
   RLO_TRY(rlo__launch_define(

@@ -3,9 +3,9 @@
 #include "base/status.h"
 #include "plan/gpu_launch.h"
 
-/* Family copy of GPUs: cl/gpu_copy.cl, one contiguous run. */
+/* Family copy, GPU class (cl/gpu_copy.cl): one contiguous run. */
 
-/* Pieces that a lane moves, and the widest piece. */
+/* Pieces that a lane moves, and bytes of the widest piece. */
 enum { LANE_PIECES = 4, MAX_WIDE_BYTES = 16 };
 
 typedef struct copy_plan {
@@ -61,7 +61,7 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   return rlo__gpu_can_launch(choose(query).num_groups, why);
 }
 
-/* A guess: nothing was measured on a GPU. */
+/* An estimate: not measured on a GPU. */
 static double predict(const rlo__family_query *query) {
   return choose(query).wide_bytes >= 4 ? 0.95 : 0.5;
 }

@@ -4,34 +4,35 @@
 #include "plan/gpu_block.h"
 #include "plan/gpu_launch.h"
 
-/* Family packed of GPUs: cl/gpu_packed.cl, the leading axes of both sides pass
- * through local memory. */
+/* Family packed, GPU class (cl/gpu_packed.cl): blocks of the leading axes of
+ * both sides pass through local memory. */
 
 enum {
-  /** Local memory of a group, so that several share a multiprocessor. */
+  /** Most local memory of a group, so that a multiprocessor holds several
+   *  groups. */
   MAX_BUDGET_BYTES = 16384,
-  /** Pieces that a lane has on their way at a time, copies counted. */
+  /** Pieces that a lane has in flight, over all copies. */
   LANE_PIECES = 4,
-  /** Bytes that a lane moves at once; more make lanes meet in the banks of
-   *  local memory. */
+  /** Bytes that a lane moves at once; more cause bank conflicts in local
+   *  memory. */
   LANE_BYTES = 4,
   LANES = RLO__GPU_BLOCK_MAX_AXES,
-  /** Scalars of the kernel after the common ones, and of each end. */
+  /** Scalars of the kernel after the shared ones, and of each end. */
   NUM_SCALARS = 7,
   END_SCALARS = 5,
-  /** The axes that are cut: the outermost of either side. */
+  /** Axes that may be cut: the outermost of either side. */
   MAX_ENDS = 2
 };
 
-/* The axes of a block in the order of one side. Neighbours are one axis where
- * all that steps along them says so. */
+/* The axes of a block in the order of one side. Neighbours are joined to one
+ * axis where every stride and coefficient continues. */
 typedef struct walk {
   int32_t rank;
-  int64_t extents[LANES]; /* of axis 0 in pieces, once they are chosen */
+  int64_t extents[LANES]; /* axis 0 counts pieces once these are chosen */
   int64_t strides[LANES];
   int64_t local_strides[LANES];
   int64_t coefs[RLO__GRID_MAX_GUARDS][LANES];
-  /** The one that is an axis which blocks overhang. */
+  /** Indices of the axes that the last block overhangs, or -1. */
   int32_t ends[MAX_ENDS];
   /** Units of a piece. */
   int64_t units;
@@ -42,7 +43,7 @@ typedef struct packed_plan {
   rlo__grid_plan group;
   rlo__gpu_block block;
   double fraction;
-  /** The problem's, PAD first. */
+  /** Guards of the problem, PAD first. */
   int32_t num_guards;
   const rlo_guard *guards[RLO__GRID_MAX_GUARDS];
   /** Problem axes whose last block overhangs. */
@@ -54,7 +55,7 @@ typedef struct packed_plan {
   size_t num_groups;
 } packed_plan;
 
-/* Vectors of strides or coefficients of a block. */
+/* Kind of the vectors of a block's strides and coefficients. */
 static rlo__argument_kind block_kind(const rlo__geometry *geometry) {
   return geometry->fits_32_bits ? RLO__ARGUMENT_INT16 : RLO__ARGUMENT_LONG16;
 }
@@ -92,7 +93,7 @@ static void list_ends(const rlo_problem *problem, packed_plan *plan) {
   }
 }
 
-/* Number of an axis in the list of ends, or -1. */
+/* Index of an axis in the list of ends, or -1. */
 static int32_t find_end(const packed_plan *plan, int32_t axis) {
   for (int32_t e = 0; e < plan->num_ends; ++e) {
     if (plan->ends[e] == axis) {
@@ -102,8 +103,8 @@ static int32_t find_end(const packed_plan *plan, int32_t axis) {
   return -1;
 }
 
-/* Whether steps along an axis go on where those along a walk's last axis end,
- * on every side and for every guard. */
+/* Whether an axis continues the last axis of a walk on every side and for
+ * every guard. */
 static bool continues(const packed_plan *plan,
                       const rlo_form *form,
                       const rlo__gpu_block_axis *axis,
@@ -131,7 +132,7 @@ static bool continues(const packed_plan *plan,
   return find_end(plan, a) < 0;
 }
 
-/* Append an axis to a walk, or lengthen the last one by it. */
+/* Appends an axis to a walk, or joins it to the last one. */
 static void append_axis(const packed_plan *plan,
                         const rlo_form *form,
                         const rlo__gpu_block_axis *axis,
@@ -154,8 +155,8 @@ static void append_axis(const packed_plan *plan,
   ++w->rank;
 }
 
-/* Units of the pieces of a walk: those of four bytes or, for fewer programs,
- * one. Each piece begins at a multiple of its size. */
+/* Units of the pieces of a walk: four bytes' worth, or one; other sizes would
+ * only add programs. Each piece begins at a multiple of its size. */
 static int64_t piece_units(const rlo__family_query *query,
                            const packed_plan *plan,
                            const walk *w,
@@ -209,7 +210,7 @@ static void make_walks(const rlo__family_query *query, packed_plan *plan) {
   }
 }
 
-/* Sizes of local memory are few, for fewer programs. */
+/* Local memory comes in few sizes, for fewer programs. */
 static int64_t local_bytes(int64_t bytes) {
   int64_t size = 1024;
   while (size < bytes) {
@@ -218,7 +219,8 @@ static int64_t local_bytes(int64_t bytes) {
   return size;
 }
 
-/* Choose everything. False, and why, if there is no way. */
+/* Chooses all parameters. False, with the reason in `why`, if there are none.
+ */
 static bool choose(const rlo__family_query *query,
                    packed_plan *plan,
                    rlo__str *why) {
@@ -255,8 +257,8 @@ static bool choose(const rlo__family_query *query,
     rlo__str_append(why, "it has more blocks than 64 bits can count");
     return false;
   }
-  /* How much a lane writes at once is known once the local memory is laid out,
-   * and says what padding is best. */
+  /* The best padding depends on how much a lane writes at once, which is known
+   * only once the local memory is laid out: hence two rounds. */
   rlo__gpu_block_lay_out(&plan->block, group->geometry.unit_bytes, 1);
   make_walks(query, plan);
   if (plan->write.units > 1) {

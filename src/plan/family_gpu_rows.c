@@ -3,18 +3,20 @@
 #include "base/status.h"
 #include "plan/gpu_launch.h"
 
-/* Family rows of GPUs: cl/gpu_rows.cl, the innermost axis is kept. */
+/* Family rows, GPU class (cl/gpu_rows.cl): the innermost axis is the same on
+ * both sides. */
 
 enum {
   NUM_SCALARS = 9 + RLO__GPU_GRID_SCALARS,
   MAX_WIDE_BYTES = 16,
-  /** Pieces that a lane has on their way at a time. */
+  /** Pieces that a lane has in flight. */
   LANE_PIECES = 4,
-  /** Pieces that it moves in all, so that decoding a group pays. */
+  /** Pieces that a lane moves in all, so that decoding the group pays. */
   LANE_ALL_PIECES = 8,
-  /** Chunks of rows are multiples of so many pieces. */
+  /** Chunks of rows are multiples of this many pieces. */
   CHUNK_PIECES = 32,
-  /** Pieces of rows that begin anywhere, and the shortest such rows. */
+  /** Bytes of a piece of a row with any alignment, and of the shortest such
+   *  row. */
   SHIFT_BYTES = 4,
   MIN_SHIFT_ROW_BYTES = 16
 };
@@ -23,13 +25,14 @@ typedef struct row_plan {
   rlo__grid_plan group;
   int64_t row_units;
   int64_t wide_units;
-  /** Rows begin anywhere; pieces are cut at multiples of their size. */
+  /** Rows have any alignment; pieces are cut at multiples of their size. */
   bool is_shifted;
-  /** Equal to row_units if rows are whole. */
+  /** Equal to row_units unless rows are cut. */
   int64_t chunk_units;
   /** Pieces of a chunk. */
   int64_t pieces;
-  /** Groups take rows as the grid counts them: no axis is long enough. */
+  /** Groups take rows in the order of the grid, because no axis is long enough.
+   */
   bool is_flat;
   /** Axis along which one group moves several rows, or -1. */
   int32_t batch_axis;
@@ -38,13 +41,13 @@ typedef struct row_plan {
   size_t num_groups;
 } row_plan;
 
-/* Units that a lane moves at once, of which rows begin at multiples: 16 bytes,
- * 4 or, for fewer programs, one unit. */
+/* Units that a lane moves at once: 16 bytes, 4 bytes or one unit; other sizes
+ * would only add programs. Rows begin at multiples of them. */
 static int64_t wide_units(const rlo__family_query *query,
                           const rlo__geometry *g) {
   const rlo_problem *problem = query->problem;
   if (g->is_fill) {
-    return 1; /* no piece is whole */
+    return 1; /* no whole piece */
   }
   int64_t bytes = rlo__gpu_alignment(problem,
                                      &problem->src,
@@ -63,7 +66,7 @@ static int64_t wide_units(const rlo__family_query *query,
   return 1;
 }
 
-/* Rows so long that one group takes a chunk of one. */
+/* Long rows: a group takes a chunk of one row. */
 static void cut_row(row_plan *plan, int64_t group_pieces) {
   int64_t row_pieces = rlo__ceil_div(plan->row_units, plan->wide_units);
   int64_t chunks = rlo__ceil_div(row_pieces, group_pieces);
@@ -77,8 +80,8 @@ static void cut_row(row_plan *plan, int64_t group_pieces) {
   plan->batch_rows = 1;
 }
 
-/* Short rows: one group takes several, along the axis nearest in the
- * destination that has enough of them, or along none in particular. */
+/* Short rows: a group takes several, along the nearest axis in the destination
+ * that has enough of them, or else in the order of the grid. */
 static rlo_status gather_rows(const rlo_problem *problem,
                               row_plan *plan,
                               int64_t group_pieces) {
@@ -189,7 +192,7 @@ static double predict(const rlo__family_query *query) {
   if (choose(query, &plan) != RLO_OK) {
     return 0.0;
   }
-  /* Where nothing is read, what is written is all. */
+  /* Where nothing is read, only writes count. */
   double dst =
       sector_share(query, &plan, &problem->dst, query->dst_alignment_bytes);
   double src =
@@ -197,7 +200,7 @@ static double predict(const rlo__family_query *query) {
           ? dst
           : sector_share(
                 query, &plan, &problem->src, query->src_alignment_bytes);
-  /* A flat grid is decoded for each piece. */
+  /* A flat grid is decoded once for each piece. */
   double instructions =
       plan.is_flat ? 12.0 + 12.0 * (double)plan.group.grid.num_axes : 12.0;
   instructions += plan.is_shifted ? 10.0 : 0.0;
@@ -244,7 +247,7 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_WIDE_UNITS", plan.wide_units));
   RLO_TRY(rlo__launch_define(launch, "RLO_SHIFT", plan.is_shifted));
   RLO_TRY(rlo__launch_define(launch, "RLO_FLAT", plan.is_flat));
-  /* Each piece of a flat grid decodes by itself, which is much code. */
+  /* Each piece of a flat grid decodes by itself, which takes much code. */
   RLO_TRY(
       rlo__launch_define(launch, "RLO_PIECES", plan.is_flat ? 1 : LANE_PIECES));
   RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&group->grid, batch)));

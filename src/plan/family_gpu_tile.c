@@ -4,15 +4,15 @@
 #include "plan/gpu_launch.h"
 #include "plan/plane.h"
 
-/* Family tile of GPUs: cl/gpu_tile.cl, the innermost axis moves through local
- * memory. */
+/* Family tile, GPU class (cl/gpu_tile.cl): the innermost axes of the two sides
+ * differ; tiles are transposed in local memory. */
 
-/* Bytes that a lane takes at once where it does not take squares; more of them
- * make lanes of a column of the tile meet in the banks of local memory. */
+/* Bytes that a lane moves at once where it does not move squares; more cause
+ * bank conflicts between the lanes of a tile's column. */
 enum { LANE_BYTES = 4 };
 
-/* Tiles of squares by the unit's size, powers of two: what a lane transposes in
- * registers, and enough of them for 256 lanes in 16 KiB. */
+/* Squares that a lane transposes in registers, by the unit's size, and tiles
+ * of them: powers of two, enough for 256 lanes in 16 KiB. */
 static const struct {
   int64_t unit_bytes, square, tile_a, tile_b;
 } square_tiles[] = {
@@ -36,8 +36,8 @@ static int64_t full_side(int64_t unit_bytes) {
   return unit_bytes <= 2 ? 64 : unit_bytes <= 8 ? 32 : 16;
 }
 
-/* A tile is as narrow as a narrow plane, and the longer for it. Only a few
- * widths, because each is a program of its own. */
+/* The tile of a narrow plane is as narrow, and longer. There are few widths,
+ * because each is a program of its own. */
 static int64_t narrow_side(int64_t extent, int64_t full) {
   static const int64_t widths[] = {4, 8, 16};
   for (size_t n = 0; n < sizeof widths / sizeof widths[0]; ++n) {
@@ -48,8 +48,9 @@ static int64_t narrow_side(int64_t extent, int64_t full) {
   return full;
 }
 
-/* Units that a lane moves at once on a side, of which rows along `axis` begin
- * at multiples: four bytes or, for fewer programs, one unit. */
+/* Units that a lane moves at once on a side: four bytes' worth or one; other
+ * sizes would only add programs. Rows along `axis` begin at multiples of them.
+ */
 static int64_t wide_units(const rlo_problem *problem,
                           const rlo_form *form,
                           int32_t axis,
@@ -63,8 +64,8 @@ static int64_t local_bytes(const tile_plan *plan) {
   return plan->tile_b * (plan->tile_a + 1) * plan->group.geometry.unit_bytes;
 }
 
-/* Squares, if there is a whole tile of them, local memory holds it and every
- * row is aligned to their sides. */
+/* Chooses squares if the plane holds a whole tile of them, local memory holds
+ * the tile, and every row is aligned to the sides of squares. */
 static bool choose_squares(const rlo__family_query *query, tile_plan *plan) {
   const rlo_problem *problem = query->problem;
   const rlo__plane *plane = &plan->plane;
@@ -128,8 +129,8 @@ static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
       problem, &problem->dst, plane->b_axis, query->dst_alignment_bytes);
   group->x_axis = plane->a_axis;
   group->y_axis = plane->b_axis;
-  /* In the order of the destination: groups that share a line of it, at the
-   * ends of rows, run near each other. */
+  /* In the order of the destination, so that groups that share one of its
+   * lines, at the ends of rows, run close together in time. */
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     int64_t step = a == plane->a_axis   ? plan->tile_a
                    : a == plane->b_axis ? plan->tile_b
@@ -168,8 +169,8 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   return rlo__gpu_can_launch(plan.num_groups, why);
 }
 
-/* The share of sectors that is of use on one side, whose runs lie along `axis`
- * and are `run` units long. */
+/* The useful share of the sectors of one side, whose runs are along `axis` and
+ * `run` units long. */
 static double sector_share(const rlo__family_query *query,
                            const rlo_form *form,
                            int32_t axis,

@@ -85,7 +85,7 @@ static int64_t box_bytes(const rlo_problem *problem, int64_t unit_bytes) {
   return bytes;
 }
 
-/* The longest axis with stride 1 in a form, the last of equals; -1: none. */
+/* The longest axis of stride 1 in a form, the last of several; -1: none. */
 static int32_t unit_stride_axis(const rlo_problem *problem,
                                 const rlo_form *form,
                                 int32_t other_than) {
@@ -131,7 +131,7 @@ rlo__geometry rlo__geometry_of(const rlo__family_query *query) {
 int64_t rlo__alignment_after(int64_t alignment_bytes,
                              int64_t offset_bytes,
                              int64_t limit) {
-  /* The lowest set bit of all three; a sign does not move it. */
+  /* The lowest set bit of all three; it does not depend on signs. */
   uint64_t bits =
       (uint64_t)alignment_bytes | (uint64_t)offset_bytes | (uint64_t)limit;
   return (int64_t)(bits & (0 - bits));

@@ -7,25 +7,25 @@
 #include "plan/gpu_launch.h"
 
 enum {
-  /** Leading axes of one side that are tried. */
+  /** Most leading axes of one side that are tried. */
   MAX_LEADING = 6,
   MAX_REPEAT = 4,
-  /** Local memory: so many banks of so many bytes. */
+  /** Banks of local memory, and their width. */
   BANKS = 32,
   BANK_BYTES = 4,
   MAX_LOCAL_PADDING = 4
 };
 
-/* A choice that is being made. */
+/* A block under construction. */
 typedef struct draft {
   const rlo__family_query *query;
   int64_t unit_bytes;
   int64_t lanes;
-  /** Axes by the distance of their points, the nearest first. */
+  /** Axes by rising distance of their points. */
   int32_t num_axes;
   int32_t by_src[RLO_MAX_AXES];
   int32_t by_dst[RLO_MAX_AXES];
-  /** Points of each problem axis that the block holds; 0: it has no part. */
+  /** Points of each problem axis that the block holds; 0: not part of it. */
   int64_t size[RLO_MAX_AXES];
 } draft;
 
@@ -48,7 +48,7 @@ static void sort_axes(const rlo_problem *problem,
   }
 }
 
-/* Units of the first `count` axes of an order that the block holds. */
+/* Units of the block along the first `count` axes of an order. */
 static int64_t volume_of(const draft *d, const int32_t *order, int32_t count) {
   int64_t volume = 1;
   for (int32_t k = 0; k < count; ++k) {
@@ -59,8 +59,8 @@ static int64_t volume_of(const draft *d, const int32_t *order, int32_t count) {
   return volume;
 }
 
-/* Cut an axis into pieces of at most `most` points, nearly equal ones, and of
- * whole sectors where it is long. */
+/* Cuts an axis into nearly equal pieces of at most `max` points, of whole
+ * sectors if the axis is long. */
 static int64_t even_piece(int64_t extent, int64_t max, int64_t unit_bytes) {
   if (extent <= max) {
     return extent;
@@ -74,8 +74,8 @@ static int64_t even_piece(int64_t extent, int64_t max, int64_t unit_bytes) {
   return rounded <= max ? rounded : max / sector * sector;
 }
 
-/* Choose how much of the two outermost axes fits, so that the runs of both
- * sides are about as long. `inside` is the volume of all others. */
+/* Chooses the points of the two outermost axes, so that the runs of both sides
+ * have about the same length. `inside` is the volume of the other axes. */
 static void cut_two(draft *d,
                     int32_t num_src,
                     int32_t num_dst,
@@ -110,7 +110,7 @@ static void cut_two(draft *d,
   }
 }
 
-/* Let the block hold the first axes of both orders, at most `budget` units;
+/* Makes the block hold the first axes of both orders, at most `budget` units;
  * false if they do not fit. */
 static bool take_axes(draft *d,
                       int32_t num_src,
@@ -146,8 +146,9 @@ static bool take_axes(draft *d,
   return true;
 }
 
-/* Bytes that lie together on one side of a block, and what divides the address
- * at which they begin. */
+/* Bytes of a block that are consecutive on one side, and the largest power of
+ * two, at most a sector, that divides every address at which they begin.
+ * Unlike rlo__axis_run_units it follows falling axes, too. */
 static int64_t run_of(const draft *d,
                       const rlo_form *form,
                       const int32_t *order,
@@ -167,7 +168,7 @@ static int64_t run_of(const draft *d,
       run *= size;
     }
     if (!is_run || size < problem->extents[a]) {
-      /* Blocks begin at its multiples; so does what else a block holds. */
+      /* Blocks and the other runs of a block begin at multiples of it. */
       int64_t step = is_run ? size * stride : stride;
       begin = rlo__alignment_after(
           begin, step * d->unit_bytes, RLO__GPU_SECTOR_BYTES);
@@ -178,8 +179,8 @@ static int64_t run_of(const draft *d,
   return run * d->unit_bytes;
 }
 
-/* The axis of the copies: the first in either order that is not in the block
- * and long enough. */
+/* The axis of the copies: the first of either order that is long enough and
+ * not in the block. */
 static int32_t find_repeat_axis(const draft *d, int64_t repeat) {
   const rlo_problem *problem = d->query->problem;
   for (int32_t k = 0; repeat > 1 && k < d->num_axes; ++k) {
@@ -229,9 +230,9 @@ static void write_block(const draft *d, int64_t repeat, rlo__gpu_block *out) {
   out->dst_share = rlo__gpu_sector_share(out->dst_run_bytes, begin);
 }
 
-/* Finding a place in the block takes a lane some 8 + 5 * rank instructions,
- * once for all copies, and moving a piece 8. Pieces are taken to be of 4 bytes
- * where units are smaller: whether they are is not known yet. */
+/* A lane spends about 8 + 5 * rank instructions on a position in the block,
+ * once for all copies, and 8 on moving a piece. Pieces of smaller units are
+ * assumed to have 4 bytes, since their size is not known yet. */
 static double rate(const draft *d, const rlo__gpu_block *block) {
   int64_t volume = 1;
   for (int32_t k = 0; k < block->num_axes; ++k) {
@@ -274,7 +275,7 @@ bool rlo__gpu_block_choose(const rlo__family_query *query,
         for (int32_t a = 0; a < d.num_axes; ++a) {
           taken += d.size[a] > 0;
         }
-        /* A block of one axis would be rows. */
+        /* Family rows serves blocks of one axis. */
         if (taken < 2 || taken > RLO__GPU_BLOCK_MAX_AXES ||
             (repeat > 1 && find_repeat_axis(&d, repeat) < 0)) {
           continue;
@@ -292,8 +293,8 @@ bool rlo__gpu_block_choose(const rlo__family_query *query,
   return is_found;
 }
 
-/* Rows of banks that the first lanes need to gather one unit each, 1 if no two
- * meet in a bank, averaged over the groups of lanes that memory serves at a
+/* Rounds of bank accesses in which the first lanes gather one unit each: 1
+ * without conflicts. The mean over the groups of lanes that memory serves at a
  * time. */
 static double bank_rounds(const rlo__gpu_block *block,
                           int64_t unit_bytes,
@@ -332,7 +333,7 @@ static double bank_rounds(const rlo__gpu_block *block,
   return (double)rounds / (double)groups;
 }
 
-/* Axes one after the other, `padding` units behind the one before `padded`. */
+/* Lays out the axes, with `padding` units before axis `padded`. */
 static void stack_axes(rlo__gpu_block *block, int32_t padded, int64_t padding) {
   int64_t units = 1;
   for (int32_t k = 0; k < block->num_axes; ++k) {
@@ -346,7 +347,8 @@ static void stack_axes(rlo__gpu_block *block, int32_t padded, int64_t padding) {
 void rlo__gpu_block_lay_out(rlo__gpu_block *block,
                             int64_t unit_bytes,
                             int64_t write_units) {
-  /* The axis that lanes run along on writing, if they jump on it. */
+  /* The axis along which lanes write, if it is not contiguous in local memory.
+   */
   int32_t padded = block->by_dst[0];
   if (padded == 0 && block->num_axes > 1) {
     padded = block->by_dst[1];

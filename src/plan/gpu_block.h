@@ -7,7 +7,7 @@
 /** Most axes of a block. */
 #define RLO__GPU_BLOCK_MAX_AXES 8
 
-/** An axis of a block, whole or a piece of it. */
+/** An axis of a block, whole or cut. */
 typedef struct rlo__gpu_block_axis {
   int32_t problem_axis;
   /** Points of it that one block holds. */
@@ -16,22 +16,20 @@ typedef struct rlo__gpu_block_axis {
   int64_t local_stride;
 } rlo__gpu_block_axis;
 
-/**
- * What a group of cl/gpu_packed.cl moves: the leading axes of the source and
- * those of the destination, the outermost of either side cut where they would
- * not fit into local memory together, and several copies of that along one
- * more axis.
- */
+/** The block that a group of cl/gpu_packed.cl moves: the leading axes of the
+ *  source and those of the destination, the outermost of either side cut so
+ *  that the block fits into local memory, and several copies of it along one
+ *  more axis. */
 typedef struct rlo__gpu_block {
   int32_t num_axes;
   /** In the order of the source, the fastest first. */
   rlo__gpu_block_axis axes[RLO__GPU_BLOCK_MAX_AXES];
-  /** Numbers of `axes` in the order of the destination, the fastest first. */
+  /** Indices into `axes` in the order of the destination, the fastest first. */
   int32_t by_dst[RLO__GPU_BLOCK_MAX_AXES];
   /** Problem axis of the copies, or -1, and copies of a group. */
   int32_t repeat_axis;
   int64_t repeat;
-  /** Units of local memory of one copy. */
+  /** Units of local memory that one copy takes. */
   int64_t copy_units;
   /** Bytes in one run, and share of the bytes in the 32-byte sectors that are
    *  touched, on either side. */
@@ -39,13 +37,13 @@ typedef struct rlo__gpu_block {
   int64_t dst_run_bytes;
   double src_share;
   double dst_share;
-  /** Share of the blocks that lies inside the box. */
+  /** Share of the blocks that is inside the box. */
   double fullness;
 } rlo__gpu_block;
 
 /**
- * Choose the block of a problem: of all that fit, the one that wastes the
- * fewest sectors, work-items and instructions, as far as that can be counted.
+ * Chooses the block of a problem: of all that fit, the one that wastes the
+ * fewest sectors, work-items and instructions, by estimate.
  *
  * @param problem       canonical, no terms, not empty.
  * @param budget_bytes  of local memory for all copies, without their padding.
@@ -59,8 +57,8 @@ bool rlo__gpu_block_choose(const rlo__family_query *query,
                            rlo__gpu_block *out_block,
                            double *out_fraction);
 
-/** Put the axes of a block into local memory, with as much padding as makes
- *  lanes that write `write_units` units each meet the fewest banks twice. */
+/** Lays out a block in local memory, with the padding that causes the fewest
+ *  bank conflicts between lanes that write `write_units` units each. */
 void rlo__gpu_block_lay_out(rlo__gpu_block *block,
                             int64_t unit_bytes,
                             int64_t write_units);

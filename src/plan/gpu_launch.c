@@ -6,7 +6,7 @@
 
 enum { MAX_LOCAL_ITEMS = 256 };
 
-/* Kernels count groups in an unsigned int, and drivers in an int. */
+/* Kernels count groups in an unsigned int, drivers in an int. */
 #define MAX_GROUPS ((size_t)INT32_MAX)
 
 int64_t rlo__gpu_local_items(const rlo_device_info *device) {

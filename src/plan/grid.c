@@ -41,7 +41,7 @@ rlo_status rlo__grid_add_axis(rlo__grid *grid,
   added->problem_axis = axis;
   added->step = step;
   added->extent = rlo__ceil_div(problem->extents[axis], step);
-  /* step < extent, and the strides times the extent are known to fit. */
+  /* step < extent, and strides times extents fit int64 in every problem. */
   added->src_stride = problem->src.axis[axis] * step;
   added->dst_stride = problem->dst.axis[axis] * step;
   return RLO_OK;
@@ -122,8 +122,8 @@ double rlo__grid_fullness(int64_t extent, int64_t piece) {
  */
 
 /*
- * 32-bit grids of 16 lanes serve every problem below 2 GiB, so that one
- * program does for all ranks; eight 64-bit lanes take as many bytes.
+ * 16 lanes of 32 bits serve every problem below 2 GiB, so that one program
+ * serves all ranks; eight lanes of 64 bits take as many bytes.
  */
 rlo__argument_kind rlo__grid_vector_kind(const rlo__geometry *geometry,
                                          int32_t num_grid_axes) {
@@ -280,7 +280,7 @@ static int64_t coefficient(const rlo_form *form, int32_t axis, int64_t sign) {
 static rlo_status add_guard(const rlo__grid_plan *plan,
                             const rlo_guard *guard,
                             rlo__launch *launch) {
-  /* 0 <= f < limit says the same as 0 <= limit - 1 - f < limit. */
+  /* 0 <= f < limit is equivalent to 0 <= limit - 1 - f < limit. */
   const rlo_form *form = &guard->form;
   int64_t sign = coefficient(form, plan->x_axis, 1) == -1 ? -1 : 1;
   int64_t base = sign < 0 ? guard->limit - 1 - form->base : form->base;

@@ -39,7 +39,7 @@ int64_t rlo__argument_bytes(rlo__argument_kind kind) {
   return (int64_t)lanes * (is_of_ints(kind) ? 4 : 8);
 }
 
-/* Append numbers, and zeros up to `room`. */
+/* Appends numbers, and zeros up to `room`. */
 static rlo_status add_numbers(rlo__launch *launch,
                               const int64_t *values,
                               int32_t count,

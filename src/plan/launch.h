@@ -4,13 +4,11 @@
 
 #include "relayout/plan.h"
 
-/**
- * What a family decides: which kernel file, specialised how, called with what.
- * Pure data; codegen turns the defines into build options, the runtime the
- * arguments into clSetKernelArg calls, in this order.
- */
+/** The decision of a family: kernel file, constants, arguments, NDRange. Pure
+ *  data: codegen makes build options of the constants, and the runtime passes
+ *  the arguments to clSetKernelArg, in this order. */
 
-/** Constants compiled into the kernel: -DNAME=v or -DNAME=v0,v1,... */
+/** A constant compiled into the kernel: -DNAME=v or -DNAME=v0,v1,... */
 typedef struct rlo__define {
   /** Static. */
   const char *name;
@@ -47,7 +45,7 @@ typedef struct rlo__argument {
 
 enum {
   RLO__LAUNCH_MAX_DEFINES = 64,
-  /** Ten that all kernels share, six guards of five, and a family's own. */
+  /** Ten shared by all kernels, six guards of five, and those of the family. */
   RLO__LAUNCH_MAX_ARGUMENTS = 64,
   /** Enough for every form of the largest problem, compiled in. */
   RLO__LAUNCH_MAX_NUMBERS = 8192
@@ -62,13 +60,14 @@ typedef struct rlo__launch {
   rlo__define defines[RLO__LAUNCH_MAX_DEFINES];
   rlo__argument arguments[RLO__LAUNCH_MAX_ARGUMENTS];
   int64_t numbers[RLO__LAUNCH_MAX_NUMBERS];
-  /** Position of the problem's origin, from the caller's offsets, in bytes. */
+  /** Position of the problem's origin relative to the caller's offsets, in
+   *  bytes. */
   int64_t src_base_bytes;
   int64_t dst_base_bytes;
   int32_t work_dim;
   size_t global_size[3];
   size_t local_size[3];
-  /** For people: "tile 64x64, units of 4 bytes, input order". */
+  /** Description: "tile 64x64, units of 4 bytes, input order". */
   char parameters[160];
 } rlo__launch;
 
@@ -76,7 +75,7 @@ typedef struct rlo__launch {
  *  memory arguments, 1 for scalars, 8 or 16 for vectors. */
 int32_t rlo__argument_lanes(rlo__argument_kind kind);
 
-/** Bytes that an argument of a kind takes, as clSetKernelArg counts them. */
+/** Size of an argument of a kind for clSetKernelArg, in bytes. */
 int64_t rlo__argument_bytes(rlo__argument_kind kind);
 
 /** What a launch begins with, beside the two memories and their offsets. */
@@ -102,7 +101,7 @@ RLO_NODISCARD rlo_status rlo__launch_begin(const rlo_problem *problem,
                                            uint32_t head,
                                            rlo__launch *launch);
 
-/** Add a constant. RLO_INTERNAL beyond the limits above. */
+/** Adds a constant. @return RLO_OK; RLO_INTERNAL beyond the limits above. */
 RLO_NODISCARD rlo_status rlo__launch_define(rlo__launch *launch,
                                             const char *name,
                                             int64_t value);
@@ -111,17 +110,17 @@ RLO_NODISCARD rlo_status rlo__launch_define_list(rlo__launch *launch,
                                                  const int64_t *values,
                                                  int32_t count);
 
-/** Add an argument. Scalars take one value, vectors `count` values, at most
- *  their lanes, and zeros after them; the memory arguments none. RLO_OVERFLOW
- *  for a value that an int argument cannot hold; RLO_INTERNAL beyond the limits
- *  above. */
+/** Adds an argument. Scalars take one value; vectors take `count` values, at
+ *  most one for each lane, and zeros after them; the memory arguments take
+ *  none. @return RLO_OK; RLO_OVERFLOW for a value that an int argument cannot
+ *  hold; RLO_INTERNAL beyond the limits above. */
 RLO_NODISCARD rlo_status rlo__launch_argument(rlo__launch *launch,
                                               rlo__argument_kind kind,
                                               const int64_t *values,
                                               int32_t count);
 
-/** Whether two launches are one kernel with the same numbers and sizes; the
- *  words about them do not count. */
+/** Whether two launches run the same kernel with the same numbers and sizes.
+ *  Their descriptions are not compared. */
 bool rlo__launch_equal(const rlo__launch *a, const rlo__launch *b);
 
 #endif

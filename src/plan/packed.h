@@ -63,7 +63,7 @@ typedef struct rlo__packed_block {
   rlo__axis_run src_run;
   rlo__axis_run dst_run;
   /** The innermost axis is the same on both sides: rows are moved whole. */
-  bool is_kept;
+  bool moves_rows;
   /** Side of the square that is transposed in registers. */
   int64_t tile;
   /** Points of each axis in one block. */

@@ -29,7 +29,7 @@ static void begin(const rlo_problem *problem, rlo__packed_block *b) {
   }
   int32_t column = b->src_run.axes[0];
   int32_t row = b->dst_run.axes[0];
-  if (b->is_kept) {
+  if (b->moves_rows) {
     b->size[row] = problem->extents[row];
     return;
   }
@@ -39,7 +39,7 @@ static void begin(const rlo_problem *problem, rlo__packed_block *b) {
   b->size[row] = rlo__min(problem->extents[row], b->tile);
 }
 
-/* Fill in what follows from the sizes. */
+/* Computes the fields that follow from the sizes. */
 static void measure(const rlo_problem *problem, rlo__packed_block *b) {
   b->units = 1;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -51,14 +51,14 @@ static void measure(const rlo_problem *problem, rlo__packed_block *b) {
       rlo__axis_run_units(&b->dst_run, problem, b->size, &b->num_dst_run_axes);
 }
 
-/* Hand the axes of the runs out to columns and rows, to the fewer ones first;
- * what the runs share is for one of them only. */
+/* Distributes the axes of the runs to columns and rows, to the smaller number
+ * first. An axis of both runs goes to one of them only. */
 static void choose_matrix(rlo__packed_block *b) {
   b->columns = UINT32_C(1) << b->src_run.axes[0];
   b->num_columns = b->size[b->src_run.axes[0]];
   b->rows = 0;
   b->num_rows = 1;
-  if (b->is_kept) {
+  if (b->moves_rows) {
     return;
   }
   b->rows = UINT32_C(1) << b->dst_run.axes[0];
@@ -87,7 +87,7 @@ static void choose_matrix(rlo__packed_block *b) {
   }
 }
 
-/* Whether the kernel's stage and lists hold a block. */
+/* Whether a block fits into the kernel's stage and lists. */
 static bool fits(const rlo_problem *problem,
                  int64_t max_bytes,
                  rlo__packed_block *b) {
@@ -105,8 +105,8 @@ static bool fits(const rlo_problem *problem,
   return is_listed && b->units <= max_bytes / b->cpu.geometry.unit_bytes;
 }
 
-/* Make the run along a chain longer: the next axis takes twice as many points,
- * or as many as still fit. False if it cannot. */
+/* Lengthens a run: the block takes twice as many points of its next axis, or
+ * as many as fit. False if none do. */
 static bool grow(const rlo_problem *problem,
                  int64_t max_bytes,
                  const rlo__axis_run *run,
@@ -147,9 +147,9 @@ static void grow_all(const rlo_problem *problem,
   }
 }
 
-/* Cut an axis into blocks of at most as many points as it has now: of a
- * multiple of `multiple`, and such that the last one has `min_rest` points at
- * least, if that can be had. */
+/* The length of the blocks that an axis is cut into, at most `max`: if
+ * possible a multiple of `multiple` that leaves at least `min_rest` points for
+ * the last block. */
 static int64_t cut(int64_t extent,
                    int64_t max,
                    int64_t multiple,
@@ -183,14 +183,14 @@ static void cut_all(const rlo_problem *problem,
     }
     int64_t multiple = 1;
     int64_t min_rest = 1;
-    if (!b->is_kept && a == src_last) {
+    if (!b->moves_rows && a == src_last) {
       multiple = b->tile / rlo__gcd(b->tile, src_inner);
       min_rest = rlo__ceil_div(b->tile, src_inner);
     }
     if (a == dst_last) {
       int64_t bytes = dst_inner * unit_bytes;
       multiple = RLO__CPU_LINE_BYTES / rlo__gcd(RLO__CPU_LINE_BYTES, bytes);
-      if (!b->is_kept) {
+      if (!b->moves_rows) {
         min_rest = rlo__ceil_div(b->tile, dst_inner);
       }
     }
@@ -204,7 +204,7 @@ static void cut_all(const rlo_problem *problem,
   choose_matrix(b);
 }
 
-/* The stage holds runs as the destination does, one after another. */
+/* The stage holds the runs of the destination one after another. */
 static void lay_stage(const rlo_problem *problem, rlo__packed_block *b) {
   int64_t stride = 1;
   for (int32_t k = 0; k < b->num_dst_run_axes; ++k) {
@@ -219,14 +219,14 @@ static void lay_stage(const rlo_problem *problem, rlo__packed_block *b) {
   }
 }
 
-/* Whether each line of rows, or each kept row, is whole and aligned in every
- * block. */
+/* Whether each line of rows, or each row that is moved whole, is whole and
+ * aligned in every block. */
 static bool can_go_direct(const rlo__family_query *query,
                           const rlo__packed_block *b) {
   const rlo_problem *problem = query->problem;
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   int64_t line_units = RLO__CPU_LINE_BYTES / unit_bytes;
-  uint32_t rows = b->is_kept ? b->columns : b->rows;
+  uint32_t rows = b->moves_rows ? b->columns : b->rows;
   int64_t inner = 1;
   for (int32_t k = 0; k < b->num_dst_run_axes; ++k) {
     int32_t a = b->dst_run.axes[k];
@@ -246,10 +246,12 @@ static bool can_go_direct(const rlo__family_query *query,
     }
   }
   return inner % line_units == 0 && align == RLO__CPU_LINE_BYTES &&
-         (b->is_kept || (unit_bytes < 16 && query->device->has_vector_shuffle));
+         (b->moves_rows ||
+          (unit_bytes < 16 && query->device->has_vector_shuffle));
 }
 
-/* Lines of their own: long runs, or such as begin and end with one. */
+/* Whether runs have whole lines: long runs, or runs that begin and end with a
+ * line. */
 static bool has_lines(const rlo__family_query *query,
                       const rlo__packed_block *b) {
   int64_t run_bytes = b->dst_run_units * b->cpu.geometry.unit_bytes;
@@ -259,7 +261,7 @@ static bool has_lines(const rlo__family_query *query,
               RLO__CPU_LINE_BYTES);
 }
 
-/* Choose a block of at most so many bytes. */
+/* Chooses a block of at most `max_bytes`. */
 static rlo_status choose(const rlo__family_query *query,
                          const rlo__geometry *geometry,
                          int64_t max_bytes,
@@ -268,12 +270,12 @@ static rlo_status choose(const rlo__family_query *query,
   *b = (rlo__packed_block){
       .cpu = {.geometry = *geometry, .x_axis = -1, .y_axis = -1}};
   rlo__grid_plan *cpu = &b->cpu;
-  b->is_kept = geometry->run_axis >= 0;
+  b->moves_rows = geometry->run_axis >= 0;
   b->dst_run = rlo__axis_run_find(problem, &problem->dst, geometry->dst_axis);
-  b->src_run =
-      rlo__axis_run_find(problem,
-                         &problem->src,
-                         b->is_kept ? geometry->run_axis : geometry->src_axis);
+  b->src_run = rlo__axis_run_find(
+      problem,
+      &problem->src,
+      b->moves_rows ? geometry->run_axis : geometry->src_axis);
   begin(problem, b);
   grow_all(problem, max_bytes, b);
   cut_all(problem, max_bytes, b);

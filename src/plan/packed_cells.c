@@ -6,19 +6,19 @@
 #include "ir/form.h"
 
 enum {
-  /** Shuffles of lines into lines grow with the square of their number; those
-   *  of bytes take many instructions each. */
+  /** The number of shuffles grows with the square of the number of lines; a
+   *  shuffle of bytes takes many instructions. */
   MAX_LINES = 8,
   MAX_SHORT_LINES = 4,
   MAX_BYTE_LINES = 2,
-  /** What one group moves. */
+  /** Bytes that one group moves. */
   GROUP_BYTES = 64 * 1024,
   SMALL_GROUP_BYTES = 4 * 1024,
-  /** Groups that a device wants, whatever they move. */
+  /** Groups that keep a device busy, whatever they move. */
   MIN_GROUPS = 64
 };
 
-/* The least number of axes, two or more, that lead both chains. */
+/* Finds the fewest axes, two or more, that lead both runs. */
 static bool find_axes(const rlo_problem *problem,
                       const rlo__axis_run *src,
                       const rlo__axis_run *dst,
@@ -79,7 +79,7 @@ bool rlo__packed_cells_find(const rlo__family_query *query,
   return true;
 }
 
-/* Groups, and how lines leave. */
+/* Chooses the groups and the stores. */
 static rlo_status lay_groups(const rlo__family_query *query,
                              rlo__packed_cells *c) {
   const rlo_problem *problem = query->problem;
@@ -88,7 +88,7 @@ static rlo_status lay_groups(const rlo__family_query *query,
   int64_t group_bytes = cpu->geometry.box_bytes / MIN_GROUPS;
   group_bytes = rlo__max(rlo__min(group_bytes, GROUP_BYTES), SMALL_GROUP_BYTES);
   group_bytes = rlo__schedule_group_bytes(&query->schedule, group_bytes);
-  /* Groups that are whole lines long do not share any. */
+  /* Groups of whole lines share none with their neighbours. */
   int64_t whole =
       RLO__CPU_LINE_BYTES / rlo__gcd(RLO__CPU_LINE_BYTES, cell_bytes);
   c->group_cells = rlo__ceil_div(group_bytes, cell_bytes * whole) * whole;

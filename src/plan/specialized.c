@@ -6,25 +6,24 @@
 #include "plan/geometry.h"
 
 enum {
-  /** Points along a row that one work-item of a CPU takes; and how many a
-   *  work-group should come to: less, and handing out groups costs more than
-   *  their work. */
+  /** Points along a row that one work-item of a CPU takes, and points of a
+   *  work-group: with fewer, starting groups costs more than their work. */
   CPU_SEGMENT_POINTS = 1024,
   CPU_GROUP_POINTS = 4096,
   CPU_MAX_LOCAL = 64,
   GPU_LOCAL = 256
 };
 
-/* Work-items of a launch: kernels loop beyond. Some drivers count them in an
- * int. */
+/* Most work-items of a launch; kernels loop over the rest. Some drivers count
+ * them in an int. */
 #define MAX_WORK_ITEMS (INT64_C(1) << 30)
 
 static int64_t index_count(const rlo_problem *problem) {
   return problem->index_bytes / (problem->index_bits / 8);
 }
 
-/* A bound for what a form and its coefficients can reach while its sum is
- * formed, in any order; false on overflow. */
+/* A bound of |form| and of its partial sums, in any order; false on overflow.
+ */
 static bool form_magnitude(const rlo_problem *problem,
                            const rlo_form *form,
                            const int64_t *term_magnitudes,
@@ -124,7 +123,7 @@ rlo_status rlo__partition_size_launch(const rlo__partition *cut,
   return rlo__launch_define(launch, "RLO_LOOP", items * pieces < cut->segments);
 }
 
-/* The forms of a problem, end to end. */
+/* The forms of a problem, concatenated. */
 typedef struct list {
   int32_t count;
   int64_t values[RLO__LAUNCH_MAX_NUMBERS];
@@ -134,10 +133,10 @@ static void put(list *to, int64_t value) {
   if (to->count < RLO__LAUNCH_MAX_NUMBERS) {
     to->values[to->count] = value;
   }
-  ++to->count; /* too many are found when the list is handed over */
+  ++to->count; /* define_list reports a list that is too long */
 }
 
-/* A problem without axes is run as one with an axis of extent 1. */
+/* A problem without axes is run with one axis of extent 1. */
 static void put_form(list *to, const rlo_problem *problem, const rlo_form *f) {
   put(to, f->base);
   for (int32_t a = 0; a < problem->num_axes; ++a) {

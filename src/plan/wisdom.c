@@ -14,7 +14,7 @@
 /* Alignment beyond a line makes no difference to any kernel. */
 enum { ENOUGH_ALIGNMENT_BYTES = 64 };
 
-/* The text's fields end at control characters, so names have none. */
+/* Fields of the text end at control characters, so names have none. */
 static void copy_name(const char *name, char *out_name, size_t room) {
   snprintf(out_name, room, "%s", name);
   for (char *c = out_name; *c != '\0'; ++c) {
@@ -68,7 +68,7 @@ static int compare(const rlo__wisdom_key *a, const rlo__wisdom_key *b) {
   return order;
 }
 
-/* The first place whose key is not below. */
+/* Index of the first entry whose key is not less. */
 static int32_t find_place(const rlo__wisdom *wisdom,
                           const rlo__wisdom_key *key) {
   int32_t first = 0;

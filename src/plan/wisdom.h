@@ -12,13 +12,13 @@ enum {
   RLO__WISDOM_MAX_ENTRIES = 1 << 14
 };
 
-/** A problem, as wisdom knows it: relayout/plan.h says why that is enough. */
+/** The identity of a problem. relayout/plan.h explains why a hash is enough. */
 typedef struct rlo__wisdom_key {
   rlo__hash128 problem;
   int64_t alignment_bytes;
 } rlo__wisdom_key;
 
-/** What was fastest for a problem. */
+/** The fastest family and schedule of a problem. */
 typedef struct rlo__wisdom_entry {
   rlo__wisdom_key key;
   /** Rows of the tables. */
@@ -28,10 +28,8 @@ typedef struct rlo__wisdom_entry {
   char note[RLO__WISDOM_NOTE_BYTES];
 } rlo__wisdom_entry;
 
-/**
- * The wisdom about one device. Text about other devices, drivers and tables
- * passes it by. Threads: external synchronisation.
- */
+/** Wisdom about one device, driver and table. Records about others are ignored.
+ *  Threads: external synchronization. */
 typedef struct rlo__wisdom {
   char device[192];
   char driver[128];
@@ -42,49 +40,50 @@ typedef struct rlo__wisdom {
   rlo__wisdom_entry *entries;
 } rlo__wisdom;
 
-/** Begin without entries. Tabs and the like in the names become blanks. */
+/** Initializes a wisdom without entries. Control characters in the names become
+ *  blanks. */
 void rlo__wisdom_init(const char *device,
                       const char *driver,
                       uint64_t table,
                       rlo__wisdom *out_wisdom);
 
-/** Free the entries. A zeroed wisdom is legal. */
+/** Frees the entries. A zeroed wisdom is legal. */
 void rlo__wisdom_deinit(rlo__wisdom *wisdom);
 
-/** The key of a canonical problem, for kernels of a class; the query's device
- *  and schedule take no part. */
+/** The key of a canonical problem for kernels of a class. The query's device
+ *  and schedule are not part of it. */
 rlo__wisdom_key rlo__wisdom_key_of(const rlo__family_query *query,
                                    rlo_device_class device_class);
 
-/** The entry of a key, borrowed until the next change; NULL: there is none. */
+/** The entry of a key, borrowed until the next change; NULL if there is none.
+ */
 const rlo__wisdom_entry *rlo__wisdom_find(const rlo__wisdom *wisdom,
                                           const rlo__wisdom_key *key);
 
-/** Remember; what was known for the key is forgotten. RLO_OUT_OF_RANGE beyond
- *  RLO__WISDOM_MAX_ENTRIES; RLO_OUT_OF_MEMORY. */
+/** Adds an entry, replacing that of the same key. @return RLO_OK;
+ *  RLO_OUT_OF_RANGE beyond RLO__WISDOM_MAX_ENTRIES; RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__wisdom_put(rlo__wisdom *wisdom,
                                          const rlo__wisdom_entry *entry);
 
-/** An entry for a canonical problem, with its key and its note. */
+/** Makes the entry of a canonical problem, with its key and note. */
 rlo__wisdom_entry rlo__wisdom_entry_of(const rlo__family_query *query,
                                        const rlo__family *family,
                                        const rlo__schedule *schedule,
                                        double fraction);
 
-/** What became of a text's records. */
+/** Counts of imported records. */
 typedef struct rlo__wisdom_count {
   int32_t num_taken;
-  /** Of another device, driver or table, or of a family or schedule that is
-   * none. */
+  /** Of another device, driver or table, or of an unknown family or schedule.
+   */
   int32_t num_ignored;
 } rlo__wisdom_count;
 
 /**
- * Take over the records of a text that are about this device, driver and table;
- * of two for one problem, the later. A text that is wrong anywhere changes
- * nothing.
- * @return RLO_OK; RLO_PARSE; or what rlo__wisdom_put says, with the records
- *         before it taken.
+ * Imports the records of a text that are about this device, driver and table.
+ * The last record of a problem wins. A text with an error changes nothing.
+ * @return RLO_OK; RLO_PARSE; or the status of rlo__wisdom_put, after the
+ * records before the one that failed.
  */
 RLO_NODISCARD rlo_status rlo__wisdom_import(rlo__wisdom *wisdom,
                                             const char *text,
@@ -92,9 +91,10 @@ RLO_NODISCARD rlo_status rlo__wisdom_import(rlo__wisdom *wisdom,
                                             rlo__wisdom_count *out_count);
 
 /**
- * Print the wisdom, and after it what `others` (a text, or NULL) tells of other
- * devices and drivers. Records of this device and driver but of another table
- * are left out: their kernels are gone. A text that is wrong counts as none.
+ * Prints the wisdom, then the records of `others` (a text, or NULL) about other
+ * devices and drivers. Records about this device and driver but another table
+ * are dropped, because their kernels no longer exist. A text with an error
+ * counts as empty.
  */
 void rlo__wisdom_export(const rlo__wisdom *wisdom,
                         const char *others,

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "plan/wisdom.h"
 
-/* Texts of wisdom: relayout/plan.h tells the form. */
+/* Wisdom as text. relayout/plan.h describes the format. */
 
 #define TITLE "relayout-wisdom\t1"
 
@@ -14,7 +14,7 @@ enum {
   MAX_LINE_BYTES = 511,
   NUM_DEVICE_FIELDS = 4,
   NUM_RECORD_FIELDS = 7,
-  /** Thousandths of the fraction that are kept, and its most. */
+  /** Resolution of the fraction, and its maximum. */
   FRACTION_UNITS = 1000,
   MAX_FRACTION = 1000
 };
@@ -28,7 +28,7 @@ typedef struct reader {
   int64_t line_number;
   /** The line, its tabs replaced by NULs. */
   char line[MAX_LINE_BYTES + 1];
-  /** The line of the device that is read. */
+  /** The current line that names a device. */
   char device_line[MAX_LINE_BYTES + 1];
   bool has_device;
   rlo_wisdom_record record;
@@ -39,8 +39,8 @@ static rlo_status fail(const reader *r, const char *what) {
       RLO_PARSE, "line %lld of the wisdom %s", (long long)r->line_number, what);
 }
 
-/* Copy the next line; its end has to be there, so that a text that was cut
- * shows. */
+/* Copies the next line. A line without an end is an error, so that a truncated
+ * text is noticed. */
 static rlo_status read_line(reader *r) {
   ++r->line_number;
   size_t left = (size_t)(r->end - r->next);
@@ -64,8 +64,8 @@ static rlo_status read_line(reader *r) {
   return RLO_OK;
 }
 
-/* Cut a line at its tabs. @return how many fields it has, of which `room` are
- * told. */
+/* Splits a line at its tabs. @return the number of its fields, of which the
+ * first `room` are stored. */
 static int32_t split(char *line, int32_t room, const char **out_fields) {
   int32_t count = 0;
   for (char *at = line; at != NULL;) {
@@ -98,7 +98,7 @@ static bool read_hex(const char *text, uint64_t *out_value) {
   return true;
 }
 
-/* Digits, at most nine. @return how many; 0: none, or too many. */
+/* Reads at most nine digits. @return their number; 0: none, or too many. */
 static int32_t read_digits(const char *text, int64_t *out_value) {
   int32_t count = 0;
   *out_value = 0;
@@ -111,7 +111,7 @@ static int32_t read_digits(const char *text, int64_t *out_value) {
   return count;
 }
 
-/* "0.871": by hand, because strtod asks the locale what a point is. */
+/* "0.871". Not strtod, whose decimal point depends on the locale. */
 static bool read_fraction(const char *text, double *out_fraction) {
   int64_t whole = 0;
   int64_t thousandths = 0;
@@ -271,7 +271,7 @@ rlo_status rlo__wisdom_import(rlo__wisdom *wisdom,
                               rlo__wisdom_count *out_count) {
 import into = {.wisdom = wisdom, .status = RLO_OK };
   *out_count = into.count;
-  /* Once to look, once to take: a text is right or it is not. */
+  /* Reads the text twice: a text with an error changes nothing. */
   RLO_TRY(rlo_wisdom_read(text, num_bytes, NULL, NULL));
   RLO_TRY(rlo_wisdom_read(text, num_bytes, import_record, &into));
   *out_count = into.count;
@@ -289,8 +289,8 @@ static void print_device(rlo__str *out,
       out, "device\t%s\t%s\t%016" PRIx64 "\n", device, driver, table);
 }
 
-/* In thousandths, as the reader takes them: a machine that stood still during a
- * measurement makes anything of a fraction. */
+/* In thousandths, within the range that the reader accepts: a machine that
+ * stalls during a measurement yields any fraction. */
 static int64_t fraction_units(double fraction) {
   if (!(fraction > 0.0)) {
     return 0;
@@ -319,7 +319,7 @@ static void print_record(rlo__str *out, const rlo_wisdom_record *record) {
 typedef struct export {
   const rlo__wisdom *wisdom;
   rlo__str *out;
-  /** Of the record before: the head of its device is printed already. */
+  /** Of the previous record, whose device line has been printed. */
   char device[MAX_LINE_BYTES + 1];
   char driver[MAX_LINE_BYTES + 1];
   uint64_t table;
