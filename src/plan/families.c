@@ -13,7 +13,7 @@ const rlo__family *const rlo__families[] = {
     &rlo__family_cpu_compute_rows,
     &rlo__family_cpu_compute_tile,
     &rlo__family_cpu_compute_sum,
-    &rlo__family_cpu_segments,
+    &rlo__family_cpu_segment_sum,
     &rlo__family_cpu_compute,
     &rlo__family_gpu_copy,
     &rlo__family_gpu_rows,

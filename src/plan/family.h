@@ -63,7 +63,7 @@ extern const rlo__family rlo__family_cpu_gather;
 extern const rlo__family rlo__family_cpu_compute_rows;
 extern const rlo__family rlo__family_cpu_compute_tile;
 extern const rlo__family rlo__family_cpu_compute_sum;
-extern const rlo__family rlo__family_cpu_segments;
+extern const rlo__family rlo__family_cpu_segment_sum;
 extern const rlo__family rlo__family_cpu_compute;
 extern const rlo__family rlo__family_gpu_copy;
 extern const rlo__family rlo__family_gpu_rows;

@@ -5,11 +5,11 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "relayout/version.h"
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
 #include "runtime/pocl_binary.h"
 #include "runtime/stopwatch.h"
-#include "relayout/version.h"
 
 /* ------------------------------------------------------------------ identity
  */

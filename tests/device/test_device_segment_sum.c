@@ -235,11 +235,11 @@ RLO_TEST(test_device_segment_sum__random_sums_are_exact) {
       c.dst_dtype = RLO_DTYPE_F32;
     }
     if (c.device_class == RLO_DEVICE_CLASS_CPU) {
-      c.family = test_random_once_in(&random, 3) ? "compute" : "segments";
+      c.family = test_random_once_in(&random, 3) ? "compute" : "segment_sum";
     }
     test_outcome outcome = run_sum(&random, &c);
     num_forced += outcome == TEST_RAN && c.family != NULL &&
-                  strcmp(c.family, "segments") == 0;
+                  strcmp(c.family, "segment_sum") == 0;
     if (outcome == TEST_REFUSED) {
       c.family = NULL;
       outcome = run_sum(&random, &c);
@@ -250,7 +250,7 @@ RLO_TEST(test_device_segment_sum__random_sums_are_exact) {
                   (unsigned long long)case_seed);
     free(x.index_memory);
   }
-  printf("%d of %d by segments\n", (int)num_forced, (int)cases);
+  printf("%d of %d by segment_sum\n", (int)num_forced, (int)cases);
   ck_assert_int_ge(num_forced, cases / 6);
 }
 

@@ -46,7 +46,7 @@ RLO_TEST(test_planner__lists_the_families_for_an_unknown_one) {
       rlo_error_last()->message,
       "no kernel family of class CPU is called \"tiles\"; there "
       "are copy, rows, skinny, tile, packed, gather, gather_rows, "
-      "compute_rows, compute_tile, compute_sum, segments, compute");
+      "compute_rows, compute_tile, compute_sum, segment_sum, compute");
 }
 
 RLO_TEST(test_planner__an_empty_problem_needs_no_family) {

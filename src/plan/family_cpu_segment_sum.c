@@ -7,8 +7,8 @@
 #include "plan/geometry.h"
 #include "plan/specialized.h"
 
-/* Family segments of CPU devices: cl/cpu_segments.cl, sums along one axis whose
- * points lie at places that take computing. */
+/* Family segment_sum of CPU devices: cl/cpu_segment_sum.cl, sums along one axis
+ * whose points lie at places that take computing. */
 
 enum {
   /** Columns added at once. */
@@ -17,14 +17,14 @@ enum {
   GROUP_CELLS = 4096
 };
 
-typedef struct segments_plan {
+typedef struct segment_sum_plan {
   /** The axis before the summed one counts columns. */
   bool has_columns;
   /** Sixteen of them at once. */
   bool is_down;
   int64_t rows, group_rows, groups;
   int64_t sum_levels;
-} segments_plan;
+} segment_sum_plan;
 
 /* Whether no term and no guard changes along an axis. */
 static bool is_free(const rlo_problem *problem, int32_t axis) {
@@ -71,11 +71,11 @@ static bool is_applicable(const rlo__family_query *request, rlo__str *why) {
 }
 
 static rlo_status choose(const rlo__family_query *request,
-                         segments_plan *plan) {
+                         segment_sum_plan *plan) {
   const rlo_problem *problem = request->problem;
   int32_t last = problem->num_axes - 1;
   int32_t column = last - 1;
-  *plan = (segments_plan){.rows = 1};
+  *plan = (segment_sum_plan){.rows = 1};
   plan->has_columns = column >= 0 && is_free(problem, column);
   plan->is_down = plan->has_columns && problem->extents[column] >= LANES &&
                   problem->src.axis[column] == 1 &&
@@ -92,7 +92,7 @@ static rlo_status choose(const rlo__family_query *request,
 }
 
 static double predict(const rlo__family_query *request) {
-  segments_plan plan;
+  segment_sum_plan plan;
   if (choose(request, &plan) != RLO_OK) {
     return 0.01;
   }
@@ -101,13 +101,13 @@ static double predict(const rlo__family_query *request) {
 
 static rlo_status emit(const rlo__family_query *request, rlo__launch *launch) {
   const rlo_problem *problem = request->problem;
-  segments_plan plan;
+  segment_sum_plan plan;
   RLO_TRY(choose(request, &plan));
   bool is_index32 =
       rlo__specialized_fits_32_bits(problem) &&
       plan.rows <= INT32_MAX - plan.group_rows &&
       problem->extents[problem->num_axes - 1] <= INT32_MAX - RLO_SUM_BLOCK;
-  launch->kernel_file = "cpu_segments";
+  launch->kernel_file = "cpu_segment_sum";
   RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
   RLO_TRY(rlo__specialized_define(problem, launch));
   RLO_TRY(rlo__arith_define(problem, launch));
@@ -135,8 +135,8 @@ static rlo_status emit(const rlo__family_query *request, rlo__launch *launch) {
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_segments = {
-    "segments",
+const rlo__family rlo__family_cpu_segment_sum = {
+    "segment_sum",
     RLO_DEVICE_CLASS_CPU,
     is_applicable,
     predict,

@@ -33,7 +33,7 @@
 #endif
 
 #ifndef RLO_KERNEL
-#define RLO_KERNEL cpu_segments
+#define RLO_KERNEL cpu_segment_sum
 #endif
 
 /* Rows of cells, and those of a group. */
