@@ -148,7 +148,7 @@ rlo_status rlo_context_create(cl_context context,
   atomic_init(&made->num_user_references, 1);
   atomic_init(&made->buffer_bytes, 0);
   atomic_init(&made->launches, 0);
-  atomic_init(&made->num_variants, 0);
+  atomic_init(&made->last_launch_id, 0);
   made->pid = getpid();
   made->log = (rlo__log_sink){read.log, read.log_payload, RLO__LOG_DEBUG};
   rlo_status status = RLO_OK;

@@ -37,8 +37,8 @@ struct rlo_context {
   int64_t memory_budget_bytes;
   atomic_int_fast64_t buffer_bytes;
   atomic_int_fast64_t launches;
-  /** Variants ever made: the source of their numbers. */
-  atomic_int_fast64_t num_variants;
+  /** The id of the newest prepared launch; 0 before the first. */
+  atomic_int_fast64_t last_launch_id;
 };
 
 /** References of plans: unlike rlo_context_release, giving one back waits for

@@ -105,7 +105,7 @@ rlo_status rlo__enqueue_check(const rlo_context *context,
 }
 
 /** Nothing to do, but somebody may want to know when it is done. */
-static rlo_status enqueue_nothing(const rlo__variant_target *target) {
+static rlo_status enqueue_nothing(const rlo__launch_target *target) {
   if (target->out_event == NULL) {
     return RLO_OK;
   }
@@ -171,7 +171,7 @@ static rlo_status enqueue(rlo_plan *plan,
   RLO_TRY(rlo__enqueue_check(context, queue, num_wait, wait_list));
   resolved memory;
   RLO_TRY(resolve(plan, operands, &memory));
-  const rlo__variant_target target = {
+  const rlo__launch_target target = {
       .queue = queue,
       .src = operands->src,
       .dst = operands->dst,
@@ -182,11 +182,12 @@ static rlo_status enqueue(rlo_plan *plan,
       .num_wait = num_wait,
       .wait_list = wait_list,
       .out_event = out_event};
-  rlo__variant *variant = NULL;
-  RLO_TRY(rlo__plan_choose_variant(
-      plan, memory.src.alignment_bytes, memory.dst.alignment_bytes, &variant));
-  return variant == NULL ? enqueue_nothing(&target)
-                         : rlo__variant_enqueue(context, variant, &target);
+  rlo__prepared_launch *launch = NULL;
+  RLO_TRY(rlo__plan_choose_launch(
+      plan, memory.src.alignment_bytes, memory.dst.alignment_bytes, &launch));
+  return launch == NULL
+             ? enqueue_nothing(&target)
+             : rlo__prepared_launch_enqueue(context, launch, &target);
 }
 
 static rlo_status check_objects(const rlo_plan *plan, cl_command_queue queue) {

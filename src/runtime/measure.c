@@ -4,19 +4,19 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "runtime/cl_error.h"
+#include "runtime/prepared_launch.h"
 #include "runtime/stopwatch.h"
-#include "runtime/variant.h"
 
 enum {
   /** Enough rounds to tell 2 % apart on a machine that is fairly quiet. */
   MAX_ROUNDS = 16,
   /** Rounds before the slower half leaves. */
-  ROUNDS_OF_A_HEAT = 2,
+  ROUNDS_PER_ELIMINATION = 2,
   /** However little the time: without a round there is nothing to tell. */
-  LEAST_ROUNDS = 1,
+  MIN_ROUNDS = 1,
   /** A turn of a short kernel is several runs. */
-  TURN_NANOS = 500000,
-  MAX_RUNS_OF_A_TURN = 20
+  SAMPLE_NANOS = 500000,
+  MAX_RUNS_PER_SAMPLE = 20
 };
 
 #define DEFAULT_SECONDS 2.0
@@ -26,17 +26,17 @@ enum {
 
 /** What is not faster by this is no reason to leave the family's own schedule.
  */
-#define LEAST_GAIN 1.02
+#define MIN_GAIN 1.02
 
-typedef struct contestant {
-  rlo__variant variant;
-  bool is_running;
+typedef struct timed_candidate {
+  rlo__prepared_launch launch;
+  bool is_in;
   /** Over all its turns. */
   double best_nanos;
   /** The best of its turn in each round; the first num_rounds are there. */
   double nanos[MAX_ROUNDS];
   int32_t num_rounds;
-} contestant;
+} timed_candidate;
 
 typedef struct measurement {
   rlo_context *context;
@@ -46,10 +46,10 @@ typedef struct measurement {
   rlo__candidate *candidates;
   int32_t num_candidates;
   /** One for each candidate that was begun. */
-  contestant contestants[RLO__MAX_PLAN_CANDIDATES];
-  int32_t num_contestants;
+  timed_candidate timed[RLO__MAX_PLAN_CANDIDATES];
+  int32_t num_timed;
   /** The copy kernel, over the smaller of the two buffers. */
-  contestant copy;
+  timed_candidate copy;
   int64_t copy_bytes;
   cl_command_queue queue;
   cl_mem src, dst;
@@ -77,22 +77,25 @@ static rlo_status open_buffers(measurement *m) {
   return RLO_OK;
 }
 
-static rlo_status run_once(measurement *m, contestant *one, double *out_nanos) {
+static rlo_status run_once(measurement *m,
+                           timed_candidate *one,
+                           double *out_nanos) {
   cl_event event = NULL;
-  const rlo__variant_target target = {
+  const rlo__launch_target target = {
       .queue = m->queue, .src = m->src, .dst = m->dst, .out_event = &event};
   rlo__stopwatch watch;
   rlo__stopwatch_start(&watch);
-  RLO_TRY(rlo__variant_enqueue(m->context, &one->variant, &target));
+  RLO_TRY(rlo__prepared_launch_enqueue(m->context, &one->launch, &target));
   return rlo__stopwatch_stop(&watch, event, out_nanos);
 }
 
-static rlo_status take_turn(measurement *m,
-                            contestant *one,
-                            double *out_nanos) {
+static rlo_status take_sample(measurement *m,
+                              timed_candidate *one,
+                              double *out_nanos) {
   double total_nanos = 0.0;
   *out_nanos = 0.0;
-  for (int32_t n = 0; n < MAX_RUNS_OF_A_TURN && total_nanos < TURN_NANOS; ++n) {
+  for (int32_t n = 0; n < MAX_RUNS_PER_SAMPLE && total_nanos < SAMPLE_NANOS;
+       ++n) {
     double nanos = 0.0;
     RLO_TRY(run_once(m, one, &nanos));
     total_nanos += nanos;
@@ -106,23 +109,24 @@ static rlo_status take_turn(measurement *m,
   return RLO_OK;
 }
 
-static rlo_status take_turn_of_round(measurement *m, contestant *one) {
-  RLO_TRY(take_turn(m, one, &one->nanos[one->num_rounds]));
+static rlo_status take_sample_of_round(measurement *m, timed_candidate *one) {
+  RLO_TRY(take_sample(m, one, &one->nanos[one->num_rounds]));
   ++one->num_rounds;
   return RLO_OK;
 }
 
 /* Build a launch, run it once for what drivers do at the first launch, and take
  * a first turn. */
-static rlo_status begin_contestant(measurement *m,
-                                   const rlo__launch *launch,
-                                   contestant *one) {
+static rlo_status begin_timing(measurement *m,
+                               const rlo__launch *launch,
+                               timed_candidate *one) {
   double unused = 0.0;
-  RLO_TRY(rlo__variant_init(m->context, launch, &one->variant));
-  RLO_TRY(rlo__variant_prepare(m->context, &one->variant, RLO__BUILD_URGENT));
+  RLO_TRY(rlo__prepared_launch_init(m->context, launch, &one->launch));
+  RLO_TRY(rlo__prepared_launch_build(
+      m->context, &one->launch, RLO__BUILD_FOREGROUND));
   RLO_TRY(run_once(m, one, &unused));
-  RLO_TRY(take_turn(m, one, &unused));
-  one->is_running = true;
+  RLO_TRY(take_sample(m, one, &unused));
+  one->is_in = true;
   return RLO_OK;
 }
 
@@ -144,7 +148,7 @@ static rlo_status begin_copy(measurement *m,
   rlo_status status = rlo__planner_choose(&request, NULL, launch);
   rlo__free(problem);
   RLO_TRY(status);
-  return begin_contestant(m, launch, &m->copy);
+  return begin_timing(m, launch, &m->copy);
 }
 
 static bool is_over(const measurement *m, double share) {
@@ -157,8 +161,8 @@ static rlo_status begin_all(measurement *m) {
     if (n > 0 && is_over(m, BUILDING_SHARE)) {
       break;
     }
-    contestant *one = &m->contestants[m->num_contestants++];
-    rlo_status status = begin_contestant(m, &m->candidates[n].launch, one);
+    timed_candidate *one = &m->timed[m->num_timed++];
+    rlo_status status = begin_timing(m, &m->candidates[n].launch, one);
     if (status != RLO_OK &&
         (n == 0 || (status != RLO_BUILD_FAILED && status != RLO_UNSUPPORTED))) {
       return status;
@@ -168,17 +172,17 @@ static rlo_status begin_all(measurement *m) {
 }
 
 /* Let the slower half of those still running leave, but never the first. */
-static void drop_slower_half(measurement *m) {
-  int32_t num_running = 0;
-  for (int32_t n = 0; n < m->num_contestants; ++n) {
-    num_running += m->contestants[n].is_running;
+static void eliminate_slower_half(measurement *m) {
+  int32_t num_in = 0;
+  for (int32_t n = 0; n < m->num_timed; ++n) {
+    num_in += m->timed[n].is_in;
   }
-  int32_t num_leaving = num_running / 2;
-  for (; num_leaving > 0 && num_running > 2; --num_leaving) {
-    contestant *slowest = NULL;
-    for (int32_t n = 1; n < m->num_contestants; ++n) {
-      contestant *one = &m->contestants[n];
-      if (one->is_running &&
+  int32_t num_out = num_in / 2;
+  for (; num_out > 0 && num_in > 2; --num_out) {
+    timed_candidate *slowest = NULL;
+    for (int32_t n = 1; n < m->num_timed; ++n) {
+      timed_candidate *one = &m->timed[n];
+      if (one->is_in &&
           (slowest == NULL || one->best_nanos > slowest->best_nanos)) {
         slowest = one;
       }
@@ -186,26 +190,26 @@ static void drop_slower_half(measurement *m) {
     if (slowest == NULL) {
       return;
     }
-    slowest->is_running = false;
-    --num_running;
+    slowest->is_in = false;
+    --num_in;
   }
 }
 
 static rlo_status take_rounds(measurement *m) {
-  drop_slower_half(m);
+  eliminate_slower_half(m);
   for (int32_t round = 0;
-       round < LEAST_ROUNDS || (round < MAX_ROUNDS && !is_over(m, 1.0));
+       round < MIN_ROUNDS || (round < MAX_ROUNDS && !is_over(m, 1.0));
        ++round) {
     if (m->copy_bytes > 0) {
-      RLO_TRY(take_turn_of_round(m, &m->copy));
+      RLO_TRY(take_sample_of_round(m, &m->copy));
     }
-    for (int32_t n = 0; n < m->num_contestants; ++n) {
-      if (m->contestants[n].is_running) {
-        RLO_TRY(take_turn_of_round(m, &m->contestants[n]));
+    for (int32_t n = 0; n < m->num_timed; ++n) {
+      if (m->timed[n].is_in) {
+        RLO_TRY(take_sample_of_round(m, &m->timed[n]));
       }
     }
-    if (round % ROUNDS_OF_A_HEAT == ROUNDS_OF_A_HEAT - 1) {
-      drop_slower_half(m);
+    if (round % ROUNDS_PER_ELIMINATION == ROUNDS_PER_ELIMINATION - 1) {
+      eliminate_slower_half(m);
     }
   }
   return RLO_OK;
@@ -213,7 +217,8 @@ static rlo_status take_rounds(measurement *m) {
 
 /* The median, over the rounds that both took part in, of how much faster `one`
  * was than `other` in the same round: load that comes and goes slows both. */
-static double median_gain(const contestant *one, const contestant *other) {
+static double median_gain(const timed_candidate *one,
+                          const timed_candidate *other) {
   double gains[MAX_ROUNDS];
   int32_t count = 0;
   for (int32_t n = 0; n < one->num_rounds && n < other->num_rounds; ++n) {
@@ -227,7 +232,7 @@ static double median_gain(const contestant *one, const contestant *other) {
   return count == 0 ? 0.0 : (gains[(count - 1) / 2] + gains[count / 2]) / 2.0;
 }
 
-static double fraction_of(const measurement *m, const contestant *one) {
+static double fraction_of(const measurement *m, const timed_candidate *one) {
   double moved_bytes =
       (double)m->problem.read_bytes + (double)m->problem.written_bytes;
   return m->copy_bytes == 0 ? 0.0
@@ -238,36 +243,35 @@ static double fraction_of(const measurement *m, const contestant *one) {
 /* The fastest of those that stayed, if it beats the first both at its best and
  * round by round. */
 static int32_t find_best(const measurement *m) {
-  const contestant *first = &m->contestants[0];
+  const timed_candidate *first = &m->timed[0];
   int32_t best = 0;
-  for (int32_t n = 1; n < m->num_contestants; ++n) {
-    const contestant *one = &m->contestants[n];
-    if (one->is_running && one->best_nanos * LEAST_GAIN < first->best_nanos &&
-        one->best_nanos < m->contestants[best].best_nanos &&
-        median_gain(one, first) > LEAST_GAIN) {
+  for (int32_t n = 1; n < m->num_timed; ++n) {
+    const timed_candidate *one = &m->timed[n];
+    if (one->is_in && one->best_nanos * MIN_GAIN < first->best_nanos &&
+        one->best_nanos < m->timed[best].best_nanos &&
+        median_gain(one, first) > MIN_GAIN) {
       best = n;
     }
   }
   return best;
 }
 
-static void tell_best(const measurement *m, rlo__measured *out_measured) {
+static void report_best(const measurement *m, rlo__measured *out_measured) {
   int32_t best = find_best(m);
-  *out_measured =
-      (rlo__measured){.family = m->candidates[best].family,
-                      .schedule = m->candidates[best].schedule,
-                      .fraction = fraction_of(m, &m->contestants[best])};
+  *out_measured = (rlo__measured){.family = m->candidates[best].family,
+                                  .schedule = m->candidates[best].schedule,
+                                  .fraction = fraction_of(m, &m->timed[best])};
   rlo__log(&m->context->log,
            RLO__LOG_INFO,
            "timed %d of %d candidates in %.2f s: %s, %s, is best with %.3f of "
            "the copy limit; what was expected to be has %.3f",
-           (int)m->num_contestants,
+           (int)m->num_timed,
            (int)m->num_candidates,
            rlo__stopwatch_seconds(&m->watch),
            out_measured->family->name,
            out_measured->schedule->name,
            out_measured->fraction,
-           fraction_of(m, &m->contestants[0]));
+           fraction_of(m, &m->timed[0]));
 }
 
 static rlo_status run(measurement *m,
@@ -293,15 +297,15 @@ static rlo_status run(measurement *m,
     RLO_TRY(begin_copy(m, alignment_bytes, scratch));
   }
   RLO_TRY(take_rounds(m));
-  tell_best(m, out_measured);
+  report_best(m, out_measured);
   return RLO_OK;
 }
 
 static void close_measurement(measurement *m) {
-  for (int32_t n = 0; n < m->num_contestants; ++n) {
-    rlo__variant_deinit(m->context, &m->contestants[n].variant);
+  for (int32_t n = 0; n < m->num_timed; ++n) {
+    rlo__prepared_launch_deinit(m->context, &m->timed[n].launch);
   }
-  rlo__variant_deinit(m->context, &m->copy.variant);
+  rlo__prepared_launch_deinit(m->context, &m->copy.launch);
   if (m->queue != NULL) {
     clFinish(m->queue);
     clReleaseCommandQueue(m->queue);

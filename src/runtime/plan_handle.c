@@ -50,12 +50,12 @@ static rlo_status plan_for(rlo_context *context,
   return status;
 }
 
-static rlo_status add_variant(rlo_plan *plan, const draft *d, alignment a) {
-  rlo__variant *variant = &plan->variants[plan->num_variants];
-  ++plan->num_variants;
-  variant->src_alignment_bytes = a.src_bytes;
-  variant->dst_alignment_bytes = a.dst_bytes;
-  return rlo__variant_init(plan->context, &d->launch, variant);
+static rlo_status add_launch(rlo_plan *plan, const draft *d, alignment a) {
+  rlo__prepared_launch *launch = &plan->launches[plan->num_launches];
+  ++plan->num_launches;
+  launch->src_alignment_bytes = a.src_bytes;
+  launch->dst_alignment_bytes = a.dst_bytes;
+  return rlo__prepared_launch_init(plan->context, &d->launch, launch);
 }
 
 static void describe(rlo_plan *plan,
@@ -173,7 +173,7 @@ static int64_t whole_bytes(int32_t unit_bits) {
 }
 
 /** Plan for both alignments and keep what differs. */
-static rlo_status make_variants(rlo_plan *plan,
+static rlo_status plan_launches(rlo_plan *plan,
                                 const rlo_problem *problem,
                                 const rlo_plan_options *options,
                                 draft *aligned,
@@ -223,10 +223,10 @@ static rlo_status make_variants(rlo_plan *plan,
   bool is_one = aligned_status == RLO_OK && element_status == RLO_OK &&
                 rlo__launch_equal(&aligned->launch, &element->launch);
   if (aligned_status == RLO_OK && !is_one) {
-    RLO_TRY(add_variant(plan, aligned, best_alignment));
+    RLO_TRY(add_launch(plan, aligned, best_alignment));
   }
   if (element_status == RLO_OK) {
-    RLO_TRY(add_variant(plan, element, element_alignment));
+    RLO_TRY(add_launch(plan, element, element_alignment));
   }
   return RLO_OK;
 }
@@ -267,14 +267,14 @@ rlo_status rlo_plan_create(rlo_context *context,
   }
   plan->info.read_bytes = problem->read_bytes;
   plan->info.written_bytes = problem->written_bytes;
-  RLO_TRY_GOTO(make_variants(plan, problem, options, &drafts[0], &drafts[1]));
+  RLO_TRY_GOTO(plan_launches(plan, problem, options, &drafts[0], &drafts[1]));
   rlo__log(&context->log,
            RLO__LOG_DEBUG,
-           "planned %s%s%s, %d variants",
+           "planned %s%s%s, %d launches",
            plan->info.family,
            plan->parameters[0] != '\0' ? ": " : "",
            plan->parameters,
-           (int)plan->num_variants);
+           (int)plan->num_launches);
   *out_plan = plan;
   rlo__free(drafts);
   return RLO_OK;
@@ -301,42 +301,43 @@ void rlo_plan_release(rlo_plan *plan) {
     /* As rlo_context_release: in a child of fork, leak. */
     return;
   }
-  for (int32_t i = 0; i < plan->num_variants; ++i) {
-    rlo__variant_deinit(plan->context, &plan->variants[i]);
+  for (int32_t i = 0; i < plan->num_launches; ++i) {
+    rlo__prepared_launch_deinit(plan->context, &plan->launches[i]);
   }
   rlo__context_unref(plan->context);
   rlo__free(plan);
 }
 
-rlo_status rlo__plan_choose_variant(rlo_plan *plan,
-                                    int64_t src_alignment_bytes,
-                                    int64_t dst_alignment_bytes,
-                                    rlo__variant **out_variant) {
-  *out_variant = NULL;
-  for (int32_t i = 0; i < plan->num_variants; ++i) {
-    rlo__variant *variant = &plan->variants[i];
-    if (src_alignment_bytes >= variant->src_alignment_bytes &&
-        dst_alignment_bytes >= variant->dst_alignment_bytes) {
-      *out_variant = variant;
+rlo_status rlo__plan_choose_launch(rlo_plan *plan,
+                                   int64_t src_alignment_bytes,
+                                   int64_t dst_alignment_bytes,
+                                   rlo__prepared_launch **out_launch) {
+  *out_launch = NULL;
+  for (int32_t i = 0; i < plan->num_launches; ++i) {
+    rlo__prepared_launch *launch = &plan->launches[i];
+    if (src_alignment_bytes >= launch->src_alignment_bytes &&
+        dst_alignment_bytes >= launch->dst_alignment_bytes) {
+      *out_launch = launch;
       return RLO_OK;
     }
   }
-  return plan->num_variants == 0
+  return plan->num_launches == 0
              ? RLO_OK
              : RLO_FAIL(RLO_UNSUPPORTED,
                         "family %s, as it was asked for, needs memory aligned "
                         "to %lld and %lld bytes; this is aligned to %lld and "
                         "%lld",
                         plan->info.family,
-                        (long long)plan->variants[0].src_alignment_bytes,
-                        (long long)plan->variants[0].dst_alignment_bytes,
+                        (long long)plan->launches[0].src_alignment_bytes,
+                        (long long)plan->launches[0].dst_alignment_bytes,
                         (long long)src_alignment_bytes,
                         (long long)dst_alignment_bytes);
 }
 
-rlo_status rlo__plan_prepare(rlo_plan *plan, rlo__build_haste haste) {
-  for (int32_t i = 0; i < plan->num_variants; ++i) {
-    RLO_TRY(rlo__variant_prepare(plan->context, &plan->variants[i], haste));
+rlo_status rlo__plan_prepare(rlo_plan *plan, rlo__build_priority priority) {
+  for (int32_t i = 0; i < plan->num_launches; ++i) {
+    RLO_TRY(rlo__prepared_launch_build(
+        plan->context, &plan->launches[i], priority));
   }
   return RLO_OK;
 }
@@ -346,7 +347,7 @@ rlo_status rlo_plan_prepare(rlo_plan *plan) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the plan is NULL");
   }
   RLO_TRY(rlo__context_check_process(plan->context));
-  return rlo__plan_prepare(plan, RLO__BUILD_PATIENT);
+  return rlo__plan_prepare(plan, RLO__BUILD_BACKGROUND);
 }
 
 /** A plan to be prepared, and whom to tell. */

@@ -333,11 +333,11 @@ static rlo_status keep(const rlo__program_builder *builder,
 /** Whether to ask the driver for the binary of a program that was just built
  *  from source; `is_new` if none like it was made before in this process. */
 static bool is_to_be_kept(const rlo__program_builder *builder,
-                          rlo__build_haste haste,
+                          rlo__build_priority priority,
                           bool is_new) {
   /* PoCL takes as long for it as for a first launch, and must not be asked for
    * what may be in flight. */
-  if (builder->is_pocl && (haste == RLO__BUILD_URGENT || !is_new)) {
+  if (builder->is_pocl && (priority == RLO__BUILD_FOREGROUND || !is_new)) {
     return false;
   }
   return rlo__disk_cache_is_usable(builder->disk);
@@ -346,7 +346,7 @@ static bool is_to_be_kept(const rlo__program_builder *builder,
 /** Make a program that the disk cache may have under its key, or may take. */
 static rlo_status build_cached(const rlo__program_builder *builder,
                                const rlo__program_spec *spec,
-                               rlo__build_haste haste,
+                               rlo__build_priority priority,
                                bool is_new,
                                rlo__built_program *out_built) {
   rlo__cache_key key;
@@ -356,7 +356,7 @@ static rlo_status build_cached(const rlo__program_builder *builder,
   rlo_status status = RLO_OK;
   if (!out_built->is_from_disk) {
     status = build_source(builder, spec, &out_built->program);
-    if (status == RLO_OK && is_to_be_kept(builder, haste, is_new) &&
+    if (status == RLO_OK && is_to_be_kept(builder, priority, is_new) &&
         keep(builder, &key, out_built->program) != RLO_OK) {
       rlo__log(builder->log,
                RLO__LOG_WARNING,
@@ -371,14 +371,14 @@ static rlo_status build_cached(const rlo__program_builder *builder,
 
 rlo_status rlo__program_build(const rlo__program_builder *builder,
                               const rlo__program_spec *spec,
-                              rlo__build_haste haste,
+                              rlo__build_priority priority,
                               rlo__built_program *out_built) {
   rlo__stopwatch watch;
   rlo__stopwatch_start(&watch);
   *out_built = (rlo__built_program){NULL, false};
   bool is_new = !builder->is_pocl || rlo__pocl_binary_note(spec);
   if (builder->disk != NULL && rlo__disk_cache_is_on(builder->disk)) {
-    RLO_TRY(build_cached(builder, spec, haste, is_new, out_built));
+    RLO_TRY(build_cached(builder, spec, priority, is_new, out_built));
   } else {
     RLO_TRY(build_source(builder, spec, &out_built->program));
   }

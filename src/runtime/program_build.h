@@ -29,12 +29,12 @@ rlo__program_builder_init(rlo__program_builder *builder);
 void rlo__program_builder_deinit(rlo__program_builder *builder);
 
 /** What waits for a program. */
-typedef enum rlo__build_haste {
+typedef enum rlo__build_priority {
   /** Somebody who prepares: making later processes quick may take time. */
-  RLO__BUILD_PATIENT,
+  RLO__BUILD_BACKGROUND,
   /** Work for the device. */
-  RLO__BUILD_URGENT
-} rlo__build_haste;
+  RLO__BUILD_FOREGROUND
+} rlo__build_priority;
 
 /** A program that was made, and how. */
 typedef struct rlo__built_program {
@@ -53,7 +53,7 @@ typedef struct rlo__built_program {
  */
 RLO_NODISCARD rlo_status rlo__program_build(const rlo__program_builder *builder,
                                             const rlo__program_spec *spec,
-                                            rlo__build_haste haste,
+                                            rlo__build_priority priority,
                                             rlo__built_program *out_built);
 
 #endif

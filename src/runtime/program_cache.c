@@ -134,10 +134,10 @@ static rlo_status read_kernel_limits(const rlo__program_cache *cache,
 
 static rlo_status build(rlo__program_cache *cache,
                         entry *e,
-                        rlo__build_haste haste) {
+                        rlo__build_priority priority) {
   rlo__built_program built;
   rlo_status status =
-      rlo__program_build(&cache->builder, &e->spec, haste, &built);
+      rlo__program_build(&cache->builder, &e->spec, priority, &built);
   e->cl_program = built.program;
   e->is_from_source = !built.is_from_disk;
   RLO_TRY(status);
@@ -209,8 +209,8 @@ static rlo_status join_entry(rlo__program_cache *cache,
 /** Build an entry that is in the table; nobody else does. */
 static rlo_status build_entry(rlo__program_cache *cache,
                               entry *e,
-                              rlo__build_haste haste) {
-  rlo_status status = build(cache, e, haste);
+                              rlo__build_priority priority) {
+  rlo_status status = build(cache, e, priority);
   char *build_log = NULL;
   if (status != RLO_OK) {
     record_failure(e);
@@ -242,7 +242,7 @@ static rlo_status build_entry(rlo__program_cache *cache,
 
 rlo_status rlo__program_cache_get(rlo__program_cache *cache,
                                   const rlo__program_spec *spec,
-                                  rlo__build_haste haste,
+                                  rlo__build_priority priority,
                                   rlo__program **out_program) {
   uint64_t hash = rlo__codegen_hash(spec);
   rlo__mutex_lock(&cache->mutex);
@@ -262,7 +262,7 @@ rlo_status rlo__program_cache_get(rlo__program_cache *cache,
     if (e == NULL) {
       return RLO_OUT_OF_MEMORY;
     }
-    RLO_TRY(build_entry(cache, e, haste));
+    RLO_TRY(build_entry(cache, e, priority));
   }
   *out_program = &e->program;
   return RLO_OK;

@@ -62,7 +62,7 @@ void rlo__program_cache_destroy(rlo__program_cache *cache);
  */
 RLO_NODISCARD rlo_status rlo__program_cache_get(rlo__program_cache *cache,
                                                 const rlo__program_spec *spec,
-                                                rlo__build_haste haste,
+                                                rlo__build_priority priority,
                                                 rlo__program **out_program);
 
 /** Give a program back. It stays for the next who wants it, while there are not

@@ -25,7 +25,7 @@ struct rlo_segment_plan {
   int64_t src_element_bytes, dst_element_bytes, id_bytes;
   /** 0, or all of them. */
   int32_t num_phases;
-  rlo__variant phases[RLO__SEGMENT_ORDER_PHASES];
+  rlo__prepared_launch phases[RLO__SEGMENT_ORDER_PHASES];
   int32_t num_moves;
   rlo_plan *moves[MAX_MOVES];
 };
@@ -44,7 +44,8 @@ static rlo_status plan_order(rlo_segment_plan *plan,
     RLO_TRY(rlo__segment_order_emit(
         ids, &cut, device, device_class, phase, launch));
     ++plan->num_phases; /* is given back from here on */
-    RLO_TRY(rlo__variant_init(plan->context, launch, &plan->phases[phase]));
+    RLO_TRY(
+        rlo__prepared_launch_init(plan->context, launch, &plan->phases[phase]));
   }
   return RLO_OK;
 }
@@ -117,19 +118,21 @@ void rlo_segment_plan_release(rlo_segment_plan *plan) {
     rlo_plan_release(plan->moves[n]);
   }
   for (int32_t n = 0; n < plan->num_phases; ++n) {
-    rlo__variant_deinit(plan->context, &plan->phases[n]);
+    rlo__prepared_launch_deinit(plan->context, &plan->phases[n]);
   }
   rlo__context_unref(plan->context);
   rlo__free(plan);
 }
 
 /** All programs, so that none has to be built halfway through. */
-static rlo_status prepare(rlo_segment_plan *plan, rlo__build_haste haste) {
+static rlo_status prepare(rlo_segment_plan *plan,
+                          rlo__build_priority priority) {
   for (int32_t n = 0; n < plan->num_phases; ++n) {
-    RLO_TRY(rlo__variant_prepare(plan->context, &plan->phases[n], haste));
+    RLO_TRY(
+        rlo__prepared_launch_build(plan->context, &plan->phases[n], priority));
   }
   for (int32_t n = 0; n < plan->num_moves; ++n) {
-    RLO_TRY(rlo__plan_prepare(plan->moves[n], haste));
+    RLO_TRY(rlo__plan_prepare(plan->moves[n], priority));
   }
   return RLO_OK;
 }
@@ -139,7 +142,7 @@ rlo_status rlo_segment_plan_prepare(rlo_segment_plan *plan) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the plan is NULL");
   }
   RLO_TRY(rlo__context_check_process(plan->context));
-  return prepare(plan, RLO__BUILD_PATIENT);
+  return prepare(plan, RLO__BUILD_BACKGROUND);
 }
 
 int64_t rlo_segment_plan_scratch_bytes(const rlo_segment_plan *plan) {
@@ -158,13 +161,13 @@ static rlo_status check_alignment(const rlo_segment_plan *plan,
                                   const rlo__operand *dst) {
   for (int32_t n = 0; n < plan->num_moves; ++n) {
     rlo_plan *move = plan->moves[n];
-    rlo__variant *variant = NULL;
-    RLO_TRY(rlo__plan_choose_variant(
+    rlo__prepared_launch *launch = NULL;
+    RLO_TRY(rlo__plan_choose_launch(
         move,
         reads_rows(move) ? src->alignment_bytes
                          : plan->context->device_info.base_alignment_bytes,
         dst->alignment_bytes,
-        &variant));
+        &launch));
   }
   return RLO_OK;
 }
@@ -225,7 +228,7 @@ static rlo_status enqueue_order(rlo_segment_plan *plan,
                                 trail *t) {
   for (int32_t n = 0; n < plan->num_phases; ++n) {
     cl_event event = NULL;
-    const rlo__variant_target target = {
+    const rlo__launch_target target = {
         .queue = queue,
         .src = o->ids,
         .dst = o->scratch,
@@ -234,7 +237,8 @@ static rlo_status enqueue_order(rlo_segment_plan *plan,
         .num_wait = t->num_wait,
         .wait_list = t->wait_list,
         .out_event = &event};
-    RLO_TRY(rlo__variant_enqueue(plan->context, &plan->phases[n], &target));
+    RLO_TRY(
+        rlo__prepared_launch_enqueue(plan->context, &plan->phases[n], &target));
     follow(t, event);
   }
   return RLO_OK;
@@ -276,7 +280,7 @@ rlo_status rlo_enqueue_segment_sum(rlo_segment_plan *plan,
       "operands", "RLO_SEGMENT_OPERANDS_INIT", operands, sizeof *operands));
   RLO_TRY(rlo__enqueue_check(plan->context, queue, num_wait, wait_list));
   RLO_TRY(check_operands(plan, operands));
-  RLO_TRY(prepare(plan, RLO__BUILD_URGENT));
+  RLO_TRY(prepare(plan, RLO__BUILD_FOREGROUND));
   trail t = {num_wait, wait_list, NULL};
   rlo_status status;
   RLO_TRY_GOTO(enqueue_order(plan, queue, operands, &t));

@@ -88,7 +88,7 @@ rlo_status rlo__source_launch_enqueue(rlo__device_queue *queue,
     goto fail;
   }
   RLO_TRY_GOTO(rlo__program_cache_get(
-      context->programs, &spec, RLO__BUILD_URGENT, &program));
+      context->programs, &spec, RLO__BUILD_FOREGROUND, &program));
   RLO_TRY_GOTO(rlo__kernel_pool_take(&program->kernels, &kernel));
   /* Nobody's constants from now on. */
   kernel->arguments_of = 0;

@@ -74,15 +74,15 @@ RLO_TEST(test_program_cache__builds_once_and_shares) {
   make_spec(good_source, 2, &two);
   rlo__program_cache_stats before = stats_now();
   rlo__program *programs[4];
-  ck_assert_int_eq(
-      rlo__program_cache_get(cache, &one.spec, RLO__BUILD_URGENT, &programs[0]),
-      RLO_OK);
-  ck_assert_int_eq(
-      rlo__program_cache_get(cache, &one.spec, RLO__BUILD_URGENT, &programs[1]),
-      RLO_OK);
-  ck_assert_int_eq(
-      rlo__program_cache_get(cache, &two.spec, RLO__BUILD_URGENT, &programs[2]),
-      RLO_OK);
+  ck_assert_int_eq(rlo__program_cache_get(
+                       cache, &one.spec, RLO__BUILD_FOREGROUND, &programs[0]),
+                   RLO_OK);
+  ck_assert_int_eq(rlo__program_cache_get(
+                       cache, &one.spec, RLO__BUILD_FOREGROUND, &programs[1]),
+                   RLO_OK);
+  ck_assert_int_eq(rlo__program_cache_get(
+                       cache, &two.spec, RLO__BUILD_FOREGROUND, &programs[2]),
+                   RLO_OK);
   ck_assert_ptr_eq(programs[0], programs[1]);
   ck_assert_ptr_ne(programs[0], programs[2]);
   ck_assert_int_gt(programs[0]->max_work_group_items, 0);
@@ -90,9 +90,9 @@ RLO_TEST(test_program_cache__builds_once_and_shares) {
   rlo__program_cache_put(cache, programs[1]);
   rlo__program_cache_put(cache, NULL);
   /* Unused, but still there. */
-  ck_assert_int_eq(
-      rlo__program_cache_get(cache, &one.spec, RLO__BUILD_URGENT, &programs[3]),
-      RLO_OK);
+  ck_assert_int_eq(rlo__program_cache_get(
+                       cache, &one.spec, RLO__BUILD_FOREGROUND, &programs[3]),
+                   RLO_OK);
   ck_assert_ptr_eq(programs[3], programs[1]);
   rlo__program_cache_stats after = stats_now();
   ck_assert_int_eq(after.num_built - before.num_built, 2);
@@ -111,17 +111,17 @@ RLO_TEST(test_program_cache__compares_the_whole_source) {
   make_spec(good_source, 7, &one);
   make_spec(twin, 7, &two);
   rlo__program *programs[3];
-  ck_assert_int_eq(
-      rlo__program_cache_get(cache, &one.spec, RLO__BUILD_URGENT, &programs[0]),
-      RLO_OK);
-  ck_assert_int_eq(
-      rlo__program_cache_get(cache, &two.spec, RLO__BUILD_URGENT, &programs[1]),
-      RLO_OK);
+  ck_assert_int_eq(rlo__program_cache_get(
+                       cache, &one.spec, RLO__BUILD_FOREGROUND, &programs[0]),
+                   RLO_OK);
+  ck_assert_int_eq(rlo__program_cache_get(
+                       cache, &two.spec, RLO__BUILD_FOREGROUND, &programs[1]),
+                   RLO_OK);
   ck_assert_ptr_eq(programs[0], programs[1]);
   *strstr(twin, "100") = '2';
-  ck_assert_int_eq(
-      rlo__program_cache_get(cache, &two.spec, RLO__BUILD_URGENT, &programs[2]),
-      RLO_OK);
+  ck_assert_int_eq(rlo__program_cache_get(
+                       cache, &two.spec, RLO__BUILD_FOREGROUND, &programs[2]),
+                   RLO_OK);
   ck_assert_ptr_ne(programs[0], programs[2]);
   for (int32_t i = 0; i < 3; ++i) {
     rlo__program_cache_put(cache, programs[i]);
@@ -137,9 +137,9 @@ RLO_TEST(test_program_cache__tells_why_a_build_failed_and_forgets_it) {
   make_spec(bad_source, 3, &bad);
   rlo__program *program = NULL;
   for (int32_t turn = 0; turn < 2; ++turn) {
-    ck_assert_int_eq(
-        rlo__program_cache_get(cache, &bad.spec, RLO__BUILD_URGENT, &program),
-        RLO_BUILD_FAILED);
+    ck_assert_int_eq(rlo__program_cache_get(
+                         cache, &bad.spec, RLO__BUILD_FOREGROUND, &program),
+                     RLO_BUILD_FAILED);
     const rlo_error *error = rlo_error_last();
     ck_assert_int_eq(error->status, RLO_BUILD_FAILED);
     ck_assert_str_eq(error->cl_call, "clBuildProgram");
@@ -160,7 +160,7 @@ RLO_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs) {
     make_spec(
         "__kernel void NAME(__global int *o) { o[0] = NUMBER; }", 1000 + i, &s);
     ck_assert_int_eq(
-        rlo__program_cache_get(cache, &s.spec, RLO__BUILD_URGENT, &program),
+        rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
         RLO_OK);
     rlo__program_cache_put(cache, program);
   }
@@ -168,13 +168,13 @@ RLO_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs) {
   ck_assert_int_le(rlo__alloc_live_count() - before, 4 * MAX_IDLE);
   int64_t built = stats_now().num_built;
   ck_assert_int_eq(
-      rlo__program_cache_get(cache, &s.spec, RLO__BUILD_URGENT, &program),
+      rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
       RLO_OK);
   rlo__program_cache_put(cache, program);
   ck_assert_int_eq(stats_now().num_built, built); /* the newest is there */
   make_spec("__kernel void NAME(__global int *o) { o[0] = NUMBER; }", 1000, &s);
   ck_assert_int_eq(
-      rlo__program_cache_get(cache, &s.spec, RLO__BUILD_URGENT, &program),
+      rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
       RLO_OK);
   rlo__program_cache_put(cache, program);
   ck_assert_int_eq(stats_now().num_built, built + 1); /* the oldest is not */
@@ -191,7 +191,7 @@ RLO_TEST(test_program_cache__survives_running_out_of_memory) {
     ck_assert_int_le(nth, 20);
     rlo__alloc_set_fault(nth, false);
     status =
-        rlo__program_cache_get(cache, &s.spec, RLO__BUILD_URGENT, &program);
+        rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program);
     rlo__alloc_set_fault(0, false);
     if (status != RLO_OK) {
       ck_assert_int_eq(status, RLO_OUT_OF_MEMORY);
@@ -220,8 +220,8 @@ static void race(void *payload) {
   racer *r = payload;
   rlo__mutex_lock(&gate); /* all start when the starter lets go */
   rlo__mutex_unlock(&gate);
-  r->status =
-      rlo__program_cache_get(cache, &r->spec, RLO__BUILD_URGENT, &r->program);
+  r->status = rlo__program_cache_get(
+      cache, &r->spec, RLO__BUILD_FOREGROUND, &r->program);
   r->has_log = strstr(rlo_error_last()->build_log, "not_declared") != NULL;
 }
 
