@@ -78,10 +78,6 @@ RLO_NODISCARD rlo_status rlo__moves_add(rlo_moves *moves,
                                         int32_t index_operand,
                                         const rlo_problem *problem);
 
-/** Frees the problems, 36 KiB each, when they are planned: the operands of each
- * stay, and the problems are NULL. */
-void rlo__moves_forget_problems(rlo_moves *moves);
-
 /** Exchanges the contents of two chains: commits an operation that consists of
  * several others and ran on a clone. */
 void rlo__chain_swap(rlo_chain *a, rlo_chain *b);

@@ -86,18 +86,13 @@ rlo_status rlo_moves_run_host(const rlo_moves *moves,
   return RLO_OK;
 }
 
-void rlo__moves_forget_problems(rlo_moves *moves) {
-  for (int32_t n = 0; n < moves->count; ++n) {
-    rlo__free(moves->problems[n]);
-    moves->problems[n] = NULL;
-  }
-}
-
 void rlo_moves_release(rlo_moves *moves) {
   if (moves == NULL) {
     return;
   }
-  rlo__moves_forget_problems(moves);
+  for (int32_t n = 0; n < moves->count; ++n) {
+    rlo__free(moves->problems[n]);
+  }
   rlo__free(moves->problems);
   rlo__free(moves->operands);
   rlo__free(moves->index_operands);

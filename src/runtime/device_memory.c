@@ -6,6 +6,7 @@
 #include "base/thread.h"
 #include "runtime/cl_error.h"
 #include "runtime/operand.h"
+#include "runtime/plan_handle.h"
 
 enum {
   /** Freed memories that are kept, and how much of the budget they may take. */
@@ -349,6 +350,44 @@ static cl_uint collect_two(const rlo__device_memory *a,
   return count;
 }
 
+/* Enqueues one plan. */
+static rlo_status run_plan(rlo__device_memory *dst,
+                           rlo_plan *plan,
+                           const rlo__device_memory *src,
+                           const rlo__device_memory *index,
+                           cl_event *out_event) {
+  rlo__device_memory *scratch = NULL;
+  if (plan->info.scratch_bytes > 0) {
+    RLO_TRY(rlo__device_memory_create(
+        dst->queue, plan->info.scratch_bytes, &scratch));
+  }
+  cl_event events[2];
+  cl_uint num_events = collect_two(src, index, events);
+  rlo_operands o = RLO_OPERANDS_INIT;
+  o.dst = dst->buffer;
+  o.dst_offset_bytes = dst->offset_bytes;
+  if (src != NULL) {
+    o.src = src->buffer;
+    o.src_offset_bytes = src->offset_bytes;
+  }
+  if (index != NULL) {
+    o.indices = index->buffer;
+    o.index_offset_bytes = index->offset_bytes;
+  }
+  if (scratch != NULL) {
+    o.scratch = scratch->buffer;
+  }
+  rlo_status status = rlo_enqueue_operands(plan,
+                                           dst->queue->queue,
+                                           &o,
+                                           num_events,
+                                           num_events > 0 ? events : NULL,
+                                           out_event);
+  /* The next user of the scratch memory comes later on the queue. */
+  rlo__device_memory_free(scratch);
+  return status;
+}
+
 rlo_status rlo__device_memory_run(rlo__device_memory *dst,
                                   rlo_plan *const *plans,
                                   const int32_t *operands,
@@ -356,74 +395,17 @@ rlo_status rlo__device_memory_run(rlo__device_memory *dst,
                                   int32_t count,
                                   void *const *sources) {
   for (int32_t n = 0; n < count; ++n) {
-    const rlo__device_memory *src = sources[operands[n]];
-    const rlo__device_memory *index =
-        indices[n] >= 0 ? sources[indices[n]] : NULL;
-    rlo_operands o = RLO_OPERANDS_INIT;
-    cl_event events[2];
-    cl_uint num_events = collect_two(src, index, events);
     cl_event event = NULL;
-    o.dst = dst->buffer;
-    o.dst_offset_bytes = dst->offset_bytes;
-    if (src != NULL) {
-      o.src = src->buffer;
-      o.src_offset_bytes = src->offset_bytes;
-    }
-    if (index != NULL) {
-      o.indices = index->buffer;
-      o.index_offset_bytes = index->offset_bytes;
-    }
-    RLO_TRY(rlo_enqueue_operands(plans[n],
-                                 dst->queue->queue,
-                                 &o,
-                                 num_events,
-                                 num_events > 0 ? events : NULL,
-                                 n + 1 == count ? &event : NULL));
+    RLO_TRY(run_plan(dst,
+                     plans[n],
+                     sources[operands[n]],
+                     indices[n] >= 0 ? sources[indices[n]] : NULL,
+                     n + 1 == count ? &event : NULL));
     if (event != NULL) {
       rlo__device_memory_set_ready(dst, event);
     }
   }
   return RLO_OK;
-}
-
-rlo_status rlo__device_memory_run_segment_sum(rlo__device_memory *dst,
-                                              rlo_segment_plan *plan,
-                                              const rlo__device_memory *rows,
-                                              const rlo__device_memory *ids) {
-  rlo__device_memory *scratch = NULL;
-  int64_t scratch_bytes = rlo_segment_plan_scratch_bytes(plan);
-  if (scratch_bytes > 0) {
-    RLO_TRY(rlo__device_memory_create(dst->queue, scratch_bytes, &scratch));
-  }
-  rlo_segment_operands o = RLO_SEGMENT_OPERANDS_INIT;
-  cl_event events[2];
-  cl_uint num_events = collect_two(rows, ids, events);
-  cl_event event = NULL;
-  o.dst = dst->buffer;
-  o.dst_offset_bytes = dst->offset_bytes;
-  if (rows != NULL) {
-    o.src = rows->buffer;
-    o.src_offset_bytes = rows->offset_bytes;
-  }
-  if (ids != NULL) {
-    o.ids = ids->buffer;
-    o.ids_offset_bytes = ids->offset_bytes;
-  }
-  if (scratch != NULL) {
-    o.scratch = scratch->buffer;
-  }
-  rlo_status status = rlo_enqueue_segment_sum(plan,
-                                              dst->queue->queue,
-                                              &o,
-                                              num_events,
-                                              num_events > 0 ? events : NULL,
-                                              &event);
-  if (status == RLO_OK) {
-    rlo__device_memory_set_ready(dst, event);
-  }
-  /* Whatever has it next comes later on the queue. */
-  rlo__device_memory_free(scratch);
-  return status;
 }
 
 rlo_status rlo__device_memory_publish(rlo__device_memory *memory,

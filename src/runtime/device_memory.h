@@ -91,13 +91,6 @@ RLO_NODISCARD rlo_status rlo__device_memory_run(rlo__device_memory *dst,
                                                 int32_t count,
                                                 void *const *sources);
 
-/** Run a segment sum of rows by ids, each NULL where there are no bytes. */
-RLO_NODISCARD rlo_status
-rlo__device_memory_run_segment_sum(rlo__device_memory *dst,
-                                   rlo_segment_plan *plan,
-                                   const rlo__device_memory *rows,
-                                   const rlo__device_memory *ids);
-
 /** The event after which the data is there, retained; NULL: it is there. What
  *  is on the queue has been flushed. */
 RLO_NODISCARD rlo_status rlo__device_memory_publish(rlo__device_memory *memory,

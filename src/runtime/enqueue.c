@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/enqueue.h"
+#include "relayout/opencl.h"
 
 #include "base/options.h"
 #include "base/status.h"
-#include "relayout/opencl.h"
 #include "runtime/cl_error.h"
 #include "runtime/operand.h"
 #include "runtime/plan_handle.h"
 
 static rlo_status check_event(const rlo_context *context,
-                              cl_uint number,
+                              cl_uint index,
                               cl_event event) {
   if (event == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "event %u of the wait list is NULL",
-                    (unsigned)number);
+                    (unsigned)index);
   }
   cl_context event_context = NULL;
   RLO_TRY(RLO_CL(clGetEventInfo,
@@ -27,10 +26,10 @@ static rlo_status check_event(const rlo_context *context,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "event %u of the wait list is of another context than the "
                     "plan",
-                    (unsigned)number);
+                    (unsigned)index);
   }
-  /* What waits for an event that failed should fail too, but with PoCL 3.1 it
-   * waits for ever. */
+  /* A command that waits for a failed event should fail too, but PoCL 3.1 lets
+   * it wait forever. */
   cl_int execution = CL_COMPLETE;
   RLO_TRY(RLO_CL(clGetEventInfo,
                  event,
@@ -44,7 +43,7 @@ static rlo_status check_event(const rlo_context *context,
                                execution,
                                "event %u of the wait list has failed with %s "
                                "(%d)",
-                               (unsigned)number,
+                               (unsigned)index,
                                rlo__cl_error_name(execution),
                                (int)execution);
   }
@@ -95,99 +94,129 @@ static rlo_status check_queue(const rlo_context *context,
   return RLO_OK;
 }
 
-rlo_status rlo__enqueue_check(const rlo_context *context,
-                              cl_command_queue queue,
-                              cl_uint num_wait,
-                              const cl_event *wait_list) {
-  RLO_TRY(rlo__context_check_process(context));
-  RLO_TRY(check_queue(context, queue));
-  return check_wait_list(context, num_wait, wait_list);
+/** An operand as the kernels of a plan take it. */
+typedef struct bound_operand {
+  cl_mem memory;
+  int64_t offset_bytes;
+  int64_t alignment_bytes;
+} bound_operand;
+
+/** Fills in the alignments of the operands and checks them against the plan and
+ *  against each other. */
+static rlo_status resolve(const rlo_plan *plan,
+                          bound_operand operands[RLO__NUM_OPERANDS + 1]) {
+  rlo__operand found[RLO__NUM_OPERANDS];
+  for (int32_t n = 0; n < plan->num_operands; ++n) {
+    const rlo__operand_need *need = &plan->operands[n];
+    bound_operand *operand = &operands[need->side];
+    RLO_TRY(rlo__operand_resolve(plan->context,
+                                 need,
+                                 operand->memory,
+                                 operand->offset_bytes,
+                                 &found[n]));
+    operand->alignment_bytes = found[n].alignment_bytes;
+    for (int32_t before = 0; before < n; ++before) {
+      if (rlo__operand_is_written(need->side) ||
+          rlo__operand_is_written(found[before].side)) {
+        RLO_TRY(rlo__operand_check_overlap(&found[before], &found[n]));
+      }
+    }
+  }
+  return RLO_OK;
 }
 
-/** Nothing to do, but somebody may want to know when it is done. */
-static rlo_status enqueue_nothing(const rlo__launch_target *target) {
-  if (target->out_event == NULL) {
+/** The queue and the events of one enqueue. */
+typedef struct submission {
+  cl_command_queue queue;
+  cl_uint num_wait;
+  const cl_event *wait_list;
+  cl_event *out_event;
+} submission;
+
+/** Creates the event of a plan that launches no kernel. */
+static rlo_status enqueue_marker(const submission *to) {
+  if (to->out_event == NULL) {
     return RLO_OK;
   }
   cl_event event = NULL;
   RLO_TRY(RLO_CL(clEnqueueMarkerWithWaitList,
-                 target->queue,
-                 target->num_wait,
-                 target->wait_list,
+                 to->queue,
+                 to->num_wait,
+                 to->wait_list,
                  &event));
-  *target->out_event = event;
+  *to->out_event = event;
   return RLO_OK;
 }
 
-/** What the plan needs and was given, checked. */
-typedef struct resolved {
-  rlo__operand src, dst, indices;
-} resolved;
-
-static rlo_status resolve(const rlo_plan *plan,
-                          const rlo_operands *operands,
-                          resolved *out) {
-  const rlo_context *context = plan->context;
-  const rlo__operand_need src_need = {.side = RLO__OPERAND_SRC,
-                                      .bytes = plan->info.src_bytes,
-                                      .element_bytes = plan->src_element_bytes};
-  const rlo__operand_need dst_need = {.side = RLO__OPERAND_DST,
-                                      .bytes = plan->info.dst_bytes,
-                                      .element_bytes = plan->dst_element_bytes,
-                                      .is_updated = plan->is_updating};
-  RLO_TRY(rlo__operand_resolve(context,
-                               &src_need,
-                               operands->src,
-                               operands->src_offset_bytes,
-                               &out->src));
-  RLO_TRY(rlo__operand_resolve(context,
-                               &dst_need,
-                               operands->dst,
-                               operands->dst_offset_bytes,
-                               &out->dst));
-  RLO_TRY(rlo__operand_check_overlap(&out->src, &out->dst));
-  if (plan->index_element_bytes == 0) {
-    return RLO_OK;
+/** Enqueues one launch of each step; each waits for the step before it. */
+static rlo_status enqueue_launches(
+    const rlo_plan *plan,
+    rlo__prepared_launch *const *launches,
+    const bound_operand operands[RLO__NUM_OPERANDS + 1],
+    const submission *to) {
+  cl_event last = NULL;
+  for (int32_t n = 0; n < plan->num_steps; ++n) {
+    const bound_operand *src = &operands[plan->steps[n].src];
+    const bound_operand *dst = &operands[plan->steps[n].dst];
+    const bound_operand *indices = &operands[plan->steps[n].indices];
+    const bool is_last = n + 1 == plan->num_steps;
+    cl_event event = NULL;
+    const rlo__launch_target target = {
+        .queue = to->queue,
+        .src = src->memory,
+        .dst = dst->memory,
+        .indices = indices->memory,
+        .src_offset_bytes = src->offset_bytes,
+        .dst_offset_bytes = dst->offset_bytes,
+        .index_offset_bytes = indices->offset_bytes,
+        .num_wait = last != NULL ? 1 : to->num_wait,
+        .wait_list = last != NULL ? &last : to->wait_list,
+        .out_event = is_last ? to->out_event : &event};
+    rlo_status status =
+        rlo__prepared_launch_enqueue(plan->context, launches[n], &target);
+    if (last != NULL) {
+      clReleaseEvent(last);
+    }
+    RLO_TRY(status);
+    last = event;
   }
-  const rlo__operand_need index_need = {
-      .side = RLO__OPERAND_INDICES,
-      .bytes = plan->info.index_bytes,
-      .element_bytes = plan->index_element_bytes};
-  RLO_TRY(rlo__operand_resolve(context,
-                               &index_need,
-                               operands->indices,
-                               operands->index_offset_bytes,
-                               &out->indices));
-  return rlo__operand_check_overlap(&out->indices, &out->dst);
+  return RLO_OK;
 }
 
 static rlo_status enqueue(rlo_plan *plan,
-                          cl_command_queue queue,
                           const rlo_operands *operands,
-                          cl_uint num_wait,
-                          const cl_event *wait_list,
-                          cl_event *out_event) {
+                          const submission *to) {
   rlo_context *context = plan->context;
-  RLO_TRY(rlo__enqueue_check(context, queue, num_wait, wait_list));
-  resolved memory;
-  RLO_TRY(resolve(plan, operands, &memory));
-  const rlo__launch_target target = {
-      .queue = queue,
-      .src = operands->src,
-      .dst = operands->dst,
-      .indices = operands->indices,
-      .src_offset_bytes = operands->src_offset_bytes,
-      .dst_offset_bytes = operands->dst_offset_bytes,
-      .index_offset_bytes = operands->index_offset_bytes,
-      .num_wait = num_wait,
-      .wait_list = wait_list,
-      .out_event = out_event};
-  rlo__prepared_launch *launch = NULL;
-  RLO_TRY(rlo__plan_choose_launch(
-      plan, memory.src.alignment_bytes, memory.dst.alignment_bytes, &launch));
-  return launch == NULL
-             ? enqueue_nothing(&target)
-             : rlo__prepared_launch_enqueue(context, launch, &target);
+  RLO_TRY(rlo__context_check_process(context));
+  RLO_TRY(check_queue(context, to->queue));
+  RLO_TRY(check_wait_list(context, to->num_wait, to->wait_list));
+  bound_operand bound[RLO__NUM_OPERANDS + 1] = {
+      [RLO__OPERAND_SRC] = {operands->src, operands->src_offset_bytes, 0},
+      [RLO__OPERAND_DST] = {operands->dst, operands->dst_offset_bytes, 0},
+      [RLO__OPERAND_INDICES] = {operands->indices,
+                                operands->index_offset_bytes,
+                                0},
+      [RLO__OPERAND_SCRATCH] = {operands->scratch,
+                                operands->scratch_offset_bytes,
+                                0},
+      [RLO__OPERAND_NONE] = {
+          NULL, 0, context->device_info.base_alignment_bytes}};
+  RLO_TRY(resolve(plan, bound));
+  /* Every launch is chosen and built before the first one is enqueued. */
+  rlo__prepared_launch *launches[RLO__PLAN_MAX_STEPS];
+  for (int32_t n = 0; n < plan->num_steps; ++n) {
+    RLO_TRY(rlo__plan_choose_launch(plan,
+                                    n,
+                                    bound[plan->steps[n].src].alignment_bytes,
+                                    bound[plan->steps[n].dst].alignment_bytes,
+                                    &launches[n]));
+  }
+  for (int32_t n = 0; n < plan->num_steps; ++n) {
+    RLO_TRY(rlo__prepared_launch_build(
+        context, launches[n], RLO__BUILD_FOREGROUND));
+  }
+  return plan->num_steps == 0 ? enqueue_marker(to)
+                              : enqueue_launches(plan, launches, bound, to);
 }
 
 static rlo_status check_objects(const rlo_plan *plan, cl_command_queue queue) {
@@ -209,7 +238,7 @@ rlo_status rlo_enqueue(rlo_plan *plan,
                        const cl_event *wait_list,
                        cl_event *out_event) {
   RLO_TRY(check_objects(plan, queue));
-  if (plan->index_element_bytes > 0) {
+  if (plan->num_operands > 2) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the plan loads %lld bytes of indices; "
                     "rlo_enqueue_operands takes them",
@@ -220,7 +249,8 @@ rlo_status rlo_enqueue(rlo_plan *plan,
   operands.src_offset_bytes = src_offset_bytes;
   operands.dst = dst;
   operands.dst_offset_bytes = dst_offset_bytes;
-  return enqueue(plan, queue, &operands, num_wait, wait_list, out_event);
+  const submission to = {queue, num_wait, wait_list, out_event};
+  return enqueue(plan, &operands, &to);
 }
 
 rlo_status rlo_enqueue_operands(rlo_plan *plan,
@@ -232,5 +262,6 @@ rlo_status rlo_enqueue_operands(rlo_plan *plan,
   RLO_TRY(check_objects(plan, queue));
   RLO_TRY(rlo__options_check(
       "operands", "RLO_OPERANDS_INIT", operands, sizeof *operands));
-  return enqueue(plan, queue, operands, num_wait, wait_list, out_event);
+  const submission to = {queue, num_wait, wait_list, out_event};
+  return enqueue(plan, operands, &to);
 }

@@ -6,7 +6,7 @@
 static const char *const side_names[] = {
     "source", "destination", "indices", "scratch"};
 
-/** What the driver says of a memory object. */
+/** The properties of a memory object, from the driver. */
 typedef struct memory_facts {
   cl_mem_object_type type;
   cl_context context;
@@ -53,7 +53,7 @@ static rlo_status check_range(const rlo__operand_need *need,
                     side,
                     (long long)offset_bytes);
   }
-  /* Subtracting cannot wrap where adding could. */
+  /* The subtraction cannot wrap; an addition could. */
   if ((uint64_t)offset_bytes > buffer_bytes ||
       buffer_bytes - (uint64_t)offset_bytes < (uint64_t)need->bytes) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
@@ -66,7 +66,7 @@ static rlo_status check_range(const rlo__operand_need *need,
   }
   if (offset_bytes % need->element_bytes != 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s offset of %lld bytes is no multiple of the "
+                    "the %s offset of %lld bytes is not a multiple of the "
                     "element's %lld",
                     side,
                     (long long)offset_bytes,
@@ -80,11 +80,9 @@ static rlo_status check_access(const rlo__operand_need *need,
                                cl_mem_flags root) {
   const cl_mem_flags any =
       CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
-  /* A sub-buffer without a word on access has its parent's. */
+  /* A sub-buffer without access flags has those of its parent. */
   cl_mem_flags access = (own & any) != 0 ? own : root;
-  bool is_written =
-      need->side == RLO__OPERAND_DST || need->side == RLO__OPERAND_SCRATCH;
-  if (is_written && (access & CL_MEM_READ_ONLY) != 0) {
+  if (rlo__operand_is_written(need->side) && (access & CL_MEM_READ_ONLY) != 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the %s buffer is CL_MEM_READ_ONLY",
                     side_names[need->side]);
@@ -98,7 +96,7 @@ static rlo_status check_access(const rlo__operand_need *need,
   return RLO_OK;
 }
 
-/** The largest power of two that divides a number other than 0. */
+/** The largest power of two that divides a nonzero number. */
 static uint64_t lowest_bit(uint64_t number) {
   return number & (~number + 1);
 }
@@ -163,7 +161,7 @@ rlo_status rlo__operand_resolve(const rlo_context *context,
                    sizeof host,
                    &host,
                    NULL));
-    /* The device may work in that memory, wherever it begins. */
+    /* The device may use that memory in place, whatever its alignment. */
     operand.host_address = (uintptr_t)host + (uintptr_t)operand.begin_bytes;
     address = operand.host_address;
   }
@@ -172,8 +170,8 @@ rlo_status rlo__operand_resolve(const rlo_context *context,
   int64_t needed = (int64_t)lowest_bit((uint64_t)need->element_bytes);
   if (operand.alignment_bytes < needed) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s begins at host address 0x%llx, which is no "
-                    "multiple of the element's %lld bytes",
+                    "the %s begins at host address 0x%llx, which is not "
+                    "a multiple of the element's %lld bytes",
                     side,
                     (unsigned long long)address,
                     (long long)needed);

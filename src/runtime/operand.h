@@ -4,49 +4,57 @@
 
 #include "runtime/context.h"
 
-/** Which side of a plan a memory is on. */
+/** The operands of a plan. */
 typedef enum rlo__operand_side {
   RLO__OPERAND_SRC = 0,
   RLO__OPERAND_DST = 1,
   RLO__OPERAND_INDICES = 2,
   /** Written and read. */
-  RLO__OPERAND_SCRATCH = 3
+  RLO__OPERAND_SCRATCH = 3,
+  RLO__NUM_OPERANDS = 4,
+  /** No operand, where a kernel takes none. */
+  RLO__OPERAND_NONE = RLO__NUM_OPERANDS
 } rlo__operand_side;
 
-/** What a plan needs of a memory. */
+/** The requirements of a plan for one operand. */
 typedef struct rlo__operand_need {
   int64_t bytes;
-  /** What its address and offset have to be multiples of, in bytes. */
+  /** Address and offset must be multiples of this many bytes. */
   int64_t element_bytes;
   rlo__operand_side side;
-  /** A destination whose contents are read too. */
+  /** The plan also reads the destination. */
   bool is_updated;
 } rlo__operand_need;
 
-/** The bytes of a memory that an enqueue reads or writes, and where they lie
- *  in truth. */
+/** The bytes of a memory that an enqueue reads or writes, located in the buffer
+ *  that owns them. */
 typedef struct rlo__operand {
   rlo__operand_side side;
-  /** The buffer that owns the memory, of which it may be a sub-buffer. NULL if
-   *  the plan needs no bytes here and got no memory. */
+  /** The buffer that owns the memory, which may be a sub-buffer of it. NULL if
+   *  the plan needs no bytes and the caller passed no memory. */
   cl_mem root;
-  /** Where the bytes begin in the root, and how many there are. */
+  /** First byte in the root, and the number of bytes. */
   int64_t begin_bytes, num_bytes;
-  /** Host memory that the buffer was made over (CL_MEM_USE_HOST_PTR): the
-   *  address of the first byte; else 0. */
+  /** The address of the first byte if the buffer wraps host memory
+   *  (CL_MEM_USE_HOST_PTR); else 0. */
   uintptr_t host_address;
-  /** The largest power of two that surely divides the first byte's address,
-   *  but for ones beyond the device's own alignment. */
+  /** The largest power of two known to divide the first byte's address, at
+   *  most the device's own alignment. */
   int64_t alignment_bytes;
 } rlo__operand;
 
+/** Whether a plan writes the operand. */
+static inline bool rlo__operand_is_written(rlo__operand_side side) {
+  return side == RLO__OPERAND_DST || side == RLO__OPERAND_SCRATCH;
+}
+
 /**
- * Find out what a memory and an offset come to, and check that they serve.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL where bytes are needed, an
- *         object that is no buffer or is of another context, flags that forbid
- *         the access, an offset or address that is no multiple of the element;
- *         RLO_OUT_OF_RANGE for a negative offset or one after which the buffer
- *         is too small; RLO_DEVICE.
+ * Locates a memory with an offset, and checks that it meets the requirements.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for NULL where bytes are needed, an
+ *         object that is not a buffer or belongs to another context, flags that
+ *         forbid the access, an offset or address that is not a multiple of the
+ *         element; RLO_OUT_OF_RANGE for a negative offset or one that leaves
+ *         too few bytes in the buffer; RLO_DEVICE.
  */
 RLO_NODISCARD rlo_status rlo__operand_resolve(const rlo_context *context,
                                               const rlo__operand_need *need,
@@ -54,7 +62,7 @@ RLO_NODISCARD rlo_status rlo__operand_resolve(const rlo_context *context,
                                               int64_t offset_bytes,
                                               rlo__operand *out_operand);
 
-/** RLO_INVALID_ARGUMENT if the two share a byte. */
+/** @return RLO_OK; RLO_INVALID_ARGUMENT if the two share a byte. */
 RLO_NODISCARD rlo_status rlo__operand_check_overlap(const rlo__operand *a,
                                                     const rlo__operand *b);
 

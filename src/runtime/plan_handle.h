@@ -2,13 +2,26 @@
 #ifndef RLO_RUNTIME_PLAN_HANDLE_H
 #define RLO_RUNTIME_PLAN_HANDLE_H
 
+#include "runtime/operand.h"
 #include "runtime/prepared_launch.h"
 
 enum {
   /** One for memory aligned as the device aligns it, one for memory aligned to
    *  the element only. */
-  RLO__PLAN_MAX_LAUNCHES = 2
+  RLO__STEP_MAX_LAUNCHES = 2,
+  /** Of a segment sum: three that invert the ids, two fills, the sum. */
+  RLO__PLAN_MAX_STEPS = 6
 };
+
+/** One kernel of a plan, which runs after those of the steps before it. */
+typedef struct rlo__plan_step {
+  /** The operands of the plan that the kernel takes as its source, destination
+   *  and indices. */
+  rlo__operand_side src, dst, indices;
+  /** At least 1; the faster first. */
+  int32_t num_launches;
+  rlo__prepared_launch launches[RLO__STEP_MAX_LAUNCHES];
+} rlo__plan_step;
 
 struct rlo_plan {
   atomic_int_fast32_t num_references;
@@ -16,28 +29,22 @@ struct rlo_plan {
   rlo_context *context;
   rlo_plan_info info;
   char parameters[160];
-  /** Bytes of an element on either side of the problem as it was given; 1 if
-   *  they are not whole. */
-  int64_t src_element_bytes, dst_element_bytes;
-  /** What is in the destination is read too. */
-  bool is_updating;
-  /** Bytes of an index; 0 if the problem loads none. */
-  int64_t index_element_bytes;
-  /** The faster first; 0 for an empty problem. */
-  int32_t num_launches;
-  rlo__prepared_launch launches[RLO__PLAN_MAX_LAUNCHES];
+  int32_t num_operands;
+  rlo__operand_need operands[RLO__NUM_OPERANDS];
+  /** 0 for an empty problem; else info.num_steps. */
+  int32_t num_steps;
+  rlo__plan_step steps[];
 };
 
-/** The fastest launch that memories so aligned will do for; NULL if there is
- *  nothing to run. RLO_UNSUPPORTED if the plan needs more. */
+/**
+ * Finds the fastest launch of a step for memories of these alignments.
+ * @return RLO_OK; RLO_UNSUPPORTED if every launch needs larger alignments.
+ */
 RLO_NODISCARD rlo_status
 rlo__plan_choose_launch(rlo_plan *plan,
+                        int32_t step,
                         int64_t src_alignment_bytes,
                         int64_t dst_alignment_bytes,
                         rlo__prepared_launch **out_launch);
-
-/** As rlo_plan_prepare, of which this is the work. Threads: safe. */
-RLO_NODISCARD rlo_status rlo__plan_prepare(rlo_plan *plan,
-                                           rlo__build_priority priority);
 
 #endif

@@ -136,12 +136,13 @@ static rlo_status check_limits(const rlo_context *context,
   for (cl_uint d = 0; d < prepared->work_dim; ++d) {
     if (prepared->local_size[d] == 0 || prepared->global_size[d] == 0 ||
         prepared->global_size[d] % prepared->local_size[d] != 0) {
-      return RLO_FAIL(RLO_INTERNAL,
-                      "kernel %s: a global size of %zu is no multiple of the "
-                      "group's %zu",
-                      name,
-                      prepared->global_size[d],
-                      prepared->local_size[d]);
+      return RLO_FAIL(
+          RLO_INTERNAL,
+          "kernel %s: a global size of %zu is not a multiple of the "
+          "group's %zu",
+          name,
+          prepared->global_size[d],
+          prepared->local_size[d]);
     }
     if (prepared->local_size[d] > context->max_work_item_sizes[d]) {
       return RLO_FAIL(RLO_UNSUPPORTED,
@@ -270,7 +271,6 @@ rlo_status rlo__prepared_launch_build(rlo_context *context,
 rlo_status rlo__prepared_launch_enqueue(rlo_context *context,
                                         rlo__prepared_launch *prepared,
                                         const rlo__launch_target *target) {
-  RLO_TRY(rlo__prepared_launch_build(context, prepared, RLO__BUILD_FOREGROUND));
   rlo__program *program =
       atomic_load_explicit(&prepared->program, memory_order_acquire);
   rlo__pooled_kernel *kernel = NULL;

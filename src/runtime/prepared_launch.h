@@ -75,8 +75,8 @@ rlo__prepared_launch_build(rlo_context *context,
                            rlo__prepared_launch *prepared,
                            rlo__build_priority priority);
 
-/** Builds the program if needed and enqueues the kernel. The caller has checked
- *  the target. Threads: safe. */
+/** Enqueues the kernel. Its program is built, and the caller has checked the
+ *  target. On failure *out_event is unchanged. Threads: safe. */
 RLO_NODISCARD rlo_status
 rlo__prepared_launch_enqueue(rlo_context *context,
                              rlo__prepared_launch *prepared,

@@ -135,9 +135,9 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.device_class = c->device_class;
   options.family = c->family;
-  rlo_segment_plan *plan;
+  rlo_plan *plan;
   rlo_status status =
-      rlo_segment_plan_create(device.context, sum, &options, &plan);
+      rlo_plan_create_segment_sum(device.context, sum, &options, &plan);
   if (status == RLO_UNSUPPORTED && c->family != NULL) {
     rlo_segment_sum_release(sum);
     return TEST_REFUSED;
@@ -163,36 +163,40 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
       x->index_memory, sizes.ids_bytes, 8 * test_random_in(random, 0, 2));
   memory dst = make_memory(
       NULL, sizes.dst_bytes, dst_size * test_random_in(random, 0, 5));
-  memory scratch = make_memory(NULL,
-                               rlo_segment_plan_scratch_bytes(plan),
-                               8 * test_random_in(random, 0, 2));
+  rlo_plan_info info;
+  rlo_plan_get_info(plan, &info);
+  ck_assert_int_eq(info.src_bytes, sizes.src_bytes);
+  ck_assert_int_eq(info.index_bytes, sizes.ids_bytes);
+  ck_assert_int_eq(info.dst_bytes, sizes.dst_bytes);
+  memory scratch =
+      make_memory(NULL, info.scratch_bytes, 8 * test_random_in(random, 0, 2));
   ck_assert_int_eq(rlo_segment_sum_run_host(sum,
                                             src.content + src.begin,
                                             ids.content + ids.begin,
                                             dst.content + dst.begin),
                    RLO_OK);
-  rlo_segment_operands operands = RLO_SEGMENT_OPERANDS_INIT;
+  rlo_operands operands = RLO_OPERANDS_INIT;
   operands.src = src.buffer;
   operands.src_offset_bytes = src.begin;
-  operands.ids = ids.buffer;
-  operands.ids_offset_bytes = ids.begin;
+  operands.indices = ids.buffer;
+  operands.index_offset_bytes = ids.begin;
   operands.dst = dst.buffer;
   operands.dst_offset_bytes = dst.begin;
   operands.scratch = scratch.buffer;
   operands.scratch_offset_bytes = scratch.begin;
   cl_event event = NULL;
   bool is_ordered = test_random_once_in(random, 2);
-  ck_assert_msg(rlo_enqueue_segment_sum(plan,
-                                        is_ordered ? device.queue : unordered,
-                                        &operands,
-                                        0,
-                                        NULL,
-                                        &event) == RLO_OK,
+  ck_assert_msg(rlo_enqueue_operands(plan,
+                                     is_ordered ? device.queue : unordered,
+                                     &operands,
+                                     0,
+                                     NULL,
+                                     &event) == RLO_OK,
                 "%s: %s\n%s",
                 x->words,
                 rlo_error_last()->message,
                 rlo_error_last()->build_log);
-  rlo_segment_plan_release(plan); /* legal while its work is in flight */
+  rlo_plan_release(plan); /* legal while its work is in flight */
   ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
   clReleaseEvent(event);
   bool is_right = is_as_expected(&dst, false);
@@ -301,91 +305,211 @@ RLO_TEST(test_device_segment_sum__long_segments) {
   run_shapes(&random, "s16[20000]", "s32[20000]", "s16[4]", 0);
 }
 
-RLO_TEST(test_device_segment_sum__says_what_is_wrong) {
-  rlo_shape rows;
-  rlo_shape ids;
-  rlo_shape array;
-  ck_assert_int_eq(rlo_shape_parse("f32[8]", 6, &rows), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse("s32[8]", 6, &ids), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse("f32[3]", 6, &array), RLO_OK);
+static rlo_plan *plan_words(const char *rows,
+                            const char *ids,
+                            const char *array,
+                            const rlo_plan_options *options) {
+  rlo_shape shapes[3];
+  ck_assert_int_eq(rlo_shape_parse(rows, strlen(rows), &shapes[0]), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse(ids, strlen(ids), &shapes[1]), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse(array, strlen(array), &shapes[2]), RLO_OK);
   rlo_segment_sum *sum;
-  rlo_segment_plan *plan;
-  ck_assert_int_eq(rlo_segment_sum_create(&rows, &ids, 0, 0, &array, &sum),
-                   RLO_OK);
-  ck_assert_int_eq(rlo_segment_plan_create(device.context, sum, NULL, &plan),
-                   RLO_OK);
+  rlo_plan *plan;
+  ck_assert_int_eq(
+      rlo_segment_sum_create(&shapes[0], &shapes[1], 0, 0, &shapes[2], &sum),
+      RLO_OK);
+  ck_assert_int_eq(
+      rlo_plan_create_segment_sum(device.context, sum, options, &plan), RLO_OK);
   rlo_segment_sum_release(sum);
+  return plan;
+}
+
+/* The operands of a small plan in one memory, far from each other. */
+static rlo_operands operands_in(const memory *m) {
+  rlo_operands o = RLO_OPERANDS_INIT;
+  o.src = o.indices = o.dst = o.scratch = m->buffer;
+  o.index_offset_bytes = 1024;
+  o.dst_offset_bytes = 2048;
+  o.scratch_offset_bytes = 3072;
+  return o;
+}
+
+/* One enqueue runs every step of the plan, and prepare builds their programs.
+ */
+RLO_TEST(test_device_segment_sum__is_a_plan_of_steps) {
+  rlo_plan *plan = plan_words("f32[8]", "s32[8]", "f32[3]", NULL);
   memory m = make_memory(NULL, 4096, 0);
-  rlo_segment_operands o = RLO_SEGMENT_OPERANDS_INIT;
-  o.src = o.ids = o.dst = o.scratch = m.buffer;
-  o.ids_offset_bytes = 64;
+  rlo_operands o = operands_in(&m);
+  rlo_plan_info info;
+  rlo_plan_get_info(plan, &info);
+  ck_assert_int_eq(info.num_steps, 5); /* 3 for the ids, zeros, the sum */
+  ck_assert_int_ge(info.scratch_bytes, (8 + 3 + 1) * 4);
+  ck_assert_int_eq(info.written_bytes, 2 * 3 * 4);
+  rlo_context_stats prepared;
+  rlo_context_stats after;
+  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  rlo_context_get_stats(device.context, &prepared);
+  for (int32_t n = 0; n < 2; ++n) {
+    ck_assert_int_eq(rlo_enqueue_operands(plan, unordered, &o, 0, NULL, NULL),
+                     RLO_OK);
+    ck_assert_int_eq(clFinish(unordered), CL_SUCCESS);
+  }
+  rlo_context_get_stats(device.context, &after);
+  ck_assert_int_eq(after.programs_built, prepared.programs_built);
+  ck_assert_int_eq(after.launches, prepared.launches + 2 * info.num_steps);
+  ck_assert_int_eq(
+      rlo_enqueue(plan, device.queue, m.buffer, 0, m.buffer, 64, 0, NULL, NULL),
+      RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "the plan loads 32 bytes of indices; rlo_enqueue_operands "
+                   "takes them");
+  rlo_plan_release(plan);
+
+  /* Without rows the plan fills with zeros only, without scratch memory. */
+  plan = plan_words("f32[0]", "s32[0]", "f32[3]", NULL);
+  rlo_plan_get_info(plan, &info);
+  ck_assert_int_eq(info.num_steps, 1);
+  ck_assert_int_eq(info.scratch_bytes, 0);
+  o = (rlo_operands)RLO_OPERANDS_INIT;
+  o.dst = m.buffer;
+  ck_assert_int_eq(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL),
+                   RLO_OK);
+  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  rlo_plan_release(plan);
+
+  /* Without cells no kernel runs, but there is an event. */
+  plan = plan_words("f32[8,0]", "s32[8]", "f32[3,0]", NULL);
+  rlo_plan_get_info(plan, &info);
+  ck_assert_int_eq(info.num_steps, 0);
+  ck_assert_str_eq(info.family, "none");
+  ck_assert_str_eq(info.schedule, "default");
+  o = operands_in(&m);
+  cl_event event = NULL;
+  ck_assert_int_eq(
+      rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event), RLO_OK);
+  ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
+  clReleaseEvent(event);
+  rlo_plan_release(plan);
+  free_memory(&m);
+}
+
+/* The first step waits for the caller's events, and the last one completes
+ * after all of them. */
+RLO_TEST(test_device_segment_sum__waits_and_is_waited_for) {
+  rlo_plan *plan = plan_words("f32[8]", "s32[8]", "f32[3]", NULL);
+  memory m = make_memory(NULL, 4096, 0);
+  rlo_operands o = operands_in(&m);
+  cl_int code;
+  cl_event gate =
+      clCreateUserEvent(rlo_context_cl_context(device.context), &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  cl_event event = NULL;
+  ck_assert_int_eq(rlo_enqueue_operands(plan, unordered, &o, 1, &gate, &event),
+                   RLO_OK);
+  const cl_float minus_one = -1.0F;
+  /* Nothing has run yet: what is written now is what is summed. */
+  ck_assert_int_eq(clEnqueueFillBuffer(device.queue,
+                                       m.buffer,
+                                       &minus_one,
+                                       sizeof minus_one,
+                                       0,
+                                       32,
+                                       0,
+                                       NULL,
+                                       NULL),
+                   CL_SUCCESS);
+  const cl_int two = 2;
+  ck_assert_int_eq(clEnqueueFillBuffer(device.queue,
+                                       m.buffer,
+                                       &two,
+                                       sizeof two,
+                                       (size_t)o.index_offset_bytes,
+                                       32,
+                                       0,
+                                       NULL,
+                                       NULL),
+                   CL_SUCCESS);
+  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  ck_assert_int_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+  float sums[3] = {1.0F, 1.0F, 1.0F};
+  ck_assert_int_eq(clEnqueueReadBuffer(device.queue,
+                                       m.buffer,
+                                       CL_TRUE,
+                                       (size_t)o.dst_offset_bytes,
+                                       sizeof sums,
+                                       sums,
+                                       1,
+                                       &event,
+                                       NULL),
+                   CL_SUCCESS);
+  ck_assert(sums[0] == 0.0F && sums[1] == 0.0F && sums[2] == -8.0F);
+  clReleaseEvent(event);
+  clReleaseEvent(gate);
+  free_memory(&m);
+  rlo_plan_release(plan);
+}
+
+RLO_TEST(test_device_segment_sum__says_what_is_wrong) {
+  rlo_plan *plan = plan_words("f32[8]", "s32[8]", "f32[3]", NULL);
+  memory m = make_memory(NULL, 4096, 0);
+  rlo_operands o = RLO_OPERANDS_INIT;
+  o.src = o.indices = o.dst = o.scratch = m.buffer;
+  o.index_offset_bytes = 64;
   o.dst_offset_bytes = 128;
   o.scratch_offset_bytes = 256;
   cl_event event = NULL;
-  rlo_segment_operands bad = o;
+  rlo_operands bad = o;
   bad.struct_size = 3;
   ck_assert_int_eq(
-      rlo_enqueue_segment_sum(plan, device.queue, &bad, 0, NULL, &event),
+      rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
       RLO_INVALID_ARGUMENT);
-  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message,
-                               "begin with RLO_SEGMENT_OPERANDS_INIT"));
+  ck_assert_ptr_nonnull(
+      strstr(rlo_error_last()->message, "begin with RLO_OPERANDS_INIT"));
   bad = o;
   bad.scratch_offset_bytes = 100;
   ck_assert_int_eq(
-      rlo_enqueue_segment_sum(plan, device.queue, &bad, 0, NULL, &event),
+      rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
       RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message,
-                   "the scratch offset of 100 bytes is no multiple of the "
+                   "the scratch offset of 100 bytes is not a multiple of the "
                    "element's 8");
   bad = o;
   bad.scratch_offset_bytes = 64;
   ck_assert_int_eq(
-      rlo_enqueue_segment_sum(plan, device.queue, &bad, 0, NULL, &event),
+      rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
       RLO_INVALID_ARGUMENT);
   ck_assert_ptr_nonnull(
       strstr(rlo_error_last()->message, "indices and scratch overlap"));
   bad = o;
   bad.scratch = NULL;
   ck_assert_int_eq(
-      rlo_enqueue_segment_sum(plan, device.queue, &bad, 0, NULL, &event),
+      rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
       RLO_INVALID_ARGUMENT);
   ck_assert_ptr_nonnull(
       strstr(rlo_error_last()->message, "the scratch buffer is NULL"));
   ck_assert_int_eq(
-      rlo_enqueue_segment_sum(NULL, device.queue, &o, 0, NULL, &event),
+      rlo_enqueue_operands(NULL, device.queue, &o, 0, NULL, &event),
       RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message, "the plan is NULL");
   ck_assert_ptr_null(event);
   ck_assert_int_eq(
-      rlo_enqueue_segment_sum(plan, device.queue, &o, 0, NULL, &event), RLO_OK);
+      rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event), RLO_OK);
   ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
   clReleaseEvent(event);
   free_memory(&m);
-  rlo_segment_plan_release(plan);
-  rlo_segment_plan_release(NULL);
+  rlo_plan_release(plan);
+  rlo_plan_release(NULL);
 }
 
-/* A promise that is broken is found before the ids are turned round. */
+/* A promise that is broken is found before the ids are inverted. */
 RLO_TEST(test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole) {
-  rlo_shape rows;
-  rlo_shape ids;
-  rlo_shape array;
-  ck_assert_int_eq(rlo_shape_parse("f32[64,64]", 10, &rows), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse("s32[64]", 7, &ids), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse("f32[8,64]", 9, &array), RLO_OK);
-  rlo_segment_sum *sum;
-  rlo_segment_plan *plan;
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.is_aligned = true;
-  ck_assert_int_eq(rlo_segment_sum_create(&rows, &ids, 0, 0, &array, &sum),
-                   RLO_OK);
-  ck_assert_int_eq(
-      rlo_segment_plan_create(device.context, sum, &options, &plan), RLO_OK);
-  rlo_segment_sum_release(sum);
+  rlo_plan *plan = plan_words("f32[64,64]", "s32[64]", "f32[8,64]", &options);
   memory m = make_memory(NULL, 1 << 16, 0);
-  rlo_segment_operands o = RLO_SEGMENT_OPERANDS_INIT;
-  o.src = o.ids = o.dst = o.scratch = m.buffer;
-  o.ids_offset_bytes = 1 << 14;
+  rlo_operands o = RLO_OPERANDS_INIT;
+  o.src = o.indices = o.dst = o.scratch = m.buffer;
+  o.index_offset_bytes = 1 << 14;
   o.dst_offset_bytes = (1 << 15) + 4;
   o.scratch_offset_bytes = (1 << 15) + (1 << 14);
   rlo_context_stats before;
@@ -393,7 +517,7 @@ RLO_TEST(test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole) {
   cl_event event = NULL;
   rlo_context_get_stats(device.context, &before);
   ck_assert_int_eq(
-      rlo_enqueue_segment_sum(plan, device.queue, &o, 0, NULL, &event),
+      rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event),
       RLO_UNSUPPORTED);
   rlo_context_get_stats(device.context, &after);
   ck_assert_int_eq(after.launches, before.launches);
@@ -401,9 +525,9 @@ RLO_TEST(test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole) {
   ck_assert_ptr_null(event);
   o.dst_offset_bytes = 1 << 15;
   ck_assert_int_eq(
-      rlo_enqueue_segment_sum(plan, device.queue, &o, 0, NULL, &event), RLO_OK);
+      rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event), RLO_OK);
   ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
   clReleaseEvent(event);
   free_memory(&m);
-  rlo_segment_plan_release(plan);
+  rlo_plan_release(plan);
 }

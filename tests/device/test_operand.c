@@ -233,11 +233,11 @@ RLO_TEST(test_operand__offsets_and_sizes) {
   a.dst_offset = -4;
   expect_refused(&a, RLO_OUT_OF_RANGE, "is negative");
   a.dst_offset = 6;
-  expect_refused(&a, RLO_INVALID_ARGUMENT, "no multiple of the element's 4");
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "not a multiple of the element's 4");
   a = good_attempt();
   a.src_offset = 1;
   expect_refused(
-      &a, RLO_INVALID_ARGUMENT, "source offset of 1 bytes is no multiple");
+      &a, RLO_INVALID_ARGUMENT, "source offset of 1 bytes is not a multiple");
 }
 
 RLO_TEST(test_operand__overlap_in_one_buffer) {
@@ -308,7 +308,7 @@ RLO_TEST(test_operand__host_memory_beside_the_elements) {
   cl_mem odd = buffer_of(CL_MEM_USE_HOST_PTR, 1024, memory + 2);
   attempt a = good_attempt();
   a.src = odd;
-  expect_refused(&a, RLO_INVALID_ARGUMENT, "no multiple of the element's 4");
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "not a multiple of the element's 4");
   a = good_attempt();
   a.dst = odd;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "the destination begins at host");

@@ -6,12 +6,13 @@
 #include "ops/chain.h"
 #include "runtime/device_memory.h"
 
+/** Plans, run in order into one destination. */
 typedef struct opencl_program {
-  /** Without their problems, which are planned. */
-  rlo_moves *moves;
+  int32_t count;
   rlo_plan **plans;
-  /** In place of moves. */
-  rlo_segment_plan *sum;
+  /** Of each plan: the operand it reads, and that of its indices or -1. */
+  int32_t *operands;
+  int32_t *index_operands;
 } opencl_program;
 
 static rlo_status allocate(void *self, int64_t bytes, void **out_memory) {
@@ -47,58 +48,71 @@ static rlo_status read_memory(void *self,
   return rlo__device_memory_read(memory, out_data, bytes);
 }
 
-static void release_plans(rlo_plan **plans, int32_t count) {
-  for (int32_t n = 0; plans != NULL && n < count; ++n) {
-    rlo_plan_release(plans[n]);
-  }
-  rlo__free(plans);
-}
-
 static void release_program(void *self, void *program) {
   (void)self;
   opencl_program *p = program;
   if (p == NULL) {
     return;
   }
-  if (p->moves != NULL) {
-    release_plans(p->plans, p->moves->count);
-    rlo_moves_release(p->moves);
+  for (int32_t n = 0; p->plans != NULL && n < p->count; ++n) {
+    rlo_plan_release(p->plans[n]);
   }
-  rlo_segment_plan_release(p->sum);
+  rlo__free(p->plans);
+  rlo__free(p->operands);
+  rlo__free(p->index_operands);
   rlo__free(p);
 }
 
-static rlo_status prepare(void *self, rlo_moves *moves, void **out_program) {
-  rlo_context *context = rlo__device_queue_context(self);
+/** Creates a program without plans. NULL if there is no memory. */
+static opencl_program *create_program(int32_t count) {
   opencl_program *p = rlo__alloc(sizeof *p);
-  rlo_plan **plans = rlo__alloc_array((size_t)moves->count, sizeof(rlo_plan *));
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  if (p == NULL || plans == NULL) {
-    goto fail;
+  if (p == NULL) {
+    return NULL;
   }
-  for (int32_t n = 0; n < moves->count; ++n) {
-    RLO_TRY_GOTO(rlo_plan_create(context, moves->problems[n], NULL, &plans[n]));
+  p->count = count;
+  p->plans = rlo__alloc_array((size_t)count, sizeof(rlo_plan *));
+  p->operands = rlo__alloc_array((size_t)count, sizeof *p->operands);
+  p->index_operands =
+      rlo__alloc_array((size_t)count, sizeof *p->index_operands);
+  if (p->plans == NULL || p->operands == NULL || p->index_operands == NULL) {
+    release_program(NULL, p);
+    return NULL;
   }
-  rlo__moves_forget_problems(moves);
-  p->moves = moves;
-  p->plans = plans;
+  return p;
+}
+
+static rlo_status prepare(void *self, rlo_moves *moves, void **out_program) {
+  opencl_program *p = create_program(moves->count);
+  if (p == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = RLO_OK;
+  for (int32_t n = 0; n < p->count; ++n) {
+    p->operands[n] = moves->operands[n];
+    p->index_operands[n] = moves->index_operands[n];
+    RLO_TRY_GOTO(rlo_plan_create(rlo__device_queue_context(self),
+                                 moves->problems[n],
+                                 NULL,
+                                 &p->plans[n]));
+  }
+  rlo_moves_release(moves);
   *out_program = p;
   return RLO_OK;
 fail:
-  release_plans(plans, moves->count);
-  rlo__free(p);
+  release_program(self, p);
   return status;
 }
 
 static rlo_status prepare_segment_sum(void *self,
                                       rlo_segment_sum *sum,
                                       void **out_program) {
-  opencl_program *p = rlo__alloc(sizeof *p);
+  opencl_program *p = create_program(1);
   if (p == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = rlo_segment_plan_create(
-      rlo__device_queue_context(self), sum, NULL, &p->sum);
+  p->index_operands[0] = 1;
+  rlo_status status = rlo_plan_create_segment_sum(
+      rlo__device_queue_context(self), sum, NULL, &p->plans[0]);
   if (status != RLO_OK) {
     release_program(self, p);
     return status;
@@ -114,14 +128,8 @@ static rlo_status run(void *self,
                       void *dst) {
   (void)self;
   const opencl_program *p = program;
-  return p->sum != NULL ? rlo__device_memory_run_segment_sum(
-                              dst, p->sum, operands[0], operands[1])
-                        : rlo__device_memory_run(dst,
-                                                 p->plans,
-                                                 p->moves->operands,
-                                                 p->moves->index_operands,
-                                                 p->moves->count,
-                                                 operands);
+  return rlo__device_memory_run(
+      dst, p->plans, p->operands, p->index_operands, p->count, operands);
 }
 
 static void destroy(void *self) {
