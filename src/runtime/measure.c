@@ -2,91 +2,72 @@
 #include "runtime/measure.h"
 
 #include "base/alloc.h"
+#include "base/checked.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "runtime/cl_error.h"
 #include "runtime/prepared_launch.h"
-#include "runtime/stopwatch.h"
+#include "runtime/timing.h"
 
 enum {
-  /** Enough rounds to tell 2 % apart on a machine that is fairly quiet. */
+  /** Enough rounds to distinguish 2 % on a machine with little other load. */
   MAX_ROUNDS = 16,
-  /** Rounds before the slower half leaves. */
+  /** The slower half is eliminated after so many rounds. */
   ROUNDS_PER_ELIMINATION = 2,
-  /** However little the time: without a round there is nothing to tell. */
+  /** However little time is allowed: without a round there is no result. */
   MIN_ROUNDS = 1,
-  /** A turn of a short kernel is several runs. */
+  /** A sample of a short kernel is the best of several runs. */
   SAMPLE_NANOS = 500000,
   MAX_RUNS_PER_SAMPLE = 20
 };
 
 #define DEFAULT_SECONDS 2.0
 
-/** The share of the time after which no candidate is built any more. */
+/** The share of the time after which no more candidates are built. */
 #define BUILDING_SHARE 0.5
 
-/** What is not faster by this is no reason to leave the family's own schedule.
- */
+/** A candidate must be faster by this factor to replace the default choice. */
 #define MIN_GAIN 1.02
 
+/** A candidate whose kernel was built and run. */
 typedef struct timed_candidate {
   rlo__prepared_launch launch;
-  bool is_in;
-  /** Over all its turns. */
+  /** Takes no more samples: too slow, or the device cannot run it. */
+  bool is_eliminated;
+  /** Over all samples. */
   double best_nanos;
-  /** The best of its turn in each round; the first num_rounds are there. */
+  /** One sample per round, the first num_rounds of them. */
   double nanos[MAX_ROUNDS];
   int32_t num_rounds;
 } timed_candidate;
 
 typedef struct measurement {
   rlo_context *context;
-  rlo__stopwatch watch;
-  double seconds;
+  /** rlo__clock_seconds() at the start, and the seconds allowed. */
+  double begun, seconds;
   rlo_problem problem;
   rlo__candidate *candidates;
   int32_t num_candidates;
-  /** One for each candidate that was begun. */
+  /** The first num_timed candidates. */
   timed_candidate timed[RLO__MAX_PLAN_CANDIDATES];
   int32_t num_timed;
-  /** The copy kernel, over the smaller of the two buffers. */
+  /** The copy kernel, on as many bytes as the smaller buffer has. */
   timed_candidate copy;
   int64_t copy_bytes;
-  cl_command_queue queue;
-  cl_mem src, dst;
+  rlo__timing timing;
 } measurement;
 
-static rlo_status open_buffers(measurement *m) {
-  cl_int code = CL_SUCCESS;
-  m->queue = clCreateCommandQueue(m->context->cl_context,
-                                  m->context->cl_device,
-                                  CL_QUEUE_PROFILING_ENABLE,
-                                  &code);
-  if (code != CL_SUCCESS) {
-    m->queue = NULL;
-    return rlo__cl_error_check("clCreateCommandQueue", code);
-  }
-  int64_t src_bytes = m->problem.src_bytes;
-  int64_t dst_bytes = m->problem.dst_bytes;
-  RLO_TRY(
-      rlo_buffer_create(m->context, src_bytes > 0 ? src_bytes : 1, &m->src));
-  RLO_TRY(
-      rlo_buffer_create(m->context, dst_bytes > 0 ? dst_bytes : 1, &m->dst));
-  RLO_TRY(rlo__touch_buffer(m->queue, m->src, src_bytes));
-  RLO_TRY(rlo__touch_buffer(m->queue, m->dst, dst_bytes));
-  m->copy_bytes = src_bytes < dst_bytes ? src_bytes : dst_bytes;
-  return RLO_OK;
-}
-
-static rlo_status run_once(measurement *m,
+static rlo_status run_once(const measurement *m,
                            timed_candidate *one,
                            double *out_nanos) {
   cl_event event = NULL;
-  const rlo__launch_target target = {
-      .queue = m->queue, .src = m->src, .dst = m->dst, .out_event = &event};
-  rlo__stopwatch watch;
-  rlo__stopwatch_start(&watch);
+  const rlo__launch_target target = {.queue = m->timing.queue,
+                                     .src = m->timing.src,
+                                     .dst = m->timing.dst,
+                                     .out_event = &event};
+  double begun = rlo__clock_seconds();
   RLO_TRY(rlo__prepared_launch_enqueue(m->context, &one->launch, &target));
-  return rlo__stopwatch_stop(&watch, event, out_nanos);
+  return rlo__timing_wait(event, begun, out_nanos);
 }
 
 static rlo_status take_sample(measurement *m,
@@ -115,18 +96,19 @@ static rlo_status take_sample_of_round(measurement *m, timed_candidate *one) {
   return RLO_OK;
 }
 
-/* Build a launch, run it once for what drivers do at the first launch, and take
- * a first turn. */
+/** Builds a launch, runs it once (drivers do extra work at the first launch),
+ *  and takes a first sample. */
 static rlo_status begin_timing(measurement *m,
                                const rlo__launch *launch,
                                timed_candidate *one) {
   double unused = 0.0;
+  one->is_eliminated = true;
   RLO_TRY(rlo__prepared_launch_init(m->context, launch, &one->launch));
   RLO_TRY(rlo__prepared_launch_build(
       m->context, &one->launch, RLO__BUILD_FOREGROUND));
   RLO_TRY(run_once(m, one, &unused));
   RLO_TRY(take_sample(m, one, &unused));
-  one->is_in = true;
+  one->is_eliminated = false;
   return RLO_OK;
 }
 
@@ -137,7 +119,7 @@ static rlo_status begin_copy(measurement *m,
   if (problem == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo__copy_problem(m->copy_bytes, problem);
+  rlo__copy_problem_init(m->copy_bytes, problem);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "copy";
   const rlo__plan_request request = {.problem = problem,
@@ -151,11 +133,16 @@ static rlo_status begin_copy(measurement *m,
   return begin_timing(m, launch, &m->copy);
 }
 
-static bool is_over(const measurement *m, double share) {
-  return rlo__stopwatch_seconds(&m->watch) >= share * m->seconds;
+static double seconds_of(const measurement *m) {
+  return rlo__clock_seconds() - m->begun;
 }
 
-/* The first has to run; another that the device cannot build or run is out. */
+static bool is_over(const measurement *m, double share) {
+  return seconds_of(m) >= share * m->seconds;
+}
+
+/** The first candidate must run; any other that the device cannot build or run
+ *  is eliminated. */
 static rlo_status begin_all(measurement *m) {
   for (int32_t n = 0; n < m->num_candidates; ++n) {
     if (n > 0 && is_over(m, BUILDING_SHARE)) {
@@ -171,18 +158,18 @@ static rlo_status begin_all(measurement *m) {
   return RLO_OK;
 }
 
-/* Let the slower half of those still running leave, but never the first. */
+/** Eliminates the slower half of the candidates left, but never the first. */
 static void eliminate_slower_half(measurement *m) {
-  int32_t num_in = 0;
+  int32_t num_left = 0;
   for (int32_t n = 0; n < m->num_timed; ++n) {
-    num_in += m->timed[n].is_in;
+    num_left += !m->timed[n].is_eliminated;
   }
-  int32_t num_out = num_in / 2;
-  for (; num_out > 0 && num_in > 2; --num_out) {
+  int32_t num_out = num_left / 2;
+  for (; num_out > 0 && num_left > 2; --num_out) {
     timed_candidate *slowest = NULL;
     for (int32_t n = 1; n < m->num_timed; ++n) {
       timed_candidate *one = &m->timed[n];
-      if (one->is_in &&
+      if (!one->is_eliminated &&
           (slowest == NULL || one->best_nanos > slowest->best_nanos)) {
         slowest = one;
       }
@@ -190,8 +177,8 @@ static void eliminate_slower_half(measurement *m) {
     if (slowest == NULL) {
       return;
     }
-    slowest->is_in = false;
-    --num_in;
+    slowest->is_eliminated = true;
+    --num_left;
   }
 }
 
@@ -204,7 +191,7 @@ static rlo_status take_rounds(measurement *m) {
       RLO_TRY(take_sample_of_round(m, &m->copy));
     }
     for (int32_t n = 0; n < m->num_timed; ++n) {
-      if (m->timed[n].is_in) {
+      if (!m->timed[n].is_eliminated) {
         RLO_TRY(take_sample_of_round(m, &m->timed[n]));
       }
     }
@@ -215,8 +202,9 @@ static rlo_status take_rounds(measurement *m) {
   return RLO_OK;
 }
 
-/* The median, over the rounds that both took part in, of how much faster `one`
- * was than `other` in the same round: load that comes and goes slows both. */
+/** The median, over the rounds that both took part in, of the factor by which
+ *  `one` was faster than `other` in the same round: load that comes and goes
+ *  slows both. */
 static double median_gain(const timed_candidate *one,
                           const timed_candidate *other) {
   double gains[MAX_ROUNDS];
@@ -240,14 +228,14 @@ static double fraction_of(const measurement *m, const timed_candidate *one) {
                                   (2.0 * (double)m->copy_bytes);
 }
 
-/* The fastest of those that stayed, if it beats the first both at its best and
- * round by round. */
+/** The fastest of those not eliminated, if it beats the first both in its best
+ *  sample and round by round. */
 static int32_t find_best(const measurement *m) {
   const timed_candidate *first = &m->timed[0];
   int32_t best = 0;
   for (int32_t n = 1; n < m->num_timed; ++n) {
     const timed_candidate *one = &m->timed[n];
-    if (one->is_in && one->best_nanos * MIN_GAIN < first->best_nanos &&
+    if (!one->is_eliminated && one->best_nanos * MIN_GAIN < first->best_nanos &&
         one->best_nanos < m->timed[best].best_nanos &&
         median_gain(one, first) > MIN_GAIN) {
       best = n;
@@ -264,10 +252,10 @@ static void report_best(const measurement *m, rlo__measured *out_measured) {
   rlo__log(&m->context->log,
            RLO__LOG_INFO,
            "timed %d of %d candidates in %.2f s: %s, %s, is best with %.3f of "
-           "the copy limit; what was expected to be has %.3f",
+           "the copy limit; the expected choice has %.3f",
            (int)m->num_timed,
            (int)m->num_candidates,
-           rlo__stopwatch_seconds(&m->watch),
+           seconds_of(m),
            out_measured->family->name,
            out_measured->schedule->name,
            out_measured->fraction,
@@ -286,13 +274,16 @@ static rlo_status run(measurement *m,
   RLO_TRY(rlo__planner_list_candidates(
       &request, m->candidates, &m->num_candidates));
   if (m->num_candidates == 0) {
-    return RLO_FAIL(RLO_INTERNAL, "there is nothing to measure");
+    return RLO_FAIL(RLO_INTERNAL, "there are no candidates to measure");
   }
-  RLO_TRY(open_buffers(m));
-  rlo__stopwatch_start(&m->watch);
+  const int64_t src_bytes = m->problem.src_bytes;
+  const int64_t dst_bytes = m->problem.dst_bytes;
+  RLO_TRY(rlo__timing_init(m->context, src_bytes, dst_bytes, &m->timing));
+  m->copy_bytes = rlo__min(src_bytes, dst_bytes);
+  m->begun = rlo__clock_seconds();
   RLO_TRY(begin_all(m));
   if (m->copy_bytes > 0) {
-    /* A candidate's launch is not needed any more once it has begun. */
+    /* The launch of a candidate is not needed after its timing has begun. */
     rlo__launch *scratch = &m->candidates[0].launch;
     RLO_TRY(begin_copy(m, alignment_bytes, scratch));
   }
@@ -306,12 +297,7 @@ static void close_measurement(measurement *m) {
     rlo__prepared_launch_deinit(m->context, &m->timed[n].launch);
   }
   rlo__prepared_launch_deinit(m->context, &m->copy.launch);
-  if (m->queue != NULL) {
-    clFinish(m->queue);
-    clReleaseCommandQueue(m->queue);
-  }
-  rlo_buffer_release(m->context, m->src);
-  rlo_buffer_release(m->context, m->dst);
+  rlo__timing_deinit(&m->timing);
   rlo__free(m->candidates);
   rlo__free(m);
 }

@@ -5,27 +5,30 @@
 #include "plan/planner.h"
 #include "runtime/context.h"
 
-/** What was fastest. */
+/** The fastest candidate. */
 typedef struct rlo__measured {
   const rlo__family *family;
   const rlo__schedule *schedule;
-  /** Of the copy kernel's rate; 0 where there is nothing to copy. */
+  /** Its rate as a fraction of the copy kernel's; 0 if there is nothing to
+   *  copy. */
   double fraction;
 } rlo__measured;
 
 /**
- * Time the candidates of a problem on buffers of our own, and find the fastest.
+ * Times the candidates of a problem on buffers of the library's own, and finds
+ * the fastest.
  *
  * Candidates are built in the order in which they are listed, for at most half
- * of the time; the slower half leaves; then all take turns, the copy kernel
- * too, and the slower half leaves after every second round. The first
- * candidate, which is what would be planned without measuring, always stays. It
- * loses only to one that is 2 % faster both at its best, because whatever else
- * the machine does only ever adds, and in the median over the rounds that both
- * took part in, because that hits neighbours alike.
+ * of the time; the slower half is eliminated. Then come rounds, in each of
+ * which every candidate left and the copy kernel take one sample; after every
+ * second round the slower half is eliminated. The first candidate, the choice
+ * without measuring, is never eliminated. It loses only to one that is 2 %
+ * faster both in its best sample, because other load on the machine only adds
+ * time, and in the median over the rounds that both took part in, because such
+ * load slows neighbours alike.
  *
- * @param problem  as it was given, with at least one point.
- * @param options  as rlo_plan_create has them, checked; not NULL.
+ * @param problem  as passed to rlo_plan_create, with at least one point.
+ * @param options  those of rlo_plan_create, checked; not NULL.
  * @param alignment_bytes  of both memories, which the candidates rely on.
  * @return as rlo_plan_create.
  */

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/str.h"
 #include "relayout/version.h"
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
 #include "runtime/pocl_binary.h"
-#include "runtime/stopwatch.h"
 
 /* ------------------------------------------------------------------ identity
  */
@@ -373,8 +373,7 @@ rlo_status rlo__program_build(const rlo__program_builder *builder,
                               const rlo__program_spec *spec,
                               rlo__build_priority priority,
                               rlo__built_program *out_built) {
-  rlo__stopwatch watch;
-  rlo__stopwatch_start(&watch);
+  const double begun = rlo__clock_seconds();
   *out_built = (rlo__built_program){NULL, false};
   bool is_new = !builder->is_pocl || rlo__pocl_binary_note(spec);
   if (builder->disk != NULL && rlo__disk_cache_is_on(builder->disk)) {
@@ -387,7 +386,7 @@ rlo_status rlo__program_build(const rlo__program_builder *builder,
            "%s %s in %.1f ms: %s",
            out_built->is_from_disk ? "loaded" : "built",
            spec->kernel_name,
-           rlo__stopwatch_seconds(&watch) * 1e3,
+           (rlo__clock_seconds() - begun) * 1e3,
            spec->options);
   return RLO_OK;
 }
