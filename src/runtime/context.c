@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "runtime/cl_error.h"
-#include "runtime/context_wisdom.h"
 #include "runtime/device.h"
 
 enum {
@@ -123,6 +122,40 @@ static rlo_status query_work_item_sizes(rlo_context *context) {
   return RLO_OK;
 }
 
+static rlo_status init_wisdom(rlo_context *context) {
+  char driver[128] = "";
+  /* Without a version, or with one that is too long, drivers cannot be
+   * distinguished. */
+  if (clGetDeviceInfo(
+          context->cl_device, CL_DRIVER_VERSION, sizeof driver, driver, NULL) !=
+      CL_SUCCESS) {
+    snprintf(driver, sizeof driver, "unknown");
+  }
+  /* The same chip with another number of usable cores is another device. */
+  char device[192];
+  snprintf(device,
+           sizeof device,
+           "%s, %d units",
+           context->device_name,
+           (int)context->device_info.compute_units);
+  rlo__wisdom_init(device, driver, rlo_wisdom_table(), &context->wisdom);
+  RLO_TRY(rlo__rwlock_init(&context->wisdom_lock));
+  context->has_wisdom_lock = true;
+  RLO_TRY(rlo__mutex_init(&context->measuring));
+  context->has_measuring = true;
+  return RLO_OK;
+}
+
+static void deinit_wisdom(rlo_context *context) {
+  rlo__wisdom_deinit(&context->wisdom);
+  if (context->has_wisdom_lock) {
+    rlo__rwlock_deinit(&context->wisdom_lock);
+  }
+  if (context->has_measuring) {
+    rlo__mutex_deinit(&context->measuring);
+  }
+}
+
 rlo_status rlo_context_create(cl_context context,
                               cl_device_id device,
                               const rlo_context_options *options,
@@ -159,7 +192,7 @@ rlo_status rlo_context_create(cl_context context,
   RLO_TRY_GOTO(rlo_device_query(device, &made->device_info));
   RLO_TRY_GOTO(query_work_item_sizes(made));
   rlo__device_get_name(device, made->device_name, sizeof made->device_name);
-  RLO_TRY_GOTO(rlo__context_wisdom_init(made));
+  RLO_TRY_GOTO(init_wisdom(made));
   made->memory_budget_bytes = read.memory_budget_bytes;
   if (made->memory_budget_bytes == 0) {
     int64_t memory_bytes = made->device_info.global_memory_bytes;
@@ -248,7 +281,7 @@ void rlo__context_unref(rlo_context *context) {
     return;
   }
   rlo__worker_destroy(context->worker);
-  rlo__context_wisdom_deinit(context);
+  deinit_wisdom(context);
   rlo__program_cache_destroy(context->programs);
   rlo__disk_cache_destroy(context->disk);
   if (context->cl_device != NULL) {

@@ -1,65 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/context_wisdom.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "runtime/context.h"
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "codegen/codegen.h"
-#include "relayout/opencl.h"
-#include "runtime/cl_error.h"
 
-/* Wisdom is some hundred bytes a problem: a file beyond this is none. */
-enum { MAX_FILE_BYTES = 64 << 20 };
-
-rlo_status rlo__context_wisdom_init(rlo_context *context) {
-  char driver[128] = "";
-  /* What a driver cannot say, or says too long, tells no drivers apart; but
-   * then nobody has anything better. */
-  if (clGetDeviceInfo(
-          context->cl_device, CL_DRIVER_VERSION, sizeof driver, driver, NULL) !=
-      CL_SUCCESS) {
-    snprintf(driver, sizeof driver, "unknown");
-  }
-  /* The same chip with other cores at hand is another device. */
-  char device[192];
-  snprintf(device,
-           sizeof device,
-           "%s, %d units",
-           context->device_name,
-           (int)context->device_info.compute_units);
-  rlo__wisdom_init(device, driver, rlo_wisdom_table(), &context->wisdom);
-  RLO_TRY(rlo__rwlock_init(&context->wisdom_lock));
-  context->has_wisdom_lock = true;
-  RLO_TRY(rlo__mutex_init(&context->measuring));
-  context->has_measuring = true;
-  return RLO_OK;
-}
-
-void rlo__context_wisdom_deinit(rlo_context *context) {
-  rlo__wisdom_deinit(&context->wisdom);
-  if (context->has_wisdom_lock) {
-    rlo__rwlock_deinit(&context->wisdom_lock);
-  }
-  if (context->has_measuring) {
-    rlo__mutex_deinit(&context->measuring);
-  }
-}
-
-void rlo__context_wisdom_put(rlo_context *context,
-                             const rlo__wisdom_entry *entry) {
-  rlo__rwlock_lock_write(&context->wisdom_lock);
-  rlo_status status = rlo__wisdom_put(&context->wisdom, entry);
-  rlo__rwlock_unlock(&context->wisdom_lock);
-  if (status != RLO_OK) {
-    rlo__log(&context->log,
-             RLO__LOG_WARNING,
-             "what was measured is not remembered: %s",
-             rlo_error_last()->message);
-  }
-}
+enum {
+  /** A larger file is not wisdom, which has some hundred bytes per problem. */
+  MAX_FILE_BYTES = 64 << 20
+};
 
 static rlo_status check_context(const rlo_context *context) {
   if (context == NULL) {
@@ -95,7 +45,7 @@ rlo_status rlo_context_import_wisdom(rlo_context *context,
   return RLO_OK;
 }
 
-/* The lock is not part of what a caller's const promises. */
+/** The lock is not part of the state that const protects. */
 static rlo__rwlock *lock_of(const rlo_context *context) {
   return (rlo__rwlock *)(uintptr_t)&context->wisdom_lock;
 }
@@ -127,8 +77,8 @@ rlo_status rlo_context_load_wisdom(rlo_context *context,
                              : status;
 }
 
-/* What the file and the context know together. `text` is the file's, or NULL.
- */
+/** Merges the wisdom of the file and of the context. `text` is the file's, or
+ *  NULL. */
 static rlo_status merge(rlo_context *context,
                         const char *text,
                         size_t num_bytes,

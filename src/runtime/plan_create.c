@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/status.h"
 #include "ir/update.h"
 #include "ops/segment_sum.h"
 #include "plan/segment_order.h"
 #include "runtime/cl_error.h"
-#include "runtime/context_wisdom.h"
 #include "runtime/measure.h"
 
 enum {
@@ -65,7 +65,8 @@ static bool wants_measuring(const rlo_plan_options *options, const draft *d) {
          d->choice.decision != RLO_PLAN_DECISION_WISDOM;
 }
 
-/** Stores a measurement of a draft's problem in the context's wisdom. */
+/** Stores a measurement of a draft's problem in the context's wisdom. A failure
+ *  is logged. */
 static void remember(rlo_context *context,
                      const draft *d,
                      const rlo__measured *measured) {
@@ -76,7 +77,15 @@ static void remember(rlo_context *context,
       .dst_alignment_bytes = d->choice.dst_alignment_bytes};
   rlo__wisdom_entry entry = rlo__wisdom_entry_of(
       &request, measured->family, measured->schedule, measured->fraction);
-  rlo__context_wisdom_put(context, &entry);
+  rlo__rwlock_lock_write(&context->wisdom_lock);
+  rlo_status status = rlo__wisdom_put(&context->wisdom, &entry);
+  rlo__rwlock_unlock(&context->wisdom_lock);
+  if (status != RLO_OK) {
+    rlo__log(&context->log,
+             RLO__LOG_WARNING,
+             "the measurement is not remembered: %s",
+             rlo_error_last()->message);
+  }
 }
 
 /** Plans a draft again with the family and schedule that were fastest. */
@@ -194,10 +203,6 @@ static void describe(rlo_plan *plan, const draft *d) {
   }
 }
 
-static int64_t max_bytes(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 static int64_t whole_bytes(int64_t bits) {
   return bits > 0 && bits % 8 == 0 ? bits / 8 : 1;
 }
@@ -216,12 +221,10 @@ static rlo_status add_problem(rlo_plan *plan, const step_request *r) {
   const alignment smallest = {
       element_alignment(r->problem->unit_bits),
       element_alignment(rlo_problem_dst_unit_bits(r->problem))};
-  int64_t enough = context->device_info.base_alignment_bytes;
-  if (enough > ENOUGH_ALIGNMENT_BYTES) {
-    enough = ENOUGH_ALIGNMENT_BYTES;
-  }
-  const alignment best = {max_bytes(enough, smallest.src_bytes),
-                          max_bytes(enough, smallest.dst_bytes)};
+  const int64_t enough = rlo__min(context->device_info.base_alignment_bytes,
+                                  ENOUGH_ALIGNMENT_BYTES);
+  const alignment best = {rlo__max(enough, smallest.src_bytes),
+                          rlo__max(enough, smallest.dst_bytes)};
   /* A forced family may support only one of the alignments, which suffices. */
   rlo_status aligned_status =
       plan_for(context, r->problem, r->options, best, aligned);
