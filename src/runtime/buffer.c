@@ -5,7 +5,7 @@
 #include "runtime/cl_error.h"
 #include "runtime/context.h"
 
-/** Take bytes out of the budget, or tell that they are not there. */
+/** Reserves bytes of the budget; RLO_OUT_OF_MEMORY if too few are left. */
 static rlo_status reserve(rlo_context *context, int64_t bytes) {
   int_fast64_t held = atomic_load(&context->buffer_bytes);
   do {
@@ -25,16 +25,19 @@ static rlo_status reserve(rlo_context *context, int64_t bytes) {
 rlo_status rlo_buffer_create(rlo_context *context,
                              int64_t bytes,
                              cl_mem *out_buffer) {
-  if (context == NULL || out_buffer == NULL || bytes < 1) {
+  if (context == NULL || out_buffer == NULL) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT,
+        context == NULL ? "the context is NULL" : "no place for the buffer");
+  }
+  if (bytes < 1) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    context == NULL      ? "the context is NULL"
-                    : out_buffer == NULL ? "no place for the buffer"
-                                         : "a buffer of %lld bytes; at least 1",
+                    "a buffer of %lld bytes; at least 1",
                     (long long)bytes);
   }
   *out_buffer = NULL;
   RLO_TRY(rlo__context_check_process(context));
-  /* Drivers promise what they do not have, and die later. */
+  /* Some drivers return buffers beyond their limit and crash later. */
   if (bytes > context->device_info.max_allocation_bytes) {
     return RLO_FAIL(RLO_OUT_OF_MEMORY,
                     "a buffer of %lld bytes; %s allows %lld at once",

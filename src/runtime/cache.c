@@ -10,15 +10,16 @@
 #include "base/status.h"
 #include "runtime/disk_cache.h"
 
-/** Copy text, cut to fit. */
+/** Copies text, truncated to fit. */
 static void copy_cut(char *out_text, size_t capacity, const char *text) {
   (void)snprintf(out_text, capacity, "%s", text);
 }
 
-/** Open the folder that a caller means. RLO_NOT_FOUND if there is none. */
-static rlo_status open_folder(const char *path,
-                              rlo_cache_info *info,
-                              rlo__directory *out_folder) {
+/** Opens the directory at `path`, or the default one. @return also
+ * RLO_NOT_FOUND if it does not exist. */
+static rlo_status open_directory(const char *path,
+                                 rlo_cache_info *info,
+                                 rlo__directory *out_directory) {
   char *default_path = NULL;
   if (path == NULL) {
     RLO_TRY(rlo__disk_cache_default_path(&default_path));
@@ -27,34 +28,35 @@ static rlo_status open_folder(const char *path,
   rlo_status status = RLO_OK;
   if (used_path == NULL || used_path[0] == '\0') {
     status = RLO_FAIL(RLO_NOT_FOUND,
-                      "there is no folder for them%s",
+                      "there is no cache directory%s",
                       path != NULL ? ""
                                    : ": neither XDG_CACHE_HOME nor HOME is an "
                                      "absolute path");
   } else if (used_path[0] != '/') {
-    status = RLO_FAIL(RLO_UNSUPPORTED, "\"%s\" is no absolute path", used_path);
+    status =
+        RLO_FAIL(RLO_UNSUPPORTED, "\"%s\" is not an absolute path", used_path);
   } else {
     status = rlo__directory_open(
-        used_path, geteuid(), RLO__DIRECTORY_OPEN, out_folder);
+        used_path, geteuid(), RLO__DIRECTORY_OPEN, out_directory);
   }
   copy_cut(info->path, sizeof info->path, used_path != NULL ? used_path : "");
   rlo__free(default_path);
   return status;
 }
 
-/** Count the entries, or delete them and count what is gone. */
-static rlo_status go_through(const rlo__directory *folder,
-                             bool is_clearing,
-                             rlo_cache_info *info) {
+/** Counts the entries, and deletes them if `is_clearing`. */
+static rlo_status visit_entries(const rlo__directory *directory,
+                                bool is_clearing,
+                                rlo_cache_info *info) {
   rlo__directory_file *files = NULL;
   size_t num_files = 0;
-  RLO_TRY(rlo__directory_list(folder, &files, &num_files));
+  RLO_TRY(rlo__directory_list(directory, &files, &num_files));
   rlo_status status = RLO_OK;
   for (size_t i = 0; i < num_files && status == RLO_OK; ++i) {
     bool is_entry = rlo__disk_cache_is_entry_name(files[i].name);
     if (is_clearing &&
         (is_entry || rlo__disk_cache_is_temp_name(files[i].name))) {
-      status = rlo__directory_remove(folder, files[i].name);
+      status = rlo__directory_remove(directory, files[i].name);
     }
     if (is_entry && status == RLO_OK) {
       info->num_entries += 1;
@@ -70,12 +72,12 @@ rlo_status rlo_cache_inspect(const char *path, rlo_cache_info *out_info) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the information");
   }
   memset(out_info, 0, sizeof *out_info);
-  rlo__directory folder;
-  rlo_status status = open_folder(path, out_info, &folder);
+  rlo__directory directory;
+  rlo_status status = open_directory(path, out_info, &directory);
   if (status == RLO_OUT_OF_MEMORY) {
     return status;
   }
-  /* One that is not there yet will be made. */
+  /* A directory that does not exist will be created. */
   out_info->is_usable = status == RLO_OK ||
                         (status == RLO_NOT_FOUND && out_info->path[0] != '\0');
   if (!out_info->is_usable) {
@@ -85,19 +87,19 @@ rlo_status rlo_cache_inspect(const char *path, rlo_cache_info *out_info) {
   if (status != RLO_OK) {
     return RLO_OK;
   }
-  status = go_through(&folder, false, out_info);
-  rlo__directory_close(&folder);
+  status = visit_entries(&directory, false, out_info);
+  rlo__directory_close(&directory);
   return status;
 }
 
 rlo_status rlo_cache_clear(const char *path, rlo_cache_info *out_info) {
   rlo_cache_info info;
   memset(&info, 0, sizeof info);
-  rlo__directory folder;
-  rlo_status status = open_folder(path, &info, &folder);
+  rlo__directory directory;
+  rlo_status status = open_directory(path, &info, &directory);
   if (status == RLO_OK) {
-    status = go_through(&folder, true, &info);
-    rlo__directory_close(&folder);
+    status = visit_entries(&directory, true, &info);
+    rlo__directory_close(&directory);
     info.is_usable = true;
   } else if (status == RLO_NOT_FOUND) {
     status = RLO_OK;

@@ -117,7 +117,7 @@ rlo_status rlo__cache_entry_decode(const rlo__cache_key *key,
   if (bytes < HEAD_BYTES + RLO__SHA256_BYTES) {
     return RLO_FAIL(RLO_DATA_LOSS, "%zu bytes are too few", bytes);
   }
-  /* First of all, so that nothing below reads what nobody wrote. */
+  /* First, so that the code below reads only bytes that were stored. */
   size_t digest_at = bytes - RLO__SHA256_BYTES;
   uint8_t digest[RLO__SHA256_BYTES];
   digest_of(data, digest_at, digest);

@@ -17,29 +17,29 @@
  *         12      4  K, bytes of the key
  *         16      8  P, bytes of the payload
  *         24      K  the key
- *     24 + K      P  the payload: what the driver made of a program
- * 24 + K + P     32  SHA-256 of all before
+ *     24 + K      P  the payload: the binary of a program
+ * 24 + K + P     32  SHA-256 of all bytes before
  */
 
-/** What a payload was made from, and by whom: strings, each with its NUL, one
- *  after the other. Two keys are the same if all their bytes are. */
+/** The source of a payload and its compiler: strings, each with its NUL, one
+ *  after the other. Keys are equal if all their bytes are. */
 typedef struct rlo__cache_key {
   char *text;
   size_t bytes;
-  /** SHA-256 of the text in hexadecimal digits: where to look for the entry. */
+  /** SHA-256 of the text in hexadecimal digits: the file name of the entry. */
   char name[2 * RLO__SHA256_BYTES + 1];
 } rlo__cache_key;
 
-/** Make a key of strings; rlo__cache_key_deinit ends it.
+/** Initializes a key; the caller calls rlo__cache_key_deinit.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__cache_key_init(const char *const *strings,
                                              size_t num_strings,
                                              rlo__cache_key *out_key);
 
-/** A zeroed key is legal. */
+/** Accepts a zeroed key. */
 void rlo__cache_key_deinit(rlo__cache_key *key);
 
-/** Write an entry. *out_data goes to rlo__free.
+/** Encodes an entry. *out_data is released with rlo__free.
  *  @return RLO_OK; RLO_OUT_OF_RANGE for a key of 4 GiB; RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__cache_entry_encode(const rlo__cache_key *key,
                                                  const void *payload,
@@ -48,10 +48,10 @@ RLO_NODISCARD rlo_status rlo__cache_entry_encode(const rlo__cache_key *key,
                                                  size_t *out_bytes);
 
 /**
- * Find the payload in an entry, byte for byte as it was written.
+ * Finds the payload in an entry, exactly as it was stored.
  * @param out_payload  points into `data`.
- * @return RLO_OK; RLO_DATA_LOSS if the entry is not what was written;
- *         RLO_NOT_FOUND if it is that of another key or format.
+ * @return RLO_OK; RLO_DATA_LOSS if the entry is damaged;
+ *         RLO_NOT_FOUND if it has another key or format.
  */
 RLO_NODISCARD rlo_status rlo__cache_entry_decode(const rlo__cache_key *key,
                                                  const uint8_t *data,

@@ -11,10 +11,10 @@
 #include "runtime/device.h"
 
 enum {
-  /** Some kernels have a problem's numbers compiled in: a process that goes
-   *  through many shapes must not keep them all. */
+  /** Some kernels have a problem's numbers compiled in: a process that uses
+   * many shapes must not keep them all. */
   MAX_IDLE_PROGRAMS = 128,
-  /** Room for hundreds of programs of PoCL's, of about 100 KiB each. */
+  /** Room for hundreds of PoCL programs of about 100 KiB each. */
   DEFAULT_CACHE_LIMIT_BYTES = 64 * 1024 * 1024
 };
 
@@ -22,9 +22,9 @@ rlo_status rlo__context_check_process(const rlo_context *context) {
   pid_t pid = getpid();
   if (pid != context->pid) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the context was made by process %ld and this is process "
-                    "%ld: OpenCL does not survive fork; make a context here, "
-                    "and none before fork",
+                    "the context was created by process %ld and this is "
+                    "process %ld: OpenCL does not survive fork; create a "
+                    "context here, and none before fork",
                     (long)context->pid,
                     (long)pid);
   }
@@ -53,18 +53,18 @@ static rlo_status read_options(const rlo_context_options *options,
   if (read.cache_limit_bytes == 0) {
     read.cache_limit_bytes = DEFAULT_CACHE_LIMIT_BYTES;
   }
-  /* It is opened again and again, and the working directory may change. */
+  /* It is opened for each use, and the working directory may change. */
   if (read.cache_dir != NULL && read.cache_dir[0] != '\0' &&
       read.cache_dir[0] != '/') {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the cache folder \"%s\" is no absolute path",
+                    "the cache directory \"%s\" is not an absolute path",
                     read.cache_dir);
   }
   *out_options = read;
   return RLO_OK;
 }
 
-/** Whether the device is one of the context's. */
+/** Checks that the device is one of the context. */
 static rlo_status check_membership(cl_context context, cl_device_id device) {
   size_t bytes = 0;
   RLO_TRY(
@@ -85,7 +85,7 @@ static rlo_status check_membership(cl_context context, cl_device_id device) {
       char name[128];
       rlo__device_get_name(device, name, sizeof name);
       status = RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "the device (%s) is none of the %zu devices of the "
+                        "the device (%s) is not one of the %zu devices of the "
                         "context",
                         name,
                         num_devices);
@@ -96,7 +96,7 @@ static rlo_status check_membership(cl_context context, cl_device_id device) {
 }
 
 static rlo_status query_work_item_sizes(rlo_context *context) {
-  /* A device may have more than three dimensions; we never use them. */
+  /* A device may have more than three dimensions; kernels use three at most. */
   size_t sizes[16] = {0};
   cl_uint num_dimensions = 0;
   RLO_TRY(RLO_CL(clGetDeviceInfo,
@@ -276,8 +276,8 @@ void rlo__context_unref(rlo_context *context) {
     return;
   }
   if (getpid() != context->pid) {
-    /* A child of fork: the driver's objects are the parent's, and a lock may be
-     * held by a thread that is not here. Leaking is all that is safe. */
+    /* In a child of fork the driver's objects belong to the parent, and a lock
+     * may be held by a thread that does not exist. Only leaking is safe. */
     return;
   }
   rlo__worker_destroy(context->worker);

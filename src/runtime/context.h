@@ -12,9 +12,9 @@
 #include "runtime/worker.h"
 
 struct rlo_context {
-  /** Plans, and all users together if there are any. */
+  /** One per plan, and one for all users together. */
   atomic_int_fast32_t num_references;
-  /** What rlo_context_retain and rlo_context_release count. */
+  /** Counted by rlo_context_retain and rlo_context_release. */
   atomic_int_fast32_t num_user_references;
   /** Both retained. */
   cl_context cl_context;
@@ -22,7 +22,7 @@ struct rlo_context {
   rlo_device_info device_info;
   size_t max_work_item_sizes[3];
   char device_name[128];
-  /** The process that made it: drivers do not survive fork. */
+  /** The process that created the context: drivers do not survive fork. */
   pid_t pid;
   rlo__log_sink log;
   rlo__disk_cache *disk;
@@ -31,7 +31,8 @@ struct rlo_context {
   /** Guards wisdom. */
   rlo__rwlock wisdom_lock;
   rlo__wisdom wisdom;
-  /** Held by who measures: two at once would measure each other. */
+  /** Held while measuring: two measurements at once would disturb each other.
+   */
   rlo__mutex measuring;
   bool has_wisdom_lock, has_measuring;
   int64_t memory_budget_bytes;
@@ -41,8 +42,8 @@ struct rlo_context {
   atomic_int_fast64_t last_launch_id;
 };
 
-/** References of plans: unlike rlo_context_release, giving one back waits for
- *  nothing but, with the last of all, the end of the context. */
+/** References of plans. Unlike rlo_context_release, unref does not wait for
+ *  preparations, unless it releases the last reference of all. */
 rlo_context *rlo__context_ref(rlo_context *context);
 void rlo__context_unref(rlo_context *context);
 

@@ -9,11 +9,10 @@
 
 enum { MAX_PLATFORMS = 64 };
 
-/** What a driver may say at most; longer words are refused by its own rules
- *  and come out empty. */
-enum { MAX_WORDS_BYTES = 1024 };
+/** Room for a string of the driver; longer ones fail and are read as empty. */
+enum { MAX_TEXT_BYTES = 1024 };
 
-/** Copy a string as far as there is room. */
+/** Copies a string, truncated to fit. */
 static void copy_cut(char *to, size_t to_bytes, const char *from) {
   size_t length = strlen(from);
   if (length >= to_bytes) {
@@ -27,39 +26,39 @@ static void get_device_string(cl_device_id device,
                               cl_device_info what,
                               char *text,
                               size_t text_bytes) {
-  char words[MAX_WORDS_BYTES] = "";
-  if (clGetDeviceInfo(device, what, sizeof words - 1, words, NULL) !=
+  char full[MAX_TEXT_BYTES] = "";
+  if (clGetDeviceInfo(device, what, sizeof full - 1, full, NULL) !=
       CL_SUCCESS) {
-    words[0] = '\0';
+    full[0] = '\0';
   }
-  copy_cut(text, text_bytes, words);
+  copy_cut(text, text_bytes, full);
 }
 
 static void get_platform_name(cl_platform_id platform,
                               char *name,
                               size_t name_bytes) {
-  char words[MAX_WORDS_BYTES] = "";
+  char full[MAX_TEXT_BYTES] = "";
   if (clGetPlatformInfo(
-          platform, CL_PLATFORM_NAME, sizeof words - 1, words, NULL) !=
+          platform, CL_PLATFORM_NAME, sizeof full - 1, full, NULL) !=
       CL_SUCCESS) {
-    words[0] = '\0';
+    full[0] = '\0';
   }
-  copy_cut(name, name_bytes, words);
+  copy_cut(name, name_bytes, full);
 }
 
 void rlo__device_get_name(cl_device_id device, char *name, size_t name_bytes) {
   get_device_string(device, CL_DEVICE_NAME, name, name_bytes);
 }
 
-/* ------------------------------------------------------------ what it suits */
+/* --------------------------------------------------------------- its class */
 
-/** Which kernels a device takes. Known by names, because no query tells. */
+/** Which kernels suit a device. Recognized by names, as there is no query. */
 typedef enum device_kind {
   KIND_POCL_CPU,
   KIND_OCLGRIND,
   KIND_OTHER_CPU,
-  /** Mesa's software device: a CPU by type, but its compiler vectorises over
-   *  work-items and dies of clang's builtins. */
+  /** Mesa's software device: a CPU by type, but its compiler vectorizes over
+   *  work-items and crashes on clang's builtins. */
   KIND_LLVMPIPE,
   KIND_ACCELERATOR,
   KIND_GPU
@@ -68,7 +67,7 @@ typedef enum device_kind {
 static device_kind kind_of(const char *platform_name,
                            const char *device_name,
                            cl_device_type type) {
-  /* Oclgrind says that it is of every type. */
+  /* Oclgrind reports every type. */
   if (strcmp(platform_name, "Oclgrind") == 0 ||
       strstr(device_name, "Oclgrind") != NULL) {
     return KIND_OCLGRIND;
@@ -117,12 +116,12 @@ static rlo_status get_number(cl_device_id device,
   return RLO_OK;
 }
 
-/** Whether doubles are all that IEEE 754 makes them. */
+/** Whether doubles follow IEEE 754. */
 static bool has_f64(cl_device_id device) {
   const cl_device_fp_config needed =
       CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST;
   cl_device_fp_config config = 0;
-  /* A device that does not know the question has none. */
+  /* A device that does not know the query has no doubles. */
   cl_int code = clGetDeviceInfo(
       device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof config, &config, NULL);
   return code == CL_SUCCESS && (config & needed) == needed;
@@ -182,7 +181,7 @@ rlo_status rlo_device_query(cl_device_id device, rlo_device_info *out_info) {
   }
   info.compute_units = (int32_t)compute_units;
   info.address_bits = (int32_t)address_bits;
-  /* A power of two by the standard; keep only what surely is one. */
+  /* A power of two by the standard; take the lowest bit in case it is not. */
   int64_t alignment_bytes = base_alignment_bits / 8;
   info.base_alignment_bytes =
       alignment_bytes > 0 ? alignment_bytes & -alignment_bytes : 1;
@@ -194,7 +193,8 @@ rlo_status rlo_device_query(cl_device_id device, rlo_device_info *out_info) {
 /* ------------------------------------------------------------------ the list
  */
 
-/** The better one is the default; then the one that came first. */
+/** The device with the highest preference is the default; of equal ones, the
+ *  first. */
 static int32_t preference(const rlo_device_entry *entry) {
   switch (kind_of(entry->platform_name, entry->device_name, entry->type)) {
     case KIND_GPU:
@@ -292,7 +292,7 @@ static rlo_status describe(cl_platform_id platform,
   return rlo_device_query(device, &entry->info);
 }
 
-/** Append the devices of one platform to a growing array. */
+/** Appends the devices of one platform to a growing array. */
 static rlo_status append_platform(cl_platform_id platform,
                                   int32_t platform_number,
                                   rlo_device_entry **entries,
@@ -355,8 +355,8 @@ rlo_status rlo__device_list(rlo_device_entry **out_entries,
   int32_t count = 0;
   rlo_status status = RLO_OK;
   for (cl_uint i = 0; i < num_platforms; ++i) {
-    /* A driver that is broken must not hide the others: what it says counts
-     * only if nobody has a device. */
+    /* A broken driver must not hide the others: its failure is returned only if
+     * no platform has a device. */
     rlo_status this_status =
         append_platform(platforms[i], (int32_t)i, &entries, &count);
     if (this_status != RLO_OK) {

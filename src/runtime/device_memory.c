@@ -9,9 +9,9 @@
 #include "runtime/plan_handle.h"
 
 enum {
-  /** Freed memories that are kept, and how much of the budget they may take. */
-  MAX_KEPT = 64,
-  KEPT_SHARE = 8
+  /** Limits of the free list: memories, and the part of the budget (1 / 8). */
+  MAX_FREE = 64,
+  FREE_SHARE = 8
 };
 
 struct rlo__device_queue {
@@ -19,10 +19,10 @@ struct rlo__device_queue {
   cl_command_queue queue;
   rlo__mutex mutex;
   bool has_mutex;
-  /** The last freed first. */
-  rlo__device_memory *kept;
-  int32_t num_kept;
-  int64_t kept_bytes;
+  /** Guarded by the mutex; the last freed first. */
+  rlo__device_memory *free_list;
+  int32_t num_free;
+  int64_t free_bytes;
 };
 
 rlo_status rlo__device_queue_create(rlo_context *context,
@@ -53,7 +53,7 @@ static void destroy_memory(rlo__device_memory *memory) {
   if (memory->ready != NULL && is_here) {
     clReleaseEvent(memory->ready);
   }
-  if (!memory->is_lent) {
+  if (!memory->is_external) {
     rlo_buffer_release(context, memory->buffer);
   } else if (is_here) {
     clReleaseMemObject(memory->buffer);
@@ -61,24 +61,24 @@ static void destroy_memory(rlo__device_memory *memory) {
   rlo__free(memory);
 }
 
-/* Take out everything that is kept. */
-static rlo__device_memory *take_kept(rlo__device_queue *queue) {
+/** Empties the free list and returns it. */
+static rlo__device_memory *take_free_list(rlo__device_queue *queue) {
   rlo__mutex_lock(&queue->mutex);
-  rlo__device_memory *kept = queue->kept;
-  queue->kept = NULL;
-  queue->num_kept = 0;
-  queue->kept_bytes = 0;
+  rlo__device_memory *list = queue->free_list;
+  queue->free_list = NULL;
+  queue->num_free = 0;
+  queue->free_bytes = 0;
   rlo__mutex_unlock(&queue->mutex);
-  return kept;
+  return list;
 }
 
-static bool destroy_kept(rlo__device_queue *queue) {
-  rlo__device_memory *kept = take_kept(queue);
-  bool was_any = kept != NULL;
-  while (kept != NULL) {
-    rlo__device_memory *next = kept->next;
-    destroy_memory(kept);
-    kept = next;
+static bool destroy_free_list(rlo__device_queue *queue) {
+  rlo__device_memory *list = take_free_list(queue);
+  bool was_any = list != NULL;
+  while (list != NULL) {
+    rlo__device_memory *next = list->next;
+    destroy_memory(list);
+    list = next;
   }
   return was_any;
 }
@@ -88,7 +88,7 @@ void rlo__device_queue_release(rlo__device_queue *queue) {
     return;
   }
   if (queue->has_mutex) {
-    destroy_kept(queue);
+    destroy_free_list(queue);
     rlo__mutex_deinit(&queue->mutex);
   }
   if (queue->queue != NULL &&
@@ -109,9 +109,10 @@ cl_command_queue rlo__device_queue_cl_queue(const rlo__device_queue *queue) {
 
 /* ---------------------------------------------------------------- memories */
 
-static rlo__device_memory *find_kept(rlo__device_queue *queue, int64_t bytes) {
+static rlo__device_memory *take_from_free_list(rlo__device_queue *queue,
+                                               int64_t bytes) {
   rlo__mutex_lock(&queue->mutex);
-  rlo__device_memory **link = &queue->kept;
+  rlo__device_memory **link = &queue->free_list;
   while (*link != NULL && (*link)->bytes != bytes) {
     link = &(*link)->next;
   }
@@ -119,8 +120,8 @@ static rlo__device_memory *find_kept(rlo__device_queue *queue, int64_t bytes) {
   if (found != NULL) {
     *link = found->next;
     found->next = NULL;
-    --queue->num_kept;
-    queue->kept_bytes -= bytes;
+    --queue->num_free;
+    queue->free_bytes -= bytes;
   }
   rlo__mutex_unlock(&queue->mutex);
   return found;
@@ -129,7 +130,7 @@ static rlo__device_memory *find_kept(rlo__device_queue *queue, int64_t bytes) {
 rlo_status rlo__device_memory_create(rlo__device_queue *queue,
                                      int64_t bytes,
                                      rlo__device_memory **out_memory) {
-  rlo__device_memory *memory = find_kept(queue, bytes);
+  rlo__device_memory *memory = take_from_free_list(queue, bytes);
   if (memory == NULL) {
     memory = rlo__alloc(sizeof *memory);
     if (memory == NULL) {
@@ -139,8 +140,8 @@ rlo_status rlo__device_memory_create(rlo__device_queue *queue,
     memory->bytes = bytes;
     rlo_status status =
         rlo_buffer_create(queue->context, bytes, &memory->buffer);
-    if (status == RLO_OUT_OF_MEMORY && destroy_kept(queue)) {
-      /* There is room now for what was kept before. */
+    if (status == RLO_OUT_OF_MEMORY && destroy_free_list(queue)) {
+      /* The free list took the room; it is empty now. */
       status = rlo_buffer_create(queue->context, bytes, &memory->buffer);
     }
     if (status != RLO_OK) {
@@ -186,7 +187,7 @@ rlo_status rlo__device_memory_wrap(rlo__device_queue *queue,
   made->buffer = buffer;
   made->offset_bytes = offset_bytes;
   made->bytes = bytes;
-  made->is_lent = true;
+  made->is_external = true;
   rlo_status status = RLO_CL(clRetainMemObject, buffer);
   if (status == RLO_OK && ready != NULL) {
     status = RLO_CL(clRetainEvent, ready);
@@ -208,32 +209,32 @@ void rlo__device_memory_free(rlo__device_memory *memory) {
     return;
   }
   rlo__device_queue *queue = memory->queue;
-  bool is_kept = false;
-  if (!memory->is_lent &&
+  bool is_reusable = false;
+  if (!memory->is_external &&
       rlo__context_check_process(queue->context) == RLO_OK) {
     if (memory->ready != NULL) {
       clReleaseEvent(memory->ready);
       memory->ready = NULL;
     }
     rlo__mutex_lock(&queue->mutex);
-    is_kept = queue->num_kept < MAX_KEPT &&
-              queue->kept_bytes + memory->bytes <=
-                  queue->context->memory_budget_bytes / KEPT_SHARE;
-    if (is_kept) {
-      memory->next = queue->kept;
-      queue->kept = memory;
-      ++queue->num_kept;
-      queue->kept_bytes += memory->bytes;
+    is_reusable = queue->num_free < MAX_FREE &&
+                  queue->free_bytes + memory->bytes <=
+                      queue->context->memory_budget_bytes / FREE_SHARE;
+    if (is_reusable) {
+      memory->next = queue->free_list;
+      queue->free_list = memory;
+      ++queue->num_free;
+      queue->free_bytes += memory->bytes;
     }
     rlo__mutex_unlock(&queue->mutex);
   }
-  if (!is_kept) {
+  if (!is_reusable) {
     destroy_memory(memory);
   }
 }
 
 cl_event rlo__device_memory_gate(const rlo__device_memory *memory) {
-  return memory != NULL && memory->is_lent ? memory->ready : NULL;
+  return memory != NULL && memory->is_external ? memory->ready : NULL;
 }
 
 void rlo__device_memory_set_ready(rlo__device_memory *memory, cl_event event) {
@@ -289,7 +290,8 @@ rlo_status rlo__device_memory_write(rlo__device_memory *memory,
                 NULL);
 }
 
-/* A command that failed on the device says so in its event only. */
+/** Checks that the command that writes the data has not failed, which only its
+ *  event shows. */
 static rlo_status check_ready(const rlo__device_memory *memory) {
   if (memory->ready == NULL) {
     return RLO_OK;
@@ -301,15 +303,15 @@ static rlo_status check_ready(const rlo__device_memory *memory) {
                  sizeof execution,
                  &execution,
                  NULL));
-  return execution < 0
-             ? rlo__status_fail_cl(RLO_DEVICE,
-                                   "clGetEventInfo",
-                                   execution,
-                                   "the kernel that makes this data has failed "
-                                   "with %s (%d)",
-                                   rlo__cl_error_name(execution),
-                                   (int)execution)
-             : RLO_OK;
+  return execution < 0 ? rlo__status_fail_cl(
+                             RLO_DEVICE,
+                             "clGetEventInfo",
+                             execution,
+                             "the kernel that writes this data has failed "
+                             "with %s (%d)",
+                             rlo__cl_error_name(execution),
+                             (int)execution)
+                       : RLO_OK;
 }
 
 rlo_status rlo__device_memory_read(rlo__device_memory *memory,
@@ -317,7 +319,7 @@ rlo_status rlo__device_memory_read(rlo__device_memory *memory,
                                    int64_t bytes) {
   rlo__device_queue *queue = memory->queue;
   RLO_TRY(rlo__context_check_process(queue->context));
-  /* PoCL waits for ever for an event that has failed already. */
+  /* PoCL waits forever for an event that has failed already. */
   RLO_TRY(check_ready(memory));
   cl_event gate = rlo__device_memory_gate(memory);
   RLO_TRY(RLO_CL(clEnqueueReadBuffer,
@@ -335,7 +337,7 @@ rlo_status rlo__device_memory_read(rlo__device_memory *memory,
 
 /* ----------------------------------------------------------------- running */
 
-/* What two memories wait for. */
+/** Collects the events that commands on two memories must wait for. */
 static cl_uint collect_two(const rlo__device_memory *a,
                            const rlo__device_memory *b,
                            cl_event out_events[2]) {
@@ -350,7 +352,7 @@ static cl_uint collect_two(const rlo__device_memory *a,
   return count;
 }
 
-/* Enqueues one plan. */
+/** Enqueues one plan. */
 static rlo_status run_plan(rlo__device_memory *dst,
                            rlo_plan *plan,
                            const rlo__device_memory *src,

@@ -6,21 +6,24 @@
 #include "runtime/context.h"
 
 /**
- * Device memory for work on one in-order queue. As everything that touches a
- * memory of ours goes through the queue, one that was freed can serve again at
- * once: what still reads it comes before whatever writes it next. Some freed
- * memories are kept for that.
+ * An in-order queue and the device memory for work on it. Every command that
+ * uses a memory of the library's own is on the queue, so a freed memory can be
+ * reused at once: commands that still read it come before those that write it
+ * next. Some freed memories stay in a free list for that.
  */
 typedef struct rlo__device_queue rlo__device_queue;
 
 typedef struct rlo__device_memory {
   rlo__device_queue *queue;
-  /** Ours within the context's budget; or the caller's, retained. */
+  /** The library's own, within the context's budget; or the caller's, retained.
+   */
   cl_mem buffer;
   int64_t offset_bytes;
   int64_t bytes;
-  bool is_lent;
-  /** After this the data is there; NULL: it is there, or the queue knows. */
+  /** The buffer is the caller's. */
+  bool is_external;
+  /** Completes when the data is written; NULL: it is, or the order of the queue
+   *  ensures it. */
   cl_event ready;
   struct rlo__device_memory *next;
 } rlo__device_memory;
@@ -30,23 +33,23 @@ typedef struct rlo__device_memory {
 RLO_NODISCARD rlo_status
 rlo__device_queue_create(rlo_context *context, rlo__device_queue **out_queue);
 
-/** Every memory must have been freed. Waits for nothing. NULL is legal. */
+/** Every memory must have been freed. Does not wait. NULL is legal. */
 void rlo__device_queue_release(rlo__device_queue *queue);
 
-/** The context and its queue; borrowed. */
+/** Borrows the context or its queue. */
 rlo_context *rlo__device_queue_context(const rlo__device_queue *queue);
 cl_command_queue rlo__device_queue_cl_queue(const rlo__device_queue *queue);
 
-/** As rlo_buffer_create, from the memories kept if one fits. Threads: safe, as
- *  everything here. */
+/** As rlo_buffer_create; takes a memory of this size from the free list if
+ *  there is one. Threads: safe, like every function here. */
 RLO_NODISCARD rlo_status rlo__device_memory_create(
     rlo__device_queue *queue, int64_t bytes, rlo__device_memory **out_memory);
 
 /**
- * A memory over a caller's buffer; buffer and event are retained.
+ * Makes a memory of a caller's buffer; retains buffer and event.
  * @return RLO_OK; RLO_OUT_OF_RANGE if the buffer is too small;
  *         RLO_INVALID_ARGUMENT for a buffer or event of another context, or an
- *         offset that is no multiple of element_bytes; RLO_OUT_OF_MEMORY.
+ *         offset that is not a multiple of element_bytes; RLO_OUT_OF_MEMORY.
  */
 RLO_NODISCARD rlo_status rlo__device_memory_wrap(rlo__device_queue *queue,
                                                  cl_mem buffer,
@@ -59,18 +62,18 @@ RLO_NODISCARD rlo_status rlo__device_memory_wrap(rlo__device_queue *queue,
 /** NULL is legal. */
 void rlo__device_memory_free(rlo__device_memory *memory);
 
-/** The event that work on the data has to wait for; borrowed. NULL: the queue's
- *  order is enough, as it is where there is no memory. */
+/** The event that commands on the data must wait for; borrowed. NULL if the
+ *  order of the queue suffices, or if `memory` is NULL. */
 cl_event rlo__device_memory_gate(const rlo__device_memory *memory);
 
-/** Remember what makes the data; `event` changes hands. */
+/** Sets the event after which the data is written; takes ownership of it. */
 void rlo__device_memory_set_ready(rlo__device_memory *memory, cl_event event);
 
 /** Sets the first `bytes` of a memory to 0, in the order of the queue. */
 RLO_NODISCARD rlo_status rlo__device_memory_clear(rlo__device_memory *memory,
                                                   int64_t bytes);
 
-/** Copy from and to the host, and wait for that. */
+/** Copy from and to the host. Wait for the copy. */
 RLO_NODISCARD rlo_status rlo__device_memory_write(rlo__device_memory *memory,
                                                   const void *data,
                                                   int64_t bytes);
@@ -79,10 +82,12 @@ RLO_NODISCARD rlo_status rlo__device_memory_read(rlo__device_memory *memory,
                                                  int64_t bytes);
 
 /**
- * Run plans in order, each from its operand into one memory.
- * @param operands  for each plan, which of the sources it reads.
- * @param indices   and which holds the indices it loads; -1: none.
- * @param sources   NULL where there are no bytes.
+ * Enqueues plans in order, all into one memory, with scratch memory where they
+ * need it.
+ * @param operands  for each plan, the index in `sources` of the one it reads.
+ * @param indices   for each plan, the index of the one that holds the indices
+ *                  it loads; -1: none.
+ * @param sources   memories; NULL for 0 bytes.
  */
 RLO_NODISCARD rlo_status rlo__device_memory_run(rlo__device_memory *dst,
                                                 rlo_plan *const *plans,
@@ -91,8 +96,8 @@ RLO_NODISCARD rlo_status rlo__device_memory_run(rlo__device_memory *dst,
                                                 int32_t count,
                                                 void *const *sources);
 
-/** The event after which the data is there, retained; NULL: it is there. What
- *  is on the queue has been flushed. */
+/** Flushes the queue and retains the event after which the data is written;
+ *  NULL if it is written already. */
 RLO_NODISCARD rlo_status rlo__device_memory_publish(rlo__device_memory *memory,
                                                     cl_event *out_ready);
 

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "base/str.h"
 
-/** After this long, who wrote a file of the making is not coming back. */
+/** A temporary file older than this was left by a process that ended. */
 #define TEMP_LIFE_NANOS (INT64_C(3600) * 1000000000)
 
 struct rlo__disk_cache {
@@ -21,7 +21,7 @@ struct rlo__disk_cache {
   int64_t limit_bytes;
   uid_t owner;
   const rlo__log_sink *log;
-  /** That the folder is of no use is said once. */
+  /** An unusable directory is logged once. */
   atomic_bool has_complained;
   atomic_int_fast64_t num_hits, num_misses, num_rejects, num_writes;
 };
@@ -36,7 +36,7 @@ rlo_status rlo__disk_cache_default_path(char **out_path) {
   *out_path = NULL;
   const char *base = getenv("XDG_CACHE_HOME");
   const char *rest = "/relayout";
-  /* A relative path would be another one in each working directory. */
+  /* A relative path would depend on the working directory. */
   if (base == NULL || base[0] != '/') {
     base = getenv("HOME");
     rest = "/.cache/relayout";
@@ -106,16 +106,16 @@ void rlo__disk_cache_get_stats(const rlo__disk_cache *cache,
           atomic_load_explicit(&cache->num_writes, memory_order_relaxed)};
 }
 
-/** Open the folder. What fails here is told to the log, and is no news the
- *  second time; a folder that is not there is no failure. */
-static bool open_folder(rlo__disk_cache *cache,
-                        rlo__directory_mode mode,
-                        rlo__directory *out_folder) {
+/** Opens the directory. Failures are logged once; a directory that does not
+ *  exist is no failure. */
+static bool open_directory(rlo__disk_cache *cache,
+                           rlo__directory_mode mode,
+                           rlo__directory *out_directory) {
   if (cache->path == NULL) {
     return false;
   }
   rlo_status status =
-      rlo__directory_open(cache->path, cache->owner, mode, out_folder);
+      rlo__directory_open(cache->path, cache->owner, mode, out_directory);
   if (status == RLO_OK) {
     return true;
   }
@@ -124,25 +124,25 @@ static bool open_folder(rlo__disk_cache *cache,
           &cache->has_complained, true, memory_order_relaxed)) {
     rlo__log(cache->log,
              RLO__LOG_WARNING,
-             "compiled programs are not kept: %s",
+             "compiled programs are not stored: %s",
              rlo_error_last()->message);
   }
   return false;
 }
 
 bool rlo__disk_cache_is_usable(rlo__disk_cache *cache) {
-  rlo__directory folder;
-  if (!open_folder(cache, RLO__DIRECTORY_CREATE, &folder)) {
+  rlo__directory directory;
+  if (!open_directory(cache, RLO__DIRECTORY_CREATE, &directory)) {
     return false;
   }
-  rlo__directory_close(&folder);
+  rlo__directory_close(&directory);
   return true;
 }
 
 /* ------------------------------------------------------------------ reading */
 
 static void remove_entry(rlo__disk_cache *cache,
-                         const rlo__directory *folder,
+                         const rlo__directory *directory,
                          const rlo__cache_key *key,
                          const char *why) {
   count(&cache->num_rejects);
@@ -151,7 +151,7 @@ static void remove_entry(rlo__disk_cache *cache,
            "entry %s of the disk cache is not used: %s",
            key->name,
            why);
-  if (rlo__directory_remove(folder, key->name) != RLO_OK) {
+  if (rlo__directory_remove(directory, key->name) != RLO_OK) {
     rlo__log(cache->log, RLO__LOG_WARNING, "%s", rlo_error_last()->message);
   }
 }
@@ -160,15 +160,15 @@ bool rlo__disk_cache_load(rlo__disk_cache *cache,
                           const rlo__cache_key *key,
                           rlo__disk_cache_found *out_found) {
   *out_found = (rlo__disk_cache_found){NULL, 0, NULL};
-  rlo__directory folder;
-  if (!open_folder(cache, RLO__DIRECTORY_OPEN, &folder)) {
+  rlo__directory directory;
+  if (!open_directory(cache, RLO__DIRECTORY_OPEN, &directory)) {
     count(&cache->num_misses);
     return false;
   }
   uint8_t *data = NULL;
   size_t bytes = 0;
   rlo_status status = rlo__directory_read(
-      &folder, key->name, RLO__DISK_CACHE_MAX_ENTRY_BYTES, &data, &bytes);
+      &directory, key->name, RLO__DISK_CACHE_MAX_ENTRY_BYTES, &data, &bytes);
   if (status == RLO_OK) {
     status = rlo__cache_entry_decode(
         key, data, bytes, &out_found->payload, &out_found->payload_bytes);
@@ -178,7 +178,7 @@ bool rlo__disk_cache_load(rlo__disk_cache *cache,
   switch (status) {
     case RLO_OK:
       out_found->data = data;
-      rlo__directory_touch(&folder, key->name);
+      rlo__directory_touch(&directory, key->name);
       count(&cache->num_hits);
       break;
     case RLO_NOT_FOUND:
@@ -188,13 +188,13 @@ bool rlo__disk_cache_load(rlo__disk_cache *cache,
       count(&cache->num_misses);
       break;
     default:
-      remove_entry(cache, &folder, key, rlo_error_last()->message);
+      remove_entry(cache, &directory, key, rlo_error_last()->message);
       break;
   }
   if (status != RLO_OK) {
     rlo__free(data);
   }
-  rlo__directory_close(&folder);
+  rlo__directory_close(&directory);
   return status == RLO_OK;
 }
 
@@ -206,10 +206,10 @@ void rlo__disk_cache_found_deinit(rlo__disk_cache_found *found) {
 void rlo__disk_cache_reject(rlo__disk_cache *cache,
                             const rlo__cache_key *key,
                             const char *why) {
-  rlo__directory folder;
-  if (open_folder(cache, RLO__DIRECTORY_OPEN, &folder)) {
-    remove_entry(cache, &folder, key, why);
-    rlo__directory_close(&folder);
+  rlo__directory directory;
+  if (open_directory(cache, RLO__DIRECTORY_OPEN, &directory)) {
+    remove_entry(cache, &directory, key, why);
+    rlo__directory_close(&directory);
   }
 }
 
@@ -233,13 +233,14 @@ static int compare_times(const void *a, const void *b) {
   return (x->time_nanos > y->time_nanos) - (x->time_nanos < y->time_nanos);
 }
 
-/** Delete what killed processes left, and old entries until there is room. */
+/** Deletes old temporary files, and the entries unused for longest until there
+ *  is room. */
 static rlo_status make_room(rlo__disk_cache *cache,
-                            const rlo__directory *folder,
+                            const rlo__directory *directory,
                             int64_t needed_bytes) {
   rlo__directory_file *files = NULL;
   size_t num_files = 0;
-  RLO_TRY(rlo__directory_list(folder, &files, &num_files));
+  RLO_TRY(rlo__directory_list(directory, &files, &num_files));
   struct timespec now = {0, 0};
   (void)clock_gettime(CLOCK_REALTIME, &now);
   int64_t temp_limit_nanos =
@@ -255,12 +256,12 @@ static rlo_status make_room(rlo__disk_cache *cache,
     const rlo__directory_file *file = &files[i];
     if (rlo__disk_cache_is_temp_name(file->name)) {
       if (file->time_nanos < temp_limit_nanos) {
-        status = rlo__directory_remove(folder, file->name);
+        status = rlo__directory_remove(directory, file->name);
       }
     } else if (rlo__disk_cache_is_entry_name(file->name) &&
                total_bytes > cache->limit_bytes - needed_bytes) {
       total_bytes -= file->bytes;
-      status = rlo__directory_remove(folder, file->name);
+      status = rlo__directory_remove(directory, file->name);
     }
   }
   rlo__free(files);
@@ -268,7 +269,7 @@ static rlo_status make_room(rlo__disk_cache *cache,
 }
 
 static rlo_status store(rlo__disk_cache *cache,
-                        const rlo__directory *folder,
+                        const rlo__directory *directory,
                         const rlo__cache_key *key,
                         const void *payload,
                         size_t payload_bytes) {
@@ -286,8 +287,8 @@ static rlo_status store(rlo__disk_cache *cache,
                       (long long)most_bytes);
     goto fail;
   }
-  RLO_TRY_GOTO(make_room(cache, folder, (int64_t)bytes));
-  RLO_TRY_GOTO(rlo__directory_write(folder, key->name, data, bytes));
+  RLO_TRY_GOTO(make_room(cache, directory, (int64_t)bytes));
+  RLO_TRY_GOTO(rlo__directory_write(directory, key->name, data, bytes));
   count(&cache->num_writes);
   rlo__log(cache->log,
            RLO__LOG_DEBUG,
@@ -303,16 +304,16 @@ void rlo__disk_cache_store(rlo__disk_cache *cache,
                            const rlo__cache_key *key,
                            const void *payload,
                            size_t payload_bytes) {
-  rlo__directory folder;
-  if (!open_folder(cache, RLO__DIRECTORY_CREATE, &folder)) {
+  rlo__directory directory;
+  if (!open_directory(cache, RLO__DIRECTORY_CREATE, &directory)) {
     return;
   }
-  if (store(cache, &folder, key, payload, payload_bytes) != RLO_OK) {
+  if (store(cache, &directory, key, payload, payload_bytes) != RLO_OK) {
     rlo__log(cache->log,
              RLO__LOG_WARNING,
              "entry %s of the disk cache is not written: %s",
              key->name,
              rlo_error_last()->message);
   }
-  rlo__directory_close(&folder);
+  rlo__directory_close(&directory);
 }

@@ -9,40 +9,42 @@
 #include "runtime/cache_entry.h"
 
 /**
- * Compiled programs on disk, for processes to come. A folder of files, one for
- * each entry, that belongs to the user and that nobody else can write to;
- * anything that is not exactly what was written there is not used. Whatever
- * goes wrong is told to the log, and costs only the time to build from source.
+ * Compiled programs on disk, for later processes: a directory with one file per
+ * entry, which belongs to the user and which only the user can write to. An
+ * entry that differs from what was written is not used. Failures are logged and
+ * cost only the time to build from source.
  *
- * Processes share a folder without locks: entries appear whole and are never
- * changed. The folder is opened for each use and not before the first.
+ * Processes share a directory without locks: entries appear whole and never
+ * change. The directory is opened for each use, and not before the first.
  */
 typedef struct rlo__disk_cache rlo__disk_cache;
 
 typedef struct rlo__disk_cache_stats {
-  /** Entries found and good; not found; found and not good, or of no use to the
+  /** Entries found and used; not found; found but damaged or rejected by the
    *  driver; written. */
   int64_t num_hits, num_misses, num_rejects, num_writes;
 } rlo__disk_cache_stats;
 
 enum {
-  /** Of an entry, whatever the limit of the folder is. */
+  /** Limit of one entry, whatever the limit of the directory is. */
   RLO__DISK_CACHE_MAX_ENTRY_BYTES = 256 * 1024 * 1024
 };
 
 /**
- * Where the cache is unless somebody says otherwise: $XDG_CACHE_HOME/relayout,
- * else $HOME/.cache/relayout. Reads the environment.
- * @param out_path  goes to rlo__free; NULL if neither is an absolute path.
+ * Returns the default directory: $XDG_CACHE_HOME/relayout, else
+ * $HOME/.cache/relayout. Reads the environment.
+ * @param out_path  released with rlo__free; NULL if neither is an absolute
+ * path.
  * @return RLO_OK; RLO_OUT_OF_MEMORY.
  */
 RLO_NODISCARD rlo_status rlo__disk_cache_default_path(char **out_path);
 
 /**
- * @param path         NULL: the default path; "": no cache, and so where there
- *                     is no default path. Copied.
- * @param limit_bytes  the most that entries may take together; over 0.
- * @param owner        who has to own the folder: geteuid(), but in tests.
+ * @param path         copied. NULL: the default path; "", or no default path:
+ *                     the cache is off.
+ * @param limit_bytes  limit of all entries together; > 0.
+ * @param owner        required owner of the directory: geteuid() except in
+ *                     tests.
  * @param log          borrowed, must outlive the cache; may be NULL.
  * @return RLO_OK; RLO_OUT_OF_MEMORY.
  */
@@ -55,20 +57,20 @@ RLO_NODISCARD rlo_status rlo__disk_cache_create(const char *path,
 /** NULL is legal. */
 void rlo__disk_cache_destroy(rlo__disk_cache *cache);
 
-/** Whether it has a folder at all; a folder may still turn out to be of no
- *  use. */
+/** Whether the cache has a directory, which may still turn out to be unusable.
+ */
 bool rlo__disk_cache_is_on(const rlo__disk_cache *cache);
 
-/** Whether it has a folder that can be used, made if it is not there. Worth
- *  asking before what is to be stored is made with effort. Threads: safe. */
+/** Whether the cache has a usable directory; creates it if necessary. To be
+ *  called before producing an entry that is expensive. Threads: safe. */
 bool rlo__disk_cache_is_usable(rlo__disk_cache *cache);
 
-/** Whether a file of the folder is an entry by its name, or what is left of the
- *  writing of one. */
+/** Whether the name of a file in the directory is that of an entry, or of a
+ *  temporary file. */
 bool rlo__disk_cache_is_entry_name(const char *name);
 bool rlo__disk_cache_is_temp_name(const char *name);
 
-/** What was found. Begin with zeros. */
+/** An entry found. Zeros are a legal value. */
 typedef struct rlo__disk_cache_found {
   const uint8_t *payload;
   size_t payload_bytes;
@@ -76,21 +78,21 @@ typedef struct rlo__disk_cache_found {
   uint8_t *data;
 } rlo__disk_cache_found;
 
-/** Look for an entry. True with *out_found, which rlo__disk_cache_found_deinit
- *  ends; an entry that is not good is deleted. Threads: safe, as all below. */
+/** Looks for an entry. Returns true with *out_found, which the caller releases
+ *  with rlo__disk_cache_found_deinit; deletes a damaged entry. Threads: safe,
+ * as for all functions below. */
 bool rlo__disk_cache_load(rlo__disk_cache *cache,
                           const rlo__cache_key *key,
                           rlo__disk_cache_found *out_found);
 
 void rlo__disk_cache_found_deinit(rlo__disk_cache_found *found);
 
-/** Delete an entry that was good for the cache, but not for the driver. `why`
- *  goes to the log. */
+/** Deletes an entry that the driver rejected. Logs `why`. */
 void rlo__disk_cache_reject(rlo__disk_cache *cache,
                             const rlo__cache_key *key,
                             const char *why);
 
-/** Write an entry. Entries unused for longest go until it fits. */
+/** Writes an entry. Deletes the entries unused for longest until it fits. */
 void rlo__disk_cache_store(rlo__disk_cache *cache,
                            const rlo__cache_key *key,
                            const void *payload,

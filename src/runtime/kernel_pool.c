@@ -53,7 +53,8 @@ rlo_status rlo__kernel_pool_take(rlo__kernel_pool *pool,
   return RLO_OK;
 }
 
-void rlo__kernel_pool_give(rlo__kernel_pool *pool, rlo__pooled_kernel *kernel) {
+void rlo__kernel_pool_return(rlo__kernel_pool *pool,
+                             rlo__pooled_kernel *kernel) {
   rlo__mutex_lock(&pool->mutex);
   kernel->next = pool->idle;
   pool->idle = kernel;

@@ -7,12 +7,12 @@
 
 enum { NUM_WORDS = 256 };
 
-/** Held by who asks. Guards num_contexts. */
+/** Held while a binary is being read. Guards num_contexts. */
 static rlo__mutex asking = RLO__MUTEX_INIT;
 static int32_t num_contexts;
 
-/** A bit for each hash of a program, modulo their number. */
-static atomic_uint_least64_t made[NUM_WORDS];
+/** One bit per hash of a program, modulo the number of bits. */
+static atomic_uint_least64_t built[NUM_WORDS];
 
 void rlo__pocl_binary_enter(void) {
   rlo__mutex_lock(&asking);
@@ -42,5 +42,5 @@ void rlo__pocl_binary_end_asking(void) {
 bool rlo__pocl_binary_note(const rlo__program_spec *spec) {
   uint64_t place = rlo__codegen_hash(spec);
   uint64_t bit = UINT64_C(1) << (place % 64);
-  return (atomic_fetch_or(&made[place / 64 % NUM_WORDS], bit) & bit) == 0;
+  return (atomic_fetch_or(&built[place / 64 % NUM_WORDS], bit) & bit) == 0;
 }

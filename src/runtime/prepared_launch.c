@@ -9,10 +9,6 @@
 /* ----------------------------------------------------------------- arguments
  */
 
-static bool is_of_ints(rlo__argument_kind kind) {
-  return kind == RLO__ARGUMENT_INT || kind == RLO__ARGUMENT_INT16;
-}
-
 static rlo_status read_arguments(const rlo__launch *launch,
                                  rlo__prepared_launch *prepared) {
   size_t total_bytes = 0;
@@ -34,12 +30,14 @@ static rlo_status read_arguments(const rlo__launch *launch,
   for (int32_t i = 0; i < launch->num_arguments; ++i) {
     rlo__prepared_argument *to = &prepared->arguments[i];
     const int64_t *numbers = &launch->numbers[launch->arguments[i].first];
-    for (int32_t lane = 0; lane < rlo__argument_lanes(to->kind); ++lane) {
-      cl_int narrow = (cl_int)numbers[lane];
-      cl_long wide = numbers[lane];
-      size_t lane_bytes = is_of_ints(to->kind) ? sizeof narrow : sizeof wide;
+    const int32_t num_lanes = rlo__argument_lanes(to->kind);
+    for (int32_t lane = 0; lane < num_lanes; ++lane) {
+      const cl_int narrow = (cl_int)numbers[lane];
+      const cl_long wide = numbers[lane];
+      const size_t lane_bytes = to->num_bytes / (size_t)num_lanes;
       memcpy(prepared->constants + to->first_byte + (size_t)lane * lane_bytes,
-             is_of_ints(to->kind) ? (const void *)&narrow : (const void *)&wide,
+             lane_bytes == sizeof narrow ? (const void *)&narrow
+                                         : (const void *)&wide,
              lane_bytes);
     }
   }
@@ -293,7 +291,7 @@ rlo_status rlo__prepared_launch_enqueue(rlo_context *context,
       *target->out_event = event;
     }
   }
-  rlo__kernel_pool_give(&program->kernels, kernel);
+  rlo__kernel_pool_return(&program->kernels, kernel);
   if (status == RLO_OK) {
     atomic_fetch_add_explicit(&context->launches, 1, memory_order_relaxed);
   }

@@ -14,22 +14,22 @@
 /* ------------------------------------------------------------------ identity
  */
 
-static rlo_status append_device_words(rlo__str *out,
-                                      cl_device_id device,
-                                      cl_device_info what) {
-  char words[1024] = "";
-  RLO_TRY(RLO_CL(clGetDeviceInfo, device, what, sizeof words - 1, words, NULL));
-  rlo__str_printf(out, "%s\n", words);
+static rlo_status append_device_text(rlo__str *out,
+                                     cl_device_id device,
+                                     cl_device_info what) {
+  char text[1024] = "";
+  RLO_TRY(RLO_CL(clGetDeviceInfo, device, what, sizeof text - 1, text, NULL));
+  rlo__str_printf(out, "%s\n", text);
   return RLO_OK;
 }
 
-static rlo_status append_platform_words(rlo__str *out,
-                                        cl_platform_id platform,
-                                        cl_platform_info what) {
-  char words[1024] = "";
+static rlo_status append_platform_text(rlo__str *out,
+                                       cl_platform_id platform,
+                                       cl_platform_info what) {
+  char text[1024] = "";
   RLO_TRY(
-      RLO_CL(clGetPlatformInfo, platform, what, sizeof words - 1, words, NULL));
-  rlo__str_printf(out, "%s\n", words);
+      RLO_CL(clGetPlatformInfo, platform, what, sizeof text - 1, text, NULL));
+  rlo__str_printf(out, "%s\n", text);
   return RLO_OK;
 }
 
@@ -51,12 +51,12 @@ static rlo_status append_identity(rlo__str *out, cl_device_id device) {
   rlo__str_printf(out,
                   "relayout " RLO_VERSION_STRING ", %u bits\n",
                   (unsigned)address_bits);
-  RLO_TRY(append_platform_words(out, platform, CL_PLATFORM_NAME));
-  RLO_TRY(append_platform_words(out, platform, CL_PLATFORM_VERSION));
-  RLO_TRY(append_device_words(out, device, CL_DEVICE_NAME));
-  RLO_TRY(append_device_words(out, device, CL_DEVICE_VENDOR));
-  RLO_TRY(append_device_words(out, device, CL_DEVICE_VERSION));
-  return append_device_words(out, device, CL_DRIVER_VERSION);
+  RLO_TRY(append_platform_text(out, platform, CL_PLATFORM_NAME));
+  RLO_TRY(append_platform_text(out, platform, CL_PLATFORM_VERSION));
+  RLO_TRY(append_device_text(out, device, CL_DEVICE_NAME));
+  RLO_TRY(append_device_text(out, device, CL_DEVICE_VENDOR));
+  RLO_TRY(append_device_text(out, device, CL_DEVICE_VERSION));
+  return append_device_text(out, device, CL_DRIVER_VERSION);
 }
 
 rlo_status rlo__program_builder_init(rlo__program_builder *builder) {
@@ -104,8 +104,8 @@ static rlo_status make_key(const rlo__program_builder *builder,
 /* --------------------------------------------------------------- from source
  */
 
-/** The record of a build that failed: the sentence quotes the first line of
- *  the log, the record holds all that fits. */
+/** Sets the error of a failed build: the message quotes the first line of the
+ *  log, the record holds all of it that fits. */
 static rlo_status fail_build(const rlo__program_builder *builder,
                              const rlo__program_spec *spec,
                              cl_program program,
@@ -129,8 +129,8 @@ static rlo_status fail_build(const rlo__program_builder *builder,
       log[0] = '\0';
     }
   }
-  const char *words = log != NULL ? log : "";
-  words += strspn(words, " \t\r\n");
+  const char *text = log != NULL ? log : "";
+  text += strspn(text, " \t\r\n");
   char device_name[128];
   rlo__device_get_name(builder->device, device_name, sizeof device_name);
   rlo_status status = rlo__status_fail_cl(RLO_BUILD_FAILED,
@@ -141,8 +141,8 @@ static rlo_status fail_build(const rlo__program_builder *builder,
                                           spec->kernel_name,
                                           device_name,
                                           rlo__cl_error_name(code),
-                                          (int)strcspn(words, "\r\n"),
-                                          words);
+                                          (int)strcspn(text, "\r\n"),
+                                          text);
   if (log != NULL) {
     rlo__status_set_build_log(log, strlen(log));
     rlo__free(log);
@@ -171,7 +171,7 @@ static rlo_status build_source(const rlo__program_builder *builder,
 /* ----------------------------------------------------------------- from disk
  */
 
-/** Let the driver take a binary, with the kernel wanted in it. */
+/** Builds a program from a binary and checks that it has the kernel. */
 static rlo_status build_binary(const rlo__program_builder *builder,
                                const char *kernel_name,
                                const rlo__disk_cache_found *found,
@@ -196,7 +196,8 @@ static rlo_status build_binary(const rlo__program_builder *builder,
   return RLO_OK;
 }
 
-/** Take a program from the disk cache. NULL unless it was there and of use. */
+/** Loads a program from the disk cache; NULL if there is none or the driver
+ *  rejects it. */
 static cl_program load(const rlo__program_builder *builder,
                        const char *kernel_name,
                        const rlo__cache_key *key) {
@@ -217,7 +218,7 @@ static cl_program load(const rlo__program_builder *builder,
 /* ------------------------------------------------------------------- to disk
  */
 
-/** Where the device stands among those of a program, and how many they are. */
+/** The index of the device among those of a program, and their count. */
 static rlo_status find_device(const rlo__program_builder *builder,
                               cl_program program,
                               size_t *out_index,
@@ -247,15 +248,14 @@ static rlo_status find_device(const rlo__program_builder *builder,
   rlo__free(devices);
   RLO_TRY(status);
   if (index == num_devices) {
-    return RLO_FAIL(RLO_INTERNAL, "the program is of another device");
+    return RLO_FAIL(RLO_INTERNAL, "the program belongs to another device");
   }
   *out_index = index;
   *out_count = num_devices;
   return RLO_OK;
 }
 
-/** Ask for the binary of one device of several; the others, which have none,
- *  are passed over. */
+/** Reads the binary for one device of several; the others have none. */
 static rlo_status get_binary(cl_program program,
                              size_t index,
                              size_t count,
@@ -274,7 +274,7 @@ static rlo_status get_binary(cl_program program,
                       sizes,
                       NULL));
   if (sizes[index] == 0) {
-    status = RLO_FAIL(RLO_UNSUPPORTED, "the driver gives no binary");
+    status = RLO_FAIL(RLO_UNSUPPORTED, "the driver returns no binary");
     goto fail;
   }
   data = rlo__alloc(sizes[index]);
@@ -297,12 +297,12 @@ fail:
   return status;
 }
 
-/** Ask for the binary. *out_data goes to rlo__free; NULL if it is not the time
- *  to ask. */
-static rlo_status ask(const rlo__program_builder *builder,
-                      cl_program program,
-                      uint8_t **out_data,
-                      size_t *out_bytes) {
+/** Reads the binary. *out_data is released with rlo__free; NULL if PoCL must
+ * not be asked for it now. */
+static rlo_status read_binary(const rlo__program_builder *builder,
+                              cl_program program,
+                              uint8_t **out_data,
+                              size_t *out_bytes) {
   size_t index = 0;
   size_t count = 0;
   RLO_TRY(find_device(builder, program, &index, &count));
@@ -317,12 +317,12 @@ static rlo_status ask(const rlo__program_builder *builder,
   return status;
 }
 
-static rlo_status keep(const rlo__program_builder *builder,
-                       const rlo__cache_key *key,
-                       cl_program program) {
+static rlo_status store(const rlo__program_builder *builder,
+                        const rlo__cache_key *key,
+                        cl_program program) {
   uint8_t *data = NULL;
   size_t bytes = 0;
-  RLO_TRY(ask(builder, program, &data, &bytes));
+  RLO_TRY(read_binary(builder, program, &data, &bytes));
   if (data != NULL) {
     rlo__disk_cache_store(builder->disk, key, data, bytes);
     rlo__free(data);
@@ -330,20 +330,20 @@ static rlo_status keep(const rlo__program_builder *builder,
   return RLO_OK;
 }
 
-/** Whether to ask the driver for the binary of a program that was just built
- *  from source; `is_new` if none like it was made before in this process. */
-static bool is_to_be_kept(const rlo__program_builder *builder,
-                          rlo__build_priority priority,
-                          bool is_new) {
-  /* PoCL takes as long for it as for a first launch, and must not be asked for
-   * what may be in flight. */
+/** Whether to store a program that was just built from source; `is_new` if no
+ *  equal one was built before in this process. */
+static bool is_to_be_stored(const rlo__program_builder *builder,
+                            rlo__build_priority priority,
+                            bool is_new) {
+  /* PoCL takes as long for the binary as for a first launch, and must not be
+   * asked for the binary of a program that may be in flight. */
   if (builder->is_pocl && (priority == RLO__BUILD_FOREGROUND || !is_new)) {
     return false;
   }
   return rlo__disk_cache_is_usable(builder->disk);
 }
 
-/** Make a program that the disk cache may have under its key, or may take. */
+/** Builds a program with the disk cache. */
 static rlo_status build_cached(const rlo__program_builder *builder,
                                const rlo__program_spec *spec,
                                rlo__build_priority priority,
@@ -356,11 +356,11 @@ static rlo_status build_cached(const rlo__program_builder *builder,
   rlo_status status = RLO_OK;
   if (!out_built->is_from_disk) {
     status = build_source(builder, spec, &out_built->program);
-    if (status == RLO_OK && is_to_be_kept(builder, priority, is_new) &&
-        keep(builder, &key, out_built->program) != RLO_OK) {
+    if (status == RLO_OK && is_to_be_stored(builder, priority, is_new) &&
+        store(builder, &key, out_built->program) != RLO_OK) {
       rlo__log(builder->log,
                RLO__LOG_WARNING,
-               "kernel %s is not kept on disk: %s",
+               "kernel %s is not stored on disk: %s",
                spec->kernel_name,
                rlo_error_last()->message);
     }

@@ -17,7 +17,7 @@ typedef enum entry_state {
   STATE_FAILED
 } entry_state;
 
-/** What a build came to grief on, for the threads that waited for it. */
+/** The error of a build, for the threads that waited for it. */
 typedef struct failure {
   rlo_status status;
   char message[MESSAGE_BYTES];
@@ -31,13 +31,13 @@ typedef struct entry {
   /** First, so that a pointer to the program is one to its entry. */
   rlo__program program;
   rlo__table_node node;
-  /** Its options are ours. */
+  /** Owns the options. */
   rlo__program_spec spec;
   cl_program cl_program;
   bool has_pool;
-  /** Not from the disk cache, and so a build. */
+  /** Not from the disk cache; counts as built. */
   bool is_from_source;
-  /** All below is guarded by the cache's mutex. */
+  /** The cache's mutex guards the fields below. */
   entry_state state;
   int64_t num_users;
   failure *failure;
@@ -90,7 +90,7 @@ static entry *create_entry(const rlo__program_spec *spec) {
   }
   e->spec = *spec;
   e->spec.options = rlo__alloc_string(spec->options);
-  /* Made beforehand, so that a failure can always be told. */
+  /* Allocated beforehand, so that a failure can always be recorded. */
   e->failure = rlo__alloc(sizeof *e->failure);
   if (e->spec.options == NULL || e->failure == NULL) {
     destroy_entry(e);
@@ -126,7 +126,7 @@ static rlo_status read_kernel_limits(const rlo__program_cache *cache,
                     &local_bytes,
                     NULL);
   }
-  rlo__kernel_pool_give(&e->program.kernels, kernel);
+  rlo__kernel_pool_return(&e->program.kernels, kernel);
   e->program.max_work_group_items = (int64_t)items;
   e->program.local_memory_bytes = (int64_t)local_bytes;
   return status;
@@ -184,8 +184,8 @@ static entry *remove_oldest_idle(rlo__program_cache *cache) {
   return e;
 }
 
-/** Wait until an entry is built; its user is given up if it failed, and the
- *  last one's has to be destroyed. */
+/** Waits until an entry is built. On failure drops the reference; if it was the
+ *  last, *out_gone is the entry, which the caller destroys. */
 static rlo_status join_entry(rlo__program_cache *cache,
                              entry *e,
                              entry **out_gone) {
@@ -206,7 +206,7 @@ static rlo_status join_entry(rlo__program_cache *cache,
   return status;
 }
 
-/** Build an entry that is in the table; nobody else does. */
+/** Builds an entry of the table, as the only thread to do so. */
 static rlo_status build_entry(rlo__program_cache *cache,
                               entry *e,
                               rlo__build_priority priority) {
@@ -215,7 +215,7 @@ static rlo_status build_entry(rlo__program_cache *cache,
   if (status != RLO_OK) {
     record_failure(e);
     if (rlo_error_last()->build_log[0] != '\0') {
-      /* Without memory for it, the others go without. */
+      /* Without memory for it, the waiting threads get no log. */
       build_log = rlo__alloc_string(rlo_error_last()->build_log);
     }
     e->failure->build_log = build_log;

@@ -25,7 +25,7 @@ static rlo_status set_arguments(cl_kernel kernel,
   return RLO_OK;
 }
 
-/* The events that lent memories wait for. */
+/** Collects the events that commands on the arguments must wait for. */
 static cl_uint collect_waits(const rlo__source_launch *launch,
                              cl_event *out_events) {
   cl_uint count = 0;
@@ -70,11 +70,12 @@ rlo_status rlo__source_launch_enqueue(rlo__device_queue *queue,
                             .source_bytes = strlen(launch->source)};
   size_t name_length = strlen(launch->function);
   if (name_length >= sizeof spec.kernel_name) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a kernel function's name of %zu characters; the limit is "
-                    "%zu",
-                    name_length,
-                    sizeof spec.kernel_name - 1);
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT,
+        "the kernel function's name has %zu characters; the limit is "
+        "%zu",
+        name_length,
+        sizeof spec.kernel_name - 1);
   }
   memcpy(spec.kernel_name, launch->function, name_length + 1);
   rlo__program *program = NULL;
@@ -90,7 +91,7 @@ rlo_status rlo__source_launch_enqueue(rlo__device_queue *queue,
   RLO_TRY_GOTO(rlo__program_cache_get(
       context->programs, &spec, RLO__BUILD_FOREGROUND, &program));
   RLO_TRY_GOTO(rlo__kernel_pool_take(&program->kernels, &kernel));
-  /* Nobody's constants from now on. */
+  /* The kernel holds the constants of no prepared launch from here on. */
   kernel->arguments_of = 0;
   RLO_TRY_GOTO(enqueue(queue, launch, kernel->kernel, events, &event));
   for (int32_t n = 0; n < count; ++n) {
@@ -102,7 +103,7 @@ rlo_status rlo__source_launch_enqueue(rlo__device_queue *queue,
   clReleaseEvent(event);
 fail:
   if (kernel != NULL) {
-    rlo__kernel_pool_give(&program->kernels, kernel);
+    rlo__kernel_pool_return(&program->kernels, kernel);
   }
   rlo__program_cache_put(context->programs, program);
   rlo__free(spec.options);

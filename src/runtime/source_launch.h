@@ -4,7 +4,7 @@
 
 #include "runtime/device_memory.h"
 
-/** One argument of a source kernel: a memory, or bytes. */
+/** One argument of a source kernel: a memory or the bytes of a value. */
 typedef struct rlo__source_value {
   const rlo__device_memory *memory;
   bool is_memory;
@@ -12,9 +12,9 @@ typedef struct rlo__source_value {
   size_t bytes;
 } rlo__source_value;
 
-/** A launch of a kernel that somebody brought. */
+/** A launch of a kernel from source text of the caller. */
 typedef struct rlo__source_launch {
-  /** Must outlive the context, which keeps programs. */
+  /** Must outlive the context, whose program cache borrows it. */
   const char *source;
   const char *function;
   const char *options;
@@ -22,13 +22,16 @@ typedef struct rlo__source_launch {
   int32_t num_arguments;
   cl_uint work_dim;
   size_t global_size[3];
-  /** local_size[0] 0: the driver chooses. */
+  /** If local_size[0] is 0, the driver chooses. */
   size_t local_size[3];
 } rlo__source_launch;
 
-/** Build (once for the context) and launch. `outputs` are `count` memories
- *  that the kernel writes. RLO_BUILD_FAILED, RLO_DEVICE, RLO_OUT_OF_MEMORY,
- *  RLO_INVALID_ARGUMENT for a function name that is too long. */
+/**
+ * Builds the program, once for the context, and enqueues the kernel.
+ * @param outputs  `count` memories that the kernel writes; NULL for 0 bytes.
+ * @return RLO_OK; RLO_BUILD_FAILED; RLO_DEVICE; RLO_OUT_OF_MEMORY;
+ *         RLO_INVALID_ARGUMENT for a function name that is too long.
+ */
 RLO_NODISCARD rlo_status
 rlo__source_launch_enqueue(rlo__device_queue *queue,
                            const rlo__source_launch *launch,

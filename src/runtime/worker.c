@@ -7,12 +7,12 @@
 
 struct rlo__worker {
   rlo__mutex mutex;
-  /** There is a job, or no job will come. */
+  /** A job was queued, or the worker is ending. */
   rlo__cond news;
-  /** No job is waiting or running. */
+  /** No job is queued or running. */
   rlo__cond idle;
   bool has_mutex, has_news, has_idle;
-  /** All below is guarded by the mutex. */
+  /** The mutex guards the fields below. */
   rlo__thread thread;
   bool has_thread, is_running, is_ending;
   /** Destroyed by one of its jobs: the thread frees it. */
@@ -55,7 +55,7 @@ fail:
   return status;
 }
 
-/** Take the first job out; NULL if there is none. */
+/** Removes the first job; NULL if there is none. */
 static rlo__job *pop(rlo__worker *worker) {
   rlo__job *job = worker->first;
   if (job != NULL) {
@@ -93,7 +93,7 @@ static void work(void *payload) {
   }
 }
 
-/** Within a job? Call with the mutex held. */
+/** Whether the caller is a job. Call with the mutex held. */
 static bool is_on_thread(const rlo__worker *worker) {
   return worker->has_thread && rlo__thread_is_current(&worker->thread);
 }

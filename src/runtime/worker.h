@@ -5,15 +5,15 @@
 #include "relayout/status.h"
 
 /**
- * One thread for what nobody wants to wait for: jobs, one after the other, in
- * the order they came. The thread starts with the first job.
+ * A thread that runs jobs in the background, one after the other in the order
+ * of submission. The thread starts with the first job.
  */
 typedef struct rlo__worker rlo__worker;
 
-/** Something to do: the first member of a struct with what it is about. */
+/** A job: the first member of a struct that holds its data. */
 typedef struct rlo__job {
   struct rlo__job *next;
-  /** Called once; the job is the callee's from then on. */
+  /** Called once; owns the job. */
   void (*run)(struct rlo__job *job);
 } rlo__job;
 
@@ -21,17 +21,17 @@ typedef struct rlo__job {
 RLO_NODISCARD rlo_status rlo__worker_create(rlo__worker **out_worker);
 
 /**
- * Run the jobs that are left, then end the thread. Nobody may submit another.
- * Within a job it runs what is left there and then, and the thread frees the
- * worker when that job has returned. NULL is legal.
+ * Runs the remaining jobs, then ends the thread. No job may be submitted any
+ * more. Within a job, runs the remaining jobs on the spot; the thread then
+ * frees the worker when that job has returned. NULL is legal.
  */
 void rlo__worker_destroy(rlo__worker *worker);
 
-/** Queue a job. @return RLO_OK; RLO_OUT_OF_MEMORY if there is no thread for
- *  it, and then it is still the caller's. Threads: safe. */
+/** Queues a job. @return RLO_OK; RLO_OUT_OF_MEMORY if no thread can be started;
+ *  the caller then still owns the job. Threads: safe. */
 RLO_NODISCARD rlo_status rlo__worker_submit(rlo__worker *worker, rlo__job *job);
 
-/** Return when no job is waiting or running. Within a job: at once. */
+/** Waits until no job is queued or running. Within a job, returns at once. */
 void rlo__worker_wait(rlo__worker *worker);
 
 #endif
