@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Family segments, CPU class: sums along one axis of points whose places take
- * computing, such as the rows of a segment in the order that ids give them. The
- * problem is baked; its last axis is the one that is summed, and no term and no
- * guard sees the one before it, the *columns*.
+ * Family segment_sum, CPU class: sums along one axis of points at computed
+ * positions, such as the rows of a segment in the order of its ids. The problem
+ * is compiled in. Its last axis is summed; no term and no guard depends on the
+ * axis before it, the *columns*.
  *
  *     for each row of cells, that is each i of the axes before the columns:
- *         n = points along the last axis that guards leave, by their ends
- *         for each column c, if a point is left:
+ *         n = points along the last axis that the guards admit, by their ends
+ *         for each column c, if n > 0:
  *             dst[dst(i, c)] = to_dst(alpha * sum of src[src(i, c, k)], k < n,
  *                                     in the order of problem.h)
  *
  * Arguments: those of specialized.cl, then
  *
- *   ulong alpha_bits, beta_bits   as arith.cl has them; beta is not used
+ *   ulong alpha_bits, beta_bits   as in arith.cl; beta is not used
  *
- * A group takes RLO_GROUP_ROWS rows of cells. The places of the points are found
- * once for all columns. With RLO_DOWN sixteen columns are added at once, which
- * are contiguous on both sides; else the sixteen lanes of one sum.
+ * A group processes RLO_GROUP_ROWS rows of cells. The positions of the points are
+ * computed once for all columns. With RLO_DOWN sixteen columns, contiguous on
+ * both sides, are added together; else the sixteen lanes of one sum.
  */
 // define-matrix: -DRLO_LANES=16 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_DOWN=0
 // define-matrix: -DRLO_LANES=16 -DRLO_SRC=0,1,5 -DRLO_DST=0,1,0 -DRLO_DOWN=1 -DRLO_EXTENTS=32,5 -DRLO_NUM_AXES=2 -DRLO_SUM_LEVELS=2 -DRLO_NUM_ENDS=1 -DRLO_ENDS=0 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,0,1
@@ -44,7 +44,7 @@
 #define RLO_GROUP_ROWS 1
 #endif
 
-/* 1: sixteen columns at once; there are at least as many. */
+/* 1: sixteen columns together; there are at least as many. */
 #ifndef RLO_DOWN
 #define RLO_DOWN 0
 #endif

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns ids of segments round: a stable counting sort of rows, without atomics,
- * in three phases. Plain OpenCL C 1.2; both classes.
+ * Inverts the ids of a segment sum: a stable counting sort of rows, without
+ * atomics, in three phases. Plain OpenCL C 1.2; both classes.
  *
  *     phase 0:  count[c][s] = rows of chunk c in segment s
- *     phase 1:  count[c][s] = where the rows of chunk c in segment s begin:
- *                             behind all segments before s and, in s, all
+ *     phase 1:  count[c][s] = place of the first row of chunk c in segment s:
+ *                             after all segments before s and, in s, after all
  *                             chunks before c;
- *               offset[s]   = where segment s begins, offset[segments] the end
- *     phase 2:  for each row r of chunk c, rising, in segment s:
+ *               offset[s]   = place of the first row of segment s;
+ *                             offset[segments] is the end
+ *     phase 2:  for each row r of chunk c, ascending, in segment s:
  *                   row[count[c][s]++] = r mod batch_rows
  *
  * Row r has the segment (r / batch_rows) * batch_segments + id, if 0 <= id <
- * batch_segments; else it is left out. A work-item has a chunk of its own in
- * phases 0 and 2; in phase 1 one work-group shares the segments.
+ * batch_segments; else it is left out. A work-item processes one chunk in phases
+ * 0 and 2; in phase 1 one work-group shares the segments.
  *
  * Arguments:
  *
@@ -78,7 +79,7 @@ typedef long rlo_id;
 typedef int rlo_id;
 #endif
 
-/* Where the id of a row lies. */
+/* The position of the id of a row. */
 static inline long rlo_id_position(long row, long id_base, long id_stride) {
 #if RLO_LINEAR
   return id_base + row * id_stride;

@@ -406,9 +406,10 @@ RLO_API RLO_NODISCARD rlo_status rlo_segment_sum_infer(const rlo_shape *src,
  * but that the rows of a cell are added by the rules of rlo_arithmetic, as
  * points along one reduction axis, in their order: f16 and bf16 in f32,
  * integers modulo 2^bits, and bit for bit the same on every device. No atomics
- * are used: what the ids say is first turned round into an *order*, the rows of
- * each segment one after the other, which then serves any number of sums with
- * these ids. Threads: immutable, safe.
+ * are used: the ids are first inverted into an *order*, the rows of each
+ * segment one after the other, which serves any number of sums with these ids.
+ * A device runs the sum as a plan (rlo_plan_create_segment_sum). Threads:
+ * immutable, safe.
  */
 typedef struct rlo_segment_sum rlo_segment_sum;
 
@@ -454,9 +455,9 @@ RLO_API void rlo_segment_sum_get_sizes(const rlo_segment_sum *sum,
 RLO_API const rlo_moves *rlo_segment_sum_moves(const rlo_segment_sum *sum);
 
 /**
- * Turn the ids round, on the host. `order` takes, as signed integers of
- * order_bits: for each segment of each batch where its rows begin, then where
- * the last ends; from there on the rows, counted within their batch.
+ * Inverts the ids on the host. `order` receives, as signed integers of
+ * order_bits: for each segment of each batch the place of its first row, then
+ * the end of the last; after that the rows, counted within their batch.
  * @param ids    ids_bytes bytes, borrowed.
  * @param order  order_bytes bytes, aligned for its integers.
  * @return RLO_OK; RLO_OUT_OF_MEMORY. Threads: safe on distinct memory.

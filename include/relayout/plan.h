@@ -7,9 +7,9 @@
 
 RLO_BEGIN_DECLS
 
-/** Which kernels suit a device. */
+/** Selects the kernels that suit a device. */
 typedef enum rlo_device_class {
-  /** In options: whatever the device is. */
+  /** In options: the class of the device. */
   RLO_DEVICE_CLASS_AUTO = 0,
   /** A work-item is a thread with wide registers and caches: PoCL. */
   RLO_DEVICE_CLASS_CPU = 1,
@@ -18,8 +18,8 @@ typedef enum rlo_device_class {
 } rlo_device_class;
 
 /**
- * What planning knows of a device: plain numbers, from rlo_device_query or
- * made up. Planning never asks the device itself.
+ * The properties of a device that planning uses: plain numbers, from
+ * rlo_device_query or invented. Planning makes no OpenCL call.
  */
 typedef struct rlo_device_info {
   rlo_device_class device_class;
@@ -28,64 +28,65 @@ typedef struct rlo_device_info {
   int64_t local_memory_bytes;
   int64_t global_memory_bytes;
   int64_t max_allocation_bytes;
-  /** Alignment of every buffer that the device allocates. */
+  /** Alignment in bytes of every buffer that the device allocates. */
   int64_t base_alignment_bytes;
   int64_t cache_line_bytes;
   int64_t max_parameter_bytes;
   int32_t address_bits;
-  /** The compiler takes __builtin_nontemporal_store and the device gains. */
+  /** The compiler supports __builtin_nontemporal_store, and it is faster. */
   bool has_nontemporal_store;
-  /** The compiler takes __builtin_prefetch; others die of it. */
+  /** The compiler supports __builtin_prefetch; some others crash on it. */
   bool has_builtin_prefetch;
-  /** The compiler takes __builtin_shufflevector (clang's OpenCL C). */
+  /** The compiler supports __builtin_shufflevector (clang's OpenCL C). */
   bool has_vector_shuffle;
-  /** Computes doubles, as IEEE 754 has them. */
+  /** Computes doubles according to IEEE 754. */
   bool has_f64;
 } rlo_device_info;
 
-/** How much trouble to take over a plan. */
+/** The effort spent on a plan. */
 typedef enum rlo_effort {
-  /** Wisdom if there is some for the problem, else the expectation. */
+  /** Wisdom if there is some for the problem, else the prediction. */
   RLO_EFFORT_ESTIMATE = 0,
-  /** Wisdom if there is some, else try and time, and remember. Only
-   *  rlo_plan_create does that; planning without a device expects. */
+  /** Wisdom if there is some, else candidates are timed and the fastest becomes
+   *  wisdom. Without a device (rlo_plan_explain), as ESTIMATE. */
   RLO_EFFORT_MEASURE = 1
 } rlo_effort;
 
 /** What a family and a schedule were chosen by. */
 typedef enum rlo_plan_decision {
-  /** The best expectation; or nothing to choose. */
+  /** The best prediction; or there was no choice. */
   RLO_PLAN_DECISION_ESTIMATE = 0,
   /** The caller named the family or the schedule. */
   RLO_PLAN_DECISION_FORCED = 1,
-  /** It was fastest when it was measured. */
+  /** The fastest of an earlier measurement. */
   RLO_PLAN_DECISION_WISDOM = 2,
-  /** It was fastest just now. */
+  /** The fastest of a measurement for this plan. */
   RLO_PLAN_DECISION_MEASURE = 3
 } rlo_plan_decision;
 
-/** How to plan. Begin with RLO_PLAN_OPTIONS_INIT. */
+/** Options of planning. Begin with RLO_PLAN_OPTIONS_INIT. */
 typedef struct rlo_plan_options {
   /** sizeof(rlo_plan_options). */
   size_t struct_size;
   /** Kernel family to use, such as "gather"; borrowed. NULL: the best. */
   const char *family;
-  /** Kernels of this class, whatever the device is. */
+  /** Use the kernels of this class, whatever the device is. */
   rlo_device_class device_class;
   /** The schedule by which the family runs the problem, such as "output
    *  order"; borrowed. NULL: that of wisdom, or the family's own ("default").
    */
   const char *schedule;
   rlo_effort effort;
-  /** With RLO_EFFORT_MEASURE: no candidate is begun after so many seconds. 0
-   *  stands for 2. */
+  /** With RLO_EFFORT_MEASURE: no candidate is begun after so many seconds; 0
+   *  means 2. */
   double measure_seconds;
   /**
-   * Promise that both memories will begin, with their offsets, at multiples of
-   * the device's alignment (rlo_device_info.base_alignment_bytes, of which 64
-   * are enough), as whole buffers of the device's own do. A plan then has one
-   * kernel at most, and not another one for elements anywhere: half of the
-   * planning and compiling. Without effect on rlo_plan_explain.
+   * The caller promises that both memories begin, with their offsets, at
+   * multiples of the device's alignment (rlo_device_info.base_alignment_bytes;
+   * at most 64 is required), as whole buffers of the device do. A step of a
+   * plan then has one kernel, without a second one for memory aligned to the
+   * element only: half of the planning and compiling. No effect on
+   * rlo_plan_explain.
    */
   bool is_aligned;
 } rlo_plan_options;
@@ -96,21 +97,22 @@ typedef struct rlo_plan_options {
         RLO_EFFORT_ESTIMATE, 0.0, false                          \
   }
 
-/** What the planner thought of one family. */
+/** The planner's assessment of one family. */
 typedef struct rlo_plan_candidate {
   /** Static. */
   const char *family;
   bool is_applicable;
   /** If applicable: expected fraction of the device's copy limit. */
   double predicted_fraction;
-  /** Why it was refused, or what it would do; one sentence or less. */
+  /** If applicable, how it would run the problem; else why not. One sentence or
+   *  less. */
   char reason[160];
 } rlo_plan_candidate;
 
-/** Most families of one device class. */
+/** Limit of families of one device class. */
 #define RLO_MAX_FAMILIES 16
 
-/** A plan, told. Owned by the caller: rlo_plan_report_release. */
+/** The description of a plan. Owned by the caller: rlo_plan_report_release. */
 typedef struct rlo_plan_report {
   /** The problem that the kernel runs, in canonical form. */
   rlo_problem problem;
@@ -120,7 +122,7 @@ typedef struct rlo_plan_report {
   /** The schedule that the family runs by: "default" or another. Static. */
   const char *schedule;
   rlo_plan_decision decision;
-  /** If wisdom decided: the fraction of the copy limit that was measured. */
+  /** If wisdom decided: the measured rate as a fraction of the copy limit. */
   double measured_fraction;
   /** Tile, order, unit: "tile 64x64, units of 4 bytes, input order". */
   char parameters[160];
@@ -139,13 +141,13 @@ typedef struct rlo_plan_report {
 } rlo_plan_report;
 
 /**
- * Plan a problem for a device and tell everything about it; no OpenCL call.
+ * Plans a problem for a device and reports every decision; no OpenCL call.
  *
- * @param problem  borrowed; is canonicalised here.
+ * @param problem  borrowed; a copy is canonicalized.
  * @param device   borrowed.
  * @param options  borrowed; NULL for the defaults.
- * @param src_alignment_bytes, dst_alignment_bytes  powers of two that memory +
- *        offset are multiples of; 0 stands for the device's own alignment.
+ * @param src_alignment_bytes, dst_alignment_bytes  powers of two that divide
+ *        memory + offset; 0 means the device's own alignment.
  * @return RLO_OK; RLO_NOT_FOUND for an unknown family or schedule;
  *         RLO_UNSUPPORTED, with the reason, if the forced family, or every
  *         family, refuses the problem; or the status of
@@ -160,14 +162,14 @@ rlo_plan_explain(const rlo_problem *problem,
                  int64_t dst_alignment_bytes,
                  rlo_plan_report **out_report);
 
-/** Give a report back; NULL is legal. */
+/** Releases a report; NULL is legal. */
 RLO_API void rlo_plan_report_release(rlo_plan_report *report);
 
 /*
- * Wisdom: what was fastest when it was measured. It is text, so that it can be
- * looked at, merged and thrown away, and holds no code; a context reads and
- * writes it (rlo_context_import_wisdom and its neighbours in
- * relayout/opencl.h). Fields stand between tabs, lines end in a newline:
+ * Wisdom: the fastest choice for each problem that was measured. It is text,
+ * which can be read, merged and deleted, and contains no code. A context reads
+ * and writes it (rlo_context_import_wisdom and others in relayout/opencl.h).
+ * Fields are separated by tabs, lines end in a newline:
  *
  *   relayout-wisdom  1
  *   device  NAME  DRIVER  TABLE
@@ -181,7 +183,7 @@ RLO_API void rlo_plan_report_release(rlo_plan_report *report);
  * every problem, so that this costs time and never a byte.
  */
 
-/** One remembered measurement. Everything is borrowed for the call. */
+/** One measurement. All pointers are borrowed for the call. */
 typedef struct rlo_wisdom_record {
   const char *device;
   const char *driver;
@@ -189,28 +191,29 @@ typedef struct rlo_wisdom_record {
   uint64_t table;
   /** Hash of the problem, high half first. */
   uint64_t problem[2];
-  /** Of memory + offset on both sides: what the plan relies on. */
+  /** Alignment of memory + offset on both sides that the plan relies on. */
   int64_t alignment_bytes;
-  /** Rate against that of the copy kernel beside it, 0 .. 1 and more. */
+  /** Rate divided by that of the copy kernel measured beside it; may exceed 1.
+   */
   double fraction;
-  /** Which kernels: CPU or GPU. */
+  /** The class of the kernels: CPU or GPU. */
   rlo_device_class device_class;
   const char *family;
   const char *schedule;
-  /** The canonical problem in a few words, for people. */
+  /** A short description of the canonical problem, for people. */
   const char *note;
 } rlo_wisdom_record;
 
 typedef void (*rlo_wisdom_fn)(void *payload, const rlo_wisdom_record *record);
 
 /**
- * Read a text of wisdom.
+ * Reads a text of wisdom.
  *
  * @param text    any bytes; need not be terminated. NULL only if num_bytes is
  * 0.
  * @param fn      called for each record, in order; NULL: only check the text.
- * @return RLO_OK; RLO_PARSE with the number of the line that is wrong, after
- *         the calls for those before it.
+ * @return RLO_OK; RLO_PARSE with the number of the invalid line, after the
+ *         calls for the lines before it.
  * Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_wisdom_read(const char *text,

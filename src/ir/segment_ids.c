@@ -25,7 +25,7 @@ static void set_number(void *memory, int64_t n, int32_t bits, int64_t value) {
          (size_t)(bits / 8));
 }
 
-/* The segment of a row over all batches, or -1. */
+/** The segment of a row over all batches, or -1. */
 static int64_t segment_of(const rlo__segment_ids *ids,
                           const void *plain,
                           int64_t row) {
@@ -36,8 +36,8 @@ static int64_t segment_of(const rlo__segment_ids *ids,
   return row / ids->batch_rows * ids->batch_segments + id;
 }
 
-/* Where each segment begins: offset n holds the rows of segment n - 1 first,
- * then those of all before it, and is moved along while rows are placed. */
+/** Offset s holds the count of segment s first, then the place of its first
+ * row, and advances while the rows are placed. */
 static void sort_rows(const rlo__segment_ids *ids,
                       const void *plain,
                       void *order) {
@@ -66,7 +66,7 @@ static void sort_rows(const rlo__segment_ids *ids,
       set_number(order, s, bits, place + 1);
     }
   }
-  /* Each offset has moved to where the next segment begins. */
+  /* Each offset has advanced to the beginning of the next segment. */
   for (int64_t s = ids->segments; s > 0; --s) {
     set_number(order, s, bits, number_at(order, s - 1, bits));
   }

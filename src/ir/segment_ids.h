@@ -5,15 +5,16 @@
 #include "relayout/problem.h"
 
 /**
- * Ids that are to be turned round: from the segment of each row to the rows of
- * each segment. Rows are counted row-major over all batches, segments too.
+ * The ids of a segment sum, and their inversion: from the segment of each row
+ * to the rows of each segment (CSR). Rows and segments are counted row-major
+ * over all batches.
  */
 typedef struct rlo__segment_ids {
-  /** Moves the ids into a row-major array of theirs: its box counts the rows in
-   *  order, its source position is that of a row's id. As lowered, not
-   *  canonical; units of 32 or 64 bits. */
+  /** Copies the ids into a row-major array: its box counts the rows in order,
+   *  its source position is that of a row's id. As lowered, not canonical;
+   * units of 32 or 64 bits. */
   rlo_problem problem;
-  /** Rows in all and of one batch; segments in all and of one batch. */
+  /** Rows of all batches and of one; segments of all batches and of one. */
   int64_t rows, batch_rows;
   int64_t segments, batch_segments;
   /** Width of the signed numbers of the order: 32 or 64. */
@@ -21,10 +22,10 @@ typedef struct rlo__segment_ids {
 } rlo__segment_ids;
 
 /**
- * The order: `segments` + 1 offsets, of which number s says how many rows the
- * segments before s have; then the rows of segment 0, those of segment 1, ...,
- * each counted within its batch and rising. Rows whose id names no segment are
- * left out. A stable counting sort.
+ * Writes the order, by a stable counting sort: `segments` + 1 offsets, where
+ * offset s is the number of rows in the segments before s; then the rows of
+ * segment 0, of segment 1, ..., each counted within its batch, ascending. Rows
+ * whose id is out of range are left out.
  * @param memory  the ids, as ids->problem reads them.
  * @param order   segments + 1 + rows numbers.
  * @return RLO_OK; RLO_OUT_OF_MEMORY.

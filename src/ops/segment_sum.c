@@ -83,7 +83,7 @@ rlo_status rlo_segment_sum_infer(const rlo_shape *src,
   return rlo__ops_shape_like(src, dims, rank, out_shape);
 }
 
-/* What a lowering needs at hand; together too large for a small stack. */
+/** The state of a lowering, too large for a small stack. */
 typedef struct lowering {
   const rlo_shape *src;
   const rlo_shape *ids;
@@ -141,7 +141,7 @@ static rlo_status lower_ids(lowering *l) {
   return fits ? RLO_OK : overflow();
 }
 
-/* A number of the order at a position, as a new term. */
+/** Adds a term: a number of the order at a position. */
 static rlo_status load_order(lowering *l,
                              const rlo_form *position,
                              int64_t limit,
@@ -152,21 +152,21 @@ static rlo_status load_order(lowering *l,
   return rlo__lower_load_at(problem, position, limit, out);
 }
 
-/* segment = its batch, row-major, times the segments of one, + its own number.
- */
-static rlo_status number_segment(lowering *l) {
+/** segment = batch index, row-major, * segments of one batch + id. */
+static rlo_status index_segment(lowering *l) {
   rlo_form batch;
   memset(&batch, 0, sizeof batch);
   int64_t stride = 1;
   for (int32_t k = l->batch_dims - 1; k >= 0; --k) {
     RLO_TRY(add(&batch, stride, &l->dst_index[k]));
-    stride *= l->ids->dims[k]; /* the rows' number fits */
+    stride *= l->ids->dims[k]; /* the number of rows fits */
   }
   l->segment = l->dst_index[l->dim];
   return add(&l->segment, l->sum->ids.batch_segments, &batch);
 }
 
-/* A reduction axis over the rows, which ends with those of the segment. */
+/** Adds a reduction axis over the rows, which ends with those of the segment.
+ */
 static rlo_status add_rows(lowering *l) {
   rlo_problem *problem = &l->problem;
   const rlo__segment_ids *ids = &l->sum->ids;
@@ -182,7 +182,7 @@ static rlo_status add_rows(lowering *l) {
   problem->extents[axis] = ids->batch_rows;
   rlo_form begin;
   rlo_form end;
-  RLO_TRY(number_segment(l));
+  RLO_TRY(index_segment(l));
   RLO_TRY(load_order(l, &l->segment, ids->rows + 1, &begin));
   rlo_form position = l->segment;
   ++position.base;
@@ -199,11 +199,11 @@ static rlo_status add_rows(lowering *l) {
   RLO_TRY(add(&guard->form, -1, &begin));
   guard->form.base -= 1;
   guard->form.axis[axis] = -1;
-  guard->limit = ids->rows + 2; /* more than an end less a beginning */
+  guard->limit = ids->rows + 2; /* exceeds any difference of offsets */
   return RLO_OK;
 }
 
-/* The logical index in the source of a row of a cell. */
+/** The logical index in the source of a row of a cell. */
 static rlo_status find_source(lowering *l) {
   int32_t row_dims = num_row_dims(l);
   for (int32_t k = 0; k < l->dim; ++k) {
@@ -231,12 +231,13 @@ static rlo_status emit(lowering *l) {
   return rlo__moves_add(l->sum->moves, 0, 1, &l->problem);
 }
 
-static rlo_status emit_fill(lowering *l, rlo_guard_kind kept, bool is_zero) {
+static rlo_status emit_fill(lowering *l, rlo_guard_kind skipped, bool is_zero) {
   rlo_problem *problem = &l->problem;
   *problem = l->cells;
   problem->num_guards = 0;
   for (int32_t g = 0; g < l->cells.num_guards; ++g) {
-    if (l->cells.guards[g].kind == RLO_GUARD_SKIP || kept == RLO_GUARD_SKIP) {
+    if (l->cells.guards[g].kind == RLO_GUARD_SKIP ||
+        skipped == RLO_GUARD_SKIP) {
       problem->guards[problem->num_guards] = l->cells.guards[g];
       problem->guards[problem->num_guards++].kind = RLO_GUARD_SKIP;
     }
@@ -248,7 +249,7 @@ static rlo_status emit_fill(lowering *l, rlo_guard_kind kept, bool is_zero) {
                     RLO_MAX_GUARDS - 1);
   }
   problem->guards[problem->num_guards++] =
-      (rlo_guard){.kind = RLO_GUARD_PAD}; /* holds nowhere */
+      (rlo_guard){.kind = RLO_GUARD_PAD}; /* never satisfied */
   if (is_zero) {
     memset(problem->fill, 0, sizeof problem->fill);
   }
@@ -261,8 +262,7 @@ static bool is_zero_fill(const rlo_problem *cells) {
          memcmp(cells->fill, zeros, sizeof zeros) == 0;
 }
 
-/* Zeros, for the segments without rows, and what stands between the elements.
- */
+/** Zeros, for the segments without rows, and the fill between the elements. */
 static rlo_status emit_fills(lowering *l) {
   if (is_zero_fill(&l->cells)) {
     return emit_fill(l, RLO_GUARD_PAD, true);

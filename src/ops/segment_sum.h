@@ -8,7 +8,7 @@
 struct rlo_segment_sum {
   rlo__segment_ids ids;
   rlo_segment_sum_sizes sizes;
-  /** Of an element. */
+  /** Bits of an element. */
   int64_t src_bits, dst_bits;
   rlo_moves *moves;
 };

@@ -8,25 +8,25 @@
 #include "plan/specialized.h"
 
 /* Family segment_sum of CPU devices: cl/cpu_segment_sum.cl, sums along one axis
- * whose points lie at places that take computing. */
+ * of points at computed positions. */
 
 enum {
-  /** Columns added at once. */
+  /** Columns added together, in one vector. */
   LANES = 16,
-  /** Cells of a group: many segments have no rows at all. */
+  /** Cells of a group, enough because many segments have no rows. */
   GROUP_CELLS = 4096
 };
 
 typedef struct segment_sum_plan {
   /** The axis before the summed one counts columns. */
   bool has_columns;
-  /** Sixteen of them at once. */
+  /** LANES columns are added together. */
   bool is_down;
   int64_t rows, group_rows, groups;
   int64_t sum_levels;
 } segment_sum_plan;
 
-/* Whether no term and no guard changes along an axis. */
+/** Whether no term and no guard depends on an axis. */
 static bool is_free(const rlo_problem *problem, int32_t axis) {
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     if (problem->terms[t].form.axis[axis] != 0) {
@@ -45,7 +45,7 @@ static bool is_applicable(const rlo__family_query *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   if (problem->update != RLO_UPDATE_COMBINE || !rlo_problem_is_sum(problem) ||
       problem->num_terms == 0) {
-    rlo__str_append(why, "it sums nothing that lies at computed places");
+    rlo__str_append(why, "it does not sum points at computed positions");
     return false;
   }
   if (rlo__arith_num_sum_axes(problem) != 1) {
@@ -55,16 +55,16 @@ static bool is_applicable(const rlo__family_query *request, rlo__str *why) {
     return false;
   }
   if (rlo__geometry_of(request).num_pad_guards > 0) {
-    rlo__str_append(why, "it pads, which the kernel cannot");
+    rlo__str_append(why, "it pads, which the kernel does not support");
     return false;
   }
   if (rlo__problem_reads_cells(problem)) {
-    rlo__str_append(why, "it adds to the cells; the kernel writes them");
+    rlo__str_append(why, "it adds to the cells; the kernel overwrites them");
     return false;
   }
   if (!rlo__arith_has_vectors(problem) ||
       rlo__dtype_info_of(problem->arithmetic.src_type)->format.is_unsigned) {
-    rlo__str_append(why, "the kernel does not take these types");
+    rlo__str_append(why, "the kernel does not support these types");
     return false;
   }
   return true;
@@ -125,11 +125,11 @@ static rlo_status emit(const rlo__family_query *request, rlo__launch *launch) {
   launch->work_dim = 1;
   launch->global_size[0] = (size_t)plan.groups;
   launch->local_size[0] = 1;
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__arith_describe(problem, &words);
-  rlo__str_printf(&words,
+  rlo__str text = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__arith_describe(problem, &text);
+  rlo__str_printf(&text,
                   ", %s, %lld rows of cells to a group, %d terms",
-                  plan.is_down ? "sixteen columns at once" : "cell by cell",
+                  plan.is_down ? "sixteen columns together" : "cell by cell",
                   (long long)plan.group_rows,
                   problem->num_terms);
   return RLO_OK;

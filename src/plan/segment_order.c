@@ -8,8 +8,8 @@
 #include "plan/specialized.h"
 
 enum {
-  /** A chunk of fewer rows is not worth counters of its own. */
-  LEAST_CHUNK_ROWS = 1024,
+  /** Smaller chunks do not pay for their counters. */
+  MIN_CHUNK_ROWS = 1024,
   CPU_CHUNKS_PER_UNIT = 2,
   GPU_CHUNKS = 1024,
   GPU_CHUNK_ROWS = 16,
@@ -17,21 +17,17 @@ enum {
   GPU_SCAN_LOCAL = 256
 };
 
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-/* Chunks work at once, but each has counters of all segments: together these
- * should not outgrow the rows. */
+/** Chunks run at the same time, but each has counters of all segments, which
+ *  together should not be more than the rows. */
 static int64_t choose_chunks(const rlo__segment_ids *ids,
                              const rlo_device_info *device,
                              bool is_gpu) {
-  int64_t units = device->compute_units < 1 ? 1 : device->compute_units;
-  int64_t most = is_gpu ? GPU_CHUNKS : CPU_CHUNKS_PER_UNIT * units;
-  int64_t rows = is_gpu ? GPU_CHUNK_ROWS : LEAST_CHUNK_ROWS;
-  int64_t chunks = least(most, rlo__ceil_div(ids->rows, rows));
-  chunks = least(chunks, 2 * (ids->rows / ids->segments) + 2);
-  return chunks < 1 ? 1 : chunks;
+  int64_t units = rlo__max(device->compute_units, 1);
+  int64_t max_chunks = is_gpu ? GPU_CHUNKS : CPU_CHUNKS_PER_UNIT * units;
+  int64_t rows = is_gpu ? GPU_CHUNK_ROWS : MIN_CHUNK_ROWS;
+  int64_t chunks = rlo__min(max_chunks, rlo__ceil_div(ids->rows, rows));
+  chunks = rlo__min(chunks, 2 * (ids->rows / ids->segments) + 2);
+  return rlo__max(chunks, 1);
 }
 
 rlo_status rlo__segment_order_cut(const rlo__segment_ids *ids,
@@ -42,7 +38,7 @@ rlo_status rlo__segment_order_cut(const rlo__segment_ids *ids,
   bool is_gpu = device_class == RLO_DEVICE_CLASS_GPU;
   cut.chunk_rows = rlo__ceil_div(ids->rows, choose_chunks(ids, device, is_gpu));
   cut.chunks = rlo__ceil_div(ids->rows, cut.chunk_rows);
-  cut.count_at = ids->segments + 1 + ids->rows; /* fits: the order does */
+  cut.count_at = ids->segments + 1 + ids->rows; /* fits, as the order does */
   int64_t numbers;
   if (!rlo__mul_add(cut.count_at, cut.chunks, ids->segments, &numbers) ||
       !rlo__mul(numbers, ids->order_bits / 8, &cut.scratch_bytes)) {
@@ -56,7 +52,7 @@ rlo_status rlo__segment_order_cut(const rlo__segment_ids *ids,
   return RLO_OK;
 }
 
-/* Where ids follow each other at one distance, every shape has one program. */
+/** Ids at one constant distance share one program for all shapes. */
 static bool is_linear(const rlo_problem *canonical) {
   return canonical->num_axes <= 1 && canonical->num_terms == 0 &&
          canonical->num_guards == 0;
@@ -107,10 +103,10 @@ static rlo_status add_arguments(const rlo__segment_ids *ids,
 static int64_t local_items(const rlo_device_info *device,
                            bool is_gpu,
                            int32_t phase) {
-  int64_t most = !is_gpu ? 1 : phase == 1 ? GPU_SCAN_LOCAL : GPU_LOCAL;
-  most = least(most, device->max_work_group_items);
+  int64_t max_items = !is_gpu ? 1 : phase == 1 ? GPU_SCAN_LOCAL : GPU_LOCAL;
+  max_items = rlo__min(max_items, device->max_work_group_items);
   int64_t local = 1;
-  while (local * 2 <= most) {
+  while (local * 2 <= max_items) {
     local *= 2;
   }
   return local;
@@ -132,8 +128,8 @@ static rlo_status emit(const rlo__segment_ids *ids,
   launch->work_dim = 1;
   launch->local_size[0] = (size_t)local;
   launch->global_size[0] = (size_t)(groups * local);
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__str_printf(&words,
+  rlo__str text = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__str_printf(&text,
                   "%lld chunks of %lld rows, %lld segments",
                   (long long)cut->chunks,
                   (long long)cut->chunk_rows,

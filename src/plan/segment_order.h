@@ -5,21 +5,22 @@
 #include "ir/segment_ids.h"
 #include "plan/launch.h"
 
-/** How ids are turned round on a device: the launches of cl/segment_order.cl,
- *  one after the other. */
+/** Inverts the ids of a segment sum on a device: the launches of
+ *  cl/segment_order.cl, which run one after the other. */
 
 enum { RLO__SEGMENT_ORDER_PHASES = 3 };
 
-/** How the work is cut, and the memory it takes. */
+/** The partition of the rows into chunks, and the scratch memory. */
 typedef struct rlo__segment_cut {
   int64_t chunks, chunk_rows;
-  /** Where the counts begin, in numbers of the order. */
+  /** Index of the first count, in numbers of the order. */
   int64_t count_at;
-  /** The order, with the counts behind it. */
+  /** The order, followed by the counts. */
   int64_t scratch_bytes;
 } rlo__segment_cut;
 
 /**
+ * Chooses the partition.
  * @param ids  borrowed; with at least one row and one segment.
  * @return RLO_OK; RLO_OVERFLOW.
  */
@@ -29,10 +30,10 @@ RLO_NODISCARD rlo_status rlo__segment_order_cut(const rlo__segment_ids *ids,
                                                 rlo__segment_cut *out_cut);
 
 /**
- * Write the launch of a phase: 0, 1 or 2. The source is the ids' memory, the
- * destination the scratch.
+ * Writes the launch of a phase: 0, 1 or 2. Its source is the memory of the ids,
+ * its destination the scratch memory.
  * @param launch  zeroed by the caller.
- * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo_problem_canonicalize says.
+ * @return RLO_OK; RLO_OUT_OF_MEMORY; or a failure of rlo_problem_canonicalize.
  */
 RLO_NODISCARD rlo_status rlo__segment_order_emit(const rlo__segment_ids *ids,
                                                  const rlo__segment_cut *cut,
