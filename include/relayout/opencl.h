@@ -288,7 +288,8 @@ typedef struct rlo_plan_info {
   /** Bytes of scratch memory that each enqueue needs; 0 for most plans. */
   int64_t scratch_bytes;
   /** Kernels that an enqueue runs, one after the other; 0 for an empty problem.
-   *  Of several, the fields above describe the last. */
+   *  Of several, family to measured_fraction describe the last, and the bytes
+   *  read and written are those of all problems together. */
   int32_t num_steps;
 } rlo_plan_info;
 

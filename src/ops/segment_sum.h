@@ -5,6 +5,11 @@
 #include "ir/segment_ids.h"
 #include "relayout/ops.h"
 
+enum {
+  /** Zeros, the fill between the elements, the sum. */
+  RLO__SEGMENT_SUM_MAX_MOVES = 3
+};
+
 struct rlo_segment_sum {
   rlo__segment_ids ids;
   rlo_segment_sum_sizes sizes;

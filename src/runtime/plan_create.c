@@ -20,6 +20,10 @@ enum {
   ENOUGH_ALIGNMENT_BYTES = 64
 };
 
+_Static_assert(RLO__PLAN_MAX_STEPS >=
+                   RLO__SEGMENT_ORDER_PHASES + RLO__SEGMENT_SUM_MAX_MOVES,
+               "a segment sum needs more steps than a plan has");
+
 /** Working memory of the planner, too large for the stack. */
 typedef struct draft {
   rlo_problem problem;
