@@ -239,18 +239,18 @@ bool bench_case_add_all(bench_case_list *list,
 
 static rlo_status lower_sum(const bench_case *item, rlo_problem *out_problem) {
   rlo_chain *chain = NULL;
-  rlo_moves *moves = NULL;
+  rlo_problem_list *problems = NULL;
   rlo_status status = rlo_chain_create(&item->src, &chain);
   if (status == RLO_OK) {
     status = rlo_chain_sum(chain, item->summed, item->num_summed, false);
   }
   if (status == RLO_OK) {
-    status = rlo_chain_combine(chain, &item->dst, &item->options, &moves);
+    status = rlo_chain_combine(chain, &item->dst, &item->options, &problems);
   }
   if (status == RLO_OK) {
-    *out_problem = *rlo_moves_problem(moves, 0);
+    *out_problem = *rlo_problem_list_get(problems, 0);
   }
-  rlo_moves_release(moves);
+  rlo_problem_list_release(problems);
   rlo_chain_release(chain);
   return status;
 }
@@ -258,21 +258,21 @@ static rlo_status lower_sum(const bench_case *item, rlo_problem *out_problem) {
 static rlo_status lower_chain(const bench_case *item,
                               rlo_problem *out_problems) {
   rlo_chain *chain = NULL;
-  rlo_moves *moves = NULL;
+  rlo_problem_list *problems = NULL;
   rlo_status status = item->chain(&item->src, &chain);
   if (status == RLO_OK) {
-    status = rlo_chain_lower(chain, &item->dst, &moves);
+    status = rlo_chain_lower(chain, &item->dst, &problems);
   }
   for (int32_t n = 0; status == RLO_OK && n < item->num_operands; ++n) {
-    if (rlo_moves_count(moves) != item->num_operands ||
-        rlo_moves_operand(moves, n) != n) {
+    if (rlo_problem_list_count(problems) != item->num_operands ||
+        rlo_problem_list_operand(problems, n) != n) {
       bench_fail("'%s' is not one problem for each operand", item->name);
       status = RLO_UNSUPPORTED;
     } else {
-      out_problems[n] = *rlo_moves_problem(moves, n);
+      out_problems[n] = *rlo_problem_list_get(problems, n);
     }
   }
-  rlo_moves_release(moves);
+  rlo_problem_list_release(problems);
   rlo_chain_release(chain);
   return status;
 }

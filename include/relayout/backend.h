@@ -46,16 +46,18 @@ typedef struct rlo_backend_methods {
   void *(*host_pointer)(void *self, void *memory);
   /** Prepares moves to run. On success the backend owns them. NULL: the backend
    *  does not run built-in kernels. */
-  rlo_status (*prepare)(void *self, rlo_moves *moves, void **out_program);
+  rlo_status (*prepare)(void *self,
+                        rlo_problem_list *moves,
+                        void **out_program);
   /** The same for a segment sum, which on success is the backend's to release;
    *  its operands are the rows and the ids. NULL: there are none here. */
   rlo_status (*prepare_segment_sum)(void *self,
                                     rlo_segment_sum *sum,
                                     void **out_program);
   /** Runs a program; moves in order, each with the operand and the
-   *  indices it reads (rlo_moves_operand, rlo_moves_indices). An operand or a
-   *  destination of 0 bytes is NULL. The destination is new; it was cleared if
-   *  its layout has slots without element and without fill. */
+   *  indices it reads (rlo_problem_list_operand, rlo_problem_list_indices). An
+   * operand or a destination of 0 bytes is NULL. The destination is new; it was
+   * cleared if its layout has slots without element and without fill. */
   rlo_status (*run)(void *self,
                     void *program,
                     void *const *operands,

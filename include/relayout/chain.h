@@ -28,7 +28,7 @@ typedef struct rlo_chain rlo_chain;
 
 /** The problems that a chain lowers to. They run in order, each after the
  * previous one, from its operand into the one destination. */
-typedef struct rlo_moves rlo_moves;
+typedef struct rlo_problem_list rlo_problem_list;
 
 /**
  * Creates a chain of no operation: its result is operand 0.
@@ -74,7 +74,7 @@ RLO_API const rlo_shape *rlo_chain_operand(const rlo_chain *chain, int32_t n);
  *
  * @param dst        borrowed; the type, element size and dimensions of
  *                   rlo_chain_shape, any layout; NULL for that shape itself.
- * @param out_moves  owned by the caller; rlo_moves_release frees it.
+ * @param out_list  owned by the caller; rlo_problem_list_release frees it.
  * @return RLO_OK; RLO_INVALID_ARGUMENT if dst has another type or other
  *         dimensions, or is strided with two indices on one slot;
  *         RLO_UNSUPPORTED for another element size, or beyond RLO_MAX_AXES,
@@ -83,21 +83,24 @@ RLO_API const rlo_shape *rlo_chain_operand(const rlo_chain *chain, int32_t n);
  */
 RLO_API RLO_NODISCARD rlo_status rlo_chain_lower(const rlo_chain *chain,
                                                  const rlo_shape *dst,
-                                                 rlo_moves **out_moves);
+                                                 rlo_problem_list **out_list);
 
 /** The number of problems. */
-RLO_API int32_t rlo_moves_count(const rlo_moves *moves);
+RLO_API int32_t rlo_problem_list_count(const rlo_problem_list *list);
 
 /** Problem `n`, not canonical; borrowed; NULL if it does not exist. */
-RLO_API const rlo_problem *rlo_moves_problem(const rlo_moves *moves, int32_t n);
+RLO_API const rlo_problem *rlo_problem_list_get(const rlo_problem_list *list,
+                                                int32_t n);
 
 /** The operand that problem `n` reads (a fill reads none of it); -1 if there is
  * no such problem. */
-RLO_API int32_t rlo_moves_operand(const rlo_moves *moves, int32_t n);
+RLO_API int32_t rlo_problem_list_operand(const rlo_problem_list *list,
+                                         int32_t n);
 
 /** The operand that holds the indices which problem `n` loads; -1 if it loads
  *  none, or there is no such problem. */
-RLO_API int32_t rlo_moves_indices(const rlo_moves *moves, int32_t n);
+RLO_API int32_t rlo_problem_list_indices(const rlo_problem_list *list,
+                                         int32_t n);
 
 /**
  * Runs the problems on the host, in order.
@@ -105,12 +108,11 @@ RLO_API int32_t rlo_moves_indices(const rlo_moves *moves, int32_t n);
  *                  borrowed.
  * @return what rlo_problem_run_host returns. Threads: safe on distinct memory.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_moves_run_host(const rlo_moves *moves,
-                                                    const void *const *operands,
-                                                    void *dst);
+RLO_API RLO_NODISCARD rlo_status rlo_problem_list_run_host(
+    const rlo_problem_list *list, const void *const *operands, void *dst);
 
 /** Releases a list of problems; NULL is legal. */
-RLO_API void rlo_moves_release(rlo_moves *moves);
+RLO_API void rlo_problem_list_release(rlo_problem_list *list);
 
 RLO_END_DECLS
 

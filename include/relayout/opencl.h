@@ -212,8 +212,8 @@ rlo_plan_create(rlo_context *context,
 /**
  * Plans a segment sum for a context's device, as a plan of up to six steps that
  * needs scratch memory: kernels that invert the ids, then those of its problems
- * (rlo_segment_sum_moves). rlo_enqueue_operands runs it, with the rows as `src`
- * and the ids as `indices`, bit for bit like rlo_segment_sum_run_host.
+ * (rlo_segment_sum_problems). rlo_enqueue_operands runs it, with the rows as
+ * `src` and the ids as `indices`, bit for bit like rlo_segment_sum_run_host.
  * @param sum      borrowed for the call.
  * @param options  as for rlo_plan_create; `family` applies to the sum alone,
  *                 and of the problems those that fill are measured.

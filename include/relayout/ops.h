@@ -281,7 +281,7 @@ RLO_API RLO_NODISCARD rlo_status
 rlo_chain_combine(const rlo_chain *chain,
                   const rlo_shape *dst,
                   const rlo_combine_options *options,
-                  rlo_moves **out_moves);
+                  rlo_problem_list **out_list);
 
 /**
  * The sum of `count` arrays of one logical shape, each in its own type and
@@ -295,7 +295,7 @@ rlo_chain_combine(const rlo_chain *chain,
 RLO_API RLO_NODISCARD rlo_status rlo_add_n_lower(const rlo_shape *const *srcs,
                                                  int32_t count,
                                                  const rlo_shape *dst,
-                                                 rlo_moves **out_moves);
+                                                 rlo_problem_list **out_list);
 
 /**
  * y(i) = x(i) in another element type, of that type's usual size; the fills of
@@ -356,10 +356,10 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_sum(rlo_chain *chain,
  *   v = indices(b, r);
  *   y(b, p, r, q) = 0 <= v < x->dims[dim] ? x(b, p, v, q) : 0
  *
- * The indices become an operand of the chain, the last one; rlo_moves_indices
- * returns which problems of the lowered chain load them; such problems run
- * with rlo_moves_run_host, rlo_problem_run_host_indexed and
- * rlo_enqueue_operands.
+ * The indices become an operand of the chain, the last one;
+ * rlo_problem_list_indices returns which problems of the lowered chain load
+ * them; such problems run with rlo_problem_list_run_host,
+ * rlo_problem_run_host_indexed and rlo_enqueue_operands.
  *
  * A chain may gather again in another of its parts; two gathers from different
  * arrays of indices in one part are RLO_UNSUPPORTED by rlo_chain_lower.
@@ -452,7 +452,8 @@ RLO_API void rlo_segment_sum_get_sizes(const rlo_segment_sum *sum,
 /** The problems that make the destination out of the rows (operand 0) and the
  *  order (operand 1, which they load): zeros, and the sum over them. Borrowed.
  */
-RLO_API const rlo_moves *rlo_segment_sum_moves(const rlo_segment_sum *sum);
+RLO_API const rlo_problem_list *rlo_segment_sum_problems(
+    const rlo_segment_sum *sum);
 
 /**
  * Inverts the ids on the host. `order` receives, as signed integers of

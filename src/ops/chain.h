@@ -23,13 +23,18 @@ struct rlo_chain {
   int64_t next_id;
 };
 
-struct rlo_moves {
-  int32_t count, capacity;
-  /** For each problem: the operand that it reads, and the operand of its
-   * indices or -1. */
-  int32_t *operands;
-  int32_t *index_operands;
-  rlo_problem **problems;
+/** A problem of a list, the operand that it reads, and that of its indices or
+ *  -1. */
+typedef struct rlo__listed_problem {
+  rlo_problem *problem;
+  int32_t operand;
+  int32_t index_operand;
+} rlo__listed_problem;
+
+struct rlo_problem_list {
+  rlo__listed_problem *entries;
+  int32_t count;
+  size_t capacity;
 };
 
 /** Makes a row-major shape with the type and the element size of `src`. */
@@ -73,10 +78,10 @@ RLO_NODISCARD rlo_status rlo__chain_take_copies(rlo_chain *chain,
 
 /** Appends a copy of a problem. `index_operand` is used only if the problem
  * loads indices. RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__moves_add(rlo_moves *moves,
-                                        int32_t operand,
-                                        int32_t index_operand,
-                                        const rlo_problem *problem);
+RLO_NODISCARD rlo_status rlo__problem_list_add(rlo_problem_list *list,
+                                               int32_t operand,
+                                               int32_t index_operand,
+                                               const rlo_problem *problem);
 
 /** Exchanges the contents of two chains: commits an operation that consists of
  * several others and ran on a clone. */

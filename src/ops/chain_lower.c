@@ -24,7 +24,7 @@ typedef struct lowering {
   const rlo_chain *chain;
   const rlo_shape *dst;
   rlo_combine_options options;
-  rlo_moves *moves;
+  rlo_problem_list *list;
   /** The box, guards and index of the cells of the destination: the start of
    * each part. */
   rlo_problem cells;
@@ -106,8 +106,8 @@ static rlo_status check_fills(const rlo_chain *chain,
 }
 
 static rlo_status emit(lowering *l, const rlo_problem *problem) {
-  return rlo__moves_add(
-      l->moves, l->chain->parts[l->part].operand, l->index_operand, problem);
+  return rlo__problem_list_add(
+      l->list, l->chain->parts[l->part].operand, l->index_operand, problem);
 }
 
 /* Emits the problem that reads the operand, and computes if the options ask for
@@ -382,23 +382,23 @@ static rlo_status lower(lowering *l) {
 static rlo_status lower_chain(const rlo_chain *chain,
                               const rlo_shape *dst,
                               const rlo_combine_options *options,
-                              rlo_moves **out_moves) {
+                              rlo_problem_list **out_list) {
   rlo_status status = RLO_OUT_OF_MEMORY;
-  rlo_moves *moves = rlo__alloc(sizeof *moves);
+  rlo_problem_list *list = rlo__alloc(sizeof *list);
   lowering *l = rlo__alloc(sizeof *l);
-  if (moves != NULL && l != NULL) {
+  if (list != NULL && l != NULL) {
     l->chain = chain;
     l->dst = dst;
     l->options = *options;
-    l->moves = moves;
+    l->list = list;
     status = lower(l);
   }
   rlo__free(l);
   if (status != RLO_OK) {
-    rlo_moves_release(moves);
+    rlo_problem_list_release(list);
     return status;
   }
-  *out_moves = moves;
+  *out_list = list;
   return RLO_OK;
 }
 
@@ -406,25 +406,25 @@ static const rlo_combine_options plain = RLO_COMBINE_OPTIONS_INIT;
 
 rlo_status rlo_chain_lower(const rlo_chain *chain,
                            const rlo_shape *dst,
-                           rlo_moves **out_moves) {
-  *out_moves = NULL;
+                           rlo_problem_list **out_list) {
+  *out_list = NULL;
   dst = dst == NULL ? &chain->shape : dst;
   RLO_TRY(rlo_shape_validate(dst));
   RLO_TRY(check_elements(chain, dst));
   RLO_TRY(check_dimensions(chain, dst));
-  return lower_chain(chain, dst, &plain, out_moves);
+  return lower_chain(chain, dst, &plain, out_list);
 }
 
 rlo_status rlo_chain_combine(const rlo_chain *chain,
                              const rlo_shape *dst,
                              const rlo_combine_options *options,
-                             rlo_moves **out_moves) {
-  *out_moves = NULL;
+                             rlo_problem_list **out_list) {
+  *out_list = NULL;
   dst = dst == NULL ? &chain->shape : dst;
   options = options == NULL ? &plain : options;
   RLO_TRY(rlo__ops_check_options(options));
   RLO_TRY(rlo_shape_validate(dst));
   RLO_TRY(check_dimensions(chain, dst));
   RLO_TRY(check_fills(chain, dst, options));
-  return lower_chain(chain, dst, options, out_moves);
+  return lower_chain(chain, dst, options, out_list);
 }

@@ -228,7 +228,7 @@ static rlo_status find_source(lowering *l) {
 }
 
 static rlo_status emit(lowering *l) {
-  return rlo__moves_add(l->sum->moves, 0, 1, &l->problem);
+  return rlo__problem_list_add(l->sum->problems, 0, 1, &l->problem);
 }
 
 static rlo_status emit_fill(lowering *l, rlo_guard_kind skipped, bool is_zero) {
@@ -351,8 +351,8 @@ rlo_status rlo_segment_sum_create(const rlo_shape *src,
   if (sum == NULL || l == NULL) {
     goto fail;
   }
-  sum->moves = rlo__alloc(sizeof *sum->moves);
-  if (sum->moves == NULL) {
+  sum->problems = rlo__alloc(sizeof *sum->problems);
+  if (sum->problems == NULL) {
     goto fail;
   }
   l->src = src;
@@ -374,7 +374,7 @@ void rlo_segment_sum_release(rlo_segment_sum *sum) {
   if (sum == NULL) {
     return;
   }
-  rlo_moves_release(sum->moves);
+  rlo_problem_list_release(sum->problems);
   rlo__free(sum);
 }
 
@@ -383,8 +383,8 @@ void rlo_segment_sum_get_sizes(const rlo_segment_sum *sum,
   *out_sizes = sum->sizes;
 }
 
-const rlo_moves *rlo_segment_sum_moves(const rlo_segment_sum *sum) {
-  return sum->moves;
+const rlo_problem_list *rlo_segment_sum_problems(const rlo_segment_sum *sum) {
+  return sum->problems;
 }
 
 rlo_status rlo_segment_sum_order_host(const rlo_segment_sum *sum,
@@ -404,7 +404,7 @@ rlo_status rlo_segment_sum_run_host(const rlo_segment_sum *sum,
   rlo_status status = rlo_segment_sum_order_host(sum, ids, order);
   if (status == RLO_OK) {
     const void *operands[] = {src, order};
-    status = rlo_moves_run_host(sum->moves, operands, dst);
+    status = rlo_problem_list_run_host(sum->problems, operands, dst);
   }
   rlo__free(order);
   return status;

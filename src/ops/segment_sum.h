@@ -15,7 +15,7 @@ struct rlo_segment_sum {
   rlo_segment_sum_sizes sizes;
   /** Bits of an element. */
   int64_t src_bits, dst_bits;
-  rlo_moves *moves;
+  rlo_problem_list *problems;
 };
 
 #endif

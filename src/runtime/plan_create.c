@@ -372,8 +372,8 @@ static rlo_status add_segment_problems(rlo_plan *plan,
                                        const rlo_segment_sum *sum,
                                        const rlo_plan_options *options,
                                        draft *drafts) {
-  for (int32_t n = 0; n < rlo_moves_count(sum->moves); ++n) {
-    const rlo_problem *problem = rlo_moves_problem(sum->moves, n);
+  for (int32_t n = 0; n < rlo_problem_list_count(sum->problems); ++n) {
+    const rlo_problem *problem = rlo_problem_list_get(sum->problems, n);
     bool loads = rlo_problem_loads(problem);
     rlo_plan_options own = RLO_PLAN_OPTIONS_INIT;
     if (options != NULL) {
@@ -403,7 +403,8 @@ static rlo_status fill_from_segment_sum(rlo_plan *plan,
   plan->info.src_bytes = sum->sizes.src_bytes;
   plan->info.index_bytes = sum->sizes.ids_bytes;
   plan->info.dst_bytes = sum->sizes.dst_bytes;
-  if (ids->rows > 0 && ids->segments > 0 && rlo_moves_count(sum->moves) > 0) {
+  if (ids->rows > 0 && ids->segments > 0 &&
+      rlo_problem_list_count(sum->problems) > 0) {
     RLO_TRY(add_order(plan, ids, &drafts[0].launch));
   }
   RLO_TRY(add_segment_problems(plan, sum, options, drafts));

@@ -321,7 +321,7 @@ RLO_TEST(test_device_compute__random_sums_are_exact) {
       }
     }
     rlo_chain *chain = NULL;
-    rlo_moves *moves = NULL;
+    rlo_problem_list *problems = NULL;
     expect_ok(rlo_chain_create(&src, &chain));
     expect_ok(
         rlo_chain_sum(chain, summed, count, test_random_once_in(&random, 2)));
@@ -329,9 +329,9 @@ RLO_TEST(test_device_compute__random_sums_are_exact) {
     rlo_shape dst =
         test_random_shape(&random, to, result->dims, result->rank, TEST_ALL);
     rlo_combine_options options = random_options(&random, from, to);
-    rlo_status status = rlo_chain_combine(chain, &dst, &options, &moves);
-    if (status == RLO_OK && rlo_moves_count(moves) == 1) {
-      problem = *rlo_moves_problem(moves, 0);
+    rlo_status status = rlo_chain_combine(chain, &dst, &options, &problems);
+    if (status == RLO_OK && rlo_problem_list_count(problems) == 1) {
+      problem = *rlo_problem_list_get(problems, 0);
       char words[96];
       snprintf(words,
                sizeof words,
@@ -347,7 +347,7 @@ RLO_TEST(test_device_compute__random_sums_are_exact) {
                     (int)i,
                     (unsigned long long)case_seed);
     }
-    rlo_moves_release(moves);
+    rlo_problem_list_release(problems);
     rlo_chain_release(chain);
   }
   printf("%d of %d sums ran\n", (int)num_ran, (int)cases);
@@ -441,7 +441,7 @@ RLO_TABLE_TEST(test_device_compute__families_are_exact, forced_cases) {
   test_random random = test_random_begin("test_device_compute");
   rlo_shape src;
   rlo_chain *chain = NULL;
-  rlo_moves *moves = NULL;
+  rlo_problem_list *problems = NULL;
   expect_ok(rlo_shape_make(c->from, c->dims, 3, &src));
   expect_ok(rlo_chain_create(&src, &chain));
   if (c->is_turned) {
@@ -454,9 +454,9 @@ RLO_TABLE_TEST(test_device_compute__families_are_exact, forced_cases) {
   expect_ok(rlo_shape_make(c->to, rlo_chain_shape(chain)->dims, 3, &dst));
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   options.beta = c->beta;
-  expect_ok(rlo_chain_combine(chain, &dst, &options, &moves));
-  problem = *rlo_moves_problem(moves, 0);
-  rlo_moves_release(moves);
+  expect_ok(rlo_chain_combine(chain, &dst, &options, &problems));
+  problem = *rlo_problem_list_get(problems, 0);
+  rlo_problem_list_release(problems);
   rlo_chain_release(chain);
   uint8_t *x = malloc((size_t)(problem.src_bytes + problem.dst_bytes));
   ck_assert_ptr_nonnull(x);

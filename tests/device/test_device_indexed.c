@@ -13,23 +13,23 @@
 RLO_FILE_FIXTURE(open_device, close_device);
 RLO_TIMEOUT(600);
 
-static rlo_moves *lower_gather(const test_indexed *x) {
+static rlo_problem_list *lower_gather(const test_indexed *x) {
   rlo_chain *chain;
-  rlo_moves *moves;
+  rlo_problem_list *problems;
   ck_assert_int_eq(rlo_chain_create(&x->array, &chain), RLO_OK);
   ck_assert_msg(
       rlo_chain_gather(chain, &x->indices, x->dim, x->batch_dims) == RLO_OK &&
-          rlo_chain_lower(chain, &x->rows, &moves) == RLO_OK,
+          rlo_chain_lower(chain, &x->rows, &problems) == RLO_OK,
       "%s: %s",
       x->words,
       rlo_error_last()->message);
   rlo_chain_release(chain);
-  return moves;
+  return problems;
 }
 
 typedef struct counts {
   int64_t ran[64];
-  int64_t moves, loading;
+  int64_t problems, loading;
 } counts;
 
 /* Each problem of a gather by one of the families that take it. */
@@ -37,10 +37,10 @@ static bool run_gather(test_random *random,
                        const test_indexed *x,
                        int64_t element_bytes,
                        counts *c) {
-  rlo_moves *moves = lower_gather(x);
-  for (int32_t n = 0; n < rlo_moves_count(moves); ++n) {
-    const rlo_problem *problem = rlo_moves_problem(moves, n);
-    c->moves += 1;
+  rlo_problem_list *problems = lower_gather(x);
+  for (int32_t n = 0; n < rlo_problem_list_count(problems); ++n) {
+    const rlo_problem *problem = rlo_problem_list_get(problems, n);
+    c->problems += 1;
     c->loading += rlo_problem_loads(problem);
     test_case tried = {
         .indices = x->index_memory,
@@ -66,7 +66,7 @@ static bool run_gather(test_random *random,
       return false;
     }
   }
-  rlo_moves_release(moves);
+  rlo_problem_list_release(problems);
   return true;
 }
 
@@ -90,7 +90,7 @@ RLO_TEST(test_device_indexed__random_gathers_are_exact) {
   }
   printf("%d gathers, %lld problems, %lld load\n",
          (int)cases,
-         (long long)c.moves,
+         (long long)c.problems,
          (long long)c.loading);
   for (int32_t f = 0; f < rlo__num_families; ++f) {
     uint32_t traits = rlo__families[f]->traits;

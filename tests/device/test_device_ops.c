@@ -229,20 +229,20 @@ RLO_TEST(test_device_ops__random_chains_are_exact) {
       dst = test_random_shape(
           &random, dtype, result->dims, result->rank, TEST_ALL);
     }
-    rlo_moves *moves;
-    ck_assert_msg(rlo_chain_lower(g.chain, &dst, &moves) == RLO_OK,
+    rlo_problem_list *problems;
+    ck_assert_msg(rlo_chain_lower(g.chain, &dst, &problems) == RLO_OK,
                   "%s: %s",
                   g.words,
                   rlo_error_last()->message);
-    for (int32_t n = 0; n < rlo_moves_count(moves) && n < 4; ++n) {
-      run_problem(rlo_moves_problem(moves, n),
+    for (int32_t n = 0; n < rlo_problem_list_count(problems) && n < 4; ++n) {
+      run_problem(rlo_problem_list_get(problems, n),
                   g.words,
                   (int64_t)1 << width,
                   &random,
                   &t);
       ++t.problems;
     }
-    rlo_moves_release(moves);
+    rlo_problem_list_release(problems);
     rlo_chain_release(g.chain);
   }
   printf("%lld problems, %lld runs, %lld of them specialized\n",

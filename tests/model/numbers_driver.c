@@ -36,7 +36,7 @@ typedef enum word {
 typedef struct driver {
   char *words[MODEL_MAX_FIELDS];
   rlo_chain *chain;
-  rlo_moves *moves;
+  rlo_problem_list *problems;
   uint8_t *src, *dst, *expected;
   size_t dst_bytes;
 } driver;
@@ -105,7 +105,7 @@ static rlo_status lower(driver *d) {
     status = rlo_shape_make(dst_type, result->dims, result->rank, &dst);
   }
   return status == RLO_OK
-             ? rlo_chain_combine(d->chain, &dst, &options, &d->moves)
+             ? rlo_chain_combine(d->chain, &dst, &options, &d->problems)
              : status;
 }
 
@@ -118,7 +118,7 @@ static bool run(driver *d, char *out_reason, size_t capacity) {
   rlo_status status = lower(d);
   if (status == RLO_OK) {
     const void *operands[1] = {d->src};
-    status = rlo_moves_run_host(d->moves, operands, d->dst);
+    status = rlo_problem_list_run_host(d->problems, operands, d->dst);
   }
   if (status != RLO_OK) {
     snprintf(out_reason, capacity, "%s", rlo_error_last()->message);
@@ -156,7 +156,7 @@ static bool run_case(char *fields[MODEL_MAX_FIELDS]) {
            d.words[WORD_BETA],
            reason);
   }
-  rlo_moves_release(d.moves);
+  rlo_problem_list_release(d.problems);
   rlo_chain_release(d.chain);
   free(d.src);
   free(d.dst);

@@ -145,22 +145,23 @@ static const uint8_t *indices_of(const state *s) {
 
 /* max_unit_bits < 0: as lowered. */
 static bool run_way(state *s,
-                    const rlo_moves *moves,
+                    const rlo_problem_list *problems,
                     uint64_t wanted,
                     int32_t max_unit_bits) {
   fill_source(s, s->src);
   memcpy(s->src_before, s->src, s->src_bytes);
   model_fill_prefill(s->dst, s->dst_bytes);
-  for (int32_t n = 0; n < rlo_moves_count(moves); ++n) {
-    s->changed = *rlo_moves_problem(moves, n);
+  for (int32_t n = 0; n < rlo_problem_list_count(problems); ++n) {
+    s->changed = *rlo_problem_list_get(problems, n);
     if (max_unit_bits >= 0 && !make_canonical(s, max_unit_bits)) {
       return false;
     }
     if (s->is_verbose) {
-      printf("operand %d, ", rlo_moves_operand(moves, n));
+      printf("operand %d, ", rlo_problem_list_operand(problems, n));
       print_problem(&s->changed);
     }
-    const uint8_t *src = s->src + s->begins[rlo_moves_operand(moves, n)];
+    const uint8_t *src =
+        s->src + s->begins[rlo_problem_list_operand(problems, n)];
     rlo_status status =
         rlo_problem_run_host_indexed(&s->changed, src, indices_of(s), s->dst);
     if (status != RLO_OK) {
@@ -180,10 +181,12 @@ static bool run_way(state *s,
          complain(s, "the destination differs from the model's");
 }
 
-static bool run_moves(state *s, const rlo_moves *moves, uint64_t wanted) {
-  s->problems += rlo_moves_count(moves);
-  return run_way(s, moves, wanted, -1) && run_way(s, moves, wanted, 0) &&
-         run_way(s, moves, wanted, RLO_MAX_UNIT_BITS);
+static bool run_moves(state *s,
+                      const rlo_problem_list *problems,
+                      uint64_t wanted) {
+  s->problems += rlo_problem_list_count(problems);
+  return run_way(s, problems, wanted, -1) && run_way(s, problems, wanted, 0) &&
+         run_way(s, problems, wanted, RLO_MAX_UNIT_BITS);
 }
 
 /* The low 64 bits of a little-endian unit, which are all that the low 64 bits
@@ -245,12 +248,12 @@ static bool run_adjoint(state *s, const rlo_problem *problem, size_t begin) {
 }
 
 /* Where the source is read once, storing into zeros does what adding does. */
-static bool check_stored(state *s, const rlo_moves *moves) {
+static bool check_stored(state *s, const rlo_problem_list *problems) {
   bool has_stored = true;
   memset(s->stored_dx, 0, s->src_bytes);
-  for (int32_t n = 0; n < rlo_moves_count(moves); ++n) {
-    const rlo_problem *problem = rlo_moves_problem(moves, n);
-    size_t begin = s->begins[rlo_moves_operand(moves, n)];
+  for (int32_t n = 0; n < rlo_problem_list_count(problems); ++n) {
+    const rlo_problem *problem = rlo_problem_list_get(problems, n);
+    size_t begin = s->begins[rlo_problem_list_operand(problems, n)];
     bool reads_once = false;
     rlo_status status = rlo_problem_reads_once(problem, &reads_once);
     if (status != RLO_OK) {
@@ -265,9 +268,10 @@ static bool check_stored(state *s, const rlo_moves *moves) {
     }
     /* Several boxes of one operand add up. */
     for (int32_t m = 0; m < n; ++m) {
-      has_stored = has_stored && (rlo_moves_operand(moves, m) !=
-                                      rlo_moves_operand(moves, n) ||
-                                  rlo_moves_problem(moves, m)->read_bytes == 0);
+      has_stored =
+          has_stored && (rlo_problem_list_operand(problems, m) !=
+                             rlo_problem_list_operand(problems, n) ||
+                         rlo_problem_list_get(problems, m)->read_bytes == 0);
     }
     status = rlo_problem_run_host_indexed(
         &s->changed, s->dy, indices_of(s), s->stored_dx + begin);
@@ -275,17 +279,17 @@ static bool check_stored(state *s, const rlo_moves *moves) {
       return complain_status(s, status);
     }
   }
-  has_stored = has_stored && rlo_moves_problem(moves, 0)->unit_bits <= 64;
+  has_stored = has_stored && rlo_problem_list_get(problems, 0)->unit_bits <= 64;
   s->stored += has_stored;
   return !has_stored || memcmp(s->dx, s->stored_dx, s->src_bytes) == 0 ||
          complain(s, "the stored gradient differs from the added one");
 }
 
-static bool check_adjoint(state *s, const rlo_moves *moves) {
-  if (rlo_moves_count(moves) == 0) {
+static bool check_adjoint(state *s, const rlo_problem_list *problems) {
+  if (rlo_problem_list_count(problems) == 0) {
     return true;
   }
-  size_t unit_bytes = (size_t)rlo_moves_problem(moves, 0)->unit_bits / 8;
+  size_t unit_bytes = (size_t)rlo_problem_list_get(problems, 0)->unit_bits / 8;
   fill_source(s, s->src);
   model_fill_prefill(s->dy, s->dst_bytes);
   memset(s->dst, 0, s->dst_bytes);
@@ -298,17 +302,17 @@ static bool check_adjoint(state *s, const rlo_moves *moves) {
     operands[n] = s->src + s->begins[n];
     no_operands[n] = n == s->index_operand ? operands[n] : s->zeros;
   }
-  rlo_status status = rlo_moves_run_host(moves, operands, s->dst);
+  rlo_status status = rlo_problem_list_run_host(problems, operands, s->dst);
   if (status == RLO_OK) {
-    status = rlo_moves_run_host(moves, no_operands, s->of_zeros);
+    status = rlo_problem_list_run_host(problems, no_operands, s->of_zeros);
   }
   if (status != RLO_OK) {
     return complain_status(s, status);
   }
-  for (int32_t n = 0; n < rlo_moves_count(moves); ++n) {
+  for (int32_t n = 0; n < rlo_problem_list_count(problems); ++n) {
     if (!run_adjoint(s,
-                     rlo_moves_problem(moves, n),
-                     s->begins[rlo_moves_operand(moves, n)])) {
+                     rlo_problem_list_get(problems, n),
+                     s->begins[rlo_problem_list_operand(problems, n)])) {
       return false;
     }
   }
@@ -323,7 +327,7 @@ static bool check_adjoint(state *s, const rlo_moves *moves) {
       inner_product(s->dy, s->twice, s->zeros, s->dst_bytes, unit_bytes)) {
     return complain(s, "the adjoint of the adjoint is not S");
   }
-  return check_stored(s, moves);
+  return check_stored(s, problems);
 }
 
 /* A program that is one segment sum: no chain. */
@@ -346,7 +350,7 @@ static bool run_segment_sum(state *s,
   memcpy(s->src_before, s->src, s->src_bytes);
   model_fill_prefill(s->dst, s->dst_bytes);
   status = rlo_segment_sum_run_host(sum, s->src, indices_of(s), s->dst);
-  s->problems += rlo_moves_count(rlo_segment_sum_moves(sum));
+  s->problems += rlo_problem_list_count(rlo_segment_sum_problems(sum));
   rlo_segment_sum_release(sum);
   if (status != RLO_OK) {
     return complain_status(s, status);
@@ -377,15 +381,15 @@ static bool run_case(state *s, char *fields[MODEL_MAX_FIELDS]) {
   if (chain == NULL) {
     return complain(s, "the program does not build");
   }
-  rlo_moves *moves;
-  rlo_status status = rlo_chain_lower(chain, &dst, &moves);
+  rlo_problem_list *problems;
+  rlo_status status = rlo_chain_lower(chain, &dst, &problems);
   rlo_chain_release(chain);
   if (status != RLO_OK) {
     return complain_status(s, status);
   }
-  bool is_right = run_moves(s, moves, strtoull(fields[6], NULL, 16)) &&
-                  check_adjoint(s, moves);
-  rlo_moves_release(moves);
+  bool is_right = run_moves(s, problems, strtoull(fields[6], NULL, 16)) &&
+                  check_adjoint(s, problems);
+  rlo_problem_list_release(problems);
   return is_right;
 }
 

@@ -75,13 +75,13 @@ void test_plan_lower(const char *src,
 void test_plan_sum(const char *src, int32_t dim, rlo_problem *out_problem) {
   rlo_shape shape;
   rlo_chain *chain = NULL;
-  rlo_moves *moves = NULL;
+  rlo_problem_list *problems = NULL;
   parse(src, &shape);
   ck_assert_int_eq(rlo_chain_create(&shape, &chain), RLO_OK);
   ck_assert_int_eq(rlo_chain_sum(chain, &dim, 1, false), RLO_OK);
-  ck_assert_int_eq(rlo_chain_lower(chain, NULL, &moves), RLO_OK);
-  *out_problem = *rlo_moves_problem(moves, 0);
-  rlo_moves_release(moves);
+  ck_assert_int_eq(rlo_chain_lower(chain, NULL, &problems), RLO_OK);
+  *out_problem = *rlo_problem_list_get(problems, 0);
+  rlo_problem_list_release(problems);
   rlo_chain_release(chain);
 }
 
@@ -99,8 +99,9 @@ void test_plan_segment_sum(const char *src,
   ck_assert_int_eq(
       rlo_segment_sum_create(&shapes[0], &shapes[1], 0, 0, &shapes[2], &sum),
       RLO_OK);
-  const rlo_moves *moves = rlo_segment_sum_moves(sum);
-  *out_problem = *rlo_moves_problem(moves, rlo_moves_count(moves) - 1);
+  const rlo_problem_list *problems = rlo_segment_sum_problems(sum);
+  *out_problem =
+      *rlo_problem_list_get(problems, rlo_problem_list_count(problems) - 1);
   rlo_segment_sum_release(sum);
 }
 

@@ -10,16 +10,16 @@
 #define ENTRIES(...) ((int32_t[]){__VA_ARGS__})
 
 static rlo_chain *chain;
-static rlo_moves *moves;
+static rlo_problem_list *problems;
 static rlo_problem adjoint;
 
 static void setup(void) {
   chain = NULL;
-  moves = NULL;
+  problems = NULL;
 }
 
 static void teardown(void) {
-  rlo_moves_release(moves);
+  rlo_problem_list_release(problems);
   rlo_chain_release(chain);
 }
 
@@ -32,16 +32,16 @@ static void begin(const int64_t *dims, int32_t rank) {
 }
 
 static void lower(void) {
-  expect_ok(rlo_chain_lower(chain, NULL, &moves));
+  expect_ok(rlo_chain_lower(chain, NULL, &problems));
 }
 
 /* dx of the chain's one operand, `count` integers, for this dy. */
 static void expect_vjp(const int32_t *dy, const int32_t *wanted, int count) {
   int32_t dx[64] = {0};
   lower();
-  for (int32_t n = 0; n < rlo_moves_count(moves); ++n) {
+  for (int32_t n = 0; n < rlo_problem_list_count(problems); ++n) {
     expect_ok(rlo_problem_adjoint(
-        rlo_moves_problem(moves, n), RLO_DTYPE_S32, &adjoint));
+        rlo_problem_list_get(problems, n), RLO_DTYPE_S32, &adjoint));
     expect_ok(rlo_problem_run_host(&adjoint, dy, dx));
   }
   for (int k = 0; k < count; ++k) {
@@ -199,13 +199,14 @@ RLO_TEST(test_adjoint__concatenate) {
   expect_ok(rlo_chain_concatenate(chain, (const rlo_chain *[]){other}, 1, 0));
   rlo_chain_release(other);
   lower();
-  ck_assert_int_eq(rlo_moves_count(moves), 2);
+  ck_assert_int_eq(rlo_problem_list_count(problems), 2);
   for (int32_t n = 0; n < 2; ++n) {
     int32_t dx[8] = {0};
     expect_ok(rlo_problem_adjoint(
-        rlo_moves_problem(moves, n), RLO_DTYPE_INVALID, &adjoint));
+        rlo_problem_list_get(problems, n), RLO_DTYPE_INVALID, &adjoint));
     expect_ok(rlo_problem_run_host(&adjoint, dy, dx));
-    ck_assert_mem_eq(dx, wanted[rlo_moves_operand(moves, n)], sizeof dx);
+    ck_assert_mem_eq(
+        dx, wanted[rlo_problem_list_operand(problems, n)], sizeof dx);
   }
 }
 
@@ -224,11 +225,11 @@ RLO_TEST(test_adjoint__padded_layout) {
   dst.layout.padded_dimensions[0] = 3;
   dst.layout.padded_dimensions[1] = 5;
   dst.layout.fill = RLO_FILL_ZERO;
-  expect_ok(rlo_chain_lower(chain, &dst, &moves));
-  ck_assert_int_eq(rlo_moves_count(moves), 1);
+  expect_ok(rlo_chain_lower(chain, &dst, &problems));
+  ck_assert_int_eq(rlo_problem_list_count(problems), 1);
   int32_t dx[6] = {0};
   expect_ok(rlo_problem_adjoint(
-      rlo_moves_problem(moves, 0), RLO_DTYPE_INVALID, &adjoint));
+      rlo_problem_list_get(problems, 0), RLO_DTYPE_INVALID, &adjoint));
   expect_ok(rlo_problem_run_host(&adjoint, dy, dx));
   ck_assert_mem_eq(dx, ENTRIES(1, 4, 7, 2, 5, 8), sizeof dx);
 }
@@ -238,7 +239,7 @@ RLO_TEST(test_adjoint__storing_needs_reading_once) {
   begin(DIMS(2), 1);
   expect_ok(rlo_chain_tile(chain, DIMS(2)));
   lower();
-  const rlo_problem *problem = rlo_moves_problem(moves, 0);
+  const rlo_problem *problem = rlo_problem_list_get(problems, 0);
   expect_ok(rlo_problem_reads_once(problem, &reads_once));
   ck_assert(!reads_once);
   memset(&adjoint, 0, sizeof adjoint);
@@ -262,7 +263,7 @@ RLO_TEST(test_adjoint__the_update_is_part_of_a_problem) {
   begin(DIMS(4), 1);
   lower();
   expect_ok(rlo_problem_adjoint(
-      rlo_moves_problem(moves, 0), RLO_DTYPE_S32, &adjoint));
+      rlo_problem_list_get(problems, 0), RLO_DTYPE_S32, &adjoint));
   other = adjoint;
   other.update = RLO_UPDATE_STORE;
   ck_assert(!rlo_problem_equal(&adjoint, &other));

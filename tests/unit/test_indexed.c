@@ -32,15 +32,15 @@ static int32_t expect(rlo_chain *chain,
   if (dst != NULL) {
     dst_shape = test_shape_of(dst);
   }
-  rlo_moves *moves;
+  rlo_problem_list *list;
   ck_assert_msg(
-      rlo_chain_lower(chain, dst == NULL ? NULL : &dst_shape, &moves) == RLO_OK,
+      rlo_chain_lower(chain, dst == NULL ? NULL : &dst_shape, &list) == RLO_OK,
       "%s",
       rlo_error_last()->message);
   int32_t got[64];
   memset(got, 0xee, sizeof got);
   const void *operands[] = {x, indices};
-  ck_assert_msg(rlo_moves_run_host(moves, operands, got) == RLO_OK,
+  ck_assert_msg(rlo_problem_list_run_host(list, operands, got) == RLO_OK,
                 "%s",
                 rlo_error_last()->message);
   for (int32_t k = 0; k < count; ++k) {
@@ -48,8 +48,8 @@ static int32_t expect(rlo_chain *chain,
         got[k] == wanted[k], "element %d is %d, not %d", k, got[k], wanted[k]);
   }
   ck_assert_int_eq((uint32_t)got[count], 0xeeeeeeeeu);
-  int32_t problems = rlo_moves_count(moves);
-  rlo_moves_release(moves);
+  int32_t problems = rlo_problem_list_count(list);
+  rlo_problem_list_release(list);
   rlo_chain_release(chain);
   return problems;
 }
@@ -149,8 +149,8 @@ RLO_TEST(test_indexed__two_gathers_of_one_part_are_too_many) {
   rlo_chain *chain = gather("s32[3,2]", "s32[2]", 0, 0);
   rlo_shape indices = test_shape_of("s32[2]");
   ck_assert_int_eq(rlo_chain_gather(chain, &indices, 1, 0), RLO_OK);
-  rlo_moves *moves;
-  expect_refusal(rlo_chain_lower(chain, NULL, &moves),
+  rlo_problem_list *list;
+  expect_refusal(rlo_chain_lower(chain, NULL, &list),
                  RLO_UNSUPPORTED,
                  "the chain gathers with operand 2 and with operand 1; one "
                  "movement loads from one array of indices");
@@ -165,16 +165,16 @@ RLO_TEST(test_indexed__joined_chains_keep_their_indices) {
       RLO_OK);
   rlo_chain_release(second);
   ck_assert_int_eq(rlo_chain_num_operands(first), 4);
-  rlo_moves *moves;
-  ck_assert_int_eq(rlo_chain_lower(first, NULL, &moves), RLO_OK);
+  rlo_problem_list *list;
+  ck_assert_int_eq(rlo_chain_lower(first, NULL, &list), RLO_OK);
   int32_t got[3] = {0};
   const void *operands[] = {INTS(1, 2, 3), INTS(2, 1), INTS(4, 5), LONGS(1)};
-  ck_assert_int_eq(rlo_moves_run_host(moves, operands, got), RLO_OK);
+  ck_assert_int_eq(rlo_problem_list_run_host(list, operands, got), RLO_OK);
   ck_assert_mem_eq(got, INTS(3, 2, 5), sizeof got);
-  ck_assert_int_eq(rlo_moves_indices(moves, 0), 1);
-  ck_assert_int_eq(rlo_moves_indices(moves, 1), 3);
-  ck_assert_int_eq(rlo_moves_indices(moves, 2), -1);
-  rlo_moves_release(moves);
+  ck_assert_int_eq(rlo_problem_list_indices(list, 0), 1);
+  ck_assert_int_eq(rlo_problem_list_indices(list, 1), 3);
+  ck_assert_int_eq(rlo_problem_list_indices(list, 2), -1);
+  rlo_problem_list_release(list);
   rlo_chain_release(first);
 }
 
@@ -235,9 +235,9 @@ RLO_TEST(test_indexed__says_what_is_wrong) {
 /* A problem that loads is not run without its indices. */
 RLO_TEST(test_indexed__indices_cannot_be_forgotten) {
   rlo_chain *chain = gather("s32[3]", "s32[2]", 0, 0);
-  rlo_moves *moves;
-  ck_assert_int_eq(rlo_chain_lower(chain, NULL, &moves), RLO_OK);
-  const rlo_problem *problem = rlo_moves_problem(moves, 0);
+  rlo_problem_list *list;
+  ck_assert_int_eq(rlo_chain_lower(chain, NULL, &list), RLO_OK);
+  const rlo_problem *problem = rlo_problem_list_get(list, 0);
   ck_assert(rlo_problem_loads(problem));
   int32_t got[2];
   expect_refusal(
@@ -253,17 +253,17 @@ RLO_TEST(test_indexed__indices_cannot_be_forgotten) {
   rlo_problem_format(problem, text, sizeof text);
   ck_assert_ptr_nonnull(
       strstr(text, "q0  = indices[a0] of 32 bits; -1 unless 0 <= it < 3\n"));
-  rlo_moves_release(moves);
+  rlo_problem_list_release(list);
   rlo_chain_release(chain);
 }
 
 RLO_TEST(test_indexed__what_is_loaded_tells_problems_apart) {
   rlo_chain *chain = gather("s32[3]", "s32[2]", 0, 0);
-  rlo_moves *moves;
-  ck_assert_int_eq(rlo_chain_lower(chain, NULL, &moves), RLO_OK);
+  rlo_problem_list *list;
+  ck_assert_int_eq(rlo_chain_lower(chain, NULL, &list), RLO_OK);
   static rlo_problem a;
   static rlo_problem b;
-  a = *rlo_moves_problem(moves, 0);
+  a = *rlo_problem_list_get(list, 0);
   b = a;
   ck_assert(rlo_problem_equal(&a, &b));
   ck_assert_uint_eq(rlo_problem_hash(&a), rlo_problem_hash(&b));
@@ -293,6 +293,6 @@ RLO_TEST(test_indexed__what_is_loaded_tells_problems_apart) {
   expect_refusal(rlo_problem_canonicalize(&b, 0, NULL, NULL),
                  RLO_INVALID_ARGUMENT,
                  "term 0 is of kind 2, neither 0 (quotient) nor 1 (load)");
-  rlo_moves_release(moves);
+  rlo_problem_list_release(list);
   rlo_chain_release(chain);
 }

@@ -46,17 +46,17 @@ static int32_t expect_in(const rlo_shape *dst,
                          int32_t count) {
   int32_t got[128];
   memset(got, 0xee, sizeof got);
-  rlo_moves *moves;
-  expect_ok(rlo_chain_lower(chain, dst, &moves));
+  rlo_problem_list *list;
+  expect_ok(rlo_chain_lower(chain, dst, &list));
   const void *operands[3] = {memory[0], memory[1], memory[2]};
-  expect_ok(rlo_moves_run_host(moves, operands, got));
+  expect_ok(rlo_problem_list_run_host(list, operands, got));
   for (int32_t k = 0; k < count; ++k) {
     ck_assert_msg(
         got[k] == wanted[k], "element %d is %d, not %d", k, got[k], wanted[k]);
   }
   ck_assert_int_eq((uint32_t)got[count], 0xeeeeeeeeu);
-  int32_t problems = rlo_moves_count(moves);
-  rlo_moves_release(moves);
+  int32_t problems = rlo_problem_list_count(list);
+  rlo_problem_list_release(list);
   return problems;
 }
 
@@ -290,32 +290,32 @@ RLO_TEST(test_ops__reshape_of_plain_is_a_copy) {
   }
   chain = begin_with(twos, 30);
   expect_ok(rlo_chain_reshape(chain, DIMS(-1), 1));
-  rlo_moves *moves;
-  expect_ok(rlo_chain_lower(chain, NULL, &moves));
-  ck_assert_int_eq(rlo_moves_count(moves), 1);
-  rlo_problem problem = *rlo_moves_problem(moves, 0);
+  rlo_problem_list *list;
+  expect_ok(rlo_chain_lower(chain, NULL, &list));
+  ck_assert_int_eq(rlo_problem_list_count(list), 1);
+  rlo_problem problem = *rlo_problem_list_get(list, 0);
   expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
   ck_assert_int_eq(problem.num_axes, 1);
   ck_assert_int_eq(problem.num_terms, 0);
   ck_assert_int_eq(problem.src.axis[0], 1);
   ck_assert_int_eq(problem.dst.axis[0], 1);
-  rlo_moves_release(moves);
+  rlo_problem_list_release(list);
 }
 
 /* Quotients that are left after a slice of a tiled array. */
 static int32_t terms_of_tiled_slice(int64_t begin, int64_t end) {
   rlo_layout layout = rlo_layout_row_major(1);
   rlo_shape src;
-  rlo_moves *moves;
+  rlo_problem_list *list;
   expect_ok(rlo_layout_add_tile(&layout, DIMS(3, 8), 2));
   expect_ok(
       rlo_shape_make_with_layout(RLO_DTYPE_S32, DIMS(100), 1, &layout, &src));
   expect_ok(rlo_chain_create(&src, &chain));
   expect_ok(rlo_chain_slice(chain, &begin, &end, NULL));
   expect_ok(rlo_chain_reverse(chain, ENTRIES(0), 1));
-  expect_ok(rlo_chain_lower(chain, NULL, &moves));
-  rlo_problem problem = *rlo_moves_problem(moves, 0);
-  rlo_moves_release(moves);
+  expect_ok(rlo_chain_lower(chain, NULL, &list));
+  rlo_problem problem = *rlo_problem_list_get(list, 0);
+  rlo_problem_list_release(list);
   rlo_chain_release(chain);
   chain = NULL;
   expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
@@ -420,10 +420,10 @@ RLO_TEST(test_ops__results_are_row_major) {
 RLO_TEST(test_ops__refuses_other_destinations) {
   chain = begin_with(DIMS(2, 3), 2);
   rlo_shape dst = array(DIMS(3, 2), 2);
-  rlo_moves *moves;
-  expect_refusal(rlo_chain_lower(chain, &dst, &moves),
+  rlo_problem_list *list;
+  expect_refusal(rlo_chain_lower(chain, &dst, &list),
                  RLO_INVALID_ARGUMENT,
                  "dimension 0 of the chain's result is 2, of the destination "
                  "3; they must be equal");
-  ck_assert_ptr_null(moves);
+  ck_assert_ptr_null(list);
 }

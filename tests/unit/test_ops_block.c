@@ -35,16 +35,16 @@ static int32_t expect(const int32_t *wanted, int count) {
     from[k] = k + 1;
     got[k] = -1;
   }
-  rlo_moves *moves;
-  expect_ok(rlo_chain_lower(chain, NULL, &moves));
-  expect_ok(rlo_moves_run_host(moves, operands, got));
+  rlo_problem_list *list;
+  expect_ok(rlo_chain_lower(chain, NULL, &list));
+  expect_ok(rlo_problem_list_run_host(list, operands, got));
   for (int k = 0; k < count; ++k) {
     ck_assert_msg(
         got[k] == wanted[k], "element %d is %d, not %d", k, got[k], wanted[k]);
   }
   ck_assert_int_eq(got[count], -1);
-  int32_t problems = rlo_moves_count(moves);
-  rlo_moves_release(moves);
+  int32_t problems = rlo_problem_list_count(list);
+  rlo_problem_list_release(list);
   return problems;
 }
 
@@ -164,16 +164,16 @@ RLO_TEST(test_ops_block__fill_of_packed_elements) {
   rlo_layout layout = rlo_layout_row_major(1);
   layout.element_size_bits = 4;
   rlo_shape shape;
-  rlo_moves *moves;
+  rlo_problem_list *list;
   expect_ok(
       rlo_shape_make_with_layout(RLO_DTYPE_U4, DIMS(2), 1, &layout, &shape));
   expect_ok(rlo_chain_create(&shape, &chain));
   expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(1), NULL, &fill));
-  expect_ok(rlo_chain_lower(chain, NULL, &moves));
-  expect_ok(rlo_moves_run_host(moves, operands, to));
+  expect_ok(rlo_chain_lower(chain, NULL, &list));
+  expect_ok(rlo_problem_list_run_host(list, operands, to));
   ck_assert_uint_eq(to[0], 0x17);
   ck_assert_uint_eq(to[1], 0x72);
-  rlo_moves_release(moves);
+  rlo_problem_list_release(list);
 }
 
 /* Everything that takes memory, once. */
@@ -181,7 +181,7 @@ static rlo_status build_and_lower(void) {
   rlo_shape shape;
   rlo_chain *one = NULL;
   rlo_chain *two = NULL;
-  rlo_moves *moves = NULL;
+  rlo_problem_list *list = NULL;
   rlo_status status = rlo_shape_make(RLO_DTYPE_S32, DIMS(2, 4), 2, &shape);
   if (status == RLO_OK) {
     status = rlo_chain_create(&shape, &one);
@@ -205,9 +205,9 @@ static rlo_status build_and_lower(void) {
     status = rlo_chain_stack(one, (const rlo_chain *[]){two}, 1, 1);
   }
   if (status == RLO_OK) {
-    status = rlo_chain_lower(one, NULL, &moves);
+    status = rlo_chain_lower(one, NULL, &list);
   }
-  rlo_moves_release(moves);
+  rlo_problem_list_release(list);
   rlo_chain_release(two);
   rlo_chain_release(one);
   return status;

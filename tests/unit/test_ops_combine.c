@@ -15,16 +15,16 @@
 #define ENTRIES(...) ((const int32_t[]){__VA_ARGS__})
 
 static rlo_chain *chain;
-static rlo_moves *moves;
+static rlo_problem_list *problems;
 static rlo_problem problem;
 
 static void setup(void) {
   chain = NULL;
-  moves = NULL;
+  problems = NULL;
 }
 
 static void teardown(void) {
-  rlo_moves_release(moves);
+  rlo_problem_list_release(problems);
   rlo_chain_release(chain);
 }
 
@@ -43,8 +43,8 @@ static void begin(rlo_dtype dtype, const int64_t *dims, int32_t rank) {
 
 static void run(const void *x, void *y) {
   const void *operands[1] = {x};
-  expect_ok(rlo_chain_lower(chain, NULL, &moves));
-  expect_ok(rlo_moves_run_host(moves, operands, y));
+  expect_ok(rlo_chain_lower(chain, NULL, &problems));
+  expect_ok(rlo_problem_list_run_host(problems, operands, y));
 }
 
 RLO_TEST(test_ops_combine__sum_of_rows_and_columns) {
@@ -234,10 +234,10 @@ RLO_TEST(test_ops_combine__factors_are_finite) {
         rlo_relayout_combine(&shape, &wide, NULL, &options, &problem),
         RLO_INVALID_ARGUMENT,
         why);
-    expect_refusal(rlo_chain_combine(chain, NULL, &options, &moves),
+    expect_refusal(rlo_chain_combine(chain, NULL, &options, &problems),
                    RLO_INVALID_ARGUMENT,
                    why);
-    expect_refusal(rlo_chain_combine(chain, &wide, &options, &moves),
+    expect_refusal(rlo_chain_combine(chain, &wide, &options, &problems),
                    RLO_INVALID_ARGUMENT,
                    why);
     /* A problem of the caller's own. */
@@ -273,7 +273,7 @@ RLO_TEST(test_ops_combine__factors_are_checked_first) {
   options.alpha = (double)NAN;
   begin(RLO_DTYPE_F32, DIMS(2), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(0), NULL, NULL));
-  expect_refusal(rlo_chain_combine(chain, NULL, &options, &moves),
+  expect_refusal(rlo_chain_combine(chain, NULL, &options, &problems),
                  RLO_INVALID_ARGUMENT,
                  "alpha is NaN; a factor must be finite");
 }
@@ -283,7 +283,7 @@ RLO_TEST(test_ops_combine__pads_are_not_scaled) {
   options.alpha = 2.0;
   begin(RLO_DTYPE_F32, DIMS(2), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(0), NULL, NULL));
-  expect_refusal(rlo_chain_combine(chain, NULL, &options, &moves),
+  expect_refusal(rlo_chain_combine(chain, NULL, &options, &problems),
                  RLO_UNSUPPORTED,
                  "the chain pads; its fill is neither scaled nor added nor "
                  "converted to the destination's f32");
@@ -317,17 +317,17 @@ RLO_TEST(test_ops_combine__add_n) {
   const rlo_shape *srcs[3] = {&shapes[0], &shapes[1], &shapes[2]};
   rlo_shape dst = shape_of(RLO_DTYPE_F32, DIMS(2), 1);
   float y[2] = {NAN, NAN};
-  expect_ok(rlo_add_n_lower(srcs, 3, &dst, &moves));
-  ck_assert_int_eq(rlo_moves_count(moves), 3);
-  ck_assert_int_eq(rlo_moves_operand(moves, 2), 2);
-  expect_ok(rlo_moves_run_host(moves, operands, y));
+  expect_ok(rlo_add_n_lower(srcs, 3, &dst, &problems));
+  ck_assert_int_eq(rlo_problem_list_count(problems), 3);
+  ck_assert_int_eq(rlo_problem_list_operand(problems, 2), 2);
+  expect_ok(rlo_problem_list_run_host(problems, operands, y));
   ck_assert_mem_eq(y, ((float[]){301.75f, 298.0f}), sizeof y);
-  rlo_moves_release(moves);
-  ck_assert_int_eq(rlo_add_n_lower(srcs, 0, &dst, &moves),
+  rlo_problem_list_release(problems);
+  ck_assert_int_eq(rlo_add_n_lower(srcs, 0, &dst, &problems),
                    RLO_INVALID_ARGUMENT);
-  ck_assert_ptr_null(moves);
+  ck_assert_ptr_null(problems);
   dst = shape_of(RLO_DTYPE_PRED, DIMS(2), 1);
-  expect_refusal(rlo_add_n_lower(srcs, 2, &dst, &moves),
+  expect_refusal(rlo_add_n_lower(srcs, 2, &dst, &problems),
                  RLO_UNSUPPORTED,
                  "add_n: values of type pred are not added up");
 }
@@ -338,9 +338,9 @@ RLO_TEST(test_ops_combine__the_adjoint_of_a_sum_broadcasts) {
   static rlo_problem adjoint;
   begin(RLO_DTYPE_F32, DIMS(2, 3), 2);
   expect_ok(rlo_chain_sum(chain, ENTRIES(1), 1, false));
-  expect_ok(rlo_chain_lower(chain, NULL, &moves));
+  expect_ok(rlo_chain_lower(chain, NULL, &problems));
   expect_ok(rlo_problem_adjoint(
-      rlo_moves_problem(moves, 0), RLO_DTYPE_F32, &adjoint));
+      rlo_problem_list_get(problems, 0), RLO_DTYPE_F32, &adjoint));
   ck_assert(!adjoint.arithmetic.is_sequential);
   const float dy[2] = {1.0f, 2.0f};
   float dx[6] = {0};

@@ -37,7 +37,7 @@ static int32_t expect(rlo_segment_sum *sum,
         got[k] == wanted[k], "element %d is %d, not %d", k, got[k], wanted[k]);
   }
   ck_assert_int_eq((uint32_t)got[count], 0xeeeeeeeeu);
-  int32_t problems = rlo_moves_count(rlo_segment_sum_moves(sum));
+  int32_t problems = rlo_problem_list_count(rlo_segment_sum_problems(sum));
   rlo_segment_sum_release(sum);
   return problems;
 }
@@ -229,17 +229,17 @@ static void sum_by_adjoint(const test_indexed *x,
                            void *plain_sums) {
   static rlo_problem adjoint;
   rlo_chain *chain;
-  rlo_moves *moves;
+  rlo_problem_list *problems;
   expect_ok(rlo_chain_create(array, &chain));
   expect_ok(rlo_chain_gather(chain, &x->indices, x->dim, x->batch_dims));
-  expect_ok(rlo_chain_lower(chain, rows, &moves));
-  for (int32_t n = 0; n < rlo_moves_count(moves); ++n) {
+  expect_ok(rlo_chain_lower(chain, rows, &problems));
+  for (int32_t n = 0; n < rlo_problem_list_count(problems); ++n) {
     expect_ok(rlo_problem_adjoint(
-        rlo_moves_problem(moves, n), array->dtype, &adjoint));
+        rlo_problem_list_get(problems, n), array->dtype, &adjoint));
     expect_ok(rlo_problem_run_host_indexed(
         &adjoint, plain_rows, x->index_memory, plain_sums));
   }
-  rlo_moves_release(moves);
+  rlo_problem_list_release(problems);
   rlo_chain_release(chain);
 }
 

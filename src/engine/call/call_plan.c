@@ -433,13 +433,13 @@ rlo_status rlo__call_plan_create_chain(rlo__call_plans *plans,
                                        rlo__shared_shape *shape,
                                        rlo__call_plan **out_plan) {
   rlo__call_plan *made = NULL;
-  rlo_moves *moves = NULL;
+  rlo_problem_list *problems = NULL;
   void *program = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(create(plans, instance, key, 0, 1, &made));
   made->outputs[0].shape = rlo__shared_shape_retain(shape);
-  RLO_TRY_GOTO(rlo_chain_lower(chain, &shape->shape, &moves));
-  RLO_TRY_GOTO(rlo__backend_instance_prepare(instance, moves, &program));
+  RLO_TRY_GOTO(rlo_chain_lower(chain, &shape->shape, &problems));
+  RLO_TRY_GOTO(rlo__backend_instance_prepare(instance, problems, &program));
   atomic_store(&made->outputs[0].program, program);
   *out_plan = key != NULL ? insert(plans, made) : made;
   return RLO_OK;

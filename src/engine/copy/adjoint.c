@@ -212,7 +212,7 @@ static rlo_status infer_adjoint(const rlo__copy_call *call,
 typedef struct collection {
   const rlo__adjoint *adjoint;
   const rlo_shape *dst;
-  rlo_moves *moves;
+  rlo_problem_list *problems;
   rlo_problem problem;
   /** The operation reads every unit of the input at most once, so that dy is
    *  stored; else it is added. */
@@ -239,19 +239,19 @@ static rlo_status find_reading(const rlo_problem *forward,
  * and none reads a unit twice. The results of one operation are disjoint parts
  * of its input. */
 static rlo_status choose_update(collection *c,
-                                rlo_moves *const *forward,
+                                rlo_problem_list *const *forward,
                                 int32_t num_outputs) {
   c->is_storing = true;
   for (int32_t k = 0; k < num_outputs; ++k) {
     int32_t readers = 0;
-    for (int32_t n = 0; n < rlo_moves_count(forward[k]); ++n) {
+    for (int32_t n = 0; n < rlo_problem_list_count(forward[k]); ++n) {
       bool is_reading = false;
       bool reads_once = false;
-      if (rlo_moves_operand(forward[k], n) != c->adjoint->input) {
+      if (rlo_problem_list_operand(forward[k], n) != c->adjoint->input) {
         continue;
       }
       RLO_TRY(find_reading(
-          rlo_moves_problem(forward[k], n), c, &is_reading, &reads_once));
+          rlo_problem_list_get(forward[k], n), c, &is_reading, &reads_once));
       readers += is_reading;
       c->is_storing = c->is_storing && reads_once && readers < 2;
     }
@@ -285,16 +285,16 @@ static rlo_status add_adjoint(collection *c,
     c->problem.update = RLO_UPDATE_STORE;
   }
   count_written(c);
-  return rlo__moves_add(c->moves, output, -1, &c->problem);
+  return rlo__problem_list_add(c->problems, output, -1, &c->problem);
 }
 
 static rlo_status collect(collection *c,
-                          rlo_moves *const *forward,
+                          rlo_problem_list *const *forward,
                           int32_t num_outputs) {
   for (int32_t k = 0; k < num_outputs; ++k) {
-    for (int32_t n = 0; n < rlo_moves_count(forward[k]); ++n) {
-      if (rlo_moves_operand(forward[k], n) == c->adjoint->input) {
-        RLO_TRY(add_adjoint(c, rlo_moves_problem(forward[k], n), k));
+    for (int32_t n = 0; n < rlo_problem_list_count(forward[k]); ++n) {
+      if (rlo_problem_list_operand(forward[k], n) == c->adjoint->input) {
+        RLO_TRY(add_adjoint(c, rlo_problem_list_get(forward[k], n), k));
       }
     }
   }
@@ -321,35 +321,32 @@ static rlo_status put_zeros_in_front(collection *c) {
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(c->dst, &extent));
   bool is_covered = c->num_written == extent.elements;
-  rlo_moves *moves = c->moves;
-  if (is_covered && (c->is_storing || moves->count == 1)) {
+  rlo_problem_list *problems = c->problems;
+  if (is_covered && (c->is_storing || problems->count == 1)) {
     if (!c->is_storing) {
-      moves->problems[0]->arithmetic.beta = 0.0;
+      problems->entries[0].problem->arithmetic.beta = 0.0;
     }
     return RLO_OK;
   }
   make_zeros(&c->problem, &extent);
-  RLO_TRY(rlo__moves_add(moves, 0, -1, &c->problem));
+  RLO_TRY(rlo__problem_list_add(problems, 0, -1, &c->problem));
   /* Move it from the last place to the first. */
-  int32_t last = moves->count - 1;
-  rlo_problem *zeros = moves->problems[last];
-  memmove(moves->problems + 1,
-          moves->problems,
-          (size_t)last * sizeof(rlo_problem *));
-  memmove(moves->operands + 1,
-          moves->operands,
-          (size_t)last * sizeof *moves->operands);
-  moves->problems[0] = zeros;
-  moves->operands[0] = 0;
+  int32_t last = problems->count - 1;
+  const rlo__listed_problem zeros = problems->entries[last];
+  memmove(problems->entries + 1,
+          problems->entries,
+          (size_t)last * sizeof problems->entries[0]);
+  problems->entries[0] = zeros;
+  problems->entries[0].operand = 0;
   return RLO_OK;
 }
 
 static rlo_status make_moves(const rlo__adjoint *a,
                              const rlo_shape *const *dys,
-                             rlo_moves **forward,
+                             rlo_problem_list **forward,
                              int32_t num_outputs,
                              const rlo_shape *dst,
-                             rlo_moves **out_moves) {
+                             rlo_problem_list **out_problems) {
   collection *c = rlo__alloc(sizeof *c);
   if (c == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -357,8 +354,8 @@ static rlo_status make_moves(const rlo__adjoint *a,
   rlo_status status = RLO_OK;
   c->adjoint = a;
   c->dst = dst;
-  c->moves = rlo__alloc(sizeof *c->moves);
-  if (c->moves == NULL) {
+  c->problems = rlo__alloc(sizeof *c->problems);
+  if (c->problems == NULL) {
     status = RLO_OUT_OF_MEMORY;
     goto fail;
   }
@@ -368,10 +365,10 @@ static rlo_status make_moves(const rlo__adjoint *a,
   RLO_TRY_GOTO(choose_update(c, forward, num_outputs));
   RLO_TRY_GOTO(collect(c, forward, num_outputs));
   RLO_TRY_GOTO(put_zeros_in_front(c));
-  *out_moves = c->moves;
-  c->moves = NULL;
+  *out_problems = c->problems;
+  c->problems = NULL;
 fail:
-  rlo_moves_release(c->moves);
+  rlo_problem_list_release(c->problems);
   rlo__free(c);
   return status == RLO_OK
              ? RLO_OK
@@ -386,19 +383,20 @@ static rlo_status prepare_adjoint(const rlo__backend_instance *instance,
   /* A dy for each result of the operation. */
   int32_t num_outputs = call->num_inputs;
   rlo__adjoint a;
-  rlo_moves *moves = NULL;
+  rlo_problem_list *problems = NULL;
   rlo_status status = RLO_OK;
-  rlo_moves **forward =
-      rlo__alloc_array((size_t)num_outputs, sizeof(rlo_moves *));
+  rlo_problem_list **forward =
+      rlo__alloc_array((size_t)num_outputs, sizeof(rlo_problem_list *));
   if (forward == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   RLO_TRY_GOTO(rlo__adjoint_decode(call->attributes, call->inputs[0], &a));
-  RLO_TRY_GOTO(make_moves(&a, call->inputs, forward, num_outputs, dst, &moves));
-  status = rlo__backend_instance_prepare(instance, moves, out_program);
+  RLO_TRY_GOTO(
+      make_moves(&a, call->inputs, forward, num_outputs, dst, &problems));
+  status = rlo__backend_instance_prepare(instance, problems, out_program);
 fail:
   for (int32_t k = 0; k < num_outputs; ++k) {
-    rlo_moves_release(forward[k]);
+    rlo_problem_list_release(forward[k]);
   }
   rlo__free(forward);
   rlo__adjoint_deinit(&a);

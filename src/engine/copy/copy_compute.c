@@ -77,9 +77,9 @@ static rlo_status prepare_add_n(const rlo__backend_instance *instance,
                                 const rlo__copy_call *call,
                                 const rlo_shape *dst,
                                 void **out_program) {
-  rlo_moves *moves = NULL;
-  RLO_TRY(rlo_add_n_lower(call->inputs, call->num_inputs, dst, &moves));
-  return rlo__backend_instance_prepare(instance, moves, out_program);
+  rlo_problem_list *problems = NULL;
+  RLO_TRY(rlo_add_n_lower(call->inputs, call->num_inputs, dst, &problems));
+  return rlo__backend_instance_prepare(instance, problems, out_program);
 }
 
 const rlo__copy_op rlo__op_add_n = {
@@ -108,11 +108,11 @@ static rlo_status lower_scale(const rlo_shape *src,
                               const rlo_attributes *attributes,
                               const rlo_shape *dst,
                               rlo_problem *problem,
-                              rlo_moves *moves) {
+                              rlo_problem_list *problems) {
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   RLO_TRY(rlo_attributes_get_f64(attributes, "factor", &options.alpha));
   RLO_TRY(rlo_relayout_combine(src, dst, NULL, &options, problem));
-  return rlo__moves_add(moves, 0, -1, problem);
+  return rlo__problem_list_add(problems, 0, -1, problem);
 }
 
 static rlo_status prepare_scale(const rlo__backend_instance *instance,
@@ -120,18 +120,18 @@ static rlo_status prepare_scale(const rlo__backend_instance *instance,
                                 const rlo_shape *dst,
                                 void **out_program) {
   rlo_problem *problem = rlo__alloc(sizeof *problem);
-  rlo_moves *moves = rlo__alloc(sizeof *moves);
+  rlo_problem_list *problems = rlo__alloc(sizeof *problems);
   rlo_status status = RLO_OUT_OF_MEMORY;
-  if (problem != NULL && moves != NULL) {
+  if (problem != NULL && problems != NULL) {
     status =
-        lower_scale(call->inputs[0], call->attributes, dst, problem, moves);
+        lower_scale(call->inputs[0], call->attributes, dst, problem, problems);
   }
   rlo__free(problem);
   if (status != RLO_OK) {
-    rlo_moves_release(moves);
+    rlo_problem_list_release(problems);
     return status;
   }
-  return rlo__backend_instance_prepare(instance, moves, out_program);
+  return rlo__backend_instance_prepare(instance, problems, out_program);
 }
 
 const rlo__copy_op rlo__op_rescale = {

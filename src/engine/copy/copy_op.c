@@ -68,10 +68,10 @@ fail:
 rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
                               int32_t output,
                               const rlo_shape *dst,
-                              rlo_moves **out_moves) {
+                              rlo_problem_list **out_problems) {
   rlo_chain *chain = NULL;
   RLO_TRY(make_chain(call, output, &chain));
-  rlo_status status = rlo_chain_lower(chain, dst, out_moves);
+  rlo_status status = rlo_chain_lower(chain, dst, out_problems);
   rlo_chain_release(chain);
   return status == RLO_OK ? RLO_OK
                           : rlo__status_prefix(status, "%s: ", call->op->name);
@@ -88,9 +88,9 @@ rlo_status rlo__copy_op_prepare(const rlo__backend_instance *instance,
                ? RLO_OK
                : rlo__status_prefix(status, "%s: ", call->op->name);
   }
-  rlo_moves *moves = NULL;
-  RLO_TRY(rlo__copy_op_lower(call, output, dst, &moves));
-  return rlo__backend_instance_prepare(instance, moves, out_program);
+  rlo_problem_list *problems = NULL;
+  RLO_TRY(rlo__copy_op_lower(call, output, dst, &problems));
+  return rlo__backend_instance_prepare(instance, problems, out_program);
 }
 
 rlo_status rlo__copy_op_shape(const rlo__copy_call *call,

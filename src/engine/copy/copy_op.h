@@ -109,7 +109,7 @@ RLO_NODISCARD rlo_status rlo__copy_op_append(const rlo__copy_op *op,
 RLO_NODISCARD rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
                                             int32_t output,
                                             const rlo_shape *dst,
-                                            rlo_moves **out_moves);
+                                            rlo_problem_list **out_problems);
 
 /** Prepares the program of one result on an instance. */
 RLO_NODISCARD rlo_status

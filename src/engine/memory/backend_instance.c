@@ -68,7 +68,7 @@ void rlo__backend_instance_release(rlo__backend_instance *instance) {
 }
 
 rlo_status rlo__backend_instance_prepare(const rlo__backend_instance *instance,
-                                         rlo_moves *moves,
+                                         rlo_problem_list *problems,
                                          void **out_program) {
   rlo_status status;
   if (instance->methods.prepare == NULL) {
@@ -76,12 +76,12 @@ rlo_status rlo__backend_instance_prepare(const rlo__backend_instance *instance,
         RLO_UNSUPPORTED, "backend '%s' does not run moves", instance->name);
   } else {
     status = RLO__CALLBACK(
-        instance->methods.prepare(instance->self, moves, out_program),
+        instance->methods.prepare(instance->self, problems, out_program),
         "'prepare' of backend '%s'",
         instance->name);
   }
   if (status != RLO_OK) {
-    rlo_moves_release(moves);
+    rlo_problem_list_release(problems);
   }
   return status;
 }

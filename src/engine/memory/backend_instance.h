@@ -32,12 +32,13 @@ rlo__backend_instance *rlo__backend_instance_retain(
 /** NULL is legal. */
 void rlo__backend_instance_release(rlo__backend_instance *instance);
 
-/** Prepares a program of the moves, which this takes over, also on failure.
- *  RLO_UNSUPPORTED if the backend runs no moves; the status of its `prepare`.
+/** Prepares a program of the problems, which this takes over, also on failure.
+ *  RLO_UNSUPPORTED if the backend runs no problems; the status of its
+ * `prepare`.
  */
 RLO_NODISCARD rlo_status
 rlo__backend_instance_prepare(const rlo__backend_instance *instance,
-                              rlo_moves *moves,
+                              rlo_problem_list *problems,
                               void **out_program);
 
 /** The same for a segment sum. */

@@ -8,7 +8,7 @@
 
 /* Either. */
 typedef struct host_program {
-  rlo_moves *moves;
+  rlo_problem_list *problems;
   rlo_segment_sum *sum;
 } host_program;
 
@@ -50,19 +50,21 @@ static void release_program(void *self, void *program) {
   (void)self;
   host_program *p = program;
   if (p != NULL) {
-    rlo_moves_release(p->moves);
+    rlo_problem_list_release(p->problems);
     rlo_segment_sum_release(p->sum);
     rlo__free(p);
   }
 }
 
-static rlo_status prepare(void *self, rlo_moves *moves, void **out_program) {
+static rlo_status prepare(void *self,
+                          rlo_problem_list *problems,
+                          void **out_program) {
   (void)self;
-  for (int32_t n = 0; n < moves->count; ++n) {
+  for (int32_t n = 0; n < problems->count; ++n) {
     /* Wide units make fewer points. The interpreter needs no alignment; nor
      * does it need canonical form, which may not exist. */
     rlo_status status = rlo_problem_canonicalize(
-        moves->problems[n], RLO_MAX_UNIT_BITS, NULL, NULL);
+        problems->entries[n].problem, RLO_MAX_UNIT_BITS, NULL, NULL);
     if (status != RLO_OK && status != RLO_UNSUPPORTED) {
       return status;
     }
@@ -71,7 +73,7 @@ static rlo_status prepare(void *self, rlo_moves *moves, void **out_program) {
   if (p == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  p->moves = moves;
+  p->problems = problems;
   *out_program = p;
   return RLO_OK;
 }
@@ -97,7 +99,8 @@ static rlo_status run(void *self,
   const host_program *p = program;
   return p->sum != NULL
              ? rlo_segment_sum_run_host(p->sum, operands[0], operands[1], dst)
-             : rlo_moves_run_host(p->moves, (const void *const *)operands, dst);
+             : rlo_problem_list_run_host(
+                   p->problems, (const void *const *)operands, dst);
 }
 
 static void destroy(void *self) {

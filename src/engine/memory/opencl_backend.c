@@ -81,21 +81,23 @@ static opencl_program *create_program(int32_t count) {
   return p;
 }
 
-static rlo_status prepare(void *self, rlo_moves *moves, void **out_program) {
-  opencl_program *p = create_program(moves->count);
+static rlo_status prepare(void *self,
+                          rlo_problem_list *problems,
+                          void **out_program) {
+  opencl_program *p = create_program(problems->count);
   if (p == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status = RLO_OK;
   for (int32_t n = 0; n < p->count; ++n) {
-    p->operands[n] = moves->operands[n];
-    p->index_operands[n] = moves->index_operands[n];
+    p->operands[n] = problems->entries[n].operand;
+    p->index_operands[n] = problems->entries[n].index_operand;
     RLO_TRY_GOTO(rlo_plan_create(rlo__device_queue_context(self),
-                                 moves->problems[n],
+                                 problems->entries[n].problem,
                                  NULL,
                                  &p->plans[n]));
   }
-  rlo_moves_release(moves);
+  rlo_problem_list_release(problems);
   *out_program = p;
   return RLO_OK;
 fail:

@@ -162,7 +162,7 @@ rlo_status rlo_tensor_create_constant(rlo_engine *engine,
   scalar.element_size_bits = shape->layout.element_size_bits;
   RLO_TRY(rlo_shape_make_with_layout(shape->dtype, NULL, 0, &scalar, &one));
   rlo_chain *chain = NULL;
-  rlo_moves *moves = NULL;
+  rlo_problem_list *problems = NULL;
   rlo_status status = RLO_OUT_OF_MEMORY;
   void *data = rlo__alloc((size_t)extent.physical_bytes);
   if (data == NULL) {
@@ -172,11 +172,11 @@ rlo_status rlo_tensor_create_constant(rlo_engine *engine,
   RLO_TRY_GOTO(rlo_chain_create(&one, &chain));
   RLO_TRY_GOTO(
       rlo_chain_broadcast_in_dim(chain, shape->dims, shape->rank, NULL));
-  RLO_TRY_GOTO(rlo_chain_lower(chain, shape, &moves));
-  RLO_TRY_GOTO(rlo_moves_run_host(moves, operands, data));
+  RLO_TRY_GOTO(rlo_chain_lower(chain, shape, &problems));
+  RLO_TRY_GOTO(rlo_problem_list_run_host(problems, operands, data));
   RLO_TRY_GOTO(rlo_tensor_create(engine, shape, data, out_tensor));
 fail:
-  rlo_moves_release(moves);
+  rlo_problem_list_release(problems);
   rlo_chain_release(chain);
   rlo__free(data);
   return status;
