@@ -45,8 +45,8 @@ static rlo_status check_kernel(const rlo_kernel_call *call,
   return RLO_OK;
 }
 
-static rlo__device_memory *memory_of(const draft *d, int32_t number) {
-  return d->storages[number]->memory;
+static rlo__device_memory *memory_of(const draft *d, int32_t index) {
+  return d->storages[index]->memory;
 }
 
 /* Whether an argument holds the offset of an input. */
@@ -62,7 +62,7 @@ static bool knows_offset(const rlo_source_kernel *kernel, int32_t index) {
 
 static rlo_status set_tensor(draft *d,
                              const rlo_source_argument *argument,
-                             int32_t number) {
+                             int32_t index) {
   const rlo_kernel_call *call = &d->call->call;
   bool is_output = argument->kind == RLO_SOURCE_OUTPUT ||
                    argument->kind == RLO_SOURCE_OUTPUT_ELEMENTS;
@@ -71,13 +71,13 @@ static rlo_status set_tensor(draft *d,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "kernel '%s': argument %d is for %s %d; there are %d",
                     call->kernel_name,
-                    number,
+                    index,
                     is_output ? "output" : "input",
                     argument->index,
                     limit);
   }
-  rlo__source_value *value = &d->values[number];
-  scalar *place = &d->scalars[number];
+  rlo__source_value *value = &d->values[index];
+  scalar *place = &d->scalars[index];
   value->value = place;
   if (argument->kind == RLO_SOURCE_OUTPUT_ELEMENTS) {
     place->as_long = d->call->shapes[argument->index]->elements;
@@ -113,14 +113,14 @@ static rlo_status set_tensor(draft *d,
 
 static rlo_status set_integer(draft *d,
                               const rlo_source_argument *argument,
-                              int32_t number) {
-  scalar *place = &d->scalars[number];
+                              int32_t index) {
+  scalar *place = &d->scalars[index];
   int64_t integer = 0;
   RLO_TRY(rlo_attributes_get_i64(
       d->call->call.attributes, argument->attribute, &integer));
   if (argument->kind == RLO_SOURCE_LONG) {
     place->as_long = integer;
-    d->values[number].bytes = sizeof place->as_long;
+    d->values[index].bytes = sizeof place->as_long;
     return RLO_OK;
   }
   if (integer < INT32_MIN || integer > INT32_MAX) {
@@ -131,48 +131,48 @@ static rlo_status set_integer(draft *d,
                     (long long)integer);
   }
   place->as_int = (cl_int)integer;
-  d->values[number].bytes = sizeof place->as_int;
+  d->values[index].bytes = sizeof place->as_int;
   return RLO_OK;
 }
 
 static rlo_status set_number(draft *d,
                              const rlo_source_argument *argument,
-                             int32_t number) {
-  scalar *place = &d->scalars[number];
+                             int32_t index) {
+  scalar *place = &d->scalars[index];
   double real = 0.0;
   RLO_TRY(rlo_attributes_get_f64(
       d->call->call.attributes, argument->attribute, &real));
   if (argument->kind == RLO_SOURCE_DOUBLE) {
     place->as_double = real;
-    d->values[number].bytes = sizeof place->as_double;
+    d->values[index].bytes = sizeof place->as_double;
   } else {
     place->as_float = (cl_float)real;
-    d->values[number].bytes = sizeof place->as_float;
+    d->values[index].bytes = sizeof place->as_float;
   }
   return RLO_OK;
 }
 
-static rlo_status set_argument(draft *d, int32_t number) {
-  const rlo_source_argument *argument = &d->kernel->arguments[number];
-  d->values[number].value = &d->scalars[number];
+static rlo_status set_argument(draft *d, int32_t index) {
+  const rlo_source_argument *argument = &d->kernel->arguments[index];
+  d->values[index].value = &d->scalars[index];
   switch (argument->kind) {
     case RLO_SOURCE_INPUT:
     case RLO_SOURCE_OUTPUT:
     case RLO_SOURCE_INPUT_OFFSET:
     case RLO_SOURCE_INPUT_ELEMENTS:
     case RLO_SOURCE_OUTPUT_ELEMENTS:
-      return set_tensor(d, argument, number);
+      return set_tensor(d, argument, index);
     case RLO_SOURCE_LONG:
     case RLO_SOURCE_INT:
-      return set_integer(d, argument, number);
+      return set_integer(d, argument, index);
     case RLO_SOURCE_FLOAT:
     case RLO_SOURCE_DOUBLE:
-      return set_number(d, argument, number);
+      return set_number(d, argument, index);
   }
   return RLO_FAIL(RLO_INVALID_ARGUMENT,
                   "kernel '%s': argument %d is of no known kind (%d)",
                   d->call->call.kernel_name,
-                  number,
+                  index,
                   (int)argument->kind);
 }
 

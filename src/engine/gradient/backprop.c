@@ -49,19 +49,19 @@ static rlo_status collect_ids(const rlo_tape *tape,
                               rlo_tensor *const *xs,
                               int32_t count,
                               path *p) {
-  int64_t most = (int64_t)count + 1;
+  int64_t max_ids = (int64_t)count + 1;
   for (int64_t n = 0; n < tape->count; ++n) {
-    most += tape->nodes[n]->num_inputs + tape->nodes[n]->num_outputs;
+    max_ids += tape->nodes[n]->num_inputs + tape->nodes[n]->num_outputs;
   }
-  if (most > INT32_MAX) {
+  if (max_ids > INT32_MAX) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the tape holds %lld tensors; the limit is %d",
-                    (long long)most,
+                    (long long)max_ids,
                     INT32_MAX);
   }
-  p->ids = rlo__alloc_array((size_t)most, sizeof *p->ids);
-  p->is_from_x = rlo__alloc_array((size_t)most, sizeof *p->is_from_x);
-  p->is_on_path = rlo__alloc_array((size_t)most, sizeof *p->is_on_path);
+  p->ids = rlo__alloc_array((size_t)max_ids, sizeof *p->ids);
+  p->is_from_x = rlo__alloc_array((size_t)max_ids, sizeof *p->is_from_x);
+  p->is_on_path = rlo__alloc_array((size_t)max_ids, sizeof *p->is_on_path);
   if (p->ids == NULL || p->is_from_x == NULL || p->is_on_path == NULL) {
     return RLO_OUT_OF_MEMORY;
   }

@@ -335,11 +335,11 @@ typedef struct spread_pad {
 static rlo_status read_spread_pad(const rlo_gradient_call *call,
                                   spread_pad *pad) {
   const rlo_shape *x = call->input_shapes[0];
-  int32_t most = (int32_t)(sizeof pad->items / sizeof pad->items[0]);
+  int32_t capacity = (int32_t)(sizeof pad->items / sizeof pad->items[0]);
   rlo__dims low;
   rlo__dims high;
   rlo__dims interior;
-  if (call->attributes->count > most) {
+  if (call->attributes->count > capacity) {
     return RLO_FAIL(RLO_INTERNAL, "attributes of a pad that were not checked");
   }
   RLO_TRY(

@@ -197,11 +197,11 @@ static rlo_status fail_unknown(const char *name,
 }
 
 static rlo_status check_known(const rlo_attributes *attributes,
-                              int32_t number,
+                              int32_t index,
                               const char *kernel_name,
                               const rlo_attribute_spec *specs,
                               int32_t count) {
-  const rlo_attribute *item = &attributes->items[number];
+  const rlo_attribute *item = &attributes->items[index];
   if (rlo_attributes_find(attributes, item->name) != item) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s: attribute '%s' is given twice",
