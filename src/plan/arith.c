@@ -75,7 +75,7 @@ rlo_status rlo__arith_split_parts(rlo_problem *problem) {
   }
   if (!double_positions(problem, &problem->src) ||
       !double_positions(problem, &problem->dst)) {
-    return RLO_FAIL(RLO_OVERFLOW, "a position of a part leaves 64 bits");
+    return rlo__fail_overflow("a position of a part");
   }
   problem->extents[problem->num_axes] = 2;
   problem->src.axis[problem->num_axes] = 1;

@@ -88,7 +88,7 @@ static rlo_status choose(const rlo__family_query *query, gather_plan *plan) {
   if (!rlo__mul(rlo__ceil_div(plan->rows, plan->group_rows),
                 plan->row_chunks,
                 &plan->groups)) {
-    return RLO_FAIL(RLO_OVERFLOW, "the number of groups leaves 64 bits");
+    return rlo__fail_overflow("the number of groups");
   }
   plan->ahead_rows = MIN_AHEAD_ROWS;
   while (plan->ahead_rows < MAX_AHEAD_ROWS &&

@@ -253,7 +253,7 @@ static rlo_status emit_block(const rlo__family_query *query,
   int64_t first;
   int64_t last;
   if (!rlo__form_range(problem, &problem->src, &first, &last)) {
-    return RLO_FAIL(RLO_OVERFLOW, "a position of the source leaves 64 bits");
+    return rlo__fail_overflow("a position of the source");
   }
   RLO_TRY(rlo__grid_begin(query, cpu, "cpu_packed", launch));
   int64_t blocks = rlo__grid_join_groups(

@@ -98,7 +98,7 @@ static rlo_status gather_rows(const rlo_problem *problem,
       plan->batch_axis = a;
     }
     if (!rlo__mul(num_rows, problem->extents[a], &num_rows)) {
-      return RLO_FAIL(RLO_OVERFLOW, "the number of rows leaves 64 bits");
+      return rlo__fail_overflow("the number of rows");
     }
   }
   plan->is_flat = plan->batch_axis < 0 && others > 1;

@@ -156,7 +156,7 @@ rlo_status rlo__packed_cells_emit(const rlo__family_query *query,
   int64_t first;
   int64_t last;
   if (!rlo__form_range(problem, &problem->src, &first, &last)) {
-    return RLO_FAIL(RLO_OVERFLOW, "a position of the source leaves 64 bits");
+    return rlo__fail_overflow("a position of the source");
   }
   RLO_TRY(rlo__grid_begin(query, cpu, "cpu_packed_cells", launch));
   RLO_TRY(add_defines(query, &c, launch));
