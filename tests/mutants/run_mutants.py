@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the tests against planted faults.
+
+Each tests/mutants/NN_area_what.patch plants one fault in a copy of the tree,
+build/mutants/tree. The copy is built and tested as `./dev test` does it; the
+first test that fails catches the fault. See README.md beside this file.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+WORK = ROOT / "build" / "mutants"
+TREE = WORK / "tree"
+BUILD = TREE / "build"
+JOBS = os.environ.get("JOBS", "2")
+MIN_SHARE = 95
+
+# "12/197 Test  #76: test_device_compute ....***Failed   42.88 sec", and
+# "...***Exception: SegFault", "...Subprocess aborted***Exception:", "***Timeout".
+FAILED_TEST = re.compile(r"Test +#\d+: (\S+) .*\*\*\*(?!Skipped)")
+
+
+class Patch:
+    """One mutant: its name, what its header says, the files that it changes."""
+
+    def __init__(self, path):
+        self.path = path
+        self.name = path.stem
+        text = path.read_text()
+        self.header = re.findall(r"(?m)^# (.*)$", text.split("\n--- ", 1)[0])
+        self.files = re.findall(r"(?m)^\+\+\+ b/(\S+)$", text)
+        if not self.header or not self.files:
+            sys.exit(f"run_mutants: {path.name} has no header line or no diff")
+        self.first = ""
+        for line in self.header[1:]:
+            if line.startswith("first: "):
+                self.first = line[len("first: "):].strip()
+
+    @property
+    def is_equivalent(self):
+        return self.header[0].startswith("equivalent:")
+
+
+def find_patches(names):
+    patches = [Patch(path) for path in sorted(HERE.glob("*.patch"))]
+    if not names:
+        return patches
+    chosen = []
+    for name in names:
+        stem = pathlib.Path(name).name
+        if stem.endswith(".patch"):
+            stem = stem[:-len(".patch")]
+        found = [p for p in patches
+                 if p.name == stem or p.name.startswith(stem + "_")]
+        if not found:
+            sys.exit(f"run_mutants: there is no mutant {name}")
+        chosen += found
+    return chosen
+
+
+def tracked_files():
+    """Paths, relative to ROOT, of the files that make up the tree."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, check=False)
+    if listing.returncode == 0:
+        names = [n for n in listing.stdout.decode().split("\0") if n]
+    else:
+        names = [str(p.relative_to(ROOT)) for p in ROOT.rglob("*")
+                 if p.relative_to(ROOT).parts[0] != "build"]
+    return {n for n in names if (ROOT / n).is_file()}
+
+
+def copy_file(name):
+    """Copies one file, with a new time of change, so that it is rebuilt."""
+    target = TREE / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(ROOT / name, target)
+    shutil.copymode(ROOT / name, target)
+
+
+def sync_tree():
+    """Makes TREE equal to the tracked files; files that are equal keep their
+    time of change, so that the build stays incremental."""
+    wanted = tracked_files()
+    TREE.mkdir(parents=True, exist_ok=True)
+    for folder, folders, files in os.walk(TREE):
+        if pathlib.Path(folder) == TREE and "build" in folders:
+            folders.remove("build")
+        for file in files:
+            path = pathlib.Path(folder, file)
+            if str(path.relative_to(TREE)) not in wanted:
+                path.unlink()
+    for name in sorted(wanted):
+        target = TREE / name
+        if (not target.is_file()
+                or target.read_bytes() != (ROOT / name).read_bytes()):
+            copy_file(name)
+
+
+def run(command, log, **options):
+    """Runs a command; returns its exit status and what it printed, which is
+    also appended to the log file."""
+    done = subprocess.run(command, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace",
+                          check=False, **options)
+    with open(log, "a", encoding="utf-8") as out:
+        out.write(f"$ {' '.join(map(str, command))}\n{done.stdout}\n")
+    return done.returncode, done.stdout
+
+
+def configure(log):
+    command = ["cmake", "-S", str(TREE), "-B", str(BUILD),
+               "-DRELAYOUT_SLOW_TESTS=OFF"]
+    if not (BUILD / "CMakeCache.txt").exists() and shutil.which("ninja"):
+        command += ["-G", "Ninja"]
+    # As in dev: the system's python3 has NumPy, another one may not.
+    if os.access("/usr/bin/python3", os.X_OK):
+        command.append("-DPython3_EXECUTABLE=/usr/bin/python3")
+    status, text = run(command, log)
+    if status != 0:
+        sys.exit(text + "run_mutants: cmake failed")
+
+
+def compile_tree(log, targets=()):
+    command = ["cmake", "--build", str(BUILD), "-j", JOBS]
+    if targets:
+        command += ["--target", *targets]
+    return run(command, log)[0] == 0
+
+
+def targets_of(regex):
+    """The programs that tests of these names run, as targets of the build, or
+    nothing if only a full build is sure to make all of them."""
+    if not (BUILD / "build.ninja").exists():
+        return ()
+    listing = subprocess.run(
+        ["ctest", "--show-only=json-v1", "-R", regex], cwd=BUILD,
+        capture_output=True, text=True, check=False)
+    targets = set()
+    for test in json.loads(listing.stdout)["tests"]:
+        command = test.get("command", [])
+        built = [w for w in command if w.startswith(f"{BUILD}/")
+                 and not w.endswith((".tsv", ".log"))]
+        is_model = command[-1:] and command[-1].endswith("_spoiled.tsv")
+        if not built and not is_model:
+            return ()
+        targets.update(os.path.relpath(w, BUILD) for w in built
+                       if not os.path.isdir(w))
+    return sorted(targets)
+
+
+def run_tests(log, options):
+    """Runs tests until one fails; returns its name, or None if all pass."""
+    status, text = run(["ctest", "--output-on-failure", "-j", JOBS, *options],
+                       log, cwd=BUILD)
+    failed = FAILED_TEST.search(text)
+    if failed:
+        return failed.group(1)
+    return None if status == 0 else "ctest"
+
+
+def find_catcher(patch, log):
+    """Returns the verdict on a mutant that is applied to the tree."""
+    if patch.first:
+        if not compile_tree(log, targets_of(patch.first)):
+            return "does not build"
+        test = run_tests(log, ["--stop-on-failure", "-R", patch.first])
+        if test:
+            return f"caught by {test}"
+    if not compile_tree(log):
+        return "does not build"
+    for selection in (["-L", "^host$"], ["-LE", "^host$"]):
+        test = run_tests(log, ["--stop-on-failure", *selection])
+        if test:
+            return f"caught by {test}"
+    return "SURVIVED"
+
+
+def try_mutant(patch):
+    log = WORK / "logs" / f"{patch.name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.unlink(missing_ok=True)
+    try:
+        status, _ = run(["patch", "-p1", "--force", "--fuzz=0",
+                         "--no-backup-if-mismatch", "--reject-file=-",
+                         "-d", str(TREE), "-i", str(patch.path)], log)
+        return "does not apply" if status != 0 else find_catcher(patch, log)
+    finally:
+        for name in patch.files:
+            if (ROOT / name).is_file():
+                copy_file(name)
+            else:
+                (TREE / name).unlink(missing_ok=True)
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def check_clean_tree(log):
+    say("== without a mutant")
+    started = time.monotonic()
+    if not compile_tree(log):
+        sys.exit(f"run_mutants: the tree does not build; see {log}")
+    test = run_tests(log, ["--no-tests=error"])
+    if test:
+        sys.exit(f"run_mutants: {test} fails without a mutant; see {log}")
+    say(f"green ({time.monotonic() - started:.0f} s)")
+
+
+def report(verdicts):
+    """Prints the table; returns the exit status."""
+    counted = {n: v for n, v in verdicts.items() if not v[1]}
+    caught = [n for n, v in counted.items() if v[0].startswith("caught")]
+    survived = [n for n, v in counted.items() if v[0] == "SURVIVED"]
+    broken = [n for n, v in verdicts.items() if v[0].startswith("does not")]
+    equivalent = [n for n, v in verdicts.items() if v[1]]
+    judged = len(caught) + len(survived)
+    share = 100.0 * len(caught) / judged if judged else 0.0
+    say(f"\ncaught      {len(caught)}\nsurvived    {len(survived)}")
+    say(f"equivalent  {len(equivalent)}\nshare       {share:.1f} %")
+    for title, names in (("survived", survived), ("equivalent", equivalent),
+                         ("does not apply or build", broken)):
+        for name in names:
+            say(f"{title}: {name}")
+    return 1 if broken or (judged and share < MIN_SHARE) else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description="Run the tests against planted faults.")
+    parser.add_argument("--trust", action="store_true",
+                        help="skip the run without a mutant")
+    parser.add_argument("--list", action="store_true",
+                        help="print the mutants and what each changes")
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help="a mutant, or the number that it begins with")
+    arguments = parser.parse_args()
+    patches = find_patches(arguments.names)
+    if arguments.list:
+        for patch in patches:
+            say(f"{patch.name}: {patch.header[0]}")
+        return 0
+    sync_tree()
+    log = WORK / "logs" / "clean.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.unlink(missing_ok=True)
+    configure(log)
+    if not arguments.trust:
+        check_clean_tree(log)
+    verdicts = {}
+    for patch in patches:
+        started = time.monotonic()
+        verdict = try_mutant(patch)
+        verdicts[patch.name] = (verdict, patch.is_equivalent)
+        say(f"{patch.name}: {verdict} ({time.monotonic() - started:.0f} s)")
+    return report(verdicts)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
