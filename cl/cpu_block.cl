@@ -6,9 +6,7 @@
 #ifndef RLO_CPU_BLOCK_CL
 #define RLO_CPU_BLOCK_CL
 
-#ifndef RLO_CPU_COMMON_CL
 #include "cpu_common.cl"
-#endif
 
 #define L RLO_LINE_UNITS
 #define E RLO_UNIT_BYTES

@@ -42,9 +42,7 @@
 #ifndef RLO_CPU_COMMON_CL
 #define RLO_CPU_COMMON_CL
 
-#ifndef RLO_UNIT_CL
 #include "unit.cl"
-#endif
 
 /* Lanes of the grid vectors: 8 or 16. */
 #ifndef RLO_GRID_RANK

@@ -22,12 +22,8 @@
  */
 // define-matrix: -DRLO_LANES=16 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=1 -DRLO_BETA=0 -DRLO_NT=1
 // define-matrix: -DRLO_LANES=16 -DRLO_CONVERT=1
-#ifndef RLO_RUN_CL
 #include "run.cl"
-#endif
-#ifndef RLO_ARITH_CL
 #include "arith.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_compute_rows

@@ -33,9 +33,7 @@
  */
 // define-matrix: -DRLO_ALONG_ROWS=1
 // define-matrix: -DRLO_COMPUTE=0 -DRLO_SRC_CLASS=2 -DRLO_SRC_BYTES=4 -DRLO_SRC_BITS=32 -DRLO_DST_CLASS=2 -DRLO_DST_BYTES=8 -DRLO_DST_BITS=64
-#ifndef RLO_CPU_LANES_CL
 #include "cpu_lanes.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_compute_sum

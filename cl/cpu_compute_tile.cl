@@ -26,9 +26,7 @@
  */
 // define-matrix: -DRLO_BETA=0 -DRLO_NT=1 -DRLO_CONVERT=1
 // define-matrix: -DRLO_COMPUTE=2 -DRLO_SRC_CLASS=4 -DRLO_SRC_BYTES=8 -DRLO_SRC_BITS=64 -DRLO_SRC_EXPONENT=11 -DRLO_SRC_MANTISSA=52 -DRLO_SRC_BIAS=1023 -DRLO_SRC_SPECIALS=1 -DRLO_SRC_BARE=0
-#ifndef RLO_CPU_LANES_CL
 #include "cpu_lanes.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_compute_tile

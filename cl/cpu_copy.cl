@@ -17,9 +17,7 @@
  * Chunks of a multiple of 64 bytes keep two groups off one line when the
  * destination is aligned; 256 KiB is a good size.
  */
-#ifndef RLO_CPU_COMMON_CL
 #include "cpu_common.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_copy

@@ -19,12 +19,8 @@
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_INDEX32=1 -DRLO_NT=1
 // define-matrix: -DRLO_NUM_TERMS=1 -DRLO_TERMS=-8,0,1,0,0 -DRLO_SRC=0,0,1,5 -DRLO_DST=0,5,1,0 -DRLO_INDEX_BITS=32 -DRLO_INDEX_COUNT=3 -DRLO_PAD_GUARDS=1 -DRLO_GUARD_FORMS=8,0,0,0,1 -DRLO_CHUNK_UNITS=2 -DRLO_ROW_CHUNKS=3
 
-#ifndef RLO_RUN_CL
 #include "run.cl"
-#endif
-#ifndef RLO_SPECIALIZED_CL
 #include "specialized.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_gather_rows

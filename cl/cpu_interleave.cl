@@ -6,9 +6,7 @@
 #ifndef RLO_CPU_INTERLEAVE_CL
 #define RLO_CPU_INTERLEAVE_CL
 
-#ifndef RLO_CPU_SHUFFLE_CL
 #include "cpu_shuffle.cl"
-#endif
 
 /* 1: structures to arrays; 0: arrays to structures. */
 #ifndef RLO_SKINNY_SPLIT

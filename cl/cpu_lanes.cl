@@ -6,12 +6,8 @@
 #define RLO_CPU_LANES_CL
 
 #define RLO_LANES 16
-#ifndef RLO_CPU_COMMON_CL
 #include "cpu_common.cl"
-#endif
-#ifndef RLO_ARITH_CL
 #include "arith.cl"
-#endif
 
 /* n of sixteen source units; the others are 0. */
 RLO_INLINE rlo_src_raw rlo_load_some(__global const uchar *p, long n) {

@@ -63,9 +63,7 @@
 // define-matrix: -DRLO_PACKED_ROW=5
 // define-matrix: -DRLO_PACKED_ROW=33 -DRLO_PREFETCH=1
 // define-matrix: -DRLO_PACKED_ROW=32 -DRLO_PACKED_DIRECT=1 -DRLO_NT=1
-#ifndef RLO_CPU_PACKED_TILE_CL
 #include "cpu_packed_tile.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_packed

@@ -6,9 +6,7 @@
 #ifndef RLO_CPU_PACKED_BLOCK_CL
 #define RLO_CPU_PACKED_BLOCK_CL
 
-#ifndef RLO_CPU_COMMON_CL
 #include "cpu_common.cl"
-#endif
 
 /* 1: lines go straight to the destination; 0: through the stage. */
 #ifndef RLO_PACKED_DIRECT

@@ -30,9 +30,7 @@
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_CELL_LINES=4
 // define-matrix: -DRLO_VECTOR_SHUFFLE=0
 // define-matrix: -DRLO_CELL_X0=8 -DRLO_CELL_X1=8 -DRLO_CELL_S0=8 -DRLO_CELL_S1=1 -DRLO_CELL_UNITS=64 -DRLO_CELL_LINES=4 -DRLO_CELL_DIRECT=1
-#ifndef RLO_CPU_SHUFFLE_CL
 #include "cpu_shuffle.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_packed_cells

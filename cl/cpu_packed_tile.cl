@@ -7,9 +7,7 @@
 #ifndef RLO_CPU_PACKED_TILE_CL
 #define RLO_CPU_PACKED_TILE_CL
 
-#ifndef RLO_CPU_PACKED_BLOCK_CL
 #include "cpu_packed_block.cl"
-#endif
 
 /* Side of the square that is transposed in registers; a power of two. */
 #ifndef RLO_PACKED_TILE

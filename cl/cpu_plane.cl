@@ -6,9 +6,7 @@
 #ifndef RLO_CPU_PLANE_CL
 #define RLO_CPU_PLANE_CL
 
-#ifndef RLO_CPU_COMMON_CL
 #include "cpu_common.cl"
-#endif
 
 #if RLO_GUARDS > 0
 /* Move the cells of a plane's tile one by one, asking every guard: for tiles

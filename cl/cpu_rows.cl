@@ -43,9 +43,7 @@
  * of 256 bytes or more, and for all that is packed, if the destination is
  * larger than the caches; below that plain stores.
  */
-#ifndef RLO_RUN_CL
 #include "run.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_rows

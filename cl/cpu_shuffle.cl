@@ -16,9 +16,7 @@
 #ifndef RLO_CPU_SHUFFLE_CL
 #define RLO_CPU_SHUFFLE_CL
 
-#ifndef RLO_CPU_COMMON_CL
 #include "cpu_common.cl"
-#endif
 
 /* Elements of rlo_units per unit, and in all. */
 #define RLO_SUB      (RLO_UNIT_BYTES == 16 ? 2 : 1)

@@ -32,12 +32,8 @@
  * out, they become fill at no cost; what it cuts of the long axis is moved unit
  * by unit.
  */
-#ifndef RLO_CPU_INTERLEAVE_CL
 #include "cpu_interleave.cl"
-#endif
-#ifndef RLO_CPU_PLANE_CL
 #include "cpu_plane.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_skinny

@@ -56,12 +56,8 @@
 #endif
 #define RLO_AHEAD_LISTED (RLO_LEVELS > 1)
 
-#ifndef RLO_CPU_BLOCK_CL
 #include "cpu_block.cl"
-#endif
-#ifndef RLO_CPU_PLANE_CL
 #include "cpu_plane.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_tile

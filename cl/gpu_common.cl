@@ -17,9 +17,7 @@
 #ifndef RLO_GPU_COMMON_CL
 #define RLO_GPU_COMMON_CL
 
-#ifndef RLO_UNIT_CL
 #include "unit.cl"
-#endif
 
 /* Work-items of a group: a power of two. */
 #ifndef RLO_LOCAL

@@ -20,9 +20,7 @@
  */
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_WIDE_BYTES=2
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_WIDE_BYTES=8
-#ifndef RLO_UNIT_CL
 #include "unit.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL gpu_copy

@@ -46,9 +46,7 @@
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_WIDE_UNITS=4 -DRLO_SHIFT=1 -DRLO_PAD_GUARDS=1
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_WIDE_UNITS=2 -DRLO_SHIFT=1 -DRLO_FLAT=1 -DRLO_INDEX32=1
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_GRID_RANK=16
-#ifndef RLO_GPU_COMMON_CL
 #include "gpu_common.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL gpu_rows

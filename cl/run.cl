@@ -6,9 +6,7 @@
 #ifndef RLO_RUN_CL
 #define RLO_RUN_CL
 
-#ifndef RLO_CPU_COMMON_CL
 #include "cpu_common.cl"
-#endif
 
 /* Which part of a row is read and which is written; bytes. Of [0, row bytes).
  */

@@ -13,9 +13,7 @@
 #ifndef RLO_SPECIALIZED_CL
 #define RLO_SPECIALIZED_CL
 
-#ifndef RLO_UNIT_CL
 #include "unit.cl"
-#endif
 
 /* Axes of the box, 1 or more, and their extents; the last varies fastest. */
 #ifndef RLO_NUM_AXES
