@@ -19,19 +19,9 @@
  *    8  rlo_grid grid_src_stride         lanes beyond n_grid are not read;
  *    9  rlo_grid grid_dst_stride         strides in units, either sign
  *
- * then the scalars of the family, then per guard g = 0..RLO_GUARDS-1, the PAD
- * guards first (RLO_GUARD_PARAMS), five arguments each:
- *
- *       rlo_grid guardG_grid_coef        coefficient of each grid coordinate
- *       long guardG_base
- *       long guardG_limit                inside: 0 <= form < limit
- *       long guardG_x, long guardG_y     coefficients of the two coordinates
- *                                        inside a group; the family names them
- *
- * The form of a guard is base + sum(grid_coef * grid index) + x * i + y * j.
- * Where a grid axis counts tiles or chunks, its stride and its coefficient are
- * per tile: the host multiplies them by the size of the tile.
- * A cell is written unless a SKIP guard fails; it is fill if a PAD guard fails.
+ * then the scalars of the family, then the guards (RLO_GUARD_PARAMS, guards.cl).
+ * Where a grid axis counts tiles or chunks, its stride and its coefficient in a
+ * guard are per tile: the host multiplies them by the size of the tile.
  *
  * rlo_grid is a vector of RLO_GRID_RANK rlo_index; rlo_index is long, or int
  * with RLO_INDEX32 (the host proves that every unit offset fits). Sizes: with
@@ -42,19 +32,12 @@
 #ifndef RLO_CPU_COMMON_CL
 #define RLO_CPU_COMMON_CL
 
+#include "guards.cl"
 #include "unit.cl"
 
 /* Lanes of the grid vectors: 8 or 16. */
 #ifndef RLO_GRID_RANK
 #define RLO_GRID_RANK 8
-#endif
-
-/* Guards of kind PAD, which come first, and of kind SKIP; 0..6 together. */
-#ifndef RLO_PAD_GUARDS
-#define RLO_PAD_GUARDS 0
-#endif
-#ifndef RLO_SKIP_GUARDS
-#define RLO_SKIP_GUARDS 0
 #endif
 
 /* 1: whole 64-byte lines are written past the caches. */
@@ -90,8 +73,6 @@
 
 /* Calls cost more than most of the bodies here. */
 #define RLO_INLINE static inline __attribute__((always_inline))
-
-#define RLO_GUARDS (RLO_PAD_GUARDS + RLO_SKIP_GUARDS)
 
 /* Coordinates of the grid, strides and coefficients along it. */
 #if RLO_INDEX32
@@ -139,54 +120,6 @@ typedef rlo_unit rlo_unit_any __attribute__((aligned(1)));
   __global const uchar *src, ulong src_offset_bytes, __global uchar *dst, \
       ulong dst_offset_bytes, ulong fill_lo, ulong fill_hi, int n_grid,   \
       rlo_grid grid_extent, rlo_grid grid_src_stride, rlo_grid grid_dst_stride
-
-#define RLO_GUARD_PARAMS_OF(g)                           \
-  , rlo_grid guard##g##_grid_coef, long guard##g##_base, \
-      long guard##g##_limit, long guard##g##_x, long guard##g##_y
-
-#if RLO_GUARDS > 0
-#define RLO_GUARD_PARAMS_1 RLO_GUARD_PARAMS_OF(0)
-#else
-#define RLO_GUARD_PARAMS_1
-#endif
-#if RLO_GUARDS > 1
-#define RLO_GUARD_PARAMS_2 RLO_GUARD_PARAMS_OF(1)
-#else
-#define RLO_GUARD_PARAMS_2
-#endif
-#if RLO_GUARDS > 2
-#define RLO_GUARD_PARAMS_3 RLO_GUARD_PARAMS_OF(2)
-#else
-#define RLO_GUARD_PARAMS_3
-#endif
-#if RLO_GUARDS > 3
-#define RLO_GUARD_PARAMS_4 RLO_GUARD_PARAMS_OF(3)
-#else
-#define RLO_GUARD_PARAMS_4
-#endif
-#if RLO_GUARDS > 4
-#define RLO_GUARD_PARAMS_5 RLO_GUARD_PARAMS_OF(4)
-#else
-#define RLO_GUARD_PARAMS_5
-#endif
-#if RLO_GUARDS > 5
-#define RLO_GUARD_PARAMS_6 RLO_GUARD_PARAMS_OF(5)
-#else
-#define RLO_GUARD_PARAMS_6
-#endif
-#if RLO_GUARDS > 6
-#error "at most six guards"
-#endif
-
-/* Begins with a comma, because there may be no guard at all. */
-#define RLO_GUARD_PARAMS                                                      \
-  RLO_GUARD_PARAMS_1 RLO_GUARD_PARAMS_2 RLO_GUARD_PARAMS_3 RLO_GUARD_PARAMS_4 \
-      RLO_GUARD_PARAMS_5 RLO_GUARD_PARAMS_6
-
-/* A guard at one group: its form is v + x * i + y * j. */
-typedef struct rlo_guard {
-  long v, limit, x, y;
-} rlo_guard;
 
 /* Half-open ranges of the two coordinates inside a group. */
 typedef struct rlo_box {
@@ -248,49 +181,9 @@ RLO_INLINE long rlo_num_points(__private const rlo_index *index,
   return n;
 }
 
-#define RLO_GUARD_LOAD(g, out)                                          \
-  do {                                                                  \
-    (out)[g].v =                                                        \
-        guard##g##_base + rlo_dot(n_grid, index, guard##g##_grid_coef); \
-    (out)[g].limit = guard##g##_limit;                                  \
-    (out)[g].x = guard##g##_x;                                          \
-    (out)[g].y = guard##g##_y;                                          \
-  } while (0)
-
-/* Fill `out` from the guard arguments; needs n_grid and index in scope. */
-#if RLO_GUARDS == 1
-#define RLO_GUARDS_LOAD(out) RLO_GUARD_LOAD(0, out)
-#elif RLO_GUARDS == 2
-#define RLO_GUARDS_LOAD(out) \
-  RLO_GUARD_LOAD(0, out);    \
-  RLO_GUARD_LOAD(1, out)
-#elif RLO_GUARDS == 3
-#define RLO_GUARDS_LOAD(out) \
-  RLO_GUARD_LOAD(0, out);    \
-  RLO_GUARD_LOAD(1, out);    \
-  RLO_GUARD_LOAD(2, out)
-#elif RLO_GUARDS == 4
-#define RLO_GUARDS_LOAD(out) \
-  RLO_GUARD_LOAD(0, out);    \
-  RLO_GUARD_LOAD(1, out);    \
-  RLO_GUARD_LOAD(2, out);    \
-  RLO_GUARD_LOAD(3, out)
-#elif RLO_GUARDS == 5
-#define RLO_GUARDS_LOAD(out) \
-  RLO_GUARD_LOAD(0, out);    \
-  RLO_GUARD_LOAD(1, out);    \
-  RLO_GUARD_LOAD(2, out);    \
-  RLO_GUARD_LOAD(3, out);    \
-  RLO_GUARD_LOAD(4, out)
-#elif RLO_GUARDS == 6
-#define RLO_GUARDS_LOAD(out) \
-  RLO_GUARD_LOAD(0, out);    \
-  RLO_GUARD_LOAD(1, out);    \
-  RLO_GUARD_LOAD(2, out);    \
-  RLO_GUARD_LOAD(3, out);    \
-  RLO_GUARD_LOAD(4, out);    \
-  RLO_GUARD_LOAD(5, out)
-#endif
+/* What RLO_GUARDS_LOAD takes: a kernel's n_grid and index, and its array. */
+#define RLO_GRID_DOT(factor) rlo_dot(n_grid, index, factor)
+#define RLO_GUARD_AT(g)      guards[g]
 
 RLO_INLINE long rlo_div_down(long a, long b) {
   const long q = a / b;

@@ -179,7 +179,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   const long units = rlo_num_points(index, row_axis, chunk_units, row_units);
 #if RLO_GUARDS > 0
   rlo_guard guards[RLO_GUARDS];
-  RLO_GUARDS_LOAD(guards);
+  RLO_GUARDS_LOAD
 #endif
 #if RLO_PAD_GUARDS > 0
   const rlo_line fill = rlo_repeat(fill_lo, RLO_DST_BYTES);

@@ -112,7 +112,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #if RLO_GUARDS > 0
   const rlo_line fill = rlo_fill_line(fill_lo, fill_hi);
   rlo_guard guards[RLO_GUARDS];
-  RLO_GUARDS_LOAD(guards);
+  RLO_GUARDS_LOAD
   bool is_inside = true; /* no guard cuts a row of this batch */
   for (int g = 0; g < RLO_GUARDS; ++g) {
     const rlo_guard u = guards[g];

@@ -318,7 +318,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
         long_axis < 0 ? 0 : (long)index[long_axis] * RLO_SKINNY_LONG;
 #if RLO_GUARDS > 0
     rlo_guard guards[RLO_GUARDS];
-    RLO_GUARDS_LOAD(guards);
+    RLO_GUARDS_LOAD
 #else
     __private const rlo_guard *guards = 0;
 #endif

@@ -212,7 +212,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #endif
 #if RLO_GUARDS > 0
   rlo_guard guards[RLO_GUARDS];
-  RLO_GUARDS_LOAD(guards);
+  RLO_GUARDS_LOAD
 #endif
   rlo_ahead next = {0};
 #if RLO_PREFETCH

@@ -10,13 +10,13 @@
  *   10  int16 grid_magic           what divides by an extent without dividing:
  *                                  rlo_quotient tells how
  *
- * then the scalars of the family, then for each guard the five of
- * cl/cpu_common.cl (RLO_GUARD_PARAMS), unless the family has its own. The host
- * launches fewer than 2^31 groups.
+ * then the scalars of the family, then the guards (RLO_GUARD_PARAMS, guards.cl),
+ * unless the family has its own. The host launches fewer than 2^31 groups.
  */
 #ifndef RLO_GPU_COMMON_CL
 #define RLO_GPU_COMMON_CL
 
+#include "guards.cl"
 #include "unit.cl"
 
 /* Work-items of a group: a power of two. */
@@ -28,16 +28,6 @@
 #ifndef RLO_GRID_RANK
 #define RLO_GRID_RANK (RLO_INDEX32 ? 16 : 8)
 #endif
-
-/* Guards of kind PAD, which come first, and of kind SKIP; 0..6 together. */
-#ifndef RLO_PAD_GUARDS
-#define RLO_PAD_GUARDS 0
-#endif
-#ifndef RLO_SKIP_GUARDS
-#define RLO_SKIP_GUARDS 0
-#endif
-
-#define RLO_GUARDS (RLO_PAD_GUARDS + RLO_SKIP_GUARDS)
 
 /* Units that a lane reads, and writes, at once on their way through local
  * memory: a power of two, at most four bytes. More than one only if every run
@@ -57,35 +47,11 @@ typedef long8 rlo_grid;
 typedef long16 rlo_grid;
 #endif
 
-#if RLO_GUARDS == 0
-#define RLO_EACH_GUARD(X)
-#elif RLO_GUARDS == 1
-#define RLO_EACH_GUARD(X) X(0)
-#elif RLO_GUARDS == 2
-#define RLO_EACH_GUARD(X) X(0) X(1)
-#elif RLO_GUARDS == 3
-#define RLO_EACH_GUARD(X) X(0) X(1) X(2)
-#elif RLO_GUARDS == 4
-#define RLO_EACH_GUARD(X) X(0) X(1) X(2) X(3)
-#elif RLO_GUARDS == 5
-#define RLO_EACH_GUARD(X) X(0) X(1) X(2) X(3) X(4)
-#elif RLO_GUARDS == 6
-#define RLO_EACH_GUARD(X) X(0) X(1) X(2) X(3) X(4) X(5)
-#else
-#error "at most six guards"
-#endif
-
 #define RLO_GROUP_PARAMS                                                    \
   __global const uchar *restrict src, ulong src_offset_bytes,               \
       __global uchar *restrict dst, ulong dst_offset_bytes, ulong fill_lo,  \
       ulong fill_hi, int n_grid, rlo_grid grid_extent,                      \
       rlo_grid grid_src_stride, rlo_grid grid_dst_stride, int16 grid_magic
-
-/* Begins with a comma, because there may be no guard at all. */
-#define RLO_GUARD_PARAM(g)                               \
-  , rlo_grid guard##g##_grid_coef, long guard##g##_base, \
-      long guard##g##_limit, long guard##g##_x, long guard##g##_y
-#define RLO_GUARD_PARAMS RLO_EACH_GUARD(RLO_GUARD_PARAM)
 
 /* Constant indices keep small arrays in registers. */
 #define RLO_UNROLL _Pragma("unroll")
@@ -144,22 +110,14 @@ static inline long rlo_index_of(__private const rlo_index_list *index,
   return (long)found;
 }
 
-/* The guards at one group: each form is v + x * i + y * j. */
-typedef struct rlo_guard {
-  long v, limit, x, y;
-} rlo_guard;
-
+/* The guards at one group. */
 typedef struct rlo_guard_list {
   rlo_guard at[RLO_GUARDS > 0 ? RLO_GUARDS : 1];
 } rlo_guard_list;
 
-/* In a kernel: fill `guards` for the coordinates in `index`. */
-#define RLO_GUARD_LOAD(g)                                                   \
-  guards.at[g].v = guard##g##_base + rlo_dot(&index, guard##g##_grid_coef); \
-  guards.at[g].limit = guard##g##_limit;                                    \
-  guards.at[g].x = guard##g##_x;                                            \
-  guards.at[g].y = guard##g##_y;
-#define RLO_GUARDS_LOAD RLO_EACH_GUARD(RLO_GUARD_LOAD)
+/* What RLO_GUARDS_LOAD takes: a kernel's index and its rlo_guard_list. */
+#define RLO_GRID_DOT(factor) rlo_dot(&index, factor)
+#define RLO_GUARD_AT(g)      guards.at[g]
 
 /* Whether the source is to be read at a point, and whether the destination is
  * to be written. A point that is not written must not be read either. */
