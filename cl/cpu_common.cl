@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the kernels of the CPU class share: the unit that is moved, the decoding
- * of a group into grid coordinates, guards, and 64-byte lines with their stores.
+ * of a group into grid coordinates, guards, and 64-byte lines with their
+ * stores.
  *
  * The build replaces each `#include` by the file's text. OpenCL C 1.2 with
  * clang's vector extensions.
@@ -19,9 +20,10 @@
  *    8  rlo_grid grid_src_stride         lanes beyond n_grid are not read;
  *    9  rlo_grid grid_dst_stride         strides in units, either sign
  *
- * then the scalars of the family, then the guards (RLO_GUARD_PARAMS, guards.cl).
- * Where a grid axis counts tiles or chunks, its stride and its coefficient in a
- * guard are per tile: the host multiplies them by the size of the tile.
+ * then the scalars of the family, then the guards (RLO_GUARD_PARAMS,
+ * guards.cl). Where a grid axis counts tiles or chunks, its stride and its
+ * coefficient in a guard are per tile: the host multiplies them by the size of
+ * the tile.
  *
  * rlo_grid is a vector of RLO_GRID_RANK rlo_index; rlo_index is long, or int
  * with RLO_INDEX32 (the host proves that every unit offset fits). Sizes: with
@@ -120,6 +122,14 @@ typedef rlo_unit rlo_unit_any __attribute__((aligned(1)));
   __global const uchar *src, ulong src_offset_bytes, __global uchar *dst, \
       ulong dst_offset_bytes, ulong fill_lo, ulong fill_hi, int n_grid,   \
       rlo_grid grid_extent, rlo_grid grid_src_stride, rlo_grid grid_dst_stride
+
+/* In a kernel: where the group at `index` begins, in units of so many bytes. */
+#define RLO_SRC_CORNER(unit_bytes) \
+  (src + src_offset_bytes +        \
+   rlo_dot(n_grid, index, grid_src_stride) * (unit_bytes))
+#define RLO_DST_CORNER(unit_bytes) \
+  (dst + dst_offset_bytes +        \
+   rlo_dot(n_grid, index, grid_dst_stride) * (unit_bytes))
 
 /* Half-open ranges of the two coordinates inside a group. */
 typedef struct rlo_box {
@@ -268,16 +278,7 @@ RLO_INLINE rlo_line rlo_repeat(ulong unit, int unit_bytes) {
   return (rlo_line)((unit & low) * (~0UL / low));
 }
 
-/* The unit that padding consists of, and a line of it. */
-RLO_INLINE rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
-#if RLO_UNIT_BYTES == 16
-  return __builtin_astype((ulong2)(fill_lo, fill_hi), uint4);
-#else
-  (void)fill_hi;
-  return (rlo_unit)fill_lo;
-#endif
-}
-
+/* A line of the unit that padding consists of. */
 RLO_INLINE rlo_line rlo_fill_line(ulong fill_lo, ulong fill_hi) {
 #if RLO_UNIT_BYTES == 16
   const ulong2 unit = (ulong2)(fill_lo, fill_hi);

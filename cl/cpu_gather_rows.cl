@@ -19,7 +19,7 @@
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_INDEX32=1 -DRLO_NT=1
 // define-matrix: -DRLO_NUM_TERMS=1 -DRLO_TERMS=-8,0,1,0,0 -DRLO_SRC=0,0,1,5 -DRLO_DST=0,5,1,0 -DRLO_INDEX_BITS=32 -DRLO_INDEX_COUNT=3 -DRLO_PAD_GUARDS=1 -DRLO_GUARD_FORMS=8,0,0,0,1 -DRLO_CHUNK_UNITS=2 -DRLO_ROW_CHUNKS=3
 
-#include "run.cl"
+#include "cpu_run.cl"
 #include "specialized.cl"
 
 #ifndef RLO_KERNEL
@@ -89,12 +89,7 @@ RLO_INLINE rlo_place rlo_find_place(__global const uchar *src,
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
-    __global const uchar *src,
-    ulong src_offset_bytes,
-    __global uchar *dst,
-    ulong dst_offset_bytes,
-    ulong fill_lo,
-    ulong fill_hi RLO_INDEX_PARAMS) {
+    RLO_SPECIALIZED_PARAMS) {
   __global const rlo_loaded *at = RLO_INDICES;
   const rlo_count group = (rlo_count)get_group_id(0);
   const rlo_count batch = group / RLO_ROW_CHUNKS;

@@ -97,6 +97,7 @@
       in[k] = out[k];                                     \
     }                                                     \
   }
+
 /* clang-format on */
 
 /* In place: lines of V streams to lines, or the inverse, grain by grain. */

@@ -182,12 +182,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0) * (ulong)blocks, n_grid, grid_extent, index);
-  __global const uchar *from =
-      src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+  __global const uchar *from = RLO_SRC_CORNER(RLO_UNIT_BYTES);
   bool is_more = true;
   for (rlo_index b = 0; b < blocks && is_more; ++b) {
-    __global uchar *to =
-        dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
+    __global uchar *to = RLO_DST_CORNER(RLO_UNIT_BYTES);
     bool is_same = true;
     for (int k = 0; k < n_axes; ++k) {
       const int counter = (int)counters[k];
@@ -218,8 +216,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       safe = src + src_offset_bytes + (long)src_end * E - reach;
     }
     is_more = rlo_next(n_grid, grid_extent, index);
-    __global const uchar *next =
-        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+    __global const uchar *next = RLO_SRC_CORNER(RLO_UNIT_BYTES);
     rlo_fetch fetch = {next,
                        places[RLO_FETCHES],
                        is_more && RLO_PREFETCH ? counts[RLO_FETCHES] : 0,

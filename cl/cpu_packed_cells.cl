@@ -151,10 +151,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     rlo_index src_end) {
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0), n_grid, grid_extent, index);
-  __global const uchar *from =
-      src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
-  __global uchar *to =
-      dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
+  __global const uchar *from = RLO_SRC_CORNER(RLO_UNIT_BYTES);
+  __global uchar *to = RLO_DST_CORNER(RLO_UNIT_BYTES);
   long left = rlo_num_points(index, cell_axis, group_cells, cells);
   /* Bytes that may be read from here on. */
   long readable = (src + src_offset_bytes - from) + (long)src_end * E;

@@ -43,7 +43,7 @@
  * of 256 bytes or more, and for all that is packed, if the destination is
  * larger than the caches; below that plain stores.
  */
-#include "run.cl"
+#include "cpu_run.cl"
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_rows
@@ -77,21 +77,12 @@
   }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
-    RLO_COMMON_PARAMS,
-    int batch_axis,
-    rlo_index batch_extent,
-    rlo_index batch_rows,
-    rlo_index batch_src_stride,
-    rlo_index batch_dst_stride,
-    int row_axis,
-    rlo_index row_units,
-    rlo_index chunk_units RLO_GUARD_PARAMS) {
+    RLO_COMMON_PARAMS, RLO_BATCH_PARAMS RLO_GUARD_PARAMS) {
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0), n_grid, grid_extent, index);
-  __global const uchar *from =
-      src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
-  __global uchar *to =
-      dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
+  __global const uchar *from = RLO_SRC_CORNER(RLO_UNIT_BYTES);
+  __global uchar *to = RLO_DST_CORNER(RLO_UNIT_BYTES);
+  /* Not by rlo_num_points, which changes what compilers make of the loops. */
   long rows = batch_extent;
   if (batch_axis >= 0) {
     rows -= (long)index[batch_axis] * batch_rows;
@@ -130,8 +121,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   long ahead_bytes = 0;
   rlo_ahead ahead = {from, 0, row_bytes, 0, src_row_bytes};
   if (rlo_next(n_grid, grid_extent, index)) {
-    ahead.row =
-        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+    ahead.row = RLO_SRC_CORNER(RLO_UNIT_BYTES);
     ahead_bytes = ahead.row - from;
     ahead.rows = rows;
     if (src_row_bytes > 0 && src_row_bytes < RLO_AHEAD_BYTES) {

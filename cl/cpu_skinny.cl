@@ -295,14 +295,7 @@ RLO_INLINE void rlo_move_chunk(__global const uchar *from,
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
-    RLO_COMMON_PARAMS,
-    int a_axis,
-    int b_axis,
-    rlo_index na,
-    rlo_index nb,
-    rlo_index src_ld,
-    rlo_index dst_ld,
-    rlo_index chunks RLO_GUARD_PARAMS) {
+    RLO_COMMON_PARAMS, RLO_PLANE_PARAMS, rlo_index chunks RLO_GUARD_PARAMS) {
   const int long_axis = RLO_SKINNY_SPLIT ? b_axis : a_axis;
   const long extent = RLO_SKINNY_SPLIT ? nb : na;
   const long src_ld_bytes = (long)src_ld * E;
@@ -310,10 +303,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   rlo_decode(get_group_id(0) * (ulong)chunks, n_grid, grid_extent, index);
   bool is_more = true;
   for (rlo_index n = 0; n < chunks && is_more; ++n) {
-    __global const uchar *from =
-        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
-    __global uchar *to =
-        dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
+    __global const uchar *from = RLO_SRC_CORNER(RLO_UNIT_BYTES);
+    __global uchar *to = RLO_DST_CORNER(RLO_UNIT_BYTES);
     const long first =
         long_axis < 0 ? 0 : (long)index[long_axis] * RLO_SKINNY_LONG;
 #if RLO_GUARDS > 0
@@ -328,8 +319,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       const long next =
           long_axis < 0 ? 0 : (long)index[long_axis] * RLO_SKINNY_LONG;
       const long units = min(extent - next, (long)RLO_SKINNY_LONG);
-      ahead.row =
-          src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+      ahead.row = RLO_SRC_CORNER(RLO_UNIT_BYTES);
       ahead.row_bytes = units * E * (RLO_SKINNY_SPLIT ? V : 1);
       ahead.rows = RLO_SKINNY_SPLIT ? 1 : N;
     }

@@ -147,12 +147,7 @@ typedef long rlo_places;
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     RLO_COMMON_PARAMS,
-    int a_axis,
-    int b_axis,
-    rlo_index na,
-    rlo_index nb,
-    rlo_index src_ld,
-    rlo_index dst_ld,
+    RLO_PLANE_PARAMS,
 #if RLO_LEVELS > 1
     rlo_index a_n1,
     rlo_index a_n2,
@@ -186,10 +181,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   const long dst_ld_bytes = side_a.step1;
   /* Corner of the tile, but for what the tables say; boxes below are relative
    * to it. Rows are told from a line before the tile on. */
-  __global const uchar *from =
-      src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
-  __global uchar *to =
-      dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
+  __global const uchar *from = RLO_SRC_CORNER(RLO_UNIT_BYTES);
+  __global uchar *to = RLO_DST_CORNER(RLO_UNIT_BYTES);
 #if RLO_LEVELS > 1
   long column_places[RLO_TILE_A];
   long row_places[L + RLO_TILE_B + 1];
@@ -222,8 +215,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   if (rlo_next(n_grid, grid_extent, index)) {
     const long next_a0 = a_axis < 0 ? 0 : (long)index[a_axis] * tile_a;
     const long next_b0 = b_axis < 0 ? 0 : (long)index[b_axis] * tile_b;
-    next.row =
-        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+    next.row = RLO_SRC_CORNER(RLO_UNIT_BYTES);
     next.row_bytes = min((long)na - next_a0, (long)tile_a) * E;
     next.rows = min((long)nb - next_b0, (long)tile_b);
 #if RLO_LEVELS > 1

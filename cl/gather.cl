@@ -8,23 +8,14 @@
  *         if every SKIP guard holds:
  *             dst[dst(i)] = every PAD guard holds ? src[src(i, q)] : fill
  *
- * Arguments:
- *
- *   0  __global const uchar *src
- *   1  ulong src_offset_bytes     a multiple of RLO_UNIT_BYTES
- *   2  __global uchar *dst
- *   3  ulong dst_offset_bytes     a multiple of RLO_UNIT_BYTES
- *   4  ulong fill_lo              fill unit, bytes 0..7
- *   5  ulong fill_hi              fill unit, bytes 8..15
- *   6  __global const uchar *indices, and
- *   7  ulong index_offset_bytes   if a term loads; a multiple of an index
+ * Arguments: those of specialized.cl.
  *
  * The points are cut into segments of RLO_SEGMENT units along the last axis;
  * a work-item moves RLO_PIECES segments, each get_global_size(0) behind the one
- * before, or with RLO_LOOP goes on until there are no more. Segments of one unit
- * suit a GPU: neighbouring lanes, neighbouring cells, and several reads on their
- * way before the first write. Longer ones suit a CPU, which decodes once and
- * runs along.
+ * before, or with RLO_LOOP goes on until there are no more. Segments of one
+ * unit suit a GPU: neighbouring lanes, neighbouring cells, and several reads on
+ * their way before the first write. Longer ones suit a CPU, which decodes once
+ * and runs along.
  *
  * Set by the host, for each problem: everything below and in specialized.cl.
  * With RLO_INDEX32 int suffices for the number of segments too.
@@ -152,12 +143,7 @@ static inline void rlo_move(__global const rlo_unit *from,
 }
 
 __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
-    __global const uchar *src,
-    ulong src_offset_bytes,
-    __global uchar *dst,
-    ulong dst_offset_bytes,
-    ulong fill_lo,
-    ulong fill_hi RLO_INDEX_PARAMS) {
+    RLO_SPECIALIZED_PARAMS) {
   __global const rlo_loaded *at = RLO_INDICES;
   __global const rlo_unit *from =
       (__global const rlo_unit *)(src + src_offset_bytes);

@@ -10,8 +10,9 @@
  *   10  int16 grid_magic           what divides by an extent without dividing:
  *                                  rlo_quotient tells how
  *
- * then the scalars of the family, then the guards (RLO_GUARD_PARAMS, guards.cl),
- * unless the family has its own. The host launches fewer than 2^31 groups.
+ * then the scalars of the family, then the guards (RLO_GUARD_PARAMS,
+ * guards.cl), unless the family has its own. The host launches fewer than 2^31
+ * groups.
  */
 #ifndef RLO_GPU_COMMON_CL
 #define RLO_GPU_COMMON_CL
@@ -27,6 +28,12 @@
 /* Lanes of the grid vectors: 8 or 16, with RLO_INDEX32 always 16. */
 #ifndef RLO_GRID_RANK
 #define RLO_GRID_RANK (RLO_INDEX32 ? 16 : 8)
+#endif
+
+/* Bytes of a piece, rlo_wide, that a lane moves at once from memory to memory:
+ * a power of two up to 16. Families that have pieces define it. */
+#ifndef RLO_WIDE_BYTES
+#define RLO_WIDE_BYTES RLO_UNIT_BYTES
 #endif
 
 /* Units that a lane reads, and writes, at once on their way through local
@@ -47,10 +54,22 @@ typedef long8 rlo_grid;
 typedef long16 rlo_grid;
 #endif
 
-#define RLO_GROUP_PARAMS                                                    \
-  __global const uchar *restrict src, ulong src_offset_bytes,               \
-      __global uchar *restrict dst, ulong dst_offset_bytes, ulong fill_lo,  \
-      ulong fill_hi, int n_grid, rlo_grid grid_extent,                      \
+#if RLO_WIDE_BYTES == 16
+typedef uint4 rlo_wide;
+#elif RLO_WIDE_BYTES == 8
+typedef ulong rlo_wide;
+#elif RLO_WIDE_BYTES == 4
+typedef uint rlo_wide;
+#elif RLO_WIDE_BYTES == 2
+typedef ushort rlo_wide;
+#else
+typedef uchar rlo_wide;
+#endif
+
+#define RLO_GROUP_PARAMS                                                   \
+  __global const uchar *restrict src, ulong src_offset_bytes,              \
+      __global uchar *restrict dst, ulong dst_offset_bytes, ulong fill_lo, \
+      ulong fill_hi, int n_grid, rlo_grid grid_extent,                     \
       rlo_grid grid_src_stride, rlo_grid grid_dst_stride, int16 grid_magic
 
 /* Constant indices keep small arrays in registers. */
@@ -119,13 +138,13 @@ typedef struct rlo_guard_list {
 #define RLO_GRID_DOT(factor) rlo_dot(&index, factor)
 #define RLO_GUARD_AT(g)      guards.at[g]
 
-/* Whether the source is to be read at a point, and whether the destination is
- * to be written. A point that is not written must not be read either. */
-static inline bool rlo_is_read(__private const rlo_guard_list *guards,
-                               long i,
-                               long j) {
+/* Whether all guards from number `first` on hold at a point. */
+static inline bool rlo_holds_at(__private const rlo_guard_list *guards,
+                                const int first,
+                                long i,
+                                long j) {
   bool holds = true;
-  for (int g = 0; g < RLO_GUARDS; ++g) {
+  for (int g = first; g < RLO_GUARDS; ++g) {
     const rlo_guard u = guards->at[g];
     const long form = u.v + u.x * i + u.y * j;
     holds = holds && form >= 0 && form < u.limit;
@@ -133,16 +152,18 @@ static inline bool rlo_is_read(__private const rlo_guard_list *guards,
   return holds;
 }
 
+/* Whether the source is read at a point, and whether the destination is
+ * written. A point that is not written must not be read either. */
+static inline bool rlo_is_read(__private const rlo_guard_list *guards,
+                               long i,
+                               long j) {
+  return rlo_holds_at(guards, 0, i, j);
+}
+
 static inline bool rlo_is_written(__private const rlo_guard_list *guards,
                                   long i,
                                   long j) {
-  bool holds = true;
-  for (int g = RLO_PAD_GUARDS; g < RLO_GUARDS; ++g) {
-    const rlo_guard u = guards->at[g];
-    const long form = u.v + u.x * i + u.y * j;
-    holds = holds && form >= 0 && form < u.limit;
-  }
-  return holds;
+  return rlo_holds_at(guards, RLO_PAD_GUARDS, i, j);
 }
 
 /* Whether all guards hold in all of [i0, i1) x [0, j1): no tests inside. */
@@ -162,8 +183,8 @@ static inline bool rlo_is_inside(__private const rlo_guard_list *guards,
   return holds;
 }
 
-/* Whether all guards hold for the points [i0, i1) of row j, and whether some PAD
- * guard holds for none of them while all others hold for all: then they are
+/* Whether all guards hold for the points [i0, i1) of row j, and whether some
+ * PAD guard holds for none of them while all others hold for all: then they are
  * fill. */
 typedef struct rlo_verdict {
   bool is_inside;
@@ -231,22 +252,12 @@ static inline rlo_write rlo_get_write(__local const rlo_unit *cell, int step) {
   rlo_write piece = 0;
   RLO_UNROLL
   for (int n = 0; n < RLO_WRITE_UNITS; ++n) {
-    piece |= (rlo_write)((rlo_write)cell[n * step]
-                         << (8 * RLO_UNIT_BYTES * n));
+    piece |= (rlo_write)((rlo_write)cell[n * step] << (8 * RLO_UNIT_BYTES * n));
   }
   return piece;
 #else
   (void)step;
   return *cell;
-#endif
-}
-
-static inline rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
-#if RLO_UNIT_BYTES == 16
-  return as_uint4((ulong2)(fill_lo, fill_hi));
-#else
-  (void)fill_hi;
-  return (rlo_unit)fill_lo;
 #endif
 }
 

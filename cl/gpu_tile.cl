@@ -88,8 +88,7 @@ typedef ulong2 rlo_side;
  * store squares have neighbouring x = i / RLO_SQUARE, those that load sides
  * neighbouring y; exclusive or spreads both over the banks. */
 static inline uint rlo_side_at(uint i, uint y) {
-  return i * RLO_SQUARES_B +
-         (y ^ (i / RLO_SQUARE & (RLO_SQUARES_B - 1)));
+  return i * RLO_SQUARES_B + (y ^ (i / RLO_SQUARE & (RLO_SQUARES_B - 1)));
 }
 
 /* Read a whole tile that no guard touches. */
@@ -142,8 +141,7 @@ static inline void rlo_write_squares(__global rlo_unit *to,
 static inline void rlo_read_whole(__global const rlo_unit *from,
                                   __local rlo_unit *tile,
                                   rlo_index src_ld) {
-  for (uint first = (uint)get_local_id(0);
-       first < RLO_READ_LANES * RLO_TILE_B;
+  for (uint first = (uint)get_local_id(0); first < RLO_READ_LANES * RLO_TILE_B;
        first += RLO_LOCAL * RLO_PIECES) {
     /* All are read before the first of them is stored. */
     rlo_read piece[RLO_PIECES];
@@ -153,9 +151,8 @@ static inline void rlo_read_whole(__global const rlo_unit *from,
       const uint i = p % RLO_READ_LANES * RLO_READ_UNITS;
       const uint j = p / RLO_READ_LANES;
       if (j < RLO_TILE_B) {
-        piece[n] = *(__global const rlo_read *)(from +
-                                                (long)(int)j * (long)src_ld +
-                                                i);
+        piece[n] = *(
+            __global const rlo_read *)(from + (long)(int)j * (long)src_ld + i);
       }
     }
     RLO_UNROLL

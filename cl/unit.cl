@@ -39,6 +39,16 @@ typedef uint4 rlo_unit;
 #error "RLO_UNIT_BYTES must be 1, 2, 4, 8 or 16"
 #endif
 
+/* The unit that padding consists of, from its bytes 0..7 and 8..15. */
+static inline rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
+#if RLO_UNIT_BYTES == 16
+  return as_uint4((ulong2)(fill_lo, fill_hi));
+#else
+  (void)fill_hi;
+  return (rlo_unit)fill_lo;
+#endif
+}
+
 /* Store the fill unit, of which these are bytes 0..7 and 8..15. Two stores for
  * 16 bytes: from one, clang makes three, the first of them of nothing, which
  * oclgrind takes for a fault. */
