@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers on the way: values of RLO_SRC become values of RLO_DST by way of the
- * compute type, as rlo_arithmetic in problem.h rules, bit for bit as the host
- * does it. Plain OpenCL C 1.2, without cl_khr_fp16: small floats are made of
+ * Arithmetic on numbers: values of RLO_SRC become values of RLO_DST through the
+ * compute type, as rlo_arithmetic in problem.h defines, bit for bit as on the
+ * host. Plain OpenCL C 1.2, without cl_khr_fp16: small floats are computed with
  * integers and f32.
  *
  * Everything works on RLO_LANES values at once, 1 or 16:
@@ -81,7 +81,7 @@
 #define RLO_JOIN2(a, b) a##b
 #define RLO_JOIN(a, b)  RLO_JOIN2(a, b)
 
-/* A type for so many lanes; a choice lane by lane; a conversion as a cast; a
+/* A type of RLO_LANES lanes; a choice lane by lane; a conversion as a cast; a
  * load and a store at multiples of an element's size. For vectors by clang's
  * own means, for a driver may take the built-in functions lane by lane. */
 #define RLO_CHOOSE(condition, a, b) ((condition) ? (a) : (b))
@@ -493,7 +493,7 @@ static inline rlo_dst_raw rlo_convert(rlo_src_raw raw) {
   const RLO_MANY(ulong) size = RLO_TO(ulong, raw);
 #endif
   const rlo_floats near = rlo_from_src(raw);
-  /* At most 2^64, which is halved to be an integer. */
+  /* At most 2^64, halved so that it fits into an integer. */
   const RLO_MANY(ulong) near_half =
       RLO_TO(ulong, RLO_CHOOSE(near < 0.0f, -near, near) * 0.5f);
   const RLO_MANY(ulong) near_size = near_half << 1;
@@ -544,7 +544,7 @@ static inline rlo_dst_raw rlo_combine(rlo_t value,
 
 /* --------------------------------------------------------------------- sums */
 
-/* Bits of the number of blocks of a sum, and more do no harm. */
+/* Bits of the number of blocks of a sum; more are harmless. */
 #ifndef RLO_SUM_LEVELS
 #define RLO_SUM_LEVELS 1
 #endif

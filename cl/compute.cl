@@ -13,7 +13,7 @@
  *
  * Arguments: those of specialized.cl, then
  *
- *   ulong alpha_bits, beta_bits   as arith.cl has them
+ *   ulong alpha_bits, beta_bits   as arith.cl defines them
  *
  * The cells are cut into segments along the last kept axis, as gather.cl cuts
  * points. Set by the host: everything here, in specialized.cl and in arith.cl.
@@ -58,7 +58,7 @@
 #define RLO_LOOP 0
 #endif
 
-/* Lanes and points of a block, as problem.h has them. */
+/* Lanes and points of a block, as problem.h defines them. */
 #define RLO_SUM_LANES 16
 #define RLO_SUM_BLOCK 1024
 

@@ -47,7 +47,8 @@
 #define RLO_NT 0
 #endif
 
-/* 1: __builtin_prefetch is used. Only PoCL takes it; others die of it. */
+/* 1: __builtin_prefetch is used. Only PoCL compiles it; other compilers crash.
+ */
 #ifndef RLO_PREFETCH
 #define RLO_PREFETCH 0
 #endif
@@ -57,20 +58,21 @@
 #define RLO_VECTOR_SHUFFLE 1
 #endif
 
-/* What divides every destination address the host can name in this problem:
- * base, offset, dst_ld and all destination strides, in bytes. 64 or more lets
- * whole lines of tiles leave registers without staging. */
+/* A divisor, in bytes, of every destination address of this problem that the
+ * host can prove: of base, offset, dst_ld and all destination strides. 64 or
+ * more allows whole lines of tiles to be stored from registers. */
 #ifndef RLO_DST_ALIGN
 #define RLO_DST_ALIGN RLO_UNIT_BYTES
 #endif
 
-/* 1: the rows that are prefetched for the next group lie where a list says; 0:
- * at one distance. */
+/* 1: a list holds the offsets of the rows to prefetch for the next group; 0:
+ * they lie at one stride. */
 #ifndef RLO_AHEAD_LISTED
 #define RLO_AHEAD_LISTED 0
 #endif
 
-/* Tiles lean only where lines must be whole and nothing else proves them so. */
+/* 1: borders of tiles move with the phase of each row, so that tiles own whole
+ * lines: needed for non-temporal stores whose lines are not proven aligned. */
 #define RLO_LEAN (RLO_NT && RLO_DST_ALIGN < 64)
 
 /* Calls cost more than most of the bodies here. */
@@ -161,7 +163,7 @@ RLO_INLINE void rlo_decode(ulong group,
   }
 }
 
-/* Turn the coordinates of a group into those of the next one. Returns false,
+/* Advances the coordinates of a group to those of the next one. Returns false,
  * with the coordinates of the first group, if there is none. */
 RLO_INLINE bool rlo_next(int n_grid,
                          rlo_grid grid_extent,
@@ -177,8 +179,8 @@ RLO_INLINE bool rlo_next(int n_grid,
   return false;
 }
 
-/* How many points of an axis are a group's: `step` of `extent`, fewer at its
- * end; all of them where no grid axis counts (-1). */
+/* Points of an axis that a group owns: `step` of `extent`, fewer at its end,
+ * all of them where no grid axis counts them (-1). */
 RLO_INLINE long rlo_num_points(__private const rlo_index *index,
                                int grid_axis,
                                rlo_index step,
@@ -218,7 +220,7 @@ RLO_INLINE void rlo_cut(
 }
 
 /*
- * Cut `box` to where the guards hold. Returns false, with the box as it was,
+ * Cuts `box` to where the guards hold. Returns false, with the box as it was,
  * if some guard slants through `tile`, so that no box describes its inside.
  * The box may be larger than the tile: what lies beyond is cut off only where
  * a slanting guard could fail there.
@@ -290,8 +292,8 @@ RLO_INLINE rlo_line rlo_fill_line(ulong fill_lo, ulong fill_hi) {
 #endif
 }
 
-/* Bring the line at p into the second-level cache. p need not be mapped. The
- * first level has too few misses in flight to keep memory busy. */
+/* Prefetches the line at p into the second-level cache. p need not be mapped.
+ * The first level has too few misses in flight to saturate memory. */
 RLO_INLINE void rlo_prefetch(__global const uchar *p) {
 #if RLO_PREFETCH
   /* Without the cast to an integer clang refuses the address space. */
@@ -302,13 +304,13 @@ RLO_INLINE void rlo_prefetch(__global const uchar *p) {
 }
 
 /*
- * What the next group will read, as rows of bytes, to be prefetched little by
- * little while this group works. Row after row, not in the order of use: memory
- * gives long runs faster than scattered lines.
+ * What the next group reads, as rows of bytes, prefetched in small steps while
+ * this group works. Row after row, not in the order of use: memory delivers
+ * long runs faster than scattered lines.
  */
 typedef struct rlo_ahead {
-  /* The row that is on; bytes of it that are done, and that it has; rows that
-   * are left, with this one. */
+  /* The current row; bytes of it that are done, and its length; rows that are
+   * left, including this one. */
   __global const uchar *row;
   long at, row_bytes, rows;
 #if RLO_AHEAD_LISTED
@@ -326,8 +328,8 @@ typedef struct rlo_ahead {
 RLO_INLINE void rlo_prefetch_ahead(__private rlo_ahead *ahead) {
 #if RLO_PREFETCH
   if (ahead->rows > 0) {
-    /* The last byte of a line's length, for rows seldom begin with a line and
-     * their first line is likely to have come with the tile before. */
+    /* The last byte of each line, because rows seldom begin at a line and their
+     * first line probably came with the tile before. */
     __global const uchar *p = ahead->row + ahead->at + RLO_LINE_BYTES - 1;
     rlo_prefetch(p);
     rlo_prefetch(p + RLO_LINE_BYTES);
@@ -350,7 +352,7 @@ RLO_INLINE void rlo_prefetch_ahead(__private rlo_ahead *ahead) {
 #endif
 }
 
-/* Store a line at a multiple of 64 bytes. */
+/* Stores a line at a multiple of 64 bytes. */
 RLO_INLINE void rlo_store_line(__global uchar *p, rlo_line v) {
 #if RLO_NT
   __builtin_nontemporal_store(v, (__global rlo_line *)p);
@@ -359,7 +361,7 @@ RLO_INLINE void rlo_store_line(__global uchar *p, rlo_line v) {
 #endif
 }
 
-/* Copy n < 64 bytes in at most six moves: the two ends of a row that do not
+/* Copies n < 64 bytes in at most six moves: the two ends of a row that do not
  * fill a line. */
 #define RLO_PIECE(bytes, type)                                 \
   if ((n & (bytes)) != 0) {                                    \
@@ -393,7 +395,7 @@ RLO_INLINE void rlo_piece_global(__global uchar *to,
 
 #undef RLO_FROM_SPACE
 
-/* Row i of a tile: where it goes, and which bytes of it, counted from the
+/* Row i of a tile: its destination, and which bytes of it, counted from the
  * tile's corner, this tile owns within [y0, y1). */
 typedef struct rlo_row {
   __global uchar *to;
@@ -419,8 +421,8 @@ RLO_INLINE rlo_row rlo_own_row(__global uchar *to,
   return row;
 }
 
-/* Send n bytes: whole lines, and the two ends in pieces. Prefetch goes on
- * meanwhile, for nothing else would keep memory reading; ahead 0: not here. */
+/* Sends n bytes: whole lines, and the two ends in pieces. Prefetches meanwhile,
+ * because nothing else keeps memory reading; ahead 0: no prefetch. */
 RLO_INLINE void rlo_send(__global uchar *to,
                          __private const uchar *from,
                          long n,
@@ -451,7 +453,8 @@ RLO_INLINE void rlo_send(__global uchar *to,
   }
 }
 
-/* Send a row out of `stage`, whose first byte is byte `stage_byte` of the tile.
+/* Sends a row out of `stage`, whose first byte is byte `stage_byte` of the
+ * tile.
  */
 RLO_INLINE void rlo_send_row(rlo_row row,
                              __private const uchar *stage,

@@ -10,7 +10,7 @@
  *
  * for every other point of the grid; types by arith.cl. Strides of the source
  * count its units, those of the destination its own. Arguments after the common
- * ten: 10 to 17 as cpu_rows.cl has them, then
+ * ten: 10 to 17 as cpu_rows.cl defines them, then
  *
  *   18  ulong alpha_bits
  *   19  ulong beta_bits

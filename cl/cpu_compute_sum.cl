@@ -54,7 +54,7 @@
 #define RLO_ROWS_AHEAD 8
 #endif
 
-/* Points of a block, as problem.h has them; its lanes are RLO_LANES. */
+/* Points of a block, as problem.h defines them; its lanes are RLO_LANES. */
 #define RLO_SUM_BLOCK 1024
 
 #define RLO_VECTORS (RLO_CELLS / RLO_LANES)

@@ -13,9 +13,9 @@
  *                                 chunk_axis is ceil(total / chunk), its two
  *                                 strides are chunk_units
  *
- * Any alignment is right: lines are cut where the destination has its lines.
- * Chunks of a multiple of 64 bytes keep two groups off one line when the
- * destination is aligned; 256 KiB is a good size.
+ * Any alignment works: lines are cut where the destination has its lines.
+ * Chunks of a multiple of 64 bytes prevent two groups from sharing a line when
+ * the destination is aligned; 256 KiB is a good size.
  */
 #include "cpu_common.cl"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Family gather_rows, CPU class: rows that are contiguous on both sides, at
- * positions that take computing: a loaded index, a quotient. The problem is
+ * computed positions: a loaded index, a quotient. The problem is
  * compiled in; the last axis has stride 1 on both sides, and no term and no
  * guard depends on it.
  *
@@ -42,17 +42,17 @@
 #define RLO_ROW_CHUNKS  1
 #endif
 
-/* Rows between finding a place and moving what is there; a power of two. */
+/* Rows between the computation of a position and the move; a power of two. */
 #ifndef RLO_GATHER_AHEAD
 #define RLO_GATHER_AHEAD 8
 #endif
 
-/* Bytes of a row that are prefetched; beyond, hardware has caught up. */
+/* Bytes of a row that are prefetched; beyond, hardware prefetches. */
 #ifndef RLO_GATHER_PREFETCH
 #define RLO_GATHER_PREFETCH 1024
 #endif
 
-/* A row to be moved. from: 0 takes the fill; to: 0 stays as it is. */
+/* A row to be moved. from 0: the row is fill; to 0: it is not written. */
 typedef struct rlo_place {
   __global const uchar *from;
   __global uchar *to;

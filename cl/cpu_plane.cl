@@ -14,8 +14,8 @@
       rlo_index dst_ld
 
 #if RLO_GUARDS > 0
-/* Move the cells of a plane's tile one by one, asking every guard: for tiles
- * through which a guard slants. */
+/* Moves the cells of a plane's tile one by one and tests every guard for each:
+ * for tiles through which a guard slants. */
 RLO_INLINE void rlo_move_cells(__global uchar *to,
                                __global const uchar *from,
                                long dst_ld_bytes,

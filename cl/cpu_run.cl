@@ -94,11 +94,11 @@ RLO_INLINE void rlo_fill_run(__global uchar *to, long n, rlo_line fill) {
   if (whole > 0) {
     /* A line begins head bytes into the pattern. */
     rlo_line twice[2] = {fill, fill};
-    const rlo_line turned =
+    const rlo_line pattern =
         *(__private const rlo_line_any *)((__private const uchar *)twice +
                                           head % 16);
     for (long k = 0; k < whole; k += RLO_LINE_BYTES) {
-      rlo_store_line(to + k, turned);
+      rlo_store_line(to + k, pattern);
     }
   }
   rlo_line twice[2] = {fill, fill};

@@ -24,11 +24,11 @@
  * The axis that counts chunks may be -1 too, if one chunk is enough; else its
  * extent is ceil(long extent / RLO_SKINNY_LONG) and its strides and guard
  * coefficients are per chunk, as for tiles. Where chunks are small, as in tiled
- * layouts, a group should move many: finding its place takes as long as moving
- * half a kilobyte.
+ * layouts, a group should move many: the decoding of its position takes as long
+ * as moving half a kilobyte.
  *
- * Lines are taken apart and put together by shuffles with constant indices, as
- * RLO_SKINNY_N is constant. Where a guard leaves whole lines of the short axis
+ * Lines are split and joined by shuffles with constant indices, as RLO_SKINNY_N
+ * is constant. Where a guard leaves whole lines of the short axis
  * out, they become fill at no cost; what it cuts of the long axis is moved unit
  * by unit.
  */
@@ -87,7 +87,7 @@ RLO_INLINE void rlo_load_step(__private rlo_units *in,
 #define RLO_STAGE_BYTES (RLO_STAGE_LINES * RLO_LINE_BYTES)
 
 /*
- * Move a chunk: `count` units of the long axis, of which `first` are before it
+ * Moves a chunk: `count` units of the long axis, of which `first` are before it
  * and which has `extent` in all. `from` and `to` are its corner, to which boxes
  * are relative.
  */

@@ -12,7 +12,7 @@
  *
  * The points are cut into segments of RLO_SEGMENT units along the last axis;
  * a work-item moves RLO_PIECES segments, each get_global_size(0) behind the one
- * before, or with RLO_LOOP goes on until there are no more. Segments of one
+ * before, or with RLO_LOOP continues until there are no more. Segments of one
  * unit suit a GPU: neighbouring lanes, neighbouring cells, and several reads on
  * their way before the first write. Longer ones suit a CPU, which decodes once
  * and runs along.
@@ -56,7 +56,8 @@
 #define RLO_LOOP 0
 #endif
 
-/* A point on its way: where it goes, if anywhere, and what, or the fill. */
+/* A point that is being moved: its cell, if it is written, and its unit unless
+ * it is fill. */
 typedef struct rlo_moved {
   __global rlo_unit *cell;
   bool is_written;
@@ -64,7 +65,7 @@ typedef struct rlo_moved {
   rlo_unit unit;
 } rlo_moved;
 
-/* Fetch the unit of a point whose coordinates are known. */
+/* Fetches the unit of a point whose coordinates are known. */
 static inline rlo_moved rlo_fetch(__global const rlo_unit *from,
                                   __global const rlo_loaded *indices,
                                   __global rlo_unit *to,
@@ -103,7 +104,7 @@ static inline rlo_point rlo_find(rlo_count segment) {
   return point;
 }
 
-/* Move this segment and those that go with it. */
+/* Moves this segment and the other segments of the work-item. */
 static inline void rlo_move(__global const rlo_unit *from,
                             __global const rlo_loaded *indices,
                             __global rlo_unit *to,

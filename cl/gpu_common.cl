@@ -7,8 +7,8 @@
  * (RLO_GROUP_PARAMS): 0 to 9 as in cl/cpu_common.cl, except that unused grid
  * lanes are 0, then
  *
- *   10  int16 grid_magic           what divides by an extent without dividing:
- *                                  rlo_quotient tells how
+ *   10  int16 grid_magic           multipliers that replace divisions by the
+ *                                  extents, see rlo_quotient
  *
  * then the scalars of the family, then the guards (RLO_GUARD_PARAMS,
  * guards.cl), unless the family has its own. The host launches fewer than 2^31
@@ -36,7 +36,7 @@
 #define RLO_WIDE_BYTES RLO_UNIT_BYTES
 #endif
 
-/* Units that a lane reads, and writes, at once on their way through local
+/* Units that a lane reads, and writes, at once when they pass through local
  * memory: a power of two, at most four bytes. More than one only if every run
  * begins at a multiple of their size, which the host proves. */
 #ifndef RLO_READ_UNITS

@@ -32,7 +32,7 @@
 #define RLO_KERNEL gpu_copy
 #endif
 
-/* Pieces of each lane, all of them on their way at a time. */
+/* Pieces of each lane, all of them in flight at a time. */
 #ifndef RLO_PIECES
 #define RLO_PIECES 4
 #endif

@@ -8,7 +8,7 @@
  *         src[src_offset + dot(c, src strides) + r * repeat_src_stride]
  *
  * for every other point of the grid. One group moves RLO_REPEAT copies of a
- * block: their units are read in the order of the source, kept in local memory,
+ * block: their units are read in the order of the source, held in local memory,
  * and written in the order of the destination, each time by neighbouring lanes.
  * A lane finds its place in the block once for all copies. Arguments after the
  * common eleven:
@@ -71,7 +71,7 @@
 #endif
 
 /* Copies of a block that a group moves, and pieces of one copy that a lane has
- * on their way at a time. */
+ * in flight at a time. */
 #ifndef RLO_REPEAT
 #define RLO_REPEAT 1
 #endif
@@ -219,7 +219,7 @@ static inline bool rlo_holds(__private const rlo_block_guards *guards,
 }
 
 /* Whether all guards hold in all of the copies: no tests inside. The extents
- * of read_axes tell how far a block goes. */
+ * of read_axes give the size of a block. */
 static inline bool rlo_block_is_inside(__private const rlo_block_guards *guards,
                                        int16 axes,
                                        uint copies) {

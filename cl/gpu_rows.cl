@@ -7,9 +7,9 @@
  *         src[src_offset + r * batch_src_stride + k]
  *
  * for every other point of the grid. One group moves a batch of rows, or a
- * chunk of one. It cuts them into pieces of RLO_WIDE_UNITS units and deals the
- * pieces to its lanes, one row after the other, so that short rows leave no
- * lane idle. Arguments after the common eleven:
+ * chunk of one. It cuts them into pieces of RLO_WIDE_UNITS units and
+ * distributes the pieces over its lanes, one row after the other, so that short
+ * rows leave no lane idle. Arguments after the common eleven:
  *
  *   11  int batch_axis              grid axis that counts batches, -1: one
  *   12  rlo_index batch_extent      rows along that axis in all, >= 1
@@ -70,7 +70,7 @@
 #define RLO_FLAT 0
 #endif
 
-/* Pieces that a lane has on their way at a time. */
+/* Pieces that a lane has in flight at a time. */
 #ifndef RLO_PIECES
 #define RLO_PIECES 4
 #endif
@@ -126,7 +126,7 @@ static inline rlo_wide rlo_fill_wide(ulong fill_lo, ulong fill_hi) {
 #endif
 }
 
-/* Move units [k, end) of row r one by one. */
+/* Moves units [k, end) of row r one by one. */
 static inline void rlo_move_units(__global const rlo_unit *from,
                                   __global rlo_unit *to,
                                   long k,

@@ -10,8 +10,8 @@
  * j, both by neighbouring lanes. With RLO_SQUARE > 1 a lane takes squares of
  * RLO_SQUARE by RLO_SQUARE units, which it transposes in registers, so that all
  * it reads and writes is RLO_SQUARE units wide; tiles at the ends, and where a
- * guard could fail, go unit by unit. Arguments after the common eleven, as of
- * cl/cpu_tile.cl:
+ * guard could fail, are moved unit by unit. Arguments after the common eleven,
+ * as of cl/cpu_tile.cl:
  *
  *   11  int a_axis          grid axis that counts tiles along i, -1: one tile
  *   12  int b_axis          the same along j
@@ -46,14 +46,14 @@
 #define RLO_TILE_B 32
 #endif
 
-/* Units of a square's side: 1, or so many that they are at least four bytes and
- * at most sixteen. More than one only if every row on both sides begins at a
- * multiple of their size, which the host proves. */
+/* Units of a square's side: 1, or a number that is four to sixteen bytes. More
+ * than one only if every row on both sides begins at a multiple of their size,
+ * which the host proves. */
 #ifndef RLO_SQUARE
 #define RLO_SQUARE 1
 #endif
 
-/* Pieces of a whole tile that a lane has on their way at a time. */
+/* Pieces of a whole tile that a lane has in flight at a time. */
 #define RLO_PIECES 4
 
 /* One unit more than a row has: so the lanes of a column, each of which takes
@@ -91,7 +91,7 @@ static inline uint rlo_side_at(uint i, uint y) {
   return i * RLO_SQUARES_B + (y ^ (i / RLO_SQUARE & (RLO_SQUARES_B - 1)));
 }
 
-/* Read a whole tile that no guard touches. */
+/* Reads a whole tile that no guard touches. */
 static inline void rlo_read_squares(__global const rlo_unit *from,
                                     __local rlo_side *tile,
                                     rlo_index src_ld) {
@@ -137,7 +137,7 @@ static inline void rlo_write_squares(__global rlo_unit *to,
 }
 #endif
 
-/* Read a whole tile that no guard touches. */
+/* Reads a whole tile that no guard touches. */
 static inline void rlo_read_whole(__global const rlo_unit *from,
                                   __local rlo_unit *tile,
                                   rlo_index src_ld) {
@@ -167,7 +167,7 @@ static inline void rlo_read_whole(__global const rlo_unit *from,
   }
 }
 
-/* Read the tile, of which ta by tb units lie in the plane, and put the fill
+/* Reads the tile, of which ta by tb units lie in the plane, and puts the fill
  * where a PAD guard fails. What is not written later may stay undefined. */
 static inline void rlo_read_tile(__global const rlo_unit *from,
                                  __local rlo_unit *tile,

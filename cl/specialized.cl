@@ -125,8 +125,8 @@ static inline rlo_index rlo_value(__constant const rlo_index *form,
 
 #if RLO_NUM_TERMS > 0
 /* Rounded towards 0, so one too many if a remainder is left below. Not value %
- * divisor: the pair of both operators makes LLVM emit a `freeze`, of which
- * oclgrind dies. */
+ * divisor: the pair of both operators makes LLVM emit a `freeze`, on which
+ * oclgrind crashes. */
 static inline rlo_index rlo_floor_quotient(rlo_index value, rlo_index divisor) {
   const rlo_index quotient = value / divisor;
   return quotient - (value - quotient * divisor < 0 ? 1 : 0);
