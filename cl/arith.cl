@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers on the way: values of RLO_SRC become values of RLO_DST by way of the
- * compute type, as rlo_arithmetic in problem.h rules, bit for bit as the host
- * does it. Plain OpenCL C 1.2, without cl_khr_fp16: small floats are made of
+ * Arithmetic on numbers: values of RLO_SRC become values of RLO_DST through the
+ * compute type, as rlo_arithmetic in problem.h defines, bit for bit as on the
+ * host. Plain OpenCL C 1.2, without cl_khr_fp16: small floats are computed with
  * integers and f32.
  *
  * Everything works on RLO_LANES values at once, 1 or 16:
@@ -53,24 +53,24 @@
  * mantissa bits, bias, and which patterns are no finite numbers: 1 as IEEE
  * 754, 2 "fn", 3 "fnuz", 4 none. RLO_SRC_BARE: floats without sign and zero. */
 #ifndef RLO_SRC_CLASS
-#define RLO_SRC_CLASS 4
-#define RLO_SRC_BYTES 4
-#define RLO_SRC_BITS 32
+#define RLO_SRC_CLASS    4
+#define RLO_SRC_BYTES    4
+#define RLO_SRC_BITS     32
 #define RLO_SRC_EXPONENT 8
 #define RLO_SRC_MANTISSA 23
-#define RLO_SRC_BIAS 127
+#define RLO_SRC_BIAS     127
 #define RLO_SRC_SPECIALS 1
-#define RLO_SRC_BARE 0
+#define RLO_SRC_BARE     0
 #endif
 
 /* The destination type, alike; never bare. */
 #ifndef RLO_DST_CLASS
-#define RLO_DST_CLASS 4
-#define RLO_DST_BYTES 2
-#define RLO_DST_BITS 16
+#define RLO_DST_CLASS    4
+#define RLO_DST_BYTES    2
+#define RLO_DST_BITS     16
 #define RLO_DST_EXPONENT 8
 #define RLO_DST_MANTISSA 7
-#define RLO_DST_BIAS 127
+#define RLO_DST_BIAS     127
 #define RLO_DST_SPECIALS 1
 #endif
 
@@ -81,7 +81,7 @@
 #define RLO_JOIN2(a, b) a##b
 #define RLO_JOIN(a, b)  RLO_JOIN2(a, b)
 
-/* A type for so many lanes; a choice lane by lane; a conversion as a cast; a
+/* A type of RLO_LANES lanes; a choice lane by lane; a conversion as a cast; a
  * load and a store at multiples of an element's size. For vectors by clang's
  * own means, for a driver may take the built-in functions lane by lane. */
 #define RLO_CHOOSE(condition, a, b) ((condition) ? (a) : (b))
@@ -116,11 +116,9 @@ typedef rlo_bits rlo_src_raw;
 #if RLO_SRC_BYTES == 4
 #define RLO_LOAD_SRC(space, p) RLO_LOAD_AS(space, uint, p)
 #elif RLO_SRC_BYTES == 2
-#define RLO_LOAD_SRC(space, p) \
-  RLO_TO(uint, RLO_LOAD_AS(space, ushort, p))
+#define RLO_LOAD_SRC(space, p) RLO_TO(uint, RLO_LOAD_AS(space, ushort, p))
 #else
-#define RLO_LOAD_SRC(space, p) \
-  RLO_TO(uint, RLO_LOAD_AS(space, uchar, p))
+#define RLO_LOAD_SRC(space, p) RLO_TO(uint, RLO_LOAD_AS(space, uchar, p))
 #endif
 #endif
 
@@ -134,13 +132,11 @@ typedef rlo_bits rlo_dst_raw;
 #define RLO_LOAD_DST(space, p)     RLO_LOAD_AS(space, uint, p)
 #define RLO_STORE_DST(space, p, v) RLO_STORE_AS(space, uint, p, v)
 #elif RLO_DST_BYTES == 2
-#define RLO_LOAD_DST(space, p) \
-  RLO_TO(uint, RLO_LOAD_AS(space, ushort, p))
+#define RLO_LOAD_DST(space, p) RLO_TO(uint, RLO_LOAD_AS(space, ushort, p))
 #define RLO_STORE_DST(space, p, v) \
   RLO_STORE_AS(space, ushort, p, RLO_TO(ushort, v))
 #else
-#define RLO_LOAD_DST(space, p) \
-  RLO_TO(uint, RLO_LOAD_AS(space, uchar, p))
+#define RLO_LOAD_DST(space, p) RLO_TO(uint, RLO_LOAD_AS(space, uchar, p))
 #define RLO_STORE_DST(space, p, v) \
   RLO_STORE_AS(space, uchar, p, RLO_TO(uchar, v))
 #endif
@@ -156,11 +152,11 @@ typedef rlo_bits rlo_dst_raw;
 /* A float format's pattern in the low bits becomes a float, exactly. The
  * parameters are constants; everything folds. */
 static inline rlo_floats rlo_float_of(rlo_bits bits,
-                                    int exponent_bits,
-                                    int mantissa_bits,
-                                    int bias,
-                                    int specials,
-                                    int is_bare) {
+                                      int exponent_bits,
+                                      int mantissa_bits,
+                                      int bias,
+                                      int specials,
+                                      int is_bare) {
   if (mantissa_bits == 23) {
     return RLO_MANY(as_float)(bits);
   }
@@ -179,13 +175,12 @@ static inline rlo_floats rlo_float_of(rlo_bits bits,
   const uint infinity = most >> mantissa_bits << mantissa_bits;
   const rlo_bits magnitude = bits & most;
   const rlo_bits sign = (bits >> (uint)magnitude_bits & 1u) << 31;
-  const rlo_bits normal = (magnitude << (uint)(23 - mantissa_bits)) +
-                          ((uint)(127 - bias) << 23);
-  const rlo_floats small = RLO_TO(float, magnitude) *
-                           RLO_POWER(1 - bias - mantissa_bits);
-  rlo_bits value = RLO_CHOOSE(magnitude < (1u << mantissa_bits),
-                              RLO_MANY(as_uint)(small),
-                              normal);
+  const rlo_bits normal =
+      (magnitude << (uint)(23 - mantissa_bits)) + ((uint)(127 - bias) << 23);
+  const rlo_floats small =
+      RLO_TO(float, magnitude) * RLO_POWER(1 - bias - mantissa_bits);
+  rlo_bits value = RLO_CHOOSE(
+      magnitude < (1u << mantissa_bits), RLO_MANY(as_uint)(small), normal);
   const rlo_bits nan = (rlo_bits)(0x7fc00000u);
   if (specials == 1) {
     value = RLO_CHOOSE(magnitude >= infinity, (rlo_bits)(0x7f800000u), value);
@@ -200,10 +195,10 @@ static inline rlo_floats rlo_float_of(rlo_bits bits,
 
 /* A float becomes a pattern of a format, to nearest even. */
 static inline rlo_bits rlo_pattern_of(rlo_floats value,
-                                  int exponent_bits,
-                                  int mantissa_bits,
-                                  int bias,
-                                  int specials) {
+                                      int exponent_bits,
+                                      int mantissa_bits,
+                                      int bias,
+                                      int specials) {
   const rlo_bits bits = RLO_MANY(as_uint)(value);
   const rlo_bits size = bits & 0x7fffffffu;
   const uint largest = 0x7f800000u;
@@ -256,8 +251,9 @@ static inline rlo_bits rlo_to_int(rlo_floats value, int bits, int is_signed) {
   const rlo_floats held = RLO_CHOOSE(is_held, (rlo_floats)(0.0f), value);
   /* A uint of a negative number above -1 is 0, but not in every compiler. */
   const rlo_bits whole =
-      is_signed ? RLO_MANY(as_uint)(RLO_TO(int, held))
-                : RLO_TO(uint, RLO_CHOOSE(held > 0.0f, held, (rlo_floats)(0.0f)));
+      is_signed
+          ? RLO_MANY(as_uint)(RLO_TO(int, held))
+          : RLO_TO(uint, RLO_CHOOSE(held > 0.0f, held, (rlo_floats)(0.0f)));
   rlo_bits result = whole & mask;
   result = RLO_CHOOSE(is_high, (rlo_bits)(highest), result);
   return RLO_CHOOSE(is_low, (rlo_bits)(lowest), result);
@@ -274,14 +270,14 @@ static inline rlo_bits rlo_to_int(rlo_floats value, int bits, int is_signed) {
     RLO_DST_CLASS == 1
 typedef RLO_MANY(ulong) rlo_t;
 typedef ulong rlo_lane;
-#define RLO_TO_T(x)   RLO_TO(ulong, x)
-#define RLO_T_BITS    64
+#define RLO_TO_T(x) RLO_TO(ulong, x)
+#define RLO_T_BITS  64
 #else
 /* The low 32 bits are all that the result depends on. */
 typedef rlo_bits rlo_t;
 typedef uint rlo_lane;
-#define RLO_TO_T(x)   RLO_TO(uint, x)
-#define RLO_T_BITS    32
+#define RLO_TO_T(x) RLO_TO(uint, x)
+#define RLO_T_BITS  32
 #endif
 #elif RLO_COMPUTE == 1
 typedef rlo_floats rlo_t;
@@ -332,9 +328,13 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
 #else
 
 /* The pattern of one side as a float, or a double. */
-#define RLO_SMALL(raw, SIDE, bare)                                       \
-  rlo_float_of(raw, RLO_##SIDE##_EXPONENT, RLO_##SIDE##_MANTISSA,          \
-             RLO_##SIDE##_BIAS, RLO_##SIDE##_SPECIALS, bare)
+#define RLO_SMALL(raw, SIDE, bare)    \
+  rlo_float_of(raw,                   \
+               RLO_##SIDE##_EXPONENT, \
+               RLO_##SIDE##_MANTISSA, \
+               RLO_##SIDE##_BIAS,     \
+               RLO_##SIDE##_SPECIALS, \
+               bare)
 
 #if RLO_COMPUTE == 1
 #define RLO_REAL(x)      RLO_TO(float, x)
@@ -347,8 +347,7 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
 /* An integer's low bits with its sign, as a signed number where it has one. */
 #define RLO_SIGNED32(raw, bits) \
   (RLO_MANY(as_int)((raw) << (32 - (bits))) >> (32 - (bits)))
-#define RLO_UNSIGNED32(raw, bits) \
-  ((raw) << (32 - (bits)) >> (32 - (bits)))
+#define RLO_UNSIGNED32(raw, bits) ((raw) << (32 - (bits)) >> (32 - (bits)))
 
 static inline rlo_t rlo_from_src(rlo_src_raw raw) {
 #if RLO_SRC_CLASS == 1
@@ -403,8 +402,7 @@ static inline rlo_floats rlo_make_odd(rlo_floats near,
                                       rlo_ints is_above,
                                       rlo_ints is_below) {
   const rlo_bits bits = RLO_MANY(as_uint)(near);
-  const rlo_bits odd =
-      RLO_CHOOSE(is_above, bits - 1u, bits) | (rlo_bits)(1u);
+  const rlo_bits odd = RLO_CHOOSE(is_above, bits - 1u, bits) | (rlo_bits)(1u);
   return RLO_MANY(as_float)(RLO_CHOOSE(is_above | is_below, odd, bits));
 }
 
@@ -418,9 +416,8 @@ static inline rlo_floats rlo_odd_of_double(rlo_t value) {
 #if RLO_LANES == 1
   return rlo_make_odd(near, near_size > size, near_size < size);
 #else
-  return rlo_make_odd(near,
-                      RLO_TO(int, near_size > size),
-                      RLO_TO(int, near_size < size));
+  return rlo_make_odd(
+      near, RLO_TO(int, near_size > size), RLO_TO(int, near_size < size));
 #endif
 }
 #endif
@@ -440,11 +437,17 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
                     (rlo_dst_raw)(0x7ff8000000000000UL),
                     RLO_MANY(as_ulong)(value));
 #elif RLO_COMPUTE == 2 && RLO_DST_MANTISSA < 23
-  return rlo_pattern_of(rlo_odd_of_double(value), RLO_DST_EXPONENT,
-                    RLO_DST_MANTISSA, RLO_DST_BIAS, RLO_DST_SPECIALS);
+  return rlo_pattern_of(rlo_odd_of_double(value),
+                        RLO_DST_EXPONENT,
+                        RLO_DST_MANTISSA,
+                        RLO_DST_BIAS,
+                        RLO_DST_SPECIALS);
 #else
-  return rlo_pattern_of(RLO_TO(float, value), RLO_DST_EXPONENT,
-                    RLO_DST_MANTISSA, RLO_DST_BIAS, RLO_DST_SPECIALS);
+  return rlo_pattern_of(RLO_TO(float, value),
+                        RLO_DST_EXPONENT,
+                        RLO_DST_MANTISSA,
+                        RLO_DST_BIAS,
+                        RLO_DST_SPECIALS);
 #endif
 #elif RLO_COMPUTE == 1 && RLO_DST_BITS <= 32
   return rlo_to_int(value, RLO_DST_BITS, RLO_DST_CLASS == 2);
@@ -457,7 +460,7 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
   if (value >= high) {
     result = highest;
   } else if (RLO_DST_CLASS == 2) {
-    result = value <= -high ? highest + 1
+    result = value <= -high   ? highest + 1
              : value == value ? (ulong)(long)value & mask
                               : 0;
   } else if (value > 0) {
@@ -490,27 +493,30 @@ static inline rlo_dst_raw rlo_convert(rlo_src_raw raw) {
   const RLO_MANY(ulong) size = RLO_TO(ulong, raw);
 #endif
   const rlo_floats near = rlo_from_src(raw);
-  /* At most 2^64, which is halved to be an integer. */
-  const RLO_MANY(ulong) near_half = RLO_TO(
-      ulong, RLO_CHOOSE(near < 0.0f, -near, near) * 0.5f);
+  /* At most 2^64, halved so that it fits into an integer. */
+  const RLO_MANY(ulong) near_half =
+      RLO_TO(ulong, RLO_CHOOSE(near < 0.0f, -near, near) * 0.5f);
   const RLO_MANY(ulong) near_size = near_half << 1;
   /* Floats from 2^24 on are even; smaller integers are floats. */
 #if RLO_LANES == 1
   const int is_large = size >= (1UL << 24);
   const int is_above =
-      is_large && (near_half > size >> 1 ||
-                   (near_half == size >> 1 && near_size > size));
+      is_large &&
+      (near_half > size >> 1 || (near_half == size >> 1 && near_size > size));
   const int is_below = is_large && !is_above && near_size != size;
 #else
   const long16 large = size >= (ulong16)(1UL << 24);
-  const long16 above = large & ((near_half > size >> 1) |
-                                ((near_half == size >> 1) &
-                                 (near_size > size)));
+  const long16 above =
+      large & ((near_half > size >> 1) |
+               ((near_half == size >> 1) & (near_size > size)));
   const int16 is_above = RLO_TO(int, above);
   const int16 is_below = RLO_TO(int, large & ~above & (near_size != size));
 #endif
-  return rlo_pattern_of(rlo_make_odd(near, is_above, is_below), RLO_DST_EXPONENT,
-                    RLO_DST_MANTISSA, RLO_DST_BIAS, RLO_DST_SPECIALS);
+  return rlo_pattern_of(rlo_make_odd(near, is_above, is_below),
+                        RLO_DST_EXPONENT,
+                        RLO_DST_MANTISSA,
+                        RLO_DST_BIAS,
+                        RLO_DST_SPECIALS);
 #else
   return rlo_to_dst(rlo_from_src(raw));
 #endif
@@ -538,7 +544,7 @@ static inline rlo_dst_raw rlo_combine(rlo_t value,
 
 /* --------------------------------------------------------------------- sums */
 
-/* Bits of the number of blocks of a sum, and more do no harm. */
+/* Bits of the number of blocks of a sum; more are harmless. */
 #ifndef RLO_SUM_LEVELS
 #define RLO_SUM_LEVELS 1
 #endif

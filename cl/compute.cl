@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Family compute, both classes: any problem that computes, compiled into the program.
+ * Family compute, both classes: any problem that computes, compiled into the
+ * program.
  *
  *     for each cell, that is for each i of the kept axes, in any order:
  *         sum = the values of its points along the last RLO_SUM_AXES axes for
@@ -12,7 +13,7 @@
  *
  * Arguments: those of specialized.cl, then
  *
- *   ulong alpha_bits, beta_bits   as arith.cl has them
+ *   ulong alpha_bits, beta_bits   as arith.cl defines them
  *
  * The cells are cut into segments along the last kept axis, as gather.cl cuts
  * points. Set by the host: everything here, in specialized.cl and in arith.cl.
@@ -22,12 +23,8 @@
 // define-matrix: -DRLO_SUM_AXES=1 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1 -DRLO_NUM_ENDS=1 -DRLO_ENDS=0
 // define-matrix: -DRLO_CONVERT=1 -DRLO_NUM_TERMS=1 -DRLO_TERMS=3,0,1,2,0 -DRLO_SRC=0,0,1,3 -DRLO_DST=0,5,1,0 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1,1,6,5,-1,0,0
 
-#ifndef RLO_SPECIALIZED_CL
-#include "specialized.cl"
-#endif
-#ifndef RLO_ARITH_CL
 #include "arith.cl"
-#endif
+#include "specialized.cl"
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL compute
@@ -61,7 +58,7 @@
 #define RLO_LOOP 0
 #endif
 
-/* Lanes and points of a block, as problem.h has them. */
+/* Lanes and points of a block, as problem.h defines them. */
 #define RLO_SUM_LANES 16
 #define RLO_SUM_BLOCK 1024
 
@@ -77,8 +74,8 @@ typedef struct rlo_job {
 
 static inline rlo_src_raw rlo_read(__private const rlo_job *job,
                                    __private const rlo_point *point) {
-  return RLO_LOAD_SRC(
-      __global, job->from + rlo_value(rlo_src, point) * RLO_SRC_BYTES);
+  return RLO_LOAD_SRC(__global,
+                      job->from + rlo_value(rlo_src, point) * RLO_SRC_BYTES);
 }
 
 static inline __global uchar *rlo_cell(__private const rlo_job *job,
@@ -95,9 +92,7 @@ static inline void rlo_put(__private const rlo_job *job,
   old = RLO_LOAD_DST(__global, cell);
 #endif
   RLO_STORE_DST(
-      __global,
-      cell,
-      rlo_combine(value, old, job->alpha_bits, job->beta_bits));
+      __global, cell, rlo_combine(value, old, job->alpha_bits, job->beta_bits));
 }
 #endif
 
@@ -174,9 +169,8 @@ static inline void rlo_do_cell(__private const rlo_job *job,
     const rlo_index extent = rlo_axis_end(job->indices, point);
     for (rlo_index begin = 0; begin < extent; begin += RLO_SUM_BLOCK) {
       const rlo_index end = min(begin + (rlo_index)RLO_SUM_BLOCK, extent);
-      rlo_total_add(
-          &total,
-          rlo_block(job, point, begin, end, &any_read, &any_written));
+      rlo_total_add(&total,
+                    rlo_block(job, point, begin, end, &any_read, &any_written));
     }
   }
   __global uchar *cell = rlo_cell(job, point);
@@ -211,14 +205,7 @@ static inline void rlo_do_segment(__private const rlo_job *job,
 }
 
 __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
-    __global const uchar *src,
-    ulong src_offset_bytes,
-    __global uchar *dst,
-    ulong dst_offset_bytes,
-    ulong fill_lo,
-    ulong fill_hi RLO_INDEX_PARAMS,
-    ulong alpha_bits,
-    ulong beta_bits) {
+    RLO_SPECIALIZED_PARAMS, ulong alpha_bits, ulong beta_bits) {
   const rlo_job job = {src + src_offset_bytes,
                        RLO_INDICES,
                        dst + dst_offset_bytes,

@@ -6,9 +6,7 @@
 #ifndef RLO_CPU_BLOCK_CL
 #define RLO_CPU_BLOCK_CL
 
-#ifndef RLO_CPU_COMMON_CL
 #include "cpu_common.cl"
-#endif
 
 #define L RLO_LINE_UNITS
 #define E RLO_UNIT_BYTES
@@ -16,9 +14,20 @@
 /* Rows of a 16-byte lane group, which is also the columns of one lane. */
 #define RLO_LANE_UNITS (16 / RLO_UNIT_BYTES)
 
+/* Where the rows of a block begin, in bytes: in a table, or where `table` is 0
+ * at multiples of `step`. */
+typedef struct rlo_row_list {
+  __private const long *table;
+  long step;
+} rlo_row_list;
+
+RLO_INLINE long rlo_row_at(rlo_row_list rows, int k) {
+  return rows.table != 0 ? rows.table[k] : k * rows.step;
+}
+
 #if RLO_VECTOR_SHUFFLE
 /* clang-format off */
-/* Interleave the low (high) halves of the units of each 16-byte lane. */
+/* Interleaves the low (high) halves of the units of each 16-byte lane. */
 #if RLO_UNIT_BYTES == 1
 #define RLO_LOW(a, b)                                                         \
   __builtin_shufflevector(                                                    \
@@ -85,57 +94,84 @@ RLO_INLINE void rlo_transpose_lanes(__private rlo_line *r) {
 #endif
 }
 
-/*
- * Move a block of L x L units. STORE(column, line) takes line `column` of the
- * transposed block. Wide units stay in registers; for 1 and 2 bytes the block
- * is larger than the register file, so loops stay rolled and the four groups of
- * rows wait in private memory, which also keeps compilation short.
- */
+/* A block of L x L units leaves in RLO_BLOCK_STEPS steps of RLO_BLOCK_LINES
+ * lines. Wide units stay in registers; for 1 and 2 bytes the block is larger
+ * than the register file, so loops stay rolled and the four groups of rows are
+ * held in private memory, which also keeps compilation short. */
 #if RLO_UNIT_BYTES >= 4
 #define RLO_UNROLL_BLOCK _Pragma("unroll")
 #else
 #define RLO_UNROLL_BLOCK _Pragma("unroll 1")
 #endif
+#define RLO_BLOCK_STEPS RLO_LANE_UNITS
+#define RLO_BLOCK_LINES 4
 
-#define RLO_BLOCK(from, ROW, STORE)                                        \
-  do {                                                                     \
-    rlo_line part_[RLO_LANE_UNITS][4];                                     \
-    RLO_UNROLL_BLOCK                                                       \
-    for (int q_ = 0; q_ < 4; ++q_) {                                       \
-      rlo_line r_[RLO_LANE_UNITS];                                         \
-      _Pragma("unroll") for (int k_ = 0; k_ < RLO_LANE_UNITS; ++k_) {      \
-        __global const uchar *p_ = (from) + ROW(q_ * RLO_LANE_UNITS + k_); \
-        r_[k_] = *(__global const rlo_line_any *)p_;                       \
-      }                                                                    \
-      rlo_transpose_lanes(r_);                                             \
-      _Pragma("unroll") for (int k_ = 0; k_ < RLO_LANE_UNITS; ++k_) {      \
-        part_[k_][q_] = r_[k_];                                            \
-      }                                                                    \
-    }                                                                      \
-    RLO_UNROLL_BLOCK                                                       \
-    for (int k_ = 0; k_ < RLO_LANE_UNITS; ++k_) {                          \
-      const rlo_line e0_ = RLO_EVEN_LANES(part_[k_][0], part_[k_][1]);     \
-      const rlo_line o0_ = RLO_ODD_LANES(part_[k_][0], part_[k_][1]);      \
-      const rlo_line e1_ = RLO_EVEN_LANES(part_[k_][2], part_[k_][3]);     \
-      const rlo_line o1_ = RLO_ODD_LANES(part_[k_][2], part_[k_][3]);      \
-      STORE(k_, RLO_EVEN_LANES(e0_, e1_));                                 \
-      STORE(k_ + RLO_LANE_UNITS, RLO_EVEN_LANES(o0_, o1_));                \
-      STORE(k_ + 2 * RLO_LANE_UNITS, RLO_ODD_LANES(e0_, e1_));             \
-      STORE(k_ + 3 * RLO_LANE_UNITS, RLO_ODD_LANES(o0_, o1_));             \
-    }                                                                      \
-  } while (0)
+typedef struct rlo_block {
+  rlo_line part[RLO_LANE_UNITS][4];
+} rlo_block;
+
+/* Loads a block and transposes each of its four groups of rows. */
+RLO_INLINE void rlo_load_block(__private rlo_block *block,
+                               __global const uchar *from,
+                               rlo_row_list rows) {
+  RLO_UNROLL_BLOCK
+  for (int q = 0; q < 4; ++q) {
+    rlo_line r[RLO_LANE_UNITS];
+#pragma unroll
+    for (int k = 0; k < RLO_LANE_UNITS; ++k) {
+      r[k] =
+          *(__global const rlo_line_any *)(from +
+                                           rlo_row_at(rows,
+                                                      q * RLO_LANE_UNITS + k));
+    }
+    rlo_transpose_lanes(r);
+#pragma unroll
+    for (int k = 0; k < RLO_LANE_UNITS; ++k) {
+      block->part[k][q] = r[k];
+    }
+  }
+}
+
+/* Step k of a block: lines k + n * RLO_BLOCK_STEPS of the transposed block. */
+RLO_INLINE void rlo_transpose_block(__private const rlo_block *block,
+                                    int k,
+                                    __private rlo_line *lines) {
+  __private const rlo_line *part = block->part[k];
+  const rlo_line e0 = RLO_EVEN_LANES(part[0], part[1]);
+  const rlo_line o0 = RLO_ODD_LANES(part[0], part[1]);
+  const rlo_line e1 = RLO_EVEN_LANES(part[2], part[3]);
+  const rlo_line o1 = RLO_ODD_LANES(part[2], part[3]);
+  lines[0] = RLO_EVEN_LANES(e0, e1);
+  lines[1] = RLO_EVEN_LANES(o0, o1);
+  lines[2] = RLO_ODD_LANES(e0, e1);
+  lines[3] = RLO_ODD_LANES(o0, o1);
+}
 #else
-#define RLO_BLOCK(from, ROW, STORE)                                \
-  do {                                                             \
-    for (int k_ = 0; k_ < L; ++k_) {                               \
-      rlo_unit line_[L];                                           \
-      for (int j_ = 0; j_ < L; ++j_) {                             \
-        __global const uchar *p_ = (from) + ROW(j_);               \
-        line_[j_] = *(__global const rlo_unit_any *)(p_ + k_ * E); \
-      }                                                            \
-      STORE(k_, *(__private const rlo_line_any *)line_);           \
-    }                                                              \
-  } while (0)
+#define RLO_UNROLL_BLOCK
+#define RLO_BLOCK_STEPS L
+#define RLO_BLOCK_LINES 1
+
+typedef struct rlo_block {
+  __global const uchar *from;
+  rlo_row_list rows;
+} rlo_block;
+
+RLO_INLINE void rlo_load_block(__private rlo_block *block,
+                               __global const uchar *from,
+                               rlo_row_list rows) {
+  block->from = from;
+  block->rows = rows;
+}
+
+RLO_INLINE void rlo_transpose_block(__private const rlo_block *block,
+                                    int k,
+                                    __private rlo_line *lines) {
+  __private rlo_unit *units = (__private rlo_unit *)lines;
+  for (int j = 0; j < L; ++j) {
+    __global const uchar *p = block->from + rlo_row_at(block->rows, j);
+    units[j] = *(__global const rlo_unit_any *)(p + k * E);
+  }
+}
 #endif
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the kernels of the CPU class share: the unit that is moved, the decoding
- * of a group into grid coordinates, guards, and 64-byte lines with their stores.
+ * of a group into grid coordinates, guards, and 64-byte lines with their
+ * stores.
  *
  * The build replaces each `#include` by the file's text. OpenCL C 1.2 with
  * clang's vector extensions.
@@ -19,19 +20,10 @@
  *    8  rlo_grid grid_src_stride         lanes beyond n_grid are not read;
  *    9  rlo_grid grid_dst_stride         strides in units, either sign
  *
- * then the scalars of the family, then per guard g = 0..RLO_GUARDS-1, the PAD
- * guards first (RLO_GUARD_PARAMS), five arguments each:
- *
- *       rlo_grid guardG_grid_coef        coefficient of each grid coordinate
- *       long guardG_base
- *       long guardG_limit                inside: 0 <= form < limit
- *       long guardG_x, long guardG_y     coefficients of the two coordinates
- *                                        inside a group; the family names them
- *
- * The form of a guard is base + sum(grid_coef * grid index) + x * i + y * j.
- * Where a grid axis counts tiles or chunks, its stride and its coefficient are
- * per tile: the host multiplies them by the size of the tile.
- * A cell is written unless a SKIP guard fails; it is fill if a PAD guard fails.
+ * then the scalars of the family, then the guards (RLO_GUARD_PARAMS,
+ * guards.cl). Where a grid axis counts tiles or chunks, its stride and its
+ * coefficient in a guard are per tile: the host multiplies them by the size of
+ * the tile.
  *
  * rlo_grid is a vector of RLO_GRID_RANK rlo_index; rlo_index is long, or int
  * with RLO_INDEX32 (the host proves that every unit offset fits). Sizes: with
@@ -42,21 +34,12 @@
 #ifndef RLO_CPU_COMMON_CL
 #define RLO_CPU_COMMON_CL
 
-#ifndef RLO_UNIT_CL
+#include "guards.cl"
 #include "unit.cl"
-#endif
 
 /* Lanes of the grid vectors: 8 or 16. */
 #ifndef RLO_GRID_RANK
 #define RLO_GRID_RANK 8
-#endif
-
-/* Guards of kind PAD, which come first, and of kind SKIP; 0..6 together. */
-#ifndef RLO_PAD_GUARDS
-#define RLO_PAD_GUARDS 0
-#endif
-#ifndef RLO_SKIP_GUARDS
-#define RLO_SKIP_GUARDS 0
 #endif
 
 /* 1: whole 64-byte lines are written past the caches. */
@@ -64,7 +47,8 @@
 #define RLO_NT 0
 #endif
 
-/* 1: __builtin_prefetch is used. Only PoCL takes it; others die of it. */
+/* 1: __builtin_prefetch is used. Only PoCL compiles it; other compilers crash.
+ */
 #ifndef RLO_PREFETCH
 #define RLO_PREFETCH 0
 #endif
@@ -74,26 +58,25 @@
 #define RLO_VECTOR_SHUFFLE 1
 #endif
 
-/* What divides every destination address the host can name in this problem:
- * base, offset, dst_ld and all destination strides, in bytes. 64 or more lets
- * whole lines of tiles leave registers without staging. */
+/* A divisor, in bytes, of every destination address of this problem that the
+ * host can prove: of base, offset, dst_ld and all destination strides. 64 or
+ * more allows whole lines of tiles to be stored from registers. */
 #ifndef RLO_DST_ALIGN
 #define RLO_DST_ALIGN RLO_UNIT_BYTES
 #endif
 
-/* 1: the rows that are prefetched for the next group lie where a list says; 0:
- * at one distance. */
+/* 1: a list holds the offsets of the rows to prefetch for the next group; 0:
+ * they lie at one stride. */
 #ifndef RLO_AHEAD_LISTED
 #define RLO_AHEAD_LISTED 0
 #endif
 
-/* Tiles lean only where lines must be whole and nothing else proves them so. */
+/* 1: borders of tiles move with the phase of each row, so that tiles own whole
+ * lines: needed for non-temporal stores whose lines are not proven aligned. */
 #define RLO_LEAN (RLO_NT && RLO_DST_ALIGN < 64)
 
 /* Calls cost more than most of the bodies here. */
 #define RLO_INLINE static inline __attribute__((always_inline))
-
-#define RLO_GUARDS (RLO_PAD_GUARDS + RLO_SKIP_GUARDS)
 
 /* Coordinates of the grid, strides and coefficients along it. */
 #if RLO_INDEX32
@@ -142,53 +125,13 @@ typedef rlo_unit rlo_unit_any __attribute__((aligned(1)));
       ulong dst_offset_bytes, ulong fill_lo, ulong fill_hi, int n_grid,   \
       rlo_grid grid_extent, rlo_grid grid_src_stride, rlo_grid grid_dst_stride
 
-#define RLO_GUARD_PARAMS_OF(g)                           \
-  , rlo_grid guard##g##_grid_coef, long guard##g##_base, \
-      long guard##g##_limit, long guard##g##_x, long guard##g##_y
-
-#if RLO_GUARDS > 0
-#define RLO_GUARD_PARAMS_1 RLO_GUARD_PARAMS_OF(0)
-#else
-#define RLO_GUARD_PARAMS_1
-#endif
-#if RLO_GUARDS > 1
-#define RLO_GUARD_PARAMS_2 RLO_GUARD_PARAMS_OF(1)
-#else
-#define RLO_GUARD_PARAMS_2
-#endif
-#if RLO_GUARDS > 2
-#define RLO_GUARD_PARAMS_3 RLO_GUARD_PARAMS_OF(2)
-#else
-#define RLO_GUARD_PARAMS_3
-#endif
-#if RLO_GUARDS > 3
-#define RLO_GUARD_PARAMS_4 RLO_GUARD_PARAMS_OF(3)
-#else
-#define RLO_GUARD_PARAMS_4
-#endif
-#if RLO_GUARDS > 4
-#define RLO_GUARD_PARAMS_5 RLO_GUARD_PARAMS_OF(4)
-#else
-#define RLO_GUARD_PARAMS_5
-#endif
-#if RLO_GUARDS > 5
-#define RLO_GUARD_PARAMS_6 RLO_GUARD_PARAMS_OF(5)
-#else
-#define RLO_GUARD_PARAMS_6
-#endif
-#if RLO_GUARDS > 6
-#error "at most six guards"
-#endif
-
-/* Begins with a comma, because there may be no guard at all. */
-#define RLO_GUARD_PARAMS                                                      \
-  RLO_GUARD_PARAMS_1 RLO_GUARD_PARAMS_2 RLO_GUARD_PARAMS_3 RLO_GUARD_PARAMS_4 \
-      RLO_GUARD_PARAMS_5 RLO_GUARD_PARAMS_6
-
-/* A guard at one group: its form is v + x * i + y * j. */
-typedef struct rlo_guard {
-  long v, limit, x, y;
-} rlo_guard;
+/* In a kernel: where the group at `index` begins, in units of so many bytes. */
+#define RLO_SRC_CORNER(unit_bytes) \
+  (src + src_offset_bytes +        \
+   rlo_dot(n_grid, index, grid_src_stride) * (unit_bytes))
+#define RLO_DST_CORNER(unit_bytes) \
+  (dst + dst_offset_bytes +        \
+   rlo_dot(n_grid, index, grid_dst_stride) * (unit_bytes))
 
 /* Half-open ranges of the two coordinates inside a group. */
 typedef struct rlo_box {
@@ -220,7 +163,7 @@ RLO_INLINE void rlo_decode(ulong group,
   }
 }
 
-/* Turn the coordinates of a group into those of the next one. Returns false,
+/* Advances the coordinates of a group to those of the next one. Returns false,
  * with the coordinates of the first group, if there is none. */
 RLO_INLINE bool rlo_next(int n_grid,
                          rlo_grid grid_extent,
@@ -236,8 +179,8 @@ RLO_INLINE bool rlo_next(int n_grid,
   return false;
 }
 
-/* How many points of an axis are a group's: `step` of `extent`, fewer at its
- * end; all of them where no grid axis counts (-1). */
+/* Points of an axis that a group owns: `step` of `extent`, fewer at its end,
+ * all of them where no grid axis counts them (-1). */
 RLO_INLINE long rlo_num_points(__private const rlo_index *index,
                                int grid_axis,
                                rlo_index step,
@@ -250,49 +193,9 @@ RLO_INLINE long rlo_num_points(__private const rlo_index *index,
   return n;
 }
 
-#define RLO_GUARD_LOAD(g, out)                                          \
-  do {                                                                  \
-    (out)[g].v =                                                        \
-        guard##g##_base + rlo_dot(n_grid, index, guard##g##_grid_coef); \
-    (out)[g].limit = guard##g##_limit;                                  \
-    (out)[g].x = guard##g##_x;                                          \
-    (out)[g].y = guard##g##_y;                                          \
-  } while (0)
-
-/* Fill `out` from the guard arguments; needs n_grid and index in scope. */
-#if RLO_GUARDS == 1
-#define RLO_GUARDS_LOAD(out) RLO_GUARD_LOAD(0, out)
-#elif RLO_GUARDS == 2
-#define RLO_GUARDS_LOAD(out) \
-  RLO_GUARD_LOAD(0, out);    \
-  RLO_GUARD_LOAD(1, out)
-#elif RLO_GUARDS == 3
-#define RLO_GUARDS_LOAD(out) \
-  RLO_GUARD_LOAD(0, out);    \
-  RLO_GUARD_LOAD(1, out);    \
-  RLO_GUARD_LOAD(2, out)
-#elif RLO_GUARDS == 4
-#define RLO_GUARDS_LOAD(out) \
-  RLO_GUARD_LOAD(0, out);    \
-  RLO_GUARD_LOAD(1, out);    \
-  RLO_GUARD_LOAD(2, out);    \
-  RLO_GUARD_LOAD(3, out)
-#elif RLO_GUARDS == 5
-#define RLO_GUARDS_LOAD(out) \
-  RLO_GUARD_LOAD(0, out);    \
-  RLO_GUARD_LOAD(1, out);    \
-  RLO_GUARD_LOAD(2, out);    \
-  RLO_GUARD_LOAD(3, out);    \
-  RLO_GUARD_LOAD(4, out)
-#elif RLO_GUARDS == 6
-#define RLO_GUARDS_LOAD(out) \
-  RLO_GUARD_LOAD(0, out);    \
-  RLO_GUARD_LOAD(1, out);    \
-  RLO_GUARD_LOAD(2, out);    \
-  RLO_GUARD_LOAD(3, out);    \
-  RLO_GUARD_LOAD(4, out);    \
-  RLO_GUARD_LOAD(5, out)
-#endif
+/* What RLO_GUARDS_LOAD takes: a kernel's n_grid and index, and its array. */
+#define RLO_GRID_DOT(factor) rlo_dot(n_grid, index, factor)
+#define RLO_GUARD_AT(g)      guards[g]
 
 RLO_INLINE long rlo_div_down(long a, long b) {
   const long q = a / b;
@@ -317,7 +220,7 @@ RLO_INLINE void rlo_cut(
 }
 
 /*
- * Cut `box` to where the guards hold. Returns false, with the box as it was,
+ * Cuts `box` to where the guards hold. Returns false, with the box as it was,
  * if some guard slants through `tile`, so that no box describes its inside.
  * The box may be larger than the tile: what lies beyond is cut off only where
  * a slanting guard could fail there.
@@ -377,16 +280,7 @@ RLO_INLINE rlo_line rlo_repeat(ulong unit, int unit_bytes) {
   return (rlo_line)((unit & low) * (~0UL / low));
 }
 
-/* The unit that padding consists of, and a line of it. */
-RLO_INLINE rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
-#if RLO_UNIT_BYTES == 16
-  return __builtin_astype((ulong2)(fill_lo, fill_hi), uint4);
-#else
-  (void)fill_hi;
-  return (rlo_unit)fill_lo;
-#endif
-}
-
+/* A line of the unit that padding consists of. */
 RLO_INLINE rlo_line rlo_fill_line(ulong fill_lo, ulong fill_hi) {
 #if RLO_UNIT_BYTES == 16
   const ulong2 unit = (ulong2)(fill_lo, fill_hi);
@@ -398,8 +292,8 @@ RLO_INLINE rlo_line rlo_fill_line(ulong fill_lo, ulong fill_hi) {
 #endif
 }
 
-/* Bring the line at p into the second-level cache. p need not be mapped. The
- * first level has too few misses in flight to keep memory busy. */
+/* Prefetches the line at p into the second-level cache. p need not be mapped.
+ * The first level has too few misses in flight to saturate memory. */
 RLO_INLINE void rlo_prefetch(__global const uchar *p) {
 #if RLO_PREFETCH
   /* Without the cast to an integer clang refuses the address space. */
@@ -410,13 +304,13 @@ RLO_INLINE void rlo_prefetch(__global const uchar *p) {
 }
 
 /*
- * What the next group will read, as rows of bytes, to be prefetched little by
- * little while this group works. Row after row, not in the order of use: memory
- * gives long runs faster than scattered lines.
+ * What the next group reads, as rows of bytes, prefetched in small steps while
+ * this group works. Row after row, not in the order of use: memory delivers
+ * long runs faster than scattered lines.
  */
 typedef struct rlo_ahead {
-  /* The row that is on; bytes of it that are done, and that it has; rows that
-   * are left, with this one. */
+  /* The current row; bytes of it that are done, and its length; rows that are
+   * left, including this one. */
   __global const uchar *row;
   long at, row_bytes, rows;
 #if RLO_AHEAD_LISTED
@@ -434,8 +328,8 @@ typedef struct rlo_ahead {
 RLO_INLINE void rlo_prefetch_ahead(__private rlo_ahead *ahead) {
 #if RLO_PREFETCH
   if (ahead->rows > 0) {
-    /* The last byte of a line's length, for rows seldom begin with a line and
-     * their first line is likely to have come with the tile before. */
+    /* The last byte of each line, because rows seldom begin at a line and their
+     * first line probably came with the tile before. */
     __global const uchar *p = ahead->row + ahead->at + RLO_LINE_BYTES - 1;
     rlo_prefetch(p);
     rlo_prefetch(p + RLO_LINE_BYTES);
@@ -458,7 +352,7 @@ RLO_INLINE void rlo_prefetch_ahead(__private rlo_ahead *ahead) {
 #endif
 }
 
-/* Store a line at a multiple of 64 bytes. */
+/* Stores a line at a multiple of 64 bytes. */
 RLO_INLINE void rlo_store_line(__global uchar *p, rlo_line v) {
 #if RLO_NT
   __builtin_nontemporal_store(v, (__global rlo_line *)p);
@@ -467,7 +361,7 @@ RLO_INLINE void rlo_store_line(__global uchar *p, rlo_line v) {
 #endif
 }
 
-/* Copy n < 64 bytes in at most six moves: the two ends of a row that do not
+/* Copies n < 64 bytes in at most six moves: the two ends of a row that do not
  * fill a line. */
 #define RLO_PIECE(bytes, type)                                 \
   if ((n & (bytes)) != 0) {                                    \
@@ -501,7 +395,7 @@ RLO_INLINE void rlo_piece_global(__global uchar *to,
 
 #undef RLO_FROM_SPACE
 
-/* Row i of a tile: where it goes, and which bytes of it, counted from the
+/* Row i of a tile: its destination, and which bytes of it, counted from the
  * tile's corner, this tile owns within [y0, y1). */
 typedef struct rlo_row {
   __global uchar *to;
@@ -527,8 +421,8 @@ RLO_INLINE rlo_row rlo_own_row(__global uchar *to,
   return row;
 }
 
-/* Send n bytes: whole lines, and the two ends in pieces. Prefetch goes on
- * meanwhile, for nothing else would keep memory reading; ahead 0: not here. */
+/* Sends n bytes: whole lines, and the two ends in pieces. Prefetches meanwhile,
+ * because nothing else keeps memory reading; ahead 0: no prefetch. */
 RLO_INLINE void rlo_send(__global uchar *to,
                          __private const uchar *from,
                          long n,
@@ -559,7 +453,8 @@ RLO_INLINE void rlo_send(__global uchar *to,
   }
 }
 
-/* Send a row out of `stage`, whose first byte is byte `stage_byte` of the tile.
+/* Sends a row out of `stage`, whose first byte is byte `stage_byte` of the
+ * tile.
  */
 RLO_INLINE void rlo_send_row(rlo_row row,
                              __private const uchar *stage,

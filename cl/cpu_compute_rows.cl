@@ -10,7 +10,7 @@
  *
  * for every other point of the grid; types by arith.cl. Strides of the source
  * count its units, those of the destination its own. Arguments after the common
- * ten: 10 to 17 as cpu_rows.cl has them, then
+ * ten: 10 to 17 as cpu_rows.cl defines them, then
  *
  *   18  ulong alpha_bits
  *   19  ulong beta_bits
@@ -22,12 +22,8 @@
  */
 // define-matrix: -DRLO_LANES=16 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=1 -DRLO_BETA=0 -DRLO_NT=1
 // define-matrix: -DRLO_LANES=16 -DRLO_CONVERT=1
-#ifndef RLO_RUN_CL
-#include "run.cl"
-#endif
-#ifndef RLO_ARITH_CL
-#include "arith.cl"
-#endif
+#include "cpu_compute_common.cl"
+#include "cpu_run.cl"
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_compute_rows
@@ -37,18 +33,18 @@
 #define RLO_DST_LINE (RLO_LINE_BYTES / RLO_DST_BYTES)
 #define RLO_STEP     (RLO_DST_LINE > RLO_LANES ? RLO_DST_LINE : RLO_LANES)
 
-RLO_INLINE rlo_dst_raw rlo_compute(rlo_src_raw x,
-                                   rlo_dst_raw old,
-                                   ulong alpha_bits,
-                                   ulong beta_bits) {
-#if RLO_CONVERT
-  (void)old;
-  (void)alpha_bits;
-  (void)beta_bits;
-  return rlo_convert(x);
+/* RLO_LANES units as `*to` is to hold them. */
+RLO_INLINE rlo_dst_raw rlo_compute_at(__global const uchar *to,
+                                      __global const uchar *from,
+                                      ulong alpha_bits,
+                                      ulong beta_bits) {
+  rlo_dst_raw old = 0;
+#if RLO_BETA
+  old = RLO_LOAD_DST(__global, to);
 #else
-  return rlo_combine(rlo_from_src(x), old, alpha_bits, beta_bits);
+  (void)to;
 #endif
+  return rlo_compute(RLO_LOAD_SRC(__global, from), old, alpha_bits, beta_bits);
 }
 
 /* n units, fewer than RLO_LANES or, of one lane, any number. */
@@ -59,14 +55,11 @@ RLO_INLINE void rlo_compute_few(__global uchar *to,
                                 ulong beta_bits) {
 #if RLO_LANES == 1
   for (long k = 0; k < n; ++k) {
-    rlo_dst_raw old = 0;
-#if RLO_BETA
-    old = RLO_LOAD_DST(__global, to + k * RLO_DST_BYTES);
-#endif
-    const rlo_src_raw x = RLO_LOAD_SRC(__global, from + k * RLO_SRC_BYTES);
-    RLO_STORE_DST(__global,
-                  to + k * RLO_DST_BYTES,
-                  rlo_compute(x, old, alpha_bits, beta_bits));
+    __global uchar *cells = to + k * RLO_DST_BYTES;
+    RLO_STORE_DST(
+        __global,
+        cells,
+        rlo_compute_at(cells, from + k * RLO_SRC_BYTES, alpha_bits, beta_bits));
   }
 #else
   if (n <= 0) {
@@ -105,14 +98,11 @@ RLO_INLINE void rlo_compute_end(__global uchar *to,
   long k = 0;
 #if RLO_LANES > 1
   for (; k + RLO_LANES <= n; k += RLO_LANES) {
-    rlo_dst_raw old = 0;
-#if RLO_BETA
-    old = RLO_LOAD_DST(__global, to + k * RLO_DST_BYTES);
-#endif
-    const rlo_src_raw x = RLO_LOAD_SRC(__global, from + k * RLO_SRC_BYTES);
-    RLO_STORE_DST(__global,
-                  to + k * RLO_DST_BYTES,
-                  rlo_compute(x, old, alpha_bits, beta_bits));
+    __global uchar *cells = to + k * RLO_DST_BYTES;
+    RLO_STORE_DST(
+        __global,
+        cells,
+        rlo_compute_at(cells, from + k * RLO_SRC_BYTES, alpha_bits, beta_bits));
   }
 #endif
   rlo_compute_few(to + k * RLO_DST_BYTES,
@@ -128,8 +118,7 @@ RLO_INLINE void rlo_compute_run(__global uchar *to,
                                 ulong alpha_bits,
                                 ulong beta_bits) {
 #if RLO_LANES > 1
-  const long head =
-      min(n, (long)(-(ulong)to % RLO_LINE_BYTES) / RLO_DST_BYTES);
+  const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES) / RLO_DST_BYTES);
   rlo_compute_end(to, from, head, alpha_bits, beta_bits);
   to += head * RLO_DST_BYTES;
   from += head * RLO_SRC_BYTES;
@@ -139,14 +128,12 @@ RLO_INLINE void rlo_compute_run(__global uchar *to,
     __private uchar *out = (__private uchar *)lines;
 #pragma unroll
     for (int k = 0; k < RLO_STEP; k += RLO_LANES) {
-      rlo_dst_raw old = 0;
-#if RLO_BETA
-      old = RLO_LOAD_DST(__global, to + k * RLO_DST_BYTES);
-#endif
-      const rlo_src_raw x = RLO_LOAD_SRC(__global, from + k * RLO_SRC_BYTES);
       RLO_STORE_DST(__private,
                     out + k * RLO_DST_BYTES,
-                    rlo_compute(x, old, alpha_bits, beta_bits));
+                    rlo_compute_at(to + k * RLO_DST_BYTES,
+                                   from + k * RLO_SRC_BYTES,
+                                   alpha_bits,
+                                   beta_bits));
     }
 #pragma unroll
     for (int l = 0; l < RLO_STEP * RLO_DST_BYTES / RLO_LINE_BYTES; ++l) {
@@ -161,29 +148,18 @@ RLO_INLINE void rlo_compute_run(__global uchar *to,
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     RLO_COMMON_PARAMS,
-    int batch_axis,
-    rlo_index batch_extent,
-    rlo_index batch_rows,
-    rlo_index batch_src_stride,
-    rlo_index batch_dst_stride,
-    int row_axis,
-    rlo_index row_units,
-    rlo_index chunk_units,
+    RLO_BATCH_PARAMS,
     ulong alpha_bits,
     ulong beta_bits RLO_GUARD_PARAMS) {
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0), n_grid, grid_extent, index);
-  __global const uchar *from =
-      src + src_offset_bytes +
-      rlo_dot(n_grid, index, grid_src_stride) * RLO_SRC_BYTES;
-  __global uchar *to = dst + dst_offset_bytes +
-                       rlo_dot(n_grid, index, grid_dst_stride) * RLO_DST_BYTES;
-  const long rows =
-      rlo_num_points(index, batch_axis, batch_rows, batch_extent);
+  __global const uchar *from = RLO_SRC_CORNER(RLO_SRC_BYTES);
+  __global uchar *to = RLO_DST_CORNER(RLO_DST_BYTES);
+  const long rows = rlo_num_points(index, batch_axis, batch_rows, batch_extent);
   const long units = rlo_num_points(index, row_axis, chunk_units, row_units);
 #if RLO_GUARDS > 0
   rlo_guard guards[RLO_GUARDS];
-  RLO_GUARDS_LOAD(guards);
+  RLO_GUARDS_LOAD
 #endif
 #if RLO_PAD_GUARDS > 0
   const rlo_line fill = rlo_repeat(fill_lo, RLO_DST_BYTES);
@@ -202,9 +178,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #if RLO_PAD_GUARDS > 0
     const long first = part.write0 / RLO_SRC_BYTES;
     const long last = part.write1 / RLO_SRC_BYTES;
-    rlo_fill_run(row_to + first * RLO_DST_BYTES,
-                 (begin - first) * RLO_DST_BYTES,
-                 fill);
+    rlo_fill_run(
+        row_to + first * RLO_DST_BYTES, (begin - first) * RLO_DST_BYTES, fill);
     rlo_fill_run(
         row_to + end * RLO_DST_BYTES, (last - end) * RLO_DST_BYTES, fill);
 #endif

@@ -12,8 +12,8 @@
  *
  *   1  The innermost reduction axis is contiguous: sixteen of its points, which
  *      are the lanes of the sum, come at once.
- *   0  The cells are contiguous in the source (cell_src_stride is 1): sixteen of
- *      them at once, and lanes in private memory.
+ *   0  The cells are contiguous in the source (cell_src_stride is 1): sixteen
+ * of them at once, and lanes in private memory.
  *
  * Arguments after the common ten, whose grid counts the kept axes:
  *
@@ -33,9 +33,8 @@
  */
 // define-matrix: -DRLO_ALONG_ROWS=1
 // define-matrix: -DRLO_COMPUTE=0 -DRLO_SRC_CLASS=2 -DRLO_SRC_BYTES=4 -DRLO_SRC_BITS=32 -DRLO_DST_CLASS=2 -DRLO_DST_BYTES=8 -DRLO_DST_BITS=64
-#ifndef RLO_CPU_LANES_CL
-#include "cpu_lanes.cl"
-#endif
+#define RLO_LANES 16
+#include "cpu_compute_common.cl"
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_compute_sum
@@ -55,7 +54,7 @@
 #define RLO_ROWS_AHEAD 8
 #endif
 
-/* Points of a block, as problem.h has them; its lanes are RLO_LANES. */
+/* Points of a block, as problem.h defines them; its lanes are RLO_LANES. */
 #define RLO_SUM_BLOCK 1024
 
 #define RLO_VECTORS (RLO_CELLS / RLO_LANES)
@@ -79,8 +78,7 @@ RLO_INLINE void rlo_put_some(__global uchar *to,
   RLO_STORE_DST(
       __private,
       y,
-      rlo_combine(
-          sums, RLO_LOAD_DST(__private, y), alpha_bits, beta_bits));
+      rlo_combine(sums, RLO_LOAD_DST(__private, y), alpha_bits, beta_bits));
   for (long c = 0; c < n; ++c) {
     for (int b = 0; b < RLO_DST_BYTES; ++b) {
       to[c * stride_bytes + b] = y[c * RLO_DST_BYTES + b];
@@ -169,9 +167,8 @@ RLO_INLINE void rlo_add_block(__private rlo_columns *columns,
           RLO_LOAD_SRC(__global, p + v * (RLO_LANES * RLO_SRC_BYTES)));
     }
     if (whole < vectors) {
-      lane[whole] += rlo_from_src(
-          rlo_load_some(p + whole * (RLO_LANES * RLO_SRC_BYTES),
-                        cells - whole * RLO_LANES));
+      lane[whole] += rlo_from_src(rlo_load_some(
+          p + whole * (RLO_LANES * RLO_SRC_BYTES), cells - whole * RLO_LANES));
     }
   }
 }
@@ -211,11 +208,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     ulong beta_bits) {
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0), n_grid, grid_extent, index);
-  __global const uchar *from =
-      src + src_offset_bytes +
-      rlo_dot(n_grid, index, grid_src_stride) * RLO_SRC_BYTES;
-  __global uchar *to = dst + dst_offset_bytes +
-                       rlo_dot(n_grid, index, grid_dst_stride) * RLO_DST_BYTES;
+  __global const uchar *from = RLO_SRC_CORNER(RLO_SRC_BYTES);
+  __global uchar *to = RLO_DST_CORNER(RLO_DST_BYTES);
   const long count = rlo_num_points(index, cell_axis, RLO_CELLS, cells);
   const long to_bytes = (long)cell_dst_stride * RLO_DST_BYTES;
 #if RLO_ALONG_ROWS

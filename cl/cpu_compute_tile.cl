@@ -26,9 +26,8 @@
  */
 // define-matrix: -DRLO_BETA=0 -DRLO_NT=1 -DRLO_CONVERT=1
 // define-matrix: -DRLO_COMPUTE=2 -DRLO_SRC_CLASS=4 -DRLO_SRC_BYTES=8 -DRLO_SRC_BITS=64 -DRLO_SRC_EXPONENT=11 -DRLO_SRC_MANTISSA=52 -DRLO_SRC_BIAS=1023 -DRLO_SRC_SPECIALS=1 -DRLO_SRC_BARE=0
-#ifndef RLO_CPU_LANES_CL
-#include "cpu_lanes.cl"
-#endif
+#define RLO_LANES 16
+#include "cpu_compute_common.cl"
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_compute_tile
@@ -47,12 +46,12 @@
 
 /* One round: lane l of row i and lane l ^ d of row i ^ d change places where
  * the bits of i and l differ. */
-#define RLO_TRANSPOSE_PAIR(i, d, low, high)                                    \
-  do {                                                                         \
-    const rlo_src_raw a = rows[i];                                             \
-    const rlo_src_raw b = rows[(i) + (d)];                                     \
-    rows[i] = __builtin_shufflevector(a, b, low);                              \
-    rows[(i) + (d)] = __builtin_shufflevector(a, b, high);                     \
+#define RLO_TRANSPOSE_PAIR(i, d, low, high)                \
+  do {                                                     \
+    const rlo_src_raw a = rows[i];                         \
+    const rlo_src_raw b = rows[(i) + (d)];                 \
+    rows[i] = __builtin_shufflevector(a, b, low);          \
+    rows[(i) + (d)] = __builtin_shufflevector(a, b, high); \
   } while (0)
 
 #define RLO_LOW_1  0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30
@@ -90,15 +89,15 @@ RLO_INLINE void rlo_transpose_16(__private rlo_src_raw *rows) {
  * is there before is in the block where `is_staged`, else in the destination.
  */
 RLO_INLINE void rlo_compute_strip(__private uchar *block,
-                               __global const uchar *to,
-                               long dst_ld_bytes,
-                               bool is_staged,
-                               __global const uchar *from,
-                               long src_ld_bytes,
-                               long xs,
-                               long ys,
-                               ulong alpha_bits,
-                               ulong beta_bits) {
+                                  __global const uchar *to,
+                                  long dst_ld_bytes,
+                                  bool is_staged,
+                                  __global const uchar *from,
+                                  long src_ld_bytes,
+                                  long xs,
+                                  long ys,
+                                  ulong alpha_bits,
+                                  ulong beta_bits) {
   for (long x = 0; x < xs; x += 16) {
     rlo_src_raw rows[16];
     if (x + 16 <= xs && ys >= 16) {
@@ -118,11 +117,8 @@ RLO_INLINE void rlo_compute_strip(__private uchar *block,
 #pragma unroll
     for (int i = 0; i < 16; ++i) {
       __private uchar *cells = block + i * RLO_ROW_BYTES + x * RLO_DST_BYTES;
-#if RLO_CONVERT
-      RLO_STORE_DST(__private, cells, rlo_convert(rows[i]));
-#else
       rlo_dst_raw old = (rlo_dst_raw)(0);
-#if RLO_BETA
+#if RLO_BETA && !RLO_CONVERT
       if (is_staged) {
         old = RLO_LOAD_DST(__private, cells);
       } else {
@@ -130,14 +126,9 @@ RLO_INLINE void rlo_compute_strip(__private uchar *block,
       }
 #endif
       RLO_STORE_DST(
-          __private,
-          cells,
-          rlo_combine(rlo_from_src(rows[i]), old, alpha_bits, beta_bits));
-#endif
+          __private, cells, rlo_compute(rows[i], old, alpha_bits, beta_bits));
     }
   }
-  (void)alpha_bits;
-  (void)beta_bits;
   (void)to;
   (void)dst_ld_bytes;
   (void)is_staged;
@@ -155,11 +146,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     ulong beta_bits) {
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0), n_grid, grid_extent, index);
-  __global const uchar *from =
-      src + src_offset_bytes +
-      rlo_dot(n_grid, index, grid_src_stride) * RLO_SRC_BYTES;
-  __global uchar *to = dst + dst_offset_bytes +
-                       rlo_dot(n_grid, index, grid_dst_stride) * RLO_DST_BYTES;
+  __global const uchar *from = RLO_SRC_CORNER(RLO_SRC_BYTES);
+  __global uchar *to = RLO_DST_CORNER(RLO_DST_BYTES);
   const long xs = rlo_num_points(index, x_axis, RLO_COMPUTE_TILE_X, x_units);
   const long ys = rlo_num_points(index, y_axis, RLO_COMPUTE_TILE_Y, y_units);
   const long src_ld_bytes = (long)x_src_stride * RLO_SRC_BYTES;
@@ -167,8 +155,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   /* What the next group reads; no more of it than this one does. */
   rlo_ahead ahead = {from, 0, ys * RLO_SRC_BYTES, 0, src_ld_bytes};
   if (rlo_next(n_grid, grid_extent, index)) {
-    ahead.row = src + src_offset_bytes +
-                rlo_dot(n_grid, index, grid_src_stride) * RLO_SRC_BYTES;
+    ahead.row = RLO_SRC_CORNER(RLO_SRC_BYTES);
     ahead.rows = xs;
   }
   /* Lines beyond the block's end are stored to by the last vector of a row. */
@@ -186,15 +173,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     }
 #endif
     rlo_compute_strip(b,
-                   row_to,
-                   dst_ld_bytes,
-                   !is_whole,
-                   from + y * RLO_SRC_BYTES,
-                   src_ld_bytes,
-                   xs,
-                   rows,
-                   alpha_bits,
-                   beta_bits);
+                      row_to,
+                      dst_ld_bytes,
+                      !is_whole,
+                      from + y * RLO_SRC_BYTES,
+                      src_ld_bytes,
+                      xs,
+                      rows,
+                      alpha_bits,
+                      beta_bits);
     for (long i = 0; i < rows; ++i) {
       const rlo_row row = {row_to + i * dst_ld_bytes, 0, xs * RLO_DST_BYTES};
       rlo_prefetch_ahead(&ahead);

@@ -13,13 +13,11 @@
  *                                 chunk_axis is ceil(total / chunk), its two
  *                                 strides are chunk_units
  *
- * Any alignment is right: lines are cut where the destination has its lines.
- * Chunks of a multiple of 64 bytes keep two groups off one line when the
- * destination is aligned; 256 KiB is a good size.
+ * Any alignment works: lines are cut where the destination has its lines.
+ * Chunks of a multiple of 64 bytes prevent two groups from sharing a line when
+ * the destination is aligned; 256 KiB is a good size.
  */
-#ifndef RLO_CPU_COMMON_CL
 #include "cpu_common.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_copy
@@ -37,11 +35,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     rlo_index chunk_units) {
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0), n_grid, grid_extent, index);
-  __global const uchar *from =
-      src + src_offset_bytes +
-      rlo_dot(n_grid, index, grid_src_stride) * RLO_UNIT_BYTES;
-  __global uchar *to = dst + dst_offset_bytes +
-                       rlo_dot(n_grid, index, grid_dst_stride) * RLO_UNIT_BYTES;
+  __global const uchar *from = RLO_SRC_CORNER(RLO_UNIT_BYTES);
+  __global uchar *to = RLO_DST_CORNER(RLO_UNIT_BYTES);
   long n = rlo_num_points(index, chunk_axis, chunk_units, total_units) *
            RLO_UNIT_BYTES;
   const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES));

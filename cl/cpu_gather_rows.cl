@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Family gather_rows, CPU class: rows that are contiguous on both sides, at
- * positions that take computing: a loaded index, a quotient. The problem is
+ * computed positions: a loaded index, a quotient. The problem is
  * compiled in; the last axis has stride 1 on both sides, and no term and no
  * guard depends on it.
  *
@@ -19,12 +19,8 @@
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_INDEX32=1 -DRLO_NT=1
 // define-matrix: -DRLO_NUM_TERMS=1 -DRLO_TERMS=-8,0,1,0,0 -DRLO_SRC=0,0,1,5 -DRLO_DST=0,5,1,0 -DRLO_INDEX_BITS=32 -DRLO_INDEX_COUNT=3 -DRLO_PAD_GUARDS=1 -DRLO_GUARD_FORMS=8,0,0,0,1 -DRLO_CHUNK_UNITS=2 -DRLO_ROW_CHUNKS=3
 
-#ifndef RLO_RUN_CL
-#include "run.cl"
-#endif
-#ifndef RLO_SPECIALIZED_CL
+#include "cpu_run.cl"
 #include "specialized.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_gather_rows
@@ -46,17 +42,17 @@
 #define RLO_ROW_CHUNKS  1
 #endif
 
-/* Rows between finding a place and moving what is there; a power of two. */
+/* Rows between the computation of a position and the move; a power of two. */
 #ifndef RLO_GATHER_AHEAD
 #define RLO_GATHER_AHEAD 8
 #endif
 
-/* Bytes of a row that are prefetched; beyond, hardware has caught up. */
+/* Bytes of a row that are prefetched; beyond, hardware prefetches. */
 #ifndef RLO_GATHER_PREFETCH
 #define RLO_GATHER_PREFETCH 1024
 #endif
 
-/* A row to be moved. from: 0 takes the fill; to: 0 stays as it is. */
+/* A row to be moved. from 0: the row is fill; to 0: it is not written. */
 typedef struct rlo_place {
   __global const uchar *from;
   __global uchar *to;
@@ -93,12 +89,7 @@ RLO_INLINE rlo_place rlo_find_place(__global const uchar *src,
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
-    __global const uchar *src,
-    ulong src_offset_bytes,
-    __global uchar *dst,
-    ulong dst_offset_bytes,
-    ulong fill_lo,
-    ulong fill_hi RLO_INDEX_PARAMS) {
+    RLO_SPECIALIZED_PARAMS) {
   __global const rlo_loaded *at = RLO_INDICES;
   const rlo_count group = (rlo_count)get_group_id(0);
   const rlo_count batch = group / RLO_ROW_CHUNKS;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams that are joined to structures, or structures that are split into
- * streams, in registers: for cpu_skinny.cl, which tells what the names mean.
+ * Joins streams to structures, or splits structures into streams, in registers:
+ * for cpu_skinny.cl, which defines the names.
  */
 #ifndef RLO_CPU_INTERLEAVE_CL
 #define RLO_CPU_INTERLEAVE_CL
 
-#ifndef RLO_CPU_SHUFFLE_CL
 #include "cpu_shuffle.cl"
-#endif
 
 /* 1: structures to arrays; 0: arrays to structures. */
 #ifndef RLO_SKINNY_SPLIT
@@ -64,7 +62,7 @@
 #define RLO_ELEMENT(unit, e) \
   (((unit) + RLO_GRAIN_OF(e)) * RLO_SUB + (e) % RLO_SUB)
 
-/* Which unit of n vectors, laid end to end per grain, goes to element e of
+/* Which unit of n vectors, laid end to end per grain, moves to element e of
  * output o of a pass: its vector and its place there. */
 #if RLO_SKINNY_SPLIT
 #define RLO_FLAT(n, o, e)      (RLO_LOCAL(e) * (n) + (o))
@@ -77,7 +75,7 @@
 #endif
 #define RLO_ELEMENT_OF(n, o, e) RLO_ELEMENT(RLO_AT(n, o, e), e)
 
-/* The vectors that a pass joins or splits in its turn g. */
+/* The vectors that a pass joins or splits in iteration g. */
 #define RLO_APART(n, k)    ((k) * (V / (n)) + g)
 #define RLO_TOGETHER(n, k) (g * (n) + (k))
 #if RLO_SKINNY_SPLIT
@@ -99,6 +97,7 @@
       in[k] = out[k];                                     \
     }                                                     \
   }
+
 /* clang-format on */
 
 /* In place: lines of V streams to lines, or the inverse, grain by grain. */
@@ -158,7 +157,7 @@ RLO_INLINE void rlo_shuffle_grains(__private rlo_units *in) {
 /* clang-format on */
 #endif
 
-/* N lines of output from the vectors of a step, which it spoils. */
+/* N lines of output from the vectors of a step, which it overwrites. */
 RLO_INLINE void rlo_shuffle(__private rlo_units *in, __private rlo_line *out) {
   rlo_shuffle_grains(in);
 #if RLO_GRAINS > 1 && !RLO_SKINNY_SPLIT

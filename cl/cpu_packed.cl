@@ -10,8 +10,8 @@
  * sides. Some of its axes, taken together, are its *columns*: units that follow
  * each other in the source. Others are its *rows*: units that follow each other
  * in the destination. For each point of the axes that are left a matrix is
- * transposed, whatever the small axes are that rows and columns consist of:
- * where each of them lies is listed once and serves every block of that size.
+ * transposed, independent of the small axes that make up rows and columns: the
+ * offset of each row and column is listed once for all blocks of one size.
  * Arguments after the common ten, where a vector has one lane for each axis
  * k < n_axes of a block:
  *
@@ -36,16 +36,16 @@
  *
  * RLO_PACKED_ROW 0: matrices are cut into tiles of at most RLO_PACKED_TILE
  * columns and rows, which are transposed in registers. Else the innermost axis
- * is kept: it is the columns, RLO_PACKED_ROW of them, there are no rows, and
- * a matrix is a piece to be copied.
+ * stays innermost: it is the columns, RLO_PACKED_ROW of them, there are no
+ * rows, and a matrix is a piece to be copied.
  *
- * RLO_PACKED_DIRECT 0: a block is put together in private memory, the *stage*,
- * and leaves in runs; any alignment is right. 1: whole lines leave at once. The
+ * RLO_PACKED_DIRECT 0: a block is assembled in private memory, the *stage*, and
+ * stored in runs; any alignment works. 1: whole lines are stored at once. The
  * host proves that every one is aligned, RLO_DST_ALIGN, and that the rows, or
  * RLO_PACKED_ROW, are a multiple of a line in every block.
  *
  * A block with fewer columns or rows than a tile, and a tile that would read
- * beyond src_end, go unit by unit.
+ * beyond src_end, are moved unit by unit.
  *
  * What the host should choose: runs of 256 bytes and more on both sides, and
  * blocks that fit into the first-level cache beside what they read.
@@ -63,15 +63,13 @@
 // define-matrix: -DRLO_PACKED_ROW=5
 // define-matrix: -DRLO_PACKED_ROW=33 -DRLO_PREFETCH=1
 // define-matrix: -DRLO_PACKED_ROW=32 -DRLO_PACKED_DIRECT=1 -DRLO_NT=1
-#ifndef RLO_CPU_PACKED_TILE_CL
 #include "cpu_packed_tile.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_packed
 #endif
 
-/* Units of a row that is kept; 0: matrices are transposed. */
+/* Units of a row that stays whole; 0: matrices are transposed. */
 #ifndef RLO_PACKED_ROW
 #define RLO_PACKED_ROW 0
 #endif
@@ -167,7 +165,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   rlo_line stage_lines[RLO_PACKED_STAGE / RLO_LINE_BYTES];
   __private uchar *stage = (__private uchar *)stage_lines;
 #endif
-  /* What lies where in a block: the points of these axes. */
+  /* The axes of each list of places in a block. */
   const int list_axes[RLO_RUNS + 1] = {
       column_axes, row_axes, ~(column_axes | row_axes), ~fetch_axes, ~run_axes};
   int counts[RLO_NUM_LISTS];
@@ -184,12 +182,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0) * (ulong)blocks, n_grid, grid_extent, index);
-  __global const uchar *from =
-      src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+  __global const uchar *from = RLO_SRC_CORNER(RLO_UNIT_BYTES);
   bool is_more = true;
   for (rlo_index b = 0; b < blocks && is_more; ++b) {
-    __global uchar *to =
-        dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
+    __global uchar *to = RLO_DST_CORNER(RLO_UNIT_BYTES);
     bool is_same = true;
     for (int k = 0; k < n_axes; ++k) {
       const int counter = (int)counters[k];
@@ -220,8 +216,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       safe = src + src_offset_bytes + (long)src_end * E - reach;
     }
     is_more = rlo_next(n_grid, grid_extent, index);
-    __global const uchar *next =
-        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+    __global const uchar *next = RLO_SRC_CORNER(RLO_UNIT_BYTES);
     rlo_fetch fetch = {next,
                        places[RLO_FETCHES],
                        is_more && RLO_PREFETCH ? counts[RLO_FETCHES] : 0,

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks of many small axes, for kernels of the CPU class: what lies where in
- * them, how they are moved unit by unit, and what the next one reads.
+ * Blocks of many small axes, for kernels of the CPU class: lists of the places
+ * in them, their move unit by unit, and the prefetch of the next one.
  */
 #ifndef RLO_CPU_PACKED_BLOCK_CL
 #define RLO_CPU_PACKED_BLOCK_CL
 
-#ifndef RLO_CPU_COMMON_CL
 #include "cpu_common.cl"
-#endif
 
-/* 1: lines go straight to the destination; 0: through the stage. */
+/* 1: lines are stored straight to the destination; 0: through the stage. */
 #ifndef RLO_PACKED_DIRECT
 #define RLO_PACKED_DIRECT 0
 #endif
@@ -48,8 +46,8 @@ enum {
   RLO_NUM_LISTS = RLO_RUNS + !RLO_PACKED_DIRECT
 };
 
-/* List the points of the axes in `axes` (bit k: axis k), of which the one with
- * the least `order` varies fastest. Returns how many there are. */
+/* Lists the points of the axes in `axes` (bit k: axis k), of which the one with
+ * the smallest `order` varies fastest. Returns their count. */
 RLO_INLINE int rlo_list_places(__private const rlo_block *block,
                                __private const long *order,
                                int axes,
@@ -132,8 +130,8 @@ RLO_INLINE void rlo_move_units(__private const rlo_block *block,
   (void)stage;
 }
 
-/* What the next block will read: the lines of runs at `places`, prefetched
- * little by little while this block is moved. */
+/* What the next block reads: the lines of runs at `places`, prefetched in small
+ * steps while this block is moved. */
 typedef struct rlo_fetch {
   __global const uchar *from;
   __private const rlo_place *places;
@@ -142,7 +140,7 @@ typedef struct rlo_fetch {
   ulong line, run_end, step;
 } rlo_fetch;
 
-/* Go to the next run; to the last line over and over if there is none. */
+/* Advances to the next run; stays at the last line if there is none. */
 RLO_INLINE void rlo_fetch_run(__private rlo_fetch *fetch) {
   fetch->step = 0;
   fetch->run_end = ~0UL;

@@ -8,7 +8,7 @@
  *         src[src_offset + c * RLO_CELL_UNITS + from(u)]
  *
  * for every other point of the grid, where from() is the constant permutation
- * that the extents and strides below spell. Arguments after the common ten:
+ * that the extents and strides below define. Arguments after the common ten:
  *
  *   10  int cell_axis          grid axis that counts groups of cells, -1: one
  *   11  rlo_index cells        cells along that axis in all
@@ -19,10 +19,11 @@
  * RLO_CELL_UNITS.
  *
  * A cell is at most eight lines, which are loaded, shuffled with constant
- * indices, and stored whole. RLO_CELL_DIRECT: cells are whole lines, and go
- * where they belong, which the host has proven to be aligned. Else they go,
- * each over the end of the one before, into a window of private memory that
- * mirrors the destination, and leave it as whole lines; any alignment is right.
+ * indices, and stored whole. RLO_CELL_DIRECT: cells are whole lines and stored
+ * straight to the destination, which the host has proven aligned. Else each is
+ * stored over the end of the one before in a window of private memory that
+ * mirrors the destination, and whole lines are copied from there; any alignment
+ * works.
  */
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_INDEX32=1
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_NT=1
@@ -30,9 +31,7 @@
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_CELL_LINES=4
 // define-matrix: -DRLO_VECTOR_SHUFFLE=0
 // define-matrix: -DRLO_CELL_X0=8 -DRLO_CELL_X1=8 -DRLO_CELL_S0=8 -DRLO_CELL_S1=1 -DRLO_CELL_UNITS=64 -DRLO_CELL_LINES=4 -DRLO_CELL_DIRECT=1
-#ifndef RLO_CPU_SHUFFLE_CL
 #include "cpu_shuffle.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_packed_cells
@@ -153,10 +152,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     rlo_index src_end) {
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0), n_grid, grid_extent, index);
-  __global const uchar *from =
-      src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
-  __global uchar *to =
-      dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
+  __global const uchar *from = RLO_SRC_CORNER(RLO_UNIT_BYTES);
+  __global uchar *to = RLO_DST_CORNER(RLO_UNIT_BYTES);
   long left = rlo_num_points(index, cell_axis, group_cells, cells);
   /* Bytes that may be read from here on. */
   long readable = (src + src_offset_bytes - from) + (long)src_end * E;
@@ -179,7 +176,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   (void)readable;
 #else
   long at = (long)((ulong)to % RLO_LINE_BYTES);
-  long kept = at; /* bytes of the first line that are not ours */
+  long foreign = at; /* bytes of the first line that are not ours */
   to -= at;
   while (left > 0) {
     while (left > 0 && at < RLO_CELL_WINDOW) {
@@ -207,8 +204,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     /* What does not fill a line begins the next round. */
     const long whole = at / RLO_LINE_BYTES * RLO_LINE_BYTES;
     long sent = 0;
-    if (kept > 0 && whole > 0) {
-      rlo_piece_private(to + kept, w + kept, RLO_LINE_BYTES - kept);
+    if (foreign > 0 && whole > 0) {
+      rlo_piece_private(to + foreign, w + foreign, RLO_LINE_BYTES - foreign);
       sent = RLO_LINE_BYTES;
     }
 #pragma unroll 4
@@ -216,13 +213,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       rlo_store_line(to + sent, *(__private const rlo_line *)(w + sent));
     }
     if (whole > 0) {
-      kept = 0;
+      foreign = 0;
       to += whole;
       at -= whole;
       window[0] = window[whole / RLO_LINE_BYTES];
     }
   }
-  rlo_piece_private(to + kept, w + kept, at - kept);
+  rlo_piece_private(to + foreign, w + foreign, at - foreign);
   (void)readable;
 #endif
   (void)fill_lo;

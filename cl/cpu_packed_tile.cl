@@ -7,9 +7,7 @@
 #ifndef RLO_CPU_PACKED_TILE_CL
 #define RLO_CPU_PACKED_TILE_CL
 
-#ifndef RLO_CPU_PACKED_BLOCK_CL
 #include "cpu_packed_block.cl"
-#endif
 
 /* Side of the square that is transposed in registers; a power of two. */
 #ifndef RLO_PACKED_TILE
@@ -48,8 +46,8 @@
 #define RLO_UNROLL_UNITS _Pragma("unroll")
 #endif
 
-/* A tile unit by unit; one that reaches beyond the end, and all of 16-byte
- * units. */
+/* Moves a tile unit by unit: one that reaches beyond the end of the source, and
+ * all tiles of 16-byte units. */
 RLO_INLINE void rlo_move_tile_units(__global uchar *to,
                                     __private uchar *stage,
                                     __global const uchar *from,
@@ -84,7 +82,7 @@ typedef rlo_two rlo_two_any __attribute__((aligned(1)));
 typedef rlo_four rlo_four_any __attribute__((aligned(1)));
 typedef rlo_eight rlo_eight_any __attribute__((aligned(1)));
 
-/* Interleave the low (high) halves of two vectors. */
+/* Interleaves the low (high) halves of two vectors. */
 /* clang-format off */
 #if T == 2
 #define RLO_HALF(a, b, h) __builtin_shufflevector(a, b, h, 2 + h)
@@ -107,8 +105,8 @@ typedef rlo_eight rlo_eight_any __attribute__((aligned(1)));
 /* Rows of a square. */
 #define RLO_SQUARE_ROWS (NB < T ? NB : T)
 
-/* A square through registers; reads T units of each row. Each pass is a perfect
- * shuffle of all units, and log2(T) of them are a transpose. */
+/* Transposes a square in registers; reads T units of each row. Each pass is a
+ * perfect shuffle of all units, and log2(T) of them are a transpose. */
 RLO_INLINE void rlo_transpose(__global const uchar *from,
                               __private const rlo_place *rows,
                               __private rlo_vector *r) {
@@ -167,8 +165,8 @@ RLO_INLINE void rlo_move_tile(__global uchar *to,
 
 #else
 
-/* The first NB units of a row; constant parts, for what follows in the stage
- * may be there already. */
+/* Stores the first NB units of a row, and no more, because the stage may
+ * already hold what follows. */
 RLO_INLINE void rlo_store_part(__private uchar *to, rlo_vector v) {
 #if NB == T
   *(__private rlo_vector_any *)to = v;

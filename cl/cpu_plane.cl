@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernels that move planes share: cells one by one, for cpu_tile.cl and
- * cpu_skinny.cl.
+ * What the kernels that move planes share: cells one by one, for cpu_tile.cl
+ * and cpu_skinny.cl.
  */
 #ifndef RLO_CPU_PLANE_CL
 #define RLO_CPU_PLANE_CL
 
-#ifndef RLO_CPU_COMMON_CL
 #include "cpu_common.cl"
-#endif
+
+/* Arguments 10 to 15. */
+#define RLO_PLANE_PARAMS                                                \
+  int a_axis, int b_axis, rlo_index na, rlo_index nb, rlo_index src_ld, \
+      rlo_index dst_ld
 
 #if RLO_GUARDS > 0
-/* Move the cells of a plane's tile one by one, asking every guard: for tiles
- * through which a guard slants. */
+/* Moves the cells of a plane's tile one by one and tests every guard for each:
+ * for tiles through which a guard slants. */
 RLO_INLINE void rlo_move_cells(__global uchar *to,
                                __global const uchar *from,
                                long dst_ld_bytes,

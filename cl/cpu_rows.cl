@@ -28,36 +28,35 @@
  * chunk_units, guard coefficient chunk_units * x. If there is no axis to batch
  * along, batch_axis is -1 and batch_extent and batch_rows are 1.
  *
- * Any alignment is right. Two ways through a batch. *Packed*: rows that follow
- * each other without a gap in the destination (batch_dst_stride == row_units)
- * and are not made of whole lines, or not of data alone, are put together in
- * private memory and leave as whole lines; it is what makes short rows fast.
+ * Any alignment works. There are two methods. *Packed*: rows that follow each
+ * other without a gap in the destination (batch_dst_stride == row_units) and do
+ * not consist of whole lines, or not of data alone, are assembled in private
+ * memory and stored as whole lines, which makes short rows fast.
  * *Row by row*: lines where the row has them, pieces at its two ends.
  *
  * What the host should choose: where the source has an axis that continues the
- * row without a gap, batch along that one and let the grid walk the source in
- * order, for scattered stores cost less than scattered loads; if that axis also
+ * row without a gap, batch along that one and order the grid as the source is,
+ * because scattered stores cost less than scattered loads; if that axis also
  * continues the row in the destination, rows are packed when they are short.
  * Batches of about 16 KiB, at least 16 rows. RLO_PREFETCH where short rows
  * jump; elsewhere hardware looks ahead by itself, and better. RLO_NT for rows
  * of 256 bytes or more, and for all that is packed, if the destination is
  * larger than the caches; below that plain stores.
  */
-#ifndef RLO_RUN_CL
-#include "run.cl"
-#endif
+#include "cpu_run.cl"
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_rows
 #endif
 
-/* Bytes of the private window of the packed way. */
+/* Bytes of the private window of the packed method. */
 #ifndef RLO_ROWS_WINDOW
 #define RLO_ROWS_WINDOW 8192
 #endif
 
-/* Rows longer than this go row by row: pieces of neighbouring rows meet in the
- * caches. Fill in between puts the limit higher. At most half of the window. */
+/* Rows longer than this are moved row by row: pieces of neighbouring rows meet
+ * in the caches. Fill in between raises the limit. At most half of the window.
+ */
 #ifndef RLO_ROWS_PACKED_MAX
 #if RLO_PAD_GUARDS > 0
 #define RLO_ROWS_PACKED_MAX 512
@@ -68,7 +67,7 @@
 
 #define E RLO_UNIT_BYTES
 
-/* Copy n bytes of each of `count` rows, size <= n <= 2 * size. */
+/* Copies n bytes of each of `count` rows, size <= n <= 2 * size. */
 #define RLO_MOVE_ROWS(type, size)                               \
   for (long q = 0; q < count; ++q) {                            \
     *(__private type *)slot = *(__global const type *)row_from; \
@@ -79,21 +78,12 @@
   }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
-    RLO_COMMON_PARAMS,
-    int batch_axis,
-    rlo_index batch_extent,
-    rlo_index batch_rows,
-    rlo_index batch_src_stride,
-    rlo_index batch_dst_stride,
-    int row_axis,
-    rlo_index row_units,
-    rlo_index chunk_units RLO_GUARD_PARAMS) {
+    RLO_COMMON_PARAMS, RLO_BATCH_PARAMS RLO_GUARD_PARAMS) {
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0), n_grid, grid_extent, index);
-  __global const uchar *from =
-      src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
-  __global uchar *to =
-      dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
+  __global const uchar *from = RLO_SRC_CORNER(RLO_UNIT_BYTES);
+  __global uchar *to = RLO_DST_CORNER(RLO_UNIT_BYTES);
+  /* Not by rlo_num_points, which changes what compilers make of the loops. */
   long rows = batch_extent;
   if (batch_axis >= 0) {
     rows -= (long)index[batch_axis] * batch_rows;
@@ -114,7 +104,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #if RLO_GUARDS > 0
   const rlo_line fill = rlo_fill_line(fill_lo, fill_hi);
   rlo_guard guards[RLO_GUARDS];
-  RLO_GUARDS_LOAD(guards);
+  RLO_GUARDS_LOAD
   bool is_inside = true; /* no guard cuts a row of this batch */
   for (int g = 0; g < RLO_GUARDS; ++g) {
     const rlo_guard u = guards[g];
@@ -132,8 +122,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   long ahead_bytes = 0;
   rlo_ahead ahead = {from, 0, row_bytes, 0, src_row_bytes};
   if (rlo_next(n_grid, grid_extent, index)) {
-    ahead.row =
-        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+    ahead.row = RLO_SRC_CORNER(RLO_UNIT_BYTES);
     ahead_bytes = ahead.row - from;
     ahead.rows = rows;
     if (src_row_bytes > 0 && src_row_bytes < RLO_AHEAD_BYTES) {
@@ -171,7 +160,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
    * Packed. The window mirrors the destination: its first byte stands for the
    * beginning of a line, row 0 of a round for byte `at`. A round makes whole
    * lines of as many rows as fit, and what is left of the last line begins the
-   * next round. If rounds can be made such that `at` stays, every row keeps
+   * next round. If rounds can be made such that `at` stays, every row has
    * its place in the window, and fill that no row overwrites is written once.
    */
   rlo_line window[RLO_ROWS_WINDOW / RLO_LINE_BYTES + 4];
@@ -186,8 +175,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     is_steady = is_steady && guards[g].y == 0;
   }
   if (is_steady) {
-    /* The lowest bit of the row's length says how many rows make whole lines.
-     */
+    /* The lowest bit of the row's length determines how many rows make whole
+     * lines. */
     const long lowest = min(row_bytes & -row_bytes, 64L);
     const long multiple = RLO_LINE_BYTES / lowest;
     is_steady = multiple <= round_rows;

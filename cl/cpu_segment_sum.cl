@@ -25,12 +25,8 @@
 #ifndef RLO_LANES
 #define RLO_LANES 16
 #endif
-#ifndef RLO_SPECIALIZED_CL
 #include "specialized.cl"
-#endif
-#ifndef RLO_ARITH_CL
 #include "arith.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_segment_sum

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Vectors put together from the elements of up to sixteen others, by shuffles
- * with indices that are constants of the program, for kernels of the CPU class
- * that say where each element comes from:
+ * Vectors joined from the elements of up to sixteen others, by shuffles with
+ * constant indices, for kernels of the CPU class that define where each element
+ * comes from:
  *
  *     for o < outs, e < RLO_ELEMENTS:
  *         element e of output o =
@@ -16,9 +16,7 @@
 #ifndef RLO_CPU_SHUFFLE_CL
 #define RLO_CPU_SHUFFLE_CL
 
-#ifndef RLO_CPU_COMMON_CL
 #include "cpu_common.cl"
-#endif
 
 /* Elements of rlo_units per unit, and in all. */
 #define RLO_SUB      (RLO_UNIT_BYTES == 16 ? 2 : 1)

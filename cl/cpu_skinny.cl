@@ -24,20 +24,16 @@
  * The axis that counts chunks may be -1 too, if one chunk is enough; else its
  * extent is ceil(long extent / RLO_SKINNY_LONG) and its strides and guard
  * coefficients are per chunk, as for tiles. Where chunks are small, as in tiled
- * layouts, a group should move many: finding its place takes as long as moving
- * half a kilobyte.
+ * layouts, a group should move many: the decoding of its position takes as long
+ * as moving half a kilobyte.
  *
- * Lines are taken apart and put together by shuffles with constant indices, as
- * RLO_SKINNY_N is constant. Where a guard leaves whole lines of the short axis
+ * Lines are split and joined by shuffles with constant indices, as RLO_SKINNY_N
+ * is constant. Where a guard leaves whole lines of the short axis
  * out, they become fill at no cost; what it cuts of the long axis is moved unit
  * by unit.
  */
-#ifndef RLO_CPU_INTERLEAVE_CL
 #include "cpu_interleave.cl"
-#endif
-#ifndef RLO_CPU_PLANE_CL
 #include "cpu_plane.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_skinny
@@ -91,7 +87,7 @@ RLO_INLINE void rlo_load_step(__private rlo_units *in,
 #define RLO_STAGE_BYTES (RLO_STAGE_LINES * RLO_LINE_BYTES)
 
 /*
- * Move a chunk: `count` units of the long axis, of which `first` are before it
+ * Moves a chunk: `count` units of the long axis, of which `first` are before it
  * and which has `extent` in all. `from` and `to` are its corner, to which boxes
  * are relative.
  */
@@ -299,14 +295,7 @@ RLO_INLINE void rlo_move_chunk(__global const uchar *from,
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
-    RLO_COMMON_PARAMS,
-    int a_axis,
-    int b_axis,
-    rlo_index na,
-    rlo_index nb,
-    rlo_index src_ld,
-    rlo_index dst_ld,
-    rlo_index chunks RLO_GUARD_PARAMS) {
+    RLO_COMMON_PARAMS, RLO_PLANE_PARAMS, rlo_index chunks RLO_GUARD_PARAMS) {
   const int long_axis = RLO_SKINNY_SPLIT ? b_axis : a_axis;
   const long extent = RLO_SKINNY_SPLIT ? nb : na;
   const long src_ld_bytes = (long)src_ld * E;
@@ -314,15 +303,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   rlo_decode(get_group_id(0) * (ulong)chunks, n_grid, grid_extent, index);
   bool is_more = true;
   for (rlo_index n = 0; n < chunks && is_more; ++n) {
-    __global const uchar *from =
-        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
-    __global uchar *to =
-        dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
+    __global const uchar *from = RLO_SRC_CORNER(RLO_UNIT_BYTES);
+    __global uchar *to = RLO_DST_CORNER(RLO_UNIT_BYTES);
     const long first =
         long_axis < 0 ? 0 : (long)index[long_axis] * RLO_SKINNY_LONG;
 #if RLO_GUARDS > 0
     rlo_guard guards[RLO_GUARDS];
-    RLO_GUARDS_LOAD(guards);
+    RLO_GUARDS_LOAD
 #else
     __private const rlo_guard *guards = 0;
 #endif
@@ -332,8 +319,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       const long next =
           long_axis < 0 ? 0 : (long)index[long_axis] * RLO_SKINNY_LONG;
       const long units = min(extent - next, (long)RLO_SKINNY_LONG);
-      ahead.row =
-          src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+      ahead.row = RLO_SRC_CORNER(RLO_UNIT_BYTES);
       ahead.row_bytes = units * E * (RLO_SKINNY_SPLIT ? V : 1);
       ahead.rows = RLO_SKINNY_SPLIT ? 1 : N;
     }

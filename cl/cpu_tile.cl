@@ -29,22 +29,23 @@
  *       the guards; x is the coefficient of i, y that of j; RLO_LEVELS is 1
  *
  * For a_axis: extent ceil(na / tile_a), source stride tile_a, guard coefficient
- * tile_a * x; the destination stride is 0, for the kernel finds A by itself.
+ * tile_a * x; the destination stride is 0, because the kernel computes A.
  * For b_axis the same with the sides exchanged.
  *
- * Two ways through a tile. *Direct*: blocks of one line along b are transposed
- * in registers and each line is stored at once; it needs either plain stores or
- * proof that every line is aligned (RLO_DST_ALIGN). *Staged*: blocks go into a
- * window in private memory, a few lines of each column, and leave in whole
- * aligned lines whatever the alignment; what is left of the last line waits for
- * the next window. Tiles of one plane then own whole lines of each destination
- * row, so that their borders lean with the rows' phase. Staged also takes what
- * is left at the edges of the plane and tiles that a guard cuts.
+ * A tile is moved in one of two ways. *Direct*: blocks of one line along b are
+ * transposed in registers and each line is stored at once; it needs either
+ * plain stores or proof that every line is aligned (RLO_DST_ALIGN). *Staged*:
+ * blocks are transposed into a stage in private memory, a few lines of each
+ * column, and stored as whole aligned lines for any alignment of the
+ * destination; the rest of the last line is stored with the next window. Tiles
+ * of one plane then own whole lines of each destination row, so that their
+ * borders move with the rows' phase (RLO_LEAN). The edges of the plane and
+ * tiles that a guard cuts are staged too.
  *
  * What the host should choose: tiles of 4 x 16 lines, a as the fastest grid
- * axis and b next, so that the source is walked in order; RLO_NT if the
- * destination is larger than the caches. A plane with an extent below a line
- * goes unit by unit: see cpu_skinny.cl.
+ * axis and b next, so that the source is read in order; RLO_NT if the
+ * destination is larger than the caches. A plane with an extent below a line is
+ * moved unit by unit: see cpu_skinny.cl.
  */
 // define-matrix: -DRLO_LEVELS=3 -DRLO_NT=1 -DRLO_INDEX32=1 -DRLO_GRID_RANK=16
 // define-matrix: -DRLO_LEVELS=3 -DRLO_UNIT_BYTES=1 -DRLO_NT=1 -DRLO_DST_ALIGN=64
@@ -56,12 +57,8 @@
 #endif
 #define RLO_AHEAD_LISTED (RLO_LEVELS > 1)
 
-#ifndef RLO_CPU_BLOCK_CL
 #include "cpu_block.cl"
-#endif
-#ifndef RLO_CPU_PLANE_CL
 #include "cpu_plane.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_tile
@@ -75,8 +72,8 @@
 #define RLO_TILE_B (16 * RLO_LINE_UNITS)
 #endif
 
-/* Columns and lines of the window through which rows leave that are not made of
- * whole lines. With what is read meanwhile it has to fit into the first-level
+/* Columns and lines of the stage, for rows that do not consist of whole lines.
+ * The stage and the source lines read meanwhile must fit into the first-level
  * cache. */
 #ifndef RLO_STAGE_COLUMNS
 #define RLO_STAGE_COLUMNS (RLO_UNIT_BYTES >= 4 ? 4 * L : 64)
@@ -89,33 +86,29 @@
 #define RLO_STAGE_BYTES ((RLO_STAGE_LINES + 1) * RLO_LINE_BYTES)
 
 /* A side of the plane: position c1 + n1 * (c2 + n2 * c3), where c1 < n1 and
- * c2 < n2, stands at c1 * step1 + c2 * step2 + c3 * step3 bytes. */
+ * c2 < n2, is at c1 * step1 + c2 * step2 + c3 * step3 bytes. */
 typedef struct rlo_side {
   long n1, n2;
   long step1, step2, step3;
 } rlo_side;
 
-#define RLO_ROW_BY_STEP(k) ((k)*src_s)
-
 #if RLO_LEVELS > 1
-/* Where positions stand: a table of them, begun anew for each tile. */
+/* Offsets of the positions of a side, in bytes: a table, computed per tile. */
 typedef __private const long *rlo_places;
-#define RLO_PLACE(places, position, step)      ((void)(step), (places)[position])
-#define RLO_FROM_PLACE(places, position, step) ((places) + (position))
-#define RLO_ROW_BY_TABLE(k)                    (block_rows[k])
-/* Blocks whose rows lie at one step, which is quicker, or do not. */
-#define RLO_MOVE_BLOCK(from, row, STORE)                               \
-  do {                                                                 \
-    __private const long *block_rows = rows + (row);                   \
-    if (block_rows[L - 1] - block_rows[0] == (L - 1) * src_ld_bytes) { \
-      __global const uchar *even_ = (from) + block_rows[0];            \
-      RLO_BLOCK(even_, RLO_ROW_BY_STEP, STORE);                        \
-    } else {                                                           \
-      RLO_BLOCK(from, RLO_ROW_BY_TABLE, STORE);                        \
-    }                                                                  \
-  } while (0)
 
-/* Write down where `count` positions from `first` on stand. */
+RLO_INLINE long rlo_place_at(rlo_places places, long position, long step) {
+  (void)step;
+  return places[position];
+}
+
+RLO_INLINE rlo_places rlo_places_from(rlo_places places,
+                                      long position,
+                                      long step) {
+  (void)step;
+  return places + position;
+}
+
+/* Writes the offsets of `count` positions from `first` on. */
 RLO_INLINE void rlo_find_places(rlo_side side,
                                 long first,
                                 long count,
@@ -141,22 +134,262 @@ RLO_INLINE void rlo_find_places(rlo_side side,
   }
 }
 #else
-/* Where positions stand: the first of them, and all at one step. */
+/* Offsets of the positions of a side, in bytes: the first one; all lie at one
+ * step. */
 typedef long rlo_places;
-#define RLO_PLACE(places, position, step) ((places) + (position) * (step))
-#define RLO_FROM_PLACE                    RLO_PLACE
-#define RLO_MOVE_BLOCK(from, row, STORE) \
-  RLO_BLOCK((from) + RLO_PLACE(rows, row, src_ld_bytes), RLO_ROW_BY_STEP, STORE)
+
+RLO_INLINE long rlo_place_at(rlo_places places, long position, long step) {
+  return places + position * step;
+}
+
+RLO_INLINE rlo_places rlo_places_from(rlo_places places,
+                                      long position,
+                                      long step) {
+  return places + position * step;
+}
 #endif
+
+/* A tile: its corner, without the offsets of the places; boxes are relative to
+ * it. */
+typedef struct rlo_tile {
+  __global const uchar *from;
+  __global uchar *to;
+  rlo_places columns, rows;
+  long src_ld_bytes, dst_ld_bytes;
+  /* The same, loaded for each block, so that addresses are sums of a few
+   * registers. Otherwise compilers hold a pointer per row and line of a block,
+   * more than there are registers. */
+  volatile long src_step, dst_step;
+  /* Cells of the plane that may be read: a block at an edge may reach back
+   * beyond the tile. */
+  rlo_box readable;
+  long tb;
+  bool is_first, is_last; /* of the tiles along b */
+} rlo_tile;
+
+/* Target of a block: line c is stored to column c of the stage, or if that is 0
+ * to column c of the destination. */
+typedef struct rlo_target {
+  __private uchar *stage;
+  __global uchar *to;
+  rlo_places columns;
+  long dst_ld_bytes;
+} rlo_target;
+
+RLO_INLINE void rlo_store_block_line(rlo_target target, int c, rlo_line line) {
+  if (target.stage != 0) {
+    *(__private rlo_line_any *)(target.stage + c * RLO_STAGE_BYTES) = line;
+  } else {
+    __global uchar *p =
+        target.to + rlo_place_at(target.columns, c, target.dst_ld_bytes);
+#if RLO_NT
+    rlo_store_line(p, line);
+#else
+    *(__global rlo_line_any *)p = line;
+#endif
+  }
+}
+
+/* Moves the block at (i, j) of a tile. */
+RLO_INLINE void rlo_move_block(__private const rlo_tile *tile,
+                               long i,
+                               long j,
+                               rlo_target target) {
+  rlo_block block;
+  const rlo_row_list even = {0, tile->src_step};
+  __global const uchar *from = tile->from + i * E;
+#if RLO_LEVELS > 1
+  /* Rows that lie at one step are quicker. Both kinds are stored by the same
+   * code: LLVM merges equal stores of two branches and drops that they are
+   * non-temporal. */
+  const rlo_row_list listed = {tile->rows + j, 0};
+  if (listed.table[L - 1] - listed.table[0] == (L - 1) * tile->src_ld_bytes) {
+    rlo_load_block(&block, from + listed.table[0], even);
+  } else {
+    rlo_load_block(&block, from, listed);
+  }
+#else
+  rlo_load_block(
+      &block, from + rlo_place_at(tile->rows, j, tile->src_ld_bytes), even);
+#endif
+  RLO_UNROLL_BLOCK
+  for (int k = 0; k < RLO_BLOCK_STEPS; ++k) {
+    rlo_line lines[RLO_BLOCK_LINES];
+    rlo_transpose_block(&block, k, lines);
+#pragma unroll
+    for (int n = 0; n < RLO_BLOCK_LINES; ++n) {
+      rlo_store_block_line(target, k + n * RLO_BLOCK_STEPS, lines[n]);
+    }
+  }
+}
+
+#if !RLO_LEAN
+/* Moves a box of whole blocks straight to the destination. */
+RLO_INLINE void rlo_move_direct(__private const rlo_tile *tile,
+                                rlo_box box,
+                                __private rlo_ahead *next) {
+  for (long j = box.y0; j < box.y1; j += L) {
+    for (long i = box.x0; i < box.x1; i += L) {
+#pragma unroll
+      for (int k = 0; k < L; k += 4) {
+        rlo_prefetch_ahead(next);
+      }
+      const rlo_target target = {
+          0,
+          tile->to + j * E,
+          rlo_places_from(tile->columns, i, tile->dst_ld_bytes),
+          tile->dst_step};
+      rlo_move_block(tile, i, j, target);
+    }
+  }
+}
+#endif
+
+/* Cells of a stage: columns [x0, x1), of which the first stands for `base`, and
+ * rows [y0, y1), of which [c0, c1) x [r0, r1) are read and the others fill. */
+typedef struct rlo_window {
+  __private uchar *stage;
+  long base, x0, x1, y0, y1;
+  long c0, c1, r0, r1;
+} rlo_window;
+
+/* Where the stage has a cell. */
+RLO_INLINE __private uchar *rlo_window_at(rlo_window w, long x, long y) {
+  return w.stage + (x - w.base) * RLO_STAGE_BYTES + (y - w.y0 + L) * E;
+}
+
+RLO_INLINE void rlo_fill_window(rlo_window w, rlo_line fill) {
+  if (w.c0 > w.x0 || w.c1 < w.x1 || w.r0 > w.y0 || w.r1 < w.y1) {
+    for (long i = w.x0; i < w.x1; ++i) {
+      __private rlo_line *column =
+          (__private rlo_line *)(w.stage + (i - w.base) * RLO_STAGE_BYTES);
+      for (int k = 1; k <= RLO_STAGE_LINES; ++k) {
+        column[k] = fill;
+      }
+    }
+  }
+}
+
+/* Loads the cells that are read: in blocks, the last of which reaches back, or
+ * unit by unit where no block fits. */
+RLO_INLINE void rlo_load_window(__private const rlo_tile *tile, rlo_window w) {
+  const long reach = w.c1 - L;
+  const long min_x = max(w.base, tile->readable.x0);
+  const long min_y = max(tile->readable.y0, max(w.y0, 0L) - L);
+  for (long j = w.r0; j < w.r1; j += L) {
+    const long block_y = min(j, w.r1 - L);
+    for (long i = w.c0; i < w.c1; i += L) {
+      const long block_x = min(i, reach);
+      if (block_y >= min_y && block_x >= min_x) {
+        const rlo_target target = {rlo_window_at(w, block_x, block_y)};
+        rlo_move_block(tile, block_x, block_y, target);
+      } else {
+        const long j1 = min(j + L, w.r1);
+        const long i1 = min(i + L, w.c1);
+        for (long y = j; y < j1; ++y) {
+          for (long x = i; x < i1; ++x) {
+            __global const uchar *p =
+                tile->from + rlo_place_at(tile->rows, y, tile->src_ld_bytes) +
+                x * E;
+            *(__private rlo_unit_any *)rlo_window_at(w, x, y) =
+                *(__global const rlo_unit_any *)p;
+          }
+        }
+      }
+    }
+  }
+}
+
+/* Sends the columns of a window, as far as they are whole lines, and moves
+ * the last line of each to the next window of the box. */
+RLO_INLINE void rlo_send_window(__private const rlo_tile *tile,
+                                rlo_box box,
+                                rlo_window w,
+                                __private rlo_ahead *next) {
+#if RLO_LEAN
+  /* Inside, each column sends the whole window: as many lines as it has, the
+   * first of which begins before it. */
+  if (w.y1 - w.y0 == RLO_STAGE_LINES * L && box.y0 <= w.y0 - L &&
+      (w.y1 < box.y1 || (!tile->is_last && w.y1 == tile->tb))) {
+    for (long i = w.x0; i < w.x1; ++i) {
+      __private uchar *column = w.stage + (i - w.base) * RLO_STAGE_BYTES;
+      __global uchar *to =
+          tile->to +
+          (rlo_place_at(tile->columns, i, tile->dst_ld_bytes) + w.y0 * E);
+      const long phase = (long)((ulong)to % RLO_LINE_BYTES);
+      rlo_prefetch_ahead(next);
+#pragma unroll
+      for (int k = 0; k < RLO_STAGE_LINES; ++k) {
+        rlo_store_line(
+            to - phase + k * RLO_LINE_BYTES,
+            *(__private const rlo_line_any *)(column - phase +
+                                              (k + 1) * RLO_LINE_BYTES));
+      }
+      *(__private rlo_line *)column =
+          *(__private const rlo_line *)(column +
+                                        RLO_STAGE_LINES * RLO_LINE_BYTES);
+    }
+    return;
+  }
+#endif
+  for (long i = w.x0; i < w.x1; ++i) {
+    __global uchar *to =
+        tile->to + rlo_place_at(tile->columns, i, tile->dst_ld_bytes);
+    __private uchar *column = w.stage + (i - w.base) * RLO_STAGE_BYTES;
+    const rlo_row row =
+        rlo_own_row(to, box, tile->tb, tile->is_first, tile->is_last);
+#if RLO_LEAN
+    const long phase = (long)((ulong)to % RLO_LINE_BYTES);
+#else
+    const long phase = 0;
+#endif
+    const long first = max(row.from_byte, w.y0 * E - phase);
+    const long last =
+        w.y1 == box.y1 ? row.to_byte : min(row.to_byte, w.y1 * E - phase);
+    if (first < last) {
+      rlo_send(
+          to + first, column + (first - (w.y0 - L) * E), last - first, next);
+    }
+#if RLO_LEAN
+    *(__private rlo_line *)column =
+        *(__private const rlo_line_any *)(column + (w.y1 - w.y0) * E);
+#endif
+  }
+}
+
+/* Moves a box through a stage, window by window. */
+RLO_INLINE void rlo_move_staged(__private const rlo_tile *tile,
+                                rlo_box box,
+                                rlo_line fill,
+                                __private rlo_ahead *next) {
+  rlo_line stage[RLO_STAGE_COLUMNS][RLO_STAGE_LINES + 1];
+  const rlo_box readable = tile->readable;
+  rlo_window w;
+  w.stage = (__private uchar *)stage;
+  for (w.x0 = box.x0; w.x0 < box.x1; w.x0 += RLO_STAGE_COLUMNS) {
+    w.x1 = min(box.x1, w.x0 + RLO_STAGE_COLUMNS);
+    w.c0 = clamp(readable.x0, w.x0, w.x1);
+    w.c1 = clamp(readable.x1, w.c0, w.x1);
+    /* The first column of the stage: a last block reaches back if it may. */
+    const long reach = w.c1 - L;
+    const bool is_reaching = w.c0 < w.c1 && reach < w.x0 &&
+                             reach >= readable.x0 &&
+                             w.x1 - reach <= RLO_STAGE_COLUMNS;
+    w.base = is_reaching ? reach : w.x0;
+    for (w.y0 = box.y0; w.y0 < box.y1; w.y0 = w.y1) {
+      w.y1 = min(box.y1, w.y0 < 0 ? 0 : w.y0 + RLO_STAGE_LINES * L);
+      w.r0 = clamp(readable.y0, w.y0, w.y1);
+      w.r1 = clamp(readable.y1, w.r0, w.y1);
+      rlo_fill_window(w, fill);
+      rlo_load_window(tile, w);
+      rlo_send_window(tile, box, w, next);
+    }
+  }
+}
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     RLO_COMMON_PARAMS,
-    int a_axis,
-    int b_axis,
-    rlo_index na,
-    rlo_index nb,
-    rlo_index src_ld,
-    rlo_index dst_ld,
+    RLO_PLANE_PARAMS,
 #if RLO_LEVELS > 1
     rlo_index a_n1,
     rlo_index a_n2,
@@ -186,37 +419,34 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   const rlo_side side_a = {na, 1, (long)dst_ld * E, 0, 0};
   const rlo_side side_b = {nb, 1, (long)src_ld * E, 0, 0};
 #endif
-  const long src_ld_bytes = side_b.step1;
-  const long dst_ld_bytes = side_a.step1;
-  /* Corner of the tile, but for what the tables say; boxes below are relative
-   * to it. Rows are told from a line before the tile on. */
-  __global const uchar *from =
-      src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
-  __global uchar *to =
-      dst + dst_offset_bytes + rlo_dot(n_grid, index, grid_dst_stride) * E;
+  rlo_tile tile;
+  tile.from = RLO_SRC_CORNER(RLO_UNIT_BYTES);
+  tile.to = RLO_DST_CORNER(RLO_UNIT_BYTES);
 #if RLO_LEVELS > 1
   long column_places[RLO_TILE_A];
   long row_places[L + RLO_TILE_B + 1];
   const long before = is_first ? 0 : L;
   rlo_find_places(side_a, a0, ta, column_places);
   rlo_find_places(side_b, b0 - before, tb + before, row_places + L - before);
-  row_places[L + tb] = 0; /* read in vain behind the last row */
-  const rlo_places columns = column_places;
-  const rlo_places rows = row_places + L;
+  row_places[L + tb] = 0; /* read behind the last row, not used */
+  tile.columns = column_places;
+  tile.rows = row_places + L;
 #else
-  const rlo_places columns = a0 * side_a.step1;
-  const rlo_places rows = b0 * side_b.step1;
+  tile.columns = a0 * side_a.step1;
+  tile.rows = b0 * side_b.step1;
 #endif
-  /* Read anew for each block, so that addresses are sums of a few registers.
-   * Left alone, the compiler keeps a pointer per row and line of a block, more
-   * than there are registers. */
-  volatile long src_step = side_b.step1;
+  tile.src_ld_bytes = side_b.step1;
+  tile.dst_ld_bytes = side_a.step1;
+  tile.src_step = side_b.step1;
 #if !RLO_LEAN
-  volatile long dst_step = side_a.step1;
+  tile.dst_step = side_a.step1;
 #endif
+  tile.tb = tb;
+  tile.is_first = is_first;
+  tile.is_last = is_last;
 #if RLO_GUARDS > 0
   rlo_guard guards[RLO_GUARDS];
-  RLO_GUARDS_LOAD(guards);
+  RLO_GUARDS_LOAD
 #endif
   rlo_ahead next = {0};
 #if RLO_PREFETCH
@@ -226,12 +456,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   if (rlo_next(n_grid, grid_extent, index)) {
     const long next_a0 = a_axis < 0 ? 0 : (long)index[a_axis] * tile_a;
     const long next_b0 = b_axis < 0 ? 0 : (long)index[b_axis] * tile_b;
-    next.row =
-        src + src_offset_bytes + rlo_dot(n_grid, index, grid_src_stride) * E;
+    next.row = RLO_SRC_CORNER(RLO_UNIT_BYTES);
     next.row_bytes = min((long)na - next_a0, (long)tile_a) * E;
     next.rows = min((long)nb - next_b0, (long)tile_b);
 #if RLO_LEVELS > 1
-    next.places = rows;
+    next.places = tile.rows;
     if (next_b0 != b0) {
       rlo_find_places(side_b, next_b0, next.rows, next_places);
       next_places[next.rows] = 0;
@@ -246,20 +475,19 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   }
 #endif
 
-  /* The cells this tile may own; of them, those to be written; and those of the
-   * plane that may be read: a block at an edge may reach back beyond the tile.
-   */
-  const rlo_box tile = {0, ta, RLO_LEAN && !is_first ? -(long)L : 0, tb};
-  rlo_box written = tile;
-  rlo_box readable = {-a0, (long)na - a0, -b0, (long)nb - b0};
+  /* The cells this tile may own, and of them those to be written. */
+  const rlo_box owned = {0, ta, RLO_LEAN && !is_first ? -(long)L : 0, tb};
+  rlo_box written = owned;
+  const rlo_box plane = {-a0, (long)na - a0, -b0, (long)nb - b0};
+  tile.readable = plane;
 #if RLO_GUARDS > 0
-  if (!rlo_cut_box(guards, RLO_GUARDS, tile, &readable) ||
-      !rlo_cut_box(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, tile, &written)) {
-    rlo_move_cells(to + RLO_PLACE(columns, 0, 0),
-                   from + RLO_PLACE(rows, 0, 0),
+  if (!rlo_cut_box(guards, RLO_GUARDS, owned, &tile.readable) ||
+      !rlo_cut_box(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, owned, &written)) {
+    rlo_move_cells(tile.to + rlo_place_at(tile.columns, 0, 0),
+                   tile.from + rlo_place_at(tile.rows, 0, 0),
                    side_a.step1,
                    side_b.step1,
-                   tile,
+                   owned,
                    tb,
                    is_first,
                    is_last,
@@ -269,42 +497,21 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   }
 #endif
 
-  /* What the direct way leaves: up to four boxes around the one it takes. */
+  /* What is not moved directly: up to four boxes around the one that is. */
   rlo_box rest[4];
   int n_rest = 0;
 #if !RLO_LEAN
-  rlo_box box = {max(written.x0, readable.x0),
-                 min(written.x1, readable.x1),
-                 max(written.y0, readable.y0),
-                 min(written.y1, readable.y1)};
+  rlo_box box = {max(written.x0, tile.readable.x0),
+                 min(written.x1, tile.readable.x1),
+                 max(written.y0, tile.readable.y0),
+                 min(written.y1, tile.readable.y1)};
 #if RLO_NT
-  box.y0 = (box.y0 + L - 1) / L * L; /* y0 >= 0: such tiles do not lean */
+  box.y0 = (box.y0 + L - 1) / L * L; /* y0 >= 0 without RLO_LEAN */
 #endif
   box.x1 = box.x0 + max(0L, box.x1 - box.x0) / L * L;
   box.y1 = box.y0 + max(0L, box.y1 - box.y0) / L * L;
   if (box.x0 < box.x1 && box.y0 < box.y1) {
-#define RLO_STORE_DIRECT(column, line) \
-  RLO_STORE_ANY(to_block + RLO_PLACE(block_columns, column, dst_s), line)
-#if RLO_NT
-#define RLO_STORE_ANY rlo_store_line
-#else
-#define RLO_STORE_ANY(p, line) (*(__global rlo_line_any *)(p) = (line))
-#endif
-    for (long j = box.y0; j < box.y1; j += L) {
-      for (long i = box.x0; i < box.x1; i += L) {
-#pragma unroll
-        for (int k = 0; k < L; k += 4) {
-          rlo_prefetch_ahead(&next);
-        }
-        __global uchar *to_block = to + j * E;
-        const long src_s = src_step;
-        const long dst_s = dst_step;
-        const rlo_places block_columns =
-            RLO_FROM_PLACE(columns, i, dst_ld_bytes);
-        __global const uchar *from_block = from + i * E;
-        RLO_MOVE_BLOCK(from_block, j, RLO_STORE_DIRECT);
-      }
-    }
+    rlo_move_direct(&tile, box, &next);
     const rlo_box around[4] = {{written.x0, box.x0, written.y0, written.y1},
                                {box.x0, box.x1, written.y0, box.y0},
                                {box.x0, box.x1, box.y1, written.y1},
@@ -322,114 +529,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #endif
 
   for (int part = 0; part < n_rest; ++part) {
-    const rlo_box box = rest[part];
-    if (box.x0 >= box.x1 || box.y0 >= box.y1) {
-      continue;
-    }
-    rlo_line stage[RLO_STAGE_COLUMNS][RLO_STAGE_LINES + 1];
-    __private uchar *stage_bytes = (__private uchar *)stage;
-    for (long x0 = box.x0; x0 < box.x1; x0 += RLO_STAGE_COLUMNS) {
-      const long x1 = min(box.x1, x0 + RLO_STAGE_COLUMNS);
-      const long c0 = clamp(readable.x0, x0, x1);
-      const long c1 = clamp(readable.x1, c0, x1);
-      /* The first column of the window: a last block reaches back if it may. */
-      const long reach = c1 - L;
-      const bool is_reaching = c0 < c1 && reach < x0 && reach >= readable.x0 &&
-                               x1 - reach <= RLO_STAGE_COLUMNS;
-      const long base = is_reaching ? reach : x0;
-      const long least_x = max(base, readable.x0);
-      long y1;
-      for (long y0 = box.y0; y0 < box.y1; y0 = y1) {
-        y1 = min(box.y1, y0 < 0 ? 0 : y0 + RLO_STAGE_LINES * L);
-        const long r0 = clamp(readable.y0, y0, y1);
-        const long r1 = clamp(readable.y1, r0, y1);
-        const long least_y = max(readable.y0, max(y0, 0L) - L);
-        if (c0 > x0 || c1 < x1 || r0 > y0 || r1 < y1) {
-          const rlo_line fill = rlo_fill_line(fill_lo, fill_hi);
-          for (long i = x0; i < x1; ++i) {
-            for (int k = 1; k <= RLO_STAGE_LINES; ++k) {
-              stage[i - base][k] = fill;
-            }
-          }
-        }
-        for (long j = r0; j < r1; j += L) {
-          const long block_y = min(j, r1 - L);
-          for (long i = c0; i < c1; i += L) {
-            const long block_x = min(i, reach);
-            if (block_y >= least_y && block_x >= least_x) {
-              __private uchar *stage_block =
-                  stage_bytes + (block_x - base) * RLO_STAGE_BYTES +
-                  (block_y - y0 + L) * E;
-#define RLO_STORE_STAGE(column, line) \
-  (*(__private rlo_line_any *)(stage_block + (column)*RLO_STAGE_BYTES) = (line))
-              const long src_s = src_step;
-              __global const uchar *from_block = from + block_x * E;
-              RLO_MOVE_BLOCK(from_block, block_y, RLO_STORE_STAGE);
-            } else {
-              const long j1 = min(j + L, r1);
-              const long i1 = min(i + L, c1);
-              for (long y = j; y < j1; ++y) {
-                for (long x = i; x < i1; ++x) {
-                  *(__private rlo_unit_any *)(stage_bytes +
-                                              (x - base) * RLO_STAGE_BYTES +
-                                              (y - y0 + L) * E) =
-                      *(__global const rlo_unit_any
-                            *)(from + RLO_PLACE(rows, y, src_ld_bytes) + x * E);
-                }
-              }
-            }
-          }
-        }
-#if RLO_LEAN
-        /* Inside, each column sends the whole window: as many lines as it has,
-         * the first of which begins before it. */
-        if (y1 - y0 == RLO_STAGE_LINES * L && box.y0 <= y0 - L &&
-            (y1 < box.y1 || (!is_last && y1 == tb))) {
-          for (long i = x0; i < x1; ++i) {
-            __private uchar *column =
-                stage_bytes + (i - base) * RLO_STAGE_BYTES;
-            __global uchar *row_to =
-                to + (RLO_PLACE(columns, i, dst_ld_bytes) + y0 * E);
-            const long phase = (long)((ulong)row_to % RLO_LINE_BYTES);
-            rlo_prefetch_ahead(&next);
-#pragma unroll
-            for (int k = 0; k < RLO_STAGE_LINES; ++k) {
-              rlo_store_line(
-                  row_to - phase + k * RLO_LINE_BYTES,
-                  *(__private const rlo_line_any *)(column - phase +
-                                                    (k + 1) * RLO_LINE_BYTES));
-            }
-            *(__private rlo_line *)column =
-                *(__private const rlo_line *)(column +
-                                              RLO_STAGE_LINES * RLO_LINE_BYTES);
-          }
-          continue;
-        }
-#endif
-        for (long i = x0; i < x1; ++i) {
-          __global uchar *row_to = to + RLO_PLACE(columns, i, dst_ld_bytes);
-          __private uchar *column = stage_bytes + (i - base) * RLO_STAGE_BYTES;
-          const rlo_row row = rlo_own_row(row_to, box, tb, is_first, is_last);
-#if RLO_LEAN
-          const long phase = (long)((ulong)row_to % RLO_LINE_BYTES);
-#else
-          const long phase = 0;
-#endif
-          const long first = max(row.from_byte, y0 * E - phase);
-          const long last =
-              y1 == box.y1 ? row.to_byte : min(row.to_byte, y1 * E - phase);
-          if (first < last) {
-            rlo_send(row_to + first,
-                     column + (first - (y0 - L) * E),
-                     last - first,
-                     &next);
-          }
-#if RLO_LEAN
-          *(__private rlo_line *)column =
-              *(__private const rlo_line_any *)(column + (y1 - y0) * E);
-#endif
-        }
-      }
+    if (rest[part].x0 < rest[part].x1 && rest[part].y0 < rest[part].y1) {
+      rlo_move_staged(
+          &tile, rest[part], rlo_fill_line(fill_lo, fill_hi), &next);
     }
   }
 }

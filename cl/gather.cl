@@ -8,23 +8,14 @@
  *         if every SKIP guard holds:
  *             dst[dst(i)] = every PAD guard holds ? src[src(i, q)] : fill
  *
- * Arguments:
- *
- *   0  __global const uchar *src
- *   1  ulong src_offset_bytes     a multiple of RLO_UNIT_BYTES
- *   2  __global uchar *dst
- *   3  ulong dst_offset_bytes     a multiple of RLO_UNIT_BYTES
- *   4  ulong fill_lo              fill unit, bytes 0..7
- *   5  ulong fill_hi              fill unit, bytes 8..15
- *   6  __global const uchar *indices, and
- *   7  ulong index_offset_bytes   if a term loads; a multiple of an index
+ * Arguments: those of specialized.cl.
  *
  * The points are cut into segments of RLO_SEGMENT units along the last axis;
  * a work-item moves RLO_PIECES segments, each get_global_size(0) behind the one
- * before, or with RLO_LOOP goes on until there are no more. Segments of one unit
- * suit a GPU: neighbouring lanes, neighbouring cells, and several reads on their
- * way before the first write. Longer ones suit a CPU, which decodes once and
- * runs along.
+ * before, or with RLO_LOOP continues until there are no more. Segments of one
+ * unit suit a GPU: neighbouring lanes, neighbouring cells, and several reads on
+ * their way before the first write. Longer ones suit a CPU, which decodes once
+ * and runs along.
  *
  * Set by the host, for each problem: everything below and in specialized.cl.
  * With RLO_INDEX32 int suffices for the number of segments too.
@@ -33,9 +24,7 @@
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_INDEX32=1 -DRLO_LOCAL=256 -DRLO_PIECES=4
 // define-matrix: -DRLO_NUM_TERMS=1 -DRLO_TERMS=3,0,1,2,0 -DRLO_SRC=0,0,1,3 -DRLO_DST=0,5,1,0 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1,1,6,5,-1,0,0 -DRLO_SEGMENT=2 -DRLO_ROW_SEGMENTS=3 -DRLO_SEGMENTS=9 -DRLO_LOOP=1
 
-#ifndef RLO_SPECIALIZED_CL
 #include "specialized.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL gather
@@ -67,7 +56,8 @@
 #define RLO_LOOP 0
 #endif
 
-/* A point on its way: where it goes, if anywhere, and what, or the fill. */
+/* A point that is being moved: its cell, if it is written, and its unit unless
+ * it is fill. */
 typedef struct rlo_moved {
   __global rlo_unit *cell;
   bool is_written;
@@ -75,7 +65,7 @@ typedef struct rlo_moved {
   rlo_unit unit;
 } rlo_moved;
 
-/* Fetch the unit of a point whose coordinates are known. */
+/* Fetches the unit of a point whose coordinates are known. */
 static inline rlo_moved rlo_fetch(__global const rlo_unit *from,
                                   __global const rlo_loaded *indices,
                                   __global rlo_unit *to,
@@ -114,7 +104,7 @@ static inline rlo_point rlo_find(rlo_count segment) {
   return point;
 }
 
-/* Move this segment and those that go with it. */
+/* Moves this segment and the other segments of the work-item. */
 static inline void rlo_move(__global const rlo_unit *from,
                             __global const rlo_loaded *indices,
                             __global rlo_unit *to,
@@ -154,12 +144,7 @@ static inline void rlo_move(__global const rlo_unit *from,
 }
 
 __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
-    __global const uchar *src,
-    ulong src_offset_bytes,
-    __global uchar *dst,
-    ulong dst_offset_bytes,
-    ulong fill_lo,
-    ulong fill_hi RLO_INDEX_PARAMS) {
+    RLO_SPECIALIZED_PARAMS) {
   __global const rlo_loaded *at = RLO_INDICES;
   __global const rlo_unit *from =
       (__global const rlo_unit *)(src + src_offset_bytes);

@@ -7,19 +7,18 @@
  * (RLO_GROUP_PARAMS): 0 to 9 as in cl/cpu_common.cl, except that unused grid
  * lanes are 0, then
  *
- *   10  int16 grid_magic           what divides by an extent without dividing:
- *                                  rlo_quotient tells how
+ *   10  int16 grid_magic           multipliers that replace divisions by the
+ *                                  extents, see rlo_quotient
  *
- * then the scalars of the family, then for each guard the five of
- * cl/cpu_common.cl (RLO_GUARD_PARAMS), unless the family has its own. The host
- * launches fewer than 2^31 groups.
+ * then the scalars of the family, then the guards (RLO_GUARD_PARAMS,
+ * guards.cl), unless the family has its own. The host launches fewer than 2^31
+ * groups.
  */
 #ifndef RLO_GPU_COMMON_CL
 #define RLO_GPU_COMMON_CL
 
-#ifndef RLO_UNIT_CL
+#include "guards.cl"
 #include "unit.cl"
-#endif
 
 /* Work-items of a group: a power of two. */
 #ifndef RLO_LOCAL
@@ -31,17 +30,13 @@
 #define RLO_GRID_RANK (RLO_INDEX32 ? 16 : 8)
 #endif
 
-/* Guards of kind PAD, which come first, and of kind SKIP; 0..6 together. */
-#ifndef RLO_PAD_GUARDS
-#define RLO_PAD_GUARDS 0
-#endif
-#ifndef RLO_SKIP_GUARDS
-#define RLO_SKIP_GUARDS 0
+/* Bytes of a piece, rlo_wide, that a lane moves at once from memory to memory:
+ * a power of two up to 16. Families that have pieces define it. */
+#ifndef RLO_WIDE_BYTES
+#define RLO_WIDE_BYTES RLO_UNIT_BYTES
 #endif
 
-#define RLO_GUARDS (RLO_PAD_GUARDS + RLO_SKIP_GUARDS)
-
-/* Units that a lane reads, and writes, at once on their way through local
+/* Units that a lane reads, and writes, at once when they pass through local
  * memory: a power of two, at most four bytes. More than one only if every run
  * begins at a multiple of their size, which the host proves. */
 #ifndef RLO_READ_UNITS
@@ -59,35 +54,23 @@ typedef long8 rlo_grid;
 typedef long16 rlo_grid;
 #endif
 
-#if RLO_GUARDS == 0
-#define RLO_EACH_GUARD(X)
-#elif RLO_GUARDS == 1
-#define RLO_EACH_GUARD(X) X(0)
-#elif RLO_GUARDS == 2
-#define RLO_EACH_GUARD(X) X(0) X(1)
-#elif RLO_GUARDS == 3
-#define RLO_EACH_GUARD(X) X(0) X(1) X(2)
-#elif RLO_GUARDS == 4
-#define RLO_EACH_GUARD(X) X(0) X(1) X(2) X(3)
-#elif RLO_GUARDS == 5
-#define RLO_EACH_GUARD(X) X(0) X(1) X(2) X(3) X(4)
-#elif RLO_GUARDS == 6
-#define RLO_EACH_GUARD(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#if RLO_WIDE_BYTES == 16
+typedef uint4 rlo_wide;
+#elif RLO_WIDE_BYTES == 8
+typedef ulong rlo_wide;
+#elif RLO_WIDE_BYTES == 4
+typedef uint rlo_wide;
+#elif RLO_WIDE_BYTES == 2
+typedef ushort rlo_wide;
 #else
-#error "at most six guards"
+typedef uchar rlo_wide;
 #endif
 
-#define RLO_GROUP_PARAMS                                                    \
-  __global const uchar *restrict src, ulong src_offset_bytes,               \
-      __global uchar *restrict dst, ulong dst_offset_bytes, ulong fill_lo,  \
-      ulong fill_hi, int n_grid, rlo_grid grid_extent,                      \
+#define RLO_GROUP_PARAMS                                                   \
+  __global const uchar *restrict src, ulong src_offset_bytes,              \
+      __global uchar *restrict dst, ulong dst_offset_bytes, ulong fill_lo, \
+      ulong fill_hi, int n_grid, rlo_grid grid_extent,                     \
       rlo_grid grid_src_stride, rlo_grid grid_dst_stride, int16 grid_magic
-
-/* Begins with a comma, because there may be no guard at all. */
-#define RLO_GUARD_PARAM(g)                               \
-  , rlo_grid guard##g##_grid_coef, long guard##g##_base, \
-      long guard##g##_limit, long guard##g##_x, long guard##g##_y
-#define RLO_GUARD_PARAMS RLO_EACH_GUARD(RLO_GUARD_PARAM)
 
 /* Constant indices keep small arrays in registers. */
 #define RLO_UNROLL _Pragma("unroll")
@@ -146,30 +129,22 @@ static inline long rlo_index_of(__private const rlo_index_list *index,
   return (long)found;
 }
 
-/* The guards at one group: each form is v + x * i + y * j. */
-typedef struct rlo_guard {
-  long v, limit, x, y;
-} rlo_guard;
-
+/* The guards at one group. */
 typedef struct rlo_guard_list {
   rlo_guard at[RLO_GUARDS > 0 ? RLO_GUARDS : 1];
 } rlo_guard_list;
 
-/* In a kernel: fill `guards` for the coordinates in `index`. */
-#define RLO_GUARD_LOAD(g)                                                   \
-  guards.at[g].v = guard##g##_base + rlo_dot(&index, guard##g##_grid_coef); \
-  guards.at[g].limit = guard##g##_limit;                                    \
-  guards.at[g].x = guard##g##_x;                                            \
-  guards.at[g].y = guard##g##_y;
-#define RLO_GUARDS_LOAD RLO_EACH_GUARD(RLO_GUARD_LOAD)
+/* What RLO_GUARDS_LOAD takes: a kernel's index and its rlo_guard_list. */
+#define RLO_GRID_DOT(factor) rlo_dot(&index, factor)
+#define RLO_GUARD_AT(g)      guards.at[g]
 
-/* Whether the source is to be read at a point, and whether the destination is
- * to be written. A point that is not written must not be read either. */
-static inline bool rlo_is_read(__private const rlo_guard_list *guards,
-                               long i,
-                               long j) {
+/* Whether all guards from number `first` on hold at a point. */
+static inline bool rlo_holds_at(__private const rlo_guard_list *guards,
+                                const int first,
+                                long i,
+                                long j) {
   bool holds = true;
-  for (int g = 0; g < RLO_GUARDS; ++g) {
+  for (int g = first; g < RLO_GUARDS; ++g) {
     const rlo_guard u = guards->at[g];
     const long form = u.v + u.x * i + u.y * j;
     holds = holds && form >= 0 && form < u.limit;
@@ -177,16 +152,18 @@ static inline bool rlo_is_read(__private const rlo_guard_list *guards,
   return holds;
 }
 
+/* Whether the source is read at a point, and whether the destination is
+ * written. A point that is not written must not be read either. */
+static inline bool rlo_is_read(__private const rlo_guard_list *guards,
+                               long i,
+                               long j) {
+  return rlo_holds_at(guards, 0, i, j);
+}
+
 static inline bool rlo_is_written(__private const rlo_guard_list *guards,
                                   long i,
                                   long j) {
-  bool holds = true;
-  for (int g = RLO_PAD_GUARDS; g < RLO_GUARDS; ++g) {
-    const rlo_guard u = guards->at[g];
-    const long form = u.v + u.x * i + u.y * j;
-    holds = holds && form >= 0 && form < u.limit;
-  }
-  return holds;
+  return rlo_holds_at(guards, RLO_PAD_GUARDS, i, j);
 }
 
 /* Whether all guards hold in all of [i0, i1) x [0, j1): no tests inside. */
@@ -206,8 +183,8 @@ static inline bool rlo_is_inside(__private const rlo_guard_list *guards,
   return holds;
 }
 
-/* Whether all guards hold for the points [i0, i1) of row j, and whether some PAD
- * guard holds for none of them while all others hold for all: then they are
+/* Whether all guards hold for the points [i0, i1) of row j, and whether some
+ * PAD guard holds for none of them while all others hold for all: then they are
  * fill. */
 typedef struct rlo_verdict {
   bool is_inside;
@@ -275,22 +252,12 @@ static inline rlo_write rlo_get_write(__local const rlo_unit *cell, int step) {
   rlo_write piece = 0;
   RLO_UNROLL
   for (int n = 0; n < RLO_WRITE_UNITS; ++n) {
-    piece |= (rlo_write)((rlo_write)cell[n * step]
-                         << (8 * RLO_UNIT_BYTES * n));
+    piece |= (rlo_write)((rlo_write)cell[n * step] << (8 * RLO_UNIT_BYTES * n));
   }
   return piece;
 #else
   (void)step;
   return *cell;
-#endif
-}
-
-static inline rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
-#if RLO_UNIT_BYTES == 16
-  return as_uint4((ulong2)(fill_lo, fill_hi));
-#else
-  (void)fill_hi;
-  return (rlo_unit)fill_lo;
 #endif
 }
 

@@ -20,40 +20,21 @@
  */
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_WIDE_BYTES=2
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_WIDE_BYTES=8
-#ifndef RLO_UNIT_CL
-#include "unit.cl"
-#endif
-
-#ifndef RLO_KERNEL
-#define RLO_KERNEL gpu_copy
-#endif
-
-/* Work-items of a group: a power of two. */
-#ifndef RLO_LOCAL
-#define RLO_LOCAL 256
-#endif
-
 /* Bytes that a lane moves at once: RLO_UNIT_BYTES .. 16, a power of two of
  * which both addresses are proven to be multiples. */
 #ifndef RLO_WIDE_BYTES
 #define RLO_WIDE_BYTES 16
 #endif
 
-/* Pieces of each lane, all of them on their way at a time. */
-#ifndef RLO_PIECES
-#define RLO_PIECES 4
+#include "gpu_common.cl"
+
+#ifndef RLO_KERNEL
+#define RLO_KERNEL gpu_copy
 #endif
 
-#if RLO_WIDE_BYTES == 16
-typedef uint4 rlo_wide;
-#elif RLO_WIDE_BYTES == 8
-typedef ulong rlo_wide;
-#elif RLO_WIDE_BYTES == 4
-typedef uint rlo_wide;
-#elif RLO_WIDE_BYTES == 2
-typedef ushort rlo_wide;
-#else
-typedef uchar rlo_wide;
+/* Pieces of each lane, all of them in flight at a time. */
+#ifndef RLO_PIECES
+#define RLO_PIECES 4
 #endif
 
 __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(

@@ -8,7 +8,7 @@
  *         src[src_offset + dot(c, src strides) + r * repeat_src_stride]
  *
  * for every other point of the grid. One group moves RLO_REPEAT copies of a
- * block: their units are read in the order of the source, kept in local memory,
+ * block: their units are read in the order of the source, held in local memory,
  * and written in the order of the destination, each time by neighbouring lanes.
  * A lane finds its place in the block once for all copies. Arguments after the
  * common eleven:
@@ -51,9 +51,7 @@
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_READ_UNITS=4 -DRLO_WRITE_UNITS=4 -DRLO_REPEAT=4 -DRLO_PIECES=1
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_READ_UNITS=2 -DRLO_READ_RANK=1 -DRLO_WRITE_RANK=8 -DRLO_PAD_GUARDS=2 -DRLO_ENDS=1
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_INDEX32=1 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=5 -DRLO_REPEAT=2 -DRLO_ENDS=2
-#ifndef RLO_GPU_COMMON_CL
 #include "gpu_common.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL gpu_packed
@@ -73,7 +71,7 @@
 #endif
 
 /* Copies of a block that a group moves, and pieces of one copy that a lane has
- * on their way at a time. */
+ * in flight at a time. */
 #ifndef RLO_REPEAT
 #define RLO_REPEAT 1
 #endif
@@ -146,12 +144,12 @@ static inline long rlo_global_at(rlo_place place,
   return sum;
 }
 
-#define RLO_BLOCK_GUARD_PARAM(g)                                            \
-  , rlo_grid guard##g##_grid_coef, rlo_block guard##g##_coef,               \
+#define RLO_BLOCK_GUARD_PARAM(g)                              \
+  , rlo_grid guard##g##_grid_coef, rlo_block guard##g##_coef, \
       long guard##g##_base, long guard##g##_limit, long guard##g##_x
 #define RLO_BLOCK_GUARD_PARAMS RLO_EACH_GUARD(RLO_BLOCK_GUARD_PARAM)
 
-#define RLO_END_PARAM(e)                                                 \
+#define RLO_END_PARAM(e)                                                   \
   , int end##e##_axis, rlo_index end##e##_step, rlo_index end##e##_extent, \
       int end##e##_read, int end##e##_write
 #if RLO_ENDS == 0
@@ -184,11 +182,11 @@ typedef struct rlo_block_guards {
   guards.at[g].limit = guard##g##_limit;                                    \
   guards.at[g].x = guard##g##_x;                                            \
   guards.at[g].coef = guard##g##_coef;
-#define RLO_END_LOAD(e)                                             \
-  guards.at[RLO_GUARDS + e].v =                                     \
-      rlo_index_of(&index, end##e##_axis) * (long)end##e##_step;    \
-  guards.at[RLO_GUARDS + e].limit = (long)end##e##_extent;          \
-  guards.at[RLO_GUARDS + e].x = 0;                                  \
+#define RLO_END_LOAD(e)                                          \
+  guards.at[RLO_GUARDS + e].v =                                  \
+      rlo_index_of(&index, end##e##_axis) * (long)end##e##_step; \
+  guards.at[RLO_GUARDS + e].limit = (long)end##e##_extent;       \
+  guards.at[RLO_GUARDS + e].x = 0;                               \
   guards.at[RLO_GUARDS + e].coef = rlo_one_axis(end##e##_read, end##e##_write);
 
 /* The coefficients of an axis' own coordinate. Not by a comparison of vectors,
@@ -221,7 +219,7 @@ static inline bool rlo_holds(__private const rlo_block_guards *guards,
 }
 
 /* Whether all guards hold in all of the copies: no tests inside. The extents
- * of read_axes tell how far a block goes. */
+ * of read_axes give the size of a block. */
 static inline bool rlo_block_is_inside(__private const rlo_block_guards *guards,
                                        int16 axes,
                                        uint copies) {
@@ -271,15 +269,14 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   const bool is_inside = rlo_block_is_inside(&guards, read_axes, copies);
   /* Sums of bytes first: the origin itself may lie outside the memory. */
   __global const rlo_unit *from =
-      (__global const rlo_unit *)(src + (src_offset_bytes +
-                                         (ulong)rlo_dot(&index,
-                                                        grid_src_stride) *
-                                             RLO_UNIT_BYTES));
+      (__global const rlo_unit *)(src +
+                                  (src_offset_bytes +
+                                   (ulong)rlo_dot(&index, grid_src_stride) *
+                                       RLO_UNIT_BYTES));
   __global rlo_unit *to =
-      (__global rlo_unit *)(dst +
-                            (dst_offset_bytes +
-                             (ulong)rlo_dot(&index, grid_dst_stride) *
-                                 RLO_UNIT_BYTES));
+      (__global rlo_unit *)(dst + (dst_offset_bytes +
+                                   (ulong)rlo_dot(&index, grid_dst_stride) *
+                                       RLO_UNIT_BYTES));
 
   if (is_inside) {
     for (uint first = lane; first < (uint)read_pieces;
@@ -299,9 +296,8 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
           RLO_UNROLL
           for (uint r = 0; r < RLO_REPEAT; ++r) {
             if (r < copies) {
-              piece[n][r] = *(__global const rlo_read *)(at +
-                                                         (long)r *
-                                                             repeat_src_stride);
+              piece[n][r] = *(
+                  __global const rlo_read *)(at + (long)r * repeat_src_stride);
             }
           }
         }

@@ -7,9 +7,9 @@
  *         src[src_offset + r * batch_src_stride + k]
  *
  * for every other point of the grid. One group moves a batch of rows, or a
- * chunk of one. It cuts them into pieces of RLO_WIDE_UNITS units and deals the
- * pieces to its lanes, one row after the other, so that short rows leave no
- * lane idle. Arguments after the common eleven:
+ * chunk of one. It cuts them into pieces of RLO_WIDE_UNITS units and
+ * distributes the pieces over its lanes, one row after the other, so that short
+ * rows leave no lane idle. Arguments after the common eleven:
  *
  *   11  int batch_axis              grid axis that counts batches, -1: one
  *   12  rlo_index batch_extent      rows along that axis in all, >= 1
@@ -31,9 +31,9 @@
  * batch_rows * y. For row_axis: extent ceil(row_units / chunk_units), strides
  * chunk_units, guard coefficient chunk_units * x.
  *
- * With RLO_SHIFT rows begin anywhere: pieces are four bytes at multiples of four
- * in the destination, the first and the last of a row are what is left of it,
- * and each is put together from the two words of the source that hold it. A
+ * With RLO_SHIFT rows begin anywhere: pieces are four bytes at multiples of
+ * four in the destination, the first and the last of a row are what is left of
+ * it, and each is put together from the two words of the source that hold it. A
  * chunk then has one piece more, and n counts it.
  *
  * With RLO_FLAT the grid counts single rows, batch_axis and row_axis are -1,
@@ -46,19 +46,18 @@
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_WIDE_UNITS=4 -DRLO_SHIFT=1 -DRLO_PAD_GUARDS=1
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_WIDE_UNITS=2 -DRLO_SHIFT=1 -DRLO_FLAT=1 -DRLO_INDEX32=1
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_GRID_RANK=16
-#ifndef RLO_GPU_COMMON_CL
-#include "gpu_common.cl"
-#endif
-
-#ifndef RLO_KERNEL
-#define RLO_KERNEL gpu_rows
-#endif
-
 /* Units of a piece: a power of two, at most 16 bytes. More than one only if
  * every row begins at a multiple of their size on both sides, which the host
  * proves, or with RLO_SHIFT. */
 #ifndef RLO_WIDE_UNITS
 #define RLO_WIDE_UNITS 1
+#endif
+#define RLO_WIDE_BYTES (RLO_WIDE_UNITS * RLO_UNIT_BYTES)
+
+#include "gpu_common.cl"
+
+#ifndef RLO_KERNEL
+#define RLO_KERNEL gpu_rows
 #endif
 
 /* 1: rows begin anywhere. Units are smaller than four bytes, pieces four. */
@@ -71,22 +70,9 @@
 #define RLO_FLAT 0
 #endif
 
-/* Pieces that a lane has on their way at a time. */
+/* Pieces that a lane has in flight at a time. */
 #ifndef RLO_PIECES
 #define RLO_PIECES 4
-#endif
-
-#define RLO_WIDE_BYTES (RLO_WIDE_UNITS * RLO_UNIT_BYTES)
-#if RLO_WIDE_BYTES == 16
-typedef uint4 rlo_wide;
-#elif RLO_WIDE_BYTES == 8
-typedef ulong rlo_wide;
-#elif RLO_WIDE_BYTES == 4
-typedef uint rlo_wide;
-#elif RLO_WIDE_BYTES == 2
-typedef ushort rlo_wide;
-#else
-typedef uchar rlo_wide;
 #endif
 
 #if RLO_SHIFT
@@ -140,7 +126,7 @@ static inline rlo_wide rlo_fill_wide(ulong fill_lo, ulong fill_hi) {
 #endif
 }
 
-/* Move units [k, end) of row r one by one. */
+/* Moves units [k, end) of row r one by one. */
 static inline void rlo_move_units(__global const rlo_unit *from,
                                   __global rlo_unit *to,
                                   long k,
@@ -215,9 +201,8 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
 #endif
         /* Sums of bytes first: a row may begin outside the source. */
         __global const rlo_unit *from =
-            (__global const rlo_unit *)(src +
-                                        (src_offset_bytes +
-                                         (ulong)src_at * RLO_UNIT_BYTES));
+            (__global const rlo_unit *)(src + (src_offset_bytes +
+                                               (ulong)src_at * RLO_UNIT_BYTES));
         __global rlo_unit *to =
             (__global rlo_unit *)(dst + (dst_offset_bytes +
                                          (ulong)dst_at * RLO_UNIT_BYTES));

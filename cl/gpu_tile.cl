@@ -10,8 +10,8 @@
  * j, both by neighbouring lanes. With RLO_SQUARE > 1 a lane takes squares of
  * RLO_SQUARE by RLO_SQUARE units, which it transposes in registers, so that all
  * it reads and writes is RLO_SQUARE units wide; tiles at the ends, and where a
- * guard could fail, go unit by unit. Arguments after the common eleven, as of
- * cl/cpu_tile.cl:
+ * guard could fail, are moved unit by unit. Arguments after the common eleven,
+ * as of cl/cpu_tile.cl:
  *
  *   11  int a_axis          grid axis that counts tiles along i, -1: one tile
  *   12  int b_axis          the same along j
@@ -32,9 +32,7 @@
 // define-matrix: -DRLO_UNIT_BYTES=4 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_SQUARE=4 -DRLO_PAD_GUARDS=1
 // define-matrix: -DRLO_UNIT_BYTES=8 -DRLO_TILE_A=64 -DRLO_TILE_B=32 -DRLO_SQUARE=2
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_TILE_A=16 -DRLO_TILE_B=16 -DRLO_INDEX32=1 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=5
-#ifndef RLO_GPU_COMMON_CL
 #include "gpu_common.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL gpu_tile
@@ -48,14 +46,14 @@
 #define RLO_TILE_B 32
 #endif
 
-/* Units of a square's side: 1, or so many that they are at least four bytes and
- * at most sixteen. More than one only if every row on both sides begins at a
- * multiple of their size, which the host proves. */
+/* Units of a square's side: 1, or a number that is four to sixteen bytes. More
+ * than one only if every row on both sides begins at a multiple of their size,
+ * which the host proves. */
 #ifndef RLO_SQUARE
 #define RLO_SQUARE 1
 #endif
 
-/* Pieces of a whole tile that a lane has on their way at a time. */
+/* Pieces of a whole tile that a lane has in flight at a time. */
 #define RLO_PIECES 4
 
 /* One unit more than a row has: so the lanes of a column, each of which takes
@@ -90,11 +88,10 @@ typedef ulong2 rlo_side;
  * store squares have neighbouring x = i / RLO_SQUARE, those that load sides
  * neighbouring y; exclusive or spreads both over the banks. */
 static inline uint rlo_side_at(uint i, uint y) {
-  return i * RLO_SQUARES_B +
-         (y ^ (i / RLO_SQUARE & (RLO_SQUARES_B - 1)));
+  return i * RLO_SQUARES_B + (y ^ (i / RLO_SQUARE & (RLO_SQUARES_B - 1)));
 }
 
-/* Read a whole tile that no guard touches. */
+/* Reads a whole tile that no guard touches. */
 static inline void rlo_read_squares(__global const rlo_unit *from,
                                     __local rlo_side *tile,
                                     rlo_index src_ld) {
@@ -140,12 +137,11 @@ static inline void rlo_write_squares(__global rlo_unit *to,
 }
 #endif
 
-/* Read a whole tile that no guard touches. */
+/* Reads a whole tile that no guard touches. */
 static inline void rlo_read_whole(__global const rlo_unit *from,
                                   __local rlo_unit *tile,
                                   rlo_index src_ld) {
-  for (uint first = (uint)get_local_id(0);
-       first < RLO_READ_LANES * RLO_TILE_B;
+  for (uint first = (uint)get_local_id(0); first < RLO_READ_LANES * RLO_TILE_B;
        first += RLO_LOCAL * RLO_PIECES) {
     /* All are read before the first of them is stored. */
     rlo_read piece[RLO_PIECES];
@@ -155,9 +151,8 @@ static inline void rlo_read_whole(__global const rlo_unit *from,
       const uint i = p % RLO_READ_LANES * RLO_READ_UNITS;
       const uint j = p / RLO_READ_LANES;
       if (j < RLO_TILE_B) {
-        piece[n] = *(__global const rlo_read *)(from +
-                                                (long)(int)j * (long)src_ld +
-                                                i);
+        piece[n] = *(
+            __global const rlo_read *)(from + (long)(int)j * (long)src_ld + i);
       }
     }
     RLO_UNROLL
@@ -172,7 +167,7 @@ static inline void rlo_read_whole(__global const rlo_unit *from,
   }
 }
 
-/* Read the tile, of which ta by tb units lie in the plane, and put the fill
+/* Reads the tile, of which ta by tb units lie in the plane, and puts the fill
  * where a PAD guard fails. What is not written later may stay undefined. */
 static inline void rlo_read_tile(__global const rlo_unit *from,
                                  __local rlo_unit *tile,

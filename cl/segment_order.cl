@@ -39,9 +39,7 @@
 // define-matrix: -DRLO_PHASE=2 -DRLO_UNIT_BYTES=8 -DRLO_LINEAR=1
 // define-matrix: -DRLO_PHASE=0 -DRLO_NUM_TERMS=1 -DRLO_TERMS=3,0,1,2,0 -DRLO_SRC=0,0,1,3 -DRLO_DST=0,5,1,0
 
-#ifndef RLO_SPECIALIZED_CL
 #include "specialized.cl"
-#endif
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL segment_order

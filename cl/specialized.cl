@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A problem compiled into a kernel: its axes, forms, terms and guards, for kernels
- * that take any problem. Plain OpenCL C 1.2.
+ * A problem compiled into a kernel: its axes, forms, terms and guards, for
+ * kernels that take any problem. Plain OpenCL C 1.2.
  *
  * A form is the list base, one coefficient per axis, one coefficient per term;
  * in units, or in indices where a term loads one. With RLO_INDEX32 int suffices
  * for every value that a form takes, also halfway through its sum.
  *
- * Kernels take, first: src, src_offset_bytes, dst, dst_offset_bytes, fill_lo,
- * fill_hi; and where an index is loaded the two of RLO_INDEX_PARAMS.
+ * Arguments that every kernel takes first, in this order
+ * (RLO_SPECIALIZED_PARAMS):
+ *
+ *   0  __global const uchar *src
+ *   1  ulong src_offset_bytes     a multiple of a source unit
+ *   2  __global uchar *dst
+ *   3  ulong dst_offset_bytes     a multiple of a destination unit
+ *   4  ulong fill_lo              fill unit, bytes 0..7
+ *   5  ulong fill_hi              fill unit, bytes 8..15
+ *   6  __global const uchar *indices, and
+ *   7  ulong index_offset_bytes   if a term loads; a multiple of an index
  */
 #ifndef RLO_SPECIALIZED_CL
 #define RLO_SPECIALIZED_CL
 
-#ifndef RLO_UNIT_CL
 #include "unit.cl"
-#endif
 
 /* Axes of the box, 1 or more, and their extents; the last varies fastest. */
 #ifndef RLO_NUM_AXES
@@ -96,6 +103,10 @@ typedef long rlo_loaded;
 #define RLO_INDICES 0
 #endif
 
+#define RLO_SPECIALIZED_PARAMS                                            \
+  __global const uchar *src, ulong src_offset_bytes, __global uchar *dst, \
+      ulong dst_offset_bytes, ulong fill_lo, ulong fill_hi RLO_INDEX_PARAMS
+
 /* A point of the box: its coordinates, then its terms, in the order of a form's
  * coefficients. Terms not yet known are 0. */
 typedef struct rlo_point {
@@ -114,8 +125,8 @@ static inline rlo_index rlo_value(__constant const rlo_index *form,
 
 #if RLO_NUM_TERMS > 0
 /* Rounded towards 0, so one too many if a remainder is left below. Not value %
- * divisor: the pair of both operators makes LLVM emit a `freeze`, of which
- * oclgrind dies. */
+ * divisor: the pair of both operators makes LLVM emit a `freeze`, on which
+ * oclgrind crashes. */
 static inline rlo_index rlo_floor_quotient(rlo_index value, rlo_index divisor) {
   const rlo_index quotient = value / divisor;
   return quotient - (value - quotient * divisor < 0 ? 1 : 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The unit that portable kernels move, and the integer they count with. Plain
- * OpenCL C 1.2: what includes this runs on any device. Units are bits, never
- * numbers, and lie at multiples of their size: the host proves it.
+ * The unit that portable kernels move, and the integer type of their counters.
+ * Plain OpenCL C 1.2: files that include this one run on any device. Units are
+ * bits, never numbers, and lie at multiples of their size, as the host proves.
  */
 #ifndef RLO_UNIT_CL
 #define RLO_UNIT_CL
@@ -39,9 +39,19 @@ typedef uint4 rlo_unit;
 #error "RLO_UNIT_BYTES must be 1, 2, 4, 8 or 16"
 #endif
 
-/* Store the fill unit, of which these are bytes 0..7 and 8..15. Two stores for
- * 16 bytes: from one, clang makes three, the first of them of nothing, which
- * oclgrind takes for a fault. */
+/* The unit that padding consists of, from its bytes 0..7 and 8..15. */
+static inline rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
+#if RLO_UNIT_BYTES == 16
+  return as_uint4((ulong2)(fill_lo, fill_hi));
+#else
+  (void)fill_hi;
+  return (rlo_unit)fill_lo;
+#endif
+}
+
+/* Stores the fill unit, of which these are bytes 0..7 and 8..15. Two stores for
+ * 16 bytes: clang splits one into three, the first of them empty, which
+ * oclgrind reports as a fault. */
 static inline void rlo_store_fill(__global rlo_unit *to,
                                   ulong fill_lo,
                                   ulong fill_hi) {

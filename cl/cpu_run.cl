@@ -3,12 +3,16 @@
  * Runs of units that are contiguous on both sides, for kernels of the CPU
  * class: cut by guards, copied, or filled.
  */
-#ifndef RLO_RUN_CL
-#define RLO_RUN_CL
+#ifndef RLO_CPU_RUN_CL
+#define RLO_CPU_RUN_CL
 
-#ifndef RLO_CPU_COMMON_CL
 #include "cpu_common.cl"
-#endif
+
+/* Arguments 10 to 17 of the kernels that move batches of rows. */
+#define RLO_BATCH_PARAMS                                                    \
+  int batch_axis, rlo_index batch_extent, rlo_index batch_rows,             \
+      rlo_index batch_src_stride, rlo_index batch_dst_stride, int row_axis, \
+      rlo_index row_units, rlo_index chunk_units
 
 /* Which part of a row is read and which is written; bytes. Of [0, row bytes).
  */
@@ -90,11 +94,11 @@ RLO_INLINE void rlo_fill_run(__global uchar *to, long n, rlo_line fill) {
   if (whole > 0) {
     /* A line begins head bytes into the pattern. */
     rlo_line twice[2] = {fill, fill};
-    const rlo_line turned =
+    const rlo_line pattern =
         *(__private const rlo_line_any *)((__private const uchar *)twice +
                                           head % 16);
     for (long k = 0; k < whole; k += RLO_LINE_BYTES) {
-      rlo_store_line(to + k, turned);
+      rlo_store_line(to + k, pattern);
     }
   }
   rlo_line twice[2] = {fill, fill};

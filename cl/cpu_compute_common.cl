@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernels of the CPU class that compute share: vectors of RLO_LANES
+ * values, the values of arith.cl, and the arithmetic of one step.
+ */
+#ifndef RLO_CPU_COMPUTE_COMMON_CL
+#define RLO_CPU_COMPUTE_COMMON_CL
+
+#include "arith.cl"
+#include "cpu_common.cl"
+
+/* to_dst(alpha * x + beta * old), or one conversion. */
+RLO_INLINE rlo_dst_raw rlo_compute(rlo_src_raw x,
+                                   rlo_dst_raw old,
+                                   ulong alpha_bits,
+                                   ulong beta_bits) {
+#if RLO_CONVERT
+  (void)old;
+  (void)alpha_bits;
+  (void)beta_bits;
+  return rlo_convert(x);
+#else
+  return rlo_combine(rlo_from_src(x), old, alpha_bits, beta_bits);
+#endif
+}
+
+#if RLO_LANES > 1
+/* n of RLO_LANES source units; the others are 0. */
+RLO_INLINE rlo_src_raw rlo_load_some(__global const uchar *p, long n) {
+  if (n >= RLO_LANES) {
+    return RLO_LOAD_SRC(__global, p);
+  }
+  rlo_line some[RLO_LANES * RLO_SRC_BYTES / 64 + 1] = {0};
+  __private uchar *x = (__private uchar *)some;
+  for (long k = 0; k < n * RLO_SRC_BYTES; ++k) {
+    x[k] = p[k];
+  }
+  return RLO_LOAD_SRC(__private, x);
+}
+#endif
+
+#endif
