@@ -172,6 +172,21 @@ RLO_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs) {
       RLO_OK);
   rlo__program_cache_put(cache, program);
   ck_assert_int_eq(stats_now().num_built, built); /* the newest is there */
+  /* Using one program again and again drops none of the others. */
+  for (int32_t i = 0; i < MANY; ++i) {
+    ck_assert_int_eq(
+        rlo__program_cache_get(cache, &s.spec, RLO__BUILD_URGENT, &program),
+        RLO_OK);
+    rlo__program_cache_put(cache, program);
+  }
+  make_spec("__kernel void NAME(__global int *o) { o[0] = NUMBER; }",
+            1000 + MANY - MAX_IDLE,
+            &s);
+  ck_assert_int_eq(
+      rlo__program_cache_get(cache, &s.spec, RLO__BUILD_URGENT, &program),
+      RLO_OK);
+  rlo__program_cache_put(cache, program);
+  ck_assert_int_eq(stats_now().num_built, built);
   make_spec("__kernel void NAME(__global int *o) { o[0] = NUMBER; }", 1000, &s);
   ck_assert_int_eq(
       rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),

@@ -193,6 +193,12 @@ RLO_TEST(test_family_gather__counts_in_int_only_where_it_suffices) {
   ck_assert_int_eq(counts_in_int(), 0);
 
   make_plane(4, 6);
+  problem.src.axis[1] = (INT32_MAX / 4 - 4) / 6;
+  ck_assert_int_eq(counts_in_int(), 1);
+  problem.src.axis[1] += 1;
+  ck_assert_int_eq(counts_in_int(), 0);
+
+  make_plane(4, 6);
   problem.src.base = -(INT64_C(1) << 33);
   problem.src.axis[0] = INT64_C(1) << 32;
   ck_assert_int_eq(counts_in_int(), 0);

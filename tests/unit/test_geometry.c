@@ -107,6 +107,13 @@ RLO_TEST(test_geometry__32_bits_end_at_2_gib) {
   ck_assert(look().fits_32_bits);
   problem.dst.base = -(INT64_C(1) << 29);
   ck_assert(!look().fits_32_bits);
+  /* One side alone is enough. */
+  static const int64_t two[] = {2};
+  static const int64_t far[] = {INT64_C(1) << 29};
+  MAKE(two, far, one);
+  ck_assert(!look().fits_32_bits);
+  MAKE(two, one, far);
+  ck_assert(!look().fits_32_bits);
 }
 
 RLO_TEST(test_geometry__a_guard_may_leave_32_bits) {
@@ -118,6 +125,8 @@ RLO_TEST(test_geometry__a_guard_may_leave_32_bits) {
   problem.guards[0].form.axis[0] = 2147483;
   ck_assert(look().fits_32_bits);
   problem.guards[0].form.axis[0] = 2147484;
+  ck_assert(!look().fits_32_bits);
+  problem.guards[0].form.axis[0] = -2147484;
   ck_assert(!look().fits_32_bits);
 }
 

@@ -85,6 +85,10 @@ RLO_TEST(test_wisdom__is_found_by_problem_class_and_alignment) {
   rlo__family_query request = request_for(64);
   rlo__wisdom_key gpu = rlo__wisdom_key_of(&request, RLO_DEVICE_CLASS_GPU);
   ck_assert_ptr_null(rlo__wisdom_find(&wisdom, &gpu));
+  /* The smaller of the two alignments counts. */
+  request.dst_alignment_bytes = 4;
+  rlo__wisdom_key uneven = rlo__wisdom_key_of(&request, RLO_DEVICE_CLASS_CPU);
+  ck_assert_ptr_null(rlo__wisdom_find(&wisdom, &uneven));
   lower("f32[300,201]", "f32[300,201]{0,1}");
   ck_assert_ptr_null(recall(64));
 }
