@@ -175,7 +175,7 @@ RLO_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs) {
   /* Using one program again and again drops none of the others. */
   for (int32_t i = 0; i < MANY; ++i) {
     ck_assert_int_eq(
-        rlo__program_cache_get(cache, &s.spec, RLO__BUILD_URGENT, &program),
+        rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
         RLO_OK);
     rlo__program_cache_put(cache, program);
   }
@@ -183,7 +183,7 @@ RLO_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs) {
             1000 + MANY - MAX_IDLE,
             &s);
   ck_assert_int_eq(
-      rlo__program_cache_get(cache, &s.spec, RLO__BUILD_URGENT, &program),
+      rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
       RLO_OK);
   rlo__program_cache_put(cache, program);
   ck_assert_int_eq(stats_now().num_built, built);
