@@ -92,8 +92,9 @@ typedef struct rlo_dlpack_import rlo_dlpack_import;
  *
  * @param managed          not NULL.
  * @param available_bytes  as rlo_dlpack_view_tensor.
- * @param out_import       goes to rlo_dlpack_import_release; NULL on failure.
- * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo_dlpack_view_tensor says.
+ * @param out_import       released by rlo_dlpack_import_release; NULL on
+ * failure.
+ * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo_dlpack_view_tensor returns.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_dlpack_import_create(struct DLManagedTensor *managed,
@@ -137,7 +138,7 @@ typedef void (*rlo_dlpack_destroy_fn)(void *payload);
  *         packed, and for what an unversioned tensor cannot say;
  *         RLO_INVALID_ARGUMENT for NULL data of an array with elements, or an
  *         unknown device; RLO_OUT_OF_RANGE for a position before the beginning
- *         of a cl_mem; RLO_OVERFLOW; or what rlo_shape_validate says. On
+ *         of a cl_mem; RLO_OVERFLOW; or what rlo_shape_validate returns. On
  *         failure *out_managed is NULL.
  */
 RLO_API RLO_NODISCARD rlo_status

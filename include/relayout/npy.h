@@ -10,7 +10,7 @@ RLO_BEGIN_DECLS
 /** Longest .npy header that is read, in bytes. */
 #define RLO_NPY_MAX_HEADER_BYTES 65536
 
-/** What the header of an .npy file says. */
+/** The contents of the header of an .npy file. */
 typedef struct rlo_npy_header {
   /** Row-major, or column-major where the file has fortran_order. */
   rlo_shape shape;
@@ -31,7 +31,7 @@ typedef struct rlo_npy_header {
  *                  if it is not known.
  * @return RLO_OK; RLO_PARSE for what is not .npy or an unknown header;
  *         RLO_DATA_LOSS if it is truncated or the data are not as long as the
- *         header says, neither less nor more; RLO_UNSUPPORTED for object,
+ *         header gives, neither less nor more; RLO_UNSUPPORTED for object,
  *         string, structured and extended types and beyond RLO_MAX_RANK or
  *         RLO_NPY_MAX_HEADER_BYTES; RLO_OVERFLOW for a size beyond int64;
  *         RLO_INVALID_ARGUMENT if file_bytes is below size_bytes. On failure
@@ -57,7 +57,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_npy_format(const rlo_shape *shape,
                                                 size_t capacity,
                                                 size_t *out_bytes);
 
-/** What NumPy's description of an array in memory says. */
+/** The view that NumPy's description of an array in memory gives. */
 typedef struct rlo_numpy_view {
   rlo_shape shape;
   /** Where slot 0 of the shape lies from the element 0,...,0 (the address that
@@ -68,7 +68,7 @@ typedef struct rlo_numpy_view {
 } rlo_numpy_view;
 
 /**
- * Describe an array by what NumPy says of it: `a.dtype.str`, `a.shape` and
+ * Describes an array by NumPy's attributes: `a.dtype.str`, `a.shape` and
  * `a.strides`.
  *
  * @param type           "<f4", "|b1"; terminated. The types of rlo_npy_parse.

@@ -339,7 +339,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_sum(rlo_chain *chain,
  *
  *   batch_0 .. batch_b-1, before ..., rows ..., after ...
  *
- * A segment sum goes the other way, from y's dimensions to x's: it adds each
+ * A segment sum is the reverse, from y's dimensions to x's: it adds each
  * row to the slice that its index names.
  *
  * Indices out of bounds (below 0, or not below the size of `dim`): a gather
@@ -468,7 +468,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_segment_sum_order_host(
 
 /**
  * Order and sum on the host.
- * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo_problem_run_host says.
+ * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo_problem_run_host returns.
  *         Threads: safe on distinct memory.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_segment_sum_run_host(

@@ -57,7 +57,7 @@ typedef struct rlo_pjrt_layout {
   rlo_pjrt_layout_type type;
 } rlo_pjrt_layout;
 
-/** What a PJRT layout says of an array. */
+/** The description of an array by a PJRT layout. */
 typedef struct rlo_pjrt_view {
   rlo_shape shape;
   /** Where slot 0 of the shape lies from the data: 0, or below it where
@@ -116,7 +116,7 @@ typedef struct rlo_pjrt_export {
  *         splits, an element size, a memory space or a metadata prefix of its
  *         own, and the form not at hand;
  *         RLO_OVERFLOW for a byte stride beyond 64 bits; or what
- *         rlo_shape_validate says. On failure *out_export is untouched.
+ *         rlo_shape_validate returns. On failure *out_export is untouched.
  * Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_to_pjrt(const rlo_shape *shape,

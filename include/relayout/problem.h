@@ -142,7 +142,7 @@ typedef enum rlo_update {
  *     dst[dst(i)] = every PAD guard holds ? src[src(i)] : fill;
  *   }
  *
- * in any order: no two points write one cell, unless `update` says how they
+ * in any order: no two points write one cell, unless `update` defines how they
  * are combined. Positions count units of `unit_bits`, packed from the low bits
  * of each byte upwards, from the first byte of the source and of the
  * destination. A plain value of about 36 KiB: only the counted parts of its

@@ -77,7 +77,8 @@ typedef struct rlo_proto_options {
  */
 
 /** Read a TileProto. Combined dimensions may be INT64_MIN, as in XLA's code, or
- *  -1, as in its documentation. @return also what rlo_layout_add_tile says. */
+ *  -1, as in its documentation. @return also what rlo_layout_add_tile returns.
+ */
 RLO_API RLO_NODISCARD rlo_status
 rlo_proto_parse_tile(const void *bytes,
                      size_t size_bytes,
@@ -96,7 +97,7 @@ rlo_proto_parse_layout(const void *bytes,
 
 /** Read a ShapeProto of one array; without a layout it is row-major.
  *  @return RLO_UNSUPPORTED also for one that is no array; and what
- *          rlo_shape_validate_unbounded says of the shape. */
+ *          rlo_shape_validate_unbounded returns of the shape. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_proto_parse_shape(const void *bytes,
                       size_t size_bytes,
@@ -112,7 +113,8 @@ rlo_proto_parse_tree(const void *bytes,
                      rlo_proto_origin **out_origin);
 
 /** Read a ProgramShapeProto, which has as many names as parameters or fewer.
- *  @return as rlo_proto_parse_tree, and what rlo_program_shape_create says. */
+ *  @return as rlo_proto_parse_tree, and what rlo_program_shape_create returns.
+ */
 RLO_API RLO_NODISCARD rlo_status
 rlo_proto_parse_program(const void *bytes,
                         size_t size_bytes,
@@ -136,7 +138,7 @@ rlo_proto_parse_program(const void *bytes,
  */
 
 /** Write a TileProto; combined dimensions are INT64_MIN.
- *  @return also what rlo_layout_add_tile says. */
+ *  @return also what rlo_layout_add_tile returns. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_proto_format_tile(const rlo_tile *tile,
                       const rlo_proto_options *options,
@@ -154,7 +156,8 @@ rlo_proto_format_layout(const rlo_layout *layout,
                         size_t capacity,
                         size_t *out_bytes);
 
-/** Write a ShapeProto. @return also what rlo_shape_validate_unbounded says. */
+/** Write a ShapeProto. @return also what rlo_shape_validate_unbounded returns.
+ */
 RLO_API RLO_NODISCARD rlo_status
 rlo_proto_format_shape(const rlo_shape *shape,
                        const rlo_proto_options *options,

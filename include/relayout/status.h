@@ -11,11 +11,11 @@
 RLO_BEGIN_DECLS
 
 /**
- * What a call came to. Values are part of the ABI: they are appended to,
- * never renumbered. Every function that returns one must have its result used.
+ * The result of a call. Values are part of the ABI: new ones are appended, none
+ * is renumbered. The result of every function that returns one must be used.
  */
 typedef enum rlo_status {
-  /** It worked. */
+  /** Success. */
   RLO_OK = 0,
   /** A value breaks the contract by itself: not a permutation, a tile of 0. */
   RLO_INVALID_ARGUMENT = 1,
@@ -39,9 +39,9 @@ typedef enum rlo_status {
   RLO_BUILD_FAILED = 9,
   /** The operating system failed a file operation. */
   RLO_IO = 10,
-  /** Data is truncated, or contradicts what its header says. */
+  /** Data is truncated, or contradicts its header. */
   RLO_DATA_LOSS = 11,
-  /** The caller asked for the work to stop. */
+  /** The caller cancelled the work. */
   RLO_CANCELLED = 12,
   /** Text does not follow its grammar; the message gives the position. */
   RLO_PARSE = 13,
@@ -69,13 +69,13 @@ typedef struct rlo_error {
 } rlo_error;
 
 /**
- * Name a status: "RLO_OK", "RLO_INVALID_ARGUMENT", ...; "RLO_UNKNOWN" for a
- * value that is none. The string is static. Threads: safe.
+ * Returns the name of a status: "RLO_OK", "RLO_INVALID_ARGUMENT", ...;
+ * "RLO_UNKNOWN" for another value. The string is static. Threads: safe.
  */
 RLO_API const char *rlo_status_name(rlo_status status);
 
 /**
- * Borrow the record of the last failure on this thread.
+ * Returns the record of the last failure on this thread, borrowed.
  *
  * Meaningful only right after a relayout call on this thread returned a status
  * other than RLO_OK. Never NULL. Threads: each thread has its own record.
@@ -83,16 +83,15 @@ RLO_API const char *rlo_status_name(rlo_status status);
 RLO_API const rlo_error *rlo_error_last(void);
 
 /**
- * Fill this thread's record and return `status`: for the functions that users
- * hand to relayout (kernels, gradients, factories), at the place where they
- * find the failure:
- *     return rlo_error_set(RLO_OUT_OF_RANGE, "window %d of %d", window, most);
- * A failure of a relayout call is passed on as it is: it has its record.
+ * Sets this thread's record and returns `status`. Functions that users register
+ * (kernels, gradients, factories) call it where they find the failure:
+ *     return rlo_error_set(RLO_OUT_OF_RANGE, "window %d of %d", window, max);
+ * They return a failure of a relayout call unchanged: it has its record.
  *
  * @param status  what failed; not RLO_OK.
  * @param format  as for printf, of one sentence without newline that names the
  *                value and the limit; cut at 511 bytes. It may quote the
- *                message of the record before. Not NULL.
+ *                message of the previous record. Not NULL.
  * @return `status`, always: this cannot fail, and takes no memory.
  * Threads: each thread has its own record.
  */

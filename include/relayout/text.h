@@ -38,7 +38,7 @@ RLO_BEGIN_DECLS
  *         for what is no array (rlo_shape_tree_parse reads it), for a physical
  *         shape, for a text beyond RLO_TEXT_MAX_BYTES and for too many
  *         dimensions, tiles or cut points; or what
- *         rlo_shape_validate_unbounded says.
+ *         rlo_shape_validate_unbounded returns.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_parse(const char *text,
                                                  size_t text_bytes,
@@ -86,7 +86,7 @@ RLO_API size_t rlo_shape_human_string(const rlo_shape *shape,
  *
  * What XLA prints is read, within the limits of shape_tree.h. Nesting takes no
  * stack.
- * @param out_tree  goes to rlo_shape_tree_release; NULL on failure.
+ * @param out_tree  released by rlo_shape_tree_release; NULL on failure.
  * @return as rlo_shape_parse, within RLO_TEXT_MAX_TREE_BYTES;
  *         RLO_UNSUPPORTED beyond the limits of shape_tree.h;
  *         RLO_OUT_OF_MEMORY.
@@ -107,7 +107,7 @@ RLO_API size_t rlo_shape_tree_human_string(const rlo_shape_tree *tree,
                                            size_t capacity);
 
 /** Parse `(a: f32[2], (unknown): s32[]) -> f32[]`.
- *  @param out_program  goes to rlo_program_shape_release; NULL on failure.
+ *  @param out_program  released by rlo_program_shape_release; NULL on failure.
  *  @return as rlo_shape_tree_parse. */
 RLO_API RLO_NODISCARD rlo_status rlo_program_shape_parse(
     const char *text, size_t text_bytes, rlo_program_shape **out_program);
@@ -141,7 +141,7 @@ typedef struct rlo_bare_layout {
 /** Parse the part in braces when nothing is known of an array. What can be
  *  checked is: minor_to_major is a permutation, tiles are well formed. The rest
  *  is for rlo_shape_make_with_layout.
- *  @param out_layout  goes to rlo_bare_layout_deinit; all zero on failure.
+ *  @param out_layout  released by rlo_bare_layout_deinit; all zero on failure.
  *  @return as rlo_shape_tree_parse; RLO_INVALID_ARGUMENT for what is checked.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_bare_layout_parse(

@@ -8,17 +8,17 @@
 #include "ir/validate.h"
 
 static void swap_int64(int64_t *a, int64_t *b) {
-  int64_t kept = *a;
+  int64_t saved = *a;
   *a = *b;
-  *b = kept;
+  *b = saved;
 }
 
 /* In place. A point that takes the fill reads no source, so its adjoint adds
  * nothing. */
 static void swap_maps(rlo_problem *problem, rlo_dtype sum_type) {
-  rlo_form kept = problem->src;
+  rlo_form saved = problem->src;
   problem->src = problem->dst;
-  problem->dst = kept;
+  problem->dst = saved;
   swap_int64(&problem->src_bytes, &problem->dst_bytes);
   swap_int64(&problem->read_bytes, &problem->written_bytes);
   for (int32_t g = 0; g < problem->num_guards; ++g) {

@@ -84,10 +84,10 @@ static uint64_t shift_and_round(uint64_t m, int32_t shift) {
   if (shift > 64) {
     return 0;
   }
-  uint64_t kept = shift == 64 ? 0 : m >> shift;
+  uint64_t quotient = shift == 64 ? 0 : m >> shift;
   uint64_t half = UINT64_C(1) << (shift - 1);
   uint64_t rest = m & ones(shift);
-  return kept + (rest > half || (rest == half && (kept & 1) != 0));
+  return quotient + (rest > half || (rest == half && (quotient & 1) != 0));
 }
 
 /* The magnitude of a finite number other than 0, as a bit pattern of the
@@ -108,8 +108,9 @@ static uint64_t round_to_format(const rlo__dtype_info *info, const exact *x) {
   if (biased < 1) {
     return shift_and_round(m, shift + 1 - biased);
   }
-  uint64_t kept = shift_and_round(m, shift) - (UINT64_C(1) << mantissa_bits);
-  return ((uint64_t)biased << mantissa_bits) + kept;
+  uint64_t quotient =
+      shift_and_round(m, shift) - (UINT64_C(1) << mantissa_bits);
+  return ((uint64_t)biased << mantissa_bits) + quotient;
 }
 
 static uint64_t encode_float(const rlo__dtype_info *info, const exact *x) {

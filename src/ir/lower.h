@@ -8,12 +8,12 @@
 
 /**
  * The two halves of every lowering. An operation calls the first for its
- * destination, turns the destination's logical index into the source's, and
- * calls the second with that.
+ * destination, maps the destination's logical index to the source's, and calls
+ * the second with that.
  */
 
 /**
- * Begin a problem whose box is the cells of a destination: one axis for each
+ * Begins a problem whose box is the cells of a destination: one axis for each
  * physical dimension of extent above 1 (for a strided destination, each
  * logical one), guards for the cells that hold no element, the fill, the
  * destination's byte counts.
@@ -22,11 +22,11 @@
  * the box.
  *
  * @param shape, address  the destination, valid.
- * @param problem    zeroed by the caller but for nothing; filled here.
+ * @param problem    uninitialized on entry.
  * @param out_index  shape->rank forms: each logical coordinate over the axes.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for a strided destination with cells
- *         that cannot be told apart; RLO_UNSUPPORTED beyond RLO_MAX_AXES,
- *         RLO_MAX_TERMS or RLO_MAX_GUARDS; RLO_OVERFLOW;
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a strided destination whose
+ *         strides may place two indices on one cell; RLO_UNSUPPORTED beyond
+ * RLO_MAX_AXES, RLO_MAX_TERMS or RLO_MAX_GUARDS; RLO_OVERFLOW;
  *         RLO_OUT_OF_MEMORY.
  */
 RLO_NODISCARD rlo_status rlo__lower_destination(const rlo_shape *shape,
@@ -35,7 +35,7 @@ RLO_NODISCARD rlo_status rlo__lower_destination(const rlo_shape *shape,
                                                 rlo_form *out_index);
 
 /**
- * Finish a problem: the source position of each point, given the source's
+ * Completes a problem: the source position of each point, given the source's
  * logical coordinates as forms, and the source's byte counts.
  */
 RLO_NODISCARD rlo_status rlo__lower_source(const rlo_shape *shape,
@@ -59,8 +59,8 @@ RLO_NODISCARD rlo_status rlo__lower_load(const rlo_shape *indices,
                                          rlo_problem *problem,
                                          rlo_form *out);
 
-/** The same at a position given as a form; index_bits and index_bytes of the
- *  problem are the caller's. @return RLO_OK or RLO_UNSUPPORTED. */
+/** As rlo__lower_load at a position given as a form; the caller sets index_bits
+ *  and index_bytes of the problem. @return RLO_OK or RLO_UNSUPPORTED. */
 RLO_NODISCARD rlo_status rlo__lower_load_at(rlo_problem *problem,
                                             const rlo_form *position,
                                             int64_t limit,

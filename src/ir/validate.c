@@ -85,7 +85,7 @@ rlo_status rlo__arithmetic_validate(const rlo_problem *problem) {
       (a->compute_type != RLO_DTYPE_F64 || is_whole)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s values become %s by computing in %s; f64, for floats, "
-                    "is all that can be asked for",
+                    "is the only choice",
                     rlo_dtype_name(a->src_type),
                     rlo_dtype_name(a->dst_type),
                     rlo_dtype_name(a->compute_type));

@@ -160,9 +160,9 @@ rlo_status rlo__chain_take_copies(rlo_chain *chain, const rlo_chain *before) {
 }
 
 void rlo__chain_swap(rlo_chain *a, rlo_chain *b) {
-  rlo_chain kept = *a;
+  rlo_chain saved = *a;
   *a = *b;
-  *b = kept;
+  *b = saved;
 }
 
 rlo_status rlo_chain_create(const rlo_shape *operand, rlo_chain **out_chain) {

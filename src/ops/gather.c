@@ -48,7 +48,7 @@ rlo_status rlo_chain_gather(rlo_chain *chain,
   RLO_TRY(infer(&chain->shape, indices, dim, batch_dims, &result));
   /* The indices may be the shape of the chain itself, which the reservation
    * moves. */
-  rlo_shape kept = *indices;
+  rlo_shape copy = *indices;
   RLO_TRY(reserve_operand(chain));
   rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
@@ -61,9 +61,9 @@ rlo_status rlo_chain_gather(rlo_chain *chain,
   step.rules[dim].is_bounded = true;
   step.rules[dim].count = step.dims[dim];
   for (int32_t k = dim + 1; k < step.rank; ++k) {
-    step.rules[k].from = k - 1 + kept.rank - batch_dims;
+    step.rules[k].from = k - 1 + copy.rank - batch_dims;
   }
   RLO_TRY(rlo__chain_append(chain, &step, &result));
-  chain->operands[chain->num_operands++] = kept;
+  chain->operands[chain->num_operands++] = copy;
   return RLO_OK;
 }

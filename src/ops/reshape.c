@@ -32,16 +32,16 @@ static rlo_status find_missing(const rlo_shape *src,
 }
 
 static rlo_status infer(const rlo_shape *src,
-                        const int64_t *asked,
+                        const int64_t *requested,
                         int32_t rank,
                         rlo_shape *out_shape) {
   int64_t dims[RLO_MAX_RANK];
   int32_t missing = -1;
   if (rank < 0 || rank > RLO_MAX_RANK) {
-    return rlo__ops_shape_like(src, asked, rank, out_shape);
+    return rlo__ops_shape_like(src, requested, rank, out_shape);
   }
   for (int32_t k = 0; k < rank; ++k) {
-    dims[k] = asked[k];
+    dims[k] = requested[k];
     if (dims[k] != -1) {
       continue;
     }

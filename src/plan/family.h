@@ -6,7 +6,7 @@
 #include "plan/launch.h"
 #include "plan/schedule.h"
 
-/** The problem that a family is asked about. Everything is borrowed. */
+/** The problem that a family judges. All pointers are borrowed. */
 typedef struct rlo__family_query {
   /** Canonical, not empty, with units of 8, 16, 32, 64 or 128 bits. If it
    *  computes: not sequential, no complex numbers. */

@@ -68,7 +68,7 @@ RLO_NODISCARD rlo_status rlo__grid_add_axis(rlo__grid *grid,
 void rlo__grid_sort_by_src(rlo__grid *grid);
 
 /**
- * Orders the axes as a schedule says.
+ * Orders the axes as a schedule defines.
  *
  * @param plane_axes  the two problem axes of the plane that is moved; -1 for
  *                    none.

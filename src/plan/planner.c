@@ -53,9 +53,10 @@ static void set_schedule(planning *p, const rlo__schedule *schedule) {
 static rlo_status find_class(const rlo_device_info *device,
                              const rlo_plan_options *options,
                              rlo_device_class *out_class) {
-  rlo_device_class asked =
+  rlo_device_class requested =
       options == NULL ? RLO_DEVICE_CLASS_AUTO : options->device_class;
-  *out_class = asked == RLO_DEVICE_CLASS_AUTO ? device->device_class : asked;
+  *out_class =
+      requested == RLO_DEVICE_CLASS_AUTO ? device->device_class : requested;
   if (*out_class != RLO_DEVICE_CLASS_CPU &&
       *out_class != RLO_DEVICE_CLASS_GPU) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,

@@ -203,7 +203,7 @@ static rlo_status take_rounds(measurement *m) {
 }
 
 /** The median, over the rounds that both took part in, of the factor by which
- *  `one` was faster than `other` in the same round: load that comes and goes
+ *  `one` was faster than `other` in the same round: load that varies
  *  slows both. */
 static double median_gain(const timed_candidate *one,
                           const timed_candidate *other) {

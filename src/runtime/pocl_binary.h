@@ -7,7 +7,7 @@
 #include "codegen/codegen.h"
 
 /**
- * When PoCL may be asked for the binary of a program.
+ * When the binary of a program may be queried from PoCL.
  *
  * PoCL answers by compiling the kernel once more, for work-groups of any size.
  * PoCL 3.1 stores compiled kernels in one list of the process, and

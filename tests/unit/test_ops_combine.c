@@ -202,7 +202,7 @@ RLO_TEST(test_ops_combine__factors_of_integers_are_whole) {
   expect_refusal(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
                  RLO_INVALID_ARGUMENT,
                  "s32 values become s32 by computing in f64; f64, for floats, "
-                 "is all that can be asked for");
+                 "is the only choice");
   options.struct_size = 1;
   ck_assert_int_eq(
       rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
