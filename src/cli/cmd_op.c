@@ -221,12 +221,15 @@ static int prepare_outputs(operation *op) {
 static rlo_status clear_gaps(const rlo__array *array) {
   rlo_problem *problem = calloc(1, sizeof(*problem));
   void *elements = calloc(array->bytes == 0 ? 1 : array->bytes, 1);
+  if (problem == NULL || elements == NULL) {
+    free(elements);
+    free(problem);
+    return rlo_error_set(RLO_OUT_OF_MEMORY,
+                         "cannot get %zu bytes of memory for a result",
+                         array->bytes);
+  }
   rlo_status status =
-      problem == NULL || elements == NULL
-          ? rlo_error_set(RLO_OUT_OF_MEMORY,
-                          "cannot get %zu bytes of memory for a result",
-                          array->bytes)
-          : rlo_relayout_lower(&array->shape, &array->shape, NULL, problem);
+      rlo_relayout_lower(&array->shape, &array->shape, NULL, problem);
   if (status == RLO_OK && (problem->written_bytes < problem->dst_bytes ||
                            problem->unit_bits % 8 != 0)) {
     status = rlo_problem_canonicalize(problem, RLO_MAX_UNIT_BITS, NULL, NULL);
