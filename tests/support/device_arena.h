@@ -4,6 +4,7 @@
 
 #include "relayout/opencl.h"
 #include "relayout/shape.h"
+#include "support/program_budget.h"
 #include "support/sanitized.h"
 
 /**
@@ -64,9 +65,16 @@ typedef enum test_outcome {
   TEST_RAN,
   /** The family does not do this. */
   TEST_REFUSED,
+  /** The budget leaves out the case's program. */
+  TEST_LEFT,
   /** What went wrong was printed, with the line that repeats it. */
   TEST_FAILED
 } test_outcome;
+
+/** Asks `budget` before each case from now on; NULL: runs every case. The
+ *  device's context holds every program until the next call, which must come
+ *  before the device is closed. */
+void test_device_set_budget(test_budget *budget);
 
 /** Run a case. `out_info` may be NULL; it is written if the case ran. */
 test_outcome test_device_run(const test_device *device,

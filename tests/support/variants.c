@@ -151,7 +151,8 @@ bool test_variants_of(const rlo__launch *launch, test_variant_set *out_set) {
 /* --------------------------------------------------------------------- cases
  */
 
-static void plan_case(const rlo_device_info *device,
+/** False if the family refuses the problem. */
+static bool plan_case(const rlo_device_info *device,
                       const rlo_problem *problem,
                       const test_variant_case *c,
                       test_variant_fn fn,
@@ -168,10 +169,11 @@ static void plan_case(const rlo_device_info *device,
   rlo_status status = test_plan_choose(
       &scratch, device, &options, alignment, alignment, NULL, &launch);
   if (status == RLO_UNSUPPORTED || rlo_problem_is_empty(&scratch)) {
-    return;
+    return false;
   }
   ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
   fn(payload, c, &launch);
+  return true;
 }
 
 static void each_of_pair(const rlo_device_info *device,
@@ -189,14 +191,17 @@ static void each_of_pair(const rlo_device_info *device,
         "%s",
         rlo_error_last()->message);
     for (int32_t f = 0; f < rlo__num_families; ++f) {
-      for (int32_t w = 0; w < rlo__num_schedules; ++w) {
-        for (int32_t aligned = 0; aligned < 2; ++aligned) {
+      for (int32_t aligned = 0; aligned < 2; ++aligned) {
+        /* What a family refuses by its own schedule, the first, it refuses
+         * by all. */
+        bool is_refused = false;
+        for (int32_t w = 0; w < rlo__num_schedules && !is_refused; ++w) {
           const test_variant_case c = {.pair = pair,
                                        .width = width,
                                        .family = rlo__families[f],
                                        .schedule = &rlo__schedules[w],
                                        .is_aligned = aligned != 0};
-          plan_case(device, &problem, &c, fn, payload);
+          is_refused = !plan_case(device, &problem, &c, fn, payload) && w == 0;
         }
       }
     }
@@ -220,6 +225,8 @@ void test_variants_each(const rlo_device_info *device,
 /* The kinds of case there are: the first case with each set of variants, found
  * again by a table of numbers, 0: free. */
 typedef struct kinds {
+  const test_cover *cover;
+  test_variant_set covered;
   test_variant_case *cases;
   test_variant_set *sets;
   int32_t count;
@@ -236,13 +243,45 @@ static uint32_t hash_set(const test_variant_set *set) {
   return (uint32_t)hash;
 }
 
+/* Makes a set one of the first width, without the width itself. */
+static void merge_widths(test_variant_set *set) {
+  test_variant_set merged;
+  memset(&merged, 0, sizeof merged);
+  int32_t before = 0;
+  for (int32_t n = 0; n < test_num_constants; ++n) {
+    const test_constant *c = &test_constants[n];
+    bool is_width = strcmp(c->name, "RLO_UNIT_BYTES") == 0;
+    for (int32_t k = 0; k < numbers_of(c); ++k) {
+      if (!is_width && test_variant_set_has(set, before + k)) {
+        int32_t number = before + k % c->num_values;
+        merged.words[number / 64] |= UINT64_C(1) << (number % 64);
+      }
+    }
+    before += numbers_of(c);
+  }
+  *set = merged;
+}
+
 static void note_kind(void *payload,
                       const test_variant_case *c,
                       const rlo__launch *launch) {
   kinds *into = payload;
   const size_t size = sizeof into->numbers / sizeof into->numbers[0];
   test_variant_set set;
+  const test_cover *cover = into->cover;
+  bool is_covered = cover->is_covered != NULL && cover->is_covered(c);
+  bool is_mine = cover->filter == NULL || cover->filter(c);
+  if (!is_covered && !is_mine) {
+    return;
+  }
   ck_assert(test_variants_of(launch, &set));
+  if (cover->merges_widths && c->family->device_class == RLO_DEVICE_CLASS_CPU) {
+    merge_widths(&set);
+  }
+  if (is_covered) {
+    test_variant_set_add(&into->covered, &set);
+    return;
+  }
   size_t place = hash_set(&set) % size;
   for (; into->numbers[place] != 0; place = (place + 1) % size) {
     const test_variant_set *known = &into->sets[into->numbers[place] - 1];
@@ -264,26 +303,36 @@ static void note_kind(void *payload,
 }
 
 int32_t test_variants_cover(const rlo_device_info *device,
-                            bool is_small,
+                            const test_cover *cover,
                             test_variant_case *out_cases,
                             test_variant_set *out_sets,
                             int32_t capacity,
                             test_variant_set *out_reached) {
   static kinds all;
   memset(&all, 0, sizeof all);
-  test_variants_each(device, is_small, note_kind, &all);
+  all.cover = cover;
+  test_variants_each(device, cover->is_small, note_kind, &all);
   memset(out_reached, 0, sizeof *out_reached);
+  test_variant_set covered = all.covered;
   int32_t count = 0;
-  /* Those with much that is new first: fewer programs to build. */
-  for (int32_t least_new = 4; least_new > 0; --least_new) {
+  for (;;) {
+    int32_t best = -1;
+    int32_t most_new = 0;
     for (int32_t n = 0; n < all.count; ++n) {
-      if (test_variant_set_count_new(&all.sets[n], out_reached) >= least_new) {
-        ck_assert_int_lt(count, capacity);
-        out_sets[count] = all.sets[n];
-        out_cases[count++] = all.cases[n];
-        test_variant_set_add(out_reached, &all.sets[n]);
+      int32_t num_new = test_variant_set_count_new(&all.sets[n], &covered);
+      if (num_new > most_new) {
+        most_new = num_new;
+        best = n;
       }
     }
+    if (best < 0) {
+      break;
+    }
+    ck_assert_int_lt(count, capacity);
+    out_sets[count] = all.sets[best];
+    out_cases[count++] = all.cases[best];
+    test_variant_set_add(out_reached, &all.sets[best]);
+    test_variant_set_add(&covered, &all.sets[best]);
   }
   free(all.cases);
   free(all.sets);
