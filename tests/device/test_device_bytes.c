@@ -56,7 +56,7 @@ static void begin_file(void) {
 static void end_file(void) {
   test_device_set_budget(NULL);
   test_budget_deinit(&budget);
-  unsetenv("POCL_EXTRA_BUILD_FLAGS");
+  test_device_optimise(true);
   close_device();
 }
 
@@ -77,9 +77,7 @@ static void cover(void) {
                     bytes_is_all() ? &of_all : &of_cpu,
                     200,
                     TEST_IS_SANITIZED ? 12 : 1);
-  if (!bytes_is_all()) {
-    setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 1);
-  }
+  test_device_optimise(false);
 }
 
 RLO_TEST(test_device_bytes__each_constant_is_exact) {

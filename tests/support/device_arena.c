@@ -20,6 +20,15 @@ int32_t test_case_count(int32_t all, int32_t usual, int32_t sanitized) {
   return getenv("RELAYOUT_TEST_ALL") != NULL ? all : usual;
 }
 
+void test_device_optimise(bool optimises) {
+  const char *variable = "POCL_EXTRA_BUILD_FLAGS"; /* read for each build */
+  if (optimises) {
+    unsetenv(variable);
+  } else if (getenv("RELAYOUT_TEST_ALL") == NULL) {
+    setenv(variable, "-cl-opt-disable", 1);
+  }
+}
+
 bool test_is_short(void) {
   return getenv("RELAYOUT_TEST_SHORT") != NULL;
 }

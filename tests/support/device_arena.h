@@ -25,6 +25,12 @@ enum {
  *  many times as long and the kernels themselves are not watched. */
 int32_t test_case_count(int32_t all, int32_t usual, int32_t sanitized);
 
+/** Compiles kernels with or without optimisation from now on. Without, it takes
+ *  a third of the time, for PoCL; other drivers, and RELAYOUT_TEST_ALL, always
+ *  optimise. For combinations of constants each of which is optimised
+ *  elsewhere. */
+void test_device_optimise(bool optimises);
+
 /** Whether RELAYOUT_TEST_SHORT is set: for a simulator, which is slow, small
  *  arrays and few cases. */
 bool test_is_short(void);

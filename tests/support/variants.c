@@ -226,9 +226,10 @@ void test_variants_each(const rlo_device_info *device,
  * again by a table of numbers, 0: free. */
 typedef struct kinds {
   const test_cover *cover;
-  test_variant_set covered;
   test_variant_case *cases;
   test_variant_set *sets;
+  /** Bytes moved. */
+  int64_t *sizes;
   int32_t count;
   int32_t capacity;
   int32_t numbers[1 << 16];
@@ -262,6 +263,27 @@ static void merge_widths(test_variant_set *set) {
   *set = merged;
 }
 
+int64_t test_variant_case_elements(const test_variant_case *c) {
+  rlo_shape src;
+  rlo_shape dst;
+  int32_t permutation[RLO_MAX_RANK];
+  int64_t elements = 1;
+  test_pair_shapes(c->pair, test_dtypes[c->width], &src, &dst, permutation);
+  for (int32_t k = 0; k < src.rank; ++k) {
+    elements *= src.dims[k];
+  }
+  return elements;
+}
+
+/* How much a simulator has to do. What is so small that a kernel does little of
+ * what it can comes after all others. */
+static int64_t size_of(const test_variant_case *c) {
+  enum { MIN_ELEMENTS = 400 };
+
+  int64_t elements = test_variant_case_elements(c);
+  return elements < MIN_ELEMENTS ? INT64_MAX : elements << c->width;
+}
+
 static void note_kind(void *payload,
                       const test_variant_case *c,
                       const rlo__launch *launch) {
@@ -269,23 +291,22 @@ static void note_kind(void *payload,
   const size_t size = sizeof into->numbers / sizeof into->numbers[0];
   test_variant_set set;
   const test_cover *cover = into->cover;
-  bool is_covered = cover->is_covered != NULL && cover->is_covered(c);
-  bool is_mine = cover->filter == NULL || cover->filter(c);
-  if (!is_covered && !is_mine) {
+  if (cover->filter != NULL && !cover->filter(c)) {
     return;
   }
   ck_assert(test_variants_of(launch, &set));
-  if (cover->merges_widths && c->family->device_class == RLO_DEVICE_CLASS_CPU) {
+  if (cover->merges_widths != NULL && cover->merges_widths(c)) {
     merge_widths(&set);
-  }
-  if (is_covered) {
-    test_variant_set_add(&into->covered, &set);
-    return;
   }
   size_t place = hash_set(&set) % size;
   for (; into->numbers[place] != 0; place = (place + 1) % size) {
     const test_variant_set *known = &into->sets[into->numbers[place] - 1];
     if (memcmp(known, &set, sizeof set) == 0) {
+      int32_t kind = into->numbers[place] - 1;
+      if (cover->is_small && size_of(c) < into->sizes[kind]) {
+        into->cases[kind] = *c;
+        into->sizes[kind] = size_of(c);
+      }
       return;
     }
   }
@@ -294,11 +315,13 @@ static void note_kind(void *payload,
     size_t capacity = (size_t)into->capacity;
     into->cases = realloc(into->cases, capacity * sizeof *into->cases);
     into->sets = realloc(into->sets, capacity * sizeof *into->sets);
-    ck_assert(into->cases != NULL && into->sets != NULL);
+    into->sizes = realloc(into->sizes, capacity * sizeof *into->sizes);
+    ck_assert(into->cases != NULL && into->sets != NULL && into->sizes != NULL);
   }
   ck_assert_uint_lt((size_t)into->count, size / 2);
   into->cases[into->count] = *c;
   into->sets[into->count] = set;
+  into->sizes[into->count] = size_of(c);
   into->numbers[place] = ++into->count;
 }
 
@@ -313,14 +336,15 @@ int32_t test_variants_cover(const rlo_device_info *device,
   all.cover = cover;
   test_variants_each(device, cover->is_small, note_kind, &all);
   memset(out_reached, 0, sizeof *out_reached);
-  test_variant_set covered = all.covered;
   int32_t count = 0;
   for (;;) {
     int32_t best = -1;
     int32_t most_new = 0;
     for (int32_t n = 0; n < all.count; ++n) {
-      int32_t num_new = test_variant_set_count_new(&all.sets[n], &covered);
-      if (num_new > most_new) {
+      int32_t num_new = test_variant_set_count_new(&all.sets[n], out_reached);
+      if (num_new > most_new ||
+          (num_new == most_new && num_new > 0 && cover->is_small &&
+           all.sizes[n] < all.sizes[best])) {
         most_new = num_new;
         best = n;
       }
@@ -332,9 +356,9 @@ int32_t test_variants_cover(const rlo_device_info *device,
     out_sets[count] = all.sets[best];
     out_cases[count++] = all.cases[best];
     test_variant_set_add(out_reached, &all.sets[best]);
-    test_variant_set_add(&covered, &all.sets[best]);
   }
   free(all.cases);
   free(all.sets);
+  free(all.sizes);
   return count;
 }

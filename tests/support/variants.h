@@ -64,16 +64,18 @@ void test_variants_each(const rlo_device_info *device,
 
 typedef bool (*test_variant_filter)(const test_variant_case *c);
 
+/** How many elements a case moves. */
+int64_t test_variant_case_elements(const test_variant_case *c);
+
 /** What to cover. */
 typedef struct test_cover {
-  /** Only pairs for a simulator. */
+  /** Only pairs for a simulator, and of cases with the same variants one of the
+   *  smallest. */
   bool is_small;
-  /** Constants of the CPU class in one width each, not in all. */
-  bool merges_widths;
   /** Which cases to choose from; NULL: all. */
   test_variant_filter filter;
-  /** Cases whose variants others cover, or NULL. */
-  test_variant_filter is_covered;
+  /** Cases of which a constant counts in one width as in all; NULL: none. */
+  test_variant_filter merges_widths;
 } test_cover;
 
 /** Few cases that together have every variant that any case has: next comes
