@@ -170,9 +170,12 @@ RLO_LOOP_TEST(test_device_compute__conversions_are_exact, 0, NUM_TYPES) {
     rlo_shape dst;
     expect_ok(rlo_shape_make(types[t], &dim, 1, &dst));
     expect_ok(rlo_relayout_combine(&src, &dst, NULL, &options, &problem));
+    /* Every second one, which changes nothing but the time it takes. */
+    test_device_optimise((t + _i) / 4 % 2 == 0);
     failures += run(words, values, NULL, "compute", RLO_DEVICE_CLASS_CPU, 0) ==
                 TEST_FAILED;
   }
+  test_device_optimise(true);
   free(values);
   ck_assert_int_eq(failures, 0);
 }
@@ -249,6 +252,7 @@ static test_outcome run_somehow(test_random *random, const char *words) {
 
 RLO_TEST(test_device_compute__random_layouts_are_exact) {
   const int32_t cases = test_case_count(40, 20, 10);
+  test_device_optimise(false);
 
   test_random random = test_random_begin("test_device_compute");
   for (int32_t i = 0; i < cases; ++i) {
@@ -292,6 +296,7 @@ static bool is_addable(rlo_dtype dtype) {
 
 RLO_TEST(test_device_compute__random_sums_are_exact) {
   const int32_t cases = test_case_count(40, 20, 10);
+  test_device_optimise(false);
 
   static const int64_t sizes[] = {1, 2, 3, 7, 16, 17, 40, 300, 1100, 2500};
   test_random random = test_random_begin("test_device_compute");
@@ -432,6 +437,7 @@ static const forced_case forced_cases[] = {
 };
 
 RLO_TABLE_TEST(test_device_compute__families_are_exact, forced_cases) {
+  test_device_optimise(true);
   forced_case small = forced_cases[_i];
   for (int k = 0; test_is_short() && k < 3; ++k) {
     small.dims[k] =

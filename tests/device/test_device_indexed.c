@@ -71,7 +71,9 @@ static bool run_gather(test_random *random,
 }
 
 RLO_TEST(test_device_indexed__random_gathers_are_exact) {
-  const int32_t cases = test_is_short() ? 20 : TEST_IS_SANITIZED ? 20 : 120;
+  const int32_t cases = test_is_short() ? 20 : test_case_count(120, 70, 20);
+  /* Nearly each case is a program. */
+  test_device_optimise(false);
   test_random random = test_random_begin("test_device_indexed");
   counts c = {{0}, 0, 0};
   for (int32_t i = 0; i < cases; ++i) {

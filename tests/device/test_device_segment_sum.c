@@ -216,7 +216,9 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
 }
 
 RLO_TEST(test_device_segment_sum__random_sums_are_exact) {
-  const int32_t cases = test_is_short() ? 12 : TEST_IS_SANITIZED ? 10 : 70;
+  const int32_t cases = test_is_short() ? 12 : test_case_count(70, 40, 10);
+  /* The plain shapes below are optimised. */
+  test_device_optimise(false);
   int32_t num_forced = 0;
   static const rlo_dtype dtypes[] = {RLO_DTYPE_S32,
                                      RLO_DTYPE_F32,
@@ -291,6 +293,7 @@ static void run_shapes(test_random *random,
 }
 
 RLO_TEST(test_device_segment_sum__rows_of_embeddings) {
+  test_device_optimise(true);
   test_random random = test_random_begin("test_device_segment_sum");
   run_shapes(&random, "f32[3000,64]", "s32[3000]", "f32[500,64]", 0);
   run_shapes(&random, "bf16[400,77]", "s32[400]", "bf16[3000,77]", 0);
@@ -299,6 +302,7 @@ RLO_TEST(test_device_segment_sum__rows_of_embeddings) {
 
 /* More rows of a segment than a block of the sum has. */
 RLO_TEST(test_device_segment_sum__long_segments) {
+  test_device_optimise(true);
   test_random random = test_random_begin("test_device_segment_sum");
   run_shapes(&random, "f32[9000,19]", "s32[9000]", "f32[3,19]", 0);
   run_shapes(&random, "f32[5,9000]", "s32[9000]", "f32[5,2]", 1);

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/family.h"
+#include "oclgrind/watched.h"
 #include "support/device_arena.h"
 #include "support/device_table.h"
 #include "support/suite.h"
@@ -15,12 +15,9 @@
  * simulator's log is judged by the script. Each variant of a kernel runs in
  * oclgrind_variants.
  *
- * runs_uninitialized is only what Oclgrind 21.10 can watch for values
- * that nobody wrote: that check takes shuffled vectors for unwritten, or dies
- * of them, and gives up at an instruction (freeze) that the optimiser puts into
- * the CPU's tiles. The GPU's tiles it sees beside the device's alignment, where
- * lanes transpose no squares. It is slow too, so that there is one width for
- * each pair. Plain runs have all that is left.
+ * runs_uninitialized has what the simulator can watch for values that nobody
+ * wrote, in one width for each pair, for it is slow. Plain runs have all that
+ * is left.
  */
 
 static test_device device;
@@ -28,21 +25,6 @@ static bool is_for_uninitialized;
 
 static int64_t runs[64];
 static int64_t runs_of_width[5];
-
-/* Can be watched for values that nobody wrote. */
-static bool is_watchable(const rlo__family *family) {
-  return family->device_class == RLO_DEVICE_CLASS_GPU ||
-         (strcmp(family->name, "tile") != 0 &&
-          strcmp(family->name, "packed") != 0 &&
-          strcmp(family->name, "skinny") != 0);
-}
-
-/* The GPU's tiles are watched beside the alignment, where no shuffles are in
- * the way, all others at it. */
-static bool is_watched_beside(const rlo__family *family) {
-  return family->device_class == RLO_DEVICE_CLASS_GPU &&
-         strcmp(family->name, "tile") == 0;
-}
 
 /*
  * A run belongs to one of the two tests' sets, never to both: the watched ones
@@ -52,8 +34,9 @@ static bool is_watched_beside(const rlo__family *family) {
 static bool is_mine(const rlo__family *family,
                     bool is_first_width,
                     bool is_beside) {
-  bool is_watched = is_watchable(family) && is_first_width &&
-                    is_beside == is_watched_beside(family);
+  /* Of what is watched in both places, the plain runs have one. */
+  bool is_watched = is_first_width && oclgrind_can_watch(family, !is_beside) &&
+                    is_beside != oclgrind_can_watch(family, true);
   return is_watched == is_for_uninitialized;
 }
 
@@ -103,7 +86,7 @@ static void run_subset(void) {
         rlo__families[f]->name,
         (long long)runs[f]);
     bool computes = (rlo__families[f]->traits & RLO__FAMILY_COMPUTES) != 0;
-    bool is_watched = is_watchable(rlo__families[f]);
+    bool is_watched = oclgrind_can_watch(rlo__families[f], false);
     if ((is_watched || !is_for_uninitialized) && !computes) {
       ck_assert_int_ge(runs[f], 5);
     }

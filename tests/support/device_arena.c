@@ -7,15 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/codegen.h"
 #include "relayout/opencl.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
+#include "support/plan_case.h"
 
 int32_t test_case_count(int32_t all, int32_t usual, int32_t sanitized) {
   if (TEST_IS_SANITIZED) {
     return sanitized;
   }
   return getenv("RELAYOUT_TEST_ALL") != NULL ? all : usual;
+}
+
+void test_device_optimise(bool optimises) {
+  const char *variable = "POCL_EXTRA_BUILD_FLAGS"; /* read for each build */
+  if (optimises) {
+    unsetenv(variable);
+  } else if (getenv("RELAYOUT_TEST_ALL") == NULL) {
+    setenv(variable, "-cl-opt-disable", 1);
+  }
 }
 
 bool test_is_short(void) {
@@ -267,6 +278,82 @@ static test_outcome run_and_compare(const test_device *device,
              : outcome;
 }
 
+/* -------------------------------------------------------------------- budget
+ */
+
+static test_budget *budget;
+
+/* Plans that hold programs, which a context otherwise drops when many are idle:
+ * one for each program that was compiled. */
+static rlo_plan **held_plans;
+static int64_t num_held_plans;
+
+void test_device_set_budget(test_budget *of_cases) {
+  budget = of_cases;
+  for (int64_t n = 0; n < num_held_plans; ++n) {
+    rlo_plan_release(held_plans[n]);
+  }
+  free(held_plans);
+  held_plans = NULL;
+  num_held_plans = 0;
+}
+
+static void hold_plan(rlo_plan *plan) {
+  size_t count = (size_t)num_held_plans + 1;
+  held_plans = realloc(held_plans, count * sizeof *held_plans);
+  ck_assert_ptr_nonnull(held_plans);
+  held_plans[num_held_plans++] = plan;
+}
+
+static int64_t programs_built(const test_device *device) {
+  rlo_context_stats stats;
+  rlo_context_get_stats(device->context, &stats);
+  return stats.programs_built;
+}
+
+static int64_t greater(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* What tells the program of a case from others; 0 if the family refuses it, 1
+ * if it needs none. PoCL compiles a program again for another group. */
+static uint64_t find_program(const test_device *device,
+                             const rlo_problem *problem,
+                             const test_case *c,
+                             const rlo_plan_options *options) {
+  static rlo_problem scratch;
+  static rlo__launch launch;
+  const rlo_device_info *info = rlo_context_device_info(device->context);
+  /* As the runtime has it: a plan is made for cache lines and for elements. */
+  int64_t src_alignment = problem->unit_bits / 8;
+  int64_t dst_alignment = rlo_problem_dst_unit_bits(problem) / 8;
+  int64_t line =
+      info->base_alignment_bytes < 64 ? info->base_alignment_bytes : 64;
+  if (c->src_shift_bytes % greater(line, src_alignment) == 0 &&
+      c->dst_shift_bytes % greater(line, dst_alignment) == 0) {
+    src_alignment = greater(line, src_alignment);
+    dst_alignment = greater(line, dst_alignment);
+  }
+  scratch = *problem;
+  rlo_status status = test_plan_choose(
+      &scratch, info, options, src_alignment, dst_alignment, NULL, &launch);
+  if (status == RLO_UNSUPPORTED) {
+    return 0;
+  }
+  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
+  if (rlo_problem_is_empty(&scratch)) {
+    return 1;
+  }
+  rlo__program_spec spec;
+  ck_assert_int_eq(rlo__codegen_program(&launch, &spec), RLO_OK);
+  uint64_t key = rlo__codegen_hash(&spec);
+  rlo__codegen_deinit(&spec);
+  for (int32_t d = 0; d < launch.work_dim; ++d) {
+    key = key * UINT64_C(0x100000001b3) + launch.local_size[d];
+  }
+  return key < 2 ? 2 : key;
+}
+
 test_outcome test_device_run_problem(const test_device *device,
                                      const rlo_problem *problem,
                                      const test_case *c,
@@ -278,6 +365,16 @@ test_outcome test_device_run_problem(const test_device *device,
   options.schedule = c->schedule;
   options.effort = c->effort;
   options.measure_seconds = c->measure_seconds;
+  if (budget != NULL) {
+    uint64_t key = find_program(device, problem, c, &options);
+    if (key == 0 && c->family != NULL) {
+      return TEST_REFUSED;
+    }
+    if (!test_budget_takes(budget, key)) {
+      return TEST_LEFT;
+    }
+  }
+  int64_t built_before = programs_built(device);
   rlo_plan *plan = NULL;
   rlo_status status =
       rlo_plan_create(device->context, problem, &options, &plan);
@@ -327,7 +424,11 @@ test_outcome test_device_run_problem(const test_device *device,
   arena_deinit(&src);
   arena_deinit(&indices);
   arena_deinit(&dst);
-  rlo_plan_release(plan);
+  if (budget != NULL && programs_built(device) > built_before) {
+    hold_plan(plan);
+  } else {
+    rlo_plan_release(plan);
+  }
   return outcome;
 }
 

@@ -4,6 +4,7 @@
 
 #include "relayout/opencl.h"
 #include "relayout/shape.h"
+#include "support/program_budget.h"
 #include "support/sanitized.h"
 
 /**
@@ -23,6 +24,12 @@ enum {
  *  labelled slow; `sanitized` in a build for a sanitizer, where compiling takes
  *  many times as long and the kernels themselves are not watched. */
 int32_t test_case_count(int32_t all, int32_t usual, int32_t sanitized);
+
+/** Compiles kernels with or without optimisation from now on. Without, it takes
+ *  a third of the time, for PoCL; other drivers, and RELAYOUT_TEST_ALL, always
+ *  optimise. For combinations of constants each of which is optimised
+ *  elsewhere. */
+void test_device_optimise(bool optimises);
 
 /** Whether RELAYOUT_TEST_SHORT is set: for a simulator, which is slow, small
  *  arrays and few cases. */
@@ -64,9 +71,16 @@ typedef enum test_outcome {
   TEST_RAN,
   /** The family does not do this. */
   TEST_REFUSED,
+  /** The budget leaves out the case's program. */
+  TEST_LEFT,
   /** What went wrong was printed, with the line that repeats it. */
   TEST_FAILED
 } test_outcome;
+
+/** Asks `budget` before each case from now on; NULL: runs every case. The
+ *  device's context holds every program until the next call, which must come
+ *  before the device is closed. */
+void test_device_set_budget(test_budget *budget);
 
 /** Run a case. `out_info` may be NULL; it is written if the case ran. */
 test_outcome test_device_run(const test_device *device,

@@ -6,15 +6,16 @@
 #include "support/variants.h"
 
 /**
- * Run cases that together have every variant that planning reaches on the
- * device, each held against the host byte by byte, and assert that every one
- * of them has run. Prints those of the table that the device has no use for.
- * @param is_small  only pairs for a simulator.
- * @param stride    run one case in so many; then nothing is asserted of those
- *                  that have not run.
+ * Run the cases of a cover on the device, each held against the host byte by
+ * byte, and assert that every variant that they are there for has run. Without
+ * a filter, prints those of the table that the device has no use for.
+ * @param min_variants  how many there must be.
+ * @param stride        run one case in so many; then nothing is asserted of
+ *                      those that have not run.
  */
 void test_variants_run(const test_device *device,
-                       bool is_small,
+                       const test_cover *cover,
+                       int32_t min_variants,
                        int32_t stride);
 
 /** Run one case; the test fails if a byte is wrong or the family refuses. */

@@ -151,7 +151,8 @@ bool test_variants_of(const rlo__launch *launch, test_variant_set *out_set) {
 /* --------------------------------------------------------------------- cases
  */
 
-static void plan_case(const rlo_device_info *device,
+/** False if the family refuses the problem. */
+static bool plan_case(const rlo_device_info *device,
                       const rlo_problem *problem,
                       const test_variant_case *c,
                       test_variant_fn fn,
@@ -168,10 +169,11 @@ static void plan_case(const rlo_device_info *device,
   rlo_status status = test_plan_choose(
       &scratch, device, &options, alignment, alignment, NULL, &launch);
   if (status == RLO_UNSUPPORTED || rlo_problem_is_empty(&scratch)) {
-    return;
+    return false;
   }
   ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
   fn(payload, c, &launch);
+  return true;
 }
 
 static void each_of_pair(const rlo_device_info *device,
@@ -189,14 +191,17 @@ static void each_of_pair(const rlo_device_info *device,
         "%s",
         rlo_error_last()->message);
     for (int32_t f = 0; f < rlo__num_families; ++f) {
-      for (int32_t w = 0; w < rlo__num_schedules; ++w) {
-        for (int32_t aligned = 0; aligned < 2; ++aligned) {
+      for (int32_t aligned = 0; aligned < 2; ++aligned) {
+        /* What a family refuses by its own schedule, the first, it refuses
+         * by all. */
+        bool is_refused = false;
+        for (int32_t w = 0; w < rlo__num_schedules && !is_refused; ++w) {
           const test_variant_case c = {.pair = pair,
                                        .width = width,
                                        .family = rlo__families[f],
                                        .schedule = &rlo__schedules[w],
                                        .is_aligned = aligned != 0};
-          plan_case(device, &problem, &c, fn, payload);
+          is_refused = !plan_case(device, &problem, &c, fn, payload) && w == 0;
         }
       }
     }
@@ -220,8 +225,11 @@ void test_variants_each(const rlo_device_info *device,
 /* The kinds of case there are: the first case with each set of variants, found
  * again by a table of numbers, 0: free. */
 typedef struct kinds {
+  const test_cover *cover;
   test_variant_case *cases;
   test_variant_set *sets;
+  /** Bytes moved. */
+  int64_t *sizes;
   int32_t count;
   int32_t capacity;
   int32_t numbers[1 << 16];
@@ -236,17 +244,69 @@ static uint32_t hash_set(const test_variant_set *set) {
   return (uint32_t)hash;
 }
 
+/* Makes a set one of the first width, without the width itself. */
+static void merge_widths(test_variant_set *set) {
+  test_variant_set merged;
+  memset(&merged, 0, sizeof merged);
+  int32_t before = 0;
+  for (int32_t n = 0; n < test_num_constants; ++n) {
+    const test_constant *c = &test_constants[n];
+    bool is_width = strcmp(c->name, "RLO_UNIT_BYTES") == 0;
+    for (int32_t k = 0; k < numbers_of(c); ++k) {
+      if (!is_width && test_variant_set_has(set, before + k)) {
+        int32_t number = before + k % c->num_values;
+        merged.words[number / 64] |= UINT64_C(1) << (number % 64);
+      }
+    }
+    before += numbers_of(c);
+  }
+  *set = merged;
+}
+
+int64_t test_variant_case_elements(const test_variant_case *c) {
+  rlo_shape src;
+  rlo_shape dst;
+  int32_t permutation[RLO_MAX_RANK];
+  int64_t elements = 1;
+  test_pair_shapes(c->pair, test_dtypes[c->width], &src, &dst, permutation);
+  for (int32_t k = 0; k < src.rank; ++k) {
+    elements *= src.dims[k];
+  }
+  return elements;
+}
+
+/* How much a simulator has to do. What is so small that a kernel does little of
+ * what it can comes after all others. */
+static int64_t size_of(const test_variant_case *c) {
+  enum { MIN_ELEMENTS = 400 };
+
+  int64_t elements = test_variant_case_elements(c);
+  return elements < MIN_ELEMENTS ? INT64_MAX : elements << c->width;
+}
+
 static void note_kind(void *payload,
                       const test_variant_case *c,
                       const rlo__launch *launch) {
   kinds *into = payload;
   const size_t size = sizeof into->numbers / sizeof into->numbers[0];
   test_variant_set set;
+  const test_cover *cover = into->cover;
+  if (cover->filter != NULL && !cover->filter(c)) {
+    return;
+  }
   ck_assert(test_variants_of(launch, &set));
+  if (cover->merges_widths != NULL && cover->merges_widths(c)) {
+    merge_widths(&set);
+  }
   size_t place = hash_set(&set) % size;
   for (; into->numbers[place] != 0; place = (place + 1) % size) {
     const test_variant_set *known = &into->sets[into->numbers[place] - 1];
     if (memcmp(known, &set, sizeof set) == 0) {
+      int32_t kind = into->numbers[place] - 1;
+      if (cover->is_small && size_of(c) < into->sizes[kind]) {
+        into->cases[kind] = *c;
+        into->sizes[kind] = size_of(c);
+      }
       return;
     }
   }
@@ -255,37 +315,50 @@ static void note_kind(void *payload,
     size_t capacity = (size_t)into->capacity;
     into->cases = realloc(into->cases, capacity * sizeof *into->cases);
     into->sets = realloc(into->sets, capacity * sizeof *into->sets);
-    ck_assert(into->cases != NULL && into->sets != NULL);
+    into->sizes = realloc(into->sizes, capacity * sizeof *into->sizes);
+    ck_assert(into->cases != NULL && into->sets != NULL && into->sizes != NULL);
   }
   ck_assert_uint_lt((size_t)into->count, size / 2);
   into->cases[into->count] = *c;
   into->sets[into->count] = set;
+  into->sizes[into->count] = size_of(c);
   into->numbers[place] = ++into->count;
 }
 
 int32_t test_variants_cover(const rlo_device_info *device,
-                            bool is_small,
+                            const test_cover *cover,
                             test_variant_case *out_cases,
                             test_variant_set *out_sets,
                             int32_t capacity,
                             test_variant_set *out_reached) {
   static kinds all;
   memset(&all, 0, sizeof all);
-  test_variants_each(device, is_small, note_kind, &all);
+  all.cover = cover;
+  test_variants_each(device, cover->is_small, note_kind, &all);
   memset(out_reached, 0, sizeof *out_reached);
   int32_t count = 0;
-  /* Those with much that is new first: fewer programs to build. */
-  for (int32_t least_new = 4; least_new > 0; --least_new) {
+  for (;;) {
+    int32_t best = -1;
+    int32_t most_new = 0;
     for (int32_t n = 0; n < all.count; ++n) {
-      if (test_variant_set_count_new(&all.sets[n], out_reached) >= least_new) {
-        ck_assert_int_lt(count, capacity);
-        out_sets[count] = all.sets[n];
-        out_cases[count++] = all.cases[n];
-        test_variant_set_add(out_reached, &all.sets[n]);
+      int32_t num_new = test_variant_set_count_new(&all.sets[n], out_reached);
+      if (num_new > most_new ||
+          (num_new == most_new && num_new > 0 && cover->is_small &&
+           all.sizes[n] < all.sizes[best])) {
+        most_new = num_new;
+        best = n;
       }
     }
+    if (best < 0) {
+      break;
+    }
+    ck_assert_int_lt(count, capacity);
+    out_sets[count] = all.sets[best];
+    out_cases[count++] = all.cases[best];
+    test_variant_set_add(out_reached, &all.sets[best]);
   }
   free(all.cases);
   free(all.sets);
+  free(all.sizes);
   return count;
 }

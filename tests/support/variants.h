@@ -62,11 +62,29 @@ void test_variants_each(const rlo_device_info *device,
                         test_variant_fn fn,
                         void *payload);
 
-/** Cases that together have every variant that any case has, each for one that
- *  those before it lack, and the variants of each. `capacity` is asserted.
+typedef bool (*test_variant_filter)(const test_variant_case *c);
+
+/** How many elements a case moves. */
+int64_t test_variant_case_elements(const test_variant_case *c);
+
+/** What to cover. */
+typedef struct test_cover {
+  /** Only pairs for a simulator, and of cases with the same variants one of the
+   *  smallest. */
+  bool is_small;
+  /** Which cases to choose from; NULL: all. */
+  test_variant_filter filter;
+  /** Cases of which a constant counts in one width as in all; NULL: none. */
+  test_variant_filter merges_widths;
+} test_cover;
+
+/** Few cases that together have every variant that any case has: next comes
+ *  always the one with most that is new. And the variants of each. `capacity`
+ *  is asserted.
+ *  @param out_reached  the variants of the cases.
  *  @return how many. */
 int32_t test_variants_cover(const rlo_device_info *device,
-                            bool is_small,
+                            const test_cover *cover,
                             test_variant_case *out_cases,
                             test_variant_set *out_sets,
                             int32_t capacity,

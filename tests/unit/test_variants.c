@@ -73,8 +73,9 @@ RLO_TEST(test_variants__are_all_covered_by_few_cases) {
   static test_variant_set sets[CAPACITY];
   rlo_device_info device = test_plan_cpu();
   test_variant_set covered;
+  const test_cover small = {.is_small = true};
   int32_t count =
-      test_variants_cover(&device, true, cases, sets, CAPACITY, &covered);
+      test_variants_cover(&device, &small, cases, sets, CAPACITY, &covered);
   printf("%d cases cover what small problems reach\n", (int)count);
   memset(&reached, 0, sizeof reached);
   test_variants_each(&device, true, reach, NULL);

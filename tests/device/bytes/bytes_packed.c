@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "device/bytes/bytes.h"
+
 #include <string.h>
 
 #include "relayout/text.h"
-#include "support/device_suite.h"
 
 /*
  * Family packed where it cuts: several blocks along an axis, of which the last
  * is smaller, smaller than a tile, or no whole line; several groups of cells;
  * the end of the source, behind which nothing may be read.
  */
-
-RLO_FILE_FIXTURE(open_device, close_device);
-RLO_TIMEOUT(600);
 
 typedef struct packed_case {
   const char *src;
@@ -65,11 +63,13 @@ static void run_case(const packed_case *c, int64_t src_shift, int64_t shift) {
                  .family = "packed",
                  .src_shift_bytes = src_shift,
                  .dst_shift_bytes = shift};
-  ck_assert_int_eq(test_device_run(&device, &t, NULL), TEST_RAN);
+  test_outcome outcome = test_device_run(&device, &t, NULL);
+  ck_assert(outcome == TEST_RAN || outcome == TEST_LEFT);
 }
 
-RLO_TABLE_TEST(test_device_packed__moves_what_it_cuts, cases) {
-  const packed_case *c = &cases[_i];
-  run_case(c, 0, 0);
-  run_case(c, 16, 48);
+void bytes_packed(void) {
+  for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
+    run_case(&cases[n], 0, 0);
+    run_case(&cases[n], 16, 48);
+  }
 }

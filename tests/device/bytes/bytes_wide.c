@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "device/bytes/bytes.h"
+
 #include <string.h>
 
 #include "plan/planner.h"
-#include "support/device_suite.h"
 #include "support/plan_case.h"
 
 /*
@@ -14,9 +15,6 @@
  */
 
 static rlo_problem problem;
-
-RLO_FILE_FIXTURE(open_device, close_device);
-RLO_TIMEOUT(300);
 
 enum { HALF_UNITS = 64 * 64, BEFORE_PAD = 30 };
 
@@ -74,13 +72,7 @@ static bool takes_guards(const rlo__family *family) {
           family->device_class == RLO_DEVICE_CLASS_GPU);
 }
 
-RLO_LOOP_TEST(test_device_wide__every_family_counts_in_64_bits,
-              0,
-              rlo__num_families) {
-  const rlo__family *family = rlo__families[_i];
-  if (!takes_guards(family)) {
-    return;
-  }
+static void run_family(const rlo__family *family) {
   for (int64_t unit_bytes = 1; unit_bytes <= 4; unit_bytes *= 4) {
     make_wide(family->name, unit_bytes);
     check_is_wide(family);
@@ -89,9 +81,17 @@ RLO_LOOP_TEST(test_device_wide__every_family_counts_in_64_bits,
                            .device_class = family->device_class,
                            .src_shift_bytes = shift * unit_bytes,
                            .dst_shift_bytes = shift * unit_bytes};
-      ck_assert_int_eq(
-          test_device_run_problem(&device, &problem, &c, "wide", NULL),
-          TEST_RAN);
+      test_outcome outcome =
+          test_device_run_problem(&device, &problem, &c, "wide", NULL);
+      ck_assert(outcome == TEST_RAN || outcome == TEST_LEFT);
+    }
+  }
+}
+
+void bytes_wide(void) {
+  for (int32_t f = 0; f < rlo__num_families; ++f) {
+    if (takes_guards(rlo__families[f])) {
+      run_family(rlo__families[f]);
     }
   }
 }

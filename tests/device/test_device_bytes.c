@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "device/bytes/bytes.h"
+#include "support/program_budget.h"
+#include "support/random.h"
+#include "support/variant_runs.h"
+
+/*
+ * Kernels that move bytes, held against the host, on a budget of programs
+ * (tests/README.md): first the cases that together have every constant of every
+ * kernel of the CPU class; then, of each table, the cases whose programs exist
+ * by then and a few that are drawn by RELAYOUT_TEST_SEED. Programs that are
+ * drawn are compiled without optimisation, which takes a third of the time: the
+ * code of each of their constants has been compiled with it before. With
+ * RELAYOUT_TEST_ALL every case runs, of both classes, each optimised.
+ */
+
+typedef struct table {
+  const char *name;
+  void (*run)(void);
+  /** How many programs to draw. */
+  int64_t num_drawn;
+} table;
+
+static const table tables[] = {{"relayout", bytes_relayout, 12},
+                               {"gpu", bytes_gpu, 6},
+                               {"random", bytes_random, 12},
+                               {"sample", bytes_sample, 4},
+                               {"tile", bytes_tile, 10},
+                               {"packed", bytes_packed, 30},
+                               {"wide", bytes_wide, 6},
+                               {"ops", bytes_ops, 8}};
+
+enum {
+  /** What this suite may compile by default. */
+  MAX_PROGRAMS = 240
+};
+
+static test_budget budget;
+
+bool bytes_is_all(void) {
+  return getenv("RELAYOUT_TEST_ALL") != NULL;
+}
+
+static bool is_of_cpu(const test_variant_case *c) {
+  return c->family->device_class == RLO_DEVICE_CLASS_CPU;
+}
+
+static void begin_file(void) {
+  open_device();
+  test_budget_init(&budget);
+}
+
+static void end_file(void) {
+  test_device_set_budget(NULL);
+  test_budget_deinit(&budget);
+  test_device_optimise(true);
+  close_device();
+}
+
+RLO_FILE_FIXTURE(begin_file, end_file);
+RLO_TIMEOUT(600);
+
+/* What the tables build on, once, whichever test comes first. */
+static void cover(void) {
+  if (budget.num_known > 0) {
+    return;
+  }
+  if (!bytes_is_all()) {
+    test_device_set_budget(&budget);
+  }
+  const test_cover of_cpu = {.filter = is_of_cpu};
+  const test_cover of_all = {.filter = NULL};
+  test_variants_run(&device,
+                    bytes_is_all() ? &of_all : &of_cpu,
+                    200,
+                    TEST_IS_SANITIZED ? 12 : 1);
+  test_device_optimise(false);
+}
+
+RLO_TEST(test_device_bytes__each_constant_is_exact) {
+  cover();
+}
+
+RLO_TABLE_TEST(test_device_bytes__tables_are_exact, tables) {
+  const table *t = &tables[_i];
+  cover();
+  if (bytes_is_all()) {
+    t->run();
+    return;
+  }
+  test_random random = test_random_begin("test_device_bytes");
+  test_budget_enter(&budget, TEST_BUDGET_LISTING);
+  t->run();
+  int64_t listed = budget.num_listed;
+  int64_t drawn =
+      test_budget_draw(&budget,
+                       TEST_IS_SANITIZED ? t->num_drawn / 6 : t->num_drawn,
+                       random.state);
+  test_budget_enter(&budget, TEST_BUDGET_CLOSED);
+  t->run();
+  printf("%s: %lld cases ran, %lld were left; %lld of %lld other programs\n",
+         t->name,
+         (long long)budget.num_taken,
+         (long long)budget.num_left,
+         (long long)drawn,
+         (long long)listed);
+  ck_assert_int_gt(budget.num_taken, 0);
+}
+
+RLO_TEST(test_device_bytes__compiles_no_more_than_its_budget) {
+  rlo_context_stats stats;
+  rlo_context_get_stats(device.context, &stats);
+  if (!bytes_is_all()) {
+    ck_assert_int_le(stats.programs_built, MAX_PROGRAMS);
+    /* Cases are free only as long as none compiles what the budget does not
+     * know of. */
+    ck_assert_int_le(stats.programs_built, budget.num_known);
+  }
+}
