@@ -6,19 +6,20 @@
 
 rlo_status rlo_chain_transpose(rlo_chain *chain, const int32_t *permutation) {
   const rlo_shape *src = &chain->shape;
-  if (permutation == NULL && src->rank > 0) {
+  const int32_t rank = src->rank;
+  if (permutation == NULL && rank > 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the permutation of a rank %d transpose is NULL",
-                    src->rank);
+                    rank);
   }
-  RLO_TRY(rlo_permutation_validate(permutation, src->rank));
+  RLO_TRY(rlo_permutation_validate(permutation, rank));
   int64_t dims[RLO_MAX_RANK];
-  rlo_permutation_apply(permutation, src->rank, src->dims, dims);
+  rlo_permutation_apply(permutation, rank, src->dims, dims);
   rlo_shape result;
-  RLO_TRY(rlo__ops_shape_like(src, dims, src->rank, &result));
+  RLO_TRY(rlo__ops_shape_like(src, dims, rank, &result));
   rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
-  for (int32_t k = 0; k < step.rank; ++k) {
+  for (int32_t k = 0; k < rank; ++k) {
     step.rules[permutation[k]].from = k;
   }
   return rlo__chain_append(chain, &step, &result);

@@ -29,7 +29,7 @@
 
 /** Runs that do not begin with a line have too few whole lines for
  *  non-temporal stores below this. */
-#define RLO__CPU_MIN_LINED_BYTES (4 * RLO__CPU_LINE_BYTES)
+#define RLO__CPU_MIN_LINED_BYTES (INT64_C(4) * RLO__CPU_LINE_BYTES)
 
 /* ---------------------------------------------------------------------- grid
  */

@@ -165,7 +165,7 @@ rlo_status rlo_shape_transpose_is_bitcast(const rlo_shape *src,
                                           const int32_t *permutation,
                                           uint32_t flags,
                                           bool *out_is_bitcast) {
-  static const int32_t scalar[1] = {0};
+  static const int32_t scalar[RLO_MAX_RANK] = {0};
   RLO_TRY(rlo_permutation_validate(permutation, src->rank));
   return compare_shapes(
       src, dst, src->rank == 0 ? scalar : permutation, flags, out_is_bitcast);
@@ -182,7 +182,7 @@ rlo_status rlo_shape_is_same_bytes(const rlo_shape *src,
                                    const rlo_shape *dst,
                                    uint32_t flags,
                                    bool *out_is_same) {
-  int32_t identity[RLO_MAX_RANK];
+  int32_t identity[RLO_MAX_RANK] = {0};
   for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
     identity[k] = k;
   }

@@ -475,7 +475,7 @@ const char *rlo_tensor_backend_name(rlo_tensor *tensor) {
   const char *name = NULL;
   if (storage != NULL) {
     name = storage->instance->name;
-  } else {
+  } else if (pending.ops != NULL) {
     name = pending.ops->backend_name(pending.state);
   }
   rlo__storage_release(storage);
