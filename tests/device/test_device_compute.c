@@ -157,7 +157,7 @@ RLO_LOOP_TEST(test_device_compute__conversions_are_exact, 0, NUM_TYPES) {
   for (int t = 0; t < NUM_DST_TYPES; ++t) {
     if (is_complex(from) != is_complex(types[t]) ||
         (!is_common(from) && !is_common(types[t]) && (t + _i) % 3 != 0) ||
-        (t + _i) % test_case_count(1, 4, 5) != 0) {
+        (t + _i) % test_case_count(1, 6, 6) != 0) {
       continue;
     }
     rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
@@ -171,7 +171,7 @@ RLO_LOOP_TEST(test_device_compute__conversions_are_exact, 0, NUM_TYPES) {
     expect_ok(rlo_shape_make(types[t], &dim, 1, &dst));
     expect_ok(rlo_relayout_combine(&src, &dst, NULL, &options, &problem));
     /* Every second one, which changes nothing but the time it takes. */
-    test_device_optimise((t + _i) / 4 % 2 == 0);
+    test_device_optimise((t + _i) / 6 % 2 == 0);
     failures += run(words, values, NULL, "compute", RLO_DEVICE_CLASS_CPU, 0) ==
                 TEST_FAILED;
   }

@@ -2,11 +2,20 @@
 #include "support/device_suite.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 test_device device;
 
 void open_device(void) {
   device = test_device_open();
+}
+
+void expect_programs_within(int64_t max) {
+  rlo_context_stats stats;
+  rlo_context_get_stats(device.context, &stats);
+  if (getenv("RELAYOUT_TEST_ALL") == NULL) {
+    ck_assert_int_le(stats.programs_built, max);
+  }
 }
 
 void close_device(void) {

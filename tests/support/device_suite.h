@@ -11,6 +11,10 @@ extern test_device device;
 
 void open_device(void);
 
+/** Asserts that the file has built at most so many programs until now, unless
+ *  RELAYOUT_TEST_ALL lifts the budget: tests/README.md. */
+void expect_programs_within(int64_t max);
+
 /** Prints how many programs, kernels and launches the file needed, and closes
  *  the device. */
 void close_device(void);

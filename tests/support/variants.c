@@ -228,8 +228,8 @@ typedef struct kinds {
   const test_cover *cover;
   test_variant_case *cases;
   test_variant_set *sets;
-  /** Bytes moved. */
-  int64_t *sizes;
+  /** For a simulator; else all the same. */
+  int64_t *costs;
   int32_t count;
   int32_t capacity;
   int32_t numbers[1 << 16];
@@ -275,13 +275,13 @@ int64_t test_variant_case_elements(const test_variant_case *c) {
   return elements;
 }
 
-/* How much a simulator has to do. What is so small that a kernel does little of
- * what it can comes after all others. */
-static int64_t size_of(const test_variant_case *c) {
-  enum { MIN_ELEMENTS = 400 };
+/* How long a case takes in a simulator, of which a part is compiling. What is
+ * so small that a kernel does little of what it can comes after all others. */
+static int64_t cost_of(const test_variant_case *c) {
+  enum { MIN_ELEMENTS = 400, COMPILING = 2000 };
 
   int64_t elements = test_variant_case_elements(c);
-  return elements < MIN_ELEMENTS ? INT64_MAX : elements << c->width;
+  return elements < MIN_ELEMENTS ? INT32_MAX : elements + COMPILING;
 }
 
 static void note_kind(void *payload,
@@ -303,9 +303,9 @@ static void note_kind(void *payload,
     const test_variant_set *known = &into->sets[into->numbers[place] - 1];
     if (memcmp(known, &set, sizeof set) == 0) {
       int32_t kind = into->numbers[place] - 1;
-      if (cover->is_small && size_of(c) < into->sizes[kind]) {
+      if (cover->is_small && cost_of(c) < into->costs[kind]) {
         into->cases[kind] = *c;
-        into->sizes[kind] = size_of(c);
+        into->costs[kind] = cost_of(c);
       }
       return;
     }
@@ -315,13 +315,13 @@ static void note_kind(void *payload,
     size_t capacity = (size_t)into->capacity;
     into->cases = realloc(into->cases, capacity * sizeof *into->cases);
     into->sets = realloc(into->sets, capacity * sizeof *into->sets);
-    into->sizes = realloc(into->sizes, capacity * sizeof *into->sizes);
-    ck_assert(into->cases != NULL && into->sets != NULL && into->sizes != NULL);
+    into->costs = realloc(into->costs, capacity * sizeof *into->costs);
+    ck_assert(into->cases != NULL && into->sets != NULL && into->costs != NULL);
   }
   ck_assert_uint_lt((size_t)into->count, size / 2);
   into->cases[into->count] = *c;
   into->sets[into->count] = set;
-  into->sizes[into->count] = size_of(c);
+  into->costs[into->count] = cover->is_small ? cost_of(c) : 1;
   into->numbers[place] = ++into->count;
 }
 
@@ -342,9 +342,8 @@ int32_t test_variants_cover(const rlo_device_info *device,
     int32_t most_new = 0;
     for (int32_t n = 0; n < all.count; ++n) {
       int32_t num_new = test_variant_set_count_new(&all.sets[n], out_reached);
-      if (num_new > most_new ||
-          (num_new == most_new && num_new > 0 && cover->is_small &&
-           all.sizes[n] < all.sizes[best])) {
+      if (num_new > 0 &&
+          (best < 0 || num_new * all.costs[best] > most_new * all.costs[n])) {
         most_new = num_new;
         best = n;
       }
@@ -359,6 +358,6 @@ int32_t test_variants_cover(const rlo_device_info *device,
   }
   free(all.cases);
   free(all.sets);
-  free(all.sizes);
+  free(all.costs);
   return count;
 }
