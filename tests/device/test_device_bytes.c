@@ -25,18 +25,18 @@ typedef struct table {
   int64_t num_drawn;
 } table;
 
-static const table tables[] = {{"relayout", bytes_relayout, 12},
-                               {"gpu", bytes_gpu, 4},
-                               {"random", bytes_random, 12},
-                               {"sample", bytes_sample, 4},
-                               {"tile", bytes_tile, 10},
-                               {"packed", bytes_packed, 30},
-                               {"wide", bytes_wide, 6},
-                               {"ops", bytes_ops, 8}};
+static const table tables[] = {{"relayout", bytes_relayout, 4},
+                               {"gpu", bytes_gpu, 2},
+                               {"random", bytes_random, 4},
+                               {"sample", bytes_sample, 2},
+                               {"tile", bytes_tile, 4},
+                               {"packed", bytes_packed, 8},
+                               {"wide", bytes_wide, 2},
+                               {"ops", bytes_ops, 4}};
 
 enum {
   /** What this suite may compile by default. */
-  MAX_PROGRAMS = 300
+  MAX_PROGRAMS = 250
 };
 
 static test_budget budget;
@@ -79,6 +79,7 @@ static void cover(void) {
   const int32_t stride = TEST_IS_SANITIZED ? 12 : 1;
   const test_cover of_cpu = {.filter = is_of_cpu};
   const test_cover of_gpu = {.filter = is_of_gpu};
+  bytes_slanted_guard();
   test_variants_run(&device, &of_cpu, 200, stride);
   test_device_optimise(false);
   test_variants_run(&device, &of_gpu, 80, stride);

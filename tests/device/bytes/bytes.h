@@ -29,6 +29,9 @@ void bytes_tile(void);
 void bytes_packed(void);
 /** Kernels that count in 64 bits. */
 void bytes_wide(void);
+/** A padded vector, as a transposed matrix: the guard of the pad depends on
+ * both axes of the plane, so that their order matters. */
+void bytes_slanted_guard(void);
 /** Random chains of operations. */
 void bytes_ops(void);
 

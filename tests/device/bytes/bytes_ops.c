@@ -214,6 +214,33 @@ static void run_problem(const rlo_problem *problem,
   t->ran += num_ran;
 }
 
+void bytes_slanted_guard(void) {
+  rlo_shape vector;
+  rlo_chain *chain = NULL;
+  rlo_problem_list *problems = NULL;
+  const uint32_t fill = 0xfeedbeef;
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U32, (int64_t[]){4000}, 1, &vector),
+                   RLO_OK);
+  ck_assert_int_eq(rlo_chain_create(&vector, &chain), RLO_OK);
+  ck_assert_int_eq(rlo_chain_pad(chain, NULL, (int64_t[]){96}, NULL, &fill),
+                   RLO_OK);
+  ck_assert_int_eq(rlo_chain_reshape(chain, (int64_t[]){64, 64}, 2), RLO_OK);
+  ck_assert_int_eq(rlo_chain_transpose(chain, (int32_t[]){1, 0}), RLO_OK);
+  ck_assert_int_eq(rlo_chain_lower(chain, NULL, &problems), RLO_OK);
+  ck_assert_int_eq(rlo_problem_list_count(problems), 1);
+  const test_case c = {.family = "tile", .device_class = RLO_DEVICE_CLASS_CPU};
+  test_outcome outcome =
+      test_device_run_problem(&device,
+                              rlo_problem_list_get(problems, 0),
+                              &c,
+                              "pad, reshape, transpose",
+                              NULL);
+  ck_assert_int_ne(outcome, TEST_FAILED);
+  ck_assert_int_ne(outcome, TEST_REFUSED);
+  rlo_problem_list_release(problems);
+  rlo_chain_release(chain);
+}
+
 void bytes_ops(void) {
   test_random random = test_random_begin("test_device_bytes");
   const int32_t cases = TEST_IS_SANITIZED ? 60 : 250;
