@@ -38,7 +38,6 @@ FLOORS = {
     "runtime": (5, []),
     "engine": (6, ["parts", "memory", "registry", "tensor", "copy", "call",
                    "gradient", "engine"]),
-    "service": (6, []),
 }
 DEVICE_LEVEL = FLOORS["runtime"][0]
 # Formats of io/ do not include each other.
