@@ -38,7 +38,17 @@ void test_variants_run(const test_device *device,
                                       sets,
                                       MAX_CASES,
                                       &reached);
+  test_variant_set optimised = {{0}};
+  int32_t num_optimised = 0;
   for (int32_t n = 0; n < count; n += stride) {
+    if (cover->optimises_one_width) {
+      test_variant_set set = sets[n];
+      test_variant_set_merge_widths(&set);
+      bool is_new = test_variant_set_count_new(&set, &optimised) > 0;
+      test_variant_set_add(&optimised, &set);
+      test_device_optimise(is_new);
+      num_optimised += is_new;
+    }
     test_variant_run(device, &cases[n]);
     test_variant_set_add(&ran, &sets[n]);
   }
@@ -50,7 +60,10 @@ void test_variants_run(const test_device *device,
       printf("not for this device: %s\n", test_variant_name(n));
     }
   }
-  printf("%d cases for %d variants\n", (int)count, (int)num_reached);
+  printf("%d cases for %d variants, %d optimised\n",
+         (int)count,
+         (int)num_reached,
+         (int)num_optimised);
   ck_assert_int_ge(num_reached, min_variants);
   if (stride == 1) {
     ck_assert_int_eq(test_variant_set_count_new(&reached, &ran), 0);

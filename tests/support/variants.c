@@ -244,8 +244,7 @@ static uint32_t hash_set(const test_variant_set *set) {
   return (uint32_t)hash;
 }
 
-/* Makes a set one of the first width, without the width itself. */
-static void merge_widths(test_variant_set *set) {
+void test_variant_set_merge_widths(test_variant_set *set) {
   test_variant_set merged;
   memset(&merged, 0, sizeof merged);
   int32_t before = 0;
@@ -296,7 +295,7 @@ static void note_kind(void *payload,
   }
   ck_assert(test_variants_of(launch, &set));
   if (cover->merges_widths != NULL && cover->merges_widths(c)) {
-    merge_widths(&set);
+    test_variant_set_merge_widths(&set);
   }
   size_t place = hash_set(&set) % size;
   for (; into->numbers[place] != 0; place = (place + 1) % size) {

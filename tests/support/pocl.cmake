@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A copy of the system's PoCL, made of links, whose opencl-c.h declares only the
+# functions that this tree uses (used_builtins.py): a program compiles in half the
+# time. PoCL looks for its headers beside its library. Sets rlo_test_vendors, the
+# folder for OCL_ICD_VENDORS; to nothing where there is no such PoCL, where the
+# environment chooses the drivers, and with --slow, which uses PoCL as it is.
+set(rlo_test_vendors)
+set(vendors /etc/OpenCL/vendors)
+if(RELAYOUT_SLOW_TESTS
+   OR DEFINED ENV{OCL_ICD_VENDORS}
+   OR NOT rlo_python
+   OR NOT EXISTS "${vendors}/pocl.icd")
+  return()
+endif()
+file(READ "${vendors}/pocl.icd" library)
+string(STRIP "${library}" library)
+get_filename_component(library_name "${library}" NAME)
+find_library(RLO_POCL_LIBRARY NAMES "${library_name}" libpocl.so.2)
+mark_as_advanced(RLO_POCL_LIBRARY)
+get_filename_component(library "${RLO_POCL_LIBRARY}" REALPATH)
+get_filename_component(library_dir "${library}" DIRECTORY)
+get_filename_component(share "${library_dir}/../../share/pocl" ABSOLUTE)
+if(NOT EXISTS "${share}/include/opencl-c.h")
+  return()
+endif()
+
+set(pocl "${PROJECT_BINARY_DIR}/tests/pocl")
+set(rlo_test_vendors "${pocl}/vendors")
+file(REMOVE_RECURSE "${pocl}")
+file(MAKE_DIRECTORY "${pocl}/lib/links" "${pocl}/share/pocl/include"
+     "${rlo_test_vendors}")
+file(CREATE_LINK "${library}" "${pocl}/lib/links/${library_name}" SYMBOLIC)
+file(CREATE_LINK "${library_dir}/pocl" "${pocl}/lib/links/pocl" SYMBOLIC)
+file(
+  GLOB parts
+  RELATIVE "${share}"
+  "${share}/*" "${share}/include/*")
+list(REMOVE_ITEM parts include include/opencl-c.h)
+foreach(part IN LISTS parts)
+  file(CREATE_LINK "${share}/${part}" "${pocl}/share/pocl/${part}" SYMBOLIC)
+endforeach()
+# The other drivers as they are.
+file(GLOB others "${vendors}/*.icd")
+list(REMOVE_ITEM others "${vendors}/pocl.icd")
+foreach(other IN LISTS others)
+  get_filename_component(name "${other}" NAME)
+  file(CREATE_LINK "${other}" "${rlo_test_vendors}/${name}" SYMBOLIC)
+endforeach()
+file(WRITE "${rlo_test_vendors}/pocl.icd" "${pocl}/lib/links/${library_name}\n")
+
+# Whatever has changed: it takes less time than to find out.
+file(
+  GLOB_RECURSE sources CONFIGURE_DEPENDS
+  "${PROJECT_SOURCE_DIR}/cl/*.cl" "${PROJECT_SOURCE_DIR}/tests/*.[ch]"
+  "${PROJECT_SOURCE_DIR}/tests/*.cl" "${PROJECT_SOURCE_DIR}/bench/*.[ch]"
+  "${PROJECT_SOURCE_DIR}/docs/*.c" "${PROJECT_SOURCE_DIR}/docs/*.md")
+add_custom_target(
+  rlo_test_pocl ALL
+  COMMAND
+    "${rlo_python}" "${CMAKE_CURRENT_SOURCE_DIR}/support/used_builtins.py"
+    "${share}/include/opencl-c.h" "${pocl}/share/pocl/include/opencl-c.h"
+    ${sources}
+  VERBATIM)
