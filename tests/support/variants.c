@@ -178,6 +178,7 @@ static bool plan_case(const rlo_device_info *device,
 
 static void each_of_pair(const rlo_device_info *device,
                          const test_pair *pair,
+                         test_variant_filter filter,
                          test_variant_fn fn,
                          void *payload) {
   static rlo_problem problem;
@@ -201,6 +202,9 @@ static void each_of_pair(const rlo_device_info *device,
                                        .family = rlo__families[f],
                                        .schedule = &rlo__schedules[w],
                                        .is_aligned = aligned != 0};
+          if (filter != NULL && !filter(&c)) {
+            continue;
+          }
           is_refused = !plan_case(device, &problem, &c, fn, payload) && w == 0;
         }
       }
@@ -210,15 +214,16 @@ static void each_of_pair(const rlo_device_info *device,
 
 void test_variants_each(const rlo_device_info *device,
                         bool is_small,
+                        test_variant_filter filter,
                         test_variant_fn fn,
                         void *payload) {
   for (int32_t p = 0; p < test_num_pairs; ++p) {
     if (test_pairs[p].is_small || !is_small) {
-      each_of_pair(device, &test_pairs[p], fn, payload);
+      each_of_pair(device, &test_pairs[p], filter, fn, payload);
     }
   }
   for (int32_t p = 0; p < test_num_variant_pairs; ++p) {
-    each_of_pair(device, &test_variant_pairs[p], fn, payload);
+    each_of_pair(device, &test_variant_pairs[p], filter, fn, payload);
   }
 }
 
@@ -290,9 +295,6 @@ static void note_kind(void *payload,
   const size_t size = sizeof into->numbers / sizeof into->numbers[0];
   test_variant_set set;
   const test_cover *cover = into->cover;
-  if (cover->filter != NULL && !cover->filter(c)) {
-    return;
-  }
   ck_assert(test_variants_of(launch, &set));
   if (cover->merges_widths != NULL && cover->merges_widths(c)) {
     test_variant_set_merge_widths(&set);
@@ -333,7 +335,7 @@ int32_t test_variants_cover(const rlo_device_info *device,
   static kinds all;
   memset(&all, 0, sizeof all);
   all.cover = cover;
-  test_variants_each(device, cover->is_small, note_kind, &all);
+  test_variants_each(device, cover->is_small, cover->filter, note_kind, &all);
   memset(out_reached, 0, sizeof *out_reached);
   int32_t count = 0;
   for (;;) {

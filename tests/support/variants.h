@@ -53,19 +53,22 @@ typedef struct test_variant_case {
   bool is_aligned;
 } test_variant_case;
 
+/** Whether a case is wanted. */
+typedef bool (*test_variant_filter)(const test_variant_case *c);
+
 typedef void (*test_variant_fn)(void *payload,
                                 const test_variant_case *c,
                                 const rlo__launch *launch);
 
 /** Plan every pair of test_pairs, and those that only variants need, by every
  *  family in every schedule in every width, and tell each launch.
- *  @param is_small  only pairs for a simulator. */
+ *  @param is_small  only pairs for a simulator.
+ *  @param filter  NULL: all. */
 void test_variants_each(const rlo_device_info *device,
                         bool is_small,
+                        test_variant_filter filter,
                         test_variant_fn fn,
                         void *payload);
-
-typedef bool (*test_variant_filter)(const test_variant_case *c);
 
 /** How many elements a case moves. */
 int64_t test_variant_case_elements(const test_variant_case *c);

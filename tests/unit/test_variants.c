@@ -29,11 +29,11 @@ RLO_TIMEOUT(120);
  * kernel but a name, and what is chosen and not declared is run by no test. */
 RLO_TEST(test_variants__are_those_that_planning_chooses) {
   rlo_device_info device = test_plan_cpu();
-  test_variants_each(&device, false, reach, NULL);
+  test_variants_each(&device, false, NULL, reach, NULL);
   device.has_builtin_prefetch = false;
   device.has_nontemporal_store = false;
   device.has_vector_shuffle = false;
-  test_variants_each(&device, true, reach, NULL);
+  test_variants_each(&device, true, NULL, reach, NULL);
   int32_t num_never = 0;
   for (int32_t n = 0; n < test_variants_count(); ++n) {
     if (!test_variant_set_has(&reached, n)) {
@@ -78,6 +78,6 @@ RLO_TEST(test_variants__are_all_covered_by_few_cases) {
       test_variants_cover(&device, &small, cases, sets, CAPACITY, &covered);
   printf("%d cases cover what small problems reach\n", (int)count);
   memset(&reached, 0, sizeof reached);
-  test_variants_each(&device, true, reach, NULL);
+  test_variants_each(&device, true, NULL, reach, NULL);
   ck_assert_int_eq(test_variant_set_count_new(&reached, &covered), 0);
 }
