@@ -475,3 +475,35 @@ RLO_TABLE_TEST(test_device_compute__families_are_exact, forced_cases) {
   }
   free(x);
 }
+
+/* A sum some of whose points a guard skips: the adjoint of a slice of what was
+ * read several times. */
+RLO_TEST(test_device_compute__skips_points_of_a_sum) {
+  test_random random = test_random_begin("test_device_compute");
+  rlo_shape src;
+  rlo_chain *chain = NULL;
+  rlo_problem_list *problems = NULL;
+  expect_ok(rlo_shape_make(RLO_DTYPE_F32, (int64_t[]){4, 5}, 2, &src));
+  expect_ok(rlo_chain_create(&src, &chain));
+  expect_ok(rlo_chain_tile(chain, (int64_t[]){3, 3}));
+  expect_ok(rlo_chain_reshape(chain, (int64_t[]){180}, 1));
+  expect_ok(rlo_chain_slice(chain, (int64_t[]){0}, (int64_t[]){100}, NULL));
+  expect_ok(rlo_chain_lower(chain, NULL, &problems));
+  expect_ok(rlo_problem_adjoint(
+      rlo_problem_list_get(problems, 0), RLO_DTYPE_F32, &problem));
+  rlo_problem_list_release(problems);
+  rlo_chain_release(chain);
+  ck_assert(rlo_problem_is_sum(&problem));
+  int32_t num_skips = 0;
+  for (int32_t g = 0; g < problem.num_guards; ++g) {
+    num_skips += problem.guards[g].kind == RLO_GUARD_SKIP;
+  }
+  ck_assert_int_gt(num_skips, 0);
+  float dy[100];
+  float dx[20];
+  fill_with_numbers(&random, RLO_DTYPE_F32, sizeof dy, (uint8_t *)dy);
+  fill_with_numbers(&random, RLO_DTYPE_F32, sizeof dx, (uint8_t *)dx);
+  ck_assert_int_eq(
+      run("adjoint of a slice", dy, dx, "compute", RLO_DEVICE_CLASS_CPU, 0),
+      TEST_RAN);
+}
