@@ -217,10 +217,12 @@ RLO_TEST(test_ops__roll) {
   ck_assert_int_eq(EXPECT(3, 1, 2, 6, 4, 5), 2);
   expect_ok(rlo_chain_roll(chain, DIMS(-1, 0), ENTRIES(1, 0), 2));
   EXPECT(1, 2, 3, 4, 5, 6);
+  rlo_chain_release(chain);
   chain = begin_with(DIMS(2, 3), 2);
   /* Shifts of one dimension add up: 2 + 2 = 1 modulo 3. */
   expect_ok(rlo_chain_roll(chain, DIMS(2, 2), ENTRIES(1, 1), 2));
   ck_assert_int_eq(EXPECT(3, 1, 2, 6, 4, 5), 2);
+  rlo_chain_release(chain);
   chain = begin_with(DIMS(2, 3), 2);
   expect_ok(
       rlo_chain_roll(chain, DIMS(INT64_MIN, INT64_MAX), ENTRIES(0, 0), 2));
@@ -228,6 +230,7 @@ RLO_TEST(test_ops__roll) {
   expect_refusal(rlo_chain_roll(chain, DIMS(1), ENTRIES(2), 1),
                  RLO_OUT_OF_RANGE,
                  "roll: dimension 2 of an array of rank 2");
+  rlo_chain_release(chain);
   chain = begin_with(DIMS(0, 3), 2);
   expect_ok(rlo_chain_roll(chain, DIMS(5), ENTRIES(0), 1));
 }
