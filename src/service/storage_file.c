@@ -12,6 +12,7 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "service/storage.h"
 #include "service/storage_kind.h"
 #include "service/storage_trail.h"
 

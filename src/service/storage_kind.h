@@ -5,7 +5,10 @@
 #include <stdatomic.h>
 
 #include "relayout/problem.h"
-#include "service/storage.h"
+#include "relayout/storage.h"
+
+/** service/storage.h, which stands above. */
+struct rlo__storage_identity;
 
 /**
  * Runs of equal length in a storage, which lie packed in memory, one after the
@@ -55,7 +58,7 @@ typedef struct rlo__storage_kind {
   rlo_status (*set_streamed)(rlo_storage *storage);
   /** NULL: this is no file. */
   rlo_status (*get_identity)(const rlo_storage *storage,
-                             rlo__storage_identity *out_identity);
+                             struct rlo__storage_identity *out_identity);
   /** Releases what the storage has, and itself. */
   void (*destroy)(rlo_storage *storage);
 } rlo__storage_kind;
