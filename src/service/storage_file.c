@@ -159,6 +159,14 @@ static bool is_worth_joining(int64_t gap_bytes, int64_t run_bytes) {
          (gap_bytes <= run_bytes || gap_bytes < PAGE_BYTES);
 }
 
+/** Leaves the parts as they are: there are many. */
+static void begin_group(read_group *group, int64_t offset) {
+  group->begin = offset;
+  group->end = offset;
+  group->gap_bytes = 0;
+  group->num_parts = 0;
+}
+
 static void add_part(read_group *group, void *into, int64_t bytes) {
   group->parts[group->num_parts++] =
       (struct iovec){.iov_base = into, .iov_len = (size_t)bytes};
@@ -172,27 +180,20 @@ static rlo_status read_runs(rlo_storage *storage,
   /* Gaps are read over each other. */
   char gaps[MAX_GAP_BYTES];
   read_group group;
-  group.num_parts = 0;
+  begin_group(&group, runs->offset);
   rlo__run_walk walk = {.offset = runs->offset};
   char *next = into;
   for (int64_t n = 0; n < runs->num_runs; ++n) {
-    if (group.num_parts > 0) {
-      int64_t gap_bytes = walk.offset - group.end;
-      if (group.num_parts + 2 <= MAX_PARTS &&
-          is_worth_joining(gap_bytes, runs->run_bytes)) {
-        if (gap_bytes > 0) {
-          add_part(&group, gaps, gap_bytes);
-          group.gap_bytes += gap_bytes;
-        }
-      } else {
-        RLO_TRY(read_group_now(file, &group));
-        group.num_parts = 0;
+    int64_t gap_bytes = walk.offset - group.end;
+    if (group.num_parts > 0 && group.num_parts + 2 <= MAX_PARTS &&
+        is_worth_joining(gap_bytes, runs->run_bytes)) {
+      if (gap_bytes > 0) {
+        add_part(&group, gaps, gap_bytes);
+        group.gap_bytes += gap_bytes;
       }
-    }
-    if (group.num_parts == 0) {
-      group.begin = walk.offset;
-      group.end = walk.offset;
-      group.gap_bytes = 0;
+    } else if (group.num_parts > 0) {
+      RLO_TRY(read_group_now(file, &group));
+      begin_group(&group, walk.offset);
     }
     add_part(&group, next, runs->run_bytes);
     next += runs->run_bytes;
