@@ -38,6 +38,8 @@ FLOORS = {
     "runtime": (5, []),
     "engine": (6, ["parts", "memory", "registry", "tensor", "copy", "call",
                    "gradient", "engine"]),
+    "service": (6, ["storage_calls", "storage_trail", "storage_kind",
+                    "storage", "storage_file"]),
 }
 DEVICE_LEVEL = FLOORS["runtime"][0]
 # Formats of io/ do not include each other.

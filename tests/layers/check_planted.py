@@ -36,6 +36,8 @@ PLANTED = [
     ("src/engine/tensor/planted.c", '#include "engine/call/call_plan.h"'),
     ("src/engine/call/planted.c", '#include "engine/gradient/tape.h"'),
     ("src/runtime/planted.c", '#include "engine/tensor/tensor.h"'),
+    ("src/service/planted.c", '#include "engine/parts.h"'),
+    ("src/service/storage.c", '#include "service/storage_file.h"'),
     ("src/cli/planted.c", '#include "base/str.h"'),
     ("src/cli/planted.c", "#include <CL/cl.h>"),
     ("bench/planted.c", '#include "plan/planner.h"'),

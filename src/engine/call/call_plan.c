@@ -453,18 +453,18 @@ fail:
 
 rlo_status rlo__call_plan_run(rlo__call_plan *plan,
                               int32_t output,
-                              rlo__storage *const *inputs,
+                              rlo__allocation *const *inputs,
                               int32_t num_inputs,
-                              rlo__storage **out_storage) {
+                              rlo__allocation **out_allocation) {
   const rlo__call_plan_output *result = &plan->outputs[output];
   if (result->is_view) {
-    *out_storage = rlo__storage_retain(inputs[0]);
+    *out_allocation = rlo__allocation_retain(inputs[0]);
     return RLO_OK;
   }
   rlo__backend_instance *instance = plan->instance;
   void *few[8];
   void *program = NULL;
-  rlo__storage *storage = NULL;
+  rlo__allocation *allocation = NULL;
   rlo_status status = RLO_OK;
   void **operands = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
   if (operands == NULL) {
@@ -474,16 +474,16 @@ rlo_status rlo__call_plan_run(rlo__call_plan *plan,
     operands[n] = inputs[n]->memory;
   }
   RLO_TRY_GOTO(get_program(plan, output, &program));
-  RLO_TRY_GOTO(rlo__storage_create(
-      instance, result->shape->bytes, result->shape->has_gaps, &storage));
+  RLO_TRY_GOTO(rlo__allocation_create(
+      instance, result->shape->bytes, result->shape->has_gaps, &allocation));
   if (result->shape->bytes > 0) {
     RLO_TRY_GOTO(rlo__backend_instance_run(
-        instance, program, operands, storage->memory));
+        instance, program, operands, allocation->memory));
   }
-  *out_storage = storage;
-  storage = NULL;
+  *out_allocation = allocation;
+  allocation = NULL;
 fail:
-  rlo__storage_release(storage);
+  rlo__allocation_release(allocation);
   rlo__small_array_free(operands, few);
   return status;
 }
@@ -492,22 +492,22 @@ rlo_status rlo__call_plan_run_tensors(rlo__call_plan *plan,
                                       int32_t output,
                                       rlo_tensor *const *inputs,
                                       int32_t num_inputs,
-                                      rlo__storage **out_storage) {
-  rlo__storage *few[8];
-  rlo__storage **storages = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
-  if (storages == NULL) {
+                                      rlo__allocation **out_allocation) {
+  rlo__allocation *few[8];
+  rlo__allocation **allocations = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
+  if (allocations == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status = RLO_OK;
   for (int32_t n = 0; n < num_inputs; ++n) {
-    RLO_TRY_GOTO(rlo__tensor_need(inputs[n], plan->instance, &storages[n]));
+    RLO_TRY_GOTO(rlo__tensor_need(inputs[n], plan->instance, &allocations[n]));
   }
-  RLO_TRY_GOTO(
-      rlo__call_plan_run(plan, output, storages, num_inputs, out_storage));
+  RLO_TRY_GOTO(rlo__call_plan_run(
+      plan, output, allocations, num_inputs, out_allocation));
 fail:
   for (int32_t n = 0; n < num_inputs; ++n) {
-    rlo__storage_release(storages[n]);
+    rlo__allocation_release(allocations[n]);
   }
-  rlo__small_array_free(storages, few);
+  rlo__small_array_free(allocations, few);
   return status;
 }

@@ -113,20 +113,21 @@ rlo__call_plan_create_chain(rlo__call_plans *plans,
 
 /**
  * Computes one result.
- * @param inputs       storages on the plan's instance, one for each operand.
- * @param out_storage  new; for a view that of input 0, retained.
+ * @param inputs  allocations on the plan's instance, one for each operand.
+ * @param out_allocation  new; for a view that of input 0, retained.
  */
 RLO_NODISCARD rlo_status rlo__call_plan_run(rlo__call_plan *plan,
                                             int32_t output,
-                                            rlo__storage *const *inputs,
+                                            rlo__allocation *const *inputs,
                                             int32_t num_inputs,
-                                            rlo__storage **out_storage);
+                                            rlo__allocation **out_allocation);
 
 /** The same of tensors, which are copied to the instance where necessary. */
-RLO_NODISCARD rlo_status rlo__call_plan_run_tensors(rlo__call_plan *plan,
-                                                    int32_t output,
-                                                    rlo_tensor *const *inputs,
-                                                    int32_t num_inputs,
-                                                    rlo__storage **out_storage);
+RLO_NODISCARD rlo_status
+rlo__call_plan_run_tensors(rlo__call_plan *plan,
+                           int32_t output,
+                           rlo_tensor *const *inputs,
+                           int32_t num_inputs,
+                           rlo__allocation **out_allocation);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct deferred {
 
 static rlo_status deferred_run(void *state,
                                rlo__shared_shape *shape,
-                               rlo__storage **out_storage);
+                               rlo__allocation **out_allocation);
 
 static const char *deferred_backend_name(const void *state) {
   const deferred *d = state;
@@ -50,10 +50,10 @@ static const rlo__pending_ops deferred_ops = {
 /* Retained; NULL for a tensor that is not pending. Only this file makes pending
  * tensors. */
 static deferred *peek(rlo_tensor *tensor) {
-  rlo__storage *storage = NULL;
+  rlo__allocation *allocation = NULL;
   rlo__pending pending = {NULL, NULL};
-  rlo__tensor_peek(tensor, &storage, &pending);
-  rlo__storage_release(storage);
+  rlo__tensor_peek(tensor, &allocation, &pending);
+  rlo__allocation_release(allocation);
   return pending.state;
 }
 
@@ -103,7 +103,7 @@ rlo_status rlo__fusion_create(rlo__call_plan *plan,
 /* A snapshot of what was pending: other threads may compute any of it
  * meanwhile. A leaf has bytes, an inner node is an operation. */
 typedef struct node {
-  rlo__storage *storage;
+  rlo__allocation *allocation;
   deferred *pending;
   struct node *inputs;
 } node;
@@ -116,7 +116,7 @@ static void node_deinit(node *n) {
     rlo__free(n->inputs);
   }
   deferred_release(n->pending);
-  rlo__storage_release(n->storage);
+  rlo__allocation_release(n->allocation);
 }
 
 static rlo_status freeze_inputs(node *n);
@@ -132,7 +132,7 @@ static rlo_status freeze(rlo_tensor *tensor,
   }
   deferred_release(out_node->pending);
   out_node->pending = NULL;
-  return rlo__tensor_need(tensor, instance, &out_node->storage);
+  return rlo__tensor_need(tensor, instance, &out_node->allocation);
 }
 
 static rlo_status freeze_inputs(node *n) {
@@ -148,7 +148,7 @@ static rlo_status freeze_inputs(node *n) {
     RLO_TRY(is_fused
                 ? freeze(pending->inputs[i], instance, &n->inputs[i])
                 : rlo__tensor_need(
-                      pending->inputs[i], instance, &n->inputs[i].storage));
+                      pending->inputs[i], instance, &n->inputs[i].allocation));
   }
   return RLO_OK;
 }
@@ -179,9 +179,11 @@ static int32_t count_leaves(const node *n) {
 }
 
 /* In the order in which the chain numbers its operands. */
-static void collect_leaves(const node *n, rlo__storage **out, int32_t *count) {
+static void collect_leaves(const node *n,
+                           rlo__allocation **out,
+                           int32_t *count) {
   if (n->pending == NULL) {
-    out[(*count)++] = n->storage;
+    out[(*count)++] = n->allocation;
     return;
   }
   for (int32_t i = 0; i < n->pending->num_inputs; ++i) {
@@ -251,16 +253,16 @@ fail:
 
 static rlo_status run_fused(const node *root,
                             rlo__shared_shape *shape,
-                            rlo__storage **out_storage) {
+                            rlo__allocation **out_allocation) {
   rlo__call_plan *fused = NULL;
   RLO_TRY(get_fused(root, shape, &fused));
   int32_t count = 0;
-  rlo__storage **leaves =
-      rlo__alloc_array((size_t)count_leaves(root), sizeof(rlo__storage *));
+  rlo__allocation **leaves =
+      rlo__alloc_array((size_t)count_leaves(root), sizeof(rlo__allocation *));
   rlo_status status = RLO_OUT_OF_MEMORY;
   if (leaves != NULL) {
     collect_leaves(root, leaves, &count);
-    status = rlo__call_plan_run(fused, 0, leaves, count, out_storage);
+    status = rlo__call_plan_run(fused, 0, leaves, count, out_allocation);
   }
   rlo__free(leaves);
   rlo__call_plan_release(fused);
@@ -278,13 +280,13 @@ static bool is_single(const node *root) {
 
 static rlo_status deferred_run(void *state,
                                rlo__shared_shape *shape,
-                               rlo__storage **out_storage) {
+                               rlo__allocation **out_allocation) {
   deferred *d = state;
   node root = {NULL, d, NULL};
   deferred_retain(d);
   rlo_status status = freeze_inputs(&root);
   if (status == RLO_OK && !is_single(&root)) {
-    status = run_fused(&root, shape, out_storage);
+    status = run_fused(&root, shape, out_allocation);
     if (status != RLO_UNSUPPORTED) {
       node_deinit(&root);
       return status;
@@ -294,8 +296,10 @@ static rlo_status deferred_run(void *state,
     status = RLO_OK;
   }
   node_deinit(&root);
-  return status != RLO_OK
-             ? status
-             : rlo__call_plan_run_tensors(
-                   d->plan, d->output, d->inputs, d->num_inputs, out_storage);
+  return status != RLO_OK ? status
+                          : rlo__call_plan_run_tensors(d->plan,
+                                                       d->output,
+                                                       d->inputs,
+                                                       d->num_inputs,
+                                                       out_allocation);
 }

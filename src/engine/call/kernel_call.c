@@ -31,18 +31,18 @@ rlo_status rlo_kernel_output(rlo_kernel_call *call,
   }
   if (call->outputs[n] == NULL) {
     const rlo__kernel_call *k = (const rlo__kernel_call *)call;
-    rlo__storage *storage = NULL;
-    RLO_TRY(rlo__storage_create(k->bound->instance,
-                                k->shapes[n]->bytes,
-                                k->shapes[n]->has_gaps,
-                                &storage));
+    rlo__allocation *allocation = NULL;
+    RLO_TRY(rlo__allocation_create(k->bound->instance,
+                                   k->shapes[n]->bytes,
+                                   k->shapes[n]->has_gaps,
+                                   &allocation));
     rlo_status status = rlo__tensor_create(call->engine,
                                            k->shapes[n],
-                                           storage,
+                                           allocation,
                                            (rlo__pending){NULL, NULL},
                                            &call->outputs[n]);
     if (status != RLO_OK) {
-      rlo__storage_release(storage);
+      rlo__allocation_release(allocation);
       return status;
     }
   }
@@ -61,17 +61,18 @@ rlo_status rlo_kernel_output_host_data(rlo_kernel_call *call,
   if (output == NULL) {
     return status;
   }
-  const rlo__storage *storage = output->storage;
-  const rlo__backend_instance *instance = storage->instance;
+  const rlo__allocation *allocation = output->allocation;
+  const rlo__backend_instance *instance = allocation->instance;
   if (instance->methods.host_pointer == NULL) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "kernel '%s': backend '%s' has no host memory",
                     call->kernel_name,
                     call->backend_name);
   }
-  *out_data = storage->memory != NULL ? instance->methods.host_pointer(
-                                            instance->self, storage->memory)
-                                      : NULL;
+  *out_data =
+      allocation->memory != NULL
+          ? instance->methods.host_pointer(instance->self, allocation->memory)
+          : NULL;
   return RLO_OK;
 }
 

@@ -135,9 +135,10 @@ fail:
 /* Brings the inputs to the kernel's backend. */
 static rlo_status bring_inputs(const rlo__kernel_call *k) {
   for (int32_t n = 0; n < k->call.num_inputs; ++n) {
-    rlo__storage *storage = NULL;
-    RLO_TRY(rlo__tensor_need(k->call.inputs[n], k->bound->instance, &storage));
-    rlo__storage_release(storage);
+    rlo__allocation *allocation = NULL;
+    RLO_TRY(
+        rlo__tensor_need(k->call.inputs[n], k->bound->instance, &allocation));
+    rlo__allocation_release(allocation);
   }
   return RLO_OK;
 }
@@ -145,15 +146,15 @@ static rlo_status bring_inputs(const rlo__kernel_call *k) {
 /* Replaces a reference by a new tensor with the same bytes. */
 static rlo_status make_alias(rlo_tensor **tensor) {
   rlo_tensor *alias = NULL;
-  rlo__storage *storage = NULL;
-  RLO_TRY(rlo__tensor_need(*tensor, NULL, &storage));
+  rlo__allocation *allocation = NULL;
+  RLO_TRY(rlo__tensor_need(*tensor, NULL, &allocation));
   rlo_status status = rlo__tensor_create((*tensor)->engine,
                                          (*tensor)->shape,
-                                         storage,
+                                         allocation,
                                          (rlo__pending){NULL, NULL},
                                          &alias);
   if (status != RLO_OK) {
-    rlo__storage_release(storage);
+    rlo__allocation_release(allocation);
     return status;
   }
   rlo_tensor_release(*tensor);

@@ -99,7 +99,7 @@ static rlo_status make_result(const rlo__kernel_call *k,
   rlo_engine *engine = k->call.engine;
   rlo_tensor *const *inputs = k->call.inputs;
   const rlo__call_plan_output *result = &plan->outputs[output];
-  rlo__storage *storage = NULL;
+  rlo__allocation *allocation = NULL;
   rlo__pending pending = {NULL, NULL};
   rlo_status status = RLO_OK;
   /* A view need not wait unless its input does. */
@@ -111,14 +111,14 @@ static rlo_status make_result(const rlo__kernel_call *k,
         rlo__fusion_create(plan, output, inputs, num_inputs, &pending));
     rlo__engine_count(&engine->counters.pending, 1);
   } else {
-    RLO_TRY_GOTO(
-        rlo__call_plan_run_tensors(plan, output, inputs, num_inputs, &storage));
+    RLO_TRY_GOTO(rlo__call_plan_run_tensors(
+        plan, output, inputs, num_inputs, &allocation));
   }
-  RLO_TRY_GOTO(
-      rlo__tensor_create(engine, result->shape, storage, pending, out_tensor));
+  RLO_TRY_GOTO(rlo__tensor_create(
+      engine, result->shape, allocation, pending, out_tensor));
   return RLO_OK;
 fail:
-  rlo__storage_release(storage);
+  rlo__allocation_release(allocation);
   rlo__pending_release(pending);
   return status;
 }
@@ -191,7 +191,7 @@ rlo_status rlo_run_chain(rlo_engine *engine,
   rlo__backend_instance *instance = NULL;
   rlo__shared_shape *shape = NULL;
   rlo__call_plan *plan = NULL;
-  rlo__storage *storage = NULL;
+  rlo__allocation *allocation = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__backend_get_active(engine->registry, &instance));
   RLO_TRY_GOTO(rlo__shape_table_get(
@@ -201,12 +201,12 @@ rlo_status rlo_run_chain(rlo_engine *engine,
   RLO_TRY_GOTO(rlo__call_plan_create_chain(
       engine->plans, instance, NULL, chain, shape, &plan));
   RLO_TRY_GOTO(
-      rlo__call_plan_run_tensors(plan, 0, inputs, num_inputs, &storage));
+      rlo__call_plan_run_tensors(plan, 0, inputs, num_inputs, &allocation));
   RLO_TRY_GOTO(rlo__tensor_create(
-      engine, shape, storage, (rlo__pending){NULL, NULL}, out_tensor));
-  storage = NULL;
+      engine, shape, allocation, (rlo__pending){NULL, NULL}, out_tensor));
+  allocation = NULL;
 fail:
-  rlo__storage_release(storage);
+  rlo__allocation_release(allocation);
   rlo__call_plan_release(plan);
   rlo__shared_shape_release(engine->shapes, shape);
   rlo__backend_instance_release(instance);

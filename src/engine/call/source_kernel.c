@@ -22,7 +22,7 @@ typedef struct draft {
   rlo__source_value *values;
   scalar *scalars;
   /** Of the inputs, then of the outputs. */
-  rlo__storage **storages;
+  rlo__allocation **allocations;
 } draft;
 
 static rlo_status check_kernel(const rlo_kernel_call *call,
@@ -46,7 +46,7 @@ static rlo_status check_kernel(const rlo_kernel_call *call,
 }
 
 static rlo__device_memory *memory_of(const draft *d, int32_t index) {
-  return d->storages[index]->memory;
+  return d->allocations[index]->memory;
 }
 
 /* Whether an argument holds the offset of an input. */
@@ -194,16 +194,17 @@ static rlo_status get_range(const draft *d, rlo_source_range *out_range) {
 }
 
 /* Gets the memories of the inputs and allocates those of the outputs. */
-static rlo_status collect_storages(draft *d, rlo_kernel_call *call) {
+static rlo_status collect_allocations(draft *d, rlo_kernel_call *call) {
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     RLO_TRY(rlo__tensor_need(
-        call->inputs[n], d->call->bound->instance, &d->storages[n]));
+        call->inputs[n], d->call->bound->instance, &d->allocations[n]));
   }
   for (int32_t n = 0; n < call->num_outputs; ++n) {
     rlo_tensor *output = NULL;
     RLO_TRY(rlo_kernel_output(call, n, &output));
-    RLO_TRY(rlo__tensor_need(
-        output, d->call->bound->instance, &d->storages[call->num_inputs + n]));
+    RLO_TRY(rlo__tensor_need(output,
+                             d->call->bound->instance,
+                             &d->allocations[call->num_inputs + n]));
   }
   return RLO_OK;
 }
@@ -247,14 +248,15 @@ rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload) {
   rlo_status status = RLO_OUT_OF_MEMORY;
   d.values = rlo__alloc_array(num_arguments + 1, sizeof *d.values);
   d.scalars = rlo__alloc_array(num_arguments + 1, sizeof *d.scalars);
-  d.storages = rlo__alloc_array((size_t)num_tensors, sizeof(rlo__storage *));
+  d.allocations =
+      rlo__alloc_array((size_t)num_tensors, sizeof(rlo__allocation *));
   rlo__device_memory **outputs =
       rlo__alloc_array((size_t)call->num_outputs, sizeof(rlo__device_memory *));
-  if (d.values == NULL || d.scalars == NULL || d.storages == NULL ||
+  if (d.values == NULL || d.scalars == NULL || d.allocations == NULL ||
       outputs == NULL) {
     goto fail;
   }
-  RLO_TRY_GOTO(collect_storages(&d, call));
+  RLO_TRY_GOTO(collect_allocations(&d, call));
   bool is_empty = true;
   for (int32_t n = 0; n < call->num_outputs; ++n) {
     is_empty = is_empty && d.call->shapes[n]->elements == 0;
@@ -263,11 +265,11 @@ rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload) {
     RLO_TRY_GOTO(launch(&d, outputs));
   }
 fail:
-  for (int32_t n = 0; d.storages != NULL && n < num_tensors; ++n) {
-    rlo__storage_release(d.storages[n]);
+  for (int32_t n = 0; d.allocations != NULL && n < num_tensors; ++n) {
+    rlo__allocation_release(d.allocations[n]);
   }
   rlo__free(outputs);
-  rlo__free(d.storages);
+  rlo__free(d.allocations);
   rlo__free(d.scalars);
   rlo__free(d.values);
   return status;

@@ -116,41 +116,42 @@ rlo_status rlo__backend_instance_run(const rlo__backend_instance *instance,
       instance->name);
 }
 
-rlo_status rlo__storage_adopt(rlo__backend_instance *instance,
-                              void *memory,
-                              int64_t bytes,
-                              bool is_external,
-                              rlo_release_fn release,
-                              void *payload,
-                              rlo__storage **out_storage) {
-  rlo__storage *storage = rlo__alloc(sizeof *storage);
-  if (storage == NULL) {
+rlo_status rlo__allocation_adopt(rlo__backend_instance *instance,
+                                 void *memory,
+                                 int64_t bytes,
+                                 bool is_external,
+                                 rlo_release_fn release,
+                                 void *payload,
+                                 rlo__allocation **out_allocation) {
+  rlo__allocation *allocation = rlo__alloc(sizeof *allocation);
+  if (allocation == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  atomic_init(&storage->num_references, 1);
-  storage->instance = rlo__backend_instance_retain(instance);
-  storage->memory = memory;
-  storage->bytes = bytes;
-  storage->is_external = is_external;
-  storage->release = release;
-  storage->payload = payload;
-  *out_storage = storage;
+  atomic_init(&allocation->num_references, 1);
+  allocation->instance = rlo__backend_instance_retain(instance);
+  allocation->memory = memory;
+  allocation->bytes = bytes;
+  allocation->is_external = is_external;
+  allocation->release = release;
+  allocation->payload = payload;
+  *out_allocation = allocation;
   return RLO_OK;
 }
 
 /* Clears all bytes; with a buffer of zeros on the host only if the backend has
  * neither `clear` nor host memory. */
-static rlo_status clear(rlo__storage *storage) {
-  const rlo__backend_instance *instance = storage->instance;
-  size_t bytes = (size_t)storage->bytes;
+static rlo_status clear(rlo__allocation *allocation) {
+  const rlo__backend_instance *instance = allocation->instance;
+  size_t bytes = (size_t)allocation->bytes;
   if (instance->methods.clear != NULL) {
-    return RLO__CALLBACK(instance->methods.clear(
-                             instance->self, storage->memory, storage->bytes),
-                         "'clear' of backend '%s'",
-                         instance->name);
+    return RLO__CALLBACK(
+        instance->methods.clear(
+            instance->self, allocation->memory, allocation->bytes),
+        "'clear' of backend '%s'",
+        instance->name);
   }
   if (instance->methods.host_pointer != NULL) {
-    memset(instance->methods.host_pointer(instance->self, storage->memory),
+    memset(instance->methods.host_pointer(instance->self, allocation->memory),
            0,
            bytes);
     return RLO_OK;
@@ -159,105 +160,107 @@ static rlo_status clear(rlo__storage *storage) {
   if (zeros == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = rlo__storage_write(storage, zeros);
+  rlo_status status = rlo__allocation_write(allocation, zeros);
   rlo__free(zeros);
   return status;
 }
 
-rlo_status rlo__storage_create(rlo__backend_instance *instance,
-                               int64_t bytes,
-                               bool is_zero,
-                               rlo__storage **out_storage) {
-  rlo__storage *storage;
-  RLO_TRY(
-      rlo__storage_adopt(instance, NULL, bytes, false, NULL, NULL, &storage));
+rlo_status rlo__allocation_create(rlo__backend_instance *instance,
+                                  int64_t bytes,
+                                  bool is_zero,
+                                  rlo__allocation **out_allocation) {
+  rlo__allocation *allocation;
+  RLO_TRY(rlo__allocation_adopt(
+      instance, NULL, bytes, false, NULL, NULL, &allocation));
   if (bytes > 0) {
     rlo_status status = RLO__CALLBACK(
-        instance->methods.allocate(instance->self, bytes, &storage->memory),
+        instance->methods.allocate(instance->self, bytes, &allocation->memory),
         "'allocate' of backend '%s'",
         instance->name);
     if (status != RLO_OK) {
-      storage->memory = NULL;
+      allocation->memory = NULL;
     } else if (is_zero) {
-      status = clear(storage);
+      status = clear(allocation);
     }
     if (status != RLO_OK) {
-      rlo__storage_release(storage);
+      rlo__allocation_release(allocation);
       return status;
     }
   }
-  *out_storage = storage;
+  *out_allocation = allocation;
   return RLO_OK;
 }
 
-rlo__storage *rlo__storage_retain(rlo__storage *storage) {
-  atomic_fetch_add_explicit(&storage->num_references, 1, memory_order_relaxed);
-  return storage;
+rlo__allocation *rlo__allocation_retain(rlo__allocation *allocation) {
+  atomic_fetch_add_explicit(
+      &allocation->num_references, 1, memory_order_relaxed);
+  return allocation;
 }
 
-void rlo__storage_release(rlo__storage *storage) {
-  if (storage == NULL ||
+void rlo__allocation_release(rlo__allocation *allocation) {
+  if (allocation == NULL ||
       atomic_fetch_sub_explicit(
-          &storage->num_references, 1, memory_order_acq_rel) != 1) {
+          &allocation->num_references, 1, memory_order_acq_rel) != 1) {
     return;
   }
-  rlo__backend_instance *instance = storage->instance;
-  if (storage->memory != NULL && !storage->is_external) {
-    instance->methods.free(instance->self, storage->memory);
+  rlo__backend_instance *instance = allocation->instance;
+  if (allocation->memory != NULL && !allocation->is_external) {
+    instance->methods.free(instance->self, allocation->memory);
   }
-  if (storage->release != NULL) {
-    storage->release(storage->payload);
+  if (allocation->release != NULL) {
+    allocation->release(allocation->payload);
   }
   rlo__backend_instance_release(instance);
-  rlo__free(storage);
+  rlo__free(allocation);
 }
 
-rlo_status rlo__storage_write(rlo__storage *storage, const void *data) {
-  const rlo__backend_instance *instance = storage->instance;
-  if (storage->bytes == 0) {
+rlo_status rlo__allocation_write(rlo__allocation *allocation,
+                                 const void *data) {
+  const rlo__backend_instance *instance = allocation->instance;
+  if (allocation->bytes == 0) {
     return RLO_OK;
   }
   return RLO__CALLBACK(
       instance->methods.write(
-          instance->self, storage->memory, data, storage->bytes),
+          instance->self, allocation->memory, data, allocation->bytes),
       "'write' of backend '%s'",
       instance->name);
 }
 
-rlo_status rlo__storage_read(rlo__storage *storage,
-                             void *out_data,
-                             int64_t bytes) {
-  const rlo__backend_instance *instance = storage->instance;
-  if (bytes > storage->bytes) {
+rlo_status rlo__allocation_read(rlo__allocation *allocation,
+                                void *out_data,
+                                int64_t bytes) {
+  const rlo__backend_instance *instance = allocation->instance;
+  if (bytes > allocation->bytes) {
     return RLO_FAIL(RLO_INTERNAL,
                     "reading %lld bytes of a memory of %lld",
                     (long long)bytes,
-                    (long long)storage->bytes);
+                    (long long)allocation->bytes);
   }
   if (bytes == 0) {
     return RLO_OK;
   }
-  return RLO__CALLBACK(
-      instance->methods.read(instance->self, storage->memory, out_data, bytes),
-      "'read' of backend '%s'",
-      instance->name);
+  return RLO__CALLBACK(instance->methods.read(
+                           instance->self, allocation->memory, out_data, bytes),
+                       "'read' of backend '%s'",
+                       instance->name);
 }
 
-rlo_status rlo__storage_copy(rlo__storage *from,
-                             rlo__backend_instance *instance,
-                             rlo__storage **out_storage) {
+rlo_status rlo__allocation_copy(rlo__allocation *from,
+                                rlo__backend_instance *instance,
+                                rlo__allocation **out_allocation) {
   const rlo__backend_instance *there = from->instance;
-  rlo__storage *to = NULL;
+  rlo__allocation *to = NULL;
   void *bounce = NULL;
   rlo_status status;
-  RLO_TRY_GOTO(rlo__storage_create(instance, from->bytes, false, &to));
+  RLO_TRY_GOTO(rlo__allocation_create(instance, from->bytes, false, &to));
   if (from->bytes > 0) {
     const void *data = NULL;
     if (there->methods.host_pointer != NULL) {
       data = there->methods.host_pointer(there->self, from->memory);
     } else if (instance->methods.host_pointer != NULL) {
       /* Read straight into the new memory. */
-      RLO_TRY_GOTO(rlo__storage_read(
+      RLO_TRY_GOTO(rlo__allocation_read(
           from,
           instance->methods.host_pointer(instance->self, to->memory),
           from->bytes));
@@ -267,18 +270,18 @@ rlo_status rlo__storage_copy(rlo__storage *from,
       if (bounce == NULL) {
         goto fail;
       }
-      RLO_TRY_GOTO(rlo__storage_read(from, bounce, from->bytes));
+      RLO_TRY_GOTO(rlo__allocation_read(from, bounce, from->bytes));
       data = bounce;
     }
     if (data != NULL) {
-      RLO_TRY_GOTO(rlo__storage_write(to, data));
+      RLO_TRY_GOTO(rlo__allocation_write(to, data));
     }
   }
   rlo__free(bounce);
-  *out_storage = to;
+  *out_allocation = to;
   return RLO_OK;
 fail:
   rlo__free(bounce);
-  rlo__storage_release(to);
+  rlo__allocation_release(to);
   return status;
 }

@@ -55,7 +55,7 @@ rlo__backend_instance_run(const rlo__backend_instance *instance,
                           void *dst);
 
 /** Memory of an instance. Tensors share it by reference. */
-typedef struct rlo__storage {
+typedef struct rlo__allocation {
   atomic_int_fast64_t num_references;
   /** Retained. */
   rlo__backend_instance *instance;
@@ -64,44 +64,46 @@ typedef struct rlo__storage {
   int64_t bytes;
   /** The memory is the caller's and is not freed. */
   bool is_external;
-  /** Called when the storage is destroyed; may be NULL. */
+  /** Called when the allocation is destroyed; may be NULL. */
   rlo_release_fn release;
   void *payload;
-} rlo__storage;
+} rlo__allocation;
 
 /** Allocates memory, of zeros or with undefined contents. RLO_OUT_OF_MEMORY,
  *  RLO_DEVICE. */
-RLO_NODISCARD rlo_status rlo__storage_create(rlo__backend_instance *instance,
-                                             int64_t bytes,
-                                             bool is_zero,
-                                             rlo__storage **out_storage);
+RLO_NODISCARD rlo_status
+rlo__allocation_create(rlo__backend_instance *instance,
+                       int64_t bytes,
+                       bool is_zero,
+                       rlo__allocation **out_allocation);
 
-/** Creates a storage of existing memory, which it frees in the end unless
+/** Creates an allocation of existing memory, which it frees in the end unless
  *  `is_external`. Releases nothing on failure. RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__storage_adopt(rlo__backend_instance *instance,
-                                            void *memory,
-                                            int64_t bytes,
-                                            bool is_external,
-                                            rlo_release_fn release,
-                                            void *payload,
-                                            rlo__storage **out_storage);
+RLO_NODISCARD rlo_status
+rlo__allocation_adopt(rlo__backend_instance *instance,
+                      void *memory,
+                      int64_t bytes,
+                      bool is_external,
+                      rlo_release_fn release,
+                      void *payload,
+                      rlo__allocation **out_allocation);
 
-rlo__storage *rlo__storage_retain(rlo__storage *storage);
+rlo__allocation *rlo__allocation_retain(rlo__allocation *allocation);
 /** NULL is legal. */
-void rlo__storage_release(rlo__storage *storage);
+void rlo__allocation_release(rlo__allocation *allocation);
 
 /** Copies all its bytes from the host. */
-RLO_NODISCARD rlo_status rlo__storage_write(rlo__storage *storage,
-                                            const void *data);
+RLO_NODISCARD rlo_status rlo__allocation_write(rlo__allocation *allocation,
+                                               const void *data);
 /** Copies its first `bytes` to the host: a tensor may be smaller than the
- *  memory it shares. RLO_INTERNAL beyond the storage's own bytes. */
-RLO_NODISCARD rlo_status rlo__storage_read(rlo__storage *storage,
-                                           void *out_data,
-                                           int64_t bytes);
+ *  memory it shares. RLO_INTERNAL beyond the allocation's own bytes. */
+RLO_NODISCARD rlo_status rlo__allocation_read(rlo__allocation *allocation,
+                                              void *out_data,
+                                              int64_t bytes);
 
-/** Copies a storage to another instance. */
-RLO_NODISCARD rlo_status rlo__storage_copy(rlo__storage *from,
-                                           rlo__backend_instance *instance,
-                                           rlo__storage **out_storage);
+/** Copies an allocation to another instance. */
+RLO_NODISCARD rlo_status rlo__allocation_copy(rlo__allocation *from,
+                                              rlo__backend_instance *instance,
+                                              rlo__allocation **out_allocation);
 
 #endif

@@ -30,7 +30,7 @@ uint64_t rlo__tensor_next_id(const rlo_engine *engine) {
 
 rlo_status rlo__tensor_create(rlo_engine *engine,
                               rlo__shared_shape *shape,
-                              rlo__storage *storage,
+                              rlo__allocation *allocation,
                               rlo__pending pending,
                               rlo_tensor **out_tensor) {
   rlo_tensor *made = rlo__alloc(sizeof *made);
@@ -47,7 +47,7 @@ rlo_status rlo__tensor_create(rlo_engine *engine,
                      &engine->counters.tensors_made, 1, memory_order_relaxed);
   made->engine = rlo__engine_retain(engine);
   made->shape = rlo__shared_shape_retain(shape);
-  made->storage = storage;
+  made->allocation = allocation;
   made->pending = pending;
   rlo__engine_count(&engine->counters.live_tensors, 1);
   ++balance;
@@ -72,10 +72,10 @@ void rlo_tensor_release(rlo_tensor *tensor) {
   while (tensor->replicas != NULL) {
     rlo__replica *replica = tensor->replicas;
     tensor->replicas = replica->next;
-    rlo__storage_release(replica->storage);
+    rlo__allocation_release(replica->allocation);
     rlo__free(replica);
   }
-  rlo__storage_release(tensor->storage);
+  rlo__allocation_release(tensor->allocation);
   rlo__pending_release(tensor->pending);
   rlo__shared_shape_release(engine->shapes, tensor->shape);
   rlo__mutex_deinit(&tensor->mutex);
@@ -128,20 +128,20 @@ rlo_status rlo_tensor_create(rlo_engine *engine,
   RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
   rlo__shared_shape *shared = NULL;
   rlo__backend_instance *instance = NULL;
-  rlo__storage *storage = NULL;
+  rlo__allocation *allocation = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
   RLO_TRY_GOTO(rlo__backend_get_active(engine->registry, &instance));
-  RLO_TRY_GOTO(
-      rlo__storage_create(instance, shared->bytes, data == NULL, &storage));
+  RLO_TRY_GOTO(rlo__allocation_create(
+      instance, shared->bytes, data == NULL, &allocation));
   if (data != NULL) {
-    RLO_TRY_GOTO(rlo__storage_write(storage, data));
+    RLO_TRY_GOTO(rlo__allocation_write(allocation, data));
   }
   RLO_TRY_GOTO(
-      rlo__tensor_create(engine, shared, storage, no_pending, out_tensor));
-  storage = NULL;
+      rlo__tensor_create(engine, shared, allocation, no_pending, out_tensor));
+  allocation = NULL;
 fail:
-  rlo__storage_release(storage);
+  rlo__allocation_release(allocation);
   rlo__backend_instance_release(instance);
   rlo__shared_shape_release(engine->shapes, shared);
   return status;
@@ -184,14 +184,15 @@ fail:
 
 rlo_status rlo__tensor_create_external(rlo_engine *engine,
                                        rlo__shared_shape *shape,
-                                       rlo__storage *storage,
+                                       rlo__allocation *allocation,
                                        rlo_release_fn release,
                                        void *payload,
                                        rlo_tensor **out_tensor) {
-  RLO_TRY(rlo__tensor_create(engine, shape, storage, no_pending, out_tensor));
+  RLO_TRY(
+      rlo__tensor_create(engine, shape, allocation, no_pending, out_tensor));
   /* Set last, so that a failure never calls `release`. */
-  storage->release = release;
-  storage->payload = payload;
+  allocation->release = release;
+  allocation->payload = payload;
   return RLO_OK;
 }
 
@@ -204,7 +205,7 @@ rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
   RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
   rlo__shared_shape *shared = NULL;
   rlo__backend_instance *host = NULL;
-  rlo__storage *storage = NULL;
+  rlo__allocation *allocation = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
   if (data == NULL && shared->bytes > 0) {
@@ -216,13 +217,13 @@ rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
   RLO_TRY_GOTO(rlo__backend_get(engine->registry, RLO__HOST_BACKEND, &host));
   /* Never written: tensors are immutable. */
   void *memory = shared->bytes > 0 ? (void *)(uintptr_t)data : NULL;
-  RLO_TRY_GOTO(rlo__storage_adopt(
-      host, memory, shared->bytes, true, NULL, NULL, &storage));
+  RLO_TRY_GOTO(rlo__allocation_adopt(
+      host, memory, shared->bytes, true, NULL, NULL, &allocation));
   RLO_TRY_GOTO(rlo__tensor_create_external(
-      engine, shared, storage, release, payload, out_tensor));
-  storage = NULL;
+      engine, shared, allocation, release, payload, out_tensor));
+  allocation = NULL;
 fail:
-  rlo__storage_release(storage);
+  rlo__allocation_release(allocation);
   rlo__backend_instance_release(host);
   rlo__shared_shape_release(engine->shapes, shared);
   return status;
@@ -232,13 +233,13 @@ fail:
  */
 
 void rlo__tensor_peek(rlo_tensor *tensor,
-                      rlo__storage **out_storage,
+                      rlo__allocation **out_allocation,
                       rlo__pending *out_pending) {
-  *out_storage = NULL;
+  *out_allocation = NULL;
   *out_pending = no_pending;
   rlo__mutex_lock(&tensor->mutex);
-  if (tensor->storage != NULL) {
-    *out_storage = rlo__storage_retain(tensor->storage);
+  if (tensor->allocation != NULL) {
+    *out_allocation = rlo__allocation_retain(tensor->allocation);
   } else {
     *out_pending = tensor->pending;
     out_pending->ops->retain(out_pending->state);
@@ -249,11 +250,11 @@ void rlo__tensor_peek(rlo_tensor *tensor,
 /* Under the mutex. The computation that is done goes to the caller, who
  * releases it outside. */
 static rlo_status materialize(rlo_tensor *tensor, rlo__pending *out_done) {
-  if (tensor->storage != NULL) {
+  if (tensor->allocation != NULL) {
     return RLO_OK;
   }
   RLO_TRY(tensor->pending.ops->run(
-      tensor->pending.state, tensor->shape, &tensor->storage));
+      tensor->pending.state, tensor->shape, &tensor->allocation));
   *out_done = tensor->pending;
   tensor->pending = no_pending;
   rlo__engine_count(&tensor->engine->counters.materialized, 1);
@@ -263,13 +264,13 @@ static rlo_status materialize(rlo_tensor *tensor, rlo__pending *out_done) {
 /* Under the mutex. */
 static rlo_status add_replica(rlo_tensor *tensor,
                               rlo__backend_instance *instance,
-                              rlo__storage **out_storage) {
+                              rlo__allocation **out_allocation) {
   rlo__replica *made = rlo__alloc(sizeof *made);
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status =
-      rlo__storage_copy(tensor->storage, instance, &made->storage);
+      rlo__allocation_copy(tensor->allocation, instance, &made->allocation);
   if (status != RLO_OK) {
     rlo__free(made);
     return status;
@@ -278,41 +279,41 @@ static rlo_status add_replica(rlo_tensor *tensor,
   tensor->replicas = made;
   rlo__engine_count(&tensor->engine->counters.copies, 1);
   rlo__engine_count(&tensor->engine->counters.copied_bytes,
-                    made->storage->bytes);
-  *out_storage = made->storage;
+                    made->allocation->bytes);
+  *out_allocation = made->allocation;
   return RLO_OK;
 }
 
-/* Under the mutex: the storage on this instance, borrowed. Copies the bytes if
- * they are elsewhere. */
+/* Under the mutex: the allocation on this instance, borrowed. Copies the bytes
+ * if they are elsewhere. */
 static rlo_status place(rlo_tensor *tensor,
                         rlo__backend_instance *instance,
-                        rlo__storage **out_storage) {
-  if (instance == NULL || tensor->storage->instance == instance) {
-    *out_storage = tensor->storage;
+                        rlo__allocation **out_allocation) {
+  if (instance == NULL || tensor->allocation->instance == instance) {
+    *out_allocation = tensor->allocation;
     return RLO_OK;
   }
   for (const rlo__replica *r = tensor->replicas; r != NULL; r = r->next) {
-    if (r->storage->instance == instance) {
-      *out_storage = r->storage;
+    if (r->allocation->instance == instance) {
+      *out_allocation = r->allocation;
       return RLO_OK;
     }
   }
-  return add_replica(tensor, instance, out_storage);
+  return add_replica(tensor, instance, out_allocation);
 }
 
 rlo_status rlo__tensor_need(rlo_tensor *tensor,
                             rlo__backend_instance *instance,
-                            rlo__storage **out_storage) {
+                            rlo__allocation **out_allocation) {
   rlo__pending done = no_pending;
-  rlo__storage *storage = NULL;
+  rlo__allocation *allocation = NULL;
   rlo__mutex_lock(&tensor->mutex);
   rlo_status status = materialize(tensor, &done);
   if (status == RLO_OK) {
-    status = place(tensor, instance, &storage);
+    status = place(tensor, instance, &allocation);
   }
   if (status == RLO_OK) {
-    *out_storage = rlo__storage_retain(storage);
+    *out_allocation = rlo__allocation_retain(allocation);
   }
   rlo__mutex_unlock(&tensor->mutex);
   rlo__pending_release(done);
@@ -326,9 +327,9 @@ static rlo_status check_tensor(const rlo_tensor *tensor) {
 
 rlo_status rlo_tensor_materialize(rlo_tensor *tensor) {
   RLO_TRY(check_tensor(tensor));
-  rlo__storage *storage = NULL;
-  RLO_TRY(rlo__tensor_need(tensor, NULL, &storage));
-  rlo__storage_release(storage);
+  rlo__allocation *allocation = NULL;
+  RLO_TRY(rlo__tensor_need(tensor, NULL, &allocation));
+  rlo__allocation_release(allocation);
   return RLO_OK;
 }
 
@@ -337,7 +338,7 @@ bool rlo_tensor_is_pending(rlo_tensor *tensor) {
     return false;
   }
   rlo__mutex_lock(&tensor->mutex);
-  bool is_pending = tensor->storage == NULL;
+  bool is_pending = tensor->allocation == NULL;
   rlo__mutex_unlock(&tensor->mutex);
   return is_pending;
 }
@@ -351,22 +352,24 @@ rlo_status rlo_tensor_read(rlo_tensor *tensor, void *out_data, int64_t bytes) {
                     (long long)bytes,
                     out_data != NULL ? "memory" : "NULL");
   }
-  rlo__storage *storage = NULL;
-  RLO_TRY(rlo__tensor_need(tensor, NULL, &storage));
-  rlo_status status = rlo__storage_read(storage, out_data, bytes);
-  rlo__storage_release(storage);
+  rlo__allocation *allocation = NULL;
+  RLO_TRY(rlo__tensor_need(tensor, NULL, &allocation));
+  rlo_status status = rlo__allocation_read(allocation, out_data, bytes);
+  rlo__allocation_release(allocation);
   return status;
 }
 
-/* The address of a storage in host memory, if its backend has one. */
-static bool get_pointer(const rlo__storage *storage, const void **out_data) {
-  const rlo__backend_instance *instance = storage->instance;
-  if (storage->memory != NULL && instance->methods.host_pointer == NULL) {
+/* The address of an allocation in host memory, if its backend has one. */
+static bool get_pointer(const rlo__allocation *allocation,
+                        const void **out_data) {
+  const rlo__backend_instance *instance = allocation->instance;
+  if (allocation->memory != NULL && instance->methods.host_pointer == NULL) {
     return false;
   }
-  *out_data = storage->memory != NULL ? instance->methods.host_pointer(
-                                            instance->self, storage->memory)
-                                      : NULL;
+  *out_data =
+      allocation->memory != NULL
+          ? instance->methods.host_pointer(instance->self, allocation->memory)
+          : NULL;
   return true;
 }
 
@@ -375,26 +378,26 @@ rlo_status rlo_tensor_host_data(rlo_tensor *tensor, const void **out_data) {
   if (out_data == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the address");
   }
-  rlo__storage *storage = NULL;
-  RLO_TRY(rlo__tensor_need(tensor, NULL, &storage));
-  if (!get_pointer(storage, out_data)) {
-    rlo__storage_release(storage);
-    storage = NULL;
+  rlo__allocation *allocation = NULL;
+  RLO_TRY(rlo__tensor_need(tensor, NULL, &allocation));
+  if (!get_pointer(allocation, out_data)) {
+    rlo__allocation_release(allocation);
+    allocation = NULL;
     rlo__backend_instance *host = NULL;
     RLO_TRY(
         rlo__backend_get(tensor->engine->registry, RLO__HOST_BACKEND, &host));
-    rlo_status status = rlo__tensor_need(tensor, host, &storage);
+    rlo_status status = rlo__tensor_need(tensor, host, &allocation);
     rlo__backend_instance_release(host);
     RLO_TRY(status);
-    if (!get_pointer(storage, out_data)) {
-      rlo__storage_release(storage);
+    if (!get_pointer(allocation, out_data)) {
+      rlo__allocation_release(allocation);
       return RLO_FAIL(RLO_UNSUPPORTED,
                       "backend '%s' has no host memory",
                       RLO__HOST_BACKEND);
     }
   }
   /* Borrowed from the tensor from here on. */
-  rlo__storage_release(storage);
+  rlo__allocation_release(allocation);
   return RLO_OK;
 }
 
@@ -419,16 +422,16 @@ rlo_status rlo_tensor_view(rlo_tensor *tensor,
   rlo_engine *engine = tensor->engine;
   RLO_TRY(rlo__tensor_check_new(engine, shape, out_view));
   rlo__shared_shape *shared = NULL;
-  rlo__storage *storage = NULL;
+  rlo__allocation *allocation = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
   RLO_TRY_GOTO(check_view(&tensor->shape->shape, shape));
-  RLO_TRY_GOTO(rlo__tensor_need(tensor, NULL, &storage));
+  RLO_TRY_GOTO(rlo__tensor_need(tensor, NULL, &allocation));
   RLO_TRY_GOTO(
-      rlo__tensor_create(engine, shared, storage, no_pending, out_view));
-  storage = NULL;
+      rlo__tensor_create(engine, shared, allocation, no_pending, out_view));
+  allocation = NULL;
 fail:
-  rlo__storage_release(storage);
+  rlo__allocation_release(allocation);
   rlo__shared_shape_release(engine->shapes, shared);
   return status;
 }
@@ -437,16 +440,16 @@ bool rlo_tensor_shares_memory(rlo_tensor *a, rlo_tensor *b) {
   if (a == NULL || b == NULL) {
     return false;
   }
-  rlo__storage *storages[2] = {NULL, NULL};
+  rlo__allocation *allocations[2] = {NULL, NULL};
   rlo_tensor *const tensors[2] = {a, b};
   for (int32_t i = 0; i < 2; ++i) {
     rlo__pending pending = no_pending;
-    rlo__tensor_peek(tensors[i], &storages[i], &pending);
+    rlo__tensor_peek(tensors[i], &allocations[i], &pending);
     rlo__pending_release(pending);
   }
-  bool is_shared = storages[0] != NULL && storages[0] == storages[1];
-  rlo__storage_release(storages[0]);
-  rlo__storage_release(storages[1]);
+  bool is_shared = allocations[0] != NULL && allocations[0] == allocations[1];
+  rlo__allocation_release(allocations[0]);
+  rlo__allocation_release(allocations[1]);
   return is_shared;
 }
 
@@ -469,16 +472,16 @@ const char *rlo_tensor_backend_name(rlo_tensor *tensor) {
   if (tensor == NULL) {
     return NULL;
   }
-  rlo__storage *storage = NULL;
+  rlo__allocation *allocation = NULL;
   rlo__pending pending = no_pending;
-  rlo__tensor_peek(tensor, &storage, &pending);
+  rlo__tensor_peek(tensor, &allocation, &pending);
   const char *name = NULL;
-  if (storage != NULL) {
-    name = storage->instance->name;
+  if (allocation != NULL) {
+    name = allocation->instance->name;
   } else if (pending.ops != NULL) {
     name = pending.ops->backend_name(pending.state);
   }
-  rlo__storage_release(storage);
+  rlo__allocation_release(allocation);
   rlo__pending_release(pending);
   return name;
 }

@@ -13,7 +13,7 @@ typedef struct rlo__pending_ops {
    *  its mutex held; again if it fails. */
   rlo_status (*run)(void *state,
                     rlo__shared_shape *shape,
-                    rlo__storage **out_storage);
+                    rlo__allocation **out_allocation);
   /** The name of the backend that the bytes will be on. */
   const char *(*backend_name)(const void *state);
   void (*retain)(void *state);
@@ -32,7 +32,7 @@ void rlo__pending_release(rlo__pending pending);
 /** A copy of a tensor's bytes on another backend. */
 typedef struct rlo__replica {
   struct rlo__replica *next;
-  rlo__storage *storage;
+  rlo__allocation *allocation;
 } rlo__replica;
 
 struct rlo_tensor {
@@ -45,20 +45,20 @@ struct rlo_tensor {
   /** Guards the rest, and is held while a pending tensor runs. */
   rlo__mutex mutex;
   /** NULL while the tensor is pending. */
-  rlo__storage *storage;
+  rlo__allocation *allocation;
   /** Never removed: their addresses may have been borrowed. */
   rlo__replica *replicas;
   rlo__pending pending;
 };
 
 /**
- * Creates a tensor of bytes or, with `storage` NULL, a pending one. Takes over
- * one reference of either on success, and retains the shape.
+ * Creates a tensor of bytes or, with `allocation` NULL, a pending one. Takes
+ * over one reference of either on success, and retains the shape.
  * RLO_OUT_OF_MEMORY.
  */
 RLO_NODISCARD rlo_status rlo__tensor_create(rlo_engine *engine,
                                             rlo__shared_shape *shape,
-                                            rlo__storage *storage,
+                                            rlo__allocation *allocation,
                                             rlo__pending pending,
                                             rlo_tensor **out_tensor);
 
@@ -70,24 +70,25 @@ RLO_NODISCARD rlo_status rlo__tensor_check_new(const rlo_engine *engine,
 
 /** As rlo__tensor_create, for bytes in memory of the caller's. Calls `release`
  *  once, when the memory is free; never, if this fails. */
-RLO_NODISCARD rlo_status rlo__tensor_create_external(rlo_engine *engine,
-                                                     rlo__shared_shape *shape,
-                                                     rlo__storage *storage,
-                                                     rlo_release_fn release,
-                                                     void *payload,
-                                                     rlo_tensor **out_tensor);
+RLO_NODISCARD rlo_status
+rlo__tensor_create_external(rlo_engine *engine,
+                            rlo__shared_shape *shape,
+                            rlo__allocation *allocation,
+                            rlo_release_fn release,
+                            void *payload,
+                            rlo_tensor **out_tensor);
 
 /** Returns a new reference to the tensor's bytes on an instance, NULL for
  *  wherever they are: computes them if they are pending, copies them if they
  *  are elsewhere. */
 RLO_NODISCARD rlo_status rlo__tensor_need(rlo_tensor *tensor,
                                           rlo__backend_instance *instance,
-                                          rlo__storage **out_storage);
+                                          rlo__allocation **out_allocation);
 
 /** Returns a new reference to the tensor's bytes, or else to the computation
  *  that it waits for. */
 void rlo__tensor_peek(rlo_tensor *tensor,
-                      rlo__storage **out_storage,
+                      rlo__allocation **out_allocation,
                       rlo__pending *out_pending);
 
 /** The number of tensors that this thread created less those it released. */

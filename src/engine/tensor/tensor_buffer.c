@@ -37,7 +37,7 @@ static rlo_status wrap(rlo__backend_instance *instance,
                        cl_mem buffer,
                        int64_t offset_bytes,
                        cl_event ready,
-                       rlo__storage **out_storage) {
+                       rlo__allocation **out_allocation) {
   rlo__device_memory *memory = NULL;
   if (shape->bytes > 0) {
     RLO_TRY(rlo__device_memory_wrap(instance->self,
@@ -48,8 +48,8 @@ static rlo_status wrap(rlo__backend_instance *instance,
                                     ready,
                                     &memory));
   }
-  rlo_status status = rlo__storage_adopt(
-      instance, memory, shape->bytes, false, NULL, NULL, out_storage);
+  rlo_status status = rlo__allocation_adopt(
+      instance, memory, shape->bytes, false, NULL, NULL, out_allocation);
   if (status != RLO_OK) {
     rlo__device_memory_free(memory);
   }
@@ -67,16 +67,17 @@ rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine,
   RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
   rlo__shared_shape *shared = NULL;
   rlo__backend_instance *instance = NULL;
-  rlo__storage *storage = NULL;
+  rlo__allocation *allocation = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
   RLO_TRY_GOTO(get_opencl(engine, &instance));
-  RLO_TRY_GOTO(wrap(instance, shared, buffer, offset_bytes, ready, &storage));
+  RLO_TRY_GOTO(
+      wrap(instance, shared, buffer, offset_bytes, ready, &allocation));
   RLO_TRY_GOTO(rlo__tensor_create_external(
-      engine, shared, storage, release, payload, out_tensor));
-  storage = NULL;
+      engine, shared, allocation, release, payload, out_tensor));
+  allocation = NULL;
 fail:
-  rlo__storage_release(storage);
+  rlo__allocation_release(allocation);
   rlo__backend_instance_release(instance);
   rlo__shared_shape_release(engine->shapes, shared);
   return status;
@@ -93,11 +94,11 @@ rlo_status rlo_tensor_buffer(rlo_tensor *tensor,
         tensor == NULL ? "the tensor is NULL" : "no place for the buffer");
   }
   rlo__backend_instance *instance = NULL;
-  rlo__storage *storage = NULL;
+  rlo__allocation *allocation = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(get_opencl(tensor->engine, &instance));
-  RLO_TRY_GOTO(rlo__tensor_need(tensor, instance, &storage));
-  rlo__device_memory *memory = storage->memory;
+  RLO_TRY_GOTO(rlo__tensor_need(tensor, instance, &allocation));
+  rlo__device_memory *memory = allocation->memory;
   *out_buffer = NULL;
   *out_offset_bytes = 0;
   *out_ready = NULL;
@@ -107,7 +108,7 @@ rlo_status rlo_tensor_buffer(rlo_tensor *tensor,
     *out_offset_bytes = memory->offset_bytes;
   }
 fail:
-  rlo__storage_release(storage);
+  rlo__allocation_release(allocation);
   rlo__backend_instance_release(instance);
   return status;
 }

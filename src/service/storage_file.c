@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/storage_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "service/storage.h"
+#include "service/storage_kind.h"
+#include "service/storage_trail.h"
+
+enum {
+  /* Where a read of its own pays in place of reading a gap with its
+   * neighbours: not for a run shorter than SHORT_RUN_BYTES over a gap of at
+   * most MAX_GAP_BYTES which is no longer than the run, or which spares no page
+   * of the file. */
+  SHORT_RUN_BYTES = 64 * 1024,
+  MAX_GAP_BYTES = 16 * 1024,
+  PAGE_BYTES = 4096,
+  /** Runs and gaps of one read; below IOV_MAX. */
+  MAX_PARTS = 512
+};
+
+typedef struct file_storage {
+  rlo_storage storage;
+  const rlo__storage_calls *calls;
+  int fd;
+  /** Of the storage's first byte in the file. */
+  int64_t offset;
+  /** The errno with which written bytes were lost; 0: none. The system says so
+   *  once only. */
+  atomic_int lost_error;
+  /** NULL: not streamed. */
+  rlo__trail *trail;
+} file_storage;
+
+void rlo__storage_set_calls(rlo_storage *storage,
+                            const rlo__storage_calls *calls) {
+  ((file_storage *)storage)->calls = calls;
+}
+
+/* ----------------------------------------------------------------- failures */
+
+typedef char path_text[256];
+
+/** The path of a descriptor, for messages. */
+static const char *path_of(int fd, path_text path) {
+  char link[64];
+  (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t bytes = readlink(link, path, sizeof(path_text) - 1);
+  if (bytes < 0) {
+    bytes = 0;
+  }
+  path[bytes] = '\0';
+  return path;
+}
+
+/** Records that the system failed to `verb` bytes at a position in the file. */
+static rlo_status fail(const file_storage *file,
+                       const char *verb,
+                       int64_t bytes,
+                       int64_t position,
+                       int error) {
+  char what[96];
+  path_text path;
+  (void)snprintf(what,
+                 sizeof what,
+                 "cannot %s %" PRId64 " bytes at byte %" PRId64 " of",
+                 verb,
+                 bytes,
+                 position);
+  return rlo__file_fail(what, path_of(file->fd, path), error);
+}
+
+/** Remembers that written bytes are lost. */
+static void set_lost(file_storage *file, int error) {
+  int none = 0;
+  (void)atomic_compare_exchange_strong(&file->lost_error, &none, error);
+}
+
+static rlo_status check_lost(file_storage *file) {
+  int error = atomic_load(&file->lost_error);
+  if (error == 0) {
+    return RLO_OK;
+  }
+  path_text path;
+  return rlo__file_fail(
+      "bytes that were written did not reach the disk: cannot sync",
+      path_of(file->fd, path),
+      error);
+}
+
+/* ------------------------------------------------------------------ reading */
+
+/** What one call reads: runs, and the gaps between them. */
+typedef struct read_group {
+  /** In the storage. */
+  int64_t begin, end;
+  int64_t gap_bytes;
+  int32_t num_parts;
+  struct iovec parts[MAX_PARTS];
+} read_group;
+
+static rlo_status read_group_now(file_storage *file, read_group *group) {
+  int64_t bytes = group->end - group->begin;
+  int64_t position = file->offset + group->begin;
+  struct iovec *parts = group->parts;
+  int32_t num_parts = group->num_parts;
+  for (int64_t done = 0; done < bytes;) {
+    ssize_t count =
+        file->calls->read(file->fd, parts, num_parts, position + done);
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      return fail(file, "read", bytes, position, errno);
+    }
+    if (count == 0) {
+      path_text path;
+      return RLO_FAIL(RLO_DATA_LOSS,
+                      "\"%s\" ends at byte %" PRId64
+                      ", in the middle of %" PRId64
+                      " bytes wanted at byte %" PRId64,
+                      path_of(file->fd, path),
+                      position + done,
+                      bytes,
+                      position);
+    }
+    done += count;
+    size_t left = (size_t)count;
+    while (num_parts > 0 && left >= parts->iov_len) {
+      left -= parts->iov_len;
+      ++parts;
+      --num_parts;
+    }
+    if (left > 0) {
+      parts->iov_base = (char *)parts->iov_base + left;
+      parts->iov_len -= left;
+    }
+  }
+  rlo__storage_count_read(
+      &file->storage, group->begin, bytes, group->gap_bytes);
+  if (file->trail != NULL) {
+    rlo__trail_add_read(file->trail, position, bytes);
+  }
+  return RLO_OK;
+}
+
+static bool is_worth_joining(int64_t gap_bytes, int64_t run_bytes) {
+  return run_bytes < SHORT_RUN_BYTES && gap_bytes >= 0 &&
+         gap_bytes <= MAX_GAP_BYTES &&
+         (gap_bytes <= run_bytes || gap_bytes < PAGE_BYTES);
+}
+
+/** Leaves the parts as they are: there are many. */
+static void begin_group(read_group *group, int64_t offset) {
+  group->begin = offset;
+  group->end = offset;
+  group->gap_bytes = 0;
+  group->num_parts = 0;
+}
+
+static void add_part(read_group *group, void *into, int64_t bytes) {
+  group->parts[group->num_parts++] =
+      (struct iovec){.iov_base = into, .iov_len = (size_t)bytes};
+  group->end += bytes;
+}
+
+static rlo_status read_runs(rlo_storage *storage,
+                            const rlo__runs *runs,
+                            void *into) {
+  file_storage *file = (file_storage *)storage;
+  /* Gaps are read over each other. */
+  char gaps[MAX_GAP_BYTES];
+  read_group group;
+  begin_group(&group, runs->offset);
+  rlo__run_walk walk = {.offset = runs->offset};
+  char *next = into;
+  for (int64_t n = 0; n < runs->num_runs; ++n) {
+    int64_t gap_bytes = walk.offset - group.end;
+    if (group.num_parts > 0 && group.num_parts + 2 <= MAX_PARTS &&
+        is_worth_joining(gap_bytes, runs->run_bytes)) {
+      if (gap_bytes > 0) {
+        add_part(&group, gaps, gap_bytes);
+        group.gap_bytes += gap_bytes;
+      }
+    } else if (group.num_parts > 0) {
+      RLO_TRY(read_group_now(file, &group));
+      begin_group(&group, walk.offset);
+    }
+    add_part(&group, next, runs->run_bytes);
+    next += runs->run_bytes;
+    rlo__run_walk_step(&walk, runs);
+  }
+  return read_group_now(file, &group);
+}
+
+/* ------------------------------------------------------------------ writing */
+
+static rlo_status write_run(file_storage *file,
+                            int64_t offset,
+                            int64_t bytes,
+                            const char *from) {
+  int64_t position = file->offset + offset;
+  for (int64_t done = 0; done < bytes;) {
+    ssize_t count = file->calls->write(
+        file->fd, from + done, (size_t)(bytes - done), position + done);
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count <= 0) {
+      /* The system never writes 0 bytes of some; not to hang if it does. */
+      return fail(file, "write", bytes, position, count < 0 ? errno : EIO);
+    }
+    done += count;
+  }
+  rlo__storage_count_write(&file->storage, offset, bytes);
+  if (file->trail != NULL) {
+    int error = rlo__trail_add_written(file->trail, position, bytes);
+    if (error != 0) {
+      set_lost(file, error);
+    }
+    return check_lost(file);
+  }
+  return RLO_OK;
+}
+
+static rlo_status write_runs(rlo_storage *storage,
+                             const rlo__runs *runs,
+                             const void *from) {
+  file_storage *file = (file_storage *)storage;
+  RLO_TRY(check_lost(file));
+  rlo__run_walk walk = {.offset = runs->offset};
+  const char *next = from;
+  for (int64_t n = 0; n < runs->num_runs; ++n) {
+    RLO_TRY(write_run(file, walk.offset, runs->run_bytes, next));
+    next += runs->run_bytes;
+    rlo__run_walk_step(&walk, runs);
+  }
+  return RLO_OK;
+}
+
+static rlo_status look(const file_storage *file, struct stat *out_stat) {
+  if (fstat(file->fd, out_stat) != 0) {
+    path_text path;
+    return rlo__file_fail("cannot look at", path_of(file->fd, path), errno);
+  }
+  return RLO_OK;
+}
+
+/** Reserves where the file system cannot: checks that there is room now. */
+static rlo_status reserve_by_size(const file_storage *file, int64_t bytes) {
+  struct stat st;
+  RLO_TRY(look(file, &st));
+  int64_t end = file->offset + bytes;
+  int64_t free_bytes;
+  if (file->calls->get_free(file->fd, &free_bytes) != 0) {
+    return fail(file, "reserve", bytes, file->offset, errno);
+  }
+  /* st_blocks counts 512 bytes, whatever the file system's blocks are. */
+  int64_t held = rlo__min(INT64_MAX / 512, (int64_t)st.st_blocks) * 512;
+  if (end - held > free_bytes) {
+    path_text path;
+    return RLO_FAIL(RLO_IO,
+                    "cannot reserve %" PRId64 " bytes at byte %" PRId64
+                    " of \"%s\": %" PRId64 " are free",
+                    bytes,
+                    file->offset,
+                    path_of(file->fd, path),
+                    free_bytes);
+  }
+  while (st.st_size < end && file->calls->resize(file->fd, end) != 0) {
+    if (errno != EINTR) {
+      return fail(file, "reserve", bytes, file->offset, errno);
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status reserve(rlo_storage *storage, int64_t bytes) {
+  const file_storage *file = (const file_storage *)storage;
+  while (file->calls->allocate(file->fd, file->offset, bytes) != 0) {
+    if (errno == EOPNOTSUPP || errno == ENOSYS) {
+      return reserve_by_size(file, bytes);
+    }
+    if (errno != EINTR) {
+      return fail(file, "reserve", bytes, file->offset, errno);
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status flush(rlo_storage *storage) {
+  file_storage *file = (file_storage *)storage;
+  RLO_TRY(check_lost(file));
+  while (file->calls->sync(file->fd) != 0) {
+    if (errno != EINTR) {
+      set_lost(file, errno);
+      return check_lost(file);
+    }
+  }
+  if (file->trail != NULL) {
+    rlo__trail_drop_written(file->trail);
+  }
+  return RLO_OK;
+}
+
+/* ------------------------------------------------------------------- others */
+
+static rlo_status set_streamed(rlo_storage *storage) {
+  file_storage *file = (file_storage *)storage;
+  if (file->trail != NULL) {
+    return RLO_OK;
+  }
+  rlo__trail *trail = rlo__alloc(sizeof *trail);
+  if (trail == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = rlo__trail_init(trail, file->calls, file->fd);
+  if (status != RLO_OK) {
+    rlo__free(trail);
+    return status;
+  }
+  file->trail = trail;
+  return RLO_OK;
+}
+
+static rlo_status get_identity(const rlo_storage *storage,
+                               rlo__storage_identity *out_identity) {
+  struct stat st;
+  RLO_TRY(look((const file_storage *)storage, &st));
+  *out_identity = (rlo__storage_identity){
+      .is_file = true,
+      .device = (uint64_t)st.st_dev,
+      .inode = (uint64_t)st.st_ino,
+      .bytes = (int64_t)st.st_size,
+      .modified_nanos = (int64_t)st.st_mtim.tv_sec * 1000000000 +
+                        (int64_t)st.st_mtim.tv_nsec};
+  return RLO_OK;
+}
+
+static void destroy(rlo_storage *storage) {
+  file_storage *file = (file_storage *)storage;
+  if (file->trail != NULL) {
+    rlo__trail_deinit(file->trail);
+    rlo__free(file->trail);
+  }
+  /* What was written is durable after a flush, not after a close. */
+  rlo__file_close(file->fd);
+  rlo__free(file);
+}
+
+static const rlo__storage_kind file_kind = {.read = read_runs,
+                                            .write = write_runs,
+                                            .reserve = reserve,
+                                            .flush = flush,
+                                            .set_streamed = set_streamed,
+                                            .get_identity = get_identity,
+                                            .destroy = destroy};
+
+/* ----------------------------------------------------------------- creation */
+
+static const char *type_of(mode_t mode) {
+  return S_ISFIFO(mode)   ? "a pipe"
+         : S_ISSOCK(mode) ? "a socket"
+         : S_ISDIR(mode)  ? "a directory"
+         : S_ISCHR(mode)  ? "a character device"
+         : S_ISBLK(mode)  ? "a block device"
+                          : "no regular file";
+}
+
+/** Checks the descriptor and what it is open for. */
+static rlo_status check_fd(int fd,
+                           bool *out_can_read,
+                           bool *out_can_write,
+                           int64_t *out_file_bytes) {
+  int flags = fcntl(fd, F_GETFL);
+  struct stat st;
+  if (flags < 0 || fstat(fd, &st) != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "descriptor %d is not open", fd);
+  }
+  if (!S_ISREG(st.st_mode)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "descriptor %d is of %s; a storage has to be a regular "
+                    "file, which can be read and written anywhere",
+                    fd,
+                    type_of(st.st_mode));
+  }
+  int mode = flags & O_ACCMODE;
+  *out_can_read = mode == O_RDONLY || mode == O_RDWR;
+  *out_can_write = mode == O_WRONLY || mode == O_RDWR;
+  if (*out_can_write && (flags & O_APPEND) != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "descriptor %d is open for appending (O_APPEND): the "
+                    "system would write at the end, whatever the position",
+                    fd);
+  }
+  *out_file_bytes = (int64_t)st.st_size;
+  return RLO_OK;
+}
+
+static rlo_status read_hints(const rlo_storage_traits *hints,
+                             int64_t bytes,
+                             bool can_write,
+                             rlo_storage_traits *out_traits) {
+  *out_traits = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
+  RLO_TRY(rlo__storage_read_traits(hints, out_traits));
+  if (out_traits->bytes != 0 && out_traits->bytes != bytes) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the traits have %" PRId64 " bytes and the storage %" PRId64
+                    "; leave them 0",
+                    out_traits->bytes,
+                    bytes);
+  }
+  out_traits->bytes = bytes;
+  out_traits->is_read_only = out_traits->is_read_only || !can_write;
+  return RLO_OK;
+}
+
+/** Checks that a part of a file can be; one that is only read has to lie in
+ *  `file_bytes`. */
+static rlo_status check_part(int fd,
+                             int64_t offset,
+                             int64_t bytes,
+                             bool is_read_only,
+                             int64_t file_bytes) {
+  int64_t end;
+  if (offset < 0 || bytes < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%" PRId64 " bytes at byte %" PRId64
+                    " of a file; both have to be at least 0",
+                    bytes,
+                    offset);
+  }
+  if (!rlo__add(offset, bytes, &end)) {
+    return rlo__fail_overflow("the end of a part of a file");
+  }
+  if (is_read_only && end > file_bytes) {
+    path_text path;
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "\"%s\" has %" PRId64 " bytes; %" PRId64 " at byte %" PRId64
+                    " need %" PRId64,
+                    path_of(fd, path),
+                    file_bytes,
+                    bytes,
+                    offset,
+                    end);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_storage_from_fd(int fd,
+                               int64_t offset,
+                               int64_t bytes,
+                               const rlo_storage_traits *hints,
+                               rlo_storage **out_storage) {
+  if (out_storage == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the storage");
+  }
+  *out_storage = NULL;
+  bool can_read, can_write;
+  int64_t file_bytes;
+  rlo_storage_traits traits;
+  RLO_TRY(check_fd(fd, &can_read, &can_write, &file_bytes));
+  RLO_TRY(read_hints(hints, bytes, can_write, &traits));
+  RLO_TRY(check_part(fd, offset, bytes, traits.is_read_only, file_bytes));
+  file_storage *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  /* Not one of the standard streams, which a program may have closed: others
+   * would print into the file. */
+  made->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (made->fd < 0) {
+    path_text path;
+    rlo_status status = rlo__file_fail(
+        "cannot duplicate the descriptor of", path_of(fd, path), errno);
+    rlo__free(made);
+    return status;
+  }
+  rlo__storage_init(&made->storage, &file_kind, &traits);
+  made->storage.is_write_only = !can_read;
+  made->calls = &rlo__storage_system_calls;
+  made->offset = offset;
+  atomic_init(&made->lost_error, 0);
+  *out_storage = &made->storage;
+  return RLO_OK;
+}

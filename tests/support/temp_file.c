@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/temp_file.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int temp_file_open(void) {
+  char path[] = "/tmp/relayout_test_XXXXXX";
+  int fd = mkstemp(path);
+  ck_assert_int_ge(fd, 0);
+  ck_assert_int_eq(unlink(path), 0);
+  return fd;
+}
+
+int temp_file_reopen(int fd, int flags) {
+  char path[64];
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  int again = open(path, flags | O_CLOEXEC);
+  ck_assert_int_ge(again, 0);
+  return again;
+}

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/storage.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "support/expect.h"
+#include "support/suite.h"
+
+static void expect_no_memory(void) {
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+RLO_FIXTURE(NULL, expect_no_memory);
+
+/* ------------------------------------------------------------------- memory */
+
+RLO_TEST(test_storage__memory_is_read_and_written) {
+  char memory[10] = "0123456789";
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_from_memory(memory, 10, &storage));
+  char data[4] = "";
+  expect_ok(rlo__storage_read(storage, 6, 4, data));
+  ck_assert_int_eq(memcmp(data, "6789", 4), 0);
+  expect_ok(rlo__storage_write(storage, 1, 2, "ab"));
+  ck_assert_int_eq(memcmp(memory, "0ab3456789", 10), 0);
+  ck_assert_ptr_eq(rlo__storage_memory(storage), memory);
+  ck_assert_ptr_eq(rlo__storage_writable_memory(storage), memory);
+  expect_ok(rlo__storage_reserve(storage, 10));
+  expect_ok(rlo__storage_set_streamed(storage));
+  expect_ok(rlo__storage_flush(storage));
+  rlo_storage_release(storage);
+}
+
+RLO_TEST(test_storage__const_memory_is_only_read) {
+  static const char memory[4] = "abcd";
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_from_const_memory(memory, 4, &storage));
+  char data[4] = "";
+  expect_ok(rlo__storage_read(storage, 0, 4, data));
+  ck_assert_int_eq(memcmp(data, memory, 4), 0);
+  expect_refusal(rlo__storage_write(storage, 0, 4, data),
+                 RLO_INVALID_ARGUMENT,
+                 "a write to a storage that can only be read");
+  expect_refusal(rlo__storage_reserve(storage, 4),
+                 RLO_INVALID_ARGUMENT,
+                 "a write to a storage that can only be read");
+  expect_ok(rlo__storage_flush(storage));
+  ck_assert_ptr_eq(rlo__storage_memory(storage), memory);
+  ck_assert_ptr_null(rlo__storage_writable_memory(storage));
+  rlo_storage_release(storage);
+}
+
+RLO_TEST(test_storage__of_no_bytes) {
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_from_memory(NULL, 0, &storage));
+  expect_ok(rlo__storage_read(storage, 0, 0, NULL));
+  expect_ok(rlo__storage_write(storage, 0, 0, NULL));
+  expect_ok(rlo__storage_reserve(storage, 0));
+  char data[1];
+  expect_refusal(rlo__storage_read(storage, 0, 1, data),
+                 RLO_OUT_OF_RANGE,
+                 "1 bytes at byte 0 do not lie in a storage of 0 bytes");
+  ck_assert_ptr_null(rlo__storage_memory(storage));
+  rlo_storage_release(storage);
+}
+
+RLO_TEST(test_storage__memory_that_cannot_be) {
+  char memory[1];
+  rlo_storage *storage = (rlo_storage *)memory;
+  expect_refusal(rlo_storage_from_memory(NULL, 3, &storage),
+                 RLO_INVALID_ARGUMENT,
+                 "the memory is NULL and has 3 bytes");
+  ck_assert_ptr_null(storage);
+  ck_assert_int_eq(rlo_storage_from_memory(memory, -1, &storage),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "-1 bytes"));
+  ck_assert_int_eq(rlo_storage_from_const_memory(NULL, 1, &storage),
+                   RLO_INVALID_ARGUMENT);
+  expect_refusal(rlo_storage_from_memory(memory, 1, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "no place for the storage");
+}
+
+RLO_TEST(test_storage__references_are_counted) {
+  char memory[1];
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_from_memory(memory, 1, &storage));
+  ck_assert_ptr_eq(rlo_storage_retain(storage), storage);
+  rlo_storage_release(storage);
+  expect_ok(rlo__storage_read(storage, 0, 1, memory + 0));
+  rlo_storage_release(storage);
+  rlo_storage_release(NULL);
+  ck_assert_ptr_null(rlo_storage_retain(NULL));
+}
+
+/* ------------------------------------------------------------------- ranges */
+
+RLO_TEST(test_storage__ranges_name_the_value_and_the_limit) {
+  char memory[10];
+  char data[16];
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_from_memory(memory, 10, &storage));
+
+  static const struct {
+    int64_t offset, bytes;
+    const char *message;
+  } cases[] = {
+      {8, 3, "3 bytes at byte 8 do not lie in a storage of 10 bytes"},
+      {11, 0, "0 bytes at byte 11 do not lie in a storage of 10 bytes"},
+      {-1, 2, "2 bytes at byte -1 do not lie in a storage of 10 bytes"},
+      {2, -1, "-1 bytes at byte 2 do not lie in a storage of 10 bytes"},
+      {INT64_MAX,
+       INT64_MAX,
+       "9223372036854775807 bytes at byte 9223372036854775807 do not lie in a "
+       "storage of 10 bytes"},
+      {1,
+       INT64_MAX,
+       "9223372036854775807 bytes at byte 1 do not lie in a storage of 10 "
+       "bytes"}};
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    expect_refusal(
+        rlo__storage_read(storage, cases[i].offset, cases[i].bytes, data),
+        RLO_OUT_OF_RANGE,
+        cases[i].message);
+    expect_refusal(
+        rlo__storage_write(storage, cases[i].offset, cases[i].bytes, data),
+        RLO_OUT_OF_RANGE,
+        cases[i].message);
+  }
+  ck_assert_int_eq(rlo__storage_reserve(storage, 11), RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo__storage_reserve(storage, -1), RLO_OUT_OF_RANGE);
+  rlo_storage_release(storage);
+}
+
+RLO_TEST(test_storage__lattices_are_checked) {
+  char memory[100] = "";
+  char data[100];
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_from_memory(memory, 100, &storage));
+  const int64_t two[] = {2, 2};
+  const int64_t strides[] = {60, -20};
+  /* -20 at the lowest. */
+  expect_refusal(
+      rlo__storage_read_lattice(storage, 0, two, strides, 2, 10, data),
+      RLO_OUT_OF_RANGE,
+      "90 bytes at byte -20 do not lie in a storage of 100 bytes");
+  expect_ok(rlo__storage_read_lattice(storage, 20, two, strides, 2, 10, data));
+  expect_ok(rlo__storage_read_lattice(storage, 30, two, strides, 2, 10, data));
+  ck_assert_int_eq(
+      rlo__storage_write_lattice(storage, 31, two, strides, 2, 10, data),
+      RLO_OUT_OF_RANGE);
+  const int64_t none[] = {2, 0};
+  expect_ok(rlo__storage_read_lattice(storage, 0, none, strides, 2, 10, NULL));
+  const int64_t negative[] = {2, -3};
+  expect_refusal(
+      rlo__storage_read_lattice(storage, 0, negative, strides, 2, 10, data),
+      RLO_INVALID_ARGUMENT,
+      "extent 1 of a lattice is -3; at least 0");
+  const int64_t large[] = {INT64_MAX, 2};
+  expect_refusal(
+      rlo__storage_read_lattice(storage, 0, large, strides, 2, 1, data),
+      RLO_OVERFLOW,
+      "the number of runs of a lattice does not fit in 64 bits");
+  expect_refusal(
+      rlo__storage_read_lattice(storage, 0, large, strides, 1, 2, data),
+      RLO_OVERFLOW,
+      "the number of bytes of a lattice does not fit in 64 bits");
+  expect_refusal(
+      rlo__storage_read_lattice(storage, 0, large, strides, 1, 1, data),
+      RLO_OVERFLOW,
+      "a position of a lattice does not fit in 64 bits");
+  const int64_t apart[] = {INT64_MAX, INT64_MIN};
+  expect_refusal(rlo__storage_read_lattice(storage, 0, two, apart, 2, 1, data),
+                 RLO_OVERFLOW,
+                 "a position of a lattice does not fit in 64 bits");
+  expect_refusal(
+      rlo__storage_read_lattice(storage, 0, two, strides, 49, 1, data),
+      RLO_UNSUPPORTED,
+      "a lattice has 49 dimensions; 0 to 48 are supported");
+  ck_assert_int_eq(
+      rlo__storage_read_lattice(storage, 0, two, strides, -1, 1, data),
+      RLO_UNSUPPORTED);
+  rlo_storage_release(storage);
+}
+
+/* ---------------------------------------------------------------- functions */
+
+typedef struct user {
+  char memory[64];
+  int num_calls, num_released;
+  int64_t reserved_bytes;
+  rlo_status status;
+  /** Of the failure; NULL: none is set. */
+  const char *message;
+} user;
+
+static rlo_status finish(user *u) {
+  ++u->num_calls;
+  if (u->status != RLO_OK && u->message != NULL) {
+    return rlo_error_set(u->status, "%s", u->message);
+  }
+  return u->status;
+}
+
+static rlo_status user_read(void *payload,
+                            int64_t offset,
+                            int64_t bytes,
+                            void *into) {
+  user *u = payload;
+  memcpy(into, u->memory + offset, (size_t)bytes);
+  return finish(u);
+}
+
+static rlo_status user_write(void *payload,
+                             int64_t offset,
+                             int64_t bytes,
+                             const void *from) {
+  user *u = payload;
+  memcpy(u->memory + offset, from, (size_t)bytes);
+  return finish(u);
+}
+
+static rlo_status user_reserve(void *payload, int64_t bytes) {
+  user *u = payload;
+  u->reserved_bytes = bytes;
+  return finish(u);
+}
+
+static rlo_status user_flush(void *payload) {
+  return finish(payload);
+}
+
+static void user_release(void *payload) {
+  user *u = payload;
+  ++u->num_released;
+}
+
+static const rlo_storage_ops user_ops = {sizeof(rlo_storage_ops),
+                                         user_read,
+                                         user_write,
+                                         user_reserve,
+                                         user_flush,
+                                         user_release};
+
+RLO_TEST(test_storage__functions_are_called) {
+  user u = {.memory = "0123456789"};
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = 64;
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
+  char data[3] = "";
+  expect_ok(rlo__storage_read(storage, 7, 3, data));
+  ck_assert_int_eq(memcmp(data, "789", 3), 0);
+  expect_ok(rlo__storage_reserve(storage, 60));
+  ck_assert_int_eq(u.reserved_bytes, 60);
+  expect_ok(rlo__storage_write(storage, 0, 3, "abc"));
+  ck_assert_int_eq(memcmp(u.memory, "abc3", 4), 0);
+  expect_ok(rlo__storage_flush(storage));
+  ck_assert_int_eq(u.num_calls, 4);
+  ck_assert_ptr_null(rlo__storage_memory(storage));
+  /* Nothing is called for nothing. */
+  expect_ok(rlo__storage_read(storage, 64, 0, NULL));
+  expect_ok(rlo__storage_reserve(storage, 0));
+  ck_assert_int_eq(u.num_calls, 4);
+  rlo_storage_retain(storage);
+  rlo_storage_release(storage);
+  ck_assert_int_eq(u.num_released, 0);
+  rlo_storage_release(storage);
+  ck_assert_int_eq(u.num_released, 1);
+}
+
+RLO_TEST(test_storage__a_failure_of_a_function_has_a_sentence) {
+  user u = {.status = RLO_NOT_FOUND};
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = 64;
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
+  char data[3] = "";
+  expect_refusal(rlo__storage_read(storage, 0, 3, data),
+                 RLO_NOT_FOUND,
+                 "'read' of a storage failed with RLO_NOT_FOUND and no "
+                 "message");
+  expect_refusal(rlo__storage_write(storage, 0, 3, data),
+                 RLO_NOT_FOUND,
+                 "'write' of a storage failed with RLO_NOT_FOUND and no "
+                 "message");
+  u.status = RLO_CANCELLED;
+  u.message = "the wire is cut";
+  expect_refusal(
+      rlo__storage_reserve(storage, 3), RLO_CANCELLED, "the wire is cut");
+  expect_refusal(rlo__storage_flush(storage), RLO_CANCELLED, "the wire is cut");
+  rlo__storage_stats stats;
+  rlo__storage_get_stats(storage, &stats);
+  ck_assert(stats.num_reads == 0 && stats.num_writes == 0);
+  rlo_storage_release(storage);
+}
+
+RLO_TEST(test_storage__functions_that_are_missing) {
+  user u = {.status = RLO_OK};
+  char data[3] = "";
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = 64;
+  rlo_storage *storage = NULL;
+  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
+  expect_refusal(rlo_storage_create(&ops, &u, &traits, &storage),
+                 RLO_INVALID_ARGUMENT,
+                 "the storage has no function that reads and none that writes");
+  ops.write = user_write;
+  expect_ok(rlo_storage_create(&ops, &u, &traits, &storage));
+  expect_ok(rlo__storage_reserve(storage, 3));
+  expect_ok(rlo__storage_write(storage, 0, 3, data));
+  expect_ok(rlo__storage_flush(storage));
+  expect_refusal(rlo__storage_read(storage, 0, 3, data),
+                 RLO_INVALID_ARGUMENT,
+                 "a read of a storage that can only be written");
+  rlo_storage_release(storage);
+  ck_assert_int_eq(u.num_released, 0);
+
+  traits.is_read_only = true;
+  expect_refusal(rlo_storage_create(&ops, &u, &traits, &storage),
+                 RLO_INVALID_ARGUMENT,
+                 "the storage has no function that reads and is only read");
+  ops.write = NULL;
+  ops.read = user_read;
+  traits.is_read_only = false;
+  expect_ok(rlo_storage_create(&ops, &u, &traits, &storage));
+  ck_assert_int_eq(rlo__storage_write(storage, 0, 3, data),
+                   RLO_INVALID_ARGUMENT);
+  expect_ok(rlo_storage_get_traits(storage, &traits));
+  ck_assert(traits.is_read_only);
+  rlo_storage_release(storage);
+
+  ck_assert_int_eq(rlo_storage_create(NULL, &u, &traits, &storage),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_storage_create(&user_ops, &u, NULL, &storage),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_storage_create(&user_ops, &u, &traits, NULL),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(u.num_released, 0);
+}
+
+RLO_TEST(test_storage__functions_of_an_older_header) {
+  user u = {.status = RLO_OK};
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = 64;
+  rlo_storage *storage = NULL;
+  rlo_storage_ops ops = user_ops;
+  ops.struct_size = offsetof(rlo_storage_ops, release);
+  expect_ok(rlo_storage_create(&ops, &u, &traits, &storage));
+  rlo_storage_release(storage);
+  ck_assert_int_eq(u.num_released, 0);
+  ops.struct_size = sizeof ops + 1;
+  ck_assert_int_eq(rlo_storage_create(&ops, &u, &traits, &storage),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_null(storage);
+}
+
+/* ------------------------------------------------------------------- traits */
+
+RLO_TEST(test_storage__traits_have_defaults) {
+  user u = {.status = RLO_OK};
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  rlo_storage_traits got = RLO_STORAGE_TRAITS_INIT;
+  rlo_storage *storage = NULL;
+  traits.bytes = 64;
+  expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
+  expect_ok(rlo_storage_get_traits(storage, &got));
+  ck_assert_int_eq(got.bytes, 64);
+  ck_assert_int_eq(got.granule_bytes, 1);
+  ck_assert_int_eq(got.good_read_bytes, 65536);
+  ck_assert_int_eq(got.good_write_bytes, 262144);
+  ck_assert_int_eq(got.good_depth, 8);
+  ck_assert(!got.is_read_only);
+  rlo_storage_release(storage);
+
+  traits = (rlo_storage_traits){sizeof traits, 64, 100000, 0, 300000, 3, true};
+  expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
+  expect_ok(rlo_storage_get_traits(storage, &got));
+  ck_assert_int_eq(got.granule_bytes, 100000);
+  ck_assert_int_eq(got.good_read_bytes, 100000);
+  ck_assert_int_eq(got.good_write_bytes, 300000);
+  ck_assert_int_eq(got.good_depth, 3);
+  ck_assert(got.is_read_only);
+
+  /* A caller whose struct ends before good_depth. */
+  got = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
+  got.struct_size = offsetof(rlo_storage_traits, good_depth);
+  got.good_depth = 77;
+  expect_ok(rlo_storage_get_traits(storage, &got));
+  ck_assert_uint_eq(got.struct_size, offsetof(rlo_storage_traits, good_depth));
+  ck_assert(got.good_write_bytes == 300000 && got.good_depth == 77);
+  got.struct_size = sizeof got + 1;
+  ck_assert_int_eq(rlo_storage_get_traits(storage, &got), RLO_INVALID_ARGUMENT);
+  got.struct_size = 0;
+  ck_assert_int_eq(rlo_storage_get_traits(storage, &got), RLO_INVALID_ARGUMENT);
+  expect_refusal(rlo_storage_get_traits(storage, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "the place for its traits is NULL");
+  expect_refusal(rlo_storage_get_traits(NULL, &got),
+                 RLO_INVALID_ARGUMENT,
+                 "the storage is NULL");
+  rlo_storage_release(storage);
+}
+
+RLO_TEST(test_storage__traits_that_are_negative) {
+  user u = {.status = RLO_OK};
+  rlo_storage *storage = NULL;
+
+  static const struct {
+    rlo_storage_traits traits;
+    const char *message;
+  } cases[] = {{{sizeof(rlo_storage_traits), -1, 0, 0, 0, 0, false},
+                "bytes of the storage traits is -1; at least 0"},
+               {{sizeof(rlo_storage_traits), 1, -2, 0, 0, 0, false},
+                "granule_bytes of the storage traits is -2; at least 0"},
+               {{sizeof(rlo_storage_traits), 1, 0, -3, 0, 0, false},
+                "good_read_bytes of the storage traits is -3; at least 0"},
+               {{sizeof(rlo_storage_traits), 1, 0, 0, -4, 0, false},
+                "good_write_bytes of the storage traits is -4; at least 0"},
+               {{sizeof(rlo_storage_traits), 1, 0, 0, 0, -5, false},
+                "good_depth of the storage traits is -5; at least 0"}};
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    expect_refusal(
+        rlo_storage_create(&user_ops, &u, &cases[i].traits, &storage),
+        RLO_INVALID_ARGUMENT,
+        cases[i].message);
+    ck_assert_ptr_null(storage);
+  }
+}
+
+RLO_TEST(test_storage__transfers_are_whole_granules) {
+  user u = {.status = RLO_OK};
+  char data[64];
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = 60;
+  traits.granule_bytes = 16;
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
+  expect_ok(rlo__storage_read(storage, 16, 32, data));
+  expect_ok(rlo__storage_read(storage, 48, 12, data)); /* the end */
+  expect_ok(rlo__storage_read(storage, 0, 60, data));
+  expect_refusal(rlo__storage_read(storage, 8, 16, data),
+                 RLO_INVALID_ARGUMENT,
+                 "1 runs of 16 bytes, first at byte 8, are not whole granules "
+                 "of 16 bytes");
+  expect_refusal(rlo__storage_write(storage, 16, 24, data),
+                 RLO_INVALID_ARGUMENT,
+                 "1 runs of 24 bytes, first at byte 16, are not whole granules "
+                 "of 16 bytes");
+  const int64_t extent = 2;
+  int64_t stride = 32;
+  expect_ok(
+      rlo__storage_read_lattice(storage, 0, &extent, &stride, 1, 16, data));
+  stride = 24;
+  ck_assert_int_eq(
+      rlo__storage_read_lattice(storage, 0, &extent, &stride, 1, 16, data),
+      RLO_INVALID_ARGUMENT);
+  /* Runs that are granules once they are joined. */
+  stride = 8;
+  expect_ok(
+      rlo__storage_read_lattice(storage, 16, &extent, &stride, 1, 8, data));
+  rlo_storage_release(storage);
+}
+
+/* ----------------------------------------------------------------- counting */
+
+RLO_TEST(test_storage__transfers_are_counted) {
+  user u = {.status = RLO_OK};
+  char data[64];
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = 64;
+  rlo_storage *storage = NULL;
+  rlo__storage_stats stats;
+  expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
+  rlo__storage_get_stats(storage, &stats);
+  ck_assert(stats.smallest_read == 0 && stats.smallest_write == 0);
+  const int64_t extents[] = {3, 4};
+  const int64_t strides[] = {20, 5};
+  expect_ok(
+      rlo__storage_read_lattice(storage, 0, extents, strides, 2, 5, data));
+  expect_ok(rlo__storage_read(storage, 0, 30, data));
+  expect_ok(rlo__storage_read(storage, 62, 2, data)); /* ends with it */
+  expect_ok(
+      rlo__storage_write_lattice(storage, 4, extents, strides, 1, 5, data));
+  rlo__storage_get_stats(storage, &stats);
+  ck_assert_int_eq(stats.num_reads, 3); /* the lattice is one run of 60 */
+  ck_assert_int_eq(stats.bytes_read, 92);
+  ck_assert_int_eq(stats.bytes_skipped, 0);
+  ck_assert_int_eq(stats.smallest_read, 30);
+  ck_assert_int_eq(stats.num_writes, 3);
+  ck_assert_int_eq(stats.bytes_written, 15);
+  ck_assert_int_eq(stats.smallest_write, 5);
+  rlo_storage_release(storage);
+}
+
+RLO_TEST(test_storage__what_is_no_file_has_no_identity) {
+  char memory[1];
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_from_memory(memory, 1, &storage));
+  rlo__storage_identity identity;
+  expect_ok(rlo__storage_get_identity(storage, &identity));
+  ck_assert(!identity.is_file && identity.inode == 0);
+  expect_ok(rlo__storage_check_identity(storage, &identity));
+  rlo_storage_release(storage);
+}
+
+RLO_TEST(test_storage__survives_a_failed_allocation) {
+  user u = {.status = RLO_OK};
+  char memory[1];
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  rlo_storage *storage = NULL;
+  rlo__alloc_set_fault(1, true);
+  ck_assert_int_eq(rlo_storage_from_memory(memory, 1, &storage),
+                   RLO_OUT_OF_MEMORY);
+  ck_assert_ptr_null(storage);
+  ck_assert_int_eq(rlo_storage_create(&user_ops, &u, &traits, &storage),
+                   RLO_OUT_OF_MEMORY);
+  ck_assert_ptr_null(storage);
+  ck_assert_int_eq(u.num_released, 0);
+  rlo__alloc_set_fault(0, false);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* One storage, many threads: each writes a lattice between those of the others,
+ * and reads it back. */
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/thread.h"
+#include "service/storage.h"
+#include "service/storage_calls.h"
+#include "service/storage_file.h"
+#include "support/expect.h"
+#include "support/suite.h"
+#include "support/temp_file.h"
+
+enum {
+  NUM_THREADS = 4,
+  RUN = 100,
+  NUM_RUNS = 20,
+  ROUNDS = 200,
+  ROUND_BYTES = NUM_THREADS * NUM_RUNS * RUN,
+  BYTES = ROUNDS * ROUND_BYTES
+};
+
+static atomic_int num_write_backs;
+
+/* Without the disk, which is not what is tested. */
+static int pretend_sync(int fd) {
+  (void)fd;
+  return 0;
+}
+
+static int pretend_write_back(int fd,
+                              int64_t offset,
+                              int64_t bytes,
+                              bool is_end) {
+  (void)fd;
+  (void)offset;
+  (void)bytes;
+  (void)is_end;
+  atomic_fetch_add(&num_write_backs, 1);
+  return 0;
+}
+
+typedef struct writer {
+  rlo_storage *storage;
+  int64_t number;
+  rlo_status status;
+} writer;
+
+static char letter_of(int64_t place, int64_t thread) {
+  return (char)(place * NUM_THREADS + thread);
+}
+
+static rlo_status write_and_read(const writer *w) {
+  const int64_t extent = NUM_RUNS;
+  const int64_t stride = (int64_t)NUM_THREADS * RUN;
+  char text[NUM_RUNS * RUN], got[NUM_RUNS * RUN];
+  for (int64_t round = 0; round < ROUNDS; ++round) {
+    /* All over the file, so that a trail has many ranges. */
+    int64_t place = round * 17 % ROUNDS;
+    int64_t base = place * ROUND_BYTES + w->number * RUN;
+    memset(text, letter_of(place, w->number), sizeof text);
+    rlo_status status = rlo__storage_write_lattice(
+        w->storage, base, &extent, &stride, 1, RUN, text);
+    if (status == RLO_OK) {
+      status = rlo__storage_read_lattice(
+          w->storage, base, &extent, &stride, 1, RUN, got);
+    }
+    if (status == RLO_OK && memcmp(text, got, sizeof got) != 0) {
+      status = RLO_INTERNAL;
+    }
+    rlo_storage_release(rlo_storage_retain(w->storage));
+    if (status != RLO_OK) {
+      return status;
+    }
+  }
+  /* While others write on. */
+  return w->number == 0 ? rlo__storage_flush(w->storage) : RLO_OK;
+}
+
+static void run_writer(void *payload) {
+  writer *w = payload;
+  w->status = write_and_read(w);
+  rlo_storage_release(w->storage);
+}
+
+/** Runs all threads on a storage and releases it. */
+static void run_threads(rlo_storage *storage, int64_t reads_of_lattice) {
+  writer writers[NUM_THREADS];
+  rlo__thread threads[NUM_THREADS];
+  for (int i = 0; i < NUM_THREADS; ++i) {
+    writers[i] = (writer){.storage = rlo_storage_retain(storage), .number = i};
+    expect_ok(rlo__thread_start(run_writer, &writers[i], &threads[i]));
+  }
+  for (int i = 0; i < NUM_THREADS; ++i) {
+    rlo__thread_join(&threads[i]);
+    ck_assert_int_eq(writers[i].status, RLO_OK);
+  }
+  static char whole[BYTES];
+  expect_ok(rlo__storage_read(storage, 0, BYTES, whole));
+  for (int64_t i = 0; i < BYTES; ++i) {
+    char wanted = letter_of(i / ROUND_BYTES, i / RUN % NUM_THREADS);
+    if (whole[i] != wanted) {
+      ck_abort_msg("byte %lld is %d", (long long)i, whole[i]);
+    }
+  }
+  rlo__storage_stats stats;
+  rlo__storage_get_stats(storage, &stats);
+  ck_assert_int_eq(stats.bytes_written, BYTES);
+  ck_assert_int_eq(stats.bytes_read, 2 * BYTES);
+  ck_assert_int_eq(stats.num_reads,
+                   NUM_THREADS * ROUNDS * reads_of_lattice + 1);
+  rlo_storage_release(storage);
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+RLO_TEST(test_storage_threads__memory) {
+  static char memory[BYTES];
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_from_memory(memory, BYTES, &storage));
+  run_threads(storage, 1);
+}
+
+RLO_TEST(test_storage_threads__a_streamed_file) {
+  rlo__storage_calls calls = rlo__storage_system_calls;
+  calls.write_back = pretend_write_back;
+  calls.sync = pretend_sync;
+  int fd = temp_file_open();
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_from_fd(fd, 0, BYTES, NULL, &storage));
+  rlo__storage_set_calls(storage, &calls);
+  expect_ok(rlo__storage_set_streamed(storage));
+  expect_ok(rlo__storage_reserve(storage, BYTES));
+  run_threads(storage, 1);
+  ck_assert_int_gt(atomic_load(&num_write_backs), 0);
+  ck_assert_int_eq(close(fd), 0);
+}
+
+static rlo_status copy_out(void *payload,
+                           int64_t offset,
+                           int64_t bytes,
+                           void *into) {
+  memcpy(into, (const char *)payload + offset, (size_t)bytes);
+  return RLO_OK;
+}
+
+static rlo_status copy_in(void *payload,
+                          int64_t offset,
+                          int64_t bytes,
+                          const void *from) {
+  memcpy((char *)payload + offset, from, (size_t)bytes);
+  return RLO_OK;
+}
+
+RLO_TEST(test_storage_threads__functions) {
+  static char memory[BYTES];
+  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
+  ops.read = copy_out;
+  ops.write = copy_in;
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = BYTES;
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_create(&ops, memory, &traits, &storage));
+  run_threads(storage, NUM_RUNS);
+}
