@@ -17,7 +17,7 @@ typedef enum rlo__problem_side {
  *                                            0 <= r < run_bytes
  *
  * *Packed*, its bytes follow each other in the order of the memory: run after
- * run. All entries are distinct bytes.
+ * run. No byte is in it twice.
  */
 typedef struct rlo__lattice {
   int64_t base_byte;
@@ -25,8 +25,8 @@ typedef struct rlo__lattice {
   int32_t num_dims;
   /** Above 1. */
   int64_t extents[RLO_MAX_AXES];
-  /** In bytes, falling. Each is wider than what the later ones and the run
-   *  span, the last wider than the run. */
+  /** In bytes, falling. Each is at least as wide as what the later ones and the
+   *  run span, the last wider than the run. */
   int64_t strides[RLO_MAX_AXES];
   /** Length of the innermost contiguous run; 0 for no byte. */
   int64_t run_bytes;
@@ -36,9 +36,10 @@ typedef struct rlo__lattice {
 } rlo__lattice;
 
 /**
- * The bytes that a problem touches on one side: all of them, within the memory,
- * and others only if !is_exact. If the side's form has terms it is one run.
- * Every number of units in it is a whole number of bytes where it has dims.
+ * The bytes that a problem touches on one side: all of them, and others only if
+ * !is_exact; none outside of the memory. One run if the side's form has terms,
+ * or where its dims would overlap.
+ * Begins between units, and with dims each run is a whole number of units.
  *
  * @return RLO_OK; RLO_OVERFLOW if a position in bits leaves 64 bits;
  *         RLO_OUT_OF_MEMORY; or what rlo_problem_canonicalize returns.

@@ -100,7 +100,7 @@ static int64_t count_below(const rlo__stride *list,
                            int64_t points,
                            int64_t span,
                            int64_t end) {
-  int64_t below = 0;
+  int64_t below = count == 0 && end > 0 ? 1 : 0;
   for (int32_t n = 0; n < count && end > 0; ++n) {
     points /= list[n].extent;
     span -= list[n].stride * (list[n].extent - 1);

@@ -13,8 +13,8 @@
  * The part of a problem where begins[a] <= i_a < ends[a], for every axis a,
  * counted from 0. Both memories keep their sizes. Exact: pieces that cover the
  * box, run in any order, have the effect of the problem, bit for bit.
- * read_bytes and written_bytes become the piece's: exact if each axis is in one
- * guard at most, else bounds.
+ * read_bytes and written_bytes become the piece's: exact where positions are
+ * distinct and no axis is in two guards, else more; at most what they were.
  *
  * @param begins, ends  an entry for each axis, 0 <= begin <= end <= extent.
  * @param out  untouched on failure; may be `problem`.
