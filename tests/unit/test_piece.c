@@ -145,8 +145,8 @@ static void draw_grid(test_random *random, grid *out) {
   memset(out, 0, sizeof *out);
   for (int32_t a = 0; a < whole.problem.num_axes; ++a) {
     int64_t extent = whole.problem.extents[a];
-    bool is_cut =
-        !rlo_problem_is_sum(&whole.problem) || test_random_once_in(random, 3);
+    bool is_rare = test_random_once_in(random, 3);
+    bool is_cut = rlo_problem_is_sum(&whole.problem) ? is_rare : !is_rare;
     out->cuts[a][1] = is_cut ? test_random_in(random, 0, extent) : extent;
     out->cuts[a][2] = test_random_in(random, out->cuts[a][1], extent);
     out->cuts[a][3] = extent;
@@ -586,4 +586,27 @@ RLO_TEST(test_piece__sums_keep_their_order) {
                  RLO_UNSUPPORTED,
                  "a sequential problem is not cut: its points are combined in "
                  "the order of the whole box");
+}
+
+/* In packed memory two reduction axes would continue each other. */
+RLO_TEST(test_piece__packing_keeps_the_order_of_a_sum) {
+  test_plan_make(
+      32, 2, (int64_t[]){3, 5}, (int64_t[]){100, 1}, (int64_t[]){0, 0}, &piece);
+  piece.update = RLO_UPDATE_COMBINE;
+  piece.arithmetic = (rlo_arithmetic){.src_type = RLO_DTYPE_F32,
+                                      .dst_type = RLO_DTYPE_F32,
+                                      .dst_unit_bits = 32,
+                                      .alpha = 1.0};
+  piece.src_bytes = 820;
+  piece.dst_bytes = 4;
+  expect_footprint(RLO__SIDE_SOURCE, 0, 3, 400, 20, true);
+  rlo__lattice lattice;
+  expect_ok(rlo__problem_footprint(&piece, RLO__SIDE_SOURCE, &lattice));
+  expect_refusal(
+      rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &lattice, &rebased),
+      RLO_UNSUPPORTED,
+      "packed memory of a lattice of 1 dims might change the order of a sum; "
+      "that of its hull does not");
+  lattice = rlo__lattice_hull(&lattice);
+  expect_ok(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &lattice, &rebased));
 }
