@@ -33,9 +33,8 @@ static int64_t load(const test_problem *of, int64_t position, int64_t limit) {
   if (position < 0 || position >= count) {
     return -1;
   }
-  int64_t value = of->problem.index_bits == 64
-                      ? of->indices[position]
-                      : ((const int32_t *)of->indices)[position];
+  int64_t value = of->problem.index_bits == 64 ? of->indices.wide[position]
+                                               : of->indices.narrow[position];
   return value < 0 || value >= limit ? -1 : value;
 }
 
@@ -216,7 +215,7 @@ static bool draw_gather(test_random *random, test_problem *out) {
               rlo_problem_list_count(list) > 0;
   if (fits) {
     pick(random, list, &out->problem);
-    memcpy(out->indices, x.index_memory, (size_t)x.index_bytes);
+    memcpy(&out->indices, x.index_memory, (size_t)x.index_bytes);
   }
   rlo_problem_list_release(list);
   rlo_chain_release(chain);
@@ -226,9 +225,8 @@ static bool draw_gather(test_random *random, test_problem *out) {
 
 static void draw_segment_sum(test_random *random, test_problem *out) {
   test_plan_segment_sum("f32[20,6]", "s32[20]", "f32[3,6]{0,1}", &out->problem);
-  int32_t *indices = (int32_t *)out->indices;
   for (int32_t n = 0; n < 60; ++n) {
-    indices[n] = (int32_t)test_random_in(random, 0, 19);
+    out->indices.narrow[n] = (int32_t)test_random_in(random, 0, 19);
   }
 }
 
@@ -354,7 +352,7 @@ static void draw_forms(test_random *random, bool is_sum, test_problem *out) {
   problem->index_bits = 32;
   problem->index_bytes = 40;
   for (int32_t n = 0; n < 10; ++n) {
-    ((int32_t *)out->indices)[n] = (int32_t)test_random_in(random, -1, 5);
+    out->indices.narrow[n] = (int32_t)test_random_in(random, -1, 5);
   }
   if (test_random_once_in(random, 3)) {
     for (int64_t n = test_random_in(random, 1, 3); n > 0; --n) {

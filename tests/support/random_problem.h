@@ -5,13 +5,17 @@
 #include "relayout/problem.h"
 #include "support/random.h"
 
-/** The index memory of a random problem. */
-enum { TEST_PROBLEM_INDICES = 4096 };
+/** The most indices of a random problem. */
+enum { TEST_PROBLEM_INDICES = 2048 };
 
 /** A random problem and the indices that it loads, if any. */
 typedef struct test_problem {
   rlo_problem problem;
-  int64_t indices[TEST_PROBLEM_INDICES];
+
+  union {
+    int64_t wide[TEST_PROBLEM_INDICES];
+    int32_t narrow[TEST_PROBLEM_INDICES];
+  } indices;
 } test_problem;
 
 /** What test_random_problem draws. */
