@@ -5,7 +5,7 @@
 #include "relayout/problem.h"
 #include "support/random.h"
 
-/** The most indices of a random problem. */
+/** The most indices of 64 bits of a random problem. */
 enum { TEST_PROBLEM_INDICES = 2048 };
 
 /** A random problem and the indices that it loads, if any. */
@@ -14,7 +14,7 @@ typedef struct test_problem {
 
   union {
     int64_t wide[TEST_PROBLEM_INDICES];
-    int32_t narrow[TEST_PROBLEM_INDICES];
+    int32_t narrow[2 * TEST_PROBLEM_INDICES];
   } indices;
 } test_problem;
 
