@@ -32,6 +32,15 @@ bool rlo__form_is_constant(const rlo_form *form) {
   return true;
 }
 
+bool rlo__form_has_terms(const rlo_problem *problem, const rlo_form *form) {
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    if (form->term[t] != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool rlo__form_equal(const rlo_form *a, const rlo_form *b) {
   return memcmp(a, b, sizeof *a) == 0; /* int64 only: no padding bytes */
 }

@@ -19,9 +19,14 @@ bool rlo__problem_is_reduction_axis(const rlo_problem *problem, int32_t axis) {
   return true;
 }
 
+bool rlo__problem_is_summed(const rlo_problem *problem, int32_t axis) {
+  return problem->extents[axis] > 1 &&
+         rlo__problem_is_reduction_axis(problem, axis);
+}
+
 bool rlo_problem_is_sum(const rlo_problem *problem) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (problem->extents[a] > 1 && rlo__problem_is_reduction_axis(problem, a)) {
+    if (rlo__problem_is_summed(problem, a)) {
       return true;
     }
   }

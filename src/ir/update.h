@@ -16,6 +16,9 @@ bool rlo__problem_reads_cells(const rlo_problem *problem);
 /** Whether a sum runs along the axis. */
 bool rlo__problem_is_reduction_axis(const rlo_problem *problem, int32_t axis);
 
+/** Whether a sum runs along the axis over more than one point. */
+bool rlo__problem_is_summed(const rlo_problem *problem, int32_t axis);
+
 /** Whether values are only converted: alpha 1, beta 0, no sum. */
 bool rlo__problem_is_conversion(const rlo_problem *problem);
 

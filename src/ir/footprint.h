@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_IR_FOOTPRINT_H
+#define RLO_IR_FOOTPRINT_H
+
+#include "relayout/problem.h"
+
+/** The memory that a problem reads, and the one that it writes. */
+typedef enum rlo__problem_side {
+  RLO__SIDE_SOURCE,
+  RLO__SIDE_DESTINATION
+} rlo__problem_side;
+
+/**
+ * A set of bytes of a memory:
+ *
+ *   base_byte + sum(strides[d] * k_d) + r,   0 <= k_d < extents[d],
+ *                                            0 <= r < run_bytes
+ *
+ * *Packed*, its bytes follow each other in the order of the memory: run after
+ * run. No byte is in it twice.
+ */
+typedef struct rlo__lattice {
+  int64_t base_byte;
+  /** At most RLO_MAX_AXES; 0 for a single run. */
+  int32_t num_dims;
+  /** Above 1. */
+  int64_t extents[RLO_MAX_AXES];
+  /** In bytes, falling. Each is at least as wide as what the later ones and the
+   *  run span, the last wider than the run. */
+  int64_t strides[RLO_MAX_AXES];
+  /** Length of the innermost contiguous run; 0 for no byte. */
+  int64_t run_bytes;
+  /** Whether the problem touches every bit of every byte. If not, some may be
+   *  untouched. */
+  bool is_exact;
+} rlo__lattice;
+
+/**
+ * The bytes that a problem touches on one side: all of them, and others only if
+ * !is_exact; none outside of the memory. One run if the side's form has terms,
+ * or where its dims would overlap.
+ * Begins between units, and with dims each run is a whole number of units.
+ *
+ * @return RLO_OK; RLO_OVERFLOW if a position in bits leaves 64 bits;
+ *         RLO_OUT_OF_MEMORY; or what rlo_problem_canonicalize returns.
+ */
+RLO_NODISCARD rlo_status rlo__problem_footprint(const rlo_problem *problem,
+                                                rlo__problem_side side,
+                                                rlo__lattice *out);
+
+/** The number of bytes, which is the size of packed memory. */
+int64_t rlo__lattice_bytes(const rlo__lattice *lattice);
+
+/** The single run from the first to the last byte. */
+rlo__lattice rlo__lattice_hull(const rlo__lattice *lattice);
+
+/** The position on a side. */
+const rlo_form *rlo__side_form(const rlo_problem *problem,
+                               rlo__problem_side side);
+
+/** Bits of one unit on a side. */
+int32_t rlo__side_unit_bits(const rlo_problem *problem, rlo__problem_side side);
+
+/** Whether points where the guard does not hold leave the side alone: a padded
+ * cell is written, and nothing is read for it. */
+bool rlo__side_guarded_by(const rlo_guard *guard, rlo__problem_side side);
+
+/**
+ * The canonical problem whose destination takes the values that a form has at
+ * the points that touch a side, or at more: guards are part of its extents
+ * where they can be, its strides are 0 or positive and fall. A unit is one bit.
+ *
+ * @param out_is_exact  whether these are the values: no term is left, and no
+ *                      guard, in it or dropped.
+ * @return what rlo_problem_canonicalize returns; then *out is undefined.
+ */
+RLO_NODISCARD rlo_status rlo__problem_narrow(const rlo_problem *problem,
+                                             rlo__problem_side side,
+                                             const rlo_form *form,
+                                             rlo_problem *out,
+                                             bool *out_is_exact);
+
+#endif

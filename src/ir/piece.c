@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ir/piece.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "desc/strides.h"
+#include "ir/form.h"
+#include "ir/update.h"
+#include "ir/validate.h"
+
+/* Whether a form sees one of the axes, or one of the first `num_terms` terms
+ * that are marked. */
+static bool sees(const rlo_problem *problem,
+                 const rlo_form *form,
+                 const bool *axes,
+                 const bool *terms,
+                 int32_t num_terms) {
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (axes[a] && form->axis[a] != 0) {
+      return true;
+    }
+  }
+  for (int32_t t = 0; t < num_terms; ++t) {
+    if (terms[t] && form->term[t] != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void add_axes_of(const rlo_problem *problem,
+                        const rlo_form *form,
+                        bool *axes,
+                        bool *out_has_grown) {
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (!axes[a] && rlo__problem_form_depends_on(problem, form, a)) {
+      axes[a] = *out_has_grown = true;
+    }
+  }
+}
+
+/* Adds the axes that guards and quotients tie to those marked: canonicalization
+ * may simplify such a guard or quotient of a piece and not that of the whole.
+ * The values of loads do not depend on a cut. */
+static void add_tied_axes(const rlo_problem *problem, bool *axes) {
+  bool has_grown;
+  do {
+    has_grown = false;
+    bool is_moved[RLO_MAX_TERMS] = {false};
+    for (int32_t t = 0; t < problem->num_terms; ++t) {
+      const rlo_term *term = &problem->terms[t];
+      is_moved[t] = term->kind == RLO_TERM_QUOTIENT &&
+                    sees(problem, &term->form, axes, is_moved, t);
+      if (is_moved[t]) {
+        add_axes_of(problem, &term->form, axes, &has_grown);
+      }
+    }
+    for (int32_t g = 0; g < problem->num_guards; ++g) {
+      const rlo_form *form = &problem->guards[g].form;
+      if (sees(problem, form, axes, is_moved, problem->num_terms)) {
+        add_axes_of(problem, form, axes, &has_grown);
+      }
+    }
+  } while (has_grown);
+}
+
+/* The order of a sum follows from the canonical form of its reduction axes,
+ * which must be that of the whole. */
+static rlo_status check_order(const rlo_problem *problem, const bool *is_cut) {
+  if (problem->update != RLO_UPDATE_COMBINE) {
+    return RLO_OK;
+  }
+  if (problem->arithmetic.is_sequential) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a sequential problem is not cut: its points are combined "
+                    "in the order of the whole box");
+  }
+  bool axes[RLO_MAX_AXES];
+  memcpy(axes, is_cut, sizeof axes);
+  add_tied_axes(problem, axes);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (axes[a] && rlo__problem_is_summed(problem, a)) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      is_cut[a] ? "axis %d is summed; a cut would change the "
+                                  "order of the sum"
+                                : "axis %d is summed, and a guard or a "
+                                  "quotient ties it to an axis that is cut",
+                      a);
+    }
+  }
+  return RLO_OK;
+}
+
+/* How many sums of strides, the widest first, are below `end`; each stride is
+ * wider than the span of the narrower ones. */
+static int64_t count_below(const rlo__stride *list,
+                           int32_t count,
+                           int64_t points,
+                           int64_t span,
+                           int64_t end) {
+  int64_t below = count == 0 && end > 0 ? 1 : 0;
+  for (int32_t n = 0; n < count && end > 0; ++n) {
+    points /= list[n].extent;
+    span -= list[n].stride * (list[n].extent - 1);
+    int64_t whole = end > span ? (end - span - 1) / list[n].stride + 1 : 0;
+    whole = rlo__min(whole, list[n].extent);
+    below += whole * points;
+    if (whole == list[n].extent) {
+      break;
+    }
+    end -= whole * list[n].stride;
+  }
+  return below;
+}
+
+/* Counts the points over the guard's `count` axes where it holds. False if that
+ * takes more than strides. */
+static bool count_inside(const rlo_problem *problem,
+                         const rlo_guard *guard,
+                         rlo__stride *list,
+                         int32_t count,
+                         int64_t *out_points) {
+  int64_t min;
+  int64_t max;
+  int64_t span;
+  int64_t end;
+  int64_t begin;
+  if (!rlo__strides_are_distinct(list, count) ||
+      !rlo__form_range(problem, &guard->form, &min, &max) ||
+      !rlo__sub(max, min, &span) || !rlo__sub(guard->limit, min, &end) ||
+      !rlo__sub(0, min, &begin)) {
+    return false;
+  }
+  int64_t points = 1;
+  for (int32_t n = 0; n < count; ++n) {
+    if (!rlo__mul(points, list[n].extent, &points)) {
+      return false;
+    }
+  }
+  *out_points = rlo__max(0,
+                         count_below(list, count, points, span, end) -
+                             count_below(list, count, points, span, begin));
+  return true;
+}
+
+/* The number of units that the problem touches, or more; -1 beyond 64 bits.
+ * Exact if each axis is in one guard at most and positions are distinct. */
+static int64_t count_units(const rlo_problem *problem, rlo__problem_side side) {
+  if (rlo_problem_is_empty(problem)) {
+    return 0;
+  }
+  bool is_counted[RLO_MAX_AXES];
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    is_counted[a] = problem->extents[a] == 1 ||
+                    !rlo__problem_form_depends_on(
+                        problem, rlo__side_form(problem, side), a);
+  }
+  int64_t units = 1;
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    const rlo_guard *guard = &problem->guards[g];
+    if (!rlo__side_guarded_by(guard, side) ||
+        rlo__form_has_terms(problem, &guard->form)) {
+      continue;
+    }
+    rlo__stride list[RLO_MAX_AXES];
+    int32_t count = 0;
+    bool is_free = true;
+    for (int32_t a = 0; a < problem->num_axes; ++a) {
+      if (problem->extents[a] > 1 && guard->form.axis[a] != 0) {
+        list[count++] = (rlo__stride){
+            problem->extents[a], rlo__abs(guard->form.axis[a]), a};
+        is_free = is_free && !is_counted[a];
+      }
+    }
+    int64_t points;
+    if (!is_free || !count_inside(problem, guard, list, count, &points)) {
+      continue;
+    }
+    for (int32_t n = 0; n < count; ++n) {
+      is_counted[list[n].dim] = true;
+    }
+    if (!rlo__mul(units, points, &units)) {
+      return -1;
+    }
+  }
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (!is_counted[a] && !rlo__mul(units, problem->extents[a], &units)) {
+      return -1;
+    }
+  }
+  return units;
+}
+
+/* At most what it was, so that bounds of the whole hold for each piece. */
+static int64_t piece_bytes(const rlo_problem *piece,
+                           rlo__problem_side side,
+                           int64_t whole) {
+  int64_t bits = count_units(piece, side);
+  if (bits < 0 || !rlo__mul(bits, rlo__side_unit_bits(piece, side), &bits)) {
+    return whole;
+  }
+  return rlo__min(rlo__ceil_div(bits, 8), whole);
+}
+
+static void count_bytes(rlo_problem *piece) {
+  piece->written_bytes =
+      piece_bytes(piece, RLO__SIDE_DESTINATION, piece->written_bytes);
+  int64_t read = piece_bytes(piece, RLO__SIDE_SOURCE, piece->read_bytes);
+  if (rlo__problem_reads_cells(piece) &&
+      !rlo__add(read, piece->written_bytes, &read)) {
+    read = piece->read_bytes;
+  }
+  piece->read_bytes = rlo__min(read, piece->read_bytes);
+}
+
+static const rlo_form *form_of(const rlo_problem *problem, int32_t number) {
+  if (number < 2) {
+    return rlo__side_form(
+        problem, number == 0 ? RLO__SIDE_SOURCE : RLO__SIDE_DESTINATION);
+  }
+  number -= 2;
+  return number < problem->num_terms
+             ? &problem->terms[number].form
+             : &problem->guards[number - problem->num_terms].form;
+}
+
+rlo_status rlo__problem_restrict_box(const rlo_problem *problem,
+                                     const int64_t *begins,
+                                     const int64_t *ends,
+                                     rlo_problem *out) {
+  RLO_TRY(rlo__problem_validate(problem));
+  bool is_cut[RLO_MAX_AXES] = {false};
+  bool has_cut = false;
+  bool is_empty = false;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (begins[a] < 0 || ends[a] < begins[a] || ends[a] > problem->extents[a]) {
+      return RLO_FAIL(RLO_OUT_OF_RANGE,
+                      "axis %d is cut to [%lld, %lld); it is [0, %lld)",
+                      a,
+                      (long long)begins[a],
+                      (long long)ends[a],
+                      (long long)problem->extents[a]);
+    }
+    is_cut[a] = ends[a] - begins[a] < problem->extents[a];
+    has_cut = has_cut || is_cut[a];
+    is_empty = is_empty || ends[a] == begins[a];
+  }
+  if (has_cut) {
+    RLO_TRY(check_order(problem, is_cut));
+  }
+  int64_t bases[2 + RLO_MAX_TERMS + RLO_MAX_GUARDS];
+  int32_t num_forms = 2 + problem->num_terms + problem->num_guards;
+  for (int32_t n = 0; n < num_forms; ++n) {
+    const rlo_form *form = form_of(problem, n);
+    bases[n] = form->base;
+    for (int32_t a = 0; a < problem->num_axes && !is_empty; ++a) {
+      if (!rlo__mul_add(bases[n], form->axis[a], begins[a], &bases[n])) {
+        return rlo__fail_overflow("a position of the piece");
+      }
+    }
+  }
+  if (out != problem) {
+    *out = *problem;
+  }
+  for (int32_t n = 0; n < num_forms; ++n) {
+    rlo__problem_form(out, n)->base = bases[n];
+  }
+  for (int32_t a = 0; a < out->num_axes; ++a) {
+    out->extents[a] = ends[a] - begins[a];
+  }
+  if (has_cut) {
+    count_bytes(out);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__problem_restrict(const rlo_problem *problem,
+                                 int32_t axis,
+                                 int64_t begin,
+                                 int64_t end,
+                                 rlo_problem *out) {
+  RLO_TRY(rlo__problem_validate(problem));
+  if (axis < 0 || axis >= problem->num_axes) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "axis %d of a problem of %d axes",
+                    axis,
+                    problem->num_axes);
+  }
+  int64_t begins[RLO_MAX_AXES] = {0};
+  int64_t ends[RLO_MAX_AXES];
+  memcpy(ends, problem->extents, sizeof ends);
+  begins[axis] = begin;
+  ends[axis] = end;
+  return rlo__problem_restrict_box(problem, begins, ends, out);
+}

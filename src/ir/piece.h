@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_IR_PIECE_H
+#define RLO_IR_PIECE_H
+
+#include "ir/footprint.h"
+
+/**
+ * A piece of a problem is a problem: a part of its box, and the same problem
+ * over packed memory that holds the bytes of its footprint only.
+ */
+
+/**
+ * The part of a problem where begins[a] <= i_a < ends[a], for every axis a,
+ * counted from 0. Both memories keep their sizes. Exact: pieces that cover the
+ * box, run in any order, have the effect of the problem, bit for bit.
+ * read_bytes and written_bytes become the piece's: exact where positions are
+ * distinct and no axis is in two guards, else more; at most what they were.
+ *
+ * @param begins, ends  an entry for each axis, 0 <= begin <= end <= extent.
+ * @param out  untouched on failure; may be `problem`.
+ * @return RLO_OK; RLO_OUT_OF_RANGE; RLO_UNSUPPORTED for a cut that may change
+ *         the order of a sum: of a reduction axis, of an axis that a guard or a
+ *         quotient ties to one, of any axis of a sequential problem;
+ *         RLO_OVERFLOW; or what rlo__problem_validate returns.
+ */
+RLO_NODISCARD rlo_status rlo__problem_restrict_box(const rlo_problem *problem,
+                                                   const int64_t *begins,
+                                                   const int64_t *ends,
+                                                   rlo_problem *out);
+
+/** As rlo__problem_restrict_box, for a single axis. @return also
+ *  RLO_INVALID_ARGUMENT for no axis of the problem. */
+RLO_NODISCARD rlo_status rlo__problem_restrict(const rlo_problem *problem,
+                                               int32_t axis,
+                                               int64_t begin,
+                                               int64_t end,
+                                               rlo_problem *out);
+
+/**
+ * The same problem with one side in packed memory that holds the bytes of a
+ * lattice. Always succeeds for the hull of the side's footprint.
+ *
+ * @param lattice  holds all bytes that the problem touches on this side: its
+ *                 footprint, or one that contains it.
+ * @param out  not in canonical form even if `problem` is; untouched on failure;
+ *             may be `problem`.
+ * @return RLO_OK; RLO_UNSUPPORTED if the position in packed memory is not
+ *         linear in the axes, or if packing might change the order of a sum:
+ *         the lattice's hull has neither; else what rlo__problem_footprint
+ *         returns.
+ */
+RLO_NODISCARD rlo_status rlo__problem_rebase(const rlo_problem *problem,
+                                             rlo__problem_side side,
+                                             const rlo__lattice *lattice,
+                                             rlo_problem *out);
+
+#endif
