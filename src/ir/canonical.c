@@ -221,6 +221,55 @@ static void drop_axes(canonicalizer *c) {
   }
 }
 
+/* Guards by what they say of one axis each. */
+static int compare_guards_along(const rlo_guard *g,
+                                int32_t a,
+                                const rlo_guard *h,
+                                int32_t b) {
+  if (g->kind != h->kind) {
+    return g->kind > h->kind ? -1 : 1;
+  }
+  if (g->limit != h->limit) {
+    return g->limit > h->limit ? -1 : 1;
+  }
+  if (g->form.base != h->form.base) {
+    return g->form.base > h->form.base ? -1 : 1;
+  }
+  if (g->form.axis[a] != h->form.axis[b]) {
+    return g->form.axis[a] > h->form.axis[b] ? -1 : 1;
+  }
+  return 0;
+}
+
+static void sort_guards_along(const rlo_problem *problem,
+                              int32_t a,
+                              const rlo_guard **out_sorted) {
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    const rlo_guard *guard = &problem->guards[g];
+    int32_t place = g;
+    for (; place > 0 &&
+           compare_guards_along(out_sorted[place - 1], a, guard, a) > 0;
+         --place) {
+      out_sorted[place] = out_sorted[place - 1];
+    }
+    out_sorted[place] = guard;
+  }
+}
+
+/* Axes by what guards say of them, whatever the order of the guards: that
+ * follows from the order of the axes. */
+static int compare_in_guards(const rlo_problem *problem, int32_t a, int32_t b) {
+  const rlo_guard *of_a[RLO_MAX_GUARDS];
+  const rlo_guard *of_b[RLO_MAX_GUARDS];
+  sort_guards_along(problem, a, of_a);
+  sort_guards_along(problem, b, of_b);
+  int order = 0;
+  for (int32_t g = 0; order == 0 && g < problem->num_guards; ++g) {
+    order = compare_guards_along(of_a[g], a, of_b[g], b);
+  }
+  return order;
+}
+
 /* The order of the canonical form: falling destination stride; reduction axes
  * by falling source stride; other ties, which only guards can make legal, by
  * everything else. */
@@ -235,13 +284,14 @@ static int compare_axes(rlo_problem *problem, int32_t a, int32_t b) {
   if (problem->extents[a] != problem->extents[b]) {
     return problem->extents[a] > problem->extents[b] ? -1 : 1;
   }
-  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+  int32_t num_forms = rlo__problem_num_forms(problem) - problem->num_guards;
+  for (int32_t n = 0; n < num_forms; ++n) {
     const rlo_form *form = rlo__problem_form(problem, n);
     if (form->axis[a] != form->axis[b]) {
       return form->axis[a] > form->axis[b] ? -1 : 1;
     }
   }
-  return 0;
+  return compare_in_guards(problem, a, b);
 }
 
 static void sort_axes(canonicalizer *c) {

@@ -410,6 +410,31 @@ RLO_TEST(test_canonical__keeps_the_map_of_any_problem) {
   }
 }
 
+/* Two axes of one destination stride, which only guards tell apart: the order
+ * of the axes must not follow from the order of the guards, which follows from
+ * that of the axes. */
+RLO_TEST(test_canonical__orders_axes_that_guards_tell_apart) {
+  make(8, 2, (int64_t[]){7, 2}, (int64_t[]){0, 0}, (int64_t[]){2, 1});
+  problem.num_terms = 2;
+  for (int32_t t = 0; t < 2; ++t) {
+    problem.terms[t].divisor = 2;
+    problem.terms[t].form.base = 1;
+    problem.terms[t].form.axis[1 - t] = 1;
+  }
+  problem.src.term[1] = 1;
+  add_guard(RLO_GUARD_PAD, 1, (int64_t[]){0, 1}, 1);
+  problem.guards[0].form.term[0] = -2;
+  add_guard(RLO_GUARD_PAD, 0, (int64_t[]){0, 0}, 1);
+  problem.guards[1].form.term[0] = 1;
+  add_guard(RLO_GUARD_PAD, 1, (int64_t[]){1, 0}, 1);
+  problem.guards[2].form.term[1] = -2;
+  canonicalize(128);
+  other = problem;
+  rlo__rewrite_permute_axes(&problem, (int32_t[]){3, 2, 1, 0});
+  canonicalize(128);
+  ck_assert(rlo_problem_equal(&problem, &other));
+}
+
 /* Splitting an axis is undone by merging it. */
 RLO_TEST(test_canonical__does_not_depend_on_splits) {
   uint64_t seed = seed_of("test_canonical__does_not_depend_on_splits");
