@@ -151,7 +151,7 @@ static void release(void *payload) {
   free(crew);
 }
 
-static void *create(const bench_move *move) {
+static void *create_crew(const bench_move *move, copy_fn copy) {
   copy_crew *crew = calloc(1, sizeof *crew);
   if (crew == NULL) {
     bench_fail("out of memory");
@@ -161,7 +161,7 @@ static void *create(const bench_move *move) {
   crew->num_hands = threads < MAX_THREADS ? threads : MAX_THREADS;
   crew->src = move->arena->host_src;
   crew->dst = move->arena->host_dst;
-  crew->copy = choose_copy();
+  crew->copy = copy;
   pthread_mutex_init(&crew->mutex, NULL);
   pthread_cond_init(&crew->started, NULL);
   pthread_cond_init(&crew->finished, NULL);
@@ -185,6 +185,25 @@ static void *create(const bench_move *move) {
   }
   return crew;
 }
+
+static void *create(const bench_move *move) {
+  return create_crew(move, choose_copy());
+}
+
+static void *create_cached(const bench_move *move) {
+  return create_crew(move, copy_plain);
+}
+
+const bench_peer bench_peer_memcpy_cached = {
+    .name = "memcpy-cached",
+    .summary = "host threads that call memcpy",
+    .is_copy = true,
+    .is_on_host = true,
+    .is_opt_in = true,
+    .create = create_cached,
+    .run = run,
+    .release = release,
+};
 
 const bench_peer bench_peer_memcpy = {
     .name = "memcpy",

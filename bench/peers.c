@@ -18,6 +18,8 @@ int32_t bench_peers_get(const bench_peer **out_peers) {
   out_peers[count++] = &bench_peer_library;
   out_peers[count++] = &bench_peer_estimate;
   out_peers[count++] = &bench_peer_memcpy;
+  out_peers[count++] = &bench_peer_memcpy_cached;
+  out_peers[count++] = &bench_peer_host;
   out_peers[count++] = &bench_peer_clcopy;
   out_peers[count++] = &bench_peer_naive;
   out_peers[count++] = &bench_peer_single;

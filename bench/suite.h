@@ -41,6 +41,7 @@ bool bench_suite_skinny_add(bench_case_list *list);
 bool bench_suite_small_add(bench_case_list *list);
 bool bench_suite_rows_add(bench_case_list *list);
 bool bench_suite_ops_add(bench_case_list *list);
+bool bench_suite_host_run(bench_run *run);
 bool bench_suite_latency_run(bench_run *run);
 bool bench_suite_compile_run(bench_run *run);
 

@@ -12,7 +12,8 @@
  * Thin wrappers of pthreads (programs with C11's threads.h crash under
  * ThreadSanitizer with gcc 12 and clang 14). Initialization can fail and
  * returns a status; the other functions fail only when they are misused, which
- * is asserted. Only the floors from runtime/ up use this module.
+ * is asserted. Only the floors from runtime/ up use this
+ * module, and host/mover.
  */
 typedef struct rlo__mutex {
   pthread_mutex_t handle;

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_HOST_KERNELS_H
+#define RLO_HOST_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * The inner loops of the host mover, for each set of instructions that the
+ * library knows: chosen when it runs, because it is compiled for the oldest
+ * processor of its kind. Nothing here reads or writes a byte beyond those that
+ * are moved, and no pointer has to be aligned unless it says so.
+ */
+
+/** Bytes of a cache line, what non-temporal stores write at once. */
+#define RLO__HOST_LINE_BYTES 64
+
+/** Unit widths 1, 2, 4, 8, 16 as powers of two. */
+#define RLO__HOST_NUM_UNITS 5
+
+/**
+ * Rows of units to be transposed: for each row k and each column i
+ *
+ *     dst[columns[i] + k * U] = src[rows[k] + i * U]
+ *
+ * in bytes, with units of U.
+ */
+typedef struct rlo__host_group {
+  const uint8_t *src;
+  const int64_t *rows;
+  uint8_t *dst;
+  const int64_t *columns;
+  /** At least 16 / U. */
+  int64_t num_columns;
+  /** Positions of as many rows, to be prefetched meanwhile; NULL for none. */
+  const uint8_t *ahead_src;
+  const int64_t *ahead;
+} rlo__host_group;
+
+typedef void (*rlo__host_group_fn)(const rlo__host_group *group);
+
+/**
+ * Copies a row of grains: src + i * src_step to dst + columns[i]. Each grain is
+ * `grain_bytes`, a multiple of a line, and each dst + columns[i] a multiple of
+ * a line too.
+ */
+typedef void (*rlo__host_grains_fn)(uint8_t *dst,
+                                    const int64_t *columns,
+                                    const uint8_t *src,
+                                    int64_t src_step,
+                                    int64_t num_columns,
+                                    int64_t grain_bytes);
+
+/** Copies bytes; what is between whole lines of dst may be stored past the
+ *  caches. */
+typedef void (*rlo__host_copy_fn)(uint8_t *dst,
+                                  const uint8_t *src,
+                                  size_t bytes);
+
+/**
+ * Moves units between one run and `num_streams` streams of `steps` times 16
+ * bytes each. split: unit k of stream t is unit num_streams * k + t of the run.
+ * join: the other way round.
+ *
+ *     split: dst + streams[t] takes the streams of the run src
+ *     join:  dst takes the run of the streams src + streams[t]
+ *
+ * @param masks  of rlo__host_make_masks, for the same direction.
+ */
+typedef void (*rlo__host_streams_fn)(uint8_t *dst,
+                                     const uint8_t *src,
+                                     const int64_t *streams,
+                                     int64_t num_streams,
+                                     int64_t steps,
+                                     const uint8_t *masks);
+
+/** Most streams of a rlo__host_streams_fn. */
+#define RLO__HOST_MAX_STREAMS 16
+
+/** Bytes of the masks for so many streams. */
+#define RLO__HOST_MASK_BYTES(streams) ((streams) * (streams)*16)
+
+typedef struct rlo__host_kernels {
+  /** Widest vector, in bytes. */
+  int32_t vector_bytes;
+  /** A group of 64 / U rows, which make a line of the destination. Stores of
+   *  the second are non-temporal: dst + columns[i] is a multiple of a line. */
+  rlo__host_group_fn line_rows[RLO__HOST_NUM_UNITS];
+  rlo__host_group_fn line_rows_past_caches[RLO__HOST_NUM_UNITS];
+  /** A group of 16 / U rows. */
+  rlo__host_group_fn few_rows[RLO__HOST_NUM_UNITS];
+  /** Non-temporal where the processor can. */
+  rlo__host_copy_fn copy_past_caches;
+  rlo__host_grains_fn grains_past_caches;
+  /** NULL where there is no instruction for it. */
+  rlo__host_streams_fn split, join;
+  /** Orders the non-temporal stores of this thread before what it stores
+   *  next. */
+  void (*fence)(void);
+} rlo__host_kernels;
+
+/** In portable C. */
+extern const rlo__host_kernels rlo__host_kernels_portable;
+
+/** The best kernels of an x86-64 processor with vectors of at most so many
+ *  bytes; NULL on other processors. */
+const rlo__host_kernels *rlo__host_kernels_x86(int32_t max_vector_bytes);
+
+/**
+ * The kernels for this processor.
+ * @param max_vector_bytes  16, 32 or 64: none with wider vectors; 0: any; 1:
+ *                          portable C.
+ * @return static memory. Threads: safe.
+ */
+const rlo__host_kernels *rlo__host_kernels_get(int32_t max_vector_bytes);
+
+/** Writes the masks for streams of units of `unit_bytes`, a power of two up to
+ *  16: RLO__HOST_MASK_BYTES(num_streams) bytes. */
+void rlo__host_make_masks(int32_t num_streams,
+                          int32_t unit_bytes,
+                          bool is_split,
+                          uint8_t *out_masks);
+
+#endif

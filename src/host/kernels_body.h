@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The transposition of one unit width, for kernels_portable.c and
+ * kernels_x86.c, which include this file once for each set of instructions and
+ * each width. They define:
+ *
+ *   UNIT            bytes of a unit: 1, 2, 4, 8, 16
+ *   NAME(function)  its name for these instructions and this width
+ *   TARGET          the attribute that permits the instructions
+ *   VECTOR, LANES   a vector, and how many 16-byte lanes it has
+ *   LOAD(src, rows, step)  a vector whose lane q holds the 16 bytes at
+ *                   src + rows[q * step]
+ *   LOW(a, b), HIGH(a, b)  the low (high) halves of each lane of a and b, their
+ *                   units in turns
+ *   STORE(p, v), STREAM(p, v)  store; the second past the caches, aligned
+ *
+ * No include guard: see above.
+ */
+#define LANE_UNITS   (16 / UNIT)
+#define VECTOR_UNITS (LANES * LANE_UNITS)
+
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+/* r[k] holds row k + q * LANE_UNITS in lane q, LANE_UNITS columns of it; after,
+ * r[c] holds the VECTOR_UNITS rows of column c. Each pass is a perfect shuffle
+ * of the units of each lane. */
+TARGET static inline __attribute__((always_inline)) void NAME(transpose)(
+    VECTOR *r) {
+#if UNIT < 16
+  UNROLL
+  for (int pass = 1; pass < LANE_UNITS; pass *= 2) {
+    VECTOR t[LANE_UNITS];
+    UNROLL
+    for (int k = 0; k < LANE_UNITS / 2; ++k) {
+      t[2 * k] = LOW(r[k], r[k + LANE_UNITS / 2]);
+      t[2 * k + 1] = HIGH(r[k], r[k + LANE_UNITS / 2]);
+    }
+    UNROLL
+    for (int k = 0; k < LANE_UNITS; ++k) {
+      r[k] = t[k];
+    }
+  }
+#else
+  (void)r;
+#endif
+}
+
+TARGET static inline __attribute__((always_inline)) void NAME(prefetch_row)(
+    const uint8_t *row, int64_t bytes) {
+  const uint8_t *line = row - ((uintptr_t)row & 63);
+  for (; line < row + bytes; line += 64) {
+    __builtin_prefetch(line, 0, 2);
+  }
+}
+
+TARGET static inline __attribute__((always_inline)) void NAME(group)(
+    const rlo__host_group *group, int num_vectors, bool is_past_caches) {
+  const int64_t num_columns = group->num_columns;
+  const int64_t num_rows = num_vectors * VECTOR_UNITS;
+  const int64_t *rows = group->rows;
+  int64_t num_blocks = (num_columns + LANE_UNITS - 1) / LANE_UNITS;
+  int64_t prefetched = 0;
+  int64_t due = 0;
+  int64_t i = 0;
+  for (int64_t block = 0; block < num_blocks; ++block) {
+    if (i > num_columns - LANE_UNITS) {
+      i = num_columns - LANE_UNITS; /* once more some columns of the last one */
+    }
+    const int64_t *columns = group->columns + i;
+    const uint8_t *src = group->src + i * UNIT;
+    UNROLL
+    for (int v = 0; v < num_vectors; ++v) {
+      VECTOR r[LANE_UNITS];
+      UNROLL
+      for (int k = 0; k < LANE_UNITS; ++k) {
+        r[k] = LOAD(src, rows + v * VECTOR_UNITS + k, LANE_UNITS);
+      }
+      NAME(transpose)(r);
+      uint8_t *dst = group->dst + v * LANES * 16;
+      UNROLL
+      for (int c = 0; c < LANE_UNITS; ++c) {
+        if (is_past_caches) {
+          STREAM(dst + columns[c], r[c]);
+        } else {
+          STORE(dst + columns[c], r[c]);
+        }
+      }
+    }
+    i += LANE_UNITS;
+    if (group->ahead != NULL) {
+      for (due += num_rows; due >= num_blocks; due -= num_blocks) {
+        NAME(prefetch_row)
+        (group->ahead_src + group->ahead[prefetched++], num_columns * UNIT);
+      }
+    }
+  }
+}
+
+TARGET static void NAME(line_rows)(const rlo__host_group *group) {
+  NAME(group)(group, 4 / LANES, false);
+}
+
+TARGET static void NAME(line_rows_past_caches)(const rlo__host_group *group) {
+  NAME(group)(group, 4 / LANES, true);
+}
+
+#if LANES == 1
+TARGET static void NAME(few_rows)(const rlo__host_group *group) {
+  NAME(group)(group, 1, false);
+}
+#endif
+
+#undef LANE_UNITS
+#undef VECTOR_UNITS
+#undef UNROLL

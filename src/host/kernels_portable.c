@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/kernels.h"
+
+#include <string.h>
+
+/* Kernels in portable C, of vectors of 16 bytes. */
+
+typedef struct vector {
+  uint8_t bytes[16];
+} vector;
+
+static inline vector load(const uint8_t *p) {
+  vector v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+
+/* The units of one half of a and b in turns; compilers make one instruction of
+ * it where there is one. */
+static inline vector interleave(vector a, vector b, int first, int unit) {
+  vector out;
+  for (int k = 0; k < 16; ++k) {
+    int n = k / unit;
+    const vector *from = n % 2 == 0 ? &a : &b;
+    out.bytes[k] = from->bytes[first + n / 2 * unit + k % unit];
+  }
+  return out;
+}
+
+#define TARGET
+#define VECTOR                vector
+#define LANES                 1
+#define LOAD(src, rows, step) load((src) + (rows)[0])
+#define STORE(p, v)           memcpy(p, (v).bytes, 16)
+#define STREAM(p, v)          STORE(p, v)
+#define LOW(a, b)             interleave(a, b, 0, UNIT)
+#define HIGH(a, b)            interleave(a, b, 8, UNIT)
+
+#define UNIT       1
+#define NAME(name) name##_1
+#include "host/kernels_body.h"
+#undef UNIT
+#undef NAME
+
+#define UNIT       2
+#define NAME(name) name##_2
+#include "host/kernels_body.h"
+#undef UNIT
+#undef NAME
+
+#define UNIT       4
+#define NAME(name) name##_4
+#include "host/kernels_body.h"
+#undef UNIT
+#undef NAME
+
+#define UNIT       8
+#define NAME(name) name##_8
+#include "host/kernels_body.h"
+#undef UNIT
+#undef NAME
+
+#define UNIT       16
+#define NAME(name) name##_16
+#include "host/kernels_body.h"
+#undef UNIT
+#undef NAME
+
+static void copy(uint8_t *dst, const uint8_t *src, size_t bytes) {
+  memcpy(dst, src, bytes);
+}
+
+static void grains(uint8_t *dst,
+                   const int64_t *columns,
+                   const uint8_t *src,
+                   int64_t src_step,
+                   int64_t num_columns,
+                   int64_t grain_bytes) {
+  for (int64_t i = 0; i < num_columns; ++i) {
+    memcpy(dst + columns[i], src + i * src_step, (size_t)grain_bytes);
+  }
+}
+
+static void no_fence(void) {
+}
+
+#define GROUPS(kind) \
+  { kind##_1, kind##_2, kind##_4, kind##_8, kind##_16 }
+
+const rlo__host_kernels rlo__host_kernels_portable = {
+    .vector_bytes = 16,
+    .line_rows = GROUPS(line_rows),
+    .line_rows_past_caches = GROUPS(line_rows_past_caches),
+    .few_rows = GROUPS(few_rows),
+    .copy_past_caches = copy,
+    .grains_past_caches = grains,
+    .fence = no_fence,
+};

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/mover.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/thread.h"
+#include "host/bounds.h"
+#include "host/nest.h"
+#include "host/peel.h"
+#include "host/slices.h"
+#include "ir/validate.h"
+
+enum {
+  /** Of a destination, by default, from where on caches are passed by. */
+  PAST_CACHES_BYTES = 4 * 1024 * 1024,
+  /** A thread that moves less is not worth its start. */
+  MIN_THREAD_BYTES = 256 * 1024,
+  MAX_THREADS = 256,
+  /** Work, in bytes that a nest writes: of a turn of its loops, and of a point
+   *  that the reference runs. */
+  TURN_BYTES = 64,
+  POINT_BYTES = 512
+};
+
+/** A part of the box. */
+typedef struct part {
+  bool is_nest;
+  rlo__host_nest nest;
+  rlo__host_slices slices;
+  /** Work of the parts before this one, and of this one. */
+  double work_before, work;
+} part;
+
+struct rlo__host_mover {
+  const rlo__host_kernels *kernels;
+  bool is_past_caches;
+  part *parts;
+  size_t num_parts, capacity;
+  double work;
+  /** Bytes of indices that the caller has to give, if it loads any. */
+  int64_t index_bytes;
+  /** Whether some part runs beyond its memory, so that the parts are no use. */
+  bool is_beyond;
+};
+
+static rlo_status add_part(rlo__host_mover *mover, const part *added) {
+  RLO_TRY(rlo__array_reserve(&mover->parts,
+                             sizeof *mover->parts,
+                             mover->num_parts + 1,
+                             &mover->capacity));
+  part *place = &mover->parts[mover->num_parts++];
+  *place = *added;
+  place->work_before = mover->work;
+  mover->work += place->work;
+  return RLO_OK;
+}
+
+static rlo_status add_slices(rlo__host_mover *mover,
+                             const rlo_problem *problem,
+                             bool is_whole) {
+  part added = {.is_nest = false};
+  RLO_TRY(rlo__host_slices_init(problem, is_whole, &added.slices));
+  added.work = added.slices.weight * POINT_BYTES;
+  rlo_status status = add_part(mover, &added);
+  if (status != RLO_OK) {
+    rlo__host_slices_deinit(&added.slices);
+  }
+  return status;
+}
+
+/** A rlo__host_part_fn. */
+static rlo_status take_part(void *payload,
+                            const rlo_problem *problem,
+                            bool is_plain) {
+  rlo__host_mover *mover = payload;
+  if (mover->is_beyond || !rlo__host_is_within(problem)) {
+    mover->is_beyond = true;
+    return RLO_OK;
+  }
+  if (!is_plain) {
+    return add_slices(mover, problem, false);
+  }
+  part added = {.is_nest = true};
+  rlo__host_nest_make(
+      problem, mover->kernels, mover->is_past_caches, &added.nest);
+  added.work = (double)added.nest.written_bytes +
+               (double)added.nest.num_turns * TURN_BYTES;
+  return add_part(mover, &added);
+}
+
+static void drop_parts(rlo__host_mover *mover) {
+  for (size_t n = 0; n < mover->num_parts; ++n) {
+    if (!mover->parts[n].is_nest) {
+      rlo__host_slices_deinit(&mover->parts[n].slices);
+    }
+  }
+  mover->num_parts = 0;
+  mover->work = 0;
+}
+
+/** Whether the order of points matters. */
+static bool is_one_share(const rlo_problem *problem) {
+  return problem->update == RLO_UPDATE_COMBINE &&
+         (problem->arithmetic.is_sequential || rlo_problem_is_sum(problem));
+}
+
+/** Takes the canonical problem apart. What cannot be, the reference runs. */
+static rlo_status prepare(rlo__host_mover *mover, rlo_problem *work) {
+  if (is_one_share(work)) {
+    mover->is_beyond = true;
+    return RLO_OK;
+  }
+  RLO_TRY(rlo_problem_canonicalize(work, RLO_MAX_UNIT_BITS, NULL, NULL));
+  if (rlo_problem_is_empty(work)) {
+    return RLO_OK;
+  }
+  if (work->update == RLO_UPDATE_STORE && work->unit_bits % 8 == 0) {
+    return rlo__host_peel(work, take_part, mover);
+  }
+  return take_part(mover, work, false);
+}
+
+static rlo_status create(rlo__host_mover *mover, const rlo_problem *problem) {
+  rlo_problem *work = rlo__alloc(sizeof *work);
+  if (work == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  *work = *problem;
+  rlo_status status = prepare(mover, work);
+  rlo__free(work);
+  if (status == RLO_OUT_OF_MEMORY) {
+    return status;
+  }
+  if (status == RLO_OK && !mover->is_beyond) {
+    return RLO_OK;
+  }
+  drop_parts(mover);
+  return add_slices(mover, problem, true);
+}
+
+rlo_status rlo__host_mover_create(const rlo_problem *problem,
+                                  const rlo__host_mover_options *options,
+                                  rlo__host_mover **out_mover) {
+  static const rlo__host_mover_options defaults = {0, 0};
+  RLO_TRY(rlo__problem_validate(problem));
+  const rlo__host_mover_options *o = options == NULL ? &defaults : options;
+  rlo__host_mover *mover = rlo__alloc(sizeof *mover);
+  if (mover == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  mover->kernels = rlo__host_kernels_get(o->max_vector_bytes);
+  mover->is_past_caches =
+      problem->dst_bytes >=
+      (o->past_caches_bytes == 0 ? PAST_CACHES_BYTES : o->past_caches_bytes);
+  mover->index_bytes = rlo_problem_loads(problem) ? problem->index_bytes : 0;
+  rlo_status status = create(mover, problem);
+  if (status != RLO_OK) {
+    rlo__host_mover_release(mover);
+    return status;
+  }
+  *out_mover = mover;
+  return RLO_OK;
+}
+
+void rlo__host_mover_release(rlo__host_mover *mover) {
+  if (mover == NULL) {
+    return;
+  }
+  drop_parts(mover);
+  rlo__free(mover->parts);
+  rlo__free(mover);
+}
+
+/* ------------------------------------------------------------------- shares
+ */
+
+static int64_t num_turns(const part *p) {
+  return p->is_nest ? p->nest.num_turns : p->slices.count;
+}
+
+/** The first turn of a part that is not in the shares before this one. */
+static int64_t first_turn(const rlo__host_mover *mover,
+                          const part *p,
+                          int32_t share,
+                          int32_t num_shares) {
+  const int64_t turns = num_turns(p);
+  const double work = mover->work * share / num_shares - p->work_before;
+  if (share == num_shares || work >= p->work) {
+    return turns;
+  }
+  return work <= 0 ? 0
+                   : rlo__min((int64_t)(work / p->work * (double)turns), turns);
+}
+
+rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover,
+                                     const void *src,
+                                     const void *indices,
+                                     void *dst,
+                                     int32_t share,
+                                     int32_t num_shares) {
+  if (share < 0 || share >= num_shares) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "share %d of %d does not exist",
+                    (int)share,
+                    (int)num_shares);
+  }
+  if (indices == NULL && mover->index_bytes > 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the indices are NULL; %lld bytes are needed",
+                    (long long)mover->index_bytes);
+  }
+  rlo__host_workspace *workspace = NULL;
+  rlo_status status = RLO_OK;
+  for (size_t n = 0; status == RLO_OK && n < mover->num_parts; ++n) {
+    const part *p = &mover->parts[n];
+    const int64_t first = first_turn(mover, p, share, num_shares);
+    const int64_t end = first_turn(mover, p, share + 1, num_shares);
+    if (first == end) {
+      continue;
+    }
+    if (!p->is_nest) {
+      status = rlo__host_slices_run(&p->slices, src, indices, dst, first, end);
+      continue;
+    }
+    if (workspace == NULL) {
+      workspace = rlo__host_workspace_create();
+    }
+    if (workspace == NULL) {
+      status = RLO_OUT_OF_MEMORY;
+    } else {
+      rlo__host_nest_run(
+          &p->nest, mover->kernels, src, dst, first, end, workspace);
+    }
+  }
+  rlo__free(workspace);
+  return status;
+}
+
+/* ------------------------------------------------------------------ threads
+ */
+
+/** A share that a thread runs. */
+typedef struct job {
+  const rlo__host_mover *mover;
+  const void *src, *indices;
+  void *dst;
+  int32_t share, num_shares;
+  bool has_thread;
+  rlo__thread thread;
+  rlo_status status;
+  /** Error records belong to threads. */
+  char message[256];
+} job;
+
+static void run_job(void *payload) {
+  job *j = payload;
+  j->status = rlo__host_mover_run_share(
+      j->mover, j->src, j->indices, j->dst, j->share, j->num_shares);
+  if (j->status != RLO_OK) {
+    snprintf(j->message, sizeof j->message, "%s", rlo_error_last()->message);
+  }
+}
+
+rlo_status rlo__host_mover_run(const rlo__host_mover *mover,
+                               const void *src,
+                               const void *indices,
+                               void *dst,
+                               int32_t num_threads) {
+  const double most = mover->work / MIN_THREAD_BYTES;
+  int32_t threads = num_threads < MAX_THREADS ? num_threads : MAX_THREADS;
+  threads = most < threads ? (int32_t)most : threads;
+  if (threads <= 1) {
+    return rlo__host_mover_run_share(mover, src, indices, dst, 0, 1);
+  }
+  job *jobs = rlo__alloc_array((size_t)threads, sizeof *jobs);
+  if (jobs == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t n = 0; n < threads; ++n) {
+    jobs[n] = (job){.mover = mover,
+                    .src = src,
+                    .indices = indices,
+                    .dst = dst,
+                    .share = n,
+                    .num_shares = threads};
+    jobs[n].has_thread =
+        n > 0 &&
+        rlo__thread_start(run_job, &jobs[n], &jobs[n].thread) == RLO_OK;
+  }
+  for (int32_t n = 0; n < threads; ++n) {
+    if (!jobs[n].has_thread) {
+      run_job(&jobs[n]); /* the first, and those that got no thread */
+    }
+  }
+  rlo_status status = RLO_OK;
+  for (int32_t n = threads - 1; n >= 0; --n) {
+    if (jobs[n].has_thread) {
+      rlo__thread_join(&jobs[n].thread);
+    }
+    if (jobs[n].status != RLO_OK) {
+      status = RLO_FAIL(jobs[n].status, "%s", jobs[n].message);
+    }
+  }
+  rlo__free(jobs);
+  return status;
+}

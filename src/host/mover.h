@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_HOST_MOVER_H
+#define RLO_HOST_MOVER_H
+
+#include "relayout/problem.h"
+
+/**
+ * Runs a problem on host memory, fast: in cache-sized tiles, on threads, with
+ * non-temporal stores. The bytes are those of rlo_problem_run_host_indexed,
+ * always; what has no fast way here is run by that.
+ *
+ * A mover has no threads of its own and keeps no state: the caller's threads
+ * run shares of the work.
+ *
+ * RLO_API: for relayout-bench, see base/status.h.
+ */
+typedef struct rlo__host_mover rlo__host_mover;
+
+typedef struct rlo__host_mover_options {
+  /** Destinations of at least so many bytes are stored past the caches; 0: the
+   *  default, about what caches hold. */
+  int64_t past_caches_bytes;
+  /** Of rlo__host_kernels_get: 16, 32, 64; 1: portable C; 0: any. */
+  int32_t max_vector_bytes;
+} rlo__host_mover_options;
+
+/**
+ * Prepares a problem.
+ * @param problem  borrowed for the call; need not be canonical.
+ * @param options  may be NULL.
+ * @param out_mover  the caller's; release it with rlo__host_mover_release.
+ * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo__problem_validate returns.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo__host_mover_create(const rlo_problem *problem,
+                       const rlo__host_mover_options *options,
+                       rlo__host_mover **out_mover);
+
+/** NULL is legal. */
+RLO_API void rlo__host_mover_release(rlo__host_mover *mover);
+
+/**
+ * Runs one share of the work: the shares 0 .. num_shares-1 together are the
+ * problem, in any order or at once. No two of them write one byte.
+ *
+ * @param src, dst  at any alignment, without overlap; of the problem's
+ * src_bytes and dst_bytes.
+ * @param indices   of rlo_problem_run_host_indexed; NULL if nothing is loaded.
+ * @return RLO_OK; what rlo_problem_run_host_indexed returns: a position beyond
+ *         its memory is found by share 0, which then runs the whole problem.
+ *         RLO_INVALID_ARGUMENT for a share that does not exist.
+ *         RLO_OUT_OF_MEMORY. Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo__host_mover_run_share(const rlo__host_mover *mover,
+                          const void *src,
+                          const void *indices,
+                          void *dst,
+                          int32_t share,
+                          int32_t num_shares);
+
+/**
+ * Runs the problem on the calling thread and up to num_threads - 1 that it
+ * starts and joins: fewer for small problems.
+ * @return as rlo__host_mover_run_share; of several failures the first share's.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo__host_mover_run(const rlo__host_mover *mover,
+                    const void *src,
+                    const void *indices,
+                    void *dst,
+                    int32_t num_threads);
+
+#endif

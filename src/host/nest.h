@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_HOST_NEST_H
+#define RLO_HOST_NEST_H
+
+#include "host/kernels.h"
+#include "relayout/problem.h"
+
+/**
+ * A loop nest over host memory: a problem without guards and terms, and how it
+ * is run. Everything is in bytes.
+ *
+ * Its *grain* is the run that both memories have in common. Two *sides* are
+ * picked from its axes: along the source, where grains follow each other in the
+ * source, and along the destination. The plane of the two sides is cut into
+ * *tiles*; all other axes are loops around them.
+ *
+ *   for each tile, position i along the source, j along the destination:
+ *     dst[to_dst(i) + j * dst_step ...] = src[i * src_step + to_src(j) ...]
+ */
+
+/** Most axes that a side joins. */
+#define RLO__HOST_MAX_LEVELS 4
+
+/** Most positions of a tile along a side. */
+#define RLO__HOST_MAX_TILE 1024
+
+/** Axes of the problem that continue each other on one memory, seen as one
+ * axis; with the steps of each on the other memory, the fastest first. */
+typedef struct rlo__host_side {
+  int32_t num_levels;
+  int64_t extents[RLO__HOST_MAX_LEVELS];
+  int64_t steps[RLO__HOST_MAX_LEVELS];
+  int64_t extent;
+} rlo__host_side;
+
+typedef enum rlo__host_loop_kind {
+  RLO__HOST_LOOP_AXIS,
+  /** Counts tiles along the source, along the destination. */
+  RLO__HOST_LOOP_SRC,
+  RLO__HOST_LOOP_DST,
+  /** Counts the chunks of a long grain. */
+  RLO__HOST_LOOP_GRAIN
+} rlo__host_loop_kind;
+
+typedef struct rlo__host_loop {
+  rlo__host_loop_kind kind;
+  int64_t count;
+  int64_t src_step, dst_step;
+} rlo__host_loop;
+
+/** What moves a tile. */
+typedef enum rlo__host_move {
+  /** Grain by grain. */
+  RLO__HOST_MOVE_GRAINS,
+  /** In registers, blocks of units at a time. */
+  RLO__HOST_MOVE_BLOCKS,
+  /** A few streams into one or back. */
+  RLO__HOST_MOVE_SPLIT,
+  RLO__HOST_MOVE_JOIN,
+  /** One grain into many. */
+  RLO__HOST_MOVE_SPLAT
+} rlo__host_move;
+
+typedef struct rlo__host_nest {
+  rlo__host_move move;
+  int64_t src_base, dst_base;
+  int64_t grain_bytes;
+  /** Distance of neighbours along each side; grain_bytes where they touch. */
+  int64_t src_step, dst_step;
+  rlo__host_side along_src, along_dst;
+  int64_t tile_src, tile_dst;
+  /** At most grain_bytes. */
+  int64_t chunk_bytes;
+  /** Outermost first; a share of the nest is some of their turns. */
+  int32_t num_loops;
+  rlo__host_loop loops[RLO_MAX_AXES + 3];
+  int64_t num_turns;
+  /** Bytes that it writes. */
+  int64_t written_bytes;
+  /** Whether all tiles begin at multiples of a line, if the memory does. */
+  bool has_line_steps;
+  bool is_past_caches;
+  /** The source is `fill`, not the caller's. */
+  bool reads_fill;
+  uint8_t fill[RLO_MAX_UNIT_BITS / 8];
+} rlo__host_nest;
+
+/**
+ * Chooses how a problem is run.
+ * @param problem  canonical, without terms; its guards are none, or one PAD
+ *                 guard that never holds. Units are whole bytes, and all
+ *                 positions lie within memories of less than 2^63 bytes.
+ * @param is_past_caches  whether the destination is to be stored past the
+ *                 caches where that is possible.
+ */
+void rlo__host_nest_make(const rlo_problem *problem,
+                         const rlo__host_kernels *kernels,
+                         bool is_past_caches,
+                         rlo__host_nest *out);
+
+/** Memory of one thread that runs nests: see rlo__host_nest_run. */
+typedef struct rlo__host_workspace rlo__host_workspace;
+
+/** NULL if there is no memory. Free it with rlo__free. */
+rlo__host_workspace *rlo__host_workspace_create(void);
+
+/** Runs the turns first <= t < end of the loops. The memories are those of the
+ *  problem. Threads: safe for turns that do not overlap. */
+void rlo__host_nest_run(const rlo__host_nest *nest,
+                        const rlo__host_kernels *kernels,
+                        const uint8_t *src,
+                        uint8_t *dst,
+                        int64_t first,
+                        int64_t end,
+                        rlo__host_workspace *workspace);
+
+#endif

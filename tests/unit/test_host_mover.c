@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/mover.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "relayout/ops.h"
+#include "support/device_table.h"
+#include "support/host_moves.h"
+#include "support/random_problem.h"
+#include "support/shape_of.h"
+#include "support/suite.h"
+
+static rlo_problem problem;
+
+static const int32_t vector_bytes[] = {0, 1, 16, 32};
+
+enum { NUM_VECTORS = sizeof vector_bytes / sizeof vector_bytes[0] };
+
+RLO_TIMEOUT(100);
+
+/** The problem of a pair, of a type as test_dtypes and others. */
+static void lower(const test_pair *pair, const char *dtype) {
+  rlo_shape src;
+  rlo_shape dst;
+  int32_t permutation[RLO_MAX_RANK];
+  test_pair_shapes(pair, dtype, &src, &dst, permutation);
+  ck_assert_msg(rlo_relayout_lower(&src, &dst, permutation, &problem) == RLO_OK,
+                "%s to %s: %s",
+                pair->src,
+                pair->dst,
+                rlo_error_last()->message);
+}
+
+/** Runs the problem with each set of instructions, through the caches and past
+ *  them, in other shares and at another alignment each time; or in one of these
+ *  ways, and in the usual one. */
+static void expect_ways(int number, bool is_all, const char *words) {
+  for (int way = 0; way < 2 * NUM_VECTORS; ++way) {
+    if (!is_all && way != 0 && way != 1 + number % (2 * NUM_VECTORS - 1)) {
+      continue;
+    }
+    char text[256];
+    int turn = number + way;
+    test_host_move move = {
+        .problem = &problem,
+        .options = {.past_caches_bytes = way % 2 == 0 ? 1 : INT64_MAX,
+                    .max_vector_bytes = vector_bytes[way / 2]},
+        .num_shares = 1 + turn % 3,
+        .src_shift = turn % 5 * 7,
+        .dst_shift = turn % 3 == 0 ? 0 : turn % 7 * 12 + turn % 2};
+    snprintf(text,
+             sizeof text,
+             "%s, vectors of %d, %s, %d shares, shifts %d and %d",
+             words,
+             (int)move.options.max_vector_bytes,
+             way % 2 == 0 ? "past caches" : "through caches",
+             (int)move.num_shares,
+             (int)move.src_shift,
+             (int)move.dst_shift);
+    test_host_expect(&move, text);
+  }
+}
+
+static void expect_pair(const test_pair *pair, const char *dtype, int number) {
+  char words[160];
+  lower(pair, dtype);
+  snprintf(words,
+           sizeof words,
+           "%s of %s to %s (%s)",
+           dtype,
+           pair->src,
+           pair->dst,
+           pair->permutation);
+  expect_ways(number, pair->is_small, words);
+}
+
+RLO_LOOP_TEST(test_host_mover__moves_the_pairs_of_the_kernels, 0, 5) {
+  for (int32_t p = 0; p < test_num_pairs; ++p) {
+    expect_pair(&test_pairs[p], test_dtypes[_i], p + _i);
+  }
+}
+
+/* What only the mover has reason to get wrong: sides of several axes, cells of
+ * odd lengths, a few streams, tiles whose columns touch, long cells. */
+static const test_pair own_pairs[] = {
+    {"?[3,20,31,3]", "?[3,3,20,31]", "0,3,1,2", true},
+    {"?[3,3,20,31]", "?[3,20,31,3]", "0,2,3,1", true},
+    {"?[5,70,64]", "?[64,5,70]", "2,0,1", false},
+    {"?[5,70,64]", "?[64,70,5]", "2,1,0", false},
+    {"?[2,3000]", "?[3000,2]", "1,0", true},
+    {"?[3000,7]", "?[7,3000]", "1,0", false},
+    {"?[9,3000]", "?[3000,9]", "1,0", false},
+    {"?[12,9,40,5]", "?[40,9,12,5]", "2,1,0,3", false},
+    {"?[40,3,17,11]", "?[17,3,40,11]", "2,1,0,3", false},
+    {"?[4,5,1000]", "?[5,4,1000]", "1,0,2", false},
+    {"?[3,2,8240]", "?[2,3,8240]", "1,0,2", false},
+    {"?[6,8,300,2]", "?[300,8,6,2]", "2,1,0,3", false},
+    {"?[17,80]{:strides(160,2)}", "?[80,17]", "1,0", true},
+    {"?[17,80]", "?[80,17]{:strides(34,2)}", "1,0", true},
+    {"?[17,80]{:strides(1,-17)offset(1343)}", "?[17,80]", "", true},
+    {"?[50,90]{:strides(1,0)}", "?[50,90]", "", true},
+    {"?[50,90]{:strides(0,1)}", "?[90,50]{:strides(57,1)}", "1,0", true},
+    {"?[300,70]", "?[300,70]{0,1:pad(320,80)fill(one)}", "", false},
+    {"?[300,70]{0,1:pad(320,80)}", "?[300,70]", "", false},
+    {"?[37,200]", "?[37,200]{1,0:T(8,128)(2,1)fill(one)}", "", true},
+    {"?[200,37]", "?[200,37]{0,1:T(8,128)fill(zero)}", "", true},
+    {"?[100,70,30]", "?[100,70,30]{0,1,2:T(4,8,16)fill(one)}", "", false},
+    {"?[1]", "?[1]{0:pad(70000)fill(one)}", "", true},
+};
+
+enum { NUM_OWN_PAIRS = sizeof own_pairs / sizeof own_pairs[0] };
+
+RLO_LOOP_TEST(test_host_mover__moves_its_own_pairs, 0, 5) {
+  for (int32_t p = 0; p < NUM_OWN_PAIRS; ++p) {
+    expect_pair(&own_pairs[p], test_dtypes[_i], p + _i);
+  }
+}
+
+RLO_TEST(test_host_mover__moves_units_of_less_than_a_byte) {
+  for (int32_t p = 0; p < test_num_pairs; ++p) {
+    if (test_pairs[p].is_small && strstr(test_pairs[p].dst, "(one") == NULL) {
+      test_pair pair = test_pairs[p];
+      pair.is_small = false;
+      expect_pair(&pair, "u4", p);
+    }
+  }
+}
+
+/* Units that no element type has. */
+RLO_TEST(test_host_mover__moves_units_of_any_width) {
+  for (int32_t bits = 1; bits <= RLO_MAX_UNIT_BITS; bits += bits < 8 ? 1 : 8) {
+    for (int number = 0; number < 4; ++number) {
+      char words[64];
+      memset(&problem, 0, sizeof problem);
+      problem.unit_bits = bits;
+      problem.num_axes = 3;
+      memcpy(problem.extents, (int64_t[]){4, 24, 33}, 3 * sizeof(int64_t));
+      memcpy(problem.dst.axis,
+             number % 2 == 0 ? (int64_t[]){24 * 33, 33, 1}
+                             : (int64_t[]){32 * 34, 34, 1},
+             3 * sizeof(int64_t));
+      memcpy(
+          problem.src.axis,
+          number < 2 ? (int64_t[]){24 * 33, 1, 24} : (int64_t[]){33, 4 * 33, 1},
+          3 * sizeof(int64_t));
+      problem.src_bytes = (4 * 24 * 33 * bits + 7) / 8;
+      problem.dst_bytes = (4 * 32 * 34 * bits + 7) / 8;
+      snprintf(words, sizeof words, "number %d of %d bits", number, (int)bits);
+      expect_ways(number + bits, true, words);
+    }
+  }
+}
+
+/* From here on: random problems. */
+
+static int run_random(test_problem_kind kind, int count) {
+  static test_problem drawn;
+  test_random random = test_random_begin("test_host_mover__random");
+  random.state += (uint64_t)kind;
+  int run = 0;
+  for (int n = 0; n < count; ++n) {
+    uint64_t seed = random.state;
+    if (!test_random_problem(&random, kind, &drawn)) {
+      continue;
+    }
+    char words[128];
+    snprintf(words,
+             sizeof words,
+             "problem %d of kind %d, random state %llu",
+             n,
+             (int)kind,
+             (unsigned long long)seed);
+    problem = drawn.problem;
+    test_host_move move = {
+        .problem = &drawn.problem,
+        .indices = rlo_problem_loads(&problem) ? &drawn.indices : NULL,
+        .options = {.past_caches_bytes = n % 2 == 0 ? 1 : INT64_MAX,
+                    .max_vector_bytes = vector_bytes[n / 2 % NUM_VECTORS]},
+        .num_shares = 1 + n % 3,
+        .src_shift = n % 4,
+        .dst_shift = n % 5 == 0 ? 0 : n % 17};
+    test_host_expect(&move, words);
+    ++run;
+  }
+  return run;
+}
+
+RLO_LOOP_TEST(test_host_mover__moves_random_problems,
+              0,
+              TEST_PROBLEM_NUM_KINDS) {
+  ck_assert_int_gt(run_random((test_problem_kind)_i, 800), 250);
+}
+
+/* -------------------------------------------------------------------- misuse
+ */
+
+RLO_TEST(test_host_mover__finds_positions_beyond_the_memory) {
+  for (int number = 0; number < 4; ++number) {
+    test_pair pair = {
+        "?[60,61]", "?[60,61]{0,1:pad(64,72)fill(one)}", "", true};
+    lower(&pair, "f32");
+    if (number % 2 == 0) {
+      problem.src_bytes -= 1;
+    } else {
+      problem.dst_bytes -= 4;
+    }
+    test_host_move move = {
+        .problem = &problem, .num_shares = 1 + number, .dst_shift = 3};
+    test_host_expect(&move, "a memory too small");
+  }
+}
+
+RLO_TEST(test_host_mover__refuses_shares_that_do_not_exist) {
+  test_pair pair = {"?[3,4]", "?[4,3]", "1,0", true};
+  uint8_t src[12];
+  uint8_t dst[12];
+  rlo__host_mover *mover;
+  lower(&pair, "u8");
+  ck_assert_int_eq(rlo__host_mover_create(&problem, NULL, &mover), RLO_OK);
+  memset(src, 1, sizeof src);
+  ck_assert_int_eq(rlo__host_mover_run_share(mover, src, NULL, dst, 2, 2),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo__host_mover_run_share(mover, src, NULL, dst, -1, 2),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo__host_mover_run(mover, src, NULL, dst, 0), RLO_OK);
+  rlo__host_mover_release(mover);
+}
+
+RLO_TEST(test_host_mover__refuses_what_is_no_problem) {
+  rlo__host_mover *mover = NULL;
+  memset(&problem, 0, sizeof problem);
+  problem.unit_bits = 129;
+  ck_assert_int_eq(rlo__host_mover_create(&problem, NULL, &mover),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_null(mover);
+}
+
+RLO_TEST(test_host_mover__survives_a_lack_of_memory) {
+  test_pair pair = {"?[60,61]", "?[60,61]{1,0:T(8,8)fill(one)}", "", true};
+  lower(&pair, "f32");
+  uint8_t *src = calloc(1, (size_t)problem.src_bytes);
+  uint8_t *dst = calloc(1, (size_t)problem.dst_bytes);
+  int64_t live = rlo__alloc_live_count();
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  for (int64_t nth = 1; status == RLO_OUT_OF_MEMORY; ++nth) {
+    rlo__host_mover *mover = NULL;
+    rlo__alloc_set_fault(nth, false);
+    status = rlo__host_mover_create(&problem, NULL, &mover);
+    if (status == RLO_OK) {
+      status = rlo__host_mover_run(mover, src, NULL, dst, 2);
+    }
+    rlo__alloc_set_fault(0, false);
+    ck_assert(status == RLO_OK || status == RLO_OUT_OF_MEMORY);
+    rlo__host_mover_release(mover);
+    ck_assert_int_eq(rlo__alloc_live_count(), live);
+    ck_assert_int_lt(nth, 1000);
+  }
+  free(src);
+  free(dst);
+}
