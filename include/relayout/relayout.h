@@ -14,9 +14,9 @@
  *
  * The other headers are experimental and are included by name: file formats and
  * interchange (npy.h, dlpack.h, pjrt.h, proto.h), queries and edits of shapes
- * and layouts (shape_util.h, layout_util.h, shape_tree.h, bitcast.h), the bytes
- * of a streaming job (storage.h), and the engine for tensors, kernels and
- * gradients (engine.h and what it includes).
+ * and layouts (shape_util.h, layout_util.h, shape_tree.h, bitcast.h), jobs on
+ * arrays larger than memory (service.h, storage.h), and the engine for tensors,
+ * kernels and gradients (engine.h and what it includes).
  *
  * Statuses: every function that can fail returns an rlo_status;
  * rlo_error_last()->message holds the sentence that belongs to a failure.

@@ -77,6 +77,18 @@ static inline bool rlo__mul_add(int64_t a, int64_t b, int64_t c, int64_t *out) {
   return rlo__mul(b, c, &product) && rlo__add(a, product, out);
 }
 
+/** a + b, of two that are not negative; INT64_MAX where that does not fit: for
+ *  bounds. */
+static inline int64_t rlo__add_capped(int64_t a, int64_t b) {
+  return b > INT64_MAX - a ? INT64_MAX : a + b;
+}
+
+/** a * b, as rlo__add_capped. */
+static inline int64_t rlo__mul_capped(int64_t a, int64_t b) {
+  int64_t product;
+  return rlo__mul(a, b, &product) ? product : INT64_MAX;
+}
+
 /** Quotient rounded towards minus infinity; b > 0. */
 static inline int64_t rlo__floor_div(int64_t a, int64_t b) {
   int64_t quotient = a / b;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/file_replace.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,7 +15,12 @@
 enum {
   /* Linux writes at most 2 GiB per call. */
   MAX_CALL_BYTES = 1 << 30,
-  TEMP_NAME_TRIES = 100
+  TEMP_NAME_TRIES = 100,
+  /* A process that was killed may hold its files for some time yet. */
+  PART_TRIES = 50,
+  PART_PAUSE_NANOS = 10 * 1000 * 1000,
+  /* What file systems allow in general. */
+  MAX_NAME_BYTES = 255
 };
 
 /** Length of the directory part of a path, with its slash; 0 if it has none. */
@@ -67,6 +74,129 @@ static int open_temp(rlo__file_replace *f, mode_t mode) {
   return error;
 }
 
+/* -------------------------------------------------------------------- parts */
+
+/** 0; EWOULDBLOCK if a process holds it; else there are no locks here. */
+static int lock_fd(int fd) {
+  int result;
+  do {
+    result = flock(fd, LOCK_EX | LOCK_NB);
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? 0 : errno;
+}
+
+/** Whether a name still is that of an open file. */
+static bool is_name_of(int fd, int directory_fd, const char *name) {
+  struct stat opened;
+  struct stat named;
+  return fstat(fd, &opened) == 0 &&
+         fstatat(directory_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+/** Removes a part that nobody holds. The name may have gone to a newer part, or
+ *  to nobody, before the lock was taken. */
+static void remove_if_stale(int directory_fd, const char *name) {
+  /* O_NONBLOCK: it could be a pipe. */
+  int fd = openat(
+      directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) {
+    return;
+  }
+  struct stat st;
+  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+      lock_fd(fd) == 0 && is_name_of(fd, directory_fd, name)) {
+    (void)unlinkat(directory_fd, name, 0);
+  }
+  (void)close(fd);
+}
+
+static bool is_part_name(const char *name) {
+  size_t length = strlen(name);
+  size_t suffix_length = strlen(RLO__FILE_PART_SUFFIX);
+  return name[0] == '.' && length > suffix_length &&
+         strcmp(name + length - suffix_length, RLO__FILE_PART_SUFFIX) == 0;
+}
+
+/** The target's directory; -1 if it cannot be read. */
+static int open_directory(const rlo__file_replace *f) {
+  char directory[PATH_MAX];
+  (void)snprintf(
+      directory, sizeof directory, "%.*s", directory_length(f->path), f->path);
+  return openat(f->directory_fd,
+                directory[0] == '\0' ? "." : directory,
+                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void remove_stale_parts(const rlo__file_replace *f) {
+  int fd = open_directory(f);
+  DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+  if (directory == NULL) {
+    if (fd >= 0) {
+      (void)close(fd);
+    }
+    return;
+  }
+  const struct dirent *entry;
+  while ((entry = readdir(directory)) != NULL) {
+    if (is_part_name(entry->d_name)) {
+      remove_if_stale(fd, entry->d_name);
+    }
+  }
+  (void)closedir(directory);
+}
+
+/** Creates and locks the part. 0; EEXIST if there is another one. */
+static int create_part(rlo__file_replace *f, mode_t mode) {
+  f->fd = openat(f->directory_fd,
+                 f->temp_path,
+                 O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                 mode);
+  if (f->fd < 0) {
+    return errno == EINTR ? EEXIST : errno;
+  }
+  /* Before it was locked it looked stale, and may have been removed. */
+  if (lock_fd(f->fd) != EWOULDBLOCK &&
+      is_name_of(f->fd, f->directory_fd, f->temp_path)) {
+    return 0;
+  }
+  (void)close(f->fd);
+  f->fd = -1;
+  return EEXIST;
+}
+
+static int open_part(rlo__file_replace *f, mode_t mode) {
+  const int suffix_length = (int)strlen(RLO__FILE_PART_SUFFIX);
+  int length = snprintf(f->temp_path,
+                        sizeof f->temp_path,
+                        "%.*s.%.*s" RLO__FILE_PART_SUFFIX,
+                        directory_length(f->path),
+                        f->path,
+                        MAX_NAME_BYTES - 1 - suffix_length,
+                        f->path + directory_length(f->path));
+  if (length < 0 || (size_t)length >= sizeof f->temp_path) {
+    f->temp_path[0] = '\0';
+    return ENAMETOOLONG;
+  }
+  f->is_part = true;
+  remove_stale_parts(f);
+  for (int attempt = 0; attempt < PART_TRIES; ++attempt) {
+    int error = create_part(f, mode);
+    if (error != EEXIST) {
+      if (error != 0) {
+        f->temp_path[0] = '\0';
+      }
+      return error;
+    }
+    const struct timespec pause = {0, attempt == 0 ? 0 : PART_PAUSE_NANOS};
+    (void)nanosleep(&pause, NULL);
+    remove_if_stale(f->directory_fd, f->temp_path);
+  }
+  return EBUSY;
+}
+
+/* ------------------------------------------------------------------ opening */
+
 static int open_in_place(rlo__file_replace *f) {
   f->is_in_place = true;
   do {
@@ -75,27 +205,35 @@ static int open_in_place(rlo__file_replace *f) {
   return f->fd >= 0 ? 0 : errno;
 }
 
-int rlo__file_replace_begin(rlo__file_replace *f, const char *path) {
+static void init(rlo__file_replace *f, int directory_fd) {
   f->fd = -1;
-  f->directory_fd = AT_FDCWD;
+  f->directory_fd = directory_fd;
   f->is_in_place = false;
+  f->is_part = false;
   f->temp_path[0] = '\0';
+}
+
+/** `open_beside` opens the temporary file. */
+static int begin(rlo__file_replace *f,
+                 const char *path,
+                 int (*open_beside)(rlo__file_replace *f, mode_t mode)) {
+  init(f, AT_FDCWD);
   int error = copy_path(f->path, path);
   if (error != 0) {
     return error;
   }
   struct stat st;
   if (stat(path, &st) != 0) {
-    return errno == ENOENT ? open_temp(f, (mode_t)0666) : errno;
+    return errno == ENOENT ? open_beside(f, (mode_t)0666) : errno;
   }
   if (!S_ISREG(st.st_mode)) {
-    return open_in_place(f);
+    return open_beside == open_part ? EINVAL : open_in_place(f);
   }
   /* A rename replaces a symbolic link, not the file that it points to. */
   if (realpath(path, f->path) == NULL) {
     return errno;
   }
-  error = open_temp(f, (mode_t)0666);
+  error = open_beside(f, (mode_t)0666);
   if (error == 0 && fchmod(f->fd, st.st_mode & (mode_t)0777) != 0) {
     error = errno;
     rlo__file_replace_abandon(f);
@@ -103,14 +241,19 @@ int rlo__file_replace_begin(rlo__file_replace *f, const char *path) {
   return error;
 }
 
+int rlo__file_replace_begin(rlo__file_replace *f, const char *path) {
+  return begin(f, path, open_temp);
+}
+
+int rlo__file_replace_begin_part(rlo__file_replace *f, const char *path) {
+  return begin(f, path, open_part);
+}
+
 int rlo__file_replace_begin_at(rlo__file_replace *f,
                                int directory_fd,
                                const char *name,
                                mode_t mode) {
-  f->fd = -1;
-  f->directory_fd = directory_fd;
-  f->is_in_place = false;
-  f->temp_path[0] = '\0';
+  init(f, directory_fd);
   int error = copy_path(f->path, name);
   return error != 0 ? error : open_temp(f, mode);
 }
@@ -144,17 +287,21 @@ static int sync_fd(int fd) {
   return result == 0 || errno == EINVAL || errno == EROFS ? 0 : errno;
 }
 
-int rlo__file_replace_finish(rlo__file_replace *f) {
-  if (f->fd < 0) {
-    return 0;
-  }
-  int error = sync_fd(f->fd);
+static int close_written(rlo__file_replace *f, int error) {
   /* After EINTR the descriptor is closed, and the contents are synced. */
   if (close(f->fd) != 0 && errno != EINTR && error == 0) {
     error = errno;
   }
   f->fd = -1;
   return error;
+}
+
+int rlo__file_replace_finish(rlo__file_replace *f) {
+  if (f->fd < 0) {
+    return 0;
+  }
+  int error = sync_fd(f->fd);
+  return f->is_part ? error : close_written(f, error);
 }
 
 int rlo__file_replace_rename(rlo__file_replace *f) {
@@ -166,17 +313,16 @@ int rlo__file_replace_rename(rlo__file_replace *f) {
     return errno;
   }
   f->temp_path[0] = '\0';
+  if (f->is_part) {
+    /* Synced: nothing can be lost any more. */
+    (void)close_written(f, 0);
+  }
   return 0;
 }
 
 /** A rename is on the disk when the directory is. */
 static int sync_directory(const rlo__file_replace *f) {
-  char directory[PATH_MAX];
-  (void)snprintf(
-      directory, sizeof directory, "%.*s", directory_length(f->path), f->path);
-  int fd = openat(f->directory_fd,
-                  directory[0] == '\0' ? "." : directory,
-                  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd = open_directory(f);
   int error = fd >= 0 ? sync_fd(fd) : errno;
   if (fd >= 0) {
     (void)close(fd);
@@ -191,12 +337,14 @@ int rlo__file_replace_commit(rlo__file_replace *f) {
 }
 
 void rlo__file_replace_abandon(rlo__file_replace *f) {
+  /* A part that is another process's is not open here. It is unlinked before it
+   * is closed, since then it is nobody's. */
+  if (f->temp_path[0] != '\0' && !(f->is_part && f->fd < 0)) {
+    (void)unlinkat(f->directory_fd, f->temp_path, 0);
+  }
+  f->temp_path[0] = '\0';
   if (f->fd >= 0) {
     (void)close(f->fd);
     f->fd = -1;
-  }
-  if (f->temp_path[0] != '\0') {
-    (void)unlinkat(f->directory_fd, f->temp_path, 0);
-    f->temp_path[0] = '\0';
   }
 }

@@ -20,8 +20,8 @@
  *
  * Functions return 0 or the errno of the call that failed; after a failure only
  * rlo__file_replace_abandon is allowed. The module depends on no other one, so
- * that the command can compile it too, and allocates no memory. Threads: safe
- * for different structs.
+ * that the command can compile it too, and allocates no memory but what opendir
+ * does. Threads: safe for different structs.
  */
 typedef struct rlo__file_replace {
   /** -1 when closed. */
@@ -30,6 +30,8 @@ typedef struct rlo__file_replace {
   int directory_fd;
   /** The target is not a regular file and is written directly. */
   bool is_in_place;
+  /** The temporary file is a part: of rlo__file_replace_begin_part. */
+  bool is_part;
   /** The target, with symbolic links resolved. */
   char path[PATH_MAX];
   /** "" while there is no temporary file. */
@@ -48,6 +50,23 @@ typedef struct rlo__file_replace {
  */
 int rlo__file_replace_begin(rlo__file_replace *f, const char *path);
 
+/** Suffix of the names of parts: ".NAME.relayout-part". */
+#define RLO__FILE_PART_SUFFIX ".relayout-part"
+
+/**
+ * As rlo__file_replace_begin, for contents that take long to make. The
+ * temporary file is a *part*: its name tells which file it will be, and it is
+ * locked (flock) until its last descriptor, those of forks included, is closed.
+ * So parts that nobody holds are known to be left by processes that died: those
+ * in the target's directory are removed first. `fd` may be read and written at
+ * any position.
+ *
+ * Fails with EBUSY if a process holds, or on a file system without locks has
+ * left, the part of this target; then temp_path still names it. A target that
+ * is not a regular file is EINVAL.
+ */
+int rlo__file_replace_begin_part(rlo__file_replace *f, const char *path);
+
 /** Opens a temporary file in an open directory, to replace the file `name`
  *  there with one of permissions `mode` without the umask. A symbolic link is
  *  replaced. `directory_fd` is borrowed until the file is committed or
@@ -62,7 +81,8 @@ int rlo__file_replace_write(rlo__file_replace *f,
                             const void *data,
                             size_t bytes);
 
-/** Syncs the contents to the disk and closes the file, if it is open. */
+/** Syncs the contents to the disk and closes the file, if it is open. A part
+ *  stays open, so that it is locked until it has its name. */
 int rlo__file_replace_finish(rlo__file_replace *f);
 
 /** Finishes, and gives the file its name. */

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_BYTES = 512, BUILD_LOG_BYTES = 8192 };
+enum {
+  MESSAGE_BYTES = sizeof((rlo__saved_error *)0)->message,
+  BUILD_LOG_BYTES = sizeof((rlo__saved_error *)0)->build_log - 1
+};
 
 /** Of a fixed size, so that RLO_OUT_OF_MEMORY can be recorded too. */
 typedef struct record {
@@ -130,6 +133,25 @@ rlo_status rlo__status_callback_end(rlo_status status,
                   "%s failed with %s and no message",
                   words,
                   rlo_status_name(status));
+}
+
+void rlo__status_save(rlo_status status, rlo__saved_error *out) {
+  const record *r = get_record();
+  out->status = status;
+  out->cl_call = r->error.cl_call;
+  out->cl_code = r->error.cl_code;
+  memcpy(out->message, r->message, sizeof out->message);
+  memcpy(out->build_log, r->build_log, sizeof out->build_log);
+}
+
+rlo_status rlo__status_restore(const rlo__saved_error *saved) {
+  record *r = get_record();
+  r->error.status = saved->status;
+  r->error.cl_call = saved->cl_call;
+  r->error.cl_code = saved->cl_code;
+  memcpy(r->message, saved->message, sizeof r->message);
+  memcpy(r->build_log, saved->build_log, sizeof r->build_log);
+  return saved->status;
 }
 
 const rlo_error *rlo_error_last(void) {

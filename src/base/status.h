@@ -55,6 +55,22 @@ void rlo__status_callback_begin(void);
 RLO_PRINTF(2, 3)
 rlo_status rlo__status_callback_end(rlo_status status, const char *format, ...);
 
+/** A copy of an error record, with which a failure goes to another thread. */
+typedef struct rlo__saved_error {
+  rlo_status status;
+  /** Static. */
+  const char *cl_call;
+  int32_t cl_code;
+  char message[512];
+  char build_log[8193];
+} rlo__saved_error;
+
+/** Copies this thread's record, which must be of `status`. */
+void rlo__status_save(rlo_status status, rlo__saved_error *out);
+
+/** Sets this thread's record. @return the status. */
+rlo_status rlo__status_restore(const rlo__saved_error *saved);
+
 /** Records a failure where it occurs: return RLO_FAIL(RLO_OVERFLOW, "...", x);
  *  The value is `status` itself and not the result of a call, so that static
  *  analyzers see a value other than RLO_OK. */

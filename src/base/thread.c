@@ -2,6 +2,8 @@
 #include "base/thread.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -57,7 +59,14 @@ void rlo__rwlock_unlock(rlo__rwlock *lock) {
 }
 
 rlo_status rlo__cond_init(rlo__cond *cond) {
-  int error = pthread_cond_init(&cond->handle, NULL);
+  pthread_condattr_t attributes;
+  int error = pthread_condattr_init(&attributes);
+  if (error == 0) {
+    /* The clock of rlo__clock_seconds(), which nobody sets. */
+    must(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC));
+    error = pthread_cond_init(&cond->handle, &attributes);
+    must(pthread_condattr_destroy(&attributes));
+  }
   if (error != 0) {
     return RLO_FAIL(
         RLO_OUT_OF_MEMORY, "no condition variable: error %d", error);
@@ -71,6 +80,22 @@ void rlo__cond_deinit(rlo__cond *cond) {
 
 void rlo__cond_wait(rlo__cond *cond, rlo__mutex *mutex) {
   must(pthread_cond_wait(&cond->handle, &mutex->handle));
+}
+
+bool rlo__cond_wait_until(rlo__cond *cond,
+                          rlo__mutex *mutex,
+                          double until_seconds) {
+  /* Beyond this many seconds, 31 years, waiting is without limit. */
+  const double most = 1e9;
+  if (until_seconds > most) {
+    rlo__cond_wait(cond, mutex);
+    return true;
+  }
+  struct timespec until = {.tv_sec = (time_t)until_seconds};
+  until.tv_nsec = (long)((until_seconds - (double)until.tv_sec) * 1e9);
+  int error = pthread_cond_timedwait(&cond->handle, &mutex->handle, &until);
+  assert(error == 0 || error == ETIMEDOUT);
+  return error == 0;
 }
 
 void rlo__cond_signal(rlo__cond *cond) {

@@ -49,6 +49,11 @@ RLO_NODISCARD rlo_status rlo__cond_init(rlo__cond *cond);
 void rlo__cond_deinit(rlo__cond *cond);
 /** May return without a signal: call it in a loop that checks the condition. */
 void rlo__cond_wait(rlo__cond *cond, rlo__mutex *mutex);
+/** As rlo__cond_wait, but returns false once rlo__clock_seconds()
+ * (base/clock.h) is at `until_seconds` or later. */
+bool rlo__cond_wait_until(rlo__cond *cond,
+                          rlo__mutex *mutex,
+                          double until_seconds);
 void rlo__cond_signal(rlo__cond *cond);
 void rlo__cond_broadcast(rlo__cond *cond);
 

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "desc/strides.h"
 #include "ir/form.h"
 #include "ir/validate.h"
 
@@ -22,6 +23,30 @@ int32_t rlo__side_unit_bits(const rlo_problem *problem,
 
 bool rlo__side_guarded_by(const rlo_guard *guard, rlo__problem_side side) {
   return side == RLO__SIDE_SOURCE || guard->kind == RLO_GUARD_SKIP;
+}
+
+rlo__side_reach rlo__problem_reach(const rlo_problem *problem,
+                                   rlo__problem_side side) {
+  rlo__side_reach reach = RLO__SIDE_ALL;
+  if (rlo_problem_is_empty(problem)) {
+    return RLO__SIDE_NONE;
+  }
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    const rlo_guard *guard = &problem->guards[g];
+    int64_t min;
+    int64_t max;
+    if (!rlo__side_guarded_by(guard, side)) {
+      continue;
+    }
+    if (!rlo__form_range(problem, &guard->form, &min, &max)) {
+      reach = RLO__SIDE_SOME;
+    } else if (max < 0 || min >= guard->limit) {
+      return RLO__SIDE_NONE;
+    } else if (min < 0 || max >= guard->limit) {
+      reach = RLO__SIDE_SOME;
+    }
+  }
+  return reach;
 }
 
 rlo_status rlo__problem_narrow(const rlo_problem *problem,
@@ -170,31 +195,32 @@ static void finish_lattice(const sketch *s, rlo__lattice *out) {
   }
 }
 
-/* The lattice of the destination of a problem that rlo__problem_narrow() has
- * made; of its hull if `is_run`. */
-static rlo_status draw_lattice(const rlo_problem *narrowed,
+/** The values of a form without terms over a box. */
+typedef struct values {
+  int64_t base;
+  int32_t num_strides;
+  /** Falling, above 0. */
+  rlo__stride strides[RLO_MAX_AXES];
+} values;
+
+/* The lattice of the units at these positions. */
+static rlo_status draw_lattice(const values *v,
                                int64_t unit_bits,
                                int64_t memory_bytes,
-                               bool is_run,
                                bool is_exact,
                                rlo__lattice *out) {
   sketch s;
-  int64_t min = narrowed->dst.base;
-  int64_t max = min;
-  if (is_run && !rlo__form_range(narrowed, &narrowed->dst, &min, &max)) {
-    return bits_overflow();
-  }
   int64_t first;
   int64_t end;
-  if (!rlo__mul(min, unit_bits, &first) ||
-      !rlo__mul_add(unit_bits, max, unit_bits, &end)) {
+  if (!rlo__mul(v->base, unit_bits, &first) ||
+      !rlo__mul_add(unit_bits, v->base, unit_bits, &end)) {
     return bits_overflow();
   }
   begin_sketch(unit_bits, first, end, is_exact, &s);
-  for (int32_t a = narrowed->num_axes - 1; a >= 0 && !is_run; --a) {
+  for (int32_t n = v->num_strides - 1; n >= 0; --n) {
     int64_t stride;
-    if (!rlo__mul(narrowed->dst.axis[a], unit_bits, &stride) ||
-        (stride != 0 && !add_dim(narrowed->extents[a], stride, &s))) {
+    if (!rlo__mul(v->strides[n].stride, unit_bits, &stride) ||
+        !add_dim(v->strides[n].extent, stride, &s)) {
       return bits_overflow();
     }
   }
@@ -206,28 +232,94 @@ static rlo_status draw_lattice(const rlo_problem *narrowed,
   return RLO_OK;
 }
 
+/* The values of a form over the box. False if one leaves 64 bits. */
+static bool list_values(const rlo_problem *problem,
+                        const rlo_form *form,
+                        values *out) {
+  out->base = form->base;
+  out->num_strides = 0;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t stride = rlo__abs(form->axis[a]);
+    if (problem->extents[a] == 1 || stride == 0) {
+      continue;
+    }
+    if (form->axis[a] < 0 &&
+        !rlo__mul_add(
+            out->base, form->axis[a], problem->extents[a] - 1, &out->base)) {
+      return false;
+    }
+    int32_t place = out->num_strides++;
+    for (; place > 0 && out->strides[place - 1].stride < stride; --place) {
+      out->strides[place] = out->strides[place - 1];
+    }
+    out->strides[place] = (rlo__stride){problem->extents[a], stride, a};
+  }
+  return true;
+}
+
+/* The run from the first value of a form to the last: of those that the
+ * narrowed problem has, and of those that the problem's own box allows, so that
+ * pieces of equal extents have bounds that are about equal. */
+static rlo_status list_hull(const rlo_problem *problem,
+                            const rlo_form *form,
+                            const rlo_problem *narrowed,
+                            values *out) {
+  int64_t min;
+  int64_t max;
+  int64_t own_min;
+  int64_t own_max;
+  if (!rlo__form_range(narrowed, &narrowed->dst, &min, &max) ||
+      !rlo__form_range(problem, form, &own_min, &own_max)) {
+    return bits_overflow();
+  }
+  min = rlo__max(min, own_min);
+  max = rlo__max(min, rlo__min(max, own_max));
+  int64_t width;
+  if (!rlo__sub(max, min, &width) || !rlo__add(width, 1, &width)) {
+    return bits_overflow();
+  }
+  *out = (values){.base = min, .num_strides = width > 1 ? 1 : 0};
+  out->strides[0] = (rlo__stride){width, 1, 0};
+  return RLO_OK;
+}
+
 rlo_status rlo__problem_footprint(const rlo_problem *problem,
                                   rlo__problem_side side,
                                   rlo__lattice *out) {
   RLO_TRY(rlo__problem_validate(problem));
+  const rlo_form *form = rlo__side_form(problem, side);
+  int64_t unit_bits = rlo__side_unit_bits(problem, side);
+  int64_t memory_bytes =
+      side == RLO__SIDE_SOURCE ? problem->src_bytes : problem->dst_bytes;
+  values v;
+  rlo__side_reach reach = rlo__problem_reach(problem, side);
+  if (reach == RLO__SIDE_NONE) {
+    *out = (rlo__lattice){.is_exact = true};
+    return RLO_OK;
+  }
+  if (reach == RLO__SIDE_ALL && !rlo__form_has_terms(problem, form)) {
+    return list_values(problem, form, &v)
+               ? draw_lattice(&v, unit_bits, memory_bytes, true, out)
+               : bits_overflow();
+  }
   rlo_problem *narrowed = rlo__alloc(sizeof *narrowed);
   if (narrowed == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  const rlo_form *form = rlo__side_form(problem, side);
   bool is_exact;
   rlo_status status =
       rlo__problem_narrow(problem, side, form, narrowed, &is_exact);
   if (status == RLO_OK && rlo_problem_is_empty(narrowed)) {
     *out = (rlo__lattice){.is_exact = true};
   } else if (status == RLO_OK) {
-    status = draw_lattice(
-        narrowed,
-        rlo__side_unit_bits(problem, side),
-        side == RLO__SIDE_SOURCE ? problem->src_bytes : problem->dst_bytes,
-        rlo__form_has_terms(problem, form),
-        is_exact,
-        out);
+    if (rlo__form_has_terms(problem, form)) {
+      status = list_hull(problem, form, narrowed, &v);
+    } else if (!list_values(narrowed, &narrowed->dst, &v)) {
+      status = bits_overflow();
+    }
+    if (status == RLO_OK) {
+      status = draw_lattice(&v, unit_bits, memory_bytes, is_exact, out);
+    }
   }
   rlo__free(narrowed);
   return status;

@@ -65,6 +65,17 @@ int32_t rlo__side_unit_bits(const rlo_problem *problem, rlo__problem_side side);
  * cell is written, and nothing is read for it. */
 bool rlo__side_guarded_by(const rlo_guard *guard, rlo__problem_side side);
 
+/** How many points of the box the guards that matter for a side let through. */
+typedef enum rlo__side_reach {
+  RLO__SIDE_NONE,
+  /** Or what the guards' ranges do not decide. */
+  RLO__SIDE_SOME,
+  RLO__SIDE_ALL
+} rlo__side_reach;
+
+rlo__side_reach rlo__problem_reach(const rlo_problem *problem,
+                                   rlo__problem_side side);
+
 /**
  * The canonical problem whose destination takes the values that a form has at
  * the points that touch a side, or at more: guards are part of its extents

@@ -54,4 +54,15 @@ RLO_NODISCARD rlo_status rlo__problem_rebase(const rlo_problem *problem,
                                              const rlo__lattice *lattice,
                                              rlo_problem *out);
 
+/**
+ * The lattice to pack a side by: its footprint, or the hull of that where
+ * rlo__problem_rebase would refuse the footprint.
+ * @param out_is_hull  whether the hull has more bytes than the footprint.
+ * @return what rlo__problem_footprint and rlo__problem_rebase return.
+ */
+RLO_NODISCARD rlo_status rlo__problem_packing(const rlo_problem *problem,
+                                              rlo__problem_side side,
+                                              rlo__lattice *out,
+                                              bool *out_is_hull);
+
 #endif

@@ -26,6 +26,8 @@ typedef struct packing {
   int64_t corner;
   /** The width of each dim and of the run that the problem touches, less 1. */
   int64_t widths[RLO_MAX_AXES + 1];
+  /** If no point touches the side, positions do not matter. */
+  rlo__side_reach reach;
   /** The packed form. */
   rlo_form form;
 } packing;
@@ -48,7 +50,11 @@ static rlo_status pack_digit(packing *p,
                              int64_t packed) {
   int64_t min = 0;
   int64_t max = 0;
-  if (!rlo__form_is_constant(digit)) {
+  if (p->reach == RLO__SIDE_ALL) {
+    if (!rlo__form_range(p->problem, digit, &min, &max)) {
+      return bits_overflow();
+    }
+  } else if (!rlo__form_is_constant(digit)) {
     bool is_exact;
     RLO_TRY(
         rlo__problem_narrow(p->problem, p->side, digit, p->scratch, &is_exact));
@@ -148,6 +154,20 @@ static bool keeps_order(const packing *p) {
   return is_kept || num_summed == 1;
 }
 
+/* Whether guards let any point through is seen in canonical form. */
+static rlo_status look_for_points(packing *p) {
+  bool is_exact;
+  RLO_TRY(rlo__problem_narrow(p->problem,
+                              p->side,
+                              rlo__side_form(p->problem, p->side),
+                              p->scratch,
+                              &is_exact));
+  if (rlo_problem_is_empty(p->scratch)) {
+    p->reach = RLO__SIDE_NONE;
+  }
+  return RLO_OK;
+}
+
 static rlo_status pack(packing *p) {
   const rlo_form *form = rlo__side_form(p->problem, p->side);
   int64_t shift;
@@ -166,7 +186,15 @@ static rlo_status pack(packing *p) {
   }
   memset(&p->form, 0, sizeof p->form);
   RLO_TRY(pack_steps(p));
-  RLO_TRY(pack_base(p));
+  rlo_status status = pack_base(p);
+  if (status == RLO_UNSUPPORTED && p->reach == RLO__SIDE_SOME) {
+    RLO_TRY(look_for_points(p));
+  }
+  if (p->reach == RLO__SIDE_NONE) {
+    p->form = *form;
+    return RLO_OK;
+  }
+  RLO_TRY(status);
   if (!divide_into_units(p)) {
     return not_linear(p);
   }
@@ -178,28 +206,36 @@ static rlo_status pack(packing *p) {
                         p->lattice->num_dims);
 }
 
+/* Computes the packed form, in p->form. */
+static rlo_status make_form(const rlo_problem *problem,
+                            rlo__problem_side side,
+                            const rlo__lattice *lattice,
+                            packing *p) {
+  *p = (packing){.problem = problem,
+                 .side = side,
+                 .lattice = lattice,
+                 .unit_bits = rlo__side_unit_bits(problem, side),
+                 .reach = rlo__problem_reach(problem, side),
+                 .form = *rlo__side_form(problem, side)};
+  if (lattice->run_bytes == 0) {
+    return RLO_OK;
+  }
+  p->scratch = rlo__alloc(sizeof *p->scratch);
+  if (p->scratch == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = pack(p);
+  rlo__free(p->scratch);
+  return status;
+}
+
 rlo_status rlo__problem_rebase(const rlo_problem *problem,
                                rlo__problem_side side,
                                const rlo__lattice *lattice,
                                rlo_problem *out) {
   RLO_TRY(rlo__problem_validate(problem));
-  packing p = {.problem = problem,
-               .side = side,
-               .lattice = lattice,
-               .unit_bits = rlo__side_unit_bits(problem, side),
-               .scratch = rlo__alloc(sizeof *p.scratch)};
-  if (p.scratch == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = RLO_OK;
-  p.form = *rlo__side_form(problem, side);
-  if (lattice->run_bytes > 0) {
-    status = pack(&p);
-  }
-  rlo__free(p.scratch);
-  if (status != RLO_OK) {
-    return status;
-  }
+  packing p;
+  RLO_TRY(make_form(problem, side, lattice, &p));
   int64_t bytes = rlo__lattice_bytes(lattice);
   if (out != problem) {
     *out = *problem;
@@ -212,4 +248,21 @@ rlo_status rlo__problem_rebase(const rlo_problem *problem,
     out->dst_bytes = bytes;
   }
   return RLO_OK;
+}
+
+rlo_status rlo__problem_packing(const rlo_problem *problem,
+                                rlo__problem_side side,
+                                rlo__lattice *out,
+                                bool *out_is_hull) {
+  *out_is_hull = false;
+  RLO_TRY(rlo__problem_footprint(problem, side, out));
+  packing p;
+  rlo_status status =
+      out->num_dims > 0 ? make_form(problem, side, out, &p) : RLO_OK;
+  if (status == RLO_UNSUPPORTED) {
+    *out = rlo__lattice_hull(out);
+    *out_is_hull = true;
+    status = RLO_OK;
+  }
+  return status;
 }

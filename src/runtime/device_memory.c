@@ -204,6 +204,31 @@ rlo_status rlo__device_memory_wrap(rlo__device_queue *queue,
   return RLO_OK;
 }
 
+rlo_status rlo__device_memory_over_host(rlo__device_queue *queue,
+                                        void *host,
+                                        int64_t bytes,
+                                        rlo__device_memory **out_memory) {
+  RLO_TRY(rlo__context_check_process(queue->context));
+  cl_int code = CL_SUCCESS;
+  cl_mem buffer = clCreateBuffer(queue->context->cl_context,
+                                 CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                                 (size_t)bytes,
+                                 host,
+                                 &code);
+  RLO_TRY(rlo__cl_error_check("clCreateBuffer", code));
+  rlo__device_memory *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    clReleaseMemObject(buffer);
+    return RLO_OUT_OF_MEMORY;
+  }
+  made->queue = queue;
+  made->buffer = buffer;
+  made->bytes = bytes;
+  made->is_external = true;
+  *out_memory = made;
+  return RLO_OK;
+}
+
 void rlo__device_memory_free(rlo__device_memory *memory) {
   if (memory == NULL) {
     return;
@@ -333,6 +358,32 @@ rlo_status rlo__device_memory_read(rlo__device_memory *memory,
                  gate != NULL ? &gate : NULL,
                  NULL));
   return check_ready(memory);
+}
+
+rlo_status rlo__device_memory_wait(rlo__device_memory *memory) {
+  rlo__device_queue *queue = memory->queue;
+  RLO_TRY(rlo__context_check_process(queue->context));
+  RLO_TRY(RLO_CL(clFinish, queue->queue));
+  RLO_TRY(check_ready(memory));
+  cl_int code = CL_SUCCESS;
+  void *host = clEnqueueMapBuffer(queue->queue,
+                                  memory->buffer,
+                                  CL_TRUE,
+                                  CL_MAP_READ,
+                                  0,
+                                  (size_t)memory->bytes,
+                                  0,
+                                  NULL,
+                                  NULL,
+                                  &code);
+  RLO_TRY(rlo__cl_error_check("clEnqueueMapBuffer", code));
+  return RLO_CL(clEnqueueUnmapMemObject,
+                queue->queue,
+                memory->buffer,
+                host,
+                0,
+                NULL,
+                NULL);
 }
 
 /* ----------------------------------------------------------------- running */

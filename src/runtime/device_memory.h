@@ -59,6 +59,24 @@ RLO_NODISCARD rlo_status rlo__device_memory_wrap(rlo__device_queue *queue,
                                                  cl_event ready,
                                                  rlo__device_memory **out);
 
+/**
+ * Makes a memory of host memory, without copying it, for devices that share the
+ * host's. The host does not touch its bytes between a command that uses them
+ * and rlo__device_memory_wait. Not counted against the context's budget.
+ * @param host  borrowed while the memory lives.
+ * @return RLO_OK; RLO_UNSUPPORTED in a child of fork; RLO_OUT_OF_MEMORY;
+ *         RLO_DEVICE.
+ */
+RLO_NODISCARD rlo_status
+rlo__device_memory_over_host(rlo__device_queue *queue,
+                             void *host,
+                             int64_t bytes,
+                             rlo__device_memory **out_memory);
+
+/** Waits for the command that writes a memory of host memory, after which the
+ *  host sees the bytes. @return RLO_OK; RLO_DEVICE if it has failed. */
+RLO_NODISCARD rlo_status rlo__device_memory_wait(rlo__device_memory *memory);
+
 /** NULL is legal. */
 void rlo__device_memory_free(rlo__device_memory *memory);
 

@@ -82,6 +82,7 @@ static void cover(void) {
   bytes_slanted_guard();
   test_variants_run(&device, &of_cpu, 200, stride);
   test_device_optimise(false);
+  bytes_copy_tail();
   test_variants_run(&device, &of_gpu, 80, stride);
 }
 

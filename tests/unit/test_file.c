@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -280,6 +281,115 @@ RLO_TEST(test_file__a_rename_that_fails_leaves_nothing) {
   ck_assert_int_eq(mkdir(path, 0777), 0);
   ck_assert_int_eq(rlo__file_replace_commit(&f), EISDIR);
   rlo__file_replace_abandon(&f);
+  ck_assert_int_eq(count_names(false), 1);
+}
+
+/* -------------------------------------------------------------------- parts */
+
+static const char *beside(const char *name) {
+  static char text[384];
+  (void)snprintf(text, sizeof text, "%s/%s", folder, name);
+  return text;
+}
+
+/** Makes an empty file and returns its descriptor. */
+static int make_beside(const char *name) {
+  int fd = open(beside(name), O_RDWR | O_CREAT | O_EXCL, 0600);
+  ck_assert_int_ge(fd, 0);
+  return fd;
+}
+
+static bool is_beside(const char *name) {
+  return access(beside(name), F_OK) == 0;
+}
+
+RLO_TEST(test_file__a_part_becomes_the_file) {
+  rlo__file_replace f;
+  ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+  ck_assert(is_beside(".target.relayout-part"));
+  ck_assert_int_eq(rlo__file_replace_write(&f, "a__", 3), 0);
+  ck_assert_int_eq(pwrite(f.fd, "bc", 2, 1), 2);
+  char back[4] = "";
+  ck_assert_int_eq(pread(f.fd, back, 3, 0), 3);
+  ck_assert_str_eq(back, "abc");
+  ck_assert_int_eq(rlo__file_replace_finish(&f), 0);
+  /* Nobody else takes it, neither now nor while it gets its name. */
+  int fd = open(beside(".target.relayout-part"), O_RDONLY);
+  ck_assert_int_ne(flock(fd, LOCK_EX | LOCK_NB), 0);
+  ck_assert_int_eq(close(fd), 0);
+  ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
+  rlo__file_replace_abandon(&f);
+  expect_file(path, "abc");
+  ck_assert_int_eq(count_names(false), 1);
+}
+
+RLO_TEST(test_file__a_part_is_abandoned) {
+  ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
+  rlo__file_replace f;
+  ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_write(&f, "new", 3), 0);
+  rlo__file_replace_abandon(&f);
+  rlo__file_replace_abandon(&f);
+  ck_assert_int_eq(count_names(false), 1);
+  expect_file(path, "old");
+}
+
+RLO_TEST(test_file__removes_the_parts_that_nobody_holds) {
+  static const char *const left[] = {".target.relayout-part",
+                                     ".other.relayout-part"};
+  static const char *const kept[] = {
+      "x.relayout-part", ".relayout-part", ".other.relayout-part-2"};
+  for (size_t k = 0; k < 2; ++k) {
+    ck_assert_int_eq(close(make_beside(left[k])), 0);
+  }
+  for (size_t k = 0; k < 3; ++k) {
+    ck_assert_int_eq(close(make_beside(kept[k])), 0);
+  }
+  ck_assert_int_eq(mkfifo(beside(".pipe.relayout-part"), 0600), 0);
+  ck_assert_int_eq(symlink("x.relayout-part", beside(".link.relayout-part")),
+                   0);
+  int held = make_beside(".held.relayout-part");
+  ck_assert_int_eq(flock(held, LOCK_EX), 0);
+  rlo__file_replace f;
+  ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+  ck_assert(!is_beside(left[1]));
+  for (size_t k = 0; k < 3; ++k) {
+    ck_assert(is_beside(kept[k]));
+  }
+  ck_assert(is_beside(".pipe.relayout-part"));
+  ck_assert(is_beside(".link.relayout-part"));
+  ck_assert(is_beside(".held.relayout-part"));
+  ck_assert_int_eq(rlo__file_replace_write(&f, "abc", 3), 0);
+  ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
+  expect_file(path, "abc");
+  ck_assert_int_eq(close(held), 0);
+}
+
+RLO_TEST(test_file__leaves_the_part_of_another_process) {
+  rlo__file_replace f;
+  ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_write(&f, "abc", 3), 0);
+  rlo__file_replace second;
+  ck_assert_int_eq(rlo__file_replace_begin_part(&second, path), EBUSY);
+  ck_assert_str_eq(second.temp_path, f.temp_path);
+  rlo__file_replace_abandon(&second);
+  ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
+  expect_file(path, "abc");
+}
+
+RLO_TEST(test_file__part_refusals) {
+  rlo__file_replace f;
+  ck_assert_int_eq(rlo__file_replace_begin_part(&f, "/dev/null"), EINVAL);
+  rlo__file_replace_abandon(&f);
+  ck_assert_int_eq(rlo__file_replace_begin_part(&f, beside("no/target")),
+                   ENOENT);
+  rlo__file_replace_abandon(&f);
+  /* A name as long as names are has one for its part too. */
+  char name[256];
+  memset(name, 'n', 255);
+  name[255] = '\0';
+  ck_assert_int_eq(rlo__file_replace_begin_part(&f, beside(name)), 0);
+  ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
   ck_assert_int_eq(count_names(false), 1);
 }
 

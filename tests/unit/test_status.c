@@ -180,6 +180,21 @@ static void *fail_elsewhere(void *payload) {
   return status == RLO_INTERNAL ? payload : NULL;
 }
 
+RLO_TEST(test_status__a_saved_record_comes_back) {
+  (void)rlo__status_fail_cl(RLO_DEVICE, "clFlush", -5, "device %d", 7);
+  rlo__status_set_build_log("the log", 7);
+  static rlo__saved_error saved;
+  rlo__status_save(RLO_DEVICE, &saved);
+  (void)RLO_FAIL(RLO_IO, "something else");
+  ck_assert_int_eq(rlo__status_restore(&saved), RLO_DEVICE);
+  const rlo_error *error = rlo_error_last();
+  ck_assert_int_eq(error->status, RLO_DEVICE);
+  ck_assert_str_eq(error->message, "device 7");
+  ck_assert_str_eq(error->cl_call, "clFlush");
+  ck_assert_int_eq(error->cl_code, -5);
+  ck_assert_str_eq(error->build_log, "the log");
+}
+
 RLO_TEST(test_status__each_thread_has_its_record) {
   ck_assert_int_eq(RLO_FAIL(RLO_PARSE, "here"), RLO_PARSE);
   char mark = 0;

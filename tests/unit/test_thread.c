@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "support/suite.h"
@@ -52,6 +53,22 @@ RLO_TEST(test_thread__a_mutex_excludes_and_a_cond_wakes) {
   ck_assert_int_eq(c.value, THREADS * ROUNDS);
   counter_deinit(&c);
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+RLO_TEST(test_thread__waits_until_a_time) {
+  counter c;
+  counter_init(&c);
+  rlo__mutex_lock(&c.mutex);
+  double begin = rlo__clock_seconds();
+  const double seconds = 0.02;
+  while (rlo__cond_wait_until(&c.cond, &c.mutex, begin + seconds)) {
+  }
+  ck_assert(rlo__clock_seconds() - begin >= seconds);
+  /* In the past, and before the clock began. */
+  ck_assert(!rlo__cond_wait_until(&c.cond, &c.mutex, begin));
+  ck_assert(!rlo__cond_wait_until(&c.cond, &c.mutex, 0));
+  rlo__mutex_unlock(&c.mutex);
+  counter_deinit(&c);
 }
 
 static void signal_once(void *payload) {

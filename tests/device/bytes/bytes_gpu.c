@@ -122,3 +122,17 @@ void bytes_gpu(void) {
     ck_assert_int_ge(runs[f], 10);
   }
 }
+
+void bytes_copy_tail(void) {
+  static const test_pair pair = {"?[4099]", "?[4099]", "", false};
+  rlo_shape src;
+  rlo_shape dst;
+  int32_t permutation[RLO_MAX_RANK];
+  test_pair_shapes(&pair, test_dtypes[0], &src, &dst, permutation);
+  const test_case c = {.src = &src,
+                       .dst = &dst,
+                       .permutation = permutation,
+                       .family = "copy",
+                       .device_class = RLO_DEVICE_CLASS_GPU};
+  ck_assert_int_eq(test_device_run(&device, &c, NULL), TEST_RAN);
+}

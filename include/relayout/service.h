@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Experimental: may change in any release. */
+#ifndef RELAYOUT_SERVICE_H
+#define RELAYOUT_SERVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "relayout/problem.h"
+#include "relayout/storage.h"
+
+RLO_BEGIN_DECLS
+
+/*
+ * Jobs: problems whose memories may be larger than a device's, or than the
+ * host's. A job cuts the problem into pieces, each of which is a problem: it
+ * reads what a piece needs from the source's storage, runs it, and writes the
+ * result to the destination's, within budgets of memory.
+ *
+ * Ownership. Services and jobs are reference counted: create and submit return
+ * one reference, retain adds one, release drops one; release(NULL) is legal. A
+ * service retains its contexts, a job its storages and, until it ends, its
+ * service.
+ *
+ * Threads. Every function here is safe. A service starts its threads with the
+ * first job and ends them with the last reference. Storages of functions are
+ * called by these threads, which hold no lock then: they may call anything here
+ * but what waits (rlo_job_wait, rlo_service_drain, the last release of the
+ * service). In a child of fork the service is unusable: RLO_UNSUPPORTED, or
+ * no effect.
+ */
+
+/** A queue of jobs, with budgets and the contexts that run their pieces. */
+typedef struct rlo_service rlo_service;
+typedef struct rlo_job rlo_job;
+/** As in relayout/opencl.h. */
+typedef struct rlo_context rlo_context;
+
+/** Begin with RLO_SERVICE_OPTIONS_INIT. */
+typedef struct rlo_service_options {
+  /** sizeof(rlo_service_options). */
+  size_t struct_size;
+  /** Staging memory of all jobs together, in bytes; memory of the caller's is
+   *  not counted. 0: a quarter of what is available, 256 MiB to 16 GiB. */
+  int64_t host_memory_bytes;
+  /** Buffers on each device, in bytes; 0: 64 MiB. */
+  int64_t device_memory_bytes;
+  /** Threads that read, write and run pieces on the host, at most 256. 0: 8. */
+  int32_t io_threads;
+  /** Further jobs wait. 0: 2 for each context, at least 2. */
+  int32_t max_running_jobs;
+} rlo_service_options;
+
+#define RLO_SERVICE_OPTIONS_INIT \
+  { sizeof(rlo_service_options), 0, 0, 0, 0 }
+
+/** The smallest budgets of host memory and of device memory, in bytes. */
+#define RLO_SERVICE_MIN_HOST_BYTES   (INT64_C(1) << 20)
+#define RLO_SERVICE_MIN_DEVICE_BYTES (INT64_C(64) << 10)
+
+/**
+ * Creates a service. Starts no thread and allocates nothing large before the
+ * first job.
+ * @param contexts      retained, distinct; may be NULL if num_contexts is 0.
+ * @param num_contexts  0: pieces run on the host.
+ * @param options       NULL: all defaults.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL, a negative number or another
+ *         struct_size; RLO_OUT_OF_RANGE for a budget below the smallest;
+ *         RLO_OUT_OF_MEMORY.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_service_create(rlo_context *const *contexts,
+                   int32_t num_contexts,
+                   const rlo_service_options *options,
+                   rlo_service **out_service);
+
+/** Adds a reference and returns `service`; NULL is legal. */
+RLO_API rlo_service *rlo_service_retain(rlo_service *service);
+
+/** Drops a reference; NULL is legal. The last one of the caller's cancels the
+ *  jobs that have not ended and waits for them: at most for one piece each. */
+RLO_API void rlo_service_release(rlo_service *service);
+
+/** Cancels every job; returns at once. */
+RLO_API void rlo_service_cancel_all(rlo_service *service);
+
+/**
+ * Waits until every job has ended.
+ * @param timeout_ms  negative: without limit.
+ * @param out_is_idle  whether all have ended; may be NULL.
+ * @return RLO_OK, also after the timeout; RLO_INVALID_ARGUMENT for a NULL.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_service_drain(rlo_service *service,
+                                                   int64_t timeout_ms,
+                                                   bool *out_is_idle);
+
+/** Begin with RLO_JOB_OPTIONS_INIT. */
+typedef struct rlo_job_options {
+  /** sizeof(rlo_job_options). */
+  size_t struct_size;
+  /** -1 low, 0, 1 high: the pieces of higher jobs go first, but every eighth
+   *  one is of the lowest that wait. */
+  int32_t priority;
+  /** Staging memory of this job, in bytes. 0: what the service has, divided by
+   *  its max_running_jobs. */
+  int64_t host_memory_bytes;
+  /** The destination holds zeros, or what it holds does not matter: bytes that
+   *  the problem does not write may become 0. Else they are read first where
+   *  they lie between written ones, so that they keep their value. */
+  bool is_new_destination;
+} rlo_job_options;
+
+#define RLO_JOB_OPTIONS_INIT \
+  { sizeof(rlo_job_options), 0, 0, false }
+
+/** What a job will do. */
+typedef struct rlo_job_estimate {
+  /** sizeof(rlo_job_estimate). */
+  size_t struct_size;
+  int32_t num_passes;
+  /** Of all passes together. */
+  int64_t num_pieces;
+  int64_t bytes_read, bytes_written;
+  /** The length in bytes of the contiguous runs that are read and written, but
+   *  at edges; the least of all passes. */
+  int64_t read_run_bytes, write_run_bytes;
+  /** Staging memory, and buffers on each device. */
+  int64_t host_bytes, device_bytes;
+  /** The time of a copy of the source to the destination, divided by the
+   *  expected time. */
+  double expected_fraction;
+} rlo_job_estimate;
+
+#define RLO_JOB_ESTIMATE_INIT \
+  { sizeof(rlo_job_estimate), 0, 0, 0, 0, 0, 0, 0, 0, 0.0 }
+
+/**
+ * Computes what a job would do, without doing it.
+ * @param src, dst  what the storages are like; NULL: memory.
+ * @param service_options, job_options  NULL: defaults.
+ * @return RLO_OK, or what rlo_service_submit returns for the problem and the
+ *         budgets. Threads: safe (pure, but for the default budget, which asks
+ *         the system for its free memory).
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_job_estimate_make(const rlo_problem *problem,
+                      const rlo_storage_traits *src,
+                      const rlo_storage_traits *dst,
+                      const rlo_service_options *service_options,
+                      const rlo_job_options *job_options,
+                      rlo_job_estimate *out_estimate);
+
+/**
+ * Checks a job and puts it into the queue.
+ *
+ * Source and destination do not overlap. While the job runs nobody else writes
+ * them; a file that is changed meanwhile fails the job with RLO_DATA_LOSS.
+ *
+ * @param problem  copied. Moves bytes or converts types; one that sums, adds to
+ *                 its destination or loads indices is RLO_UNSUPPORTED.
+ * @param src, dst  retained until the job ends: at least src_bytes and
+ * dst_bytes long. Room for the destination is reserved before anything is read.
+ * @param options  NULL: all defaults.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT; RLO_OUT_OF_RANGE for a storage that is
+ *         too small and for a budget that is, naming the least that suffices;
+ *         RLO_UNSUPPORTED; RLO_OUT_OF_MEMORY; or what planning returns.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_service_submit(rlo_service *service,
+                   const rlo_problem *problem,
+                   rlo_storage *src,
+                   rlo_storage *dst,
+                   const rlo_job_options *options,
+                   rlo_job **out_job);
+
+typedef enum rlo_job_state {
+  RLO_JOB_QUEUED = 0,
+  RLO_JOB_RUNNING = 1,
+  /** What was written is made durable. */
+  RLO_JOB_FINISHING = 2,
+  RLO_JOB_DONE = 3,
+  RLO_JOB_FAILED = 4,
+  RLO_JOB_CANCELLED = 5
+} rlo_job_state;
+
+typedef enum rlo_job_stage {
+  RLO_STAGE_READ = 0,
+  /** To the device, the kernel, and back; or the host in place of it. */
+  RLO_STAGE_RUN = 1,
+  RLO_STAGE_WRITE = 2,
+  RLO_STAGE_COUNT = 3
+} rlo_job_stage;
+
+typedef struct rlo_job_info {
+  /** sizeof(rlo_job_info). */
+  size_t struct_size;
+  rlo_job_state state;
+  /** RLO_OK until it has failed; RLO_CANCELLED if it was cancelled. */
+  rlo_status status;
+  /** From 1. */
+  int32_t pass, num_passes;
+  int64_t pieces_done, num_pieces;
+  /** Read and written, of all passes: what a progress bar divides. */
+  int64_t bytes_done, bytes_total;
+  int64_t bytes_read, bytes_written;
+  /** The most that were in use at once, in bytes. */
+  int64_t host_bytes_peak, device_bytes_peak;
+  /** Since it started, until it ended. */
+  double seconds;
+  /** Negative while unknown. */
+  double seconds_left;
+  /** How long some thread was busy with each stage, in seconds of that thread:
+   *  the longest is the bottleneck. */
+  double stage_seconds[RLO_STAGE_COUNT];
+} rlo_job_info;
+
+#define RLO_JOB_INFO_INIT                                                    \
+  {                                                                          \
+    sizeof(rlo_job_info), RLO_JOB_QUEUED, RLO_OK, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        0, 0.0, 0.0, {                                                       \
+      0.0                                                                    \
+    }                                                                        \
+  }
+
+/**
+ * Waits for the end of a job.
+ * @param timeout_ms  negative: without limit.
+ * @param out_has_ended  may be NULL.
+ * @return RLO_OK, also for a job that failed and after the timeout;
+ *         RLO_INVALID_ARGUMENT for a NULL.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_job_wait(rlo_job *job,
+                                              int64_t timeout_ms,
+                                              bool *out_has_ended);
+
+/** Returns the status of a job that has ended, with its message in this
+ * thread's error record. After a failure or a cancellation the destination's
+ * bytes are undefined. @return also RLO_INVALID_ARGUMENT for a NULL or a job
+ * that has not ended. */
+RLO_API RLO_NODISCARD rlo_status rlo_job_result(const rlo_job *job);
+
+/** Gets a snapshot. @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or another
+ *  struct_size. */
+RLO_API RLO_NODISCARD rlo_status rlo_job_get_info(const rlo_job *job,
+                                                  rlo_job_info *out_info);
+
+/** Asks a job to end, which it does after the pieces in flight; returns at
+ * once. Without effect on one that has ended. Safe in a signal handler. */
+RLO_API void rlo_job_cancel(rlo_job *job);
+
+/** Adds a reference and returns `job`; NULL is legal. */
+RLO_API rlo_job *rlo_job_retain(rlo_job *job);
+
+/** Drops a reference; NULL is legal. A job that runs goes on, and
+ *  rlo_service_take_ended has it when it ends; one that has ended is gone. */
+RLO_API void rlo_job_release(rlo_job *job);
+
+/**
+ * Returns a descriptor that is readable while rlo_service_take_ended has a job:
+ * for poll and event loops. The service's: the caller neither reads nor closes
+ * it. -1 for NULL, or where the system has none left.
+ */
+RLO_API int rlo_service_poll_fd(rlo_service *service);
+
+/** Takes a job that has ended and was not taken, in the order of their ends.
+ * Who waits for jobs and releases them has no need to.
+ *  @return a reference, or NULL if there is none. */
+RLO_API rlo_job *rlo_service_take_ended(rlo_service *service);
+
+RLO_END_DECLS
+
+#endif

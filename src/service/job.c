@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* madvise. */
+#define _DEFAULT_SOURCE
+
+#include "service/job.h"
+
+#include <inttypes.h>
+#include <sys/mman.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/clock.h"
+
+/** Beyond it, files are streamed past the page cache. */
+static const int64_t streamed_bytes = INT64_C(64) << 20;
+/** From it on, staging memory is asked for in huge pages. */
+static const int64_t huge_page_bytes = INT64_C(2) << 20;
+
+/* ----------------------------------------------------------------- one work */
+
+/* Takes all staging memory at once: two jobs never wait for each other's. */
+static rlo_status allocate_staging(rlo_job *job) {
+  int64_t alignment =
+      job->host_bytes < huge_page_bytes ? RLO__STAGING_ALIGNMENT : 4096;
+  job->memory = rlo__alloc((size_t)(job->host_bytes + alignment));
+  if (job->memory == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  uintptr_t address = (uintptr_t)job->memory;
+  job->staging = job->memory + (size_t)(alignment - 1) -
+                 (address + (size_t)(alignment - 1)) % (size_t)alignment;
+  if (job->host_bytes >= huge_page_bytes) {
+    /* A hint: its failure costs time only. */
+    (void)madvise(job->staging, (size_t)job->host_bytes, MADV_HUGEPAGE);
+  }
+  return RLO_OK;
+}
+
+static rlo_status begin_pass(rlo_job *job, int32_t pass) {
+  rlo__pipeline_release(job->pipeline);
+  return rlo__pipeline_create(&job->passes[pass], job->staging, &job->pipeline);
+}
+
+static rlo_status start(rlo_job *job) {
+  RLO_TRY(rlo__storage_get_identity(job->src, &job->src_identity));
+  if (job->src_bytes > streamed_bytes) {
+    RLO_TRY(rlo__storage_set_streamed(job->src));
+  }
+  if (job->dst_bytes > streamed_bytes) {
+    RLO_TRY(rlo__storage_set_streamed(job->dst));
+  }
+  RLO_TRY(rlo__storage_reserve(job->dst, job->dst_bytes));
+  RLO_TRY(allocate_staging(job));
+  return begin_pass(job, 0);
+}
+
+/* A file is not the same any more if it was written to, unless that was the
+ * job. */
+static rlo_status check_source(const rlo_job *job) {
+  rlo__storage_identity dst;
+  RLO_TRY(rlo__storage_get_identity(job->dst, &dst));
+  if (job->src_identity.is_file && dst.is_file &&
+      dst.device == job->src_identity.device &&
+      dst.inode == job->src_identity.inode) {
+    return RLO_OK;
+  }
+  return rlo__storage_check_identity(job->src, &job->src_identity);
+}
+
+static rlo_status finish(rlo_job *job) {
+  RLO_TRY(check_source(job));
+  return rlo__storage_flush(job->dst);
+}
+
+/* Releases what the job had; its numbers stay. The user's functions may be
+ * called here. */
+static void release_parts(rlo_job *job) {
+  rlo__pipeline_release(job->pipeline);
+  job->pipeline = NULL;
+  rlo__free(job->memory);
+  job->memory = job->staging = NULL;
+  rlo_storage_release(job->src);
+  rlo_storage_release(job->dst);
+  job->src = job->dst = NULL;
+}
+
+static rlo_status do_pass(rlo__job_work *work, rlo__lane *lane) {
+  rlo_job *job = work->job;
+  rlo_status status = rlo__work_do(job->pipeline, &work->work, lane);
+  if (lane != NULL) {
+    work->device_bytes = rlo__lane_buffer_bytes(lane);
+  }
+  if (status == RLO_OK) {
+    return RLO_OK;
+  }
+  if (work->work.slot != NULL) {
+    int64_t number = work->work.slot->number;
+    status = rlo__status_prefix(status,
+                                "piece %" PRId64 " of %" PRId64 ": ",
+                                number,
+                                rlo__pass_num_pieces(&job->passes[job->pass]));
+  } else {
+    status = rlo__status_prefix(status,
+                                "box %" PRId64 " of %" PRId64 ": ",
+                                work->work.box->number + 1,
+                                job->passes[job->pass].plan.num_boxes);
+  }
+  return job->num_passes == 1
+             ? status
+             : rlo__status_prefix(
+                   status, "pass %d of %d, ", job->pass + 1, job->num_passes);
+}
+
+rlo_status rlo__job_do(rlo__job_work *work, rlo__lane *lane) {
+  switch (work->phase) {
+    case RLO__PHASE_START:
+      return start(work->job);
+    case RLO__PHASE_NEXT_PASS:
+      return begin_pass(work->job, work->job->pass + 1);
+    case RLO__PHASE_PASS:
+      return do_pass(work, lane);
+    case RLO__PHASE_FINISH:
+      return finish(work->job);
+    default:
+      release_parts(work->job);
+      return RLO_OK;
+  }
+}
+
+/* ------------------------------------------------------------------- phases */
+
+static bool is_to_end(const rlo_job *job) {
+  return job->failure.status != RLO_OK || atomic_load(&job->is_cancelled);
+}
+
+static void enter(rlo_job *job, rlo__job_phase phase) {
+  job->phase = phase;
+  job->is_phase_taken = false;
+}
+
+bool rlo__job_take(rlo_job *job, int32_t lane_number, rlo__job_work *out_work) {
+  if (job->phase < RLO__PHASE_END && is_to_end(job) && job->num_works == 0) {
+    if (job->failure.status == RLO_OK) {
+      (void)RLO_FAIL(RLO_CANCELLED, "the job was cancelled");
+      rlo__status_save(RLO_CANCELLED, &job->failure);
+    }
+    enter(job, RLO__PHASE_END);
+  }
+  bool is_ending = job->phase == RLO__PHASE_END;
+  if (job->phase == RLO__PHASE_QUEUED || job->phase == RLO__PHASE_ENDED ||
+      (is_to_end(job) && !is_ending)) {
+    return false;
+  }
+  out_work->job = job;
+  out_work->phase = job->phase;
+  out_work->device_bytes = 0;
+  bool is_taken;
+  if (job->phase == RLO__PHASE_PASS) {
+    is_taken = rlo__pipeline_take(job->pipeline, lane_number, &out_work->work);
+  } else {
+    is_taken = !job->is_phase_taken && lane_number < 0;
+    job->is_phase_taken = job->is_phase_taken || is_taken;
+  }
+  job->num_works += is_taken;
+  return is_taken;
+}
+
+static void settle_pass(rlo_job *job) {
+  if (rlo__pipeline_has_ended(job->pipeline)) {
+    enter(job,
+          job->pass + 1 < job->num_passes ? RLO__PHASE_NEXT_PASS
+                                          : RLO__PHASE_FINISH);
+  }
+}
+
+static void count_work(rlo_job *job, const rlo__job_work *work) {
+  job->bytes_read += work->work.bytes_read;
+  job->bytes_written += work->work.bytes_written;
+  job->device_bytes_peak = rlo__max(job->device_bytes_peak, work->device_bytes);
+  for (int32_t n = 0; n < RLO_STAGE_COUNT; ++n) {
+    job->stage_seconds[n] += work->work.seconds[n];
+  }
+}
+
+void rlo__job_end_work(rlo__job_work *work, rlo_status status) {
+  rlo_job *job = work->job;
+  --job->num_works;
+  if (work->phase == RLO__PHASE_PASS) {
+    count_work(job, work);
+    status = rlo__pipeline_end_work(job->pipeline, &work->work, status);
+    job->num_pieces_done =
+        job->num_pieces_before + job->pipeline->num_pieces_done;
+  }
+  if (status != RLO_OK) {
+    if (job->failure.status == RLO_OK) {
+      rlo__status_save(status, &job->failure);
+    }
+    return;
+  }
+  switch (work->phase) {
+    case RLO__PHASE_NEXT_PASS:
+      job->num_pieces_before += rlo__pass_num_pieces(&job->passes[job->pass]);
+      ++job->pass;
+      enter(job, RLO__PHASE_PASS);
+      settle_pass(job);
+      break;
+    case RLO__PHASE_START:
+      enter(job, RLO__PHASE_PASS);
+      settle_pass(job);
+      break;
+    case RLO__PHASE_PASS:
+      settle_pass(job);
+      break;
+    case RLO__PHASE_FINISH:
+      enter(job, RLO__PHASE_END);
+      break;
+    default:
+      enter(job, RLO__PHASE_ENDED);
+      job->end_seconds = rlo__clock_seconds();
+      break;
+  }
+}
+
+/* --------------------------------------------------------------- information
+ */
+
+rlo_job_state rlo__job_get_state(const rlo_job *job) {
+  switch (job->phase) {
+    case RLO__PHASE_QUEUED:
+      return RLO_JOB_QUEUED;
+    case RLO__PHASE_FINISH:
+    case RLO__PHASE_END:
+      return RLO_JOB_FINISHING;
+    case RLO__PHASE_ENDED:
+      return job->failure.status == RLO_OK          ? RLO_JOB_DONE
+             : job->failure.status == RLO_CANCELLED ? RLO_JOB_CANCELLED
+                                                    : RLO_JOB_FAILED;
+    default:
+      return RLO_JOB_RUNNING;
+  }
+}
+
+void rlo__job_fill_info(const rlo_job *job, rlo_job_info *out_info) {
+  rlo_job_info info = RLO_JOB_INFO_INIT;
+  info.state = rlo__job_get_state(job);
+  info.status = job->failure.status;
+  info.pass = job->pass + 1;
+  info.num_passes = job->num_passes;
+  info.pieces_done = job->num_pieces_done;
+  for (int32_t n = 0; n < job->num_passes; ++n) {
+    const rlo__pass *pass = &job->passes[n];
+    info.num_pieces += rlo__pass_num_pieces(pass);
+    info.bytes_total += pass->plan.bytes_read + pass->plan.bytes_written;
+  }
+  info.bytes_read = job->bytes_read;
+  info.bytes_written = job->bytes_written;
+  info.bytes_done =
+      info.state == RLO_JOB_DONE
+          ? info.bytes_total
+          : rlo__min(info.bytes_total, info.bytes_read + info.bytes_written);
+  bool has_started = job->begin_seconds > 0;
+  info.host_bytes_peak = has_started ? job->host_bytes : 0;
+  info.device_bytes_peak = job->device_bytes_peak;
+  for (int32_t n = 0; n < RLO_STAGE_COUNT; ++n) {
+    info.stage_seconds[n] = job->stage_seconds[n];
+  }
+  bool has_ended = job->phase == RLO__PHASE_ENDED;
+  if (has_started) {
+    info.seconds = (has_ended ? job->end_seconds : rlo__clock_seconds()) -
+                   job->begin_seconds;
+  }
+  /* Before, the first pieces say little. */
+  const double known_after_seconds = 2.0;
+  if (has_ended) {
+    info.seconds_left = 0;
+  } else if (info.seconds < known_after_seconds || info.bytes_done == 0) {
+    info.seconds_left = -1;
+  } else {
+    info.seconds_left = info.seconds *
+                        (double)(info.bytes_total - info.bytes_done) /
+                        (double)info.bytes_done;
+  }
+  *out_info = info;
+}
+
+void rlo__job_free(rlo_job *job) {
+  if (job != NULL) {
+    release_parts(job);
+    rlo__free(job->passes);
+    rlo__free(job);
+  }
+}

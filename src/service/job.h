@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_SERVICE_JOB_H
+#define RLO_SERVICE_JOB_H
+
+#include <stdatomic.h>
+
+#include "base/status.h"
+#include "relayout/service.h"
+#include "service/pipeline.h"
+#include "service/storage.h"
+
+/** What a job does next. */
+typedef enum rlo__job_phase {
+  RLO__PHASE_QUEUED,
+  /** Takes its staging memory and reserves the destination. */
+  RLO__PHASE_START,
+  /** Begins a pass. */
+  RLO__PHASE_NEXT_PASS,
+  RLO__PHASE_PASS,
+  /** Makes durable what was written. */
+  RLO__PHASE_FINISH,
+  /** Releases everything. */
+  RLO__PHASE_END,
+  RLO__PHASE_ENDED
+} rlo__job_phase;
+
+/** The parts of a job that are below its service. Guarded by the service's
+ * lock, but for what is constant and what is atomic. */
+struct rlo_job {
+  /** Constant. */
+  struct rlo_service *service;
+  int32_t priority;
+  int64_t src_bytes, dst_bytes;
+  rlo__pass *passes;
+  int32_t num_passes;
+  /** Staging memory. */
+  int64_t host_bytes;
+
+  /** For the service: the list that the job is in, its users, and whether it is
+   *  in the list of those that have ended. */
+  rlo_job *previous, *next;
+  int64_t num_references;
+  bool is_untaken;
+
+  atomic_bool is_cancelled;
+  rlo__job_phase phase;
+  /** Somebody does what the phase is about, if that is a single work. */
+  bool is_phase_taken;
+  int32_t num_works;
+  /** The first failure; status RLO_OK: none. */
+  rlo__saved_error failure;
+  /** Retained until the end. */
+  rlo_storage *src, *dst;
+  rlo__storage_identity src_identity;
+  /** Unaligned, and where the staging begins in it. */
+  char *memory, *staging;
+  int32_t pass;
+  rlo__pipeline *pipeline;
+
+  /** Of the passes before this one, and of all. */
+  int64_t num_pieces_before, num_pieces_done;
+  int64_t bytes_read, bytes_written, device_bytes_peak;
+  double begin_seconds, end_seconds;
+  double stage_seconds[RLO_STAGE_COUNT];
+};
+
+/** What a thread does for a job. */
+typedef struct rlo__job_work {
+  rlo_job *job;
+  rlo__job_phase phase;
+  /** In a pass. */
+  rlo__work work;
+  int64_t device_bytes;
+} rlo__job_work;
+
+/** Takes what a lane's thread, or another if `lane_number` is -1, can do next.
+ *  The caller holds the lock. @return false for nothing. */
+bool rlo__job_take(rlo_job *job, int32_t lane_number, rlo__job_work *out_work);
+
+/** Does it, without the lock; the failure is in this thread's error record. */
+RLO_NODISCARD rlo_status rlo__job_do(rlo__job_work *work, rlo__lane *lane);
+
+/** Ends it, with the lock. */
+void rlo__job_end_work(rlo__job_work *work, rlo_status status);
+
+/** With the lock. */
+rlo_job_state rlo__job_get_state(const rlo_job *job);
+void rlo__job_fill_info(const rlo_job *job, rlo_job_info *out_info);
+
+/** Frees a job that has ended, or was never begun; NULL is legal. */
+void rlo__job_free(rlo_job *job);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_SERVICE_JOB_PLAN_H
+#define RLO_SERVICE_JOB_PLAN_H
+
+#include "relayout/service.h"
+#include "service/pass.h"
+
+enum {
+  /** Of a job. */
+  RLO__MAX_PASSES = 1,
+  RLO__MAX_IO_THREADS = 256
+};
+
+/** What a job is planned for. */
+typedef struct rlo__job_setting {
+  /** Of each side; struct_size 0: memory. */
+  rlo_storage_traits traits[2];
+  /** Sides that may be used where they lie in memory, by the host and by
+   *  devices that share its memory. */
+  bool is_in_memory[2];
+  /** Budgets of the service, and its threads and contexts. */
+  int64_t host_memory_bytes, device_memory_bytes;
+  int32_t io_threads, max_running_jobs;
+  int32_t num_lanes;
+  bool copies;
+  rlo_job_options options;
+} rlo__job_setting;
+
+/** What a job does. */
+typedef struct rlo__job_plan {
+  int32_t num_passes;
+  /** Staging memory, and buffers on each device, in bytes. */
+  int64_t host_bytes, device_bytes;
+  /** Without storages. */
+  rlo__pass passes[RLO__MAX_PASSES];
+} rlo__job_plan;
+
+/** Reads and checks options of a service, with defaults in place of 0. */
+RLO_NODISCARD rlo_status
+rlo__service_options_read(const rlo_service_options *options,
+                          int32_t num_contexts,
+                          rlo_service_options *out_options);
+
+/** Reads and checks options of a job. */
+RLO_NODISCARD rlo_status rlo__job_options_read(const rlo_job_options *options,
+                                               rlo_job_options *out_options);
+
+/** Plans a job. `out` is large. @return as rlo_service_submit. */
+RLO_NODISCARD rlo_status rlo__job_plan_make(const rlo_problem *problem,
+                                            const rlo__job_setting *setting,
+                                            rlo__job_plan *out);
+
+#endif

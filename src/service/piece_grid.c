@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/piece_grid.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "ir/form.h"
+
+int64_t rlo__grid_num_parts(const rlo__piece_grid *grid, int32_t axis) {
+  int64_t extent = grid->problem->extents[axis];
+  int64_t box = grid->box[axis];
+  int64_t piece = grid->piece[axis];
+  return extent / box * rlo__ceil_div(box, piece) +
+         rlo__ceil_div(extent % box, piece);
+}
+
+void rlo__grid_part(const rlo__piece_grid *grid,
+                    int32_t axis,
+                    int64_t part,
+                    int64_t *out_begin,
+                    int64_t *out_end) {
+  int64_t extent = grid->problem->extents[axis];
+  int64_t box = grid->box[axis];
+  int64_t piece = grid->piece[axis];
+  int64_t per_box = rlo__ceil_div(box, piece);
+  int64_t box_begin = part / per_box * box;
+  int64_t begin = part % per_box * piece;
+  int64_t size = rlo__min(box, extent - box_begin) - begin;
+  *out_begin = box_begin + begin;
+  *out_end = *out_begin + rlo__min(piece, size);
+}
+
+/* How far one step along an axis moves a form, in the mean. */
+static double step_along(const rlo_problem *problem,
+                         const rlo_form *form,
+                         int32_t axis) {
+  double steps[RLO_MAX_TERMS];
+  double step = (double)form->axis[axis];
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    const rlo_term *term = &problem->terms[t];
+    steps[t] = (double)term->form.axis[axis];
+    for (int32_t u = 0; u < t; ++u) {
+      steps[t] += (double)term->form.term[u] * steps[u];
+    }
+    steps[t] /= (double)rlo__max(term->divisor, 1);
+    step += (double)form->term[t] * steps[t];
+  }
+  return step;
+}
+
+void rlo__grid_order(const rlo_problem *problem,
+                     rlo__problem_side side,
+                     int32_t out_axes[RLO_MAX_AXES],
+                     double out_steps[RLO_MAX_AXES]) {
+  double steps[RLO_MAX_AXES];
+  /* The canonical order is by falling steps in the destination. */
+  for (int32_t n = 0; n < problem->num_axes; ++n) {
+    int32_t axis = problem->num_axes - 1 - n;
+    steps[axis] = step_along(problem, rlo__side_form(problem, side), axis);
+    int32_t place = n;
+    for (; place > 0 && fabs(steps[out_axes[place - 1]]) > fabs(steps[axis]);
+         --place) {
+      out_axes[place] = out_axes[place - 1];
+    }
+    out_axes[place] = axis;
+  }
+  if (out_steps != NULL) {
+    memcpy(out_steps, steps, sizeof steps);
+  }
+}
+
+int64_t rlo__grid_whole_bits(const rlo_problem *problem,
+                             rlo__problem_side side) {
+  int64_t bits = rlo__side_unit_bits(problem, side);
+  return bits / rlo__gcd(bits, 8) * 8;
+}
+
+/** Positions along an axis, in bits: `width` is from the first to the last. */
+typedef struct stretch {
+  int64_t stride, width;
+} stretch;
+
+/* Adds a stretch in the order of rising strides. */
+static void add_stretch(stretch *list, int32_t *count, stretch added) {
+  int32_t place = (*count)++;
+  for (; place > 0 && list[place - 1].stride > added.stride; --place) {
+    list[place] = list[place - 1];
+  }
+  list[place] = added;
+}
+
+/* Splits an axis into the steps inside of a part and those of parts. Steps of a
+ * fraction of a byte add to *fraction. False if a part would begin inside of a
+ * byte, and beyond 64 bits. */
+static bool split_axis(const rlo_problem *problem,
+                       int32_t axis,
+                       int64_t part,
+                       int64_t *fraction,
+                       stretch *list,
+                       int32_t *count) {
+  int64_t bits = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
+  int64_t whole = rlo__grid_whole_bits(problem, RLO__SIDE_DESTINATION);
+  int64_t stride;
+  int64_t step;
+  int64_t all;
+  if (!rlo__mul(problem->dst.axis[axis], bits, &stride) ||
+      !rlo__mul(stride, part, &step) ||
+      !rlo__mul(stride, problem->extents[axis] - 1, &all)) {
+    return false;
+  }
+  int64_t width = stride * (part - 1);
+  if (stride % whole != 0) {
+    *fraction = rlo__add_capped(*fraction, width);
+  } else if (part > 1) {
+    add_stretch(list, count, (stretch){stride, width});
+  }
+  if (part < problem->extents[axis]) {
+    add_stretch(list, count, (stretch){step, all - width});
+    return step % whole == 0;
+  }
+  return true;
+}
+
+/* Whether each position is in the destination, also that of skipped points,
+ * when rounded to whole bytes; and the first one between bytes. */
+static bool is_inside(const rlo_problem *problem) {
+  int64_t bits = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
+  int64_t whole = rlo__grid_whole_bits(problem, RLO__SIDE_DESTINATION);
+  int64_t min;
+  int64_t max;
+  int64_t end;
+  return rlo__form_range(problem, &problem->dst, &min, &max) && min >= 0 &&
+         rlo__mul_add(bits, max, bits, &end) &&
+         rlo__round_up(end, whole, &end) &&
+         end <= rlo__mul_capped(problem->dst_bytes, 8) &&
+         problem->dst.base % whole * bits % whole == 0;
+}
+
+bool rlo__grid_writes_apart(const rlo_problem *problem, const int64_t *part) {
+  stretch list[2 * RLO_MAX_AXES];
+  int32_t count = 0;
+  int64_t span = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
+  if (!is_inside(problem)) {
+    return false;
+  }
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (!split_axis(problem, a, part[a], &span, list, &count)) {
+      return false;
+    }
+  }
+  if (!rlo__round_up(
+          span, rlo__grid_whole_bits(problem, RLO__SIDE_DESTINATION), &span)) {
+    return false;
+  }
+  for (int32_t n = 0; n < count; ++n) {
+    if (list[n].stride < span) {
+      return false;
+    }
+    span = rlo__add_capped(span, list[n].width);
+  }
+  return true;
+}

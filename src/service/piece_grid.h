@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_SERVICE_PIECE_GRID_H
+#define RLO_SERVICE_PIECE_GRID_H
+
+#include <stdbool.h>
+
+#include "ir/piece.h"
+
+/**
+ * The cuts of a problem's box on two levels: axis a is cut into boxes of
+ * `box[a]`, and each box into pieces of `piece[a]`, which is at most box[a]; at
+ * the upper edge of the axis, or of a box, they are smaller. Borrowed arrays.
+ */
+typedef struct rlo__piece_grid {
+  const rlo_problem *problem;
+  const int64_t *box, *piece;
+} rlo__piece_grid;
+
+/** The number of pieces along an axis, of all boxes together. */
+int64_t rlo__grid_num_parts(const rlo__piece_grid *grid, int32_t axis);
+
+/** Piece number `part` along an axis is [*out_begin, *out_end). */
+void rlo__grid_part(const rlo__piece_grid *grid,
+                    int32_t axis,
+                    int64_t part,
+                    int64_t *out_begin,
+                    int64_t *out_end);
+
+/** Orders the axes by how far they step in a side's memory, the shortest first;
+ *  of a step through a quotient the mean counts. `out_steps` may be NULL. */
+void rlo__grid_order(const rlo_problem *problem,
+                     rlo__problem_side side,
+                     int32_t out_axes[RLO_MAX_AXES],
+                     double out_steps[RLO_MAX_AXES]);
+
+/** The least number of bits that is whole in units of a side and in bytes. */
+int64_t rlo__grid_whole_bits(const rlo_problem *problem,
+                             rlo__problem_side side);
+
+/** Whether parts of these extents have the destination's bytes each for itself
+ *  because the steps of parts, and those inside of them, are like the digits of
+ *  a number. The extents are multiples of one whose steps are whole bytes.
+ * False may also mean that strides do not decide it. */
+bool rlo__grid_writes_apart(const rlo_problem *problem, const int64_t *part);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/piece_plan.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "service/piece_grid.h"
+
+int64_t rlo__piece_plan_host_bytes(const rlo__piece_plan *plan,
+                                   const rlo__piece_budget *budget) {
+  rlo__problem_side moved = plan->gathered == RLO__SIDE_SOURCE
+                                ? RLO__SIDE_DESTINATION
+                                : RLO__SIDE_SOURCE;
+  int64_t boxes = rlo__min(2, plan->num_boxes);
+  int64_t pieces = rlo__min(budget->num_slots, plan->num_pieces);
+  boxes = budget->is_memory[plan->gathered] ? 0 : boxes;
+  pieces = budget->is_memory[moved] ? 0 : pieces;
+  return rlo__add_capped(
+      rlo__mul_capped(boxes, plan->box_bytes[plan->gathered]),
+      rlo__mul_capped(pieces, plan->piece_bytes[moved]));
+}
+
+/* Narrows [begins, ends) to part number `number` of the parts of `part`, in the
+ * order of a side's memory. */
+static void select_part(const rlo_problem *problem,
+                        rlo__problem_side side,
+                        const int64_t *part,
+                        int64_t number,
+                        int64_t *begins,
+                        int64_t *ends) {
+  int32_t order[RLO_MAX_AXES];
+  double steps[RLO_MAX_AXES];
+  rlo__grid_order(problem, side, order, steps);
+  for (int32_t n = 0; n < problem->num_axes; ++n) {
+    int32_t a = order[n];
+    int64_t count = rlo__ceil_div(ends[a] - begins[a], part[a]);
+    int64_t index = number % count;
+    number /= count;
+    begins[a] += (steps[a] < 0.0 ? count - 1 - index : index) * part[a];
+    ends[a] = begins[a] + rlo__min(part[a], ends[a] - begins[a]);
+  }
+}
+
+static rlo_status fail_range(const char *what, int64_t number, int64_t count) {
+  return RLO_FAIL(RLO_OUT_OF_RANGE,
+                  "%s %" PRId64 " of a plan with %" PRId64,
+                  what,
+                  number,
+                  count);
+}
+
+static rlo_status select_box(const rlo__piece_plan *plan,
+                             int64_t box,
+                             int64_t *begins,
+                             int64_t *ends) {
+  if (box < 0 || box >= plan->num_boxes) {
+    return fail_range("box", box, plan->num_boxes);
+  }
+  memset(begins, 0, sizeof plan->problem.extents);
+  memcpy(ends, plan->problem.extents, sizeof plan->problem.extents);
+  select_part(&plan->problem, plan->gathered, plan->box, box, begins, ends);
+  return RLO_OK;
+}
+
+rlo_status rlo__piece_plan_box(const rlo__piece_plan *plan,
+                               int64_t box,
+                               rlo_problem *out) {
+  int64_t begins[RLO_MAX_AXES];
+  int64_t ends[RLO_MAX_AXES];
+  RLO_TRY(select_box(plan, box, begins, ends));
+  return rlo__problem_restrict_box(&plan->problem, begins, ends, out);
+}
+
+static int64_t count_pieces(const rlo__piece_plan *plan,
+                            const int64_t *begins,
+                            const int64_t *ends) {
+  int64_t count = 1;
+  for (int32_t a = 0; a < plan->problem.num_axes; ++a) {
+    count *= rlo__ceil_div(ends[a] - begins[a], plan->piece[a]);
+  }
+  return count;
+}
+
+int64_t rlo__piece_plan_num_pieces(const rlo__piece_plan *plan, int64_t box) {
+  int64_t begins[RLO_MAX_AXES];
+  int64_t ends[RLO_MAX_AXES];
+  return select_box(plan, box, begins, ends) == RLO_OK
+             ? count_pieces(plan, begins, ends)
+             : 0;
+}
+
+/* Selects a piece of the box [begins, ends), and narrows that to it. */
+static rlo_status select_piece(const rlo__piece_plan *plan,
+                               int64_t piece,
+                               int64_t *begins,
+                               int64_t *ends) {
+  int64_t count = count_pieces(plan, begins, ends);
+  if (piece < 0 || piece >= count) {
+    return fail_range("piece", piece, count);
+  }
+  rlo__problem_side moved = plan->gathered == RLO__SIDE_SOURCE
+                                ? RLO__SIDE_DESTINATION
+                                : RLO__SIDE_SOURCE;
+  select_part(&plan->problem, moved, plan->piece, piece, begins, ends);
+  return RLO_OK;
+}
+
+rlo_status rlo__piece_plan_piece(const rlo__piece_plan *plan,
+                                 int64_t box,
+                                 int64_t piece,
+                                 rlo_problem *out) {
+  int64_t begins[RLO_MAX_AXES];
+  int64_t ends[RLO_MAX_AXES];
+  RLO_TRY(select_box(plan, box, begins, ends));
+  RLO_TRY(select_piece(plan, piece, begins, ends));
+  return rlo__problem_restrict_box(&plan->problem, begins, ends, out);
+}
+
+rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan,
+                               int64_t box,
+                               int64_t piece,
+                               const rlo_problem *box_problem,
+                               rlo_problem *out) {
+  int64_t corner[RLO_MAX_AXES];
+  int64_t begins[RLO_MAX_AXES];
+  int64_t ends[RLO_MAX_AXES];
+  RLO_TRY(select_box(plan, box, begins, ends));
+  memcpy(corner, begins, sizeof corner);
+  RLO_TRY(select_piece(plan, piece, begins, ends));
+  for (int32_t a = 0; a < plan->problem.num_axes; ++a) {
+    begins[a] -= corner[a];
+    ends[a] -= corner[a];
+  }
+  return rlo__problem_restrict_box(box_problem, begins, ends, out);
+}

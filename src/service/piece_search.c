@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/piece_plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "ir/form.h"
+#include "ir/update.h"
+#include "service/piece_grid.h"
+#include "service/piece_growth.h"
+#include "service/piece_tally.h"
+#include "service/run_cost.h"
+
+#define SRC RLO__SIDE_SOURCE
+#define DST RLO__SIDE_DESTINATION
+
+enum {
+  /** From here on a piece hides what it costs to begin one. */
+  MIN_PIECE_BYTES = 256 << 10,
+  GOOD_PIECE_BYTES = 4 << 20,
+  MAX_PIECE_BYTES = 16 << 20,
+  /** Where nothing is transferred. */
+  MAX_MEMORY_PIECE_BYTES = 64 << 20,
+  /** Runs in memory that are worth while. */
+  GOOD_MEMORY_BYTES = 1024
+};
+
+/** How finely the box may be cut. */
+typedef enum freedom {
+  /** To what is whole in bytes. */
+  FREE_CUTS,
+  /** Not inside of what a SKIP guard counts as one axis, nor inside of bytes.
+   */
+  CAREFUL_CUTS,
+  /** Along the axis of the longest steps in the destination. */
+  BANDS,
+  NO_CUT,
+  NUM_FREEDOMS
+} freedom;
+
+typedef struct search {
+  /** Canonical. */
+  const rlo_problem *problem;
+  const rlo__piece_budget *budget;
+  int64_t granule_bytes[2];
+  int64_t good_bytes[2];
+  /** The destination bytes that the problem touches, or fewer; -1 if they are
+   *  not known. */
+  int64_t least_written;
+  rlo__grower grower;
+  rlo__growth boxes, pieces;
+  /** The least budgets with which some cut is possible. */
+  int64_t least_host_bytes, least_piece_bytes;
+  /** Whether the box can be cut, and whether a plan is less cut than was to be
+   *  wished because parts would have shared bytes. */
+  bool can_cut, has_shrunk;
+  double best_cost;
+  rlo__piece_plan trial, best;
+} search;
+
+static rlo__problem_side other(rlo__problem_side side) {
+  return side == RLO__SIDE_SOURCE ? RLO__SIDE_DESTINATION : RLO__SIDE_SOURCE;
+}
+
+/** What a grid has to keep. */
+typedef struct demand {
+  int64_t max_bytes[2];
+  int64_t max_sum_bytes;
+  /** Sides that are transferred in its parts. */
+  bool is_moved[2];
+  /** Its parts are written independently. */
+  bool is_written;
+} demand;
+
+static bool is_whole(const search *s, const int64_t *extents) {
+  size_t bytes = sizeof *extents * (size_t)s->problem->num_axes;
+  return memcmp(extents, s->problem->extents, bytes) == 0;
+}
+
+/* Whether parts begin and end where transfers can, and no two write one byte.
+ * That all together touch no more bytes than the problem does proves it. */
+static bool is_safe(const search *s,
+                    const demand *d,
+                    const int64_t *part,
+                    const rlo__tally t[2]) {
+  if ((d->is_moved[SRC] && !t[SRC].is_granular) ||
+      (d->is_moved[DST] && !t[DST].is_granular)) {
+    return false;
+  }
+  return !d->is_written || is_whole(s, part) ||
+         t[DST].sum_bytes == s->least_written ||
+         (!t[DST].has_hulls && rlo__grid_writes_apart(s->problem, part));
+}
+
+static bool keeps(const demand *d, const rlo__tally t[2]) {
+  return t[SRC].max_bytes <= d->max_bytes[SRC] &&
+         t[DST].max_bytes <= d->max_bytes[DST] &&
+         rlo__add_capped(t[SRC].max_bytes, t[DST].max_bytes) <=
+             d->max_sum_bytes;
+}
+
+static rlo_status tally_both(const search *s,
+                             const int64_t *box,
+                             const int64_t *piece,
+                             rlo__tally out[2]) {
+  rlo__piece_grid grid = {s->problem, box, piece};
+  RLO_TRY(rlo__grid_tally(
+      &grid, RLO__SIDE_SOURCE, s->granule_bytes[SRC], &out[SRC]));
+  return rlo__grid_tally(
+      &grid, RLO__SIDE_DESTINATION, s->granule_bytes[DST], &out[DST]);
+}
+
+/* Takes growth back until all parts, also at edges, are safe and within the
+ * limits, which the smallest ones are. `box` is NULL for boxes themselves. */
+static rlo_status shrink(search *s,
+                         const demand *d,
+                         const int64_t *box,
+                         rlo__growth *growth,
+                         rlo__tally out[2]) {
+  const int64_t *extents = growth->extents;
+  bool is_good;
+  do {
+    RLO_TRY(tally_both(s, box != NULL ? box : extents, extents, out));
+    bool is_shared = !is_safe(s, d, extents, out);
+    s->has_shrunk = s->has_shrunk || (is_shared && growth->num_steps > 0);
+    is_good = !is_shared && keeps(d, out);
+  } while (!is_good && rlo__growth_pop(growth));
+  return RLO_OK;
+}
+
+/* -------------------------------------------------------------- smallest parts
+ */
+
+/* The least number of steps along an axis that are whole granules and bytes on
+ * both sides. */
+static int64_t byte_atom(const search *s, int32_t axis) {
+  const rlo_problem *problem = s->problem;
+  int64_t atom = 1;
+  for (int side = SRC; side <= DST; ++side) {
+    const rlo_form *form = rlo__side_form(problem, (rlo__problem_side)side);
+    int64_t whole = rlo__grid_whole_bits(problem, (rlo__problem_side)side);
+    int64_t granule = rlo__mul_capped(s->granule_bytes[side], 8);
+    whole = rlo__mul_capped(whole / rlo__gcd(whole, granule), granule);
+    int64_t step =
+        rlo__mul_capped(rlo__abs(form->axis[axis]),
+                        rlo__side_unit_bits(problem, (rlo__problem_side)side));
+    int64_t least = whole / rlo__gcd(whole, step);
+    atom = rlo__mul_capped(atom / rlo__gcd(atom, least), least);
+  }
+  return rlo__min(atom, problem->extents[axis]);
+}
+
+/* Keeps whole what a SKIP guard counts as one axis, but for the axis of its
+ * longest steps: cut elsewhere, a part would have the bytes of others between
+ * its own. */
+static void keep_guarded_whole(search *s) {
+  const rlo_problem *problem = s->problem;
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    const rlo_guard *guard = &problem->guards[g];
+    if (guard->kind != RLO_GUARD_SKIP) {
+      continue;
+    }
+    int32_t longest = -1;
+    bool has_terms = rlo__form_has_terms(problem, &guard->form);
+    for (int32_t a = 0; a < problem->num_axes && !has_terms; ++a) {
+      int64_t step = rlo__abs(guard->form.axis[a]);
+      if (step != 0 &&
+          (longest < 0 || step > rlo__abs(guard->form.axis[longest]))) {
+        longest = a;
+      }
+    }
+    for (int32_t a = 0; a < problem->num_axes; ++a) {
+      if (a != longest &&
+          rlo__problem_form_depends_on(problem, &guard->form, a)) {
+        s->grower.atoms[a] = problem->extents[a];
+      }
+    }
+  }
+}
+
+static void keep_bytes_whole(search *s) {
+  const rlo_problem *problem = s->problem;
+  int64_t bits = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
+  int64_t whole = rlo__grid_whole_bits(problem, RLO__SIDE_DESTINATION);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (problem->dst.axis[a] % whole * bits % whole != 0) {
+      s->grower.atoms[a] = problem->extents[a];
+    }
+  }
+}
+
+static void make_atoms(search *s, freedom f) {
+  const rlo_problem *problem = s->problem;
+  memset(s->grower.atoms, 0, sizeof s->grower.atoms);
+  for (int32_t n = 0; n < problem->num_axes; ++n) {
+    int32_t a = s->grower.order[DST][n];
+    bool is_cut = f < BANDS || (f == BANDS && n == problem->num_axes - 1);
+    s->grower.atoms[a] = is_cut ? byte_atom(s, a) : problem->extents[a];
+  }
+  if (f == CAREFUL_CUTS) {
+    keep_guarded_whole(s);
+    keep_bytes_whole(s);
+  }
+}
+
+/* ---------------------------------------------------------------------- search
+ */
+
+static rlo_status count_parts(const rlo_problem *problem,
+                              const int64_t *box,
+                              const int64_t *piece,
+                              int64_t *out_count) {
+  rlo__piece_grid grid = {problem, box, piece};
+  *out_count = 1;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (!rlo__mul(*out_count, rlo__grid_num_parts(&grid, a), out_count)) {
+      return rlo__fail_overflow("the number of pieces");
+    }
+  }
+  return RLO_OK;
+}
+
+/* Writes all of the trial but its problem. */
+static rlo_status write_trial(search *s,
+                              rlo__problem_side gathered,
+                              const int64_t *box,
+                              const int64_t *piece,
+                              const rlo__tally boxes[2],
+                              const rlo__tally pieces[2]) {
+  rlo__piece_plan *plan = &s->trial;
+  plan->gathered = gathered;
+  memcpy(plan->box, box, sizeof plan->box);
+  memcpy(plan->piece, piece, sizeof plan->piece);
+  for (int side = SRC; side <= DST; ++side) {
+    plan->box_bytes[side] = boxes[side].max_bytes;
+    plan->piece_bytes[side] = pieces[side].max_bytes;
+  }
+  const rlo__tally *read = gathered == SRC ? &boxes[SRC] : &pieces[SRC];
+  const rlo__tally *written = gathered == DST ? &boxes[DST] : &pieces[DST];
+  plan->bytes_read = read->sum_bytes;
+  plan->read_run_bytes = read->run_bytes;
+  plan->bytes_written = written->sum_bytes;
+  plan->write_run_bytes = written->run_bytes;
+  RLO_TRY(count_parts(s->problem, box, box, &plan->num_boxes));
+  return count_parts(s->problem, box, piece, &plan->num_pieces);
+}
+
+static double trial_cost(const search *s) {
+  const rlo__piece_plan *plan = &s->trial;
+  return (double)plan->bytes_read *
+             rlo__run_cost(plan->read_run_bytes, s->good_bytes[SRC]) +
+         (double)plan->bytes_written *
+             rlo__run_cost(plan->write_run_bytes, s->good_bytes[DST]);
+}
+
+static rlo__growth_goal goal_of(const search *s, rlo__problem_side side) {
+  return (rlo__growth_goal){
+      .most = s->problem->extents,
+      .max_bytes = {INT64_MAX, INT64_MAX},
+      .max_sum_bytes = INT64_MAX,
+      .good_bytes = {s->good_bytes[SRC], s->good_bytes[DST]},
+      .max_run_bytes = {INT64_MAX, INT64_MAX},
+      .side = side,
+      .enough_bytes = INT64_MAX};
+}
+
+/* What grids of such growth keep for certain. */
+static demand demand_of(const rlo__growth_goal *goal) {
+  return (demand){.max_bytes = {goal->max_bytes[SRC], goal->max_bytes[DST]},
+                  .max_sum_bytes = goal->max_sum_bytes};
+}
+
+/* Tries pieces that are boxes. Staging memory of `slots` pieces is needed where
+ * a side is no memory. */
+static rlo_status try_pieces(search *s,
+                             rlo__problem_side gathered,
+                             int64_t slots) {
+  const rlo__piece_budget *budget = s->budget;
+  rlo__problem_side moved = other(gathered);
+  rlo__growth_goal goal = goal_of(s, moved);
+  goal.max_sum_bytes = budget->piece_bytes;
+  int64_t most = MAX_MEMORY_PIECE_BYTES;
+  if (!budget->is_memory[moved]) {
+    goal.max_bytes[moved] = budget->host_bytes / slots;
+    most = MAX_PIECE_BYTES;
+  }
+  demand d = demand_of(&goal);
+  d.is_moved[moved] = true;
+  d.is_written = true;
+  /* Four for each slot keep all of them busy to the end. */
+  int64_t all = moved == SRC ? s->problem->src_bytes : s->problem->dst_bytes;
+  int64_t wanted = rlo__max(all / 4 / budget->num_slots, MIN_PIECE_BYTES);
+  wanted = rlo__min(wanted, most);
+  goal.max_bytes[moved] = rlo__min(goal.max_bytes[moved], wanted);
+  RLO_TRY(rlo__grower_run(&s->grower, &goal, &s->boxes));
+  rlo__tally tally[2];
+  RLO_TRY(shrink(s, &d, NULL, &s->boxes, tally));
+  const int64_t *extents = s->boxes.extents;
+  return write_trial(s, gathered, extents, extents, tally, tally);
+}
+
+/* Tries boxes, `num_boxes` of them and `slots` pieces at a time. */
+static rlo_status try_boxes(search *s,
+                            rlo__problem_side gathered,
+                            int64_t num_boxes,
+                            int64_t slots,
+                            const rlo__tally atoms[2]) {
+  const rlo__piece_budget *budget = s->budget;
+  rlo__problem_side moved = other(gathered);
+  /* A quarter is for pieces, unless the smallest ones need more, or leave it.
+   */
+  int64_t host = budget->host_bytes;
+  int64_t slot = rlo__min(host / 4 / slots, MAX_PIECE_BYTES);
+  int64_t least_boxes = num_boxes * atoms[gathered].max_bytes;
+  slot = rlo__min(rlo__max(slot, atoms[moved].max_bytes),
+                  (host - least_boxes) / slots);
+  rlo__growth_goal goal = goal_of(s, gathered);
+  goal.max_bytes[gathered] = (host - slot * slots) / num_boxes;
+  demand d = demand_of(&goal);
+  d.is_moved[gathered] = true;
+  d.is_written = gathered == RLO__SIDE_DESTINATION;
+  goal.max_run_bytes[moved] = rlo__min(slot, budget->piece_bytes / 2);
+  goal.enough_bytes = (int64_t)budget->num_slots * GOOD_PIECE_BYTES;
+  RLO_TRY(rlo__grower_run(&s->grower, &goal, &s->boxes));
+  rlo__tally boxes[2];
+  RLO_TRY(shrink(s, &d, NULL, &s->boxes, boxes));
+
+  goal = goal_of(s, moved);
+  goal.most = s->boxes.extents;
+  goal.max_bytes[moved] = slot;
+  goal.max_sum_bytes = budget->piece_bytes;
+  d = demand_of(&goal);
+  d.is_moved[moved] = true;
+  d.is_written = true;
+  int64_t wanted = boxes[moved].max_bytes / budget->num_slots;
+  wanted = rlo__min(rlo__max(wanted, MIN_PIECE_BYTES), MAX_PIECE_BYTES);
+  goal.max_bytes[moved] = rlo__min(slot, wanted);
+  goal.good_bytes[gathered] = GOOD_MEMORY_BYTES;
+  RLO_TRY(rlo__grower_run(&s->grower, &goal, &s->pieces));
+  rlo__tally pieces[2];
+  RLO_TRY(shrink(s, &d, s->boxes.extents, &s->pieces, pieces));
+  return write_trial(
+      s, gathered, s->boxes.extents, s->pieces.extents, boxes, pieces);
+}
+
+/* Whether the smallest parts, which are the trial, fit; notes what they need.
+ */
+static bool has_room(search *s) {
+  const rlo__piece_plan *plan = &s->trial;
+  const rlo__piece_budget *budget = s->budget;
+  int64_t host = rlo__piece_plan_host_bytes(plan, budget);
+  int64_t piece =
+      rlo__add_capped(plan->piece_bytes[SRC], plan->piece_bytes[DST]);
+  if (piece > budget->piece_bytes) {
+    s->least_piece_bytes = rlo__min(s->least_piece_bytes, piece);
+    return false;
+  }
+  s->least_host_bytes = rlo__min(s->least_host_bytes, host);
+  return host <= budget->host_bytes;
+}
+
+static rlo_status try_side(search *s,
+                           rlo__problem_side gathered,
+                           const rlo__tally atoms[2]) {
+  const int64_t *extents = s->grower.atoms;
+  RLO_TRY(write_trial(s, gathered, extents, extents, atoms, atoms));
+  if (!has_room(s)) {
+    return RLO_OK;
+  }
+  const rlo__piece_budget *budget = s->budget;
+  int64_t slots = rlo__min(budget->num_slots, s->trial.num_pieces);
+  if (budget->is_memory[gathered]) {
+    RLO_TRY(try_pieces(s, gathered, slots));
+  } else {
+    int64_t num_boxes = rlo__min(2, s->trial.num_boxes);
+    RLO_TRY(try_boxes(s, gathered, num_boxes, slots, atoms));
+  }
+  double cost = trial_cost(s);
+  if (cost < s->best_cost) {
+    s->best_cost = cost;
+    s->best = s->trial;
+  }
+  return RLO_OK;
+}
+
+static rlo_status try_freedom(search *s, freedom f) {
+  make_atoms(s, f);
+  const int64_t *extents = s->grower.atoms;
+  const demand d = {.is_moved = {true, true}, .is_written = true};
+  rlo__tally atoms[2];
+  RLO_TRY(tally_both(s, extents, extents, atoms));
+  if (!is_safe(s, &d, extents, atoms)) {
+    return RLO_OK;
+  }
+  s->can_cut = s->can_cut || f == FREE_CUTS || !is_whole(s, extents);
+  const bool *is_memory = s->budget->is_memory;
+  /* What lies in memory needs no boxes. */
+  if (is_memory[DST] || !is_memory[SRC]) {
+    RLO_TRY(try_side(s, RLO__SIDE_DESTINATION, atoms));
+  }
+  if (is_memory[SRC] ? !is_memory[DST] : !is_memory[DST]) {
+    RLO_TRY(try_side(s, RLO__SIDE_SOURCE, atoms));
+  }
+  return RLO_OK;
+}
+
+static rlo_status fail_without_plan(const search *s) {
+  if (s->least_host_bytes == INT64_MAX && s->least_piece_bytes == INT64_MAX) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the problem cannot be cut at granules of %" PRId64
+                    " bytes of the source and %" PRId64
+                    " bytes of the destination",
+                    s->granule_bytes[SRC],
+                    s->granule_bytes[DST]);
+  }
+  bool is_host = s->least_host_bytes != INT64_MAX;
+  int64_t least = is_host ? s->least_host_bytes : s->least_piece_bytes;
+  int64_t budget = is_host ? s->budget->host_bytes : s->budget->piece_bytes;
+  const char *use = is_host ? "of staging memory" : "for a piece";
+  if (!s->can_cut) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "pieces of the problem would write to bytes of each other, "
+                    "and whole it takes %" PRId64
+                    " bytes %s; the budget is "
+                    "%" PRId64,
+                    least,
+                    use,
+                    budget);
+  }
+  return RLO_FAIL(RLO_OUT_OF_RANGE,
+                  "the budget is %" PRId64
+                  " bytes %s; the least that suffices "
+                  "is %" PRId64,
+                  budget,
+                  use,
+                  least);
+}
+
+static rlo_status find_plan(search *s) {
+  s->best_cost = (double)INFINITY;
+  s->least_host_bytes = s->least_piece_bytes = INT64_MAX;
+  for (int f = FREE_CUTS; f < NUM_FREEDOMS; ++f) {
+    RLO_TRY(try_freedom(s, (freedom)f));
+    if (s->best_cost < (double)INFINITY && !s->has_shrunk) {
+      break;
+    }
+    s->has_shrunk = false;
+  }
+  return s->best_cost < (double)INFINITY ? RLO_OK : fail_without_plan(s);
+}
+
+/* ------------------------------------------------------------------- problems
+ */
+
+static rlo_status check_problem(const rlo_problem *problem) {
+  if (rlo_problem_loads(problem)) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a problem that loads indices is not cut: its footprints "
+                    "depend on them");
+  }
+  if (problem->update == RLO_UPDATE_COMBINE &&
+      problem->arithmetic.is_sequential) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a sequential problem is not cut: its points are combined "
+                    "in the order of the whole box");
+  }
+  if (rlo_problem_is_sum(problem)) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "a problem that sums is not cut");
+  }
+  if (rlo__problem_reads_cells(problem)) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a problem that adds to its destination (beta is %g) is "
+                    "not cut",
+                    problem->arithmetic.beta);
+  }
+  return RLO_OK;
+}
+
+/* Finds out what the whole writes. */
+static rlo_status measure_destination(search *s) {
+  const rlo_problem *problem = s->problem;
+  int64_t bits = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
+  /* Memory for a moment. */
+  rlo_problem *narrowed = &s->best.problem;
+  bool is_exact;
+  RLO_TRY(rlo__problem_narrow(
+      problem, RLO__SIDE_DESTINATION, &problem->dst, narrowed, &is_exact));
+  s->least_written = -1;
+  if (is_exact) {
+    int64_t touched = bits;
+    for (int32_t a = 0; a < narrowed->num_axes; ++a) {
+      touched = rlo__mul_capped(touched, narrowed->extents[a]);
+    }
+    s->least_written = rlo__ceil_div(touched, 8);
+  }
+  return RLO_OK;
+}
+
+static rlo_status search_plan(search *s,
+                              const rlo_storage_traits *src,
+                              const rlo_storage_traits *dst) {
+  RLO_TRY(check_problem(s->problem));
+  /* Wider units would ask for an alignment that memory may not have. */
+  RLO_TRY(
+      rlo_problem_canonicalize(&s->trial.problem,
+                               (int32_t)rlo__max(8, s->trial.problem.unit_bits),
+                               NULL,
+                               NULL));
+  if (rlo_problem_is_empty(s->problem)) {
+    s->best.problem = *s->problem;
+    s->best.gathered = RLO__SIDE_DESTINATION;
+    return RLO_OK;
+  }
+  const bool *is_memory = s->budget->is_memory;
+  s->granule_bytes[SRC] = is_memory[SRC] ? 1 : src->granule_bytes;
+  s->granule_bytes[DST] = is_memory[DST] ? 1 : dst->granule_bytes;
+  s->good_bytes[SRC] =
+      is_memory[SRC] ? GOOD_MEMORY_BYTES : src->good_read_bytes;
+  s->good_bytes[DST] =
+      is_memory[DST] ? GOOD_MEMORY_BYTES : dst->good_write_bytes;
+  RLO_TRY(measure_destination(s));
+  rlo__grower_init(&s->grower, s->problem);
+  return find_plan(s);
+}
+
+rlo_status rlo__piece_plan_make(const rlo_problem *problem,
+                                const rlo_storage_traits *src,
+                                const rlo_storage_traits *dst,
+                                const rlo__piece_budget *budget,
+                                rlo__piece_plan *out) {
+  search *s = rlo__alloc(sizeof *s);
+  if (s == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  s->trial.problem = *problem;
+  s->problem = &s->trial.problem;
+  s->budget = budget;
+  rlo_status status = search_plan(s, src, dst);
+  if (status == RLO_OK) {
+    *out = s->best;
+  }
+  rlo__free(s);
+  return status;
+}

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/piece_tally.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "ir/form.h"
+#include "ir/update.h"
+
+/** Pieces first to end - 1 along an axis. */
+typedef struct range {
+  int64_t first, end;
+} range;
+
+/** Of pieces of one kind. */
+typedef struct run_sum {
+  int64_t run_bytes, bytes;
+} run_sum;
+
+/** Regions that are looked at, and lengths of runs that are told apart. */
+enum { MAX_REGIONS = 256, MAX_RUNS = 64 };
+
+typedef struct sums {
+  rlo__tally tally;
+  int32_t num_runs;
+  run_sum runs[MAX_RUNS];
+} sums;
+
+typedef struct tallier {
+  const rlo__piece_grid *grid;
+  rlo__problem_side side;
+  int64_t granule_bytes;
+  /** Whether footprints may differ between pieces of equal extents. */
+  bool has_places;
+  int32_t num_regions;
+  /** The region of the grid that is looked at. */
+  range ranges[RLO_MAX_AXES];
+  sums sums;
+  /** Whether pieces of equal extents have turned out to differ. */
+  bool has_difference;
+  /** The first of a kind of pieces, and the begin of the last. */
+  int64_t begins[RLO_MAX_AXES];
+  int64_t ends[RLO_MAX_AXES];
+  int64_t last_begins[RLO_MAX_AXES];
+  rlo_problem part;
+} tallier;
+
+static int64_t memory_bytes(const rlo_problem *problem,
+                            rlo__problem_side side) {
+  return side == RLO__SIDE_SOURCE ? problem->src_bytes : problem->dst_bytes;
+}
+
+/* The widest that a form can be over the extents of a piece anywhere: what
+ * rlo__form_range() gives at most, less 1. */
+static int64_t most_span(const tallier *t,
+                         const rlo_form *form,
+                         const int64_t *term_spans,
+                         int32_t num_terms) {
+  int64_t span = 0;
+  for (int32_t a = 0; a < t->grid->problem->num_axes; ++a) {
+    span = rlo__add_capped(span,
+                           rlo__mul_capped(rlo__abs(form->axis[a]),
+                                           t->ends[a] - t->begins[a] - 1));
+  }
+  for (int32_t n = 0; n < num_terms; ++n) {
+    span = rlo__add_capped(
+        span, rlo__mul_capped(rlo__abs(form->term[n]), term_spans[n]));
+  }
+  return span;
+}
+
+/* No footprint of a piece of these extents has more bytes. */
+static int64_t most_bytes(const tallier *t) {
+  const rlo_problem *problem = t->grid->problem;
+  int64_t spans[RLO_MAX_TERMS];
+  for (int32_t n = 0; n < problem->num_terms; ++n) {
+    const rlo_term *term = &problem->terms[n];
+    spans[n] =
+        rlo__ceil_div(most_span(t, &term->form, spans, n), term->divisor);
+  }
+  int64_t units = rlo__add_capped(
+      most_span(t, rlo__side_form(problem, t->side), spans, problem->num_terms),
+      1);
+  int64_t bits = rlo__side_unit_bits(problem, t->side);
+  int64_t bytes = units > INT64_MAX / bits ? INT64_MAX : units * bits / 8;
+  /* Rounded at both ends to what is whole in units and in bytes. */
+  bytes = bits % 8 == 0 ? bytes : rlo__add_capped(bytes, 2 * bits + 1);
+  return rlo__min(
+      bytes,
+      t->side == RLO__SIDE_SOURCE ? problem->src_bytes : problem->dst_bytes);
+}
+
+static void add_run(tallier *t, int64_t run_bytes, int64_t bytes) {
+  int32_t n = 0;
+  while (n < t->sums.num_runs && t->sums.runs[n].run_bytes != run_bytes) {
+    ++n;
+  }
+  if (n == MAX_RUNS) {
+    return;
+  }
+  if (n == t->sums.num_runs) {
+    t->sums.runs[t->sums.num_runs++] = (run_sum){run_bytes, 0};
+  }
+  t->sums.runs[n].bytes = rlo__add_capped(t->sums.runs[n].bytes, bytes);
+}
+
+static bool is_granular(const tallier *t,
+                        const rlo__lattice *lattice,
+                        int64_t count) {
+  bool is_whole = lattice->base_byte % t->granule_bytes == 0;
+  for (int32_t d = 0; d < lattice->num_dims; ++d) {
+    is_whole = is_whole && lattice->strides[d] % t->granule_bytes == 0;
+  }
+  bool is_last = count == 1 && lattice->num_dims == 0 &&
+                 lattice->base_byte + lattice->run_bytes ==
+                     memory_bytes(t->grid->problem, t->side);
+  return is_whole && (is_last || lattice->run_bytes % t->granule_bytes == 0);
+}
+
+/* The axis of most parts along which a form changes; `best` if that has as
+ * many. */
+static int32_t longest_axis(const tallier *t,
+                            const rlo_form *form,
+                            int32_t best) {
+  const rlo_problem *problem = t->grid->problem;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t parts = t->ranges[a].end - t->ranges[a].first;
+    int64_t most = best < 0 ? 1 : t->ranges[best].end - t->ranges[best].first;
+    if (parts > most && rlo__problem_form_depends_on(problem, form, a)) {
+      best = a;
+    }
+  }
+  return best;
+}
+
+/* How far the other pieces of the kind lie from [begins, ends), at most, in
+ * bytes. False beyond 64 bits. */
+static bool find_shifts(const tallier *t, int64_t *out_low, int64_t *out_high) {
+  const rlo_problem *problem = t->grid->problem;
+  const rlo_form *form = rlo__side_form(problem, t->side);
+  int64_t bits = rlo__side_unit_bits(problem, t->side);
+  int64_t low = 0;
+  int64_t high = 0;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t *sum = form->axis[a] < 0 ? &low : &high;
+    if (!rlo__mul_add(
+            *sum, form->axis[a], t->last_begins[a] - t->begins[a], sum)) {
+      return false;
+    }
+  }
+  if (!rlo__mul(low, bits, &low) || !rlo__mul(high, bits, &high)) {
+    return false;
+  }
+  *out_low = rlo__floor_div(low, 8);
+  *out_high = rlo__ceil_div(high, 8);
+  return true;
+}
+
+/* Lattices reach beyond what is touched where guards skip points, and where
+ * parts of bytes are rounded. */
+static bool may_leave_memory(const tallier *t) {
+  return rlo__side_unit_bits(&t->part, t->side) % 8 != 0 ||
+         rlo__form_has_terms(&t->part, rlo__side_form(&t->part, t->side)) ||
+         rlo__problem_reach(&t->part, t->side) == RLO__SIDE_SOME;
+}
+
+/* The lattice that a piece would have in endless memory. */
+static rlo_status pack_in_endless(tallier *t,
+                                  rlo__lattice *out,
+                                  bool *out_is_hull) {
+  rlo_problem *part = &t->part;
+  bool is_src = t->side == RLO__SIDE_SOURCE;
+  rlo_form *form = is_src ? &part->src : &part->dst;
+  int64_t *memory = is_src ? &part->src_bytes : &part->dst_bytes;
+  int64_t base = form->base;
+  int64_t bytes = *memory;
+  int64_t min;
+  int64_t max;
+  if (!rlo__form_range(part, form, &min, &max)) {
+    return rlo__fail_overflow("a position");
+  }
+  /* 8 units are whole bytes. */
+  int64_t shift = rlo__ceil_div(rlo__max(0, -min), 8);
+  form->base += 8 * shift;
+  *memory = INT64_MAX / 16;
+  RLO_TRY(rlo__problem_packing(part, t->side, out, out_is_hull));
+  out->base_byte -= shift * rlo__side_unit_bits(part, t->side);
+  form->base = base;
+  *memory = bytes;
+  return RLO_OK;
+}
+
+/* Whether a lattice is in the memory for every piece of the kind. */
+static bool is_in_memory(const tallier *t, const rlo__lattice *lattice) {
+  rlo__lattice hull = rlo__lattice_hull(lattice);
+  int64_t low;
+  int64_t high;
+  return find_shifts(t, &low, &high) && hull.base_byte + low >= 0 &&
+         hull.base_byte + hull.run_bytes + high <=
+             memory_bytes(t->grid->problem, t->side);
+}
+
+/* Finds the lattice of each piece of a kind. Beyond the memory a lattice is cut
+ * off: then pieces differ. */
+static rlo_status pack_kind(tallier *t,
+                            int64_t count,
+                            rlo__lattice *out,
+                            bool *out_is_hull) {
+  RLO_TRY(rlo__problem_restrict_box(
+      t->grid->problem, t->begins, t->ends, &t->part));
+  if (count > 1 && may_leave_memory(t)) {
+    RLO_TRY(pack_in_endless(t, out, out_is_hull));
+    t->has_difference = t->has_difference || !is_in_memory(t, out);
+    return RLO_OK;
+  }
+  return rlo__problem_packing(&t->part, t->side, out, out_is_hull);
+}
+
+/* Adds `count` pieces with footprints like that of [begins, ends). */
+static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
+  rlo__lattice lattice = {.run_bytes = 0};
+  rlo__tally *tally = &t->sums.tally;
+  int64_t bytes;
+  if (is_bound) {
+    bytes = lattice.run_bytes = most_bytes(t);
+    tally->is_granular = tally->is_granular && t->granule_bytes == 1;
+    tally->has_hulls = true;
+  } else {
+    bool is_hull;
+    RLO_TRY(pack_kind(t, count, &lattice, &is_hull));
+    bytes = rlo__lattice_bytes(&lattice);
+    tally->is_granular = tally->is_granular && is_granular(t, &lattice, count);
+    tally->has_hulls = tally->has_hulls || is_hull;
+  }
+  int64_t sum = rlo__mul_capped(bytes, count);
+  tally->max_bytes = rlo__max(tally->max_bytes, bytes);
+  tally->sum_bytes = rlo__add_capped(tally->sum_bytes, sum);
+  add_run(t, lattice.run_bytes, sum);
+  return RLO_OK;
+}
+
+/** Pieces of one extent along an axis: how many, the first and the last. */
+typedef struct part_kind {
+  int64_t count, first, last;
+} part_kind;
+
+/* Finds the extents that pieces have along an axis of the region: that of most,
+ * that at the edges of boxes, and that of the last one. Returns how many. */
+static int32_t list_kinds(const tallier *t, int32_t axis, part_kind kinds[3]) {
+  const rlo__piece_grid *grid = t->grid;
+  int64_t piece = grid->piece[axis];
+  int64_t per_box = rlo__ceil_div(grid->box[axis], piece);
+  int64_t last = rlo__grid_num_parts(grid, axis) - 1;
+  range r = t->ranges[axis];
+  int64_t begin;
+  int64_t end;
+  rlo__grid_part(grid, axis, last, &begin, &end);
+  int32_t count = 0;
+  if (r.end > last && end - begin < piece) {
+    kinds[count++] = (part_kind){1, last, last};
+    r.end = last;
+  }
+  int64_t parts = r.end - r.first;
+  if (grid->box[axis] % piece == 0) {
+    kinds[count] = (part_kind){parts, r.first, r.end - 1};
+    return count + (parts > 0);
+  }
+  int64_t edges = r.end / per_box - r.first / per_box;
+  if (edges > 0) {
+    kinds[count++] =
+        (part_kind){edges,
+                    rlo__ceil_div(r.first + 1, per_box) * per_box - 1,
+                    r.end / per_box * per_box - 1};
+  }
+  if (parts > edges) {
+    int64_t first = r.first % per_box == per_box - 1 ? r.first + 1 : r.first;
+    int64_t end_inner = r.end % per_box == 0 ? r.end - 1 : r.end;
+    kinds[count++] = (part_kind){parts - edges, first, end_inner - 1};
+  }
+  return count;
+}
+
+/* Adds the pieces of the region, from this axis on. */
+static rlo_status add_kinds(tallier *t,
+                            int32_t axis,
+                            int64_t count,
+                            bool is_bound) {
+  if (axis == t->grid->problem->num_axes) {
+    return add_kind(t, count, is_bound);
+  }
+  part_kind kinds[3];
+  int32_t num_kinds = list_kinds(t, axis, kinds);
+  for (int32_t k = 0; k < num_kinds; ++k) {
+    int64_t ignored;
+    rlo__grid_part(
+        t->grid, axis, kinds[k].last, &t->last_begins[axis], &ignored);
+    rlo__grid_part(
+        t->grid, axis, kinds[k].first, &t->begins[axis], &t->ends[axis]);
+    RLO_TRY(add_kinds(
+        t, axis + 1, rlo__mul_capped(count, kinds[k].count), is_bound));
+  }
+  return RLO_OK;
+}
+
+/* The range of a guard without terms over [begins, ends). */
+static bool guard_range(const tallier *t,
+                        const rlo_form *form,
+                        int64_t *out_min,
+                        int64_t *out_max) {
+  int64_t min = form->base;
+  int64_t max = form->base;
+  for (int32_t a = 0; a < t->grid->problem->num_axes; ++a) {
+    int64_t step = form->axis[a];
+    int64_t first = t->begins[a];
+    int64_t last = t->ends[a] - 1;
+    if (!rlo__mul_add(min, step, step < 0 ? last : first, &min) ||
+        !rlo__mul_add(max, step, step < 0 ? first : last, &max)) {
+      return false;
+    }
+  }
+  *out_min = min;
+  *out_max = max;
+  return true;
+}
+
+/* Finds an axis along which the footprints of pieces of equal extents differ in
+ * the region; -1 if there is none. */
+static rlo_status find_difference(tallier *t,
+                                  int32_t *out_axis,
+                                  bool *out_is_void) {
+  const rlo_problem *problem = t->grid->problem;
+  *out_axis = -1;
+  *out_is_void = false;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t ignored;
+    rlo__grid_part(t->grid, a, t->ranges[a].first, &t->begins[a], &ignored);
+    rlo__grid_part(t->grid, a, t->ranges[a].end - 1, &ignored, &t->ends[a]);
+  }
+  if (problem->num_terms > 0) {
+    RLO_TRY(rlo__problem_restrict_box(problem, t->begins, t->ends, &t->part));
+  }
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    const rlo_guard *guard = &problem->guards[g];
+    int64_t min;
+    int64_t max;
+    if (!rlo__side_guarded_by(guard, t->side)) {
+      continue;
+    }
+    if (!(problem->num_terms > 0
+              ? rlo__form_range(&t->part, &t->part.guards[g].form, &min, &max)
+              : guard_range(t, &guard->form, &min, &max))) {
+      return rlo__fail_overflow("a guard");
+    }
+    if (max < 0 || min >= guard->limit) {
+      *out_is_void = true;
+      return RLO_OK;
+    }
+    if (min < 0 || max >= guard->limit) {
+      *out_axis = longest_axis(t, &guard->form, *out_axis);
+    }
+  }
+  rlo_form through_terms = *rlo__side_form(problem, t->side);
+  memset(through_terms.axis, 0, sizeof through_terms.axis);
+  *out_axis = longest_axis(t, &through_terms, *out_axis);
+  return RLO_OK;
+}
+
+/* Halves the region until footprints depend on the pieces' extents alone. */
+static rlo_status add_region(tallier *t) {
+  int32_t axis = -1;
+  bool is_void = false;
+  if (t->has_places) {
+    RLO_TRY(find_difference(t, &axis, &is_void));
+  }
+  if (is_void) {
+    return RLO_OK;
+  }
+  ++t->num_regions;
+  bool is_bound = axis >= 0 && t->num_regions > MAX_REGIONS;
+  if (axis < 0 || is_bound) {
+    sums before = t->sums;
+    t->has_difference = false;
+    RLO_TRY(add_kinds(t, 0, 1, is_bound));
+    if (!t->has_difference) {
+      return RLO_OK;
+    }
+    t->sums = before;
+    axis = longest_axis(t, rlo__side_form(t->grid->problem, t->side), -1);
+    if (t->num_regions > MAX_REGIONS) {
+      return add_kinds(t, 0, 1, true);
+    }
+  }
+  range whole = t->ranges[axis];
+  int64_t middle = whole.first + (whole.end - whole.first) / 2;
+  t->ranges[axis].end = middle;
+  RLO_TRY(add_region(t));
+  t->ranges[axis] = (range){middle, whole.end};
+  RLO_TRY(add_region(t));
+  t->ranges[axis] = whole;
+  return RLO_OK;
+}
+
+/* Whether the footprints of pieces of equal extents lie whole granules apart.
+ */
+static bool steps_in_granules(const tallier *t) {
+  const rlo_problem *problem = t->grid->problem;
+  const rlo_form *form = rlo__side_form(problem, t->side);
+  int64_t bits = rlo__side_unit_bits(problem, t->side);
+  if (t->granule_bytes == 1) {
+    return true;
+  }
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t step = rlo__mul_capped(rlo__abs(form->axis[a]), bits);
+    int64_t piece = rlo__mul_capped(step, t->grid->piece[a]);
+    int64_t box = rlo__mul_capped(step, t->grid->box[a]);
+    if (rlo__grid_num_parts(t->grid, a) > 1 &&
+        (piece % 8 != 0 || piece / 8 % t->granule_bytes != 0 || box % 8 != 0 ||
+         box / 8 % t->granule_bytes != 0)) {
+      return false;
+    }
+  }
+  return !rlo__form_has_terms(problem, form);
+}
+
+static rlo_status tally(tallier *t) {
+  const rlo_problem *problem = t->grid->problem;
+  if (rlo_problem_is_empty(problem)) {
+    return RLO_OK;
+  }
+  t->sums.tally.is_granular = steps_in_granules(t);
+  t->has_places =
+      rlo__form_has_terms(problem, rlo__side_form(problem, t->side));
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    t->has_places =
+        t->has_places || rlo__side_guarded_by(&problem->guards[g], t->side);
+  }
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    t->ranges[a] = (range){0, rlo__grid_num_parts(t->grid, a)};
+  }
+  RLO_TRY(add_region(t));
+  const run_sum *best = &t->sums.runs[0];
+  for (int32_t n = 1; n < t->sums.num_runs; ++n) {
+    best = t->sums.runs[n].bytes > best->bytes ? &t->sums.runs[n] : best;
+  }
+  t->sums.tally.run_bytes = t->sums.num_runs == 0 ? 0 : best->run_bytes;
+  return RLO_OK;
+}
+
+rlo_status rlo__grid_tally(const rlo__piece_grid *grid,
+                           rlo__problem_side side,
+                           int64_t granule_bytes,
+                           rlo__tally *out) {
+  tallier *t = rlo__alloc(sizeof *t);
+  if (t == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  t->grid = grid;
+  t->side = side;
+  t->granule_bytes = granule_bytes;
+  t->sums.tally.is_granular = true;
+  rlo_status status = tally(t);
+  *out = t->sums.tally;
+  rlo__free(t);
+  return status;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/pipeline.h"
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+static rlo_status place_staging(rlo__pipeline *pipeline, char *staging) {
+  const rlo__pass_layout *layout = &pipeline->layout;
+  for (int32_t n = 0; n < layout->num_boxes && layout->box_bytes > 0; ++n) {
+    rlo__box *box = &pipeline->boxes[n];
+    box->memory = staging;
+    staging += layout->box_bytes;
+    if (pipeline->pass->copies) {
+      RLO_TRY(
+          rlo_storage_from_memory(box->memory, layout->box_bytes, &box->view));
+    }
+  }
+  for (int32_t n = 0; n < layout->num_slots && layout->slot_bytes > 0; ++n) {
+    pipeline->slots[n].memory = staging;
+    staging += layout->slot_bytes;
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__pipeline_create(const rlo__pass *pass,
+                                char *staging,
+                                rlo__pipeline **out_pipeline) {
+  *out_pipeline = NULL;
+  rlo__pipeline *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  made->pass = pass;
+  made->layout = rlo__pass_get_layout(pass);
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  made->slots =
+      rlo__alloc_array((size_t)made->layout.num_slots, sizeof *made->slots);
+  made->is_lost =
+      rlo__alloc_array((size_t)pass->num_lanes, sizeof *made->is_lost);
+  if (made->slots == NULL || made->is_lost == NULL) {
+    goto fail;
+  }
+  RLO_TRY_GOTO(rlo__prepared_set_create(pass->num_lanes, &made->prepared));
+  RLO_TRY_GOTO(place_staging(made, staging));
+  *out_pipeline = made;
+  return RLO_OK;
+fail:
+  rlo__pipeline_release(made);
+  return status;
+}
+
+void rlo__pipeline_release(rlo__pipeline *pipeline) {
+  if (pipeline == NULL) {
+    return;
+  }
+  rlo_storage_release(pipeline->boxes[0].view);
+  rlo_storage_release(pipeline->boxes[1].view);
+  rlo__prepared_set_release(pipeline->prepared);
+  rlo__free(pipeline->is_lost);
+  rlo__free(pipeline->slots);
+  rlo__free(pipeline);
+}
+
+bool rlo__pipeline_has_ended(const rlo__pipeline *pipeline) {
+  return pipeline->num_boxes_done == pipeline->pass->plan.num_boxes;
+}
+
+/* ------------------------------------------------------------------- taking */
+
+/* The earlier box first. */
+static rlo__box *nth_box(rlo__pipeline *pipeline, int32_t n) {
+  bool is_swapped = pipeline->boxes[1].number < pipeline->boxes[0].number;
+  return &pipeline->boxes[(n != 0) != is_swapped];
+}
+
+static bool take_open(rlo__pipeline *pipeline, rlo__work *work) {
+  for (int32_t n = 0; n < pipeline->layout.num_boxes; ++n) {
+    rlo__box *box = &pipeline->boxes[n];
+    if (box->state == RLO__BOX_EMPTY &&
+        pipeline->num_boxes_taken < pipeline->pass->plan.num_boxes) {
+      box->state = RLO__BOX_OPENING;
+      box->number = pipeline->num_boxes_taken++;
+      box->num_loads_taken = box->num_loads_done = 0;
+      box->num_stores_taken = box->num_stores_done = 0;
+      box->num_pieces_taken = box->num_pieces_done = 0;
+      work->kind = RLO__WORK_OPEN;
+      work->box = box;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool take_load(rlo__pipeline *pipeline, rlo__work *work) {
+  for (int32_t n = 0; n < pipeline->layout.num_boxes; ++n) {
+    rlo__box *box = nth_box(pipeline, n);
+    if (box->state == RLO__BOX_LOADING &&
+        box->num_loads_taken < box->loads.count) {
+      work->kind = RLO__WORK_LOAD;
+      work->box = box;
+      work->number = box->num_loads_taken++;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool take_store(rlo__pipeline *pipeline, rlo__work *work) {
+  for (int32_t n = 0; n < pipeline->layout.num_boxes; ++n) {
+    rlo__box *box = nth_box(pipeline, n);
+    if (box->state == RLO__BOX_STORING &&
+        box->num_stores_taken < box->stores.count) {
+      work->kind = RLO__WORK_STORE;
+      work->box = box;
+      work->number = box->num_stores_taken++;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The piece in this state that began first. */
+static rlo__slot *find_slot(rlo__pipeline *pipeline, rlo__slot_state state) {
+  rlo__slot *found = NULL;
+  for (int32_t n = 0; n < pipeline->layout.num_slots; ++n) {
+    rlo__slot *slot = &pipeline->slots[n];
+    if (slot->state == state &&
+        (found == NULL || slot->number < found->number)) {
+      found = slot;
+    }
+  }
+  return found;
+}
+
+static void set_slot_work(rlo__work *work,
+                          rlo__work_kind kind,
+                          rlo__slot *slot) {
+  work->kind = kind;
+  work->slot = slot;
+  work->box = slot->box;
+}
+
+/* Puts the next piece into a slot; NULL if there is none, or no slot. */
+static rlo__slot *begin_piece(rlo__pipeline *pipeline) {
+  rlo__slot *slot = find_slot(pipeline, RLO__SLOT_FREE);
+  for (int32_t n = 0; n < pipeline->layout.num_boxes && slot != NULL; ++n) {
+    rlo__box *box = nth_box(pipeline, n);
+    if (box->state == RLO__BOX_RUNNING &&
+        box->num_pieces_taken < box->num_pieces) {
+      slot->box = box;
+      slot->piece = box->num_pieces_taken++;
+      slot->number = ++pipeline->num_pieces_taken;
+      return slot;
+    }
+  }
+  return NULL;
+}
+
+static bool take_read(rlo__pipeline *pipeline, rlo__work *work) {
+  if (pipeline->pass->num_shares > 0) {
+    return false;
+  }
+  rlo__slot *slot = find_slot(pipeline, RLO__SLOT_RETURNED);
+  if (slot == NULL) {
+    slot = begin_piece(pipeline);
+  }
+  if (slot == NULL) {
+    return false;
+  }
+  slot->state = RLO__SLOT_READING;
+  set_slot_work(work, RLO__WORK_READ, slot);
+  return true;
+}
+
+static bool take_run(rlo__pipeline *pipeline, rlo__work *work) {
+  rlo__slot *slot = pipeline->pass->num_shares > 0
+                        ? begin_piece(pipeline)
+                        : find_slot(pipeline, RLO__SLOT_READ);
+  if (slot == NULL) {
+    return false;
+  }
+  slot->state = RLO__SLOT_RUNNING;
+  set_slot_work(work, RLO__WORK_RUN, slot);
+  return true;
+}
+
+static bool take_write(rlo__pipeline *pipeline, rlo__work *work) {
+  rlo__slot *slot = find_slot(pipeline, RLO__SLOT_RAN);
+  if (slot == NULL) {
+    return false;
+  }
+  slot->state = RLO__SLOT_WRITING;
+  set_slot_work(work, RLO__WORK_WRITE, slot);
+  return true;
+}
+
+static bool take_output(rlo__pipeline *pipeline, rlo__work *work) {
+  return take_write(pipeline, work) || take_store(pipeline, work);
+}
+
+static bool take_input(rlo__pipeline *pipeline, rlo__work *work) {
+  return take_read(pipeline, work) || take_load(pipeline, work) ||
+         take_open(pipeline, work);
+}
+
+static bool is_output(const rlo__work *work) {
+  return work->kind == RLO__WORK_WRITE || work->kind == RLO__WORK_STORE;
+}
+
+static bool is_input(const rlo__work *work) {
+  return work->kind == RLO__WORK_READ || work->kind == RLO__WORK_LOAD;
+}
+
+bool rlo__pipeline_take(rlo__pipeline *pipeline,
+                        int32_t lane_number,
+                        rlo__work *out_work) {
+  *out_work = (rlo__work){.lane_number = lane_number};
+  if (lane_number >= 0) {
+    return !pipeline->is_lost[lane_number] && take_run(pipeline, out_work);
+  }
+  bool runs = pipeline->pass->num_lanes == 0;
+  /* Reading and writing take turns, so that both go on. */
+  bool writes_first = pipeline->num_writing <= pipeline->num_reading;
+  bool is_taken = (writes_first && take_output(pipeline, out_work)) ||
+                  (runs && take_run(pipeline, out_work)) ||
+                  take_input(pipeline, out_work) ||
+                  take_output(pipeline, out_work);
+  if (is_taken) {
+    pipeline->num_reading += is_input(out_work);
+    pipeline->num_writing += is_output(out_work);
+  }
+  return is_taken;
+}
+
+/* ------------------------------------------------------------------- ending */
+
+static void advance_box(rlo__pipeline *pipeline, rlo__box *box) {
+  if (box->state == RLO__BOX_LOADING &&
+      box->num_loads_done == box->loads.count) {
+    box->state = RLO__BOX_RUNNING;
+  }
+  if (box->state == RLO__BOX_RUNNING &&
+      box->num_pieces_done == box->num_pieces) {
+    box->state = RLO__BOX_STORING;
+  }
+  if (box->state == RLO__BOX_STORING &&
+      box->num_stores_done == box->stores.count) {
+    box->state = RLO__BOX_EMPTY;
+    ++pipeline->num_boxes_done;
+  }
+}
+
+static void end_piece(rlo__pipeline *pipeline, rlo__slot *slot) {
+  rlo__prepared_give_back(pipeline->prepared, slot->prepared);
+  slot->prepared = NULL;
+  slot->state = RLO__SLOT_FREE;
+  ++slot->box->num_pieces_done;
+  ++pipeline->num_pieces_done;
+}
+
+static void return_piece(rlo__pipeline *pipeline, rlo__slot *slot) {
+  rlo__prepared_give_back(pipeline->prepared, slot->prepared);
+  slot->prepared = NULL;
+  slot->state = RLO__SLOT_RETURNED;
+}
+
+/* Whether pieces can go to other lanes. */
+static bool lose_lane(rlo__pipeline *pipeline, int32_t lane_number) {
+  pipeline->is_lost[lane_number] = true;
+  return ++pipeline->num_lost < pipeline->pass->num_lanes;
+}
+
+rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline,
+                                  const rlo__work *work,
+                                  rlo_status status) {
+  rlo__slot *slot = work->slot;
+  rlo__box *box = work->box;
+  pipeline->num_reading -= is_input(work);
+  pipeline->num_writing -= is_output(work);
+  if (status != RLO_OK) {
+    if (work->lane_number >= 0 && lose_lane(pipeline, work->lane_number)) {
+      return_piece(pipeline, slot);
+      return RLO_OK;
+    }
+    return status;
+  }
+  switch (work->kind) {
+    case RLO__WORK_OPEN:
+      box->state = RLO__BOX_LOADING;
+      break;
+    case RLO__WORK_LOAD:
+      ++box->num_loads_done;
+      break;
+    case RLO__WORK_STORE:
+      ++box->num_stores_done;
+      break;
+    case RLO__WORK_READ:
+      slot->state = RLO__SLOT_READ;
+      break;
+    case RLO__WORK_RUN:
+      if (slot->sides[RLO__SIDE_DESTINATION].storage != NULL) {
+        slot->state = RLO__SLOT_RAN;
+      } else {
+        end_piece(pipeline, slot);
+      }
+      break;
+    default:
+      end_piece(pipeline, slot);
+      break;
+  }
+  advance_box(pipeline, box);
+  return RLO_OK;
+}

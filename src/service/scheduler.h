@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_SERVICE_SCHEDULER_H
+#define RLO_SERVICE_SCHEDULER_H
+
+#include <sys/types.h>
+
+#include "base/thread.h"
+#include "service/job.h"
+
+enum {
+  /** High, normal, low. */
+  RLO__NUM_PRIORITIES = 3,
+  /** Of this many works one is of the lowest priority that waits. */
+  RLO__LOWEST_TURN = 8
+};
+
+/** Jobs in an order. */
+typedef struct rlo__job_list {
+  rlo_job *first, *last;
+} rlo__job_list;
+
+/** A thread, and the context whose pieces it runs, if any. */
+typedef struct rlo__service_thread {
+  struct rlo_service *service;
+  rlo__thread thread;
+  /** -1: no lane's. */
+  int32_t lane_number;
+} rlo__service_thread;
+
+/** Below: guarded by the mutex, but for what is constant. */
+struct rlo_service {
+  /** Constant. */
+  pid_t pid;
+  int64_t host_memory_bytes, device_memory_bytes;
+  int32_t io_threads, max_running_jobs;
+  int32_t num_lanes;
+  rlo__lane **lanes;
+  /** Some lane copies pieces to its device. */
+  bool copies;
+
+  rlo__mutex mutex;
+  /** There may be work: for threads without a lane, and for lanes. */
+  rlo__cond news, lane_news;
+  /** A job has ended. */
+  rlo__cond ended;
+  bool has_mutex, has_news, has_lane_news, has_ended;
+
+  /** The user's; and one more for each job that lives. */
+  int64_t num_user_references, num_references;
+  /** io_threads, then one for each lane. */
+  rlo__service_thread *threads;
+  int32_t num_threads;
+  bool is_ending;
+
+  /** Those that have not ended, each in the order of their turns. */
+  rlo__job_list lists[RLO__NUM_PRIORITIES];
+  int32_t num_unended, num_running;
+  /** Staging memory of running jobs. */
+  int64_t host_bytes;
+  int64_t num_turns;
+  /** Those that have ended and were not taken. */
+  rlo__job_list untaken;
+  /** -1: nobody asked for it. */
+  int poll_fd;
+};
+
+/** @return RLO_OK in the process that made the service; RLO_UNSUPPORTED in a
+ *  child of fork. */
+RLO_NODISCARD rlo_status rlo__service_check_process(const rlo_service *service);
+
+/** The caller of these holds the mutex, but for stop. */
+
+/** Queues a job, and starts the threads with the first one. The service has a
+ *  reference to the job until it has ended.
+ *  @return RLO_OK; RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__scheduler_add(rlo_service *service, rlo_job *job);
+
+/** Ends the threads, without the mutex. No job may be left. */
+void rlo__scheduler_stop(rlo_service *service);
+
+/** Takes a job out of those that have ended; the first if it is NULL.
+ *  @return NULL if there is none. */
+rlo_job *rlo__scheduler_take_untaken(rlo_service *service, rlo_job *job);
+
+/** Makes the poll descriptor. */
+void rlo__scheduler_open_poll(rlo_service *service);
+
+#endif

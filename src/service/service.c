@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/service.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/options.h"
+#include "base/status.h"
+#include "service/job_plan.h"
+#include "service/scheduler.h"
+
+/* ---------------------------------------------------------------- lifecycle */
+
+static void free_lanes(rlo_service *service) {
+  for (int32_t n = 0; n < service->num_lanes && service->lanes != NULL; ++n) {
+    rlo__lane_release(service->lanes[n]);
+  }
+  rlo__free(service->lanes);
+  service->lanes = NULL;
+}
+
+static void free_service(rlo_service *service) {
+  free_lanes(service);
+  if (service->poll_fd >= 0) {
+    (void)close(service->poll_fd);
+  }
+  if (service->has_ended) {
+    rlo__cond_deinit(&service->ended);
+  }
+  if (service->has_lane_news) {
+    rlo__cond_deinit(&service->lane_news);
+  }
+  if (service->has_news) {
+    rlo__cond_deinit(&service->news);
+  }
+  if (service->has_mutex) {
+    rlo__mutex_deinit(&service->mutex);
+  }
+  rlo__free(service->threads);
+  rlo__free(service);
+}
+
+static rlo_status check_contexts(rlo_context *const *contexts,
+                                 int32_t num_contexts) {
+  if (num_contexts < 0 || (num_contexts > 0 && contexts == NULL)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    num_contexts < 0 ? "%" PRId32 " contexts, below 0"
+                                     : "%" PRId32 " contexts at NULL",
+                    num_contexts);
+  }
+  for (int32_t n = 0; n < num_contexts; ++n) {
+    if (contexts[n] == NULL) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "context %" PRId32 " is NULL", n);
+    }
+    for (int32_t k = 0; k < n; ++k) {
+      if (contexts[k] == contexts[n]) {
+        return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                        "context %" PRId32 " is context %" PRId32 " again",
+                        n,
+                        k);
+      }
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status create_lanes(rlo_service *service,
+                               rlo_context *const *contexts,
+                               int32_t num_contexts,
+                               bool copies) {
+  service->lanes =
+      rlo__alloc_array((size_t)num_contexts, sizeof(*service->lanes));
+  if (service->lanes == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  service->num_lanes = num_contexts;
+  for (int32_t n = 0; n < num_contexts; ++n) {
+    RLO_TRY(rlo__lane_create(contexts[n], copies, &service->lanes[n]));
+    service->copies = service->copies || rlo__lane_copies(service->lanes[n]);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__service_create(rlo_context *const *contexts,
+                               int32_t num_contexts,
+                               const rlo_service_options *options,
+                               bool copies,
+                               rlo_service **out_service) {
+  if (out_service == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the service");
+  }
+  *out_service = NULL;
+  RLO_TRY(check_contexts(contexts, num_contexts));
+  rlo_service_options read;
+  RLO_TRY(rlo__service_options_read(options, num_contexts, &read));
+  rlo_service *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  made->pid = getpid();
+  made->host_memory_bytes = read.host_memory_bytes;
+  made->device_memory_bytes = read.device_memory_bytes;
+  made->io_threads = read.io_threads;
+  made->max_running_jobs = read.max_running_jobs;
+  made->num_user_references = made->num_references = 1;
+  made->poll_fd = -1;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__mutex_init(&made->mutex));
+  made->has_mutex = true;
+  RLO_TRY_GOTO(rlo__cond_init(&made->news));
+  made->has_news = true;
+  RLO_TRY_GOTO(rlo__cond_init(&made->lane_news));
+  made->has_lane_news = true;
+  RLO_TRY_GOTO(rlo__cond_init(&made->ended));
+  made->has_ended = true;
+  RLO_TRY_GOTO(create_lanes(made, contexts, num_contexts, copies));
+  *out_service = made;
+  return RLO_OK;
+fail:
+  free_service(made);
+  return status;
+}
+
+rlo_status rlo_service_create(rlo_context *const *contexts,
+                              int32_t num_contexts,
+                              const rlo_service_options *options,
+                              rlo_service **out_service) {
+  return rlo__service_create(
+      contexts, num_contexts, options, false, out_service);
+}
+
+/* The threads, and with them the locks, are the parent's. */
+static bool is_here(const rlo_service *service) {
+  return service != NULL && service->pid == getpid();
+}
+
+rlo_service *rlo_service_retain(rlo_service *service) {
+  if (is_here(service)) {
+    rlo__mutex_lock(&service->mutex);
+    ++service->num_user_references;
+    rlo__mutex_unlock(&service->mutex);
+  }
+  return service;
+}
+
+/* Drops a reference of a job, or that of all users. */
+static void drop(rlo_service *service) {
+  rlo__mutex_lock(&service->mutex);
+  bool is_last = --service->num_references == 0;
+  rlo__mutex_unlock(&service->mutex);
+  if (is_last) {
+    free_service(service);
+  }
+}
+
+static void cancel_all(rlo_service *service) {
+  for (int32_t n = 0; n < RLO__NUM_PRIORITIES; ++n) {
+    for (rlo_job *job = service->lists[n].first; job != NULL; job = job->next) {
+      rlo_job_cancel(job);
+    }
+  }
+  rlo__cond_signal(&service->news);
+}
+
+void rlo_service_release(rlo_service *service) {
+  if (!is_here(service)) {
+    return;
+  }
+  rlo__mutex_lock(&service->mutex);
+  bool is_last = --service->num_user_references == 0;
+  if (is_last) {
+    cancel_all(service);
+    while (service->num_unended > 0) {
+      rlo__cond_wait(&service->ended, &service->mutex);
+    }
+  }
+  rlo__mutex_unlock(&service->mutex);
+  if (!is_last) {
+    return;
+  }
+  rlo__scheduler_stop(service);
+  free_lanes(service);
+  /* Nobody can take them any more; those with users are theirs. */
+  rlo__mutex_lock(&service->mutex);
+  rlo_job *job;
+  while ((job = rlo__scheduler_take_untaken(service, NULL)) != NULL) {
+    if (job->num_references == 0) {
+      --service->num_references;
+      rlo__job_free(job);
+    }
+  }
+  rlo__mutex_unlock(&service->mutex);
+  drop(service);
+}
+
+void rlo_service_cancel_all(rlo_service *service) {
+  if (is_here(service)) {
+    rlo__mutex_lock(&service->mutex);
+    cancel_all(service);
+    rlo__mutex_unlock(&service->mutex);
+  }
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+static double seconds_of(int64_t timeout_ms) {
+  const double for_ever = 1e12;
+  return timeout_ms < 0 ? for_ever
+                        : rlo__clock_seconds() + (double)timeout_ms * 1e-3;
+}
+
+/* Waits until a job has ended, or all if it is NULL; whether they have. */
+static bool wait_for(rlo_service *service,
+                     const rlo_job *job,
+                     int64_t timeout_ms) {
+  double until = seconds_of(timeout_ms);
+  bool is_late = false;
+  rlo__mutex_lock(&service->mutex);
+  /* For a job that was cancelled before it began: rlo_job_cancel, which signal
+   * handlers call, wakes nobody. */
+  rlo__cond_signal(&service->news);
+  for (;;) {
+    bool has_ended = job == NULL ? service->num_unended == 0
+                                 : job->phase == RLO__PHASE_ENDED;
+    if (has_ended || is_late) {
+      rlo__mutex_unlock(&service->mutex);
+      return has_ended;
+    }
+    is_late = !rlo__cond_wait_until(&service->ended, &service->mutex, until);
+  }
+}
+
+rlo_status rlo_service_drain(rlo_service *service,
+                             int64_t timeout_ms,
+                             bool *out_is_idle) {
+  if (service == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the service is NULL");
+  }
+  RLO_TRY(rlo__service_check_process(service));
+  bool is_idle = wait_for(service, NULL, timeout_ms);
+  if (out_is_idle != NULL) {
+    *out_is_idle = is_idle;
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_job_wait(rlo_job *job, int64_t timeout_ms, bool *out_has_ended) {
+  if (job == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the job is NULL");
+  }
+  RLO_TRY(rlo__service_check_process(job->service));
+  bool has_ended = wait_for(job->service, job, timeout_ms);
+  if (out_has_ended != NULL) {
+    *out_has_ended = has_ended;
+  }
+  return RLO_OK;
+}
+
+int rlo_service_poll_fd(rlo_service *service) {
+  if (!is_here(service)) {
+    return -1;
+  }
+  rlo__mutex_lock(&service->mutex);
+  if (service->poll_fd < 0) {
+    rlo__scheduler_open_poll(service);
+  }
+  int fd = service->poll_fd;
+  rlo__mutex_unlock(&service->mutex);
+  return fd;
+}
+
+rlo_job *rlo_service_take_ended(rlo_service *service) {
+  if (!is_here(service)) {
+    return NULL;
+  }
+  rlo__mutex_lock(&service->mutex);
+  rlo_job *job = rlo__scheduler_take_untaken(service, NULL);
+  if (job != NULL) {
+    ++job->num_references;
+  }
+  rlo__mutex_unlock(&service->mutex);
+  return job;
+}
+
+/* --------------------------------------------------------------------- jobs */
+
+rlo_status rlo_job_result(const rlo_job *job) {
+  if (job == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the job is NULL");
+  }
+  RLO_TRY(rlo__service_check_process(job->service));
+  rlo__mutex_lock(&job->service->mutex);
+  bool has_ended = job->phase == RLO__PHASE_ENDED;
+  rlo__mutex_unlock(&job->service->mutex);
+  if (!has_ended) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the job has not ended");
+  }
+  return job->failure.status == RLO_OK ? RLO_OK
+                                       : rlo__status_restore(&job->failure);
+}
+
+rlo_status rlo_job_get_info(const rlo_job *job, rlo_job_info *out_info) {
+  if (job == NULL || out_info == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    job == NULL ? "the job is NULL" : "no place for the info");
+  }
+  size_t size = out_info->struct_size;
+  if (size < sizeof size || size > sizeof *out_info) {
+    return rlo__options_fail(
+        "job info", "RLO_JOB_INFO_INIT", size, sizeof *out_info);
+  }
+  RLO_TRY(rlo__service_check_process(job->service));
+  rlo_job_info info;
+  rlo__mutex_lock(&job->service->mutex);
+  rlo__job_fill_info(job, &info);
+  rlo__mutex_unlock(&job->service->mutex);
+  memcpy(out_info, &info, size);
+  out_info->struct_size = size;
+  return RLO_OK;
+}
+
+void rlo_job_cancel(rlo_job *job) {
+  if (job != NULL) {
+    atomic_store(&job->is_cancelled, true);
+  }
+}
+
+rlo_job *rlo_job_retain(rlo_job *job) {
+  if (job != NULL && is_here(job->service)) {
+    rlo__mutex_lock(&job->service->mutex);
+    ++job->num_references;
+    rlo__mutex_unlock(&job->service->mutex);
+  }
+  return job;
+}
+
+void rlo_job_release(rlo_job *job) {
+  if (job == NULL || !is_here(job->service)) {
+    return;
+  }
+  rlo_service *service = job->service;
+  rlo__mutex_lock(&service->mutex);
+  bool is_dead = --job->num_references == 0 && job->phase == RLO__PHASE_ENDED;
+  if (is_dead && job->is_untaken) {
+    rlo__scheduler_take_untaken(service, job);
+  }
+  rlo__mutex_unlock(&service->mutex);
+  if (is_dead) {
+    rlo__job_free(job);
+    drop(service);
+  }
+}

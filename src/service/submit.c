@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/options.h"
+#include "base/status.h"
+#include "service/job_plan.h"
+#include "service/run_cost.h"
+#include "service/scheduler.h"
+#include "service/storage_kind.h"
+
+/** Memory that devices use where it lies begins at a multiple of the widest
+ *  unit. */
+enum { DEVICE_ALIGNMENT = RLO_MAX_UNIT_BITS / 8 };
+
+/* ----------------------------------------------------------------- estimate */
+
+/* Reads the traits of a side; NULL: memory. */
+static rlo_status read_side(const rlo_storage_traits *traits,
+                            int64_t bytes,
+                            rlo__problem_side side,
+                            rlo__job_setting *setting) {
+  rlo_storage_traits *read = &setting->traits[side];
+  *read = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
+  read->bytes = bytes;
+  RLO_TRY(rlo__storage_read_traits(traits, read));
+  setting->is_in_memory[side] = traits == NULL;
+  return RLO_OK;
+}
+
+/* How much longer the transfers of a side take than those of a copy. */
+static double cost_of_side(const rlo__pass *pass,
+                           rlo__problem_side side,
+                           int64_t run_bytes,
+                           int64_t good_bytes) {
+  return pass->is_in_memory[side] ? 1.0 : rlo__run_cost(run_bytes, good_bytes);
+}
+
+static void fill_estimate(const rlo__job_plan *plan,
+                          const rlo__job_setting *setting,
+                          rlo_job_estimate *out) {
+  rlo_job_estimate made = RLO_JOB_ESTIMATE_INIT;
+  made.num_passes = plan->num_passes;
+  made.host_bytes = plan->host_bytes;
+  made.device_bytes = plan->device_bytes;
+  double time = 0;
+  for (int32_t n = 0; n < plan->num_passes; ++n) {
+    const rlo__piece_plan *p = &plan->passes[n].plan;
+    made.num_pieces += rlo__pass_num_pieces(&plan->passes[n]);
+    made.bytes_read += p->bytes_read;
+    made.bytes_written += p->bytes_written;
+    if (n == 0 || p->read_run_bytes < made.read_run_bytes) {
+      made.read_run_bytes = p->read_run_bytes;
+    }
+    if (n == 0 || p->write_run_bytes < made.write_run_bytes) {
+      made.write_run_bytes = p->write_run_bytes;
+    }
+    if (p->num_pieces > 0) {
+      /* Half of a copy is reading. */
+      time += 0.5 * cost_of_side(&plan->passes[n],
+                                 RLO__SIDE_SOURCE,
+                                 p->read_run_bytes,
+                                 setting->traits[0].good_read_bytes);
+      time += 0.5 * cost_of_side(&plan->passes[n],
+                                 RLO__SIDE_DESTINATION,
+                                 p->write_run_bytes,
+                                 setting->traits[1].good_write_bytes);
+    }
+  }
+  made.expected_fraction = time > 0 ? 1.0 / time : 1.0;
+  *out = made;
+}
+
+rlo_status rlo_job_estimate_make(const rlo_problem *problem,
+                                 const rlo_storage_traits *src,
+                                 const rlo_storage_traits *dst,
+                                 const rlo_service_options *service_options,
+                                 const rlo_job_options *job_options,
+                                 rlo_job_estimate *out_estimate) {
+  if (problem == NULL || out_estimate == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is NULL",
+                    problem == NULL ? "problem" : "place for the estimate");
+  }
+  if (out_estimate->struct_size != sizeof *out_estimate) {
+    return rlo__options_fail("job estimate",
+                             "RLO_JOB_ESTIMATE_INIT",
+                             out_estimate->struct_size,
+                             sizeof *out_estimate);
+  }
+  rlo__job_setting setting = {.num_lanes = 0};
+  rlo_service_options service = RLO_SERVICE_OPTIONS_INIT;
+  RLO_TRY(rlo__service_options_read(service_options, 0, &service));
+  RLO_TRY(rlo__job_options_read(job_options, &setting.options));
+  RLO_TRY(read_side(src, problem->src_bytes, RLO__SIDE_SOURCE, &setting));
+  RLO_TRY(read_side(dst, problem->dst_bytes, RLO__SIDE_DESTINATION, &setting));
+  setting.host_memory_bytes = service.host_memory_bytes;
+  setting.device_memory_bytes = service.device_memory_bytes;
+  setting.io_threads = service.io_threads;
+  setting.max_running_jobs = service.max_running_jobs;
+  rlo__job_plan *plan = rlo__alloc(sizeof *plan);
+  if (plan == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = rlo__job_plan_make(problem, &setting, plan);
+  if (status == RLO_OK) {
+    fill_estimate(plan, &setting, out_estimate);
+  }
+  rlo__free(plan);
+  return status;
+}
+
+/* --------------------------------------------------------------- submission */
+
+static rlo_status check_storages(const rlo_problem *problem,
+                                 const rlo_storage *src,
+                                 const rlo_storage *dst) {
+  if (src == dst) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the source and the destination are one storage");
+  }
+  uintptr_t from = (uintptr_t)src->memory;
+  uintptr_t to = (uintptr_t)dst->memory;
+  if (src->memory != NULL && dst->memory != NULL &&
+      from < to + (uintptr_t)problem->dst_bytes &&
+      to < from + (uintptr_t)problem->src_bytes) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the source and the destination overlap in memory");
+  }
+  if (src->is_write_only) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the source is a storage that can only be written");
+  }
+  return RLO_OK;
+}
+
+static bool is_usable_memory(const rlo_service *service,
+                             const rlo_storage *storage) {
+  return storage->memory != NULL &&
+         (service->num_lanes == 0 ||
+          (uintptr_t)storage->memory % DEVICE_ALIGNMENT == 0);
+}
+
+static rlo_status fill_job(rlo_service *service,
+                           const rlo_problem *problem,
+                           rlo_storage *src,
+                           rlo_storage *dst,
+                           const rlo_job_options *options,
+                           rlo__job_plan *plan,
+                           rlo_job *job) {
+  rlo__job_setting setting = {
+      .traits = {src->traits, dst->traits},
+      .is_in_memory = {is_usable_memory(service, src),
+                       is_usable_memory(service, dst)},
+      .host_memory_bytes = service->host_memory_bytes,
+      .device_memory_bytes = service->device_memory_bytes,
+      .io_threads = service->io_threads,
+      .max_running_jobs = service->max_running_jobs,
+      .num_lanes = service->num_lanes,
+      .copies = service->copies};
+  RLO_TRY(rlo__job_options_read(options, &setting.options));
+  RLO_TRY(check_storages(problem, src, dst));
+  RLO_TRY(rlo__job_plan_make(problem, &setting, plan));
+  job->passes = rlo__alloc_array((size_t)plan->num_passes, sizeof *job->passes);
+  if (job->passes == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t n = 0; n < plan->num_passes; ++n) {
+    job->passes[n] = plan->passes[n];
+    job->passes[n].storages[RLO__SIDE_SOURCE] = src;
+    job->passes[n].storages[RLO__SIDE_DESTINATION] = dst;
+  }
+  job->service = service;
+  job->priority = setting.options.priority;
+  job->num_passes = plan->num_passes;
+  job->host_bytes = plan->host_bytes;
+  job->src_bytes = problem->src_bytes;
+  job->dst_bytes = problem->dst_bytes;
+  job->src = rlo_storage_retain(src);
+  job->dst = rlo_storage_retain(dst);
+  atomic_init(&job->is_cancelled, false);
+  return RLO_OK;
+}
+
+rlo_status rlo_service_submit(rlo_service *service,
+                              const rlo_problem *problem,
+                              rlo_storage *src,
+                              rlo_storage *dst,
+                              const rlo_job_options *options,
+                              rlo_job **out_job) {
+  if (out_job == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the job");
+  }
+  *out_job = NULL;
+  if (service == NULL || problem == NULL || src == NULL || dst == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s is NULL",
+                    service == NULL   ? "service"
+                    : problem == NULL ? "problem"
+                    : src == NULL     ? "source"
+                                      : "destination");
+  }
+  RLO_TRY(rlo__service_check_process(service));
+  rlo__job_plan *plan = rlo__alloc(sizeof *plan);
+  rlo_job *job = rlo__alloc(sizeof *job);
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  if (plan != NULL && job != NULL) {
+    status = fill_job(service, problem, src, dst, options, plan, job);
+  }
+  rlo__free(plan);
+  if (status == RLO_OK) {
+    rlo__mutex_lock(&service->mutex);
+    job->num_references = 1;
+    ++service->num_references;
+    status = rlo__scheduler_add(service, job);
+    service->num_references -= status != RLO_OK;
+    rlo__mutex_unlock(&service->mutex);
+  }
+  if (status != RLO_OK) {
+    rlo__job_free(job);
+    return status;
+  }
+  *out_job = job;
+  return RLO_OK;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/transfers.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "service/storage.h"
+
+rlo__transfers rlo__transfers_make(const rlo__lattice *lattice,
+                                   int64_t target_bytes,
+                                   int64_t granule_bytes) {
+  rlo__transfers made = {.first_whole_dim = lattice->num_dims, .parts = 1};
+  if (lattice->run_bytes == 0) {
+    return made;
+  }
+  int64_t bytes = lattice->run_bytes;
+  int32_t d = lattice->num_dims;
+  while (d > 0 && bytes <= target_bytes / lattice->extents[d - 1]) {
+    bytes *= lattice->extents[--d];
+  }
+  made.first_whole_dim = d;
+  made.is_run_cut = d == lattice->num_dims && bytes > target_bytes;
+  if (made.is_run_cut) {
+    made.part = rlo__max(1, target_bytes / granule_bytes) * granule_bytes;
+    made.parts = rlo__ceil_div(lattice->run_bytes, made.part);
+  } else if (d > 0) {
+    made.part = rlo__max(1, target_bytes / bytes);
+    made.parts = rlo__ceil_div(lattice->extents[d - 1], made.part);
+    made.first_whole_dim = d;
+  }
+  int32_t num_outer = made.is_run_cut ? d : d - 1;
+  made.count = made.parts;
+  for (int32_t n = 0; n < num_outer; ++n) {
+    made.count *= lattice->extents[n];
+  }
+  return made;
+}
+
+/** Gets transfer number `number`, and where its bytes lie in packed memory. */
+static rlo__lattice get_transfer(const rlo__transfers *transfers,
+                                 const rlo__lattice *lattice,
+                                 int64_t number,
+                                 int64_t *out_packed) {
+  rlo__lattice one = *lattice;
+  int32_t d = transfers->first_whole_dim;
+  /* The dim that is cut, or the runs if it is -1. */
+  int32_t cut = transfers->is_run_cut ? -1 : d - 1;
+  int64_t bytes = lattice->run_bytes;
+  for (int32_t n = d; n < lattice->num_dims; ++n) {
+    bytes *= lattice->extents[n];
+  }
+  int64_t at = number % transfers->parts * transfers->part;
+  int64_t rest = number / transfers->parts;
+  *out_packed = 0;
+  if (transfers->is_run_cut) {
+    one.run_bytes = rlo__min(transfers->part, lattice->run_bytes - at);
+    one.base_byte += at;
+    *out_packed = at;
+  } else if (cut >= 0) {
+    one.base_byte += at * lattice->strides[cut];
+    *out_packed = at * bytes;
+    bytes *= lattice->extents[cut];
+  }
+  /* The dims before are at one index each. */
+  for (int32_t n = cut >= 0 ? cut - 1 : d - 1; n >= 0; --n) {
+    int64_t index = rest % lattice->extents[n];
+    rest /= lattice->extents[n];
+    one.base_byte += index * lattice->strides[n];
+    *out_packed += index * bytes;
+    bytes *= lattice->extents[n];
+  }
+  one.num_dims = 0;
+  if (cut >= 0) {
+    one.extents[0] = rlo__min(transfers->part, lattice->extents[cut] - at);
+    one.strides[0] = lattice->strides[cut];
+    one.num_dims = 1;
+  }
+  for (int32_t n = d; n < lattice->num_dims; ++n) {
+    one.extents[one.num_dims] = lattice->extents[n];
+    one.strides[one.num_dims++] = lattice->strides[n];
+  }
+  return one;
+}
+
+rlo_status rlo__transfers_read(const rlo__transfers *transfers,
+                               const rlo__lattice *lattice,
+                               int64_t number,
+                               rlo_storage *storage,
+                               char *packed,
+                               int64_t *out_bytes) {
+  int64_t at;
+  rlo__lattice one = get_transfer(transfers, lattice, number, &at);
+  *out_bytes = rlo__lattice_bytes(&one);
+  return rlo__lattice_read(&one, storage, packed + at);
+}
+
+rlo_status rlo__transfers_write(const rlo__transfers *transfers,
+                                const rlo__lattice *lattice,
+                                int64_t number,
+                                rlo_storage *storage,
+                                const char *packed,
+                                int64_t *out_bytes) {
+  int64_t at;
+  rlo__lattice one = get_transfer(transfers, lattice, number, &at);
+  *out_bytes = rlo__lattice_bytes(&one);
+  return rlo__lattice_write(&one, storage, packed + at);
+}
+
+rlo_status rlo__lattice_read(const rlo__lattice *lattice,
+                             rlo_storage *storage,
+                             char *packed) {
+  return rlo__storage_read_lattice(storage,
+                                   lattice->base_byte,
+                                   lattice->extents,
+                                   lattice->strides,
+                                   lattice->num_dims,
+                                   lattice->run_bytes,
+                                   packed);
+}
+
+rlo_status rlo__lattice_write(const rlo__lattice *lattice,
+                              rlo_storage *storage,
+                              const char *packed) {
+  return rlo__storage_write_lattice(storage,
+                                    lattice->base_byte,
+                                    lattice->extents,
+                                    lattice->strides,
+                                    lattice->num_dims,
+                                    lattice->run_bytes,
+                                    packed);
+}

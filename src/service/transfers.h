@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_SERVICE_TRANSFERS_H
+#define RLO_SERVICE_TRANSFERS_H
+
+#include "ir/footprint.h"
+#include "relayout/storage.h"
+
+/**
+ * A lattice of a storage, cut into transfers of about equal bytes, which many
+ * threads make at once. Each is a lattice itself, whose packed bytes are a
+ * contiguous part of the whole's.
+ */
+typedef struct rlo__transfers {
+  int64_t count;
+  /** Dims from here on are whole in each transfer; the one before is cut into
+   *  parts of `part` indices. If `is_run_cut`, runs are cut, into parts of
+   *  `part` bytes. */
+  int32_t first_whole_dim;
+  int64_t part, parts;
+  bool is_run_cut;
+} rlo__transfers;
+
+/**
+ * Cuts a lattice. 0 transfers if it has no byte.
+ * @param target_bytes  of a transfer; one is rarely above, unless a granule is.
+ * @param granule_bytes  runs are cut at multiples of this.
+ */
+rlo__transfers rlo__transfers_make(const rlo__lattice *lattice,
+                                   int64_t target_bytes,
+                                   int64_t granule_bytes);
+
+/** Moves transfer number `number` between a storage and the packed memory of
+ *  the whole lattice. Sets *out_bytes to its bytes.
+ *  @return what rlo__storage_read_lattice and its peer return. */
+RLO_NODISCARD rlo_status rlo__transfers_read(const rlo__transfers *transfers,
+                                             const rlo__lattice *lattice,
+                                             int64_t number,
+                                             rlo_storage *storage,
+                                             char *packed,
+                                             int64_t *out_bytes);
+RLO_NODISCARD rlo_status rlo__transfers_write(const rlo__transfers *transfers,
+                                              const rlo__lattice *lattice,
+                                              int64_t number,
+                                              rlo_storage *storage,
+                                              const char *packed,
+                                              int64_t *out_bytes);
+
+/** Reads and writes a whole lattice. */
+RLO_NODISCARD rlo_status rlo__lattice_read(const rlo__lattice *lattice,
+                                           rlo_storage *storage,
+                                           char *packed);
+RLO_NODISCARD rlo_status rlo__lattice_write(const rlo__lattice *lattice,
+                                            rlo_storage *storage,
+                                            const char *packed);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/work.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "service/storage.h"
+
+enum {
+  /** Transfers of boxes are longer than good ones need to be: threads take
+   *  turns less often. */
+  MAX_TRANSFER_BYTES = 4 << 20,
+  TRANSFERS_OF_BOX = 16
+};
+
+static rlo_status check_room(const char *what, int64_t bytes, int64_t room) {
+  if (bytes > room) {
+    return RLO_FAIL(RLO_INTERNAL,
+                    "a %s has %" PRId64 " bytes, and was planned with %" PRId64,
+                    what,
+                    bytes,
+                    room);
+  }
+  return RLO_OK;
+}
+
+/* Moves a side of a problem into packed memory. */
+static rlo_status pack_side(rlo_problem *problem,
+                            rlo__problem_side side,
+                            rlo__lattice *lattice) {
+  bool is_hull;
+  RLO_TRY(rlo__problem_packing(problem, side, lattice, &is_hull));
+  return rlo__problem_rebase(problem, side, lattice, problem);
+}
+
+/* Moves a side of a problem into the part of its memory that it touches, and
+ * gives the bytes that it touches there. */
+static rlo_status trim_side(rlo_problem *problem,
+                            rlo__problem_side side,
+                            char *memory,
+                            rlo__piece_side *out,
+                            int64_t *out_touched_bytes) {
+  rlo__lattice lattice;
+  RLO_TRY(rlo__problem_footprint(problem, side, &lattice));
+  *out_touched_bytes = rlo__lattice_bytes(&lattice);
+  lattice = rlo__lattice_hull(&lattice);
+  *out = (rlo__piece_side){
+      .memory = lattice.run_bytes > 0 ? memory + lattice.base_byte : NULL,
+      .bytes = lattice.run_bytes};
+  return rlo__problem_rebase(problem, side, &lattice, problem);
+}
+
+/* ------------------------------------------------------------------- boxes */
+
+static rlo__transfers cut(const rlo__lattice *lattice,
+                          const rlo_storage *of,
+                          bool is_read) {
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  rlo_status status = rlo_storage_get_traits(of, &traits);
+  (void)status;
+  int64_t good = is_read ? traits.good_read_bytes : traits.good_write_bytes;
+  int64_t target = rlo__min(MAX_TRANSFER_BYTES,
+                            rlo__lattice_bytes(lattice) / TRANSFERS_OF_BOX);
+  return rlo__transfers_make(
+      lattice, rlo__max(good, target), traits.granule_bytes);
+}
+
+/* Finds the bytes of a box that is staged. */
+static rlo_status place_box(rlo__pipeline *pipeline, rlo__box *box) {
+  const rlo__pass *pass = pipeline->pass;
+  rlo__problem_side side = pass->plan.gathered;
+  rlo_storage *storage = pass->storages[side];
+  RLO_TRY(pack_side(&box->problem, side, &box->lattice));
+  RLO_TRY(check_room(
+      "box", rlo__lattice_bytes(&box->lattice), pipeline->layout.box_bytes));
+  bool is_source = side == RLO__SIDE_SOURCE;
+  if (!is_source) {
+    box->stores = cut(&box->lattice, storage, false);
+  }
+  if (is_source || (!box->lattice.is_exact && !pass->is_new_destination)) {
+    box->loads = cut(&box->lattice, storage, true);
+  } else if (!box->lattice.is_exact) {
+    memset(box->memory, 0, (size_t)rlo__lattice_bytes(&box->lattice));
+  }
+  return RLO_OK;
+}
+
+static rlo_status open_box(rlo__pipeline *pipeline, rlo__box *box) {
+  const rlo__pass *pass = pipeline->pass;
+  box->loads = box->stores = (rlo__transfers){0};
+  if (pass->num_shares > 0) {
+    box->num_pieces = pass->num_shares;
+    box->problem = pass->plan.problem;
+    return rlo__prepared_take(
+        pipeline->prepared, &box->problem, &pipeline->whole);
+  }
+  box->num_pieces = rlo__piece_plan_num_pieces(&pass->plan, box->number);
+  RLO_TRY(rlo__piece_plan_box(&pass->plan, box->number, &box->problem));
+  return pass->is_in_memory[pass->plan.gathered] ? RLO_OK
+                                                 : place_box(pipeline, box);
+}
+
+/* ------------------------------------------------------------------ pieces */
+
+static char *memory_of(const rlo__pass *pass, rlo__problem_side side) {
+  return side == RLO__SIDE_SOURCE
+             /* The source is never written through. */
+             ? (char *)(uintptr_t)rlo__storage_memory(pass->storages[side])
+             : rlo__storage_writable_memory(pass->storages[side]);
+}
+
+/* Moves a side of a piece to where its bytes are used. */
+static rlo_status place_side(rlo__pipeline *pipeline,
+                             rlo__slot *slot,
+                             rlo_problem *problem,
+                             rlo__problem_side side,
+                             int64_t *bytes_in_memory) {
+  const rlo__pass *pass = pipeline->pass;
+  rlo__piece_side *place = &slot->sides[side];
+  bool is_in_memory = pass->is_in_memory[side];
+  bool is_in_box = !is_in_memory && side == pass->plan.gathered;
+  *bytes_in_memory = 0;
+  if (is_in_memory || (is_in_box && !pass->copies)) {
+    int64_t touched;
+    RLO_TRY(trim_side(problem,
+                      side,
+                      is_in_box ? slot->box->memory : memory_of(pass, side),
+                      place,
+                      &touched));
+    *bytes_in_memory = is_in_memory ? touched : 0;
+    return RLO_OK;
+  }
+  *place = (rlo__piece_side){
+      .memory = slot->memory,
+      .storage = is_in_box ? slot->box->view : pass->storages[side]};
+  RLO_TRY(pack_side(problem, side, &place->lattice));
+  place->bytes = rlo__lattice_bytes(&place->lattice);
+  if (side == RLO__SIDE_DESTINATION) {
+    slot->has_gaps = !place->lattice.is_exact;
+    slot->loads_gaps = is_in_box || !pass->is_new_destination;
+  }
+  return check_room("piece", place->bytes, pipeline->layout.slot_bytes);
+}
+
+static rlo_status prepare_piece(rlo__pipeline *pipeline,
+                                rlo__slot *slot,
+                                rlo_problem *problem,
+                                rlo__work *work) {
+  RLO_TRY(rlo__piece_plan_cut(&pipeline->pass->plan,
+                              slot->box->number,
+                              slot->piece,
+                              &slot->box->problem,
+                              problem));
+  slot->has_gaps = slot->loads_gaps = false;
+  RLO_TRY(
+      place_side(pipeline, slot, problem, RLO__SIDE_SOURCE, &work->bytes_read));
+  RLO_TRY(place_side(
+      pipeline, slot, problem, RLO__SIDE_DESTINATION, &work->bytes_written));
+  return rlo__prepared_take(pipeline->prepared, problem, &slot->prepared);
+}
+
+/* Whether transfers of a storage count for the job: not those of a view. */
+static bool is_counted(const rlo__pipeline *pipeline,
+                       const rlo_storage *storage) {
+  return storage == pipeline->pass->storages[0] ||
+         storage == pipeline->pass->storages[1];
+}
+
+static rlo_status read_piece(rlo__pipeline *pipeline,
+                             rlo__slot *slot,
+                             rlo__work *work) {
+  rlo_problem *problem = rlo__alloc(sizeof *problem);
+  if (problem == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = prepare_piece(pipeline, slot, problem, work);
+  rlo__free(problem);
+  const rlo__piece_side *src = &slot->sides[RLO__SIDE_SOURCE];
+  if (status != RLO_OK || src->storage == NULL) {
+    return status;
+  }
+  work->bytes_read = is_counted(pipeline, src->storage) ? src->bytes : 0;
+  return rlo__lattice_read(&src->lattice, src->storage, src->memory);
+}
+
+/** For load_gaps. */
+typedef struct gaps {
+  rlo__pipeline *pipeline;
+  rlo__slot *slot;
+  rlo__work *work;
+} gaps;
+
+/* Puts into a piece's destination what it may leave untouched. */
+static rlo_status load_gaps(void *payload) {
+  const gaps *g = payload;
+  const rlo__piece_side *dst = &g->slot->sides[RLO__SIDE_DESTINATION];
+  if (!g->slot->loads_gaps) {
+    memset(dst->memory, 0, (size_t)dst->bytes);
+    return RLO_OK;
+  }
+  g->work->bytes_read += is_counted(g->pipeline, dst->storage) ? dst->bytes : 0;
+  return rlo__lattice_read(&dst->lattice, dst->storage, dst->memory);
+}
+
+static int64_t share_of(int64_t bytes, int64_t share, int64_t num_shares) {
+  return bytes / num_shares + (share < bytes % num_shares ? 1 : 0);
+}
+
+static rlo_status run_share(const rlo__pipeline *pipeline, rlo__work *work) {
+  const rlo__pass *pass = pipeline->pass;
+  int64_t n = pass->num_shares;
+  int64_t i = work->slot->piece;
+  work->bytes_read = share_of(pass->plan.bytes_read, i, n);
+  work->bytes_written = share_of(pass->plan.bytes_written, i, n);
+  return rlo__prepared_run_on_host(pipeline->whole,
+                                   memory_of(pass, RLO__SIDE_SOURCE),
+                                   memory_of(pass, RLO__SIDE_DESTINATION),
+                                   (int32_t)i,
+                                   (int32_t)n);
+}
+
+static rlo_status run_piece(rlo__pipeline *pipeline,
+                            rlo__slot *slot,
+                            rlo__work *work,
+                            rlo__lane *lane) {
+  const rlo__piece_side *src = &slot->sides[RLO__SIDE_SOURCE];
+  const rlo__piece_side *dst = &slot->sides[RLO__SIDE_DESTINATION];
+  gaps g = {pipeline, slot, work};
+  if (dst->bytes == 0) {
+    return RLO_OK;
+  }
+  if (lane == NULL) {
+    if (slot->has_gaps) {
+      RLO_TRY(load_gaps(&g));
+    }
+    return rlo__prepared_run_on_host(
+        slot->prepared, src->memory, dst->memory, 0, 1);
+  }
+  rlo_plan *plan;
+  RLO_TRY(rlo__prepared_get_plan(slot->prepared,
+                                 work->lane_number,
+                                 rlo__lane_context(lane),
+                                 rlo__lane_copies(lane),
+                                 &plan));
+  return rlo__lane_run(lane,
+                       plan,
+                       src->memory,
+                       src->bytes,
+                       dst->memory,
+                       dst->bytes,
+                       slot->has_gaps ? load_gaps : NULL,
+                       &g);
+}
+
+static rlo_status write_piece(const rlo__pipeline *pipeline,
+                              const rlo__slot *slot,
+                              rlo__work *work) {
+  const rlo__piece_side *dst = &slot->sides[RLO__SIDE_DESTINATION];
+  work->bytes_written = is_counted(pipeline, dst->storage) ? dst->bytes : 0;
+  return rlo__lattice_write(&dst->lattice, dst->storage, dst->memory);
+}
+
+static rlo_status do_now(rlo__pipeline *pipeline,
+                         rlo__work *work,
+                         rlo__lane *lane) {
+  rlo__box *box = work->box;
+  rlo_storage *storage =
+      pipeline->pass->storages[pipeline->pass->plan.gathered];
+  switch (work->kind) {
+    case RLO__WORK_OPEN:
+      return open_box(pipeline, box);
+    case RLO__WORK_LOAD:
+      return rlo__transfers_read(&box->loads,
+                                 &box->lattice,
+                                 work->number,
+                                 storage,
+                                 box->memory,
+                                 &work->bytes_read);
+    case RLO__WORK_STORE:
+      return rlo__transfers_write(&box->stores,
+                                  &box->lattice,
+                                  work->number,
+                                  storage,
+                                  box->memory,
+                                  &work->bytes_written);
+    case RLO__WORK_READ:
+      return read_piece(pipeline, work->slot, work);
+    case RLO__WORK_RUN:
+      return pipeline->pass->num_shares > 0
+                 ? run_share(pipeline, work)
+                 : run_piece(pipeline, work->slot, work, lane);
+    default:
+      return write_piece(pipeline, work->slot, work);
+  }
+}
+
+rlo_status rlo__work_do(rlo__pipeline *pipeline,
+                        rlo__work *work,
+                        rlo__lane *lane) {
+  static const rlo_job_stage stages[] = {[RLO__WORK_OPEN] = RLO_STAGE_RUN,
+                                         [RLO__WORK_LOAD] = RLO_STAGE_READ,
+                                         [RLO__WORK_STORE] = RLO_STAGE_WRITE,
+                                         [RLO__WORK_READ] = RLO_STAGE_READ,
+                                         [RLO__WORK_RUN] = RLO_STAGE_RUN,
+                                         [RLO__WORK_WRITE] = RLO_STAGE_WRITE};
+  double begin = rlo__clock_seconds();
+  rlo_status status = do_now(pipeline, work, lane);
+  work->seconds[stages[work->kind]] = rlo__clock_seconds() - begin;
+  return status;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_SERVICE_WORK_H
+#define RLO_SERVICE_WORK_H
+
+#include "relayout/service.h"
+#include "service/lane.h"
+#include "service/pass.h"
+#include "service/prepared.h"
+#include "service/transfers.h"
+
+/**
+ * What a pass consists of: works, each done by one thread. service/pipeline.h
+ * says which is next; here they are done.
+ *
+ *   gathered destination:  open the box; read a piece, run it into the box, for
+ *                          each; store the box
+ *   gathered source:       open and load the box; run a piece from the box,
+ *                          write it, for each
+ */
+typedef enum rlo__work_kind {
+  /** Finds out where a box's bytes are. */
+  RLO__WORK_OPEN,
+  /** Makes one transfer from, or to, a box's storage. */
+  RLO__WORK_LOAD,
+  RLO__WORK_STORE,
+  /** Prepares a piece and reads its source. */
+  RLO__WORK_READ,
+  RLO__WORK_RUN,
+  /** Writes the destination of a piece. */
+  RLO__WORK_WRITE
+} rlo__work_kind;
+
+typedef enum rlo__box_state {
+  RLO__BOX_EMPTY,
+  RLO__BOX_OPENING,
+  RLO__BOX_LOADING,
+  RLO__BOX_RUNNING,
+  RLO__BOX_STORING
+} rlo__box_state;
+
+/** The memory of a box, and the box that is in it. */
+typedef struct rlo__box {
+  rlo__box_state state;
+  int64_t number;
+  /** NULL: the gathered side is in memory. */
+  char *memory;
+  /** The same memory as a storage, for pieces that are copied; NULL: none. */
+  rlo_storage *view;
+  /** The part of the problem, the gathered side moved into packed memory of
+   *  `lattice` if it is staged: the bytes of the storage that are in it. */
+  rlo_problem problem;
+  rlo__lattice lattice;
+  rlo__transfers loads, stores;
+  int64_t num_loads_taken, num_loads_done;
+  int64_t num_stores_taken, num_stores_done;
+  int64_t num_pieces, num_pieces_taken, num_pieces_done;
+} rlo__box;
+
+typedef enum rlo__slot_state {
+  RLO__SLOT_FREE,
+  RLO__SLOT_READING,
+  /** Ready to run. */
+  RLO__SLOT_READ,
+  RLO__SLOT_RUNNING,
+  /** Ready to be written. */
+  RLO__SLOT_RAN,
+  RLO__SLOT_WRITING,
+  /** A lane could not run it: to be read again. */
+  RLO__SLOT_RETURNED
+} rlo__slot_state;
+
+/** Where a piece finds one side. */
+typedef struct rlo__piece_side {
+  /** Of the problem's memory. */
+  char *memory;
+  int64_t bytes;
+  /** `memory` holds the packed bytes of `lattice` of this storage, and is the
+   *  slot's. NULL: it is part of the user's memory or of a box. */
+  rlo_storage *storage;
+  rlo__lattice lattice;
+} rlo__piece_side;
+
+/** A piece in flight. */
+typedef struct rlo__slot {
+  rlo__slot_state state;
+  rlo__box *box;
+  /** In the box; and in the pass, in the order of their beginning, from 1. */
+  int64_t piece, number;
+  /** Staging memory; NULL: none. */
+  char *memory;
+  rlo__prepared *prepared;
+  /** [RLO__SIDE_SOURCE], [RLO__SIDE_DESTINATION]. */
+  rlo__piece_side sides[2];
+  /** Bytes of the destination that the piece may leave untouched: what they
+   *  hold is loaded, or they become 0. */
+  bool has_gaps, loads_gaps;
+} rlo__slot;
+
+/** The state of a pass that runs. */
+typedef struct rlo__pipeline {
+  /** Borrowed. */
+  const rlo__pass *pass;
+  rlo__pass_layout layout;
+  rlo__prepared_set *prepared;
+  /** The whole problem, if it runs in shares. */
+  rlo__prepared *whole;
+  rlo__box boxes[2];
+  int64_t num_boxes_taken, num_boxes_done;
+  rlo__slot *slots;
+  int64_t num_pieces_taken, num_pieces_done;
+  /** Works in flight that read, and that write. */
+  int32_t num_reading, num_writing;
+  /** Of each lane: it has failed. */
+  bool *is_lost;
+  int32_t num_lost;
+} rlo__pipeline;
+
+/** What a thread has to do, and then what it has done. */
+typedef struct rlo__work {
+  rlo__work_kind kind;
+  /** Of OPEN, LOAD and STORE; else the slot's. */
+  rlo__box *box;
+  /** Of READ, RUN and WRITE. */
+  rlo__slot *slot;
+  /** The transfer. */
+  int64_t number;
+  /** The lane's number; -1 for another thread. */
+  int32_t lane_number;
+  int64_t bytes_read, bytes_written;
+  double seconds[RLO_STAGE_COUNT];
+} rlo__work;
+
+/** Does a work. `lane` is that of the calling thread, or NULL. */
+RLO_NODISCARD rlo_status rlo__work_do(rlo__pipeline *pipeline,
+                                      rlo__work *work,
+                                      rlo__lane *lane);
+
+#endif

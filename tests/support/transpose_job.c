@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/transpose_job.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "relayout/ops.h"
+#include "support/expect.h"
+#include "support/shape_of.h"
+
+enum { NUM_ELEMENTS = TRANSPOSE_ROWS * TRANSPOSE_COLUMNS, JOB_BYTES = 8192 };
+
+void transpose_job_init(transpose_job *t,
+                        test_storage_kind src,
+                        test_storage_kind dst) {
+  static const int32_t permutation[] = {1, 0};
+  memset(t, 0, sizeof *t);
+  rlo_shape from = test_shape_of("f32[48,80]");
+  rlo_shape to = test_shape_of("f32[80,48]");
+  expect_ok(rlo_relayout_lower(&from, &to, permutation, &t->problem));
+  t->options = (rlo_job_options)RLO_JOB_OPTIONS_INIT;
+  t->options.host_memory_bytes = JOB_BYTES;
+  t->options.is_new_destination = true;
+  uint32_t values[NUM_ELEMENTS];
+  for (uint32_t n = 0; n < NUM_ELEMENTS; ++n) {
+    values[n] = n * 2654435761u;
+  }
+  watched_storage_init(&t->src, src, values, sizeof values, NULL);
+  memset(values, 0, sizeof values);
+  watched_storage_init(&t->dst, dst, values, sizeof values, NULL);
+}
+
+void transpose_job_submit(transpose_job *t, rlo_service *service) {
+  expect_ok(rlo_service_submit(service,
+                               &t->problem,
+                               t->src.storage,
+                               t->dst.storage,
+                               &t->options,
+                               &t->job));
+}
+
+rlo_job_info transpose_job_info(const transpose_job *t) {
+  rlo_job_info info = RLO_JOB_INFO_INIT;
+  expect_ok(rlo_job_get_info(t->job, &info));
+  return info;
+}
+
+void transpose_job_expect(transpose_job *t) {
+  bool has_ended = false;
+  expect_ok(rlo_job_wait(t->job, -1, &has_ended));
+  ck_assert(has_ended);
+  expect_ok(rlo_job_result(t->job));
+  ck_assert_int_eq(transpose_job_info(t).state, RLO_JOB_DONE);
+  uint32_t values[NUM_ELEMENTS];
+  watched_storage_get(&t->dst, values);
+  for (uint32_t n = 0; n < NUM_ELEMENTS; ++n) {
+    uint32_t from = n % TRANSPOSE_ROWS * TRANSPOSE_COLUMNS + n / TRANSPOSE_ROWS;
+    ck_assert_uint_eq(values[n], from * 2654435761u);
+  }
+}
+
+void transpose_job_expect_failure(transpose_job *t,
+                                  rlo_status status,
+                                  const char *words) {
+  expect_ok(rlo_job_wait(t->job, -1, NULL));
+  rlo_status got = rlo_job_result(t->job);
+  ck_assert_msg(
+      got == status &&
+          strncmp(rlo_error_last()->message, words, strlen(words)) == 0,
+      "%s: %s",
+      rlo_status_name(got),
+      rlo_error_last()->message);
+  ck_assert_int_eq(rlo_error_last()->status, status);
+  rlo_job_info info = transpose_job_info(t);
+  ck_assert_int_eq(
+      info.state, status == RLO_CANCELLED ? RLO_JOB_CANCELLED : RLO_JOB_FAILED);
+  ck_assert_int_eq(info.status, status);
+}
+
+void transpose_job_deinit(transpose_job *t) {
+  rlo_job_release(t->job);
+  watched_storage_deinit(&t->src);
+  watched_storage_deinit(&t->dst);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_TESTS_SUPPORT_TRANSPOSE_JOB_H
+#define RLO_TESTS_SUPPORT_TRANSPOSE_JOB_H
+
+#include "relayout/service.h"
+#include "support/watched_storage.h"
+
+enum { TRANSPOSE_ROWS = 48, TRANSPOSE_COLUMNS = 80 };
+
+/**
+ * A job of known size: f32[48,80] transposed, from one watched storage to
+ * another, in about a dozen pieces unless both are memory.
+ */
+typedef struct transpose_job {
+  rlo_problem problem;
+  rlo_job_options options;
+  watched_storage src, dst;
+  rlo_job *job;
+} transpose_job;
+
+void transpose_job_init(transpose_job *t,
+                        test_storage_kind src,
+                        test_storage_kind dst);
+void transpose_job_submit(transpose_job *t, rlo_service *service);
+rlo_job_info transpose_job_info(const transpose_job *t);
+/** Waits for the end, which is that of a job that was done. */
+void transpose_job_expect(transpose_job *t);
+/** Waits for the end, and expects this status and these first words. */
+void transpose_job_expect_failure(transpose_job *t,
+                                  rlo_status status,
+                                  const char *words);
+void transpose_job_deinit(transpose_job *t);
+
+#endif

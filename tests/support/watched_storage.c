@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/watched_storage.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/expect.h"
+#include "support/temp_file.h"
+
+/* ---------------------------------------------------------------- functions */
+
+static void note_range(watched_storage *w, const void *memory, int64_t bytes) {
+  uintptr_t begin = (uintptr_t)memory;
+  uintptr_t end = begin + (uintptr_t)bytes;
+  uintptr_t low = atomic_load(&w->low);
+  while (begin < low && !atomic_compare_exchange_weak(&w->low, &low, begin)) {
+  }
+  uintptr_t high = atomic_load(&w->high);
+  while (end > high && !atomic_compare_exchange_weak(&w->high, &high, end)) {
+  }
+}
+
+static rlo_status watch(watched_storage *w,
+                        int64_t offset,
+                        int64_t bytes,
+                        const void *memory) {
+  int number = atomic_fetch_add(&w->num_calls, 1) + 1;
+  if (w->on_call != NULL) {
+    w->on_call(w->payload);
+  }
+  note_range(w, memory, bytes);
+  if (offset < 0 || bytes < 1 || offset + bytes > w->bytes) {
+    return rlo_error_set(RLO_INTERNAL, "beyond the storage");
+  }
+  if (number == w->fails_at) {
+    return w->fails_silently
+               ? w->failure
+               : rlo_error_set(w->failure, "call %d fails", number);
+  }
+  return RLO_OK;
+}
+
+static rlo_status read_now(void *payload,
+                           int64_t offset,
+                           int64_t bytes,
+                           void *into) {
+  watched_storage *w = payload;
+  rlo_status status = watch(w, offset, bytes, into);
+  if (status == RLO_OK) {
+    memcpy(into, w->memory + offset, (size_t)bytes);
+  }
+  return status;
+}
+
+static rlo_status write_now(void *payload,
+                            int64_t offset,
+                            int64_t bytes,
+                            const void *from) {
+  watched_storage *w = payload;
+  rlo_status status = watch(w, offset, bytes, from);
+  if (status == RLO_OK) {
+    memcpy(w->memory + offset, from, (size_t)bytes);
+  }
+  return status;
+}
+
+static rlo_status reserve(void *payload, int64_t bytes) {
+  watched_storage *w = payload;
+  ck_assert_int_le(bytes, w->bytes);
+  atomic_fetch_add(&w->num_reserves, 1);
+  return RLO_OK;
+}
+
+static rlo_status flush(void *payload) {
+  watched_storage *w = payload;
+  atomic_fetch_add(&w->num_flushes, 1);
+  return RLO_OK;
+}
+
+/* ---------------------------------------------------------------- lifecycle */
+
+static void init_functions(watched_storage *w,
+                           const rlo_storage_traits *traits) {
+  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
+  ops.read = read_now;
+  ops.write = write_now;
+  ops.reserve = reserve;
+  ops.flush = flush;
+  rlo_storage_traits made = RLO_STORAGE_TRAITS_INIT;
+  if (traits != NULL) {
+    made = *traits;
+  }
+  made.bytes = w->bytes;
+  expect_ok(rlo_storage_create(&ops, w, &made, &w->storage));
+}
+
+void watched_storage_init(watched_storage *w,
+                          test_storage_kind kind,
+                          const void *content,
+                          int64_t bytes,
+                          const rlo_storage_traits *traits) {
+  memset(w, 0, sizeof *w);
+  w->kind = kind;
+  w->bytes = bytes;
+  w->fd = -1;
+  atomic_init(&w->low, UINTPTR_MAX);
+  atomic_init(&w->high, 0);
+  if (kind == TEST_STORAGE_FILE) {
+    w->fd = temp_file_open();
+    ck_assert_int_eq(pwrite(w->fd, content, (size_t)bytes, 0), bytes);
+    expect_ok(rlo_storage_from_fd(w->fd, 0, bytes, traits, &w->storage));
+    return;
+  }
+  w->memory = malloc((size_t)bytes);
+  ck_assert(w->memory != NULL || bytes == 0);
+  if (bytes > 0) {
+    memcpy(w->memory, content, (size_t)bytes);
+  }
+  if (kind == TEST_STORAGE_MEMORY) {
+    expect_ok(rlo_storage_from_memory(w->memory, bytes, &w->storage));
+  } else {
+    init_functions(w, traits);
+  }
+}
+
+void watched_storage_get(const watched_storage *w, void *out_content) {
+  if (w->kind == TEST_STORAGE_FILE) {
+    ck_assert_int_eq(pread(w->fd, out_content, (size_t)w->bytes, 0), w->bytes);
+  } else if (w->bytes > 0) {
+    memcpy(out_content, w->memory, (size_t)w->bytes);
+  }
+}
+
+void watched_storage_deinit(watched_storage *w) {
+  rlo_storage_release(w->storage);
+  if (w->fd >= 0) {
+    ck_assert_int_eq(close(w->fd), 0);
+  }
+  free(w->memory);
+}
+
+/* -------------------------------------------------------------------- gates */
+
+void test_gate_init(test_gate *gate) {
+  memset(gate, 0, sizeof *gate);
+  expect_ok(rlo__mutex_init(&gate->mutex));
+  expect_ok(rlo__cond_init(&gate->cond));
+}
+
+void test_gate_deinit(test_gate *gate) {
+  rlo__cond_deinit(&gate->cond);
+  rlo__mutex_deinit(&gate->mutex);
+}
+
+void test_gate_pass(void *payload) {
+  test_gate *gate = payload;
+  rlo__mutex_lock(&gate->mutex);
+  ++gate->num_waiting;
+  rlo__cond_broadcast(&gate->cond);
+  while (!gate->is_open) {
+    rlo__cond_wait(&gate->cond, &gate->mutex);
+  }
+  --gate->num_waiting;
+  rlo__mutex_unlock(&gate->mutex);
+}
+
+void test_gate_await(test_gate *gate, int num_waiting) {
+  rlo__mutex_lock(&gate->mutex);
+  while (gate->num_waiting < num_waiting) {
+    rlo__cond_wait(&gate->cond, &gate->mutex);
+  }
+  rlo__mutex_unlock(&gate->mutex);
+}
+
+void test_gate_open(test_gate *gate) {
+  rlo__mutex_lock(&gate->mutex);
+  gate->is_open = true;
+  rlo__cond_broadcast(&gate->cond);
+  rlo__mutex_unlock(&gate->mutex);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_TESTS_SUPPORT_WATCHED_STORAGE_H
+#define RLO_TESTS_SUPPORT_WATCHED_STORAGE_H
+
+#include <stdatomic.h>
+
+#include "base/thread.h"
+#include "relayout/storage.h"
+
+typedef enum test_storage_kind {
+  TEST_STORAGE_MEMORY,
+  TEST_STORAGE_FILE,
+  /** Functions that watch and may fail or wait. */
+  TEST_STORAGE_FUNCTIONS,
+  TEST_STORAGE_NUM_KINDS
+} test_storage_kind;
+
+/**
+ * A storage for tests, and what happened to it.
+ */
+typedef struct watched_storage {
+  test_storage_kind kind;
+  rlo_storage *storage;
+  int64_t bytes;
+  /** Of memory and functions: exactly so many bytes, on the heap. */
+  uint8_t *memory;
+  /** Of a file. */
+  int fd;
+
+  /** Of functions. Calls of read and write so far. */
+  atomic_int num_calls;
+  /** The number of the call, from 1, that fails, with `failure`; 0: none. */
+  int fails_at;
+  rlo_status failure;
+  /** Without a message of its own. */
+  bool fails_silently;
+  /** Where memory that jobs passed lies: from the lowest to the highest byte.
+   */
+  atomic_uintptr_t low, high;
+  atomic_int num_reserves, num_flushes;
+  /** Called in each read and write, if not NULL, before the bytes move. */
+  void (*on_call)(void *payload);
+  void *payload;
+} watched_storage;
+
+/** Makes a storage of a copy of `bytes` bytes. Fails the test if it cannot. */
+void watched_storage_init(watched_storage *watched,
+                          test_storage_kind kind,
+                          const void *content,
+                          int64_t bytes,
+                          const rlo_storage_traits *traits);
+
+/** Copies what it holds. */
+void watched_storage_get(const watched_storage *watched, void *out_content);
+
+/** Releases it; whatever uses it must have ended. */
+void watched_storage_deinit(watched_storage *watched);
+
+/** A gate that calls wait at. */
+typedef struct test_gate {
+  rlo__mutex mutex;
+  rlo__cond cond;
+  bool is_open;
+  int num_waiting;
+} test_gate;
+
+void test_gate_init(test_gate *gate);
+void test_gate_deinit(test_gate *gate);
+/** Waits until it is open; for watched_storage.on_call. */
+void test_gate_pass(void *gate);
+/** Waits until so many calls wait. */
+void test_gate_await(test_gate *gate, int num_waiting);
+void test_gate_open(test_gate *gate);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/piece_plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "relayout/ops.h"
+#include "support/expect.h"
+#include "support/plan_case.h"
+#include "support/sanitized.h"
+#include "support/shape_of.h"
+#include "support/suite.h"
+
+static const int64_t KIB = 1024;
+static const int64_t MIB = 1024 * 1024;
+
+static rlo_problem whole;
+static rlo_storage_traits file;
+static rlo__piece_budget budget;
+static rlo__piece_plan plan;
+static rlo_problem box;
+
+static void begin(void) {
+  file = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
+  file.granule_bytes = 1;
+  file.good_read_bytes = 64 * KIB;
+  file.good_write_bytes = 256 * KIB;
+  file.good_depth = 8;
+  budget = (rlo__piece_budget){
+      .host_bytes = 256 * MIB, .piece_bytes = 64 * MIB, .num_slots = 8};
+}
+
+RLO_FIXTURE(begin, NULL);
+
+static rlo_status make(void) {
+  return rlo__piece_plan_make(&whole, &file, &file, &budget, &plan);
+}
+
+/* Files of 8 to 16 GiB, on either side or against memory, which nobody has to
+ * have. */
+typedef struct large {
+  const char *src, *dst, *permutation;
+  int64_t host_mib;
+  /** The shortest runs, of files on both sides. */
+  int64_t read_run_bytes, write_run_bytes;
+} large;
+
+static const large larges[] = {
+    {"f32[40000,60000]", "f32[60000,40000]", "1,0", 2048, 45000, 80000},
+    {"f32[40000,60000]", "f32[60000,40000]", "1,0", 128, 6000, 32000},
+    {"f32[40000,60000]", "f32[60000,40000]", "1,0", 1, 500, 1500},
+    {"f32[65536,65536]", "f32[65536,65536]", "1,0", 256, 8192, 45000},
+    {"f32[65536,65536]", "f32[65536,65536]", NULL, 256, 4 << 20, 32 << 20},
+    {"u8[131072,131072]", "u8[131072,131072]", "1,0", 256, 4096, 22000},
+    {"u4[131072,262144]{1,0:E(4)}",
+     "u4[262144,131072]{1,0:E(4)}",
+     "1,0",
+     256,
+     2048,
+     15000},
+    {"f32[4096,64,128,128]",
+     "f32[4096,128,128,64]",
+     "0,2,3,1",
+     256,
+     4 << 20,
+     32 << 20},
+    {"f32[64,64,64,64,16,16]",
+     "f32[16,64,64,16,64,64]",
+     "5,3,1,4,2,0",
+     256,
+     22000,
+     256 << 10},
+    {"bf16[131072,65536]",
+     "bf16[131072,65536]{1,0:T(8,128)(2,1)}",
+     NULL,
+     256,
+     4 << 20,
+     32 << 20},
+    {"f32[65535,65533]",
+     "f32[65535,65533]{0,1:T(8,128)fill(zero)}",
+     NULL,
+     256,
+     24000,
+     128 << 10},
+    {"f32[65536,65536]", "bf16[65536,65536]{0,1}", NULL, 256, 11000, 32000},
+};
+
+/* Rows, tiles and padding: nothing but what the problem needs is moved. */
+static void expect_bytes(void) {
+  ck_assert_int_eq(plan.bytes_read, whole.read_bytes);
+  ck_assert_int_eq(plan.bytes_written, whole.dst_bytes);
+}
+
+static void expect_budget(void) {
+  ck_assert_int_le(rlo__piece_plan_host_bytes(&plan, &budget),
+                   budget.host_bytes);
+  ck_assert_int_le(plan.piece_bytes[0] + plan.piece_bytes[1],
+                   budget.piece_bytes);
+  ck_assert_int_ge(plan.num_pieces, budget.num_slots);
+}
+
+/* A plan of what no machine can hold is made before anybody notices. */
+static void expect_quick(const char *what) {
+  double best = 1.0;
+  for (int n = 0; n < 3; ++n) {
+    clock_t start = clock();
+    expect_ok(make());
+    double seconds = (double)(clock() - start) / (double)CLOCKS_PER_SEC;
+    best = seconds < best ? seconds : best;
+  }
+  printf("%s: %.2f ms, %" PRId64 " boxes, %" PRId64 " pieces, runs of %" PRId64
+         " and %" PRId64 ", %.1f MiB\n",
+         what,
+         best * 1e3,
+         plan.num_boxes,
+         plan.num_pieces,
+         plan.read_run_bytes,
+         plan.write_run_bytes,
+         (double)rlo__piece_plan_host_bytes(&plan, &budget) / (double)MIB);
+  ck_assert_msg(
+      TEST_IS_SANITIZED || best < 0.010, "%s: %.1f ms", what, best * 1e3);
+}
+
+RLO_TABLE_TEST(test_piece_plan__large_files, larges) {
+  const large *l = &larges[_i];
+  test_plan_lower(l->src, l->dst, l->permutation, &whole);
+  budget.host_bytes = l->host_mib * MIB;
+  expect_quick(l->src);
+  expect_bytes();
+  expect_budget();
+  ck_assert_int_ge(plan.read_run_bytes, l->read_run_bytes);
+  ck_assert_int_ge(plan.write_run_bytes, l->write_run_bytes);
+}
+
+RLO_TABLE_TEST(test_piece_plan__large_files_and_memory, larges) {
+  const large *l = &larges[_i];
+  test_plan_lower(l->src, l->dst, l->permutation, &whole);
+  budget.host_bytes = l->host_mib * MIB;
+  for (int memory = 1; memory < 4; ++memory) {
+    budget.is_memory[0] = memory & 1;
+    budget.is_memory[1] = memory >> 1;
+    expect_quick(l->src);
+    expect_bytes();
+    expect_budget();
+    ck_assert_int_eq(plan.num_boxes, plan.num_pieces);
+    ck_assert(budget.is_memory[plan.gathered]);
+    if (memory == 3) {
+      ck_assert_int_eq(rlo__piece_plan_host_bytes(&plan, &budget), 0);
+    } else if (l->host_mib >= 128) {
+      ck_assert_int_ge(memory == 1 ? plan.write_run_bytes : plan.read_run_bytes,
+                       32 * KIB);
+    }
+  }
+}
+
+/* Both halves of an example by hand: boxes of 16 x 64 elements, of which two
+ * are 8 KiB, pieces of 16 x 16. */
+static void make_small(void) {
+  test_plan_lower("f32[64,64]", "f32[64,64]", "1,0", &whole);
+  file.good_read_bytes = 64;
+  file.good_write_bytes = 256;
+  budget.host_bytes = 16 * KIB;
+  budget.piece_bytes = 4 * KIB;
+  budget.num_slots = 2;
+  expect_ok(make());
+}
+
+RLO_TEST(test_piece_plan__boxes_and_pieces_in_the_order_of_memory) {
+  make_small();
+  ck_assert_int_gt(plan.num_boxes, 1);
+  ck_assert_int_gt(plan.num_pieces, plan.num_boxes);
+  int64_t last = -1;
+  int64_t pieces = 0;
+  for (int64_t n = 0; n < plan.num_boxes; ++n) {
+    expect_ok(rlo__piece_plan_box(&plan, n, &box));
+    const rlo_form *form = rlo__side_form(&box, plan.gathered);
+    ck_assert_int_gt(form->base, last);
+    last = form->base;
+    int64_t last_of_box = -1;
+    int64_t count = rlo__piece_plan_num_pieces(&plan, n);
+    for (int64_t k = 0; k < count; ++k) {
+      expect_ok(rlo__piece_plan_piece(&plan, n, k, &box));
+      form = plan.gathered == RLO__SIDE_SOURCE ? &box.dst : &box.src;
+      ck_assert_int_gt(form->base, last_of_box);
+      last_of_box = form->base;
+    }
+    pieces += count;
+  }
+  ck_assert_int_eq(pieces, plan.num_pieces);
+}
+
+RLO_TEST(test_piece_plan__no_such_box_or_piece) {
+  make_small();
+  expect_refusal(rlo__piece_plan_box(&plan, -1, &box),
+                 RLO_OUT_OF_RANGE,
+                 "box -1 of a plan with 3");
+  ck_assert_int_eq(rlo__piece_plan_num_pieces(&plan, plan.num_boxes), 0);
+  ck_assert_int_eq(rlo__piece_plan_piece(&plan, 0, plan.num_pieces, &box),
+                   RLO_OUT_OF_RANGE);
+}
+
+RLO_TEST(test_piece_plan__what_has_no_points_has_no_boxes) {
+  test_plan_lower("f32[0,5]", "f32[5,0]", "1,0", &whole);
+  budget.host_bytes = 0;
+  expect_ok(make());
+  ck_assert_int_eq(plan.num_boxes, 0);
+  ck_assert_int_eq(plan.num_pieces, 0);
+  ck_assert_int_eq(rlo__piece_plan_host_bytes(&plan, &budget), 0);
+}
+
+/* The nibbles of a row of 5 share a byte with the next row: a piece begins with
+ * every second row. */
+RLO_TEST(test_piece_plan__pieces_of_nibbles_begin_with_bytes) {
+  test_plan_lower("u4[5,100]{1,0:E(4)}", "u4[100,5]{1,0:E(4)}", "1,0", &whole);
+  budget.host_bytes = 64;
+  expect_ok(make());
+  ck_assert_int_gt(plan.num_pieces, 1);
+  ck_assert_int_eq(plan.bytes_written, 250);
+  ck_assert_int_eq(plan.piece[0] % 2, 0);
+}
+
+RLO_TEST(test_piece_plan__a_compressed_chunk_stays_whole) {
+  test_plan_lower("f32[64,64]{1,0:T(16,16)}", "f32[64,64]", NULL, &whole);
+  file.granule_bytes = KIB;
+  rlo_storage_traits plain = file;
+  plain.granule_bytes = 1;
+  budget.host_bytes = 40 * KIB;
+  expect_ok(rlo__piece_plan_make(&whole, &file, &plain, &budget, &plan));
+  ck_assert_int_gt(plan.num_pieces, 1);
+  ck_assert_int_eq(plan.read_run_bytes % KIB, 0);
+}
+
+RLO_TEST(test_piece_plan__a_source_that_begins_within_a_granule) {
+  test_plan_make(
+      8, 1, (int64_t[]){100}, (int64_t[]){1}, (int64_t[]){1}, &whole);
+  whole.src.base = 3;
+  whole.src_bytes = 200;
+  whole.dst_bytes = 100;
+  file.granule_bytes = 8;
+  expect_refusal(make(),
+                 RLO_UNSUPPORTED,
+                 "the problem cannot be cut at granules of 8 bytes of the "
+                 "source and 8 bytes of the destination");
+}
+
+RLO_TEST(test_piece_plan__refusals) {
+  test_plan_sum("f32[4,5,6]", 1, &whole);
+  expect_refusal(make(), RLO_UNSUPPORTED, "a problem that sums is not cut");
+  test_plan_lower("f32[64,64]", "bf16[64,64]", "1,0", &whole);
+  whole.arithmetic.beta = 0.5;
+  expect_refusal(make(),
+                 RLO_UNSUPPORTED,
+                 "a problem that adds to its destination (beta is 0.5) is not "
+                 "cut");
+  whole.arithmetic.beta = 0.0;
+  whole.arithmetic.is_sequential = true;
+  ck_assert_int_eq(make(), RLO_UNSUPPORTED);
+  test_plan_lower("f32[64,64]", "f32[64,64]", "1,0", &whole);
+  budget.host_bytes = 39;
+  expect_refusal(make(),
+                 RLO_OUT_OF_RANGE,
+                 "the budget is 39 bytes of staging memory; the least that "
+                 "suffices is 40");
+}
+
+/* A slice that begins within a tile: the guard counts tiles and what is inside
+ * of them as one axis. Unguarded, its first and last tiles reach into the rows
+ * before and after. */
+RLO_TEST(test_piece_plan__a_slice_of_tiles) {
+  rlo_shape src = test_shape_of("f32[20000,65536]{1,0:T(8,128)}");
+  rlo_chain *chain;
+  rlo_problem_list *list;
+  expect_ok(rlo_chain_create(&src, &chain));
+  expect_ok(rlo_chain_slice(
+      chain, (int64_t[]){5, 77}, (int64_t[]){19995, 65077}, NULL));
+  expect_ok(rlo_chain_lower(chain, NULL, &list));
+  whole = *rlo_problem_list_get(list, 0);
+  rlo_problem_list_release(list);
+  rlo_chain_release(chain);
+  expect_quick("slice");
+  ck_assert_int_gt(plan.problem.num_guards, 0);
+  ck_assert_int_eq(plan.bytes_written, INT64_C(4) * 19990 * 65000);
+  /* The tiles at the edges of the slice are read whole. */
+  ck_assert_int_eq(plan.bytes_read, INT64_C(4) * 20000 * 65152);
+  ck_assert_int_gt(plan.num_boxes, 1);
+  expect_budget();
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Jobs on the host: their states, counters, waiting, and the end of a service.
+ */
+#include "service/service.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "relayout/ops.h"
+#include "support/expect.h"
+#include "support/shape_of.h"
+#include "support/suite.h"
+#include "support/transpose_job.h"
+
+static rlo_service *service;
+static int64_t live;
+
+static void open_service(void) {
+  live = rlo__alloc_live_count();
+  rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
+  options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
+  options.io_threads = 2;
+  expect_ok(rlo_service_create(NULL, 0, &options, &service));
+}
+
+static void close_service(void) {
+  rlo_service_release(service);
+  ck_assert_int_eq(rlo__alloc_live_count(), live);
+}
+
+RLO_FIXTURE(open_service, close_service);
+
+static const struct {
+  test_storage_kind src, dst;
+} pairs[] = {{TEST_STORAGE_MEMORY, TEST_STORAGE_MEMORY},
+             {TEST_STORAGE_FILE, TEST_STORAGE_FILE},
+             {TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS},
+             {TEST_STORAGE_MEMORY, TEST_STORAGE_FUNCTIONS},
+             {TEST_STORAGE_FUNCTIONS, TEST_STORAGE_MEMORY}};
+
+RLO_TABLE_TEST(test_service__a_job_is_done, pairs) {
+  transpose_job t;
+  transpose_job_init(&t, pairs[_i].src, pairs[_i].dst);
+  transpose_job_submit(&t, service);
+  transpose_job_expect(&t);
+  const int64_t bytes = t.src.bytes;
+  rlo_job_info info = transpose_job_info(&t);
+  ck_assert_int_eq(info.bytes_total, 2 * bytes);
+  ck_assert_int_eq(info.bytes_done, 2 * bytes);
+  ck_assert_int_eq(info.bytes_read, bytes);
+  ck_assert_int_eq(info.bytes_written, bytes);
+  ck_assert_int_eq(info.pass, 1);
+  ck_assert_int_eq(info.num_passes, 1);
+  ck_assert_int_eq(info.pieces_done, info.num_pieces);
+  ck_assert_int_le(info.host_bytes_peak, t.options.host_memory_bytes);
+  ck_assert_int_eq(info.device_bytes_peak, 0);
+  ck_assert(info.seconds > 0 && !(info.seconds_left > 0));
+  bool is_staged = pairs[_i].src != TEST_STORAGE_MEMORY ||
+                   pairs[_i].dst != TEST_STORAGE_MEMORY;
+  ck_assert((info.host_bytes_peak > 0) == is_staged);
+  if (pairs[_i].dst == TEST_STORAGE_FUNCTIONS) {
+    ck_assert_int_gt(info.num_pieces, 1);
+    ck_assert_int_eq(atomic_load(&t.dst.num_reserves), 1);
+    ck_assert_int_eq(atomic_load(&t.dst.num_flushes), 1);
+    ck_assert(info.stage_seconds[RLO_STAGE_WRITE] > 0);
+  }
+  transpose_job_deinit(&t);
+}
+
+RLO_TEST(test_service__states) {
+  transpose_job first, second;
+  test_gate gate;
+  test_gate_init(&gate);
+  transpose_job_init(&first, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_MEMORY);
+  transpose_job_init(&second, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_MEMORY);
+  first.src.on_call = second.src.on_call = test_gate_pass;
+  first.src.payload = second.src.payload = &gate;
+  transpose_job_submit(&first, service);
+  test_gate_await(&gate, 1);
+  transpose_job_submit(&second, service);
+  ck_assert_int_eq(transpose_job_info(&first).state, RLO_JOB_RUNNING);
+  ck_assert_int_eq(transpose_job_info(&first).status, RLO_OK);
+  ck_assert(transpose_job_info(&first).seconds_left < 0);
+  expect_refusal(
+      rlo_job_result(first.job), RLO_INVALID_ARGUMENT, "the job has not ended");
+  bool has_ended = true;
+  expect_ok(rlo_job_wait(first.job, 5, &has_ended));
+  ck_assert(!has_ended);
+  expect_ok(rlo_service_drain(service, 0, &has_ended));
+  ck_assert(!has_ended);
+  test_gate_open(&gate);
+  expect_ok(rlo_service_drain(service, -1, &has_ended));
+  ck_assert(has_ended);
+  transpose_job_expect(&first);
+  transpose_job_expect(&second);
+  transpose_job_deinit(&first);
+  transpose_job_deinit(&second);
+  test_gate_deinit(&gate);
+}
+
+RLO_TEST(test_service__jobs_wait_for_their_turn) {
+  transpose_job jobs[3];
+  test_gate gate;
+  test_gate_init(&gate);
+  /* Two run at once. */
+  for (int n = 0; n < 3; ++n) {
+    transpose_job_init(&jobs[n], TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FILE);
+    jobs[n].src.on_call = test_gate_pass;
+    jobs[n].src.payload = &gate;
+    transpose_job_submit(&jobs[n], service);
+  }
+  test_gate_await(&gate, 2);
+  ck_assert_int_eq(transpose_job_info(&jobs[2]).state, RLO_JOB_QUEUED);
+  ck_assert(!(transpose_job_info(&jobs[2]).seconds > 0));
+  test_gate_open(&gate);
+  for (int n = 0; n < 3; ++n) {
+    transpose_job_expect(&jobs[n]);
+    transpose_job_deinit(&jobs[n]);
+  }
+  test_gate_deinit(&gate);
+}
+
+RLO_TEST(test_service__nothing_to_do) {
+  transpose_job t;
+  transpose_job_init(&t, TEST_STORAGE_FILE, TEST_STORAGE_FUNCTIONS);
+  t.problem.extents[0] = 0;
+  transpose_job_submit(&t, service);
+  expect_ok(rlo_job_wait(t.job, -1, NULL));
+  expect_ok(rlo_job_result(t.job));
+  rlo_job_info info = transpose_job_info(&t);
+  ck_assert_int_eq(info.state, RLO_JOB_DONE);
+  ck_assert_int_eq(info.num_pieces, 0);
+  ck_assert_int_eq(info.bytes_total, 0);
+  ck_assert_int_eq(atomic_load(&t.dst.num_calls), 0);
+  transpose_job_deinit(&t);
+}
+
+RLO_TEST(test_service__a_released_job_goes_on) {
+  transpose_job t;
+  transpose_job_init(&t, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
+  transpose_job_submit(&t, service);
+  rlo_job_release(rlo_job_retain(t.job));
+  rlo_job_release(t.job);
+  expect_ok(rlo_service_drain(service, -1, NULL));
+  t.job = rlo_service_take_ended(service);
+  ck_assert_ptr_nonnull(t.job);
+  transpose_job_expect(&t);
+  ck_assert_ptr_null(rlo_service_take_ended(service));
+  transpose_job_deinit(&t);
+}
+
+RLO_TEST(test_service__a_job_outlives_its_service) {
+  transpose_job t;
+  transpose_job_init(&t, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
+  rlo_service *own = NULL;
+  expect_ok(rlo_service_create(NULL, 0, NULL, &own));
+  rlo_service_release(rlo_service_retain(own));
+  transpose_job_submit(&t, own);
+  expect_ok(rlo_job_wait(t.job, -1, NULL));
+  rlo_service_release(own);
+  transpose_job_expect(&t);
+  transpose_job_deinit(&t);
+}
+
+static bool is_readable(int fd) {
+  struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+  return poll(&poll_fd, 1, 0) == 1;
+}
+
+RLO_TEST(test_service__poll_tells_of_ends) {
+  transpose_job t[3];
+  for (int n = 0; n < 3; ++n) {
+    transpose_job_init(&t[n], TEST_STORAGE_FILE, TEST_STORAGE_MEMORY);
+  }
+  /* One that ended before anybody asked counts too. */
+  transpose_job_submit(&t[0], service);
+  expect_ok(rlo_service_drain(service, -1, NULL));
+  int fd = rlo_service_poll_fd(service);
+  ck_assert_int_ge(fd, 0);
+  ck_assert_int_eq(rlo_service_poll_fd(service), fd);
+  ck_assert(is_readable(fd));
+  rlo_job *taken = rlo_service_take_ended(service);
+  ck_assert_ptr_eq(taken, t[0].job);
+  rlo_job_release(taken);
+  ck_assert(!is_readable(fd));
+  ck_assert_ptr_null(rlo_service_take_ended(service));
+  transpose_job_submit(&t[1], service);
+  struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+  ck_assert_int_eq(poll(&poll_fd, 1, -1), 1);
+  /* What somebody has waited for and released is nobody's business. */
+  expect_ok(rlo_job_wait(t[1].job, -1, NULL));
+  rlo_job_release(t[1].job);
+  t[1].job = NULL;
+  ck_assert(!is_readable(fd));
+  ck_assert_ptr_null(rlo_service_take_ended(service));
+  transpose_job_submit(&t[2], service);
+  for (int n = 0; n < 3; ++n) {
+    expect_ok(rlo_service_drain(service, -1, NULL));
+    transpose_job_deinit(&t[n]);
+  }
+}
+
+RLO_TEST(test_service__many_transfers_of_a_granule) {
+  transpose_job t;
+  transpose_job_init(&t, TEST_STORAGE_MEMORY, TEST_STORAGE_MEMORY);
+  watched_storage granular;
+  uint8_t *content = t.src.memory;
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.granule_bytes = 320;
+  watched_storage_init(
+      &granular, TEST_STORAGE_FUNCTIONS, content, t.src.bytes, &traits);
+  rlo_storage *memory = t.src.storage;
+  t.src.storage = granular.storage;
+  t.options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
+  transpose_job_submit(&t, service);
+  transpose_job_expect(&t);
+  t.src.storage = memory;
+  transpose_job_deinit(&t);
+  watched_storage_deinit(&granular);
+}
+
+/* f32[50,70] into tiles in many boxes: what lies between keeps what it holds,
+ * or is 0 in a new destination. */
+RLO_LOOP_TEST(test_service__gaps, 0, 2) {
+  rlo_shape from = test_shape_of("f32[50,70]");
+  rlo_shape to = test_shape_of("f32[50,70]{0,1:T(8,16)}");
+  rlo_problem problem;
+  expect_ok(rlo_relayout_lower(&from, &to, NULL, &problem));
+  static uint8_t src[16384], wanted[32768], got[32768];
+  ck_assert_int_le(problem.dst_bytes, (int64_t)sizeof wanted);
+  memset(src, 3, sizeof src);
+  memset(wanted, _i == 0 ? 7 : 0, sizeof wanted);
+  watched_storage storages[2];
+  watched_storage_init(
+      &storages[0], TEST_STORAGE_FILE, src, problem.src_bytes, NULL);
+  watched_storage_init(
+      &storages[1], TEST_STORAGE_FUNCTIONS, wanted, problem.dst_bytes, NULL);
+  expect_ok(rlo_problem_run_host(&problem, src, wanted));
+  rlo_job_options options = RLO_JOB_OPTIONS_INIT;
+  options.host_memory_bytes = 6144;
+  options.is_new_destination = _i == 1;
+  rlo_job *job = NULL;
+  expect_ok(rlo_service_submit(service,
+                               &problem,
+                               storages[0].storage,
+                               storages[1].storage,
+                               &options,
+                               &job));
+  expect_ok(rlo_job_wait(job, -1, NULL));
+  expect_ok(rlo_job_result(job));
+  rlo_job_release(job);
+  watched_storage_get(&storages[1], got);
+  ck_assert(memcmp(got, wanted, (size_t)problem.dst_bytes) == 0);
+  watched_storage_deinit(&storages[0]);
+  watched_storage_deinit(&storages[1]);
+}
+
+/* ----------------------------------------------------------------- priorities
+ */
+
+typedef struct order {
+  /** Letters, in the order of the calls. */
+  char letters[1 << 16];
+  int count;
+} order;
+
+typedef struct letter {
+  order *order;
+  char letter;
+} letter;
+
+/* On the only thread of the service. */
+static void note_letter(void *payload) {
+  const letter *l = payload;
+  if (l->order->count < (int)sizeof l->order->letters - 1) {
+    l->order->letters[l->order->count++] = l->letter;
+  }
+}
+
+RLO_TEST(test_service__the_higher_priority_goes_first) {
+  rlo_service *single = NULL;
+  rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
+  options.io_threads = 1;
+  options.max_running_jobs = 4;
+  expect_ok(rlo_service_create(NULL, 0, &options, &single));
+  transpose_job blocked;
+  test_gate gate;
+  test_gate_init(&gate);
+  transpose_job_init(&blocked, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_MEMORY);
+  blocked.src.on_call = test_gate_pass;
+  blocked.src.payload = &gate;
+  transpose_job_submit(&blocked, single);
+  test_gate_await(&gate, 1);
+  static order o;
+  letter letters[] = {{&o, 'l'}, {&o, 'n'}, {&o, 'h'}};
+  transpose_job jobs[3];
+  for (int n = 0; n < 3; ++n) {
+    transpose_job_init(&jobs[n], TEST_STORAGE_FUNCTIONS, TEST_STORAGE_MEMORY);
+    jobs[n].src.on_call = note_letter;
+    jobs[n].src.payload = &letters[n];
+    jobs[n].options.priority = n - 1;
+    /* Pieces of a few rows. */
+    jobs[n].options.host_memory_bytes = 2048;
+    transpose_job_submit(&jobs[n], single);
+  }
+  test_gate_open(&gate);
+  for (int n = 0; n < 3; ++n) {
+    transpose_job_expect(&jobs[n]);
+    transpose_job_deinit(&jobs[n]);
+  }
+  transpose_job_expect(&blocked);
+  transpose_job_deinit(&blocked);
+  test_gate_deinit(&gate);
+  rlo_service_release(single);
+  const char *last_high = strrchr(o.letters, 'h');
+  const char *last_normal = strrchr(o.letters, 'n');
+  const char *first_low = strchr(o.letters, 'l');
+  ck_assert_msg(
+      last_high < last_normal && last_normal < strrchr(o.letters, 'l'),
+      "%s",
+      o.letters);
+  /* But the lowest is not left alone. */
+  ck_assert_msg(first_low < last_high, "%s", o.letters);
+}
+
+/* --------------------------------------------------------------------- fork */
+
+RLO_TEST(test_service__is_unusable_in_a_child) {
+  transpose_job t;
+  transpose_job_init(&t, TEST_STORAGE_MEMORY, TEST_STORAGE_MEMORY);
+  transpose_job_submit(&t, service);
+  transpose_job_expect(&t);
+  pid_t child = fork();
+  if (child == 0) {
+    rlo_job *job = NULL;
+    bool is_refused =
+        rlo_service_submit(
+            service, &t.problem, t.src.storage, t.dst.storage, NULL, &job) ==
+            RLO_UNSUPPORTED &&
+        rlo_service_drain(service, -1, NULL) == RLO_UNSUPPORTED &&
+        rlo_job_wait(t.job, -1, NULL) == RLO_UNSUPPORTED &&
+        rlo_service_poll_fd(service) == -1 &&
+        rlo_service_take_ended(service) == NULL;
+    rlo_job_release(t.job);
+    rlo_service_cancel_all(service);
+    rlo_service_release(service);
+    _exit(is_refused ? 0 : 1);
+  }
+  int code = -1;
+  ck_assert_int_eq(waitpid(child, &code, 0), child);
+  ck_assert_int_eq(code, 0);
+  transpose_job_deinit(&t);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What services and jobs refuse, and in which words. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "relayout/ops.h"
+#include "support/expect.h"
+#include "support/shape_of.h"
+#include "support/suite.h"
+#include "support/transpose_job.h"
+
+static rlo_service *service;
+
+static void expect_no_service(rlo_service_options options,
+                              rlo_status status,
+                              const char *message) {
+  rlo_service *made = (rlo_service *)&options;
+  expect_refusal(rlo_service_create(NULL, 0, &options, &made), status, message);
+  ck_assert_ptr_null(made);
+}
+
+RLO_TEST(test_service_refusals__options_of_a_service) {
+  rlo_service_options o = RLO_SERVICE_OPTIONS_INIT;
+  o.host_memory_bytes = 1000000;
+  expect_no_service(o,
+                    RLO_OUT_OF_RANGE,
+                    "host_memory_bytes is 1000000; 1048576 to "
+                    "9223372036854775807, or 0 for the default");
+  o.host_memory_bytes = -1;
+  expect_no_service(
+      o, RLO_INVALID_ARGUMENT, "host_memory_bytes is -1, below 0");
+  o = (rlo_service_options)RLO_SERVICE_OPTIONS_INIT;
+  o.device_memory_bytes = 1;
+  expect_no_service(o,
+                    RLO_OUT_OF_RANGE,
+                    "device_memory_bytes is 1; 65536 to 9223372036854775807, "
+                    "or 0 for the default");
+  o = (rlo_service_options)RLO_SERVICE_OPTIONS_INIT;
+  o.io_threads = 257;
+  expect_no_service(
+      o, RLO_OUT_OF_RANGE, "io_threads is 257; 1 to 256, or 0 for the default");
+  o = (rlo_service_options)RLO_SERVICE_OPTIONS_INIT;
+  o.max_running_jobs = -2;
+  expect_no_service(o, RLO_INVALID_ARGUMENT, "max_running_jobs is -2, below 0");
+  o = (rlo_service_options)RLO_SERVICE_OPTIONS_INIT;
+  o.struct_size = 7;
+  expect_no_service(o,
+                    RLO_INVALID_ARGUMENT,
+                    "struct_size of the service options is 7; this library "
+                    "knows 32 bytes: begin with RLO_SERVICE_OPTIONS_INIT");
+  rlo_service *made;
+  expect_refusal(rlo_service_create(NULL, -1, NULL, &made),
+                 RLO_INVALID_ARGUMENT,
+                 "-1 contexts, below 0");
+  expect_refusal(rlo_service_create(NULL, 2, NULL, &made),
+                 RLO_INVALID_ARGUMENT,
+                 "2 contexts at NULL");
+  rlo_context *none = NULL;
+  expect_refusal(rlo_service_create(&none, 1, NULL, &made),
+                 RLO_INVALID_ARGUMENT,
+                 "context 0 is NULL");
+  expect_refusal(rlo_service_create(NULL, 0, NULL, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "no place for the service");
+  ck_assert_int_eq(rlo__alloc_live_count(), 0);
+}
+
+static void open_service(void) {
+  rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
+  options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
+  expect_ok(rlo_service_create(NULL, 0, &options, &service));
+}
+
+/* That a submission is refused; nothing of it is left. */
+static void expect_no_job(const rlo_problem *problem,
+                          rlo_storage *src,
+                          rlo_storage *dst,
+                          const rlo_job_options *options,
+                          rlo_status status,
+                          const char *message) {
+  int64_t live = rlo__alloc_live_count();
+  rlo_job *job = (rlo_job *)&status;
+  expect_refusal(rlo_service_submit(service, problem, src, dst, options, &job),
+                 status,
+                 message);
+  ck_assert_ptr_null(job);
+  ck_assert_int_eq(rlo__alloc_live_count(), live);
+}
+
+RLO_TEST(test_service_refusals__options_of_a_job) {
+  open_service();
+  transpose_job t;
+  transpose_job_init(&t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  rlo_storage *src = t.src.storage;
+  rlo_storage *dst = t.dst.storage;
+  t.options.priority = 2;
+  expect_no_job(&t.problem,
+                src,
+                dst,
+                &t.options,
+                RLO_INVALID_ARGUMENT,
+                "priority is 2; -1, 0 or 1");
+  t.options = (rlo_job_options)RLO_JOB_OPTIONS_INIT;
+  t.options.host_memory_bytes = -5;
+  expect_no_job(&t.problem,
+                src,
+                dst,
+                &t.options,
+                RLO_INVALID_ARGUMENT,
+                "host_memory_bytes of a job is -5, below 0");
+  t.options.host_memory_bytes = 2 * RLO_SERVICE_MIN_HOST_BYTES;
+  expect_no_job(&t.problem,
+                src,
+                dst,
+                &t.options,
+                RLO_OUT_OF_RANGE,
+                "the job wants 2097152 bytes of host memory; the service has "
+                "1048576");
+  t.options.host_memory_bytes = 0;
+  t.options.struct_size = 1;
+  expect_no_job(&t.problem,
+                src,
+                dst,
+                &t.options,
+                RLO_INVALID_ARGUMENT,
+                "struct_size of the job options is 1; this library knows 32 "
+                "bytes: begin with RLO_JOB_OPTIONS_INIT");
+  transpose_job_deinit(&t);
+  rlo_service_release(service);
+}
+
+RLO_TEST(test_service_refusals__storages) {
+  open_service();
+  transpose_job t;
+  transpose_job_init(&t, TEST_STORAGE_MEMORY, TEST_STORAGE_FUNCTIONS);
+  rlo_storage *src = t.src.storage;
+  rlo_storage *dst = t.dst.storage;
+  expect_no_job(
+      NULL, src, dst, NULL, RLO_INVALID_ARGUMENT, "the problem is NULL");
+  expect_no_job(
+      &t.problem, NULL, dst, NULL, RLO_INVALID_ARGUMENT, "the source is NULL");
+  expect_no_job(&t.problem,
+                src,
+                NULL,
+                NULL,
+                RLO_INVALID_ARGUMENT,
+                "the destination is NULL");
+  expect_no_job(&t.problem,
+                src,
+                src,
+                NULL,
+                RLO_INVALID_ARGUMENT,
+                "the source and the destination are one storage");
+  rlo_storage *other = NULL;
+  expect_ok(rlo_storage_from_memory(t.src.memory + 8, 15352, &other));
+  expect_no_job(&t.problem,
+                src,
+                other,
+                NULL,
+                RLO_INVALID_ARGUMENT,
+                "the source and the destination overlap in memory");
+  rlo_storage_release(other);
+  expect_ok(rlo_storage_from_memory(t.src.memory, 15359, &other));
+  expect_no_job(&t.problem,
+                other,
+                dst,
+                NULL,
+                RLO_OUT_OF_RANGE,
+                "the source has 15359 bytes; the problem needs 15360");
+  rlo_storage_release(other);
+  static uint8_t few[100];
+  expect_ok(rlo_storage_from_memory(few, sizeof few, &other));
+  expect_no_job(&t.problem,
+                src,
+                other,
+                NULL,
+                RLO_OUT_OF_RANGE,
+                "the destination has 100 bytes; the problem needs 15360");
+  rlo_storage_release(other);
+  expect_ok(rlo_storage_from_const_memory(t.src.memory, 15360, &other));
+  expect_no_job(&t.problem,
+                dst,
+                other,
+                NULL,
+                RLO_INVALID_ARGUMENT,
+                "the destination is a storage that can only be read");
+  rlo_storage_release(other);
+  rlo_job *job;
+  expect_refusal(rlo_service_submit(NULL, &t.problem, src, dst, NULL, &job),
+                 RLO_INVALID_ARGUMENT,
+                 "the service is NULL");
+  expect_refusal(rlo_service_submit(service, &t.problem, src, dst, NULL, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "no place for the job");
+  transpose_job_deinit(&t);
+  rlo_service_release(service);
+}
+
+RLO_TEST(test_service_refusals__problems) {
+  open_service();
+  transpose_job t;
+  transpose_job_init(&t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  rlo_problem bad = t.problem;
+  bad.num_axes = -1;
+  rlo_job *job = NULL;
+  ck_assert_int_eq(rlo_service_submit(
+                       service, &bad, t.src.storage, t.dst.storage, NULL, &job),
+                   RLO_INVALID_ARGUMENT);
+  rlo_shape shape = test_shape_of("f32[48,80]");
+  rlo_combine_options combine = RLO_COMBINE_OPTIONS_INIT;
+  combine.beta = 1;
+  expect_ok(rlo_relayout_combine(&shape, &shape, NULL, &combine, &bad));
+  expect_no_job(
+      &bad,
+      t.src.storage,
+      t.dst.storage,
+      NULL,
+      RLO_UNSUPPORTED,
+      "the problem adds to its destination; jobs move bytes or convert types");
+  bad.arithmetic.beta = 0;
+  bad.dst.axis[0] = 0;
+  expect_no_job(&bad,
+                t.src.storage,
+                t.dst.storage,
+                NULL,
+                RLO_UNSUPPORTED,
+                "the problem sums; jobs move bytes or convert types");
+  transpose_job_deinit(&t);
+  rlo_service_release(service);
+}
+
+RLO_TEST(test_service_refusals__null) {
+  open_service();
+  bool is_idle;
+  rlo_job_info info = RLO_JOB_INFO_INIT;
+  expect_refusal(rlo_service_drain(NULL, 0, &is_idle),
+                 RLO_INVALID_ARGUMENT,
+                 "the service is NULL");
+  expect_refusal(
+      rlo_job_wait(NULL, 0, NULL), RLO_INVALID_ARGUMENT, "the job is NULL");
+  expect_refusal(rlo_job_result(NULL), RLO_INVALID_ARGUMENT, "the job is NULL");
+  expect_refusal(
+      rlo_job_get_info(NULL, &info), RLO_INVALID_ARGUMENT, "the job is NULL");
+  ck_assert_int_eq(rlo_service_poll_fd(NULL), -1);
+  ck_assert_ptr_null(rlo_service_take_ended(NULL));
+  ck_assert_ptr_null(rlo_service_take_ended(service));
+  ck_assert_ptr_null(rlo_service_retain(NULL));
+  ck_assert_ptr_null(rlo_job_retain(NULL));
+  rlo_job_cancel(NULL);
+  rlo_job_release(NULL);
+  rlo_service_cancel_all(NULL);
+  rlo_service_release(NULL);
+  transpose_job t;
+  transpose_job_init(&t, TEST_STORAGE_MEMORY, TEST_STORAGE_MEMORY);
+  transpose_job_submit(&t, service);
+  info.struct_size = 9999;
+  ck_assert_int_eq(rlo_job_get_info(t.job, &info), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_job_get_info(t.job, NULL), RLO_INVALID_ARGUMENT);
+  /* An older caller gets what it knows. */
+  info = (rlo_job_info)RLO_JOB_INFO_INIT;
+  info.struct_size = offsetof(rlo_job_info, pass);
+  info.pass = 77;
+  expect_ok(rlo_job_get_info(t.job, &info));
+  ck_assert_int_eq(info.pass, 77);
+  transpose_job_expect(&t);
+  transpose_job_deinit(&t);
+  rlo_service_release(service);
+}
+
+RLO_TEST(test_service_refusals__estimate) {
+  transpose_job t;
+  transpose_job_init(&t, TEST_STORAGE_MEMORY, TEST_STORAGE_MEMORY);
+  rlo_job_estimate e = RLO_JOB_ESTIMATE_INIT;
+  expect_ok(rlo_job_estimate_make(&t.problem, NULL, NULL, NULL, NULL, &e));
+  ck_assert_int_eq(e.num_passes, 1);
+  ck_assert_int_eq(e.bytes_read, t.src.bytes);
+  ck_assert_int_eq(e.bytes_written, t.src.bytes);
+  ck_assert_int_eq(e.host_bytes, 0);
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = t.src.bytes;
+  t.options.host_memory_bytes = 8192;
+  expect_ok(rlo_job_estimate_make(
+      &t.problem, &traits, &traits, NULL, &t.options, &e));
+  ck_assert_int_gt(e.num_pieces, 1);
+  ck_assert_int_gt(e.host_bytes, 0);
+  ck_assert_int_le(e.host_bytes, 8192);
+  ck_assert(e.expected_fraction > 0 && e.expected_fraction <= 1);
+  traits.bytes = 1;
+  expect_refusal(
+      rlo_job_estimate_make(&t.problem, &traits, NULL, NULL, NULL, &e),
+      RLO_OUT_OF_RANGE,
+      "the source has 1 bytes; the problem needs 15360");
+  expect_refusal(rlo_job_estimate_make(NULL, NULL, NULL, NULL, NULL, &e),
+                 RLO_INVALID_ARGUMENT,
+                 "the problem is NULL");
+  e.struct_size = 1;
+  ck_assert_int_eq(
+      rlo_job_estimate_make(&t.problem, NULL, NULL, NULL, NULL, &e),
+      RLO_INVALID_ARGUMENT);
+  transpose_job_deinit(&t);
+}
