@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "array_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "file_format.h"
-#include "files.h"
 #include "message.h"
 
 /* Names that end in no suffix of the table have the first format. */
@@ -62,7 +64,20 @@ void rlo__array_file_print_help(FILE *out) {
           formats[0]->suffixes[0]);
 }
 
-static void swap_bytes(unsigned char *data, size_t bytes, size_t width) {
+/* ----------------------------------------------------------------- reading */
+
+/* Returns the width of the numbers of an element type: half of a complex
+ * element. */
+static size_t number_width_bytes(rlo_dtype dtype) {
+  size_t width = (size_t)rlo_dtype_storage_bits(dtype) / 8;
+  bool is_complex = rlo_dtype_class_of(dtype) == RLO_DTYPE_CLASS_COMPLEX;
+  return is_complex ? width / 2 : width;
+}
+
+void rlo__swap_bytes(unsigned char *data, size_t bytes, size_t width) {
+  if (width < 2) {
+    return;
+  }
   for (size_t at = 0; at + width <= bytes; at += width) {
     for (size_t low = 0, high = width - 1; low < high; ++low, --high) {
       unsigned char byte = data[at + low];
@@ -72,24 +87,83 @@ static void swap_bytes(unsigned char *data, size_t bytes, size_t width) {
   }
 }
 
-static int read_data(const rlo__input_file *file,
-                     const rlo__file_contents *contents,
-                     rlo__array *out_array) {
+/* The format's reason, for what only files without a header need to be told. */
+static int check_hints(const char *path,
+                       const rlo__file_format *format,
+                       const rlo__file_hints *hints) {
+  if (!format->has_shape) {
+    return hints->from == NULL
+               ? rlo__fail("%s holds bare bytes: give their shape with --from",
+                           path)
+               : RLO__EXIT_OK;
+  }
+  if (hints->offset_bytes >= 0 ||
+      hints->byte_order != RLO__BYTE_ORDER_DEFAULT) {
+    return rlo__fail(
+        "%s has a header, which tells where its data begin and "
+        "their byte order: --offset and --byte-order are for "
+        "files of bare bytes",
+        path);
+  }
+  return RLO__EXIT_OK;
+}
+
+static int read_contents(const rlo__file_format *format,
+                         const rlo__file_hints *hints,
+                         rlo__array_source *source) {
+  int code = format->read_header(&source->file, hints, &source->contents);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
   rlo_shape_extent extent = {0};
-  if (rlo_shape_measure(&contents->shape, &extent) != RLO_OK) {
+  if (rlo_shape_measure(&source->contents.shape, &extent) != RLO_OK) {
     return rlo__fail_last();
   }
-  size_t bytes = (size_t)extent.physical_bytes;
+  source->bytes = extent.physical_bytes;
+  source->swapped_width_bytes =
+      number_width_bytes(source->contents.swapped_type);
+  return RLO__EXIT_OK;
+}
+
+int rlo__array_source_open(const char *path,
+                           const rlo__file_hints *hints,
+                           rlo__array_source *out_source) {
+  static const rlo__file_hints none = RLO__FILE_HINTS_INIT;
+  hints = hints == NULL ? &none : hints;
+  *out_source = (rlo__array_source){0};
+  const rlo__file_format *format = find_format(path);
+  int code = check_hints(path, format, hints);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__input_file_open(path, &out_source->file);
+  }
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  code = read_contents(format, hints, out_source);
+  if (code != RLO__EXIT_OK) {
+    rlo__array_source_close(out_source);
+  }
+  return code;
+}
+
+void rlo__array_source_close(const rlo__array_source *source) {
+  rlo__input_file_close(&source->file);
+}
+
+int rlo__array_source_read(const rlo__array_source *source,
+                           rlo__array *out_array) {
+  const rlo__file_contents *contents = &source->contents;
+  size_t bytes = (size_t)source->bytes;
   *out_array =
       (rlo__array){contents->shape, malloc(bytes == 0 ? 1 : bytes), bytes};
   if (out_array->data == NULL) {
     return rlo__fail(
-        "cannot get %zu bytes of memory for %s", bytes, file->path);
+        "cannot get %zu bytes of memory for %s", bytes, source->file.path);
   }
   int code = rlo__input_file_read(
-      file, contents->offset_bytes, out_array->data, bytes);
-  if (code == RLO__EXIT_OK && contents->swapped_width_bytes != 0) {
-    swap_bytes(out_array->data, bytes, contents->swapped_width_bytes);
+      &source->file, contents->offset_bytes, out_array->data, bytes);
+  if (code == RLO__EXIT_OK) {
+    rlo__swap_bytes(out_array->data, bytes, source->swapped_width_bytes);
   }
   return code;
 }
@@ -98,27 +172,118 @@ int rlo__array_load(const char *path,
                     const rlo_shape *from,
                     rlo__array *out_array) {
   *out_array = (rlo__array){0};
-  const rlo__file_format *format = find_format(path);
-  if (!format->has_shape && from == NULL) {
-    return rlo__fail("%s holds bare bytes: give their shape with --from", path);
-  }
-  rlo__input_file file;
-  int code = rlo__input_file_open(path, &file);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  rlo__file_contents contents;
-  code = format->read_header(&file, from, &contents);
+  rlo__file_hints hints = RLO__FILE_HINTS_INIT;
+  hints.from = from;
+  rlo__array_source source;
+  int code = rlo__array_source_open(path, &hints, &source);
   if (code == RLO__EXIT_OK) {
-    code = read_data(&file, &contents, out_array);
+    code = rlo__array_source_read(&source, out_array);
+    rlo__array_source_close(&source);
   }
-  rlo__input_file_close(&file);
   return code;
+}
+
+/* A file whose numbers have the other byte order, as a storage in which they
+ * have this machine's: they are swapped by the threads that read them. */
+typedef struct swapped_file {
+  int descriptor;
+  /* Borrowed, as the source's. */
+  const char *path;
+  int64_t offset_bytes;
+  size_t width_bytes;
+} swapped_file;
+
+/* The storage's granule is a number's width. */
+static rlo_status read_swapped(void *payload,
+                               int64_t offset,
+                               int64_t bytes,
+                               void *into) {
+  const swapped_file *file = payload;
+  char *to = into;
+  for (int64_t done = 0; done < bytes;) {
+    ssize_t count = pread(file->descriptor,
+                          to + done,
+                          (size_t)(bytes - done),
+                          (off_t)(file->offset_bytes + offset + done));
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count <= 0) {
+      return count == 0 ? rlo_error_set(RLO_DATA_LOSS,
+                                        "%s ends at byte %" PRId64,
+                                        file->path,
+                                        file->offset_bytes + offset + done)
+                        : rlo_error_set(RLO_IO,
+                                        "cannot read the input at byte %" PRId64
+                                        ": %s",
+                                        file->offset_bytes + offset + done,
+                                        strerror(errno));
+    }
+    done += count;
+  }
+  rlo__swap_bytes(into, (size_t)bytes, file->width_bytes);
+  return RLO_OK;
+}
+
+static void release_swapped(void *payload) {
+  swapped_file *file = payload;
+  close(file->descriptor);
+  free(file);
+}
+
+static rlo_status make_swapped_storage(const rlo__array_source *source,
+                                       rlo_storage **out_storage) {
+  swapped_file *file = calloc(1, sizeof(*file));
+  int descriptor = fcntl(source->file.descriptor, F_DUPFD_CLOEXEC, 0);
+  if (file == NULL || descriptor < 0) {
+    free(file);
+    return rlo_error_set(RLO_OUT_OF_MEMORY,
+                         "cannot get memory or a descriptor for a file");
+  }
+  *file = (swapped_file){
+      .descriptor = descriptor,
+      .path = source->file.path,
+      .offset_bytes = source->contents.offset_bytes,
+      .width_bytes = source->swapped_width_bytes,
+  };
+  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
+  ops.read = read_swapped;
+  ops.release = release_swapped;
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = source->bytes;
+  traits.granule_bytes = (int64_t)file->width_bytes;
+  traits.is_read_only = true;
+  rlo_status status = rlo_storage_create(&ops, file, &traits, out_storage);
+  if (status != RLO_OK) {
+    release_swapped(file);
+  }
+  return status;
+}
+
+int rlo__array_source_storage(const rlo__array_source *source,
+                              rlo_storage **out_storage) {
+  rlo_status status = source->swapped_width_bytes > 1
+                          ? make_swapped_storage(source, out_storage)
+                          : rlo_storage_from_fd(source->file.descriptor,
+                                                source->contents.offset_bytes,
+                                                source->bytes,
+                                                NULL,
+                                                out_storage);
+  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
 }
 
 void rlo__array_deinit(rlo__array *array) {
   free(array->data);
   array->data = NULL;
+}
+
+/* ----------------------------------------------------------------- writing */
+
+int rlo__array_make_header(const char *path,
+                           const rlo_shape *shape,
+                           char *out_header,
+                           size_t *out_bytes) {
+  return find_format(path)->make_header(shape, out_header, out_bytes);
 }
 
 /* `header` has room for RLO__MAX_HEADER_BYTES. */
@@ -131,8 +296,8 @@ static int make_output(const rlo__array_target *target,
     return rlo__fail_last();
   }
   out_output->data_bytes = (size_t)extent.physical_bytes;
-  return find_format(target->path)
-      ->make_header(target->shape, header, &out_output->head_bytes);
+  return rlo__array_make_header(
+      target->path, target->shape, header, &out_output->head_bytes);
 }
 
 static int write_outputs(const rlo__array_target *targets,

@@ -5,11 +5,46 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "relayout/shape.h"
+#include "relayout/storage.h"
+
+#include "file_format.h"
+#include "files.h"
 
 /** Arrays in files. The end of a file's name selects its format: the table in
  *  array_file.c. Functions that return an int return RLO__EXIT_OK, or print the
  *  reason and return RLO__EXIT_FAILURE. */
+
+/** An array in a file that is open. */
+typedef struct rlo__array_source {
+  rlo__input_file file;
+  rlo__file_contents contents;
+  /** Of the shape: how many of the file's bytes, from contents.offset_bytes. */
+  int64_t bytes;
+  /** Above 1: the numbers are this many bytes wide, and each has to be turned
+   *  around. */
+  size_t swapped_width_bytes;
+} rlo__array_source;
+
+/**
+ * Opens an array without reading it.
+ *
+ * @param hints  what is not in the file; NULL: nothing. The shape in them is
+ *               required for formats without one. An .npy file must hold its
+ *               slots as an array of one dimension with elements of the same
+ *               width (or of bytes), or as an array of the shape's dimensions
+ *               in the same order. Offset and byte order are for formats
+ *               without a shape.
+ * @param out_source  closed by rlo__array_source_close, if this succeeds.
+ */
+int rlo__array_source_open(const char *path,
+                           const rlo__file_hints *hints,
+                           rlo__array_source *out_source);
+void rlo__array_source_close(const rlo__array_source *source);
+
+/** Makes a storage of the array's bytes, in this machine's byte order. It stays
+ *  usable when the source is closed, and borrows its path. */
+int rlo__array_source_storage(const rlo__array_source *source,
+                              rlo_storage **out_storage);
 
 /** An array in memory: the physical bytes of its shape. */
 typedef struct rlo__array {
@@ -18,16 +53,17 @@ typedef struct rlo__array {
   size_t bytes;
 } rlo__array;
 
-/**
- * Reads an array in this machine's byte order.
- *
- * @param from  the shape whose slots the file holds. An .npy file must hold
- * them as an array of one dimension with elements of the same width (or of
- * bytes), or as an array of the shape's dimensions in the same order. NULL: the
- * shape in the file's header; required for formats without one.
- * @param out_array  released by rlo__array_deinit, which must follow in any
- *                   case.
- */
+/** Reads the array, in this machine's byte order.
+ *  @param out_array  released by rlo__array_deinit, which must follow in any
+ *                    case. */
+int rlo__array_source_read(const rlo__array_source *source,
+                           rlo__array *out_array);
+
+/** Turns the bytes of each number around; `width` 0 and 1: leaves them. */
+void rlo__swap_bytes(unsigned char *data, size_t bytes, size_t width);
+
+/** Opens, reads and closes.
+ *  @param from  as in the hints; NULL: none. */
 int rlo__array_load(const char *path,
                     const rlo_shape *from,
                     rlo__array *out_array);
@@ -43,6 +79,13 @@ typedef struct rlo__array_target {
 
 /** Writes arrays to files, all of them or none, as rlo__outputs_write does. */
 int rlo__arrays_save(const rlo__array_target *targets, int32_t count);
+
+/** Makes the header of a file for an array.
+ *  @param out_header  room for RLO__MAX_HEADER_BYTES bytes. */
+int rlo__array_make_header(const char *path,
+                           const rlo_shape *shape,
+                           char *out_header,
+                           size_t *out_bytes);
 
 /** Prints the part of a verb's help that describes the formats. */
 void rlo__array_file_print_help(FILE *out);

@@ -11,16 +11,43 @@
 #include "files.h"
 
 /** Maximum size of a header that the command writes. */
-#define RLO__MAX_HEADER_BYTES 2048
+#define RLO__MAX_HEADER_BYTES 4096
+
+/** Arrays with more bytes than this, on either side, are moved in pieces, and
+ *  lie at the beginning of a page of the file where the format lets them. */
+#define RLO__LARGE_BYTES (INT64_C(64) << 20)
+
+/** The order of the bytes of a number. */
+typedef enum rlo__byte_order {
+  /** That of the file's header; this machine's where there is none. */
+  RLO__BYTE_ORDER_DEFAULT = 0,
+  RLO__BYTE_ORDER_LITTLE = 1,
+  RLO__BYTE_ORDER_BIG = 2
+} rlo__byte_order;
+
+/** What the user says about a file. */
+typedef struct rlo__file_hints {
+  /** The shape of --from: its slots are what the file must hold. NULL: the
+   *  shape is that of the header. */
+  const rlo_shape *from;
+  /** --offset: where the slots begin; then there may be more bytes after them.
+   *  Negative: at the beginning, and the file ends with them. */
+  int64_t offset_bytes;
+  /** --byte-order */
+  rlo__byte_order byte_order;
+} rlo__file_hints;
+
+#define RLO__FILE_HINTS_INIT \
+  { NULL, -1, RLO__BYTE_ORDER_DEFAULT }
 
 /** The array that a file holds. */
 typedef struct rlo__file_contents {
   /** The physical bytes of this shape begin at `offset_bytes`. */
   rlo_shape shape;
   int64_t offset_bytes;
-  /** Nonzero: the numbers are this many bytes wide and have the other byte
-   *  order. */
-  size_t swapped_width_bytes;
+  /** The type of the numbers if their bytes have the other order, else
+   *  RLO_DTYPE_INVALID. It need not be the shape's. */
+  rlo_dtype swapped_type;
 } rlo__file_contents;
 
 /**
@@ -38,11 +65,11 @@ typedef struct rlo__file_format {
   bool has_shape;
   /**
    * Reads the header of a file.
-   * @param from  the shape of --from: its slots are what the file must hold.
-   *              NULL, only if has_shape: the shape is that of the header.
+   * @param hints  with a shape, unless has_shape; with an offset and a byte
+   *               order only if not.
    */
   int (*read_header)(const rlo__input_file *file,
-                     const rlo_shape *from,
+                     const rlo__file_hints *hints,
                      rlo__file_contents *out_contents);
   /**
    * Makes the header for the physical bytes of a shape.

@@ -10,9 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file_replace.h"
-
-#include "interrupt.h"
 #include "message.h"
 
 /* Limits one read, so that a signal is handled soon. */
@@ -38,6 +35,7 @@ int rlo__input_file_open(const char *path, rlo__input_file *out_file) {
   *out_file = (rlo__input_file){
       .descriptor = descriptor,
       .size_bytes = information.st_size,
+      .modified = information.st_mtim,
       .path = path,
   };
   return RLO__EXIT_OK;
@@ -72,17 +70,23 @@ int rlo__input_file_read(const rlo__input_file *file,
   return RLO__EXIT_OK;
 }
 
+int rlo__input_file_check_unchanged(const rlo__input_file *file) {
+  struct stat information;
+  if (fstat(file->descriptor, &information) != 0) {
+    return rlo__fail(
+        "cannot read the status of %s: %s", file->path, strerror(errno));
+  }
+  if (information.st_size != file->size_bytes ||
+      information.st_mtim.tv_sec != file->modified.tv_sec ||
+      information.st_mtim.tv_nsec != file->modified.tv_nsec) {
+    return rlo__fail("%s was changed while it was read", file->path);
+  }
+  return RLO__EXIT_OK;
+}
+
 void rlo__input_file_close(const rlo__input_file *file) {
   close(file->descriptor);
 }
-
-/* A file that is being written. A signal handler may read it, so its address
- * must not change while it is listed. */
-typedef struct output_file {
-  rlo__file_replace file;
-  /* Listed while there is a temporary file. */
-  rlo__interrupt_file unfinished;
-} output_file;
 
 bool rlo__path_is_same_file(const char *a, const char *b) {
   struct stat of_a;
@@ -91,13 +95,18 @@ bool rlo__path_is_same_file(const char *a, const char *b) {
          of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
+bool rlo__path_is_special(const char *path) {
+  struct stat information;
+  return stat(path, &information) == 0 && !S_ISREG(information.st_mode);
+}
+
 static int fail_write(const char *path, int error) {
   return rlo__fail("cannot write %s: %s", path, strerror(error));
 }
 
 /* A temporary file leaves the list when it is renamed or unlinked; the signals
  * are blocked between the two steps. */
-static void abandon(output_file *output) {
+void rlo__output_file_abandon(rlo__output_file *output) {
   bool is_listed = output->file.temp_path[0] != '\0';
   sigset_t before;
   rlo__interrupt_block(&before);
@@ -108,7 +117,10 @@ static void abandon(output_file *output) {
   rlo__interrupt_unblock(&before);
 }
 
-static int open_file(const char *path, output_file *output) {
+/* `begin` opens the temporary file. */
+static int open_file(const char *path,
+                     int (*begin)(rlo__file_replace *file, const char *path),
+                     rlo__output_file *output) {
   rlo__file_replace *file = &output->file;
   struct stat information;
   if (stat(path, &information) == 0) {
@@ -122,16 +134,21 @@ static int open_file(const char *path, output_file *output) {
   }
   sigset_t before;
   rlo__interrupt_block(&before);
-  int error = rlo__file_replace_begin(file, path);
+  int error = begin(file, path);
   if (error == 0 && file->temp_path[0] != '\0') {
     output->unfinished.path = file->temp_path;
     rlo__interrupt_add_file(&output->unfinished);
   }
   rlo__interrupt_unblock(&before);
+  if (error == EBUSY && file->is_part) {
+    return rlo__fail("cannot write %s: another process does, which holds %s",
+                     path,
+                     file->temp_path);
+  }
   return error == 0 ? RLO__EXIT_OK : fail_write(path, error);
 }
 
-static int put_in_place(output_file *output) {
+static int put_in_place(rlo__output_file *output) {
   rlo__file_replace *file = &output->file;
   bool is_listed = file->temp_path[0] != '\0';
   sigset_t before;
@@ -149,10 +166,34 @@ static int put_in_place(output_file *output) {
   return RLO__EXIT_OK;
 }
 
+int rlo__output_file_begin(const char *path,
+                           const void *head,
+                           size_t head_bytes,
+                           const char *note,
+                           rlo__output_file *out_file) {
+  *out_file = (rlo__output_file){.unfinished.note = note};
+  int code = open_file(path, rlo__file_replace_begin_part, out_file);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  int error = rlo__file_replace_write(&out_file->file, head, head_bytes);
+  if (error != 0) {
+    rlo__output_file_abandon(out_file);
+    return fail_write(path, error);
+  }
+  return RLO__EXIT_OK;
+}
+
+int rlo__output_file_commit(rlo__output_file *file) {
+  /* Syncs while signals still end the command: it may take minutes. */
+  int error = rlo__file_replace_finish(&file->file);
+  return error == 0 ? put_in_place(file) : fail_write(file->file.path, error);
+}
+
 /* Writes a file beside its target. Leaves no file on failure. */
-static int make_file(const rlo__output *output, output_file *made) {
+static int make_file(const rlo__output *output, rlo__output_file *made) {
   rlo__file_replace *file = &made->file;
-  int code = open_file(output->path, made);
+  int code = open_file(output->path, rlo__file_replace_begin, made);
   if (code != RLO__EXIT_OK) {
     return code;
   }
@@ -165,14 +206,14 @@ static int make_file(const rlo__output *output, output_file *made) {
     error = rlo__file_replace_finish(file);
   }
   if (error != 0) {
-    abandon(made);
+    rlo__output_file_abandon(made);
     return fail_write(output->path, error);
   }
   return RLO__EXIT_OK;
 }
 
 int rlo__outputs_write(const rlo__output *outputs, int32_t count) {
-  output_file *files = calloc((size_t)count, sizeof(*files));
+  rlo__output_file *files = calloc((size_t)count, sizeof(*files));
   if (files == NULL) {
     return rlo__fail("cannot get memory for %d files", count);
   }
@@ -186,7 +227,7 @@ int rlo__outputs_write(const rlo__output *outputs, int32_t count) {
     code = put_in_place(&files[n]);
   }
   for (int32_t n = 0; n < num_made; ++n) {
-    abandon(&files[n]);
+    rlo__output_file_abandon(&files[n]);
   }
   free(files);
   return code;

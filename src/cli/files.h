@@ -5,6 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
+
+#include "base/file_replace.h"
+
+#include "interrupt.h"
 
 /** Files that the command reads and writes. Functions that return an int return
  *  RLO__EXIT_OK, or print the reason and return RLO__EXIT_FAILURE. */
@@ -17,6 +22,8 @@
 typedef struct rlo__input_file {
   int descriptor;
   int64_t size_bytes;
+  /** When it was last written, as the system counts. */
+  struct timespec modified;
   /** Borrowed. */
   const char *path;
 } rlo__input_file;
@@ -29,10 +36,17 @@ int rlo__input_file_read(const rlo__input_file *file,
                          void *buffer,
                          size_t bytes);
 
+/** Fails if the file has been written to since it was opened. */
+int rlo__input_file_check_unchanged(const rlo__input_file *file);
+
 void rlo__input_file_close(const rlo__input_file *file);
 
 /** Returns whether two paths name the same existing file. */
 bool rlo__path_is_same_file(const char *a, const char *b);
+
+/** Returns whether a path names something that exists and is not a regular
+ *  file: it is written in place. */
+bool rlo__path_is_special(const char *path);
 
 /** A file to write: the head, then the data. All borrowed; either may have 0
  *  bytes. */
@@ -56,5 +70,32 @@ typedef struct rlo__output {
  *         directory changed after the write, those renamed before it.
  */
 int rlo__outputs_write(const rlo__output *outputs, int32_t count);
+
+/** A file that is being written. A signal handler may read it, so its address
+ *  must not change while it is open. */
+typedef struct rlo__output_file {
+  /** file.fd is open for reading and writing at any position. */
+  rlo__file_replace file;
+  /** Listed while there is a temporary file. */
+  rlo__interrupt_file unfinished;
+} rlo__output_file;
+
+/**
+ * Opens the part of a file (rlo__file_replace_begin_part) and writes its head.
+ * Whatever ends the command, but for SIGKILL, removes the part; what remains
+ * then, the next output into the same folder does.
+ * @param note  printed if a signal ends the command; borrowed until the end.
+ */
+int rlo__output_file_begin(const char *path,
+                           const void *head,
+                           size_t head_bytes,
+                           const char *note,
+                           rlo__output_file *out_file);
+
+/** Syncs the file, gives it its name, and syncs its folder. */
+int rlo__output_file_commit(rlo__output_file *file);
+
+/** Removes the part, if it has not become the file. May be repeated. */
+void rlo__output_file_abandon(rlo__output_file *file);
 
 #endif

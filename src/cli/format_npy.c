@@ -3,6 +3,7 @@
  * dimensions if the layout is plain row- or column-major, else as an array of
  * one dimension. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "relayout/layout_util.h"
 #include "relayout/npy.h"
@@ -79,13 +80,6 @@ static bool can_hold(const rlo_shape *file_shape, const rlo_shape *from) {
          rlo_shape_equal(&file_as_expected, &expected);
 }
 
-/* Returns the width of the numbers of an element type. */
-static size_t number_width_bytes(rlo_dtype dtype) {
-  size_t width = (size_t)rlo_dtype_storage_bits(dtype) / 8;
-  bool is_complex = rlo_dtype_class_of(dtype) == RLO_DTYPE_CLASS_COMPLEX;
-  return is_complex ? width / 2 : width;
-}
-
 static int parse_header(const rlo__input_file *file,
                         rlo_npy_header *out_header) {
   size_t bytes =
@@ -104,8 +98,9 @@ static int parse_header(const rlo__input_file *file,
 }
 
 static int read_header(const rlo__input_file *file,
-                       const rlo_shape *from,
+                       const rlo__file_hints *hints,
                        rlo__file_contents *out_contents) {
+  const rlo_shape *from = hints->from;
   rlo_npy_header header = {0};
   int code = parse_header(file, &header);
   if (code != RLO__EXIT_OK) {
@@ -126,22 +121,47 @@ static int read_header(const rlo__input_file *file,
   *out_contents = (rlo__file_contents){
       .shape = from == NULL ? header.shape : *from,
       .offset_bytes = header.data_offset_bytes,
-      .swapped_width_bytes =
-          header.is_byte_swapped ? number_width_bytes(header.shape.dtype) : 0,
+      .swapped_type =
+          header.is_byte_swapped ? header.shape.dtype : RLO_DTYPE_INVALID,
   };
   return RLO__EXIT_OK;
+}
+
+/* Bytes of the magic, the version and the length of a header of version 1. */
+#define PRELUDE_BYTES 10
+
+/* Where the data of a large array begin: so they can be mapped, and written
+ * past the page cache. The largest that NumPy's documentation expects. */
+#define LARGE_DATA_OFFSET_BYTES 4096
+
+/* Widens a header with spaces before its last newline, as NumPy's own are. */
+static void widen_header(char *header, size_t *bytes) {
+  if (header[6] != 1 || *bytes >= LARGE_DATA_OFFSET_BYTES) {
+    return;
+  }
+  memset(header + *bytes - 1, ' ', LARGE_DATA_OFFSET_BYTES - *bytes);
+  header[LARGE_DATA_OFFSET_BYTES - 1] = '\n';
+  const unsigned length = LARGE_DATA_OFFSET_BYTES - PRELUDE_BYTES;
+  header[8] = (char)(length & 0xff);
+  header[9] = (char)(length >> 8);
+  *bytes = LARGE_DATA_OFFSET_BYTES;
 }
 
 static int make_header(const rlo_shape *shape,
                        char *out_header,
                        size_t *out_bytes) {
   rlo_shape file_shape;
+  rlo_shape_extent extent = {0};
   /* Fits: 32 dimensions of 19 digits at most. */
   if (make_file_shape(shape, &file_shape) != RLO_OK ||
       rlo_npy_format(
           &file_shape, out_header, RLO__MAX_HEADER_BYTES, out_bytes) !=
-          RLO_OK) {
+          RLO_OK ||
+      rlo_shape_measure(&file_shape, &extent) != RLO_OK) {
     return rlo__fail_last();
+  }
+  if (extent.physical_bytes > RLO__LARGE_BYTES) {
+    widen_header(out_header, out_bytes);
   }
   return RLO__EXIT_OK;
 }
@@ -153,7 +173,7 @@ const rlo__file_format rlo__format_npy = {
         "logical shape; any other has one dimension with all slots,\n"
         "padding included. Types that NumPy lacks become unsigned\n"
         "integers of their width, packed types bytes. Big-endian input\n"
-        "is byte-swapped.\n",
+        "is byte-swapped. Data of more than 64 MiB begin at byte 4096.\n",
     .has_shape = true,
     .read_header = read_header,
     .make_header = make_header,

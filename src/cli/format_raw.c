@@ -1,25 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of bare bytes: the physical bytes of a shape, without a header. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "file_format.h"
 #include "message.h"
 
+static bool is_little_endian(void) {
+  const uint16_t one = 1;
+  return *(const unsigned char *)&one == 1;
+}
+
+static bool is_swapped(rlo__byte_order order) {
+  return order != RLO__BYTE_ORDER_DEFAULT &&
+         (order == RLO__BYTE_ORDER_LITTLE) != is_little_endian();
+}
+
 static int read_header(const rlo__input_file *file,
-                       const rlo_shape *from,
+                       const rlo__file_hints *hints,
                        rlo__file_contents *out_contents) {
   rlo_shape_extent extent = {0};
-  if (rlo_shape_measure(from, &extent) != RLO_OK) {
+  if (rlo_shape_measure(hints->from, &extent) != RLO_OK) {
     return rlo__fail_last();
   }
-  if (file->size_bytes != extent.physical_bytes) {
+  bool is_part = hints->offset_bytes >= 0;
+  int64_t offset_bytes = is_part ? hints->offset_bytes : 0;
+  int64_t left_bytes = file->size_bytes - offset_bytes;
+  if (left_bytes < extent.physical_bytes ||
+      (left_bytes > extent.physical_bytes && !is_part)) {
+    char from_where[64] = "";
+    if (is_part) {
+      snprintf(from_where,
+               sizeof(from_where),
+               " from byte %" PRId64 " on",
+               offset_bytes);
+    }
     return rlo__fail("%s has %" PRId64
-                     " bytes; the shape of --from takes %" PRId64,
+                     " bytes%s; the shape of --from takes %" PRId64,
                      file->path,
-                     file->size_bytes,
+                     left_bytes < 0 ? 0 : left_bytes,
+                     from_where,
                      extent.physical_bytes);
   }
-  *out_contents = (rlo__file_contents){.shape = *from};
+  *out_contents = (rlo__file_contents){
+      .shape = *hints->from,
+      .offset_bytes = offset_bytes,
+      .swapped_type = is_swapped(hints->byte_order) ? hints->from->dtype
+                                                    : RLO_DTYPE_INVALID,
+  };
   return RLO__EXIT_OK;
 }
 
@@ -36,7 +64,8 @@ const rlo__file_format rlo__format_raw = {
     .suffixes = {".bin", ".raw"},
     .help =
         "bare bytes: all slots of the shape, padding included. Reading\n"
-        "them requires --from.\n",
+        "them requires --from; --offset and --byte-order tell of the\n"
+        "file what other formats have in their header.\n",
     .has_shape = false,
     .read_header = read_header,
     .make_header = make_header,

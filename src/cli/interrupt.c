@@ -2,6 +2,7 @@
 #include "interrupt.h"
 
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -20,6 +21,10 @@ static void handle(int signal_number) {
   for (const rlo__interrupt_file *file = first_file; file != NULL;
        file = file->next) {
     unlink(file->path);
+    if (file->note != NULL) {
+      ssize_t count = write(STDERR_FILENO, file->note, strlen(file->note));
+      (void)count;
+    }
   }
   _exit(128 + signal_number);
 }

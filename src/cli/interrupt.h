@@ -31,6 +31,8 @@ void rlo__interrupt_set_child(pid_t child);
 typedef struct rlo__interrupt_file {
   /** Borrowed while the file is listed. */
   const char *path;
+  /** Printed on standard error after that; NULL: nothing is. Borrowed too. */
+  const char *note;
   struct rlo__interrupt_file *next;
 } rlo__interrupt_file;
 

@@ -162,6 +162,104 @@ int rlo__number_parse(const char *verb,
   return RLO__EXIT_OK;
 }
 
+int rlo__size_parse(const char *verb,
+                    const char *what,
+                    const char *text,
+                    int64_t min,
+                    int64_t max,
+                    int64_t *out_bytes) {
+  static const struct {
+    const char *name;
+    int64_t bytes;
+  } units[] = {{"", 1},
+               {"kB", 1000},
+               {"MB", 1000000},
+               {"GB", 1000000000},
+               {"TB", INT64_C(1000000000000)},
+               {"KiB", INT64_C(1) << 10},
+               {"MiB", INT64_C(1) << 20},
+               {"GiB", INT64_C(1) << 30},
+               {"TiB", INT64_C(1) << 40}};
+
+  const char *unit = text;
+  int64_t number = 0;
+  int code = parse_int64(verb, what, &unit, &number);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  for (size_t n = 0; n < sizeof(units) / sizeof(units[0]); ++n) {
+    if (strcmp(unit, units[n].name) != 0) {
+      continue;
+    }
+    int64_t most = INT64_MAX / units[n].bytes;
+    bool is_too_far = number > most || number < -most;
+    int64_t bytes = is_too_far ? 0 : number * units[n].bytes;
+    if (is_too_far || bytes < min || bytes > max) {
+      return rlo__fail_usage(verb,
+                             "%s: %s is not within %" PRId64 " .. %" PRId64
+                             " bytes",
+                             what,
+                             text,
+                             min,
+                             max);
+    }
+    *out_bytes = bytes;
+    return RLO__EXIT_OK;
+  }
+  return rlo__fail_usage(verb,
+                         "%s: '%s' is no size: a number of bytes, or of kB, "
+                         "MB, GB, TB, KiB, MiB, GiB or TiB",
+                         what,
+                         text);
+}
+
+int rlo__device_choice_parse(const char *verb,
+                             const char *text,
+                             rlo__device_choice *out_choice) {
+  *out_choice = (rlo__device_choice){0};
+  out_choice->is_none = strcmp(text, "none") == 0;
+  out_choice->is_all = strcmp(text, "all") == 0;
+  if (out_choice->is_none || out_choice->is_all) {
+    return RLO__EXIT_OK;
+  }
+  for (const char *rest = text;; ++rest) {
+    int64_t number = 0;
+    int code = parse_int64(verb, "--device", &rest, &number);
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+    if (number < 0 || number > INT32_MAX) {
+      return rlo__fail_usage(verb,
+                             "--device: %" PRId64 " is not within 0 .. %d",
+                             number,
+                             INT32_MAX);
+    }
+    for (int32_t n = 0; n < out_choice->count; ++n) {
+      if (out_choice->numbers[n] == number) {
+        return rlo__fail_usage(
+            verb, "--device: '%s' names %" PRId64 " twice", text, number);
+      }
+    }
+    if (out_choice->count == RLO__MAX_DEVICES) {
+      return rlo__fail_usage(verb,
+                             "--device: '%s' has more than %d devices",
+                             text,
+                             RLO__MAX_DEVICES);
+    }
+    out_choice->numbers[out_choice->count++] = (int32_t)number;
+    if (*rest == '\0') {
+      return RLO__EXIT_OK;
+    }
+    if (*rest != ',') {
+      return rlo__fail_usage(
+          verb,
+          "--device: '%s' is no number, no list of numbers between commas, "
+          "and not all or none",
+          text);
+    }
+  }
+}
+
 int rlo__factor_parse(const char *verb,
                       const char *what,
                       const char *text,

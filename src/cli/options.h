@@ -46,7 +46,14 @@ typedef enum rlo__option {
   RLO__OPTION_ALPHA,
   RLO__OPTION_BETA,
   RLO__OPTION_ATTR,
-  RLO__OPTION_LIST
+  RLO__OPTION_LIST,
+  RLO__OPTION_DEVICES,
+  RLO__OPTION_MEMORY,
+  RLO__OPTION_DRY_RUN,
+  RLO__OPTION_QUIET,
+  RLO__OPTION_PROGRESS,
+  RLO__OPTION_OFFSET,
+  RLO__OPTION_BYTE_ORDER
 } rlo__option;
 
 /** A list of dimensions, strides or indices from the command line. */
@@ -54,6 +61,19 @@ typedef struct rlo__int_list {
   int32_t count;
   int64_t values[RLO_MAX_RANK];
 } rlo__int_list;
+
+/** Maximum number of devices that run one job. */
+#define RLO__MAX_DEVICES 16
+
+/** --device of a verb that uses several: numbers between commas, all, or none.
+ */
+typedef struct rlo__device_choice {
+  bool is_none;
+  bool is_all;
+  /** 0 without numbers: the default device, unless one of the above. */
+  int32_t count;
+  int32_t numbers[RLO__MAX_DEVICES];
+} rlo__device_choice;
 
 /** Options that many verbs have. */
 typedef struct rlo__common_options {
@@ -101,6 +121,20 @@ int rlo__number_parse(const char *verb,
                       int64_t min,
                       int64_t max,
                       int64_t *out_value);
+
+/** Parses a size within [min, max] bytes: a number, and behind it no unit, kB,
+ *  MB, GB, TB, or KiB, MiB, GiB, TiB. */
+int rlo__size_parse(const char *verb,
+                    const char *what,
+                    const char *text,
+                    int64_t min,
+                    int64_t max,
+                    int64_t *out_bytes);
+
+/** Parses distinct numbers of devices between commas, "all" or "none". */
+int rlo__device_choice_parse(const char *verb,
+                             const char *text,
+                             rlo__device_choice *out_choice);
 
 /** Parses a finite floating-point number; `what` names it in messages. */
 int rlo__factor_parse(const char *verb,

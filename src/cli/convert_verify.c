@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "convert_verify.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/index.h"
+
+#include "files.h"
+#include "message.h"
+
+#define MAX_WHOLE_BYTES ((int64_t)1 << 30)
+#define CHUNK_BYTES     ((size_t)1 << 20)
+
+static int fail_byte(const rlo__conversion *c,
+                     int64_t at,
+                     unsigned char found,
+                     unsigned char expected) {
+  return rlo__fail("byte %" PRId64
+                   " of the result is 0x%02x, the host reference has 0x%02x; "
+                   "nothing was written to %s",
+                   at,
+                   found,
+                   expected,
+                   c->request.output_path);
+}
+
+/* -------------------------------------------------------------- every byte */
+
+static int compare_whole(const rlo__conversion *c,
+                         const rlo__input_file *output,
+                         int64_t offset_bytes,
+                         const unsigned char *expected,
+                         unsigned char *chunk) {
+  int64_t bytes = c->problem.dst_bytes;
+  for (int64_t at = 0; at < bytes; at += (int64_t)CHUNK_BYTES) {
+    size_t length =
+        bytes - at < (int64_t)CHUNK_BYTES ? (size_t)(bytes - at) : CHUNK_BYTES;
+    int code = rlo__input_file_read(output, offset_bytes + at, chunk, length);
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+    if (memcmp(chunk, expected + at, length) != 0) {
+      size_t n = 0;
+      while (chunk[n] == expected[at + (int64_t)n]) {
+        ++n;
+      }
+      return fail_byte(c, at + (int64_t)n, chunk[n], expected[at + (int64_t)n]);
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
+static int verify_whole(const rlo__conversion *c,
+                        const rlo__input_file *output,
+                        int64_t offset_bytes) {
+  size_t bytes = (size_t)c->problem.dst_bytes;
+  unsigned char *expected = calloc(bytes == 0 ? 1 : bytes, 1);
+  unsigned char *chunk = malloc(CHUNK_BYTES);
+  rlo__array src = {0};
+  int code = RLO__EXIT_OK;
+  if (expected == NULL || chunk == NULL) {
+    code = rlo__fail("cannot get %zu bytes of memory to verify the result",
+                     bytes + CHUNK_BYTES);
+  } else {
+    code = rlo__array_source_read(&c->source, &src);
+  }
+  if (code == RLO__EXIT_OK &&
+      rlo_problem_run_host(&c->problem, src.data, expected) != RLO_OK) {
+    code = rlo__fail_last();
+  }
+  if (code == RLO__EXIT_OK) {
+    code = compare_whole(c, output, offset_bytes, expected, chunk);
+  }
+  rlo__array_deinit(&src);
+  free(chunk);
+  free(expected);
+  return code;
+}
+
+/* ------------------------------------------------------------ some elements */
+
+/* Where the elements of one side are. */
+typedef struct side {
+  rlo_address_map map;
+  const rlo__input_file *file;
+  int64_t offset_bytes;
+} side;
+
+static uint64_t next_random(uint64_t *state) {
+  *state ^= *state << 13;
+  *state ^= *state >> 7;
+  *state ^= *state << 17;
+  return *state;
+}
+
+static int read_element(const side *s,
+                        const int64_t *index,
+                        size_t bytes,
+                        unsigned char *out_element,
+                        int64_t *out_position) {
+  *out_position = rlo_address_map_slot(&s->map, index) * (int64_t)bytes;
+  return rlo__input_file_read(
+      s->file, s->offset_bytes + *out_position, out_element, bytes);
+}
+
+static int verify_elements(const rlo__conversion *c,
+                           const side *src,
+                           const side *dst,
+                           size_t bytes) {
+  const rlo_shape *shape = &c->dst_shape;
+  size_t width = c->source.swapped_width_bytes;
+  uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
+  for (int32_t n = 0; n < RLO__VERIFY_ELEMENTS; ++n) {
+    int64_t of_dst[RLO_MAX_RANK];
+    int64_t of_src[RLO_MAX_RANK];
+    for (int32_t k = 0; k < shape->rank; ++k) {
+      of_dst[k] = (int64_t)(next_random(&state) % (uint64_t)shape->dims[k]);
+      of_src[c->permutation[k]] = of_dst[k];
+    }
+    unsigned char found[RLO_MAX_UNIT_BITS / 8];
+    unsigned char expected[RLO_MAX_UNIT_BITS / 8];
+    int64_t at = 0;
+    int code = read_element(src, of_src, bytes, expected, &at);
+    if (code == RLO__EXIT_OK) {
+      code = read_element(dst, of_dst, bytes, found, &at);
+    }
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+    rlo__swap_bytes(expected, bytes, width);
+    for (size_t b = 0; b < bytes; ++b) {
+      if (found[b] != expected[b]) {
+        return fail_byte(c, at + (int64_t)b, found[b], expected[b]);
+      }
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
+static int verify_some(const rlo__conversion *c,
+                       const rlo__input_file *output,
+                       int64_t offset_bytes) {
+  const rlo__array_source *source = &c->source;
+  rlo_shape_extent extent = {0};
+  side src = {.file = &source->file,
+              .offset_bytes = source->contents.offset_bytes};
+  side dst = {.file = output, .offset_bytes = offset_bytes};
+  if (rlo_shape_measure(&c->dst_shape, &extent) != RLO_OK ||
+      rlo_address_map_make(&source->contents.shape, &src.map) != RLO_OK ||
+      rlo_address_map_make(&c->dst_shape, &dst.map) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  if (extent.elements == 0) {
+    return RLO__EXIT_OK;
+  }
+  if (extent.element_bits % 8 != 0 || extent.element_bits > RLO_MAX_UNIT_BITS) {
+    return rlo__fail("--verify of more than %" PRId64
+                     " bytes looks at elements of 1 to 16 whole bytes; one "
+                     "here has %" PRId64 " bits",
+                     MAX_WHOLE_BYTES,
+                     extent.element_bits);
+  }
+  return verify_elements(c, &src, &dst, (size_t)extent.element_bits / 8);
+}
+
+int rlo__convert_verify(const rlo__conversion *c,
+                        int fd,
+                        int64_t offset_bytes) {
+  const rlo__input_file output = {
+      .descriptor = fd,
+      .path = c->request.output_path,
+  };
+  bool is_whole = c->source.bytes <= MAX_WHOLE_BYTES &&
+                  c->problem.dst_bytes <= MAX_WHOLE_BYTES;
+  return is_whole ? verify_whole(c, &output, offset_bytes)
+                  : verify_some(c, &output, offset_bytes);
+}

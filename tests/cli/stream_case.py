@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Base of the tests of large arrays: files for them, and a faulty disk."""
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from cli_case import COMMAND, CliCase, npy_bytes
+
+SEED = int(os.environ.get("RELAYOUT_TEST_SEED", "20261122"))
+IS_SLOW = os.environ.get("RELAYOUT_TEST_ALL", "0") != "0"
+MIB = 1 << 20
+PART = ".out.npy.relayout-part"
+
+
+def random_bytes(seed, count):
+    return random.Random(seed).randbytes(count)
+
+
+def fast_folder(bytes_needed=256 << 20):
+    """In memory, if there is room: the waits for a disk are most of the time
+    otherwise. None: the usual place."""
+    try:
+        room = os.statvfs("/dev/shm")
+    except OSError:
+        return None
+    is_usable = os.access("/dev/shm", os.W_OK) and \
+        room.f_bavail * room.f_frsize > bytes_needed
+    return "/dev/shm" if is_usable else None
+
+
+class StreamCase(CliCase):
+    FOLDER = fast_folder()
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="relayout-cli-", dir=self.FOLDER)
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def write_random(self, name, descr, dims, seed=SEED):
+        """An .npy file of random bits, 4 bytes an element."""
+        count = 4
+        for dim in dims:
+            count *= dim
+        return self.write(name, npy_bytes(descr, dims,
+                                          random_bytes(seed, count)))
+
+    def bad_disk(self, write_us=0, flip=0, files=1000):
+        environment = dict(os.environ)
+        environment["LD_PRELOAD"] = os.environ["RELAYOUT_SLOW_DISK"]
+        environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
+        environment["SLOW_DISK_FILES"] = str(files)
+        environment["SLOW_DISK_WRITE_US"] = str(write_us)
+        environment["SLOW_DISK_FLIP"] = str(flip)
+        return environment
+
+    def start(self, *arguments, env=None, **options):
+        return subprocess.Popen(
+            [COMMAND, *arguments], cwd=self.folder, env=env,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, **options)
+
+    def wait_for_part(self, process, name=PART):
+        """Until the output has been begun."""
+        deadline = time.monotonic() + 60
+        while not os.path.exists(self.path(name)):
+            if process.poll() is not None:
+                self.fail("it has ended: %s" % (self.finish(process),))
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.002)
+
+    def finish(self, process):
+        out, err = process.communicate(timeout=120)
+        return process.returncode, out.decode(), err.decode()
+
+
+def peak_bytes(process):
+    """VmHWM of a process that is watched until its end."""
+    peak = 0
+    while process.poll() is None:
+        try:
+            with open("/proc/%d/status" % process.pid,
+                      encoding="ascii") as file:
+                for line in file:
+                    if line.startswith("VmHWM:"):
+                        peak = max(peak, int(line.split()[1]) << 10)
+        except OSError:
+            break
+        time.sleep(0.001)
+    return peak
+
+
+def note(words):
+    print(words, file=sys.stderr)

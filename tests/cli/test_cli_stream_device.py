@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""convert in pieces on devices, and what is left when the driver dies."""
+
+import json
+import os
+import signal
+import time
+
+from cli_case import main
+from stream_case import StreamCase
+
+
+class Device(StreamCase):
+    def setUp(self):
+        super().setUp()
+        self.write_random("in.npy", "<f4", (500, 1100))
+        self.arguments = ["convert", "in.npy", "out.npy", "--perm", "1,0",
+                          "--memory", "8MiB"]
+
+    def test_bytes(self):
+        self.ok("convert", "--host", "in.npy", "whole.npy", "--perm", "1,0",
+                "--to", "{1,0:T(8,128)fill(one)}")
+        for device in [], ["--device", "0"], ["--device", "all"]:
+            told = [json.loads(line) for line in self.ok(
+                *self.arguments, "--to", "{1,0:T(8,128)fill(one)}", "--json",
+                "--verify", *device).splitlines()]
+            self.assertEqual([told[0]["event"], told[-1]["event"]],
+                             ["plan", "end"])
+            self.assertTrue(told[-1]["device"])
+            self.assertIsNone(told[-1]["family"])
+            self.assertTrue(self.read("out.npy") == self.read("whole.npy"))
+        self.assert_files("in.npy", "out.npy", "whole.npy")
+
+    def test_no_such_device(self):
+        self.fails(1, "9999", *self.arguments, "--device", "0,9999")
+        self.assert_files("in.npy")
+
+    def child_of(self, process):
+        """The process that uses the driver."""
+        path = "/proc/%d/task/%d/children" % (process.pid, process.pid)
+        deadline = time.monotonic() + 60
+        while True:
+            with open(path, encoding="ascii") as file:
+                children = file.read().split()
+            if children:
+                return int(children[0])
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.005)
+
+    def test_the_driver_dies(self):
+        self.write("out.npy", b"old")
+        process = self.start(*self.arguments, env=self.bad_disk(write_us=5000))
+        self.wait_for_part(process)
+        os.kill(self.child_of(process), signal.SIGKILL)
+        code, out, err = self.finish(process)
+        self.assertEqual((code, out), (70, ""))
+        self.assertIn("OpenCL driver died of signal 9", err)
+        self.assertEqual(self.read("out.npy"), b"old")
+        self.assert_files("in.npy", "out.npy")
+
+    def test_signals(self):
+        for number in signal.SIGINT, signal.SIGTERM:
+            process = self.start(*self.arguments,
+                                 env=self.bad_disk(write_us=5000))
+            self.wait_for_part(process)
+            child = self.child_of(process)
+            process.send_signal(number)
+            code, out, err = self.finish(process)
+            self.assertEqual((code, out), (128 + number, ""))
+            self.assertIn("nothing was written to out.npy", err)
+            self.assert_files("in.npy")
+            self.assert_ends(child)
+
+    def test_killed(self):
+        process = self.start(*self.arguments, env=self.bad_disk(write_us=5000))
+        self.wait_for_part(process)
+        child = self.child_of(process)
+        process.kill()
+        self.finish(process)
+        self.assert_ends(child)
+        self.ok(*self.arguments)
+        self.assert_files("in.npy", "out.npy")
+
+    def assert_ends(self, pid):
+        """Nobody waits for it but the first process."""
+        deadline = time.monotonic() + 60
+        while os.path.exists("/proc/%d/status" % pid):
+            with open("/proc/%d/stat" % pid, encoding="ascii") as file:
+                if file.read().rpartition(")")[2].split()[0] in "ZX":
+                    return
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    main()
