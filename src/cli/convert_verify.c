@@ -58,14 +58,14 @@ static int verify_whole(const rlo__conversion *c,
   size_t bytes = (size_t)c->problem.dst_bytes;
   unsigned char *expected = calloc(bytes == 0 ? 1 : bytes, 1);
   unsigned char *chunk = malloc(CHUNK_BYTES);
-  rlo__array src = {0};
-  int code = RLO__EXIT_OK;
   if (expected == NULL || chunk == NULL) {
-    code = rlo__fail("cannot get %zu bytes of memory to verify the result",
+    free(chunk);
+    free(expected);
+    return rlo__fail("cannot get %zu bytes of memory to verify the result",
                      bytes + CHUNK_BYTES);
-  } else {
-    code = rlo__array_source_read(&c->source, &src);
   }
+  rlo__array src = {0};
+  int code = rlo__array_source_read(&c->source, &src);
   if (code == RLO__EXIT_OK &&
       rlo_problem_run_host(&c->problem, src.data, expected) != RLO_OK) {
     code = rlo__fail_last();
@@ -113,8 +113,8 @@ static int verify_elements(const rlo__conversion *c,
   size_t width = c->source.swapped_width_bytes;
   uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
   for (int32_t n = 0; n < RLO__VERIFY_ELEMENTS; ++n) {
-    int64_t of_dst[RLO_MAX_RANK];
-    int64_t of_src[RLO_MAX_RANK];
+    int64_t of_dst[RLO_MAX_RANK] = {0};
+    int64_t of_src[RLO_MAX_RANK] = {0};
     for (int32_t k = 0; k < shape->rank; ++k) {
       of_dst[k] = (int64_t)(next_random(&state) % (uint64_t)shape->dims[k]);
       of_src[c->permutation[k]] = of_dst[k];

@@ -166,7 +166,9 @@ static void make_line(const rlo__progress *progress,
     append(line, columns, "%.*s", room, progress->name);
     for (char *c = line; *c != '\0'; ++c) {
       /* A name must not move the cursor. */
-      *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+      if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+        *c = '?';
+      }
     }
     append(line, columns, "  ");
   }

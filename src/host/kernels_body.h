@@ -17,7 +17,7 @@
  * No include guard: see above.
  */
 #define LANE_UNITS   (16 / UNIT)
-#define VECTOR_UNITS (LANES * LANE_UNITS)
+#define VECTOR_UNITS ((int64_t)LANES * LANE_UNITS)
 
 #if defined(__clang__)
 #define UNROLL _Pragma("unroll")
@@ -35,7 +35,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(transpose)(
   for (int pass = 1; pass < LANE_UNITS; pass *= 2) {
     VECTOR t[LANE_UNITS];
     UNROLL
-    for (int k = 0; k < LANE_UNITS / 2; ++k) {
+    for (int64_t k = 0; k < LANE_UNITS / 2; ++k) {
       t[2 * k] = LOW(r[k], r[k + LANE_UNITS / 2]);
       t[2 * k + 1] = HIGH(r[k], r[k + LANE_UNITS / 2]);
     }
@@ -60,7 +60,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(prefetch_row)(
 TARGET static inline __attribute__((always_inline)) void NAME(group)(
     const rlo__host_group *group, int num_vectors, bool is_past_caches) {
   const int64_t num_columns = group->num_columns;
-  const int64_t num_rows = num_vectors * VECTOR_UNITS;
+  const int64_t num_rows = (int64_t)num_vectors * VECTOR_UNITS;
   const int64_t *rows = group->rows;
   int64_t num_blocks = (num_columns + LANE_UNITS - 1) / LANE_UNITS;
   int64_t prefetched = 0;
@@ -73,16 +73,17 @@ TARGET static inline __attribute__((always_inline)) void NAME(group)(
     const int64_t *columns = group->columns + i;
     const uint8_t *src = group->src + i * UNIT;
     UNROLL
-    for (int v = 0; v < num_vectors; ++v) {
+    for (int64_t v = 0; v < num_vectors; ++v) {
       VECTOR r[LANE_UNITS];
       UNROLL
       for (int k = 0; k < LANE_UNITS; ++k) {
-        r[k] = LOAD(src, rows + v * VECTOR_UNITS + k, LANE_UNITS);
+        r[k] = LOAD(src, rows + v * VECTOR_UNITS + k, (int64_t)LANE_UNITS);
       }
       NAME(transpose)(r);
       uint8_t *dst = group->dst + v * LANES * 16;
       UNROLL
       for (int c = 0; c < LANE_UNITS; ++c) {
+        /* The same in portable C. NOLINTNEXTLINE(bugprone-branch-clone) */
         if (is_past_caches) {
           STREAM(dst + columns[c], r[c]);
         } else {

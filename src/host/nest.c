@@ -272,7 +272,7 @@ static void choose_tiles(const chooser *c) {
       break;
     case RLO__HOST_MOVE_SPLAT:
       nest->tile_src = 1;
-      nest->tile_dst = rlo__min(to, CHUNK_BYTES / LINE * LINE);
+      nest->tile_dst = rlo__min(to, (int64_t)CHUNK_BYTES / LINE * LINE);
       break;
     case RLO__HOST_MOVE_GRAINS:
       nest->tile_src =

@@ -388,7 +388,8 @@ static void move_columns(const tile *t) {
   const int64_t extent = t->nest->along_dst.extent;
   tile longer = *t;
   longer.nj = rlo__min(t->nj + rlo__ceil_div(LINE - 1, grain), extent - t->j0);
-  const int64_t pitch = (longer.nj * grain + 2 * LINE - 1) / LINE * LINE;
+  const int64_t pitch =
+      (longer.nj * grain + (int64_t)2 * LINE - 1) / LINE * LINE;
   uint8_t *stage = stage_of(t);
   for (int64_t i = 0; i < t->ni; ++i) {
     const uint8_t *to = t->dst + w->columns[i];
@@ -438,7 +439,8 @@ static void run_tile(const tile *t) {
   const int64_t run = nest->tile_dst * grain;
   if (columns_touch(t) && stage_fits(t, run)) {
     move_run(t);
-  } else if (run >= MIN_STAGED_RUN_BYTES && stage_fits(t, run + 3 * LINE)) {
+  } else if (run >= MIN_STAGED_RUN_BYTES &&
+             stage_fits(t, run + (int64_t)3 * LINE)) {
     move_columns(t);
   } else {
     move_tile(t, t->dst, columns);

@@ -38,11 +38,11 @@ rlo__side_reach rlo__problem_reach(const rlo_problem *problem,
     if (!rlo__side_guarded_by(guard, side)) {
       continue;
     }
-    if (!rlo__form_range(problem, &guard->form, &min, &max)) {
-      reach = RLO__SIDE_SOME;
-    } else if (max < 0 || min >= guard->limit) {
+    bool is_known = rlo__form_range(problem, &guard->form, &min, &max);
+    if (is_known && (max < 0 || min >= guard->limit)) {
       return RLO__SIDE_NONE;
-    } else if (min < 0 || max >= guard->limit) {
+    }
+    if (!is_known || min < 0 || max >= guard->limit) {
       reach = RLO__SIDE_SOME;
     }
   }
