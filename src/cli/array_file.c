@@ -87,7 +87,7 @@ void rlo__swap_bytes(unsigned char *data, size_t bytes, size_t width) {
   }
 }
 
-/* The format's reason, for what only files without a header need to be told. */
+/* The format's reason against options of files without a header. */
 static int check_hints(const char *path,
                        const rlo__file_format *format,
                        const rlo__file_hints *hints) {
@@ -100,7 +100,7 @@ static int check_hints(const char *path,
   if (hints->offset_bytes >= 0 ||
       hints->byte_order != RLO__BYTE_ORDER_DEFAULT) {
     return rlo__fail(
-        "%s has a header, which tells where its data begin and "
+        "%s has a header, which says where its data begin and "
         "their byte order: --offset and --byte-order are for "
         "files of bare bytes",
         path);

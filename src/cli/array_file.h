@@ -20,8 +20,8 @@ typedef struct rlo__array_source {
   rlo__file_contents contents;
   /** Of the shape: how many of the file's bytes, from contents.offset_bytes. */
   int64_t bytes;
-  /** Above 1: the numbers are this many bytes wide, and each has to be turned
-   *  around. */
+  /** Above 1: the numbers are this many bytes wide, with their first byte
+   *  last. */
   size_t swapped_width_bytes;
 } rlo__array_source;
 

@@ -193,8 +193,8 @@ static int run_job(const rlo__conversion *c, const rlo_job_estimate *estimate) {
   return code;
 }
 
-/* Converts in pieces, unless the array is small or cannot be cut; *out_is_done
- * tells. */
+/* Converts in pieces, unless the array is small or cannot be cut:
+ * then *out_is_done is false. */
 static int convert_if_large(const rlo__conversion *c, bool *out_is_done) {
   bool is_asked_for = is_job_asked_for(&c->request);
   *out_is_done = is_asked_for || is_job_better(c);
@@ -459,7 +459,7 @@ const rlo__command rlo__cmd_convert = {
         "and\n"
         "                the lengths of the runs that are read and written\n"
         "  --progress    a line each 10 seconds where standard error is no\n"
-        "                terminal; on one it is told without\n"
+        "                terminal; on one it is drawn without\n"
         "  --quiet       no progress\n"
         "\n"
         "With --json there are then several objects, one a line, with the key\n"

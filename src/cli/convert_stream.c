@@ -250,7 +250,7 @@ static int begin_output(stream *s, const char *note) {
   return code;
 }
 
-/* Makes the part, and gives it its name. */
+/* Makes the part, and renames it to the output. */
 static int run_into_part(stream *s) {
   const rlo__convert_request *request = &s->c->request;
   int code = request->devices.is_none

@@ -64,8 +64,8 @@ const rlo__file_format rlo__format_raw = {
     .suffixes = {".bin", ".raw"},
     .help =
         "bare bytes: all slots of the shape, padding included. Reading\n"
-        "them requires --from; --offset and --byte-order tell of the\n"
-        "file what other formats have in their header.\n",
+        "them requires --from; --offset and --byte-order replace\n"
+        "what other formats have in their header.\n",
     .has_shape = false,
     .read_header = read_header,
     .make_header = make_header,

@@ -28,8 +28,8 @@ RLO_NODISCARD rlo_status rlo__codegen_program(const rlo__launch *launch,
                                               rlo__program_spec *out_spec);
 
 /** A hash for tables and sets of programs. It covers the length of the source,
- *  the options and the name: enough to tell programs apart, since the source is
- *  static. */
+ *  the options and the name: enough to distinguish programs, since the source
+ * is static. */
 uint64_t rlo__codegen_hash(const rlo__program_spec *spec);
 
 /** Frees what a spec owns, and clears it. NULL is legal. */

@@ -148,7 +148,7 @@ static rlo_status parse_fill(rlo__text_parser *p) {
   return rlo__lexer_expect(p->lexer, ")");
 }
 
-/* Of a bare layout nothing but its strides tells the rank. */
+/* The rank of a bare layout is the number of its strides. */
 static rlo_status parse_bare_strides(rlo__text_parser *p) {
   rlo__lexer *lexer = p->lexer;
   int32_t rank = 0;
@@ -417,7 +417,7 @@ static rlo_status parse_minor_to_major(rlo__text_parser *p) {
   return RLO_OK;
 }
 
-/* After the entries of a bare layout: they are all that tells the rank. */
+/* After the entries of a bare layout: their number is the rank. */
 static rlo_status take_rank(rlo__text_parser *p) {
   p->shape.rank = p->num_minor_to_major;
   rlo_status status =

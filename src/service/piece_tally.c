@@ -19,7 +19,7 @@ typedef struct run_sum {
   int64_t run_bytes, bytes;
 } run_sum;
 
-/** Regions that are looked at, and lengths of runs that are told apart. */
+/** Regions that are looked at, and lengths of runs that are counted apart. */
 enum { MAX_REGIONS = 256, MAX_RUNS = 64 };
 
 typedef struct sums {
@@ -38,7 +38,7 @@ typedef struct tallier {
   /** The region of the grid that is looked at. */
   range ranges[RLO_MAX_AXES];
   sums sums;
-  /** Whether pieces of equal extents have turned out to differ. */
+  /** Whether pieces of equal extents are known to differ. */
   bool has_difference;
   /** The first of a kind of pieces, and the begin of the last. */
   int64_t begins[RLO_MAX_AXES];

@@ -70,7 +70,7 @@ RLO_NODISCARD rlo_status rlo__storage_reserve(rlo_storage *storage,
 RLO_NODISCARD rlo_status rlo__storage_flush(rlo_storage *storage);
 
 /**
- * Before the first transfer: tells that the storage is passed through once and
+ * Before the first transfer: says that the storage is passed through once and
  * is large. A file then uses little of the system's page cache: what is written
  * goes to the disk soon, at most 64 MiB of it are in waiting, and what is on
  * the disk or was read is dropped. Without effect on others.
@@ -102,7 +102,7 @@ typedef struct rlo__storage_stats {
 void rlo__storage_get_stats(const rlo_storage *storage,
                             rlo__storage_stats *out_stats);
 
-/** What tells that a file is the same and was not written to. */
+/** What identifies a file and its last change. */
 typedef struct rlo__storage_identity {
   /** False for what is no file; then all is 0. */
   bool is_file;

@@ -38,7 +38,7 @@ static rlo_status pack_side(rlo_problem *problem,
 }
 
 /* Moves a side of a problem into the part of its memory that it touches, and
- * gives the bytes that it touches there. */
+ * returns the number of bytes that it touches. */
 static rlo_status trim_side(rlo_problem *problem,
                             rlo__problem_side side,
                             char *memory,
