@@ -100,9 +100,6 @@ typedef struct rlo__host_kernels {
   void (*fence)(void);
 } rlo__host_kernels;
 
-/** In portable C. */
-extern const rlo__host_kernels rlo__host_kernels_portable;
-
 /** The best kernels of an x86-64 processor with vectors of at most so many
  *  bytes; NULL on other processors. */
 const rlo__host_kernels *rlo__host_kernels_x86(int32_t max_vector_bytes);
