@@ -52,8 +52,7 @@ typedef void (*rlo__host_grains_fn)(uint8_t *dst,
                                     int64_t num_columns,
                                     int64_t grain_bytes);
 
-/** Copies bytes; what is between whole lines of dst may be stored past the
- *  caches. */
+/** Copies bytes; whole lines of dst may be stored past the caches. */
 typedef void (*rlo__host_copy_fn)(uint8_t *dst,
                                   const uint8_t *src,
                                   size_t bytes);

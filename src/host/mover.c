@@ -14,7 +14,7 @@
 #include "ir/validate.h"
 
 enum {
-  /** Of a destination, by default, from where on caches are passed by. */
+  /** The default of rlo__host_mover_options.past_caches_bytes. */
   PAST_CACHES_BYTES = 4 * 1024 * 1024,
   /** A thread that moves less is not worth its start. */
   MIN_THREAD_BYTES = 256 * 1024,
@@ -48,7 +48,7 @@ struct rlo__host_mover {
 
 /* ------------------------------------------------------------------- bounds */
 
-/** The values that each term may have where the guards on it hold. */
+/** The range of each term where the guards on it hold. */
 typedef struct term_bounds {
   int64_t min[RLO_MAX_TERMS];
   int64_t max[RLO_MAX_TERMS];
@@ -321,7 +321,7 @@ static int64_t num_turns(const part *p) {
   return p->is_nest ? p->nest.num_turns : p->slices.count;
 }
 
-/** The first turn of a part that is not in the shares before this one. */
+/** Where a share begins in a part: its first turn. */
 static int64_t first_turn(const rlo__host_mover *mover,
                           const part *p,
                           int32_t share,

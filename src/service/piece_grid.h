@@ -37,10 +37,11 @@ void rlo__grid_order(const rlo_problem *problem,
 int64_t rlo__grid_whole_bits(const rlo_problem *problem,
                              rlo__problem_side side);
 
-/** Whether parts of these extents have the destination's bytes each for itself
- *  because the steps of parts, and those inside of them, are like the digits of
- *  a number. The extents are multiples of one whose steps are whole bytes.
- * False may also mean that strides do not decide it. */
+/** Whether no two parts of these extents share a byte of the destination, as
+ *  far as strides prove it: of the steps inside of parts and between them, each
+ *  is at least what all shorter ones span. The extents are multiples of one
+ *  whose steps are whole bytes. False may also mean that strides do not decide
+ *  it. */
 bool rlo__grid_writes_apart(const rlo_problem *problem, const int64_t *part);
 
 #endif
