@@ -8,18 +8,35 @@
 #include "base/status.h"
 #include "service/piece_grid.h"
 
-int64_t rlo__piece_plan_host_bytes(const rlo__piece_plan *plan,
-                                   const rlo__piece_budget *budget) {
-  rlo__problem_side moved = plan->gathered == RLO__SIDE_SOURCE
-                                ? RLO__SIDE_DESTINATION
-                                : RLO__SIDE_SOURCE;
-  int64_t boxes = rlo__min(2, plan->num_boxes);
-  int64_t pieces = rlo__min(budget->num_slots, plan->num_pieces);
-  boxes = budget->is_memory[plan->gathered] ? 0 : boxes;
-  pieces = budget->is_memory[moved] ? 0 : pieces;
-  return rlo__add_capped(
-      rlo__mul_capped(boxes, plan->box_bytes[plan->gathered]),
-      rlo__mul_capped(pieces, plan->piece_bytes[moved]));
+rlo__staging rlo__piece_plan_staging(const rlo__piece_plan *plan,
+                                     const rlo__piece_budget *budget) {
+  rlo__problem_side gathered = plan->gathered;
+  rlo__problem_side moved =
+      gathered == RLO__SIDE_SOURCE ? RLO__SIDE_DESTINATION : RLO__SIDE_SOURCE;
+  rlo__staging staging = {
+      .num_boxes = (int32_t)rlo__min(2, plan->num_boxes),
+      .num_slots = (int32_t)rlo__min(budget->num_slots, plan->num_pieces)};
+  int64_t slot = budget->is_memory[moved] ? 0 : plan->piece_bytes[moved];
+  if (budget->copies) {
+    slot = rlo__max(slot, plan->piece_bytes[gathered]);
+  }
+  if (!rlo__round_up(slot, budget->alignment_bytes, &staging.slot_bytes) ||
+      !rlo__round_up(
+          budget->is_memory[gathered] ? 0 : plan->box_bytes[gathered],
+          budget->alignment_bytes,
+          &staging.box_bytes)) {
+    staging.slot_bytes = staging.box_bytes = INT64_MAX;
+  }
+  int64_t boxes = rlo__mul_capped(staging.num_boxes, staging.box_bytes);
+  if (staging.slot_bytes > 0) {
+    /* One piece at a time suffices. */
+    int64_t room = rlo__max(0, budget->host_bytes - boxes);
+    staging.num_slots = (int32_t)rlo__min(
+        staging.num_slots, rlo__max(1, room / staging.slot_bytes));
+  }
+  staging.bytes = rlo__add_capped(
+      boxes, rlo__mul_capped(staging.num_slots, staging.slot_bytes));
+  return staging;
 }
 
 /* Narrows [begins, ends) to part number `number` of the parts of `part`, in the

@@ -13,7 +13,6 @@
 #include "service/piece_grid.h"
 #include "service/piece_growth.h"
 #include "service/piece_tally.h"
-#include "service/run_cost.h"
 
 #define SRC RLO__SIDE_SOURCE
 #define DST RLO__SIDE_DESTINATION
@@ -274,18 +273,23 @@ static demand demand_of(const rlo__growth_goal *goal) {
                   .max_sum_bytes = goal->max_sum_bytes};
 }
 
-/* Tries pieces that are boxes. Staging memory of `slots` pieces is needed where
- * a side is no memory. */
+/* The most of `bytes` that a box or a slot can take. */
+static int64_t floor_of(const search *s, int64_t bytes) {
+  return bytes - bytes % s->budget->alignment_bytes;
+}
+
+/* Tries pieces that are boxes. Staging memory of some slots is needed where a
+ * side is no memory. `least` is that of the smallest pieces. */
 static rlo_status try_pieces(search *s,
                              rlo__problem_side gathered,
-                             int64_t slots) {
+                             const rlo__staging *least) {
   const rlo__piece_budget *budget = s->budget;
   rlo__problem_side moved = other(gathered);
   rlo__growth_goal goal = goal_of(s, moved);
   goal.max_sum_bytes = budget->piece_bytes;
   int64_t most = MAX_MEMORY_PIECE_BYTES;
   if (!budget->is_memory[moved]) {
-    goal.max_bytes[moved] = budget->host_bytes / slots;
+    goal.max_bytes[moved] = floor_of(s, budget->host_bytes / least->num_slots);
     most = MAX_PIECE_BYTES;
   }
   demand d = demand_of(&goal);
@@ -303,23 +307,24 @@ static rlo_status try_pieces(search *s,
   return write_trial(s, gathered, extents, extents, tally, tally);
 }
 
-/* Tries boxes, `num_boxes` of them and `slots` pieces at a time. */
+/* Tries boxes, as many of them and of pieces at a time as in `least`, which is
+ * the staging memory of the smallest ones. */
 static rlo_status try_boxes(search *s,
                             rlo__problem_side gathered,
-                            int64_t num_boxes,
-                            int64_t slots,
-                            const rlo__tally atoms[2]) {
+                            const rlo__staging *least) {
   const rlo__piece_budget *budget = s->budget;
   rlo__problem_side moved = other(gathered);
   /* A quarter is for pieces, unless the smallest ones need more, or leave it.
    */
   int64_t host = budget->host_bytes;
+  int64_t slots = least->num_slots;
   int64_t slot = rlo__min(host / 4 / slots, MAX_PIECE_BYTES);
-  int64_t least_boxes = num_boxes * atoms[gathered].max_bytes;
-  slot = rlo__min(rlo__max(slot, atoms[moved].max_bytes),
-                  (host - least_boxes) / slots);
+  slot = rlo__min(rlo__max(slot, least->slot_bytes),
+                  (host - least->num_boxes * least->box_bytes) / slots);
+  slot = floor_of(s, slot);
   rlo__growth_goal goal = goal_of(s, gathered);
-  goal.max_bytes[gathered] = (host - slot * slots) / num_boxes;
+  goal.max_bytes[gathered] =
+      floor_of(s, (host - slot * slots) / least->num_boxes);
   demand d = demand_of(&goal);
   d.is_moved[gathered] = true;
   d.is_written = gathered == RLO__SIDE_DESTINATION;
@@ -332,6 +337,7 @@ static rlo_status try_boxes(search *s,
   goal = goal_of(s, moved);
   goal.most = s->boxes.extents;
   goal.max_bytes[moved] = slot;
+  goal.max_bytes[gathered] = budget->copies ? slot : INT64_MAX;
   goal.max_sum_bytes = budget->piece_bytes;
   d = demand_of(&goal);
   d.is_moved[moved] = true;
@@ -352,7 +358,7 @@ static rlo_status try_boxes(search *s,
 static bool has_room(search *s) {
   const rlo__piece_plan *plan = &s->trial;
   const rlo__piece_budget *budget = s->budget;
-  int64_t host = rlo__piece_plan_host_bytes(plan, budget);
+  int64_t host = rlo__piece_plan_staging(plan, budget).bytes;
   int64_t piece =
       rlo__add_capped(plan->piece_bytes[SRC], plan->piece_bytes[DST]);
   if (piece > budget->piece_bytes) {
@@ -371,13 +377,11 @@ static rlo_status try_side(search *s,
   if (!has_room(s)) {
     return RLO_OK;
   }
-  const rlo__piece_budget *budget = s->budget;
-  int64_t slots = rlo__min(budget->num_slots, s->trial.num_pieces);
-  if (budget->is_memory[gathered]) {
-    RLO_TRY(try_pieces(s, gathered, slots));
+  const rlo__staging least = rlo__piece_plan_staging(&s->trial, s->budget);
+  if (s->budget->is_memory[gathered]) {
+    RLO_TRY(try_pieces(s, gathered, &least));
   } else {
-    int64_t num_boxes = rlo__min(2, s->trial.num_boxes);
-    RLO_TRY(try_boxes(s, gathered, num_boxes, slots, atoms));
+    RLO_TRY(try_boxes(s, gathered, &least));
   }
   double cost = trial_cost(s);
   if (cost < s->best_cost) {

@@ -6,7 +6,6 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "service/job_plan.h"
-#include "service/run_cost.h"
 #include "service/scheduler.h"
 #include "service/storage_kind.h"
 

@@ -303,8 +303,9 @@ class Estimate(StreamCase):
                                  *more)
             self.assert_files("in.npy", "tiled.bin")
         least = re.search("least that suffices is ([0-9]+)", message).group(1)
-        # The pieces' own needs are rounded up to pages.
-        self.ok(*arguments, str(int(least) + MIB))
+        self.fails(1, [str(int(least) - 1), least], *arguments,
+                   str(int(least) - 1))
+        self.ok(*arguments, least)
 
     def test_usage(self):
         convert = ["convert", "in.npy", "out.npy"]
