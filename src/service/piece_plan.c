@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "service/piece_grid.h"
@@ -135,6 +136,40 @@ rlo_status rlo__piece_plan_piece(const rlo__piece_plan *plan,
   return rlo__problem_restrict_box(&plan->problem, begins, ends, out);
 }
 
+/* Selects a piece of a box; its box is [*out_corner, ...). */
+static rlo_status select_in_box(const rlo__piece_plan *plan,
+                                int64_t box,
+                                int64_t piece,
+                                int64_t *out_corner,
+                                int64_t *begins,
+                                int64_t *ends) {
+  RLO_TRY(select_box(plan, box, begins, ends));
+  memcpy(out_corner, begins, RLO_MAX_AXES * sizeof *begins);
+  return select_piece(plan, piece, begins, ends);
+}
+
+/* Replaces the source by the packed bytes of the destination. */
+static rlo_status make_copy(rlo_problem *problem) {
+  rlo__lattice lattice;
+  RLO_TRY(rlo__problem_footprint(problem, RLO__SIDE_DESTINATION, &lattice));
+  rlo_problem *packed = rlo__alloc(sizeof *packed);
+  if (packed == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status =
+      rlo__problem_rebase(problem, RLO__SIDE_DESTINATION, &lattice, packed);
+  if (status == RLO_OK) {
+    problem->unit_bits = rlo_problem_dst_unit_bits(problem);
+    problem->update = RLO_UPDATE_STORE;
+    problem->num_terms = problem->num_guards = 0;
+    problem->src = packed->dst;
+    problem->src_bytes = problem->read_bytes = packed->dst_bytes;
+    problem->written_bytes = packed->dst_bytes;
+  }
+  rlo__free(packed);
+  return status;
+}
+
 rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan,
                                int64_t box,
                                int64_t piece,
@@ -143,12 +178,41 @@ rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan,
   int64_t corner[RLO_MAX_AXES];
   int64_t begins[RLO_MAX_AXES];
   int64_t ends[RLO_MAX_AXES];
-  RLO_TRY(select_box(plan, box, begins, ends));
-  memcpy(corner, begins, sizeof corner);
-  RLO_TRY(select_piece(plan, piece, begins, ends));
+  RLO_TRY(select_in_box(plan, box, piece, corner, begins, ends));
   for (int32_t a = 0; a < plan->problem.num_axes; ++a) {
     begins[a] -= corner[a];
     ends[a] -= corner[a];
   }
-  return rlo__problem_restrict_box(box_problem, begins, ends, out);
+  RLO_TRY(rlo__problem_restrict_box(box_problem, begins, ends, out));
+  return plan->is_tiled[RLO__SIDE_SOURCE] ? make_copy(out) : RLO_OK;
+}
+
+rlo_status rlo__piece_plan_tile(const rlo__piece_plan *plan,
+                                int64_t box,
+                                int64_t piece,
+                                int64_t *out_offset) {
+  const rlo_problem *problem = &plan->problem;
+  int64_t corner[RLO_MAX_AXES];
+  int64_t begins[RLO_MAX_AXES];
+  int64_t ends[RLO_MAX_AXES];
+  RLO_TRY(select_in_box(plan, box, piece, corner, begins, ends));
+  /* The tiles of a band lie in the order of the source, in which the first pass
+   * makes them: before this one lie, for each axis, the parts before it, which
+   * have all of the band along the axes of shorter steps and this tile's part
+   * along the axes of longer ones. */
+  int32_t order[RLO_MAX_AXES];
+  rlo__grid_order(problem, RLO__SIDE_SOURCE, order, NULL);
+  int64_t before = 0;
+  int64_t units = 1;
+  int64_t band_units = 0;
+  for (int32_t n = 0; n < problem->num_axes; ++n) {
+    int32_t a = order[n];
+    int64_t band = begins[a] - begins[a] % plan->band[a];
+    before = before * (ends[a] - begins[a]) + (begins[a] - band) * units;
+    units *= rlo__min(plan->band[a], problem->extents[a] - band);
+    band_units += problem->dst.axis[a] * band;
+  }
+  int64_t unit_bytes = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION) / 8;
+  *out_offset = plan->band_bytes + (band_units + before) * unit_bytes;
+  return RLO_OK;
 }

@@ -134,25 +134,6 @@ static rlo_status shrink(search *s,
 /* -------------------------------------------------------------- smallest parts
  */
 
-/* The least number of steps along an axis that are whole granules and bytes on
- * both sides. */
-static int64_t byte_atom(const search *s, int32_t axis) {
-  const rlo_problem *problem = s->problem;
-  int64_t atom = 1;
-  for (int side = SRC; side <= DST; ++side) {
-    const rlo_form *form = rlo__side_form(problem, (rlo__problem_side)side);
-    int64_t whole = rlo__grid_whole_bits(problem, (rlo__problem_side)side);
-    int64_t granule = rlo__mul_capped(s->granule_bytes[side], 8);
-    whole = rlo__mul_capped(whole / rlo__gcd(whole, granule), granule);
-    int64_t step =
-        rlo__mul_capped(rlo__abs(form->axis[axis]),
-                        rlo__side_unit_bits(problem, (rlo__problem_side)side));
-    int64_t least = whole / rlo__gcd(whole, step);
-    atom = rlo__mul_capped(atom / rlo__gcd(atom, least), least);
-  }
-  return rlo__min(atom, problem->extents[axis]);
-}
-
 /* Keeps whole what a SKIP guard counts as one axis, but for the axis of its
  * longest steps: cut elsewhere, a part would have the bytes of others between
  * its own. */
@@ -198,7 +179,8 @@ static void make_atoms(search *s, freedom f) {
   for (int32_t n = 0; n < problem->num_axes; ++n) {
     int32_t a = s->grower.order[DST][n];
     bool is_cut = f < BANDS || (f == BANDS && n == problem->num_axes - 1);
-    s->grower.atoms[a] = is_cut ? byte_atom(s, a) : problem->extents[a];
+    s->grower.atoms[a] = is_cut ? rlo__grid_atom(problem, s->granule_bytes, a)
+                                : problem->extents[a];
   }
   if (f == CAREFUL_CUTS) {
     keep_guarded_whole(s);
@@ -208,20 +190,6 @@ static void make_atoms(search *s, freedom f) {
 
 /* ---------------------------------------------------------------------- search
  */
-
-static rlo_status count_parts(const rlo_problem *problem,
-                              const int64_t *box,
-                              const int64_t *piece,
-                              int64_t *out_count) {
-  rlo__piece_grid grid = {problem, box, piece};
-  *out_count = 1;
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (!rlo__mul(*out_count, rlo__grid_num_parts(&grid, a), out_count)) {
-      return rlo__fail_overflow("the number of pieces");
-    }
-  }
-  return RLO_OK;
-}
 
 /* Writes all of the trial but its problem. */
 static rlo_status write_trial(search *s,
@@ -244,16 +212,10 @@ static rlo_status write_trial(search *s,
   plan->read_run_bytes = read->run_bytes;
   plan->bytes_written = written->sum_bytes;
   plan->write_run_bytes = written->run_bytes;
-  RLO_TRY(count_parts(s->problem, box, box, &plan->num_boxes));
-  return count_parts(s->problem, box, piece, &plan->num_pieces);
-}
-
-static double trial_cost(const search *s) {
-  const rlo__piece_plan *plan = &s->trial;
-  return (double)plan->bytes_read *
-             rlo__run_cost(plan->read_run_bytes, s->good_bytes[SRC]) +
-         (double)plan->bytes_written *
-             rlo__run_cost(plan->write_run_bytes, s->good_bytes[DST]);
+  const rlo__piece_grid grids[2] = {{s->problem, box, box},
+                                    {s->problem, box, piece}};
+  RLO_TRY(rlo__grid_count(&grids[0], &plan->num_boxes));
+  return rlo__grid_count(&grids[1], &plan->num_pieces);
 }
 
 static rlo__growth_goal goal_of(const search *s, rlo__problem_side side) {
@@ -383,7 +345,7 @@ static rlo_status try_side(search *s,
   } else {
     RLO_TRY(try_boxes(s, gathered, &least));
   }
-  double cost = trial_cost(s);
+  double cost = rlo__piece_plan_cost(&s->trial, s->good_bytes);
   if (cost < s->best_cost) {
     s->best_cost = cost;
     s->best = s->trial;
