@@ -27,6 +27,7 @@ static inline vector interleave(vector a, vector b, int first, int unit) {
   return out;
 }
 
+#define ISA portable
 #define TARGET
 #define VECTOR                vector
 #define LANES                 1
@@ -35,36 +36,7 @@ static inline vector interleave(vector a, vector b, int first, int unit) {
 #define STREAM(p, v)          STORE(p, v)
 #define LOW(a, b)             interleave(a, b, 0, UNIT)
 #define HIGH(a, b)            interleave(a, b, 8, UNIT)
-
-#define UNIT       1
-#define NAME(name) name##_1
 #include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-
-#define UNIT       2
-#define NAME(name) name##_2
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-
-#define UNIT       4
-#define NAME(name) name##_4
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-
-#define UNIT       8
-#define NAME(name) name##_8
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-
-#define UNIT       16
-#define NAME(name) name##_16
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
 
 static void copy(uint8_t *dst, const uint8_t *src, size_t bytes) {
   memcpy(dst, src, bytes);
@@ -84,8 +56,11 @@ static void grains(uint8_t *dst,
 static void no_fence(void) {
 }
 
-#define GROUPS(kind) \
-  { kind##_1, kind##_2, kind##_4, kind##_8, kind##_16 }
+#define GROUPS(kind)                                         \
+  {                                                          \
+    kind##_portable_1, kind##_portable_2, kind##_portable_4, \
+        kind##_portable_8, kind##_portable_16                \
+  }
 
 const rlo__host_kernels rlo__host_kernels_portable = {
     .vector_bytes = 16,

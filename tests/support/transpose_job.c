@@ -4,11 +4,29 @@
 #include <check.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "relayout/ops.h"
 #include "support/expect.h"
 #include "support/shape_of.h"
 
 enum { NUM_ELEMENTS = TRANSPOSE_ROWS * TRANSPOSE_COLUMNS, JOB_BYTES = 8192 };
+
+static int64_t live_before;
+
+rlo_service *transpose_service_open(int32_t io_threads) {
+  live_before = rlo__alloc_live_count();
+  rlo_service *service = NULL;
+  rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
+  options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
+  options.io_threads = io_threads;
+  expect_ok(rlo_service_create(NULL, 0, &options, &service));
+  return service;
+}
+
+void transpose_service_close(rlo_service *service) {
+  rlo_service_release(service);
+  ck_assert_int_eq(rlo__alloc_live_count(), live_before);
+}
 
 void transpose_job_init(transpose_job *t,
                         test_storage_kind src,

@@ -18,6 +18,13 @@ typedef struct transpose_job {
   rlo_job *job;
 } transpose_job;
 
+/** Makes a service on the host with the smallest budget; `io_threads` is that
+ *  of its options. */
+rlo_service *transpose_service_open(int32_t io_threads);
+/** Releases the service, and expects that nothing is left which was allocated
+ *  since it was opened. */
+void transpose_service_close(rlo_service *service);
+
 void transpose_job_init(transpose_job *t,
                         test_storage_kind src,
                         test_storage_kind dst);

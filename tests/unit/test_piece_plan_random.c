@@ -7,6 +7,7 @@
 #include "service/piece_plan.h"
 #include "support/exact_copy.h"
 #include "support/expect.h"
+#include "support/lattice_copy.h"
 #include "support/random_problem.h"
 #include "support/suite.h"
 
@@ -79,33 +80,6 @@ static rlo_status make(void) {
 /* ------------------------------------------------------------------- executor
  */
 
-/* Copies between a memory and packed memory. */
-static void copy_packed(const rlo__lattice *lattice,
-                        uint8_t *memory,
-                        uint8_t *packed,
-                        bool is_scatter) {
-  int64_t index[RLO_MAX_AXES] = {0};
-  int64_t count = 0;
-  int32_t d;
-  if (lattice->run_bytes == 0) {
-    return;
-  }
-  do {
-    int64_t at = lattice->base_byte;
-    for (d = 0; d < lattice->num_dims; ++d) {
-      at += index[d] * lattice->strides[d];
-    }
-    uint8_t *from = is_scatter ? packed + count : memory + at;
-    uint8_t *to = is_scatter ? memory + at : packed + count;
-    memcpy(to, from, (size_t)lattice->run_bytes);
-    count += lattice->run_bytes;
-    for (d = lattice->num_dims - 1; d >= 0 && ++index[d] == lattice->extents[d];
-         --d) {
-      index[d] = 0;
-    }
-  } while (d >= 0);
-}
-
 /** Bytes in runs of a length. */
 typedef struct histogram {
   int64_t bytes[ARENA_BYTES + 1];
@@ -147,7 +121,7 @@ static void count(const rlo__lattice *lattice, int side) {
 /* That nobody else has packed these bytes. */
 static void take(const rlo__lattice *lattice) {
   static uint8_t times[ARENA_BYTES];
-  copy_packed(lattice, done.times, times, false);
+  test_lattice_gather(lattice, done.times, times);
   for (int64_t n = 0; n < rlo__lattice_bytes(lattice); ++n) {
     EXPECT(times[n] == 0,
            "byte %" PRId64 " of a footprint at %" PRId64
@@ -156,17 +130,17 @@ static void take(const rlo__lattice *lattice) {
            lattice->base_byte);
     times[n] = 1;
   }
-  copy_packed(lattice, done.times, times, true);
+  test_lattice_scatter(lattice, times, done.times);
 }
 
 static void *gather(const rlo__lattice *lattice, uint8_t *memory) {
   static uint8_t packed[ARENA_BYTES];
-  copy_packed(lattice, memory, packed, false);
+  test_lattice_gather(lattice, memory, packed);
   return test_exact_copy(packed, (size_t)rlo__lattice_bytes(lattice));
 }
 
 static void scatter(const rlo__lattice *lattice, void *packed) {
-  copy_packed(lattice, got, packed, true);
+  test_lattice_scatter(lattice, packed, got);
   free(packed);
 }
 
