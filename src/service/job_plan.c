@@ -12,8 +12,6 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "ir/update.h"
-#include "ir/validate.h"
 
 enum {
   DEFAULT_IO_THREADS = 8,
@@ -173,24 +171,6 @@ rlo_status rlo__job_options_read(const rlo_job_options *options,
 
 /* ----------------------------------------------------------------- planning */
 
-static rlo_status check_problem(const rlo_problem *problem) {
-  RLO_TRY(rlo__problem_validate(problem));
-  const char *what = rlo_problem_loads(problem)    ? "loads indices"
-                     : rlo_problem_is_sum(problem) ? "sums"
-                     : rlo__problem_reads_cells(problem)
-                         ? "adds to its destination"
-                     : problem->update == RLO_UPDATE_COMBINE &&
-                             problem->arithmetic.is_sequential
-                         ? "is sequential"
-                         : NULL;
-  if (what != NULL) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the problem %s; jobs move bytes or convert types",
-                    what);
-  }
-  return RLO_OK;
-}
-
 static rlo_status check_side(const char *name,
                              int64_t bytes,
                              const rlo_storage_traits *traits) {
@@ -269,7 +249,7 @@ static rlo_status plan_pieces(const rlo_problem *problem,
 rlo_status rlo__job_plan_make(const rlo_problem *problem,
                               const rlo__job_setting *setting,
                               rlo__job_plan *out) {
-  RLO_TRY(check_problem(problem));
+  RLO_TRY(rlo__piece_check_problem(problem));
   RLO_TRY(check_side(
       "source", problem->src_bytes, &setting->traits[RLO__SIDE_SOURCE]));
   RLO_TRY(check_side("destination",

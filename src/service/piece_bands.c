@@ -54,7 +54,7 @@ static bool is_dense(const rlo_problem *problem) {
          rlo__mul(step, bits / 8, &bytes) && bytes == problem->dst_bytes;
 }
 
-static rlo_status check_problem(const bands *b, const rlo_storage_traits *dst) {
+static rlo_status check_use(const bands *b, const rlo_storage_traits *dst) {
   const rlo_problem *problem = &b->problem;
   bool skips = false;
   for (int32_t g = 0; g < problem->num_guards; ++g) {
@@ -292,9 +292,10 @@ static rlo_status plan(bands *b,
                        const rlo_storage_traits *dst,
                        rlo__piece_plan out[2]) {
   rlo_problem *problem = &b->problem;
+  RLO_TRY(rlo__piece_check_problem(problem));
   RLO_TRY(rlo_problem_canonicalize(
       problem, (int32_t)rlo__max(8, problem->unit_bits), NULL, NULL));
-  RLO_TRY(check_problem(b, dst));
+  RLO_TRY(check_use(b, dst));
   b->granule_bytes = src->granule_bytes;
   b->unit_bytes = rlo__side_unit_bits(problem, DST) / 8;
   const int64_t granules[2] = {src->granule_bytes, 1};

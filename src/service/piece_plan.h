@@ -56,6 +56,11 @@ typedef struct rlo__piece_plan {
   int64_t band_bytes;
 } rlo__piece_plan;
 
+/** Whether a problem can be cut. @return RLO_OK; RLO_UNSUPPORTED for one that
+ *  loads indices, sums, adds to its destination or is sequential; or what
+ *  rlo__problem_validate returns. */
+RLO_NODISCARD rlo_status rlo__piece_check_problem(const rlo_problem *problem);
+
 /** What a plan of pieces may use. */
 typedef struct rlo__piece_budget {
   /** Staging memory, in bytes. */

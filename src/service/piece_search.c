@@ -419,32 +419,8 @@ static rlo_status find_plan(search *s) {
   return s->best_cost < (double)INFINITY ? RLO_OK : fail_without_plan(s);
 }
 
-/* ------------------------------------------------------------------- problems
+/* ---------------------------------------------------------------- destination
  */
-
-static rlo_status check_problem(const rlo_problem *problem) {
-  if (rlo_problem_loads(problem)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a problem that loads indices is not cut: its footprints "
-                    "depend on them");
-  }
-  if (problem->update == RLO_UPDATE_COMBINE &&
-      problem->arithmetic.is_sequential) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a sequential problem is not cut: its points are combined "
-                    "in the order of the whole box");
-  }
-  if (rlo_problem_is_sum(problem)) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "a problem that sums is not cut");
-  }
-  if (rlo__problem_reads_cells(problem)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a problem that adds to its destination (beta is %g) is "
-                    "not cut",
-                    problem->arithmetic.beta);
-  }
-  return RLO_OK;
-}
 
 /* Finds out what the whole writes. */
 static rlo_status measure_destination(search *s) {
@@ -469,7 +445,7 @@ static rlo_status measure_destination(search *s) {
 static rlo_status search_plan(search *s,
                               const rlo_storage_traits *src,
                               const rlo_storage_traits *dst) {
-  RLO_TRY(check_problem(s->problem));
+  RLO_TRY(rlo__piece_check_problem(s->problem));
   /* Wider units would ask for an alignment that memory may not have. */
   RLO_TRY(
       rlo_problem_canonicalize(&s->trial.problem,

@@ -248,13 +248,15 @@ RLO_TEST(test_piece_plan__a_source_that_begins_within_a_granule) {
 
 RLO_TEST(test_piece_plan__refusals) {
   test_plan_sum("f32[4,5,6]", 1, &whole);
-  expect_refusal(make(), RLO_UNSUPPORTED, "a problem that sums is not cut");
+  expect_refusal(make(),
+                 RLO_UNSUPPORTED,
+                 "the problem sums; jobs move bytes or convert types");
   test_plan_lower("f32[64,64]", "bf16[64,64]", "1,0", &whole);
   whole.arithmetic.beta = 0.5;
   expect_refusal(make(),
                  RLO_UNSUPPORTED,
-                 "a problem that adds to its destination (beta is 0.5) is not "
-                 "cut");
+                 "the problem adds to its destination; jobs move bytes or "
+                 "convert types");
   whole.arithmetic.beta = 0.0;
   whole.arithmetic.is_sequential = true;
   ck_assert_int_eq(make(), RLO_UNSUPPORTED);
