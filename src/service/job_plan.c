@@ -165,6 +165,17 @@ rlo_status rlo__job_options_read(const rlo_job_options *options,
                     "host_memory_bytes of a job is %" PRId64 ", below 0",
                     read.host_memory_bytes);
   }
+  if (read.passes < 0 || read.passes > RLO__MAX_PASSES) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "passes is %" PRId32
+                    "; 1 or 2, or 0 for as many as are faster",
+                    read.passes);
+  }
+  if (read.scratch_bytes < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "scratch_bytes is %" PRId64 ", below 0",
+                    read.scratch_bytes);
+  }
   *out_options = read;
   return RLO_OK;
 }
@@ -233,17 +244,76 @@ static void plan_in_place(const rlo_problem *problem,
   }
 }
 
-static rlo_status plan_pieces(const rlo_problem *problem,
-                              const rlo__job_setting *setting,
-                              const rlo__piece_budget *budget,
-                              rlo__pass *pass) {
+static rlo_status plan_one(const rlo_problem *problem,
+                           const rlo__job_setting *setting,
+                           const rlo__piece_budget *budget,
+                           rlo__job_plan *out) {
+  rlo__pass *pass = &out->passes[0];
   RLO_TRY(rlo__piece_plan_make(problem,
                                &setting->traits[RLO__SIDE_SOURCE],
                                &setting->traits[RLO__SIDE_DESTINATION],
                                budget,
                                &pass->plan));
   pass->staging = rlo__piece_plan_staging(&pass->plan, budget);
+  out->host_bytes = pass->staging.bytes;
   return RLO_OK;
+}
+
+static void take_two(const rlo__piece_plan plans[2],
+                     const rlo__piece_budget *budget,
+                     rlo__job_plan *out) {
+  rlo__pass *first = &out->passes[0];
+  rlo__pass *second = &out->passes[1];
+  *second = *first;
+  /* Its pieces are copies, and start and end on the host. */
+  second->num_lanes = 0;
+  second->copies = false;
+  first->plan = plans[0];
+  second->plan = plans[1];
+  first->staging = rlo__piece_plan_staging(&first->plan, budget);
+  rlo__piece_budget on_host = *budget;
+  on_host.copies = false;
+  second->staging = rlo__piece_plan_staging(&second->plan, &on_host);
+  out->num_passes = 2;
+  out->scratch_bytes = plans[0].band_bytes;
+  out->host_bytes = rlo__max(first->staging.bytes, second->staging.bytes);
+}
+
+/* Plans one pass or two: those that are asked for, or the faster. */
+static rlo_status plan_passes(const rlo_problem *problem,
+                              const rlo__job_setting *setting,
+                              const rlo__piece_budget *budget,
+                              rlo__job_plan *out) {
+  int32_t wanted = setting->options.passes;
+  bool is_staged = !budget->is_memory[0] && !budget->is_memory[1];
+  if (wanted == 1 ||
+      (wanted == 0 && (!is_staged || budget->scratch_bytes == 0))) {
+    return plan_one(problem, setting, budget, out);
+  }
+  const rlo_storage_traits *traits = setting->traits;
+  const int64_t good[2] = {traits[RLO__SIDE_SOURCE].good_read_bytes,
+                           traits[RLO__SIDE_DESTINATION].good_write_bytes};
+  rlo__piece_plan *two = rlo__alloc_array(2, sizeof *two);
+  if (two == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status =
+      rlo__piece_plan_make_two(problem, &traits[0], &traits[1], budget, two);
+  bool is_better = status == RLO_OK;
+  if (wanted == 0) {
+    status = plan_one(problem, setting, budget, out);
+    is_better =
+        is_better && (status != RLO_OK ||
+                      rlo__piece_plan_cost(&two[0], good) +
+                              rlo__piece_plan_cost(&two[1], good) <
+                          rlo__piece_plan_cost(&out->passes[0].plan, good));
+  }
+  if (is_better) {
+    take_two(two, budget, out);
+    status = RLO_OK;
+  }
+  rlo__free(two);
+  return status;
 }
 
 rlo_status rlo__job_plan_make(const rlo_problem *problem,
@@ -263,7 +333,7 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
   RLO_TRY(get_budget(setting, &host_bytes));
   rlo__pass *pass = &out->passes[0];
   out->num_passes = 1;
-  out->host_bytes = out->device_bytes = 0;
+  out->host_bytes = out->device_bytes = out->scratch_bytes = 0;
   *pass = (rlo__pass){
       .is_in_memory = {setting->is_in_memory[0] && !setting->copies,
                        setting->is_in_memory[1] && !setting->copies},
@@ -287,10 +357,12 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
             setting->copies ? setting->device_memory_bytes / 2 : INT64_MAX,
         .num_slots = setting->io_threads + SLOTS_OF_LANE * setting->num_lanes,
         .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]},
-        .copies = setting->copies};
-    RLO_TRY(plan_pieces(problem, setting, &budget, pass));
+        .copies = setting->copies,
+        .scratch_bytes = rlo__min(
+            setting->options.scratch_bytes,
+            setting->traits[RLO__SIDE_DESTINATION].bytes - problem->dst_bytes)};
+    RLO_TRY(plan_passes(problem, setting, &budget, out));
   }
-  out->host_bytes = pass->staging.bytes;
   if (setting->copies) {
     out->device_bytes = pass->plan.piece_bytes[RLO__SIDE_SOURCE] +
                         pass->plan.piece_bytes[RLO__SIDE_DESTINATION];

@@ -104,11 +104,19 @@ static bool take_load(rlo__pipeline *pipeline, rlo__work *work) {
   return false;
 }
 
+/* Whether a box may be written: a band lies on the tiles of the one before it,
+ * all of which have to be read. */
+static bool is_free(rlo__pipeline *pipeline, const rlo__box *box) {
+  const rlo__box *first = nth_box(pipeline, 0);
+  return !pipeline->pass->plan.is_tiled[RLO__SIDE_SOURCE] || first == box ||
+         first->state == RLO__BOX_EMPTY || first->state == RLO__BOX_STORING;
+}
+
 static bool take_store(rlo__pipeline *pipeline, rlo__work *work) {
   for (int32_t n = 0; n < pipeline->pass->staging.num_boxes; ++n) {
     rlo__box *box = nth_box(pipeline, n);
     if (box->state == RLO__BOX_STORING &&
-        box->num_stores_taken < box->stores.count) {
+        box->num_stores_taken < box->stores.count && is_free(pipeline, box)) {
       work->kind = RLO__WORK_STORE;
       work->box = box;
       work->number = box->num_stores_taken++;
@@ -216,7 +224,8 @@ bool rlo__pipeline_take(rlo__pipeline *pipeline,
                         rlo__work *out_work) {
   *out_work = (rlo__work){.lane_number = lane_number};
   if (lane_number >= 0) {
-    return !pipeline->is_lost[lane_number] && take_run(pipeline, out_work);
+    return lane_number < pipeline->pass->num_lanes &&
+           !pipeline->is_lost[lane_number] && take_run(pipeline, out_work);
   }
   bool runs = pipeline->pass->num_lanes == 0;
   /* Reading and writing take turns, so that both go on. */

@@ -140,6 +140,14 @@ static rlo_status place_side(rlo__pipeline *pipeline,
       .storage = is_in_box ? slot->box->view : pass->storages[side]};
   RLO_TRY(pack_side(problem, side, &place->lattice));
   place->bytes = rlo__lattice_bytes(&place->lattice);
+  if (pass->plan.is_tiled[side]) {
+    place->lattice =
+        (rlo__lattice){.run_bytes = place->bytes, .is_exact = true};
+    RLO_TRY(rlo__piece_plan_tile(&pass->plan,
+                                 slot->box->number,
+                                 slot->piece,
+                                 &place->lattice.base_byte));
+  }
   if (side == RLO__SIDE_DESTINATION) {
     slot->has_gaps = !place->lattice.is_exact;
     slot->loads_gaps = is_in_box || !pass->is_new_destination;
