@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@
 typedef struct part {
   rlo__output_file output;
   int64_t offset_bytes;
+  /* What a job of two passes uses behind the array. */
+  int64_t scratch_bytes;
 } part;
 
 /*
@@ -68,7 +71,19 @@ static rlo_job_options job_options(const rlo__stream *s, int32_t job) {
   for (int32_t n = 0; n < job; ++n) {
     options.is_new_destination &= s->jobs[n].output != s->jobs[job].output;
   }
+  options.passes = s->options->passes;
   return options;
+}
+
+/* Whether no other job writes to the output, so that the job may use it for two
+ * passes. */
+static bool has_output_alone(const rlo__stream *s, int32_t job) {
+  for (int32_t n = 0; n < s->num_jobs; ++n) {
+    if (n != job && s->jobs[n].output == s->jobs[job].output) {
+      return false;
+    }
+  }
+  return true;
 }
 
 static rlo_status estimate_job(const rlo__stream *s,
@@ -82,6 +97,9 @@ static rlo_status estimate_job(const rlo__stream *s,
   src.granule_bytes = (int64_t)source->swapped_width_bytes;
   rlo_storage_traits dst = RLO_STORAGE_TRAITS_INIT;
   dst.bytes = s->outputs[s->jobs[job].output].bytes;
+  if (has_output_alone(s, job)) {
+    dst.bytes = of_job.scratch_bytes = INT64_MAX;
+  }
   *out_estimate = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
   return rlo_job_estimate_make(
       s->jobs[job].problem, &src, &dst, &of_service, &of_job, out_estimate);
@@ -239,10 +257,17 @@ static int create_storages(run *r) {
       return code;
     }
   }
+  for (int32_t n = 0; n < s->num_jobs; ++n) {
+    rlo_job_estimate estimate;
+    if (estimate_job(s, n, &estimate) != RLO_OK) {
+      return rlo__fail_last();
+    }
+    r->parts[s->jobs[n].output].scratch_bytes = estimate.scratch_bytes;
+  }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
     if (rlo_storage_from_fd(r->parts[n].output.file.fd,
                             r->parts[n].offset_bytes,
-                            s->outputs[n].bytes,
+                            s->outputs[n].bytes + r->parts[n].scratch_bytes,
                             NULL,
                             &r->storages[s->num_sources + n]) != RLO_OK) {
       return rlo__fail_last();
@@ -260,7 +285,8 @@ static int submit(run *r) {
   }
   for (int32_t n = 0; n < s->num_jobs; ++n) {
     const rlo__stream_job *job = &s->jobs[n];
-    const rlo_job_options options = job_options(s, n);
+    rlo_job_options options = job_options(s, n);
+    options.scratch_bytes = r->parts[job->output].scratch_bytes;
     rlo_status status =
         rlo_service_submit(r->service,
                            job->problem,
@@ -362,6 +388,22 @@ static int watch(run *r) {
   return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
 }
 
+/* Cuts off what two passes have left behind the arrays. */
+static int cut_off_scratch(run *r) {
+  const rlo__stream *s = r->stream;
+  for (int32_t n = 0; n < s->num_outputs; ++n) {
+    const part *p = &r->parts[n];
+    if (p->scratch_bytes > 0 &&
+        ftruncate(p->output.file.fd, p->offset_bytes + s->outputs[n].bytes) !=
+            0) {
+      return rlo__fail("cannot shorten the part of %s: %s",
+                       s->outputs[n].path,
+                       strerror(errno));
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
 static void release(run *r) {
   const rlo__stream *s = r->stream;
   for (int32_t n = 0; r->jobs != NULL && n < s->num_jobs; ++n) {
@@ -383,8 +425,12 @@ static void release(run *r) {
 
 static int run_jobs(void *payload) {
   run *r = payload;
-  int (*const steps[])(run *) = {
-      open_devices, create_service, create_storages, submit, watch};
+  int (*const steps[])(run *) = {open_devices,
+                                 create_service,
+                                 create_storages,
+                                 submit,
+                                 watch,
+                                 cut_off_scratch};
   int code = RLO__EXIT_OK;
   for (size_t n = 0;
        code == RLO__EXIT_OK && n < sizeof(steps) / sizeof(steps[0]);

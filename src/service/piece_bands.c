@@ -195,8 +195,9 @@ static rlo_status find_parts(bands *b,
                              int64_t box_bytes,
                              int64_t slot_bytes,
                              bool *out_fits) {
+  int64_t band_bytes = rlo__min(box_bytes, b->budget->scratch_bytes);
   RLO_TRY(fill(b, SRC, box_bytes, b->boxes));
-  RLO_TRY(fill(b, DST, box_bytes, b->bands));
+  RLO_TRY(fill(b, DST, band_bytes, b->bands));
   for (int32_t a = 0; a < b->problem.num_axes; ++a) {
     set_tile(b, a, rlo__min(b->boxes[a], b->bands[a]));
   }
@@ -205,8 +206,7 @@ static rlo_status find_parts(bands *b,
   int64_t band;
   RLO_TRY(part_bytes(b, SRC, b->boxes, &box));
   RLO_TRY(part_bytes(b, DST, b->bands, &band));
-  *out_fits = *out_fits && box <= box_bytes && band <= box_bytes &&
-              band <= b->budget->scratch_bytes;
+  *out_fits = *out_fits && box <= box_bytes && band <= band_bytes;
   return RLO_OK;
 }
 
@@ -268,9 +268,8 @@ static rlo_status find_plans(bands *b, rlo__piece_plan out[2]) {
     int64_t slot = rlo__min(budget->host_bytes / 4 / slots, MAX_TILE_BYTES);
     slot -= slot % unit;
     int64_t box = (budget->host_bytes - slots * slot) / 2;
-    box = rlo__min(box - box % unit, budget->scratch_bytes);
     bool is_found;
-    RLO_TRY(find_parts(b, box, slot, &is_found));
+    RLO_TRY(find_parts(b, box - box % unit, slot, &is_found));
     if (is_found) {
       RLO_TRY(write_plans(b, out));
       if (has_room(b, out)) {
