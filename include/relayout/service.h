@@ -108,10 +108,20 @@ typedef struct rlo_job_options {
    *  the problem does not write may become 0. Else they are read first where
    *  they lie between written ones, so that they keep their value. */
   bool is_new_destination;
+  /** 0: the faster. One pass reads and writes each byte once; where little
+   *  memory and two very different orders make for short runs, two passes move
+   *  it twice, in long runs: through the destination, which is then read too.
+   *  They need a problem that writes each byte of the destination once, and
+   *  scratch_bytes. */
+  int32_t passes;
+  /** Bytes of the destination's storage behind dst_bytes that two passes may
+   *  use, and leave undefined. 0: none, for one pass. rlo_job_estimate says how
+   *  many are needed. */
+  int64_t scratch_bytes;
 } rlo_job_options;
 
 #define RLO_JOB_OPTIONS_INIT \
-  { sizeof(rlo_job_options), 0, 0, false }
+  { sizeof(rlo_job_options), 0, 0, false, 0, 0 }
 
 /** What a job will do. */
 typedef struct rlo_job_estimate {
@@ -126,13 +136,16 @@ typedef struct rlo_job_estimate {
   int64_t read_run_bytes, write_run_bytes;
   /** Staging memory, and buffers on each device. */
   int64_t host_bytes, device_bytes;
+  /** What is used of the destination's storage behind dst_bytes, by two
+   *  passes. */
+  int64_t scratch_bytes;
   /** The time of a copy of the source to the destination, divided by the
    *  expected time. */
   double expected_fraction;
 } rlo_job_estimate;
 
 #define RLO_JOB_ESTIMATE_INIT \
-  { sizeof(rlo_job_estimate), 0, 0, 0, 0, 0, 0, 0, 0, 0.0 }
+  { sizeof(rlo_job_estimate), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0 }
 
 /**
  * Computes what a job would do in a service without contexts.

@@ -7,7 +7,7 @@
 
 enum {
   /** Of a job. */
-  RLO__MAX_PASSES = 1,
+  RLO__MAX_PASSES = 2,
   RLO__MAX_IO_THREADS = 256
 };
 
@@ -31,6 +31,8 @@ typedef struct rlo__job_plan {
   int32_t num_passes;
   /** Staging memory, and buffers on each device, in bytes. */
   int64_t host_bytes, device_bytes;
+  /** What two passes use behind the destination. */
+  int64_t scratch_bytes;
   /** Without storages. */
   rlo__pass passes[RLO__MAX_PASSES];
 } rlo__job_plan;

@@ -19,6 +19,10 @@ typedef struct rlo__piece_grid {
 /** The number of pieces along an axis, of all boxes together. */
 int64_t rlo__grid_num_parts(const rlo__piece_grid *grid, int32_t axis);
 
+/** The number of pieces. @return RLO_OK; RLO_OVERFLOW. */
+RLO_NODISCARD rlo_status rlo__grid_count(const rlo__piece_grid *grid,
+                                         int64_t *out_count);
+
 /** Piece number `part` along an axis is [*out_begin, *out_end). */
 void rlo__grid_part(const rlo__piece_grid *grid,
                     int32_t axis,
@@ -36,6 +40,12 @@ void rlo__grid_order(const rlo_problem *problem,
 /** The least number of bits that is whole in units of a side and in bytes. */
 int64_t rlo__grid_whole_bits(const rlo_problem *problem,
                              rlo__problem_side side);
+
+/** The least number of steps along an axis that are whole granules and bytes on
+ *  both sides; at most its extent. */
+int64_t rlo__grid_atom(const rlo_problem *problem,
+                       const int64_t granule_bytes[2],
+                       int32_t axis);
 
 /** Whether no two parts of these extents share a byte of the destination, as
  *  far as strides prove it: of the steps inside of parts and between them, each

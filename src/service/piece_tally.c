@@ -158,6 +158,13 @@ static bool find_shifts(const tallier *t, int64_t *out_low, int64_t *out_high) {
   return true;
 }
 
+/* Whether the pieces of the kind lie in different places. */
+static bool is_spread(const tallier *t) {
+  int64_t low;
+  int64_t high;
+  return !find_shifts(t, &low, &high) || low != 0 || high != 0;
+}
+
 /* Lattices reach beyond what is touched where guards skip points, and where
  * parts of bytes are rounded. */
 static bool may_leave_memory(const tallier *t) {
@@ -204,13 +211,10 @@ static bool is_in_memory(const tallier *t, const rlo__lattice *lattice) {
 
 /* Finds the lattice of each piece of a kind. Beyond the memory a lattice is cut
  * off: then pieces differ. */
-static rlo_status pack_kind(tallier *t,
-                            int64_t count,
-                            rlo__lattice *out,
-                            bool *out_is_hull) {
+static rlo_status pack_kind(tallier *t, rlo__lattice *out, bool *out_is_hull) {
   RLO_TRY(rlo__problem_restrict_box(
       t->grid->problem, t->begins, t->ends, &t->part));
-  if (count > 1 && may_leave_memory(t)) {
+  if (is_spread(t) && may_leave_memory(t)) {
     RLO_TRY(pack_in_endless(t, out, out_is_hull));
     t->has_difference = t->has_difference || !is_in_memory(t, out);
     return RLO_OK;
@@ -229,7 +233,7 @@ static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
     tally->has_hulls = true;
   } else {
     bool is_hull;
-    RLO_TRY(pack_kind(t, count, &lattice, &is_hull));
+    RLO_TRY(pack_kind(t, &lattice, &is_hull));
     bytes = rlo__lattice_bytes(&lattice);
     tally->is_granular = tally->is_granular && is_granular(t, &lattice, count);
     tally->has_hulls = tally->has_hulls || is_hull;

@@ -63,6 +63,7 @@ static bool draw(void) {
   draw_traits(&random, &traits[SRC]);
   draw_traits(&random, &traits[DST]);
   budget.host_bytes = draw_bytes(&random);
+  budget.alignment_bytes = INT64_C(1) << test_random_in(&random, 0, 6);
   budget.piece_bytes =
       test_random_once_in(&random, 2) ? INT64_MAX : draw_bytes(&random);
   budget.num_slots = (int32_t)test_random_in(&random, 1, 5);
@@ -220,10 +221,10 @@ static void expect_runs(int side, int64_t reported) {
 
 static void expect_plan(void) {
   EXPECT(
-      rlo__piece_plan_host_bytes(&plan, &budget) <= budget.host_bytes &&
+      rlo__piece_plan_staging(&plan, &budget).bytes <= budget.host_bytes &&
           plan.piece_bytes[SRC] + plan.piece_bytes[DST] <= budget.piece_bytes,
       "the plan takes %" PRId64 " bytes of %" PRId64 AGAIN,
-      rlo__piece_plan_host_bytes(&plan, &budget),
+      rlo__piece_plan_staging(&plan, &budget).bytes,
       budget.host_bytes);
   memset(&done, 0, sizeof done);
   memcpy(wanted, before, sizeof wanted);
