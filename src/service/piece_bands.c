@@ -27,7 +27,8 @@ typedef struct bands {
   /** Canonical. */
   rlo_problem problem;
   const rlo__piece_budget *budget;
-  int64_t granule_bytes;
+  /** Of the source. */
+  int64_t granule_bytes, storage_bytes;
   int64_t unit_bytes;
   /** The least parts of axes that are whole bytes, and granules. */
   int64_t atoms[RLO_MAX_AXES];
@@ -94,7 +95,8 @@ static rlo_status part_bytes(const bands *b,
   }
   rlo__piece_grid grid = {&b->problem, extents, extents};
   rlo__tally tally;
-  RLO_TRY(rlo__grid_tally(&grid, side, b->granule_bytes, &tally));
+  RLO_TRY(
+      rlo__grid_tally(&grid, side, b->granule_bytes, b->storage_bytes, &tally));
   *out_bytes = tally.max_bytes;
   return RLO_OK;
 }
@@ -240,7 +242,8 @@ static rlo_status write_plans(const bands *b, rlo__piece_plan out[2]) {
   RLO_TRY(write_plan(b, DST, b->bands, second));
   rlo__piece_grid grid = {&b->problem, b->boxes, b->boxes};
   rlo__tally read;
-  RLO_TRY(rlo__grid_tally(&grid, SRC, b->granule_bytes, &read));
+  RLO_TRY(
+      rlo__grid_tally(&grid, SRC, b->granule_bytes, b->storage_bytes, &read));
   RLO_TRY(part_bytes(b, SRC, b->tiles, &first->piece_bytes[SRC]));
   first->bytes_read = read.sum_bytes;
   first->read_run_bytes = read.run_bytes;
@@ -296,6 +299,7 @@ static rlo_status plan(bands *b,
       problem, (int32_t)rlo__max(8, problem->unit_bits), NULL, NULL));
   RLO_TRY(check_use(b, dst));
   b->granule_bytes = src->granule_bytes;
+  b->storage_bytes = src->bytes;
   b->unit_bytes = rlo__side_unit_bits(problem, DST) / 8;
   const int64_t granules[2] = {src->granule_bytes, 1};
   for (int32_t a = 0; a < problem->num_axes; ++a) {
