@@ -244,6 +244,12 @@ static rlo_status write_plans(const bands *b, rlo__piece_plan out[2]) {
   rlo__tally read;
   RLO_TRY(
       rlo__grid_tally(&grid, SRC, b->granule_bytes, b->storage_bytes, &read));
+  if (!read.is_granular) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "two passes cannot read granules of %" PRId64
+                    " bytes of the source",
+                    b->granule_bytes);
+  }
   RLO_TRY(part_bytes(b, SRC, b->tiles, &first->piece_bytes[SRC]));
   first->bytes_read = read.sum_bytes;
   first->read_run_bytes = read.run_bytes;

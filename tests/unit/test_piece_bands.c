@@ -300,6 +300,16 @@ RLO_TEST(test_piece_bands__refusals) {
   file.granule_bytes = 8;
   expect_refusal(
       make(), RLO_UNSUPPORTED, "two passes cannot write granules of 8 bytes");
+  /* A source that begins within a granule. */
+  rlo_storage_traits plain = file;
+  plain.granule_bytes = 1;
+  whole.src.base = 1;
+  whole.src_bytes += 4;
+  budget.host_bytes = 8192;
+  expect_refusal(
+      rlo__piece_plan_make_two(&whole, &file, &plain, &budget, plans),
+      RLO_UNSUPPORTED,
+      "two passes cannot read granules of 8 bytes of the source");
   file.granule_bytes = 1;
   budget.host_bytes = 100;
   expect_refusal(make(),
