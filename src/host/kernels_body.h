@@ -103,7 +103,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(group)(
   int64_t i = 0;
   for (int64_t block = 0; block < num_blocks; ++block) {
     if (i > num_columns - LANE_UNITS) {
-      i = num_columns - LANE_UNITS; /* once more some columns of the last one */
+      i = num_columns - LANE_UNITS; /* some columns are moved twice */
     }
     const int64_t *columns = group->columns + i;
     const uint8_t *src = group->src + i * UNIT;
