@@ -191,8 +191,11 @@ static rlo_status plan_pieces(const rlo_problem *problem,
                               rlo__pass *pass) {
   rlo__piece_budget budget = {
       .host_bytes = host_bytes,
-      .piece_bytes =
-          setting->copies ? setting->device_memory_bytes / 2 : INT64_MAX,
+      .piece_bytes = rlo__min(
+          setting->max_buffer_bytes,
+          setting->copies ? setting->device_memory_bytes / 2 : INT64_MAX),
+      /* Without copies a device sees a box, or much of it, as one buffer. */
+      .box_bytes = setting->copies ? INT64_MAX : setting->max_buffer_bytes,
       .num_slots = pass->num_slots,
       .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]}};
   for (int32_t n = 0; n < MAX_BUDGET_TRIES; ++n) {

@@ -319,7 +319,8 @@ static rlo_status try_boxes(search *s,
   slot = rlo__min(rlo__max(slot, atoms[moved].max_bytes),
                   (host - least_boxes) / slots);
   rlo__growth_goal goal = goal_of(s, gathered);
-  goal.max_bytes[gathered] = (host - slot * slots) / num_boxes;
+  goal.max_bytes[gathered] =
+      rlo__min((host - slot * slots) / num_boxes, budget->box_bytes);
   demand d = demand_of(&goal);
   d.is_moved[gathered] = true;
   d.is_written = gathered == RLO__SIDE_DESTINATION;

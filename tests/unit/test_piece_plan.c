@@ -27,8 +27,10 @@ static void begin(void) {
   file.good_read_bytes = 64 * KIB;
   file.good_write_bytes = 256 * KIB;
   file.good_depth = 8;
-  budget = (rlo__piece_budget){
-      .host_bytes = 256 * MIB, .piece_bytes = 64 * MIB, .num_slots = 8};
+  budget = (rlo__piece_budget){.host_bytes = 256 * MIB,
+                               .piece_bytes = 64 * MIB,
+                               .box_bytes = INT64_MAX,
+                               .num_slots = 8};
 }
 
 RLO_FIXTURE(begin, NULL);
