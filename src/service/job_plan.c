@@ -353,8 +353,11 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
     const rlo__piece_budget budget = {
         .host_bytes = host_bytes,
         .alignment_bytes = RLO__STAGING_ALIGNMENT,
-        .piece_bytes =
-            setting->copies ? setting->device_memory_bytes / 2 : INT64_MAX,
+        .piece_bytes = rlo__min(
+            setting->max_buffer_bytes,
+            setting->copies ? setting->device_memory_bytes / 2 : INT64_MAX),
+        /* Without copies a device sees a box, or much of it, as one buffer. */
+        .box_bytes = setting->copies ? INT64_MAX : setting->max_buffer_bytes,
         .num_slots = setting->io_threads + SLOTS_OF_LANE * setting->num_lanes,
         .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]},
         .copies = setting->copies,

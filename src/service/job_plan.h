@@ -23,6 +23,8 @@ typedef struct rlo__job_setting {
   int32_t io_threads, max_running_jobs;
   int32_t num_lanes;
   bool copies;
+  /** The largest buffer that every context allows; INT64_MAX without any. */
+  int64_t max_buffer_bytes;
   rlo_job_options options;
 } rlo__job_setting;
 

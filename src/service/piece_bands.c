@@ -278,7 +278,8 @@ static rlo_status find_plans(bands *b, rlo__piece_plan out[2]) {
     slot -= slot % unit;
     int64_t box = (budget->host_bytes - slots * slot) / 2;
     bool is_found;
-    RLO_TRY(find_parts(b, box - box % unit, slot, &is_found));
+    box = rlo__min(box - box % unit, budget->box_bytes);
+    RLO_TRY(find_parts(b, box, slot, &is_found));
     if (is_found) {
       RLO_TRY(write_plans(b, out));
       if (has_room(b, out)) {

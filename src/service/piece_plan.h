@@ -70,6 +70,9 @@ typedef struct rlo__piece_budget {
   /** Of a piece, both sides together: what fits into a device's budget several
    *  times; INT64_MAX on the host. */
   int64_t piece_bytes;
+  /** Of a box that is staged, on the gathered side; at least piece_bytes. What
+   *  a device can use where it lies; INT64_MAX where none does. */
+  int64_t box_bytes;
   /** How many pieces are in flight at once, if the memory suffices; at least 1.
    */
   int32_t num_slots;

@@ -291,8 +291,8 @@ static rlo_status try_boxes(search *s,
                   (host - least->num_boxes * least->box_bytes) / slots);
   slot = floor_of(s, slot);
   rlo__growth_goal goal = goal_of(s, gathered);
-  goal.max_bytes[gathered] =
-      floor_of(s, (host - slot * slots) / least->num_boxes);
+  goal.max_bytes[gathered] = rlo__min(
+      floor_of(s, (host - slot * slots) / least->num_boxes), budget->box_bytes);
   demand d = demand_of(&goal);
   d.is_moved[gathered] = true;
   d.is_written = gathered == RLO__SIDE_DESTINATION;

@@ -78,7 +78,7 @@ rlo_status rlo_job_estimate_make(const rlo_problem *problem,
                              out_estimate->struct_size,
                              sizeof *out_estimate);
   }
-  rlo__job_setting setting = {.num_lanes = 0};
+  rlo__job_setting setting = {.num_lanes = 0, .max_buffer_bytes = INT64_MAX};
   rlo_service_options service = RLO_SERVICE_OPTIONS_INIT;
   RLO_TRY(rlo__service_options_read(service_options, 0, &service));
   RLO_TRY(rlo__job_options_read(job_options, &setting.options));
@@ -124,11 +124,17 @@ static rlo_status check_storages(const rlo_problem *problem,
   return RLO_OK;
 }
 
+/* Whether a side of so many bytes can be used where it lies in memory. For a
+ * device a piece of it is one buffer, which is as long as the piece is spread:
+ * maybe all of the side. What is larger than a buffer is staged as a file is.
+ */
 static bool is_usable_memory(const rlo_service *service,
-                             const rlo_storage *storage) {
+                             const rlo_storage *storage,
+                             int64_t bytes) {
   return storage->memory != NULL &&
          (service->num_lanes == 0 ||
-          (uintptr_t)storage->memory % DEVICE_ALIGNMENT == 0);
+          ((uintptr_t)storage->memory % DEVICE_ALIGNMENT == 0 &&
+           bytes <= service->max_buffer_bytes));
 }
 
 static rlo_status fill_job(rlo_service *service,
@@ -140,14 +146,15 @@ static rlo_status fill_job(rlo_service *service,
                            rlo_job *job) {
   rlo__job_setting setting = {
       .traits = {src->traits, dst->traits},
-      .is_in_memory = {is_usable_memory(service, src),
-                       is_usable_memory(service, dst)},
+      .is_in_memory = {is_usable_memory(service, src, problem->src_bytes),
+                       is_usable_memory(service, dst, problem->dst_bytes)},
       .host_memory_bytes = service->host_memory_bytes,
       .device_memory_bytes = service->device_memory_bytes,
       .io_threads = service->io_threads,
       .max_running_jobs = service->max_running_jobs,
       .num_lanes = service->num_lanes,
-      .copies = service->copies};
+      .copies = service->copies,
+      .max_buffer_bytes = service->max_buffer_bytes};
   RLO_TRY(rlo__job_options_read(options, &setting.options));
   RLO_TRY(check_storages(problem, src, dst));
   if (dst->is_write_only) {

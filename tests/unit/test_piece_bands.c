@@ -48,6 +48,7 @@ static void begin(void) {
   budget = (rlo__piece_budget){.host_bytes = 128 * MIB,
                                .alignment_bytes = 64,
                                .piece_bytes = INT64_MAX,
+                               .box_bytes = INT64_MAX,
                                .num_slots = 8,
                                .scratch_bytes = INT64_MAX};
 }
@@ -202,6 +203,9 @@ static bool draw(void) {
   budget.copies = test_random_once_in(&random, 4);
   budget.piece_bytes =
       budget.copies ? test_random_in(&random, 16, 512) : INT64_MAX;
+  budget.box_bytes = test_random_once_in(&random, 4)
+                         ? test_random_in(&random, 512, 1024)
+                         : INT64_MAX;
   budget.scratch_bytes = test_random_once_in(&random, 4)
                              ? test_random_in(&random, 1, 1024)
                              : INT64_MAX;

@@ -30,6 +30,7 @@ static void begin(void) {
   budget = (rlo__piece_budget){.host_bytes = 256 * MIB,
                                .alignment_bytes = 1,
                                .piece_bytes = 64 * MIB,
+                               .box_bytes = INT64_MAX,
                                .num_slots = 8};
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "service/piece_plan.h"
 #include "support/exact_copy.h"
 #include "support/expect.h"
@@ -71,6 +72,9 @@ static bool draw(void) {
   budget.alignment_bytes = INT64_C(1) << test_random_in(&random, 0, 6);
   budget.piece_bytes =
       test_random_once_in(&random, 2) ? INT64_MAX : draw_bytes(&random);
+  budget.box_bytes = test_random_once_in(&random, 2)
+                         ? INT64_MAX
+                         : rlo__max(budget.piece_bytes, draw_bytes(&random));
   budget.num_slots = (int32_t)test_random_in(&random, 1, 5);
   budget.is_memory[SRC] = test_random_once_in(&random, 4);
   budget.is_memory[DST] = test_random_once_in(&random, 4);
@@ -225,7 +229,9 @@ static void expect_runs(int side, int64_t reported) {
 static void expect_plan(void) {
   EXPECT(
       rlo__piece_plan_staging(&plan, &budget).bytes <= budget.host_bytes &&
-          plan.piece_bytes[SRC] + plan.piece_bytes[DST] <= budget.piece_bytes,
+          plan.piece_bytes[SRC] + plan.piece_bytes[DST] <= budget.piece_bytes &&
+          (budget.is_memory[plan.gathered] ||
+           plan.box_bytes[plan.gathered] <= budget.box_bytes),
       "the plan takes %" PRId64 " bytes of %" PRId64 AGAIN,
       rlo__piece_plan_staging(&plan, &budget).bytes,
       budget.host_bytes);
@@ -278,6 +284,7 @@ static void expect_least(void) {
          "%" PRId64 " suffices" AGAIN,
          *limit);
   *limit = least;
+  budget.box_bytes = rlo__max(budget.box_bytes, budget.piece_bytes);
   rlo_status status = make();
   /* Of pieces that are large enough, there may be no room for several. */
   if (status == RLO_OUT_OF_RANGE && !is_host) {
