@@ -191,6 +191,19 @@ static rlo_status shrink_tiles(bands *b, int64_t slot_bytes, bool *out_fits) {
   }
 }
 
+/* Whether bands are contiguous. Not where atoms of an axis are longer than one
+ * step though an axis of shorter steps is cut. */
+static bool has_contiguous_bands(const bands *b) {
+  bool is_whole = true;
+  for (int32_t a = b->problem.num_axes - 1; a >= 0; --a) {
+    if (!is_whole && b->bands[a] > 1) {
+      return false;
+    }
+    is_whole = is_whole && b->bands[a] == b->problem.extents[a];
+  }
+  return true;
+}
+
 /* Finds boxes, bands and tiles for staging memory of two boxes of `box_bytes`
  * and slots of `slot_bytes`. */
 static rlo_status find_parts(bands *b,
@@ -208,7 +221,8 @@ static rlo_status find_parts(bands *b,
   int64_t band;
   RLO_TRY(part_bytes(b, SRC, b->boxes, &box));
   RLO_TRY(part_bytes(b, DST, b->bands, &band));
-  *out_fits = *out_fits && box <= box_bytes && band <= band_bytes;
+  *out_fits = *out_fits && box <= box_bytes && band <= band_bytes &&
+              has_contiguous_bands(b);
   return RLO_OK;
 }
 
