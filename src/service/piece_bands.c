@@ -27,7 +27,8 @@ typedef struct bands {
   /** Canonical. */
   rlo_problem problem;
   const rlo__piece_budget *budget;
-  int64_t granule_bytes;
+  /** Of the source. */
+  int64_t granule_bytes, storage_bytes;
   int64_t unit_bytes;
   /** The least parts of axes that are whole bytes, and granules. */
   int64_t atoms[RLO_MAX_AXES];
@@ -94,7 +95,8 @@ static rlo_status part_bytes(const bands *b,
   }
   rlo__piece_grid grid = {&b->problem, extents, extents};
   rlo__tally tally;
-  RLO_TRY(rlo__grid_tally(&grid, side, b->granule_bytes, &tally));
+  RLO_TRY(
+      rlo__grid_tally(&grid, side, b->granule_bytes, b->storage_bytes, &tally));
   *out_bytes = tally.max_bytes;
   return RLO_OK;
 }
@@ -189,29 +191,27 @@ static rlo_status shrink_tiles(bands *b, int64_t slot_bytes, bool *out_fits) {
   }
 }
 
-static int64_t max_band_bytes(const bands *b, int64_t box_bytes) {
-  return rlo__min(box_bytes, b->budget->scratch_bytes);
-}
-
-/* Finds the largest boxes and bands of at most `box_bytes`, and their tiles. */
-static rlo_status fill_parts(bands *b, int64_t box_bytes) {
+/* Finds the largest boxes and bands of so many bytes, and their tiles. */
+static rlo_status fill_parts(bands *b, int64_t box_bytes, int64_t band_bytes) {
   RLO_TRY(fill(b, SRC, box_bytes, b->boxes));
-  RLO_TRY(fill(b, DST, max_band_bytes(b, box_bytes), b->bands));
+  RLO_TRY(fill(b, DST, band_bytes, b->bands));
   for (int32_t a = 0; a < b->problem.num_axes; ++a) {
     set_tile(b, a, rlo__min(b->boxes[a], b->bands[a]));
   }
   return RLO_OK;
 }
 
-/* The bytes of a slot for the largest tiles that the budget allows, if they are
- * no larger than a share of it. */
+/* The bytes of a slot for the largest tiles that the memory allows, if they are
+ * no larger than a share of it. The plan for as much scratch as another one
+ * uses is that one again. */
 static rlo_status find_slot(bands *b, int64_t slots, int64_t *out_bytes) {
   const rlo__piece_budget *budget = b->budget;
   int64_t unit = budget->alignment_bytes;
   int64_t share = rlo__min(budget->host_bytes / 4 / slots, MAX_TILE_BYTES);
   int64_t src;
   int64_t dst;
-  RLO_TRY(fill_parts(b, rlo__min(budget->host_bytes / 2, budget->box_bytes)));
+  int64_t box = rlo__min(budget->host_bytes / 2, budget->box_bytes);
+  RLO_TRY(fill_parts(b, box, box));
   RLO_TRY(part_bytes(b, SRC, b->tiles, &src));
   RLO_TRY(part_bytes(b, DST, b->tiles, &dst));
   int64_t tile = budget->copies ? rlo__max(src, dst) : dst;
@@ -220,20 +220,34 @@ static rlo_status find_slot(bands *b, int64_t slots, int64_t *out_bytes) {
   return RLO_OK;
 }
 
+/* Whether bands are contiguous. Not where atoms of an axis are longer than one
+ * step though an axis of shorter steps is cut. */
+static bool has_contiguous_bands(const bands *b) {
+  bool is_whole = true;
+  for (int32_t a = b->problem.num_axes - 1; a >= 0; --a) {
+    if (!is_whole && b->bands[a] > 1) {
+      return false;
+    }
+    is_whole = is_whole && b->bands[a] == b->problem.extents[a];
+  }
+  return true;
+}
+
 /* Finds boxes, bands and tiles for staging memory of two boxes of `box_bytes`
  * and slots of `slot_bytes`. */
 static rlo_status find_parts(bands *b,
                              int64_t box_bytes,
                              int64_t slot_bytes,
                              bool *out_fits) {
-  RLO_TRY(fill_parts(b, box_bytes));
+  int64_t band_bytes = rlo__min(box_bytes, b->budget->scratch_bytes);
+  RLO_TRY(fill_parts(b, box_bytes, band_bytes));
   RLO_TRY(shrink_tiles(b, slot_bytes, out_fits));
   int64_t box;
   int64_t band;
   RLO_TRY(part_bytes(b, SRC, b->boxes, &box));
   RLO_TRY(part_bytes(b, DST, b->bands, &band));
-  *out_fits =
-      *out_fits && box <= box_bytes && band <= max_band_bytes(b, box_bytes);
+  *out_fits = *out_fits && box <= box_bytes && band <= band_bytes &&
+              has_contiguous_bands(b);
   return RLO_OK;
 }
 
@@ -267,7 +281,14 @@ static rlo_status write_plans(const bands *b, rlo__piece_plan out[2]) {
   RLO_TRY(write_plan(b, DST, b->bands, second));
   rlo__piece_grid grid = {&b->problem, b->boxes, b->boxes};
   rlo__tally read;
-  RLO_TRY(rlo__grid_tally(&grid, SRC, b->granule_bytes, &read));
+  RLO_TRY(
+      rlo__grid_tally(&grid, SRC, b->granule_bytes, b->storage_bytes, &read));
+  if (!read.is_granular) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "two passes cannot read granules of %" PRId64
+                    " bytes of the source",
+                    b->granule_bytes);
+  }
   RLO_TRY(part_bytes(b, SRC, b->tiles, &first->piece_bytes[SRC]));
   first->bytes_read = read.sum_bytes;
   first->read_run_bytes = read.run_bytes;
@@ -324,6 +345,7 @@ static rlo_status plan(bands *b,
       problem, (int32_t)rlo__max(8, problem->unit_bits), NULL, NULL));
   RLO_TRY(check_use(b, dst));
   b->granule_bytes = src->granule_bytes;
+  b->storage_bytes = src->bytes;
   b->unit_bytes = rlo__side_unit_bits(problem, DST) / 8;
   const int64_t granules[2] = {src->granule_bytes, 1};
   for (int32_t a = 0; a < problem->num_axes; ++a) {

@@ -45,7 +45,7 @@ typedef struct search {
   /** Canonical. */
   const rlo_problem *problem;
   const rlo__piece_budget *budget;
-  int64_t granule_bytes[2];
+  int64_t granule_bytes[2], storage_bytes[2];
   int64_t good_bytes[2];
   /** The destination bytes that the problem touches, or fewer; -1 if they are
    *  not known. */
@@ -107,10 +107,16 @@ static rlo_status tally_both(const search *s,
                              const int64_t *piece,
                              rlo__tally out[2]) {
   rlo__piece_grid grid = {s->problem, box, piece};
-  RLO_TRY(rlo__grid_tally(
-      &grid, RLO__SIDE_SOURCE, s->granule_bytes[SRC], &out[SRC]));
-  return rlo__grid_tally(
-      &grid, RLO__SIDE_DESTINATION, s->granule_bytes[DST], &out[DST]);
+  RLO_TRY(rlo__grid_tally(&grid,
+                          RLO__SIDE_SOURCE,
+                          s->granule_bytes[SRC],
+                          s->storage_bytes[SRC],
+                          &out[SRC]));
+  return rlo__grid_tally(&grid,
+                         RLO__SIDE_DESTINATION,
+                         s->granule_bytes[DST],
+                         s->storage_bytes[DST],
+                         &out[DST]);
 }
 
 /* Takes growth back until all parts, also at edges, are safe and within the
@@ -458,6 +464,8 @@ static rlo_status search_plan(search *s,
     return RLO_OK;
   }
   const bool *is_memory = s->budget->is_memory;
+  s->storage_bytes[SRC] = src->bytes;
+  s->storage_bytes[DST] = dst->bytes;
   s->granule_bytes[SRC] = is_memory[SRC] ? 1 : src->granule_bytes;
   s->granule_bytes[DST] = is_memory[DST] ? 1 : dst->granule_bytes;
   s->good_bytes[SRC] =

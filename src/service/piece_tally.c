@@ -31,7 +31,7 @@ typedef struct sums {
 typedef struct tallier {
   const rlo__piece_grid *grid;
   rlo__problem_side side;
-  int64_t granule_bytes;
+  int64_t granule_bytes, storage_bytes;
   /** Whether footprints may differ between pieces of equal extents. */
   bool has_places;
   int32_t num_regions;
@@ -114,8 +114,7 @@ static bool is_granular(const tallier *t,
     is_whole = is_whole && lattice->strides[d] % t->granule_bytes == 0;
   }
   bool is_last = count == 1 && lattice->num_dims == 0 &&
-                 lattice->base_byte + lattice->run_bytes ==
-                     memory_bytes(t->grid->problem, t->side);
+                 lattice->base_byte + lattice->run_bytes == t->storage_bytes;
   return is_whole && (is_last || lattice->run_bytes % t->granule_bytes == 0);
 }
 
@@ -455,6 +454,7 @@ static rlo_status tally(tallier *t) {
 rlo_status rlo__grid_tally(const rlo__piece_grid *grid,
                            rlo__problem_side side,
                            int64_t granule_bytes,
+                           int64_t storage_bytes,
                            rlo__tally *out) {
   tallier *t = rlo__alloc(sizeof *t);
   if (t == NULL) {
@@ -463,6 +463,7 @@ rlo_status rlo__grid_tally(const rlo__piece_grid *grid,
   t->grid = grid;
   t->side = side;
   t->granule_bytes = granule_bytes;
+  t->storage_bytes = storage_bytes;
   t->sums.tally.is_granular = true;
   rlo_status status = tally(t);
   *out = t->sums.tally;

@@ -24,7 +24,7 @@ static const int64_t MIB = 1024 * 1024;
 static uint64_t seed;
 static int number;
 static rlo_problem whole;
-static rlo_storage_traits file;
+static rlo_storage_traits source, file;
 static rlo__piece_budget budget;
 static rlo__piece_plan plans[2];
 static rlo_problem box;
@@ -45,6 +45,7 @@ static void begin(void) {
   file.good_read_bytes = 64 * KIB;
   file.good_write_bytes = 256 * KIB;
   file.good_depth = 8;
+  source = file;
   budget = (rlo__piece_budget){.host_bytes = 128 * MIB,
                                .alignment_bytes = 64,
                                .piece_bytes = INT64_MAX,
@@ -57,7 +58,7 @@ RLO_FIXTURE(begin, NULL);
 RLO_TIMEOUT(60);
 
 static rlo_status make(void) {
-  return rlo__piece_plan_make_two(&whole, &file, &file, &budget, plans);
+  return rlo__piece_plan_make_two(&whole, &source, &file, &budget, plans);
 }
 
 /* ------------------------------------------------------------------- executor
@@ -196,7 +197,10 @@ static bool draw(void) {
   for (size_t n = 0; n < ARENA_BYTES; ++n) {
     src[n] = (uint8_t)test_random_bits(&random);
   }
-  file.granule_bytes = 1;
+  source.bytes = whole.src_bytes;
+  source.granule_bytes = test_random_once_in(&random, 3)
+                             ? INT64_C(1) << test_random_in(&random, 1, 4)
+                             : 1;
   budget.host_bytes = test_random_in(&random, 16, 64 + whole.dst_bytes);
   budget.alignment_bytes = INT64_C(1) << test_random_in(&random, 0, 3);
   budget.num_slots = (int32_t)test_random_in(&random, 1, 4);
@@ -305,6 +309,15 @@ RLO_TEST(test_piece_bands__refusals) {
   expect_refusal(
       make(), RLO_UNSUPPORTED, "two passes cannot write granules of 8 bytes");
   file.granule_bytes = 1;
+  /* A source that begins within a granule. */
+  source.granule_bytes = 8;
+  whole.src.base = 1;
+  whole.src_bytes += 4;
+  budget.host_bytes = 8192;
+  expect_refusal(make(),
+                 RLO_UNSUPPORTED,
+                 "two passes cannot read granules of 8 bytes of the source");
+  source.granule_bytes = 1;
   budget.host_bytes = 100;
   expect_refusal(make(),
                  RLO_OUT_OF_RANGE,

@@ -247,6 +247,23 @@ RLO_TEST(test_piece_plan__a_source_that_begins_within_a_granule) {
                  "source and 8 bytes of the destination");
 }
 
+RLO_TEST(test_piece_plan__the_last_granule_ends_with_the_storage) {
+  test_plan_make(
+      8, 1, (int64_t[]){100}, (int64_t[]){1}, (int64_t[]){1}, &whole);
+  whole.src_bytes = whole.dst_bytes = 100;
+  file.granule_bytes = 8;
+  file.bytes = 100;
+  budget.host_bytes = 64;
+  expect_ok(make());
+  ck_assert_int_gt(plan.num_pieces, 1);
+  /* There the last granule has further bytes. */
+  file.bytes = 104;
+  expect_refusal(make(),
+                 RLO_UNSUPPORTED,
+                 "the problem cannot be cut at granules of 8 bytes of the "
+                 "source and 8 bytes of the destination");
+}
+
 RLO_TEST(test_piece_plan__refusals) {
   test_plan_sum("f32[4,5,6]", 1, &whole);
   expect_refusal(make(),

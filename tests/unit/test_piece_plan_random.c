@@ -34,8 +34,13 @@ static uint8_t got[ARENA_BYTES];
 #define EXPECT(condition, ...) \
   ck_assert_msg(condition, __VA_ARGS__, seed, number)
 
-static void draw_traits(test_random *random, rlo_storage_traits *out) {
+static void draw_traits(test_random *random,
+                        int64_t memory_bytes,
+                        rlo_storage_traits *out) {
   *out = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
+  out->bytes =
+      memory_bytes +
+      (test_random_once_in(random, 3) ? test_random_in(random, 0, 9) : 0);
   out->granule_bytes =
       test_random_once_in(random, 16) ? test_random_in(random, 2, 8) : 1;
   out->good_read_bytes = test_random_in(random, 1, 64);
@@ -61,8 +66,8 @@ static bool draw(void) {
     src[n] = (uint8_t)test_random_bits(&random);
     before[n] = (uint8_t)test_random_bits(&random);
   }
-  draw_traits(&random, &traits[SRC]);
-  draw_traits(&random, &traits[DST]);
+  draw_traits(&random, whole.problem.src_bytes, &traits[SRC]);
+  draw_traits(&random, whole.problem.dst_bytes, &traits[DST]);
   budget.host_bytes = draw_bytes(&random);
   budget.alignment_bytes = INT64_C(1) << test_random_in(&random, 0, 6);
   budget.piece_bytes =
@@ -110,10 +115,8 @@ static void count(const rlo__lattice *lattice, int side) {
   done.bytes[side] += rlo__lattice_bytes(lattice);
   done.runs[side].bytes[lattice->run_bytes] += rlo__lattice_bytes(lattice);
   int64_t granule = budget.is_memory[side] ? 1 : traits[side].granule_bytes;
-  int64_t memory =
-      side == SRC ? whole.problem.src_bytes : whole.problem.dst_bytes;
   bool is_last = lattice->num_dims == 0 &&
-                 lattice->base_byte + lattice->run_bytes == memory;
+                 lattice->base_byte + lattice->run_bytes == traits[side].bytes;
   EXPECT(lattice->base_byte % granule == 0 &&
              (is_last || lattice->run_bytes % granule == 0),
          "%" PRId64 " bytes at %" PRId64 " in granules of %" PRId64 AGAIN,
