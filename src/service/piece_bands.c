@@ -191,6 +191,35 @@ static rlo_status shrink_tiles(bands *b, int64_t slot_bytes, bool *out_fits) {
   }
 }
 
+/* Finds the largest boxes and bands of so many bytes, and their tiles. */
+static rlo_status fill_parts(bands *b, int64_t box_bytes, int64_t band_bytes) {
+  RLO_TRY(fill(b, SRC, box_bytes, b->boxes));
+  RLO_TRY(fill(b, DST, band_bytes, b->bands));
+  for (int32_t a = 0; a < b->problem.num_axes; ++a) {
+    set_tile(b, a, rlo__min(b->boxes[a], b->bands[a]));
+  }
+  return RLO_OK;
+}
+
+/* The bytes of a slot for the largest tiles that the memory allows, if they are
+ * no larger than a share of it. The plan for as much scratch as another one
+ * uses is that one again. */
+static rlo_status find_slot(bands *b, int64_t slots, int64_t *out_bytes) {
+  const rlo__piece_budget *budget = b->budget;
+  int64_t unit = budget->alignment_bytes;
+  int64_t share = rlo__min(budget->host_bytes / 4 / slots, MAX_TILE_BYTES);
+  int64_t src;
+  int64_t dst;
+  int64_t box = rlo__min(budget->host_bytes / 2, budget->box_bytes);
+  RLO_TRY(fill_parts(b, box, box));
+  RLO_TRY(part_bytes(b, SRC, b->tiles, &src));
+  RLO_TRY(part_bytes(b, DST, b->tiles, &dst));
+  int64_t tile = budget->copies ? rlo__max(src, dst) : dst;
+  *out_bytes = tile < share - unit ? rlo__ceil_div(tile, unit) * unit
+                                   : share - share % unit;
+  return RLO_OK;
+}
+
 /* Whether bands are contiguous. Not where atoms of an axis are longer than one
  * step though an axis of shorter steps is cut. */
 static bool has_contiguous_bands(const bands *b) {
@@ -211,11 +240,7 @@ static rlo_status find_parts(bands *b,
                              int64_t slot_bytes,
                              bool *out_fits) {
   int64_t band_bytes = rlo__min(box_bytes, b->budget->scratch_bytes);
-  RLO_TRY(fill(b, SRC, box_bytes, b->boxes));
-  RLO_TRY(fill(b, DST, band_bytes, b->bands));
-  for (int32_t a = 0; a < b->problem.num_axes; ++a) {
-    set_tile(b, a, rlo__min(b->boxes[a], b->bands[a]));
-  }
+  RLO_TRY(fill_parts(b, box_bytes, band_bytes));
   RLO_TRY(shrink_tiles(b, slot_bytes, out_fits));
   int64_t box;
   int64_t band;
@@ -288,8 +313,8 @@ static rlo_status find_plans(bands *b, rlo__piece_plan out[2]) {
   int64_t unit = budget->alignment_bytes;
   /* Fewer pieces in flight where tiles would be short. */
   for (int64_t slots = budget->num_slots; slots >= 1; slots /= 2) {
-    int64_t slot = rlo__min(budget->host_bytes / 4 / slots, MAX_TILE_BYTES);
-    slot -= slot % unit;
+    int64_t slot;
+    RLO_TRY(find_slot(b, slots, &slot));
     int64_t box = (budget->host_bytes - slots * slot) / 2;
     bool is_found;
     box = rlo__min(box - box % unit, budget->box_bytes);
