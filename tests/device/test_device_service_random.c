@@ -13,7 +13,7 @@
 enum { NUM_CUTS = 8 };
 
 static int num_problems(void) {
-  return getenv("RELAYOUT_TEST_ALL") == NULL ? 60 : 400;
+  return getenv("RELAYOUT_TEST_ALL") == NULL ? 40 : 400;
 }
 
 RLO_FILE_FIXTURE(open_device, close_device);
