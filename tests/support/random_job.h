@@ -37,8 +37,8 @@ typedef struct test_job {
 bool test_job_init(test_job *job, uint64_t seed, int number, int cut);
 
 /** Submits it, with the least budget if that is more than was drawn. Some jobs
- *  cannot be cut at the granules that were drawn: false, and nothing was
- *  submitted. */
+ *  cannot be cut at the granules that were drawn, or so that a piece fits into
+ *  the device's memory: false, and nothing was submitted. */
 bool test_job_submit(test_job *job, rlo_service *service);
 
 /** Waits for its end, and compares the destination and the counters. */
