@@ -43,7 +43,7 @@ FLOORS = {
     "service": (6, ["storage_calls", "storage_trail", "storage_kind",
                     "storage", "storage_file", "run_cost", "piece_grid",
                     "piece_tally", "piece_growth", "piece_plan",
-                    "piece_search", "pass",
+                    "piece_search", "pass", "journal_file", "journal",
                     "transfers", "prepared", "lane", "work", "pipeline", "job",
                     "host_budget", "job_plan", "scheduler", "submit",
                     "service"]),
