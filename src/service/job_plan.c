@@ -25,6 +25,9 @@ static const int64_t default_device_bytes = INT64_C(64) << 20;
  * short enough to be cancelled soon. */
 static const int64_t share_bytes = INT64_C(512) << 20;
 static const int64_t least_share_bytes = INT64_C(256) << 10;
+/** With a journal: what is lost with a box that was not complete is moved again
+ * in about the seconds between two checkpoints. */
+static const int64_t journaled_box_bytes = INT64_C(1) << 30;
 
 /* ------------------------------------------------------------------ options */
 
@@ -137,9 +140,30 @@ static rlo_status check_side(const char *name,
   return RLO_OK;
 }
 
+/* The budget of a job that began earlier: today's may be another, since the
+ * default depends on the memory that is free. */
+static rlo_status get_resumed_budget(const rlo__job_setting *setting,
+                                     int64_t *out_bytes) {
+  const rlo__journal_settings *resumed = setting->resumed;
+  int64_t wanted = setting->options.host_memory_bytes;
+  if (wanted != 0 && wanted != resumed->host_bytes) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the journal \"%s\" is of a job with %" PRId64
+                    " bytes of host memory; this one wants %" PRId64,
+                    setting->options.journal_path,
+                    resumed->host_bytes,
+                    wanted);
+  }
+  *out_bytes = resumed->host_bytes;
+  return RLO_OK;
+}
+
 /* The staging memory that a job may have. */
 static rlo_status get_budget(const rlo__job_setting *setting,
                              int64_t *out_bytes) {
+  if (setting->resumed != NULL) {
+    return get_resumed_budget(setting, out_bytes);
+  }
   int64_t wanted = setting->options.host_memory_bytes;
   if (wanted > setting->host_memory_bytes) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
@@ -185,16 +209,31 @@ static void plan_in_place(const rlo_problem *problem,
   }
 }
 
-static rlo_status plan_pieces(const rlo_problem *problem,
-                              const rlo__job_setting *setting,
-                              int64_t host_bytes,
-                              rlo__pass *pass) {
-  rlo__piece_budget budget = {
+/* What pieces are planned with. */
+static rlo__journal_settings get_settings(const rlo__job_setting *setting,
+                                          int64_t host_bytes) {
+  if (setting->resumed != NULL) {
+    return *setting->resumed;
+  }
+  return (rlo__journal_settings){
       .host_bytes = host_bytes,
       .piece_bytes =
           setting->copies ? setting->device_memory_bytes / 2 : INT64_MAX,
+      .num_slots = setting->io_threads + SLOTS_OF_LANE * setting->num_lanes};
+}
+
+static rlo_status plan_pieces(const rlo_problem *problem,
+                              const rlo__job_setting *setting,
+                              const rlo__journal_settings *settings,
+                              rlo__pass *pass) {
+  int64_t host_bytes = settings->host_bytes;
+  rlo__piece_budget budget = {
+      .host_bytes = host_bytes,
+      .piece_bytes = settings->piece_bytes,
       .num_slots = pass->num_slots,
-      .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]}};
+      .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]},
+      .box_bytes =
+          setting->options.journal_path != NULL ? journaled_box_bytes : 0};
   for (int32_t n = 0; n < MAX_BUDGET_TRIES; ++n) {
     RLO_TRY(rlo__piece_plan_make(problem,
                                  &setting->traits[RLO__SIDE_SOURCE],
@@ -228,6 +267,7 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
   }
   int64_t host_bytes;
   RLO_TRY(get_budget(setting, &host_bytes));
+  out->settings = get_settings(setting, host_bytes);
   rlo__pass *pass = &out->passes[0];
   out->num_passes = 1;
   out->host_bytes = out->device_bytes = 0;
@@ -237,7 +277,7 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
       .is_new_destination = setting->options.is_new_destination,
       .num_lanes = setting->num_lanes,
       .copies = setting->copies,
-      .num_slots = setting->io_threads + SLOTS_OF_LANE * setting->num_lanes};
+      .num_slots = (int32_t)out->settings.num_slots};
   bool is_in_place = pass->is_in_memory[0] && pass->is_in_memory[1];
   if (rlo_problem_is_empty(problem)) {
     count_whole(problem, &pass->plan);
@@ -248,12 +288,21 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
   if (is_in_place && setting->num_lanes <= 1) {
     plan_in_place(problem, setting, pass);
   } else {
-    RLO_TRY(plan_pieces(problem, setting, host_bytes, pass));
+    RLO_TRY(plan_pieces(problem, setting, &out->settings, pass));
   }
   out->host_bytes = rlo__pass_get_layout(pass).bytes;
   if (setting->copies) {
     out->device_bytes = pass->plan.piece_bytes[RLO__SIDE_SOURCE] +
                         pass->plan.piece_bytes[RLO__SIDE_DESTINATION];
+    if (out->device_bytes > setting->device_memory_bytes) {
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT,
+          "the journal \"%s\" is of a job whose pieces take %" PRId64
+          " bytes on a device; the budget is %" PRId64,
+          setting->options.journal_path,
+          out->device_bytes,
+          setting->device_memory_bytes);
+    }
   }
   return RLO_OK;
 }

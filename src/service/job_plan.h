@@ -3,6 +3,7 @@
 #define RLO_SERVICE_JOB_PLAN_H
 
 #include "relayout/service.h"
+#include "service/journal.h"
 #include "service/pass.h"
 
 enum {
@@ -24,6 +25,8 @@ typedef struct rlo__job_setting {
   int32_t num_lanes;
   bool copies;
   rlo_job_options options;
+  /** What the job was planned with when it began; NULL: it begins now. */
+  const rlo__journal_settings *resumed;
 } rlo__job_setting;
 
 /** What a job does. */
@@ -31,6 +34,8 @@ typedef struct rlo__job_plan {
   int32_t num_passes;
   /** Staging memory, and buffers on each device, in bytes. */
   int64_t host_bytes, device_bytes;
+  /** For a journal. */
+  rlo__journal_settings settings;
   /** Without storages. */
   rlo__pass passes[RLO__MAX_PASSES];
 } rlo__job_plan;

@@ -53,6 +53,9 @@ typedef struct rlo__piece_budget {
    *  without staging. Then such a side is the gathered one, each of its boxes
    * is one piece, and only the other side's pieces are staged. */
   bool is_memory[2];
+  /** The most that a box should have on the gathered side; 0: no limit. It is
+   *  exceeded where no smaller box is possible. */
+  int64_t box_bytes;
 } rlo__piece_budget;
 
 /**

@@ -320,6 +320,11 @@ static rlo_status try_boxes(search *s,
                   (host - least_boxes) / slots);
   rlo__growth_goal goal = goal_of(s, gathered);
   goal.max_bytes[gathered] = (host - slot * slots) / num_boxes;
+  if (budget->box_bytes > 0) {
+    goal.max_bytes[gathered] =
+        rlo__min(goal.max_bytes[gathered],
+                 rlo__max(budget->box_bytes, atoms[gathered].max_bytes));
+  }
   demand d = demand_of(&goal);
   d.is_moved[gathered] = true;
   d.is_written = gathered == RLO__SIDE_DESTINATION;

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "service/journal.h"
 
 static rlo_status place_staging(rlo__pipeline *pipeline, char *staging) {
   const rlo__pass_layout *layout = &pipeline->layout;
@@ -20,6 +21,24 @@ static rlo_status place_staging(rlo__pipeline *pipeline, char *staging) {
     staging += layout->slot_bytes;
   }
   return RLO_OK;
+}
+
+/* Whether a box is to be passed over. */
+static bool is_stored(const rlo__pass *pass, int64_t box) {
+  return pass->journal != NULL &&
+         rlo__journal_is_durable(pass->journal, pass->number, box);
+}
+
+/* Counts the boxes that are passed over, as done. */
+static void count_stored(rlo__pipeline *pipeline) {
+  const rlo__pass *pass = pipeline->pass;
+  for (int64_t box = 0; box < pass->plan.num_boxes; ++box) {
+    if (is_stored(pass, box)) {
+      ++pipeline->num_boxes_done;
+      pipeline->num_pieces_done += rlo__piece_plan_num_pieces(&pass->plan, box);
+    }
+  }
+  pipeline->num_pieces_taken = pipeline->num_pieces_done;
 }
 
 rlo_status rlo__pipeline_create(const rlo__pass *pass,
@@ -42,6 +61,9 @@ rlo_status rlo__pipeline_create(const rlo__pass *pass,
   }
   RLO_TRY_GOTO(rlo__prepared_set_create(pass->num_lanes, &made->prepared));
   RLO_TRY_GOTO(place_staging(made, staging));
+  if (pass->journal != NULL) {
+    count_stored(made);
+  }
   *out_pipeline = made;
   return RLO_OK;
 fail:
@@ -74,6 +96,10 @@ static rlo__box *nth_box(rlo__pipeline *pipeline, int32_t n) {
 }
 
 static bool take_open(rlo__pipeline *pipeline, rlo__work *work) {
+  while (pipeline->num_boxes_taken < pipeline->pass->plan.num_boxes &&
+         is_stored(pipeline->pass, pipeline->num_boxes_taken)) {
+    ++pipeline->num_boxes_taken;
+  }
   for (int32_t n = 0; n < pipeline->layout.num_boxes; ++n) {
     rlo__box *box = &pipeline->boxes[n];
     if (box->state == RLO__BOX_EMPTY &&
@@ -83,6 +109,7 @@ static bool take_open(rlo__pipeline *pipeline, rlo__work *work) {
       box->num_loads_taken = box->num_loads_done = 0;
       box->num_stores_taken = box->num_stores_done = 0;
       box->num_pieces_taken = box->num_pieces_done = 0;
+      box->bytes_moved = 0;
       work->kind = RLO__WORK_OPEN;
       work->box = box;
       return true;
@@ -277,6 +304,7 @@ rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline,
   rlo__box *box = work->box;
   pipeline->num_reading -= is_input(work);
   pipeline->num_writing -= is_output(work);
+  box->bytes_moved += work->bytes_read + work->bytes_written;
   if (status != RLO_OK) {
     if (work->lane_number >= 0 && lose_lane(pipeline, work->lane_number)) {
       return_piece(pipeline, slot);

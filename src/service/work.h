@@ -54,6 +54,8 @@ typedef struct rlo__box {
   int64_t num_loads_taken, num_loads_done;
   int64_t num_stores_taken, num_stores_done;
   int64_t num_pieces, num_pieces_taken, num_pieces_done;
+  /** Read and written for the box. */
+  int64_t bytes_moved;
 } rlo__box;
 
 typedef enum rlo__slot_state {

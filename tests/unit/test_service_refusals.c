@@ -124,7 +124,7 @@ RLO_TEST(test_service_refusals__options_of_a_job) {
                 dst,
                 &t.options,
                 RLO_INVALID_ARGUMENT,
-                "struct_size of the job options is 1; this library knows 32 "
+                "struct_size of the job options is 1; this library knows 40 "
                 "bytes: begin with RLO_JOB_OPTIONS_INIT");
   transpose_job_deinit(&t);
   rlo_service_release(service);
