@@ -39,6 +39,8 @@ typedef struct run {
   /* For each output its part, and where the array begins in it. */
   rlo__output_file *parts;
   int64_t *offsets;
+  /* Of each, what a job of two passes uses behind the array. */
+  int64_t *scratch;
   /* In shared memory. */
   rlo__stream_result *result;
   rlo__session *sessions;
@@ -72,7 +74,19 @@ static rlo_job_options job_options(const rlo__stream *s, int32_t job) {
   for (int32_t n = 0; n < job; ++n) {
     options.is_new_destination &= s->jobs[n].output != s->jobs[job].output;
   }
+  options.passes = s->options->passes;
   return options;
+}
+
+/* Whether no other job writes to the output, so that the job may use it for two
+ * passes. */
+static bool has_output_alone(const rlo__stream *s, int32_t job) {
+  for (int32_t n = 0; n < s->num_jobs; ++n) {
+    if (n != job && s->jobs[n].output == s->jobs[job].output) {
+      return false;
+    }
+  }
+  return true;
 }
 
 static rlo_status estimate_job(const rlo__stream *s,
@@ -86,6 +100,9 @@ static rlo_status estimate_job(const rlo__stream *s,
   src.granule_bytes = (int64_t)source->swapped_width_bytes;
   rlo_storage_traits dst = RLO_STORAGE_TRAITS_INIT;
   dst.bytes = s->outputs[s->jobs[job].output].bytes;
+  if (has_output_alone(s, job)) {
+    dst.bytes = of_job.scratch_bytes = INT64_MAX;
+  }
   *out_estimate = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
   return rlo_job_estimate_make(
       s->jobs[job].problem, &src, &dst, &of_service, &of_job, out_estimate);
@@ -271,10 +288,17 @@ static int create_storages(run *r) {
       return code;
     }
   }
+  for (int32_t n = 0; n < s->num_jobs; ++n) {
+    rlo_job_estimate estimate;
+    if (estimate_job(s, n, &estimate) != RLO_OK) {
+      return rlo__fail_last();
+    }
+    r->scratch[s->jobs[n].output] = estimate.scratch_bytes;
+  }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
     if (rlo_storage_from_fd(r->parts[n].file.fd,
                             r->offsets[n],
-                            s->outputs[n].bytes,
+                            s->outputs[n].bytes + r->scratch[n],
                             NULL,
                             &r->storages[s->num_sources + n]) != RLO_OK) {
       return rlo__fail_last();
@@ -292,7 +316,8 @@ static int submit(run *r) {
   }
   for (int32_t n = 0; n < s->num_jobs; ++n) {
     const rlo__stream_job *job = &s->jobs[n];
-    const rlo_job_options options = job_options(s, n);
+    rlo_job_options options = job_options(s, n);
+    options.scratch_bytes = r->scratch[job->output];
     rlo_status status =
         rlo_service_submit(r->service,
                            job->problem,
@@ -394,6 +419,21 @@ static int watch(run *r) {
   return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
 }
 
+/* Cuts off what two passes have left behind the arrays. */
+static int cut_off_scratch(run *r) {
+  const rlo__stream *s = r->stream;
+  for (int32_t n = 0; n < s->num_outputs; ++n) {
+    if (r->scratch[n] > 0 &&
+        ftruncate(r->parts[n].file.fd,
+                  (off_t)(r->offsets[n] + s->outputs[n].bytes)) != 0) {
+      return rlo__fail("cannot shorten the part of %s: %s",
+                       s->outputs[n].path,
+                       strerror(errno));
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
 static void release(run *r) {
   const rlo__stream *s = r->stream;
   for (int32_t n = 0; r->jobs != NULL && n < s->num_jobs; ++n) {
@@ -415,8 +455,12 @@ static void release(run *r) {
 
 static int run_jobs(void *payload) {
   run *r = payload;
-  int (*const steps[])(run *) = {
-      open_devices, create_service, create_storages, submit, watch};
+  int (*const steps[])(run *) = {open_devices,
+                                 create_service,
+                                 create_storages,
+                                 submit,
+                                 watch,
+                                 cut_off_scratch};
   int code = RLO__EXIT_OK;
   for (size_t n = 0;
        code == RLO__EXIT_OK && n < sizeof(steps) / sizeof(steps[0]);
@@ -519,10 +563,12 @@ int rlo__stream_run(const rlo__stream *stream, rlo__stream_result *out_result) {
            stream->num_outputs == 1 ? stream->outputs[0].path : "");
   r.parts = calloc((size_t)stream->num_outputs, sizeof(*r.parts));
   r.offsets = calloc((size_t)stream->num_outputs, sizeof(*r.offsets));
+  r.scratch = calloc((size_t)stream->num_outputs, sizeof(*r.scratch));
   int code =
-      r.parts == NULL || r.offsets == NULL
+      r.parts == NULL || r.offsets == NULL || r.scratch == NULL
           ? rlo__fail("cannot get memory for %d files", stream->num_outputs)
           : run_into_parts(&r);
+  free(r.scratch);
   free(r.offsets);
   free(r.parts);
   *out_result = *r.result;
