@@ -384,7 +384,7 @@ class Stop(OpCase):
 class Large(OpCase):
     """More than 64 MiB: in pieces without being asked."""
 
-    FOLDER = fast_folder(1 << 30)
+    FOLDER = fast_folder((6 if IS_SLOW else 1) << 30)
 
     def write_large(self, name, rows, columns):
         self.write(name, npy_bytes("<u4", (rows, columns), b""))
