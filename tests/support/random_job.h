@@ -44,6 +44,9 @@ bool test_job_submit(test_job *job, rlo_service *service);
 /** Waits for its end, and compares the destination and the counters. */
 void test_job_expect(test_job *job);
 
+/** Compares the destination alone. */
+void test_job_expect_bytes(const test_job *job);
+
 /** Releases everything; the job has ended or was not submitted. */
 void test_job_deinit(test_job *job);
 
