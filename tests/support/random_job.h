@@ -21,15 +21,15 @@ typedef struct test_job {
   test_problem problem;
   rlo_job_options options;
   watched_storage src, dst;
-  /** Bytes of the destination beforehand, and what the oracle makes of them;
-   *  ones for the bits that the problem writes. */
-  uint8_t before[TEST_JOB_BYTES], wanted[TEST_JOB_BYTES];
-  uint8_t written[TEST_JOB_BYTES];
   rlo_job *job;
   /** Of the submitted job, its passes together; shares in place of pieces do
    *  not count. */
   int64_t num_boxes, num_pieces;
   int32_t num_passes;
+  /** Bytes of the destination beforehand, and what the oracle makes of them;
+   *  ones for the bits that the problem writes. */
+  uint8_t before[TEST_JOB_BYTES], wanted[TEST_JOB_BYTES];
+  uint8_t written[TEST_JOB_BYTES];
 } test_job;
 
 /** Draws problem number `number` and one of its cuts; false if there is no such
