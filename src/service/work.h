@@ -80,6 +80,9 @@ typedef struct rlo__piece_side {
    *  slot's. NULL: it is part of the user's memory or of a box. */
   rlo_storage *storage;
   rlo__lattice lattice;
+  /** The lattice is that of a box and reaches beyond it, by bytes that are not
+   *  touched. */
+  bool is_beyond;
 } rlo__piece_side;
 
 /** A piece in flight. */
