@@ -18,7 +18,7 @@
 #include "support/temp_file.h"
 #include "support/transpose_job.h"
 
-enum { MAX_JOURNAL_BYTES = 1 << 20, MAX_DURABLE_BYTES = 1 << 15 };
+enum { MAX_JOURNAL_BYTES = 1 << 20, MAX_DURABLE_BYTES = 1 << 19 };
 
 static rlo_service *service;
 static char folder[TEMP_FOLDER_CHARS];
@@ -291,12 +291,13 @@ static void begin_loss(power_loss *loss,
 /* Draws a job to functions; not from a file, which would be another one for
  * each of two equal jobs. */
 static bool draw_job(test_job *job, uint64_t seed, int number) {
-  if (!test_job_init(job, seed, number)) {
+  if (!test_job_init(job, seed, number, number % 4)) {
     return false;
   }
   job->options.journal_path = path;
+  /* Of a small one: each flush takes its time. */
   if (job->dst.kind == TEST_STORAGE_FUNCTIONS &&
-      job->src.kind != TEST_STORAGE_FILE) {
+      job->src.kind != TEST_STORAGE_FILE && job->dst.bytes <= 16384) {
     return true;
   }
   test_job_deinit(job);
@@ -314,7 +315,10 @@ static int64_t lose_power(rlo_service *own,
   static power_loss loss;
   ck_assert(draw_job(&first, seed, number));
   begin_loss(&loss, nth, &first.src, &first.dst);
-  test_job_submit(&first, own);
+  if (!test_job_submit(&first, own)) {
+    test_job_deinit(&first);
+    return -1;
+  }
   const int64_t host_bytes = first.options.host_memory_bytes;
   test_job_expect(&first);
   test_job_deinit(&first);
@@ -326,7 +330,7 @@ static int64_t lose_power(rlo_service *own,
     /* As it was found to be enough. */
     second.options.host_memory_bytes = host_bytes;
     second.src.on_call = NULL;
-    test_job_submit(&second, service);
+    ck_assert(test_job_submit(&second, service));
     rlo_job_info info = RLO_JOB_INFO_INIT;
     expect_ok(rlo_job_get_info(second.job, &info));
     bytes_resumed = info.bytes_resumed;
@@ -344,7 +348,7 @@ RLO_TEST(test_service_resume__after_a_loss_of_power) {
   /* With one thread there is a checkpoint after each box; with several, boxes
    * are stored while one is made. */
   rlo_service *single = make_service(RLO_SERVICE_MIN_HOST_BYTES, 1);
-  for (int number = 0; number < 500; ++number) {
+  for (int number = 0; number < 1000 && num_losses < 90; ++number) {
     if (!draw_job(&job, seed, number)) {
       continue;
     }
@@ -359,7 +363,7 @@ RLO_TEST(test_service_resume__after_a_loss_of_power) {
   }
   printf("%d losses, %d jobs resumed\n", num_losses, num_resumed);
   rlo_service_release(single);
-  ck_assert_int_gt(num_losses, 100);
+  ck_assert_int_gt(num_losses, 60);
   ck_assert_int_gt(num_resumed, 10);
 }
 
