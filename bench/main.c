@@ -84,27 +84,10 @@ static bool print_list(const bench_request *wish) {
   return true;
 }
 
-/** Buffers for the largest of the cases: all suites share their pages. */
-static bool reserve(const bench_case_list *list, bench_arena *arena) {
-  int64_t src_bytes = 1;
-  int64_t dst_bytes = 1;
-  for (int32_t i = 0; i < list->count; ++i) {
-    int64_t src = 0;
-    int64_t dst = 0;
-    if (!bench_case_bytes(&list->items[i], &src, &dst)) {
-      return false;
-    }
-    src_bytes = src > src_bytes ? src : src_bytes;
-    dst_bytes = dst > dst_bytes ? dst : dst_bytes;
-  }
-  return bench_arena_reserve(arena, src_bytes, dst_bytes);
-}
-
 static bool run_cases(bench_run *run,
                       const bench_suite *suite,
                       const bench_case_list *list) {
-  bench_report_suite(run->report, suite->name, suite->summary);
-  if (!reserve(list, run->arena)) {
+  if (!bench_reserve_for_cases(run->arena, list)) {
     return false;
   }
   for (int32_t i = 0; i < list->count; ++i) {
@@ -122,27 +105,28 @@ static bool run_cases(bench_run *run,
   return true;
 }
 
+static bool run_suite(const bench_request *wish,
+                      const bench_suite *suite,
+                      bench_run *run) {
+  bench_case_list list;
+  bool is_done = list_cases(wish, suite, &list);
+  bool is_left_out =
+      suite->add_cases != NULL ? list.count == 0 : wish->has_pattern;
+  if (is_done && !is_left_out) {
+    bench_report_suite(run->report, suite->name, suite->summary);
+    run->cases = &list;
+    is_done =
+        suite->run != NULL ? suite->run(run) : run_cases(run, suite, &list);
+    run->cases = NULL;
+  }
+  bench_case_list_deinit(&list);
+  return is_done;
+}
+
 static bool run_suites(const bench_request *wish, bench_run *run) {
   for (int32_t s = 0; s < bench_num_suites; ++s) {
-    const bench_suite *suite = &bench_suites[s];
-    if (!is_wanted(wish, suite)) {
-      continue;
-    }
-    if (suite->run != NULL) {
-      bool is_skipped = wish->has_pattern;
-      if (!is_skipped) {
-        bench_report_suite(run->report, suite->name, suite->summary);
-      }
-      if (!is_skipped && !suite->run(run)) {
-        return false;
-      }
-      continue;
-    }
-    bench_case_list list;
-    bool is_done = list_cases(wish, suite, &list) &&
-                   (list.count == 0 || run_cases(run, suite, &list));
-    bench_case_list_deinit(&list);
-    if (!is_done) {
+    if (is_wanted(wish, &bench_suites[s]) &&
+        !run_suite(wish, &bench_suites[s], run)) {
       return false;
     }
   }

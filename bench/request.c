@@ -15,7 +15,7 @@
 /** --effort measure without --measure-seconds. */
 #define DEFAULT_MEASURE_SECONDS 2.0
 
-enum { MIN_ROUNDS = 1, DEFAULT_ROUNDS = 7, MAX_ROUNDS = 1001 };
+enum { MIN_ROUNDS = 1, DEFAULT_ROUNDS = 7 };
 
 static void print_help(void) {
   printf(
@@ -232,7 +232,7 @@ int bench_request_parse(int argc, char **argv, bench_request *out_request) {
         is_valid = parse_int("--rounds",
                              optarg,
                              MIN_ROUNDS,
-                             MAX_ROUNDS,
+                             BENCH_MAX_ROUNDS,
                              &out_request->settings.rounds);
         break;
       case FACTOR:

@@ -8,6 +8,8 @@
 typedef struct bench_run {
   bench_arena *arena;
   bench_report *report;
+  /** Those of the suite that --case leaves; none if it has no add_cases. */
+  const bench_case_list *cases;
   double size_factor;
   int32_t device_number;
   /** How long opening the device took. */
@@ -20,9 +22,10 @@ typedef struct bench_run {
 typedef struct bench_suite {
   const char *name;
   const char *summary;
-  /** Append the cases. NULL if `run` is given. */
+  /** Append the cases. NULL if `run` has its own. */
   bool (*add_cases)(bench_case_list *list);
-  /** Measure and report figures. */
+  /** Measure and report figures. NULL: the cases are timed beside the copy
+   *  kernel. */
   bool (*run)(bench_run *run);
 } bench_suite;
 
@@ -41,6 +44,8 @@ bool bench_suite_skinny_add(bench_case_list *list);
 bool bench_suite_small_add(bench_case_list *list);
 bool bench_suite_rows_add(bench_case_list *list);
 bool bench_suite_ops_add(bench_case_list *list);
+bool bench_suite_service_add(bench_case_list *list);
+bool bench_suite_service_run(bench_run *run);
 bool bench_suite_host_run(bench_run *run);
 bool bench_suite_latency_run(bench_run *run);
 bool bench_suite_compile_run(bench_run *run);

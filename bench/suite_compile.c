@@ -87,20 +87,12 @@ bool bench_suite_compile_child(const bench_run *run, bool is_only_first) {
   rlo_problem *problem = calloc(1, sizeof *problem);
   bool is_done = (problem != NULL || bench_fail("out of memory")) &&
                  bench_suite_ttc57_add(&list);
-  int64_t src_bytes = 1;
-  int64_t dst_bytes = 1;
   if (is_only_first && list.count > 1) {
     list.count = 1;
   }
-  for (int32_t i = 0; i < list.count && is_done; ++i) {
-    int64_t src = 0;
-    int64_t dst = 0;
-    is_done = bench_case_bytes(&list.items[i], &src, &dst);
-    src_bytes = src > src_bytes ? src : src_bytes;
-    dst_bytes = dst > dst_bytes ? dst : dst_bytes;
-  }
-  is_done = is_done && bench_arena_reserve(run->arena, src_bytes, dst_bytes) &&
-            bench_arena_clear_dst(run->arena, dst_bytes);
+  is_done = is_done && bench_reserve_for_cases(run->arena, &list) &&
+            bench_arena_clear_dst(
+                run->arena, run->arena->dst_capacity_bytes - BENCH_GUARD_BYTES);
   for (int32_t i = 0; i < list.count && is_done; ++i) {
     is_done = launch_case(run, &list.items[i], problem, &cost);
   }

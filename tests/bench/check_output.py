@@ -25,6 +25,27 @@ def expect(is_so, what):
         sys.exit("check_output.py: %s" % what)
 
 
+def check_service():
+    """The ratios of each comparison, and their geometric mean."""
+    done = run(*SMALL, "--json", "--case", "^(1:|f32 trans)", "service")
+    expect(done.returncode == 0, done.stderr)
+    figures = json.loads(done.stdout)["figures"]
+    for what, reference in (("a job", "by the plan"),
+                            ("a job on the host", "by the mover")):
+        ratios = [figure["ratio"] for figure in figures
+                  if figure["reference_name"] == reference
+                  and "ratio" in figure]
+        expect(len(ratios) == 2, "%s: ratios %s" % (what, ratios))
+        means = [figure for figure in figures
+                 if figure["name"] == what + ": geometric mean"]
+        expect(len(means) == 1, "%s: means %s" % (what, means))
+        mean = (ratios[0] * ratios[1]) ** 0.5
+        expect(abs(means[0]["value"] - mean) < 0.01 * mean + 0.0001,
+               "%s: mean %g, not %g" % (what, means[0]["value"], mean))
+        expect(abs(means[0]["reference"] - min(ratios)) < 0.0002,
+               "%s: the worst is not %g" % (what, min(ratios)))
+
+
 def main():
     done = run(*SMALL, "--json", "--case", "^f32 odd", "types")
     expect(done.returncode == 0, done.stderr)
@@ -58,6 +79,8 @@ def main():
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     expect([row["contestant"] for row in rows] ==
            ["copy", "relayout", "memcpy"], "CSV: %s" % rows)
+
+    check_service()
 
     for wrong in (["nosuite"], ["--peers", "nobody"], ["--rounds", "0"],
                   ["--size-factor", "2"], ["--case", "("]):
