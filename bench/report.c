@@ -129,9 +129,10 @@ bool bench_report_figure(bench_report *report, const bench_figure *figure) {
   }
   report->figures = figures;
   figures[count - 1] = *figure;
+  figures[count - 1].rounds = figure->ratio > 0 ? report->settings->rounds : 0;
   report->num_figures += 1;
   fprintf(report->table,
-          "%-44s %10.2f %-8s",
+          "%-50s %10.2f %-8s",
           figure->name,
           figure->value,
           figure->unit);
@@ -146,6 +147,12 @@ bool bench_report_figure(bench_report *report, const bench_figure *figure) {
     fprintf(report->table,
             " %8.1f MiB at most",
             (double)figure->peak_bytes / (1024.0 * 1024.0));
+  }
+  if (figure->passes > 0) {
+    fprintf(report->table,
+            ", %d pass%s",
+            (int)figure->passes,
+            figure->passes == 1 ? "" : "es");
   }
   fputc('\n', report->table);
   fflush(report->table);

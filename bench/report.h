@@ -20,6 +20,10 @@ typedef struct bench_figure {
   /** The rate as a fraction of the reference's, the median over the rounds of
    *  that within one round; 0: there is none. */
   double ratio;
+  /** What `ratio` is the median of; set when the figure is kept. */
+  int32_t rounds;
+  /** Passes over the bytes; 0: it does not say. */
+  int32_t passes;
   /** The most memory that the process held, in bytes; 0: not known. */
   int64_t peak_bytes;
 } bench_figure;

@@ -134,7 +134,13 @@ static void print_json(const bench_report *report, FILE *file) {
       print_key(file, "reference_name", figure->reference_name);
     }
     if (figure->ratio > 0) {
-      fprintf(file, ", \"ratio\": %.5f", figure->ratio);
+      fprintf(file,
+              ", \"ratio\": %.5f, \"rounds\": %d",
+              figure->ratio,
+              (int)figure->rounds);
+    }
+    if (figure->passes > 0) {
+      fprintf(file, ", \"passes\": %d", (int)figure->passes);
     }
     if (figure->peak_bytes > 0) {
       fprintf(file, ", \"peak_bytes\": %lld", (long long)figure->peak_bytes);

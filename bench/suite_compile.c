@@ -6,16 +6,15 @@
  * warm.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
+#include "disk.h"
 #include "suite.h"
 #include "timer.h"
 
@@ -188,16 +187,6 @@ static bool run_child(const bench_run *run,
   return true;
 }
 
-static int remove_entry(const char *path,
-                        const struct stat *status,
-                        int kind,
-                        struct FTW *walk) {
-  (void)status;
-  (void)kind;
-  (void)walk;
-  return remove(path);
-}
-
 static bool report_number(bench_run *run,
                           const char *name,
                           double value,
@@ -253,6 +242,6 @@ bool bench_suite_compile_run(bench_run *run) {
     return bench_fail("%s: %s", cache_dir, strerror(errno));
   }
   bool is_done = measure(run, cache_dir);
-  nftw(cache_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+  bench_disk_remove(cache_dir);
   return is_done;
 }
