@@ -7,7 +7,7 @@
 
 enum {
   /** Of a job. */
-  RLO__MAX_PASSES = 1,
+  RLO__MAX_PASSES = 2,
   RLO__MAX_IO_THREADS = 256
 };
 
@@ -23,6 +23,8 @@ typedef struct rlo__job_setting {
   int32_t io_threads, max_running_jobs;
   int32_t num_lanes;
   bool copies;
+  /** The largest buffer that every context allows; INT64_MAX without any. */
+  int64_t max_buffer_bytes;
   rlo_job_options options;
 } rlo__job_setting;
 
@@ -31,6 +33,8 @@ typedef struct rlo__job_plan {
   int32_t num_passes;
   /** Staging memory, and buffers on each device, in bytes. */
   int64_t host_bytes, device_bytes;
+  /** What two passes use behind the destination. */
+  int64_t scratch_bytes;
   /** Without storages. */
   rlo__pass passes[RLO__MAX_PASSES];
 } rlo__job_plan;

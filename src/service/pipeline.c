@@ -5,7 +5,7 @@
 #include "base/status.h"
 
 static rlo_status place_staging(rlo__pipeline *pipeline, char *staging) {
-  const rlo__pass_layout *layout = &pipeline->layout;
+  const rlo__staging *layout = &pipeline->pass->staging;
   for (int32_t n = 0; n < layout->num_boxes && layout->box_bytes > 0; ++n) {
     rlo__box *box = &pipeline->boxes[n];
     box->memory = staging;
@@ -31,10 +31,9 @@ rlo_status rlo__pipeline_create(const rlo__pass *pass,
     return RLO_OUT_OF_MEMORY;
   }
   made->pass = pass;
-  made->layout = rlo__pass_get_layout(pass);
   rlo_status status = RLO_OUT_OF_MEMORY;
   made->slots =
-      rlo__alloc_array((size_t)made->layout.num_slots, sizeof *made->slots);
+      rlo__alloc_array((size_t)pass->staging.num_slots, sizeof *made->slots);
   made->is_lost =
       rlo__alloc_array((size_t)pass->num_lanes, sizeof *made->is_lost);
   if (made->slots == NULL || made->is_lost == NULL) {
@@ -74,7 +73,7 @@ static rlo__box *nth_box(rlo__pipeline *pipeline, int32_t n) {
 }
 
 static bool take_open(rlo__pipeline *pipeline, rlo__work *work) {
-  for (int32_t n = 0; n < pipeline->layout.num_boxes; ++n) {
+  for (int32_t n = 0; n < pipeline->pass->staging.num_boxes; ++n) {
     rlo__box *box = &pipeline->boxes[n];
     if (box->state == RLO__BOX_EMPTY &&
         pipeline->num_boxes_taken < pipeline->pass->plan.num_boxes) {
@@ -92,7 +91,7 @@ static bool take_open(rlo__pipeline *pipeline, rlo__work *work) {
 }
 
 static bool take_load(rlo__pipeline *pipeline, rlo__work *work) {
-  for (int32_t n = 0; n < pipeline->layout.num_boxes; ++n) {
+  for (int32_t n = 0; n < pipeline->pass->staging.num_boxes; ++n) {
     rlo__box *box = nth_box(pipeline, n);
     if (box->state == RLO__BOX_LOADING &&
         box->num_loads_taken < box->loads.count) {
@@ -105,11 +104,19 @@ static bool take_load(rlo__pipeline *pipeline, rlo__work *work) {
   return false;
 }
 
+/* Whether a box may be written: a band lies on the tiles of the one before it,
+ * all of which have to be read. */
+static bool is_free(rlo__pipeline *pipeline, const rlo__box *box) {
+  const rlo__box *first = nth_box(pipeline, 0);
+  return !pipeline->pass->plan.is_tiled[RLO__SIDE_SOURCE] || first == box ||
+         first->state == RLO__BOX_EMPTY || first->state == RLO__BOX_STORING;
+}
+
 static bool take_store(rlo__pipeline *pipeline, rlo__work *work) {
-  for (int32_t n = 0; n < pipeline->layout.num_boxes; ++n) {
+  for (int32_t n = 0; n < pipeline->pass->staging.num_boxes; ++n) {
     rlo__box *box = nth_box(pipeline, n);
     if (box->state == RLO__BOX_STORING &&
-        box->num_stores_taken < box->stores.count) {
+        box->num_stores_taken < box->stores.count && is_free(pipeline, box)) {
       work->kind = RLO__WORK_STORE;
       work->box = box;
       work->number = box->num_stores_taken++;
@@ -122,7 +129,7 @@ static bool take_store(rlo__pipeline *pipeline, rlo__work *work) {
 /* The piece in this state that began first. */
 static rlo__slot *find_slot(rlo__pipeline *pipeline, rlo__slot_state state) {
   rlo__slot *found = NULL;
-  for (int32_t n = 0; n < pipeline->layout.num_slots; ++n) {
+  for (int32_t n = 0; n < pipeline->pass->staging.num_slots; ++n) {
     rlo__slot *slot = &pipeline->slots[n];
     if (slot->state == state &&
         (found == NULL || slot->number < found->number)) {
@@ -143,7 +150,8 @@ static void set_slot_work(rlo__work *work,
 /* Puts the next piece into a slot; NULL if there is none, or no slot. */
 static rlo__slot *begin_piece(rlo__pipeline *pipeline) {
   rlo__slot *slot = find_slot(pipeline, RLO__SLOT_FREE);
-  for (int32_t n = 0; n < pipeline->layout.num_boxes && slot != NULL; ++n) {
+  for (int32_t n = 0; n < pipeline->pass->staging.num_boxes && slot != NULL;
+       ++n) {
     rlo__box *box = nth_box(pipeline, n);
     if (box->state == RLO__BOX_RUNNING &&
         box->num_pieces_taken < box->num_pieces) {
@@ -216,7 +224,8 @@ bool rlo__pipeline_take(rlo__pipeline *pipeline,
                         rlo__work *out_work) {
   *out_work = (rlo__work){.lane_number = lane_number};
   if (lane_number >= 0) {
-    return !pipeline->is_lost[lane_number] && take_run(pipeline, out_work);
+    return lane_number < pipeline->pass->num_lanes &&
+           !pipeline->is_lost[lane_number] && take_run(pipeline, out_work);
   }
   bool runs = pipeline->pass->num_lanes == 0;
   /* Reading and writing take turns, so that both go on. */

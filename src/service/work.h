@@ -100,7 +100,6 @@ typedef struct rlo__slot {
 typedef struct rlo__pipeline {
   /** Borrowed. */
   const rlo__pass *pass;
-  rlo__pass_layout layout;
   rlo__prepared_set *prepared;
   /** The whole problem, if it runs in shares. */
   rlo__prepared *whole;
