@@ -358,7 +358,9 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
             setting->copies ? setting->device_memory_bytes / 2 : INT64_MAX),
         /* Without copies a device sees a box, or much of it, as one buffer. */
         .box_bytes = setting->copies ? INT64_MAX : setting->max_buffer_bytes,
-        .num_slots = setting->io_threads + SLOTS_OF_LANE * setting->num_lanes,
+        /* In place threads have nothing to transfer. */
+        .num_slots = (is_in_place ? 0 : setting->io_threads) +
+                     SLOTS_OF_LANE * setting->num_lanes,
         .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]},
         .copies = setting->copies,
         .scratch_bytes = rlo__min(
