@@ -105,6 +105,7 @@ typedef struct rlo__slot {
 typedef struct rlo__pipeline {
   /** Borrowed. */
   const rlo__pass *pass;
+  /** Borrowed. */
   rlo__prepared_set *prepared;
   /** The whole problem, if it runs in shares. */
   rlo__prepared *whole;

@@ -265,6 +265,24 @@ RLO_TEST(test_device_service__refuses_a_context_twice) {
                  "context 1 is context 0 again");
 }
 
+RLO_TEST(test_device_service__the_next_job_finds_the_plans_of_the_last) {
+  rlo_service *service = open_service(&device.context, 1, false);
+  rlo_context_stats stats[3];
+  for (int n = 0; n < 3; ++n) {
+    transpose_job t;
+    transpose_job_init(&t, TEST_STORAGE_MEMORY, TEST_STORAGE_MEMORY);
+    transpose_job_submit(&t, service);
+    transpose_job_expect(&t);
+    transpose_job_deinit(&t);
+    rlo_context_get_stats(device.context, &stats[n]);
+  }
+  ck_assert_int_gt(stats[2].launches, stats[1].launches);
+  /* Each plan finds or builds its programs. */
+  ck_assert_int_eq(stats[2].program_hits + stats[2].programs_built,
+                   stats[0].program_hits + stats[0].programs_built);
+  rlo_service_release(service);
+}
+
 RLO_TEST(test_device_service__few_programs) {
   /* Of all jobs above together. */
   expect_programs_within(20);

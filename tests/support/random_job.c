@@ -230,10 +230,10 @@ static void expect_bytes(const test_job *job, const rlo_job_info *info) {
            src.bytes_read + dst.bytes_read);
     /* What lies between written bytes is read too, and not planned; of many
      * pieces that differ, plans have bounds only. */
-    bool reads_more = dst.bytes_read > 0 || (info->bytes_resumed > 0 &&
-                                             !job->options.is_new_destination);
     int64_t moved =
         info->bytes_resumed + info->bytes_read + info->bytes_written;
+    bool reads_more = dst.bytes_read > 0 || (info->bytes_resumed > 0 &&
+                                             !job->options.is_new_destination);
     EXPECT(job,
            job->num_passes == 2 || reads_more || moved == info->bytes_total ||
                (moved < info->bytes_total && info->num_pieces > 100),

@@ -27,6 +27,7 @@ static char folder[TEMP_FOLDER_CHARS];
 static void resume(test_job *job, rlo_service *service) {
   rlo_job_release(job->job);
   ck_assert(test_job_submit(job, service));
+  /* The storages have counted the first run too. */
   expect_ok(rlo_job_wait(job->job, -1, NULL));
   expect_ok(rlo_job_result(job->job));
   test_job_expect_bytes(job);
