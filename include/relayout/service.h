@@ -118,10 +118,28 @@ typedef struct rlo_job_options {
    *  use, and leave undefined. 0: none, for one pass. rlo_job_estimate says how
    *  many are needed. */
   int64_t scratch_bytes;
+  /**
+   * The path of a journal, so that the job can be resumed after a failure, a
+   * cancellation, a kill or a loss of power; NULL: none. Copied.
+   *
+   * If there is no such file, the job creates it, and notes in it every 5
+   * seconds, or every 4 GiB, what is in the destination for good: that is not
+   * done again. If there is one, it has to be the journal of the same job: the
+   * same problem, the same source, unchanged, the same destination, as the
+   * stopped job left it, and the same kind of devices. Then the rest is done,
+   * with the budget that the job began with; a host_memory_bytes other than
+   * that or 0 is refused.
+   *
+   * The destination is a file, or functions whose `flush` makes durable. The
+   * source is better a file, or has `identify`: of others nobody can tell
+   * whether they have changed. Removing the journal is the caller's affair,
+   * when the destination has its name, and before it is used for anything else.
+   */
+  const char *journal_path;
 } rlo_job_options;
 
 #define RLO_JOB_OPTIONS_INIT \
-  { sizeof(rlo_job_options), 0, 0, false, 0, 0 }
+  { sizeof(rlo_job_options), 0, 0, false, 0, 0, NULL }
 
 /** What a job will do. */
 typedef struct rlo_job_estimate {
@@ -150,10 +168,11 @@ typedef struct rlo_job_estimate {
 /**
  * Computes what a job would do in a service without contexts.
  * @param src, dst  the traits of the storages; NULL: memory.
- * @param service_options, job_options  NULL: defaults.
+ * @param service_options, job_options  NULL: defaults. Of a journal that
+ *                 exists only what the job was planned with is used.
  * @return RLO_OK, or what rlo_service_submit returns for the problem and the
  *         budgets. Threads: safe (pure, but for the default budget, which asks
- *         the system for its free memory).
+ *         the system for its free memory, and for a journal).
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_job_estimate_make(const rlo_problem *problem,
@@ -178,6 +197,10 @@ rlo_job_estimate_make(const rlo_problem *problem,
  * @return RLO_OK; RLO_INVALID_ARGUMENT; RLO_OUT_OF_RANGE for a storage that is
  *         too small and for a budget that is, naming the least that suffices;
  *         RLO_UNSUPPORTED; RLO_OUT_OF_MEMORY; or what planning returns.
+ *         For a journal also, with nothing touched: RLO_INVALID_ARGUMENT if it
+ *         is of another job, or another job has it; RLO_DATA_LOSS if the source
+ *         was changed since, or the file is no journal; RLO_UNSUPPORTED for one
+ *         of another version; RLO_IO.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_service_submit(rlo_service *service,
@@ -226,14 +249,15 @@ typedef struct rlo_job_info {
   /** How long threads were busy with each stage, added up over the threads: the
    *  longest is, mostly, what the job waits for. */
   double stage_seconds[RLO_STAGE_COUNT];
+  /** Of bytes_done: what an earlier job with the same journal has read and
+   *  written, and this one need not. */
+  int64_t bytes_resumed;
 } rlo_job_info;
 
 #define RLO_JOB_INFO_INIT                                                    \
   {                                                                          \
     sizeof(rlo_job_info), RLO_JOB_QUEUED, RLO_OK, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0.0, 0.0, {                                                       \
-      0.0                                                                    \
-    }                                                                        \
+        0, 0.0, 0.0, {0.0}, 0                                                \
   }
 
 /**
@@ -249,8 +273,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_job_wait(rlo_job *job,
 
 /** Returns the status of a job that has ended, with its message in this
  * thread's error record. After a failure or a cancellation the destination's
- * bytes are undefined. @return also RLO_INVALID_ARGUMENT for a NULL or a job
- * that has not ended. */
+ * bytes are undefined; a journal says which are not. @return also
+ * RLO_INVALID_ARGUMENT for a NULL or a job that has not ended. */
 RLO_API RLO_NODISCARD rlo_status rlo_job_result(const rlo_job *job);
 
 /** Gets a snapshot. @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or another

@@ -81,10 +81,15 @@ typedef struct rlo_storage_ops {
   /** Called with the last reference, by the thread that drops it. NULL: nothing
    *  to do. */
   void (*release)(void *payload);
+  /** Sets a number that is another one for other bytes, such as a hash of a
+   *  file's inode, length and time of the last change. Called at the beginning
+   *  of a job, at its end, and at checkpoints: a source whose number has
+   * changed fails the job. NULL: nobody knows. */
+  rlo_status (*identify)(void *payload, uint64_t *out_number);
 } rlo_storage_ops;
 
 #define RLO_STORAGE_OPS_INIT \
-  { sizeof(rlo_storage_ops), NULL, NULL, NULL, NULL, NULL }
+  { sizeof(rlo_storage_ops), NULL, NULL, NULL, NULL, NULL, NULL }
 
 /**
  * Makes a storage of memory.

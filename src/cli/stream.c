@@ -18,7 +18,7 @@
 #define LOOK_MILLISECONDS 100
 
 /* Runs of less cost the system more than their bytes. */
-#define SHORT_RUN_BYTES 256.0
+#define SHORT_RUN_BYTES 128.0
 
 /* Loaded arrays are in memory up to three times: as read, in the engine, and as
  * written. They may have this share of the machine's. */

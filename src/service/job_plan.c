@@ -29,6 +29,9 @@ static const int64_t default_device_bytes = INT64_C(64) << 20;
  * short enough to be cancelled soon. */
 static const int64_t share_bytes = INT64_C(512) << 20;
 static const int64_t least_share_bytes = INT64_C(256) << 10;
+/** With a journal: what is lost with a box that was not complete is moved again
+ * in about the seconds between two checkpoints. */
+static const int64_t journaled_box_bytes = INT64_C(1) << 30;
 
 /* ------------------------------------------------------------- free memory */
 
@@ -195,9 +198,58 @@ static rlo_status check_side(const char *name,
   return RLO_OK;
 }
 
+/* What two passes may use behind the destination. */
+static int64_t get_scratch(const rlo_problem *problem,
+                           const rlo__job_setting *setting) {
+  return rlo__min(
+      setting->options.scratch_bytes,
+      setting->traits[RLO__SIDE_DESTINATION].bytes - problem->dst_bytes);
+}
+
+/* The budget of a job that began earlier: today's may be another, since the
+ * default depends on the memory that is free. */
+static rlo_status get_resumed_budget(const rlo_problem *problem,
+                                     const rlo__job_setting *setting,
+                                     int64_t *out_bytes) {
+  const rlo__journal_settings *resumed = setting->resumed;
+  int64_t wanted = setting->options.host_memory_bytes;
+  if (wanted != 0 && wanted != resumed->host_bytes) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the journal \"%s\" is of a job with %" PRId64
+                    " bytes of host memory; this one wants %" PRId64,
+                    setting->options.journal_path,
+                    resumed->host_bytes,
+                    wanted);
+  }
+  int32_t passes = setting->options.passes;
+  if (passes != 0 && passes != resumed->passes) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the journal \"%s\" is of a job with %" PRId64
+                    " passes; this one wants %" PRId32,
+                    setting->options.journal_path,
+                    resumed->passes,
+                    passes);
+  }
+  int64_t scratch = get_scratch(problem, setting);
+  if (scratch < resumed->scratch_bytes) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "the journal \"%s\" is of a job that uses %" PRId64
+                    " bytes behind the destination; this one may use %" PRId64,
+                    setting->options.journal_path,
+                    resumed->scratch_bytes,
+                    scratch);
+  }
+  *out_bytes = resumed->host_bytes;
+  return RLO_OK;
+}
+
 /* The staging memory that a job may have. */
-static rlo_status get_budget(const rlo__job_setting *setting,
+static rlo_status get_budget(const rlo_problem *problem,
+                             const rlo__job_setting *setting,
                              int64_t *out_bytes) {
+  if (setting->resumed != NULL) {
+    return get_resumed_budget(problem, setting, out_bytes);
+  }
   int64_t wanted = setting->options.host_memory_bytes;
   if (wanted > setting->host_memory_bytes) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
@@ -244,6 +296,38 @@ static void plan_in_place(const rlo_problem *problem,
   }
 }
 
+/* Whether pieces run where both sides lie. */
+static bool is_in_place(const rlo__job_setting *setting) {
+  return setting->is_in_memory[RLO__SIDE_SOURCE] &&
+         setting->is_in_memory[RLO__SIDE_DESTINATION] && !setting->copies;
+}
+
+/* What the job is planned with. */
+static rlo__journal_settings get_settings(const rlo_problem *problem,
+                                          const rlo__job_setting *setting,
+                                          int64_t host_bytes) {
+  if (setting->resumed != NULL) {
+    return *setting->resumed;
+  }
+  rlo__journal_settings made = {
+      .host_bytes = host_bytes,
+      .piece_bytes = rlo__min(
+          setting->max_buffer_bytes,
+          setting->copies ? setting->device_memory_bytes / 2 : INT64_MAX),
+      /* Without copies a device sees a box, or much of it, as one buffer. */
+      .box_bytes = setting->copies ? INT64_MAX : setting->max_buffer_bytes,
+      .num_slots = setting->io_threads + SLOTS_OF_LANE * setting->num_lanes,
+      .passes = setting->options.passes,
+      .scratch_bytes = get_scratch(problem, setting)};
+  if (is_in_place(setting) && setting->num_lanes > 0) {
+    made.num_slots -= setting->io_threads; /* they have nothing to transfer */
+  }
+  if (setting->options.journal_path != NULL) {
+    made.box_bytes = rlo__min(made.box_bytes, journaled_box_bytes);
+  }
+  return made;
+}
+
 static rlo_status plan_one(const rlo_problem *problem,
                            const rlo__job_setting *setting,
                            const rlo__piece_budget *budget,
@@ -275,16 +359,16 @@ static void take_two(const rlo__piece_plan plans[2],
   on_host.copies = false;
   second->staging = rlo__piece_plan_staging(&second->plan, &on_host);
   out->num_passes = 2;
-  out->scratch_bytes = plans[0].band_bytes;
+  out->scratch_bytes = plans[0].shift_bytes;
   out->host_bytes = rlo__max(first->staging.bytes, second->staging.bytes);
 }
 
 /* Plans one pass or two: those that are asked for, or the faster. */
 static rlo_status plan_passes(const rlo_problem *problem,
                               const rlo__job_setting *setting,
+                              int64_t wanted,
                               const rlo__piece_budget *budget,
                               rlo__job_plan *out) {
-  int32_t wanted = setting->options.passes;
   bool is_staged = !budget->is_memory[0] && !budget->is_memory[1];
   if (wanted == 1 ||
       (wanted == 0 && (!is_staged || budget->scratch_bytes == 0))) {
@@ -330,7 +414,8 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
                     "the destination is a storage that can only be read");
   }
   int64_t host_bytes;
-  RLO_TRY(get_budget(setting, &host_bytes));
+  RLO_TRY(get_budget(problem, setting, &host_bytes));
+  out->settings = get_settings(problem, setting, host_bytes);
   rlo__pass *pass = &out->passes[0];
   out->num_passes = 1;
   out->host_bytes = out->device_bytes = out->scratch_bytes = 0;
@@ -340,37 +425,43 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
       .is_new_destination = setting->options.is_new_destination,
       .num_lanes = setting->num_lanes,
       .copies = setting->copies};
-  bool is_in_place = pass->is_in_memory[0] && pass->is_in_memory[1];
   if (rlo_problem_is_empty(problem)) {
     count_whole(problem, &pass->plan);
     pass->plan.num_boxes = pass->plan.num_pieces = 0;
     pass->plan.bytes_read = pass->plan.bytes_written = 0;
+    out->settings.passes = 1;
+    out->settings.scratch_bytes = 0;
     return RLO_OK;
   }
-  if (is_in_place && setting->num_lanes <= 1) {
+  if (is_in_place(setting) && setting->num_lanes <= 1) {
     plan_in_place(problem, setting, pass);
   } else {
+    const rlo__journal_settings *settings = &out->settings;
     const rlo__piece_budget budget = {
-        .host_bytes = host_bytes,
+        .host_bytes = settings->host_bytes,
         .alignment_bytes = RLO__STAGING_ALIGNMENT,
-        .piece_bytes = rlo__min(
-            setting->max_buffer_bytes,
-            setting->copies ? setting->device_memory_bytes / 2 : INT64_MAX),
-        /* Without copies a device sees a box, or much of it, as one buffer. */
-        .box_bytes = setting->copies ? INT64_MAX : setting->max_buffer_bytes,
-        /* In place threads have nothing to transfer. */
-        .num_slots = (is_in_place ? 0 : setting->io_threads) +
-                     SLOTS_OF_LANE * setting->num_lanes,
+        .piece_bytes = settings->piece_bytes,
+        .box_bytes = settings->box_bytes,
+        .num_slots = (int32_t)settings->num_slots,
         .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]},
         .copies = setting->copies,
-        .scratch_bytes = rlo__min(
-            setting->options.scratch_bytes,
-            setting->traits[RLO__SIDE_DESTINATION].bytes - problem->dst_bytes)};
-    RLO_TRY(plan_passes(problem, setting, &budget, out));
+        .scratch_bytes = settings->scratch_bytes};
+    RLO_TRY(plan_passes(problem, setting, settings->passes, &budget, out));
+    out->settings.passes = out->num_passes;
+    out->settings.scratch_bytes = out->scratch_bytes;
   }
   if (setting->copies) {
     out->device_bytes = pass->plan.piece_bytes[RLO__SIDE_SOURCE] +
                         pass->plan.piece_bytes[RLO__SIDE_DESTINATION];
+    if (out->device_bytes > setting->device_memory_bytes) {
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT,
+          "the journal \"%s\" is of a job whose pieces take %" PRId64
+          " bytes on a device; the budget is %" PRId64,
+          setting->options.journal_path,
+          out->device_bytes,
+          setting->device_memory_bytes);
+    }
   }
   return RLO_OK;
 }

@@ -3,6 +3,7 @@
 #define RLO_SERVICE_JOB_PLAN_H
 
 #include "relayout/service.h"
+#include "service/journal.h"
 #include "service/pass.h"
 
 enum {
@@ -26,6 +27,8 @@ typedef struct rlo__job_setting {
   /** The largest buffer that every context allows; INT64_MAX without any. */
   int64_t max_buffer_bytes;
   rlo_job_options options;
+  /** What the job was planned with when it began; NULL: it begins now. */
+  const rlo__journal_settings *resumed;
 } rlo__job_setting;
 
 /** What a job does. */
@@ -35,6 +38,8 @@ typedef struct rlo__job_plan {
   int64_t host_bytes, device_bytes;
   /** What two passes use behind the destination. */
   int64_t scratch_bytes;
+  /** For a journal. */
+  rlo__journal_settings settings;
   /** Without storages. */
   rlo__pass passes[RLO__MAX_PASSES];
 } rlo__job_plan;

@@ -25,6 +25,10 @@ typedef struct rlo__pass {
   /** Above 0: both sides are in memory, and the host runs the problem in so
    *  many shares in place of pieces. */
   int32_t num_shares;
+  /** Which boxes of the pass, by its number, are in the destination already.
+   *  Borrowed; NULL: none. */
+  struct rlo__journal *journal;
+  int32_t number;
 } rlo__pass;
 
 /** Of the staging memory, each box and each slot, in bytes. */

@@ -239,7 +239,7 @@ static rlo_status find_parts(bands *b,
                              int64_t box_bytes,
                              int64_t slot_bytes,
                              bool *out_fits) {
-  int64_t band_bytes = rlo__min(box_bytes, b->budget->scratch_bytes);
+  int64_t band_bytes = rlo__min(box_bytes, b->budget->scratch_bytes / 2);
   RLO_TRY(fill_parts(b, box_bytes, band_bytes));
   RLO_TRY(shrink_tiles(b, slot_bytes, out_fits));
   int64_t box;
@@ -264,7 +264,8 @@ static rlo_status write_plan(const bands *b,
   memcpy(out->box, box, sizeof out->box);
   memcpy(out->piece, b->tiles, sizeof out->piece);
   memcpy(out->band, b->bands, sizeof out->band);
-  RLO_TRY(part_bytes(b, DST, b->bands, &out->band_bytes));
+  RLO_TRY(part_bytes(b, DST, b->bands, &out->shift_bytes));
+  out->shift_bytes *= 2;
   RLO_TRY(part_bytes(b, gathered, box, &out->box_bytes[gathered]));
   RLO_TRY(part_bytes(b, DST, b->tiles, &out->piece_bytes[DST]));
   const rlo__piece_grid grids[2] = {{&b->problem, box, box},
@@ -297,7 +298,7 @@ static rlo_status write_plans(const bands *b, rlo__piece_plan out[2]) {
   second->piece_bytes[SRC] = second->piece_bytes[DST];
   second->bytes_read = second->bytes_written = b->problem.dst_bytes;
   second->read_run_bytes = second->piece_bytes[SRC];
-  second->write_run_bytes = second->band_bytes;
+  second->write_run_bytes = second->box_bytes[DST];
   return RLO_OK;
 }
 

@@ -233,6 +233,6 @@ rlo_status rlo__piece_plan_tile(const rlo__piece_plan *plan,
     band_units += problem->dst.axis[a] * band;
   }
   int64_t unit_bytes = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION) / 8;
-  *out_offset = plan->band_bytes + (band_units + before) * unit_bytes;
+  *out_offset = plan->shift_bytes + (band_units + before) * unit_bytes;
   return RLO_OK;
 }

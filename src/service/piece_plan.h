@@ -20,9 +20,10 @@
  * by two plans. The first gathers boxes of the source and leaves each piece as
  * a *tile*: its bytes of the destination, one after the other. The destination
  * is divided into *bands*, which are contiguous parts of it; the tiles of a
- * band follow each other where the band after it belongs. The second plan reads
- * the tiles of a band, whose pieces are copies now, into a box, and writes it
- * to its place. So a band's tiles are intact until the next band is written.
+ * band follow each other where the second band after it belongs. The second
+ * plan reads the tiles of a band, whose pieces are copies now, into a box, and
+ * writes it to its place. So a band's tiles are intact until the second band
+ * after it is written.
  */
 typedef struct rlo__piece_plan {
   /** Canonical. Units of less than a byte are joined to bytes where they can
@@ -50,10 +51,11 @@ typedef struct rlo__piece_plan {
   /** Sides that are tiles: the destination of the first of two plans, the
    * source of the second. */
   bool is_tiled[2];
-  /** The extents of a band, and its bytes, which are those behind the
-   *  destination that two plans need; 0: one plan. */
+  /** The extents of a band. */
   int64_t band[RLO_MAX_AXES];
-  int64_t band_bytes;
+  /** How far behind the place of a band its tiles begin, in bytes: two bands.
+   *  So many bytes behind the destination are used; 0: one plan. */
+  int64_t shift_bytes;
 } rlo__piece_plan;
 
 /** Whether a problem can be cut. @return RLO_OK; RLO_UNSUPPORTED for one that

@@ -343,8 +343,9 @@ static rlo_status try_boxes(search *s,
                   (host - least->num_boxes * least->box_bytes) / slots);
   slot = floor_of(s, slot);
   rlo__growth_goal goal = goal_of(s, gathered);
-  goal.max_bytes[gathered] = rlo__min(
-      floor_of(s, (host - slot * slots) / least->num_boxes), budget->box_bytes);
+  goal.max_bytes[gathered] =
+      rlo__min(floor_of(s, (host - slot * slots) / least->num_boxes),
+               rlo__max(budget->box_bytes, s->trial.box_bytes[gathered]));
   demand d = demand_of(&goal);
   d.is_moved[gathered] = true;
   d.is_written = gathered == RLO__SIDE_DESTINATION;

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "service/journal.h"
 
 static rlo_status place_staging(rlo__pipeline *pipeline, char *staging) {
   const rlo__staging *layout = &pipeline->pass->staging;
@@ -20,6 +21,24 @@ static rlo_status place_staging(rlo__pipeline *pipeline, char *staging) {
     staging += layout->slot_bytes;
   }
   return RLO_OK;
+}
+
+/* Whether a box is to be passed over. */
+static bool is_stored(const rlo__pass *pass, int64_t box) {
+  return pass->journal != NULL &&
+         rlo__journal_is_durable(pass->journal, pass->number, box);
+}
+
+/* Counts the boxes that are passed over, as done. */
+static void count_stored(rlo__pipeline *pipeline) {
+  const rlo__pass *pass = pipeline->pass;
+  for (int64_t box = 0; box < pass->plan.num_boxes; ++box) {
+    if (is_stored(pass, box)) {
+      ++pipeline->num_boxes_done;
+      pipeline->num_pieces_done += rlo__piece_plan_num_pieces(&pass->plan, box);
+    }
+  }
+  pipeline->num_pieces_taken = pipeline->num_pieces_done;
 }
 
 rlo_status rlo__pipeline_create(const rlo__pass *pass,
@@ -42,6 +61,9 @@ rlo_status rlo__pipeline_create(const rlo__pass *pass,
     goto fail;
   }
   RLO_TRY_GOTO(place_staging(made, staging));
+  if (pass->journal != NULL) {
+    count_stored(made);
+  }
   *out_pipeline = made;
   return RLO_OK;
 fail:
@@ -79,6 +101,10 @@ static rlo__box *nth_box(rlo__pipeline *pipeline, int32_t n) {
 }
 
 static bool take_open(rlo__pipeline *pipeline, rlo__work *work) {
+  while (pipeline->num_boxes_taken < pipeline->pass->plan.num_boxes &&
+         is_stored(pipeline->pass, pipeline->num_boxes_taken)) {
+    ++pipeline->num_boxes_taken;
+  }
   for (int32_t n = 0; n < pipeline->pass->staging.num_boxes; ++n) {
     rlo__box *box = &pipeline->boxes[n];
     if (box->state == RLO__BOX_EMPTY &&
@@ -88,6 +114,7 @@ static bool take_open(rlo__pipeline *pipeline, rlo__work *work) {
       box->num_loads_taken = box->num_loads_done = 0;
       box->num_stores_taken = box->num_stores_done = 0;
       box->num_pieces_taken = box->num_pieces_done = 0;
+      box->bytes_moved = 0;
       work->kind = RLO__WORK_OPEN;
       work->box = box;
       return true;
@@ -110,12 +137,33 @@ static bool take_load(rlo__pipeline *pipeline, rlo__work *work) {
   return false;
 }
 
-/* Whether a box may be written: a band lies on the tiles of the one before it,
- * all of which have to be read. */
+/* Whether all bands but the one before this are durable. */
+static bool are_tiles_spare(rlo__pipeline *pipeline, const rlo__box *box) {
+  const rlo__pass *pass = pipeline->pass;
+  while (pipeline->num_durable < box->number &&
+         rlo__journal_is_durable(
+             pass->journal, pass->number, pipeline->num_durable)) {
+    ++pipeline->num_durable;
+  }
+  if (pipeline->num_durable < box->number) {
+    /* For the band after this one. */
+    rlo__journal_want_checkpoint(pass->journal);
+  }
+  return pipeline->num_durable >= box->number - 1;
+}
+
+/* Whether a box may be written. The place of a band has the tiles of the band
+ * two before it, which have to be read, and, with a journal, are needed again
+ * until what became of them is durable. */
 static bool is_free(rlo__pipeline *pipeline, const rlo__box *box) {
   const rlo__box *first = nth_box(pipeline, 0);
-  return !pipeline->pass->plan.is_tiled[RLO__SIDE_SOURCE] || first == box ||
-         first->state == RLO__BOX_EMPTY || first->state == RLO__BOX_STORING;
+  if (!pipeline->pass->plan.is_tiled[RLO__SIDE_SOURCE]) {
+    return true;
+  }
+  bool is_read = first == box || first->state == RLO__BOX_EMPTY ||
+                 first->state == RLO__BOX_STORING;
+  return is_read &&
+         (pipeline->pass->journal == NULL || are_tiles_spare(pipeline, box));
 }
 
 static bool take_store(rlo__pipeline *pipeline, rlo__work *work) {
@@ -292,6 +340,7 @@ rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline,
   rlo__box *box = work->box;
   pipeline->num_reading -= is_input(work);
   pipeline->num_writing -= is_output(work);
+  box->bytes_moved += work->bytes_read + work->bytes_written;
   if (status != RLO_OK) {
     if (work->lane_number >= 0 && lose_lane(pipeline, work->lane_number)) {
       return_piece(pipeline, slot);

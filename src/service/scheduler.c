@@ -95,8 +95,12 @@ static void admit(rlo_service *service) {
       if (job->phase != RLO__PHASE_QUEUED || atomic_load(&job->is_cancelled)) {
         continue;
       }
-      if (service->num_running >= service->max_running_jobs ||
-          job->host_bytes > service->host_memory_bytes - service->host_bytes) {
+      /* A job that is resumed may have begun with a larger budget than that of
+       * this service: then it runs alone. */
+      bool has_room =
+          service->num_running == 0 ||
+          job->host_bytes <= service->host_memory_bytes - service->host_bytes;
+      if (service->num_running >= service->max_running_jobs || !has_room) {
         return;
       }
       job->phase = RLO__PHASE_START;

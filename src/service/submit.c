@@ -88,6 +88,12 @@ rlo_status rlo_job_estimate_make(const rlo_problem *problem,
   setting.device_memory_bytes = service.device_memory_bytes;
   setting.io_threads = service.io_threads;
   setting.max_running_jobs = service.max_running_jobs;
+  rlo__journal_settings resumed;
+  if (setting.options.journal_path != NULL) {
+    bool exists;
+    RLO_TRY(rlo__journal_peek(setting.options.journal_path, &resumed, &exists));
+    setting.resumed = exists ? &resumed : NULL;
+  }
   rlo__job_plan *plan = rlo__alloc(sizeof *plan);
   if (plan == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -137,6 +143,52 @@ static bool is_usable_memory(const rlo_service *service,
            bytes <= service->max_buffer_bytes));
 }
 
+/* Opens the journal, if the job has one, for planning. */
+static rlo_status open_journal(rlo__job_setting *setting,
+                               const rlo_storage *dst,
+                               rlo_job *job) {
+  const char *path = setting->options.journal_path;
+  if (path == NULL) {
+    return RLO_OK;
+  }
+  if (dst->kind->flush == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the destination of a job with a journal is memory, which "
+                    "nothing outlives; a file, or functions");
+  }
+  RLO_TRY(rlo__journal_open(path, &job->journal));
+  setting->resumed = rlo__journal_get_settings(job->journal);
+  return RLO_OK;
+}
+
+/* Compares the journal with the job as it is planned. */
+static rlo_status fit_journal(const rlo_problem *problem,
+                              const rlo__job_plan *plan,
+                              rlo_job *job) {
+  rlo__storage_identity dst;
+  RLO_TRY(rlo__storage_get_identity(job->src, &job->src_identity));
+  RLO_TRY(rlo__storage_get_identity(job->dst, &dst));
+  if (rlo__storage_is_same_file(&job->src_identity, &dst)) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the source and the destination are parts of one file: a "
+                    "journal could not tell whether the source has changed");
+  }
+  const rlo__journal_subject subject = {.problem = problem,
+                                        .passes = job->passes,
+                                        .num_passes = job->num_passes,
+                                        .copies = job->service->copies,
+                                        .settings = plan->settings,
+                                        .src = &job->src_identity,
+                                        .dst = &dst};
+  RLO_TRY(rlo__journal_fit(job->journal, &subject));
+  job->bytes_resumed = rlo__journal_bytes_resumed(job->journal);
+  for (int32_t n = 0; n < job->num_passes; ++n) {
+    job->passes[n].journal = job->journal;
+    job->passes[n].number = n;
+  }
+  return RLO_OK;
+}
+
 static rlo_status fill_job(rlo_service *service,
                            const rlo_problem *problem,
                            rlo_storage *src,
@@ -161,6 +213,7 @@ static rlo_status fill_job(rlo_service *service,
     /* Two passes read what they have written. */
     setting.options.scratch_bytes = 0;
   }
+  RLO_TRY(open_journal(&setting, dst, job));
   RLO_TRY(rlo__job_plan_make(problem, &setting, plan));
   job->passes = rlo__alloc_array((size_t)plan->num_passes, sizeof *job->passes);
   if (job->passes == NULL) {
@@ -182,7 +235,7 @@ static rlo_status fill_job(rlo_service *service,
   job->src = rlo_storage_retain(src);
   job->dst = rlo_storage_retain(dst);
   atomic_init(&job->is_cancelled, false);
-  return RLO_OK;
+  return job->journal == NULL ? RLO_OK : fit_journal(problem, plan, job);
 }
 
 rlo_status rlo_service_submit(rlo_service *service,

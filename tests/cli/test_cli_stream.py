@@ -18,7 +18,7 @@ import unittest
 
 from cli_case import COMMAND, main, npy_bytes, npy_parts
 from stream_case import (IS_SLOW, MIB, SEED, StreamCase, fast_folder,
-                         peak_bytes, random_bytes)
+                         random_bytes)
 
 
 class Bytes(StreamCase):
@@ -188,13 +188,9 @@ class Large(StreamCase):
         self.write_large(rows, columns)
         budget = 16 * MIB
         self.write("small.npy", npy_bytes("<f4", (2, 3), bytes(24)))
-        process = self.start("convert", "--host", "small.npy", "x.npy")
-        base = peak_bytes(process)
-        self.finish(process)
-        process = self.start("convert", "--host", "in.npy", "out.npy",
-                             "--perm", "1,0", "--memory", str(budget))
-        peak = peak_bytes(process)
-        self.assertEqual(self.finish(process)[0], 0)
+        base = self.watch_peak("convert", "--host", "small.npy", "x.npy")
+        peak = self.watch_peak("convert", "--host", "in.npy", "out.npy",
+                               "--perm", "1,0", "--memory", str(budget))
         self.assertLessEqual(peak - base, budget + 32 * MIB)
         # The watch did see it run.
         self.assertGreater(peak, base)

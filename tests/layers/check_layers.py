@@ -43,7 +43,7 @@ FLOORS = {
     "service": (6, ["storage_calls", "storage_trail", "storage_kind",
                     "storage", "storage_file", "piece_grid", "piece_tally",
                     "piece_plan", "piece_growth", "piece_search",
-                    "piece_bands", "pass",
+                    "piece_bands", "pass", "journal_file", "journal",
                     "transfers", "prepared", "lane", "work", "pipeline", "job",
                     "job_plan", "scheduler", "submit",
                     "service"]),

@@ -70,7 +70,9 @@ static rlo_status write_now(void *payload,
   watched_storage *w = payload;
   rlo_status status = watch(w, offset, bytes, from);
   if (status == RLO_OK) {
+    rlo__mutex_lock(&w->mutex);
     memcpy(w->memory + offset, from, (size_t)bytes);
+    rlo__mutex_unlock(&w->mutex);
   }
   return status;
 }
@@ -84,8 +86,25 @@ static rlo_status reserve(void *payload, int64_t bytes) {
 
 static rlo_status flush(void *payload) {
   watched_storage *w = payload;
+  size_t bytes = (size_t)w->bytes;
+  uint8_t *taken = malloc(bytes + 1);
+  ck_assert_ptr_nonnull(taken);
+  rlo__mutex_lock(&w->mutex);
+  memcpy(taken, w->memory, bytes);
+  rlo__mutex_unlock(&w->mutex);
+  if (w->on_flush != NULL) {
+    w->on_flush(w->payload);
+  }
+  if (w->flush_failure == RLO_OK) {
+    rlo__mutex_lock(&w->mutex);
+    memcpy(w->durable, taken, bytes);
+    rlo__mutex_unlock(&w->mutex);
+  }
+  free(taken);
   atomic_fetch_add(&w->num_flushes, 1);
-  return RLO_OK;
+  return w->flush_failure == RLO_OK
+             ? RLO_OK
+             : rlo_error_set(w->flush_failure, "a flush fails");
 }
 
 /* ---------------------------------------------------------------- lifecycle */
@@ -102,6 +121,10 @@ static void init_functions(watched_storage *w,
     made = *traits;
   }
   made.bytes = w->bytes;
+  w->durable = malloc((size_t)w->bytes + 1);
+  ck_assert_ptr_nonnull(w->durable);
+  memcpy(w->durable, w->memory, (size_t)w->bytes);
+  expect_ok(rlo__mutex_init(&w->mutex));
   expect_ok(rlo_storage_create(&ops, w, &made, &w->storage));
 }
 
@@ -196,8 +219,18 @@ bool watched_storage_is_memory(const watched_storage *w) {
   return w->kind == TEST_STORAGE_MEMORY || w->kind == TEST_STORAGE_ODD_MEMORY;
 }
 
+void watched_storage_get_durable(watched_storage *w, void *out_content) {
+  rlo__mutex_lock(&w->mutex);
+  memcpy(out_content, w->durable, (size_t)w->bytes);
+  rlo__mutex_unlock(&w->mutex);
+}
+
 void watched_storage_deinit(watched_storage *w) {
   rlo_storage_release(w->storage);
+  if (w->durable != NULL) {
+    rlo__mutex_deinit(&w->mutex);
+    free(w->durable);
+  }
   if (w->fd >= 0) {
     ck_assert_int_eq(close(w->fd), 0);
   }

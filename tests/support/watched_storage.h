@@ -47,7 +47,15 @@ typedef struct watched_storage {
   atomic_int num_reserves, num_flushes;
   /** Called in each read and write, if not NULL, before the bytes move. */
   void (*on_call)(void *payload);
+  /** Called in each flush, after it has taken what it makes durable. */
+  void (*on_flush)(void *payload);
   void *payload;
+  /** What flushes return. */
+  rlo_status flush_failure;
+  /** What a loss of power would leave: the bytes at the beginning of the last
+   *  flush that ended. Guarded by the mutex, as are writes. */
+  uint8_t *durable;
+  rlo__mutex mutex;
 } watched_storage;
 
 /** Makes a storage of a copy of `bytes` bytes. Fails the test if it cannot. */
@@ -56,6 +64,9 @@ void watched_storage_init(watched_storage *watched,
                           const void *content,
                           int64_t bytes,
                           const rlo_storage_traits *traits);
+
+/** Copies what a loss of power would leave of one of functions. */
+void watched_storage_get_durable(watched_storage *watched, void *out_content);
 
 /** Copies what it holds, and checks what is around it. */
 void watched_storage_get(const watched_storage *watched, void *out_content);

@@ -76,8 +76,8 @@ static rlo__lattice pack(rlo_problem *part, int side) {
 static int64_t tile_of(const rlo__piece_plan *plan, int64_t n, int64_t k) {
   int64_t offset;
   expect_ok(rlo__piece_plan_tile(plan, n, k, &offset));
-  EXPECT(offset >= plan->band_bytes &&
-             offset + piece.dst_bytes <= whole.dst_bytes + plan->band_bytes,
+  EXPECT(offset >= plan->shift_bytes &&
+             offset + piece.dst_bytes <= whole.dst_bytes + plan->shift_bytes,
          "a tile of %" PRId64 " bytes at %" PRId64 AGAIN,
          piece.dst_bytes,
          offset);
@@ -127,7 +127,7 @@ static void run_second(int64_t *pieces) {
     rlo__lattice band = pack(&box, DST);
     EXPECT(band.num_dims == 0 && band.is_exact && band.base_byte == written &&
                band.run_bytes <= plan->box_bytes[DST] &&
-               band.run_bytes <= plan->band_bytes,
+               2 * band.run_bytes <= plan->shift_bytes,
            "a band of %" PRId64 " bytes at %" PRId64 AGAIN,
            band.run_bytes,
            band.base_byte);
@@ -158,9 +158,9 @@ static void expect_plans(void) {
     int64_t bytes = rlo__piece_plan_staging(&plans[n], &budget).bytes;
     EXPECT(bytes <= budget.host_bytes, "%" PRId64 " staged" AGAIN, bytes);
   }
-  EXPECT(plans[0].band_bytes <= budget.scratch_bytes,
+  EXPECT(plans[0].shift_bytes <= budget.scratch_bytes,
          "%" PRId64 " behind the destination" AGAIN,
-         plans[0].band_bytes);
+         plans[0].shift_bytes);
   memset(unread, 0, sizeof unread);
   memset(got, 0xa5, sizeof got);
   memset(wanted, 0, sizeof wanted);

@@ -33,7 +33,7 @@ RLO_TABLE_TEST(test_service_passes__each_byte_is_moved_twice, kinds) {
   rlo_job_estimate e = transpose_job_take_two_passes(&t, IO_THREADS);
   ck_assert_int_eq(e.num_passes, 2);
   ck_assert_int_gt(e.scratch_bytes, 0);
-  ck_assert_int_lt(e.scratch_bytes, bytes / 4);
+  ck_assert_int_lt(e.scratch_bytes, bytes / 3);
   ck_assert_int_eq(e.bytes_read, 2 * bytes);
   ck_assert_int_eq(e.bytes_written, 2 * bytes);
   ck_assert_int_gt(e.num_pieces, 20);

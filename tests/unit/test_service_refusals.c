@@ -118,7 +118,7 @@ RLO_TEST(test_service_refusals__options_of_a_job) {
                 dst,
                 &t.options,
                 RLO_INVALID_ARGUMENT,
-                "struct_size of the job options is 1; this library knows 40 "
+                "struct_size of the job options is 1; this library knows 48 "
                 "bytes: begin with RLO_JOB_OPTIONS_INIT");
   transpose_job_deinit(&t);
   transpose_service_close(service);
