@@ -296,12 +296,6 @@ static void plan_in_place(const rlo_problem *problem,
   }
 }
 
-/* Whether pieces run where both sides lie. */
-static bool is_in_place(const rlo__job_setting *setting) {
-  return setting->is_in_memory[RLO__SIDE_SOURCE] &&
-         setting->is_in_memory[RLO__SIDE_DESTINATION] && !setting->copies;
-}
-
 /* What the job is planned with. */
 static rlo__journal_settings get_settings(const rlo_problem *problem,
                                           const rlo__job_setting *setting,
@@ -319,9 +313,6 @@ static rlo__journal_settings get_settings(const rlo_problem *problem,
       .num_slots = setting->io_threads + SLOTS_OF_LANE * setting->num_lanes,
       .passes = setting->options.passes,
       .scratch_bytes = get_scratch(problem, setting)};
-  if (is_in_place(setting) && setting->num_lanes > 0) {
-    made.num_slots -= setting->io_threads; /* they have nothing to transfer */
-  }
   if (setting->options.journal_path != NULL) {
     made.box_bytes = rlo__min(made.box_bytes, journaled_box_bytes);
   }
@@ -425,6 +416,7 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
       .is_new_destination = setting->options.is_new_destination,
       .num_lanes = setting->num_lanes,
       .copies = setting->copies};
+  bool is_in_place = pass->is_in_memory[0] && pass->is_in_memory[1];
   if (rlo_problem_is_empty(problem)) {
     count_whole(problem, &pass->plan);
     pass->plan.num_boxes = pass->plan.num_pieces = 0;
@@ -433,7 +425,7 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
     out->settings.scratch_bytes = 0;
     return RLO_OK;
   }
-  if (is_in_place(setting) && setting->num_lanes <= 1) {
+  if (is_in_place && setting->num_lanes <= 1) {
     plan_in_place(problem, setting, pass);
   } else {
     const rlo__journal_settings *settings = &out->settings;
@@ -442,7 +434,9 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
         .alignment_bytes = RLO__STAGING_ALIGNMENT,
         .piece_bytes = settings->piece_bytes,
         .box_bytes = settings->box_bytes,
-        .num_slots = (int32_t)settings->num_slots,
+        /* In place threads have nothing to transfer. */
+        .num_slots = is_in_place ? SLOTS_OF_LANE * setting->num_lanes
+                                 : (int32_t)settings->num_slots,
         .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]},
         .copies = setting->copies,
         .scratch_bytes = settings->scratch_bytes};
