@@ -60,6 +60,8 @@ typedef struct rlo__stream_result {
   rlo_job_info info;
   /** Why a job failed; RLO_OK also if it was none that did. */
   rlo_status status;
+  /** All jobs were accepted. */
+  bool has_begun;
 } rlo__stream_result;
 
 /**
@@ -79,8 +81,9 @@ int rlo__stream_plan(const rlo__stream *stream,
 
 /**
  * Runs the jobs. The outputs appear complete, all of them or none, whatever
- * ends the command. Draws the progress on standard error, and prints an event
- * each second for --json.
+ * ends the command. What can be resumed then stays, and the command says so.
+ * Draws the progress on standard error, and prints an event each second for
+ * --json.
  */
 int rlo__stream_run(const rlo__stream *stream, rlo__stream_result *out_result);
 
