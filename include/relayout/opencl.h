@@ -109,8 +109,8 @@ typedef struct rlo_context_options {
   { sizeof(rlo_context_options), NULL, NULL, 0, NULL, 0 }
 
 /**
- * Creates a context on the caller's OpenCL context and one of its devices, and
- * retains both.
+ * Creates a context on the caller's OpenCL context and one of its devices, or a
+ * part of one (clCreateSubDevices), and retains both.
  * @param options  borrowed, with its strings; NULL for the defaults.
  * @return RLO_OK; RLO_INVALID_ARGUMENT if the device does not belong to the
  *         context, or for invalid options; RLO_OUT_OF_MEMORY; RLO_DEVICE.

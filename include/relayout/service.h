@@ -108,6 +108,16 @@ typedef struct rlo_job_options {
    *  the problem does not write may become 0. Else they are read first where
    *  they lie between written ones, so that they keep their value. */
   bool is_new_destination;
+  /** 0: the faster. One pass reads and writes each byte once; where little
+   *  memory and two very different orders make for short runs, two passes move
+   *  it twice, in long runs: through the destination, which is then read too.
+   *  They need a problem that writes each byte of the destination once, and
+   *  scratch_bytes. */
+  int32_t passes;
+  /** Bytes of the destination's storage behind dst_bytes that two passes may
+   *  use, and leave undefined. 0: none, for one pass. rlo_job_estimate says how
+   *  many are needed. */
+  int64_t scratch_bytes;
   /**
    * The path of a journal, so that the job can be resumed after a failure, a
    * cancellation, a kill or a loss of power; NULL: none. Copied.
@@ -129,7 +139,7 @@ typedef struct rlo_job_options {
 } rlo_job_options;
 
 #define RLO_JOB_OPTIONS_INIT \
-  { sizeof(rlo_job_options), 0, 0, false, NULL }
+  { sizeof(rlo_job_options), 0, 0, false, 0, 0, NULL }
 
 /** What a job will do. */
 typedef struct rlo_job_estimate {
@@ -139,24 +149,27 @@ typedef struct rlo_job_estimate {
   /** Of all passes together. */
   int64_t num_pieces;
   int64_t bytes_read, bytes_written;
-  /** The length in bytes of the contiguous runs that are read and written, but
-   *  at edges; the least of all passes. */
+  /** The length in bytes of the contiguous runs that are read and written, not
+   *  counting shorter ones at edges; the least of all passes. */
   int64_t read_run_bytes, write_run_bytes;
   /** Staging memory, and buffers on each device. */
   int64_t host_bytes, device_bytes;
+  /** What is used of the destination's storage behind dst_bytes, by two
+   *  passes. */
+  int64_t scratch_bytes;
   /** The time of a copy of the source to the destination, divided by the
    *  expected time. */
   double expected_fraction;
 } rlo_job_estimate;
 
 #define RLO_JOB_ESTIMATE_INIT \
-  { sizeof(rlo_job_estimate), 0, 0, 0, 0, 0, 0, 0, 0, 0.0 }
+  { sizeof(rlo_job_estimate), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0 }
 
 /**
- * Computes what a job would do, without doing it.
- * @param src, dst  what the storages are like; NULL: memory.
+ * Computes what a job would do in a service without contexts.
+ * @param src, dst  the traits of the storages; NULL: memory.
  * @param service_options, job_options  NULL: defaults. Of a journal that
- *                 exists only the budget is used.
+ *                 exists only what the job was planned with is used.
  * @return RLO_OK, or what rlo_service_submit returns for the problem and the
  *         budgets. Threads: safe (pure, but for the default budget, which asks
  *         the system for its free memory, and for a journal).
@@ -177,8 +190,9 @@ rlo_job_estimate_make(const rlo_problem *problem,
  *
  * @param problem  copied. Moves bytes or converts types; one that sums, adds to
  *                 its destination or loads indices is RLO_UNSUPPORTED.
- * @param src, dst  retained until the job ends: at least src_bytes and
- * dst_bytes long. Room for the destination is reserved before anything is read.
+ * @param src, dst  retained until the job ends: of at least src_bytes and
+ *                  dst_bytes. Room for the destination is reserved before
+ *                  anything is read.
  * @param options  NULL: all defaults.
  * @return RLO_OK; RLO_INVALID_ARGUMENT; RLO_OUT_OF_RANGE for a storage that is
  *         too small and for a budget that is, naming the least that suffices;
@@ -232,8 +246,8 @@ typedef struct rlo_job_info {
   double seconds;
   /** Negative while unknown. */
   double seconds_left;
-  /** How long some thread was busy with each stage, in seconds of that thread:
-   *  the longest is the bottleneck. */
+  /** How long threads were busy with each stage, added up over the threads: the
+   *  longest is, mostly, what the job waits for. */
   double stage_seconds[RLO_STAGE_COUNT];
   /** Of bytes_done: what an earlier job with the same journal has read and
    *  written, and this one need not. */
@@ -275,8 +289,9 @@ RLO_API void rlo_job_cancel(rlo_job *job);
 /** Adds a reference and returns `job`; NULL is legal. */
 RLO_API rlo_job *rlo_job_retain(rlo_job *job);
 
-/** Drops a reference; NULL is legal. A job that runs goes on, and
- *  rlo_service_take_ended has it when it ends; one that has ended is gone. */
+/** Drops a reference; NULL is legal. After the last one a job that has not
+ * ended goes on, and rlo_service_take_ended returns it when it ends; one that
+ * has ended is gone. */
 RLO_API void rlo_job_release(rlo_job *job);
 
 /**
@@ -286,8 +301,8 @@ RLO_API void rlo_job_release(rlo_job *job);
  */
 RLO_API int rlo_service_poll_fd(rlo_service *service);
 
-/** Takes a job that has ended and was not taken, in the order of their ends.
- * Who waits for jobs and releases them has no need to.
+/** Takes the job that ended first of those that were not taken. Who waits for
+ *  jobs and releases them need not call it.
  *  @return a reference, or NULL if there is none. */
 RLO_API rlo_job *rlo_service_take_ended(rlo_service *service);
 

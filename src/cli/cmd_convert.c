@@ -330,8 +330,8 @@ static int check_options(rlo__convert_request *request) {
                           request->stream.is_resumed)) {
     return rlo__fail_usage("convert",
                            "--family and --schedule are of a kernel for the "
-                           "whole array: they exclude --memory, --dry-run and "
-                           "--resume");
+                           "whole array: they exclude --memory, --passes, "
+                           "--dry-run and --resume");
   }
   return rlo__stream_options_check("convert", &request->stream);
 }

@@ -18,7 +18,7 @@
 #define LOOK_MILLISECONDS 100
 
 /* Runs of less cost the system more than their bytes. */
-#define SHORT_RUN_BYTES 256.0
+#define SHORT_RUN_BYTES 128.0
 
 /* Loaded arrays are in memory up to three times: as read, in the engine, and as
  * written. They may have this share of the machine's. */
@@ -40,6 +40,8 @@ typedef struct run {
   /* For each output its part, and where the array begins in it. */
   rlo__output_file *parts;
   int64_t *offsets;
+  /* Of each, what a job of two passes uses behind the array. */
+  int64_t *scratch;
   /* In shared memory. */
   rlo__stream_result *result;
   rlo__session *sessions;
@@ -70,15 +72,25 @@ static rlo_service_options service_options(const rlo__stream *s) {
  * written between their own bytes. */
 static rlo_job_options job_options(const rlo__stream *s,
                                    int32_t job,
-                                   const char *journal_path) {
+                                   const rlo__journal_path *journal) {
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
   options.host_memory_bytes = s->options->memory_bytes;
-  options.journal_path = journal_path;
+  options.journal_path = journal->text[0] == '\0' ? NULL : journal->text;
   options.is_new_destination = true;
   for (int32_t n = 0; n < job; ++n) {
     options.is_new_destination &= s->jobs[n].output != s->jobs[job].output;
   }
+  options.passes = s->options->passes;
   return options;
+}
+
+/* How many jobs write to an output. */
+static int32_t count_jobs(const rlo__stream *s, int32_t output) {
+  int32_t count = 0;
+  for (int32_t n = 0; n < s->num_jobs; ++n) {
+    count += s->jobs[n].output == output;
+  }
+  return count;
 }
 
 static rlo_status estimate_job(const rlo__stream *s,
@@ -88,13 +100,16 @@ static rlo_status estimate_job(const rlo__stream *s,
   rlo_service_options of_service = service_options(s);
   rlo__journal_path journal;
   rlo__stream_find_journal(s, job, &journal);
-  rlo_job_options of_job =
-      job_options(s, job, journal.text[0] == '\0' ? NULL : journal.text);
+  rlo_job_options of_job = job_options(s, job, &journal);
   rlo_storage_traits src = RLO_STORAGE_TRAITS_INIT;
   src.bytes = source->bytes;
   src.granule_bytes = (int64_t)source->swapped_width_bytes;
   rlo_storage_traits dst = RLO_STORAGE_TRAITS_INIT;
   dst.bytes = s->outputs[s->jobs[job].output].bytes;
+  if (count_jobs(s, s->jobs[job].output) == 1) {
+    /* It may use the output for two passes. */
+    dst.bytes = of_job.scratch_bytes = INT64_MAX;
+  }
   *out_estimate = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
   return rlo_job_estimate_make(
       s->jobs[job].problem, &src, &dst, &of_service, &of_job, out_estimate);
@@ -281,10 +296,17 @@ static int create_storages(run *r) {
       return code;
     }
   }
+  for (int32_t n = 0; n < s->num_jobs; ++n) {
+    rlo_job_estimate estimate;
+    if (estimate_job(s, n, &estimate) != RLO_OK) {
+      return rlo__stream_fail_submit(s);
+    }
+    r->scratch[s->jobs[n].output] = estimate.scratch_bytes;
+  }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
     if (rlo_storage_from_fd(r->parts[n].file.fd,
                             r->offsets[n],
-                            s->outputs[n].bytes,
+                            s->outputs[n].bytes + r->scratch[n],
                             NULL,
                             &r->storages[s->num_sources + n]) != RLO_OK) {
       return rlo__fail_last();
@@ -300,17 +322,15 @@ static int submit(run *r) {
   if (r->jobs == NULL) {
     return rlo__fail("cannot get memory for %d jobs", s->num_jobs);
   }
-  /* Those that are resumed have a journal open. */
+  /* Each may have a journal open. */
   rlo__files_allow(2 * (s->num_sources + s->num_outputs) + s->num_jobs);
   for (int32_t n = 0; n < s->num_jobs; ++n) {
     const rlo__stream_job *job = &s->jobs[n];
-    const char *first = r->parts[job->output].unfinished.journal_path;
     rlo__journal_path journal;
-    if (first != NULL) {
-      rlo__stream_name_journal(s, n, first, &journal);
-    }
-    const rlo_job_options options =
-        job_options(s, n, first == NULL ? NULL : journal.text);
+    rlo__stream_name_journal(
+        s, n, r->parts[job->output].unfinished.journal_path, &journal);
+    rlo_job_options options = job_options(s, n, &journal);
+    options.scratch_bytes = r->scratch[job->output];
     rlo_status status =
         rlo_service_submit(r->service,
                            job->problem,
@@ -416,6 +436,21 @@ static int watch(run *r) {
   return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
 }
 
+/* Cuts off what two passes have left behind the arrays. */
+static int cut_off_scratch(run *r) {
+  const rlo__stream *s = r->stream;
+  for (int32_t n = 0; n < s->num_outputs; ++n) {
+    if (r->scratch[n] > 0 &&
+        ftruncate(r->parts[n].file.fd,
+                  (off_t)(r->offsets[n] + s->outputs[n].bytes)) != 0) {
+      return rlo__fail("cannot shorten the part of %s: %s",
+                       s->outputs[n].path,
+                       strerror(errno));
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
 static void release(run *r) {
   const rlo__stream *s = r->stream;
   for (int32_t n = 0; r->jobs != NULL && n < s->num_jobs; ++n) {
@@ -437,8 +472,12 @@ static void release(run *r) {
 
 static int run_jobs(void *payload) {
   run *r = payload;
-  int (*const steps[])(run *) = {
-      open_devices, create_service, create_storages, submit, watch};
+  int (*const steps[])(run *) = {open_devices,
+                                 create_service,
+                                 create_storages,
+                                 submit,
+                                 watch,
+                                 cut_off_scratch};
   int code = RLO__EXIT_OK;
   for (size_t n = 0;
        code == RLO__EXIT_OK && n < sizeof(steps) / sizeof(steps[0]);
@@ -450,14 +489,6 @@ static int run_jobs(void *payload) {
 }
 
 /* ----------------------------------------------------------------- outputs */
-
-static bool is_written(const rlo__stream *s, int32_t output) {
-  bool is_found = false;
-  for (int32_t n = 0; n < s->num_jobs; ++n) {
-    is_found |= s->jobs[n].output == output;
-  }
-  return is_found;
-}
 
 /* Opens the part of an output and writes the header. */
 static int begin_output(run *r, int32_t n) {
@@ -480,7 +511,7 @@ static int begin_output(run *r, int32_t n) {
   }
   r->offsets[n] = (int64_t)start.head_bytes;
   /* A job gives its destination the size. */
-  if (!is_written(r->stream, n) &&
+  if (count_jobs(r->stream, n) == 0 &&
       ftruncate(r->parts[n].file.fd, (off_t)(r->offsets[n] + output->bytes)) !=
           0) {
     code = rlo__fail("cannot write %s: %s", output->path, strerror(errno));
@@ -501,19 +532,17 @@ static int finish_outputs(run *r) {
     code = s->verify(s->payload, n, r->parts[n].file.fd, r->offsets[n]);
   }
   r->is_spoilt = code != RLO__EXIT_OK;
-  return code == RLO__EXIT_OK
-             ? rlo__output_files_commit(r->parts, s->num_outputs)
-             : code;
+  return r->is_spoilt ? code
+                      : rlo__output_files_commit(r->parts, s->num_outputs);
 }
 
 /* Removes the parts that are no outputs, unless they can be resumed. */
 static void end_outputs(run *r, int32_t num_begun) {
-  /* Not refused, nor failed since the input was changed. */
-  bool is_of_use = !r->is_spoilt && (!r->result->has_begun ||
-                                     r->result->status != RLO_DATA_LOSS);
+  /* A changed input spoils it too, unless the jobs were refused for that. */
+  r->is_spoilt |= r->result->has_begun && r->result->status == RLO_DATA_LOSS;
   bool stays = false;
   for (int32_t n = 0; n < num_begun; ++n) {
-    if (is_of_use && rlo__output_file_leave(&r->parts[n])) {
+    if (!r->is_spoilt && rlo__output_file_leave(&r->parts[n])) {
       stays = true;
     } else {
       rlo__output_file_abandon(&r->parts[n]);
@@ -557,10 +586,12 @@ int rlo__stream_run(const rlo__stream *stream, rlo__stream_result *out_result) {
   rlo__stream_words_make(stream, &r.result->info, &r.words);
   r.parts = calloc((size_t)stream->num_outputs, sizeof(*r.parts));
   r.offsets = calloc((size_t)stream->num_outputs, sizeof(*r.offsets));
+  r.scratch = calloc((size_t)stream->num_outputs, sizeof(*r.scratch));
   int code =
-      r.parts == NULL || r.offsets == NULL
+      r.parts == NULL || r.offsets == NULL || r.scratch == NULL
           ? rlo__fail("cannot get memory for %d files", stream->num_outputs)
           : run_into_parts(&r);
+  free(r.scratch);
   free(r.offsets);
   free(r.parts);
   *out_result = *r.result;

@@ -11,6 +11,8 @@ typedef struct rlo__stream_options {
   rlo__device_choice devices;
   /** --memory; 0: not given. */
   int64_t memory_bytes;
+  /** --passes; 0: not given. */
+  int32_t passes;
   bool is_dry_run;
   /** Goes on with a job that was stopped. */
   bool is_resumed;
@@ -26,6 +28,7 @@ typedef struct rlo__stream_options {
   {"device", required_argument, NULL, RLO__OPTION_DEVICES},    \
       {"host", no_argument, NULL, RLO__OPTION_HOST},           \
       {"memory", required_argument, NULL, RLO__OPTION_MEMORY}, \
+      {"passes", required_argument, NULL, RLO__OPTION_PASSES}, \
       {"dry-run", no_argument, NULL, RLO__OPTION_DRY_RUN},     \
       {"resume", no_argument, NULL, RLO__OPTION_RESUME},       \
       {"progress", no_argument, NULL, RLO__OPTION_PROGRESS}, { \
@@ -36,6 +39,9 @@ typedef struct rlo__stream_options {
 #define RLO__STREAM_HELP                                                       \
   "  --memory SIZE use so much of it (512MiB, 4GiB): in pieces even if the\n"  \
   "                array is small. A quarter of what is free without it\n"     \
+  "  --passes N    read and write each byte once (1) or twice (2), in "        \
+  "longer\n"                                                                   \
+  "                runs and through OUT; the faster without it\n"              \
   "  --dry-run     only print what would be done: passes, pieces, bytes and\n" \
   "                the lengths of the runs that are read and written\n"        \
   "  --resume      go on where the same command was stopped or killed, or\n"   \

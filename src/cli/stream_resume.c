@@ -32,8 +32,11 @@ void rlo__stream_name_journal(const rlo__stream *stream,
   for (int32_t n = 0; n < job; ++n) {
     number += stream->jobs[n].output == stream->jobs[job].output;
   }
-  snprintf(out_path->text, sizeof(out_path->text), "%s", first_path);
-  if (number > 1) {
+  snprintf(out_path->text,
+           sizeof(out_path->text),
+           "%s",
+           first_path == NULL ? "" : first_path);
+  if (first_path != NULL && number > 1) {
     size_t length = strlen(out_path->text);
     snprintf(out_path->text + length,
              sizeof(out_path->text) - length,

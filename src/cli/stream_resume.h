@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-#include "stream.h"
+#include "stream_jobs.h"
 
 /** How jobs that were stopped go on: which outputs have a journal, and what is
  *  said of it. */
@@ -21,7 +21,8 @@ typedef struct rlo__journal_path {
   char text[PATH_MAX + 16];
 } rlo__journal_path;
 
-/** Makes the path of a job's journal of that of its output's first job. */
+/** Makes the path of a job's journal of that of its output's first job; NULL:
+ *  there is none. */
 void rlo__stream_name_journal(const rlo__stream *stream,
                               int32_t job,
                               const char *first_path,

@@ -22,6 +22,18 @@ static rlo_status reserve(rlo_context *context, int64_t bytes) {
   return RLO_OK;
 }
 
+rlo_status rlo__context_check_buffer(const rlo_context *context,
+                                     int64_t bytes) {
+  if (bytes > context->device_info.max_allocation_bytes) {
+    return RLO_FAIL(RLO_OUT_OF_MEMORY,
+                    "a buffer of %lld bytes; %s allows %lld at once",
+                    (long long)bytes,
+                    context->device_name,
+                    (long long)context->device_info.max_allocation_bytes);
+  }
+  return RLO_OK;
+}
+
 rlo_status rlo_buffer_create(rlo_context *context,
                              int64_t bytes,
                              cl_mem *out_buffer) {
@@ -37,14 +49,7 @@ rlo_status rlo_buffer_create(rlo_context *context,
   }
   *out_buffer = NULL;
   RLO_TRY(rlo__context_check_process(context));
-  /* Some drivers return buffers beyond their limit and crash later. */
-  if (bytes > context->device_info.max_allocation_bytes) {
-    return RLO_FAIL(RLO_OUT_OF_MEMORY,
-                    "a buffer of %lld bytes; %s allows %lld at once",
-                    (long long)bytes,
-                    context->device_name,
-                    (long long)context->device_info.max_allocation_bytes);
-  }
+  RLO_TRY(rlo__context_check_buffer(context, bytes));
   RLO_TRY(reserve(context, bytes));
   cl_int code = CL_SUCCESS;
   cl_mem buffer = clCreateBuffer(

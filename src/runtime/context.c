@@ -64,6 +64,30 @@ static rlo_status read_options(const rlo_context_options *options,
   return RLO_OK;
 }
 
+/** Whether a device is part of one of the context's devices, and the driver
+ *  takes it there. PoCL names the whole device for contexts made of parts. */
+static bool is_part_of(cl_context context,
+                       const cl_device_id *devices,
+                       size_t num_devices,
+                       cl_device_id device) {
+  cl_device_id whole = device;
+  size_t i = num_devices;
+  while (i == num_devices && whole != NULL) {
+    cl_device_id part = whole;
+    whole = NULL;
+    (void)clGetDeviceInfo(
+        part, CL_DEVICE_PARENT_DEVICE, sizeof whole, &whole, NULL);
+    for (i = 0; i < num_devices && devices[i] != whole; ++i) {
+    }
+  }
+  cl_command_queue queue =
+      whole != NULL ? clCreateCommandQueue(context, device, 0, NULL) : NULL;
+  if (queue != NULL) {
+    clReleaseCommandQueue(queue);
+  }
+  return queue != NULL;
+}
+
 /** Checks that the device is one of the context. */
 static rlo_status check_membership(cl_context context, cl_device_id device) {
   size_t bytes = 0;
@@ -81,7 +105,8 @@ static rlo_status check_membership(cl_context context, cl_device_id device) {
     while (i < num_devices && devices[i] != device) {
       ++i;
     }
-    if (i == num_devices) {
+    if (i == num_devices &&
+        !is_part_of(context, devices, num_devices, device)) {
       char name[128];
       rlo__device_get_name(device, name, sizeof name);
       status = RLO_FAIL(RLO_INVALID_ARGUMENT,

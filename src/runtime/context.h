@@ -51,4 +51,9 @@ void rlo__context_unref(rlo_context *context);
  *  fork, where a driver would hang. */
 RLO_NODISCARD rlo_status rlo__context_check_process(const rlo_context *context);
 
+/** RLO_OK if the device allows buffers of so many bytes; RLO_OUT_OF_MEMORY.
+ *  Some drivers return larger ones and crash later. */
+RLO_NODISCARD rlo_status rlo__context_check_buffer(const rlo_context *context,
+                                                   int64_t bytes);
+
 #endif

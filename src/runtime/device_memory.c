@@ -209,6 +209,7 @@ rlo_status rlo__device_memory_over_host(rlo__device_queue *queue,
                                         int64_t bytes,
                                         rlo__device_memory **out_memory) {
   RLO_TRY(rlo__context_check_process(queue->context));
+  RLO_TRY(rlo__context_check_buffer(queue->context, bytes));
   cl_int code = CL_SUCCESS;
   cl_mem buffer = clCreateBuffer(queue->context->cl_context,
                                  CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,

@@ -64,8 +64,8 @@ RLO_NODISCARD rlo_status rlo__device_memory_wrap(rlo__device_queue *queue,
  * host's. The host does not touch its bytes between a command that uses them
  * and rlo__device_memory_wait. Not counted against the context's budget.
  * @param host  borrowed while the memory lives.
- * @return RLO_OK; RLO_UNSUPPORTED in a child of fork; RLO_OUT_OF_MEMORY;
- *         RLO_DEVICE.
+ * @return RLO_OK; RLO_UNSUPPORTED in a child of fork; RLO_OUT_OF_MEMORY, also
+ *         for more than the device's largest buffer; RLO_DEVICE.
  */
 RLO_NODISCARD rlo_status
 rlo__device_memory_over_host(rlo__device_queue *queue,

@@ -161,8 +161,11 @@ static bool take_checkpoint(rlo_job *job, rlo__job_work *out_work) {
 static bool take_in_pass(rlo_job *job,
                          int32_t lane_number,
                          rlo__job_work *out_work) {
-  return (lane_number < 0 && take_checkpoint(job, out_work)) ||
-         rlo__pipeline_take(job->pipeline, lane_number, &out_work->work);
+  bool may_write = lane_number < 0;
+  return (may_write && take_checkpoint(job, out_work)) ||
+         rlo__pipeline_take(job->pipeline, lane_number, &out_work->work) ||
+         /* A store may have found out that it has to wait for one. */
+         (may_write && take_checkpoint(job, out_work));
 }
 
 static bool take_phase(rlo_job *job, int32_t lane_number) {

@@ -34,6 +34,7 @@ struct rlo_job {
   /** Constant. */
   struct rlo_service *service;
   int32_t priority;
+  /** The bytes that are used of the storages. */
   int64_t src_bytes, dst_bytes;
   rlo__pass *passes;
   int32_t num_passes;

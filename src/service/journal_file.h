@@ -28,7 +28,7 @@
 enum {
   RLO__JOURNAL_VERSION = 1,
   /** Numbers that a job takes over from its journal. */
-  RLO__JOURNAL_NUM_SETTINGS = 3,
+  RLO__JOURNAL_NUM_SETTINGS = 6,
   /** Numbers that must be those of the job. */
   RLO__JOURNAL_NUM_KEYS = 13
 };

@@ -37,6 +37,8 @@ struct rlo_service {
   rlo__lane **lanes;
   /** Some lane copies pieces to its device. */
   bool copies;
+  /** The largest buffer that every lane allows; INT64_MAX without any. */
+  int64_t max_buffer_bytes;
 
   rlo__mutex mutex;
   /** There may be work: for threads without a lane, and for lanes. */

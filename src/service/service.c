@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/clock.h"
 #include "base/options.h"
 #include "base/status.h"
@@ -77,9 +78,13 @@ static rlo_status create_lanes(rlo_service *service,
     return RLO_OUT_OF_MEMORY;
   }
   service->num_lanes = num_contexts;
+  service->max_buffer_bytes = INT64_MAX;
   for (int32_t n = 0; n < num_contexts; ++n) {
     RLO_TRY(rlo__lane_create(contexts[n], copies, &service->lanes[n]));
     service->copies = service->copies || rlo__lane_copies(service->lanes[n]);
+    service->max_buffer_bytes =
+        rlo__min(service->max_buffer_bytes,
+                 rlo_context_device_info(contexts[n])->max_allocation_bytes);
   }
   return RLO_OK;
 }
@@ -183,7 +188,8 @@ void rlo_service_release(rlo_service *service) {
   }
   rlo__scheduler_stop(service);
   free_lanes(service);
-  /* Nobody can take them any more; those with users are theirs. */
+  /* Nobody can take these jobs any more. The last of a job's references frees
+   * it, if there is one. */
   rlo__mutex_lock(&service->mutex);
   rlo_job *job;
   while ((job = rlo__scheduler_take_untaken(service, NULL)) != NULL) {

@@ -121,7 +121,7 @@ class Device(StreamCase):
         code, out, err = self.stop_noted(
             lambda process: process.send_signal(signal.SIGTERM))
         self.assertEqual((code, out), (143, ""))
-        self.assertRegex(err, r"stopped at \d+ %; go on with: relayout convert")
+        self.assertRegex(err, r"stopped at \d+ %; go on with: relayout ")
         self.assert_files("in.npy", JOURNAL, PART)
         # The host does the rest, if the device shares its memory.
         self.resume("--host")

@@ -198,6 +198,7 @@ static void make_large(rlo_problem *problem, rlo__job_setting *setting) {
                                 .device_memory_bytes = INT64_C(64) << 20,
                                 .io_threads = 2,
                                 .max_running_jobs = 1,
+                                .max_buffer_bytes = INT64_MAX,
                                 .options = RLO_JOB_OPTIONS_INIT};
   setting->options.journal_path = "journal";
   for (int side = 0; side < 2; ++side) {

@@ -63,7 +63,7 @@ static void use(void *payload) {
     if (test_job_init(job, u->seed, u->first_number + n)) {
       char path[128];
       (void)snprintf(path, sizeof path, "%s/%d", folder, u->first_number + n);
-      if (job->dst.kind != TEST_STORAGE_MEMORY) {
+      if (!watched_storage_is_memory(&job->dst)) {
         job->options.journal_path = path;
       }
       use_job(job, n, u->service);
