@@ -12,9 +12,9 @@
 RLO_BEGIN_DECLS
 
 /*
- * The bytes that a streaming job reads or writes: memory, a part of a file, or
- * whatever functions of the user's make of them. Positions are bytes from 0 to
- * rlo_storage_traits.bytes - 1.
+ * The bytes that a streaming job reads or writes: memory, a part of a file or
+ * of a device buffer (storage_opencl.h), or whatever functions of the user's
+ * make of them. Positions are bytes from 0 to rlo_storage_traits.bytes - 1.
  *
  * Ownership. A storage is reference counted: each constructor returns one
  * reference, retain adds one, release drops one; release(NULL) is legal. A job
