@@ -94,7 +94,7 @@ typedef struct lattice {
 } lattice;
 
 /** Nested boxes with gaps, in any order of dimensions, some reversed and, to
- *  read, some repeated. */
+ *  read, some that overlap. */
 static lattice draw_lattice(test_random *random, bool is_read) {
   lattice l = {.run_bytes = test_random_in(random, 1, 200)};
   l.num_dims = (int32_t)test_random_in(random, 0, MAX_DIMS);
@@ -112,9 +112,10 @@ static lattice draw_lattice(test_random *random, bool is_read) {
     int64_t extent = test_random_in(random, 1, most < 5 ? most : 5);
     l.extents[d] = extent;
     l.bytes *= extent;
-    if (is_read && test_random_once_in(random, 8)) {
-      l.strides[d] = 0;
-      continue;
+    if (is_read && test_random_once_in(random, 4)) {
+      stride = test_random_once_in(random, 2)
+                   ? 0
+                   : test_random_in(random, 1, l.run_bytes);
     }
     span += (extent - 1) * stride;
     bool is_reversed = test_random_once_in(random, 6);
