@@ -9,11 +9,14 @@
 #include "array_file.h"
 #include "command.h"
 #include "convert.h"
+#include "convert_verify.h"
 #include "display.h"
 #include "files.h"
 #include "json.h"
 #include "message.h"
 #include "options.h"
+#include "stream.h"
+#include "stream_report.h"
 
 static int open_source(rlo__conversion *c) {
   rlo__file_hints hints = c->request.hints;
@@ -58,91 +61,82 @@ static int lower(rlo__conversion *c) {
 
 /* ----------------------------------------------------------------- printing */
 
-static void print_estimate_json(const rlo__conversion *c,
-                                const rlo_job_estimate *estimate) {
+/* Begins the object of an event, or of a result without one. */
+static void begin_json(const rlo__conversion *c,
+                       const char *event,
+                       const char *status,
+                       rlo__json *json) {
   rlo__shape_text text;
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "event", "plan");
-  rlo__json_string(&json, "shape", rlo__shape_text_make(&c->dst_shape, &text));
-  rlo__json_string(&json, "file", c->request.output_path);
-  rlo__json_int(&json, "physical_bytes", c->problem.dst_bytes);
-  rlo__json_int(&json, "num_passes", estimate->num_passes);
-  rlo__json_int(&json, "num_pieces", estimate->num_pieces);
-  rlo__json_int(&json, "bytes_read", estimate->bytes_read);
-  rlo__json_int(&json, "bytes_written", estimate->bytes_written);
-  rlo__json_int(&json, "read_run_bytes", estimate->read_run_bytes);
-  rlo__json_int(&json, "write_run_bytes", estimate->write_run_bytes);
-  rlo__json_int(&json, "host_bytes", estimate->host_bytes);
-  rlo__json_int(&json, "device_bytes", estimate->device_bytes);
-  rlo__json_double(&json, "expected_fraction", estimate->expected_fraction);
-  rlo__json_end_object(&json);
-  fflush(stdout);
-}
-
-static void print_estimate_text(const rlo__conversion *c,
-                                const rlo_job_estimate *estimate) {
-  rlo__shape_text shape;
-  rlo__bytes_text bytes;
-  rlo__bytes_text run;
-  printf("%s\n", rlo__shape_text_make(&c->dst_shape, &shape));
-  printf("passes  %d, of %" PRId64 " pieces together\n",
-         estimate->num_passes,
-         estimate->num_pieces);
-  printf("reads   %s, in runs of %s\n",
-         rlo__bytes_text_make(estimate->bytes_read, &bytes),
-         rlo__bytes_text_make(estimate->read_run_bytes, &run));
-  printf("writes  %s, in runs of %s\n",
-         rlo__bytes_text_make(estimate->bytes_written, &bytes),
-         rlo__bytes_text_make(estimate->write_run_bytes, &run));
-  printf("memory  %s", rlo__bytes_text_make(estimate->host_bytes, &bytes));
-  if (estimate->device_bytes > 0) {
-    printf(", and %s on each device",
-           rlo__bytes_text_make(estimate->device_bytes, &bytes));
+  rlo__json_begin_object(json, NULL);
+  if (event != NULL) {
+    rlo__json_string(json, "event", event);
   }
-  printf("\nspeed   %.2f of a copy's expected\n", estimate->expected_fraction);
+  if (status != NULL) {
+    rlo__json_string(json, "status", status);
+  }
+  rlo__json_string(json, "shape", rlo__shape_text_make(&c->dst_shape, &text));
+  rlo__json_string(json, "file", c->request.output_path);
+  rlo__json_int(json, "physical_bytes", c->problem.dst_bytes);
 }
 
-static void print_job_keys(rlo__json *json, const rlo_job_info *info) {
-  rlo__json_int(json, "num_passes", info->num_passes);
-  rlo__json_int(json, "num_pieces", info->num_pieces);
-  rlo__json_int(json, "bytes_read", info->bytes_read);
-  rlo__json_int(json, "bytes_written", info->bytes_written);
-  rlo__json_int(json, "host_bytes_peak", info->host_bytes_peak);
-  rlo__json_int(json, "device_bytes_peak", info->device_bytes_peak);
+static void print_shape(const rlo__conversion *c) {
+  rlo__shape_text text;
+  puts(rlo__shape_text_make(&c->dst_shape, &text));
+}
+
+static void print_estimate(const rlo__conversion *c,
+                           const rlo_job_estimate *estimate) {
+  if (c->request.common.is_json) {
+    rlo__json json = {0};
+    begin_json(c, "plan", NULL, &json);
+    rlo__stream_estimate_keys(&json, estimate);
+    rlo__json_end_object(&json);
+    fflush(stdout);
+  } else if (c->request.stream.is_dry_run) {
+    print_shape(c);
+    rlo__stream_estimate_print(estimate);
+  }
+}
+
+/* `family` and `device`: NULL on the host. */
+static void add_result_keys(const rlo__conversion *c,
+                            const char *family,
+                            const char *device,
+                            rlo__json *json) {
+  const bool is_on_host = c->request.stream.devices.is_none;
+  rlo__json_string(json, "family", is_on_host ? "host" : family);
+  rlo__json_string(json, "device", is_on_host ? NULL : device);
 }
 
 static void print_result(const rlo__conversion *c,
                          const rlo__convert_result *result) {
-  rlo__shape_text text;
-  rlo__shape_text_make(&c->dst_shape, &text);
   if (!c->request.common.is_json) {
-    puts(text.text);
+    print_shape(c);
     return;
   }
-  const bool is_on_host = c->request.devices.is_none;
   rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  if (result->is_job) {
-    rlo__json_string(&json, "event", "end");
-    rlo__json_string(&json, "status", rlo_status_name(RLO_OK));
-  }
-  rlo__json_string(&json, "shape", text.text);
-  rlo__json_string(&json, "file", c->request.output_path);
-  rlo__json_int(&json, "physical_bytes", c->problem.dst_bytes);
-  rlo__json_string(&json,
-                   "family",
-                   is_on_host                  ? "host"
-                   : result->family[0] == '\0' ? NULL
-                                               : result->family);
-  rlo__json_string(&json, "device", is_on_host ? NULL : result->device_names);
-  if (!is_on_host || result->is_job) {
+  begin_json(c, NULL, NULL, &json);
+  add_result_keys(c, result->family, result->device_name, &json);
+  if (!c->request.stream.devices.is_none) {
     rlo__json_double(&json, "seconds", result->seconds);
   }
   rlo__json_bool(&json, "is_verified", c->request.is_verified);
-  if (result->is_job) {
-    print_job_keys(&json, &result->info);
+  rlo__json_end_object(&json);
+}
+
+static void print_job(const rlo__conversion *c,
+                      const rlo__stream_result *result) {
+  if (!c->request.common.is_json) {
+    print_shape(c);
+    return;
   }
+  rlo__json json = {0};
+  begin_json(c, "end", rlo_status_name(RLO_OK), &json);
+  /* Pieces may run by several families. */
+  add_result_keys(c, NULL, result->device_names, &json);
+  rlo__json_double(&json, "seconds", result->info.seconds);
+  rlo__json_bool(&json, "is_verified", c->request.is_verified);
+  rlo__stream_info_keys(&json, &result->info);
   rlo__json_end_object(&json);
 }
 
@@ -159,69 +153,64 @@ static void print_failure(const rlo__conversion *c, rlo_status status) {
 
 /* ----------------------------------------------------------------- running */
 
-/* Options that have a meaning only for a job in pieces. */
-static bool is_job_asked_for(const rlo__convert_request *request) {
-  return request->memory_bytes != 0 || request->is_dry_run;
-}
-
 /* What is small is faster without threads and pieces; a family or a schedule is
- * of one kernel for the whole array; a pipe is not written at positions. */
-static bool is_job_better(const rlo__conversion *c) {
-  return (c->source.bytes > RLO__LARGE_BYTES ||
-          c->problem.dst_bytes > RLO__LARGE_BYTES) &&
-         c->request.family == NULL && c->request.schedule == NULL &&
-         !rlo__path_is_special(c->request.output_path);
+ * of one kernel for the whole array. */
+static bool is_job_wanted(const rlo__conversion *c) {
+  bool is_large = c->source.bytes > RLO__LARGE_BYTES ||
+                  c->problem.dst_bytes > RLO__LARGE_BYTES;
+  return rlo__stream_is_asked_for(&c->request.stream) ||
+         (is_large && c->request.family == NULL && c->request.schedule == NULL);
 }
 
-static int run_job(const rlo__conversion *c, const rlo_job_estimate *estimate) {
-  const bool is_json = c->request.common.is_json;
-  if (is_json) {
-    print_estimate_json(c, estimate);
-  } else if (c->request.is_dry_run) {
-    print_estimate_text(c, estimate);
+static int verify(const void *payload,
+                  int32_t output,
+                  int fd,
+                  int64_t offset_bytes) {
+  (void)output;
+  return rlo__convert_verify(payload, fd, offset_bytes);
+}
+
+/* Converts in pieces, unless the array cannot be cut: then *out_is_done is
+ * false. */
+static int convert_in_pieces(const rlo__conversion *c, bool *out_is_done) {
+  const rlo__convert_request *request = &c->request;
+  const rlo__stream_output output = {
+      request->output_path, &c->dst_shape, c->problem.dst_bytes};
+  const rlo__stream_job job = {&c->problem, 0, 0};
+  const rlo__stream stream = {.options = &request->stream,
+                              .common = &request->common,
+                              .sources = &c->source,
+                              .num_sources = 1,
+                              .outputs = &output,
+                              .num_outputs = 1,
+                              .jobs = &job,
+                              .num_jobs = 1,
+                              .verify = request->is_verified ? verify : NULL,
+                              .payload = c};
+  rlo_job_estimate estimate;
+  int code = rlo__stream_plan(&stream, &estimate, out_is_done);
+  if (code != RLO__EXIT_OK || !*out_is_done) {
+    return code;
   }
-  if (c->request.is_dry_run) {
+  print_estimate(c, &estimate);
+  if (request->stream.is_dry_run) {
     return RLO__EXIT_OK;
   }
-  rlo__convert_result result;
-  int code = rlo__convert_in_pieces(c, &result);
+  rlo__stream_result result;
+  code = rlo__stream_run(&stream, &result);
   if (code == RLO__EXIT_OK) {
-    print_result(c, &result);
-  } else if (is_json) {
+    print_job(c, &result);
+  } else if (request->common.is_json) {
     print_failure(c, result.status);
   }
   return code;
 }
 
-/* Converts in pieces, unless the array is small or cannot be cut:
- * then *out_is_done is false. */
-static int convert_if_large(const rlo__conversion *c, bool *out_is_done) {
-  bool is_asked_for = is_job_asked_for(&c->request);
-  *out_is_done = is_asked_for || is_job_better(c);
-  if (!*out_is_done) {
-    return RLO__EXIT_OK;
-  }
-  if (rlo__path_is_special(c->request.output_path)) {
-    return rlo__fail("%s is not a regular file: it cannot be written in pieces",
-                     c->request.output_path);
-  }
-  rlo_job_estimate estimate;
-  rlo_status status = rlo__convert_estimate(c, &estimate);
-  if (status == RLO_UNSUPPORTED && !is_asked_for) {
-    *out_is_done = false;
-    return RLO__EXIT_OK;
-  }
-  if (status != RLO_OK) {
-    return rlo__fail_last();
-  }
-  return run_job(c, &estimate);
-}
-
 static int convert_source(rlo__conversion *c) {
   bool is_done = false;
   int code = lower(c);
-  if (code == RLO__EXIT_OK) {
-    code = convert_if_large(c, &is_done);
+  if (code == RLO__EXIT_OK && is_job_wanted(c)) {
+    code = convert_in_pieces(c, &is_done);
   }
   if (code != RLO__EXIT_OK || is_done) {
     return code;
@@ -261,13 +250,6 @@ static int run_conversion(const rlo__convert_request *request) {
 
 /* ----------------------------------------------------------------- options */
 
-/* What the options are put into; some only exclude others. */
-typedef struct convert_options {
-  rlo__convert_request request;
-  bool is_host;
-  bool is_device;
-} convert_options;
-
 static int parse_byte_order(const char *value, rlo__byte_order *out_order) {
   static const char *const words[] = {"little", "big"};
   int32_t n = 0;
@@ -279,8 +261,7 @@ static int parse_byte_order(const char *value, rlo__byte_order *out_order) {
 }
 
 static int take_option(void *payload, int option, const char *value) {
-  convert_options *given = payload;
-  rlo__convert_request *request = &given->request;
+  rlo__convert_request *request = payload;
   switch (option) {
     case RLO__OPTION_FROM:
       request->from = value;
@@ -297,19 +278,6 @@ static int take_option(void *payload, int option, const char *value) {
     case RLO__OPTION_SCHEDULE:
       request->schedule = value;
       break;
-    case RLO__OPTION_HOST:
-      given->is_host = true;
-      break;
-    case RLO__OPTION_DEVICES:
-      given->is_device = true;
-      return rlo__device_choice_parse("convert", value, &request->devices);
-    case RLO__OPTION_MEMORY:
-      return rlo__size_parse("convert",
-                             "--memory",
-                             value,
-                             RLO_SERVICE_MIN_HOST_BYTES,
-                             INT64_MAX,
-                             &request->memory_bytes);
     case RLO__OPTION_OFFSET:
       return rlo__size_parse("convert",
                              "--offset",
@@ -319,18 +287,12 @@ static int take_option(void *payload, int option, const char *value) {
                              &request->hints.offset_bytes);
     case RLO__OPTION_BYTE_ORDER:
       return parse_byte_order(value, &request->hints.byte_order);
-    case RLO__OPTION_DRY_RUN:
-      request->is_dry_run = true;
-      break;
-    case RLO__OPTION_QUIET:
-      request->is_quiet = true;
-      break;
-    case RLO__OPTION_PROGRESS:
-      request->is_progress_wanted = true;
-      break;
-    default:
+    case RLO__OPTION_VERIFY:
       request->is_verified = true;
       break;
+    default:
+      return rlo__stream_option_take(
+          "convert", option, value, &request->stream);
   }
   return RLO__EXIT_OK;
 }
@@ -341,49 +303,41 @@ static const struct option options[] = {
     {"from", required_argument, NULL, RLO__OPTION_FROM},
     {"to", required_argument, NULL, RLO__OPTION_TO},
     {"perm", required_argument, NULL, RLO__OPTION_PERM},
-    {"device", required_argument, NULL, RLO__OPTION_DEVICES},
     {"family", required_argument, NULL, RLO__OPTION_FAMILY},
     {"schedule", required_argument, NULL, RLO__OPTION_SCHEDULE},
     /* The former name. */
     {"way", required_argument, NULL, RLO__OPTION_SCHEDULE},
-    {"host", no_argument, NULL, RLO__OPTION_HOST},
     {"verify", no_argument, NULL, RLO__OPTION_VERIFY},
-    {"memory", required_argument, NULL, RLO__OPTION_MEMORY},
-    {"dry-run", no_argument, NULL, RLO__OPTION_DRY_RUN},
+    RLO__STREAM_OPTIONS,
     {"offset", required_argument, NULL, RLO__OPTION_OFFSET},
     {"byte-order", required_argument, NULL, RLO__OPTION_BYTE_ORDER},
-    {"progress", no_argument, NULL, RLO__OPTION_PROGRESS},
-    {"quiet", no_argument, NULL, RLO__OPTION_QUIET},
     {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
     {0}};
 
-static int check_options(convert_options *given) {
-  rlo__convert_request *request = &given->request;
+static int check_options(rlo__convert_request *request) {
   bool is_kernel_named = request->family != NULL || request->schedule != NULL;
-  if (given->is_host && (is_kernel_named || given->is_device)) {
-    return rlo__fail_usage(
-        "convert",
-        "--host uses no device: it excludes --device, --family and --schedule");
+  if (request->stream.is_host && is_kernel_named) {
+    return rlo__fail_usage("convert",
+                           "--host uses no device: it excludes --family and "
+                           "--schedule");
   }
-  request->devices.is_none |= given->is_host;
-  if (request->devices.is_none && is_kernel_named) {
+  if (request->stream.devices.is_none && is_kernel_named) {
     return rlo__fail_usage("convert",
                            "--device none excludes --family and --schedule");
   }
-  if (is_kernel_named && is_job_asked_for(request)) {
+  if (is_kernel_named && rlo__stream_is_asked_for(&request->stream)) {
     return rlo__fail_usage("convert",
                            "--family and --schedule are of a kernel for the "
                            "whole array: they exclude --memory and "
                            "--dry-run");
   }
-  return RLO__EXIT_OK;
+  return rlo__stream_options_check("convert", &request->stream);
 }
 
 static int run(int argc, char **argv) {
-  convert_options given = {.request = {.hints = RLO__FILE_HINTS_INIT}};
-  rlo__convert_request *request = &given.request;
+  rlo__convert_request request = {.hints = RLO__FILE_HINTS_INIT};
   int code = rlo__options_take(
-      &rlo__cmd_convert, argc, argv, &given, &request->common);
+      &rlo__cmd_convert, argc, argv, &request, &request.common);
   if (code != RLO__EXIT_OK) {
     return code;
   }
@@ -391,14 +345,14 @@ static int run(int argc, char **argv) {
   code = rlo__operands_take(
       argc, argv, 2, "an input and an output file", &operands);
   if (code == RLO__EXIT_OK) {
-    code = check_options(&given);
+    code = check_options(&request);
   }
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  request->input_path = operands[0];
-  request->output_path = operands[1];
-  return run_conversion(request);
+  request.input_path = operands[0];
+  request.output_path = operands[1];
+  return run_conversion(&request);
 }
 
 const rlo__command rlo__cmd_convert = {
@@ -451,20 +405,7 @@ const rlo__command rlo__cmd_convert = {
         "pieces and is never in memory as a whole, unless --family or "
         "--schedule\n"
         "is given or OUT is a pipe:\n"
-        "\n"
-        "  --memory SIZE use so much of it (512MiB, 4GiB): in pieces even if "
-        "the\n"
-        "                array is small. A quarter of what is free without it\n"
-        "  --dry-run     only print what would be done: passes, pieces, bytes "
-        "and\n"
-        "                the lengths of the runs that are read and written\n"
-        "  --progress    a line each 10 seconds where standard error is no\n"
-        "                terminal; on one it is drawn without\n"
-        "  --quiet       no progress\n"
-        "\n"
-        "With --json there are then several objects, one a line, with the key\n"
-        "event: plan, progress each second, and end, which has status and the\n"
-        "keys above.\n"
+        "\n" RLO__STREAM_HELP
         "\n"
         "What is printed is the shape of the result: relayout convert --from\n"
         "'THAT' OUT BACK reads it again. Slots that hold no element and have "

@@ -62,8 +62,8 @@ static int run_in_session(state *s, rlo__session *session) {
   rlo_plan_info info;
   rlo_plan_get_info(plan, &info);
   snprintf(s->result->family, sizeof(s->result->family), "%s", info.family);
-  snprintf(s->result->device_names,
-           sizeof(s->result->device_names),
+  snprintf(s->result->device_name,
+           sizeof(s->result->device_name),
            "%s",
            session->device_name);
   cl_mem src = NULL;
@@ -88,7 +88,7 @@ static int run_in_session(state *s, rlo__session *session) {
 static int run_on_device(void *payload) {
   state *s = payload;
   rlo__session session;
-  const rlo__device_choice *devices = &s->c->request.devices;
+  const rlo__device_choice *devices = &s->c->request.stream.devices;
   /* One is enough for what is small: the first. */
   int code = rlo__session_init(devices->count == 0 ? -1 : devices->numbers[0],
                                &session);
@@ -140,7 +140,7 @@ static int convert(state *s) {
     code = allocate_destination(s);
   }
   if (code == RLO__EXIT_OK) {
-    code = s->c->request.devices.is_none
+    code = s->c->request.stream.devices.is_none
                ? run_on_host(s)
                : rlo__subprocess_run(
                      s->c->request.common.is_isolated, run_on_device, s);

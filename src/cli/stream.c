@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "message.h"
+#include "progress.h"
+#include "session.h"
+#include "stream_report.h"
+#include "subprocess.h"
+
+/* How long to wait between two looks at a job. */
+#define LOOK_MILLISECONDS 100
+
+/* An output, and where its array begins. */
+typedef struct part {
+  rlo__output_file output;
+  int64_t offset_bytes;
+} part;
+
+/*
+ * Where the jobs run. With devices, in the child process that uses the driver:
+ * the pieces pass through the driver's memory there. The child draws the
+ * progress too, since it has the jobs at hand; the parent only waits, and owns
+ * what must not depend on the driver: the parts, which it made before the fork,
+ * and their names. If the driver dies, or a signal ends the command, the parent
+ * unlinks the parts, and the targets are what they were. What remains of the
+ * jobs is in a shared page. On the host there is no driver, and no child.
+ */
+typedef struct run {
+  const rlo__stream *stream;
+  /* One for each output. */
+  part *parts;
+  /* In shared memory. */
+  rlo__stream_result *result;
+  rlo__session *sessions;
+  int32_t num_sessions;
+  /* Of the sources, then of the outputs. */
+  rlo_storage **storages;
+  rlo_service *service;
+  rlo_job **jobs;
+  rlo__progress progress;
+  double next_event_seconds;
+  /* Printed if a signal ends the command. */
+  char note[PATH_MAX + 64];
+} run;
+
+/* ---------------------------------------------------------------- estimate */
+
+static rlo_service_options service_options(const rlo__stream *s) {
+  rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
+  options.host_memory_bytes = s->options->memory_bytes;
+  /* So that each job gets all of the memory, and that they do not overtake each
+   * other: a later one may write over what an earlier one has filled. */
+  options.max_running_jobs = 1;
+  return options;
+}
+
+/* The first job of an output finds nothing in it; the others keep what it has
+ * written between their own bytes. */
+static rlo_job_options job_options(const rlo__stream *s, int32_t job) {
+  rlo_job_options options = RLO_JOB_OPTIONS_INIT;
+  options.is_new_destination = true;
+  for (int32_t n = 0; n < job; ++n) {
+    options.is_new_destination &= s->jobs[n].output != s->jobs[job].output;
+  }
+  return options;
+}
+
+static rlo_status estimate_job(const rlo__stream *s,
+                               int32_t job,
+                               rlo_job_estimate *out_estimate) {
+  const rlo__array_source *source = &s->sources[s->jobs[job].source];
+  rlo_service_options of_service = service_options(s);
+  rlo_job_options of_job = job_options(s, job);
+  rlo_storage_traits src = RLO_STORAGE_TRAITS_INIT;
+  src.bytes = source->bytes;
+  src.granule_bytes = (int64_t)source->swapped_width_bytes;
+  rlo_storage_traits dst = RLO_STORAGE_TRAITS_INIT;
+  dst.bytes = s->outputs[s->jobs[job].output].bytes;
+  *out_estimate = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
+  return rlo_job_estimate_make(
+      s->jobs[job].problem, &src, &dst, &of_service, &of_job, out_estimate);
+}
+
+static int64_t min(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t max(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* Adds a job to the estimate of those before it; *copy_bytes and *time are of
+ * these. */
+static void add_estimate(const rlo_job_estimate *one,
+                         rlo_job_estimate *all,
+                         double *copy_bytes,
+                         double *time) {
+  bool is_first = all->num_pieces == 0;
+  all->num_passes = (int32_t)max(all->num_passes, one->num_passes);
+  all->host_bytes = max(all->host_bytes, one->host_bytes);
+  all->device_bytes = max(all->device_bytes, one->device_bytes);
+  if (one->num_pieces == 0) {
+    return;
+  }
+  all->num_pieces += one->num_pieces;
+  all->bytes_read += one->bytes_read;
+  all->bytes_written += one->bytes_written;
+  all->read_run_bytes = is_first
+                            ? one->read_run_bytes
+                            : min(all->read_run_bytes, one->read_run_bytes);
+  all->write_run_bytes = is_first
+                             ? one->write_run_bytes
+                             : min(all->write_run_bytes, one->write_run_bytes);
+  double bytes = (double)(one->bytes_read + one->bytes_written);
+  *copy_bytes += bytes;
+  *time += bytes / one->expected_fraction;
+  all->expected_fraction = *copy_bytes / *time;
+}
+
+static rlo_status estimate(const rlo__stream *s, rlo_job_estimate *out) {
+  double copy_bytes = 0;
+  double time = 0;
+  *out = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
+  out->expected_fraction = 1;
+  for (int32_t n = 0; n < s->num_jobs; ++n) {
+    rlo_job_estimate one;
+    rlo_status status = estimate_job(s, n, &one);
+    if (status != RLO_OK) {
+      return status;
+    }
+    add_estimate(&one, out, &copy_bytes, &time);
+  }
+  return RLO_OK;
+}
+
+int rlo__stream_plan(const rlo__stream *stream,
+                     rlo_job_estimate *out_estimate,
+                     bool *out_is_possible) {
+  bool is_asked_for = rlo__stream_is_asked_for(stream->options);
+  *out_is_possible = false;
+  for (int32_t n = 0; n < stream->num_outputs; ++n) {
+    const char *path = stream->outputs[n].path;
+    if (rlo__path_is_special(path)) {
+      return is_asked_for ? rlo__fail(
+                                "%s is not a regular file: it cannot be "
+                                "written in pieces",
+                                path)
+                          : RLO__EXIT_OK;
+    }
+  }
+  rlo_status status = estimate(stream, out_estimate);
+  if (status == RLO_UNSUPPORTED && !is_asked_for) {
+    return RLO__EXIT_OK;
+  }
+  *out_is_possible = status == RLO_OK;
+  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+}
+
+/* ----------------------------------------------------------------- devices */
+
+static int count_devices(int32_t *out_count) {
+  if (rlo_device_list(NULL, 0, out_count) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  return *out_count == 0 ? rlo__fail("there is no OpenCL device")
+                         : RLO__EXIT_OK;
+}
+
+static void add_name(rlo__stream_result *result, const char *name) {
+  size_t length = strlen(result->device_names);
+  snprintf(result->device_names + length,
+           sizeof(result->device_names) - length,
+           "%s%s",
+           length == 0 ? "" : ", ",
+           name);
+}
+
+static int open_devices(run *r) {
+  const rlo__device_choice *choice = &r->stream->options->devices;
+  if (choice->is_none) {
+    return RLO__EXIT_OK;
+  }
+  int32_t count = choice->count == 0 ? 1 : choice->count;
+  int code = choice->is_all ? count_devices(&count) : RLO__EXIT_OK;
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  r->sessions = calloc((size_t)count, sizeof(*r->sessions));
+  if (r->sessions == NULL) {
+    return rlo__fail("cannot get memory for %d devices", count);
+  }
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
+    int32_t number = choice->is_all       ? n
+                     : choice->count == 0 ? -1
+                                          : choice->numbers[n];
+    ++r->num_sessions;
+    code = rlo__session_init(number, &r->sessions[n]);
+    if (code == RLO__EXIT_OK) {
+      add_name(r->result, r->sessions[n].device_name);
+    }
+  }
+  return code;
+}
+
+static int create_service(run *r) {
+  const rlo_service_options options = service_options(r->stream);
+  rlo_context **contexts =
+      calloc((size_t)r->num_sessions + 1, sizeof(*contexts));
+  if (contexts == NULL) {
+    return rlo__fail("cannot get memory for %d devices", r->num_sessions);
+  }
+  for (int32_t n = 0; n < r->num_sessions; ++n) {
+    contexts[n] = r->sessions[n].context;
+  }
+  rlo_status status =
+      rlo_service_create(contexts, r->num_sessions, &options, &r->service);
+  free((void *)contexts);
+  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+}
+
+/* -------------------------------------------------------------------- jobs */
+
+static int create_storages(run *r) {
+  const rlo__stream *s = r->stream;
+  int32_t count = s->num_sources + s->num_outputs;
+  r->storages = calloc((size_t)count, sizeof(rlo_storage *));
+  if (r->storages == NULL) {
+    return rlo__fail("cannot get memory for %d files", count);
+  }
+  for (int32_t n = 0; n < s->num_sources; ++n) {
+    int code = rlo__array_source_storage(&s->sources[n], &r->storages[n]);
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+  }
+  for (int32_t n = 0; n < s->num_outputs; ++n) {
+    if (rlo_storage_from_fd(r->parts[n].output.file.fd,
+                            r->parts[n].offset_bytes,
+                            s->outputs[n].bytes,
+                            NULL,
+                            &r->storages[s->num_sources + n]) != RLO_OK) {
+      return rlo__fail_last();
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
+/* All at once, so that the totals are known from the beginning. */
+static int submit(run *r) {
+  const rlo__stream *s = r->stream;
+  r->jobs = calloc((size_t)s->num_jobs + 1, sizeof(rlo_job *));
+  if (r->jobs == NULL) {
+    return rlo__fail("cannot get memory for %d jobs", s->num_jobs);
+  }
+  for (int32_t n = 0; n < s->num_jobs; ++n) {
+    const rlo__stream_job *job = &s->jobs[n];
+    const rlo_job_options options = job_options(s, n);
+    rlo_status status =
+        rlo_service_submit(r->service,
+                           job->problem,
+                           r->storages[job->source],
+                           r->storages[s->num_sources + job->output],
+                           &options,
+                           &r->jobs[n]);
+    if (status != RLO_OK) {
+      r->result->status = status;
+      return rlo__fail_last();
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
+static void add_info(const rlo_job_info *one, rlo_job_info *all) {
+  all->num_passes = (int32_t)max(all->num_passes, one->num_passes);
+  all->pieces_done += one->pieces_done;
+  all->num_pieces += one->num_pieces;
+  all->bytes_done += one->bytes_done;
+  all->bytes_total += one->bytes_total;
+  all->bytes_read += one->bytes_read;
+  all->bytes_written += one->bytes_written;
+  all->host_bytes_peak = max(all->host_bytes_peak, one->host_bytes_peak);
+  all->device_bytes_peak = max(all->device_bytes_peak, one->device_bytes_peak);
+  all->seconds += one->seconds;
+  for (int stage = 0; stage < RLO_STAGE_COUNT; ++stage) {
+    all->stage_seconds[stage] += one->stage_seconds[stage];
+  }
+}
+
+/* Gets the state of job `current`, with the totals of all. */
+static rlo_status get_info(const run *r, int32_t current, rlo_job_info *out) {
+  rlo_job_info all = RLO_JOB_INFO_INIT;
+  for (int32_t n = 0; n < r->stream->num_jobs; ++n) {
+    rlo_job_info one = RLO_JOB_INFO_INIT;
+    rlo_status status = rlo_job_get_info(r->jobs[n], &one);
+    if (status != RLO_OK) {
+      return status;
+    }
+    add_info(&one, &all);
+    if (n == current) {
+      all.state = one.state;
+      all.status = one.status;
+      all.pass = one.pass;
+      all.seconds_left = one.seconds_left;
+    }
+  }
+  if (r->stream->num_jobs > 1) {
+    all.seconds_left = all.bytes_done == 0
+                           ? -1
+                           : all.seconds *
+                                 (double)(all.bytes_total - all.bytes_done) /
+                                 (double)all.bytes_done;
+  }
+  *out = all;
+  return RLO_OK;
+}
+
+static void show(run *r, const rlo_job_info *info) {
+  rlo__progress_show(&r->progress, info);
+  if (r->stream->common->is_json && info->seconds >= r->next_event_seconds) {
+    rlo__stream_progress_print(info);
+    r->next_event_seconds += 1.0;
+  }
+}
+
+/* Shows how far the jobs are until job `n` has ended. */
+static rlo_status watch_job(run *r, int32_t n) {
+  rlo_job_info *info = &r->result->info;
+  r->progress.name = r->stream->outputs[r->stream->jobs[n].output].path;
+  bool has_ended = false;
+  rlo_status status = RLO_OK;
+  while (status == RLO_OK && !has_ended) {
+    status = rlo_job_wait(r->jobs[n], LOOK_MILLISECONDS, &has_ended);
+    if (status == RLO_OK) {
+      status = get_info(r, n, info);
+    }
+    if (status == RLO_OK && !has_ended) {
+      show(r, info);
+    }
+  }
+  return status == RLO_OK ? rlo_job_result(r->jobs[n]) : status;
+}
+
+static int watch(run *r) {
+  const rlo__stream_options *options = r->stream->options;
+  rlo__progress_begin(
+      &r->progress,
+      rlo__progress_kind_choose(options->is_progress_wanted, options->is_quiet),
+      r->stream->outputs[0].path);
+  r->next_event_seconds = 1.0;
+  rlo_status status = RLO_OK;
+  for (int32_t n = 0; status == RLO_OK && n < r->stream->num_jobs; ++n) {
+    status = watch_job(r, n);
+  }
+  rlo__progress_end(&r->progress, &r->result->info);
+  r->result->status = status;
+  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+}
+
+static void release(run *r) {
+  const rlo__stream *s = r->stream;
+  for (int32_t n = 0; r->jobs != NULL && n < s->num_jobs; ++n) {
+    rlo_job_release(r->jobs[n]);
+  }
+  free((void *)r->jobs);
+  rlo_service_release(r->service);
+  for (int32_t n = 0;
+       r->storages != NULL && n < s->num_sources + s->num_outputs;
+       ++n) {
+    rlo_storage_release(r->storages[n]);
+  }
+  free((void *)r->storages);
+  for (int32_t n = 0; n < r->num_sessions; ++n) {
+    rlo__session_deinit(&r->sessions[n]);
+  }
+  free(r->sessions);
+}
+
+static int run_jobs(void *payload) {
+  run *r = payload;
+  int (*const steps[])(run *) = {
+      open_devices, create_service, create_storages, submit, watch};
+  int code = RLO__EXIT_OK;
+  for (size_t n = 0;
+       code == RLO__EXIT_OK && n < sizeof(steps) / sizeof(steps[0]);
+       ++n) {
+    code = steps[n](r);
+  }
+  release(r);
+  return code;
+}
+
+/* ----------------------------------------------------------------- outputs */
+
+static int begin_output(const rlo__stream_output *output,
+                        const char *note,
+                        part *out_part) {
+  char head[RLO__MAX_HEADER_BYTES];
+  size_t head_bytes = 0;
+  int code =
+      rlo__array_make_header(output->path, output->shape, head, &head_bytes);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__output_file_begin(
+        output->path, head, head_bytes, note, &out_part->output);
+  }
+  out_part->offset_bytes = (int64_t)head_bytes;
+  return code;
+}
+
+static int finish_outputs(const run *r) {
+  const rlo__stream *s = r->stream;
+  int code = RLO__EXIT_OK;
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_sources; ++n) {
+    code = rlo__input_file_check_unchanged(&s->sources[n].file);
+  }
+  for (int32_t n = 0;
+       code == RLO__EXIT_OK && s->verify != NULL && n < s->num_outputs;
+       ++n) {
+    code = s->verify(
+        s->payload, n, r->parts[n].output.file.fd, r->parts[n].offset_bytes);
+  }
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_outputs; ++n) {
+    code = rlo__output_file_commit(&r->parts[n].output);
+  }
+  return code;
+}
+
+/* Makes the parts, and renames them to the outputs. */
+static int run_into_parts(run *r) {
+  const rlo__stream *s = r->stream;
+  int code = RLO__EXIT_OK;
+  int32_t num_begun = 0;
+  while (code == RLO__EXIT_OK && num_begun < s->num_outputs) {
+    code = begin_output(&s->outputs[num_begun],
+                        num_begun == 0 ? r->note : NULL,
+                        &r->parts[num_begun]);
+    num_begun += code == RLO__EXIT_OK;
+  }
+  if (code == RLO__EXIT_OK) {
+    code = s->options->devices.is_none
+               ? run_jobs(r)
+               : rlo__subprocess_run(s->common->is_isolated, run_jobs, r);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = finish_outputs(r);
+  }
+  for (int32_t n = 0; n < num_begun; ++n) {
+    rlo__output_file_abandon(&r->parts[n].output);
+  }
+  return code;
+}
+
+int rlo__stream_run(const rlo__stream *stream, rlo__stream_result *out_result) {
+  *out_result =
+      (rlo__stream_result){.info = RLO_JOB_INFO_INIT, .status = RLO_OK};
+  run r = {.stream = stream};
+  r.result = rlo__shared_create(sizeof(*r.result));
+  if (r.result == NULL) {
+    return RLO__EXIT_FAILURE;
+  }
+  *r.result = *out_result;
+  /* On a terminal the line that is being drawn ends first. */
+  snprintf(r.note,
+           sizeof(r.note),
+           "%srelayout: stopped; nothing was written to %s\n",
+           isatty(STDERR_FILENO) ? "\n" : "",
+           stream->outputs[0].path);
+  r.parts = calloc((size_t)stream->num_outputs, sizeof(*r.parts));
+  int code = r.parts == NULL ? rlo__fail("cannot get memory for %d files",
+                                         stream->num_outputs)
+                             : run_into_parts(&r);
+  free(r.parts);
+  *out_result = *r.result;
+  rlo__shared_release(r.result, sizeof(*r.result));
+  return code;
+}

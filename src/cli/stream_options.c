@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream_options.h"
+
+#include "relayout/service.h"
+
+#include "message.h"
+
+int rlo__stream_option_take(const char *verb,
+                            int option,
+                            const char *value,
+                            rlo__stream_options *options) {
+  switch (option) {
+    case RLO__OPTION_DEVICES:
+      options->is_device = true;
+      return rlo__device_choice_parse(verb, value, &options->devices);
+    case RLO__OPTION_HOST:
+      options->is_host = true;
+      break;
+    case RLO__OPTION_MEMORY:
+      return rlo__size_parse(verb,
+                             "--memory",
+                             value,
+                             RLO_SERVICE_MIN_HOST_BYTES,
+                             INT64_MAX,
+                             &options->memory_bytes);
+    case RLO__OPTION_DRY_RUN:
+      options->is_dry_run = true;
+      break;
+    case RLO__OPTION_PROGRESS:
+      options->is_progress_wanted = true;
+      break;
+    case RLO__OPTION_QUIET:
+      options->is_quiet = true;
+      break;
+    default:
+      break;
+  }
+  return RLO__EXIT_OK;
+}
+
+int rlo__stream_options_check(const char *verb, rlo__stream_options *options) {
+  if (options->is_host && options->is_device) {
+    return rlo__fail_usage(verb, "--host uses no device: it excludes --device");
+  }
+  options->devices.is_none |= options->is_host;
+  return RLO__EXIT_OK;
+}
+
+bool rlo__stream_is_asked_for(const rlo__stream_options *options) {
+  return options->memory_bytes != 0 || options->is_dry_run;
+}
