@@ -3,8 +3,12 @@
 
 #include "base/checked.h"
 
+/* What is long begins with a page, as direct I/O wants it. */
 static int64_t aligned(int64_t bytes) {
-  return rlo__ceil_div(bytes, RLO__STAGING_ALIGNMENT) * RLO__STAGING_ALIGNMENT;
+  const int64_t page_bytes = 4096;
+  const int64_t long_bytes = INT64_C(64) << 10;
+  int64_t alignment = bytes < long_bytes ? RLO__STAGING_ALIGNMENT : page_bytes;
+  return rlo__ceil_div(bytes, alignment) * alignment;
 }
 
 rlo__pass_layout rlo__pass_get_layout(const rlo__pass *pass) {

@@ -20,7 +20,12 @@ rlo__transfers rlo__transfers_make(const rlo__lattice *lattice,
   made.first_whole_dim = d;
   made.is_run_cut = d == lattice->num_dims && bytes > target_bytes;
   if (made.is_run_cut) {
-    made.part = rlo__max(1, target_bytes / granule_bytes) * granule_bytes;
+    /* At pages, where parts are long: a run that begins with one stays aligned.
+     */
+    const int64_t page_bytes = 4096;
+    int64_t step = rlo__ceil_div(page_bytes, granule_bytes) * granule_bytes;
+    step = step <= target_bytes ? step : granule_bytes;
+    made.part = rlo__max(1, target_bytes / step) * step;
     made.parts = rlo__ceil_div(lattice->run_bytes, made.part);
   } else if (d > 0) {
     made.part = rlo__max(1, target_bytes / bytes);
