@@ -229,12 +229,15 @@ static int create_service(run *r) {
 static int create_storages(run *r) {
   const rlo__stream *s = r->stream;
   int32_t count = s->num_sources + s->num_outputs;
+  rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
+  hints.is_direct = s->options->is_direct;
   r->storages = calloc((size_t)count, sizeof(rlo_storage *));
   if (r->storages == NULL) {
     return rlo__fail("cannot get memory for %d files", count);
   }
   for (int32_t n = 0; n < s->num_sources; ++n) {
-    int code = rlo__array_source_storage(&s->sources[n], &r->storages[n]);
+    int code =
+        rlo__array_source_storage(&s->sources[n], &hints, &r->storages[n]);
     if (code != RLO__EXIT_OK) {
       return code;
     }
@@ -243,7 +246,7 @@ static int create_storages(run *r) {
     if (rlo_storage_from_fd(r->parts[n].output.file.fd,
                             r->parts[n].offset_bytes,
                             s->outputs[n].bytes,
-                            NULL,
+                            &hints,
                             &r->storages[s->num_sources + n]) != RLO_OK) {
       return rlo__fail_last();
     }

@@ -11,6 +11,8 @@ typedef struct rlo__stream_options {
   rlo__device_choice devices;
   /** --memory; 0: not given. */
   int64_t memory_bytes;
+  /** --io direct. */
+  bool is_direct;
   bool is_dry_run;
   bool is_quiet;
   bool is_progress_wanted;
@@ -23,6 +25,7 @@ typedef struct rlo__stream_options {
 #define RLO__STREAM_OPTIONS                                    \
   {"device", required_argument, NULL, RLO__OPTION_DEVICES},    \
       {"host", no_argument, NULL, RLO__OPTION_HOST},           \
+      {"io", required_argument, NULL, RLO__OPTION_IO},         \
       {"memory", required_argument, NULL, RLO__OPTION_MEMORY}, \
       {"dry-run", no_argument, NULL, RLO__OPTION_DRY_RUN},     \
       {"progress", no_argument, NULL, RLO__OPTION_PROGRESS}, { \
@@ -33,6 +36,9 @@ typedef struct rlo__stream_options {
 #define RLO__STREAM_HELP                                                       \
   "  --memory SIZE use so much of it (512MiB, 4GiB): in pieces even if the\n"  \
   "                array is small. A quarter of what is free without it\n"     \
+  "  --io WAY      direct: past the system's page cache, in pieces even if "   \
+  "the\n"                                                                      \
+  "                array is small. buffered, or auto: through it\n"            \
   "  --dry-run     only print what would be done: passes, pieces, bytes and\n" \
   "                the lengths of the runs that are read and written\n"        \
   "  --progress    a line each 10 seconds where standard error is no\n"        \
