@@ -134,6 +134,34 @@ rlo_infer_kernel(rlo_engine *engine,
                  int32_t *out_count);
 
 /**
+ * Lowers one result of a built-in kernel to problems, without running it: for
+ * who runs them, as by a service.
+ * @param inputs  `num_inputs` shapes, borrowed: operand n of the problems is
+ *                input n.
+ * @param output  which result, from 0.
+ * @param dst     borrowed; the type, element size and dimensions that
+ *                rlo_infer_kernel returns for it, any layout; NULL for that
+ *                shape itself.
+ * @param out_problems  owned by the caller; rlo_problem_list_release frees it.
+ *                Slots of dst that hold no element and have no fill are left
+ *                alone.
+ * @return RLO_OK; the statuses of rlo_infer_kernel; RLO_OUT_OF_RANGE for a
+ *         result that the call does not have; RLO_UNSUPPORTED for a kernel of
+ *         the user's, one that is more than problems (UnsortedSegmentSum), and
+ *         a PadV2 whose value is an input; or those of rlo_chain_lower.
+ * Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_lower_kernel(rlo_engine *engine,
+                 const char *kernel_name,
+                 const rlo_shape *const *inputs,
+                 int32_t num_inputs,
+                 const rlo_attributes *attributes,
+                 int32_t output,
+                 const rlo_shape *dst,
+                 rlo_problem_list **out_problems);
+
+/**
  * Runs a chain (chain.h) on the active backend: one launch for each of its
  * problems. No kernel is looked up, and a tape does not record it: to record,
  * use the operations of a fusing engine.

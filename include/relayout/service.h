@@ -108,10 +108,38 @@ typedef struct rlo_job_options {
    *  the problem does not write may become 0. Else they are read first where
    *  they lie between written ones, so that they keep their value. */
   bool is_new_destination;
+  /** 0: the faster. One pass reads and writes each byte once; where little
+   *  memory and two very different orders make for short runs, two passes move
+   *  it twice, in long runs: through the destination, which is then read too.
+   *  They need a problem that writes each byte of the destination once, and
+   *  scratch_bytes. */
+  int32_t passes;
+  /** Bytes of the destination's storage behind dst_bytes that two passes may
+   *  use, and leave undefined. 0: none, for one pass. rlo_job_estimate says how
+   *  many are needed. */
+  int64_t scratch_bytes;
+  /**
+   * The path of a journal, so that the job can be resumed after a failure, a
+   * cancellation, a kill or a loss of power; NULL: none. Copied.
+   *
+   * If there is no such file, the job creates it, and notes in it every 5
+   * seconds, or every 4 GiB, what is in the destination for good: that is not
+   * done again. If there is one, it has to be the journal of the same job: the
+   * same problem, the same source, unchanged, the same destination, as the
+   * stopped job left it, and the same kind of devices. Then the rest is done,
+   * with the budget that the job began with; a host_memory_bytes other than
+   * that or 0 is refused.
+   *
+   * The destination is a file, or functions whose `flush` makes durable. The
+   * source is better a file, or has `identify`: of others nobody can tell
+   * whether they have changed. Removing the journal is the caller's affair,
+   * when the destination has its name, and before it is used for anything else.
+   */
+  const char *journal_path;
 } rlo_job_options;
 
 #define RLO_JOB_OPTIONS_INIT \
-  { sizeof(rlo_job_options), 0, 0, false }
+  { sizeof(rlo_job_options), 0, 0, false, 0, 0, NULL }
 
 /** What a job will do. */
 typedef struct rlo_job_estimate {
@@ -121,26 +149,30 @@ typedef struct rlo_job_estimate {
   /** Of all passes together. */
   int64_t num_pieces;
   int64_t bytes_read, bytes_written;
-  /** The length in bytes of the contiguous runs that are read and written, but
-   *  at edges; the least of all passes. */
+  /** The length in bytes of the contiguous runs that are read and written, not
+   *  counting shorter ones at edges; the least of all passes. */
   int64_t read_run_bytes, write_run_bytes;
   /** Staging memory, and buffers on each device. */
   int64_t host_bytes, device_bytes;
+  /** What is used of the destination's storage behind dst_bytes, by two
+   *  passes. */
+  int64_t scratch_bytes;
   /** The time of a copy of the source to the destination, divided by the
    *  expected time. */
   double expected_fraction;
 } rlo_job_estimate;
 
 #define RLO_JOB_ESTIMATE_INIT \
-  { sizeof(rlo_job_estimate), 0, 0, 0, 0, 0, 0, 0, 0, 0.0 }
+  { sizeof(rlo_job_estimate), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0 }
 
 /**
- * Computes what a job would do, without doing it.
- * @param src, dst  what the storages are like; NULL: memory.
- * @param service_options, job_options  NULL: defaults.
+ * Computes what a job would do in a service without contexts.
+ * @param src, dst  the traits of the storages; NULL: memory.
+ * @param service_options, job_options  NULL: defaults. Of a journal that
+ *                 exists only what the job was planned with is used.
  * @return RLO_OK, or what rlo_service_submit returns for the problem and the
  *         budgets. Threads: safe (pure, but for the default budget, which asks
- *         the system for its free memory).
+ *         the system for its free memory, and for a journal).
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_job_estimate_make(const rlo_problem *problem,
@@ -158,12 +190,17 @@ rlo_job_estimate_make(const rlo_problem *problem,
  *
  * @param problem  copied. Moves bytes or converts types; one that sums, adds to
  *                 its destination or loads indices is RLO_UNSUPPORTED.
- * @param src, dst  retained until the job ends: at least src_bytes and
- * dst_bytes long. Room for the destination is reserved before anything is read.
+ * @param src, dst  retained until the job ends: of at least src_bytes and
+ *                  dst_bytes. Room for the destination is reserved before
+ *                  anything is read.
  * @param options  NULL: all defaults.
  * @return RLO_OK; RLO_INVALID_ARGUMENT; RLO_OUT_OF_RANGE for a storage that is
  *         too small and for a budget that is, naming the least that suffices;
  *         RLO_UNSUPPORTED; RLO_OUT_OF_MEMORY; or what planning returns.
+ *         For a journal also, with nothing touched: RLO_INVALID_ARGUMENT if it
+ *         is of another job, or another job has it; RLO_DATA_LOSS if the source
+ *         was changed since, or the file is no journal; RLO_UNSUPPORTED for one
+ *         of another version; RLO_IO.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_service_submit(rlo_service *service,
@@ -209,17 +246,18 @@ typedef struct rlo_job_info {
   double seconds;
   /** Negative while unknown. */
   double seconds_left;
-  /** How long some thread was busy with each stage, in seconds of that thread:
-   *  the longest is the bottleneck. */
+  /** How long threads were busy with each stage, added up over the threads: the
+   *  longest is, mostly, what the job waits for. */
   double stage_seconds[RLO_STAGE_COUNT];
+  /** Of bytes_done: what an earlier job with the same journal has read and
+   *  written, and this one need not. */
+  int64_t bytes_resumed;
 } rlo_job_info;
 
 #define RLO_JOB_INFO_INIT                                                    \
   {                                                                          \
     sizeof(rlo_job_info), RLO_JOB_QUEUED, RLO_OK, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0.0, 0.0, {                                                       \
-      0.0                                                                    \
-    }                                                                        \
+        0, 0.0, 0.0, {0.0}, 0                                                \
   }
 
 /**
@@ -235,8 +273,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_job_wait(rlo_job *job,
 
 /** Returns the status of a job that has ended, with its message in this
  * thread's error record. After a failure or a cancellation the destination's
- * bytes are undefined. @return also RLO_INVALID_ARGUMENT for a NULL or a job
- * that has not ended. */
+ * bytes are undefined; a journal says which are not. @return also
+ * RLO_INVALID_ARGUMENT for a NULL or a job that has not ended. */
 RLO_API RLO_NODISCARD rlo_status rlo_job_result(const rlo_job *job);
 
 /** Gets a snapshot. @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or another
@@ -251,8 +289,9 @@ RLO_API void rlo_job_cancel(rlo_job *job);
 /** Adds a reference and returns `job`; NULL is legal. */
 RLO_API rlo_job *rlo_job_retain(rlo_job *job);
 
-/** Drops a reference; NULL is legal. A job that runs goes on, and
- *  rlo_service_take_ended has it when it ends; one that has ended is gone. */
+/** Drops a reference; NULL is legal. After the last one a job that has not
+ * ended goes on, and rlo_service_take_ended returns it when it ends; one that
+ * has ended is gone. */
 RLO_API void rlo_job_release(rlo_job *job);
 
 /**
@@ -262,8 +301,8 @@ RLO_API void rlo_job_release(rlo_job *job);
  */
 RLO_API int rlo_service_poll_fd(rlo_service *service);
 
-/** Takes a job that has ended and was not taken, in the order of their ends.
- * Who waits for jobs and releases them has no need to.
+/** Takes the job that ended first of those that were not taken. Who waits for
+ *  jobs and releases them need not call it.
  *  @return a reference, or NULL if there is none. */
 RLO_API rlo_job *rlo_service_take_ended(rlo_service *service);
 

@@ -13,8 +13,8 @@ RLO_BEGIN_DECLS
 
 /*
  * The bytes that a streaming job reads or writes: memory, a part of a file or
- * of a device buffer (storage_opencl.h), or whatever functions of the user's
- * make of them. Positions are bytes from 0 to rlo_storage_traits.bytes - 1.
+ * of a device buffer (storage_opencl.h), or what functions of the user's
+ * transfer. Positions are bytes from 0 to rlo_storage_traits.bytes - 1.
  *
  * Ownership. A storage is reference counted: each constructor returns one
  * reference, retain adds one, release drops one; release(NULL) is legal. A job
@@ -22,22 +22,21 @@ RLO_BEGIN_DECLS
  * NULL and keeps nothing.
  *
  * Threads. Every function here is safe, and many threads may read and write one
- * storage at once. Writers of a job never overlap. What else the bytes are used
- * for while a job runs is the caller's affair: a job that reads what is written
- * meanwhile reads either.
+ * storage at once. The writes of a job never overlap. Nothing keeps others from
+ * the bytes while a job runs: what they write meanwhile is read or is not.
  */
 typedef struct rlo_storage rlo_storage;
 
-/** What a storage is like: how many bytes, and in which pieces they should be
- *  moved. Begin with RLO_STORAGE_TRAITS_INIT. */
+/** Properties of a storage: how many bytes it has, and in which transfers they
+ *  should be moved. Begin with RLO_STORAGE_TRAITS_INIT. */
 typedef struct rlo_storage_traits {
   /** sizeof(rlo_storage_traits). */
   size_t struct_size;
   /** Positions are 0 to bytes - 1; 0 is legal. */
   int64_t bytes;
   /** Transfers begin at multiples of this and have a multiple of it as length,
-   *  but for one that ends with the storage: the size of a compressed chunk,
-   *  or a disk's block where it is bypassed. 0: 1. */
+   *  but for one that ends with the storage: the size of a compressed chunk, or
+   *  of a disk's block where the page cache is bypassed. 0: 1. */
   int64_t granule_bytes;
   /** The lengths from which on a transfer costs what its bytes cost. 0: 64 KiB
    *  and 256 KiB. */
@@ -60,9 +59,9 @@ typedef struct rlo_storage_traits {
 /**
  * The functions of a storage of the user's. Begin with RLO_STORAGE_OPS_INIT.
  *
- * All but `release` are called by many threads at once. They transfer all bytes
- * or fail; offset and bytes are within the traits' bytes, in granules, and
- * `bytes` is at least 1.
+ * All but `release` may be called by many threads at once. `read` and `write`
+ * transfer all bytes or fail; offset and bytes are within the traits' bytes, in
+ * granules, and `bytes` is at least 1.
  *
  * Errors. A function that fails sets a message with rlo_error_set (status.h),
  * or returns the status of a relayout call. Without a message the error record
@@ -87,10 +86,15 @@ typedef struct rlo_storage_ops {
   /** Called with the last reference, by the thread that drops it. NULL: nothing
    *  to do. */
   void (*release)(void *payload);
+  /** Sets a number that is another one for other bytes, such as a hash of a
+   *  file's inode, length and time of the last change. Called at the beginning
+   *  of a job, at its end, and at checkpoints: a source whose number has
+   * changed fails the job. NULL: nobody knows. */
+  rlo_status (*identify)(void *payload, uint64_t *out_number);
 } rlo_storage_ops;
 
 #define RLO_STORAGE_OPS_INIT \
-  { sizeof(rlo_storage_ops), NULL, NULL, NULL, NULL, NULL }
+  { sizeof(rlo_storage_ops), NULL, NULL, NULL, NULL, NULL, NULL }
 
 /**
  * Makes a storage of memory.
@@ -114,7 +118,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_storage_from_const_memory(
  * A descriptor that is open for reading only makes a read-only storage, one
  * that is open for writing only a storage that is only written. A storage that
  * can be written may reach beyond the end of the file, which grows; a read-only
- * one has to lie in it. A file that gets shorter while it is read is
+ * one has to lie in it. A job that finds the file shorter fails with
  * RLO_DATA_LOSS.
  *
  * As with every close of a file, releasing the storage drops the POSIX record

@@ -94,28 +94,72 @@ static bool is_name_of(int fd, int directory_fd, const char *name) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/** Removes a part that nobody holds. The name may have gone to a newer part, or
- *  to nobody, before the lock was taken. */
-static void remove_if_stale(int directory_fd, const char *name) {
+/** Opens and locks a file of ours that nobody holds; -1 if there is none. */
+static int open_stale(int directory_fd, const char *name, int mode) {
   /* O_NONBLOCK: it could be a pipe. */
-  int fd = openat(
-      directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) {
-    return;
-  }
+  int fd =
+      openat(directory_fd, name, mode | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   struct stat st;
-  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-      lock_fd(fd) == 0 && is_name_of(fd, directory_fd, name)) {
-    (void)unlinkat(directory_fd, name, 0);
+  /* The name may have gone to a newer file, or to nobody, before the lock was
+   * taken. */
+  if (fd >= 0 &&
+      (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+       lock_fd(fd) != 0 || !is_name_of(fd, directory_fd, name))) {
+    (void)close(fd);
+    fd = -1;
   }
-  (void)close(fd);
+  return fd;
 }
 
-static bool is_part_name(const char *name) {
+/** Removes a file that nobody holds, and the one named `first`, if it is not
+ *  NULL, before. */
+static void remove_if_stale(int directory_fd,
+                            const char *name,
+                            const char *first) {
+  int fd = open_stale(directory_fd, name, O_RDONLY);
+  if (fd >= 0) {
+    if (first != NULL) {
+      (void)unlinkat(directory_fd, first, 0);
+    }
+    (void)unlinkat(directory_fd, name, 0);
+    (void)close(fd);
+  }
+}
+
+/** Whether a name has a suffix; if so writes the name with the other suffix. */
+static bool swap_suffix(const char *name,
+                        const char *suffix,
+                        const char *other_suffix,
+                        char out_other[PATH_MAX]) {
   size_t length = strlen(name);
-  size_t suffix_length = strlen(RLO__FILE_PART_SUFFIX);
-  return name[0] == '.' && length > suffix_length &&
-         strcmp(name + length - suffix_length, RLO__FILE_PART_SUFFIX) == 0;
+  size_t suffix_length = strlen(suffix);
+  if (name[0] != '.' || length <= suffix_length ||
+      strcmp(name + length - suffix_length, suffix) != 0) {
+    return false;
+  }
+  (void)snprintf(out_other,
+                 PATH_MAX,
+                 "%.*s%s",
+                 (int)(length - suffix_length),
+                 name,
+                 other_suffix);
+  return true;
+}
+
+static bool exists(int directory_fd, const char *name) {
+  return faccessat(directory_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/** Removes a part without a journal, or a journal without a part. */
+static void sweep(int directory_fd, const char *name) {
+  char other[PATH_MAX];
+  if ((swap_suffix(
+           name, RLO__FILE_PART_SUFFIX, RLO__FILE_JOURNAL_SUFFIX, other) ||
+       swap_suffix(
+           name, RLO__FILE_JOURNAL_SUFFIX, RLO__FILE_PART_SUFFIX, other)) &&
+      !exists(directory_fd, other)) {
+    remove_if_stale(directory_fd, name, NULL);
+  }
 }
 
 /** The target's directory; -1 if it cannot be read. */
@@ -128,7 +172,8 @@ static int open_directory(const rlo__file_replace *f) {
                 O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static void remove_stale_parts(const rlo__file_replace *f) {
+/** Sweeps the target's directory. */
+static void sweep_directory(const rlo__file_replace *f) {
   int fd = open_directory(f);
   DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
   if (directory == NULL) {
@@ -139,9 +184,7 @@ static void remove_stale_parts(const rlo__file_replace *f) {
   }
   const struct dirent *entry;
   while ((entry = readdir(directory)) != NULL) {
-    if (is_part_name(entry->d_name)) {
-      remove_if_stale(fd, entry->d_name);
-    }
+    sweep(fd, entry->d_name);
   }
   (void)closedir(directory);
 }
@@ -165,34 +208,78 @@ static int create_part(rlo__file_replace *f, mode_t mode) {
   return EEXIST;
 }
 
-static int open_part(rlo__file_replace *f, mode_t mode) {
-  const int suffix_length = (int)strlen(RLO__FILE_PART_SUFFIX);
-  int length = snprintf(f->temp_path,
-                        sizeof f->temp_path,
-                        "%.*s.%.*s" RLO__FILE_PART_SUFFIX,
+/** The path of the part or the journal. 0 or ENAMETOOLONG. */
+static int name_beside(const rlo__file_replace *f,
+                       const char *suffix,
+                       char out_path[PATH_MAX]) {
+  const int longest = (int)strlen(RLO__FILE_JOURNAL_SUFFIX);
+  int length = snprintf(out_path,
+                        PATH_MAX,
+                        "%.*s.%.*s%s",
                         directory_length(f->path),
                         f->path,
-                        MAX_NAME_BYTES - 1 - suffix_length,
-                        f->path + directory_length(f->path));
-  if (length < 0 || (size_t)length >= sizeof f->temp_path) {
-    f->temp_path[0] = '\0';
+                        MAX_NAME_BYTES - 1 - longest,
+                        f->path + directory_length(f->path),
+                        suffix);
+  if (length < 0 || length >= PATH_MAX) {
+    out_path[0] = '\0';
     return ENAMETOOLONG;
   }
+  return 0;
+}
+
+static int name_part(rlo__file_replace *f, mode_t mode) {
+  (void)mode;
   f->is_part = true;
-  remove_stale_parts(f);
+  int error = name_beside(f, RLO__FILE_PART_SUFFIX, f->temp_path);
+  return error != 0 ? error
+                    : name_beside(f, RLO__FILE_JOURNAL_SUFFIX, f->journal_path);
+}
+
+static void pause_for_others(int attempt) {
+  const struct timespec pause = {0, attempt == 0 ? 0 : PART_PAUSE_NANOS};
+  (void)nanosleep(&pause, NULL);
+}
+
+static int open_new_part(rlo__file_replace *f, mode_t mode) {
+  int error = name_part(f, mode);
+  if (error != 0) {
+    return error;
+  }
   for (int attempt = 0; attempt < PART_TRIES; ++attempt) {
-    int error = create_part(f, mode);
+    /* The journal first: it says what a part has that is not there. */
+    remove_if_stale(f->directory_fd, f->temp_path, f->journal_path);
+    if (attempt == 0) {
+      sweep_directory(f);
+    }
+    error = create_part(f, mode);
     if (error != EEXIST) {
       if (error != 0) {
         f->temp_path[0] = '\0';
       }
       return error;
     }
-    const struct timespec pause = {0, attempt == 0 ? 0 : PART_PAUSE_NANOS};
-    (void)nanosleep(&pause, NULL);
-    remove_if_stale(f->directory_fd, f->temp_path);
+    pause_for_others(attempt);
   }
   return EBUSY;
+}
+
+static int open_old_part(rlo__file_replace *f, mode_t mode) {
+  int error = name_part(f, mode);
+  for (int attempt = 0; error == 0 && attempt < PART_TRIES; ++attempt) {
+    if (!exists(f->directory_fd, f->journal_path) ||
+        !exists(f->directory_fd, f->temp_path)) {
+      f->temp_path[0] = '\0';
+      return ENOENT;
+    }
+    f->fd = open_stale(f->directory_fd, f->temp_path, O_RDWR);
+    if (f->fd >= 0) {
+      sweep_directory(f);
+      return 0;
+    }
+    pause_for_others(attempt);
+  }
+  return error != 0 ? error : EBUSY;
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -210,7 +297,7 @@ static void init(rlo__file_replace *f, int directory_fd) {
   f->directory_fd = directory_fd;
   f->is_in_place = false;
   f->is_part = false;
-  f->temp_path[0] = '\0';
+  f->temp_path[0] = f->journal_path[0] = '\0';
 }
 
 /** `open_beside` opens the temporary file. */
@@ -227,14 +314,16 @@ static int begin(rlo__file_replace *f,
     return errno == ENOENT ? open_beside(f, (mode_t)0666) : errno;
   }
   if (!S_ISREG(st.st_mode)) {
-    return open_beside == open_part ? EINVAL : open_in_place(f);
+    return open_beside != open_temp ? EINVAL : open_in_place(f);
   }
   /* A rename replaces a symbolic link, not the file that it points to. */
   if (realpath(path, f->path) == NULL) {
     return errno;
   }
   error = open_beside(f, (mode_t)0666);
-  if (error == 0 && fchmod(f->fd, st.st_mode & (mode_t)0777) != 0) {
+  /* An old part has them already. */
+  bool is_new = open_beside == open_temp || open_beside == open_new_part;
+  if (error == 0 && is_new && fchmod(f->fd, st.st_mode & (mode_t)0777) != 0) {
     error = errno;
     rlo__file_replace_abandon(f);
   }
@@ -246,7 +335,15 @@ int rlo__file_replace_begin(rlo__file_replace *f, const char *path) {
 }
 
 int rlo__file_replace_begin_part(rlo__file_replace *f, const char *path) {
-  return begin(f, path, open_part);
+  return begin(f, path, open_new_part);
+}
+
+int rlo__file_replace_resume_part(rlo__file_replace *f, const char *path) {
+  return begin(f, path, open_old_part);
+}
+
+int rlo__file_replace_name_part(rlo__file_replace *f, const char *path) {
+  return begin(f, path, name_part);
 }
 
 int rlo__file_replace_begin_at(rlo__file_replace *f,
@@ -333,15 +430,30 @@ static int sync_directory(const rlo__file_replace *f) {
 
 int rlo__file_replace_commit(rlo__file_replace *f) {
   int error = rlo__file_replace_rename(f);
-  return error != 0 || f->is_in_place ? error : sync_directory(f);
+  if (error != 0 || f->is_in_place) {
+    return error;
+  }
+  error = sync_directory(f);
+  if (f->is_part) {
+    /* Another process may have begun with the same target since the rename. */
+    remove_if_stale(f->directory_fd, f->journal_path, NULL);
+  }
+  return error;
 }
 
 void rlo__file_replace_abandon(rlo__file_replace *f) {
   /* A part that is another process's is not open here. It is unlinked before it
    * is closed, since then it is nobody's. */
   if (f->temp_path[0] != '\0' && !(f->is_part && f->fd < 0)) {
+    if (f->is_part) {
+      (void)unlinkat(f->directory_fd, f->journal_path, 0);
+    }
     (void)unlinkat(f->directory_fd, f->temp_path, 0);
   }
+  rlo__file_replace_leave(f);
+}
+
+void rlo__file_replace_leave(rlo__file_replace *f) {
   f->temp_path[0] = '\0';
   if (f->fd >= 0) {
     (void)close(f->fd);

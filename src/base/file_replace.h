@@ -36,6 +36,8 @@ typedef struct rlo__file_replace {
   char path[PATH_MAX];
   /** "" while there is no temporary file. */
   char temp_path[PATH_MAX];
+  /** Of a part: where a journal belongs. */
+  char journal_path[PATH_MAX];
 } rlo__file_replace;
 
 /** Prefix of the names of temporary files. One that remains belongs to a
@@ -50,22 +52,40 @@ typedef struct rlo__file_replace {
  */
 int rlo__file_replace_begin(rlo__file_replace *f, const char *path);
 
-/** Suffix of the names of parts: ".NAME.relayout-part". */
-#define RLO__FILE_PART_SUFFIX ".relayout-part"
+/** Suffixes of the names of parts and of their journals:
+ *  ".NAME.relayout-part", ".NAME.relayout-journal". */
+#define RLO__FILE_PART_SUFFIX    ".relayout-part"
+#define RLO__FILE_JOURNAL_SUFFIX ".relayout-journal"
 
 /**
  * As rlo__file_replace_begin, for contents that take long to make. The
  * temporary file is a *part*: its name tells which file it will be, and it is
  * locked (flock) until its last descriptor, those of forks included, is closed.
- * So parts that nobody holds are known to be left by processes that died: those
- * in the target's directory are removed first. `fd` may be read and written at
- * any position.
+ * So parts that nobody holds are known to be left by processes that died. `fd`
+ * may be read and written at any position.
+ *
+ * Beside a part there may be a *journal* that somebody keeps of it, locked too
+ * while it is in use: then rlo__file_replace_resume_part can open the part
+ * again. Parts in the target's directory that nobody holds are removed first:
+ * the target's with its journal, others if they have none. So are journals
+ * without a part.
  *
  * Fails with EBUSY if a process holds, or on a file system without locks has
  * left, the part of this target; then temp_path still names it. A target that
  * is not a regular file is EINVAL.
  */
 int rlo__file_replace_begin_part(rlo__file_replace *f, const char *path);
+
+/**
+ * As rlo__file_replace_begin_part, but opens the part that is there and has a
+ * journal, with what is in it. ENOENT, with nothing touched, if there is no
+ * such part.
+ */
+int rlo__file_replace_resume_part(rlo__file_replace *f, const char *path);
+
+/** Sets the paths of the target, its part and its journal, and touches nothing.
+ *  Fails as rlo__file_replace_begin_part does for such a target. */
+int rlo__file_replace_name_part(rlo__file_replace *f, const char *path);
 
 /** Opens a temporary file in an open directory, to replace the file `name`
  *  there with one of permissions `mode` without the umask. A symbolic link is
@@ -89,11 +109,15 @@ int rlo__file_replace_finish(rlo__file_replace *f);
 int rlo__file_replace_rename(rlo__file_replace *f);
 
 /** Finishes, renames, if that has not been done, and syncs the directory: only
- *  a failure of this last step leaves the target replaced. */
+ *  a failure of this last step leaves the target replaced. Then removes the
+ *  journal of a part. */
 int rlo__file_replace_commit(rlo__file_replace *f);
 
-/** Closes the file and unlinks the temporary one; without effect after a
- *  commit. May be repeated. */
+/** Closes the file and unlinks the temporary one, and its journal; without
+ *  effect after a commit. May be repeated. */
 void rlo__file_replace_abandon(rlo__file_replace *f);
+
+/** Closes a part, which stays, with its journal, to be resumed. */
+void rlo__file_replace_leave(rlo__file_replace *f);
 
 #endif

@@ -328,8 +328,8 @@ static int check_options(rlo__convert_request *request) {
   if (is_kernel_named && rlo__stream_is_asked_for(&request->stream)) {
     return rlo__fail_usage("convert",
                            "--family and --schedule are of a kernel for the "
-                           "whole array: they exclude --memory and "
-                           "--dry-run");
+                           "whole array: they exclude --memory, --passes "
+                           "and --dry-run");
   }
   return rlo__stream_options_check("convert", &request->stream);
 }

@@ -1,58 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/engine.h"
-#include "relayout/kernel.h"
-#include "relayout/ops.h"
-
-#include "array_file.h"
 #include "command.h"
 #include "display.h"
 #include "files.h"
 #include "json.h"
 #include "message.h"
-#include "op_catalog.h"
-#include "options.h"
-#include "session.h"
-#include "subprocess.h"
+#include "op.h"
+#include "stream_report.h"
 
-/* An operation on arrays in files, as on the command line. All borrowed. */
-typedef struct op_request {
-  const char *name;
-  /* "NAME=VALUE" */
-  const char *attributes[RLO__MAX_OP_ATTRIBUTES];
-  int32_t num_attributes;
-  /* The --from of each input, in their order; "-": the shape of the file. Room
-   * for all arguments of the command line. */
-  const char **from;
-  int32_t num_from;
-  /* NULL: row-major. */
-  const char *to;
-  /* Files of the inputs, then of the results. */
-  char **paths;
-  int32_t num_paths;
-  rlo__common_options common;
-  bool is_on_host;
-} op_request;
-
-typedef struct operation {
-  const op_request *request;
-  /* An engine without a device, for names, attributes and shapes. */
-  rlo_engine *engine;
-  rlo_kernel_config kernel;
-  rlo__op_attributes attributes;
-  int32_t num_inputs;
-  int32_t num_outputs;
-  rlo__array *inputs;
-  /* In shared memory, filled by the child process. */
-  rlo__array *outputs;
-} operation;
-
-static int read_attributes(operation *op) {
+static int read_attributes(rlo__op *op) {
   int code = RLO__EXIT_OK;
   for (int32_t n = 0; n < op->request->num_attributes && code == RLO__EXIT_OK;
        ++n) {
@@ -66,7 +25,7 @@ static int read_attributes(operation *op) {
 
 /* An operation with one input may have several outputs; one with several inputs
  * has one output. */
-static int count_files(operation *op) {
+static int count_files(rlo__op *op) {
   int32_t num_paths = op->request->num_paths;
   op->num_inputs = op->kernel.max_inputs == 1 ? 1 : num_paths - 1;
   if (num_paths < 2 || op->num_inputs < op->kernel.min_inputs ||
@@ -87,16 +46,21 @@ static int count_files(operation *op) {
                            op->num_inputs);
   }
   op->num_outputs = num_paths - op->num_inputs;
-  op->inputs = calloc((size_t)op->num_inputs, sizeof(*op->inputs));
-  op->outputs = calloc((size_t)op->num_outputs, sizeof(*op->outputs));
-  return op->inputs == NULL || op->outputs == NULL
+  size_t num_inputs = (size_t)op->num_inputs;
+  size_t num_outputs = (size_t)op->num_outputs;
+  op->sources = calloc(num_inputs, sizeof(*op->sources));
+  op->input_shapes = calloc(num_inputs, sizeof(*op->input_shapes));
+  op->output_shapes = calloc(num_outputs, sizeof(*op->output_shapes));
+  op->outputs = calloc(num_outputs, sizeof(*op->outputs));
+  return op->sources == NULL || op->input_shapes == NULL ||
+                 op->output_shapes == NULL || op->outputs == NULL
              ? rlo__fail("cannot get memory for %d files", num_paths)
              : RLO__EXIT_OK;
 }
 
 /* Checks that each output file differs from the inputs and the other outputs.
  */
-static int check_paths(operation *op) {
+static int check_paths(rlo__op *op) {
   char **paths = op->request->paths;
   for (int32_t n = op->num_inputs; n < op->request->num_paths; ++n) {
     for (int32_t other = 0; other < n; ++other) {
@@ -110,38 +74,41 @@ static int check_paths(operation *op) {
   return RLO__EXIT_OK;
 }
 
-static int load_inputs(operation *op) {
+static int open_inputs(rlo__op *op) {
+  /* Each may have one more descriptor, for a storage. */
+  rlo__files_allow(2 * (op->num_inputs + op->num_outputs));
   for (int32_t n = 0; n < op->num_inputs; ++n) {
     const char *text = n < op->request->num_from ? op->request->from[n] : "-";
-    bool is_given = strcmp(text, "-") != 0;
+    rlo__file_hints hints = RLO__FILE_HINTS_INIT;
     rlo_shape from;
-    int code = is_given ? rlo__shape_operand_parse(text, &from) : RLO__EXIT_OK;
+    int code = RLO__EXIT_OK;
+    if (strcmp(text, "-") != 0) {
+      hints.from = &from;
+      code = rlo__shape_operand_parse(text, &from);
+    }
     if (code == RLO__EXIT_OK) {
-      code = rlo__array_load(
-          op->request->paths[n], is_given ? &from : NULL, &op->inputs[n]);
+      code = rlo__array_source_open(
+          op->request->paths[n], &hints, &op->sources[n]);
     }
     if (code != RLO__EXIT_OK) {
       return code;
     }
+    ++op->num_open;
+    op->input_shapes[n] = &op->sources[n].contents.shape;
   }
   return RLO__EXIT_OK;
 }
 
 /* Infers the shapes of the results and checks their count. */
-static int infer_outputs(const operation *op,
-                         const rlo_shape **inputs,
-                         rlo_shape *out_shapes) {
-  for (int32_t n = 0; n < op->num_inputs; ++n) {
-    inputs[n] = &op->inputs[n].shape;
-  }
+static int infer_outputs(rlo__op *op) {
   rlo_attributes attributes = {op->attributes.items, op->attributes.count};
   int32_t count = 0;
   if (rlo_infer_kernel(op->engine,
                        op->kernel.kernel_name,
-                       inputs,
+                       op->input_shapes,
                        op->num_inputs,
                        &attributes,
-                       out_shapes,
+                       op->output_shapes,
                        op->num_outputs,
                        &count) != RLO_OK) {
     return rlo__fail_last();
@@ -159,249 +126,257 @@ static int infer_outputs(const operation *op,
   return RLO__EXIT_OK;
 }
 
-/* Allocates one result in the requested layout and adds its size to
- * *held_bytes. */
-static int prepare_output(const char *to,
-                          const rlo_shape *shape,
-                          int64_t *held_bytes,
-                          rlo__array *output) {
-  output->shape = *shape;
-  int code =
-      to == NULL ? RLO__EXIT_OK : rlo__layout_operand_apply(to, &output->shape);
-  if (code != RLO__EXIT_OK) {
-    return code;
+/* Gives the results their layout. */
+static int place_outputs(rlo__op *op) {
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    rlo_shape *shape = &op->output_shapes[n];
+    int code = op->request->to == NULL
+                   ? RLO__EXIT_OK
+                   : rlo__layout_operand_apply(op->request->to, shape);
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+    rlo_shape_extent extent = {0};
+    if (rlo_shape_measure(shape, &extent) != RLO_OK) {
+      return rlo__fail_last();
+    }
+    op->outputs[n] = (rlo__stream_output){
+        op->request->paths[op->num_inputs + n], shape, extent.physical_bytes};
   }
-  rlo_shape_extent extent = {0};
-  if (rlo_shape_measure(&output->shape, &extent) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  code = rlo__memory_check(*held_bytes, extent.physical_bytes);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  *held_bytes += extent.physical_bytes;
-  output->bytes = (size_t)extent.physical_bytes;
-  output->data = rlo__shared_create(output->bytes);
-  return output->data == NULL ? RLO__EXIT_FAILURE : RLO__EXIT_OK;
+  return RLO__EXIT_OK;
 }
 
-/* `inputs` has room for all inputs, `shapes` for all results. */
-static int prepare_with(operation *op,
-                        const rlo_shape **inputs,
-                        rlo_shape *shapes) {
-  int code = infer_outputs(op, inputs, shapes);
-  int64_t held_bytes = 0;
-  for (int32_t n = 0; n < op->num_inputs; ++n) {
-    held_bytes += (int64_t)op->inputs[n].bytes;
+/* ---------------------------------------------------------------- printing */
+
+static void print_shapes(const rlo__op *op) {
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    rlo__shape_text text;
+    puts(rlo__shape_text_make(op->outputs[n].shape, &text));
   }
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < op->num_outputs; ++n) {
-    code = prepare_output(
-        op->request->to, &shapes[n], &held_bytes, &op->outputs[n]);
-  }
-  return code;
 }
 
-static int prepare_outputs(operation *op) {
-  const rlo_shape **inputs = calloc((size_t)op->num_inputs, sizeof(*inputs));
-  rlo_shape *shapes = calloc((size_t)op->num_outputs, sizeof(*shapes));
-  int code =
-      inputs == NULL || shapes == NULL
-          ? rlo__fail("cannot get memory for %d shapes", op->request->num_paths)
-          : prepare_with(op, inputs, shapes);
-  free(shapes);
-  free((void *)inputs);
-  return code;
+/* Begins the object of an event, or of results without one. */
+static void begin_json(const rlo__op *op,
+                       const char *event,
+                       const char *status,
+                       rlo__json *json) {
+  rlo__json_begin_object(json, NULL);
+  if (event != NULL) {
+    rlo__json_string(json, "event", event);
+  }
+  if (status != NULL) {
+    rlo__json_string(json, "status", status);
+  }
+  rlo__json_string(json, "operation", op->kernel.kernel_name);
+  rlo__json_begin_array(json, "results");
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    rlo__shape_text text;
+    rlo__json_begin_object(json, NULL);
+    rlo__json_string(
+        json, "shape", rlo__shape_text_make(op->outputs[n].shape, &text));
+    rlo__json_string(json, "file", op->outputs[n].path);
+    rlo__json_end_object(json);
+  }
+  rlo__json_end_array(json);
+}
+
+static void print_estimate(const rlo__op *op,
+                           const rlo_job_estimate *estimate) {
+  if (op->request->common.is_json) {
+    rlo__json json = {0};
+    begin_json(op, "plan", NULL, &json);
+    rlo__stream_estimate_keys(&json, estimate);
+    rlo__json_end_object(&json);
+    fflush(stdout);
+  } else if (op->request->stream.is_dry_run) {
+    print_shapes(op);
+    rlo__stream_estimate_print(estimate);
+  }
+}
+
+static void print_results(const rlo__op *op) {
+  if (!op->request->common.is_json) {
+    print_shapes(op);
+    return;
+  }
+  rlo__json json = {0};
+  begin_json(op, NULL, NULL, &json);
+  rlo__json_end_object(&json);
+}
+
+static void print_job(const rlo__op *op, const rlo__stream_result *result) {
+  if (!op->request->common.is_json) {
+    print_shapes(op);
+    return;
+  }
+  const bool is_on_host = op->request->stream.devices.is_none;
+  rlo__json json = {0};
+  begin_json(op, "end", rlo_status_name(RLO_OK), &json);
+  rlo__json_string(&json, "device", is_on_host ? NULL : result->device_names);
+  rlo__json_double(&json, "seconds", result->info.seconds);
+  rlo__stream_info_keys(&json, &result->info);
+  rlo__json_end_object(&json);
+}
+
+/* The last event. The reason is on standard error. */
+static void print_failure(const rlo__op *op, rlo_status status) {
+  rlo__json json = {0};
+  rlo__json_begin_object(&json, NULL);
+  rlo__json_string(&json, "event", "end");
+  rlo__json_string(
+      &json, "status", status == RLO_OK ? NULL : rlo_status_name(status));
+  rlo__json_string(&json, "operation", op->kernel.kernel_name);
+  rlo__json_end_object(&json);
 }
 
 /* ----------------------------------------------------------------- running */
 
-/* Clears the slots of an array that hold no element and have no fill. A result
- * that shares the memory of an input has the bytes of the input's file there.
- */
-static rlo_status clear_gaps(const rlo__array *array) {
-  rlo_problem *problem = calloc(1, sizeof(*problem));
-  void *elements = calloc(array->bytes == 0 ? 1 : array->bytes, 1);
-  if (problem == NULL || elements == NULL) {
-    free(elements);
-    free(problem);
-    return rlo_error_set(RLO_OUT_OF_MEMORY,
-                         "cannot get %zu bytes of memory for a result",
-                         array->bytes);
-  }
-  rlo_status status =
-      rlo_relayout_lower(&array->shape, &array->shape, NULL, problem);
-  if (status == RLO_OK && (problem->written_bytes < problem->dst_bytes ||
-                           problem->unit_bits % 8 != 0)) {
-    status = rlo_problem_canonicalize(problem, RLO_MAX_UNIT_BITS, NULL, NULL);
-    if (status == RLO_OK) {
-      status = rlo_problem_run_host(problem, array->data, elements);
-    }
-    if (status == RLO_OK) {
-      memcpy(array->data, elements, array->bytes);
-    }
-  }
-  free(elements);
-  free(problem);
-  return status;
-}
+/* The problems of all results, as jobs. */
+typedef struct job_list {
+  /* One list for each result; owned. */
+  rlo_problem_list **problems;
+  rlo__stream_job *jobs;
+  int32_t num_jobs;
+} job_list;
 
-/* Converts a result to its layout and copies it to shared memory. */
-static rlo_status read_output(rlo_tensor *result,
-                              rlo_tensor *const *inputs,
-                              int32_t num_inputs,
-                              const rlo__array *output) {
-  rlo_attribute attribute = rlo_attribute_shape("shape", &output->shape);
-  rlo_attributes attributes = {&attribute, 1};
-  rlo_tensor *placed = NULL;
-  rlo_status status = rlo_run_kernel(rlo_tensor_engine(result),
-                                     "Relayout",
-                                     &result,
-                                     1,
-                                     &attributes,
-                                     &placed,
-                                     1,
-                                     NULL);
-  if (status == RLO_OK) {
-    status = rlo_tensor_read(placed, output->data, (int64_t)output->bytes);
-  }
-  for (int32_t n = 0; status == RLO_OK && n < num_inputs; ++n) {
-    if (rlo_tensor_shares_memory(placed, inputs[n])) {
-      status = clear_gaps(output);
-      break;
-    }
-  }
-  rlo_tensor_release(placed);
-  return status;
-}
-
-/* `tensors` has room for the inputs, then the results. */
-static rlo_status run_kernel(const operation *op,
-                             rlo_engine *engine,
-                             rlo_tensor **tensors) {
-  rlo_tensor **results = tensors + op->num_inputs;
-  for (int32_t n = 0; n < op->num_inputs; ++n) {
-    const rlo__array *input = &op->inputs[n];
-    rlo_status status =
-        rlo_tensor_create(engine, &input->shape, input->data, &tensors[n]);
+static rlo_status lower_outputs(const rlo__op *op, job_list *list) {
+  rlo_attributes attributes = {op->attributes.items, op->attributes.count};
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    rlo_status status = rlo_lower_kernel(op->engine,
+                                         op->kernel.kernel_name,
+                                         op->input_shapes,
+                                         op->num_inputs,
+                                         &attributes,
+                                         n,
+                                         op->outputs[n].shape,
+                                         &list->problems[n]);
     if (status != RLO_OK) {
       return status;
     }
+    list->num_jobs += rlo_problem_list_count(list->problems[n]);
   }
-  rlo_attributes attributes = {op->attributes.items, op->attributes.count};
-  rlo_status status = rlo_run_kernel(engine,
-                                     op->kernel.kernel_name,
-                                     tensors,
-                                     op->num_inputs,
-                                     &attributes,
-                                     results,
-                                     op->num_outputs,
-                                     NULL);
-  for (int32_t n = 0; status == RLO_OK && n < op->num_outputs; ++n) {
-    status = read_output(results[n], tensors, op->num_inputs, &op->outputs[n]);
-  }
-  return status;
+  return RLO_OK;
 }
 
-static int run_on(const operation *op, rlo_context *context) {
-  rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
-  options.context = context;
-  /* So that the result's layout costs no second launch. */
-  options.is_fusing = true;
-  const int32_t num_tensors = op->request->num_paths;
-  rlo_tensor **tensors = calloc((size_t)num_tensors, sizeof(rlo_tensor *));
-  if (tensors == NULL) {
-    return rlo__fail("cannot get memory for %d tensors", num_tensors);
+static int make_jobs(const rlo__op *op, job_list *list) {
+  list->jobs = calloc((size_t)list->num_jobs + 1, sizeof(*list->jobs));
+  if (list->jobs == NULL) {
+    return rlo__fail("cannot get memory for %d jobs", list->num_jobs);
   }
-  rlo_engine *engine = NULL;
-  rlo_status status = rlo_engine_create(&options, &engine);
-  if (status == RLO_OK) {
-    status = run_kernel(op, engine, tensors);
-  }
-  int code = status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
-  for (int32_t n = 0; n < num_tensors; ++n) {
-    rlo_tensor_release(tensors[n]);
-  }
-  free((void *)tensors);
-  rlo_engine_release(engine);
-  return code;
-}
-
-static int run_on_device(void *payload) {
-  const operation *op = payload;
-  rlo__session session;
-  int code = rlo__session_init(op->request->common.device_index, &session);
-  if (code == RLO__EXIT_OK) {
-    code = run_on(op, session.context);
-  }
-  rlo__session_deinit(&session);
-  return code;
-}
-
-static void print_results(const operation *op,
-                          const rlo__array_target *targets) {
-  const bool is_json = op->request->common.is_json;
-  rlo__shape_text text;
-  rlo__json json = {0};
-  if (is_json) {
-    rlo__json_begin_object(&json, NULL);
-    rlo__json_string(&json, "operation", op->kernel.kernel_name);
-    rlo__json_begin_array(&json, "results");
-  }
+  rlo__stream_job *next = list->jobs;
   for (int32_t n = 0; n < op->num_outputs; ++n) {
-    rlo__shape_text_make(targets[n].shape, &text);
-    if (!is_json) {
-      puts(text.text);
-      continue;
+    const rlo_problem_list *problems = list->problems[n];
+    for (int32_t k = 0; k < rlo_problem_list_count(problems); ++k) {
+      *next++ = (rlo__stream_job){rlo_problem_list_get(problems, k),
+                                  rlo_problem_list_operand(problems, k),
+                                  n};
     }
-    rlo__json_begin_object(&json, NULL);
-    rlo__json_string(&json, "shape", text.text);
-    rlo__json_string(&json, "file", targets[n].path);
-    rlo__json_end_object(&json);
   }
-  if (is_json) {
-    rlo__json_end_array(&json);
-    rlo__json_end_object(&json);
-  }
+  return RLO__EXIT_OK;
 }
 
-static int save_outputs(operation *op) {
-  rlo__array_target *targets =
-      calloc((size_t)op->num_outputs, sizeof(*targets));
-  if (targets == NULL) {
-    return rlo__fail("cannot get memory for %d files", op->num_outputs);
+static int run_stream(const rlo__op *op,
+                      const rlo__stream *stream,
+                      bool *out_is_done) {
+  rlo_job_estimate estimate;
+  int code = rlo__stream_plan(stream, &estimate, out_is_done);
+  if (code != RLO__EXIT_OK || !*out_is_done) {
+    return code;
   }
-  for (int32_t n = 0; n < op->num_outputs; ++n) {
-    const rlo__array *output = &op->outputs[n];
-    targets[n] = (rlo__array_target){
-        op->request->paths[op->num_inputs + n], &output->shape, output->data};
+  print_estimate(op, &estimate);
+  if (stream->options->is_dry_run) {
+    return RLO__EXIT_OK;
   }
-  int code = rlo__arrays_save(targets, op->num_outputs);
+  rlo__stream_result result;
+  code = rlo__stream_run(stream, &result);
   if (code == RLO__EXIT_OK) {
-    print_results(op, targets);
+    print_job(op, &result);
+  } else if (stream->common->is_json) {
+    print_failure(op, result.status);
   }
-  free(targets);
   return code;
 }
 
-static int run_operation(operation *op) {
-  return op->request->is_on_host
-             ? run_on(op, NULL)
-             : rlo__subprocess_run(
-                   op->request->common.is_isolated, run_on_device, op);
+static int stream_jobs(const rlo__op *op, job_list *list, bool *out_is_done) {
+  const rlo__op_request *request = op->request;
+  rlo_status status = lower_outputs(op, list);
+  if (status == RLO_UNSUPPORTED &&
+      !rlo__stream_is_asked_for(&request->stream)) {
+    return RLO__EXIT_OK;
+  }
+  if (status != RLO_OK) {
+    return rlo__fail_last();
+  }
+  int code = make_jobs(op, list);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  const rlo__stream stream = {.options = &request->stream,
+                              .common = &request->common,
+                              .sources = op->sources,
+                              .num_sources = op->num_inputs,
+                              .outputs = op->outputs,
+                              .num_outputs = op->num_outputs,
+                              .jobs = list->jobs,
+                              .num_jobs = list->num_jobs};
+  return run_stream(op, &stream, out_is_done);
 }
 
-static int operate(operation *op) {
+/* Runs the problems in pieces, unless they cannot be cut: then *out_is_done is
+ * false. */
+static int run_in_pieces(const rlo__op *op, bool *out_is_done) {
+  *out_is_done = false;
+  job_list list = {0};
+  list.problems = calloc((size_t)op->num_outputs, sizeof(rlo_problem_list *));
+  if (list.problems == NULL) {
+    return rlo__fail("cannot get memory for %d results", op->num_outputs);
+  }
+  int code = stream_jobs(op, &list, out_is_done);
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    rlo_problem_list_release(list.problems[n]);
+  }
+  free((void *)list.problems);
+  free(list.jobs);
+  return code;
+}
+
+/* What is small is faster without threads and pieces. */
+static bool is_stream_wanted(const rlo__op *op) {
+  bool is_large = rlo__stream_is_asked_for(&op->request->stream);
+  for (int32_t n = 0; n < op->num_inputs; ++n) {
+    is_large |= op->sources[n].bytes > RLO__LARGE_BYTES;
+  }
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    is_large |= op->outputs[n].bytes > RLO__LARGE_BYTES;
+  }
+  return is_large;
+}
+
+static int run_operation(rlo__op *op) {
+  bool is_done = false;
+  int code = is_stream_wanted(op) ? run_in_pieces(op, &is_done) : RLO__EXIT_OK;
+  if (code != RLO__EXIT_OK || is_done) {
+    return code;
+  }
+  code = rlo__op_in_memory(op);
+  if (code == RLO__EXIT_OK) {
+    print_results(op);
+  }
+  return code;
+}
+
+static int operate(rlo__op *op) {
   if (rlo_engine_create(NULL, &op->engine) != RLO_OK) {
     return rlo__fail_last();
   }
   int code = rlo__op_catalog_find(op->engine, op->request->name, &op->kernel);
-  int (*const stages[])(operation *) = {read_attributes,
-                                        count_files,
-                                        check_paths,
-                                        load_inputs,
-                                        prepare_outputs,
-                                        run_operation,
-                                        save_outputs};
+  int (*const stages[])(rlo__op *) = {read_attributes,
+                                      count_files,
+                                      check_paths,
+                                      open_inputs,
+                                      infer_outputs,
+                                      place_outputs,
+                                      run_operation};
   for (size_t i = 0;
        code == RLO__EXIT_OK && i < sizeof(stages) / sizeof(stages[0]);
        ++i) {
@@ -410,26 +385,25 @@ static int operate(operation *op) {
   return code;
 }
 
-/* Reads the inputs, runs the operation on a device or on the host, writes all
- * of its results or none, and prints their shapes. */
-static int run_request(const op_request *request) {
-  operation op = {.request = request};
+static int run_request(const rlo__op_request *request) {
+  rlo__op op = {.request = request};
   int code = operate(&op);
-  for (int32_t n = 0; op.inputs != NULL && n < op.num_inputs; ++n) {
-    rlo__array_deinit(&op.inputs[n]);
-  }
-  for (int32_t n = 0; op.outputs != NULL && n < op.num_outputs; ++n) {
-    rlo__shared_release(op.outputs[n].data, op.outputs[n].bytes);
+  for (int32_t n = 0; n < op.num_open; ++n) {
+    rlo__array_source_close(&op.sources[n]);
   }
   free(op.outputs);
-  free(op.inputs);
+  free(op.output_shapes);
+  free((void *)op.input_shapes);
+  free(op.sources);
   rlo__op_attributes_deinit(&op.attributes);
   rlo_engine_release(op.engine);
   return code;
 }
 
+/* ----------------------------------------------------------------- options */
+
 typedef struct op_arguments {
-  op_request request;
+  rlo__op_request request;
   bool is_listing;
 } op_arguments;
 
@@ -440,14 +414,13 @@ static const struct option options[] = {
     {"attr", required_argument, NULL, RLO__OPTION_ATTR},
     {"from", required_argument, NULL, RLO__OPTION_FROM},
     {"to", required_argument, NULL, RLO__OPTION_TO},
-    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
-    {"host", no_argument, NULL, RLO__OPTION_HOST},
+    RLO__STREAM_OPTIONS,
     {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
     {0}};
 
 static int take_option(void *payload, int option, const char *value) {
   op_arguments *arguments = payload;
-  op_request *request = &arguments->request;
+  rlo__op_request *request = &arguments->request;
   switch (option) {
     case RLO__OPTION_LIST:
       arguments->is_listing = true;
@@ -466,13 +439,12 @@ static int take_option(void *payload, int option, const char *value) {
       request->to = value;
       return RLO__EXIT_OK;
     default:
-      request->is_on_host = true;
-      return RLO__EXIT_OK;
+      return rlo__stream_option_take("op", option, value, &request->stream);
   }
 }
 
 static int take_arguments(int argc, char **argv, op_arguments *arguments) {
-  op_request *request = &arguments->request;
+  rlo__op_request *request = &arguments->request;
   int code =
       rlo__options_take(&rlo__cmd_op, argc, argv, arguments, &request->common);
   if (code != RLO__EXIT_OK) {
@@ -485,15 +457,10 @@ static int take_arguments(int argc, char **argv, op_arguments *arguments) {
   if (optind >= argc) {
     return rlo__fail_usage("op", "name an operation, or give --list");
   }
-  if (request->is_on_host && request->common.device_index >= 0) {
-    return rlo__fail_usage("op",
-                           "--host uses no device: it excludes "
-                           "--device");
-  }
   request->name = argv[optind];
   request->paths = &argv[optind + 1];
   request->num_paths = argc - optind - 1;
-  return RLO__EXIT_OK;
+  return rlo__stream_options_check("op", &request->stream);
 }
 
 static int run(int argc, char **argv) {
@@ -540,12 +507,22 @@ const rlo__command rlo__cmd_op = {
         "file\n"
         "  --device N       a device of `relayout devices`; the default "
         "device\n"
-        "                   without it\n"
+        "                   without it. Several between commas, or all, share "
+        "the\n"
+        "                   work on large arrays; none is --host\n"
         "  --host           use the host backend, and no OpenCL\n"
         "  --json           print an object with the keys operation and "
         "results\n"
         "                   (each shape, file)\n"
         "  --no-isolate     use the OpenCL driver in this process\n"
+        "\n"
+        "Large arrays. If an input or a result has more than 64 MiB, an\n"
+        "operation that moves bytes or converts types runs in pieces, and no\n"
+        "array is in memory as a whole. What sums, adds or loads indices is\n"
+        "loaded; so is what goes into a pipe, and, if there is memory for it,\n"
+        "what writes short runs between those of others, as pack does along\n"
+        "the last dimension:\n"
+        "\n" RLO__STREAM_HELP
         "\n"
         "NAME may be written in any case, with or without underscores. Prints\n"
         "the shape of each result. No OUT changes before all results are\n"

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,9 @@
 
 /* Limits one read, so that a signal is handled soon. */
 #define CHUNK_BYTES ((size_t)8 << 20)
+
+/* Open files besides arrays: the standard streams, and those of a driver. */
+#define OWN_FILES 128
 
 int rlo__input_file_open(const char *path, rlo__input_file *out_file) {
   /* O_NONBLOCK: the open of a pipe without a writer would not return. */
@@ -86,6 +90,16 @@ int rlo__input_file_check_unchanged(const rlo__input_file *file) {
 
 void rlo__input_file_close(const rlo__input_file *file) {
   close(file->descriptor);
+}
+
+void rlo__files_allow(int32_t count) {
+  const rlim_t wanted = (rlim_t)count + OWN_FILES;
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    /* The open that fails otherwise names its file. */
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+  }
 }
 
 bool rlo__path_is_same_file(const char *a, const char *b) {
@@ -184,10 +198,17 @@ int rlo__output_file_begin(const char *path,
   return RLO__EXIT_OK;
 }
 
-int rlo__output_file_commit(rlo__output_file *file) {
-  /* Syncs while signals still end the command: it may take minutes. */
-  int error = rlo__file_replace_finish(&file->file);
-  return error == 0 ? put_in_place(file) : fail_write(file->file.path, error);
+int rlo__output_files_commit(rlo__output_file *files, int32_t count) {
+  int code = RLO__EXIT_OK;
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
+    /* Syncs while signals still end the command: it may take minutes. */
+    int error = rlo__file_replace_finish(&files[n].file);
+    code = error == 0 ? RLO__EXIT_OK : fail_write(files[n].file.path, error);
+  }
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
+    code = put_in_place(&files[n]);
+  }
+  return code;
 }
 
 /* Writes a file beside its target. Leaves no file on failure. */

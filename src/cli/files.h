@@ -41,6 +41,10 @@ int rlo__input_file_check_unchanged(const rlo__input_file *file);
 
 void rlo__input_file_close(const rlo__input_file *file);
 
+/** Allows the process `count` open files besides a few of its own, as far as
+ * the system lets it. */
+void rlo__files_allow(int32_t count);
+
 /** Returns whether two paths name the same existing file. */
 bool rlo__path_is_same_file(const char *a, const char *b);
 
@@ -92,8 +96,9 @@ int rlo__output_file_begin(const char *path,
                            const char *note,
                            rlo__output_file *out_file);
 
-/** Syncs the file, gives it its name, and syncs its folder. */
-int rlo__output_file_commit(rlo__output_file *file);
+/** Syncs the files, all of them before the first gets its name, and syncs their
+ *  folders. */
+int rlo__output_files_commit(rlo__output_file *files, int32_t count);
 
 /** Removes the part, if it has not become the file. May be repeated. */
 void rlo__output_file_abandon(rlo__output_file *file);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +17,13 @@
 /* How long to wait between two looks at a job. */
 #define LOOK_MILLISECONDS 100
 
-/* An output, and where its array begins. */
-typedef struct part {
-  rlo__output_file output;
-  int64_t offset_bytes;
-} part;
+/* Runs of less cost the system more than their bytes. */
+#define SHORT_RUN_BYTES 128.0
+
+/* Loaded arrays are in memory up to three times: as read, in the engine, and as
+ * written. They may have this share of the machine's. */
+#define LOADED_COPIES 3.0
+#define LOADED_SHARE  0.5
 
 /*
  * Where the jobs run. With devices, in the child process that uses the driver:
@@ -33,8 +36,11 @@ typedef struct part {
  */
 typedef struct run {
   const rlo__stream *stream;
-  /* One for each output. */
-  part *parts;
+  /* For each output its part, and where the array begins in it. */
+  rlo__output_file *parts;
+  int64_t *offsets;
+  /* Of each, what a job of two passes uses behind the array. */
+  int64_t *scratch;
   /* In shared memory. */
   rlo__stream_result *result;
   rlo__session *sessions;
@@ -68,7 +74,19 @@ static rlo_job_options job_options(const rlo__stream *s, int32_t job) {
   for (int32_t n = 0; n < job; ++n) {
     options.is_new_destination &= s->jobs[n].output != s->jobs[job].output;
   }
+  options.passes = s->options->passes;
   return options;
+}
+
+/* Whether no other job writes to the output, so that the job may use it for two
+ * passes. */
+static bool has_output_alone(const rlo__stream *s, int32_t job) {
+  for (int32_t n = 0; n < s->num_jobs; ++n) {
+    if (n != job && s->jobs[n].output == s->jobs[job].output) {
+      return false;
+    }
+  }
+  return true;
 }
 
 static rlo_status estimate_job(const rlo__stream *s,
@@ -82,6 +100,9 @@ static rlo_status estimate_job(const rlo__stream *s,
   src.granule_bytes = (int64_t)source->swapped_width_bytes;
   rlo_storage_traits dst = RLO_STORAGE_TRAITS_INIT;
   dst.bytes = s->outputs[s->jobs[job].output].bytes;
+  if (has_output_alone(s, job)) {
+    dst.bytes = of_job.scratch_bytes = INT64_MAX;
+  }
   *out_estimate = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
   return rlo_job_estimate_make(
       s->jobs[job].problem, &src, &dst, &of_service, &of_job, out_estimate);
@@ -95,12 +116,18 @@ static int64_t max(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* Adds a job to the estimate of those before it; *copy_bytes and *time are of
- * these. */
-static void add_estimate(const rlo_job_estimate *one,
-                         rlo_job_estimate *all,
-                         double *copy_bytes,
-                         double *time) {
+/* An estimate of jobs together. */
+typedef struct sum {
+  rlo_job_estimate all;
+  /* The time of copies, and of what is done, in that of a byte. */
+  double copy_bytes;
+  double time;
+  /* How many runs are written. */
+  double num_writes;
+} sum;
+
+static void add_estimate(const rlo_job_estimate *one, sum *s) {
+  rlo_job_estimate *all = &s->all;
   bool is_first = all->num_pieces == 0;
   all->num_passes = (int32_t)max(all->num_passes, one->num_passes);
   all->host_bytes = max(all->host_bytes, one->host_bytes);
@@ -117,33 +144,48 @@ static void add_estimate(const rlo_job_estimate *one,
   all->write_run_bytes = is_first
                              ? one->write_run_bytes
                              : min(all->write_run_bytes, one->write_run_bytes);
+  s->num_writes +=
+      (double)one->bytes_written / (double)max(1, one->write_run_bytes);
   double bytes = (double)(one->bytes_read + one->bytes_written);
-  *copy_bytes += bytes;
-  *time += bytes / one->expected_fraction;
-  all->expected_fraction = *copy_bytes / *time;
+  s->copy_bytes += bytes;
+  s->time += bytes / one->expected_fraction;
+  all->expected_fraction = s->time > 0 ? s->copy_bytes / s->time : 1;
 }
 
-static rlo_status estimate(const rlo__stream *s, rlo_job_estimate *out) {
-  double copy_bytes = 0;
-  double time = 0;
-  *out = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
-  out->expected_fraction = 1;
-  for (int32_t n = 0; n < s->num_jobs; ++n) {
+static rlo_status estimate(const rlo__stream *stream, sum *out) {
+  *out = (sum){.all = RLO_JOB_ESTIMATE_INIT};
+  out->all.expected_fraction = 1;
+  for (int32_t n = 0; n < stream->num_jobs; ++n) {
     rlo_job_estimate one;
-    rlo_status status = estimate_job(s, n, &one);
+    rlo_status status = estimate_job(stream, n, &one);
     if (status != RLO_OK) {
       return status;
     }
-    add_estimate(&one, out, &copy_bytes, &time);
+    add_estimate(&one, out);
   }
   return RLO_OK;
 }
 
+/* Whether the jobs write so short runs between those of each other that the
+ * arrays are better loaded, for which there is memory. */
+static bool is_better_loaded(const rlo__stream *stream, const sum *s) {
+  double bytes = 0;
+  for (int32_t n = 0; n < stream->num_sources; ++n) {
+    bytes += (double)stream->sources[n].bytes;
+  }
+  for (int32_t n = 0; n < stream->num_outputs; ++n) {
+    bytes += (double)stream->outputs[n].bytes;
+  }
+  return stream->num_jobs > stream->num_outputs &&
+         (double)s->all.bytes_written < SHORT_RUN_BYTES * s->num_writes &&
+         LOADED_COPIES * bytes < LOADED_SHARE * (double)rlo__memory_bytes();
+}
+
 int rlo__stream_plan(const rlo__stream *stream,
                      rlo_job_estimate *out_estimate,
-                     bool *out_is_possible) {
+                     bool *out_is_worth) {
   bool is_asked_for = rlo__stream_is_asked_for(stream->options);
-  *out_is_possible = false;
+  *out_is_worth = false;
   for (int32_t n = 0; n < stream->num_outputs; ++n) {
     const char *path = stream->outputs[n].path;
     if (rlo__path_is_special(path)) {
@@ -154,12 +196,19 @@ int rlo__stream_plan(const rlo__stream *stream,
                           : RLO__EXIT_OK;
     }
   }
-  rlo_status status = estimate(stream, out_estimate);
-  if (status == RLO_UNSUPPORTED && !is_asked_for) {
+  sum s;
+  rlo_status status = estimate(stream, &s);
+  /* The second: its parts are too large for what it may have in pieces. */
+  if ((status == RLO_UNSUPPORTED || status == RLO_OUT_OF_RANGE) &&
+      !is_asked_for) {
     return RLO__EXIT_OK;
   }
-  *out_is_possible = status == RLO_OK;
-  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+  if (status != RLO_OK) {
+    return rlo__fail_last();
+  }
+  *out_estimate = s.all;
+  *out_is_worth = is_asked_for || !is_better_loaded(stream, &s);
+  return RLO__EXIT_OK;
 }
 
 /* ----------------------------------------------------------------- devices */
@@ -242,10 +291,17 @@ static int create_storages(run *r) {
       return code;
     }
   }
+  for (int32_t n = 0; n < s->num_jobs; ++n) {
+    rlo_job_estimate estimate;
+    if (estimate_job(s, n, &estimate) != RLO_OK) {
+      return rlo__fail_last();
+    }
+    r->scratch[s->jobs[n].output] = estimate.scratch_bytes;
+  }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    if (rlo_storage_from_fd(r->parts[n].output.file.fd,
-                            r->parts[n].offset_bytes,
-                            s->outputs[n].bytes,
+    if (rlo_storage_from_fd(r->parts[n].file.fd,
+                            r->offsets[n],
+                            s->outputs[n].bytes + r->scratch[n],
                             &hints,
                             &r->storages[s->num_sources + n]) != RLO_OK) {
       return rlo__fail_last();
@@ -263,7 +319,8 @@ static int submit(run *r) {
   }
   for (int32_t n = 0; n < s->num_jobs; ++n) {
     const rlo__stream_job *job = &s->jobs[n];
-    const rlo_job_options options = job_options(s, n);
+    rlo_job_options options = job_options(s, n);
+    options.scratch_bytes = r->scratch[job->output];
     rlo_status status =
         rlo_service_submit(r->service,
                            job->problem,
@@ -365,6 +422,21 @@ static int watch(run *r) {
   return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
 }
 
+/* Cuts off what two passes have left behind the arrays. */
+static int cut_off_scratch(run *r) {
+  const rlo__stream *s = r->stream;
+  for (int32_t n = 0; n < s->num_outputs; ++n) {
+    if (r->scratch[n] > 0 &&
+        ftruncate(r->parts[n].file.fd,
+                  (off_t)(r->offsets[n] + s->outputs[n].bytes)) != 0) {
+      return rlo__fail("cannot shorten the part of %s: %s",
+                       s->outputs[n].path,
+                       strerror(errno));
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
 static void release(run *r) {
   const rlo__stream *s = r->stream;
   for (int32_t n = 0; r->jobs != NULL && n < s->num_jobs; ++n) {
@@ -386,8 +458,12 @@ static void release(run *r) {
 
 static int run_jobs(void *payload) {
   run *r = payload;
-  int (*const steps[])(run *) = {
-      open_devices, create_service, create_storages, submit, watch};
+  int (*const steps[])(run *) = {open_devices,
+                                 create_service,
+                                 create_storages,
+                                 submit,
+                                 watch,
+                                 cut_off_scratch};
   int code = RLO__EXIT_OK;
   for (size_t n = 0;
        code == RLO__EXIT_OK && n < sizeof(steps) / sizeof(steps[0]);
@@ -400,18 +476,36 @@ static int run_jobs(void *payload) {
 
 /* ----------------------------------------------------------------- outputs */
 
-static int begin_output(const rlo__stream_output *output,
-                        const char *note,
-                        part *out_part) {
+static bool is_written(const rlo__stream *s, int32_t output) {
+  bool is_found = false;
+  for (int32_t n = 0; n < s->num_jobs; ++n) {
+    is_found |= s->jobs[n].output == output;
+  }
+  return is_found;
+}
+
+/* Opens the part of an output and writes the header. */
+static int begin_output(run *r, int32_t n) {
+  const rlo__stream_output *output = &r->stream->outputs[n];
   char head[RLO__MAX_HEADER_BYTES];
   size_t head_bytes = 0;
   int code =
       rlo__array_make_header(output->path, output->shape, head, &head_bytes);
   if (code == RLO__EXIT_OK) {
     code = rlo__output_file_begin(
-        output->path, head, head_bytes, note, &out_part->output);
+        output->path, head, head_bytes, n == 0 ? r->note : NULL, &r->parts[n]);
   }
-  out_part->offset_bytes = (int64_t)head_bytes;
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  r->offsets[n] = (int64_t)head_bytes;
+  /* A job gives its destination the size. */
+  if (!is_written(r->stream, n) &&
+      ftruncate(r->parts[n].file.fd, (off_t)(r->offsets[n] + output->bytes)) !=
+          0) {
+    code = rlo__fail("cannot write %s: %s", output->path, strerror(errno));
+    rlo__output_file_abandon(&r->parts[n]);
+  }
   return code;
 }
 
@@ -424,13 +518,11 @@ static int finish_outputs(const run *r) {
   for (int32_t n = 0;
        code == RLO__EXIT_OK && s->verify != NULL && n < s->num_outputs;
        ++n) {
-    code = s->verify(
-        s->payload, n, r->parts[n].output.file.fd, r->parts[n].offset_bytes);
+    code = s->verify(s->payload, n, r->parts[n].file.fd, r->offsets[n]);
   }
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_outputs; ++n) {
-    code = rlo__output_file_commit(&r->parts[n].output);
-  }
-  return code;
+  return code == RLO__EXIT_OK
+             ? rlo__output_files_commit(r->parts, s->num_outputs)
+             : code;
 }
 
 /* Makes the parts, and renames them to the outputs. */
@@ -439,9 +531,7 @@ static int run_into_parts(run *r) {
   int code = RLO__EXIT_OK;
   int32_t num_begun = 0;
   while (code == RLO__EXIT_OK && num_begun < s->num_outputs) {
-    code = begin_output(&s->outputs[num_begun],
-                        num_begun == 0 ? r->note : NULL,
-                        &r->parts[num_begun]);
+    code = begin_output(r, num_begun);
     num_begun += code == RLO__EXIT_OK;
   }
   if (code == RLO__EXIT_OK) {
@@ -453,7 +543,7 @@ static int run_into_parts(run *r) {
     code = finish_outputs(r);
   }
   for (int32_t n = 0; n < num_begun; ++n) {
-    rlo__output_file_abandon(&r->parts[n].output);
+    rlo__output_file_abandon(&r->parts[n]);
   }
   return code;
 }
@@ -470,13 +560,19 @@ int rlo__stream_run(const rlo__stream *stream, rlo__stream_result *out_result) {
   /* On a terminal the line that is being drawn ends first. */
   snprintf(r.note,
            sizeof(r.note),
-           "%srelayout: stopped; nothing was written to %s\n",
+           "%srelayout: stopped; nothing was written%s%s\n",
            isatty(STDERR_FILENO) ? "\n" : "",
-           stream->outputs[0].path);
+           stream->num_outputs == 1 ? " to " : "",
+           stream->num_outputs == 1 ? stream->outputs[0].path : "");
   r.parts = calloc((size_t)stream->num_outputs, sizeof(*r.parts));
-  int code = r.parts == NULL ? rlo__fail("cannot get memory for %d files",
-                                         stream->num_outputs)
-                             : run_into_parts(&r);
+  r.offsets = calloc((size_t)stream->num_outputs, sizeof(*r.offsets));
+  r.scratch = calloc((size_t)stream->num_outputs, sizeof(*r.scratch));
+  int code =
+      r.parts == NULL || r.offsets == NULL || r.scratch == NULL
+          ? rlo__fail("cannot get memory for %d files", stream->num_outputs)
+          : run_into_parts(&r);
+  free(r.scratch);
+  free(r.offsets);
   free(r.parts);
   *out_result = *r.result;
   rlo__shared_release(r.result, sizeof(*r.result));

@@ -63,18 +63,19 @@ typedef struct rlo__stream_result {
 } rlo__stream_result;
 
 /**
- * Computes what the jobs would do together.
+ * Computes what the jobs would do together, for arrays of which some are larger
+ * than RLO__LARGE_BYTES or for whom pieces are asked for
+ * (rlo__stream_is_asked_for).
  *
- * What is larger than RLO__LARGE_BYTES on some side should be done in pieces;
- * what is smaller is faster without them.
- *
- * @param out_is_possible  false: some problem cannot be cut, or some output is
- *                 no regular file. This is an error if pieces are asked for
- *                 (rlo__stream_is_asked_for).
+ * @param out_is_worth  false: the arrays are to be loaded. Some problem cannot
+ *                 be cut, or some output is no regular file, either of which is
+ *                 an error if pieces are asked for; or the jobs would write
+ *                 bytes here and there between those of each other, which is
+ *                 slow, and the machine has memory for all of them.
  */
 int rlo__stream_plan(const rlo__stream *stream,
                      rlo_job_estimate *out_estimate,
-                     bool *out_is_possible);
+                     bool *out_is_worth);
 
 /**
  * Runs the jobs. The outputs appear complete, all of them or none, whatever

@@ -34,6 +34,13 @@ int rlo__stream_option_take(const char *verb,
                              &options->memory_bytes);
     case RLO__OPTION_IO:
       return parse_io(verb, value, &options->is_direct);
+    case RLO__OPTION_PASSES: {
+      static const char *const words[] = {"1", "2"};
+      int32_t number = 0;
+      int code = rlo__word_parse(verb, "--passes", value, words, 2, &number);
+      options->passes = number + 1;
+      return code;
+    }
     case RLO__OPTION_DRY_RUN:
       options->is_dry_run = true;
       break;
@@ -58,6 +65,6 @@ int rlo__stream_options_check(const char *verb, rlo__stream_options *options) {
 }
 
 bool rlo__stream_is_asked_for(const rlo__stream_options *options) {
-  return options->memory_bytes != 0 || options->is_direct ||
-         options->is_dry_run;
+  return options->memory_bytes != 0 || options->passes != 0 ||
+         options->is_direct || options->is_dry_run;
 }

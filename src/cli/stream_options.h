@@ -13,6 +13,8 @@ typedef struct rlo__stream_options {
   int64_t memory_bytes;
   /** --io direct. */
   bool is_direct;
+  /** --passes; 0: not given. */
+  int32_t passes;
   bool is_dry_run;
   bool is_quiet;
   bool is_progress_wanted;
@@ -27,6 +29,7 @@ typedef struct rlo__stream_options {
       {"host", no_argument, NULL, RLO__OPTION_HOST},           \
       {"io", required_argument, NULL, RLO__OPTION_IO},         \
       {"memory", required_argument, NULL, RLO__OPTION_MEMORY}, \
+      {"passes", required_argument, NULL, RLO__OPTION_PASSES}, \
       {"dry-run", no_argument, NULL, RLO__OPTION_DRY_RUN},     \
       {"progress", no_argument, NULL, RLO__OPTION_PROGRESS}, { \
     "quiet", no_argument, NULL, RLO__OPTION_QUIET              \
@@ -39,6 +42,9 @@ typedef struct rlo__stream_options {
   "  --io WAY      direct: past the system's page cache, in pieces even if "   \
   "the\n"                                                                      \
   "                array is small. buffered, or auto: through it\n"            \
+  "  --passes N    read and write each byte once (1) or twice (2), in "        \
+  "longer\n"                                                                   \
+  "                runs and through OUT; the faster without it\n"              \
   "  --dry-run     only print what would be done: passes, pieces, bytes and\n" \
   "                the lengths of the runs that are read and written\n"        \
   "  --progress    a line each 10 seconds where standard error is no\n"        \

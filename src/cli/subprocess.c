@@ -22,14 +22,15 @@
 #include "interrupt.h"
 #include "message.h"
 
-int rlo__memory_check(int64_t held_bytes, int64_t wanted_bytes) {
+int64_t rlo__memory_bytes(void) {
   long pages = sysconf(_SC_PHYS_PAGES);
   long page_bytes = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0) {
-    return RLO__EXIT_OK;
-  }
-  int64_t memory_bytes = (int64_t)pages * page_bytes;
-  if (wanted_bytes > memory_bytes - held_bytes) {
+  return pages <= 0 || page_bytes <= 0 ? 0 : (int64_t)pages * page_bytes;
+}
+
+int rlo__memory_check(int64_t held_bytes, int64_t wanted_bytes) {
+  int64_t memory_bytes = rlo__memory_bytes();
+  if (memory_bytes > 0 && wanted_bytes > memory_bytes - held_bytes) {
     return rlo__fail("the result takes %" PRId64
                      " bytes and the arrays in "
                      "memory %" PRId64

@@ -31,6 +31,9 @@ void *rlo__shared_create(size_t bytes);
 /** Releases it; NULL is legal. */
 void rlo__shared_release(void *memory, size_t bytes);
 
+/** Returns the machine's memory; 0 if the system does not say. */
+int64_t rlo__memory_bytes(void);
+
 /**
  * Checks that the machine's memory can hold the arrays in memory and one more.
  * The padding of a layout can be arbitrarily large, and the kernel overcommits:

@@ -52,8 +52,7 @@ typedef void (*rlo__host_grains_fn)(uint8_t *dst,
                                     int64_t num_columns,
                                     int64_t grain_bytes);
 
-/** Copies bytes; what is between whole lines of dst may be stored past the
- *  caches. */
+/** Copies bytes; whole lines of dst may be stored past the caches. */
 typedef void (*rlo__host_copy_fn)(uint8_t *dst,
                                   const uint8_t *src,
                                   size_t bytes);
@@ -99,9 +98,6 @@ typedef struct rlo__host_kernels {
    *  next. */
   void (*fence)(void);
 } rlo__host_kernels;
-
-/** In portable C. */
-extern const rlo__host_kernels rlo__host_kernels_portable;
 
 /** The best kernels of an x86-64 processor with vectors of at most so many
  *  bytes; NULL on other processors. */

@@ -1,21 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The transposition of one unit width, for kernels_portable.c and
- * kernels_x86.c, which include this file once for each set of instructions and
- * each width. They define:
+ * The transpositions for one set of instructions, of all unit widths.
+ * kernels_portable.c and kernels_x86.c include this file once for each set.
+ * They define, and this file undefines:
  *
- *   UNIT            bytes of a unit: 1, 2, 4, 8, 16
- *   NAME(function)  its name for these instructions and this width
+ *   ISA             the end of the names of its functions, before that of the
+ *                   width: line_rows_sse2_4
  *   TARGET          the attribute that permits the instructions
  *   VECTOR, LANES   a vector, and how many 16-byte lanes it has
  *   LOAD(src, rows, step)  a vector whose lane q holds the 16 bytes at
  *                   src + rows[q * step]
  *   LOW(a, b), HIGH(a, b)  the low (high) halves of each lane of a and b, their
- *                   units in turns
+ *                   units of UNIT bytes in turns; not for 16
  *   STORE(p, v), STREAM(p, v)  store; the second past the caches, aligned
  *
- * No include guard: see above.
+ * These may use PASTE(a, b), which joins the values of two macros.
+ *
+ * No include guard: see above. The file includes itself for each width.
  */
+#ifndef UNIT
+
+#define PASTE(a, b)        PASTE_VALUES(a, b)
+#define PASTE_VALUES(a, b) a##b
+/* A function for these instructions and this width. */
+#define NAME(function) PASTE(function##_, PASTE(ISA, PASTE(_, UNIT)))
+
+#define UNIT 1
+#include "host/kernels_body.h"
+#define UNIT 2
+#include "host/kernels_body.h"
+#define UNIT 4
+#include "host/kernels_body.h"
+#define UNIT 8
+#include "host/kernels_body.h"
+#define UNIT 16
+#include "host/kernels_body.h"
+
+#undef PASTE
+#undef PASTE_VALUES
+#undef NAME
+#undef ISA
+#undef TARGET
+#undef VECTOR
+#undef LANES
+#undef LOAD
+#undef LOW
+#undef HIGH
+#undef STORE
+#undef STREAM
+
+#else
+
 #define LANE_UNITS   (16 / UNIT)
 #define VECTOR_UNITS ((int64_t)LANES * LANE_UNITS)
 
@@ -68,7 +103,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(group)(
   int64_t i = 0;
   for (int64_t block = 0; block < num_blocks; ++block) {
     if (i > num_columns - LANE_UNITS) {
-      i = num_columns - LANE_UNITS; /* once more some columns of the last one */
+      i = num_columns - LANE_UNITS; /* some columns are moved twice */
     }
     const int64_t *columns = group->columns + i;
     const uint8_t *src = group->src + i * UNIT;
@@ -118,3 +153,6 @@ TARGET static void NAME(few_rows)(const rlo__host_group *group) {
 #undef LANE_UNITS
 #undef VECTOR_UNITS
 #undef UNROLL
+#undef UNIT
+
+#endif

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Kernels in portable C, of vectors of 16 bytes. */
+/* Kernels in portable C, of vectors of 16 bytes, and the choice between them
+ * and those of the processor. */
 
 typedef struct vector {
   uint8_t bytes[16];
@@ -27,6 +28,7 @@ static inline vector interleave(vector a, vector b, int first, int unit) {
   return out;
 }
 
+#define ISA portable
 #define TARGET
 #define VECTOR                vector
 #define LANES                 1
@@ -35,36 +37,7 @@ static inline vector interleave(vector a, vector b, int first, int unit) {
 #define STREAM(p, v)          STORE(p, v)
 #define LOW(a, b)             interleave(a, b, 0, UNIT)
 #define HIGH(a, b)            interleave(a, b, 8, UNIT)
-
-#define UNIT       1
-#define NAME(name) name##_1
 #include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-
-#define UNIT       2
-#define NAME(name) name##_2
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-
-#define UNIT       4
-#define NAME(name) name##_4
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-
-#define UNIT       8
-#define NAME(name) name##_8
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-
-#define UNIT       16
-#define NAME(name) name##_16
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
 
 static void copy(uint8_t *dst, const uint8_t *src, size_t bytes) {
   memcpy(dst, src, bytes);
@@ -84,10 +57,13 @@ static void grains(uint8_t *dst,
 static void no_fence(void) {
 }
 
-#define GROUPS(kind) \
-  { kind##_1, kind##_2, kind##_4, kind##_8, kind##_16 }
+#define GROUPS(kind)                                         \
+  {                                                          \
+    kind##_portable_1, kind##_portable_2, kind##_portable_4, \
+        kind##_portable_8, kind##_portable_16                \
+  }
 
-const rlo__host_kernels rlo__host_kernels_portable = {
+static const rlo__host_kernels portable = {
     .vector_bytes = 16,
     .line_rows = GROUPS(line_rows),
     .line_rows_past_caches = GROUPS(line_rows_past_caches),
@@ -96,3 +72,32 @@ const rlo__host_kernels rlo__host_kernels_portable = {
     .grains_past_caches = grains,
     .fence = no_fence,
 };
+
+/* ------------------------------------------------------ for all processors */
+
+const rlo__host_kernels *rlo__host_kernels_get(int32_t max_vector_bytes) {
+  int32_t bytes = max_vector_bytes == 0 ? 64 : max_vector_bytes;
+  const rlo__host_kernels *found =
+      bytes < 16 ? NULL : rlo__host_kernels_x86(bytes);
+  return found == NULL ? &portable : found;
+}
+
+void rlo__host_make_masks(int32_t num_streams,
+                          int32_t unit_bytes,
+                          bool is_split,
+                          uint8_t *out_masks) {
+  memset(out_masks, 0x80, (size_t)RLO__HOST_MASK_BYTES(num_streams));
+  for (int32_t at = 0; at < num_streams * 16; ++at) {
+    /* Byte `at` of the run is byte `within` of stream `stream`. */
+    int32_t unit = at / unit_bytes;
+    int32_t stream = unit % num_streams;
+    int32_t within = unit / num_streams * unit_bytes + at % unit_bytes;
+    int32_t to = is_split ? stream * num_streams + at / 16
+                          : at / 16 * num_streams + stream;
+    if (is_split) {
+      out_masks[to * 16 + within] = (uint8_t)(at % 16);
+    } else {
+      out_masks[to * 16 + at % 16] = (uint8_t)within;
+    }
+  }
+}

@@ -11,72 +11,31 @@
 #define AT(p)   ((void *)(p))
 #define FROM(p) ((const void *)(p))
 
+/* The intrinsic for units of UNIT bytes. */
+#define UNPACK(intrinsic) PASTE(intrinsic, PASTE(BITS_, UNIT))
+#define BITS_1            8
+#define BITS_2            16
+#define BITS_4            32
+#define BITS_8            64
+
 /* ----------------------------------------------------------------- 16 bytes
  */
 
+#define ISA sse2
 #define TARGET
 #define VECTOR                __m128i
 #define LANES                 1
 #define LOAD(src, rows, step) _mm_loadu_si128(FROM((src) + (rows)[0]))
 #define STORE(p, v)           _mm_storeu_si128(AT(p), v)
 #define STREAM(p, v)          _mm_stream_si128(AT(p), v)
-
-#define UNIT       1
-#define NAME(name) name##_sse2_1
-#define LOW        _mm_unpacklo_epi8
-#define HIGH       _mm_unpackhi_epi8
+#define LOW(a, b)             UNPACK(_mm_unpacklo_epi)(a, b)
+#define HIGH(a, b)            UNPACK(_mm_unpackhi_epi)(a, b)
 #include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-#undef LOW
-#undef HIGH
-
-#define UNIT       2
-#define NAME(name) name##_sse2_2
-#define LOW        _mm_unpacklo_epi16
-#define HIGH       _mm_unpackhi_epi16
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-#undef LOW
-#undef HIGH
-
-#define UNIT       4
-#define NAME(name) name##_sse2_4
-#define LOW        _mm_unpacklo_epi32
-#define HIGH       _mm_unpackhi_epi32
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-#undef LOW
-#undef HIGH
-
-#define UNIT       8
-#define NAME(name) name##_sse2_8
-#define LOW        _mm_unpacklo_epi64
-#define HIGH       _mm_unpackhi_epi64
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-#undef LOW
-#undef HIGH
-
-#define UNIT       16
-#define NAME(name) name##_sse2_16
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-
-#undef TARGET
-#undef VECTOR
-#undef LANES
-#undef LOAD
-#undef STORE
-#undef STREAM
 
 /* ----------------------------------------------------------------- 32 bytes
  */
 
+#define ISA    avx2
 #define TARGET __attribute__((target("avx2")))
 #define VECTOR __m256i
 #define LANES  2
@@ -87,63 +46,14 @@
       1)
 #define STORE(p, v)  _mm256_storeu_si256(AT(p), v)
 #define STREAM(p, v) _mm256_stream_si256(AT(p), v)
-
-#define UNIT       1
-#define NAME(name) name##_avx2_1
-#define LOW        _mm256_unpacklo_epi8
-#define HIGH       _mm256_unpackhi_epi8
+#define LOW(a, b)    UNPACK(_mm256_unpacklo_epi)(a, b)
+#define HIGH(a, b)   UNPACK(_mm256_unpackhi_epi)(a, b)
 #include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-#undef LOW
-#undef HIGH
-
-#define UNIT       2
-#define NAME(name) name##_avx2_2
-#define LOW        _mm256_unpacklo_epi16
-#define HIGH       _mm256_unpackhi_epi16
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-#undef LOW
-#undef HIGH
-
-#define UNIT       4
-#define NAME(name) name##_avx2_4
-#define LOW        _mm256_unpacklo_epi32
-#define HIGH       _mm256_unpackhi_epi32
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-#undef LOW
-#undef HIGH
-
-#define UNIT       8
-#define NAME(name) name##_avx2_8
-#define LOW        _mm256_unpacklo_epi64
-#define HIGH       _mm256_unpackhi_epi64
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-#undef LOW
-#undef HIGH
-
-#define UNIT       16
-#define NAME(name) name##_avx2_16
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-
-#undef TARGET
-#undef VECTOR
-#undef LANES
-#undef LOAD
-#undef STORE
-#undef STREAM
 
 /* ----------------------------------------------------------------- 64 bytes
  */
 
+#define ISA    avx512
 #define TARGET __attribute__((target("avx512f,avx512bw")))
 #define VECTOR __m512i
 #define LANES  4
@@ -166,59 +76,9 @@
        3)
 #define STORE(p, v)  _mm512_storeu_si512(AT(p), v)
 #define STREAM(p, v) _mm512_stream_si512(AT(p), v)
-
-#define UNIT       1
-#define NAME(name) name##_avx512_1
-#define LOW        _mm512_unpacklo_epi8
-#define HIGH       _mm512_unpackhi_epi8
+#define LOW(a, b)    UNPACK(_mm512_unpacklo_epi)(a, b)
+#define HIGH(a, b)   UNPACK(_mm512_unpackhi_epi)(a, b)
 #include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-#undef LOW
-#undef HIGH
-
-#define UNIT       2
-#define NAME(name) name##_avx512_2
-#define LOW        _mm512_unpacklo_epi16
-#define HIGH       _mm512_unpackhi_epi16
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-#undef LOW
-#undef HIGH
-
-#define UNIT       4
-#define NAME(name) name##_avx512_4
-#define LOW        _mm512_unpacklo_epi32
-#define HIGH       _mm512_unpackhi_epi32
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-#undef LOW
-#undef HIGH
-
-#define UNIT       8
-#define NAME(name) name##_avx512_8
-#define LOW        _mm512_unpacklo_epi64
-#define HIGH       _mm512_unpackhi_epi64
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-#undef LOW
-#undef HIGH
-
-#define UNIT       16
-#define NAME(name) name##_avx512_16
-#include "host/kernels_body.h"
-#undef UNIT
-#undef NAME
-
-#undef TARGET
-#undef VECTOR
-#undef LANES
-#undef LOAD
-#undef STORE
-#undef STREAM
 
 /* ------------------------------------------------------------------- copies
  */

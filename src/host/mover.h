@@ -9,7 +9,7 @@
  * non-temporal stores. The bytes are those of rlo_problem_run_host_indexed,
  * always; what has no fast way here is run by that.
  *
- * A mover has no threads of its own and keeps no state: the caller's threads
+ * A mover has no threads of its own and does not change: the caller's threads
  * run shares of the work.
  *
  * RLO_API: for relayout-bench, see base/status.h.
@@ -17,8 +17,8 @@
 typedef struct rlo__host_mover rlo__host_mover;
 
 typedef struct rlo__host_mover_options {
-  /** Destinations of at least so many bytes are stored past the caches; 0: the
-   *  default, about what caches hold. */
+  /** Destinations of at least so many bytes are stored past the caches; 0: 4
+   *  MiB, about what caches hold. */
   int64_t past_caches_bytes;
   /** Of rlo__host_kernels_get: 16, 32, 64; 1: portable C; 0: any. */
   int32_t max_vector_bytes;

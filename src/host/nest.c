@@ -8,8 +8,7 @@
 
 enum {
   LINE = RLO__HOST_LINE_BYTES,
-  /** Where a side may be joined from several axes, until it has so many bytes.
-   */
+  /** Axes are joined to a side until it has so many bytes. */
   ENOUGH_SRC_BYTES = 16 * LINE,
   ENOUGH_DST_BYTES = 16 * LINE,
   /** A tile of blocks: what it reads of a row, and writes of one. Without a
@@ -87,7 +86,7 @@ static axis *find_free(chooser *c, int64_t src, int64_t dst) {
   return NULL;
 }
 
-/** The axis that is closest in a memory, but for those that stand still. */
+/** The axis of the shortest step in a memory, but for those of step 0. */
 static axis *find_closest(chooser *c, bool in_dst) {
   axis *found = NULL;
   int64_t least = INT64_MAX;
@@ -160,8 +159,8 @@ static bool is_unit(int64_t bytes) {
   return bytes <= 16 && (bytes & (bytes - 1)) == 0;
 }
 
-/** Whether the plane of the first axes is a few streams that become one, or
- *  one that becomes a few. */
+/** Whether the plane of the first axes is a few streams that become one run, or
+ *  one run that becomes a few streams; then sets the move. */
 static bool find_streams(rlo__host_nest *nest) {
   const int64_t grain = nest->grain_bytes;
   const rlo__host_side *from = &nest->along_src;
@@ -296,8 +295,8 @@ static void add_loop(rlo__host_nest *nest,
   nest->num_turns *= count;
 }
 
-/** The source is read in order, as far as it goes: what it spans in the source
- *  decides which loop is outside of which. */
+/** Loops of longer steps in the source are further outside, so that the source
+ *  is read as much in order as tiles allow. */
 static int64_t loop_rank(const rlo__host_loop *loop) {
   switch (loop->kind) {
     case RLO__HOST_LOOP_GRAIN:

@@ -24,8 +24,8 @@
 /** Most positions of a tile along a side. */
 #define RLO__HOST_MAX_TILE 1024
 
-/** Axes of the problem that continue each other on one memory, seen as one
- * axis; with the steps of each on the other memory, the fastest first. */
+/** Axes of the problem that continue each other in one memory, joined to one
+ *  axis; with the steps of each in the other memory, the fastest first. */
 typedef struct rlo__host_side {
   int32_t num_levels;
   int64_t extents[RLO__HOST_MAX_LEVELS];
@@ -54,10 +54,10 @@ typedef enum rlo__host_move {
   RLO__HOST_MOVE_GRAINS,
   /** In registers, blocks of units at a time. */
   RLO__HOST_MOVE_BLOCKS,
-  /** A few streams into one or back. */
+  /** One run into a few streams, and a few streams into one run. */
   RLO__HOST_MOVE_SPLIT,
   RLO__HOST_MOVE_JOIN,
-  /** One grain into many. */
+  /** The same grain into each place of a run. */
   RLO__HOST_MOVE_SPLAT
 } rlo__host_move;
 
@@ -71,7 +71,7 @@ typedef struct rlo__host_nest {
   int64_t tile_src, tile_dst;
   /** At most grain_bytes. */
   int64_t chunk_bytes;
-  /** Outermost first; a share of the nest is some of their turns. */
+  /** Outermost first. A turn is one iteration of all of them: one tile. */
   int32_t num_loops;
   rlo__host_loop loops[RLO_MAX_AXES + 3];
   int64_t num_turns;
@@ -98,7 +98,7 @@ void rlo__host_nest_make(const rlo_problem *problem,
                          bool is_past_caches,
                          rlo__host_nest *out);
 
-/** Memory of one thread that runs nests: see rlo__host_nest_run. */
+/** Temporary memory of a thread that runs nests. */
 typedef struct rlo__host_workspace rlo__host_workspace;
 
 /** NULL if there is no memory. Free it with rlo__free. */

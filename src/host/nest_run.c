@@ -7,13 +7,13 @@
 
 enum {
   LINE = RLO__HOST_LINE_BYTES,
-  /** What a tile is assembled in, before it is stored past the caches. */
+  /** Where a tile is assembled before it is stored past the caches. */
   STAGE_BYTES = 128 * 1024,
-  /** Shorter runs of the destination are not worth that. */
+  /** Shorter runs of the destination are stored without a stage. */
   MIN_STAGED_RUN_BYTES = 4 * LINE,
   /** Longer grains are stored past the caches one by one. */
   MAX_STAGED_GRAIN_BYTES = 1024,
-  /** A splat is repeated from this much of it. */
+  /** A splat copies so much of its pattern at once. */
   PATTERN_BYTES = 4096,
   /** Rows of grains that the prefetch runs ahead. */
   ROWS_AHEAD = 4

@@ -8,7 +8,7 @@
 #include "ir/piece.h"
 
 enum {
-  /** Then no part is taken apart any more. */
+  /** With so many parts, none is cut any more. */
   ENOUGH_PARTS = 256,
   /** Where a guard depends on the other axes too, so many points of an axis at
    *  most are looked at one by one. */
@@ -176,7 +176,7 @@ static rlo_status peel(peeler *p, const rlo_problem *problem) {
       if (end - begin == extent) {
         return emit(p, problem);
       }
-      is_one_by_one = false; /* cut off, the slice is given up in its turn */
+      is_one_by_one = false; /* as a part of its own it keeps the guard */
     }
     for (int64_t at = begin; at < end; at = is_one_by_one ? at + 1 : end) {
       RLO_TRY(peel_slice(p, problem, c.axis, at, is_one_by_one ? at + 1 : end));

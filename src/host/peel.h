@@ -6,9 +6,10 @@
 
 /**
  * Takes a problem apart along its guards: the box is cut where they begin and
- * cease to hold, until in each part every guard holds, or none of the part's
- * cells has a source, or the part is given up. Padding of a tiled layout, for
- * one, is a few boxes that move and a few that are filled.
+ * cease to hold, until in each part every guard holds, or a PAD guard never
+ * does, so that the part is filled. Parts for which this takes too many cuts
+ * keep their guards. Padding of a tiled layout is a few boxes that move and a
+ * few that are filled.
  */
 
 /** Receives a part, canonical and borrowed for the call. `is_plain` if it has

@@ -65,7 +65,7 @@ rlo_status rlo__problem_narrow(const rlo_problem *problem,
     if (!rlo__side_guarded_by(guard, side)) {
       continue;
     }
-    /* A term could only split axes, and so hide the lattice. */
+    /* Its term would split axes of which the form's lattice is made. */
     if (!keeps_terms && rlo__form_has_terms(problem, &guard->form)) {
       *out_is_exact = false;
       continue;
@@ -106,7 +106,7 @@ static rlo_status bits_overflow(void) {
   return rlo__fail_overflow("a position of the footprint, in bits,");
 }
 
-/* Begins with the bits [first, end), rounded outwards at the first. */
+/* Begins with the bits [first, end), `first` rounded down to a granule. */
 static void begin_sketch(
     int64_t unit_bits, int64_t first, int64_t end, bool is_exact, sketch *s) {
   memset(s, 0, sizeof *s);
@@ -122,7 +122,7 @@ static void fold_into_run(sketch *s) {
   s->num_dims = 0;
 }
 
-/* Before the first dim, the run gets whole bytes and units. */
+/* Rounds the run up to whole bytes and units, before the first dim. */
 static bool round_run(int64_t multiple, sketch *s) {
   int64_t run = s->run;
   if (!rlo__round_up(run, multiple, &s->run) ||
@@ -151,7 +151,7 @@ static bool add_dim(int64_t extent, int64_t stride, sketch *s) {
   int32_t last = s->num_dims - 1;
   if (is_whole && last >= 0 && stride % s->strides[last] == 0 &&
       stride / s->strides[last] <= s->extents[last]) {
-    /* It continues the last dim, perhaps over a part of it. */
+    /* It continues the last dim, or repeats a part of it. */
     s->extents[last] += stride / s->strides[last] * (extent - 1);
   } else if (is_whole && stride >= span) {
     s->extents[s->num_dims] = extent;
@@ -163,7 +163,7 @@ static bool add_dim(int64_t extent, int64_t stride, sketch *s) {
   return true;
 }
 
-/* What the problem touches is in its memory. */
+/* Cuts off what lies beyond the memory: nothing of it is touched. */
 static rlo_status clip_to_memory(int64_t memory_bytes, sketch *s) {
   int64_t memory;
   int64_t end;

@@ -38,8 +38,8 @@ typedef struct rlo__lattice {
 /**
  * The bytes that a problem touches on one side: all of them, and others only if
  * !is_exact; none outside of the memory. One run if the side's form has terms,
- * or where its dims would overlap.
- * Begins between units, and with dims each run is a whole number of units.
+ * or where its dims would overlap. The first byte is the first of a unit, and
+ * with dims each run is a whole number of units.
  *
  * @return RLO_OK; RLO_OVERFLOW if a position in bits leaves 64 bits;
  *         RLO_OUT_OF_MEMORY; or what rlo_problem_canonicalize returns.
@@ -65,10 +65,10 @@ int32_t rlo__side_unit_bits(const rlo_problem *problem, rlo__problem_side side);
  * cell is written, and nothing is read for it. */
 bool rlo__side_guarded_by(const rlo_guard *guard, rlo__problem_side side);
 
-/** How many points of the box the guards that matter for a side let through. */
+/** At how many points of the box the guards that matter for a side hold. */
 typedef enum rlo__side_reach {
   RLO__SIDE_NONE,
-  /** Or what the guards' ranges do not decide. */
+  /** Also where the ranges of the guards' forms do not decide it. */
   RLO__SIDE_SOME,
   RLO__SIDE_ALL
 } rlo__side_reach;
@@ -81,8 +81,8 @@ rlo__side_reach rlo__problem_reach(const rlo_problem *problem,
  * the points that touch a side, or at more: guards are part of its extents
  * where they can be, its strides are 0 or positive and fall. A unit is one bit.
  *
- * @param out_is_exact  whether these are the values: no term is left, and no
- *                      guard, in it or dropped.
+ * @param out_is_exact  whether it has these values and no others: no term and
+ *                      no guard is left or was dropped.
  * @return what rlo_problem_canonicalize returns; then *out is undefined.
  */
 RLO_NODISCARD rlo_status rlo__problem_narrow(const rlo_problem *problem,

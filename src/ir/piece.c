@@ -10,8 +10,8 @@
 #include "ir/update.h"
 #include "ir/validate.h"
 
-/* Whether a form sees one of the axes, or one of the first `num_terms` terms
- * that are marked. */
+/* Whether a form depends on one of the axes that are marked, or on one of the
+ * first `num_terms` terms that are. */
 static bool sees(const rlo_problem *problem,
                  const rlo_form *form,
                  const bool *axes,
@@ -41,9 +41,10 @@ static void add_axes_of(const rlo_problem *problem,
   }
 }
 
-/* Adds the axes that guards and quotients tie to those marked: canonicalization
- * may simplify such a guard or quotient of a piece and not that of the whole.
- * The values of loads do not depend on a cut. */
+/* Marks the axes that share a guard or a quotient with one that is marked:
+ * canonicalization may simplify a guard or a quotient of a piece and not that
+ * of the whole, and so change the axes. The values of loads do not depend on a
+ * cut. */
 static void add_tied_axes(const rlo_problem *problem, bool *axes) {
   bool has_grown;
   do {
@@ -93,8 +94,8 @@ static rlo_status check_order(const rlo_problem *problem, const bool *is_cut) {
   return RLO_OK;
 }
 
-/* How many sums of strides, the widest first, are below `end`; each stride is
- * wider than the span of the narrower ones. */
+/* How many of the positions that strides make, the widest first, are below
+ * `end`; each stride is wider than what the narrower ones span. */
 static int64_t count_below(const rlo__stride *list,
                            int32_t count,
                            int64_t points,
@@ -193,7 +194,7 @@ static int64_t count_units(const rlo_problem *problem, rlo__problem_side side) {
   return units;
 }
 
-/* At most what it was, so that bounds of the whole hold for each piece. */
+/* Never more than the whole's: a bound of the whole holds for each piece. */
 static int64_t piece_bytes(const rlo_problem *piece,
                            rlo__problem_side side,
                            int64_t whole) {

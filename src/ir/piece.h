@@ -11,8 +11,9 @@
 
 /**
  * The part of a problem where begins[a] <= i_a < ends[a], for every axis a,
- * counted from 0. Both memories keep their sizes. Exact: pieces that cover the
- * box, run in any order, have the effect of the problem, bit for bit.
+ * counted from 0. Both memories keep their sizes. Exact: pieces that have each
+ * point of the box once, run in any order, have the effect of the problem, bit
+ * for bit.
  * read_bytes and written_bytes become the piece's: exact where positions are
  * distinct and no axis is in two guards, else more; at most what they were.
  *

@@ -41,8 +41,21 @@ static rlo_status begin_pass(rlo_job *job, int32_t pass) {
   return rlo__pipeline_create(&job->passes[pass], job->staging, &job->pipeline);
 }
 
+/* A file is not the same any more if it was written to, unless that was the
+ * job. */
+static rlo_status check_source(const rlo_job *job) {
+  rlo__storage_identity dst;
+  RLO_TRY(rlo__storage_get_identity(job->dst, &dst));
+  return rlo__storage_is_same_file(&job->src_identity, &dst)
+             ? RLO_OK
+             : rlo__storage_check_identity(job->src, &job->src_identity);
+}
+
 static rlo_status start(rlo_job *job) {
-  RLO_TRY(rlo__storage_get_identity(job->src, &job->src_identity));
+  /* A journal was compared with the source as it was then. */
+  RLO_TRY(job->journal != NULL
+              ? check_source(job)
+              : rlo__storage_get_identity(job->src, &job->src_identity));
   if (job->src_bytes > streamed_bytes) {
     RLO_TRY(rlo__storage_set_streamed(job->src));
   }
@@ -51,25 +64,17 @@ static rlo_status start(rlo_job *job) {
   }
   RLO_TRY(rlo__storage_reserve(job->dst, job->dst_bytes));
   RLO_TRY(allocate_staging(job));
+  if (job->journal != NULL) {
+    RLO_TRY(rlo__journal_start(job->journal));
+  }
   return begin_pass(job, 0);
 }
 
-/* A file is not the same any more if it was written to, unless that was the
- * job. */
-static rlo_status check_source(const rlo_job *job) {
-  rlo__storage_identity dst;
-  RLO_TRY(rlo__storage_get_identity(job->dst, &dst));
-  if (job->src_identity.is_file && dst.is_file &&
-      dst.device == job->src_identity.device &&
-      dst.inode == job->src_identity.inode) {
-    return RLO_OK;
-  }
-  return rlo__storage_check_identity(job->src, &job->src_identity);
-}
-
-static rlo_status finish(rlo_job *job) {
+/* Makes durable what is written. */
+static rlo_status checkpoint(rlo_job *job) {
   RLO_TRY(check_source(job));
-  return rlo__storage_flush(job->dst);
+  return job->journal != NULL ? rlo__journal_checkpoint(job->journal, job->dst)
+                              : rlo__storage_flush(job->dst);
 }
 
 /* Releases what the job had; its numbers stay. The user's functions may be
@@ -77,6 +82,8 @@ static rlo_status finish(rlo_job *job) {
 static void release_parts(rlo_job *job) {
   rlo__pipeline_release(job->pipeline);
   job->pipeline = NULL;
+  rlo__journal_release(job->journal);
+  job->journal = NULL;
   rlo__free(job->memory);
   job->memory = job->staging = NULL;
   rlo_storage_release(job->src);
@@ -119,8 +126,9 @@ rlo_status rlo__job_do(rlo__job_work *work, rlo__lane *lane) {
       return begin_pass(work->job, work->job->pass + 1);
     case RLO__PHASE_PASS:
       return do_pass(work, lane);
+    case RLO__PHASE_CHECKPOINT:
     case RLO__PHASE_FINISH:
-      return finish(work->job);
+      return checkpoint(work->job);
     default:
       release_parts(work->job);
       return RLO_OK;
@@ -136,6 +144,40 @@ static bool is_to_end(const rlo_job *job) {
 static void enter(rlo_job *job, rlo__job_phase phase) {
   job->phase = phase;
   job->is_phase_taken = false;
+}
+
+/* Takes a checkpoint that is due: it is made while others go on with the pass.
+ */
+static bool take_checkpoint(rlo_job *job, rlo__job_work *out_work) {
+  if (job->journal == NULL ||
+      !rlo__journal_is_due(job->journal, job->bytes_written)) {
+    return false;
+  }
+  rlo__journal_begin_checkpoint(job->journal, job->bytes_written);
+  out_work->phase = RLO__PHASE_CHECKPOINT;
+  return true;
+}
+
+static bool take_in_pass(rlo_job *job,
+                         int32_t lane_number,
+                         rlo__job_work *out_work) {
+  bool may_write = lane_number < 0;
+  return (may_write && take_checkpoint(job, out_work)) ||
+         rlo__pipeline_take(job->pipeline, lane_number, &out_work->work) ||
+         /* A store may have found out that it has to wait for one. */
+         (may_write && take_checkpoint(job, out_work));
+}
+
+static bool take_phase(rlo_job *job, int32_t lane_number) {
+  if (job->is_phase_taken || lane_number >= 0) {
+    return false;
+  }
+  job->is_phase_taken = true;
+  if (job->journal != NULL && (job->phase == RLO__PHASE_CHECKPOINT ||
+                               job->phase == RLO__PHASE_FINISH)) {
+    rlo__journal_begin_checkpoint(job->journal, job->bytes_written);
+  }
+  return true;
 }
 
 bool rlo__job_take(rlo_job *job, int32_t lane_number, rlo__job_work *out_work) {
@@ -154,22 +196,22 @@ bool rlo__job_take(rlo_job *job, int32_t lane_number, rlo__job_work *out_work) {
   out_work->job = job;
   out_work->phase = job->phase;
   out_work->device_bytes = 0;
-  bool is_taken;
-  if (job->phase == RLO__PHASE_PASS) {
-    is_taken = rlo__pipeline_take(job->pipeline, lane_number, &out_work->work);
-  } else {
-    is_taken = !job->is_phase_taken && lane_number < 0;
-    job->is_phase_taken = job->is_phase_taken || is_taken;
-  }
+  bool is_taken = job->phase == RLO__PHASE_PASS
+                      ? take_in_pass(job, lane_number, out_work)
+                      : take_phase(job, lane_number);
   job->num_works += is_taken;
   return is_taken;
 }
 
 static void settle_pass(rlo_job *job) {
-  if (rlo__pipeline_has_ended(job->pipeline)) {
+  job->num_pieces_done =
+      job->num_pieces_before + job->pipeline->num_pieces_done;
+  /* A checkpoint beside the pass comes to its end first. */
+  if (rlo__pipeline_has_ended(job->pipeline) && job->num_works == 0) {
     enter(job,
-          job->pass + 1 < job->num_passes ? RLO__PHASE_NEXT_PASS
-                                          : RLO__PHASE_FINISH);
+          job->pass + 1 == job->num_passes ? RLO__PHASE_FINISH
+          : job->journal != NULL           ? RLO__PHASE_CHECKPOINT
+                                           : RLO__PHASE_NEXT_PASS);
   }
 }
 
@@ -182,14 +224,26 @@ static void count_work(rlo_job *job, const rlo__job_work *work) {
   }
 }
 
+/* Ends a work of a pass, which may have been the last one of its box. */
+static rlo_status end_pass_work(rlo_job *job,
+                                const rlo__job_work *work,
+                                rlo_status status) {
+  rlo__pipeline *pipeline = job->pipeline;
+  const rlo__box *box = work->work.box;
+  int64_t num_boxes_before = pipeline->num_boxes_done;
+  count_work(job, work);
+  RLO_TRY(rlo__pipeline_end_work(pipeline, &work->work, status));
+  return job->journal == NULL || pipeline->num_boxes_done == num_boxes_before
+             ? RLO_OK
+             : rlo__journal_add(
+                   job->journal, job->pass, box->number, box->bytes_moved);
+}
+
 void rlo__job_end_work(rlo__job_work *work, rlo_status status) {
   rlo_job *job = work->job;
   --job->num_works;
   if (work->phase == RLO__PHASE_PASS) {
-    count_work(job, work);
-    status = rlo__pipeline_end_work(job->pipeline, &work->work, status);
-    job->num_pieces_done =
-        job->num_pieces_before + job->pipeline->num_pieces_done;
+    status = end_pass_work(job, work, status);
   }
   if (status != RLO_OK) {
     if (job->failure.status == RLO_OK) {
@@ -210,6 +264,14 @@ void rlo__job_end_work(rlo__job_work *work, rlo_status status) {
       break;
     case RLO__PHASE_PASS:
       settle_pass(job);
+      break;
+    case RLO__PHASE_CHECKPOINT:
+      rlo__journal_end_checkpoint(job->journal);
+      if (job->phase == RLO__PHASE_CHECKPOINT) {
+        enter(job, RLO__PHASE_NEXT_PASS);
+      } else {
+        settle_pass(job);
+      }
       break;
     case RLO__PHASE_FINISH:
       enter(job, RLO__PHASE_END);
@@ -254,10 +316,13 @@ void rlo__job_fill_info(const rlo_job *job, rlo_job_info *out_info) {
   }
   info.bytes_read = job->bytes_read;
   info.bytes_written = job->bytes_written;
+  info.bytes_resumed = rlo__min(info.bytes_total, job->bytes_resumed);
   info.bytes_done =
       info.state == RLO_JOB_DONE
           ? info.bytes_total
-          : rlo__min(info.bytes_total, info.bytes_read + info.bytes_written);
+          : rlo__min(info.bytes_total,
+                     info.bytes_resumed + info.bytes_read + info.bytes_written);
+  int64_t bytes_now = info.bytes_done - info.bytes_resumed;
   bool has_started = job->begin_seconds > 0;
   info.host_bytes_peak = has_started ? job->host_bytes : 0;
   info.device_bytes_peak = job->device_bytes_peak;
@@ -273,12 +338,12 @@ void rlo__job_fill_info(const rlo_job *job, rlo_job_info *out_info) {
   const double known_after_seconds = 2.0;
   if (has_ended) {
     info.seconds_left = 0;
-  } else if (info.seconds < known_after_seconds || info.bytes_done == 0) {
+  } else if (info.seconds < known_after_seconds || bytes_now == 0) {
     info.seconds_left = -1;
   } else {
     info.seconds_left = info.seconds *
                         (double)(info.bytes_total - info.bytes_done) /
-                        (double)info.bytes_done;
+                        (double)bytes_now;
   }
   *out_info = info;
 }

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "relayout/service.h"
+#include "service/journal.h"
 #include "service/pipeline.h"
 #include "service/storage.h"
 
@@ -14,6 +15,9 @@ typedef enum rlo__job_phase {
   RLO__PHASE_QUEUED,
   /** Takes its staging memory and reserves the destination. */
   RLO__PHASE_START,
+  /** Makes durable what the pass has written, before the next one begins. Also
+   *  a work beside those of the pass: then the job's phase is PASS. */
+  RLO__PHASE_CHECKPOINT,
   /** Begins a pass. */
   RLO__PHASE_NEXT_PASS,
   RLO__PHASE_PASS,
@@ -30,6 +34,7 @@ struct rlo_job {
   /** Constant. */
   struct rlo_service *service;
   int32_t priority;
+  /** The bytes that are used of the storages. */
   int64_t src_bytes, dst_bytes;
   rlo__pass *passes;
   int32_t num_passes;
@@ -52,6 +57,8 @@ struct rlo_job {
   /** Retained until the end. */
   rlo_storage *src, *dst;
   rlo__storage_identity src_identity;
+  /** NULL: none. */
+  rlo__journal *journal;
   /** Unaligned, and where the staging begins in it. */
   char *memory, *staging;
   int32_t pass;
@@ -59,7 +66,7 @@ struct rlo_job {
 
   /** Of the passes before this one, and of all. */
   int64_t num_pieces_before, num_pieces_done;
-  int64_t bytes_read, bytes_written, device_bytes_peak;
+  int64_t bytes_read, bytes_written, bytes_resumed, device_bytes_peak;
   double begin_seconds, end_seconds;
   double stage_seconds[RLO_STAGE_COUNT];
 };

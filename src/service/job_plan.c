@@ -2,14 +2,16 @@
 #include "service/job_plan.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/checked.h"
+#include "base/file.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "ir/update.h"
-#include "ir/validate.h"
-#include "service/host_budget.h"
 
 enum {
   DEFAULT_IO_THREADS = 8,
@@ -17,14 +19,80 @@ enum {
   /** Read, running or to be written, for each context; besides those that
    *  threads read and write. */
   SLOTS_OF_LANE = 2,
-  MAX_BUDGET_TRIES = 8
+  MAX_SYSTEM_FILE_BYTES = 64 * 1024
 };
 
+static const int64_t least_default_bytes = INT64_C(256) << 20;
+static const int64_t most_default_bytes = INT64_C(16) << 30;
 static const int64_t default_device_bytes = INT64_C(64) << 20;
 /** A share of a problem in memory: long enough to be as fast as the whole,
  * short enough to be cancelled soon. */
 static const int64_t share_bytes = INT64_C(512) << 20;
 static const int64_t least_share_bytes = INT64_C(256) << 10;
+/** With a journal: what is lost with a box that was not complete is moved again
+ * in about the seconds between two checkpoints. */
+static const int64_t journaled_box_bytes = INT64_C(1) << 30;
+
+/* ------------------------------------------------------------- free memory */
+
+/* The number after `key` in a file, times `unit`; INT64_MAX if there is none,
+ * and for "max". */
+static int64_t read_number(const char *path, const char *key, int64_t unit) {
+  char *text = NULL;
+  size_t bytes;
+  int64_t number = INT64_MAX;
+  if (rlo__file_read(path, MAX_SYSTEM_FILE_BYTES, &text, &bytes) != RLO_OK) {
+    return number;
+  }
+  const char *found = strstr(text, key);
+  if (found != NULL) {
+    found += strlen(key);
+    char *end;
+    long long value = strtoll(found, &end, 10);
+    if (end == found || value < 0 || !rlo__mul(value, unit, &number)) {
+      number = INT64_MAX;
+    }
+  }
+  rlo__free(text);
+  return number;
+}
+
+/* What the process' control group may still take; INT64_MAX without a limit. */
+static int64_t read_group_room(void) {
+  char *text = NULL;
+  size_t bytes;
+  int64_t room = INT64_MAX;
+  if (rlo__file_read(
+          "/proc/self/cgroup", MAX_SYSTEM_FILE_BYTES, &text, &bytes) !=
+      RLO_OK) {
+    return room;
+  }
+  /* Version 2 has one line: "0::/path". */
+  char *path = strstr(text, "0::/");
+  if (path != NULL) {
+    path += strlen("0::");
+    path[strcspn(path, "\n")] = '\0';
+    char limit_path[512], use_path[512];
+    (void)snprintf(
+        limit_path, sizeof limit_path, "/sys/fs/cgroup%.400s/memory.max", path);
+    (void)snprintf(
+        use_path, sizeof use_path, "/sys/fs/cgroup%.400s/memory.current", path);
+    int64_t limit = read_number(limit_path, "", 1);
+    int64_t use = read_number(use_path, "", 1);
+    if (limit != INT64_MAX && use != INT64_MAX) {
+      room = rlo__max(0, limit - use);
+    }
+  }
+  rlo__free(text);
+  return room;
+}
+
+static int64_t default_host_bytes(void) {
+  int64_t available = read_number("/proc/meminfo", "MemAvailable:", 1024);
+  available = rlo__min(available, read_group_room());
+  return rlo__max(least_default_bytes,
+                  rlo__min(most_default_bytes, available / 4));
+}
 
 /* ------------------------------------------------------------------ options */
 
@@ -68,7 +136,7 @@ rlo_status rlo__service_options_read(const rlo_service_options *options,
   RLO_TRY(check_range("io_threads", read.io_threads, 1, RLO__MAX_IO_THREADS));
   RLO_TRY(check_range("max_running_jobs", read.max_running_jobs, 1, INT32_MAX));
   if (read.host_memory_bytes == 0) {
-    read.host_memory_bytes = rlo__host_budget_default();
+    read.host_memory_bytes = default_host_bytes();
   }
   if (read.device_memory_bytes == 0) {
     read.device_memory_bytes = default_device_bytes;
@@ -100,29 +168,22 @@ rlo_status rlo__job_options_read(const rlo_job_options *options,
                     "host_memory_bytes of a job is %" PRId64 ", below 0",
                     read.host_memory_bytes);
   }
+  if (read.passes < 0 || read.passes > RLO__MAX_PASSES) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "passes is %" PRId32
+                    "; 1 or 2, or 0 for as many as are faster",
+                    read.passes);
+  }
+  if (read.scratch_bytes < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "scratch_bytes is %" PRId64 ", below 0",
+                    read.scratch_bytes);
+  }
   *out_options = read;
   return RLO_OK;
 }
 
 /* ----------------------------------------------------------------- planning */
-
-static rlo_status check_problem(const rlo_problem *problem) {
-  RLO_TRY(rlo__problem_validate(problem));
-  const char *what = rlo_problem_loads(problem)    ? "loads indices"
-                     : rlo_problem_is_sum(problem) ? "sums"
-                     : rlo__problem_reads_cells(problem)
-                         ? "adds to its destination"
-                     : problem->update == RLO_UPDATE_COMBINE &&
-                             problem->arithmetic.is_sequential
-                         ? "is sequential"
-                         : NULL;
-  if (what != NULL) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the problem %s; jobs move bytes or convert types",
-                    what);
-  }
-  return RLO_OK;
-}
 
 static rlo_status check_side(const char *name,
                              int64_t bytes,
@@ -137,9 +198,58 @@ static rlo_status check_side(const char *name,
   return RLO_OK;
 }
 
+/* What two passes may use behind the destination. */
+static int64_t get_scratch(const rlo_problem *problem,
+                           const rlo__job_setting *setting) {
+  return rlo__min(
+      setting->options.scratch_bytes,
+      setting->traits[RLO__SIDE_DESTINATION].bytes - problem->dst_bytes);
+}
+
+/* The budget of a job that began earlier: today's may be another, since the
+ * default depends on the memory that is free. */
+static rlo_status get_resumed_budget(const rlo_problem *problem,
+                                     const rlo__job_setting *setting,
+                                     int64_t *out_bytes) {
+  const rlo__journal_settings *resumed = setting->resumed;
+  int64_t wanted = setting->options.host_memory_bytes;
+  if (wanted != 0 && wanted != resumed->host_bytes) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the journal \"%s\" is of a job with %" PRId64
+                    " bytes of host memory; this one wants %" PRId64,
+                    setting->options.journal_path,
+                    resumed->host_bytes,
+                    wanted);
+  }
+  int32_t passes = setting->options.passes;
+  if (passes != 0 && passes != resumed->passes) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the journal \"%s\" is of a job with %" PRId64
+                    " passes; this one wants %" PRId32,
+                    setting->options.journal_path,
+                    resumed->passes,
+                    passes);
+  }
+  int64_t scratch = get_scratch(problem, setting);
+  if (scratch < resumed->scratch_bytes) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "the journal \"%s\" is of a job that uses %" PRId64
+                    " bytes behind the destination; this one may use %" PRId64,
+                    setting->options.journal_path,
+                    resumed->scratch_bytes,
+                    scratch);
+  }
+  *out_bytes = resumed->host_bytes;
+  return RLO_OK;
+}
+
 /* The staging memory that a job may have. */
-static rlo_status get_budget(const rlo__job_setting *setting,
+static rlo_status get_budget(const rlo_problem *problem,
+                             const rlo__job_setting *setting,
                              int64_t *out_bytes) {
+  if (setting->resumed != NULL) {
+    return get_resumed_budget(problem, setting, out_bytes);
+  }
   int64_t wanted = setting->options.host_memory_bytes;
   if (wanted > setting->host_memory_bytes) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
@@ -173,6 +283,7 @@ static void plan_in_place(const rlo_problem *problem,
                           const rlo__job_setting *setting,
                           rlo__pass *pass) {
   count_whole(problem, &pass->plan);
+  pass->staging.num_boxes = pass->staging.num_slots = 1;
   if (setting->num_lanes == 0) {
     int64_t threads = rlo__min(rlo__max(1, sysconf(_SC_NPROCESSORS_ONLN)),
                                setting->io_threads);
@@ -181,45 +292,109 @@ static void plan_in_place(const rlo_problem *problem,
     int64_t rounds = rlo__ceil_div(bytes, share_bytes * threads);
     pass->num_shares = (int32_t)rlo__max(
         1, rlo__min(rounds * threads, bytes / least_share_bytes));
-    pass->num_slots = (int32_t)threads;
+    pass->staging.num_slots = (int32_t)rlo__min(threads, pass->num_shares);
   }
 }
 
-static rlo_status plan_pieces(const rlo_problem *problem,
-                              const rlo__job_setting *setting,
-                              int64_t host_bytes,
-                              rlo__pass *pass) {
-  rlo__piece_budget budget = {
+/* What the job is planned with. */
+static rlo__journal_settings get_settings(const rlo_problem *problem,
+                                          const rlo__job_setting *setting,
+                                          int64_t host_bytes) {
+  if (setting->resumed != NULL) {
+    return *setting->resumed;
+  }
+  rlo__journal_settings made = {
       .host_bytes = host_bytes,
       .piece_bytes = rlo__min(
           setting->max_buffer_bytes,
           setting->copies ? setting->device_memory_bytes / 2 : INT64_MAX),
       /* Without copies a device sees a box, or much of it, as one buffer. */
       .box_bytes = setting->copies ? INT64_MAX : setting->max_buffer_bytes,
-      .num_slots = pass->num_slots,
-      .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]}};
-  for (int32_t n = 0; n < MAX_BUDGET_TRIES; ++n) {
-    RLO_TRY(rlo__piece_plan_make(problem,
-                                 &setting->traits[RLO__SIDE_SOURCE],
-                                 &setting->traits[RLO__SIDE_DESTINATION],
-                                 &budget,
-                                 &pass->plan));
-    int64_t excess = rlo__pass_get_layout(pass).bytes - host_bytes;
-    if (excess <= 0) {
-      return RLO_OK;
-    }
-    budget.host_bytes -= rlo__min(budget.host_bytes / 2, excess);
+      .num_slots = setting->io_threads + SLOTS_OF_LANE * setting->num_lanes,
+      .passes = setting->options.passes,
+      .scratch_bytes = get_scratch(problem, setting)};
+  if (setting->options.journal_path != NULL) {
+    made.box_bytes = rlo__min(made.box_bytes, journaled_box_bytes);
   }
-  return RLO_FAIL(RLO_OUT_OF_RANGE,
-                  "%" PRId64
-                  " bytes of host memory are too few for the pieces of the job",
-                  host_bytes);
+  return made;
+}
+
+static rlo_status plan_one(const rlo_problem *problem,
+                           const rlo__job_setting *setting,
+                           const rlo__piece_budget *budget,
+                           rlo__job_plan *out) {
+  rlo__pass *pass = &out->passes[0];
+  RLO_TRY(rlo__piece_plan_make(problem,
+                               &setting->traits[RLO__SIDE_SOURCE],
+                               &setting->traits[RLO__SIDE_DESTINATION],
+                               budget,
+                               &pass->plan));
+  pass->staging = rlo__piece_plan_staging(&pass->plan, budget);
+  out->host_bytes = pass->staging.bytes;
+  return RLO_OK;
+}
+
+static void take_two(const rlo__piece_plan plans[2],
+                     const rlo__piece_budget *budget,
+                     rlo__job_plan *out) {
+  rlo__pass *first = &out->passes[0];
+  rlo__pass *second = &out->passes[1];
+  *second = *first;
+  /* Its pieces are copies, and start and end on the host. */
+  second->num_lanes = 0;
+  second->copies = false;
+  first->plan = plans[0];
+  second->plan = plans[1];
+  first->staging = rlo__piece_plan_staging(&first->plan, budget);
+  rlo__piece_budget on_host = *budget;
+  on_host.copies = false;
+  second->staging = rlo__piece_plan_staging(&second->plan, &on_host);
+  out->num_passes = 2;
+  out->scratch_bytes = plans[0].shift_bytes;
+  out->host_bytes = rlo__max(first->staging.bytes, second->staging.bytes);
+}
+
+/* Plans one pass or two: those that are asked for, or the faster. */
+static rlo_status plan_passes(const rlo_problem *problem,
+                              const rlo__job_setting *setting,
+                              int64_t wanted,
+                              const rlo__piece_budget *budget,
+                              rlo__job_plan *out) {
+  bool is_staged = !budget->is_memory[0] && !budget->is_memory[1];
+  if (wanted == 1 ||
+      (wanted == 0 && (!is_staged || budget->scratch_bytes == 0))) {
+    return plan_one(problem, setting, budget, out);
+  }
+  const rlo_storage_traits *traits = setting->traits;
+  const int64_t good[2] = {traits[RLO__SIDE_SOURCE].good_read_bytes,
+                           traits[RLO__SIDE_DESTINATION].good_write_bytes};
+  rlo__piece_plan *two = rlo__alloc_array(2, sizeof *two);
+  if (two == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status =
+      rlo__piece_plan_make_two(problem, &traits[0], &traits[1], budget, two);
+  bool is_better = status == RLO_OK;
+  if (wanted == 0) {
+    status = plan_one(problem, setting, budget, out);
+    is_better =
+        is_better && (status != RLO_OK ||
+                      rlo__piece_plan_cost(&two[0], good) +
+                              rlo__piece_plan_cost(&two[1], good) <
+                          rlo__piece_plan_cost(&out->passes[0].plan, good));
+  }
+  if (is_better) {
+    take_two(two, budget, out);
+    status = RLO_OK;
+  }
+  rlo__free(two);
+  return status;
 }
 
 rlo_status rlo__job_plan_make(const rlo_problem *problem,
                               const rlo__job_setting *setting,
                               rlo__job_plan *out) {
-  RLO_TRY(check_problem(problem));
+  RLO_TRY(rlo__piece_check_problem(problem));
   RLO_TRY(check_side(
       "source", problem->src_bytes, &setting->traits[RLO__SIDE_SOURCE]));
   RLO_TRY(check_side("destination",
@@ -230,33 +405,55 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
                     "the destination is a storage that can only be read");
   }
   int64_t host_bytes;
-  RLO_TRY(get_budget(setting, &host_bytes));
+  RLO_TRY(get_budget(problem, setting, &host_bytes));
+  out->settings = get_settings(problem, setting, host_bytes);
   rlo__pass *pass = &out->passes[0];
   out->num_passes = 1;
-  out->host_bytes = out->device_bytes = 0;
+  out->host_bytes = out->device_bytes = out->scratch_bytes = 0;
   *pass = (rlo__pass){
       .is_in_memory = {setting->is_in_memory[0] && !setting->copies,
                        setting->is_in_memory[1] && !setting->copies},
       .is_new_destination = setting->options.is_new_destination,
       .num_lanes = setting->num_lanes,
-      .copies = setting->copies,
-      .num_slots = setting->io_threads + SLOTS_OF_LANE * setting->num_lanes};
+      .copies = setting->copies};
   bool is_in_place = pass->is_in_memory[0] && pass->is_in_memory[1];
   if (rlo_problem_is_empty(problem)) {
     count_whole(problem, &pass->plan);
     pass->plan.num_boxes = pass->plan.num_pieces = 0;
     pass->plan.bytes_read = pass->plan.bytes_written = 0;
+    out->settings.passes = 1;
+    out->settings.scratch_bytes = 0;
     return RLO_OK;
   }
   if (is_in_place && setting->num_lanes <= 1) {
     plan_in_place(problem, setting, pass);
   } else {
-    RLO_TRY(plan_pieces(problem, setting, host_bytes, pass));
+    const rlo__journal_settings *settings = &out->settings;
+    const rlo__piece_budget budget = {
+        .host_bytes = settings->host_bytes,
+        .alignment_bytes = RLO__STAGING_ALIGNMENT,
+        .piece_bytes = settings->piece_bytes,
+        .box_bytes = settings->box_bytes,
+        .num_slots = (int32_t)settings->num_slots,
+        .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]},
+        .copies = setting->copies,
+        .scratch_bytes = settings->scratch_bytes};
+    RLO_TRY(plan_passes(problem, setting, settings->passes, &budget, out));
+    out->settings.passes = out->num_passes;
+    out->settings.scratch_bytes = out->scratch_bytes;
   }
-  out->host_bytes = rlo__pass_get_layout(pass).bytes;
   if (setting->copies) {
     out->device_bytes = pass->plan.piece_bytes[RLO__SIDE_SOURCE] +
                         pass->plan.piece_bytes[RLO__SIDE_DESTINATION];
+    if (out->device_bytes > setting->device_memory_bytes) {
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT,
+          "the journal \"%s\" is of a job whose pieces take %" PRId64
+          " bytes on a device; the budget is %" PRId64,
+          setting->options.journal_path,
+          out->device_bytes,
+          setting->device_memory_bytes);
+    }
   }
   return RLO_OK;
 }

@@ -3,11 +3,12 @@
 #define RLO_SERVICE_JOB_PLAN_H
 
 #include "relayout/service.h"
+#include "service/journal.h"
 #include "service/pass.h"
 
 enum {
   /** Of a job. */
-  RLO__MAX_PASSES = 1,
+  RLO__MAX_PASSES = 2,
   RLO__MAX_IO_THREADS = 256
 };
 
@@ -26,6 +27,8 @@ typedef struct rlo__job_setting {
   /** The largest buffer that every context allows; INT64_MAX without any. */
   int64_t max_buffer_bytes;
   rlo_job_options options;
+  /** What the job was planned with when it began; NULL: it begins now. */
+  const rlo__journal_settings *resumed;
 } rlo__job_setting;
 
 /** What a job does. */
@@ -33,6 +36,10 @@ typedef struct rlo__job_plan {
   int32_t num_passes;
   /** Staging memory, and buffers on each device, in bytes. */
   int64_t host_bytes, device_bytes;
+  /** What two passes use behind the destination. */
+  int64_t scratch_bytes;
+  /** For a journal. */
+  rlo__journal_settings settings;
   /** Without storages. */
   rlo__pass passes[RLO__MAX_PASSES];
 } rlo__job_plan;

@@ -21,30 +21,22 @@ typedef struct rlo__pass {
   int32_t num_lanes;
   /** Pieces are copied to a device and back. */
   bool copies;
-  /** How many pieces are in flight at once. */
-  int32_t num_slots;
+  rlo__staging staging;
   /** Above 0: both sides are in memory, and the host runs the problem in so
    *  many shares in place of pieces. */
   int32_t num_shares;
+  /** Which boxes of the pass, by its number, are in the destination already.
+   *  Borrowed; NULL: none. */
+  struct rlo__journal *journal;
+  int32_t number;
 } rlo__pass;
 
-/** The staging memory of a pass. */
-typedef struct rlo__pass_layout {
-  /** How many boxes are in work at once, and their staging memory. */
-  int32_t num_boxes;
-  int64_t box_bytes;
-  int32_t num_slots;
-  int64_t slot_bytes;
-  /** Boxes, then slots, from a multiple of RLO__STAGING_ALIGNMENT on. */
-  int64_t bytes;
-} rlo__pass_layout;
-
-/** Of each box and each slot, in bytes. */
+/** Of the staging memory, each box and each slot, in bytes. */
 enum { RLO__STAGING_ALIGNMENT = 64 };
 
-rlo__pass_layout rlo__pass_get_layout(const rlo__pass *pass);
-
 /** Pieces, or shares. */
-int64_t rlo__pass_num_pieces(const rlo__pass *pass);
+static inline int64_t rlo__pass_num_pieces(const rlo__pass *pass) {
+  return pass->num_shares > 0 ? pass->num_shares : pass->plan.num_pieces;
+}
 
 #endif

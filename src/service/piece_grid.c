@@ -15,6 +15,16 @@ int64_t rlo__grid_num_parts(const rlo__piece_grid *grid, int32_t axis) {
          rlo__ceil_div(extent % box, piece);
 }
 
+rlo_status rlo__grid_count(const rlo__piece_grid *grid, int64_t *out_count) {
+  *out_count = 1;
+  for (int32_t a = 0; a < grid->problem->num_axes; ++a) {
+    if (!rlo__mul(*out_count, rlo__grid_num_parts(grid, a), out_count)) {
+      return rlo__fail_overflow("the number of pieces");
+    }
+  }
+  return RLO_OK;
+}
+
 void rlo__grid_part(const rlo__piece_grid *grid,
                     int32_t axis,
                     int64_t part,
@@ -74,6 +84,24 @@ int64_t rlo__grid_whole_bits(const rlo_problem *problem,
                              rlo__problem_side side) {
   int64_t bits = rlo__side_unit_bits(problem, side);
   return bits / rlo__gcd(bits, 8) * 8;
+}
+
+int64_t rlo__grid_atom(const rlo_problem *problem,
+                       const int64_t granule_bytes[2],
+                       int32_t axis) {
+  int64_t atom = 1;
+  for (int n = RLO__SIDE_SOURCE; n <= RLO__SIDE_DESTINATION; ++n) {
+    rlo__problem_side side = (rlo__problem_side)n;
+    int64_t whole = rlo__grid_whole_bits(problem, side);
+    int64_t granule = rlo__mul_capped(granule_bytes[n], 8);
+    whole = rlo__mul_capped(whole / rlo__gcd(whole, granule), granule);
+    int64_t step =
+        rlo__mul_capped(rlo__abs(rlo__side_form(problem, side)->axis[axis]),
+                        rlo__side_unit_bits(problem, side));
+    int64_t least = whole / rlo__gcd(whole, step);
+    atom = rlo__mul_capped(atom / rlo__gcd(atom, least), least);
+  }
+  return rlo__min(atom, problem->extents[axis]);
 }
 
 /** Positions along an axis, in bits: `width` is from the first to the last. */

@@ -19,6 +19,10 @@ typedef struct rlo__piece_grid {
 /** The number of pieces along an axis, of all boxes together. */
 int64_t rlo__grid_num_parts(const rlo__piece_grid *grid, int32_t axis);
 
+/** The number of pieces. @return RLO_OK; RLO_OVERFLOW. */
+RLO_NODISCARD rlo_status rlo__grid_count(const rlo__piece_grid *grid,
+                                         int64_t *out_count);
+
 /** Piece number `part` along an axis is [*out_begin, *out_end). */
 void rlo__grid_part(const rlo__piece_grid *grid,
                     int32_t axis,
@@ -37,10 +41,17 @@ void rlo__grid_order(const rlo_problem *problem,
 int64_t rlo__grid_whole_bits(const rlo_problem *problem,
                              rlo__problem_side side);
 
-/** Whether parts of these extents have the destination's bytes each for itself
- *  because the steps of parts, and those inside of them, are like the digits of
- *  a number. The extents are multiples of one whose steps are whole bytes.
- * False may also mean that strides do not decide it. */
+/** The least number of steps along an axis that are whole granules and bytes on
+ *  both sides; at most its extent. */
+int64_t rlo__grid_atom(const rlo_problem *problem,
+                       const int64_t granule_bytes[2],
+                       int32_t axis);
+
+/** Whether no two parts of these extents share a byte of the destination, as
+ *  far as strides prove it: of the steps inside of parts and between them, each
+ *  is at least what all shorter ones span. The extents are multiples of one
+ *  whose steps are whole bytes. False may also mean that strides do not decide
+ *  it. */
 bool rlo__grid_writes_apart(const rlo_problem *problem, const int64_t *part);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "ir/form.h"
 #include "service/piece_grid.h"
-#include "service/run_cost.h"
+#include "service/piece_plan.h"
 
 /** The part of its time that growth has to save, to go on. */
 static const double MIN_GAIN = 1e-3;

@@ -18,15 +18,16 @@ typedef struct rlo__growth {
   } steps[RLO__MAX_GROWTH_STEPS];
 } rlo__growth;
 
-/** Until when extents grow, and what for. Sides are [RLO__SIDE_SOURCE] and
- *  [RLO__SIDE_DESTINATION]. */
+/** The limits of growth, and what it is to shorten. Sides are
+ *  [RLO__SIDE_SOURCE] and [RLO__SIDE_DESTINATION]. */
 typedef struct rlo__growth_goal {
   /** Extents beyond which they cannot; borrowed. */
   const int64_t *most;
   int64_t max_bytes[2];
   /** Of both sides together. */
   int64_t max_sum_bytes;
-  /** The lengths of runs that are worth while; 0: of any. */
+  /** The lengths of runs from which on a transfer costs what its bytes cost; 0:
+   *  any. */
   int64_t good_bytes[2];
   /** Longer runs are of no use. */
   int64_t max_run_bytes[2];
@@ -36,15 +37,15 @@ typedef struct rlo__growth_goal {
   int64_t enough_bytes;
 } rlo__growth_goal;
 
-/** What grows: rlo__grower_init. */
+/** A problem for whose boxes or pieces extents are searched. */
 typedef struct rlo__grower {
   const rlo_problem *problem;
   /** Extents begin as these, and are multiples of them. */
   int64_t atoms[RLO_MAX_AXES];
   /** The axes, those of the shortest steps on a side first. */
   int32_t order[2][RLO_MAX_AXES];
-  /** The problem without guards, somewhere in endless memory, where all parts
-   * of equal extents are alike. */
+  /** The problem without guards in memory of no limits, where the footprints of
+   *  all parts of equal extents are alike. */
   rlo_problem bare;
 } rlo__grower;
 

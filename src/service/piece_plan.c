@@ -4,22 +4,60 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "ir/update.h"
+#include "ir/validate.h"
 #include "service/piece_grid.h"
 
-int64_t rlo__piece_plan_host_bytes(const rlo__piece_plan *plan,
-                                   const rlo__piece_budget *budget) {
-  rlo__problem_side moved = plan->gathered == RLO__SIDE_SOURCE
-                                ? RLO__SIDE_DESTINATION
-                                : RLO__SIDE_SOURCE;
-  int64_t boxes = rlo__min(2, plan->num_boxes);
-  int64_t pieces = rlo__min(budget->num_slots, plan->num_pieces);
-  boxes = budget->is_memory[plan->gathered] ? 0 : boxes;
-  pieces = budget->is_memory[moved] ? 0 : pieces;
-  return rlo__add_capped(
-      rlo__mul_capped(boxes, plan->box_bytes[plan->gathered]),
-      rlo__mul_capped(pieces, plan->piece_bytes[moved]));
+rlo_status rlo__piece_check_problem(const rlo_problem *problem) {
+  RLO_TRY(rlo__problem_validate(problem));
+  const char *what = rlo_problem_loads(problem)    ? "loads indices"
+                     : rlo_problem_is_sum(problem) ? "sums"
+                     : rlo__problem_reads_cells(problem)
+                         ? "adds to its destination"
+                     : problem->update == RLO_UPDATE_COMBINE &&
+                             problem->arithmetic.is_sequential
+                         ? "is sequential"
+                         : NULL;
+  if (what != NULL) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the problem %s; jobs move bytes or convert types",
+                    what);
+  }
+  return RLO_OK;
+}
+
+rlo__staging rlo__piece_plan_staging(const rlo__piece_plan *plan,
+                                     const rlo__piece_budget *budget) {
+  rlo__problem_side gathered = plan->gathered;
+  rlo__problem_side moved =
+      gathered == RLO__SIDE_SOURCE ? RLO__SIDE_DESTINATION : RLO__SIDE_SOURCE;
+  rlo__staging staging = {
+      .num_boxes = (int32_t)rlo__min(2, plan->num_boxes),
+      .num_slots = (int32_t)rlo__min(budget->num_slots, plan->num_pieces)};
+  int64_t slot = budget->is_memory[moved] ? 0 : plan->piece_bytes[moved];
+  if (budget->copies) {
+    slot = rlo__max(slot, plan->piece_bytes[gathered]);
+  }
+  if (!rlo__round_up(slot, budget->alignment_bytes, &staging.slot_bytes) ||
+      !rlo__round_up(
+          budget->is_memory[gathered] ? 0 : plan->box_bytes[gathered],
+          budget->alignment_bytes,
+          &staging.box_bytes)) {
+    staging.slot_bytes = staging.box_bytes = INT64_MAX;
+  }
+  int64_t boxes = rlo__mul_capped(staging.num_boxes, staging.box_bytes);
+  if (staging.slot_bytes > 0) {
+    /* One piece at a time suffices. */
+    int64_t room = rlo__max(0, budget->host_bytes - boxes);
+    staging.num_slots = (int32_t)rlo__min(
+        staging.num_slots, rlo__max(1, room / staging.slot_bytes));
+  }
+  staging.bytes = rlo__add_capped(
+      boxes, rlo__mul_capped(staging.num_slots, staging.slot_bytes));
+  return staging;
 }
 
 /* Narrows [begins, ends) to part number `number` of the parts of `part`, in the
@@ -118,6 +156,40 @@ rlo_status rlo__piece_plan_piece(const rlo__piece_plan *plan,
   return rlo__problem_restrict_box(&plan->problem, begins, ends, out);
 }
 
+/* Selects a piece of a box; its box is [*out_corner, ...). */
+static rlo_status select_in_box(const rlo__piece_plan *plan,
+                                int64_t box,
+                                int64_t piece,
+                                int64_t *out_corner,
+                                int64_t *begins,
+                                int64_t *ends) {
+  RLO_TRY(select_box(plan, box, begins, ends));
+  memcpy(out_corner, begins, RLO_MAX_AXES * sizeof *begins);
+  return select_piece(plan, piece, begins, ends);
+}
+
+/* Replaces the source by the packed bytes of the destination. */
+static rlo_status make_copy(rlo_problem *problem) {
+  rlo__lattice lattice;
+  RLO_TRY(rlo__problem_footprint(problem, RLO__SIDE_DESTINATION, &lattice));
+  rlo_problem *packed = rlo__alloc(sizeof *packed);
+  if (packed == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status =
+      rlo__problem_rebase(problem, RLO__SIDE_DESTINATION, &lattice, packed);
+  if (status == RLO_OK) {
+    problem->unit_bits = rlo_problem_dst_unit_bits(problem);
+    problem->update = RLO_UPDATE_STORE;
+    problem->num_terms = problem->num_guards = 0;
+    problem->src = packed->dst;
+    problem->src_bytes = problem->read_bytes = packed->dst_bytes;
+    problem->written_bytes = packed->dst_bytes;
+  }
+  rlo__free(packed);
+  return status;
+}
+
 rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan,
                                int64_t box,
                                int64_t piece,
@@ -126,12 +198,41 @@ rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan,
   int64_t corner[RLO_MAX_AXES];
   int64_t begins[RLO_MAX_AXES];
   int64_t ends[RLO_MAX_AXES];
-  RLO_TRY(select_box(plan, box, begins, ends));
-  memcpy(corner, begins, sizeof corner);
-  RLO_TRY(select_piece(plan, piece, begins, ends));
+  RLO_TRY(select_in_box(plan, box, piece, corner, begins, ends));
   for (int32_t a = 0; a < plan->problem.num_axes; ++a) {
     begins[a] -= corner[a];
     ends[a] -= corner[a];
   }
-  return rlo__problem_restrict_box(box_problem, begins, ends, out);
+  RLO_TRY(rlo__problem_restrict_box(box_problem, begins, ends, out));
+  return plan->is_tiled[RLO__SIDE_SOURCE] ? make_copy(out) : RLO_OK;
+}
+
+rlo_status rlo__piece_plan_tile(const rlo__piece_plan *plan,
+                                int64_t box,
+                                int64_t piece,
+                                int64_t *out_offset) {
+  const rlo_problem *problem = &plan->problem;
+  int64_t corner[RLO_MAX_AXES];
+  int64_t begins[RLO_MAX_AXES];
+  int64_t ends[RLO_MAX_AXES];
+  RLO_TRY(select_in_box(plan, box, piece, corner, begins, ends));
+  /* The tiles of a band lie in the order of the source, in which the first pass
+   * makes them: before this one lie, for each axis, the parts before it, which
+   * have all of the band along the axes of shorter steps and this tile's part
+   * along the axes of longer ones. */
+  int32_t order[RLO_MAX_AXES];
+  rlo__grid_order(problem, RLO__SIDE_SOURCE, order, NULL);
+  int64_t before = 0;
+  int64_t units = 1;
+  int64_t band_units = 0;
+  for (int32_t n = 0; n < problem->num_axes; ++n) {
+    int32_t a = order[n];
+    int64_t band = begins[a] - begins[a] % plan->band[a];
+    before = before * (ends[a] - begins[a]) + (begins[a] - band) * units;
+    units *= rlo__min(plan->band[a], problem->extents[a] - band);
+    band_units += problem->dst.axis[a] * band;
+  }
+  int64_t unit_bytes = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION) / 8;
+  *out_offset = plan->shift_bytes + (band_units + before) * unit_bytes;
+  return RLO_OK;
 }

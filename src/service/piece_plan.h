@@ -2,6 +2,8 @@
 #ifndef RLO_SERVICE_PIECE_PLAN_H
 #define RLO_SERVICE_PIECE_PLAN_H
 
+#include <math.h>
+
 #include "ir/piece.h"
 #include "relayout/storage.h"
 
@@ -13,6 +15,15 @@
  * of a box are read and run one by one into the box, which is then written;
  * with a gathered source it is read, and its pieces are run and written one by
  * one.
+ *
+ * Where both orders have nothing but short runs in common, a problem is moved
+ * by two plans. The first gathers boxes of the source and leaves each piece as
+ * a *tile*: its bytes of the destination, one after the other. The destination
+ * is divided into *bands*, which are contiguous parts of it; the tiles of a
+ * band follow each other where the second band after it belongs. The second
+ * plan reads the tiles of a band, whose pieces are copies now, into a box, and
+ * writes it to its place. So a band's tiles are intact until the second band
+ * after it is written.
  */
 typedef struct rlo__piece_plan {
   /** Canonical. Units of less than a byte are joined to bytes where they can
@@ -37,26 +48,81 @@ typedef struct rlo__piece_plan {
    *  over all pieces on the other. At most that, where more than some hundred
    *  of them differ by guards or quotients. */
   int64_t bytes_read, bytes_written;
+  /** Sides that are tiles: the destination of the first of two plans, the
+   * source of the second. */
+  bool is_tiled[2];
+  /** The extents of a band. */
+  int64_t band[RLO_MAX_AXES];
+  /** How far behind the place of a band its tiles begin, in bytes: two bands.
+   *  So many bytes behind the destination are used; 0: one plan. */
+  int64_t shift_bytes;
 } rlo__piece_plan;
+
+/** Whether a problem can be cut. @return RLO_OK; RLO_UNSUPPORTED for one that
+ *  loads indices, sums, adds to its destination or is sequential; or what
+ *  rlo__problem_validate returns. */
+RLO_NODISCARD rlo_status rlo__piece_check_problem(const rlo_problem *problem);
 
 /** What a plan of pieces may use. */
 typedef struct rlo__piece_budget {
-  /** Host memory of the job, in bytes: two boxes, of the gathered side only,
-   * and for each slot a piece, of the other side only. */
+  /** Staging memory, in bytes. */
   int64_t host_bytes;
+  /** Each box and each slot takes a multiple of this; at least 1. */
+  int64_t alignment_bytes;
   /** Of a piece, both sides together: what fits into a device's budget several
    *  times; INT64_MAX on the host. */
   int64_t piece_bytes;
   /** Of a box that is staged, on the gathered side; at least piece_bytes. What
    *  a device can use where it lies; INT64_MAX where none does. */
   int64_t box_bytes;
-  /** How many pieces are in flight at once; at least 1. */
+  /** How many pieces are in flight at once, if the memory suffices; at least 1.
+   */
   int32_t num_slots;
   /** Whether a side lies in host memory, where its bytes are taken and left
    *  without staging. Then such a side is the gathered one, each of its boxes
    * is one piece, and only the other side's pieces are staged. */
   bool is_memory[2];
+  /** Pieces are copied to a device and back: a slot holds their source, then
+   *  their destination. */
+  bool copies;
+  /** What two plans may use of what lies behind the destination's bytes. */
+  int64_t scratch_bytes;
 } rlo__piece_budget;
+
+/** The staging memory that executing a plan takes. */
+typedef struct rlo__staging {
+  /** Boxes that are in work at once: two, or the only one. Their bytes are of
+   *  the gathered side; 0 if that is in memory. */
+  int32_t num_boxes;
+  int64_t box_bytes;
+  /** Pieces in flight: the other side's bytes; 0 if that is in memory. */
+  int32_t num_slots;
+  int64_t slot_bytes;
+  /** Of all. */
+  int64_t bytes;
+} rlo__staging;
+
+/**
+ * The time of a transfer in runs of `run_bytes`, divided by that of the same
+ * bytes in long runs: 1 or more. A run of `good_bytes`, a storage's trait,
+ * costs 1.08, a quarter of it 1.9, a sixteenth 6.5: the shape of reads and
+ * writes of a solid-state disk with eight in flight.
+ */
+static inline double rlo__run_cost(int64_t run_bytes, int64_t good_bytes) {
+  return run_bytes > 0
+             ? hypot(1.0, 0.4 * (double)good_bytes / (double)run_bytes)
+             : 1.0;
+}
+
+/** The time of all transfers of a plan, in bytes of long runs. `good_bytes` is
+ *  of the two storages; 0: runs of any length are good. */
+static inline double rlo__piece_plan_cost(const rlo__piece_plan *plan,
+                                          const int64_t good_bytes[2]) {
+  return (double)plan->bytes_read *
+             rlo__run_cost(plan->read_run_bytes, good_bytes[0]) +
+         (double)plan->bytes_written *
+             rlo__run_cost(plan->write_run_bytes, good_bytes[1]);
+}
 
 /**
  * Cuts a problem into boxes and pieces. A side of either is packed by the
@@ -82,11 +148,25 @@ RLO_NODISCARD rlo_status rlo__piece_plan_make(const rlo_problem *problem,
                                               const rlo__piece_budget *budget,
                                               rlo__piece_plan *out);
 
-/** The staging memory that executing the plan takes, in bytes: two boxes, or
- *  the only one, and min(num_slots, num_pieces) pieces. At most host_bytes for
- *  the budget that the plan was made for. */
-int64_t rlo__piece_plan_host_bytes(const rlo__piece_plan *plan,
-                                   const rlo__piece_budget *budget);
+/**
+ * Cuts a problem for two passes.
+ * @param out  the plans of the first and of the second pass.
+ * @return RLO_OK; RLO_OUT_OF_RANGE if the budget is too small; RLO_UNSUPPORTED
+ *         for a problem that does not write each byte of the destination once,
+ *         where a side is in memory, and for granules of the destination; or
+ *         what rlo__piece_plan_make returns. Threads: safe (pure).
+ */
+RLO_NODISCARD rlo_status
+rlo__piece_plan_make_two(const rlo_problem *problem,
+                         const rlo_storage_traits *src,
+                         const rlo_storage_traits *dst,
+                         const rlo__piece_budget *budget,
+                         rlo__piece_plan out[2]);
+
+/** Its bytes are at most host_bytes for the budget that the plan was made for,
+ *  and the least that executing the plan takes for a budget of 0. */
+rlo__staging rlo__piece_plan_staging(const rlo__piece_plan *plan,
+                                     const rlo__piece_budget *budget);
 
 /** Box number `box`, in the order in which the gathered side's memory is passed
  *  through: a problem over the whole memories. */
@@ -106,11 +186,19 @@ RLO_NODISCARD rlo_status rlo__piece_plan_piece(const rlo__piece_plan *plan,
 
 /** Piece number `piece` of a box, cut out of the box: of what
  *  rlo__piece_plan_box gave, in which sides may have been moved into packed
- *  memory since. */
+ *  memory since. If the source is tiled, the piece is the copy of its tile,
+ *  which is its whole source, to the destination. */
 RLO_NODISCARD rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan,
                                              int64_t box,
                                              int64_t piece,
                                              const rlo_problem *box_problem,
                                              rlo_problem *out);
+
+/** Where the tile of a piece begins, in bytes of the destination's memory; it
+ * is as long as the piece's part of the destination. A side is tiled. */
+RLO_NODISCARD rlo_status rlo__piece_plan_tile(const rlo__piece_plan *plan,
+                                              int64_t box,
+                                              int64_t piece,
+                                              int64_t *out_offset);
 
 #endif

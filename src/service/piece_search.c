@@ -13,7 +13,6 @@
 #include "service/piece_grid.h"
 #include "service/piece_growth.h"
 #include "service/piece_tally.h"
-#include "service/run_cost.h"
 
 #define SRC RLO__SIDE_SOURCE
 #define DST RLO__SIDE_DESTINATION
@@ -46,7 +45,7 @@ typedef struct search {
   /** Canonical. */
   const rlo_problem *problem;
   const rlo__piece_budget *budget;
-  int64_t granule_bytes[2];
+  int64_t granule_bytes[2], storage_bytes[2];
   int64_t good_bytes[2];
   /** The destination bytes that the problem touches, or fewer; -1 if they are
    *  not known. */
@@ -108,10 +107,16 @@ static rlo_status tally_both(const search *s,
                              const int64_t *piece,
                              rlo__tally out[2]) {
   rlo__piece_grid grid = {s->problem, box, piece};
-  RLO_TRY(rlo__grid_tally(
-      &grid, RLO__SIDE_SOURCE, s->granule_bytes[SRC], &out[SRC]));
-  return rlo__grid_tally(
-      &grid, RLO__SIDE_DESTINATION, s->granule_bytes[DST], &out[DST]);
+  RLO_TRY(rlo__grid_tally(&grid,
+                          RLO__SIDE_SOURCE,
+                          s->granule_bytes[SRC],
+                          s->storage_bytes[SRC],
+                          &out[SRC]));
+  return rlo__grid_tally(&grid,
+                         RLO__SIDE_DESTINATION,
+                         s->granule_bytes[DST],
+                         s->storage_bytes[DST],
+                         &out[DST]);
 }
 
 /* Takes growth back until all parts, also at edges, are safe and within the
@@ -134,25 +139,6 @@ static rlo_status shrink(search *s,
 
 /* -------------------------------------------------------------- smallest parts
  */
-
-/* The least number of steps along an axis that are whole granules and bytes on
- * both sides. */
-static int64_t byte_atom(const search *s, int32_t axis) {
-  const rlo_problem *problem = s->problem;
-  int64_t atom = 1;
-  for (int side = SRC; side <= DST; ++side) {
-    const rlo_form *form = rlo__side_form(problem, (rlo__problem_side)side);
-    int64_t whole = rlo__grid_whole_bits(problem, (rlo__problem_side)side);
-    int64_t granule = rlo__mul_capped(s->granule_bytes[side], 8);
-    whole = rlo__mul_capped(whole / rlo__gcd(whole, granule), granule);
-    int64_t step =
-        rlo__mul_capped(rlo__abs(form->axis[axis]),
-                        rlo__side_unit_bits(problem, (rlo__problem_side)side));
-    int64_t least = whole / rlo__gcd(whole, step);
-    atom = rlo__mul_capped(atom / rlo__gcd(atom, least), least);
-  }
-  return rlo__min(atom, problem->extents[axis]);
-}
 
 /* Keeps whole what a SKIP guard counts as one axis, but for the axis of its
  * longest steps: cut elsewhere, a part would have the bytes of others between
@@ -199,7 +185,8 @@ static void make_atoms(search *s, freedom f) {
   for (int32_t n = 0; n < problem->num_axes; ++n) {
     int32_t a = s->grower.order[DST][n];
     bool is_cut = f < BANDS || (f == BANDS && n == problem->num_axes - 1);
-    s->grower.atoms[a] = is_cut ? byte_atom(s, a) : problem->extents[a];
+    s->grower.atoms[a] = is_cut ? rlo__grid_atom(problem, s->granule_bytes, a)
+                                : problem->extents[a];
   }
   if (f == CAREFUL_CUTS) {
     keep_guarded_whole(s);
@@ -209,20 +196,6 @@ static void make_atoms(search *s, freedom f) {
 
 /* ---------------------------------------------------------------------- search
  */
-
-static rlo_status count_parts(const rlo_problem *problem,
-                              const int64_t *box,
-                              const int64_t *piece,
-                              int64_t *out_count) {
-  rlo__piece_grid grid = {problem, box, piece};
-  *out_count = 1;
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (!rlo__mul(*out_count, rlo__grid_num_parts(&grid, a), out_count)) {
-      return rlo__fail_overflow("the number of pieces");
-    }
-  }
-  return RLO_OK;
-}
 
 /* Writes all of the trial but its problem. */
 static rlo_status write_trial(search *s,
@@ -245,16 +218,10 @@ static rlo_status write_trial(search *s,
   plan->read_run_bytes = read->run_bytes;
   plan->bytes_written = written->sum_bytes;
   plan->write_run_bytes = written->run_bytes;
-  RLO_TRY(count_parts(s->problem, box, box, &plan->num_boxes));
-  return count_parts(s->problem, box, piece, &plan->num_pieces);
-}
-
-static double trial_cost(const search *s) {
-  const rlo__piece_plan *plan = &s->trial;
-  return (double)plan->bytes_read *
-             rlo__run_cost(plan->read_run_bytes, s->good_bytes[SRC]) +
-         (double)plan->bytes_written *
-             rlo__run_cost(plan->write_run_bytes, s->good_bytes[DST]);
+  const rlo__piece_grid grids[2] = {{s->problem, box, box},
+                                    {s->problem, box, piece}};
+  RLO_TRY(rlo__grid_count(&grids[0], &plan->num_boxes));
+  return rlo__grid_count(&grids[1], &plan->num_pieces);
 }
 
 static rlo__growth_goal goal_of(const search *s, rlo__problem_side side) {
@@ -274,18 +241,23 @@ static demand demand_of(const rlo__growth_goal *goal) {
                   .max_sum_bytes = goal->max_sum_bytes};
 }
 
-/* Tries pieces that are boxes. Staging memory of `slots` pieces is needed where
- * a side is no memory. */
+/* The most of `bytes` that a box or a slot can take. */
+static int64_t floor_of(const search *s, int64_t bytes) {
+  return bytes - bytes % s->budget->alignment_bytes;
+}
+
+/* Tries pieces that are boxes. Staging memory of some slots is needed where a
+ * side is no memory. `least` is that of the smallest pieces. */
 static rlo_status try_pieces(search *s,
                              rlo__problem_side gathered,
-                             int64_t slots) {
+                             const rlo__staging *least) {
   const rlo__piece_budget *budget = s->budget;
   rlo__problem_side moved = other(gathered);
   rlo__growth_goal goal = goal_of(s, moved);
   goal.max_sum_bytes = budget->piece_bytes;
   int64_t most = MAX_MEMORY_PIECE_BYTES;
   if (!budget->is_memory[moved]) {
-    goal.max_bytes[moved] = budget->host_bytes / slots;
+    goal.max_bytes[moved] = floor_of(s, budget->host_bytes / least->num_slots);
     most = MAX_PIECE_BYTES;
   }
   demand d = demand_of(&goal);
@@ -303,24 +275,25 @@ static rlo_status try_pieces(search *s,
   return write_trial(s, gathered, extents, extents, tally, tally);
 }
 
-/* Tries boxes, `num_boxes` of them and `slots` pieces at a time. */
+/* Tries boxes, as many of them and of pieces at a time as in `least`, which is
+ * the staging memory of the smallest ones. */
 static rlo_status try_boxes(search *s,
                             rlo__problem_side gathered,
-                            int64_t num_boxes,
-                            int64_t slots,
-                            const rlo__tally atoms[2]) {
+                            const rlo__staging *least) {
   const rlo__piece_budget *budget = s->budget;
   rlo__problem_side moved = other(gathered);
   /* A quarter is for pieces, unless the smallest ones need more, or leave it.
    */
   int64_t host = budget->host_bytes;
+  int64_t slots = least->num_slots;
   int64_t slot = rlo__min(host / 4 / slots, MAX_PIECE_BYTES);
-  int64_t least_boxes = num_boxes * atoms[gathered].max_bytes;
-  slot = rlo__min(rlo__max(slot, atoms[moved].max_bytes),
-                  (host - least_boxes) / slots);
+  slot = rlo__min(rlo__max(slot, least->slot_bytes),
+                  (host - least->num_boxes * least->box_bytes) / slots);
+  slot = floor_of(s, slot);
   rlo__growth_goal goal = goal_of(s, gathered);
   goal.max_bytes[gathered] =
-      rlo__min((host - slot * slots) / num_boxes, budget->box_bytes);
+      rlo__min(floor_of(s, (host - slot * slots) / least->num_boxes),
+               rlo__max(budget->box_bytes, s->trial.box_bytes[gathered]));
   demand d = demand_of(&goal);
   d.is_moved[gathered] = true;
   d.is_written = gathered == RLO__SIDE_DESTINATION;
@@ -333,6 +306,7 @@ static rlo_status try_boxes(search *s,
   goal = goal_of(s, moved);
   goal.most = s->boxes.extents;
   goal.max_bytes[moved] = slot;
+  goal.max_bytes[gathered] = budget->copies ? slot : INT64_MAX;
   goal.max_sum_bytes = budget->piece_bytes;
   d = demand_of(&goal);
   d.is_moved[moved] = true;
@@ -353,7 +327,7 @@ static rlo_status try_boxes(search *s,
 static bool has_room(search *s) {
   const rlo__piece_plan *plan = &s->trial;
   const rlo__piece_budget *budget = s->budget;
-  int64_t host = rlo__piece_plan_host_bytes(plan, budget);
+  int64_t host = rlo__piece_plan_staging(plan, budget).bytes;
   int64_t piece =
       rlo__add_capped(plan->piece_bytes[SRC], plan->piece_bytes[DST]);
   if (piece > budget->piece_bytes) {
@@ -372,15 +346,13 @@ static rlo_status try_side(search *s,
   if (!has_room(s)) {
     return RLO_OK;
   }
-  const rlo__piece_budget *budget = s->budget;
-  int64_t slots = rlo__min(budget->num_slots, s->trial.num_pieces);
-  if (budget->is_memory[gathered]) {
-    RLO_TRY(try_pieces(s, gathered, slots));
+  const rlo__staging least = rlo__piece_plan_staging(&s->trial, s->budget);
+  if (s->budget->is_memory[gathered]) {
+    RLO_TRY(try_pieces(s, gathered, &least));
   } else {
-    int64_t num_boxes = rlo__min(2, s->trial.num_boxes);
-    RLO_TRY(try_boxes(s, gathered, num_boxes, slots, atoms));
+    RLO_TRY(try_boxes(s, gathered, &least));
   }
-  double cost = trial_cost(s);
+  double cost = rlo__piece_plan_cost(&s->trial, s->good_bytes);
   if (cost < s->best_cost) {
     s->best_cost = cost;
     s->best = s->trial;
@@ -454,32 +426,8 @@ static rlo_status find_plan(search *s) {
   return s->best_cost < (double)INFINITY ? RLO_OK : fail_without_plan(s);
 }
 
-/* ------------------------------------------------------------------- problems
+/* ---------------------------------------------------------------- destination
  */
-
-static rlo_status check_problem(const rlo_problem *problem) {
-  if (rlo_problem_loads(problem)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a problem that loads indices is not cut: its footprints "
-                    "depend on them");
-  }
-  if (problem->update == RLO_UPDATE_COMBINE &&
-      problem->arithmetic.is_sequential) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a sequential problem is not cut: its points are combined "
-                    "in the order of the whole box");
-  }
-  if (rlo_problem_is_sum(problem)) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "a problem that sums is not cut");
-  }
-  if (rlo__problem_reads_cells(problem)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a problem that adds to its destination (beta is %g) is "
-                    "not cut",
-                    problem->arithmetic.beta);
-  }
-  return RLO_OK;
-}
 
 /* Finds out what the whole writes. */
 static rlo_status measure_destination(search *s) {
@@ -504,7 +452,7 @@ static rlo_status measure_destination(search *s) {
 static rlo_status search_plan(search *s,
                               const rlo_storage_traits *src,
                               const rlo_storage_traits *dst) {
-  RLO_TRY(check_problem(s->problem));
+  RLO_TRY(rlo__piece_check_problem(s->problem));
   /* Wider units would ask for an alignment that memory may not have. */
   RLO_TRY(
       rlo_problem_canonicalize(&s->trial.problem,
@@ -517,6 +465,8 @@ static rlo_status search_plan(search *s,
     return RLO_OK;
   }
   const bool *is_memory = s->budget->is_memory;
+  s->storage_bytes[SRC] = src->bytes;
+  s->storage_bytes[DST] = dst->bytes;
   s->granule_bytes[SRC] = is_memory[SRC] ? 1 : src->granule_bytes;
   s->granule_bytes[DST] = is_memory[DST] ? 1 : dst->granule_bytes;
   s->good_bytes[SRC] =

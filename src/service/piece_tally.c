@@ -31,7 +31,7 @@ typedef struct sums {
 typedef struct tallier {
   const rlo__piece_grid *grid;
   rlo__problem_side side;
-  int64_t granule_bytes;
+  int64_t granule_bytes, storage_bytes;
   /** Whether footprints may differ between pieces of equal extents. */
   bool has_places;
   int32_t num_regions;
@@ -114,8 +114,7 @@ static bool is_granular(const tallier *t,
     is_whole = is_whole && lattice->strides[d] % t->granule_bytes == 0;
   }
   bool is_last = count == 1 && lattice->num_dims == 0 &&
-                 lattice->base_byte + lattice->run_bytes ==
-                     memory_bytes(t->grid->problem, t->side);
+                 lattice->base_byte + lattice->run_bytes == t->storage_bytes;
   return is_whole && (is_last || lattice->run_bytes % t->granule_bytes == 0);
 }
 
@@ -156,6 +155,13 @@ static bool find_shifts(const tallier *t, int64_t *out_low, int64_t *out_high) {
   *out_low = rlo__floor_div(low, 8);
   *out_high = rlo__ceil_div(high, 8);
   return true;
+}
+
+/* Whether the pieces of the kind lie in different places. */
+static bool is_spread(const tallier *t) {
+  int64_t low;
+  int64_t high;
+  return !find_shifts(t, &low, &high) || low != 0 || high != 0;
 }
 
 /* Lattices reach beyond what is touched where guards skip points, and where
@@ -204,13 +210,10 @@ static bool is_in_memory(const tallier *t, const rlo__lattice *lattice) {
 
 /* Finds the lattice of each piece of a kind. Beyond the memory a lattice is cut
  * off: then pieces differ. */
-static rlo_status pack_kind(tallier *t,
-                            int64_t count,
-                            rlo__lattice *out,
-                            bool *out_is_hull) {
+static rlo_status pack_kind(tallier *t, rlo__lattice *out, bool *out_is_hull) {
   RLO_TRY(rlo__problem_restrict_box(
       t->grid->problem, t->begins, t->ends, &t->part));
-  if (count > 1 && may_leave_memory(t)) {
+  if (is_spread(t) && may_leave_memory(t)) {
     RLO_TRY(pack_in_endless(t, out, out_is_hull));
     t->has_difference = t->has_difference || !is_in_memory(t, out);
     return RLO_OK;
@@ -229,7 +232,7 @@ static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
     tally->has_hulls = true;
   } else {
     bool is_hull;
-    RLO_TRY(pack_kind(t, count, &lattice, &is_hull));
+    RLO_TRY(pack_kind(t, &lattice, &is_hull));
     bytes = rlo__lattice_bytes(&lattice);
     tally->is_granular = tally->is_granular && is_granular(t, &lattice, count);
     tally->has_hulls = tally->has_hulls || is_hull;
@@ -451,6 +454,7 @@ static rlo_status tally(tallier *t) {
 rlo_status rlo__grid_tally(const rlo__piece_grid *grid,
                            rlo__problem_side side,
                            int64_t granule_bytes,
+                           int64_t storage_bytes,
                            rlo__tally *out) {
   tallier *t = rlo__alloc(sizeof *t);
   if (t == NULL) {
@@ -459,6 +463,7 @@ rlo_status rlo__grid_tally(const rlo__piece_grid *grid,
   t->grid = grid;
   t->side = side;
   t->granule_bytes = granule_bytes;
+  t->storage_bytes = storage_bytes;
   t->sums.tally.is_granular = true;
   rlo_status status = tally(t);
   *out = t->sums.tally;

@@ -11,17 +11,19 @@ typedef struct rlo__tally {
   int64_t sum_bytes, max_bytes;
   /** The length of the runs in which most bytes lie. */
   int64_t run_bytes;
-  /** Whether all runs begin and end at granules, or with the memory. */
+  /** Whether all runs begin and end at granules, or end with the storage. */
   bool is_granular;
   /** Whether some of the lattices are hulls, or may be. */
   bool has_hulls;
 } rlo__tally;
 
 /** Adds the footprints up, without visiting each piece.
+ *  @param storage_bytes  of the storage, which may be longer than the memory.
  *  @return RLO_OK, or what rlo__problem_packing returns for a piece. */
 RLO_NODISCARD rlo_status rlo__grid_tally(const rlo__piece_grid *grid,
                                          rlo__problem_side side,
                                          int64_t granule_bytes,
+                                         int64_t storage_bytes,
                                          rlo__tally *out);
 
 #endif

@@ -3,9 +3,10 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "service/journal.h"
 
 static rlo_status place_staging(rlo__pipeline *pipeline, char *staging) {
-  const rlo__pass_layout *layout = &pipeline->layout;
+  const rlo__staging *layout = &pipeline->pass->staging;
   for (int32_t n = 0; n < layout->num_boxes && layout->box_bytes > 0; ++n) {
     rlo__box *box = &pipeline->boxes[n];
     box->memory = staging;
@@ -22,6 +23,24 @@ static rlo_status place_staging(rlo__pipeline *pipeline, char *staging) {
   return RLO_OK;
 }
 
+/* Whether a box is to be passed over. */
+static bool is_stored(const rlo__pass *pass, int64_t box) {
+  return pass->journal != NULL &&
+         rlo__journal_is_durable(pass->journal, pass->number, box);
+}
+
+/* Counts the boxes that are passed over, as done. */
+static void count_stored(rlo__pipeline *pipeline) {
+  const rlo__pass *pass = pipeline->pass;
+  for (int64_t box = 0; box < pass->plan.num_boxes; ++box) {
+    if (is_stored(pass, box)) {
+      ++pipeline->num_boxes_done;
+      pipeline->num_pieces_done += rlo__piece_plan_num_pieces(&pass->plan, box);
+    }
+  }
+  pipeline->num_pieces_taken = pipeline->num_pieces_done;
+}
+
 rlo_status rlo__pipeline_create(const rlo__pass *pass,
                                 char *staging,
                                 rlo__pipeline **out_pipeline) {
@@ -31,10 +50,9 @@ rlo_status rlo__pipeline_create(const rlo__pass *pass,
     return RLO_OUT_OF_MEMORY;
   }
   made->pass = pass;
-  made->layout = rlo__pass_get_layout(pass);
   rlo_status status = RLO_OUT_OF_MEMORY;
   made->slots =
-      rlo__alloc_array((size_t)made->layout.num_slots, sizeof *made->slots);
+      rlo__alloc_array((size_t)pass->staging.num_slots, sizeof *made->slots);
   made->is_lost =
       rlo__alloc_array((size_t)pass->num_lanes, sizeof *made->is_lost);
   if (made->slots == NULL || made->is_lost == NULL) {
@@ -42,6 +60,9 @@ rlo_status rlo__pipeline_create(const rlo__pass *pass,
   }
   RLO_TRY_GOTO(rlo__prepared_set_create(pass->num_lanes, &made->prepared));
   RLO_TRY_GOTO(place_staging(made, staging));
+  if (pass->journal != NULL) {
+    count_stored(made);
+  }
   *out_pipeline = made;
   return RLO_OK;
 fail:
@@ -74,7 +95,11 @@ static rlo__box *nth_box(rlo__pipeline *pipeline, int32_t n) {
 }
 
 static bool take_open(rlo__pipeline *pipeline, rlo__work *work) {
-  for (int32_t n = 0; n < pipeline->layout.num_boxes; ++n) {
+  while (pipeline->num_boxes_taken < pipeline->pass->plan.num_boxes &&
+         is_stored(pipeline->pass, pipeline->num_boxes_taken)) {
+    ++pipeline->num_boxes_taken;
+  }
+  for (int32_t n = 0; n < pipeline->pass->staging.num_boxes; ++n) {
     rlo__box *box = &pipeline->boxes[n];
     if (box->state == RLO__BOX_EMPTY &&
         pipeline->num_boxes_taken < pipeline->pass->plan.num_boxes) {
@@ -83,6 +108,7 @@ static bool take_open(rlo__pipeline *pipeline, rlo__work *work) {
       box->num_loads_taken = box->num_loads_done = 0;
       box->num_stores_taken = box->num_stores_done = 0;
       box->num_pieces_taken = box->num_pieces_done = 0;
+      box->bytes_moved = 0;
       work->kind = RLO__WORK_OPEN;
       work->box = box;
       return true;
@@ -92,7 +118,7 @@ static bool take_open(rlo__pipeline *pipeline, rlo__work *work) {
 }
 
 static bool take_load(rlo__pipeline *pipeline, rlo__work *work) {
-  for (int32_t n = 0; n < pipeline->layout.num_boxes; ++n) {
+  for (int32_t n = 0; n < pipeline->pass->staging.num_boxes; ++n) {
     rlo__box *box = nth_box(pipeline, n);
     if (box->state == RLO__BOX_LOADING &&
         box->num_loads_taken < box->loads.count) {
@@ -105,11 +131,40 @@ static bool take_load(rlo__pipeline *pipeline, rlo__work *work) {
   return false;
 }
 
+/* Whether all bands but the one before this are durable. */
+static bool are_tiles_spare(rlo__pipeline *pipeline, const rlo__box *box) {
+  const rlo__pass *pass = pipeline->pass;
+  while (pipeline->num_durable < box->number &&
+         rlo__journal_is_durable(
+             pass->journal, pass->number, pipeline->num_durable)) {
+    ++pipeline->num_durable;
+  }
+  if (pipeline->num_durable < box->number) {
+    /* For the band after this one. */
+    rlo__journal_want_checkpoint(pass->journal);
+  }
+  return pipeline->num_durable >= box->number - 1;
+}
+
+/* Whether a box may be written. The place of a band has the tiles of the band
+ * two before it, which have to be read, and, with a journal, are needed again
+ * until what became of them is durable. */
+static bool is_free(rlo__pipeline *pipeline, const rlo__box *box) {
+  const rlo__box *first = nth_box(pipeline, 0);
+  if (!pipeline->pass->plan.is_tiled[RLO__SIDE_SOURCE]) {
+    return true;
+  }
+  bool is_read = first == box || first->state == RLO__BOX_EMPTY ||
+                 first->state == RLO__BOX_STORING;
+  return is_read &&
+         (pipeline->pass->journal == NULL || are_tiles_spare(pipeline, box));
+}
+
 static bool take_store(rlo__pipeline *pipeline, rlo__work *work) {
-  for (int32_t n = 0; n < pipeline->layout.num_boxes; ++n) {
+  for (int32_t n = 0; n < pipeline->pass->staging.num_boxes; ++n) {
     rlo__box *box = nth_box(pipeline, n);
     if (box->state == RLO__BOX_STORING &&
-        box->num_stores_taken < box->stores.count) {
+        box->num_stores_taken < box->stores.count && is_free(pipeline, box)) {
       work->kind = RLO__WORK_STORE;
       work->box = box;
       work->number = box->num_stores_taken++;
@@ -122,7 +177,7 @@ static bool take_store(rlo__pipeline *pipeline, rlo__work *work) {
 /* The piece in this state that began first. */
 static rlo__slot *find_slot(rlo__pipeline *pipeline, rlo__slot_state state) {
   rlo__slot *found = NULL;
-  for (int32_t n = 0; n < pipeline->layout.num_slots; ++n) {
+  for (int32_t n = 0; n < pipeline->pass->staging.num_slots; ++n) {
     rlo__slot *slot = &pipeline->slots[n];
     if (slot->state == state &&
         (found == NULL || slot->number < found->number)) {
@@ -143,7 +198,8 @@ static void set_slot_work(rlo__work *work,
 /* Puts the next piece into a slot; NULL if there is none, or no slot. */
 static rlo__slot *begin_piece(rlo__pipeline *pipeline) {
   rlo__slot *slot = find_slot(pipeline, RLO__SLOT_FREE);
-  for (int32_t n = 0; n < pipeline->layout.num_boxes && slot != NULL; ++n) {
+  for (int32_t n = 0; n < pipeline->pass->staging.num_boxes && slot != NULL;
+       ++n) {
     rlo__box *box = nth_box(pipeline, n);
     if (box->state == RLO__BOX_RUNNING &&
         box->num_pieces_taken < box->num_pieces) {
@@ -216,7 +272,8 @@ bool rlo__pipeline_take(rlo__pipeline *pipeline,
                         rlo__work *out_work) {
   *out_work = (rlo__work){.lane_number = lane_number};
   if (lane_number >= 0) {
-    return !pipeline->is_lost[lane_number] && take_run(pipeline, out_work);
+    return lane_number < pipeline->pass->num_lanes &&
+           !pipeline->is_lost[lane_number] && take_run(pipeline, out_work);
   }
   bool runs = pipeline->pass->num_lanes == 0;
   /* Reading and writing take turns, so that both go on. */
@@ -277,6 +334,7 @@ rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline,
   rlo__box *box = work->box;
   pipeline->num_reading -= is_input(work);
   pipeline->num_writing -= is_output(work);
+  box->bytes_moved += work->bytes_read + work->bytes_written;
   if (status != RLO_OK) {
     if (work->lane_number >= 0 && lose_lane(pipeline, work->lane_number)) {
       return_piece(pipeline, slot);

@@ -7,7 +7,7 @@
 #include "host/mover.h"
 
 enum {
-  /** Beyond it, what is not in use goes. */
+  /** Beyond it, what was not used for longest is released. */
   MAX_KEPT = 64
 };
 
@@ -140,7 +140,7 @@ rlo_status rlo__prepared_take(rlo__prepared_set *set,
   rlo__mutex_lock(&set->mutex);
   rlo__prepared *taken = unlink_equal(set, problem, hash);
   if (taken == NULL) {
-    /* With the mutex: others are about to need the same. */
+    /* Under the mutex, since others are about to need the same. */
     status = create(set, problem, hash, &taken);
     if (status == RLO_OK && ++set->num_kept > MAX_KEPT) {
       too_old = unlink_oldest(set);
@@ -163,14 +163,6 @@ void rlo__prepared_give_back(rlo__prepared_set *set, rlo__prepared *prepared) {
     --prepared->num_uses;
     rlo__mutex_unlock(&set->mutex);
   }
-}
-
-int64_t rlo__prepared_src_bytes(const rlo__prepared *prepared) {
-  return prepared->problem.src_bytes;
-}
-
-int64_t rlo__prepared_dst_bytes(const rlo__prepared *prepared) {
-  return prepared->problem.dst_bytes;
 }
 
 rlo_status rlo__prepared_run_on_host(const rlo__prepared *prepared,

@@ -5,9 +5,8 @@
 #include "relayout/opencl.h"
 
 /**
- * Pieces over packed memory are often equal, but for those at edges. What is
- * computed once for all pieces that are equal: how the host runs them, and the
- * plans of devices.
+ * What is computed once for all pieces that are equal, as pieces over packed
+ * memory mostly are: how the host runs them, and the plans of devices.
  */
 typedef struct rlo__prepared rlo__prepared;
 
@@ -34,13 +33,8 @@ RLO_NODISCARD rlo_status rlo__prepared_take(rlo__prepared_set *set,
 /** Gives back what was taken; NULL is legal. */
 void rlo__prepared_give_back(rlo__prepared_set *set, rlo__prepared *prepared);
 
-/** The bytes of the problem's memories. */
-int64_t rlo__prepared_src_bytes(const rlo__prepared *prepared);
-int64_t rlo__prepared_dst_bytes(const rlo__prepared *prepared);
-
-/** Runs one of `num_shares` shares of the problem on the host. The memories are
- *  aligned to the units.
- *  @return what rlo_problem_run_host returns. */
+/** Runs one of `num_shares` shares of the problem on the host.
+ *  @return what rlo__host_mover_run_share returns. */
 RLO_NODISCARD rlo_status
 rlo__prepared_run_on_host(const rlo__prepared *prepared,
                           const void *src,
@@ -48,8 +42,9 @@ rlo__prepared_run_on_host(const rlo__prepared *prepared,
                           int32_t share,
                           int32_t num_shares);
 
-/** Gets the plan of a lane's context, which is made with the first call. A lane
- *  is one thread.
+/** Gets the plan of a lane's context, which is made with the first call. Only
+ *  the lane's thread may ask for it.
+ *  @param is_aligned  as in rlo_plan_options.
  *  @return what rlo_plan_create returns. */
 RLO_NODISCARD rlo_status rlo__prepared_get_plan(rlo__prepared *prepared,
                                                 int32_t lane,

@@ -46,7 +46,7 @@ static void set_poll(const rlo_service *service, bool is_readable) {
     uint64_t count = 1;
     ssize_t bytes = is_readable ? write(service->poll_fd, &count, sizeof count)
                                 : read(service->poll_fd, &count, sizeof count);
-    /* It fails only where it is as it should be. */
+    /* It fails only if the descriptor is in that state already. */
     (void)bytes;
   }
 }
@@ -88,15 +88,19 @@ static void end_job(rlo_service *service, rlo_job *job) {
 /* ------------------------------------------------------------------- choice */
 
 /* Starts jobs, the highest priority first, then in the order of submission:
- * none passes another, which might then never start. */
+ * no job overtakes another, which might then never start. */
 static void admit(rlo_service *service) {
   for (int32_t n = 0; n < RLO__NUM_PRIORITIES; ++n) {
     for (rlo_job *job = service->lists[n].first; job != NULL; job = job->next) {
       if (job->phase != RLO__PHASE_QUEUED || atomic_load(&job->is_cancelled)) {
         continue;
       }
-      if (service->num_running >= service->max_running_jobs ||
-          job->host_bytes > service->host_memory_bytes - service->host_bytes) {
+      /* A job that is resumed may have begun with a larger budget than that of
+       * this service: then it runs alone. */
+      bool has_room =
+          service->num_running == 0 ||
+          job->host_bytes <= service->host_memory_bytes - service->host_bytes;
+      if (service->num_running >= service->max_running_jobs || !has_room) {
         return;
       }
       job->phase = RLO__PHASE_START;
@@ -144,7 +148,7 @@ static bool take(rlo_service *service,
 static void do_work(rlo_service *service,
                     rlo__job_work *work,
                     rlo__lane *lane) {
-  /* Wakes one who may find more, who wakes the next. */
+  /* There may be more work: who finds some wakes the next thread. */
   rlo__cond_signal(&service->news);
   rlo__mutex_unlock(&service->mutex);
   rlo_status status = rlo__job_do(work, lane);
@@ -154,7 +158,7 @@ static void do_work(rlo_service *service,
     end_job(service, work->job);
   }
   if (lane != NULL) {
-    /* What to do with the piece is for others. */
+    /* Other threads write the piece. */
     rlo__cond_signal(&service->news);
   }
   if (service->num_lanes > 0) {

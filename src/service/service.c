@@ -188,7 +188,8 @@ void rlo_service_release(rlo_service *service) {
   }
   rlo__scheduler_stop(service);
   free_lanes(service);
-  /* Nobody can take them any more; those with users are theirs. */
+  /* Nobody can take these jobs any more. The last of a job's references frees
+   * it, if there is one. */
   rlo__mutex_lock(&service->mutex);
   rlo_job *job;
   while ((job = rlo__scheduler_take_untaken(service, NULL)) != NULL) {

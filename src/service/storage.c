@@ -419,6 +419,12 @@ rlo_status rlo__storage_get_identity(const rlo_storage *storage,
   return storage->kind->get_identity(storage, out_identity);
 }
 
+bool rlo__storage_is_same_file(const rlo__storage_identity *a,
+                               const rlo__storage_identity *b) {
+  return a->is_file && b->is_file && a->device == b->device &&
+         a->inode == b->inode;
+}
+
 rlo_status rlo__storage_check_identity(const rlo_storage *storage,
                                        const rlo__storage_identity *identity) {
   rlo__storage_identity now;
@@ -447,6 +453,13 @@ rlo_status rlo__storage_check_identity(const rlo_storage *storage,
         "the source has changed: it was written to %.3f s after "
         "the first look at it",
         (double)(now.modified_nanos - identity->modified_nanos) / 1e9);
+  }
+  if (now.number != identity->number) {
+    return RLO_FAIL(RLO_DATA_LOSS,
+                    "the source has changed: its 'identify' gave %" PRIu64
+                    " and gives %" PRIu64,
+                    identity->number,
+                    now.number);
   }
   return RLO_OK;
 }

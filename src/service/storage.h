@@ -106,18 +106,26 @@ void rlo__storage_get_stats(const rlo_storage *storage,
 
 /** What identifies a file and its last change. */
 typedef struct rlo__storage_identity {
-  /** False for what is no file; then all is 0. */
+  /** False for what is no file; then all but `number` is 0. */
   bool is_file;
   uint64_t device, inode;
+  /** Of the storage's first byte in the file. */
+  int64_t offset;
   /** Of the whole file. */
   int64_t bytes;
   /** When it was last written, as the system counts: some milliseconds. */
   int64_t modified_nanos;
+  /** What `identify` of a user's storage says; 0 for others. */
+  uint64_t number;
 } rlo__storage_identity;
 
-/** @return RLO_OK; RLO_IO. */
+/** @return RLO_OK; RLO_IO; or what the user's function returns. */
 RLO_NODISCARD rlo_status rlo__storage_get_identity(
     const rlo_storage *storage, rlo__storage_identity *out_identity);
+
+/** Whether two storages are parts of one file. */
+bool rlo__storage_is_same_file(const rlo__storage_identity *a,
+                               const rlo__storage_identity *b);
 
 /** Compares with an identity that was taken before. @return RLO_OK;
  *  RLO_DATA_LOSS, naming what is different; RLO_IO. */

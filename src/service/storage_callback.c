@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "service/storage.h"
 #include "service/storage_kind.h"
 
 typedef struct callback_storage {
@@ -61,6 +62,16 @@ static rlo_status flush(rlo_storage *storage) {
   return RLO__CALLBACK(user->ops.flush(user->payload), "'flush' of a storage");
 }
 
+static rlo_status get_identity(const rlo_storage *storage,
+                               rlo__storage_identity *out_identity) {
+  const callback_storage *user = (const callback_storage *)storage;
+  if (user->ops.identify == NULL) {
+    return RLO_OK;
+  }
+  return RLO__CALLBACK(user->ops.identify(user->payload, &out_identity->number),
+                       "'identify' of a storage");
+}
+
 static void destroy(rlo_storage *storage) {
   callback_storage *user = (callback_storage *)storage;
   if (user->ops.release != NULL) {
@@ -73,6 +84,7 @@ static const rlo__storage_kind callback_kind = {.read = read_runs,
                                                 .write = write_runs,
                                                 .reserve = reserve,
                                                 .flush = flush,
+                                                .get_identity = get_identity,
                                                 .destroy = destroy};
 
 rlo_status rlo_storage_create(const rlo_storage_ops *ops,

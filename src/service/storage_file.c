@@ -344,9 +344,12 @@ static rlo_status flush(rlo_storage *storage) {
     }
   }
   if (file->trail != NULL) {
-    rlo__trail_drop_written(file->trail);
+    int error = rlo__trail_drop_written(file->trail);
+    if (error != 0) {
+      set_lost(file, error);
+    }
   }
-  return RLO_OK;
+  return check_lost(file);
 }
 
 /* ------------------------------------------------------------------- others */
@@ -377,6 +380,7 @@ static rlo_status get_identity(const rlo_storage *storage,
       .is_file = true,
       .device = (uint64_t)st.st_dev,
       .inode = (uint64_t)st.st_ino,
+      .offset = ((const file_storage *)storage)->offset,
       .bytes = (int64_t)st.st_size,
       .modified_nanos = (int64_t)st.st_mtim.tv_sec * 1000000000 +
                         (int64_t)st.st_mtim.tv_nsec};

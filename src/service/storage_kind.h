@@ -56,7 +56,7 @@ typedef struct rlo__storage_kind {
   rlo_status (*reserve)(rlo_storage *storage, int64_t bytes);
   rlo_status (*flush)(rlo_storage *storage);
   rlo_status (*set_streamed)(rlo_storage *storage);
-  /** NULL: this is no file. */
+  /** NULL: this is no file. The identity is zeroed before. */
   rlo_status (*get_identity)(const rlo_storage *storage,
                              struct rlo__storage_identity *out_identity);
   /** Releases what the storage has, and itself. */

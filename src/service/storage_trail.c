@@ -115,16 +115,19 @@ int rlo__trail_add_written(rlo__trail *trail, int64_t offset, int64_t bytes) {
   add(&trail->written[last], begin, end);
   if (is_full(&trail->written[last])) {
     error = send_chunk(trail);
+    trail->lost_error = trail->lost_error != 0 ? trail->lost_error : error;
   }
   rlo__mutex_unlock(&trail->mutex);
   return error;
 }
 
-void rlo__trail_drop_written(rlo__trail *trail) {
+int rlo__trail_drop_written(rlo__trail *trail) {
   rlo__mutex_lock(&trail->mutex);
   for (int32_t i = 0; i < RLO__TRAIL_CHUNKS; ++i) {
     drop(trail, &trail->written[i]);
   }
   trail->num_sent = 0;
+  int error = trail->lost_error;
   rlo__mutex_unlock(&trail->mutex);
+  return error;
 }

@@ -41,6 +41,8 @@ typedef struct rlo__trail {
    *  the one that is being filled. */
   rlo__trail_chunk written[RLO__TRAIL_CHUNKS];
   int32_t oldest, num_sent;
+  /** The errno of the first bytes that were lost; 0: none. */
+  int lost_error;
 } rlo__trail;
 
 /** Begins a trail in zeroed memory; the table and the descriptor are borrowed.
@@ -58,7 +60,9 @@ void rlo__trail_add_read(rlo__trail *trail, int64_t offset, int64_t bytes);
  *  it: they are lost. */
 int rlo__trail_add_written(rlo__trail *trail, int64_t offset, int64_t bytes);
 
-/** Drops what was written, after a sync of the whole file. */
-void rlo__trail_drop_written(rlo__trail *trail);
+/** Drops what was written, after a sync of the whole file. @return 0, or the
+ *  errno with which bytes were lost: a writer that was told so by the system
+ * may not have said so yet, and the sync does not say it again. */
+int rlo__trail_drop_written(rlo__trail *trail);
 
 #endif

@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "service/job_plan.h"
-#include "service/run_cost.h"
 #include "service/scheduler.h"
 #include "service/storage_kind.h"
 
@@ -29,14 +29,6 @@ static rlo_status read_side(const rlo_storage_traits *traits,
   return RLO_OK;
 }
 
-/* How much longer the transfers of a side take than those of a copy. */
-static double cost_of_side(const rlo__pass *pass,
-                           rlo__problem_side side,
-                           int64_t run_bytes,
-                           int64_t good_bytes) {
-  return pass->is_in_memory[side] ? 1.0 : rlo__run_cost(run_bytes, good_bytes);
-}
-
 static void fill_estimate(const rlo__job_plan *plan,
                           const rlo__job_setting *setting,
                           rlo_job_estimate *out) {
@@ -44,31 +36,28 @@ static void fill_estimate(const rlo__job_plan *plan,
   made.num_passes = plan->num_passes;
   made.host_bytes = plan->host_bytes;
   made.device_bytes = plan->device_bytes;
+  made.scratch_bytes = plan->scratch_bytes;
   double time = 0;
   for (int32_t n = 0; n < plan->num_passes; ++n) {
-    const rlo__piece_plan *p = &plan->passes[n].plan;
-    made.num_pieces += rlo__pass_num_pieces(&plan->passes[n]);
+    const rlo__pass *pass = &plan->passes[n];
+    const rlo__piece_plan *p = &pass->plan;
+    const int64_t good[2] = {
+        pass->is_in_memory[0] ? 0 : setting->traits[0].good_read_bytes,
+        pass->is_in_memory[1] ? 0 : setting->traits[1].good_write_bytes};
+    made.num_pieces += rlo__pass_num_pieces(pass);
     made.bytes_read += p->bytes_read;
     made.bytes_written += p->bytes_written;
-    if (n == 0 || p->read_run_bytes < made.read_run_bytes) {
-      made.read_run_bytes = p->read_run_bytes;
-    }
-    if (n == 0 || p->write_run_bytes < made.write_run_bytes) {
-      made.write_run_bytes = p->write_run_bytes;
-    }
-    if (p->num_pieces > 0) {
-      /* Half of a copy is reading. */
-      time += 0.5 * cost_of_side(&plan->passes[n],
-                                 RLO__SIDE_SOURCE,
-                                 p->read_run_bytes,
-                                 setting->traits[0].good_read_bytes);
-      time += 0.5 * cost_of_side(&plan->passes[n],
-                                 RLO__SIDE_DESTINATION,
-                                 p->write_run_bytes,
-                                 setting->traits[1].good_write_bytes);
-    }
+    made.read_run_bytes =
+        n == 0 ? p->read_run_bytes
+               : rlo__min(made.read_run_bytes, p->read_run_bytes);
+    made.write_run_bytes =
+        n == 0 ? p->write_run_bytes
+               : rlo__min(made.write_run_bytes, p->write_run_bytes);
+    time += rlo__piece_plan_cost(p, good);
   }
-  made.expected_fraction = time > 0 ? 1.0 / time : 1.0;
+  double copy = (double)plan->passes[0].plan.bytes_read +
+                (double)plan->passes[0].plan.bytes_written;
+  made.expected_fraction = time > 0 ? copy / time : 1.0;
   *out = made;
 }
 
@@ -99,6 +88,12 @@ rlo_status rlo_job_estimate_make(const rlo_problem *problem,
   setting.device_memory_bytes = service.device_memory_bytes;
   setting.io_threads = service.io_threads;
   setting.max_running_jobs = service.max_running_jobs;
+  rlo__journal_settings resumed;
+  if (setting.options.journal_path != NULL) {
+    bool exists;
+    RLO_TRY(rlo__journal_peek(setting.options.journal_path, &resumed, &exists));
+    setting.resumed = exists ? &resumed : NULL;
+  }
   rlo__job_plan *plan = rlo__alloc(sizeof *plan);
   if (plan == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -148,6 +143,52 @@ static bool is_usable_memory(const rlo_service *service,
            bytes <= service->max_buffer_bytes));
 }
 
+/* Opens the journal, if the job has one, for planning. */
+static rlo_status open_journal(rlo__job_setting *setting,
+                               const rlo_storage *dst,
+                               rlo_job *job) {
+  const char *path = setting->options.journal_path;
+  if (path == NULL) {
+    return RLO_OK;
+  }
+  if (dst->kind->flush == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the destination of a job with a journal is memory, which "
+                    "nothing outlives; a file, or functions");
+  }
+  RLO_TRY(rlo__journal_open(path, &job->journal));
+  setting->resumed = rlo__journal_get_settings(job->journal);
+  return RLO_OK;
+}
+
+/* Compares the journal with the job as it is planned. */
+static rlo_status fit_journal(const rlo_problem *problem,
+                              const rlo__job_plan *plan,
+                              rlo_job *job) {
+  rlo__storage_identity dst;
+  RLO_TRY(rlo__storage_get_identity(job->src, &job->src_identity));
+  RLO_TRY(rlo__storage_get_identity(job->dst, &dst));
+  if (rlo__storage_is_same_file(&job->src_identity, &dst)) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the source and the destination are parts of one file: a "
+                    "journal could not tell whether the source has changed");
+  }
+  const rlo__journal_subject subject = {.problem = problem,
+                                        .passes = job->passes,
+                                        .num_passes = job->num_passes,
+                                        .copies = job->service->copies,
+                                        .settings = plan->settings,
+                                        .src = &job->src_identity,
+                                        .dst = &dst};
+  RLO_TRY(rlo__journal_fit(job->journal, &subject));
+  job->bytes_resumed = rlo__journal_bytes_resumed(job->journal);
+  for (int32_t n = 0; n < job->num_passes; ++n) {
+    job->passes[n].journal = job->journal;
+    job->passes[n].number = n;
+  }
+  return RLO_OK;
+}
+
 static rlo_status fill_job(rlo_service *service,
                            const rlo_problem *problem,
                            rlo_storage *src,
@@ -168,6 +209,11 @@ static rlo_status fill_job(rlo_service *service,
       .max_buffer_bytes = service->max_buffer_bytes};
   RLO_TRY(rlo__job_options_read(options, &setting.options));
   RLO_TRY(check_storages(problem, src, dst));
+  if (dst->is_write_only) {
+    /* Two passes read what they have written. */
+    setting.options.scratch_bytes = 0;
+  }
+  RLO_TRY(open_journal(&setting, dst, job));
   RLO_TRY(rlo__job_plan_make(problem, &setting, plan));
   job->passes = rlo__alloc_array((size_t)plan->num_passes, sizeof *job->passes);
   if (job->passes == NULL) {
@@ -175,7 +221,7 @@ static rlo_status fill_job(rlo_service *service,
   }
   for (int32_t n = 0; n < plan->num_passes; ++n) {
     job->passes[n] = plan->passes[n];
-    job->passes[n].storages[RLO__SIDE_SOURCE] = src;
+    job->passes[n].storages[RLO__SIDE_SOURCE] = n == 0 ? src : dst;
     job->passes[n].storages[RLO__SIDE_DESTINATION] = dst;
   }
   job->service = service;
@@ -183,11 +229,11 @@ static rlo_status fill_job(rlo_service *service,
   job->num_passes = plan->num_passes;
   job->host_bytes = plan->host_bytes;
   job->src_bytes = problem->src_bytes;
-  job->dst_bytes = problem->dst_bytes;
+  job->dst_bytes = problem->dst_bytes + plan->scratch_bytes;
   job->src = rlo_storage_retain(src);
   job->dst = rlo_storage_retain(dst);
   atomic_init(&job->is_cancelled, false);
-  return RLO_OK;
+  return job->journal == NULL ? RLO_OK : fit_journal(problem, plan, job);
 }
 
 rlo_status rlo_service_submit(rlo_service *service,

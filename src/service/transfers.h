@@ -21,8 +21,8 @@ typedef struct rlo__transfers {
 } rlo__transfers;
 
 /**
- * Cuts a lattice. 0 transfers if it has no byte.
- * @param target_bytes  of a transfer; one is rarely above, unless a granule is.
+ * Cuts a lattice, into 0 transfers if it has no byte.
+ * @param target_bytes   at most so many in a transfer, or one granule.
  * @param granule_bytes  runs are cut at multiples of this.
  */
 rlo__transfers rlo__transfers_make(const rlo__lattice *lattice,

@@ -75,8 +75,9 @@ static rlo_status place_box(rlo__pipeline *pipeline, rlo__box *box) {
   rlo__problem_side side = pass->plan.gathered;
   rlo_storage *storage = pass->storages[side];
   RLO_TRY(pack_side(&box->problem, side, &box->lattice));
-  RLO_TRY(check_room(
-      "box", rlo__lattice_bytes(&box->lattice), pipeline->layout.box_bytes));
+  RLO_TRY(check_room("box",
+                     rlo__lattice_bytes(&box->lattice),
+                     pipeline->pass->staging.box_bytes));
   bool is_source = side == RLO__SIDE_SOURCE;
   if (!is_source) {
     box->stores = cut(&box->lattice, storage, false);
@@ -139,11 +140,19 @@ static rlo_status place_side(rlo__pipeline *pipeline,
       .storage = is_in_box ? slot->box->view : pass->storages[side]};
   RLO_TRY(pack_side(problem, side, &place->lattice));
   place->bytes = rlo__lattice_bytes(&place->lattice);
+  if (pass->plan.is_tiled[side]) {
+    place->lattice =
+        (rlo__lattice){.run_bytes = place->bytes, .is_exact = true};
+    RLO_TRY(rlo__piece_plan_tile(&pass->plan,
+                                 slot->box->number,
+                                 slot->piece,
+                                 &place->lattice.base_byte));
+  }
   if (side == RLO__SIDE_DESTINATION) {
     slot->has_gaps = !place->lattice.is_exact;
     slot->loads_gaps = is_in_box || !pass->is_new_destination;
   }
-  return check_room("piece", place->bytes, pipeline->layout.slot_bytes);
+  return check_room("piece", place->bytes, pipeline->pass->staging.slot_bytes);
 }
 
 static rlo_status prepare_piece(rlo__pipeline *pipeline,

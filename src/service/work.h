@@ -54,6 +54,8 @@ typedef struct rlo__box {
   int64_t num_loads_taken, num_loads_done;
   int64_t num_stores_taken, num_stores_done;
   int64_t num_pieces, num_pieces_taken, num_pieces_done;
+  /** Read and written for the box. */
+  int64_t bytes_moved;
 } rlo__box;
 
 typedef enum rlo__slot_state {
@@ -100,12 +102,15 @@ typedef struct rlo__slot {
 typedef struct rlo__pipeline {
   /** Borrowed. */
   const rlo__pass *pass;
-  rlo__pass_layout layout;
   rlo__prepared_set *prepared;
   /** The whole problem, if it runs in shares. */
   rlo__prepared *whole;
   rlo__box boxes[2];
   int64_t num_boxes_taken, num_boxes_done;
+  /** Of two passes, with a journal: so many boxes from the first on are
+   * durable.
+   */
+  int64_t num_durable;
   rlo__slot *slots;
   int64_t num_pieces_taken, num_pieces_done;
   /** Works in flight that read, and that write. */

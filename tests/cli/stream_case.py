@@ -63,6 +63,15 @@ class StreamCase(CliCase):
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, **options)
 
+    def watch_peak(self, *arguments):
+        """Runs it; it must succeed. Returns the memory that it had at most."""
+        # A sanitizer keeps freed memory, 256 MiB of it.
+        process = self.start(*arguments, env=dict(
+            os.environ, ASAN_OPTIONS="quarantine_size_mb=0"))
+        peak = peak_bytes(process)
+        self.assertEqual(self.finish(process)[0], 0)
+        return peak
+
     def wait_for_part(self, process, name=PART):
         """Until the output has been begun."""
         deadline = time.monotonic() + 60

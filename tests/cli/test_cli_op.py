@@ -150,6 +150,15 @@ class Op(CliCase):
                 "{0:T(128)}", "dirty.bin", "converted.bin")
         self.assertEqual(self.read("converted.bin"), self.read("clean.bin"))
 
+    def test_a_result_beyond_the_memory(self):
+        """Of what is loaded."""
+        np.save(self.path("ids.npy"), np.zeros(4, dtype="i4"))
+        self.fails(1, ["takes 24000000000000 bytes",
+                       "the arrays in memory 112", "memory of this machine"],
+                   "op", "unsorted_segment_sum", *self.device, "--attr",
+                   "num_segments=1000000000000", "x.npy", "ids.npy", "z.npy")
+        self.assert_files("ids.npy", "x.npy", "y.npy")
+
     def test_json_names_each_result(self):
         told = json.loads(self.ok(
             "op", "split-v", *self.device, "--json", "--attr",
@@ -197,9 +206,8 @@ class Op(CliCase):
                 (1, "factor is -infinity", "rescale", "--attr",
                  "factor=-inf", "x.npy", "z.npy"),
                 (1, "f99", "cast", "--attr", "dtype=f99", "x.npy", "z.npy"),
-                (1, ["the arrays in memory 96", "memory of this machine"],
-                 "tile", "--attr", "reps=1000000,1000000", "x.npy",
-                 "z.npy")):
+                (1, "cannot reserve 96000000000000 bytes", "tile", "--attr",
+                 "reps=1000000,1000000", "x.npy", "z.npy")):
             with self.subTest(arguments=arguments):
                 self.fails(code, words, "op", *arguments)
         self.fails(2, "excludes --device", "op", "transpose", "--host",

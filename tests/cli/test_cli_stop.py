@@ -22,7 +22,7 @@ class Stop(StreamCase):
         super().setUp()
         self.write_random("in.npy", "<f4", (1200, 1100))
         self.arguments = ["convert", "--host", "in.npy", "out.npy", "--perm",
-                          "1,0", "--memory", "2MiB"]
+                          "1,0", "--memory", "2MiB", "--passes", "1"]
 
 
 class Signals(Stop):

@@ -18,7 +18,7 @@ import unittest
 
 from cli_case import COMMAND, main, npy_bytes, npy_parts
 from stream_case import (IS_SLOW, MIB, SEED, StreamCase, fast_folder,
-                         peak_bytes, random_bytes)
+                         random_bytes)
 
 
 class Bytes(StreamCase):
@@ -232,13 +232,9 @@ class Large(StreamCase):
         self.write_large(rows, columns)
         budget = 16 * MIB
         self.write("small.npy", npy_bytes("<f4", (2, 3), bytes(24)))
-        process = self.start("convert", "--host", "small.npy", "x.npy")
-        base = peak_bytes(process)
-        self.finish(process)
-        process = self.start("convert", "--host", "in.npy", "out.npy",
-                             "--perm", "1,0", "--memory", str(budget))
-        peak = peak_bytes(process)
-        self.assertEqual(self.finish(process)[0], 0)
+        base = self.watch_peak("convert", "--host", "small.npy", "x.npy")
+        peak = self.watch_peak("convert", "--host", "in.npy", "out.npy",
+                               "--perm", "1,0", "--memory", str(budget))
         self.assertLessEqual(peak - base, budget + 32 * MIB)
         # The watch did see it run.
         self.assertGreater(peak, base)
@@ -317,8 +313,9 @@ class Estimate(StreamCase):
         self.assertGreater(told["num_pieces"], 1)
         self.assertLessEqual(told["host_bytes"], MIB)
         self.assertEqual(told["device_bytes"], 0)
-        self.assertEqual(told["num_passes"], 1)
-        self.assertEqual(told["bytes_written"], 4 * 900 * 1100)
+        # In 1 MiB a transpose has short runs.
+        self.assertEqual(told["num_passes"], 2)
+        self.assertEqual(told["bytes_written"], 2 * 4 * 900 * 1100)
         self.assert_files("in.npy")
 
     def test_what_was_done_is_what_was_planned(self):
@@ -335,6 +332,27 @@ class Estimate(StreamCase):
             self.assertEqual(plan[key], end[key], key)
         self.assertLessEqual(end["host_bytes_peak"], MIB)
 
+    def test_one_pass_and_two(self):
+        bytes_ = 4 * 900 * 1100
+        events = []
+        for passes in 1, 2:
+            lines = self.ok("convert", "--host", "in.npy", "%d.npy" % passes,
+                            "--perm", "1,0", "--memory", "1MiB", "--passes",
+                            str(passes), "--json").splitlines()
+            plan, end = json.loads(lines[0]), json.loads(lines[-1])
+            for event in plan, end:
+                self.assertEqual(event["num_passes"], passes)
+                self.assertEqual(event["bytes_read"], passes * bytes_)
+                self.assertEqual(event["bytes_written"], passes * bytes_)
+            self.assertLessEqual(end["host_bytes_peak"], MIB)
+            events.append(plan)
+        runs = [min(event["read_run_bytes"], event["write_run_bytes"])
+                for event in events]
+        self.assertGreater(runs[1], 8 * runs[0])
+        # What the second one has used behind the array is gone.
+        self.assertEqual(self.read("1.npy"), self.read("2.npy"))
+        self.assert_files("in.npy", "1.npy", "2.npy")
+
     def test_a_budget_that_is_too_small_says_the_least(self):
         """Tiles that do not divide each other are not cut as they lie."""
         self.write_random("in.npy", "<f4", (1024, 1024))
@@ -347,8 +365,9 @@ class Estimate(StreamCase):
                                  *more)
             self.assert_files("in.npy", "tiled.bin")
         least = re.search("least that suffices is ([0-9]+)", message).group(1)
-        # The pieces' own needs are rounded up to pages.
-        self.ok(*arguments, str(int(least) + MIB))
+        self.fails(1, [str(int(least) - 1), least], *arguments,
+                   str(int(least) - 1))
+        self.ok(*arguments, least)
 
     def test_usage(self):
         convert = ["convert", "in.npy", "out.npy"]
@@ -364,7 +383,9 @@ class Estimate(StreamCase):
             self.fails(2, ["--device", "--help"], *convert, "--device", text)
         self.fails(2, "more than 16", *convert, "--device",
                    ",".join(map(str, range(17))))
-        for option in ["--memory", "4MiB"], ["--dry-run"]:
+        for text in "0", "3", "two", "":
+            self.fails(2, ["--passes", "1", "2"], *convert, "--passes", text)
+        for option in ["--memory", "4MiB"], ["--passes", "1"], ["--dry-run"]:
             self.fails(2, "--family", *convert, "--family", "tile", *option)
             self.fails(2, "--schedule", *convert, "--schedule", "x", *option)
         self.fails(2, "--host", *convert, "--host", "--device", "none")
@@ -397,7 +418,7 @@ class Progress(StreamCase):
         super().setUp()
         self.write_random("in.npy", "<f4", (1024, 1024))
         self.arguments = ["convert", "--host", "in.npy", "out.npy", "--perm",
-                          "1,0", "--memory", "1MiB"]
+                          "1,0", "--memory", "1MiB", "--passes", "1"]
 
     def slow(self):
         """So that the writes of the job take three seconds together."""

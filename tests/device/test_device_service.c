@@ -2,14 +2,18 @@
 
 /* Jobs whose pieces run on contexts: in host memory that the device shares, and
  * copied to buffers and back. */
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "relayout/ops.h"
+#include "service/journal.h"
 #include "service/service.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
 #include "support/random_job.h"
 #include "support/shape_of.h"
+#include "support/temp_file.h"
 #include "support/transpose_job.h"
 
 RLO_FILE_FIXTURE(open_device, close_device);
@@ -70,6 +74,54 @@ RLO_LOOP_TEST(test_device_service__a_transposition, 0, 2 * NUM_KINDS) {
   rlo_context_stats stats;
   rlo_context_get_stats(device.context, &stats);
   ck_assert_int_eq(stats.buffer_bytes, 0);
+}
+
+/* A job that began on a device goes on there, or on the host if it needs no
+ * memory of the device. */
+RLO_LOOP_TEST(test_device_service__resumed, 0, 2) {
+  bool copies = _i == 1;
+  char folder[TEMP_FOLDER_CHARS];
+  char path[TEMP_FOLDER_CHARS + 16];
+  temp_folder_make(folder);
+  (void)snprintf(path, sizeof path, "%s/journal", folder);
+  rlo__journal_set_interval(0.0);
+  rlo_service *on_device = open_service(&device.context, 1, copies);
+  rlo_service *on_host = open_service(NULL, 0, false);
+  transpose_job t;
+  transpose_job_init(&t, TEST_STORAGE_FILE, TEST_STORAGE_FUNCTIONS);
+  t.options.journal_path = path;
+
+  transpose_job_submit(&t, on_device);
+  transpose_job_expect(&t);
+  const int num_writes = atomic_load(&t.dst.num_calls);
+  ck_assert_int_eq(unlink(path), 0);
+  t.dst.fails_at = 2 * num_writes;
+  t.dst.failure = RLO_IO;
+  rlo_job_release(t.job);
+  transpose_job_submit(&t, on_device);
+  transpose_job_expect_failure(&t, RLO_IO, "");
+  rlo_job_release(t.job);
+  t.job = NULL;
+  if (copies) {
+    ck_assert_int_eq(rlo_service_submit(on_host,
+                                        &t.problem,
+                                        t.src.storage,
+                                        t.dst.storage,
+                                        &t.options,
+                                        &t.job),
+                     RLO_INVALID_ARGUMENT);
+  }
+  transpose_job_submit(&t, copies ? on_device : on_host);
+  transpose_job_expect(&t);
+  rlo_job_info info = transpose_job_info(&t);
+  ck_assert_int_eq(info.bytes_resumed + info.bytes_read + info.bytes_written,
+                   info.bytes_total);
+  transpose_job_deinit(&t);
+  rlo_service_release(on_device);
+  rlo_service_release(on_host);
+  rlo__journal_set_interval(-1.0);
+  ck_assert_int_eq(unlink(path), 0);
+  ck_assert_int_eq(rmdir(folder), 0);
 }
 
 /* f32[48,80] into tiles, with gaps that have to keep what they hold. */

@@ -41,12 +41,11 @@ FLOORS = {
     "engine": (6, ["parts", "memory", "registry", "tensor", "copy", "call",
                    "gradient", "engine"]),
     "service": (6, ["storage_calls", "storage_trail", "storage_direct",
-                    "storage_kind",
-                    "storage", "storage_file", "run_cost", "piece_grid",
-                    "piece_tally", "piece_growth", "piece_plan",
-                    "piece_search", "pass",
+                    "storage_kind", "storage", "storage_file", "piece_grid", "piece_tally",
+                    "piece_plan", "piece_growth", "piece_search",
+                    "piece_bands", "pass", "journal_file", "journal",
                     "transfers", "prepared", "lane", "work", "pipeline", "job",
-                    "host_budget", "job_plan", "scheduler", "submit",
+                    "job_plan", "scheduler", "submit",
                     "service"]),
 }
 DEVICE_LEVEL = FLOORS["runtime"][0]

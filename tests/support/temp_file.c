@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,4 +22,13 @@ int temp_file_reopen(int fd, int flags) {
   int again = open(path, flags | O_CLOEXEC);
   ck_assert_int_ge(again, 0);
   return again;
+}
+
+void temp_folder_make(char path[TEMP_FOLDER_CHARS]) {
+  bool has_memory = access("/dev/shm", W_OK | X_OK) == 0;
+  (void)snprintf(path,
+                 TEMP_FOLDER_CHARS,
+                 "%s/relayout_test_XXXXXX",
+                 has_memory ? "/dev/shm" : "/tmp");
+  ck_assert_ptr_nonnull(mkdtemp(path));
 }

@@ -9,4 +9,10 @@ int temp_file_open(void);
 /** Opens the file of a descriptor once more, with flags of open(). */
 int temp_file_reopen(int fd, int flags);
 
+enum { TEMP_FOLDER_CHARS = 64 };
+
+/** Makes a new folder, in memory where there is one, so that nothing waits for
+ *  a disk, and sets its path. Fails the test if it cannot. */
+void temp_folder_make(char path[TEMP_FOLDER_CHARS]);
+
 #endif

@@ -18,9 +18,20 @@ typedef struct transpose_job {
   rlo_job *job;
 } transpose_job;
 
+/** Makes a service on the host with the smallest budget; `io_threads` is that
+ *  of its options. */
+rlo_service *transpose_service_open(int32_t io_threads);
+/** Releases the service, and expects that nothing is left which was allocated
+ *  since it was opened. */
+void transpose_service_close(rlo_service *service);
+
 void transpose_job_init(transpose_job *t,
                         test_storage_kind src,
                         test_storage_kind dst);
+/** Makes it a job of two passes, in some KiB of memory, with room behind its
+ *  destination. Returns what it is expected to do. */
+rlo_job_estimate transpose_job_take_two_passes(transpose_job *t,
+                                               int32_t io_threads);
 void transpose_job_submit(transpose_job *t, rlo_service *service);
 rlo_job_info transpose_job_info(const transpose_job *t);
 /** Waits for the end, which is that of a job that was done. */

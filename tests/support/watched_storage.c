@@ -7,7 +7,16 @@
 #include <unistd.h>
 
 #include "support/expect.h"
+#include "support/sanitized.h"
 #include "support/temp_file.h"
+
+enum {
+  /** In memory a sanitizer sees more than the bytes around a storage tell:
+   *  also what is read of them. */
+  MEMORY_GUARD_BYTES = TEST_IS_SANITIZED ? 0 : 64,
+  FILE_GUARD_BYTES = 100,
+  GUARD = 0xa5
+};
 
 /* ---------------------------------------------------------------- functions */
 
@@ -61,7 +70,9 @@ static rlo_status write_now(void *payload,
   watched_storage *w = payload;
   rlo_status status = watch(w, offset, bytes, from);
   if (status == RLO_OK) {
+    rlo__mutex_lock(&w->mutex);
     memcpy(w->memory + offset, from, (size_t)bytes);
+    rlo__mutex_unlock(&w->mutex);
   }
   return status;
 }
@@ -75,8 +86,25 @@ static rlo_status reserve(void *payload, int64_t bytes) {
 
 static rlo_status flush(void *payload) {
   watched_storage *w = payload;
+  size_t bytes = (size_t)w->bytes;
+  uint8_t *taken = malloc(bytes + 1);
+  ck_assert_ptr_nonnull(taken);
+  rlo__mutex_lock(&w->mutex);
+  memcpy(taken, w->memory, bytes);
+  rlo__mutex_unlock(&w->mutex);
+  if (w->on_flush != NULL) {
+    w->on_flush(w->payload);
+  }
+  if (w->flush_failure == RLO_OK) {
+    rlo__mutex_lock(&w->mutex);
+    memcpy(w->durable, taken, bytes);
+    rlo__mutex_unlock(&w->mutex);
+  }
+  free(taken);
   atomic_fetch_add(&w->num_flushes, 1);
-  return RLO_OK;
+  return w->flush_failure == RLO_OK
+             ? RLO_OK
+             : rlo_error_set(w->flush_failure, "a flush fails");
 }
 
 /* ---------------------------------------------------------------- lifecycle */
@@ -93,7 +121,42 @@ static void init_functions(watched_storage *w,
     made = *traits;
   }
   made.bytes = w->bytes;
+  w->durable = malloc((size_t)w->bytes + 1);
+  ck_assert_ptr_nonnull(w->durable);
+  memcpy(w->durable, w->memory, (size_t)w->bytes);
+  expect_ok(rlo__mutex_init(&w->mutex));
   expect_ok(rlo_storage_create(&ops, w, &made, &w->storage));
+}
+
+static void init_file(watched_storage *w,
+                      const void *content,
+                      const rlo_storage_traits *traits) {
+  uint8_t guard[FILE_GUARD_BYTES];
+  memset(guard, GUARD, sizeof guard);
+  w->fd = temp_file_open();
+  w->file_offset = FILE_GUARD_BYTES;
+  int64_t end = w->file_offset + w->bytes;
+  ck_assert_int_eq(pwrite(w->fd, guard, sizeof guard, 0), FILE_GUARD_BYTES);
+  ck_assert_int_eq(pwrite(w->fd, content, (size_t)w->bytes, w->file_offset),
+                   w->bytes);
+  ck_assert_int_eq(pwrite(w->fd, guard, sizeof guard, end), FILE_GUARD_BYTES);
+  expect_ok(rlo_storage_from_fd(
+      w->fd, w->file_offset, w->bytes, traits, &w->storage));
+}
+
+static void init_memory(watched_storage *w, const void *content) {
+  size_t shift = w->kind == TEST_STORAGE_ODD_MEMORY ? 1 : 0;
+  size_t before = MEMORY_GUARD_BYTES + shift;
+  size_t bytes = (size_t)w->bytes;
+  size_t block_bytes = before + bytes + MEMORY_GUARD_BYTES;
+  w->block = malloc(block_bytes > 0 ? block_bytes : 1);
+  ck_assert_ptr_nonnull(w->block);
+  w->memory = w->block + before;
+  memset(w->block, GUARD, before);
+  memset(w->memory + bytes, GUARD, MEMORY_GUARD_BYTES);
+  if (bytes > 0) {
+    memcpy(w->memory, content, bytes);
+  }
 }
 
 void watched_storage_init(watched_storage *w,
@@ -108,37 +171,70 @@ void watched_storage_init(watched_storage *w,
   atomic_init(&w->low, UINTPTR_MAX);
   atomic_init(&w->high, 0);
   if (kind == TEST_STORAGE_FILE) {
-    w->fd = temp_file_open();
-    ck_assert_int_eq(pwrite(w->fd, content, (size_t)bytes, 0), bytes);
-    expect_ok(rlo_storage_from_fd(w->fd, 0, bytes, traits, &w->storage));
+    init_file(w, content, traits);
     return;
   }
-  w->memory = malloc((size_t)bytes);
-  ck_assert(w->memory != NULL || bytes == 0);
-  if (bytes > 0) {
-    memcpy(w->memory, content, (size_t)bytes);
-  }
-  if (kind == TEST_STORAGE_MEMORY) {
+  init_memory(w, content);
+  if (watched_storage_is_memory(w)) {
     expect_ok(rlo_storage_from_memory(w->memory, bytes, &w->storage));
   } else {
     init_functions(w, traits);
   }
 }
 
+static void expect_guard(const uint8_t *guard, size_t bytes, const char *side) {
+  for (size_t n = 0; n < bytes; ++n) {
+    ck_assert_msg(guard[n] == GUARD,
+                  "byte %zu of %zu %s the storage was written",
+                  n,
+                  bytes,
+                  side);
+  }
+}
+
+static void get_of_file(const watched_storage *w, void *out_content) {
+  uint8_t guard[FILE_GUARD_BYTES];
+  int64_t end = w->file_offset + w->bytes;
+  ck_assert_int_eq(pread(w->fd, guard, sizeof guard, 0), FILE_GUARD_BYTES);
+  expect_guard(guard, sizeof guard, "before");
+  ck_assert_int_eq(pread(w->fd, out_content, (size_t)w->bytes, w->file_offset),
+                   w->bytes);
+  ck_assert_int_eq(pread(w->fd, guard, sizeof guard, end), FILE_GUARD_BYTES);
+  expect_guard(guard, sizeof guard, "behind");
+}
+
 void watched_storage_get(const watched_storage *w, void *out_content) {
   if (w->kind == TEST_STORAGE_FILE) {
-    ck_assert_int_eq(pread(w->fd, out_content, (size_t)w->bytes, 0), w->bytes);
-  } else if (w->bytes > 0) {
+    get_of_file(w, out_content);
+    return;
+  }
+  expect_guard(w->block, (size_t)(w->memory - w->block), "before");
+  expect_guard(w->memory + w->bytes, MEMORY_GUARD_BYTES, "behind");
+  if (w->bytes > 0) {
     memcpy(out_content, w->memory, (size_t)w->bytes);
   }
 }
 
+bool watched_storage_is_memory(const watched_storage *w) {
+  return w->kind == TEST_STORAGE_MEMORY || w->kind == TEST_STORAGE_ODD_MEMORY;
+}
+
+void watched_storage_get_durable(watched_storage *w, void *out_content) {
+  rlo__mutex_lock(&w->mutex);
+  memcpy(out_content, w->durable, (size_t)w->bytes);
+  rlo__mutex_unlock(&w->mutex);
+}
+
 void watched_storage_deinit(watched_storage *w) {
   rlo_storage_release(w->storage);
+  if (w->durable != NULL) {
+    rlo__mutex_deinit(&w->mutex);
+    free(w->durable);
+  }
   if (w->fd >= 0) {
     ck_assert_int_eq(close(w->fd), 0);
   }
-  free(w->memory);
+  free(w->block);
 }
 
 /* -------------------------------------------------------------------- gates */

@@ -9,6 +9,9 @@
 
 typedef enum test_storage_kind {
   TEST_STORAGE_MEMORY,
+  /** At an odd address. */
+  TEST_STORAGE_ODD_MEMORY,
+  /** A part of a file. */
   TEST_STORAGE_FILE,
   /** Functions that watch and may fail or wait. */
   TEST_STORAGE_FUNCTIONS,
@@ -16,16 +19,20 @@ typedef enum test_storage_kind {
 } test_storage_kind;
 
 /**
- * A storage for tests, and what happened to it.
+ * A storage for tests, and what happened to it. The bytes before and behind it,
+ * in memory or in the file, are not the storage's: watched_storage_get fails
+ * the test if they have changed.
  */
 typedef struct watched_storage {
   test_storage_kind kind;
   rlo_storage *storage;
   int64_t bytes;
-  /** Of memory and functions: exactly so many bytes, on the heap. */
-  uint8_t *memory;
-  /** Of a file. */
+  /** Of memory and functions: `bytes` bytes in a block of the heap, which is
+   *  no longer where a sanitizer watches its ends. */
+  uint8_t *block, *memory;
+  /** Of a file, and where the storage begins in it. */
   int fd;
+  int64_t file_offset;
 
   /** Of functions. Calls of read and write so far. */
   atomic_int num_calls;
@@ -40,7 +47,15 @@ typedef struct watched_storage {
   atomic_int num_reserves, num_flushes;
   /** Called in each read and write, if not NULL, before the bytes move. */
   void (*on_call)(void *payload);
+  /** Called in each flush, after it has taken what it makes durable. */
+  void (*on_flush)(void *payload);
   void *payload;
+  /** What flushes return. */
+  rlo_status flush_failure;
+  /** What a loss of power would leave: the bytes at the beginning of the last
+   *  flush that ended. Guarded by the mutex, as are writes. */
+  uint8_t *durable;
+  rlo__mutex mutex;
 } watched_storage;
 
 /** Makes a storage of a copy of `bytes` bytes. Fails the test if it cannot. */
@@ -50,8 +65,14 @@ void watched_storage_init(watched_storage *watched,
                           int64_t bytes,
                           const rlo_storage_traits *traits);
 
-/** Copies what it holds. */
+/** Copies what a loss of power would leave of one of functions. */
+void watched_storage_get_durable(watched_storage *watched, void *out_content);
+
+/** Copies what it holds, and checks what is around it. */
 void watched_storage_get(const watched_storage *watched, void *out_content);
+
+/** Whether its bytes lie in memory, where jobs may use them. */
+bool watched_storage_is_memory(const watched_storage *watched);
 
 /** Releases it; whatever uses it must have ended. */
 void watched_storage_deinit(watched_storage *watched);

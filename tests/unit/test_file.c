@@ -377,6 +377,147 @@ RLO_TEST(test_file__leaves_the_part_of_another_process) {
   expect_file(path, "abc");
 }
 
+static const char part_name[] = ".target.relayout-part";
+static const char journal_name[] = ".target.relayout-journal";
+
+/* Leaves a part with these contents, and a journal. */
+static void leave_part(const char *content) {
+  rlo__file_replace f;
+  ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_write(&f, content, strlen(content)), 0);
+  ck_assert_int_eq(close(make_beside(journal_name)), 0);
+  rlo__file_replace_leave(&f);
+  rlo__file_replace_leave(&f);
+  rlo__file_replace_abandon(&f);
+  ck_assert(is_beside(part_name) && is_beside(journal_name));
+}
+
+RLO_TEST(test_file__a_part_is_resumed) {
+  leave_part("abcd");
+  rlo__file_replace f;
+  for (int n = 0; n < 2; ++n) {
+    ck_assert_int_eq(rlo__file_replace_resume_part(&f, path), 0);
+    char back[5] = "";
+    ck_assert_int_eq(pread(f.fd, back, 4, 0), 4);
+    ck_assert_str_eq(back, "abcd");
+    if (n == 0) {
+      rlo__file_replace_leave(&f);
+    }
+  }
+  ck_assert_int_eq(pwrite(f.fd, "x", 1, 1), 1);
+  ck_assert_str_eq(f.journal_path, beside(journal_name));
+  ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
+  expect_file(path, "axcd");
+  ck_assert_int_eq(count_names(false), 1);
+}
+
+RLO_TEST(test_file__a_resumed_part_is_abandoned) {
+  leave_part("abcd");
+  rlo__file_replace f;
+  ck_assert_int_eq(rlo__file_replace_resume_part(&f, path), 0);
+  rlo__file_replace_abandon(&f);
+  ck_assert_int_eq(count_names(false), 0);
+}
+
+RLO_TEST(test_file__a_new_part_takes_the_place_of_an_old_one) {
+  leave_part("abcd");
+  rlo__file_replace f;
+  ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+  ck_assert(!is_beside(journal_name));
+  ck_assert_int_eq(lseek(f.fd, 0, SEEK_END), 0);
+  rlo__file_replace_abandon(&f);
+  ck_assert_int_eq(count_names(false), 0);
+}
+
+RLO_TEST(test_file__there_is_nothing_to_resume) {
+  rlo__file_replace f;
+  for (int n = 0; n < 3; ++n) {
+    if (n > 0) {
+      ck_assert_int_eq(close(make_beside(n == 1 ? part_name : journal_name)),
+                       0);
+    }
+    ck_assert_int_eq(rlo__file_replace_resume_part(&f, path), ENOENT);
+    rlo__file_replace_abandon(&f);
+    ck_assert_int_eq(count_names(true), n > 0);
+  }
+}
+
+RLO_TEST(test_file__a_part_that_is_in_work_is_not_resumed) {
+  leave_part("abcd");
+  rlo__file_replace f, second;
+  ck_assert_int_eq(rlo__file_replace_resume_part(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_resume_part(&second, path), EBUSY);
+  ck_assert_str_eq(second.temp_path, f.temp_path);
+  rlo__file_replace_abandon(&second);
+  ck_assert_int_eq(rlo__file_replace_begin_part(&second, path), EBUSY);
+  rlo__file_replace_abandon(&second);
+  ck_assert(is_beside(part_name) && is_beside(journal_name));
+  ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
+  expect_file(path, "abcd");
+}
+
+RLO_TEST(test_file__parts_of_others_with_a_journal_stay) {
+  static const char *const pair[] = {".other.relayout-part",
+                                     ".other.relayout-journal"};
+  rlo__file_replace f;
+  for (int n = 0; n < 2; ++n) {
+    leave_part("abcd");
+    for (int k = 0; k < 2; ++k) {
+      ck_assert_int_eq(close(make_beside(pair[k])), 0);
+    }
+    ck_assert_int_eq(close(make_beside(".left.relayout-journal")), 0);
+    ck_assert_int_eq(close(make_beside("x.relayout-journal")), 0);
+    int held = make_beside(".held.relayout-journal");
+    ck_assert_int_eq(flock(held, LOCK_EX), 0);
+    ck_assert_int_eq(n == 0 ? rlo__file_replace_begin_part(&f, path)
+                            : rlo__file_replace_resume_part(&f, path),
+                     0);
+    ck_assert(is_beside(pair[0]) && is_beside(pair[1]));
+    ck_assert(!is_beside(".left.relayout-journal"));
+    ck_assert(is_beside("x.relayout-journal"));
+    ck_assert(is_beside(".held.relayout-journal"));
+    ck_assert_int_eq(close(held), 0);
+    rlo__file_replace_abandon(&f);
+    (void)count_names(true);
+  }
+}
+
+RLO_TEST(test_file__a_journal_that_is_held_is_not_ours_to_remove) {
+  rlo__file_replace f;
+  ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+  int held = make_beside(journal_name);
+  ck_assert_int_eq(flock(held, LOCK_EX), 0);
+  ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
+  ck_assert(is_beside(journal_name));
+  ck_assert_int_eq(close(held), 0);
+}
+
+RLO_TEST(test_file__names_of_a_part) {
+  leave_part("abcd");
+  rlo__file_replace f;
+  ck_assert_int_eq(rlo__file_replace_name_part(&f, path), 0);
+  ck_assert_str_eq(f.temp_path, beside(part_name));
+  ck_assert_str_eq(f.journal_path, beside(journal_name));
+  rlo__file_replace_abandon(&f);
+  ck_assert(is_beside(part_name) && is_beside(journal_name));
+  /* Those of long names belong together too. */
+  char name[256];
+  memset(name, 'n', 255);
+  name[255] = '\0';
+  ck_assert_int_eq(rlo__file_replace_begin_part(&f, beside(name)), 0);
+  int fd = open(f.journal_path, O_RDWR | O_CREAT | O_EXCL, 0600);
+  ck_assert_int_ge(fd, 0);
+  ck_assert_int_eq(close(fd), 0);
+  rlo__file_replace second;
+  ck_assert_int_eq(rlo__file_replace_begin_part(&second, path), 0);
+  ck_assert_int_eq(count_names(false), 3);
+  rlo__file_replace_abandon(&second);
+  rlo__file_replace_leave(&f);
+  ck_assert_int_eq(rlo__file_replace_begin_part(&second, path), 0);
+  ck_assert_int_eq(count_names(false), 3);
+  rlo__file_replace_abandon(&second);
+}
+
 RLO_TEST(test_file__part_refusals) {
   rlo__file_replace f;
   ck_assert_int_eq(rlo__file_replace_begin_part(&f, "/dev/null"), EINVAL);

@@ -28,6 +28,7 @@ static void begin(void) {
   file.good_write_bytes = 256 * KIB;
   file.good_depth = 8;
   budget = (rlo__piece_budget){.host_bytes = 256 * MIB,
+                               .alignment_bytes = 1,
                                .piece_bytes = 64 * MIB,
                                .box_bytes = INT64_MAX,
                                .num_slots = 8};
@@ -95,7 +96,7 @@ static void expect_bytes(void) {
 }
 
 static void expect_budget(void) {
-  ck_assert_int_le(rlo__piece_plan_host_bytes(&plan, &budget),
+  ck_assert_int_le(rlo__piece_plan_staging(&plan, &budget).bytes,
                    budget.host_bytes);
   ck_assert_int_le(plan.piece_bytes[0] + plan.piece_bytes[1],
                    budget.piece_bytes);
@@ -119,7 +120,7 @@ static void expect_quick(const char *what) {
          plan.num_pieces,
          plan.read_run_bytes,
          plan.write_run_bytes,
-         (double)rlo__piece_plan_host_bytes(&plan, &budget) / (double)MIB);
+         (double)rlo__piece_plan_staging(&plan, &budget).bytes / (double)MIB);
   ck_assert_msg(
       TEST_IS_SANITIZED || best < 0.010, "%s: %.1f ms", what, best * 1e3);
 }
@@ -148,7 +149,7 @@ RLO_TABLE_TEST(test_piece_plan__large_files_and_memory, larges) {
     ck_assert_int_eq(plan.num_boxes, plan.num_pieces);
     ck_assert(budget.is_memory[plan.gathered]);
     if (memory == 3) {
-      ck_assert_int_eq(rlo__piece_plan_host_bytes(&plan, &budget), 0);
+      ck_assert_int_eq(rlo__piece_plan_staging(&plan, &budget).bytes, 0);
     } else if (l->host_mib >= 128) {
       ck_assert_int_ge(memory == 1 ? plan.write_run_bytes : plan.read_run_bytes,
                        32 * KIB);
@@ -208,7 +209,7 @@ RLO_TEST(test_piece_plan__what_has_no_points_has_no_boxes) {
   expect_ok(make());
   ck_assert_int_eq(plan.num_boxes, 0);
   ck_assert_int_eq(plan.num_pieces, 0);
-  ck_assert_int_eq(rlo__piece_plan_host_bytes(&plan, &budget), 0);
+  ck_assert_int_eq(rlo__piece_plan_staging(&plan, &budget).bytes, 0);
 }
 
 /* The nibbles of a row of 5 share a byte with the next row: a piece begins with
@@ -246,24 +247,47 @@ RLO_TEST(test_piece_plan__a_source_that_begins_within_a_granule) {
                  "source and 8 bytes of the destination");
 }
 
+RLO_TEST(test_piece_plan__the_last_granule_ends_with_the_storage) {
+  test_plan_make(
+      8, 1, (int64_t[]){100}, (int64_t[]){1}, (int64_t[]){1}, &whole);
+  whole.src_bytes = whole.dst_bytes = 100;
+  file.granule_bytes = 8;
+  file.bytes = 100;
+  budget.host_bytes = 64;
+  expect_ok(make());
+  ck_assert_int_gt(plan.num_pieces, 1);
+  /* There the last granule has further bytes. */
+  file.bytes = 104;
+  expect_refusal(make(),
+                 RLO_UNSUPPORTED,
+                 "the problem cannot be cut at granules of 8 bytes of the "
+                 "source and 8 bytes of the destination");
+}
+
 RLO_TEST(test_piece_plan__refusals) {
   test_plan_sum("f32[4,5,6]", 1, &whole);
-  expect_refusal(make(), RLO_UNSUPPORTED, "a problem that sums is not cut");
+  expect_refusal(make(),
+                 RLO_UNSUPPORTED,
+                 "the problem sums; jobs move bytes or convert types");
   test_plan_lower("f32[64,64]", "bf16[64,64]", "1,0", &whole);
   whole.arithmetic.beta = 0.5;
   expect_refusal(make(),
                  RLO_UNSUPPORTED,
-                 "a problem that adds to its destination (beta is 0.5) is not "
-                 "cut");
+                 "the problem adds to its destination; jobs move bytes or "
+                 "convert types");
   whole.arithmetic.beta = 0.0;
   whole.arithmetic.is_sequential = true;
   ck_assert_int_eq(make(), RLO_UNSUPPORTED);
   test_plan_lower("f32[64,64]", "f32[64,64]", "1,0", &whole);
-  budget.host_bytes = 39;
+  budget.host_bytes = 11;
   expect_refusal(make(),
                  RLO_OUT_OF_RANGE,
-                 "the budget is 39 bytes of staging memory; the least that "
-                 "suffices is 40");
+                 "the budget is 11 bytes of staging memory; the least that "
+                 "suffices is 12");
+  budget.host_bytes = 12;
+  expect_ok(make());
+  ck_assert_int_eq(rlo__piece_plan_staging(&plan, &budget).bytes, 12);
+  ck_assert_int_eq(rlo__piece_plan_staging(&plan, &budget).num_slots, 1);
 }
 
 /* A slice that begins within a tile: the guard counts tiles and what is inside

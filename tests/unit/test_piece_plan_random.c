@@ -8,6 +8,7 @@
 #include "service/piece_plan.h"
 #include "support/exact_copy.h"
 #include "support/expect.h"
+#include "support/lattice_copy.h"
 #include "support/random_problem.h"
 #include "support/suite.h"
 
@@ -33,8 +34,13 @@ static uint8_t got[ARENA_BYTES];
 #define EXPECT(condition, ...) \
   ck_assert_msg(condition, __VA_ARGS__, seed, number)
 
-static void draw_traits(test_random *random, rlo_storage_traits *out) {
+static void draw_traits(test_random *random,
+                        int64_t memory_bytes,
+                        rlo_storage_traits *out) {
   *out = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
+  out->bytes =
+      memory_bytes +
+      (test_random_once_in(random, 3) ? test_random_in(random, 0, 9) : 0);
   out->granule_bytes =
       test_random_once_in(random, 16) ? test_random_in(random, 2, 8) : 1;
   out->good_read_bytes = test_random_in(random, 1, 64);
@@ -60,9 +66,10 @@ static bool draw(void) {
     src[n] = (uint8_t)test_random_bits(&random);
     before[n] = (uint8_t)test_random_bits(&random);
   }
-  draw_traits(&random, &traits[SRC]);
-  draw_traits(&random, &traits[DST]);
+  draw_traits(&random, whole.problem.src_bytes, &traits[SRC]);
+  draw_traits(&random, whole.problem.dst_bytes, &traits[DST]);
   budget.host_bytes = draw_bytes(&random);
+  budget.alignment_bytes = INT64_C(1) << test_random_in(&random, 0, 6);
   budget.piece_bytes =
       test_random_once_in(&random, 2) ? INT64_MAX : draw_bytes(&random);
   budget.box_bytes = test_random_once_in(&random, 2)
@@ -81,33 +88,6 @@ static rlo_status make(void) {
 
 /* ------------------------------------------------------------------- executor
  */
-
-/* Copies between a memory and packed memory. */
-static void copy_packed(const rlo__lattice *lattice,
-                        uint8_t *memory,
-                        uint8_t *packed,
-                        bool is_scatter) {
-  int64_t index[RLO_MAX_AXES] = {0};
-  int64_t count = 0;
-  int32_t d;
-  if (lattice->run_bytes == 0) {
-    return;
-  }
-  do {
-    int64_t at = lattice->base_byte;
-    for (d = 0; d < lattice->num_dims; ++d) {
-      at += index[d] * lattice->strides[d];
-    }
-    uint8_t *from = is_scatter ? packed + count : memory + at;
-    uint8_t *to = is_scatter ? memory + at : packed + count;
-    memcpy(to, from, (size_t)lattice->run_bytes);
-    count += lattice->run_bytes;
-    for (d = lattice->num_dims - 1; d >= 0 && ++index[d] == lattice->extents[d];
-         --d) {
-      index[d] = 0;
-    }
-  } while (d >= 0);
-}
 
 /** Bytes in runs of a length. */
 typedef struct histogram {
@@ -135,10 +115,8 @@ static void count(const rlo__lattice *lattice, int side) {
   done.bytes[side] += rlo__lattice_bytes(lattice);
   done.runs[side].bytes[lattice->run_bytes] += rlo__lattice_bytes(lattice);
   int64_t granule = budget.is_memory[side] ? 1 : traits[side].granule_bytes;
-  int64_t memory =
-      side == SRC ? whole.problem.src_bytes : whole.problem.dst_bytes;
   bool is_last = lattice->num_dims == 0 &&
-                 lattice->base_byte + lattice->run_bytes == memory;
+                 lattice->base_byte + lattice->run_bytes == traits[side].bytes;
   EXPECT(lattice->base_byte % granule == 0 &&
              (is_last || lattice->run_bytes % granule == 0),
          "%" PRId64 " bytes at %" PRId64 " in granules of %" PRId64 AGAIN,
@@ -150,7 +128,7 @@ static void count(const rlo__lattice *lattice, int side) {
 /* That nobody else has packed these bytes. */
 static void take(const rlo__lattice *lattice) {
   static uint8_t times[ARENA_BYTES];
-  copy_packed(lattice, done.times, times, false);
+  test_lattice_gather(lattice, done.times, times);
   for (int64_t n = 0; n < rlo__lattice_bytes(lattice); ++n) {
     EXPECT(times[n] == 0,
            "byte %" PRId64 " of a footprint at %" PRId64
@@ -159,17 +137,17 @@ static void take(const rlo__lattice *lattice) {
            lattice->base_byte);
     times[n] = 1;
   }
-  copy_packed(lattice, done.times, times, true);
+  test_lattice_scatter(lattice, times, done.times);
 }
 
 static void *gather(const rlo__lattice *lattice, uint8_t *memory) {
   static uint8_t packed[ARENA_BYTES];
-  copy_packed(lattice, memory, packed, false);
+  test_lattice_gather(lattice, memory, packed);
   return test_exact_copy(packed, (size_t)rlo__lattice_bytes(lattice));
 }
 
 static void scatter(const rlo__lattice *lattice, void *packed) {
-  copy_packed(lattice, got, packed, true);
+  test_lattice_scatter(lattice, packed, got);
   free(packed);
 }
 
@@ -250,12 +228,12 @@ static void expect_runs(int side, int64_t reported) {
 
 static void expect_plan(void) {
   EXPECT(
-      rlo__piece_plan_host_bytes(&plan, &budget) <= budget.host_bytes &&
+      rlo__piece_plan_staging(&plan, &budget).bytes <= budget.host_bytes &&
           plan.piece_bytes[SRC] + plan.piece_bytes[DST] <= budget.piece_bytes &&
           (budget.is_memory[plan.gathered] ||
            plan.box_bytes[plan.gathered] <= budget.box_bytes),
       "the plan takes %" PRId64 " bytes of %" PRId64 AGAIN,
-      rlo__piece_plan_host_bytes(&plan, &budget),
+      rlo__piece_plan_staging(&plan, &budget).bytes,
       budget.host_bytes);
   memset(&done, 0, sizeof done);
   memcpy(wanted, before, sizeof wanted);

@@ -8,6 +8,7 @@
 
 #include "support/exact_copy.h"
 #include "support/expect.h"
+#include "support/lattice_copy.h"
 #include "support/random_problem.h"
 #include "support/suite.h"
 
@@ -231,31 +232,6 @@ static int64_t trace(rlo__problem_side side) {
   return count;
 }
 
-/* Copies between a memory and packed memory; returns the bytes. */
-static int64_t copy_packed(const rlo__lattice *lattice,
-                           uint8_t *memory,
-                           uint8_t *packed,
-                           bool is_scatter) {
-  int64_t index[RLO_MAX_AXES] = {0};
-  int64_t count = 0;
-  int32_t d;
-  do {
-    int64_t at = lattice->base_byte;
-    for (d = 0; d < lattice->num_dims; ++d) {
-      at += index[d] * lattice->strides[d];
-    }
-    uint8_t *from = is_scatter ? packed + count : memory + at;
-    uint8_t *to = is_scatter ? memory + at : packed + count;
-    memcpy(to, from, (size_t)lattice->run_bytes);
-    count += lattice->run_bytes;
-    for (d = lattice->num_dims - 1; d >= 0 && ++index[d] == lattice->extents[d];
-         --d) {
-      index[d] = 0;
-    }
-  } while (d >= 0);
-  return count;
-}
-
 /** What the cases of a test had in them. */
 static struct {
   int footprints, exact, with_dims, hulls;
@@ -312,7 +288,7 @@ static int64_t expect_lattice(const rlo__lattice *lattice,
   static uint8_t ones[ARENA_BYTES];
   memset(is_held, 0, sizeof is_held);
   memset(ones, 1, sizeof ones);
-  int64_t bytes = copy_packed(lattice, is_held, ones, true);
+  int64_t bytes = test_lattice_scatter(lattice, ones, is_held);
   ck_assert_int_eq(bytes, rlo__lattice_bytes(lattice));
   int64_t bits = trace(side);
   for (int64_t b = 0; b < memory; ++b) {
@@ -356,12 +332,12 @@ static void expect_rebased(rlo__lattice *from, rlo__lattice *to) {
     (void)ignored;
   }
   static uint8_t packed[ARENA_BYTES];
-  copy_packed(from, src, packed, false);
+  test_lattice_gather(from, src, packed);
   void *packed_src = test_exact_copy(packed, (size_t)rlo__lattice_bytes(from));
-  copy_packed(to, got + GUARD_BYTES, packed, false);
+  test_lattice_gather(to, got + GUARD_BYTES, packed);
   void *packed_dst = test_exact_copy(packed, (size_t)rlo__lattice_bytes(to));
   run(&rebased, packed_src, packed_dst);
-  copy_packed(to, got + GUARD_BYTES, packed_dst, true);
+  test_lattice_scatter(to, packed_dst, got + GUARD_BYTES);
   free(packed_src);
   free(packed_dst);
 }

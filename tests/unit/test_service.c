@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "relayout/ops.h"
 #include "support/expect.h"
 #include "support/shape_of.h"
@@ -17,19 +16,13 @@
 #include "support/transpose_job.h"
 
 static rlo_service *service;
-static int64_t live;
 
 static void open_service(void) {
-  live = rlo__alloc_live_count();
-  rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
-  options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
-  options.io_threads = 2;
-  expect_ok(rlo_service_create(NULL, 0, &options, &service));
+  service = transpose_service_open(2);
 }
 
 static void close_service(void) {
-  rlo_service_release(service);
-  ck_assert_int_eq(rlo__alloc_live_count(), live);
+  transpose_service_close(service);
 }
 
 RLO_FIXTURE(open_service, close_service);

@@ -13,19 +13,13 @@
 #include "support/transpose_job.h"
 
 static rlo_service *service;
-static int64_t live;
 
 static void open_service(void) {
-  live = rlo__alloc_live_count();
-  rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
-  options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
-  options.io_threads = 3;
-  expect_ok(rlo_service_create(NULL, 0, &options, &service));
+  service = transpose_service_open(3);
 }
 
 static void close_service(void) {
-  rlo_service_release(service);
-  ck_assert_int_eq(rlo__alloc_live_count(), live);
+  transpose_service_close(service);
 }
 
 RLO_FIXTURE(open_service, close_service);
@@ -179,7 +173,7 @@ static void change_file(void *payload) {
     /* File systems count time in steps of some milliseconds. */
     const struct timespec step = {.tv_nsec = 20000000};
     (void)nanosleep(&step, NULL);
-    ck_assert_int_eq(pwrite(file->fd, "x", 1, 0), 1);
+    ck_assert_int_eq(pwrite(file->fd, "x", 1, 1000), 1);
   }
 }
 
@@ -203,7 +197,7 @@ RLO_TEST(test_service_faults__a_source_that_changes) {
 RLO_TEST(test_service_faults__a_source_that_ends_early) {
   transpose_job t;
   transpose_job_init(&t, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
-  ck_assert_int_eq(ftruncate(t.src.fd, 100), 0);
+  ck_assert_int_eq(ftruncate(t.src.fd, t.src.file_offset + 100), 0);
   transpose_job_submit(&t, service);
   transpose_job_expect_failure(&t, RLO_DATA_LOSS, "");
   transpose_job_deinit(&t);

@@ -66,12 +66,6 @@ RLO_TEST(test_service_refusals__options_of_a_service) {
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-static void open_service(void) {
-  rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
-  options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
-  expect_ok(rlo_service_create(NULL, 0, &options, &service));
-}
-
 /* That a submission is refused; nothing of it is left. */
 static void expect_no_job(const rlo_problem *problem,
                           rlo_storage *src,
@@ -89,7 +83,7 @@ static void expect_no_job(const rlo_problem *problem,
 }
 
 RLO_TEST(test_service_refusals__options_of_a_job) {
-  open_service();
+  service = transpose_service_open(0);
   transpose_job t;
   transpose_job_init(&t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
   rlo_storage *src = t.src.storage;
@@ -124,14 +118,14 @@ RLO_TEST(test_service_refusals__options_of_a_job) {
                 dst,
                 &t.options,
                 RLO_INVALID_ARGUMENT,
-                "struct_size of the job options is 1; this library knows 32 "
+                "struct_size of the job options is 1; this library knows 48 "
                 "bytes: begin with RLO_JOB_OPTIONS_INIT");
   transpose_job_deinit(&t);
-  rlo_service_release(service);
+  transpose_service_close(service);
 }
 
 RLO_TEST(test_service_refusals__storages) {
-  open_service();
+  service = transpose_service_open(0);
   transpose_job t;
   transpose_job_init(&t, TEST_STORAGE_MEMORY, TEST_STORAGE_FUNCTIONS);
   rlo_storage *src = t.src.storage;
@@ -194,11 +188,11 @@ RLO_TEST(test_service_refusals__storages) {
                  RLO_INVALID_ARGUMENT,
                  "no place for the job");
   transpose_job_deinit(&t);
-  rlo_service_release(service);
+  transpose_service_close(service);
 }
 
 RLO_TEST(test_service_refusals__problems) {
-  open_service();
+  service = transpose_service_open(0);
   transpose_job t;
   transpose_job_init(&t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
   rlo_problem bad = t.problem;
@@ -227,11 +221,11 @@ RLO_TEST(test_service_refusals__problems) {
                 RLO_UNSUPPORTED,
                 "the problem sums; jobs move bytes or convert types");
   transpose_job_deinit(&t);
-  rlo_service_release(service);
+  transpose_service_close(service);
 }
 
 RLO_TEST(test_service_refusals__null) {
-  open_service();
+  service = transpose_service_open(0);
   bool is_idle;
   rlo_job_info info = RLO_JOB_INFO_INIT;
   expect_refusal(rlo_service_drain(NULL, 0, &is_idle),
@@ -265,7 +259,7 @@ RLO_TEST(test_service_refusals__null) {
   ck_assert_int_eq(info.pass, 77);
   transpose_job_expect(&t);
   transpose_job_deinit(&t);
-  rlo_service_release(service);
+  transpose_service_close(service);
 }
 
 RLO_TEST(test_service_refusals__estimate) {

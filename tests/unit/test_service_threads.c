@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* One service, many threads that submit, watch, wait, cancel and release. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/thread.h"
+#include "service/journal.h"
 #include "support/expect.h"
 #include "support/random_job.h"
 #include "support/suite.h"
+#include "support/temp_file.h"
 
 enum { NUM_THREADS = 4, JOBS_OF_THREAD = 40 };
 
@@ -17,7 +22,21 @@ typedef struct user {
   int first_number;
 } user;
 
-/* Cancels every eighth job, before or after its end. */
+static char folder[TEMP_FOLDER_CHARS];
+
+/* Does a job whose journal is at `path` once more. */
+static void resume(test_job *job, rlo_service *service) {
+  rlo_job_release(job->job);
+  test_job_submit(job, service);
+  expect_ok(rlo_job_wait(job->job, -1, NULL));
+  expect_ok(rlo_job_result(job->job));
+  uint8_t got[TEST_JOB_BYTES];
+  watched_storage_get(&job->dst, got);
+  ck_assert_int_eq(memcmp(got, job->wanted, (size_t)job->dst.bytes), 0);
+}
+
+/* Cancels every eighth job, before or after its end; those that have a journal
+ * are resumed then. */
 static void use_job(test_job *job, int number, rlo_service *service) {
   test_job_submit(job, service);
   if (number % 8 != 0) {
@@ -31,6 +50,9 @@ static void use_job(test_job *job, int number, rlo_service *service) {
   expect_ok(rlo_job_wait(job->job, -1, NULL));
   rlo_status status = rlo_job_result(job->job);
   ck_assert(status == RLO_OK || status == RLO_CANCELLED);
+  if (job->options.journal_path != NULL) {
+    resume(job, service);
+  }
 }
 
 static void use(void *payload) {
@@ -39,8 +61,14 @@ static void use(void *payload) {
   ck_assert_ptr_nonnull(job);
   for (int n = 0; n < JOBS_OF_THREAD; ++n) {
     if (test_job_init(job, u->seed, u->first_number + n)) {
+      char path[128];
+      (void)snprintf(path, sizeof path, "%s/%d", folder, u->first_number + n);
+      if (!watched_storage_is_memory(&job->dst)) {
+        job->options.journal_path = path;
+      }
       use_job(job, n, u->service);
       test_job_deinit(job);
+      (void)unlink(path);
     }
   }
   free(job);
@@ -50,6 +78,8 @@ static void use(void *payload) {
 RLO_TEST(test_service_threads__all_use_one_service) {
   uint64_t seed = test_random_begin("test_service_threads").state;
   int64_t live = rlo__alloc_live_count();
+  temp_folder_make(folder);
+  rlo__journal_set_interval(0.0);
   rlo_service *service = NULL;
   rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
   options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
@@ -70,5 +100,7 @@ RLO_TEST(test_service_threads__all_use_one_service) {
     rlo__thread_join(&threads[n]);
   }
   rlo_service_release(service);
+  rlo__journal_set_interval(-1.0);
+  ck_assert_int_eq(rmdir(folder), 0);
   ck_assert_int_eq(rlo__alloc_live_count(), live);
 }

@@ -233,6 +233,12 @@ static rlo_status user_flush(void *payload) {
   return finish(payload);
 }
 
+static rlo_status user_identify(void *payload, uint64_t *out_number) {
+  user *u = payload;
+  *out_number = (uint64_t)u->memory[0];
+  return finish(u);
+}
+
 static void user_release(void *payload) {
   user *u = payload;
   ++u->num_released;
@@ -243,7 +249,8 @@ static const rlo_storage_ops user_ops = {sizeof(rlo_storage_ops),
                                          user_write,
                                          user_reserve,
                                          user_flush,
-                                         user_release};
+                                         user_release,
+                                         user_identify};
 
 RLO_TEST(test_storage__functions_are_called) {
   user u = {.memory = "0123456789"};
@@ -295,6 +302,33 @@ RLO_TEST(test_storage__a_failure_of_a_function_has_a_sentence) {
   rlo__storage_stats stats;
   rlo__storage_get_stats(storage, &stats);
   ck_assert(stats.num_reads == 0 && stats.num_writes == 0);
+  rlo_storage_release(storage);
+}
+
+RLO_TEST(test_storage__functions_that_identify) {
+  user u = {.memory = "7"};
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = 64;
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
+  rlo__storage_identity identity;
+  expect_ok(rlo__storage_get_identity(storage, &identity));
+  ck_assert(!identity.is_file && identity.number == '7');
+  expect_ok(rlo__storage_check_identity(storage, &identity));
+  u.memory[0] = '8';
+  expect_refusal(rlo__storage_check_identity(storage, &identity),
+                 RLO_DATA_LOSS,
+                 "the source has changed: its 'identify' gave 55 and gives 56");
+  u.status = RLO_IO;
+  expect_refusal(rlo__storage_check_identity(storage, &identity),
+                 RLO_IO,
+                 "'identify' of a storage failed with RLO_IO and no message");
+  rlo_storage_release(storage);
+  rlo_storage_ops ops = user_ops;
+  ops.identify = NULL;
+  expect_ok(rlo_storage_create(&ops, &u, &traits, &storage));
+  expect_ok(rlo__storage_get_identity(storage, &identity));
+  ck_assert(!identity.is_file && identity.number == 0);
   rlo_storage_release(storage);
 }
 

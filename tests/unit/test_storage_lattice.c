@@ -9,6 +9,7 @@
 #include "support/random.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
+#include "support/watched_storage.h"
 
 enum { MAX_DIMS = 5, STORAGE_BYTES = 200000, NUM_CASES = 400 };
 
@@ -76,79 +77,53 @@ static lattice draw(test_random *random) {
       l.strides[d + 1] = stride;
     }
   }
-  l.base = low + test_random_in(random, 0, STORAGE_BYTES - span);
+  bool is_last = test_random_once_in(random, 4);
+  l.base = low + test_random_in(random,
+                                is_last ? STORAGE_BYTES - span : 0,
+                                STORAGE_BYTES - span);
   return l;
 }
 
-/* A storage of functions, of memory. */
-static rlo_status copy_out(void *payload,
-                           int64_t offset,
-                           int64_t bytes,
-                           void *into) {
-  memcpy(into, (const char *)payload + offset, (size_t)bytes);
-  return RLO_OK;
-}
-
-static rlo_status copy_in(void *payload,
-                          int64_t offset,
-                          int64_t bytes,
-                          const void *from) {
-  memcpy((char *)payload + offset, from, (size_t)bytes);
-  return RLO_OK;
-}
-
-/** Storages of each kind, with equal contents. */
-enum { NUM_STORAGES = 4 };
+/** Storages of each kind, with equal contents, and a file that is streamed. */
+enum { NUM_STORAGES = TEST_STORAGE_NUM_KINDS + 1 };
 
 typedef struct storages {
-  char *expected, *memory, *user_memory;
-  int fd, fd_streamed;
-  rlo_storage *storages[NUM_STORAGES];
+  char *expected;
+  watched_storage storages[NUM_STORAGES];
 } storages;
 
 static void begin(storages *s, test_random *random) {
   s->expected = malloc(STORAGE_BYTES);
-  s->memory = malloc(STORAGE_BYTES);
-  s->user_memory = malloc(STORAGE_BYTES);
-  ck_assert(s->expected != NULL && s->memory != NULL && s->user_memory != NULL);
+  ck_assert_ptr_nonnull(s->expected);
   for (int64_t i = 0; i < STORAGE_BYTES; ++i) {
     s->expected[i] = (char)test_random_bits(random);
   }
-  s->fd = temp_file_open();
-  s->fd_streamed = temp_file_open();
-  expect_ok(rlo_storage_from_memory(s->memory, STORAGE_BYTES, &s->storages[0]));
-  expect_ok(
-      rlo_storage_from_fd(s->fd, 100, STORAGE_BYTES, NULL, &s->storages[1]));
-  expect_ok(rlo_storage_from_fd(
-      s->fd_streamed, 0, STORAGE_BYTES, NULL, &s->storages[2]));
-  expect_ok(rlo__storage_set_streamed(s->storages[2]));
-  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
-  ops.read = copy_out;
-  ops.write = copy_in;
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  traits.bytes = STORAGE_BYTES;
-  expect_ok(rlo_storage_create(&ops, s->user_memory, &traits, &s->storages[3]));
   for (int k = 0; k < NUM_STORAGES; ++k) {
-    expect_ok(
-        rlo__storage_write(s->storages[k], 0, STORAGE_BYTES, s->expected));
+    bool is_streamed = k == TEST_STORAGE_NUM_KINDS;
+    watched_storage_init(&s->storages[k],
+                         is_streamed ? TEST_STORAGE_FILE : (test_storage_kind)k,
+                         s->expected,
+                         STORAGE_BYTES,
+                         NULL);
   }
+  expect_ok(
+      rlo__storage_set_streamed(s->storages[TEST_STORAGE_NUM_KINDS].storage));
 }
+
+static char whole[STORAGE_BYTES];
 
 static void end(storages *s) {
   for (int k = 0; k < NUM_STORAGES; ++k) {
-    rlo_storage_release(s->storages[k]);
+    watched_storage_get(&s->storages[k], whole);
+    ck_assert_int_eq(memcmp(whole, s->expected, STORAGE_BYTES), 0);
+    watched_storage_deinit(&s->storages[k]);
   }
-  ck_assert_int_eq(close(s->fd), 0);
-  ck_assert_int_eq(close(s->fd_streamed), 0);
   free(s->expected);
-  free(s->memory);
-  free(s->user_memory);
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
 static char packed[STORAGE_BYTES + 1];
 static char wanted[STORAGE_BYTES];
-static char whole[STORAGE_BYTES];
 
 RLO_TEST(test_storage_lattice__reads_what_the_index_says) {
   test_random random = test_random_begin("test_storage_lattice");
@@ -162,7 +137,7 @@ RLO_TEST(test_storage_lattice__reads_what_the_index_says) {
     }
     for (int k = 0; k < NUM_STORAGES; ++k) {
       memset(packed, 0, sizeof packed);
-      expect_ok(rlo__storage_read_lattice(s.storages[k],
+      expect_ok(rlo__storage_read_lattice(s.storages[k].storage,
                                           l.base,
                                           l.extents,
                                           l.strides,
@@ -191,14 +166,15 @@ RLO_TEST(test_storage_lattice__writes_its_runs_and_nothing_else) {
       s.expected[position_of(&l, i)] = packed[i];
     }
     for (int k = 0; k < NUM_STORAGES; ++k) {
-      expect_ok(rlo__storage_write_lattice(s.storages[k],
+      expect_ok(rlo__storage_write_lattice(s.storages[k].storage,
                                            l.base,
                                            l.extents,
                                            l.strides,
                                            l.num_dims,
                                            l.run_bytes,
                                            packed));
-      expect_ok(rlo__storage_read(s.storages[k], 0, STORAGE_BYTES, whole));
+      expect_ok(
+          rlo__storage_read(s.storages[k].storage, 0, STORAGE_BYTES, whole));
       ck_assert_msg(memcmp(whole, s.expected, STORAGE_BYTES) == 0,
                     "case %d, storage %d",
                     n,

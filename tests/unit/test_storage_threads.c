@@ -14,6 +14,7 @@
 #include "support/expect.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
+#include "support/watched_storage.h"
 
 enum {
   NUM_THREADS = 4,
@@ -139,32 +140,13 @@ RLO_TEST(test_storage_threads__a_streamed_file) {
   ck_assert_int_eq(close(fd), 0);
 }
 
-static rlo_status copy_out(void *payload,
-                           int64_t offset,
-                           int64_t bytes,
-                           void *into) {
-  memcpy(into, (const char *)payload + offset, (size_t)bytes);
-  return RLO_OK;
-}
-
-static rlo_status copy_in(void *payload,
-                          int64_t offset,
-                          int64_t bytes,
-                          const void *from) {
-  memcpy((char *)payload + offset, from, (size_t)bytes);
-  return RLO_OK;
-}
-
 RLO_TEST(test_storage_threads__functions) {
-  static char memory[BYTES];
-  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
-  ops.read = copy_out;
-  ops.write = copy_in;
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  traits.bytes = BYTES;
-  rlo_storage *storage = NULL;
-  expect_ok(rlo_storage_create(&ops, memory, &traits, &storage));
-  run_threads(storage, NUM_RUNS);
+  static const char zeros[BYTES];
+  watched_storage watched;
+  watched_storage_init(&watched, TEST_STORAGE_FUNCTIONS, zeros, BYTES, NULL);
+  run_threads(watched.storage, NUM_RUNS);
+  watched.storage = NULL;
+  watched_storage_deinit(&watched);
 }
 
 /* ----------------------------------------------------------- past the cache */

@@ -9,6 +9,7 @@
 #include "service/storage.h"
 #include "service/storage_calls.h"
 #include "service/storage_file.h"
+#include "service/storage_trail.h"
 #include "support/expect.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
@@ -128,6 +129,23 @@ RLO_TEST(test_storage_trail__no_more_than_64_mib_wait) {
   }
   ck_assert_int_eq(seen.num_starts, 25 + 12);
   ck_assert_int_eq(seen.num_ends, 18 + 5);
+}
+
+/* The system says once that bytes are lost, to a writer that may not yet have
+ * said so when another thread flushes. */
+RLO_TEST(test_storage_trail__a_flush_knows_what_a_writer_was_told) {
+  rlo__trail *trail = rlo__alloc(sizeof *trail);
+  ck_assert_ptr_nonnull(trail);
+  expect_ok(rlo__trail_init(trail, &pretended, fd));
+  ck_assert_int_eq(rlo__trail_drop_written(trail), 0);
+  seen.at = 1;
+  seen.error = EIO;
+  ck_assert_int_eq(rlo__trail_add_written(trail, 0, 8 * MIB), EIO);
+  ck_assert_int_eq(rlo__trail_drop_written(trail), EIO);
+  ck_assert_int_eq(rlo__trail_add_written(trail, 0, 8 * MIB), 0);
+  ck_assert_int_eq(rlo__trail_drop_written(trail), EIO);
+  rlo__trail_deinit(trail);
+  rlo__free(trail);
 }
 
 RLO_TEST(test_storage_trail__pages_between_runs_are_left_alone) {

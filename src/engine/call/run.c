@@ -5,6 +5,7 @@
 #include "engine/call/recorder.h"
 #include "engine/copy/copy_op.h"
 #include "engine/parts.h"
+#include "relayout/shape_util.h"
 
 static rlo_status check_arguments(const rlo_engine *engine,
                                   const char *kernel_name,
@@ -326,6 +327,35 @@ fail:
   return status;
 }
 
+/* -------------------------------------------------------------- only shapes
+ */
+
+/* Finds the kernel of a call of which only the shapes are known, and checks the
+ * call. The caller releases the kernel. */
+static rlo_status bind_shapes(rlo_engine *engine,
+                              const char *kernel_name,
+                              const rlo_shape *const *inputs,
+                              int32_t num_inputs,
+                              const rlo_attributes *attributes,
+                              rlo__bound_kernel **out_bound) {
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    if (inputs[n] == NULL) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "input %d is NULL", n);
+    }
+  }
+  bool is_fallback = false;
+  RLO_TRY(rlo__kernel_bind(engine->registry,
+                           kernel_name,
+                           engine->options.allow_host_fallback,
+                           out_bound,
+                           &is_fallback));
+  rlo_status status = check_call(*out_bound, num_inputs, attributes);
+  if (status != RLO_OK) {
+    rlo__bound_kernel_release(*out_bound);
+  }
+  return status;
+}
+
 rlo_status rlo_infer_kernel(rlo_engine *engine,
                             const char *kernel_name,
                             const rlo_shape *const *inputs,
@@ -341,29 +371,81 @@ rlo_status rlo_infer_kernel(rlo_engine *engine,
                     "kernel '%s': no place for the number of results",
                     kernel_name);
   }
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    if (inputs[n] == NULL) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "input %d is NULL", n);
-    }
-  }
   rlo__bound_kernel *bound = NULL;
-  bool is_fallback = false;
-  RLO_TRY(rlo__kernel_bind(engine->registry,
-                           kernel_name,
-                           engine->options.allow_host_fallback,
-                           &bound,
-                           &is_fallback));
+  RLO_TRY(
+      bind_shapes(engine, kernel_name, inputs, num_inputs, attributes, &bound));
+  rlo_status status = infer(&bound->config,
+                            inputs,
+                            num_inputs,
+                            attributes,
+                            out_shapes,
+                            capacity,
+                            out_count);
+  rlo__bound_kernel_release(bound);
+  return status;
+}
+
+/* Lowers a result of a checked call. */
+static rlo_status lower(const rlo__bound_kernel *bound,
+                        const rlo_shape *const *inputs,
+                        int32_t num_inputs,
+                        const rlo_attributes *attributes,
+                        int32_t output,
+                        const rlo_shape *dst,
+                        rlo_problem_list **out_problems) {
   const rlo_kernel_config *config = &bound->config;
-  rlo_status status = check_call(bound, num_inputs, attributes);
-  if (status == RLO_OK) {
-    status = infer(config,
-                   inputs,
-                   num_inputs,
-                   attributes,
-                   out_shapes,
-                   capacity,
-                   out_count);
+  if (bound->kind != RLO__KERNEL_COPY_OP) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "kernel '%s' for backend '%s' is a function of the user's, "
+                    "which has no problems",
+                    config->kernel_name,
+                    config->backend_name);
   }
+  const rlo__copy_op *op = config->built_in;
+  if (rlo__copy_op_has(op, RLO__COPY_TAKES_VALUE) && num_inputs == 2) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "%s: the value to pad with is an input, known only when it "
+                    "runs; the attribute 'value' is known before",
+                    op->name);
+  }
+  const rlo__copy_call call = {op, inputs, num_inputs, attributes};
+  int32_t count = 0;
+  RLO_TRY(rlo__copy_op_count(&call, &count));
+  if (output < 0 || output >= count) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "%s: there is no result %d; it has %d",
+                    op->name,
+                    output,
+                    count);
+  }
+  rlo_shape shape;
+  RLO_TRY(rlo__copy_op_shape(&call, output, &shape));
+  if (dst != NULL && !rlo_shape_compatible(dst, &shape)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s: the destination has another type or other dimensions "
+                    "than result %d",
+                    op->name,
+                    output);
+  }
+  return rlo__copy_op_lower(
+      &call, output, dst != NULL ? dst : &shape, out_problems);
+}
+
+rlo_status rlo_lower_kernel(rlo_engine *engine,
+                            const char *kernel_name,
+                            const rlo_shape *const *inputs,
+                            int32_t num_inputs,
+                            const rlo_attributes *attributes,
+                            int32_t output,
+                            const rlo_shape *dst,
+                            rlo_problem_list **out_problems) {
+  RLO_TRY(check_arguments(
+      engine, kernel_name, inputs, num_inputs, out_problems, 1));
+  rlo__bound_kernel *bound = NULL;
+  RLO_TRY(
+      bind_shapes(engine, kernel_name, inputs, num_inputs, attributes, &bound));
+  rlo_status status =
+      lower(bound, inputs, num_inputs, attributes, output, dst, out_problems);
   rlo__bound_kernel_release(bound);
   return status;
 }

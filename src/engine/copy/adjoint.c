@@ -376,14 +376,12 @@ fail:
                    status, "the adjoint of %s: ", a->call.op->name);
 }
 
-static rlo_status prepare_adjoint(const rlo__backend_instance *instance,
-                                  const rlo__copy_call *call,
-                                  const rlo_shape *dst,
-                                  void **out_program) {
+static rlo_status lower_adjoint(const rlo__copy_call *call,
+                                const rlo_shape *dst,
+                                rlo_problem_list **out_problems) {
   /* A dy for each result of the operation. */
   int32_t num_outputs = call->num_inputs;
   rlo__adjoint a;
-  rlo_problem_list *problems = NULL;
   rlo_status status = RLO_OK;
   rlo_problem_list **forward =
       rlo__alloc_array((size_t)num_outputs, sizeof(rlo_problem_list *));
@@ -392,8 +390,7 @@ static rlo_status prepare_adjoint(const rlo__backend_instance *instance,
   }
   RLO_TRY_GOTO(rlo__adjoint_decode(call->attributes, call->inputs[0], &a));
   RLO_TRY_GOTO(
-      make_moves(&a, call->inputs, forward, num_outputs, dst, &problems));
-  status = rlo__backend_instance_prepare(instance, problems, out_program);
+      make_moves(&a, call->inputs, forward, num_outputs, dst, out_problems));
 fail:
   for (int32_t k = 0; k < num_outputs; ++k) {
     rlo_problem_list_release(forward[k]);
@@ -408,5 +405,5 @@ const rlo__copy_op rlo__op_adjoint = {
     RLO__COPY_INPUTS(1, -1),
     .flags = RLO__COPY_STANDS_ALONE | RLO__COPY_CHECKS_ATTRIBUTES,
     .infer = infer_adjoint,
-    .prepare = prepare_adjoint,
+    .lower = lower_adjoint,
 };

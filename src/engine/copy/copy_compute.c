@@ -73,13 +73,10 @@ static rlo_status infer_add_n(const rlo__copy_call *call,
                         out_shape);
 }
 
-static rlo_status prepare_add_n(const rlo__backend_instance *instance,
-                                const rlo__copy_call *call,
-                                const rlo_shape *dst,
-                                void **out_program) {
-  rlo_problem_list *problems = NULL;
-  RLO_TRY(rlo_add_n_lower(call->inputs, call->num_inputs, dst, &problems));
-  return rlo__backend_instance_prepare(instance, problems, out_program);
+static rlo_status lower_add_n(const rlo__copy_call *call,
+                              const rlo_shape *dst,
+                              rlo_problem_list **out_problems) {
+  return rlo_add_n_lower(call->inputs, call->num_inputs, dst, out_problems);
 }
 
 const rlo__copy_op rlo__op_add_n = {
@@ -87,7 +84,7 @@ const rlo__copy_op rlo__op_add_n = {
     RLO__COPY_INPUTS(1, -1),
     .flags = RLO__COPY_STANDS_ALONE,
     .infer = infer_add_n,
-    .prepare = prepare_add_n,
+    .lower = lower_add_n,
 };
 
 static const rlo_attribute_spec scale_specs[] = {
@@ -104,34 +101,32 @@ static rlo_status infer_scale(const rlo__copy_call *call,
   return rlo_shape_make(x->dtype, x->dims, x->rank, out_shape);
 }
 
-static rlo_status lower_scale(const rlo_shape *src,
-                              const rlo_attributes *attributes,
-                              const rlo_shape *dst,
-                              rlo_problem *problem,
-                              rlo_problem_list *problems) {
+static rlo_status add_scale(const rlo__copy_call *call,
+                            const rlo_shape *dst,
+                            rlo_problem *problem,
+                            rlo_problem_list *problems) {
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
-  RLO_TRY(rlo_attributes_get_f64(attributes, "factor", &options.alpha));
-  RLO_TRY(rlo_relayout_combine(src, dst, NULL, &options, problem));
+  RLO_TRY(rlo_attributes_get_f64(call->attributes, "factor", &options.alpha));
+  RLO_TRY(rlo_relayout_combine(call->inputs[0], dst, NULL, &options, problem));
   return rlo__problem_list_add(problems, 0, -1, problem);
 }
 
-static rlo_status prepare_scale(const rlo__backend_instance *instance,
-                                const rlo__copy_call *call,
-                                const rlo_shape *dst,
-                                void **out_program) {
+static rlo_status lower_scale(const rlo__copy_call *call,
+                              const rlo_shape *dst,
+                              rlo_problem_list **out_problems) {
   rlo_problem *problem = rlo__alloc(sizeof *problem);
   rlo_problem_list *problems = rlo__alloc(sizeof *problems);
   rlo_status status = RLO_OUT_OF_MEMORY;
   if (problem != NULL && problems != NULL) {
-    status =
-        lower_scale(call->inputs[0], call->attributes, dst, problem, problems);
+    status = add_scale(call, dst, problem, problems);
   }
   rlo__free(problem);
   if (status != RLO_OK) {
     rlo_problem_list_release(problems);
     return status;
   }
-  return rlo__backend_instance_prepare(instance, problems, out_program);
+  *out_problems = problems;
+  return RLO_OK;
 }
 
 const rlo__copy_op rlo__op_rescale = {
@@ -140,5 +135,5 @@ const rlo__copy_op rlo__op_rescale = {
     RLO__COPY_SPECS(scale_specs),
     .flags = RLO__COPY_STANDS_ALONE,
     .infer = infer_scale,
-    .prepare = prepare_scale,
+    .lower = lower_scale,
 };

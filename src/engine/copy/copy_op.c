@@ -69,12 +69,20 @@ rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
                               int32_t output,
                               const rlo_shape *dst,
                               rlo_problem_list **out_problems) {
-  rlo_chain *chain = NULL;
-  RLO_TRY(make_chain(call, output, &chain));
-  rlo_status status = rlo_chain_lower(chain, dst, out_problems);
-  rlo_chain_release(chain);
+  const rlo__copy_op *op = call->op;
+  rlo_status status = RLO_OK;
+  if (op->append != NULL) {
+    rlo_chain *chain = NULL;
+    RLO_TRY(make_chain(call, output, &chain));
+    status = rlo_chain_lower(chain, dst, out_problems);
+    rlo_chain_release(chain);
+  } else {
+    status = op->lower != NULL
+                 ? op->lower(call, dst, out_problems)
+                 : RLO_FAIL(RLO_UNSUPPORTED, "it is more than problems");
+  }
   return status == RLO_OK ? RLO_OK
-                          : rlo__status_prefix(status, "%s: ", call->op->name);
+                          : rlo__status_prefix(status, "%s: ", op->name);
 }
 
 rlo_status rlo__copy_op_prepare(const rlo__backend_instance *instance,
@@ -82,7 +90,7 @@ rlo_status rlo__copy_op_prepare(const rlo__backend_instance *instance,
                                 int32_t output,
                                 const rlo_shape *dst,
                                 void **out_program) {
-  if (call->op->append == NULL) {
+  if (call->op->prepare != NULL) {
     rlo_status status = call->op->prepare(instance, call, dst, out_program);
     return status == RLO_OK
                ? RLO_OK

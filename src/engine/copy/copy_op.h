@@ -55,7 +55,8 @@ enum {
  * A built-in kernel that copies data, perhaps computing on the way. Most append
  * themselves to a chain; the shapes of their results, their problems and their
  * fusion with others follow from that, for every backend. The others have
- * `infer` and `prepare`.
+ * `infer` and `lower`; one that is more than problems has `infer` and
+ * `prepare`.
  */
 typedef struct rlo__copy_op {
   const char *name;
@@ -71,8 +72,12 @@ typedef struct rlo__copy_op {
   /** Chooses the layout of the result, which is row-major on entry; NULL: it
    *  stays so. */
   rlo_status (*place)(const rlo__copy_call *call, rlo_shape *shape);
-  /** Without `append`: the shape of the only result, and its program. */
+  /** Without `append`: the shape of the only result, and its problems or its
+   *  program. */
   rlo_status (*infer)(const rlo__copy_call *call, rlo_shape *out_shape);
+  rlo_status (*lower)(const rlo__copy_call *call,
+                      const rlo_shape *dst,
+                      rlo_problem_list **out_problems);
   rlo_status (*prepare)(const rlo__backend_instance *instance,
                         const rlo__copy_call *call,
                         const rlo_shape *dst,
@@ -105,7 +110,8 @@ RLO_NODISCARD rlo_status rlo__copy_op_append(const rlo__copy_op *op,
                                              const rlo_attributes *attributes,
                                              int32_t output);
 
-/** Lowers one result of an operation with `append` to its problems. */
+/** Lowers one result of an operation to its problems. RLO_UNSUPPORTED for one
+ *  with `prepare`. */
 RLO_NODISCARD rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
                                             int32_t output,
                                             const rlo_shape *dst,

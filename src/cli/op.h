@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_CLI_OP_H
+#define RLO_CLI_OP_H
+
+#include "relayout/engine.h"
+#include "relayout/kernel.h"
+
+#include "array_file.h"
+#include "op_catalog.h"
+#include "options.h"
+#include "stream.h"
+
+/** An operation on arrays in files. */
+
+/** As on the command line. All borrowed. */
+typedef struct rlo__op_request {
+  const char *name;
+  /** "NAME=VALUE" */
+  const char *attributes[RLO__MAX_OP_ATTRIBUTES];
+  int32_t num_attributes;
+  /** The --from of each input, in their order; "-": the shape of the file. Room
+   *  for all arguments of the command line. */
+  const char **from;
+  int32_t num_from;
+  /** NULL: as the operation makes it, which is row-major but for Identity. */
+  const char *to;
+  /** Files of the inputs, then of the results. */
+  char **paths;
+  int32_t num_paths;
+  rlo__stream_options stream;
+  rlo__common_options common;
+} rlo__op_request;
+
+typedef struct rlo__op {
+  const rlo__op_request *request;
+  /** Without a device, for names, attributes and shapes. */
+  rlo_engine *engine;
+  rlo_kernel_config kernel;
+  rlo__op_attributes attributes;
+  int32_t num_inputs;
+  int32_t num_outputs;
+  /** Open. */
+  rlo__array_source *sources;
+  int32_t num_open;
+  /** The shapes in them. */
+  const rlo_shape **input_shapes;
+  /** The results, each in its layout. */
+  rlo_shape *output_shapes;
+  rlo__stream_output *outputs;
+} rlo__op;
+
+/** Reads the inputs, runs the operation on a device or on the host, and writes
+ *  all of its results or none. Returns an exit code, after a message unless it
+ *  is RLO__EXIT_OK. */
+int rlo__op_in_memory(const rlo__op *op);
+
+#endif

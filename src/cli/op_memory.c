@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/ops.h"
+
+#include "message.h"
+#include "op.h"
+#include "session.h"
+#include "subprocess.h"
+
+typedef struct state {
+  const rlo__op *op;
+  rlo__array *inputs;
+  /* In shared memory, filled by the child process. */
+  rlo__array *outputs;
+} state;
+
+/* Clears the slots of an array that hold no element and have no fill. A result
+ * that shares the memory of an input has the bytes of the input's file there.
+ */
+static rlo_status clear_gaps(const rlo__array *array) {
+  rlo_problem *problem = calloc(1, sizeof(*problem));
+  void *elements = calloc(array->bytes == 0 ? 1 : array->bytes, 1);
+  if (problem == NULL || elements == NULL) {
+    free(elements);
+    free(problem);
+    return rlo_error_set(RLO_OUT_OF_MEMORY,
+                         "cannot get %zu bytes of memory for a result",
+                         array->bytes);
+  }
+  rlo_status status =
+      rlo_relayout_lower(&array->shape, &array->shape, NULL, problem);
+  if (status == RLO_OK && (problem->written_bytes < problem->dst_bytes ||
+                           problem->unit_bits % 8 != 0)) {
+    status = rlo_problem_canonicalize(problem, RLO_MAX_UNIT_BITS, NULL, NULL);
+    if (status == RLO_OK) {
+      status = rlo_problem_run_host(problem, array->data, elements);
+    }
+    if (status == RLO_OK) {
+      memcpy(array->data, elements, array->bytes);
+    }
+  }
+  free(elements);
+  free(problem);
+  return status;
+}
+
+/* Converts a result to its layout and copies it to shared memory. */
+static rlo_status read_output(rlo_tensor *result,
+                              rlo_tensor *const *inputs,
+                              int32_t num_inputs,
+                              const rlo__array *output) {
+  rlo_attribute attribute = rlo_attribute_shape("shape", &output->shape);
+  rlo_attributes attributes = {&attribute, 1};
+  rlo_tensor *placed = NULL;
+  rlo_status status = rlo_run_kernel(rlo_tensor_engine(result),
+                                     "Relayout",
+                                     &result,
+                                     1,
+                                     &attributes,
+                                     &placed,
+                                     1,
+                                     NULL);
+  if (status == RLO_OK) {
+    status = rlo_tensor_read(placed, output->data, (int64_t)output->bytes);
+  }
+  for (int32_t n = 0; status == RLO_OK && n < num_inputs; ++n) {
+    if (rlo_tensor_shares_memory(placed, inputs[n])) {
+      status = clear_gaps(output);
+      break;
+    }
+  }
+  rlo_tensor_release(placed);
+  return status;
+}
+
+/* `tensors` has room for the inputs, then the results. */
+static rlo_status run_kernel(const state *s,
+                             rlo_engine *engine,
+                             rlo_tensor **tensors) {
+  const rlo__op *op = s->op;
+  rlo_tensor **results = tensors + op->num_inputs;
+  for (int32_t n = 0; n < op->num_inputs; ++n) {
+    const rlo__array *input = &s->inputs[n];
+    rlo_status status =
+        rlo_tensor_create(engine, &input->shape, input->data, &tensors[n]);
+    if (status != RLO_OK) {
+      return status;
+    }
+  }
+  rlo_attributes attributes = {op->attributes.items, op->attributes.count};
+  rlo_status status = rlo_run_kernel(engine,
+                                     op->kernel.kernel_name,
+                                     tensors,
+                                     op->num_inputs,
+                                     &attributes,
+                                     results,
+                                     op->num_outputs,
+                                     NULL);
+  for (int32_t n = 0; status == RLO_OK && n < op->num_outputs; ++n) {
+    status = read_output(results[n], tensors, op->num_inputs, &s->outputs[n]);
+  }
+  return status;
+}
+
+static int run_on(const state *s, rlo_context *context) {
+  rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
+  options.context = context;
+  /* So that the result's layout costs no second launch. */
+  options.is_fusing = true;
+  const int32_t num_tensors = s->op->request->num_paths;
+  rlo_tensor **tensors = calloc((size_t)num_tensors, sizeof(rlo_tensor *));
+  if (tensors == NULL) {
+    return rlo__fail("cannot get memory for %d tensors", num_tensors);
+  }
+  rlo_engine *engine = NULL;
+  rlo_status status = rlo_engine_create(&options, &engine);
+  if (status == RLO_OK) {
+    status = run_kernel(s, engine, tensors);
+  }
+  int code = status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+  for (int32_t n = 0; n < num_tensors; ++n) {
+    rlo_tensor_release(tensors[n]);
+  }
+  free((void *)tensors);
+  rlo_engine_release(engine);
+  return code;
+}
+
+static int run_on_device(void *payload) {
+  const state *s = payload;
+  const rlo__device_choice *devices = &s->op->request->stream.devices;
+  rlo__session session;
+  /* One runs an operation as a whole: the first. */
+  int code = rlo__session_init(devices->count == 0 ? -1 : devices->numbers[0],
+                               &session);
+  if (code == RLO__EXIT_OK) {
+    code = run_on(s, session.context);
+  }
+  rlo__session_deinit(&session);
+  return code;
+}
+
+/* ------------------------------------------------------------------- arrays
+ */
+
+static int load_inputs(state *s) {
+  int code = RLO__EXIT_OK;
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < s->op->num_inputs; ++n) {
+    code = rlo__array_source_read(&s->op->sources[n], &s->inputs[n]);
+  }
+  return code;
+}
+
+static int allocate_outputs(state *s) {
+  const rlo__op *op = s->op;
+  int64_t held_bytes = 0;
+  for (int32_t n = 0; n < op->num_inputs; ++n) {
+    held_bytes += (int64_t)s->inputs[n].bytes;
+  }
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    const rlo__stream_output *output = &op->outputs[n];
+    int code = rlo__memory_check(held_bytes, output->bytes);
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+    held_bytes += output->bytes;
+    s->outputs[n] = (rlo__array){*output->shape,
+                                 rlo__shared_create((size_t)output->bytes),
+                                 (size_t)output->bytes};
+    if (s->outputs[n].data == NULL) {
+      return RLO__EXIT_FAILURE;
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
+static int run_operation(state *s) {
+  const rlo__op_request *request = s->op->request;
+  return request->stream.devices.is_none
+             ? run_on(s, NULL)
+             : rlo__subprocess_run(
+                   request->common.is_isolated, run_on_device, s);
+}
+
+static int save_outputs(state *s) {
+  const rlo__op *op = s->op;
+  rlo__array_target *targets =
+      calloc((size_t)op->num_outputs, sizeof(*targets));
+  if (targets == NULL) {
+    return rlo__fail("cannot get memory for %d files", op->num_outputs);
+  }
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    targets[n] = (rlo__array_target){
+        op->outputs[n].path, op->outputs[n].shape, s->outputs[n].data};
+  }
+  int code = rlo__arrays_save(targets, op->num_outputs);
+  free(targets);
+  return code;
+}
+
+static int operate(state *s) {
+  const rlo__op *op = s->op;
+  s->inputs = calloc((size_t)op->num_inputs, sizeof(*s->inputs));
+  s->outputs = calloc((size_t)op->num_outputs, sizeof(*s->outputs));
+  if (s->inputs == NULL || s->outputs == NULL) {
+    return rlo__fail("cannot get memory for %d arrays",
+                     op->num_inputs + op->num_outputs);
+  }
+  int (*const stages[])(state *) = {
+      load_inputs, allocate_outputs, run_operation, save_outputs};
+  int code = RLO__EXIT_OK;
+  for (size_t i = 0;
+       code == RLO__EXIT_OK && i < sizeof(stages) / sizeof(stages[0]);
+       ++i) {
+    code = stages[i](s);
+  }
+  return code;
+}
+
+int rlo__op_in_memory(const rlo__op *op) {
+  state s = {.op = op};
+  int code = operate(&s);
+  for (int32_t n = 0; s.inputs != NULL && n < op->num_inputs; ++n) {
+    rlo__array_deinit(&s.inputs[n]);
+  }
+  for (int32_t n = 0; s.outputs != NULL && n < op->num_outputs; ++n) {
+    rlo__shared_release(s.outputs[n].data, s.outputs[n].bytes);
+  }
+  free(s.outputs);
+  free(s.inputs);
+  return code;
+}
