@@ -336,6 +336,11 @@ static int submit(run *r) {
   return RLO__EXIT_OK;
 }
 
+/* The smaller one, of those that are not 0. */
+static int64_t smaller(int64_t a, int64_t b) {
+  return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
 static void add_info(const rlo_job_info *one, rlo_job_info *all) {
   all->num_passes = (int32_t)max(all->num_passes, one->num_passes);
   all->pieces_done += one->pieces_done;
@@ -346,6 +351,8 @@ static void add_info(const rlo_job_info *one, rlo_job_info *all) {
   all->bytes_written += one->bytes_written;
   all->host_bytes_peak = max(all->host_bytes_peak, one->host_bytes_peak);
   all->device_bytes_peak = max(all->device_bytes_peak, one->device_bytes_peak);
+  all->smallest_read = smaller(all->smallest_read, one->smallest_read);
+  all->smallest_write = smaller(all->smallest_write, one->smallest_write);
   all->seconds += one->seconds;
   for (int stage = 0; stage < RLO_STAGE_COUNT; ++stage) {
     all->stage_seconds[stage] += one->stage_seconds[stage];
