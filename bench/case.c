@@ -41,6 +41,21 @@ static int64_t halve(int64_t extent) {
                              : extent - half;
 }
 
+size_t bench_numbers_print(const bench_numbers *numbers,
+                           char *out_text,
+                           size_t capacity) {
+  size_t length = 0;
+  for (int32_t k = 0; k < numbers->count; ++k) {
+    size_t used = length < capacity ? length : capacity;
+    length += (size_t)snprintf(out_text + used,
+                               capacity - used,
+                               "%s%lld",
+                               k == 0 ? "" : ",",
+                               (long long)numbers->values[k]);
+  }
+  return length;
+}
+
 void bench_dims_scale(bench_numbers *dims, double factor) {
   double elements = 1.0;
   for (int32_t k = 0; k < dims->count; ++k) {
@@ -89,13 +104,7 @@ static bool make_shape(const char *dtype,
                        rlo_shape *out_shape) {
   char text[512];
   size_t length = (size_t)snprintf(text, sizeof text, "%s[", dtype);
-  for (int32_t k = 0; k < dims->count; ++k) {
-    length += (size_t)snprintf(text + length,
-                               sizeof text - length,
-                               "%s%lld",
-                               k == 0 ? "" : ",",
-                               (long long)dims->values[k]);
-  }
+  length += bench_numbers_print(dims, text + length, sizeof text - length);
   length += (size_t)snprintf(
       text + length, sizeof text - length, "]%s", layout == NULL ? "" : layout);
   if (rlo_shape_parse(text, length, out_shape) != RLO_OK) {

@@ -15,6 +15,11 @@ typedef struct bench_numbers {
 /** Read "7264,7264". @return false if it is not that, having said so. */
 bool bench_numbers_parse(const char *text, bench_numbers *out_numbers);
 
+/** Print "7264,7264". @return its length, as snprintf. */
+size_t bench_numbers_print(const bench_numbers *numbers,
+                           char *out_text,
+                           size_t capacity);
+
 /** Most operands of a chain, one problem for each. */
 enum { BENCH_MAX_OPERANDS = 2 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "process.h"
 #include "request.h"
 #include "timer.h"
 
@@ -15,11 +16,16 @@ static bool is_wanted(const bench_request *wish, const bench_suite *suite) {
   return wish->num_suites == 0;
 }
 
+static double factor_of(const bench_request *wish, const bench_suite *suite) {
+  return wish->has_size_factor || suite->size_factor <= 0 ? wish->size_factor
+                                                          : suite->size_factor;
+}
+
 /** The cases of a suite that the pattern leaves. */
 static bool list_cases(const bench_request *wish,
                        const bench_suite *suite,
                        bench_case_list *out_list) {
-  *out_list = (bench_case_list){.size_factor = wish->size_factor};
+  *out_list = (bench_case_list){.size_factor = factor_of(wish, suite)};
   if (suite->add_cases == NULL) {
     return true;
   }
@@ -84,27 +90,10 @@ static bool print_list(const bench_request *wish) {
   return true;
 }
 
-/** Buffers for the largest of the cases: all suites share their pages. */
-static bool reserve(const bench_case_list *list, bench_arena *arena) {
-  int64_t src_bytes = 1;
-  int64_t dst_bytes = 1;
-  for (int32_t i = 0; i < list->count; ++i) {
-    int64_t src = 0;
-    int64_t dst = 0;
-    if (!bench_case_bytes(&list->items[i], &src, &dst)) {
-      return false;
-    }
-    src_bytes = src > src_bytes ? src : src_bytes;
-    dst_bytes = dst > dst_bytes ? dst : dst_bytes;
-  }
-  return bench_arena_reserve(arena, src_bytes, dst_bytes);
-}
-
 static bool run_cases(bench_run *run,
                       const bench_suite *suite,
                       const bench_case_list *list) {
-  bench_report_suite(run->report, suite->name, suite->summary);
-  if (!reserve(list, run->arena)) {
+  if (!bench_reserve_for_cases(run->arena, list)) {
     return false;
   }
   for (int32_t i = 0; i < list->count; ++i) {
@@ -122,27 +111,40 @@ static bool run_cases(bench_run *run,
   return true;
 }
 
+static bool run_suite(const bench_request *wish,
+                      const bench_suite *suite,
+                      bench_run *run) {
+  bench_case_list list;
+  bench_settings settings = wish->settings;
+  bool has_own_rounds = !wish->has_rounds && suite->rounds > 0;
+  settings.rounds = has_own_rounds ? suite->rounds : settings.rounds;
+  bool is_done = list_cases(wish, suite, &list);
+  bool is_left_out =
+      suite->add_cases != NULL ? list.count == 0 : wish->has_pattern;
+  if (is_done && !is_left_out) {
+    bench_report_suite(run->report, suite->name, suite->summary);
+    if (has_own_rounds || list.size_factor < wish->size_factor) {
+      fprintf(run->report->table,
+              "%d round%s, size factor %g\n",
+              (int)settings.rounds,
+              settings.rounds == 1 ? "" : "s",
+              list.size_factor);
+    }
+    run->report->settings = &settings;
+    run->cases = &list;
+    is_done =
+        suite->run != NULL ? suite->run(run) : run_cases(run, suite, &list);
+    run->cases = NULL;
+    run->report->settings = &wish->settings;
+  }
+  bench_case_list_deinit(&list);
+  return is_done;
+}
+
 static bool run_suites(const bench_request *wish, bench_run *run) {
   for (int32_t s = 0; s < bench_num_suites; ++s) {
-    const bench_suite *suite = &bench_suites[s];
-    if (!is_wanted(wish, suite)) {
-      continue;
-    }
-    if (suite->run != NULL) {
-      bool is_skipped = wish->has_pattern;
-      if (!is_skipped) {
-        bench_report_suite(run->report, suite->name, suite->summary);
-      }
-      if (!is_skipped && !suite->run(run)) {
-        return false;
-      }
-      continue;
-    }
-    bench_case_list list;
-    bool is_done = list_cases(wish, suite, &list) &&
-                   (list.count == 0 || run_cases(run, suite, &list));
-    bench_case_list_deinit(&list);
-    if (!is_done) {
+    if (is_wanted(wish, &bench_suites[s]) &&
+        !run_suite(wish, &bench_suites[s], run)) {
       return false;
     }
   }
@@ -183,19 +185,21 @@ static bool run_all(const bench_request *wish) {
                    .size_factor = wish->size_factor,
                    .device_number = wish->device_number,
                    .open_ms = open_ms,
+                   .files = &wish->files,
                    .program = wish->program};
   bool is_done = false;
   if (wish->child != NULL) {
     is_done = bench_suite_compile_child(&run, strcmp(wish->child, "one") == 0);
   } else {
     fprintf(report.table,
-            "%s, driver %s; %d threads on the host, %d rounds, size factor "
+            "%s, driver %s; %d threads on the host, %d round%s, size factor "
             "%g\nGB/s are bytes read and written; peers as fractions of the "
             "copy kernel\n",
             arena.device_name,
             arena.driver_version,
             (int)arena.threads,
             (int)wish->settings.rounds,
+            wish->settings.rounds == 1 ? "" : "s",
             wish->size_factor);
     show_load(report.table);
     is_done = run_suites(wish, &run);
@@ -210,6 +214,9 @@ static bool run_all(const bench_request *wish) {
 
 int main(int argc, char **argv) {
   bench_request wish;
+  if (bench_process_is_child(argc, argv)) {
+    return bench_process_child(argv);
+  }
   int code = bench_request_parse(argc, argv, &wish);
   if (code < 0) {
     bool is_done = wish.is_list ? print_list(&wish) : run_all(&wish);

@@ -28,9 +28,10 @@ typedef struct seat {
   double *nanos;
 } seat;
 
-bool bench_case_bytes(const bench_case *item,
-                      int64_t *out_src_bytes,
-                      int64_t *out_dst_bytes) {
+/** The buffers that a case needs, guards not counted. */
+static bool measure_buffers(const bench_case *item,
+                            int64_t *out_src_bytes,
+                            int64_t *out_dst_bytes) {
   rlo_shape_extent src;
   rlo_shape_extent dst;
   if (rlo_shape_measure(&item->src, &src) != RLO_OK ||
@@ -47,6 +48,21 @@ bool bench_case_bytes(const bench_case *item,
     *out_dst_bytes = src.physical_bytes / 2; /* for the copy beside it */
   }
   return true;
+}
+
+bool bench_reserve_for_cases(bench_arena *arena, const bench_case_list *list) {
+  int64_t src_bytes = 1;
+  int64_t dst_bytes = 1;
+  for (int32_t i = 0; i < list->count; ++i) {
+    int64_t src = 0;
+    int64_t dst = 0;
+    if (!measure_buffers(&list->items[i], &src, &dst)) {
+      return false;
+    }
+    src_bytes = src > src_bytes ? src : src_bytes;
+    dst_bytes = dst > dst_bytes ? dst : dst_bytes;
+  }
+  return bench_arena_reserve(arena, src_bytes, dst_bytes);
 }
 
 /** Run a contestant once and look at what it wrote. */

@@ -38,6 +38,9 @@ typedef struct bench_row {
   bench_entry entries[BENCH_MAX_PEERS];
 } bench_row;
 
+/** Most rounds of a suite. */
+enum { BENCH_MAX_ROUNDS = 1001 };
+
 /** How to measure. */
 typedef struct bench_settings {
   int32_t rounds;
@@ -59,9 +62,7 @@ bool bench_measure_case(bench_arena *arena,
                         const bench_case *item,
                         bench_row *out_row);
 
-/** The buffers that a case needs, guards not counted. */
-bool bench_case_bytes(const bench_case *item,
-                      int64_t *out_src_bytes,
-                      int64_t *out_dst_bytes);
+/** Reserves buffers for the largest of the cases. */
+bool bench_reserve_for_cases(bench_arena *arena, const bench_case_list *list);
 
 #endif

@@ -46,7 +46,7 @@ typedef struct bench_peer {
 } bench_peer;
 
 /** The first two are the copy kernel, which is the limit, and the library. */
-enum { BENCH_PEER_LIMIT = 0, BENCH_PEER_LIBRARY = 1, BENCH_MAX_PEERS = 13 };
+enum { BENCH_PEER_LIMIT = 0, BENCH_PEER_LIBRARY = 1, BENCH_MAX_PEERS = 16 };
 
 /** Those built in. @return how many, at most BENCH_MAX_PEERS. */
 int32_t bench_peers_get(const bench_peer **out_peers);
@@ -66,6 +66,11 @@ extern const bench_peer bench_peer_memcpy;
 extern const bench_peer bench_peer_memcpy_cached;
 /** The library without OpenCL. */
 extern const bench_peer bench_peer_host;
+/** The library's service: on the arena's context, without one, and on two
+ *  parts of the device. */
+extern const bench_peer bench_peer_service;
+extern const bench_peer bench_peer_service_host;
+extern const bench_peer bench_peer_service_parts;
 extern const bench_peer bench_peer_hptt;
 extern const bench_peer bench_peer_hptt_measure;
 extern const bench_peer bench_peer_onednn;

@@ -20,6 +20,9 @@ int32_t bench_peers_get(const bench_peer **out_peers) {
   out_peers[count++] = &bench_peer_memcpy;
   out_peers[count++] = &bench_peer_memcpy_cached;
   out_peers[count++] = &bench_peer_host;
+  out_peers[count++] = &bench_peer_service;
+  out_peers[count++] = &bench_peer_service_host;
+  out_peers[count++] = &bench_peer_service_parts;
   out_peers[count++] = &bench_peer_clcopy;
   out_peers[count++] = &bench_peer_naive;
   out_peers[count++] = &bench_peer_single;

@@ -129,9 +129,10 @@ bool bench_report_figure(bench_report *report, const bench_figure *figure) {
   }
   report->figures = figures;
   figures[count - 1] = *figure;
+  figures[count - 1].rounds = figure->ratio > 0 ? report->settings->rounds : 0;
   report->num_figures += 1;
   fprintf(report->table,
-          "%-44s %10.2f %-8s",
+          "%-50s %10.2f %-8s",
           figure->name,
           figure->value,
           figure->unit);
@@ -139,9 +140,44 @@ bool bench_report_figure(bench_report *report, const bench_figure *figure) {
     fprintf(
         report->table, " %10.2f %s", figure->reference, figure->reference_name);
   }
+  if (figure->ratio > 0) {
+    fprintf(report->table, " %7.3f of it", figure->ratio);
+  }
+  if (figure->peak_bytes > 0) {
+    fprintf(report->table,
+            " %8.1f MiB at most",
+            (double)figure->peak_bytes / (1024.0 * 1024.0));
+  }
+  if (figure->passes > 0) {
+    fprintf(report->table,
+            ", %d pass%s",
+            (int)figure->passes,
+            figure->passes == 1 ? "" : "es");
+  }
   fputc('\n', report->table);
   fflush(report->table);
   return true;
+}
+
+bool bench_report_mean(bench_report *report,
+                       const char *suite,
+                       const char *name,
+                       const char *unit,
+                       const double *ratios,
+                       int32_t count) {
+  double sum = 0;
+  double worst = HUGE_VAL;
+  for (int32_t i = 0; i < count; ++i) {
+    sum += log(ratios[i]);
+    worst = fmin(worst, ratios[i]);
+  }
+  bench_figure figure = {.suite = suite,
+                         .value = exp(sum / count),
+                         .unit = unit,
+                         .reference = worst,
+                         .reference_name = "at worst"};
+  snprintf(figure.name, sizeof figure.name, "%s", name);
+  return bench_report_figure(report, &figure);
 }
 
 void bench_report_suite_end(const bench_report *report, const char *name) {

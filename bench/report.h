@@ -9,7 +9,7 @@
 /** A figure that is no rate: a time or a number. */
 typedef struct bench_figure {
   const char *suite;
-  char name[64];
+  char name[96];
   double value;
   /** "us", "ms", "programs" */
   const char *unit;
@@ -17,6 +17,15 @@ typedef struct bench_figure {
   double reference;
   /** What that is, in a few words. */
   const char *reference_name;
+  /** The rate as a fraction of the reference's, the median over the rounds of
+   *  that within one round; 0: there is none. */
+  double ratio;
+  /** What `ratio` is the median of; set when the figure is kept. */
+  int32_t rounds;
+  /** Passes over the bytes; 0: it does not say. */
+  int32_t passes;
+  /** The most memory that the process held, in bytes; 0: not known. */
+  int64_t peak_bytes;
 } bench_figure;
 
 typedef enum bench_format {
@@ -49,6 +58,15 @@ bool bench_report_row(bench_report *report, const bench_row *row);
 
 /** Keep a figure and show it. */
 bool bench_report_figure(bench_report *report, const bench_figure *figure);
+
+/** Reports the geometric mean of ratios, beside the worst of them.
+ *  @param unit   "of copy" */
+bool bench_report_mean(bench_report *report,
+                       const char *suite,
+                       const char *name,
+                       const char *unit,
+                       const double *ratios,
+                       int32_t count);
 
 /** End a suite: show its geometric means and its worst case. */
 void bench_report_suite_end(const bench_report *report, const char *name);

@@ -133,6 +133,18 @@ static void print_json(const bench_report *report, FILE *file) {
       fprintf(file, ", \"reference\": %.4f", figure->reference);
       print_key(file, "reference_name", figure->reference_name);
     }
+    if (figure->ratio > 0) {
+      fprintf(file,
+              ", \"ratio\": %.5f, \"rounds\": %d",
+              figure->ratio,
+              (int)figure->rounds);
+    }
+    if (figure->passes > 0) {
+      fprintf(file, ", \"passes\": %d", (int)figure->passes);
+    }
+    if (figure->peak_bytes > 0) {
+      fprintf(file, ", \"peak_bytes\": %lld", (long long)figure->peak_bytes);
+    }
     fputc('}', file);
   }
   fputs("],\n \"geometric_means\": {\n  ", file);
@@ -172,12 +184,16 @@ static void print_csv(const bench_report *report, FILE *file) {
   for (int32_t i = 0; i < report->num_figures; ++i) {
     const bench_figure *figure = &report->figures[i];
     fprintf(file,
-            "%s,%d,\"%s\",,,relayout,%.4f,%s,,\n",
+            "%s,%d,\"%s\",,,relayout,%.4f,%s,",
             figure->suite,
             (int)i + 1,
             figure->name,
             figure->value,
             figure->unit);
+    if (figure->ratio > 0) {
+      fprintf(file, "%.5f", figure->ratio);
+    }
+    fputs(",\n", file);
     if (figure->reference >= 0) {
       fprintf(file,
               "%s,%d,\"%s\",,,\"%s\",%.4f,%s,,\n",

@@ -15,7 +15,9 @@
 /** --effort measure without --measure-seconds. */
 #define DEFAULT_MEASURE_SECONDS 2.0
 
-enum { MIN_ROUNDS = 1, DEFAULT_ROUNDS = 7, MAX_ROUNDS = 1001 };
+static const char default_budgets[] = "32MiB,256MiB";
+
+enum { MIN_ROUNDS = 1, DEFAULT_ROUNDS = 7 };
 
 static void print_help(void) {
   printf(
@@ -40,11 +42,17 @@ static void print_help(void) {
       "  --peers LIST     none, all, or names apart by commas; without it all\n"
       "                   but those that take long\n"
       "  --device N       a device of `relayout devices`\n"
+      "  --folder F       of the suite files: where they are (TMPDIR, or "
+      "/tmp)\n"
+      "  --memory LIST    its budgets, for each a contestant (%s)\n"
+      "  --command N:F:C  one more, called N: the shell's command C reads $1,\n"
+      "                   which is F, and makes the file or folder $2\n"
       "  --json, --csv    print everything so, and the table to standard "
       "error\n"
       "\n"
       "Suites (all, if none is named):\n",
-      (int)DEFAULT_ROUNDS);
+      (int)DEFAULT_ROUNDS,
+      default_budgets);
   for (int32_t i = 0; i < bench_num_suites; ++i) {
     printf("  %-10s %s\n", bench_suites[i].name, bench_suites[i].summary);
   }
@@ -166,10 +174,22 @@ static bool parse_pattern(const char *text, bench_request *out_request) {
   return true;
 }
 
+static bool add_command(const char *text, bench_files_request *files) {
+  if (files->num_commands == BENCH_MAX_COMMANDS) {
+    return bench_fail("--command: at most %d of them", (int)BENCH_MAX_COMMANDS);
+  }
+  files->commands[files->num_commands++] = text;
+  return true;
+}
+
 int bench_request_parse(int argc, char **argv, bench_request *out_request) {
   *out_request = (bench_request){.settings = {.rounds = DEFAULT_ROUNDS},
                                  .size_factor = 1.0,
-                                 .device_number = -1};
+                                 .device_number = -1,
+                                 .files = {.budgets = default_budgets}};
+  const char *parent = getenv("TMPDIR");
+  out_request->files.folder =
+      parent == NULL || parent[0] == '\0' ? "/tmp" : parent;
 
   enum {
     HELP = 256,
@@ -184,6 +204,9 @@ int bench_request_parse(int argc, char **argv, bench_request *out_request) {
     DEVICE,
     JSON,
     CSV,
+    FOLDER,
+    MEMORY,
+    COMMAND,
     CHILD
   };
   static const struct option options[] = {
@@ -199,6 +222,9 @@ int bench_request_parse(int argc, char **argv, bench_request *out_request) {
       {"device", required_argument, NULL, DEVICE},
       {"json", no_argument, NULL, JSON},
       {"csv", no_argument, NULL, CSV},
+      {"folder", required_argument, NULL, FOLDER},
+      {"memory", required_argument, NULL, MEMORY},
+      {"command", required_argument, NULL, COMMAND},
       {"compile-child", required_argument, NULL, CHILD},
       {0}};
   const char *peers = NULL;
@@ -229,13 +255,15 @@ int bench_request_parse(int argc, char **argv, bench_request *out_request) {
             !out_request->has_pattern && parse_pattern(optarg, out_request);
         break;
       case ROUNDS:
+        out_request->has_rounds = true;
         is_valid = parse_int("--rounds",
                              optarg,
                              MIN_ROUNDS,
-                             MAX_ROUNDS,
+                             BENCH_MAX_ROUNDS,
                              &out_request->settings.rounds);
         break;
       case FACTOR:
+        out_request->has_size_factor = true;
         is_valid = parse_factor(optarg, &out_request->size_factor);
         break;
       case PEERS:
@@ -250,6 +278,15 @@ int bench_request_parse(int argc, char **argv, bench_request *out_request) {
         break;
       case CSV:
         out_request->format = BENCH_FORMAT_CSV;
+        break;
+      case FOLDER:
+        out_request->files.folder = optarg;
+        break;
+      case MEMORY:
+        out_request->files.budgets = optarg;
+        break;
+      case COMMAND:
+        is_valid = add_command(optarg, &out_request->files);
         break;
       case CHILD:
         out_request->child = optarg;

@@ -11,7 +11,10 @@ typedef struct bench_request {
   bench_settings settings;
   bench_format format;
   double size_factor;
+  /** Given, and no suite's own. */
+  bool has_rounds, has_size_factor;
   int32_t device_number;
+  bench_files_request files;
   bool is_list;
   bool is_pair_list;
   bool has_pattern;

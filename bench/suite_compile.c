@@ -6,16 +6,15 @@
  * warm.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
+#include "disk.h"
 #include "suite.h"
 #include "timer.h"
 
@@ -87,20 +86,12 @@ bool bench_suite_compile_child(const bench_run *run, bool is_only_first) {
   rlo_problem *problem = calloc(1, sizeof *problem);
   bool is_done = (problem != NULL || bench_fail("out of memory")) &&
                  bench_suite_ttc57_add(&list);
-  int64_t src_bytes = 1;
-  int64_t dst_bytes = 1;
   if (is_only_first && list.count > 1) {
     list.count = 1;
   }
-  for (int32_t i = 0; i < list.count && is_done; ++i) {
-    int64_t src = 0;
-    int64_t dst = 0;
-    is_done = bench_case_bytes(&list.items[i], &src, &dst);
-    src_bytes = src > src_bytes ? src : src_bytes;
-    dst_bytes = dst > dst_bytes ? dst : dst_bytes;
-  }
-  is_done = is_done && bench_arena_reserve(run->arena, src_bytes, dst_bytes) &&
-            bench_arena_clear_dst(run->arena, dst_bytes);
+  is_done = is_done && bench_reserve_for_cases(run->arena, &list) &&
+            bench_arena_clear_dst(
+                run->arena, run->arena->dst_capacity_bytes - BENCH_GUARD_BYTES);
   for (int32_t i = 0; i < list.count && is_done; ++i) {
     is_done = launch_case(run, &list.items[i], problem, &cost);
   }
@@ -196,16 +187,6 @@ static bool run_child(const bench_run *run,
   return true;
 }
 
-static int remove_entry(const char *path,
-                        const struct stat *status,
-                        int kind,
-                        struct FTW *walk) {
-  (void)status;
-  (void)kind;
-  (void)walk;
-  return remove(path);
-}
-
 static bool report_number(bench_run *run,
                           const char *name,
                           double value,
@@ -261,6 +242,6 @@ bool bench_suite_compile_run(bench_run *run) {
     return bench_fail("%s: %s", cache_dir, strerror(errno));
   }
   bool is_done = measure(run, cache_dir);
-  nftw(cache_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+  bench_disk_remove(cache_dir);
   return is_done;
 }

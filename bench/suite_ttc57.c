@@ -9,20 +9,6 @@
 
 #define TTC57_FILE BENCH_DATA_DIR "/ttc57.txt"
 
-static size_t print_numbers(const bench_numbers *numbers,
-                            char *out_text,
-                            size_t capacity) {
-  size_t length = 0;
-  for (int32_t k = 0; k < numbers->count; ++k) {
-    length += (size_t)snprintf(out_text + length,
-                               capacity - length,
-                               "%s%lld",
-                               k == 0 ? "" : ",",
-                               (long long)numbers->values[k]);
-  }
-  return length;
-}
-
 /** One line of the file; it counts dimensions from the fastest, we from the
  *  slowest. */
 static bool add_line(bench_case_list *list, const char *line) {
@@ -54,8 +40,8 @@ static bool add_line(bench_case_list *list, const char *line) {
     }
   }
   name[length] = '\0';
-  print_numbers(&row_dims, sizes, sizeof sizes);
-  print_numbers(&row_order, order, sizeof order);
+  bench_numbers_print(&row_dims, sizes, sizeof sizes);
+  bench_numbers_print(&row_order, order, sizeof order);
   const bench_case_spec spec = {
       .name = name, .dtype = "f32", .dims = sizes, .permutation = order};
   return bench_case_add(list, &spec);

@@ -106,11 +106,11 @@ static bool check_whole(const checker *check, const rlo_problem *problem) {
   return is_right;
 }
 
-bool bench_verify(const bench_case *item,
-                  const rlo_problem *problem,
-                  const uint8_t *src,
-                  const uint8_t *dst,
-                  char out_reason[256]) {
+bool bench_verify_bytes(const bench_case *item,
+                        const rlo_problem *problem,
+                        const uint8_t *src,
+                        const uint8_t *dst,
+                        char out_reason[256]) {
   rlo_shape_extent extent;
   bool is_filled = false;
   checker check = {.item = item, .src = src, .dst = dst, .reason = out_reason};
@@ -124,6 +124,18 @@ bool bench_verify(const bench_case *item,
   if (!is_filled) {
     memset(check.fill, BENCH_SENTINEL, sizeof check.fill);
   }
+  if (item->is_computed || item->chain != NULL) {
+    return check_whole(&check, problem);
+  }
+  return check_slots(&check) &&
+         (problem->dst_bytes > WHOLE_BYTES || check_whole(&check, problem));
+}
+
+bool bench_verify(const bench_case *item,
+                  const rlo_problem *problem,
+                  const uint8_t *src,
+                  const uint8_t *dst,
+                  char out_reason[256]) {
   for (int64_t i = 0; i < BENCH_GUARD_BYTES; ++i) {
     if (dst[problem->dst_bytes + i] != BENCH_SENTINEL) {
       snprintf(out_reason,
@@ -133,9 +145,5 @@ bool bench_verify(const bench_case *item,
       return false;
     }
   }
-  if (item->is_computed || item->chain != NULL) {
-    return check_whole(&check, problem);
-  }
-  return check_slots(&check) &&
-         (problem->dst_bytes > WHOLE_BYTES || check_whole(&check, problem));
+  return bench_verify_bytes(item, problem, src, dst, out_reason);
 }

@@ -66,4 +66,16 @@ RLO_NODISCARD rlo_status rlo__problem_packing(const rlo_problem *problem,
                                               rlo__lattice *out,
                                               bool *out_is_hull);
 
+/**
+ * As rlo__problem_packing, in memory without bounds: where guards skip points,
+ * the lattice may reach beyond the side's memory, before byte 0 too, by bytes
+ * that are not touched. So it is the same wherever in the memory the points
+ * lie, and no hull because of where the memory ends.
+ * @param problem  changed meanwhile, and restored.
+ */
+RLO_NODISCARD rlo_status rlo__problem_packing_unbounded(rlo_problem *problem,
+                                                        rlo__problem_side side,
+                                                        rlo__lattice *out,
+                                                        bool *out_is_hull);
+
 #endif

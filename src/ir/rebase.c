@@ -266,3 +266,30 @@ rlo_status rlo__problem_packing(const rlo_problem *problem,
   }
   return status;
 }
+
+rlo_status rlo__problem_packing_unbounded(rlo_problem *problem,
+                                          rlo__problem_side side,
+                                          rlo__lattice *out,
+                                          bool *out_is_hull) {
+  bool is_src = side == RLO__SIDE_SOURCE;
+  rlo_form *form = is_src ? &problem->src : &problem->dst;
+  int64_t *memory = is_src ? &problem->src_bytes : &problem->dst_bytes;
+  int64_t base = form->base;
+  int64_t bytes = *memory;
+  int64_t min;
+  int64_t max;
+  if (!rlo__form_range(problem, form, &min, &max)) {
+    return rlo__fail_overflow("a position");
+  }
+  /* 8 units are whole bytes. */
+  int64_t shift = rlo__ceil_div(rlo__max(0, -min), 8);
+  form->base += 8 * shift;
+  *memory = INT64_MAX / 16;
+  rlo_status status = rlo__problem_packing(problem, side, out, out_is_hull);
+  if (status == RLO_OK && out->run_bytes > 0) {
+    out->base_byte -= shift * rlo__side_unit_bits(problem, side);
+  }
+  form->base = base;
+  *memory = bytes;
+  return status;
+}

@@ -38,6 +38,8 @@ struct rlo_job {
   int64_t src_bytes, dst_bytes;
   rlo__pass *passes;
   int32_t num_passes;
+  /** The service's. */
+  rlo__prepared_set *for_host, *for_lanes;
   /** Staging memory. */
   int64_t host_bytes;
 

@@ -434,7 +434,9 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
         .alignment_bytes = RLO__STAGING_ALIGNMENT,
         .piece_bytes = settings->piece_bytes,
         .box_bytes = settings->box_bytes,
-        .num_slots = (int32_t)settings->num_slots,
+        /* In place threads have nothing to transfer. */
+        .num_slots = is_in_place ? SLOTS_OF_LANE * setting->num_lanes
+                                 : (int32_t)settings->num_slots,
         .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]},
         .copies = setting->copies,
         .scratch_bytes = settings->scratch_bytes};

@@ -28,6 +28,10 @@ enum {
   GOOD_MEMORY_BYTES = 1024
 };
 
+/** The time of runs in memory, divided by that of long ones, with which cuts
+ *  along one axis are taken. */
+static const double GOOD_SLICE_COST = 1.1;
+
 /** How finely the box may be cut. */
 typedef enum freedom {
   /** To what is whole in bytes. */
@@ -224,6 +228,14 @@ static rlo_status write_trial(search *s,
   return rlo__grid_count(&grids[1], &plan->num_pieces);
 }
 
+static void keep_trial(search *s) {
+  double cost = rlo__piece_plan_cost(&s->trial, s->good_bytes);
+  if (cost < s->best_cost) {
+    s->best_cost = cost;
+    s->best = s->trial;
+  }
+}
+
 static rlo__growth_goal goal_of(const search *s, rlo__problem_side side) {
   return (rlo__growth_goal){
       .most = s->problem->extents,
@@ -273,6 +285,46 @@ static rlo_status try_pieces(search *s,
   RLO_TRY(shrink(s, &d, NULL, &s->boxes, tally));
   const int64_t *extents = s->boxes.extents;
   return write_trial(s, gathered, extents, extents, tally, tally);
+}
+
+/* The extent of the parts of an axis that is cut in `count`: their ends are
+ * aligned, where that makes the last one but a little smaller. */
+static int64_t slice_extent(const search *s, int32_t axis, int64_t count) {
+  int64_t whole = s->problem->extents[axis];
+  int64_t extent = rlo__ceil_div(whole, count);
+  int64_t multiple = s->grower.atoms[axis];
+  while (multiple < extent / 64) {
+    multiple *= 2;
+  }
+  return rlo__round_up(extent, multiple, &extent) ? rlo__min(extent, whole)
+                                                  : whole;
+}
+
+/* Tries parts along one axis where nothing is transferred. They are equal, so
+ * that those who run them end at once, and few: a kernel is slower at edges. */
+static rlo_status try_slices(search *s) {
+  const demand d = {.max_bytes = {INT64_MAX, INT64_MAX},
+                    .max_sum_bytes = s->budget->piece_bytes,
+                    .is_written = true};
+  int64_t all = s->problem->dst_bytes;
+  int64_t slots = s->budget->num_slots;
+  int64_t count = slots * rlo__ceil_div(all, MAX_MEMORY_PIECE_BYTES * slots);
+  count = rlo__min(count, rlo__max(all / MIN_PIECE_BYTES, 1));
+  for (int32_t n = s->problem->num_axes - 1; n >= 0; --n) {
+    int32_t a = s->grower.order[DST][n];
+    int64_t extents[RLO_MAX_AXES];
+    rlo__tally tally[2];
+    memcpy(extents, s->problem->extents, sizeof extents);
+    extents[a] = slice_extent(s, a, count);
+    if (rlo__ceil_div(s->problem->extents[a], extents[a]) == count) {
+      RLO_TRY(tally_both(s, extents, extents, tally));
+      if (is_safe(s, &d, extents, tally) && keeps(&d, tally)) {
+        RLO_TRY(write_trial(s, DST, extents, extents, tally, tally));
+        keep_trial(s);
+      }
+    }
+  }
+  return RLO_OK;
 }
 
 /* Tries boxes, as many of them and of pieces at a time as in `least`, which is
@@ -347,16 +399,19 @@ static rlo_status try_side(search *s,
     return RLO_OK;
   }
   const rlo__staging least = rlo__piece_plan_staging(&s->trial, s->budget);
+  if (s->budget->is_memory[SRC] && s->budget->is_memory[DST]) {
+    RLO_TRY(try_slices(s));
+    double bytes = (double)(s->best.bytes_read + s->best.bytes_written);
+    if (s->best_cost <= GOOD_SLICE_COST * bytes) {
+      return RLO_OK;
+    }
+  }
   if (s->budget->is_memory[gathered]) {
     RLO_TRY(try_pieces(s, gathered, &least));
   } else {
     RLO_TRY(try_boxes(s, gathered, &least));
   }
-  double cost = rlo__piece_plan_cost(&s->trial, s->good_bytes);
-  if (cost < s->best_cost) {
-    s->best_cost = cost;
-    s->best = s->trial;
-  }
+  keep_trial(s);
   return RLO_OK;
 }
 

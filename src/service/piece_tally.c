@@ -172,32 +172,6 @@ static bool may_leave_memory(const tallier *t) {
          rlo__problem_reach(&t->part, t->side) == RLO__SIDE_SOME;
 }
 
-/* The lattice that a piece would have in endless memory. */
-static rlo_status pack_in_endless(tallier *t,
-                                  rlo__lattice *out,
-                                  bool *out_is_hull) {
-  rlo_problem *part = &t->part;
-  bool is_src = t->side == RLO__SIDE_SOURCE;
-  rlo_form *form = is_src ? &part->src : &part->dst;
-  int64_t *memory = is_src ? &part->src_bytes : &part->dst_bytes;
-  int64_t base = form->base;
-  int64_t bytes = *memory;
-  int64_t min;
-  int64_t max;
-  if (!rlo__form_range(part, form, &min, &max)) {
-    return rlo__fail_overflow("a position");
-  }
-  /* 8 units are whole bytes. */
-  int64_t shift = rlo__ceil_div(rlo__max(0, -min), 8);
-  form->base += 8 * shift;
-  *memory = INT64_MAX / 16;
-  RLO_TRY(rlo__problem_packing(part, t->side, out, out_is_hull));
-  out->base_byte -= shift * rlo__side_unit_bits(part, t->side);
-  form->base = base;
-  *memory = bytes;
-  return RLO_OK;
-}
-
 /* Whether a lattice is in the memory for every piece of the kind. */
 static bool is_in_memory(const tallier *t, const rlo__lattice *lattice) {
   rlo__lattice hull = rlo__lattice_hull(lattice);
@@ -214,7 +188,8 @@ static rlo_status pack_kind(tallier *t, rlo__lattice *out, bool *out_is_hull) {
   RLO_TRY(rlo__problem_restrict_box(
       t->grid->problem, t->begins, t->ends, &t->part));
   if (is_spread(t) && may_leave_memory(t)) {
-    RLO_TRY(pack_in_endless(t, out, out_is_hull));
+    RLO_TRY(
+        rlo__problem_packing_unbounded(&t->part, t->side, out, out_is_hull));
     t->has_difference = t->has_difference || !is_in_memory(t, out);
     return RLO_OK;
   }

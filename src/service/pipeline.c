@@ -42,6 +42,7 @@ static void count_stored(rlo__pipeline *pipeline) {
 }
 
 rlo_status rlo__pipeline_create(const rlo__pass *pass,
+                                rlo__prepared_set *prepared,
                                 char *staging,
                                 rlo__pipeline **out_pipeline) {
   *out_pipeline = NULL;
@@ -50,6 +51,7 @@ rlo_status rlo__pipeline_create(const rlo__pass *pass,
     return RLO_OUT_OF_MEMORY;
   }
   made->pass = pass;
+  made->prepared = prepared;
   rlo_status status = RLO_OUT_OF_MEMORY;
   made->slots =
       rlo__alloc_array((size_t)pass->staging.num_slots, sizeof *made->slots);
@@ -58,7 +60,6 @@ rlo_status rlo__pipeline_create(const rlo__pass *pass,
   if (made->slots == NULL || made->is_lost == NULL) {
     goto fail;
   }
-  RLO_TRY_GOTO(rlo__prepared_set_create(pass->num_lanes, &made->prepared));
   RLO_TRY_GOTO(place_staging(made, staging));
   if (pass->journal != NULL) {
     count_stored(made);
@@ -76,7 +77,12 @@ void rlo__pipeline_release(rlo__pipeline *pipeline) {
   }
   rlo_storage_release(pipeline->boxes[0].view);
   rlo_storage_release(pipeline->boxes[1].view);
-  rlo__prepared_set_release(pipeline->prepared);
+  rlo__prepared_give_back(pipeline->prepared, pipeline->whole);
+  for (int32_t n = 0;
+       n < pipeline->pass->staging.num_slots && pipeline->slots != NULL;
+       ++n) {
+    rlo__prepared_give_back(pipeline->prepared, pipeline->slots[n].prepared);
+  }
   rlo__free(pipeline->is_lost);
   rlo__free(pipeline->slots);
   rlo__free(pipeline);

@@ -12,12 +12,14 @@
 
 /**
  * Begins a pass.
- * @param pass     borrowed.
+ * @param pass      borrowed.
+ * @param prepared  borrowed; of the pass' lanes, or of the host.
  * @param staging  the layout's bytes, borrowed; aligned to
  *                 RLO__STAGING_ALIGNMENT.
  * @return RLO_OK; RLO_OUT_OF_MEMORY.
  */
 RLO_NODISCARD rlo_status rlo__pipeline_create(const rlo__pass *pass,
+                                              rlo__prepared_set *prepared,
                                               char *staging,
                                               rlo__pipeline **out_pipeline);
 

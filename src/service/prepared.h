@@ -10,7 +10,8 @@
  */
 typedef struct rlo__prepared rlo__prepared;
 
-/** The prepared problems of a pass. Threads: safe. */
+/** The prepared problems of a service: the next job may be like the last.
+ *  Threads: safe. */
 typedef struct rlo__prepared_set rlo__prepared_set;
 
 /** @param num_lanes  of contexts; 0: the host runs the pieces.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/transfers.h"
 
+#include <string.h>
+
 #include "base/checked.h"
 #include "base/status.h"
 #include "service/storage.h"
@@ -117,6 +119,59 @@ rlo_status rlo__transfers_write(const rlo__transfers *transfers,
   rlo__lattice one = get_transfer(transfers, lattice, number, &at);
   *out_bytes = rlo__lattice_bytes(&one);
   return rlo__lattice_write(&one, storage, packed + at);
+}
+
+/** A run of a lattice, and where the part of it that is in memory is packed. */
+typedef struct run {
+  int64_t index[RLO_MAX_AXES];
+  int64_t number, offset, begin, end;
+} run;
+
+/** Goes to a run: its part in memory is [begin, end). False after the last. */
+static bool find_run(const rlo__lattice *lattice, int64_t bytes, run *r) {
+  int32_t d = lattice->num_dims - 1;
+  if (r->number > 0) {
+    for (; d >= 0 && ++r->index[d] == lattice->extents[d]; --d) {
+      r->index[d] = 0;
+    }
+    if (d < 0) {
+      return false;
+    }
+  }
+  r->offset = lattice->base_byte;
+  for (int32_t n = 0; n < lattice->num_dims; ++n) {
+    r->offset += r->index[n] * lattice->strides[n];
+  }
+  r->begin = rlo__min(rlo__max(r->offset, 0), bytes);
+  r->end = rlo__max(r->begin, rlo__min(r->offset + lattice->run_bytes, bytes));
+  return true;
+}
+
+/** Where the part of a run that is in memory lies in packed memory. */
+static int64_t packed_begin(const rlo__lattice *lattice, const run *r) {
+  return r->number * lattice->run_bytes + r->begin - r->offset;
+}
+
+void rlo__lattice_load(const rlo__lattice *lattice,
+                       const char *memory,
+                       int64_t bytes,
+                       char *packed) {
+  for (run r = {.number = 0}; find_run(lattice, bytes, &r); ++r.number) {
+    memcpy(packed + packed_begin(lattice, &r),
+           memory + r.begin,
+           (size_t)(r.end - r.begin));
+  }
+}
+
+void rlo__lattice_store(const rlo__lattice *lattice,
+                        char *memory,
+                        int64_t bytes,
+                        const char *packed) {
+  for (run r = {.number = 0}; find_run(lattice, bytes, &r); ++r.number) {
+    memcpy(memory + r.begin,
+           packed + packed_begin(lattice, &r),
+           (size_t)(r.end - r.begin));
+  }
 }
 
 rlo_status rlo__lattice_read(const rlo__lattice *lattice,

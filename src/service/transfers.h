@@ -45,6 +45,17 @@ RLO_NODISCARD rlo_status rlo__transfers_write(const rlo__transfers *transfers,
                                               const char *packed,
                                               int64_t *out_bytes);
 
+/** Copies a lattice of `bytes` bytes of memory to packed memory, or back; but
+ *  for what of the lattice is not in the memory. */
+void rlo__lattice_load(const rlo__lattice *lattice,
+                       const char *memory,
+                       int64_t bytes,
+                       char *packed);
+void rlo__lattice_store(const rlo__lattice *lattice,
+                        char *memory,
+                        int64_t bytes,
+                        const char *packed);
+
 /** Reads and writes a whole lattice. */
 RLO_NODISCARD rlo_status rlo__lattice_read(const rlo__lattice *lattice,
                                            rlo_storage *storage,

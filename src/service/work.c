@@ -114,6 +114,29 @@ static char *memory_of(const rlo__pass *pass, rlo__problem_side side) {
              : rlo__storage_writable_memory(pass->storages[side]);
 }
 
+/* Moves a side of a piece into packed memory of its own, out of that of its
+ * box. Where guards skip points, its lattice may reach beyond the box: cut off
+ * there, it would be a hull, with bytes of other pieces. */
+static rlo_status pack_out_of_box(const rlo__box *box,
+                                  rlo_problem *problem,
+                                  rlo__problem_side side,
+                                  int64_t room,
+                                  rlo__piece_side *place) {
+  rlo__lattice *lattice = &place->lattice;
+  bool is_hull;
+  RLO_TRY(rlo__problem_packing_unbounded(problem, side, lattice, &is_hull));
+  if (rlo__lattice_bytes(lattice) > room) {
+    /* It was planned as one that the end of the memory cuts off. */
+    RLO_TRY(rlo__problem_packing(problem, side, lattice, &is_hull));
+  }
+  rlo__lattice hull = rlo__lattice_hull(lattice);
+  place->is_beyond =
+      hull.run_bytes > 0 &&
+      (hull.base_byte < 0 ||
+       hull.base_byte + hull.run_bytes > rlo__lattice_bytes(&box->lattice));
+  return rlo__problem_rebase(problem, side, lattice, problem);
+}
+
 /* Moves a side of a piece to where its bytes are used. */
 static rlo_status place_side(rlo__pipeline *pipeline,
                              rlo__slot *slot,
@@ -135,10 +158,12 @@ static rlo_status place_side(rlo__pipeline *pipeline,
     *bytes_in_memory = is_in_memory ? touched : 0;
     return RLO_OK;
   }
+  int64_t room = pass->staging.slot_bytes;
   *place = (rlo__piece_side){
       .memory = slot->memory,
       .storage = is_in_box ? slot->box->view : pass->storages[side]};
-  RLO_TRY(pack_side(problem, side, &place->lattice));
+  RLO_TRY(is_in_box ? pack_out_of_box(slot->box, problem, side, room, place)
+                    : pack_side(problem, side, &place->lattice));
   place->bytes = rlo__lattice_bytes(&place->lattice);
   if (pass->plan.is_tiled[side]) {
     place->lattice =
@@ -152,7 +177,7 @@ static rlo_status place_side(rlo__pipeline *pipeline,
     slot->has_gaps = !place->lattice.is_exact;
     slot->loads_gaps = is_in_box || !pass->is_new_destination;
   }
-  return check_room("piece", place->bytes, pipeline->pass->staging.slot_bytes);
+  return check_room("piece", place->bytes, room);
 }
 
 static rlo_status prepare_piece(rlo__pipeline *pipeline,
@@ -179,6 +204,19 @@ static bool is_counted(const rlo__pipeline *pipeline,
          storage == pipeline->pass->storages[1];
 }
 
+/* Reads the packed bytes of a side. */
+static rlo_status read_side(const rlo__slot *slot,
+                            const rlo__piece_side *side) {
+  if (side->is_beyond) {
+    rlo__lattice_load(&side->lattice,
+                      slot->box->memory,
+                      rlo__lattice_bytes(&slot->box->lattice),
+                      side->memory);
+    return RLO_OK;
+  }
+  return rlo__lattice_read(&side->lattice, side->storage, side->memory);
+}
+
 static rlo_status read_piece(rlo__pipeline *pipeline,
                              rlo__slot *slot,
                              rlo__work *work) {
@@ -193,7 +231,7 @@ static rlo_status read_piece(rlo__pipeline *pipeline,
     return status;
   }
   work->bytes_read = is_counted(pipeline, src->storage) ? src->bytes : 0;
-  return rlo__lattice_read(&src->lattice, src->storage, src->memory);
+  return read_side(slot, src);
 }
 
 /** For load_gaps. */
@@ -212,7 +250,7 @@ static rlo_status load_gaps(void *payload) {
     return RLO_OK;
   }
   g->work->bytes_read += is_counted(g->pipeline, dst->storage) ? dst->bytes : 0;
-  return rlo__lattice_read(&dst->lattice, dst->storage, dst->memory);
+  return read_side(g->slot, dst);
 }
 
 static int64_t share_of(int64_t bytes, int64_t share, int64_t num_shares) {
@@ -270,6 +308,13 @@ static rlo_status write_piece(const rlo__pipeline *pipeline,
                               rlo__work *work) {
   const rlo__piece_side *dst = &slot->sides[RLO__SIDE_DESTINATION];
   work->bytes_written = is_counted(pipeline, dst->storage) ? dst->bytes : 0;
+  if (dst->is_beyond) {
+    rlo__lattice_store(&dst->lattice,
+                       slot->box->memory,
+                       rlo__lattice_bytes(&slot->box->lattice),
+                       dst->memory);
+    return RLO_OK;
+  }
   return rlo__lattice_write(&dst->lattice, dst->storage, dst->memory);
 }
 

@@ -80,6 +80,9 @@ typedef struct rlo__piece_side {
    *  slot's. NULL: it is part of the user's memory or of a box. */
   rlo_storage *storage;
   rlo__lattice lattice;
+  /** The lattice is that of a box and reaches beyond it, by bytes that are not
+   *  touched. */
+  bool is_beyond;
 } rlo__piece_side;
 
 /** A piece in flight. */
@@ -102,6 +105,7 @@ typedef struct rlo__slot {
 typedef struct rlo__pipeline {
   /** Borrowed. */
   const rlo__pass *pass;
+  /** Borrowed. */
   rlo__prepared_set *prepared;
   /** The whole problem, if it runs in shares. */
   rlo__prepared *whole;

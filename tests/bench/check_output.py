@@ -8,21 +8,111 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
+import tempfile
 
 SMALL = ["--size-factor", "small", "--rounds", "3", "--peers", "memcpy"]
 
 
-def run(*arguments):
+def run(*arguments, path=None):
+    """Run relayout-bench, with a folder before the others of PATH."""
+    environment = dict(os.environ)
+    if path is not None:
+        environment["PATH"] = path + os.pathsep + environment["PATH"]
     return subprocess.run([sys.argv[1], *arguments], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=240,
-                          check=False)
+                          env=environment, check=False)
 
 
 def expect(is_so, what):
     if not is_so:
         sys.exit("check_output.py: %s" % what)
+
+
+def check_service():
+    """The ratios of each comparison, and their geometric mean."""
+    done = run(*SMALL, "--json", "--case", "^(1:|f32 trans)", "service")
+    expect(done.returncode == 0, done.stderr)
+    figures = json.loads(done.stdout)["figures"]
+    for what, reference in (("a job", "by the plan"),
+                            ("a job on the host", "by the mover")):
+        ratios = [figure["ratio"] for figure in figures
+                  if figure["reference_name"] == reference
+                  and "ratio" in figure]
+        expect(len(ratios) == 2, "%s: ratios %s" % (what, ratios))
+        means = [figure for figure in figures
+                 if figure["name"] == what + ": geometric mean"]
+        expect(len(means) == 1, "%s: means %s" % (what, means))
+        mean = (ratios[0] * ratios[1]) ** 0.5
+        expect(abs(means[0]["value"] - mean) < 0.01 * mean + 0.0001,
+               "%s: mean %g, not %g" % (what, means[0]["value"], mean))
+        expect(abs(means[0]["reference"] - min(ratios)) < 0.0002,
+               "%s: the worst is not %g" % (what, min(ratios)))
+
+
+def write_program(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\n" + text)
+    os.chmod(path, 0o755)
+
+
+FILES = ["--size-factor", "0.0002", "--rounds", "1", "--memory", "4MiB",
+         "--case", "^f32 batch", "--json", "files"]
+
+
+def check_files(folder):
+    """Who takes part, and that nobody's wrong output is timed."""
+    given = os.path.join(folder, "given")
+    with open(given, "wb") as file:
+        file.write(bytes(1 << 16))
+    os.mkdir(os.path.join(folder, "files"))
+    options = ["--folder", os.path.join(folder, "files"),
+               "--command", "copier:%s:cp \"$1\" \"$2\"" % given,
+               "--command", "broken:%s:exit 3" % given]
+    done = run(*options, *FILES)
+    expect(done.returncode == 0, done.stderr)
+    expect("broken: left out, it failed" in done.stderr, done.stderr)
+    figures = {figure["name"]: figure
+               for figure in json.loads(done.stdout)["figures"]}
+    for cache in ("cold", "warm"):
+        start = "f32 batch transposed, %s: " % cache
+        if start + "cp" not in figures:
+            expect("%s: left out" % start[:-2] in done.stderr, done.stderr)
+            continue
+        for who in ("cp", "host 4MiB", "device 4MiB",
+                    "copier (not checked)"):
+            figure = figures[start + who]
+            expect(figure["unit"] == "s" and figure["value"] > 0
+                   and figure["ratio"] > 0, "%s: %s" % (who, figure))
+        # What cp held, not who started it.
+        expect(figures[start + "cp"]["peak_bytes"] < 64 << 20,
+               "cp held %s bytes" % figures[start + "cp"]["peak_bytes"])
+        expect(figures[start + "host 4MiB"]["passes"] >= 1, "no passes")
+
+    broken = "printf X | dd of=\"$%s\" bs=1 seek=4099 conv=notrunc 2>&1\n"
+    write_program(folder, "cp", "/bin/cp \"$@\"\n" + broken % 3)
+    done = run(*options, *FILES, path=folder)
+    expect(done.returncode == 1 and "cp: its output is wrong" in done.stderr,
+           "a wrong copy: %d, %s" % (done.returncode, done.stderr))
+    os.remove(os.path.join(folder, "cp"))
+    write_program(folder, "python3",
+                  "test $# -lt 7 || head -c 1920000 /dev/zero >\"$7\"\n")
+    done = run(*options, *FILES, path=folder)
+    expect(done.returncode == 0
+           and "numpy: left out, its output is wrong" in done.stderr
+           and ": numpy" not in done.stdout,
+           "a wrong NumPy: %d, %s" % (done.returncode, done.stderr))
+    expect(os.listdir(os.path.join(folder, "files")) == [],
+           "files are left behind")
+    for wrong in (["--memory", ","], ["--command", "only a name"],
+                  ["--command", "x:/nowhere/to/be/found:cat"],
+                  ["--folder", "/nowhere/to/be/found"]):
+        done = run(*FILES, *wrong)
+        expect(done.returncode == 1 and "relayout-bench: " in done.stderr,
+               "%s: exit code %d" % (wrong, done.returncode))
 
 
 def main():
@@ -58,6 +148,10 @@ def main():
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     expect([row["contestant"] for row in rows] ==
            ["copy", "relayout", "memcpy"], "CSV: %s" % rows)
+
+    check_service()
+    with tempfile.TemporaryDirectory() as folder:
+        check_files(folder)
 
     for wrong in (["nosuite"], ["--peers", "nobody"], ["--rounds", "0"],
                   ["--size-factor", "2"], ["--case", "("]):

@@ -6,35 +6,62 @@
 #include "support/random_problem.h"
 #include "support/watched_storage.h"
 
-enum { TEST_JOB_BYTES = 4096 };
+enum { TEST_JOB_BYTES = TEST_PROBLEM_LARGE_BYTES };
 
 /**
- * A random job: a problem, storages of random kinds with random bytes, and a
- * budget, mostly one in which it takes many pieces. What has to become of the
- * destination is what the oracle makes of it.
+ * A random job: a problem, and a cut, which is the kinds of its storages, their
+ * bytes, traits and lengths, one pass or two, and a budget of 1 MiB down to the
+ * least that suffices. What has to become of the destination is what the oracle
+ * makes of it.
  */
 typedef struct test_job {
   /** For messages: how to repeat it. */
   uint64_t seed;
-  int number;
+  int number, cut;
   test_problem problem;
   rlo_job_options options;
   watched_storage src, dst;
-  uint8_t wanted[TEST_JOB_BYTES];
   rlo_job *job;
+  /** Of the submitted job, its passes together; shares in place of pieces do
+   *  not count. */
+  int64_t num_boxes, num_pieces;
+  int32_t num_passes;
+  /** Bytes of the destination beforehand, and what the oracle makes of them;
+   *  ones for the bits that the problem writes. */
+  uint8_t before[TEST_JOB_BYTES], wanted[TEST_JOB_BYTES];
+  uint8_t written[TEST_JOB_BYTES];
 } test_job;
 
-/** Draws job number `number`; false if there is no such job. */
-bool test_job_init(test_job *job, uint64_t seed, int number);
+/** Draws problem number `number` and one of its cuts; false if there is no such
+ *  job. */
+bool test_job_init(test_job *job, uint64_t seed, int number, int cut);
 
-/** Submits it; asks for more memory where that is too small. */
-void test_job_submit(test_job *job, rlo_service *service);
+/** Submits it, with the least budget if that is more than was drawn. Some jobs
+ *  cannot be cut at the granules that were drawn, or so that a piece fits into
+ *  the device's memory: false, and nothing was submitted. */
+bool test_job_submit(test_job *job, rlo_service *service);
 
-/** Waits for its end, and compares the destination and the counters. Returns
- *  how many pieces there were. */
-int64_t test_job_expect(test_job *job);
+/** Waits for its end, and compares the destination and the counters. */
+void test_job_expect(test_job *job);
+
+/** Compares the destination alone. */
+void test_job_expect_bytes(const test_job *job);
 
 /** Releases everything; the job has ended or was not submitted. */
 void test_job_deinit(test_job *job);
+
+/** What jobs had in them. */
+typedef struct test_job_counts {
+  int jobs, refused;
+  /** Jobs of several pieces, of several boxes, of a thousand pieces or more. */
+  int with_pieces, with_boxes, with_thousands;
+  int of_two_passes;
+} test_job_counts;
+
+/** Submits a job, waits for its end and releases it all. */
+void test_job_run(test_job *job, rlo_service *service, test_job_counts *counts);
+
+/** Prints them, and expects that a good part of the jobs was cut. */
+void test_job_expect_counts(const test_job_counts *counts);
 
 #endif

@@ -10,7 +10,14 @@
 #include "support/random_indexed.h"
 #include "support/random_shape.h"
 
-enum { MOST_POINTS = 400, MOST_BYTES = 4096 };
+/** What is drawn, and what is kept of it. */
+static const struct {
+  int64_t elements, chain_extent, form_extent;
+  int32_t least_rank;
+  int64_t least_points, most_points, most_bytes;
+} sizes[] = {[TEST_PROBLEM_SMALL] = {100, 6, 5, 0, 0, 400, 4096},
+             [TEST_PROBLEM_LARGE] = {
+                 20000, 24, 16, 2, 1000, 30000, TEST_PROBLEM_LARGE_BYTES}};
 
 /* --------------------------------------------------------------------- walking
  */
@@ -88,6 +95,7 @@ bool test_walk_holds(const test_walk *walk, rlo_guard_kind kind) {
 /* ---------------------------------------------------------- problems of shapes
  */
 
+/* Any type, half of the time one of each width. */
 static rlo_dtype draw_type(test_random *random) {
   static const rlo_dtype types[] = {RLO_DTYPE_S4,
                                     RLO_DTYPE_U2,
@@ -95,22 +103,34 @@ static rlo_dtype draw_type(test_random *random) {
                                     RLO_DTYPE_F16,
                                     RLO_DTYPE_F32,
                                     RLO_DTYPE_C128};
-  return types[test_random_in(random, 0, 5)];
+  if (test_random_once_in(random, 2)) {
+    return types[test_random_in(random, 0, 5)];
+  }
+  rlo_dtype type;
+  do {
+    type =
+        (rlo_dtype)test_random_in(random, RLO_DTYPE_PRED, RLO_DTYPE_F6E2M3FN);
+    /* These have no zero or no one, which layouts may be filled with. */
+  } while (!rlo_dtype_is_valid(type) || type == RLO_DTYPE_F8E8M0FNU ||
+           type == RLO_DTYPE_S1);
+  return type;
 }
 
 static void draw_relayout(test_random *random,
                           bool is_conversion,
+                          test_problem_size size,
                           rlo_problem *out) {
   int32_t permutation[RLO_MAX_RANK];
   rlo_shape src;
   rlo_shape dst;
-  test_random_pair(random,
-                   draw_type(random),
-                   (int32_t)test_random_in(random, 0, 4),
-                   100,
-                   &src,
-                   &dst,
-                   permutation);
+  test_random_pair(
+      random,
+      draw_type(random),
+      sizes[size].least_rank + (int32_t)test_random_in(random, 0, 4),
+      sizes[size].elements,
+      &src,
+      &dst,
+      permutation);
   if (!is_conversion) {
     expect_ok(rlo_relayout_lower(&src, &dst, permutation, out));
     return;
@@ -174,11 +194,13 @@ static void pick(test_random *random,
                                (int32_t)test_random_in(random, 0, count - 1));
 }
 
-static bool draw_chain(test_random *random, rlo_problem *out) {
+static bool draw_chain(test_random *random,
+                       test_problem_size size,
+                       rlo_problem *out) {
   int64_t dims[3];
   int32_t rank = (int32_t)test_random_in(random, 1, 3);
   for (int32_t k = 0; k < rank; ++k) {
-    dims[k] = test_random_in(random, 1, 6);
+    dims[k] = test_random_in(random, 1, sizes[size].chain_extent);
   }
   rlo_dtype type = draw_type(random);
   rlo_shape src =
@@ -322,13 +344,18 @@ static void fit_memory(test_random *random,
   }
 }
 
-static void draw_forms(test_random *random, bool is_sum, test_problem *out) {
+static void draw_forms(test_random *random,
+                       bool is_sum,
+                       test_problem_size size,
+                       test_problem *out) {
   static const int32_t units[] = {1, 2, 3, 4, 8, 12, 16, 24, 32, 128};
   rlo_problem *problem = &out->problem;
   problem->unit_bits = is_sum ? 32 : units[test_random_in(random, 0, 9)];
-  problem->num_axes = (int32_t)test_random_in(random, is_sum ? 2 : 0, 4);
+  problem->num_axes =
+      (int32_t)test_random_in(random, is_sum ? 2 : sizes[size].least_rank, 4);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    problem->extents[a] = test_random_in(random, 1, is_sum ? 7 : 5);
+    problem->extents[a] =
+        test_random_in(random, 1, is_sum ? 7 : sizes[size].form_extent);
   }
   draw_nested(random, problem, true, &problem->dst);
   draw_nested(random, problem, !is_sum, &problem->src);
@@ -378,18 +405,20 @@ static void draw_forms(test_random *random, bool is_sum, test_problem *out) {
   problem->read_bytes = problem->written_bytes = 1 << 20;
 }
 
-bool test_random_problem(test_random *random,
-                         test_problem_kind kind,
-                         test_problem *out) {
+bool test_random_problem_of(test_random *random,
+                            test_problem_kind kind,
+                            test_problem_size size,
+                            test_problem *out) {
   memset(out, 0, sizeof *out);
   bool is_drawn = true;
   switch (kind) {
     case TEST_PROBLEM_RELAYOUT:
     case TEST_PROBLEM_CONVERSION:
-      draw_relayout(random, kind == TEST_PROBLEM_CONVERSION, &out->problem);
+      draw_relayout(
+          random, kind == TEST_PROBLEM_CONVERSION, size, &out->problem);
       break;
     case TEST_PROBLEM_CHAIN:
-      is_drawn = draw_chain(random, &out->problem);
+      is_drawn = draw_chain(random, size, &out->problem);
       break;
     case TEST_PROBLEM_GATHER:
       is_drawn = draw_gather(random, out);
@@ -398,16 +427,23 @@ bool test_random_problem(test_random *random,
       draw_segment_sum(random, out);
       break;
     default:
-      draw_forms(random, kind == TEST_PROBLEM_SUM, out);
+      draw_forms(random, kind == TEST_PROBLEM_SUM, size, out);
       break;
   }
-  if (!is_drawn || out->problem.src_bytes > MOST_BYTES ||
-      out->problem.dst_bytes > MOST_BYTES) {
+  if (!is_drawn || out->problem.src_bytes > sizes[size].most_bytes ||
+      out->problem.dst_bytes > sizes[size].most_bytes) {
     return false;
   }
   int64_t points = 1;
   for (int32_t a = 0; a < out->problem.num_axes; ++a) {
     points *= out->problem.extents[a];
   }
-  return points <= MOST_POINTS;
+  return points >= sizes[size].least_points &&
+         points <= sizes[size].most_points;
+}
+
+bool test_random_problem(test_random *random,
+                         test_problem_kind kind,
+                         test_problem *out) {
+  return test_random_problem_of(random, kind, TEST_PROBLEM_SMALL, out);
 }

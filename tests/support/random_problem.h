@@ -36,8 +36,24 @@ typedef enum test_problem_kind {
   TEST_PROBLEM_NUM_KINDS
 } test_problem_kind;
 
-/** Draws a problem; false if it is larger than some hundred points or some
- *  kilobytes. */
+/** How many points a problem has, and how many bytes a side at most. */
+typedef enum test_problem_size {
+  /** Up to 400 points, 4 KiB. */
+  TEST_PROBLEM_SMALL,
+  /** 1,000 to 30,000 points, 256 KiB. */
+  TEST_PROBLEM_LARGE
+} test_problem_size;
+
+enum { TEST_PROBLEM_LARGE_BYTES = 256 * 1024 };
+
+/** Draws a problem; false if what was drawn is of another size, or
+ *  no problem. */
+bool test_random_problem_of(test_random *random,
+                            test_problem_kind kind,
+                            test_problem_size size,
+                            test_problem *out);
+
+/** Draws a small problem. */
 bool test_random_problem(test_random *random,
                          test_problem_kind kind,
                          test_problem *out);

@@ -43,6 +43,10 @@ static rlo_status watch(watched_storage *w,
   if (offset < 0 || bytes < 1 || offset + bytes > w->bytes) {
     return rlo_error_set(RLO_INTERNAL, "beyond the storage");
   }
+  if (offset % w->granule_bytes != 0 ||
+      (bytes % w->granule_bytes != 0 && offset + bytes != w->bytes)) {
+    return rlo_error_set(RLO_INTERNAL, "not in granules");
+  }
   if (number == w->fails_at) {
     return w->fails_silently
                ? w->failure
@@ -168,6 +172,9 @@ void watched_storage_init(watched_storage *w,
   w->kind = kind;
   w->bytes = bytes;
   w->fd = -1;
+  bool has_granules = !watched_storage_is_memory(w) && traits != NULL &&
+                      traits->granule_bytes > 0;
+  w->granule_bytes = has_granules ? traits->granule_bytes : 1;
   atomic_init(&w->low, UINTPTR_MAX);
   atomic_init(&w->high, 0);
   if (kind == TEST_STORAGE_FILE) {

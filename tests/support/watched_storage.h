@@ -27,6 +27,8 @@ typedef struct watched_storage {
   test_storage_kind kind;
   rlo_storage *storage;
   int64_t bytes;
+  /** Of the traits; 1 of memory. */
+  int64_t granule_bytes;
   /** Of memory and functions: `bytes` bytes in a block of the heap, which is
    *  no longer where a sanitizer watches its ends. */
   uint8_t *block, *memory;

@@ -264,6 +264,43 @@ RLO_TEST(test_piece_plan__the_last_granule_ends_with_the_storage) {
                  "source and 8 bytes of the destination");
 }
 
+/** What lies in memory on both sides, cut for devices that share it. */
+typedef struct shared {
+  const char *src, *dst, *permutation;
+  int32_t num_slots;
+  int64_t num_pieces;
+  /** Along one axis, so that the runs on both sides stay this long. */
+  int64_t run_bytes;
+} shared;
+
+static const shared shareds[] = {
+    {"f32[7264,7264]", "f32[7264,7264]", "1,0", 4, 4, 7000},
+    {"u8[14465,7233]", "u8[7233,14465]", "1,0", 4, 4, 1800},
+    /* The short axes that are innermost on a side are not cut. */
+    {"f32[96,75,75,96]", "f32[96,75,75,96]", "3,2,1,0", 4, 4, 384},
+    /* No piece has more than 64 MiB. */
+    {"f32[16384,16384]", "f32[16384,16384]", "1,0", 6, 18, 3600},
+    /* The long axis in the middle. */
+    {"f32[3,2000000,5]", "f32[5,2000000,3]", "2,1,0", 6, 6, 12},
+    {"f32[16,16]", "f32[16,16]", "1,0", 4, 1, 64},
+};
+
+RLO_TABLE_TEST(test_piece_plan__equal_pieces_for_devices_that_share_memory,
+               shareds) {
+  const shared *c = &shareds[_i];
+  test_plan_lower(c->src, c->dst, c->permutation, &whole);
+  budget.piece_bytes = INT64_MAX;
+  budget.is_memory[0] = budget.is_memory[1] = true;
+  budget.num_slots = c->num_slots;
+  expect_ok(make());
+  ck_assert_int_eq(plan.num_pieces, c->num_pieces);
+  ck_assert_int_ge(plan.read_run_bytes, c->run_bytes);
+  ck_assert_int_ge(plan.write_run_bytes, c->run_bytes);
+  int64_t most = plan.piece_bytes[RLO__SIDE_DESTINATION];
+  ck_assert_int_le(most, 64 * MIB);
+  ck_assert_int_le(most * c->num_pieces, whole.dst_bytes / 16 * 17 + 64);
+}
+
 RLO_TEST(test_piece_plan__refusals) {
   test_plan_sum("f32[4,5,6]", 1, &whole);
   expect_refusal(make(),

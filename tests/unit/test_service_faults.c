@@ -88,6 +88,38 @@ RLO_TEST(test_service_faults__cancelled_while_it_runs) {
   test_gate_deinit(&gate);
 }
 
+static void take_time(void *payload) {
+  (void)payload;
+  const struct timespec step = {.tv_nsec = 10000000};
+  (void)nanosleep(&step, NULL);
+}
+
+/* After 200 ms and one piece of each thread, whose runs take 10 ms each. */
+RLO_TEST(test_service_faults__cancelled_soon) {
+  enum { IO_THREADS = 3 };
+
+  transpose_job t;
+  transpose_job_init(&t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  t.src.on_call = t.dst.on_call = take_time;
+  transpose_job_submit(&t, service);
+  while (atomic_load(&t.src.num_calls) < 2 * IO_THREADS) {
+    take_time(NULL);
+  }
+  int num_calls = atomic_load(&t.src.num_calls);
+  rlo_job_info before = transpose_job_info(&t);
+  double begin = rlo__clock_seconds();
+  rlo_job_cancel(t.job);
+  transpose_job_expect_failure(&t, RLO_CANCELLED, "the job was cancelled");
+  double seconds = rlo__clock_seconds() - begin;
+  num_calls = atomic_load(&t.src.num_calls) - num_calls;
+  rlo_job_info after = transpose_job_info(&t);
+  ck_assert_int_lt(after.pieces_done, after.num_pieces);
+  ck_assert_int_le(after.pieces_done - before.pieces_done, IO_THREADS);
+  ck_assert_msg(
+      seconds < 0.2 + 0.02 * num_calls, "%g s, %d calls", seconds, num_calls);
+  transpose_job_deinit(&t);
+}
+
 RLO_TEST(test_service_faults__cancelled_while_it_waits) {
   rlo_service *single = NULL;
   rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;

@@ -13,64 +13,32 @@
 #include "relayout/ops.h"
 #include "service/job_plan.h"
 #include "support/expect.h"
+#include "support/journal_case.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
-#include "support/temp_file.h"
-#include "support/transpose_job.h"
 
-static rlo_service *service;
-static char folder[TEMP_FOLDER_CHARS];
-static char path[128];
-static int64_t live;
-
-static rlo_service *make_service(int64_t host_bytes, int io_threads) {
-  rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
-  options.host_memory_bytes = host_bytes;
-  options.io_threads = io_threads;
-  rlo_service *made = NULL;
-  expect_ok(rlo_service_create(NULL, 0, &options, &made));
-  return made;
-}
+static test_journal journal_case;
 
 static void set_up(void) {
-  live = rlo__alloc_live_count();
-  temp_folder_make(folder);
-  (void)snprintf(path, sizeof path, "%s/journal", folder);
-  service = make_service(RLO_SERVICE_MIN_HOST_BYTES, 3);
-  /* As often as there is something to record. */
-  rlo__journal_set_interval(0.0);
+  test_journal_init(&journal_case);
 }
 
 static void tear_down(void) {
-  rlo__journal_set_interval(-1.0);
-  rlo_service_release(service);
-  (void)unlink(path);
-  ck_assert_int_eq(rmdir(folder), 0);
-  ck_assert_int_eq(rlo__alloc_live_count(), live);
+  test_journal_deinit(&journal_case);
 }
 
 RLO_FIXTURE(set_up, tear_down);
-
-static void init_job(transpose_job *t,
-                     test_storage_kind src,
-                     test_storage_kind dst) {
-  transpose_job_init(t, src, dst);
-  t->options.journal_path = path;
-  t->options.host_memory_bytes = 4096;
-}
-
-/* The same job once more, in place of one that has ended. */
-static void submit_again(transpose_job *t) {
-  rlo_job_release(t->job);
-  transpose_job_submit(t, service);
-}
 
 static void expect_no_job(transpose_job *t,
                           rlo_status status,
                           const char *words) {
   rlo_job *job = NULL;
-  rlo_status got = rlo_service_submit(
-      service, &t->problem, t->src.storage, t->dst.storage, &t->options, &job);
+  rlo_status got = rlo_service_submit(journal_case.service,
+                                      &t->problem,
+                                      t->src.storage,
+                                      t->dst.storage,
+                                      &t->options,
+                                      &job);
   ck_assert_msg(
       got == status && strstr(rlo_error_last()->message, words) != NULL,
       "%s: %s",
@@ -84,10 +52,11 @@ RLO_TEST(test_service_journal__a_checkpoint_is_beside_the_pass) {
   transpose_job t;
   test_gate gate;
   test_gate_init(&gate);
-  init_job(&t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  test_journal_init_job(
+      &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
   t.dst.on_flush = test_gate_pass;
   t.dst.payload = &gate;
-  transpose_job_submit(&t, service);
+  transpose_job_submit(&t, journal_case.service);
   test_gate_await(&gate, 1);
   rlo_job_info info;
   do {
@@ -104,9 +73,10 @@ RLO_TEST(test_service_journal__a_checkpoint_is_beside_the_pass) {
 /* ------------------------------------------------------------ other budgets */
 
 RLO_TEST(test_service_journal__with_the_budget_that_it_began_with) {
-  rlo_service *large = make_service(INT64_C(1) << 24, 5);
+  rlo_service *large = test_journal_service(INT64_C(1) << 24, 5);
   transpose_job t;
-  init_job(&t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  test_journal_init_job(
+      &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
   t.options.host_memory_bytes = 0;
   transpose_job_submit(&t, large);
   transpose_job_expect(&t);
@@ -127,7 +97,7 @@ RLO_TEST(test_service_journal__with_the_budget_that_it_began_with) {
   ck_assert_int_eq(got.num_pieces, wanted.num_pieces);
   ck_assert_int_eq(got.num_pieces, first.num_pieces);
   ck_assert_int_eq(got.host_bytes, wanted.host_bytes);
-  submit_again(&t);
+  test_journal_submit_again(&journal_case, &t);
   transpose_job_expect(&t);
   ck_assert_int_eq(transpose_job_info(&t).bytes_resumed, first.bytes_total);
   t.options.host_memory_bytes = 12345;
@@ -150,14 +120,14 @@ RLO_TEST(test_service_journal__alone_in_a_smaller_service) {
                                .dst = {.axis = {1}},
                                .src_bytes = sizeof content,
                                .dst_bytes = sizeof content};
-  rlo_service *large = make_service(INT64_C(4) << 20, 2);
+  rlo_service *large = test_journal_service(INT64_C(4) << 20, 2);
   watched_storage src, dst;
   watched_storage_init(
       &src, TEST_STORAGE_FUNCTIONS, content, sizeof content, NULL);
   memset(content, 0, sizeof content);
   watched_storage_init(&dst, TEST_STORAGE_FILE, content, sizeof content, NULL);
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
-  options.journal_path = path;
+  options.journal_path = journal_case.path;
   options.host_memory_bytes = INT64_C(4) << 20;
   src.fails_at = 2;
   src.failure = RLO_IO;
@@ -169,11 +139,15 @@ RLO_TEST(test_service_journal__alone_in_a_smaller_service) {
   rlo_job_release(job);
   src.fails_at = 0;
   options.host_memory_bytes = 0;
-  expect_ok(rlo_service_submit(
-      service, &problem, src.storage, dst.storage, &options, &job));
+  expect_ok(rlo_service_submit(journal_case.service,
+                               &problem,
+                               src.storage,
+                               dst.storage,
+                               &options,
+                               &job));
   transpose_job other;
   transpose_job_init(&other, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
-  transpose_job_submit(&other, service);
+  transpose_job_submit(&other, journal_case.service);
   transpose_job_expect(&other);
   transpose_job_deinit(&other);
   expect_ok(rlo_job_wait(job, -1, NULL));
@@ -269,7 +243,8 @@ static rlo_status read_zeros(void *payload,
 
 RLO_TEST(test_service_journal__functions_that_identify_the_source) {
   transpose_job t;
-  init_job(&t, TEST_STORAGE_MEMORY, TEST_STORAGE_FILE);
+  test_journal_init_job(
+      &journal_case, &t, TEST_STORAGE_MEMORY, TEST_STORAGE_FILE);
   rlo_storage_release(t.src.storage);
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
   uint64_t number = 17;
@@ -278,7 +253,7 @@ RLO_TEST(test_service_journal__functions_that_identify_the_source) {
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.bytes = t.src.bytes;
   expect_ok(rlo_storage_create(&ops, &number, &traits, &t.src.storage));
-  transpose_job_submit(&t, service);
+  transpose_job_submit(&t, journal_case.service);
   expect_ok(rlo_job_wait(t.job, -1, NULL));
   expect_ok(rlo_job_result(t.job));
   number = 18;
@@ -288,9 +263,11 @@ RLO_TEST(test_service_journal__functions_that_identify_the_source) {
 
 RLO_TEST(test_service_journal__other_jobs) {
   transpose_job t, other;
-  init_job(&t, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
-  init_job(&other, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
-  transpose_job_submit(&t, service);
+  test_journal_init_job(
+      &journal_case, &t, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
+  test_journal_init_job(
+      &journal_case, &other, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
+  transpose_job_submit(&t, journal_case.service);
   transpose_job_expect(&t);
   rlo_storage *src = t.src.storage;
   rlo_storage *dst = t.dst.storage;
@@ -307,7 +284,7 @@ RLO_TEST(test_service_journal__other_jobs) {
   t.problem.extents[1] = problem.extents[0];
   t.problem.dst.axis[0] = problem.dst.axis[1];
   t.problem.dst.axis[1] = problem.dst.axis[0];
-  submit_again(&t);
+  test_journal_submit_again(&journal_case, &t);
   transpose_job_expect(&t);
   t.problem.src.base = 1;
   --t.problem.extents[0];
@@ -328,7 +305,8 @@ RLO_TEST(test_service_journal__other_jobs) {
 
 RLO_TEST(test_service_journal__where_a_journal_is_of_no_use) {
   transpose_job t;
-  init_job(&t, TEST_STORAGE_FILE, TEST_STORAGE_MEMORY);
+  test_journal_init_job(
+      &journal_case, &t, TEST_STORAGE_FILE, TEST_STORAGE_MEMORY);
   expect_no_job(&t,
                 RLO_INVALID_ARGUMENT,
                 "the destination of a job with a journal is memory");
@@ -339,7 +317,7 @@ RLO_TEST(test_service_journal__where_a_journal_is_of_no_use) {
   rlo_storage_release(t.dst.storage);
   t.dst.storage = memory;
   transpose_job_deinit(&t);
-  ck_assert_int_ne(access(path, F_OK), 0);
+  ck_assert_int_ne(access(journal_case.path, F_OK), 0);
 }
 
 /* A source that is written to while the job runs: the next checkpoint says so,
@@ -353,10 +331,11 @@ static void change_file(void *payload) {
 
 RLO_TEST(test_service_journal__a_source_that_changes) {
   transpose_job t;
-  init_job(&t, TEST_STORAGE_FILE, TEST_STORAGE_FUNCTIONS);
+  test_journal_init_job(
+      &journal_case, &t, TEST_STORAGE_FILE, TEST_STORAGE_FUNCTIONS);
   t.dst.on_call = change_file;
   t.dst.payload = &t.src;
-  transpose_job_submit(&t, service);
+  transpose_job_submit(&t, journal_case.service);
   transpose_job_expect_failure(&t, RLO_DATA_LOSS, "the source has changed");
   rlo_job_info info = transpose_job_info(&t);
   ck_assert_int_lt(info.pieces_done, info.num_pieces);
