@@ -287,13 +287,14 @@ static rlo_status make_swapped_storage(const rlo__array_source *source,
 }
 
 int rlo__array_source_storage(const rlo__array_source *source,
+                              const rlo_storage_traits *hints,
                               rlo_storage **out_storage) {
   rlo_status status = source->swapped_width_bytes > 1
                           ? make_swapped_storage(source, out_storage)
                           : rlo_storage_from_fd(source->file.descriptor,
                                                 source->contents.offset_bytes,
                                                 source->bytes,
-                                                NULL,
+                                                hints,
                                                 out_storage);
   return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
 }

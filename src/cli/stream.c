@@ -286,12 +286,15 @@ static int create_service(run *r) {
 static int create_storages(run *r) {
   const rlo__stream *s = r->stream;
   int32_t count = s->num_sources + s->num_outputs;
+  rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
+  hints.is_direct = s->options->is_direct;
   r->storages = calloc((size_t)count, sizeof(rlo_storage *));
   if (r->storages == NULL) {
     return rlo__fail("cannot get memory for %d files", count);
   }
   for (int32_t n = 0; n < s->num_sources; ++n) {
-    int code = rlo__array_source_storage(&s->sources[n], &r->storages[n]);
+    int code =
+        rlo__array_source_storage(&s->sources[n], &hints, &r->storages[n]);
     if (code != RLO__EXIT_OK) {
       return code;
     }
@@ -307,7 +310,7 @@ static int create_storages(run *r) {
     if (rlo_storage_from_fd(r->parts[n].file.fd,
                             r->offsets[n],
                             s->outputs[n].bytes + r->scratch[n],
-                            NULL,
+                            &hints,
                             &r->storages[s->num_sources + n]) != RLO_OK) {
       return rlo__fail_last();
     }
@@ -347,6 +350,11 @@ static int submit(run *r) {
   return RLO__EXIT_OK;
 }
 
+/* The smaller one, of those that are not 0. */
+static int64_t smaller(int64_t a, int64_t b) {
+  return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
 static void add_info(const rlo_job_info *one, rlo_job_info *all) {
   all->num_passes = (int32_t)max(all->num_passes, one->num_passes);
   all->pieces_done += one->pieces_done;
@@ -358,6 +366,8 @@ static void add_info(const rlo_job_info *one, rlo_job_info *all) {
   all->bytes_resumed += one->bytes_resumed;
   all->host_bytes_peak = max(all->host_bytes_peak, one->host_bytes_peak);
   all->device_bytes_peak = max(all->device_bytes_peak, one->device_bytes_peak);
+  all->smallest_read = smaller(all->smallest_read, one->smallest_read);
+  all->smallest_write = smaller(all->smallest_write, one->smallest_write);
   all->seconds += one->seconds;
   for (int stage = 0; stage < RLO_STAGE_COUNT; ++stage) {
     all->stage_seconds[stage] += one->stage_seconds[stage];

@@ -11,6 +11,8 @@ typedef struct rlo__stream_options {
   rlo__device_choice devices;
   /** --memory; 0: not given. */
   int64_t memory_bytes;
+  /** --io direct. */
+  bool is_direct;
   /** --passes; 0: not given. */
   int32_t passes;
   bool is_dry_run;
@@ -27,6 +29,7 @@ typedef struct rlo__stream_options {
 #define RLO__STREAM_OPTIONS                                    \
   {"device", required_argument, NULL, RLO__OPTION_DEVICES},    \
       {"host", no_argument, NULL, RLO__OPTION_HOST},           \
+      {"io", required_argument, NULL, RLO__OPTION_IO},         \
       {"memory", required_argument, NULL, RLO__OPTION_MEMORY}, \
       {"passes", required_argument, NULL, RLO__OPTION_PASSES}, \
       {"dry-run", no_argument, NULL, RLO__OPTION_DRY_RUN},     \
@@ -39,6 +42,9 @@ typedef struct rlo__stream_options {
 #define RLO__STREAM_HELP                                                       \
   "  --memory SIZE use so much of it (512MiB, 4GiB): in pieces even if the\n"  \
   "                array is small. A quarter of what is free without it\n"     \
+  "  --io WAY      direct: past the system's page cache, in pieces even if "   \
+  "the\n"                                                                      \
+  "                array is small. buffered, or auto: through it\n"            \
   "  --passes N    read and write each byte once (1) or twice (2), in "        \
   "longer\n"                                                                   \
   "                runs and through OUT; the faster without it\n"              \
