@@ -55,7 +55,8 @@ typedef enum rlo__option {
   RLO__OPTION_QUIET,
   RLO__OPTION_PROGRESS,
   RLO__OPTION_OFFSET,
-  RLO__OPTION_BYTE_ORDER
+  RLO__OPTION_BYTE_ORDER,
+  RLO__OPTION_RESUME
 } rlo__option;
 
 /** A list of dimensions, strides or indices from the command line. */
@@ -85,6 +86,9 @@ typedef struct rlo__common_options {
   bool is_json;
   /** False with --no-isolate. True: OpenCL is used in a child process. */
   bool is_isolated;
+  /** Of the command line, from the verb on. Borrowed. */
+  char **arguments;
+  int num_arguments;
 } rlo__common_options;
 
 /** Prints the help of a verb on standard output. */

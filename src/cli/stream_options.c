@@ -44,6 +44,9 @@ int rlo__stream_option_take(const char *verb,
     case RLO__OPTION_DRY_RUN:
       options->is_dry_run = true;
       break;
+    case RLO__OPTION_RESUME:
+      options->is_resumed = true;
+      break;
     case RLO__OPTION_PROGRESS:
       options->is_progress_wanted = true;
       break;

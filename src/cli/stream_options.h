@@ -16,6 +16,8 @@ typedef struct rlo__stream_options {
   /** --passes; 0: not given. */
   int32_t passes;
   bool is_dry_run;
+  /** Goes on with a job that was stopped. */
+  bool is_resumed;
   bool is_quiet;
   bool is_progress_wanted;
   /** Given; they only exclude others. */
@@ -31,6 +33,7 @@ typedef struct rlo__stream_options {
       {"memory", required_argument, NULL, RLO__OPTION_MEMORY}, \
       {"passes", required_argument, NULL, RLO__OPTION_PASSES}, \
       {"dry-run", no_argument, NULL, RLO__OPTION_DRY_RUN},     \
+      {"resume", no_argument, NULL, RLO__OPTION_RESUME},       \
       {"progress", no_argument, NULL, RLO__OPTION_PROGRESS}, { \
     "quiet", no_argument, NULL, RLO__OPTION_QUIET              \
   }
@@ -47,6 +50,9 @@ typedef struct rlo__stream_options {
   "                runs and through OUT; the faster without it\n"              \
   "  --dry-run     only print what would be done: passes, pieces, bytes and\n" \
   "                the lengths of the runs that are read and written\n"        \
+  "  --resume      go on where the same command was stopped or killed, or\n"   \
+  "                failed; begin if it was not. Without it only outputs of\n"  \
+  "                1 GiB and more can be gone on with\n"                       \
   "  --progress    a line each 10 seconds where standard error is no\n"        \
   "                terminal; on one it is drawn without\n"                     \
   "  --quiet       no progress\n"                                              \

@@ -285,7 +285,7 @@ class Estimate(StreamCase):
             "expected_fraction"}
     END = {"event", "status", "shape", "file", "physical_bytes", "family",
            "device", "seconds", "is_verified", "num_passes", "num_pieces",
-           "bytes_read", "bytes_written", "host_bytes_peak",
+           "bytes_read", "bytes_written", "bytes_resumed", "host_bytes_peak",
            "device_bytes_peak", "smallest_read", "smallest_write"}
 
     def setUp(self):
