@@ -252,12 +252,18 @@ typedef struct rlo_job_info {
   /** Of bytes_done: what an earlier job with the same journal has read and
    *  written, and this one need not. */
   int64_t bytes_resumed;
+  /** The shortest transfers that the job's storages have made so far, in bytes,
+   *  but for those that end with the storage; 0: none. Those at edges aside, at
+   *  least the planned runs, or half of what the storage's traits call good
+   *  where a run takes several. A storage that several jobs share counts the
+   *  transfers of all. */
+  int64_t smallest_read, smallest_write;
 } rlo_job_info;
 
 #define RLO_JOB_INFO_INIT                                                    \
   {                                                                          \
     sizeof(rlo_job_info), RLO_JOB_QUEUED, RLO_OK, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0.0, 0.0, {0.0}, 0                                                \
+        0, 0.0, 0.0, {0.0}, 0, 0, 0                                          \
   }
 
 /**

@@ -12,9 +12,9 @@
 RLO_BEGIN_DECLS
 
 /*
- * The bytes that a streaming job reads or writes: memory, a part of a file, or
- * what functions of the user's transfer. Positions are bytes from 0 to
- * rlo_storage_traits.bytes - 1.
+ * The bytes that a streaming job reads or writes: memory, a part of a file or
+ * of a device buffer (storage_opencl.h), or what functions of the user's
+ * transfer. Positions are bytes from 0 to rlo_storage_traits.bytes - 1.
  *
  * Ownership. A storage is reference counted: each constructor returns one
  * reference, retain adds one, release drops one; release(NULL) is legal. A job
@@ -46,10 +46,15 @@ typedef struct rlo_storage_traits {
   int32_t good_depth;
   /** Writes are refused with RLO_INVALID_ARGUMENT. */
   bool is_read_only;
+  /** Of a file: transfers of 64 KiB and more go past the system's page cache
+   *  (O_DIRECT), but for what of a written one is not whole blocks, mostly of
+   *  4 KiB. Costs each thread that transfers a MiB of memory, beside a job's
+   *  budget, unless its memory is aligned. Ignored by other storages. */
+  bool is_direct;
 } rlo_storage_traits;
 
 #define RLO_STORAGE_TRAITS_INIT \
-  { sizeof(rlo_storage_traits), 0, 0, 0, 0, 0, false }
+  { sizeof(rlo_storage_traits), 0, 0, 0, 0, 0, false, false }
 
 /**
  * The functions of a storage of the user's. Begin with RLO_STORAGE_OPS_INIT.
@@ -126,7 +131,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_storage_from_const_memory(
  *         of a regular file, for one that appends (O_APPEND), and for a
  *         negative number; RLO_OUT_OF_RANGE for a read-only file that is too
  *         short; RLO_OVERFLOW if offset + bytes does not fit int64;
- *         RLO_OUT_OF_MEMORY; RLO_IO.
+ *         RLO_UNSUPPORTED for is_direct on a file system that has no direct
+ *         I/O; RLO_OUT_OF_MEMORY; RLO_IO.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_storage_from_fd(int fd,

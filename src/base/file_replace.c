@@ -111,17 +111,42 @@ static int open_stale(int directory_fd, const char *name, int mode) {
   return fd;
 }
 
-/** Removes a file that nobody holds, and the one named `first`, if it is not
- *  NULL, before. */
-static void remove_if_stale(int directory_fd,
-                            const char *name,
-                            const char *first) {
-  int fd = open_stale(directory_fd, name, O_RDONLY);
-  if (fd >= 0) {
-    if (first != NULL) {
-      (void)unlinkat(directory_fd, first, 0);
-    }
+/** The name of journal `number` of those that begin with `journal`, from 1. */
+static void name_journal(const char *journal,
+                         int number,
+                         char out_name[PATH_MAX + 16]) {
+  (void)snprintf(
+      out_name, PATH_MAX + 16, number == 1 ? "%s" : "%s-%d", journal, number);
+}
+
+static bool exists(int directory_fd, const char *name) {
+  return faccessat(directory_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/** Removes a journal and those numbered after it: the last one first, since
+ *  each says that those before it are complete. */
+static void remove_journals(int directory_fd, const char *journal) {
+  char name[PATH_MAX + 16];
+  int count = 1;
+  do {
+    name_journal(journal, ++count, name);
+  } while (exists(directory_fd, name));
+  while (--count > 0) {
+    name_journal(journal, count, name);
     (void)unlinkat(directory_fd, name, 0);
+  }
+}
+
+/** Removes the journals of a part and the part, if nobody holds it. `part` may
+ *  be the journal itself. */
+static void remove_if_stale(int directory_fd,
+                            const char *part,
+                            const char *journal) {
+  int fd = open_stale(directory_fd, part, O_RDONLY);
+  if (fd >= 0) {
+    /* They say what a part has that is not there any more. */
+    remove_journals(directory_fd, journal);
+    (void)unlinkat(directory_fd, part, 0);
     (void)close(fd);
   }
 }
@@ -146,19 +171,16 @@ static bool swap_suffix(const char *name,
   return true;
 }
 
-static bool exists(int directory_fd, const char *name) {
-  return faccessat(directory_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/** Removes a part without a journal, or a journal without a part. */
+/** Removes a part without a journal, or journals without a part. */
 static void sweep(int directory_fd, const char *name) {
   char other[PATH_MAX];
-  if ((swap_suffix(
-           name, RLO__FILE_PART_SUFFIX, RLO__FILE_JOURNAL_SUFFIX, other) ||
+  bool is_part =
+      swap_suffix(name, RLO__FILE_PART_SUFFIX, RLO__FILE_JOURNAL_SUFFIX, other);
+  if ((is_part ||
        swap_suffix(
            name, RLO__FILE_JOURNAL_SUFFIX, RLO__FILE_PART_SUFFIX, other)) &&
       !exists(directory_fd, other)) {
-    remove_if_stale(directory_fd, name, NULL);
+    remove_if_stale(directory_fd, name, is_part ? other : name);
   }
 }
 
@@ -212,7 +234,8 @@ static int create_part(rlo__file_replace *f, mode_t mode) {
 static int name_beside(const rlo__file_replace *f,
                        const char *suffix,
                        char out_path[PATH_MAX]) {
-  const int longest = (int)strlen(RLO__FILE_JOURNAL_SUFFIX);
+  /* With the number of a journal. */
+  const int longest = (int)strlen(RLO__FILE_JOURNAL_SUFFIX "-1000000");
   int length = snprintf(out_path,
                         PATH_MAX,
                         "%.*s.%.*s%s",
@@ -241,14 +264,21 @@ static void pause_for_others(int attempt) {
   (void)nanosleep(&pause, NULL);
 }
 
+/** What a process that died has left of the target. */
+static void remove_old_part(const rlo__file_replace *f) {
+  remove_if_stale(f->directory_fd, f->temp_path, f->journal_path);
+  if (!exists(f->directory_fd, f->temp_path)) {
+    remove_if_stale(f->directory_fd, f->journal_path, f->journal_path);
+  }
+}
+
 static int open_new_part(rlo__file_replace *f, mode_t mode) {
   int error = name_part(f, mode);
   if (error != 0) {
     return error;
   }
   for (int attempt = 0; attempt < PART_TRIES; ++attempt) {
-    /* The journal first: it says what a part has that is not there. */
-    remove_if_stale(f->directory_fd, f->temp_path, f->journal_path);
+    remove_old_part(f);
     if (attempt == 0) {
       sweep_directory(f);
     }
@@ -340,6 +370,13 @@ int rlo__file_replace_begin_part(rlo__file_replace *f, const char *path) {
 
 int rlo__file_replace_resume_part(rlo__file_replace *f, const char *path) {
   return begin(f, path, open_old_part);
+}
+
+void rlo__file_replace_remove_part(const char *path) {
+  rlo__file_replace f;
+  if (begin(&f, path, name_part) == 0) {
+    remove_old_part(&f);
+  }
 }
 
 int rlo__file_replace_name_part(rlo__file_replace *f, const char *path) {
@@ -436,7 +473,7 @@ int rlo__file_replace_commit(rlo__file_replace *f) {
   error = sync_directory(f);
   if (f->is_part) {
     /* Another process may have begun with the same target since the rename. */
-    remove_if_stale(f->directory_fd, f->journal_path, NULL);
+    remove_if_stale(f->directory_fd, f->journal_path, f->journal_path);
   }
   return error;
 }
@@ -446,7 +483,7 @@ void rlo__file_replace_abandon(rlo__file_replace *f) {
    * is closed, since then it is nobody's. */
   if (f->temp_path[0] != '\0' && !(f->is_part && f->fd < 0)) {
     if (f->is_part) {
-      (void)unlinkat(f->directory_fd, f->journal_path, 0);
+      remove_journals(f->directory_fd, f->journal_path);
     }
     (void)unlinkat(f->directory_fd, f->temp_path, 0);
   }

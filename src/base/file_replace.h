@@ -65,10 +65,11 @@ int rlo__file_replace_begin(rlo__file_replace *f, const char *path);
  * may be read and written at any position.
  *
  * Beside a part there may be a *journal* that somebody keeps of it, locked too
- * while it is in use: then rlo__file_replace_resume_part can open the part
- * again. Parts in the target's directory that nobody holds are removed first:
- * the target's with its journal, others if they have none. So are journals
- * without a part.
+ * while it is in use, and further ones with "-2", "-3" behind its name, each
+ * begun when the one before it was complete: then rlo__file_replace_resume_part
+ * can open the part again. Parts in the target's directory that nobody holds
+ * are removed first: the target's with its journal, others if they have none.
+ * So are journals without a part.
  *
  * Fails with EBUSY if a process holds, or on a file system without locks has
  * left, the part of this target; then temp_path still names it. A target that
@@ -82,6 +83,10 @@ int rlo__file_replace_begin_part(rlo__file_replace *f, const char *path);
  * such part.
  */
 int rlo__file_replace_resume_part(rlo__file_replace *f, const char *path);
+
+/** Removes the part of a target, if nobody holds it, and its journal: for who
+ *  is going to replace the target in another way. */
+void rlo__file_replace_remove_part(const char *path);
 
 /** Sets the paths of the target, its part and its journal, and touches nothing.
  *  Fails as rlo__file_replace_begin_part does for such a target. */

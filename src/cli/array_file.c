@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "message.h"
@@ -225,6 +226,30 @@ static rlo_status read_swapped(void *payload,
   return RLO_OK;
 }
 
+/* A number that changes with the file and the part of it. */
+static rlo_status identify_swapped(void *payload, uint64_t *out_number) {
+  const swapped_file *file = payload;
+  struct stat st;
+  if (fstat(file->descriptor, &st) != 0) {
+    return rlo_error_set(
+        RLO_IO, "cannot look at %s: %s", file->path, strerror(errno));
+  }
+  const uint64_t parts[] = {(uint64_t)st.st_ino,
+                            (uint64_t)st.st_size,
+                            (uint64_t)st.st_mtim.tv_sec,
+                            (uint64_t)st.st_mtim.tv_nsec,
+                            (uint64_t)file->offset_bytes,
+                            file->width_bytes};
+  uint64_t number = 0;
+  for (size_t n = 0; n < sizeof(parts) / sizeof(parts[0]); ++n) {
+    /* An odd number with many bits set: of FNV-1a. */
+    number = (number ^ parts[n]) * UINT64_C(0x100000001b3);
+    number ^= number >> 29;
+  }
+  *out_number = number;
+  return RLO_OK;
+}
+
 static void release_swapped(void *payload) {
   swapped_file *file = payload;
   close(file->descriptor);
@@ -249,6 +274,7 @@ static rlo_status make_swapped_storage(const rlo__array_source *source,
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
   ops.read = read_swapped;
   ops.release = release_swapped;
+  ops.identify = identify_swapped;
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.bytes = source->bytes;
   traits.granule_bytes = (int64_t)file->width_bytes;
@@ -261,13 +287,14 @@ static rlo_status make_swapped_storage(const rlo__array_source *source,
 }
 
 int rlo__array_source_storage(const rlo__array_source *source,
+                              const rlo_storage_traits *hints,
                               rlo_storage **out_storage) {
   rlo_status status = source->swapped_width_bytes > 1
                           ? make_swapped_storage(source, out_storage)
                           : rlo_storage_from_fd(source->file.descriptor,
                                                 source->contents.offset_bytes,
                                                 source->bytes,
-                                                NULL,
+                                                hints,
                                                 out_storage);
   return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
 }

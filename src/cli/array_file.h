@@ -42,8 +42,10 @@ int rlo__array_source_open(const char *path,
 void rlo__array_source_close(const rlo__array_source *source);
 
 /** Makes a storage of the array's bytes, in this machine's byte order. It stays
- *  usable when the source is closed, and borrows its path. */
+ *  usable when the source is closed, and borrows its path. `hints` are those of
+ *  rlo_storage_from_fd; without effect where bytes are swapped. */
 int rlo__array_source_storage(const rlo__array_source *source,
+                              const rlo_storage_traits *hints,
                               rlo_storage **out_storage);
 
 /** An array in memory: the physical bytes of its shape. */

@@ -159,6 +159,7 @@ static bool is_job_wanted(const rlo__conversion *c) {
   bool is_large = c->source.bytes > RLO__LARGE_BYTES ||
                   c->problem.dst_bytes > RLO__LARGE_BYTES;
   return rlo__stream_is_asked_for(&c->request.stream) ||
+         c->request.stream.is_resumed ||
          (is_large && c->request.family == NULL && c->request.schedule == NULL);
 }
 
@@ -325,11 +326,12 @@ static int check_options(rlo__convert_request *request) {
     return rlo__fail_usage("convert",
                            "--device none excludes --family and --schedule");
   }
-  if (is_kernel_named && rlo__stream_is_asked_for(&request->stream)) {
+  if (is_kernel_named && (rlo__stream_is_asked_for(&request->stream) ||
+                          request->stream.is_resumed)) {
     return rlo__fail_usage("convert",
                            "--family and --schedule are of a kernel for the "
-                           "whole array: they exclude --memory, --passes "
-                           "and --dry-run");
+                           "whole array: they exclude --memory, --passes, "
+                           "--dry-run and --resume");
   }
   return rlo__stream_options_check("convert", &request->stream);
 }

@@ -342,7 +342,8 @@ static int run_in_pieces(const rlo__op *op, bool *out_is_done) {
 
 /* What is small is faster without threads and pieces. */
 static bool is_stream_wanted(const rlo__op *op) {
-  bool is_large = rlo__stream_is_asked_for(&op->request->stream);
+  const rlo__stream_options *options = &op->request->stream;
+  bool is_large = rlo__stream_is_asked_for(options) || options->is_resumed;
   for (int32_t n = 0; n < op->num_inputs; ++n) {
     is_large |= op->sources[n].bytes > RLO__LARGE_BYTES;
   }

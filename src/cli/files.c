@@ -118,17 +118,32 @@ static int fail_write(const char *path, int error) {
   return rlo__fail("cannot write %s: %s", path, strerror(error));
 }
 
-/* A temporary file leaves the list when it is renamed or unlinked; the signals
- * are blocked between the two steps. */
-void rlo__output_file_abandon(rlo__output_file *output) {
+/* A temporary file leaves the list when it is renamed, closed or unlinked; the
+ * signals are blocked between the two steps. */
+static void end_file(rlo__output_file *output,
+                     void (*end)(rlo__file_replace *file)) {
   bool is_listed = output->file.temp_path[0] != '\0';
   sigset_t before;
   rlo__interrupt_block(&before);
-  rlo__file_replace_abandon(&output->file);
+  end(&output->file);
   if (is_listed) {
     rlo__interrupt_remove_file(&output->unfinished);
   }
   rlo__interrupt_unblock(&before);
+}
+
+void rlo__output_file_abandon(rlo__output_file *output) {
+  end_file(output, rlo__file_replace_abandon);
+}
+
+bool rlo__output_file_leave(rlo__output_file *output) {
+  const char *journal_path = output->unfinished.journal_path;
+  if (output->file.temp_path[0] == '\0' || journal_path == NULL ||
+      access(journal_path, F_OK) != 0) {
+    return false;
+  }
+  end_file(output, rlo__file_replace_leave);
+  return true;
 }
 
 /* `begin` opens the temporary file. */
@@ -180,22 +195,89 @@ static int put_in_place(rlo__output_file *output) {
   return RLO__EXIT_OK;
 }
 
-int rlo__output_file_begin(const char *path,
-                           const void *head,
-                           size_t head_bytes,
-                           const char *note,
-                           rlo__output_file *out_file) {
-  *out_file = (rlo__output_file){.unfinished.note = note};
-  int code = open_file(path, rlo__file_replace_begin_part, out_file);
+static int begin_part(const char *path,
+                      const rlo__output_start *start,
+                      rlo__output_file *file) {
+  int code = open_file(path, rlo__file_replace_begin_part, file);
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  int error = rlo__file_replace_write(&out_file->file, head, head_bytes);
+  int error =
+      rlo__file_replace_write(&file->file, start->head, start->head_bytes);
+  /* It is compared when the part is resumed. */
+  if (error == 0 && start->has_journal && fdatasync(file->file.fd) != 0 &&
+      errno != EINVAL) {
+    error = errno;
+  }
   if (error != 0) {
-    rlo__output_file_abandon(out_file);
+    rlo__output_file_abandon(file);
     return fail_write(path, error);
   }
   return RLO__EXIT_OK;
+}
+
+/* Whether a part begins with the head of this output. */
+static int check_head(const char *path,
+                      const rlo__output_start *start,
+                      const rlo__output_file *file) {
+  const char *wanted = start->head;
+  char bytes[4096];
+  for (size_t done = 0; done < start->head_bytes;) {
+    size_t left = start->head_bytes - done;
+    ssize_t count = pread(file->file.fd,
+                          bytes,
+                          left < sizeof(bytes) ? left : sizeof(bytes),
+                          (off_t)done);
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count <= 0 || memcmp(bytes, wanted + done, (size_t)count) != 0) {
+      return rlo__fail(
+          "cannot go on with %s: its array has another shape or type; without "
+          "--resume the job begins anew",
+          path);
+    }
+    done += (size_t)count;
+  }
+  return RLO__EXIT_OK;
+}
+
+/* *out_exists: there is a part to go on with. */
+static int resume_part(const char *path,
+                       const rlo__output_start *start,
+                       rlo__output_file *file,
+                       bool *out_exists) {
+  rlo__file_replace named;
+  int error = rlo__file_replace_name_part(&named, path);
+  *out_exists = error == 0 && access(named.temp_path, F_OK) == 0 &&
+                access(named.journal_path, F_OK) == 0;
+  if (!*out_exists) {
+    return RLO__EXIT_OK;
+  }
+  int code = open_file(path, rlo__file_replace_resume_part, file);
+  if (code == RLO__EXIT_OK) {
+    code = check_head(path, start, file);
+    if (code != RLO__EXIT_OK) {
+      rlo__output_file_leave(file);
+    }
+  }
+  return code;
+}
+
+int rlo__output_file_begin(const char *path,
+                           const rlo__output_start *start,
+                           rlo__output_file *out_file) {
+  *out_file = (rlo__output_file){.unfinished.tell = start->tell,
+                                 .unfinished.payload = start->payload};
+  if (start->has_journal) {
+    out_file->unfinished.journal_path = out_file->file.journal_path;
+  }
+  bool exists = false;
+  int code = start->is_resumed && start->has_journal
+                 ? resume_part(path, start, out_file, &exists)
+                 : RLO__EXIT_OK;
+  return exists || code != RLO__EXIT_OK ? code
+                                        : begin_part(path, start, out_file);
 }
 
 int rlo__output_files_commit(rlo__output_file *files, int32_t count) {
@@ -214,6 +296,8 @@ int rlo__output_files_commit(rlo__output_file *files, int32_t count) {
 /* Writes a file beside its target. Leaves no file on failure. */
 static int make_file(const rlo__output *output, rlo__output_file *made) {
   rlo__file_replace *file = &made->file;
+  /* Going on with it would replace what is written now. */
+  rlo__file_replace_remove_part(output->path);
   int code = open_file(output->path, rlo__file_replace_begin, made);
   if (code != RLO__EXIT_OK) {
     return code;

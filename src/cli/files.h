@@ -84,23 +84,40 @@ typedef struct rlo__output_file {
   rlo__interrupt_file unfinished;
 } rlo__output_file;
 
+/** How a file is begun. Everything is borrowed while it is open. */
+typedef struct rlo__output_start {
+  const void *head;
+  size_t head_bytes;
+  /** The part stays if there is a journal beside it (file.journal_path) when a
+   *  signal ends the command. */
+  bool has_journal;
+  /** Goes on with a part that has a journal, if there is one. */
+  bool is_resumed;
+  /** As in rlo__interrupt_file. */
+  void (*tell)(const void *payload, bool stays);
+  const void *payload;
+} rlo__output_start;
+
 /**
- * Opens the part of a file (rlo__file_replace_begin_part) and writes its head.
- * Whatever ends the command, but for SIGKILL, removes the part; what remains
- * then, the next output into the same folder does.
- * @param note  printed if a signal ends the command; borrowed until the end.
+ * Opens the part of a file (rlo__file_replace_begin_part) and writes its head;
+ * that of a part which is resumed has to be the same. Whatever ends the
+ * command, but for SIGKILL, removes the part, unless it has a journal; what
+ * remains then without one, the next output into the same folder does.
  */
 int rlo__output_file_begin(const char *path,
-                           const void *head,
-                           size_t head_bytes,
-                           const char *note,
+                           const rlo__output_start *start,
                            rlo__output_file *out_file);
 
 /** Syncs the files, all of them before the first gets its name, and syncs their
  *  folders. */
 int rlo__output_files_commit(rlo__output_file *files, int32_t count);
 
-/** Removes the part, if it has not become the file. May be repeated. */
+/** Removes the part and its journal, if it has not become the file. May be
+ *  repeated. */
 void rlo__output_file_abandon(rlo__output_file *file);
+
+/** Closes the part, which stays, if it has a journal. @return false: it has
+ *  none, and nothing was done. */
+bool rlo__output_file_leave(rlo__output_file *file);
 
 #endif

@@ -2,7 +2,6 @@
 #include "interrupt.h"
 
 #include <stddef.h>
-#include <string.h>
 #include <unistd.h>
 
 static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -18,12 +17,19 @@ static void handle(int signal_number) {
   if (current_child > 0) {
     kill(current_child, SIGKILL);
   }
+  bool stays = false;
   for (const rlo__interrupt_file *file = first_file; file != NULL;
        file = file->next) {
-    unlink(file->path);
-    if (file->note != NULL) {
-      ssize_t count = write(STDERR_FILENO, file->note, strlen(file->note));
-      (void)count;
+    if (file->journal_path != NULL && access(file->journal_path, F_OK) == 0) {
+      stays = true;
+    } else {
+      unlink(file->path);
+    }
+  }
+  for (const rlo__interrupt_file *file = first_file; file != NULL;
+       file = file->next) {
+    if (file->tell != NULL) {
+      file->tell(file->payload, stays);
     }
   }
   _exit(128 + signal_number);

@@ -3,12 +3,13 @@
 #define RLO_CLI_INTERRUPT_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 /**
  * Cleanup when a signal ends the command. The handlers kill the child process
- * that uses the driver, unlink the unfinished output files and exit with 128 +
- * the signal's number.
+ * that uses the driver, unlink the unfinished output files that cannot be
+ * resumed, and exit with 128 + the signal's number.
  */
 
 /** Installs handlers for SIGINT, SIGTERM and SIGHUP, except where the parent
@@ -27,12 +28,15 @@ void rlo__interrupt_unblock(const sigset_t *before);
 /** Sets the child to kill; 0: none. Call with the signals blocked. */
 void rlo__interrupt_set_child(pid_t child);
 
-/** A file to unlink. */
+/** A file to unlink. Everything is borrowed while it is listed. */
 typedef struct rlo__interrupt_file {
-  /** Borrowed while the file is listed. */
   const char *path;
-  /** Printed on standard error after that; NULL: nothing is. Borrowed too. */
-  const char *note;
+  /** Where this exists the file stays; NULL: it does not. */
+  const char *journal_path;
+  /** Called after that, in the signal's handler, with whether some file stays;
+   *  NULL: nothing is. */
+  void (*tell)(const void *payload, bool stays);
+  const void *payload;
   struct rlo__interrupt_file *next;
 } rlo__interrupt_file;
 

@@ -57,7 +57,10 @@ int rlo__options_take(const rlo__command *command,
                       char **argv,
                       void *request,
                       rlo__common_options *out_common) {
-  *out_common = (rlo__common_options){.device_index = -1, .is_isolated = true};
+  *out_common = (rlo__common_options){.device_index = -1,
+                                      .is_isolated = true,
+                                      .arguments = argv,
+                                      .num_arguments = argc};
   int code = RLO__EXIT_OK;
   while (code == RLO__EXIT_OK) {
     int option = next_option(argc, argv, command->options);

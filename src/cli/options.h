@@ -48,13 +48,15 @@ typedef enum rlo__option {
   RLO__OPTION_ATTR,
   RLO__OPTION_LIST,
   RLO__OPTION_DEVICES,
+  RLO__OPTION_IO,
   RLO__OPTION_MEMORY,
   RLO__OPTION_PASSES,
   RLO__OPTION_DRY_RUN,
   RLO__OPTION_QUIET,
   RLO__OPTION_PROGRESS,
   RLO__OPTION_OFFSET,
-  RLO__OPTION_BYTE_ORDER
+  RLO__OPTION_BYTE_ORDER,
+  RLO__OPTION_RESUME
 } rlo__option;
 
 /** A list of dimensions, strides or indices from the command line. */
@@ -84,6 +86,9 @@ typedef struct rlo__common_options {
   bool is_json;
   /** False with --no-isolate. True: OpenCL is used in a child process. */
   bool is_isolated;
+  /** Of the command line, from the verb on. Borrowed. */
+  char **arguments;
+  int num_arguments;
 } rlo__common_options;
 
 /** Prints the help of a verb on standard output. */

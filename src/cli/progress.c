@@ -63,6 +63,10 @@ static void update_rate(rlo__progress *progress, const rlo_job_info *info) {
   if (seconds <= 0) {
     return;
   }
+  if (progress->rate_seconds == 0) {
+    /* That was done earlier. */
+    progress->rate_bytes = info->bytes_resumed;
+  }
   double rate = (double)(info->bytes_done - progress->rate_bytes) / seconds;
   /* Weights fall with time, whatever the times between two looks are. */
   double old_weight =
@@ -232,14 +236,15 @@ void rlo__progress_end(rlo__progress *progress, const rlo_job_info *info) {
     rlo__bytes_text rate;
     char line[RLO__PROGRESS_MAX_COLUMNS + 1] = "";
     int columns = terminal_columns();
-    append(line,
-           columns,
-           "%s in %.1f s, %s/s; waited for: %s",
-           rlo__bytes_text_make(info->bytes_total, &total),
-           info->seconds,
-           rlo__bytes_text_make(
-               (int64_t)((double)info->bytes_total / info->seconds), &rate),
-           rlo__progress_bottleneck(info));
+    int64_t bytes = info->bytes_total - info->bytes_resumed;
+    append(
+        line,
+        columns,
+        "%s in %.1f s, %s/s; waited for: %s",
+        rlo__bytes_text_make(bytes, &total),
+        info->seconds,
+        rlo__bytes_text_make((int64_t)((double)bytes / info->seconds), &rate),
+        rlo__progress_bottleneck(info));
     draw(progress, line, columns);
   }
   fputc('\n', stderr);

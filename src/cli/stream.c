@@ -2,7 +2,6 @@
 #include "stream.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "progress.h"
 #include "session.h"
 #include "stream_report.h"
+#include "stream_resume.h"
 #include "subprocess.h"
 
 /* How long to wait between two looks at a job. */
@@ -31,8 +31,9 @@
  * progress too, since it has the jobs at hand; the parent only waits, and owns
  * what must not depend on the driver: the parts, which it made before the fork,
  * and their names. If the driver dies, or a signal ends the command, the parent
- * unlinks the parts, and the targets are what they were. What remains of the
- * jobs is in a shared page. On the host there is no driver, and no child.
+ * unlinks the parts, but for those with a journal, and the targets are what
+ * they were. What remains of the jobs is in a shared page. On the host there is
+ * no driver, and no child.
  */
 typedef struct run {
   const rlo__stream *stream;
@@ -51,8 +52,9 @@ typedef struct run {
   rlo_job **jobs;
   rlo__progress progress;
   double next_event_seconds;
-  /* Printed if a signal ends the command. */
-  char note[PATH_MAX + 64];
+  /* Nothing of what was done is of use. */
+  bool is_spoilt;
+  rlo__stream_words words;
 } run;
 
 /* ---------------------------------------------------------------- estimate */
@@ -68,8 +70,12 @@ static rlo_service_options service_options(const rlo__stream *s) {
 
 /* The first job of an output finds nothing in it; the others keep what it has
  * written between their own bytes. */
-static rlo_job_options job_options(const rlo__stream *s, int32_t job) {
+static rlo_job_options job_options(const rlo__stream *s,
+                                   int32_t job,
+                                   const rlo__journal_path *journal) {
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
+  options.host_memory_bytes = s->options->memory_bytes;
+  options.journal_path = journal->text[0] == '\0' ? NULL : journal->text;
   options.is_new_destination = true;
   for (int32_t n = 0; n < job; ++n) {
     options.is_new_destination &= s->jobs[n].output != s->jobs[job].output;
@@ -78,15 +84,13 @@ static rlo_job_options job_options(const rlo__stream *s, int32_t job) {
   return options;
 }
 
-/* Whether no other job writes to the output, so that the job may use it for two
- * passes. */
-static bool has_output_alone(const rlo__stream *s, int32_t job) {
+/* How many jobs write to an output. */
+static int32_t count_jobs(const rlo__stream *s, int32_t output) {
+  int32_t count = 0;
   for (int32_t n = 0; n < s->num_jobs; ++n) {
-    if (n != job && s->jobs[n].output == s->jobs[job].output) {
-      return false;
-    }
+    count += s->jobs[n].output == output;
   }
-  return true;
+  return count;
 }
 
 static rlo_status estimate_job(const rlo__stream *s,
@@ -94,13 +98,16 @@ static rlo_status estimate_job(const rlo__stream *s,
                                rlo_job_estimate *out_estimate) {
   const rlo__array_source *source = &s->sources[s->jobs[job].source];
   rlo_service_options of_service = service_options(s);
-  rlo_job_options of_job = job_options(s, job);
+  rlo__journal_path journal;
+  rlo__stream_find_journal(s, job, &journal);
+  rlo_job_options of_job = job_options(s, job, &journal);
   rlo_storage_traits src = RLO_STORAGE_TRAITS_INIT;
   src.bytes = source->bytes;
   src.granule_bytes = (int64_t)source->swapped_width_bytes;
   rlo_storage_traits dst = RLO_STORAGE_TRAITS_INIT;
   dst.bytes = s->outputs[s->jobs[job].output].bytes;
-  if (has_output_alone(s, job)) {
+  if (count_jobs(s, s->jobs[job].output) == 1) {
+    /* It may use the output for two passes. */
     dst.bytes = of_job.scratch_bytes = INT64_MAX;
   }
   *out_estimate = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
@@ -184,7 +191,8 @@ static bool is_better_loaded(const rlo__stream *stream, const sum *s) {
 int rlo__stream_plan(const rlo__stream *stream,
                      rlo_job_estimate *out_estimate,
                      bool *out_is_worth) {
-  bool is_asked_for = rlo__stream_is_asked_for(stream->options);
+  bool is_asked_for =
+      rlo__stream_is_asked_for(stream->options) || rlo__stream_is_begun(stream);
   *out_is_worth = false;
   for (int32_t n = 0; n < stream->num_outputs; ++n) {
     const char *path = stream->outputs[n].path;
@@ -204,7 +212,7 @@ int rlo__stream_plan(const rlo__stream *stream,
     return RLO__EXIT_OK;
   }
   if (status != RLO_OK) {
-    return rlo__fail_last();
+    return rlo__stream_fail_submit(stream);
   }
   *out_estimate = s.all;
   *out_is_worth = is_asked_for || !is_better_loaded(stream, &s);
@@ -278,12 +286,15 @@ static int create_service(run *r) {
 static int create_storages(run *r) {
   const rlo__stream *s = r->stream;
   int32_t count = s->num_sources + s->num_outputs;
+  rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
+  hints.is_direct = s->options->is_direct;
   r->storages = calloc((size_t)count, sizeof(rlo_storage *));
   if (r->storages == NULL) {
     return rlo__fail("cannot get memory for %d files", count);
   }
   for (int32_t n = 0; n < s->num_sources; ++n) {
-    int code = rlo__array_source_storage(&s->sources[n], &r->storages[n]);
+    int code =
+        rlo__array_source_storage(&s->sources[n], &hints, &r->storages[n]);
     if (code != RLO__EXIT_OK) {
       return code;
     }
@@ -291,7 +302,7 @@ static int create_storages(run *r) {
   for (int32_t n = 0; n < s->num_jobs; ++n) {
     rlo_job_estimate estimate;
     if (estimate_job(s, n, &estimate) != RLO_OK) {
-      return rlo__fail_last();
+      return rlo__stream_fail_submit(s);
     }
     r->scratch[s->jobs[n].output] = estimate.scratch_bytes;
   }
@@ -299,7 +310,7 @@ static int create_storages(run *r) {
     if (rlo_storage_from_fd(r->parts[n].file.fd,
                             r->offsets[n],
                             s->outputs[n].bytes + r->scratch[n],
-                            NULL,
+                            &hints,
                             &r->storages[s->num_sources + n]) != RLO_OK) {
       return rlo__fail_last();
     }
@@ -314,9 +325,14 @@ static int submit(run *r) {
   if (r->jobs == NULL) {
     return rlo__fail("cannot get memory for %d jobs", s->num_jobs);
   }
+  /* Each may have a journal open. */
+  rlo__files_allow(2 * (s->num_sources + s->num_outputs) + s->num_jobs);
   for (int32_t n = 0; n < s->num_jobs; ++n) {
     const rlo__stream_job *job = &s->jobs[n];
-    rlo_job_options options = job_options(s, n);
+    rlo__journal_path journal;
+    rlo__stream_name_journal(
+        s, n, r->parts[job->output].unfinished.journal_path, &journal);
+    rlo_job_options options = job_options(s, n, &journal);
     options.scratch_bytes = r->scratch[job->output];
     rlo_status status =
         rlo_service_submit(r->service,
@@ -327,10 +343,16 @@ static int submit(run *r) {
                            &r->jobs[n]);
     if (status != RLO_OK) {
       r->result->status = status;
-      return rlo__fail_last();
+      return rlo__stream_fail_submit(s);
     }
   }
+  r->result->has_begun = true;
   return RLO__EXIT_OK;
+}
+
+/* The smaller one, of those that are not 0. */
+static int64_t smaller(int64_t a, int64_t b) {
+  return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
 static void add_info(const rlo_job_info *one, rlo_job_info *all) {
@@ -341,8 +363,11 @@ static void add_info(const rlo_job_info *one, rlo_job_info *all) {
   all->bytes_total += one->bytes_total;
   all->bytes_read += one->bytes_read;
   all->bytes_written += one->bytes_written;
+  all->bytes_resumed += one->bytes_resumed;
   all->host_bytes_peak = max(all->host_bytes_peak, one->host_bytes_peak);
   all->device_bytes_peak = max(all->device_bytes_peak, one->device_bytes_peak);
+  all->smallest_read = smaller(all->smallest_read, one->smallest_read);
+  all->smallest_write = smaller(all->smallest_write, one->smallest_write);
   all->seconds += one->seconds;
   for (int stage = 0; stage < RLO_STAGE_COUNT; ++stage) {
     all->stage_seconds[stage] += one->stage_seconds[stage];
@@ -367,11 +392,12 @@ static rlo_status get_info(const run *r, int32_t current, rlo_job_info *out) {
     }
   }
   if (r->stream->num_jobs > 1) {
-    all.seconds_left = all.bytes_done == 0
+    int64_t bytes_now = all.bytes_done - all.bytes_resumed;
+    all.seconds_left = bytes_now == 0
                            ? -1
                            : all.seconds *
                                  (double)(all.bytes_total - all.bytes_done) /
-                                 (double)all.bytes_done;
+                                 (double)bytes_now;
   }
   *out = all;
   return RLO_OK;
@@ -410,7 +436,8 @@ static int watch(run *r) {
       rlo__progress_kind_choose(options->is_progress_wanted, options->is_quiet),
       r->stream->outputs[0].path);
   r->next_event_seconds = 1.0;
-  rlo_status status = RLO_OK;
+  /* A signal may come before the first look. */
+  rlo_status status = get_info(r, 0, &r->result->info);
   for (int32_t n = 0; status == RLO_OK && n < r->stream->num_jobs; ++n) {
     status = watch_job(r, n);
   }
@@ -473,31 +500,28 @@ static int run_jobs(void *payload) {
 
 /* ----------------------------------------------------------------- outputs */
 
-static bool is_written(const rlo__stream *s, int32_t output) {
-  bool is_found = false;
-  for (int32_t n = 0; n < s->num_jobs; ++n) {
-    is_found |= s->jobs[n].output == output;
-  }
-  return is_found;
-}
-
 /* Opens the part of an output and writes the header. */
 static int begin_output(run *r, int32_t n) {
   const rlo__stream_output *output = &r->stream->outputs[n];
   char head[RLO__MAX_HEADER_BYTES];
-  size_t head_bytes = 0;
-  int code =
-      rlo__array_make_header(output->path, output->shape, head, &head_bytes);
+  rlo__output_start start = {
+      .head = head,
+      .has_journal = rlo__stream_has_journal(r->stream, n),
+      .is_resumed = r->stream->options->is_resumed,
+      .tell = n == 0 ? rlo__stream_words_stop : NULL,
+      .payload = &r->words,
+  };
+  int code = rlo__array_make_header(
+      output->path, output->shape, head, &start.head_bytes);
   if (code == RLO__EXIT_OK) {
-    code = rlo__output_file_begin(
-        output->path, head, head_bytes, n == 0 ? r->note : NULL, &r->parts[n]);
+    code = rlo__output_file_begin(output->path, &start, &r->parts[n]);
   }
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  r->offsets[n] = (int64_t)head_bytes;
+  r->offsets[n] = (int64_t)start.head_bytes;
   /* A job gives its destination the size. */
-  if (!is_written(r->stream, n) &&
+  if (count_jobs(r->stream, n) == 0 &&
       ftruncate(r->parts[n].file.fd, (off_t)(r->offsets[n] + output->bytes)) !=
           0) {
     code = rlo__fail("cannot write %s: %s", output->path, strerror(errno));
@@ -506,7 +530,7 @@ static int begin_output(run *r, int32_t n) {
   return code;
 }
 
-static int finish_outputs(const run *r) {
+static int finish_outputs(run *r) {
   const rlo__stream *s = r->stream;
   int code = RLO__EXIT_OK;
   for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_sources; ++n) {
@@ -517,9 +541,26 @@ static int finish_outputs(const run *r) {
        ++n) {
     code = s->verify(s->payload, n, r->parts[n].file.fd, r->offsets[n]);
   }
-  return code == RLO__EXIT_OK
-             ? rlo__output_files_commit(r->parts, s->num_outputs)
-             : code;
+  r->is_spoilt = code != RLO__EXIT_OK;
+  return r->is_spoilt ? code
+                      : rlo__output_files_commit(r->parts, s->num_outputs);
+}
+
+/* Removes the parts that are no outputs, unless they can be resumed. */
+static void end_outputs(run *r, int32_t num_begun) {
+  /* A changed input spoils it too, unless the jobs were refused for that. */
+  r->is_spoilt |= r->result->has_begun && r->result->status == RLO_DATA_LOSS;
+  bool stays = false;
+  for (int32_t n = 0; n < num_begun; ++n) {
+    if (!r->is_spoilt && rlo__output_file_leave(&r->parts[n])) {
+      stays = true;
+    } else {
+      rlo__output_file_abandon(&r->parts[n]);
+    }
+  }
+  if (stays && r->result->has_begun) {
+    rlo__stream_words_fail(&r->words);
+  }
 }
 
 /* Makes the parts, and renames them to the outputs. */
@@ -539,9 +580,7 @@ static int run_into_parts(run *r) {
   if (code == RLO__EXIT_OK) {
     code = finish_outputs(r);
   }
-  for (int32_t n = 0; n < num_begun; ++n) {
-    rlo__output_file_abandon(&r->parts[n]);
-  }
+  end_outputs(r, num_begun);
   return code;
 }
 
@@ -554,13 +593,7 @@ int rlo__stream_run(const rlo__stream *stream, rlo__stream_result *out_result) {
     return RLO__EXIT_FAILURE;
   }
   *r.result = *out_result;
-  /* On a terminal the line that is being drawn ends first. */
-  snprintf(r.note,
-           sizeof(r.note),
-           "%srelayout: stopped; nothing was written%s%s\n",
-           isatty(STDERR_FILENO) ? "\n" : "",
-           stream->num_outputs == 1 ? " to " : "",
-           stream->num_outputs == 1 ? stream->outputs[0].path : "");
+  rlo__stream_words_make(stream, &r.result->info, &r.words);
   r.parts = calloc((size_t)stream->num_outputs, sizeof(*r.parts));
   r.offsets = calloc((size_t)stream->num_outputs, sizeof(*r.offsets));
   r.scratch = calloc((size_t)stream->num_outputs, sizeof(*r.scratch));

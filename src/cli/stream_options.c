@@ -5,6 +5,15 @@
 
 #include "message.h"
 
+static int parse_io(const char *verb, const char *value, bool *out_is_direct) {
+  /* What is best is the same everywhere, up to now. */
+  static const char *const words[] = {"auto", "buffered", "direct"};
+  int32_t n = 0;
+  int code = rlo__word_parse(verb, "--io", value, words, 3, &n);
+  *out_is_direct = n == 2;
+  return code;
+}
+
 int rlo__stream_option_take(const char *verb,
                             int option,
                             const char *value,
@@ -23,6 +32,8 @@ int rlo__stream_option_take(const char *verb,
                              RLO_SERVICE_MIN_HOST_BYTES,
                              INT64_MAX,
                              &options->memory_bytes);
+    case RLO__OPTION_IO:
+      return parse_io(verb, value, &options->is_direct);
     case RLO__OPTION_PASSES: {
       static const char *const words[] = {"1", "2"};
       int32_t number = 0;
@@ -32,6 +43,9 @@ int rlo__stream_option_take(const char *verb,
     }
     case RLO__OPTION_DRY_RUN:
       options->is_dry_run = true;
+      break;
+    case RLO__OPTION_RESUME:
+      options->is_resumed = true;
       break;
     case RLO__OPTION_PROGRESS:
       options->is_progress_wanted = true;
@@ -55,5 +69,5 @@ int rlo__stream_options_check(const char *verb, rlo__stream_options *options) {
 
 bool rlo__stream_is_asked_for(const rlo__stream_options *options) {
   return options->memory_bytes != 0 || options->passes != 0 ||
-         options->is_dry_run;
+         options->is_direct || options->is_dry_run;
 }

@@ -45,8 +45,11 @@ void rlo__stream_info_keys(rlo__json *json, const rlo_job_info *info) {
   rlo__json_int(json, "num_pieces", info->num_pieces);
   rlo__json_int(json, "bytes_read", info->bytes_read);
   rlo__json_int(json, "bytes_written", info->bytes_written);
+  rlo__json_int(json, "bytes_resumed", info->bytes_resumed);
   rlo__json_int(json, "host_bytes_peak", info->host_bytes_peak);
   rlo__json_int(json, "device_bytes_peak", info->device_bytes_peak);
+  rlo__json_int(json, "smallest_read", info->smallest_read);
+  rlo__json_int(json, "smallest_write", info->smallest_write);
 }
 
 void rlo__stream_progress_print(const rlo_job_info *info) {

@@ -219,7 +219,21 @@ static void settle_pass(rlo_job *job) {
   }
 }
 
+/* The smaller one, of those that are not 0. */
+static int64_t smaller(int64_t a, int64_t b) {
+  return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+static void count_transfers(rlo_job *job) {
+  rlo__storage_stats src, dst;
+  rlo__storage_get_stats(job->src, &src);
+  rlo__storage_get_stats(job->dst, &dst);
+  job->smallest_read = smaller(src.smallest_read, dst.smallest_read);
+  job->smallest_write = dst.smallest_write;
+}
+
 static void count_work(rlo_job *job, const rlo__job_work *work) {
+  count_transfers(job);
   job->bytes_read += work->work.bytes_read;
   job->bytes_written += work->work.bytes_written;
   job->device_bytes_peak = rlo__max(job->device_bytes_peak, work->device_bytes);
@@ -330,6 +344,8 @@ void rlo__job_fill_info(const rlo_job *job, rlo_job_info *out_info) {
   bool has_started = job->begin_seconds > 0;
   info.host_bytes_peak = has_started ? job->host_bytes : 0;
   info.device_bytes_peak = job->device_bytes_peak;
+  info.smallest_read = job->smallest_read;
+  info.smallest_write = job->smallest_write;
   for (int32_t n = 0; n < RLO_STAGE_COUNT; ++n) {
     info.stage_seconds[n] = job->stage_seconds[n];
   }

@@ -69,6 +69,8 @@ struct rlo_job {
   /** Of the passes before this one, and of all. */
   int64_t num_pieces_before, num_pieces_done;
   int64_t bytes_read, bytes_written, bytes_resumed, device_bytes_peak;
+  /** Of the storages; 0: none. */
+  int64_t smallest_read, smallest_write;
   double begin_seconds, end_seconds;
   double stage_seconds[RLO_STAGE_COUNT];
 };

@@ -182,26 +182,36 @@ static rlo_status make_header(const rlo__journal_subject *job,
   return RLO_OK;
 }
 
-static rlo_status compare_keys(const rlo__journal *journal,
+static rlo_status compare_keys(const char *path,
+                               const rlo__journal_header *of_journal,
                                const rlo__journal_header *wanted) {
   for (int n = 0; n < KEY_COUNT; ++n) {
-    uint64_t of_journal = journal->header.key[n];
-    if (of_journal == wanted->key[n]) {
+    if (of_journal->key[n] == wanted->key[n]) {
       continue;
     }
     rlo_status status = differences[n].status;
     if (!differences[n].is_shown) {
       return RLO_FAIL(
-          status, "the journal \"%s\" %s", journal->path, differences[n].words);
+          status, "the journal \"%s\" %s", path, differences[n].words);
     }
     return RLO_FAIL(status,
                     "the journal \"%s\" %s (%" PRIu64 ", and %" PRIu64 " now)",
-                    journal->path,
+                    path,
                     differences[n].words,
-                    of_journal,
+                    of_journal->key[n],
                     wanted->key[n]);
   }
   return RLO_OK;
+}
+
+/** What is known before there is a plan. */
+static rlo_status compare_problems(const char *path,
+                                   const rlo__journal_header *of_journal,
+                                   const rlo_problem *problem) {
+  rlo__journal_header wanted = *of_journal;
+  wanted.key[KEY_PLANNER] = PLANNER_VERSION;
+  RLO_TRY(hash_problem(problem, &wanted.key[KEY_PROBLEM]));
+  return compare_keys(path, of_journal, &wanted);
 }
 
 /* ---------------------------------------------------------------- lifecycle */
@@ -226,14 +236,21 @@ static rlo_status read_settings(const char *path,
 }
 
 rlo_status rlo__journal_peek(const char *path,
+                             const rlo_problem *problem,
                              rlo__journal_settings *out_settings,
                              bool *out_exists) {
   rlo__journal_header header = {0};
   RLO_TRY(rlo__journal_file_peek(path, &header, out_exists));
-  return *out_exists ? read_settings(path, &header, out_settings) : RLO_OK;
+  if (!*out_exists) {
+    return RLO_OK;
+  }
+  RLO_TRY(compare_problems(path, &header, problem));
+  return read_settings(path, &header, out_settings);
 }
 
-rlo_status rlo__journal_open(const char *path, rlo__journal **out_journal) {
+rlo_status rlo__journal_open(const char *path,
+                             const rlo_problem *problem,
+                             rlo__journal **out_journal) {
   *out_journal = NULL;
   rlo__journal *made = rlo__alloc(sizeof *made);
   if (made == NULL) {
@@ -246,6 +263,9 @@ rlo_status rlo__journal_open(const char *path, rlo__journal **out_journal) {
           ? RLO_OUT_OF_MEMORY
           : rlo__journal_file_open(
                 made->path, &made->file, &made->header, &made->exists);
+  if (status == RLO_OK && made->exists) {
+    status = compare_problems(made->path, &made->header, problem);
+  }
   if (status == RLO_OK && made->exists) {
     status = read_settings(made->path, &made->header, &made->settings);
   }
@@ -344,7 +364,7 @@ rlo_status rlo__journal_fit(rlo__journal *journal,
     journal->header = wanted;
     return RLO_OK;
   }
-  RLO_TRY(compare_keys(journal, &wanted));
+  RLO_TRY(compare_keys(journal->path, &journal->header, &wanted));
   /* The file was reserved before the journal was created. One that is shorter
    * has been made since, even if its number is the same. */
   if (job->dst->is_file && job->dst->bytes < job->problem->dst_bytes) {

@@ -19,8 +19,9 @@
  *     rlo__journal_fit               is it of this job?
  *     rlo__journal_start             before the first box
  *     rlo__journal_add               a box is done
- *     rlo__journal_is_due            begin_checkpoint, checkpoint,
- * end_checkpoint rlo__journal_release           the file stays
+ *     rlo__journal_is_due            then begin_checkpoint, checkpoint and
+ *                                    end_checkpoint
+ *     rlo__journal_release           the file stays
  *
  * Threads: where nothing else is said, one at a time.
  */
@@ -52,15 +53,20 @@ typedef struct rlo__journal_subject {
 /** Gets the settings in a journal, which may be in use.
  *  @return as rlo__journal_open. */
 RLO_NODISCARD rlo_status rlo__journal_peek(const char *path,
+                                           const rlo_problem *problem,
                                            rlo__journal_settings *out_settings,
                                            bool *out_exists);
 
 /**
  * Opens a journal, which may not exist yet. Changes nothing.
  * @param path  copied.
- * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo__journal_file_open returns.
+ * @param problem  what has to be the journal's, since it may be that another
+ *                 one cannot be planned with the settings.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for another problem; RLO_OUT_OF_MEMORY;
+ *         or what rlo__journal_file_open returns.
  */
 RLO_NODISCARD rlo_status rlo__journal_open(const char *path,
+                                           const rlo_problem *problem,
                                            rlo__journal **out_journal);
 
 /** Closes a journal; NULL is legal. */

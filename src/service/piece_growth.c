@@ -62,6 +62,9 @@ static rlo_status look_at(rlo__grower *grower,
     out->cost += (double)out->bytes[side] * count *
                  rlo__run_cost(run, goal->good_bytes[side]);
   }
+  /* One part is read while another is written, but for the first and the last.
+   */
+  out->cost *= 1.0 + 1.0 / count;
   return RLO_OK;
 }
 

@@ -82,6 +82,8 @@ void rlo__storage_init(rlo_storage *storage,
   atomic_init(&storage->bytes_read, 0);
   atomic_init(&storage->bytes_written, 0);
   atomic_init(&storage->bytes_skipped, 0);
+  atomic_init(&storage->direct_bytes_read, 0);
+  atomic_init(&storage->direct_bytes_written, 0);
   atomic_init(&storage->smallest_read, INT64_MAX);
   atomic_init(&storage->smallest_write, INT64_MAX);
 }
@@ -149,6 +151,14 @@ void rlo__storage_count_write(rlo_storage *storage,
   }
 }
 
+void rlo__storage_count_direct_read(rlo_storage *storage, int64_t bytes) {
+  add(&storage->direct_bytes_read, bytes);
+}
+
+void rlo__storage_count_direct_write(rlo_storage *storage, int64_t bytes) {
+  add(&storage->direct_bytes_written, bytes);
+}
+
 void rlo__storage_get_stats(const rlo_storage *storage,
                             rlo__storage_stats *out_stats) {
   int64_t smallest_read = load(&storage->smallest_read);
@@ -159,6 +169,8 @@ void rlo__storage_get_stats(const rlo_storage *storage,
       .bytes_read = load(&storage->bytes_read),
       .bytes_written = load(&storage->bytes_written),
       .bytes_skipped = load(&storage->bytes_skipped),
+      .direct_bytes_read = load(&storage->direct_bytes_read),
+      .direct_bytes_written = load(&storage->direct_bytes_written),
       .smallest_read = smallest_read == INT64_MAX ? 0 : smallest_read,
       .smallest_write = smallest_write == INT64_MAX ? 0 : smallest_write};
 }

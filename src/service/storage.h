@@ -94,6 +94,8 @@ typedef struct rlo__storage_stats {
   int64_t bytes_read, bytes_written;
   /** Bytes of gaps, read in addition. */
   int64_t bytes_skipped;
+  /** What of all these went past the page cache. */
+  int64_t direct_bytes_read, direct_bytes_written;
   /** The smallest transfer, of those that do not end with the storage; 0: none
    *  were made. */
   int64_t smallest_read, smallest_write;

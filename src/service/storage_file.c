@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "service/storage.h"
+#include "service/storage_direct.h"
 #include "service/storage_kind.h"
 #include "service/storage_trail.h"
 
@@ -24,6 +25,8 @@ enum {
   SHORT_RUN_BYTES = 64 * 1024,
   MAX_GAP_BYTES = 16 * 1024,
   PAGE_BYTES = 4096,
+  /** Shorter transfers are better off in the page cache. */
+  MIN_DIRECT_BYTES = 64 * 1024,
   /** Runs and gaps of one read; below IOV_MAX. */
   MAX_PARTS = 512
 };
@@ -39,6 +42,8 @@ typedef struct file_storage {
   atomic_int lost_error;
   /** NULL: not streamed. */
   rlo__trail *trail;
+  /** NULL: everything goes through the page cache. */
+  rlo__direct *direct;
 } file_storage;
 
 void rlo__storage_set_calls(rlo_storage *storage,
@@ -112,8 +117,17 @@ static rlo_status read_group_now(file_storage *file, read_group *group) {
   int64_t bytes = group->end - group->begin;
   int64_t position = file->offset + group->begin;
   struct iovec *parts = group->parts;
-  int32_t num_parts = group->num_parts;
-  for (int64_t done = 0; done < bytes;) {
+  int num_parts = group->num_parts;
+  int64_t direct_bytes = 0;
+  if (file->direct != NULL && bytes >= MIN_DIRECT_BYTES) {
+    direct_bytes = rlo__direct_read(
+        file->direct, file->calls, position, bytes, &parts, &num_parts);
+    if (direct_bytes < 0) {
+      return fail(file, "read", bytes, position, errno);
+    }
+    rlo__storage_count_direct_read(&file->storage, direct_bytes);
+  }
+  for (int64_t done = direct_bytes; done < bytes;) {
     ssize_t count =
         file->calls->read(file->fd, parts, num_parts, position + done);
     if (count < 0 && errno == EINTR) {
@@ -134,21 +148,13 @@ static rlo_status read_group_now(file_storage *file, read_group *group) {
                       position);
     }
     done += count;
-    size_t left = (size_t)count;
-    while (num_parts > 0 && left >= parts->iov_len) {
-      left -= parts->iov_len;
-      ++parts;
-      --num_parts;
-    }
-    if (left > 0) {
-      parts->iov_base = (char *)parts->iov_base + left;
-      parts->iov_len -= left;
-    }
+    rlo__parts_advance(&parts, &num_parts, count);
   }
   rlo__storage_count_read(
       &file->storage, group->begin, bytes, group->gap_bytes);
-  if (file->trail != NULL) {
-    rlo__trail_add_read(file->trail, position, bytes);
+  if (file->trail != NULL && direct_bytes < bytes) {
+    rlo__trail_add_read(
+        file->trail, position + direct_bytes, bytes - direct_bytes);
   }
   return RLO_OK;
 }
@@ -204,11 +210,11 @@ static rlo_status read_runs(rlo_storage *storage,
 
 /* ------------------------------------------------------------------ writing */
 
-static rlo_status write_run(file_storage *file,
-                            int64_t offset,
-                            int64_t bytes,
-                            const char *from) {
-  int64_t position = file->offset + offset;
+/** Writes through the page cache, at a position in the file. */
+static rlo_status write_buffered(file_storage *file,
+                                 int64_t position,
+                                 int64_t bytes,
+                                 const char *from) {
   for (int64_t done = 0; done < bytes;) {
     ssize_t count = file->calls->write(
         file->fd, from + done, (size_t)(bytes - done), position + done);
@@ -221,14 +227,45 @@ static rlo_status write_run(file_storage *file,
     }
     done += count;
   }
-  rlo__storage_count_write(&file->storage, offset, bytes);
-  if (file->trail != NULL) {
+  if (file->trail != NULL && bytes > 0) {
     int error = rlo__trail_add_written(file->trail, position, bytes);
     if (error != 0) {
       set_lost(file, error);
     }
     return check_lost(file);
   }
+  return RLO_OK;
+}
+
+/** Writes the whole blocks past the page cache, and what is before and behind
+ *  them through it: others may write the rest of those. */
+static rlo_status write_blocks(file_storage *file,
+                               int64_t position,
+                               int64_t bytes,
+                               const char *from) {
+  int64_t block = rlo__direct_block_bytes(file->direct);
+  int64_t head = rlo__min((block - position % block) % block, bytes);
+  int64_t whole = (bytes - head) / block * block;
+  RLO_TRY(write_buffered(file, position, head, from));
+  int64_t done = rlo__direct_write(
+      file->direct, file->calls, position + head, whole, from + head);
+  if (done < 0) {
+    return fail(file, "write", bytes, position, errno);
+  }
+  rlo__storage_count_direct_write(&file->storage, done);
+  done += head;
+  return write_buffered(file, position + done, bytes - done, from + done);
+}
+
+static rlo_status write_run(file_storage *file,
+                            int64_t offset,
+                            int64_t bytes,
+                            const char *from) {
+  int64_t position = file->offset + offset;
+  bool is_direct = file->direct != NULL && bytes >= MIN_DIRECT_BYTES;
+  RLO_TRY(
+      (is_direct ? write_blocks : write_buffered)(file, position, bytes, from));
+  rlo__storage_count_write(&file->storage, offset, bytes);
   return RLO_OK;
 }
 
@@ -356,6 +393,7 @@ static void destroy(rlo_storage *storage) {
     rlo__trail_deinit(file->trail);
     rlo__free(file->trail);
   }
+  rlo__direct_release(file->direct);
   /* What was written is durable after a flush, not after a close. */
   rlo__file_close(file->fd);
   rlo__free(file);
@@ -494,6 +532,15 @@ rlo_status rlo_storage_from_fd(int fd,
   made->calls = &rlo__storage_system_calls;
   made->offset = offset;
   atomic_init(&made->lost_error, 0);
+  if (traits.is_direct) {
+    path_text path;
+    rlo_status status =
+        rlo__direct_open(made->fd, path_of(made->fd, path), &made->direct);
+    if (status != RLO_OK) {
+      destroy(&made->storage);
+      return status;
+    }
+  }
   *out_storage = &made->storage;
   return RLO_OK;
 }

@@ -75,6 +75,7 @@ struct rlo_storage {
   void *memory;
   atomic_int_fast64_t num_reads, num_writes;
   atomic_int_fast64_t bytes_read, bytes_written, bytes_skipped;
+  atomic_int_fast64_t direct_bytes_read, direct_bytes_written;
   /** INT64_MAX: none. */
   atomic_int_fast64_t smallest_read, smallest_write;
 };
@@ -99,5 +100,9 @@ void rlo__storage_count_read(rlo_storage *storage,
 void rlo__storage_count_write(rlo_storage *storage,
                               int64_t offset,
                               int64_t bytes);
+
+/** Count, in addition, what of it went past the page cache. */
+void rlo__storage_count_direct_read(rlo_storage *storage, int64_t bytes);
+void rlo__storage_count_direct_write(rlo_storage *storage, int64_t bytes);
 
 #endif

@@ -91,7 +91,8 @@ rlo_status rlo_job_estimate_make(const rlo_problem *problem,
   rlo__journal_settings resumed;
   if (setting.options.journal_path != NULL) {
     bool exists;
-    RLO_TRY(rlo__journal_peek(setting.options.journal_path, &resumed, &exists));
+    RLO_TRY(rlo__journal_peek(
+        setting.options.journal_path, problem, &resumed, &exists));
     setting.resumed = exists ? &resumed : NULL;
   }
   rlo__job_plan *plan = rlo__alloc(sizeof *plan);
@@ -144,7 +145,8 @@ static bool is_usable_memory(const rlo_service *service,
 }
 
 /* Opens the journal, if the job has one, for planning. */
-static rlo_status open_journal(rlo__job_setting *setting,
+static rlo_status open_journal(const rlo_problem *problem,
+                               rlo__job_setting *setting,
                                const rlo_storage *dst,
                                rlo_job *job) {
   const char *path = setting->options.journal_path;
@@ -156,7 +158,7 @@ static rlo_status open_journal(rlo__job_setting *setting,
                     "the destination of a job with a journal is memory, which "
                     "nothing outlives; a file, or functions");
   }
-  RLO_TRY(rlo__journal_open(path, &job->journal));
+  RLO_TRY(rlo__journal_open(path, problem, &job->journal));
   setting->resumed = rlo__journal_get_settings(job->journal);
   return RLO_OK;
 }
@@ -213,7 +215,7 @@ static rlo_status fill_job(rlo_service *service,
     /* Two passes read what they have written. */
     setting.options.scratch_bytes = 0;
   }
-  RLO_TRY(open_journal(&setting, dst, job));
+  RLO_TRY(open_journal(problem, &setting, dst, job));
   RLO_TRY(rlo__job_plan_make(problem, &setting, plan));
   job->passes = rlo__alloc_array((size_t)plan->num_passes, sizeof *job->passes);
   if (job->passes == NULL) {

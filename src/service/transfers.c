@@ -7,6 +7,21 @@
 #include "base/status.h"
 #include "service/storage.h"
 
+/* Cuts runs into parts of about equal length, so that none is a small rest: at
+ * pages, where they are long, so that what begins with one goes on with one. */
+static void cut_run(int64_t run_bytes,
+                    int64_t target_bytes,
+                    int64_t granule_bytes,
+                    rlo__transfers *made) {
+  const int64_t page_bytes = 4096;
+  int64_t step = rlo__ceil_div(page_bytes, granule_bytes) * granule_bytes;
+  step = step <= target_bytes ? step : granule_bytes;
+  int64_t most = rlo__max(1, target_bytes / step) * step;
+  int64_t equal = rlo__ceil_div(run_bytes, rlo__ceil_div(run_bytes, most));
+  made->part = rlo__ceil_div(equal, step) * step;
+  made->parts = rlo__ceil_div(run_bytes, made->part);
+}
+
 rlo__transfers rlo__transfers_make(const rlo__lattice *lattice,
                                    int64_t target_bytes,
                                    int64_t granule_bytes) {
@@ -22,8 +37,7 @@ rlo__transfers rlo__transfers_make(const rlo__lattice *lattice,
   made.first_whole_dim = d;
   made.is_run_cut = d == lattice->num_dims && bytes > target_bytes;
   if (made.is_run_cut) {
-    made.part = rlo__max(1, target_bytes / granule_bytes) * granule_bytes;
-    made.parts = rlo__ceil_div(lattice->run_bytes, made.part);
+    cut_run(lattice->run_bytes, target_bytes, granule_bytes, &made);
   } else if (d > 0) {
     made.part = rlo__max(1, target_bytes / bytes);
     made.parts = rlo__ceil_div(lattice->extents[d - 1], made.part);

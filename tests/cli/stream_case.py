@@ -15,6 +15,7 @@ SEED = int(os.environ.get("RELAYOUT_TEST_SEED", "20261122"))
 IS_SLOW = os.environ.get("RELAYOUT_TEST_ALL", "0") != "0"
 MIB = 1 << 20
 PART = ".out.npy.relayout-part"
+JOURNAL = ".out.npy.relayout-journal"
 
 
 def random_bytes(seed, count):
@@ -48,13 +49,19 @@ class StreamCase(CliCase):
         return self.write(name, npy_bytes(descr, dims,
                                           random_bytes(seed, count)))
 
-    def bad_disk(self, write_us=0, flip=0, files=1000):
+    def bad_disk(self, write_us=0, flip=0, files=1000, fail=0, error=0,
+                 clock=0, count=None):
         environment = dict(os.environ)
         environment["LD_PRELOAD"] = os.environ["RELAYOUT_SLOW_DISK"]
         environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
         environment["SLOW_DISK_FILES"] = str(files)
         environment["SLOW_DISK_WRITE_US"] = str(write_us)
         environment["SLOW_DISK_FLIP"] = str(flip)
+        environment["SLOW_DISK_FAIL"] = str(fail)
+        environment["SLOW_DISK_ERRNO"] = str(error)
+        environment["SLOW_DISK_CLOCK"] = str(clock)
+        if count is not None:
+            environment["SLOW_DISK_COUNT"] = self.path(count)
         return environment
 
     def start(self, *arguments, env=None, **options):

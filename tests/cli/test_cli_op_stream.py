@@ -255,7 +255,8 @@ class Reports(OpCase):
             "host_bytes", "device_bytes", "expected_fraction"}
     END = {"event", "status", "operation", "results", "device", "seconds",
            "num_passes", "num_pieces", "bytes_read", "bytes_written",
-           "host_bytes_peak", "device_bytes_peak"}
+           "bytes_resumed", "host_bytes_peak", "device_bytes_peak",
+           "smallest_read", "smallest_write"}
 
     def setUp(self):
         super().setUp()

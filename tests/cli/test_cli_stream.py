@@ -140,6 +140,51 @@ class Bytes(StreamCase):
         self.assert_files("far.npy", "in.npy", "out.npy")
 
 
+class PastThePageCache(StreamCase):
+    # Where files usually are: a file system in memory may have no direct I/O.
+    FOLDER = None
+
+    def test_the_same_bytes(self):
+        self.write_random("in.npy", "<f4", (1100, 1024))
+        self.write_random("odd.npy", "<f4", (1001, 1003))
+        for source in "in.npy", "odd.npy":
+            for perm in "1,0", "0,1":
+                arguments = ["convert", "--host", source, "out.npy", "--perm",
+                             perm]
+                self.ok(*arguments)
+                wanted = self.read("out.npy")
+                for way in "auto", "buffered", "direct":
+                    for memory in ["1MiB"], ["16MiB"], ["1MiB", "--passes",
+                                                        "2"]:
+                        code, _, err = self.run_command(
+                            *arguments, "--io", way, "--memory", *memory)
+                        if way == "direct" and "no direct I/O" in err:
+                            self.skipTest(err)
+                        self.assertEqual((code, err), (0, ""))
+                        self.assertTrue(self.read("out.npy") == wanted,
+                                        (source, perm, way, memory))
+
+    def test_what_has_none(self):
+        file = "/sys/kernel/mm/transparent_hugepage/enabled"
+        if not os.path.exists(file):
+            self.skipTest("there is no " + file)
+        os.symlink(file, self.path("in.raw"))
+        arguments = ["convert", "--host", "in.raw", "out.raw", "--from",
+                     "u8[5]", "--offset", "1"]
+        for way in "auto", "buffered":
+            self.ok(*arguments, "--memory", "1MiB", "--io", way)
+            os.unlink(self.path("out.raw"))
+        self.fails(1, [file, "no direct I/O (O_DIRECT)"], *arguments, "--io",
+                   "direct")
+        self.assert_files("in.raw")
+
+    def test_usage(self):
+        self.write("in.raw", bytes(4))
+        self.fails(2, ["--io", "'fast'", "auto, buffered or direct"],
+                   "convert", "--host", "in.raw", "out.raw", "--from", "u8[4]",
+                   "--io", "fast")
+
+
 def product(dims):
     count = 1
     for dim in dims:
@@ -240,8 +285,8 @@ class Estimate(StreamCase):
             "expected_fraction"}
     END = {"event", "status", "shape", "file", "physical_bytes", "family",
            "device", "seconds", "is_verified", "num_passes", "num_pieces",
-           "bytes_read", "bytes_written", "host_bytes_peak",
-           "device_bytes_peak"}
+           "bytes_read", "bytes_written", "bytes_resumed", "host_bytes_peak",
+           "device_bytes_peak", "smallest_read", "smallest_write"}
 
     def setUp(self):
         super().setUp()
@@ -287,6 +332,9 @@ class Estimate(StreamCase):
                 "num_pieces", "bytes_read", "bytes_written":
             self.assertEqual(plan[key], end[key], key)
         self.assertLessEqual(end["host_bytes_peak"], MIB)
+        # Rows are 3600 and 4400 bytes.
+        for key in "smallest_read", "smallest_write":
+            self.assertTrue(0 < end[key] <= 4400, end)
 
     def test_one_pass_and_two(self):
         bytes_ = 4 * 900 * 1100

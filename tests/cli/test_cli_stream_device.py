@@ -8,7 +8,7 @@ import signal
 import time
 
 from cli_case import main
-from stream_case import StreamCase
+from stream_case import JOURNAL, PART, StreamCase
 
 
 class Device(StreamCase):
@@ -81,6 +81,56 @@ class Device(StreamCase):
         self.assert_ends(child)
         self.ok(*self.arguments)
         self.assert_files("in.npy", "out.npy")
+
+    def stop_noted(self, stop):
+        """Begins a job that can be resumed, and ends it by `stop`, given its
+        process, when something is noted."""
+        process = self.start(*self.arguments, "--resume",
+                             env=self.bad_disk(write_us=5000, clock=500))
+        deadline = time.monotonic() + 60
+        while not os.path.exists(self.path(JOURNAL)) or \
+                os.path.getsize(self.path(JOURNAL)) < 200:
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.002)
+        stop(process)
+        return self.finish(process)
+
+    def resume(self, *arguments):
+        out = self.ok(*self.arguments, "--resume", "--json", "--verify",
+                      *arguments)
+        self.assertGreater(
+            json.loads(out.splitlines()[-1])["bytes_resumed"], 0)
+        self.assert_files("in.npy", "out.npy")
+
+    def test_resumed_after_the_driver_died(self):
+        self.arguments[-1] = "1MiB"
+        code, out, err = self.stop_noted(
+            lambda process: os.kill(self.child_of(process), signal.SIGKILL))
+        self.assertEqual((code, out), (70, ""))
+        self.assertIn("OpenCL driver died of signal 9", err)
+        self.assertIn("what is done stays; go on with: relayout convert", err)
+        self.assert_files("in.npy", JOURNAL, PART)
+        # A device that is not there is no reason to lose it.
+        self.fails(1, "9999", *self.arguments, "--resume", "--device", "9999")
+        self.assert_files("in.npy", JOURNAL, PART)
+        self.resume()
+
+    def test_resumed_after_a_signal(self):
+        self.arguments[-1] = "1MiB"
+        code, out, err = self.stop_noted(
+            lambda process: process.send_signal(signal.SIGTERM))
+        self.assertEqual((code, out), (143, ""))
+        self.assertRegex(err, r"stopped at \d+ %; go on with: relayout ")
+        self.assert_files("in.npy", JOURNAL, PART)
+        # The host does the rest, if the device shares its memory.
+        self.resume("--host")
+
+    def test_resumed_after_a_kill(self):
+        """The child may live a little longer."""
+        self.arguments[-1] = "1MiB"
+        self.stop_noted(lambda process: process.kill())
+        self.resume()
 
     def assert_ends(self, pid):
         """Nobody waits for it but the first process."""

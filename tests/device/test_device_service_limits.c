@@ -109,9 +109,9 @@ static rlo_service *open_service(rlo_context *const *on,
 
 static const test_storage_kind kinds[][2] = {
     {TEST_STORAGE_MEMORY, TEST_STORAGE_MEMORY},
-    {TEST_STORAGE_FILE, TEST_STORAGE_MEMORY},
-    {TEST_STORAGE_MEMORY, TEST_STORAGE_FILE},
-    {TEST_STORAGE_FILE, TEST_STORAGE_FILE}};
+    {TEST_STORAGE_FUNCTIONS, TEST_STORAGE_MEMORY},
+    {TEST_STORAGE_MEMORY, TEST_STORAGE_FUNCTIONS},
+    {TEST_STORAGE_FILE, TEST_STORAGE_FUNCTIONS}};
 
 enum { NUM_KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -191,7 +191,7 @@ RLO_TEST(test_device_service_limits__the_smallest_buffer_counts) {
 static const struct {
   int64_t bytes;
   int rows;
-} device_budgets[] = {{64 * 1024, ROWS}, {1024 * 1024, 5 * ROWS}};
+} device_budgets[] = {{64 * 1024, ROWS}, {1024 * 1024, 3 * ROWS}};
 
 /* Buffers on the device stay within the budget, by the job's counter and by the
  * context, which refuses what is beyond. Two jobs share them. */
@@ -199,12 +199,12 @@ RLO_TABLE_TEST(test_device_service_limits__device_memory, device_budgets) {
   int64_t budget = device_budgets[_i].bytes;
   limit(contexts[0], budget, 0);
   rlo_service *service = open_service(contexts, 1, budget, true);
-  for (int k = 0; k < NUM_PROBLEM_KINDS * NUM_KINDS; ++k) {
+  for (int k = 0; k < NUM_PROBLEM_KINDS; ++k) {
     checked_job jobs[2];
     const char *names[2];
     for (int n = 0; n < 2; ++n) {
       problem_kind kind = (problem_kind)((k + n) % NUM_PROBLEM_KINDS);
-      const test_storage_kind *pair = kinds[k / NUM_PROBLEM_KINDS];
+      const test_storage_kind *pair = kinds[(k + n) % NUM_KINDS];
       rlo_problem problem;
       names[n] = make_problem(kind, device_budgets[_i].rows, &problem);
       checked_job_init(&jobs[n], &problem, pair[0], pair[1]);

@@ -65,7 +65,7 @@ void checked_job_expect(checked_job *job, const char *name) {
   const int64_t bytes = job->problem.dst_bytes;
   uint8_t *got = filled(bytes, 3);
   watched_storage_get(&job->dst, got);
-  int64_t at = 0;
+  int64_t at = memcmp(got, job->wanted, (size_t)bytes) == 0 ? bytes : 0;
   while (at < bytes && got[at] == job->wanted[at]) {
     ++at;
   }

@@ -2,10 +2,12 @@
 #include "support/temp_file.h"
 
 #include <check.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 int temp_file_open(void) {
@@ -31,4 +33,30 @@ void temp_folder_make(char path[TEMP_FOLDER_CHARS]) {
                  "%s/relayout_test_XXXXXX",
                  has_memory ? "/dev/shm" : "/tmp");
   ck_assert_ptr_nonnull(mkdtemp(path));
+}
+
+static int walk(const char *path, bool is_removing) {
+  DIR *folder = opendir(path);
+  ck_assert_ptr_nonnull(folder);
+  int count = 0;
+  const struct dirent *entry;
+  while ((entry = readdir(folder)) != NULL) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+      continue;
+    }
+    ++count;
+    if (is_removing) {
+      ck_assert_int_eq(unlinkat(dirfd(folder), entry->d_name, 0), 0);
+    }
+  }
+  ck_assert_int_eq(closedir(folder), 0);
+  return count;
+}
+
+int temp_folder_count(const char *path) {
+  return walk(path, false);
+}
+
+void temp_folder_clear(const char *path) {
+  (void)walk(path, true);
 }

@@ -15,4 +15,10 @@ enum { TEMP_FOLDER_CHARS = 64 };
  *  a disk, and sets its path. Fails the test if it cannot. */
 void temp_folder_make(char path[TEMP_FOLDER_CHARS]);
 
+/** How many names are in a folder. */
+int temp_folder_count(const char *path);
+
+/** Removes them. */
+void temp_folder_clear(const char *path);
+
 #endif

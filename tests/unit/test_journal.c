@@ -56,6 +56,7 @@ static void set_up(void) {
 }
 
 static void tear_down(void) {
+  rlo__journal_release(NULL);
   rlo_storage_release(storage);
   (void)unlink(path);
   ck_assert_int_eq(rmdir(folder), 0);
@@ -78,14 +79,9 @@ static rlo__journal_subject subject(void) {
                                 .dst = &dst};
 }
 
-static rlo__journal *open_journal(void) {
-  rlo__journal *journal = NULL;
-  expect_ok(rlo__journal_open(path, &journal));
-  return journal;
-}
-
 static rlo__journal *open_fitting(void) {
-  rlo__journal *journal = open_journal();
+  rlo__journal *journal = NULL;
+  expect_ok(rlo__journal_open(path, &problem, &journal));
   const rlo__journal_subject job = subject();
   expect_ok(rlo__journal_fit(journal, &job));
   return journal;
@@ -151,8 +147,7 @@ static void expect_boxes(const rlo__journal *journal, int count) {
   ck_assert_int_eq(rlo__journal_bytes_resumed(journal), count * BOX_BYTES);
 }
 
-/* ------------------------------------------------------------ what they keep
- */
+/* ----------------------------------------------------------- what they keep */
 
 RLO_TEST(test_journal__a_new_one) {
   rlo__journal *journal = open_fitting();
@@ -165,7 +160,6 @@ RLO_TEST(test_journal__a_new_one) {
   ck_assert_int_eq(st.st_mode & 07777, 0600);
   ck_assert_uint_eq(st.st_nlink, 1);
   rlo__journal_release(journal);
-  rlo__journal_release(NULL);
 }
 
 RLO_TEST(test_journal__a_checkpoint_makes_durable) {
@@ -232,7 +226,7 @@ RLO_TEST(test_journal__when_a_checkpoint_is_due) {
   rlo__journal_release(journal);
 }
 
-/* --------------------------------------------------------- damaged files */
+/* ------------------------------------------------------------ damaged files */
 
 RLO_TEST(test_journal__torn_at_every_byte) {
   enum { COUNT = 5 };
@@ -271,7 +265,7 @@ RLO_TEST(test_journal__every_byte_changed) {
     changed.bytes[at] = (char)(changed.bytes[at] ^ (1 << (at % 8)));
     write_file(&changed);
     rlo__journal *journal = NULL;
-    rlo_status status = rlo__journal_open(path, &journal);
+    rlo_status status = rlo__journal_open(path, &problem, &journal);
     if (at < header) {
       ck_assert_msg(
           status == RLO_DATA_LOSS || status == RLO_UNSUPPORTED, "byte %zu", at);
@@ -323,7 +317,8 @@ RLO_TEST(test_journal__a_box_that_is_not_of_the_job) {
   const rlo__journal_record record = {.box = 2 * NUM_BOXES, .bytes = 1};
   expect_ok(rlo__journal_file_append(&file, &record, 1));
   rlo__journal_file_close(&file);
-  rlo__journal *journal = open_journal();
+  rlo__journal *journal = NULL;
+  expect_ok(rlo__journal_open(path, &problem, &journal));
   const rlo__journal_subject job = subject();
   ck_assert_int_eq(rlo__journal_fit(journal, &job), RLO_DATA_LOSS);
   ck_assert_ptr_nonnull(
@@ -340,8 +335,9 @@ static void expect_no_journal(rlo_status wanted, const char *words) {
   rlo__journal_settings settings;
   bool exists;
   for (int n = 0; n < 2; ++n) {
-    rlo_status got = n == 0 ? rlo__journal_open(path, &journal)
-                            : rlo__journal_peek(path, &settings, &exists);
+    rlo_status got =
+        n == 0 ? rlo__journal_open(path, &problem, &journal)
+               : rlo__journal_peek(path, &problem, &settings, &exists);
     const char *message = rlo_error_last()->message;
     ck_assert_msg(got == wanted && strstr(message, words) != NULL &&
                       strstr(message, path) != NULL,
@@ -391,8 +387,8 @@ RLO_TEST(test_journal__what_is_no_file) {
   expect_no_journal(RLO_IO, "cannot open the journal");
   ck_assert_int_eq(rmdir(path), 0);
   rlo__journal *journal = NULL;
-  ck_assert_int_eq(rlo__journal_open("/no/such/folder/journal", &journal),
-                   RLO_OK);
+  ck_assert_int_eq(
+      rlo__journal_open("/no/such/folder/journal", &problem, &journal), RLO_OK);
   const rlo__journal_subject job = subject();
   expect_ok(rlo__journal_fit(journal, &job));
   ck_assert_int_eq(rlo__journal_start(journal), RLO_NOT_FOUND);
@@ -405,168 +401,161 @@ RLO_TEST(test_journal__one_job_has_it) {
   expect_ok(rlo__journal_start(first));
   ck_assert_int_eq(rlo__journal_start(second), RLO_ALREADY_EXISTS);
   rlo__journal_release(second);
-  ck_assert_int_eq(rlo__journal_open(path, &second), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo__journal_open(path, &problem, &second),
+                   RLO_INVALID_ARGUMENT);
   ck_assert_ptr_nonnull(
       strstr(rlo_error_last()->message, "another job has the journal"));
   rlo__journal_settings settings;
   bool exists = false;
-  expect_ok(rlo__journal_peek(path, &settings, &exists));
+  expect_ok(rlo__journal_peek(path, &problem, &settings, &exists));
   ck_assert(exists);
   rlo__journal_release(first);
   second = open_fitting();
   rlo__journal_release(second);
 }
 
-static void change_nothing(rlo__journal_subject *job) {
-  (void)job;
-}
+typedef enum change {
+  NOTHING,
+  /** Another way to write the same. */
+  PROBLEM_REWRITTEN,
+  SRC_DEVICE,
+  PROBLEM,
+  SRC_INODE,
+  SRC_OFFSET,
+  SRC_BYTES,
+  SRC_TIME,
+  SRC_NUMBER,
+  DST_INODE,
+  DST_OFFSET,
+  DST_BYTES,
+  DST_SHORTER,
+  COPIES,
+  NUM_PASSES,
+  BOX,
+  PIECE,
+  NUM_BOXES_OF_PASS,
+  GATHERED
+} change;
 
-static void change_problem(rlo__journal_subject *job) {
-  (void)job;
-  problem.src.axis[0] = -1;
-  problem.src.base = 99999;
-}
-
-/* Another way to write the same. */
-static void rewrite_problem(rlo__journal_subject *job) {
-  (void)job;
-  problem.num_axes = 2;
-  problem.extents[0] = 100;
-  problem.extents[1] = 1000;
-  problem.src.axis[0] = problem.dst.axis[0] = 1000;
-  problem.src.axis[1] = problem.dst.axis[1] = 1;
-}
-
-static void change_src_device(rlo__journal_subject *job) {
-  (void)job;
-  src.device = 7;
-}
-
-static void change_src_inode(rlo__journal_subject *job) {
-  (void)job;
-  src.inode = 7;
-}
-
-static void change_src_offset(rlo__journal_subject *job) {
-  (void)job;
-  src.offset = 64;
-}
-
-static void change_src_bytes(rlo__journal_subject *job) {
-  (void)job;
-  ++src.bytes;
-}
-
-static void change_src_time(rlo__journal_subject *job) {
-  (void)job;
-  ++src.modified_nanos;
-}
-
-static void change_src_number(rlo__journal_subject *job) {
-  (void)job;
-  src.number = 1;
-}
-
-static void change_dst_inode(rlo__journal_subject *job) {
-  (void)job;
-  dst.inode = 7;
-}
-
-static void change_dst_offset(rlo__journal_subject *job) {
-  (void)job;
-  dst.offset = 1;
-}
-
-static void change_dst_bytes(rlo__journal_subject *job) {
-  (void)job;
-  problem.dst_bytes = 100001;
-  dst.bytes = 100001;
-}
-
-static void shorten_dst(rlo__journal_subject *job) {
-  (void)job;
-  dst.bytes = 99999;
-}
-
-static void change_copies(rlo__journal_subject *job) {
-  job->copies = true;
-}
-
-static void change_num_passes(rlo__journal_subject *job) {
-  job->num_passes = 1;
-}
-
-static void change_box(rlo__journal_subject *job) {
-  (void)job;
-  passes[1].plan.box[0] = 1499;
-}
-
-static void change_piece(rlo__journal_subject *job) {
-  (void)job;
-  passes[0].plan.piece[0] = 1;
-}
-
-static void change_num_boxes(rlo__journal_subject *job) {
-  (void)job;
-  passes[0].plan.num_boxes = NUM_BOXES + 1;
-}
-
-static void change_gathered(rlo__journal_subject *job) {
-  (void)job;
-  passes[0].plan.gathered = passes[0].plan.gathered == RLO__SIDE_SOURCE
-                                ? RLO__SIDE_DESTINATION
-                                : RLO__SIDE_SOURCE;
+static void make_change(change c, rlo__journal_subject *job) {
+  rlo__piece_plan *plan = &passes[1].plan;
+  switch (c) {
+    case NOTHING:
+      break;
+    case PROBLEM_REWRITTEN:
+      problem.num_axes = 2;
+      problem.extents[0] = 100;
+      problem.extents[1] = 1000;
+      problem.src.axis[0] = problem.dst.axis[0] = 1000;
+      problem.src.axis[1] = problem.dst.axis[1] = 1;
+      break;
+    case PROBLEM:
+      problem.src.axis[0] = -1;
+      problem.src.base = 99999;
+      break;
+    case SRC_DEVICE:
+      src.device = 7;
+      break;
+    case SRC_INODE:
+      src.inode = 7;
+      break;
+    case SRC_OFFSET:
+      src.offset = 64;
+      break;
+    case SRC_BYTES:
+      ++src.bytes;
+      break;
+    case SRC_TIME:
+      ++src.modified_nanos;
+      break;
+    case SRC_NUMBER:
+      src.number = 1;
+      break;
+    case DST_INODE:
+      dst.inode = 7;
+      break;
+    case DST_OFFSET:
+      dst.offset = 1;
+      break;
+    case DST_BYTES:
+      problem.dst_bytes = dst.bytes = 100001;
+      break;
+    case DST_SHORTER:
+      dst.bytes = 99999;
+      break;
+    case COPIES:
+      job->copies = true;
+      break;
+    case NUM_PASSES:
+      job->num_passes = 1;
+      break;
+    case BOX:
+      plan->box[0] = 1499;
+      break;
+    case PIECE:
+      plan->piece[0] = 1;
+      break;
+    case NUM_BOXES_OF_PASS:
+      ++plan->num_boxes;
+      break;
+    case GATHERED:
+      plan->gathered = plan->gathered == RLO__SIDE_SOURCE
+                           ? RLO__SIDE_DESTINATION
+                           : RLO__SIDE_SOURCE;
+      break;
+  }
 }
 
 static const struct {
-  void (*change)(rlo__journal_subject *job);
+  change change;
   rlo_status status;
   const char *words;
 } changes[] = {
-    {change_nothing, RLO_OK, ""},
-    {rewrite_problem, RLO_OK, ""},
-    {change_src_device, RLO_OK, ""},
-    {change_problem, RLO_INVALID_ARGUMENT, "is of another problem"},
-    {change_src_inode, RLO_INVALID_ARGUMENT, "is of another source"},
-    {change_src_offset,
+    {NOTHING, RLO_OK, ""},
+    {PROBLEM_REWRITTEN, RLO_OK, ""},
+    {SRC_DEVICE, RLO_OK, ""},
+    {PROBLEM, RLO_INVALID_ARGUMENT, "is of another problem"},
+    {SRC_INODE, RLO_INVALID_ARGUMENT, "is of another source"},
+    {SRC_OFFSET,
      RLO_INVALID_ARGUMENT,
      "is of another part of the source's file: its first byte differs (128, "
      "and 64 now)"},
-    {change_src_bytes,
+    {SRC_BYTES,
      RLO_DATA_LOSS,
      "its file was changed since the job began, its length differs (100128, "
      "and 100129 now)"},
-    {change_src_time,
-     RLO_DATA_LOSS,
-     "its file was changed since the job began"},
-    {change_src_number, RLO_DATA_LOSS, "it was changed since the job began"},
-    {change_dst_inode, RLO_INVALID_ARGUMENT, "is of another destination"},
-    {change_dst_offset,
+    {SRC_TIME, RLO_DATA_LOSS, "its file was changed since the job began"},
+    {SRC_NUMBER, RLO_DATA_LOSS, "it was changed since the job began"},
+    {DST_INODE, RLO_INVALID_ARGUMENT, "is of another destination"},
+    {DST_OFFSET,
      RLO_INVALID_ARGUMENT,
      "is of another part of the destination's file: its first byte differs "
      "(0, and 1 now)"},
-    {change_dst_bytes,
+    {DST_BYTES,
      RLO_INVALID_ARGUMENT,
      "is of a destination of another length (100000, and 100001 now)"},
-    {shorten_dst,
+    {DST_SHORTER,
      RLO_DATA_LOSS,
      "the file has 99999 bytes, and 100000 were reserved"},
-    {change_copies, RLO_INVALID_ARGUMENT, "is of a job on other devices"},
-    {change_num_passes,
+    {COPIES, RLO_INVALID_ARGUMENT, "is of a job on other devices"},
+    {NUM_PASSES,
      RLO_INVALID_ARGUMENT,
      "is of a job with another number of passes (2, and 1 now)"},
-    {change_box, RLO_INVALID_ARGUMENT, "is cut into other pieces"},
-    {change_piece, RLO_INVALID_ARGUMENT, "is cut into other pieces"},
-    {change_num_boxes, RLO_INVALID_ARGUMENT, "is cut into other pieces"},
-    {change_gathered, RLO_INVALID_ARGUMENT, "is cut into other pieces"}};
+    {BOX, RLO_INVALID_ARGUMENT, "is cut into other pieces"},
+    {PIECE, RLO_INVALID_ARGUMENT, "is cut into other pieces"},
+    {NUM_BOXES_OF_PASS, RLO_INVALID_ARGUMENT, "is cut into other pieces"},
+    {GATHERED, RLO_INVALID_ARGUMENT, "is cut into other pieces"}};
 
 RLO_TABLE_TEST(test_journal__other_jobs, changes) {
   make_journal(1);
   const file_content before = read_file();
-  rlo__journal *journal = open_journal();
   rlo__journal_subject job = subject();
-  changes[_i].change(&job);
-  rlo_status got = rlo__journal_fit(journal, &job);
+  make_change(changes[_i].change, &job);
+  rlo__journal *journal = NULL;
+  /* Another problem is refused before anything is planned. */
+  rlo_status got = rlo__journal_open(path, &problem, &journal);
+  ck_assert((got != RLO_OK) == (changes[_i].change == PROBLEM));
+  got = got != RLO_OK ? got : rlo__journal_fit(journal, &job);
   ck_assert_msg(got == changes[_i].status, "%s", rlo_error_last()->message);
   if (got != RLO_OK) {
     ck_assert_msg(strstr(rlo_error_last()->message, changes[_i].words) != NULL,
@@ -586,7 +575,7 @@ RLO_TEST(test_journal__without_memory) {
     rlo__journal *journal = NULL;
     const rlo__journal_subject job = subject();
     rlo__alloc_set_fault(nth, false);
-    rlo_status status = rlo__journal_open(path, &journal);
+    rlo_status status = rlo__journal_open(path, &problem, &journal);
     if (status == RLO_OK) {
       status = rlo__journal_fit(journal, &job);
     }

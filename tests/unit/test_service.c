@@ -5,12 +5,15 @@
 #include "service/service.h"
 
 #include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "relayout/ops.h"
 #include "support/expect.h"
+#include "support/plan_case.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
 #include "support/transpose_job.h"
@@ -62,6 +65,131 @@ RLO_TABLE_TEST(test_service__a_job_is_done, pairs) {
     ck_assert(info.stage_seconds[RLO_STAGE_WRITE] > 0);
   }
   transpose_job_deinit(&t);
+}
+
+/* ----------------------------------------------------------------- transfers
+ */
+
+/** A storage of functions that looks at the length of each transfer. */
+typedef struct measured_storage {
+  uint8_t *memory;
+  int64_t bytes;
+  /** Boxes end at multiples of it, and where they end themselves. */
+  int64_t edge_bytes;
+  int64_t planned_bytes;
+  /** But for what ends with the storage. */
+  atomic_int_fast64_t smallest;
+  atomic_int num_too_short;
+  rlo_storage *storage;
+} measured_storage;
+
+static void measure(measured_storage *m, int64_t offset, int64_t bytes) {
+  int64_t end = offset + bytes;
+  int_fast64_t old = atomic_load(&m->smallest);
+  while (end < m->bytes && bytes < old &&
+         !atomic_compare_exchange_weak(&m->smallest, &old, bytes)) {
+  }
+  if (bytes < m->planned_bytes && end % m->edge_bytes != 0) {
+    atomic_fetch_add(&m->num_too_short, 1);
+  }
+}
+
+static rlo_status read_measured(void *payload,
+                                int64_t offset,
+                                int64_t bytes,
+                                void *into) {
+  measured_storage *m = payload;
+  measure(m, offset, bytes);
+  memcpy(into, m->memory + offset, (size_t)bytes);
+  return RLO_OK;
+}
+
+static rlo_status write_measured(void *payload,
+                                 int64_t offset,
+                                 int64_t bytes,
+                                 const void *from) {
+  measured_storage *m = payload;
+  measure(m, offset, bytes);
+  memcpy(m->memory + offset, from, (size_t)bytes);
+  return RLO_OK;
+}
+
+static void open_measured(measured_storage *m,
+                          int64_t bytes,
+                          int64_t edge_bytes,
+                          rlo_storage_traits *out_traits) {
+  memset(m, 0, sizeof *m);
+  m->memory = calloc(1, (size_t)bytes);
+  ck_assert_ptr_nonnull(m->memory);
+  m->bytes = bytes;
+  m->edge_bytes = edge_bytes;
+  atomic_init(&m->smallest, INT64_MAX);
+  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
+  ops.read = read_measured;
+  ops.write = write_measured;
+  *out_traits = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
+  out_traits->bytes = bytes;
+  expect_ok(rlo_storage_create(&ops, m, out_traits, &m->storage));
+  expect_ok(rlo_storage_get_traits(m->storage, out_traits));
+}
+
+static void close_measured(measured_storage *m) {
+  rlo_storage_release(m->storage);
+  free(m->memory);
+}
+
+/* Rows of either side, of which a box has parts. */
+static const struct {
+  const char *src, *dst, *permutation;
+  int64_t row_bytes[2];
+  int64_t host_bytes;
+} transfers[] = {
+    {"f32[512,1024]", "f32[1024,512]", "1,0", {4096, 2048}, 128 << 10},
+    {"f32[512,1024]", "f32[1024,512]", "1,0", {4096, 2048}, 1 << 20},
+    {"f32[333,777]", "f32[777,333]", "1,0", {3108, 1332}, 64 << 10},
+    {"f32[16,64,512]", "f32[64,16,512]", "1,0,2", {131072, 32768}, 256 << 10},
+    {"f32[1024,512]", "bf16[512,1024]", "1,0", {2048, 2048}, 256 << 10}};
+
+/* But at edges, no transfer is shorter than the run that was planned, and the
+ * shortest is told. */
+RLO_TABLE_TEST(test_service__transfers_are_as_long_as_planned, transfers) {
+  rlo_problem problem;
+  test_plan_lower(transfers[_i].src,
+                  transfers[_i].dst,
+                  transfers[_i].permutation,
+                  &problem);
+  measured_storage src, dst;
+  rlo_storage_traits of_src, of_dst;
+  open_measured(&src, problem.src_bytes, transfers[_i].row_bytes[0], &of_src);
+  open_measured(&dst, problem.dst_bytes, transfers[_i].row_bytes[1], &of_dst);
+  rlo_job_options options = RLO_JOB_OPTIONS_INIT;
+  options.host_memory_bytes = transfers[_i].host_bytes;
+  options.passes = 1;
+  rlo_service_options of_service = RLO_SERVICE_OPTIONS_INIT;
+  of_service.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
+  of_service.io_threads = 2;
+  rlo_job_estimate estimate = RLO_JOB_ESTIMATE_INIT;
+  expect_ok(rlo_job_estimate_make(
+      &problem, &of_src, &of_dst, &of_service, &options, &estimate));
+  src.planned_bytes = estimate.read_run_bytes;
+  dst.planned_bytes = estimate.write_run_bytes;
+  rlo_job *job = NULL;
+  expect_ok(rlo_service_submit(
+      service, &problem, src.storage, dst.storage, &options, &job));
+  expect_ok(rlo_job_wait(job, -1, NULL));
+  expect_ok(rlo_job_result(job));
+  rlo_job_info info = RLO_JOB_INFO_INIT;
+  expect_ok(rlo_job_get_info(job, &info));
+  rlo_job_release(job);
+  ck_assert_int_eq(atomic_load(&src.num_too_short), 0);
+  ck_assert_int_eq(atomic_load(&dst.num_too_short), 0);
+  ck_assert_int_eq(info.smallest_read, atomic_load(&src.smallest));
+  ck_assert_int_eq(info.smallest_write, atomic_load(&dst.smallest));
+  /* What was planned is more than a few elements. */
+  ck_assert_int_gt(estimate.read_run_bytes, 64);
+  ck_assert_int_gt(estimate.write_run_bytes, 64);
+  close_measured(&src);
+  close_measured(&dst);
 }
 
 RLO_TEST(test_service__states) {

@@ -148,3 +148,62 @@ RLO_TEST(test_storage_threads__functions) {
   watched.storage = NULL;
   watched_storage_deinit(&watched);
 }
+
+/* ----------------------------------------------------------- past the cache */
+
+enum { LONG_RUN = 70001, NUM_LONG_RUNS = 40 };
+
+/* Every fourth run is of one thread; where two runs meet, they share a block,
+ * which neither may write as a whole. */
+static void run_long_writer(void *payload) {
+  writer *w = payload;
+  static char texts[NUM_THREADS][LONG_RUN];
+  char *text = texts[w->number];
+  for (int64_t n = w->number; n < NUM_LONG_RUNS && w->status == RLO_OK;
+       n += NUM_THREADS) {
+    memset(text, (char)n, LONG_RUN);
+    w->status = rlo__storage_write(w->storage, n * LONG_RUN, LONG_RUN, text);
+    if (w->status == RLO_OK) {
+      memset(text, 0, LONG_RUN);
+      w->status = rlo__storage_read(w->storage, n * LONG_RUN, LONG_RUN, text);
+    }
+    if (text[0] != (char)n || text[LONG_RUN - 1] != (char)n) {
+      w->status = RLO_INTERNAL;
+    }
+  }
+}
+
+RLO_TEST(test_storage_threads__past_the_page_cache) {
+  rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
+  hints.is_direct = true;
+  int fd = temp_file_open();
+  rlo_storage *storage = NULL;
+  const int64_t bytes = (int64_t)NUM_LONG_RUNS * LONG_RUN;
+  rlo_status status = rlo_storage_from_fd(fd, 3, bytes, &hints, &storage);
+  if (status != RLO_UNSUPPORTED) {
+    expect_ok(status);
+    expect_ok(rlo__storage_reserve(storage, bytes));
+    writer writers[NUM_THREADS];
+    rlo__thread threads[NUM_THREADS];
+    for (int i = 0; i < NUM_THREADS; ++i) {
+      writers[i] = (writer){.storage = storage, .number = i, .status = RLO_OK};
+      expect_ok(rlo__thread_start(run_long_writer, &writers[i], &threads[i]));
+    }
+    for (int i = 0; i < NUM_THREADS; ++i) {
+      rlo__thread_join(&threads[i]);
+      ck_assert_int_eq(writers[i].status, RLO_OK);
+    }
+    static char whole[NUM_LONG_RUNS * LONG_RUN];
+    ck_assert_int_eq(pread(fd, whole, sizeof whole, 3), bytes);
+    for (int64_t i = 0; i < bytes; ++i) {
+      if (whole[i] != (char)(i / LONG_RUN)) {
+        ck_abort_msg("byte %lld is %d", (long long)i, whole[i]);
+      }
+    }
+    rlo__storage_stats stats;
+    rlo__storage_get_stats(storage, &stats);
+    ck_assert_int_gt(stats.direct_bytes_written, bytes / 10 * 8);
+    rlo_storage_release(storage);
+  }
+  ck_assert_int_eq(close(fd), 0);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_CLI_STREAM_JOBS_H
+#define RLO_CLI_STREAM_JOBS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "relayout/service.h"
+
+#include "array_file.h"
+#include "options.h"
+#include "stream_options.h"
+
+/** What a stream is: jobs from files to files. */
+
+/** A file that is written: by one job, or by several, each its own bytes. */
+typedef struct rlo__stream_output {
+  const char *path;
+  /** Whose physical bytes it holds, behind a header. */
+  const rlo_shape *shape;
+  int64_t bytes;
+} rlo__stream_output;
+
+/** A problem, and which of the sources and outputs it reads and writes. */
+typedef struct rlo__stream_job {
+  const rlo_problem *problem;
+  int32_t source;
+  int32_t output;
+} rlo__stream_job;
+
+/** What to do. All borrowed. */
+typedef struct rlo__stream {
+  const rlo__stream_options *options;
+  const rlo__common_options *common;
+  /** Open. */
+  const rlo__array_source *sources;
+  int32_t num_sources;
+  /** At least one. */
+  const rlo__stream_output *outputs;
+  int32_t num_outputs;
+  /** They run one after the other, in this order. */
+  const rlo__stream_job *jobs;
+  int32_t num_jobs;
+  /** Looks at an output before it gets its name: the open part, and where in it
+   *  the array begins. NULL: nobody does. */
+  int (*verify)(const void *payload,
+                int32_t output,
+                int fd,
+                int64_t offset_bytes);
+  const void *payload;
+} rlo__stream;
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream_resume.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "message.h"
+
+/* ------------------------------------------------------------------ journals
+ */
+
+bool rlo__stream_has_journal(const rlo__stream *stream, int32_t output) {
+  int64_t bytes = 0;
+  bool is_written = false;
+  for (int32_t n = 0; n < stream->num_outputs; ++n) {
+    /* Files are far smaller than that all of them together would overflow. */
+    bytes += stream->outputs[n].bytes;
+  }
+  for (int32_t n = 0; n < stream->num_jobs; ++n) {
+    is_written |= stream->jobs[n].output == output;
+  }
+  return is_written &&
+         (stream->options->is_resumed || bytes >= RLO__JOURNALED_BYTES);
+}
+
+void rlo__stream_name_journal(const rlo__stream *stream,
+                              int32_t job,
+                              const char *first_path,
+                              rlo__journal_path *out_path) {
+  int32_t number = 1;
+  for (int32_t n = 0; n < job; ++n) {
+    number += stream->jobs[n].output == stream->jobs[job].output;
+  }
+  snprintf(out_path->text,
+           sizeof(out_path->text),
+           "%s",
+           first_path == NULL ? "" : first_path);
+  if (first_path != NULL && number > 1) {
+    size_t length = strlen(out_path->text);
+    snprintf(out_path->text + length,
+             sizeof(out_path->text) - length,
+             "-%d",
+             number);
+  }
+}
+
+/* What there is of an output. */
+typedef struct remains {
+  rlo__file_replace file;
+  bool has_journal;
+  bool has_part;
+} remains;
+
+static void look(const rlo__stream *stream, int32_t output, remains *out) {
+  bool is_named = rlo__file_replace_name_part(
+                      &out->file, stream->outputs[output].path) == 0;
+  out->has_journal = is_named && access(out->file.journal_path, F_OK) == 0;
+  out->has_part = is_named && access(out->file.temp_path, F_OK) == 0;
+}
+
+void rlo__stream_find_journal(const rlo__stream *stream,
+                              int32_t job,
+                              rlo__journal_path *out_path) {
+  remains r;
+  int32_t output = stream->jobs[job].output;
+  look(stream, output, &r);
+  bool is_resumed = stream->options->is_resumed && r.has_part;
+  out_path->text[0] = '\0';
+  if (rlo__stream_has_journal(stream, output) &&
+      (!r.has_journal || is_resumed)) {
+    rlo__stream_name_journal(stream, job, r.file.journal_path, out_path);
+  }
+}
+
+bool rlo__stream_is_begun(const rlo__stream *stream) {
+  bool is_begun = false;
+  for (int32_t n = 0; n < stream->num_outputs; ++n) {
+    remains r;
+    look(stream, n, &r);
+    is_begun |= rlo__stream_has_journal(stream, n) &&
+                stream->options->is_resumed && r.has_part && r.has_journal;
+  }
+  return is_begun;
+}
+
+int rlo__stream_fail_submit(const rlo__stream *stream) {
+  if (!rlo__stream_is_begun(stream)) {
+    return rlo__fail_last();
+  }
+  return rlo__fail("%s; without --resume the job begins anew",
+                   rlo_error_last()->message);
+}
+
+/* --------------------------------------------------------------------- words
+ */
+
+static bool append(rlo__stream_words *words, const char *text, size_t bytes) {
+  size_t length = strlen(words->command);
+  if (bytes >= sizeof(words->command) - length) {
+    return false;
+  }
+  memcpy(words->command + length, text, bytes);
+  words->command[length + bytes] = '\0';
+  return true;
+}
+
+/* Appends an argument as a shell reads it. */
+static bool append_argument(rlo__stream_words *words, const char *argument) {
+  static const char plain[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+      "_-./,:=+@%";
+  bool fits = append(words, " ", 1);
+  if (argument[0] != '\0' && strspn(argument, plain) == strlen(argument)) {
+    return fits && append(words, argument, strlen(argument));
+  }
+  fits = fits && append(words, "'", 1);
+  for (const char *c = argument; *c != '\0'; ++c) {
+    fits =
+        fits && (*c == '\'' ? append(words, "'\\''", 4) : append(words, c, 1));
+  }
+  return fits && append(words, "'", 1);
+}
+
+static void make_command(const rlo__stream *stream, rlo__stream_words *words) {
+  const rlo__common_options *common = stream->common;
+  words->command[0] = '\0';
+  bool fits = append(words, "relayout", strlen("relayout"));
+  for (int n = 0; n < common->num_arguments; ++n) {
+    fits = fits && append_argument(words, common->arguments[n]);
+    if (n == 0 && !stream->options->is_resumed) {
+      fits = fits && append_argument(words, "--resume");
+    }
+  }
+  if (!fits) {
+    strcpy(words->command, "the same arguments and --resume");
+  }
+}
+
+void rlo__stream_words_make(const rlo__stream *stream,
+                            const rlo_job_info *info,
+                            rlo__stream_words *out_words) {
+  out_words->info = info;
+  /* On a terminal the line that is being drawn ends first. */
+  out_words->line_end = isatty(STDERR_FILENO) ? "\n" : "";
+  snprintf(out_words->removed,
+           sizeof(out_words->removed),
+           "relayout: stopped; nothing was written%s%s\n",
+           stream->num_outputs == 1 ? " to " : "",
+           stream->num_outputs == 1 ? stream->outputs[0].path : "");
+  make_command(stream, out_words);
+}
+
+/* What a signal handler may call. */
+static void say(const char *text) {
+  ssize_t count = write(STDERR_FILENO, text, strlen(text));
+  (void)count;
+}
+
+/* " at 47 %", if it is known. */
+static void say_share(const rlo_job_info *info) {
+  if (info->bytes_total <= 0) {
+    return;
+  }
+  int percent =
+      (int)(100.0 * (double)info->bytes_done / (double)info->bytes_total);
+  percent = percent < 0 ? 0 : percent > 100 ? 100 : percent;
+  char digits[4] = {(char)('0' + percent / 100),
+                    (char)('0' + percent / 10 % 10),
+                    (char)('0' + percent % 10),
+                    '\0'};
+  say(" at ");
+  say(digits + (percent < 10 ? 2 : percent < 100 ? 1 : 0));
+  say(" %");
+}
+
+void rlo__stream_words_stop(const void *words, bool stays) {
+  const rlo__stream_words *w = words;
+  say(w->line_end);
+  if (!stays) {
+    say(w->removed);
+    return;
+  }
+  say("relayout: stopped");
+  say_share(w->info);
+  say("; go on with: ");
+  say(w->command);
+  say("\n");
+}
+
+void rlo__stream_words_fail(const rlo__stream_words *words) {
+  say("relayout: what is done stays; go on with: ");
+  say(words->command);
+  say("\n");
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "relayout/storage_opencl.h"
+#include "runtime/cl_error.h"
+#include "runtime/device_memory.h"
+#include "service/storage_kind.h"
+
+enum {
+  /** From here on the bytes cost more than the command, on a CPU and over a
+   *  bus. */
+  GOOD_BYTES = 1 << 20,
+  /** Blocking transfers on one queue: the next one waits while one runs. */
+  GOOD_DEPTH = 2
+};
+
+typedef struct buffer_storage {
+  rlo_storage storage;
+  /** Of the storage's own. */
+  rlo__device_queue *queue;
+  /** Retained; NULL: no bytes. */
+  cl_mem buffer;
+  /** Of position 0. */
+  int64_t offset_bytes;
+} buffer_storage;
+
+/* ---------------------------------------------------------------- transfers */
+
+/** What one command moves: rows of `run_bytes`, as a box in the buffer and
+ *  packed in host memory. */
+typedef struct box {
+  /** Bytes, rows and planes of rows. */
+  size_t region[3];
+  /** Between rows, and between planes; 0 for one of them. */
+  size_t pitch[2];
+  /** The dimensions of the runs that the box has. */
+  int32_t num_dims;
+} box;
+
+/** The largest box of OpenCL's that the first dimensions of the runs are. */
+static box make_box(const rlo__runs *runs) {
+  box b = {.region = {(size_t)runs->run_bytes, 1, 1}};
+  int64_t least = runs->run_bytes;
+  while (b.num_dims < 2 && b.num_dims < runs->num_dims) {
+    int64_t stride = runs->strides[b.num_dims];
+    int64_t extent = runs->extents[b.num_dims];
+    bool is_pitch =
+        stride >= least && (b.num_dims == 0 || stride % runs->strides[0] == 0);
+    if (!is_pitch) {
+      break;
+    }
+    b.pitch[b.num_dims++] = (size_t)stride;
+    b.region[b.num_dims] = (size_t)extent;
+    least = stride * extent;
+  }
+  return b;
+}
+
+/** Moves a box between the buffer, from the storage's `offset` on, and packed
+ *  memory. */
+static rlo_status move_box(const buffer_storage *from,
+                           const box *b,
+                           int64_t offset,
+                           void *into,
+                           const void *packed) {
+  cl_command_queue queue = rlo__device_queue_cl_queue(from->queue);
+  size_t at = (size_t)(from->offset_bytes + offset);
+  if (b->num_dims == 0) {
+    return into != NULL ? RLO_CL(clEnqueueReadBuffer,
+                                 queue,
+                                 from->buffer,
+                                 CL_TRUE,
+                                 at,
+                                 b->region[0],
+                                 into,
+                                 0,
+                                 NULL,
+                                 NULL)
+                        : RLO_CL(clEnqueueWriteBuffer,
+                                 queue,
+                                 from->buffer,
+                                 CL_TRUE,
+                                 at,
+                                 b->region[0],
+                                 packed,
+                                 0,
+                                 NULL,
+                                 NULL);
+  }
+  size_t plane = b->pitch[1] != 0 ? at / b->pitch[1] : 0;
+  size_t in_plane = at - plane * b->pitch[1];
+  const size_t origin[3] = {
+      in_plane % b->pitch[0], in_plane / b->pitch[0], plane};
+  const size_t host_origin[3] = {0, 0, 0};
+  return into != NULL ? RLO_CL(clEnqueueReadBufferRect,
+                               queue,
+                               from->buffer,
+                               CL_TRUE,
+                               origin,
+                               host_origin,
+                               b->region,
+                               b->pitch[0],
+                               b->pitch[1],
+                               0,
+                               0,
+                               into,
+                               0,
+                               NULL,
+                               NULL)
+                      : RLO_CL(clEnqueueWriteBufferRect,
+                               queue,
+                               from->buffer,
+                               CL_TRUE,
+                               origin,
+                               host_origin,
+                               b->region,
+                               b->pitch[0],
+                               b->pitch[1],
+                               0,
+                               0,
+                               packed,
+                               0,
+                               NULL,
+                               NULL);
+}
+
+/** Moves runs: reads into `into`, or writes from `packed` if that is NULL. */
+static rlo_status move_runs(rlo_storage *storage,
+                            const rlo__runs *runs,
+                            char *into,
+                            const char *packed) {
+  const buffer_storage *from = (const buffer_storage *)storage;
+  RLO_TRY(rlo__context_check_process(rlo__device_queue_context(from->queue)));
+  box b = make_box(runs);
+  int64_t bytes = (int64_t)(b.region[0] * b.region[1] * b.region[2]);
+  /* The dimensions that the box has not. */
+  rlo__runs boxes = {.num_dims = runs->num_dims - b.num_dims};
+  for (int32_t d = 0; d < boxes.num_dims; ++d) {
+    boxes.extents[d] = runs->extents[b.num_dims + d];
+    boxes.strides[d] = runs->strides[b.num_dims + d];
+  }
+  rlo__run_walk walk = {.offset = runs->offset};
+  for (int64_t at = 0; at < runs->num_runs * runs->run_bytes; at += bytes) {
+    if (into != NULL) {
+      RLO_TRY(move_box(from, &b, walk.offset, into + at, NULL));
+      rlo__storage_count_read(storage, walk.offset, bytes, 0);
+    } else {
+      RLO_TRY(move_box(from, &b, walk.offset, NULL, packed + at));
+      rlo__storage_count_write(storage, walk.offset, bytes);
+    }
+    rlo__run_walk_step(&walk, &boxes);
+  }
+  return RLO_OK;
+}
+
+static rlo_status read_runs(rlo_storage *storage,
+                            const rlo__runs *runs,
+                            void *into) {
+  return move_runs(storage, runs, into, NULL);
+}
+
+static rlo_status write_runs(rlo_storage *storage,
+                             const rlo__runs *runs,
+                             const void *from) {
+  return move_runs(storage, runs, NULL, from);
+}
+
+static void destroy(rlo_storage *storage) {
+  buffer_storage *made = (buffer_storage *)storage;
+  if (made->buffer != NULL &&
+      rlo__context_check_process(rlo__device_queue_context(made->queue)) ==
+          RLO_OK) {
+    clReleaseMemObject(made->buffer);
+  }
+  rlo__device_queue_release(made->queue);
+  rlo__free(made);
+}
+
+static const rlo__storage_kind buffer_kind = {
+    .read = read_runs, .write = write_runs, .destroy = destroy};
+
+/* ----------------------------------------------------------------- creation */
+
+static rlo_status check_buffer(const rlo_context *context,
+                               cl_mem buffer,
+                               int64_t offset_bytes,
+                               int64_t bytes,
+                               cl_mem_flags *out_flags) {
+  cl_mem_object_type type = 0;
+  cl_context owner = NULL;
+  size_t size = 0;
+  RLO_TRY(RLO_CL(
+      clGetMemObjectInfo, buffer, CL_MEM_TYPE, sizeof type, &type, NULL));
+  RLO_TRY(RLO_CL(
+      clGetMemObjectInfo, buffer, CL_MEM_CONTEXT, sizeof owner, &owner, NULL));
+  RLO_TRY(RLO_CL(
+      clGetMemObjectInfo, buffer, CL_MEM_SIZE, sizeof size, &size, NULL));
+  RLO_TRY(RLO_CL(clGetMemObjectInfo,
+                 buffer,
+                 CL_MEM_FLAGS,
+                 sizeof *out_flags,
+                 out_flags,
+                 NULL));
+  if (type != CL_MEM_OBJECT_BUFFER) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the memory object is of type 0x%x and not a buffer",
+                    (unsigned)type);
+  }
+  if (owner != context->cl_context) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the buffer is of another context");
+  }
+  if ((*out_flags & CL_MEM_HOST_NO_ACCESS) != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the buffer is CL_MEM_HOST_NO_ACCESS: its bytes go through "
+                    "the host");
+  }
+  if ((uint64_t)offset_bytes > size ||
+      (uint64_t)bytes > size - (size_t)offset_bytes) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "%" PRId64 " bytes at byte %" PRId64
+                    " do not lie in a buffer of %zu bytes",
+                    bytes,
+                    offset_bytes,
+                    size);
+  }
+  return RLO_OK;
+}
+
+static rlo_status check_arguments(const rlo_context *context,
+                                  cl_mem buffer,
+                                  int64_t offset_bytes,
+                                  int64_t bytes) {
+  if (context == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the context is NULL");
+  }
+  if (offset_bytes < 0 || bytes < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%" PRId64 " bytes at byte %" PRId64
+                    " of a buffer; both have to be at least 0",
+                    bytes,
+                    offset_bytes);
+  }
+  if (buffer == NULL && bytes > 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the buffer is NULL; %" PRId64 " bytes are needed",
+                    bytes);
+  }
+  return rlo__context_check_process(context);
+}
+
+rlo_status rlo_storage_from_buffer(rlo_context *context,
+                                   cl_mem buffer,
+                                   int64_t offset_bytes,
+                                   int64_t bytes,
+                                   rlo_storage **out_storage) {
+  if (out_storage == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the storage");
+  }
+  *out_storage = NULL;
+  RLO_TRY(check_arguments(context, buffer, offset_bytes, bytes));
+  cl_mem_flags flags = 0;
+  if (buffer != NULL) {
+    RLO_TRY(check_buffer(context, buffer, offset_bytes, bytes, &flags));
+  }
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = bytes;
+  traits.good_read_bytes = GOOD_BYTES;
+  traits.good_write_bytes = GOOD_BYTES;
+  traits.good_depth = GOOD_DEPTH;
+  traits.is_read_only = (flags & CL_MEM_HOST_READ_ONLY) != 0;
+  RLO_TRY(rlo__storage_read_traits(NULL, &traits));
+  buffer_storage *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo__storage_init(&made->storage, &buffer_kind, &traits);
+  made->storage.is_write_only = (flags & CL_MEM_HOST_WRITE_ONLY) != 0;
+  made->offset_bytes = offset_bytes;
+  rlo_status status = rlo__device_queue_create(context, &made->queue);
+  if (status == RLO_OK && buffer != NULL) {
+    status = RLO_CL(clRetainMemObject, buffer);
+  }
+  if (status != RLO_OK) {
+    rlo__device_queue_release(made->queue);
+    rlo__free(made);
+    return status;
+  }
+  made->buffer = buffer;
+  *out_storage = &made->storage;
+  return RLO_OK;
+}
