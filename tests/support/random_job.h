@@ -22,6 +22,9 @@ typedef struct test_job {
   rlo_job_options options;
   watched_storage src, dst;
   rlo_job *job;
+  /** What the storages had moved before it: it may have been submitted before,
+   *  and cancelled. */
+  int64_t read_before, written_before;
   /** Of the submitted job, its passes together; shares in place of pieces do
    *  not count. */
   int64_t num_boxes, num_pieces;
