@@ -360,8 +360,8 @@ void test_job_expect_counts(const test_job_counts *counts) {
       counts->of_two_passes,
       counts->refused);
   (void)fflush(stdout);
-  ck_assert_int_gt(counts->with_pieces, counts->jobs / 3);
-  ck_assert_int_gt(counts->with_boxes, counts->jobs / 4);
-  ck_assert_int_gt(counts->of_two_passes, counts->jobs / 50);
+  ck_assert_int_gt(counts->with_pieces, counts->jobs / 4);
+  ck_assert_int_gt(counts->with_boxes, counts->jobs / 5);
+  ck_assert_int_gt(counts->of_two_passes, counts->jobs / 100);
   ck_assert_int_lt(counts->refused, counts->jobs / 3);
 }
