@@ -354,10 +354,6 @@ static void take_two(const rlo__piece_plan plans[2],
   out->host_bytes = rlo__max(first->staging.bytes, second->staging.bytes);
 }
 
-/** How much more than their runs say two passes cost: where they looked even,
- * at runs of 8 KiB, one took 0.6 of their time, as the system reads ahead. */
-static const double two_pass_handicap = 1.25;
-
 /* Plans one pass or two: those that are asked for, or the faster. */
 static rlo_status plan_passes(const rlo_problem *problem,
                               const rlo__job_setting *setting,
@@ -381,11 +377,11 @@ static rlo_status plan_passes(const rlo_problem *problem,
   bool is_better = status == RLO_OK;
   if (wanted == 0) {
     status = plan_one(problem, setting, budget, out);
-    is_better = is_better &&
-                (status != RLO_OK ||
-                 two_pass_handicap * (rlo__piece_plan_cost(&two[0], good) +
-                                      rlo__piece_plan_cost(&two[1], good)) <
-                     rlo__piece_plan_cost(&out->passes[0].plan, good));
+    is_better =
+        is_better && (status != RLO_OK ||
+                      rlo__piece_plan_cost(&two[0], good) +
+                              rlo__piece_plan_cost(&two[1], good) <
+                          rlo__piece_plan_cost(&out->passes[0].plan, good));
   }
   if (is_better) {
     take_two(two, budget, out);
