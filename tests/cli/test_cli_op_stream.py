@@ -458,11 +458,13 @@ class Device(OpCase):
 
     def test_bytes(self):
         self.write_files("A", "B", "C")
-        for name, attributes, files in (
-                ("Transpose", [], "A"), ("Concat", ["axis=1"], "A C B"),
-                ("MirrorPad", ["paddings=10,0,3,20"], "A"),
-                ("Cast", ["dtype=f16"], "A"), ("Roll", [
-                    "shifts=100,-7", "dims=0,1"], "A")):
+        cases = [("Concat", ["axis=1"], "A C B"), ("Cast", ["dtype=f16"], "A")]
+        if IS_SLOW:
+            # Each operation has programs of its own.
+            cases += [("Transpose", [], "A"),
+                      ("MirrorPad", ["paddings=10,0,3,20"], "A"),
+                      ("Roll", ["shifts=100,-7", "dims=0,1"], "A")]
+        for name, attributes, files in cases:
             for device in [], ["--device", "all"]:
                 with self.subTest(operation=name, device=device):
                     self.compare(
