@@ -44,10 +44,16 @@ static bool is_full(const rlo__trail_chunk *chunk) {
          chunk->num_ranges == RLO__TRAIL_RANGES;
 }
 
-static void drop(const rlo__trail *trail, rlo__trail_chunk *chunk) {
+/* Drops the ranges but for `margin` bytes at their ends. */
+static void drop(const rlo__trail *trail,
+                 rlo__trail_chunk *chunk,
+                 int64_t margin) {
   for (int32_t i = 0; i < chunk->num_ranges; ++i) {
-    int64_t begin = chunk->ranges[i].begin;
-    trail->calls->drop(trail->fd, begin, chunk->ranges[i].end - begin);
+    int64_t begin = chunk->ranges[i].begin + margin;
+    int64_t bytes = chunk->ranges[i].end - margin - begin;
+    if (bytes > 0) {
+      trail->calls->drop(trail->fd, begin, bytes);
+    }
   }
   chunk->num_ranges = 0;
   chunk->bytes = 0;
@@ -60,7 +66,7 @@ void rlo__trail_add_read(rlo__trail *trail, int64_t offset, int64_t bytes) {
   rlo__mutex_lock(&trail->mutex);
   add(&trail->read, offset, offset + bytes);
   if (is_full(&trail->read)) {
-    drop(trail, &trail->read);
+    drop(trail, &trail->read, 0);
   }
   rlo__mutex_unlock(&trail->mutex);
 }
@@ -96,7 +102,8 @@ static int send_chunk(rlo__trail *trail) {
     rlo__trail_chunk *oldest = &trail->written[trail->oldest];
     int end_error = write_back(trail, oldest, true);
     error = error != 0 ? error : end_error;
-    drop(trail, oldest);
+    /* Who writes the rest of a page would have to read it again. */
+    drop(trail, oldest, PAGE_BYTES);
     trail->oldest = (trail->oldest + 1) % RLO__TRAIL_CHUNKS;
     --trail->num_sent;
   }
@@ -124,7 +131,7 @@ int rlo__trail_add_written(rlo__trail *trail, int64_t offset, int64_t bytes) {
 int rlo__trail_drop_written(rlo__trail *trail) {
   rlo__mutex_lock(&trail->mutex);
   for (int32_t i = 0; i < RLO__TRAIL_CHUNKS; ++i) {
-    drop(trail, &trail->written[i]);
+    drop(trail, &trail->written[i], PAGE_BYTES);
   }
   trail->num_sent = 0;
   int error = trail->lost_error;
