@@ -25,14 +25,14 @@ typedef struct table {
   int64_t num_drawn;
 } table;
 
-static const table tables[] = {{"relayout", bytes_relayout, 4},
-                               {"gpu", bytes_gpu, 2},
-                               {"random", bytes_random, 4},
-                               {"sample", bytes_sample, 2},
-                               {"tile", bytes_tile, 4},
-                               {"packed", bytes_packed, 8},
-                               {"wide", bytes_wide, 2},
-                               {"ops", bytes_ops, 4}};
+static const table tables[] = {{"relayout", bytes_relayout, 2},
+                               {"gpu", bytes_gpu, 1},
+                               {"random", bytes_random, 2},
+                               {"sample", bytes_sample, 1},
+                               {"tile", bytes_tile, 2},
+                               {"packed", bytes_packed, 4},
+                               {"wide", bytes_wide, 1},
+                               {"ops", bytes_ops, 2}};
 
 enum {
   /** What this suite may compile by default. */
