@@ -79,50 +79,50 @@ _Static_assert((int)KEY_COUNT == (int)RLO__JOURNAL_NUM_KEYS,
                "the header has a word for each number of the key");
 
 static const struct {
-  rlo_status status;
   const char *words;
+  rlo_status status;
   /** The two numbers say something to a reader. */
   bool is_shown;
 } differences[KEY_COUNT] = {
-    [KEY_PLANNER] = {RLO_UNSUPPORTED,
-                     "is of a version of relayout that cuts jobs into other "
+    [KEY_PLANNER] = {"is of a version of relayout that cuts jobs into other "
                      "pieces",
+                     RLO_UNSUPPORTED,
                      true},
-    [KEY_PROBLEM] = {RLO_INVALID_ARGUMENT, "is of another problem", false},
-    [KEY_SRC_FILE] = {RLO_INVALID_ARGUMENT, "is of another source", false},
-    [KEY_SRC_OFFSET] = {RLO_INVALID_ARGUMENT,
-                        "is of another part of the source's file: its first "
+    [KEY_PROBLEM] = {"is of another problem", RLO_INVALID_ARGUMENT, false},
+    [KEY_SRC_FILE] = {"is of another source", RLO_INVALID_ARGUMENT, false},
+    [KEY_SRC_OFFSET] = {"is of another part of the source's file: its first "
                         "byte differs",
+                        RLO_INVALID_ARGUMENT,
                         true},
-    [KEY_SRC_BYTES] = {RLO_DATA_LOSS,
-                       "is of an earlier source: its file was changed since "
+    [KEY_SRC_BYTES] = {"is of an earlier source: its file was changed since "
                        "the job began, its length differs",
+                       RLO_DATA_LOSS,
                        true},
-    [KEY_SRC_MODIFIED] = {RLO_DATA_LOSS,
-                          "is of an earlier source: its file was changed since "
+    [KEY_SRC_MODIFIED] = {"is of an earlier source: its file was changed since "
                           "the job began",
+                          RLO_DATA_LOSS,
                           false},
-    [KEY_SRC_NUMBER] = {RLO_DATA_LOSS,
-                        "is of another source, or it was changed since the job "
+    [KEY_SRC_NUMBER] = {"is of another source, or it was changed since the job "
                         "began",
+                        RLO_DATA_LOSS,
                         false},
-    [KEY_DST_FILE] = {RLO_INVALID_ARGUMENT, "is of another destination", false},
-    [KEY_DST_OFFSET] = {RLO_INVALID_ARGUMENT,
-                        "is of another part of the destination's file: its "
+    [KEY_DST_FILE] = {"is of another destination", RLO_INVALID_ARGUMENT, false},
+    [KEY_DST_OFFSET] = {"is of another part of the destination's file: its "
                         "first byte differs",
+                        RLO_INVALID_ARGUMENT,
                         true},
-    [KEY_DST_BYTES] = {RLO_INVALID_ARGUMENT,
-                       "is of a destination of another length",
+    [KEY_DST_BYTES] = {"is of a destination of another length",
+                       RLO_INVALID_ARGUMENT,
                        true},
-    [KEY_COPIES] = {RLO_INVALID_ARGUMENT,
-                    "is of a job on other devices: one of the two copies its "
+    [KEY_COPIES] = {"is of a job on other devices: one of the two copies its "
                     "pieces to memory of theirs",
+                    RLO_INVALID_ARGUMENT,
                     false},
-    [KEY_NUM_PASSES] = {RLO_INVALID_ARGUMENT,
-                        "is of a job with another number of passes",
+    [KEY_NUM_PASSES] = {"is of a job with another number of passes",
+                        RLO_INVALID_ARGUMENT,
                         true},
-    [KEY_PIECES] = {RLO_INVALID_ARGUMENT,
-                    "is of a job that is cut into other pieces",
+    [KEY_PIECES] = {"is of a job that is cut into other pieces",
+                    RLO_INVALID_ARGUMENT,
                     false}};
 
 /** The canonical form, since equal problems may be written differently. */

@@ -27,6 +27,8 @@ enum {
   HEADER_BYTES = HEADER_WORDS * WORD_BYTES,
   RECORD_WORDS = 3,
   RECORD_BYTES = RECORD_WORDS * WORD_BYTES,
+  /** Without the checksum. */
+  RECORD_DATA_BYTES = 2 * WORD_BYTES,
   READ_RECORDS = 256,
   /* A process that was killed may hold its files for some time yet. */
   LOCK_TRIES = 50,
@@ -93,7 +95,8 @@ static void encode_record(const rlo__journal_record *record,
                           unsigned char bytes[RECORD_BYTES]) {
   put_word(bytes, (uint64_t)record->box);
   put_word(bytes + WORD_BYTES, (uint64_t)record->bytes);
-  put_word(bytes + 2 * WORD_BYTES, checksum_of(seed, bytes, 2 * WORD_BYTES));
+  put_word(bytes + RECORD_DATA_BYTES,
+           checksum_of(seed, bytes, RECORD_DATA_BYTES));
 }
 
 /** Whether it is valid. */
@@ -102,8 +105,8 @@ static bool decode_record(const unsigned char bytes[RECORD_BYTES],
                           rlo__journal_record *out) {
   out->box = (int64_t)get_word(bytes);
   out->bytes = (int64_t)get_word(bytes + WORD_BYTES);
-  return get_word(bytes + 2 * WORD_BYTES) ==
-         checksum_of(seed, bytes, 2 * WORD_BYTES);
+  return get_word(bytes + RECORD_DATA_BYTES) ==
+         checksum_of(seed, bytes, RECORD_DATA_BYTES);
 }
 
 /* ------------------------------------------------------------------ reading */

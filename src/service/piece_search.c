@@ -430,7 +430,7 @@ static rlo_status try_freedom(search *s, freedom f) {
   if (is_memory[DST] || !is_memory[SRC]) {
     RLO_TRY(try_side(s, RLO__SIDE_DESTINATION, atoms));
   }
-  if (is_memory[SRC] ? !is_memory[DST] : !is_memory[DST]) {
+  if (!is_memory[DST]) {
     RLO_TRY(try_side(s, RLO__SIDE_SOURCE, atoms));
   }
   return RLO_OK;
