@@ -107,7 +107,8 @@ class Kills(Resume):
             process = self.start(*self.arguments, "--json",
                                  env=self.disk(write_us=self.WRITE_US,
                                                count=counter))
-            time.sleep(draw.uniform(0.05, 0.6))
+            # A slow machine needs longer until something is noted.
+            time.sleep(draw.uniform(0.05, 0.6) * (1 + num_kills / 8))
             process.kill()
             code, out, err = self.finish(process)
             self.assertEqual(err, "")
@@ -520,7 +521,7 @@ class Operations(Resume):
         while code != 0:
             process = self.start(*arguments, "--resume",
                                  env=self.disk(write_us=4000))
-            time.sleep(draw.uniform(0.02, 0.5))
+            time.sleep(draw.uniform(0.02, 0.5) * (1 + kills / 8))
             process.kill()
             code = self.finish(process)[0]
             kills += code != 0
