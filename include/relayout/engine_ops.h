@@ -57,7 +57,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_strided_slice(rlo_tensor *x,
 
 /** PadV2: low[k] values in front of, high[k] behind, and interior[k] between
  *  the elements; negative low and high take away.
- *  @param interior  NULL: none.
+ *  @param low, high, interior  NULL: none.
  *  @param value     a scalar of x's type; NULL: all bits 0. */
 RLO_API RLO_NODISCARD rlo_status rlo_op_pad(rlo_tensor *x,
                                             const int64_t *low,
@@ -66,7 +66,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_pad(rlo_tensor *x,
                                             rlo_tensor *value,
                                             rlo_tensor **out_y);
 
-/** MirrorPad. */
+/** MirrorPad. low, high NULL: none. */
 RLO_API RLO_NODISCARD rlo_status rlo_op_mirror_pad(rlo_tensor *x,
                                                    const int64_t *low,
                                                    const int64_t *high,
@@ -130,7 +130,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_unstack(rlo_tensor *x,
                                                 int32_t count,
                                                 rlo_tensor **out_ys);
 
-/** SpaceToBatchND with `count` blocks; low and high have as many entries. */
+/** SpaceToBatchND with `count` blocks; low and high have as many entries. low,
+ *  high NULL: none. */
 RLO_API RLO_NODISCARD rlo_status rlo_op_space_to_batch(rlo_tensor *x,
                                                        const int64_t *blocks,
                                                        const int64_t *low,
@@ -138,7 +139,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_space_to_batch(rlo_tensor *x,
                                                        int32_t count,
                                                        rlo_tensor **out_y);
 
-/** BatchToSpaceND: what undoes it, cropping low and high. */
+/** BatchToSpaceND: what undoes it, cropping low and high, as there. */
 RLO_API RLO_NODISCARD rlo_status rlo_op_batch_to_space(rlo_tensor *x,
                                                        const int64_t *blocks,
                                                        const int64_t *low,

@@ -146,7 +146,7 @@ rlo_shape_tree_copy_layouts(const rlo_shape_tree *from,
 
 /* --------------------------------------------------------------- properties */
 
-/** Returns the kind of the root. */
+/** Returns the kind of the root; RLO_SHAPE_KIND_OPAQUE for NULL. */
 RLO_API rlo_shape_kind rlo_shape_tree_kind(const rlo_shape_tree *tree);
 
 /** Returns the number of elements of the root; 0 if it is not a tuple. */

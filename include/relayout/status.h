@@ -10,6 +10,24 @@
 
 RLO_BEGIN_DECLS
 
+/*
+ * Pointers that are NULL. One rule holds for every function of every header. A
+ * pointer may be NULL where the function's comment says what that means; a list,
+ * or the room for one, where it has no entries; `payload`, which is only passed
+ * on; and whatever a function named _release, _retain or _deinit takes. For any
+ * other NULL, and for a NULL among the objects of a list,
+ *
+ *   - a function that returns an rlo_status returns RLO_INVALID_ARGUMENT, with a
+ *     message that names the parameter: "'out_shape' is NULL";
+ *   - a function that prints a text returns the length 0; NULL in place of its
+ *     buffer has no room, whatever the capacity;
+ *   - any other returns what says that there is nothing: false, 0, NULL, or
+ *     what its comment names.
+ *
+ * Nothing else happens; a function whose comment promises an output on failure
+ * keeps that. rlo_address_map_slot, which the headers define, does not check.
+ */
+
 /**
  * The result of a call. Values are part of the ABI: new ones are appended, none
  * is renumbered. The result of every function that returns one must be used.
@@ -91,7 +109,7 @@ RLO_API const rlo_error *rlo_error_last(void);
  * @param status  what failed; not RLO_OK.
  * @param format  as for printf, of one sentence without newline that names the
  *                value and the limit; cut at 511 bytes. It may quote the
- *                message of the previous record. Not NULL.
+ *                message of the previous record. NULL: no message.
  * @return `status`, always: this cannot fail, and takes no memory.
  * Threads: each thread has its own record.
  */

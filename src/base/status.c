@@ -38,7 +38,7 @@ static void start_record(const char *format,
   record *r = get_record();
   /* Formatted into a buffer: the arguments may point to the old message. */
   char words[MESSAGE_BYTES];
-  if (vsnprintf(words, sizeof words, format, arguments) < 0) {
+  if (format == NULL || vsnprintf(words, sizeof words, format, arguments) < 0) {
     words[0] = '\0';
   }
   memcpy(r->message, words, strlen(words) + 1);
@@ -125,7 +125,7 @@ rlo_status rlo__status_callback_end(rlo_status status,
   char words[MESSAGE_BYTES];
   va_list arguments;
   va_start(arguments, format);
-  if (vsnprintf(words, sizeof words, format, arguments) < 0) {
+  if (format == NULL || vsnprintf(words, sizeof words, format, arguments) < 0) {
     words[0] = '\0';
   }
   va_end(arguments);

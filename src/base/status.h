@@ -77,6 +77,70 @@ rlo_status rlo__status_restore(const rlo__saved_error *saved);
 #define RLO_FAIL(status, ...) \
   (rlo_error_set((status), __VA_ARGS__), (rlo_status)(status))
 
+/* The name of the first of up to 6 pointers that is NULL; NULL if none is. */
+#define RLO__NULL_1(a, ...) ((a) == NULL ? #a : NULL)
+#define RLO__NULL_2(a, ...) ((a) == NULL ? #a : RLO__NULL_1(__VA_ARGS__))
+#define RLO__NULL_3(a, ...) ((a) == NULL ? #a : RLO__NULL_2(__VA_ARGS__))
+#define RLO__NULL_4(a, ...) ((a) == NULL ? #a : RLO__NULL_3(__VA_ARGS__))
+#define RLO__NULL_5(a, ...) ((a) == NULL ? #a : RLO__NULL_4(__VA_ARGS__))
+#define RLO__NULL_6(a, ...) ((a) == NULL ? #a : RLO__NULL_5(__VA_ARGS__))
+
+#define RLO__PICK_NULL(a, b, c, d, e, f, name, ...) name
+
+#define RLO__FIRST_NULL(...)  \
+  RLO__PICK_NULL(__VA_ARGS__, \
+                 RLO__NULL_6, \
+                 RLO__NULL_5, \
+                 RLO__NULL_4, \
+                 RLO__NULL_3, \
+                 RLO__NULL_2, \
+                 RLO__NULL_1, \
+                 0)           \
+  (__VA_ARGS__, 0)
+
+/** Begins a public function that returns a status: fails, naming the first of
+ *  these parameters that is NULL. */
+#define RLO_REQUIRE(...)                                                 \
+  do {                                                                   \
+    const char *null_name_ = RLO__FIRST_NULL(__VA_ARGS__);               \
+    if (null_name_ != NULL) {                                            \
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' is NULL", null_name_); \
+    }                                                                    \
+  } while (0)
+
+/** Begins a public function that returns something else: returns `value` if
+ *  one of these parameters is NULL. */
+#define RLO_REQUIRE_OR(value, ...)              \
+  do {                                          \
+    if (RLO__FIRST_NULL(__VA_ARGS__) != NULL) { \
+      return (value);                           \
+    }                                           \
+  } while (0)
+
+/** As RLO_REQUIRE for `count` entries or bytes, which may be NULL if there are
+ *  none. */
+#define RLO_REQUIRE_LIST(list, count)                                \
+  do {                                                               \
+    if ((list) == NULL && (count) > 0) {                             \
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,                          \
+                      "'" #list "' is NULL, but its length is %lld", \
+                      (long long)(count));                           \
+    }                                                                \
+  } while (0)
+
+/** The same for a list of objects, none of which may be NULL. */
+#define RLO_REQUIRE_EACH(list, count)                               \
+  do {                                                              \
+    RLO_REQUIRE_LIST(list, count);                                  \
+    for (int64_t entry_ = 0; entry_ < (int64_t)(count); ++entry_) { \
+      if ((list)[entry_] == NULL) {                                 \
+        return RLO_FAIL(RLO_INVALID_ARGUMENT,                       \
+                        "entry %lld of '" #list "' is NULL",        \
+                        (long long)entry_);                         \
+      }                                                             \
+    }                                                               \
+  } while (0)
+
 /** Returns the status of `expression` from the current function if it is a
  *  failure. */
 #define RLO_TRY(expression)                \

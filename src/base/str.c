@@ -11,6 +11,9 @@
 enum { FIRST_CAPACITY_BYTES = 128 };
 
 rlo__str rlo__str_over(char *buffer, size_t capacity_bytes) {
+  if (buffer == NULL) {
+    capacity_bytes = 0;
+  }
   if (capacity_bytes > 0) {
     buffer[0] = '\0';
   }

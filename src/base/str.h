@@ -29,8 +29,7 @@ typedef struct rlo__str {
   bool has_failed;
 } rlo__str;
 
-/** Starts a text in `buffer`, which is borrowed. It may be NULL when
- *  `capacity_bytes` is 0. */
+/** Starts a text in `buffer`, which is borrowed; NULL has no room. */
 rlo__str rlo__str_over(char *buffer, size_t capacity_bytes);
 
 /** Starts a text on the heap; free it with rlo__str_deinit or rlo__str_take. */

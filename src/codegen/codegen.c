@@ -206,6 +206,7 @@ rlo_status rlo_plan_explain(const rlo_problem *problem,
                             int64_t src_alignment_bytes,
                             int64_t dst_alignment_bytes,
                             rlo_plan_report **out_report) {
+  RLO_REQUIRE(problem, device, out_report);
   const rlo__plan_request request = {
       .device = device,
       .options = options,

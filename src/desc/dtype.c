@@ -96,6 +96,7 @@ const char *rlo_dtype_name(rlo_dtype dtype) {
 }
 
 rlo_status rlo_dtype_from_name(const char *name, rlo_dtype *out_dtype) {
+  RLO_REQUIRE(name, out_dtype);
   *out_dtype = RLO_DTYPE_INVALID;
   if (name == NULL) {
     return RLO_FAIL(RLO_NOT_FOUND, "no name of an element type was given");
@@ -194,6 +195,7 @@ static bool float_constant(const rlo__dtype_info *info,
 rlo_status rlo_dtype_constant_bits(rlo_dtype dtype,
                                    rlo_dtype_constant constant,
                                    uint8_t out_bits[16]) {
+  RLO_REQUIRE(out_bits);
   static const char *const names[] = {
       [RLO_DTYPE_ZERO] = "zero",
       [RLO_DTYPE_ONE] = "one",

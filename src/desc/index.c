@@ -16,12 +16,10 @@ static rlo_status map_of(const rlo_shape *shape, rlo_address_map *out_address) {
 rlo_status rlo_index_to_linear(const rlo_shape *shape,
                                const int64_t *index,
                                int64_t *out_slot) {
+  RLO_REQUIRE(shape, out_slot);
+  RLO_REQUIRE_LIST(index, shape->rank);
   rlo_address_map address;
   RLO_TRY(map_of(shape, &address));
-  if (shape->rank > 0 && index == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "the index of rank %d is NULL", shape->rank);
-  }
   for (int32_t k = 0; k < shape->rank; ++k) {
     if (index[k] < 0 || index[k] >= shape->dims[k]) {
       return RLO_FAIL(RLO_OUT_OF_RANGE,
@@ -38,11 +36,15 @@ rlo_status rlo_index_to_linear(const rlo_shape *shape,
 
 rlo_status rlo_address_map_make(const rlo_shape *shape,
                                 rlo_address_map *out_map) {
+  RLO_REQUIRE(shape, out_map);
   return map_of(shape, out_map);
 }
 
 int64_t rlo_address_map_slot_by_steps(const rlo_address_map *map,
                                       const int64_t *index) {
+  if (map == NULL || (index == NULL && map->rank > 0)) {
+    return 0;
+  }
   return rlo__address_slot(map, index);
 }
 
@@ -99,6 +101,8 @@ rlo_status rlo_address_map_element(const rlo_address_map *map,
                                    int64_t slot,
                                    int64_t *out_index,
                                    bool *out_is_element) {
+  RLO_REQUIRE(map, out_is_element);
+  RLO_REQUIRE_LIST(out_index, map->rank);
   if (slot < 0 || slot >= map->slots) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "slot %lld is outside the %lld slots",
@@ -116,12 +120,17 @@ rlo_status rlo_index_from_linear(const rlo_shape *shape,
                                  int64_t slot,
                                  int64_t *out_index,
                                  bool *out_is_element) {
+  RLO_REQUIRE(shape, out_is_element);
+  RLO_REQUIRE_LIST(out_index, shape->rank);
   rlo_address_map address;
   RLO_TRY(map_of(shape, &address));
   return rlo_address_map_element(&address, slot, out_index, out_is_element);
 }
 
 bool rlo_index_bump(const rlo_shape *shape, int64_t *index) {
+  if (shape == NULL || (index == NULL && shape->rank > 0)) {
+    return false;
+  }
   for (int32_t k = shape->rank - 1; k >= 0; --k) {
     if (++index[k] < shape->dims[k]) {
       return true;
@@ -132,6 +141,9 @@ bool rlo_index_bump(const rlo_shape *shape, int64_t *index) {
 }
 
 bool rlo_index_in_bounds(const rlo_shape *shape, const int64_t *index) {
+  if (shape == NULL || (index == NULL && shape->rank > 0)) {
+    return false;
+  }
   for (int32_t k = 0; k < shape->rank; ++k) {
     if (index[k] < 0 || index[k] >= shape->dims[k]) {
       return false;
@@ -143,6 +155,9 @@ bool rlo_index_in_bounds(const rlo_shape *shape, const int64_t *index) {
 /* ------------------------------------------------------- walks over indices */
 
 int rlo_index_compare(const int64_t *a, const int64_t *b, int32_t rank) {
+  if (rank > 0 && (a == NULL || b == NULL)) {
+    return 0;
+  }
   for (int32_t k = 0; k < rank; ++k) {
     if (a[k] != b[k]) {
       return a[k] < b[k] ? -1 : 1;
@@ -233,6 +248,7 @@ rlo_status rlo_shape_for_each_index(const rlo_shape *shape,
                                     const int64_t *step,
                                     rlo_index_fn visit,
                                     void *payload) {
+  RLO_REQUIRE(shape, visit);
   RLO_TRY(rlo_shape_validate(shape));
   walk_dim dims[RLO_MAX_RANK] = {{0}};
   int32_t order[RLO_MAX_RANK];

@@ -59,6 +59,8 @@ static rlo_status check_minor_to_major(const int32_t *minor_to_major,
 rlo_status rlo_layout_from_minor_to_major(const int32_t *minor_to_major,
                                           int32_t rank,
                                           rlo_layout *out_layout) {
+  RLO_REQUIRE(out_layout);
+  RLO_REQUIRE_LIST(minor_to_major, rank);
   RLO_TRY(check_rank(rank));
   RLO_TRY(check_minor_to_major(minor_to_major, rank));
   memset(out_layout, 0, sizeof *out_layout);
@@ -71,7 +73,7 @@ rlo_status rlo_layout_from_minor_to_major(const int32_t *minor_to_major,
 }
 
 rlo_status rlo__tile_validate(const int64_t *dims, int32_t rank) {
-  if (rank < 1 || dims == NULL) {
+  if (rank < 1) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "a tile needs at least 1 dimension");
   }
   if (rank > RLO_MAX_TILE_RANK) {
@@ -99,6 +101,8 @@ rlo_status rlo__tile_validate(const int64_t *dims, int32_t rank) {
 rlo_status rlo_layout_add_tile(rlo_layout *layout,
                                const int64_t *dims,
                                int32_t rank) {
+  RLO_REQUIRE(layout);
+  RLO_REQUIRE_LIST(dims, rank);
   RLO_TRY(rlo__tile_validate(dims, rank));
   if (layout->num_tiles < 0 || layout->num_tiles >= RLO_MAX_TILES) {
     return RLO_FAIL(
@@ -215,7 +219,7 @@ static rlo_status check_split(int32_t dimension,
                     count,
                     RLO_MAX_SPLIT_INDICES);
   }
-  if (count < 1 || indices == NULL) {
+  if (count < 1) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "split of dimension %d: it needs at least 1 cut point",
                     dimension);
@@ -250,6 +254,8 @@ rlo_status rlo_layout_add_split(rlo_layout *layout,
                                 int32_t dimension,
                                 const int64_t *indices,
                                 int32_t count) {
+  RLO_REQUIRE(layout);
+  RLO_REQUIRE_LIST(indices, count);
   RLO_TRY(check_split(dimension, indices, count));
   if (layout->num_split_configs < 0 ||
       layout->num_split_configs >= RLO_MAX_RANK) {
@@ -382,14 +388,12 @@ rlo_status rlo_layout_validate(const rlo_layout *layout,
                                const int64_t *dims,
                                int32_t rank,
                                rlo_dtype dtype) {
+  RLO_REQUIRE(layout);
+  RLO_REQUIRE_LIST(dims, rank);
   RLO_TRY(check_rank(rank));
   if (!rlo_dtype_is_valid(dtype)) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "%d is not an element type", (int)dtype);
-  }
-  if (rank > 0 && dims == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "the dimensions of rank %d are NULL", rank);
   }
   for (int32_t k = 0; k < rank; ++k) {
     if (dims[k] == RLO_DIM_UNBOUNDED) {
@@ -429,6 +433,7 @@ static bool is_plain(const rlo_layout *layout) {
 }
 
 bool rlo_layout_is_row_major(const rlo_layout *layout, int32_t rank) {
+  RLO_REQUIRE_OR(false, layout);
   for (int32_t i = 0; i < rank; ++i) {
     if (layout->minor_to_major[i] != rank - 1 - i) {
       return false;
@@ -438,6 +443,7 @@ bool rlo_layout_is_row_major(const rlo_layout *layout, int32_t rank) {
 }
 
 bool rlo_layout_is_column_major(const rlo_layout *layout, int32_t rank) {
+  RLO_REQUIRE_OR(false, layout);
   return is_plain(layout) &&
          rlo_permutation_is_identity(layout->minor_to_major, rank);
 }

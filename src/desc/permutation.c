@@ -27,13 +27,10 @@ bool rlo_permutation_is_valid(const int32_t *p, int32_t size) {
 }
 
 rlo_status rlo_permutation_validate(const int32_t *p, int32_t size) {
+  RLO_REQUIRE_LIST(p, size);
   if (size < 0) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "a permutation cannot have %d entries", size);
-  }
-  if (size > 0 && p == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "a permutation of rank %d is NULL", size);
   }
   for (int32_t i = 0; i < size; ++i) {
     if (p[i] < 0 || p[i] >= size) {
@@ -56,6 +53,9 @@ rlo_status rlo_permutation_validate(const int32_t *p, int32_t size) {
 }
 
 bool rlo_permutation_is_identity(const int32_t *p, int32_t size) {
+  if (p == NULL && size > 0) {
+    return false;
+  }
   for (int32_t i = 0; i < size; ++i) {
     if (p[i] != i) {
       return false;
@@ -65,6 +65,9 @@ bool rlo_permutation_is_identity(const int32_t *p, int32_t size) {
 }
 
 void rlo_permutation_inverse(const int32_t *p, int32_t size, int32_t *out) {
+  if (size > 0 && (p == NULL || out == NULL)) {
+    return;
+  }
   for (int32_t i = 0; i < size; ++i) {
     out[p[i]] = i;
   }
@@ -74,6 +77,9 @@ void rlo_permutation_compose(const int32_t *first,
                              const int32_t *second,
                              int32_t size,
                              int32_t *out) {
+  if (size > 0 && (first == NULL || second == NULL || out == NULL)) {
+    return;
+  }
   for (int32_t i = 0; i < size; ++i) {
     out[i] = first[second[i]];
   }
@@ -83,6 +89,9 @@ void rlo_permutation_apply(const int32_t *p,
                            int32_t size,
                            const int64_t *in,
                            int64_t *out) {
+  if (size > 0 && (p == NULL || in == NULL || out == NULL)) {
+    return;
+  }
   for (int32_t i = 0; i < size; ++i) {
     out[i] = in[p[i]];
   }
@@ -92,6 +101,9 @@ void rlo_permutation_apply_inverse(const int32_t *p,
                                    int32_t size,
                                    const int64_t *in,
                                    int64_t *out) {
+  if (size > 0 && (p == NULL || in == NULL || out == NULL)) {
+    return;
+  }
   for (int32_t i = 0; i < size; ++i) {
     out[p[i]] = in[i];
   }
@@ -109,6 +121,7 @@ rlo_status rlo_permutation_move_element(int32_t *entries,
                                         int32_t size,
                                         int32_t from,
                                         int32_t to) {
+  RLO_REQUIRE_LIST(entries, size);
   RLO_TRY(check_place("from", from, size));
   RLO_TRY(check_place("to", to, size));
   int32_t moved = entries[from];

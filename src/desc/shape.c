@@ -75,6 +75,8 @@ rlo_status rlo_shape_make_with_layout(rlo_dtype dtype,
                                       int32_t rank,
                                       const rlo_layout *layout,
                                       rlo_shape *out_shape) {
+  RLO_REQUIRE(layout, out_shape);
+  RLO_REQUIRE_LIST(dims, rank);
   RLO_TRY(rlo_layout_validate(layout, dims, rank, dtype));
   rlo_shape shape;
   memset(&shape, 0, sizeof shape);
@@ -93,6 +95,7 @@ rlo_status rlo_shape_make_with_layout(rlo_dtype dtype,
 }
 
 bool rlo_shape_is_unbounded(const rlo_shape *shape) {
+  RLO_REQUIRE_OR(false, shape);
   for (int32_t k = 0; k < shape->rank; ++k) {
     if (shape->dims[k] == RLO_DIM_UNBOUNDED) {
       return true;
@@ -104,6 +107,7 @@ bool rlo_shape_is_unbounded(const rlo_shape *shape) {
 /* Every rule must hold for some size of the unbounded dimensions: size 1 for a
  * strided layout; any size for a dense one, which must not pad them. */
 rlo_status rlo_shape_validate_unbounded(const rlo_shape *shape) {
+  RLO_REQUIRE(shape);
   bool is_strided = shape->layout.kind == RLO_LAYOUT_STRIDED;
   rlo_shape bounded = *shape;
   for (int32_t k = 0; k < shape->rank && k < RLO_MAX_RANK; ++k) {
@@ -131,19 +135,17 @@ rlo_status rlo_shape_make_dynamic(rlo_dtype dtype,
                                   const bool *is_dynamic,
                                   int32_t rank,
                                   rlo_shape *out_shape) {
+  RLO_REQUIRE(out_shape);
+  RLO_REQUIRE_LIST(dims, rank);
   rlo_shape shape;
   memset(&shape, 0, sizeof shape);
   shape.dtype = dtype;
   shape.rank = rank;
   shape.layout = rlo_layout_row_major(rank);
-  for (int32_t k = 0; dims != NULL && k < rank && k < RLO_MAX_RANK; ++k) {
+  for (int32_t k = 0; k < rank && k < RLO_MAX_RANK; ++k) {
     shape.dims[k] = dims[k];
     shape.is_dynamic[k] =
         is_dynamic != NULL ? is_dynamic[k] : dims[k] == RLO_DIM_UNBOUNDED;
-  }
-  if (rank > 0 && dims == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "the dimensions of rank %d are NULL", rank);
   }
   RLO_TRY(rlo_shape_validate_unbounded(&shape));
   *out_shape = shape;
@@ -151,6 +153,7 @@ rlo_status rlo_shape_make_dynamic(rlo_dtype dtype,
 }
 
 rlo_status rlo_shape_validate(const rlo_shape *shape) {
+  RLO_REQUIRE(shape);
   rlo_address_map address;
   rlo_shape_extent extent;
   return measure(shape, &address, &extent);
@@ -158,6 +161,7 @@ rlo_status rlo_shape_validate(const rlo_shape *shape) {
 
 rlo_status rlo_shape_measure(const rlo_shape *shape,
                              rlo_shape_extent *out_extent) {
+  RLO_REQUIRE(shape, out_extent);
   rlo_address_map address;
   return measure(shape, &address, out_extent);
 }
@@ -166,6 +170,8 @@ rlo_status rlo_shape_physical_dims(const rlo_shape *shape,
                                    int64_t *out_dims,
                                    int32_t capacity,
                                    int32_t *out_count) {
+  RLO_REQUIRE(shape, out_count);
+  RLO_REQUIRE_LIST(out_dims, capacity);
   rlo_address_map address;
   rlo_shape_extent extent;
   RLO_TRY(measure(shape, &address, &extent));
@@ -189,6 +195,7 @@ rlo_status rlo_shape_physical_dims(const rlo_shape *shape,
 rlo_status rlo_shape_fill_bits(const rlo_shape *shape,
                                uint8_t out_bits[16],
                                bool *out_known) {
+  RLO_REQUIRE(shape, out_bits, out_known);
   return rlo__layout_fill_bits(
       &shape->layout, shape->dtype, out_bits, out_known);
 }

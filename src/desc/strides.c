@@ -42,10 +42,6 @@ static rlo_status check_dims(const int64_t *dims, int32_t rank) {
                     rank,
                     RLO_MAX_RANK);
   }
-  if (rank > 0 && dims == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "the dimensions of rank %d are NULL", rank);
-  }
   for (int32_t k = 0; k < rank; ++k) {
     if (dims[k] < 0) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -217,6 +213,8 @@ rlo_status rlo_layout_from_strides(const int64_t *dims,
                                    int64_t available_elems,
                                    rlo_layout *out_layout,
                                    int64_t *out_lowest_elems) {
+  RLO_REQUIRE(out_layout, out_lowest_elems);
+  RLO_REQUIRE_LIST(dims, rank);
   RLO_TRY(check_dims(dims, rank));
   if (available_elems < 0 && available_elems != RLO_AVAILABLE_UNKNOWN) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,

@@ -135,9 +135,7 @@ static void init_engine(whole_engine *whole,
 
 rlo_status rlo_engine_create(const rlo_engine_options *options,
                              rlo_engine **out_engine) {
-  if (out_engine == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the engine");
-  }
+  RLO_REQUIRE(out_engine);
   *out_engine = NULL;
   rlo_engine_options read = RLO_ENGINE_OPTIONS_INIT;
   RLO_TRY(read_options(options, &read));
@@ -174,11 +172,9 @@ void rlo_engine_release(rlo_engine *engine) {
 }
 
 rlo_status rlo_backend_remove(rlo_engine *engine, const char *name) {
-  if (engine == NULL || name == NULL || name[0] == '\0') {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT,
-        "%s",
-        engine == NULL ? "the engine is NULL" : "a backend without a name");
+  RLO_REQUIRE(engine, name);
+  if (name[0] == '\0') {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a backend without a name");
   }
   rlo__backend_instance *instance = NULL;
   RLO_TRY(rlo__backend_remove(engine->registry, name, &instance));

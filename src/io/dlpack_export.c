@@ -162,7 +162,9 @@ rlo_status rlo_dlpack_export(const rlo_dlpack_view *view,
                              rlo_dlpack_destroy_fn destroy,
                              void *payload,
                              struct DLManagedTensor **out_managed) {
+  RLO_REQUIRE(out_managed);
   *out_managed = NULL;
+  RLO_REQUIRE(view);
   if (view->is_read_only) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "an unversioned DLPack tensor cannot say that it may not "
@@ -189,7 +191,9 @@ rlo_status rlo_dlpack_export_versioned(
     struct DLManagedTensorVersioned **out_managed) {
   enum { MAJOR = 1, MINOR = 1 };
 
+  RLO_REQUIRE(out_managed);
   *out_managed = NULL;
+  RLO_REQUIRE(view);
   bool is_padded = false;
   exported_tensor *exported = NULL;
   RLO_TRY(export_view(view, destroy, payload, &is_padded, &exported));

@@ -160,9 +160,7 @@ rlo_status rlo_dlpack_view_tensor(const void *dl_tensor,
                                   uint64_t flags,
                                   int64_t available_bytes,
                                   rlo_dlpack_view *out_view) {
-  if (dl_tensor == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the DLTensor is NULL");
-  }
+  RLO_REQUIRE(dl_tensor, out_view);
   /* Their struct, read as ours: a copy offends no rule of aliasing. */
   rlo__dl_tensor tensor;
   memcpy(&tensor, dl_tensor, sizeof tensor);
@@ -195,10 +193,9 @@ static rlo_status create(const rlo_dlpack_view *view,
 rlo_status rlo_dlpack_import_create(struct DLManagedTensor *managed,
                                     int64_t available_bytes,
                                     rlo_dlpack_import **out_import) {
+  RLO_REQUIRE(out_import);
   *out_import = NULL;
-  if (managed == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the DLManagedTensor is NULL");
-  }
+  RLO_REQUIRE(managed);
   rlo_dlpack_view view;
   RLO_TRY(
       rlo_dlpack_view_tensor(&managed->dl_tensor, 0, available_bytes, &view));
@@ -211,11 +208,9 @@ rlo_status rlo_dlpack_import_create_versioned(
     struct DLManagedTensorVersioned *managed,
     int64_t available_bytes,
     rlo_dlpack_import **out_import) {
+  RLO_REQUIRE(out_import);
   *out_import = NULL;
-  if (managed == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the DLManagedTensorVersioned is NULL");
-  }
+  RLO_REQUIRE(managed);
   if (managed->version_major != 1) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "version %" PRIu32 ".%" PRIu32
@@ -232,6 +227,7 @@ rlo_status rlo_dlpack_import_create_versioned(
 }
 
 const rlo_dlpack_view *rlo_dlpack_import_view(const rlo_dlpack_import *import) {
+  RLO_REQUIRE_OR(NULL, import);
   return &import->view;
 }
 

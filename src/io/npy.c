@@ -157,6 +157,9 @@ rlo_status rlo_npy_format(const rlo_shape *shape,
   };
 
   RLO_TRY(rlo_shape_validate(shape));
+  RLO_REQUIRE(shape, out_bytes);
+  RLO_REQUIRE_LIST(buffer, capacity);
+
   const rlo_layout *layout = &shape->layout;
   bool is_row_major = rlo_layout_is_row_major(layout, shape->rank);
   if (!is_row_major && !rlo_layout_is_column_major(layout, shape->rank)) {
@@ -204,9 +207,8 @@ rlo_status rlo_shape_from_numpy(const char *type,
                                 int32_t rank,
                                 int64_t available_bytes,
                                 rlo_numpy_view *out_view) {
-  if (type == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the type of the array is NULL");
-  }
+  RLO_REQUIRE(type, out_view);
+  RLO_REQUIRE_LIST(dims, rank);
   rlo_numpy_view view;
   memset(&view, 0, sizeof view);
   rlo_dtype dtype = RLO_DTYPE_INVALID;

@@ -364,11 +364,8 @@ rlo_status rlo_npy_parse(const void *bytes,
                          size_t size_bytes,
                          int64_t file_bytes,
                          rlo_npy_header *out_header) {
-  if (bytes == NULL && size_bytes > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %zu first bytes of the .npy file are NULL",
-                    size_bytes);
-  }
+  RLO_REQUIRE(out_header);
+  RLO_REQUIRE_LIST(bytes, size_bytes);
   if (file_bytes < -1 ||
       (file_bytes >= 0 && (uint64_t)file_bytes < (uint64_t)size_bytes)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,

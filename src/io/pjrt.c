@@ -121,6 +121,8 @@ rlo_status rlo_shape_from_pjrt(rlo_dtype dtype,
                                const rlo_pjrt_layout *layout,
                                int64_t available_bytes,
                                rlo_pjrt_view *out_view) {
+  RLO_REQUIRE(out_view);
+  RLO_REQUIRE_LIST(dims, rank);
   rlo_pjrt_view view;
   memset(&view, 0, sizeof view);
   /* With it, type and dimensions have been checked. */
@@ -253,6 +255,7 @@ static rlo_status write_strides(const rlo_shape *shape, rlo_pjrt_export *out) {
 rlo_status rlo_shape_to_pjrt(const rlo_shape *shape,
                              rlo_pjrt_layout_type type,
                              rlo_pjrt_export *out_export) {
+  RLO_REQUIRE(shape, out_export);
   RLO_TRY(rlo_shape_validate(shape));
   RLO_TRY(check_expressible(shape));
   rlo_pjrt_export out;

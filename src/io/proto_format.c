@@ -468,6 +468,8 @@ rlo_status rlo_proto_format_tile(const rlo_tile *tile,
                                  void *buffer,
                                  size_t capacity,
                                  size_t *out_bytes) {
+  RLO_REQUIRE(tile, out_bytes);
+  RLO_REQUIRE_LIST(buffer, capacity);
   rlo_layout layout = rlo_layout_row_major(0);
   RLO_TRY(rlo_layout_add_tile(&layout, tile->dims, tile->rank));
   writer_state writer;
@@ -491,6 +493,8 @@ rlo_status rlo_proto_format_layout(const rlo_layout *layout,
                                    void *buffer,
                                    size_t capacity,
                                    size_t *out_bytes) {
+  RLO_REQUIRE(layout, out_bytes);
+  RLO_REQUIRE_LIST(buffer, capacity);
   RLO_TRY(check_layout(layout, rank));
   writer_state writer;
   const ProtobufCMessage *origin = NULL;
@@ -512,6 +516,8 @@ rlo_status rlo_proto_format_shape(const rlo_shape *shape,
                                   void *buffer,
                                   size_t capacity,
                                   size_t *out_bytes) {
+  RLO_REQUIRE(shape, out_bytes);
+  RLO_REQUIRE_LIST(buffer, capacity);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   writer_state writer;
   const ProtobufCMessage *origin = NULL;
@@ -533,6 +539,8 @@ rlo_status rlo_proto_format_tree(const rlo_shape_tree *tree,
                                  void *buffer,
                                  size_t capacity,
                                  size_t *out_bytes) {
+  RLO_REQUIRE(tree, out_bytes);
+  RLO_REQUIRE_LIST(buffer, capacity);
   writer_state writer;
   const ProtobufCMessage *origin = NULL;
   RLO_TRY(begin_writing(
@@ -553,6 +561,8 @@ rlo_status rlo_proto_format_program(const rlo_program_shape *program,
                                     void *buffer,
                                     size_t capacity,
                                     size_t *out_bytes) {
+  RLO_REQUIRE(program, out_bytes);
+  RLO_REQUIRE_LIST(buffer, capacity);
   writer_state writer;
   const ProtobufCMessage *origin = NULL;
   RLO_TRY(begin_writing(options,

@@ -364,6 +364,8 @@ rlo_status rlo_proto_parse_tile(const void *bytes,
   if (out_origin != NULL) {
     *out_origin = NULL;
   }
+  RLO_REQUIRE(out_tile);
+  RLO_REQUIRE_LIST(bytes, size_bytes);
   rlo_proto_origin *origin = NULL;
   RLO_TRY(rlo__proto_unpack(
       bytes, size_bytes, &relayout_wire__tile_proto__descriptor, &origin));
@@ -388,6 +390,8 @@ rlo_status rlo_proto_parse_layout(const void *bytes,
   if (out_origin != NULL) {
     *out_origin = NULL;
   }
+  RLO_REQUIRE(out_layout, out_rank);
+  RLO_REQUIRE_LIST(bytes, size_bytes);
   rlo_proto_origin *origin = NULL;
   RLO_TRY(rlo__proto_unpack(
       bytes, size_bytes, &relayout_wire__layout_proto__descriptor, &origin));
@@ -410,6 +414,8 @@ rlo_status rlo_proto_parse_shape(const void *bytes,
   if (out_origin != NULL) {
     *out_origin = NULL;
   }
+  RLO_REQUIRE(out_shape);
+  RLO_REQUIRE_LIST(bytes, size_bytes);
   rlo_proto_origin *origin = NULL;
   RLO_TRY(rlo__proto_unpack(
       bytes, size_bytes, &relayout_wire__shape_proto__descriptor, &origin));
@@ -442,10 +448,12 @@ rlo_status rlo_proto_parse_tree(const void *bytes,
                                 size_t size_bytes,
                                 rlo_shape_tree **out_tree,
                                 rlo_proto_origin **out_origin) {
-  *out_tree = NULL;
   if (out_origin != NULL) {
     *out_origin = NULL;
   }
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE_LIST(bytes, size_bytes);
   rlo_proto_origin *origin = NULL;
   RLO_TRY(rlo__proto_unpack(
       bytes, size_bytes, &relayout_wire__shape_proto__descriptor, &origin));
@@ -465,10 +473,12 @@ rlo_status rlo_proto_parse_program(const void *bytes,
                                    size_t size_bytes,
                                    rlo_program_shape **out_program,
                                    rlo_proto_origin **out_origin) {
-  *out_program = NULL;
   if (out_origin != NULL) {
     *out_origin = NULL;
   }
+  RLO_REQUIRE(out_program);
+  *out_program = NULL;
+  RLO_REQUIRE_LIST(bytes, size_bytes);
   rlo_proto_origin *origin = NULL;
   RLO_TRY(rlo__proto_unpack(bytes,
                             size_bytes,

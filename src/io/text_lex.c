@@ -185,10 +185,6 @@ rlo_status rlo__lexer_begin(rlo__lexer *lexer,
                     text_bytes,
                     max_bytes);
   }
-  if (text == NULL && text_bytes > 0) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "a text of %zu bytes is NULL", text_bytes);
-  }
   lexer->text = text;
   lexer->text_bytes = text_bytes;
   return rlo__lexer_advance(lexer);

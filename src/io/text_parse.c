@@ -100,6 +100,8 @@ static rlo_status refuse_trees(const rlo__lexer *lexer) {
 rlo_status rlo_shape_parse(const char *text,
                            size_t text_bytes,
                            rlo_shape *out_shape) {
+  RLO_REQUIRE(out_shape);
+  RLO_REQUIRE_LIST(text, text_bytes);
   rlo__lexer lexer;
   rlo__text_parser p;
   memset(&p, 0, sizeof p);
@@ -119,6 +121,9 @@ rlo_status rlo_layout_parse(const char *text,
                             const int64_t *dims,
                             int32_t rank,
                             rlo_layout *out_layout) {
+  RLO_REQUIRE(out_layout);
+  RLO_REQUIRE_LIST(text, text_bytes);
+  RLO_REQUIRE_LIST(dims, rank);
   rlo__lexer lexer;
   rlo__text_parser p;
   memset(&p, 0, sizeof p);
@@ -242,10 +247,12 @@ rlo_status rlo__text_parse_tree(rlo__lexer *lexer, rlo_shape_tree **out_tree) {
 rlo_status rlo_shape_tree_parse(const char *text,
                                 size_t text_bytes,
                                 rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE_LIST(text, text_bytes);
   rlo__lexer lexer;
   rlo_shape_tree *tree = NULL;
   rlo_status status = RLO_OK;
-  *out_tree = NULL;
   RLO_TRY_GOTO(
       rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_TREE_BYTES));
   RLO_TRY_GOTO(rlo__text_parse_tree(&lexer, &tree));
@@ -261,6 +268,9 @@ fail:
 rlo_status rlo_bare_layout_parse(const char *text,
                                  size_t text_bytes,
                                  rlo_bare_layout *out_layout) {
+  RLO_REQUIRE(out_layout);
+  memset(out_layout, 0, sizeof *out_layout);
+  RLO_REQUIRE_LIST(text, text_bytes);
   rlo__lexer lexer;
   rlo__text_parser p;
   rlo_status status = RLO_OK;
@@ -279,7 +289,6 @@ rlo_status rlo_bare_layout_parse(const char *text,
 
 fail:
   rlo_shape_tree_release(p.physical_shape);
-  memset(out_layout, 0, sizeof *out_layout);
   return status;
 }
 
@@ -291,6 +300,7 @@ void rlo_bare_layout_deinit(rlo_bare_layout *layout) {
 }
 
 bool rlo_bare_layout_equal(const rlo_bare_layout *a, const rlo_bare_layout *b) {
+  RLO_REQUIRE_OR(false, a, b);
   if (a->rank != b->rank ||
       !rlo_layout_equal(&a->layout, &b->layout, a->rank)) {
     return false;

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "base/str.h"
 #include "relayout/text.h"
 #include "shape_util/shape_tree.h"
@@ -238,12 +239,14 @@ size_t rlo_layout_format(const rlo_layout *layout,
                          char *buffer,
                          size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
+  RLO_REQUIRE_OR(str.length, layout);
   print_layout(&str, layout, clamp(rank, RLO_MAX_RANK), 0, NULL);
   return str.length;
 }
 
 size_t rlo_shape_format(const rlo_shape *shape, char *buffer, size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
+  RLO_REQUIRE_OR(str.length, shape);
   print_shape(&str, shape, true);
   return str.length;
 }
@@ -252,6 +255,7 @@ size_t rlo_shape_human_string(const rlo_shape *shape,
                               char *buffer,
                               size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
+  RLO_REQUIRE_OR(str.length, shape);
   print_shape(&str, shape, false);
   return str.length;
 }
@@ -260,6 +264,7 @@ size_t rlo_bare_layout_format(const rlo_bare_layout *layout,
                               char *buffer,
                               size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
+  RLO_REQUIRE_OR(str.length, layout);
   print_layout(&str,
                &layout->layout,
                clamp(layout->rank, RLO_MAX_RANK),
@@ -319,6 +324,7 @@ size_t rlo_shape_tree_format(const rlo_shape_tree *tree,
                              char *buffer,
                              size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
+  RLO_REQUIRE_OR(str.length, tree);
   print_tree(&str, tree, true);
   return str.length;
 }
@@ -327,6 +333,7 @@ size_t rlo_shape_tree_human_string(const rlo_shape_tree *tree,
                                    char *buffer,
                                    size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
+  RLO_REQUIRE_OR(str.length, tree);
   print_tree(&str, tree, false);
   return str.length;
 }
@@ -336,6 +343,7 @@ static size_t print_program(const rlo_program_shape *program,
                             char *buffer,
                             size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
+  RLO_REQUIRE_OR(str.length, program);
   int64_t count = rlo_program_shape_parameter_count(program);
   rlo__str_append_char(&str, '(');
   for (int64_t i = 0; i < count; ++i) {

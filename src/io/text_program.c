@@ -109,9 +109,11 @@ static rlo_status parse_program(rlo__lexer *lexer,
 rlo_status rlo_program_shape_parse(const char *text,
                                    size_t text_bytes,
                                    rlo_program_shape **out_program) {
+  RLO_REQUIRE(out_program);
+  *out_program = NULL;
+  RLO_REQUIRE_LIST(text, text_bytes);
   rlo__lexer lexer;
   parts list;
-  *out_program = NULL;
   memset(&list, 0, sizeof list);
   RLO_TRY(rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_TREE_BYTES));
   rlo_status status = parse_program(&lexer, &list, out_program);

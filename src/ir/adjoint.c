@@ -81,6 +81,7 @@ static rlo_status make_adjoint(const rlo_problem *problem,
 
 rlo_status rlo_problem_reads_once(const rlo_problem *problem,
                                   bool *out_reads_once) {
+  RLO_REQUIRE(problem, out_reads_once);
   rlo_problem *adjoint = rlo__alloc(sizeof *adjoint);
   if (adjoint == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -126,6 +127,7 @@ static rlo_status check_sum_type(const rlo_problem *problem,
 rlo_status rlo_problem_adjoint(const rlo_problem *problem,
                                rlo_dtype sum_type,
                                rlo_problem *out_problem) {
+  RLO_REQUIRE(problem, out_problem);
   bool is_storing = sum_type == RLO_DTYPE_INVALID;
   if (!is_storing) {
     RLO_TRY(check_sum_type(problem, sum_type));

@@ -391,6 +391,7 @@ rlo_status rlo_problem_canonicalize(rlo_problem *problem,
                                     int32_t max_unit_bits,
                                     rlo_problem_trace_fn trace,
                                     void *payload) {
+  RLO_REQUIRE(problem);
   RLO_TRY(rlo__problem_validate(problem));
   if (max_unit_bits < 0 || max_unit_bits > RLO_MAX_UNIT_BITS) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,

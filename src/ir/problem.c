@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include "base/status.h"
 #include "base/str.h"
 #include "ir/form.h"
 #include "ir/update.h"
 
 bool rlo_problem_is_empty(const rlo_problem *problem) {
+  RLO_REQUIRE_OR(false, problem);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (problem->extents[a] == 0) {
       return true;
@@ -17,6 +19,7 @@ bool rlo_problem_is_empty(const rlo_problem *problem) {
 }
 
 bool rlo_problem_loads(const rlo_problem *problem) {
+  RLO_REQUIRE_OR(false, problem);
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     if (problem->terms[t].kind == RLO_TERM_LOAD) {
       return true;
@@ -53,6 +56,7 @@ static bool arithmetic_is_equal(const rlo_arithmetic *a,
 }
 
 bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b) {
+  RLO_REQUIRE_OR(false, a, b);
   if (a->unit_bits != b->unit_bits || a->num_axes != b->num_axes ||
       a->num_terms != b->num_terms || a->num_guards != b->num_guards ||
       a->update != b->update || !rlo__form_equal(&a->src, &b->src) ||
@@ -153,6 +157,7 @@ void rlo__problem_hash_into(const rlo_problem *problem, rlo__hash *hash) {
 }
 
 uint64_t rlo_problem_hash(const rlo_problem *problem) {
+  RLO_REQUIRE_OR(0, problem);
   rlo__hash hash = rlo__hash_init(0x70726f626c656d00u);
   rlo__problem_hash_into(problem, &hash);
   return rlo__hash_finish_u64(&hash);
@@ -235,6 +240,7 @@ size_t rlo_problem_format(const rlo_problem *problem,
                           char *buffer,
                           size_t capacity) {
   rlo__str out = rlo__str_over(buffer, capacity);
+  RLO_REQUIRE_OR(out.length, problem);
   rlo__str_printf(&out, "unit %d bits, box", problem->unit_bits);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     rlo__str_printf(&out,

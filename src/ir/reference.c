@@ -302,11 +302,7 @@ static rlo_status check_indices(const rlo_problem *problem,
                     "indices of %d bits; they have 32 or 64",
                     problem->index_bits);
   }
-  if (indices == NULL && problem->index_bytes > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the indices are NULL; %lld bytes are needed",
-                    (long long)problem->index_bytes);
-  }
+  RLO_REQUIRE_LIST(indices, problem->index_bytes);
   return RLO_OK;
 }
 
@@ -314,9 +310,12 @@ rlo_status rlo_problem_run_host_indexed(const rlo_problem *problem,
                                         const void *src,
                                         const void *indices,
                                         void *dst) {
+  RLO_REQUIRE(problem);
   if (rlo_problem_is_empty(problem)) {
     return RLO_OK;
   }
+  RLO_REQUIRE_LIST(src, problem->src_bytes);
+  RLO_REQUIRE_LIST(dst, problem->dst_bytes);
   RLO_TRY(check_indices(problem, indices));
   if (problem->update == RLO_UPDATE_COMBINE) {
     return run_canonical(problem, src, indices, dst);

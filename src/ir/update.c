@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ir/update.h"
 
+#include "base/status.h"
+
 int32_t rlo_problem_dst_unit_bits(const rlo_problem *problem) {
+  RLO_REQUIRE_OR(0, problem);
   return problem->update == RLO_UPDATE_COMBINE
              ? problem->arithmetic.dst_unit_bits
              : problem->unit_bits;
@@ -25,6 +28,7 @@ bool rlo__problem_is_summed(const rlo_problem *problem, int32_t axis) {
 }
 
 bool rlo_problem_is_sum(const rlo_problem *problem) {
+  RLO_REQUIRE_OR(false, problem);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (rlo__problem_is_summed(problem, a)) {
       return true;

@@ -22,7 +22,10 @@ rlo_status rlo_add_n_lower(const rlo_shape *const *srcs,
                            int32_t count,
                            const rlo_shape *dst,
                            rlo_problem_list **out_list) {
+  RLO_REQUIRE(out_list);
   *out_list = NULL;
+  RLO_REQUIRE(srcs, dst);
+  RLO_REQUIRE_EACH(srcs, count);
   if (count < 1) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "add_n: %d arrays; at least 1 is needed", count);

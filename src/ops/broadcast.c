@@ -39,6 +39,9 @@ rlo_status rlo_chain_broadcast_in_dim(rlo_chain *chain,
                                       const int64_t *dims,
                                       int32_t rank,
                                       const int32_t *from_dims) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(dims, rank);
+  RLO_REQUIRE_LIST(from_dims, chain->shape.rank);
   rlo_shape result;
   RLO_TRY(infer(&chain->shape, dims, rank, from_dims, &result));
   rlo__index_step step;

@@ -166,7 +166,9 @@ void rlo__chain_swap(rlo_chain *a, rlo_chain *b) {
 }
 
 rlo_status rlo_chain_create(const rlo_shape *operand, rlo_chain **out_chain) {
+  RLO_REQUIRE(out_chain);
   *out_chain = NULL;
+  RLO_REQUIRE(operand);
   RLO_TRY(rlo_shape_validate(operand));
   rlo_status status = RLO_OUT_OF_MEMORY;
   rlo_chain *chain = rlo__alloc(sizeof *chain);
@@ -191,7 +193,9 @@ fail:
 }
 
 rlo_status rlo_chain_clone(const rlo_chain *chain, rlo_chain **out_chain) {
+  RLO_REQUIRE(out_chain);
   *out_chain = NULL;
+  RLO_REQUIRE(chain);
   rlo_chain *copy = rlo__alloc(sizeof *copy);
   if (copy == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -219,13 +223,16 @@ void rlo_chain_release(rlo_chain *chain) {
 }
 
 const rlo_shape *rlo_chain_shape(const rlo_chain *chain) {
+  RLO_REQUIRE_OR(NULL, chain);
   return &chain->shape;
 }
 
 int32_t rlo_chain_num_operands(const rlo_chain *chain) {
+  RLO_REQUIRE_OR(0, chain);
   return chain->num_operands;
 }
 
 const rlo_shape *rlo_chain_operand(const rlo_chain *chain, int32_t n) {
+  RLO_REQUIRE_OR(NULL, chain);
   return n >= 0 && n < chain->num_operands ? &chain->operands[n] : NULL;
 }

@@ -407,7 +407,9 @@ static const rlo_combine_options plain = RLO_COMBINE_OPTIONS_INIT;
 rlo_status rlo_chain_lower(const rlo_chain *chain,
                            const rlo_shape *dst,
                            rlo_problem_list **out_list) {
+  RLO_REQUIRE(out_list);
   *out_list = NULL;
+  RLO_REQUIRE(chain);
   dst = dst == NULL ? &chain->shape : dst;
   RLO_TRY(rlo_shape_validate(dst));
   RLO_TRY(check_elements(chain, dst));
@@ -419,7 +421,9 @@ rlo_status rlo_chain_combine(const rlo_chain *chain,
                              const rlo_shape *dst,
                              const rlo_combine_options *options,
                              rlo_problem_list **out_list) {
+  RLO_REQUIRE(out_list);
   *out_list = NULL;
+  RLO_REQUIRE(chain);
   dst = dst == NULL ? &chain->shape : dst;
   options = options == NULL ? &plain : options;
   RLO_TRY(rlo__ops_check_options(options));

@@ -100,6 +100,8 @@ rlo_status rlo_chain_concatenate(rlo_chain *chain,
                                  const rlo_chain *const *others,
                                  int32_t count,
                                  int32_t dim) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_EACH(others, count);
   if (count < 0) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "concatenate: %d other chains", count);

@@ -44,6 +44,7 @@ rlo_status rlo_chain_gather(rlo_chain *chain,
                             const rlo_shape *indices,
                             int32_t dim,
                             int32_t batch_dims) {
+  RLO_REQUIRE(chain, indices);
   rlo_shape result;
   RLO_TRY(infer(&chain->shape, indices, dim, batch_dims, &result));
   /* The indices may be the shape of the chain itself, which the reservation

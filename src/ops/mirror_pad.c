@@ -131,6 +131,7 @@ rlo_status rlo_chain_mirror_pad(rlo_chain *chain,
                                 const int64_t *low,
                                 const int64_t *high,
                                 rlo_mirror mirror) {
+  RLO_REQUIRE(chain);
   rlo_shape result;
   rlo_chain *trial;
   RLO_TRY(infer(&chain->shape, low, high, mirror, &result));

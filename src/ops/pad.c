@@ -80,6 +80,7 @@ rlo_status rlo_chain_pad(rlo_chain *chain,
                          const int64_t *high,
                          const int64_t *interior,
                          const void *fill) {
+  RLO_REQUIRE(chain);
   rlo_shape result;
   RLO_TRY(infer(&chain->shape, low, high, interior, &result));
   rlo__index_step step;

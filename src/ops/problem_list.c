@@ -27,21 +27,25 @@ static const rlo__listed_problem *find(const rlo_problem_list *list,
 }
 
 int32_t rlo_problem_list_count(const rlo_problem_list *list) {
+  RLO_REQUIRE_OR(0, list);
   return list->count;
 }
 
 const rlo_problem *rlo_problem_list_get(const rlo_problem_list *list,
                                         int32_t n) {
+  RLO_REQUIRE_OR(NULL, list);
   const rlo__listed_problem *entry = find(list, n);
   return entry != NULL ? entry->problem : NULL;
 }
 
 int32_t rlo_problem_list_operand(const rlo_problem_list *list, int32_t n) {
+  RLO_REQUIRE_OR(-1, list);
   const rlo__listed_problem *entry = find(list, n);
   return entry != NULL ? entry->operand : -1;
 }
 
 int32_t rlo_problem_list_indices(const rlo_problem_list *list, int32_t n) {
+  RLO_REQUIRE_OR(-1, list);
   const rlo__listed_problem *entry = find(list, n);
   return entry != NULL ? entry->index_operand : -1;
 }
@@ -49,6 +53,8 @@ int32_t rlo_problem_list_indices(const rlo_problem_list *list, int32_t n) {
 rlo_status rlo_problem_list_run_host(const rlo_problem_list *list,
                                      const void *const *operands,
                                      void *dst) {
+  RLO_REQUIRE(list);
+  RLO_REQUIRE_LIST(operands, list->count);
   for (int32_t n = 0; n < list->count; ++n) {
     const rlo__listed_problem *entry = &list->entries[n];
     const void *indices =

@@ -105,6 +105,7 @@ rlo_status rlo_relayout_lower(const rlo_shape *src,
                               const rlo_shape *dst,
                               const int32_t *permutation,
                               rlo_problem *out_problem) {
+  RLO_REQUIRE(src, dst, out_problem);
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo_shape_validate(dst));
   RLO_TRY(check_elements(src, dst));
@@ -116,6 +117,7 @@ rlo_status rlo_relayout_combine(const rlo_shape *src,
                                 const int32_t *permutation,
                                 const rlo_combine_options *options,
                                 rlo_problem *out_problem) {
+  RLO_REQUIRE(src, dst, out_problem);
   static const rlo_combine_options defaults = RLO_COMBINE_OPTIONS_INIT;
   options = options == NULL ? &defaults : options;
   RLO_TRY(rlo__ops_check_options(options));

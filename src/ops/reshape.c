@@ -75,6 +75,8 @@ static rlo_status infer(const rlo_shape *src,
 rlo_status rlo_chain_reshape(rlo_chain *chain,
                              const int64_t *dims,
                              int32_t rank) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(dims, rank);
   rlo_shape result;
   RLO_TRY(infer(&chain->shape, dims, rank, &result));
   rlo__index_step step;

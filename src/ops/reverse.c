@@ -25,6 +25,8 @@ static rlo_status find_reversed(const rlo_shape *src,
 rlo_status rlo_chain_reverse(rlo_chain *chain,
                              const int32_t *dims,
                              int32_t count) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(dims, count);
   bool is_reversed[RLO_MAX_RANK];
   RLO_TRY(find_reversed(&chain->shape, dims, count, is_reversed));
   rlo_shape result = chain->shape;

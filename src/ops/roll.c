@@ -70,6 +70,9 @@ rlo_status rlo_chain_roll(rlo_chain *chain,
                           const int64_t *shifts,
                           const int32_t *dims,
                           int32_t count) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(shifts, count);
+  RLO_REQUIRE_LIST(dims, count);
   int64_t total[RLO_MAX_RANK] = {0};
   rlo_chain *trial;
   RLO_TRY(add_shifts(&chain->shape, shifts, dims, count, total));

@@ -52,6 +52,7 @@ rlo_status rlo_segment_sum_infer(const rlo_shape *src,
                                  int32_t batch_dims,
                                  int64_t num_segments,
                                  rlo_shape *out_shape) {
+  RLO_REQUIRE(src, ids, out_shape);
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo__ops_check_addable(operation, src->dtype));
   RLO_TRY(rlo__ops_check_indices(operation, ids));
@@ -344,7 +345,9 @@ rlo_status rlo_segment_sum_create(const rlo_shape *src,
                                   int32_t batch_dims,
                                   const rlo_shape *dst,
                                   rlo_segment_sum **out_sum) {
+  RLO_REQUIRE(out_sum);
   *out_sum = NULL;
+  RLO_REQUIRE(src, ids, dst);
   rlo_status status = RLO_OUT_OF_MEMORY;
   rlo_segment_sum *sum = rlo__alloc(sizeof *sum);
   lowering *l = rlo__alloc(sizeof *l);
@@ -380,16 +383,22 @@ void rlo_segment_sum_release(rlo_segment_sum *sum) {
 
 void rlo_segment_sum_get_sizes(const rlo_segment_sum *sum,
                                rlo_segment_sum_sizes *out_sizes) {
+  if (sum == NULL || out_sizes == NULL) {
+    return;
+  }
   *out_sizes = sum->sizes;
 }
 
 const rlo_problem_list *rlo_segment_sum_problems(const rlo_segment_sum *sum) {
+  RLO_REQUIRE_OR(NULL, sum);
   return sum->problems;
 }
 
 rlo_status rlo_segment_sum_order_host(const rlo_segment_sum *sum,
                                       const void *ids,
                                       void *order) {
+  RLO_REQUIRE(sum, order);
+  RLO_REQUIRE_LIST(ids, sum->sizes.ids_bytes);
   return rlo__segment_ids_order(&sum->ids, ids, order);
 }
 
@@ -397,6 +406,10 @@ rlo_status rlo_segment_sum_run_host(const rlo_segment_sum *sum,
                                     const void *src,
                                     const void *ids,
                                     void *dst) {
+  RLO_REQUIRE(sum);
+  RLO_REQUIRE_LIST(src, sum->sizes.src_bytes);
+  RLO_REQUIRE_LIST(ids, sum->sizes.ids_bytes);
+  RLO_REQUIRE_LIST(dst, sum->sizes.dst_bytes);
   void *order = rlo__alloc_array((size_t)sum->sizes.order_bytes + 1, 1);
   if (order == NULL) {
     return RLO_OUT_OF_MEMORY;

@@ -66,6 +66,9 @@ rlo_status rlo_chain_slice(rlo_chain *chain,
                            const int64_t *begin,
                            const int64_t *end,
                            const int64_t *strides) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(begin, chain->shape.rank);
+  RLO_REQUIRE_LIST(end, chain->shape.rank);
   range ranges[RLO_MAX_RANK] = {{0}};
   rlo_shape result;
   RLO_TRY(find_ranges(&chain->shape, begin, end, strides, ranges, &result));

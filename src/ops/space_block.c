@@ -168,6 +168,7 @@ static rlo_status plan_from_depth(const rlo_shape *src,
 rlo_status rlo_chain_space_to_depth(rlo_chain *chain,
                                     int64_t block,
                                     int32_t channel_dim) {
+  RLO_REQUIRE(chain);
   depth_plan p = {0};
   RLO_TRY(plan_to_depth(&chain->shape, block, channel_dim, &p));
   return regroup(
@@ -177,6 +178,7 @@ rlo_status rlo_chain_space_to_depth(rlo_chain *chain,
 rlo_status rlo_chain_depth_to_space(rlo_chain *chain,
                                     int64_t block,
                                     int32_t channel_dim) {
+  RLO_REQUIRE(chain);
   depth_plan p = {0};
   int32_t to_outside[RLO_MAX_RANK];
   RLO_TRY(plan_from_depth(&chain->shape, block, channel_dim, &p));
@@ -346,6 +348,8 @@ rlo_status rlo_chain_space_to_batch(rlo_chain *chain,
                                     const int64_t *low,
                                     const int64_t *high,
                                     int32_t count) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(blocks, count);
   batch_plan p = {0};
   rlo_chain *trial;
   RLO_TRY(plan_to_batch(&chain->shape, blocks, low, high, count, &p));
@@ -379,6 +383,8 @@ rlo_status rlo_chain_batch_to_space(rlo_chain *chain,
                                     const int64_t *low,
                                     const int64_t *high,
                                     int32_t count) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(blocks, count);
   batch_plan p = {0};
   rlo_chain *trial;
   RLO_TRY(plan_from_batch(&chain->shape, blocks, low, high, count, &p));

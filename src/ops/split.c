@@ -56,6 +56,8 @@ rlo_status rlo_chain_split(rlo_chain *chain,
                            int32_t count,
                            int32_t dim,
                            int32_t part) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(sizes, count);
   int64_t begin = 0;
   rlo_shape result;
   RLO_TRY(infer_split(&chain->shape, sizes, count, dim, part, &begin, &result));

@@ -66,6 +66,8 @@ rlo_status rlo_chain_stack(rlo_chain *chain,
                            const rlo_chain *const *others,
                            int32_t count,
                            int32_t dim) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_EACH(others, count);
   if (count < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "stack: %d other chains", count);
   }
@@ -110,6 +112,7 @@ static rlo_status infer_unstack(const rlo_shape *src,
 }
 
 rlo_status rlo_chain_unstack(rlo_chain *chain, int32_t dim, int64_t index) {
+  RLO_REQUIRE(chain);
   rlo_shape result;
   RLO_TRY(infer_unstack(&chain->shape, dim, index, &result));
   rlo__index_step step;

@@ -60,6 +60,8 @@ rlo_status rlo_chain_sum(rlo_chain *chain,
                          const int32_t *dims,
                          int32_t count,
                          bool keep_dims) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(dims, count);
   bool is_summed[RLO_MAX_RANK];
   rlo_shape result;
   RLO_TRY(find_summed(&chain->shape, dims, count, is_summed));

@@ -32,6 +32,8 @@ static rlo_status infer(const char *operation,
 }
 
 rlo_status rlo_chain_tile(rlo_chain *chain, const int64_t *times) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(times, chain->shape.rank);
   rlo_shape result;
   RLO_TRY(infer("tile", &chain->shape, times, &result));
   rlo__index_step step;
@@ -46,6 +48,8 @@ rlo_status rlo_chain_tile(rlo_chain *chain, const int64_t *times) {
 }
 
 rlo_status rlo_chain_repeat(rlo_chain *chain, const int64_t *times) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(times, chain->shape.rank);
   rlo_shape result;
   RLO_TRY(infer("repeat", &chain->shape, times, &result));
   rlo__index_step step;

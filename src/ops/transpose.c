@@ -5,13 +5,10 @@
 #include "relayout/ops.h"
 
 rlo_status rlo_chain_transpose(rlo_chain *chain, const int32_t *permutation) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(permutation, chain->shape.rank);
   const rlo_shape *src = &chain->shape;
   const int32_t rank = src->rank;
-  if (permutation == NULL && rank > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the permutation of a rank %d transpose is NULL",
-                    rank);
-  }
   RLO_TRY(rlo_permutation_validate(permutation, rank));
   int64_t dims[RLO_MAX_RANK];
   rlo_permutation_apply(permutation, rank, src->dims, dims);

@@ -188,9 +188,7 @@ rlo_status rlo_wisdom_read(const char *text,
                            size_t num_bytes,
                            rlo_wisdom_fn fn,
                            void *payload) {
-  if (text == NULL && num_bytes > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the text of the wisdom is NULL");
-  }
+  RLO_REQUIRE_LIST(text, num_bytes);
   reader r = {.next = text == NULL ? "" : text,
               .record = {.device = "", .driver = ""}};
   r.end = r.next + num_bytes;

@@ -37,11 +37,7 @@ rlo_status rlo__context_check_buffer(const rlo_context *context,
 rlo_status rlo_buffer_create(rlo_context *context,
                              int64_t bytes,
                              cl_mem *out_buffer) {
-  if (context == NULL || out_buffer == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT,
-        context == NULL ? "the context is NULL" : "no place for the buffer");
-  }
+  RLO_REQUIRE(context, out_buffer);
   if (bytes < 1) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "a buffer of %lld bytes; at least 1",

@@ -68,9 +68,7 @@ static rlo_status visit_entries(const rlo__directory *directory,
 }
 
 rlo_status rlo_cache_inspect(const char *path, rlo_cache_info *out_info) {
-  if (out_info == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the information");
-  }
+  RLO_REQUIRE(out_info);
   memset(out_info, 0, sizeof *out_info);
   rlo__directory directory;
   rlo_status status = open_directory(path, out_info, &directory);

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
+#include "base/status.h"
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
 
@@ -185,15 +186,9 @@ rlo_status rlo_context_create(cl_context context,
                               cl_device_id device,
                               const rlo_context_options *options,
                               rlo_context **out_context) {
-  if (out_context == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the context");
-  }
+  RLO_REQUIRE(out_context);
   *out_context = NULL;
-  if (context == NULL || device == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    context == NULL ? "cl_context" : "cl_device_id");
-  }
+  RLO_REQUIRE(context, device);
   rlo_context_options read = RLO_CONTEXT_OPTIONS_INIT;
   RLO_TRY(read_options(options, &read));
   RLO_TRY(check_membership(context, device));
@@ -252,9 +247,7 @@ fail:
 rlo_status rlo_context_create_default(int32_t device_number,
                                       const rlo_context_options *options,
                                       rlo_context **out_context) {
-  if (out_context == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the context");
-  }
+  RLO_REQUIRE(out_context);
   *out_context = NULL;
   rlo_device_entry *entries = NULL;
   int32_t count = 0;

@@ -11,19 +11,13 @@ enum {
   MAX_FILE_BYTES = 64 << 20
 };
 
-static rlo_status check_context(const rlo_context *context) {
-  if (context == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the context is NULL");
-  }
-  return RLO_OK;
-}
-
 rlo_status rlo_context_import_wisdom(rlo_context *context,
                                      const char *text,
                                      size_t num_bytes,
                                      int32_t *out_taken,
                                      int32_t *out_ignored) {
-  RLO_TRY(check_context(context));
+  RLO_REQUIRE(context);
+  RLO_REQUIRE_LIST(text, num_bytes);
   rlo__wisdom_count count = {0};
   rlo__rwlock_lock_write(&context->wisdom_lock);
   rlo_status status =
@@ -66,7 +60,7 @@ rlo_status rlo_context_load_wisdom(rlo_context *context,
                                    const char *path,
                                    int32_t *out_taken,
                                    int32_t *out_ignored) {
-  RLO_TRY(check_context(context));
+  RLO_REQUIRE(context, path);
   char *text = NULL;
   size_t num_bytes = 0;
   RLO_TRY(rlo__file_read(path, MAX_FILE_BYTES, &text, &num_bytes));
@@ -108,7 +102,7 @@ static rlo_status merge(rlo_context *context,
 }
 
 rlo_status rlo_context_save_wisdom(rlo_context *context, const char *path) {
-  RLO_TRY(check_context(context));
+  RLO_REQUIRE(context, path);
   char *old = NULL;
   size_t old_bytes = 0;
   rlo_status status = rlo__file_read(path, MAX_FILE_BYTES, &old, &old_bytes);
@@ -142,7 +136,7 @@ rlo_status rlo_context_explain(rlo_context *context,
                                int64_t src_alignment_bytes,
                                int64_t dst_alignment_bytes,
                                rlo_plan_report **out_report) {
-  RLO_TRY(check_context(context));
+  RLO_REQUIRE(context, problem, out_report);
   rlo__rwlock_lock_read(&context->wisdom_lock);
   const rlo__plan_request request = {.device = &context->device_info,
                                      .options = options,

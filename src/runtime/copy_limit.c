@@ -48,11 +48,11 @@ rlo_status rlo_copy_limit(rlo_context *context,
                           int64_t bytes,
                           int32_t rounds,
                           double *out_gb_per_s) {
-  if (context == NULL || out_gb_per_s == NULL || bytes < MIN_BYTES ||
-      rounds < 1) {
+  RLO_REQUIRE(context, out_gb_per_s);
+  if (bytes < MIN_BYTES || rounds < 1) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "a copy of %lld bytes in %d rounds; at least %d bytes and "
-                    "one round, with a context and a place for the result",
+                    "one round",
                     (long long)bytes,
                     (int)rounds,
                     (int)MIN_BYTES);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "runtime/cl_error.h"
 
 enum { MAX_PLATFORMS = 64 };
@@ -128,9 +129,7 @@ static bool has_f64(cl_device_id device) {
 }
 
 rlo_status rlo_device_query(cl_device_id device, rlo_device_info *out_info) {
-  if (device == NULL || out_info == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the device or the place is NULL");
-  }
+  RLO_REQUIRE(device, out_info);
   cl_platform_id platform = NULL;
   cl_device_type type = 0;
   RLO_TRY(RLO_CL(clGetDeviceInfo,
@@ -382,11 +381,10 @@ rlo_status rlo__device_list(rlo_device_entry **out_entries,
 rlo_status rlo_device_list(rlo_device_entry *out_entries,
                            int32_t capacity,
                            int32_t *out_count) {
-  if (out_count == NULL || capacity < 0 ||
-      (out_entries == NULL && capacity > 0)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "no place for the count, or for %d entries",
-                    (int)capacity);
+  RLO_REQUIRE(out_count);
+  RLO_REQUIRE_LIST(out_entries, capacity);
+  if (capacity < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "room for %d entries", (int)capacity);
   }
   rlo_device_entry *entries = NULL;
   int32_t count = 0;

@@ -219,15 +219,6 @@ static rlo_status enqueue(rlo_plan *plan,
                               : enqueue_launches(plan, launches, bound, to);
 }
 
-static rlo_status check_objects(const rlo_plan *plan, cl_command_queue queue) {
-  if (plan == NULL || queue == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    plan == NULL ? "plan" : "queue");
-  }
-  return RLO_OK;
-}
-
 rlo_status rlo_enqueue(rlo_plan *plan,
                        cl_command_queue queue,
                        cl_mem src,
@@ -237,7 +228,7 @@ rlo_status rlo_enqueue(rlo_plan *plan,
                        cl_uint num_wait,
                        const cl_event *wait_list,
                        cl_event *out_event) {
-  RLO_TRY(check_objects(plan, queue));
+  RLO_REQUIRE(plan, queue);
   if (plan->num_operands > 2) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the plan loads %lld bytes of indices; "
@@ -259,7 +250,7 @@ rlo_status rlo_enqueue_operands(rlo_plan *plan,
                                 cl_uint num_wait,
                                 const cl_event *wait_list,
                                 cl_event *out_event) {
-  RLO_TRY(check_objects(plan, queue));
+  RLO_REQUIRE(plan, queue, operands);
   RLO_TRY(rlo__options_check(
       "operands", "RLO_OPERANDS_INIT", operands, sizeof *operands));
   const submission to = {queue, num_wait, wait_list, out_event};

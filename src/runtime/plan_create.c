@@ -464,27 +464,13 @@ fail:
   return status;
 }
 
-static rlo_status check_arguments(const rlo_context *context,
-                                  const void *object,
-                                  const char *name,
-                                  rlo_plan **out_plan) {
-  if (out_plan == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the plan");
-  }
-  *out_plan = NULL;
-  if (context == NULL || object == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    context == NULL ? "context" : name);
-  }
-  return RLO_OK;
-}
-
 rlo_status rlo_plan_create(rlo_context *context,
                            const rlo_problem *problem,
                            const rlo_plan_options *options,
                            rlo_plan **out_plan) {
-  RLO_TRY(check_arguments(context, problem, "problem", out_plan));
+  RLO_REQUIRE(out_plan);
+  *out_plan = NULL;
+  RLO_REQUIRE(context, problem);
   return create(context, problem, NULL, options, out_plan);
 }
 
@@ -492,6 +478,8 @@ rlo_status rlo_plan_create_segment_sum(rlo_context *context,
                                        const rlo_segment_sum *sum,
                                        const rlo_plan_options *options,
                                        rlo_plan **out_plan) {
-  RLO_TRY(check_arguments(context, sum, "segment sum", out_plan));
+  RLO_REQUIRE(out_plan);
+  *out_plan = NULL;
+  RLO_REQUIRE(context, sum);
   return create(context, NULL, sum, options, out_plan);
 }

@@ -60,9 +60,7 @@ rlo_status rlo__plan_choose_launch(rlo_plan *plan,
 }
 
 rlo_status rlo_plan_prepare(rlo_plan *plan) {
-  if (plan == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the plan is NULL");
-  }
+  RLO_REQUIRE(plan);
   RLO_TRY(rlo__context_check_process(plan->context));
   for (int32_t n = 0; n < plan->num_steps; ++n) {
     rlo__plan_step *step = &plan->steps[n];
@@ -95,11 +93,7 @@ static void run_prepare_job(rlo__job *job) {
 rlo_status rlo_plan_prepare_async(rlo_plan *plan,
                                   rlo_plan_prepared_fn callback,
                                   void *payload) {
-  if (plan == NULL || callback == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    plan == NULL ? "plan" : "callback");
-  }
+  RLO_REQUIRE(plan, callback);
   RLO_TRY(rlo__context_check_process(plan->context));
   prepare_job *job = rlo__alloc(sizeof *job);
   if (job == NULL) {

@@ -50,11 +50,9 @@ static void free_service(rlo_service *service) {
 
 static rlo_status check_contexts(rlo_context *const *contexts,
                                  int32_t num_contexts) {
-  if (num_contexts < 0 || (num_contexts > 0 && contexts == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    num_contexts < 0 ? "%" PRId32 " contexts, below 0"
-                                     : "%" PRId32 " contexts at NULL",
-                    num_contexts);
+  if (num_contexts < 0) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "%" PRId32 " contexts, below 0", num_contexts);
   }
   for (int32_t n = 0; n < num_contexts; ++n) {
     if (contexts[n] == NULL) {
@@ -98,10 +96,9 @@ rlo_status rlo__service_create(rlo_context *const *contexts,
                                const rlo_service_options *options,
                                bool copies,
                                rlo_service **out_service) {
-  if (out_service == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the service");
-  }
+  RLO_REQUIRE(out_service);
   *out_service = NULL;
+  RLO_REQUIRE_LIST(contexts, num_contexts);
   RLO_TRY(check_contexts(contexts, num_contexts));
   rlo_service_options read;
   RLO_TRY(rlo__service_options_read(options, num_contexts, &read));
@@ -248,9 +245,7 @@ static bool wait_for(rlo_service *service,
 rlo_status rlo_service_drain(rlo_service *service,
                              int64_t timeout_ms,
                              bool *out_is_idle) {
-  if (service == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the service is NULL");
-  }
+  RLO_REQUIRE(service);
   RLO_TRY(rlo__service_check_process(service));
   bool is_idle = wait_for(service, NULL, timeout_ms);
   if (out_is_idle != NULL) {
@@ -260,9 +255,7 @@ rlo_status rlo_service_drain(rlo_service *service,
 }
 
 rlo_status rlo_job_wait(rlo_job *job, int64_t timeout_ms, bool *out_has_ended) {
-  if (job == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the job is NULL");
-  }
+  RLO_REQUIRE(job);
   RLO_TRY(rlo__service_check_process(job->service));
   bool has_ended = wait_for(job->service, job, timeout_ms);
   if (out_has_ended != NULL) {
@@ -300,9 +293,7 @@ rlo_job *rlo_service_take_ended(rlo_service *service) {
 /* --------------------------------------------------------------------- jobs */
 
 rlo_status rlo_job_result(const rlo_job *job) {
-  if (job == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the job is NULL");
-  }
+  RLO_REQUIRE(job);
   RLO_TRY(rlo__service_check_process(job->service));
   rlo__mutex_lock(&job->service->mutex);
   bool has_ended = job->phase == RLO__PHASE_ENDED;
@@ -315,10 +306,7 @@ rlo_status rlo_job_result(const rlo_job *job) {
 }
 
 rlo_status rlo_job_get_info(const rlo_job *job, rlo_job_info *out_info) {
-  if (job == NULL || out_info == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    job == NULL ? "the job is NULL" : "no place for the info");
-  }
+  RLO_REQUIRE(job, out_info);
   size_t size = out_info->struct_size;
   if (size < sizeof size || size > sizeof *out_info) {
     return rlo__options_fail(

@@ -54,11 +54,7 @@ rlo_status rlo__storage_read_traits(const rlo_storage_traits *traits,
 
 rlo_status rlo_storage_get_traits(const rlo_storage *storage,
                                   rlo_storage_traits *out_traits) {
-  if (storage == NULL || out_traits == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    storage == NULL ? "storage" : "place for its traits");
-  }
+  RLO_REQUIRE(storage, out_traits);
   size_t size = out_traits->struct_size;
   if (size < sizeof size || size > sizeof *out_traits) {
     return rlo__options_fail(

@@ -232,9 +232,6 @@ static rlo_status check_arguments(const rlo_context *context,
                                   cl_mem buffer,
                                   int64_t offset_bytes,
                                   int64_t bytes) {
-  if (context == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the context is NULL");
-  }
   if (offset_bytes < 0 || bytes < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%" PRId64 " bytes at byte %" PRId64
@@ -244,7 +241,7 @@ static rlo_status check_arguments(const rlo_context *context,
   }
   if (buffer == NULL && bytes > 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the buffer is NULL; %" PRId64 " bytes are needed",
+                    "'buffer' is NULL; %" PRId64 " bytes are needed",
                     bytes);
   }
   return rlo__context_check_process(context);
@@ -255,10 +252,9 @@ rlo_status rlo_storage_from_buffer(rlo_context *context,
                                    int64_t offset_bytes,
                                    int64_t bytes,
                                    rlo_storage **out_storage) {
-  if (out_storage == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the storage");
-  }
+  RLO_REQUIRE(out_storage);
   *out_storage = NULL;
+  RLO_REQUIRE(context);
   RLO_TRY(check_arguments(context, buffer, offset_bytes, bytes));
   cl_mem_flags flags = 0;
   if (buffer != NULL) {

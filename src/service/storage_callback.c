@@ -91,15 +91,9 @@ rlo_status rlo_storage_create(const rlo_storage_ops *ops,
                               void *payload,
                               const rlo_storage_traits *traits,
                               rlo_storage **out_storage) {
-  if (out_storage == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the storage");
-  }
+  RLO_REQUIRE(out_storage);
   *out_storage = NULL;
-  if (ops == NULL || traits == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s of the storage are NULL",
-                    ops == NULL ? "functions" : "traits");
-  }
+  RLO_REQUIRE(ops, traits);
   rlo_storage_ops read_ops = RLO_STORAGE_OPS_INIT;
   RLO_TRY(rlo__options_read("storage functions",
                             "RLO_STORAGE_OPS_INIT",

@@ -503,9 +503,7 @@ rlo_status rlo_storage_from_fd(int fd,
                                int64_t bytes,
                                const rlo_storage_traits *hints,
                                rlo_storage **out_storage) {
-  if (out_storage == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the storage");
-  }
+  RLO_REQUIRE(out_storage);
   *out_storage = NULL;
   bool can_read, can_write;
   int64_t file_bytes;

@@ -54,20 +54,14 @@ static rlo_status create(void *memory,
                          int64_t bytes,
                          bool is_read_only,
                          rlo_storage **out_storage) {
-  if (out_storage == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the storage");
-  }
+  RLO_REQUIRE(out_storage);
   *out_storage = NULL;
+  RLO_REQUIRE_LIST(memory, bytes);
   if (bytes < 0 || (uint64_t)bytes > SIZE_MAX) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "memory of %" PRId64 " bytes; 0 to %zu are possible",
                     bytes,
                     SIZE_MAX);
-  }
-  if (memory == NULL && bytes > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the memory is NULL and has %" PRId64 " bytes",
-                    bytes);
   }
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.bytes = bytes;

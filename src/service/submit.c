@@ -67,11 +67,7 @@ rlo_status rlo_job_estimate_make(const rlo_problem *problem,
                                  const rlo_service_options *service_options,
                                  const rlo_job_options *job_options,
                                  rlo_job_estimate *out_estimate) {
-  if (problem == NULL || out_estimate == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    problem == NULL ? "problem" : "place for the estimate");
-  }
+  RLO_REQUIRE(problem, out_estimate);
   if (out_estimate->struct_size != sizeof *out_estimate) {
     return rlo__options_fail("job estimate",
                              "RLO_JOB_ESTIMATE_INIT",
@@ -246,18 +242,9 @@ rlo_status rlo_service_submit(rlo_service *service,
                               rlo_storage *dst,
                               const rlo_job_options *options,
                               rlo_job **out_job) {
-  if (out_job == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the job");
-  }
+  RLO_REQUIRE(out_job);
   *out_job = NULL;
-  if (service == NULL || problem == NULL || src == NULL || dst == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    service == NULL   ? "service"
-                    : problem == NULL ? "problem"
-                    : src == NULL     ? "source"
-                                      : "destination");
-  }
+  RLO_REQUIRE(service, problem, src, dst);
   RLO_TRY(rlo__service_check_process(service));
   rlo__job_plan *plan = rlo__alloc(sizeof *plan);
   rlo_job *job = rlo__alloc(sizeof *job);

@@ -165,6 +165,8 @@ rlo_status rlo_shape_transpose_is_bitcast(const rlo_shape *src,
                                           const int32_t *permutation,
                                           uint32_t flags,
                                           bool *out_is_bitcast) {
+  RLO_REQUIRE(src, dst, out_is_bitcast);
+  RLO_REQUIRE_LIST(permutation, src->rank);
   static const int32_t scalar[RLO_MAX_RANK] = {0};
   RLO_TRY(rlo_permutation_validate(permutation, src->rank));
   return compare_shapes(
@@ -175,6 +177,7 @@ rlo_status rlo_shape_reshape_is_bitcast(const rlo_shape *src,
                                         const rlo_shape *dst,
                                         uint32_t flags,
                                         bool *out_is_bitcast) {
+  RLO_REQUIRE(src, dst, out_is_bitcast);
   return compare_shapes(src, dst, NULL, flags, out_is_bitcast);
 }
 
@@ -182,6 +185,7 @@ rlo_status rlo_shape_is_same_bytes(const rlo_shape *src,
                                    const rlo_shape *dst,
                                    uint32_t flags,
                                    bool *out_is_same) {
+  RLO_REQUIRE(src, dst, out_is_same);
   int32_t identity[RLO_MAX_RANK] = {0};
   for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
     identity[k] = k;
@@ -192,6 +196,7 @@ rlo_status rlo_shape_is_same_bytes(const rlo_shape *src,
 /* Tiles change nothing if the shape without them has the same bytes and the
  * same slots. */
 rlo_status rlo_shape_is_untiled(const rlo_shape *shape, bool *out_is_untiled) {
+  RLO_REQUIRE(shape, out_is_untiled);
   RLO_TRY(rlo_shape_validate(shape));
   rlo_shape plain = *shape;
   plain.layout.num_tiles = 0;

@@ -134,6 +134,7 @@ static rlo_status find_parts(const rlo_shape *shape,
 
 rlo_status rlo_shape_predict_cost(const rlo_shape *shape,
                                   rlo_shape_cost *out_cost) {
+  RLO_REQUIRE(shape, out_cost);
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
   rlo_address_map address;

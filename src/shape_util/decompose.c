@@ -115,6 +115,8 @@ rlo_status rlo_shape_deduce_transpose_for_bitcast(const rlo_shape *src,
                                                   uint32_t flags,
                                                   bool *out_is_found,
                                                   int32_t *out_permutation) {
+  RLO_REQUIRE(src, dst, out_is_found);
+  RLO_REQUIRE_LIST(out_permutation, src->rank);
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo_shape_validate(dst));
   int32_t permutation[RLO_MAX_RANK] = {0};
@@ -141,6 +143,7 @@ rlo_status rlo_shape_is_reshape_or_transpose_bitcast(const rlo_shape *src,
                                                      const rlo_shape *dst,
                                                      uint32_t flags,
                                                      bool *out_is_bitcast) {
+  RLO_REQUIRE(src, dst, out_is_bitcast);
   int32_t permutation[RLO_MAX_RANK];
   bool is_bitcast = false;
   RLO_TRY(rlo_shape_reshape_is_bitcast(src, dst, flags, &is_bitcast));
@@ -232,6 +235,7 @@ rlo_status rlo_bitcast_decompose(const rlo_shape *src,
                                  const rlo_shape *dst,
                                  uint32_t flags,
                                  rlo_bitcast_decomposition *out_decomposition) {
+  RLO_REQUIRE(src, dst, out_decomposition);
   return run_decomposition(decompose, src, dst, flags, out_decomposition);
 }
 
@@ -240,6 +244,7 @@ rlo_status rlo_bitcast_decompose_to_trt(
     const rlo_shape *dst,
     uint32_t flags,
     rlo_bitcast_decomposition *out_decomposition) {
+  RLO_REQUIRE(src, dst, out_decomposition);
   return run_decomposition(
       decompose_to_trt, src, dst, flags, out_decomposition);
 }
@@ -308,6 +313,8 @@ rlo_status rlo_shape_align_layout(const rlo_shape *src,
                                   int32_t rank,
                                   bool *out_is_found,
                                   rlo_shape *out_shape) {
+  RLO_REQUIRE(src, out_is_found, out_shape);
+  RLO_REQUIRE_LIST(dims, rank);
   rlo_shape_extent src_extent;
   rlo_shape_extent extent;
   rlo_shape shape;

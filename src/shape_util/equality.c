@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/status.h"
 
 static bool dims_equal(const int64_t *a, const int64_t *b, int32_t count) {
   return count <= 0 || memcmp(a, b, (size_t)count * sizeof a[0]) == 0;
@@ -77,6 +78,7 @@ bool rlo_layout_equal_with(const rlo_layout *a,
                            const rlo_layout *b,
                            int32_t rank,
                            uint32_t ignore) {
+  RLO_REQUIRE_OR(false, a, b);
   if (a->kind != b->kind ||
       ((ignore & RLO_EQUAL_IGNORE_ELEMENT_SIZE) == 0 &&
        a->element_size_bits != b->element_size_bits) ||
@@ -102,11 +104,13 @@ bool rlo_layout_equal(const rlo_layout *a, const rlo_layout *b, int32_t rank) {
 }
 
 bool rlo_shape_same_dims(const rlo_shape *a, const rlo_shape *b) {
+  RLO_REQUIRE_OR(false, a, b);
   return a->rank == b->rank && dims_equal(a->dims, b->dims, a->rank);
 }
 
 bool rlo_shape_same_dtype_ignoring_fp_precision(const rlo_shape *a,
                                                 const rlo_shape *b) {
+  RLO_REQUIRE_OR(false, a, b);
   return a->dtype == b->dtype ||
          (rlo_dtype_is_floating(a->dtype) && rlo_dtype_is_floating(b->dtype));
 }
@@ -134,6 +138,7 @@ static bool dynamics_equal(const rlo_shape *a, const rlo_shape *b) {
 bool rlo_shape_equal_with(const rlo_shape *a,
                           const rlo_shape *b,
                           uint32_t ignore) {
+  RLO_REQUIRE_OR(false, a, b);
   return a->rank == b->rank && dtypes_equal(a, b, ignore) &&
          ((ignore & RLO_EQUAL_IGNORE_DIMENSIONS) != 0 ||
           rlo_shape_same_dims(a, b)) &&
@@ -205,12 +210,14 @@ static void hash_layout(rlo__hash *hash,
 }
 
 uint64_t rlo_layout_hash(const rlo_layout *layout, int32_t rank) {
+  RLO_REQUIRE_OR(0, layout);
   rlo__hash hash = rlo__hash_init(0x6c61796f7574);
   hash_layout(&hash, layout, rank);
   return rlo__hash_finish_u64(&hash);
 }
 
 uint64_t rlo_shape_hash(const rlo_shape *shape) {
+  RLO_REQUIRE_OR(0, shape);
   rlo__hash hash = rlo__hash_init(0x7368617065);
   rlo__hash_i64(&hash, (int64_t)shape->dtype);
   hash_values(&hash, shape->dims, shape->rank);

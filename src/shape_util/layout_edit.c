@@ -21,6 +21,8 @@ static rlo_status check_dense(const rlo_layout *layout) {
 rlo_status rlo_layout_from_major_to_minor(const int32_t *major_to_minor,
                                           int32_t rank,
                                           rlo_layout *out_layout) {
+  RLO_REQUIRE(out_layout);
+  RLO_REQUIRE_LIST(major_to_minor, rank);
   int32_t reversed[RLO_MAX_RANK];
   bool is_given = major_to_minor != NULL && rank > 0 && rank <= RLO_MAX_RANK;
   for (int32_t i = 0; is_given && i < rank; ++i) {
@@ -28,11 +30,12 @@ rlo_status rlo_layout_from_major_to_minor(const int32_t *major_to_minor,
   }
   /* Validates NULL and bad entries. */
   return rlo_layout_from_minor_to_major(
-      is_given ? reversed : NULL, rank, out_layout);
+      is_given ? reversed : major_to_minor, rank, out_layout);
 }
 
 bool rlo_layout_is_monotonic_dim0_major(const rlo_layout *layout,
                                         int32_t rank) {
+  RLO_REQUIRE_OR(false, layout);
   for (int32_t i = 0; is_dense(layout) && i < rank; ++i) {
     if (layout->minor_to_major[i] != rank - 1 - i) {
       return false;
@@ -43,11 +46,13 @@ bool rlo_layout_is_monotonic_dim0_major(const rlo_layout *layout,
 
 bool rlo_layout_is_monotonic_dim0_minor(const rlo_layout *layout,
                                         int32_t rank) {
+  RLO_REQUIRE_OR(false, layout);
   return is_dense(layout) &&
          rlo_permutation_is_identity(layout->minor_to_major, rank);
 }
 
 int32_t rlo_layout_minor(const rlo_layout *layout, int32_t rank, int32_t k) {
+  RLO_REQUIRE_OR(-1, layout);
   return is_dense(layout) && k >= 0 && k < rank ? layout->minor_to_major[k]
                                                 : -1;
 }
@@ -59,6 +64,8 @@ int32_t rlo_layout_major(const rlo_layout *layout, int32_t rank, int32_t k) {
 rlo_status rlo_layout_logical_to_physical(const rlo_layout *layout,
                                           int32_t rank,
                                           int32_t *out_physical) {
+  RLO_REQUIRE(layout);
+  RLO_REQUIRE_LIST(out_physical, rank);
   RLO_TRY(check_dense(layout));
   for (int32_t i = 0; i < rank; ++i) {
     out_physical[layout->minor_to_major[i]] = rank - 1 - i;
@@ -70,6 +77,9 @@ bool rlo_layout_are_dims_consecutive(const rlo_layout *layout,
                                      int32_t rank,
                                      const int32_t *dims,
                                      int32_t count) {
+  if (layout == NULL || (dims == NULL && count > 0)) {
+    return false;
+  }
   int32_t first = rank;
   int32_t last = -1;
   for (int32_t i = 0; i < count; ++i) {
@@ -115,27 +125,34 @@ static rlo_status move_dim(rlo_layout *layout,
 rlo_status rlo_layout_move_dim_to_major(rlo_layout *layout,
                                         int32_t rank,
                                         int32_t dim) {
+  RLO_REQUIRE(layout);
   return move_dim(layout, rank, dim, rank - 1);
 }
 
 rlo_status rlo_layout_move_dim_to_minor(rlo_layout *layout,
                                         int32_t rank,
                                         int32_t dim) {
+  RLO_REQUIRE(layout);
   return move_dim(layout, rank, dim, 0);
 }
 
 void rlo_layout_clear_tiles(rlo_layout *layout) {
+  if (layout == NULL) {
+    return;
+  }
   memset(layout->tiles, 0, sizeof layout->tiles);
   layout->num_tiles = 0;
 }
 
 bool rlo_layout_has_custom_element_size(const rlo_layout *layout) {
+  RLO_REQUIRE_OR(false, layout);
   return layout->element_size_bits != 0;
 }
 
 int64_t rlo_layout_padded_dimension(const rlo_layout *layout,
                                     const int64_t *dims,
                                     int32_t k) {
+  RLO_REQUIRE_OR(0, layout, dims);
   return is_dense(layout) && layout->has_padded_dimensions
              ? layout->padded_dimensions[k]
              : dims[k];
@@ -144,6 +161,9 @@ int64_t rlo_layout_padded_dimension(const rlo_layout *layout,
 bool rlo_layout_is_padded(const rlo_layout *layout,
                           const int64_t *dims,
                           int32_t rank) {
+  if (layout == NULL || (dims == NULL && rank > 0)) {
+    return false;
+  }
   for (int32_t k = 0; k < rank; ++k) {
     if (rlo_layout_padded_dimension(layout, dims, k) > dims[k]) {
       return true;
@@ -154,6 +174,7 @@ bool rlo_layout_is_padded(const rlo_layout *layout,
 
 const rlo_split_config *rlo_layout_split_config(const rlo_layout *layout,
                                                 int32_t dimension) {
+  RLO_REQUIRE_OR(NULL, layout);
   for (int32_t s = 0; s < layout->num_split_configs; ++s) {
     if (layout->split_configs[s].dimension == dimension) {
       return &layout->split_configs[s];
@@ -166,6 +187,7 @@ int64_t rlo_layout_max_split_size(const rlo_layout *layout,
                                   const int64_t *dims,
                                   int32_t rank,
                                   int32_t k) {
+  RLO_REQUIRE_OR(0, layout, dims);
   int32_t physical = 0;
   while (physical < rank && rlo_layout_major(layout, rank, physical) != k) {
     ++physical;
@@ -186,6 +208,8 @@ rlo_status rlo_layout_max_elements_per_split(const rlo_layout *layout,
                                              const int64_t *dims,
                                              int32_t rank,
                                              int64_t *out_elems) {
+  RLO_REQUIRE(layout, out_elems);
+  RLO_REQUIRE_LIST(dims, rank);
   int64_t elems = 1;
   for (int32_t k = 0; k < rank; ++k) {
     if (dims[k] == 0) {
@@ -208,6 +232,9 @@ bool rlo_byte_strides_is_major_to_minor(const int64_t *strides_bytes,
                                         const int64_t *dims,
                                         int32_t rank,
                                         rlo_dtype dtype) {
+  if (rank > 0 && (strides_bytes == NULL || dims == NULL)) {
+    return false;
+  }
   int64_t expected = rlo_dtype_storage_bits(dtype) / 8;
   for (int32_t k = rank - 1; k >= 0; --k) {
     if (strides_bytes[k] != expected ||

@@ -53,10 +53,13 @@ rlo_status rlo_program_shape_create(rlo_shape_tree *const *parameters,
                                     int64_t num_parameters,
                                     rlo_shape_tree *result,
                                     rlo_program_shape **out_program) {
+  RLO_REQUIRE(out_program);
   *out_program = NULL;
-  if (num_parameters < 0 || (num_parameters > 0 && parameters == NULL)) {
+  RLO_REQUIRE(result);
+  RLO_REQUIRE_EACH(parameters, num_parameters);
+  if (num_parameters < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a program cannot have these %" PRId64 " parameters",
+                    "a program cannot have %" PRId64 " parameters",
                     num_parameters);
   }
   rlo_status status = RLO_OUT_OF_MEMORY;
@@ -100,6 +103,7 @@ void rlo_program_shape_release(rlo_program_shape *program) {
 }
 
 int64_t rlo_program_shape_parameter_count(const rlo_program_shape *program) {
+  RLO_REQUIRE_OR(0, program);
   return program->num_parameters;
 }
 
@@ -109,23 +113,27 @@ static bool has_parameter(const rlo_program_shape *program, int64_t position) {
 
 const rlo_shape_tree *rlo_program_shape_parameter(
     const rlo_program_shape *program, int64_t position) {
+  RLO_REQUIRE_OR(NULL, program);
   return has_parameter(program, position) ? program->parameters[position].tree
                                           : NULL;
 }
 
 const char *rlo_program_shape_parameter_name(const rlo_program_shape *program,
                                              int64_t position) {
+  RLO_REQUIRE_OR(NULL, program);
   return has_parameter(program, position) ? program->parameters[position].name
                                           : NULL;
 }
 
 const rlo_shape_tree *rlo_program_shape_result(
     const rlo_program_shape *program) {
+  RLO_REQUIRE_OR(NULL, program);
   return program->result;
 }
 
 bool rlo_program_shape_equal(const rlo_program_shape *a,
                              const rlo_program_shape *b) {
+  RLO_REQUIRE_OR(false, a, b);
   if (a->num_parameters != b->num_parameters) {
     return false;
   }

@@ -90,6 +90,9 @@ rlo_status rlo_common_factors(const int64_t *from,
                               int32_t to_rank,
                               rlo_common_factor *out_bounds,
                               int32_t *out_count) {
+  RLO_REQUIRE(out_bounds, out_count);
+  RLO_REQUIRE_LIST(from, from_rank);
+  RLO_REQUIRE_LIST(to, to_rank);
   int64_t from_product = 0;
   int64_t to_product = 0;
   RLO_TRY(check_dims(from, from_rank, &from_product));
@@ -121,6 +124,9 @@ rlo_status rlo_reshape_unmodified_dims(const int64_t *from,
                                        int32_t to_rank,
                                        rlo_dimension_pair *out_pairs,
                                        int32_t *out_count) {
+  RLO_REQUIRE(out_pairs, out_count);
+  RLO_REQUIRE_LIST(from, from_rank);
+  RLO_REQUIRE_LIST(to, to_rank);
   rlo_common_factor bounds[RLO_MAX_COMMON_FACTORS];
   int32_t count = 0;
   RLO_TRY(rlo_common_factors(from, from_rank, to, to_rank, bounds, &count));
@@ -142,6 +148,11 @@ rlo_status rlo_reshape_leaves_dims_unmodified(const int64_t *from,
                                               int32_t count,
                                               bool *out_are_kept,
                                               int32_t *out_to_dims) {
+  RLO_REQUIRE(out_are_kept);
+  RLO_REQUIRE_LIST(from, from_rank);
+  RLO_REQUIRE_LIST(to, to_rank);
+  RLO_REQUIRE_LIST(dims, count);
+  RLO_REQUIRE_LIST(out_to_dims, count);
   rlo_dimension_pair pairs[RLO_MAX_RANK];
   int32_t num_pairs = 0;
   int32_t found[RLO_MAX_RANK];
@@ -194,6 +205,9 @@ rlo_status rlo_reshape_inserted_or_deleted_ones(const int64_t *from,
                                                 const int64_t *to,
                                                 int32_t to_rank,
                                                 rlo_reshape_ones *out_ones) {
+  RLO_REQUIRE(out_ones);
+  RLO_REQUIRE_LIST(from, from_rank);
+  RLO_REQUIRE_LIST(to, to_rank);
   rlo_dimension_pair pairs[RLO_MAX_RANK];
   int32_t count = 0;
   RLO_TRY(
@@ -268,6 +282,8 @@ static void normalize(const rlo_shape *shape,
 rlo_status rlo_transpose_normalize(const rlo_shape *shape,
                                    const int32_t *permutation,
                                    rlo_normalized_transpose *out_normalized) {
+  RLO_REQUIRE(shape, out_normalized);
+  RLO_REQUIRE_LIST(permutation, shape->rank);
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
   RLO_TRY(rlo_permutation_validate(permutation, shape->rank));

@@ -191,6 +191,7 @@ rlo_status rlo_layout_delete_dim(const rlo_layout *layout,
                                  int32_t rank,
                                  int32_t dim,
                                  rlo_layout *out_layout) {
+  RLO_REQUIRE(layout, out_layout);
   RLO_TRY(check_dim(dim, rank));
   bool keep[RLO_MAX_RANK];
   int64_t widths[RLO_MAX_RANK];
@@ -292,6 +293,8 @@ static rlo_status keep_in_place(const rlo_shape *before,
 rlo_status rlo_shape_filter_dims(const rlo_shape *shape,
                                  const bool *keep,
                                  rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
+  RLO_REQUIRE_LIST(keep, shape->rank);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   rlo_shape result = *shape;
   bool only_ones = true;
@@ -321,6 +324,8 @@ rlo_status rlo_shape_delete_dims(const rlo_shape *shape,
                                  const int32_t *dims,
                                  int32_t count,
                                  rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
+  RLO_REQUIRE_LIST(dims, count);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   bool keep[RLO_MAX_RANK];
   for (int32_t k = 0; k < shape->rank; ++k) {
@@ -338,6 +343,7 @@ rlo_status rlo_shape_delete_dims(const rlo_shape *shape,
 }
 
 bool rlo_shape_has_degenerate_dims(const rlo_shape *shape) {
+  RLO_REQUIRE_OR(false, shape);
   for (int32_t k = 0; k < shape->rank; ++k) {
     if (shape->dims[k] == 1) {
       return true;
@@ -348,6 +354,7 @@ bool rlo_shape_has_degenerate_dims(const rlo_shape *shape) {
 
 rlo_status rlo_shape_drop_degenerate_dims(const rlo_shape *shape,
                                           rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   bool keep[RLO_MAX_RANK];
   for (int32_t k = 0; k < shape->rank; ++k) {

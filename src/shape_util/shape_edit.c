@@ -39,6 +39,8 @@ static void permute_logical(const rlo_shape *shape,
 rlo_status rlo_shape_permute_dims(const rlo_shape *shape,
                                   const int32_t *permutation,
                                   rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
+  RLO_REQUIRE_LIST(permutation, shape->rank);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   RLO_TRY(rlo_permutation_validate(permutation, shape->rank));
   rlo_shape result = *shape;
@@ -57,6 +59,8 @@ rlo_status rlo_shape_permute_dims(const rlo_shape *shape,
 rlo_status rlo_shape_permute_dims_ignoring_layout(const rlo_shape *shape,
                                                   const int32_t *permutation,
                                                   rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
+  RLO_REQUIRE_LIST(permutation, shape->rank);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   RLO_TRY(refuse_strided(shape, "keep"));
   RLO_TRY(rlo_permutation_validate(permutation, shape->rank));
@@ -67,6 +71,7 @@ rlo_status rlo_shape_permute_dims_ignoring_layout(const rlo_shape *shape,
 
 rlo_status rlo_shape_make_descending_with_same_physical_layout(
     const rlo_shape *shape, rlo_shape *out_shape, int32_t *out_permutation) {
+  RLO_REQUIRE(shape, out_shape);
   int32_t order[RLO_MAX_RANK];
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   rlo__layout_physical_order(&shape->layout, shape->rank, order);
@@ -157,24 +162,29 @@ rlo_status rlo_shape_insert_dims(const rlo_shape *shape,
                                  const int64_t *sizes,
                                  int32_t count,
                                  rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
+  RLO_REQUIRE_LIST(sizes, count);
   return insert(shape, at, sizes, count, MOST_MAJOR, out_shape);
 }
 
 rlo_status rlo_shape_prepend_major_dim(const rlo_shape *shape,
                                        int64_t size,
                                        rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
   return insert(shape, 0, &size, 1, MOST_MAJOR, out_shape);
 }
 
 rlo_status rlo_shape_append_major_dim(const rlo_shape *shape,
                                       int64_t size,
                                       rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
   return insert(shape, shape->rank, &size, 1, MOST_MAJOR, out_shape);
 }
 
 rlo_status rlo_shape_append_minor_dim(const rlo_shape *shape,
                                       int64_t size,
                                       rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
   return insert(shape, shape->rank, &size, 1, MOST_MINOR, out_shape);
 }
 
@@ -193,12 +203,14 @@ static rlo_status move_dim(const rlo_shape *shape,
 rlo_status rlo_shape_move_dim_to_major(const rlo_shape *shape,
                                        int32_t dim,
                                        rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
   return move_dim(shape, dim, true, out_shape);
 }
 
 rlo_status rlo_shape_move_dim_to_minor(const rlo_shape *shape,
                                        int32_t dim,
                                        rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
   return move_dim(shape, dim, false, out_shape);
 }
 
@@ -215,6 +227,7 @@ static int64_t packed_bits(rlo_dtype dtype, bool pack) {
 rlo_status rlo_shape_change_dtype(const rlo_shape *shape,
                                   rlo_dtype dtype,
                                   rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   rlo_shape result = *shape;
   result.dtype = dtype;
@@ -225,6 +238,7 @@ rlo_status rlo_shape_change_dtype(const rlo_shape *shape,
 rlo_status rlo_shape_update_element_size(const rlo_shape *shape,
                                          bool pack,
                                          rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   rlo_shape result = *shape;
   result.layout.element_size_bits = packed_bits(shape->dtype, pack);
@@ -233,6 +247,7 @@ rlo_status rlo_shape_update_element_size(const rlo_shape *shape,
 
 rlo_status rlo_shape_device_to_host(const rlo_shape *shape,
                                     rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   int32_t order[RLO_MAX_RANK];
   rlo_shape result = *shape;
@@ -242,6 +257,7 @@ rlo_status rlo_shape_device_to_host(const rlo_shape *shape,
 }
 
 bool rlo_shape_device_is_host(const rlo_shape *shape) {
+  RLO_REQUIRE_OR(false, shape);
   rlo_shape host;
   return rlo_shape_device_to_host(shape, &host) == RLO_OK &&
          rlo_shape_equal_with(shape, &host, RLO_EQUAL_IGNORE_FILL);
@@ -249,6 +265,7 @@ bool rlo_shape_device_is_host(const rlo_shape *shape) {
 
 rlo_status rlo_shape_without_padding(const rlo_shape *shape,
                                      rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   rlo_shape result = *shape;
   memset(result.layout.padded_dimensions,
@@ -260,6 +277,7 @@ rlo_status rlo_shape_without_padding(const rlo_shape *shape,
 
 rlo_status rlo_shape_with_default_layout(const rlo_shape *shape,
                                          rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
   rlo_shape result = *shape;
   result.layout = rlo_layout_row_major(shape->rank);
   return publish(&result, out_shape);
@@ -268,6 +286,7 @@ rlo_status rlo_shape_with_default_layout(const rlo_shape *shape,
 rlo_status rlo_shape_with_layout_of(const rlo_shape *shape,
                                     const rlo_shape *layout_of,
                                     rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, layout_of, out_shape);
   if (shape->rank != layout_of->rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the layout of rank %d cannot be that of rank %d",
@@ -280,6 +299,7 @@ rlo_status rlo_shape_with_layout_of(const rlo_shape *shape,
 }
 
 rlo_status rlo_shape_make_static(const rlo_shape *shape, rlo_shape *out_shape) {
+  RLO_REQUIRE(shape, out_shape);
   RLO_TRY(rlo_shape_validate(shape));
   rlo_shape result = *shape;
   memset(result.is_dynamic, 0, sizeof result.is_dynamic);

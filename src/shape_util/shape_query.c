@@ -225,6 +225,7 @@ static rlo_status is_most_major(const rlo_address_map *address,
 
 rlo_status rlo_shape_elements_in(const rlo_shape *shape,
                                  int64_t *out_elements) {
+  RLO_REQUIRE(shape, out_elements);
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
   *out_elements = extent.elements;
@@ -232,6 +233,7 @@ rlo_status rlo_shape_elements_in(const rlo_shape *shape,
 }
 
 bool rlo_shape_is_zero_element_array(const rlo_shape *shape) {
+  RLO_REQUIRE_OR(false, shape);
   for (int32_t k = 0; k < shape->rank; ++k) {
     if (shape->dims[k] == 0) {
       return true;
@@ -241,6 +243,7 @@ bool rlo_shape_is_zero_element_array(const rlo_shape *shape) {
 }
 
 rlo_status rlo_shape_byte_size(const rlo_shape *shape, int64_t *out_bytes) {
+  RLO_REQUIRE(shape, out_bytes);
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
   *out_bytes = extent.bytes;
@@ -248,6 +251,7 @@ rlo_status rlo_shape_byte_size(const rlo_shape *shape, int64_t *out_bytes) {
 }
 
 rlo_status rlo_shape_array_size(const rlo_shape *shape, int64_t *out_bytes) {
+  RLO_REQUIRE(shape, out_bytes);
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
   *out_bytes = extent.physical_bytes;
@@ -256,6 +260,7 @@ rlo_status rlo_shape_array_size(const rlo_shape *shape, int64_t *out_bytes) {
 
 rlo_status rlo_shape_array_data_size(const rlo_shape *shape,
                                      int64_t *out_bytes) {
+  RLO_REQUIRE(shape, out_bytes);
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
   int64_t last = extent.slots - 1;
@@ -274,10 +279,12 @@ rlo_status rlo_shape_array_data_size(const rlo_shape *shape,
 }
 
 int64_t rlo_shape_element_size_bits(const rlo_shape *shape) {
+  RLO_REQUIRE_OR(0, shape);
   return rlo__layout_element_bits(&shape->layout, shape->dtype);
 }
 
 int32_t rlo_shape_true_rank(const rlo_shape *shape) {
+  RLO_REQUIRE_OR(0, shape);
   int32_t rank = 0;
   for (int32_t k = 0; k < shape->rank; ++k) {
     rank += shape->dims[k] != 1;
@@ -286,16 +293,19 @@ int32_t rlo_shape_true_rank(const rlo_shape *shape) {
 }
 
 bool rlo_shape_is_scalar(const rlo_shape *shape) {
+  RLO_REQUIRE_OR(false, shape);
   return shape->rank == 0;
 }
 
 bool rlo_shape_is_effective_scalar(const rlo_shape *shape) {
+  RLO_REQUIRE_OR(false, shape);
   return rlo_shape_true_rank(shape) == 0;
 }
 
 rlo_status rlo_shape_dimension_number(const rlo_shape *shape,
                                       int32_t number,
                                       int32_t *out_dimension) {
+  RLO_REQUIRE(shape, out_dimension);
   if (number < -shape->rank || number >= shape->rank) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "dimension %d is outside rank %d",
@@ -309,6 +319,7 @@ rlo_status rlo_shape_dimension_number(const rlo_shape *shape,
 rlo_status rlo_shape_dimension(const rlo_shape *shape,
                                int32_t number,
                                int64_t *out_size) {
+  RLO_REQUIRE(shape, out_size);
   int32_t dimension = 0;
   RLO_TRY(rlo_shape_dimension_number(shape, number, &dimension));
   *out_size = shape->dims[dimension];
@@ -333,6 +344,7 @@ static bool is_most_major_stride(const rlo_shape *shape,
 rlo_status rlo_shape_is_effectively_most_major(const rlo_shape *shape,
                                                int32_t dimension,
                                                bool *out_answer) {
+  RLO_REQUIRE(shape, out_answer);
   RLO_TRY(rlo_shape_validate(shape));
   if (dimension < 0 || dimension >= shape->rank) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
@@ -358,6 +370,7 @@ rlo_status rlo_shape_is_effectively_most_major(const rlo_shape *shape,
 }
 
 bool rlo_shape_last_dim_is_minor_most(const rlo_shape *shape) {
+  RLO_REQUIRE_OR(false, shape);
   if (shape->rank == 0) {
     return true;
   }
@@ -367,6 +380,7 @@ bool rlo_shape_last_dim_is_minor_most(const rlo_shape *shape) {
 }
 
 bool rlo_shape_fits_bounds(const rlo_shape *actual, const rlo_shape *bounds) {
+  RLO_REQUIRE_OR(false, actual, bounds);
   if (actual->dtype != bounds->dtype || actual->rank != bounds->rank) {
     return false;
   }

@@ -62,6 +62,8 @@ rlo_status rlo_shape_strides(const rlo_shape *shape,
                              bool *out_is_strided,
                              int64_t *out_strides_elems,
                              int64_t *out_offset_elems) {
+  RLO_REQUIRE(shape, out_is_strided, out_offset_elems);
+  RLO_REQUIRE_LIST(out_strides_elems, shape->rank);
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
   if (extent.elements == 0) {
@@ -130,6 +132,8 @@ static rlo_status byte_strides(const rlo_shape *shape,
 rlo_status rlo_shape_byte_strides(const rlo_shape *shape,
                                   bool *out_is_strided,
                                   int64_t *out_bytes) {
+  RLO_REQUIRE(shape, out_is_strided);
+  RLO_REQUIRE_LIST(out_bytes, shape->rank);
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
   return byte_strides(shape, extent.element_bits, out_is_strided, out_bytes);
@@ -138,6 +142,8 @@ rlo_status rlo_shape_byte_strides(const rlo_shape *shape,
 rlo_status rlo_shape_unpacked_byte_strides(const rlo_shape *shape,
                                            bool *out_is_strided,
                                            int64_t *out_bytes) {
+  RLO_REQUIRE(shape, out_is_strided);
+  RLO_REQUIRE_LIST(out_bytes, shape->rank);
   return byte_strides(
       shape, rlo_dtype_storage_bits(shape->dtype), out_is_strided, out_bytes);
 }

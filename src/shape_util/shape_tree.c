@@ -227,7 +227,7 @@ rlo_status rlo__tree_find(const rlo_shape_tree *tree,
                           const int64_t *index,
                           int32_t count,
                           int32_t *out_node) {
-  if (count < 0 || (count > 0 && index == NULL)) {
+  if (count < 0) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "a path of %d entries is no path", count);
   }
@@ -286,6 +286,7 @@ rlo_status rlo__tree_prefix(rlo_status status,
 static rlo_status make_leaf(rlo_shape_kind kind,
                             const rlo_shape *shape,
                             rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
   *out_tree = NULL;
   if (shape != NULL) {
     RLO_TRY(rlo_shape_validate_unbounded(shape));
@@ -303,11 +304,17 @@ fail:
 
 rlo_status rlo_shape_tree_make_array(const rlo_shape *shape,
                                      rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE(shape);
   return make_leaf(RLO_SHAPE_KIND_ARRAY, shape, out_tree);
 }
 
 rlo_status rlo_shape_tree_make_buffer(const rlo_shape *shape,
                                       rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE(shape);
   return make_leaf(RLO_SHAPE_KIND_BUFFER, shape, out_tree);
 }
 
@@ -338,14 +345,17 @@ void rlo_shape_tree_release(rlo_shape_tree *tree) {
 }
 
 rlo_shape_kind rlo_shape_tree_kind(const rlo_shape_tree *tree) {
+  RLO_REQUIRE_OR(RLO_SHAPE_KIND_OPAQUE, tree);
   return tree->nodes[0].kind;
 }
 
 int64_t rlo_shape_tree_tuple_element_count(const rlo_shape_tree *tree) {
+  RLO_REQUIRE_OR(0, tree);
   return tree->nodes[0].num_elements;
 }
 
 bool rlo_shape_tree_is_nested_tuple(const rlo_shape_tree *tree) {
+  RLO_REQUIRE_OR(false, tree);
   int32_t n = 1;
   while (n < tree->num_nodes) {
     if (tree->nodes[n].kind == RLO_SHAPE_KIND_TUPLE) {
@@ -357,19 +367,23 @@ bool rlo_shape_tree_is_nested_tuple(const rlo_shape_tree *tree) {
 }
 
 bool rlo_shape_tree_is_empty_tuple(const rlo_shape_tree *tree) {
+  RLO_REQUIRE_OR(false, tree);
   return tree->nodes[0].kind == RLO_SHAPE_KIND_TUPLE &&
          tree->nodes[0].num_elements == 0;
 }
 
 int64_t rlo_shape_tree_subshape_count(const rlo_shape_tree *tree) {
+  RLO_REQUIRE_OR(0, tree);
   return tree->num_nodes;
 }
 
 int64_t rlo_shape_tree_leaf_count(const rlo_shape_tree *tree) {
+  RLO_REQUIRE_OR(0, tree);
   return tree->num_leaves;
 }
 
 int32_t rlo_shape_tree_depth(const rlo_shape_tree *tree) {
+  RLO_REQUIRE_OR(0, tree);
   return tree->depth;
 }
 
@@ -379,7 +393,7 @@ static bool find_quietly(const rlo_shape_tree *tree,
                          int32_t count,
                          int32_t *out_node) {
   int32_t node = 0;
-  if (count < 0 || (count > 0 && index == NULL)) {
+  if (count < 0) {
     return false;
   }
   for (int32_t i = 0; i < count; ++i) {
@@ -395,6 +409,9 @@ static bool find_quietly(const rlo_shape_tree *tree,
 bool rlo_shape_tree_index_is_valid(const rlo_shape_tree *tree,
                                    const int64_t *index,
                                    int32_t count) {
+  if (tree == NULL || (index == NULL && count > 0)) {
+    return false;
+  }
   int32_t node;
   return find_quietly(tree, index, count, &node);
 }
@@ -402,6 +419,9 @@ bool rlo_shape_tree_index_is_valid(const rlo_shape_tree *tree,
 bool rlo_shape_tree_is_leaf_index(const rlo_shape_tree *tree,
                                   const int64_t *index,
                                   int32_t count) {
+  if (tree == NULL || (index == NULL && count > 0)) {
+    return false;
+  }
   int32_t node;
   return find_quietly(tree, index, count, &node) &&
          tree->nodes[node].kind != RLO_SHAPE_KIND_TUPLE;
@@ -411,6 +431,8 @@ rlo_status rlo_shape_tree_get_array(const rlo_shape_tree *tree,
                                     const int64_t *index,
                                     int32_t count,
                                     rlo_shape *out_shape) {
+  RLO_REQUIRE(tree, out_shape);
+  RLO_REQUIRE_LIST(index, count);
   int32_t node = 0;
   RLO_TRY(rlo__tree_find(tree, index, count, &node));
   rlo_shape_kind kind = tree->nodes[node].kind;

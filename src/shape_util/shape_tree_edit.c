@@ -35,10 +35,12 @@ static rlo_status add_tuple(rlo__tree_builder *builder,
 rlo_status rlo_shape_tree_make_tuple(const rlo_shape_tree *const *elements,
                                      int64_t num_elements,
                                      rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
   *out_tree = NULL;
-  if (num_elements < 0 || (num_elements > 0 && elements == NULL)) {
+  RLO_REQUIRE_EACH(elements, num_elements);
+  if (num_elements < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a tuple cannot have these %" PRId64 " elements",
+                    "a tuple cannot have %" PRId64 " elements",
                     num_elements);
   }
   rlo__tree_builder builder;
@@ -97,7 +99,9 @@ static rlo_status make_edited(const rlo_shape_tree *tuple,
 rlo_status rlo_shape_tree_append_to_tuple(const rlo_shape_tree *tuple,
                                           const rlo_shape_tree *element,
                                           rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
   *out_tree = NULL;
+  RLO_REQUIRE(tuple, element);
   RLO_TRY(check_tuple(tuple));
   edit e = {.limit = tuple->nodes[0].num_elements, .element = element};
   return make_edited(tuple, &e, out_tree);
@@ -107,7 +111,9 @@ rlo_status rlo_shape_tree_update_tuple(const rlo_shape_tree *tuple,
                                        int64_t position,
                                        const rlo_shape_tree *element,
                                        rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
   *out_tree = NULL;
+  RLO_REQUIRE(tuple, element);
   RLO_TRY(check_tuple(tuple));
   int64_t count = tuple->nodes[0].num_elements;
   if (position < 0 || position >= count) {
@@ -127,7 +133,9 @@ rlo_status rlo_shape_tree_slice_tuple(const rlo_shape_tree *tuple,
                                       int64_t start,
                                       int64_t limit,
                                       rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
   *out_tree = NULL;
+  RLO_REQUIRE(tuple);
   RLO_TRY(check_tuple(tuple));
   int64_t count = tuple->nodes[0].num_elements;
   if (start < 0 || start > limit || limit > count) {
@@ -156,7 +164,9 @@ static rlo_status add_leaves(rlo__tree_builder *builder,
 
 rlo_status rlo_shape_tree_flatten(const rlo_shape_tree *tree,
                                   rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
   *out_tree = NULL;
+  RLO_REQUIRE(tree);
   rlo__tree_builder builder;
   RLO_TRY(rlo__tree_builder_begin(&builder));
   return conclude(&builder, add_leaves(&builder, tree), out_tree);
@@ -166,8 +176,11 @@ rlo_status rlo_shape_tree_get_subshape(const rlo_shape_tree *tree,
                                        const int64_t *index,
                                        int32_t count,
                                        rlo_shape_tree **out_tree) {
-  int32_t node = 0;
+  RLO_REQUIRE(out_tree);
   *out_tree = NULL;
+  RLO_REQUIRE(tree);
+  RLO_REQUIRE_LIST(index, count);
+  int32_t node = 0;
   RLO_TRY(rlo__tree_find(tree, index, count, &node));
   rlo__tree_builder builder;
   RLO_TRY(rlo__tree_builder_begin(&builder));
@@ -238,6 +251,9 @@ rlo_status rlo_shape_tree_map_arrays(const rlo_shape_tree *tree,
                                      rlo_shape_map_fn map,
                                      void *payload,
                                      rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE(tree, map);
   mapping m = {.map = map, .payload = payload};
   return rebuild(tree, make_mapped, &m, out_tree);
 }
@@ -265,7 +281,9 @@ static rlo_status make_with_layout_of(const rlo_shape_tree *tree,
 rlo_status rlo_shape_tree_copy_layouts(const rlo_shape_tree *from,
                                        const rlo_shape_tree *to,
                                        rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
   *out_tree = NULL;
+  RLO_REQUIRE(from, to);
   int32_t common =
       from->num_nodes < to->num_nodes ? from->num_nodes : to->num_nodes;
   for (int32_t n = 0; n < common; ++n) {

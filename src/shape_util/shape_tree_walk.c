@@ -19,7 +19,7 @@ typedef struct walk {
   int64_t *path;
 } walk;
 
-static rlo_status visit(const walk *w, int32_t node) {
+static rlo_status visit_node(const walk *w, int32_t node) {
   const rlo__tree_node *n = &w->tree->nodes[node];
   rlo_shape shape;
   rlo_subshape subshape = {
@@ -41,7 +41,7 @@ static rlo_status leave(const walk *w, int32_t tuple, int32_t next) {
     if (rlo__tree_node_end(w->tree, n) != next) {
       break;
     }
-    RLO_TRY(visit(w, n));
+    RLO_TRY(visit_node(w, n));
   }
   return RLO_OK;
 }
@@ -55,7 +55,7 @@ static rlo_status walk_all(const walk *w, rlo_walk_order order) {
       w->path[n->depth - 1] = n->ordinal;
     }
     if (!is_tuple || order == RLO_WALK_PRE_ORDER) {
-      RLO_TRY(visit(w, i));
+      RLO_TRY(visit_node(w, i));
     }
     if (order == RLO_WALK_POST_ORDER) {
       RLO_TRY(leave(w, is_tuple ? i : n->parent, i + 1));
@@ -66,14 +66,15 @@ static rlo_status walk_all(const walk *w, rlo_walk_order order) {
 
 rlo_status rlo_shape_tree_for_each_subshape(const rlo_shape_tree *tree,
                                             rlo_walk_order order,
-                                            rlo_subshape_fn visitor,
+                                            rlo_subshape_fn visit,
                                             void *payload) {
+  RLO_REQUIRE(tree, visit);
   if (order != RLO_WALK_PRE_ORDER && order != RLO_WALK_POST_ORDER &&
       order != RLO_WALK_LEAVES) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "%d is not an order of walking", (int)order);
   }
-  walk w = {.tree = tree, .visit = visitor, .payload = payload};
+  walk w = {.tree = tree, .visit = visit, .payload = payload};
   w.path = rlo__alloc_array((size_t)tree->depth, sizeof w.path[0]);
   if (w.path == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -107,6 +108,7 @@ static bool same_structure(const rlo_shape_tree *a,
 
 bool rlo_shape_tree_equal_structure(const rlo_shape_tree *a,
                                     const rlo_shape_tree *b) {
+  RLO_REQUIRE_OR(false, a, b);
   return same_structure(a, b, false);
 }
 
@@ -133,15 +135,18 @@ static bool same_arrays(const rlo_shape_tree *a,
 bool rlo_shape_tree_equal_with(const rlo_shape_tree *a,
                                const rlo_shape_tree *b,
                                uint32_t ignore) {
+  RLO_REQUIRE_OR(false, a, b);
   return same_arrays(a, b, ignore);
 }
 
 bool rlo_shape_tree_equal(const rlo_shape_tree *a, const rlo_shape_tree *b) {
+  RLO_REQUIRE_OR(false, a, b);
   return same_arrays(a, b, 0);
 }
 
 bool rlo_shape_tree_compatible(const rlo_shape_tree *a,
                                const rlo_shape_tree *b) {
+  RLO_REQUIRE_OR(false, a, b);
   return same_arrays(
       a, b, RLO_EQUAL_IGNORE_LAYOUT | RLO_EQUAL_IGNORE_DYNAMIC_DIMENSIONS);
 }
@@ -149,6 +154,7 @@ bool rlo_shape_tree_compatible(const rlo_shape_tree *a,
 bool rlo_shape_tree_layouts_equal(const rlo_shape_tree *a,
                                   const rlo_shape_tree *b,
                                   uint32_t ignore) {
+  RLO_REQUIRE_OR(false, a, b);
   return same_arrays(
       a,
       b,
@@ -187,6 +193,7 @@ static rlo_status measure_node(const rlo_shape_tree *tree,
 
 rlo_status rlo_shape_tree_measure(const rlo_shape_tree *tree,
                                   rlo_shape_tree_extent *out_extent) {
+  RLO_REQUIRE(tree, out_extent);
   rlo_shape_tree_extent total;
   memset(&total, 0, sizeof total);
   for (int32_t n = 0; n < tree->num_nodes; ++n) {

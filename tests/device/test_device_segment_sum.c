@@ -494,7 +494,7 @@ RLO_TEST(test_device_segment_sum__says_what_is_wrong) {
   ck_assert_int_eq(
       rlo_enqueue_operands(NULL, device.queue, &o, 0, NULL, &event),
       RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message, "the plan is NULL");
+  ck_assert_str_eq(rlo_error_last()->message, "'plan' is NULL");
   ck_assert_ptr_null(event);
   ck_assert_int_eq(
       rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event), RLO_OK);

@@ -306,15 +306,15 @@ RLO_TEST(test_device_service_buffer__refusals) {
   rlo_storage *storage = NULL;
   expect_refusal(rlo_storage_from_buffer(NULL, buffer, 0, 1, &storage),
                  RLO_INVALID_ARGUMENT,
-                 "the context is NULL");
+                 "'context' is NULL");
   expect_refusal(rlo_storage_from_buffer(device.context, buffer, 0, 1, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "no place for the storage");
+                 "'out_storage' is NULL");
   expect_refused(NULL,
                  0,
                  1,
                  RLO_INVALID_ARGUMENT,
-                 "the buffer is NULL; 1 bytes are needed");
+                 "'buffer' is NULL; 1 bytes are needed");
   expect_refused(buffer,
                  -1,
                  1,

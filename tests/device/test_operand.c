@@ -118,10 +118,10 @@ RLO_TEST(test_operand__null_objects) {
   attempt a = good_attempt();
   expect_works(&a);
   a.plan = NULL;
-  expect_refused(&a, RLO_INVALID_ARGUMENT, "plan is NULL");
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "'plan' is NULL");
   a = good_attempt();
   a.queue = NULL;
-  expect_refused(&a, RLO_INVALID_ARGUMENT, "queue is NULL");
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "'queue' is NULL");
   a = good_attempt();
   a.src = NULL;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "source buffer is NULL");

@@ -352,7 +352,7 @@ RLO_TEST(test_engine_calls__wrong_inputs) {
                  "input 0 is of another engine");
   expect_refusal(rlo_run_kernel(engine, NULL, two, 1, NULL, ys, 1, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "the kernel's name is NULL");
+                 "'kernel_name' is NULL");
   /* As many results as there is room for. */
   int32_t count = 0;
   expect_refusal(rlo_run_kernel(engine, "Unpack", two, 1, NULL, ys, 1, &count),

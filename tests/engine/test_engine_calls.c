@@ -45,7 +45,7 @@ RLO_TEST(test_engine_calls__wrapped_memory) {
   expect_refusal(
       rlo_tensor_wrap_host(engine, &shape, NULL, count_release, &released, &x),
       RLO_INVALID_ARGUMENT,
-      "the memory to wrap is NULL; the shape takes 24 bytes");
+      "'data' is NULL; the shape takes 24 bytes");
   ck_assert_int_eq(released, 1);
 }
 

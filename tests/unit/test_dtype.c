@@ -93,8 +93,7 @@ RLO_TEST(test_dtype__finds_no_other_name) {
     ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, names[i]));
   }
   rlo_dtype dtype = RLO_DTYPE_F32;
-  ck_assert_int_eq(rlo_dtype_from_name(NULL, &dtype), RLO_NOT_FOUND);
-  ck_assert_int_eq(dtype, RLO_DTYPE_INVALID);
+  ck_assert_int_eq(rlo_dtype_from_name(NULL, &dtype), RLO_INVALID_ARGUMENT);
 }
 
 static uint64_t constant_of(rlo_dtype dtype, rlo_dtype_constant constant) {

@@ -248,7 +248,7 @@ RLO_TEST(test_indexed__indices_cannot_be_forgotten) {
   expect_refusal(
       rlo_problem_run_host_indexed(problem, INTS(1, 2, 3), NULL, got),
       RLO_INVALID_ARGUMENT,
-      "the indices are NULL; 8 bytes are needed");
+      "'indices' is NULL, but its length is 8");
   char text[600];
   rlo_problem_format(problem, text, sizeof text);
   ck_assert_ptr_nonnull(

@@ -55,14 +55,14 @@ RLO_TEST(test_service_refusals__options_of_a_service) {
                  "-1 contexts, below 0");
   expect_refusal(rlo_service_create(NULL, 2, NULL, &made),
                  RLO_INVALID_ARGUMENT,
-                 "2 contexts at NULL");
+                 "'contexts' is NULL, but its length is 2");
   rlo_context *none = NULL;
   expect_refusal(rlo_service_create(&none, 1, NULL, &made),
                  RLO_INVALID_ARGUMENT,
                  "context 0 is NULL");
   expect_refusal(rlo_service_create(NULL, 0, NULL, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "no place for the service");
+                 "'out_service' is NULL");
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
@@ -131,15 +131,15 @@ RLO_TEST(test_service_refusals__storages) {
   rlo_storage *src = t.src.storage;
   rlo_storage *dst = t.dst.storage;
   expect_no_job(
-      NULL, src, dst, NULL, RLO_INVALID_ARGUMENT, "the problem is NULL");
+      NULL, src, dst, NULL, RLO_INVALID_ARGUMENT, "'problem' is NULL");
   expect_no_job(
-      &t.problem, NULL, dst, NULL, RLO_INVALID_ARGUMENT, "the source is NULL");
+      &t.problem, NULL, dst, NULL, RLO_INVALID_ARGUMENT, "'src' is NULL");
   expect_no_job(&t.problem,
                 src,
                 NULL,
                 NULL,
                 RLO_INVALID_ARGUMENT,
-                "the destination is NULL");
+                "'dst' is NULL");
   expect_no_job(&t.problem,
                 src,
                 src,
@@ -183,10 +183,10 @@ RLO_TEST(test_service_refusals__storages) {
   rlo_job *job;
   expect_refusal(rlo_service_submit(NULL, &t.problem, src, dst, NULL, &job),
                  RLO_INVALID_ARGUMENT,
-                 "the service is NULL");
+                 "'service' is NULL");
   expect_refusal(rlo_service_submit(service, &t.problem, src, dst, NULL, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "no place for the job");
+                 "'out_job' is NULL");
   transpose_job_deinit(&t);
   transpose_service_close(service);
 }
@@ -230,12 +230,12 @@ RLO_TEST(test_service_refusals__null) {
   rlo_job_info info = RLO_JOB_INFO_INIT;
   expect_refusal(rlo_service_drain(NULL, 0, &is_idle),
                  RLO_INVALID_ARGUMENT,
-                 "the service is NULL");
+                 "'service' is NULL");
   expect_refusal(
-      rlo_job_wait(NULL, 0, NULL), RLO_INVALID_ARGUMENT, "the job is NULL");
-  expect_refusal(rlo_job_result(NULL), RLO_INVALID_ARGUMENT, "the job is NULL");
+      rlo_job_wait(NULL, 0, NULL), RLO_INVALID_ARGUMENT, "'job' is NULL");
+  expect_refusal(rlo_job_result(NULL), RLO_INVALID_ARGUMENT, "'job' is NULL");
   expect_refusal(
-      rlo_job_get_info(NULL, &info), RLO_INVALID_ARGUMENT, "the job is NULL");
+      rlo_job_get_info(NULL, &info), RLO_INVALID_ARGUMENT, "'job' is NULL");
   ck_assert_int_eq(rlo_service_poll_fd(NULL), -1);
   ck_assert_ptr_null(rlo_service_take_ended(NULL));
   ck_assert_ptr_null(rlo_service_take_ended(service));
@@ -287,7 +287,7 @@ RLO_TEST(test_service_refusals__estimate) {
       "the source has 1 bytes; the problem needs 15360");
   expect_refusal(rlo_job_estimate_make(NULL, NULL, NULL, NULL, NULL, &e),
                  RLO_INVALID_ARGUMENT,
-                 "the problem is NULL");
+                 "'problem' is NULL");
   e.struct_size = 1;
   ck_assert_int_eq(
       rlo_job_estimate_make(&t.problem, NULL, NULL, NULL, NULL, &e),

@@ -86,7 +86,7 @@ RLO_TEST(test_shape_tree__refuses_what_is_no_shape) {
   ck_assert_int_eq(rlo_shape_tree_make_tuple(NULL, -1, &tree),
                    RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message,
-                   "a tuple cannot have these -1 elements");
+                   "a tuple cannot have -1 elements");
   rlo_shape_tree_release(kept);
   rlo_shape_tree_release(NULL);
   ck_assert_ptr_null(rlo_shape_tree_retain(NULL));

@@ -71,7 +71,7 @@ RLO_TEST(test_storage__memory_that_cannot_be) {
   rlo_storage *storage = (rlo_storage *)memory;
   expect_refusal(rlo_storage_from_memory(NULL, 3, &storage),
                  RLO_INVALID_ARGUMENT,
-                 "the memory is NULL and has 3 bytes");
+                 "'memory' is NULL, but its length is 3");
   ck_assert_ptr_null(storage);
   ck_assert_int_eq(rlo_storage_from_memory(memory, -1, &storage),
                    RLO_INVALID_ARGUMENT);
@@ -80,7 +80,7 @@ RLO_TEST(test_storage__memory_that_cannot_be) {
                    RLO_INVALID_ARGUMENT);
   expect_refusal(rlo_storage_from_memory(memory, 1, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "no place for the storage");
+                 "'out_storage' is NULL");
 }
 
 RLO_TEST(test_storage__references_are_counted) {
@@ -433,10 +433,10 @@ RLO_TEST(test_storage__traits_have_defaults) {
   ck_assert_int_eq(rlo_storage_get_traits(storage, &got), RLO_INVALID_ARGUMENT);
   expect_refusal(rlo_storage_get_traits(storage, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "the place for its traits is NULL");
+                 "'out_traits' is NULL");
   expect_refusal(rlo_storage_get_traits(NULL, &got),
                  RLO_INVALID_ARGUMENT,
-                 "the storage is NULL");
+                 "'storage' is NULL");
   rlo_storage_release(storage);
 }
 

@@ -17,11 +17,7 @@ rlo_status rlo__kernel_call_set_count(rlo__kernel_call *k, int32_t count) {
 rlo_status rlo_kernel_output(rlo_kernel_call *call,
                              int32_t n,
                              rlo_tensor **out_tensor) {
-  if (call == NULL || out_tensor == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT,
-        call == NULL ? "the call is NULL" : "no place for the output");
-  }
+  RLO_REQUIRE(call, out_tensor);
   if (n < 0 || n >= call->num_outputs) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "kernel '%s' has no output %d; it has %d",
@@ -53,10 +49,8 @@ rlo_status rlo_kernel_output(rlo_kernel_call *call,
 rlo_status rlo_kernel_output_host_data(rlo_kernel_call *call,
                                        int32_t n,
                                        void **out_data) {
+  RLO_REQUIRE(call, out_data);
   rlo_tensor *output = NULL;
-  if (out_data == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the address");
-  }
   rlo_status status = rlo_kernel_output(call, n, &output);
   if (output == NULL) {
     return status;
@@ -83,6 +77,9 @@ rlo_status rlo_infer_like_input(const rlo_shape *const *inputs,
                                 int32_t capacity,
                                 int32_t *out_count,
                                 void *payload) {
+  RLO_REQUIRE(out_count);
+  RLO_REQUIRE_EACH(inputs, num_inputs);
+  RLO_REQUIRE_LIST(out_shapes, capacity);
   (void)attributes;
   (void)payload;
   if (num_inputs < 1) {

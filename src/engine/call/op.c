@@ -10,13 +10,11 @@ static rlo_status run(const char *kernel_name,
                       int32_t num_items,
                       rlo_tensor **outputs,
                       int32_t num_outputs) {
-  if (num_inputs < 1 || inputs == NULL || inputs[0] == NULL ||
-      outputs == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT,
-        "%s: %s",
-        kernel_name,
-        outputs == NULL ? "no place for the result" : "there is no tensor");
+  if (num_inputs < 1 || inputs[0] == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s: %s",
+                    kernel_name,
+                    num_inputs < 1 ? "there is no tensor" : "input 0 is NULL");
   }
   const rlo_attributes attributes = {items, num_items};
   return rlo_run_kernel(rlo_tensor_engine(inputs[0]),
@@ -30,7 +28,7 @@ static rlo_status run(const char *kernel_name,
 }
 
 static int32_t rank_of(const rlo_tensor *x) {
-  return x != NULL ? rlo_tensor_shape(x)->rank : 0;
+  return rlo_tensor_shape(x)->rank;
 }
 
 /* An attribute with an entry for each dimension of x. */
@@ -55,12 +53,14 @@ static rlo_attribute pairs(const char *name,
 }
 
 rlo_status rlo_op_identity(rlo_tensor *x, rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
   return run("Identity", &x, 1, NULL, 0, out_y, 1);
 }
 
 rlo_status rlo_op_relayout(rlo_tensor *x,
                            const rlo_shape *shape,
                            rlo_tensor **out_y) {
+  RLO_REQUIRE(x, shape, out_y);
   const rlo_attribute item = rlo_attribute_shape("shape", shape);
   return run("Relayout", &x, 1, &item, 1, out_y, 1);
 }
@@ -68,6 +68,7 @@ rlo_status rlo_op_relayout(rlo_tensor *x,
 rlo_status rlo_op_transpose(rlo_tensor *x,
                             const int64_t *permutation,
                             rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
   const rlo_attribute item = list("perm", permutation, x);
   return run("Transpose", &x, 1, &item, permutation != NULL, out_y, 1);
 }
@@ -76,11 +77,14 @@ rlo_status rlo_op_reshape(rlo_tensor *x,
                           const int64_t *dims,
                           int32_t rank,
                           rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
+  RLO_REQUIRE_LIST(dims, rank);
   const rlo_attribute item = rlo_attribute_i64s("shape", dims, rank);
   return run("Reshape", &x, 1, &item, 1, out_y, 1);
 }
 
 rlo_status rlo_op_expand_dims(rlo_tensor *x, int64_t axis, rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
   const rlo_attribute item = rlo_attribute_i64("axis", axis);
   return run("ExpandDims", &x, 1, &item, 1, out_y, 1);
 }
@@ -89,6 +93,9 @@ rlo_status rlo_op_slice(rlo_tensor *x,
                         const int64_t *begin,
                         const int64_t *size,
                         rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
+  RLO_REQUIRE_LIST(begin, rank_of(x));
+  RLO_REQUIRE_LIST(size, rank_of(x));
   const rlo_attribute items[] = {list("begin", begin, x),
                                  list("size", size, x)};
   return run("Slice", &x, 1, items, 2, out_y, 1);
@@ -99,6 +106,9 @@ rlo_status rlo_op_strided_slice(rlo_tensor *x,
                                 const int64_t *end,
                                 const int64_t *strides,
                                 rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
+  RLO_REQUIRE_LIST(begin, rank_of(x));
+  RLO_REQUIRE_LIST(end, rank_of(x));
   const rlo_attribute items[] = {list("begin", begin, x),
                                  list("end", end, x),
                                  list("strides", strides, x)};
@@ -111,6 +121,7 @@ rlo_status rlo_op_pad(rlo_tensor *x,
                       const int64_t *interior,
                       rlo_tensor *value,
                       rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
   int64_t room[2 * RLO_MAX_RANK];
   rlo_tensor *const inputs[] = {x, value};
   const rlo_attribute items[] = {pairs("paddings", low, high, rank_of(x), room),
@@ -129,6 +140,7 @@ rlo_status rlo_op_mirror_pad(rlo_tensor *x,
                              const int64_t *high,
                              rlo_mirror mirror,
                              rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
   int64_t room[2 * RLO_MAX_RANK];
   const rlo_attribute items[] = {
       pairs("paddings", low, high, rank_of(x), room),
@@ -141,6 +153,8 @@ rlo_status rlo_op_reverse(rlo_tensor *x,
                           const int64_t *dims,
                           int32_t count,
                           rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
+  RLO_REQUIRE_LIST(dims, count);
   const rlo_attribute item = rlo_attribute_i64s("dims", dims, count);
   return run("Reverse", &x, 1, &item, 1, out_y, 1);
 }
@@ -150,6 +164,9 @@ rlo_status rlo_op_roll(rlo_tensor *x,
                        const int64_t *dims,
                        int32_t count,
                        rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
+  RLO_REQUIRE_LIST(shifts, count);
+  RLO_REQUIRE_LIST(dims, count);
   const rlo_attribute items[] = {rlo_attribute_i64s("shifts", shifts, count),
                                  rlo_attribute_i64s("dims", dims, count)};
   return run("Roll", &x, 1, items, 2, out_y, 1);
@@ -159,6 +176,8 @@ rlo_status rlo_op_broadcast_to(rlo_tensor *x,
                                const int64_t *dims,
                                int32_t rank,
                                rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
+  RLO_REQUIRE_LIST(dims, rank);
   const rlo_attribute item = rlo_attribute_i64s("shape", dims, rank);
   return run("BroadcastTo", &x, 1, &item, 1, out_y, 1);
 }
@@ -166,6 +185,8 @@ rlo_status rlo_op_broadcast_to(rlo_tensor *x,
 rlo_status rlo_op_tile(rlo_tensor *x,
                        const int64_t *times,
                        rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
+  RLO_REQUIRE_LIST(times, rank_of(x));
   const rlo_attribute item = list("reps", times, x);
   return run("Tile", &x, 1, &item, 1, out_y, 1);
 }
@@ -173,6 +194,8 @@ rlo_status rlo_op_tile(rlo_tensor *x,
 rlo_status rlo_op_repeat(rlo_tensor *x,
                          const int64_t *times,
                          rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
+  RLO_REQUIRE_LIST(times, rank_of(x));
   const rlo_attribute item = list("repeats", times, x);
   return run("Repeat", &x, 1, &item, 1, out_y, 1);
 }
@@ -181,6 +204,7 @@ rlo_status rlo_op_concat(rlo_tensor *const *xs,
                          int32_t count,
                          int64_t axis,
                          rlo_tensor **out_y) {
+  RLO_REQUIRE(xs, out_y);
   const rlo_attribute item = rlo_attribute_i64("axis", axis);
   return run("ConcatV2", xs, count, &item, 1, out_y, 1);
 }
@@ -189,6 +213,7 @@ rlo_status rlo_op_stack(rlo_tensor *const *xs,
                         int32_t count,
                         int64_t axis,
                         rlo_tensor **out_y) {
+  RLO_REQUIRE(xs, out_y);
   const rlo_attribute item = rlo_attribute_i64("axis", axis);
   return run("Pack", xs, count, &item, 1, out_y, 1);
 }
@@ -198,6 +223,8 @@ rlo_status rlo_op_split(rlo_tensor *x,
                         int32_t count,
                         int64_t axis,
                         rlo_tensor **out_ys) {
+  RLO_REQUIRE(x, out_ys);
+  RLO_REQUIRE_LIST(sizes, count);
   const rlo_attribute items[] = {
       rlo_attribute_i64s("num_or_size_splits", sizes, count),
       rlo_attribute_i64("axis", axis)};
@@ -208,6 +235,7 @@ rlo_status rlo_op_unstack(rlo_tensor *x,
                           int64_t axis,
                           int32_t count,
                           rlo_tensor **out_ys) {
+  RLO_REQUIRE(x, out_ys);
   const rlo_attribute item = rlo_attribute_i64("axis", axis);
   return run("Unpack", &x, 1, &item, 1, out_ys, count);
 }
@@ -234,6 +262,8 @@ rlo_status rlo_op_space_to_batch(rlo_tensor *x,
                                  const int64_t *high,
                                  int32_t count,
                                  rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
+  RLO_REQUIRE_LIST(blocks, count);
   return run_batch(
       "SpaceToBatchND", x, blocks, "paddings", low, high, count, out_y);
 }
@@ -244,6 +274,8 @@ rlo_status rlo_op_batch_to_space(rlo_tensor *x,
                                  const int64_t *high,
                                  int32_t count,
                                  rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
+  RLO_REQUIRE_LIST(blocks, count);
   return run_batch(
       "BatchToSpaceND", x, blocks, "crops", low, high, count, out_y);
 }
@@ -263,6 +295,7 @@ rlo_status rlo_op_space_to_depth(rlo_tensor *x,
                                  int64_t block,
                                  bool is_nchw,
                                  rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
   return run_block("SpaceToDepth", x, block, is_nchw, out_y);
 }
 
@@ -270,10 +303,12 @@ rlo_status rlo_op_depth_to_space(rlo_tensor *x,
                                  int64_t block,
                                  bool is_nchw,
                                  rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
   return run_block("DepthToSpace", x, block, is_nchw, out_y);
 }
 
 rlo_status rlo_op_cast(rlo_tensor *x, rlo_dtype dtype, rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
   const rlo_attribute item =
       rlo_attribute_string("dtype", rlo_dtype_name(dtype));
   return run("Cast", &x, 1, &item, 1, out_y, 1);
@@ -284,6 +319,7 @@ rlo_status rlo_op_sum(rlo_tensor *x,
                       int32_t count,
                       bool keep_dims,
                       rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
   const rlo_attribute items[] = {rlo_attribute_bool("keep_dims", keep_dims),
                                  rlo_attribute_i64s("dims", dims, count)};
   return run("Sum", &x, 1, items, dims != NULL ? 2 : 1, out_y, 1);
@@ -292,6 +328,7 @@ rlo_status rlo_op_sum(rlo_tensor *x,
 rlo_status rlo_op_add_n(rlo_tensor *const *xs,
                         int32_t count,
                         rlo_tensor **out_y) {
+  RLO_REQUIRE(xs, out_y);
   return run("AddN", xs, count, NULL, 0, out_y, 1);
 }
 
@@ -300,6 +337,7 @@ rlo_status rlo_op_gather(rlo_tensor *x,
                          int64_t axis,
                          int64_t batch_dims,
                          rlo_tensor **out_y) {
+  RLO_REQUIRE(x, indices, out_y);
   rlo_tensor *const inputs[] = {x, indices};
   const rlo_attribute items[] = {rlo_attribute_i64("axis", axis),
                                  rlo_attribute_i64("batch_dims", batch_dims)};
@@ -312,6 +350,7 @@ rlo_status rlo_op_segment_sum(rlo_tensor *x,
                               int64_t axis,
                               int64_t batch_dims,
                               rlo_tensor **out_y) {
+  RLO_REQUIRE(x, ids, out_y);
   rlo_tensor *const inputs[] = {x, ids};
   const rlo_attribute items[] = {
       rlo_attribute_i64("num_segments", num_segments),

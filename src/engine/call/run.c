@@ -7,27 +7,15 @@
 #include "engine/parts.h"
 #include "relayout/shape_util.h"
 
-static rlo_status check_arguments(const rlo_engine *engine,
-                                  const char *kernel_name,
-                                  const void *inputs,
-                                  int32_t num_inputs,
-                                  const void *outputs,
-                                  int32_t capacity) {
-  if (engine == NULL || kernel_name == NULL) {
+static rlo_status check_counts(const char *kernel_name,
+                               int32_t num_inputs,
+                               int32_t capacity) {
+  if (num_inputs < 0 || capacity < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    engine == NULL ? "engine" : "kernel's name");
-  }
-  if (num_inputs < 0 || (num_inputs > 0 && inputs == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s': %d inputs without a list of them",
+                    "kernel '%s': %d inputs, and room for %d results",
                     kernel_name,
-                    num_inputs);
-  }
-  if (capacity < 0 || (capacity > 0 && outputs == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s': no place for the results",
-                    kernel_name);
+                    num_inputs,
+                    capacity);
   }
   return RLO_OK;
 }
@@ -275,8 +263,10 @@ rlo_status rlo_run_kernel(rlo_engine *engine,
                           rlo_tensor **out_tensors,
                           int32_t capacity,
                           int32_t *out_count) {
-  RLO_TRY(check_arguments(
-      engine, kernel_name, inputs, num_inputs, out_tensors, capacity));
+  RLO_REQUIRE(engine, kernel_name);
+  RLO_REQUIRE_LIST(inputs, num_inputs);
+  RLO_REQUIRE_LIST(out_tensors, capacity);
+  RLO_TRY(check_counts(kernel_name, num_inputs, capacity));
   rlo_tensor *few[4];
   rlo__kernel_call k = {
       .call = {.engine = engine,
@@ -364,13 +354,10 @@ rlo_status rlo_infer_kernel(rlo_engine *engine,
                             rlo_shape *out_shapes,
                             int32_t capacity,
                             int32_t *out_count) {
-  RLO_TRY(check_arguments(
-      engine, kernel_name, inputs, num_inputs, out_shapes, capacity));
-  if (out_count == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s': no place for the number of results",
-                    kernel_name);
-  }
+  RLO_REQUIRE(engine, kernel_name, out_count);
+  RLO_REQUIRE_LIST(inputs, num_inputs);
+  RLO_REQUIRE_LIST(out_shapes, capacity);
+  RLO_TRY(check_counts(kernel_name, num_inputs, capacity));
   rlo__bound_kernel *bound = NULL;
   RLO_TRY(
       bind_shapes(engine, kernel_name, inputs, num_inputs, attributes, &bound));
@@ -439,8 +426,9 @@ rlo_status rlo_lower_kernel(rlo_engine *engine,
                             int32_t output,
                             const rlo_shape *dst,
                             rlo_problem_list **out_problems) {
-  RLO_TRY(check_arguments(
-      engine, kernel_name, inputs, num_inputs, out_problems, 1));
+  RLO_REQUIRE(engine, kernel_name, out_problems);
+  RLO_REQUIRE_LIST(inputs, num_inputs);
+  RLO_TRY(check_counts(kernel_name, num_inputs, 1));
   rlo__bound_kernel *bound = NULL;
   RLO_TRY(
       bind_shapes(engine, kernel_name, inputs, num_inputs, attributes, &bound));

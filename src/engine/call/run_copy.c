@@ -179,14 +179,8 @@ rlo_status rlo_run_chain(rlo_engine *engine,
                          int32_t num_inputs,
                          const rlo_shape *out_shape,
                          rlo_tensor **out_tensor) {
-  if (engine == NULL || chain == NULL || inputs == NULL || out_tensor == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    engine == NULL   ? "engine"
-                    : chain == NULL  ? "chain"
-                    : inputs == NULL ? "list of inputs"
-                                     : "place for the result");
-  }
+  RLO_REQUIRE(engine, chain, out_tensor);
+  RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_TRY(check_operands(engine, chain, inputs, num_inputs));
   rlo__backend_instance *instance = NULL;
   rlo__shared_shape *shape = NULL;

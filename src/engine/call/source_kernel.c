@@ -237,9 +237,7 @@ static rlo_status launch(draft *d, rlo__device_memory **outputs) {
 }
 
 rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload) {
-  if (call == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the call is NULL");
-  }
+  RLO_REQUIRE(call, payload);
   const rlo_source_kernel *kernel = payload;
   RLO_TRY(check_kernel(call, kernel));
   draft d = {.kernel = kernel, .call = (const rlo__kernel_call *)call};

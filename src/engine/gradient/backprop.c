@@ -169,13 +169,11 @@ static rlo_status check_arguments(const rlo_tape *tape,
                                   const rlo_tensor *dy,
                                   rlo_tensor *const *xs,
                                   int32_t count,
-                                  uint32_t flags,
-                                  rlo_tensor *const *out_dxs) {
+                                  uint32_t flags) {
   RLO_TRY(rlo__tape_check(tape, "gradients"));
-  if (count < 1 || xs == NULL || out_dxs == NULL) {
+  if (count < 1) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "gradients: there are no tensors to take them of, or no "
-                    "place for them");
+                    "gradients: there are no tensors to take them of");
   }
   if ((flags & ~(uint32_t)RLO_TAPE_ALLOW_UNCONNECTED) != 0) {
     return RLO_FAIL(
@@ -366,7 +364,8 @@ rlo_status rlo_tape_gradients(rlo_tape *tape,
                               int32_t count,
                               uint32_t flags,
                               rlo_tensor **out_dxs) {
-  RLO_TRY(check_arguments(tape, y, dy, xs, count, flags, out_dxs));
+  RLO_REQUIRE(tape, y, xs, out_dxs);
+  RLO_TRY(check_arguments(tape, y, dy, xs, count, flags));
   backward b = {.tape = tape};
   rlo_status status = RLO_OK;
   rlo_tensor **dxs = rlo__alloc_array((size_t)count, sizeof(rlo_tensor *));
@@ -405,10 +404,7 @@ rlo_status rlo_value_and_gradients(rlo_engine *engine,
                                    uint32_t flags,
                                    rlo_tensor **out_y,
                                    rlo_tensor **out_dxs) {
-  if (f == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "there is no function to take the gradients of");
-  }
+  RLO_REQUIRE(engine, f, xs, out_dxs);
   rlo_tape *tape = NULL;
   rlo_tensor *y = NULL;
   RLO_TRY(rlo_tape_begin(engine, &tape));

@@ -16,9 +16,7 @@ struct rlo_saver {
 };
 
 rlo_status rlo_saver_save(rlo_saver *saver, rlo_tensor *tensor) {
-  if (saver == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the saver is NULL");
-  }
+  RLO_REQUIRE(saver, tensor);
   RLO_TRY(
       rlo__tensor_check(tensor, saver->engine, "tensor to save", saver->count));
   RLO_TRY(rlo__array_reserve(&saver->tensors,
@@ -31,29 +29,15 @@ rlo_status rlo_saver_save(rlo_saver *saver, rlo_tensor *tensor) {
 
 static rlo_status check_arguments(const rlo_engine *engine,
                                   const char *name,
-                                  bool has_forward,
                                   rlo_tensor *const *inputs,
                                   int32_t num_inputs,
-                                  rlo_tensor *const *outputs,
                                   int32_t num_outputs) {
-  if (engine == NULL || name == NULL || !has_forward) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a custom gradient: the %s is NULL",
-                    engine == NULL ? "engine"
-                    : name == NULL ? "name"
-                                   : "forward function");
+  if (num_inputs < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s': %d inputs", name, num_inputs);
   }
-  if (num_inputs < 0 || (num_inputs > 0 && inputs == NULL)) {
+  if (num_outputs < 1 || num_outputs > RLO_MAX_KERNEL_OUTPUTS) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'%s': %d inputs without a list of them",
-                    name,
-                    num_inputs);
-  }
-  if (outputs == NULL || num_outputs < 1 ||
-      num_outputs > RLO_MAX_KERNEL_OUTPUTS) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'%s': no place for the results, or %d of them; 1 to %d "
-                    "are possible",
+                    "'%s': %d results; 1 to %d are possible",
                     name,
                     num_outputs,
                     RLO_MAX_KERNEL_OUTPUTS);
@@ -103,8 +87,9 @@ rlo_status rlo_custom_gradient(rlo_engine *engine,
                                int32_t num_inputs,
                                rlo_tensor **outputs,
                                int32_t num_outputs) {
-  RLO_TRY(check_arguments(
-      engine, name, forward != NULL, inputs, num_inputs, outputs, num_outputs));
+  RLO_REQUIRE(engine, name, forward, outputs);
+  RLO_REQUIRE_LIST(inputs, num_inputs);
+  RLO_TRY(check_arguments(engine, name, inputs, num_inputs, num_outputs));
   rlo_tensor **made =
       rlo__alloc_array((size_t)num_outputs, sizeof(rlo_tensor *));
   if (made == NULL) {

@@ -47,14 +47,8 @@ void rlo__gradient_table_deinit(rlo__gradient_table *gradients) {
   rlo__table_deinit(&gradients->table);
 }
 
-static rlo_status check_config(const rlo_engine *engine,
-                               const rlo_gradient_config *config,
+static rlo_status check_config(const rlo_gradient_config *config,
                                uint32_t flags) {
-  if (engine == NULL || config == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    engine == NULL ? "engine" : "gradient's config");
-  }
   RLO_TRY(rlo__options_check(
       "gradient config", "RLO_GRADIENT_CONFIG_INIT", config, sizeof *config));
   if (config->kernel_name == NULL || config->kernel_name[0] == '\0') {
@@ -113,7 +107,8 @@ rlo_status rlo_gradient_register(rlo_engine *engine,
                                  const rlo_gradient_config *config,
                                  uint32_t flags,
                                  rlo_gradient_config *out_old) {
-  RLO_TRY(check_config(engine, config, flags));
+  RLO_REQUIRE(engine, config);
+  RLO_TRY(check_config(config, flags));
   RLO_TRY(
       rlo__registry_begin_change(engine->registry, "registering a gradient"));
   rlo_status status = register_changing(engine, config, flags, out_old);
@@ -121,19 +116,9 @@ rlo_status rlo_gradient_register(rlo_engine *engine,
   return status;
 }
 
-static rlo_status check_name(const rlo_engine *engine,
-                             const char *kernel_name) {
-  if (engine == NULL || kernel_name == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    engine == NULL ? "engine" : "kernel's name");
-  }
-  return RLO_OK;
-}
-
 rlo_status rlo_gradient_unregister(rlo_engine *engine,
                                    const char *kernel_name) {
-  RLO_TRY(check_name(engine, kernel_name));
+  RLO_REQUIRE(engine, kernel_name);
   rlo__registry *registry = engine->registry;
   RLO_TRY(rlo__registry_begin_change(registry, "unregistering a gradient"));
   gradient_slot *slot = find_slot(engine, kernel_name);
@@ -168,10 +153,7 @@ rlo_status rlo__gradient_fail_missing(const char *kernel_name) {
 rlo_status rlo_gradient_find(rlo_engine *engine,
                              const char *kernel_name,
                              rlo_gradient_config *out_config) {
-  RLO_TRY(check_name(engine, kernel_name));
-  if (out_config == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the gradient's config");
-  }
+  RLO_REQUIRE(engine, kernel_name, out_config);
   return rlo__gradient_find(engine, kernel_name, out_config)
              ? RLO_OK
              : rlo__gradient_fail_missing(kernel_name);

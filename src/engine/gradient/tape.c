@@ -122,11 +122,7 @@ static rlo_status record_kernel(void *payload, const rlo__record *record) {
 }
 
 rlo_status rlo_tape_begin(rlo_engine *engine, rlo_tape **out_tape) {
-  if (engine == NULL || out_tape == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT,
-        engine == NULL ? "the engine is NULL" : "no place for the tape");
-  }
+  RLO_REQUIRE(engine, out_tape);
   rlo_tape *tape = rlo__alloc(sizeof *tape);
   if (tape == NULL) {
     return RLO_OUT_OF_MEMORY;

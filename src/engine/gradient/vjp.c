@@ -29,20 +29,13 @@ static rlo_status check_arguments(const rlo_engine *engine,
                                   rlo_tensor *const *inputs,
                                   int32_t num_inputs,
                                   rlo_tensor *const *dys,
-                                  int32_t num_dys,
-                                  rlo_tensor *const *out_dxs) {
-  if (engine == NULL || kernel_name == NULL) {
+                                  int32_t num_dys) {
+  if (num_inputs < 1) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    engine == NULL ? "engine" : "kernel's name");
-  }
-  if (num_inputs < 1 || inputs == NULL || out_dxs == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the gradient of kernel '%s': there are no inputs, or no "
-                    "place for their gradients",
+                    "the gradient of kernel '%s': there are no inputs",
                     kernel_name);
   }
-  if (num_dys < 1 || dys == NULL) {
+  if (num_dys < 1) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the gradient of kernel '%s': there is no dy",
                     kernel_name);
@@ -159,8 +152,9 @@ rlo_status rlo_vjp(rlo_engine *engine,
                    int32_t num_dys,
                    const bool *wants,
                    rlo_tensor **out_dxs) {
-  RLO_TRY(check_arguments(
-      engine, kernel_name, inputs, num_inputs, dys, num_dys, out_dxs));
+  RLO_REQUIRE(engine, kernel_name, inputs, dys, out_dxs);
+  RLO_TRY(
+      check_arguments(engine, kernel_name, inputs, num_inputs, dys, num_dys));
   product p = {.engine = engine,
                .inputs = inputs,
                .num_inputs = num_inputs,

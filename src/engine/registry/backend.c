@@ -9,13 +9,10 @@
 #include "engine/parts.h"
 #include "engine/registry/registry.h"
 
-static rlo_status check_name(const rlo_engine *engine, const char *name) {
-  if (engine == NULL || name == NULL || name[0] == '\0') {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT,
-        engine == NULL ? "the engine is NULL" : "a backend without a name");
-  }
-  return RLO_OK;
+static rlo_status check_name(const char *name) {
+  return name[0] != '\0'
+             ? RLO_OK
+             : RLO_FAIL(RLO_INVALID_ARGUMENT, "a backend without a name");
 }
 
 /* Not under `lock`. */
@@ -73,10 +70,8 @@ rlo_status rlo_backend_register(rlo_engine *engine,
                                 rlo_backend_factory factory,
                                 void *payload,
                                 int32_t priority) {
-  RLO_TRY(check_name(engine, name));
-  if (factory == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "backend '%s' has no factory", name);
-  }
+  RLO_REQUIRE(engine, name, factory);
+  RLO_TRY(check_name(name));
   rlo__registry *registry = engine->registry;
   RLO_TRY(rlo__registry_begin_change(registry, "registering a backend"));
   rlo_status status =
@@ -278,7 +273,8 @@ rlo_status rlo__backend_get(rlo__registry *registry,
 }
 
 rlo_status rlo_backend_set(rlo_engine *engine, const char *name) {
-  RLO_TRY(check_name(engine, name));
+  RLO_REQUIRE(engine, name);
+  RLO_TRY(check_name(name));
   rlo__registry *registry = engine->registry;
   RLO_TRY(rlo__registry_begin_change(registry, "setting the backend"));
   rlo__backend_instance *instance = NULL;
@@ -293,11 +289,7 @@ rlo_status rlo_backend_set(rlo_engine *engine, const char *name) {
 }
 
 rlo_status rlo_backend_active(rlo_engine *engine, const char **out_name) {
-  if (engine == NULL || out_name == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    engine == NULL ? "the engine is NULL"
-                                   : "no place for the backend's name");
-  }
+  RLO_REQUIRE(engine, out_name);
   rlo__backend_instance *active = NULL;
   RLO_TRY(rlo__backend_get_active(engine->registry, &active));
   *out_name = active->name;
@@ -309,12 +301,8 @@ rlo_status rlo_backend_list(rlo_engine *engine,
                             const char **out_names,
                             int32_t capacity,
                             int32_t *out_count) {
-  if (engine == NULL || out_count == NULL ||
-      (capacity > 0 && out_names == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    engine == NULL ? "the engine is NULL"
-                                   : "no place for the list of backends");
-  }
+  RLO_REQUIRE(engine, out_count);
+  RLO_REQUIRE_LIST(out_names, capacity);
   int32_t count = 0;
   rlo__rwlock_lock_read(&engine->registry->lock);
   for (const rlo__backend_entry *e = engine->registry->backends; e != NULL;

@@ -11,13 +11,7 @@
 #include "engine/parts.h"
 #include "engine/registry/registry.h"
 
-static rlo_status check_config(const rlo_engine *engine,
-                               const rlo_kernel_config *config) {
-  if (engine == NULL || config == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    engine == NULL ? "engine" : "kernel's config");
-  }
+static rlo_status check_config(const rlo_kernel_config *config) {
   RLO_TRY(rlo__options_check(
       "kernel config", "RLO_KERNEL_CONFIG_INIT", config, sizeof *config));
   if (config->kernel_name == NULL || config->kernel_name[0] == '\0' ||
@@ -113,7 +107,8 @@ rlo_status rlo_kernel_register(rlo_engine *engine,
                                const rlo_kernel_config *config,
                                uint32_t flags,
                                rlo_kernel_config *out_old) {
-  RLO_TRY(check_config(engine, config));
+  RLO_REQUIRE(engine, config);
+  RLO_TRY(check_config(config));
   RLO_TRY(check_flags(flags, "registering a kernel"));
   rlo__registry *registry = engine->registry;
   rlo__bound_kernel *replaced = NULL;
@@ -125,23 +120,10 @@ rlo_status rlo_kernel_register(rlo_engine *engine,
   return status;
 }
 
-static rlo_status check_names(const rlo_engine *engine,
-                              const char *kernel_name,
-                              const char *backend_name) {
-  if (engine == NULL || kernel_name == NULL || backend_name == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is NULL",
-                    engine == NULL        ? "engine"
-                    : kernel_name == NULL ? "kernel's name"
-                                          : "backend's name");
-  }
-  return RLO_OK;
-}
-
 rlo_status rlo_kernel_unregister(rlo_engine *engine,
                                  const char *kernel_name,
                                  const char *backend_name) {
-  RLO_TRY(check_names(engine, kernel_name, backend_name));
+  RLO_REQUIRE(engine, kernel_name, backend_name);
   rlo__registry *registry = engine->registry;
   RLO_TRY(rlo__registry_begin_change(registry, "unregistering a kernel"));
   rlo__kernel_slot *slot =
@@ -164,10 +146,7 @@ rlo_status rlo_kernel_find(rlo_engine *engine,
                            const char *kernel_name,
                            const char *backend_name,
                            rlo_kernel_config *out_config) {
-  RLO_TRY(check_names(engine, kernel_name, backend_name));
-  if (out_config == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the kernel's config");
-  }
+  RLO_REQUIRE(engine, kernel_name, backend_name, out_config);
   rlo__registry *registry = engine->registry;
   rlo__rwlock_lock_read(&registry->lock);
   const rlo__kernel_slot *slot =
@@ -227,10 +206,8 @@ rlo_status rlo_kernel_list(rlo_engine *engine,
                            rlo_kernel_config *out_configs,
                            int32_t capacity,
                            int32_t *out_count) {
-  RLO_TRY(check_names(engine, "", backend_name));
-  if (out_count == NULL || (capacity > 0 && out_configs == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the list of kernels");
-  }
+  RLO_REQUIRE(engine, backend_name, out_count);
+  RLO_REQUIRE_LIST(out_configs, capacity);
   rlo_kernel_config *configs = NULL;
   RLO_TRY(collect(engine->registry, backend_name, &configs, out_count));
   for (int32_t i = 0; i < *out_count && i < capacity; ++i) {
@@ -270,7 +247,7 @@ rlo_status rlo_kernel_copy_all(rlo_engine *engine,
                                const char *to,
                                uint32_t flags,
                                int32_t *out_count) {
-  RLO_TRY(check_names(engine, from, to));
+  RLO_REQUIRE(engine, from, to);
   RLO_TRY(check_flags(flags, "copying a backend's kernels"));
   if (to[0] == '\0') {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "a backend without a name");

@@ -77,6 +77,7 @@ static rlo_status copy_value(const rlo_attributes *attributes,
 rlo_status rlo_attributes_get_i64(const rlo_attributes *attributes,
                                   const char *name,
                                   int64_t *out_value) {
+  RLO_REQUIRE(name, out_value);
   return copy_value(
       attributes, name, RLO_ATTRIBUTE_I64, out_value, sizeof *out_value);
 }
@@ -84,6 +85,7 @@ rlo_status rlo_attributes_get_i64(const rlo_attributes *attributes,
 rlo_status rlo_attributes_get_i64s(const rlo_attributes *attributes,
                                    const char *name,
                                    rlo_i64_list *out_value) {
+  RLO_REQUIRE(name, out_value);
   return copy_value(
       attributes, name, RLO_ATTRIBUTE_I64S, out_value, sizeof *out_value);
 }
@@ -91,6 +93,7 @@ rlo_status rlo_attributes_get_i64s(const rlo_attributes *attributes,
 rlo_status rlo_attributes_get_f64(const rlo_attributes *attributes,
                                   const char *name,
                                   double *out_value) {
+  RLO_REQUIRE(name, out_value);
   const rlo_attribute *found = NULL;
   RLO_TRY(get(attributes,
               name,
@@ -105,6 +108,7 @@ rlo_status rlo_attributes_get_f64(const rlo_attributes *attributes,
 rlo_status rlo_attributes_get_bool(const rlo_attributes *attributes,
                                    const char *name,
                                    bool *out_value) {
+  RLO_REQUIRE(name, out_value);
   return copy_value(
       attributes, name, RLO_ATTRIBUTE_BOOL, out_value, sizeof *out_value);
 }
@@ -112,6 +116,7 @@ rlo_status rlo_attributes_get_bool(const rlo_attributes *attributes,
 rlo_status rlo_attributes_get_string(const rlo_attributes *attributes,
                                      const char *name,
                                      const char **out_value) {
+  RLO_REQUIRE(name, out_value);
   return copy_value(
       attributes, name, RLO_ATTRIBUTE_STRING, out_value, sizeof *out_value);
 }
@@ -119,6 +124,7 @@ rlo_status rlo_attributes_get_string(const rlo_attributes *attributes,
 rlo_status rlo_attributes_get_shape(const rlo_attributes *attributes,
                                     const char *name,
                                     const rlo_shape **out_value) {
+  RLO_REQUIRE(name, out_value);
   return copy_value(
       attributes, name, RLO_ATTRIBUTE_SHAPE, out_value, sizeof *out_value);
 }
@@ -230,6 +236,8 @@ rlo_status rlo_attributes_check(const rlo_attributes *attributes,
                                 const char *kernel_name,
                                 const rlo_attribute_spec *specs,
                                 int32_t count) {
+  RLO_REQUIRE(kernel_name);
+  RLO_REQUIRE_LIST(specs, count);
   rlo_status status = rlo__attributes_check_items(attributes);
   if (status != RLO_OK) {
     return rlo__status_prefix(status, "%s: ", kernel_name);
@@ -293,6 +301,7 @@ typedef struct owned_attributes {
 
 rlo_status rlo_attributes_clone(const rlo_attributes *attributes,
                                 rlo_attributes **out_attributes) {
+  RLO_REQUIRE(out_attributes);
   *out_attributes = NULL;
   RLO_TRY(rlo__attributes_check_items(attributes));
   int32_t count = attributes != NULL ? attributes->count : 0;

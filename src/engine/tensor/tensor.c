@@ -109,23 +109,11 @@ void rlo__tensor_list_release(rlo_tensor **tensors, int32_t count) {
 /* ------------------------------------------------------------------ creating
  */
 
-rlo_status rlo__tensor_check_new(const rlo_engine *engine,
-                                 const rlo_shape *shape,
-                                 rlo_tensor *const *out_tensor) {
-  if (engine == NULL || shape == NULL || out_tensor == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    engine == NULL  ? "the engine is NULL"
-                    : shape == NULL ? "the tensor's shape is NULL"
-                                    : "no place for the tensor");
-  }
-  return RLO_OK;
-}
-
 rlo_status rlo_tensor_create(rlo_engine *engine,
                              const rlo_shape *shape,
                              const void *data,
                              rlo_tensor **out_tensor) {
-  RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
+  RLO_REQUIRE(engine, shape, out_tensor);
   rlo__shared_shape *shared = NULL;
   rlo__backend_instance *instance = NULL;
   rlo__allocation *allocation = NULL;
@@ -151,7 +139,7 @@ rlo_status rlo_tensor_create_constant(rlo_engine *engine,
                                       const rlo_shape *shape,
                                       rlo_dtype_constant constant,
                                       rlo_tensor **out_tensor) {
-  RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
+  RLO_REQUIRE(engine, shape, out_tensor);
   rlo_shape_extent extent;
   uint8_t bits[16];
   RLO_TRY(rlo_shape_measure(shape, &extent));
@@ -202,7 +190,7 @@ rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
                                 rlo_release_fn release,
                                 void *payload,
                                 rlo_tensor **out_tensor) {
-  RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
+  RLO_REQUIRE(engine, shape, out_tensor);
   rlo__shared_shape *shared = NULL;
   rlo__backend_instance *host = NULL;
   rlo__allocation *allocation = NULL;
@@ -210,7 +198,7 @@ rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
   RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
   if (data == NULL && shared->bytes > 0) {
     status = RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "the memory to wrap is NULL; the shape takes %lld bytes",
+                      "'data' is NULL; the shape takes %lld bytes",
                       (long long)shared->bytes);
     goto fail;
   }
@@ -320,13 +308,8 @@ rlo_status rlo__tensor_need(rlo_tensor *tensor,
   return status;
 }
 
-static rlo_status check_tensor(const rlo_tensor *tensor) {
-  return tensor != NULL ? RLO_OK
-                        : RLO_FAIL(RLO_INVALID_ARGUMENT, "the tensor is NULL");
-}
-
 rlo_status rlo_tensor_materialize(rlo_tensor *tensor) {
-  RLO_TRY(check_tensor(tensor));
+  RLO_REQUIRE(tensor);
   rlo__allocation *allocation = NULL;
   RLO_TRY(rlo__tensor_need(tensor, NULL, &allocation));
   rlo__allocation_release(allocation);
@@ -344,13 +327,13 @@ bool rlo_tensor_is_pending(rlo_tensor *tensor) {
 }
 
 rlo_status rlo_tensor_read(rlo_tensor *tensor, void *out_data, int64_t bytes) {
-  RLO_TRY(check_tensor(tensor));
-  if (bytes != tensor->shape->bytes || (bytes > 0 && out_data == NULL)) {
+  RLO_REQUIRE(tensor);
+  RLO_REQUIRE_LIST(out_data, bytes);
+  if (bytes != tensor->shape->bytes) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "reading a tensor of %lld bytes into %lld at %s",
+                    "reading a tensor of %lld bytes into %lld",
                     (long long)tensor->shape->bytes,
-                    (long long)bytes,
-                    out_data != NULL ? "memory" : "NULL");
+                    (long long)bytes);
   }
   rlo__allocation *allocation = NULL;
   RLO_TRY(rlo__tensor_need(tensor, NULL, &allocation));
@@ -374,10 +357,7 @@ static bool get_pointer(const rlo__allocation *allocation,
 }
 
 rlo_status rlo_tensor_host_data(rlo_tensor *tensor, const void **out_data) {
-  RLO_TRY(check_tensor(tensor));
-  if (out_data == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no place for the address");
-  }
+  RLO_REQUIRE(tensor, out_data);
   rlo__allocation *allocation = NULL;
   RLO_TRY(rlo__tensor_need(tensor, NULL, &allocation));
   if (!get_pointer(allocation, out_data)) {
@@ -418,9 +398,8 @@ static rlo_status check_view(const rlo_shape *from, const rlo_shape *to) {
 rlo_status rlo_tensor_view(rlo_tensor *tensor,
                            const rlo_shape *shape,
                            rlo_tensor **out_view) {
-  RLO_TRY(check_tensor(tensor));
+  RLO_REQUIRE(tensor, shape, out_view);
   rlo_engine *engine = tensor->engine;
-  RLO_TRY(rlo__tensor_check_new(engine, shape, out_view));
   rlo__shared_shape *shared = NULL;
   rlo__allocation *allocation = NULL;
   rlo_status status = RLO_OK;

@@ -62,12 +62,6 @@ RLO_NODISCARD rlo_status rlo__tensor_create(rlo_engine *engine,
                                             rlo__pending pending,
                                             rlo_tensor **out_tensor);
 
-/** RLO_OK if none of the arguments of a function that creates a tensor is NULL.
- */
-RLO_NODISCARD rlo_status rlo__tensor_check_new(const rlo_engine *engine,
-                                               const rlo_shape *shape,
-                                               rlo_tensor *const *out_tensor);
-
 /** As rlo__tensor_create, for bytes in memory of the caller's. Calls `release`
  *  once, when the memory is free; never, if this fails. */
 RLO_NODISCARD rlo_status

@@ -64,7 +64,7 @@ rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine,
                                   rlo_release_fn release,
                                   void *payload,
                                   rlo_tensor **out_tensor) {
-  RLO_TRY(rlo__tensor_check_new(engine, shape, out_tensor));
+  RLO_REQUIRE(engine, shape, out_tensor);
   rlo__shared_shape *shared = NULL;
   rlo__backend_instance *instance = NULL;
   rlo__allocation *allocation = NULL;
@@ -87,12 +87,7 @@ rlo_status rlo_tensor_buffer(rlo_tensor *tensor,
                              cl_mem *out_buffer,
                              int64_t *out_offset_bytes,
                              cl_event *out_ready) {
-  if (tensor == NULL || out_buffer == NULL || out_offset_bytes == NULL ||
-      out_ready == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT,
-        tensor == NULL ? "the tensor is NULL" : "no place for the buffer");
-  }
+  RLO_REQUIRE(tensor, out_buffer, out_offset_bytes, out_ready);
   rlo__backend_instance *instance = NULL;
   rlo__allocation *allocation = NULL;
   rlo_status status = RLO_OK;

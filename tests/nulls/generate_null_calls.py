@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Write null_calls.c: a call of every public function for each of its pointers.
+
+    generate_null_calls.py INCLUDE_FOLDER OUTPUT [HEADER_TO_LEAVE_OUT...]
+
+Reads the functions that the headers of a folder declare with RLO_API, and
+null_rules.py, which says which pointers may be NULL and what valid arguments
+are. Fails, with a sentence for each, if a function or a parameter is beyond
+these rules: whoever adds a function to the library adds what it says.
+"""
+
+import glob
+import os
+import re
+import sys
+
+import null_rules as rules
+
+DECLARATION = re.compile(r"\bRLO_API\b(?!\s*__)([^;{}()]*?)(rlo_\w+)\s*\(([^;]*?)\)\s*;",
+                         re.S)
+PARAMETER = re.compile(r"(.*?)(\w+)(\[\d+\])?$", re.S)
+# Pointers by another name.
+HANDLES = {"cl_context", "cl_device_id", "cl_mem", "cl_command_queue", "cl_event",
+           "rlo_backend_factory"}
+# Functions for which NULL is always legal.
+ALWAYS_LEGAL = re.compile(r"_(release|retain|deinit)$")
+NUMBERS = {"const int32_t *", "const int64_t *", "const bool *", "const char *"}
+
+
+class Parameter:
+    def __init__(self, function, text):
+        kind, name, array = PARAMETER.match(" ".join(text.split())).groups()
+        self.name = name
+        self.kind = kind.strip() + (" *" if array else "")
+        self.path = function + "." + name
+        self.is_pointer = ("*" in self.kind or self.kind.endswith("_fn") or
+                           self.kind in HANDLES)
+        # Nothing else is done with what a function like _release takes.
+        self.is_released = ALWAYS_LEGAL.search(function) is not None
+        # A list of objects, whose entries are pointers too.
+        self.is_list = self.kind.endswith("*const *")
+
+    def argument(self, place):
+        """A valid argument; None if the rules have none."""
+        if self.path in rules.ARGUMENTS:
+            return rules.ARGUMENTS[self.path]
+        named = rules.BY_NAME.get(self.kind + " " + self.name,
+                                  rules.BY_NAME.get(self.name, ""))
+        is_address = named.startswith(("o->", '"'))
+        if not self.is_pointer:
+            return named if named and not is_address else "0"
+        if self.kind in NUMBERS and is_address:
+            return named
+        if self.is_released:
+            return "NULL"
+        is_output = self.name.startswith("out_") or self.name == "outputs"
+        if is_output and self.kind.endswith("*"):
+            return "(%s)room(o, %d)" % (self.kind, place)
+        return rules.BY_TYPE.get(self.kind)
+
+
+class Function:
+    def __init__(self, result, name, parameters):
+        self.result = " ".join(result.replace("RLO_NODISCARD", "").split())
+        self.name = name[len("rlo_"):]
+        texts = [t for t in parameters.split(",") if t.split() != ["void"]]
+        self.is_variadic = texts[-1:] and texts[-1].strip() == "..."
+        self.parameters = [Parameter(self.name, t) for t in texts
+                           if t.strip() != "..."]
+        self.pointers = [p for p in self.parameters if p.is_pointer]
+
+    def is_legal(self):
+        return ALWAYS_LEGAL.search(self.name) is not None
+
+
+def read_functions(folder, left_out):
+    functions = []
+    for path in sorted(glob.glob(os.path.join(folder, "relayout", "*.h"))):
+        if os.path.basename(path) in left_out:
+            continue
+        with open(path, encoding="utf-8") as file:
+            text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+        functions += [Function(*d) for d in DECLARATION.findall(text)]
+    return functions
+
+
+def expectation(function, path, name):
+    """The status and a part of the sentence that NULL gives; no sentence: any."""
+    if path in rules.OTHERWISE:
+        return rules.OTHERWISE[path]
+    if path in rules.OPTIONAL or name == "payload" or function.is_legal():
+        return "RLO_OK", ""
+    if name.endswith("]"):
+        return "RLO_INVALID_ARGUMENT", "is NULL"
+    return "RLO_INVALID_ARGUMENT", rules.SENTENCE.get(path, "'%s' is NULL" % name)
+
+
+def neutral(function, name):
+    """What a function without status returns; None: anything."""
+    is_text = function.name.endswith(("_format", "_human_string", "_wisdom"))
+    if (function.is_legal() or (is_text and name == "buffer") or
+            function.name + "." + name in rules.OPTIONAL):
+        return None
+    return rules.NEUTRAL.get(function.name, "0")
+
+
+def write_call(function, cases, releases, out):
+    """The C function that calls one, with case `null` NULL, or none if it is -1."""
+    arguments = []
+    for place, p in enumerate(function.parameters):
+        valid = p.argument(place)
+        for case, name in reversed(list(enumerate(cases))):
+            if name == p.name and valid != "NULL":
+                valid = "null == %d ? NULL : %s" % (case, valid)
+            elif name == p.name + "[0]":
+                valid = "null == %d ? (%s)o->nothing : %s" % (case, p.kind, valid)
+        arguments.append(valid)
+    if function.is_variadic:
+        arguments.append('""')
+    call = "rlo_%s(%s)" % (function.name, ",\n      ".join(arguments))
+    out.append("static void call_%s(objects *o, int null, answer *a) {" %
+               function.name)
+    out.append("  (void)o;\n  (void)null;\n  (void)a;")
+    if function.result == "rlo_status":
+        out.append("  a->status = %s;" % call)
+    elif function.result == "void":
+        out.append("  %s;" % call)
+    elif "*" in function.result or function.result in HANDLES:
+        out.append("  a->value = (int64_t)(intptr_t)%s;" % call)
+    else:
+        out.append("  a->value = (int64_t)%s;" % call)
+    for place, p in enumerate(function.parameters):
+        release = releases.get(p.kind[:-1].strip())
+        if release and (p.name.startswith("out_") or p.name == "outputs"):
+            made = "((%s)room(o, %d))[i]" % (p.kind, place)
+            out.append("  for (int i = 0; i < 4 && %s != NULL; ++i) {" % made)
+            out.append("    %s(%s);\n  }" % (release, made))
+    out.append("}\n")
+
+
+def quote(text):
+    return '"' + text.replace('"', '\\"') + '"'
+
+
+def write_function(function, releases, out, table):
+    cases = [p.name for p in function.pointers]
+    cases += [p.name + "[0]" for p in function.pointers
+              if p.is_list and p.kind != "const void *const *"]
+    write_call(function, cases, releases, out)
+    arguments = {p.name: p.argument(i) for i, p in enumerate(function.parameters)}
+    asks_loader = function.name in rules.ASKS_LOADER
+    rows = []
+    for name in cases:
+        status, sentence = expectation(function, function.name + "." + name, name)
+        value = neutral(function, name)
+        needs = any("device_" in text for other, text in arguments.items()
+                    if other != name)
+        rows.append("    {%s, %s, %s, %s, %s, %s}," % (
+            quote(name), status, quote(sentence),
+            "true" if value is None else "false", value or "0",
+            "true" if needs or asks_loader else "false"))
+    out.append("static const null_case cases_%s[] = {\n%s\n};\n" % (
+        function.name, "\n".join(rows)))
+    is_full = function.name not in rules.NULL_ONLY and not function.is_legal()
+    needs = any("device_" in text for text in arguments.values())
+    table.append("    {%s, call_%s, cases_%s, %d, %s, %s, %s}," % (
+        quote("rlo_" + function.name), function.name, function.name, len(rows),
+        "true" if function.result == "rlo_status" else "false",
+        "true" if is_full else "false",
+        "true" if needs or asks_loader else "false"))
+
+
+def check(functions):
+    """A sentence for each thing that the rules lack, or have in vain."""
+    names = {f.name for f in functions}
+    paths = {p.path + end for f in functions for p in f.parameters
+             for end in ("", "[0]")}
+    wrong = []
+    for f in functions:
+        for place, p in enumerate(f.parameters):
+            if p.argument(place) is None:
+                wrong.append("rlo_%s: null_rules.py has no valid argument for '%s': "
+                             "add the type '%s' to BY_TYPE, or '%s' to ARGUMENTS" %
+                             (f.name, p.name, p.kind, p.path))
+    known = [path for rule in (rules.OPTIONAL, rules.OTHERWISE, rules.SENTENCE,
+                               rules.ARGUMENTS) for path in rule]
+    wrong += ["null_rules.py: no header declares '%s'" % path for path in known
+              if path not in paths]
+    wrong += ["null_rules.py: no header declares 'rlo_%s'" % name
+              for rule in (rules.NEUTRAL, rules.NULL_ONLY, rules.ASKS_LOADER)
+              for name in rule if name not in names]
+    return wrong
+
+
+def main():
+    folder, output, left_out = sys.argv[1], sys.argv[2], sys.argv[3:]
+    functions = read_functions(folder, [])
+    wrong = check(functions)
+    if wrong or not functions:
+        sys.exit("\n".join(wrong) or "no function found")
+    releases = {f.parameters[0].kind: "rlo_" + f.name for f in functions
+                if f.name.endswith("_release") and len(f.parameters) == 1}
+    releases.update(rules.RELEASES)
+    included = {f.name for f in read_functions(folder, left_out)}
+    out = ["/* Written by generate_null_calls.py. */", '#include "nulls/null_objects.h"',
+           ""]
+    table = []
+    for f in functions:
+        if f.name in included and f.pointers:
+            write_function(f, releases, out, table)
+    out.append("const null_function null_functions[] = {\n%s\n};" % "\n".join(table))
+    out.append("const int null_num_functions = %d;" % len(table))
+    with open(output, "w", encoding="utf-8") as file:
+        file.write("\n".join(out) + "\n")
+
+
+if __name__ == "__main__":
+    main()
