@@ -179,7 +179,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_add_n(rlo_tensor *const *xs,
 /**
  * GatherV2: the slices of x that the indices name (rlo_chain_gather).
  * @param indices  s32 or s64; where one names nothing, the slice is 0.
- * @param batch_dims  leading dimensions that x and indices have in common.
+ * @param batch_dims  leading dimensions that x and indices have in common;
+ *                    negative: counted from the rank of the indices.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_op_gather(rlo_tensor *x,
                                                rlo_tensor *indices,

@@ -19,13 +19,17 @@ typedef struct rlo_npy_header {
   /** True if the elements are stored in the byte order that is not the
    *  host's; their bytes need swapping before use. */
   bool is_byte_swapped;
+  /** True if the file does not say which type its elements have, only that they
+   *  take 1 or 2 bytes: NumPy so writes the types that ml_dtypes adds, such as
+   *  bfloat16, float8_e4m3fn and int4. shape.dtype is then u8 or u16. */
+  bool is_type_unknown;
 } rlo_npy_header;
 
 /**
  * Parse the first bytes of an .npy file, versions 1 to 3.
  *
  * Fixed-size numeric and boolean types only: b1, i1..i8, u1..u8, f2 f4 f8,
- * c8 c16; V1 and V2 are refused.
+ * c8 c16; and V1, V2, for which is_type_unknown is set.
  * @param bytes     the beginning of the file, `size_bytes` of it.
  * @param file_bytes  size of the whole file, to check the header against; -1
  *                  if it is not known.

@@ -301,8 +301,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_add_n_lower(const rlo_shape *const *srcs,
  * y(i) = x(i) in another element type, of that type's usual size; the fills of
  * the chain's earlier operations are converted too.
  * @return also RLO_INVALID_ARGUMENT for no element type; RLO_UNSUPPORTED for
- * one without a zero, or if the chain has converted to a type that does not
- *         hold every value of its operands: a chain rounds once, at its end.
+ *         one without a zero that is not the chain's own, or if the chain has
+ *         converted to a type that does not hold every value of its operands: a
+ *         chain rounds once, at its end.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_chain_convert(rlo_chain *chain,
                                                    rlo_dtype dtype);

@@ -34,7 +34,8 @@ RLO_BEGIN_DECLS
  * A NaN becomes the type's NaN, without sign and payload, or 0 where there is
  * none. A float to an integer: towards zero, clamped to the limits of the type;
  * NaN is 0. An integer to an integer: modulo 2^bits. To pred: whether it is not
- * 0 (a NaN is not). Units wider than the value have zeros above it.
+ * 0 (a NaN is not), of a complex number whether either part is not. Units
+ * wider than the value have zeros above it.
  *
  * *Sums*: an axis of destination stride 0 is a
  * reduction axis; the points of a cell are those along all of them for which

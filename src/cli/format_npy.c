@@ -97,6 +97,21 @@ static int parse_header(const rlo__input_file *file,
   return code;
 }
 
+/* The file says how wide its elements are, and no more. */
+static int fail_unknown_type(const rlo__input_file *file,
+                             const rlo_shape *file_shape) {
+  rlo_shape likely = *file_shape;
+  rlo__shape_text held;
+  bool is_byte = likely.dtype == RLO_DTYPE_U8;
+  likely.dtype = is_byte ? RLO_DTYPE_F8E4M3FN : RLO_DTYPE_BF16;
+  return rlo__fail(
+      "%s holds elements of %s that NumPy has no type for: give the shape with "
+      "its type, such as --from '%s'",
+      file->path,
+      is_byte ? "1 byte" : "2 bytes",
+      rlo__shape_text_make(&likely, &held));
+}
+
 static int read_header(const rlo__input_file *file,
                        const rlo__file_hints *hints,
                        rlo__file_contents *out_contents) {
@@ -105,6 +120,9 @@ static int read_header(const rlo__input_file *file,
   int code = parse_header(file, &header);
   if (code != RLO__EXIT_OK) {
     return code;
+  }
+  if (from == NULL && header.is_type_unknown) {
+    return fail_unknown_type(file, &header.shape);
   }
   if (from != NULL && !can_hold(&header.shape, from)) {
     rlo__shape_text held;
@@ -172,7 +190,8 @@ const rlo__file_format rlo__format_npy = {
         "a NumPy array. A plain row- or column-major result has its\n"
         "logical shape; any other has one dimension with all slots,\n"
         "padding included. Types that NumPy lacks become unsigned\n"
-        "integers of their width, packed types bytes. Big-endian input\n"
+        "integers of their width, packed types bytes. Input of such a\n"
+        "type, as ml_dtypes writes it, needs --from. Big-endian input\n"
         "is byte-swapped. Data of more than 64 MiB begin at byte 4096.\n",
     .has_shape = true,
     .read_header = read_header,

@@ -122,6 +122,16 @@ rlo_status rlo__npy_type_parse(const char *text,
   return RLO_OK;
 }
 
+rlo_dtype rlo__npy_unknown_type(const char *text, size_t length) {
+  bool is_unknown = length == 3 && strchr("<|=", text[0]) != NULL &&
+                    text[0] != '\0' && text[1] == 'V';
+  return is_unknown ? rlo__npy_dtype_of('u',
+                                        text[2] == '1'   ? 1
+                                        : text[2] == '2' ? 2
+                                                         : 0)
+                    : RLO_DTYPE_INVALID;
+}
+
 /* The type as NumPy spells it; an unsigned integer where it has none. */
 static void print_type(rlo__str *str, rlo_dtype dtype) {
   int32_t bytes = rlo_dtype_storage_bits(dtype) / 8;
@@ -147,6 +157,9 @@ rlo_status rlo_npy_format(const rlo_shape *shape,
                           void *buffer,
                           size_t capacity,
                           size_t *out_bytes) {
+  RLO_REQUIRE(shape, out_bytes);
+  RLO_REQUIRE_LIST(buffer, capacity);
+
   enum {
     /* NumPy aligns the data to this. */
     DATA_ALIGNMENT = 64,

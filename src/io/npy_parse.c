@@ -25,6 +25,7 @@ typedef struct description {
   bool has_descr, has_order, has_shape;
   rlo_dtype dtype;
   bool is_byte_swapped;
+  bool is_type_unknown;
   bool is_fortran;
   int32_t rank;
   int64_t dims[RLO_MAX_RANK];
@@ -191,6 +192,11 @@ static rlo_status read_type(reader *r, description *d) {
   const char *text = NULL;
   size_t length = 0;
   RLO_TRY(read_string(r, &text, &length));
+  d->dtype = rlo__npy_unknown_type(text, length);
+  d->is_type_unknown = d->dtype != RLO_DTYPE_INVALID;
+  if (d->is_type_unknown) {
+    return RLO_OK;
+  }
   rlo_status status =
       rlo__npy_type_parse(text, length, &d->dtype, &d->is_byte_swapped);
   if (status != RLO_OK) {
@@ -387,6 +393,7 @@ rlo_status rlo_npy_parse(const void *bytes,
       d.dtype, d.dims, d.rank, &layout, &header.shape));
   header.data_offset_bytes = (int64_t)(r.text_position + r.length);
   header.is_byte_swapped = d.is_byte_swapped;
+  header.is_type_unknown = d.is_type_unknown;
   RLO_TRY(check_file_size(&header, file_bytes));
   *out_header = header;
   return RLO_OK;

@@ -34,4 +34,8 @@ RLO_NODISCARD rlo_status rlo__npy_type_parse(const char *text,
                                              rlo_dtype *out_dtype,
                                              bool *out_is_byte_swapped);
 
+/** The unsigned integer as wide as elements whose type NumPy does not know:
+ *  "<V2", "|V1". RLO_DTYPE_INVALID for another spelling. */
+rlo_dtype rlo__npy_unknown_type(const char *text, size_t length);
+
 #endif

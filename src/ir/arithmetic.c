@@ -312,8 +312,21 @@ static uint64_t value_bits(const uint8_t unit[16], rlo_dtype dtype, int part) {
                                                   : 0;
 }
 
-static int32_t count_parts(rlo_dtype dtype) {
-  return rlo_dtype_is_complex(dtype) ? 2 : 1;
+/* The parts that are computed: those of the result. A pred says whether any
+ * part of the number is other than 0, and so takes those of the source. */
+static int32_t count_parts(rlo_dtype src, rlo_dtype dst) {
+  return rlo_dtype_is_complex(dst == RLO_DTYPE_PRED ? src : dst) ? 2 : 1;
+}
+
+static void set_result(uint8_t unit[16],
+                       rlo_dtype dtype,
+                       int part,
+                       uint64_t value) {
+  if (dtype == RLO_DTYPE_PRED) {
+    value |= part_bits(unit, dtype, 0);
+    part = 0;
+  }
+  set_part_bits(unit, dtype, part, value);
 }
 
 static uint64_t convert_part(rlo_dtype src, rlo_dtype dst, uint64_t bits) {
@@ -332,9 +345,9 @@ void rlo__arithmetic_convert(rlo_dtype src_type,
   rlo_dtype src = rlo__arithmetic_part(src_type);
   rlo_dtype dst = rlo__arithmetic_part(dst_type);
   uint8_t result[16] = {0};
-  for (int32_t p = 0; p < count_parts(dst_type); ++p) {
+  for (int32_t p = 0; p < count_parts(src_type, dst_type); ++p) {
     uint64_t bits = value_bits(in, src_type, p);
-    set_part_bits(result, dst_type, p, convert_part(src, dst, bits));
+    set_result(result, dst_type, p, convert_part(src, dst, bits));
   }
   memcpy(out, result, sizeof result);
 }
@@ -348,7 +361,7 @@ void rlo__combiner_init(rlo__combiner *c, const rlo_problem *problem) {
   c->is_conversion = rlo__problem_is_conversion(problem);
   c->is_sum = rlo_problem_is_sum(problem);
   c->reads_cells = rlo__problem_reads_cells(problem);
-  c->num_parts = count_parts(c->arithmetic->dst_type);
+  c->num_parts = count_parts(c->arithmetic->src_type, c->arithmetic->dst_type);
 }
 
 void rlo__combiner_begin(rlo__combiner *c) {
@@ -433,7 +446,7 @@ void rlo__combiner_finish(rlo__combiner *c, uint8_t cell[16]) {
       rlo__number old = load(c->compute, dst, value_bits(cell, a->dst_type, p));
       value = add(c->compute, value, scale(c->compute, a->beta, old));
     }
-    set_part_bits(result, a->dst_type, p, store(c->compute, dst, value));
+    set_result(result, a->dst_type, p, store(c->compute, dst, value));
   }
   memcpy(cell, result, sizeof result);
 }

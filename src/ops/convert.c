@@ -13,18 +13,20 @@ static rlo_status infer(const rlo_shape *src,
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "convert: %d is not an element type", (int)dtype);
   }
-  if (info->format.is_unsigned) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "convert: nothing is converted to %s, which has no zero",
-                    info->name);
-  }
   if (dtype == src->dtype) {
     return rlo__ops_shape_like(src, src->dims, src->rank, out_shape);
+  }
+  if (info->format.is_unsigned) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "convert: no other type is converted to %s, which has no "
+                    "zero",
+                    info->name);
   }
   return rlo_shape_make(dtype, src->dims, src->rank, out_shape);
 }
 
 rlo_status rlo_chain_convert(rlo_chain *chain, rlo_dtype dtype) {
+  RLO_REQUIRE(chain);
   rlo_shape result;
   RLO_REQUIRE(chain);
   RLO_TRY(infer(&chain->shape, dtype, &result));

@@ -52,39 +52,94 @@ static rlo_status check_fill(const rlo_problem *problem) {
   return RLO_OK;
 }
 
-rlo_status rlo__arith_split_parts(rlo_problem *problem) {
+static rlo_status fail_between(const rlo_arithmetic *a, const char *why) {
+  return RLO_FAIL(RLO_UNSUPPORTED,
+                  "%s to %s%s: devices compute complex numbers part by part; "
+                  "the host reference runs it",
+                  rlo_dtype_name(a->src_type),
+                  rlo_dtype_name(a->dst_type),
+                  why);
+}
+
+/* The source's parts that are no part of a real destination are skipped. */
+static rlo_status take_real_parts(rlo_problem *problem) {
   rlo_arithmetic *a = &problem->arithmetic;
-  bool is_complex = rlo_dtype_is_complex(a->src_type);
-  if (is_complex != rlo_dtype_is_complex(a->dst_type)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%s to %s; devices do not compute between complex and real "
-                    "numbers; the host reference runs it",
-                    rlo_dtype_name(a->src_type),
-                    rlo_dtype_name(a->dst_type));
+  if (a->dst_type == RLO_DTYPE_PRED) {
+    return fail_between(a, ", which asks for both parts at once");
   }
-  if (!is_complex) {
-    return RLO_OK;
+  if (!double_positions(problem, &problem->src)) {
+    return rlo__fail_overflow("a position of a part");
   }
-  RLO_TRY(check_fill(problem));
-  if (problem->num_axes == RLO_MAX_AXES) {
+  return RLO_OK;
+}
+
+/* A PAD guard gives the imaginary part of a real number its zero. */
+static rlo_status fill_imaginary_part(rlo_problem *problem, int32_t axis) {
+  static const uint8_t zeros[sizeof problem->fill];
+  const rlo_arithmetic *a = &problem->arithmetic;
+  bool has_fill = false;
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    has_fill = has_fill || problem->guards[g].kind == RLO_GUARD_PAD;
+  }
+  if (!rlo__problem_is_conversion(problem)) {
+    return fail_between(a, ", scaled, added or summed");
+  }
+  if (has_fill && memcmp(problem->fill, zeros, sizeof zeros) != 0) {
+    return fail_between(a, ", with a fill other than 0");
+  }
+  if (problem->num_guards == RLO_MAX_GUARDS) {
+    return fail_between(a, ", with as many guards as there may be");
+  }
+  memset(problem->fill, 0, sizeof problem->fill);
+  rlo_guard *guard = &problem->guards[problem->num_guards++];
+  memset(guard, 0, sizeof *guard);
+  guard->kind = RLO_GUARD_PAD;
+  guard->form.axis[axis] = 1;
+  guard->limit = 1;
+  return RLO_OK;
+}
+
+/* Adds the axis along which a destination has its two parts. */
+static rlo_status add_part_axis(rlo_problem *problem, bool is_src_complex) {
+  int32_t axis = problem->num_axes;
+  if (axis == RLO_MAX_AXES) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the parts of complex numbers would be axis %d; there are "
                     "at most %d",
                     RLO_MAX_AXES + 1,
                     RLO_MAX_AXES);
   }
-  if (!double_positions(problem, &problem->src) ||
+  if ((is_src_complex && !double_positions(problem, &problem->src)) ||
       !double_positions(problem, &problem->dst)) {
     return rlo__fail_overflow("a position of a part");
   }
-  problem->extents[problem->num_axes] = 2;
-  problem->src.axis[problem->num_axes] = 1;
-  problem->dst.axis[problem->num_axes] = 1;
+  problem->extents[axis] = 2;
+  problem->src.axis[axis] = is_src_complex;
+  problem->dst.axis[axis] = 1;
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    problem->guards[g].form.axis[axis] = 0;
+  }
+  for (int32_t n = 0; n < problem->num_terms; ++n) {
+    problem->terms[n].form.axis[axis] = 0;
+  }
   ++problem->num_axes;
+  return is_src_complex ? check_fill(problem)
+                        : fill_imaginary_part(problem, axis);
+}
+
+rlo_status rlo__arith_split_parts(rlo_problem *problem) {
+  rlo_arithmetic *a = &problem->arithmetic;
+  bool is_src_complex = rlo_dtype_is_complex(a->src_type);
+  bool is_dst_complex = rlo_dtype_is_complex(a->dst_type);
+  if (!is_src_complex && !is_dst_complex) {
+    return RLO_OK;
+  }
+  RLO_TRY(is_dst_complex ? add_part_axis(problem, is_src_complex)
+                         : take_real_parts(problem));
   a->src_type = rlo__arithmetic_part(a->src_type);
   a->dst_type = rlo__arithmetic_part(a->dst_type);
-  problem->unit_bits /= 2;
-  a->dst_unit_bits /= 2;
+  problem->unit_bits /= is_src_complex ? 2 : 1;
+  a->dst_unit_bits /= is_dst_complex ? 2 : 1;
   return rlo_problem_canonicalize(problem, 0, NULL, NULL);
 }
 

@@ -14,9 +14,9 @@ RLO_NODISCARD rlo_status rlo__arith_check(const rlo_problem *problem,
 /**
  * Turns a canonical problem that computes complex numbers into one that
  * computes their parts as real numbers. Other problems stay as they are.
- * @return RLO_OK; RLO_UNSUPPORTED between complex and real numbers, or for a
- *         fill of two different parts; RLO_OVERFLOW; or the status of
- *         rlo_problem_canonicalize.
+ * @return RLO_OK; RLO_UNSUPPORTED to pred, from real numbers unless they are
+ *         converted only, or for a fill of two different parts; RLO_OVERFLOW;
+ * or the status of rlo_problem_canonicalize.
  */
 RLO_NODISCARD rlo_status rlo__arith_split_parts(rlo_problem *problem);
 

@@ -216,9 +216,26 @@ class Inputs(CliCase):
         self.fails_on(npy_bytes("<f4", (-2, -3), ABC), "in.npy")
 
     def test_refused_types(self):
-        for descr in "|O", "<U4", "|S4", "<M8[s]", "|V2", "<f16", "<ixy", \
+        for descr in "|O", "<U4", "|S4", "<M8[s]", "|V4", "<f16", "<ixy", \
                 "[('a', '<f4')]":
             self.fails_on(npy_bytes(descr, (1,), b"\0" * 16), "in.npy")
+
+    def test_types_that_numpy_lacks(self):
+        """bf16, fp8 and int4 as ml_dtypes writes them."""
+        for descr, element, shape in (("<V2", "bf16", "bf16[2,3]{1,0}"),
+                                      ("|V1", "s4", "f8e4m3fn[2,3]{1,0}")):
+            data = bytes(range(2 * 3 * int(descr[2])))
+            self.write("in.npy", npy_bytes(descr, (2, 3), data))
+            self.fails(1, ["--from '%s'" % shape], "convert", "--host", "in.npy",
+                       "out.npy")
+            self.ok("convert", "--host", "in.npy", "out.bin", "--from",
+                      element + "[2,3]", "--to", "{0,1}")
+            width = int(descr[2])
+            moved = b"".join(data[(3 * i + j) * width:][:width]
+                             for j in range(3) for i in range(2))
+            self.assertEqual(self.read("out.bin"), moved)
+            self.fails(1, [], "convert", "--host", "in.npy", "out.npy", "--from",
+                       "f32[2,3]")
 
     def test_bare_bytes(self):
         self.write("in.bin", ABC)

@@ -8,6 +8,7 @@
 #include "support/device_suite.h"
 #include "support/expect.h"
 #include "support/random_shape.h"
+#include "support/shape_of.h"
 
 /* Problems that compute, on the device and on the host: equal in every bit. */
 
@@ -180,6 +181,41 @@ RLO_LOOP_TEST(test_device_compute__conversions_are_exact, 0, NUM_TYPES) {
   ck_assert_int_eq(failures, 0);
 }
 
+/* Real numbers of complex ones, and back. A device takes the parts one by one;
+ * a pred asks for both. */
+static const struct {
+  const char *src;
+  const char *dst;
+  double alpha;
+  test_outcome outcome;
+} between[] = {
+    {"c64[20,9]{1,0}", "f32[20,9]{0,1:T(4,8)}", 2.0, TEST_RAN},
+    {"f32[20,9]{1,0}", "c64[20,9]{0,1:T(4,8)fill(zero)}", 1.0, TEST_RAN},
+    {"f32[9]{0}", "c64[9]{0}", 2.0, TEST_REFUSED},
+    {"f32[9]{0}", "c64[9]{0:T(4)fill(one)}", 1.0, TEST_REFUSED},
+    {"c64[9]{0}", "pred[9]{0}", 1.0, TEST_REFUSED},
+};
+
+RLO_TABLE_TEST(test_device_compute__between_complex_and_real, between) {
+  test_random random = test_random_begin("test_device_compute");
+  const rlo_shape src = test_shape_of(between[_i].src);
+  const rlo_shape dst = test_shape_of(between[_i].dst);
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  options.alpha = between[_i].alpha;
+  expect_ok(rlo_relayout_combine(&src, &dst, NULL, &options, &problem));
+  uint8_t *values = malloc((size_t)problem.src_bytes + 16);
+  uint8_t *before = calloc(1, (size_t)problem.dst_bytes + 16);
+  ck_assert(values != NULL && before != NULL);
+  fill_with_numbers(&random, src.dtype, problem.src_bytes, values);
+  test_device_optimise(false);
+  test_outcome outcome =
+      run(between[_i].dst, values, before, "compute", RLO_DEVICE_CLASS_CPU, 0);
+  test_device_optimise(true);
+  free(values);
+  free(before);
+  ck_assert_int_eq(outcome, between[_i].outcome);
+}
+
 static double random_factor(test_random *random, bool is_whole) {
   static const double factors[] = {1.0, 0.0, -1.0, 2.0, 0.3, -1.7e-3, 5.5};
   double factor = factors[test_random_in(random, 0, 6)];
@@ -190,14 +226,15 @@ static bool is_whole(rlo_dtype dtype) {
   return rlo_dtype_is_integral(dtype) || dtype == RLO_DTYPE_PRED;
 }
 
-/* Drawn until both are complex or neither is; each with a zero, for fills. */
+/* Drawn until the second is complex only if the first is, and no pred then;
+ * each with a zero, for fills. */
 static void random_types(test_random *random, rlo_dtype *src, rlo_dtype *dst) {
   do {
     *src = types[test_random_in(random, 0, NUM_DST_TYPES - 1)];
     *dst = test_random_once_in(random, 3)
                ? *src
                : types[test_random_in(random, 0, NUM_DST_TYPES - 1)];
-  } while (is_complex(*src) != is_complex(*dst));
+  } while (is_complex(*src) ? *dst == RLO_DTYPE_PRED : is_complex(*dst));
 }
 
 static rlo_combine_options random_options(test_random *random,

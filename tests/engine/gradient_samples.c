@@ -334,7 +334,10 @@ static int32_t draw_indexed(sample *s, int64_t *out_axis) {
     s->dims[1][k] = s->dims[0][k];
   }
   add_number(s, "axis", *out_axis);
-  add_number(s, "batch_dims", batch_dims);
+  /* From the front or from the rank of the indices. */
+  bool is_from_end = s->ranks[1] > batch_dims && draw(0, 1) != 0;
+  add_number(
+      s, "batch_dims", is_from_end ? batch_dims - s->ranks[1] : batch_dims);
   return batch_dims;
 }
 

@@ -9,7 +9,7 @@
 
 typedef struct refused {
   const char *kernel;
-  rlo_attribute items[3];
+  rlo_attribute items[4];
   int32_t count;
   rlo_status status;
   const char *why;
@@ -124,6 +124,15 @@ RLO_TEST(test_engine_calls__wrong_attributes) {
        3,
        RLO_OUT_OF_RANGE,
        "StridedSlice: begin[0]=2 is one index of a dimension of size 2"},
+      {"StridedSlice",
+       {rlo_attribute_i64s("begin", DIMS(1), 1),
+        rlo_attribute_i64s("end", DIMS(0), 1),
+        rlo_attribute_i64s("strides", DIMS(-1), 1),
+        rlo_attribute_i64("shrink_axis_mask", 1)},
+       4,
+       RLO_INVALID_ARGUMENT,
+       "StridedSlice: strides[0]=-1 of a dimension that shrink_axis_mask takes "
+       "one index of; it is at least 1 there"},
       {"StridedSlice",
        {rlo_attribute_i64s("begin", DIMS(0, 0), 2),
         rlo_attribute_i64s("end", DIMS(0, 0), 2),

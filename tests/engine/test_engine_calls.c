@@ -507,6 +507,39 @@ RLO_TEST(test_engine_calls__problems_of_a_kernel) {
   rlo_tensor_release(x);
 }
 
+/* x[b, indices[b, r]] whichever way the batch is counted. */
+static void gather(rlo_tensor *x,
+                   rlo_tensor *indices,
+                   int64_t batch_dims,
+                   int32_t y[4]) {
+  rlo_tensor *result = NULL;
+  expect_ok(rlo_op_gather(x, indices, 1, batch_dims, &result));
+  expect_ok(rlo_tensor_read(result, y, 4 * sizeof y[0]));
+  rlo_tensor_release(result);
+}
+
+RLO_TEST(test_engine_calls__batch_dims_from_the_rank_of_the_indices) {
+  rlo_tensor *x = count_up(DIMS(2, 3), 2);
+  rlo_tensor *indices = count_up(DIMS(2, 2), 2);
+  rlo_tensor *y = NULL;
+  int32_t front[4];
+  int32_t back[4];
+  gather(x, indices, 1, front);
+  gather(x, indices, -1, back);
+  ck_assert_mem_eq(front, back, sizeof front);
+  expect_refusal(
+      rlo_op_gather(x, indices, 1, -3, &y),
+      RLO_OUT_OF_RANGE,
+      "GatherV2: 'batch_dims' is -3; indices of rank 2 take -2 to 2");
+  expect_refusal(rlo_op_gather(x, indices, 1, 3, &y),
+                 RLO_OUT_OF_RANGE,
+                 "GatherV2: 'batch_dims' is 3; indices of rank 2 take -2 to 2");
+  expect_ok(rlo_op_segment_sum(indices, indices, 4, 1, -1, &y));
+  rlo_tensor_release(y);
+  rlo_tensor_release(indices);
+  rlo_tensor_release(x);
+}
+
 RLO_TEST(test_engine_calls__what_has_no_problems) {
   static const int64_t pads[] = {1, 2};
   const lowered padded = {

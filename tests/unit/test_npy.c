@@ -176,9 +176,37 @@ RLO_TABLE_TEST(test_npy__reads_what_numpy_writes, headers) {
     ck_assert(rlo_shape_equal(&header.shape, &expected));
     ck_assert_int_eq(header.data_offset_bytes, (int64_t)size_bytes);
     bool is_wide = rlo_dtype_storage_bits(headers[_i].dtype) > 8;
+    ck_assert(!header.is_type_unknown);
     ck_assert_int_eq(
         header.is_byte_swapped,
         is_wide && headers[_i].is_big_endian != is_host_big_endian());
+  }
+}
+
+/* As ml_dtypes writes bfloat16, float8_e4m3fn and int4. */
+RLO_TEST(test_npy__reads_elements_of_unknown_type) {
+  static const struct {
+    const char *descr;
+    rlo_dtype dtype;
+  } cases[] = {{"<V2", RLO_DTYPE_U16},
+               {"|V2", RLO_DTYPE_U16},
+               {"<V1", RLO_DTYPE_U8},
+               {"|V1", RLO_DTYPE_U8}};
+
+  for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
+    char dictionary[128];
+    unsigned char bytes[256];
+    rlo_npy_header header;
+    snprintf(dictionary,
+             sizeof dictionary,
+             "{'descr': '%s', 'fortran_order': True, 'shape': (2, 3), }",
+             cases[n].descr);
+    size_t size_bytes = test_npy_make(bytes, 1, dictionary);
+    ck_assert_int_eq(test_npy_parse(bytes, size_bytes, -1, &header), RLO_OK);
+    ck_assert(header.is_type_unknown);
+    ck_assert(!header.is_byte_swapped);
+    ck_assert_int_eq(header.shape.dtype, cases[n].dtype);
+    ck_assert(rlo_layout_is_column_major(&header.shape.layout, 2));
   }
 }
 

@@ -121,10 +121,18 @@ static const struct {
      RLO_UNSUPPORTED,
      "byte 20 of the .npy file: the type '<M8[ns]' (objects, text, times, "
      "records) is not supported"},
-    {"{'descr': '|V1'}",
+    {"{'descr': '|V4'}",
      RLO_UNSUPPORTED,
-     "byte 20 of the .npy file: the type '|V1' (objects, text, times, records) "
+     "byte 20 of the .npy file: the type '|V4' (objects, text, times, records) "
      "is not supported"},
+    {"{'descr': '>V2'}",
+     RLO_UNSUPPORTED,
+     "byte 20 of the .npy file: the type '>V2' (objects, text, times, records) "
+     "is not supported"},
+    {"{'descr': '<V22'}",
+     RLO_UNSUPPORTED,
+     "byte 20 of the .npy file: the type '<V22' (objects, text, times, "
+     "records) is not supported"},
     {"{'descr': [('a', '<f4')]}",
      RLO_UNSUPPORTED,
      "byte 20 of the .npy file: structured types are not supported"},

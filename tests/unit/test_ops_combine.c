@@ -145,13 +145,49 @@ RLO_TEST(test_ops_combine__a_chain_rounds_once) {
                  "chain rounds once, at its end");
   expect_refusal(rlo_chain_convert(chain, RLO_DTYPE_F8E8M0FNU),
                  RLO_UNSUPPORTED,
-                 "convert: nothing is converted to f8e8m0fnu, which has no "
-                 "zero");
+                 "convert: no other type is converted to f8e8m0fnu, which has "
+                 "no zero");
   rlo_chain_release(chain);
   begin(RLO_DTYPE_F16, DIMS(2), 1);
   expect_ok(rlo_chain_convert(chain, RLO_DTYPE_F32));
   expect_ok(rlo_chain_sum(chain, ENTRIES(0), 1, false));
   expect_ok(rlo_chain_convert(chain, RLO_DTYPE_F64));
+}
+
+RLO_TEST(test_ops_combine__a_type_without_zero_becomes_itself) {
+  const uint8_t x[3] = {0, 127, 255};
+  uint8_t y[3] = {1, 1, 1};
+  begin(RLO_DTYPE_F8E8M0FNU, DIMS(3), 1);
+  expect_ok(rlo_chain_convert(chain, RLO_DTYPE_F8E8M0FNU));
+  run(x, y);
+  ck_assert_mem_eq(y, x, sizeof x);
+}
+
+RLO_TEST(test_ops_combine__a_complex_number_is_true_by_either_part) {
+  const float x[6][2] = {{0.0f, 0.0f},
+                         {1.0f, 0.0f},
+                         {0.0f, 2.0f},
+                         {-0.0f, -0.0f},
+                         {0.0f, NAN},
+                         {0.0f, 1e-45f}};
+  uint8_t y[6] = {9, 9, 9, 9, 9, 9};
+  begin(RLO_DTYPE_C64, DIMS(6), 1);
+  expect_ok(rlo_chain_convert(chain, RLO_DTYPE_PRED));
+  run(x, y);
+  ck_assert_mem_eq(y, ((uint8_t[]){0, 1, 1, 0, 1, 1}), sizeof y);
+  /* Also where more is computed than the conversion. */
+  rlo_shape src = shape_of(RLO_DTYPE_C64, DIMS(6), 1);
+  rlo_shape dst = shape_of(RLO_DTYPE_PRED, DIMS(6), 1);
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  options.alpha = -2.0;
+  expect_ok(rlo_relayout_combine(&src, &dst, NULL, &options, &problem));
+  expect_ok(rlo_problem_run_host(&problem, x, y));
+  ck_assert_mem_eq(y, ((uint8_t[]){0, 1, 1, 0, 1, 1}), sizeof y);
+  options.beta = 1.0;
+  y[0] = 1;
+  expect_ok(rlo_relayout_combine(&src, &dst, NULL, &options, &problem));
+  expect_ok(rlo_problem_run_host(&problem, x, y));
+  ck_assert_mem_eq(y, ((uint8_t[]){1, 1, 1, 0, 1, 1}), sizeof y);
 }
 
 RLO_TEST(test_ops_combine__what_computes_nothing_moves_bits) {

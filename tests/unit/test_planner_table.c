@@ -208,7 +208,15 @@ RLO_TEST(test_planner__parts_of_complex_numbers_are_computed_alike) {
   ck_assert_int_eq(plan.problem.unit_bits, 32);
   ck_assert_int_eq(plan.problem.arithmetic.dst_unit_bits, 64);
   ck_assert_int_eq(plan.problem.extents[0], 600);
+  /* The real parts, two apart; the parts, of which the imaginary one is filled.
+   */
   test_plan_lower("c64[300]{0}", "f32[300]{0}", NULL, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_int_eq(plan.problem.src.axis[0], 2);
+  test_plan_lower("f32[300]{0}", "c64[300]{0}", NULL, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_int_eq(plan.problem.num_guards, 1);
+  test_plan_lower("c64[300]{0}", "pred[300]{0}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
 }
 

@@ -118,6 +118,13 @@ static rlo_status take_entry(cut_plan *plan,
   plan->rank = k + 1;
   if (has_bit(masks->shrink_axis, entry)) {
     int64_t n = shape->dims[k];
+    if (stride < 1) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "strides[%d]=%lld of a dimension that shrink_axis_mask "
+                      "takes one index of; it is at least 1 there",
+                      entry,
+                      (long long)stride);
+    }
     if (begin < -n || begin >= n) {
       return RLO_FAIL(RLO_OUT_OF_RANGE,
                       "begin[%d]=%lld is one index of a dimension of size %lld",

@@ -9,16 +9,21 @@ static const rlo_attribute_spec gather_specs[] = {
     {"batch_dims", RLO_ATTRIBUTE_I64, false},
 };
 
+/* As in TensorFlow, a negative number counts from the rank of the indices. */
 static rlo_status get_batch_dims(const rlo_attributes *attributes,
+                                 const rlo_shape *indices,
                                  int32_t *out_batch_dims) {
   int64_t batch_dims = rlo__i64_or(attributes, "batch_dims", 0);
-  if (batch_dims < 0 || batch_dims > RLO_MAX_RANK) {
+  if (batch_dims < -indices->rank || batch_dims > indices->rank) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "'batch_dims' is %lld; 0 to %d are possible",
+                    "'batch_dims' is %lld; indices of rank %d take %d to %d",
                     (long long)batch_dims,
-                    RLO_MAX_RANK);
+                    indices->rank,
+                    -indices->rank,
+                    indices->rank);
   }
-  *out_batch_dims = (int32_t)batch_dims;
+  *out_batch_dims =
+      (int32_t)(batch_dims < 0 ? batch_dims + indices->rank : batch_dims);
   return RLO_OK;
 }
 
@@ -27,10 +32,10 @@ static rlo_status append_gather(const rlo__copy_step *step) {
   int32_t batch_dims = 0;
   RLO_TRY(rlo__axis_get(
       step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
-  RLO_TRY(get_batch_dims(step->attributes, &batch_dims));
   /* Indices are read in place, in their own layout. */
-  return rlo_chain_gather(
-      step->chain, rlo_chain_operand(step->others[0], 0), axis, batch_dims);
+  const rlo_shape *indices = rlo_chain_operand(step->others[0], 0);
+  RLO_TRY(get_batch_dims(step->attributes, indices, &batch_dims));
+  return rlo_chain_gather(step->chain, indices, axis, batch_dims);
 }
 
 const rlo__copy_op rlo__op_gather = {
@@ -49,12 +54,14 @@ static const rlo_attribute_spec segment_specs[] = {
 
 /* The axis is where the dimensions of the rows begin in input 0; its rank, for
  * ids without dimensions. */
-static rlo_status get_segments(const rlo_shape *rows,
+static rlo_status get_segments(const rlo_shape *const inputs[2],
                                const rlo_attributes *attributes,
                                int32_t *out_axis,
                                int32_t *out_batch_dims,
                                int64_t *out_num_segments) {
+  const rlo_shape *rows = inputs[0];
   RLO_TRY(rlo_shape_validate(rows));
+  RLO_TRY(rlo_shape_validate(inputs[1]));
   int64_t axis = rlo__i64_or(attributes, "axis", 0);
   if (axis < 0 || axis > rows->rank) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
@@ -63,7 +70,7 @@ static rlo_status get_segments(const rlo_shape *rows,
                     rows->rank);
   }
   *out_axis = (int32_t)axis;
-  RLO_TRY(get_batch_dims(attributes, out_batch_dims));
+  RLO_TRY(get_batch_dims(attributes, inputs[1], out_batch_dims));
   return rlo_attributes_get_i64(attributes, "num_segments", out_num_segments);
 }
 
@@ -73,7 +80,7 @@ static rlo_status infer_segment_sum(const rlo__copy_call *call,
   int32_t batch_dims = 0;
   int64_t num_segments = 0;
   RLO_TRY(get_segments(
-      call->inputs[0], call->attributes, &axis, &batch_dims, &num_segments));
+      call->inputs, call->attributes, &axis, &batch_dims, &num_segments));
   return rlo_segment_sum_infer(call->inputs[0],
                                call->inputs[1],
                                axis,
@@ -90,7 +97,7 @@ static rlo_status prepare_segment_sum(const rlo__backend_instance *instance,
   int32_t batch_dims = 0;
   int64_t num_segments = 0;
   RLO_TRY(get_segments(
-      call->inputs[0], call->attributes, &axis, &batch_dims, &num_segments));
+      call->inputs, call->attributes, &axis, &batch_dims, &num_segments));
   rlo_segment_sum *sum = NULL;
   RLO_TRY(rlo_segment_sum_create(
       call->inputs[0], call->inputs[1], axis, batch_dims, dst, &sum));
