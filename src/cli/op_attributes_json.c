@@ -258,11 +258,12 @@ static int name_place(const reader *r,
                       const place *outer,
                       const char *key,
                       place *out) {
-  char *name = rlo__op_attributes_allocate(r->attributes, strlen(key) + 1, 1);
+  size_t bytes = strlen(key) + 1;
+  char *name = rlo__op_attributes_allocate(r->attributes, bytes, 1);
   if (name == NULL) {
     return RLO__EXIT_FAILURE;
   }
-  strcpy(name, key);
+  memcpy(name, key, bytes);
   *out = (place){outer, name, outer != NULL ? outer->depth + 1 : 0};
   return RLO__EXIT_OK;
 }
@@ -336,12 +337,12 @@ static int convert_all(const reader *r,
                      r->path);
   }
   json_object_foreach(object, key, value) {
-    rlo_attribute *item = NULL;
     place at;
-    int code = rlo__op_attributes_append(r->attributes, &item);
-    if (code == RLO__EXIT_OK) {
-      code = name_place(r, NULL, key, &at);
+    rlo_attribute *item = rlo__op_attributes_append(r->attributes);
+    if (item == NULL) {
+      return RLO__EXIT_USAGE;
     }
+    int code = name_place(r, NULL, key, &at);
     if (code == RLO__EXIT_OK) {
       code = convert(r, &at, rlo__op_attribute_types(kernel, key), value, item);
     }

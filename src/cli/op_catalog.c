@@ -235,14 +235,12 @@ uint32_t rlo__op_attribute_types(const rlo_kernel_config *kernel,
   return spec != NULL ? spec->types : 0;
 }
 
-int rlo__op_attributes_append(rlo__op_attributes *attributes,
-                              rlo_attribute **out_item) {
+rlo_attribute *rlo__op_attributes_append(rlo__op_attributes *attributes) {
   if (attributes->count == RLO__MAX_OP_ATTRIBUTES) {
-    return rlo__fail_usage(
-        "op", "more than %d attributes", RLO__MAX_OP_ATTRIBUTES);
+    rlo__fail_usage("op", "more than %d attributes", RLO__MAX_OP_ATTRIBUTES);
+    return NULL;
   }
-  *out_item = &attributes->items[attributes->count++];
-  return RLO__EXIT_OK;
+  return &attributes->items[attributes->count++];
 }
 
 int rlo__op_attributes_add(rlo__op_attributes *attributes,
@@ -257,10 +255,9 @@ int rlo__op_attributes_add(rlo__op_attributes *attributes,
   if (spec == NULL) {
     return fail_unknown(kernel, text, length);
   }
-  rlo_attribute *item = NULL;
-  int code = rlo__op_attributes_append(attributes, &item);
-  return code == RLO__EXIT_OK ? parse_value(attributes, spec, equals + 1, item)
-                              : code;
+  rlo_attribute *item = rlo__op_attributes_append(attributes);
+  return item != NULL ? parse_value(attributes, spec, equals + 1, item)
+                      : RLO__EXIT_USAGE;
 }
 
 /* A part of the memory of attributes. */

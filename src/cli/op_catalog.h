@@ -27,10 +27,9 @@ void *rlo__op_attributes_allocate(rlo__op_attributes *attributes,
                                   size_t count,
                                   size_t element_bytes);
 
-/** The next item, whose value the caller sets. Returns RLO__EXIT_OK; else an
- *  exit code, after a message. */
-int rlo__op_attributes_append(rlo__op_attributes *attributes,
-                              rlo_attribute **out_item);
+/** Adds an item, which the caller sets. NULL after a message, if there are too
+ *  many: for RLO__EXIT_USAGE. */
+rlo_attribute *rlo__op_attributes_append(rlo__op_attributes *attributes);
 
 /** The types of an attribute of a kernel; 0 if it has none of this name. */
 uint32_t rlo__op_attribute_types(const rlo_kernel_config *kernel,
@@ -51,7 +50,7 @@ int rlo__op_attributes_add(rlo__op_attributes *attributes,
  * Reads attributes from a file with a JSON object, "-" for standard input.
  * Where the kernel has an attribute of the name, its type decides what a text
  * or an empty list is; objects become maps.
- * @return RLO__EXIT_OK; RLO__EXIT_FAILURE after a message with file, line and
+ * @return RLO__EXIT_OK; else an exit code, after a message with file, line and
  *         column, or with the name of the attribute. A build without jansson
  *         says so.
  */
