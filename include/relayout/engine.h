@@ -5,6 +5,7 @@
 
 #include "relayout/attributes.h"
 #include "relayout/chain.h"
+#include "relayout/kernel_names.h"
 #include "relayout/tensor.h"
 
 RLO_BEGIN_DECLS
@@ -16,7 +17,8 @@ RLO_BEGIN_DECLS
  * results, bring the inputs to that backend, run.
  *
  * Two backends are built in, "host" and, for an engine over an rlo_context,
- * "opencl", with the same kernels: docs/engine.md lists them.
+ * "opencl", with the same kernels: docs/engine.md lists them, kernel_names.h
+ * has their names.
  */
 
 /** Options of an engine. Initialize with RLO_ENGINE_OPTIONS_INIT. */

@@ -109,6 +109,20 @@ rlo_gradient_find(rlo_engine *engine,
                   rlo_gradient_config *out_config);
 
 /**
+ * Lists the gradients, sorted by the names of their kernels.
+ * @param out_configs  room for `capacity`, their names borrowed from the
+ *                     engine; may be NULL if that is 0; gradients beyond it are
+ *                     not written.
+ * @param out_count    the number of gradients.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL; RLO_OUT_OF_MEMORY.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_gradient_list(rlo_engine *engine,
+                  rlo_gradient_config *out_configs,
+                  int32_t capacity,
+                  int32_t *out_count);
+
+/**
  * Computes the vector-Jacobian product of one kernel, without a tape. The
  * kernel itself runs only if its gradient saves outputs.
  *

@@ -12,7 +12,10 @@
 #include "stream_report.h"
 
 static int read_attributes(rlo__op *op) {
-  int code = RLO__EXIT_OK;
+  const char *path = op->request->attributes_path;
+  int code = path == NULL ? RLO__EXIT_OK
+                          : rlo__op_attributes_add_file(
+                                &op->attributes, &op->kernel, path);
   for (int32_t n = 0; n < op->request->num_attributes && code == RLO__EXIT_OK;
        ++n) {
     code = rlo__op_attributes_add(
@@ -413,6 +416,7 @@ static const struct option options[] = {
     {"json", no_argument, NULL, RLO__OPTION_JSON},
     {"list", no_argument, NULL, RLO__OPTION_LIST},
     {"attr", required_argument, NULL, RLO__OPTION_ATTR},
+    {"attrs", required_argument, NULL, RLO__OPTION_ATTRS},
     {"from", required_argument, NULL, RLO__OPTION_FROM},
     {"to", required_argument, NULL, RLO__OPTION_TO},
     RLO__STREAM_OPTIONS,
@@ -432,6 +436,12 @@ static int take_option(void *payload, int option, const char *value) {
             "op", "--attr is given more than %d times", RLO__MAX_OP_ATTRIBUTES);
       }
       request->attributes[request->num_attributes++] = value;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_ATTRS:
+      if (request->attributes_path != NULL) {
+        return rlo__fail_usage("op", "--attrs is given twice");
+      }
+      request->attributes_path = value;
       return RLO__EXIT_OK;
     case RLO__OPTION_FROM:
       request->from[request->num_from++] = value;
@@ -496,10 +506,15 @@ const rlo__command rlo__cmd_op = {
         "  relayout op split_v --attr num_or_size_splits=2 in.npy a.npy "
         "b.npy\n"
         "\n"
-        "  --list           print the operations: their inputs and attributes\n"
+        "  --list           print the operations: their inputs and "
+        "attributes,\n"
+        "                   and whether they have a gradient\n"
         "  --attr KEY=VALUE an attribute: a number, numbers between commas "
         "(-\n"
         "                   for none), true or false, a word, or a shape\n"
+        "  --attrs FILE     attributes as a JSON object in a file; - for "
+        "standard\n"
+        "                   input\n"
         "  --to LAYOUT      the layout of the results, in braces; row-major\n"
         "                   without it\n"
         "  --from SHAPE     the shape whose slots an input holds; one for "

@@ -18,6 +18,8 @@ typedef struct rlo__op_request {
   /** "NAME=VALUE" */
   const char *attributes[RLO__MAX_OP_ATTRIBUTES];
   int32_t num_attributes;
+  /** A file of further ones, "-" for standard input; NULL: none. */
+  const char *attributes_path;
   /** The --from of each input, in their order; "-": the shape of the file. Room
    *  for all arguments of the command line. */
   const char **from;

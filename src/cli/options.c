@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -263,6 +264,18 @@ int rlo__device_choice_parse(const char *verb,
   }
 }
 
+bool rlo__number_is_exact(const char *text, double value) {
+  char digits[DBL_MAX_10_EXP + 8];
+  const char *first = text[0] == '-' ? text + 1 : text;
+  if (first[strspn(first, "0123456789")] != '\0') {
+    return true;
+  }
+  snprintf(digits, sizeof(digits), "%.0f", fabs(value));
+  for (; first[0] == '0' && first[1] != '\0'; ++first) {
+  }
+  return strcmp(digits, first) == 0;
+}
+
 int rlo__factor_parse(const char *verb,
                       const char *what,
                       const char *text,
@@ -271,6 +284,15 @@ int rlo__factor_parse(const char *verb,
   *out_value = strtod(text, &end);
   if (end == text || *end != '\0' || !isfinite(*out_value)) {
     return rlo__fail_usage(verb, "%s: '%s' is not a finite number", what, text);
+  }
+  if (!rlo__number_is_exact(text, *out_value)) {
+    return rlo__fail_usage(
+        verb,
+        "%s: %s is not exact as a factor, which is a double; "
+        "the nearest one is %.0f",
+        what,
+        text,
+        *out_value);
   }
   return RLO__EXIT_OK;
 }

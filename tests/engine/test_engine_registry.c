@@ -357,3 +357,48 @@ RLO_TEST(test_engine_registry__copies_stay) {
   ck_assert_int_eq(stats.copies, 2);
   rlo_tensor_release(x);
 }
+
+/* Each built-in kernel has its constant, and each constant is a kernel. */
+RLO_TEST(test_engine_registry__names_of_kernels) {
+  static const char *const names[] = {RLO_KERNEL_NAME_IDENTITY,
+                                      RLO_KERNEL_NAME_RELAYOUT,
+                                      RLO_KERNEL_NAME_TRANSPOSE,
+                                      RLO_KERNEL_NAME_RESHAPE,
+                                      RLO_KERNEL_NAME_EXPAND_DIMS,
+                                      RLO_KERNEL_NAME_SLICE,
+                                      RLO_KERNEL_NAME_STRIDED_SLICE,
+                                      RLO_KERNEL_NAME_PAD_V2,
+                                      RLO_KERNEL_NAME_MIRROR_PAD,
+                                      RLO_KERNEL_NAME_REVERSE,
+                                      RLO_KERNEL_NAME_ROLL,
+                                      RLO_KERNEL_NAME_BROADCAST_TO,
+                                      RLO_KERNEL_NAME_TILE,
+                                      RLO_KERNEL_NAME_REPEAT,
+                                      RLO_KERNEL_NAME_CONCAT,
+                                      RLO_KERNEL_NAME_CONCAT_V2,
+                                      RLO_KERNEL_NAME_PACK,
+                                      RLO_KERNEL_NAME_SPLIT_V,
+                                      RLO_KERNEL_NAME_UNPACK,
+                                      RLO_KERNEL_NAME_SPACE_TO_BATCH_ND,
+                                      RLO_KERNEL_NAME_BATCH_TO_SPACE_ND,
+                                      RLO_KERNEL_NAME_SPACE_TO_DEPTH,
+                                      RLO_KERNEL_NAME_DEPTH_TO_SPACE,
+                                      RLO_KERNEL_NAME_CAST,
+                                      RLO_KERNEL_NAME_SUM,
+                                      RLO_KERNEL_NAME_ADD_N,
+                                      RLO_KERNEL_NAME_RESCALE,
+                                      RLO_KERNEL_NAME_GATHER_V2,
+                                      RLO_KERNEL_NAME_UNSORTED_SEGMENT_SUM,
+                                      RLO_KERNEL_NAME_MOVE_ADJOINT};
+  rlo_kernel_config config;
+  int32_t count = 0;
+  expect_ok(rlo_kernel_list(engine, RLO_BACKEND_NAME_HOST, NULL, 0, &count));
+  ck_assert_int_eq(count, COUNT(names));
+  for (int32_t n = 0; n < COUNT(names); ++n) {
+    expect_ok(
+        rlo_kernel_find(engine, names[n], RLO_BACKEND_NAME_HOST, &config));
+    for (int32_t other = 0; other < n; ++other) {
+      ck_assert_str_ne(names[n], names[other]);
+    }
+  }
+}

@@ -40,6 +40,17 @@ fail:
   return status;
 }
 
+/* Clears the bits of a unit that are no part of the value, and makes a pred,
+ * which takes its whole byte, 0 or 1. */
+static void keep_value_bits(rlo_dtype dtype, uint8_t bits[16]) {
+  if (dtype == RLO_DTYPE_PRED) {
+    bits[0] = bits[0] != 0;
+  }
+  for (int32_t b = rlo_dtype_value_bits(dtype); b < 128; ++b) {
+    bits[b / 8] = (uint8_t)(bits[b / 8] & ~(1U << b % 8));
+  }
+}
+
 static rlo_status take_value(const rlo__kernel_call *k,
                              const rlo__copy_op *op,
                              with_value *out) {
@@ -50,6 +61,7 @@ static rlo_status take_value(const rlo__kernel_call *k,
                                    rlo_tensor_shape(value),
                                    k->call.attributes));
   RLO_TRY(read_element(value, bytes));
+  keep_value_bits(rlo_tensor_shape(value)->dtype, bytes);
   memcpy(out->words, bytes, sizeof out->words);
   int32_t count = k->call.attributes != NULL ? k->call.attributes->count : 0;
   out->items = rlo__alloc_array((size_t)count + 1, sizeof *out->items);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/gradient/gradient.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "engine/parts.h"
@@ -175,6 +177,45 @@ rlo_status rlo_gradient_find(rlo_engine *engine,
   return rlo__gradient_find(engine, kernel_name, out_config)
              ? RLO_OK
              : rlo__gradient_fail_missing(kernel_name);
+}
+
+static int compare_names(const void *a, const void *b) {
+  const rlo_gradient_config *left = a;
+  const rlo_gradient_config *right = b;
+  return strcmp(left->kernel_name, right->kernel_name);
+}
+
+rlo_status rlo_gradient_list(rlo_engine *engine,
+                             rlo_gradient_config *out_configs,
+                             int32_t capacity,
+                             int32_t *out_count) {
+  if (engine == NULL || out_count == NULL ||
+      (capacity > 0 && out_configs == NULL)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    engine == NULL ? "the engine is NULL"
+                                   : "no place for the list of gradients");
+  }
+  rlo__table *table = &engine->gradients->table;
+  size_t count = 0;
+  rlo__rwlock_lock_read(&engine->registry->lock);
+  rlo_gradient_config *configs =
+      rlo__alloc_array(table->count + 1, sizeof *configs);
+  for (gradient_slot *s = rlo__table_newest(table);
+       s != NULL && configs != NULL;
+       s = rlo__table_older(table, s)) {
+    configs[count++] = s->config;
+  }
+  rlo__rwlock_unlock(&engine->registry->lock);
+  if (configs == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  qsort(configs, count, sizeof *configs, compare_names);
+  for (size_t n = 0; n < count && n < (size_t)rlo__max(capacity, 0); ++n) {
+    out_configs[n] = configs[n];
+  }
+  rlo__free(configs);
+  *out_count = (int32_t)count;
+  return RLO_OK;
 }
 
 /* -------------------------------------------------------------------- saving
