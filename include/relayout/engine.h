@@ -117,6 +117,34 @@ rlo_run_kernel(rlo_engine *engine,
                int32_t capacity,
                int32_t *out_count);
 
+/** An input of a kernel by its name; both parts are borrowed. */
+typedef struct rlo_named_tensor {
+  const char *name;
+  rlo_tensor *tensor;
+} rlo_named_tensor;
+
+/**
+ * Runs a kernel whose config names its inputs, as those of all built-in kernels
+ * do (docs/engine.md).
+ *
+ * @param inputs  `num_inputs` in any order, each name once; the last name of a
+ *                kernel with any number of inputs once for each of these, in
+ *                their order. Those that may be left out are the last ones.
+ * @return as rlo_run_kernel; RLO_INVALID_ARGUMENT also for a kernel whose
+ *         inputs have no names, and for a name that it does not have, that is
+ *         given twice or that is missing: the message lists those it has.
+ * Threads: safe. Async: as rlo_run_kernel.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_run_kernel_named(rlo_engine *engine,
+                     const char *kernel_name,
+                     const rlo_named_tensor *inputs,
+                     int32_t num_inputs,
+                     const rlo_attributes *attributes,
+                     rlo_tensor **out_tensors,
+                     int32_t capacity,
+                     int32_t *out_count);
+
 /**
  * Infers the shapes of a kernel's results, without running it.
  * @param inputs      `num_inputs` shapes, borrowed.

@@ -26,46 +26,11 @@ static int read_attributes(rlo__op *op) {
 
 /* ------------------------------------------------------------------- files */
 
-/* An operation with one input may have several outputs; one with several inputs
- * has one output. */
-static int count_files(rlo__op *op) {
-  int32_t num_paths = op->request->num_paths;
-  op->num_inputs = op->kernel.max_inputs == 1 ? 1 : num_paths - 1;
-  if (num_paths < 2 || op->num_inputs < op->kernel.min_inputs ||
-      (op->kernel.max_inputs >= 0 && op->num_inputs > op->kernel.max_inputs)) {
-    return rlo__fail_usage("op",
-                           "%s: %d file%s; name those of its inputs (%d%s), "
-                           "then those of its results",
-                           op->kernel.kernel_name,
-                           num_paths,
-                           num_paths == 1 ? "" : "s",
-                           op->kernel.min_inputs,
-                           op->kernel.max_inputs < 0 ? " or more" : "");
-  }
-  if (op->request->num_from > op->num_inputs) {
-    return rlo__fail_usage("op",
-                           "--from is given %d times for %d inputs",
-                           op->request->num_from,
-                           op->num_inputs);
-  }
-  op->num_outputs = num_paths - op->num_inputs;
-  size_t num_inputs = (size_t)op->num_inputs;
-  size_t num_outputs = (size_t)op->num_outputs;
-  op->sources = calloc(num_inputs, sizeof(*op->sources));
-  op->input_shapes = calloc(num_inputs, sizeof(*op->input_shapes));
-  op->output_shapes = calloc(num_outputs, sizeof(*op->output_shapes));
-  op->outputs = calloc(num_outputs, sizeof(*op->outputs));
-  return op->sources == NULL || op->input_shapes == NULL ||
-                 op->output_shapes == NULL || op->outputs == NULL
-             ? rlo__fail("cannot get memory for %d files", num_paths)
-             : RLO__EXIT_OK;
-}
-
 /* Checks that each output file differs from the inputs and the other outputs.
  */
 static int check_paths(rlo__op *op) {
-  char **paths = op->request->paths;
-  for (int32_t n = op->num_inputs; n < op->request->num_paths; ++n) {
+  const char **paths = op->paths;
+  for (int32_t n = op->num_inputs; n < op->num_inputs + op->num_outputs; ++n) {
     for (int32_t other = 0; other < n; ++other) {
       if (strcmp(paths[n], paths[other]) == 0 ||
           rlo__path_is_same_file(paths[n], paths[other])) {
@@ -81,17 +46,15 @@ static int open_inputs(rlo__op *op) {
   /* Each may have one more descriptor, for a storage. */
   rlo__files_allow(2 * (op->num_inputs + op->num_outputs));
   for (int32_t n = 0; n < op->num_inputs; ++n) {
-    const char *text = n < op->request->num_from ? op->request->from[n] : "-";
     rlo__file_hints hints = RLO__FILE_HINTS_INIT;
     rlo_shape from;
     int code = RLO__EXIT_OK;
-    if (strcmp(text, "-") != 0) {
+    if (strcmp(op->from[n], "-") != 0) {
       hints.from = &from;
-      code = rlo__shape_operand_parse(text, &from);
+      code = rlo__shape_operand_parse(op->from[n], &from);
     }
     if (code == RLO__EXIT_OK) {
-      code = rlo__array_source_open(
-          op->request->paths[n], &hints, &op->sources[n]);
+      code = rlo__array_source_open(op->paths[n], &hints, &op->sources[n]);
     }
     if (code != RLO__EXIT_OK) {
       return code;
@@ -144,7 +107,7 @@ static int place_outputs(rlo__op *op) {
       return rlo__fail_last();
     }
     op->outputs[n] = (rlo__stream_output){
-        op->request->paths[op->num_inputs + n], shape, extent.physical_bytes};
+        op->paths[op->num_inputs + n], shape, extent.physical_bytes};
   }
   return RLO__EXIT_OK;
 }
@@ -375,7 +338,7 @@ static int operate(rlo__op *op) {
   }
   int code = rlo__op_catalog_find(op->engine, op->request->name, &op->kernel);
   int (*const stages[])(rlo__op *) = {read_attributes,
-                                      count_files,
+                                      rlo__op_take_files,
                                       check_paths,
                                       open_inputs,
                                       infer_outputs,
@@ -399,6 +362,8 @@ static int run_request(const rlo__op_request *request) {
   free(op.output_shapes);
   free((void *)op.input_shapes);
   free(op.sources);
+  free((void *)op.from);
+  free((void *)op.paths);
   rlo__op_attributes_deinit(&op.attributes);
   rlo_engine_release(op.engine);
   return code;
@@ -417,6 +382,7 @@ static const struct option options[] = {
     {"list", no_argument, NULL, RLO__OPTION_LIST},
     {"attr", required_argument, NULL, RLO__OPTION_ATTR},
     {"attrs", required_argument, NULL, RLO__OPTION_ATTRS},
+    {"input", required_argument, NULL, RLO__OPTION_INPUT},
     {"from", required_argument, NULL, RLO__OPTION_FROM},
     {"to", required_argument, NULL, RLO__OPTION_TO},
     RLO__STREAM_OPTIONS,
@@ -442,6 +408,9 @@ static int take_option(void *payload, int option, const char *value) {
         return rlo__fail_usage("op", "--attrs is given twice");
       }
       request->attributes_path = value;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_INPUT:
+      request->inputs[request->num_inputs++] = value;
       return RLO__EXIT_OK;
     case RLO__OPTION_FROM:
       request->from[request->num_from++] = value;
@@ -477,16 +446,18 @@ static int take_arguments(int argc, char **argv, op_arguments *arguments) {
 static int run(int argc, char **argv) {
   op_arguments arguments = {0};
   const char **from = calloc((size_t)argc, sizeof(*from));
-  if (from == NULL) {
-    return rlo__fail("cannot get memory for %d arguments", argc);
-  }
+  const char **inputs = calloc((size_t)argc, sizeof(*inputs));
   arguments.request.from = from;
-  int code = take_arguments(argc, argv, &arguments);
+  arguments.request.inputs = inputs;
+  int code = from == NULL || inputs == NULL
+                 ? rlo__fail("cannot get memory for %d arguments", argc)
+                 : take_arguments(argc, argv, &arguments);
   if (code == RLO__EXIT_OK) {
     code = arguments.is_listing
                ? rlo__op_catalog_print(arguments.request.common.is_json)
                : run_request(&arguments.request);
   }
+  free((void *)inputs);
   free((void *)from);
   return code;
 }
@@ -515,11 +486,18 @@ const rlo__command rlo__cmd_op = {
         "  --attrs FILE     attributes as a JSON object in a file; - for "
         "standard\n"
         "                   input\n"
+        "  --input NAME=FILE  an input by its name, as --list shows it; once "
+        "for\n"
+        "                   each, in any order. The files behind NAME are then "
+        "those\n"
+        "                   of the results\n"
         "  --to LAYOUT      the layout of the results, in braces; row-major\n"
         "                   without it\n"
         "  --from SHAPE     the shape whose slots an input holds; one for "
         "each\n"
-        "                   input, in their order, - for the shape in its "
+        "                   input, in the order in which they are named, - "
+        "for\n"
+        "                   the shape in its "
         "file\n"
         "  --device N       a device of `relayout devices`; the default "
         "device\n"

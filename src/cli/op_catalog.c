@@ -362,6 +362,24 @@ int rlo__op_catalog_find(rlo_engine *engine,
                                name);
 }
 
+void rlo__op_inputs_text(const rlo_kernel_config *kernel,
+                         char *text,
+                         size_t text_bytes) {
+  size_t at = 0;
+  text[0] = '\0';
+  for (int32_t n = 0; n < kernel->num_input_names && at < text_bytes; ++n) {
+    bool is_last = n == kernel->num_input_names - 1;
+    at += (size_t)snprintf(text + at,
+                           text_bytes - at,
+                           "%s%s%s",
+                           n == 0 ? "" : ", ",
+                           kernel->input_names[n],
+                           is_last && kernel->max_inputs < 0 ? " (any number)"
+                           : n >= kernel->min_inputs ? " (may be left out)"
+                                                     : "");
+  }
+}
+
 static void print_inputs(const rlo_kernel_config *kernel) {
   if (kernel->max_inputs < 0) {
     printf("%d or more inputs", kernel->min_inputs);
@@ -371,6 +389,9 @@ static void print_inputs(const rlo_kernel_config *kernel) {
   } else {
     printf("%d to %d inputs", kernel->min_inputs, kernel->max_inputs);
   }
+  char names[512];
+  rlo__op_inputs_text(kernel, names, sizeof(names));
+  printf(": %s", names);
 }
 
 static bool has_gradient(rlo_engine *engine, const rlo_kernel_config *kernel) {
@@ -399,6 +420,11 @@ static void print_kernel_json(rlo__json *json,
   rlo__json_int(json, "min_inputs", kernel->min_inputs);
   rlo__json_int(json, "max_inputs", kernel->max_inputs);
   rlo__json_bool(json, "has_gradient", has_gradient(engine, kernel));
+  rlo__json_begin_array(json, "inputs");
+  for (int32_t n = 0; n < kernel->num_input_names; ++n) {
+    rlo__json_string(json, NULL, kernel->input_names[n]);
+  }
+  rlo__json_end_array(json);
   rlo__json_begin_array(json, "attributes");
   for (int32_t n = 0; n < kernel->num_attributes; ++n) {
     const rlo_attribute_spec *spec = &kernel->attributes[n];

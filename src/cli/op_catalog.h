@@ -68,6 +68,11 @@ int rlo__op_catalog_find(rlo_engine *engine,
                          const char *name,
                          rlo_kernel_config *out_kernel);
 
+/** Writes the names of an operation's inputs: "x, value (may be left out)". */
+void rlo__op_inputs_text(const rlo_kernel_config *kernel,
+                         char *text,
+                         size_t text_bytes);
+
 /** Prints every built-in operation with its inputs, whether it has a gradient,
  *  and its attributes. Returns
  *  RLO__EXIT_OK, or prints the reason and returns RLO__EXIT_FAILURE. */

@@ -109,7 +109,7 @@ static int run_on(const state *s, rlo_context *context) {
   options.context = context;
   /* So that the result's layout costs no second launch. */
   options.is_fusing = true;
-  const int32_t num_tensors = s->op->request->num_paths;
+  const int32_t num_tensors = s->op->num_inputs + s->op->num_outputs;
   rlo_tensor **tensors = calloc((size_t)num_tensors, sizeof(rlo_tensor *));
   if (tensors == NULL) {
     return rlo__fail("cannot get memory for %d tensors", num_tensors);
@@ -119,7 +119,9 @@ static int run_on(const state *s, rlo_context *context) {
   if (status == RLO_OK) {
     status = run_kernel(s, engine, tensors);
   }
-  int code = status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+  int code = status == RLO_OK  ? RLO__EXIT_OK
+             : context == NULL ? rlo__fail_last()
+                               : rlo__fail_on_device();
   for (int32_t n = 0; n < num_tensors; ++n) {
     rlo_tensor_release(tensors[n]);
   }

@@ -10,9 +10,9 @@ static rlo_status infer(const rlo_shape *src,
                         int32_t dim,
                         int32_t batch_dims,
                         rlo_shape *out_shape) {
-  RLO_TRY(rlo__ops_check_dim("gather", src, dim));
-  RLO_TRY(rlo__ops_check_indices("gather", indices));
-  RLO_TRY(rlo__ops_check_batch("gather", src, indices, dim, batch_dims));
+  static const rlo__indexed_words words = {
+      "gather", "the array", "the array of indices"};
+  RLO_TRY(rlo__ops_check_gather(&words, src, indices, dim, batch_dims));
   int64_t dims[2 * RLO_MAX_RANK];
   int32_t rank = 0;
   for (int32_t k = 0; k < dim; ++k) {

@@ -11,22 +11,24 @@
 #include "ir/problem.h"
 #include "ops/chain.h"
 #include "ops/combine.h"
-#include "ops/indexed.h"
 #include "relayout/ops.h"
 
 static const char operation[] = "segment_sum";
 
-static rlo_status check_rows(const rlo_shape *src,
+static rlo_status check_rows(const rlo__indexed_words *words,
+                             const rlo_shape *src,
                              const rlo_shape *ids,
                              int32_t dim,
                              int32_t batch_dims) {
   int32_t row_dims = ids->rank - batch_dims;
   if (dim + row_dims > src->rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: the ids have %d dimensions of rows, the source of "
-                    "rank %d has %d from dimension %d on",
-                    operation,
+                    "%s: %s has %d dimensions of rows, %s of rank %d has %d "
+                    "from dimension %d on",
+                    words->operation,
+                    words->indices,
                     row_dims,
+                    words->array,
                     src->rank,
                     src->rank - dim,
                     dim);
@@ -34,40 +36,43 @@ static rlo_status check_rows(const rlo_shape *src,
   for (int32_t k = 0; k < row_dims; ++k) {
     if (src->dims[dim + k] != ids->dims[batch_dims + k]) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "%s: dimension %d of the source is %lld, dimension %d of "
-                      "the ids %lld; they must be equal",
-                      operation,
+                      "%s: dimension %d of %s is %lld, dimension %d of %s "
+                      "%lld; they must be equal",
+                      words->operation,
                       dim + k,
+                      words->array,
                       (long long)src->dims[dim + k],
                       batch_dims + k,
+                      words->indices,
                       (long long)ids->dims[batch_dims + k]);
     }
   }
   return RLO_OK;
 }
 
-rlo_status rlo_segment_sum_infer(const rlo_shape *src,
-                                 const rlo_shape *ids,
-                                 int32_t dim,
-                                 int32_t batch_dims,
-                                 int64_t num_segments,
-                                 rlo_shape *out_shape) {
+rlo_status rlo__segment_sum_infer(const rlo__indexed_words *words,
+                                  const rlo_shape *src,
+                                  const rlo_shape *ids,
+                                  int32_t dim,
+                                  int32_t batch_dims,
+                                  int64_t num_segments,
+                                  rlo_shape *out_shape) {
   RLO_TRY(rlo_shape_validate(src));
-  RLO_TRY(rlo__ops_check_addable(operation, src->dtype));
-  RLO_TRY(rlo__ops_check_indices(operation, ids));
+  RLO_TRY(rlo__ops_check_addable(words->operation, src->dtype));
+  RLO_TRY(rlo__ops_check_indices(words, ids));
   if (dim < 0 || dim > src->rank) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "%s: rows from dimension %d on, in an array of rank %d",
-                    operation,
+                    words->operation,
                     dim,
                     src->rank);
   }
-  RLO_TRY(rlo__ops_check_batch(operation, src, ids, dim, batch_dims));
-  RLO_TRY(check_rows(src, ids, dim, batch_dims));
+  RLO_TRY(rlo__ops_check_batch(words, src, ids, dim, batch_dims));
+  RLO_TRY(check_rows(words, src, ids, dim, batch_dims));
   if (num_segments < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s: %lld segments",
-                    operation,
+                    words->operation,
                     (long long)num_segments);
   }
   int32_t row_dims = ids->rank - batch_dims;
@@ -81,6 +86,18 @@ rlo_status rlo_segment_sum_infer(const rlo_shape *src,
     dims[rank++] = src->dims[k];
   }
   return rlo__ops_shape_like(src, dims, rank, out_shape);
+}
+
+rlo_status rlo_segment_sum_infer(const rlo_shape *src,
+                                 const rlo_shape *ids,
+                                 int32_t dim,
+                                 int32_t batch_dims,
+                                 int64_t num_segments,
+                                 rlo_shape *out_shape) {
+  static const rlo__indexed_words words = {
+      operation, "the source", "the array of ids"};
+  return rlo__segment_sum_infer(
+      &words, src, ids, dim, batch_dims, num_segments, out_shape);
 }
 
 /** The state of a lowering, too large for a small stack. */

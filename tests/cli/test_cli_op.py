@@ -215,8 +215,71 @@ class Op(CliCase):
         self.assert_files("x.npy", "y.npy")
 
 
+    def test_a_device_that_lacks_it(self):
+        np.save(self.path("c.npy"), np.array([1 + 2j], dtype="c8"))
+        if not self.device:
+            self.fails(1, "; try --host", "op", "cast", "--attr", "dtype=f32",
+                       "c.npy", "z.npy")
+        self.ok("op", "cast", "--host", "--attr", "dtype=f32", "c.npy",
+                "z.npy")
+
+
 class OpOnHost(Op):
     device = ["--host"]
+
+    def test_inputs_by_name(self):
+        np.save(self.path("rows.npy"), ROWS)
+        self.write("rows.bin", ROWS.tobytes())
+        os.rename(self.path("y.npy"), self.path("y=1.npy"))
+        gather = ["op", "gather_v2", "--host"]
+        for arguments in (
+                ["--input", "indices=rows.npy", "--input", "x=x.npy"],
+                ["--input", "x=x.npy", "--input", "indices=rows.npy"],
+                # In the order in which they are named.
+                ["--input", "indices=rows.bin", "--input", "x=x.npy",
+                 "--from", "s32[3]", "--from", "-"],
+                ["--input", "indices=rows.bin", "--from", "s32[3]",
+                 "--input", "x=x.npy"]):
+            self.ok(*gather, *arguments, "g.npy")
+            self.assertEqual(self.load("g.npy").tolist(), X[ROWS].tolist())
+            os.remove(self.path("g.npy"))
+        self.ok("op", "concat", "--host", "--input", "inputs=y=1.npy",
+                "--input", "inputs=x.npy", "c.npy")
+        self.assertEqual(self.load("c.npy").tolist(),
+                         np.concatenate([Y, X]).tolist())
+        self.ok("op", "unpack", "--host", "--input", "value=x.npy",
+                *["%d.npy" % n for n in range(4)])
+        self.assertEqual(self.load("3.npy").tolist(), X[3].tolist())
+        for words, *arguments in (
+                ("input 'ids' is unknown; it takes 'x', 'indices'",
+                 "--input", "x=x.npy", "--input", "ids=rows.npy", "z.npy"),
+                ("input 'x' is given twice", "--input", "x=x.npy", "--input",
+                 "x=x.npy", "z.npy"),
+                ("input 'indices' is missing", "--input", "x=x.npy", "z.npy"),
+                ("--input x.npy: write NAME=FILE", "--input", "x.npy",
+                 "z.npy"),
+                ("--input x=: write NAME=FILE", "--input", "x=", "z.npy"),
+                ("name the files of its results", "--input", "x=x.npy"),
+                ("--from is given 2 times for 1 inputs", "--input", "x=x.npy",
+                 "--from", "-", "--from", "-", "z.npy"),
+                ("GatherV2: 1 file; name those of its inputs (x, indices), "
+                 "then those of its results", "x.npy")):
+            with self.subTest(arguments=arguments):
+                self.fails(2, words, *gather, *arguments)
+        self.fails(1, "one file", *gather, "--input", "x=x.npy", "--input",
+                   "indices=rows.npy", "rows.npy")
+
+    def test_the_list_shows_names(self):
+        lines = self.ok("op", "--list").splitlines()
+        for line in ("GatherV2: 2 inputs: x, indices",
+                     "PadV2: 1 to 2 inputs: x, value (may be left out)",
+                     "Pack: 1 or more inputs: inputs (any number)",
+                     "Unpack: 1 input: value"):
+            self.assertIn(line, lines)
+        listed = json.loads(self.ok("op", "--list", "--json"))["operations"]
+        names = {o["name"]: o["inputs"] for o in listed}
+        self.assertEqual(names["UnsortedSegmentSum"], ["x", "segment_ids"])
+        self.assertEqual(names["AddN"], ["inputs"])
 
 
 if __name__ == "__main__":

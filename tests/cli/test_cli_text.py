@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 
-from cli_case import COMMAND, CliCase, main
+from cli_case import COMMAND, CliCase, main, npy_bytes
 
 VERBS = ["demo", "convert", "describe", "show", "index", "explain", "devices",
          "copy-limit", "cache", "op", "tune", "wisdom"]
@@ -290,6 +290,45 @@ class Describe(CliCase):
             with self.subTest(text=text):
                 message = self.fails(1, [], "describe", text)
                 self.assertIn(words.replace("position ", ""), message)
+
+
+class Sentences(CliCase):
+    def test_a_position_is_one_of_a_text(self):
+        good, bad, worse = "f32[2,3]", "f32[2,3", "f32[3,2]{0"
+        for verb in "explain", "tune":
+            self.fails(1, "'%s': position 7: " % bad, verb, bad, good)
+            self.fails(1, "'%s': position 7: " % bad, verb, good, bad)
+            self.fails(1, "'%s': position 10: " % worse, verb, good, worse)
+        self.fails(1, "'%s': position 7: " % bad, "index", bad, "1,1")
+        self.write("in.npy", npy_bytes("<f4", (2, 3), bytes(24)))
+        self.fails(1, "'{1,0': position 4: ", "convert", "in.npy", "out.npy",
+                   "--from", good, "--to", "{1,0")
+        self.fails(1, "'%s': position 7: " % bad, "convert", "in.npy",
+                   "out.npy", "--from", bad, "--to", "{1,0}")
+        # What is wrong with the array, too; long texts are cut.
+        self.fails(1, "'f32[2,3]{1,0:pad(1,3)}': padded_dimensions[0]=1",
+                   "explain", good, "f32[2,3]{1,0:pad(1,3)}")
+        long = "f32[%s" % ",".join(["1"] * 70)
+        self.fails(1, "'%s...': position 68: a rank above" % long[:120],
+                   "explain", good, long)
+
+    def test_as_many_entries_as_dimensions(self):
+        for text, words in (
+                ("f32[2,3]{1,0:pad(3)}", "2 entries of pad, one for each "
+                 "dimension, found 1"),
+                ("f32[2,3]{1,0:pad(3,3,3)}", "2 entries of pad, one for each "
+                 "dimension, found more"),
+                ("f32[2,3]{:strides(3)}", "2 entries of strides")):
+            self.fails(1, words, "describe", text)
+
+    def test_what_is_no_array(self):
+        for text in "(f32[2])", "token[]", "b(f32[2])", "opaque[]":
+            for arguments in (["show", text], ["index", text, "0"],
+                              ["explain", text, "f32[2]"],
+                              ["explain", "f32[2]", text]):
+                self.fails(1, ["'%s': position 0: " % text,
+                               "is not an array, but a tree of shapes"],
+                           *arguments)
 
 
 class Index(CliCase):

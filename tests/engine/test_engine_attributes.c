@@ -181,7 +181,7 @@ RLO_TEST(test_engine_calls__wrong_attributes) {
        {rlo_attribute_i64s("shape", DIMS(3, 4), 2)},
        1,
        RLO_INVALID_ARGUMENT,
-       "BroadcastTo: 'shape' has rank 2, the input rank 3"},
+       "BroadcastTo: 'shape' has rank 2, input 'x' rank 3"},
       {"BroadcastTo",
        {rlo_attribute_i64s("shape", DIMS(2, 3, 5), 3)},
        1,
@@ -291,7 +291,7 @@ RLO_TEST(test_engine_calls__wrong_layouts) {
   expect_refusal(rlo_op_relayout(x, &shape, &y),
                  RLO_INVALID_ARGUMENT,
                  "Relayout: 'shape' has another type or other dimensions than "
-                 "the input; a relayout changes the layout only");
+                 "input 'x'; a relayout changes the layout only");
   rlo_tensor_release(x);
 }
 
@@ -340,16 +340,17 @@ RLO_TEST(test_engine_calls__wrong_inputs) {
   expect_ok(rlo_engine_create(NULL, &other));
   expect_refusal(rlo_run_kernel(engine, "Identity", two, 2, NULL, ys, 1, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "kernel 'Identity' has 2 inputs; it takes 1 to 1");
+                 "kernel 'Identity' has 2 inputs; it takes 1: 'x'");
   expect_refusal(rlo_run_kernel(engine, "Pack", two, 0, NULL, ys, 1, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "kernel 'Pack' has 0 inputs; it takes at least 1");
+                 "kernel 'Pack' has 0 inputs; it takes at least 1: 'inputs' "
+                 "(any number)");
   expect_refusal(rlo_run_kernel(engine, "Identity", none, 1, NULL, ys, 1, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "input 0 is NULL");
+                 "kernel 'Identity': input 'x' is NULL");
   expect_refusal(rlo_run_kernel(other, "Identity", two, 1, NULL, ys, 1, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "input 0 is of another engine");
+                 "kernel 'Identity': input 'x' is of another engine");
   expect_refusal(rlo_run_kernel(engine, NULL, two, 1, NULL, ys, 1, NULL),
                  RLO_INVALID_ARGUMENT,
                  "the kernel's name is NULL");

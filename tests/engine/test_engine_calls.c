@@ -117,8 +117,8 @@ RLO_TEST(test_engine_calls__sums) {
   rlo_tensor *none = NULL;
   expect_refusal(rlo_op_add_n(odd, 2, &none),
                  RLO_INVALID_ARGUMENT,
-                 "AddN: input 1 has another type or other dimensions than "
-                 "input 0");
+                 "AddN: input 'inputs[1]' has another type or other "
+                 "dimensions than input 'inputs[0]'");
   rlo_tensor_release(z);
   rlo_tensor_release(y);
   rlo_tensor_release(x);
@@ -212,8 +212,7 @@ RLO_TEST(test_engine_calls__values_to_pad_with) {
   expect_refusal(
       rlo_run_kernel(engine, "PadV2", inputs, 2, &attributes, &y, 1, NULL),
       RLO_INVALID_ARGUMENT,
-      "PadV2: the value to pad with is s32 of rank 1; a scalar of type s32 is "
-      "wanted");
+      "PadV2: input 'value' is s32 of rank 1; a scalar of type s32 is wanted");
   rlo_tensor_release(x);
 }
 
@@ -524,8 +523,8 @@ RLO_TEST(test_engine_calls__what_has_no_problems) {
   rlo_tensor *const same[] = {x, x};
   expect_refusal(lower(&padded, both, NULL, &problems),
                  RLO_UNSUPPORTED,
-                 "PadV2: the value to pad with is an input, known only when it "
-                 "runs; the attribute 'value' is known before");
+                 "PadV2: input 'value' is known only when it runs; the "
+                 "attribute 'value' is known before");
   expect_refusal(lower(&sums, same, NULL, &problems),
                  RLO_UNSUPPORTED,
                  "UnsortedSegmentSum: it is more than problems");

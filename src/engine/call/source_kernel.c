@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "engine/call/kernel_call.h"
 #include "engine/memory/backends.h"
+#include "engine/registry/input_names.h"
 #include "relayout/engine_opencl.h"
 #include "runtime/source_launch.h"
 
@@ -102,11 +103,16 @@ static rlo_status set_tensor(draft *d,
   }
   if (!is_output && offset_bytes != 0 &&
       !knows_offset(d->kernel, argument->index)) {
+    rlo__input_text text;
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s': input %d begins %lld bytes into its buffer, "
-                    "and no argument holds that offset",
+                    "kernel '%s': %s begins %lld bytes into its buffer, and no "
+                    "argument holds that offset",
                     call->kernel_name,
-                    argument->index,
+                    rlo__input_text_make(call->input_names,
+                                         call->num_input_names,
+                                         call->num_inputs,
+                                         argument->index,
+                                         &text),
                     (long long)offset_bytes);
   }
   value->kind = is_output ? RLO__PARAMETER_OUTPUT : RLO__PARAMETER_INPUT;

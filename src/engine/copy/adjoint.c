@@ -402,7 +402,7 @@ fail:
 
 const rlo__copy_op rlo__op_adjoint = {
     .name = "MoveAdjoint",
-    RLO__COPY_INPUTS(1, -1),
+    RLO__COPY_INPUTS(1, -1, "dys"),
     .flags = RLO__COPY_STANDS_ALONE | RLO__COPY_CHECKS_ATTRIBUTES,
     .infer = infer_adjoint,
     .lower = lower_adjoint,

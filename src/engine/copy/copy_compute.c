@@ -23,7 +23,7 @@ static rlo_status append_cast(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_cast = {
     .name = "Cast",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(cast_specs),
     .append = append_cast,
 };
@@ -52,7 +52,7 @@ static rlo_status append_sum(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_sum = {
     .name = "Sum",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(sum_specs),
     .flags = RLO__COPY_STANDS_ALONE,
     .append = append_sum,
@@ -64,8 +64,8 @@ static rlo_status infer_add_n(const rlo__copy_call *call,
     RLO_TRY(rlo_shape_validate(call->inputs[n]));
     if (!rlo_shape_compatible(call->inputs[0], call->inputs[n])) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "input %d has another type or other dimensions than "
-                      "input 0",
+                      "input 'inputs[%d]' has another type or other "
+                      "dimensions than input 'inputs[0]'",
                       n);
     }
   }
@@ -83,7 +83,7 @@ static rlo_status lower_add_n(const rlo__copy_call *call,
 
 const rlo__copy_op rlo__op_add_n = {
     .name = "AddN",
-    RLO__COPY_INPUTS(1, -1),
+    RLO__COPY_INPUTS(1, -1, "inputs"),
     .flags = RLO__COPY_STANDS_ALONE,
     .infer = infer_add_n,
     .lower = lower_add_n,
@@ -195,7 +195,7 @@ static rlo_status lower_scale(const rlo__copy_call *call,
 
 const rlo__copy_op rlo__op_rescale = {
     .name = "Rescale",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(scale_specs),
     .flags = RLO__COPY_STANDS_ALONE,
     .infer = infer_scale,

@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "engine/copy/copy_ops.h"
 #include "engine/tensor/attributes.h"
+#include "ops/segment_sum.h"
 #include "relayout/ops.h"
 
 static const rlo_attribute_spec gather_specs[] = {
@@ -23,19 +24,23 @@ static rlo_status get_batch_dims(const rlo_attributes *attributes,
 }
 
 static rlo_status append_gather(const rlo__copy_step *step) {
+  static const rlo__indexed_words words = {
+      "gather", "input 'x'", "input 'indices'"};
   int32_t axis = 0;
   int32_t batch_dims = 0;
   RLO_TRY(rlo__axis_get(
       step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
   RLO_TRY(get_batch_dims(step->attributes, &batch_dims));
   /* Indices are read in place, in their own layout. */
-  return rlo_chain_gather(
-      step->chain, rlo_chain_operand(step->others[0], 0), axis, batch_dims);
+  const rlo_shape *indices = rlo_chain_operand(step->others[0], 0);
+  RLO_TRY(rlo__ops_check_gather(
+      &words, rlo_chain_shape(step->chain), indices, axis, batch_dims));
+  return rlo_chain_gather(step->chain, indices, axis, batch_dims);
 }
 
 const rlo__copy_op rlo__op_gather = {
     .name = "GatherV2",
-    RLO__COPY_INPUTS(2, 2),
+    RLO__COPY_INPUTS(2, 2, "x", "indices"),
     RLO__COPY_SPECS(gather_specs),
     .flags = RLO__COPY_TAKES_INDICES,
     .append = append_gather,
@@ -69,17 +74,20 @@ static rlo_status get_segments(const rlo_shape *rows,
 
 static rlo_status infer_segment_sum(const rlo__copy_call *call,
                                     rlo_shape *out_shape) {
+  static const rlo__indexed_words words = {
+      "segment_sum", "input 'x'", "input 'segment_ids'"};
   int32_t axis = 0;
   int32_t batch_dims = 0;
   int64_t num_segments = 0;
   RLO_TRY(get_segments(
       call->inputs[0], call->attributes, &axis, &batch_dims, &num_segments));
-  return rlo_segment_sum_infer(call->inputs[0],
-                               call->inputs[1],
-                               axis,
-                               batch_dims,
-                               num_segments,
-                               out_shape);
+  return rlo__segment_sum_infer(&words,
+                                call->inputs[0],
+                                call->inputs[1],
+                                axis,
+                                batch_dims,
+                                num_segments,
+                                out_shape);
 }
 
 static rlo_status prepare_segment_sum(const rlo__backend_instance *instance,
@@ -99,7 +107,7 @@ static rlo_status prepare_segment_sum(const rlo__backend_instance *instance,
 
 const rlo__copy_op rlo__op_segment_sum = {
     .name = "UnsortedSegmentSum",
-    RLO__COPY_INPUTS(2, 2),
+    RLO__COPY_INPUTS(2, 2, "x", "segment_ids"),
     RLO__COPY_SPECS(segment_specs),
     .flags = RLO__COPY_STANDS_ALONE,
     .infer = infer_segment_sum,

@@ -16,7 +16,7 @@ static rlo_status place_identity(const rlo__copy_call *call, rlo_shape *shape) {
 
 const rlo__copy_op rlo__op_identity = {
     .name = "Identity",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     .flags = RLO__COPY_KEEPS_ORDER,
     .append = append_nothing,
     .place = place_identity,
@@ -32,8 +32,8 @@ static rlo_status place_relayout(const rlo__copy_call *call, rlo_shape *shape) {
   RLO_TRY(rlo_shape_validate(wanted));
   if (!rlo_shape_compatible(shape, wanted)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'shape' has another type or other dimensions than the "
-                    "input; a relayout changes the layout only");
+                    "'shape' has another type or other dimensions than input "
+                    "'x'; a relayout changes the layout only");
   }
   *shape = *wanted;
   return RLO_OK;
@@ -41,7 +41,7 @@ static rlo_status place_relayout(const rlo__copy_call *call, rlo_shape *shape) {
 
 const rlo__copy_op rlo__op_relayout = {
     .name = "Relayout",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(shape_of_specs),
     .flags = RLO__COPY_KEEPS_ORDER,
     .append = append_nothing,
@@ -76,7 +76,7 @@ static rlo_status append_transpose(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_transpose = {
     .name = "Transpose",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(perm_specs),
     .append = append_transpose,
 };
@@ -93,7 +93,7 @@ static rlo_status append_reshape(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_reshape = {
     .name = "Reshape",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(shape_specs),
     .flags = RLO__COPY_KEEPS_ORDER,
     .append = append_reshape,
@@ -123,7 +123,7 @@ static rlo_status append_expand_dims(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_expand_dims = {
     .name = "ExpandDims",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "input"),
     RLO__COPY_SPECS(axis_specs),
     .flags = RLO__COPY_KEEPS_ORDER,
     .append = append_expand_dims,
@@ -146,7 +146,7 @@ static rlo_status append_reverse(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_reverse = {
     .name = "Reverse",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(dims_specs),
     .append = append_reverse,
 };
@@ -158,7 +158,7 @@ static rlo_status append_broadcast_to(const rlo__copy_step *step) {
   RLO_TRY(rlo__dims_get(step->attributes, "shape", &dims));
   if (dims.count < shape->rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'shape' has rank %d, the input rank %d",
+                    "'shape' has rank %d, input 'x' rank %d",
                     dims.count,
                     shape->rank);
   }
@@ -172,7 +172,7 @@ static rlo_status append_broadcast_to(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_broadcast_to = {
     .name = "BroadcastTo",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(shape_specs),
     .append = append_broadcast_to,
 };
@@ -190,7 +190,7 @@ static rlo_status append_tile(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_tile = {
     .name = "Tile",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(reps_specs),
     .append = append_tile,
 };
@@ -208,7 +208,7 @@ static rlo_status append_repeat(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_repeat = {
     .name = "Repeat",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(repeats_specs),
     .append = append_repeat,
 };

@@ -147,7 +147,7 @@ static rlo_status append_pad(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_pad = {
     .name = "PadV2",
-    RLO__COPY_INPUTS(1, 2),
+    RLO__COPY_INPUTS(1, 2, "x", "value"),
     RLO__COPY_SPECS(pad_specs),
     .flags = RLO__COPY_TAKES_VALUE,
     .append = append_pad,
@@ -178,7 +178,7 @@ static rlo_status append_mirror_pad(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_mirror_pad = {
     .name = "MirrorPad",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(mirror_specs),
     .flags = RLO__COPY_READS_IN_PARTS,
     .append = append_mirror_pad,

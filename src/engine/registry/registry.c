@@ -63,6 +63,12 @@ void rlo__registry_deinit(rlo__registry *registry) {
     rlo__free(name->text);
     rlo__free(name);
   }
+  while (registry->name_lists != NULL) {
+    rlo__name_list *list = registry->name_lists;
+    registry->name_lists = list->next;
+    rlo__free(list->names);
+    rlo__free(list);
+  }
   rlo__rwlock_deinit(&registry->lock);
   rlo__mutex_deinit(&registry->changes);
 }
@@ -89,6 +95,52 @@ rlo_status rlo__registry_intern(rlo__registry *registry,
   registry->names = made;
   *out_name = made->text;
   return RLO_OK;
+}
+
+/* Finds a list of interned names; adds it, and takes it over, if it is new. */
+static rlo_status intern_names(rlo__registry *registry,
+                               const char **names,
+                               int32_t count,
+                               const char *const **out_names) {
+  size_t bytes = (size_t)count * sizeof names[0];
+  for (const rlo__name_list *l = registry->name_lists; l != NULL; l = l->next) {
+    if (l->count == count && memcmp(l->names, names, bytes) == 0) {
+      *out_names = l->names;
+      rlo__free(names);
+      return RLO_OK;
+    }
+  }
+  rlo__name_list *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    rlo__free(names);
+    return RLO_OUT_OF_MEMORY;
+  }
+  *made = (rlo__name_list){registry->name_lists, names, count};
+  registry->name_lists = made;
+  *out_names = names;
+  return RLO_OK;
+}
+
+rlo_status rlo__registry_intern_list(rlo__registry *registry,
+                                     const char *const *names,
+                                     int32_t count,
+                                     const char *const **out_names) {
+  *out_names = NULL;
+  if (count == 0) {
+    return RLO_OK;
+  }
+  const char **interned = rlo__alloc_array((size_t)count, sizeof(char *));
+  if (interned == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    rlo_status status = rlo__registry_intern(registry, names[i], &interned[i]);
+    if (status != RLO_OK) {
+      rlo__free(interned);
+      return status;
+    }
+  }
+  return intern_names(registry, interned, count, out_names);
 }
 
 rlo__backend_entry *rlo__registry_find_backend(const rlo__registry *registry,

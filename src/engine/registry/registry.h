@@ -58,6 +58,12 @@ typedef struct rlo__name {
   char *text;
 } rlo__name;
 
+typedef struct rlo__name_list {
+  struct rlo__name_list *next;
+  const char **names;
+  int32_t count;
+} rlo__name_list;
+
 /**
  * The kernels and backends of an engine. A writer holds `changes` from
  * beginning to end, including its calls of factories and setups, and in
@@ -78,8 +84,10 @@ typedef struct rlo__registry {
   rlo__backend_entry *backends;
   /** Retained; NULL until a backend is chosen. */
   rlo__backend_instance *active;
-  /** Names live as long as the registry, so that they can be borrowed. */
+  /** Names and lists of them live as long as the registry, so that they can be
+   *  borrowed. */
   rlo__name *names;
+  rlo__name_list *name_lists;
   uint64_t next_instance_id;
 } rlo__registry;
 
@@ -105,6 +113,13 @@ void rlo__registry_end_change(rlo__registry *registry);
 RLO_NODISCARD rlo_status rlo__registry_intern(rlo__registry *registry,
                                               const char *name,
                                               const char **out_name);
+
+/** The same for a list of names; NULL for none. */
+RLO_NODISCARD rlo_status
+rlo__registry_intern_list(rlo__registry *registry,
+                          const char *const *names,
+                          int32_t count,
+                          const char *const **out_names);
 
 /** The backend of this name; NULL if there is none. Under a lock. */
 rlo__backend_entry *rlo__registry_find_backend(const rlo__registry *registry,
