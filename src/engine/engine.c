@@ -21,7 +21,7 @@ typedef struct whole_engine {
   rlo__registry registry;
   rlo__call_plans plans;
   rlo__gradient_table gradients;
-  bool has_shapes, has_registry, has_plans;
+  bool has_shapes, has_registry, has_plans, has_scope_mutex;
 } whole_engine;
 
 /* Reads and checks the options, with defaults for those that are 0. */
@@ -104,6 +104,9 @@ static void destroy(rlo_engine *engine) {
   if (whole->has_shapes) {
     rlo__shape_table_deinit(&whole->shapes);
   }
+  if (whole->has_scope_mutex) {
+    rlo__mutex_deinit(&engine->scope_mutex);
+  }
   rlo_context_release(engine->context);
   rlo__free(whole);
 }
@@ -148,6 +151,8 @@ rlo_status rlo_engine_create(const rlo_engine_options *options,
   rlo_engine *engine = &whole->engine;
   init_engine(whole, &read);
   rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__mutex_init(&engine->scope_mutex));
+  whole->has_scope_mutex = true;
   RLO_TRY_GOTO(rlo__shape_table_init(&whole->shapes));
   whole->has_shapes = true;
   RLO_TRY_GOTO(

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "relayout/engine.h"
 
 /** Counters of an engine, behind rlo_engine_stats. */
@@ -38,6 +39,8 @@ struct rlo_engine {
   struct rlo__shape_table *shapes;
   struct rlo__call_plans *plans;
   struct rlo__gradient_table *gradients;
+  /** Guards what scopes hold. */
+  rlo__mutex scope_mutex;
   /** Destroys the engine; called with the last reference. */
   void (*destroy)(rlo_engine *engine);
 };

@@ -38,7 +38,7 @@ static void deferred_release(void *state) {
     return;
   }
   for (int32_t n = 0; n < d->num_inputs; ++n) {
-    rlo_tensor_release(d->inputs[n]);
+    rlo__tensor_drop(d->inputs[n]);
   }
   rlo__call_plan_release(d->plan);
   rlo__free(d);
@@ -90,7 +90,7 @@ rlo_status rlo__fusion_create(rlo__call_plan *plan,
   made->num_ops = num_ops;
   made->num_inputs = num_inputs;
   for (int32_t n = 0; n < num_inputs; ++n) {
-    made->inputs[n] = rlo_tensor_retain(inputs[n]);
+    made->inputs[n] = rlo__tensor_hold(inputs[n]);
   }
   *out_pending = (rlo__pending){&deferred_ops, made};
   return RLO_OK;

@@ -5,6 +5,7 @@
 #include "engine/call/recorder.h"
 #include "engine/copy/copy_op.h"
 #include "engine/parts.h"
+#include "engine/tensor/scope.h"
 #include "relayout/shape_util.h"
 
 static rlo_status check_arguments(const rlo_engine *engine,
@@ -290,6 +291,7 @@ rlo_status rlo_run_kernel(rlo_engine *engine,
   if (call->outputs == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
+  rlo__scope_enter();
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__kernel_bind(engine->registry,
                                 kernel_name,
@@ -309,6 +311,7 @@ rlo_status rlo_run_kernel(rlo_engine *engine,
                       capacity);
     goto fail;
   }
+  RLO_TRY_GOTO(rlo__scope_hand_out(engine, call->outputs, call->num_outputs));
   rlo__engine_count(&engine->counters.kernels_run, 1);
   rlo__engine_count(&engine->counters.fallbacks, is_fallback);
   for (int32_t n = 0; n < call->num_outputs; ++n) {
@@ -323,6 +326,7 @@ fail:
     rlo_tensor_release(call->outputs[n]);
   }
   rlo__small_array_free(call->outputs, few);
+  rlo__scope_leave();
   rlo__bound_kernel_release(k.bound);
   return status;
 }

@@ -202,7 +202,7 @@ rlo_status rlo_run_chain(rlo_engine *engine,
       engine->plans, instance, NULL, chain, shape, &plan));
   RLO_TRY_GOTO(
       rlo__call_plan_run_tensors(plan, 0, inputs, num_inputs, &allocation));
-  RLO_TRY_GOTO(rlo__tensor_create(
+  RLO_TRY_GOTO(rlo__tensor_create_for_caller(
       engine, shape, allocation, (rlo__pending){NULL, NULL}, out_tensor));
   allocation = NULL;
 fail:

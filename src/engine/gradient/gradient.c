@@ -199,12 +199,12 @@ rlo_status rlo__gradient_save(const rlo_gradient_config *config,
   }
   for (int32_t n = 0; n < num_inputs; ++n) {
     if (config->saves_all_inputs || is_marked(config->saved_inputs, n)) {
-      saved[count++] = rlo_tensor_retain(inputs[n]);
+      saved[count++] = rlo__tensor_hold(inputs[n]);
     }
   }
   for (int32_t k = 0; k < num_outputs; ++k) {
     if (is_marked(config->saved_outputs, k)) {
-      saved[count++] = rlo_tensor_retain(outputs[k]);
+      saved[count++] = rlo__tensor_hold(outputs[k]);
     }
   }
   *out_saved = saved;

@@ -26,8 +26,8 @@ RLO_NODISCARD rlo_status rlo__gradient_fail_missing(const char *kernel_name);
 /** The gradient of a built-in kernel; the operation is its payload. */
 rlo_gradient_config rlo__gradient_of_op(const rlo__copy_op *op);
 
-/** Retains the tensors that a gradient saves: a list on the heap, in the order
- *  of rlo_gradient_call. RLO_OUT_OF_MEMORY. */
+/** Holds the tensors that a gradient saves: a list on the heap, in the order of
+ *  rlo_gradient_call, for rlo__tensor_list_drop. RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__gradient_save(const rlo_gradient_config *config,
                                             rlo_tensor *const *inputs,
                                             int32_t num_inputs,

@@ -35,7 +35,7 @@ static void node_release(rlo_engine *engine, rlo__tape_node *node) {
        ++i) {
     rlo__shared_shape_release(engine->shapes, node->shapes[i]);
   }
-  rlo__tensor_list_release(node->saved, node->num_saved);
+  rlo__tensor_list_drop(node->saved, node->num_saved);
   rlo_attributes_release(node->attributes);
   rlo__free(node->shapes);
   rlo__free(node->ids);
@@ -60,7 +60,7 @@ static rlo_status save(rlo__tape_node *node, const rlo__record *record) {
     }
     for (; node->num_saved < record->num_saved; ++node->num_saved) {
       node->saved[node->num_saved] =
-          rlo_tensor_retain(record->saved[node->num_saved]);
+          rlo__tensor_hold(record->saved[node->num_saved]);
     }
     return RLO_OK;
   }

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "engine/gradient/gradient.h"
 #include "engine/parts.h"
+#include "engine/tensor/scope.h"
 #include "engine/tensor/tensor.h"
 
 /* A vector-Jacobian product under construction. */
@@ -168,6 +169,7 @@ rlo_status rlo_vjp(rlo_engine *engine,
   if (!rlo__gradient_find(engine, kernel_name, &p.config)) {
     return rlo__gradient_fail_missing(kernel_name);
   }
+  rlo__scope_enter();
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(make_room(&p, num_dys));
   RLO_TRY_GOTO(check_dys(&p, dys, num_dys));
@@ -176,6 +178,7 @@ rlo_status rlo_vjp(rlo_engine *engine,
   }
   RLO_TRY_GOTO(collect(&p, dys));
   RLO_TRY_GOTO(run(&p));
+  RLO_TRY_GOTO(rlo__scope_hand_out(engine, p.dxs, num_inputs));
   for (int32_t n = 0; n < num_inputs; ++n) {
     out_dxs[n] = p.dxs[n];
     p.dxs[n] = NULL;
@@ -184,9 +187,10 @@ fail:
   rlo__tensor_list_release(p.dxs, num_inputs);
   rlo__tensor_list_release(p.dys, num_dys);
   rlo__tensor_list_release(p.outputs, num_dys);
-  rlo__tensor_list_release(p.saved, p.num_saved);
+  rlo__tensor_list_drop(p.saved, p.num_saved);
   rlo__free(p.wants);
   rlo__free(p.output_shapes);
   rlo__free(p.input_shapes);
+  rlo__scope_leave();
   return status;
 }

@@ -28,6 +28,10 @@ void rlo__registry_end_change(rlo__registry *registry) {
   rlo__mutex_unlock(&registry->changes);
 }
 
+const rlo__registry *rlo__registry_changing(void) {
+  return changing;
+}
+
 rlo_status rlo__registry_init(rlo__registry *registry,
                               rlo_engine *engine,
                               const rlo__log_sink *log) {

@@ -100,6 +100,10 @@ RLO_NODISCARD rlo_status rlo__registry_begin_change(rlo__registry *registry,
                                                     const char *action);
 void rlo__registry_end_change(rlo__registry *registry);
 
+/** The registry that this thread changes, or of which it runs a setup, a factory
+ *  or a dispose; NULL: none. */
+const rlo__registry *rlo__registry_changing(void);
+
 /** Finds or adds the unique copy of a name. During a change.
  *  RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__registry_intern(rlo__registry *registry,
