@@ -7,6 +7,7 @@
 
 #include "array_file.h"
 #include "op_catalog.h"
+#include "op_profile.h"
 #include "options.h"
 #include "stream.h"
 
@@ -28,6 +29,7 @@ typedef struct rlo__op_request {
   char **paths;
   int32_t num_paths;
   rlo__stream_options stream;
+  rlo__profile_options profile;
   rlo__common_options common;
 } rlo__op_request;
 
@@ -47,6 +49,7 @@ typedef struct rlo__op {
   /** The results, each in its layout. */
   rlo_shape *output_shapes;
   rlo__stream_output *outputs;
+  rlo__op_profile profile;
 } rlo__op;
 
 /** Reads the inputs, runs the operation on a device or on the host, and writes

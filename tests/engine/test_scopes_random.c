@@ -13,7 +13,7 @@ enum {
   MAX_HELD = 32,
   MAX_BYTES = 256,
   NUM_STEPS = 300,
-  NUM_RUNS = 40
+  NUM_RUNS = 20
 };
 
 typedef struct node {

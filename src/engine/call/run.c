@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/call/kernel_call.h"
+#include "engine/call/profile.h"
 #include "engine/call/recorder.h"
 #include "engine/copy/copy_op.h"
 #include "engine/parts.h"
@@ -291,6 +292,8 @@ rlo_status rlo_run_kernel(rlo_engine *engine,
   if (call->outputs == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
+  rlo__profile_run run;
+  rlo__profile_run_begin(engine->profiler, &run);
   rlo__scope_enter();
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__kernel_bind(engine->registry,
@@ -312,6 +315,13 @@ rlo_status rlo_run_kernel(rlo_engine *engine,
     goto fail;
   }
   RLO_TRY_GOTO(rlo__scope_hand_out(engine, call->outputs, call->num_outputs));
+  rlo__profile_run_end_tensors(&run,
+                               call->kernel_name,
+                               call->backend_name,
+                               inputs,
+                               num_inputs,
+                               call->outputs,
+                               call->num_outputs);
   rlo__engine_count(&engine->counters.kernels_run, 1);
   rlo__engine_count(&engine->counters.fallbacks, is_fallback);
   for (int32_t n = 0; n < call->num_outputs; ++n) {
@@ -319,6 +329,9 @@ rlo_status rlo_run_kernel(rlo_engine *engine,
     call->outputs[n] = NULL;
   }
 fail:
+  if (status != RLO_OK) {
+    rlo__profile_run_end(&run, NULL);
+  }
   if (out_count != NULL && (status == RLO_OK || call->num_outputs > capacity)) {
     *out_count = call->num_outputs;
   }

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/parts.h"
-#include "engine/tensor/tensor.h"
+#include "engine/tensor/tensor_lifetime.h"
 
 rlo_status rlo_scope_begin(rlo_engine *engine, rlo_scope **out_scope) {
   if (engine == NULL || out_scope == NULL) {

@@ -398,7 +398,7 @@ const char *rlo_tensor_backend_name(rlo_tensor *tensor) {
   if (allocation != NULL) {
     name = allocation->instance->name;
   } else if (pending.ops != NULL) {
-    name = pending.ops->backend_name(pending.state);
+    name = pending.ops->instance(pending.state)->name;
   }
   rlo__allocation_release(allocation);
   rlo__pending_release(pending);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/tensor/tensor_lifetime.h"
+
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/parts.h"
-#include "engine/tensor/tensor.h"
 
 static _Thread_local int64_t balance;
 
@@ -42,7 +43,10 @@ rlo_status rlo__tensor_create(rlo_engine *engine,
   made->shape = rlo__shared_shape_retain(shape);
   made->allocation = allocation;
   made->pending = pending;
-  rlo__engine_count(&engine->counters.live_tensors, 1);
+  made->usage = allocation != NULL
+                    ? allocation->instance->usage
+                    : pending.ops->instance(pending.state)->usage;
+  rlo__usage_add(made->usage, RLO__USAGE_TENSORS, 1);
   ++balance;
   *out_tensor = made;
   return RLO_OK;
@@ -50,6 +54,7 @@ rlo_status rlo__tensor_create(rlo_engine *engine,
 
 static void destroy(rlo_tensor *tensor) {
   rlo_engine *engine = tensor->engine;
+  rlo__usage_add(tensor->usage, RLO__USAGE_TENSORS, -1);
   while (tensor->replicas != NULL) {
     rlo__replica *replica = tensor->replicas;
     tensor->replicas = replica->next;
@@ -61,7 +66,6 @@ static void destroy(rlo_tensor *tensor) {
   rlo__shared_shape_release(engine->shapes, tensor->shape);
   rlo__mutex_deinit(&tensor->mutex);
   rlo__free(tensor);
-  rlo__engine_count(&engine->counters.live_tensors, -1);
   --balance;
   rlo__engine_release(engine);
 }
