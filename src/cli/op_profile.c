@@ -132,7 +132,7 @@ static void print_row(FILE *file,
   }
   fprintf(
       file,
-      "%8s  %10.3f  ",
+      "%9s  %10.3f  ",
       rlo__bytes_text_make(entry->input_bytes + entry->output_bytes, &bytes),
       (double)entry->host_ns * 1e-6);
   if (entry->has_device_time) {
@@ -157,7 +157,7 @@ static void print_table(FILE *file,
   for (int32_t k = 0; k < NUM_TEXTS; ++k) {
     fprintf(file, "%-*s  ", widths[k], head.text[k]);
   }
-  fprintf(file, "%8s  %10s  %10s\n", "bytes", "host ms", "device ms");
+  fprintf(file, "%9s  %10s  %10s\n", "bytes", "host ms", "device ms");
   for (int64_t n = 0; n < count; ++n) {
     print_row(file, &rows[n], widths, &entries[n]);
   }
