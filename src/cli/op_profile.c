@@ -281,30 +281,37 @@ static int flush_file(FILE *file) {
              : rlo__fail("cannot write the profile: %s", strerror(errno));
 }
 
+/* `entries` and `rows` are room for `count`. */
+static int write_texts(const rlo__op_profile *profile,
+                       rlo_profile *measured,
+                       rlo_profile_entry *entries,
+                       cells *rows,
+                       int64_t count) {
+  for (int64_t n = 0; n < count; ++n) {
+    if (rlo_profile_get(measured, n, &entries[n]) != RLO_OK) {
+      return rlo__fail_last();
+    }
+  }
+  print_table(profile->table, entries, rows, count);
+  write_array(profile->json, entries, count);
+  write_trace(profile->trace, entries, count);
+  int code = flush_file(profile->table);
+  if (code == RLO__EXIT_OK) {
+    code = flush_file(profile->json);
+  }
+  return code == RLO__EXIT_OK ? flush_file(profile->trace) : code;
+}
+
 int rlo__op_profile_write(const rlo__op_profile *profile,
                           rlo_profile *measured) {
   const int64_t count = rlo_profile_count(measured);
   rlo_profile_entry *entries = calloc((size_t)count + 1, sizeof(*entries));
   cells *rows = calloc((size_t)count + 1, sizeof(*rows));
   int code =
-      entries != NULL && rows != NULL
-          ? RLO__EXIT_OK
-          : rlo__fail("cannot get memory for a profile of %" PRId64 " kernels",
-                      count);
-  for (int64_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
-    if (rlo_profile_get(measured, n, &entries[n]) != RLO_OK) {
-      code = rlo__fail_last();
-    }
-  }
-  if (code == RLO__EXIT_OK) {
-    print_table(profile->table, entries, rows, count);
-    write_array(profile->json, entries, count);
-    write_trace(profile->trace, entries, count);
-    FILE *const files[] = {profile->table, profile->json, profile->trace};
-    for (size_t n = 0; code == RLO__EXIT_OK && n < 3; ++n) {
-      code = flush_file(files[n]);
-    }
-  }
+      entries == NULL || rows == NULL
+          ? rlo__fail("cannot get memory for a profile of %" PRId64 " kernels",
+                      count)
+          : write_texts(profile, measured, entries, rows, count);
   free(rows);
   free(entries);
   return code;
