@@ -211,9 +211,9 @@ rlo_status rlo_engine_get_memory(const rlo_engine *engine,
                                  const char *backend_name,
                                  rlo_memory_info *out_info) {
   if (engine == NULL || out_info == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT,
-        engine == NULL ? "the engine is NULL" : "no place for the numbers");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'%s' is NULL",
+                    engine == NULL ? "engine" : "out_info");
   }
   rlo__registry *registry = engine->registry;
   const rlo__usage *usage = &registry->usage;

@@ -129,10 +129,10 @@ RLO_TEST(test_memory__refusals) {
   rlo_memory_info info;
   expect_refusal(rlo_engine_get_memory(NULL, NULL, &info),
                  RLO_INVALID_ARGUMENT,
-                 "the engine is NULL");
+                 "'engine' is NULL");
   expect_refusal(rlo_engine_get_memory(engine, NULL, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "no place for the numbers");
+                 "'out_info' is NULL");
   expect_refusal(rlo_engine_get_memory(engine, "gpu", &info),
                  RLO_NOT_FOUND,
                  context != NULL

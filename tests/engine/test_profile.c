@@ -199,10 +199,10 @@ RLO_TEST(test_profile__refusals) {
   rlo_profile_entry e;
   expect_refusal(rlo_profile_begin(NULL, &other),
                  RLO_INVALID_ARGUMENT,
-                 "the engine is NULL");
+                 "'engine' is NULL");
   expect_refusal(rlo_profile_begin(engine, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "no place for the profile");
+                 "'out_profile' is NULL");
   rlo_profile *profile = open_profile();
   expect_refusal(rlo_profile_begin(engine, &other),
                  RLO_ALREADY_EXISTS,
@@ -210,14 +210,13 @@ RLO_TEST(test_profile__refusals) {
   expect_refusal(rlo_profile_get(profile, 0, &e),
                  RLO_INVALID_ARGUMENT,
                  "the profile has not ended");
-  expect_refusal(rlo_profile_get(NULL, 0, &e),
-                 RLO_INVALID_ARGUMENT,
-                 "the profile is NULL");
+  expect_refusal(
+      rlo_profile_get(NULL, 0, &e), RLO_INVALID_ARGUMENT, "'profile' is NULL");
   expect_refusal(rlo_profile_get(profile, 0, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "no place for the entry");
+                 "'out_entry' is NULL");
   expect_refusal(
-      rlo_profile_end(NULL), RLO_INVALID_ARGUMENT, "the profile is NULL");
+      rlo_profile_end(NULL), RLO_INVALID_ARGUMENT, "'profile' is NULL");
   expect_ok(rlo_profile_end(profile));
   expect_refusal(rlo_profile_get(profile, 0, &e),
                  RLO_OUT_OF_RANGE,

@@ -199,16 +199,14 @@ RLO_TEST(test_scopes__refusals) {
   rlo_scope *none = NULL;
   rlo_tensor *x = tensor(DIMS(1), 1, FLOATS(1));
   expect_refusal(
-      rlo_scope_begin(NULL, &none), RLO_INVALID_ARGUMENT, "the engine is NULL");
+      rlo_scope_begin(NULL, &none), RLO_INVALID_ARGUMENT, "'engine' is NULL");
   expect_refusal(rlo_scope_begin(engine, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "no place for the scope");
-  expect_refusal(rlo_scope_keep(NULL, x),
-                 RLO_INVALID_ARGUMENT,
-                 "keeping a tensor: the scope is NULL");
-  expect_refusal(rlo_scope_keep(inner, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "keeping a tensor: the tensor is NULL");
+                 "'out_scope' is NULL");
+  expect_refusal(
+      rlo_scope_keep(NULL, x), RLO_INVALID_ARGUMENT, "'scope' is NULL");
+  expect_refusal(
+      rlo_scope_keep(inner, NULL), RLO_INVALID_ARGUMENT, "'tensor' is NULL");
   expect_refusal(rlo_scope_end(outer),
                  RLO_INVALID_ARGUMENT,
                  "ending a scope: one that was begun within it is still open; "

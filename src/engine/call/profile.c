@@ -272,9 +272,9 @@ void rlo__profile_run_end_tensors(rlo__profile_run *run,
 
 rlo_status rlo_profile_begin(rlo_engine *engine, rlo_profile **out_profile) {
   if (engine == NULL || out_profile == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT,
-        engine == NULL ? "the engine is NULL" : "no place for the profile");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'%s' is NULL",
+                    engine == NULL ? "engine" : "out_profile");
   }
   rlo_profile *profile = rlo__alloc(sizeof *profile);
   if (profile == NULL) {
@@ -348,7 +348,7 @@ static int compare_records(const void *a, const void *b) {
 
 rlo_status rlo_profile_end(rlo_profile *profile) {
   if (profile == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the profile is NULL");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'profile' is NULL");
   }
   rlo__profiler *profiler = profile->engine->profiler;
   rlo__mutex_lock(&profiler->mutex);
@@ -394,9 +394,9 @@ rlo_status rlo_profile_get(rlo_profile *profile,
                            int64_t index,
                            rlo_profile_entry *out_entry) {
   if (profile == NULL || out_entry == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT,
-        profile == NULL ? "the profile is NULL" : "no place for the entry");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'%s' is NULL",
+                    profile == NULL ? "profile" : "out_entry");
   }
   rlo__mutex_lock(&profile->mutex);
   bool has_ended = profile->has_ended;

@@ -8,9 +8,9 @@
 
 rlo_status rlo_scope_begin(rlo_engine *engine, rlo_scope **out_scope) {
   if (engine == NULL || out_scope == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT,
-        engine == NULL ? "the engine is NULL" : "no place for the scope");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'%s' is NULL",
+                    engine == NULL ? "engine" : "out_scope");
   }
   rlo_scope *scope = rlo__alloc(sizeof *scope);
   if (scope == NULL) {
@@ -95,7 +95,7 @@ static bool pass_on(const rlo_scope *scope,
 rlo_status rlo_scope_keep(rlo_scope *scope, rlo_tensor *tensor) {
   if (scope == NULL || tensor == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "keeping a tensor: the %s is NULL",
+                    "'%s' is NULL",
                     scope == NULL ? "scope" : "tensor");
   }
   RLO_TRY(check_scope(scope, "keeping a tensor of a scope"));
