@@ -43,10 +43,17 @@ typedef struct rlo_engine_options {
    *  information, 3 debug. NULL: silent. Must not call relayout. */
   void (*log)(void *payload, int32_t severity, const char *line);
   void *log_payload;
+  /** The queue of the "opencl" backend measures its commands
+   *  (CL_QUEUE_PROFILING_ENABLE), so that profiles (profile.h) have the times
+   * of the device. */
+  bool is_profiling;
 } rlo_engine_options;
 
-#define RLO_ENGINE_OPTIONS_INIT \
-  { sizeof(rlo_engine_options), NULL, false, false, false, 0, NULL, NULL }
+#define RLO_ENGINE_OPTIONS_INIT                                           \
+  {                                                                       \
+    sizeof(rlo_engine_options), NULL, false, false, false, 0, NULL, NULL, \
+        false                                                             \
+  }
 
 /**
  * Creates an engine with the built-in backends and kernels. A backend is set up
@@ -67,6 +74,43 @@ RLO_API void rlo_engine_release(rlo_engine *engine);
 
 /** The number of tensors of the engine that are alive. */
 RLO_API int64_t rlo_engine_live_tensors(const rlo_engine *engine);
+
+/** What the tensors of an engine hold on a backend, and the most that they have
+ *  held since the engine was created or the peaks were reset. Each number is
+ *  exact; they are not read at one moment while other threads run. */
+typedef struct rlo_memory_info {
+  /** Tensors whose bytes the backend has, or will compute. */
+  int64_t tensors;
+  /** Memories of at least one byte. Views share one; a tensor that is used on
+   *  another backend has one there too, which is no tensor. */
+  int64_t buffers;
+  /** Of all buffers. What the "opencl" backend keeps for reuse is not counted
+   *  here, but in rlo_context_stats. */
+  int64_t bytes;
+  /** The part of `bytes` that is the caller's: rlo_tensor_wrap_host,
+   *  rlo_tensor_wrap_buffer. */
+  int64_t external_bytes;
+  int64_t peak_tensors;
+  int64_t peak_buffers;
+  int64_t peak_bytes;
+} rlo_memory_info;
+
+/**
+ * @param backend_name  of a backend that is or was registered; what it held and
+ *                      still does counts on. NULL: all backends together, whose
+ *                      peak is at most the sum of theirs.
+ * @return RLO_OK; RLO_NOT_FOUND, naming the backends; RLO_INVALID_ARGUMENT for
+ *         a NULL engine or output.
+ * Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_engine_get_memory(const rlo_engine *engine,
+                      const char *backend_name,
+                      rlo_memory_info *out_info);
+
+/** Makes what is held now the peaks of all backends. NULL is legal. Threads:
+ *  safe. */
+RLO_API void rlo_engine_reset_peaks(rlo_engine *engine);
 
 /** Counters since the engine was created; a snapshot. */
 typedef struct rlo_engine_stats {

@@ -39,7 +39,8 @@ static int check_paths(rlo__op *op) {
       }
     }
   }
-  return RLO__EXIT_OK;
+  return rlo__profile_path_check(
+      &op->request->profile, paths, op->request->num_paths);
 }
 
 static int open_inputs(rlo__op *op) {
@@ -160,13 +161,29 @@ static void print_estimate(const rlo__op *op,
   }
 }
 
+/* Whether a result may go to standard output: what is no regular file. */
+static bool is_stdout_taken(const rlo__op *op) {
+  bool is_taken = false;
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    is_taken |= rlo__path_is_special(op->outputs[n].path);
+  }
+  return is_taken;
+}
+
 static void print_results(const rlo__op *op) {
+  const bool is_profiled = op->request->profile.is_printed;
   if (!op->request->common.is_json) {
     print_shapes(op);
+    if (is_profiled) {
+      rlo__op_profile_print(&op->profile, is_stdout_taken(op));
+    }
     return;
   }
   rlo__json json = {0};
   begin_json(op, NULL, NULL, &json);
+  if (is_profiled) {
+    rlo__json_copy(&json, "profile", op->profile.json);
+  }
   rlo__json_end_object(&json);
 }
 
@@ -319,7 +336,26 @@ static bool is_stream_wanted(const rlo__op *op) {
   return is_large;
 }
 
+static int run_profiled(rlo__op *op) {
+  int code = rlo__op_profile_init(&op->profile);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__op_in_memory(op);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = rlo__op_profile_rewind(&op->profile);
+  }
+  if (code == RLO__EXIT_OK) {
+    print_results(op);
+    code = rlo__op_profile_save(&op->profile, op->request->profile.trace_path);
+  }
+  rlo__op_profile_deinit(&op->profile);
+  return code;
+}
+
 static int run_operation(rlo__op *op) {
+  if (rlo__profile_is_wanted(&op->request->profile)) {
+    return run_profiled(op);
+  }
   bool is_done = false;
   int code = is_stream_wanted(op) ? run_in_pieces(op, &is_done) : RLO__EXIT_OK;
   if (code != RLO__EXIT_OK || is_done) {
@@ -385,6 +421,8 @@ static const struct option options[] = {
     {"input", required_argument, NULL, RLO__OPTION_INPUT},
     {"from", required_argument, NULL, RLO__OPTION_FROM},
     {"to", required_argument, NULL, RLO__OPTION_TO},
+    {"profile", no_argument, NULL, RLO__OPTION_PROFILE},
+    {"trace", required_argument, NULL, RLO__OPTION_TRACE},
     RLO__STREAM_OPTIONS,
     {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
     {0}};
@@ -418,6 +456,12 @@ static int take_option(void *payload, int option, const char *value) {
     case RLO__OPTION_TO:
       request->to = value;
       return RLO__EXIT_OK;
+    case RLO__OPTION_PROFILE:
+      request->profile.is_printed = true;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_TRACE:
+      request->profile.trace_path = value;
+      return RLO__EXIT_OK;
     default:
       return rlo__stream_option_take("op", option, value, &request->stream);
   }
@@ -440,7 +484,10 @@ static int take_arguments(int argc, char **argv, op_arguments *arguments) {
   request->name = argv[optind];
   request->paths = &argv[optind + 1];
   request->num_paths = argc - optind - 1;
-  return rlo__stream_options_check("op", &request->stream);
+  code = rlo__stream_options_check("op", &request->stream);
+  return code == RLO__EXIT_OK
+             ? rlo__profile_options_check(&request->profile, &request->stream)
+             : code;
 }
 
 static int run(int argc, char **argv) {
@@ -505,6 +552,16 @@ const rlo__command rlo__cmd_op = {
         "the\n"
         "                   work on large arrays; none is --host\n"
         "  --host           use the host backend, and no OpenCL\n"
+        "  --profile        print a table of the kernels that ran: their "
+        "inputs,\n"
+        "                   results, bytes, the time of the host, and of the "
+        "device\n"
+        "                   if one was used. With --json the key profile\n"
+        "  --trace FILE     write these to FILE, for chrome://tracing and\n"
+        "                   ui.perfetto.dev. Either option loads the arrays "
+        "whole,\n"
+        "                   however large, and takes none of those for "
+        "pieces\n"
         "  --json           print an object with the keys operation and "
         "results\n"
         "                   (each shape, file)\n"

@@ -7,6 +7,7 @@
 
 #include "array_file.h"
 #include "op_catalog.h"
+#include "op_profile.h"
 #include "options.h"
 #include "stream.h"
 
@@ -33,6 +34,7 @@ typedef struct rlo__op_request {
   char **paths;
   int32_t num_paths;
   rlo__stream_options stream;
+  rlo__profile_options profile;
   rlo__common_options common;
 } rlo__op_request;
 
@@ -56,6 +58,7 @@ typedef struct rlo__op {
   /** The results, each in its layout. */
   rlo_shape *output_shapes;
   rlo__stream_output *outputs;
+  rlo__op_profile profile;
 } rlo__op;
 
 /** Finds the files of the inputs and results, and allocates the lists with a

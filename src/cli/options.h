@@ -58,7 +58,9 @@ typedef enum rlo__option {
   RLO__OPTION_OFFSET,
   RLO__OPTION_BYTE_ORDER,
   RLO__OPTION_RESUME,
-  RLO__OPTION_INPUT
+  RLO__OPTION_INPUT,
+  RLO__OPTION_PROFILE,
+  RLO__OPTION_TRACE
 } rlo__option;
 
 /** A list of dimensions, strides or indices from the command line. */

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "runtime/cl_error.h"
+#include "runtime/command_log.h"
 
 /* Checks the arguments against the compiled function: a kernel of the pool
  * keeps what an earlier launch set, and would use it for an argument that this
@@ -86,6 +87,7 @@ static rlo_status enqueue(rlo__device_queue *queue,
                  num_waits,
                  num_waits > 0 ? events : NULL,
                  out_event));
+  rlo__command_log_add(*out_event);
   atomic_fetch_add_explicit(
       &rlo__device_queue_context(queue)->launches, 1, memory_order_relaxed);
   return RLO_OK;

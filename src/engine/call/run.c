@@ -2,10 +2,12 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/call/kernel_call.h"
+#include "engine/call/profile.h"
 #include "engine/call/recorder.h"
 #include "engine/copy/copy_op.h"
 #include "engine/parts.h"
 #include "engine/registry/input_names.h"
+#include "engine/tensor/scope.h"
 #include "relayout/shape_util.h"
 
 static rlo_status check_arguments(const rlo_engine *engine,
@@ -282,6 +284,9 @@ static rlo_status run_bound(rlo_engine *engine,
   if (call->outputs == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
+  rlo__profile_run run;
+  rlo__profile_run_begin(engine->profiler, &run);
+  rlo__scope_enter();
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(run_checked(&k));
   if (call->num_outputs < capacity && out_count == NULL) {
@@ -293,6 +298,14 @@ static rlo_status run_bound(rlo_engine *engine,
                       capacity);
     goto fail;
   }
+  RLO_TRY_GOTO(rlo__scope_hand_out(engine, call->outputs, call->num_outputs));
+  rlo__profile_run_end_tensors(&run,
+                               call->kernel_name,
+                               call->backend_name,
+                               inputs,
+                               num_inputs,
+                               call->outputs,
+                               call->num_outputs);
   rlo__engine_count(&engine->counters.kernels_run, 1);
   rlo__engine_count(&engine->counters.fallbacks, is_fallback);
   for (int32_t n = 0; n < call->num_outputs; ++n) {
@@ -300,6 +313,9 @@ static rlo_status run_bound(rlo_engine *engine,
     call->outputs[n] = NULL;
   }
 fail:
+  if (status != RLO_OK) {
+    rlo__profile_run_end(&run, NULL);
+  }
   if (out_count != NULL && (status == RLO_OK || call->num_outputs > capacity)) {
     *out_count = call->num_outputs;
   }
@@ -307,6 +323,7 @@ fail:
     rlo_tensor_release(call->outputs[n]);
   }
   rlo__small_array_free(call->outputs, few);
+  rlo__scope_leave();
   return status;
 }
 

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "engine/call/fusion.h"
 #include "engine/call/kernel_call.h"
+#include "engine/call/profile.h"
 #include "engine/parts.h"
 
 /* The attributes of a call, and in addition the value that was input 1. */
@@ -204,6 +205,8 @@ rlo_status rlo_run_chain(rlo_engine *engine,
   rlo__shared_shape *shape = NULL;
   rlo__call_plan *plan = NULL;
   rlo__allocation *allocation = NULL;
+  rlo__profile_run run;
+  rlo__profile_run_begin(engine->profiler, &run);
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__backend_get_active(engine->registry, &instance));
   RLO_TRY_GOTO(rlo__shape_table_get(
@@ -214,10 +217,15 @@ rlo_status rlo_run_chain(rlo_engine *engine,
       engine->plans, instance, NULL, chain, shape, &plan));
   RLO_TRY_GOTO(
       rlo__call_plan_run_tensors(plan, 0, inputs, num_inputs, &allocation));
-  RLO_TRY_GOTO(rlo__tensor_create(
+  RLO_TRY_GOTO(rlo__tensor_create_for_caller(
       engine, shape, allocation, (rlo__pending){NULL, NULL}, out_tensor));
   allocation = NULL;
+  rlo__profile_run_end_tensors(
+      &run, "chain", instance->name, inputs, num_inputs, out_tensor, 1);
 fail:
+  if (status != RLO_OK) {
+    rlo__profile_run_end(&run, NULL);
+  }
   rlo__allocation_release(allocation);
   rlo__call_plan_release(plan);
   rlo__shared_shape_release(engine->shapes, shape);

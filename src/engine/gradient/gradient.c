@@ -245,7 +245,7 @@ rlo_status rlo_gradient_list(rlo_engine *engine,
  */
 
 void rlo__saved_deinit(rlo__saved *saved) {
-  rlo__tensor_list_release(saved->tensors, saved->count);
+  rlo__tensor_list_drop(saved->tensors, saved->count);
   rlo__free(saved->names);
   *saved = (rlo__saved){NULL, NULL, 0};
 }
@@ -313,7 +313,7 @@ static rlo_status check_saved_names(const rlo_gradient_config *config,
 }
 
 static void save_one(rlo__saved *saved, rlo_tensor *tensor, const char *name) {
-  saved->tensors[saved->count] = rlo_tensor_retain(tensor);
+  saved->tensors[saved->count] = rlo__tensor_hold(tensor);
   saved->names[saved->count] = name;
   ++saved->count;
 }

@@ -61,7 +61,7 @@ static rlo_status save(rlo__tape_node *node, const rlo__record *record) {
     }
     for (; saved->count < record->num_saved; ++saved->count) {
       saved->tensors[saved->count] =
-          rlo_tensor_retain(record->saved[saved->count]);
+          rlo__tensor_hold(record->saved[saved->count]);
     }
     return RLO_OK;
   }

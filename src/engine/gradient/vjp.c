@@ -4,6 +4,7 @@
 #include "engine/call/kernel_call.h"
 #include "engine/gradient/gradient.h"
 #include "engine/parts.h"
+#include "engine/tensor/scope.h"
 #include "engine/tensor/tensor.h"
 
 /* A vector-Jacobian product under construction. */
@@ -177,6 +178,7 @@ rlo_status rlo_vjp(rlo_engine *engine,
                            engine->options.allow_host_fallback,
                            &p.bound,
                            &is_fallback));
+  rlo__scope_enter();
   RLO_TRY_GOTO(
       rlo__kernel_check_inputs(&p.bound->config, engine, inputs, num_inputs));
   RLO_TRY_GOTO(make_room(&p, num_dys));
@@ -186,6 +188,7 @@ rlo_status rlo_vjp(rlo_engine *engine,
   }
   RLO_TRY_GOTO(collect(&p, dys));
   RLO_TRY_GOTO(run(&p));
+  RLO_TRY_GOTO(rlo__scope_hand_out(engine, p.dxs, num_inputs));
   for (int32_t n = 0; n < num_inputs; ++n) {
     out_dxs[n] = p.dxs[n];
     p.dxs[n] = NULL;
@@ -199,5 +202,6 @@ fail:
   rlo__free(p.output_shapes);
   rlo__free(p.input_shapes);
   rlo__bound_kernel_release(p.bound);
+  rlo__scope_leave();
   return status;
 }

@@ -28,6 +28,10 @@ void rlo__registry_end_change(rlo__registry *registry) {
   rlo__mutex_unlock(&registry->changes);
 }
 
+const rlo__registry *rlo__registry_changing(void) {
+  return changing;
+}
+
 rlo_status rlo__registry_init(rlo__registry *registry,
                               rlo_engine *engine,
                               const rlo__log_sink *log) {
@@ -40,6 +44,7 @@ rlo_status rlo__registry_init(rlo__registry *registry,
     return status;
   }
   rlo__table_init(&registry->kernels, offsetof(rlo__kernel_slot, node));
+  rlo__usage_init(&registry->usage, NULL);
   return RLO_OK;
 }
 
@@ -56,6 +61,11 @@ void rlo__registry_deinit(rlo__registry *registry) {
     registry->backends = entry->next;
     rlo__backend_instance_release(entry->instance);
     rlo__free(entry);
+  }
+  while (registry->usages != NULL) {
+    rlo__named_usage *usage = registry->usages;
+    registry->usages = usage->next;
+    rlo__free(usage);
   }
   while (registry->names != NULL) {
     rlo__name *name = registry->names;
@@ -152,6 +162,24 @@ rlo__backend_entry *rlo__registry_find_backend(const rlo__registry *registry,
   return entry;
 }
 
+rlo__usage *rlo__registry_find_usage(const rlo__registry *registry,
+                                     const char *name) {
+  rlo__named_usage *usage = registry->usages;
+  while (usage != NULL && strcmp(usage->name, name) != 0) {
+    usage = usage->next;
+  }
+  return usage != NULL ? &usage->usage : NULL;
+}
+
+void rlo__registry_reset_peaks(rlo__registry *registry) {
+  rlo__rwlock_lock_read(&registry->lock);
+  rlo__usage_reset_peaks(&registry->usage);
+  for (rlo__named_usage *u = registry->usages; u != NULL; u = u->next) {
+    rlo__usage_reset_peaks(&u->usage);
+  }
+  rlo__rwlock_unlock(&registry->lock);
+}
+
 uint64_t rlo__registry_hash(const char *kernel_name) {
   /* FNV-1a: names are short, and every call hashes one. */
   uint32_t hash = 2166136261u;
@@ -178,6 +206,23 @@ rlo__kernel_slot *rlo__registry_find_kernel(const rlo__registry *registry,
     slot = rlo__table_next(&registry->kernels, slot);
   }
   return slot;
+}
+
+rlo_status rlo__registry_fail_no_backend(rlo__registry *registry,
+                                         const char *name) {
+  char text[256];
+  rlo__str have = rlo__str_over(text, sizeof text);
+  rlo__rwlock_lock_read(&registry->lock);
+  for (const rlo__backend_entry *e = registry->backends; e != NULL;
+       e = e->next) {
+    rlo__str_printf(&have, "%s'%s'", have.length == 0 ? "" : ", ", e->name);
+  }
+  rlo__rwlock_unlock(&registry->lock);
+  return RLO_FAIL(RLO_NOT_FOUND,
+                  "there is no backend '%s'; %s%s",
+                  name,
+                  have.length == 0 ? "none is registered" : "there is ",
+                  rlo__str_text(&have));
 }
 
 rlo_status rlo__registry_fail_no_kernel(rlo__registry *registry,
