@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hlo_text.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -93,6 +92,7 @@ static int keep(reader *r, char c) {
                        r->number,
                        r->path);
     }
+    memset(line + r->capacity, 0, capacity - r->capacity);
     r->line = line;
     r->capacity = capacity;
   }
@@ -121,7 +121,7 @@ static int read_line(reader *r, bool *out_has_line) {
   if (ferror(r->file)) {
     return rlo__fail("cannot read %s: %s", r->path, strerror(errno));
   }
-  while (r->length > 0 && isspace((unsigned char)r->line[r->length - 1])) {
+  while (r->length > 0 && strchr(" \t\r", r->line[r->length - 1]) != NULL) {
     --r->length;
   }
   r->depth = n.depth;
@@ -161,17 +161,20 @@ static char *skip_blanks(char *at) {
   return at;
 }
 
+/* Of names of instructions and computations, and of opcodes. */
+static bool is_in_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' || c == '$';
+}
+
 /* Whether the text begins with a word, and none that goes on. */
 static bool begins_with(const char *at, const char *word) {
   size_t length = strlen(word);
-  return strncmp(at, word, length) == 0 &&
-         !isalnum((unsigned char)at[length]) && at[length] != '_';
+  return strncmp(at, word, length) == 0 && !is_in_name(at[length]);
 }
 
-/* The end of a name: of an instruction, a computation or an opcode. */
 static char *name_end(char *at) {
-  while (isalnum((unsigned char)*at) ||
-         (*at != '\0' && strchr("_.-$", *at) != NULL)) {
+  while (is_in_name(*at)) {
     ++at;
   }
   return at;
@@ -393,7 +396,7 @@ static bool is_of_table(const char *at) {
       return true;
     }
   }
-  return isdigit((unsigned char)*at) != 0;
+  return *at >= '0' && *at <= '9';
 }
 
 static int take_line(reader *r) {
