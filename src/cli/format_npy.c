@@ -114,7 +114,8 @@ static holding compare(const rlo_shape *file_shape, const rlo_shape *from) {
 /* Refuses a file that has not the slots of the shape of --from. */
 static int check_slots(const rlo__input_file *file,
                        const rlo__file_hints *hints,
-                       const rlo_shape *file_shape) {
+                       const rlo_npy_header *header) {
+  const rlo_shape *file_shape = &header->shape;
   rlo__shape_text held;
   rlo__shape_text wanted;
   rlo_shape expected;
@@ -171,7 +172,7 @@ static int read_header(const rlo__input_file *file,
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  code = from == NULL ? RLO__EXIT_OK : check_slots(file, hints, &header.shape);
+  code = from == NULL ? RLO__EXIT_OK : check_slots(file, hints, &header);
   if (code != RLO__EXIT_OK) {
     return code;
   }
