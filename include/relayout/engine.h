@@ -213,8 +213,8 @@ rlo_infer_kernel(rlo_engine *engine,
  * @param inputs  `num_inputs` shapes, borrowed: operand n of the problems is
  *                input n.
  * @param output  which result, from 0.
- * @param dst     borrowed; the type, element size and dimensions that
- *                rlo_infer_kernel returns for it, any layout; NULL for that
+ * @param dst     borrowed; the type and dimensions that rlo_infer_kernel
+ *                returns for it, any layout and element size; NULL for that
  *                shape itself.
  * @param out_problems  owned by the caller; rlo_problem_list_release frees it.
  *                Slots of dst that hold no element and have no fill are left

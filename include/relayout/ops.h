@@ -18,16 +18,18 @@ RLO_BEGIN_DECLS
  *   j[permutation[k]] = i[k] for each k;   dst(i) = src(j)
  *
  * and every slot of dst that holds no element takes dst's fill; with an unknown
- * (or no) fill those bytes are left alone. Source padding is never read.
+ * (or no) fill those bytes are left alone. Source padding is never read. Where
+ * the element sizes differ, values are packed or unpacked: their bits are kept,
+ * those above them are zero, and are not looked at in the source.
  *
- * @param src, dst     borrowed, of one dtype and one element size, with
+ * @param src, dst     borrowed, of one dtype, with
  *                     dst->dims[k] == src->dims[permutation[k]].
  * @param permutation  rank entries, borrowed; NULL is the identity.
  * @param out_problem  the problem as written, not canonical; untouched on
  *                     failure.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for different types or logical shapes,
  * an invalid permutation, a strided destination with two indices on one slot;
- * RLO_UNSUPPORTED for different element sizes or too many physical dimensions;
+ * RLO_UNSUPPORTED for too many physical dimensions;
  * RLO_OVERFLOW; or what rlo_shape_validate returns. Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_relayout_lower(const rlo_shape *src,
@@ -245,14 +247,14 @@ typedef struct rlo_combine_options {
 
 /**
  * Lowers a relayout that computes: as rlo_relayout_lower, and the destination
- * may have another type and element size. Equivalent loop over every index i:
+ * may have another type. Equivalent loop over every index i:
  *
  *   j[permutation[k]] = i[k] for each k
  *   dst(i) = to_dst(alpha * src(j) + beta * dst(i))
  *
  * Slots of dst that hold no element take dst's fill, as there.
  * @param options  borrowed; NULL for alpha 1, beta 0.
- * @return as rlo_relayout_lower, but for the types and element sizes;
+ * @return as rlo_relayout_lower, but for the types;
  *         RLO_INVALID_ARGUMENT for factors that are not finite or that the
  *         types do not take;
  *         RLO_UNSUPPORTED for a destination type without a zero.

@@ -71,8 +71,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_dimension(const rlo_shape *shape,
  *
  * for all indices i and j. Tiles count by their effect. True for size 1.
  * @return also RLO_OUT_OF_RANGE for a dimension outside [0, rank);
- *         RLO_UNSUPPORTED if tiles combine it with another one and the shape
- * has no strides.
+ *         RLO_UNSUPPORTED if the shape has no strides and tiles combine the
+ *         dimension with another one, or cut and combine it so that they repeat
+ *         only after more than 2^20 elements.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_is_effectively_most_major(
     const rlo_shape *shape, int32_t dimension, bool *out_answer);

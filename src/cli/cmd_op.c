@@ -10,6 +10,7 @@
 #include "message.h"
 #include "op.h"
 #include "stream_report.h"
+#include "value_check.h"
 
 static int read_attributes(rlo__op *op) {
   const char *path = op->request->attributes_path;
@@ -48,6 +49,7 @@ static int open_inputs(rlo__op *op) {
   rlo__files_allow(2 * (op->num_inputs + op->num_outputs));
   for (int32_t n = 0; n < op->num_inputs; ++n) {
     rlo__file_hints hints = RLO__FILE_HINTS_INIT;
+    hints.is_bitcast = op->request->is_bitcast;
     rlo_shape from;
     int code = RLO__EXIT_OK;
     if (strcmp(op->from[n], "-") != 0) {
@@ -109,6 +111,10 @@ static int place_outputs(rlo__op *op) {
     }
     op->outputs[n] = (rlo__stream_output){
         op->paths[op->num_inputs + n], shape, extent.physical_bytes};
+    for (int32_t k = 0; k < op->num_inputs; ++k) {
+      op->sources[k].has_checked_values |=
+          rlo__values_may_be_cut(op->input_shapes[k], shape);
+    }
   }
   return RLO__EXIT_OK;
 }
@@ -326,6 +332,9 @@ static int run_in_pieces(const rlo__op *op, bool *out_is_done) {
 /* What is small is faster without threads and pieces. */
 static bool is_stream_wanted(const rlo__op *op) {
   const rlo__stream_options *options = &op->request->stream;
+  if (rlo__op_factors_matter(&op->request->factors)) {
+    return false;
+  }
   bool is_large = rlo__stream_is_asked_for(options) || options->is_resumed;
   for (int32_t n = 0; n < op->num_inputs; ++n) {
     is_large |= op->sources[n].bytes > RLO__LARGE_BYTES;
@@ -420,6 +429,10 @@ static const struct option options[] = {
     {"attrs", required_argument, NULL, RLO__OPTION_ATTRS},
     {"input", required_argument, NULL, RLO__OPTION_INPUT},
     {"from", required_argument, NULL, RLO__OPTION_FROM},
+    {"bitcast", no_argument, NULL, RLO__OPTION_BITCAST},
+    {"alpha", required_argument, NULL, RLO__OPTION_ALPHA},
+    {"beta", required_argument, NULL, RLO__OPTION_BETA},
+    {"accumulate", no_argument, NULL, RLO__OPTION_ACCUMULATE},
     {"to", required_argument, NULL, RLO__OPTION_TO},
     {"profile", no_argument, NULL, RLO__OPTION_PROFILE},
     {"trace", required_argument, NULL, RLO__OPTION_TRACE},
@@ -462,6 +475,16 @@ static int take_option(void *payload, int option, const char *value) {
     case RLO__OPTION_TRACE:
       request->profile.trace_path = value;
       return RLO__EXIT_OK;
+    case RLO__OPTION_BITCAST:
+      request->is_bitcast = true;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_ALPHA:
+      return rlo__factor_parse("op", "--alpha", value, &request->factors.alpha);
+    case RLO__OPTION_BETA:
+      return rlo__factor_parse("op", "--beta", value, &request->factors.beta);
+    case RLO__OPTION_ACCUMULATE:
+      request->factors.beta = 1.0;
+      return RLO__EXIT_OK;
     default:
       return rlo__stream_option_take("op", option, value, &request->stream);
   }
@@ -481,6 +504,17 @@ static int take_arguments(int argc, char **argv, op_arguments *arguments) {
   if (optind >= argc) {
     return rlo__fail_usage("op", "name an operation, or give --list");
   }
+  if (request->is_bitcast && request->num_from == 0) {
+    return rlo__fail_usage("op", "--bitcast requires --from");
+  }
+  if (rlo__op_factors_matter(&request->factors) &&
+      (rlo__stream_is_asked_for(&request->stream) ||
+       request->stream.is_resumed)) {
+    return rlo__fail_usage("op",
+                           "--alpha, --beta and --accumulate load the arrays: "
+                           "they exclude --memory, --passes, --dry-run and "
+                           "--resume");
+  }
   request->name = argv[optind];
   request->paths = &argv[optind + 1];
   request->num_paths = argc - optind - 1;
@@ -491,7 +525,7 @@ static int take_arguments(int argc, char **argv, op_arguments *arguments) {
 }
 
 static int run(int argc, char **argv) {
-  op_arguments arguments = {0};
+  op_arguments arguments = {.request.factors = RLO__OP_FACTORS_INIT};
   const char **from = calloc((size_t)argc, sizeof(*from));
   const char **inputs = calloc((size_t)argc, sizeof(*inputs));
   arguments.request.from = from;
@@ -546,6 +580,14 @@ const rlo__command rlo__cmd_op = {
         "for\n"
         "                   the shape in its "
         "file\n"
+        "  --bitcast        take the bits of .npy elements for elements of "
+        "the\n"
+        "                   type of --from, whatever type they have there\n"
+        "  --alpha A        multiply the results by A\n"
+        "  --beta B         and add B times what OUT holds, which is then an "
+        "array\n"
+        "                   of the result's shape and layout\n"
+        "  --accumulate     --beta 1\n"
         "  --device N       a device of `relayout devices`; the default "
         "device\n"
         "                   without it. Several between commas, or all, share "
@@ -570,9 +612,11 @@ const rlo__command rlo__cmd_op = {
         "Large arrays. If an input or a result has more than 64 MiB, an\n"
         "operation that moves bytes or converts types runs in pieces, and no\n"
         "array is in memory as a whole. What sums, adds or loads indices is\n"
-        "loaded; so is what goes into a pipe, and, if there is memory for it,\n"
-        "what writes short runs between those of others, as pack does along\n"
-        "the last dimension:\n"
+        "loaded; so is everything with --alpha or --beta, what goes into a "
+        "pipe,\n"
+        "and, if there is memory for it, what writes short runs between those "
+        "of\n"
+        "others, as pack does along the last dimension:\n"
         "\n" RLO__STREAM_HELP
         "\n"
         "NAME may be written in any case, with or without underscores. Prints\n"

@@ -21,6 +21,17 @@ int rlo__shape_operand_parse(const char *text, rlo_shape *out_shape) {
              : rlo__fail_in_text(text);
 }
 
+/* Whether the text of a layout names an element size, be it the type's own. */
+static bool has_element_size(const char *text) {
+  rlo_bare_layout bare;
+  if (rlo_bare_layout_parse(text, strlen(text), &bare) != RLO_OK) {
+    return false;
+  }
+  bool has_size = bare.layout.element_size_bits != 0;
+  rlo_bare_layout_deinit(&bare);
+  return has_size;
+}
+
 int rlo__layout_operand_apply(const char *text, rlo_shape *shape) {
   rlo_layout layout;
   if (rlo_layout_parse(text,
@@ -31,7 +42,7 @@ int rlo__layout_operand_apply(const char *text, rlo_shape *shape) {
                        &layout) != RLO_OK) {
     return rlo__fail_in_text(text);
   }
-  if (layout.element_size_bits == 0) {
+  if (!has_element_size(text)) {
     layout.element_size_bits = shape->layout.element_size_bits;
   }
   if (rlo_shape_make_with_layout(

@@ -7,6 +7,7 @@
 
 #include "array_file.h"
 #include "op_catalog.h"
+#include "op_combine.h"
 #include "op_profile.h"
 #include "options.h"
 #include "stream.h"
@@ -28,6 +29,9 @@ typedef struct rlo__op_request {
    *  shape of the file. Room as above. */
   const char **from;
   int32_t num_from;
+  /** The bits of .npy elements are those of the type of --from. */
+  bool is_bitcast;
+  rlo__op_factors factors;
   /** NULL: as the operation makes it, which is row-major but for Identity. */
   const char *to;
   /** Files of the inputs, unless `inputs` are named, then of the results. */

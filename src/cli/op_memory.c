@@ -48,10 +48,15 @@ static rlo_status clear_gaps(const rlo__array *array) {
 }
 
 /* Converts a result to its layout and copies it to shared memory. */
-static rlo_status read_output(rlo_tensor *result,
+static rlo_status read_output(const rlo__op *op,
+                              rlo_tensor *result,
                               rlo_tensor *const *inputs,
-                              int32_t num_inputs,
                               const rlo__array *output) {
+  if (rlo__op_factors_matter(&op->request->factors)) {
+    rlo_status combined =
+        rlo__op_combine(&op->request->factors, result, output);
+    return combined == RLO_OK ? clear_gaps(output) : combined;
+  }
   rlo_tensor *placed = NULL;
   rlo_status status = RLO_OK;
   if (rlo_shape_equal(rlo_tensor_shape(result), &output->shape)) {
@@ -62,7 +67,7 @@ static rlo_status read_output(rlo_tensor *result,
   if (status == RLO_OK) {
     status = rlo_tensor_read(placed, output->data, (int64_t)output->bytes);
   }
-  for (int32_t n = 0; status == RLO_OK && n < num_inputs; ++n) {
+  for (int32_t n = 0; status == RLO_OK && n < op->num_inputs; ++n) {
     if (rlo_tensor_shares_memory(placed, inputs[n])) {
       status = clear_gaps(output);
       break;
@@ -96,7 +101,7 @@ static rlo_status run_kernel(const state *s,
                                      op->num_outputs,
                                      NULL);
   for (int32_t n = 0; status == RLO_OK && n < op->num_outputs; ++n) {
-    status = read_output(results[n], tensors, op->num_inputs, &s->outputs[n]);
+    status = read_output(op, results[n], tensors, &s->outputs[n]);
   }
   return status;
 }
@@ -182,6 +187,11 @@ static int allocate_outputs(state *s) {
                                  (size_t)output->bytes};
     if (s->outputs[n].data == NULL) {
       return RLO__EXIT_FAILURE;
+    }
+    code =
+        rlo__op_load_old(&op->request->factors, output->path, &s->outputs[n]);
+    if (code != RLO__EXIT_OK) {
+      return code;
     }
   }
   return RLO__EXIT_OK;

@@ -60,7 +60,13 @@ typedef enum rlo__option {
   RLO__OPTION_RESUME,
   RLO__OPTION_INPUT,
   RLO__OPTION_PROFILE,
-  RLO__OPTION_TRACE
+  RLO__OPTION_TRACE,
+  RLO__OPTION_BITCAST,
+  RLO__OPTION_ACCUMULATE,
+  RLO__OPTION_PROTO,
+  RLO__OPTION_SAVE_PROTO,
+  RLO__OPTION_HLO,
+  RLO__OPTION_TOP
 } rlo__option;
 
 /** A list of dimensions, strides or indices from the command line. */

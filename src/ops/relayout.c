@@ -34,29 +34,6 @@ static rlo_status check_pair(const rlo_shape *src,
   return RLO_OK;
 }
 
-/* What a relayout without computation requires. */
-static rlo_status check_elements(const rlo_shape *src, const rlo_shape *dst) {
-  if (src->dtype != dst->dtype) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "source holds %s, destination %s; a relayout keeps the "
-                    "element type",
-                    rlo_dtype_name(src->dtype),
-                    rlo_dtype_name(dst->dtype));
-  }
-  rlo_shape_extent src_extent;
-  rlo_shape_extent dst_extent;
-  RLO_TRY(rlo_shape_measure(src, &src_extent));
-  RLO_TRY(rlo_shape_measure(dst, &dst_extent));
-  if (src_extent.element_bits != dst_extent.element_bits) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "source elements take %lld bits, destination elements "
-                    "%lld; a relayout keeps the element size",
-                    (long long)src_extent.element_bits,
-                    (long long)dst_extent.element_bits);
-  }
-  return RLO_OK;
-}
-
 /* Temporaries of a lowering, too large for a small stack. */
 typedef struct workspace {
   rlo_address_map src;
@@ -79,7 +56,6 @@ static rlo_status lower(const rlo_shape *src,
   return rlo__lower_source(src, &w->src, w->src_index, &w->problem);
 }
 
-/* With `options`, the relayout computes. */
 static rlo_status lower_checked(const rlo_shape *src,
                                 const rlo_shape *dst,
                                 const int32_t *permutation,
@@ -91,7 +67,7 @@ static rlo_status lower_checked(const rlo_shape *src,
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status = lower(src, dst, permutation, w);
-  if (status == RLO_OK && options != NULL) {
+  if (status == RLO_OK) {
     status = rlo__ops_combine(src, dst, options, false, &w->problem);
   }
   if (status == RLO_OK) {
@@ -101,14 +77,22 @@ static rlo_status lower_checked(const rlo_shape *src,
   return status;
 }
 
+static const rlo_combine_options plain = RLO_COMBINE_OPTIONS_INIT;
+
 rlo_status rlo_relayout_lower(const rlo_shape *src,
                               const rlo_shape *dst,
                               const int32_t *permutation,
                               rlo_problem *out_problem) {
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo_shape_validate(dst));
-  RLO_TRY(check_elements(src, dst));
-  return lower_checked(src, dst, permutation, NULL, out_problem);
+  if (src->dtype != dst->dtype) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "source holds %s, destination %s; a relayout keeps the "
+                    "element type",
+                    rlo_dtype_name(src->dtype),
+                    rlo_dtype_name(dst->dtype));
+  }
+  return lower_checked(src, dst, permutation, &plain, out_problem);
 }
 
 rlo_status rlo_relayout_combine(const rlo_shape *src,
@@ -116,8 +100,7 @@ rlo_status rlo_relayout_combine(const rlo_shape *src,
                                 const int32_t *permutation,
                                 const rlo_combine_options *options,
                                 rlo_problem *out_problem) {
-  static const rlo_combine_options defaults = RLO_COMBINE_OPTIONS_INIT;
-  options = options == NULL ? &defaults : options;
+  options = options == NULL ? &plain : options;
   RLO_TRY(rlo__ops_check_options(options));
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo_shape_validate(dst));

@@ -128,6 +128,58 @@ class Op(CliCase):
         self.assertEqual(self.load("back.npy").tolist(),
                          np.concatenate([X.T, X.T]).tolist())
 
+    def test_factors(self):
+        """out = alpha * result + beta * out."""
+        np.save(self.path("out.npy"), np.ascontiguousarray(Y.T))
+        self.ok("op", "transpose", *self.device, "--alpha", "2", "--beta",
+                "-0.5", "x.npy", "out.npy")
+        self.assertEqual(self.load("out.npy").tolist(),
+                         (2 * X.T - 0.5 * Y.T).tolist())
+        self.ok("op", "transpose", "--host", "--alpha", "3", "x.npy",
+                "new.npy")
+        self.assertEqual(self.load("new.npy").tolist(), (3 * X.T).tolist())
+        for name, part in (("a.npy", Y[:2]), ("b.npy", Y[2:])):
+            np.save(self.path(name), part)
+        self.ok("op", "split_v", "--host", "--accumulate", "--attr",
+                "num_or_size_splits=2", "x.npy", "a.npy", "b.npy")
+        self.assertEqual(self.load("a.npy").tolist(), (X[:2] + Y[:2]).tolist())
+        self.assertEqual(self.load("b.npy").tolist(), (X[2:] + Y[2:]).tolist())
+        # In a layout: what holds no element stays zero.
+        to = ["--to", "{1,0:T(8)}"]
+        self.ok("op", "identity", "--host", *to, "x.npy", "sum.bin")
+        for _ in range(2):
+            self.ok("op", "identity", "--host", *to, "--accumulate",
+                    "x.npy", "sum.bin")
+        slots = np.zeros((4, 8), dtype="f4")
+        slots[:, :6] = 3 * X
+        self.assertEqual(np.frombuffer(self.read("sum.bin"), "f4").tolist(),
+                         slots.reshape(-1).tolist())
+
+    def test_factors_that_cannot_be(self):
+        sum_up = ["op", "identity", "--host", "--accumulate", "x.npy"]
+        self.fails(1, "z.npy", *sum_up, "z.npy")
+        np.save(self.path("t.npy"), np.ascontiguousarray(X.T))
+        self.fails(1, ["t.npy holds f32[6,4]", "f32[4,6]"], *sum_up, "t.npy")
+        np.save(self.path("t.npy"), X.astype("i4"))
+        self.fails(1, "t.npy holds s32[4,6]", *sum_up, "t.npy")
+        self.fails(1, "alpha is 0.5", "op", "cast", "--host", "--attr",
+                   "dtype=s32", "--alpha", "0.5", "x.npy", "z.npy")
+        self.fails(2, "'nan' is not a finite", "op", "identity", "--alpha",
+                   "nan", "x.npy", "z.npy")
+        self.fails(2, "exclude --memory", "op", "identity", "--accumulate",
+                   "--memory", "1MiB", "x.npy", "z.npy")
+        self.assert_files("t.npy", "x.npy", "y.npy")
+
+    def test_packs_values(self):
+        """The host does; a device may refuse."""
+        np.save(self.path("in.npy"), np.array([[1, -1], [7, -8]], dtype="i1"))
+        pack = ["op", "transpose", "--host", "--from", "s4[2,2]", "--to",
+                "{1,0:E(4)}", "in.npy", "out.bin"]
+        self.assertEqual(self.ok(*pack), "s4[2,2]{1,0:E(4)}\n")
+        self.assertEqual(self.read("out.bin"), bytes([0x71, 0x8f]))
+        np.save(self.path("in.npy"), np.array([[1, -1], [8, -8]], dtype="i1"))
+        self.fails(1, "element 1,0 of in.npy is 8; s4 holds -8 to 7", *pack)
+
     def test_slots_without_element_are_zero(self):
         """Whatever the memory held before, and whatever the input's file has
         there: equal inputs make equal files."""

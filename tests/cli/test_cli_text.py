@@ -268,6 +268,103 @@ class Describe(CliCase):
         self.fails(1, "47 elements", "describe", "--numpy", "|i1", "--dims",
                    "48", "--bytes", "47")
 
+    def test_trees(self):
+        tree = "(f32[2,3]{1,0:T(8,128)}, token[], (b(s4[3]{0:E(4)}), ()))"
+        told = self.describe(tree)
+        self.assertEqual(told["leaves"], [
+            {"index": [0], "kind": "array", "shape": "f32[2,3]{1,0:T(8,128)}",
+             "elements": 6, "bytes": 24, "physical_bytes": 4096,
+             "padding_share": 0.994141},
+            {"index": [1], "kind": "token", "shape": None, "elements": 0,
+             "bytes": 0, "physical_bytes": 0, "padding_share": 0},
+            {"index": [2, 0], "kind": "buffer", "shape": "s4[3]{0:E(4)}",
+             "elements": 3, "bytes": 2, "physical_bytes": 2,
+             "padding_share": 0}])
+        del told["leaves"]
+        self.assertEqual(told, {
+            "shape": tree, "kind": "tuple", "arrays": 2, "without_size": 0,
+            "elements": 9, "bytes": 26, "physical_bytes": 4098,
+            "padding_share": 0.993655})
+        self.assertEqual(self.ok("describe", tree), """\
+shape           %s
+arrays          2
+elements        9
+bytes           26
+physical bytes  4098
+padding         99.4 %% of the physical bytes
+
+leaf   bytes  physical  padding  shape
+{0}       24      4096   99.4 %%  f32[2,3]{1,0:T(8,128)}
+{1}        -         -        -  token[]
+{2,0}      2         2    0.0 %%  b(s4[3]{0:E(4)})
+""" % tree)
+
+    def test_trees_without_sizes(self):
+        told = self.describe("(opaque[], f32[?], f32[2])")
+        self.assertEqual((told["arrays"], told["without_size"],
+                          told["bytes"]), (1, 2, 8))
+        self.assertIsNone(told["leaves"][0]["bytes"])
+        self.assertIsNone(told["leaves"][1]["padding_share"])
+        text = self.ok("describe", "(opaque[], f32[?], f32[2])")
+        self.assertIn("without size    2\n", text)
+        self.assertIn("{0}       -         -        -  opaque[]\n", text)
+        self.assertEqual(self.describe("token[]")["kind"], "token")
+        self.assertEqual(self.describe("()")["arrays"], 0)
+        self.assertEqual(self.describe("b(f32[2])")["bytes"], 8)
+        half = "s8[4611686018427387904]"
+        self.fails(1, "do not fit 64 bits", "describe",
+                   "(%s, %s)" % (half, half))
+        self.fails(1, "position 1", "describe", "(f33[2])")
+
+    def test_programs(self):
+        program = "(x: f32[2,3]{1,0}, (unknown): (s32[4]{0}, token[])) -> " \
+                  "f32[3]{0:T(8)}"
+        told = self.describe(program)
+        self.assertEqual(told["program"], program)
+        self.assertEqual([p["name"] for p in told["parameters"]], ["x", None])
+        self.assertEqual(told["parameters"][1]["bytes"], 16)
+        self.assertEqual(told["result"]["physical_bytes"], 32)
+        self.assertEqual(self.ok("describe", program), """\
+program         %s
+parameters      2 arrays, 40 bytes, 40 physical (0.0 %% padding)
+result          1 array, 12 bytes, 32 physical (62.5 %% padding)
+
+leaf            bytes  physical  padding  shape
+x                  24        24    0.0 %%  f32[2,3]{1,0}
+parameter 1{0}     16        16    0.0 %%  s32[4]{0}
+parameter 1{1}      -         -        -  token[]
+result             12        32   62.5 %%  f32[3]{0:T(8)}
+""" % program)
+        self.fails(1, "position", "describe", "(x: f32[2) -> f32[3]")
+
+    def test_protocol_buffers(self):
+        path = self.path("shape.pb")
+        saved = self.run_command("describe", "f32[2,3]{0,1}", "--save-proto",
+                                 path)
+        if "built without protocol buffers" in saved.err:
+            self.skipTest("built without protobuf-c")
+        # element_type 11, dimensions 2 and 3, layout {minor_to_major 0, 1},
+        # is_dynamic_dimension.
+        self.assertEqual(self.read("shape.pb"),
+                         bytes.fromhex("100b1a0202032a040a02000132020000"))
+        for shape in ("f32[20,300]{1,0:T(8,128)(2,1)E(32)}",
+                      "(f32[2]{0}, (token[], b(s4[3]{0:E(4)})), opaque[])",
+                      "(x: f32[2]{0}, (unknown): s32[]) -> (f32[<=7]{0})",
+                      EXAMPLE):
+            told = self.ok("describe", shape, "--save-proto", path)
+            self.assertEqual(self.ok("describe", "--proto", path), told)
+        self.write("shape.pb", b"\xff\xff")
+        self.fails(1, ["shape.pb", "no ShapeProto", "no ProgramShapeProto"],
+                   "describe", "--proto", path)
+        self.fails(1, "No such file", "describe", "--proto", "nothing.pb")
+        self.fails(1, "strides", "describe", "f32[2]{:strides(3)}",
+                   "--save-proto", "other.pb")
+        self.fails(2, "1 given, 0 expected", "describe", "--proto", path,
+                   "f32[2]")
+        self.fails(2, "one of --numpy", "describe", "--proto", path, "--hlo",
+                   path)
+        self.assert_files("shape.pb")
+
     def test_wrong_shapes(self):
         cases = [
             ("f32[2,-1]", "position 6"),

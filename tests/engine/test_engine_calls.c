@@ -62,6 +62,24 @@ RLO_TEST(test_engine_calls__views_move_nothing) {
   rlo_tensor_release(x);
 }
 
+/* A view needs the same element size; any other relayout packs or unpacks. */
+RLO_TEST(test_engine_calls__relayouts_between_element_sizes) {
+  rlo_shape packed = test_shape_of("s4[3]{0:E(4)}");
+  rlo_shape plain = test_shape_of("s4[3]");
+  const uint8_t data[] = {0x21, 0xf8};
+  const uint8_t wanted[] = {1, 2, 8};
+  uint8_t got[3] = {0};
+  rlo_tensor *x = NULL;
+  rlo_tensor *y = NULL;
+  expect_ok(rlo_tensor_create(engine, &packed, data, &x));
+  expect_ok(rlo_op_relayout(x, &plain, &y));
+  ck_assert(!rlo_tensor_shares_memory(x, y));
+  expect_ok(rlo_tensor_read(y, got, sizeof got));
+  ck_assert_mem_eq(got, wanted, sizeof wanted);
+  rlo_tensor_release(y);
+  rlo_tensor_release(x);
+}
+
 RLO_TEST(test_engine_calls__constants) {
   const char *const texts[] = {
       "f32[2,3]{0,1:pad(3,5)fill(zero)}", "bf16[5]", "u8[]", "s64[0,3]"};

@@ -72,6 +72,28 @@ RLO_TEST(test_planner__refuses_units_below_a_byte) {
   ck_assert_int_eq(plan.problem.unit_bits, 8);
 }
 
+/* Integers of whole bytes are converted; what devices would not keep bit for
+ * bit, or would compute at the wrong place, is refused. */
+RLO_TEST(test_planner__repacks_integers_of_whole_bytes) {
+  test_plan_lower("s8[30]{0:E(16)}", "s8[30]", NULL, &plan.problem);
+  test_plan_run(&plan);
+  test_plan_lower("s4[30]", "s4[30]{0:E(4)}", NULL, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
+  test_plan_lower("f32[30]{0:E(64)}", "f32[30]", NULL, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "f32 in elements of 64 bits goes to elements of 32; devices "
+                   "would not keep the bits of a NaN; the host reference runs "
+                   "it");
+  test_plan_lower("c64[30]{0:E(128)}", "c128[30]", NULL, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
+  ck_assert_str_eq(
+      rlo_error_last()->message,
+      "c64 in elements of 128 bits to c128 in 128; devices compute "
+      "complex numbers of their own size; the host reference runs "
+      "it");
+}
+
 RLO_TEST(test_planner__refuses_units_of_odd_sizes) {
   static const int64_t extents[] = {4};
   static const int64_t one[] = {1};
