@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "desc/dimension.h"
 #include "ir/form.h"
 #include "ir/lower.h"
 #include "ir/problem.h"
@@ -15,6 +16,30 @@
 #include "relayout/ops.h"
 
 static const char operation[] = "segment_sum";
+
+/* Where the dimensions of the rows begin in the source, and the dimension of
+ * the result that they become. A negative number counts from the end of the
+ * result, so that it names what it names in a gather from there. */
+static rlo_status find_dim(const rlo_shape *src,
+                           const rlo_shape *ids,
+                           int32_t number,
+                           int32_t batch_dims,
+                           int32_t *out_dim) {
+  int32_t row_dims = ids->rank - batch_dims;
+  if (number < 0 && batch_dims >= 0 && row_dims >= 0 && row_dims <= src->rank) {
+    return rlo__dim_find(operation, number, src->rank - row_dims + 1, out_dim);
+  }
+  /* The other checks name what is wrong. */
+  *out_dim = number < 0 ? 0 : number;
+  if (*out_dim > src->rank) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "%s: rows from dimension %d on, in an array of rank %d",
+                    operation,
+                    number,
+                    src->rank);
+  }
+  return RLO_OK;
+}
 
 static rlo_status check_rows(const rlo_shape *src,
                              const rlo_shape *ids,
@@ -55,13 +80,7 @@ rlo_status rlo_segment_sum_infer(const rlo_shape *src,
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo__ops_check_addable(operation, src->dtype));
   RLO_TRY(rlo__ops_check_indices(operation, ids));
-  if (dim < 0 || dim > src->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%s: rows from dimension %d on, in an array of rank %d",
-                    operation,
-                    dim,
-                    src->rank);
-  }
+  RLO_TRY(find_dim(src, ids, dim, batch_dims, &dim));
   RLO_TRY(rlo__ops_check_batch(operation, src, ids, dim, batch_dims));
   RLO_TRY(check_rows(src, ids, dim, batch_dims));
   if (num_segments < 0) {
@@ -287,9 +306,12 @@ static rlo_status emit_sum(lowering *l) {
   return emit(l);
 }
 
-static rlo_status check_destination(const lowering *l) {
+static rlo_status check_destination(lowering *l) {
   rlo_shape wanted = {0};
   RLO_TRY(rlo_shape_validate(l->dst));
+  RLO_TRY(rlo_shape_validate(l->src));
+  RLO_TRY(rlo__ops_check_indices(operation, l->ids));
+  RLO_TRY(find_dim(l->src, l->ids, l->dim, l->batch_dims, &l->dim));
   bool has_dim = l->dim >= 0 && l->dim < l->dst->rank;
   RLO_TRY(rlo_segment_sum_infer(l->src,
                                 l->ids,
