@@ -40,7 +40,7 @@ rlo_status rlo_chain_broadcast_in_dim(rlo_chain *chain,
                                       int32_t rank,
                                       const int32_t *from_dims) {
   rlo_shape result;
-  int32_t to[RLO_MAX_RANK];
+  int32_t to[RLO_MAX_RANK] = {0};
   RLO_TRY(infer(&chain->shape, dims, rank, from_dims, to, &result));
   rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
