@@ -67,6 +67,9 @@ rlo_status rlo_permutation_normalize(const int32_t *p,
   if (size < 0 || (size > 0 && p == NULL)) {
     return rlo_permutation_validate(p, size);
   }
+  if (size > 0 && out == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'out' is NULL");
+  }
   for (int32_t i = 0; i < size; ++i) {
     if (p[i] < -size || p[i] >= size) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,

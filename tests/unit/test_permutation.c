@@ -40,6 +40,9 @@ RLO_TABLE_TEST(test_permutation__names_the_entry_at_fault, refused) {
 RLO_TEST(test_permutation__refuses_null_with_entries) {
   ck_assert(!rlo_permutation_is_valid(NULL, 2));
   ck_assert_int_eq(rlo_permutation_validate(NULL, 2), RLO_INVALID_ARGUMENT);
+  int32_t p[2] = {0, 1};
+  ck_assert_int_eq(rlo_permutation_normalize(NULL, 2, p), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_permutation_normalize(p, 2, NULL), RLO_INVALID_ARGUMENT);
 }
 
 RLO_TEST(test_permutation__converts_numbers_from_the_end) {
