@@ -404,7 +404,7 @@ const rlo__command rlo__cmd_convert = {
         "  --to LAYOUT   the part of the destination's shape in braces; with\n"
         "                --perm, for the permuted dimensions\n"
         "  --perm P      dimension k of the result is dimension P[k] of the\n"
-        "                input\n"
+        "                input; -1 is its last one, -2 the one before\n"
         "  --from SHAPE  the shape whose slots the input holds; needed for "
         "bare\n"
         "                bytes\n"

@@ -382,14 +382,15 @@ int rlo__permutation_parse(const char *verb,
                      list.count,
                      rank);
   }
+  int32_t numbers[RLO_MAX_RANK];
   for (int32_t k = 0; k < rank; ++k) {
     int64_t value = list.values[k];
     /* Clamped: the ends of the range are invalid entries too. */
-    out_permutation[k] = value < INT32_MIN   ? INT32_MIN
-                         : value > INT32_MAX ? INT32_MAX
-                                             : (int32_t)value;
+    numbers[k] = value < INT32_MIN   ? INT32_MIN
+                 : value > INT32_MAX ? INT32_MAX
+                                     : (int32_t)value;
   }
-  if (rlo_permutation_validate(out_permutation, rank) != RLO_OK) {
+  if (rlo_permutation_normalize(numbers, rank, out_permutation) != RLO_OK) {
     return rlo__fail_last();
   }
   return RLO__EXIT_OK;

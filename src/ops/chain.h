@@ -43,11 +43,6 @@ RLO_NODISCARD rlo_status rlo__ops_shape_like(const rlo_shape *src,
                                              int32_t rank,
                                              rlo_shape *out_shape);
 
-/** RLO_OK if 0 <= dim < shape->rank, else RLO_OUT_OF_RANGE. */
-RLO_NODISCARD rlo_status rlo__ops_check_dim(const char *operation,
-                                            const rlo_shape *shape,
-                                            int32_t dim);
-
 /** What a message calls an array that is joined with others. */
 typedef struct rlo__array_text {
   char text[80];

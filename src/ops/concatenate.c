@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "desc/dimension.h"
 #include "ops/chain.h"
 #include "relayout/ops.h"
 
@@ -66,7 +67,6 @@ static rlo_status infer(const rlo_shape *first,
                         int32_t dim,
                         const char *name,
                         rlo_shape *out_shape) {
-  RLO_TRY(rlo__ops_check_dim("concatenate", first, dim));
   rlo_shape result = *first;
   for (int32_t n = 0; n < num_others; ++n) {
     RLO_TRY(add_one(first, others[n], n + 1, dim, name, &result.dims[dim]));
@@ -123,6 +123,7 @@ rlo_status rlo__chain_concatenate(rlo_chain *chain,
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "concatenate: %d other chains", count);
   }
+  RLO_TRY(rlo__dim_find("concatenate", dim, chain->shape.rank, &dim));
   const rlo_shape **shapes =
       rlo__alloc_array((size_t)count + 1, sizeof(const rlo_shape *));
   if (shapes == NULL) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 #include "base/status.h"
+#include "desc/dimension.h"
 #include "ops/chain.h"
 #include "ops/indexed.h"
 #include "relayout/ops.h"
@@ -45,6 +46,7 @@ rlo_status rlo_chain_gather(rlo_chain *chain,
                             int32_t dim,
                             int32_t batch_dims) {
   rlo_shape result;
+  RLO_TRY(rlo__dim_find("gather", dim, chain->shape.rank, &dim));
   RLO_TRY(infer(&chain->shape, indices, dim, batch_dims, &result));
   /* The indices may be the shape of the chain itself, which the reservation
    * moves. */

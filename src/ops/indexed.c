@@ -66,7 +66,6 @@ rlo_status rlo__ops_check_gather(const rlo__indexed_words *words,
                                  const rlo_shape *indices,
                                  int32_t dim,
                                  int32_t batch_dims) {
-  RLO_TRY(rlo__ops_check_dim(words->operation, src, dim));
   RLO_TRY(rlo__ops_check_indices(words, indices));
   return rlo__ops_check_batch(words, src, indices, dim, batch_dims);
 }

@@ -7,20 +7,25 @@
 #include "relayout/layout_util.h"
 #include "relayout/ops.h"
 
+/* `out_from` is the dimension of src that each of dst is. */
 static rlo_status check_pair(const rlo_shape *src,
                              const rlo_shape *dst,
-                             const int32_t *permutation) {
+                             const int32_t *permutation,
+                             int32_t out_from[RLO_MAX_RANK]) {
   if (src->rank != dst->rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "source has rank %d, destination rank %d",
                     src->rank,
                     dst->rank);
   }
+  for (int32_t k = 0; k < src->rank; ++k) {
+    out_from[k] = k;
+  }
   if (permutation != NULL) {
-    RLO_TRY(rlo_permutation_validate(permutation, src->rank));
+    RLO_TRY(rlo_permutation_normalize(permutation, src->rank, out_from));
   }
   for (int32_t k = 0; k < dst->rank; ++k) {
-    int32_t from = permutation == NULL ? k : permutation[k];
+    int32_t from = out_from[k];
     if (dst->dims[k] != src->dims[from]) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "destination dimension %d is %lld, source dimension %d "
@@ -45,13 +50,13 @@ typedef struct workspace {
 
 static rlo_status lower(const rlo_shape *src,
                         const rlo_shape *dst,
-                        const int32_t *permutation,
+                        const int32_t *from,
                         workspace *w) {
   RLO_TRY(rlo__address_make(src, &w->src));
   RLO_TRY(rlo__address_make(dst, &w->dst));
   RLO_TRY(rlo__lower_destination(dst, &w->dst, &w->problem, w->dst_index));
   for (int32_t k = 0; k < dst->rank; ++k) {
-    w->src_index[permutation == NULL ? k : permutation[k]] = w->dst_index[k];
+    w->src_index[from[k]] = w->dst_index[k];
   }
   return rlo__lower_source(src, &w->src, w->src_index, &w->problem);
 }
@@ -61,12 +66,13 @@ static rlo_status lower_checked(const rlo_shape *src,
                                 const int32_t *permutation,
                                 const rlo_combine_options *options,
                                 rlo_problem *out_problem) {
-  RLO_TRY(check_pair(src, dst, permutation));
+  int32_t from[RLO_MAX_RANK];
+  RLO_TRY(check_pair(src, dst, permutation, from));
   workspace *w = rlo__alloc(sizeof *w);
   if (w == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = lower(src, dst, permutation, w);
+  rlo_status status = lower(src, dst, from, w);
   if (status == RLO_OK) {
     status = rlo__ops_combine(src, dst, options, false, &w->problem);
   }

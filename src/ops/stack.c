@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "desc/dimension.h"
 #include "ops/chain.h"
 #include "relayout/ops.h"
 
@@ -10,12 +11,6 @@
 static rlo_status insert_dim(const rlo_shape *src,
                              int32_t dim,
                              rlo_shape *out_shape) {
-  if (dim < 0 || dim > src->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "stack: a new dimension %d beside %d others",
-                    dim,
-                    src->rank);
-  }
   int64_t dims[RLO_MAX_RANK + 1];
   for (int32_t k = 0; k <= src->rank; ++k) {
     dims[k] = k == dim ? 1 : src->dims[k - (k > dim)];
@@ -73,6 +68,7 @@ rlo_status rlo__chain_stack(rlo_chain *chain,
   if (count < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "stack: %d other chains", count);
   }
+  RLO_TRY(rlo__dim_find("stack", dim, chain->shape.rank + 1, &dim));
   for (int32_t n = 0; n < count; ++n) {
     RLO_TRY(check_alike(&chain->shape, &others[n]->shape, n + 1, name));
   }
@@ -105,7 +101,6 @@ static rlo_status infer_unstack(const rlo_shape *src,
                                 int32_t dim,
                                 int64_t index,
                                 rlo_shape *out_shape) {
-  RLO_TRY(rlo__ops_check_dim("unstack", src, dim));
   if (index < 0 || index >= src->dims[dim]) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "unstack: index %lld in dimension %d of size %lld",
@@ -122,6 +117,7 @@ static rlo_status infer_unstack(const rlo_shape *src,
 
 rlo_status rlo_chain_unstack(rlo_chain *chain, int32_t dim, int64_t index) {
   rlo_shape result;
+  RLO_TRY(rlo__dim_find("unstack", dim, chain->shape.rank, &dim));
   RLO_TRY(infer_unstack(&chain->shape, dim, index, &result));
   rlo__index_step step;
   rlo__step_begin(chain, &result, &step);

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/address.h"
+#include "desc/dimension.h"
 #include "desc/layout.h"
 #include "relayout/layout_util.h"
 
@@ -425,14 +426,7 @@ bool rlo_shape_is_effective_scalar(const rlo_shape *shape) {
 rlo_status rlo_shape_dimension_number(const rlo_shape *shape,
                                       int32_t number,
                                       int32_t *out_dimension) {
-  if (number < -shape->rank || number >= shape->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "dimension %d is outside rank %d",
-                    number,
-                    shape->rank);
-  }
-  *out_dimension = number < 0 ? number + shape->rank : number;
-  return RLO_OK;
+  return rlo__dim_find(NULL, number, shape->rank, out_dimension);
 }
 
 rlo_status rlo_shape_dimension(const rlo_shape *shape,
@@ -463,12 +457,7 @@ rlo_status rlo_shape_is_effectively_most_major(const rlo_shape *shape,
                                                int32_t dimension,
                                                bool *out_answer) {
   RLO_TRY(rlo_shape_validate(shape));
-  if (dimension < 0 || dimension >= shape->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "dimension %d is outside rank %d",
-                    dimension,
-                    shape->rank);
-  }
+  RLO_TRY(rlo__dim_find(NULL, dimension, shape->rank, &dimension));
   int64_t strides[RLO_MAX_RANK];
   int64_t offset;
   bool is_strided = false;

@@ -73,6 +73,12 @@ class Convert(CliCase):
         self.assertIn("'shape': (3, 2)", header)
         self.assertEqual(data, floats(1, 4, 2, 5, 3, 6))
 
+    def test_permutation_from_the_end(self):
+        self.convert("in.npy", "out.npy", "--perm", "1,0")
+        for perm in "-1,0", "-1,-2", "1,-2":
+            self.convert("in.npy", "same.npy", "--perm", perm)
+            self.assertEqual(self.read("same.npy"), self.read("out.npy"), perm)
+
     def test_permutation_with_layout(self):
         self.assertEqual(
             self.convert("in.npy", "out.bin", "--perm", "1,0", "--to",
@@ -354,7 +360,9 @@ class Inputs(CliCase):
         content = npy_bytes("<f4", (2, 3), ABC)
         self.fails_on(content, [], "--perm", "0,0")
         self.fails_on(content, "2", "--perm", "0,2")
-        self.fails_on(content, "-1", "--perm=-1,0")
+        self.fails_on(content, ["-3", "-2 to 1"], "--perm=-3,0")
+        self.fails_on(content, ["permutation[0]=1", "permutation[1]=-1"],
+                      "--perm", "1,-1")
         self.fails_on(content, ["1 entries", "rank 2"], "--perm", "0")
         self.fails_on(content, [], "--perm", "4294967296,1")
 

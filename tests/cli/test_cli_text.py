@@ -512,7 +512,10 @@ class Explain(CliCase):
         same = self.explain(*self.PAIR, "--class", "cpu")
         self.assertEqual(told["permutation"], [1, 0])
         self.assertEqual(told["canonical"], same["canonical"])
-        self.fails(1, "-1", "explain", *self.PAIR, "--perm=-1,0", "--class",
+        told = self.explain("f32[64,48]", "f32[48,64]", "--perm=-1,0",
+                            "--class", "cpu")
+        self.assertEqual(told["permutation"], [1, 0])
+        self.fails(1, "-3", "explain", *self.PAIR, "--perm=-3,0", "--class",
                    "cpu")
         self.fails(1, [], "explain", *self.PAIR, "--perm", "0,0", "--class",
                    "cpu")

@@ -212,10 +212,12 @@ RLO_TEST(test_indexed__says_what_is_wrong) {
   rlo_shape shape;
   expect_refusal(infer_gather(&src, &indices, 3, 0, &shape),
                  RLO_OUT_OF_RANGE,
-                 "gather: dimension 3 of an array of rank 3");
-  expect_refusal(infer_gather(&src, &indices, -1, 0, &shape),
+                 "gather: dimension 3 of an array of rank 3; -3 to 2 are "
+                 "possible");
+  expect_refusal(infer_gather(&src, &indices, -4, 0, &shape),
                  RLO_OUT_OF_RANGE,
-                 "gather: dimension -1 of an array of rank 3");
+                 "gather: dimension -4 of an array of rank 3; -3 to 2 are "
+                 "possible");
   expect_refusal(infer_gather(&src, &floats, 0, 0, &shape),
                  RLO_INVALID_ARGUMENT,
                  "gather: the array of indices is f32; it must be s32 or s64");

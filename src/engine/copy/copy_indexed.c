@@ -53,7 +53,7 @@ static const rlo_attribute_spec segment_specs[] = {
 };
 
 /* The axis is where the dimensions of the rows begin in input 0; its rank, for
- * ids without dimensions. */
+ * ids without dimensions. From the end it counts in the result. */
 static rlo_status get_segments(const rlo_shape *rows,
                                const rlo_attributes *attributes,
                                int32_t *out_axis,
@@ -61,9 +61,9 @@ static rlo_status get_segments(const rlo_shape *rows,
                                int64_t *out_num_segments) {
   RLO_TRY(rlo_shape_validate(rows));
   int64_t axis = rlo__i64_or(attributes, "axis", 0);
-  if (axis < 0 || axis > rows->rank) {
+  if (axis < -RLO_MAX_RANK || axis > rows->rank) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "'axis' names dimension %lld of an array of rank %d",
+                    "axis: rows from dimension %lld on, in an array of rank %d",
                     (long long)axis,
                     rows->rank);
   }

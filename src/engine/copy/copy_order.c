@@ -54,22 +54,17 @@ static const rlo_attribute_spec perm_specs[] = {
 
 static rlo_status append_transpose(const rlo__copy_step *step) {
   int32_t rank = rlo_chain_shape(step->chain)->rank;
-  rlo__dims perm = {{0}, rank};
   int32_t permutation[RLO_MAX_RANK];
-  bool is_given = rlo_attributes_find(step->attributes, "perm") != NULL;
-  if (is_given) {
+  if (rlo_attributes_find(step->attributes, "perm") != NULL) {
+    rlo__dims perm;
+    int32_t count = 0;
     RLO_TRY(rlo__dims_get_exactly(step->attributes, "perm", rank, &perm));
+    RLO_TRY(rlo__axes_get_once(
+        step->attributes, "perm", rank, permutation, &count));
+    return rlo_chain_transpose(step->chain, permutation);
   }
   for (int32_t k = 0; k < rank; ++k) {
-    int64_t from = is_given ? perm.values[k] : rank - 1 - k;
-    if (from < 0 || from >= rank) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "perm[%d]=%lld of an array of rank %d",
-                      k,
-                      (long long)from,
-                      rank);
-    }
-    permutation[k] = (int32_t)from;
+    permutation[k] = rank - 1 - k;
   }
   return rlo_chain_transpose(step->chain, permutation);
 }
@@ -136,11 +131,11 @@ static const rlo_attribute_spec dims_specs[] = {
 static rlo_status append_reverse(const rlo__copy_step *step) {
   int32_t axes[RLO_MAX_RANK];
   int32_t count = 0;
-  RLO_TRY(rlo__axes_get(step->attributes,
-                        "dims",
-                        rlo_chain_shape(step->chain)->rank,
-                        axes,
-                        &count));
+  RLO_TRY(rlo__axes_get_once(step->attributes,
+                             "dims",
+                             rlo_chain_shape(step->chain)->rank,
+                             axes,
+                             &count));
   return rlo_chain_reverse(step->chain, axes, count);
 }
 

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "desc/dimension.h"
 #include "engine/tensor/attributes.h"
 
 /* The types, in the order of their bits. */
@@ -466,26 +467,11 @@ rlo_status rlo__dims_get_pairs(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-static rlo_status resolve_axis(const char *name,
-                               int64_t axis,
-                               int32_t rank,
-                               int32_t *out_axis) {
-  if (axis < -(int64_t)rank || axis >= rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "'%s' names dimension %lld of an array of rank %d",
-                    name,
-                    (long long)axis,
-                    rank);
-  }
-  *out_axis = (int32_t)(axis < 0 ? axis + rank : axis);
-  return RLO_OK;
-}
-
 rlo_status rlo__axis_get(const rlo_attributes *attributes,
                          const char *name,
                          int32_t rank,
                          int32_t *out_axis) {
-  return resolve_axis(name, rlo__i64_or(attributes, name, 0), rank, out_axis);
+  return rlo__dim_find(name, rlo__i64_or(attributes, name, 0), rank, out_axis);
 }
 
 rlo_status rlo__axes_get(const rlo_attributes *attributes,
@@ -496,7 +482,23 @@ rlo_status rlo__axes_get(const rlo_attributes *attributes,
   rlo__dims dims = {{0}, 0};
   RLO_TRY(rlo__dims_get(attributes, name, &dims));
   for (int32_t k = 0; k < dims.count; ++k) {
-    RLO_TRY(resolve_axis(name, dims.values[k], rank, &out_axes[k]));
+    RLO_TRY(rlo__dim_find(name, dims.values[k], rank, &out_axes[k]));
+  }
+  *out_count = dims.count;
+  return RLO_OK;
+}
+
+rlo_status rlo__axes_get_once(const rlo_attributes *attributes,
+                              const char *name,
+                              int32_t rank,
+                              int32_t out_axes[RLO_MAX_RANK],
+                              int32_t *out_count) {
+  rlo__dims dims = {{0}, 0};
+  rlo__dim_set named;
+  RLO_TRY(rlo__dims_get(attributes, name, &dims));
+  rlo__dim_set_init(&named, rank);
+  for (int32_t k = 0; k < dims.count; ++k) {
+    RLO_TRY(rlo__dim_set_add(&named, name, dims.values[k], &out_axes[k]));
   }
   *out_count = dims.count;
   return RLO_OK;
