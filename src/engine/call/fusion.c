@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "engine/call/host_fallback.h"
 
 /* A copy operation that waits: the state of a pending tensor. Constant. */
 typedef struct deferred {
@@ -297,9 +298,9 @@ static rlo_status deferred_run(void *state,
   }
   node_deinit(&root);
   return status != RLO_OK ? status
-                          : rlo__call_plan_run_tensors(d->plan,
-                                                       d->output,
-                                                       d->inputs,
-                                                       d->num_inputs,
-                                                       out_allocation);
+                          : rlo__call_plan_run_or_fall_back(d->plan,
+                                                            d->output,
+                                                            d->inputs,
+                                                            d->num_inputs,
+                                                            out_allocation);
 }
