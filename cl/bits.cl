@@ -309,7 +309,7 @@ static inline void rlo_copy_bytes(__global const uchar *from,
     vstore8(as_uchar8(word), 0, to + b);
   }
   for (; b < bytes; ++b) {
-    to[b] = (uchar)((uint)from[b] >> shift | (uint)from[b + 1] << (8 - shift));
+    to[b] = (uchar)(((uint)from[b] | (uint)from[b + 1] << 8) >> shift);
   }
 }
 
