@@ -27,8 +27,9 @@ typedef struct rlo_engine_options {
   size_t struct_size;
   /** An rlo_context of opencl.h, retained; NULL: host only. */
   struct rlo_context *context;
-  /** Run a kernel that the active backend lacks on the host, if it is there:
-   *  inputs are copied to the host, the result stays there. */
+  /** Run on the host, if it is there, a kernel that the active backend lacks,
+   *  and what the active backend refuses to do for a built-in one: inputs are
+   *  copied to the host, the result stays there. */
   bool allow_host_fallback;
   /** Leave the results of copy operations pending, so that a chain of them runs
    *  as one: pad(transpose(slice(x))) is one launch. */

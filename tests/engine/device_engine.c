@@ -5,6 +5,7 @@
 #include "engine_case.h"
 #include "relayout/backend.h"
 #include "relayout/engine_opencl.h"
+#include "support/shape_of.h"
 
 /* What an engine does on a device: buffers, memory, kernels in OpenCL C. */
 
@@ -117,6 +118,39 @@ RLO_TEST(test_engine__between_backends) {
   ck_assert_int_eq(engine_stats().copied_bytes, 48);
   rlo_tensor_release(r);
   rlo_tensor_release(t);
+  rlo_tensor_release(x);
+  end();
+}
+
+/* Packed elements are moved by the device. What computes on them it refuses, and
+ * the host steps in. */
+RLO_LOOP_TEST(test_engine__packed_elements, 0, 2) {
+  rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
+  options.is_fusing = _i == 1;
+  options.allow_host_fallback = true;
+  begin_with(options);
+  const rlo_shape shape = test_shape_of("s4[3,3]{1,0:E(4)}");
+  const rlo_shape turned = test_shape_of("s4[3,3]{0,1:E(4)}");
+  const uint8_t data[] = {0x21, 0x43, 0x65, 0x87, 0x09};
+  const uint8_t wanted[] = {0x41, 0x27, 0x85, 0x63, 0x09};
+  const int8_t numbers[] = {1, 2, 3, 4, 5, 6, 7, -8, -7};
+  uint8_t got[5];
+  int8_t got_numbers[9];
+  rlo_tensor *x = NULL;
+  rlo_tensor *y = NULL;
+  expect_ok(rlo_tensor_create(engine, &shape, data, &x));
+  expect_ok(rlo_op_relayout(x, &turned, &y));
+  expect_ok(rlo_tensor_read(y, got, sizeof got));
+  ck_assert_mem_eq(got, wanted, sizeof got);
+  ck_assert_str_eq(rlo_tensor_backend_name(y), "opencl");
+  ck_assert_int_eq(engine_stats().fallbacks, 0);
+  rlo_tensor_release(y);
+  expect_ok(rlo_op_cast(x, RLO_DTYPE_S8, &y));
+  expect_ok(rlo_tensor_read(y, got_numbers, sizeof got_numbers));
+  ck_assert_mem_eq(got_numbers, numbers, sizeof numbers);
+  ck_assert_str_eq(rlo_tensor_backend_name(y), "host");
+  ck_assert_int_eq(engine_stats().fallbacks, 1);
+  rlo_tensor_release(y);
   rlo_tensor_release(x);
   end();
 }

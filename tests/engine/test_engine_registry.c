@@ -332,6 +332,41 @@ RLO_TEST(test_engine_registry__missing_kernels) {
 }
 
 /* An address that was borrowed stays, wherever else the tensor is wanted. */
+/* A backend has the kernel, but refuses the problem: the host runs it where that
+ * is allowed, at once and when it is pending. */
+RLO_LOOP_TEST(test_engine_registry__what_a_backend_refuses, 0, 2) {
+  static fake f = {0};
+  rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
+  rlo_tensor *y = NULL;
+  for (int allows = 0; allows <= 1; ++allows) {
+    end();
+    options.is_fusing = _i == 1;
+    options.allow_host_fallback = allows == 1;
+    begin_with(options);
+    expect_ok(rlo_backend_register(engine, "mine", fake_create, &f, 9));
+    expect_ok(rlo_kernel_copy_all(engine, "host", "mine", 0, NULL));
+    rlo_tensor *x = tensor(DIMS(2, 2), 2, FLOATS(1, 2, 3, 4));
+    ck_assert_str_eq(rlo_tensor_backend_name(x), "mine");
+    rlo_status status = rlo_op_transpose(x, NULL, &y);
+    if (status == RLO_OK) {
+      status = rlo_tensor_materialize(y);
+    }
+    if (allows == 1) {
+      expect_ok(status);
+      ck_assert_str_eq(rlo_tensor_backend_name(y), "host");
+      ck_assert_int_eq(engine_stats().fallbacks, 1);
+      expect(y, FLOATS(1, 3, 2, 4), 4);
+    } else {
+      ck_assert_int_eq(status, RLO_UNSUPPORTED);
+      ck_assert_str_eq(rlo_error_last()->message,
+                       "backend 'mine' does not run moves");
+      rlo_tensor_release(y);
+    }
+    y = NULL;
+    rlo_tensor_release(x);
+  }
+}
+
 RLO_TEST(test_engine_registry__copies_stay) {
   static fake a = {0};
   static fake b = {0};

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "engine/call/profile.h"
 #include "engine/parts.h"
+#include "engine/call/host_fallback.h"
 
 /* A copy operation that waits: the state of a pending tensor. Constant. */
 typedef struct deferred {
@@ -357,7 +358,7 @@ static rlo_status deferred_run(void *state,
   if (is_alone) {
     /* Or beyond the limits of a chain: the last operation alone, on the bytes
      * of its inputs. */
-    status = rlo__call_plan_run_tensors(
+    status = rlo__call_plan_run_or_fall_back(
         d->plan, d->output, d->inputs, d->num_inputs, out_allocation);
   }
   end_profile(&run, status == RLO_OK ? &root : NULL, is_alone, shape);

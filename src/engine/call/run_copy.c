@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/call/fusion.h"
+#include "engine/call/host_fallback.h"
 #include "engine/call/kernel_call.h"
 #include "engine/call/profile.h"
 #include "engine/parts.h"
@@ -124,7 +125,7 @@ static rlo_status make_result(const rlo__kernel_call *k,
         rlo__fusion_create(plan, output, inputs, num_inputs, &pending));
     rlo__engine_count(&engine->counters.pending, 1);
   } else {
-    RLO_TRY_GOTO(rlo__call_plan_run_tensors(
+    RLO_TRY_GOTO(rlo__call_plan_run_or_fall_back(
         plan, output, inputs, num_inputs, &allocation));
   }
   RLO_TRY_GOTO(rlo__tensor_create(
@@ -213,8 +214,13 @@ rlo_status rlo_run_chain(rlo_engine *engine,
       engine->shapes,
       out_shape != NULL ? out_shape : rlo_chain_shape(chain),
       &shape));
-  RLO_TRY_GOTO(rlo__call_plan_create_chain(
-      engine->plans, instance, NULL, chain, shape, &plan));
+  status = rlo__call_plan_create_chain(
+      engine->plans, instance, NULL, chain, shape, &plan);
+  if (rlo__fall_back(engine, status, &instance)) {
+    status = rlo__call_plan_create_chain(
+        engine->plans, instance, NULL, chain, shape, &plan);
+  }
+  RLO_TRY_GOTO(status);
   RLO_TRY_GOTO(
       rlo__call_plan_run_tensors(plan, 0, inputs, num_inputs, &allocation));
   RLO_TRY_GOTO(rlo__tensor_create_for_caller(
