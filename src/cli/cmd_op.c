@@ -6,10 +6,9 @@
 #include "command.h"
 #include "display.h"
 #include "files.h"
-#include "json.h"
 #include "message.h"
 #include "op.h"
-#include "stream_report.h"
+#include "op_report.h"
 #include "value_check.h"
 
 static int read_attributes(rlo__op *op) {
@@ -41,7 +40,7 @@ static int check_paths(rlo__op *op) {
     }
   }
   return rlo__profile_path_check(
-      &op->request->profile, paths, op->request->num_paths);
+      &op->request->profile, paths, op->num_inputs + op->num_outputs);
 }
 
 static int open_inputs(rlo__op *op) {
@@ -119,105 +118,6 @@ static int place_outputs(rlo__op *op) {
   return RLO__EXIT_OK;
 }
 
-/* ---------------------------------------------------------------- printing */
-
-static void print_shapes(const rlo__op *op) {
-  for (int32_t n = 0; n < op->num_outputs; ++n) {
-    rlo__shape_text text;
-    puts(rlo__shape_text_make(op->outputs[n].shape, &text));
-  }
-}
-
-/* Begins the object of an event, or of results without one. */
-static void begin_json(const rlo__op *op,
-                       const char *event,
-                       const char *status,
-                       rlo__json *json) {
-  rlo__json_begin_object(json, NULL);
-  if (event != NULL) {
-    rlo__json_string(json, "event", event);
-  }
-  if (status != NULL) {
-    rlo__json_string(json, "status", status);
-  }
-  rlo__json_string(json, "operation", op->kernel.kernel_name);
-  rlo__json_begin_array(json, "results");
-  for (int32_t n = 0; n < op->num_outputs; ++n) {
-    rlo__shape_text text;
-    rlo__json_begin_object(json, NULL);
-    rlo__json_string(
-        json, "shape", rlo__shape_text_make(op->outputs[n].shape, &text));
-    rlo__json_string(json, "file", op->outputs[n].path);
-    rlo__json_end_object(json);
-  }
-  rlo__json_end_array(json);
-}
-
-static void print_estimate(const rlo__op *op,
-                           const rlo_job_estimate *estimate) {
-  if (op->request->common.is_json) {
-    rlo__json json = {0};
-    begin_json(op, "plan", NULL, &json);
-    rlo__stream_estimate_keys(&json, estimate);
-    rlo__json_end_object(&json);
-    fflush(stdout);
-  } else if (op->request->stream.is_dry_run) {
-    print_shapes(op);
-    rlo__stream_estimate_print(estimate);
-  }
-}
-
-/* Whether a result may go to standard output: what is no regular file. */
-static bool is_stdout_taken(const rlo__op *op) {
-  bool is_taken = false;
-  for (int32_t n = 0; n < op->num_outputs; ++n) {
-    is_taken |= rlo__path_is_special(op->outputs[n].path);
-  }
-  return is_taken;
-}
-
-static void print_results(const rlo__op *op) {
-  const bool is_profiled = op->request->profile.is_printed;
-  if (!op->request->common.is_json) {
-    print_shapes(op);
-    if (is_profiled) {
-      rlo__op_profile_print(&op->profile, is_stdout_taken(op));
-    }
-    return;
-  }
-  rlo__json json = {0};
-  begin_json(op, NULL, NULL, &json);
-  if (is_profiled) {
-    rlo__json_copy(&json, "profile", op->profile.json);
-  }
-  rlo__json_end_object(&json);
-}
-
-static void print_job(const rlo__op *op, const rlo__stream_result *result) {
-  if (!op->request->common.is_json) {
-    print_shapes(op);
-    return;
-  }
-  const bool is_on_host = op->request->stream.devices.is_none;
-  rlo__json json = {0};
-  begin_json(op, "end", rlo_status_name(RLO_OK), &json);
-  rlo__json_string(&json, "device", is_on_host ? NULL : result->device_names);
-  rlo__json_double(&json, "seconds", result->info.seconds);
-  rlo__stream_info_keys(&json, &result->info);
-  rlo__json_end_object(&json);
-}
-
-/* The last event. The reason is on standard error. */
-static void print_failure(const rlo__op *op, rlo_status status) {
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "event", "end");
-  rlo__json_string(
-      &json, "status", status == RLO_OK ? NULL : rlo_status_name(status));
-  rlo__json_string(&json, "operation", op->kernel.kernel_name);
-  rlo__json_end_object(&json);
-}
-
 /* ----------------------------------------------------------------- running */
 
 /* The problems of all results, as jobs. */
@@ -272,16 +172,16 @@ static int run_stream(const rlo__op *op,
   if (code != RLO__EXIT_OK || !*out_is_done) {
     return code;
   }
-  print_estimate(op, &estimate);
+  rlo__op_print_estimate(op, &estimate);
   if (stream->options->is_dry_run) {
     return RLO__EXIT_OK;
   }
   rlo__stream_result result;
   code = rlo__stream_run(stream, &result);
   if (code == RLO__EXIT_OK) {
-    print_job(op, &result);
+    rlo__op_print_job(op, &result);
   } else if (stream->common->is_json) {
-    print_failure(op, result.status);
+    rlo__op_print_failure(op, result.status);
   }
   return code;
 }
@@ -354,7 +254,7 @@ static int run_profiled(rlo__op *op) {
     code = rlo__op_profile_rewind(&op->profile);
   }
   if (code == RLO__EXIT_OK) {
-    print_results(op);
+    rlo__op_print_results(op);
     code = rlo__op_profile_save(&op->profile, op->request->profile.trace_path);
   }
   rlo__op_profile_deinit(&op->profile);
@@ -372,7 +272,7 @@ static int run_operation(rlo__op *op) {
   }
   code = rlo__op_in_memory(op);
   if (code == RLO__EXIT_OK) {
-    print_results(op);
+    rlo__op_print_results(op);
   }
   return code;
 }

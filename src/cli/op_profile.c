@@ -29,7 +29,7 @@ int rlo__profile_options_check(const rlo__profile_options *options,
 }
 
 int rlo__profile_path_check(const rlo__profile_options *options,
-                            char *const *paths,
+                            const char *const *paths,
                             int32_t count) {
   const char *path = options->trace_path;
   for (int32_t n = 0; path != NULL && n < count; ++n) {

@@ -27,7 +27,7 @@ int rlo__profile_options_check(const rlo__profile_options *options,
 
 /** Checks that the trace goes to none of `count` files. */
 int rlo__profile_path_check(const rlo__profile_options *options,
-                            char *const *paths,
+                            const char *const *paths,
                             int32_t count);
 
 /** A profile as texts, in temporary files that have no name: a child process
