@@ -18,6 +18,14 @@
     .dst_layout = dst_                                                 \
   }
 
+/** Packed elements, in the same layout on both sides. */
+#define BITS(name_, dtype_, dims_, permutation_, layout_)           \
+  {                                                                 \
+    .name = name_, .dtype = dtype_, .dims = dims_,                  \
+    .permutation = permutation_, .src_layout = layout_,             \
+    .dst_layout = layout_                                           \
+  }
+
 /** The last two dimensions widened to multiples, of the source (s) and of the
  *  destination (d). */
 #define WIDE(name_, dtype_, dims_, permutation_, dst_, s0, s1, d0, d1)    \
@@ -52,6 +60,11 @@ static const bench_case_spec types[] = {
     MOVE("f32 power of two", "f32", "8192,8192", "1,0"),
     MOVE("f64 power of two", "f64", "8192,4096", "1,0"),
     MOVE("c128 power of two", "c128", "4096,4096", "1,0"),
+    BITS("s4 aligned", "s4", "14464,14464", "1,0", "{1,0:E(4)}"),
+    BITS("u2 aligned", "u2", "29184,14592", "1,0", "{1,0:E(2)}"),
+    BITS("u1 aligned", "u1", "29184,29184", "1,0", "{1,0:E(1)}"),
+    BITS("s4 odd", "s4", "14465,14465", "1,0", "{1,0:E(4)}"),
+    BITS("s4 odd rows", "s4", "512,57,7265", "1,0,2", "{2,1,0:E(4)}"),
 };
 
 static const bench_case_spec ml[] = {

@@ -6,7 +6,7 @@
 #ifndef RLO_CPU_BLOCK_CL
 #define RLO_CPU_BLOCK_CL
 
-#include "cpu_common.cl"
+#include "cpu_join.cl"
 
 #define L RLO_LINE_UNITS
 #define E RLO_UNIT_BYTES
@@ -15,10 +15,11 @@
 #define RLO_LANE_UNITS (16 / RLO_UNIT_BYTES)
 
 /* Where the rows of a block begin, in bytes: in a table, or where `table` is 0
- * at multiples of `step`. */
+ * at multiples of `step`. And how each is read. */
 typedef struct rlo_row_list {
   __private const long *table;
   long step;
+  rlo_join join;
 } rlo_row_list;
 
 RLO_INLINE long rlo_row_at(rlo_row_list rows, int k) {
@@ -119,10 +120,8 @@ RLO_INLINE void rlo_load_block(__private rlo_block *block,
     rlo_line r[RLO_LANE_UNITS];
 #pragma unroll
     for (int k = 0; k < RLO_LANE_UNITS; ++k) {
-      r[k] =
-          *(__global const rlo_line_any *)(from +
-                                           rlo_row_at(rows,
-                                                      q * RLO_LANE_UNITS + k));
+      r[k] = rlo_read_line(from + rlo_row_at(rows, q * RLO_LANE_UNITS + k),
+                           rows.join);
     }
     rlo_transpose_lanes(r);
 #pragma unroll
@@ -169,7 +168,7 @@ RLO_INLINE void rlo_transpose_block(__private const rlo_block *block,
   __private rlo_unit *units = (__private rlo_unit *)lines;
   for (int j = 0; j < L; ++j) {
     __global const uchar *p = block->from + rlo_row_at(block->rows, j);
-    units[j] = *(__global const rlo_unit_any *)(p + k * E);
+    units[j] = rlo_read_unit(p + k * E, block->rows.join);
   }
 }
 #endif

@@ -6,7 +6,7 @@
 #ifndef RLO_CPU_PLANE_CL
 #define RLO_CPU_PLANE_CL
 
-#include "cpu_common.cl"
+#include "cpu_join.cl"
 
 /* Arguments 10 to 15. */
 #define RLO_PLANE_PARAMS                                                \
@@ -25,6 +25,7 @@ RLO_INLINE void rlo_move_cells(__global uchar *to,
                                bool is_first,
                                bool is_last,
                                __private const rlo_guard *guards,
+                               rlo_join join,
                                rlo_unit fill) {
   for (long i = tile.x0; i < tile.x1; ++i) {
     const rlo_row row =
@@ -35,8 +36,8 @@ RLO_INLINE void rlo_move_cells(__global uchar *to,
       if (rlo_inside(guards + RLO_PAD_GUARDS, RLO_SKIP_GUARDS, i, j)) {
         rlo_unit unit = fill;
         if (rlo_inside(guards, RLO_PAD_GUARDS, i, j)) {
-          unit = *(__global const rlo_unit_any *)(from + i * RLO_UNIT_BYTES +
-                                                  j * src_ld_bytes);
+          unit =
+              rlo_read_unit(from + i * RLO_UNIT_BYTES + j * src_ld_bytes, join);
         }
         *(__global rlo_unit_any *)(row.to + j * RLO_UNIT_BYTES) = unit;
       }

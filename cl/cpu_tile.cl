@@ -26,6 +26,9 @@
  *         rlo_index a_n1, a_n2, dst_ld2, dst_ld3, b_n1, b_n2, src_ld2, src_ld3
  *       int tile_a          multiples of a line (64 bytes), at most RLO_TILE_A
  *       int tile_b          and RLO_TILE_B
+ *       with RLO_JOINED_BITS (cpu_join.cl):
+ *         rlo_index joined_ld  bytes from a joined row to the next; the last
+ *                           grid axis counts the elements of a byte
  *       the guards; x is the coefficient of i, y that of j; RLO_LEVELS is 1
  *
  * For a_axis: extent ceil(na / tile_a), source stride tile_a, guard coefficient
@@ -50,6 +53,8 @@
 // define-matrix: -DRLO_LEVELS=3 -DRLO_NT=1 -DRLO_INDEX32=1 -DRLO_GRID_RANK=16
 // define-matrix: -DRLO_LEVELS=3 -DRLO_UNIT_BYTES=1 -DRLO_NT=1 -DRLO_DST_ALIGN=64
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_NT=1 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=2
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_JOINED_BITS=4 -DRLO_PREFETCH=1 -DRLO_PAD_GUARDS=1
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_JOINED_BITS=1 -DRLO_LEVELS=3 -DRLO_VECTOR_SHUFFLE=0
 
 /* Axes that a side of the plane may be made of: 1 or 3. */
 #ifndef RLO_LEVELS
@@ -155,6 +160,7 @@ typedef struct rlo_tile {
   __global const uchar *from;
   __global uchar *to;
   rlo_places columns, rows;
+  rlo_join join;
   long src_ld_bytes, dst_ld_bytes;
   /* The same, loaded for each block, so that addresses are sums of a few
    * registers. Otherwise compilers hold a pointer per row and line of a block,
@@ -196,13 +202,13 @@ RLO_INLINE void rlo_move_block(__private const rlo_tile *tile,
                                long j,
                                rlo_target target) {
   rlo_block block;
-  const rlo_row_list even = {0, tile->src_step};
+  const rlo_row_list even = {0, tile->src_step, tile->join};
   __global const uchar *from = tile->from + i * E;
 #if RLO_LEVELS > 1
   /* Rows that lie at one step are quicker. Both kinds are stored by the same
    * code: LLVM merges equal stores of two branches and drops that they are
    * non-temporal. */
-  const rlo_row_list listed = {tile->rows + j, 0};
+  const rlo_row_list listed = {tile->rows + j, 0, tile->join};
   if (listed.table[L - 1] - listed.table[0] == (L - 1) * tile->src_ld_bytes) {
     rlo_load_block(&block, from + listed.table[0], even);
   } else {
@@ -292,7 +298,7 @@ RLO_INLINE void rlo_load_window(__private const rlo_tile *tile, rlo_window w) {
                 tile->from + rlo_place_at(tile->rows, y, tile->src_ld_bytes) +
                 x * E;
             *(__private rlo_unit_any *)rlo_window_at(w, x, y) =
-                *(__global const rlo_unit_any *)p;
+                rlo_read_unit(p, tile->join);
           }
         }
       }
@@ -401,7 +407,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     rlo_index src_ld3,
 #endif
     int tile_a,
-    int tile_b RLO_GUARD_PARAMS) {
+    int tile_b
+#if RLO_JOINED_BITS > 0
+    ,
+    rlo_index joined_ld
+#endif
+        RLO_GUARD_PARAMS) {
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0), n_grid, grid_extent, index);
   const long a0 = a_axis < 0 ? 0 : (long)index[a_axis] * tile_a;
@@ -435,6 +446,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   tile.columns = a0 * side_a.step1;
   tile.rows = b0 * side_b.step1;
 #endif
+#if RLO_JOINED_BITS > 0
+  const int element = (int)index[n_grid - 1];
+  tile.join.step = joined_ld;
+  tile.join.bit = (uint)(element * RLO_JOINED_BITS);
+#else
+  tile.join = (rlo_join){0, 0};
+#endif
   tile.src_ld_bytes = side_b.step1;
   tile.dst_ld_bytes = side_a.step1;
   tile.src_step = side_b.step1;
@@ -452,6 +470,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #if RLO_PREFETCH
 #if RLO_LEVELS > 1
   long next_places[RLO_TILE_B + 1]; /* one is read behind the last */
+#endif
+#if RLO_JOINED_BITS > 0
+  /* The groups that follow read the same rows, so each fetches its share of the
+   * next tile's. */
+  index[n_grid - 1] = RLO_JOINED_ROWS - 1;
 #endif
   if (rlo_next(n_grid, grid_extent, index)) {
     const long next_a0 = a_axis < 0 ? 0 : (long)index[a_axis] * tile_a;
@@ -471,6 +494,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #else
     next.ld_bytes = side_b.step1;
     next.row += next_b0 * next.ld_bytes;
+#endif
+#if RLO_JOINED_BITS > 0
+    next.row += element * tile.join.step;
+#if RLO_LEVELS > 1
+    next.from += element * tile.join.step;
+#endif
 #endif
   }
 #endif
@@ -492,6 +521,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
                    is_first,
                    is_last,
                    guards,
+                   tile.join,
                    rlo_fill_unit(fill_lo, fill_hi));
     return;
   }

@@ -19,7 +19,10 @@
  *   14  rlo_index nb
  *   15  rlo_index src_ld    units
  *   16  rlo_index dst_ld
- *   17  the guards; x is the coefficient of i, y that of j
+ *   17  rlo_index joined_ld    with RLO_JOINED_BITS: bytes from a joined row to
+ *                           the next; the last grid axis counts the elements
+ *                           of a byte (cpu_join.cl)
+ *   18  the guards; x is the coefficient of i, y that of j
  *
  * For a_axis: extent ceil(na / RLO_TILE_A), source stride RLO_TILE_A,
  * destination stride RLO_TILE_A * dst_ld, guard coefficient RLO_TILE_A * x; for
@@ -31,6 +34,8 @@
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_SQUARE=4 -DRLO_INDEX32=1
 // define-matrix: -DRLO_UNIT_BYTES=4 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_SQUARE=4 -DRLO_PAD_GUARDS=1
 // define-matrix: -DRLO_UNIT_BYTES=8 -DRLO_TILE_A=64 -DRLO_TILE_B=32 -DRLO_SQUARE=2
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_TILE_A=128 -DRLO_TILE_B=128 -DRLO_SQUARE=4 -DRLO_JOINED_BITS=4 -DRLO_INDEX32=1
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_READ_UNITS=4 -DRLO_JOINED_BITS=1 -DRLO_PAD_GUARDS=1
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_TILE_A=16 -DRLO_TILE_B=16 -DRLO_INDEX32=1 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=5
 #include "gpu_common.cl"
 
@@ -51,6 +56,12 @@
  * which the host proves. */
 #ifndef RLO_SQUARE
 #define RLO_SQUARE 1
+#endif
+
+/* Bits of a packed element: 1, 2 or 4, of which bytes are put together. 0: bytes
+ * are read as they are. */
+#ifndef RLO_JOINED_BITS
+#define RLO_JOINED_BITS 0
 #endif
 
 /* Pieces of a whole tile that a lane has in flight at a time. */
@@ -79,7 +90,64 @@ typedef ulong2 rlo_side;
 #define RLO_TILE_SIDES \
   ((RLO_TILE_B * RLO_TILE_LD + RLO_SQUARE - 1) / RLO_SQUARE)
 
+/* Rows that are joined: the distance from one to the next, and the first bit of
+ * the element that is read. */
+typedef struct rlo_join {
+  long step;
+  uint bit;
+} rlo_join;
+
+#if RLO_JOINED_BITS > 0
+/* In each byte of a word: the bits of element k. */
+#define RLO_JOINED_MASK(k) \
+  (((1U << RLO_JOINED_BITS) - 1U) * 0x01010101U << (k) * RLO_JOINED_BITS)
+
+/* A row's part of joined bytes: turned by less than a byte, masked. */
+static inline uint rlo_turn(uint row, int k, rlo_join join) {
+  return rotate(row, (uint)(k * RLO_JOINED_BITS - (int)join.bit) & 31U) &
+         RLO_JOINED_MASK(k);
+}
+
+/* Reads a type of one, two or four bytes, at a multiple of its size. */
+#define RLO_DEFINE_READ(name, type)                                   \
+  static inline type name(__global const type *from, rlo_join join) { \
+    uint sum = 0;                                                     \
+    RLO_UNROLL                                                        \
+    for (int k = 0; k < 8 / RLO_JOINED_BITS; ++k) {                   \
+      __global const uchar *row = (__global const uchar *)from;       \
+      row += k * join.step;                                           \
+      sum |= rlo_turn((uint) * (__global const type *)row, k, join);  \
+    }                                                                 \
+    return (type)sum;                                                 \
+  }
+#else
+#define RLO_DEFINE_READ(name, type)                                   \
+  static inline type name(__global const type *from, rlo_join join) { \
+    (void)join;                                                       \
+    return *from;                                                     \
+  }
+#endif
+
+RLO_DEFINE_READ(rlo_read_unit, rlo_unit)
+RLO_DEFINE_READ(rlo_read_piece, rlo_read)
+
 #if RLO_SQUARE > 1
+static inline rlo_side rlo_read_side(__global const rlo_side *from,
+                                     rlo_join join) {
+#if RLO_JOINED_BITS > 0
+  uint sum = 0;
+  RLO_UNROLL
+  for (int k = 0; k < 8 / RLO_JOINED_BITS; ++k) {
+    __global const uchar *row = (__global const uchar *)from + k * join.step;
+    sum |= rlo_turn(*(__global const uint *)row, k, join);
+  }
+  return as_uchar4(sum);
+#else
+  (void)join;
+  return *from;
+#endif
+}
+
 /* Squares of a tile along each side. */
 #define RLO_SQUARES_A (RLO_TILE_A / RLO_SQUARE)
 #define RLO_SQUARES_B (RLO_TILE_B / RLO_SQUARE)
@@ -94,7 +162,8 @@ static inline uint rlo_side_at(uint i, uint y) {
 /* Reads a whole tile that no guard touches. */
 static inline void rlo_read_squares(__global const rlo_unit *from,
                                     __local rlo_side *tile,
-                                    rlo_index src_ld) {
+                                    rlo_index src_ld,
+                                    rlo_join join) {
   for (uint p = (uint)get_local_id(0); p < RLO_SQUARES_A * RLO_SQUARES_B;
        p += RLO_LOCAL) {
     const uint x = p % RLO_SQUARES_A;
@@ -102,10 +171,9 @@ static inline void rlo_read_squares(__global const rlo_unit *from,
     rlo_side row[RLO_SQUARE];
     RLO_UNROLL
     for (uint m = 0; m < RLO_SQUARE; ++m) {
-      row[m] = *(__global const rlo_side *)(from +
-                                            (long)(int)(y * RLO_SQUARE + m) *
-                                                (long)src_ld +
-                                            x * RLO_SQUARE);
+      const long at =
+          (long)(int)(y * RLO_SQUARE + m) * (long)src_ld + x * RLO_SQUARE;
+      row[m] = rlo_read_side((__global const rlo_side *)(from + at), join);
     }
     const uint i = x * RLO_SQUARE;
 #if RLO_SQUARE == 4
@@ -140,7 +208,8 @@ static inline void rlo_write_squares(__global rlo_unit *to,
 /* Reads a whole tile that no guard touches. */
 static inline void rlo_read_whole(__global const rlo_unit *from,
                                   __local rlo_unit *tile,
-                                  rlo_index src_ld) {
+                                  rlo_index src_ld,
+                                  rlo_join join) {
   for (uint first = (uint)get_local_id(0); first < RLO_READ_LANES * RLO_TILE_B;
        first += RLO_LOCAL * RLO_PIECES) {
     /* All are read before the first of them is stored. */
@@ -151,8 +220,8 @@ static inline void rlo_read_whole(__global const rlo_unit *from,
       const uint i = p % RLO_READ_LANES * RLO_READ_UNITS;
       const uint j = p / RLO_READ_LANES;
       if (j < RLO_TILE_B) {
-        piece[n] = *(
-            __global const rlo_read *)(from + (long)(int)j * (long)src_ld + i);
+        const long at = (long)(int)j * (long)src_ld + i;
+        piece[n] = rlo_read_piece((__global const rlo_read *)(from + at), join);
       }
     }
     RLO_UNROLL
@@ -172,6 +241,7 @@ static inline void rlo_read_whole(__global const rlo_unit *from,
 static inline void rlo_read_tile(__global const rlo_unit *from,
                                  __local rlo_unit *tile,
                                  rlo_index src_ld,
+                                 rlo_join join,
                                  int ta,
                                  int tb,
                                  rlo_unit fill,
@@ -184,12 +254,12 @@ static inline void rlo_read_tile(__global const rlo_unit *from,
     __global const rlo_unit *row = from + (long)j * (long)src_ld + i;
     __local rlo_unit *cell = tile + j * RLO_TILE_LD + i;
     if (j < tb && is_inside && i + RLO_READ_UNITS <= ta) {
-      rlo_put_read(cell, *(__global const rlo_read *)row);
+      rlo_put_read(cell, rlo_read_piece((__global const rlo_read *)row, join));
     } else if (j < tb) {
       for (int n = 0; n < RLO_READ_UNITS && i + n < ta; ++n) {
         rlo_unit unit = fill;
         if (is_inside || rlo_is_read(guards, i + n, j)) {
-          unit = row[n];
+          unit = rlo_read_unit(row + n, join);
         }
         cell[n] = unit;
       }
@@ -229,7 +299,12 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     rlo_index na,
     rlo_index nb,
     rlo_index src_ld,
-    rlo_index dst_ld RLO_GUARD_PARAMS) {
+    rlo_index dst_ld
+#if RLO_JOINED_BITS > 0
+    ,
+    rlo_index joined_ld
+#endif
+        RLO_GUARD_PARAMS) {
   __local rlo_side sides[RLO_TILE_SIDES];
   __local rlo_unit *tile = (__local rlo_unit *)sides;
   rlo_index_list index;
@@ -252,16 +327,22 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
       (__global rlo_unit *)(dst + (dst_offset_bytes +
                                    (ulong)dst_units * RLO_UNIT_BYTES));
 
+  rlo_join join = {0, 0};
+#if RLO_JOINED_BITS > 0
+  join.step = joined_ld;
+  join.bit = (uint)rlo_index_of(&index, n_grid - 1) * RLO_JOINED_BITS;
+#endif
   if (is_whole) {
 #if RLO_SQUARE > 1
-    rlo_read_squares(from, sides, src_ld);
+    rlo_read_squares(from, sides, src_ld, join);
 #else
-    rlo_read_whole(from, tile, src_ld);
+    rlo_read_whole(from, tile, src_ld, join);
 #endif
   } else {
     rlo_read_tile(from,
                   tile,
                   src_ld,
+                  join,
                   ta,
                   tb,
                   rlo_fill_unit(fill_lo, fill_hi),

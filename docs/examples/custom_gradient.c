@@ -14,21 +14,28 @@
 // [snippet custom_gradient/add]
 /** y = a * b: da = dy * b and db = dy * a. */
 static rlo_status product_gradient(rlo_gradient_call *call, void *payload) {
-  rlo_status status = RLO_OK;
+  rlo_tensor *a = NULL;
+  rlo_tensor *b = NULL;
   (void)payload;
-  for (int32_t n = 0; n < 2 && status == RLO_OK; ++n) {
-    if (call->wants[n]) {
-      status =
-          example_multiply(call->dys[0], call->saved[1 - n], &call->dxs[n]);
-    }
+  rlo_status status = rlo_gradient_saved(call, "a", 0, &a);
+  if (status == RLO_OK) {
+    status = rlo_gradient_saved(call, "b", 0, &b);
+  }
+  if (status == RLO_OK && call->wants[0]) {
+    status = example_multiply(call->dys[0], b, &call->dxs[0]);
+  }
+  if (status == RLO_OK && call->wants[1]) {
+    status = example_multiply(call->dys[0], a, &call->dxs[1]);
   }
   return status;
 }
 
 static rlo_status register_product_gradient(rlo_engine *engine) {
+  static const char *const saved[] = {"a", "b"};
   rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
   config.kernel_name = "Multiply";
-  config.saved_inputs = 1 << 0 | 1 << 1;
+  config.saved_names = saved;
+  config.num_saved_names = 2;
   config.run = product_gradient;
   return rlo_gradient_register(engine, &config, 0, NULL);
 }

@@ -92,10 +92,13 @@ static rlo_source_kernel on_opencl = {
 
 // [snippet multiply/register]
 rlo_status example_multiply_register(rlo_engine *engine) {
+  static const char *const names[] = {"a", "b"};
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   config.kernel_name = "Multiply";
   config.min_inputs = 2;
   config.max_inputs = 2;
+  config.input_names = names;
+  config.num_input_names = 2;
   config.infer = infer;
 
   config.backend_name = "host";

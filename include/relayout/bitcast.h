@@ -55,7 +55,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_is_same_bytes(const rlo_shape *src,
 /**
  * XLA's TransposeIsBitcast: dst[i] is src[j] with j[permutation[k]] = i[k].
  * False where dst->dims[k] != src->dims[permutation[k]].
- * @param permutation  src->rank entries, borrowed.
+ * @param permutation  src->rank entries, borrowed; -1 is the last dimension.
  * @return also RLO_INVALID_ARGUMENT for an invalid permutation.
  */
 RLO_API RLO_NODISCARD rlo_status

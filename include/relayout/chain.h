@@ -72,14 +72,13 @@ RLO_API const rlo_shape *rlo_chain_operand(const rlo_chain *chain, int32_t n);
  * whose tiles are filled with 0 is a fill with 0, and a move that writes 9. A
  * chain without points may lower to no problem.
  *
- * @param dst        borrowed; the type, element size and dimensions of
- *                   rlo_chain_shape, any layout; NULL for that shape itself.
+ * @param dst        borrowed; the type and dimensions of rlo_chain_shape, any
+ *                   layout and element size; NULL for that shape itself.
  * @param out_list  owned by the caller; rlo_problem_list_release frees it.
  * @return RLO_OK; RLO_INVALID_ARGUMENT if dst has another type or other
  *         dimensions, or is strided with two indices on one slot;
- *         RLO_UNSUPPORTED for another element size, or beyond RLO_MAX_AXES,
- *         RLO_MAX_TERMS or RLO_MAX_GUARDS; RLO_OVERFLOW; RLO_OUT_OF_MEMORY; or
- *         what rlo_shape_validate returns.
+ *         RLO_UNSUPPORTED beyond RLO_MAX_AXES, RLO_MAX_TERMS or RLO_MAX_GUARDS;
+ * RLO_OVERFLOW; RLO_OUT_OF_MEMORY; or what rlo_shape_validate returns.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_chain_lower(const rlo_chain *chain,
                                                  const rlo_shape *dst,

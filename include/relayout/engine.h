@@ -5,6 +5,7 @@
 
 #include "relayout/attributes.h"
 #include "relayout/chain.h"
+#include "relayout/kernel_names.h"
 #include "relayout/tensor.h"
 
 RLO_BEGIN_DECLS
@@ -16,7 +17,8 @@ RLO_BEGIN_DECLS
  * results, bring the inputs to that backend, run.
  *
  * Two backends are built in, "host" and, for an engine over an rlo_context,
- * "opencl", with the same kernels: docs/engine.md lists them.
+ * "opencl", with the same kernels: docs/engine.md lists them, kernel_names.h
+ * has their names.
  */
 
 /** Options of an engine. Initialize with RLO_ENGINE_OPTIONS_INIT. */
@@ -25,8 +27,9 @@ typedef struct rlo_engine_options {
   size_t struct_size;
   /** An rlo_context of opencl.h, retained; NULL: host only. */
   struct rlo_context *context;
-  /** Run a kernel that the active backend lacks on the host, if it is there:
-   *  inputs are copied to the host, the result stays there. */
+  /** Run on the host, if it is there, a kernel that the active backend lacks,
+   *  and what the active backend refuses to do for a built-in one: inputs are
+   *  copied to the host, the result stays there. */
   bool allow_host_fallback;
   /** Leave the results of copy operations pending, so that a chain of them runs
    *  as one: pad(transpose(slice(x))) is one launch. */
@@ -41,10 +44,17 @@ typedef struct rlo_engine_options {
    *  information, 3 debug. NULL: silent. Must not call relayout. */
   void (*log)(void *payload, int32_t severity, const char *line);
   void *log_payload;
+  /** The queue of the "opencl" backend measures its commands
+   *  (CL_QUEUE_PROFILING_ENABLE), so that profiles (profile.h) have the times
+   * of the device. */
+  bool is_profiling;
 } rlo_engine_options;
 
-#define RLO_ENGINE_OPTIONS_INIT \
-  { sizeof(rlo_engine_options), NULL, false, false, false, 0, NULL, NULL }
+#define RLO_ENGINE_OPTIONS_INIT                                           \
+  {                                                                       \
+    sizeof(rlo_engine_options), NULL, false, false, false, 0, NULL, NULL, \
+        false                                                             \
+  }
 
 /**
  * Creates an engine with the built-in backends and kernels. A backend is set up
@@ -65,6 +75,43 @@ RLO_API void rlo_engine_release(rlo_engine *engine);
 
 /** The number of tensors of the engine that are alive. */
 RLO_API int64_t rlo_engine_live_tensors(const rlo_engine *engine);
+
+/** What the tensors of an engine hold on a backend, and the most that they have
+ *  held since the engine was created or the peaks were reset. Each number is
+ *  exact; they are not read at one moment while other threads run. */
+typedef struct rlo_memory_info {
+  /** Tensors whose bytes the backend has, or will compute. */
+  int64_t tensors;
+  /** Memories of at least one byte. Views share one; a tensor that is used on
+   *  another backend has one there too, which is no tensor. */
+  int64_t buffers;
+  /** Of all buffers. What the "opencl" backend keeps for reuse is not counted
+   *  here, but in rlo_context_stats. */
+  int64_t bytes;
+  /** The part of `bytes` that is the caller's: rlo_tensor_wrap_host,
+   *  rlo_tensor_wrap_buffer. */
+  int64_t external_bytes;
+  int64_t peak_tensors;
+  int64_t peak_buffers;
+  int64_t peak_bytes;
+} rlo_memory_info;
+
+/**
+ * @param backend_name  of a backend that is or was registered; what it held and
+ *                      still does counts on. NULL: all backends together, whose
+ *                      peak is at most the sum of theirs.
+ * @return RLO_OK; RLO_NOT_FOUND, naming the backends; RLO_INVALID_ARGUMENT for
+ *         a NULL engine or output.
+ * Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_engine_get_memory(const rlo_engine *engine,
+                      const char *backend_name,
+                      rlo_memory_info *out_info);
+
+/** Makes what is held now the peaks of all backends. NULL is legal. Threads:
+ *  safe. */
+RLO_API void rlo_engine_reset_peaks(rlo_engine *engine);
 
 /** Counters since the engine was created; a snapshot. */
 typedef struct rlo_engine_stats {
@@ -115,6 +162,34 @@ rlo_run_kernel(rlo_engine *engine,
                int32_t capacity,
                int32_t *out_count);
 
+/** An input of a kernel by its name; both parts are borrowed. */
+typedef struct rlo_named_tensor {
+  const char *name;
+  rlo_tensor *tensor;
+} rlo_named_tensor;
+
+/**
+ * Runs a kernel whose config names its inputs, as those of all built-in kernels
+ * do (docs/engine.md).
+ *
+ * @param inputs  `num_inputs` in any order, each name once; the last name of a
+ *                kernel with any number of inputs once for each of these, in
+ *                their order. Those that may be left out are the last ones.
+ * @return as rlo_run_kernel; RLO_INVALID_ARGUMENT also for a kernel whose
+ *         inputs have no names, and for a name that it does not have, that is
+ *         given twice or that is missing: the message lists those it has.
+ * Threads: safe. Async: as rlo_run_kernel.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_run_kernel_named(rlo_engine *engine,
+                     const char *kernel_name,
+                     const rlo_named_tensor *inputs,
+                     int32_t num_inputs,
+                     const rlo_attributes *attributes,
+                     rlo_tensor **out_tensors,
+                     int32_t capacity,
+                     int32_t *out_count);
+
 /**
  * Infers the shapes of a kernel's results, without running it.
  * @param inputs      `num_inputs` shapes, borrowed.
@@ -139,8 +214,8 @@ rlo_infer_kernel(rlo_engine *engine,
  * @param inputs  `num_inputs` shapes, borrowed: operand n of the problems is
  *                input n.
  * @param output  which result, from 0.
- * @param dst     borrowed; the type, element size and dimensions that
- *                rlo_infer_kernel returns for it, any layout; NULL for that
+ * @param dst     borrowed; the type and dimensions that rlo_infer_kernel
+ *                returns for it, any layout and element size; NULL for that
  *                shape itself.
  * @param out_problems  owned by the caller; rlo_problem_list_release frees it.
  *                Slots of dst that hold no element and have no fill are left

@@ -57,7 +57,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_tensor_buffer(rlo_tensor *tensor,
                                                    int64_t *out_offset_bytes,
                                                    cl_event *out_ready);
 
-/** The value of an argument of a source kernel. */
+/** The value of an argument of a source kernel, and the parameter of the
+ *  function that takes it. An integer may have a sign there or none; a typedef's
+ *  name stands for any type of the same size. */
 typedef enum rlo_source_argument_kind {
   /** __global const void *: input `index`. */
   RLO_SOURCE_INPUT = 0,
@@ -69,7 +71,8 @@ typedef enum rlo_source_argument_kind {
   /** long: elements of input or output `index`. */
   RLO_SOURCE_INPUT_ELEMENTS = 3,
   RLO_SOURCE_OUTPUT_ELEMENTS = 4,
-  /** The attribute `attribute`, as long, int, float or double. */
+  /** The attribute `attribute`, as long, int, float or double. A float is
+   *  rounded; an integer must be exact as a double. */
   RLO_SOURCE_LONG = 5,
   RLO_SOURCE_INT = 6,
   RLO_SOURCE_FLOAT = 7,
@@ -102,8 +105,9 @@ typedef struct rlo_source_kernel {
   const char *source;
   /** The __kernel function in it; at most 63 characters. */
   const char *function;
-  /** For clBuildProgram; NULL: "-cl-std=CL1.2". */
+  /** For clBuildProgram; NULL: "-cl-std=CL1.2". -cl-kernel-arg-info is added. */
   const char *build_options;
+  /** One for each parameter of the function, in its order. */
   const rlo_source_argument *arguments;
   int32_t num_arguments;
   /** NULL: one work-item for each element of output 0. */
@@ -113,10 +117,13 @@ typedef struct rlo_source_kernel {
 /**
  * The rlo_kernel_fn of a kernel for "opencl" whose payload is an
  * rlo_source_kernel (rlo_kernel_config.payload). Builds it on the first run,
- * once for the context. A result of 0 elements launches nothing.
+ * once for the context. Each launch sets every argument: their number is
+ * compared with that of the compiled function, and their kinds with its
+ * parameters as far as the driver tells them. A result of 0 elements launches
+ * nothing. Threads: safe.
  * @return RLO_OK; RLO_BUILD_FAILED with the log; RLO_INVALID_ARGUMENT for
- *         another backend, arguments that do not fit the call, or an empty
- *         range; RLO_OUT_OF_RANGE for an attribute beyond its argument's
+ *         another backend, arguments that do not fit the call or the function,
+ *         or an empty range; RLO_OUT_OF_RANGE for an attribute beyond its argument's
  *         type; RLO_OUT_OF_MEMORY; RLO_DEVICE.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_source_kernel_run(rlo_kernel_call *call,

@@ -13,7 +13,8 @@ RLO_BEGIN_DECLS
  * rlo_run_kernel, on the engine of its first tensor, and returns its
  * status; RLO_INVALID_ARGUMENT also for a NULL tensor. Tensors are borrowed,
  * the result is the caller's. Arrays have as many entries as the tensor's rank
- * unless a count is given. A dimension may count from the end, -1 the last.
+ * unless a count is given. A dimension may count from the end, -1 the last
+ * (docs/shapes.md).
  */
 
 /** Identity: a tensor of its own over the same bytes. */
@@ -37,7 +38,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_reshape(rlo_tensor *x,
                                                 int32_t rank,
                                                 rlo_tensor **out_y);
 
-/** ExpandDims: a dimension of size 1 put in at `axis` of the result. */
+/** ExpandDims: a dimension of size 1 put in at `axis` of the result; -1: last.
+ */
 RLO_API RLO_NODISCARD rlo_status rlo_op_expand_dims(rlo_tensor *x,
                                                     int64_t axis,
                                                     rlo_tensor **out_y);
@@ -109,7 +111,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_concat(rlo_tensor *const *xs,
                                                int64_t axis,
                                                rlo_tensor **out_y);
 
-/** Pack: `count` tensors of one shape as the slices of a new dimension. */
+/** Pack: `count` tensors of one shape as the slices of a new dimension, `axis`
+ *  of the result. */
 RLO_API RLO_NODISCARD rlo_status rlo_op_stack(rlo_tensor *const *xs,
                                               int32_t count,
                                               int64_t axis,
@@ -192,7 +195,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_gather(rlo_tensor *x,
  * UnsortedSegmentSum: y's slice v is the sum of x's rows whose id is v
  * (rlo_segment_sum_create).
  * @param ids   s32 or s64; rows whose id names nothing are left out.
- * @param axis  where the dimensions of the ids begin in x; not negative.
+ * @param axis  where the dimensions of the ids begin in x, and the dimension of
+ *              y that they become; a negative one counts from the end of y.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_op_segment_sum(rlo_tensor *x,
                                                     rlo_tensor *ids,

@@ -35,9 +35,14 @@ typedef struct rlo_gradient_call {
    *  rlo_custom_gradient, what its forward function saved, in that order. */
   rlo_tensor *const *saved;
   int32_t num_saved;
+  /** The name of each, for rlo_gradient_saved; NULL for one without a name. */
+  const char *const *saved_names;
   /** Of all inputs, saved or not. */
   const rlo_shape *const *input_shapes;
   int32_t num_inputs;
+  /** The names that the kernel's config gives them, for rlo_gradient_input. */
+  const char *const *input_names;
+  int32_t num_input_names;
   /** Those of the kernel; may be NULL. */
   const rlo_attributes *attributes;
   /** For each input, whether its gradient is needed. */
@@ -52,6 +57,27 @@ typedef struct rlo_gradient_call {
  *  once. */
 typedef rlo_status (*rlo_gradient_fn)(rlo_gradient_call *call, void *payload);
 
+/** Finds a saved tensor by the name that the kernel's config gives it.
+ *  @param n  0; of inputs that share the last name, which one.
+ *  @param out_tensor  borrowed.
+ *  @return RLO_OK; RLO_NOT_FOUND if there is none: the message lists the names
+ *          of what is saved. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_gradient_saved(const rlo_gradient_call *call,
+                   const char *name,
+                   int32_t n,
+                   rlo_tensor **out_tensor);
+
+/** Finds the place of an input, in `input_shapes`, `wants` and `dxs`, by the
+ *  name that the kernel's config gives it.
+ *  @param n  0; of inputs that share the last name, which one.
+ *  @return RLO_OK; RLO_NOT_FOUND if the call has none. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_gradient_input(const rlo_gradient_call *call,
+                   const char *name,
+                   int32_t n,
+                   int32_t *out_place);
+
 /** A gradient. Initialize with RLO_GRADIENT_CONFIG_INIT. */
 typedef struct rlo_gradient_config {
   /** sizeof(rlo_gradient_config). */
@@ -63,6 +89,11 @@ typedef struct rlo_gradient_config {
   uint64_t saved_inputs;
   uint64_t saved_outputs;
   bool saves_all_inputs;
+  /** Save these, too: inputs and outputs by the names that the kernel's config
+   *  gives them, in any order. Copied. A name that the kernel does not have
+   *  fails the call that would save it. */
+  const char *const *saved_names;
+  int32_t num_saved_names;
   rlo_gradient_fn run;
   /** Passed to `run`; borrowed while registered, and by tapes that recorded the
    *  kernel meanwhile. */
@@ -70,7 +101,7 @@ typedef struct rlo_gradient_config {
 } rlo_gradient_config;
 
 #define RLO_GRADIENT_CONFIG_INIT \
-  { sizeof(rlo_gradient_config), NULL, 0, 0, false, NULL, NULL }
+  { sizeof(rlo_gradient_config), NULL, 0, 0, false, NULL, 0, NULL, NULL }
 
 /** Flags of rlo_gradient_register. */
 enum {
@@ -107,6 +138,20 @@ RLO_API RLO_NODISCARD rlo_status
 rlo_gradient_find(rlo_engine *engine,
                   const char *kernel_name,
                   rlo_gradient_config *out_config);
+
+/**
+ * Lists the gradients, sorted by the names of their kernels.
+ * @param out_configs  room for `capacity`, their names borrowed from the
+ *                     engine; may be NULL if that is 0; gradients beyond it are
+ *                     not written.
+ * @param out_count    the number of gradients.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL; RLO_OUT_OF_MEMORY.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_gradient_list(rlo_engine *engine,
+                  rlo_gradient_config *out_configs,
+                  int32_t capacity,
+                  int32_t *out_count);
 
 /**
  * Computes the vector-Jacobian product of one kernel, without a tape. The

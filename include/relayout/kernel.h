@@ -39,6 +39,9 @@ typedef struct rlo_kernel_call {
   /** On the kernel's backend, and not pending. */
   rlo_tensor *const *inputs;
   int32_t num_inputs;
+  /** The names that the config gives the inputs, for rlo_kernel_input. */
+  const char *const *input_names;
+  int32_t num_input_names;
   /** Checked; may be NULL. */
   const rlo_attributes *attributes;
   int32_t num_outputs;
@@ -85,6 +88,16 @@ typedef struct rlo_kernel_config {
   const char *backend_name;
   /** The number of inputs; max_inputs < 0: unlimited. */
   int32_t min_inputs, max_inputs;
+  /** The names of the inputs, in their order; copied. One for each of
+   *  max_inputs; if that is unlimited, the last name stands for all inputs from
+   *  its place on. NULL and 0: the inputs have no names, and calls pass them by
+   *  place. No name occurs twice, or is empty. */
+  const char *const *input_names;
+  int32_t num_input_names;
+  /** The names of the first results, likewise, for gradients that save them.
+   *  None is that of an input. NULL and 0: the results have no names. */
+  const char *const *output_names;
+  int32_t num_output_names;
   /** `num_attributes` entries, borrowed while registered; NULL: attributes are
    *  not checked. */
   const rlo_attribute_spec *attributes;
@@ -104,8 +117,8 @@ typedef struct rlo_kernel_config {
 
 #define RLO_KERNEL_CONFIG_INIT                                              \
   {                                                                         \
-    sizeof(rlo_kernel_config), NULL, NULL, 1, 1, NULL, 0, NULL, NULL, NULL, \
-        NULL, NULL, NULL                                                    \
+    sizeof(rlo_kernel_config), NULL, NULL, 1, 1, NULL, 0, NULL, 0, NULL, 0, \
+        NULL, NULL, NULL, NULL, NULL, NULL                                  \
   }
 
 /** Flags of rlo_kernel_register. */
@@ -170,8 +183,38 @@ RLO_API RLO_NODISCARD rlo_status rlo_kernel_copy_all(rlo_engine *engine,
                                                      uint32_t flags,
                                                      int32_t *out_count);
 
+/**
+ * Finds the places of inputs that are named: for those who have shapes, or
+ * gradients, in place of tensors, which rlo_run_kernel_named takes. Nothing
+ * runs.
+ * @param names       `count` names in any order. The last name of a kernel with
+ *                    any number of inputs occurs once for each of these, in
+ *                    their order.
+ * @param out_places  room for `count`: what names[i] names is input
+ *                    out_places[i].
+ * @return RLO_OK; RLO_NOT_FOUND for a kernel that is not registered for the
+ *         active backend; RLO_INVALID_ARGUMENT for NULLs, for a kernel whose
+ *         inputs have no names, and for a name that it does not have, that is
+ *         given twice or that is missing: the message lists those it has.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_kernel_place_inputs(rlo_engine *engine,
+                        const char *kernel_name,
+                        const char *const *names,
+                        int32_t count,
+                        int32_t *out_places);
+
 /* ------------------------------------------------------------ within kernels
  */
+
+/** Finds an input of a call by its name.
+ *  @param n  0; of inputs that share the last name, which one.
+ *  @param out_tensor  borrowed.
+ *  @return RLO_OK; RLO_NOT_FOUND if the call has none. */
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_input(const rlo_kernel_call *call,
+                                                  const char *name,
+                                                  int32_t n,
+                                                  rlo_tensor **out_tensor);
 
 /** Allocate output `n` of a call on the call's backend. Its elements are
  *  undefined; slots that hold no element and take no fill are 0. The reference

@@ -14,6 +14,10 @@ RLO_BEGIN_DECLS
 /**
  * Permutations of 0 .. size-1 as plain int32 arrays. A size of 0 is legal and
  * its array may be NULL. All functions are pure and safe from any thread.
+ *
+ * Functions elsewhere that take the permutation of an array's dimensions also
+ * take entries that count from the end, -1 the last. Those in this section take
+ * 0 .. size-1 only, but for rlo_permutation_normalize, which converts.
  */
 
 /** True if p holds each of 0 .. size-1 once. */
@@ -26,6 +30,18 @@ RLO_API bool rlo_permutation_is_valid(const int32_t *p, int32_t size);
  */
 RLO_API RLO_NODISCARD rlo_status rlo_permutation_validate(const int32_t *p,
                                                           int32_t size);
+
+/**
+ * Converts entries that count from the end: -1 becomes size-1, and so on.
+ * @param out  `size` entries, a permutation of 0 .. size-1; may not alias p.
+ *             Unspecified on failure.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for an entry outside [-size, size), or
+ *         two that are the same dimension, with a message that names them
+ *         ("permutation[0]=2 and permutation[2]=-1 ...").
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_permutation_normalize(const int32_t *p,
+                                                           int32_t size,
+                                                           int32_t *out);
 
 /** True if p[i] == i for every i. */
 RLO_API bool rlo_permutation_is_identity(const int32_t *p, int32_t size);
@@ -68,7 +84,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_permutation_move_element(int32_t *entries,
 /**
  * Properties of layouts, and edits. `rank` is that of the arrays, at most
  * RLO_MAX_RANK; layouts must be valid. All functions are pure and safe from any
- * thread.
+ * thread. A logical dimension may be given from the end, -1 the last, where the
+ * rank is known; minor_to_major and what else counts physical dimensions holds
+ * 0 .. rank-1 only, as in XLA.
  */
 
 /** Makes a dense layout from the order of its dimensions, major to minor
@@ -111,7 +129,7 @@ RLO_API bool rlo_layout_are_dims_consecutive(const rlo_layout *layout,
 
 /** Makes a dimension the physically most major one. The others keep their
  * order, and splits stay with their dimension.
- *  @return RLO_OK; RLO_OUT_OF_RANGE if dim is not in [0, rank);
+ *  @return RLO_OK; RLO_OUT_OF_RANGE if there is no such dimension;
  *          RLO_UNSUPPORTED for a strided layout. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_layout_move_dim_to_major(rlo_layout *layout, int32_t rank, int32_t dim);
@@ -125,7 +143,7 @@ rlo_layout_move_dim_to_minor(rlo_layout *layout, int32_t rank, int32_t dim);
  * splits and the entries of tiles that cover it; the other dimensions keep
  * their order. rlo_shape_delete_dims also keeps the positions of elements if
  * the dimension has size 1.
- * @return RLO_OK; RLO_OUT_OF_RANGE if dim is not in [0, rank).
+ * @return RLO_OK; RLO_OUT_OF_RANGE if there is no such dimension.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_layout_delete_dim(const rlo_layout *layout,
                                                        int32_t rank,
@@ -156,7 +174,7 @@ RLO_API const rlo_split_config *rlo_layout_split_config(
     const rlo_layout *layout, int32_t dimension);
 
 /** XLA's MaxSplitSize: returns the size of the largest piece into which logical
- *  dimension k, in [0, rank), is split; its own size if it is not. */
+ *  dimension k, in [-rank, rank), is split; its own size if it is not. */
 RLO_API int64_t rlo_layout_max_split_size(const rlo_layout *layout,
                                           const int64_t *dims,
                                           int32_t rank,

@@ -18,16 +18,19 @@ RLO_BEGIN_DECLS
  *   j[permutation[k]] = i[k] for each k;   dst(i) = src(j)
  *
  * and every slot of dst that holds no element takes dst's fill; with an unknown
- * (or no) fill those bytes are left alone. Source padding is never read.
+ * (or no) fill those bytes are left alone. Source padding is never read. Where
+ * the element sizes differ, values are packed or unpacked: their bits are kept,
+ * those above them are zero, and are not looked at in the source.
  *
- * @param src, dst     borrowed, of one dtype and one element size, with
+ * @param src, dst     borrowed, of one dtype, with
  *                     dst->dims[k] == src->dims[permutation[k]].
- * @param permutation  rank entries, borrowed; NULL is the identity.
+ * @param permutation  rank entries, borrowed, -1 the last dimension; NULL is
+ *                     the identity.
  * @param out_problem  the problem as written, not canonical; untouched on
  *                     failure.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for different types or logical shapes,
  * an invalid permutation, a strided destination with two indices on one slot;
- * RLO_UNSUPPORTED for different element sizes or too many physical dimensions;
+ * RLO_UNSUPPORTED for too many physical dimensions;
  * RLO_OVERFLOW; or what rlo_shape_validate returns. Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_relayout_lower(const rlo_shape *src,
@@ -44,8 +47,10 @@ RLO_API RLO_NODISCARD rlo_status rlo_relayout_lower(const rlo_shape *src,
  * rule; RLO_OUT_OF_RANGE for a dimension that x does not have; RLO_UNSUPPORTED
  * for a result of rank above RLO_MAX_RANK; RLO_OVERFLOW for one whose size
  * leaves int64; RLO_OUT_OF_MEMORY. On failure the chain is unchanged. Arrays
- * are borrowed for the call; one for a rank of 0 may be NULL. Below, n is x's
- * size in dimension k, i an index of the result and y(i) its element there.
+ * are borrowed for the call; one for a rank of 0 may be NULL. A dimension may
+ * be given from the end, -1 the last; where each may occur once, two numbers
+ * for the same one are RLO_INVALID_ARGUMENT. Below, n is x's size in dimension
+ * k, i an index of the result and y(i) its element there.
  *
  * Threads: one thread changes a chain at a time.
  */
@@ -110,7 +115,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_roll(rlo_chain *chain,
  * i[from_dims[k]].
  * @param dims       `rank` sizes of the result.
  * @param from_dims  for each dimension of src its own dimension of the result,
- *                   of size n, or of any size if n is 1.
+ *                   of size n, or of any size if n is 1; -1 is the last of
+ *                   the result.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_chain_broadcast_in_dim(rlo_chain *chain,
@@ -139,7 +145,8 @@ rlo_chain_concatenate(rlo_chain *chain,
                       int32_t count,
                       int32_t dim);
 
-/** Stacks arrays of one shape along a new dimension `dim` (0 .. rank). */
+/** Stacks arrays of one shape along a new dimension `dim` of the result, which
+ *  has one more than x: -1 puts it last. */
 RLO_API RLO_NODISCARD rlo_status rlo_chain_stack(rlo_chain *chain,
                                                  const rlo_chain *const *others,
                                                  int32_t count,
@@ -245,14 +252,14 @@ typedef struct rlo_combine_options {
 
 /**
  * Lowers a relayout that computes: as rlo_relayout_lower, and the destination
- * may have another type and element size. Equivalent loop over every index i:
+ * may have another type. Equivalent loop over every index i:
  *
  *   j[permutation[k]] = i[k] for each k
  *   dst(i) = to_dst(alpha * src(j) + beta * dst(i))
  *
  * Slots of dst that hold no element take dst's fill, as there.
  * @param options  borrowed; NULL for alpha 1, beta 0.
- * @return as rlo_relayout_lower, but for the types and element sizes;
+ * @return as rlo_relayout_lower, but for the types;
  *         RLO_INVALID_ARGUMENT for factors that are not finite or that the
  *         types do not take;
  *         RLO_UNSUPPORTED for a destination type without a zero.
@@ -379,7 +386,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_gather(rlo_chain *chain,
  * @param src  the rows, with the dimensions of y above; borrowed, any layout.
  * @param ids  the indices of the segments, s32 or s64; borrowed, any layout.
  * @param dim  where the rows' dimensions begin in src, and what they become in
- *             the result: one dimension of num_segments.
+ *             the result: one dimension of num_segments. A negative one counts
+ *             from the end of the result, -1 its last: so it names what it
+ * names in a gather from there.
  * @param batch_dims  0 .. dim, and at most the rank of the ids.
  * @param out_shape  the type and element size of src, row-major, not padded.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for ids of another type or width, for

@@ -34,8 +34,10 @@ RLO_BEGIN_DECLS
  * A NaN becomes the type's NaN, without sign and payload, or 0 where there is
  * none. A float to an integer: towards zero, clamped to the limits of the type;
  * NaN is 0. An integer to an integer: modulo 2^bits. To pred: whether it is not
- * 0 (a NaN is not), of a complex number whether either part is not. Units
- * wider than the value have zeros above it.
+ * 0 (a NaN is not), of a complex number whether either part is not. To the
+ * same type, in units of another size: the bits of the value, whatever they
+ * mean; of pred whether its byte is not 0. Units wider than the value have
+ * zeros above it, and what a source has there has no effect.
  *
  * *Sums*: an axis of destination stride 0 is a
  * reduction axis; the points of a cell are those along all of them for which

@@ -70,9 +70,10 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_dimension(const rlo_shape *shape,
  *   i[dimension] < j[dimension]   implies   slot(i) < slot(j)
  *
  * for all indices i and j. Tiles count by their effect. True for size 1.
- * @return also RLO_OUT_OF_RANGE for a dimension outside [0, rank);
- *         RLO_UNSUPPORTED if tiles combine it with another one and the shape
- * has no strides.
+ * @return also RLO_OUT_OF_RANGE for a dimension outside [-rank, rank);
+ *         RLO_UNSUPPORTED if the shape has no strides and tiles combine the
+ *         dimension with another one, or cut and combine it so that they repeat
+ *         only after more than 2^20 elements.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_is_effectively_most_major(
     const rlo_shape *shape, int32_t dimension, bool *out_answer);
@@ -90,7 +91,7 @@ RLO_API bool rlo_shape_fits_bounds(const rlo_shape *actual,
  * Edits of a shape's dimensions. The layout follows: orders are renumbered,
  * padded widths and dynamic flags stay with their dimension, tiles and splits
  * with their physical dimension. out_shape may alias the input. Dimensions may
- * be unbounded.
+ * be unbounded. A dimension may be given from the end, -1 the last.
  *
  * Each returns RLO_OK; RLO_OUT_OF_RANGE for a dimension that the shape does not
  * have; the statuses of rlo_shape_validate_unbounded for the input or the
@@ -124,6 +125,7 @@ rlo_shape_make_descending_with_same_physical_layout(const rlo_shape *shape,
  * XLA's InsertDimensionsAtIndex: inserts dimensions before dimension `at` (==
  * rank: after all), physically the most major ones, the first of them the most
  * major. Tiles still cover the most minor physical dimensions.
+ * @param at     0 .. rank, or from the end: -1 after all, -rank - 1 before all.
  * @param sizes  `count` sizes, borrowed.
  * @return also RLO_UNSUPPORTED beyond RLO_MAX_RANK, or for a strided layout and
  *         a size other than 1.
@@ -155,7 +157,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_append_minor_dim(
  * a deleted dimension was padded or tiled, tiles may be added that keep the
  * positions of the elements; RLO_UNSUPPORTED if no tiles can.
  * @param dims  `count` different dimensions, in any order, borrowed.
- * @return also RLO_INVALID_ARGUMENT for a dimension named twice.
+ * @return also RLO_INVALID_ARGUMENT for a dimension named twice, with both
+ *         numbers in the message.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_delete_dims(const rlo_shape *shape,
                                                        const int32_t *dims,
@@ -293,7 +296,7 @@ rlo_reshape_unmodified_dims(const int64_t *from,
 
 /** XLA's ReshapeLeavesDimensionsUnmodified: whether a reshape keeps these
  *  dimensions of `from`, and their indices in `to`.
- *  @param dims  `count` dimensions in rising order.
+ *  @param dims  `count` dimensions in rising order; -1 is the last of `from`.
  *  @param out_to_dims  room for `count`, written only if *out_are_kept.
  *  @return also RLO_OUT_OF_RANGE for a dimension outside [0, from_rank). */
 RLO_API RLO_NODISCARD rlo_status
@@ -340,7 +343,8 @@ typedef struct rlo_normalized_transpose {
  * for a single element. Arrays without elements become one dimension of size 0.
  *
  * @param shape  the operand; its layout is {rank-1,...,0}.
- * @param permutation  result dimension k is operand dimension permutation[k].
+ * @param permutation  result dimension k is operand dimension permutation[k];
+ *                     -1 is the last.
  * @return also RLO_INVALID_ARGUMENT for an invalid permutation; RLO_UNSUPPORTED
  *         for another order, padding or tiles; the statuses of
  *         rlo_shape_validate.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "message.h"
+#include "value_check.h"
 
 /* Names that end in no suffix of the table have the first format. */
 static const rlo__file_format *const formats[] = {
@@ -166,6 +167,12 @@ int rlo__array_source_read(const rlo__array_source *source,
   if (code == RLO__EXIT_OK) {
     rlo__swap_bytes(out_array->data, bytes, source->swapped_width_bytes);
   }
+  const rlo__checked_values values = {
+      &contents->shape, source->file.path, contents->has_signs};
+  if (code == RLO__EXIT_OK && source->has_checked_values &&
+      rlo__values_check(&values, 0, out_array->data, bytes) != RLO_OK) {
+    code = rlo__fail_last();
+  }
   return code;
 }
 
@@ -184,22 +191,37 @@ int rlo__array_load(const char *path,
   return code;
 }
 
-/* A file whose numbers have the other byte order, as a storage in which they
- * have this machine's: they are swapped by the threads that read them. */
-typedef struct swapped_file {
+int64_t rlo__array_source_granule_bytes(const rlo__array_source *source) {
+  int64_t width = (int64_t)source->swapped_width_bytes;
+  int64_t granule = source->has_checked_values
+                        ? rlo__values_granule_bytes(&source->contents.shape)
+                        : 1;
+  int64_t whole = granule;
+  while (width > 1 && whole % width != 0) {
+    whole += granule;
+  }
+  return whole;
+}
+
+/* A file as a storage of values in this machine's byte order: the threads that
+ * read it swap and check them. */
+typedef struct filtered_file {
   int descriptor;
   /* Borrowed, as the source's. */
   const char *path;
   int64_t offset_bytes;
-  size_t width_bytes;
-} swapped_file;
+  size_t swapped_width_bytes;
+  bool has_checked_values;
+  bool has_signs;
+  rlo_shape shape;
+} filtered_file;
 
-/* The storage's granule is a number's width. */
-static rlo_status read_swapped(void *payload,
-                               int64_t offset,
-                               int64_t bytes,
-                               void *into) {
-  const swapped_file *file = payload;
+/* Swaps and checks: the storage's granule is whole numbers. */
+static rlo_status read_filtered(void *payload,
+                                int64_t offset,
+                                int64_t bytes,
+                                void *into) {
+  const filtered_file *file = payload;
   char *to = into;
   for (int64_t done = 0; done < bytes;) {
     ssize_t count = pread(file->descriptor,
@@ -222,13 +244,17 @@ static rlo_status read_swapped(void *payload,
     }
     done += count;
   }
-  rlo__swap_bytes(into, (size_t)bytes, file->width_bytes);
-  return RLO_OK;
+  rlo__swap_bytes(into, (size_t)bytes, file->swapped_width_bytes);
+  const rlo__checked_values values = {
+      &file->shape, file->path, file->has_signs};
+  return file->has_checked_values
+             ? rlo__values_check(&values, offset, into, (size_t)bytes)
+             : RLO_OK;
 }
 
 /* A number that changes with the file and the part of it. */
-static rlo_status identify_swapped(void *payload, uint64_t *out_number) {
-  const swapped_file *file = payload;
+static rlo_status identify_filtered(void *payload, uint64_t *out_number) {
+  const filtered_file *file = payload;
   struct stat st;
   if (fstat(file->descriptor, &st) != 0) {
     return rlo_error_set(
@@ -239,7 +265,7 @@ static rlo_status identify_swapped(void *payload, uint64_t *out_number) {
                             (uint64_t)st.st_mtim.tv_sec,
                             (uint64_t)st.st_mtim.tv_nsec,
                             (uint64_t)file->offset_bytes,
-                            file->width_bytes};
+                            file->swapped_width_bytes};
   uint64_t number = 0;
   for (size_t n = 0; n < sizeof(parts) / sizeof(parts[0]); ++n) {
     /* An odd number with many bits set: of FNV-1a. */
@@ -250,38 +276,41 @@ static rlo_status identify_swapped(void *payload, uint64_t *out_number) {
   return RLO_OK;
 }
 
-static void release_swapped(void *payload) {
-  swapped_file *file = payload;
+static void release_filtered(void *payload) {
+  filtered_file *file = payload;
   close(file->descriptor);
   free(file);
 }
 
-static rlo_status make_swapped_storage(const rlo__array_source *source,
-                                       rlo_storage **out_storage) {
-  swapped_file *file = calloc(1, sizeof(*file));
+static rlo_status make_filtered_storage(const rlo__array_source *source,
+                                        rlo_storage **out_storage) {
+  filtered_file *file = calloc(1, sizeof(*file));
   int descriptor = fcntl(source->file.descriptor, F_DUPFD_CLOEXEC, 0);
   if (file == NULL || descriptor < 0) {
     free(file);
     return rlo_error_set(RLO_OUT_OF_MEMORY,
                          "cannot get memory or a descriptor for a file");
   }
-  *file = (swapped_file){
+  *file = (filtered_file){
       .descriptor = descriptor,
       .path = source->file.path,
       .offset_bytes = source->contents.offset_bytes,
-      .width_bytes = source->swapped_width_bytes,
+      .swapped_width_bytes = source->swapped_width_bytes,
+      .has_checked_values = source->has_checked_values,
+      .has_signs = source->contents.has_signs,
+      .shape = source->contents.shape,
   };
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
-  ops.read = read_swapped;
-  ops.release = release_swapped;
-  ops.identify = identify_swapped;
+  ops.read = read_filtered;
+  ops.release = release_filtered;
+  ops.identify = identify_filtered;
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.bytes = source->bytes;
-  traits.granule_bytes = (int64_t)file->width_bytes;
+  traits.granule_bytes = rlo__array_source_granule_bytes(source);
   traits.is_read_only = true;
   rlo_status status = rlo_storage_create(&ops, file, &traits, out_storage);
   if (status != RLO_OK) {
-    release_swapped(file);
+    release_filtered(file);
   }
   return status;
 }
@@ -289,8 +318,10 @@ static rlo_status make_swapped_storage(const rlo__array_source *source,
 int rlo__array_source_storage(const rlo__array_source *source,
                               const rlo_storage_traits *hints,
                               rlo_storage **out_storage) {
-  rlo_status status = source->swapped_width_bytes > 1
-                          ? make_swapped_storage(source, out_storage)
+  bool is_filtered =
+      source->swapped_width_bytes > 1 || source->has_checked_values;
+  rlo_status status = is_filtered
+                          ? make_filtered_storage(source, out_storage)
                           : rlo_storage_from_fd(source->file.descriptor,
                                                 source->contents.offset_bytes,
                                                 source->bytes,

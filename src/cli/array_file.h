@@ -23,6 +23,9 @@ typedef struct rlo__array_source {
   /** Above 1: the numbers are this many bytes wide, with their first byte
    *  last. */
   size_t swapped_width_bytes;
+  /** False, unless set after opening: what is read of the array has to be
+   *  values of its type (value_check.h), or the reading fails. */
+  bool has_checked_values;
 } rlo__array_source;
 
 /**
@@ -30,10 +33,12 @@ typedef struct rlo__array_source {
  *
  * @param hints  what is not in the file; NULL: nothing. The shape in them is
  *               required for formats without one. An .npy file must hold its
- *               slots as an array of one dimension with elements of the same
- *               width (or of bytes), or as an array of the shape's dimensions
- *               in the same order. Offset and byte order are for formats
- *               without a shape.
+ *               slots as an array of one dimension, or as an array of the
+ *               shape's dimensions in the same order. Its elements have the
+ *               shape's type; an integer type of their width, where NumPy lacks
+ *               that type; or are bytes, of elements that are not a byte wide.
+ *               With is_bitcast any type of their width. Offset and byte order
+ *               are for formats without a shape.
  * @param out_source  closed by rlo__array_source_close, if this succeeds.
  */
 int rlo__array_source_open(const char *path,
@@ -43,10 +48,13 @@ void rlo__array_source_close(const rlo__array_source *source);
 
 /** Makes a storage of the array's bytes, in this machine's byte order. It stays
  *  usable when the source is closed, and borrows its path. `hints` are those of
- *  rlo_storage_from_fd; without effect where bytes are swapped. */
+ *  rlo_storage_from_fd; without effect where bytes are swapped or checked. */
 int rlo__array_source_storage(const rlo__array_source *source,
                               const rlo_storage_traits *hints,
                               rlo_storage **out_storage);
+
+/** Returns in how many bytes, or a multiple, the storage is read. */
+int64_t rlo__array_source_granule_bytes(const rlo__array_source *source);
 
 /** An array in memory: the physical bytes of its shape. */
 typedef struct rlo__array {

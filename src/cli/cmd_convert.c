@@ -17,6 +17,7 @@
 #include "options.h"
 #include "stream.h"
 #include "stream_report.h"
+#include "value_check.h"
 
 static int open_source(rlo__conversion *c) {
   rlo__file_hints hints = c->request.hints;
@@ -28,6 +29,18 @@ static int open_source(rlo__conversion *c) {
     hints.from = &c->from;
   }
   return rlo__array_source_open(c->request.input_path, &hints, &c->source);
+}
+
+/* Devices refuse most elements of other sizes. Unless one is named, the host
+ * packs and unpacks. */
+static void choose_host(rlo__conversion *c) {
+  rlo__device_choice *devices = &c->request.stream.devices;
+  bool is_device_named = devices->is_all || devices->count > 0 ||
+                         c->request.family != NULL ||
+                         c->request.schedule != NULL;
+  bool is_repacking =
+      c->problem.unit_bits != rlo_problem_dst_unit_bits(&c->problem);
+  devices->is_none |= is_repacking && !is_device_named;
 }
 
 /* Sets dst_shape and problem from the source's shape and the options. */
@@ -56,6 +69,8 @@ static int lower(rlo__conversion *c) {
       RLO_OK) {
     return rlo__fail_last();
   }
+  c->source.has_checked_values = rlo__values_may_be_cut(src, &c->dst_shape);
+  choose_host(c);
   return RLO__EXIT_OK;
 }
 
@@ -288,6 +303,9 @@ static int take_option(void *payload, int option, const char *value) {
                              &request->hints.offset_bytes);
     case RLO__OPTION_BYTE_ORDER:
       return parse_byte_order(value, &request->hints.byte_order);
+    case RLO__OPTION_BITCAST:
+      request->hints.is_bitcast = true;
+      break;
     case RLO__OPTION_VERIFY:
       request->is_verified = true;
       break;
@@ -312,10 +330,14 @@ static const struct option options[] = {
     RLO__STREAM_OPTIONS,
     {"offset", required_argument, NULL, RLO__OPTION_OFFSET},
     {"byte-order", required_argument, NULL, RLO__OPTION_BYTE_ORDER},
+    {"bitcast", no_argument, NULL, RLO__OPTION_BITCAST},
     {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
     {0}};
 
 static int check_options(rlo__convert_request *request) {
+  if (request->hints.is_bitcast && request->from == NULL) {
+    return rlo__fail_usage("convert", "--bitcast requires --from");
+  }
   bool is_kernel_named = request->family != NULL || request->schedule != NULL;
   if (request->stream.is_host && is_kernel_named) {
     return rlo__fail_usage("convert",
@@ -374,13 +396,21 @@ const rlo__command rlo__cmd_convert = {
         "\n"
         "  relayout convert in.npy out.npy --to '{0,1:pad(3,5)fill(zero)}'\n"
         "\n"
+        "An element size in --to packs or unpacks: '{0:E(4)}' takes the low 4\n"
+        "bits of each s4 in a byte, and an element that holds more is named. "
+        "The\n"
+        "host does it, unless --device is given.\n"
+        "\n"
         "  --to LAYOUT   the part of the destination's shape in braces; with\n"
         "                --perm, for the permuted dimensions\n"
         "  --perm P      dimension k of the result is dimension P[k] of the\n"
-        "                input\n"
+        "                input; -1 is its last one, -2 the one before\n"
         "  --from SHAPE  the shape whose slots the input holds; needed for "
         "bare\n"
         "                bytes\n"
+        "  --bitcast     take the bits of an .npy file's elements for elements "
+        "of\n"
+        "                the type of --from, whatever type they have there\n"
         "  --offset BYTES  where the slots begin in a file of bare bytes, "
         "which\n"
         "                may go on behind them\n"

@@ -2,11 +2,14 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "relayout/npy.h"
 #include "relayout/shape_util.h"
+#include "relayout/text.h"
 
 #include "command.h"
+#include "describe.h"
 #include "display.h"
 #include "json.h"
 #include "message.h"
@@ -111,7 +114,7 @@ static void print_cost(const rlo_shape_cost *cost) {
 
 /* A NumPy array, described by options. */
 typedef struct numpy_array {
-  /* NULL: the shape is an operand. */
+  /* NULL: it is no NumPy array. */
   const char *type;
   bool has_dims;
   rlo__int_list dims;
@@ -233,9 +236,25 @@ static void print_text(const description *d) {
   print_cost(&d->cost);
 }
 
-static int take_option(void *request, int option, const char *value) {
+/* ---------------------------------------------------------------- arguments */
+
+/* What is to be described: one of a text, a NumPy array and files. */
+typedef struct describe_request {
+  numpy_array numpy;
+  const char *proto_path;
+  const char *hlo_path;
+  /* NULL: nothing is written. */
+  const char *save_path;
+  /* 0 if not given. */
+  int64_t top;
+} describe_request;
+
+enum { DEFAULT_TOP = 20 };
+
+static int take_option(void *payload, int option, const char *value) {
   static const char verb[] = "describe";
-  numpy_array *array = request;
+  describe_request *request = payload;
+  numpy_array *array = &request->numpy;
   switch (option) {
     case RLO__OPTION_NUMPY:
       array->type = value;
@@ -246,6 +265,18 @@ static int take_option(void *request, int option, const char *value) {
     case RLO__OPTION_STRIDES:
       array->has_strides = true;
       return rlo__int_list_parse(verb, "--strides", value, &array->strides);
+    case RLO__OPTION_PROTO:
+      request->proto_path = value;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_SAVE_PROTO:
+      request->save_path = value;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_HLO:
+      request->hlo_path = value;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_TOP:
+      return rlo__number_parse(
+          verb, "--top", value, 1, INT64_MAX, &request->top);
     default:
       return rlo__number_parse(
           verb, "--bytes", value, 0, INT64_MAX, &array->available_bytes);
@@ -259,55 +290,172 @@ static const struct option options[] = {
     {"dims", required_argument, NULL, RLO__OPTION_DIMS},
     {"strides", required_argument, NULL, RLO__OPTION_STRIDES},
     {"bytes", required_argument, NULL, RLO__OPTION_BYTES},
+    {"proto", required_argument, NULL, RLO__OPTION_PROTO},
+    {"save-proto", required_argument, NULL, RLO__OPTION_SAVE_PROTO},
+    {"hlo", required_argument, NULL, RLO__OPTION_HLO},
+    {"top", required_argument, NULL, RLO__OPTION_TOP},
     {0}};
 
-static int run(int argc, char **argv) {
-  rlo__common_options common;
-  numpy_array array = {.available_bytes = RLO_AVAILABLE_UNKNOWN};
-  int code = rlo__options_take(&rlo__cmd_describe, argc, argv, &array, &common);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  bool has_details = array.has_dims || array.has_strides ||
-                     array.available_bytes != RLO_AVAILABLE_UNKNOWN;
-  if (has_details && array.type == NULL) {
-    return rlo__fail_usage(argv[0],
+static int check_options(const describe_request *request) {
+  static const char verb[] = "describe";
+  const numpy_array *array = &request->numpy;
+  bool has_details = array->has_dims || array->has_strides ||
+                     array->available_bytes != RLO_AVAILABLE_UNKNOWN;
+  if (has_details && array->type == NULL) {
+    return rlo__fail_usage(verb,
                            "--dims, --strides and --bytes require --numpy");
   }
-  if (array.type != NULL && !array.has_dims) {
-    return rlo__fail_usage(argv[0], "--numpy needs --dims");
+  if (array->type != NULL && !array->has_dims) {
+    return rlo__fail_usage(verb, "--numpy needs --dims");
   }
-  char **operands;
-  int expected = array.type == NULL ? 1 : 0;
-  code =
-      rlo__operands_take(argc, argv, expected, "a shape or --numpy", &operands);
-  if (code != RLO__EXIT_OK) {
-    return code;
+  int num_sources = (array->type != NULL) + (request->proto_path != NULL) +
+                    (request->hlo_path != NULL);
+  if (num_sources > 1) {
+    return rlo__fail_usage(verb, "give one of --numpy, --proto and --hlo");
   }
-  static description d;
-  code = array.type == NULL ? rlo__shape_operand_parse(operands[0], &d.shape)
-                            : describe_numpy(&array, &d);
-  if (code == RLO__EXIT_OK) {
-    code = measure(&d);
+  if (request->top != 0 && request->hlo_path == NULL) {
+    return rlo__fail_usage(verb, "--top requires --hlo");
   }
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  if (common.is_json) {
-    print_json(&d);
-  } else {
-    print_text(&d);
+  if (request->save_path != NULL && request->hlo_path != NULL) {
+    return rlo__fail_usage(verb, "--save-proto writes one shape, not --hlo");
   }
   return RLO__EXIT_OK;
 }
 
+/* ------------------------------------------------------------------ running */
+
+/* Whether a text begins as a tuple, a program, a buffer, a token or an opaque
+ * value does. */
+static bool is_tree_text(const char *text) {
+  static const char *const starts[] = {"(", "b(", "token", "opaque"};
+  const char *at = text + strspn(text, " \t\r\n");
+  for (size_t n = 0; n < sizeof(starts) / sizeof(starts[0]); ++n) {
+    if (strncmp(at, starts[n], strlen(starts[n])) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static int parse_operand(const char *text, rlo__proto_contents *out) {
+  size_t length = strlen(text);
+  rlo_status status = RLO_OK;
+  if (strstr(text, "->") != NULL) {
+    status = rlo_program_shape_parse(text, length, &out->program);
+  } else if (is_tree_text(text)) {
+    status = rlo_shape_tree_parse(text, length, &out->tree);
+  } else {
+    rlo_shape shape;
+    status = rlo_shape_parse(text, length, &shape);
+    if (status == RLO_OK) {
+      status = rlo_shape_tree_make_array(&shape, &out->tree);
+    }
+  }
+  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+}
+
+/* Describes an array, which `out` has as a shape. */
+static int describe_array(description *out, bool is_json) {
+  int code = measure(out);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (is_json) {
+    print_json(out);
+  } else {
+    print_text(out);
+  }
+  return RLO__EXIT_OK;
+}
+
+static int describe_contents(const rlo__proto_contents *contents,
+                             description *d,
+                             bool is_json) {
+  if (contents->program != NULL) {
+    return rlo__describe_program(contents->program, is_json);
+  }
+  if (rlo_shape_tree_kind(contents->tree) != RLO_SHAPE_KIND_ARRAY) {
+    return rlo__describe_tree(contents->tree, is_json);
+  }
+  return rlo_shape_tree_get_array(contents->tree, NULL, 0, &d->shape) == RLO_OK
+             ? describe_array(d, is_json)
+             : rlo__fail_last();
+}
+
+static int load_contents(const describe_request *request,
+                         const char *text,
+                         description *d,
+                         rlo__proto_contents *out) {
+  if (request->proto_path != NULL) {
+    return rlo__proto_load(request->proto_path, out);
+  }
+  if (request->numpy.type == NULL) {
+    return parse_operand(text, out);
+  }
+  int code = describe_numpy(&request->numpy, d);
+  return code != RLO__EXIT_OK ||
+                 rlo_shape_tree_make_array(&d->shape, &out->tree) == RLO_OK
+             ? code
+             : rlo__fail_last();
+}
+
+/* `text` is NULL unless a text is what is described. */
+static int describe(const describe_request *request,
+                    const char *text,
+                    bool is_json) {
+  static description d;
+  rlo__proto_contents contents = {NULL, NULL};
+  int code = load_contents(request, text, &d, &contents);
+  if (code == RLO__EXIT_OK && request->save_path != NULL) {
+    code = rlo__proto_save(request->save_path, &contents);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = describe_contents(&contents, &d, is_json);
+  }
+  rlo_shape_tree_release(contents.tree);
+  rlo_program_shape_release(contents.program);
+  return code;
+}
+
+static int run(int argc, char **argv) {
+  rlo__common_options common;
+  describe_request request = {.numpy.available_bytes = RLO_AVAILABLE_UNKNOWN};
+  int code =
+      rlo__options_take(&rlo__cmd_describe, argc, argv, &request, &common);
+  if (code == RLO__EXIT_OK) {
+    code = check_options(&request);
+  }
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  char **operands;
+  bool has_text = request.numpy.type == NULL && request.proto_path == NULL &&
+                  request.hlo_path == NULL;
+  code = rlo__operands_take(argc,
+                            argv,
+                            has_text ? 1 : 0,
+                            "a shape, --numpy, --proto or --hlo",
+                            &operands);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (request.hlo_path != NULL) {
+    return rlo__describe_hlo(request.hlo_path,
+                             request.top == 0 ? DEFAULT_TOP : request.top,
+                             common.is_json);
+  }
+  return describe(&request, has_text ? operands[0] : NULL, common.is_json);
+}
+
 const rlo__command rlo__cmd_describe = {
     .name = "describe",
-    .summary = "print the sizes of a shape",
+    .summary = "print the sizes of a shape, of a program's arrays",
     .help =
         "Usage: relayout describe [--json] SHAPE\n"
         "       relayout describe [--json] --numpy TYPE --dims LIST [OPTION...]"
         "\n"
+        "       relayout describe [--json] --proto FILE\n"
+        "       relayout describe [--json] --hlo FILE [--top N]\n"
         "\n"
         "Prints the canonical text of a shape, its rank and its sizes:\n"
         "elements are counted by the logical dimensions; slots are the places\n"
@@ -329,6 +477,17 @@ const rlo__command rlo__cmd_describe = {
         "           added or tail), dimensions, elements, slots and\n"
         "           padding_share\n"
         "\n"
+        "Of a tuple, (f32[2], (s32[3], token[])), or a program, (x: f32[2]) "
+        "->\n"
+        "f32[2], prints the sizes of all arrays together and of each leaf, "
+        "with\n"
+        "its index, {1,0}. Keys: shape, kind, arrays, without_size (opaque "
+        "values\n"
+        "and arrays without bound), elements, bytes, physical_bytes,\n"
+        "padding_share, and leaves (each index, kind, shape, sizes); of a "
+        "program\n"
+        "program, parameters (each name and these) and result.\n"
+        "\n"
         "In place of a shape, the attributes of a NumPy array `a`:\n"
         "\n"
         "  --numpy TYPE    a.dtype.str, such as '<f4'\n"
@@ -342,6 +501,31 @@ const rlo__command rlo__cmd_describe = {
         "be\n"
         "negative), and the byte order: keys offset_bytes and is_byte_swapped."
         "\n"
+        "\n"
+        "In place of a shape, files:\n"
+        "\n"
+        "  --proto FILE       an XLA ShapeProto or ProgramShapeProto, in wire "
+        "form\n"
+        "  --save-proto FILE  writes what is described as one; padding goes "
+        "into\n"
+        "                     the fields of 2017, which XLA now skips\n"
+        "  --hlo FILE         HLO text, as XLA dumps it; - is standard input\n"
+        "  --top N            list this many shapes of each module (20)\n"
+        "\n"
+        "Of each HLO module prints what its parameters and its result take, "
+        "and "
+        "the\n"
+        "arrays that instructions make, by shape: those with the most padding "
+        "first,\n"
+        "how many there are, and the first one. Arrays within fusions are not "
+        "in\n"
+        "memory, and only counted. Sums are over all instructions, of which\n"
+        "some share memory. A line that is no HLO is named on standard error, "
+        "the\n"
+        "rest is read, and the exit code is 1. Keys: modules (each name,\n"
+        "parameters, result, computations, fused_computations, instructions,\n"
+        "arrays, arrays_in_fusions, without_size, bytes, physical_bytes,\n"
+        "padding_share, shapes_with_padding, wasteful) and bad_lines.\n"
         "\n"
         "Examples:\n"
         "  relayout describe --numpy '<f4' --dims 3,4 --strides 16,4\n"

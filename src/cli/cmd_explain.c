@@ -560,7 +560,7 @@ const rlo__command rlo__cmd_explain = {
         "converted if the types differ.\n"
         "\n"
         "  --perm P      destination dimension k is source dimension P[k], as\n"
-        "                in NumPy's transpose: --perm 1,0\n"
+        "                in NumPy's transpose: --perm 1,0; -1 is the last one\n"
         "  --alpha A     scale the source, and add the destination, scaled\n"
         "  --beta B      too: dst = A * src + B * dst\n"
         "  --device N    plan for this device of `relayout devices`; without "

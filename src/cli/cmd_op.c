@@ -6,13 +6,16 @@
 #include "command.h"
 #include "display.h"
 #include "files.h"
-#include "json.h"
 #include "message.h"
 #include "op.h"
-#include "stream_report.h"
+#include "op_report.h"
+#include "value_check.h"
 
 static int read_attributes(rlo__op *op) {
-  int code = RLO__EXIT_OK;
+  const char *path = op->request->attributes_path;
+  int code = path == NULL ? RLO__EXIT_OK
+                          : rlo__op_attributes_add_file(
+                                &op->attributes, &op->kernel, path);
   for (int32_t n = 0; n < op->request->num_attributes && code == RLO__EXIT_OK;
        ++n) {
     code = rlo__op_attributes_add(
@@ -23,46 +26,11 @@ static int read_attributes(rlo__op *op) {
 
 /* ------------------------------------------------------------------- files */
 
-/* An operation with one input may have several outputs; one with several inputs
- * has one output. */
-static int count_files(rlo__op *op) {
-  int32_t num_paths = op->request->num_paths;
-  op->num_inputs = op->kernel.max_inputs == 1 ? 1 : num_paths - 1;
-  if (num_paths < 2 || op->num_inputs < op->kernel.min_inputs ||
-      (op->kernel.max_inputs >= 0 && op->num_inputs > op->kernel.max_inputs)) {
-    return rlo__fail_usage("op",
-                           "%s: %d file%s; name those of its inputs (%d%s), "
-                           "then those of its results",
-                           op->kernel.kernel_name,
-                           num_paths,
-                           num_paths == 1 ? "" : "s",
-                           op->kernel.min_inputs,
-                           op->kernel.max_inputs < 0 ? " or more" : "");
-  }
-  if (op->request->num_from > op->num_inputs) {
-    return rlo__fail_usage("op",
-                           "--from is given %d times for %d inputs",
-                           op->request->num_from,
-                           op->num_inputs);
-  }
-  op->num_outputs = num_paths - op->num_inputs;
-  size_t num_inputs = (size_t)op->num_inputs;
-  size_t num_outputs = (size_t)op->num_outputs;
-  op->sources = calloc(num_inputs, sizeof(*op->sources));
-  op->input_shapes = calloc(num_inputs, sizeof(*op->input_shapes));
-  op->output_shapes = calloc(num_outputs, sizeof(*op->output_shapes));
-  op->outputs = calloc(num_outputs, sizeof(*op->outputs));
-  return op->sources == NULL || op->input_shapes == NULL ||
-                 op->output_shapes == NULL || op->outputs == NULL
-             ? rlo__fail("cannot get memory for %d files", num_paths)
-             : RLO__EXIT_OK;
-}
-
 /* Checks that each output file differs from the inputs and the other outputs.
  */
 static int check_paths(rlo__op *op) {
-  char **paths = op->request->paths;
-  for (int32_t n = op->num_inputs; n < op->request->num_paths; ++n) {
+  const char **paths = op->paths;
+  for (int32_t n = op->num_inputs; n < op->num_inputs + op->num_outputs; ++n) {
     for (int32_t other = 0; other < n; ++other) {
       if (strcmp(paths[n], paths[other]) == 0 ||
           rlo__path_is_same_file(paths[n], paths[other])) {
@@ -71,24 +39,24 @@ static int check_paths(rlo__op *op) {
       }
     }
   }
-  return RLO__EXIT_OK;
+  return rlo__profile_path_check(
+      &op->request->profile, paths, op->num_inputs + op->num_outputs);
 }
 
 static int open_inputs(rlo__op *op) {
   /* Each may have one more descriptor, for a storage. */
   rlo__files_allow(2 * (op->num_inputs + op->num_outputs));
   for (int32_t n = 0; n < op->num_inputs; ++n) {
-    const char *text = n < op->request->num_from ? op->request->from[n] : "-";
     rlo__file_hints hints = RLO__FILE_HINTS_INIT;
+    hints.is_bitcast = op->request->is_bitcast;
     rlo_shape from;
     int code = RLO__EXIT_OK;
-    if (strcmp(text, "-") != 0) {
+    if (strcmp(op->from[n], "-") != 0) {
       hints.from = &from;
-      code = rlo__shape_operand_parse(text, &from);
+      code = rlo__shape_operand_parse(op->from[n], &from);
     }
     if (code == RLO__EXIT_OK) {
-      code = rlo__array_source_open(
-          op->request->paths[n], &hints, &op->sources[n]);
+      code = rlo__array_source_open(op->paths[n], &hints, &op->sources[n]);
     }
     if (code != RLO__EXIT_OK) {
       return code;
@@ -141,92 +109,13 @@ static int place_outputs(rlo__op *op) {
       return rlo__fail_last();
     }
     op->outputs[n] = (rlo__stream_output){
-        op->request->paths[op->num_inputs + n], shape, extent.physical_bytes};
+        op->paths[op->num_inputs + n], shape, extent.physical_bytes};
+    for (int32_t k = 0; k < op->num_inputs; ++k) {
+      op->sources[k].has_checked_values |=
+          rlo__values_may_be_cut(op->input_shapes[k], shape);
+    }
   }
   return RLO__EXIT_OK;
-}
-
-/* ---------------------------------------------------------------- printing */
-
-static void print_shapes(const rlo__op *op) {
-  for (int32_t n = 0; n < op->num_outputs; ++n) {
-    rlo__shape_text text;
-    puts(rlo__shape_text_make(op->outputs[n].shape, &text));
-  }
-}
-
-/* Begins the object of an event, or of results without one. */
-static void begin_json(const rlo__op *op,
-                       const char *event,
-                       const char *status,
-                       rlo__json *json) {
-  rlo__json_begin_object(json, NULL);
-  if (event != NULL) {
-    rlo__json_string(json, "event", event);
-  }
-  if (status != NULL) {
-    rlo__json_string(json, "status", status);
-  }
-  rlo__json_string(json, "operation", op->kernel.kernel_name);
-  rlo__json_begin_array(json, "results");
-  for (int32_t n = 0; n < op->num_outputs; ++n) {
-    rlo__shape_text text;
-    rlo__json_begin_object(json, NULL);
-    rlo__json_string(
-        json, "shape", rlo__shape_text_make(op->outputs[n].shape, &text));
-    rlo__json_string(json, "file", op->outputs[n].path);
-    rlo__json_end_object(json);
-  }
-  rlo__json_end_array(json);
-}
-
-static void print_estimate(const rlo__op *op,
-                           const rlo_job_estimate *estimate) {
-  if (op->request->common.is_json) {
-    rlo__json json = {0};
-    begin_json(op, "plan", NULL, &json);
-    rlo__stream_estimate_keys(&json, estimate);
-    rlo__json_end_object(&json);
-    fflush(stdout);
-  } else if (op->request->stream.is_dry_run) {
-    print_shapes(op);
-    rlo__stream_estimate_print(estimate);
-  }
-}
-
-static void print_results(const rlo__op *op) {
-  if (!op->request->common.is_json) {
-    print_shapes(op);
-    return;
-  }
-  rlo__json json = {0};
-  begin_json(op, NULL, NULL, &json);
-  rlo__json_end_object(&json);
-}
-
-static void print_job(const rlo__op *op, const rlo__stream_result *result) {
-  if (!op->request->common.is_json) {
-    print_shapes(op);
-    return;
-  }
-  const bool is_on_host = op->request->stream.devices.is_none;
-  rlo__json json = {0};
-  begin_json(op, "end", rlo_status_name(RLO_OK), &json);
-  rlo__json_string(&json, "device", is_on_host ? NULL : result->device_names);
-  rlo__json_double(&json, "seconds", result->info.seconds);
-  rlo__stream_info_keys(&json, &result->info);
-  rlo__json_end_object(&json);
-}
-
-/* The last event. The reason is on standard error. */
-static void print_failure(const rlo__op *op, rlo_status status) {
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "event", "end");
-  rlo__json_string(
-      &json, "status", status == RLO_OK ? NULL : rlo_status_name(status));
-  rlo__json_string(&json, "operation", op->kernel.kernel_name);
-  rlo__json_end_object(&json);
 }
 
 /* ----------------------------------------------------------------- running */
@@ -283,16 +172,16 @@ static int run_stream(const rlo__op *op,
   if (code != RLO__EXIT_OK || !*out_is_done) {
     return code;
   }
-  print_estimate(op, &estimate);
+  rlo__op_print_estimate(op, &estimate);
   if (stream->options->is_dry_run) {
     return RLO__EXIT_OK;
   }
   rlo__stream_result result;
   code = rlo__stream_run(stream, &result);
   if (code == RLO__EXIT_OK) {
-    print_job(op, &result);
+    rlo__op_print_job(op, &result);
   } else if (stream->common->is_json) {
-    print_failure(op, result.status);
+    rlo__op_print_failure(op, result.status);
   }
   return code;
 }
@@ -343,6 +232,9 @@ static int run_in_pieces(const rlo__op *op, bool *out_is_done) {
 /* What is small is faster without threads and pieces. */
 static bool is_stream_wanted(const rlo__op *op) {
   const rlo__stream_options *options = &op->request->stream;
+  if (rlo__op_factors_matter(&op->request->factors)) {
+    return false;
+  }
   bool is_large = rlo__stream_is_asked_for(options) || options->is_resumed;
   for (int32_t n = 0; n < op->num_inputs; ++n) {
     is_large |= op->sources[n].bytes > RLO__LARGE_BYTES;
@@ -353,7 +245,26 @@ static bool is_stream_wanted(const rlo__op *op) {
   return is_large;
 }
 
+static int run_profiled(rlo__op *op) {
+  int code = rlo__op_profile_init(&op->profile);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__op_in_memory(op);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = rlo__op_profile_rewind(&op->profile);
+  }
+  if (code == RLO__EXIT_OK) {
+    rlo__op_print_results(op);
+    code = rlo__op_profile_save(&op->profile, op->request->profile.trace_path);
+  }
+  rlo__op_profile_deinit(&op->profile);
+  return code;
+}
+
 static int run_operation(rlo__op *op) {
+  if (rlo__profile_is_wanted(&op->request->profile)) {
+    return run_profiled(op);
+  }
   bool is_done = false;
   int code = is_stream_wanted(op) ? run_in_pieces(op, &is_done) : RLO__EXIT_OK;
   if (code != RLO__EXIT_OK || is_done) {
@@ -361,7 +272,7 @@ static int run_operation(rlo__op *op) {
   }
   code = rlo__op_in_memory(op);
   if (code == RLO__EXIT_OK) {
-    print_results(op);
+    rlo__op_print_results(op);
   }
   return code;
 }
@@ -372,7 +283,7 @@ static int operate(rlo__op *op) {
   }
   int code = rlo__op_catalog_find(op->engine, op->request->name, &op->kernel);
   int (*const stages[])(rlo__op *) = {read_attributes,
-                                      count_files,
+                                      rlo__op_take_files,
                                       check_paths,
                                       open_inputs,
                                       infer_outputs,
@@ -396,6 +307,8 @@ static int run_request(const rlo__op_request *request) {
   free(op.output_shapes);
   free((void *)op.input_shapes);
   free(op.sources);
+  free((void *)op.from);
+  free((void *)op.paths);
   rlo__op_attributes_deinit(&op.attributes);
   rlo_engine_release(op.engine);
   return code;
@@ -413,8 +326,16 @@ static const struct option options[] = {
     {"json", no_argument, NULL, RLO__OPTION_JSON},
     {"list", no_argument, NULL, RLO__OPTION_LIST},
     {"attr", required_argument, NULL, RLO__OPTION_ATTR},
+    {"attrs", required_argument, NULL, RLO__OPTION_ATTRS},
+    {"input", required_argument, NULL, RLO__OPTION_INPUT},
     {"from", required_argument, NULL, RLO__OPTION_FROM},
+    {"bitcast", no_argument, NULL, RLO__OPTION_BITCAST},
+    {"alpha", required_argument, NULL, RLO__OPTION_ALPHA},
+    {"beta", required_argument, NULL, RLO__OPTION_BETA},
+    {"accumulate", no_argument, NULL, RLO__OPTION_ACCUMULATE},
     {"to", required_argument, NULL, RLO__OPTION_TO},
+    {"profile", no_argument, NULL, RLO__OPTION_PROFILE},
+    {"trace", required_argument, NULL, RLO__OPTION_TRACE},
     RLO__STREAM_OPTIONS,
     {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
     {0}};
@@ -433,11 +354,36 @@ static int take_option(void *payload, int option, const char *value) {
       }
       request->attributes[request->num_attributes++] = value;
       return RLO__EXIT_OK;
+    case RLO__OPTION_ATTRS:
+      if (request->attributes_path != NULL) {
+        return rlo__fail_usage("op", "--attrs is given twice");
+      }
+      request->attributes_path = value;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_INPUT:
+      request->inputs[request->num_inputs++] = value;
+      return RLO__EXIT_OK;
     case RLO__OPTION_FROM:
       request->from[request->num_from++] = value;
       return RLO__EXIT_OK;
     case RLO__OPTION_TO:
       request->to = value;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_PROFILE:
+      request->profile.is_printed = true;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_TRACE:
+      request->profile.trace_path = value;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_BITCAST:
+      request->is_bitcast = true;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_ALPHA:
+      return rlo__factor_parse("op", "--alpha", value, &request->factors.alpha);
+    case RLO__OPTION_BETA:
+      return rlo__factor_parse("op", "--beta", value, &request->factors.beta);
+    case RLO__OPTION_ACCUMULATE:
+      request->factors.beta = 1.0;
       return RLO__EXIT_OK;
     default:
       return rlo__stream_option_take("op", option, value, &request->stream);
@@ -458,25 +404,41 @@ static int take_arguments(int argc, char **argv, op_arguments *arguments) {
   if (optind >= argc) {
     return rlo__fail_usage("op", "name an operation, or give --list");
   }
+  if (request->is_bitcast && request->num_from == 0) {
+    return rlo__fail_usage("op", "--bitcast requires --from");
+  }
+  if (rlo__op_factors_matter(&request->factors) &&
+      (rlo__stream_is_asked_for(&request->stream) ||
+       request->stream.is_resumed)) {
+    return rlo__fail_usage("op",
+                           "--alpha, --beta and --accumulate load the arrays: "
+                           "they exclude --memory, --passes, --dry-run and "
+                           "--resume");
+  }
   request->name = argv[optind];
   request->paths = &argv[optind + 1];
   request->num_paths = argc - optind - 1;
-  return rlo__stream_options_check("op", &request->stream);
+  code = rlo__stream_options_check("op", &request->stream);
+  return code == RLO__EXIT_OK
+             ? rlo__profile_options_check(&request->profile, &request->stream)
+             : code;
 }
 
 static int run(int argc, char **argv) {
-  op_arguments arguments = {0};
+  op_arguments arguments = {.request.factors = RLO__OP_FACTORS_INIT};
   const char **from = calloc((size_t)argc, sizeof(*from));
-  if (from == NULL) {
-    return rlo__fail("cannot get memory for %d arguments", argc);
-  }
+  const char **inputs = calloc((size_t)argc, sizeof(*inputs));
   arguments.request.from = from;
-  int code = take_arguments(argc, argv, &arguments);
+  arguments.request.inputs = inputs;
+  int code = from == NULL || inputs == NULL
+                 ? rlo__fail("cannot get memory for %d arguments", argc)
+                 : take_arguments(argc, argv, &arguments);
   if (code == RLO__EXIT_OK) {
     code = arguments.is_listing
                ? rlo__op_catalog_print(arguments.request.common.is_json)
                : run_request(&arguments.request);
   }
+  free((void *)inputs);
   free((void *)from);
   return code;
 }
@@ -496,22 +458,52 @@ const rlo__command rlo__cmd_op = {
         "  relayout op split_v --attr num_or_size_splits=2 in.npy a.npy "
         "b.npy\n"
         "\n"
-        "  --list           print the operations: their inputs and attributes\n"
+        "  --list           print the operations: their inputs and "
+        "attributes,\n"
+        "                   and whether they have a gradient\n"
         "  --attr KEY=VALUE an attribute: a number, numbers between commas "
         "(-\n"
         "                   for none), true or false, a word, or a shape\n"
+        "  --attrs FILE     attributes as a JSON object in a file; - for "
+        "standard\n"
+        "                   input\n"
+        "  --input NAME=FILE  an input by its name, as --list shows it; once "
+        "for\n"
+        "                   each, in any order. The files behind NAME are then "
+        "those\n"
+        "                   of the results\n"
         "  --to LAYOUT      the layout of the results, in braces; row-major\n"
         "                   without it\n"
         "  --from SHAPE     the shape whose slots an input holds; one for "
         "each\n"
-        "                   input, in their order, - for the shape in its "
+        "                   input, in the order in which they are named, - "
+        "for\n"
+        "                   the shape in its "
         "file\n"
+        "  --bitcast        take the bits of .npy elements for elements of "
+        "the\n"
+        "                   type of --from, whatever type they have there\n"
+        "  --alpha A        multiply the results by A\n"
+        "  --beta B         and add B times what OUT holds, which is then an "
+        "array\n"
+        "                   of the result's shape and layout\n"
+        "  --accumulate     --beta 1\n"
         "  --device N       a device of `relayout devices`; the default "
         "device\n"
         "                   without it. Several between commas, or all, share "
         "the\n"
         "                   work on large arrays; none is --host\n"
         "  --host           use the host backend, and no OpenCL\n"
+        "  --profile        print a table of the kernels that ran: their "
+        "inputs,\n"
+        "                   results, bytes, the time of the host, and of the "
+        "device\n"
+        "                   if one was used. With --json the key profile\n"
+        "  --trace FILE     write these to FILE, for chrome://tracing and\n"
+        "                   ui.perfetto.dev. Either option loads the arrays "
+        "whole,\n"
+        "                   however large, and takes none of those for "
+        "pieces\n"
         "  --json           print an object with the keys operation and "
         "results\n"
         "                   (each shape, file)\n"
@@ -520,9 +512,11 @@ const rlo__command rlo__cmd_op = {
         "Large arrays. If an input or a result has more than 64 MiB, an\n"
         "operation that moves bytes or converts types runs in pieces, and no\n"
         "array is in memory as a whole. What sums, adds or loads indices is\n"
-        "loaded; so is what goes into a pipe, and, if there is memory for it,\n"
-        "what writes short runs between those of others, as pack does along\n"
-        "the last dimension:\n"
+        "loaded; so is everything with --alpha or --beta, what goes into a "
+        "pipe,\n"
+        "and, if there is memory for it, what writes short runs between those "
+        "of\n"
+        "others, as pack does along the last dimension:\n"
         "\n" RLO__STREAM_HELP
         "\n"
         "NAME may be written in any case, with or without underscores. Prints\n"

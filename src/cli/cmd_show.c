@@ -128,7 +128,7 @@ static int print_diagram(const rlo__diagram *diagram, bool has_color) {
 enum {
   DEFAULT_WIDTH = 80,
   DEFAULT_HEIGHT = 40,
-  MAX_LINES = 3,
+  MAX_LINES = 4,
   LINE_BYTES = 160
 };
 
@@ -195,17 +195,21 @@ static const char *fill_words(const rlo_layout *layout) {
 }
 
 static int make_legend(const rlo_shape *shape,
+                       const rlo__diagram_options *options,
                        bool is_abbreviated,
                        legend *out_legend) {
   rlo_shape_extent extent;
+  rlo_shape_extent unique_extent;
   rlo_address_map map;
+  const rlo_shape unique = rlo__diagram_without_broadcast(shape);
   if (rlo_shape_measure(shape, &extent) != RLO_OK ||
+      rlo_shape_measure(&unique, &unique_extent) != RLO_OK ||
       rlo_address_map_make(shape, &map) != RLO_OK) {
     return rlo__fail_last();
   }
   const char *dot =
       map.is_dense ? fill_words(&shape->layout) : "a slot between the elements";
-  bool has_gaps = extent.slots > extent.elements;
+  bool has_gaps = extent.slots > unique_extent.elements;
   snprintf(out_legend->lines[0],
            LINE_BYTES,
            "%" PRId64 " element%s in %" PRId64 " slot%s%s%s",
@@ -216,6 +220,15 @@ static int make_legend(const rlo_shape *shape,
            has_gaps ? "; . is " : "",
            has_gaps ? dot : "");
   out_legend->count = 1;
+  if (extent.elements > unique_extent.elements) {
+    snprintf(out_legend->lines[out_legend->count++],
+             LINE_BYTES,
+             options->has_letters
+                 ? "a slot has the letter of the first of its %" PRId64
+                   " elements"
+                 : "* is every index: each slot holds %" PRId64 " elements",
+             extent.elements / unique_extent.elements);
+  }
   if (map.is_dense && map.slots > map.tiled_slots) {
     snprintf(out_legend->lines[out_legend->count++],
              LINE_BYTES,
@@ -238,7 +251,8 @@ static int show(const rlo_shape *shape, const show_options *options) {
   legend below = {0};
   int code = rlo__diagram_draw(shape, &options->diagram, &diagram);
   if (code == RLO__EXIT_OK) {
-    code = make_legend(shape, diagram.is_abbreviated, &below);
+    code =
+        make_legend(shape, &options->diagram, diagram.is_abbreviated, &below);
   }
   if (code == RLO__EXIT_OK && options->svg_path != NULL) {
     const char *lines[MAX_LINES];
@@ -338,7 +352,11 @@ const rlo__command rlo__cmd_show = {
         "left, or at a box, are those of the slots that begin there. Elements\n"
         "that are packed into bytes are shown byte by byte, too. What does "
         "not\n"
-        "fit is left out, and a note counts the rest.\n"
+        "fit is left out, and a note counts the rest. In a broadcast view, "
+        "whose\n"
+        "elements share slots along a dimension of stride 0, * stands for "
+        "every\n"
+        "index of that dimension.\n"
         "\n"
         "  --letters      name the elements a, b, c, ... in logical order\n"
         "  --width N      characters of a line (those of the terminal, or 80)\n"

@@ -57,7 +57,9 @@ static int run_in_session(state *s, rlo__session *session) {
   rlo_plan *plan = NULL;
   if (rlo_plan_create(session->context, &s->c->problem, &options, &plan) !=
       RLO_OK) {
-    return rlo__fail_last();
+    return options.family == NULL && options.schedule == NULL
+               ? rlo__fail_on_device()
+               : rlo__fail_last();
   }
   rlo_plan_info info;
   rlo_plan_get_info(plan, &info);

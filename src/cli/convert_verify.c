@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "relayout/index.h"
+#include "relayout/shape_util.h"
 
 #include "files.h"
 #include "message.h"
@@ -84,9 +85,17 @@ static int verify_whole(const rlo__conversion *c,
 /* Where the elements of one side are. */
 typedef struct side {
   rlo_address_map map;
+  int64_t element_bits;
   const rlo__input_file *file;
   int64_t offset_bytes;
 } side;
+
+/* An element, low bits first, with zeros above. */
+typedef struct element {
+  unsigned char bytes[RLO_MAX_UNIT_BITS / 8];
+  /* Of the byte in which it begins. */
+  int64_t position;
+} element;
 
 static uint64_t next_random(uint64_t *state) {
   *state ^= *state << 13;
@@ -95,22 +104,48 @@ static uint64_t next_random(uint64_t *state) {
   return *state;
 }
 
+/* Keeps the low bits. */
+static void cut_element(element *e, int64_t bits) {
+  for (int64_t b = bits; b < RLO_MAX_UNIT_BITS; ++b) {
+    e->bytes[b / 8] &= (unsigned char)~(1U << (b % 8));
+  }
+}
+
+/* What becomes of an element of another size. */
+static void repack(rlo_dtype dtype, element *e) {
+  if (dtype == RLO_DTYPE_PRED) {
+    e->bytes[0] = e->bytes[0] != 0;
+  }
+  cut_element(e, rlo_dtype_value_bits(dtype));
+}
+
 static int read_element(const side *s,
                         const int64_t *index,
-                        size_t bytes,
-                        unsigned char *out_element,
-                        int64_t *out_position) {
-  *out_position = rlo_address_map_slot(&s->map, index) * (int64_t)bytes;
-  return rlo__input_file_read(
-      s->file, s->offset_bytes + *out_position, out_element, bytes);
+                        size_t swapped_width,
+                        element *out) {
+  unsigned char bytes[RLO_MAX_UNIT_BITS / 8 + 2] = {0};
+  int64_t first_bit = rlo_address_map_slot(&s->map, index) * s->element_bits;
+  int64_t shift = first_bit % 8;
+  size_t count = (size_t)((shift + s->element_bits + 7) / 8);
+  out->position = first_bit / 8;
+  int code = rlo__input_file_read(
+      s->file, s->offset_bytes + out->position, bytes, count);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  rlo__swap_bytes(bytes, count, swapped_width);
+  for (size_t b = 0; b < sizeof(out->bytes); ++b) {
+    unsigned both = bytes[b] | (unsigned)bytes[b + 1] << 8;
+    out->bytes[b] = (unsigned char)(both >> shift & 0xff);
+  }
+  cut_element(out, s->element_bits);
+  return RLO__EXIT_OK;
 }
 
 static int verify_elements(const rlo__conversion *c,
                            const side *src,
-                           const side *dst,
-                           size_t bytes) {
+                           const side *dst) {
   const rlo_shape *shape = &c->dst_shape;
-  size_t width = c->source.swapped_width_bytes;
   uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
   for (int32_t n = 0; n < RLO__VERIFY_ELEMENTS; ++n) {
     int64_t of_dst[RLO_MAX_RANK] = {0};
@@ -119,20 +154,23 @@ static int verify_elements(const rlo__conversion *c,
       of_dst[k] = (int64_t)(next_random(&state) % (uint64_t)shape->dims[k]);
       of_src[c->permutation[k]] = of_dst[k];
     }
-    unsigned char found[RLO_MAX_UNIT_BITS / 8];
-    unsigned char expected[RLO_MAX_UNIT_BITS / 8];
-    int64_t at = 0;
-    int code = read_element(src, of_src, bytes, expected, &at);
+    element found;
+    element expected;
+    int code =
+        read_element(src, of_src, c->source.swapped_width_bytes, &expected);
     if (code == RLO__EXIT_OK) {
-      code = read_element(dst, of_dst, bytes, found, &at);
+      code = read_element(dst, of_dst, 0, &found);
     }
     if (code != RLO__EXIT_OK) {
       return code;
     }
-    rlo__swap_bytes(expected, bytes, width);
-    for (size_t b = 0; b < bytes; ++b) {
-      if (found[b] != expected[b]) {
-        return fail_byte(c, at + (int64_t)b, found[b], expected[b]);
+    if (src->element_bits != dst->element_bits) {
+      repack(shape->dtype, &expected);
+    }
+    for (size_t b = 0; b < sizeof(found.bytes); ++b) {
+      if (found.bytes[b] != expected.bytes[b]) {
+        return fail_byte(
+            c, found.position + (int64_t)b, found.bytes[b], expected.bytes[b]);
       }
     }
   }
@@ -144,25 +182,19 @@ static int verify_some(const rlo__conversion *c,
                        int64_t offset_bytes) {
   const rlo__array_source *source = &c->source;
   rlo_shape_extent extent = {0};
-  side src = {.file = &source->file,
-              .offset_bytes = source->contents.offset_bytes};
-  side dst = {.file = output, .offset_bytes = offset_bytes};
+  side src = {
+      .element_bits = rlo_shape_element_size_bits(&source->contents.shape),
+      .file = &source->file,
+      .offset_bytes = source->contents.offset_bytes};
+  side dst = {.element_bits = rlo_shape_element_size_bits(&c->dst_shape),
+              .file = output,
+              .offset_bytes = offset_bytes};
   if (rlo_shape_measure(&c->dst_shape, &extent) != RLO_OK ||
       rlo_address_map_make(&source->contents.shape, &src.map) != RLO_OK ||
       rlo_address_map_make(&c->dst_shape, &dst.map) != RLO_OK) {
     return rlo__fail_last();
   }
-  if (extent.elements == 0) {
-    return RLO__EXIT_OK;
-  }
-  if (extent.element_bits % 8 != 0 || extent.element_bits > RLO_MAX_UNIT_BITS) {
-    return rlo__fail("--verify of more than %" PRId64
-                     " bytes looks at elements of 1 to 16 whole bytes; one "
-                     "here has %" PRId64 " bits",
-                     MAX_WHOLE_BYTES,
-                     extent.element_bits);
-  }
-  return verify_elements(c, &src, &dst, (size_t)extent.element_bits / 8);
+  return extent.elements == 0 ? RLO__EXIT_OK : verify_elements(c, &src, &dst);
 }
 
 int rlo__convert_verify(const rlo__conversion *c,

@@ -15,6 +15,7 @@
 /* Names of the elements of a shape. */
 typedef struct label_set {
   const rlo_shape *shape;
+  /* Of the shape without its dimensions of stride 0. */
   rlo_address_map map;
   bool has_letters;
   /* Characters of the longest label. */
@@ -41,6 +42,20 @@ static int32_t digits_of(int64_t number) {
   return (int32_t)snprintf(NULL, 0, "%" PRId64, number);
 }
 
+static bool is_broadcast(const rlo_shape *shape, int32_t dimension) {
+  return shape->layout.kind == RLO_LAYOUT_STRIDED &&
+         shape->layout.strides_elems[dimension] == 0 &&
+         shape->dims[dimension] > 1;
+}
+
+rlo_shape rlo__diagram_without_broadcast(const rlo_shape *shape) {
+  rlo_shape unique = *shape;
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    unique.dims[k] = is_broadcast(shape, k) ? 1 : shape->dims[k];
+  }
+  return unique;
+}
+
 /* Makes the labels of a shape, which is borrowed. */
 static int make_labels(const rlo_shape *shape,
                        bool has_letters,
@@ -49,8 +64,9 @@ static int make_labels(const rlo_shape *shape,
   out_labels->shape = shape;
   out_labels->has_letters = has_letters;
   out_labels->width = 1;
+  const rlo_shape unique = rlo__diagram_without_broadcast(shape);
   if (rlo_shape_measure(shape, &extent) != RLO_OK ||
-      rlo_address_map_make(shape, &out_labels->map) != RLO_OK) {
+      rlo_address_map_make(&unique, &out_labels->map) != RLO_OK) {
     return rlo__fail_last();
   }
   /* Fails here, before anything is drawn, if elements share slots. */
@@ -71,7 +87,7 @@ static int make_labels(const rlo_shape *shape,
   }
   int32_t width = shape->rank == 0 ? 1 : shape->rank - 1;
   for (int32_t k = 0; k < shape->rank; ++k) {
-    width += digits_of(shape->dims[k] - 1);
+    width += digits_of(unique.dims[k] - 1);
   }
   if (width >= RLO__DIAGRAM_TEXT_BYTES) {
     return rlo__fail(
@@ -109,11 +125,12 @@ static bool label_slot(const label_set *labels,
   size_t length = 0;
   memcpy(out_text, "-", 2);
   for (int32_t k = 0; k < shape->rank; ++k) {
-    int written = snprintf(out_text + length,
-                           RLO__DIAGRAM_TEXT_BYTES - length,
-                           "%s%" PRId64,
-                           k == 0 ? "" : ",",
-                           index[k]);
+    const char *comma = k == 0 ? "" : ",";
+    char *end = out_text + length;
+    size_t room = RLO__DIAGRAM_TEXT_BYTES - length;
+    int written = is_broadcast(shape, k)
+                      ? snprintf(end, room, "%s*", comma)
+                      : snprintf(end, room, "%s%" PRId64, comma, index[k]);
     length += written > 0 ? (size_t)written : 0;
   }
   return true;

@@ -52,11 +52,18 @@ typedef struct rlo__diagram_options {
   bool has_letters;
 } rlo__diagram_options;
 
+/** Returns a shape with size 1 in place of the dimensions of stride 0, along
+ *  which the elements share their slots: a broadcast view without its repeats.
+ */
+rlo_shape rlo__diagram_without_broadcast(const rlo_shape *shape);
+
 /**
  * Draws the slots of a shape in memory order: the most minor physical dimension
  * runs to the right, the others downwards; each tile is a box, and the tiles of
  * a tile are boxes in it. If elements are not whole bytes, the bytes follow,
- * one to a line. A note replaces each part that does not fit.
+ * one to a line. A note replaces each part that does not fit. In the index of a
+ * slot, '*' stands for every coordinate of a dimension of stride 0; the letter
+ * of a slot is that of its first element.
  * @param out_diagram  released by rlo__diagram_deinit, which must follow in any
  *                     case.
  * @return RLO__EXIT_OK, or prints the reason and returns RLO__EXIT_FAILURE.

@@ -16,10 +16,20 @@ const char *rlo__shape_text_make(const rlo_shape *shape,
 }
 
 int rlo__shape_operand_parse(const char *text, rlo_shape *out_shape) {
-  if (rlo_shape_parse(text, strlen(text), out_shape) != RLO_OK) {
-    return rlo__fail_last();
+  return rlo_shape_parse(text, strlen(text), out_shape) == RLO_OK
+             ? RLO__EXIT_OK
+             : rlo__fail_in_text(text);
+}
+
+/* Whether the text of a layout names an element size, be it the type's own. */
+static bool has_element_size(const char *text) {
+  rlo_bare_layout bare;
+  if (rlo_bare_layout_parse(text, strlen(text), &bare) != RLO_OK) {
+    return false;
   }
-  return RLO__EXIT_OK;
+  bool has_size = bare.layout.element_size_bits != 0;
+  rlo_bare_layout_deinit(&bare);
+  return has_size;
 }
 
 int rlo__layout_operand_apply(const char *text, rlo_shape *shape) {
@@ -30,14 +40,14 @@ int rlo__layout_operand_apply(const char *text, rlo_shape *shape) {
                        shape->dims,
                        shape->rank,
                        &layout) != RLO_OK) {
-    return rlo__fail_last();
+    return rlo__fail_in_text(text);
   }
-  if (layout.element_size_bits == 0) {
+  if (!has_element_size(text)) {
     layout.element_size_bits = shape->layout.element_size_bits;
   }
   if (rlo_shape_make_with_layout(
           shape->dtype, shape->dims, shape->rank, &layout, shape) != RLO_OK) {
-    return rlo__fail_last();
+    return rlo__fail_in_text(text);
   }
   return RLO__EXIT_OK;
 }

@@ -35,10 +35,13 @@ typedef struct rlo__file_hints {
   int64_t offset_bytes;
   /** --byte-order */
   rlo__byte_order byte_order;
+  /** --bitcast: the bits of the file's elements are elements of `from`,
+   * whatever type the header names. */
+  bool is_bitcast;
 } rlo__file_hints;
 
 #define RLO__FILE_HINTS_INIT \
-  { NULL, -1, RLO__BYTE_ORDER_DEFAULT }
+  { NULL, -1, RLO__BYTE_ORDER_DEFAULT, false }
 
 /** The array that a file holds. */
 typedef struct rlo__file_contents {
@@ -48,6 +51,9 @@ typedef struct rlo__file_contents {
   /** The type of the numbers if their bytes have the other order, else
    *  RLO_DTYPE_INVALID. It need not be the shape's. */
   rlo_dtype swapped_type;
+  /** The header names a signed integer type, so that above a value are copies
+   * of its sign. */
+  bool has_signs;
 } rlo__file_contents;
 
 /**

@@ -59,8 +59,36 @@ static rlo_status make_file_shape(const rlo_shape *shape,
   return rlo_shape_make(dtype, &extent.slots, 1, out_file_shape);
 }
 
-/* Returns whether an .npy array of a shape can hold the bytes of `from`. */
-static bool can_hold(const rlo_shape *file_shape, const rlo_shape *from) {
+/* Whether an array of an .npy file has the slots of a shape. */
+typedef enum holding {
+  /* Other slots. */
+  HOLDS_OTHERS,
+  /* As many of the same width, but of another type. */
+  HOLDS_BITS,
+  HOLDS_ELEMENTS
+} holding;
+
+/* Whether elements of a type that NumPy lacks, or of a size of their own, may
+ * be in a file as integers of that type. */
+static bool stands_for(rlo_dtype in_file,
+                       rlo_dtype expected,
+                       rlo_dtype wanted) {
+  rlo_shape scalar;
+  rlo_npy_header header;
+  char text[RLO__MAX_HEADER_BYTES];
+  size_t bytes = 0;
+  /* NumPy has the types that come back as they were written. */
+  bool is_numpys =
+      expected == wanted &&
+      rlo_shape_make(wanted, NULL, 0, &scalar) == RLO_OK &&
+      rlo_npy_format(&scalar, text, sizeof(text), &bytes) == RLO_OK &&
+      rlo_npy_parse(text, bytes, -1, &header) == RLO_OK &&
+      header.shape.dtype == wanted;
+  return in_file == expected || (!is_numpys && rlo_dtype_is_integral(in_file));
+}
+
+static holding compare(const rlo_npy_header *header, const rlo_shape *from) {
+  const rlo_shape *file_shape = &header->shape;
   rlo_shape_extent file_extent = {0};
   rlo_shape_extent extent = {0};
   rlo_shape expected;
@@ -68,16 +96,56 @@ static bool can_hold(const rlo_shape *file_shape, const rlo_shape *from) {
       rlo_shape_measure(from, &extent) != RLO_OK ||
       make_file_shape(from, &expected) != RLO_OK ||
       file_extent.physical_bytes != extent.physical_bytes) {
-    return false;
+    return HOLDS_OTHERS;
   }
-  if (file_shape->rank == 1) {
-    return file_extent.element_bits == extent.element_bits ||
-           file_shape->dtype == RLO_DTYPE_U8;
+  if (file_extent.element_bits != extent.element_bits) {
+    bool is_bytes = file_shape->rank == 1 && file_shape->dtype == RLO_DTYPE_U8;
+    return is_bytes ? HOLDS_ELEMENTS : HOLDS_OTHERS;
   }
   rlo_shape file_as_expected = *file_shape;
   file_as_expected.dtype = expected.dtype;
-  return file_extent.element_bits == extent.element_bits &&
-         rlo_shape_equal(&file_as_expected, &expected);
+  if (file_shape->rank != 1 && !rlo_shape_equal(&file_as_expected, &expected)) {
+    return HOLDS_OTHERS;
+  }
+  return header->is_type_unknown ||
+                 stands_for(file_shape->dtype, expected.dtype, from->dtype)
+             ? HOLDS_ELEMENTS
+             : HOLDS_BITS;
+}
+
+/* Refuses a file that has not the slots of the shape of --from. */
+static int check_slots(const rlo__input_file *file,
+                       const rlo__file_hints *hints,
+                       const rlo_npy_header *header) {
+  const rlo_shape *file_shape = &header->shape;
+  rlo__shape_text held;
+  rlo__shape_text wanted;
+  rlo_shape expected;
+  switch (compare(header, hints->from)) {
+    case HOLDS_ELEMENTS:
+      return RLO__EXIT_OK;
+    case HOLDS_BITS:
+      if (hints->is_bitcast) {
+        return RLO__EXIT_OK;
+      }
+      return rlo__fail(
+          "%s holds %s, not elements of type %s; --bitcast takes the bits of "
+          "one for the other",
+          file->path,
+          rlo__shape_text_make(file_shape, &held),
+          rlo_dtype_name(hints->from->dtype));
+    case HOLDS_OTHERS:
+      break;
+  }
+  if (make_file_shape(hints->from, &expected) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  rlo__shape_text asked_for;
+  return rlo__fail("%s holds %s; as %s it would hold %s",
+                   file->path,
+                   rlo__shape_text_make(file_shape, &held),
+                   rlo__shape_text_make(hints->from, &asked_for),
+                   rlo__shape_text_make(&expected, &wanted));
 }
 
 static int parse_header(const rlo__input_file *file,
@@ -124,23 +192,17 @@ static int read_header(const rlo__input_file *file,
   if (from == NULL && header.is_type_unknown) {
     return fail_unknown_type(file, &header.shape);
   }
-  if (from != NULL && !can_hold(&header.shape, from)) {
-    rlo__shape_text held;
-    rlo__shape_text wanted;
-    rlo_shape file_shape;
-    if (make_file_shape(from, &file_shape) != RLO_OK) {
-      return rlo__fail_last();
-    }
-    return rlo__fail("%s holds %s; the shape of --from needs %s",
-                     file->path,
-                     rlo__shape_text_make(&header.shape, &held),
-                     rlo__shape_text_make(&file_shape, &wanted));
+  code = from == NULL ? RLO__EXIT_OK : check_slots(file, hints, &header);
+  if (code != RLO__EXIT_OK) {
+    return code;
   }
   *out_contents = (rlo__file_contents){
       .shape = from == NULL ? header.shape : *from,
       .offset_bytes = header.data_offset_bytes,
       .swapped_type =
           header.is_byte_swapped ? header.shape.dtype : RLO_DTYPE_INVALID,
+      .has_signs =
+          rlo_dtype_class_of(header.shape.dtype) == RLO_DTYPE_CLASS_SIGNED,
   };
   return RLO__EXIT_OK;
 }
@@ -190,9 +252,10 @@ const rlo__file_format rlo__format_npy = {
         "a NumPy array. A plain row- or column-major result has its\n"
         "logical shape; any other has one dimension with all slots,\n"
         "padding included. Types that NumPy lacks become unsigned\n"
-        "integers of their width, packed types bytes. Input of such a\n"
-        "type, as ml_dtypes writes it, needs --from. Big-endian input\n"
-        "is byte-swapped. Data of more than 64 MiB begin at byte 4096.\n",
+        "integers of their width, packed types bytes, and are read from\n"
+        "them with --from, which input of ml_dtypes needs. Big-endian\n"
+        "input is byte-swapped. Data of more than 64 MiB begin at byte\n"
+        "4096.\n",
     .has_shape = true,
     .read_header = read_header,
     .make_header = make_header,

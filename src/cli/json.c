@@ -35,44 +35,48 @@ static size_t utf8_length(const unsigned char *bytes) {
   return is_too_long || is_no_character ? 0 : length;
 }
 
-static void write_text(const char *text) {
-  putchar('"');
+static void write_text(FILE *file, const char *text) {
+  putc('"', file);
   const unsigned char *at = (const unsigned char *)text;
   while (*at != '\0') {
     size_t length = *at < 0x80 ? 1 : utf8_length(at);
     if (*at == '"' || *at == '\\') {
-      printf("\\%c", *at);
+      fprintf(file, "\\%c", *at);
     } else if (*at == '\n') {
-      fputs("\\n", stdout);
+      fputs("\\n", file);
     } else if (*at < 0x20 || *at == 0x7f) {
-      printf("\\u%04x", *at);
+      fprintf(file, "\\u%04x", *at);
     } else if (length == 0) {
       /* U+FFFD is the replacement character. */
-      fputs("\\ufffd", stdout);
+      fputs("\\ufffd", file);
       length = 1;
     } else {
-      fwrite(at, 1, length, stdout);
+      fwrite(at, 1, length, file);
     }
     at += length;
   }
-  putchar('"');
+  putc('"', file);
+}
+
+static FILE *file_of(const rlo__json *json) {
+  return json->file != NULL ? json->file : stdout;
 }
 
 /* Writes the comma and the key before a value. */
 static void begin_value(rlo__json *json, const char *key) {
   if (json->has_values[json->depth]) {
-    putchar(',');
+    putc(',', file_of(json));
   }
   json->has_values[json->depth] = true;
   if (key != NULL) {
-    write_text(key);
-    putchar(':');
+    write_text(file_of(json), key);
+    putc(':', file_of(json));
   }
 }
 
 static void begin_nest(rlo__json *json, const char *key, char bracket) {
   begin_value(json, key);
-  putchar(bracket);
+  putc(bracket, file_of(json));
   assert(json->depth + 1 < RLO__JSON_MAX_DEPTH);
   json->has_values[++json->depth] = false;
 }
@@ -80,9 +84,9 @@ static void begin_nest(rlo__json *json, const char *key, char bracket) {
 static void end_nest(rlo__json *json, char bracket) {
   assert(json->depth > 0);
   --json->depth;
-  putchar(bracket);
+  putc(bracket, file_of(json));
   if (json->depth == 0) {
-    putchar('\n');
+    putc('\n', file_of(json));
   }
 }
 
@@ -105,29 +109,49 @@ void rlo__json_end_array(rlo__json *json) {
 void rlo__json_string(rlo__json *json, const char *key, const char *value) {
   begin_value(json, key);
   if (value == NULL) {
-    fputs("null", stdout);
+    fputs("null", file_of(json));
   } else {
-    write_text(value);
+    write_text(file_of(json), value);
   }
 }
 
 void rlo__json_int(rlo__json *json, const char *key, int64_t value) {
   begin_value(json, key);
-  printf("%" PRId64, value);
+  fprintf(file_of(json), "%" PRId64, value);
 }
 
 void rlo__json_double(rlo__json *json, const char *key, double value) {
   begin_value(json, key);
   if (isfinite(value)) {
-    printf("%.6g", value);
+    fprintf(file_of(json), "%.6g", value);
   } else {
-    fputs("null", stdout);
+    fputs("null", file_of(json));
+  }
+}
+
+void rlo__json_micros(rlo__json *json, const char *key, int64_t nanos) {
+  const char *sign = nanos < 0 ? "-" : "";
+  const uint64_t size = nanos < 0 ? -(uint64_t)nanos : (uint64_t)nanos;
+  begin_value(json, key);
+  fprintf(file_of(json),
+          "%s%" PRIu64 ".%03" PRIu64,
+          sign,
+          size / 1000,
+          size % 1000);
+}
+
+void rlo__json_copy(rlo__json *json, const char *key, FILE *from) {
+  begin_value(json, key);
+  for (int c = getc(from); c != EOF; c = getc(from)) {
+    if (c != '\n') {
+      putc(c, file_of(json));
+    }
   }
 }
 
 void rlo__json_bool(rlo__json *json, const char *key, bool value) {
   begin_value(json, key);
-  fputs(value ? "true" : "false", stdout);
+  fputs(value ? "true" : "false", file_of(json));
 }
 
 void rlo__json_ints(rlo__json *json,

@@ -4,12 +4,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /** Maximum nesting depth of objects and arrays. */
 #define RLO__JSON_MAX_DEPTH 16
 
 /**
- * Writes one JSON value to standard output, piece by piece. Zero-initialized.
+ * Writes one JSON value to a file, piece by piece. Zero-initialized.
  * Inside an object each value needs a key; inside an array, and for the
  * outermost value, the key is NULL.
  */
@@ -17,6 +18,8 @@ typedef struct rlo__json {
   int32_t depth;
   /** For each depth: whether the next value needs a comma. */
   bool has_values[RLO__JSON_MAX_DEPTH];
+  /** NULL: standard output. */
+  FILE *file;
 } rlo__json;
 
 void rlo__json_begin_object(rlo__json *json, const char *key);
@@ -31,6 +34,10 @@ void rlo__json_string(rlo__json *json, const char *key, const char *value);
 void rlo__json_int(rlo__json *json, const char *key, int64_t value);
 /** Six significant digits; null for infinities and NaN. */
 void rlo__json_double(rlo__json *json, const char *key, double value);
+/** Microseconds, with the nanoseconds as decimals. */
+void rlo__json_micros(rlo__json *json, const char *key, int64_t nanos);
+/** The JSON text of a file, without its line ends. */
+void rlo__json_copy(rlo__json *json, const char *key, FILE *from);
 void rlo__json_bool(rlo__json *json, const char *key, bool value);
 /** An array of `count` numbers. */
 void rlo__json_ints(rlo__json *json,

@@ -34,6 +34,23 @@ int rlo__fail(const char *format, ...) {
   return RLO__EXIT_FAILURE;
 }
 
+int rlo__fail_in_text(const char *text) {
+  enum { MAX_SHOWN = 120 };
+
+  return rlo__fail("'%.*s%s': %s",
+                   (int)MAX_SHOWN,
+                   text,
+                   strlen(text) > MAX_SHOWN ? "..." : "",
+                   rlo_error_last()->message);
+}
+
+int rlo__fail_on_device(void) {
+  const rlo_error *error = rlo_error_last();
+  return error->status == RLO_UNSUPPORTED
+             ? rlo__fail("%s; try --host", error->message)
+             : rlo__fail_last();
+}
+
 int rlo__fail_last(void) {
   const rlo_error *error = rlo_error_last();
   rlo__fail("%s", error->message);

@@ -32,6 +32,14 @@ int rlo__fail(const char *format, ...);
  *  thread, and the build log if a kernel did not compile. */
 int rlo__fail_last(void);
 
+/** The same for a text from the command line, which the sentence begins with: a
+ *  position in the message is one of this text. */
+int rlo__fail_in_text(const char *text);
+
+/** The same for work on a device; says that --host needs none, if the device
+ *  lacks what is asked for. */
+int rlo__fail_on_device(void);
+
 /** Prints the sentence and how to get help; returns RLO__EXIT_USAGE. `verb` may
  *  be NULL. */
 RLO_PRINTF(2, 3)

@@ -7,6 +7,8 @@
 
 #include "array_file.h"
 #include "op_catalog.h"
+#include "op_combine.h"
+#include "op_profile.h"
 #include "options.h"
 #include "stream.h"
 
@@ -18,16 +20,25 @@ typedef struct rlo__op_request {
   /** "NAME=VALUE" */
   const char *attributes[RLO__MAX_OP_ATTRIBUTES];
   int32_t num_attributes;
-  /** The --from of each input, in their order; "-": the shape of the file. Room
-   *  for all arguments of the command line. */
+  /** A file of further ones, "-" for standard input; NULL: none. */
+  const char *attributes_path;
+  /** "NAME=FILE". Room for all arguments of the command line. */
+  const char **inputs;
+  int32_t num_inputs;
+  /** The --from of each input, in the order in which they are named; "-": the
+   *  shape of the file. Room as above. */
   const char **from;
   int32_t num_from;
+  /** The bits of .npy elements are those of the type of --from. */
+  bool is_bitcast;
+  rlo__op_factors factors;
   /** NULL: as the operation makes it, which is row-major but for Identity. */
   const char *to;
-  /** Files of the inputs, then of the results. */
+  /** Files of the inputs, unless `inputs` are named, then of the results. */
   char **paths;
   int32_t num_paths;
   rlo__stream_options stream;
+  rlo__profile_options profile;
   rlo__common_options common;
 } rlo__op_request;
 
@@ -39,6 +50,10 @@ typedef struct rlo__op {
   rlo__op_attributes attributes;
   int32_t num_inputs;
   int32_t num_outputs;
+  /** The files of the inputs in their places, then of the results. */
+  const char **paths;
+  /** The --from of each input; "-": none. */
+  const char **from;
   /** Open. */
   rlo__array_source *sources;
   int32_t num_open;
@@ -47,7 +62,12 @@ typedef struct rlo__op {
   /** The results, each in its layout. */
   rlo_shape *output_shapes;
   rlo__stream_output *outputs;
+  rlo__op_profile profile;
 } rlo__op;
+
+/** Finds the files of the inputs and results, and allocates the lists with a
+ *  place for each. Returns an exit code, as below. */
+int rlo__op_take_files(rlo__op *op);
 
 /** Reads the inputs, runs the operation on a device or on the host, and writes
  *  all of its results or none. Returns an exit code, after a message unless it

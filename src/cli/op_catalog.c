@@ -2,9 +2,13 @@
 #include "op_catalog.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "relayout/gradient.h"
 
 #include "display.h"
 #include "json.h"
@@ -25,13 +29,19 @@ static const char *type_name(uint32_t types) {
       {RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_I64S, "integer or integers"},
       {RLO_ATTRIBUTE_F64, "number"},
       {RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, "number"},
+      {RLO_ATTRIBUTE_F64S, "numbers"},
       {RLO_ATTRIBUTE_BOOL, "true or false"},
+      {RLO_ATTRIBUTE_BOOLS, "list of true and false"},
       {RLO_ATTRIBUTE_STRING, "word"},
+      {RLO_ATTRIBUTE_STRINGS, "words"},
       {RLO_ATTRIBUTE_SHAPE, "shape"},
+      {RLO_ATTRIBUTE_SHAPES, "shapes"},
+      {RLO_ATTRIBUTE_MAP, "map"},
   };
 
   for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); ++n) {
-    if (names[n].types == types) {
+    /* An integer beyond INT64_MAX is one like any other here. */
+    if (names[n].types == (types & ~(uint32_t)RLO_ATTRIBUTE_U64)) {
       return names[n].name;
     }
   }
@@ -73,17 +83,17 @@ static bool parse_integer(const char **text, int64_t *out_value) {
   return rlo__int64_read(text, out_value) && (**text == '\0' || **text == ',');
 }
 
-static int parse_list(const rlo_attribute_spec *spec,
+static int parse_list(rlo__op_attributes *attributes,
+                      const rlo_attribute_spec *spec,
                       const char *text,
-                      int64_t **out_values,
-                      int32_t *out_count) {
+                      rlo_attribute *out) {
   int32_t count = 0;
-  int64_t *values = calloc(MAX_LIST, sizeof(*values));
+  int64_t *values =
+      rlo__op_attributes_allocate(attributes, MAX_LIST, sizeof(*values));
   if (values == NULL) {
-    return rlo__fail("cannot get memory for %d numbers", MAX_LIST);
+    return RLO__EXIT_FAILURE;
   }
-  *out_values = values;
-  *out_count = 0;
+  *out = rlo_attribute_i64s(spec->name, values, 0);
   if (strcmp(text, "-") == 0) {
     return RLO__EXIT_OK;
   }
@@ -100,23 +110,56 @@ static int parse_list(const rlo_attribute_spec *spec,
       break;
     }
   }
-  *out_count = count;
+  *out = rlo_attribute_i64s(spec->name, values, count);
   return RLO__EXIT_OK;
+}
+
+/* Parses a text of digits, to the last of them. */
+static int parse_whole(const rlo_attribute_spec *spec,
+                       const char *text,
+                       rlo_attribute *out) {
+  const char *rest = text;
+  int64_t integer = 0;
+  if (rlo__int64_read(&rest, &integer)) {
+    *out = rlo_attribute_i64(spec->name, integer);
+    return RLO__EXIT_OK;
+  }
+  errno = 0;
+  unsigned long long large = strtoull(text, NULL, 10);
+  if (text[0] != '-' && errno == 0 && (spec->types & RLO_ATTRIBUTE_U64) != 0) {
+    *out = rlo_attribute_u64(spec->name, large);
+    return RLO__EXIT_OK;
+  }
+  return rlo__fail_usage("op",
+                         "--attr %s: %s does not fit 64 bits%s",
+                         spec->name,
+                         text,
+                         (spec->types & RLO_ATTRIBUTE_F64) != 0
+                             ? "; write a float with a point or an exponent"
+                             : "");
 }
 
 static int parse_number(const rlo_attribute_spec *spec,
                         const char *text,
                         rlo_attribute *out) {
-  const char *rest = text;
-  if ((spec->types & RLO_ATTRIBUTE_I64) != 0 &&
-      parse_integer(&rest, &out->value.i64) && *rest == '\0') {
-    out->type = RLO_ATTRIBUTE_I64;
-    return RLO__EXIT_OK;
+  const char *digits = text[0] == '-' ? text + 1 : text;
+  bool is_whole =
+      digits[0] != '\0' && digits[strspn(digits, "0123456789")] == '\0';
+  if (is_whole && (spec->types & RLO_ATTRIBUTE_I64) != 0) {
+    return parse_whole(spec, text, out);
   }
   char *end = NULL;
   double value = strtod(text, &end);
   if ((spec->types & RLO_ATTRIBUTE_F64) == 0 || end == text || *end != '\0') {
     return fail_value(spec, text);
+  }
+  if (!rlo__number_is_exact(text, value)) {
+    return rlo__fail_usage("op",
+                           "--attr %s: %s is not exact as a double; the "
+                           "nearest one is %.0f",
+                           spec->name,
+                           text,
+                           value);
   }
   *out = rlo_attribute_f64(spec->name, value);
   return RLO__EXIT_OK;
@@ -133,38 +176,71 @@ static int parse_bool(const rlo_attribute_spec *spec,
   return RLO__EXIT_OK;
 }
 
-/* Stores allocations in `attributes` at `place`. */
-static int parse_value(rlo__op_attributes *attributes,
-                       int32_t place,
+static int parse_shape(rlo__op_attributes *attributes,
                        const rlo_attribute_spec *spec,
-                       const char *text) {
-  rlo_attribute *out = &attributes->items[place];
-  *out = rlo_attribute_string(spec->name, text);
+                       const char *text,
+                       rlo_attribute *out) {
+  rlo_shape *shape = rlo__op_attributes_allocate(attributes, 1, sizeof(*shape));
+  if (shape == NULL) {
+    return RLO__EXIT_FAILURE;
+  }
+  *out = rlo_attribute_shape(spec->name, shape);
+  return rlo__shape_operand_parse(text, shape);
+}
+
+static int parse_value(rlo__op_attributes *attributes,
+                       const rlo_attribute_spec *spec,
+                       const char *text,
+                       rlo_attribute *out) {
   if ((spec->types & RLO_ATTRIBUTE_STRING) != 0) {
+    *out = rlo_attribute_string(spec->name, text);
     return RLO__EXIT_OK;
   }
   if ((spec->types & RLO_ATTRIBUTE_BOOL) != 0) {
     return parse_bool(spec, text, out);
   }
   if ((spec->types & RLO_ATTRIBUTE_SHAPE) != 0) {
-    rlo_shape *shape = malloc(sizeof(*shape));
-    if (shape == NULL) {
-      return rlo__fail("cannot get %zu bytes of memory", sizeof(*shape));
-    }
-    attributes->shapes[place] = shape;
-    *out = rlo_attribute_shape(spec->name, shape);
-    return rlo__shape_operand_parse(text, shape);
+    return parse_shape(attributes, spec, text, out);
   }
   const uint32_t either = RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_I64S;
   bool is_one = (spec->types & either) == either && strchr(text, ',') == NULL &&
                 strcmp(text, "-") != 0;
-  if ((spec->types & RLO_ATTRIBUTE_I64S) == 0 || is_one) {
+  if ((spec->types & RLO_ATTRIBUTE_I64S) != 0 && !is_one) {
+    return parse_list(attributes, spec, text, out);
+  }
+  if ((spec->types & (RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_F64)) != 0) {
     return parse_number(spec, text, out);
   }
-  int32_t count = 0;
-  int code = parse_list(spec, text, &attributes->lists[place], &count);
-  *out = rlo_attribute_i64s(spec->name, attributes->lists[place], count);
-  return code;
+  return rlo__fail_usage("op",
+                         "--attr %s: its type, %s, is for a file: --attrs",
+                         spec->name,
+                         type_name(spec->types));
+}
+
+static const rlo_attribute_spec *find_spec(const rlo_kernel_config *kernel,
+                                           const char *name,
+                                           size_t length) {
+  for (int32_t n = 0; n < kernel->num_attributes; ++n) {
+    const char *known = kernel->attributes[n].name;
+    if (strlen(known) == length && memcmp(known, name, length) == 0) {
+      return &kernel->attributes[n];
+    }
+  }
+  return NULL;
+}
+
+uint32_t rlo__op_attribute_types(const rlo_kernel_config *kernel,
+                                 const char *name) {
+  const rlo_attribute_spec *spec = find_spec(kernel, name, strlen(name));
+  return spec != NULL ? spec->types : 0;
+}
+
+rlo_attribute *rlo__op_attributes_append(rlo__op_attributes *attributes) {
+  if (attributes->count == RLO__MAX_OP_ATTRIBUTES) {
+    rlo__fail_usage("op", "more than %d attributes", RLO__MAX_OP_ATTRIBUTES);
+    return NULL;
+  }
+  return &attributes->items[attributes->count++];
 }
 
 int rlo__op_attributes_add(rlo__op_attributes *attributes,
@@ -175,27 +251,42 @@ int rlo__op_attributes_add(rlo__op_attributes *attributes,
     return rlo__fail_usage("op", "--attr %s: write NAME=VALUE", text);
   }
   size_t length = (size_t)(equals - text);
-  const rlo_attribute_spec *spec = NULL;
-  for (int32_t n = 0; n < kernel->num_attributes; ++n) {
-    const char *name = kernel->attributes[n].name;
-    if (strlen(name) == length && memcmp(name, text, length) == 0) {
-      spec = &kernel->attributes[n];
-    }
-  }
+  const rlo_attribute_spec *spec = find_spec(kernel, text, length);
   if (spec == NULL) {
     return fail_unknown(kernel, text, length);
   }
-  if (attributes->count == RLO__MAX_OP_ATTRIBUTES) {
-    return rlo__fail_usage(
-        "op", "more than %d attributes", RLO__MAX_OP_ATTRIBUTES);
+  rlo_attribute *item = rlo__op_attributes_append(attributes);
+  return item != NULL ? parse_value(attributes, spec, equals + 1, item)
+                      : RLO__EXIT_USAGE;
+}
+
+/* A part of the memory of attributes. */
+typedef struct rlo__op_block {
+  struct rlo__op_block *next;
+  max_align_t data[];
+} rlo__op_block;
+
+void *rlo__op_attributes_allocate(rlo__op_attributes *attributes,
+                                  size_t count,
+                                  size_t element_bytes) {
+  rlo__op_block *block = NULL;
+  if (count <= (SIZE_MAX - sizeof(*block)) / element_bytes) {
+    block = calloc(1, sizeof(*block) + count * element_bytes);
   }
-  return parse_value(attributes, attributes->count++, spec, equals + 1);
+  if (block == NULL) {
+    rlo__fail("cannot get memory for %zu values of an attribute", count);
+    return NULL;
+  }
+  block->next = attributes->blocks;
+  attributes->blocks = block;
+  return block->data;
 }
 
 void rlo__op_attributes_deinit(rlo__op_attributes *attributes) {
-  for (int32_t n = 0; n < attributes->count; ++n) {
-    free(attributes->lists[n]);
-    free(attributes->shapes[n]);
+  while (attributes->blocks != NULL) {
+    rlo__op_block *block = attributes->blocks;
+    attributes->blocks = block->next;
+    free(block);
   }
   *attributes = (rlo__op_attributes){0};
 }
@@ -228,7 +319,8 @@ static int list_kernels(rlo_engine *engine,
     return rlo__fail("cannot get memory for %d kernels", (int)MAX_KERNELS);
   }
   int32_t num_kernels = 0;
-  if (rlo_kernel_list(engine, "host", kernels, MAX_KERNELS, &num_kernels) !=
+  if (rlo_kernel_list(
+          engine, RLO_BACKEND_NAME_HOST, kernels, MAX_KERNELS, &num_kernels) !=
       RLO_OK) {
     free(kernels);
     return rlo__fail_last();
@@ -237,7 +329,7 @@ static int list_kernels(rlo_engine *engine,
    * NAME=VALUE cannot express. */
   *out_count = 0;
   for (int32_t n = 0; n < num_kernels; ++n) {
-    if (strcmp(kernels[n].kernel_name, "MoveAdjoint") != 0) {
+    if (strcmp(kernels[n].kernel_name, RLO_KERNEL_NAME_MOVE_ADJOINT) != 0) {
       kernels[(*out_count)++] = kernels[n];
     }
   }
@@ -270,6 +362,24 @@ int rlo__op_catalog_find(rlo_engine *engine,
                                name);
 }
 
+void rlo__op_inputs_text(const rlo_kernel_config *kernel,
+                         char *text,
+                         size_t text_bytes) {
+  size_t at = 0;
+  text[0] = '\0';
+  for (int32_t n = 0; n < kernel->num_input_names && at < text_bytes; ++n) {
+    bool is_last = n == kernel->num_input_names - 1;
+    at += (size_t)snprintf(text + at,
+                           text_bytes - at,
+                           "%s%s%s",
+                           n == 0 ? "" : ", ",
+                           kernel->input_names[n],
+                           is_last && kernel->max_inputs < 0 ? " (any number)"
+                           : n >= kernel->min_inputs ? " (may be left out)"
+                                                     : "");
+  }
+}
+
 static void print_inputs(const rlo_kernel_config *kernel) {
   if (kernel->max_inputs < 0) {
     printf("%d or more inputs", kernel->min_inputs);
@@ -279,12 +389,20 @@ static void print_inputs(const rlo_kernel_config *kernel) {
   } else {
     printf("%d to %d inputs", kernel->min_inputs, kernel->max_inputs);
   }
+  char names[512];
+  rlo__op_inputs_text(kernel, names, sizeof(names));
+  printf(": %s", names);
 }
 
-static void print_kernel(const rlo_kernel_config *kernel) {
+static bool has_gradient(rlo_engine *engine, const rlo_kernel_config *kernel) {
+  rlo_gradient_config config;
+  return rlo_gradient_find(engine, kernel->kernel_name, &config) == RLO_OK;
+}
+
+static void print_kernel(rlo_engine *engine, const rlo_kernel_config *kernel) {
   printf("%s: ", kernel->kernel_name);
   print_inputs(kernel);
-  putchar('\n');
+  puts(has_gradient(engine, kernel) ? ", has a gradient" : "");
   for (int32_t n = 0; n < kernel->num_attributes; ++n) {
     const rlo_attribute_spec *spec = &kernel->attributes[n];
     printf("  %s=%s%s\n",
@@ -295,11 +413,18 @@ static void print_kernel(const rlo_kernel_config *kernel) {
 }
 
 static void print_kernel_json(rlo__json *json,
+                              rlo_engine *engine,
                               const rlo_kernel_config *kernel) {
   rlo__json_begin_object(json, NULL);
   rlo__json_string(json, "name", kernel->kernel_name);
   rlo__json_int(json, "min_inputs", kernel->min_inputs);
   rlo__json_int(json, "max_inputs", kernel->max_inputs);
+  rlo__json_bool(json, "has_gradient", has_gradient(engine, kernel));
+  rlo__json_begin_array(json, "inputs");
+  for (int32_t n = 0; n < kernel->num_input_names; ++n) {
+    rlo__json_string(json, NULL, kernel->input_names[n]);
+  }
+  rlo__json_end_array(json);
   rlo__json_begin_array(json, "attributes");
   for (int32_t n = 0; n < kernel->num_attributes; ++n) {
     const rlo_attribute_spec *spec = &kernel->attributes[n];
@@ -328,9 +453,9 @@ int rlo__op_catalog_print(bool is_json) {
   }
   for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
     if (is_json) {
-      print_kernel_json(&json, &kernels[n]);
+      print_kernel_json(&json, engine, &kernels[n]);
     } else {
-      print_kernel(&kernels[n]);
+      print_kernel(engine, &kernels[n]);
     }
   }
   if (code == RLO__EXIT_OK && is_json) {

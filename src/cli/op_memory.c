@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "relayout/engine_ops.h"
 #include "relayout/ops.h"
 
 #include "message.h"
@@ -47,25 +48,26 @@ static rlo_status clear_gaps(const rlo__array *array) {
 }
 
 /* Converts a result to its layout and copies it to shared memory. */
-static rlo_status read_output(rlo_tensor *result,
+static rlo_status read_output(const rlo__op *op,
+                              rlo_tensor *result,
                               rlo_tensor *const *inputs,
-                              int32_t num_inputs,
                               const rlo__array *output) {
-  rlo_attribute attribute = rlo_attribute_shape("shape", &output->shape);
-  rlo_attributes attributes = {&attribute, 1};
+  if (rlo__op_factors_matter(&op->request->factors)) {
+    rlo_status combined =
+        rlo__op_combine(&op->request->factors, result, output);
+    return combined == RLO_OK ? clear_gaps(output) : combined;
+  }
   rlo_tensor *placed = NULL;
-  rlo_status status = rlo_run_kernel(rlo_tensor_engine(result),
-                                     "Relayout",
-                                     &result,
-                                     1,
-                                     &attributes,
-                                     &placed,
-                                     1,
-                                     NULL);
+  rlo_status status = RLO_OK;
+  if (rlo_shape_equal(rlo_tensor_shape(result), &output->shape)) {
+    placed = rlo_tensor_retain(result);
+  } else {
+    status = rlo_op_relayout(result, &output->shape, &placed);
+  }
   if (status == RLO_OK) {
     status = rlo_tensor_read(placed, output->data, (int64_t)output->bytes);
   }
-  for (int32_t n = 0; status == RLO_OK && n < num_inputs; ++n) {
+  for (int32_t n = 0; status == RLO_OK && n < op->num_inputs; ++n) {
     if (rlo_tensor_shares_memory(placed, inputs[n])) {
       status = clear_gaps(output);
       break;
@@ -99,7 +101,7 @@ static rlo_status run_kernel(const state *s,
                                      op->num_outputs,
                                      NULL);
   for (int32_t n = 0; status == RLO_OK && n < op->num_outputs; ++n) {
-    status = read_output(results[n], tensors, op->num_inputs, &s->outputs[n]);
+    status = read_output(op, results[n], tensors, &s->outputs[n]);
   }
   return status;
 }
@@ -109,17 +111,31 @@ static int run_on(const state *s, rlo_context *context) {
   options.context = context;
   /* So that the result's layout costs no second launch. */
   options.is_fusing = true;
-  const int32_t num_tensors = s->op->request->num_paths;
+  const int32_t num_tensors = s->op->num_inputs + s->op->num_outputs;
+  options.is_profiling = rlo__profile_is_wanted(&s->op->request->profile);
   rlo_tensor **tensors = calloc((size_t)num_tensors, sizeof(rlo_tensor *));
   if (tensors == NULL) {
     return rlo__fail("cannot get memory for %d tensors", num_tensors);
   }
   rlo_engine *engine = NULL;
+  rlo_profile *profile = NULL;
   rlo_status status = rlo_engine_create(&options, &engine);
+  if (status == RLO_OK && options.is_profiling) {
+    status = rlo_profile_begin(engine, &profile);
+  }
   if (status == RLO_OK) {
     status = run_kernel(s, engine, tensors);
   }
-  int code = status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+  if (status == RLO_OK && profile != NULL) {
+    status = rlo_profile_end(profile);
+  }
+  int code = status == RLO_OK  ? RLO__EXIT_OK
+             : context == NULL ? rlo__fail_last()
+                               : rlo__fail_on_device();
+  if (code == RLO__EXIT_OK && profile != NULL) {
+    code = rlo__op_profile_write(&s->op->profile, profile);
+  }
+  rlo_profile_release(profile);
   for (int32_t n = 0; n < num_tensors; ++n) {
     rlo_tensor_release(tensors[n]);
   }
@@ -171,6 +187,11 @@ static int allocate_outputs(state *s) {
                                  (size_t)output->bytes};
     if (s->outputs[n].data == NULL) {
       return RLO__EXIT_FAILURE;
+    }
+    code =
+        rlo__op_load_old(&op->request->factors, output->path, &s->outputs[n]);
+    if (code != RLO__EXIT_OK) {
+      return code;
     }
   }
   return RLO__EXIT_OK;

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -263,6 +264,18 @@ int rlo__device_choice_parse(const char *verb,
   }
 }
 
+bool rlo__number_is_exact(const char *text, double value) {
+  char digits[DBL_MAX_10_EXP + 8];
+  const char *first = text[0] == '-' ? text + 1 : text;
+  if (first[strspn(first, "0123456789")] != '\0') {
+    return true;
+  }
+  snprintf(digits, sizeof(digits), "%.0f", fabs(value));
+  for (; first[0] == '0' && first[1] != '\0'; ++first) {
+  }
+  return strcmp(digits, first) == 0;
+}
+
 int rlo__factor_parse(const char *verb,
                       const char *what,
                       const char *text,
@@ -271,6 +284,15 @@ int rlo__factor_parse(const char *verb,
   *out_value = strtod(text, &end);
   if (end == text || *end != '\0' || !isfinite(*out_value)) {
     return rlo__fail_usage(verb, "%s: '%s' is not a finite number", what, text);
+  }
+  if (!rlo__number_is_exact(text, *out_value)) {
+    return rlo__fail_usage(
+        verb,
+        "%s: %s is not exact as a factor, which is a double; "
+        "the nearest one is %.0f",
+        what,
+        text,
+        *out_value);
   }
   return RLO__EXIT_OK;
 }
@@ -360,14 +382,15 @@ int rlo__permutation_parse(const char *verb,
                      list.count,
                      rank);
   }
+  int32_t numbers[RLO_MAX_RANK];
   for (int32_t k = 0; k < rank; ++k) {
     int64_t value = list.values[k];
     /* Clamped: the ends of the range are invalid entries too. */
-    out_permutation[k] = value < INT32_MIN   ? INT32_MIN
-                         : value > INT32_MAX ? INT32_MAX
-                                             : (int32_t)value;
+    numbers[k] = value < INT32_MIN   ? INT32_MIN
+                 : value > INT32_MAX ? INT32_MAX
+                                     : (int32_t)value;
   }
-  if (rlo_permutation_validate(out_permutation, rank) != RLO_OK) {
+  if (rlo_permutation_normalize(numbers, rank, out_permutation) != RLO_OK) {
     return rlo__fail_last();
   }
   return RLO__EXIT_OK;

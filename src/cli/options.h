@@ -46,6 +46,7 @@ typedef enum rlo__option {
   RLO__OPTION_ALPHA,
   RLO__OPTION_BETA,
   RLO__OPTION_ATTR,
+  RLO__OPTION_ATTRS,
   RLO__OPTION_LIST,
   RLO__OPTION_DEVICES,
   RLO__OPTION_IO,
@@ -56,7 +57,16 @@ typedef enum rlo__option {
   RLO__OPTION_PROGRESS,
   RLO__OPTION_OFFSET,
   RLO__OPTION_BYTE_ORDER,
-  RLO__OPTION_RESUME
+  RLO__OPTION_RESUME,
+  RLO__OPTION_INPUT,
+  RLO__OPTION_PROFILE,
+  RLO__OPTION_TRACE,
+  RLO__OPTION_BITCAST,
+  RLO__OPTION_ACCUMULATE,
+  RLO__OPTION_PROTO,
+  RLO__OPTION_SAVE_PROTO,
+  RLO__OPTION_HLO,
+  RLO__OPTION_TOP
 } rlo__option;
 
 /** A list of dimensions, strides or indices from the command line. */
@@ -142,7 +152,12 @@ int rlo__device_choice_parse(const char *verb,
                              const char *text,
                              rlo__device_choice *out_choice);
 
-/** Parses a finite floating-point number; `what` names it in messages. */
+/** Whether a number is exactly the integer that a text of digits alone is; true
+ *  for any other text. */
+bool rlo__number_is_exact(const char *text, double value);
+
+/** Parses a finite floating-point number; `what` names it in messages. Digits
+ *  alone are an integer, which the number must be exactly. */
 int rlo__factor_parse(const char *verb,
                       const char *what,
                       const char *text,

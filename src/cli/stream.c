@@ -103,7 +103,7 @@ static rlo_status estimate_job(const rlo__stream *s,
   rlo_job_options of_job = job_options(s, job, &journal);
   rlo_storage_traits src = RLO_STORAGE_TRAITS_INIT;
   src.bytes = source->bytes;
-  src.granule_bytes = (int64_t)source->swapped_width_bytes;
+  src.granule_bytes = rlo__array_source_granule_bytes(source);
   rlo_storage_traits dst = RLO_STORAGE_TRAITS_INIT;
   dst.bytes = s->outputs[s->jobs[job].output].bytes;
   if (count_jobs(s, s->jobs[job].output) == 1) {

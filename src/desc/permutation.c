@@ -52,6 +52,49 @@ rlo_status rlo_permutation_validate(const int32_t *p, int32_t size) {
   return RLO_OK;
 }
 
+/* Whether two entries name one dimension, each from the beginning or the end.
+ */
+static bool is_same_entry(int32_t a, int32_t b, int32_t size) {
+  return (a < 0 ? a + size : a) == (b < 0 ? b + size : b);
+}
+
+rlo_status rlo_permutation_normalize(const int32_t *p,
+                                     int32_t size,
+                                     int32_t *out) {
+  if (size < 0 || (size > 0 && p == NULL)) {
+    return rlo_permutation_validate(p, size);
+  }
+  if (size > 0 && out == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'out' is NULL");
+  }
+  for (int32_t i = 0; i < size; ++i) {
+    if (p[i] < -size || p[i] >= size) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "permutation[%d]=%d is out of range for rank %d; %d to "
+                      "%d are possible",
+                      i,
+                      p[i],
+                      size,
+                      -size,
+                      size - 1);
+    }
+    for (int32_t j = 0; j < i; ++j) {
+      if (is_same_entry(p[i], p[j], size)) {
+        return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                        "permutation[%d]=%d and permutation[%d]=%d are one "
+                        "and the same dimension of rank %d",
+                        j,
+                        p[j],
+                        i,
+                        p[i],
+                        size);
+      }
+    }
+    out[i] = p[i] < 0 ? p[i] + size : p[i];
+  }
+  return RLO_OK;
+}
+
 bool rlo_permutation_is_identity(const int32_t *p, int32_t size) {
   if (p == NULL && size > 0) {
     return false;

@@ -104,8 +104,30 @@ bool rlo_shape_is_unbounded(const rlo_shape *shape) {
   return false;
 }
 
+/* The least size above 0 of a dimension that lies beyond its cut points. The
+ * layout need not be valid. */
+static int64_t least_size(const rlo_shape *shape, int32_t dimension) {
+  const rlo_layout *layout = &shape->layout;
+  int64_t size = 1;
+  for (int32_t s = 0; s < layout->num_split_configs && s < RLO_MAX_RANK; ++s) {
+    const rlo_split_config *split = &layout->split_configs[s];
+    int32_t place = shape->rank - 1 - split->dimension;
+    bool is_here = place >= 0 && place < shape->rank && place < RLO_MAX_RANK &&
+                   layout->minor_to_major[place] == dimension;
+    for (int32_t i = 0;
+         is_here && i < split->num_indices && i < RLO_MAX_SPLIT_INDICES;
+         ++i) {
+      if (split->indices[i] >= size && split->indices[i] < INT64_MAX) {
+        size = split->indices[i] + 1;
+      }
+    }
+  }
+  return size;
+}
+
 /* Every rule must hold for some size of the unbounded dimensions: size 1 for a
- * strided layout; any size for a dense one, which must not pad them. */
+ * strided layout; any size beyond the cut points for a dense one, which must
+ * not pad them. */
 rlo_status rlo_shape_validate_unbounded(const rlo_shape *shape) {
   RLO_REQUIRE(shape);
   bool is_strided = shape->layout.kind == RLO_LAYOUT_STRIDED;
@@ -125,7 +147,7 @@ rlo_status rlo_shape_validate_unbounded(const rlo_shape *shape) {
                       "a width",
                       k);
     }
-    bounded.dims[k] = 1;
+    bounded.dims[k] = least_size(shape, k);
   }
   return rlo_shape_validate(&bounded);
 }

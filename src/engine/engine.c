@@ -3,6 +3,7 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "engine/call/call_plan.h"
+#include "engine/call/profile.h"
 #include "engine/copy/adjoint.h"
 #include "engine/copy/copy_ops.h"
 #include "engine/gradient/gradient.h"
@@ -21,7 +22,8 @@ typedef struct whole_engine {
   rlo__registry registry;
   rlo__call_plans plans;
   rlo__gradient_table gradients;
-  bool has_shapes, has_registry, has_plans;
+  rlo__profiler profiler;
+  bool has_shapes, has_registry, has_plans, has_scope_mutex, has_profiler;
 } whole_engine;
 
 /* Reads and checks the options, with defaults for those that are 0. */
@@ -48,11 +50,18 @@ static rlo_status read_options(const rlo_engine_options *options,
 static rlo_status register_kernel(rlo_engine *engine,
                                   const rlo__copy_op *op,
                                   const char *backend_name) {
+  static const char *const one_result[] = {"y"};
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   config.kernel_name = op->name;
   config.backend_name = backend_name;
   config.min_inputs = op->min_inputs;
   config.max_inputs = op->max_inputs;
+  config.input_names = op->input_names;
+  config.num_input_names = op->num_input_names;
+  if (op->count == NULL) {
+    config.output_names = one_result;
+    config.num_output_names = 1;
+  }
   config.attributes = op->specs;
   config.num_attributes = op->num_specs;
   config.infer = rlo__copy_op_infer;
@@ -104,6 +113,12 @@ static void destroy(rlo_engine *engine) {
   if (whole->has_shapes) {
     rlo__shape_table_deinit(&whole->shapes);
   }
+  if (whole->has_profiler) {
+    rlo__profiler_deinit(&whole->profiler);
+  }
+  if (whole->has_scope_mutex) {
+    rlo__mutex_deinit(&engine->scope_mutex);
+  }
   rlo_context_release(engine->context);
   rlo__free(whole);
 }
@@ -117,7 +132,6 @@ static void init_engine(whole_engine *whole,
       (rlo__log_sink){options->log, options->log_payload, RLO__LOG_DEBUG};
   engine->context = rlo_context_retain(options->context);
   rlo__engine_counters *c = &engine->counters;
-  atomic_init(&c->live_tensors, 0);
   atomic_init(&c->tensors_made, 0);
   atomic_init(&c->kernels_run, 0);
   atomic_init(&c->fallbacks, 0);
@@ -129,6 +143,7 @@ static void init_engine(whole_engine *whole,
   engine->shapes = &whole->shapes;
   engine->plans = &whole->plans;
   engine->gradients = &whole->gradients;
+  engine->profiler = &whole->profiler;
   engine->destroy = destroy;
   rlo__gradient_table_init(&whole->gradients);
 }
@@ -146,6 +161,10 @@ rlo_status rlo_engine_create(const rlo_engine_options *options,
   rlo_engine *engine = &whole->engine;
   init_engine(whole, &read);
   rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__mutex_init(&engine->scope_mutex));
+  whole->has_scope_mutex = true;
+  RLO_TRY_GOTO(rlo__profiler_init(&whole->profiler));
+  whole->has_profiler = true;
   RLO_TRY_GOTO(rlo__shape_table_init(&whole->shapes));
   whole->has_shapes = true;
   RLO_TRY_GOTO(
@@ -186,8 +205,33 @@ rlo_status rlo_backend_remove(rlo_engine *engine, const char *name) {
 }
 
 int64_t rlo_engine_live_tensors(const rlo_engine *engine) {
-  return engine != NULL ? (int64_t)atomic_load(&engine->counters.live_tensors)
-                        : 0;
+  return engine != NULL
+             ? rlo__usage_now(&engine->registry->usage, RLO__USAGE_TENSORS)
+             : 0;
+}
+
+rlo_status rlo_engine_get_memory(const rlo_engine *engine,
+                                 const char *backend_name,
+                                 rlo_memory_info *out_info) {
+  RLO_REQUIRE(engine, out_info);
+  rlo__registry *registry = engine->registry;
+  const rlo__usage *usage = &registry->usage;
+  if (backend_name != NULL) {
+    rlo__rwlock_lock_read(&registry->lock);
+    usage = rlo__registry_find_usage(registry, backend_name);
+    rlo__rwlock_unlock(&registry->lock);
+    if (usage == NULL) {
+      return rlo__registry_fail_no_backend(registry, backend_name);
+    }
+  }
+  rlo__usage_read(usage, out_info);
+  return RLO_OK;
+}
+
+void rlo_engine_reset_peaks(rlo_engine *engine) {
+  if (engine != NULL) {
+    rlo__registry_reset_peaks(engine->registry);
+  }
 }
 
 static int64_t load(const atomic_int_fast64_t *counter) {

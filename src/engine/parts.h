@@ -5,11 +5,11 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "relayout/engine.h"
 
 /** Counters of an engine, behind rlo_engine_stats. */
 typedef struct rlo__engine_counters {
-  atomic_int_fast64_t live_tensors;
   /** Released tensors included; the next tensor's id follows from it. */
   atomic_int_fast64_t tensors_made;
   atomic_int_fast64_t kernels_run;
@@ -38,6 +38,9 @@ struct rlo_engine {
   struct rlo__shape_table *shapes;
   struct rlo__call_plans *plans;
   struct rlo__gradient_table *gradients;
+  struct rlo__profiler *profiler;
+  /** Guards what scopes hold. */
+  rlo__mutex scope_mutex;
   /** Destroys the engine; called with the last reference. */
   void (*destroy)(rlo_engine *engine);
 };

@@ -68,3 +68,9 @@ set_target_properties(
 target_link_libraries(relayout_proto PUBLIC relayout)
 target_link_libraries(relayout_proto PRIVATE PkgConfig::protobuf_c
                                              $<BUILD_INTERFACE:rlo_flags>)
+
+# `relayout describe --proto`.
+if(TARGET relayout_command)
+  target_compile_definitions(relayout_command PRIVATE RLO__HAS_PROTO)
+  target_link_libraries(relayout_command PRIVATE relayout_proto)
+endif()

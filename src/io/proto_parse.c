@@ -427,10 +427,10 @@ rlo_status rlo_proto_parse_shape(const void *bytes,
     case RLO_SHAPE_KIND_TOKEN:
     case RLO_SHAPE_KIND_OPAQUE:
     case RLO_SHAPE_KIND_BUFFER:
-      status = RLO_FAIL(RLO_UNSUPPORTED,
-                        "element_type %" PRId32
-                        " is no array; rlo_proto_parse_tree reads it",
-                        message->element_type);
+      status =
+          RLO_FAIL(RLO_UNSUPPORTED,
+                   "element_type %" PRId32 " is no array, but a tree of shapes",
+                   message->element_type);
       break;
     default:
       status = read_array(message, out_shape);

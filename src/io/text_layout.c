@@ -16,19 +16,46 @@ static rlo_status parse_argument(rlo__text_parser *p,
   return rlo__lexer_expect(p->lexer, ")");
 }
 
-/* '(' [INT {',' INT}] ')' with one integer for each dimension. */
+/* '(' [INT {',' INT}] ')' with one integer for each dimension; `name` is that
+ * of the property. */
 static rlo_status parse_per_dimension(rlo__text_parser *p,
                                       int64_t min,
                                       const char *expected,
+                                      const char *name,
                                       int64_t *out_values) {
-  RLO_TRY(rlo__lexer_expect(p->lexer, "("));
-  for (int32_t k = 0; k < p->shape.rank; ++k) {
-    if (k > 0) {
-      RLO_TRY(rlo__lexer_expect(p->lexer, ","));
+  rlo__lexer *lexer = p->lexer;
+  int32_t count = 0;
+  size_t position = lexer->token.position;
+  RLO_TRY(rlo__lexer_expect(lexer, "("));
+  while (count == 0 ? !rlo__lexer_is_at(lexer, ")")
+                    : rlo__lexer_is_at(lexer, ",")) {
+    if (count > 0) {
+      RLO_TRY(rlo__lexer_advance(lexer));
     }
-    RLO_TRY(rlo__lexer_read_integer(p->lexer, min, expected, &out_values[k]));
+    if (count == p->shape.rank) {
+      return RLO_FAIL(RLO_PARSE,
+                      "position %zu: expected %d entries of %s, one for each "
+                      "dimension, found more",
+                      lexer->token.position,
+                      count,
+                      name);
+    }
+    RLO_TRY(rlo__lexer_read_integer(lexer, min, expected, &out_values[count]));
+    ++count;
   }
-  return rlo__lexer_expect(p->lexer, ")");
+  if (!rlo__lexer_is_at(lexer, ")")) {
+    return rlo__lexer_refuse(lexer, "',' or ')'");
+  }
+  if (count < p->shape.rank) {
+    return RLO_FAIL(RLO_PARSE,
+                    "position %zu: expected %d entries of %s, one for each "
+                    "dimension, found %d",
+                    position,
+                    p->shape.rank,
+                    name,
+                    count);
+  }
+  return rlo__lexer_advance(lexer);
 }
 
 /* '(' [td {',' td}] ')', td := INT | '*' */
@@ -93,8 +120,11 @@ static rlo_status parse_memory_space(rlo__text_parser *p) {
 
 static rlo_status parse_pad(rlo__text_parser *p) {
   p->shape.layout.has_padded_dimensions = true;
-  return parse_per_dimension(
-      p, 0, "a padded dimension >= 0", p->shape.layout.padded_dimensions);
+  return parse_per_dimension(p,
+                             0,
+                             "a padded dimension >= 0",
+                             "pad",
+                             p->shape.layout.padded_dimensions);
 }
 
 /* The digits of a HEX token, the last ones into the first bytes. */
@@ -185,7 +215,7 @@ static rlo_status parse_strides(rlo__text_parser *p) {
     return parse_bare_strides(p);
   }
   return parse_per_dimension(
-      p, INT64_MIN, "a stride", p->shape.layout.strides_elems);
+      p, INT64_MIN, "a stride", "strides", p->shape.layout.strides_elems);
 }
 
 static rlo_status parse_offset(rlo__text_parser *p) {

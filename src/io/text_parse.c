@@ -88,8 +88,7 @@ static rlo_status refuse_trees(const rlo__lexer *lexer) {
   for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) {
     if (rlo__lexer_is_at(lexer, others[i].spelling)) {
       return RLO_FAIL(RLO_UNSUPPORTED,
-                      "position %zu: %s is not an array; "
-                      "rlo_shape_tree_parse reads it",
+                      "position %zu: %s is not an array, but a tree of shapes",
                       lexer->token.position,
                       others[i].construct);
     }

@@ -352,6 +352,15 @@ void rlo__arithmetic_convert(rlo_dtype src_type,
   memcpy(out, result, sizeof result);
 }
 
+/* The bits of the value alone. */
+static void repack(rlo_dtype dtype, const uint8_t in[16], uint8_t out[16]) {
+  uint8_t result[16] = {0};
+  for (int32_t p = 0; p < count_parts(dtype, dtype); ++p) {
+    set_part_bits(result, dtype, p, value_bits(in, dtype, p));
+  }
+  memcpy(out, result, sizeof result);
+}
+
 /* ------------------------------------------------------------------- cells */
 
 void rlo__combiner_init(rlo__combiner *c, const rlo_problem *problem) {
@@ -359,6 +368,7 @@ void rlo__combiner_init(rlo__combiner *c, const rlo_problem *problem) {
   c->arithmetic = &problem->arithmetic;
   c->compute = rlo__arithmetic_compute(c->arithmetic);
   c->is_conversion = rlo__problem_is_conversion(problem);
+  c->is_repacking = rlo__problem_is_repacking(problem);
   c->is_sum = rlo_problem_is_sum(problem);
   c->reads_cells = rlo__problem_reads_cells(problem);
   c->num_parts = count_parts(c->arithmetic->src_type, c->arithmetic->dst_type);
@@ -433,6 +443,10 @@ static rlo__number total_of(const rlo__combiner *c, int32_t part) {
 
 void rlo__combiner_finish(rlo__combiner *c, uint8_t cell[16]) {
   const rlo_arithmetic *a = c->arithmetic;
+  if (c->is_repacking) {
+    repack(a->src_type, c->value, cell);
+    return;
+  }
   if (c->is_conversion) {
     rlo__arithmetic_convert(a->src_type, a->dst_type, c->value, cell);
     return;

@@ -50,6 +50,7 @@ typedef struct rlo__combiner {
   const rlo_arithmetic *arithmetic;
   rlo__compute compute;
   bool is_conversion;
+  bool is_repacking;
   bool is_sum;
   bool reads_cells;
   /** The real and the imaginary part. */

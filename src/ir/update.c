@@ -51,6 +51,13 @@ bool rlo__problem_is_conversion(const rlo_problem *problem) {
          !rlo__problem_reads_cells(problem) && !rlo_problem_is_sum(problem);
 }
 
+bool rlo__problem_is_repacking(const rlo_problem *problem) {
+  const rlo_arithmetic *a = &problem->arithmetic;
+  return problem->update == RLO_UPDATE_COMBINE && a->src_type == a->dst_type &&
+         problem->unit_bits != a->dst_unit_bits &&
+         rlo__problem_is_conversion(problem);
+}
+
 /* Whether a form changes along an axis through a term. */
 static bool depends_by_terms(const rlo_problem *problem,
                              const rlo_form *form,

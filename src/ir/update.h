@@ -22,6 +22,9 @@ bool rlo__problem_is_summed(const rlo_problem *problem, int32_t axis);
 /** Whether values are only converted: alpha 1, beta 0, no sum. */
 bool rlo__problem_is_conversion(const rlo_problem *problem);
 
+/** Whether it is a conversion to the same type in units of another size. */
+bool rlo__problem_is_repacking(const rlo_problem *problem);
+
 /** Finds the SKIP guards of a canonical problem that are linear along its last
  *  axis: each ends the axis at some point. Returns their number. */
 int32_t rlo__problem_ending_guards(const rlo_problem *problem,

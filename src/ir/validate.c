@@ -75,7 +75,8 @@ rlo_status rlo__arithmetic_validate(const rlo_problem *problem) {
   const rlo_arithmetic *a = &problem->arithmetic;
   RLO_TRY(check_type("source", a->src_type, problem->unit_bits));
   RLO_TRY(check_type("destination", a->dst_type, a->dst_unit_bits));
-  if (rlo__dtype_info_of(a->dst_type)->format.is_unsigned) {
+  if (rlo__dtype_info_of(a->dst_type)->format.is_unsigned &&
+      !rlo__problem_is_repacking(problem)) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "nothing is converted to %s, which has no zero",
                     rlo_dtype_name(a->dst_type));

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ir/widen.h"
 
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
 #include "ir/form.h"
 
 static bool is_even(int64_t value) {
@@ -108,4 +112,64 @@ bool rlo__widen(rlo_problem *problem) {
   double_fill(problem);
   problem->unit_bits *= 2;
   return true;
+}
+
+/* ---------------------------------------------------------------- narrowing */
+
+/* Positions of a form become those of parts, which the axis `part` counts. */
+static bool cut_form(rlo_form *form, int64_t parts, int32_t part) {
+  bool fits = rlo__mul(form->base, parts, &form->base);
+  for (int32_t a = 0; a < part; ++a) {
+    fits = fits && rlo__mul(form->axis[a], parts, &form->axis[a]);
+  }
+  for (int32_t t = 0; t < RLO_MAX_TERMS; ++t) {
+    fits = fits && rlo__mul(form->term[t], parts, &form->term[t]);
+  }
+  form->axis[part] = 1;
+  return fits;
+}
+
+static int fill_bit(const rlo_problem *problem, int32_t bit) {
+  return problem->fill[bit / 8] >> (bit % 8) & 1;
+}
+
+bool rlo__fill_repeats(const rlo_problem *problem, int32_t bits) {
+  for (int32_t bit = bits; bit < problem->unit_bits; ++bit) {
+    if (fill_bit(problem, bit) != fill_bit(problem, bit - bits)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void cut_fill(rlo_problem *problem, int32_t bits) {
+  uint8_t part[sizeof problem->fill] = {0};
+  for (int32_t bit = 0; bit < bits; ++bit) {
+    part[bit / 8] =
+        (uint8_t)(part[bit / 8] | fill_bit(problem, bit) << (bit % 8));
+  }
+  memcpy(problem->fill, part, sizeof part);
+}
+
+rlo_status rlo__narrow(rlo_problem *problem, int32_t bits) {
+  int32_t part = problem->num_axes;
+  int64_t parts = problem->unit_bits / bits;
+  if (part == RLO_MAX_AXES) {
+    return RLO_FAIL(
+        RLO_UNSUPPORTED, "parts of units need more than %d axes", RLO_MAX_AXES);
+  }
+  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+    rlo__problem_form(problem, n)->axis[part] = 0;
+  }
+  if (!cut_form(&problem->src, parts, part) ||
+      !cut_form(&problem->dst, parts, part)) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "a position, counted in parts of %d bits, leaves 64 bits",
+                    bits);
+  }
+  problem->extents[part] = parts;
+  ++problem->num_axes;
+  cut_fill(problem, bits);
+  problem->unit_bits = bits;
+  return RLO_OK;
 }

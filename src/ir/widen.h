@@ -13,4 +13,18 @@
  */
 bool rlo__widen(rlo_problem *problem);
 
+/**
+ * Cuts each unit of a moving problem into parts of `bits`, which divides it: a
+ * new last axis of stride 1 counts the parts. The fill becomes its first part:
+ * see rlo__fill_repeats.
+ *
+ * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_AXES; RLO_OVERFLOW. On failure
+ *         *problem may be half changed.
+ */
+RLO_NODISCARD rlo_status rlo__narrow(rlo_problem *problem, int32_t bits);
+
+/** Whether the fill consists of equal parts of `bits`, which divides the unit.
+ */
+bool rlo__fill_repeats(const rlo_problem *problem, int32_t bits);
+
 #endif

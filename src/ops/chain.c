@@ -21,19 +21,6 @@ rlo_status rlo__ops_shape_like(const rlo_shape *src,
   return rlo_shape_make_with_layout(src->dtype, dims, rank, &layout, out_shape);
 }
 
-rlo_status rlo__ops_check_dim(const char *operation,
-                              const rlo_shape *shape,
-                              int32_t dim) {
-  if (dim < 0 || dim >= shape->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%s: dimension %d of an array of rank %d",
-                    operation,
-                    dim,
-                    shape->rank);
-  }
-  return RLO_OK;
-}
-
 void rlo__step_begin(const rlo_chain *chain,
                      const rlo_shape *result,
                      rlo__index_step *out_step) {

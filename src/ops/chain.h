@@ -43,10 +43,28 @@ RLO_NODISCARD rlo_status rlo__ops_shape_like(const rlo_shape *src,
                                              int32_t rank,
                                              rlo_shape *out_shape);
 
-/** RLO_OK if 0 <= dim < shape->rank, else RLO_OUT_OF_RANGE. */
-RLO_NODISCARD rlo_status rlo__ops_check_dim(const char *operation,
-                                            const rlo_shape *shape,
-                                            int32_t dim);
+/** What a message calls an array that is joined with others. */
+typedef struct rlo__array_text {
+  char text[80];
+} rlo__array_text;
+
+/** "array 2" or, with a name, "input 'inputs[2]'". Returns out_text->text. */
+const char *rlo__ops_array_text(const char *name,
+                                int32_t number,
+                                rlo__array_text *out_text);
+
+/** As rlo_chain_concatenate and rlo_chain_stack; messages call the arrays by a
+ *  name, NULL for none. */
+RLO_NODISCARD rlo_status rlo__chain_concatenate(rlo_chain *chain,
+                                                const rlo_chain *const *others,
+                                                int32_t count,
+                                                int32_t dim,
+                                                const char *name);
+RLO_NODISCARD rlo_status rlo__chain_stack(rlo_chain *chain,
+                                          const rlo_chain *const *others,
+                                          int32_t count,
+                                          int32_t dim,
+                                          const char *name);
 
 /** Initializes a step that keeps every coordinate of a result of this shape;
  * the operation then changes what differs. */

@@ -63,28 +63,6 @@ static rlo_status check_dimensions(const rlo_chain *chain,
   return RLO_OK;
 }
 
-/* What a lowering without options requires. */
-static rlo_status check_elements(const rlo_chain *chain, const rlo_shape *dst) {
-  if (dst->dtype != chain->shape.dtype) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the chain holds %s, the destination %s",
-                    rlo_dtype_name(chain->shape.dtype),
-                    rlo_dtype_name(dst->dtype));
-  }
-  rlo_shape_extent from;
-  rlo_shape_extent to;
-  RLO_TRY(rlo_shape_measure(&chain->shape, &from));
-  RLO_TRY(rlo_shape_measure(dst, &to));
-  if (from.element_bits != to.element_bits) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the chain's elements take %lld bits, the destination's "
-                    "%lld; moving keeps the element size",
-                    (long long)from.element_bits,
-                    (long long)to.element_bits);
-  }
-  return RLO_OK;
-}
-
 /* A fill is a value of the result, so it must not need computation. */
 static rlo_status check_fills(const rlo_chain *chain,
                               const rlo_shape *dst,
@@ -412,7 +390,12 @@ rlo_status rlo_chain_lower(const rlo_chain *chain,
   RLO_REQUIRE(chain);
   dst = dst == NULL ? &chain->shape : dst;
   RLO_TRY(rlo_shape_validate(dst));
-  RLO_TRY(check_elements(chain, dst));
+  if (dst->dtype != chain->shape.dtype) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the chain holds %s, the destination %s",
+                    rlo_dtype_name(chain->shape.dtype),
+                    rlo_dtype_name(dst->dtype));
+  }
   RLO_TRY(check_dimensions(chain, dst));
   return lower_chain(chain, dst, &plain, out_list);
 }

@@ -14,7 +14,8 @@ bool rlo__ops_is_plain(const rlo_combine_options *options);
 
 /**
  * Let a lowered problem compute as options and types ask for; where there is
- * nothing to compute it stays a movement of bits.
+ * nothing to compute it stays a movement of bits. Elements of different sizes
+ * keep the bits of their values, with zeros above.
  *
  * @param src      the operand, whose units the source's positions count.
  * @param options  as rlo__ops_check_options wants them.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 #include "base/status.h"
+#include "desc/dimension.h"
 #include "ops/chain.h"
 #include "ops/indexed.h"
 #include "relayout/ops.h"
@@ -10,9 +11,9 @@ static rlo_status infer(const rlo_shape *src,
                         int32_t dim,
                         int32_t batch_dims,
                         rlo_shape *out_shape) {
-  RLO_TRY(rlo__ops_check_dim("gather", src, dim));
-  RLO_TRY(rlo__ops_check_indices("gather", indices));
-  RLO_TRY(rlo__ops_check_batch("gather", src, indices, dim, batch_dims));
+  static const rlo__indexed_words words = {
+      "gather", "the array", "the array of indices"};
+  RLO_TRY(rlo__ops_check_gather(&words, src, indices, dim, batch_dims));
   int64_t dims[2 * RLO_MAX_RANK];
   int32_t rank = 0;
   for (int32_t k = 0; k < dim; ++k) {
@@ -46,6 +47,7 @@ rlo_status rlo_chain_gather(rlo_chain *chain,
                             int32_t batch_dims) {
   RLO_REQUIRE(chain, indices);
   rlo_shape result;
+  RLO_TRY(rlo__dim_find("gather", dim, chain->shape.rank, &dim));
   RLO_TRY(infer(&chain->shape, indices, dim, batch_dims, &result));
   /* The indices may be the shape of the chain itself, which the reservation
    * moves. */

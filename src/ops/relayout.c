@@ -7,20 +7,25 @@
 #include "relayout/layout_util.h"
 #include "relayout/ops.h"
 
+/* `out_from` is the dimension of src that each of dst is. */
 static rlo_status check_pair(const rlo_shape *src,
                              const rlo_shape *dst,
-                             const int32_t *permutation) {
+                             const int32_t *permutation,
+                             int32_t out_from[RLO_MAX_RANK]) {
   if (src->rank != dst->rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "source has rank %d, destination rank %d",
                     src->rank,
                     dst->rank);
   }
+  for (int32_t k = 0; k < src->rank; ++k) {
+    out_from[k] = k;
+  }
   if (permutation != NULL) {
-    RLO_TRY(rlo_permutation_validate(permutation, src->rank));
+    RLO_TRY(rlo_permutation_normalize(permutation, src->rank, out_from));
   }
   for (int32_t k = 0; k < dst->rank; ++k) {
-    int32_t from = permutation == NULL ? k : permutation[k];
+    int32_t from = out_from[k];
     if (dst->dims[k] != src->dims[from]) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "destination dimension %d is %lld, source dimension %d "
@@ -30,29 +35,6 @@ static rlo_status check_pair(const rlo_shape *src,
                       from,
                       (long long)src->dims[from]);
     }
-  }
-  return RLO_OK;
-}
-
-/* What a relayout without computation requires. */
-static rlo_status check_elements(const rlo_shape *src, const rlo_shape *dst) {
-  if (src->dtype != dst->dtype) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "source holds %s, destination %s; a relayout keeps the "
-                    "element type",
-                    rlo_dtype_name(src->dtype),
-                    rlo_dtype_name(dst->dtype));
-  }
-  rlo_shape_extent src_extent;
-  rlo_shape_extent dst_extent;
-  RLO_TRY(rlo_shape_measure(src, &src_extent));
-  RLO_TRY(rlo_shape_measure(dst, &dst_extent));
-  if (src_extent.element_bits != dst_extent.element_bits) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "source elements take %lld bits, destination elements "
-                    "%lld; a relayout keeps the element size",
-                    (long long)src_extent.element_bits,
-                    (long long)dst_extent.element_bits);
   }
   return RLO_OK;
 }
@@ -68,30 +50,30 @@ typedef struct workspace {
 
 static rlo_status lower(const rlo_shape *src,
                         const rlo_shape *dst,
-                        const int32_t *permutation,
+                        const int32_t *from,
                         workspace *w) {
   RLO_TRY(rlo__address_make(src, &w->src));
   RLO_TRY(rlo__address_make(dst, &w->dst));
   RLO_TRY(rlo__lower_destination(dst, &w->dst, &w->problem, w->dst_index));
   for (int32_t k = 0; k < dst->rank; ++k) {
-    w->src_index[permutation == NULL ? k : permutation[k]] = w->dst_index[k];
+    w->src_index[from[k]] = w->dst_index[k];
   }
   return rlo__lower_source(src, &w->src, w->src_index, &w->problem);
 }
 
-/* With `options`, the relayout computes. */
 static rlo_status lower_checked(const rlo_shape *src,
                                 const rlo_shape *dst,
                                 const int32_t *permutation,
                                 const rlo_combine_options *options,
                                 rlo_problem *out_problem) {
-  RLO_TRY(check_pair(src, dst, permutation));
+  int32_t from[RLO_MAX_RANK];
+  RLO_TRY(check_pair(src, dst, permutation, from));
   workspace *w = rlo__alloc(sizeof *w);
   if (w == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = lower(src, dst, permutation, w);
-  if (status == RLO_OK && options != NULL) {
+  rlo_status status = lower(src, dst, from, w);
+  if (status == RLO_OK) {
     status = rlo__ops_combine(src, dst, options, false, &w->problem);
   }
   if (status == RLO_OK) {
@@ -101,6 +83,8 @@ static rlo_status lower_checked(const rlo_shape *src,
   return status;
 }
 
+static const rlo_combine_options plain = RLO_COMBINE_OPTIONS_INIT;
+
 rlo_status rlo_relayout_lower(const rlo_shape *src,
                               const rlo_shape *dst,
                               const int32_t *permutation,
@@ -108,8 +92,14 @@ rlo_status rlo_relayout_lower(const rlo_shape *src,
   RLO_REQUIRE(src, dst, out_problem);
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo_shape_validate(dst));
-  RLO_TRY(check_elements(src, dst));
-  return lower_checked(src, dst, permutation, NULL, out_problem);
+  if (src->dtype != dst->dtype) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "source holds %s, destination %s; a relayout keeps the "
+                    "element type",
+                    rlo_dtype_name(src->dtype),
+                    rlo_dtype_name(dst->dtype));
+  }
+  return lower_checked(src, dst, permutation, &plain, out_problem);
 }
 
 rlo_status rlo_relayout_combine(const rlo_shape *src,
@@ -118,8 +108,7 @@ rlo_status rlo_relayout_combine(const rlo_shape *src,
                                 const rlo_combine_options *options,
                                 rlo_problem *out_problem) {
   RLO_REQUIRE(src, dst, out_problem);
-  static const rlo_combine_options defaults = RLO_COMBINE_OPTIONS_INIT;
-  options = options == NULL ? &defaults : options;
+  options = options == NULL ? &plain : options;
   RLO_TRY(rlo__ops_check_options(options));
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo_shape_validate(dst));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/status.h"
+#include "desc/dimension.h"
 #include "ops/chain.h"
 #include "relayout/ops.h"
 
@@ -11,8 +12,8 @@ static rlo_status add_shifts(const rlo_shape *shape,
                              int32_t count,
                              int64_t out_shifts[RLO_MAX_RANK]) {
   for (int32_t i = 0; i < count; ++i) {
-    int32_t dim = dims[i];
-    RLO_TRY(rlo__ops_check_dim("roll", shape, dim));
+    int32_t dim = 0;
+    RLO_TRY(rlo__dim_find("roll", dims[i], shape->rank, &dim));
     int64_t size = shape->dims[dim];
     if (size > 0) {
       int64_t shift = shifts[i] % size;

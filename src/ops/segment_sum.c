@@ -6,27 +6,59 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "desc/dimension.h"
 #include "ir/form.h"
 #include "ir/lower.h"
 #include "ir/problem.h"
 #include "ops/chain.h"
 #include "ops/combine.h"
-#include "ops/indexed.h"
 #include "relayout/ops.h"
 
 static const char operation[] = "segment_sum";
 
-static rlo_status check_rows(const rlo_shape *src,
+static const rlo__indexed_words plain_words = {
+    operation, "the source", "the array of ids"};
+
+/* Where the dimensions of the rows begin in the source, and the dimension of
+ * the result that they become. A negative number counts from the end of the
+ * result, so that it names what it names in a gather from there. */
+static rlo_status find_dim(const rlo__indexed_words *words,
+                           const rlo_shape *src,
+                           const rlo_shape *ids,
+                           int32_t number,
+                           int32_t batch_dims,
+                           int32_t *out_dim) {
+  int32_t row_dims = ids->rank - batch_dims;
+  if (number < 0 && batch_dims >= 0 && row_dims >= 0 && row_dims <= src->rank) {
+    return rlo__dim_find(
+        words->operation, number, src->rank - row_dims + 1, out_dim);
+  }
+  /* The other checks name what is wrong. */
+  *out_dim = number < 0 ? 0 : number;
+  if (*out_dim > src->rank) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "%s: rows from dimension %d on, in an array of rank %d",
+                    words->operation,
+                    number,
+                    src->rank);
+  }
+  return RLO_OK;
+}
+
+static rlo_status check_rows(const rlo__indexed_words *words,
+                             const rlo_shape *src,
                              const rlo_shape *ids,
                              int32_t dim,
                              int32_t batch_dims) {
   int32_t row_dims = ids->rank - batch_dims;
   if (dim + row_dims > src->rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: the ids have %d dimensions of rows, the source of "
-                    "rank %d has %d from dimension %d on",
-                    operation,
+                    "%s: %s has %d dimensions of rows, %s of rank %d has %d "
+                    "from dimension %d on",
+                    words->operation,
+                    words->indices,
                     row_dims,
+                    words->array,
                     src->rank,
                     src->rank - dim,
                     dim);
@@ -34,41 +66,37 @@ static rlo_status check_rows(const rlo_shape *src,
   for (int32_t k = 0; k < row_dims; ++k) {
     if (src->dims[dim + k] != ids->dims[batch_dims + k]) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "%s: dimension %d of the source is %lld, dimension %d of "
-                      "the ids %lld; they must be equal",
-                      operation,
+                      "%s: dimension %d of %s is %lld, dimension %d of %s "
+                      "%lld; they must be equal",
+                      words->operation,
                       dim + k,
+                      words->array,
                       (long long)src->dims[dim + k],
                       batch_dims + k,
+                      words->indices,
                       (long long)ids->dims[batch_dims + k]);
     }
   }
   return RLO_OK;
 }
 
-rlo_status rlo_segment_sum_infer(const rlo_shape *src,
-                                 const rlo_shape *ids,
-                                 int32_t dim,
-                                 int32_t batch_dims,
-                                 int64_t num_segments,
-                                 rlo_shape *out_shape) {
-  RLO_REQUIRE(src, ids, out_shape);
+rlo_status rlo__segment_sum_infer(const rlo__indexed_words *words,
+                                  const rlo_shape *src,
+                                  const rlo_shape *ids,
+                                  int32_t dim,
+                                  int32_t batch_dims,
+                                  int64_t num_segments,
+                                  rlo_shape *out_shape) {
   RLO_TRY(rlo_shape_validate(src));
-  RLO_TRY(rlo__ops_check_addable(operation, src->dtype));
-  RLO_TRY(rlo__ops_check_indices(operation, ids));
-  if (dim < 0 || dim > src->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%s: rows from dimension %d on, in an array of rank %d",
-                    operation,
-                    dim,
-                    src->rank);
-  }
-  RLO_TRY(rlo__ops_check_batch(operation, src, ids, dim, batch_dims));
-  RLO_TRY(check_rows(src, ids, dim, batch_dims));
+  RLO_TRY(rlo__ops_check_addable(words->operation, src->dtype));
+  RLO_TRY(rlo__ops_check_indices(words, ids));
+  RLO_TRY(find_dim(words, src, ids, dim, batch_dims, &dim));
+  RLO_TRY(rlo__ops_check_batch(words, src, ids, dim, batch_dims));
+  RLO_TRY(check_rows(words, src, ids, dim, batch_dims));
   if (num_segments < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s: %lld segments",
-                    operation,
+                    words->operation,
                     (long long)num_segments);
   }
   int32_t row_dims = ids->rank - batch_dims;
@@ -82,6 +110,17 @@ rlo_status rlo_segment_sum_infer(const rlo_shape *src,
     dims[rank++] = src->dims[k];
   }
   return rlo__ops_shape_like(src, dims, rank, out_shape);
+}
+
+rlo_status rlo_segment_sum_infer(const rlo_shape *src,
+                                 const rlo_shape *ids,
+                                 int32_t dim,
+                                 int32_t batch_dims,
+                                 int64_t num_segments,
+                                 rlo_shape *out_shape) {
+  RLO_REQUIRE(src, ids, out_shape);
+  return rlo__segment_sum_infer(
+      &plain_words, src, ids, dim, batch_dims, num_segments, out_shape);
 }
 
 /** The state of a lowering, too large for a small stack. */
@@ -288,9 +327,13 @@ static rlo_status emit_sum(lowering *l) {
   return emit(l);
 }
 
-static rlo_status check_destination(const lowering *l) {
+static rlo_status check_destination(lowering *l) {
   rlo_shape wanted = {0};
   RLO_TRY(rlo_shape_validate(l->dst));
+  RLO_TRY(rlo_shape_validate(l->src));
+  RLO_TRY(rlo__ops_check_indices(&plain_words, l->ids));
+  RLO_TRY(
+      find_dim(&plain_words, l->src, l->ids, l->dim, l->batch_dims, &l->dim));
   bool has_dim = l->dim >= 0 && l->dim < l->dst->rank;
   RLO_TRY(rlo_segment_sum_infer(l->src,
                                 l->ids,

@@ -3,6 +3,7 @@
 #define RLO_OPS_SEGMENT_SUM_H
 
 #include "ir/segment_ids.h"
+#include "ops/indexed.h"
 #include "relayout/ops.h"
 
 enum {
@@ -17,5 +18,14 @@ struct rlo_segment_sum {
   int64_t src_bits, dst_bits;
   rlo_problem_list *problems;
 };
+
+/** As rlo_segment_sum_infer, with words of the caller's in its messages. */
+RLO_NODISCARD rlo_status rlo__segment_sum_infer(const rlo__indexed_words *words,
+                                                const rlo_shape *src,
+                                                const rlo_shape *ids,
+                                                int32_t dim,
+                                                int32_t batch_dims,
+                                                int64_t num_segments,
+                                                rlo_shape *out_shape);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
+#include "desc/dimension.h"
 #include "ops/chain.h"
 #include "relayout/layout_util.h"
 #include "relayout/ops.h"
@@ -46,7 +47,6 @@ static rlo_status check_depth(const char *operation,
                               const rlo_shape *src,
                               int64_t block,
                               int32_t channel_dim) {
-  RLO_TRY(rlo__ops_check_dim(operation, src, channel_dim));
   if (channel_dim == 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s: dimension 0 is the batch and holds no channels",
@@ -170,6 +170,8 @@ rlo_status rlo_chain_space_to_depth(rlo_chain *chain,
                                     int32_t channel_dim) {
   RLO_REQUIRE(chain);
   depth_plan p = {0};
+  RLO_TRY(rlo__dim_find(
+      "space_to_depth", channel_dim, chain->shape.rank, &channel_dim));
   RLO_TRY(plan_to_depth(&chain->shape, block, channel_dim, &p));
   return regroup(
       chain, p.outside, p.rank, p.to_inside, p.deep, chain->shape.rank);
@@ -181,6 +183,8 @@ rlo_status rlo_chain_depth_to_space(rlo_chain *chain,
   RLO_REQUIRE(chain);
   depth_plan p = {0};
   int32_t to_outside[RLO_MAX_RANK];
+  RLO_TRY(rlo__dim_find(
+      "depth_to_space", channel_dim, chain->shape.rank, &channel_dim));
   RLO_TRY(plan_from_depth(&chain->shape, block, channel_dim, &p));
   rlo_permutation_inverse(p.to_inside, p.rank, to_outside);
   return regroup(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
+#include "desc/dimension.h"
 #include "ops/chain.h"
 #include "relayout/ops.h"
 
@@ -22,7 +23,6 @@ static rlo_status infer_split(const rlo_shape *src,
                               int32_t part,
                               int64_t *out_begin,
                               rlo_shape *out_shape) {
-  RLO_TRY(rlo__ops_check_dim("split", src, dim));
   if (part < 0 || part >= count) {
     return RLO_FAIL(RLO_OUT_OF_RANGE, "split: part %d of %d", part, count);
   }
@@ -60,6 +60,7 @@ rlo_status rlo_chain_split(rlo_chain *chain,
   RLO_REQUIRE_LIST(sizes, count);
   int64_t begin = 0;
   rlo_shape result;
+  RLO_TRY(rlo__dim_find("split", dim, chain->shape.rank, &dim));
   RLO_TRY(infer_split(&chain->shape, sizes, count, dim, part, &begin, &result));
   return cut(chain, dim, begin, &result);
 }

@@ -1,35 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/status.h"
+#include "desc/dimension.h"
 #include "ops/chain.h"
 #include "ops/combine.h"
 
-static rlo_status find_summed(const rlo_shape *src,
-                              const int32_t *dims,
-                              int32_t count,
-                              bool *out_is_summed) {
-  RLO_TRY(rlo__ops_check_addable("sum", src->dtype));
-  for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
-    out_is_summed[k] = false;
-  }
-  for (int32_t d = 0; d < count; ++d) {
-    RLO_TRY(rlo__ops_check_dim("sum", src, dims[d]));
-    if (out_is_summed[dims[d]]) {
-      return RLO_FAIL(
-          RLO_INVALID_ARGUMENT, "sum: dimension %d is named twice", dims[d]);
-    }
-    out_is_summed[dims[d]] = true;
-  }
-  return RLO_OK;
-}
-
 static rlo_status infer(const rlo_shape *src,
-                        const bool *is_summed,
+                        const rlo__dim_set *summed,
                         bool keep_dims,
                         rlo_shape *out_shape) {
   int64_t dims[RLO_MAX_RANK];
   int32_t rank = 0;
   for (int32_t k = 0; k < src->rank; ++k) {
-    if (!is_summed[k]) {
+    if (!summed->has[k]) {
       dims[rank++] = src->dims[k];
     } else if (keep_dims) {
       dims[rank++] = 1;
@@ -62,17 +44,18 @@ rlo_status rlo_chain_sum(rlo_chain *chain,
                          bool keep_dims) {
   RLO_REQUIRE(chain);
   RLO_REQUIRE_LIST(dims, count);
-  bool is_summed[RLO_MAX_RANK];
+  rlo__dim_set summed;
   rlo_shape result;
-  RLO_TRY(find_summed(&chain->shape, dims, count, is_summed));
-  RLO_TRY(infer(&chain->shape, is_summed, keep_dims, &result));
+  RLO_TRY(rlo__ops_check_addable("sum", chain->shape.dtype));
+  RLO_TRY(rlo__dim_set_make(&summed, "sum", chain->shape.rank, dims, count));
+  RLO_TRY(infer(&chain->shape, &summed, keep_dims, &result));
   RLO_TRY(check_chain(chain));
   rlo__index_step step;
   rlo__step_begin(chain, &result, &step);
   int32_t next = 0;
   for (int32_t k = 0; k < step.rank; ++k) {
     rlo__index_rule *rule = &step.rules[k];
-    if (!is_summed[k]) {
+    if (!summed.has[k]) {
       rule->from = next++;
       continue;
     }

@@ -18,6 +18,16 @@ rlo_status rlo__arith_check(const rlo_problem *problem,
                     "several points of the problem may add to one cell one "
                     "after the other; the host reference runs it");
   }
+  if (rlo__problem_is_repacking(problem) &&
+      rlo__arithmetic_compute(a) != RLO__COMPUTE_INTEGER) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "%s in elements of %d bits goes to elements of %d; devices "
+                    "would not keep the bits of a NaN; the host reference runs "
+                    "it",
+                    rlo_dtype_name(a->src_type),
+                    problem->unit_bits,
+                    a->dst_unit_bits);
+  }
   if (rlo__arithmetic_compute(a) == RLO__COMPUTE_F64 && !device->has_f64) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "%s to %s is computed in f64, which the device lacks",
@@ -133,6 +143,19 @@ rlo_status rlo__arith_split_parts(rlo_problem *problem) {
   bool is_dst_complex = rlo_dtype_is_complex(a->dst_type);
   if (!is_src_complex && !is_dst_complex) {
     return RLO_OK;
+  }
+  if ((is_src_complex &&
+       problem->unit_bits != rlo_dtype_value_bits(a->src_type)) ||
+      (is_dst_complex &&
+       a->dst_unit_bits != rlo_dtype_value_bits(a->dst_type))) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "%s in elements of %d bits to %s in %d; devices compute "
+                    "complex numbers of their own size; the host reference "
+                    "runs it",
+                    rlo_dtype_name(a->src_type),
+                    problem->unit_bits,
+                    rlo_dtype_name(a->dst_type),
+                    a->dst_unit_bits);
   }
   RLO_TRY(is_dst_complex ? add_part_axis(problem, is_src_complex)
                          : take_real_parts(problem));

@@ -3,24 +3,16 @@
 
 /* Among equal predictions the first row wins. */
 const rlo__family *const rlo__families[] = {
-    &rlo__family_cpu_copy,
-    &rlo__family_cpu_rows,
-    &rlo__family_cpu_skinny,
-    &rlo__family_cpu_tile,
-    &rlo__family_cpu_packed,
-    &rlo__family_cpu_gather,
-    &rlo__family_cpu_gather_rows,
-    &rlo__family_cpu_compute_rows,
-    &rlo__family_cpu_compute_tile,
-    &rlo__family_cpu_compute_sum,
-    &rlo__family_cpu_segment_sum,
-    &rlo__family_cpu_compute,
-    &rlo__family_gpu_copy,
-    &rlo__family_gpu_rows,
-    &rlo__family_gpu_tile,
-    &rlo__family_gpu_packed,
-    &rlo__family_gpu_gather,
-    &rlo__family_gpu_compute,
+    &rlo__family_cpu_copy,         &rlo__family_cpu_rows,
+    &rlo__family_cpu_skinny,       &rlo__family_cpu_tile,
+    &rlo__family_cpu_packed,       &rlo__family_cpu_gather,
+    &rlo__family_cpu_gather_rows,  &rlo__family_cpu_bits,
+    &rlo__family_cpu_compute_rows, &rlo__family_cpu_compute_tile,
+    &rlo__family_cpu_compute_sum,  &rlo__family_cpu_segment_sum,
+    &rlo__family_cpu_compute,      &rlo__family_gpu_copy,
+    &rlo__family_gpu_rows,         &rlo__family_gpu_tile,
+    &rlo__family_gpu_packed,       &rlo__family_gpu_gather,
+    &rlo__family_gpu_bits,         &rlo__family_gpu_compute,
 };
 
 const int32_t rlo__num_families =

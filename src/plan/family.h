@@ -3,14 +3,18 @@
 #define RLO_PLAN_FAMILY_H
 
 #include "base/str.h"
+#include "plan/joined_rows.h"
 #include "plan/launch.h"
 #include "plan/schedule.h"
 
 /** The problem that a family judges. All pointers are borrowed. */
 typedef struct rlo__family_query {
-  /** Canonical, not empty, with units of 8, 16, 32, 64 or 128 bits. If it
-   *  computes: not sequential, no complex numbers. */
+  /** Canonical, not empty, with units of 8, 16, 32, 64 or 128 bits, or of any
+   *  for RLO__FAMILY_BITS. If it computes: not sequential, no complex numbers.
+   */
   const rlo_problem *problem;
+  /** For RLO__FAMILY_JOINS: what `problem`, then one of bytes, was made of. */
+  rlo__joined_rows joined;
   const rlo_device_info *device;
   /** Alignments of memory + caller's offset: powers of two, at least the unit's
    *  size. */
@@ -30,7 +34,12 @@ typedef enum rlo__family_traits {
   RLO__FAMILY_LOADS = 2,
   /** Takes problems that compute. The planner refuses them for other families.
    */
-  RLO__FAMILY_COMPUTES = 4
+  RLO__FAMILY_COMPUTES = 4,
+  /** Takes units of any number of bits. The planner refuses units that are not
+   *  1, 2, 4, 8 or 16 bytes for other families. */
+  RLO__FAMILY_BITS = 8,
+  /** Takes packed elements as bytes with joined rows (plan/joined_rows.h). */
+  RLO__FAMILY_JOINS = 16
 } rlo__family_traits;
 
 /** A kernel family: one way to run problems on one class of device. To add a
@@ -60,6 +69,7 @@ extern const rlo__family rlo__family_cpu_skinny;
 extern const rlo__family rlo__family_cpu_packed;
 extern const rlo__family rlo__family_cpu_gather_rows;
 extern const rlo__family rlo__family_cpu_gather;
+extern const rlo__family rlo__family_cpu_bits;
 extern const rlo__family rlo__family_cpu_compute_rows;
 extern const rlo__family rlo__family_cpu_compute_tile;
 extern const rlo__family rlo__family_cpu_compute_sum;
@@ -70,6 +80,7 @@ extern const rlo__family rlo__family_gpu_rows;
 extern const rlo__family rlo__family_gpu_tile;
 extern const rlo__family rlo__family_gpu_packed;
 extern const rlo__family rlo__family_gpu_gather;
+extern const rlo__family rlo__family_gpu_bits;
 extern const rlo__family rlo__family_gpu_compute;
 
 /** The table, of both classes. */

@@ -11,6 +11,10 @@
  * are powers of two, and to have few ends of rows. */
 enum { TILE_A_LINES = 4, TILE_B_LINES = 16 };
 
+/* Each line of joined rows is read from as many rows, and tiles shrink by that
+ * down to this. */
+enum { MIN_TILE_B_LINES = 4 };
+
 /* Side a is not cut up to this many lines. */
 enum { WHOLE_A_LINES = 6 };
 
@@ -24,9 +28,9 @@ enum {
   MIN_SHARED_A_LINES = 4
 };
 
-/* Arguments after the shared ones, for a problem with guards: four extents and
+/* Arguments after the shared ones, for a problem with guards: five extents and
  * strides, and four ints, which count as half. */
-enum { NUM_SCALARS = 6 };
+enum { NUM_SCALARS = 7 };
 
 /* Rows shorter than this have too few whole lines for staging to pay. */
 enum { MIN_STAGED_ROW_BYTES = 4 * RLO__CPU_LINE_BYTES };
@@ -80,8 +84,21 @@ static rlo_status add_tiles(const rlo__side *side,
   return RLO_OK;
 }
 
-/* Lays the grid, in the order of the schedule. */
-static rlo_status lay_grid(const rlo_problem *problem, tile_plan *plan) {
+/* Makes the groups consecutive that differ along one axis only. */
+static void move_to_end(rlo__grid *grid, int32_t problem_axis) {
+  int32_t place = rlo__grid_find(grid, problem_axis);
+  rlo__grid_axis moved = grid->axes[place];
+  for (; place + 1 < grid->num_axes; ++place) {
+    grid->axes[place] = grid->axes[place + 1];
+  }
+  grid->axes[place] = moved;
+}
+
+/* Lays the grid, in the order of the schedule. Groups that read the same joined
+ * rows follow each other. */
+static rlo_status lay_grid(const rlo_problem *problem,
+                           const rlo__joined_rows *joined,
+                           tile_plan *plan) {
   rlo__grid *grid = &plan->cpu.grid;
   grid->num_axes = 0;
   plan->cpu.x_axis = plan->plane.a_axis;
@@ -101,6 +118,9 @@ static rlo_status lay_grid(const rlo_problem *problem, tile_plan *plan) {
   }
   const int32_t plane_axes[2] = {plan->plane.a_axis, plan->plane.b_axis};
   rlo__grid_sort(grid, plan->cpu.order, plane_axes);
+  if (joined->bits > 0) {
+    move_to_end(grid, joined->axis);
+  }
   for (int32_t n = 0; n < grid->num_axes; ++n) {
     rlo__grid_axis *axis = &grid->axes[n];
     if (axis->problem_axis == plan->plane.a_axis) {
@@ -127,20 +147,31 @@ static rlo_status lay_tiles(const rlo__family_query *query, tile_plan *plan) {
   int64_t max_a =
       a->extent <= WHOLE_A_LINES * line ? WHOLE_A_LINES : TILE_A_LINES;
   plan->tile_a = cut(a->extent, max_a * line, line);
-  plan->tile_b = cut(plan->b.extent, TILE_B_LINES * line, line);
+  int64_t joined_rows = query->joined.bits > 0 ? 8 / query->joined.bits : 1;
+  int64_t max_b = rlo__max(TILE_B_LINES / joined_rows, MIN_TILE_B_LINES);
+  plan->tile_b = cut(plan->b.extent, max_b * line, line);
   const rlo__schedule *schedule = &query->schedule;
   if (schedule->tile_a_lines > 0) {
     plan->tile_a = schedule->tile_a_lines * line;
     plan->tile_b = schedule->tile_b_lines * line;
   }
   plan->cpu.order = schedule->order;
-  RLO_TRY(lay_grid(query->problem, plan));
+  RLO_TRY(lay_grid(query->problem, &query->joined, plan));
   plan->dst_alignment = rlo__cpu_dst_alignment(query, &plan->cpu.grid, -1);
   for (int32_t n = 0; n < a->num_levels; ++n) {
     plan->dst_alignment = rlo__alignment_after(
         plan->dst_alignment, a->steps[n] * unit_bytes, RLO__CPU_LINE_BYTES);
   }
   return RLO_OK;
+}
+
+/* Joins axes to side b, which has the elements of a byte with joined rows. */
+static void grow_b(const rlo__family_query *query,
+                   int64_t enough,
+                   tile_plan *plan) {
+  if (query->joined.bits == 0) {
+    rlo__side_grow_b(query->problem, enough, &plan->a, &plan->b);
+  }
 }
 
 /* Chooses the sides, their tiles and the grid. */
@@ -152,14 +183,14 @@ static rlo_status choose_sides(const rlo__family_query *query,
   rlo__side *b = &plan->b;
   rlo__sides_init(problem, &plan->plane, a, b);
   rlo__side_grow_a(problem, ENOUGH_A_LINES * line, b, a);
-  rlo__side_grow_b(problem, ENOUGH_B_LINES * line, a, b);
+  grow_b(query, ENOUGH_B_LINES * line, plan);
   RLO_TRY(lay_tiles(query, plan));
   if (plan->dst_alignment == RLO__CPU_LINE_BYTES) {
     return RLO_OK;
   }
   rlo__sides_init(problem, &plan->plane, a, b);
   rlo__side_grow_a(problem, MIN_SHARED_A_LINES * line, b, a);
-  rlo__side_grow_b(problem, ENOUGH_SHARED_LINES * line, a, b);
+  grow_b(query, ENOUGH_SHARED_LINES * line, plan);
   rlo__side_grow_a(problem, ENOUGH_SHARED_LINES * line, b, a);
   return lay_tiles(query, plan);
 }
@@ -206,6 +237,7 @@ static double predict(const rlo__family_query *query) {
   }
   static const double by_log2_bytes[] = {0.74, 0.80, 0.91, 0.93, 0.93};
   static const double with_page_stride[] = {0.52, 0.60, 0.75, 0.92, 0.92};
+  static const double with_joined_rows[] = {0.5, 0.6, 0.75};
   const double far_rows = 0.85;
   const double shared_lines = 0.80;
   const double shared_and_joined = 0.65;
@@ -225,13 +257,18 @@ static double predict(const rlo__family_query *query) {
   if (plan.dst_alignment < RLO__CPU_LINE_BYTES) {
     fraction *= plan.b.num_levels > 1 ? shared_and_joined : shared_lines;
   }
+  if (query->joined.bits > 0) {
+    fraction *= with_joined_rows[query->joined.bits / 2];
+  }
   return fraction * run_share(plan.tile_a, unit_bytes) *
          run_share(plan.tile_b, unit_bytes) *
          rlo__grid_fullness(plan.a.extent, plan.line_units) *
          rlo__grid_fullness(plan.b.extent, plan.line_units);
 }
 
-static void describe(const tile_plan *plan, rlo__launch *launch) {
+static void describe(const rlo__family_query *query,
+                     const tile_plan *plan,
+                     rlo__launch *launch) {
   const rlo__grid_plan *cpu = &plan->cpu;
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
@@ -240,6 +277,12 @@ static void describe(const tile_plan *plan, rlo__launch *launch) {
                   (long long)plan->tile_b,
                   (long long)cpu->geometry.unit_bytes,
                   rlo__grid_order_name(cpu->order));
+  if (query->joined.bits > 0) {
+    rlo__str_printf(&words,
+                    ", %d joined rows of %d bits",
+                    8 / query->joined.bits,
+                    query->joined.bits);
+  }
   if (plan->a.num_levels > 1 || plan->b.num_levels > 1) {
     rlo__str_printf(&words,
                     ", sides of %d and %d axes",
@@ -282,6 +325,9 @@ static rlo_status add_arguments(const rlo__family_query *query,
   }
   RLO_TRY(rlo__grid_add_int(launch, plan->tile_a));
   RLO_TRY(rlo__grid_add_int(launch, plan->tile_b));
+  if (query->joined.bits > 0) {
+    RLO_TRY(rlo__grid_add_index(cpu, launch, query->joined.step_bytes));
+  }
   return rlo__grid_add_guards(query, cpu, launch);
 }
 
@@ -307,9 +353,16 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(
       launch, "RLO_LEVELS", has_levels ? RLO__SIDE_MAX_LEVELS : 1));
   RLO_TRY(add_arguments(query, &plan, has_levels, launch));
-  describe(&plan, launch);
+  if (query->joined.bits > 0) {
+    RLO_TRY(rlo__launch_define(launch, "RLO_JOINED_BITS", query->joined.bits));
+  }
+  describe(query, &plan, launch);
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_tile = {
-    "tile", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit, 0};
+const rlo__family rlo__family_cpu_tile = {"tile",
+                                          RLO_DEVICE_CLASS_CPU,
+                                          is_applicable,
+                                          predict,
+                                          emit,
+                                          RLO__FAMILY_JOINS};

@@ -130,7 +130,8 @@ static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
   group->x_axis = plane->a_axis;
   group->y_axis = plane->b_axis;
   /* In the order of the destination, so that groups that share one of its
-   * lines, at the ends of rows, run close together in time. */
+   * lines, at the ends of rows, run close together in time; groups that read
+   * the same joined rows follow each other, since their axis is the last. */
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     int64_t step = a == plane->a_axis   ? plan->tile_a
                    : a == plane->b_axis ? plan->tile_b
@@ -149,7 +150,7 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
           query,
           &g,
           problem->num_axes,
-          RLO__PLANE_NUM_SCALARS + RLO__GPU_GRID_SCALARS,
+          RLO__PLANE_NUM_SCALARS + RLO__GPU_GRID_SCALARS + 1,
           why)) {
     return false;
   }
@@ -201,6 +202,9 @@ static double predict(const rlo__family_query *query) {
   int64_t units = rlo__min(plan.read_units, plan.write_units);
   units = rlo__max(plan.square, units);
   double instructions = 14.0;
+  if (query->joined.bits > 0) {
+    instructions *= (double)(8 / query->joined.bits);
+  }
   return rlo__gpu_rate(
              src, dst, instructions, units * plan.group.geometry.unit_bytes) *
          rlo__grid_fullness(plane->na, plan.tile_a) *
@@ -217,7 +221,13 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_SQUARE", plan.square));
   RLO_TRY(rlo__launch_define(launch, "RLO_READ_UNITS", plan.read_units));
   RLO_TRY(rlo__launch_define(launch, "RLO_WRITE_UNITS", plan.write_units));
+  if (query->joined.bits > 0) {
+    RLO_TRY(rlo__launch_define(launch, "RLO_JOINED_BITS", query->joined.bits));
+  }
   RLO_TRY(rlo__plane_add_arguments(&plan.plane, group, launch));
+  if (query->joined.bits > 0) {
+    RLO_TRY(rlo__grid_add_index(group, launch, query->joined.step_bytes));
+  }
   RLO_TRY(rlo__grid_add_guards(query, group, launch));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(
@@ -240,5 +250,9 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   return RLO_OK;
 }
 
-const rlo__family rlo__family_gpu_tile = {
-    "tile", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit, 0};
+const rlo__family rlo__family_gpu_tile = {"tile",
+                                          RLO_DEVICE_CLASS_GPU,
+                                          is_applicable,
+                                          predict,
+                                          emit,
+                                          RLO__FAMILY_JOINS};

@@ -75,14 +75,16 @@ rlo_status rlo__geometry_count_points(const rlo_problem *problem,
   return RLO_OK;
 }
 
-static int64_t box_bytes(const rlo_problem *problem, int64_t unit_bytes) {
-  int64_t bytes = unit_bytes;
+static int64_t box_bytes(const rlo_problem *problem) {
+  /* Units of less than a byte are counted in bits. */
+  int64_t part = problem->unit_bits % 8 == 0 ? 8 : 1;
+  int64_t size = problem->unit_bits / part;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (!rlo__mul(bytes, problem->extents[a], &bytes)) {
+    if (!rlo__mul(size, problem->extents[a], &size)) {
       return INT64_MAX;
     }
   }
-  return bytes;
+  return rlo__ceil_div(size, 8 / part);
 }
 
 /* The longest axis of stride 1 in a form, the last of several; -1: none. */
@@ -110,7 +112,7 @@ rlo__geometry rlo__geometry_of(const rlo__family_query *query) {
   const rlo_problem *problem = query->problem;
   rlo__geometry g = {0};
   g.unit_bytes = problem->unit_bits / 8;
-  g.box_bytes = box_bytes(problem, g.unit_bytes);
+  g.box_bytes = box_bytes(problem);
   g.fits_32_bits = fits_32_bits(problem);
   for (int32_t n = 0; n < problem->num_guards; ++n) {
     if (problem->guards[n].kind == RLO_GUARD_PAD) {

@@ -6,6 +6,7 @@
 
 /** Facts of a canonical problem that every family needs. */
 typedef struct rlo__geometry {
+  /** 0 for units of less than a byte. */
   int64_t unit_bytes;
   /** Points of the box times the unit; INT64_MAX if that does not fit. */
   int64_t box_bytes;

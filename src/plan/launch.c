@@ -122,7 +122,7 @@ rlo_status rlo__launch_argument(rlo__launch *launch,
 /* A fill of up to 16 bytes as the two numbers that kernels take. */
 static rlo_status add_fill(const rlo_problem *problem, rlo__launch *launch) {
   uint64_t halves[2] = {0, 0};
-  for (int32_t b = 0; b < rlo_problem_dst_unit_bits(problem) / 8; ++b) {
+  for (int32_t b = 0; 8 * b < rlo_problem_dst_unit_bits(problem); ++b) {
     halves[b / 8] |= (uint64_t)problem->fill[b] << (b % 8 * 8);
   }
   for (int half = 0; half < 2; ++half) {

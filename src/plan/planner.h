@@ -2,24 +2,7 @@
 #ifndef RLO_PLAN_PLANNER_H
 #define RLO_PLAN_PLANNER_H
 
-#include "plan/wisdom.h"
-
-/** A request to the planner. Everything is borrowed for the call. */
-typedef struct rlo__plan_request {
-  /** In/out: becomes canonical, as far as the alignments allow. */
-  rlo_problem *problem;
-  const rlo_device_info *device;
-  /** NULL: the defaults. */
-  const rlo_plan_options *options;
-  /** Powers of two that memory + offset are multiples of; 0: the device's own
-   *  alignment. */
-  int64_t src_alignment_bytes;
-  int64_t dst_alignment_bytes;
-  /** NULL: none. */
-  const rlo__wisdom *wisdom;
-  /** Fill in the candidates of the choice, which takes longer. */
-  bool is_explaining;
-} rlo__plan_request;
+#include "plan/planning.h"
 
 /** The planner's decision. */
 typedef struct rlo__choice {

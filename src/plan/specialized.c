@@ -46,8 +46,8 @@ static bool form_magnitude(const rlo_problem *problem,
 }
 
 bool rlo__specialized_fits_32_bits(const rlo_problem *problem) {
-  int64_t src_bytes = problem->unit_bits / 8;
-  int64_t dst_bytes = rlo_problem_dst_unit_bits(problem) / 8;
+  int64_t src_bytes = rlo__ceil_div(problem->unit_bits, 8);
+  int64_t dst_bytes = rlo__ceil_div(rlo_problem_dst_unit_bits(problem), 8);
   int64_t terms[RLO_MAX_TERMS];
   int64_t m;
   for (int32_t t = 0; t < problem->num_terms; ++t) {

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "runtime/cl_error.h"
+#include "runtime/command_log.h"
 #include "runtime/operand.h"
 #include "runtime/plan_handle.h"
 
@@ -26,6 +27,7 @@ struct rlo__device_queue {
 };
 
 rlo_status rlo__device_queue_create(rlo_context *context,
+                                    bool is_profiling,
                                     rlo__device_queue **out_queue) {
   RLO_TRY(rlo__context_check_process(context));
   rlo__device_queue *made = rlo__alloc(sizeof *made);
@@ -38,7 +40,10 @@ rlo_status rlo__device_queue_create(rlo_context *context,
   RLO_TRY_GOTO(rlo__mutex_init(&made->mutex));
   made->has_mutex = true;
   made->queue =
-      clCreateCommandQueue(context->cl_context, context->cl_device, 0, &code);
+      clCreateCommandQueue(context->cl_context,
+                           context->cl_device,
+                           is_profiling ? CL_QUEUE_PROFILING_ENABLE : 0,
+                           &code);
   RLO_TRY_GOTO(rlo__cl_error_check("clCreateCommandQueue", code));
   *out_queue = made;
   return RLO_OK;
@@ -278,10 +283,10 @@ rlo_status rlo__device_memory_clear(rlo__device_memory *memory, int64_t bytes) {
   /* One byte long, so that any size is a multiple of it. */
   const cl_uchar zero = 0;
   rlo__device_queue *queue = memory->queue;
-  cl_event event = NULL;
   RLO_TRY(rlo__context_check_process(queue->context));
   for (int64_t at = 0; at < bytes; at += max_bytes) {
     bool is_last = bytes - at <= max_bytes;
+    cl_event event = NULL;
     RLO_TRY(RLO_CL(clEnqueueFillBuffer,
                    queue->queue,
                    memory->buffer,
@@ -291,9 +296,9 @@ rlo_status rlo__device_memory_clear(rlo__device_memory *memory, int64_t bytes) {
                    (size_t)(is_last ? bytes - at : max_bytes),
                    0,
                    NULL,
-                   is_last ? &event : NULL));
-  }
-  if (event != NULL) {
+                   &event));
+    rlo__command_log_add(event);
+    /* The last one stays. */
     rlo__device_memory_set_ready(memory, event);
   }
   return RLO_OK;

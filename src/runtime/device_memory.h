@@ -28,10 +28,11 @@ typedef struct rlo__device_memory {
   struct rlo__device_memory *next;
 } rlo__device_memory;
 
-/** Retains the context. @return RLO_OK; RLO_UNSUPPORTED in a child of fork;
+/** Retains the context. @param is_profiling  whether the device measures each
+ *  command. @return RLO_OK; RLO_UNSUPPORTED in a child of fork;
  *  RLO_OUT_OF_MEMORY; RLO_DEVICE. */
-RLO_NODISCARD rlo_status
-rlo__device_queue_create(rlo_context *context, rlo__device_queue **out_queue);
+RLO_NODISCARD rlo_status rlo__device_queue_create(
+    rlo_context *context, bool is_profiling, rlo__device_queue **out_queue);
 
 /** Every memory must have been freed. Does not wait. NULL is legal. */
 void rlo__device_queue_release(rlo__device_queue *queue);

@@ -21,6 +21,7 @@ void rlo__kernel_pool_deinit(rlo__kernel_pool *pool) {
     rlo__pooled_kernel *kernel = pool->idle;
     pool->idle = kernel->next;
     clReleaseKernel(kernel->kernel);
+    rlo__free(kernel->parameters);
     rlo__free(kernel);
   }
   rlo__mutex_deinit(&pool->mutex);

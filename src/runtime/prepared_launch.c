@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "runtime/cl_error.h"
+#include "runtime/command_log.h"
 
 /* ----------------------------------------------------------------- arguments
  */
@@ -266,6 +267,15 @@ rlo_status rlo__prepared_launch_build(rlo_context *context,
   return RLO_OK;
 }
 
+/* Takes over the event. */
+static void give_event(const rlo__launch_target *target, cl_event event) {
+  if (target->out_event != NULL) {
+    *target->out_event = event;
+  } else {
+    clReleaseEvent(event);
+  }
+}
+
 rlo_status rlo__prepared_launch_enqueue(rlo_context *context,
                                         rlo__prepared_launch *prepared,
                                         const rlo__launch_target *target) {
@@ -277,6 +287,8 @@ rlo_status rlo__prepared_launch_enqueue(rlo_context *context,
   if (status == RLO_OK) {
     /* A local variable, because a driver that fails may write to it. */
     cl_event event = NULL;
+    const bool is_wanted =
+        target->out_event != NULL || rlo__command_log_is_open();
     status = RLO_CL(clEnqueueNDRangeKernel,
                     target->queue,
                     kernel->kernel,
@@ -286,9 +298,10 @@ rlo_status rlo__prepared_launch_enqueue(rlo_context *context,
                     prepared->local_size,
                     target->num_wait,
                     target->wait_list,
-                    target->out_event != NULL ? &event : NULL);
-    if (status == RLO_OK && target->out_event != NULL) {
-      *target->out_event = event;
+                    is_wanted ? &event : NULL);
+    if (status == RLO_OK && is_wanted) {
+      rlo__command_log_add(event);
+      give_event(target, event);
     }
   }
   rlo__kernel_pool_return(&program->kernels, kernel);

@@ -6,23 +6,52 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "runtime/cl_error.h"
+#include "runtime/command_log.h"
 
-static rlo_status set_arguments(cl_kernel kernel,
-                                const rlo__source_launch *launch) {
+/* Checks the arguments against the compiled function: a kernel of the pool
+ * keeps what an earlier launch set, and would use it for an argument that this
+ * one leaves out. */
+static rlo_status check_arguments(rlo__pooled_kernel *kernel,
+                                  const rlo__source_launch *launch) {
+  if (kernel->parameters == NULL) {
+    RLO_TRY(rlo__kernel_parameters_create(kernel->kernel, &kernel->parameters));
+  }
+  RLO_TRY(rlo__kernel_parameters_check_count(
+      kernel->parameters, launch->function, launch->num_arguments));
   for (int32_t n = 0; n < launch->num_arguments; ++n) {
-    const rlo__source_value *a = &launch->arguments[n];
-    const cl_mem buffer = a->memory != NULL ? a->memory->buffer : NULL;
-    rlo_status status = RLO_CL(clSetKernelArg,
-                               kernel,
-                               (cl_uint)n,
-                               a->is_memory ? sizeof buffer : a->bytes,
-                               a->is_memory ? (const void *)&buffer : a->value);
-    if (status != RLO_OK) {
-      return rlo__status_prefix(
-          status, "argument %d of kernel '%s': ", n, launch->function);
-    }
+    RLO_TRY(rlo__kernel_parameters_check(
+        kernel->parameters, launch->function, n, launch->arguments[n].kind));
   }
   return RLO_OK;
+}
+
+static rlo_status set_argument(cl_kernel kernel,
+                               const rlo__source_launch *launch,
+                               int32_t index) {
+  const rlo__source_value *a = &launch->arguments[index];
+  const cl_mem buffer = a->memory != NULL ? a->memory->buffer : NULL;
+  bool is_memory =
+      a->kind == RLO__PARAMETER_INPUT || a->kind == RLO__PARAMETER_OUTPUT;
+  size_t bytes = is_memory ? sizeof buffer : a->bytes;
+  cl_int code = clSetKernelArg(
+      kernel, (cl_uint)index, bytes, is_memory ? &buffer : a->value);
+  if (code == CL_INVALID_ARG_SIZE) {
+    /* Of a parameter about which the driver told nothing before. */
+    return rlo__status_fail_cl(RLO_INVALID_ARGUMENT,
+                               "clSetKernelArg",
+                               code,
+                               "argument %d has %zu bytes, and function '%s' "
+                               "takes another size there",
+                               index,
+                               bytes,
+                               launch->function);
+  }
+  rlo_status status = rlo__cl_error_check("clSetKernelArg", code);
+  return status == RLO_OK ? RLO_OK
+                          : rlo__status_prefix(status,
+                                               "argument %d of function '%s': ",
+                                               index,
+                                               launch->function);
 }
 
 /** Collects the events that commands on the arguments must wait for. */
@@ -40,14 +69,17 @@ static cl_uint collect_waits(const rlo__source_launch *launch,
 
 static rlo_status enqueue(rlo__device_queue *queue,
                           const rlo__source_launch *launch,
-                          cl_kernel kernel,
+                          rlo__pooled_kernel *kernel,
                           cl_event *events,
                           cl_event *out_event) {
-  RLO_TRY(set_arguments(kernel, launch));
+  RLO_TRY(check_arguments(kernel, launch));
+  for (int32_t n = 0; n < launch->num_arguments; ++n) {
+    RLO_TRY(set_argument(kernel->kernel, launch, n));
+  }
   cl_uint num_waits = collect_waits(launch, events);
   RLO_TRY(RLO_CL(clEnqueueNDRangeKernel,
                  rlo__device_queue_cl_queue(queue),
-                 kernel,
+                 kernel->kernel,
                  launch->work_dim,
                  NULL,
                  launch->global_size,
@@ -55,9 +87,23 @@ static rlo_status enqueue(rlo__device_queue *queue,
                  num_waits,
                  num_waits > 0 ? events : NULL,
                  out_event));
+  rlo__command_log_add(*out_event);
   atomic_fetch_add_explicit(
       &rlo__device_queue_context(queue)->launches, 1, memory_order_relaxed);
   return RLO_OK;
+}
+
+/* The caller's options, and that the driver keeps what parameters are called
+ * and of which type they are. On the heap; NULL without memory. */
+static char *make_options(const char *options) {
+  static const char more[] = " -cl-kernel-arg-info";
+  size_t length = strlen(options);
+  char *text = rlo__alloc(length + sizeof more);
+  if (text != NULL) {
+    memcpy(text, options, length);
+    memcpy(text + length, more, sizeof more);
+  }
+  return text;
 }
 
 rlo_status rlo__source_launch_enqueue(rlo__device_queue *queue,
@@ -84,7 +130,7 @@ rlo_status rlo__source_launch_enqueue(rlo__device_queue *queue,
   rlo_status status = RLO_OUT_OF_MEMORY;
   cl_event *events =
       rlo__alloc_array((size_t)launch->num_arguments + 1, sizeof(cl_event));
-  spec.options = rlo__alloc_string(launch->options);
+  spec.options = make_options(launch->options);
   if (events == NULL || spec.options == NULL) {
     goto fail;
   }
@@ -93,7 +139,7 @@ rlo_status rlo__source_launch_enqueue(rlo__device_queue *queue,
   RLO_TRY_GOTO(rlo__kernel_pool_take(&program->kernels, &kernel));
   /* The kernel holds the constants of no prepared launch from here on. */
   kernel->arguments_of = 0;
-  RLO_TRY_GOTO(enqueue(queue, launch, kernel->kernel, events, &event));
+  RLO_TRY_GOTO(enqueue(queue, launch, kernel, events, &event));
   for (int32_t n = 0; n < count; ++n) {
     if (outputs[n] != NULL) {
       clRetainEvent(event);

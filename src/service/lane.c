@@ -29,7 +29,7 @@ rlo_status rlo__lane_create(rlo_context *context,
   made->context = rlo_context_retain(context);
   made->copies = copies || rlo_context_device_info(context)->device_class !=
                                RLO_DEVICE_CLASS_CPU;
-  rlo_status status = rlo__device_queue_create(context, &made->queue);
+  rlo_status status = rlo__device_queue_create(context, false, &made->queue);
   if (status != RLO_OK) {
     rlo__lane_release(made);
     return status;

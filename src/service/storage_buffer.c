@@ -274,7 +274,7 @@ rlo_status rlo_storage_from_buffer(rlo_context *context,
   rlo__storage_init(&made->storage, &buffer_kind, &traits);
   made->storage.is_write_only = (flags & CL_MEM_HOST_WRITE_ONLY) != 0;
   made->offset_bytes = offset_bytes;
-  rlo_status status = rlo__device_queue_create(context, &made->queue);
+  rlo_status status = rlo__device_queue_create(context, false, &made->queue);
   if (status == RLO_OK && buffer != NULL) {
     status = RLO_CL(clRetainMemObject, buffer);
   }

@@ -167,10 +167,10 @@ rlo_status rlo_shape_transpose_is_bitcast(const rlo_shape *src,
                                           bool *out_is_bitcast) {
   RLO_REQUIRE(src, dst, out_is_bitcast);
   RLO_REQUIRE_LIST(permutation, src->rank);
-  static const int32_t scalar[RLO_MAX_RANK] = {0};
-  RLO_TRY(rlo_permutation_validate(permutation, src->rank));
-  return compare_shapes(
-      src, dst, src->rank == 0 ? scalar : permutation, flags, out_is_bitcast);
+  int32_t from[RLO_MAX_RANK] = {0};
+  RLO_TRY(rlo_shape_validate(src));
+  RLO_TRY(rlo_permutation_normalize(permutation, src->rank, from));
+  return compare_shapes(src, dst, from, flags, out_is_bitcast);
 }
 
 rlo_status rlo_shape_reshape_is_bitcast(const rlo_shape *src,

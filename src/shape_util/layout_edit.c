@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "desc/dimension.h"
 
 static bool is_dense(const rlo_layout *layout) {
   return layout->kind == RLO_LAYOUT_DENSE;
@@ -84,7 +85,8 @@ bool rlo_layout_are_dims_consecutive(const rlo_layout *layout,
   int32_t last = -1;
   for (int32_t i = 0; i < count; ++i) {
     int32_t place = 0;
-    while (place < rank && layout->minor_to_major[place] != dims[i]) {
+    int32_t dim = dims[i] < 0 ? dims[i] + rank : dims[i];
+    while (place < rank && layout->minor_to_major[place] != dim) {
       ++place;
     }
     first = place < first ? place : first;
@@ -100,10 +102,7 @@ static rlo_status move_dim(rlo_layout *layout,
                            int32_t dim,
                            int32_t to) {
   RLO_TRY(check_dense(layout));
-  if (dim < 0 || dim >= rank) {
-    return RLO_FAIL(
-        RLO_OUT_OF_RANGE, "dimension %d is outside rank %d", dim, rank);
-  }
+  RLO_TRY(rlo__dim_find(NULL, dim, rank, &dim));
   int32_t from = 0;
   int32_t split_dims[RLO_MAX_RANK] = {0};
   int32_t physical[RLO_MAX_RANK] = {0};
@@ -189,6 +188,7 @@ int64_t rlo_layout_max_split_size(const rlo_layout *layout,
                                   int32_t k) {
   RLO_REQUIRE_OR(0, layout, dims);
   int32_t physical = 0;
+  k += k < 0 ? rank : 0;
   while (physical < rank && rlo_layout_major(layout, rank, physical) != k) {
     ++physical;
   }

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "desc/dimension.h"
 #include "relayout/layout_util.h"
 
 static rlo_status check_dims(const int64_t *dims,
@@ -160,14 +161,10 @@ rlo_status rlo_reshape_leaves_dims_unmodified(const int64_t *from,
       from, from_rank, to, to_rank, pairs, &num_pairs));
   bool are_kept = true;
   for (int32_t i = 0; i < count; ++i) {
-    if (dims[i] < 0 || dims[i] >= from_rank) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "dimension %d is outside rank %d",
-                      dims[i],
-                      from_rank);
-    }
+    int32_t dim = 0;
+    RLO_TRY(rlo__dim_find(NULL, dims[i], from_rank, &dim));
     int32_t p = 0;
-    while (p < num_pairs && pairs[p].from != dims[i]) {
+    while (p < num_pairs && pairs[p].from != dim) {
       ++p;
     }
     are_kept = are_kept && p < num_pairs && i < RLO_MAX_RANK;
@@ -285,8 +282,9 @@ rlo_status rlo_transpose_normalize(const rlo_shape *shape,
   RLO_REQUIRE(shape, out_normalized);
   RLO_REQUIRE_LIST(permutation, shape->rank);
   rlo_shape_extent extent;
+  int32_t from[RLO_MAX_RANK];
   RLO_TRY(rlo_shape_measure(shape, &extent));
-  RLO_TRY(rlo_permutation_validate(permutation, shape->rank));
+  RLO_TRY(rlo_permutation_normalize(permutation, shape->rank, from));
   if (!rlo_layout_is_row_major(&shape->layout, shape->rank)) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "only a transpose of a row-major array without padding "
@@ -295,7 +293,7 @@ rlo_status rlo_transpose_normalize(const rlo_shape *shape,
   rlo_normalized_transpose result;
   memset(&result, 0, sizeof result);
   if (extent.elements > 0) {
-    normalize(shape, permutation, &result);
+    normalize(shape, from, &result);
   }
   if (result.rank == 0) {
     result.rank = 1;

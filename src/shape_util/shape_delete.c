@@ -14,6 +14,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/address.h"
+#include "desc/dimension.h"
 #include "relayout/bitcast.h"
 #include "relayout/layout_util.h"
 #include "relayout/shape_util.h"
@@ -179,20 +180,12 @@ static rlo_status delete_from_layout(const rlo_layout *layout,
   return RLO_OK;
 }
 
-static rlo_status check_dim(int32_t dim, int32_t rank) {
-  if (dim < 0 || dim >= rank) {
-    return RLO_FAIL(
-        RLO_OUT_OF_RANGE, "dimension %d is outside rank %d", dim, rank);
-  }
-  return RLO_OK;
-}
-
 rlo_status rlo_layout_delete_dim(const rlo_layout *layout,
                                  int32_t rank,
                                  int32_t dim,
                                  rlo_layout *out_layout) {
   RLO_REQUIRE(layout, out_layout);
-  RLO_TRY(check_dim(dim, rank));
+  RLO_TRY(rlo__dim_find(NULL, dim, rank, &dim));
   bool keep[RLO_MAX_RANK];
   int64_t widths[RLO_MAX_RANK];
   for (int32_t k = 0; k < rank; ++k) {
@@ -327,17 +320,11 @@ rlo_status rlo_shape_delete_dims(const rlo_shape *shape,
   RLO_REQUIRE(shape, out_shape);
   RLO_REQUIRE_LIST(dims, count);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
+  rlo__dim_set deleted;
+  RLO_TRY(rlo__dim_set_make(&deleted, NULL, shape->rank, dims, count));
   bool keep[RLO_MAX_RANK];
   for (int32_t k = 0; k < shape->rank; ++k) {
-    keep[k] = true;
-  }
-  for (int32_t i = 0; i < count; ++i) {
-    RLO_TRY(check_dim(dims[i], shape->rank));
-    if (!keep[dims[i]]) {
-      return RLO_FAIL(
-          RLO_INVALID_ARGUMENT, "dimension %d is to be deleted twice", dims[i]);
-    }
-    keep[dims[i]] = false;
+    keep[k] = !deleted.has[k];
   }
   return rlo_shape_filter_dims(shape, keep, out_shape);
 }

@@ -42,11 +42,12 @@ rlo_status rlo_shape_permute_dims(const rlo_shape *shape,
   RLO_REQUIRE(shape, out_shape);
   RLO_REQUIRE_LIST(permutation, shape->rank);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
-  RLO_TRY(rlo_permutation_validate(permutation, shape->rank));
+  int32_t from[RLO_MAX_RANK];
+  RLO_TRY(rlo_permutation_normalize(permutation, shape->rank, from));
   rlo_shape result = *shape;
-  permute_logical(shape, permutation, &result);
+  permute_logical(shape, from, &result);
   int32_t inverse[RLO_MAX_RANK];
-  rlo_permutation_inverse(permutation, shape->rank, inverse);
+  rlo_permutation_inverse(from, shape->rank, inverse);
   if (shape->layout.kind == RLO_LAYOUT_DENSE) {
     rlo_permutation_compose(inverse,
                             shape->layout.minor_to_major,
@@ -63,9 +64,10 @@ rlo_status rlo_shape_permute_dims_ignoring_layout(const rlo_shape *shape,
   RLO_REQUIRE_LIST(permutation, shape->rank);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   RLO_TRY(refuse_strided(shape, "keep"));
-  RLO_TRY(rlo_permutation_validate(permutation, shape->rank));
+  int32_t from[RLO_MAX_RANK];
+  RLO_TRY(rlo_permutation_normalize(permutation, shape->rank, from));
   rlo_shape result = *shape;
-  permute_logical(shape, permutation, &result);
+  permute_logical(shape, from, &result);
   return publish(&result, out_shape);
 }
 
@@ -112,12 +114,17 @@ static rlo_status insert(const rlo_shape *shape,
                          new_place place,
                          rlo_shape *out_shape) {
   RLO_TRY(rlo_shape_validate_unbounded(shape));
-  if (at < 0 || at > shape->rank) {
+  /* One place more than dimensions: the last is after all of them. */
+  if (at < -shape->rank - 1 || at > shape->rank) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "place %d for new dimensions is outside 0 to rank %d",
+                    "place %d for new dimensions in a shape of rank %d; %d to "
+                    "%d are possible",
                     at,
+                    shape->rank,
+                    -shape->rank - 1,
                     shape->rank);
   }
+  at += at < 0 ? shape->rank + 1 : 0;
   if (count < 0 || (count > 0 && sizes == NULL)) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "%d new dimensions, or none given", count);

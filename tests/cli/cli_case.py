@@ -62,8 +62,12 @@ class CliCase(unittest.TestCase):
             [COMMAND] + list(arguments), env=environment, cwd=self.folder,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, timeout=300, check=False, **options)
-        return Result(done.returncode, done.stdout.decode(),
-                      done.stderr.decode())
+        messages = done.stderr.decode()
+        # Who reads a message of the command need not know the library.
+        for line in messages.splitlines():
+            if line.startswith("relayout: "):
+                self.assertNotRegex(line, r"\b(rlo|RLO)_\w")
+        return Result(done.returncode, done.stdout.decode(), messages)
 
     def ok(self, *arguments, **options):
         """Runs it; it must succeed silently. Returns its output."""

@@ -48,11 +48,10 @@ class Convert(CliCase):
                    "{1,0:T(2,2)(2,1)fill(one)}", "{:strides(-3,1)offset(3)}",
                    "{:strides(1,2)}", "{1,0:E(64)}"]
         for layout in layouts:
-            if "E(" in layout:
-                continue  # another element size: a relayout keeps it
             for out in "out.npy", "out.bin", "out.raw":
                 shape = self.convert("in.npy", out, "--to", layout).strip()
-                self.convert(out, "back.npy", "--from", shape)
+                self.convert(out, "back.npy", "--from", shape, "--to",
+                             "{1,0:E(32)}")
                 self.assertEqual(self.read("back.npy"), self.read("in.npy"),
                                  (layout, out))
 
@@ -73,6 +72,12 @@ class Convert(CliCase):
         header, data = npy_parts(self.read("out.npy"))
         self.assertIn("'shape': (3, 2)", header)
         self.assertEqual(data, floats(1, 4, 2, 5, 3, 6))
+
+    def test_permutation_from_the_end(self):
+        self.convert("in.npy", "out.npy", "--perm", "1,0")
+        for perm in "-1,0", "-1,-2", "1,-2":
+            self.convert("in.npy", "same.npy", "--perm", perm)
+            self.assertEqual(self.read("same.npy"), self.read("out.npy"), perm)
 
     def test_permutation_with_layout(self):
         self.assertEqual(
@@ -117,6 +122,91 @@ class Convert(CliCase):
         self.convert("out.npy", "back.bin", "--from", shape.strip(), "--to",
                      "{1,0}")
         self.assertEqual(self.read("back.bin"), self.read("in.bin"))
+
+    def test_element_sizes(self):
+        """--to packs and unpacks; in pieces, too."""
+        cases = [
+            ("s4[4]{0:E(4)}", bytes([0x21, 0xf8]), "{0:E(8)}",
+             bytes([1, 2, 8, 15]), "s4[4]{0}"),
+            ("s4[4]", bytes([1, 2, 0xf8, 0xff]), "{0:E(4)}",
+             bytes([0x21, 0xf8]), "s4[4]{0:E(4)}"),
+            ("u2[3]{0:E(2)}", bytes([0x39]), "{0:E(8)}", bytes([1, 2, 3]),
+             "u2[3]{0}"),
+            ("u1[9]", bytes([1, 0, 0, 0, 0, 0, 0, 1, 1]), "{0:E(1)}",
+             bytes([0x81, 1]), "u1[9]{0:E(1)}"),
+            ("f4e2m1fn[2,2]", bytes([1, 2, 3, 15]), "{0,1:E(4)}",
+             bytes([0x31, 0xf2]), "f4e2m1fn[2,2]{0,1:E(4)}"),
+            ("s2[4]{0:T(2)E(4)}", bytes([0x13, 0x20]), "{0:E(2)}",
+             bytes([0b10000111]), "s2[4]{0:E(2)}"),
+            ("pred[9]", bytes([1, 0, 2, 0, 0, 0, 0, 255, 1]), "{0:E(1)}",
+             bytes([0x85, 1]), "pred[9]{0:E(1)}"),
+            ("f32[1]", struct.pack("<I", 0xff800001), "{0:E(64)}",
+             struct.pack("<Q", 0xff800001), "f32[1]{0:E(64)}"),
+        ]
+        for shape, content, to, wanted, printed in cases:
+            for pieces in [], ["--memory", "1MiB"]:
+                with self.subTest(shape=shape, pieces=pieces):
+                    self.write("in.bin", content)
+                    self.assertEqual(
+                        self.convert("in.bin", "out.bin", "--from", shape,
+                                     "--to", to, "--verify", *pieces),
+                        printed + "\n")
+                    self.assertEqual(self.read("out.bin"), wanted)
+        # Without an element size the input's is kept.
+        self.write("in.bin", bytes([0x21, 0x43]))
+        self.assertEqual(self.convert("in.bin", "out.bin", "--from",
+                                      "s4[4]{0:E(4)}", "--to", "{0}"),
+                         "s4[4]{0:E(4)}\n")
+
+    def test_an_npy_file_is_unpacked_and_packed(self):
+        self.write("in.npy", npy_bytes("|i1", (2, 2), bytes([1, 255, 248, 7])))
+        self.convert("in.npy", "packed.npy", "--from", "s4[2,2]", "--to",
+                     "{1,0:E(4)}")
+        self.assertEqual(npy_parts(self.read("packed.npy"))[1],
+                         bytes([0xf1, 0x78]))
+        self.convert("packed.npy", "back.npy", "--from", "s4[2,2]{1,0:E(4)}",
+                     "--to", "{1,0:E(8)}")
+        self.assertEqual(npy_parts(self.read("back.npy"))[1],
+                         bytes([1, 15, 8, 7]))
+
+    def refuses_value(self, shape, content, to, words):
+        self.write("in.bin", content)
+        for pieces in [], ["--memory", "1MiB"]:
+            self.fails(1, words, "convert", "--host", "in.bin", "out.bin",
+                       "--from", shape, "--to", to, *pieces)
+            self.assert_files("in.bin", "in.npy")
+
+    def test_a_value_that_does_not_fit_is_named(self):
+        self.refuses_value("s4[2,3]", bytes([1, 2, 3, 4, 23, 99]), "{1,0:E(4)}",
+                           "element 1,1 of in.bin is 23; s4 holds -8 to 7")
+        self.refuses_value("s4[3]", bytes([1, 0xf7, 0]), "{0:E(4)}",
+                           "element 1 of in.bin is -9; s4 holds -8 to 7")
+        self.refuses_value("u2[3]", bytes([1, 2, 4]), "{0:E(2)}",
+                           "element 2 of in.bin is 4; u2 holds 0 to 3")
+        self.refuses_value("u1[2]{0:E(2)}", bytes([0b1001]), "{0:E(1)}",
+                           "element 1 of in.bin is 2; u1 holds 0 to 1")
+        self.refuses_value("f4e2m1fn[2]", bytes([1, 0x17]), "{0:E(4)}",
+                           "element 1 of in.bin is 0x17; f4e2m1fn has 4 bits")
+        self.refuses_value("s8[3]{0:E(12)}", bytes([0xff, 0xff, 0, 0, 0x08]),
+                           "{0:E(8)}",
+                           "element 2 of in.bin is -2048; s8 holds -128 to")
+
+    def test_numbers_have_their_signs(self):
+        """In an int8 file 8 is 8, and not the bits of -8."""
+        pack = ["convert", "--host", "in.npy", "out.bin", "--from", "s4[2]",
+                "--to", "{0:E(4)}"]
+        self.write("in.npy", npy_bytes("|i1", (2,), bytes([0xf8, 8])))
+        self.fails(1, "element 1 of in.npy is 8; s4 holds -8 to 7", *pack)
+        self.write("in.npy", npy_bytes("|u1", (2,), bytes([0xf8, 8])))
+        self.ok(*pack)
+        self.assertEqual(self.read("out.bin"), bytes([0x88]))
+
+    def test_padding_is_no_value(self):
+        self.write("in.bin", bytes([1, 2, 0xaa, 0xbb, 3, 4, 0xcc, 0xdd]))
+        for pieces in [], ["--memory", "1MiB"]:
+            self.convert("in.bin", "out.bin", "--from", "s4[2,2]{1,0:T(4)}",
+                         "--to", "{1,0:E(4)}", *pieces)
+            self.assertEqual(self.read("out.bin"), bytes([0x21, 0x43]))
 
     def test_types_that_numpy_lacks(self):
         self.write("in.bin", bytes(range(12)))
@@ -254,18 +344,49 @@ class Inputs(CliCase):
         self.fails_on(content, [], "--from", "f64[3]")
         self.fails_on(npy_bytes("<f4", (6,), ABC), [], "--from", "f64[3]")
 
+    def test_another_type_of_the_same_width(self):
+        """Is what its header says, unless the user says otherwise."""
+        content = npy_bytes("<f4", (2, 3), ABC)
+        self.fails_on(content, ["f32[2,3]", "s32", "--bitcast"], "--from",
+                      "s32[2,3]")
+        self.fails_on(npy_bytes("|u1", (3,), b"abc"), "--bitcast", "--from",
+                      "s8[3]")
+        self.fails_on(npy_bytes("<f2", (3,), b"abcdef"), "--bitcast", "--from",
+                      "bf16[3]")
+        self.write("in.npy", content)
+        shape = self.ok("convert", "--host", "in.npy", "out.npy", "--from",
+                        "s32[2,3]", "--bitcast", "--perm", "1,0").strip()
+        self.assertEqual(shape, "s32[3,2]{1,0}")
+        header, data = npy_parts(self.read("out.npy"))
+        self.assertIn("'descr': '<i4'", header)
+        self.assertEqual(data, floats(1, 4, 2, 5, 3, 6))
+        # Types that NumPy lacks are integers of their width there.
+        for descr in "<u2", "<i2":
+            self.write("in.npy", npy_bytes(descr, (3,), b"abcdef"))
+            self.ok("convert", "--host", "in.npy", "out.bin", "--from",
+                    "bf16[3]")
+            self.assertEqual(self.read("out.bin"), b"abcdef")
+        # Bytes are what all types are made of.
+        self.write("in.npy", npy_bytes("|u1", (8,), b"abcdefgh"))
+        self.ok("convert", "--host", "in.npy", "out.bin", "--from", "f32[2]")
+        self.assertEqual(self.read("out.bin"), b"abcdefgh")
+        self.fails(2, "--bitcast requires --from", "convert", "--bitcast",
+                   "in.npy", "out.npy")
+
     def test_permutations(self):
         content = npy_bytes("<f4", (2, 3), ABC)
         self.fails_on(content, [], "--perm", "0,0")
         self.fails_on(content, "2", "--perm", "0,2")
-        self.fails_on(content, "-1", "--perm=-1,0")
+        self.fails_on(content, ["-3", "-2 to 1"], "--perm=-3,0")
+        self.fails_on(content, ["permutation[0]=1", "permutation[1]=-1"],
+                      "--perm", "1,-1")
         self.fails_on(content, ["1 entries", "rank 2"], "--perm", "0")
         self.fails_on(content, [], "--perm", "4294967296,1")
 
     def test_layouts(self):
         content = npy_bytes("<f4", (2, 3), ABC)
         for layout in ("{0,1", "{0}", "{0,0}", "{1,0:pad(1,3)}",
-                       "{1,0:T(0,2)}", "{1,0:E(64)}", "{:strides(0,1)}", "x",
+                       "{1,0:T(0,2)}", "{1,0:E(31)}", "{:strides(0,1)}", "x",
                        "f32[2,3]{1,0}"):
             self.fails_on(content, [], "--to", layout)
 

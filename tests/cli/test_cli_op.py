@@ -43,7 +43,7 @@ def to_batch(x):
 CASES = {
     "Identity": ([], [X], [X]),
     "Relayout": (["shape=f32[4,6]{0,1}"], [X], [X]),
-    "Transpose": (["perm=1,0"], [X], [X.T]),
+    "Transpose": (["perm=-1,0"], [X], [X.T]),
     "Reshape": (["shape=3,-1"], [X], [X.reshape(3, 8)]),
     "ExpandDims": (["axis=1"], [X], [X[:, None, :]]),
     "Slice": (["begin=1,2", "size=2,-1"], [X], [X[1:3, 2:]]),
@@ -128,6 +128,58 @@ class Op(CliCase):
         self.assertEqual(self.load("back.npy").tolist(),
                          np.concatenate([X.T, X.T]).tolist())
 
+    def test_factors(self):
+        """out = alpha * result + beta * out."""
+        np.save(self.path("out.npy"), np.ascontiguousarray(Y.T))
+        self.ok("op", "transpose", *self.device, "--alpha", "2", "--beta",
+                "-0.5", "x.npy", "out.npy")
+        self.assertEqual(self.load("out.npy").tolist(),
+                         (2 * X.T - 0.5 * Y.T).tolist())
+        self.ok("op", "transpose", "--host", "--alpha", "3", "x.npy",
+                "new.npy")
+        self.assertEqual(self.load("new.npy").tolist(), (3 * X.T).tolist())
+        for name, part in (("a.npy", Y[:2]), ("b.npy", Y[2:])):
+            np.save(self.path(name), part)
+        self.ok("op", "split_v", "--host", "--accumulate", "--attr",
+                "num_or_size_splits=2", "x.npy", "a.npy", "b.npy")
+        self.assertEqual(self.load("a.npy").tolist(), (X[:2] + Y[:2]).tolist())
+        self.assertEqual(self.load("b.npy").tolist(), (X[2:] + Y[2:]).tolist())
+        # In a layout: what holds no element stays zero.
+        to = ["--to", "{1,0:T(8)}"]
+        self.ok("op", "identity", "--host", *to, "x.npy", "sum.bin")
+        for _ in range(2):
+            self.ok("op", "identity", "--host", *to, "--accumulate",
+                    "x.npy", "sum.bin")
+        slots = np.zeros((4, 8), dtype="f4")
+        slots[:, :6] = 3 * X
+        self.assertEqual(np.frombuffer(self.read("sum.bin"), "f4").tolist(),
+                         slots.reshape(-1).tolist())
+
+    def test_factors_that_cannot_be(self):
+        sum_up = ["op", "identity", "--host", "--accumulate", "x.npy"]
+        self.fails(1, "z.npy", *sum_up, "z.npy")
+        np.save(self.path("t.npy"), np.ascontiguousarray(X.T))
+        self.fails(1, ["t.npy holds f32[6,4]", "f32[4,6]"], *sum_up, "t.npy")
+        np.save(self.path("t.npy"), X.astype("i4"))
+        self.fails(1, "t.npy holds s32[4,6]", *sum_up, "t.npy")
+        self.fails(1, "alpha is 0.5", "op", "cast", "--host", "--attr",
+                   "dtype=s32", "--alpha", "0.5", "x.npy", "z.npy")
+        self.fails(2, "'nan' is not a finite", "op", "identity", "--alpha",
+                   "nan", "x.npy", "z.npy")
+        self.fails(2, "exclude --memory", "op", "identity", "--accumulate",
+                   "--memory", "1MiB", "x.npy", "z.npy")
+        self.assert_files("t.npy", "x.npy", "y.npy")
+
+    def test_packs_values(self):
+        """The host does; a device may refuse."""
+        np.save(self.path("in.npy"), np.array([[1, -1], [7, -8]], dtype="i1"))
+        pack = ["op", "transpose", "--host", "--from", "s4[2,2]", "--to",
+                "{1,0:E(4)}", "in.npy", "out.bin"]
+        self.assertEqual(self.ok(*pack), "s4[2,2]{1,0:E(4)}\n")
+        self.assertEqual(self.read("out.bin"), bytes([0x71, 0x8f]))
+        np.save(self.path("in.npy"), np.array([[1, -1], [8, -8]], dtype="i1"))
+        self.fails(1, "element 1,0 of in.npy is 8; s4 holds -8 to 7", *pack)
+
     def test_slots_without_element_are_zero(self):
         """Whatever the memory held before, and whatever the input's file has
         there: equal inputs make equal files."""
@@ -167,6 +219,99 @@ class Op(CliCase):
             {"shape": "f32[2,6]{1,0}", "file": "a.npy"},
             {"shape": "f32[2,6]{1,0}", "file": "b.npy"}]})
 
+    def profile(self, *arguments):
+        """The entries that --json has of an operation."""
+        return json.loads(self.ok("op", *arguments, *self.device, "--json",
+                                  "--profile", "z.npy"))["profile"]
+
+    def test_profile(self):
+        lines = self.ok("op", "transpose", *self.device, "--profile", "x.npy",
+                        "z.npy").splitlines()
+        self.assertEqual(len(lines), 3, lines)
+        self.assertEqual(lines[0], "f32[6,4]{1,0}")
+        self.assertEqual(lines[1].split(),
+                         "kernel inputs results bytes host ms device ms".split())
+        cells = lines[2].split()
+        self.assertEqual(cells[:5], ["Transpose", "f32[4,6]{1,0}",
+                                     "f32[6,4]{1,0}", "192", "bytes"])
+        self.assertGreater(float(cells[5]), 0)
+        if self.device:
+            self.assertEqual(cells[6], "-")
+        else:
+            self.assertGreater(float(cells[6]), 0)
+        self.assertEqual(self.load("z.npy").tolist(), X.T.tolist())
+        # What runs as one is one entry, what does not is its own.
+        entry, = self.profile("transpose", "--to", "{0,1:T(2,2)}", "x.npy")
+        self.assertEqual(entry["kernel"], "Transpose+Relayout")
+        self.assertEqual(entry["inputs"], ["f32[4,6]{1,0}"])
+        self.assertEqual(entry["results"], ["f32[6,4]{0,1:T(2,2)}"])
+        self.assertEqual((entry["input_bytes"], entry["output_bytes"]),
+                         (96, 96))
+        self.assertEqual(entry["backend"],
+                         "host" if self.device else "opencl")
+        if self.device:
+            self.assertIsNone(entry["device_ns"])
+        else:
+            self.assertGreater(entry["device_ns"], 0)
+        if not self.device:
+            return  # What follows is the same on a device.
+        entry, = self.profile("concat", "--attr", "axis=0",
+                              *["x.npy", "y.npy"] * 4)
+        self.assertEqual(len(entry["inputs"]), 8)
+        self.assertEqual(entry["depth"], 0)
+        table = self.ok("op", "concat", *self.device, "--attr", "axis=0",
+                        *["x.npy", "y.npy"] * 4, "z.npy", "--profile")
+        self.assertIn(", 5 more", table)
+
+    def test_trace(self):
+        out = self.ok("op", "transpose", *self.device, "--trace", "t.json",
+                      "x.npy", "z.npy")
+        self.assertEqual(out, "f32[6,4]{1,0}\n")
+        trace = json.loads(self.read("t.json"))
+        events = [e for e in trace["traceEvents"] if e["ph"] == "X"]
+        names = {e["pid"]: e["args"]["name"] for e in trace["traceEvents"]
+                 if e["ph"] == "M"}
+        self.assertEqual([names[e["pid"]] for e in events],
+                         ["host"] if self.device else ["host", "device"])
+        for event in events:
+            self.assertEqual(event["name"], "Transpose")
+            self.assertGreaterEqual(event["ts"], 0)
+            self.assertGreater(event["dur"], 0)
+            self.assertEqual(event["tid"], 0)
+            self.assertEqual(event["args"]["inputs"], ["f32[4,6]{1,0}"])
+            self.assertEqual(event["args"]["results"], ["f32[6,4]{1,0}"])
+            self.assertEqual(event["args"]["output_bytes"], 96)
+        if not self.device:
+            return
+        # An existing file is replaced; a folder that is not there is named.
+        self.ok("op", "identity", *self.device, "--trace", "t.json",
+                "--profile", "x.npy", "z.npy")
+        self.assertIn("Identity", self.read("t.json").decode())
+        self.fails_after_output(1, "nowhere/t.json", "op", "identity",
+                                *self.device, "--trace", "nowhere/t.json",
+                                "x.npy", "z.npy")
+
+    def fails_after_output(self, code, words, *arguments):
+        result = self.run_command(*arguments)
+        self.assertEqual(result.code, code, result)
+        self.assertIn(words, result.err)
+
+    def test_profile_refuses(self):
+        for words, *arguments in (
+                ("--profile measures kernels on whole arrays", "--profile",
+                 "--memory", "64MiB"),
+                ("--trace measures kernels on whole arrays", "--trace",
+                 "t.json", "--dry-run"),
+                ("--profile measures kernels on whole arrays", "--profile",
+                 "--resume")):
+            self.fails(2, words, "op", "transpose", *self.device, *arguments,
+                       "x.npy", "z.npy")
+        for trace in "x.npy", "z.npy":
+            self.fails(1, "%s is the file of an array" % trace, "op",
+                       "transpose", *self.device, "--trace", trace, "x.npy",
+                       "z.npy")
+        self.assert_files("x.npy", "y.npy")
+
     def test_refuses(self):
         for code, words, *arguments in (
                 (2, "name an operation"),
@@ -190,8 +335,8 @@ class Op(CliCase):
                  "z.npy"),
                 (2, "--from is given 2 times for 1 inputs", "transpose",
                  "--from", "-", "--from", "-", "x.npy", "z.npy"),
-                (1, "repeats permutation[0]", "transpose", "--attr",
-                 "perm=0,0", "x.npy", "z.npy"),
+                (1, "perm: dimensions 1 and -1 are one and the same",
+                 "transpose", "--attr", "perm=1,-1", "x.npy", "z.npy"),
                 (1, "given twice", "transpose", "--attr", "perm=0,1",
                  "--attr", "perm=1,0", "x.npy", "z.npy"),
                 (1, "'begin' is missing", "slice", "x.npy", "z.npy"),
@@ -215,8 +360,71 @@ class Op(CliCase):
         self.assert_files("x.npy", "y.npy")
 
 
+    def test_a_device_that_lacks_it(self):
+        np.save(self.path("c.npy"), np.array([1 + 2j], dtype="c8"))
+        if not self.device:
+            self.fails(1, "; try --host", "op", "cast", "--attr", "dtype=f32",
+                       "c.npy", "z.npy")
+        self.ok("op", "cast", "--host", "--attr", "dtype=f32", "c.npy",
+                "z.npy")
+
+
 class OpOnHost(Op):
     device = ["--host"]
+
+    def test_inputs_by_name(self):
+        np.save(self.path("rows.npy"), ROWS)
+        self.write("rows.bin", ROWS.tobytes())
+        os.rename(self.path("y.npy"), self.path("y=1.npy"))
+        gather = ["op", "gather_v2", "--host"]
+        for arguments in (
+                ["--input", "indices=rows.npy", "--input", "x=x.npy"],
+                ["--input", "x=x.npy", "--input", "indices=rows.npy"],
+                # In the order in which they are named.
+                ["--input", "indices=rows.bin", "--input", "x=x.npy",
+                 "--from", "s32[3]", "--from", "-"],
+                ["--input", "indices=rows.bin", "--from", "s32[3]",
+                 "--input", "x=x.npy"]):
+            self.ok(*gather, *arguments, "g.npy")
+            self.assertEqual(self.load("g.npy").tolist(), X[ROWS].tolist())
+            os.remove(self.path("g.npy"))
+        self.ok("op", "concat", "--host", "--input", "inputs=y=1.npy",
+                "--input", "inputs=x.npy", "c.npy")
+        self.assertEqual(self.load("c.npy").tolist(),
+                         np.concatenate([Y, X]).tolist())
+        self.ok("op", "unpack", "--host", "--input", "value=x.npy",
+                *["%d.npy" % n for n in range(4)])
+        self.assertEqual(self.load("3.npy").tolist(), X[3].tolist())
+        for words, *arguments in (
+                ("input 'ids' is unknown; it takes 'x', 'indices'",
+                 "--input", "x=x.npy", "--input", "ids=rows.npy", "z.npy"),
+                ("input 'x' is given twice", "--input", "x=x.npy", "--input",
+                 "x=x.npy", "z.npy"),
+                ("input 'indices' is missing", "--input", "x=x.npy", "z.npy"),
+                ("--input x.npy: write NAME=FILE", "--input", "x.npy",
+                 "z.npy"),
+                ("--input x=: write NAME=FILE", "--input", "x=", "z.npy"),
+                ("name the files of its results", "--input", "x=x.npy"),
+                ("--from is given 2 times for 1 inputs", "--input", "x=x.npy",
+                 "--from", "-", "--from", "-", "z.npy"),
+                ("GatherV2: 1 file; name those of its inputs (x, indices), "
+                 "then those of its results", "x.npy")):
+            with self.subTest(arguments=arguments):
+                self.fails(2, words, *gather, *arguments)
+        self.fails(1, "one file", *gather, "--input", "x=x.npy", "--input",
+                   "indices=rows.npy", "rows.npy")
+
+    def test_the_list_shows_names(self):
+        lines = self.ok("op", "--list").splitlines()
+        for line in ("GatherV2: 2 inputs: x, indices",
+                     "PadV2: 1 to 2 inputs: x, value (may be left out)",
+                     "Pack: 1 or more inputs: inputs (any number)",
+                     "Unpack: 1 input: value"):
+            self.assertIn(line, lines)
+        listed = json.loads(self.ok("op", "--list", "--json"))["operations"]
+        names = {o["name"]: o["inputs"] for o in listed}
+        self.assertEqual(names["UnsortedSegmentSum"], ["x", "segment_ids"])
+        self.assertEqual(names["AddN"], ["inputs"])
 
 
 if __name__ == "__main__":

@@ -62,6 +62,32 @@ f32[2,3]{:strides(8,1)offset(3)}
  8    .   .   . 1,0 1,1 1,2
 6 elements in 14 slots; . is a slot between the elements
 """),
+    (["f32[2,3]{:strides(0,1)}"], """\
+f32[2,3]{:strides(0,1)}
+0  *,0 *,1 *,2
+6 elements in 3 slots
+* is every index: each slot holds 2 elements
+"""),
+    (["f32[4,3,2]{:strides(0,2,0)offset(1)}"], """\
+f32[4,3,2]{:strides(0,2,0)offset(1)}
+0      . *,0,*
+2      . *,1,*
+4      . *,2,*
+24 elements in 6 slots; . is a slot between the elements
+* is every index: each slot holds 8 elements
+"""),
+    (["--letters", "f32[2,3]{:strides(0,1)}"], """\
+f32[2,3]{:strides(0,1)}
+0  a b c
+6 elements in 3 slots
+a slot has the letter of the first of its 2 elements
+"""),
+    (["f32[5]{:strides(0)}"], """\
+f32[5]{:strides(0)}
+0  *
+5 elements in 1 slot
+* is every index: each slot holds 5 elements
+"""),
     (["u4[3]{0:E(4)}"], """\
 u4[3]{0:E(4)}
 0  0 1 2
@@ -233,7 +259,7 @@ class Show(CliCase):
         self.fails(2, "'sometimes'", "show", "--color", "sometimes", TILES)
         self.fails(2, "19 is not within 20 ..", "show", "--width", "19", TILES)
         self.fails(2, "2001 is not within", "show", "--height", "2001", TILES)
-        self.fails(1, "share slots", "show", "f32[2,3]{:strides(0,1)}")
+        self.fails(1, "share slots", "show", "f32[2,3]{:strides(1,1)}")
         long_index = "f32[%s]" % ",".join(["11"] * 15 + ["1"] * 17)
         self.fails(1, "--letters", "show", long_index)
         self.assertIn("more rows", self.ok("show", "--letters", long_index))

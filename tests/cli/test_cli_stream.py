@@ -65,6 +65,17 @@ class Bytes(StreamCase):
             self.compare("in.bin", ".npy", "--from", shape,
                          *([] if "E(" in shape else ["--perm", "1,0"]))
 
+    def test_element_sizes(self):
+        """Packed in pieces; the one value that does not fit is found."""
+        values = bytes(b & 15 for b in random_bytes(SEED, 1024 * 1200))
+        self.write("in.bin", values)
+        pack = ["--from", "s4[1024,1200]", "--to", "{0,1:E(4)}"]
+        self.compare("in.bin", ".bin", *pack)
+        self.write("in.bin", values[:-1200] + b"\x10" + values[-1199:])
+        self.fails(1, "element 1023,0 of in.bin is 16; s4 holds -8 to 7",
+                   "convert", "--host", *pack, "in.bin", "out.bin", "--memory",
+                   "1MiB")
+
     def test_drawn_cases(self):
         draw = random.Random(SEED)
         for case in range(60 if IS_SLOW else 6):

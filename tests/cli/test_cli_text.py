@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 
-from cli_case import COMMAND, CliCase, main
+from cli_case import COMMAND, CliCase, main, npy_bytes
 
 VERBS = ["demo", "convert", "describe", "show", "index", "explain", "devices",
          "copy-limit", "cache", "op", "tune", "wisdom"]
@@ -268,6 +268,103 @@ class Describe(CliCase):
         self.fails(1, "47 elements", "describe", "--numpy", "|i1", "--dims",
                    "48", "--bytes", "47")
 
+    def test_trees(self):
+        tree = "(f32[2,3]{1,0:T(8,128)}, token[], (b(s4[3]{0:E(4)}), ()))"
+        told = self.describe(tree)
+        self.assertEqual(told["leaves"], [
+            {"index": [0], "kind": "array", "shape": "f32[2,3]{1,0:T(8,128)}",
+             "elements": 6, "bytes": 24, "physical_bytes": 4096,
+             "padding_share": 0.994141},
+            {"index": [1], "kind": "token", "shape": None, "elements": 0,
+             "bytes": 0, "physical_bytes": 0, "padding_share": 0},
+            {"index": [2, 0], "kind": "buffer", "shape": "s4[3]{0:E(4)}",
+             "elements": 3, "bytes": 2, "physical_bytes": 2,
+             "padding_share": 0}])
+        del told["leaves"]
+        self.assertEqual(told, {
+            "shape": tree, "kind": "tuple", "arrays": 2, "without_size": 0,
+            "elements": 9, "bytes": 26, "physical_bytes": 4098,
+            "padding_share": 0.993655})
+        self.assertEqual(self.ok("describe", tree), """\
+shape           %s
+arrays          2
+elements        9
+bytes           26
+physical bytes  4098
+padding         99.4 %% of the physical bytes
+
+leaf   bytes  physical  padding  shape
+{0}       24      4096   99.4 %%  f32[2,3]{1,0:T(8,128)}
+{1}        -         -        -  token[]
+{2,0}      2         2    0.0 %%  b(s4[3]{0:E(4)})
+""" % tree)
+
+    def test_trees_without_sizes(self):
+        told = self.describe("(opaque[], f32[?], f32[2])")
+        self.assertEqual((told["arrays"], told["without_size"],
+                          told["bytes"]), (1, 2, 8))
+        self.assertIsNone(told["leaves"][0]["bytes"])
+        self.assertIsNone(told["leaves"][1]["padding_share"])
+        text = self.ok("describe", "(opaque[], f32[?], f32[2])")
+        self.assertIn("without size    2\n", text)
+        self.assertIn("{0}       -         -        -  opaque[]\n", text)
+        self.assertEqual(self.describe("token[]")["kind"], "token")
+        self.assertEqual(self.describe("()")["arrays"], 0)
+        self.assertEqual(self.describe("b(f32[2])")["bytes"], 8)
+        half = "s8[4611686018427387904]"
+        self.fails(1, "do not fit 64 bits", "describe",
+                   "(%s, %s)" % (half, half))
+        self.fails(1, "position 1", "describe", "(f33[2])")
+
+    def test_programs(self):
+        program = "(x: f32[2,3]{1,0}, (unknown): (s32[4]{0}, token[])) -> " \
+                  "f32[3]{0:T(8)}"
+        told = self.describe(program)
+        self.assertEqual(told["program"], program)
+        self.assertEqual([p["name"] for p in told["parameters"]], ["x", None])
+        self.assertEqual(told["parameters"][1]["bytes"], 16)
+        self.assertEqual(told["result"]["physical_bytes"], 32)
+        self.assertEqual(self.ok("describe", program), """\
+program         %s
+parameters      2 arrays, 40 bytes, 40 physical (0.0 %% padding)
+result          1 array, 12 bytes, 32 physical (62.5 %% padding)
+
+leaf            bytes  physical  padding  shape
+x                  24        24    0.0 %%  f32[2,3]{1,0}
+parameter 1{0}     16        16    0.0 %%  s32[4]{0}
+parameter 1{1}      -         -        -  token[]
+result             12        32   62.5 %%  f32[3]{0:T(8)}
+""" % program)
+        self.fails(1, "position", "describe", "(x: f32[2) -> f32[3]")
+
+    def test_protocol_buffers(self):
+        path = self.path("shape.pb")
+        saved = self.run_command("describe", "f32[2,3]{0,1}", "--save-proto",
+                                 path)
+        if "built without protocol buffers" in saved.err:
+            self.skipTest("built without protobuf-c")
+        # element_type 11, dimensions 2 and 3, layout {minor_to_major 0, 1},
+        # is_dynamic_dimension.
+        self.assertEqual(self.read("shape.pb"),
+                         bytes.fromhex("100b1a0202032a040a02000132020000"))
+        for shape in ("f32[20,300]{1,0:T(8,128)(2,1)E(32)}",
+                      "(f32[2]{0}, (token[], b(s4[3]{0:E(4)})), opaque[])",
+                      "(x: f32[2]{0}, (unknown): s32[]) -> (f32[<=7]{0})",
+                      EXAMPLE):
+            told = self.ok("describe", shape, "--save-proto", path)
+            self.assertEqual(self.ok("describe", "--proto", path), told)
+        self.write("shape.pb", b"\xff\xff")
+        self.fails(1, ["shape.pb", "no ShapeProto", "no ProgramShapeProto"],
+                   "describe", "--proto", path)
+        self.fails(1, "No such file", "describe", "--proto", "nothing.pb")
+        self.fails(1, "strides", "describe", "f32[2]{:strides(3)}",
+                   "--save-proto", "other.pb")
+        self.fails(2, "1 given, 0 expected", "describe", "--proto", path,
+                   "f32[2]")
+        self.fails(2, "one of --numpy", "describe", "--proto", path, "--hlo",
+                   path)
+        self.assert_files("shape.pb")
+
     def test_wrong_shapes(self):
         cases = [
             ("f32[2,-1]", "position 6"),
@@ -290,6 +387,45 @@ class Describe(CliCase):
             with self.subTest(text=text):
                 message = self.fails(1, [], "describe", text)
                 self.assertIn(words.replace("position ", ""), message)
+
+
+class Sentences(CliCase):
+    def test_a_position_is_one_of_a_text(self):
+        good, bad, worse = "f32[2,3]", "f32[2,3", "f32[3,2]{0"
+        for verb in "explain", "tune":
+            self.fails(1, "'%s': position 7: " % bad, verb, bad, good)
+            self.fails(1, "'%s': position 7: " % bad, verb, good, bad)
+            self.fails(1, "'%s': position 10: " % worse, verb, good, worse)
+        self.fails(1, "'%s': position 7: " % bad, "index", bad, "1,1")
+        self.write("in.npy", npy_bytes("<f4", (2, 3), bytes(24)))
+        self.fails(1, "'{1,0': position 4: ", "convert", "in.npy", "out.npy",
+                   "--from", good, "--to", "{1,0")
+        self.fails(1, "'%s': position 7: " % bad, "convert", "in.npy",
+                   "out.npy", "--from", bad, "--to", "{1,0}")
+        # What is wrong with the array, too; long texts are cut.
+        self.fails(1, "'f32[2,3]{1,0:pad(1,3)}': padded_dimensions[0]=1",
+                   "explain", good, "f32[2,3]{1,0:pad(1,3)}")
+        long = "f32[%s" % ",".join(["1"] * 70)
+        self.fails(1, "'%s...': position 68: a rank above" % long[:120],
+                   "explain", good, long)
+
+    def test_as_many_entries_as_dimensions(self):
+        for text, words in (
+                ("f32[2,3]{1,0:pad(3)}", "2 entries of pad, one for each "
+                 "dimension, found 1"),
+                ("f32[2,3]{1,0:pad(3,3,3)}", "2 entries of pad, one for each "
+                 "dimension, found more"),
+                ("f32[2,3]{:strides(3)}", "2 entries of strides")):
+            self.fails(1, words, "describe", text)
+
+    def test_what_is_no_array(self):
+        for text in "(f32[2])", "token[]", "b(f32[2])", "opaque[]":
+            for arguments in (["show", text], ["index", text, "0"],
+                              ["explain", text, "f32[2]"],
+                              ["explain", "f32[2]", text]):
+                self.fails(1, ["'%s': position 0: " % text,
+                               "is not an array, but a tree of shapes"],
+                           *arguments)
 
 
 class Index(CliCase):
@@ -376,7 +512,10 @@ class Explain(CliCase):
         same = self.explain(*self.PAIR, "--class", "cpu")
         self.assertEqual(told["permutation"], [1, 0])
         self.assertEqual(told["canonical"], same["canonical"])
-        self.fails(1, "-1", "explain", *self.PAIR, "--perm=-1,0", "--class",
+        told = self.explain("f32[64,48]", "f32[48,64]", "--perm=-1,0",
+                            "--class", "cpu")
+        self.assertEqual(told["permutation"], [1, 0])
+        self.fails(1, "-3", "explain", *self.PAIR, "--perm=-3,0", "--class",
                    "cpu")
         self.fails(1, [], "explain", *self.PAIR, "--perm", "0,0", "--class",
                    "cpu")

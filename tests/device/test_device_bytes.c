@@ -77,7 +77,7 @@ static void cover(void) {
     test_device_set_budget(&budget);
   }
   const int32_t stride = TEST_IS_SANITIZED ? 12 : 1;
-  const test_cover of_cpu = {.filter = is_of_cpu, .optimises_one_width = true};
+  const test_cover of_cpu = {.filter = is_of_cpu, .optimises_few = true};
   const test_cover of_gpu = {.filter = is_of_gpu};
   bytes_slanted_guard();
   test_variants_run(&device, &of_cpu, 200, stride);

@@ -11,13 +11,15 @@ A fenced block ```c whose first line is `// example: NAME` must be equal, from
 its second line on, to docs/examples/NAME.c, or to one region of that file,
 which `// [snippet NAME]` or `// [snippet NAME/PART]` opens and
 `// [/snippet]` closes; the block then says `// example: NAME/PART`. A region
-may be indented; the document is not.
+may be indented; the document is not. Regions may be in others, whose blocks do
+not show the marks.
 
 Each ```console block is run in an empty folder of its own: every line
 `$ relayout ...` (with `\\` at its end it goes on in the next) is given to a
 shell in which `relayout` is COMMAND, and what it prints, to both streams, must
 be equal to what the block shows up to the next `$`. A block of ```console
-no-test is left alone.
+no-test is left alone, and so is one of ```console installed, which
+tests/install/check_page.py runs.
 
 Each block ```text output-of NAME must be equal to what the example NAME, which
 COMMAND runs, prints to its standard output; there has to be one.
@@ -76,11 +78,16 @@ def example_lines(root, name):
     with open(path, encoding="utf-8") as file:
         lines = file.read().splitlines()
     region = None
+    depth = 0
     for line in lines:
         mark = line.strip()
         if region is None:
             if mark == "// [snippet %s]" % name:
                 region = []
+        elif mark.startswith("// [snippet "):
+            depth += 1
+        elif mark == "// [/snippet]" and depth > 0:
+            depth -= 1
         elif mark == "// [/snippet]":
             # The formatter may set the closing mark off by an empty line.
             while region and not region[-1].strip():
@@ -149,7 +156,7 @@ def check_console(root, command):
     count = failures = 0
     for path in documents(root):
         for number, words, lines in blocks(path):
-            if words[:1] != ["console"] or "no-test" in words[1:]:
+            if words != ["console"]:
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 bin_folder = os.path.join(folder, "bin")

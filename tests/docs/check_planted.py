@@ -14,8 +14,17 @@ EXAMPLE = """int main(void) {
   return a;
   // [/snippet]
 }
+
+// [snippet first/around]
+int b;
+// [snippet first/inner]
+int c;
+// [/snippet]
+// [/snippet]
+int d;
 """
 PART = "```c\n// example: first/part\nint a = 1;\n\nreturn a;\n```\n"
+AROUND = "```c\n// example: first/around\nint b;\nint c;\n```\n"
 WHOLE = "```c\n// example: first\n" + EXAMPLE + "```\n"
 ECHO = "Text\n\n```console\n$ relayout one \\\n  two\none two\n$ echo x; echo y >&2\nx\ny\n```\n"
 OUTPUT = "```text output-of first\none two\n```\n"
@@ -24,6 +33,8 @@ OUTPUT = "```text output-of first\none two\n```\n"
 CASES = [
     ("snippets", PART, 0, "1 snippets, 0 failures"),
     ("snippets", WHOLE + PART, 0, "2 snippets, 0 failures"),
+    ("snippets", AROUND, 0, "1 snippets, 0 failures"),
+    ("snippets", AROUND.replace("int c;\n", ""), 1, "README.md:4: differs"),
     ("snippets", PART.replace("a = 1", "a = 2"), 1, "README.md:3: differs"),
     ("snippets", PART.replace("return a;\n", ""), 1, "(nothing)"),
     ("snippets", PART.replace("first/part", "first/none"), 1, "no example"),

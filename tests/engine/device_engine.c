@@ -5,6 +5,7 @@
 #include "engine_case.h"
 #include "relayout/backend.h"
 #include "relayout/engine_opencl.h"
+#include "support/shape_of.h"
 
 /* What an engine does on a device: buffers, memory, kernels in OpenCL C. */
 
@@ -117,6 +118,39 @@ RLO_TEST(test_engine__between_backends) {
   ck_assert_int_eq(engine_stats().copied_bytes, 48);
   rlo_tensor_release(r);
   rlo_tensor_release(t);
+  rlo_tensor_release(x);
+  end();
+}
+
+/* Packed elements are moved by the device. What computes on them it refuses, and
+ * the host steps in. */
+RLO_LOOP_TEST(test_engine__packed_elements, 0, 2) {
+  rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
+  options.is_fusing = _i == 1;
+  options.allow_host_fallback = true;
+  begin_with(options);
+  const rlo_shape shape = test_shape_of("s4[3,3]{1,0:E(4)}");
+  const rlo_shape turned = test_shape_of("s4[3,3]{0,1:E(4)}");
+  const uint8_t data[] = {0x21, 0x43, 0x65, 0x87, 0x09};
+  const uint8_t wanted[] = {0x41, 0x27, 0x85, 0x63, 0x09};
+  const int8_t numbers[] = {1, 2, 3, 4, 5, 6, 7, -8, -7};
+  uint8_t got[5];
+  int8_t got_numbers[9];
+  rlo_tensor *x = NULL;
+  rlo_tensor *y = NULL;
+  expect_ok(rlo_tensor_create(engine, &shape, data, &x));
+  expect_ok(rlo_op_relayout(x, &turned, &y));
+  expect_ok(rlo_tensor_read(y, got, sizeof got));
+  ck_assert_mem_eq(got, wanted, sizeof got);
+  ck_assert_str_eq(rlo_tensor_backend_name(y), "opencl");
+  ck_assert_int_eq(engine_stats().fallbacks, 0);
+  rlo_tensor_release(y);
+  expect_ok(rlo_op_cast(x, RLO_DTYPE_S8, &y));
+  expect_ok(rlo_tensor_read(y, got_numbers, sizeof got_numbers));
+  ck_assert_mem_eq(got_numbers, numbers, sizeof numbers);
+  ck_assert_str_eq(rlo_tensor_backend_name(y), "host");
+  ck_assert_int_eq(engine_stats().fallbacks, 1);
+  rlo_tensor_release(y);
   rlo_tensor_release(x);
   end();
 }
@@ -250,18 +284,20 @@ static rlo_kernel_config scale_config(const rlo_source_kernel *kernel) {
   return config;
 }
 
+static const rlo_source_kernel scale_kernel = {
+    .struct_size = sizeof(rlo_source_kernel),
+    .source = scale_source,
+    .function = "scale",
+    .arguments = scale_arguments,
+    .num_arguments = 5};
+
 RLO_TEST(test_engine__kernels_in_opencl_c) {
-  static const rlo_source_kernel kernel = {.struct_size = sizeof kernel,
-                                           .source = scale_source,
-                                           .function = "scale",
-                                           .arguments = scale_arguments,
-                                           .num_arguments = 5};
   static const char broken_source[] = "__kernel void broken(int x) { y; }\n";
   static const rlo_source_kernel broken = {.struct_size = sizeof broken,
                                            .source = broken_source,
                                            .function = "broken"};
   begin(true);
-  rlo_kernel_config config = scale_config(&kernel);
+  rlo_kernel_config config = scale_config(&scale_kernel);
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
   rlo_tensor *x = count_up(DIMS(3, 4), 2);
   rlo_tensor *none = count_up(DIMS(0, 4), 2);
@@ -319,5 +355,141 @@ RLO_TEST(test_engine__kernels_in_opencl_c) {
   rlo_tensor_release(t);
   rlo_tensor_release(x);
   rlo_tensor_release(none);
+  end();
+}
+
+/* Runs Scale by a kernel with other arguments; the refusal is without the
+ * beginning, which names the kernel. */
+static void expect_misfit(const rlo_source_argument *arguments,
+                          int32_t count,
+                          rlo_tensor *x,
+                          const char *why) {
+  const rlo_source_kernel kernel = {.struct_size = sizeof kernel,
+                                    .source = scale_source,
+                                    .function = "scale",
+                                    .arguments = arguments,
+                                    .num_arguments = count};
+  const rlo_attribute items[] = {rlo_attribute_i64("factor", 10),
+                                 rlo_attribute_f64("shift", 7)};
+  const rlo_attributes attributes = {items, 2};
+  rlo_kernel_config config = scale_config(&kernel);
+  rlo_tensor *y = NULL;
+  int64_t before = launches();
+  config.kernel_name = "Misfit";
+  expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
+  ck_assert_int_eq(
+      rlo_run_kernel(engine, "Misfit", &x, 1, &attributes, &y, 1, NULL),
+      RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, why);
+  ck_assert_int_eq(launches(), before);
+  expect_ok(rlo_kernel_unregister(engine, "Misfit", "opencl"));
+}
+
+/* A kernel object keeps what it was launched with last. */
+RLO_TEST(test_engine__arguments_that_are_left_out) {
+  static const rlo_source_argument swapped[] = {
+      {RLO_SOURCE_OUTPUT, 0, NULL},
+      {RLO_SOURCE_INPUT, 0, NULL},
+      {RLO_SOURCE_OUTPUT_ELEMENTS, 0, NULL},
+      {RLO_SOURCE_INT, 0, "factor"},
+      {RLO_SOURCE_FLOAT, 0, "shift"}};
+  static const rlo_source_argument numbers[] = {
+      {RLO_SOURCE_INPUT, 0, NULL},
+      {RLO_SOURCE_LONG, 0, "factor"},
+      {RLO_SOURCE_OUTPUT_ELEMENTS, 0, NULL},
+      {RLO_SOURCE_INT, 0, "factor"},
+      {RLO_SOURCE_FLOAT, 0, "shift"}};
+  rlo_source_argument changed[6];
+  begin(true);
+  rlo_kernel_config config = scale_config(&scale_kernel);
+  const rlo_attribute items[] = {rlo_attribute_i64("factor", 10),
+                                 rlo_attribute_f64("shift", 7)};
+  const rlo_attributes attributes = {items, 2};
+  rlo_tensor *x = count_up(DIMS(3, 4), 2);
+  rlo_tensor *y = NULL;
+  int32_t got[12];
+  expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
+  expect_ok(rlo_run_kernel(engine, "Scale", &x, 1, &attributes, &y, 1, NULL));
+  /* It would write to y, which is alive. */
+  expect_misfit(scale_arguments,
+                1,
+                x,
+                "kernel 'Misfit': function 'scale' takes 5 arguments, and 1 "
+                "are given: none for argument 1, 'y' (__global int*)");
+  expect_misfit(scale_arguments,
+                4,
+                x,
+                "kernel 'Misfit': function 'scale' takes 5 arguments, and 4 "
+                "are given: none for argument 4, 'shift' (float)");
+  memcpy(changed, scale_arguments, sizeof scale_arguments);
+  changed[5] = scale_arguments[4];
+  expect_misfit(changed,
+                6,
+                x,
+                "kernel 'Misfit': function 'scale' takes 5 arguments, and 6 "
+                "are given");
+  expect_misfit(swapped,
+                5,
+                x,
+                "kernel 'Misfit': argument 0 is an output, and function "
+                "'scale' takes 'x' (__global const int*) there");
+  expect_misfit(numbers,
+                5,
+                x,
+                "kernel 'Misfit': argument 1 is a long, and function 'scale' "
+                "takes 'y' (__global int*) there");
+  memcpy(changed, scale_arguments, sizeof scale_arguments);
+  changed[2] = scale_arguments[3];
+  expect_misfit(changed,
+                5,
+                x,
+                "kernel 'Misfit': argument 2 is an int, and function 'scale' "
+                "takes 'n' (long) there");
+  changed[2] = scale_arguments[2];
+  changed[3] = scale_arguments[4];
+  expect_misfit(changed,
+                5,
+                x,
+                "kernel 'Misfit': argument 3 is a float, and function 'scale' "
+                "takes 'factor' (int) there");
+  changed[3] = scale_arguments[0];
+  expect_misfit(changed,
+                5,
+                x,
+                "kernel 'Misfit': argument 3 is an input, and function "
+                "'scale' takes 'factor' (int) there");
+  expect_ok(rlo_tensor_read(y, got, sizeof got));
+  ck_assert_int_eq(got[11], 117);
+  rlo_tensor_release(y);
+  /* A finite number that no float is. */
+  const rlo_attribute far[] = {rlo_attribute_i64("factor", 1),
+                               rlo_attribute_f64("shift", -1e300)};
+  const rlo_attributes too_far = {far, 2};
+  expect_refusal(rlo_run_kernel(engine, "Scale", &x, 1, &too_far, &y, 1, NULL),
+                 RLO_OUT_OF_RANGE,
+                 "kernel 'Scale': attribute 'shift' is -1e+300, beyond a "
+                 "float");
+  rlo_tensor_release(x);
+  end();
+}
+
+/* A factor of 64 bits takes two problems where no double holds it. */
+RLO_TEST(test_engine__factors_of_64_bits) {
+  const int64_t element = 3;
+  const rlo_attribute factor = rlo_attribute_i64("factor", 9007199254740993);
+  const rlo_attributes attributes = {&factor, 1};
+  rlo_shape shape;
+  rlo_tensor *x = NULL;
+  rlo_tensor *y = NULL;
+  int64_t got = 0;
+  begin(true);
+  expect_ok(rlo_shape_make(RLO_DTYPE_S64, DIMS(1), 1, &shape));
+  expect_ok(rlo_tensor_create(engine, &shape, &element, &x));
+  expect_ok(rlo_run_kernel(
+      engine, RLO_KERNEL_NAME_RESCALE, &x, 1, &attributes, &y, 1, NULL));
+  expect_ok(rlo_tensor_read(y, &got, sizeof got));
+  ck_assert_int_eq(got, 27021597764222979);
+  rlo_tensor_release(y);
+  rlo_tensor_release(x);
   end();
 }

@@ -7,6 +7,7 @@
 #include "base/thread.h"
 #include "engine_case.h"
 #include "relayout/backend.h"
+#include "relayout/engine_opencl.h"
 #include "relayout/kernel.h"
 
 /*
@@ -179,5 +180,96 @@ RLO_LOOP_TEST(test_engine_threads__one_engine, 0, 2) {
   ck_assert_int_gt(atomic_load(&setups), NUM_TURNS);
   ck_assert_int_eq(atomic_load(&setups), atomic_load(&disposals));
   rlo_tensor_release(shared);
+  end();
+}
+
+/* ------------------------------------------------------------------ OpenCL C
+ */
+
+enum { NUM_LAUNCHERS = 4, NUM_LAUNCHES = 40 };
+
+static const rlo_source_argument add_arguments[] = {
+    {RLO_SOURCE_INPUT, 0, NULL},
+    {RLO_SOURCE_OUTPUT, 0, NULL},
+    {RLO_SOURCE_INT, 0, "number"}};
+
+static const char add_source[] =
+    "__kernel void add(__global const int *x, __global int *y,\n"
+    "                  int number) {\n"
+    "  y[get_global_id(0)] = x[get_global_id(0)] + number;\n"
+    "}\n";
+
+/* The second one leaves the number out. */
+static const rlo_source_kernel add_kernels[2] = {
+    {.struct_size = sizeof(rlo_source_kernel),
+     .source = add_source,
+     .function = "add",
+     .arguments = add_arguments,
+     .num_arguments = 3},
+    {.struct_size = sizeof(rlo_source_kernel),
+     .source = add_source,
+     .function = "add",
+     .arguments = add_arguments,
+     .num_arguments = 2}};
+
+/* Even threads add their number; odd ones are refused. */
+static void launch_often(void *payload) {
+  worker *w = payload;
+  const bool is_fit = w->number % 2 == 0;
+  const rlo_attribute item = rlo_attribute_i64("number", w->number);
+  const rlo_attributes attributes = {&item, 1};
+  for (int32_t n = 0; n < NUM_LAUNCHES; ++n) {
+    int32_t got[SIZE] = {0};
+    rlo_tensor *y = NULL;
+    rlo_status status = rlo_run_kernel(w->engine,
+                                       is_fit ? "Add" : "Short",
+                                       &w->shared,
+                                       1,
+                                       &attributes,
+                                       &y,
+                                       1,
+                                       NULL);
+    if (is_fit && status == RLO_OK) {
+      status = rlo_tensor_read(y, got, sizeof got);
+    }
+    rlo_tensor_release(y);
+    if (status != (is_fit ? RLO_OK : RLO_INVALID_ARGUMENT)) {
+      complain(w, rlo_status_name(status));
+    } else if (is_fit && got[SIZE - 1] != SIZE - 1 + w->number) {
+      complain(w, "another thread's argument");
+    }
+  }
+}
+
+/* Threads share the kernel objects of a program: each launch sets all arguments
+ * of the one it uses, or does not take place. */
+RLO_TEST(test_engine_threads__arguments) {
+  worker workers[NUM_LAUNCHERS];
+  rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
+  options.context = context;
+  /* Leaks of one kernel are not told from tensors of other threads. */
+  expect_ok(rlo_engine_create(&options, &engine));
+  for (int32_t n = 0; n < 2; ++n) {
+    rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
+    config.kernel_name = n == 0 ? "Add" : "Short";
+    config.backend_name = RLO_BACKEND_NAME_OPENCL;
+    config.infer = rlo_infer_like_input;
+    config.run = rlo_source_kernel_run;
+    config.payload = (void *)(uintptr_t)&add_kernels[n];
+    expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
+  }
+  rlo_tensor *x = count_up(DIMS(SIZE), 1);
+  memset(workers, 0, sizeof workers);
+  for (int32_t t = 0; t < NUM_LAUNCHERS; ++t) {
+    workers[t].engine = engine;
+    workers[t].shared = x;
+    workers[t].number = t;
+    expect_ok(rlo__thread_start(launch_often, &workers[t], &workers[t].thread));
+  }
+  for (int32_t t = 0; t < NUM_LAUNCHERS; ++t) {
+    rlo__thread_join(&workers[t].thread);
+    ck_assert_msg(workers[t].complaint[0] == '\0', "%s", workers[t].complaint);
+  }
+  rlo_tensor_release(x);
   end();
 }

@@ -62,6 +62,24 @@ RLO_TEST(test_engine_calls__views_move_nothing) {
   rlo_tensor_release(x);
 }
 
+/* A view needs the same element size; any other relayout packs or unpacks. */
+RLO_TEST(test_engine_calls__relayouts_between_element_sizes) {
+  rlo_shape packed = test_shape_of("s4[3]{0:E(4)}");
+  rlo_shape plain = test_shape_of("s4[3]");
+  const uint8_t data[] = {0x21, 0xf8};
+  const uint8_t wanted[] = {1, 2, 8};
+  uint8_t got[3] = {0};
+  rlo_tensor *x = NULL;
+  rlo_tensor *y = NULL;
+  expect_ok(rlo_tensor_create(engine, &packed, data, &x));
+  expect_ok(rlo_op_relayout(x, &plain, &y));
+  ck_assert(!rlo_tensor_shares_memory(x, y));
+  expect_ok(rlo_tensor_read(y, got, sizeof got));
+  ck_assert_mem_eq(got, wanted, sizeof wanted);
+  rlo_tensor_release(y);
+  rlo_tensor_release(x);
+}
+
 RLO_TEST(test_engine_calls__constants) {
   const char *const texts[] = {
       "f32[2,3]{0,1:pad(3,5)fill(zero)}", "bf16[5]", "u8[]", "s64[0,3]"};
@@ -117,8 +135,8 @@ RLO_TEST(test_engine_calls__sums) {
   rlo_tensor *none = NULL;
   expect_refusal(rlo_op_add_n(odd, 2, &none),
                  RLO_INVALID_ARGUMENT,
-                 "AddN: input 1 has another type or other dimensions than "
-                 "input 0");
+                 "AddN: input 'inputs[1]' has another type or other "
+                 "dimensions than input 'inputs[0]'");
   rlo_tensor_release(z);
   rlo_tensor_release(y);
   rlo_tensor_release(x);
@@ -212,8 +230,7 @@ RLO_TEST(test_engine_calls__values_to_pad_with) {
   expect_refusal(
       rlo_run_kernel(engine, "PadV2", inputs, 2, &attributes, &y, 1, NULL),
       RLO_INVALID_ARGUMENT,
-      "PadV2: the value to pad with is s32 of rank 1; a scalar of type s32 is "
-      "wanted");
+      "PadV2: input 'value' is s32 of rank 1; a scalar of type s32 is wanted");
   rlo_tensor_release(x);
 }
 
@@ -557,8 +574,8 @@ RLO_TEST(test_engine_calls__what_has_no_problems) {
   rlo_tensor *const same[] = {x, x};
   expect_refusal(lower(&padded, both, NULL, &problems),
                  RLO_UNSUPPORTED,
-                 "PadV2: the value to pad with is an input, known only when it "
-                 "runs; the attribute 'value' is known before");
+                 "PadV2: input 'value' is known only when it runs; the "
+                 "attribute 'value' is known before");
   expect_refusal(lower(&sums, same, NULL, &problems),
                  RLO_UNSUPPORTED,
                  "UnsortedSegmentSum: it is more than problems");

@@ -332,6 +332,41 @@ RLO_TEST(test_engine_registry__missing_kernels) {
 }
 
 /* An address that was borrowed stays, wherever else the tensor is wanted. */
+/* A backend has the kernel, but refuses the problem: the host runs it where that
+ * is allowed, at once and when it is pending. */
+RLO_LOOP_TEST(test_engine_registry__what_a_backend_refuses, 0, 2) {
+  static fake f = {0};
+  rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
+  rlo_tensor *y = NULL;
+  for (int allows = 0; allows <= 1; ++allows) {
+    end();
+    options.is_fusing = _i == 1;
+    options.allow_host_fallback = allows == 1;
+    begin_with(options);
+    expect_ok(rlo_backend_register(engine, "mine", fake_create, &f, 9));
+    expect_ok(rlo_kernel_copy_all(engine, "host", "mine", 0, NULL));
+    rlo_tensor *x = tensor(DIMS(2, 2), 2, FLOATS(1, 2, 3, 4));
+    ck_assert_str_eq(rlo_tensor_backend_name(x), "mine");
+    rlo_status status = rlo_op_transpose(x, NULL, &y);
+    if (status == RLO_OK) {
+      status = rlo_tensor_materialize(y);
+    }
+    if (allows == 1) {
+      expect_ok(status);
+      ck_assert_str_eq(rlo_tensor_backend_name(y), "host");
+      ck_assert_int_eq(engine_stats().fallbacks, 1);
+      expect(y, FLOATS(1, 3, 2, 4), 4);
+    } else {
+      ck_assert_int_eq(status, RLO_UNSUPPORTED);
+      ck_assert_str_eq(rlo_error_last()->message,
+                       "backend 'mine' does not run moves");
+      rlo_tensor_release(y);
+    }
+    y = NULL;
+    rlo_tensor_release(x);
+  }
+}
+
 RLO_TEST(test_engine_registry__copies_stay) {
   static fake a = {0};
   static fake b = {0};
@@ -356,4 +391,49 @@ RLO_TEST(test_engine_registry__copies_stay) {
   rlo_engine_get_stats(engine, &stats);
   ck_assert_int_eq(stats.copies, 2);
   rlo_tensor_release(x);
+}
+
+/* Each built-in kernel has its constant, and each constant is a kernel. */
+RLO_TEST(test_engine_registry__names_of_kernels) {
+  static const char *const names[] = {RLO_KERNEL_NAME_IDENTITY,
+                                      RLO_KERNEL_NAME_RELAYOUT,
+                                      RLO_KERNEL_NAME_TRANSPOSE,
+                                      RLO_KERNEL_NAME_RESHAPE,
+                                      RLO_KERNEL_NAME_EXPAND_DIMS,
+                                      RLO_KERNEL_NAME_SLICE,
+                                      RLO_KERNEL_NAME_STRIDED_SLICE,
+                                      RLO_KERNEL_NAME_PAD_V2,
+                                      RLO_KERNEL_NAME_MIRROR_PAD,
+                                      RLO_KERNEL_NAME_REVERSE,
+                                      RLO_KERNEL_NAME_ROLL,
+                                      RLO_KERNEL_NAME_BROADCAST_TO,
+                                      RLO_KERNEL_NAME_TILE,
+                                      RLO_KERNEL_NAME_REPEAT,
+                                      RLO_KERNEL_NAME_CONCAT,
+                                      RLO_KERNEL_NAME_CONCAT_V2,
+                                      RLO_KERNEL_NAME_PACK,
+                                      RLO_KERNEL_NAME_SPLIT_V,
+                                      RLO_KERNEL_NAME_UNPACK,
+                                      RLO_KERNEL_NAME_SPACE_TO_BATCH_ND,
+                                      RLO_KERNEL_NAME_BATCH_TO_SPACE_ND,
+                                      RLO_KERNEL_NAME_SPACE_TO_DEPTH,
+                                      RLO_KERNEL_NAME_DEPTH_TO_SPACE,
+                                      RLO_KERNEL_NAME_CAST,
+                                      RLO_KERNEL_NAME_SUM,
+                                      RLO_KERNEL_NAME_ADD_N,
+                                      RLO_KERNEL_NAME_RESCALE,
+                                      RLO_KERNEL_NAME_GATHER_V2,
+                                      RLO_KERNEL_NAME_UNSORTED_SEGMENT_SUM,
+                                      RLO_KERNEL_NAME_MOVE_ADJOINT};
+  rlo_kernel_config config;
+  int32_t count = 0;
+  expect_ok(rlo_kernel_list(engine, RLO_BACKEND_NAME_HOST, NULL, 0, &count));
+  ck_assert_int_eq(count, COUNT(names));
+  for (int32_t n = 0; n < COUNT(names); ++n) {
+    expect_ok(
+        rlo_kernel_find(engine, names[n], RLO_BACKEND_NAME_HOST, &config));
+    for (int32_t other = 0; other < n; ++other) {
+      ck_assert_str_ne(names[n], names[other]);
+    }
+  }
 }

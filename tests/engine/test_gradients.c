@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/thread.h"
@@ -27,6 +28,38 @@ RLO_TEST(test_gradients__every_kernel_has_one) {
     expect_ok(rlo_gradient_find(engine, kernels[k].kernel_name, &config));
     ck_assert_str_eq(config.kernel_name, kernels[k].kernel_name);
   }
+}
+
+RLO_TEST(test_gradients__list) {
+  rlo_gradient_config all[64];
+  rlo_gradient_config some[2];
+  rlo_gradient_config config = multiply_config();
+  int32_t num_kernels = 0;
+  int32_t count = 0;
+  expect_ok(rlo_kernel_list(engine, "host", NULL, 0, &num_kernels));
+  expect_ok(rlo_gradient_list(engine, NULL, 0, &count));
+  ck_assert_int_eq(count, num_kernels);
+  config.kernel_name = "Aardvark";
+  expect_ok(rlo_gradient_register(engine, &config, 0, NULL));
+  expect_ok(rlo_gradient_list(engine, all, 64, &count));
+  ck_assert_int_eq(count, num_kernels + 1);
+  ck_assert_str_eq(all[0].kernel_name, "Aardvark");
+  ck_assert_uint_eq(all[0].saved_inputs, 3);
+  for (int32_t k = 1; k < count; ++k) {
+    ck_assert_int_lt(strcmp(all[k - 1].kernel_name, all[k].kernel_name), 0);
+  }
+  expect_ok(rlo_gradient_list(engine, some, 2, &count));
+  ck_assert_int_eq(count, num_kernels + 1);
+  ck_assert_str_eq(some[1].kernel_name, all[1].kernel_name);
+  expect_ok(rlo_gradient_unregister(engine, "Aardvark"));
+  expect_ok(rlo_gradient_list(engine, NULL, 0, &count));
+  ck_assert_int_eq(count, num_kernels);
+  expect_refusal(rlo_gradient_list(NULL, all, 64, &count),
+                 RLO_INVALID_ARGUMENT,
+                 "'engine' is NULL");
+  expect_refusal(rlo_gradient_list(engine, NULL, 64, &count),
+                 RLO_INVALID_ARGUMENT,
+                 "'out_configs' is NULL, but its length is 64");
 }
 
 RLO_TEST(test_gradients__registry) {

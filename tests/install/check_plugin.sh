@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A shared object with kernels of its own needs nothing but what is installed.
-#   check_plugin.sh <build folder> <work folder> <C compiler> <cmake>
+# Programs with kernels of their own need nothing but what is installed: the
+# examples as they are installed, and what getting_started.md says, word for word.
+#   check_plugin.sh <build folder> <work folder> <C compiler> <cmake> <python3>
 set -eu
 
 build=$1
 work=$2
 cc=$3
 cmake=$4
+python=$5
 here=$(cd "$(dirname "$0")" && pwd)
 
 quietly() {
@@ -21,9 +23,22 @@ quietly() {
 rm -rf "$work"
 mkdir -p "$work"
 quietly "$cmake" --install "$build" --prefix "$work/prefix"
+documents=$work/prefix/share/doc/relayout
 quietly "$cmake" -S "$here/plugin" -B "$work/build" \
   "-DCMAKE_PREFIX_PATH=$work/prefix" "-DCMAKE_C_COMPILER=$cc" \
-  "-DEXAMPLES_DIR=$here/../../docs/examples"
+  "-DEXAMPLES_DIR=$documents/docs/examples"
 quietly "$cmake" --build "$work/build"
 "$work/build/custom_kernel" "$work/build/libmultiply.so"
 "$work/build/custom_gradient"
+if [ -n "$python" ]; then
+  "$python" "$here/check_documents.py" "$work/prefix" "$here/../.."
+  CC=$cc
+  export CC
+  "$python" "$here/check_page.py" "$work/prefix" \
+    "$documents/docs/getting_started.md" "$work/first"
+  # It says lib/pkgconfig, which has other names on some systems.
+  if command -v pkg-config >/dev/null && [ -d "$work/prefix/lib/pkgconfig" ]; then
+    "$python" "$here/check_page.py" "$work/prefix" \
+      "$documents/docs/custom_kernels.md" "$work/kernels"
+  fi
+fi

@@ -54,12 +54,22 @@ def random_factors(random, count, most_rank):
     return dims + [count] if count > 1 or random.chance(50) else dims
 
 
+def named(random, dim, rank):
+    """A dimension as a caller may name it: sometimes from the end."""
+    return dim - rank if random.chance(30) else dim
+
+
+def all_named(random, dims, rank):
+    return comma(named(random, dim, rank) for dim in dims)
+
+
 # Each takes random numbers and the operand's dimensions and gives the word of a
 # program, or None where the operation does not apply.
 
 
 def op_transpose(random, dims):
-    return "transpose:" + comma(random.shuffled(range(len(dims))))
+    rank = len(dims)
+    return "transpose:" + all_named(random, random.shuffled(range(rank)), rank)
 
 
 def op_reshape(random, dims):
@@ -105,15 +115,14 @@ def op_pad(random, dims):
 
 
 def op_reverse(random, dims):
-    return "reverse:" + comma(
-        random.shuffled(k for k in range(len(dims)) if random.chance(50))
-    )
+    some = random.shuffled(k for k in range(len(dims)) if random.chance(50))
+    return "reverse:" + all_named(random, some, len(dims))
 
 
 def op_roll(random, dims):
-    named = [random.below(len(dims)) for _ in range(random.below(3))] if dims else []
-    shifts = [random.between(-9, 9) for _ in named]
-    return "roll:%s:%s" % (comma(shifts), comma(named))
+    some = [random.below(len(dims)) for _ in range(random.below(3))] if dims else []
+    shifts = [random.between(-9, 9) for _ in some]
+    return "roll:%s:%s" % (comma(shifts), all_named(random, some, len(dims)))
 
 
 def op_broadcast(random, dims):
@@ -130,7 +139,7 @@ def op_broadcast(random, dims):
         if not free:
             break
         to[free[0]] = 1
-    return "broadcast:%s:%s" % (comma(to), comma(places))
+    return "broadcast:%s:%s" % (comma(to), all_named(random, places, rank))
 
 
 def random_times(random, dims):
@@ -157,7 +166,8 @@ def op_split(random, dims):
     cuts = sorted(random.between(0, dims[dim]) for _ in range(random.between(0, 3)))
     cuts = [0] + cuts + [dims[dim]]
     sizes = [b - a for a, b in zip(cuts, cuts[1:])]
-    return "split:%s:%d:%d" % (comma(sizes), dim, random.below(len(sizes)))
+    part = random.below(len(sizes))
+    return "split:%s:%d:%d" % (comma(sizes), named(random, dim, len(dims)), part)
 
 
 def op_unstack(random, dims):
@@ -165,7 +175,8 @@ def op_unstack(random, dims):
     if not free:
         return None
     dim = random.choose(free)
-    return "unstack:%d:%d" % (dim, random.below(dims[dim]))
+    index = random.below(dims[dim])
+    return "unstack:%d:%d" % (named(random, dim, len(dims)), index)
 
 
 def op_mirror(random, dims):
@@ -191,7 +202,8 @@ def op_s2d(random, dims):
         return None
     channel = random.choose((1, len(dims) - 1))
     sizes = [n for k, n in enumerate(dims) if k not in (0, channel)]
-    return "s2d:%d:%d" % (common_block(random, sizes), channel)
+    block = common_block(random, sizes)
+    return "s2d:%d:%d" % (block, named(random, channel, len(dims)))
 
 
 def op_d2s(random, dims):
@@ -200,7 +212,7 @@ def op_d2s(random, dims):
     channel = random.choose((1, len(dims) - 1))
     blocks = [b for b in (1, 2, 3) if dims[channel] % b ** (len(dims) - 2) == 0]
     block = random.choose(blocks)
-    return "d2s:%d:%d" % (block, channel)
+    return "d2s:%d:%d" % (block, named(random, channel, len(dims)))
 
 
 def op_s2b(random, dims):
@@ -244,7 +256,8 @@ def gather_program(random):
         rows[rows.index(max(rows))] = 1
         if max(rows) == 1:
             break
-    word = "gather:%d:%d:1:%d" % (dim, batch_dims, dims[dim])
+    number = named(random, dim, len(dims))
+    word = "gather:%d:%d:1:%d" % (number, batch_dims, dims[dim])
     return "x:0 " + word, [dims, dims[:batch_dims] + rows]
 
 
@@ -260,7 +273,9 @@ def segment_sum_program(random):
     while math.prod(batch + before + rows + after) > 2 * MOST_ELEMENTS:
         (before if random.chance(50) else after).clear()
     count = random.choose((0, 1, 2, 3, 4, 6))
-    word = "segment_sum:%d:%d:1:%d" % (batch_dims + len(before), batch_dims, count)
+    dim = batch_dims + len(before)
+    number = named(random, dim, dim + 1 + len(after))
+    word = "segment_sum:%d:%d:1:%d" % (number, batch_dims, count)
     return "x:0 " + word, [batch + before + rows + after, batch + rows]
 
 
@@ -340,7 +355,8 @@ def join_program(random, name, dims):
                 "pad:%s:%s:%s:0x%02x"
                 % (comma(low), comma(zeros), comma(zeros), random.choose((0, 9)))
             )
-    words.append("%s:%d:%d" % (name, count, dim))
+    number = named(random, dim, len(dims) + (name == "stack"))
+    words.append("%s:%d:%d" % (name, count, number))
     return " ".join(words), operands
 
 

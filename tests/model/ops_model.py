@@ -275,21 +275,41 @@ def numbers(text):
     return [int(n) for n in text.split(",") if n]
 
 
+# Where the words name dimensions of the operand.
+NAMED = {"transpose": 0, "reverse": 0, "roll": 1, "split": 1, "unstack": 0,
+         "s2d": 1, "d2s": 1}
+
+
+def from_begin(dims, rank):
+    """Numbers that may count from the end, -1 the last."""
+    return [dim + rank if dim < 0 else dim for dim in dims]
+
+
 def _step(stack_, name, args, operands, to_element):
     if name in ("concat", "stack"):
         count, dim = int(args[0]), int(args[1])
         arrays = stack_[-count:]
         del stack_[-count:]
+        (dim,) = from_begin([dim], len(arrays[0].dims) + (name == "stack"))
         return (concatenate if name == "concat" else stack)(arrays, dim)
     x = stack_.pop()
     lists = [numbers(a) for a in args if not a.startswith("0x")]
+    if name in NAMED:
+        at = NAMED[name]
+        lists[at] = from_begin(lists[at], len(x.dims))
+    if name == "broadcast":
+        lists[1] = from_begin(lists[1], len(lists[0]))
     if name == "pad":
         return pad(x, *lists, to_element(int(args[3], 16)))
     if name == "gather":
         dim, batch_dims, operand = (int(a) for a in args[:3])
+        (dim,) = from_begin([dim], len(x.dims))
         return gather(x, operands[operand], dim, batch_dims, to_element(0))
     if name == "segment_sum":
         dim, batch_dims, operand, count = (int(a) for a in args)
+        # From the end of the result.
+        row_dims = len(operands[operand].dims) - batch_dims
+        (dim,) = from_begin([dim], len(x.dims) - row_dims + 1)
         dims, sums = segment_sum(x, operands[operand], dim, batch_dims, count)
         size = len(to_element(0))
         element = lambda n: (n % (1 << (8 * size))).to_bytes(size, "little")

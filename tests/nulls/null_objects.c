@@ -55,11 +55,17 @@ static void begin_attributes(objects *o) {
   o->items[3] = rlo_attribute_bool("bool", true);
   o->items[4] = rlo_attribute_string("string", "x");
   o->items[5] = rlo_attribute_shape("shape", &o->shape);
-  for (int i = 0; i < 6; ++i) {
+  o->items[6] = rlo_attribute_u64("u64", UINT64_MAX);
+  o->items[7] = rlo_attribute_f64s("f64s", o->numbers64, 2);
+  o->items[8] = rlo_attribute_bools("bools", o->flags, 2);
+  o->items[9] = rlo_attribute_strings("strings", o->names, 2);
+  o->items[10] = rlo_attribute_shapes("shapes", &o->shape, 1);
+  o->items[11] = rlo_attribute_map("map", &o->no_attributes);
+  for (int i = 0; i < 12; ++i) {
     o->specs[i] =
         (rlo_attribute_spec){o->items[i].name, o->items[i].type, false};
   }
-  o->attributes = (rlo_attributes){o->items, 6};
+  o->attributes = (rlo_attributes){o->items, 12};
 }
 
 static void delete_nothing(DLManagedTensor *self) {
@@ -233,6 +239,30 @@ rlo_tape *tape(objects *o) {
   return o->tape;
 }
 
+rlo_scope *scope(objects *o) {
+  if (o->scope == NULL) {
+    need(rlo_scope_begin(engine(o), &o->scope));
+  }
+  return o->scope;
+}
+
+const rlo_named_tensor *named(objects *o) {
+  o->named = (rlo_named_tensor){"x", tensor(o)};
+  return &o->named;
+}
+
+rlo_profile *profile(objects *o) {
+  if (o->profile == NULL) {
+    rlo_tensor *y = NULL;
+    need(rlo_profile_begin(engine(o), &o->profile));
+    need(rlo_run_kernel_named(
+        engine(o), "Identity", named(o), 1, NULL, &y, 1, NULL));
+    rlo_tensor_release(y);
+    need(rlo_profile_end(o->profile));
+  }
+  return o->profile;
+}
+
 /* ----------------------------------------------------------- host's objects */
 
 rlo_chain *chain(objects *o) {
@@ -329,6 +359,8 @@ rlo_job *job(objects *o) {
 }
 
 void objects_end(objects *o) {
+  end_scope(o->scope);
+  rlo_profile_release(o->profile);
   end_tape(o->tape);
   rlo_tensor_release(o->tensors[0]);
   rlo_tensor_release(o->tensors[1]);
@@ -461,6 +493,10 @@ void delete_managed(struct DLManagedTensor *managed) {
 
 void delete_managed_versioned(struct DLManagedTensorVersioned *managed) {
   managed->deleter(managed);
+}
+
+void end_scope(rlo_scope *scope) {
+  need(rlo_scope_end(scope));
 }
 
 void end_tape(rlo_tape *tape) {

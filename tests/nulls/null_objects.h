@@ -15,8 +15,10 @@
 #include "relayout/kernel.h"
 #include "relayout/npy.h"
 #include "relayout/pjrt.h"
+#include "relayout/profile.h"
 #include "relayout/proto.h"
 #include "relayout/relayout.h"
+#include "relayout/scope.h"
 #include "relayout/service.h"
 #include "relayout/shape_util.h"
 #include "relayout/storage_opencl.h"
@@ -43,13 +45,14 @@ typedef struct objects {
   DLManagedTensorVersioned managed_versioned;
   int64_t dl_dims[2];
   rlo_device_info device_info;
-  rlo_attribute items[6];
+  rlo_attribute items[12];
   rlo_attributes attributes, no_attributes;
-  rlo_attribute_spec specs[6];
+  rlo_attribute_spec specs[12];
 
   int32_t order[2], numbers32[64];
   int64_t order64[2], sizes[2], zeros[4], ones[2], strides_bytes[2];
   int64_t numbers[64];
+  double numbers64[2];
   bool flags[2];
   const char *names[2];
   void *nothing[4];
@@ -84,6 +87,9 @@ typedef struct objects {
   rlo_engine *engine;
   rlo_tensor *tensors[2], *ids, *scalar;
   rlo_tape *tape;
+  rlo_scope *scope;
+  rlo_profile *profile;
+  rlo_named_tensor named;
   rlo_chain *chain;
   const rlo_chain *chains[2];
   rlo_problem_list *problems;
@@ -118,6 +124,10 @@ rlo_tensor *const *tensors(objects *o);
 rlo_tensor *ids(objects *o);
 rlo_tensor *scalar(objects *o);
 rlo_tape *tape(objects *o);
+rlo_scope *scope(objects *o);
+/** One that has ended, with one entry. */
+rlo_profile *profile(objects *o);
+const rlo_named_tensor *named(objects *o);
 rlo_chain *chain(objects *o);
 const rlo_chain *const *chains(objects *o);
 rlo_problem_list *problems(objects *o);
@@ -151,6 +161,7 @@ void device_end(void);
 /* What deletes what a call made and no function named _release does. */
 void delete_managed(struct DLManagedTensor *managed);
 void delete_managed_versioned(struct DLManagedTensorVersioned *managed);
+void end_scope(rlo_scope *scope);
 void end_tape(rlo_tape *tape);
 void release_event(cl_event event);
 

@@ -19,7 +19,7 @@ context_explain.options context_import_wisdom.out_ignored
 context_import_wisdom.out_taken context_load_wisdom.out_ignored
 context_load_wisdom.out_taken
 custom_gradient.gradient dlpack_export.destroy dlpack_export_versioned.destroy
-engine_create.options enqueue.out_event enqueue_operands.out_event
+engine_create.options engine_get_memory.backend_name enqueue.out_event enqueue_operands.out_event
 gradient_register.out_old infer_kernel.attributes infer_like_input.attributes
 job_estimate_make.dst job_estimate_make.job_options job_estimate_make.service_options
 job_estimate_make.src job_wait.out_has_ended
@@ -37,6 +37,7 @@ proto_parse_program.out_origin proto_parse_shape.out_origin
 proto_parse_tile.out_origin proto_parse_tree.out_origin
 relayout_combine.options relayout_combine.permutation relayout_lower.permutation
 run_chain.out_shape run_kernel.attributes run_kernel.out_count
+run_kernel_named.attributes run_kernel_named.out_count scope_end.scope
 service_create.options service_drain.out_is_idle service_submit.options
 shape_for_each_index.base shape_for_each_index.count shape_for_each_index.step
 shape_from_numpy.strides_bytes shape_from_pjrt.layout shape_make_dynamic.is_dynamic
@@ -52,7 +53,8 @@ program_shape_create.names[0] vjp.dys[0]
 # return, and a part of the sentence.
 OTHERWISE = {
     "attributes_get_%s.attributes" % kind: ("RLO_NOT_FOUND", "attribute")
-    for kind in ("bool", "f64", "i64", "i64s", "shape", "string")
+    for kind in ("bool", "bools", "f64", "f64s", "i64", "i64s", "map", "shape",
+                 "shapes", "string", "strings", "u64")
 }
 OTHERWISE["error_set.format"] = ("RLO_CANCELLED", "")
 OTHERWISE["source_kernel_run.payload"] = ("RLO_INVALID_ARGUMENT",
@@ -87,10 +89,14 @@ NULL_ONLY = {
     "copy_limit": "it measures",
     "device_list": "its list may be empty",
     "error_set": "it returns its argument",
+    "gradient_input": "it needs a gradient that runs",
+    "gradient_saved": "it needs a gradient that runs",
+    "kernel_input": "it needs a kernel that runs",
     "kernel_output": "it needs a kernel that runs",
     "kernel_output_host_data": "it needs a kernel that runs",
     "plan_prepare_async": "its callback runs later",
     "saver_save": "it needs a custom gradient that runs",
+    "scope_end": "it releases its argument",
     "source_kernel_run": "it needs a kernel that runs",
     "tape_end": "it releases its argument",
 }
@@ -128,11 +134,14 @@ BY_TYPE = {
     "const rlo_dlpack_view *": "&o->dlpack_view",
     "const rlo_engine *": "engine(o)",
     "const rlo_engine_options *": "&o->engine_options",
+    "const rlo_gradient_call *": "(const rlo_gradient_call *)(void *)o->memory",
     "const rlo_gradient_config *": "&o->gradient_config",
     "const rlo_job *": "job(o)",
     "const rlo_job_options *": "&o->job_options",
+    "const rlo_kernel_call *": "(const rlo_kernel_call *)(void *)o->memory",
     "const rlo_kernel_config *": "&o->kernel_config",
     "const rlo_layout *": "&o->shape.layout",
+    "const rlo_named_tensor *": "named(o)",
     "const rlo_operands *": "device_operands(o)",
     "const rlo_pjrt_layout *": "&o->pjrt.layout",
     "const rlo_plan *": "device_plan()",
@@ -174,8 +183,10 @@ BY_TYPE = {
     "rlo_plan_prepared_fn": "on_prepared",
     "rlo_problem *": "&o->problem",
     "rlo_problem_trace_fn": "on_step",
+    "rlo_profile *": "profile(o)",
     "rlo_release_fn": "do_nothing",
     "rlo_saver *": "(rlo_saver *)(void *)o->memory",
+    "rlo_scope *": "scope(o)",
     "rlo_service *": "service(o)",
     "rlo_shape_map_fn": "copy_shape",
     "rlo_shape_tree *": "tree(o)",
@@ -237,14 +248,20 @@ BY_NAME = {
 
 # Valid arguments of single parameters.
 ARGUMENTS = {
-    "attributes_check.count": "6",
+    "attributes_check.count": "12",
     "attributes_find.name": '"i64"',
     "attributes_get_bool.name": '"bool"',
+    "attributes_get_bools.name": '"bools"',
     "attributes_get_f64.name": '"f64"',
+    "attributes_get_f64s.name": '"f64s"',
     "attributes_get_i64.name": '"i64"',
     "attributes_get_i64s.name": '"i64s"',
+    "attributes_get_map.name": '"map"',
     "attributes_get_shape.name": '"shape"',
+    "attributes_get_shapes.name": '"shapes"',
     "attributes_get_string.name": '"string"',
+    "attributes_get_strings.name": '"strings"',
+    "attributes_get_u64.name": '"u64"',
     "backend_register.name": '"other"',
     "backend_remove.name": '"host"',
     "backend_set.name": '"host"',
@@ -267,6 +284,7 @@ ARGUMENTS = {
     "error_set.format": '"%s"',
     "error_set.status": "RLO_CANCELLED",
     "gradient_register.config": "&o->gradient_config",
+    "gradient_list.capacity": "64",
     "infer_kernel.attributes": "&o->no_attributes",
     "infer_like_input.capacity": "1",
     "job_estimate_make.out_estimate": "&o->job_estimate",
@@ -274,6 +292,7 @@ ARGUMENTS = {
     "kernel_copy_all.from": '"host"',
     "kernel_copy_all.to": '"other"',
     "kernel_list.capacity": "64",
+    "kernel_place_inputs.count": "1",
     "layout_add_split.count": "1",
     "layout_add_split.indices": "o->ones",
     "layout_parse.text": '"{1,0}"',
@@ -307,6 +326,8 @@ ARGUMENTS = {
     "run_chain.out_shape": "&o->shape",
     "run_kernel.capacity": "1",
     "run_kernel.attributes": "&o->no_attributes",
+    "run_kernel_named.attributes": "&o->no_attributes",
+    "run_kernel_named.capacity": "1",
     "segment_sum_create.ids": "&o->ids_shape",
     "segment_sum_infer.ids": "&o->ids_shape",
     "service_submit.dst": "target(o)",
@@ -344,6 +365,7 @@ ARGUMENTS = {
 # What releases a result, where it is not rlo_x_release for an rlo_x *.
 RELEASES = {
     "cl_event": "release_event",
+    "rlo_scope *": "end_scope",
     "rlo_tape *": "end_tape",
     "struct DLManagedTensor *": "delete_managed",
     "struct DLManagedTensorVersioned *": "delete_managed_versioned",

@@ -85,9 +85,10 @@ static void run_subset(void) {
         rlo__families[f]->device_class == RLO_DEVICE_CLASS_CPU ? "cpu" : "gpu",
         rlo__families[f]->name,
         (long long)runs[f]);
-    bool computes = (rlo__families[f]->traits & RLO__FAMILY_COMPUTES) != 0;
+    bool is_other = (rlo__families[f]->traits &
+                     (RLO__FAMILY_COMPUTES | RLO__FAMILY_BITS)) != 0;
     bool is_watched = oclgrind_can_watch(rlo__families[f], false);
-    if ((is_watched || !is_for_uninitialized) && !computes) {
+    if ((is_watched || !is_for_uninitialized) && !is_other) {
       ck_assert_int_ge(runs[f], 5);
     }
   }

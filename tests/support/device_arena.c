@@ -325,8 +325,8 @@ static uint64_t find_program(const test_device *device,
   static rlo__launch launch;
   const rlo_device_info *info = rlo_context_device_info(device->context);
   /* As the runtime has it: a plan is made for cache lines and for elements. */
-  int64_t src_alignment = problem->unit_bits / 8;
-  int64_t dst_alignment = rlo_problem_dst_unit_bits(problem) / 8;
+  int64_t src_alignment = greater(problem->unit_bits / 8, 1);
+  int64_t dst_alignment = greater(rlo_problem_dst_unit_bits(problem) / 8, 1);
   int64_t line =
       info->base_alignment_bytes < 64 ? info->base_alignment_bytes : 64;
   if (c->src_shift_bytes % greater(line, src_alignment) == 0 &&
@@ -385,7 +385,7 @@ test_outcome test_device_run_problem(const test_device *device,
     complain(c, words, "planning: ", rlo_error_last()->message);
     return TEST_FAILED;
   }
-  int64_t element_bytes = problem->unit_bits / 8;
+  int64_t element_bytes = greater(problem->unit_bits / 8, 1);
   arena src;
   arena indices;
   arena dst;
@@ -408,7 +408,7 @@ test_outcome test_device_run_problem(const test_device *device,
              device,
              c->dst_shift_bytes,
              problem->dst_bytes,
-             rlo_problem_dst_unit_bits(problem) / 8,
+             greater(rlo_problem_dst_unit_bits(problem) / 8, 1),
              c->dst_content,
              0xd0);
   static verdict v;

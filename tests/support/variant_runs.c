@@ -41,9 +41,9 @@ void test_variants_run(const test_device *device,
   test_variant_set optimised = {{0}};
   int32_t num_optimised = 0;
   for (int32_t n = 0; n < count; n += stride) {
-    if (cover->optimises_one_width) {
+    if (cover->optimises_few) {
       test_variant_set set = sets[n];
-      test_variant_set_merge_widths(&set);
+      test_variant_set_merge(&set, 2);
       bool is_new = test_variant_set_count_new(&set, &optimised) > 0;
       test_variant_set_add(&optimised, &set);
       test_device_optimise(is_new);

@@ -249,7 +249,7 @@ static uint32_t hash_set(const test_variant_set *set) {
   return (uint32_t)hash;
 }
 
-void test_variant_set_merge_widths(test_variant_set *set) {
+void test_variant_set_merge(test_variant_set *set, int32_t most_values) {
   test_variant_set merged;
   memset(&merged, 0, sizeof merged);
   int32_t before = 0;
@@ -258,7 +258,9 @@ void test_variant_set_merge_widths(test_variant_set *set) {
     bool is_width = strcmp(c->name, "RLO_UNIT_BYTES") == 0;
     for (int32_t k = 0; k < numbers_of(c); ++k) {
       if (!is_width && test_variant_set_has(set, before + k)) {
-        int32_t number = before + k % c->num_values;
+        int32_t value = k % c->num_values;
+        int32_t number =
+            before + (value < most_values ? value : most_values - 1);
         merged.words[number / 64] |= UINT64_C(1) << (number % 64);
       }
     }
@@ -297,7 +299,7 @@ static void note_kind(void *payload,
   const test_cover *cover = into->cover;
   ck_assert(test_variants_of(launch, &set));
   if (cover->merges_widths != NULL && cover->merges_widths(c)) {
-    test_variant_set_merge_widths(&set);
+    test_variant_set_merge(&set, MAX_VALUES);
   }
   size_t place = hash_set(&set) % size;
   for (; into->numbers[place] != 0; place = (place + 1) % size) {

@@ -35,8 +35,10 @@ int32_t test_variant_set_count_new(const test_variant_set *set,
                                    const test_variant_set *beside);
 void test_variant_set_add(test_variant_set *set, const test_variant_set *other);
 
-/** Makes a set one of the first width, without the width itself. */
-void test_variant_set_merge_widths(test_variant_set *set);
+/** Makes a set one of the first width, without the width itself. Of each
+ * constant the value number `most_values` of the table and those after it count
+ * as one. */
+void test_variant_set_merge(test_variant_set *set, int32_t most_values);
 
 /** The variants that a launch is made of. False, after a line that says what to
  *  add to the table, if it has a constant or a value that is not declared. */
@@ -83,8 +85,9 @@ typedef struct test_cover {
   /** Cases of which a constant counts in one width as in all; NULL: none. */
   test_variant_filter merges_widths;
   /** Kernels of few cases are compiled with optimisation, those that together
-   *  have each constant in one width; by default it is left as it is. */
-  bool optimises_one_width;
+   *  have each constant in one width, with its first value and with another; by
+   *  default it is left as it is. */
+  bool optimises_few;
 } test_cover;
 
 /** Few cases that together have every variant that any case has: next comes

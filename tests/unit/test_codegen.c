@@ -137,7 +137,8 @@ RLO_TEST(test_codegen__every_file_a_family_names_is_there) {
         {"f32[64,3]{1,0}", "f32[64,3]{0,1}"},
         {"f32[645,256]{1,0:T(5,128)}", "f32[645,256]{1,0:T(3,128)}"},
         {"f32[64,48]{1,0}", "bf16[64,48]{1,0}"},
-        {"f32[64,48]{1,0}", "bf16[64,48]{0,1}"}};
+        {"f32[64,48]{1,0}", "bf16[64,48]{0,1}"},
+        {"s4[64,47]{1,0:E(4)}", "s4[64,47]{0,1:E(4)}"}};
     bool is_tried = false;
     rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
     options.family = family->name;

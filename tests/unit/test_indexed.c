@@ -212,24 +212,27 @@ RLO_TEST(test_indexed__says_what_is_wrong) {
   rlo_shape shape;
   expect_refusal(infer_gather(&src, &indices, 3, 0, &shape),
                  RLO_OUT_OF_RANGE,
-                 "gather: dimension 3 of an array of rank 3");
-  expect_refusal(infer_gather(&src, &indices, -1, 0, &shape),
+                 "gather: dimension 3 of an array of rank 3; -3 to 2 are "
+                 "possible");
+  expect_refusal(infer_gather(&src, &indices, -4, 0, &shape),
                  RLO_OUT_OF_RANGE,
-                 "gather: dimension -1 of an array of rank 3");
+                 "gather: dimension -4 of an array of rank 3; -3 to 2 are "
+                 "possible");
   expect_refusal(infer_gather(&src, &floats, 0, 0, &shape),
                  RLO_INVALID_ARGUMENT,
-                 "gather: the indices are f32; they must be s32 or s64");
+                 "gather: the array of indices is f32; it must be s32 or s64");
   expect_refusal(infer_gather(&src, &wide, 0, 0, &shape),
                  RLO_INVALID_ARGUMENT,
-                 "gather: the indices are s32 of 64 bits; they must have 32");
+                 "gather: the array of indices is s32 of 64 bits; it must have "
+                 "32");
   expect_refusal(infer_gather(&src, &indices, 1, 2, &shape),
                  RLO_OUT_OF_RANGE,
                  "gather: 2 batch dimensions; there may be 0 to 1, for they "
-                 "come before dimension 1 and the indices have rank 2");
+                 "come before dimension 1 and the array of indices has rank 2");
   expect_refusal(infer_gather(&src, &other, 1, 1, &shape),
                  RLO_INVALID_ARGUMENT,
                  "gather: batch dimension 0 is 2 in the array and 7 in the "
-                 "indices; they must be equal");
+                 "array of indices; they must be equal");
 }
 
 /* A problem that loads is not run without its indices. */

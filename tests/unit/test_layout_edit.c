@@ -132,7 +132,7 @@ RLO_TEST(test_layout_edit__moves_only_what_is_there) {
   rlo_layout layout = rlo_layout_row_major(2);
   ck_assert_int_eq(rlo_layout_move_dim_to_major(&layout, 2, 2),
                    RLO_OUT_OF_RANGE);
-  ck_assert_int_eq(rlo_layout_move_dim_to_minor(&layout, 2, -1),
+  ck_assert_int_eq(rlo_layout_move_dim_to_minor(&layout, 2, -3),
                    RLO_OUT_OF_RANGE);
   layout.kind = RLO_LAYOUT_STRIDED;
   ck_assert_int_eq(rlo_layout_move_dim_to_minor(&layout, 2, 0),

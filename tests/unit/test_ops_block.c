@@ -81,7 +81,8 @@ RLO_TEST(test_ops_block__space_to_depth_of_nchw) {
       "space_to_depth: dimension 0 is the batch and holds no channels");
   expect_refusal(rlo_chain_space_to_depth(chain, 2, 4),
                  RLO_OUT_OF_RANGE,
-                 "space_to_depth: dimension 4 of an array of rank 4");
+                 "space_to_depth: dimension 4 of an array of rank 4; -4 to 3 "
+                 "are possible");
 }
 
 RLO_TEST(test_ops_block__space_to_batch_and_back) {

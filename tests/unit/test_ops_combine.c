@@ -110,10 +110,12 @@ RLO_TEST(test_ops_combine__sums_refuse) {
   begin(RLO_DTYPE_F32, DIMS(4, 4), 2);
   expect_refusal(rlo_chain_sum(chain, ENTRIES(1, 1), 2, false),
                  RLO_INVALID_ARGUMENT,
-                 "sum: dimension 1 is named twice");
+                 "sum: dimensions 1 and 1 are one and the same of an array "
+                 "of rank 2");
   expect_refusal(rlo_chain_sum(chain, ENTRIES(2), 1, false),
                  RLO_OUT_OF_RANGE,
-                 "sum: dimension 2 of an array of rank 2");
+                 "sum: dimension 2 of an array of rank 2; -2 to 1 are "
+                 "possible");
   expect_ok(rlo_chain_pad(chain, DIMS(1, 1), DIMS(0, 0), NULL, NULL));
   expect_refusal(rlo_chain_sum(chain, ENTRIES(0), 1, false),
                  RLO_UNSUPPORTED,

@@ -40,6 +40,54 @@ RLO_TABLE_TEST(test_permutation__names_the_entry_at_fault, refused) {
 RLO_TEST(test_permutation__refuses_null_with_entries) {
   ck_assert(!rlo_permutation_is_valid(NULL, 2));
   ck_assert_int_eq(rlo_permutation_validate(NULL, 2), RLO_INVALID_ARGUMENT);
+  int32_t p[2] = {0, 1};
+  ck_assert_int_eq(rlo_permutation_normalize(NULL, 2, p), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_permutation_normalize(p, 2, NULL), RLO_INVALID_ARGUMENT);
+}
+
+RLO_TEST(test_permutation__converts_numbers_from_the_end) {
+  static const int32_t p[] = {-1, 0, -2};
+  static const int32_t wanted[] = {2, 0, 1};
+  int32_t out[3];
+
+  ck_assert_int_eq(rlo_permutation_normalize(p, 3, out), RLO_OK);
+  ck_assert_mem_eq(out, wanted, sizeof wanted);
+  ck_assert_int_eq(rlo_permutation_normalize(wanted, 3, out), RLO_OK);
+  ck_assert_mem_eq(out, wanted, sizeof wanted);
+  ck_assert_int_eq(rlo_permutation_normalize(NULL, 0, NULL), RLO_OK);
+  /* The other functions take what this one gives. */
+  ck_assert(!rlo_permutation_is_valid(p, 3));
+}
+
+static const struct {
+  int32_t p[3];
+  int32_t size;
+  const char *message;
+} not_normal[] = {
+    {{0, -4, 1},
+     3,
+     "permutation[1]=-4 is out of range for rank 3; -3 to 2 are possible"},
+    {{3, 0, 1},
+     3,
+     "permutation[0]=3 is out of range for rank 3; -3 to 2 are possible"},
+    {{2, 0, -1},
+     3,
+     "permutation[0]=2 and permutation[2]=-1 are one and the same dimension of "
+     "rank 3"},
+    {{-1, -1},
+     2,
+     "permutation[0]=-1 and permutation[1]=-1 are one and the same dimension "
+     "of rank 2"},
+    {{0}, -1, "a permutation cannot have -1 entries"},
+};
+
+RLO_TABLE_TEST(test_permutation__names_both_entries_at_fault, not_normal) {
+  int32_t out[3];
+
+  ck_assert_int_eq(
+      rlo_permutation_normalize(not_normal[_i].p, not_normal[_i].size, out),
+      RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, not_normal[_i].message);
 }
 
 RLO_TEST(test_permutation__knows_the_identity) {

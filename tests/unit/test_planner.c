@@ -7,6 +7,7 @@
 #include "relayout/ops.h"
 #include "support/plan_case.h"
 #include "support/random_shape.h"
+#include "support/shape_of.h"
 #include "support/suite.h"
 
 static test_plan plan;
@@ -46,7 +47,7 @@ RLO_TEST(test_planner__lists_the_families_for_an_unknown_one) {
       rlo_error_last()->message,
       "no kernel family of class CPU is called \"tiles\"; there "
       "are copy, rows, skinny, tile, packed, gather, gather_rows, "
-      "compute_rows, compute_tile, compute_sum, segment_sum, compute");
+      "bits, compute_rows, compute_tile, compute_sum, segment_sum, compute");
 }
 
 RLO_TEST(test_planner__an_empty_problem_needs_no_family) {
@@ -58,13 +59,22 @@ RLO_TEST(test_planner__an_empty_problem_needs_no_family) {
   ck_assert_int_eq(test_plan_try(&plan, "tiles", 0, 0), RLO_NOT_FOUND);
 }
 
-RLO_TEST(test_planner__refuses_units_below_a_byte) {
+RLO_TEST(test_planner__moves_units_below_a_byte) {
   test_plan_lower(
       "s4[3,5]{1,0:E(4)}", "s4[3,5]{0,1:E(4)}", NULL, &plan.problem);
-  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
+  test_plan_run(&plan);
+  ck_assert_str_eq(plan.choice.family->name, "bits");
+  ck_assert_int_eq(plan.problem.unit_bits, 4);
+  ck_assert_int_eq(test_plan_try(&plan, "rows", 0, 0), RLO_UNSUPPORTED);
   ck_assert_str_eq(rlo_error_last()->message,
-                   "the problem moves units of 4 bits; devices move 8, 16, 32, "
-                   "64 and 128; the host reference runs it");
+                   "family rows refuses the problem: units of 4 bits, which "
+                   "the kernel cannot");
+  ck_assert_int_eq(test_plan_try(&plan, "tile", 0, 0), RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "family tile refuses the problem: its rows of elements of 4 "
+                   "bits are not whole bytes");
+  test_plan_lower("f32[3]{0}", "f32[3]{0}", NULL, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, "bits", 4, 4), RLO_UNSUPPORTED);
   /* Pairs that stay together are bytes. */
   test_plan_lower(
       "s4[3,5,2]{2,1,0:E(4)}", "s4[3,5,2]{2,0,1:E(4)}", NULL, &plan.problem);
@@ -72,11 +82,60 @@ RLO_TEST(test_planner__refuses_units_below_a_byte) {
   ck_assert_int_eq(plan.problem.unit_bits, 8);
 }
 
-RLO_TEST(test_planner__refuses_units_of_odd_sizes) {
-  static const int64_t extents[] = {4};
-  static const int64_t one[] = {1};
-  test_plan_make(24, 1, extents, one, one, &plan.problem);
+/* Integers of whole bytes are converted; what devices would not keep bit for
+ * bit, or would compute at the wrong place, is refused. */
+RLO_TEST(test_planner__repacks_integers_of_whole_bytes) {
+  test_plan_lower("s8[30]{0:E(16)}", "s8[30]", NULL, &plan.problem);
+  test_plan_run(&plan);
+  test_plan_lower("s4[30]", "s4[30]{0:E(4)}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
+  test_plan_lower("f32[30]{0:E(64)}", "f32[30]", NULL, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "f32 in elements of 64 bits goes to elements of 32; devices "
+                   "would not keep the bits of a NaN; the host reference runs "
+                   "it");
+  test_plan_lower("c64[30]{0:E(128)}", "c128[30]", NULL, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
+  ck_assert_str_eq(
+      rlo_error_last()->message,
+      "c64 in elements of 128 bits to c128 in 128; devices compute "
+      "complex numbers of their own size; the host reference runs "
+      "it");
+}
+
+RLO_TEST(test_planner__cuts_units_of_odd_sizes) {
+  static const int64_t extents[] = {5, 7};
+  static const int64_t rows[] = {7, 1};
+  static const int64_t columns[] = {1, 5};
+  test_plan_make(24, 2, extents, rows, columns, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_int_eq(plan.problem.unit_bits, 8);
+  ck_assert_int_eq(plan.problem.num_axes, 3);
+  test_plan_make(48, 2, extents, rows, columns, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_int_eq(plan.problem.unit_bits, 16);
+  /* What stays together is widened again. */
+  test_plan_make(24, 2, extents, rows, rows, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_int_eq(plan.problem.num_axes, 1);
+  /* A fill with different parts is written unit by unit. */
+  test_plan_lower(
+      "u8[5]{0:E(24)}", "u8[5]{0:E(24)pad(7)fill(one)}", NULL, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_str_eq(plan.choice.family->name, "bits");
+  ck_assert_int_eq(plan.problem.unit_bits, 24);
+}
+
+RLO_TEST(test_planner__does_not_compute_with_units_below_a_byte) {
+  const rlo_shape src = test_shape_of("s4[6]{0:E(4)}");
+  const rlo_shape dst = test_shape_of("s8[6]");
+  ck_assert_int_eq(rlo_relayout_combine(&src, &dst, NULL, NULL, &plan.problem),
+                   RLO_OK);
+  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "the problem computes with units of 4 bits; devices compute "
+                   "with 8, 16, 32, 64 and 128; the host reference runs it");
 }
 
 RLO_TEST(test_planner__widens_as_far_as_alignment_is_known) {

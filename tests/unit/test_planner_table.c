@@ -30,6 +30,11 @@ static const plan_case cases[] = {
      "copy", "chunks of 256 KiB, units of 16 bytes, non-temporal stores"},
     {"u8[7]{0}", "u8[7]{0}", NULL, "copy", "units of 1 bytes"},
     {"f32[]", "f32[]", NULL, "copy", "units of 4 bytes"},
+    /* Packed elements, of rows of whole bytes and others. */
+    {"s4[4096,2048]{1,0:E(4)}", "s4[4096,2048]{0,1:E(4)}", NULL,
+     "tile", "2 joined rows of 4 bits, non-temporal stores"},
+    {"s4[4095,2049]{1,0:E(4)}", "s4[4095,2049]{0,1:E(4)}", NULL,
+     "bits", "elements of 4 bits, 1 rows of 4195328 bytes"},
     /* NHWC to NCHW and back: units of one element, three streams. */
     {"f32[64,224,224,3]{3,2,1,0}", "f32[64,224,224,3]{2,1,3,0}", NULL,
      "skinny", "split into 3 streams"},
@@ -148,7 +153,7 @@ RLO_TEST(test_planner__rows_prefetch_where_short_rows_jump) {
 }
 
 RLO_TEST(test_planner__every_row_of_the_table_is_chosen) {
-  const rlo__family *chosen[64];
+  const rlo__family *chosen[2 * (sizeof cases / sizeof cases[0]) + 2];
   size_t num_chosen = 0;
   for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
     for (int gpu = 0; gpu <= 1; ++gpu) {

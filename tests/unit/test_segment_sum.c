@@ -164,14 +164,15 @@ RLO_TEST(test_segment_sum__says_what_is_wrong) {
   expect_refusal(rlo_segment_sum_infer(&src, &ids, 0, 0, 5, &shape),
                  RLO_INVALID_ARGUMENT,
                  "segment_sum: dimension 0 of the source is 2, dimension 0 of "
-                 "the ids 3; they must be equal");
+                 "the array of ids 3; they must be equal");
   expect_refusal(rlo_segment_sum_infer(&src, &pair, 2, 0, 5, &shape),
                  RLO_INVALID_ARGUMENT,
-                 "segment_sum: the ids have 2 dimensions of rows, the source "
-                 "of rank 3 has 1 from dimension 2 on");
+                 "segment_sum: the array of ids has 2 dimensions of rows, the "
+                 "source of rank 3 has 1 from dimension 2 on");
   expect_refusal(rlo_segment_sum_infer(&src, &floats, 1, 0, 5, &shape),
                  RLO_INVALID_ARGUMENT,
-                 "segment_sum: the indices are f32; they must be s32 or s64");
+                 "segment_sum: the array of ids is f32; it must be s32 or "
+                 "s64");
   expect_refusal(rlo_segment_sum_infer(&flags, &ids, 0, 0, 5, &shape),
                  RLO_UNSUPPORTED,
                  "segment_sum: values of type pred are not added up");

@@ -126,7 +126,8 @@ RLO_TEST(test_shape_query__takes_negative_dimension_numbers) {
   ck_assert_int_eq(size, 2);
   ck_assert_int_eq(rlo_shape_dimension(&shape, -3, &size), RLO_OUT_OF_RANGE);
   ck_assert_int_eq(rlo_shape_dimension(&shape, 2, &size), RLO_OUT_OF_RANGE);
-  ck_assert_str_eq(rlo_error_last()->message, "dimension 2 is outside rank 2");
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "dimension 2 of an array of rank 2; -2 to 1 are possible");
   ck_assert_int_eq(rlo_shape_dimension_number(&shape, -1, &dimension), RLO_OK);
   ck_assert_int_eq(dimension, 1);
 }
@@ -160,6 +161,13 @@ static const struct {
     {"f32[2,3]{:strides(2,1)}", 0, false},
     {"f32[8]{0:T(4)(2,2)}", 0, false}, /* element 4 lies before element 3 */
     {"f32[5,1]", 1, true},
+    /* What a tile cuts, a later one combines again. */
+    {"f32[4]{0:T(2)(4,*,3)}", 0, true},
+    {"f32[64]{0:T(4)(2)(*,*,8)}", 0, true},
+    {"f32[8]{0:T(4)(2,2)(*,*,*,5)}", 0, false},
+    {"f32[5,4]{1,0:T(2)(2,*,3)}", 0, false},
+    {"f32[4,5]{0,1:T(2)(1,*,3)}", 1, true},
+    {"f32[1099511627776]{0:T(2)(*,3)}", 0, true},
 };
 
 RLO_TABLE_TEST(test_shape_query__knows_the_effectively_most_major_dimension,

@@ -40,6 +40,9 @@ static const char *const fixed_points[] = {
     "pred[123,456]{1,0:S(3)SC(0:10)(1:4,5)}",
     "pred[123,456]{1,0:SC(1:50,200)}",
     "f32[?,<=0]{0,1:T(8,128)}",
+    /* Cut points of a dimension without bound. */
+    "u2[?]{0:E(2)SC(0:59)}",
+    "f32[4,?]{0,1:SC(0:7,9)(1:3)}",
     "f32[?]{:strides(3)}",
     "f32[2]{:M(8)strides(3)}",
     "f32[4]{0:T(2)L(8)E(64)S(2)SC(0:1,3)M(8)pad(6)fill(one)}",

@@ -113,7 +113,10 @@ static const struct {
      "0)}",
      RLO_UNSUPPORTED,
      "position 74: strides for a rank above the limit of 32"},
-    {"{0:pad(3,5)}", RLO_PARSE, "position 8: expected ')', found ','"},
+    {"{0:pad(3,5)}",
+     RLO_PARSE,
+     "position 9: expected 1 entries of pad, one for each dimension, found "
+     "more"},
     {"{:strides(1,)}", RLO_PARSE, "position 12: expected a stride, found ')'"},
     {"{:T(-1,128)}",
      RLO_PARSE,

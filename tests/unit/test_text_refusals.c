@@ -144,8 +144,30 @@ static const struct {
      RLO_PARSE,
      "position 9: expected '}' or, once and in this order, " ORDER
      ", found 't'"},
-    {"f32[2]{0:pad(3,5)}", RLO_PARSE, "position 14: expected ')', found ','"},
-    {"f32[2,5]{1,0:pad(3)}", RLO_PARSE, "position 18: expected ',', found ')'"},
+    {"f32[2]{0:pad(3,5)}",
+     RLO_PARSE,
+     "position 15: expected 1 entries of pad, one for each dimension, found "
+     "more"},
+    {"f32[2,5]{1,0:pad(3)}",
+     RLO_PARSE,
+     "position 16: expected 2 entries of pad, one for each dimension, found 1"},
+    {"f32[2,5]{1,0:pad()}",
+     RLO_PARSE,
+     "position 16: expected 2 entries of pad, one for each dimension, found 0"},
+    {"f32[2,5]{1,0:pad(3;5)}",
+     RLO_PARSE,
+     "position 18: expected ',' or ')', found ';'"},
+    {"f32[2,5]{1,0:pad(3,)}",
+     RLO_PARSE,
+     "position 19: expected a padded dimension >= 0, found ')'"},
+    {"f32[2,5]{:strides(5)}",
+     RLO_PARSE,
+     "position 17: expected 2 entries of strides, one for each dimension, "
+     "found 1"},
+    {"f32[]{:strides(1)}",
+     RLO_PARSE,
+     "position 15: expected 0 entries of strides, one for each dimension, "
+     "found more"},
     {"f32[2,5]{1,0:pad(3,3)}",
      RLO_INVALID_ARGUMENT,
      "padded_dimensions[1]=3 is below dimension 1 of size 5"},
@@ -298,17 +320,16 @@ static const struct {
     /* Shapes that are no arrays. */
     {"(f32[2])",
      RLO_UNSUPPORTED,
-     "position 0: a tuple is not an array; rlo_shape_tree_parse reads it"},
+     "position 0: a tuple is not an array, but a tree of shapes"},
     {" b(s32[])",
      RLO_UNSUPPORTED,
-     "position 1: a buffer is not an array; rlo_shape_tree_parse reads it"},
+     "position 1: a buffer is not an array, but a tree of shapes"},
     {"token[]",
      RLO_UNSUPPORTED,
-     "position 0: a token is not an array; rlo_shape_tree_parse reads it"},
+     "position 0: a token is not an array, but a tree of shapes"},
     {"opaque[]",
      RLO_UNSUPPORTED,
-     "position 0: an opaque value is not an array; rlo_shape_tree_parse reads "
-     "it"},
+     "position 0: an opaque value is not an array, but a tree of shapes"},
 };
 
 RLO_TIMEOUT(120);

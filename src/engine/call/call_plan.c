@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "engine/tensor/attributes.h"
 #include "relayout/bitcast.h"
 
 /* ----------------------------------------------------------------------- key
@@ -51,43 +52,90 @@ static rlo_status push_bytes(rlo__call_key *key, const char *text) {
   return RLO_OK;
 }
 
-static rlo_status push_attribute(rlo__shape_table *shapes,
-                                 rlo__call_key *key,
-                                 const rlo_attribute *attribute) {
-  RLO_TRY(push_bytes(key, attribute->name));
-  RLO_TRY(rlo__call_key_push(key, (uint64_t)attribute->type));
+static rlo_status push_shape(rlo__shape_table *shapes,
+                             rlo__call_key *key,
+                             const rlo_shape *shape) {
+  rlo__shared_shape *shared = NULL;
+  RLO_TRY(rlo__shape_table_get(shapes, shape, &shared));
+  uint64_t id = shared->id;
+  /* An id is never reused: without the shape, the key matches nothing. */
+  rlo__shared_shape_release(shapes, shared);
+  return rlo__call_key_push(key, id);
+}
+
+static rlo_status push_double(rlo__call_key *key, double value) {
   uint64_t word = 0;
+  memcpy(&word, &value, sizeof word);
+  return rlo__call_key_push(key, word);
+}
+
+/* Entry i of a list. */
+static rlo_status push_entry(rlo__shape_table *shapes,
+                             rlo__call_key *key,
+                             const rlo_attribute *list,
+                             int32_t i) {
+  switch (list->type) {
+    case RLO_ATTRIBUTE_I64S:
+      return rlo__call_key_push(key, (uint64_t)list->value.i64s.values[i]);
+    case RLO_ATTRIBUTE_F64S:
+      return push_double(key, list->value.f64s.values[i]);
+    case RLO_ATTRIBUTE_BOOLS:
+      return rlo__call_key_push(key, list->value.bools.values[i]);
+    case RLO_ATTRIBUTE_STRINGS:
+      return push_bytes(key, list->value.strings.values[i]);
+    default:
+      return push_shape(shapes, key, &list->value.shapes.values[i]);
+  }
+}
+
+static rlo_status push_attributes(rlo__shape_table *shapes,
+                                  rlo__call_key *key,
+                                  const rlo_attributes *attributes);
+
+/* Equal words mean equal values: what has several has their number in front. */
+static rlo_status push_value(rlo__shape_table *shapes,
+                             rlo__call_key *key,
+                             const rlo_attribute *attribute) {
   switch (attribute->type) {
     case RLO_ATTRIBUTE_I64:
       return rlo__call_key_push(key, (uint64_t)attribute->value.i64);
+    case RLO_ATTRIBUTE_U64:
+      return rlo__call_key_push(key, attribute->value.u64);
     case RLO_ATTRIBUTE_BOOL:
       return rlo__call_key_push(key, attribute->value.boolean);
     case RLO_ATTRIBUTE_F64:
-      memcpy(&word, &attribute->value.f64, sizeof word);
-      return rlo__call_key_push(key, word);
+      return push_double(key, attribute->value.f64);
     case RLO_ATTRIBUTE_STRING:
       return push_bytes(key, attribute->value.string);
-    case RLO_ATTRIBUTE_I64S:
-      RLO_TRY(rlo__call_key_push(key, (uint64_t)attribute->value.i64s.count));
-      for (int32_t i = 0; i < attribute->value.i64s.count; ++i) {
-        RLO_TRY(
-            rlo__call_key_push(key, (uint64_t)attribute->value.i64s.values[i]));
-      }
-      return RLO_OK;
-    case RLO_ATTRIBUTE_SHAPE: {
-      rlo__shared_shape *shape = NULL;
-      rlo_status status =
-          rlo__shape_table_get(shapes, attribute->value.shape, &shape);
-      if (status != RLO_OK) {
-        return rlo__status_prefix(status, "'%s': ", attribute->name);
-      }
-      word = shape->id;
-      /* An id is never reused: without the shape, the key matches nothing. */
-      rlo__shared_shape_release(shapes, shape);
-      return rlo__call_key_push(key, word);
+    case RLO_ATTRIBUTE_SHAPE:
+      return push_shape(shapes, key, attribute->value.shape);
+    case RLO_ATTRIBUTE_MAP:
+      RLO_TRY(rlo__call_key_push(key, (uint64_t)attribute->value.map->count));
+      return push_attributes(shapes, key, attribute->value.map);
+    default:
+      break;
+  }
+  int32_t count = rlo__attribute_entries(attribute).count;
+  RLO_TRY(rlo__call_key_push(key, (uint64_t)count));
+  for (int32_t i = 0; i < count; ++i) {
+    RLO_TRY(push_entry(shapes, key, attribute, i));
+  }
+  return RLO_OK;
+}
+
+static rlo_status push_attributes(rlo__shape_table *shapes,
+                                  rlo__call_key *key,
+                                  const rlo_attributes *attributes) {
+  for (int32_t i = 0; i < attributes->count; ++i) {
+    const rlo_attribute *attribute = &attributes->items[i];
+    RLO_TRY(push_bytes(key, attribute->name));
+    RLO_TRY(rlo__call_key_push(key, (uint64_t)attribute->type));
+    rlo_status status = push_value(shapes, key, attribute);
+    if (status != RLO_OK) {
+      return rlo__status_prefix(status, "'%s': ", attribute->name);
     }
   }
-  return RLO_FAIL(RLO_INTERNAL, "an attribute that was not checked");
+  return RLO_OK;
 }
 
 static uint64_t key_hash(const uint64_t *key, int32_t count) {
@@ -409,8 +457,8 @@ rlo_status rlo__call_plan_get(rlo__call_plans *plans,
   for (int32_t n = 0; n < num_inputs; ++n) {
     RLO_TRY_GOTO(rlo__call_key_push(&key, inputs[n]->id));
   }
-  for (int32_t i = 0; attributes != NULL && i < attributes->count; ++i) {
-    status = push_attribute(plans->shapes, &key, &attributes->items[i]);
+  if (attributes != NULL) {
+    status = push_attributes(plans->shapes, &key, attributes);
     if (status != RLO_OK) {
       rlo__status_prefix(status, "%s: ", op->name);
       goto fail;

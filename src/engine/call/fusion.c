@@ -3,6 +3,10 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/str.h"
+#include "engine/call/profile.h"
+#include "engine/parts.h"
+#include "engine/call/host_fallback.h"
 
 /* A copy operation that waits: the state of a pending tensor. Constant. */
 typedef struct deferred {
@@ -21,9 +25,9 @@ static rlo_status deferred_run(void *state,
                                rlo__shared_shape *shape,
                                rlo__allocation **out_allocation);
 
-static const char *deferred_backend_name(const void *state) {
+static const rlo__backend_instance *deferred_instance(const void *state) {
   const deferred *d = state;
-  return d->plan->instance->name;
+  return d->plan->instance;
 }
 
 static void deferred_retain(void *state) {
@@ -38,14 +42,14 @@ static void deferred_release(void *state) {
     return;
   }
   for (int32_t n = 0; n < d->num_inputs; ++n) {
-    rlo_tensor_release(d->inputs[n]);
+    rlo__tensor_drop(d->inputs[n]);
   }
   rlo__call_plan_release(d->plan);
   rlo__free(d);
 }
 
 static const rlo__pending_ops deferred_ops = {
-    deferred_run, deferred_backend_name, deferred_retain, deferred_release};
+    deferred_run, deferred_instance, deferred_retain, deferred_release};
 
 /* Retained; NULL for a tensor that is not pending. Only this file makes pending
  * tensors. */
@@ -90,7 +94,7 @@ rlo_status rlo__fusion_create(rlo__call_plan *plan,
   made->num_ops = num_ops;
   made->num_inputs = num_inputs;
   for (int32_t n = 0; n < num_inputs; ++n) {
-    made->inputs[n] = rlo_tensor_retain(inputs[n]);
+    made->inputs[n] = rlo__tensor_hold(inputs[n]);
   }
   *out_pending = (rlo__pending){&deferred_ops, made};
   return RLO_OK;
@@ -278,28 +282,86 @@ static bool is_single(const node *root) {
   return true;
 }
 
+/* Appends the operations of a tree in the order in which they apply, "A+B". */
+static void append_names(const node *n, rlo__str *name) {
+  for (int32_t i = 0; n->inputs != NULL && i < n->pending->num_inputs; ++i) {
+    if (n->inputs[i].pending != NULL) {
+      append_names(&n->inputs[i], name);
+    }
+  }
+  rlo__str_printf(
+      name, "%s%s", name->length == 0 ? "" : "+", n->pending->plan->op->name);
+}
+
+/* The shapes of the leaves, in the order of collect_leaves. */
+static void collect_shapes(const node *n,
+                           rlo__shared_shape **out,
+                           int32_t *count) {
+  for (int32_t i = 0; i < n->pending->num_inputs; ++i) {
+    if (n->inputs[i].pending != NULL) {
+      collect_shapes(&n->inputs[i], out, count);
+    } else {
+      out[(*count)++] = n->pending->plan->inputs[i];
+    }
+  }
+}
+
+/* Ends a run for the profile: of a tree, or of its last operation alone; NULL
+ * if that has failed. */
+static void end_profile(rlo__profile_run *run,
+                        const node *root,
+                        bool is_alone,
+                        rlo__shared_shape *shape) {
+  if (run->profile == NULL || root == NULL) {
+    rlo__profile_run_end(run, NULL);
+    return;
+  }
+  const deferred *d = root->pending;
+  rlo__profile_what what = {d->plan->op->name,
+                            d->plan->instance->name,
+                            d->plan->inputs,
+                            d->num_inputs,
+                            &shape,
+                            1};
+  rlo__str name = rlo__str_growing();
+  rlo__shared_shape **leaves = NULL;
+  if (!is_alone) {
+    append_names(root, &name);
+    what.name = rlo__str_text(&name);
+    leaves = rlo__alloc_array((size_t)count_leaves(root),
+                              sizeof(rlo__shared_shape *));
+    what.num_inputs = 0;
+    if (leaves != NULL) {
+      collect_shapes(root, leaves, &what.num_inputs);
+    }
+    what.inputs = leaves;
+  }
+  rlo__profile_run_end(run, &what);
+  rlo__str_deinit(&name);
+  rlo__free(leaves);
+}
+
 static rlo_status deferred_run(void *state,
                                rlo__shared_shape *shape,
                                rlo__allocation **out_allocation) {
   deferred *d = state;
   node root = {NULL, d, NULL};
+  rlo__profile_run run;
   deferred_retain(d);
+  rlo__profile_run_begin(d->inputs[0]->engine->profiler, &run);
   rlo_status status = freeze_inputs(&root);
-  if (status == RLO_OK && !is_single(&root)) {
+  bool is_alone = status == RLO_OK && is_single(&root);
+  if (status == RLO_OK && !is_alone) {
     status = run_fused(&root, shape, out_allocation);
-    if (status != RLO_UNSUPPORTED) {
-      node_deinit(&root);
-      return status;
-    }
-    /* Beyond the limits of a chain: the last operation alone, on the bytes of
-     * its inputs. */
-    status = RLO_OK;
+    is_alone = status == RLO_UNSUPPORTED;
   }
+  if (is_alone) {
+    /* Or beyond the limits of a chain: the last operation alone, on the bytes
+     * of its inputs. */
+    status = rlo__call_plan_run_or_fall_back(
+        d->plan, d->output, d->inputs, d->num_inputs, out_allocation);
+  }
+  end_profile(&run, status == RLO_OK ? &root : NULL, is_alone, shape);
   node_deinit(&root);
-  return status != RLO_OK ? status
-                          : rlo__call_plan_run_tensors(d->plan,
-                                                       d->output,
-                                                       d->inputs,
-                                                       d->num_inputs,
-                                                       out_allocation);
+  return status;
 }

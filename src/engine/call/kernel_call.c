@@ -2,6 +2,24 @@
 #include "engine/call/kernel_call.h"
 
 #include "base/status.h"
+#include "engine/registry/input_names.h"
+
+rlo_status rlo__kernel_check_inputs(const rlo_kernel_config *config,
+                                    const rlo_engine *engine,
+                                    rlo_tensor *const *inputs,
+                                    int32_t num_inputs) {
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    if (inputs[n] == NULL || inputs[n]->engine != engine) {
+      rlo__input_text text;
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "kernel '%s': %s is %s",
+                      config->kernel_name,
+                      rlo__input_text_of(config, num_inputs, n, &text),
+                      inputs[n] == NULL ? "NULL" : "of another engine");
+    }
+  }
+  return RLO_OK;
+}
 
 rlo_status rlo__kernel_call_set_count(rlo__kernel_call *k, int32_t count) {
   k->call.num_outputs = count;
@@ -12,6 +30,24 @@ rlo_status rlo__kernel_call_set_count(rlo__kernel_call *k, int32_t count) {
                         k->call.kernel_name,
                         count,
                         k->capacity);
+}
+
+rlo_status rlo_kernel_input(const rlo_kernel_call *call,
+                            const char *name,
+                            int32_t n,
+                            rlo_tensor **out_tensor) {
+  RLO_REQUIRE(call, name, out_tensor);
+  int32_t place = rlo__input_place(
+      call->input_names, call->num_input_names, call->num_inputs, name, n);
+  if (place < 0) {
+    rlo__input_text text;
+    return RLO_FAIL(RLO_NOT_FOUND,
+                    "kernel '%s': the call has no input %s",
+                    call->kernel_name,
+                    rlo__name_text_make(name, n, &text));
+  }
+  *out_tensor = call->inputs[place];
+  return RLO_OK;
 }
 
 rlo_status rlo_kernel_output(rlo_kernel_call *call,

@@ -17,6 +17,14 @@ typedef struct rlo__kernel_call {
   int32_t capacity;
 } rlo__kernel_call;
 
+/** RLO_OK for tensors of the engine; the message names the input.
+ *  RLO_INVALID_ARGUMENT. */
+RLO_NODISCARD rlo_status
+rlo__kernel_check_inputs(const rlo_kernel_config *config,
+                         const rlo_engine *engine,
+                         rlo_tensor *const *inputs,
+                         int32_t num_inputs);
+
 /** Sets the number of results. RLO_OUT_OF_RANGE if the caller has no room for
  *  so many. */
 RLO_NODISCARD rlo_status rlo__kernel_call_set_count(rlo__kernel_call *k,

@@ -3,12 +3,15 @@
 #define RLO_ENGINE_RECORDER_H
 
 #include "relayout/gradient.h"
+#include "relayout/kernel.h"
 
 /** A kernel that ran. All parts are borrowed for the call; tensors may be
  *  retained, attributes cloned. */
 typedef struct rlo__record {
   rlo_engine *engine;
   const char *kernel_name;
+  /** Names the inputs and outputs; NULL: they have no names. */
+  const rlo_kernel_config *config;
   /** The caller's tensors, on any backend. */
   rlo_tensor *const *inputs;
   int32_t num_inputs;

@@ -2,9 +2,12 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/call/kernel_call.h"
+#include "engine/call/profile.h"
 #include "engine/call/recorder.h"
 #include "engine/copy/copy_op.h"
 #include "engine/parts.h"
+#include "engine/registry/input_names.h"
+#include "engine/tensor/scope.h"
 #include "relayout/shape_util.h"
 
 static rlo_status check_counts(const char *kernel_name,
@@ -24,22 +27,7 @@ static rlo_status check_call(const rlo__bound_kernel *bound,
                              int32_t num_inputs,
                              const rlo_attributes *attributes) {
   const rlo_kernel_config *config = &bound->config;
-  if (config->max_inputs < 0 && num_inputs < config->min_inputs) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s' has %d inputs; it takes at least %d",
-                    config->kernel_name,
-                    num_inputs,
-                    config->min_inputs);
-  }
-  if (config->max_inputs >= 0 &&
-      (num_inputs < config->min_inputs || num_inputs > config->max_inputs)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s' has %d inputs; it takes %d to %d",
-                    config->kernel_name,
-                    num_inputs,
-                    config->min_inputs,
-                    config->max_inputs);
-  }
+  RLO_TRY(rlo__input_count_check(config, num_inputs));
   if (bound->kind == RLO__KERNEL_COPY_OP) {
     return rlo__copy_op_check_attributes(config->built_in, attributes);
   }
@@ -232,9 +220,8 @@ static rlo_status run_checked(rlo__kernel_call *k) {
   const rlo_kernel_call *call = &k->call;
   int64_t before = rlo__tensor_balance();
   RLO_TRY(check_call(k->bound, call->num_inputs, call->attributes));
-  for (int32_t n = 0; n < call->num_inputs; ++n) {
-    RLO_TRY(rlo__tensor_check(call->inputs[n], call->engine, "input", n));
-  }
+  RLO_TRY(rlo__kernel_check_inputs(
+      &k->bound->config, call->engine, call->inputs, call->num_inputs));
   RLO_TRY(k->bound->kind == RLO__KERNEL_COPY_OP ? rlo__kernel_call_run_copy(k)
                                                 : run_function(k));
   int64_t leaked = rlo__tensor_balance() - before - call->num_outputs;
@@ -247,12 +234,85 @@ static rlo_status run_checked(rlo__kernel_call *k) {
   }
   const rlo__record record = {.engine = call->engine,
                               .kernel_name = call->kernel_name,
+                              .config = &k->bound->config,
                               .inputs = call->inputs,
                               .num_inputs = call->num_inputs,
                               .attributes = call->attributes,
                               .outputs = call->outputs,
                               .num_outputs = call->num_outputs};
   return rlo__recorder_notify(&record);
+}
+
+/* Runs the kernel of a call, with the inputs in their places. */
+static rlo_status run_bound(rlo_engine *engine,
+                            rlo__bound_kernel *bound,
+                            bool is_fallback,
+                            rlo_tensor *const *inputs,
+                            int32_t num_inputs,
+                            const rlo_attributes *attributes,
+                            rlo_tensor **out_tensors,
+                            int32_t capacity,
+                            int32_t *out_count) {
+  rlo_tensor *few[4];
+  const rlo_kernel_config *config = &bound->config;
+  rlo__kernel_call k = {
+      .call = {.engine = engine,
+               .kernel_name = config->kernel_name,
+               .backend_name = config->backend_name,
+               .backend_self = bound->instance->self,
+               .inputs = inputs,
+               .num_inputs = num_inputs,
+               .input_names = config->input_names,
+               .num_input_names = config->num_input_names,
+               .attributes = attributes,
+               .outputs = RLO__SMALL_ARRAY(few, (size_t)capacity)},
+      .bound = bound,
+      .capacity = capacity};
+  rlo_kernel_call *call = &k.call;
+  if (call->outputs == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo__profile_run run;
+  rlo__profile_run_begin(engine->profiler, &run);
+  rlo__scope_enter();
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(run_checked(&k));
+  if (call->num_outputs < capacity && out_count == NULL) {
+    status = RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "kernel '%s' has %d results, not %d, and there is no "
+                      "place for that number",
+                      call->kernel_name,
+                      call->num_outputs,
+                      capacity);
+    goto fail;
+  }
+  RLO_TRY_GOTO(rlo__scope_hand_out(engine, call->outputs, call->num_outputs));
+  rlo__profile_run_end_tensors(&run,
+                               call->kernel_name,
+                               call->backend_name,
+                               inputs,
+                               num_inputs,
+                               call->outputs,
+                               call->num_outputs);
+  rlo__engine_count(&engine->counters.kernels_run, 1);
+  rlo__engine_count(&engine->counters.fallbacks, is_fallback);
+  for (int32_t n = 0; n < call->num_outputs; ++n) {
+    out_tensors[n] = call->outputs[n];
+    call->outputs[n] = NULL;
+  }
+fail:
+  if (status != RLO_OK) {
+    rlo__profile_run_end(&run, NULL);
+  }
+  if (out_count != NULL && (status == RLO_OK || call->num_outputs > capacity)) {
+    *out_count = call->num_outputs;
+  }
+  for (int32_t n = 0; n < call->num_outputs && n < capacity; ++n) {
+    rlo_tensor_release(call->outputs[n]);
+  }
+  rlo__small_array_free(call->outputs, few);
+  rlo__scope_leave();
+  return status;
 }
 
 rlo_status rlo_run_kernel(rlo_engine *engine,
@@ -267,53 +327,124 @@ rlo_status rlo_run_kernel(rlo_engine *engine,
   RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_REQUIRE_LIST(out_tensors, capacity);
   RLO_TRY(check_counts(kernel_name, num_inputs, capacity));
-  rlo_tensor *few[4];
-  rlo__kernel_call k = {
-      .call = {.engine = engine,
-               .inputs = inputs,
-               .num_inputs = num_inputs,
-               .attributes = attributes,
-               .outputs = RLO__SMALL_ARRAY(few, (size_t)capacity)},
-      .capacity = capacity};
-  rlo_kernel_call *call = &k.call;
+  rlo__bound_kernel *bound = NULL;
   bool is_fallback = false;
-  if (call->outputs == NULL) {
-    return RLO_OUT_OF_MEMORY;
+  RLO_TRY(rlo__kernel_bind(engine->registry,
+                           kernel_name,
+                           engine->options.allow_host_fallback,
+                           &bound,
+                           &is_fallback));
+  rlo_status status = run_bound(engine,
+                                bound,
+                                is_fallback,
+                                inputs,
+                                num_inputs,
+                                attributes,
+                                out_tensors,
+                                capacity,
+                                out_count);
+  rlo__bound_kernel_release(bound);
+  return status;
+}
+
+/* ---------------------------------------------------------- inputs by name */
+
+/* Puts named inputs into their places. */
+static rlo_status place_inputs(const rlo_kernel_config *config,
+                               const rlo_named_tensor *inputs,
+                               int32_t num_inputs,
+                               rlo_tensor **out_tensors) {
+  const char *few_names[8];
+  int32_t few_places[8];
+  const char **names = RLO__SMALL_ARRAY(few_names, (size_t)num_inputs);
+  int32_t *places = RLO__SMALL_ARRAY(few_places, (size_t)num_inputs);
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  if (names == NULL || places == NULL) {
+    goto fail;
   }
-  rlo_status status = RLO_OK;
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    names[n] = inputs[n].name;
+  }
+  RLO_TRY_GOTO(rlo__input_names_place(config, names, num_inputs, places));
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    out_tensors[places[n]] = inputs[n].tensor;
+  }
+fail:
+  rlo__small_array_free(names, few_names);
+  rlo__small_array_free(places, few_places);
+  return status;
+}
+
+rlo_status rlo_run_kernel_named(rlo_engine *engine,
+                                const char *kernel_name,
+                                const rlo_named_tensor *inputs,
+                                int32_t num_inputs,
+                                const rlo_attributes *attributes,
+                                rlo_tensor **out_tensors,
+                                int32_t capacity,
+                                int32_t *out_count) {
+  RLO_REQUIRE(engine, kernel_name);
+  RLO_REQUIRE_LIST(inputs, num_inputs);
+  RLO_REQUIRE_LIST(out_tensors, capacity);
+  RLO_TRY(check_counts(kernel_name, num_inputs, capacity));
+  rlo_tensor *few[8];
+  rlo_tensor **tensors = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
+  rlo__bound_kernel *bound = NULL;
+  bool is_fallback = false;
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  if (tensors == NULL) {
+    return status;
+  }
   RLO_TRY_GOTO(rlo__kernel_bind(engine->registry,
                                 kernel_name,
                                 engine->options.allow_host_fallback,
-                                &k.bound,
+                                &bound,
                                 &is_fallback));
-  call->kernel_name = k.bound->config.kernel_name;
-  call->backend_name = k.bound->config.backend_name;
-  call->backend_self = k.bound->instance->self;
-  RLO_TRY_GOTO(run_checked(&k));
-  if (call->num_outputs < capacity && out_count == NULL) {
-    status = RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "kernel '%s' has %d results, not %d, and there is no "
-                      "place for that number",
-                      kernel_name,
-                      call->num_outputs,
-                      capacity);
-    goto fail;
+  RLO_TRY_GOTO(place_inputs(&bound->config, inputs, num_inputs, tensors));
+  status = run_bound(engine,
+                     bound,
+                     is_fallback,
+                     tensors,
+                     num_inputs,
+                     attributes,
+                     out_tensors,
+                     capacity,
+                     out_count);
+fail:
+  rlo__bound_kernel_release(bound);
+  rlo__small_array_free(tensors, few);
+  return status;
+}
+
+rlo_status rlo_kernel_place_inputs(rlo_engine *engine,
+                                   const char *kernel_name,
+                                   const char *const *names,
+                                   int32_t count,
+                                   int32_t *out_places) {
+  RLO_REQUIRE(engine, kernel_name);
+  RLO_REQUIRE_LIST(names, count);
+  RLO_REQUIRE_LIST(out_places, count);
+  RLO_TRY(check_counts(kernel_name, count, count));
+  int32_t few[8];
+  int32_t *places = RLO__SMALL_ARRAY(few, (size_t)count);
+  rlo__bound_kernel *bound = NULL;
+  bool is_fallback = false;
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  if (places == NULL) {
+    return status;
   }
-  rlo__engine_count(&engine->counters.kernels_run, 1);
-  rlo__engine_count(&engine->counters.fallbacks, is_fallback);
-  for (int32_t n = 0; n < call->num_outputs; ++n) {
-    out_tensors[n] = call->outputs[n];
-    call->outputs[n] = NULL;
+  RLO_TRY_GOTO(rlo__kernel_bind(engine->registry,
+                                kernel_name,
+                                engine->options.allow_host_fallback,
+                                &bound,
+                                &is_fallback));
+  RLO_TRY_GOTO(rlo__input_names_place(&bound->config, names, count, places));
+  for (int32_t n = 0; n < count; ++n) {
+    out_places[n] = places[n];
   }
 fail:
-  if (out_count != NULL && (status == RLO_OK || call->num_outputs > capacity)) {
-    *out_count = call->num_outputs;
-  }
-  for (int32_t n = 0; n < call->num_outputs && n < capacity; ++n) {
-    rlo_tensor_release(call->outputs[n]);
-  }
-  rlo__small_array_free(call->outputs, few);
-  rlo__bound_kernel_release(k.bound);
+  rlo__bound_kernel_release(bound);
+  rlo__small_array_free(places, few);
   return status;
 }
 
@@ -328,18 +459,23 @@ static rlo_status bind_shapes(rlo_engine *engine,
                               int32_t num_inputs,
                               const rlo_attributes *attributes,
                               rlo__bound_kernel **out_bound) {
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    if (inputs[n] == NULL) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "input %d is NULL", n);
-    }
-  }
   bool is_fallback = false;
   RLO_TRY(rlo__kernel_bind(engine->registry,
                            kernel_name,
                            engine->options.allow_host_fallback,
                            out_bound,
                            &is_fallback));
+  const rlo_kernel_config *config = &(*out_bound)->config;
   rlo_status status = check_call(*out_bound, num_inputs, attributes);
+  for (int32_t n = 0; n < num_inputs && status == RLO_OK; ++n) {
+    if (inputs[n] == NULL) {
+      rlo__input_text text;
+      status = RLO_FAIL(RLO_INVALID_ARGUMENT,
+                        "kernel '%s': %s is NULL",
+                        config->kernel_name,
+                        rlo__input_text_of(config, num_inputs, n, &text));
+    }
+  }
   if (status != RLO_OK) {
     rlo__bound_kernel_release(*out_bound);
   }
@@ -391,8 +527,8 @@ static rlo_status lower(const rlo__bound_kernel *bound,
   const rlo__copy_op *op = config->built_in;
   if (rlo__copy_op_has(op, RLO__COPY_TAKES_VALUE) && num_inputs == 2) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%s: the value to pad with is an input, known only when it "
-                    "runs; the attribute 'value' is known before",
+                    "%s: input 'value' is known only when it runs; the "
+                    "attribute 'value' is known before",
                     op->name);
   }
   const rlo__copy_call call = {op, inputs, num_inputs, attributes};

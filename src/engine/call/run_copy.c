@@ -4,7 +4,9 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/call/fusion.h"
+#include "engine/call/host_fallback.h"
 #include "engine/call/kernel_call.h"
+#include "engine/call/profile.h"
 #include "engine/parts.h"
 
 /* The attributes of a call, and in addition the value that was input 1. */
@@ -40,6 +42,17 @@ fail:
   return status;
 }
 
+/* Clears the bits of a unit that are no part of the value, and makes a pred,
+ * which takes its whole byte, 0 or 1. */
+static void keep_value_bits(rlo_dtype dtype, uint8_t bits[16]) {
+  if (dtype == RLO_DTYPE_PRED) {
+    bits[0] = bits[0] != 0;
+  }
+  for (int32_t b = rlo_dtype_value_bits(dtype); b < 128; ++b) {
+    bits[b / 8] = (uint8_t)(bits[b / 8] & ~(1U << b % 8));
+  }
+}
+
 static rlo_status take_value(const rlo__kernel_call *k,
                              const rlo__copy_op *op,
                              with_value *out) {
@@ -50,6 +63,7 @@ static rlo_status take_value(const rlo__kernel_call *k,
                                    rlo_tensor_shape(value),
                                    k->call.attributes));
   RLO_TRY(read_element(value, bytes));
+  keep_value_bits(rlo_tensor_shape(value)->dtype, bytes);
   memcpy(out->words, bytes, sizeof out->words);
   int32_t count = k->call.attributes != NULL ? k->call.attributes->count : 0;
   out->items = rlo__alloc_array((size_t)count + 1, sizeof *out->items);
@@ -111,7 +125,7 @@ static rlo_status make_result(const rlo__kernel_call *k,
         rlo__fusion_create(plan, output, inputs, num_inputs, &pending));
     rlo__engine_count(&engine->counters.pending, 1);
   } else {
-    RLO_TRY_GOTO(rlo__call_plan_run_tensors(
+    RLO_TRY_GOTO(rlo__call_plan_run_or_fall_back(
         plan, output, inputs, num_inputs, &allocation));
   }
   RLO_TRY_GOTO(rlo__tensor_create(
@@ -186,20 +200,32 @@ rlo_status rlo_run_chain(rlo_engine *engine,
   rlo__shared_shape *shape = NULL;
   rlo__call_plan *plan = NULL;
   rlo__allocation *allocation = NULL;
+  rlo__profile_run run;
+  rlo__profile_run_begin(engine->profiler, &run);
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__backend_get_active(engine->registry, &instance));
   RLO_TRY_GOTO(rlo__shape_table_get(
       engine->shapes,
       out_shape != NULL ? out_shape : rlo_chain_shape(chain),
       &shape));
-  RLO_TRY_GOTO(rlo__call_plan_create_chain(
-      engine->plans, instance, NULL, chain, shape, &plan));
+  status = rlo__call_plan_create_chain(
+      engine->plans, instance, NULL, chain, shape, &plan);
+  if (rlo__fall_back(engine, status, &instance)) {
+    status = rlo__call_plan_create_chain(
+        engine->plans, instance, NULL, chain, shape, &plan);
+  }
+  RLO_TRY_GOTO(status);
   RLO_TRY_GOTO(
       rlo__call_plan_run_tensors(plan, 0, inputs, num_inputs, &allocation));
-  RLO_TRY_GOTO(rlo__tensor_create(
+  RLO_TRY_GOTO(rlo__tensor_create_for_caller(
       engine, shape, allocation, (rlo__pending){NULL, NULL}, out_tensor));
   allocation = NULL;
+  rlo__profile_run_end_tensors(
+      &run, "chain", instance->name, inputs, num_inputs, out_tensor, 1);
 fail:
+  if (status != RLO_OK) {
+    rlo__profile_run_end(&run, NULL);
+  }
   rlo__allocation_release(allocation);
   rlo__call_plan_release(plan);
   rlo__shared_shape_release(engine->shapes, shape);

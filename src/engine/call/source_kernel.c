@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/call/kernel_call.h"
 #include "engine/memory/backends.h"
+#include "engine/registry/input_names.h"
 #include "relayout/engine_opencl.h"
 #include "runtime/source_launch.h"
 
@@ -79,6 +82,7 @@ static rlo_status set_tensor(draft *d,
   rlo__source_value *value = &d->values[index];
   scalar *place = &d->scalars[index];
   value->value = place;
+  value->kind = RLO__PARAMETER_LONG;
   if (argument->kind == RLO_SOURCE_OUTPUT_ELEMENTS) {
     place->as_long = d->call->shapes[argument->index]->elements;
     value->bytes = sizeof place->as_long;
@@ -99,14 +103,19 @@ static rlo_status set_tensor(draft *d,
   }
   if (!is_output && offset_bytes != 0 &&
       !knows_offset(d->kernel, argument->index)) {
+    rlo__input_text text;
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s': input %d begins %lld bytes into its buffer, "
-                    "and no argument holds that offset",
+                    "kernel '%s': %s begins %lld bytes into its buffer, and no "
+                    "argument holds that offset",
                     call->kernel_name,
-                    argument->index,
+                    rlo__input_text_make(call->input_names,
+                                         call->num_input_names,
+                                         call->num_inputs,
+                                         argument->index,
+                                         &text),
                     (long long)offset_bytes);
   }
-  value->is_memory = true;
+  value->kind = is_output ? RLO__PARAMETER_OUTPUT : RLO__PARAMETER_INPUT;
   value->memory = memory;
   return RLO_OK;
 }
@@ -115,12 +124,14 @@ static rlo_status set_integer(draft *d,
                               const rlo_source_argument *argument,
                               int32_t index) {
   scalar *place = &d->scalars[index];
+  rlo__source_value *value = &d->values[index];
   int64_t integer = 0;
   RLO_TRY(rlo_attributes_get_i64(
       d->call->call.attributes, argument->attribute, &integer));
   if (argument->kind == RLO_SOURCE_LONG) {
     place->as_long = integer;
-    d->values[index].bytes = sizeof place->as_long;
+    value->kind = RLO__PARAMETER_LONG;
+    value->bytes = sizeof place->as_long;
     return RLO_OK;
   }
   if (integer < INT32_MIN || integer > INT32_MAX) {
@@ -131,7 +142,8 @@ static rlo_status set_integer(draft *d,
                     (long long)integer);
   }
   place->as_int = (cl_int)integer;
-  d->values[index].bytes = sizeof place->as_int;
+  value->kind = RLO__PARAMETER_INT;
+  value->bytes = sizeof place->as_int;
   return RLO_OK;
 }
 
@@ -139,15 +151,25 @@ static rlo_status set_number(draft *d,
                              const rlo_source_argument *argument,
                              int32_t index) {
   scalar *place = &d->scalars[index];
+  rlo__source_value *value = &d->values[index];
   double real = 0.0;
   RLO_TRY(rlo_attributes_get_f64(
       d->call->call.attributes, argument->attribute, &real));
   if (argument->kind == RLO_SOURCE_DOUBLE) {
     place->as_double = real;
-    d->values[index].bytes = sizeof place->as_double;
-  } else {
-    place->as_float = (cl_float)real;
-    d->values[index].bytes = sizeof place->as_float;
+    value->kind = RLO__PARAMETER_DOUBLE;
+    value->bytes = sizeof place->as_double;
+    return RLO_OK;
+  }
+  place->as_float = (cl_float)real;
+  value->kind = RLO__PARAMETER_FLOAT;
+  value->bytes = sizeof place->as_float;
+  if (isfinite(real) && !isfinite(place->as_float)) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "kernel '%s': attribute '%s' is %g, beyond a float",
+                    d->call->call.kernel_name,
+                    argument->attribute,
+                    real);
   }
   return RLO_OK;
 }
@@ -232,8 +254,11 @@ static rlo_status launch(draft *d, rlo__device_memory **outputs) {
                       range.global_size[2]},
       .local_size = {
           range.local_size[0], range.local_size[1], range.local_size[2]}};
-  return rlo__source_launch_enqueue(
+  rlo_status status = rlo__source_launch_enqueue(
       d->call->bound->instance->self, &what, outputs, call->num_outputs);
+  return status == RLO_INVALID_ARGUMENT
+             ? rlo__status_prefix(status, "kernel '%s': ", call->kernel_name)
+             : status;
 }
 
 rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload) {

@@ -279,7 +279,9 @@ static rlo_status add_adjoint(collection *c,
     return RLO_OK;
   }
   const rlo_arithmetic *arithmetic = &c->problem.arithmetic;
-  bool is_plain = c->is_storing && arithmetic->src_type == arithmetic->dst_type;
+  bool is_plain = c->is_storing &&
+                  arithmetic->src_type == arithmetic->dst_type &&
+                  c->problem.unit_bits == arithmetic->dst_unit_bits;
   if (c->problem.update == RLO_UPDATE_COMBINE && is_plain) {
     /* The adjoint of a sum gives each its dy, bit for bit. */
     c->problem.update = RLO_UPDATE_STORE;
@@ -402,7 +404,7 @@ fail:
 
 const rlo__copy_op rlo__op_adjoint = {
     .name = "MoveAdjoint",
-    RLO__COPY_INPUTS(1, -1),
+    RLO__COPY_INPUTS(1, -1, "dys"),
     .flags = RLO__COPY_STANDS_ALONE | RLO__COPY_CHECKS_ATTRIBUTES,
     .infer = infer_adjoint,
     .lower = lower_adjoint,

@@ -22,7 +22,7 @@ static rlo_status append_space_to_batch(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_space_to_batch = {
     .name = "SpaceToBatchND",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(to_batch_specs),
     .append = append_space_to_batch,
 };
@@ -45,7 +45,7 @@ static rlo_status append_batch_to_space(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_batch_to_space = {
     .name = "BatchToSpaceND",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(from_batch_specs),
     .append = append_batch_to_space,
 };
@@ -76,7 +76,7 @@ static rlo_status append_space_to_depth(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_space_to_depth = {
     .name = "SpaceToDepth",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(block_specs),
     .append = append_space_to_depth,
 };
@@ -90,7 +90,7 @@ static rlo_status append_depth_to_space(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_depth_to_space = {
     .name = "DepthToSpace",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(block_specs),
     .append = append_depth_to_space,
 };

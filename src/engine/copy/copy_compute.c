@@ -3,6 +3,8 @@
 #include "base/status.h"
 #include "engine/copy/copy_ops.h"
 #include "engine/tensor/attributes.h"
+#include "ir/arithmetic.h"
+#include "ir/update.h"
 #include "ir/validate.h"
 #include "ops/chain.h"
 #include "relayout/ops.h"
@@ -21,7 +23,7 @@ static rlo_status append_cast(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_cast = {
     .name = "Cast",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(cast_specs),
     .append = append_cast,
 };
@@ -39,7 +41,7 @@ static rlo_status append_sum(const rlo__copy_step *step) {
     dims[k] = k;
   }
   if (rlo_attributes_find(step->attributes, "dims") != NULL) {
-    RLO_TRY(rlo__axes_get(step->attributes, "dims", rank, dims, &count));
+    RLO_TRY(rlo__axes_get_once(step->attributes, "dims", rank, dims, &count));
   }
   bool keep_dims = false;
   if (rlo_attributes_find(step->attributes, "keep_dims") != NULL) {
@@ -50,7 +52,7 @@ static rlo_status append_sum(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_sum = {
     .name = "Sum",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(sum_specs),
     .flags = RLO__COPY_STANDS_ALONE,
     .append = append_sum,
@@ -62,8 +64,8 @@ static rlo_status infer_add_n(const rlo__copy_call *call,
     RLO_TRY(rlo_shape_validate(call->inputs[n]));
     if (!rlo_shape_compatible(call->inputs[0], call->inputs[n])) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "input %d has another type or other dimensions than "
-                      "input 0",
+                      "input 'inputs[%d]' has another type or other "
+                      "dimensions than input 'inputs[0]'",
                       n);
     }
   }
@@ -81,33 +83,95 @@ static rlo_status lower_add_n(const rlo__copy_call *call,
 
 const rlo__copy_op rlo__op_add_n = {
     .name = "AddN",
-    RLO__COPY_INPUTS(1, -1),
+    RLO__COPY_INPUTS(1, -1, "inputs"),
     .flags = RLO__COPY_STANDS_ALONE,
     .infer = infer_add_n,
     .lower = lower_add_n,
 };
 
 static const rlo_attribute_spec scale_specs[] = {
-    {"factor", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, true},
+    {"factor", RLO__ATTRIBUTE_NUMBER, true},
 };
+
+/* A factor, as numbers that a double holds: high + low, modulo 2^64 between
+ * integers. */
+typedef struct scale_factor {
+  double high, low;
+} scale_factor;
+
+/* An integer as a factor between integers of a type: what is above the type's
+ * bits has no effect. */
+static scale_factor split_integer(uint64_t integer, rlo_dtype dtype) {
+  if (dtype == RLO_DTYPE_PRED) {
+    return (scale_factor){integer != 0 ? 1.0 : 0.0, 0.0};
+  }
+  /* The type's bits, with their sign. */
+  int32_t unused = 64 - rlo_dtype_value_bits(dtype);
+  int64_t factor = (int64_t)(integer << unused) >> unused;
+  bool is_exact = false;
+  const rlo_attribute number = rlo_attribute_i64("factor", factor);
+  double whole = rlo__attribute_round(&number, &is_exact);
+  if (is_exact) {
+    return (scale_factor){whole, 0.0};
+  }
+  /* Two halves of at most 53 bits. */
+  int64_t low = factor % 2048;
+  return (scale_factor){(double)(factor - low), (double)low};
+}
+
+/* An integer rounded once to the type that floats of this type are computed
+ * in. */
+static double round_integer(const rlo_attribute *integer, rlo_dtype dtype) {
+  const rlo_arithmetic arithmetic = {.src_type = dtype, .dst_type = dtype};
+  bool is_exact = false;
+  if (rlo__arithmetic_compute(&arithmetic) == RLO__COMPUTE_F64) {
+    return rlo__attribute_round(integer, &is_exact);
+  }
+  return integer->type == RLO_ATTRIBUTE_U64 ? (double)(float)integer->value.u64
+                                            : (double)(float)integer->value.i64;
+}
+
+static rlo_status get_factor(const rlo_attributes *attributes,
+                             rlo_dtype dtype,
+                             scale_factor *out_factor) {
+  const rlo_attribute *factor = rlo_attributes_find(attributes, "factor");
+  if (factor->type == RLO_ATTRIBUTE_F64) {
+    *out_factor = (scale_factor){factor->value.f64, 0.0};
+    return rlo__factor_check("factor", factor->value.f64);
+  }
+  *out_factor = rlo_dtype_is_integral(dtype) || dtype == RLO_DTYPE_PRED
+                    ? split_integer(factor->value.u64, dtype)
+                    : (scale_factor){round_integer(factor, dtype), 0.0};
+  return RLO_OK;
+}
 
 static rlo_status infer_scale(const rlo__copy_call *call,
                               rlo_shape *out_shape) {
   const rlo_shape *x = call->inputs[0];
-  double factor = 1.0;
+  scale_factor factor;
   RLO_TRY(rlo_shape_validate(x));
-  RLO_TRY(rlo_attributes_get_f64(call->attributes, "factor", &factor));
-  RLO_TRY(rlo__factor_check("factor", factor));
+  RLO_TRY(get_factor(call->attributes, x->dtype, &factor));
   return rlo_shape_make(x->dtype, x->dims, x->rank, out_shape);
 }
 
+/* y = high * x, and then y += low * x. */
 static rlo_status add_scale(const rlo__copy_call *call,
                             const rlo_shape *dst,
                             rlo_problem *problem,
                             rlo_problem_list *problems) {
+  const rlo_shape *x = call->inputs[0];
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
-  RLO_TRY(rlo_attributes_get_f64(call->attributes, "factor", &options.alpha));
-  RLO_TRY(rlo_relayout_combine(call->inputs[0], dst, NULL, &options, problem));
+  scale_factor factor;
+  RLO_TRY(get_factor(call->attributes, x->dtype, &factor));
+  options.alpha = factor.high;
+  RLO_TRY(rlo_relayout_combine(x, dst, NULL, &options, problem));
+  RLO_TRY(rlo__problem_list_add(problems, 0, -1, problem));
+  if (rlo__factor_equal(factor.low, 0.0)) {
+    return RLO_OK;
+  }
+  options.alpha = factor.low;
+  options.beta = 1.0;
+  RLO_TRY(rlo_relayout_combine(x, dst, NULL, &options, problem));
   return rlo__problem_list_add(problems, 0, -1, problem);
 }
 
@@ -131,7 +195,7 @@ static rlo_status lower_scale(const rlo__copy_call *call,
 
 const rlo__copy_op rlo__op_rescale = {
     .name = "Rescale",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(scale_specs),
     .flags = RLO__COPY_STANDS_ALONE,
     .infer = infer_scale,

@@ -45,7 +45,7 @@ static rlo_status append_slice(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_slice = {
     .name = "Slice",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(slice_specs),
     .append = append_slice,
 };
@@ -232,7 +232,7 @@ static rlo_status append_strided_slice(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_strided_slice = {
     .name = "StridedSlice",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(strided_slice_specs),
     .append = append_strided_slice,
 };

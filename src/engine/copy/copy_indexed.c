@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "engine/copy/copy_ops.h"
 #include "engine/tensor/attributes.h"
+#include "ops/segment_sum.h"
 #include "relayout/ops.h"
 
 static const rlo_attribute_spec gather_specs[] = {
@@ -28,6 +29,8 @@ static rlo_status get_batch_dims(const rlo_attributes *attributes,
 }
 
 static rlo_status append_gather(const rlo__copy_step *step) {
+  static const rlo__indexed_words words = {
+      "gather", "input 'x'", "input 'indices'"};
   int32_t axis = 0;
   int32_t batch_dims = 0;
   RLO_TRY(rlo__axis_get(
@@ -35,12 +38,14 @@ static rlo_status append_gather(const rlo__copy_step *step) {
   /* Indices are read in place, in their own layout. */
   const rlo_shape *indices = rlo_chain_operand(step->others[0], 0);
   RLO_TRY(get_batch_dims(step->attributes, indices, &batch_dims));
+  RLO_TRY(rlo__ops_check_gather(
+      &words, rlo_chain_shape(step->chain), indices, axis, batch_dims));
   return rlo_chain_gather(step->chain, indices, axis, batch_dims);
 }
 
 const rlo__copy_op rlo__op_gather = {
     .name = "GatherV2",
-    RLO__COPY_INPUTS(2, 2),
+    RLO__COPY_INPUTS(2, 2, "x", "indices"),
     RLO__COPY_SPECS(gather_specs),
     .flags = RLO__COPY_TAKES_INDICES,
     .append = append_gather,
@@ -53,7 +58,7 @@ static const rlo_attribute_spec segment_specs[] = {
 };
 
 /* The axis is where the dimensions of the rows begin in input 0; its rank, for
- * ids without dimensions. */
+ * ids without dimensions. From the end it counts in the result. */
 static rlo_status get_segments(const rlo_shape *const inputs[2],
                                const rlo_attributes *attributes,
                                int32_t *out_axis,
@@ -63,9 +68,9 @@ static rlo_status get_segments(const rlo_shape *const inputs[2],
   RLO_TRY(rlo_shape_validate(rows));
   RLO_TRY(rlo_shape_validate(inputs[1]));
   int64_t axis = rlo__i64_or(attributes, "axis", 0);
-  if (axis < 0 || axis > rows->rank) {
+  if (axis < -RLO_MAX_RANK || axis > rows->rank) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "'axis' names dimension %lld of an array of rank %d",
+                    "axis: rows from dimension %lld on, in an array of rank %d",
                     (long long)axis,
                     rows->rank);
   }
@@ -76,17 +81,20 @@ static rlo_status get_segments(const rlo_shape *const inputs[2],
 
 static rlo_status infer_segment_sum(const rlo__copy_call *call,
                                     rlo_shape *out_shape) {
+  static const rlo__indexed_words words = {
+      "segment_sum", "input 'x'", "input 'segment_ids'"};
   int32_t axis = 0;
   int32_t batch_dims = 0;
   int64_t num_segments = 0;
   RLO_TRY(get_segments(
       call->inputs, call->attributes, &axis, &batch_dims, &num_segments));
-  return rlo_segment_sum_infer(call->inputs[0],
-                               call->inputs[1],
-                               axis,
-                               batch_dims,
-                               num_segments,
-                               out_shape);
+  return rlo__segment_sum_infer(&words,
+                                call->inputs[0],
+                                call->inputs[1],
+                                axis,
+                                batch_dims,
+                                num_segments,
+                                out_shape);
 }
 
 static rlo_status prepare_segment_sum(const rlo__backend_instance *instance,
@@ -106,7 +114,7 @@ static rlo_status prepare_segment_sum(const rlo__backend_instance *instance,
 
 const rlo__copy_op rlo__op_segment_sum = {
     .name = "UnsortedSegmentSum",
-    RLO__COPY_INPUTS(2, 2),
+    RLO__COPY_INPUTS(2, 2, "x", "segment_ids"),
     RLO__COPY_SPECS(segment_specs),
     .flags = RLO__COPY_STANDS_ALONE,
     .infer = infer_segment_sum,

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "engine/copy/copy_ops.h"
 #include "engine/tensor/attributes.h"
+#include "ops/chain.h"
 #include "relayout/kernel.h"
 #include "relayout/ops.h"
 
@@ -15,20 +16,20 @@ static rlo_status append_concat(const rlo__copy_step *step) {
   int32_t axis = 0;
   RLO_TRY(rlo__axis_get(
       step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
-  return rlo_chain_concatenate(
-      step->chain, step->others, step->num_others, axis);
+  return rlo__chain_concatenate(
+      step->chain, step->others, step->num_others, axis, "inputs");
 }
 
 const rlo__copy_op rlo__op_concat = {
     .name = "Concat",
-    RLO__COPY_INPUTS(1, -1),
+    RLO__COPY_INPUTS(1, -1, "inputs"),
     RLO__COPY_SPECS(axis_specs),
     .append = append_concat,
 };
 
 const rlo__copy_op rlo__op_concat_v2 = {
     .name = "ConcatV2",
-    RLO__COPY_INPUTS(1, -1),
+    RLO__COPY_INPUTS(1, -1, "inputs"),
     RLO__COPY_SPECS(axis_specs),
     .append = append_concat,
 };
@@ -38,12 +39,13 @@ static rlo_status append_pack(const rlo__copy_step *step) {
   /* A dimension of the result. */
   RLO_TRY(rlo__axis_get(
       step->attributes, "axis", rlo_chain_shape(step->chain)->rank + 1, &axis));
-  return rlo_chain_stack(step->chain, step->others, step->num_others, axis);
+  return rlo__chain_stack(
+      step->chain, step->others, step->num_others, axis, "inputs");
 }
 
 const rlo__copy_op rlo__op_pack = {
     .name = "Pack",
-    RLO__COPY_INPUTS(1, -1),
+    RLO__COPY_INPUTS(1, -1, "inputs"),
     RLO__COPY_SPECS(axis_specs),
     .append = append_pack,
 };
@@ -153,7 +155,7 @@ static rlo_status count_split(const rlo__copy_call *call, int32_t *out_count) {
 
 const rlo__copy_op rlo__op_split = {
     .name = "SplitV",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(split_specs),
     .count = count_split,
     .append = append_split,
@@ -186,7 +188,7 @@ static rlo_status count_unpack(const rlo__copy_call *call, int32_t *out_count) {
 
 const rlo__copy_op rlo__op_unpack = {
     .name = "Unpack",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "value"),
     RLO__COPY_SPECS(axis_specs),
     .count = count_unpack,
     .append = append_unpack,

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "engine/registry/input_names.h"
 #include "engine/tensor/attributes.h"
 
 rlo_status rlo__copy_op_append(const rlo__copy_op *op,
@@ -129,8 +130,8 @@ rlo_status rlo__copy_op_check_value(const rlo__copy_op *op,
   RLO_TRY(rlo_shape_validate(value));
   if (value->rank != 0 || value->dtype != array->dtype) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: the value to pad with is %s of rank %d; a scalar of "
-                    "type %s is wanted",
+                    "%s: input 'value' is %s of rank %d; a scalar of type %s "
+                    "is wanted",
                     op->name,
                     rlo_dtype_name(value->dtype),
                     value->rank,
@@ -139,8 +140,8 @@ rlo_status rlo__copy_op_check_value(const rlo__copy_op *op,
   if (rlo_attributes_find(attributes, "value") != NULL ||
       rlo_attributes_find(attributes, "value_bits") != NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: the value to pad with is given twice, as an input and "
-                    "as an attribute",
+                    "%s: the value to pad with is given twice, as input "
+                    "'value' and as an attribute",
                     op->name);
   }
   return RLO_OK;
@@ -154,6 +155,18 @@ rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
                               int32_t *out_count,
                               void *payload) {
   const rlo__copy_op *op = payload;
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    rlo_status status = rlo_shape_validate(inputs[n]);
+    if (status != RLO_OK) {
+      rlo__input_text text;
+      return rlo__status_prefix(
+          status,
+          "%s: %s: ",
+          op->name,
+          rlo__input_text_make(
+              op->input_names, op->num_input_names, num_inputs, n, &text));
+    }
+  }
   if (rlo__copy_op_has(op, RLO__COPY_TAKES_VALUE) && num_inputs == 2) {
     RLO_TRY(rlo__copy_op_check_value(op, inputs[0], inputs[1], attributes));
     num_inputs = 1;

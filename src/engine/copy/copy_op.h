@@ -62,6 +62,9 @@ typedef struct rlo__copy_op {
   const char *name;
   /** max_inputs -1: any number. */
   int32_t min_inputs, max_inputs;
+  /** As in rlo_kernel_config. */
+  const char *const *input_names;
+  int32_t num_input_names;
   const rlo_attribute_spec *specs;
   int32_t num_specs;
   uint32_t flags;
@@ -87,7 +90,12 @@ typedef struct rlo__copy_op {
 /** For the rows of operations. */
 #define RLO__COPY_SPECS(list) \
   .specs = list, .num_specs = (int32_t)(sizeof list / sizeof list[0])
-#define RLO__COPY_INPUTS(min, max) .min_inputs = min, .max_inputs = max
+/** The number of inputs and, behind it, their names. */
+#define RLO__COPY_INPUTS(min, max, ...)              \
+  .min_inputs = min, .max_inputs = max,              \
+  .input_names = (const char *const[]){__VA_ARGS__}, \
+  .num_input_names =                                 \
+      (int32_t)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *))
 
 static inline bool rlo__copy_op_has(const rlo__copy_op *op, uint32_t flag) {
   return (op->flags & flag) != 0;

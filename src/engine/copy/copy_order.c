@@ -16,7 +16,7 @@ static rlo_status place_identity(const rlo__copy_call *call, rlo_shape *shape) {
 
 const rlo__copy_op rlo__op_identity = {
     .name = "Identity",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     .flags = RLO__COPY_KEEPS_ORDER,
     .append = append_nothing,
     .place = place_identity,
@@ -32,8 +32,8 @@ static rlo_status place_relayout(const rlo__copy_call *call, rlo_shape *shape) {
   RLO_TRY(rlo_shape_validate(wanted));
   if (!rlo_shape_compatible(shape, wanted)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'shape' has another type or other dimensions than the "
-                    "input; a relayout changes the layout only");
+                    "'shape' has another type or other dimensions than input "
+                    "'x'; a relayout changes the layout only");
   }
   *shape = *wanted;
   return RLO_OK;
@@ -41,7 +41,7 @@ static rlo_status place_relayout(const rlo__copy_call *call, rlo_shape *shape) {
 
 const rlo__copy_op rlo__op_relayout = {
     .name = "Relayout",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(shape_of_specs),
     .flags = RLO__COPY_KEEPS_ORDER,
     .append = append_nothing,
@@ -54,29 +54,24 @@ static const rlo_attribute_spec perm_specs[] = {
 
 static rlo_status append_transpose(const rlo__copy_step *step) {
   int32_t rank = rlo_chain_shape(step->chain)->rank;
-  rlo__dims perm = {{0}, rank};
   int32_t permutation[RLO_MAX_RANK];
-  bool is_given = rlo_attributes_find(step->attributes, "perm") != NULL;
-  if (is_given) {
+  if (rlo_attributes_find(step->attributes, "perm") != NULL) {
+    rlo__dims perm;
+    int32_t count = 0;
     RLO_TRY(rlo__dims_get_exactly(step->attributes, "perm", rank, &perm));
+    RLO_TRY(rlo__axes_get_once(
+        step->attributes, "perm", rank, permutation, &count));
+    return rlo_chain_transpose(step->chain, permutation);
   }
   for (int32_t k = 0; k < rank; ++k) {
-    int64_t from = is_given ? perm.values[k] : rank - 1 - k;
-    if (from < 0 || from >= rank) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "perm[%d]=%lld of an array of rank %d",
-                      k,
-                      (long long)from,
-                      rank);
-    }
-    permutation[k] = (int32_t)from;
+    permutation[k] = rank - 1 - k;
   }
   return rlo_chain_transpose(step->chain, permutation);
 }
 
 const rlo__copy_op rlo__op_transpose = {
     .name = "Transpose",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(perm_specs),
     .append = append_transpose,
 };
@@ -93,7 +88,7 @@ static rlo_status append_reshape(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_reshape = {
     .name = "Reshape",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(shape_specs),
     .flags = RLO__COPY_KEEPS_ORDER,
     .append = append_reshape,
@@ -123,7 +118,7 @@ static rlo_status append_expand_dims(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_expand_dims = {
     .name = "ExpandDims",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "input"),
     RLO__COPY_SPECS(axis_specs),
     .flags = RLO__COPY_KEEPS_ORDER,
     .append = append_expand_dims,
@@ -136,17 +131,17 @@ static const rlo_attribute_spec dims_specs[] = {
 static rlo_status append_reverse(const rlo__copy_step *step) {
   int32_t axes[RLO_MAX_RANK];
   int32_t count = 0;
-  RLO_TRY(rlo__axes_get(step->attributes,
-                        "dims",
-                        rlo_chain_shape(step->chain)->rank,
-                        axes,
-                        &count));
+  RLO_TRY(rlo__axes_get_once(step->attributes,
+                             "dims",
+                             rlo_chain_shape(step->chain)->rank,
+                             axes,
+                             &count));
   return rlo_chain_reverse(step->chain, axes, count);
 }
 
 const rlo__copy_op rlo__op_reverse = {
     .name = "Reverse",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(dims_specs),
     .append = append_reverse,
 };
@@ -158,7 +153,7 @@ static rlo_status append_broadcast_to(const rlo__copy_step *step) {
   RLO_TRY(rlo__dims_get(step->attributes, "shape", &dims));
   if (dims.count < shape->rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'shape' has rank %d, the input rank %d",
+                    "'shape' has rank %d, input 'x' rank %d",
                     dims.count,
                     shape->rank);
   }
@@ -172,7 +167,7 @@ static rlo_status append_broadcast_to(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_broadcast_to = {
     .name = "BroadcastTo",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(shape_specs),
     .append = append_broadcast_to,
 };
@@ -190,7 +185,7 @@ static rlo_status append_tile(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_tile = {
     .name = "Tile",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(reps_specs),
     .append = append_tile,
 };
@@ -208,7 +203,7 @@ static rlo_status append_repeat(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_repeat = {
     .name = "Repeat",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(repeats_specs),
     .append = append_repeat,
 };

@@ -1,63 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "engine/copy/copy_ops.h"
 #include "engine/tensor/attributes.h"
 #include "ir/arithmetic.h"
+#include "ir/update.h"
 #include "relayout/ops.h"
 
 static const rlo_attribute_spec pad_specs[] = {
     {"paddings", RLO_ATTRIBUTE_I64S, true},
     {"interior", RLO_ATTRIBUTE_I64S, false},
-    {"value", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, false},
+    {"value", RLO__ATTRIBUTE_NUMBER, false},
     {"value_bits", RLO_ATTRIBUTE_I64S, false},
 };
 
-/* The bits of a number in a floating or complex type, rounded as by Cast. */
-static rlo_status bits_of_real(rlo_dtype dtype,
-                               double number,
-                               uint8_t out_bits[16]) {
-  uint8_t zero[16];
-  /* Refuses the types that have no conversion. */
-  RLO_TRY(rlo_dtype_constant_bits(dtype, RLO_DTYPE_ZERO, zero));
-  memcpy(out_bits, &number, sizeof number);
-  rlo__arithmetic_convert(RLO_DTYPE_F64, dtype, out_bits, out_bits);
-  return RLO_OK;
+/* The bits of a number as a unit of its own type, which *out_type is. */
+static void unit_of_number(const rlo_attribute *number,
+                           rlo_dtype *out_type,
+                           uint8_t out_bits[16]) {
+  memset(out_bits, 0, 16);
+  *out_type = number->type == RLO_ATTRIBUTE_I64   ? RLO_DTYPE_S64
+              : number->type == RLO_ATTRIBUTE_U64 ? RLO_DTYPE_U64
+                                                  : RLO_DTYPE_F64;
+  /* The members of a union begin where it does. */
+  memcpy(out_bits, &number->value, sizeof number->value.i64);
 }
 
-/* The bits of a number in a type. Integer types must hold it exactly. */
-static rlo_status bits_of_number(rlo_dtype dtype,
-                                 double number,
-                                 uint8_t out_bits[16]) {
-  memset(out_bits, 0, 16);
-  if (!rlo_dtype_is_integral(dtype) && dtype != RLO_DTYPE_PRED) {
-    return bits_of_real(dtype, number, out_bits);
-  }
+/* Whether an integer type holds a number, but for what is behind the point. */
+static bool fits_integer(rlo_dtype dtype, const rlo_attribute *number) {
   int32_t bits = rlo_dtype_value_bits(dtype);
-  /* Powers of two up to 2^64 are exact. */
-  double span = (double)(UINT64_C(1) << (bits - 1)) * 2.0;
   bool is_signed = rlo_dtype_is_signed(dtype);
-  double low = is_signed ? -span / 2 : 0.0;
-  double end = is_signed ? span / 2 : span;
-  if (!(number >= low && number < end)) {
+  if (number->type == RLO_ATTRIBUTE_F64) {
+    /* Powers of two up to 2^64 are exact. */
+    double span = (double)(UINT64_C(1) << (bits - 1)) * 2.0;
+    double low = is_signed ? -span / 2 : 0.0;
+    double end = is_signed ? span / 2 : span;
+    return number->value.f64 >= low && number->value.f64 < end;
+  }
+  uint64_t half = UINT64_C(1) << (bits - 1);
+  uint64_t highest = is_signed ? half - 1 : half - 1 + half;
+  if (number->type == RLO_ATTRIBUTE_I64 && number->value.i64 < 0) {
+    /* -1 - i is not negative and fits as i does. */
+    return is_signed && (uint64_t)(-1 - number->value.i64) <= highest;
+  }
+  return number->value.u64 <= highest;
+}
+
+/* The bits of a number in a type: rounded once, as by Cast, but integer types
+ * must hold it exactly. */
+static rlo_status bits_of_number(rlo_dtype dtype,
+                                 const rlo_attribute *number,
+                                 uint8_t out_bits[16]) {
+  char digits[RLO__ATTRIBUTE_DIGITS];
+  uint8_t unit[16];
+  rlo_dtype type = RLO_DTYPE_INVALID;
+  bool is_whole = rlo_dtype_is_integral(dtype) || dtype == RLO_DTYPE_PRED;
+  if (is_whole && !fits_integer(dtype, number)) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the value %g does not fit type %s",
-                    number,
+                    "the value %s does not fit type %s",
+                    rlo__attribute_print(number, digits),
                     rlo_dtype_name(dtype));
   }
-  uint64_t word = is_signed ? (uint64_t)(int64_t)number : (uint64_t)number;
-  double back = is_signed ? (double)(int64_t)number : (double)word;
-  if (back < number || back > number) {
+  if (is_whole && number->type == RLO_ATTRIBUTE_F64 &&
+      !rlo__factor_equal(trunc(number->value.f64), number->value.f64)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the value %g is no integer; the type is %s",
-                    number,
+                    number->value.f64,
                     rlo_dtype_name(dtype));
   }
-  if (bits < 64) {
-    word &= (UINT64_C(1) << bits) - 1;
-  }
-  memcpy(out_bits, &word, sizeof word);
+  /* Refuses the types that have no conversion. */
+  RLO_TRY(rlo_dtype_constant_bits(dtype, RLO_DTYPE_ZERO, unit));
+  unit_of_number(number, &type, unit);
+  rlo__arithmetic_convert(type, dtype, unit, out_bits);
   return RLO_OK;
 }
 
@@ -65,7 +81,8 @@ static rlo_status bits_of_words(const rlo_attributes *attributes,
                                 rlo_dtype dtype,
                                 uint8_t out_bits[16]) {
   rlo_i64_list words;
-  int32_t wanted = rlo_dtype_value_bits(dtype) > 64 ? 2 : 1;
+  int32_t bits = rlo_dtype_value_bits(dtype);
+  int32_t wanted = bits > 64 ? 2 : 1;
   RLO_TRY(rlo_attributes_get_i64s(attributes, "value_bits", &words));
   if (words.count < wanted || words.count > 2) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -77,6 +94,16 @@ static rlo_status bits_of_words(const rlo_attributes *attributes,
   }
   memset(out_bits, 0, 16);
   memcpy(out_bits, words.values, (size_t)words.count * sizeof(int64_t));
+  for (int32_t b = bits; b < 128; ++b) {
+    if ((out_bits[b / 8] >> b % 8 & 1) != 0) {
+      return RLO_FAIL(RLO_OUT_OF_RANGE,
+                      "'value_bits' has bit %d; a value of type %s has the %d "
+                      "bits below",
+                      b,
+                      rlo_dtype_name(dtype),
+                      bits);
+    }
+  }
   return RLO_OK;
 }
 
@@ -84,9 +111,9 @@ static rlo_status bits_of_words(const rlo_attributes *attributes,
 static rlo_status get_value(const rlo_attributes *attributes,
                             rlo_dtype dtype,
                             uint8_t out_bits[16]) {
-  bool has_number = rlo_attributes_find(attributes, "value") != NULL;
+  const rlo_attribute *number = rlo_attributes_find(attributes, "value");
   bool has_bits = rlo_attributes_find(attributes, "value_bits") != NULL;
-  if (has_number && has_bits) {
+  if (number != NULL && has_bits) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "both 'value' and 'value_bits' are given");
   }
@@ -94,12 +121,7 @@ static rlo_status get_value(const rlo_attributes *attributes,
     return bits_of_words(attributes, dtype, out_bits);
   }
   memset(out_bits, 0, 16);
-  if (has_number) {
-    double number = 0.0;
-    RLO_TRY(rlo_attributes_get_f64(attributes, "value", &number));
-    return bits_of_number(dtype, number, out_bits);
-  }
-  return RLO_OK;
+  return number != NULL ? bits_of_number(dtype, number, out_bits) : RLO_OK;
 }
 
 static rlo_status append_pad(const rlo__copy_step *step) {
@@ -125,7 +147,7 @@ static rlo_status append_pad(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_pad = {
     .name = "PadV2",
-    RLO__COPY_INPUTS(1, 2),
+    RLO__COPY_INPUTS(1, 2, "x", "value"),
     RLO__COPY_SPECS(pad_specs),
     .flags = RLO__COPY_TAKES_VALUE,
     .append = append_pad,
@@ -156,7 +178,7 @@ static rlo_status append_mirror_pad(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_mirror_pad = {
     .name = "MirrorPad",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(mirror_specs),
     .flags = RLO__COPY_READS_IN_PARTS,
     .append = append_mirror_pad,

@@ -30,7 +30,7 @@ static rlo_status append_roll(const rlo__copy_step *step) {
 
 const rlo__copy_op rlo__op_roll = {
     .name = "Roll",
-    RLO__COPY_INPUTS(1, 1),
+    RLO__COPY_INPUTS(1, 1, "x"),
     RLO__COPY_SPECS(roll_specs),
     .append = append_roll,
 };

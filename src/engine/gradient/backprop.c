@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/gradient/tape.h"
 #include "engine/parts.h"
+#include "engine/tensor/scope.h"
 #include "engine/tensor/tensor.h"
 #include "relayout/text.h"
 
@@ -164,6 +166,12 @@ typedef struct backward {
   contributions *sums;
 } backward;
 
+static rlo_status check_count(int32_t count) {
+  return count < 1 ? RLO_FAIL(RLO_INVALID_ARGUMENT,
+                              "gradients: there are no tensors to take them of")
+                   : RLO_OK;
+}
+
 static rlo_status check_arguments(const rlo_tape *tape,
                                   const rlo_tensor *y,
                                   const rlo_tensor *dy,
@@ -171,10 +179,7 @@ static rlo_status check_arguments(const rlo_tape *tape,
                                   int32_t count,
                                   uint32_t flags) {
   RLO_TRY(rlo__tape_check(tape, "gradients"));
-  if (count < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "gradients: there are no tensors to take them of");
-  }
+  RLO_TRY(check_count(count));
   if ((flags & ~(uint32_t)RLO_TAPE_ALLOW_UNCONNECTED) != 0) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "gradients: no known flags (%#x)", flags);
@@ -284,10 +289,13 @@ static rlo_status run_gradient(backward *b,
                             .kernel_name = node->kernel_name,
                             .dys = dys,
                             .num_outputs = node->num_outputs,
-                            .saved = node->saved,
-                            .num_saved = node->num_saved,
+                            .saved = node->saved.tensors,
+                            .num_saved = node->saved.count,
+                            .saved_names = node->saved.names,
                             .input_shapes = shapes,
                             .num_inputs = node->num_inputs,
+                            .input_names = node->input_names,
+                            .num_input_names = node->num_input_names,
                             .attributes = node->attributes,
                             .wants = wants,
                             .dxs = dxs};
@@ -372,6 +380,7 @@ rlo_status rlo_tape_gradients(rlo_tape *tape,
   if (dxs == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
+  rlo__scope_enter();
   tape->is_computing = true;
   RLO_TRY_GOTO(path_init(tape, y, xs, count, &b.path));
   RLO_TRY_GOTO(check_path(&b, y, xs, count, flags));
@@ -384,6 +393,7 @@ rlo_status rlo_tape_gradients(rlo_tape *tape,
     RLO_TRY_GOTO(run_backward(&b, y, dy));
   }
   RLO_TRY_GOTO(hand_out(&b, xs, count, dxs));
+  RLO_TRY_GOTO(rlo__scope_hand_out(tape->engine, dxs, count));
   for (int32_t i = 0; i < count; ++i) {
     out_dxs[i] = dxs[i];
     dxs[i] = NULL;
@@ -392,6 +402,7 @@ fail:
   tape->is_computing = false;
   backward_deinit(&b);
   rlo__tensor_list_release(dxs, count);
+  rlo__scope_leave();
   return status;
 }
 
@@ -405,19 +416,30 @@ rlo_status rlo_value_and_gradients(rlo_engine *engine,
                                    rlo_tensor **out_y,
                                    rlo_tensor **out_dxs) {
   RLO_REQUIRE(engine, f, xs, out_dxs);
+  RLO_TRY(check_count(count));
   rlo_tape *tape = NULL;
-  rlo_tensor *y = NULL;
   RLO_TRY(rlo_tape_begin(engine, &tape));
-  rlo_status status = RLO__CALLBACK(f(engine, xs, count, &y, payload),
-                                    "the function to derive");
-  if (status == RLO_OK) {
-    status = rlo_tape_gradients(tape, y, dy, xs, count, flags, out_dxs);
+  rlo__scope_enter();
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  /* The gradients, then y. */
+  rlo_tensor **made = rlo__alloc_array((size_t)count + 1, sizeof(rlo_tensor *));
+  if (made == NULL) {
+    goto fail;
   }
+  rlo_tensor **y = &made[count];
+  RLO_TRY_GOTO(RLO__CALLBACK(f(engine, xs, count, y, payload),
+                             "the function to derive"));
+  RLO_TRY_GOTO(rlo_tape_gradients(tape, *y, dy, xs, count, flags, made));
+  RLO_TRY_GOTO(rlo__scope_hand_out(engine, made, count + (out_y != NULL)));
+  memcpy(out_dxs, made, (size_t)count * sizeof(rlo_tensor *));
+  memset(made, 0, (size_t)count * sizeof(rlo_tensor *));
+  if (out_y != NULL) {
+    *out_y = *y;
+    *y = NULL;
+  }
+fail:
+  rlo__tensor_list_release(made, count + 1);
+  rlo__scope_leave();
   rlo_status ended = rlo_tape_end(tape);
-  if (status == RLO_OK && ended == RLO_OK && out_y != NULL) {
-    *out_y = y;
-    y = NULL;
-  }
-  rlo_tensor_release(y);
   return status != RLO_OK ? status : ended;
 }

@@ -4,12 +4,13 @@
 #include "engine/call/recorder.h"
 #include "engine/gradient/tape.h"
 #include "engine/parts.h"
+#include "engine/tensor/scope.h"
 #include "engine/tensor/tensor.h"
 #include "relayout/kernel.h"
 
 struct rlo_saver {
   const rlo_engine *engine;
-  /** Retained. */
+  /** Held. */
   rlo_tensor **tensors;
   int32_t count;
   size_t capacity;
@@ -23,7 +24,7 @@ rlo_status rlo_saver_save(rlo_saver *saver, rlo_tensor *tensor) {
                              sizeof(rlo_tensor *),
                              (size_t)saver->count + 1,
                              &saver->capacity));
-  saver->tensors[saver->count++] = rlo_tensor_retain(tensor);
+  saver->tensors[saver->count++] = rlo__tensor_hold(tensor);
   return RLO_OK;
 }
 
@@ -101,6 +102,7 @@ rlo_status rlo_custom_gradient(rlo_engine *engine,
   config.run = gradient;
   config.payload = payload;
   uint64_t first_new_id = rlo__tensor_next_id(engine);
+  rlo__scope_enter();
   rlo__recorder_enter();
   rlo_status status = RLO__CALLBACK(
       forward(engine, inputs, num_inputs, &saver, made, num_outputs, payload),
@@ -122,12 +124,14 @@ rlo_status rlo_custom_gradient(rlo_engine *engine,
                               .saved = saver.tensors,
                               .num_saved = saver.count};
   RLO_TRY_GOTO(rlo__recorder_notify(&record));
+  RLO_TRY_GOTO(rlo__scope_hand_out(engine, made, num_outputs));
   for (int32_t k = 0; k < num_outputs; ++k) {
     outputs[k] = made[k];
     made[k] = NULL;
   }
 fail:
-  rlo__tensor_list_release(saver.tensors, saver.count);
+  rlo__tensor_list_drop(saver.tensors, saver.count);
   rlo__tensor_list_release(made, num_outputs);
+  rlo__scope_leave();
   return status;
 }

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/gradient/gradient.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "base/str.h"
 #include "engine/parts.h"
+#include "engine/registry/input_names.h"
 #include "engine/registry/registry.h"
 #include "engine/tensor/tensor.h"
 #include "ops/chain.h"
@@ -61,6 +65,23 @@ static rlo_status check_config(const rlo_gradient_config *config,
         config->kernel_name,
         config->run == NULL ? "no function to run" : "flags that are none");
   }
+  if (config->num_saved_names < 0 ||
+      (config->num_saved_names > 0 && config->saved_names == NULL)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the gradient of kernel '%s' saves %d names without a list "
+                    "of them",
+                    config->kernel_name,
+                    config->num_saved_names);
+  }
+  for (int32_t i = 0; i < config->num_saved_names; ++i) {
+    if (config->saved_names[i] == NULL) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "the gradient of kernel '%s': name %d of those it saves "
+                      "is NULL",
+                      config->kernel_name,
+                      i);
+    }
+  }
   return RLO_OK;
 }
 
@@ -80,6 +101,10 @@ static rlo_status register_changing(rlo_engine *engine,
   rlo_gradient_config old = RLO_GRADIENT_CONFIG_INIT;
   RLO_TRY(
       rlo__registry_intern(registry, config->kernel_name, &copy.kernel_name));
+  RLO_TRY(rlo__registry_intern_list(registry,
+                                    config->saved_names,
+                                    config->num_saved_names,
+                                    &copy.saved_names));
   gradient_slot *made = NULL;
   if (slot != NULL) {
     old = slot->config;
@@ -159,38 +184,197 @@ rlo_status rlo_gradient_find(rlo_engine *engine,
              : rlo__gradient_fail_missing(kernel_name);
 }
 
+static int compare_names(const void *a, const void *b) {
+  const rlo_gradient_config *left = a;
+  const rlo_gradient_config *right = b;
+  return strcmp(left->kernel_name, right->kernel_name);
+}
+
+rlo_status rlo_gradient_list(rlo_engine *engine,
+                             rlo_gradient_config *out_configs,
+                             int32_t capacity,
+                             int32_t *out_count) {
+  RLO_REQUIRE(engine, out_count);
+  RLO_REQUIRE_LIST(out_configs, capacity);
+  rlo__table *table = &engine->gradients->table;
+  size_t count = 0;
+  rlo__rwlock_lock_read(&engine->registry->lock);
+  rlo_gradient_config *configs =
+      rlo__alloc_array(table->count + 1, sizeof *configs);
+  for (gradient_slot *s = rlo__table_newest(table);
+       s != NULL && configs != NULL;
+       s = rlo__table_older(table, s)) {
+    configs[count++] = s->config;
+  }
+  rlo__rwlock_unlock(&engine->registry->lock);
+  if (configs == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  qsort(configs, count, sizeof *configs, compare_names);
+  for (size_t n = 0; n < count && n < (size_t)rlo__max(capacity, 0); ++n) {
+    out_configs[n] = configs[n];
+  }
+  rlo__free(configs);
+  *out_count = (int32_t)count;
+  return RLO_OK;
+}
+
 /* -------------------------------------------------------------------- saving
  */
 
-static bool is_marked(uint64_t marks, int32_t index) {
-  return index < 64 && (marks >> index & 1) != 0;
+void rlo__saved_deinit(rlo__saved *saved) {
+  rlo__tensor_list_drop(saved->tensors, saved->count);
+  rlo__free(saved->names);
+  *saved = (rlo__saved){NULL, NULL, 0};
+}
+
+/* Whether a gradient saves the tensor at a place, by `marks` or by its name. */
+static bool saves(const rlo_gradient_config *config,
+                  uint64_t marks,
+                  int32_t place,
+                  const char *name) {
+  return (place < 64 && (marks >> place & 1) != 0) ||
+         (name != NULL &&
+          rlo__input_names_find(
+              config->saved_names, config->num_saved_names, name) >= 0);
+}
+
+static const char *input_name(const rlo_kernel_config *kernel, int32_t place) {
+  return kernel == NULL
+             ? NULL
+             : rlo__input_name(
+                   kernel->input_names, kernel->num_input_names, place);
+}
+
+static const char *output_name(const rlo_kernel_config *kernel, int32_t place) {
+  return kernel == NULL || place >= kernel->num_output_names
+             ? NULL
+             : kernel->output_names[place];
+}
+
+bool rlo__gradient_saves_outputs(const rlo_gradient_config *config,
+                                 const rlo_kernel_config *kernel) {
+  bool is_any = config->saved_outputs != 0;
+  for (int32_t k = 0; kernel != NULL && k < kernel->num_output_names; ++k) {
+    is_any = is_any || saves(config, 0, k, kernel->output_names[k]);
+  }
+  return is_any;
+}
+
+/* Checks that the kernel has every name that its gradient saves. */
+static rlo_status check_saved_names(const rlo_gradient_config *config,
+                                    const rlo_kernel_config *kernel) {
+  for (int32_t i = 0; i < config->num_saved_names; ++i) {
+    const char *name = config->saved_names[i];
+    if (kernel == NULL ||
+        (rlo__input_names_find(
+             kernel->input_names, kernel->num_input_names, name) < 0 &&
+         rlo__input_names_find(
+             kernel->output_names, kernel->num_output_names, name) < 0)) {
+      char text[256];
+      rlo__str known = rlo__str_over(text, sizeof text);
+      for (int32_t n = 0; kernel != NULL && n < kernel->num_input_names; ++n) {
+        rlo__str_printf(
+            &known, "%s'%s'", n == 0 ? "" : ", ", kernel->input_names[n]);
+      }
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT,
+          "the gradient of kernel '%s' saves '%s', which is no "
+          "input or result of it; %s%s",
+          config->kernel_name,
+          name,
+          known.length == 0 ? "its inputs have no names" : "its inputs are ",
+          rlo__str_text(&known));
+    }
+  }
+  return RLO_OK;
+}
+
+static void save_one(rlo__saved *saved, rlo_tensor *tensor, const char *name) {
+  saved->tensors[saved->count] = rlo__tensor_hold(tensor);
+  saved->names[saved->count] = name;
+  ++saved->count;
 }
 
 rlo_status rlo__gradient_save(const rlo_gradient_config *config,
+                              const rlo_kernel_config *kernel,
                               rlo_tensor *const *inputs,
                               int32_t num_inputs,
                               rlo_tensor *const *outputs,
                               int32_t num_outputs,
-                              rlo_tensor ***out_saved,
-                              int32_t *out_num_saved) {
-  int32_t count = 0;
-  rlo_tensor **saved = rlo__alloc_array(
-      (size_t)num_inputs + (size_t)num_outputs, sizeof(rlo_tensor *));
-  if (saved == NULL) {
+                              rlo__saved *out_saved) {
+  size_t room = (size_t)num_inputs + (size_t)num_outputs;
+  RLO_TRY(check_saved_names(config, kernel));
+  out_saved->tensors = rlo__alloc_array(room, sizeof(rlo_tensor *));
+  out_saved->names = rlo__alloc_array(room, sizeof(char *));
+  if (out_saved->tensors == NULL || out_saved->names == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   for (int32_t n = 0; n < num_inputs; ++n) {
-    if (config->saves_all_inputs || is_marked(config->saved_inputs, n)) {
-      saved[count++] = rlo_tensor_retain(inputs[n]);
+    const char *name = input_name(kernel, n);
+    if (config->saves_all_inputs ||
+        saves(config, config->saved_inputs, n, name)) {
+      save_one(out_saved, inputs[n], name);
     }
   }
   for (int32_t k = 0; k < num_outputs; ++k) {
-    if (is_marked(config->saved_outputs, k)) {
-      saved[count++] = rlo_tensor_retain(outputs[k]);
+    const char *name = output_name(kernel, k);
+    if (saves(config, config->saved_outputs, k, name)) {
+      save_one(out_saved, outputs[k], name);
     }
   }
-  *out_saved = saved;
-  *out_num_saved = count;
+  return RLO_OK;
+}
+
+rlo_status rlo_gradient_saved(const rlo_gradient_call *call,
+                              const char *name,
+                              int32_t n,
+                              rlo_tensor **out_tensor) {
+  RLO_REQUIRE(call, name, out_tensor);
+  int32_t num_named = call->saved_names != NULL ? call->num_saved : 0;
+  int32_t number = 0;
+  for (int32_t i = 0; i < num_named; ++i) {
+    const char *saved = call->saved_names[i];
+    if (saved != NULL && strcmp(saved, name) == 0 && number++ == n) {
+      *out_tensor = call->saved[i];
+      return RLO_OK;
+    }
+  }
+  char text[256];
+  rlo__str known = rlo__str_over(text, sizeof text);
+  for (int32_t i = 0; i < num_named; ++i) {
+    if (call->saved_names[i] != NULL) {
+      rlo__str_printf(&known,
+                      "%s'%s'",
+                      known.length == 0 ? "" : ", ",
+                      call->saved_names[i]);
+    }
+  }
+  rlo__input_text wanted;
+  return RLO_FAIL(
+      RLO_NOT_FOUND,
+      "the gradient of kernel '%s' has not saved %s; %s%s",
+      call->kernel_name,
+      rlo__name_text_make(name, n, &wanted),
+      known.length == 0 ? "it has saved nothing with a name" : "it has saved ",
+      rlo__str_text(&known));
+}
+
+rlo_status rlo_gradient_input(const rlo_gradient_call *call,
+                              const char *name,
+                              int32_t n,
+                              int32_t *out_place) {
+  RLO_REQUIRE(call, name, out_place);
+  int32_t place = rlo__input_place(
+      call->input_names, call->num_input_names, call->num_inputs, name, n);
+  if (place < 0) {
+    rlo__input_text wanted;
+    return RLO_FAIL(RLO_NOT_FOUND,
+                    "the gradient of kernel '%s': the call had no input %s",
+                    call->kernel_name,
+                    rlo__name_text_make(name, n, &wanted));
+  }
+  *out_place = place;
   return RLO_OK;
 }
 
@@ -199,15 +383,27 @@ rlo_status rlo__gradient_save(const rlo_gradient_config *config,
 
 enum { SHAPE_TEXT = 160 };
 
+/* What messages call an input of the kernel. */
+static const char *input_text(const rlo_gradient_call *call,
+                              int32_t index,
+                              rlo__input_text *out_text) {
+  return rlo__input_text_make(call->input_names,
+                              call->num_input_names,
+                              call->num_inputs,
+                              index,
+                              out_text);
+}
+
 static rlo_status check_dx(const rlo_gradient_call *call, int32_t index) {
   const rlo_tensor *dx = call->dxs[index];
   const rlo_shape *wanted = call->input_shapes[index];
+  rlo__input_text text;
   if (dx == NULL || dx->engine != call->engine) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the gradient of kernel '%s' gave %s for input %d",
+                    "the gradient of kernel '%s' gave %s for %s",
                     call->kernel_name,
                     dx == NULL ? "nothing" : "a tensor of another engine",
-                    index);
+                    input_text(call, index, &text));
   }
   if (!rlo_shape_compatible(rlo_tensor_shape(dx), wanted)) {
     char got[SHAPE_TEXT];
@@ -215,11 +411,10 @@ static rlo_status check_dx(const rlo_gradient_call *call, int32_t index) {
     (void)rlo_shape_human_string(rlo_tensor_shape(dx), got, sizeof got);
     (void)rlo_shape_human_string(wanted, want, sizeof want);
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the gradient of kernel '%s' gave %s for input %d, which "
-                    "is %s",
+                    "the gradient of kernel '%s' gave %s for %s, which is %s",
                     call->kernel_name,
                     got,
-                    index,
+                    input_text(call, index, &text),
                     want);
   }
   return RLO_OK;

@@ -248,9 +248,11 @@ static rlo_status gradient_of_roll(rlo_gradient_call *call, void *payload) {
   return status;
 }
 
-static rlo_status scale(rlo_tensor *x, double factor, rlo_tensor **out_y) {
-  const rlo_attribute item = rlo_attribute_f64("factor", factor);
-  const rlo_attributes attributes = {&item, 1};
+/* @param factor  the attribute of Rescale, an integer to the last bit. */
+static rlo_status scale(rlo_tensor *x,
+                        const rlo_attribute *factor,
+                        rlo_tensor **out_y) {
+  const rlo_attributes attributes = {factor, 1};
   return rlo_run_kernel(
       rlo_tensor_engine(x), "Rescale", &x, 1, &attributes, out_y, 1, NULL);
 }
@@ -258,12 +260,11 @@ static rlo_status scale(rlo_tensor *x, double factor, rlo_tensor **out_y) {
 static rlo_status gradient_of_scale(rlo_gradient_call *call, void *payload) {
   (void)payload;
   rlo_tensor *scaled = NULL;
-  double factor = 0.0;
   if (!call->wants[0]) {
     return RLO_OK;
   }
-  RLO_TRY(rlo_attributes_get_f64(call->attributes, "factor", &factor));
-  RLO_TRY(scale(call->dys[0], factor, &scaled));
+  RLO_TRY(scale(
+      call->dys[0], rlo_attributes_find(call->attributes, "factor"), &scaled));
   rlo_status status = place(scaled, call->input_shapes[0], &call->dxs[0]);
   rlo_tensor_release(scaled);
   return status;
@@ -280,11 +281,12 @@ static rlo_status add_outside(const rlo_gradient_call *call,
   rlo_tensor *dx = NULL;
   rlo_tensor *inside = NULL;
   rlo_tensor *parts[2] = {NULL, NULL};
+  const rlo_attribute minus_one = rlo_attribute_i64("factor", -1);
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(run_adjoint(call, op, &dy, 1, 0, &dx));
   RLO_TRY_GOTO(rlo_op_sum(dy, NULL, 0, false, &parts[0]));
   RLO_TRY_GOTO(rlo_op_sum(dx, NULL, 0, false, &inside));
-  RLO_TRY_GOTO(scale(inside, -1.0, &parts[1]));
+  RLO_TRY_GOTO(scale(inside, &minus_one, &parts[1]));
   status = rlo_op_add_n(parts, 2, out_sum);
 fail:
   rlo_tensor_release(dx);

@@ -35,7 +35,7 @@ static void node_release(rlo_engine *engine, rlo__tape_node *node) {
        ++i) {
     rlo__shared_shape_release(engine->shapes, node->shapes[i]);
   }
-  rlo__tensor_list_release(node->saved, node->num_saved);
+  rlo__saved_deinit(&node->saved);
   rlo_attributes_release(node->attributes);
   rlo__free(node->shapes);
   rlo__free(node->ids);
@@ -53,26 +53,27 @@ static rlo_status save(rlo__tape_node *node, const rlo__record *record) {
   if (record->gradient != NULL) {
     node->has_gradient = record->gradient->run != NULL;
     node->gradient = *record->gradient;
-    node->saved =
+    rlo__saved *saved = &node->saved;
+    saved->tensors =
         rlo__alloc_array((size_t)record->num_saved, sizeof(rlo_tensor *));
-    if (node->saved == NULL) {
+    if (saved->tensors == NULL) {
       return RLO_OUT_OF_MEMORY;
     }
-    for (; node->num_saved < record->num_saved; ++node->num_saved) {
-      node->saved[node->num_saved] =
-          rlo_tensor_retain(record->saved[node->num_saved]);
+    for (; saved->count < record->num_saved; ++saved->count) {
+      saved->tensors[saved->count] =
+          rlo__tensor_hold(record->saved[saved->count]);
     }
     return RLO_OK;
   }
   node->has_gradient =
       rlo__gradient_find(record->engine, record->kernel_name, &node->gradient);
   return node->has_gradient ? rlo__gradient_save(&node->gradient,
+                                                 record->config,
                                                  record->inputs,
                                                  record->num_inputs,
                                                  record->outputs,
                                                  record->num_outputs,
-                                                 &node->saved,
-                                                 &node->num_saved)
+                                                 &node->saved)
                             : RLO_OK;
 }
 
@@ -85,6 +86,10 @@ static rlo_status node_create(const rlo__record *record,
   rlo_status status = RLO_OUT_OF_MEMORY;
   int32_t count = record->num_inputs + record->num_outputs;
   node->kernel_name = record->kernel_name;
+  if (record->config != NULL) {
+    node->input_names = record->config->input_names;
+    node->num_input_names = record->config->num_input_names;
+  }
   node->num_inputs = record->num_inputs;
   node->num_outputs = record->num_outputs;
   node->ids = rlo__alloc_array((size_t)count, sizeof *node->ids);

@@ -17,9 +17,10 @@ typedef struct rlo__tape_node {
   /** The ids and the shapes of the inputs, then of the outputs. */
   uint64_t *ids;
   rlo__shared_shape **shapes;
-  /** Retained. */
-  rlo_tensor **saved;
-  int32_t num_saved;
+  /** The kernel's, which live as long as the engine. */
+  const char *const *input_names;
+  int32_t num_input_names;
+  rlo__saved saved;
   rlo_attributes *attributes;
 } rlo__tape_node;
 

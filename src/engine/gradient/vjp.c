@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 #include "base/status.h"
+#include "engine/call/kernel_call.h"
 #include "engine/gradient/gradient.h"
 #include "engine/parts.h"
+#include "engine/tensor/scope.h"
 #include "engine/tensor/tensor.h"
 
 /* A vector-Jacobian product under construction. */
 typedef struct product {
   rlo_engine *engine;
   rlo_gradient_config config;
+  /** Retained: its names are those of the inputs. */
+  rlo__bound_kernel *bound;
   rlo_tensor *const *inputs;
   int32_t num_inputs;
   const rlo_attributes *attributes;
@@ -18,15 +22,13 @@ typedef struct product {
   /** Retained, as are the next two. */
   rlo_tensor **dys;
   rlo_tensor **outputs;
-  rlo_tensor **saved;
-  int32_t num_saved;
+  rlo__saved saved;
   bool *wants;
   rlo_tensor **dxs;
 } product;
 
 static rlo_status check_arguments(const rlo_engine *engine,
                                   const char *kernel_name,
-                                  rlo_tensor *const *inputs,
                                   int32_t num_inputs,
                                   rlo_tensor *const *dys,
                                   int32_t num_dys) {
@@ -39,9 +41,6 @@ static rlo_status check_arguments(const rlo_engine *engine,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the gradient of kernel '%s': there is no dy",
                     kernel_name);
-  }
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    RLO_TRY(rlo__tensor_check(inputs[n], engine, "input", n));
   }
   for (int32_t k = 0; k < num_dys; ++k) {
     if (dys[k] != NULL) {
@@ -108,7 +107,7 @@ static rlo_status collect(product *p, rlo_tensor *const *dys) {
           p->engine, &p->output_shapes[k], RLO_DTYPE_ZERO, &p->dys[k]));
     }
   }
-  bool runs_kernel = p->config.saved_outputs != 0;
+  bool runs_kernel = rlo__gradient_saves_outputs(&p->config, &p->bound->config);
   if (runs_kernel) {
     RLO_TRY(rlo_run_kernel(p->engine,
                            p->config.kernel_name,
@@ -120,12 +119,12 @@ static rlo_status collect(product *p, rlo_tensor *const *dys) {
                            NULL));
   }
   return rlo__gradient_save(&p->config,
+                            &p->bound->config,
                             p->inputs,
                             p->num_inputs,
                             p->outputs,
                             runs_kernel ? p->num_outputs : 0,
-                            &p->saved,
-                            &p->num_saved);
+                            &p->saved);
 }
 
 static rlo_status run(product *p) {
@@ -133,10 +132,13 @@ static rlo_status run(product *p) {
                             .kernel_name = p->config.kernel_name,
                             .dys = p->dys,
                             .num_outputs = p->num_outputs,
-                            .saved = p->saved,
-                            .num_saved = p->num_saved,
+                            .saved = p->saved.tensors,
+                            .num_saved = p->saved.count,
+                            .saved_names = p->saved.names,
                             .input_shapes = p->input_shapes,
                             .num_inputs = p->num_inputs,
+                            .input_names = p->bound->config.input_names,
+                            .num_input_names = p->bound->config.num_input_names,
                             .attributes = p->attributes,
                             .wants = p->wants,
                             .dxs = p->dxs};
@@ -153,8 +155,7 @@ rlo_status rlo_vjp(rlo_engine *engine,
                    const bool *wants,
                    rlo_tensor **out_dxs) {
   RLO_REQUIRE(engine, kernel_name, inputs, dys, out_dxs);
-  RLO_TRY(
-      check_arguments(engine, kernel_name, inputs, num_inputs, dys, num_dys));
+  RLO_TRY(check_arguments(engine, kernel_name, num_inputs, dys, num_dys));
   product p = {.engine = engine,
                .inputs = inputs,
                .num_inputs = num_inputs,
@@ -162,7 +163,16 @@ rlo_status rlo_vjp(rlo_engine *engine,
   if (!rlo__gradient_find(engine, kernel_name, &p.config)) {
     return rlo__gradient_fail_missing(kernel_name);
   }
+  bool is_fallback = false;
   rlo_status status = RLO_OK;
+  RLO_TRY(rlo__kernel_bind(engine->registry,
+                           kernel_name,
+                           engine->options.allow_host_fallback,
+                           &p.bound,
+                           &is_fallback));
+  rlo__scope_enter();
+  RLO_TRY_GOTO(
+      rlo__kernel_check_inputs(&p.bound->config, engine, inputs, num_inputs));
   RLO_TRY_GOTO(make_room(&p, num_dys));
   RLO_TRY_GOTO(check_dys(&p, dys, num_dys));
   for (int32_t n = 0; n < num_inputs; ++n) {
@@ -170,6 +180,7 @@ rlo_status rlo_vjp(rlo_engine *engine,
   }
   RLO_TRY_GOTO(collect(&p, dys));
   RLO_TRY_GOTO(run(&p));
+  RLO_TRY_GOTO(rlo__scope_hand_out(engine, p.dxs, num_inputs));
   for (int32_t n = 0; n < num_inputs; ++n) {
     out_dxs[n] = p.dxs[n];
     p.dxs[n] = NULL;
@@ -178,9 +189,11 @@ fail:
   rlo__tensor_list_release(p.dxs, num_inputs);
   rlo__tensor_list_release(p.dys, num_dys);
   rlo__tensor_list_release(p.outputs, num_dys);
-  rlo__tensor_list_release(p.saved, p.num_saved);
+  rlo__saved_deinit(&p.saved);
   rlo__free(p.wants);
   rlo__free(p.output_shapes);
   rlo__free(p.input_shapes);
+  rlo__bound_kernel_release(p.bound);
+  rlo__scope_leave();
   return status;
 }

@@ -16,6 +16,7 @@ static bool has_all(const rlo_backend_methods *m) {
 
 rlo_status rlo__backend_instance_create(rlo_engine *engine,
                                         const char *name,
+                                        rlo__usage *usage,
                                         rlo_backend_factory factory,
                                         void *payload,
                                         uint64_t id,
@@ -46,6 +47,7 @@ rlo_status rlo__backend_instance_create(rlo_engine *engine,
   atomic_init(&instance->num_references, 1);
   instance->id = id;
   instance->name = name;
+  instance->usage = usage;
   instance->methods = *methods;
   *out_instance = instance;
   return RLO_OK;
@@ -116,6 +118,19 @@ rlo_status rlo__backend_instance_run(const rlo__backend_instance *instance,
       instance->name);
 }
 
+/* Counts a memory that an allocation gets or gives up: `sign` 1 or -1. */
+static void count_memory(const rlo__allocation *allocation, int64_t sign) {
+  rlo__usage *usage = allocation->instance->usage;
+  if (allocation->memory == NULL) {
+    return;
+  }
+  rlo__usage_add(usage, RLO__USAGE_BUFFERS, sign);
+  rlo__usage_add(usage, RLO__USAGE_BYTES, sign * allocation->bytes);
+  if (allocation->is_external) {
+    rlo__usage_add(usage, RLO__USAGE_EXTERNAL_BYTES, sign * allocation->bytes);
+  }
+}
+
 rlo_status rlo__allocation_adopt(rlo__backend_instance *instance,
                                  void *memory,
                                  int64_t bytes,
@@ -134,6 +149,7 @@ rlo_status rlo__allocation_adopt(rlo__backend_instance *instance,
   allocation->is_external = is_external;
   allocation->release = release;
   allocation->payload = payload;
+  count_memory(allocation, 1);
   *out_allocation = allocation;
   return RLO_OK;
 }
@@ -179,8 +195,9 @@ rlo_status rlo__allocation_create(rlo__backend_instance *instance,
         instance->name);
     if (status != RLO_OK) {
       allocation->memory = NULL;
-    } else if (is_zero) {
-      status = clear(allocation);
+    } else {
+      count_memory(allocation, 1);
+      status = is_zero ? clear(allocation) : RLO_OK;
     }
     if (status != RLO_OK) {
       rlo__allocation_release(allocation);
@@ -204,6 +221,7 @@ void rlo__allocation_release(rlo__allocation *allocation) {
     return;
   }
   rlo__backend_instance *instance = allocation->instance;
+  count_memory(allocation, -1);
   if (allocation->memory != NULL && !allocation->is_external) {
     instance->methods.free(instance->self, allocation->memory);
   }

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "engine/memory/usage.h"
 #include "relayout/backend.h"
 
 /** An instance of a backend. Its memories and programs hold references. */
@@ -13,6 +14,8 @@ typedef struct rlo__backend_instance {
   uint64_t id;
   /** Interned by the engine: names are equal if their addresses are. */
   const char *name;
+  /** Of all instances of the name; outlives them. */
+  rlo__usage *usage;
   rlo_backend_methods methods;
   void *self;
 } rlo__backend_instance;
@@ -22,6 +25,7 @@ typedef struct rlo__backend_instance {
 RLO_NODISCARD rlo_status
 rlo__backend_instance_create(rlo_engine *engine,
                              const char *name,
+                             rlo__usage *usage,
                              rlo_backend_factory factory,
                              void *payload,
                              uint64_t id,

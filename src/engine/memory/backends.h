@@ -7,8 +7,8 @@
 
 /** The built-in backends. */
 
-#define RLO__HOST_BACKEND   "host"
-#define RLO__OPENCL_BACKEND "opencl"
+#define RLO__HOST_BACKEND   RLO_BACKEND_NAME_HOST
+#define RLO__OPENCL_BACKEND RLO_BACKEND_NAME_OPENCL
 
 /** The rlo_backend_factory of "host": memory from the library's allocator,
  *  copies by rlo_problem_list_run_host. A memory is the address of its bytes.

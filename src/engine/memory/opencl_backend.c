@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "engine/parts.h"
 #include "ops/chain.h"
 #include "runtime/device_memory.h"
 
@@ -154,9 +155,9 @@ rlo_status rlo__opencl_backend_create(rlo_engine *engine,
                                               release_program,
                                               destroy,
                                               clear_memory};
-  (void)engine;
   rlo__device_queue *queue = NULL;
-  RLO_TRY(rlo__device_queue_create(payload, &queue));
+  RLO_TRY(
+      rlo__device_queue_create(payload, engine->options.is_profiling, &queue));
   *out_methods = &methods;
   *out_self = queue;
   return RLO_OK;

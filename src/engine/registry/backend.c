@@ -15,21 +15,26 @@ static rlo_status check_name(const char *name) {
              : RLO_FAIL(RLO_INVALID_ARGUMENT, "a backend without a name");
 }
 
-/* Not under `lock`. */
-static rlo_status fail_unknown(rlo__registry *registry, const char *name) {
-  char text[256];
-  rlo__str have = rlo__str_over(text, sizeof text);
-  rlo__rwlock_lock_read(&registry->lock);
-  for (const rlo__backend_entry *e = registry->backends; e != NULL;
-       e = e->next) {
-    rlo__str_printf(&have, "%s'%s'", have.length == 0 ? "" : ", ", e->name);
+/* Finds or adds what is held under a name. During a change. */
+static rlo_status get_usage(rlo__registry *registry,
+                            const char *name,
+                            rlo__usage **out_usage) {
+  *out_usage = rlo__registry_find_usage(registry, name);
+  if (*out_usage != NULL) {
+    return RLO_OK;
   }
+  rlo__named_usage *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  made->name = name;
+  rlo__usage_init(&made->usage, &registry->usage);
+  rlo__rwlock_lock_write(&registry->lock);
+  made->next = registry->usages;
+  registry->usages = made;
   rlo__rwlock_unlock(&registry->lock);
-  return RLO_FAIL(RLO_NOT_FOUND,
-                  "there is no backend '%s'; %s%s",
-                  name,
-                  have.length == 0 ? "none is registered" : "there is ",
-                  rlo__str_text(&have));
+  *out_usage = &made->usage;
+  return RLO_OK;
 }
 
 static rlo_status register_changing(rlo__registry *registry,
@@ -47,6 +52,9 @@ static rlo_status register_changing(rlo__registry *registry,
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status = rlo__registry_intern(registry, name, &made->name);
+  if (status == RLO_OK) {
+    status = get_usage(registry, made->name, &made->usage);
+  }
   if (status != RLO_OK) {
     rlo__free(made);
     return status;
@@ -160,6 +168,7 @@ static rlo_status get_changing(rlo__registry *registry,
     rlo_status status =
         rlo__backend_instance_create(registry->engine,
                                      entry->name,
+                                     entry->usage,
                                      entry->factory,
                                      entry->payload,
                                      registry->next_instance_id++,
@@ -260,8 +269,9 @@ rlo_status rlo__backend_get(rlo__registry *registry,
   if (instance == NULL) {
     RLO_TRY(rlo__registry_begin_change(registry, "bringing a backend up"));
     rlo__backend_entry *entry = rlo__registry_find_backend(registry, name);
-    rlo_status status = entry != NULL ? get_changing(registry, entry, &instance)
-                                      : fail_unknown(registry, name);
+    rlo_status status = entry != NULL
+                            ? get_changing(registry, entry, &instance)
+                            : rlo__registry_fail_no_backend(registry, name);
     if (status == RLO_OK) {
       rlo__backend_instance_retain(instance);
     }
@@ -279,8 +289,9 @@ rlo_status rlo_backend_set(rlo_engine *engine, const char *name) {
   RLO_TRY(rlo__registry_begin_change(registry, "setting the backend"));
   rlo__backend_instance *instance = NULL;
   rlo__backend_entry *entry = rlo__registry_find_backend(registry, name);
-  rlo_status status = entry != NULL ? get_changing(registry, entry, &instance)
-                                    : fail_unknown(registry, name);
+  rlo_status status = entry != NULL
+                          ? get_changing(registry, entry, &instance)
+                          : rlo__registry_fail_no_backend(registry, name);
   if (status == RLO_OK) {
     make_active(registry, instance);
   }
@@ -326,7 +337,7 @@ static rlo_status remove_changing(rlo__registry *registry,
                                   size_t *out_count) {
   rlo__backend_entry *entry = rlo__registry_find_backend(registry, name);
   if (entry == NULL) {
-    return fail_unknown(registry, name);
+    return rlo__registry_fail_no_backend(registry, name);
   }
   *out_count = count_kernels(registry, entry->name);
   *out_bound = rlo__alloc_array(*out_count + 1, sizeof(rlo__bound_kernel *));

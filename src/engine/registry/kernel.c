@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "engine/memory/backends.h"
 #include "engine/parts.h"
+#include "engine/registry/input_names.h"
 #include "engine/registry/registry.h"
 
 static rlo_status check_config(const rlo_kernel_config *config) {
@@ -36,7 +37,7 @@ static rlo_status check_config(const rlo_kernel_config *config) {
                     config->max_inputs,
                     config->num_attributes);
   }
-  return RLO_OK;
+  return rlo__input_names_check(config);
 }
 
 static rlo_status check_flags(uint32_t flags, const char *what) {
@@ -46,6 +47,23 @@ static rlo_status check_flags(uint32_t flags, const char *what) {
                         "%s: no known flags (%#x)",
                         what,
                         flags);
+}
+
+/* Replaces the names in a config by the registry's. During a change. */
+static rlo_status intern_config(rlo__registry *registry,
+                                rlo_kernel_config *config) {
+  RLO_TRY(rlo__registry_intern(
+      registry, config->kernel_name, &config->kernel_name));
+  RLO_TRY(rlo__registry_intern(
+      registry, config->backend_name, &config->backend_name));
+  RLO_TRY(rlo__registry_intern_list(registry,
+                                    config->input_names,
+                                    config->num_input_names,
+                                    &config->input_names));
+  return rlo__registry_intern_list(registry,
+                                   config->output_names,
+                                   config->num_output_names,
+                                   &config->output_names);
 }
 
 /* During a change. The bound kernel of a replaced one goes to `out_bound`, to
@@ -65,10 +83,7 @@ static rlo_status register_changing(rlo__registry *registry,
                     config->backend_name);
   }
   rlo_kernel_config copy = *config;
-  RLO_TRY(
-      rlo__registry_intern(registry, config->kernel_name, &copy.kernel_name));
-  RLO_TRY(
-      rlo__registry_intern(registry, config->backend_name, &copy.backend_name));
+  RLO_TRY(intern_config(registry, &copy));
   rlo__kernel_slot *made = NULL;
   if (slot == NULL) {
     made = rlo__alloc(sizeof *made);

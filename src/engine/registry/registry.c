@@ -28,6 +28,10 @@ void rlo__registry_end_change(rlo__registry *registry) {
   rlo__mutex_unlock(&registry->changes);
 }
 
+const rlo__registry *rlo__registry_changing(void) {
+  return changing;
+}
+
 rlo_status rlo__registry_init(rlo__registry *registry,
                               rlo_engine *engine,
                               const rlo__log_sink *log) {
@@ -40,6 +44,7 @@ rlo_status rlo__registry_init(rlo__registry *registry,
     return status;
   }
   rlo__table_init(&registry->kernels, offsetof(rlo__kernel_slot, node));
+  rlo__usage_init(&registry->usage, NULL);
   return RLO_OK;
 }
 
@@ -57,11 +62,22 @@ void rlo__registry_deinit(rlo__registry *registry) {
     rlo__backend_instance_release(entry->instance);
     rlo__free(entry);
   }
+  while (registry->usages != NULL) {
+    rlo__named_usage *usage = registry->usages;
+    registry->usages = usage->next;
+    rlo__free(usage);
+  }
   while (registry->names != NULL) {
     rlo__name *name = registry->names;
     registry->names = name->next;
     rlo__free(name->text);
     rlo__free(name);
+  }
+  while (registry->name_lists != NULL) {
+    rlo__name_list *list = registry->name_lists;
+    registry->name_lists = list->next;
+    rlo__free(list->names);
+    rlo__free(list);
   }
   rlo__rwlock_deinit(&registry->lock);
   rlo__mutex_deinit(&registry->changes);
@@ -91,6 +107,52 @@ rlo_status rlo__registry_intern(rlo__registry *registry,
   return RLO_OK;
 }
 
+/* Finds a list of interned names; adds it, and takes it over, if it is new. */
+static rlo_status intern_names(rlo__registry *registry,
+                               const char **names,
+                               int32_t count,
+                               const char *const **out_names) {
+  size_t bytes = (size_t)count * sizeof names[0];
+  for (const rlo__name_list *l = registry->name_lists; l != NULL; l = l->next) {
+    if (l->count == count && memcmp(l->names, names, bytes) == 0) {
+      *out_names = l->names;
+      rlo__free(names);
+      return RLO_OK;
+    }
+  }
+  rlo__name_list *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    rlo__free(names);
+    return RLO_OUT_OF_MEMORY;
+  }
+  *made = (rlo__name_list){registry->name_lists, names, count};
+  registry->name_lists = made;
+  *out_names = names;
+  return RLO_OK;
+}
+
+rlo_status rlo__registry_intern_list(rlo__registry *registry,
+                                     const char *const *names,
+                                     int32_t count,
+                                     const char *const **out_names) {
+  *out_names = NULL;
+  if (count == 0) {
+    return RLO_OK;
+  }
+  const char **interned = rlo__alloc_array((size_t)count, sizeof(char *));
+  if (interned == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    rlo_status status = rlo__registry_intern(registry, names[i], &interned[i]);
+    if (status != RLO_OK) {
+      rlo__free(interned);
+      return status;
+    }
+  }
+  return intern_names(registry, interned, count, out_names);
+}
+
 rlo__backend_entry *rlo__registry_find_backend(const rlo__registry *registry,
                                                const char *name) {
   rlo__backend_entry *entry = registry->backends;
@@ -98,6 +160,24 @@ rlo__backend_entry *rlo__registry_find_backend(const rlo__registry *registry,
     entry = entry->next;
   }
   return entry;
+}
+
+rlo__usage *rlo__registry_find_usage(const rlo__registry *registry,
+                                     const char *name) {
+  rlo__named_usage *usage = registry->usages;
+  while (usage != NULL && strcmp(usage->name, name) != 0) {
+    usage = usage->next;
+  }
+  return usage != NULL ? &usage->usage : NULL;
+}
+
+void rlo__registry_reset_peaks(rlo__registry *registry) {
+  rlo__rwlock_lock_read(&registry->lock);
+  rlo__usage_reset_peaks(&registry->usage);
+  for (rlo__named_usage *u = registry->usages; u != NULL; u = u->next) {
+    rlo__usage_reset_peaks(&u->usage);
+  }
+  rlo__rwlock_unlock(&registry->lock);
 }
 
 uint64_t rlo__registry_hash(const char *kernel_name) {
@@ -126,6 +206,23 @@ rlo__kernel_slot *rlo__registry_find_kernel(const rlo__registry *registry,
     slot = rlo__table_next(&registry->kernels, slot);
   }
   return slot;
+}
+
+rlo_status rlo__registry_fail_no_backend(rlo__registry *registry,
+                                         const char *name) {
+  char text[256];
+  rlo__str have = rlo__str_over(text, sizeof text);
+  rlo__rwlock_lock_read(&registry->lock);
+  for (const rlo__backend_entry *e = registry->backends; e != NULL;
+       e = e->next) {
+    rlo__str_printf(&have, "%s'%s'", have.length == 0 ? "" : ", ", e->name);
+  }
+  rlo__rwlock_unlock(&registry->lock);
+  return RLO_FAIL(RLO_NOT_FOUND,
+                  "there is no backend '%s'; %s%s",
+                  name,
+                  have.length == 0 ? "none is registered" : "there is ",
+                  rlo__str_text(&have));
 }
 
 rlo_status rlo__registry_fail_no_kernel(rlo__registry *registry,

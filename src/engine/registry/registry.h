@@ -46,6 +46,7 @@ typedef struct rlo__kernel_slot {
 typedef struct rlo__backend_entry {
   struct rlo__backend_entry *next;
   const char *name;
+  rlo__usage *usage;
   rlo_backend_factory factory;
   void *payload;
   int32_t priority;
@@ -53,10 +54,23 @@ typedef struct rlo__backend_entry {
   rlo__backend_instance *instance;
 } rlo__backend_entry;
 
+/** What is held under the name of a backend, also after it is removed. */
+typedef struct rlo__named_usage {
+  struct rlo__named_usage *next;
+  const char *name;
+  rlo__usage usage;
+} rlo__named_usage;
+
 typedef struct rlo__name {
   struct rlo__name *next;
   char *text;
 } rlo__name;
+
+typedef struct rlo__name_list {
+  struct rlo__name_list *next;
+  const char **names;
+  int32_t count;
+} rlo__name_list;
 
 /**
  * The kernels and backends of an engine. A writer holds `changes` from
@@ -78,8 +92,14 @@ typedef struct rlo__registry {
   rlo__backend_entry *backends;
   /** Retained; NULL until a backend is chosen. */
   rlo__backend_instance *active;
-  /** Names live as long as the registry, so that they can be borrowed. */
+  /** Names and lists of them live as long as the registry, so that they can be
+   *  borrowed. */
   rlo__name *names;
+  rlo__name_list *name_lists;
+  /** Under `lock`; an entry lives as long as the registry. */
+  rlo__named_usage *usages;
+  /** Of all backends. */
+  rlo__usage usage;
   uint64_t next_instance_id;
 } rlo__registry;
 
@@ -100,15 +120,38 @@ RLO_NODISCARD rlo_status rlo__registry_begin_change(rlo__registry *registry,
                                                     const char *action);
 void rlo__registry_end_change(rlo__registry *registry);
 
+/** The registry that this thread changes, or of which it runs a setup, a
+ * factory or a dispose; NULL: none. */
+const rlo__registry *rlo__registry_changing(void);
+
 /** Finds or adds the unique copy of a name. During a change.
  *  RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__registry_intern(rlo__registry *registry,
                                               const char *name,
                                               const char **out_name);
 
+/** The same for a list of names; NULL for none. */
+RLO_NODISCARD rlo_status
+rlo__registry_intern_list(rlo__registry *registry,
+                          const char *const *names,
+                          int32_t count,
+                          const char *const **out_names);
+
 /** The backend of this name; NULL if there is none. Under a lock. */
 rlo__backend_entry *rlo__registry_find_backend(const rlo__registry *registry,
                                                const char *name);
+
+/** RLO_NOT_FOUND, naming the registered backends. Not under `lock`. */
+RLO_NODISCARD rlo_status rlo__registry_fail_no_backend(rlo__registry *registry,
+                                                       const char *name);
+
+/** What is held under a name; NULL if no backend has or had it. Under a lock.
+ */
+rlo__usage *rlo__registry_find_usage(const rlo__registry *registry,
+                                     const char *name);
+
+/** Makes what is held now the peaks. Not under `lock`. */
+void rlo__registry_reset_peaks(rlo__registry *registry);
 
 /** The hash of a kernel's name, for tables by kernel. */
 uint64_t rlo__registry_hash(const char *kernel_name);

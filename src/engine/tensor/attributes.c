@@ -6,24 +6,96 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "desc/dimension.h"
 #include "engine/tensor/attributes.h"
 
-static const char *type_name(rlo_attribute_type type) {
-  switch (type) {
-    case RLO_ATTRIBUTE_I64:
-      return "an integer";
-    case RLO_ATTRIBUTE_I64S:
-      return "a list of integers";
-    case RLO_ATTRIBUTE_F64:
-      return "a number";
-    case RLO_ATTRIBUTE_BOOL:
-      return "a boolean";
-    case RLO_ATTRIBUTE_STRING:
-      return "a string";
-    case RLO_ATTRIBUTE_SHAPE:
-      return "a shape";
+/* The types, in the order of their bits. */
+static const struct {
+  rlo_attribute_type type;
+  const char *name;
+  /* Of a list: the size of an entry. */
+  size_t entry_bytes;
+} types[] = {
+    {RLO_ATTRIBUTE_I64, "an integer", 0},
+    {RLO_ATTRIBUTE_I64S, "a list of integers", sizeof(int64_t)},
+    {RLO_ATTRIBUTE_F64, "a number", 0},
+    {RLO_ATTRIBUTE_BOOL, "a boolean", 0},
+    {RLO_ATTRIBUTE_STRING, "a string", 0},
+    {RLO_ATTRIBUTE_SHAPE, "a shape", 0},
+    {RLO_ATTRIBUTE_F64S, "a list of numbers", sizeof(double)},
+    {RLO_ATTRIBUTE_BOOLS, "a list of booleans", sizeof(bool)},
+    {RLO_ATTRIBUTE_STRINGS, "a list of strings", sizeof(const char *)},
+    {RLO_ATTRIBUTE_SHAPES, "a list of shapes", sizeof(rlo_shape)},
+    {RLO_ATTRIBUTE_MAP, "a map", 0},
+    {RLO_ATTRIBUTE_U64, "an integer above 2^63 - 1", 0},
+};
+
+enum { NUM_TYPES = sizeof types / sizeof types[0] };
+
+/* The row of a type; NUM_TYPES if there is no such type. */
+static size_t find_type(rlo_attribute_type type) {
+  size_t row = 0;
+  while (row < NUM_TYPES && types[row].type != type) {
+    ++row;
   }
-  return "of no known type";
+  return row;
+}
+
+static const char *type_name(rlo_attribute_type type) {
+  size_t row = find_type(type);
+  return row < NUM_TYPES ? types[row].name : "of no known type";
+}
+
+/* "an integer or a list of integers": where a number is wanted, integers are
+ * not named, and large ones never are. */
+static void print_types(uint32_t wanted, rlo__str *out) {
+  const uint32_t integers = RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_U64;
+  wanted &= (wanted & RLO_ATTRIBUTE_F64) != 0 ? ~integers
+                                              : ~(uint32_t)RLO_ATTRIBUTE_U64;
+  for (size_t row = 0; row < NUM_TYPES; ++row) {
+    if ((wanted & (uint32_t)types[row].type) != 0) {
+      rlo__str_printf(
+          out, "%s%s", out->length == 0 ? "" : " or ", types[row].name);
+    }
+  }
+}
+
+static rlo_status fail_type(const rlo_attribute *attribute, uint32_t wanted) {
+  char words[256];
+  rlo__str names = rlo__str_over(words, sizeof words);
+  print_types(wanted, &names);
+  return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                  "attribute '%s' is %s, not %s",
+                  attribute->name,
+                  type_name(attribute->type),
+                  rlo__str_text(&names));
+}
+
+size_t rlo__attribute_entry_bytes(rlo_attribute_type type) {
+  size_t row = find_type(type);
+  return row < NUM_TYPES ? types[row].entry_bytes : 0;
+}
+
+rlo__attribute_list rlo__attribute_entries(const rlo_attribute *attribute) {
+  switch (attribute->type) {
+    case RLO_ATTRIBUTE_I64S:
+      return (rlo__attribute_list){attribute->value.i64s.values,
+                                   attribute->value.i64s.count};
+    case RLO_ATTRIBUTE_F64S:
+      return (rlo__attribute_list){attribute->value.f64s.values,
+                                   attribute->value.f64s.count};
+    case RLO_ATTRIBUTE_BOOLS:
+      return (rlo__attribute_list){attribute->value.bools.values,
+                                   attribute->value.bools.count};
+    case RLO_ATTRIBUTE_STRINGS:
+      return (rlo__attribute_list){attribute->value.strings.values,
+                                   attribute->value.strings.count};
+    case RLO_ATTRIBUTE_SHAPES:
+      return (rlo__attribute_list){attribute->value.shapes.values,
+                                   attribute->value.shapes.count};
+    default:
+      return (rlo__attribute_list){NULL, 0};
+  }
 }
 
 const rlo_attribute *rlo_attributes_find(const rlo_attributes *attributes,
@@ -40,139 +112,189 @@ const rlo_attribute *rlo_attributes_find(const rlo_attributes *attributes,
   return NULL;
 }
 
-/* Finds an attribute and checks that it has one of the types. */
-static rlo_status get(const rlo_attributes *attributes,
-                      const char *name,
-                      uint32_t types,
-                      rlo_attribute_type wanted,
-                      const rlo_attribute **out_attribute) {
+/* Finds an attribute of one of the types; NULL, with the status set, if there
+ * is none. */
+static const rlo_attribute *find(const rlo_attributes *attributes,
+                                 const char *name,
+                                 uint32_t wanted,
+                                 rlo_status *out_status) {
   const rlo_attribute *attribute = rlo_attributes_find(attributes, name);
+  *out_status = RLO_OK;
   if (attribute == NULL) {
-    return RLO_FAIL(RLO_NOT_FOUND, "attribute '%s' is missing", name);
+    *out_status = RLO_FAIL(RLO_NOT_FOUND, "attribute '%s' is missing", name);
+    return NULL;
   }
-  if (((uint32_t)attribute->type & types) == 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "attribute '%s' is %s, not %s",
-                    name,
-                    type_name(attribute->type),
-                    type_name(wanted));
+  if (((uint32_t)attribute->type & wanted) == 0) {
+    *out_status = fail_type(attribute, wanted);
+    return NULL;
   }
-  *out_attribute = attribute;
-  return RLO_OK;
+  return attribute;
 }
 
-/* Copies the value of an attribute of exactly this type: the members of a union
- * begin where it does. */
-static rlo_status copy_value(const rlo_attributes *attributes,
-                             const char *name,
-                             rlo_attribute_type type,
-                             void *out_value,
-                             size_t bytes) {
-  const rlo_attribute *found = NULL;
-  RLO_TRY(get(attributes, name, (uint32_t)type, type, &found));
-  memcpy(out_value, &found->value, bytes);
-  return RLO_OK;
-}
+/* Defines the getter of one type. */
+#define GETTER(function, type_of_value, attribute_type, member) \
+  rlo_status function(const rlo_attributes *attributes,         \
+                      const char *name,                         \
+                      type_of_value *out_value) {               \
+    RLO_REQUIRE(name, out_value);                               \
+    rlo_status status = RLO_OK;                                 \
+    const rlo_attribute *found =                                \
+        find(attributes, name, attribute_type, &status);        \
+    if (found != NULL) {                                        \
+      *out_value = found->value.member;                         \
+    }                                                           \
+    return status;                                              \
+  }
 
-rlo_status rlo_attributes_get_i64(const rlo_attributes *attributes,
+GETTER(rlo_attributes_get_i64, int64_t, RLO_ATTRIBUTE_I64, i64)
+GETTER(rlo_attributes_get_bool, bool, RLO_ATTRIBUTE_BOOL, boolean)
+GETTER(rlo_attributes_get_string, const char *, RLO_ATTRIBUTE_STRING, string)
+GETTER(rlo_attributes_get_shape, const rlo_shape *, RLO_ATTRIBUTE_SHAPE, shape)
+GETTER(rlo_attributes_get_i64s, rlo_i64_list, RLO_ATTRIBUTE_I64S, i64s)
+GETTER(rlo_attributes_get_f64s, rlo_f64_list, RLO_ATTRIBUTE_F64S, f64s)
+GETTER(rlo_attributes_get_bools, rlo_bool_list, RLO_ATTRIBUTE_BOOLS, bools)
+GETTER(rlo_attributes_get_strings,
+       rlo_string_list,
+       RLO_ATTRIBUTE_STRINGS,
+       strings)
+GETTER(rlo_attributes_get_shapes, rlo_shape_list, RLO_ATTRIBUTE_SHAPES, shapes)
+GETTER(rlo_attributes_get_map, const rlo_attributes *, RLO_ATTRIBUTE_MAP, map)
+
+rlo_status rlo_attributes_get_u64(const rlo_attributes *attributes,
                                   const char *name,
-                                  int64_t *out_value) {
+                                  uint64_t *out_value) {
   RLO_REQUIRE(name, out_value);
-  return copy_value(
-      attributes, name, RLO_ATTRIBUTE_I64, out_value, sizeof *out_value);
+  rlo_status status = RLO_OK;
+  const rlo_attribute *found =
+      find(attributes, name, RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_U64, &status);
+  if (found == NULL) {
+    return status;
+  }
+  if (found->type == RLO_ATTRIBUTE_I64 && found->value.i64 < 0) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "attribute '%s' is %lld; it is not negative",
+                    name,
+                    (long long)found->value.i64);
+  }
+  *out_value = found->type == RLO_ATTRIBUTE_U64 ? found->value.u64
+                                                : (uint64_t)found->value.i64;
+  return RLO_OK;
 }
 
-rlo_status rlo_attributes_get_i64s(const rlo_attributes *attributes,
-                                   const char *name,
-                                   rlo_i64_list *out_value) {
-  RLO_REQUIRE(name, out_value);
-  return copy_value(
-      attributes, name, RLO_ATTRIBUTE_I64S, out_value, sizeof *out_value);
+double rlo__attribute_round(const rlo_attribute *number, bool *out_is_exact) {
+  /* The powers of two are no value of the integer types, and exact. */
+  double rounded = 0.0;
+  switch (number->type) {
+    case RLO_ATTRIBUTE_I64:
+      rounded = (double)number->value.i64;
+      *out_is_exact = rounded < 0x1p63 && (int64_t)rounded == number->value.i64;
+      return rounded;
+    case RLO_ATTRIBUTE_U64:
+      rounded = (double)number->value.u64;
+      *out_is_exact =
+          rounded < 0x1p64 && (uint64_t)rounded == number->value.u64;
+      return rounded;
+    default:
+      *out_is_exact = true;
+      return number->value.f64;
+  }
 }
 
 rlo_status rlo_attributes_get_f64(const rlo_attributes *attributes,
                                   const char *name,
                                   double *out_value) {
   RLO_REQUIRE(name, out_value);
-  const rlo_attribute *found = NULL;
-  RLO_TRY(get(attributes,
-              name,
-              RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64,
-              RLO_ATTRIBUTE_F64,
-              &found));
-  *out_value = found->type == RLO_ATTRIBUTE_F64 ? found->value.f64
-                                                : (double)found->value.i64;
+  rlo_status status = RLO_OK;
+  bool is_exact = false;
+  const rlo_attribute *found =
+      find(attributes, name, RLO__ATTRIBUTE_NUMBER, &status);
+  if (found == NULL) {
+    return status;
+  }
+  double value = rlo__attribute_round(found, &is_exact);
+  if (!is_exact) {
+    char digits[RLO__ATTRIBUTE_DIGITS];
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "attribute '%s' is %s, which no double holds exactly",
+                    name,
+                    rlo__attribute_print(found, digits));
+  }
+  *out_value = value;
   return RLO_OK;
 }
 
-rlo_status rlo_attributes_get_bool(const rlo_attributes *attributes,
-                                   const char *name,
-                                   bool *out_value) {
-  RLO_REQUIRE(name, out_value);
-  return copy_value(
-      attributes, name, RLO_ATTRIBUTE_BOOL, out_value, sizeof *out_value);
-}
-
-rlo_status rlo_attributes_get_string(const rlo_attributes *attributes,
-                                     const char *name,
-                                     const char **out_value) {
-  RLO_REQUIRE(name, out_value);
-  return copy_value(
-      attributes, name, RLO_ATTRIBUTE_STRING, out_value, sizeof *out_value);
-}
-
-rlo_status rlo_attributes_get_shape(const rlo_attributes *attributes,
-                                    const char *name,
-                                    const rlo_shape **out_value) {
-  RLO_REQUIRE(name, out_value);
-  return copy_value(
-      attributes, name, RLO_ATTRIBUTE_SHAPE, out_value, sizeof *out_value);
+const char *rlo__attribute_print(const rlo_attribute *number,
+                                 char out_digits[RLO__ATTRIBUTE_DIGITS]) {
+  rlo__str out = rlo__str_over(out_digits, RLO__ATTRIBUTE_DIGITS);
+  switch (number->type) {
+    case RLO_ATTRIBUTE_I64:
+      rlo__str_printf(&out, "%lld", (long long)number->value.i64);
+      break;
+    case RLO_ATTRIBUTE_U64:
+      rlo__str_printf(&out, "%llu", (unsigned long long)number->value.u64);
+      break;
+    default:
+      rlo__str_printf(&out, "%g", number->value.f64);
+      break;
+  }
+  return rlo__str_text(&out);
 }
 
 /* ------------------------------------------------------------------ checking
  */
 
-/* Checks an attribute by itself. */
-static rlo_status check_item(const rlo_attribute *item, int32_t index) {
+static rlo_status check_map(const rlo_attributes *map, int32_t depth);
+
+static rlo_status check_strings(const rlo_attribute *item) {
+  for (int32_t i = 0; i < item->value.strings.count; ++i) {
+    if (item->value.strings.values[i] == NULL) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "string %d of attribute '%s' is NULL",
+                      i,
+                      item->name);
+    }
+  }
+  return RLO_OK;
+}
+
+/* Checks an attribute by itself. `depth` is that of the map it is in. */
+static rlo_status check_item(const rlo_attribute *item,
+                             int32_t index,
+                             int32_t depth) {
   if (item->name == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "attribute %d has no name", index);
   }
-  bool is_whole = true;
-  switch (item->type) {
-    case RLO_ATTRIBUTE_I64:
-    case RLO_ATTRIBUTE_F64:
-    case RLO_ATTRIBUTE_BOOL:
-      break;
-    case RLO_ATTRIBUTE_I64S:
-      is_whole =
-          item->value.i64s.count >= 0 &&
-          (item->value.i64s.count == 0 || item->value.i64s.values != NULL);
-      break;
-    case RLO_ATTRIBUTE_STRING:
-      is_whole = item->value.string != NULL;
-      break;
-    case RLO_ATTRIBUTE_SHAPE:
-      is_whole = item->value.shape != NULL;
-      break;
-    default:
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "attribute '%s' is of no known type (%d)",
-                      item->name,
-                      (int)item->type);
+  if (find_type(item->type) == NUM_TYPES) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "attribute '%s' is of no known type (%d)",
+                    item->name,
+                    (int)item->type);
   }
+  const rlo__attribute_list list = rlo__attribute_entries(item);
+  bool is_whole =
+      list.count >= 0 && (list.count == 0 || list.entries != NULL) &&
+      (item->type != RLO_ATTRIBUTE_STRING || item->value.string != NULL) &&
+      (item->type != RLO_ATTRIBUTE_SHAPE || item->value.shape != NULL) &&
+      (item->type != RLO_ATTRIBUTE_MAP || item->value.map != NULL);
   if (!is_whole) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "attribute '%s' is %s without its values",
                     item->name,
                     type_name(item->type));
   }
+  if (item->type == RLO_ATTRIBUTE_STRINGS) {
+    return check_strings(item);
+  }
+  if (item->type == RLO_ATTRIBUTE_MAP) {
+    rlo_status status = check_map(item->value.map, depth + 1);
+    return status == RLO_OK
+               ? RLO_OK
+               : rlo__status_prefix(status, "in '%s': ", item->name);
+  }
   return RLO_OK;
 }
 
-rlo_status rlo__attributes_check_items(const rlo_attributes *attributes) {
-  if (attributes == NULL) {
-    return RLO_OK;
-  }
+static rlo_status check_items(const rlo_attributes *attributes, int32_t depth) {
   if (attributes->count < 0 ||
       (attributes->count > 0 && attributes->items == NULL)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -180,9 +302,30 @@ rlo_status rlo__attributes_check_items(const rlo_attributes *attributes) {
                     attributes->count);
   }
   for (int32_t i = 0; i < attributes->count; ++i) {
-    RLO_TRY(check_item(&attributes->items[i], i));
+    RLO_TRY(check_item(&attributes->items[i], i, depth));
   }
   return RLO_OK;
+}
+
+static rlo_status check_map(const rlo_attributes *map, int32_t depth) {
+  if (depth > RLO_MAX_ATTRIBUTE_DEPTH) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "maps nest deeper than %d",
+                    RLO_MAX_ATTRIBUTE_DEPTH);
+  }
+  RLO_TRY(check_items(map, depth));
+  for (int32_t i = 0; i < map->count; ++i) {
+    if (rlo_attributes_find(map, map->items[i].name) != &map->items[i]) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "attribute '%s' is given twice",
+                      map->items[i].name);
+    }
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__attributes_check_items(const rlo_attributes *attributes) {
+  return attributes != NULL ? check_items(attributes, 0) : RLO_OK;
 }
 
 static rlo_status fail_unknown(const char *name,
@@ -216,15 +359,9 @@ static rlo_status check_known(const rlo_attributes *attributes,
   }
   for (int32_t s = 0; s < count; ++s) {
     if (strcmp(specs[s].name, item->name) == 0) {
-      uint32_t types = specs[s].types;
-      if (((uint32_t)item->type & types) == 0) {
-        return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "%s: attribute '%s' is %s, not %s",
-                        kernel_name,
-                        item->name,
-                        type_name(item->type),
-                        /* The simplest of its types. */
-                        type_name((rlo_attribute_type)(types & -types)));
+      if (((uint32_t)item->type & specs[s].types) == 0) {
+        return rlo__status_prefix(
+            fail_type(item, specs[s].types), "%s: ", kernel_name);
       }
       return RLO_OK;
     }
@@ -238,6 +375,10 @@ rlo_status rlo_attributes_check(const rlo_attributes *attributes,
                                 int32_t count) {
   RLO_REQUIRE(kernel_name);
   RLO_REQUIRE_LIST(specs, count);
+  if (count < 0) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "%s: %d attribute specs", kernel_name, count);
+  }
   rlo_status status = rlo__attributes_check_items(attributes);
   if (status != RLO_OK) {
     return rlo__status_prefix(status, "%s: ", kernel_name);
@@ -255,101 +396,6 @@ rlo_status rlo_attributes_check(const rlo_attributes *attributes,
     }
   }
   return RLO_OK;
-}
-
-/* ------------------------------------------------------------------- cloning
- */
-
-static rlo_status clone_item(const rlo_attribute *from, rlo_attribute *to) {
-  to->type = from->type;
-  to->value = from->value;
-  void *part = NULL;
-  size_t bytes = 0;
-  if (from->type == RLO_ATTRIBUTE_I64S) {
-    bytes = (size_t)from->value.i64s.count * sizeof(int64_t);
-    part = rlo__alloc(bytes);
-    to->value.i64s.values = part;
-    if (part != NULL && bytes > 0) {
-      memcpy(part, from->value.i64s.values, bytes);
-    }
-  } else if (from->type == RLO_ATTRIBUTE_STRING) {
-    part = rlo__alloc_string(from->value.string);
-    to->value.string = part;
-  } else if (from->type == RLO_ATTRIBUTE_SHAPE) {
-    rlo_shape *shape = rlo__alloc(sizeof *shape);
-    part = shape;
-    to->value.shape = shape;
-    if (shape != NULL) {
-      *shape = *from->value.shape;
-    }
-  } else {
-    to->name = rlo__alloc_string(from->name);
-    return to->name != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
-  }
-  if (part == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  to->name = rlo__alloc_string(from->name);
-  return to->name != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
-}
-
-/* A list that owns its parts, which the public struct declares const. */
-typedef struct owned_attributes {
-  rlo_attributes list;
-  rlo_attribute *items;
-} owned_attributes;
-
-rlo_status rlo_attributes_clone(const rlo_attributes *attributes,
-                                rlo_attributes **out_attributes) {
-  RLO_REQUIRE(out_attributes);
-  *out_attributes = NULL;
-  RLO_TRY(rlo__attributes_check_items(attributes));
-  int32_t count = attributes != NULL ? attributes->count : 0;
-  owned_attributes *clone = rlo__alloc(sizeof *clone);
-  if (clone == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  clone->items = rlo__alloc_array((size_t)count + 1, sizeof *clone->items);
-  if (clone->items == NULL) {
-    goto fail;
-  }
-  clone->list.items = clone->items;
-  for (int32_t i = 0; i < count; ++i) {
-    /* Counted first, so that a failure releases its parts. */
-    clone->list.count = i + 1;
-    RLO_TRY_GOTO(clone_item(&attributes->items[i], &clone->items[i]));
-  }
-  *out_attributes = &clone->list;
-  return RLO_OK;
-fail:
-  rlo_attributes_release(&clone->list);
-  return status;
-}
-
-static void free_borrowed(const void *part) {
-  /* Allocated by clone_item. */
-  rlo__free((void *)(uintptr_t)part);
-}
-
-void rlo_attributes_release(rlo_attributes *attributes) {
-  if (attributes == NULL) {
-    return;
-  }
-  owned_attributes *clone = (owned_attributes *)attributes;
-  for (int32_t i = 0; clone->items != NULL && i < clone->list.count; ++i) {
-    rlo_attribute *item = &clone->items[i];
-    free_borrowed(item->name);
-    if (item->type == RLO_ATTRIBUTE_I64S) {
-      free_borrowed(item->value.i64s.values);
-    } else if (item->type == RLO_ATTRIBUTE_STRING) {
-      free_borrowed(item->value.string);
-    } else if (item->type == RLO_ATTRIBUTE_SHAPE) {
-      free_borrowed(item->value.shape);
-    }
-  }
-  rlo__free(clone->items);
-  rlo__free(clone);
 }
 
 /* ------------------------------------------------------------------- reading
@@ -414,26 +460,11 @@ rlo_status rlo__dims_get_pairs(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-static rlo_status resolve_axis(const char *name,
-                               int64_t axis,
-                               int32_t rank,
-                               int32_t *out_axis) {
-  if (axis < -(int64_t)rank || axis >= rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "'%s' names dimension %lld of an array of rank %d",
-                    name,
-                    (long long)axis,
-                    rank);
-  }
-  *out_axis = (int32_t)(axis < 0 ? axis + rank : axis);
-  return RLO_OK;
-}
-
 rlo_status rlo__axis_get(const rlo_attributes *attributes,
                          const char *name,
                          int32_t rank,
                          int32_t *out_axis) {
-  return resolve_axis(name, rlo__i64_or(attributes, name, 0), rank, out_axis);
+  return rlo__dim_find(name, rlo__i64_or(attributes, name, 0), rank, out_axis);
 }
 
 rlo_status rlo__axes_get(const rlo_attributes *attributes,
@@ -444,7 +475,23 @@ rlo_status rlo__axes_get(const rlo_attributes *attributes,
   rlo__dims dims = {{0}, 0};
   RLO_TRY(rlo__dims_get(attributes, name, &dims));
   for (int32_t k = 0; k < dims.count; ++k) {
-    RLO_TRY(resolve_axis(name, dims.values[k], rank, &out_axes[k]));
+    RLO_TRY(rlo__dim_find(name, dims.values[k], rank, &out_axes[k]));
+  }
+  *out_count = dims.count;
+  return RLO_OK;
+}
+
+rlo_status rlo__axes_get_once(const rlo_attributes *attributes,
+                              const char *name,
+                              int32_t rank,
+                              int32_t out_axes[RLO_MAX_RANK],
+                              int32_t *out_count) {
+  rlo__dims dims = {{0}, 0};
+  rlo__dim_set named;
+  RLO_TRY(rlo__dims_get(attributes, name, &dims));
+  rlo__dim_set_init(&named, rank);
+  for (int32_t k = 0; k < dims.count; ++k) {
+    RLO_TRY(rlo__dim_set_add(&named, name, dims.values[k], &out_axes[k]));
   }
   *out_count = dims.count;
   return RLO_OK;

@@ -5,9 +5,36 @@
 #include "relayout/attributes.h"
 
 /** RLO_OK if every attribute has a name, a known type and the parts of its
- *  value. The names may be any. */
+ *  value, in maps too, where no name is given twice. The names may be any. */
 RLO_NODISCARD rlo_status
 rlo__attributes_check_items(const rlo_attributes *attributes);
+
+/** The entries of a list of any type. */
+typedef struct rlo__attribute_list {
+  const void *entries;
+  int32_t count;
+} rlo__attribute_list;
+
+/** The entries of a list; {NULL, 0} for what is no list. */
+rlo__attribute_list rlo__attribute_entries(const rlo_attribute *attribute);
+
+/** The size of an entry of a list of this type; 0 if it is no list. */
+size_t rlo__attribute_entry_bytes(rlo_attribute_type type);
+
+/** The types of an attribute that is a number: all that
+ *  rlo_attributes_get_f64 takes. */
+#define RLO__ATTRIBUTE_NUMBER \
+  (RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_U64)
+
+/** A number rounded to a double, and whether it is exactly that. */
+double rlo__attribute_round(const rlo_attribute *number, bool *out_is_exact);
+
+/** Room for the digits of a number and a NUL. */
+#define RLO__ATTRIBUTE_DIGITS 32
+
+/** Prints a number, integers with all their digits. Returns out_digits. */
+const char *rlo__attribute_print(const rlo_attribute *number,
+                                 char out_digits[RLO__ATTRIBUTE_DIGITS]);
 
 /*
  * Reading attributes whose names and types have been checked. Those that are
@@ -52,6 +79,14 @@ RLO_NODISCARD rlo_status rlo__axes_get(const rlo_attributes *attributes,
                                        int32_t rank,
                                        int32_t out_axes[RLO_MAX_RANK],
                                        int32_t *out_count);
+
+/** The same for different dimensions. RLO_INVALID_ARGUMENT, naming both
+ * numbers, if two are the same. */
+RLO_NODISCARD rlo_status rlo__axes_get_once(const rlo_attributes *attributes,
+                                            const char *name,
+                                            int32_t rank,
+                                            int32_t out_axes[RLO_MAX_RANK],
+                                            int32_t *out_count);
 
 /** An integer, or its default. */
 int64_t rlo__i64_or(const rlo_attributes *attributes,

@@ -11,80 +11,6 @@
 
 static const rlo__pending no_pending = {NULL, NULL};
 
-static _Thread_local int64_t balance;
-
-void rlo__pending_release(rlo__pending pending) {
-  if (pending.ops != NULL) {
-    pending.ops->release(pending.state);
-  }
-}
-
-int64_t rlo__tensor_balance(void) {
-  return balance;
-}
-
-uint64_t rlo__tensor_next_id(const rlo_engine *engine) {
-  return 1 + (uint64_t)atomic_load_explicit(&engine->counters.tensors_made,
-                                            memory_order_relaxed);
-}
-
-rlo_status rlo__tensor_create(rlo_engine *engine,
-                              rlo__shared_shape *shape,
-                              rlo__allocation *allocation,
-                              rlo__pending pending,
-                              rlo_tensor **out_tensor) {
-  rlo_tensor *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = rlo__mutex_init(&made->mutex);
-  if (status != RLO_OK) {
-    rlo__free(made);
-    return status;
-  }
-  atomic_init(&made->num_references, 1);
-  made->id = 1 + (uint64_t)atomic_fetch_add_explicit(
-                     &engine->counters.tensors_made, 1, memory_order_relaxed);
-  made->engine = rlo__engine_retain(engine);
-  made->shape = rlo__shared_shape_retain(shape);
-  made->allocation = allocation;
-  made->pending = pending;
-  rlo__engine_count(&engine->counters.live_tensors, 1);
-  ++balance;
-  *out_tensor = made;
-  return RLO_OK;
-}
-
-rlo_tensor *rlo_tensor_retain(rlo_tensor *tensor) {
-  if (tensor != NULL) {
-    atomic_fetch_add_explicit(&tensor->num_references, 1, memory_order_relaxed);
-  }
-  return tensor;
-}
-
-void rlo_tensor_release(rlo_tensor *tensor) {
-  if (tensor == NULL ||
-      atomic_fetch_sub_explicit(
-          &tensor->num_references, 1, memory_order_acq_rel) != 1) {
-    return;
-  }
-  rlo_engine *engine = tensor->engine;
-  while (tensor->replicas != NULL) {
-    rlo__replica *replica = tensor->replicas;
-    tensor->replicas = replica->next;
-    rlo__allocation_release(replica->allocation);
-    rlo__free(replica);
-  }
-  rlo__allocation_release(tensor->allocation);
-  rlo__pending_release(tensor->pending);
-  rlo__shared_shape_release(engine->shapes, tensor->shape);
-  rlo__mutex_deinit(&tensor->mutex);
-  rlo__free(tensor);
-  rlo__engine_count(&engine->counters.live_tensors, -1);
-  --balance;
-  rlo__engine_release(engine);
-}
-
 rlo_status rlo__tensor_check(const rlo_tensor *tensor,
                              const rlo_engine *engine,
                              const char *role,
@@ -97,13 +23,6 @@ rlo_status rlo__tensor_check(const rlo_tensor *tensor,
                     tensor == NULL ? "is NULL" : "is of another engine");
   }
   return RLO_OK;
-}
-
-void rlo__tensor_list_release(rlo_tensor **tensors, int32_t count) {
-  for (int32_t n = 0; tensors != NULL && n < count; ++n) {
-    rlo_tensor_release(tensors[n]);
-  }
-  rlo__free(tensors);
 }
 
 /* ------------------------------------------------------------------ creating
@@ -125,8 +44,8 @@ rlo_status rlo_tensor_create(rlo_engine *engine,
   if (data != NULL) {
     RLO_TRY_GOTO(rlo__allocation_write(allocation, data));
   }
-  RLO_TRY_GOTO(
-      rlo__tensor_create(engine, shared, allocation, no_pending, out_tensor));
+  RLO_TRY_GOTO(rlo__tensor_create_for_caller(
+      engine, shared, allocation, no_pending, out_tensor));
   allocation = NULL;
 fail:
   rlo__allocation_release(allocation);
@@ -176,8 +95,8 @@ rlo_status rlo__tensor_create_external(rlo_engine *engine,
                                        rlo_release_fn release,
                                        void *payload,
                                        rlo_tensor **out_tensor) {
-  RLO_TRY(
-      rlo__tensor_create(engine, shape, allocation, no_pending, out_tensor));
+  RLO_TRY(rlo__tensor_create_for_caller(
+      engine, shape, allocation, no_pending, out_tensor));
   /* Set last, so that a failure never calls `release`. */
   allocation->release = release;
   allocation->payload = payload;
@@ -406,8 +325,8 @@ rlo_status rlo_tensor_view(rlo_tensor *tensor,
   RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
   RLO_TRY_GOTO(check_view(&tensor->shape->shape, shape));
   RLO_TRY_GOTO(rlo__tensor_need(tensor, NULL, &allocation));
-  RLO_TRY_GOTO(
-      rlo__tensor_create(engine, shared, allocation, no_pending, out_view));
+  RLO_TRY_GOTO(rlo__tensor_create_for_caller(
+      engine, shared, allocation, no_pending, out_view));
   allocation = NULL;
 fail:
   rlo__allocation_release(allocation);
@@ -458,7 +377,7 @@ const char *rlo_tensor_backend_name(rlo_tensor *tensor) {
   if (allocation != NULL) {
     name = allocation->instance->name;
   } else if (pending.ops != NULL) {
-    name = pending.ops->backend_name(pending.state);
+    name = pending.ops->instance(pending.state)->name;
   }
   rlo__allocation_release(allocation);
   rlo__pending_release(pending);

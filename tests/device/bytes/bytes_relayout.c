@@ -82,8 +82,9 @@ void bytes_relayout(void) {
         rlo__families[f]->device_class == RLO_DEVICE_CLASS_CPU ? "cpu" : "gpu",
         rlo__families[f]->name,
         (long long)runs[f]);
-    /* Nothing here computes. */
-    if ((rlo__families[f]->traits & RLO__FAMILY_COMPUTES) == 0) {
+    /* Nothing here computes, or has units of less than a byte. */
+    if ((rlo__families[f]->traits &
+         (RLO__FAMILY_COMPUTES | RLO__FAMILY_BITS)) == 0) {
       ck_assert_int_ge(runs[f], TEST_IS_SANITIZED ? 1 : 30);
     }
   }

@@ -65,7 +65,7 @@ static void check_is_wide(const rlo__family *family) {
 }
 
 static bool takes_guards(const rlo__family *family) {
-  return (family->traits & RLO__FAMILY_COMPUTES) == 0 &&
+  return (family->traits & (RLO__FAMILY_COMPUTES | RLO__FAMILY_BITS)) == 0 &&
          strcmp(family->name, "copy") != 0 &&
          strcmp(family->name, "gather_rows") != 0 &&
          (strcmp(family->name, "packed") != 0 ||

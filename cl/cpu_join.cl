@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads of kernels of the CPU class that transpose: bytes as they are, or put
+ * together from packed elements of several rows (src/plan/joined_rows.h).
+ *
+ * With RLO_JOINED_BITS b a unit is a byte, and the kernel moves
+ *
+ *     for k < 8 / b: element h of the byte k * step bytes further, as element k
+ *
+ * in place of the byte at an address.
+ */
+#ifndef RLO_CPU_JOIN_CL
+#define RLO_CPU_JOIN_CL
+
+#include "cpu_common.cl"
+
+/* Bits of a packed element: 1, 2 or 4. 0: bytes are read as they are. */
+#ifndef RLO_JOINED_BITS
+#define RLO_JOINED_BITS 0
+#endif
+
+/* Rows that are joined: the distance from one to the next, and the first bit of
+ * element h. */
+typedef struct rlo_join {
+  long step;
+  uint bit;
+} rlo_join;
+
+#if RLO_JOINED_BITS > 0
+#define RLO_JOINED_ROWS (8 / RLO_JOINED_BITS)
+
+/* In each byte of a word: the bits of element k. */
+#define RLO_JOINED_MASK(k)                                         \
+  (((1UL << RLO_JOINED_BITS) - 1UL) * 0x0101010101010101UL         \
+   << (k) * RLO_JOINED_BITS)
+
+RLO_INLINE rlo_line rlo_read_line(__global const uchar *from, rlo_join join) {
+  rlo_line sum = (rlo_line)0UL;
+#pragma unroll
+  for (int k = 0; k < RLO_JOINED_ROWS; ++k) {
+    const rlo_line row = *(__global const rlo_line_any *)(from + k * join.step);
+    /* Rotated by less than a byte: the mask drops what came from another. */
+    const ulong turn = (ulong)(k * RLO_JOINED_BITS - (int)join.bit) & 63UL;
+    sum |= (row << turn | row >> (-turn & 63UL)) & RLO_JOINED_MASK(k);
+  }
+  return sum;
+}
+
+RLO_INLINE rlo_unit rlo_read_unit(__global const uchar *from, rlo_join join) {
+  uint sum = 0;
+  for (int k = 0; k < RLO_JOINED_ROWS; ++k) {
+    sum |= ((uint)from[k * join.step] >> join.bit &
+            ((1U << RLO_JOINED_BITS) - 1U))
+           << k * RLO_JOINED_BITS;
+  }
+  return (rlo_unit)sum;
+}
+#else
+RLO_INLINE rlo_line rlo_read_line(__global const uchar *from, rlo_join join) {
+  (void)join;
+  return *(__global const rlo_line_any *)from;
+}
+
+RLO_INLINE rlo_unit rlo_read_unit(__global const uchar *from, rlo_join join) {
+  (void)join;
+  return *(__global const rlo_unit_any *)from;
+}
+#endif
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_ENGINE_TENSOR_LIFETIME_H
+#define RLO_ENGINE_TENSOR_LIFETIME_H
+
+#include "base/thread.h"
+#include "engine/memory/backend_instance.h"
+#include "engine/tensor/scope_stack.h"
+#include "engine/tensor/shape_table.h"
+#include "relayout/tensor.h"
+
+/** How the bytes of a pending tensor are computed. `state` is counted. */
+typedef struct rlo__pending_ops {
+  /** Computes the bytes of a tensor of `shape`. Called once for a tensor, with
+   *  its mutex held; again if it fails. */
+  rlo_status (*run)(void *state,
+                    rlo__shared_shape *shape,
+                    rlo__allocation **out_allocation);
+  /** The instance that the bytes will be on; borrowed. */
+  const rlo__backend_instance *(*instance)(const void *state);
+  void (*retain)(void *state);
+  void (*release)(void *state);
+} rlo__pending_ops;
+
+/** A computation that waits, by reference; ops NULL: none. */
+typedef struct rlo__pending {
+  const rlo__pending_ops *ops;
+  void *state;
+} rlo__pending;
+
+/** Releases the reference; does nothing for none. */
+void rlo__pending_release(rlo__pending pending);
+
+/** A copy of a tensor's bytes on another backend. */
+typedef struct rlo__replica {
+  struct rlo__replica *next;
+  rlo__allocation *allocation;
+} rlo__replica;
+
+/** What one reference adds to rlo_tensor.references. A reference is the user's
+ *  (rlo_tensor_retain), the library's (rlo__tensor_hold) or a scope's; those of
+ *  the user are counted once more in the upper half. */
+#define RLO__ANY_REFERENCE  UINT64_C(1)
+#define RLO__USER_REFERENCE ((UINT64_C(1) << 32) + RLO__ANY_REFERENCE)
+
+struct rlo_tensor {
+  atomic_uint_fast64_t references;
+  /** Not 0; never reused by the engine. */
+  uint64_t id;
+  /** Retained, as is all below. */
+  rlo_engine *engine;
+  rlo__shared_shape *shape;
+  /** Of the backend that has the bytes, or will; borrowed. */
+  rlo__usage *usage;
+  /** The references that scopes hold, the newest first. Guarded by the engine's
+   *  scope_mutex. */
+  rlo__scope_entry *scope_entries;
+  /** Guards the rest, and is held while a pending tensor runs. */
+  rlo__mutex mutex;
+  /** NULL while the tensor is pending. */
+  rlo__allocation *allocation;
+  /** Never removed: their addresses may have been borrowed. */
+  rlo__replica *replicas;
+  rlo__pending pending;
+};
+
+/**
+ * Creates a tensor of bytes or, with `allocation` NULL, a pending one. Takes
+ * over one reference of either on success, and retains the shape.
+ * RLO_OUT_OF_MEMORY.
+ */
+RLO_NODISCARD rlo_status rlo__tensor_create(rlo_engine *engine,
+                                            rlo__shared_shape *shape,
+                                            rlo__allocation *allocation,
+                                            rlo__pending pending,
+                                            rlo_tensor **out_tensor);
+
+/** As rlo__tensor_create, for a function that returns the tensor to its caller:
+ *  the scope that the thread is in gets the reference. */
+RLO_NODISCARD rlo_status
+rlo__tensor_create_for_caller(rlo_engine *engine,
+                              rlo__shared_shape *shape,
+                              rlo__allocation *allocation,
+                              rlo__pending pending,
+                              rlo_tensor **out_tensor);
+
+/** Takes a reference of the library's own, which outlives scopes; returns the
+ *  tensor. NULL is legal. */
+rlo_tensor *rlo__tensor_hold(rlo_tensor *tensor);
+
+/** Releases a reference of the library's own, or one that has been taken out of
+ *  a scope; NULL is legal. */
+void rlo__tensor_drop(rlo_tensor *tensor);
+
+/** Drops `count` tensors, of which each may be NULL, and frees the list; a NULL
+ *  list is legal. */
+void rlo__tensor_list_drop(rlo_tensor **tensors, int32_t count);
+
+/** Makes one reference of the user's to each tensor the scope's. NULLs are
+ *  passed over. RLO_OUT_OF_MEMORY: then nothing has changed. */
+RLO_NODISCARD rlo_status rlo__tensor_give_to_scope(rlo_scope *scope,
+                                                   rlo_tensor *const *tensors,
+                                                   int32_t count);
+
+/** Releases a reference that is the user's and no scope's; false if there is
+ *  none. */
+bool rlo__tensor_release_own(rlo_tensor *tensor);
+
+/** Makes a reference that has been taken out of a scope the user's. */
+void rlo__tensor_give_to_user(rlo_tensor *tensor);
+
+/** The number of tensors that this thread created less those it released. */
+int64_t rlo__tensor_balance(void);
+
+/** The id of the next tensor that the engine creates, or a later one's. */
+uint64_t rlo__tensor_next_id(const rlo_engine *engine);
+
+/** Releases `count` tensors, of which each may be NULL, and the list; a NULL
+ *  list is legal. */
+void rlo__tensor_list_release(rlo_tensor **tensors, int32_t count);
+
+#endif

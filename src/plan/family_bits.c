@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "ir/form.h"
+#include "ir/problem.h"
+#include "ir/widen.h"
+#include "plan/gpu_launch.h"
+#include "plan/specialized.h"
+
+/*
+ * Family bits, of both classes (cl/bits.cl): moves units that are not 1, 2, 4,
+ * 8 or 16 bytes, byte after byte of the destination. The problem is compiled
+ * into the program.
+ */
+
+/* Bytes that a work-item writes. On GPUs neighbouring work-items write
+ * neighbouring words. */
+enum { CPU_SEGMENT_BYTES = 2048, GPU_SEGMENT_BYTES = 4 };
+
+/* A hull may be larger than its cells by this factor before it is cut into
+ * rows; all of its bytes are visited. */
+enum { MAX_HULL_FACTOR = 2 };
+
+/* ------------------------------------------------------------------- levels
+ */
+
+/** Axes that continue each other in the destination, as one axis of `count`
+ *  places: place p stands for the coordinates of first + p. */
+typedef struct level {
+  int64_t stride;
+  int64_t count, first;
+  /** The axes [first_axis, end_axis) of the problem. */
+  int32_t first_axis, end_axis;
+} level;
+
+/** The destination's form, ready to be solved: levels of falling stride, each
+ *  of which reaches beyond all later ones. */
+typedef struct level_list {
+  int32_t count;
+  level items[RLO_MAX_AXES];
+  /** Of each axis, within its level. */
+  int64_t steps[RLO_MAX_AXES];
+} level_list;
+
+/* Whether a form counts groups of places of a level, *out_group places in each:
+ * *out_factor * floor(place / *out_group) + base. */
+static bool counts_places(const rlo_problem *problem,
+                          const level_list *levels,
+                          const level *l,
+                          const rlo_form *form,
+                          int64_t *out_factor,
+                          int64_t *out_group) {
+  int32_t inner = l->end_axis - 1;
+  while (inner > l->first_axis && form->axis[inner] == 0) {
+    --inner;
+  }
+  int64_t factor = form->axis[inner];
+  int64_t group = levels->steps[inner];
+  bool counts = factor != 0 && !rlo__form_has_terms(problem, form);
+  for (int32_t a = 0; counts && a < problem->num_axes; ++a) {
+    bool is_own = a >= l->first_axis && a <= inner;
+    int64_t steps = is_own ? levels->steps[a] / group : 0;
+    int64_t expected;
+    counts = (!is_own || levels->steps[a] % group == 0) &&
+             rlo__mul(factor, steps, &expected) && form->axis[a] == expected;
+  }
+  *out_factor = factor;
+  *out_group = group;
+  return counts;
+}
+
+/* Leaves out the places that SKIP guards exclude, such as the overhang of a
+ * tile: without them levels do not overlap. Returns whether there were some. */
+static bool cut_by_guards(const rlo_problem *problem,
+                          const level_list *levels,
+                          level *l) {
+  int64_t first = 0;
+  int64_t end = l->count;
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    const rlo_guard *guard = &problem->guards[g];
+    int64_t step;
+    int64_t group;
+    if (guard->kind != RLO_GUARD_SKIP ||
+        !counts_places(problem, levels, l, &guard->form, &step, &group)) {
+      continue;
+    }
+    int64_t base = guard->form.base;
+    int64_t last = guard->limit - 1;
+    int64_t from = step > 0 ? -rlo__floor_div(base, step)
+                            : -rlo__floor_div(last - base, -step);
+    int64_t to = step > 0 ? rlo__floor_div(last - base, step)
+                          : rlo__floor_div(base, -step);
+    first = rlo__max(first, rlo__min(from, l->count) * group);
+    end = rlo__min(end, rlo__min(to + 1, l->count) * group);
+  }
+  if (first >= end || (first == 0 && end == l->count)) {
+    return false;
+  }
+  l->first = first;
+  l->count = end - first;
+  return true;
+}
+
+/* Whether the axis before those of a level continues them. */
+static bool is_continued(const rlo_problem *problem, const level *l) {
+  int64_t next;
+  return l->first_axis > 0 && l->first == 0 &&
+         rlo__mul(l->stride, l->count, &next) &&
+         problem->dst.axis[l->first_axis - 1] == next;
+}
+
+/* Finds the levels. False if some overlap, so that a place does not tell its
+ * point. */
+static bool find_levels(const rlo_problem *problem, level_list *out) {
+  const int64_t *strides = problem->dst.axis;
+  out->count = 0;
+  int64_t reach = 0;
+  for (int32_t end = problem->num_axes; end > 0;) {
+    level l = {.end_axis = end, .first_axis = end - 1};
+    l.stride = strides[l.first_axis];
+    l.count = problem->extents[l.first_axis];
+    out->steps[l.first_axis] = 1;
+    while (is_continued(problem, &l) ||
+           (cut_by_guards(problem, out, &l) && is_continued(problem, &l))) {
+      --l.first_axis;
+      out->steps[l.first_axis] = l.count;
+      l.count *= problem->extents[l.first_axis];
+    }
+    if (l.stride <= reach) {
+      return false;
+    }
+    reach += l.stride * (l.count - 1);
+    out->items[out->count++] = l;
+    end = l.first_axis;
+  }
+  for (int32_t k = 0; k < out->count / 2; ++k) {
+    level swapped = out->items[k];
+    out->items[k] = out->items[out->count - 1 - k];
+    out->items[out->count - 1 - k] = swapped;
+  }
+  return true;
+}
+
+/* --------------------------------------------------------------------- rows
+ */
+
+/** The bytes of the destination as rows that share none. */
+typedef struct row_cut {
+  /** Leading levels that count rows, and how many rows there are. */
+  int32_t levels;
+  int64_t rows;
+  /** Position of the first row; cells and bytes of a row. */
+  int64_t first, cells, bytes;
+} row_cut;
+
+/* Cuts so that `levels` of the levels count rows. False if rows would not begin
+ * at the same bit of a byte, or would share one. */
+static bool cut_rows(const level_list *list,
+                     int64_t first,
+                     int32_t levels,
+                     int64_t byte_cells,
+                     row_cut *out) {
+  *out = (row_cut){.levels = levels, .rows = 1, .first = first, .cells = 1};
+  for (int32_t k = levels; k < list->count; ++k) {
+    out->cells += list->items[k].stride * (list->items[k].count - 1);
+  }
+  out->bytes =
+      rlo__ceil_div(rlo__floor_mod(first, byte_cells) + out->cells, byte_cells);
+  int64_t reach = 0;
+  for (int32_t k = levels - 1; k >= 0; --k) {
+    const level *l = &list->items[k];
+    if (l->stride % byte_cells != 0 ||
+        l->stride - reach < out->bytes * byte_cells) {
+      return false;
+    }
+    reach += l->stride * (l->count - 1);
+    out->rows *= l->count; /* fits: each row has cells of its own */
+  }
+  return true;
+}
+
+/* Chooses the longest rows that are not mostly gaps. */
+static row_cut choose_rows(const rlo_problem *problem,
+                           const level_list *list,
+                           int64_t byte_cells) {
+  int64_t first = problem->dst.base;
+  for (int32_t k = 0; k < list->count; ++k) {
+    first += list->items[k].stride * list->items[k].first;
+  }
+  row_cut chosen;
+  (void)cut_rows(list, first, 0, byte_cells, &chosen);
+  for (int32_t levels = 0; levels <= list->count; ++levels) {
+    row_cut cut;
+    int64_t cells = 1;
+    for (int32_t k = levels; k < list->count; ++k) {
+      cells *= list->items[k].count;
+    }
+    if (cut_rows(list, first, levels, byte_cells, &cut)) {
+      chosen = cut;
+    }
+    if (chosen.levels == levels && chosen.cells / MAX_HULL_FACTOR <= cells) {
+      break;
+    }
+  }
+  return chosen;
+}
+
+/* ------------------------------------------------------------------- launch
+ */
+
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  const rlo_problem *problem = query->problem;
+  int32_t bits = problem->unit_bits;
+  if (bits % 8 == 0 && (bits & (bits - 1)) == 0) {
+    rlo__str_printf(
+        why, "units of %d bytes, which other kernels move", bits / 8);
+    return false;
+  }
+  level_list levels;
+  if (!find_levels(problem, &levels)) {
+    rlo__str_append(why, "its axes overlap in the destination");
+    return false;
+  }
+  return true;
+}
+
+static rlo_status define_levels(const level_list *list,
+                                int32_t num_axes,
+                                const row_cut *cut,
+                                rlo__launch *launch) {
+  enum { LEVEL_NUMBERS = 5 };
+
+  int64_t numbers[RLO_MAX_AXES * LEVEL_NUMBERS];
+  int32_t count = 0;
+  for (int32_t k = 0; k < list->count; ++k) {
+    const level *l = &list->items[k];
+    numbers[count++] = l->stride;
+    numbers[count++] = l->count;
+    numbers[count++] = l->first;
+    numbers[count++] = l->first_axis;
+    numbers[count++] = l->end_axis;
+  }
+  RLO_TRY(rlo__launch_define(launch, "RLO_LEVELS", list->count));
+  RLO_TRY(rlo__launch_define(launch, "RLO_ROW_LEVELS", cut->levels));
+  if (count > 0) {
+    RLO_TRY(rlo__launch_define_list(launch, "RLO_LEVEL_LIST", numbers, count));
+    RLO_TRY(rlo__launch_define_list(
+        launch, "RLO_AXIS_STEPS", list->steps, num_axes));
+  }
+  RLO_TRY(rlo__launch_define(launch, "RLO_FIRST", cut->first));
+  return rlo__launch_define(launch, "RLO_ROW_CELLS", cut->cells);
+}
+
+/* Whether neighbours along the last axis are neighbours in the destination, and
+ * no term tells them apart. */
+static bool has_runs(const rlo_problem *problem) {
+  int32_t last = problem->num_axes - 1;
+  bool has = last >= 0 && problem->dst.axis[last] == 1;
+  for (int32_t t = 0; has && t < problem->num_terms; ++t) {
+    has = problem->terms[t].form.axis[last] == 0;
+  }
+  return has;
+}
+
+static rlo_status cut_segments(const rlo_problem *problem,
+                               const row_cut *rows,
+                               const rlo_device_info *device,
+                               bool is_gpu,
+                               rlo__partition *out) {
+  rlo__partition cut = {.local = is_gpu ? rlo__gpu_local_items(device) : 1};
+  cut.segment =
+      rlo__min(rows->bytes, is_gpu ? GPU_SEGMENT_BYTES : CPU_SEGMENT_BYTES);
+  cut.row_segments = rlo__ceil_div(rows->bytes, cut.segment);
+  if (!rlo__mul(cut.row_segments, rows->rows, &cut.segments)) {
+    return RLO_FAIL(RLO_OVERFLOW, "the segments of all rows leave 64 bits");
+  }
+  int64_t byte_cells = 8 / problem->unit_bits;
+  cut.fits_32_bits = cut.segments <= INT32_MAX - cut.local &&
+                     rows->bytes <= INT32_MAX / byte_cells - CPU_SEGMENT_BYTES;
+  *out = cut;
+  return RLO_OK;
+}
+
+/* Writes the launch of a problem whose units are 1, 2, 4 or 8 bits, of which
+ * the fill has `fill_parts`. */
+static rlo_status emit_parts(const rlo_problem *problem,
+                             int32_t fill_parts,
+                             const rlo_device_info *device,
+                             bool is_gpu,
+                             rlo__launch *launch) {
+  level_list levels;
+  if (!find_levels(problem, &levels)) {
+    return RLO_FAIL(RLO_INTERNAL, "levels that overlap came to family bits");
+  }
+  row_cut rows = choose_rows(problem, &levels, 8 / problem->unit_bits);
+  rlo__partition cut;
+  RLO_TRY(cut_segments(problem, &rows, device, is_gpu, &cut));
+  bool is_index32 = rlo__specialized_fits_32_bits(problem) && cut.fits_32_bits;
+  launch->kernel_file = "bits";
+  RLO_TRY(rlo__launch_define(launch, "RLO_BITS", problem->unit_bits));
+  RLO_TRY(rlo__launch_define(launch, "RLO_FILL_PARTS", fill_parts));
+  RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
+  RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL", cut.local));
+  RLO_TRY(rlo__launch_define(launch, "RLO_RUNS", has_runs(problem)));
+  RLO_TRY(rlo__specialized_define(problem, launch));
+  RLO_TRY(define_levels(&levels, problem->num_axes, &rows, launch));
+  RLO_TRY(rlo__partition_define(&cut, launch));
+  RLO_TRY(rlo__partition_size_launch(&cut, 1, launch));
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__str_printf(&words,
+                  "elements of %d bits, %lld rows of %lld bytes, segments of "
+                  "%lld, %d %s, %d guards",
+                  problem->unit_bits,
+                  (long long)rows.rows,
+                  (long long)rows.bytes,
+                  (long long)cut.segment,
+                  problem->num_terms,
+                  rlo_problem_loads(problem) ? "terms" : "quotients",
+                  problem->num_guards);
+  return RLO_OK;
+}
+
+static rlo_status emit(const rlo__family_query *query,
+                       bool is_gpu,
+                       rlo__launch *launch) {
+  const rlo_problem *problem = query->problem;
+  int32_t bits = problem->unit_bits & -problem->unit_bits;
+  bits = bits < 8 ? bits : 8;
+  rlo_problem *parts = rlo__alloc(sizeof *parts);
+  if (parts == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = RLO_OK;
+  *parts = *problem;
+  bool is_fill_whole =
+      !rlo__problem_uses_fill(problem) || rlo__fill_repeats(problem, bits);
+  if (bits != problem->unit_bits) {
+    RLO_TRY_GOTO(rlo__narrow(parts, bits));
+  }
+  RLO_TRY_GOTO(emit_parts(parts,
+                          is_fill_whole ? 1 : problem->unit_bits / bits,
+                          query->device,
+                          is_gpu,
+                          launch));
+  RLO_TRY_GOTO(rlo__specialized_add_arguments(problem, launch));
+fail:
+  rlo__free(parts);
+  return status;
+}
+
+static rlo_status emit_cpu(const rlo__family_query *query,
+                           rlo__launch *launch) {
+  return emit(query, false, launch);
+}
+
+static rlo_status emit_gpu(const rlo__family_query *query,
+                           rlo__launch *launch) {
+  return emit(query, true, launch);
+}
+
+/* Whether runs of elements are copied, though at another bit of a byte. */
+static bool is_streaming(const rlo_problem *problem) {
+  int32_t last = problem->num_axes - 1;
+  return last < 0 || (has_runs(problem) && problem->src.axis[last] == 1);
+}
+
+static double predict_cpu(const rlo__family_query *query) {
+  return is_streaming(query->problem) ? 0.15 : 0.02;
+}
+
+/* Not measured: a work-item writes four bytes, element by element. */
+static double predict_gpu(const rlo__family_query *query) {
+  return is_streaming(query->problem) ? 0.15 : 0.05;
+}
+
+const rlo__family rlo__family_cpu_bits = {
+    "bits",
+    RLO_DEVICE_CLASS_CPU,
+    is_applicable,
+    predict_cpu,
+    emit_cpu,
+    RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS | RLO__FAMILY_BITS};
+
+const rlo__family rlo__family_gpu_bits = {
+    "bits",
+    RLO_DEVICE_CLASS_GPU,
+    is_applicable,
+    predict_gpu,
+    emit_gpu,
+    RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS | RLO__FAMILY_BITS};

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/planning.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/options.h"
+#include "base/status.h"
+#include "ir/widen.h"
+#include "plan/arith.h"
+#include "plan/geometry.h"
+
+/** Alignment beyond the widest unit is of no use. */
+#define MAX_UNIT_BYTES (RLO_MAX_UNIT_BITS / 8)
+
+/** One day. */
+#define MAX_MEASURE_SECONDS 86400.0
+
+const char *rlo__planning_class_name(rlo_device_class device_class) {
+  return device_class == RLO_DEVICE_CLASS_CPU ? "CPU" : "GPU";
+}
+
+void rlo__planning_set_schedule(rlo__planning *p,
+                                const rlo__schedule *schedule) {
+  p->device = *p->whole_device;
+  p->device.has_nontemporal_store &= schedule->stores != RLO__STORES_PLAIN;
+  p->device.has_builtin_prefetch &= !schedule->has_no_prefetch;
+  p->query.device = &p->device;
+  p->query.schedule = *schedule;
+}
+
+static rlo_status find_class(const rlo_device_info *device,
+                             const rlo_plan_options *options,
+                             rlo_device_class *out_class) {
+  rlo_device_class requested =
+      options == NULL ? RLO_DEVICE_CLASS_AUTO : options->device_class;
+  *out_class =
+      requested == RLO_DEVICE_CLASS_AUTO ? device->device_class : requested;
+  if (*out_class != RLO_DEVICE_CLASS_CPU &&
+      *out_class != RLO_DEVICE_CLASS_GPU) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "device class %d is neither %d (CPU) nor %d (GPU)",
+                    (int)*out_class,
+                    (int)RLO_DEVICE_CLASS_CPU,
+                    (int)RLO_DEVICE_CLASS_GPU);
+  }
+  return RLO_OK;
+}
+
+static rlo_status find_forced(const char *name,
+                              rlo_device_class device_class,
+                              const rlo__family **out_family) {
+  char names[256];
+  rlo__str list = rlo__str_over(names, sizeof names);
+  for (int32_t n = 0; n < rlo__num_families; ++n) {
+    const rlo__family *family = rlo__families[n];
+    if (family->device_class != device_class) {
+      continue;
+    }
+    if (strcmp(family->name, name) == 0) {
+      *out_family = family;
+      return RLO_OK;
+    }
+    rlo__str_printf(&list, "%s%s", list.length == 0 ? "" : ", ", family->name);
+  }
+  return RLO_FAIL(RLO_NOT_FOUND,
+                  "no kernel family of class %s is called \"%s\"; there are %s",
+                  rlo__planning_class_name(device_class),
+                  name,
+                  rlo__str_text(&list));
+}
+
+static rlo_status find_forced_schedule(const char *name,
+                                       const rlo__schedule **out_schedule) {
+  *out_schedule = rlo__schedule_find(name);
+  if (*out_schedule != NULL) {
+    return RLO_OK;
+  }
+  char names[400];
+  rlo__str list = rlo__str_over(names, sizeof names);
+  for (int32_t n = 0; n < rlo__num_schedules; ++n) {
+    rlo__str_printf(
+        &list, "%s\"%s\"", n == 0 ? "" : ", ", rlo__schedules[n].name);
+  }
+  return RLO_FAIL(RLO_NOT_FOUND,
+                  "no schedule is called \"%s\"; there are %s",
+                  name,
+                  rlo__str_text(&list));
+}
+
+static rlo_status check_effort(const rlo_plan_options *options) {
+  if (options == NULL) {
+    return RLO_OK;
+  }
+  if (options->effort != RLO_EFFORT_ESTIMATE &&
+      options->effort != RLO_EFFORT_MEASURE) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "effort %d is neither %d (estimate) nor %d (measure)",
+                    (int)options->effort,
+                    (int)RLO_EFFORT_ESTIMATE,
+                    (int)RLO_EFFORT_MEASURE);
+  }
+  /* Written so that NaN fails. */
+  if (!(options->measure_seconds >= 0.0 &&
+        options->measure_seconds <= MAX_MEASURE_SECONDS)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%g seconds to measure are not within 0 and %g",
+                    options->measure_seconds,
+                    MAX_MEASURE_SECONDS);
+  }
+  return RLO_OK;
+}
+
+static rlo_status read_options(const rlo_device_info *device,
+                               const rlo_plan_options *options,
+                               rlo__planning *out) {
+  if (options != NULL) {
+    RLO_TRY(rlo__options_check(
+        "plan options", "RLO_PLAN_OPTIONS_INIT", options, sizeof *options));
+  }
+  RLO_TRY(find_class(device, options, &out->device_class));
+  RLO_TRY(check_effort(options));
+  if (options != NULL && options->schedule != NULL) {
+    RLO_TRY(find_forced_schedule(options->schedule, &out->forced_schedule));
+  }
+  if (options == NULL || options->family == NULL) {
+    return RLO_OK;
+  }
+  return find_forced(options->family, out->device_class, &out->forced);
+}
+
+bool rlo__planning_is_whole_unit(int32_t unit_bits) {
+  return unit_bits % 8 == 0 && (unit_bits & (unit_bits - 1)) == 0;
+}
+
+/* The alignment to plan with: the requested one, or the device's own. */
+static rlo_status find_alignment(int32_t unit_bits,
+                                 const rlo_device_info *device,
+                                 const char *side,
+                                 int64_t asked_bytes,
+                                 int64_t *out_bytes) {
+  int64_t unit_bytes =
+      rlo__planning_is_whole_unit(unit_bits) ? unit_bits / 8 : 1;
+  int64_t bytes = asked_bytes;
+  if (bytes == 0) {
+    int64_t base = device->base_alignment_bytes;
+    bytes = base <= 0 ? 1 : rlo__alignment_after(base, 0, INT64_C(1) << 62);
+    bytes = rlo__max(bytes, unit_bytes);
+  }
+  if (bytes < 0 || (bytes & (bytes - 1)) != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s alignment of %lld bytes is no power of two",
+                    side,
+                    (long long)bytes);
+  }
+  if (bytes < unit_bytes) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s alignment of %lld bytes is below the unit of %lld",
+                    side,
+                    (long long)bytes,
+                    (long long)unit_bytes);
+  }
+  *out_bytes = bytes;
+  return RLO_OK;
+}
+
+/* Cuts units that are no power of two of bits, such as 24, into parts that are,
+ * unless the fill differs from part to part. */
+static rlo_status cut_units(rlo_problem *problem, bool *out_is_cut) {
+  int32_t part = problem->unit_bits & -problem->unit_bits;
+  *out_is_cut = part != problem->unit_bits && !rlo_problem_is_empty(problem) &&
+                problem->num_axes < RLO_MAX_AXES &&
+                rlo__fill_repeats(problem, part);
+  return *out_is_cut ? rlo__narrow(problem, part) : RLO_OK;
+}
+
+static rlo_status make_canonical(rlo_problem *problem,
+                                 const rlo__family_query *query) {
+  int64_t bytes =
+      rlo__min(rlo__min(query->src_alignment_bytes, query->dst_alignment_bytes),
+               MAX_UNIT_BYTES);
+  int32_t bits = (int32_t)(8 * bytes);
+  RLO_TRY(rlo_problem_canonicalize(problem, bits, NULL, NULL));
+  if (problem->update == RLO_UPDATE_STORE) {
+    bool is_cut = false;
+    RLO_TRY(cut_units(problem, &is_cut));
+    return is_cut ? rlo_problem_canonicalize(problem, bits, NULL, NULL)
+                  : RLO_OK;
+  }
+  if (rlo_problem_is_empty(problem)) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo__arith_check(problem, query->device));
+  return rlo__arith_split_parts(problem);
+}
+
+static rlo_status check_unit(int32_t unit_bits) {
+  if (!rlo__planning_is_whole_unit(unit_bits)) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the problem computes with units of %d bits; devices "
+                    "compute with 8, 16, 32, 64 and 128; the host reference "
+                    "runs it",
+                    unit_bits);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__planning_check_units(const rlo__planning *p) {
+  const rlo_problem *problem = p->query.problem;
+  if (problem->update == RLO_UPDATE_COMBINE) {
+    RLO_TRY(check_unit(problem->unit_bits));
+    RLO_TRY(check_unit(rlo_problem_dst_unit_bits(problem)));
+  }
+  if (rlo__geometry_overflows(problem)) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "a position of the problem, counted in bytes, leaves 64 "
+                    "bits");
+  }
+  return RLO_OK;
+}
+
+/* Prepares what families see of packed elements that join rows. */
+static rlo_status join_rows(rlo__planning *p) {
+  const rlo_problem *problem = p->query.problem;
+  if (problem->unit_bits >= 8 || problem->update != RLO_UPDATE_STORE) {
+    return RLO_OK;
+  }
+  rlo_problem *bytes = rlo__alloc(sizeof *bytes);
+  if (bytes == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo__str why = rlo__str_over(p->joined_reason, sizeof p->joined_reason);
+  if (rlo__join_rows(problem, bytes, &p->joined, &why)) {
+    p->joined_problem = bytes;
+  } else {
+    rlo__free(bytes);
+  }
+  return RLO_OK;
+}
+
+void rlo__planning_end(rlo__planning *p) {
+  rlo__free(p->joined_problem);
+}
+
+rlo_status rlo__planning_begin(const rlo__plan_request *request,
+                               rlo__planning *out) {
+  rlo_problem *problem = request->problem;
+  const rlo_device_info *device = request->device;
+  *out = (rlo__planning){.query = {.problem = problem}, .whole_device = device};
+  RLO_TRY(read_options(device, request->options, out));
+  rlo__planning_set_schedule(
+      out,
+      out->forced_schedule != NULL ? out->forced_schedule : &rlo__schedules[0]);
+  RLO_TRY(find_alignment(problem->unit_bits,
+                         device,
+                         "source",
+                         request->src_alignment_bytes,
+                         &out->query.src_alignment_bytes));
+  RLO_TRY(find_alignment(rlo_problem_dst_unit_bits(problem),
+                         device,
+                         "destination",
+                         request->dst_alignment_bytes,
+                         &out->query.dst_alignment_bytes));
+  RLO_TRY(make_canonical(problem, &out->query));
+  return rlo_problem_is_empty(problem) ? RLO_OK : join_rows(out);
+}
+
+/* What a family sees: the problem, or for one that joins rows what it is in
+ * bytes. */
+static rlo__family_query query_for(const rlo__planning *p,
+                                   const rlo__family *family) {
+  rlo__family_query query = p->query;
+  if (p->joined_problem != NULL && (family->traits & RLO__FAMILY_JOINS) != 0) {
+    query.problem = p->joined_problem;
+    query.joined = p->joined;
+    /* Joined rows begin at multiples of this. */
+    query.src_alignment_bytes = rlo__alignment_after(query.src_alignment_bytes,
+                                                     query.joined.step_bytes,
+                                                     query.src_alignment_bytes);
+  }
+  return query;
+}
+
+/* Whether a family takes units of the problem's size. */
+static bool takes_units(const rlo__planning *p,
+                        const rlo__family *family,
+                        rlo__str *why) {
+  int32_t bits = p->query.problem->unit_bits;
+  bool joins = (family->traits & RLO__FAMILY_JOINS) != 0;
+  if (rlo__planning_is_whole_unit(bits) ||
+      (family->traits & RLO__FAMILY_BITS) != 0 ||
+      (joins && p->joined_problem != NULL)) {
+    return true;
+  }
+  if (joins && bits < 8) {
+    rlo__str_append(why, p->joined_reason);
+  } else {
+    rlo__str_printf(why, "units of %d bits, which the kernel cannot", bits);
+  }
+  return false;
+}
+
+bool rlo__planning_takes(const rlo__planning *p,
+                         const rlo__family *family,
+                         rlo__str *why) {
+  if (rlo_problem_loads(p->query.problem) &&
+      (family->traits & RLO__FAMILY_LOADS) == 0) {
+    rlo__str_append(why, "it loads indices, which the kernel cannot");
+    return false;
+  }
+  if (p->query.problem->update == RLO_UPDATE_COMBINE &&
+      (family->traits & RLO__FAMILY_COMPUTES) == 0) {
+    rlo__str_append(why, "it computes, and the kernel moves bits");
+    return false;
+  }
+  if (!takes_units(p, family, why)) {
+    return false;
+  }
+  rlo__family_query query = query_for(p, family);
+  return family->applicable(&query, why);
+}
+
+rlo_status rlo__planning_emit(const rlo__planning *p,
+                              const rlo__family *family,
+                              rlo__launch *launch) {
+  rlo__family_query query = query_for(p, family);
+  return family->emit(&query, launch);
+}
+
+void rlo__planning_ask(const rlo__planning *p,
+                       const rlo__family *family,
+                       rlo_plan_candidate *out) {
+  memset(out, 0, sizeof *out);
+  out->family = family->name;
+  rlo__str why = rlo__str_over(out->reason, sizeof out->reason);
+  out->is_applicable = rlo__planning_takes(p, family, &why);
+  if (out->is_applicable) {
+    rlo__family_query query = query_for(p, family);
+    out->predicted_fraction = family->predict(&query);
+  }
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_PLAN_PLANNING_H
+#define RLO_PLAN_PLANNING_H
+
+#include "plan/wisdom.h"
+
+/** A request to the planner. Everything is borrowed for the call. */
+typedef struct rlo__plan_request {
+  /** In/out: becomes canonical, as far as the alignments allow. */
+  rlo_problem *problem;
+  const rlo_device_info *device;
+  /** NULL: the defaults. */
+  const rlo_plan_options *options;
+  /** Powers of two that memory + offset are multiples of; 0: the device's own
+   *  alignment. */
+  int64_t src_alignment_bytes;
+  int64_t dst_alignment_bytes;
+  /** NULL: none. */
+  const rlo__wisdom *wisdom;
+  /** Fill in the candidates of the choice, which takes longer. */
+  bool is_explaining;
+} rlo__plan_request;
+
+/** The state of one call of the planner: its request, once the options have
+ * been read and the problem is canonical, and what families see of that. Not to
+ * be copied: the query points to the device. */
+typedef struct rlo__planning {
+  /** What the families see; its device is the one below. */
+  rlo__family_query query;
+  /** Of packed elements, if they make up bytes: what families see that join
+   *  rows. Owned; NULL: none, for the reason. */
+  rlo_problem *joined_problem;
+  rlo__joined_rows joined;
+  char joined_reason[80];
+  rlo_device_class device_class;
+  /** The family and the schedule that the options name, or NULL. */
+  const rlo__family *forced;
+  const rlo__schedule *forced_schedule;
+  /** The device of the request, and what the schedule leaves of it. */
+  const rlo_device_info *whole_device;
+  rlo_device_info device;
+} rlo__planning;
+
+/** Reads a request and makes its problem canonical. The caller ends what has
+ *  begun. @return RLO_OK; as rlo_plan_explain. */
+RLO_NODISCARD rlo_status rlo__planning_begin(const rlo__plan_request *request,
+                                             rlo__planning *out);
+void rlo__planning_end(rlo__planning *p);
+
+/** Plans by this schedule from now on. Device features that it disables are
+ *  cleared. */
+void rlo__planning_set_schedule(rlo__planning *p,
+                                const rlo__schedule *schedule);
+
+/** Whether devices compute with units of the problem's sizes, and reach them.
+ *  @return RLO_OK; RLO_UNSUPPORTED; RLO_OVERFLOW. */
+RLO_NODISCARD rlo_status rlo__planning_check_units(const rlo__planning *p);
+
+/** Whether a unit is one that kernels of bytes move: 8, 16, 32, 64 or 128 bits.
+ */
+bool rlo__planning_is_whole_unit(int32_t unit_bits);
+
+/** Whether a family can run the problem. If not, `why` takes the reason. */
+bool rlo__planning_takes(const rlo__planning *p,
+                         const rlo__family *family,
+                         rlo__str *why);
+
+/** Asks one row of the table, with the reason for a refusal. */
+void rlo__planning_ask(const rlo__planning *p,
+                       const rlo__family *family,
+                       rlo_plan_candidate *out);
+
+/** Writes the launch of a family that takes the problem. */
+RLO_NODISCARD rlo_status rlo__planning_emit(const rlo__planning *p,
+                                            const rlo__family *family,
+                                            rlo__launch *launch);
+
+/** "CPU" or "GPU". */
+const char *rlo__planning_class_name(rlo_device_class device_class);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "relayout/ops.h"
+#include "support/device_suite.h"
+#include "support/random_shape.h"
+#include "support/shape_of.h"
+
+/*
+ * Elements that are not 1, 2, 4, 8 or 16 bytes, on both classes of device:
+ * packed ones of 1, 2 and 4 bits, and others of any number of bits or bytes.
+ * Whole memories are compared with the host's, so that a bit outside of the
+ * cells, in the same byte or behind the last one, is seen. Almost each case is
+ * a program of its own.
+ */
+
+static void begin_file(void) {
+  open_device();
+}
+
+static void end_file(void) {
+  test_device_optimise(true);
+  close_device();
+}
+
+RLO_FILE_FIXTURE(begin_file, end_file);
+RLO_TIMEOUT(600);
+
+typedef struct bits_case {
+  const char *src;
+  const char *dst;
+  const char *permutation;
+  rlo_device_class device_class;
+  /** What the planner takes. */
+  const char *family;
+  /** Bytes before each side. */
+  int64_t src_shift, dst_shift;
+} bits_case;
+
+#define CPU RLO_DEVICE_CLASS_CPU
+#define GPU RLO_DEVICE_CLASS_GPU
+
+static void run_case(const bits_case *c) {
+  rlo_shape src = test_shape_of(c->src);
+  rlo_shape dst = test_shape_of(c->dst);
+  int32_t permutation[RLO_MAX_RANK];
+  for (int32_t k = 0; k < dst.rank; ++k) {
+    permutation[k] =
+        c->permutation[0] == '\0' ? k : c->permutation[2 * k] - '0';
+  }
+  const test_case run = {.src = &src,
+                         .dst = &dst,
+                         .permutation = permutation,
+                         .device_class = c->device_class,
+                         .src_shift_bytes = c->src_shift,
+                         .dst_shift_bytes = c->dst_shift};
+  rlo_plan_info info;
+  ck_assert_int_eq(test_device_run(&device, &run, &info), TEST_RAN);
+  if (c->family != NULL) {
+    ck_assert_msg(strcmp(info.family, c->family) == 0,
+                  "%s to %s: %s",
+                  c->src,
+                  c->dst,
+                  info.family);
+  }
+}
+
+// clang-format off
+/* Transpositions between whole bytes: rows are joined. Planes have whole blocks
+ * of 64 bytes, and edges. */
+static const bits_case joined[] = {
+    {"s4[300,212]{1,0:E(4)}", "s4[212,300]{1,0:E(4)}", "1,0", CPU, "tile",
+     0, 0},
+    {"s4[300,212]{1,0:E(4)}", "s4[212,300]{1,0:E(4)}", "1,0", CPU, "tile",
+     1, 3},
+    {"u2[300,600]{1,0:E(2)}", "u2[600,300]{1,0:E(2)}", "1,0", CPU, "tile",
+     0, 0},
+    {"u1[1040,520]{1,0:E(1)}", "u1[520,1040]{1,0:E(1)}", "1,0", CPU, "tile",
+     5, 0},
+    /* Guards along both sides: elements beside the array. */
+    {"u2[296,520]{1,0:E(2)}", "u2[296,520]{0,1:E(2)pad(300,528)fill(one)}", "",
+     CPU, "tile", 0, 7},
+    {"s4[304,400]{1,0:E(4)}", "s4[400,304]{1,0:E(4)}", "1,0", GPU, "tile",
+     0, 0},
+    {"u1[176,88]{1,0:E(1)}", "u1[176,88]{0,1:E(1)pad(184,96)fill(one)}", "", GPU,
+     "tile", 3, 1},
+    /* A side of several axes. */
+    {"s4[150,16,12]{2,1,0:E(4)}", "s4[16,12,150]{2,1,0:E(4)}", "1,2,0", CPU,
+     "tile", 0, 0},
+};
+
+/* Everything else. */
+static const bits_case others[] = {
+    /* Odd rows begin within bytes, and so do their runs. */
+    {"s4[33,77]{1,0:E(4)}", "s4[77,33]{1,0:E(4)}", "1,0", CPU, "bits", 1, 2},
+    {"u2[37,5,91]{2,1,0:E(2)}", "u2[5,37,91]{2,1,0:E(2)}", "1,0,2", GPU, "bits",
+     0, 0},
+    /* Tiles that overhang, on either side, and that do not divide each other. */
+    {"u2[20,301]{1,0:T(8,128)E(2)}", "u2[20,301]{1,0:E(2)}", "", CPU, "bits",
+     0, 1},
+    {"u1[23,45]{1,0:E(1)}", "u1[45,23]{1,0:T(4,8)E(1)fill(one)}", "1,0", GPU,
+     "bits", 3, 0},
+    {"s4[41]{0:T(8)E(4)}", "s4[41]{0:T(3)E(4)fill(one)}", "", CPU, "bits", 0, 0},
+    /* Rows that are padded: with a fill, and with what was there. */
+    {"u1[7,13,11]{2,1,0:E(1)}", "u1[11,7,13]{2,1,0:E(1)pad(12,9,15)fill(one)}",
+     "2,0,1", CPU, "bits", 0, 0},
+    {"s4[19,21]{1,0:E(4)pad(20,23)}", "s4[19,21]{1,0:E(4)pad(21,25)}", "", GPU,
+     "bits", 0, 5},
+    /* Views: reversed, and spread so far that rows are mostly gaps. */
+    {"s4[9,15]{:E(4)strides(15,-1)offset(14)}", "s4[9,15]{:E(4)strides(100,3)}",
+     "", CPU, "bits", 0, 0},
+    /* Rows of a byte, which are not joined. */
+    {"u1[8,16]{1,0:E(1)}", "u1[8,16]{0,1:E(1)}", "", CPU, "bits", 0, 3},
+    /* Rows that meet within a byte. */
+    {"u2[64,3]{1,0:E(2)}", "u2[64,3]{:E(2)strides(5,1)offset(3)}", "", GPU,
+     "bits", 0, 0},
+    /* No power of two of bits: as several that are. */
+    {"u8[50,7]{1,0:E(24)}", "u8[7,50]{1,0:E(24)}", "1,0", CPU, NULL, 2, 5},
+    {"f32[50,7]{1,0:E(40)}", "f32[7,50]{1,0:E(40)}", "1,0", GPU, NULL, 4, 9},
+    {"f32[50,7]{1,0:E(48)}", "f32[50,7]{0,1:E(48)}", "", CPU, NULL, 2, 8},
+    {"f64[50,7]{1,0:E(96)}", "f64[50,7]{0,1:E(96)}", "", GPU, NULL, 8, 20},
+    {"u8[50,7]{1,0:E(12)}", "u8[7,50]{1,0:E(12)}", "1,0", CPU, "bits", 0, 0},
+    /* And with a fill that differs from part to part. */
+    {"u8[50,7]{1,0:E(24)}", "u8[50,7]{1,0:E(24)pad(53,9)fill(highest)}", "",
+     CPU, "bits", 2, 5},
+    {"f64[5,7]{1,0:E(96)}", "f64[5,7]{0,1:E(96)pad(6,8)fill(one)}", "", GPU,
+     "bits", 8, 20},
+    {"u8[11,3]{1,0:E(9)}", "u8[11,3]{0,1:E(9)pad(12,5)fill(one)}", "", CPU,
+     "bits", 0, 0},
+};
+
+// clang-format on
+
+RLO_TEST(test_device_bits__joined_rows_are_exact) {
+  test_device_optimise(false);
+  for (size_t n = 0; n < sizeof joined / sizeof joined[0]; ++n) {
+    run_case(&joined[n]);
+  }
+}
+
+RLO_TEST(test_device_bits__any_bits_are_exact) {
+  test_device_optimise(false);
+  for (size_t n = 0; n < sizeof others / sizeof others[0]; ++n) {
+    run_case(&others[n]);
+  }
+}
+
+/* Draws a packed type, now and then one that is no power of two of bits. */
+static rlo_dtype draw_type(test_random *random, int32_t *out_bits) {
+  static const struct {
+    rlo_dtype dtype;
+    int32_t bits;
+  } types[] = {{RLO_DTYPE_S4, 4},
+               {RLO_DTYPE_U2, 2},
+               {RLO_DTYPE_U1, 1},
+               {RLO_DTYPE_U4, 4},
+               {RLO_DTYPE_S2, 2},
+               {RLO_DTYPE_U2, 3},
+               {RLO_DTYPE_U8, 24},
+               {RLO_DTYPE_U8, 11}};
+
+  int32_t n = (int32_t)test_random_in(random, 0, 7);
+  *out_bits = types[n].bits;
+  return types[n].dtype;
+}
+
+RLO_TEST(test_device_bits__random_layouts_are_exact) {
+  const int32_t cases = test_case_count(1000, 4, 1);
+  test_random random = test_random_begin("test_device_bits");
+  test_device_optimise(false);
+  for (int32_t i = 0; i < cases; ++i) {
+    uint64_t case_seed = random.state;
+    int32_t bits = 0;
+    rlo_dtype dtype = draw_type(&random, &bits);
+    rlo_shape src;
+    rlo_shape dst;
+    int32_t permutation[RLO_MAX_RANK];
+    test_random_pair(&random,
+                     dtype,
+                     (int32_t)test_random_in(&random, 1, 5),
+                     test_is_short() ? 300 : 20000,
+                     &src,
+                     &dst,
+                     permutation);
+    src.layout.element_size_bits = bits;
+    dst.layout.element_size_bits = bits;
+    /* Memory begins at a multiple of an element of whole bytes. */
+    int64_t bytes = bits % 8 == 0 ? bits / 8 : 1;
+    int64_t least = bytes - 1 - (TEST_GUARD_BYTES - 1) % bytes;
+    const test_case run = {
+        .src = &src,
+        .dst = &dst,
+        .permutation = permutation,
+        .device_class = test_random_once_in(&random, 2) ? CPU : GPU,
+        .src_shift_bytes = least + bytes * test_random_in(&random, 0, 9),
+        .dst_shift_bytes = least + bytes * test_random_in(&random, 0, 9)};
+    ck_assert_msg(test_device_run(&device, &run, NULL) == TEST_RAN,
+                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
+                  (int)i,
+                  (unsigned long long)case_seed);
+  }
+}
+
+/* pad(slice(x)) and what is beside it: problems of one chain, the second of
+ * which leaves the first one's cells alone. */
+RLO_TEST(test_device_bits__chains_are_exact) {
+  test_device_optimise(false);
+  rlo_shape shape = test_shape_of("s4[9,31]{1,0:E(4)}");
+  const int64_t begin[] = {1, 3};
+  const int64_t end[] = {9, 30};
+  const int64_t step[] = {2, 1};
+  const int64_t low[] = {1, 2};
+  const int64_t high[] = {0, 5};
+  const uint8_t value = 7;
+  rlo_chain *chain = NULL;
+  rlo_chain *beside = NULL;
+  rlo_problem_list *problems = NULL;
+  ck_assert_int_eq(rlo_chain_create(&shape, &chain), RLO_OK);
+  ck_assert_int_eq(rlo_chain_slice(chain, begin, end, step), RLO_OK);
+  ck_assert_int_eq(rlo_chain_pad(chain, low, high, NULL, &value), RLO_OK);
+  shape = test_shape_of("s4[3,34]{0,1:E(4)}");
+  ck_assert_int_eq(rlo_chain_create(&shape, &beside), RLO_OK);
+  const rlo_chain *const others_of[] = {beside};
+  ck_assert_int_eq(rlo_chain_concatenate(chain, others_of, 1, 0), RLO_OK);
+  rlo_shape dst = test_shape_of("s4[8,34]{0,1:T(3,5)E(4)fill(one)}");
+  ck_assert_msg(rlo_chain_lower(chain, &dst, &problems) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
+  int32_t count = rlo_problem_list_count(problems);
+  ck_assert_int_ge(count, 2);
+  for (int32_t n = 0; n < count; ++n) {
+    const test_case run = {.device_class = n % 2 == 0 ? CPU : GPU};
+    ck_assert_int_eq(test_device_run_problem(&device,
+                                             rlo_problem_list_get(problems, n),
+                                             &run,
+                                             "a problem of a chain",
+                                             NULL),
+                     TEST_RAN);
+  }
+  rlo_problem_list_release(problems);
+  rlo_chain_release(beside);
+  rlo_chain_release(chain);
+}
+
+RLO_TEST(test_device_bits__says_what_it_cannot) {
+  rlo_problem problem;
+  rlo_plan *plan = NULL;
+  memset(&problem, 0, sizeof problem);
+  /* Two rows of three cells that share one, which the first does not write:
+   * no guard says so along one axis. */
+  problem.unit_bits = 4;
+  problem.num_axes = 2;
+  problem.extents[0] = 2;
+  problem.extents[1] = 3;
+  problem.src.axis[0] = 3;
+  problem.src.axis[1] = 1;
+  problem.dst.axis[0] = 2;
+  problem.dst.axis[1] = 1;
+  problem.num_guards = 1;
+  problem.guards[0].kind = RLO_GUARD_SKIP;
+  problem.guards[0].form.base = 1;
+  problem.guards[0].form.axis[0] = 5;
+  problem.guards[0].form.axis[1] = -1;
+  problem.guards[0].limit = 7;
+  problem.src_bytes = 3;
+  problem.dst_bytes = 3;
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &plan),
+                   RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "every kernel family of class CPU refuses the problem; "
+                   "bits: its axes overlap in the destination");
+}
+
+RLO_TEST(test_device_bits__programs) {
+  expect_programs_within(48);
+}

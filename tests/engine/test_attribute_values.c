@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine_case.h"
+#include "relayout/gradient.h"
+#include "relayout/kernel.h"
+#include "support/shape_of.h"
+
+/* Attributes of every type: lists, maps, copies, and integers to the last bit.
+ * On the host. */
+
+RLO_FIXTURE(begin_plain, end);
+RLO_TIMEOUT(60);
+
+/* ------------------------------------------------------------------- parts */
+
+/* One attribute of each type, in memory that the test overwrites. */
+typedef struct values {
+  int64_t integers[3];
+  double numbers[2];
+  bool flags[3];
+  char text[8], other_text[8];
+  const char *texts[2];
+  rlo_shape shapes[2];
+  rlo_attribute inner_items[2];
+  rlo_attributes inner;
+  rlo_attribute items[12];
+  rlo_attributes list;
+} values;
+
+enum { NUM_VALUES = 12 };
+
+static void fill_values(values *v) {
+  const rlo_attribute items[NUM_VALUES] = {
+      rlo_attribute_i64("i64", INT64_MIN),
+      rlo_attribute_u64("u64", UINT64_MAX),
+      rlo_attribute_f64("f64", 0.5),
+      rlo_attribute_bool("flag", true),
+      rlo_attribute_string("text", v->text),
+      rlo_attribute_shape("shape", &v->shapes[1]),
+      rlo_attribute_i64s("i64s", v->integers, 3),
+      rlo_attribute_f64s("f64s", v->numbers, 2),
+      rlo_attribute_bools("flags", v->flags, 3),
+      rlo_attribute_strings("texts", v->texts, 2),
+      rlo_attribute_shapes("shapes", v->shapes, 2),
+      rlo_attribute_map("map", &v->inner),
+  };
+  *v = (values){.integers = {1, -2, INT64_MAX},
+                .numbers = {0.25, -1e300},
+                .flags = {true, false, true}};
+  strcpy(v->text, "one");
+  strcpy(v->other_text, "two");
+  v->texts[0] = v->text;
+  v->texts[1] = v->other_text;
+  v->shapes[0] = test_shape_of("f32[2,3]");
+  v->shapes[1] = test_shape_of("s8[4]");
+  v->inner_items[0] = rlo_attribute_strings("texts", v->texts, 2);
+  v->inner_items[1] = rlo_attribute_i64("deep", 9007199254740993);
+  v->inner = (rlo_attributes){v->inner_items, 2};
+  memcpy(v->items, items, sizeof items);
+  v->list = (rlo_attributes){v->items, NUM_VALUES};
+}
+
+static void expect_lists(const rlo_attributes *a) {
+  rlo_i64_list integers;
+  rlo_f64_list numbers;
+  rlo_bool_list flags;
+  rlo_string_list texts;
+  rlo_shape_list shapes;
+  expect_ok(rlo_attributes_get_i64s(a, "i64s", &integers));
+  ck_assert_int_eq(integers.count, 3);
+  ck_assert_int_eq(integers.values[2], INT64_MAX);
+  expect_ok(rlo_attributes_get_f64s(a, "f64s", &numbers));
+  ck_assert_int_eq(numbers.count, 2);
+  ck_assert_double_eq(numbers.values[1], -1e300);
+  expect_ok(rlo_attributes_get_bools(a, "flags", &flags));
+  ck_assert_int_eq(flags.count, 3);
+  ck_assert(flags.values[0] && !flags.values[1] && flags.values[2]);
+  expect_ok(rlo_attributes_get_strings(a, "texts", &texts));
+  ck_assert_int_eq(texts.count, 2);
+  ck_assert_str_eq(texts.values[0], "one");
+  ck_assert_str_eq(texts.values[1], "two");
+  expect_ok(rlo_attributes_get_shapes(a, "shapes", &shapes));
+  ck_assert_int_eq(shapes.count, 2);
+  test_expect_shape(&shapes.values[0], "f32[2,3]{1,0}");
+  test_expect_shape(&shapes.values[1], "s8[4]{0}");
+}
+
+static void expect_values(const rlo_attributes *a) {
+  int64_t integer = 0;
+  uint64_t large = 0;
+  double number = 0.0;
+  bool flag = false;
+  const char *text = NULL;
+  const rlo_shape *shape = NULL;
+  const rlo_attributes *map = NULL;
+  rlo_string_list texts;
+  expect_ok(rlo_attributes_get_i64(a, "i64", &integer));
+  ck_assert_int_eq(integer, INT64_MIN);
+  expect_ok(rlo_attributes_get_u64(a, "u64", &large));
+  ck_assert_uint_eq(large, UINT64_MAX);
+  expect_ok(rlo_attributes_get_f64(a, "f64", &number));
+  ck_assert_double_eq(number, 0.5);
+  expect_ok(rlo_attributes_get_bool(a, "flag", &flag));
+  ck_assert(flag);
+  expect_ok(rlo_attributes_get_string(a, "text", &text));
+  ck_assert_str_eq(text, "one");
+  expect_ok(rlo_attributes_get_shape(a, "shape", &shape));
+  test_expect_shape(shape, "s8[4]{0}");
+  expect_lists(a);
+  expect_ok(rlo_attributes_get_map(a, "map", &map));
+  ck_assert_int_eq(map->count, 2);
+  expect_ok(rlo_attributes_get_i64(map, "deep", &integer));
+  ck_assert_int_eq(integer, 9007199254740993);
+  expect_ok(rlo_attributes_get_strings(map, "texts", &texts));
+  ck_assert_str_eq(texts.values[1], "two");
+}
+
+RLO_TEST(test_attributes__copies_own_their_parts) {
+  values *v = calloc(1, sizeof *v);
+  rlo_attributes *clone = NULL;
+  rlo_attributes *again = NULL;
+  ck_assert_ptr_nonnull(v);
+  fill_values(v);
+  expect_values(&v->list);
+  expect_ok(rlo_attributes_clone(&v->list, &clone));
+  memset(v, 0xa5, sizeof *v);
+  free(v);
+  expect_values(clone);
+  expect_ok(rlo_attributes_clone(clone, &again));
+  rlo_attributes_release(clone);
+  expect_values(again);
+  rlo_attributes_release(again);
+  /* Nothing at all, and empty lists and maps. */
+  const rlo_attributes none = {NULL, 0};
+  const rlo_attribute items[] = {rlo_attribute_f64s("f64s", NULL, 0),
+                                 rlo_attribute_strings("texts", NULL, 0),
+                                 rlo_attribute_map("map", &none)};
+  const rlo_attributes empty = {items, 3};
+  const rlo_attributes *map = NULL;
+  rlo_string_list texts = {NULL, 7};
+  expect_ok(rlo_attributes_clone(&empty, &clone));
+  expect_ok(rlo_attributes_get_strings(clone, "texts", &texts));
+  ck_assert_int_eq(texts.count, 0);
+  expect_ok(rlo_attributes_get_map(clone, "map", &map));
+  ck_assert_int_eq(map->count, 0);
+  rlo_attributes_release(clone);
+}
+
+/* ------------------------------------------------------------------ refused */
+
+RLO_TEST(test_attributes__refused) {
+  const char *const holes[] = {"a", NULL};
+  const rlo_attribute twins[] = {rlo_attribute_i64("a", 1),
+                                 rlo_attribute_i64("a", 1)};
+  const rlo_attributes twice = {twins, 2};
+  const rlo_attribute unnamed = rlo_attribute_i64(NULL, 1);
+  const rlo_attributes nameless = {&unnamed, 1};
+  rlo_attribute loop = rlo_attribute_map("loop", NULL);
+  const rlo_attributes endless = {&loop, 1};
+  loop.value.map = &endless;
+
+  const struct {
+    rlo_attribute item;
+    const char *why;
+  } cases[] = {
+      {rlo_attribute_f64s("x", NULL, 2),
+       "attribute 'x' is a list of numbers without its values"},
+      {rlo_attribute_bools("x", NULL, 1),
+       "attribute 'x' is a list of booleans without its values"},
+      {rlo_attribute_shapes("x", NULL, -1),
+       "attribute 'x' is a list of shapes without its values"},
+      {rlo_attribute_strings("x", holes, 2),
+       "string 1 of attribute 'x' is NULL"},
+      {rlo_attribute_map("x", NULL),
+       "attribute 'x' is a map without its values"},
+      {rlo_attribute_map("x", &twice), "in 'x': attribute 'a' is given twice"},
+      {rlo_attribute_map("x", &nameless), "in 'x': attribute 0 has no name"},
+  };
+
+  rlo_attributes *clone = NULL;
+  for (int32_t k = 0; k < COUNT(cases); ++k) {
+    const rlo_attributes list = {&cases[k].item, 1};
+    expect_refusal(rlo_attributes_clone(&list, &clone),
+                   RLO_INVALID_ARGUMENT,
+                   cases[k].why);
+    ck_assert_ptr_null(clone);
+  }
+  ck_assert_int_eq(rlo_attributes_clone(&endless, &clone),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(
+      strstr(rlo_error_last()->message, "maps nest deeper than 8"));
+  /* As deep as may be. */
+  rlo_attribute items[RLO_MAX_ATTRIBUTE_DEPTH + 1];
+  rlo_attributes maps[RLO_MAX_ATTRIBUTE_DEPTH + 1];
+  for (int32_t d = 0; d <= RLO_MAX_ATTRIBUTE_DEPTH; ++d) {
+    items[d] = d == 0 ? rlo_attribute_bool("leaf", true)
+                      : rlo_attribute_map("map", &maps[d - 1]);
+    maps[d] = (rlo_attributes){&items[d], 1};
+  }
+  expect_ok(rlo_attributes_clone(&maps[RLO_MAX_ATTRIBUTE_DEPTH], &clone));
+  rlo_attributes_release(clone);
+}
+
+RLO_TEST(test_attributes__wrong_types) {
+  const rlo_attribute items[] = {rlo_attribute_f64s("f64s", NULL, 0),
+                                 rlo_attribute_u64("u64", UINT64_MAX),
+                                 rlo_attribute_i64("i64", -1)};
+  const rlo_attributes a = {items, 3};
+  const rlo_attribute_spec specs[] = {
+      {"f64s", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_I64S, false},
+      {"u64", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_U64, false},
+      {"i64", RLO_ATTRIBUTE_I64, false}};
+  rlo_bool_list flags;
+  int64_t integer = 0;
+  uint64_t large = 0;
+  const rlo_attributes *map = NULL;
+  expect_refusal(rlo_attributes_get_bools(&a, "f64s", &flags),
+                 RLO_INVALID_ARGUMENT,
+                 "attribute 'f64s' is a list of numbers, not a list of "
+                 "booleans");
+  expect_refusal(rlo_attributes_get_map(&a, "i64", &map),
+                 RLO_INVALID_ARGUMENT,
+                 "attribute 'i64' is an integer, not a map");
+  expect_refusal(rlo_attributes_get_i64(&a, "u64", &integer),
+                 RLO_INVALID_ARGUMENT,
+                 "attribute 'u64' is an integer above 2^63 - 1, not an "
+                 "integer");
+  expect_refusal(rlo_attributes_get_u64(&a, "i64", &large),
+                 RLO_OUT_OF_RANGE,
+                 "attribute 'i64' is -1; it is not negative");
+  expect_refusal(rlo_attributes_get_i64(&a, NULL, &integer),
+                 RLO_INVALID_ARGUMENT,
+                 "'name' is NULL");
+  expect_refusal(rlo_attributes_get_i64(&a, "i64", NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "'out_value' is NULL");
+  expect_refusal(rlo_attributes_check(&a, "K", specs, 3),
+                 RLO_INVALID_ARGUMENT,
+                 "K: attribute 'f64s' is a list of numbers, not an integer or "
+                 "a list of integers");
+  const rlo_attribute word = rlo_attribute_string("u64", "2");
+  const rlo_attributes words = {&word, 1};
+  expect_refusal(rlo_attributes_check(&words, "K", specs, 3),
+                 RLO_INVALID_ARGUMENT,
+                 "K: attribute 'u64' is a string, not a number");
+  /* The smaller half of u64 is I64. */
+  ck_assert_int_eq(rlo_attribute_u64("x", INT64_MAX).type, RLO_ATTRIBUTE_I64);
+}
+
+/* ------------------------------------------------------------------ kernels */
+
+/* Adds map.scale times the first of "biases" to each s32. */
+static rlo_status run_shift(rlo_kernel_call *call, void *payload) {
+  static const rlo_attribute_spec specs[] = {
+      {"scale", RLO_ATTRIBUTE_I64, true}};
+  const rlo_attributes *map = NULL;
+  rlo_f64_list biases;
+  int64_t scale = 0;
+  const void *from = NULL;
+  void *to = NULL;
+  (void)payload;
+  rlo_status status = rlo_attributes_get_map(call->attributes, "map", &map);
+  if (status == RLO_OK) {
+    status = rlo_attributes_check(map, "Shift: 'map'", specs, 1);
+  }
+  if (status == RLO_OK) {
+    status = rlo_attributes_get_i64(map, "scale", &scale);
+  }
+  if (status == RLO_OK) {
+    status = rlo_attributes_get_f64s(call->attributes, "biases", &biases);
+  }
+  if (status == RLO_OK) {
+    status = rlo_tensor_host_data(call->inputs[0], &from);
+  }
+  if (status == RLO_OK) {
+    status = rlo_kernel_output_host_data(call, 0, &to);
+  }
+  for (int32_t i = 0; status == RLO_OK && i < 3; ++i) {
+    ((int32_t *)to)[i] =
+        ((const int32_t *)from)[i] + (int32_t)scale * (int32_t)biases.values[0];
+  }
+  return status;
+}
+
+/* dx = dy, if the map is still what it was. */
+static rlo_status shift_gradient(rlo_gradient_call *call, void *payload) {
+  const rlo_attributes *map = NULL;
+  int64_t scale = 0;
+  (void)payload;
+  rlo_status status = rlo_attributes_get_map(call->attributes, "map", &map);
+  if (status == RLO_OK) {
+    status = rlo_attributes_get_i64(map, "scale", &scale);
+  }
+  if (status == RLO_OK && scale != 100) {
+    return rlo_error_set(RLO_INTERNAL, "the map has changed");
+  }
+  return status == RLO_OK ? rlo_op_identity(call->dys[0], &call->dxs[0])
+                          : status;
+}
+
+/* A tape keeps a copy of what a kernel was called with. */
+RLO_TEST(test_attributes__maps_reach_kernels_and_gradients) {
+  static const rlo_attribute_spec specs[] = {
+      {"map", RLO_ATTRIBUTE_MAP, true}, {"biases", RLO_ATTRIBUTE_F64S, true}};
+  rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
+  rlo_gradient_config gradient = RLO_GRADIENT_CONFIG_INIT;
+  config.kernel_name = "Shift";
+  config.backend_name = RLO_BACKEND_NAME_HOST;
+  config.attributes = specs;
+  config.num_attributes = 2;
+  config.infer = rlo_infer_like_input;
+  config.run = run_shift;
+  expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
+  gradient.kernel_name = "Shift";
+  gradient.run = shift_gradient;
+  expect_ok(rlo_gradient_register(engine, &gradient, 0, NULL));
+  rlo_attribute inner = rlo_attribute_i64("scale", 100);
+  rlo_attributes map = {&inner, 1};
+  double biases[] = {7.0};
+  rlo_attribute items[] = {rlo_attribute_map("map", &map),
+                           rlo_attribute_f64s("biases", biases, 1)};
+  rlo_attributes attributes = {items, 2};
+  rlo_tape *tape = NULL;
+  rlo_tensor *x = count_up(DIMS(3), 1);
+  rlo_tensor *y = NULL;
+  rlo_tensor *dx = NULL;
+  int32_t got[3];
+  expect_ok(rlo_tape_begin(engine, &tape));
+  expect_ok(rlo_run_kernel(engine, "Shift", &x, 1, &attributes, &y, 1, NULL));
+  expect_ok(rlo_tensor_read(y, got, sizeof got));
+  ck_assert_int_eq(got[2], 702);
+  inner.value.i64 = 5;
+  map.count = 0;
+  expect_ok(rlo_tape_gradients(tape, y, NULL, &x, 1, 0, &dx));
+  expect_ok(rlo_tape_end(tape));
+  expect_refusal(
+      rlo_run_kernel(engine, "Shift", &x, 1, &attributes, &y, 1, NULL),
+      RLO_NOT_FOUND,
+      "Shift: 'map': attribute 'scale' is missing");
+  rlo_tensor_release(dx);
+  rlo_tensor_release(y);
+  rlo_tensor_release(x);
+}
+
+/* A built-in kernel that checks its attributes itself meets every type. */
+RLO_TEST(test_attributes__every_type_makes_a_key) {
+  values *v = calloc(1, sizeof *v);
+  rlo_tensor *x = count_up(DIMS(3), 1);
+  rlo_tensor *y = NULL;
+  ck_assert_ptr_nonnull(v);
+  fill_values(v);
+  for (int32_t n = 0; n < 2; ++n) {
+    expect_refusal(
+        rlo_run_kernel(
+            engine, RLO_KERNEL_NAME_MOVE_ADJOINT, &x, 1, &v->list, &y, 1, NULL),
+        RLO_NOT_FOUND,
+        "MoveAdjoint: attribute 'adjoint_of' is missing");
+  }
+  rlo_tensor_release(x);
+  free(v);
+}
+
+/* ----------------------------------------------------------------- integers */
+
+typedef struct padded {
+  const char *dtype;
+  rlo_attribute value;
+  uint64_t bits;
+  rlo_status status;
+  const char *why;
+} padded;
+
+/* What PadV2 writes for a value, in one element of up to 64 bits. */
+static rlo_status pad_with(const char *dtype,
+                           const rlo_attribute *value,
+                           uint64_t *out_bits) {
+  char text[32];
+  rlo_tensor *x = NULL;
+  rlo_tensor *y = NULL;
+  snprintf(text, sizeof text, "%s[0]", dtype);
+  const rlo_shape shape = test_shape_of(text);
+  const rlo_attribute items[] = {rlo_attribute_i64s("paddings", DIMS(1, 0), 2),
+                                 *value};
+  const rlo_attributes attributes = {items, 2};
+  expect_ok(rlo_tensor_create(engine, &shape, NULL, &x));
+  rlo_status status = rlo_run_kernel(
+      engine, RLO_KERNEL_NAME_PAD_V2, &x, 1, &attributes, &y, 1, NULL);
+  if (status == RLO_OK) {
+    *out_bits = 0;
+    expect_ok(rlo_tensor_read(y, out_bits, rlo_tensor_bytes(y)));
+  }
+  rlo_tensor_release(y);
+  rlo_tensor_release(x);
+  return status;
+}
+
+static rlo_attribute integer(int64_t value) {
+  return rlo_attribute_i64("value", value);
+}
+
+static rlo_attribute large(uint64_t value) {
+  return rlo_attribute_u64("value", value);
+}
+
+static rlo_attribute words(const int64_t *list, int32_t count) {
+  return rlo_attribute_i64s("value_bits", list, count);
+}
+
+RLO_TEST(test_attributes__values_to_pad_with) {
+  const padded cases[] = {
+      {"s64", integer(9007199254740993), 9007199254740993, RLO_OK, NULL},
+      {"u64", integer(9007199254740993), 9007199254740993, RLO_OK, NULL},
+      {"s64", integer(INT64_MAX), INT64_MAX, RLO_OK, NULL},
+      {"s64", integer(INT64_MIN), UINT64_C(1) << 63, RLO_OK, NULL},
+      {"u64", large(UINT64_MAX), UINT64_MAX, RLO_OK, NULL},
+      {"u64", large(INT64_MAX), INT64_MAX, RLO_OK, NULL},
+      {"u64",
+       large((UINT64_C(1) << 63) + 1),
+       (UINT64_C(1) << 63) + 1,
+       RLO_OK,
+       NULL},
+      {"s8", integer(-128), 0x80, RLO_OK, NULL},
+      {"u8", integer(255), 0xff, RLO_OK, NULL},
+      {"s4", integer(-8), 0x8, RLO_OK, NULL},
+      {"pred", integer(1), 1, RLO_OK, NULL},
+      /* Rounded once: a double between would be half way, and round down. */
+      {"f32",
+       integer((INT64_C(1) << 60) + (INT64_C(1) << 36) + 1),
+       0x5d800001,
+       RLO_OK,
+       NULL},
+      {"f64", integer(9007199254740993), 0x4340000000000000, RLO_OK, NULL},
+      {"f16", large(UINT64_MAX), 0x7c00, RLO_OK, NULL},
+      {"u64", words(DIMS(-1), 1), UINT64_MAX, RLO_OK, NULL},
+      {"u8", words(DIMS(255), 1), 0xff, RLO_OK, NULL},
+      {"u8", words(DIMS(255, 0), 2), 0xff, RLO_OK, NULL},
+      {"c64", words(DIMS(INT64_MIN), 1), UINT64_C(1) << 63, RLO_OK, NULL},
+      {"s64",
+       large(UINT64_C(1) << 63),
+       0,
+       RLO_OUT_OF_RANGE,
+       "PadV2: the value 9223372036854775808 does not fit type s64"},
+      {"s32",
+       integer(INT64_C(1) << 31),
+       0,
+       RLO_OUT_OF_RANGE,
+       "PadV2: the value 2147483648 does not fit type s32"},
+      {"u64",
+       integer(-1),
+       0,
+       RLO_OUT_OF_RANGE,
+       "PadV2: the value -1 does not fit type u64"},
+      {"s8",
+       integer(-129),
+       0,
+       RLO_OUT_OF_RANGE,
+       "PadV2: the value -129 does not fit type s8"},
+      {"u8",
+       integer(256),
+       0,
+       RLO_OUT_OF_RANGE,
+       "PadV2: the value 256 does not fit type u8"},
+      {"s4",
+       integer(8),
+       0,
+       RLO_OUT_OF_RANGE,
+       "PadV2: the value 8 does not fit type s4"},
+      {"pred",
+       integer(2),
+       0,
+       RLO_OUT_OF_RANGE,
+       "PadV2: the value 2 does not fit type pred"},
+      {"u8",
+       words(DIMS(0x1ff), 1),
+       0,
+       RLO_OUT_OF_RANGE,
+       "PadV2: 'value_bits' has bit 8; a value of type u8 has the 8 bits "
+       "below"},
+      {"s8",
+       words(DIMS(-1), 1),
+       0,
+       RLO_OUT_OF_RANGE,
+       "PadV2: 'value_bits' has bit 8; a value of type s8 has the 8 bits "
+       "below"},
+      {"s4",
+       words(DIMS(16), 1),
+       0,
+       RLO_OUT_OF_RANGE,
+       "PadV2: 'value_bits' has bit 4; a value of type s4 has the 4 bits "
+       "below"},
+      {"u64",
+       words(DIMS(0, 1), 2),
+       0,
+       RLO_OUT_OF_RANGE,
+       "PadV2: 'value_bits' has bit 64; a value of type u64 has the 64 bits "
+       "below"},
+  };
+  for (int32_t k = 0; k < COUNT(cases); ++k) {
+    const padded *c = &cases[k];
+    uint64_t bits = 0;
+    rlo_status got = pad_with(c->dtype, &c->value, &bits);
+    ck_assert_msg(got == c->status && bits == c->bits,
+                  "case %d, %s: %s, %llx",
+                  k,
+                  c->dtype,
+                  rlo_status_name(got),
+                  (unsigned long long)bits);
+    if (c->why != NULL) {
+      ck_assert_str_eq(rlo_error_last()->message, c->why);
+    }
+  }
+}
+
+/* A pred takes its whole byte: any that is not 0 is true. */
+RLO_TEST(test_attributes__true_to_pad_with) {
+  const uint8_t element = 1;
+  const uint8_t truth = 2;
+  const rlo_shape shapes[] = {test_shape_of("pred[1]"),
+                              test_shape_of("pred[]")};
+  rlo_tensor *inputs[2] = {NULL, NULL};
+  rlo_tensor *y = NULL;
+  uint8_t got[2] = {9, 9};
+  expect_ok(rlo_tensor_create(engine, &shapes[0], &element, &inputs[0]));
+  expect_ok(rlo_tensor_create(engine, &shapes[1], &truth, &inputs[1]));
+  expect_ok(rlo_op_pad(inputs[0], DIMS(1), NULL, NULL, inputs[1], &y));
+  expect_ok(rlo_tensor_read(y, got, sizeof got));
+  ck_assert_uint_eq(got[0], 1);
+  ck_assert_uint_eq(got[1], 1);
+  rlo_tensor_release(y);
+  rlo_tensor_release(inputs[0]);
+  rlo_tensor_release(inputs[1]);
+}
+
+/* Rescale, and its gradient, of one element. */
+static void expect_scaled(const char *dtype,
+                          uint64_t element,
+                          rlo_attribute factor,
+                          uint64_t wanted) {
+  char text[32];
+  rlo_tensor *x = NULL;
+  rlo_tensor *y = NULL;
+  rlo_tensor *dx = NULL;
+  uint64_t got[2] = {0, 0};
+  snprintf(text, sizeof text, "%s[]", dtype);
+  const rlo_shape shape = test_shape_of(text);
+  const rlo_attributes attributes = {&factor, 1};
+  expect_ok(rlo_tensor_create(engine, &shape, &element, &x));
+  expect_ok(rlo_run_kernel(
+      engine, RLO_KERNEL_NAME_RESCALE, &x, 1, &attributes, &y, 1, NULL));
+  expect_ok(rlo_vjp(
+      engine, RLO_KERNEL_NAME_RESCALE, &x, 1, &attributes, &x, 1, NULL, &dx));
+  expect_ok(rlo_tensor_read(y, &got[0], rlo_tensor_bytes(y)));
+  expect_ok(rlo_tensor_read(dx, &got[1], rlo_tensor_bytes(dx)));
+  for (int32_t k = 0; k < 2; ++k) {
+    ck_assert_msg(got[k] == wanted,
+                  "%s, %s: %llx, not %llx",
+                  dtype,
+                  k == 0 ? "y" : "dx",
+                  (unsigned long long)got[k],
+                  (unsigned long long)wanted);
+  }
+  rlo_tensor_release(dx);
+  rlo_tensor_release(y);
+  rlo_tensor_release(x);
+}
+
+RLO_TEST(test_attributes__factors) {
+  const int64_t odd = 9007199254740993;
+
+  const struct {
+    const char *dtype;
+    uint64_t x;
+    rlo_attribute factor;
+    uint64_t y;
+  } cases[] = {
+      {"s64", 3, rlo_attribute_i64("factor", odd), 27021597764222979},
+      {"s64",
+       3,
+       rlo_attribute_i64("factor", -odd),
+       0 - UINT64_C(27021597764222979)},
+      {"s64", 1, rlo_attribute_i64("factor", INT64_MAX), INT64_MAX},
+      {"s64", 1, rlo_attribute_i64("factor", INT64_MIN), UINT64_C(1) << 63},
+      {"u64", 1, rlo_attribute_u64("factor", UINT64_MAX), UINT64_MAX},
+      {"u64",
+       1,
+       rlo_attribute_u64("factor", UINT64_C(1) << 63),
+       UINT64_C(1) << 63},
+      {"u64",
+       3,
+       rlo_attribute_u64("factor", (UINT64_C(1) << 63) + 2049),
+       (UINT64_C(1) << 63) + 6147},
+      /* What is above the type's bits has no effect. */
+      {"s32", 7, rlo_attribute_i64("factor", odd), 7},
+      {"s32", 7, rlo_attribute_i64("factor", INT64_MAX), 0xfffffff9},
+      {"u8", 7, rlo_attribute_i64("factor", 257), 7},
+      {"pred", 1, rlo_attribute_i64("factor", 256), 1},
+      {"pred", 1, rlo_attribute_i64("factor", 0), 0},
+      /* Rounded once. */
+      {"f32",
+       0x3f800000,
+       rlo_attribute_i64("factor", (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1),
+       0x5d800001},
+      {"f64",
+       0x3ff0000000000000,
+       rlo_attribute_i64("factor", odd),
+       0x4340000000000000},
+  };
+
+  for (int32_t k = 0; k < COUNT(cases); ++k) {
+    expect_scaled(cases[k].dtype, cases[k].x, cases[k].factor, cases[k].y);
+  }
+}
+
+RLO_TEST(test_attributes__integers_as_numbers) {
+  const rlo_attribute items[] = {rlo_attribute_i64("even", INT64_C(1) << 60),
+                                 rlo_attribute_i64("odd", -9007199254740993),
+                                 rlo_attribute_i64("most", INT64_MAX),
+                                 rlo_attribute_u64("large", UINT64_C(1) << 63),
+                                 rlo_attribute_u64("all", UINT64_MAX)};
+  const rlo_attributes a = {items, 5};
+  double number = 0.0;
+  expect_ok(rlo_attributes_get_f64(&a, "even", &number));
+  ck_assert_double_eq(number, 0x1p60);
+  expect_ok(rlo_attributes_get_f64(&a, "large", &number));
+  ck_assert_double_eq(number, 0x1p63);
+  expect_refusal(rlo_attributes_get_f64(&a, "odd", &number),
+                 RLO_OUT_OF_RANGE,
+                 "attribute 'odd' is -9007199254740993, which no double holds "
+                 "exactly");
+  expect_refusal(rlo_attributes_get_f64(&a, "most", &number),
+                 RLO_OUT_OF_RANGE,
+                 "attribute 'most' is 9223372036854775807, which no double "
+                 "holds exactly");
+  expect_refusal(rlo_attributes_get_f64(&a, "all", &number),
+                 RLO_OUT_OF_RANGE,
+                 "attribute 'all' is 18446744073709551615, which no double "
+                 "holds exactly");
+}
