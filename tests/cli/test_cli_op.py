@@ -411,8 +411,11 @@ class OpOnHost(Op):
                  "then those of its results", "x.npy")):
             with self.subTest(arguments=arguments):
                 self.fails(2, words, *gather, *arguments)
-        self.fails(1, "one file", *gather, "--input", "x=x.npy", "--input",
-                   "indices=rows.npy", "rows.npy")
+        both = ["--input", "x=x.npy", "--input", "indices=rows.npy"]
+        self.fails(1, "one file", *gather, *both, "rows.npy")
+        for name in "rows.npy", "z.npy":
+            self.fails(1, "%s is the file of an array" % name, *gather, *both,
+                       "z.npy", "--trace", name)
 
     def test_the_list_shows_names(self):
         lines = self.ok("op", "--list").splitlines()
