@@ -9,7 +9,7 @@ const bench_suite bench_suites[] = {
      .add_cases = bench_suite_ttc57_add},
     {.name = "types",
      .summary =
-         "elements of 1 to 16 bytes; aligned, odd and power-of-two sizes",
+         "elements of 1 bit to 16 bytes; aligned, odd and power-of-two sizes",
      .add_cases = bench_suite_types_add},
     {.name = "ml",
      .summary = "images, attention heads, weights and embeddings",

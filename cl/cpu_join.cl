@@ -20,7 +20,7 @@
 #endif
 
 /* Rows that are joined: the distance from one to the next, and the first bit of
- * element h. */
+ * element h. A distance of 0: bytes are read as they are. */
 typedef struct rlo_join {
   long step;
   uint bit;
@@ -35,6 +35,9 @@ typedef struct rlo_join {
    << (k) * RLO_JOINED_BITS)
 
 RLO_INLINE rlo_line rlo_read_line(__global const uchar *from, rlo_join join) {
+  if (join.step == 0) {
+    return *(__global const rlo_line_any *)from;
+  }
   rlo_line sum = (rlo_line)0UL;
 #pragma unroll
   for (int k = 0; k < RLO_JOINED_ROWS; ++k) {
@@ -44,6 +47,25 @@ RLO_INLINE rlo_line rlo_read_line(__global const uchar *from, rlo_join join) {
     sum |= (row << turn | row >> (-turn & 63UL)) & RLO_JOINED_MASK(k);
   }
   return sum;
+}
+
+/* Exchanges elements of as many lines as a byte has elements: element k of line
+ * h becomes element h of line k, in each byte. */
+RLO_INLINE void rlo_exchange_elements(__private rlo_line *lines) {
+#pragma unroll
+  for (int shift = 4; shift >= RLO_JOINED_BITS; shift /= 2) {
+    const int step = shift / RLO_JOINED_BITS;
+    const ulong low = ~0UL / ((1UL << shift) + 1UL); /* 0x0f0f, 0x3333, 0x5555 */
+#pragma unroll
+    for (int k = 0; k < RLO_JOINED_ROWS; ++k) {
+      if ((k & step) == 0) {
+        const rlo_line other =
+            (lines[k] >> (ulong)shift ^ lines[k + step]) & low;
+        lines[k + step] ^= other;
+        lines[k] ^= other << (ulong)shift;
+      }
+    }
+  }
 }
 
 RLO_INLINE rlo_unit rlo_read_unit(__global const uchar *from, rlo_join join) {

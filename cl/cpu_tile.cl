@@ -27,8 +27,10 @@
  *       int tile_a          multiples of a line (64 bytes), at most RLO_TILE_A
  *       int tile_b          and RLO_TILE_B
  *       with RLO_JOINED_BITS (cpu_join.cl):
- *         rlo_index joined_ld  bytes from a joined row to the next; the last
- *                           grid axis counts the elements of a byte
+ *         rlo_index joined_ld  bytes from a joined row to the next
+ *         rlo_index element_ld  and from the row of the destination for one
+ *                           element of a byte to that of the next: the last
+ *                           grid axis counts these
  *       the guards; x is the coefficient of i, y that of j; RLO_LEVELS is 1
  *
  * For a_axis: extent ceil(na / tile_a), source stride tile_a, guard coefficient
@@ -76,6 +78,10 @@
 #ifndef RLO_TILE_B
 #define RLO_TILE_B (16 * RLO_LINE_UNITS)
 #endif
+
+/* 1: whole blocks are moved for all elements of a byte at once. */
+#define RLO_JOINED_WHOLE \
+  (RLO_JOINED_BITS > 0 && RLO_GUARDS == 0 && RLO_LEVELS == 1 && !RLO_LEAN)
 
 /* Columns and lines of the stage, for rows that do not consist of whole lines.
  * The stage and the source lines read meanwhile must fit into the first-level
@@ -229,7 +235,60 @@ RLO_INLINE void rlo_move_block(__private const rlo_tile *tile,
   }
 }
 
-#if !RLO_LEAN
+#if RLO_JOINED_WHOLE
+/* Moves a box of whole blocks of joined rows straight to the destination: one
+ * block of bytes for each row that is joined, whose lines then exchange elements,
+ * so that every source line is read once. */
+RLO_INLINE void rlo_move_joined(__private const rlo_tile *tile,
+                                rlo_box box,
+                                long element_ld_bytes,
+                                __private rlo_ahead *next) {
+  const rlo_row_list rows = {0, tile->src_step, {0, 0}};
+  for (long i = box.x0; i < box.x1; i += L) {
+    for (long j = box.y0; j < box.y1; j += L) {
+      rlo_block blocks[RLO_JOINED_ROWS];
+      __global const uchar *from =
+          tile->from + rlo_place_at(tile->rows, j, tile->src_ld_bytes) + i;
+      __global uchar *to =
+          tile->to + rlo_place_at(tile->columns, i, tile->dst_ld_bytes) + j;
+#pragma unroll 1
+      for (int r = 0; r < RLO_JOINED_ROWS; ++r) {
+        rlo_load_block(&blocks[r], from + r * tile->join.step, rows);
+#pragma unroll
+        for (int k = 0; k < L; k += 4) {
+          rlo_prefetch_ahead(next);
+        }
+      }
+#pragma unroll 1
+      for (int k = 0; k < RLO_BLOCK_STEPS; ++k) {
+        rlo_line parts[RLO_JOINED_ROWS][RLO_BLOCK_LINES];
+#pragma unroll
+        for (int r = 0; r < RLO_JOINED_ROWS; ++r) {
+          rlo_transpose_block(&blocks[r], k, parts[r]);
+        }
+#pragma unroll
+        for (int n = 0; n < RLO_BLOCK_LINES; ++n) {
+          rlo_line lines[RLO_JOINED_ROWS];
+#pragma unroll
+          for (int r = 0; r < RLO_JOINED_ROWS; ++r) {
+            lines[r] = parts[r][n];
+          }
+          rlo_exchange_elements(lines);
+          __global uchar *p = to + (k + n * RLO_BLOCK_STEPS) * tile->dst_step;
+#pragma unroll
+          for (int r = 0; r < RLO_JOINED_ROWS; ++r) {
+#if RLO_NT
+            rlo_store_line(p + r * element_ld_bytes, lines[r]);
+#else
+            *(__global rlo_line_any *)(p + r * element_ld_bytes) = lines[r];
+#endif
+          }
+        }
+      }
+    }
+  }
+}
+#elif !RLO_LEAN
 /* Moves a box of whole blocks straight to the destination. */
 RLO_INLINE void rlo_move_direct(__private const rlo_tile *tile,
                                 rlo_box box,
@@ -410,7 +469,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     int tile_b
 #if RLO_JOINED_BITS > 0
     ,
-    rlo_index joined_ld
+    rlo_index joined_ld,
+    rlo_index element_ld
 #endif
         RLO_GUARD_PARAMS) {
   rlo_index index[RLO_GRID_RANK];
@@ -472,8 +532,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   long next_places[RLO_TILE_B + 1]; /* one is read behind the last */
 #endif
 #if RLO_JOINED_BITS > 0
-  /* The groups that follow read the same rows, so each fetches its share of the
-   * next tile's. */
+  /* The groups that follow read the same rows. Each fetches its share of the next
+   * tile's, or the first all of them. */
   index[n_grid - 1] = RLO_JOINED_ROWS - 1;
 #endif
   if (rlo_next(n_grid, grid_extent, index)) {
@@ -495,7 +555,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     next.ld_bytes = side_b.step1;
     next.row += next_b0 * next.ld_bytes;
 #endif
-#if RLO_JOINED_BITS > 0
+#if RLO_JOINED_WHOLE
+    next.ld_bytes = joined_ld;
+    next.rows = element == 0 ? next.rows * RLO_JOINED_ROWS : 0;
+#elif RLO_JOINED_BITS > 0
     next.row += element * tile.join.step;
 #if RLO_LEVELS > 1
     next.from += element * tile.join.step;
@@ -541,7 +604,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   box.x1 = box.x0 + max(0L, box.x1 - box.x0) / L * L;
   box.y1 = box.y0 + max(0L, box.y1 - box.y0) / L * L;
   if (box.x0 < box.x1 && box.y0 < box.y1) {
+#if RLO_JOINED_WHOLE
+    /* All elements of the bytes, by the group of the first. */
+    if (element == 0) {
+      rlo_move_joined(&tile, box, element_ld, &next);
+    }
+#else
     rlo_move_direct(&tile, box, &next);
+#endif
     const rlo_box around[4] = {{written.x0, box.x0, written.y0, written.y1},
                                {box.x0, box.x1, written.y0, box.y0},
                                {box.x0, box.x1, box.y1, written.y1},

@@ -70,7 +70,7 @@ target_link_libraries(relayout_proto PRIVATE PkgConfig::protobuf_c
                                              $<BUILD_INTERFACE:rlo_flags>)
 
 # `relayout describe --proto`.
-if(TARGET relayout_command)
-  target_compile_definitions(relayout_command PRIVATE RLO__HAS_PROTO)
-  target_link_libraries(relayout_command PRIVATE relayout_proto)
+if(TARGET rlo_command)
+  target_compile_definitions(rlo_command PRIVATE RLO__HAS_PROTO)
+  target_link_libraries(rlo_command PUBLIC relayout_proto)
 endif()

@@ -28,9 +28,9 @@ enum {
   MIN_SHARED_A_LINES = 4
 };
 
-/* Arguments after the shared ones, for a problem with guards: five extents and
+/* Arguments after the shared ones, for a problem with guards: six extents and
  * strides, and four ints, which count as half. */
-enum { NUM_SCALARS = 7 };
+enum { NUM_SCALARS = 8 };
 
 /* Rows shorter than this have too few whole lines for staging to pay. */
 enum { MIN_STAGED_ROW_BYTES = 4 * RLO__CPU_LINE_BYTES };
@@ -237,7 +237,7 @@ static double predict(const rlo__family_query *query) {
   }
   static const double by_log2_bytes[] = {0.74, 0.80, 0.91, 0.93, 0.93};
   static const double with_page_stride[] = {0.52, 0.60, 0.75, 0.92, 0.92};
-  static const double with_joined_rows[] = {0.5, 0.6, 0.75};
+  static const double with_joined_rows[] = {0.55, 0.75, 0.85};
   const double far_rows = 0.85;
   const double shared_lines = 0.80;
   const double shared_and_joined = 0.65;
@@ -327,6 +327,8 @@ static rlo_status add_arguments(const rlo__family_query *query,
   RLO_TRY(rlo__grid_add_int(launch, plan->tile_b));
   if (query->joined.bits > 0) {
     RLO_TRY(rlo__grid_add_index(cpu, launch, query->joined.step_bytes));
+    RLO_TRY(rlo__grid_add_index(
+        cpu, launch, query->problem->dst.axis[query->joined.axis]));
   }
   return rlo__grid_add_guards(query, cpu, launch);
 }

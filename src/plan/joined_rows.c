@@ -75,8 +75,8 @@ static bool find_axes(const rlo_problem *problem,
                     problem->unit_bits);
     return false;
   }
-  if (problem->dst.axis[a] == count) {
-    rlo__str_append(why, "its rows are single bytes");
+  if (problem->dst.axis[a] == count || problem->src.axis[b] == 0) {
+    rlo__str_append(why, "its rows are single bytes, or all the same");
     return false;
   }
   *out_a = a;

@@ -192,7 +192,7 @@ class Text(Attrs):
     def test_listing_tells_gradients(self):
         listed = json.loads(self.ok("op", "--list", "--json"))["operations"]
         self.assertTrue(all(o["has_gradient"] is True for o in listed))
-        self.assertIn("Transpose: 1 input, has a gradient\n",
+        self.assertIn("Transpose: 1 input: x, has a gradient\n",
                       self.ok("op", "--list"))
 
 

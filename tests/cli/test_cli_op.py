@@ -411,8 +411,11 @@ class OpOnHost(Op):
                  "then those of its results", "x.npy")):
             with self.subTest(arguments=arguments):
                 self.fails(2, words, *gather, *arguments)
-        self.fails(1, "one file", *gather, "--input", "x=x.npy", "--input",
-                   "indices=rows.npy", "rows.npy")
+        both = ["--input", "x=x.npy", "--input", "indices=rows.npy"]
+        self.fails(1, "one file", *gather, *both, "rows.npy")
+        for name in "rows.npy", "z.npy":
+            self.fails(1, "%s is the file of an array" % name, *gather, *both,
+                       "z.npy", "--trace", name)
 
     def test_the_list_shows_names(self):
         lines = self.ok("op", "--list").splitlines()
@@ -420,7 +423,7 @@ class OpOnHost(Op):
                      "PadV2: 1 to 2 inputs: x, value (may be left out)",
                      "Pack: 1 or more inputs: inputs (any number)",
                      "Unpack: 1 input: value"):
-            self.assertIn(line, lines)
+            self.assertIn(line + ", has a gradient", lines)
         listed = json.loads(self.ok("op", "--list", "--json"))["operations"]
         names = {o["name"]: o["inputs"] for o in listed}
         self.assertEqual(names["UnsortedSegmentSum"], ["x", "segment_ids"])

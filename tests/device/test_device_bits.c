@@ -101,6 +101,8 @@ static const bits_case others[] = {
      0, 1},
     {"u1[23,45]{1,0:E(1)}", "u1[45,23]{1,0:T(4,8)E(1)fill(one)}", "1,0", GPU,
      "bits", 3, 0},
+    {"s2[6,3]{1,0:T(4,2)(2,5)E(2)}", "s2[3,6]{1,0:T(2,2)(*,4)E(2)}", "1,0", GPU,
+     "bits", 9, 4},
     {"s4[41]{0:T(8)E(4)}", "s4[41]{0:T(3)E(4)fill(one)}", "", CPU, "bits", 0, 0},
     /* Rows that are padded: with a fill, and with what was there. */
     {"u1[7,13,11]{2,1,0:E(1)}", "u1[11,7,13]{2,1,0:E(1)pad(12,9,15)fill(one)}",

@@ -296,12 +296,13 @@ RLO_TEST(test_dimension__segment_sums_count_in_the_result) {
   ids = test_shape_of("s32[5,3,2,1]");
   expect_refusal(rlo_segment_sum_infer(&src, &ids, -1, 0, 7, &shape),
                  RLO_INVALID_ARGUMENT,
-                 "segment_sum: the ids have 4 dimensions of rows, the source "
-                 "of rank 3 has 3 from dimension 0 on");
-  expect_refusal(rlo_segment_sum_infer(&src, &ids, -1, 5, 7, &shape),
-                 RLO_OUT_OF_RANGE,
-                 "segment_sum: 5 batch dimensions; there may be 0 to 0, for "
-                 "they come before dimension 0 and the indices have rank 4");
+                 "segment_sum: the array of ids has 4 dimensions of rows, the "
+                 "source of rank 3 has 3 from dimension 0 on");
+  expect_refusal(
+      rlo_segment_sum_infer(&src, &ids, -1, 5, 7, &shape),
+      RLO_OUT_OF_RANGE,
+      "segment_sum: 5 batch dimensions; there may be 0 to 0, for "
+      "they come before dimension 0 and the array of ids has rank 4");
 }
 
 /* --------------------------------------------------------------- descriptors
