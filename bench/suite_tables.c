@@ -19,11 +19,10 @@
   }
 
 /** Packed elements, in the same layout on both sides. */
-#define BITS(name_, dtype_, dims_, permutation_, layout_)           \
-  {                                                                 \
-    .name = name_, .dtype = dtype_, .dims = dims_,                  \
-    .permutation = permutation_, .src_layout = layout_,             \
-    .dst_layout = layout_                                           \
+#define BITS(name_, dtype_, dims_, permutation_, layout_)                     \
+  {                                                                           \
+    .name = name_, .dtype = dtype_, .dims = dims_,                            \
+    .permutation = permutation_, .src_layout = layout_, .dst_layout = layout_ \
   }
 
 /** The last two dimensions widened to multiples, of the source (s) and of the

@@ -58,8 +58,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_tensor_buffer(rlo_tensor *tensor,
                                                    cl_event *out_ready);
 
 /** The value of an argument of a source kernel, and the parameter of the
- *  function that takes it. An integer may have a sign there or none; a typedef's
- *  name stands for any type of the same size. */
+ *  function that takes it. An integer may have a sign there or none; a
+ * typedef's name stands for any type of the same size. */
 typedef enum rlo_source_argument_kind {
   /** __global const void *: input `index`. */
   RLO_SOURCE_INPUT = 0,
@@ -105,7 +105,8 @@ typedef struct rlo_source_kernel {
   const char *source;
   /** The __kernel function in it; at most 63 characters. */
   const char *function;
-  /** For clBuildProgram; NULL: "-cl-std=CL1.2". -cl-kernel-arg-info is added. */
+  /** For clBuildProgram; NULL: "-cl-std=CL1.2". -cl-kernel-arg-info is added.
+   */
   const char *build_options;
   /** One for each parameter of the function, in its order. */
   const rlo_source_argument *arguments;
@@ -123,8 +124,8 @@ typedef struct rlo_source_kernel {
  * nothing. Threads: safe.
  * @return RLO_OK; RLO_BUILD_FAILED with the log; RLO_INVALID_ARGUMENT for
  *         another backend, arguments that do not fit the call or the function,
- *         or an empty range; RLO_OUT_OF_RANGE for an attribute beyond its argument's
- *         type; RLO_OUT_OF_MEMORY; RLO_DEVICE.
+ *         or an empty range; RLO_OUT_OF_RANGE for an attribute beyond its
+ * argument's type; RLO_OUT_OF_MEMORY; RLO_DEVICE.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_source_kernel_run(rlo_kernel_call *call,
                                                        void *payload);

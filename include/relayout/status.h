@@ -12,13 +12,13 @@ RLO_BEGIN_DECLS
 
 /*
  * Pointers that are NULL. One rule holds for every function of every header. A
- * pointer may be NULL where the function's comment says what that means; a list,
- * or the room for one, where it has no entries; `payload`, which is only passed
- * on; and whatever a function named _release, _retain or _deinit takes. For any
- * other NULL, and for a NULL among the objects of a list,
+ * pointer may be NULL where the function's comment says what that means; a
+ * list, or the room for one, where it has no entries; `payload`, which is only
+ * passed on; and whatever a function named _release, _retain or _deinit takes.
+ * For any other NULL, and for a NULL among the objects of a list,
  *
- *   - a function that returns an rlo_status returns RLO_INVALID_ARGUMENT, with a
- *     message that names the parameter: "'out_shape' is NULL";
+ *   - a function that returns an rlo_status returns RLO_INVALID_ARGUMENT, with
+ * a message that names the parameter: "'out_shape' is NULL";
  *   - a function that prints a text returns the length 0; NULL in place of its
  *     buffer has no room, whatever the capacity;
  *   - any other returns what says that there is nothing: false, 0, NULL, or

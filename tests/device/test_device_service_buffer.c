@@ -310,11 +310,8 @@ RLO_TEST(test_device_service_buffer__refusals) {
   expect_refusal(rlo_storage_from_buffer(device.context, buffer, 0, 1, NULL),
                  RLO_INVALID_ARGUMENT,
                  "'out_storage' is NULL");
-  expect_refused(NULL,
-                 0,
-                 1,
-                 RLO_INVALID_ARGUMENT,
-                 "'buffer' is NULL; 1 bytes are needed");
+  expect_refused(
+      NULL, 0, 1, RLO_INVALID_ARGUMENT, "'buffer' is NULL; 1 bytes are needed");
   expect_refused(buffer,
                  -1,
                  1,

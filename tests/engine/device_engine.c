@@ -122,8 +122,8 @@ RLO_TEST(test_engine__between_backends) {
   end();
 }
 
-/* Packed elements are moved by the device. What computes on them it refuses, and
- * the host steps in. */
+/* Packed elements are moved by the device. What computes on them it refuses,
+ * and the host steps in. */
 RLO_LOOP_TEST(test_engine__packed_elements, 0, 2) {
   rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
   options.is_fusing = _i == 1;

@@ -332,8 +332,8 @@ RLO_TEST(test_engine_registry__missing_kernels) {
 }
 
 /* An address that was borrowed stays, wherever else the tensor is wanted. */
-/* A backend has the kernel, but refuses the problem: the host runs it where that
- * is allowed, at once and when it is pending. */
+/* A backend has the kernel, but refuses the problem: the host runs it where
+ * that is allowed, at once and when it is pending. */
 RLO_LOOP_TEST(test_engine_registry__what_a_backend_refuses, 0, 2) {
   static fake f = {0};
   rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;

@@ -134,12 +134,8 @@ RLO_TEST(test_service_refusals__storages) {
       NULL, src, dst, NULL, RLO_INVALID_ARGUMENT, "'problem' is NULL");
   expect_no_job(
       &t.problem, NULL, dst, NULL, RLO_INVALID_ARGUMENT, "'src' is NULL");
-  expect_no_job(&t.problem,
-                src,
-                NULL,
-                NULL,
-                RLO_INVALID_ARGUMENT,
-                "'dst' is NULL");
+  expect_no_job(
+      &t.problem, src, NULL, NULL, RLO_INVALID_ARGUMENT, "'dst' is NULL");
   expect_no_job(&t.problem,
                 src,
                 src,

@@ -4,9 +4,9 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "engine/call/host_fallback.h"
 #include "engine/call/profile.h"
 #include "engine/parts.h"
-#include "engine/call/host_fallback.h"
 
 /* A copy operation that waits: the state of a pending tensor. Constant. */
 typedef struct deferred {
