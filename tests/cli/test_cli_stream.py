@@ -508,7 +508,7 @@ class Progress(StreamCase):
         environment["SLOW_DISK_WRITE_US"] = str(10 * self.WRITE_US)
         result = self.run_command(*self.arguments, "--progress",
                                   env=environment)
-        self.assertRegex(result.err, r"^out\.npy: [0-9]+%  .*\n$")
+        self.assertRegex(result.err, r"^(out\.npy: [0-9]+%  .*\n)+$")
 
     def test_events(self):
         result = self.run_command(*self.arguments, "--json", env=self.slow())
