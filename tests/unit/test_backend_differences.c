@@ -51,6 +51,29 @@ static const struct {
      1.0,
      "a fill of two different parts; devices compute complex numbers part by "
      "part; the host reference runs it"},
+    {"f32[9]{0:E(64)}", "c64[9]{0}", 1.0, NULL},
+    {"c64[9]{0}", "f32[9]{0:E(64)}", 1.0, NULL},
+    {"c64[9]{0:E(128)}",
+     "c128[9]{0}",
+     1.0,
+     "c64 in elements of 128 bits to c128 in 128; devices compute complex "
+     "numbers of their own size; the host reference runs it"},
+    {"s4[9]{0:E(4)}",
+     "s32[9]{0}",
+     1.0,
+     "the problem computes with units of 4 bits; devices compute with 8, 16, "
+     "32, 64 and 128; the host reference runs it"},
+    {"s4[9]{0:E(4)}",
+     "s4[9]{0}",
+     1.0,
+     "the problem computes with units of 4 bits; devices compute with 8, 16, "
+     "32, 64 and 128; the host reference runs it"},
+    {"s32[9]{0:E(64)}", "s32[9]{0}", 1.0, NULL},
+    {"f32[9]{0:E(64)}",
+     "f32[9]{0}",
+     1.0,
+     "f32 in elements of 64 bits goes to elements of 32; devices would not "
+     "keep the bits of a NaN; the host reference runs it"},
 };
 
 RLO_TABLE_TEST(test_backend_differences__numbers, numbers) {
