@@ -16,6 +16,7 @@
 #include "message.h"
 #include "options.h"
 #include "stream.h"
+#include "stream_plan.h"
 #include "stream_report.h"
 #include "value_check.h"
 

@@ -9,6 +9,7 @@
 #include "message.h"
 #include "op.h"
 #include "op_report.h"
+#include "stream_plan.h"
 #include "value_check.h"
 
 static int read_attributes(rlo__op *op) {

@@ -24,21 +24,6 @@ typedef struct rlo__stream_result {
 } rlo__stream_result;
 
 /**
- * Computes what the jobs would do together, for arrays of which some are larger
- * than RLO__LARGE_BYTES or for whom pieces are asked for
- * (rlo__stream_is_asked_for).
- *
- * @param out_is_worth  false: the arrays are to be loaded. Some problem cannot
- *                 be cut, or some output is no regular file, either of which is
- *                 an error if pieces are asked for; or the jobs would write
- *                 bytes here and there between those of each other, which is
- *                 slow, and the machine has memory for all of them.
- */
-int rlo__stream_plan(const rlo__stream *stream,
-                     rlo_job_estimate *out_estimate,
-                     bool *out_is_worth);
-
-/**
  * Runs the jobs. The outputs appear complete, all of them or none, whatever
  * ends the command. What can be resumed then stays, and the command says so.
  * Draws the progress on standard error, and prints an event each second for
