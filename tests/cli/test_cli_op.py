@@ -363,9 +363,9 @@ class Op(CliCase):
     def test_a_device_that_lacks_it(self):
         np.save(self.path("c.npy"), np.array([1 + 2j], dtype="c8"))
         if not self.device:
-            self.fails(1, "; try --host", "op", "cast", "--attr", "dtype=f32",
+            self.fails(1, "; try --host", "op", "cast", "--attr", "dtype=pred",
                        "c.npy", "z.npy")
-        self.ok("op", "cast", "--host", "--attr", "dtype=f32", "c.npy",
+        self.ok("op", "cast", "--host", "--attr", "dtype=pred", "c.npy",
                 "z.npy")
 
 
