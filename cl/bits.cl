@@ -375,7 +375,9 @@ static inline void rlo_move_segment(__global const uchar *from,
       (RLO_PHASE + RLO_ROW_CELLS + RLO_BYTE_CELLS - 1) / RLO_BYTE_CELLS;
   const rlo_index end = min(begin + RLO_SEGMENT, row_bytes);
   const rlo_index last = end * RLO_BYTE_CELLS - RLO_PHASE;
-  rlo_byte byte = {to + first / RLO_BYTE_CELLS + begin, 0, 0, 0};
+  /* Skipped points may lie in front of the destination: no rounding to 0. */
+  rlo_byte byte = {
+      to + (first - RLO_PHASE) / RLO_BYTE_CELLS + begin, 0, 0, 0};
   for (rlo_index cell = begin * RLO_BYTE_CELLS - RLO_PHASE; cell < last;) {
     const rlo_run run = rlo_find_run(indices, cell, last - cell, &point);
     rlo_move_run(from, &byte, &point, run, first + cell, fill_lo, fill_hi);

@@ -245,6 +245,39 @@ RLO_TEST(test_device_bits__chains_are_exact) {
   rlo_chain_release(chain);
 }
 
+/* The first points lie in front of the destination; a guard that no axis alone
+ * decides skips them. */
+RLO_TEST(test_device_bits__skipped_points_lie_before_the_first_byte) {
+  test_device_optimise(false);
+  rlo_problem problem;
+  memset(&problem, 0, sizeof problem);
+  problem.unit_bits = 3;
+  problem.num_axes = 2;
+  problem.extents[0] = 9;
+  problem.extents[1] = 8;
+  problem.src.axis[0] = 8;
+  problem.src.axis[1] = 1;
+  problem.dst.base = -3;
+  problem.dst.axis[0] = 9;
+  problem.dst.axis[1] = 1;
+  problem.num_guards = 1;
+  problem.guards[0].kind = RLO_GUARD_SKIP;
+  problem.guards[0].form.base = -3;
+  problem.guards[0].form.axis[0] = 8;
+  problem.guards[0].form.axis[1] = 1;
+  problem.guards[0].limit = 60;
+  problem.src_bytes = 27;
+  problem.dst_bytes = 30;
+  for (int32_t n = 0; n < 2; ++n) {
+    const test_case run = {.device_class = n == 0 ? CPU : GPU};
+    rlo_plan_info info;
+    ck_assert_int_eq(test_device_run_problem(
+                         &device, &problem, &run, "skipped points", &info),
+                     TEST_RAN);
+    ck_assert_str_eq(info.family, "bits");
+  }
+}
+
 RLO_TEST(test_device_bits__says_what_it_cannot) {
   rlo_problem problem;
   rlo_plan *plan = NULL;
