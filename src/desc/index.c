@@ -128,7 +128,7 @@ rlo_status rlo_index_from_linear(const rlo_shape *shape,
 }
 
 bool rlo_index_bump(const rlo_shape *shape, int64_t *index) {
-  if (shape == NULL || (index == NULL && shape->rank > 0)) {
+  if (shape == NULL || index == NULL) {
     return false;
   }
   for (int32_t k = shape->rank - 1; k >= 0; --k) {

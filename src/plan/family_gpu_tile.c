@@ -203,7 +203,8 @@ static double predict(const rlo__family_query *query) {
   units = rlo__max(plan.square, units);
   double instructions = 14.0;
   if (query->joined.bits > 0) {
-    instructions *= (double)(8 / query->joined.bits);
+    int32_t rows = 8 / query->joined.bits;
+    instructions *= rows;
   }
   return rlo__gpu_rate(
              src, dst, instructions, units * plan.group.geometry.unit_bytes) *
