@@ -141,7 +141,7 @@ static int check_slots(const rlo__input_file *file,
     return rlo__fail_last();
   }
   rlo__shape_text asked_for;
-  return rlo__fail("%s holds %s; as %s it would hold %s",
+  return rlo__fail("%s holds %s; a file for %s has %s",
                    file->path,
                    rlo__shape_text_make(file_shape, &held),
                    rlo__shape_text_make(hints->from, &asked_for),

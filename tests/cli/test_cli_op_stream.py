@@ -159,7 +159,7 @@ class Bytes(OpCase):
     def test_drawn_joins(self):
         """Jobs into one destination leave each other's bytes alone."""
         draw = random.Random(SEED)
-        for case in range(100 if IS_SLOW else 8):
+        for case in range(100 if IS_SLOW else 6):
             rank = draw.randint(1, 4)
             dims = [draw.randint(1, 9) for _ in range(rank)]
             while product(dims) < MIB // 8:
@@ -345,7 +345,7 @@ class Stop(OpCase):
         seconds = time.monotonic() - begin
         whole = [self.read(name) for name in self.results]
         draw = random.Random(SEED)
-        for n in range(300 if IS_SLOW else 15):
+        for n in range(300 if IS_SLOW else 10):
             for name in self.results:
                 self.write(name, b"old")
             process = self.start(*self.arguments)
@@ -396,7 +396,7 @@ class Large(OpCase):
         return 4 * rows * columns
 
     def test_memory(self):
-        rows, columns = (40000, 9000) if IS_SLOW else (12000, 4000)
+        rows, columns = (40000, 9000) if IS_SLOW else (6000, 4000)
         budget = 16 * MIB
         for name in "a.npy", "b.npy":
             self.write_large(name, rows, columns)

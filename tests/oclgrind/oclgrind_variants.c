@@ -7,18 +7,18 @@
 #include "support/variant_runs.h"
 
 /*
- * Kernels that planning can choose for the simulator, each on a small problem.
+ * Kernels that planning can choose for the simulator, each on a small problem;
+ * every second one without RELAYOUT_TEST_ALL.
  * The widths of units are left to test_device_bytes: each constant is simulated
  * in one. Values that nobody wrote are watched for where there are few
- * elements: that takes up to a hundred times as long, and for every second case
- * without RELAYOUT_TEST_ALL. The GPU's tiles take longest, in steps with their
- * guards; beyond four guards they are simulated only with RELAYOUT_TEST_ALL,
- * and test_device_bytes runs them.
+ * elements: that takes up to a hundred times as long. The GPU's tiles take
+ * longest, in steps with their guards; beyond three guards they are simulated
+ * only with RELAYOUT_TEST_ALL, and test_device_bytes runs them.
  */
 
 enum {
   MAX_ELEMENTS = 20000,
-  MAX_TILED_ELEMENTS = 1100,
+  MAX_TILED_ELEMENTS = 700,
   MAX_WATCHED_ELEMENTS = 640
 };
 
@@ -41,6 +41,10 @@ static bool is_watched(const test_variant_case *c) {
          test_variant_case_elements(c) <= MAX_WATCHED_ELEMENTS;
 }
 
+static int32_t stride(void) {
+  return getenv("RELAYOUT_TEST_ALL") == NULL ? 2 : 1;
+}
+
 static void run(const test_cover *cover, int32_t min_variants, int32_t stride) {
   test_device device = test_device_open();
   test_variants_run(&device, cover, min_variants, stride);
@@ -50,11 +54,11 @@ static void run(const test_cover *cover, int32_t min_variants, int32_t stride) {
 RLO_TEST(oclgrind_variants__run) {
   const test_cover cover = {
       .is_small = true, .filter = is_simulated, .merges_widths = is_any};
-  run(&cover, 150, 1);
+  run(&cover, 150, stride());
 }
 
 RLO_TEST(oclgrind_variants__run_uninitialized) {
   const test_cover cover = {
       .is_small = true, .filter = is_watched, .merges_widths = is_any};
-  run(&cover, 60, getenv("RELAYOUT_TEST_ALL") == NULL ? 2 : 1);
+  run(&cover, 60, stride());
 }
