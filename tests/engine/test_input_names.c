@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/alloc.h"
 #include "derivable.h"
 #include "engine_case.h"
 #include "relayout/kernel.h"
