@@ -36,6 +36,9 @@ rlo_status rlo__call_plan_run_or_fall_back(rlo__call_plan *plan,
                                            rlo__allocation **out_allocation) {
   rlo_status status = rlo__call_plan_run_tensors(
       plan, output, inputs, num_inputs, out_allocation);
+  if (status != RLO_UNSUPPORTED) {
+    return status;
+  }
   rlo__backend_instance *instance =
       rlo__backend_instance_retain(plan->instance);
   rlo__call_plan *on_host = NULL;
