@@ -181,11 +181,11 @@ static int submit(run *r) {
   return RLO__EXIT_OK;
 }
 
-/* The smaller one, of those that are not 0. */
 static int64_t max(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
+/* The smaller one, of those that are not 0. */
 static int64_t smaller(int64_t a, int64_t b) {
   return a == 0 || (b != 0 && b < a) ? b : a;
 }
