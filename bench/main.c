@@ -194,7 +194,7 @@ static bool run_all(const bench_request *wish) {
     fprintf(report.table,
             "%s, driver %s; %d threads on the host, %d round%s, size factor "
             "%g\nGB/s are bytes read and written; peers as fractions of the "
-            "copy kernel\n",
+            "limit\n",
             arena.device_name,
             arena.driver_version,
             (int)arena.threads,

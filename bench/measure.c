@@ -115,7 +115,7 @@ static bool take_seat(bench_arena *arena,
   }
   one->state = one->peer->create(move);
   if (one->state == NULL) {
-    return one->peer != &bench_peer_library && one->peer != &bench_peer_limit;
+    return one->peer != &bench_peer_library && one->peer != &bench_peer_copy;
   }
   one->moved_bytes = one->peer->is_copy ? 2.0 * (double)move->copy_bytes
                      : one->peer->moved_bytes != NULL
@@ -141,24 +141,48 @@ static bool take_seat(bench_arena *arena,
   return true;
 }
 
-/** The medians of one contestant; `limit` is the copy kernel's seat. */
+/** The limit of each round, in GB/s, and of all of them. */
+static void find_limits(const bench_move *move,
+                        const seat *seats,
+                        int32_t rounds,
+                        double *scratch,
+                        double *out_limits,
+                        bench_row *out_row) {
+  const seat *kernel = &seats[BENCH_PEER_COPY];
+  const seat *host = &seats[BENCH_PEER_HOST_COPY];
+  const bool has_host =
+      host->state != NULL && move->copy_bytes >= BENCH_HOST_COPY_MIN_BYTES;
+  int32_t host_wins = 0;
+  for (int32_t i = 0; i < rounds; ++i) {
+    out_limits[i] = kernel->moved_bytes / kernel->nanos[i];
+    if (has_host && host->moved_bytes / host->nanos[i] > out_limits[i]) {
+      out_limits[i] = host->moved_bytes / host->nanos[i];
+      host_wins += 1;
+    }
+  }
+  memcpy(scratch, out_limits, (size_t)rounds * sizeof *scratch);
+  out_row->limit_gb_per_s = bench_median(scratch, rounds);
+  out_row->limit_peer =
+      host_wins > rounds / 2 ? BENCH_PEER_HOST_COPY : BENCH_PEER_COPY;
+}
+
+/** The medians of one contestant. */
 static void summarize(const seat *one,
-                      const seat *limit,
+                      const double *limits,
                       int32_t rounds,
                       double *scratch,
                       bench_entry *out_entry) {
+  double best_limit = 0;
   for (int32_t i = 0; i < rounds; ++i) {
-    scratch[i] = (one->moved_bytes / one->nanos[i]) /
-                 (limit->moved_bytes / limit->nanos[i]);
+    scratch[i] = one->moved_bytes / one->nanos[i] / limits[i];
+    best_limit = limits[i] > best_limit ? limits[i] : best_limit;
   }
   out_entry->fraction = bench_median(scratch, rounds);
   memcpy(scratch, one->nanos, (size_t)rounds * sizeof *scratch);
   out_entry->nanos = bench_median(scratch, rounds);
   out_entry->best_nanos = scratch[0];
-  memcpy(scratch, limit->nanos, (size_t)rounds * sizeof *scratch);
-  bench_median(scratch, rounds);
-  out_entry->best_fraction = (one->moved_bytes / out_entry->best_nanos) /
-                             (limit->moved_bytes / scratch[0]);
+  out_entry->best_fraction =
+      one->moved_bytes / out_entry->best_nanos / best_limit;
   out_entry->gb_per_s = one->moved_bytes / out_entry->nanos;
   out_entry->is_timed = true;
 }
@@ -190,22 +214,22 @@ static bool measure_move(bench_arena *arena,
   seat seats[BENCH_MAX_PEERS] = {0};
   const size_t rounds = (size_t)settings->rounds;
   double *nanos =
-      calloc((size_t)(settings->num_peers + 1) * rounds, sizeof *nanos);
+      calloc((size_t)(settings->num_peers + 2) * rounds, sizeof *nanos);
   if (nanos == NULL) {
     return bench_fail("out of memory");
   }
   for (int32_t p = 0; p < settings->num_peers; ++p) {
     seats[p].peer = settings->peers[p];
-    seats[p].nanos = nanos + (size_t)(p + 1) * rounds;
+    seats[p].nanos = nanos + (size_t)(p + 2) * rounds;
   }
+  double *limits = nanos + rounds;
   bool is_done = take_turns(arena, settings, move, seats, row);
+  if (is_done) {
+    find_limits(move, seats, settings->rounds, nanos, limits, row);
+  }
   for (int32_t p = 0; p < settings->num_peers; ++p) {
     if (is_done && seats[p].state != NULL) {
-      summarize(&seats[p],
-                &seats[BENCH_PEER_LIMIT],
-                settings->rounds,
-                nanos,
-                &row->entries[p]);
+      summarize(&seats[p], limits, settings->rounds, nanos, &row->entries[p]);
     }
   }
   if (is_done) {

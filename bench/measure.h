@@ -15,10 +15,9 @@ typedef struct bench_entry {
   double best_nanos;
   /** Bytes it read and wrote in the median time. */
   double gb_per_s;
-  /** Median over the rounds of its rate against the copy kernel's rate in the
-   *  same round. */
+  /** Median over the rounds of its rate against the limit in the same round. */
   double fraction;
-  /** Its best rate against the copy kernel's best rate: the figure that holds
+  /** Its best rate against the best limit of a round: the figure that holds
    *  longest on a machine that is not quiet. */
   double best_fraction;
 } bench_entry;
@@ -35,6 +34,10 @@ typedef struct bench_row {
   /** What the planner expected; 0 if it was not asked. */
   double predicted_fraction;
   int64_t read_bytes, written_bytes;
+  /** The rate of the faster copy, kernel or host, in a round: the median. */
+  double limit_gb_per_s;
+  /** Which of the two it was in most rounds: its place among the peers. */
+  int32_t limit_peer;
   bench_entry entries[BENCH_MAX_PEERS];
 } bench_row;
 
@@ -53,7 +56,8 @@ typedef struct bench_settings {
 /**
  * Time one case: every contestant is run once and checked, once more to see how
  * often it has to be repeated for a millisecond, and then all take turns for
- * `rounds` rounds.
+ * `rounds` rounds. The limit of a round is the rate of its faster copy: of the
+ * copy kernel, or of the host from BENCH_HOST_COPY_MIN_BYTES on.
  * @param arena  with buffers large enough.
  * @return false if the library failed or wrote a wrong byte.
  */

@@ -45,8 +45,18 @@ typedef struct bench_peer {
   void (*release)(void *state);
 } bench_peer;
 
-/** The first two are the copy kernel, which is the limit, and the library. */
-enum { BENCH_PEER_LIMIT = 0, BENCH_PEER_LIBRARY = 1, BENCH_MAX_PEERS = 16 };
+/** The first three take part always, the last of them on CPU devices: the
+ *  copy kernel, the library, and the host's copy. */
+enum {
+  BENCH_PEER_COPY = 0,
+  BENCH_PEER_LIBRARY = 1,
+  BENCH_PEER_HOST_COPY = 2,
+  BENCH_MAX_PEERS = 16
+};
+
+/** Below this many bytes the host's copy is no limit: what its threads take to
+ *  wake up is not what work-groups take. */
+#define BENCH_HOST_COPY_MIN_BYTES (INT64_C(64) << 10)
 
 /** Those built in. @return how many, at most BENCH_MAX_PEERS. */
 int32_t bench_peers_get(const bench_peer **out_peers);
@@ -54,7 +64,7 @@ int32_t bench_peers_get(const bench_peer **out_peers);
 /** Of the plan of the library's contestant. */
 const rlo_plan_info *bench_peer_library_info(void *state);
 
-extern const bench_peer bench_peer_limit;
+extern const bench_peer bench_peer_copy;
 extern const bench_peer bench_peer_library;
 /** The library, as it plans without measuring: beside measured plans. */
 extern const bench_peer bench_peer_estimate;

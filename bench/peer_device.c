@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contestants on the device: the library, its copy kernel (the limit), its
+ * Contestants on the device: the library, its copy kernel, its
  * gather family as the naive kernel that moves element by element, and the
  * driver's own copy.
  */
@@ -157,7 +157,7 @@ static int64_t single_bytes(const void *state) {
   return ((const device_state *)state)->moved_bytes;
 }
 
-static void *create_limit(const bench_move *move) {
+static void *create_copy(const bench_move *move) {
   rlo_problem *problem = calloc(1, sizeof *problem);
   if (problem == NULL) {
     bench_fail("out of memory");
@@ -187,11 +187,11 @@ const rlo_plan_info *bench_peer_library_info(void *state) {
   return &((device_state *)state)->info;
 }
 
-const bench_peer bench_peer_limit = {
+const bench_peer bench_peer_copy = {
     .name = "copy",
-    .summary = "the library's copy kernel: the limit",
+    .summary = "the library's copy kernel",
     .is_copy = true,
-    .create = create_limit,
+    .create = create_copy,
     .run = run_plan,
     .release = release,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads of the host that copy with non-temporal stores: what the memory can
- * do without OpenCL.
+ * Threads of the host that copy: what the memory can do without OpenCL.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,6 +14,10 @@
 #endif
 
 enum { MAX_THREADS = 64, LINE_BYTES = 64 };
+
+/** Copies of at most so many bytes stay in the caches, where plain stores are
+ *  faster. */
+#define CACHED_MAX_BYTES (INT64_C(4) << 20)
 
 typedef void (*copy_fn)(uint8_t *dst, const uint8_t *src, size_t bytes);
 
@@ -187,7 +190,8 @@ static void *create_crew(const bench_move *move, copy_fn copy) {
 }
 
 static void *create(const bench_move *move) {
-  return create_crew(move, choose_copy());
+  return create_crew(
+      move, move->copy_bytes <= CACHED_MAX_BYTES ? copy_plain : choose_copy());
 }
 
 static void *create_cached(const bench_move *move) {
@@ -207,7 +211,7 @@ const bench_peer bench_peer_memcpy_cached = {
 
 const bench_peer bench_peer_memcpy = {
     .name = "memcpy",
-    .summary = "host threads that copy with non-temporal stores",
+    .summary = "host threads that copy: with non-temporal stores above 4 MiB",
     .is_copy = true,
     .is_on_host = true,
     .create = create,

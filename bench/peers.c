@@ -14,10 +14,10 @@
 
 int32_t bench_peers_get(const bench_peer **out_peers) {
   int32_t count = 0;
-  out_peers[count++] = &bench_peer_limit;
+  out_peers[count++] = &bench_peer_copy;
   out_peers[count++] = &bench_peer_library;
-  out_peers[count++] = &bench_peer_estimate;
   out_peers[count++] = &bench_peer_memcpy;
+  out_peers[count++] = &bench_peer_estimate;
   out_peers[count++] = &bench_peer_memcpy_cached;
   out_peers[count++] = &bench_peer_host;
   out_peers[count++] = &bench_peer_service;

@@ -63,15 +63,17 @@ void bench_report_suite(const bench_report *report,
 static void show_head(const bench_report *report) {
   const bench_settings *settings = report->settings;
   fprintf(report->table,
-          "%-30s %-7s %8s %7s %7s %6s %6s %6s",
+          "%-30s %-7s %8s %7s %-6s %7s %6s %6s %6s %6s",
           "case",
           "family",
           "MB moved",
-          "copy",
+          "limit",
+          "by",
           "GB/s",
           "of it",
           "best",
-          "plan");
+          "plan",
+          "copy");
   for (int32_t p = BENCH_PEER_LIBRARY + 1; p < settings->num_peers; ++p) {
     fprintf(report->table, " %12s", settings->peers[p]->name);
   }
@@ -81,15 +83,17 @@ static void show_head(const bench_report *report) {
 static void show_row(const bench_report *report, const bench_row *row) {
   const bench_entry *entries = row->entries;
   fprintf(report->table,
-          "%-30s %-7s %8.1f %7.2f %7.2f %6.3f %6.3f %6.2f",
+          "%-30s %-7s %8.1f %7.2f %-6s %7.2f %6.3f %6.3f %6.2f %6.3f",
           row->name,
           row->family,
           (double)(row->read_bytes + row->written_bytes) / 1e6,
-          entries[BENCH_PEER_LIMIT].gb_per_s,
+          row->limit_gb_per_s,
+          report->settings->peers[row->limit_peer]->name,
           entries[BENCH_PEER_LIBRARY].gb_per_s,
           entries[BENCH_PEER_LIBRARY].fraction,
           entries[BENCH_PEER_LIBRARY].best_fraction,
-          row->predicted_fraction);
+          row->predicted_fraction,
+          entries[BENCH_PEER_COPY].fraction);
   for (int32_t p = BENCH_PEER_LIBRARY + 1; p < report->settings->num_peers;
        ++p) {
     if (entries[p].is_timed) {
@@ -183,11 +187,17 @@ bool bench_report_mean(bench_report *report,
 void bench_report_suite_end(const bench_report *report, const char *name) {
   const bench_settings *settings = report->settings;
   const bench_row *worst = NULL;
+  int32_t count = 0;
+  int32_t count_by_kernel = 0;
   for (int32_t i = 0; i < report->num_rows; ++i) {
     const bench_row *row = &report->rows[i];
-    if (strcmp(row->suite, name) == 0 &&
-        (worst == NULL || row->entries[BENCH_PEER_LIBRARY].fraction <
-                              worst->entries[BENCH_PEER_LIBRARY].fraction)) {
+    if (strcmp(row->suite, name) != 0) {
+      continue;
+    }
+    count += 1;
+    count_by_kernel += row->limit_peer == BENCH_PEER_COPY;
+    if (worst == NULL || row->entries[BENCH_PEER_LIBRARY].fraction <
+                             worst->entries[BENCH_PEER_LIBRARY].fraction) {
       worst = row;
     }
   }
@@ -195,13 +205,16 @@ void bench_report_suite_end(const bench_report *report, const char *name) {
     return;
   }
   fprintf(report->table,
-          "%s: geometric mean %.3f of the copy kernel (best %.3f), worst %.3f "
-          "(%s)\n",
+          "%s: geometric mean %.3f of the limit (best %.3f), worst %.3f (%s)\n"
+          "  the copy kernel %.3f of it; the limit in %d of %d cases\n",
           name,
           bench_report_geomean(report, name, BENCH_PEER_LIBRARY, -1),
           bench_report_best_geomean(report, name, BENCH_PEER_LIBRARY, -1),
           worst->entries[BENCH_PEER_LIBRARY].fraction,
-          worst->name);
+          worst->name,
+          bench_report_geomean(report, name, BENCH_PEER_COPY, -1),
+          (int)count_by_kernel,
+          (int)count);
   for (int32_t p = BENCH_PEER_LIBRARY + 1; p < settings->num_peers; ++p) {
     double times = bench_report_geomean(report, name, BENCH_PEER_LIBRARY, p);
     if (times > 0) {

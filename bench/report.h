@@ -77,7 +77,7 @@ void bench_report_print(const bench_report *report, FILE *file);
 void bench_report_deinit(bench_report *report);
 
 /** Geometric mean of a contestant's fractions over the rows of a suite.
- *  @param against  -1: of the copy kernel's rate; else of the rate of that
+ *  @param against  -1: of the limit; else of the rate of that
  *                  contestant, over the rows in which both took part.
  *  @return 0 if there is no such row. */
 double bench_report_geomean(const bench_report *report,

@@ -59,10 +59,14 @@ static void print_row(const bench_report *report,
   print_key(file, "parameters", row->parameters);
   fprintf(file,
           ", \"predicted_fraction\": %.3f, \"read_bytes\": %lld, "
-          "\"written_bytes\": %lld, \"contestants\": {",
+          "\"written_bytes\": %lld",
           row->predicted_fraction,
           (long long)row->read_bytes,
           (long long)row->written_bytes);
+  print_key(file, "limit", report->settings->peers[row->limit_peer]->name);
+  fprintf(file,
+          ", \"limit_gb_per_s\": %.4f, \"contestants\": {",
+          row->limit_gb_per_s);
   for (int32_t p = 0; p < report->settings->num_peers; ++p) {
     print_entry(file,
                 report->settings->peers[p]->name,
@@ -156,7 +160,7 @@ static void print_json(const bench_report *report, FILE *file) {
 static void print_csv(const bench_report *report, FILE *file) {
   fputs(
       "suite,number,case,family,moved_bytes,contestant,value,unit,fraction,"
-      "best_fraction\n",
+      "best_fraction,limit\n",
       file);
   int32_t number = 0;
   for (int32_t i = 0; i < report->num_rows; ++i) {
@@ -169,7 +173,7 @@ static void print_csv(const bench_report *report, FILE *file) {
         continue;
       }
       fprintf(file,
-              "%s,%d,\"%s\",%s,%lld,%s,%.4f,GB/s,%.5f,%.5f\n",
+              "%s,%d,\"%s\",%s,%lld,%s,%.4f,GB/s,%.5f,%.5f,%s\n",
               row->suite,
               (int)number,
               row->name,
@@ -178,7 +182,8 @@ static void print_csv(const bench_report *report, FILE *file) {
               report->settings->peers[p]->name,
               entry->gb_per_s,
               entry->fraction,
-              entry->best_fraction);
+              entry->best_fraction,
+              report->settings->peers[row->limit_peer]->name);
     }
   }
   for (int32_t i = 0; i < report->num_figures; ++i) {
@@ -193,10 +198,10 @@ static void print_csv(const bench_report *report, FILE *file) {
     if (figure->ratio > 0) {
       fprintf(file, "%.5f", figure->ratio);
     }
-    fputs(",\n", file);
+    fputs(",,\n", file);
     if (figure->reference >= 0) {
       fprintf(file,
-              "%s,%d,\"%s\",,,\"%s\",%.4f,%s,,\n",
+              "%s,%d,\"%s\",,,\"%s\",%.4f,%s,,,\n",
               figure->suite,
               (int)i + 1,
               figure->name,

@@ -23,9 +23,10 @@ static void print_help(void) {
   printf(
       "Usage: relayout-bench [OPTION...] [SUITE...]\n"
       "\n"
-      "Times relayouts of an OpenCL device in turns with its copy kernel, the\n"
-      "limit, and with what else can do the same. Every result is checked\n"
-      "before it is timed; a wrong byte ends the run with exit code 1.\n"
+      "Times relayouts of an OpenCL device in turns with its copy kernel and\n"
+      "the host's copy, of which the faster is the limit, and with what else\n"
+      "can do the same. Every result is checked before it is timed; a wrong\n"
+      "byte ends the run with exit code 1.\n"
       "\n"
       "  --list           print the cases instead of timing them\n"
       "  --pairs          print them as `relayout tune --suite` reads them\n"
@@ -39,8 +40,8 @@ static void print_help(void) {
       "  --rounds N       turns, of which the medians count (%d)\n"
       "  --size-factor F  elements, against the full size: 0 < F <= 1, or\n"
       "                   \"small\" for 1/512\n"
-      "  --peers LIST     none, all, or names apart by commas; without it all\n"
-      "                   but those that take long\n"
+      "  --peers LIST     none, all, or names apart by commas, beside the\n"
+      "                   limit's; without it all but those that take long\n"
       "  --device N       a device of `relayout devices`\n"
       "  --folder F       of the suite files: where they are (TMPDIR, or "
       "/tmp)\n"
@@ -59,7 +60,7 @@ static void print_help(void) {
   const bench_peer *peers[BENCH_MAX_PEERS];
   int32_t count = bench_peers_get(peers);
   puts("\nPeers of this build:");
-  for (int32_t p = BENCH_PEER_LIBRARY + 1; p < count; ++p) {
+  for (int32_t p = BENCH_PEER_HOST_COPY; p < count; ++p) {
     printf("  %-12s %s%s\n",
            peers[p]->name,
            peers[p]->summary,
@@ -88,7 +89,7 @@ static bool choose_peers(const char *list, bench_settings *settings) {
   const bool is_none = list != NULL && strcmp(list, "none") == 0;
   for (int32_t p = 0; p < count; ++p) {
     bool is_chosen =
-        p <= BENCH_PEER_LIBRARY || is_all ||
+        p <= BENCH_PEER_HOST_COPY || is_all ||
         (list == NULL && !peers[p]->is_opt_in) ||
         (peers[p] == &bench_peer_estimate && settings->measure_seconds > 0);
     if (list != NULL && names(list, peers[p]->name)) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Each case of one suite, as fractions of the copy kernel in the same run:
+# Each case of one suite, as fractions of the limit, the faster of the copy
+# kernel and of the host's copy in the same turn:
 #   relayout-bench --csv ttc57 >ttc57.csv
 #   gnuplot -e "csv='ttc57.csv'; suite='ttc57'; out='ttc57.svg'" \
 #     bench/plots/fractions.gp
@@ -26,7 +27,7 @@ stats csv using (is_shown("copy") ? note(column("number"), strcol("case")) : NaN
 
 set terminal svg size 1000,440 noenhanced font "sans-serif,11" background "white"
 set output out
-set title sprintf("%s: fraction of the copy kernel's rate in the same process (%s)", \
+set title sprintf("%s: fraction of the faster copy's rate in the same turn (%s)", \
   suite, value eq "fraction" ? "median" : "best")
 set xtics rotate by -60 nomirror scale 0 font ",8" ()
 eval tics
@@ -42,6 +43,8 @@ set xrange [0.3:count + 0.7]
 plot 1 notitle with lines dashtype 2 linecolor rgb "#888888", \
   csv using (place("relayout")):(column(value)) title "relayout" \
     with boxes linecolor rgb "#4472a8", \
+  csv using (place("copy")):(column(value)) title "copy kernel" \
+    with points pointtype 1 pointsize 0.6 linecolor rgb "#222222", \
   csv using (place("memcpy")):(column(value)) title "memcpy" \
     with points pointtype 2 pointsize 0.6 linecolor rgb "#555555", \
   csv using (place("hptt")):(column(value)) title "HPTT" \
