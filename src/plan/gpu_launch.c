@@ -6,8 +6,8 @@
 
 enum { MAX_LOCAL_ITEMS = 256 };
 
-/* Kernels count groups in an unsigned int, drivers in an int. */
-#define MAX_GROUPS ((size_t)INT32_MAX)
+/* Some drivers count the work-items of a launch in an unsigned int. */
+#define MAX_GROUPS ((size_t)(UINT32_MAX / MAX_LOCAL_ITEMS))
 
 int64_t rlo__gpu_local_items(const rlo_device_info *device) {
   int64_t items = 1;

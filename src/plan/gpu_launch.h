@@ -67,7 +67,8 @@ double rlo__gpu_rate(double src_share,
  *  requests for the same bytes. */
 double rlo__gpu_narrow(int64_t piece_bytes);
 
-/** Whether this many groups can be launched. If not, `why` takes the reason. */
+/** Whether this many groups can be launched: 2^24 - 1, which makes fewer than
+ *  2^32 work-items. If not, `why` takes the reason. */
 bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why);
 
 /** Begins a launch as rlo__grid_begin does, with `num_groups` groups of
