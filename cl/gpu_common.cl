@@ -4,11 +4,12 @@
  * group, and guards. Plain OpenCL C 1.2.
  *
  * Arguments that gpu_rows, gpu_tile and gpu_packed take first
- * (RLO_GROUP_PARAMS): 0 to 9 as in cl/cpu_common.cl, except that unused grid
- * lanes are 0, then
+ * (RLO_GROUP_PARAMS): 0 to 9 as in cl/cpu_common.cl, except that n_grid is
+ * RLO_GRID_AXES and unused grid lanes are 0, then
  *
  *   10  int16 grid_magic           multipliers that replace divisions by the
- *                                  extents, see rlo_quotient
+ *                                  extents, see rlo_quotient; with at most 8
+ *                                  axes lane 8 + d is the shift of axis d
  *
  * then the scalars of the family, then the guards (RLO_GUARD_PARAMS,
  * guards.cl), unless the family has its own. The host launches fewer than 2^31
@@ -28,6 +29,12 @@
 /* Lanes of the grid vectors: 8 or 16, with RLO_INDEX32 always 16. */
 #ifndef RLO_GRID_RANK
 #define RLO_GRID_RANK (RLO_INDEX32 ? 16 : 8)
+#endif
+
+/* Axes of the grid, so that groups are decoded without branches. The host has
+ * few numbers of them, and puts axes of extent 1 before the others. */
+#ifndef RLO_GRID_AXES
+#define RLO_GRID_AXES 4
 #endif
 
 /* Bytes of a piece, rlo_wide, that a lane moves at once from memory to memory:
@@ -75,58 +82,88 @@ typedef uchar rlo_wide;
 /* Constant indices keep small arrays in registers. */
 #define RLO_UNROLL _Pragma("unroll")
 
-/* The coordinates of a group; 0 for axes not in use. */
+/* The coordinates of a group. */
 typedef struct rlo_index_list {
-  int at[RLO_GRID_RANK];
+  int at[RLO_GRID_AXES];
 } rlo_index_list;
 
-/* floor(n / d) for n < 2^31 and d >= 2, where magic is ceil(2^(31 + l) / d)
- * and l = ceil(log2(d)). */
-static inline uint rlo_quotient(uint n, uint d, uint magic) {
-  return mul_hi(n, magic) >> (31 - clz(d - 1));
+/* floor(n / d) for n < 2^31 and d >= 1, where magic is ceil(2^(31 + l) / d) and
+ * l = ceil(log2(d)). */
+static inline uint rlo_quotient(uint n, uint magic, uint l) {
+  return mul_hi(n + n, magic) >> l;
 }
 
 static inline void rlo_decode(uint group,
-                              int n_grid,
                               rlo_grid extent,
                               int16 magic,
                               __private rlo_index_list *out) {
   __private const rlo_index *e = (__private const rlo_index *)&extent;
   __private const int *m = (__private const int *)&magic;
   RLO_UNROLL
-  for (int d = RLO_GRID_RANK - 1; d >= 0; --d) {
-    uint i = 0;
-    if (d < n_grid) {
-      const uint rest = rlo_quotient(group, (uint)e[d], (uint)m[d]);
-      i = group - rest * (uint)e[d];
-      group = rest;
-    }
-    out->at[d] = (int)i;
+  for (int d = RLO_GRID_AXES - 1; d > 0; --d) {
+#if RLO_GRID_AXES <= 8
+    const uint l = (uint)m[8 + d];
+#else
+    const uint l = 32 - clz((uint)e[d] - 1);
+#endif
+    const uint rest = rlo_quotient(group, (uint)m[d], l);
+    out->at[d] = (int)(group - rest * (uint)e[d]);
+    group = rest;
   }
+  out->at[0] = (int)group;
 }
 
-/* Coordinates are int, so that with RLO_INDEX32 each product is one widening
- * multiplication and not one of 64 bits. */
+/* Units from the first point of the grid to the group's. Positions fit
+ * rlo_index: with RLO_INDEX32 each product is one multiplication of 32 bits. */
+static inline rlo_index rlo_offset(__private const rlo_index_list *index,
+                                   rlo_grid stride) {
+  __private const rlo_index *s = (__private const rlo_index *)&stride;
+  rlo_index sum = 0;
+  RLO_UNROLL
+  for (int d = 0; d < RLO_GRID_AXES; ++d) {
+    sum += (rlo_index)index->at[d] * s[d];
+  }
+  return sum;
+}
+
+/* Memory at a number of units from an offset in bytes. Sums of bytes first: the
+ * offset itself may lie outside the memory. */
+static inline __global const rlo_unit *rlo_source_at(__global const uchar *src,
+                                                     ulong offset_bytes,
+                                                     rlo_index units) {
+  return (__global const rlo_unit *)(src + (offset_bytes + (ulong)(long)units *
+                                                               RLO_UNIT_BYTES));
+}
+
+static inline __global rlo_unit *rlo_target_at(__global uchar *dst,
+                                               ulong offset_bytes,
+                                               rlo_index units) {
+  return (__global rlo_unit *)(dst + (offset_bytes +
+                                      (ulong)(long)units * RLO_UNIT_BYTES));
+}
+
+/* The sum of a guard's coefficients at a group: 32 bits hold what one axis
+ * adds, but not all of them together. */
 static inline long rlo_dot(__private const rlo_index_list *index,
                            rlo_grid factor) {
   __private const rlo_index *f = (__private const rlo_index *)&factor;
   long sum = 0;
   RLO_UNROLL
-  for (int d = 0; d < RLO_GRID_RANK; ++d) {
+  for (int d = 0; d < RLO_GRID_AXES; ++d) {
     sum += (long)index->at[d] * (long)f[d];
   }
   return sum;
 }
 
 /* The coordinate along one grid axis; 0 for axis -1. */
-static inline long rlo_index_of(__private const rlo_index_list *index,
-                                int axis) {
+static inline int rlo_index_of(__private const rlo_index_list *index,
+                               int axis) {
   int found = 0;
   RLO_UNROLL
-  for (int d = 0; d < RLO_GRID_RANK; ++d) {
+  for (int d = 0; d < RLO_GRID_AXES; ++d) {
     found = d == axis ? index->at[d] : found;
   }
-  return (long)found;
+  return found;
 }
 
 /* The guards at one group. */

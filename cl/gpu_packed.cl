@@ -132,10 +132,26 @@ static inline int rlo_local_at(rlo_place place, int16 strides, const int lane) {
   return sum;
 }
 
-static inline long rlo_global_at(rlo_place place,
-                                 rlo_block strides,
-                                 const int lane) {
+/* Units of global memory from the block's first point to a place. Places beyond
+ * the end of an axis, which nobody moves, may leave the range: hence unsigned.
+ */
+static inline rlo_index rlo_global_at(rlo_place place,
+                                      rlo_block strides,
+                                      const int lane) {
   __private const rlo_index *s = (__private const rlo_index *)&strides;
+  rlo_count sum = 0;
+  RLO_UNROLL
+  for (int k = 0; k < 8; ++k) {
+    sum += (rlo_count)(rlo_index)place.at[k] * (rlo_count)s[lane + k];
+  }
+  return (rlo_index)sum;
+}
+
+/* What the coordinates of a place add to a guard. */
+static inline long rlo_form_at(rlo_place place,
+                               rlo_block coefs,
+                               const int lane) {
+  __private const rlo_index *s = (__private const rlo_index *)&coefs;
   long sum = 0;
   RLO_UNROLL
   for (int k = 0; k < 8; ++k) {
@@ -182,11 +198,11 @@ typedef struct rlo_block_guards {
   guards.at[g].limit = guard##g##_limit;                                    \
   guards.at[g].x = guard##g##_x;                                            \
   guards.at[g].coef = guard##g##_coef;
-#define RLO_END_LOAD(e)                                          \
-  guards.at[RLO_GUARDS + e].v =                                  \
-      rlo_index_of(&index, end##e##_axis) * (long)end##e##_step; \
-  guards.at[RLO_GUARDS + e].limit = (long)end##e##_extent;       \
-  guards.at[RLO_GUARDS + e].x = 0;                               \
+#define RLO_END_LOAD(e)                                                \
+  guards.at[RLO_GUARDS + e].v =                                        \
+      (long)rlo_index_of(&index, end##e##_axis) * (long)end##e##_step; \
+  guards.at[RLO_GUARDS + e].limit = (long)end##e##_extent;             \
+  guards.at[RLO_GUARDS + e].x = 0;                                     \
   guards.at[RLO_GUARDS + e].coef = rlo_one_axis(end##e##_read, end##e##_write);
 
 /* The coefficients of an axis' own coordinate. Not by a comparison of vectors,
@@ -212,7 +228,7 @@ static inline bool rlo_holds(__private const rlo_block_guards *guards,
   RLO_UNROLL
   for (int g = first; g < RLO_ALL_GUARDS; ++g) {
     const long form = guards->at[g].v + guards->at[g].x * (long)r +
-                      rlo_global_at(place, guards->at[g].coef, lane);
+                      rlo_form_at(place, guards->at[g].coef, lane);
     holds = holds && form >= 0 && form < guards->at[g].limit;
   }
   return holds;
@@ -260,23 +276,17 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   __local rlo_unit block[RLO_LOCAL_BYTES / RLO_UNIT_BYTES];
   const uint lane = (uint)get_local_id(0);
   rlo_index_list index;
-  rlo_decode((uint)get_group_id(0), n_grid, grid_extent, grid_magic, &index);
-  const long r0 = rlo_index_of(&index, repeat_axis) * RLO_REPEAT;
+  rlo_decode((uint)get_group_id(0), grid_extent, grid_magic, &index);
+  const long r0 = (long)rlo_index_of(&index, repeat_axis) * RLO_REPEAT;
   const uint copies = (uint)min((long)repeat_extent - r0, (long)RLO_REPEAT);
   rlo_block_guards guards;
   RLO_EACH_GUARD(RLO_BLOCK_GUARD_LOAD)
   RLO_EACH_END(RLO_END_LOAD)
   const bool is_inside = rlo_block_is_inside(&guards, read_axes, copies);
-  /* Sums of bytes first: the origin itself may lie outside the memory. */
   __global const rlo_unit *from =
-      (__global const rlo_unit *)(src +
-                                  (src_offset_bytes +
-                                   (ulong)rlo_dot(&index, grid_src_stride) *
-                                       RLO_UNIT_BYTES));
+      rlo_source_at(src, src_offset_bytes, rlo_offset(&index, grid_src_stride));
   __global rlo_unit *to =
-      (__global rlo_unit *)(dst + (dst_offset_bytes +
-                                   (ulong)rlo_dot(&index, grid_dst_stride) *
-                                       RLO_UNIT_BYTES));
+      rlo_target_at(dst, dst_offset_bytes, rlo_offset(&index, grid_dst_stride));
 
   if (is_inside) {
     for (uint first = lane; first < (uint)read_pieces;
@@ -296,8 +306,9 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
           RLO_UNROLL
           for (uint r = 0; r < RLO_REPEAT; ++r) {
             if (r < copies) {
-              piece[n][r] = *(
-                  __global const rlo_read *)(at + (long)r * repeat_src_stride);
+              piece[n][r] =
+                  *(__global const rlo_read *)(at + (rlo_index)r *
+                                                        repeat_src_stride);
             }
           }
         }
@@ -319,13 +330,13 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     for (uint p = lane; p < (uint)read_pieces; p += RLO_LOCAL) {
       rlo_place place = rlo_find(p, read_axes, RLO_READ_RANK, RLO_READ_UNITS);
       for (int n = 0; n < RLO_READ_UNITS; ++n) {
-        const long at = rlo_global_at(place, strides, RLO_READ_LANE);
+        const rlo_index at = rlo_global_at(place, strides, RLO_READ_LANE);
         const int cell = rlo_local_at(place, local_strides, RLO_READ_LANE);
         for (uint r = 0; r < copies; ++r) {
           /* What is not written later may hold the fill too. */
           rlo_unit unit = rlo_fill_unit(fill_lo, fill_hi);
           if (rlo_holds(&guards, 0, place, RLO_READ_LANE, r)) {
-            unit = from[at + (long)r * repeat_src_stride];
+            unit = from[at + (rlo_index)r * repeat_src_stride];
           }
           block[cell + (int)r * repeat_local] = unit;
         }
@@ -348,7 +359,7 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
       RLO_UNROLL
       for (uint r = 0; r < RLO_REPEAT; ++r) {
         if (r < copies) {
-          *(__global rlo_write *)(at + (long)r * repeat_dst_stride) =
+          *(__global rlo_write *)(at + (rlo_index)r * repeat_dst_stride) =
               rlo_get_write(cell + (int)r * repeat_local, step);
         }
       }
@@ -358,11 +369,11 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
       rlo_place place =
           rlo_find(p, write_axes, RLO_WRITE_RANK, RLO_WRITE_UNITS);
       for (int n = 0; n < RLO_WRITE_UNITS; ++n) {
-        const long at = rlo_global_at(place, strides, RLO_WRITE_LANE);
+        const rlo_index at = rlo_global_at(place, strides, RLO_WRITE_LANE);
         const int cell = rlo_local_at(place, local_strides, RLO_WRITE_LANE);
         for (uint r = 0; r < copies; ++r) {
           if (rlo_holds(&guards, RLO_PAD_GUARDS, place, RLO_WRITE_LANE, r)) {
-            to[at + (long)r * repeat_dst_stride] =
+            to[at + (rlo_index)r * repeat_dst_stride] =
                 block[cell + (int)r * repeat_local];
           }
         }

@@ -163,13 +163,13 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   const long r0 = (long)get_group_id(0) * (long)batch_rows;
   const long units = (long)row_units;
 #else
-  rlo_decode((uint)get_group_id(0), n_grid, grid_extent, grid_magic, &index);
+  rlo_decode((uint)get_group_id(0), grid_extent, grid_magic, &index);
   RLO_GUARDS_LOAD
-  const long r0 = rlo_index_of(&index, batch_axis) * (long)batch_rows;
-  const long k0 = rlo_index_of(&index, row_axis) * (long)chunk_units;
+  const long r0 = (long)rlo_index_of(&index, batch_axis) * (long)batch_rows;
+  const long k0 = (long)rlo_index_of(&index, row_axis) * (long)chunk_units;
   const long units = min((long)row_units - k0, (long)chunk_units);
-  long src_units = rlo_dot(&index, grid_src_stride);
-  long dst_units = rlo_dot(&index, grid_dst_stride);
+  const rlo_index src_units = rlo_offset(&index, grid_src_stride);
+  const rlo_index dst_units = rlo_offset(&index, grid_dst_stride);
 #endif
   const uint rows = (uint)min((long)batch_extent - r0, (long)batch_rows);
 #if RLO_FLAT
@@ -189,23 +189,19 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
       const uint row = pieces == 1 ? p : mul_hi(p, (uint)reciprocal);
       if (row < rows) {
 #if RLO_FLAT
-        rlo_decode((uint)r0 + row, n_grid, grid_extent, grid_magic, &index);
+        rlo_decode((uint)r0 + row, grid_extent, grid_magic, &index);
         RLO_GUARDS_LOAD
         const long r = 0;
-        const long src_at = rlo_dot(&index, grid_src_stride);
-        const long dst_at = rlo_dot(&index, grid_dst_stride);
+        const rlo_index src_at = rlo_offset(&index, grid_src_stride);
+        const rlo_index dst_at = rlo_offset(&index, grid_dst_stride);
 #else
         const long r = (long)row;
-        const long src_at = src_units + r * (long)batch_src_stride;
-        const long dst_at = dst_units + r * (long)batch_dst_stride;
+        const rlo_index src_at = src_units + (rlo_index)row * batch_src_stride;
+        const rlo_index dst_at = dst_units + (rlo_index)row * batch_dst_stride;
 #endif
-        /* Sums of bytes first: a row may begin outside the source. */
         __global const rlo_unit *from =
-            (__global const rlo_unit *)(src + (src_offset_bytes +
-                                               (ulong)src_at * RLO_UNIT_BYTES));
-        __global rlo_unit *to =
-            (__global rlo_unit *)(dst + (dst_offset_bytes +
-                                         (ulong)dst_at * RLO_UNIT_BYTES));
+            rlo_source_at(src, src_offset_bytes, src_at);
+        __global rlo_unit *to = rlo_target_at(dst, dst_offset_bytes, dst_at);
         const long first_unit = (long)(p - row * pieces) * RLO_WIDE_UNITS;
 #if RLO_SHIFT
         const long whole = first_unit + rlo_head_units(to) - RLO_WIDE_UNITS;

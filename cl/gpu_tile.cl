@@ -10,23 +10,21 @@
  * j, both by neighbouring lanes. With RLO_SQUARE > 1 a lane takes squares of
  * RLO_SQUARE by RLO_SQUARE units, which it transposes in registers, so that all
  * it reads and writes is RLO_SQUARE units wide; tiles at the ends, and where a
- * guard could fail, are moved unit by unit. Arguments after the common eleven,
- * as of cl/cpu_tile.cl:
+ * guard could fail, are moved unit by unit. Arguments after the common eleven:
  *
- *   11  int a_axis          grid axis that counts tiles along i, -1: one tile
- *   12  int b_axis          the same along j
- *   13  rlo_index na        extents, >= 1; tiles at the end are cut
- *   14  rlo_index nb
- *   15  rlo_index src_ld    units
- *   16  rlo_index dst_ld
- *   17  rlo_index joined_ld    with RLO_JOINED_BITS: bytes from a joined row to
- *                           the next; the last grid axis counts the elements
- *                           of a byte (cpu_join.cl)
- *   18  the guards; x is the coefficient of i, y that of j
+ *   11  rlo_index na        extents, >= 1; tiles at the end are cut
+ *   12  rlo_index nb
+ *   13  rlo_index src_ld    units
+ *   14  rlo_index dst_ld
+ *   15  rlo_index joined_ld    with RLO_JOINED_BITS: bytes from a joined row to
+ *                           the next
+ *   16  the guards; x is the coefficient of i, y that of j
  *
- * For a_axis: extent ceil(na / RLO_TILE_A), source stride RLO_TILE_A,
- * destination stride RLO_TILE_A * dst_ld, guard coefficient RLO_TILE_A * x; for
- * b_axis the same with the sides exchanged.
+ * The last two grid axes count tiles along i and along j. The first of them has
+ * the extent ceil(na / RLO_TILE_A), source stride RLO_TILE_A, destination
+ * stride RLO_TILE_A * dst_ld, guard coefficient RLO_TILE_A * x; the other one
+ * the same with the sides exchanged. With RLO_JOINED_BITS one more axis
+ * follows, which counts the elements of a byte (cpu_join.cl).
  */
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_READ_UNITS=4 -DRLO_WRITE_UNITS=4
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_READ_UNITS=2 -DRLO_PAD_GUARDS=2
@@ -58,11 +56,15 @@
 #define RLO_SQUARE 1
 #endif
 
-/* Bits of a packed element: 1, 2 or 4, of which bytes are put together. 0: bytes
- * are read as they are. */
+/* Bits of a packed element: 1, 2 or 4, of which bytes are put together. 0:
+ * bytes are read as they are. */
 #ifndef RLO_JOINED_BITS
 #define RLO_JOINED_BITS 0
 #endif
+
+/* Grid axis that counts tiles along j; the one before it counts them along i.
+ */
+#define RLO_B_AXIS (RLO_GRID_AXES - 1 - (RLO_JOINED_BITS > 0))
 
 /* Pieces of a whole tile that a lane has in flight at a time. */
 #define RLO_PIECES 4
@@ -100,7 +102,7 @@ typedef struct rlo_join {
 #if RLO_JOINED_BITS > 0
 /* In each byte of a word: the bits of element k. */
 #define RLO_JOINED_MASK(k) \
-  (((1U << RLO_JOINED_BITS) - 1U) * 0x01010101U << (k) * RLO_JOINED_BITS)
+  (((1U << RLO_JOINED_BITS) - 1U) * 0x01010101U << (k)*RLO_JOINED_BITS)
 
 /* A row's part of joined bytes: turned by less than a byte, masked. */
 static inline uint rlo_turn(uint row, int k, rlo_join join) {
@@ -171,8 +173,8 @@ static inline void rlo_read_squares(__global const rlo_unit *from,
     rlo_side row[RLO_SQUARE];
     RLO_UNROLL
     for (uint m = 0; m < RLO_SQUARE; ++m) {
-      const long at =
-          (long)(int)(y * RLO_SQUARE + m) * (long)src_ld + x * RLO_SQUARE;
+      const rlo_index at = (rlo_index)(y * RLO_SQUARE + m) * src_ld +
+                           (rlo_index)(x * RLO_SQUARE);
       row[m] = rlo_read_side((__global const rlo_side *)(from + at), join);
     }
     const uint i = x * RLO_SQUARE;
@@ -199,8 +201,8 @@ static inline void rlo_write_squares(__global rlo_unit *to,
        p += RLO_LOCAL) {
     const uint y = p % RLO_SQUARES_B;
     const uint i = p / RLO_SQUARES_B;
-    *(__global rlo_side *)(to + (long)(int)i * (long)dst_ld + y * RLO_SQUARE) =
-        tile[rlo_side_at(i, y)];
+    const rlo_index at = (rlo_index)i * dst_ld + (rlo_index)(y * RLO_SQUARE);
+    *(__global rlo_side *)(to + at) = tile[rlo_side_at(i, y)];
   }
 }
 #endif
@@ -220,7 +222,7 @@ static inline void rlo_read_whole(__global const rlo_unit *from,
       const uint i = p % RLO_READ_LANES * RLO_READ_UNITS;
       const uint j = p / RLO_READ_LANES;
       if (j < RLO_TILE_B) {
-        const long at = (long)(int)j * (long)src_ld + i;
+        const rlo_index at = (rlo_index)j * src_ld + (rlo_index)i;
         piece[n] = rlo_read_piece((__global const rlo_read *)(from + at), join);
       }
     }
@@ -251,11 +253,14 @@ static inline void rlo_read_tile(__global const rlo_unit *from,
   for (uint p = lane; p < RLO_READ_LANES * RLO_TILE_B; p += RLO_LOCAL) {
     const int i = (int)(p % RLO_READ_LANES) * RLO_READ_UNITS;
     const int j = (int)(p / RLO_READ_LANES);
-    __global const rlo_unit *row = from + (long)j * (long)src_ld + i;
+    if (j >= tb) {
+      break;
+    }
+    __global const rlo_unit *row = from + ((rlo_index)j * src_ld + i);
     __local rlo_unit *cell = tile + j * RLO_TILE_LD + i;
-    if (j < tb && is_inside && i + RLO_READ_UNITS <= ta) {
+    if (is_inside && i + RLO_READ_UNITS <= ta) {
       rlo_put_read(cell, rlo_read_piece((__global const rlo_read *)row, join));
-    } else if (j < tb) {
+    } else {
       for (int n = 0; n < RLO_READ_UNITS && i + n < ta; ++n) {
         rlo_unit unit = fill;
         if (is_inside || rlo_is_read(guards, i + n, j)) {
@@ -278,11 +283,14 @@ static inline void rlo_write_tile(__global rlo_unit *to,
   for (uint p = lane; p < RLO_WRITE_LANES * RLO_TILE_A; p += RLO_LOCAL) {
     const int j = (int)(p % RLO_WRITE_LANES) * RLO_WRITE_UNITS;
     const int i = (int)(p / RLO_WRITE_LANES);
-    __global rlo_unit *row = to + (long)i * (long)dst_ld + j;
+    if (i >= ta) {
+      break;
+    }
+    __global rlo_unit *row = to + ((rlo_index)i * dst_ld + j);
     __local const rlo_unit *cell = tile + j * RLO_TILE_LD + i;
-    if (i < ta && is_inside && j + RLO_WRITE_UNITS <= tb) {
+    if (is_inside && j + RLO_WRITE_UNITS <= tb) {
       *(__global rlo_write *)row = rlo_get_write(cell, RLO_TILE_LD);
-    } else if (i < ta) {
+    } else {
       for (int n = 0; n < RLO_WRITE_UNITS && j + n < tb; ++n) {
         if (is_inside || rlo_is_written(guards, i, j + n)) {
           row[n] = cell[n * RLO_TILE_LD];
@@ -294,8 +302,6 @@ static inline void rlo_write_tile(__global rlo_unit *to,
 
 __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     RLO_GROUP_PARAMS,
-    int a_axis,
-    int b_axis,
     rlo_index na,
     rlo_index nb,
     rlo_index src_ld,
@@ -308,29 +314,24 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   __local rlo_side sides[RLO_TILE_SIDES];
   __local rlo_unit *tile = (__local rlo_unit *)sides;
   rlo_index_list index;
-  rlo_decode((uint)get_group_id(0), n_grid, grid_extent, grid_magic, &index);
-  const long a0 = rlo_index_of(&index, a_axis) * RLO_TILE_A;
-  const long b0 = rlo_index_of(&index, b_axis) * RLO_TILE_B;
-  const int ta = (int)min((long)na - a0, (long)RLO_TILE_A);
-  const int tb = (int)min((long)nb - b0, (long)RLO_TILE_B);
+  rlo_decode((uint)get_group_id(0), grid_extent, grid_magic, &index);
+  const rlo_index a0 = (rlo_index)index.at[RLO_B_AXIS - 1] * RLO_TILE_A;
+  const rlo_index b0 = (rlo_index)index.at[RLO_B_AXIS] * RLO_TILE_B;
+  const int ta = (int)min(na - a0, (rlo_index)RLO_TILE_A);
+  const int tb = (int)min(nb - b0, (rlo_index)RLO_TILE_B);
   rlo_guard_list guards;
   RLO_GUARDS_LOAD
   const bool is_inside = rlo_is_inside(&guards, 0, ta, tb);
   const bool is_whole = is_inside && ta == RLO_TILE_A && tb == RLO_TILE_B;
-  /* Sums of bytes first: the origin itself may lie outside the memory. */
-  const long src_units = rlo_dot(&index, grid_src_stride);
-  const long dst_units = rlo_dot(&index, grid_dst_stride);
   __global const rlo_unit *from =
-      (__global const rlo_unit *)(src + (src_offset_bytes +
-                                         (ulong)src_units * RLO_UNIT_BYTES));
+      rlo_source_at(src, src_offset_bytes, rlo_offset(&index, grid_src_stride));
   __global rlo_unit *to =
-      (__global rlo_unit *)(dst + (dst_offset_bytes +
-                                   (ulong)dst_units * RLO_UNIT_BYTES));
+      rlo_target_at(dst, dst_offset_bytes, rlo_offset(&index, grid_dst_stride));
 
   rlo_join join = {0, 0};
 #if RLO_JOINED_BITS > 0
   join.step = joined_ld;
-  join.bit = (uint)rlo_index_of(&index, n_grid - 1) * RLO_JOINED_BITS;
+  join.bit = (uint)index.at[RLO_GRID_AXES - 1] * RLO_JOINED_BITS;
 #endif
   if (is_whole) {
 #if RLO_SQUARE > 1

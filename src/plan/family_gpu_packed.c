@@ -253,6 +253,7 @@ static bool choose(const rlo__family_query *query,
       return false;
     }
   }
+  rlo__gpu_round_axes(&group->grid);
   if (rlo__grid_num_groups(&group->grid, &plan->num_groups) != RLO_OK) {
     rlo__str_append(why, "it has more blocks than 64 bits can count");
     return false;
@@ -378,7 +379,8 @@ static rlo_status add_guards(const packed_plan *plan, rlo__launch *launch) {
     int64_t x = repeat >= 0 ? form->axis[repeat] : 0;
     int64_t coefs[RLO__GRID_MAX_AXES];
     for (int32_t n = 0; n < grid->num_axes; ++n) {
-      coefs[n] = form->axis[grid->axes[n].problem_axis] * grid->axes[n].step;
+      int32_t axis = grid->axes[n].problem_axis;
+      coefs[n] = axis < 0 ? 0 : form->axis[axis] * grid->axes[n].step;
     }
     RLO_TRY(rlo__launch_argument(launch, grid_kind, coefs, grid->num_axes));
     RLO_TRY(add_lanes(launch,

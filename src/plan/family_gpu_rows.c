@@ -145,6 +145,7 @@ static rlo_status choose(const rlo__family_query *query, row_plan *plan) {
                                            : 1;
     RLO_TRY(rlo__grid_add_axis(&group->grid, problem, a, step));
   }
+  rlo__gpu_round_axes(&group->grid);
   RLO_TRY(rlo__grid_num_groups(&group->grid, &plan->num_groups));
   if (plan->is_flat) {
     plan->num_groups =

@@ -111,6 +111,28 @@ static void choose_tile(const rlo__family_query *query, tile_plan *plan) {
   }
 }
 
+/* Plane after plane, so that groups that share lines at the ends of rows, on
+ * either side, run close together in time; planes in the order of the
+ * destination. Groups that read the same joined rows follow each other. */
+static rlo_status lay_grid(const rlo__family_query *query, tile_plan *plan) {
+  const rlo_problem *problem = query->problem;
+  const rlo__plane *plane = &plan->plane;
+  rlo__grid *grid = &plan->group.grid;
+  int32_t joined = query->joined.bits > 0 ? query->joined.axis : -1;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (a != plane->a_axis && a != plane->b_axis && a != joined) {
+      RLO_TRY(rlo__grid_add_axis(grid, problem, a, 1));
+    }
+  }
+  RLO_TRY(rlo__grid_place_axis(grid, problem, plane->a_axis, plan->tile_a));
+  RLO_TRY(rlo__grid_place_axis(grid, problem, plane->b_axis, plan->tile_b));
+  if (joined >= 0) {
+    RLO_TRY(rlo__grid_place_axis(grid, problem, joined, 1));
+  }
+  rlo__gpu_round_axes(grid);
+  return RLO_OK;
+}
+
 static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
   const rlo_problem *problem = query->problem;
   *plan = (tile_plan){.group = {.geometry = rlo__geometry_of(query)}};
@@ -129,15 +151,7 @@ static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
       problem, &problem->dst, plane->b_axis, query->dst_alignment_bytes);
   group->x_axis = plane->a_axis;
   group->y_axis = plane->b_axis;
-  /* In the order of the destination, so that groups that share one of its
-   * lines, at the ends of rows, run close together in time; groups that read
-   * the same joined rows follow each other, since their axis is the last. */
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t step = a == plane->a_axis   ? plan->tile_a
-                   : a == plane->b_axis ? plan->tile_b
-                                        : 1;
-    RLO_TRY(rlo__grid_add_axis(&group->grid, problem, a, step));
-  }
+  RLO_TRY(lay_grid(query, plan));
   return rlo__grid_num_groups(&group->grid, &plan->num_groups);
 }
 
@@ -225,7 +239,7 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   if (query->joined.bits > 0) {
     RLO_TRY(rlo__launch_define(launch, "RLO_JOINED_BITS", query->joined.bits));
   }
-  RLO_TRY(rlo__plane_add_arguments(&plan.plane, group, launch));
+  RLO_TRY(rlo__plane_add_sizes(&plan.plane, group, launch));
   if (query->joined.bits > 0) {
     RLO_TRY(rlo__grid_add_index(group, launch, query->joined.step_bytes));
   }

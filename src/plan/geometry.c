@@ -5,7 +5,8 @@
 #include "base/status.h"
 #include "ir/form.h"
 
-/* Largest distance of a position from 0, in bytes; false on overflow. */
+/* Largest distance of a position from 0 or from another one, in bytes; false on
+ * overflow. */
 static bool reach_bytes(const rlo_problem *problem,
                         const rlo_form *form,
                         int32_t unit_bits,
@@ -14,12 +15,13 @@ static bool reach_bytes(const rlo_problem *problem,
   int64_t min;
   int64_t max;
   int64_t low;
+  int64_t span;
   if (!rlo__form_range(problem, form, &min, &max) || !rlo__add(max, 1, &max) ||
       !rlo__mul(min, unit_bytes, &min) || !rlo__mul(max, unit_bytes, &max) ||
-      !rlo__sub(0, min, &low)) {
+      !rlo__sub(0, min, &low) || !rlo__sub(max, min, &span)) {
     return false;
   }
-  *out_reach_bytes = rlo__max(low, max);
+  *out_reach_bytes = rlo__max(rlo__max(low, max), span);
   return true;
 }
 

@@ -22,8 +22,8 @@ typedef struct rlo__geometry {
   int32_t num_skip_guards;
   /** Nothing is read: some PAD guard holds nowhere. */
   bool is_fill;
-  /** Every position on either side is within +-2^31 bytes, and what each axis
-   *  adds to a guard within +-2^31. */
+  /** Every position on either side is within +-2^31 bytes, also as seen from
+   *  any other one, and what each axis adds to a guard within +-2^31. */
   bool fits_32_bits;
 } rlo__geometry;
 

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/gpu_launch.h"
 
+#include <string.h>
+
 #include "base/checked.h"
 #include "base/status.h"
 
-enum { MAX_LOCAL_ITEMS = 256 };
+enum {
+  MAX_LOCAL_ITEMS = 256,
+  /** First lane of the shifts that go with the multipliers, if there are no
+   *  more axes than this. */
+  SHIFT_LANE = 8
+};
 
-/* Kernels count groups in an unsigned int, drivers in an int. */
-#define MAX_GROUPS ((size_t)INT32_MAX)
+/* Some drivers count the work-items of a launch in an unsigned int. */
+#define MAX_GROUPS ((size_t)(UINT32_MAX / MAX_LOCAL_ITEMS))
 
 int64_t rlo__gpu_local_items(const rlo_device_info *device) {
   int64_t items = 1;
@@ -33,13 +40,31 @@ int64_t rlo__gpu_alignment(const rlo_problem *problem,
   return align;
 }
 
-int64_t rlo__gpu_magic(int64_t divisor) {
+int64_t rlo__gpu_magic(int64_t divisor, int32_t *out_log2) {
   int32_t log2 = 0;
   while ((INT64_C(1) << log2) < divisor) {
     ++log2;
   }
+  *out_log2 = log2;
   int64_t magic = rlo__ceil_div(INT64_C(1) << (31 + log2), divisor);
   return magic > INT32_MAX ? magic - (INT64_C(1) << 32) : magic;
+}
+
+void rlo__gpu_round_axes(rlo__grid *grid) {
+  static const int32_t counts[] = {2, 3, 4, 6, 8, RLO__GRID_MAX_AXES};
+  int32_t n = 0;
+  while (counts[n] < grid->num_axes) {
+    ++n;
+  }
+  int32_t added = counts[n] - grid->num_axes;
+  memmove(grid->axes + added,
+          grid->axes,
+          (size_t)grid->num_axes * sizeof grid->axes[0]);
+  for (int32_t k = 0; k < added; ++k) {
+    grid->axes[k] =
+        (rlo__grid_axis){.problem_axis = -1, .step = 1, .extent = 1};
+  }
+  grid->num_axes = counts[n];
 }
 
 double rlo__gpu_sector_share(int64_t run_bytes, int64_t begin_bytes) {
@@ -84,11 +109,17 @@ rlo_status rlo__gpu_begin(const rlo__family_query *query,
   RLO_TRY(rlo__grid_begin(query, plan, kernel_file, launch));
   launch->local_size[0] = (size_t)local_items;
   launch->global_size[0] = num_groups * (size_t)local_items;
-  int64_t magic[RLO__GRID_MAX_AXES];
-  for (int32_t n = 0; n < plan->grid.num_axes; ++n) {
-    magic[n] = rlo__gpu_magic(plan->grid.axes[n].extent);
+  int32_t num_axes = plan->grid.num_axes;
+  int64_t magic[RLO__GRID_MAX_AXES] = {0};
+  for (int32_t n = 0; n < num_axes; ++n) {
+    int32_t log2;
+    magic[n] = rlo__gpu_magic(plan->grid.axes[n].extent, &log2);
+    if (num_axes <= SHIFT_LANE) {
+      magic[SHIFT_LANE + n] = log2;
+    }
   }
   RLO_TRY(rlo__launch_argument(
-      launch, RLO__ARGUMENT_INT16, magic, plan->grid.num_axes));
+      launch, RLO__ARGUMENT_INT16, magic, RLO__GRID_MAX_AXES));
+  RLO_TRY(rlo__launch_define(launch, "RLO_GRID_AXES", num_axes));
   return rlo__launch_define(launch, "RLO_LOCAL", local_items);
 }

@@ -37,8 +37,13 @@ int64_t rlo__gpu_alignment(const rlo_problem *problem,
 
 /** As uint, ceil(2^(31 + l) / divisor) with l = ceil(log2(divisor)): for n <
  *  2^31, n * this / 2^(31 + l), rounded down, is n / divisor. 2^31 >= divisor
- *  >= 2. */
-int64_t rlo__gpu_magic(int64_t divisor);
+ *  >= 1.
+ *  @param out_log2  takes l. */
+int64_t rlo__gpu_magic(int64_t divisor, int32_t *out_log2);
+
+/** Adds axes of extent 1 before the others of a grid, so that there are few
+ *  numbers of axes, each of which is a program of its own. */
+void rlo__gpu_round_axes(rlo__grid *grid);
 
 /**
  * The mean share of a run's bytes in the 32-byte sectors that memory moves for
@@ -67,12 +72,13 @@ double rlo__gpu_rate(double src_share,
  *  requests for the same bytes. */
 double rlo__gpu_narrow(int64_t piece_bytes);
 
-/** Whether this many groups can be launched. If not, `why` takes the reason. */
+/** Whether this many groups can be launched: 2^24 - 1, which makes fewer than
+ *  2^32 work-items. If not, `why` takes the reason. */
 bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why);
 
 /** Begins a launch as rlo__grid_begin does, with `num_groups` groups of
- *  rlo__gpu_local_items work-items. Each grid extent is below 2^31, which
- *  rlo__gpu_can_launch implies. */
+ *  rlo__gpu_local_items work-items. The grid's axes are rounded, and each
+ *  extent is below 2^31, which rlo__gpu_can_launch implies. */
 RLO_NODISCARD rlo_status rlo__gpu_begin(const rlo__family_query *query,
                                         const rlo__grid_plan *plan,
                                         const char *kernel_file,

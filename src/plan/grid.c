@@ -29,9 +29,15 @@ rlo_status rlo__grid_add_axis(rlo__grid *grid,
                               const rlo_problem *problem,
                               int32_t axis,
                               int64_t step) {
-  if (problem->extents[axis] <= step) {
-    return RLO_OK;
-  }
+  return problem->extents[axis] <= step
+             ? RLO_OK
+             : rlo__grid_place_axis(grid, problem, axis, step);
+}
+
+rlo_status rlo__grid_place_axis(rlo__grid *grid,
+                                const rlo_problem *problem,
+                                int32_t axis,
+                                int64_t step) {
   if (grid->num_axes == RLO__GRID_MAX_AXES) {
     return RLO_FAIL(RLO_INTERNAL,
                     "work-groups need more than %d coordinates",
@@ -41,9 +47,10 @@ rlo_status rlo__grid_add_axis(rlo__grid *grid,
   added->problem_axis = axis;
   added->step = step;
   added->extent = rlo__ceil_div(problem->extents[axis], step);
-  /* step < extent, and strides times extents fit int64 in every problem. */
-  added->src_stride = problem->src.axis[axis] * step;
-  added->dst_stride = problem->dst.axis[axis] * step;
+  /* Strides times extents fit int64 in every problem. */
+  bool is_one = added->extent == 1;
+  added->src_stride = is_one ? 0 : problem->src.axis[axis] * step;
+  added->dst_stride = is_one ? 0 : problem->dst.axis[axis] * step;
   return RLO_OK;
 }
 
@@ -95,7 +102,7 @@ void rlo__grid_sort_by_src(rlo__grid *grid) {
 }
 
 int32_t rlo__grid_find(const rlo__grid *grid, int32_t problem_axis) {
-  for (int32_t n = 0; n < grid->num_axes; ++n) {
+  for (int32_t n = 0; problem_axis >= 0 && n < grid->num_axes; ++n) {
     if (grid->axes[n].problem_axis == problem_axis) {
       return n;
     }
@@ -287,8 +294,10 @@ static rlo_status add_guard(const rlo__grid_plan *plan,
   int64_t coefs[RLO__GRID_MAX_AXES];
   const rlo__grid *grid = &plan->grid;
   for (int32_t n = 0; n < grid->num_axes; ++n) {
-    coefs[n] = coefficient(form, grid->axes[n].problem_axis, sign) *
-               grid->axes[n].step;
+    coefs[n] = grid->axes[n].extent == 1
+                   ? 0
+                   : coefficient(form, grid->axes[n].problem_axis, sign) *
+                         grid->axes[n].step;
   }
   int64_t x = coefficient(form, plan->x_axis, sign);
   int64_t y = coefficient(form, plan->y_axis, sign);

@@ -36,6 +36,7 @@
 
 /** A coordinate of work-groups: it steps along an axis of the problem. */
 typedef struct rlo__grid_axis {
+  /** -1 for an axis of extent 1 that only makes up the number. */
   int32_t problem_axis;
   /** Points of that axis that one group moves. */
   int64_t step;
@@ -62,6 +63,12 @@ RLO_NODISCARD rlo_status rlo__grid_add_axis(rlo__grid *grid,
                                             int32_t axis,
                                             int64_t step);
 
+/** The same, also if one step covers the axis: its extent is then 1. */
+RLO_NODISCARD rlo_status rlo__grid_place_axis(rlo__grid *grid,
+                                              const rlo_problem *problem,
+                                              int32_t axis,
+                                              int64_t step);
+
 /** Orders the axes by falling distance of steps in the source, so that
  *  consecutive groups read near each other: scattered writes cost less than
  *  scattered reads. */
@@ -78,7 +85,7 @@ void rlo__grid_sort(rlo__grid *grid,
                     const int32_t plane_axes[2]);
 
 /** Index of the grid axis that steps along an axis of the problem; -1 if one
- *  group covers that axis. */
+ *  group covers that axis, or if it is -1. */
 int32_t rlo__grid_find(const rlo__grid *grid, int32_t problem_axis);
 
 /** Number of groups. @return RLO_OK; RLO_OVERFLOW beyond size_t. */

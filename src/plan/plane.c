@@ -53,6 +53,12 @@ rlo_status rlo__plane_add_arguments(const rlo__plane *plane,
   const rlo__grid *grid = &plan->grid;
   RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(grid, plane->a_axis)));
   RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(grid, plane->b_axis)));
+  return rlo__plane_add_sizes(plane, plan, launch);
+}
+
+rlo_status rlo__plane_add_sizes(const rlo__plane *plane,
+                                const rlo__grid_plan *plan,
+                                rlo__launch *launch) {
   RLO_TRY(rlo__grid_add_index(plan, launch, plane->na));
   RLO_TRY(rlo__grid_add_index(plan, launch, plane->nb));
   RLO_TRY(rlo__grid_add_index(plan, launch, plane->src_ld));

@@ -45,6 +45,11 @@ RLO_NODISCARD rlo_status rlo__plane_add_arguments(const rlo__plane *plane,
                                                   const rlo__grid_plan *plan,
                                                   rlo__launch *launch);
 
+/** Adds na, nb, src_ld and dst_ld. */
+RLO_NODISCARD rlo_status rlo__plane_add_sizes(const rlo__plane *plane,
+                                              const rlo__grid_plan *plan,
+                                              rlo__launch *launch);
+
 /* --------------------------------------------------------------------- sides
  */
 

@@ -124,6 +124,7 @@ const test_constant test_constants[] = {
 
     GRID_CONSTANTS("gpu_rows"), GUARD_CONSTANTS("gpu_rows"),
     GPU_CONSTANTS("gpu_rows"),
+    {"gpu_rows", "RLO_GRID_AXES", AS_IS, false, VALUES(2, 3, 4, 6, 8, 16)},
     {"gpu_rows", "RLO_WIDE_UNITS", AS_IS, false, VALUES(1, 2, 4, 8, 16)},
     {"gpu_rows", "RLO_SHIFT", AS_IS, false, VALUES(0, 1)},
     {"gpu_rows", "RLO_FLAT", AS_IS, true, VALUES(0, 1)},
@@ -131,6 +132,7 @@ const test_constant test_constants[] = {
 
     GRID_CONSTANTS("gpu_tile"), GUARD_CONSTANTS("gpu_tile"),
     GPU_CONSTANTS("gpu_tile"),
+    {"gpu_tile", "RLO_GRID_AXES", AS_IS, false, VALUES(2, 3, 4, 6, 8, 16)},
     {"gpu_tile", "RLO_TILE_A", AS_IS, false,
      VALUES(4, 8, 16, 32, 64, 128, 256, 512, 1024)},
     {"gpu_tile", "RLO_TILE_B", AS_IS, false,
@@ -145,6 +147,7 @@ const test_constant test_constants[] = {
     {"gpu_packed", "RLO_PAD_GUARDS", AS_IS, false, VALUES(0, 1, 2)},
     {"gpu_packed", "RLO_SKIP_GUARDS", AS_IS, false, VALUES(0, 1, 2)},
     GPU_CONSTANTS("gpu_packed"),
+    {"gpu_packed", "RLO_GRID_AXES", AS_IS, false, VALUES(2, 3, 4, 6)},
     {"gpu_packed", "RLO_READ_RANK", IGNORED, false, NONE},
     {"gpu_packed", "RLO_WRITE_RANK", IGNORED, false, NONE},
     {"gpu_packed", "RLO_READ_UNITS", AS_IS, false, VALUES(1, 2, 4)},

@@ -76,8 +76,30 @@ static int64_t reach(int32_t number, int64_t step) {
 }
 
 /* Division as the kernels do it. */
-static uint32_t quotient(uint32_t n, uint32_t d, uint32_t magic) {
-  return (uint32_t)(((uint64_t)n * magic) >> 32) >> (31 - __builtin_clz(d - 1));
+static uint32_t quotient(uint32_t n, uint32_t magic, int32_t log2) {
+  return (uint32_t)(((uint64_t)(n + n) * magic) >> 32) >> log2;
+}
+
+/* The groups of a launch as the kernels decode them: each has coordinates of
+ * its own, which count up. */
+static void check_decoding(void) {
+  int64_t axes = argument(N_GRID, 0);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_GRID_AXES"), axes);
+  for (int64_t group = 0; group < num_groups(); group += 1 + group / 7) {
+    uint32_t rest = (uint32_t)group;
+    int64_t expected = group;
+    for (int32_t d = (int32_t)axes - 1; d > 0; --d) {
+      uint32_t extent = (uint32_t)argument(GRID_EXTENT, d);
+      int32_t log2 = axes <= 8     ? (int32_t)argument(GRID_MAGIC, 8 + d)
+                     : extent == 1 ? 0
+                                   : 32 - __builtin_clz(extent - 1);
+      uint32_t next = quotient(rest, (uint32_t)argument(GRID_MAGIC, d), log2);
+      ck_assert_uint_eq(rest - next * extent, (uint32_t)(expected % extent));
+      expected /= extent;
+      rest = next;
+    }
+    ck_assert_int_lt(rest, argument(GRID_EXTENT, 0));
+  }
 }
 
 RLO_TEST(test_family_gpu__divides_by_magic) {
@@ -86,16 +108,20 @@ RLO_TEST(test_family_gpu__divides_by_magic) {
 
   enum { SMALL = 3000, NUM_LARGE = sizeof large / sizeof large[0] };
 
-  for (uint32_t k = 2; k < SMALL + NUM_LARGE; ++k) {
+  for (uint32_t k = 1; k < SMALL + NUM_LARGE; ++k) {
     uint32_t d = k < SMALL ? k : large[k - SMALL];
-    uint32_t magic = (uint32_t)rlo__gpu_magic(d);
+    int32_t log2;
+    uint32_t magic = (uint32_t)rlo__gpu_magic(d, &log2);
     for (uint32_t q = 0; q <= INT32_MAX / d; q += 1 + INT32_MAX / d / 40) {
       uint32_t n = q * d;
-      ck_assert_uint_eq(quotient(n, d, magic), q);
+      ck_assert_uint_eq(quotient(n, magic, log2), q);
       n += n <= INT32_MAX - (d - 1) ? d - 1 : INT32_MAX - n;
-      ck_assert_uint_eq(quotient(n, d, magic), n / d);
+      ck_assert_uint_eq(quotient(n, magic, log2), n / d);
+      if (q == INT32_MAX / d) {
+        break; /* the next step leaves 32 bits */
+      }
     }
-    ck_assert_uint_eq(quotient(INT32_MAX, d, magic), INT32_MAX / d);
+    ck_assert_uint_eq(quotient(INT32_MAX, magic, log2), INT32_MAX / d);
   }
 }
 
@@ -222,6 +248,32 @@ RLO_TEST(test_family_gpu__rows_cover_the_box) {
   }
 }
 
+RLO_TEST(test_family_gpu__grids_have_few_numbers_of_axes) {
+  static const int64_t axes[] = {0, 0, 2, 3, 4, 6, 6, 8, 8, 16, 16};
+
+  enum { END_RANK = sizeof axes / sizeof axes[0] };
+
+  for (int32_t rank = 2; rank < END_RANK; ++rank) {
+    int64_t extents[END_RANK];
+    int64_t src[END_RANK];
+    int64_t dst[END_RANK];
+    int64_t points = 1;
+    for (int32_t a = rank - 1; a >= 0; --a) {
+      extents[a] = a >= rank - 2 ? 150 : 2 + a % 3;
+      src[a] = points;
+      dst[a] = points;
+      points *= extents[a];
+    }
+    src[rank - 1] = extents[rank - 1];
+    src[rank - 2] = 1;
+    test_plan_make(32, rank, extents, src, dst, &problem);
+    emit(&rlo__family_gpu_tile);
+    ck_assert_int_eq(argument(N_GRID, 0), axes[rank]);
+    ck_assert_int_eq(num_groups(), grid_volume());
+    check_decoding();
+  }
+}
+
 RLO_TEST(test_family_gpu__many_short_axes_share_a_group) {
   static const int64_t extents[] = {5, 4, 3, 7, 2};
   static const int64_t src[] = {168, 2, 8, 24, 1};
@@ -294,7 +346,7 @@ RLO_TEST(test_family_gpu__rows_that_begin_anywhere_are_shifted) {
 }
 
 /* The arguments of gpu_tile. */
-enum { A_AXIS = OWN, B_AXIS, NA, NB, SRC_LD, DST_LD, TILE_GUARDS };
+enum { NA = OWN, NB, SRC_LD, DST_LD, TILE_GUARDS };
 
 RLO_TEST(test_family_gpu__tiles_cover_the_plane) {
   static const int64_t sides[] = {2, 3, 8, 9, 16, 31, 32, 33, 64, 65, 1000};
@@ -309,8 +361,12 @@ RLO_TEST(test_family_gpu__tiles_cover_the_plane) {
       int64_t tile_b = test_plan_define(&launch, "RLO_TILE_B");
       ck_assert_int_eq(argument(NA, 0), problem.extents[0]);
       ck_assert_int_eq(argument(NB, 0), problem.extents[1]);
-      ck_assert_int_ge(reach(A_AXIS, tile_a), problem.extents[0]);
-      ck_assert_int_ge(reach(B_AXIS, tile_b), problem.extents[1]);
+      int32_t last = (int32_t)argument(N_GRID, 0) - 1;
+      ck_assert_int_eq(argument(GRID_EXTENT, last - 1),
+                       (sides[n / NUM_SIDES] + tile_a - 1) / tile_a);
+      ck_assert_int_eq(argument(GRID_EXTENT, last),
+                       (sides[n % NUM_SIDES] + tile_b - 1) / tile_b);
+      check_decoding();
       ck_assert_int_eq(num_groups(), grid_volume());
       ck_assert_int_eq(tile_a & (tile_a - 1), 0);
       ck_assert_int_eq(tile_b & (tile_b - 1), 0);
@@ -448,5 +504,35 @@ RLO_TEST(test_family_gpu__says_why_it_refuses) {
   make_run(128, INT64_C(1) << 50);
   check_refusal(&rlo__family_gpu_copy,
                 "it would need 1099511627776 work-groups; a launch has at most "
-                "2147483647");
+                "16777215");
+}
+
+/* Drivers that count the work-items of a launch in 32 bits are not asked for
+ * more: the largest launch of each family, and one group more. */
+RLO_TEST(test_family_gpu__launches_stay_below_2_to_the_32_items) {
+  const int64_t max_groups = (INT64_C(1) << 24) - 1;
+  const int64_t copied = 4 * 256; /* pieces of 16 bytes in a group */
+  make_run(128, max_groups * copied);
+  emit(&rlo__family_gpu_copy);
+  ck_assert_int_eq(num_groups(), max_groups);
+  ck_assert_uint_lt(launch.global_size[0], (size_t)UINT32_MAX);
+  make_run(128, max_groups * copied + 1);
+  ck_assert(!is_applicable(&rlo__family_gpu_copy));
+
+  for (int64_t more = 0; more <= 1; ++more) {
+    /* A group moves a part of one row of the batch, or a tile of it. */
+    const int64_t rows[] = {max_groups + more, 1 << 20, 1 << 20};
+    const int64_t src[] = {INT64_C(1) << 41, 1 << 20, 1};
+    const int64_t dst[] = {INT64_C(1) << 41, 1, 1 << 20};
+    test_plan_make(32, 3, rows, src, dst, &problem);
+    ck_assert(!is_applicable(&rlo__family_gpu_tile));
+    const int64_t one_tile[] = {max_groups + more, 4, 4};
+    const int64_t src_tile[] = {16, 4, 1};
+    const int64_t dst_tile[] = {16, 1, 4};
+    test_plan_make(32, 3, one_tile, src_tile, dst_tile, &problem);
+    ck_assert_int_eq(is_applicable(&rlo__family_gpu_tile), more == 0);
+  }
+  device.max_work_group_items = 1;
+  make_run(128, INT64_C(1) << 40);
+  ck_assert(!is_applicable(&rlo__family_gpu_copy));
 }

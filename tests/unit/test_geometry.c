@@ -107,6 +107,14 @@ RLO_TEST(test_geometry__32_bits_end_at_2_gib) {
   ck_assert(look().fits_32_bits);
   problem.dst.base = -(INT64_C(1) << 29);
   ck_assert(!look().fits_32_bits);
+  /* Each position fits, the distance of two does not. */
+  static const int64_t half[] = {(INT64_C(1) << 28) + 1};
+  MAKE(half, one, one);
+  problem.src.axis[0] = -2;
+  problem.src.base = INT64_C(1) << 28;
+  ck_assert(!look().fits_32_bits);
+  problem.src.axis[0] = -1;
+  ck_assert(look().fits_32_bits);
   /* One side alone is enough. */
   static const int64_t two[] = {2};
   static const int64_t far[] = {INT64_C(1) << 29};
