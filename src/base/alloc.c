@@ -40,6 +40,15 @@ void *rlo__alloc(size_t bytes) {
   return rlo__alloc_array(bytes, 1);
 }
 
+void *rlo__alloc_unset(size_t bytes) {
+  void *memory = is_refused() ? NULL : malloc(bytes == 0 ? 1 : bytes);
+  if (memory == NULL) {
+    return record_failure(bytes, 1);
+  }
+  atomic_fetch_add_explicit(&live_count, 1, memory_order_relaxed);
+  return memory;
+}
+
 void *rlo__alloc_array_quiet(size_t count, size_t elem_bytes) {
   size_t bytes;
   if (is_refused() || __builtin_mul_overflow(count, elem_bytes, &bytes)) {

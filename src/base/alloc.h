@@ -25,6 +25,10 @@
  *  give a distinct pointer. Free the result with rlo__free. */
 RLO_API RLO_NODISCARD void *rlo__alloc(size_t bytes);
 
+/** As rlo__alloc, but of bytes with any contents: for large structs of which
+ *  most calls use little. */
+RLO_NODISCARD void *rlo__alloc_unset(size_t bytes);
+
 /** Allocates a zeroed array of `count` elements of `elem_bytes` each; NULL also
  *  when the product does not fit size_t. */
 RLO_API RLO_NODISCARD void *rlo__alloc_array(size_t count, size_t elem_bytes);

@@ -25,12 +25,18 @@ typedef struct rlo__str {
   size_t length;
   /** Whether the string owns the buffer, which then grows. */
   bool is_growing;
+  /** Whether nobody reads the text: then nothing is appended. */
+  bool is_discarding;
   /** Whether text is missing because an allocation or a format failed. */
   bool has_failed;
 } rlo__str;
 
 /** Starts a text in `buffer`, which is borrowed; NULL has no room. */
 rlo__str rlo__str_over(char *buffer, size_t capacity_bytes);
+
+/** Starts a text that nobody reads: appending does nothing and formats
+ *  nothing, so that the length stays 0. */
+rlo__str rlo__str_discarding(void);
 
 /** Starts a text on the heap; free it with rlo__str_deinit or rlo__str_take. */
 rlo__str rlo__str_growing(void);

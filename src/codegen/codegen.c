@@ -168,6 +168,7 @@ static rlo_status explain(const rlo__plan_request *request,
                           workspace *w,
                           owned_report *owned) {
   rlo_plan_report *report = &owned->report;
+  rlo__launch_init(&w->launch);
   RLO_TRY(rlo__planner_choose(request, &w->choice, &w->launch));
   report_choice(&w->choice, report);
   report->kernel_name = report->source = report->build_options = "";
@@ -198,6 +199,7 @@ rlo_status rlo__plan_report_create(const rlo_problem *problem,
   explaining.problem = &owned->report.problem;
   explaining.is_explaining = true;
   rlo_status status = explain(&explaining, w, owned);
+  rlo__launch_deinit(&w->launch);
   rlo__free(w);
   if (status != RLO_OK) {
     rlo_plan_report_release(&owned->report);

@@ -134,7 +134,7 @@ static rlo_status resolve_term(const rlo_problem *problem,
   if (problem->terms[number].kind == RLO_TERM_LOAD) {
     return RLO_OK;
   }
-  *trial = *problem;
+  rlo__problem_copy(problem, trial);
   RLO_TRY(align_axis(trial, number));
   int64_t divisor = problem->terms[number].divisor;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -166,7 +166,7 @@ static rlo_status resolve_terms(canonicalizer *c) {
   if (rlo__rewrite_drop_unused_terms(c->problem)) {
     note(c, "drop terms that nothing uses");
   }
-  rlo_problem *trial = rlo__alloc(sizeof *trial);
+  rlo_problem *trial = rlo__alloc_unset(sizeof *trial);
   if (trial == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -182,7 +182,7 @@ static rlo_status resolve_terms(canonicalizer *c) {
       is_linear = false;
     }
     if (status == RLO_OK && is_linear) {
-      *c->problem = *trial;
+      rlo__problem_copy(trial, c->problem);
       note(c, "split at %lld", (long long)divisor);
     } else {
       ++t;
@@ -387,28 +387,41 @@ static void clear_unused_fill(rlo_problem *problem) {
   }
 }
 
+/* Everything, on the canonicalizer's problem, which is not known to be valid.
+ */
+static rlo_status check_and_make(canonicalizer *c) {
+  RLO_TRY(rlo__problem_validate(c->problem));
+  if (c->max_unit_bits < 0 || c->max_unit_bits > RLO_MAX_UNIT_BITS) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "max_unit_bits=%d; the limits are 0 and %d",
+                    c->max_unit_bits,
+                    RLO_MAX_UNIT_BITS);
+  }
+  RLO_TRY(make_canonical(c));
+  clear_unused_fill(c->problem);
+  return RLO_OK;
+}
+
+rlo_status rlo__problem_canonicalize_in_place(rlo_problem *problem,
+                                              int32_t max_unit_bits) {
+  canonicalizer c = {.problem = problem, .max_unit_bits = max_unit_bits};
+  return check_and_make(&c);
+}
+
 rlo_status rlo_problem_canonicalize(rlo_problem *problem,
                                     int32_t max_unit_bits,
                                     rlo_problem_trace_fn trace,
                                     void *payload) {
   RLO_REQUIRE(problem);
-  RLO_TRY(rlo__problem_validate(problem));
-  if (max_unit_bits < 0 || max_unit_bits > RLO_MAX_UNIT_BITS) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "max_unit_bits=%d; the limits are 0 and %d",
-                    max_unit_bits,
-                    RLO_MAX_UNIT_BITS);
-  }
-  rlo_problem *work = rlo__alloc(sizeof *work);
+  rlo_problem *work = rlo__alloc_unset(sizeof *work);
   if (work == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  *work = *problem;
+  rlo__problem_copy(problem, work);
   canonicalizer c = {work, max_unit_bits, trace, payload, false};
-  rlo_status status = make_canonical(&c);
+  rlo_status status = check_and_make(&c);
   if (status == RLO_OK) {
-    clear_unused_fill(work);
-    *problem = *work;
+    rlo__problem_copy(work, problem);
   }
   rlo__free(work);
   return status;

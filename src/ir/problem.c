@@ -1,12 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ir/problem.h"
 
+#include <stddef.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "ir/form.h"
 #include "ir/update.h"
+
+void rlo__problem_copy(const rlo_problem *from, rlo_problem *out_copy) {
+  /* Counts are checked later: here they must only not lead astray. */
+  int64_t num_terms = rlo__min(rlo__max(from->num_terms, 0), RLO_MAX_TERMS);
+  int64_t num_guards = rlo__min(rlo__max(from->num_guards, 0), RLO_MAX_GUARDS);
+  const size_t rest_at = offsetof(rlo_problem, fill);
+  memcpy(out_copy, from, offsetof(rlo_problem, terms));
+  memcpy(
+      out_copy->terms, from->terms, (size_t)num_terms * sizeof from->terms[0]);
+  memcpy(out_copy->guards,
+         from->guards,
+         (size_t)num_guards * sizeof from->guards[0]);
+  memcpy((char *)out_copy + rest_at,
+         (const char *)from + rest_at,
+         sizeof *from - rest_at);
+}
+
+void rlo__problem_clear(rlo_problem *out_problem) {
+  const size_t rest_at = offsetof(rlo_problem, fill);
+  memset(out_problem, 0, offsetof(rlo_problem, terms));
+  memset((char *)out_problem + rest_at, 0, sizeof *out_problem - rest_at);
+}
 
 bool rlo_problem_is_empty(const rlo_problem *problem) {
   RLO_REQUIRE_OR(false, problem);

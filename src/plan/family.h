@@ -23,6 +23,12 @@ typedef struct rlo__family_query {
   /** The knobs of the schedule, of which a family reads those that apply to it.
    *  Features that the schedule disables are cleared from `device`. */
   rlo__schedule schedule;
+  /** The facts of `problem`, found once for all families; NULL:
+   *  rlo__geometry_of finds them. */
+  const struct rlo__geometry *geometry;
+  /** What `predict` has to exceed for its family to be chosen: a prediction
+   *  that cannot may be any number up to this. 0 where all are of interest. */
+  double to_beat;
 } rlo__family_query;
 
 /** Traits in which a family differs from most. */

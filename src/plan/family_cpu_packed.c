@@ -87,6 +87,9 @@ static bool is_stream(const rlo_problem *problem, const rlo__packed_block *b) {
          rows_between(problem, b) <= MAX_PLACES;
 }
 
+/* The best prediction for rows that are moved whole. */
+#define MOST_OF_ROWS 0.82
+
 /* Rows that are moved whole. Rows that share lines cost per row; rows of whole
  * lines are as fast with family rows, unless they are so short that it jumps
  * too often. */
@@ -99,7 +102,7 @@ static double predict_rows(const rlo_problem *problem,
   int64_t row_bytes = b->num_columns * unit_bytes;
   if (b->is_direct) {
     bool is_as_good = row_bytes > MAX_SCATTERED_BYTES || is_stream(problem, b);
-    return is_as_good ? 0.7 : 0.82;
+    return is_as_good ? 0.7 : MOST_OF_ROWS;
   }
   if (row_bytes >= MIN_LONG_ROW_BYTES) {
     return 0.5;
@@ -108,26 +111,36 @@ static double predict_rows(const rlo_problem *problem,
   return 0.65 * bytes / (bytes + 5.0);
 }
 
+/* The best prediction for matrices, whatever their blocks are. Where rows are
+ * far apart, tile is faster: 0.6 to 0.8 against 0.42 to 0.66 (cases 40 to 42 of
+ * ttc57). */
+static double most_of_matrices(const rlo__geometry *g) {
+  static const double by_log2_bytes[] = {0.5, 0.55, 0.65, 0.7, 0.6};
+  double most = by_log2_bytes[__builtin_ctzll((uint64_t)g->unit_bytes)];
+  return g->box_bytes >= RLO__CPU_NONTEMPORAL_BYTES ? 0.85 * most : most;
+}
+
 /* Matrices: partial tiles and the ends of short runs cost extra. */
 static double predict_matrices(const rlo__packed_block *b) {
-  static const double by_log2_bytes[] = {0.5, 0.55, 0.65, 0.7, 0.6};
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
-  double fraction = by_log2_bytes[__builtin_ctzll((uint64_t)unit_bytes)];
+  double fraction = most_of_matrices(&b->cpu.geometry);
   fraction *= rlo__grid_fullness(b->num_columns, b->tile) *
               rlo__grid_fullness(b->num_rows, b->tile);
   double src_bytes = (double)(b->src_run_units * unit_bytes);
   double dst_bytes = (double)(b->dst_run_units * unit_bytes);
   double run = src_bytes < dst_bytes ? src_bytes : dst_bytes;
-  /* Where rows are far apart, tile is faster: 0.6 to 0.8 against 0.42 to 0.66
-   * (cases 40 to 42 of ttc57); where lines are staged 0.56 against 0.26 (f32
-   * 95x75x97x77 reversed). */
-  if (b->cpu.geometry.box_bytes >= RLO__CPU_NONTEMPORAL_BYTES) {
-    fraction *= b->is_direct ? 0.85 : 0.7;
+  /* The same where lines are staged: 0.56 against 0.26 (f32 95x75x97x77
+   * reversed). */
+  if (b->cpu.geometry.box_bytes >= RLO__CPU_NONTEMPORAL_BYTES &&
+      !b->is_direct) {
+    fraction *= 0.7 / 0.85;
   }
   return fraction * run / (run + (b->is_direct ? 16.0 : 64.0));
 }
 
-/* From measurements. A small box is not worth a program of its own. */
+/* From measurements. A small box is not worth a program of its own. Choosing a
+ * block takes as long as all the other families' predictions together, and is
+ * left out where it cannot matter. */
 static double predict(const rlo__family_query *query) {
   rlo__geometry g = rlo__geometry_of(query);
   rlo__packed_cells cells;
@@ -137,6 +150,10 @@ static double predict(const rlo__family_query *query) {
   }
   if (find_cells(query, &g, &cells)) {
     return rlo__packed_cells_predict(&cells);
+  }
+  double most = g.run_axis >= 0 ? MOST_OF_ROWS : most_of_matrices(&g);
+  if (most <= query->to_beat) {
+    return most;
   }
   if (rlo__packed_block_choose(query, &g, &block) != RLO_OK) {
     return 0.0;

@@ -112,6 +112,9 @@ static bool never_holds(const rlo_problem *problem, const rlo_guard *guard) {
 
 rlo__geometry rlo__geometry_of(const rlo__family_query *query) {
   const rlo_problem *problem = query->problem;
+  if (query->geometry != NULL) {
+    return *query->geometry;
+  }
   rlo__geometry g = {0};
   g.unit_bytes = problem->unit_bits / 8;
   g.box_bytes = box_bytes(problem);

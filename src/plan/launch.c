@@ -3,8 +3,35 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+
+void rlo__launch_init(rlo__launch *launch) {
+  launch->numbers = launch->few_numbers;
+  launch->max_numbers = RLO__LAUNCH_FEW_NUMBERS;
+  rlo__launch_clear(launch);
+}
+
+void rlo__launch_clear(rlo__launch *launch) {
+  launch->kernel_file = NULL;
+  launch->num_defines = 0;
+  launch->num_arguments = 0;
+  launch->num_numbers = 0;
+  launch->src_base_bytes = 0;
+  launch->dst_base_bytes = 0;
+  launch->work_dim = 0;
+  memset(launch->global_size, 0, sizeof launch->global_size);
+  memset(launch->local_size, 0, sizeof launch->local_size);
+  memset(launch->parameters, 0, sizeof launch->parameters);
+}
+
+void rlo__launch_deinit(rlo__launch *launch) {
+  if (launch->numbers != launch->few_numbers) {
+    rlo__free(launch->numbers);
+  }
+  rlo__launch_init(launch);
+}
 
 int32_t rlo__argument_lanes(rlo__argument_kind kind) {
   switch (kind) {
@@ -39,6 +66,28 @@ int64_t rlo__argument_bytes(rlo__argument_kind kind) {
   return (int64_t)lanes * (is_of_ints(kind) ? 4 : 8);
 }
 
+/* Ensures room for numbers beyond those of a launch that owns none yet. */
+static rlo_status reserve(rlo__launch *launch, size_t count) {
+  if (launch->numbers == NULL) {
+    launch->numbers = launch->few_numbers;
+    launch->max_numbers = RLO__LAUNCH_FEW_NUMBERS;
+  }
+  if (count <= launch->max_numbers || launch->numbers != launch->few_numbers) {
+    return rlo__array_reserve(&launch->numbers,
+                              sizeof launch->numbers[0],
+                              count,
+                              &launch->max_numbers);
+  }
+  int64_t *many = NULL;
+  size_t room = 0;
+  RLO_TRY(rlo__array_reserve(&many, sizeof many[0], count, &room));
+  memcpy(
+      many, launch->few_numbers, (size_t)launch->num_numbers * sizeof many[0]);
+  launch->numbers = many;
+  launch->max_numbers = room;
+  return RLO_OK;
+}
+
 /* Appends numbers, and zeros up to `room`. */
 static rlo_status add_numbers(rlo__launch *launch,
                               const int64_t *values,
@@ -51,6 +100,7 @@ static rlo_status add_numbers(rlo__launch *launch,
                     launch->kernel_file,
                     RLO__LAUNCH_MAX_NUMBERS);
   }
+  RLO_TRY(reserve(launch, (size_t)launch->num_numbers + (size_t)room));
   *out_first = launch->num_numbers;
   for (int32_t k = 0; k < room; ++k) {
     launch->numbers[launch->num_numbers++] = k < count ? values[k] : 0;
@@ -197,7 +247,8 @@ bool rlo__launch_equal(const rlo__launch *a, const rlo__launch *b) {
       return false;
     }
   }
-  return memcmp(a->numbers,
+  return a->num_numbers == 0 ||
+         memcmp(a->numbers,
                 b->numbers,
                 (size_t)a->num_numbers * sizeof a->numbers[0]) == 0;
 }

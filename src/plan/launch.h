@@ -50,9 +50,13 @@ enum {
   /** Ten shared by all kernels, six guards of five, and those of the family. */
   RLO__LAUNCH_MAX_ARGUMENTS = 64,
   /** Enough for every form of the largest problem, compiled in. */
-  RLO__LAUNCH_MAX_NUMBERS = 8192
+  RLO__LAUNCH_MAX_NUMBERS = 8192,
+  /** Enough for most launches, which then need no memory of the heap. */
+  RLO__LAUNCH_FEW_NUMBERS = 256
 };
 
+/** A launch begins as zeros or by rlo__launch_init, and may own memory:
+ *  rlo__launch_deinit. It is not to be copied, since it points into itself. */
 typedef struct rlo__launch {
   /** Stem of the kernel file in cl/, such as "cpu_tile". Static. */
   const char *kernel_file;
@@ -61,7 +65,8 @@ typedef struct rlo__launch {
   int32_t num_numbers;
   rlo__define defines[RLO__LAUNCH_MAX_DEFINES];
   rlo__argument arguments[RLO__LAUNCH_MAX_ARGUMENTS];
-  int64_t numbers[RLO__LAUNCH_MAX_NUMBERS];
+  /** few_numbers, or on the heap; NULL in a launch of zeros. */
+  int64_t *numbers;
   /** Position of the problem's origin relative to the caller's offsets, in
    *  bytes. */
   int64_t src_base_bytes;
@@ -71,7 +76,19 @@ typedef struct rlo__launch {
   size_t local_size[3];
   /** Description: "tile 64x64, units of 4 bytes, input order". */
   char parameters[160];
+  /** Room for numbers: of few_numbers, or of the heap. */
+  size_t max_numbers;
+  int64_t few_numbers[RLO__LAUNCH_FEW_NUMBERS];
 } rlo__launch;
+
+/** Initializes a launch in memory of any contents. */
+void rlo__launch_init(rlo__launch *launch);
+
+/** Empties an initialized launch and keeps its room. */
+void rlo__launch_clear(rlo__launch *launch);
+
+/** Frees what a launch owns. It is then initialized and empty. */
+void rlo__launch_deinit(rlo__launch *launch);
 
 /** Numbers that an argument of a kind takes from launch->numbers: 0 for the
  *  memory arguments, 1 for scalars, 8 or 16 for vectors. */
@@ -103,7 +120,8 @@ RLO_NODISCARD rlo_status rlo__launch_begin(const rlo_problem *problem,
                                            uint32_t head,
                                            rlo__launch *launch);
 
-/** Adds a constant. @return RLO_OK; RLO_INTERNAL beyond the limits above. */
+/** Adds a constant. @return RLO_OK; RLO_INTERNAL beyond the limits above;
+ *  RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__launch_define(rlo__launch *launch,
                                             const char *name,
                                             int64_t value);
@@ -122,7 +140,7 @@ RLO_NODISCARD rlo_status rlo__launch_define_reach(const rlo_problem *problem,
 /** Adds an argument. Scalars take one value; vectors take `count` values, at
  *  most one for each lane, and zeros after them; the memory arguments take
  *  none. @return RLO_OK; RLO_OVERFLOW for a value that an int argument cannot
- *  hold; RLO_INTERNAL beyond the limits above. */
+ *  hold; RLO_INTERNAL beyond the limits above; RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__launch_argument(rlo__launch *launch,
                                               rlo__argument_kind kind,
                                               const int64_t *values,

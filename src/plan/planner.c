@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/planner.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -21,12 +20,47 @@ static bool is_worth_compiling(const rlo__family *family, int64_t box_bytes) {
          box_bytes >= INT64_C(1) << 20;
 }
 
+/* The family of the best expectation so far. */
+typedef struct best_family {
+  const rlo__family *family;
+  double fraction;
+  bool is_worth;
+} best_family;
+
+static void compare(const rlo__family *family,
+                    double fraction,
+                    bool is_worth,
+                    best_family *best) {
+  bool is_better =
+      is_worth == best->is_worth ? fraction > best->fraction : is_worth;
+  if (best->family == NULL || is_better) {
+    *best = (best_family){family, fraction, is_worth};
+  }
+}
+
+/* Chooses the family of the best expectation, if any takes the problem. */
+static void ask_for_best(const rlo__planning *p, rlo__choice *choice) {
+  best_family best = {0};
+  for (int32_t n = 0; n < rlo__num_families; ++n) {
+    const rlo__family *family = rlo__families[n];
+    if (family->device_class != p->device_class) {
+      continue;
+    }
+    bool is_worth = is_worth_compiling(family, p->geometry.box_bytes);
+    bool has_rival = best.family != NULL && best.is_worth == is_worth;
+    double fraction =
+        rlo__planning_predict(p, family, has_rival ? best.fraction : 0.0);
+    if (fraction >= 0.0) {
+      compare(family, fraction, is_worth, &best);
+    }
+  }
+  choice->family = best.family;
+}
+
+/* As ask_for_best, with what each family says as a candidate. */
 static rlo_status ask_all(const rlo__planning *p, rlo__choice *choice) {
   choice->num_candidates = 0;
-  const rlo__family *best = NULL;
-  bool best_is_worth = false;
-  double best_fraction = 0.0;
-  int64_t box_bytes = rlo__geometry_of(&p->query).box_bytes;
+  best_family best = {0};
   for (int32_t n = 0; n < rlo__num_families; ++n) {
     const rlo__family *family = rlo__families[n];
     if (family->device_class != p->device_class) {
@@ -40,56 +74,26 @@ static rlo_status ask_all(const rlo__planning *p, rlo__choice *choice) {
     }
     rlo_plan_candidate *c = &choice->candidates[choice->num_candidates++];
     rlo__planning_ask(p, family, c);
-    bool is_worth = is_worth_compiling(family, box_bytes);
-    bool is_better = is_worth == best_is_worth
-                         ? c->predicted_fraction > best_fraction
-                         : is_worth;
-    if (c->is_applicable && (best == NULL || is_better)) {
-      best = family;
-      best_is_worth = is_worth;
-      best_fraction = c->predicted_fraction;
+    if (c->is_applicable) {
+      bool is_worth = is_worth_compiling(family, p->geometry.box_bytes);
+      compare(family, c->predicted_fraction, is_worth, &best);
     }
   }
-  choice->family = best;
+  choice->family = best.family;
   return RLO_OK;
 }
 
-static const char *reason_of(const rlo__choice *choice, const char *family) {
-  for (int32_t n = 0; n < choice->num_candidates; ++n) {
-    if (strcmp(choice->candidates[n].family, family) == 0) {
-      return choice->candidates[n].reason;
-    }
-  }
-  return "";
-}
-
-static bool is_applicable(const rlo__choice *choice,
-                          const rlo__family *family) {
-  for (int32_t n = 0; n < choice->num_candidates; ++n) {
-    if (choice->candidates[n].family == family->name) {
-      return choice->candidates[n].is_applicable;
-    }
-  }
-  return false;
-}
-
-static rlo_status check_forced(const rlo__planning *p,
-                               const rlo__choice *choice) {
-  if (is_applicable(choice, p->forced)) {
+/* Fails with the reason of the family that the options name. */
+static rlo_status check_forced(const rlo__planning *p) {
+  rlo_plan_candidate asked;
+  rlo__planning_ask(p, p->forced, &asked);
+  if (asked.is_applicable) {
     return RLO_OK;
   }
   return RLO_FAIL(RLO_UNSUPPORTED,
                   "family %s refuses the problem: %s",
                   p->forced->name,
-                  reason_of(choice, p->forced->name));
-}
-
-/* Clears a launch of which only the parameters are read. Its numbers, which are
- * most of its size, need no clearing: emit writes those that it counts. */
-static void clear_scratch(rlo__launch *launch) {
-  const size_t rest_at = offsetof(rlo__launch, src_base_bytes);
-  memset(launch, 0, offsetof(rlo__launch, numbers));
-  memset((char *)launch + rest_at, 0, sizeof *launch - rest_at);
+                  asked.reason);
 }
 
 /* Writes the parameters of each applicable family into its candidate. */
@@ -103,7 +107,7 @@ static rlo_status describe_all(const rlo__planning *p,
       continue;
     }
     if (c->is_applicable) {
-      clear_scratch(scratch);
+      rlo__launch_clear(scratch);
       RLO_TRY(rlo__planning_emit(p, family, scratch));
       memcpy(c->reason, scratch->parameters, sizeof c->reason);
       c->reason[sizeof c->reason - 1] = '\0';
@@ -126,9 +130,9 @@ static bool is_known(rlo__planning *p,
   if (entry == NULL || entry->family->device_class != p->device_class) {
     return false;
   }
-  rlo__str unused = rlo__str_over(NULL, 0);
+  rlo__str unread = rlo__str_discarding();
   rlo__planning_set_schedule(p, entry->schedule);
-  if (!rlo__planning_takes(p, entry->family, &unused)) {
+  if (!rlo__planning_takes(p, entry->family, &unread)) {
     rlo__planning_set_schedule(p, &rlo__schedules[0]);
     return false;
   }
@@ -145,33 +149,41 @@ static const char *last_resort(const rlo__planning *p) {
                                                                   : "bits";
 }
 
+/* Fails with the reason of the family of last resort. */
+static rlo_status fail_of_all(const rlo__planning *p) {
+  rlo_plan_candidate asked = {.reason = ""};
+  for (int32_t n = 0; n < rlo__num_families; ++n) {
+    if (rlo__families[n]->device_class == p->device_class &&
+        strcmp(rlo__families[n]->name, last_resort(p)) == 0) {
+      rlo__planning_ask(p, rlo__families[n], &asked);
+    }
+  }
+  return RLO_FAIL(RLO_UNSUPPORTED,
+                  "every kernel family of class %s refuses the problem; "
+                  "%s: %s",
+                  rlo__planning_class_name(p->device_class),
+                  last_resort(p),
+                  asked.reason);
+}
+
 static rlo_status choose_by_expectation(const rlo__planning *p,
                                         bool is_explaining,
                                         rlo__choice *choice) {
-  if (p->forced != NULL && !is_explaining) {
-    choice->num_candidates = 1;
-    rlo__planning_ask(p, p->forced, &choice->candidates[0]);
-  } else {
+  if (is_explaining) {
     RLO_TRY(ask_all(p, choice));
+  } else if (p->forced == NULL) {
+    ask_for_best(p, choice);
   }
   if (p->forced_schedule != NULL) {
     choice->schedule = p->forced_schedule;
     choice->decision = RLO_PLAN_DECISION_FORCED;
   }
   if (p->forced != NULL) {
-    RLO_TRY(check_forced(p, choice));
+    RLO_TRY(check_forced(p));
     choice->family = p->forced;
     choice->decision = RLO_PLAN_DECISION_FORCED;
   }
-  if (choice->family == NULL) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "every kernel family of class %s refuses the problem; "
-                    "%s: %s",
-                    rlo__planning_class_name(p->device_class),
-                    last_resort(p),
-                    reason_of(choice, last_resort(p)));
-  }
-  return RLO_OK;
+  return choice->family != NULL ? RLO_OK : fail_of_all(p);
 }
 
 /* The launch of a problem that has points. */
@@ -193,8 +205,20 @@ static rlo_status choose(rlo__planning *p,
     RLO_TRY(describe_all(p, choice, launch));
     rlo__planning_set_schedule(p, choice->schedule);
   }
-  memset(launch, 0, sizeof *launch);
+  rlo__launch_clear(launch);
   return rlo__planning_emit(p, choice->family, launch);
+}
+
+/* A choice of nothing. Its candidates are not counted and need no value. */
+static void begin_choice(const rlo__planning *p, rlo__choice *out_choice) {
+  out_choice->family = NULL;
+  out_choice->schedule = &rlo__schedules[0];
+  out_choice->decision = RLO_PLAN_DECISION_ESTIMATE;
+  out_choice->measured_fraction = 0.0;
+  out_choice->device_class = p->device_class;
+  out_choice->src_alignment_bytes = p->query.src_alignment_bytes;
+  out_choice->dst_alignment_bytes = p->query.dst_alignment_bytes;
+  out_choice->num_candidates = 0;
 }
 
 rlo_status rlo__planner_choose(const rlo__plan_request *request,
@@ -202,18 +226,12 @@ rlo_status rlo__planner_choose(const rlo__plan_request *request,
                                rlo__launch *out_launch) {
   rlo__planning p;
   RLO_TRY(rlo__planning_begin(request, &p));
-  rlo__choice choice = {
-      .schedule = &rlo__schedules[0],
-      .device_class = p.device_class,
-      .src_alignment_bytes = p.query.src_alignment_bytes,
-      .dst_alignment_bytes = p.query.dst_alignment_bytes,
-  };
+  rlo__choice unread;
+  rlo__choice *choice = out_choice != NULL ? out_choice : &unread;
+  begin_choice(&p, choice);
   rlo_status status = RLO_OK;
   if (!rlo_problem_is_empty(p.query.problem)) {
-    status = choose(&p, request, &choice, out_launch);
-  }
-  if (status == RLO_OK && out_choice != NULL) {
-    *out_choice = choice;
+    status = choose(&p, request, choice, out_launch);
   }
   rlo__planning_end(&p);
   return status;
@@ -236,13 +254,13 @@ static rlo_status add_candidate(candidate_list *list,
   if (list->count == RLO__MAX_PLAN_CANDIDATES) {
     return RLO_OK;
   }
-  rlo__str unused = rlo__str_over(NULL, 0);
+  rlo__str unread = rlo__str_discarding();
   rlo__planning_set_schedule(list->p, schedule);
-  if (!rlo__planning_takes(list->p, family, &unused)) {
+  if (!rlo__planning_takes(list->p, family, &unread)) {
     return RLO_OK;
   }
   rlo__candidate *added = &list->items[list->count];
-  memset(&added->launch, 0, sizeof added->launch);
+  rlo__launch_clear(&added->launch);
   RLO_TRY(rlo__planning_emit(list->p, family, &added->launch));
   for (int32_t n = 0; n < list->count; ++n) {
     if (rlo__launch_equal(&list->items[n].launch, &added->launch)) {
@@ -293,7 +311,8 @@ static int32_t rank_families(const rlo__planning *p,
 
 static rlo_status list_candidates(candidate_list *list) {
   rlo__planning *p = list->p;
-  rlo__choice choice = {.schedule = &rlo__schedules[0]};
+  rlo__choice choice;
+  begin_choice(p, &choice);
   RLO_TRY(rlo__planning_check_units(p));
   RLO_TRY(choose_by_expectation(p, true, &choice));
   const rlo__family *ranked[RLO_MAX_FAMILIES];

@@ -38,8 +38,8 @@ enum { RLO__MAX_PLAN_CANDIDATES = 24 };
  * its launch. Wisdom about the problem decides unless the options name a family
  * or a schedule; wisdom whose family refuses the problem is ignored.
  *
- * @param out_choice  may be NULL.
- * @param out_launch  written if a family was chosen.
+ * @param out_choice  may be NULL; undefined on failure.
+ * @param out_launch  initialized; cleared and written if a family was chosen.
  * @return as rlo_plan_explain.
  */
 RLO_NODISCARD rlo_status rlo__planner_choose(const rlo__plan_request *request,
@@ -55,7 +55,8 @@ RLO_NODISCARD rlo_status rlo__planner_choose(const rlo__plan_request *request,
  * first are left out. Options that name a family or a schedule leave only
  * those. The request's wisdom is not read.
  *
- * @param out_candidates  room for RLO__MAX_PLAN_CANDIDATES.
+ * @param out_candidates  room for RLO__MAX_PLAN_CANDIDATES, whose launches are
+ *                        initialized.
  * @param out_count       0 for an empty problem.
  * @return as rlo_plan_explain.
  */

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "ir/problem.h"
 #include "ir/widen.h"
 #include "plan/arith.h"
 #include "plan/geometry.h"
@@ -181,12 +182,11 @@ static rlo_status make_canonical(rlo_problem *problem,
       rlo__min(rlo__min(query->src_alignment_bytes, query->dst_alignment_bytes),
                MAX_UNIT_BYTES);
   int32_t bits = (int32_t)(8 * bytes);
-  RLO_TRY(rlo_problem_canonicalize(problem, bits, NULL, NULL));
+  RLO_TRY(rlo__problem_canonicalize_in_place(problem, bits));
   if (problem->update == RLO_UPDATE_STORE) {
     bool is_cut = false;
     RLO_TRY(cut_units(problem, &is_cut));
-    return is_cut ? rlo_problem_canonicalize(problem, bits, NULL, NULL)
-                  : RLO_OK;
+    return is_cut ? rlo__problem_canonicalize_in_place(problem, bits) : RLO_OK;
   }
   if (rlo_problem_is_empty(problem)) {
     return RLO_OK;
@@ -232,7 +232,9 @@ static rlo_status join_rows(rlo__planning *p) {
   }
   rlo__str why = rlo__str_over(p->joined_reason, sizeof p->joined_reason);
   if (rlo__join_rows(problem, bytes, &p->joined, &why)) {
+    const rlo__family_query query = {.problem = bytes};
     p->joined_problem = bytes;
+    p->joined_geometry = rlo__geometry_of(&query);
   } else {
     rlo__free(bytes);
   }
@@ -263,7 +265,12 @@ rlo_status rlo__planning_begin(const rlo__plan_request *request,
                          request->dst_alignment_bytes,
                          &out->query.dst_alignment_bytes));
   RLO_TRY(make_canonical(problem, &out->query));
-  return rlo_problem_is_empty(problem) ? RLO_OK : join_rows(out);
+  if (rlo_problem_is_empty(problem)) {
+    return RLO_OK;
+  }
+  out->geometry = rlo__geometry_of(&out->query);
+  out->query.geometry = &out->geometry;
+  return join_rows(out);
 }
 
 /* What a family sees: the problem, or for one that joins rows what it is in
@@ -273,6 +280,7 @@ static rlo__family_query query_for(const rlo__planning *p,
   rlo__family_query query = p->query;
   if (p->joined_problem != NULL && (family->traits & RLO__FAMILY_JOINS) != 0) {
     query.problem = p->joined_problem;
+    query.geometry = &p->joined_geometry;
     query.joined = p->joined;
     /* Joined rows begin at multiples of this. */
     query.src_alignment_bytes = rlo__alignment_after(query.src_alignment_bytes,
@@ -327,6 +335,18 @@ rlo_status rlo__planning_emit(const rlo__planning *p,
   rlo__family_query query = query_for(p, family);
   RLO_TRY(family->emit(&query, launch));
   return rlo__launch_define_reach(query.problem, p->whole_device, launch);
+}
+
+double rlo__planning_predict(const rlo__planning *p,
+                             const rlo__family *family,
+                             double to_beat) {
+  rlo__str unread = rlo__str_discarding();
+  if (!rlo__planning_takes(p, family, &unread)) {
+    return -1.0;
+  }
+  rlo__family_query query = query_for(p, family);
+  query.to_beat = to_beat;
+  return family->predict(&query);
 }
 
 void rlo__planning_ask(const rlo__planning *p,

@@ -2,11 +2,13 @@
 #ifndef RLO_PLAN_PLANNING_H
 #define RLO_PLAN_PLANNING_H
 
+#include "plan/geometry.h"
 #include "plan/wisdom.h"
 
 /** A request to the planner. Everything is borrowed for the call. */
 typedef struct rlo__plan_request {
-  /** In/out: becomes canonical, as far as the alignments allow. */
+  /** In/out: becomes canonical, as far as the alignments allow. Undefined on
+   *  failure. */
   rlo_problem *problem;
   const rlo_device_info *device;
   /** NULL: the defaults. */
@@ -32,6 +34,9 @@ typedef struct rlo__planning {
   rlo_problem *joined_problem;
   rlo__joined_rows joined;
   char joined_reason[80];
+  /** The facts of both problems, to which queries point. */
+  rlo__geometry geometry;
+  rlo__geometry joined_geometry;
   rlo_device_class device_class;
   /** The family and the schedule that the options name, or NULL. */
   const rlo__family *forced;
@@ -64,6 +69,12 @@ bool rlo__planning_is_whole_unit(int32_t unit_bits);
 bool rlo__planning_takes(const rlo__planning *p,
                          const rlo__family *family,
                          rlo__str *why);
+
+/** The prediction of one row of the table, which need not be exact unless it
+ *  exceeds `to_beat`; negative if the family refuses the problem. */
+double rlo__planning_predict(const rlo__planning *p,
+                             const rlo__family *family,
+                             double to_beat);
 
 /** Asks one row of the table, with the reason for a refusal. */
 void rlo__planning_ask(const rlo__planning *p,

@@ -298,6 +298,10 @@ static void close_measurement(measurement *m) {
   }
   rlo__prepared_launch_deinit(m->context, &m->copy.launch);
   rlo__timing_deinit(&m->timing);
+  for (int32_t n = 0; m->candidates != NULL && n < RLO__MAX_PLAN_CANDIDATES;
+       ++n) {
+    rlo__launch_deinit(&m->candidates[n].launch);
+  }
   rlo__free(m->candidates);
   rlo__free(m);
 }

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "ir/problem.h"
 #include "ir/update.h"
 #include "ops/segment_sum.h"
 #include "plan/segment_order.h"
@@ -42,7 +43,7 @@ static rlo_status plan_for(rlo_context *context,
                            const rlo_plan_options *options,
                            alignment a,
                            draft *out_draft) {
-  out_draft->problem = *problem;
+  rlo__problem_copy(problem, &out_draft->problem);
   rlo__rwlock_lock_read(&context->wisdom_lock);
   const rlo__plan_request request = {.problem = &out_draft->problem,
                                      .device = &context->device_info,
@@ -283,8 +284,7 @@ static rlo_status add_order(rlo_plan *plan,
   RLO_TRY(rlo__segment_order_cut(ids, device, device_class, &cut));
   plan->info.scratch_bytes = cut.scratch_bytes;
   for (int32_t phase = 0; phase < RLO__SEGMENT_ORDER_PHASES; ++phase) {
-    static const rlo__launch none;
-    *launch = none;
+    rlo__launch_clear(launch);
     RLO_TRY(rlo__segment_order_emit(
         ids, &cut, device, device_class, phase, launch));
     rlo__plan_step *step = add_step(
@@ -442,10 +442,12 @@ static rlo_status create(rlo_context *context,
   RLO_TRY(create_plan(
       context, options, problem != NULL ? 1 : RLO__PLAN_MAX_STEPS, &plan));
   rlo_status status = RLO_OUT_OF_MEMORY;
-  draft *drafts = rlo__alloc_array(2, sizeof *drafts);
+  draft *drafts = rlo__alloc_unset(2 * sizeof *drafts);
   if (drafts == NULL) {
     goto fail;
   }
+  rlo__launch_init(&drafts[0].launch);
+  rlo__launch_init(&drafts[1].launch);
   RLO_TRY_GOTO(problem != NULL
                    ? fill_from_problem(plan, problem, options, drafts)
                    : fill_from_segment_sum(plan, sum, options, drafts));
@@ -459,6 +461,10 @@ static rlo_status create(rlo_context *context,
   *out_plan = plan;
   plan = NULL;
 fail:
+  if (drafts != NULL) {
+    rlo__launch_deinit(&drafts[0].launch);
+    rlo__launch_deinit(&drafts[1].launch);
+  }
   rlo__free(drafts);
   rlo_plan_release(plan);
   return status;

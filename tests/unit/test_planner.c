@@ -217,8 +217,9 @@ RLO_TEST(test_planner__same_problem_same_plan) {
     ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &plan.problem),
                      RLO_OK);
     other = plan.problem;
-    memset(&plan.launch, 0x55, sizeof plan.launch);
-    memset(&launch2, 0xaa, sizeof launch2);
+    /* Nothing of what was there before is left. */
+    memset(plan.launch.few_numbers, 0x55, sizeof plan.launch.few_numbers);
+    memset(launch2.few_numbers, 0xaa, sizeof launch2.few_numbers);
     test_plan_run(&plan);
     if (plan.choice.family == NULL) {
       continue;
@@ -226,11 +227,74 @@ RLO_TEST(test_planner__same_problem_same_plan) {
     ck_assert_int_eq(
         test_plan_choose(&other, &plan.device, NULL, 0, 0, NULL, &launch2),
         RLO_OK);
-    ck_assert_mem_eq(&plan.launch, &launch2, sizeof plan.launch);
+    ck_assert(rlo__launch_equal(&plan.launch, &launch2));
+    ck_assert_mem_eq(
+        plan.launch.parameters, launch2.parameters, sizeof launch2.parameters);
     ck_assert_uint_eq(plan.launch.global_size[0] % plan.launch.local_size[0],
                       0);
     ck_assert_uint_gt(plan.launch.global_size[0], 0);
   }
+}
+
+/* What a family may say of a problem that another one runs faster: anything
+ * that does not exceed that. */
+static void expect_bounded(const rlo__family *family,
+                           rlo__family_query *query,
+                           double to_beat,
+                           int32_t *inout_num_cut) {
+  query->to_beat = 0.0;
+  double exact = family->predict(query);
+  query->to_beat = to_beat;
+  double bounded = family->predict(query);
+  if (exact > to_beat) {
+    ck_assert_msg(bounded >= exact && bounded <= exact,
+                  "%s: %g, to beat %g: %g",
+                  family->name,
+                  exact,
+                  to_beat,
+                  bounded);
+  } else {
+    ck_assert_double_le(bounded, to_beat);
+    *inout_num_cut += bounded > exact ? 1 : 0;
+  }
+}
+
+RLO_TEST(test_planner__predictions_are_exact_where_they_win) {
+  test_random random = test_random_begin("planner_bounds");
+  int32_t num_cut = 0;
+  for (int32_t n = 0; n < 200; ++n) {
+    rlo_shape src;
+    rlo_shape dst;
+    int32_t permutation[RLO_MAX_RANK];
+    test_random_pair(&random,
+                     RLO_DTYPE_F32,
+                     (int32_t)test_random_in(&random, 2, 6),
+                     4000000,
+                     &src,
+                     &dst,
+                     permutation);
+    ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &plan.problem),
+                     RLO_OK);
+    if (rlo_problem_canonicalize(&plan.problem, 128, NULL, NULL) != RLO_OK ||
+        rlo_problem_is_empty(&plan.problem)) {
+      continue;
+    }
+    rlo__family_query query = {.problem = &plan.problem,
+                               .device = &plan.device,
+                               .src_alignment_bytes = 64,
+                               .dst_alignment_bytes = 64};
+    for (int32_t f = 0; f < rlo__num_families; ++f) {
+      rlo__str why = rlo__str_discarding();
+      if (rlo__families[f]->applicable(&query, &why)) {
+        for (int32_t tenths = 0; tenths <= 10; ++tenths) {
+          expect_bounded(
+              rlo__families[f], &query, (double)tenths / 10.0, &num_cut);
+        }
+      }
+    }
+  }
+  /* Some were left out, so that the bound is there at all. */
+  ck_assert_int_gt(num_cut, 0);
 }
 
 /* Of this thread: other work on the machine is no part of a plan. */

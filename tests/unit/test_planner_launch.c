@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the planner proves before a launch says it, and limits of a device. */
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -45,6 +49,45 @@ RLO_TEST(test_planner__proves_lines_before_it_says_so) {
       "f32[3,1000000]{1,0}", "f32[3,1000000]{0,1}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, "skinny", 4, 128), RLO_OK);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 64);
+}
+
+/* Most launches have some hundred numbers, and the largest thousands. */
+RLO_TEST(test_planner__a_launch_is_as_large_as_its_use) {
+  enum { COUNT = 1000 };
+
+  static int64_t values[COUNT];
+  int64_t live = rlo__alloc_live_count();
+  rlo__launch *launch = malloc(sizeof *launch);
+  ck_assert_ptr_nonnull(launch);
+  ck_assert_uint_lt(sizeof *launch, 6000);
+  memset(launch, 0x55, sizeof *launch);
+  rlo__launch_init(launch);
+  for (int64_t n = 0; n < COUNT; ++n) {
+    values[n] = n + 1;
+  }
+  ck_assert_int_eq(rlo__launch_define_list(
+                       launch, "RLO_FEW", values, RLO__LAUNCH_FEW_NUMBERS),
+                   RLO_OK);
+  ck_assert_int_eq(rlo__alloc_live_count(), live);
+  ck_assert_int_eq(rlo__launch_define_list(launch, "RLO_MANY", values, COUNT),
+                   RLO_OK);
+  ck_assert_int_eq(rlo__launch_define(launch, "RLO_LAST", 7), RLO_OK);
+  for (int64_t n = 0; n < RLO__LAUNCH_FEW_NUMBERS; ++n) {
+    ck_assert_int_eq(launch->numbers[n], n + 1);
+  }
+  for (int64_t n = 0; n < COUNT; ++n) {
+    ck_assert_int_eq(launch->numbers[RLO__LAUNCH_FEW_NUMBERS + n], n + 1);
+  }
+  ck_assert_int_eq(test_plan_define(launch, "RLO_LAST"), 7);
+  rlo__alloc_set_fault(1, false);
+  ck_assert_int_eq(rlo__launch_define_list(launch, "RLO_MORE", values, COUNT),
+                   RLO_OUT_OF_MEMORY);
+  rlo__alloc_set_fault(0, false);
+  ck_assert_int_eq(test_plan_define(launch, "RLO_MANY"), 1);
+  rlo__launch_deinit(launch);
+  ck_assert_int_eq(rlo__alloc_live_count(), live);
+  ck_assert_int_eq(launch->num_defines, 0);
+  free(launch);
 }
 
 RLO_TEST(test_planner__small_output_stays_in_the_caches) {

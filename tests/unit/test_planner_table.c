@@ -122,6 +122,14 @@ RLO_TABLE_TEST(test_planner__chooses_what_suits, cases) {
                 c->parameters);
   ck_assert_str_eq(test_plan_candidate(&plan, c->family)->reason,
                    plan.launch.parameters);
+
+  /* Without an explanation not every family is heard to the end. */
+  static rlo__launch launch;
+  test_plan_lower(c->src, c->dst, c->permutation, &plan.problem);
+  ck_assert_int_eq(
+      test_plan_choose(&plan.problem, &plan.device, NULL, 0, 0, NULL, &launch),
+      RLO_OK);
+  ck_assert(rlo__launch_equal(&launch, &plan.launch));
 }
 
 /* Along long rows, and rows that follow each other, hardware looks ahead. */
