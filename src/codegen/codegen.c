@@ -71,6 +71,7 @@ rlo_status rlo__codegen_program(const rlo__launch *launch,
   memset(&spec, 0, sizeof spec);
   spec.source = source->text;
   spec.source_bytes = source->text_bytes;
+  spec.has_own_builtins = true;
   name_kernel(launch, source, rlo__str_text(&defines), &spec);
   rlo__str options = rlo__str_growing();
   rlo__str_printf(&options,

@@ -19,6 +19,8 @@ typedef struct rlo__program_spec {
    *  because some drivers have run the kernel of the same name from another
    *  program. */
   char kernel_name[64];
+  /** Uses no built-in function but those that cl/builtins.cl declares. */
+  bool has_own_builtins;
 } rlo__program_spec;
 
 /** Makes the program of a launch. Release it with rlo__codegen_deinit.

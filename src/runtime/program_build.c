@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "codegen/kernel_sources.h"
 #include "relayout/version.h"
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
@@ -150,22 +151,80 @@ static rlo_status fail_build(const rlo__program_builder *builder,
   return status;
 }
 
-static rlo_status build_source(const rlo__program_builder *builder,
-                               const rlo__program_spec *spec,
-                               cl_program *out_program) {
+static rlo_status compile(const rlo__program_builder *builder,
+                          const rlo__program_spec *spec,
+                          const char *const *texts,
+                          const size_t *text_bytes,
+                          cl_uint num_texts,
+                          const char *options,
+                          cl_program *out_program) {
   cl_int code = CL_SUCCESS;
-  const char *source = spec->source;
-  *out_program = clCreateProgramWithSource(
-      builder->context, 1, &source, &spec->source_bytes, &code);
+  /* OpenCL 1.2 writes through neither pointer. */
+  *out_program = clCreateProgramWithSource(builder->context,
+                                           num_texts,
+                                           (const char **)(uintptr_t)texts,
+                                           text_bytes,
+                                           &code);
   RLO_TRY(rlo__cl_error_check("clCreateProgramWithSource", code));
-  code = clBuildProgram(
-      *out_program, 1, &builder->device, spec->options, NULL, NULL);
+  code = clBuildProgram(*out_program, 1, &builder->device, options, NULL, NULL);
   if (code == CL_BUILD_PROGRAM_FAILURE || code == CL_COMPILE_PROGRAM_FAILURE ||
       code == CL_LINK_PROGRAM_FAILURE || code == CL_INVALID_BUILD_OPTIONS ||
       code == CL_COMPILER_NOT_AVAILABLE) {
     return fail_build(builder, spec, *out_program, code);
   }
   return rlo__cl_error_check("clBuildProgram", code);
+}
+
+/** Compiles with the declarations of cl/builtins.cl alone. clang's opencl-c.h,
+ *  which PoCL includes, takes itself for included. */
+static rlo_status compile_briefly(const rlo__program_builder *builder,
+                                  const rlo__program_spec *spec,
+                                  cl_program *out_program) {
+  const rlo__kernel_source *builtins = rlo__kernel_source_find("builtins");
+  if (builtins == NULL) {
+    return RLO_FAIL(RLO_INTERNAL, "cl/builtins.cl is not embedded");
+  }
+  const char *const texts[] = {builtins->text, spec->source};
+  const size_t text_bytes[] = {builtins->text_bytes, spec->source_bytes};
+  rlo__str options = rlo__str_growing();
+  rlo__str_printf(&options, "%s -D_OPENCL_H_ -DRLO_BUILTINS=1", spec->options);
+  rlo_status status = rlo__str_status(&options);
+  if (status == RLO_OK) {
+    status = compile(builder,
+                     spec,
+                     texts,
+                     text_bytes,
+                     2,
+                     rlo__str_text(&options),
+                     out_program);
+  }
+  rlo__str_deinit(&options);
+  return status;
+}
+
+static rlo_status build_source(const rlo__program_builder *builder,
+                               const rlo__program_spec *spec,
+                               cl_program *out_program) {
+  if (builder->is_pocl && spec->has_own_builtins) {
+    rlo_status status = compile_briefly(builder, spec, out_program);
+    if (status != RLO_BUILD_FAILED) {
+      return status;
+    }
+    /* Another PoCL's headers may differ. */
+    rlo__log(builder->log,
+             RLO__LOG_INFO,
+             "all of OpenCL C is declared to kernel %s: %s",
+             spec->kernel_name,
+             rlo_error_last()->message);
+    clReleaseProgram(*out_program);
+  }
+  return compile(builder,
+                 spec,
+                 &spec->source,
+                 &spec->source_bytes,
+                 1,
+                 spec->options,
+                 out_program);
 }
 
 /* ----------------------------------------------------------------- from disk

@@ -59,6 +59,17 @@ static void make_spec(const char *source, int32_t number, spec_storage *s) {
   s->spec.source = source;
   s->spec.source_bytes = strlen(source);
   s->spec.options = s->options;
+  s->spec.has_own_builtins = true;
+}
+
+static bool is_pocl(void) {
+  char version[256] = "";
+  (void)clGetDeviceInfo(rlo_context_cl_device(device.context),
+                        CL_DEVICE_VERSION,
+                        sizeof version,
+                        version,
+                        NULL);
+  return strstr(version, "pocl") != NULL;
 }
 
 static rlo__program_cache_stats stats_now(void) {
@@ -148,6 +159,39 @@ RLO_TEST(test_program_cache__tells_why_a_build_failed_and_forgets_it) {
     ck_assert_ptr_nonnull(strstr(error->build_log, "this_is_not_declared"));
   }
   ck_assert_ptr_null(program);
+}
+
+/* PoCL parses cl/builtins.cl alone; with a function that is not there, all. */
+RLO_TEST(test_program_cache__declares_all_functions_if_a_kernel_needs_more) {
+  spec_storage s;
+  rlo__program *program = NULL;
+  make_spec(
+      "__kernel void NAME(__global int *out) {\n"
+      "#ifdef RLO_BUILTINS\n"
+      "  out[0] = min(NUMBER, 3);\n"
+      "#endif\n"
+      "  out[1] = (int)popcount((uint)NUMBER);\n"
+      "}\n",
+      5,
+      &s);
+  ck_assert_int_eq(
+      rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
+      RLO_OK);
+  rlo__program_cache_put(cache, program);
+  if (!is_pocl()) {
+    return;
+  }
+  make_spec(
+      "#if !RLO_BUILTINS\n"
+      "#error \"everything was parsed\"\n"
+      "#endif\n"
+      "__kernel void NAME(__global int *out) { out[0] = min(NUMBER, 3); }\n",
+      6,
+      &s);
+  ck_assert_int_eq(
+      rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
+      RLO_OK);
+  rlo__program_cache_put(cache, program);
 }
 
 RLO_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs) {

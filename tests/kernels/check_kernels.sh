@@ -5,7 +5,8 @@
 #   // define-matrix: -DA=1 -DB=2
 # in its head, as OpenCL C 1.2:
 #   check_kernels.sh <clang> <cl folder>
-# A line that is broken in two would be lost without a word: it fails.
+# A line that is broken in two would be lost without a word: it fails. Nothing is
+# declared but what builtins.cl in the folder declares, if it is there.
 set -u
 
 clang=$1
@@ -13,15 +14,22 @@ folder=$2
 count=0
 failed=0
 
+declarations="-Xclang -finclude-default-header"
+if [ -e "$folder/builtins.cl" ]; then
+  declarations="-cl-no-stdinc -include opencl-c-base.h"
+  declarations="$declarations -DRLO_BUILTINS=1 -include $folder/builtins.cl"
+fi
+
 # Nobody uses all helpers of cpu_common.cl, hence -Wno-unused-function.
 # check_kernel <file> [-DNAME=value...]
 check_kernel() {
   file=$1
   shift
   count=$((count + 1))
-  if ! "$clang" -x cl -cl-std=CL1.2 -fsyntax-only \
-    -Xclang -finclude-default-header -Wall -Wno-unused-function -Werror \
-    -I "$folder" "$@" "$file"; then
+  # Options, to be split at their spaces.
+  # shellcheck disable=SC2086
+  if ! "$clang" -x cl -cl-std=CL1.2 -fsyntax-only $declarations \
+    -Wall -Wno-unused-function -Werror -I "$folder" "$@" "$file"; then
     echo "$(basename "$file") does not compile with: $*"
     failed=$((failed + 1))
   fi
