@@ -55,8 +55,10 @@ check_wide() {
   done
 }
 
-for file in "$folder"/gpu_*.cl; do
+# The kernels of the GPU class: its own, and those of both classes.
+for file in "$folder"/gpu_*.cl "$folder/gather.cl" "$folder/compute.cl"; do
   case $file in */gpu_common.cl) continue ;; esac
+  [ -e "$file" ] || continue
   check_kernel "$file"
   lines=$(sed -n 's|^// define-matrix:||p' "$file")
   old_ifs=$IFS
