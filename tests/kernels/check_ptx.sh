@@ -66,7 +66,8 @@ check_rounding() {
   fi
 }
 
-for file in "$folder"/gpu_*.cl "$folder/gather.cl"; do
+# The kernels of the GPU class: its own, and those of both classes.
+for file in "$folder"/gpu_*.cl "$folder/gather.cl" "$folder/compute.cl"; do
   case $file in */gpu_common.cl) continue ;; esac
   [ -e "$file" ] || continue
   check_kernel "$file"
