@@ -15,6 +15,7 @@ static const rlo__command *const commands[] = {
     &rlo__cmd_describe,
     &rlo__cmd_show,
     &rlo__cmd_index,
+    &rlo__cmd_shard,
     &rlo__cmd_explain,
     &rlo__cmd_devices,
     &rlo__cmd_copy_limit,

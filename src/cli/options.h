@@ -66,7 +66,8 @@ typedef enum rlo__option {
   RLO__OPTION_PROTO,
   RLO__OPTION_SAVE_PROTO,
   RLO__OPTION_HLO,
-  RLO__OPTION_TOP
+  RLO__OPTION_TOP,
+  RLO__OPTION_EXPLAIN
 } rlo__option;
 
 /** A list of dimensions, strides or indices from the command line. */

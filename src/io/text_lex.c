@@ -166,7 +166,7 @@ rlo_status rlo__lexer_advance(rlo__lexer *lexer) {
     bool is_pair = (first == '<' && peek(lexer, 1) == '=') ||
                    (first == '-' && peek(lexer, 1) == '>');
     bool is_mark =
-        is_pair || (first != '\0' && strchr("{}[](),:*#?+~", first) != NULL);
+        is_pair || (first != '\0' && strchr("{}[](),:*#?+~=", first) != NULL);
     token->kind = is_mark ? RLO__TOKEN_MARK : RLO__TOKEN_UNKNOWN;
     token->length = is_pair ? 2 : 1;
   }

@@ -17,7 +17,7 @@ typedef enum rlo__token_kind {
   RLO__TOKEN_HEX,
   /** A letter or '_', then letters, digits and '_'. */
   RLO__TOKEN_WORD,
-  /** One of { } [ ] ( ) , : * # ? + ~ <= -> */
+  /** One of { } [ ] ( ) , : * # ? + ~ = <= -> */
   RLO__TOKEN_MARK,
   /** Anything else: one byte, or digits that run into letters ("2x3"). */
   RLO__TOKEN_UNKNOWN

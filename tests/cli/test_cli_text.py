@@ -9,7 +9,7 @@ import subprocess
 from cli_case import COMMAND, CliCase, main, npy_bytes
 
 VERBS = ["demo", "convert", "describe", "show", "index", "explain", "devices",
-         "copy-limit", "cache", "op", "tune", "wisdom"]
+         "copy-limit", "cache", "op", "tune", "wisdom", "shard"]
 EXAMPLE = "f32[2,3]{0,1:pad(3,5)fill(zero)}"
 
 

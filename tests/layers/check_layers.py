@@ -33,6 +33,7 @@ FLOORS = {
     "shape_util": (3, ["equality", "shape_strides", "shape_query", "cost",
                        "bitcast", "decompose", "shape_pack", "shape_tree"]),
     "plan": (3, []),
+    "shard": (3, []),
     "host": (3, []),
     "io": (4, []),
     "ops": (4, []),

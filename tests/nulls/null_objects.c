@@ -100,6 +100,22 @@ static rlo_status fail_read(void *payload,
   return RLO_IO;
 }
 
+/* Each of two devices holds a row of f32[2,3]. */
+static void begin_shardings(objects *o) {
+  o->box = (rlo_box){.rank = 2, .limit = {2, 3}};
+  o->sharding_tiles = (rlo_sharding_tiles){.rank = 2,
+                                           .counts = {2, 1},
+                                           .iota_rank = 1,
+                                           .iota_dims = {2},
+                                           .devices = o->order64};
+  o->redistribution_options =
+      (rlo_redistribution_options)RLO_REDISTRIBUTION_OPTIONS_INIT;
+  o->redistribution_options.from = &o->shape;
+  o->redistribution_options.to = &o->shape;
+  o->redistribution_options.from_sharding = sharding(o);
+  o->redistribution_options.to_sharding = sharding(o);
+}
+
 static void begin_options(objects *o) {
   o->combine_options = (rlo_combine_options)RLO_COMBINE_OPTIONS_INIT;
   o->context_options = (rlo_context_options)RLO_CONTEXT_OPTIONS_INIT;
@@ -182,6 +198,7 @@ void objects_begin(objects *o) {
   begin_numbers(o);
   begin_attributes(o);
   begin_dlpack(o);
+  begin_shardings(o);
   begin_options(o);
   begin_kernel(o);
   begin_files(o);
@@ -312,6 +329,21 @@ rlo_shape_tree *tuple(objects *o) {
   return o->tuple;
 }
 
+rlo_sharding *sharding(objects *o) {
+  if (o->sharding == NULL) {
+    need(rlo_sharding_make_tiled(&o->sharding_tiles, &o->sharding));
+  }
+  return o->sharding;
+}
+
+rlo_redistribution *redistribution(objects *o) {
+  if (o->redistribution == NULL) {
+    need(rlo_redistribution_create(&o->redistribution_options,
+                                   &o->redistribution));
+  }
+  return o->redistribution;
+}
+
 rlo_program_shape *program(objects *o) {
   if (o->program == NULL) {
     need(rlo_program_shape_create(trees(o), NULL, 2, tree(o), &o->program));
@@ -375,6 +407,8 @@ void objects_end(objects *o) {
   rlo_shape_tree_release(o->tree);
   rlo_shape_tree_release(o->tuple);
   rlo_program_shape_release(o->program);
+  rlo_redistribution_release(o->redistribution);
+  rlo_sharding_release(o->sharding);
   rlo_dlpack_import_release(o->dlpack_import);
   rlo_job_release(o->job);
   rlo_service_release(o->service);
@@ -506,93 +540,4 @@ void end_tape(rlo_tape *tape) {
 void release_event(cl_event event) {
   (void)clWaitForEvents(1, &event);
   (void)clReleaseEvent(event);
-}
-
-/* --------------------------------------------------------- functions to pass
- */
-
-rlo_status copy_inputs(rlo_engine *engine,
-                       rlo_tensor *const *inputs,
-                       int32_t num_inputs,
-                       rlo_saver *saver,
-                       rlo_tensor **outputs,
-                       int32_t num_outputs,
-                       void *payload) {
-  (void)engine;
-  (void)saver;
-  (void)payload;
-  for (int32_t n = 0; n < num_inputs && n < num_outputs; ++n) {
-    outputs[n] = rlo_tensor_retain(inputs[n]);
-  }
-  return RLO_OK;
-}
-
-rlo_status copy_shape(const rlo_shape *shape,
-                      rlo_shape *out_shape,
-                      void *payload) {
-  (void)payload;
-  *out_shape = *shape;
-  return RLO_OK;
-}
-
-void do_nothing(void *payload) {
-  (void)payload;
-}
-
-rlo_status fail_factory(rlo_engine *engine,
-                        void *payload,
-                        const rlo_backend_methods **out_methods,
-                        void **out_self) {
-  (void)engine;
-  (void)payload;
-  (void)out_methods;
-  (void)out_self;
-  return RLO_INTERNAL;
-}
-
-rlo_status fail_gradient(rlo_gradient_call *call, void *payload) {
-  (void)call;
-  (void)payload;
-  return RLO_INTERNAL;
-}
-
-void on_prepared(void *payload, rlo_status status) {
-  (void)payload;
-  (void)status;
-}
-
-void on_record(void *payload, const rlo_wisdom_record *record) {
-  (void)payload;
-  (void)record;
-}
-
-void on_step(void *payload, const char *step, const rlo_problem *after) {
-  (void)payload;
-  (void)step;
-  (void)after;
-}
-
-rlo_status take_first(rlo_engine *engine,
-                      rlo_tensor *const *xs,
-                      int32_t count,
-                      rlo_tensor **out_y,
-                      void *payload) {
-  (void)engine;
-  (void)count;
-  (void)payload;
-  *out_y = rlo_tensor_retain(xs[0]);
-  return RLO_OK;
-}
-
-rlo_status visit_index(const int64_t *index, bool *go_on, void *payload) {
-  (void)index;
-  (void)go_on;
-  (void)payload;
-  return RLO_OK;
-}
-
-rlo_status visit_subshape(const rlo_subshape *subshape, void *payload) {
-  (void)subshape;
-  (void)payload;
-  return RLO_OK;
 }

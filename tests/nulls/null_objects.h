@@ -17,6 +17,7 @@
 #include "relayout/pjrt.h"
 #include "relayout/profile.h"
 #include "relayout/proto.h"
+#include "relayout/redistribution.h"
 #include "relayout/relayout.h"
 #include "relayout/scope.h"
 #include "relayout/service.h"
@@ -38,6 +39,8 @@ typedef struct objects {
   rlo_tile tile;
   rlo_problem problem;
   rlo_address_map map;
+  rlo_box box;
+  rlo_sharding_tiles sharding_tiles;
   rlo_bare_layout bare;
   rlo_pjrt_export pjrt;
   rlo_dlpack_view dlpack_view;
@@ -68,6 +71,7 @@ typedef struct objects {
   rlo_operands operands;
   rlo_plan_options plan_options;
   rlo_proto_options proto_options;
+  rlo_redistribution_options redistribution_options;
   rlo_service_options service_options;
   rlo_storage_ops storage_ops;
   rlo_storage_traits storage_traits, file_traits;
@@ -96,6 +100,8 @@ typedef struct objects {
   rlo_segment_sum *segment_sum;
   rlo_shape_tree *tree, *tuple, *trees[2];
   rlo_program_shape *program;
+  rlo_sharding *sharding;
+  rlo_redistribution *redistribution;
   rlo_dlpack_import *dlpack_import;
   rlo_storage *storage, *target;
   rlo_service *service;
@@ -136,6 +142,8 @@ rlo_shape_tree *tree(objects *o);
 rlo_shape_tree *tuple(objects *o);
 rlo_shape_tree *const *trees(objects *o);
 rlo_program_shape *program(objects *o);
+rlo_sharding *sharding(objects *o);
+rlo_redistribution *redistribution(objects *o);
 rlo_dlpack_import *dlpack_import(objects *o);
 rlo_storage *storage(objects *o);
 rlo_storage *target(objects *o);
@@ -191,6 +199,7 @@ rlo_status take_first(rlo_engine *engine,
                       rlo_tensor **out_y,
                       void *payload);
 rlo_status visit_index(const int64_t *index, bool *go_on, void *payload);
+rlo_status visit_piece(void *payload, const rlo_redistribution_piece *piece);
 rlo_status visit_subshape(const rlo_subshape *subshape, void *payload);
 
 /* ------------------------------------------------------- the generated table

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Experimental: may change in any release. */
+#ifndef RELAYOUT_REDISTRIBUTION_H
+#define RELAYOUT_REDISTRIBUTION_H
+
+#include "relayout/sharding.h"
+
+RLO_BEGIN_DECLS
+
+/**
+ * The plan of a redistribution: an array that devices hold by one sharding, in
+ * one layout, is to be held by another one, in another layout, its dimensions
+ * permuted. A device's destination is cut into pieces, each of which one device
+ * sends. All devices compute the same plan, each its own part of it, without
+ * communication.
+ *
+ * A piece is taken from the receiver itself if it holds it. Else one of the
+ * devices that hold copies sends it; the copies of a tile take turns over the
+ * receivers, so that each of them sends as many pieces of it as the others, or
+ * one more.
+ *
+ * Threads: all functions are safe; a plan is immutable and may be shared.
+ */
+typedef struct rlo_redistribution rlo_redistribution;
+
+/** What is to be moved; begin with RLO_REDISTRIBUTION_OPTIONS_INIT. All is
+ *  borrowed for the call; the plan keeps references to the shardings. */
+typedef struct rlo_redistribution_options {
+  size_t struct_size;
+  /** The whole array, in the layout of each device's part of it. */
+  const rlo_shape *from, *to;
+  rlo_sharding *from_sharding, *to_sharding;
+  /** Dimension k of `to` is dimension permutation[k] of `from`, which may count
+   *  from the end; NULL: the same dimension. */
+  const int32_t *permutation;
+  /** Devices 0 to num_devices - 1 take part on both sides; 0: as many as the
+   *  sharding that names most of them, or 1. */
+  int64_t num_devices;
+} rlo_redistribution_options;
+
+/** The options as their defaults: nothing to move. */
+#define RLO_REDISTRIBUTION_OPTIONS_INIT \
+  { .struct_size = sizeof(rlo_redistribution_options) }
+
+/** A part of a device's destination, or of its source. */
+typedef struct rlo_redistribution_piece {
+  /** The device that sends it, or, of a piece that is sent, receives it; the
+   *  device itself for what stays where it is. */
+  int64_t peer;
+  /** Which summand of an unreduced source it belongs to, from 0. Receivers add
+   *  the summands of a box in this order. */
+  int64_t addend;
+  /** Of the whole destination, by its own dimensions. Never empty. */
+  rlo_box box;
+  /** Packed: elements without padding in between. */
+  int64_t bytes;
+} rlo_redistribution_piece;
+
+/** Takes a piece. A status other than RLO_OK ends the walk, which returns it.
+ */
+typedef rlo_status (*rlo_redistribution_fn)(
+    void *payload, const rlo_redistribution_piece *piece);
+
+/** Totals of a plan. A piece that another device sends is a message. */
+typedef struct rlo_redistribution_cost {
+  int64_t num_messages;
+  /** Sent by all devices together, and the least that any plan can send: what
+   *  devices need and do not hold. */
+  int64_t bytes_sent, least_bytes_sent;
+  int64_t largest_message_bytes;
+  /** Of the device that receives, or sends, most. */
+  int64_t most_bytes_received, most_bytes_sent;
+  /** Packed bytes of source and destination, of the device that holds most. */
+  int64_t most_bytes_resident;
+  /** What replicating the array first would send, and hold on each device. */
+  int64_t replicate_bytes_sent, replicate_bytes_resident;
+} rlo_redistribution_cost;
+
+/** Makes a plan, in time and memory of the order of the number of devices.
+ *  @return RLO_OK; RLO_INVALID_ARGUMENT if `to` is not `from` permuted, of one
+ *          element type; RLO_UNSUPPORTED for an unreduced destination; the
+ *          statuses of rlo_sharding_validate; RLO_OUT_OF_MEMORY. On failure
+ *          *out_plan is NULL. */
+RLO_API RLO_NODISCARD rlo_status rlo_redistribution_create(
+    const rlo_redistribution_options *options, rlo_redistribution **out_plan);
+
+/** Adds a reference and returns the plan; NULL for NULL. */
+RLO_API rlo_redistribution *rlo_redistribution_retain(rlo_redistribution *plan);
+
+/** Releases a reference; the last one frees the plan. NULL is legal. */
+RLO_API void rlo_redistribution_release(rlo_redistribution *plan);
+
+/** Returns the number of devices; 0 for NULL. */
+RLO_API int64_t rlo_redistribution_num_devices(const rlo_redistribution *plan);
+
+/** Visits the pieces of a device's destination, what it holds itself included,
+ *  in the order of the source's tiles. Takes time of the order of their number.
+ *  @return RLO_OK; RLO_OUT_OF_RANGE for a device that takes no part; what
+ *          `fn` returned. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_redistribution_visit_receives(const rlo_redistribution *plan,
+                                  int64_t device,
+                                  rlo_redistribution_fn fn,
+                                  void *payload);
+
+/** Visits the pieces of a device's source that it sends, what it keeps
+ *  included, in the order of the destination's tiles. Otherwise as
+ *  rlo_redistribution_visit_receives. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_redistribution_visit_sends(const rlo_redistribution *plan,
+                               int64_t device,
+                               rlo_redistribution_fn fn,
+                               void *payload);
+
+/** Adds up the plan of all devices.
+ *  @return RLO_OK; RLO_OVERFLOW for sums beyond 64 bits; RLO_OUT_OF_MEMORY. */
+RLO_API RLO_NODISCARD rlo_status rlo_redistribution_measure(
+    const rlo_redistribution *plan, rlo_redistribution_cost *out_cost);
+
+RLO_END_DECLS
+
+#endif

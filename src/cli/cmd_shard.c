@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/redistribution.h"
+#include "relayout/shape_util.h"
+#include "relayout/text.h"
+
+#include "command.h"
+#include "display.h"
+#include "json.h"
+#include "message.h"
+#include "options.h"
+#include "shard_picture.h"
+
+/* A shape and its sharding. */
+typedef struct sharded {
+  rlo_shape shape;
+  rlo_sharding *sharding;
+} sharded;
+
+typedef struct request {
+  const char *permutation;
+  int64_t num_devices;
+  bool is_explained;
+} request;
+
+static int parse_sharding(const char *text, rlo_sharding **out_sharding) {
+  return rlo_sharding_parse(text, strlen(text), out_sharding) == RLO_OK
+             ? RLO__EXIT_OK
+             : rlo__fail_in_text(text);
+}
+
+/* SHAPE[,] sharding=SHARDING, as HLO writes an instruction's. */
+static int parse_sharded(const char *text, sharded *out) {
+  static const char word[] = "sharding=";
+  const char *found = strstr(text, word);
+  if (found == NULL) {
+    return rlo__fail(
+        "'%s': expected SHAPE sharding=SHARDING, as in "
+        "'f32[8,8] sharding={devices=[4,1]<=[4]}'",
+        text);
+  }
+  size_t length = (size_t)(found - text);
+  while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == ',')) {
+    --length;
+  }
+  if (rlo_shape_parse(text, length, &out->shape) != RLO_OK) {
+    return rlo__fail_in_text(text);
+  }
+  return parse_sharding(found + sizeof word - 1, &out->sharding);
+}
+
+static char *sharding_text(const rlo_sharding *sharding) {
+  size_t length = rlo_sharding_format(sharding, NULL, 0);
+  char *text = malloc(length + 1);
+  if (text != NULL) {
+    rlo_sharding_format(sharding, text, length + 1);
+  }
+  return text;
+}
+
+/* ------------------------------------------------------------ one sharding */
+
+static void print_box(const rlo_box *box, int width) {
+  char text[RLO_MAX_RANK * 42 + 4] = "[";
+  for (int32_t d = 0; d < box->rank; ++d) {
+    size_t at = strlen(text);
+    snprintf(text + at,
+             sizeof text - at,
+             "%s%" PRId64 ":%" PRId64,
+             d > 0 ? "," : "",
+             box->start[d],
+             box->limit[d]);
+  }
+  strcat(text, "]");
+  printf("%-*s", width, text);
+}
+
+static int print_device_line(const sharded *s, int64_t device, int width) {
+  rlo_box box;
+  rlo_shape shard;
+  int64_t bytes;
+  rlo__shape_text text;
+  if (rlo_sharding_get_box(s->sharding, &s->shape, device, &box) != RLO_OK ||
+      rlo_sharding_get_shard_shape(s->sharding, &s->shape, device, &shard) !=
+          RLO_OK ||
+      rlo_shape_byte_size(&shard, &bytes) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  printf("%6" PRId64 "  ", device);
+  print_box(&box, width);
+  printf("  %10" PRId64 "  %s\n", bytes, rlo__shape_text_make(&shard, &text));
+  return RLO__EXIT_OK;
+}
+
+static int print_device_json(rlo__json *json,
+                             const sharded *s,
+                             int64_t device) {
+  rlo_box box;
+  rlo_shape shard;
+  int64_t bytes;
+  rlo__shape_text text;
+  if (rlo_sharding_get_box(s->sharding, &s->shape, device, &box) != RLO_OK ||
+      rlo_sharding_get_shard_shape(s->sharding, &s->shape, device, &shard) !=
+          RLO_OK ||
+      rlo_shape_byte_size(&shard, &bytes) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  rlo__json_begin_object(json, NULL);
+  rlo__json_int(json, "device", device);
+  rlo__json_ints(json, "start", box.start, box.rank);
+  rlo__json_ints(json, "limit", box.limit, box.rank);
+  rlo__json_string(json, "shape", rlo__shape_text_make(&shard, &text));
+  rlo__json_int(json, "bytes", bytes);
+  rlo__json_end_object(json);
+  return RLO__EXIT_OK;
+}
+
+/* Characters of the longest box. */
+static int box_width(const rlo_shape *shape) {
+  int width = 2;
+  for (int32_t d = 0; d < shape->rank; ++d) {
+    width += 2 * snprintf(NULL, 0, "%" PRId64, shape->dims[d]) + 2;
+  }
+  return width;
+}
+
+static int show_text(const sharded *s,
+                     int64_t first,
+                     int64_t end,
+                     int64_t num_devices) {
+  char *text = sharding_text(s->sharding);
+  rlo__shape_text shape;
+  printf("%s sharding=%s on %" PRId64 " devices\n",
+         rlo__shape_text_make(&s->shape, &shape),
+         text == NULL ? "?" : text,
+         num_devices);
+  free(text);
+  int width = box_width(&s->shape);
+  printf("device  %-*s  %10s  shape\n", width, "holds", "bytes");
+  for (int64_t device = first; device < end; ++device) {
+    int code = print_device_line(s, device, width);
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+  }
+  if (first == 0 && end == num_devices) {
+    rlo__shard_picture_print(&s->shape, s->sharding, num_devices);
+  }
+  return RLO__EXIT_OK;
+}
+
+static int show_json(const sharded *s,
+                     int64_t first,
+                     int64_t end,
+                     int64_t num_devices) {
+  rlo__json json = {0};
+  rlo__shape_text shape;
+  char *text = sharding_text(s->sharding);
+  int code = RLO__EXIT_OK;
+  rlo__json_begin_object(&json, NULL);
+  rlo__json_string(&json, "shape", rlo__shape_text_make(&s->shape, &shape));
+  rlo__json_string(&json, "sharding", text);
+  rlo__json_int(&json, "num_devices", num_devices);
+  rlo__json_begin_array(&json, "devices");
+  for (int64_t device = first; device < end && code == RLO__EXIT_OK; ++device) {
+    code = print_device_json(&json, s, device);
+  }
+  rlo__json_end_array(&json);
+  rlo__json_end_object(&json);
+  free(text);
+  return code;
+}
+
+static int show(const sharded *s,
+                const request *r,
+                const rlo__common_options *common) {
+  int64_t num_devices = r->num_devices;
+  if (num_devices == 0) {
+    num_devices = rlo_sharding_num_devices(s->sharding);
+    num_devices = num_devices > 0 ? num_devices : 1;
+  }
+  if (rlo_sharding_validate(s->sharding, &s->shape, num_devices) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  int64_t first = 0;
+  int64_t end = num_devices;
+  if (common->device_index >= 0) {
+    first = common->device_index;
+    if (first >= num_devices) {
+      return rlo__fail(
+          "device %" PRId64 " is outside 0..%" PRId64, first, num_devices - 1);
+    }
+    end = first + 1;
+  }
+  /* Nothing is printed of what cannot be printed whole. */
+  for (int64_t device = first; device < end; ++device) {
+    rlo_shape shard;
+    if (rlo_sharding_get_shard_shape(s->sharding, &s->shape, device, &shard) !=
+        RLO_OK) {
+      return rlo__fail_last();
+    }
+  }
+  return common->is_json ? show_json(s, first, end, num_devices)
+                         : show_text(s, first, end, num_devices);
+}
+
+/* ---------------------------------------------------------- redistribution */
+
+typedef struct listing {
+  rlo__json *json;
+  int64_t device;
+} listing;
+
+static rlo_status print_piece(void *user,
+                              const rlo_redistribution_piece *piece) {
+  const listing *l = user;
+  if (l->json != NULL) {
+    rlo__json_begin_object(l->json, NULL);
+    rlo__json_int(l->json, "from", piece->peer);
+    rlo__json_int(l->json, "to", l->device);
+    rlo__json_int(l->json, "addend", piece->addend);
+    rlo__json_ints(l->json, "start", piece->box.start, piece->box.rank);
+    rlo__json_ints(l->json, "limit", piece->box.limit, piece->box.rank);
+    rlo__json_int(l->json, "bytes", piece->bytes);
+    rlo__json_end_object(l->json);
+    return RLO_OK;
+  }
+  printf("%6" PRId64 " <- %-6" PRId64 " %10" PRId64 "  ",
+         l->device,
+         piece->peer,
+         piece->bytes);
+  print_box(&piece->box, 0);
+  printf("%s\n", piece->peer == l->device ? "  (stays)" : "");
+  return RLO_OK;
+}
+
+static void print_cost(const rlo_redistribution_cost *cost) {
+  rlo__bytes_text text;
+  printf("messages           %" PRId64 "\n", cost->num_messages);
+  printf("bytes sent         %" PRId64 " (%s; the least is %" PRId64 ")\n",
+         cost->bytes_sent,
+         rlo__bytes_text_make(cost->bytes_sent, &text),
+         cost->least_bytes_sent);
+  printf("largest message    %" PRId64 "\n", cost->largest_message_bytes);
+  printf("most of a device   %" PRId64 " received, %" PRId64 " sent, %" PRId64
+         " resident\n",
+         cost->most_bytes_received,
+         cost->most_bytes_sent,
+         cost->most_bytes_resident);
+  printf("by replicating     %" PRId64 " sent, %" PRId64 " resident\n",
+         cost->replicate_bytes_sent,
+         cost->replicate_bytes_resident);
+}
+
+static void print_cost_json(rlo__json *json,
+                            const rlo_redistribution_cost *cost) {
+  rlo__json_int(json, "num_messages", cost->num_messages);
+  rlo__json_int(json, "bytes_sent", cost->bytes_sent);
+  rlo__json_int(json, "least_bytes_sent", cost->least_bytes_sent);
+  rlo__json_int(json, "largest_message_bytes", cost->largest_message_bytes);
+  rlo__json_int(json, "most_bytes_received", cost->most_bytes_received);
+  rlo__json_int(json, "most_bytes_sent", cost->most_bytes_sent);
+  rlo__json_int(json, "most_bytes_resident", cost->most_bytes_resident);
+  rlo__json_int(json, "replicate_bytes_sent", cost->replicate_bytes_sent);
+  rlo__json_int(
+      json, "replicate_bytes_resident", cost->replicate_bytes_resident);
+}
+
+/* The pieces of one device, or of all where they are asked for as JSON. */
+static int list_pieces(const rlo_redistribution *plan,
+                       const rlo__common_options *common,
+                       rlo__json *json) {
+  int64_t end = rlo_redistribution_num_devices(plan);
+  listing l = {.json = json};
+  if (common->device_index >= 0) {
+    l.device = common->device_index;
+    end = l.device + 1;
+  }
+  for (; l.device < end; ++l.device) {
+    if (rlo_redistribution_visit_receives(plan, l.device, print_piece, &l) !=
+        RLO_OK) {
+      return rlo__fail_last();
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
+static int explain_plan(const rlo_redistribution *plan,
+                        const rlo__common_options *common) {
+  rlo_redistribution_cost cost;
+  int64_t num_devices = rlo_redistribution_num_devices(plan);
+  if (common->device_index >= num_devices) {
+    return rlo__fail("device %d is outside 0..%" PRId64,
+                     common->device_index,
+                     num_devices - 1);
+  }
+  if (rlo_redistribution_measure(plan, &cost) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  if (!common->is_json) {
+    print_cost(&cost);
+    return common->device_index >= 0 ? list_pieces(plan, common, NULL)
+                                     : RLO__EXIT_OK;
+  }
+  rlo__json json = {0};
+  rlo__json_begin_object(&json, NULL);
+  rlo__json_int(&json, "num_devices", num_devices);
+  print_cost_json(&json, &cost);
+  rlo__json_begin_array(&json, "pieces");
+  int code = list_pieces(plan, common, &json);
+  rlo__json_end_array(&json);
+  rlo__json_end_object(&json);
+  return code;
+}
+
+static int explain(const sharded *from,
+                   const sharded *to,
+                   const request *r,
+                   const rlo__common_options *common) {
+  int32_t permutation[RLO_MAX_RANK];
+  rlo_redistribution_options options = RLO_REDISTRIBUTION_OPTIONS_INIT;
+  options.from = &from->shape;
+  options.to = &to->shape;
+  options.from_sharding = from->sharding;
+  options.to_sharding = to->sharding;
+  options.num_devices = r->num_devices;
+  if (r->permutation != NULL) {
+    int code = rlo__permutation_parse(
+        "shard", "--perm", r->permutation, from->shape.rank, permutation);
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+    options.permutation = permutation;
+  }
+  rlo_redistribution *plan;
+  if (rlo_redistribution_create(&options, &plan) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  int code = explain_plan(plan, common);
+  rlo_redistribution_release(plan);
+  return code;
+}
+
+/* ------------------------------------------------------------ command line */
+
+static int take_option(void *user, int option, const char *value) {
+  request *r = user;
+  switch (option) {
+    case RLO__OPTION_PERM:
+      r->permutation = value;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_EXPLAIN:
+      r->is_explained = true;
+      return RLO__EXIT_OK;
+    default:
+      return rlo__number_parse("shard",
+                               "--devices",
+                               value,
+                               1,
+                               RLO_SHARDING_MAX_DEVICES,
+                               &r->num_devices);
+  }
+}
+
+static int run_operands(char **operands,
+                        const request *r,
+                        const rlo__common_options *common) {
+  sharded s[2] = {{.sharding = NULL}, {.sharding = NULL}};
+  int code;
+  if (r->is_explained) {
+    code = parse_sharded(operands[0], &s[0]);
+    if (code == RLO__EXIT_OK) {
+      code = parse_sharded(operands[1], &s[1]);
+    }
+    if (code == RLO__EXIT_OK) {
+      code = explain(&s[0], &s[1], r, common);
+    }
+  } else {
+    code = rlo__shape_operand_parse(operands[0], &s[0].shape);
+    if (code == RLO__EXIT_OK) {
+      code = parse_sharding(operands[1], &s[0].sharding);
+    }
+    if (code == RLO__EXIT_OK) {
+      code = show(&s[0], r, common);
+    }
+  }
+  rlo_sharding_release(s[0].sharding);
+  rlo_sharding_release(s[1].sharding);
+  return code;
+}
+
+static const struct option options[] = {
+    {"help", no_argument, NULL, RLO__OPTION_HELP},
+    {"json", no_argument, NULL, RLO__OPTION_JSON},
+    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
+    {"devices", required_argument, NULL, RLO__OPTION_DEVICES},
+    {"explain", no_argument, NULL, RLO__OPTION_EXPLAIN},
+    {"perm", required_argument, NULL, RLO__OPTION_PERM},
+    {0}};
+
+static int run(int argc, char **argv) {
+  request r = {0};
+  rlo__common_options common;
+  int code = rlo__options_take(&rlo__cmd_shard, argc, argv, &r, &common);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (r.permutation != NULL && !r.is_explained) {
+    return rlo__fail_usage("shard", "--perm needs --explain");
+  }
+  char **operands;
+  code = rlo__operands_take(
+      argc,
+      argv,
+      2,
+      r.is_explained ? "two sharded shapes" : "a shape and a sharding",
+      &operands);
+  return code == RLO__EXIT_OK ? run_operands(operands, &r, &common) : code;
+}
+
+const rlo__command rlo__cmd_shard = {
+    .name = "shard",
+    .summary = "print which device holds what, and what resharding would send",
+    .help =
+        "Usage: relayout shard [OPTION...] SHAPE SHARDING\n"
+        "       relayout shard --explain [OPTION...] FROM TO\n"
+        "\n"
+        "Prints the box that each device holds of an array of this shape, the\n"
+        "bytes and the shape of its part, and a picture where at most two\n"
+        "dimensions are cut. SHARDING is written as in HLO:\n"
+        "\n"
+        "  {replicated}  {maximal device=3}  {devices=[2,2]0,1,2,3}\n"
+        "  {devices=[2,1,4]<=[4,2]T(1,0)}\n"
+        "  {devices=[4,2]<=[8] last_tile_dim_replicate}\n"
+        "  {boxes=[0:8,0:3][0:8,3:6]}     ours: the box of each device\n"
+        "\n"
+        "With --explain: what bringing an array from one sharding to another\n"
+        "sends. FROM and TO are SHAPE sharding=SHARDING.\n"
+        "\n"
+        "  --device K    only what device K holds; with --explain, also the\n"
+        "                pieces that it receives\n"
+        "  --devices N   the number of devices, where the sharding does not\n"
+        "                say it\n"
+        "  --perm P      destination dimension k is source dimension P[k]\n"
+        "  --json        the same as JSON; with --explain, all pieces\n"
+        "\n"
+        "Example: relayout shard 'f32[10,6]' '{devices=[4,2]<=[8]}'\n"
+        "         relayout shard --explain \\\n"
+        "           'f32[16,16,16] "
+        "sharding={devices=[2,1,4]<=[4,2]T(1,0)}' \\\n"
+        "           'f32[16,16,16] sharding={devices=[1,8,1]<=[8]}'\n",
+    .options = options,
+    .take_option = take_option,
+    .run = run,
+};

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/str.h"
+#include "io/text_lex.h"
+#include "relayout/text.h"
+#include "shard/sharding.h"
+
+/* --------------------------------------------------------------- reading */
+
+/* The words of kinds that have no parameters. */
+static const struct {
+  const char *word;
+  rlo_sharding_kind kind;
+} plain_kinds[] = {
+    {"replicated", RLO_SHARDING_REPLICATED},
+    {"manual", RLO_SHARDING_MANUAL},
+    {"unknown", RLO_SHARDING_UNKNOWN},
+    {"unreduced", RLO_SHARDING_UNREDUCED},
+};
+
+enum { NUM_PLAIN_KINDS = sizeof plain_kinds / sizeof plain_kinds[0] };
+
+/* '[' INT {',' INT} ']' of at most `max` entries */
+static rlo_status parse_list(rlo__lexer *lexer,
+                             const char *expected,
+                             int32_t max,
+                             int64_t *values,
+                             int32_t *out_count) {
+  RLO_TRY(rlo__lexer_expect(lexer, "["));
+  int32_t count = 0;
+  do {
+    if (count > 0) {
+      RLO_TRY(rlo__lexer_advance(lexer));
+    }
+    if (count == max) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "position %zu: more than %" PRId32 " dimensions",
+                      lexer->token.position,
+                      max);
+    }
+    RLO_TRY(rlo__lexer_read_integer(lexer, 1, expected, &values[count]));
+    ++count;
+  } while (rlo__lexer_is_at(lexer, ","));
+  *out_count = count;
+  return rlo__lexer_expect(lexer, "]");
+}
+
+/* '<=' list ['T' '(' INT {',' INT} ')'] */
+static rlo_status parse_iota(rlo__lexer *lexer, rlo_sharding_tiles *tiles) {
+  RLO_TRY(rlo__lexer_expect(lexer, "<="));
+  RLO_TRY(parse_list(lexer,
+                     "a dimension of iota >= 1",
+                     RLO_SHARDING_MAX_IOTA_RANK,
+                     tiles->iota_dims,
+                     &tiles->iota_rank));
+  for (int32_t k = 0; k < tiles->iota_rank; ++k) {
+    tiles->iota_permutation[k] = k;
+  }
+  if (!rlo__lexer_is_at(lexer, "T")) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo__lexer_advance(lexer));
+  for (int32_t k = 0; k < tiles->iota_rank; ++k) {
+    RLO_TRY(rlo__lexer_expect(lexer, k == 0 ? "(" : ","));
+    int64_t axis;
+    RLO_TRY(rlo__lexer_read_integer(lexer, 0, "a dimension of iota", &axis));
+    /* What is no dimension of iota is refused with the grid. */
+    tiles->iota_permutation[k] =
+        axis < tiles->iota_rank ? (int32_t)axis : tiles->iota_rank;
+  }
+  return rlo__lexer_expect(lexer, ")");
+}
+
+/* INT {',' INT}: the devices of the grid's cells. */
+static rlo_status parse_devices(rlo__lexer *lexer,
+                                int64_t **out_devices,
+                                size_t *out_count) {
+  size_t capacity = 0;
+  size_t count = 0;
+  do {
+    if (count > 0) {
+      RLO_TRY(rlo__lexer_advance(lexer));
+    }
+    if (count == RLO_SHARDING_MAX_DEVICES) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "position %zu: more than %d devices",
+                      lexer->token.position,
+                      RLO_SHARDING_MAX_DEVICES);
+    }
+    RLO_TRY(rlo__array_reserve(
+        out_devices, sizeof **out_devices, count + 1, &capacity));
+    RLO_TRY(rlo__lexer_read_integer(
+        lexer, 0, "a device or '<='", &(*out_devices)[count]));
+    ++count;
+  } while (rlo__lexer_is_at(lexer, ","));
+  *out_count = count;
+  return RLO_OK;
+}
+
+/* '{' kind {',' kind} '}' into the kinds of the subgroups. */
+static rlo_status parse_subgroup_kinds(rlo__lexer *lexer,
+                                       rlo_sharding_tiles *tiles) {
+  RLO_TRY(rlo__lexer_expect(lexer, "{"));
+  do {
+    if (tiles->num_subgroups > 0) {
+      RLO_TRY(rlo__lexer_advance(lexer));
+    }
+    if (tiles->num_subgroups == RLO_SHARDING_MAX_SUBGROUPS) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "position %zu: more than %d subgroups",
+                      lexer->token.position,
+                      RLO_SHARDING_MAX_SUBGROUPS);
+    }
+    size_t k = 0;
+    while (k < NUM_PLAIN_KINDS &&
+           !rlo__lexer_is_at(lexer, plain_kinds[k].word)) {
+      ++k;
+    }
+    if (k == NUM_PLAIN_KINDS) {
+      return rlo__lexer_refuse(lexer, "'replicated', 'unreduced' or 'manual'");
+    }
+    tiles->subgroups[tiles->num_subgroups++].kind = plain_kinds[k].kind;
+    RLO_TRY(rlo__lexer_advance(lexer));
+  } while (rlo__lexer_is_at(lexer, ","));
+  return rlo__lexer_expect(lexer, "}");
+}
+
+/* ['last_tile_dim_replicate' | 'last_tile_dims' '=' kinds], which says how many
+ * of the grid's dimensions are subgroups. */
+static rlo_status parse_subgroups(rlo__lexer *lexer,
+                                  const int64_t *grid,
+                                  int32_t grid_rank,
+                                  rlo_sharding_tiles *tiles) {
+  size_t position = lexer->token.position;
+  if (rlo__lexer_is_at(lexer, "last_tile_dim_replicate")) {
+    RLO_TRY(rlo__lexer_advance(lexer));
+    tiles->subgroups[0].kind = RLO_SHARDING_REPLICATED;
+    tiles->num_subgroups = 1;
+  } else if (rlo__lexer_is_at(lexer, "last_tile_dims")) {
+    RLO_TRY(rlo__lexer_advance(lexer));
+    RLO_TRY(rlo__lexer_expect(lexer, "="));
+    RLO_TRY(parse_subgroup_kinds(lexer, tiles));
+  }
+  tiles->rank = grid_rank - tiles->num_subgroups;
+  if (tiles->rank < 0) {
+    return RLO_FAIL(RLO_PARSE,
+                    "position %zu: %" PRId32
+                    " subgroups of a grid that has %" PRId32 " dimensions",
+                    position,
+                    tiles->num_subgroups,
+                    grid_rank);
+  }
+  for (int32_t d = 0; d < grid_rank; ++d) {
+    if (d < tiles->rank && d < RLO_MAX_RANK) {
+      tiles->counts[d] = grid[d];
+    } else if (d >= tiles->rank) {
+      tiles->subgroups[d - tiles->rank].count = grid[d];
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status check_device_count(size_t position,
+                                     const int64_t *grid,
+                                     int32_t grid_rank,
+                                     size_t num_devices) {
+  size_t cells = 1;
+  for (int32_t d = 0; d < grid_rank && cells <= num_devices; ++d) {
+    cells = grid[d] > RLO_SHARDING_MAX_DEVICES ? num_devices + 1
+                                               : cells * (size_t)grid[d];
+  }
+  if (cells != num_devices) {
+    return RLO_FAIL(RLO_PARSE,
+                    "position %zu: %zu devices for a grid of %s cells",
+                    position,
+                    num_devices,
+                    cells > num_devices ? "more" : "fewer");
+  }
+  return RLO_OK;
+}
+
+/* list (iota | devices) subgroups; the end is checked before the grid is. */
+static rlo_status parse_tiled(rlo__lexer *lexer,
+                              int64_t **devices,
+                              rlo_sharding **out_sharding) {
+  int64_t grid[RLO_SHARDING_MAX_IOTA_RANK];
+  int32_t grid_rank = 0;
+  rlo_sharding_tiles tiles = {0};
+  RLO_TRY(parse_list(lexer,
+                     "a number of tiles >= 1",
+                     RLO_SHARDING_MAX_IOTA_RANK,
+                     grid,
+                     &grid_rank));
+  if (rlo__lexer_is_at(lexer, "<=")) {
+    RLO_TRY(parse_iota(lexer, &tiles));
+  } else {
+    size_t position = lexer->token.position;
+    size_t num_devices = 0;
+    RLO_TRY(parse_devices(lexer, devices, &num_devices));
+    RLO_TRY(check_device_count(position, grid, grid_rank, num_devices));
+    tiles.devices = *devices;
+  }
+  RLO_TRY(parse_subgroups(lexer, grid, grid_rank, &tiles));
+  RLO_TRY(rlo__lexer_expect(lexer, "}"));
+  RLO_TRY(rlo__lexer_expect_end(lexer));
+  return rlo_sharding_make_tiled(&tiles, out_sharding);
+}
+
+/* '[' [INT ':' INT {',' INT ':' INT}] ']' */
+static rlo_status parse_box(rlo__lexer *lexer, rlo_box *box) {
+  RLO_TRY(rlo__lexer_expect(lexer, "["));
+  while (!rlo__lexer_is_at(lexer, "]")) {
+    int32_t d = box->rank;
+    if (d == RLO_MAX_RANK) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "position %zu: a rank above the limit of %d",
+                      lexer->token.position,
+                      RLO_MAX_RANK);
+    }
+    if (d > 0) {
+      RLO_TRY(rlo__lexer_expect(lexer, ","));
+    }
+    RLO_TRY(rlo__lexer_read_integer(lexer, 0, "a start >= 0", &box->start[d]));
+    RLO_TRY(rlo__lexer_expect(lexer, ":"));
+    RLO_TRY(rlo__lexer_read_integer(lexer, 0, "a limit >= 0", &box->limit[d]));
+    ++box->rank;
+  }
+  return rlo__lexer_advance(lexer);
+}
+
+static rlo_status parse_boxes(rlo__lexer *lexer,
+                              rlo_box **boxes,
+                              rlo_sharding **out_sharding) {
+  size_t capacity = 0;
+  size_t count = 0;
+  do {
+    if (count == RLO_SHARDING_MAX_DEVICES) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "position %zu: more than %d boxes",
+                      lexer->token.position,
+                      RLO_SHARDING_MAX_DEVICES);
+    }
+    RLO_TRY(rlo__array_reserve(boxes, sizeof **boxes, count + 1, &capacity));
+    (*boxes)[count] = (rlo_box){0};
+    RLO_TRY(parse_box(lexer, &(*boxes)[count]));
+    ++count;
+  } while (rlo__lexer_is_at(lexer, "["));
+  RLO_TRY(rlo__lexer_expect(lexer, "}"));
+  RLO_TRY(rlo__lexer_expect_end(lexer));
+  return rlo_sharding_make_boxes(*boxes, (int64_t)count, out_sharding);
+}
+
+static rlo_status parse_maximal(rlo__lexer *lexer,
+                                rlo_sharding **out_sharding) {
+  int64_t device;
+  RLO_TRY(rlo__lexer_expect(lexer, "device"));
+  RLO_TRY(rlo__lexer_expect(lexer, "="));
+  RLO_TRY(rlo__lexer_read_integer(lexer, 0, "a device", &device));
+  RLO_TRY(rlo__lexer_expect(lexer, "}"));
+  RLO_TRY(rlo__lexer_expect_end(lexer));
+  return rlo_sharding_make_maximal(device, out_sharding);
+}
+
+/* WORD '=' */
+static rlo_status expect_assignment(rlo__lexer *lexer) {
+  RLO_TRY(rlo__lexer_advance(lexer));
+  return rlo__lexer_expect(lexer, "=");
+}
+
+static rlo_status parse_sharding(rlo__lexer *lexer,
+                                 rlo_sharding **out_sharding) {
+  RLO_TRY(rlo__lexer_expect(lexer, "{"));
+  if (rlo__lexer_is_at(lexer, "{")) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "position %zu: the sharding of a tuple; each of its arrays "
+                    "has one of its own",
+                    lexer->token.position);
+  }
+  for (size_t k = 0; k < NUM_PLAIN_KINDS; ++k) {
+    if (rlo__lexer_is_at(lexer, plain_kinds[k].word)) {
+      RLO_TRY(rlo__lexer_advance(lexer));
+      RLO_TRY(rlo__lexer_expect(lexer, "}"));
+      RLO_TRY(rlo__lexer_expect_end(lexer));
+      return rlo_sharding_make(plain_kinds[k].kind, out_sharding);
+    }
+  }
+  if (rlo__lexer_is_at(lexer, "maximal")) {
+    RLO_TRY(rlo__lexer_advance(lexer));
+    return parse_maximal(lexer, out_sharding);
+  }
+  if (rlo__lexer_is_at(lexer, "devices")) {
+    RLO_TRY(expect_assignment(lexer));
+    int64_t *devices = NULL;
+    rlo_status status = parse_tiled(lexer, &devices, out_sharding);
+    rlo__free(devices);
+    return status;
+  }
+  if (rlo__lexer_is_at(lexer, "boxes")) {
+    RLO_TRY(expect_assignment(lexer));
+    rlo_box *boxes = NULL;
+    rlo_status status = parse_boxes(lexer, &boxes, out_sharding);
+    rlo__free(boxes);
+    return status;
+  }
+  return rlo__lexer_refuse(lexer,
+                           "'replicated', 'maximal', 'devices=', 'boxes=', "
+                           "'manual', 'unknown' or 'unreduced'");
+}
+
+rlo_status rlo_sharding_parse(const char *text,
+                              size_t text_bytes,
+                              rlo_sharding **out_sharding) {
+  RLO_REQUIRE(out_sharding);
+  *out_sharding = NULL;
+  RLO_REQUIRE_LIST(text, text_bytes);
+  rlo__lexer lexer;
+  RLO_TRY(rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_TREE_BYTES));
+  return parse_sharding(&lexer, out_sharding);
+}
+
+/* --------------------------------------------------------------- printing */
+
+static void print_list(rlo__str *str, const int64_t *values, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    rlo__str_printf(str, "%s%" PRId64, i > 0 ? "," : "", values[i]);
+  }
+}
+
+static const char *word_of(rlo_sharding_kind kind) {
+  for (size_t k = 0; k < NUM_PLAIN_KINDS; ++k) {
+    if (plain_kinds[k].kind == kind) {
+      return plain_kinds[k].word;
+    }
+  }
+  return "unknown";
+}
+
+static void print_iota(rlo__str *str, const rlo_sharding_tiles *tiles) {
+  rlo__str_append(str, "<=[");
+  print_list(str, tiles->iota_dims, tiles->iota_rank);
+  rlo__str_append_char(str, ']');
+  if (tiles->iota_rank > 1) {
+    rlo__str_append(str, "T(");
+    for (int32_t k = 0; k < tiles->iota_rank; ++k) {
+      rlo__str_printf(
+          str, "%s%" PRId32, k > 0 ? "," : "", tiles->iota_permutation[k]);
+    }
+    rlo__str_append_char(str, ')');
+  }
+}
+
+static void print_subgroups(rlo__str *str, const rlo_sharding_tiles *tiles) {
+  if (tiles->num_subgroups == 1 &&
+      tiles->subgroups[0].kind == RLO_SHARDING_REPLICATED) {
+    rlo__str_append(str, " last_tile_dim_replicate");
+  } else if (tiles->num_subgroups > 0) {
+    rlo__str_append(str, " last_tile_dims={");
+    for (int32_t k = 0; k < tiles->num_subgroups; ++k) {
+      rlo__str_append(str, k > 0 ? "," : "");
+      rlo__str_append(str, word_of(tiles->subgroups[k].kind));
+    }
+    rlo__str_append_char(str, '}');
+  }
+}
+
+static void print_tiled(rlo__str *str, const rlo_sharding *sharding) {
+  rlo_sharding_tiles tiles;
+  if (rlo_sharding_get_tiles(sharding, &tiles) != RLO_OK) {
+    return;
+  }
+  rlo__str_append(str, "{devices=[");
+  print_list(str, tiles.counts, tiles.rank);
+  for (int32_t k = 0; k < tiles.num_subgroups; ++k) {
+    rlo__str_printf(str,
+                    "%s%" PRId64,
+                    tiles.rank + k > 0 ? "," : "",
+                    tiles.subgroups[k].count);
+  }
+  rlo__str_append_char(str, ']');
+  if (tiles.iota_rank > 0) {
+    print_iota(str, &tiles);
+  } else {
+    print_list(str, tiles.devices, rlo_sharding_num_devices(sharding));
+  }
+  print_subgroups(str, &tiles);
+  rlo__str_append_char(str, '}');
+}
+
+static void print_boxes(rlo__str *str, const rlo_sharding *sharding) {
+  rlo__str_append(str, "{boxes=");
+  for (int64_t k = 0; k < rlo_sharding_num_devices(sharding); ++k) {
+    const rlo_box *box = &sharding->boxes[k];
+    rlo__str_append_char(str, '[');
+    for (int32_t d = 0; d < box->rank; ++d) {
+      rlo__str_printf(str,
+                      "%s%" PRId64 ":%" PRId64,
+                      d > 0 ? "," : "",
+                      box->start[d],
+                      box->limit[d]);
+    }
+    rlo__str_append_char(str, ']');
+  }
+  rlo__str_append_char(str, '}');
+}
+
+size_t rlo_sharding_format(const rlo_sharding *sharding,
+                           char *buffer,
+                           size_t capacity) {
+  rlo__str str = rlo__str_over(buffer, capacity);
+  RLO_REQUIRE_OR(str.length, sharding);
+  switch (rlo_sharding_get_kind(sharding)) {
+    case RLO_SHARDING_MAXIMAL:
+      rlo__str_printf(&str,
+                      "{maximal device=%" PRId64 "}",
+                      rlo_sharding_num_devices(sharding) - 1);
+      break;
+    case RLO_SHARDING_TILED:
+      print_tiled(&str, sharding);
+      break;
+    case RLO_SHARDING_BOXES:
+      print_boxes(&str, sharding);
+      break;
+    case RLO_SHARDING_REPLICATED:
+    case RLO_SHARDING_MANUAL:
+    case RLO_SHARDING_UNKNOWN:
+    case RLO_SHARDING_UNREDUCED:
+      rlo__str_printf(&str, "{%s}", word_of(rlo_sharding_get_kind(sharding)));
+      break;
+  }
+  return str.length;
+}

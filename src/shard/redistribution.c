@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relayout/redistribution.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/options.h"
+#include "base/status.h"
+#include "relayout/layout_util.h"
+#include "shard/box.h"
+#include "shard/holding.h"
+
+struct rlo_redistribution {
+  atomic_int references;
+  int64_t num_devices;
+  int32_t rank;
+  /** Dimension k of the destination is from[k] of the source. */
+  int32_t from[RLO_MAX_RANK];
+  int64_t element_bits;
+  rlo_sharding *sharding[2];
+  rlo__holding source, destination;
+};
+
+/* ---------------------------------------------------------------- creation */
+
+static rlo_status check_pair(const rlo_shape *from,
+                             const rlo_shape *to,
+                             const int32_t *permutation) {
+  if (from->dtype != to->dtype) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a redistribution keeps the element type, and the "
+                    "destination has another one");
+  }
+  for (int32_t k = 0; k < to->rank; ++k) {
+    if (to->dims[k] != from->dims[permutation[k]]) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "destination dimension %" PRId32 " is %" PRId64
+                      ", source dimension %" PRId32 " is %" PRId64
+                      "; they must be equal",
+                      k,
+                      to->dims[k],
+                      permutation[k],
+                      from->dims[permutation[k]]);
+    }
+  }
+  return RLO_OK;
+}
+
+static int64_t bits_of(const rlo_shape *shape) {
+  return shape->layout.element_size_bits != 0
+             ? shape->layout.element_size_bits
+             : rlo_dtype_storage_bits(shape->dtype);
+}
+
+static rlo_status check_side(const rlo_sharding *sharding,
+                             const rlo_shape *shape,
+                             int64_t num_devices,
+                             const char *side) {
+  rlo_status status = rlo_sharding_validate(sharding, shape, num_devices);
+  return status == RLO_OK ? RLO_OK : rlo__status_prefix(status, "%s: ", side);
+}
+
+static rlo_status init(const rlo_redistribution_options *o,
+                       rlo_redistribution *plan) {
+  const rlo_sharding *from = o->from_sharding;
+  const rlo_sharding *to = o->to_sharding;
+  plan->num_devices = o->num_devices;
+  if (plan->num_devices == 0) {
+    plan->num_devices = rlo__max(
+        1,
+        rlo__max(rlo_sharding_num_devices(from), rlo_sharding_num_devices(to)));
+  }
+  RLO_TRY(check_side(from, o->from, plan->num_devices, "source"));
+  RLO_TRY(check_side(to, o->to, plan->num_devices, "destination"));
+  plan->rank = o->to->rank;
+  if (o->from->rank != plan->rank) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "source has rank %" PRId32 ", destination rank %" PRId32,
+                    o->from->rank,
+                    plan->rank);
+  }
+  for (int32_t k = 0; k < plan->rank; ++k) {
+    plan->from[k] = k;
+  }
+  if (o->permutation != NULL) {
+    RLO_TRY(rlo_permutation_normalize(o->permutation, plan->rank, plan->from));
+  }
+  RLO_TRY(check_pair(o->from, o->to, plan->from));
+  plan->element_bits = bits_of(o->to);
+  RLO_TRY(rlo__holding_init(from, o->from, plan->num_devices, &plan->source));
+  RLO_TRY(rlo__holding_init(to, o->to, plan->num_devices, &plan->destination));
+  if (plan->destination.num_addends > 1) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the destination is unreduced: a redistribution adds "
+                    "summands up and makes none");
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_redistribution_create(const rlo_redistribution_options *options,
+                                     rlo_redistribution **out_plan) {
+  RLO_REQUIRE(options, out_plan);
+  *out_plan = NULL;
+  rlo_redistribution_options o = RLO_REDISTRIBUTION_OPTIONS_INIT;
+  RLO_TRY(rlo__options_read("redistribution options",
+                            "RLO_REDISTRIBUTION_OPTIONS_INIT",
+                            options,
+                            &o,
+                            sizeof o));
+  RLO_REQUIRE(o.from, o.to, o.from_sharding, o.to_sharding);
+  rlo_redistribution *plan = rlo__alloc(sizeof *plan);
+  if (plan == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  atomic_init(&plan->references, 1);
+  plan->sharding[0] = rlo_sharding_retain(o.from_sharding);
+  plan->sharding[1] = rlo_sharding_retain(o.to_sharding);
+  rlo_status status = init(&o, plan);
+  if (status != RLO_OK) {
+    rlo_redistribution_release(plan);
+    return status;
+  }
+  *out_plan = plan;
+  return RLO_OK;
+}
+
+rlo_redistribution *rlo_redistribution_retain(rlo_redistribution *plan) {
+  if (plan != NULL) {
+    atomic_fetch_add(&plan->references, 1);
+  }
+  return plan;
+}
+
+void rlo_redistribution_release(rlo_redistribution *plan) {
+  if (plan == NULL || atomic_fetch_sub(&plan->references, 1) != 1) {
+    return;
+  }
+  rlo__holding_deinit(&plan->source);
+  rlo__holding_deinit(&plan->destination);
+  rlo_sharding_release(plan->sharding[0]);
+  rlo_sharding_release(plan->sharding[1]);
+  rlo__free(plan);
+}
+
+int64_t rlo_redistribution_num_devices(const rlo_redistribution *plan) {
+  return plan == NULL ? 0 : plan->num_devices;
+}
+
+/* ------------------------------------------------------------------ pieces */
+
+static rlo_box to_source(const rlo_redistribution *plan, const rlo_box *box) {
+  rlo_box result = {.rank = box->rank};
+  for (int32_t k = 0; k < box->rank; ++k) {
+    result.start[plan->from[k]] = box->start[k];
+    result.limit[plan->from[k]] = box->limit[k];
+  }
+  return result;
+}
+
+static rlo_box to_destination(const rlo_redistribution *plan,
+                              const rlo_box *box) {
+  rlo_box result = {.rank = box->rank};
+  for (int32_t k = 0; k < box->rank; ++k) {
+    result.start[k] = box->start[plan->from[k]];
+    result.limit[k] = box->limit[plan->from[k]];
+  }
+  return result;
+}
+
+static int64_t bytes_of(const rlo_redistribution *plan, int64_t elements) {
+  return rlo__ceil_div(rlo__mul_capped(elements, plan->element_bits), 8);
+}
+
+static rlo_redistribution_piece make_piece(const rlo_redistribution *plan,
+                                           int64_t peer,
+                                           int64_t addend,
+                                           const rlo_box *box) {
+  return (rlo_redistribution_piece){
+      .peer = peer,
+      .addend = addend,
+      .box = *box,
+      .bytes = bytes_of(plan, rlo__box_count(box)),
+  };
+}
+
+/* The devices whose destinations meet a tile of the source, in their order. */
+static void begin_receivers(const rlo_redistribution *plan,
+                            int64_t source_tile,
+                            rlo__tile_walk *walk) {
+  rlo_box box = rlo__holding_tile_box(&plan->source, source_tile);
+  rlo_box target = to_destination(plan, &box);
+  rlo__tile_walk_begin(walk, &plan->destination, &target);
+}
+
+/* The device that sends an addend of a source tile to a receiver that does not
+ * hold it. The copies take turns over such receivers, in their order. */
+static int64_t find_sender(const rlo_redistribution *plan,
+                           const rlo__held_tile *tile,
+                           int64_t addend,
+                           const rlo__holder *receiver) {
+  int64_t copy = 0;
+  if (tile->num_copies > 1) {
+    rlo__tile_walk walk;
+    begin_receivers(plan, tile->tile, &walk);
+    int64_t before =
+        rlo__tile_walk_count_before(&walk, receiver->tile, receiver->copy);
+    int64_t position = before;
+    for (int64_t k = 0; k < tile->num_copies; ++k) {
+      int64_t device =
+          rlo__holding_device(&plan->source, tile->tile, addend, k);
+      rlo__holder other = rlo__holding_find(&plan->destination, device);
+      int64_t at = rlo__tile_walk_count_before(&walk, other.tile, other.copy);
+      position -= at >= 0 && at < before ? 1 : 0;
+    }
+    copy = position % tile->num_copies;
+  }
+  return rlo__holding_device(&plan->source, tile->tile, addend, copy);
+}
+
+static rlo_status check_device(const rlo_redistribution *plan, int64_t device) {
+  if (device < 0 || device >= plan->num_devices) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "device %" PRId64 " is outside 0..%" PRId64,
+                    device,
+                    plan->num_devices - 1);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_redistribution_visit_receives(const rlo_redistribution *plan,
+                                             int64_t device,
+                                             rlo_redistribution_fn fn,
+                                             void *payload) {
+  RLO_REQUIRE(plan, fn);
+  RLO_TRY(check_device(plan, device));
+  rlo__holder receiver = rlo__holding_find(&plan->destination, device);
+  if (receiver.tile < 0) {
+    return RLO_OK;
+  }
+  rlo__holder held = rlo__holding_find(&plan->source, device);
+  rlo_box target = rlo__holding_tile_box(&plan->destination, receiver.tile);
+  rlo_box needed = to_source(plan, &target);
+  rlo__tile_walk walk;
+  rlo__held_tile tile;
+  rlo__tile_walk_begin(&walk, &plan->source, &needed);
+  while (rlo__tile_walk_next(&walk, &tile)) {
+    rlo_box box = to_destination(plan, &tile.box);
+    for (int64_t addend = 0; addend < plan->source.num_addends; ++addend) {
+      bool is_held = held.tile == tile.tile && held.addend == addend;
+      int64_t peer =
+          is_held ? device : find_sender(plan, &tile, addend, &receiver);
+      rlo_redistribution_piece piece = make_piece(plan, peer, addend, &box);
+      RLO_TRY(fn(payload, &piece));
+    }
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_redistribution_visit_sends(const rlo_redistribution *plan,
+                                          int64_t device,
+                                          rlo_redistribution_fn fn,
+                                          void *payload) {
+  RLO_REQUIRE(plan, fn);
+  RLO_TRY(check_device(plan, device));
+  rlo__holder sender = rlo__holding_find(&plan->source, device);
+  if (sender.tile < 0) {
+    return RLO_OK;
+  }
+  rlo__tile_walk walk;
+  rlo__held_tile tile;
+  int64_t position = 0;
+  int64_t num_copies = rlo__holding_count_copies(&plan->source, sender.tile);
+  begin_receivers(plan, sender.tile, &walk);
+  while (rlo__tile_walk_next(&walk, &tile)) {
+    for (int64_t copy = 0; copy < tile.num_copies; ++copy) {
+      int64_t receiver =
+          rlo__holding_device(&plan->destination, tile.tile, 0, copy);
+      rlo__holder held = rlo__holding_find(&plan->source, receiver);
+      bool is_held = held.tile == sender.tile && held.addend == sender.addend;
+      if (is_held ? receiver == device : position % num_copies == sender.copy) {
+        rlo_redistribution_piece piece =
+            make_piece(plan, receiver, sender.addend, &tile.box);
+        RLO_TRY(fn(payload, &piece));
+      }
+      position += is_held ? 0 : 1;
+    }
+  }
+  return RLO_OK;
+}
+
+/* -------------------------------------------------------------------- cost */
+
+typedef struct tally {
+  rlo_redistribution_cost *cost;
+  int64_t device;
+  int64_t received;
+  int64_t *sent;
+} tally;
+
+static rlo_status count_piece(void *payload,
+                              const rlo_redistribution_piece *piece) {
+  tally *t = payload;
+  if (piece->peer != t->device) {
+    ++t->cost->num_messages;
+    t->cost->largest_message_bytes =
+        rlo__max(t->cost->largest_message_bytes, piece->bytes);
+    t->received = rlo__add_capped(t->received, piece->bytes);
+    t->sent[piece->peer] = rlo__add_capped(t->sent[piece->peer], piece->bytes);
+  }
+  return RLO_OK;
+}
+
+static int64_t count_held(const rlo__holding *holding, int64_t tile) {
+  if (tile < 0) {
+    return 0;
+  }
+  rlo_box box = rlo__holding_tile_box(holding, tile);
+  return rlo__box_is_empty(&box) ? 0 : rlo__box_count(&box);
+}
+
+/* The elements that a device needs and holds itself. */
+static int64_t count_kept(const rlo_redistribution *plan,
+                          int64_t source_tile,
+                          int64_t destination_tile) {
+  if (source_tile < 0 || destination_tile < 0) {
+    return 0;
+  }
+  rlo_box source = rlo__holding_tile_box(&plan->source, source_tile);
+  rlo_box kept = rlo__holding_tile_box(&plan->destination, destination_tile);
+  source = to_destination(plan, &source);
+  kept = rlo__box_intersect(&source, &kept);
+  return rlo__box_is_empty(&kept) ? 0 : rlo__box_count(&kept);
+}
+
+static rlo_status measure_device(const rlo_redistribution *plan, tally *t) {
+  rlo_redistribution_cost *cost = t->cost;
+  int64_t from = rlo__holding_find(&plan->source, t->device).tile;
+  int64_t to = rlo__holding_find(&plan->destination, t->device).tile;
+  int64_t addends = plan->source.num_addends;
+  int64_t held = count_held(&plan->source, from);
+  int64_t needed = count_held(&plan->destination, to);
+  int64_t whole = 1;
+  for (int32_t d = 0; d < plan->rank; ++d) {
+    whole *= plan->destination.dims[d];
+  }
+  t->received = 0;
+  RLO_TRY(rlo_redistribution_visit_receives(plan, t->device, count_piece, t));
+  cost->most_bytes_received = rlo__max(cost->most_bytes_received, t->received);
+  cost->bytes_sent = rlo__add_capped(cost->bytes_sent, t->received);
+  cost->least_bytes_sent = rlo__add_capped(
+      cost->least_bytes_sent,
+      bytes_of(plan,
+               rlo__mul_capped(needed, addends) - count_kept(plan, from, to)));
+  cost->most_bytes_resident =
+      rlo__max(cost->most_bytes_resident,
+               rlo__add_capped(bytes_of(plan, held), bytes_of(plan, needed)));
+  cost->replicate_bytes_sent =
+      rlo__add_capped(cost->replicate_bytes_sent,
+                      bytes_of(plan, rlo__mul_capped(whole, addends) - held));
+  cost->replicate_bytes_resident = bytes_of(plan, whole);
+  return RLO_OK;
+}
+
+rlo_status rlo_redistribution_measure(const rlo_redistribution *plan,
+                                      rlo_redistribution_cost *out_cost) {
+  RLO_REQUIRE(plan, out_cost);
+  *out_cost = (rlo_redistribution_cost){0};
+  tally t = {.cost = out_cost};
+  t.sent = rlo__alloc_array((size_t)plan->num_devices, sizeof *t.sent);
+  rlo_status status = t.sent == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
+  for (; t.device < plan->num_devices && status == RLO_OK; ++t.device) {
+    status = measure_device(plan, &t);
+  }
+  for (int64_t k = 0; k < plan->num_devices && status == RLO_OK; ++k) {
+    out_cost->most_bytes_sent = rlo__max(out_cost->most_bytes_sent, t.sent[k]);
+  }
+  rlo__free(t.sent);
+  if (status == RLO_OK && (out_cost->bytes_sent == INT64_MAX ||
+                           out_cost->replicate_bytes_sent == INT64_MAX)) {
+    status = rlo__fail_overflow("the bytes of all devices");
+  }
+  return status;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shard/sharding.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+
+/* ------------------------------------------------------------ construction */
+
+static rlo_status create(rlo_sharding_kind kind,
+                         int64_t num_devices,
+                         rlo_sharding **out_sharding) {
+  rlo_sharding *sharding = rlo__alloc(sizeof *sharding);
+  if (sharding == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  atomic_init(&sharding->references, 1);
+  sharding->kind = kind;
+  sharding->num_devices = num_devices;
+  *out_sharding = sharding;
+  return RLO_OK;
+}
+
+rlo_status rlo_sharding_make(rlo_sharding_kind kind,
+                             rlo_sharding **out_sharding) {
+  RLO_REQUIRE(out_sharding);
+  *out_sharding = NULL;
+  switch (kind) {
+    case RLO_SHARDING_REPLICATED:
+    case RLO_SHARDING_MANUAL:
+    case RLO_SHARDING_UNKNOWN:
+    case RLO_SHARDING_UNREDUCED:
+      return create(kind, 0, out_sharding);
+    case RLO_SHARDING_MAXIMAL:
+    case RLO_SHARDING_TILED:
+    case RLO_SHARDING_BOXES:
+      break;
+  }
+  return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                  "sharding kind %d is none without parameters",
+                  (int)kind);
+}
+
+rlo_status rlo_sharding_make_maximal(int64_t device,
+                                     rlo_sharding **out_sharding) {
+  RLO_REQUIRE(out_sharding);
+  *out_sharding = NULL;
+  if (device < 0 || device >= RLO_SHARDING_MAX_DEVICES) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "device %" PRId64 " is outside 0..%d",
+                    device,
+                    RLO_SHARDING_MAX_DEVICES - 1);
+  }
+  return create(RLO_SHARDING_MAXIMAL, device + 1, out_sharding);
+}
+
+static rlo_status check_subgroup(const rlo_sharding_subgroup *subgroup,
+                                 int32_t position) {
+  if (subgroup->kind != RLO_SHARDING_REPLICATED &&
+      subgroup->kind != RLO_SHARDING_UNREDUCED &&
+      subgroup->kind != RLO_SHARDING_MANUAL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "subgroup %" PRId32
+                    " is of sharding kind %d, and only replicated, unreduced "
+                    "and manual ones exist",
+                    position,
+                    (int)subgroup->kind);
+  }
+  return RLO_OK;
+}
+
+/* The number of cells of the grid. */
+static rlo_status count_cells(const rlo_sharding_tiles *tiles,
+                              int64_t *out_cells) {
+  if (tiles->rank < 0 || tiles->rank > RLO_MAX_RANK) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a grid of rank %" PRId32 " is outside 0..%d",
+                    tiles->rank,
+                    RLO_MAX_RANK);
+  }
+  if (tiles->num_subgroups < 0 ||
+      tiles->num_subgroups > RLO_SHARDING_MAX_SUBGROUPS) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "%" PRId32 " subgroups are outside 0..%d",
+                    tiles->num_subgroups,
+                    RLO_SHARDING_MAX_SUBGROUPS);
+  }
+  int64_t cells = 1;
+  for (int32_t d = 0; d < tiles->rank + tiles->num_subgroups; ++d) {
+    int32_t subgroup = d - tiles->rank;
+    int64_t count =
+        subgroup < 0 ? tiles->counts[d] : tiles->subgroups[subgroup].count;
+    if (count < 1) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "dimension %" PRId32 " of the grid has %" PRId64
+                      " cells, and at least 1 is needed",
+                      d,
+                      count);
+    }
+    if (subgroup >= 0) {
+      RLO_TRY(check_subgroup(&tiles->subgroups[subgroup], subgroup));
+    }
+    cells = rlo__mul_capped(cells, count);
+  }
+  if (cells > RLO_SHARDING_MAX_DEVICES) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a grid of more than %d cells",
+                    RLO_SHARDING_MAX_DEVICES);
+  }
+  if (cells == 1) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a grid of one cell: {replicated} or {maximal device=k} "
+                    "says what is meant");
+  }
+  *out_cells = cells;
+  return RLO_OK;
+}
+
+static rlo_status check_iota(const rlo_sharding_tiles *tiles, int64_t cells) {
+  if (tiles->iota_rank > RLO_SHARDING_MAX_IOTA_RANK) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "iota of rank %" PRId32 ", and at most %d is possible",
+                    tiles->iota_rank,
+                    RLO_SHARDING_MAX_IOTA_RANK);
+  }
+  bool is_seen[RLO_SHARDING_MAX_IOTA_RANK] = {false};
+  int64_t product = 1;
+  for (int32_t k = 0; k < tiles->iota_rank; ++k) {
+    int32_t axis = tiles->iota_permutation[k];
+    if (axis < 0 || axis >= tiles->iota_rank || is_seen[axis]) {
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT,
+          "entry %" PRId32 " of iota's permutation, %" PRId32 ", is %s",
+          k,
+          axis,
+          axis >= 0 && axis < tiles->iota_rank ? "there twice"
+                                               : "no dimension of it");
+    }
+    is_seen[axis] = true;
+    if (tiles->iota_dims[k] < 1) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "dimension %" PRId32 " of iota is %" PRId64
+                      ", and at least 1 is needed",
+                      k,
+                      tiles->iota_dims[k]);
+    }
+    product = rlo__mul_capped(product, tiles->iota_dims[k]);
+  }
+  if (product != cells) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "iota has %" PRId64 " devices, the grid %" PRId64 " cells",
+                    product,
+                    cells);
+  }
+  return RLO_OK;
+}
+
+/* Drops the dimensions of 1, and joins those that stay neighbours: what is left
+ * is the same for all ways to write the same order of devices. */
+static void canonicalize_iota(rlo_sharding_tiles *tiles) {
+  int64_t dims[RLO_SHARDING_MAX_IOTA_RANK];
+  int32_t begins[RLO_SHARDING_MAX_IOTA_RANK];
+  int32_t rank = 0;
+  int32_t last = -1;
+  for (int32_t k = 0; k < tiles->iota_rank; ++k) {
+    int32_t axis = tiles->iota_permutation[k];
+    if (tiles->iota_dims[axis] == 1) {
+      continue;
+    }
+    int32_t before = axis - 1;
+    while (before > last && tiles->iota_dims[before] == 1) {
+      --before;
+    }
+    if (rank > 0 && last >= 0 && before == last) {
+      dims[rank - 1] *= tiles->iota_dims[axis];
+    } else {
+      dims[rank] = tiles->iota_dims[axis];
+      begins[rank] = axis;
+      ++rank;
+    }
+    last = axis;
+  }
+  tiles->iota_rank = rank;
+  for (int32_t k = 0; k < rank; ++k) {
+    int32_t place = 0;
+    for (int32_t other = 0; other < rank; ++other) {
+      place += begins[other] < begins[k] ? 1 : 0;
+    }
+    tiles->iota_permutation[k] = place;
+    tiles->iota_dims[place] = dims[k];
+  }
+}
+
+static void list_iota(const rlo_sharding_tiles *tiles,
+                      int64_t cells,
+                      int64_t *devices) {
+  int64_t strides[RLO_SHARDING_MAX_IOTA_RANK];
+  int64_t stride = 1;
+  for (int32_t k = tiles->iota_rank - 1; k >= 0; --k) {
+    strides[k] = stride;
+    stride *= tiles->iota_dims[k];
+  }
+  for (int64_t cell = 0; cell < cells; ++cell) {
+    int64_t rest = cell;
+    int64_t device = 0;
+    for (int32_t k = tiles->iota_rank - 1; k >= 0; --k) {
+      int32_t axis = tiles->iota_permutation[k];
+      device += rest % tiles->iota_dims[axis] * strides[axis];
+      rest /= tiles->iota_dims[axis];
+    }
+    devices[cell] = device;
+  }
+}
+
+/* Inverts the list of devices, which proves that each is there once. */
+static rlo_status find_cells(const rlo_sharding *sharding) {
+  int64_t cells = sharding->num_devices;
+  for (int64_t device = 0; device < cells; ++device) {
+    sharding->cells[device] = -1;
+  }
+  for (int64_t cell = 0; cell < cells; ++cell) {
+    int64_t device = sharding->tiles.devices[cell];
+    if (device < 0 || device >= cells) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "cell %" PRId64 " of the grid names device %" PRId64
+                      ", and a grid of %" PRId64
+                      " cells uses devices 0..%" PRId64,
+                      cell,
+                      device,
+                      cells,
+                      cells - 1);
+    }
+    if (sharding->cells[device] >= 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "cells %" PRId64 " and %" PRId64
+                      " of the grid name the same device %" PRId64,
+                      sharding->cells[device],
+                      cell,
+                      device);
+    }
+    sharding->cells[device] = cell;
+  }
+  return RLO_OK;
+}
+
+static rlo_status fill_tiled(rlo_sharding *sharding,
+                             const rlo_sharding_tiles *tiles) {
+  int64_t cells = sharding->num_devices;
+  int64_t *devices = rlo__alloc_array((size_t)cells, sizeof *devices);
+  sharding->devices = devices;
+  sharding->tiles = *tiles;
+  sharding->tiles.devices = devices;
+  sharding->cells = rlo__alloc_array((size_t)cells, sizeof *sharding->cells);
+  if (devices == NULL || sharding->cells == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  if (tiles->iota_rank > 0) {
+    canonicalize_iota(&sharding->tiles);
+    list_iota(&sharding->tiles, cells, devices);
+  } else {
+    memcpy(devices, tiles->devices, (size_t)cells * sizeof *devices);
+  }
+  return find_cells(sharding);
+}
+
+rlo_status rlo_sharding_make_tiled(const rlo_sharding_tiles *tiles,
+                                   rlo_sharding **out_sharding) {
+  RLO_REQUIRE(tiles, out_sharding);
+  *out_sharding = NULL;
+  int64_t cells = 0;
+  RLO_TRY(count_cells(tiles, &cells));
+  if (tiles->iota_rank > 0) {
+    RLO_TRY(check_iota(tiles, cells));
+  } else {
+    RLO_REQUIRE_LIST(tiles->devices, cells);
+  }
+  rlo_sharding *sharding;
+  RLO_TRY(create(RLO_SHARDING_TILED, cells, &sharding));
+  rlo_status status = fill_tiled(sharding, tiles);
+  if (status != RLO_OK) {
+    rlo_sharding_release(sharding);
+    return status;
+  }
+  *out_sharding = sharding;
+  return RLO_OK;
+}
+
+static rlo_status check_box(const rlo_box *box, int64_t device, int32_t rank) {
+  if (box->rank != rank || rank < 0 || rank > RLO_MAX_RANK) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "box %" PRId64 " has rank %" PRId32
+                    ", the first one %" PRId32 ", and 0..%d is possible",
+                    device,
+                    box->rank,
+                    rank,
+                    RLO_MAX_RANK);
+  }
+  for (int32_t d = 0; d < rank; ++d) {
+    if (box->start[d] < 0 || box->limit[d] < box->start[d]) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "box %" PRId64 " is %" PRId64 ":%" PRId64
+                      " in dimension %" PRId32
+                      "; 0 <= start <= limit is needed",
+                      device,
+                      box->start[d],
+                      box->limit[d],
+                      d);
+    }
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_sharding_make_boxes(const rlo_box *boxes,
+                                   int64_t num_boxes,
+                                   rlo_sharding **out_sharding) {
+  RLO_REQUIRE(out_sharding);
+  *out_sharding = NULL;
+  RLO_REQUIRE_LIST(boxes, num_boxes);
+  if (num_boxes < 1) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%" PRId64 " boxes, and at least 1 is needed",
+                    num_boxes);
+  }
+  if (num_boxes > RLO_SHARDING_MAX_DEVICES) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "%" PRId64 " boxes, and at most %d are possible",
+                    num_boxes,
+                    RLO_SHARDING_MAX_DEVICES);
+  }
+  for (int64_t k = 0; k < num_boxes; ++k) {
+    RLO_TRY(check_box(&boxes[k], k, boxes[0].rank));
+  }
+  rlo_sharding *sharding;
+  RLO_TRY(create(RLO_SHARDING_BOXES, num_boxes, &sharding));
+  sharding->boxes = rlo__alloc_array((size_t)num_boxes, sizeof *boxes);
+  if (sharding->boxes == NULL) {
+    rlo_sharding_release(sharding);
+    return RLO_OUT_OF_MEMORY;
+  }
+  memcpy(sharding->boxes, boxes, (size_t)num_boxes * sizeof *boxes);
+  *out_sharding = sharding;
+  return RLO_OK;
+}
+
+rlo_sharding *rlo_sharding_retain(rlo_sharding *sharding) {
+  if (sharding != NULL) {
+    atomic_fetch_add(&sharding->references, 1);
+  }
+  return sharding;
+}
+
+void rlo_sharding_release(rlo_sharding *sharding) {
+  if (sharding == NULL || atomic_fetch_sub(&sharding->references, 1) != 1) {
+    return;
+  }
+  rlo__free(sharding->devices);
+  rlo__free(sharding->cells);
+  rlo__free(sharding->boxes);
+  rlo__free(sharding);
+}
+
+/* ----------------------------------------------------------------- queries */
+
+rlo_sharding_kind rlo_sharding_get_kind(const rlo_sharding *sharding) {
+  return sharding == NULL ? RLO_SHARDING_UNKNOWN : sharding->kind;
+}
+
+int64_t rlo_sharding_num_devices(const rlo_sharding *sharding) {
+  return sharding == NULL ? 0 : sharding->num_devices;
+}
+
+rlo_status rlo_sharding_get_tiles(const rlo_sharding *sharding,
+                                  rlo_sharding_tiles *out_tiles) {
+  RLO_REQUIRE(sharding, out_tiles);
+  if (sharding->kind != RLO_SHARDING_TILED) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a sharding of kind %d has no grid of tiles",
+                    (int)sharding->kind);
+  }
+  *out_tiles = sharding->tiles;
+  return RLO_OK;
+}

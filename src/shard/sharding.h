@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_SHARD_SHARDING_H
+#define RLO_SHARD_SHARDING_H
+
+#include <stdatomic.h>
+
+#include "relayout/sharding.h"
+
+struct rlo_sharding {
+  atomic_int references;
+  rlo_sharding_kind kind;
+  /** As rlo_sharding_num_devices. */
+  int64_t num_devices;
+  /** TILED: the grid; its iota is canonical. */
+  rlo_sharding_tiles tiles;
+  /** TILED: tiles.devices, owned. */
+  int64_t *devices;
+  /** TILED: the cell of each device, the inverse of tiles.devices. */
+  int64_t *cells;
+  /** BOXES: one for each device. */
+  rlo_box *boxes;
+};
+
+#endif

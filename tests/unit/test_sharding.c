@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/sharding.h"
+#include "relayout/text.h"
+#include "support/suite.h"
+
+static rlo_sharding *parse(const char *text) {
+  rlo_sharding *sharding;
+  ck_assert_msg(rlo_sharding_parse(text, strlen(text), &sharding) == RLO_OK,
+                "%s: %s",
+                text,
+                rlo_error_last()->message);
+  return sharding;
+}
+
+static rlo_shape parse_shape(const char *text) {
+  rlo_shape shape;
+  ck_assert_int_eq(rlo_shape_parse(text, strlen(text), &shape), RLO_OK);
+  return shape;
+}
+
+/* What is read, and how it is printed; the devices of its cells. */
+static const struct {
+  const char *text;
+  const char *printed;
+  const char *devices;
+} texts[] = {
+    {"{replicated}", "{replicated}", ""},
+    {"{manual}", "{manual}", ""},
+    {"{unknown}", "{unknown}", ""},
+    {"{unreduced}", "{unreduced}", ""},
+    {" { maximal device = 3 } // here", "{maximal device=3}", ""},
+    {"{devices=[2,2]0,1,2,3}", "{devices=[2,2]0,1,2,3}", "0,1,2,3"},
+    {"{devices=[2,2]3,1,0,2}", "{devices=[2,2]3,1,0,2}", "3,1,0,2"},
+    {"{devices=[2,2]<=[4]}", "{devices=[2,2]<=[4]}", "0,1,2,3"},
+    {"{devices=[2,2]<=[2,2]}", "{devices=[2,2]<=[4]}", "0,1,2,3"},
+    {"{devices=[2,2]<=[1,2,1,2]T(2,1,0,3)}", "{devices=[2,2]<=[4]}", "0,1,2,3"},
+    {"{devices=[8]<=[4,2]T(1,0)}",
+     "{devices=[8]<=[4,2]T(1,0)}",
+     "0,2,4,6,1,3,5,7"},
+    {"{devices=[8]<=[4,1,2]T(2,1,0)}",
+     "{devices=[8]<=[4,2]T(1,0)}",
+     "0,2,4,6,1,3,5,7"},
+    {"{devices=[2,1,4]<=[4,2]T(1,0)}",
+     "{devices=[2,1,4]<=[4,2]T(1,0)}",
+     "0,2,4,6,1,3,5,7"},
+    {"{devices=[16]<=[4,2,2]T(1,0,2)}",
+     "{devices=[16]<=[4,2,2]T(1,0,2)}",
+     "0,1,4,5,8,9,12,13,2,3,6,7,10,11,14,15"},
+    {"{devices=[12]<=[2,3,2]T(2,0,1)}",
+     "{devices=[12]<=[6,2]T(1,0)}",
+     "0,2,4,6,8,10,1,3,5,7,9,11"},
+    {"{devices=[4,2]<=[8] last_tile_dim_replicate}",
+     "{devices=[4,2]<=[8] last_tile_dim_replicate}",
+     "0,1,2,3,4,5,6,7"},
+    {"{devices=[4,2]<=[8] last_tile_dims={replicated}}",
+     "{devices=[4,2]<=[8] last_tile_dim_replicate}",
+     "0,1,2,3,4,5,6,7"},
+    {"{devices=[2,2,2]<=[8] last_tile_dims={unreduced, manual}}",
+     "{devices=[2,2,2]<=[8] last_tile_dims={unreduced,manual}}",
+     "0,1,2,3,4,5,6,7"},
+    {"{devices=[2]<=[2] last_tile_dim_replicate}",
+     "{devices=[2]<=[2] last_tile_dim_replicate}",
+     "0,1"},
+    {"{boxes=[0:8,0:3][0:8,3:6]}", "{boxes=[0:8,0:3][0:8,3:6]}", ""},
+    {"{boxes=[][]}", "{boxes=[][]}", ""},
+};
+
+RLO_TABLE_TEST(test_sharding__texts_round_trip, texts) {
+  rlo_sharding *sharding = parse(texts[_i].text);
+  char printed[256];
+  size_t length = rlo_sharding_format(sharding, printed, sizeof printed);
+  ck_assert_str_eq(printed, texts[_i].printed);
+  ck_assert_uint_eq(length, strlen(printed));
+  ck_assert_uint_eq(rlo_sharding_format(sharding, NULL, 0), length);
+  rlo_sharding_tiles tiles;
+  if (rlo_sharding_get_tiles(sharding, &tiles) == RLO_OK) {
+    char devices[256] = "";
+    for (int64_t k = 0; k < rlo_sharding_num_devices(sharding); ++k) {
+      size_t at = strlen(devices);
+      snprintf(devices + at,
+               sizeof devices - at,
+               "%s%lld",
+               k > 0 ? "," : "",
+               (long long)tiles.devices[k]);
+    }
+    ck_assert_str_eq(devices, texts[_i].devices);
+  } else {
+    ck_assert_str_eq("", texts[_i].devices);
+  }
+  rlo_sharding *again = parse(printed);
+  char twice[256];
+  rlo_sharding_format(again, twice, sizeof twice);
+  ck_assert_str_eq(twice, printed);
+  rlo_sharding_release(again);
+  rlo_sharding_release(sharding);
+}
+
+static const struct {
+  const char *text;
+  rlo_status status;
+  const char *words;
+} refused[] = {
+    {"", RLO_PARSE, "position 0: expected '{'"},
+    {"replicated", RLO_PARSE, "position 0: expected '{', found 'replicated'"},
+    {"{}", RLO_PARSE, "position 1: expected 'replicated', 'maximal'"},
+    {"{replicated", RLO_PARSE, "expected '}', found the end"},
+    {"{replicated} x", RLO_PARSE, "position 13"},
+    {"{{replicated},{replicated}}", RLO_UNSUPPORTED, "sharding of a tuple"},
+    {"{maximal}", RLO_PARSE, "expected 'device'"},
+    {"{maximal device=-1}", RLO_PARSE, "expected a device"},
+    {"{maximal device=1048576}", RLO_OUT_OF_RANGE, "1048576 is outside 0..10"},
+    {"{devices=[]0}", RLO_PARSE, "expected a number of tiles >= 1"},
+    {"{devices=[0]<=[1]}", RLO_PARSE, "expected a number of tiles >= 1"},
+    {"{devices=[2]}", RLO_PARSE, "expected a device or '<='"},
+    {"{devices=[2]0}", RLO_PARSE, "1 devices for a grid of more cells"},
+    {"{devices=[2]0,1,2}", RLO_PARSE, "3 devices for a grid of fewer cells"},
+    {"{devices=[2]0,0}", RLO_INVALID_ARGUMENT, "the same device 0"},
+    {"{devices=[2]1,2}", RLO_INVALID_ARGUMENT, "names device 2"},
+    {"{devices=[1]0}", RLO_INVALID_ARGUMENT, "a grid of one cell"},
+    {"{devices=[4]<=[2,3]}", RLO_INVALID_ARGUMENT, "iota has 6 devices"},
+    {"{devices=[4]<=[2,2]T(0,0)}", RLO_INVALID_ARGUMENT, "is there twice"},
+    {"{devices=[4]<=[2,2]T(0,2)}", RLO_INVALID_ARGUMENT, "no dimension of it"},
+    {"{devices=[4]<=[2,2]T(0)}", RLO_PARSE, "expected ','"},
+    {"{devices=[4]<=[2,2]T(0,1,2)}", RLO_PARSE, "expected ')'"},
+    {"{devices=[2]<=[2] last_tile_dims={maximal}}",
+     RLO_PARSE,
+     "expected 'replicated', 'unreduced' or 'manual'"},
+    {"{devices=[2]<=[2] last_tile_dims={unknown}}",
+     RLO_INVALID_ARGUMENT,
+     "subgroup 0"},
+    {"{devices=[2]<=[2] last_tile_dims={manual,manual}}",
+     RLO_PARSE,
+     "2 subgroups of a grid that has 1 dimensions"},
+    {"{devices=[2]<=[2] metadata={}}", RLO_PARSE, "expected '}'"},
+    {"{devices=[1048576,2]<=[2097152]}",
+     RLO_UNSUPPORTED,
+     "more than 1048576 cells"},
+    {"{devices=[4611686018427387904,4]<=[4]}",
+     RLO_UNSUPPORTED,
+     "more than 1048576 cells"},
+    {"{boxes=}", RLO_PARSE, "expected '['"},
+    {"{boxes=[0:2,3]}", RLO_PARSE, "expected ':'"},
+    {"{boxes=[2:1]}", RLO_INVALID_ARGUMENT, "box 0 is 2:1 in dimension 0"},
+    {"{boxes=[0:1][0:1,0:1]}", RLO_INVALID_ARGUMENT, "box 1 has rank 2"},
+};
+
+RLO_TABLE_TEST(test_sharding__bad_texts_are_refused, refused) {
+  rlo_sharding *sharding = (rlo_sharding *)&sharding;
+  ck_assert_int_eq(
+      rlo_sharding_parse(refused[_i].text, strlen(refused[_i].text), &sharding),
+      refused[_i].status);
+  ck_assert_ptr_null(sharding);
+  ck_assert_msg(strstr(rlo_error_last()->message, refused[_i].words) != NULL,
+                "%s: %s",
+                refused[_i].text,
+                rlo_error_last()->message);
+}
+
+/* What each device holds. */
+static const struct {
+  const char *shape;
+  const char *sharding;
+  int64_t num_devices;
+  const char *boxes;
+} held[] = {
+    {"f32[10]", "{devices=[4]<=[4]}", 4, "0:3 3:6 6:9 9:10 "},
+    {"f32[5]", "{devices=[4]<=[4]}", 4, "0:2 2:4 4:5 5:5 "},
+    {"f32[0]", "{devices=[2]<=[2]}", 2, "0:0 0:0 "},
+    {"f32[3]", "{devices=[2]1,0}", 2, "2:3 0:2 "},
+    {"f32[4,6]",
+     "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}",
+     4,
+     "0:2,0:6 2:4,0:6 0:2,0:6 2:4,0:6 "},
+    {"f32[16,16,16]",
+     "{devices=[2,1,4]<=[4,2]T(1,0)}",
+     8,
+     "0:8,0:16,0:4 8:16,0:16,0:4 0:8,0:16,4:8 8:16,0:16,4:8 0:8,0:16,8:12 "
+     "8:16,0:16,8:12 0:8,0:16,12:16 8:16,0:16,12:16 "},
+    {"f32[2,3]", "{replicated}", 2, "0:2,0:3 0:2,0:3 "},
+    {"f32[2,3]", "{unreduced}", 2, "0:2,0:3 0:2,0:3 "},
+    {"f32[2,3]", "{maximal device=1}", 3, "0:0,0:0 0:2,0:3 0:0,0:0 "},
+    {"f32[2,3]",
+     "{boxes=[0:2,0:1][0:2,1:3][0:2,1:3]}",
+     3,
+     "0:2,0:1 0:2,1:3 0:2,1:3 "},
+    {"f32[]", "{boxes=[][]}", 2, "  "},
+    {"f32[]", "{replicated}", 1, " "},
+    {"f32[9223372036854775807,0]", "{devices=[1048576,1]<=[1048576]}", 0, ""},
+};
+
+RLO_TABLE_TEST(test_sharding__boxes_of_devices, held) {
+  rlo_shape shape = parse_shape(held[_i].shape);
+  rlo_sharding *sharding = parse(held[_i].sharding);
+  char text[512] = "";
+  if (held[_i].num_devices > 0) {
+    ck_assert_msg(
+        rlo_sharding_validate(sharding, &shape, held[_i].num_devices) == RLO_OK,
+        "%s",
+        rlo_error_last()->message);
+  }
+  for (int64_t device = 0; device < held[_i].num_devices; ++device) {
+    rlo_box box;
+    ck_assert_int_eq(rlo_sharding_get_box(sharding, &shape, device, &box),
+                     RLO_OK);
+    ck_assert_int_eq(box.rank, shape.rank);
+    for (int32_t d = 0; d < box.rank; ++d) {
+      size_t at = strlen(text);
+      snprintf(text + at,
+               sizeof text - at,
+               "%s%lld:%lld",
+               d > 0 ? "," : "",
+               (long long)box.start[d],
+               (long long)box.limit[d]);
+    }
+    strcat(text, " ");
+  }
+  ck_assert_str_eq(text, held[_i].boxes);
+  rlo_sharding_release(sharding);
+}
+
+RLO_TEST(test_sharding__widths_near_the_limit_of_64_bits_do_not_overflow) {
+  rlo_shape shape = parse_shape("f32[9223372036854775807,0]");
+  rlo_sharding *sharding = parse("{devices=[3,1]<=[3]}");
+  rlo_box box;
+  ck_assert_int_eq(rlo_sharding_get_box(sharding, &shape, 2, &box), RLO_OK);
+  ck_assert_int_eq(box.start[0], INT64_C(6148914691236517206));
+  ck_assert_int_eq(box.limit[0], INT64_MAX);
+  rlo_sharding_release(sharding);
+}
+
+static const struct {
+  const char *shape;
+  const char *sharding;
+  int64_t num_devices;
+  rlo_status status;
+  const char *words;
+} misfits[] = {
+    {"f32[4]", "{devices=[2,2]<=[4]}", 4, RLO_INVALID_ARGUMENT, "of rank 2"},
+    {"f32[4]", "{devices=[2]<=[2]}", 3, RLO_OUT_OF_RANGE, "for 2 devices"},
+    {"f32[4]", "{devices=[2]<=[2]}", 1, RLO_OUT_OF_RANGE, "there are 1"},
+    {"f32[4]", "{maximal device=2}", 2, RLO_OUT_OF_RANGE, "for 3 devices"},
+    {"f32[4]", "{replicated}", 0, RLO_OUT_OF_RANGE, "0 devices"},
+    {"f32[4]", "{manual}", 2, RLO_UNSUPPORTED, "manual"},
+    {"f32[4]", "{unknown}", 2, RLO_UNSUPPORTED, "unknown"},
+    {"f32[4]",
+     "{devices=[1,2]<=[2] last_tile_dims={manual}}",
+     2,
+     RLO_UNSUPPORTED,
+     "manual"},
+    {"f32[<=4]", "{replicated}", 2, RLO_UNSUPPORTED, "dimension 0 is dynamic"},
+    {"f32[4]", "{boxes=[0:2][2:5]}", 2, RLO_INVALID_ARGUMENT, "ends at 5"},
+    {"f32[4]", "{boxes=[0:2][2:3]}", 2, RLO_INVALID_ARGUMENT, "3 of the arr"},
+    {"f32[4]", "{boxes=[0:3][2:4]}", 2, RLO_INVALID_ARGUMENT, "0 and 1 overl"},
+    {"f32[4,4]",
+     "{boxes=[0:4,0:2][2:4,1:4][0:2,2:4]}",
+     3,
+     RLO_INVALID_ARGUMENT,
+     "overlap"},
+};
+
+RLO_TABLE_TEST(test_sharding__misfits_are_named, misfits) {
+  rlo_shape shape = parse_shape(misfits[_i].shape);
+  rlo_sharding *sharding = parse(misfits[_i].sharding);
+  ck_assert_int_eq(
+      rlo_sharding_validate(sharding, &shape, misfits[_i].num_devices),
+      misfits[_i].status);
+  ck_assert_msg(strstr(rlo_error_last()->message, misfits[_i].words) != NULL,
+                "%s",
+                rlo_error_last()->message);
+  rlo_sharding_release(sharding);
+}
+
+/* The shape of what device 1 holds. */
+static const struct {
+  const char *shape;
+  const char *sharding;
+  const char *shard;
+} shards[] = {
+    {"f32[10,4]{0,1:T(2,2)}", "{devices=[4,1]<=[4]}", "f32[3,4]{0,1:T(2,2)}"},
+    {"f32[10,4]{1,0:pad(12,8)fill(zero)}",
+     "{devices=[4,2]<=[8]}",
+     "f32[3,2]{1,0:pad(3,4)fill(zero)}"},
+    {"f32[10,4]{1,0:pad(12,8)fill(zero)}",
+     "{replicated}",
+     "f32[10,4]{1,0:pad(12,8)fill(zero)}"},
+    {"f32[10,4]{1,0:pad(10,8)}", "{boxes=[0:5,0:4][5:10,0:4]}", ""},
+    {"f32[4]{:strides(2)}", "{devices=[2]<=[2]}", ""},
+};
+
+RLO_TABLE_TEST(test_sharding__shapes_of_shards, shards) {
+  rlo_shape shape = parse_shape(shards[_i].shape);
+  rlo_sharding *sharding = parse(shards[_i].sharding);
+  rlo_shape shard;
+  rlo_status status = rlo_sharding_get_shard_shape(sharding, &shape, 1, &shard);
+  if (shards[_i].shard[0] == '\0') {
+    ck_assert_int_eq(status, RLO_UNSUPPORTED);
+  } else {
+    char text[128];
+    ck_assert_int_eq(status, RLO_OK);
+    rlo_shape_format(&shard, text, sizeof text);
+    ck_assert_str_eq(text, shards[_i].shard);
+  }
+  rlo_sharding_release(sharding);
+}
+
+/* The boxes of each grid are the array, each element once, and the inverse of
+ * the list of devices is right: for sizes and grids drawn at random. */
+RLO_TEST(test_sharding__tiles_are_the_whole_array_and_disjoint) {
+  srandom(13);
+  for (int round = 0; round < 200; ++round) {
+    rlo_sharding_tiles tiles = {.rank = 2, .num_subgroups = 1};
+    tiles.counts[0] = 1 + random() % 5;
+    tiles.counts[1] = 1 + random() % 5;
+    tiles.subgroups[0] = (rlo_sharding_subgroup){RLO_SHARDING_REPLICATED, 2};
+    int64_t cells = tiles.counts[0] * tiles.counts[1] * 2;
+    int64_t devices[64];
+    for (int64_t k = 0; k < cells; ++k) {
+      int64_t other = random() % (k + 1);
+      devices[k] = devices[other];
+      devices[other] = k;
+    }
+    tiles.devices = devices;
+    rlo_sharding *sharding;
+    ck_assert_int_eq(rlo_sharding_make_tiled(&tiles, &sharding), RLO_OK);
+    const int64_t dims[2] = {random() % 9, random() % 9};
+    rlo_shape shape;
+    ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U8, dims, 2, &shape), RLO_OK);
+    int counts[9][9] = {{0}};
+    for (int64_t device = 0; device < cells; ++device) {
+      rlo_box box;
+      ck_assert_int_eq(rlo_sharding_get_box(sharding, &shape, device, &box),
+                       RLO_OK);
+      for (int64_t i = box.start[0]; i < box.limit[0]; ++i) {
+        for (int64_t j = box.start[1]; j < box.limit[1]; ++j) {
+          ++counts[i][j];
+        }
+      }
+    }
+    for (int64_t i = 0; i < 9; ++i) {
+      for (int64_t j = 0; j < 9; ++j) {
+        ck_assert_int_eq(counts[i][j], i < dims[0] && j < dims[1] ? 2 : 0);
+      }
+    }
+    rlo_sharding_release(sharding);
+  }
+}
