@@ -60,15 +60,14 @@ static void read_lanes(const rlo__launch *launch,
                        const rlo__prepared_argument *to,
                        uint8_t *out_value) {
   const int64_t *numbers = &launch->numbers[from->first];
-  const int32_t num_lanes = rlo__argument_lanes(to->kind);
-  const size_t lane_bytes = to->num_bytes / (size_t)num_lanes;
+  const int32_t num_lanes = rlo__argument_lanes(from->kind);
+  if (to->num_bytes == (uint32_t)num_lanes * sizeof(cl_long)) {
+    memcpy(out_value, numbers, to->num_bytes);
+    return;
+  }
   for (int32_t lane = 0; lane < num_lanes; ++lane) {
     const cl_int narrow = (cl_int)numbers[lane];
-    const cl_long wide = numbers[lane];
-    memcpy(out_value + (size_t)lane * lane_bytes,
-           lane_bytes == sizeof narrow ? (const void *)&narrow
-                                       : (const void *)&wide,
-           lane_bytes);
+    memcpy(out_value + (size_t)lane * sizeof narrow, &narrow, sizeof narrow);
   }
 }
 
