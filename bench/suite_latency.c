@@ -25,11 +25,7 @@ enum {
   MAX_SOURCE_BYTES = 16384
 };
 
-/** The rank of the planning problem, and the extents of the tiny ones. */
-static const bench_case_spec rank_6 = {.name = "rank 6",
-                                       .dtype = "f32",
-                                       .dims = "15,15,32,15,15,32",
-                                       .permutation = "5,4,3,2,1,0"};
+/** The extents of the problem that is enqueued. */
 static const bench_case_spec tiny = {
     .name = "tiny", .dtype = "f32", .dims = "64,64", .permutation = "1,0"};
 
@@ -80,31 +76,59 @@ static bool report_time(bench_run *run,
   return bench_report_figure(run->report, &figure);
 }
 
+/** As a program that has them asks: two texts, and how dimensions move. */
+static bool lower_texts(rlo_problem *out_problem) {
+  static const char from[] = "f32[15,15,32,15,15,32]{5,4,3,2,1,0}";
+  static const char to[] = "f32[32,15,15,32,15,15]{5,4,3,2,1,0}";
+  static const int32_t reversed[] = {5, 4, 3, 2, 1, 0};
+  rlo_shape src;
+  rlo_shape dst;
+  return (rlo_shape_parse(from, sizeof from - 1, &src) == RLO_OK &&
+          rlo_shape_parse(to, sizeof to - 1, &dst) == RLO_OK &&
+          rlo_relayout_lower(&src, &dst, reversed, out_problem) == RLO_OK) ||
+         bench_fail_last("lowering");
+}
+
+/** Plans of problems that are all new to the context, because they read another
+ *  number of bytes, or of one problem. */
+static bool time_plans(bench_run *run,
+                       rlo_problem *problem,
+                       const rlo_plan_options *options,
+                       bool is_new,
+                       const char *name) {
+  double nanos[PLANS];
+  for (int32_t i = 0; i < PLANS; ++i) {
+    rlo_plan *plan = NULL;
+    problem->read_bytes += is_new;
+    double start = bench_nanos_now();
+    if (rlo_plan_create(run->arena->context, problem, options, &plan) !=
+        RLO_OK) {
+      return bench_fail_last("planning");
+    }
+    nanos[i] = bench_nanos_now() - start;
+    rlo_plan_release(plan);
+  }
+  return report_time(run, name, nanos, PLANS, NULL, NULL);
+}
+
 static bool time_planning(bench_run *run) {
   double nanos[PLANS];
   rlo_problem *problem = calloc(1, sizeof *problem);
   bool is_done = problem != NULL || bench_fail("out of memory");
   for (int32_t i = 0; i < PLANS && is_done; ++i) {
     double start = bench_nanos_now();
-    is_done = lower(&rank_6, problem);
+    is_done = lower_texts(problem);
     nanos[i] = bench_nanos_now() - start;
   }
+  rlo_plan_options gather = RLO_PLAN_OPTIONS_INIT;
+  gather.family = "gather";
   is_done =
       is_done &&
       report_time(
-          run, "rank 6: two texts to a problem", nanos, PLANS, NULL, NULL);
-  for (int32_t i = 0; i < PLANS && is_done; ++i) {
-    rlo_plan *plan = NULL;
-    double start = bench_nanos_now();
-    if (rlo_plan_create(run->arena->context, problem, NULL, &plan) != RLO_OK) {
-      is_done = bench_fail_last("planning");
-    }
-    nanos[i] = bench_nanos_now() - start;
-    rlo_plan_release(plan);
-  }
-  is_done =
-      is_done &&
-      report_time(run, "rank 6: a problem to a plan", nanos, PLANS, NULL, NULL);
+          run, "rank 6: two texts to a problem", nanos, PLANS, NULL, NULL) &&
+      time_plans(run, problem, NULL, true, "rank 6: a new problem to a plan") &&
+      time_plans(run, problem, NULL, false, "rank 6: a problem seen before") &&
+      time_plans(run, problem, &gather, true, "rank 6: by family gather");
   free(problem);
   return is_done;
 }
@@ -227,12 +251,21 @@ static bool time_alone(bench_run *run, launcher *ours, launcher *bare) {
     is_done = burst(ours, ours->nanos + (size_t)i * BURST) &&
               burst(bare, bare->nanos + (size_t)i * BURST);
   }
-  return is_done && report_time(run,
-                                "enqueue, one thread",
-                                ours->nanos,
-                                CALLS,
-                                bare->nanos,
-                                "bare");
+  /* What an enqueue costs beside the calls that every program makes: of calls
+   * in the same place of neighbouring bursts. */
+  double above[CALLS];
+  for (int32_t i = 0; i < CALLS && is_done; ++i) {
+    above[i] = ours->nanos[i] - bare->nanos[i];
+  }
+  return is_done &&
+         report_time(run,
+                     "enqueue, one thread",
+                     ours->nanos,
+                     CALLS,
+                     bare->nanos,
+                     "bare") &&
+         report_time(
+             run, "enqueue, one thread, above bare", above, CALLS, NULL, NULL);
 }
 
 static void *work(void *payload) {

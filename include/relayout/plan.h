@@ -91,7 +91,7 @@ typedef struct rlo_plan_options {
    * multiples of the device's alignment (rlo_device_info.base_alignment_bytes;
    * at most 64 is required), as whole buffers of the device do. A step of a
    * plan then has one kernel, without a second one for memory aligned to the
-   * element only: half of the planning and compiling. No effect on
+   * element only: rlo_plan_prepare compiles half as much. No effect on
    * rlo_plan_explain.
    */
   bool is_aligned;

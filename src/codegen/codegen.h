@@ -23,6 +23,19 @@ typedef struct rlo__program_spec {
   bool has_own_builtins;
 } rlo__program_spec;
 
+/** What a program is made of: a kernel file, and the constants compiled into
+ *  it. Borrowed, as rlo__launch has them. */
+typedef struct rlo__program_parts {
+  const char *kernel_file;
+  const rlo__define *defines;
+  int32_t num_defines;
+  const int64_t *numbers;
+} rlo__program_parts;
+
+/** As rlo__codegen_program, of a program's parts. */
+RLO_NODISCARD rlo_status rlo__codegen_parts(const rlo__program_parts *parts,
+                                            rlo__program_spec *out_spec);
+
 /** Makes the program of a launch. Release it with rlo__codegen_deinit.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_INTERNAL if the kernel file is not
  *  embedded. */

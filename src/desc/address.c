@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "desc/address.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -149,7 +150,9 @@ static rlo_status place_leaves(const builder *b, const rlo_layout *layout) {
 
 static rlo_status make_dense(const rlo_shape *shape, rlo_address_map *address) {
   const rlo_layout *layout = &shape->layout;
-  builder b = {.address = address, .count = shape->rank};
+  builder b;
+  b.address = address;
+  b.count = shape->rank;
   address->is_dense = true;
   for (int32_t p = 0; p < shape->rank; ++p) {
     int32_t logical = layout->minor_to_major[shape->rank - 1 - p];
@@ -206,7 +209,8 @@ static rlo_status make_strided(const rlo_shape *shape,
 
 rlo_status rlo__address_make(const rlo_shape *shape,
                              rlo_address_map *out_address) {
-  memset(out_address, 0, sizeof *out_address);
+  /* The arrays after the head have counts, and are many times as long. */
+  memset(out_address, 0, offsetof(rlo_address_map, leaves));
   out_address->rank = shape->rank;
   out_address->num_vars = shape->rank;
   for (int32_t k = 0; k < shape->rank; ++k) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relayout/index.h"
 
+#include <string.h>
+
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/address.h"
@@ -37,6 +39,7 @@ rlo_status rlo_index_to_linear(const rlo_shape *shape,
 rlo_status rlo_address_map_make(const rlo_shape *shape,
                                 rlo_address_map *out_map) {
   RLO_REQUIRE(shape, out_map);
+  memset(out_map, 0, sizeof *out_map);
   return map_of(shape, out_map);
 }
 

@@ -5,15 +5,18 @@
 
 #include "base/checked.h"
 
+/* Most coefficients of most forms are 0. */
+static bool add(int64_t factor, int64_t other, int64_t *sum) {
+  return other == 0 || rlo__mul_add(*sum, factor, other, sum);
+}
+
 bool rlo__form_add(rlo_form *form, int64_t factor, const rlo_form *other) {
-  bool fits = rlo__mul_add(form->base, factor, other->base, &form->base);
+  bool fits = add(factor, other->base, &form->base);
   for (int32_t a = 0; a < RLO_MAX_AXES; ++a) {
-    fits = fits &&
-           rlo__mul_add(form->axis[a], factor, other->axis[a], &form->axis[a]);
+    fits = fits && add(factor, other->axis[a], &form->axis[a]);
   }
   for (int32_t t = 0; t < RLO_MAX_TERMS; ++t) {
-    fits = fits &&
-           rlo__mul_add(form->term[t], factor, other->term[t], &form->term[t]);
+    fits = fits && add(factor, other->term[t], &form->term[t]);
   }
   return fits;
 }

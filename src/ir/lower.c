@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "desc/strides.h"
 #include "ir/form.h"
+#include "ir/problem.h"
 
 static rlo_status overflow(void) {
   return RLO_FAIL(RLO_OVERFLOW, "a position of the relayout leaves 64 bits");
@@ -191,7 +192,7 @@ rlo_status rlo__lower_destination(const rlo_shape *shape,
                                   const rlo_address_map *address,
                                   rlo_problem *problem,
                                   rlo_form *out_index) {
-  memset(problem, 0, sizeof *problem);
+  rlo__problem_clear(problem);
   memset(out_index, 0, (size_t)shape->rank * sizeof *out_index);
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "desc/address.h"
 #include "ir/lower.h"
+#include "ir/problem.h"
 #include "ops/combine.h"
 #include "relayout/layout_util.h"
 #include "relayout/ops.h"
@@ -68,7 +69,7 @@ static rlo_status lower_checked(const rlo_shape *src,
                                 rlo_problem *out_problem) {
   int32_t from[RLO_MAX_RANK];
   RLO_TRY(check_pair(src, dst, permutation, from));
-  workspace *w = rlo__alloc(sizeof *w);
+  workspace *w = rlo__alloc_unset(sizeof *w);
   if (w == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -77,7 +78,7 @@ static rlo_status lower_checked(const rlo_shape *src,
     status = rlo__ops_combine(src, dst, options, false, &w->problem);
   }
   if (status == RLO_OK) {
-    *out_problem = w->problem;
+    rlo__problem_copy(&w->problem, out_problem);
   }
   rlo__free(w);
   return status;

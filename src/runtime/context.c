@@ -148,7 +148,7 @@ static rlo_status query_work_item_sizes(rlo_context *context) {
   return RLO_OK;
 }
 
-static rlo_status init_wisdom(rlo_context *context) {
+static rlo_status init_planning(rlo_context *context) {
   char driver[128] = "";
   /* Without a version, or with one that is too long, drivers cannot be
    * distinguished. */
@@ -169,10 +169,12 @@ static rlo_status init_wisdom(rlo_context *context) {
   context->has_wisdom_lock = true;
   RLO_TRY(rlo__mutex_init(&context->measuring));
   context->has_measuring = true;
-  return RLO_OK;
+  RLO_TRY(rlo__mutex_init(&context->planning));
+  context->has_planning = true;
+  return rlo__plan_memo_init(&context->memo);
 }
 
-static void deinit_wisdom(rlo_context *context) {
+static void deinit_planning(rlo_context *context) {
   rlo__wisdom_deinit(&context->wisdom);
   if (context->has_wisdom_lock) {
     rlo__rwlock_deinit(&context->wisdom_lock);
@@ -180,6 +182,10 @@ static void deinit_wisdom(rlo_context *context) {
   if (context->has_measuring) {
     rlo__mutex_deinit(&context->measuring);
   }
+  if (context->has_planning) {
+    rlo__mutex_deinit(&context->planning);
+  }
+  rlo__plan_memo_deinit(&context->memo);
 }
 
 rlo_status rlo_context_create(cl_context context,
@@ -201,6 +207,8 @@ rlo_status rlo_context_create(cl_context context,
   atomic_init(&made->num_user_references, 1);
   atomic_init(&made->buffer_bytes, 0);
   atomic_init(&made->launches, 0);
+  atomic_init(&made->planned, 0);
+  atomic_init(&made->texts, 0);
   atomic_init(&made->last_launch_id, 0);
   made->pid = getpid();
   made->log = (rlo__log_sink){read.log, read.log_payload, RLO__LOG_DEBUG};
@@ -212,7 +220,7 @@ rlo_status rlo_context_create(cl_context context,
   RLO_TRY_GOTO(rlo_device_query(device, &made->device_info));
   RLO_TRY_GOTO(query_work_item_sizes(made));
   rlo__device_get_name(device, made->device_name, sizeof made->device_name);
-  RLO_TRY_GOTO(init_wisdom(made));
+  RLO_TRY_GOTO(init_planning(made));
   made->memory_budget_bytes = read.memory_budget_bytes;
   if (made->memory_budget_bytes == 0) {
     int64_t memory_bytes = made->device_info.global_memory_bytes;
@@ -299,7 +307,7 @@ void rlo__context_unref(rlo_context *context) {
     return;
   }
   rlo__worker_destroy(context->worker);
-  deinit_wisdom(context);
+  deinit_planning(context);
   rlo__program_cache_destroy(context->programs);
   rlo__disk_cache_destroy(context->disk);
   if (context->cl_device != NULL) {

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "plan/wisdom.h"
 #include "relayout/opencl.h"
+#include "runtime/plan_memo.h"
 #include "runtime/program_cache.h"
 #include "runtime/worker.h"
 
@@ -34,10 +35,17 @@ struct rlo_context {
   /** Held while measuring: two measurements at once would disturb each other.
    */
   rlo__mutex measuring;
-  bool has_wisdom_lock, has_measuring;
+  /** Held while a second launch is planned (runtime/planned.h). */
+  rlo__mutex planning;
+  bool has_wisdom_lock, has_measuring, has_planning;
+  /** What was planned before. */
+  rlo__plan_memo memo;
   int64_t memory_budget_bytes;
   atomic_int_fast64_t buffer_bytes;
   atomic_int_fast64_t launches;
+  /** For tests: how often the planner ran, and how many texts of programs were
+   *  made. */
+  atomic_int_fast64_t planned, texts;
   /** The id of the newest prepared launch; 0 before the first. */
   atomic_int_fast64_t last_launch_id;
 };

@@ -23,6 +23,7 @@ rlo_status rlo_context_import_wisdom(rlo_context *context,
   rlo_status status =
       rlo__wisdom_import(&context->wisdom, text, num_bytes, &count);
   rlo__rwlock_unlock(&context->wisdom_lock);
+  rlo__plan_memo_clear(&context->memo);
   RLO_TRY(status);
   rlo__log(&context->log,
            RLO__LOG_INFO,
@@ -127,6 +128,7 @@ void rlo_context_clear_wisdom(rlo_context *context) {
     rlo__rwlock_lock_write(&context->wisdom_lock);
     rlo__wisdom_deinit(&context->wisdom);
     rlo__rwlock_unlock(&context->wisdom_lock);
+    rlo__plan_memo_clear(&context->memo);
   }
 }
 

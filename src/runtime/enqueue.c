@@ -150,15 +150,16 @@ static rlo_status enqueue_marker(const submission *to) {
 
 /** Enqueues one launch of each step; each waits for the step before it. */
 static rlo_status enqueue_launches(
-    const rlo_plan *plan,
-    rlo__prepared_launch *const *launches,
+    rlo_plan *plan,
+    const int32_t *launches,
     const bound_operand operands[RLO__NUM_OPERANDS + 1],
     const submission *to) {
   cl_event last = NULL;
   for (int32_t n = 0; n < plan->num_steps; ++n) {
-    const bound_operand *src = &operands[plan->steps[n].src];
-    const bound_operand *dst = &operands[plan->steps[n].dst];
-    const bound_operand *indices = &operands[plan->steps[n].indices];
+    rlo__plan_step *step = &plan->steps[n];
+    const bound_operand *src = &operands[step->src];
+    const bound_operand *dst = &operands[step->dst];
+    const bound_operand *indices = &operands[step->indices];
     const bool is_last = n + 1 == plan->num_steps;
     cl_event event = NULL;
     const rlo__launch_target target = {
@@ -172,8 +173,12 @@ static rlo_status enqueue_launches(
         .num_wait = last != NULL ? 1 : to->num_wait,
         .wait_list = last != NULL ? &last : to->wait_list,
         .out_event = is_last ? to->out_event : &event};
-    rlo_status status =
-        rlo__prepared_launch_enqueue(plan->context, launches[n], &target);
+    rlo_status status = rlo__prepared_launch_enqueue(
+        plan->context,
+        &step->planned->launches[launches[n]],
+        atomic_load_explicit(&step->programs[launches[n]],
+                             memory_order_acquire),
+        &target);
     if (last != NULL) {
       clReleaseEvent(last);
     }
@@ -203,17 +208,20 @@ static rlo_status enqueue(rlo_plan *plan,
           NULL, 0, context->device_info.base_alignment_bytes}};
   RLO_TRY(resolve(plan, bound));
   /* Every launch is chosen and built before the first one is enqueued. */
-  rlo__prepared_launch *launches[RLO__PLAN_MAX_STEPS];
+  int32_t launches[RLO__PLAN_MAX_STEPS];
   for (int32_t n = 0; n < plan->num_steps; ++n) {
-    RLO_TRY(rlo__plan_choose_launch(plan,
-                                    n,
-                                    bound[plan->steps[n].src].alignment_bytes,
-                                    bound[plan->steps[n].dst].alignment_bytes,
-                                    &launches[n]));
+    RLO_TRY(rlo__planned_choose(context,
+                                plan->steps[n].planned,
+                                bound[plan->steps[n].src].alignment_bytes,
+                                bound[plan->steps[n].dst].alignment_bytes,
+                                &launches[n]));
   }
   for (int32_t n = 0; n < plan->num_steps; ++n) {
-    RLO_TRY(rlo__prepared_launch_build(
-        context, launches[n], RLO__BUILD_FOREGROUND));
+    rlo__plan_step *step = &plan->steps[n];
+    RLO_TRY(rlo__prepared_launch_build(context,
+                                       &step->planned->launches[launches[n]],
+                                       RLO__BUILD_FOREGROUND,
+                                       &step->programs[launches[n]]));
   }
   return plan->num_steps == 0 ? enqueue_marker(to)
                               : enqueue_launches(plan, launches, bound, to);

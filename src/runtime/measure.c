@@ -32,6 +32,7 @@ enum {
 /** A candidate whose kernel was built and run. */
 typedef struct timed_candidate {
   rlo__prepared_launch launch;
+  rlo__program_slot program;
   /** Takes no more samples: too slow, or the device cannot run it. */
   bool is_eliminated;
   /** Over all samples. */
@@ -66,7 +67,8 @@ static rlo_status run_once(const measurement *m,
                                      .dst = m->timing.dst,
                                      .out_event = &event};
   double begun = rlo__clock_seconds();
-  RLO_TRY(rlo__prepared_launch_enqueue(m->context, &one->launch, &target));
+  RLO_TRY(rlo__prepared_launch_enqueue(
+      m->context, &one->launch, atomic_load(&one->program), &target));
   return rlo__timing_wait(event, begun, out_nanos);
 }
 
@@ -105,7 +107,7 @@ static rlo_status begin_timing(measurement *m,
   one->is_eliminated = true;
   RLO_TRY(rlo__prepared_launch_init(m->context, launch, &one->launch));
   RLO_TRY(rlo__prepared_launch_build(
-      m->context, &one->launch, RLO__BUILD_FOREGROUND));
+      m->context, &one->launch, RLO__BUILD_FOREGROUND, &one->program));
   RLO_TRY(run_once(m, one, &unused));
   RLO_TRY(take_sample(m, one, &unused));
   one->is_eliminated = false;
@@ -292,11 +294,16 @@ static rlo_status run(measurement *m,
   return RLO_OK;
 }
 
+static void end_timing(measurement *m, timed_candidate *one) {
+  rlo__program_cache_put(m->context->programs, atomic_load(&one->program));
+  rlo__prepared_launch_deinit(&one->launch);
+}
+
 static void close_measurement(measurement *m) {
   for (int32_t n = 0; n < m->num_timed; ++n) {
-    rlo__prepared_launch_deinit(m->context, &m->timed[n].launch);
+    end_timing(m, &m->timed[n]);
   }
-  rlo__prepared_launch_deinit(m->context, &m->copy.launch);
+  end_timing(m, &m->copy);
   rlo__timing_deinit(&m->timing);
   for (int32_t n = 0; m->candidates != NULL && n < RLO__MAX_PLAN_CANDIDATES;
        ++n) {

@@ -25,9 +25,12 @@ void rlo_plan_release(rlo_plan *plan) {
   }
   for (int32_t n = 0; n < plan->num_steps; ++n) {
     rlo__plan_step *step = &plan->steps[n];
-    for (int32_t i = 0; i < step->num_launches; ++i) {
-      rlo__prepared_launch_deinit(plan->context, &step->launches[i]);
+    for (int32_t i = 0; i < RLO__PLANNED_MAX_LAUNCHES; ++i) {
+      rlo__program_cache_put(
+          plan->context->programs,
+          atomic_load_explicit(&step->programs[i], memory_order_acquire));
     }
+    rlo__planned_release(step->planned);
   }
   rlo__context_unref(plan->context);
   rlo__free(plan);
@@ -35,39 +38,27 @@ void rlo_plan_release(rlo_plan *plan) {
 
 /* ---------------------------------------------------------------- preparing */
 
-rlo_status rlo__plan_choose_launch(rlo_plan *plan,
-                                   int32_t step,
-                                   int64_t src_alignment_bytes,
-                                   int64_t dst_alignment_bytes,
-                                   rlo__prepared_launch **out_launch) {
-  rlo__plan_step *s = &plan->steps[step];
-  for (int32_t i = 0; i < s->num_launches; ++i) {
-    rlo__prepared_launch *launch = &s->launches[i];
-    if (src_alignment_bytes >= launch->src_alignment_bytes &&
-        dst_alignment_bytes >= launch->dst_alignment_bytes) {
-      *out_launch = launch;
-      return RLO_OK;
-    }
+/** Plans what is left of a step, and builds all of it. */
+static rlo_status prepare_step(rlo_context *context, rlo__plan_step *step) {
+  rlo__planned *planned = step->planned;
+  RLO_TRY(rlo__planned_complete(context, planned));
+  const bool has_second =
+      atomic_load_explicit(&planned->second, memory_order_acquire) ==
+      RLO__SECOND_THERE;
+  for (int32_t i = 0; i < (has_second ? 2 : 1); ++i) {
+    RLO_TRY(rlo__prepared_launch_build(context,
+                                       &planned->launches[i],
+                                       RLO__BUILD_BACKGROUND,
+                                       &step->programs[i]));
   }
-  return RLO_FAIL(RLO_UNSUPPORTED,
-                  "the plan of family %s needs memory aligned to %lld and %lld "
-                  "bytes; this memory is aligned to %lld and %lld",
-                  plan->info.family,
-                  (long long)s->launches[0].src_alignment_bytes,
-                  (long long)s->launches[0].dst_alignment_bytes,
-                  (long long)src_alignment_bytes,
-                  (long long)dst_alignment_bytes);
+  return RLO_OK;
 }
 
 rlo_status rlo_plan_prepare(rlo_plan *plan) {
   RLO_REQUIRE(plan);
   RLO_TRY(rlo__context_check_process(plan->context));
   for (int32_t n = 0; n < plan->num_steps; ++n) {
-    rlo__plan_step *step = &plan->steps[n];
-    for (int32_t i = 0; i < step->num_launches; ++i) {
-      RLO_TRY(rlo__prepared_launch_build(
-          plan->context, &step->launches[i], RLO__BUILD_BACKGROUND));
-    }
+    RLO_TRY(prepare_step(plan->context, &plan->steps[n]));
   }
   return RLO_OK;
 }

@@ -10,38 +10,106 @@
 /* ----------------------------------------------------------------- arguments
  */
 
-static rlo_status read_arguments(const rlo__launch *launch,
-                                 rlo__prepared_launch *prepared) {
-  size_t total_bytes = 0;
+/* Places of the arrays of a prepared launch in its one piece of memory: the
+ * most aligned first. */
+typedef struct array_places {
+  size_t numbers, defines, arguments, constants, total;
+} array_places;
+
+/* Numbers that are compiled in. */
+static size_t count_numbers(const rlo__launch *launch) {
+  size_t count = 0;
+  for (int32_t d = 0; d < launch->num_defines; ++d) {
+    count += (size_t)launch->defines[d].count;
+  }
+  return count;
+}
+
+static array_places place_arrays(const rlo__launch *launch) {
+  array_places at = {0};
+  at.defines = count_numbers(launch) * sizeof(int64_t);
+  at.arguments = at.defines + (size_t)launch->num_defines * sizeof(rlo__define);
+  at.constants = at.arguments +
+                 (size_t)launch->num_arguments * sizeof(rlo__prepared_argument);
+  at.total = at.constants;
+  for (int32_t i = 0; i < launch->num_arguments; ++i) {
+    if (rlo__argument_lanes(launch->arguments[i].kind) > 0) {
+      at.total += (size_t)rlo__argument_bytes(launch->arguments[i].kind);
+    }
+  }
+  return at;
+}
+
+static void read_defines(const rlo__launch *launch,
+                         rlo__define *defines,
+                         int64_t *numbers) {
+  int32_t count = 0;
+  for (int32_t d = 0; d < launch->num_defines; ++d) {
+    const rlo__define *from = &launch->defines[d];
+    defines[d] = (rlo__define){from->name, count, from->count};
+    memcpy(&numbers[count],
+           &launch->numbers[from->first],
+           (size_t)from->count * sizeof numbers[0]);
+    count += from->count;
+  }
+}
+
+/* The value of a constant argument, lane after lane. */
+static void read_lanes(const rlo__launch *launch,
+                       const rlo__argument *from,
+                       const rlo__prepared_argument *to,
+                       uint8_t *out_value) {
+  const int64_t *numbers = &launch->numbers[from->first];
+  const int32_t num_lanes = rlo__argument_lanes(from->kind);
+  if (to->num_bytes == (uint32_t)num_lanes * sizeof(cl_long)) {
+    memcpy(out_value, numbers, to->num_bytes);
+    return;
+  }
+  for (int32_t lane = 0; lane < num_lanes; ++lane) {
+    const cl_int narrow = (cl_int)numbers[lane];
+    memcpy(out_value + (size_t)lane * sizeof narrow, &narrow, sizeof narrow);
+  }
+}
+
+static void read_arguments(const rlo__launch *launch,
+                           rlo__prepared_launch *prepared) {
+  uint32_t num_bytes = 0;
   for (int32_t i = 0; i < launch->num_arguments; ++i) {
     const rlo__argument *from = &launch->arguments[i];
     rlo__prepared_argument *to = &prepared->arguments[i];
-    to->kind = from->kind;
+    *to = (rlo__prepared_argument){.kind = from->kind};
     if (rlo__argument_lanes(from->kind) > 0) {
+      to->first_byte = num_bytes;
       to->num_bytes = (uint32_t)rlo__argument_bytes(from->kind);
-      to->first_byte = (uint32_t)total_bytes;
-      total_bytes += to->num_bytes;
+      read_lanes(launch, from, to, prepared->constants + to->first_byte);
+      num_bytes += to->num_bytes;
     }
   }
-  prepared->num_arguments = launch->num_arguments;
-  prepared->constants = rlo__alloc(total_bytes);
-  if (prepared->constants == NULL) {
+  prepared->constant_bytes = num_bytes;
+}
+
+/* Copies what a launch points to into memory of the prepared launch. */
+static rlo_status read_arrays(const rlo__launch *launch,
+                              rlo__prepared_launch *prepared) {
+  const array_places at = place_arrays(launch);
+  char *memory = rlo__alloc_unset(at.total);
+  if (memory == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  for (int32_t i = 0; i < launch->num_arguments; ++i) {
-    rlo__prepared_argument *to = &prepared->arguments[i];
-    const int64_t *numbers = &launch->numbers[launch->arguments[i].first];
-    const int32_t num_lanes = rlo__argument_lanes(to->kind);
-    for (int32_t lane = 0; lane < num_lanes; ++lane) {
-      const cl_int narrow = (cl_int)numbers[lane];
-      const cl_long wide = numbers[lane];
-      const size_t lane_bytes = to->num_bytes / (size_t)num_lanes;
-      memcpy(prepared->constants + to->first_byte + (size_t)lane * lane_bytes,
-             lane_bytes == sizeof narrow ? (const void *)&narrow
-                                         : (const void *)&wide,
-             lane_bytes);
-    }
-  }
+  int64_t *numbers = (int64_t *)(void *)memory;
+  rlo__define *defines = (rlo__define *)(void *)(memory + at.defines);
+  prepared->memory = memory;
+  prepared->arguments =
+      (rlo__prepared_argument *)(void *)(memory + at.arguments);
+  prepared->constants = (uint8_t *)memory + at.constants;
+  prepared->num_arguments = launch->num_arguments;
+  prepared->num_numbers = (int32_t)count_numbers(launch);
+  prepared->parts = (rlo__program_parts){.kernel_file = launch->kernel_file,
+                                         .defines = defines,
+                                         .num_defines = launch->num_defines,
+                                         .numbers = numbers};
+  read_defines(launch, defines, numbers);
+  read_arguments(launch, prepared);
   return RLO_OK;
 }
 
@@ -109,7 +177,7 @@ static rlo_status set_arguments(const rlo__prepared_launch *prepared,
       return rlo__status_prefix(rlo__cl_error_check("clSetKernelArg", code),
                                 "argument %d of kernel %s: ",
                                 (int)i,
-                                prepared->spec.kernel_name);
+                                prepared->parts.kernel_file);
     }
   }
   kernel->arguments_of = prepared->id;
@@ -131,7 +199,7 @@ static rlo_status check_limits(const rlo_context *context,
                                const rlo__launch *launch,
                                const rlo__prepared_launch *prepared) {
   const rlo_device_info *info = &context->device_info;
-  const char *name = prepared->spec.kernel_name;
+  const char *name = prepared->parts.kernel_file;
   for (cl_uint d = 0; d < prepared->work_dim; ++d) {
     if (prepared->local_size[d] == 0 || prepared->global_size[d] == 0 ||
         prepared->global_size[d] % prepared->local_size[d] != 0) {
@@ -195,7 +263,7 @@ static rlo_status check_compiled_limits(const rlo_context *context,
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "kernel %s wants groups of %lld work-items; compiled for "
                     "%s it can run %lld",
-                    prepared->spec.kernel_name,
+                    prepared->parts.kernel_file,
                     (long long)group_items(prepared),
                     context->device_name,
                     (long long)program->max_work_group_items);
@@ -203,7 +271,7 @@ static rlo_status check_compiled_limits(const rlo_context *context,
   if (program->local_memory_bytes > context->device_info.local_memory_bytes) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "kernel %s wants %lld bytes of local memory; %s has %lld",
-                    prepared->spec.kernel_name,
+                    prepared->parts.kernel_file,
                     (long long)program->local_memory_bytes,
                     context->device_name,
                     (long long)context->device_info.local_memory_bytes);
@@ -217,9 +285,8 @@ static rlo_status check_compiled_limits(const rlo_context *context,
 rlo_status rlo__prepared_launch_init(rlo_context *context,
                                      const rlo__launch *launch,
                                      rlo__prepared_launch *prepared) {
-  atomic_init(&prepared->program, NULL);
-  RLO_TRY(rlo__codegen_program(launch, &prepared->spec));
-  RLO_TRY(read_arguments(launch, prepared));
+  atomic_init(&prepared->spec, NULL);
+  RLO_TRY(read_arrays(launch, prepared));
   prepared->id = (uint64_t)atomic_fetch_add_explicit(
                      &context->last_launch_id, 1, memory_order_relaxed) +
                  1;
@@ -232,35 +299,108 @@ rlo_status rlo__prepared_launch_init(rlo_context *context,
   return check_limits(context, launch, prepared);
 }
 
-void rlo__prepared_launch_deinit(rlo_context *context,
-                                 rlo__prepared_launch *prepared) {
-  rlo__program_cache_put(
-      context->programs,
-      atomic_load_explicit(&prepared->program, memory_order_acquire));
-  rlo__codegen_deinit(&prepared->spec);
-  rlo__free(prepared->constants);
+static void free_spec(rlo__program_spec *spec) {
+  rlo__codegen_deinit(spec);
+  rlo__free(spec);
+}
+
+void rlo__prepared_launch_deinit(rlo__prepared_launch *prepared) {
+  free_spec(atomic_load_explicit(&prepared->spec, memory_order_acquire));
+  rlo__free(prepared->memory);
+}
+
+static bool arguments_are_equal(const rlo__prepared_launch *a,
+                                const rlo__prepared_launch *b) {
+  if (a->num_arguments != b->num_arguments ||
+      a->constant_bytes != b->constant_bytes) {
+    return false;
+  }
+  for (int32_t i = 0; i < a->num_arguments; ++i) {
+    if (a->arguments[i].kind != b->arguments[i].kind) {
+      return false;
+    }
+  }
+  return memcmp(a->constants, b->constants, a->constant_bytes) == 0;
+}
+
+static bool parts_are_equal(const rlo__prepared_launch *a,
+                            const rlo__prepared_launch *b) {
+  if (strcmp(a->parts.kernel_file, b->parts.kernel_file) != 0 ||
+      a->parts.num_defines != b->parts.num_defines ||
+      a->num_numbers != b->num_numbers) {
+    return false;
+  }
+  for (int32_t d = 0; d < a->parts.num_defines; ++d) {
+    const rlo__define *of_a = &a->parts.defines[d];
+    const rlo__define *of_b = &b->parts.defines[d];
+    if (strcmp(of_a->name, of_b->name) != 0 || of_a->count != of_b->count) {
+      return false;
+    }
+  }
+  return memcmp(a->parts.numbers,
+                b->parts.numbers,
+                (size_t)a->num_numbers * sizeof(int64_t)) == 0;
+}
+
+bool rlo__prepared_launch_equal(const rlo__prepared_launch *a,
+                                const rlo__prepared_launch *b) {
+  return a->src_base_bytes == b->src_base_bytes &&
+         a->dst_base_bytes == b->dst_base_bytes && a->work_dim == b->work_dim &&
+         memcmp(a->global_size, b->global_size, sizeof a->global_size) == 0 &&
+         memcmp(a->local_size, b->local_size, sizeof a->local_size) == 0 &&
+         arguments_are_equal(a, b) && parts_are_equal(a, b);
+}
+
+/* The text of the program, made by whoever needs it first. */
+static rlo_status find_spec(rlo_context *context,
+                            rlo__prepared_launch *prepared,
+                            const rlo__program_spec **out_spec) {
+  rlo__program_spec *spec =
+      atomic_load_explicit(&prepared->spec, memory_order_acquire);
+  if (spec == NULL) {
+    rlo__program_spec *made = rlo__alloc(sizeof *made);
+    if (made == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    rlo_status status = rlo__codegen_parts(&prepared->parts, made);
+    if (status != RLO_OK) {
+      rlo__free(made);
+      return status;
+    }
+    atomic_fetch_add_explicit(&context->texts, 1, memory_order_relaxed);
+    if (atomic_compare_exchange_strong_explicit(&prepared->spec,
+                                                &spec,
+                                                made,
+                                                memory_order_acq_rel,
+                                                memory_order_acquire)) {
+      spec = made;
+    } else {
+      free_spec(made);
+    }
+  }
+  *out_spec = spec;
+  return RLO_OK;
 }
 
 rlo_status rlo__prepared_launch_build(rlo_context *context,
                                       rlo__prepared_launch *prepared,
-                                      rlo__build_priority priority) {
-  if (atomic_load_explicit(&prepared->program, memory_order_acquire) != NULL) {
+                                      rlo__build_priority priority,
+                                      rlo__program_slot *slot) {
+  if (atomic_load_explicit(slot, memory_order_acquire) != NULL) {
     return RLO_OK;
   }
+  const rlo__program_spec *spec = NULL;
   rlo__program *program = NULL;
-  RLO_TRY(rlo__program_cache_get(
-      context->programs, &prepared->spec, priority, &program));
+  RLO_TRY(find_spec(context, prepared, &spec));
+  RLO_TRY(rlo__program_cache_get(context->programs, spec, priority, &program));
   rlo_status status = check_compiled_limits(context, prepared, program);
   if (status != RLO_OK) {
     rlo__program_cache_put(context->programs, program);
     return status;
   }
   rlo__program *none = NULL;
-  if (!atomic_compare_exchange_strong_explicit(&prepared->program,
-                                               &none,
-                                               program,
-                                               memory_order_acq_rel,
-                                               memory_order_acquire)) {
+  if (!atomic_compare_exchange_strong_explicit(
+          slot, &none, program, memory_order_acq_rel, memory_order_acquire)) {
     /* Another thread stored the same program first. */
     rlo__program_cache_put(context->programs, program);
   }
@@ -277,10 +417,9 @@ static void give_event(const rlo__launch_target *target, cl_event event) {
 }
 
 rlo_status rlo__prepared_launch_enqueue(rlo_context *context,
-                                        rlo__prepared_launch *prepared,
+                                        const rlo__prepared_launch *prepared,
+                                        rlo__program *program,
                                         const rlo__launch_target *target) {
-  rlo__program *program =
-      atomic_load_explicit(&prepared->program, memory_order_acquire);
   rlo__pooled_kernel *kernel = NULL;
   RLO_TRY(rlo__kernel_pool_take(&program->kernels, &kernel));
   rlo_status status = set_arguments(prepared, target, kernel);

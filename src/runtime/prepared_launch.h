@@ -14,27 +14,34 @@ typedef struct rlo__prepared_argument {
 } rlo__prepared_argument;
 
 /**
- * A launch of the planner with its source text, its arguments and its sizes as
- * OpenCL takes them: one kernel that runs when both memories are aligned well
- * enough. Immutable except for its program, which is built when it is first
- * needed.
+ * A launch of the planner with its arguments, its constants and its sizes as
+ * OpenCL takes them. Immutable, so that plans share it, but for the text of its
+ * program, which is made when it is first built. The program itself belongs to
+ * those who enqueue it.
  */
 typedef struct rlo__prepared_launch {
-  int64_t src_alignment_bytes, dst_alignment_bytes;
   int64_t src_base_bytes, dst_base_bytes;
-  rlo__program_spec spec;
   /** Unique among the prepared launches of the context; not 0. */
   uint64_t id;
-  int32_t num_arguments;
-  rlo__prepared_argument arguments[RLO__LAUNCH_MAX_ARGUMENTS];
-  /** The values of all constant arguments, packed. */
-  uint8_t *constants;
   cl_uint work_dim;
   size_t global_size[3];
   size_t local_size[3];
-  /** NULL until built; never changes afterwards. */
-  _Atomic(rlo__program *) program;
+  int32_t num_arguments;
+  /** All constant arguments take so many bytes of `constants`. */
+  uint32_t constant_bytes;
+  rlo__prepared_argument *arguments;
+  uint8_t *constants;
+  /** What its program is made of, and how many numbers that has. */
+  rlo__program_parts parts;
+  int32_t num_numbers;
+  /** All the arrays. Owned. */
+  void *memory;
+  /** NULL until first needed; never changes afterwards. Owned. */
+  _Atomic(rlo__program_spec *) spec;
 } rlo__prepared_launch;
+
+/** The program of a prepared launch: NULL until built, then never another. */
+typedef _Atomic(rlo__program *) rlo__program_slot;
 
 /** The queue, the memories and the events of one enqueue. The memories are
  *  borrowed and may be NULL where the launch reads or writes no bytes. */
@@ -53,7 +60,7 @@ typedef struct rlo__launch_target {
  * @param prepared  zeroed by the caller. On failure too, the caller calls
  *                  rlo__prepared_launch_deinit.
  * @return RLO_OK; RLO_UNSUPPORTED if the launch exceeds the device's limits;
- *         RLO_OUT_OF_MEMORY; or a failure of rlo__codegen_program.
+ *         RLO_OUT_OF_MEMORY.
  */
 RLO_NODISCARD rlo_status
 rlo__prepared_launch_init(rlo_context *context,
@@ -61,11 +68,15 @@ rlo__prepared_launch_init(rlo_context *context,
                           rlo__prepared_launch *prepared);
 
 /** Accepts a zeroed prepared launch. */
-void rlo__prepared_launch_deinit(rlo_context *context,
-                                 rlo__prepared_launch *prepared);
+void rlo__prepared_launch_deinit(rlo__prepared_launch *prepared);
+
+/** Whether two run the same kernel with the same arguments and sizes. */
+bool rlo__prepared_launch_equal(const rlo__prepared_launch *a,
+                                const rlo__prepared_launch *b);
 
 /**
- * Builds the program, unless it is built already.
+ * Builds the program, unless the slot has it already. Whoever owns the slot
+ * calls rlo__program_cache_put on what it holds in the end.
  * @return as rlo_plan_prepare; RLO_UNSUPPORTED if the compiled kernel cannot
  *         run work-groups of this size.
  * Threads: safe.
@@ -73,13 +84,15 @@ void rlo__prepared_launch_deinit(rlo_context *context,
 RLO_NODISCARD rlo_status
 rlo__prepared_launch_build(rlo_context *context,
                            rlo__prepared_launch *prepared,
-                           rlo__build_priority priority);
+                           rlo__build_priority priority,
+                           rlo__program_slot *slot);
 
-/** Enqueues the kernel. Its program is built, and the caller has checked the
- *  target. On failure *out_event is unchanged. Threads: safe. */
+/** Enqueues the kernel of its program. The caller has checked the target. On
+ *  failure *out_event is unchanged. Threads: safe. */
 RLO_NODISCARD rlo_status
 rlo__prepared_launch_enqueue(rlo_context *context,
-                             rlo__prepared_launch *prepared,
+                             const rlo__prepared_launch *prepared,
+                             rlo__program *program,
                              const rlo__launch_target *target);
 
 #endif

@@ -42,6 +42,32 @@ static void expect_axis(int32_t a, int64_t extent, int64_t src, int64_t dst) {
 
 RLO_TIMEOUT(60);
 
+static void expect_untouched(const void *bytes, size_t count) {
+  for (size_t n = 0; n < count; ++n) {
+    ck_assert_uint_eq(((const uint8_t *)bytes)[n], 0x5a);
+  }
+}
+
+/* Guards and terms are most of a problem's bytes, and most problems have few of
+ * them: neither lowering nor the canonical form clears or copies the others. */
+RLO_TEST(test_lower__touches_what_it_counts) {
+  rlo_shape src = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
+  rlo_shape dst =
+      tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
+  memset(&problem, 0x5a, sizeof problem);
+  lower(&src, &dst);
+  for (int32_t turn = 0; turn < 2; ++turn) {
+    const size_t num_guards = (size_t)problem.num_guards;
+    ck_assert_uint_eq(num_guards, 2);
+    ck_assert_int_eq(problem.num_terms, 0);
+    expect_untouched(&problem.terms, sizeof problem.terms);
+    expect_untouched(
+        &problem.guards[num_guards],
+        sizeof problem.guards - num_guards * sizeof problem.guards[0]);
+    ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+  }
+}
+
 /* f32[20,300]{1,0} to T(8,128): the box runs over the physical cells. */
 RLO_TEST(test_lower__plain_to_tiled_is_rows_with_pad_guards) {
   rlo_shape src = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);

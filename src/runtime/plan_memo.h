@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_RUNTIME_PLAN_MEMO_H
+#define RLO_RUNTIME_PLAN_MEMO_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/table.h"
+#include "base/thread.h"
+
+/** Something that was planned, by a key of numbers. Counted by references. */
+typedef struct rlo__memo_entry {
+  rlo__table_node node;
+  atomic_int_fast32_t num_references;
+  /** Owned. */
+  int64_t *key;
+  size_t key_count;
+  /** Called with the last reference; frees the entry, but for its key. */
+  void (*destroy)(struct rlo__memo_entry *entry);
+} rlo__memo_entry;
+
+/** Adds a reference. Threads: safe. */
+void rlo__memo_entry_retain(rlo__memo_entry *entry);
+
+/** Drops a reference; NULL is legal. Threads: safe. */
+void rlo__memo_entry_release(rlo__memo_entry *entry);
+
+/** What a context has planned: the most recently used of it. It is forgotten
+ *  when wisdom changes, which might decide otherwise. Threads: safe, but for
+ *  init and deinit. */
+typedef struct rlo__plan_memo {
+  rlo__mutex mutex;
+  bool has_mutex;
+  rlo__table table;
+  /** Rises with each rlo__plan_memo_clear. */
+  int64_t generation;
+  /** How often something was found. */
+  int64_t num_hits;
+} rlo__plan_memo;
+
+/** @param memo  zeroed. @return RLO_OK; RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__plan_memo_init(rlo__plan_memo *memo);
+
+/** Forgets everything. A zeroed memo is legal. */
+void rlo__plan_memo_deinit(rlo__plan_memo *memo);
+
+/** The hash of a key, for the functions below. */
+uint64_t rlo__plan_memo_hash(const int64_t *key, size_t key_count);
+
+/**
+ * Finds what was planned for a key.
+ * @param out_generation  to be given to rlo__plan_memo_add if there is nothing.
+ * @return a new reference; NULL if there is nothing.
+ */
+rlo__memo_entry *rlo__plan_memo_find(rlo__plan_memo *memo,
+                                     uint64_t hash,
+                                     const int64_t *key,
+                                     size_t key_count,
+                                     int64_t *out_generation);
+
+/** Remembers what has just been planned, and takes a reference of its own;
+ *  unless the memo was cleared since the generation. */
+void rlo__plan_memo_add(rlo__plan_memo *memo,
+                        uint64_t hash,
+                        int64_t generation,
+                        rlo__memo_entry *entry);
+
+/** Forgets everything: the wisdom has changed. */
+void rlo__plan_memo_clear(rlo__plan_memo *memo);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What planning leaves for later, and what a context remembers of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/thread.h"
+#include "relayout/ops.h"
+#include "runtime/context.h"
+#include "support/device_suite.h"
+#include "support/shape_of.h"
+
+enum { ELEMENTS = 1024, BYTES = 4 * ELEMENTS, ROOM = BYTES + 256, THREADS = 6 };
+
+static rlo_problem copy, other;
+static cl_mem src, dst;
+
+static rlo_problem lower(const char *from_text,
+                         const char *to_text,
+                         const int32_t *permutation) {
+  static rlo_problem problem;
+  rlo_shape from = test_shape_of(from_text);
+  rlo_shape to = test_shape_of(to_text);
+  ck_assert_int_eq(rlo_relayout_lower(&from, &to, permutation, &problem),
+                   RLO_OK);
+  return problem;
+}
+
+static void begin_file(void) {
+  test_device_optimise(false);
+  open_device();
+  /* Wide units where memory is aligned, and elements where it is not. */
+  copy = lower("f32[1024]", "f32[1024]", NULL);
+  /* A small transposition is the same for both. */
+  other = lower("f32[32,32]", "f32[32,32]", (const int32_t[]){1, 0});
+  ck_assert_int_eq(rlo_buffer_create(device.context, ROOM, &src), RLO_OK);
+  ck_assert_int_eq(rlo_buffer_create(device.context, ROOM, &dst), RLO_OK);
+}
+
+static void end_file(void) {
+  rlo_buffer_release(device.context, src);
+  rlo_buffer_release(device.context, dst);
+  close_device();
+}
+
+RLO_FILE_FIXTURE(begin_file, end_file);
+RLO_TIMEOUT(120);
+
+/* What was done since the last call. */
+typedef struct done {
+  int64_t planned, texts, hits;
+} done;
+
+static done take_done(void) {
+  static done before;
+  rlo_context *context = device.context;
+  const done now = {atomic_load(&context->planned),
+                    atomic_load(&context->texts),
+                    context->memo.num_hits};
+  const done since = {now.planned - before.planned,
+                      now.texts - before.texts,
+                      now.hits - before.hits};
+  before = now;
+  return since;
+}
+
+#define EXPECT_DONE(num_planned, num_texts, num_hits) \
+  do {                                                \
+    const done since_ = take_done();                  \
+    ck_assert_int_eq(since_.planned, num_planned);    \
+    ck_assert_int_eq(since_.texts, num_texts);        \
+    ck_assert_int_eq(since_.hits, num_hits);          \
+  } while (0)
+
+static rlo_plan *plan_of(const rlo_problem *problem,
+                         const rlo_plan_options *options) {
+  rlo_plan *plan = NULL;
+  ck_assert_msg(
+      rlo_plan_create(device.context, problem, options, &plan) == RLO_OK,
+      "%s",
+      rlo_error_last()->message);
+  return plan;
+}
+
+static rlo_status enqueue_at(rlo_plan *plan, int64_t offset_bytes) {
+  return rlo_enqueue(
+      plan, device.queue, src, 64, dst, offset_bytes, 0, NULL, NULL);
+}
+
+/* Nothing is remembered, and nothing counted. */
+static void begin_anew(void) {
+  rlo_context_clear_wisdom(device.context);
+  (void)take_done();
+}
+
+RLO_TEST(test_planned__does_what_is_needed_when_it_is_needed) {
+  begin_anew();
+  rlo_plan *plan = plan_of(&copy, NULL);
+  EXPECT_DONE(1, 0, 0);
+  ck_assert_int_eq(enqueue_at(plan, 64), RLO_OK);
+  EXPECT_DONE(0, 1, 0);
+  ck_assert_int_eq(enqueue_at(plan, 128), RLO_OK);
+  EXPECT_DONE(0, 0, 0);
+  ck_assert_int_eq(enqueue_at(plan, 4), RLO_OK);
+  EXPECT_DONE(1, 1, 0);
+  ck_assert_int_eq(enqueue_at(plan, 8), RLO_OK);
+  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  EXPECT_DONE(0, 0, 0);
+  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+
+  /* One that is the same for any memory has one program. */
+  rlo_context_stats before;
+  rlo_context_stats after;
+  rlo_plan *same = plan_of(&other, NULL);
+  ck_assert_int_eq(enqueue_at(same, 64), RLO_OK);
+  EXPECT_DONE(1, 1, 0);
+  rlo_context_get_stats(device.context, &before);
+  ck_assert_int_eq(enqueue_at(same, 4), RLO_OK);
+  ck_assert_int_eq(enqueue_at(same, 4), RLO_OK);
+  EXPECT_DONE(1, 0, 0);
+  rlo_context_get_stats(device.context, &after);
+  ck_assert_int_eq(before.programs_built, after.programs_built);
+  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  rlo_plan_release(plan);
+  rlo_plan_release(same);
+}
+
+RLO_TEST(test_planned__prepare_leaves_nothing_for_enqueue) {
+  begin_anew();
+  rlo_plan *plan = plan_of(&copy, NULL);
+  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  EXPECT_DONE(2, 2, 0);
+  ck_assert_int_eq(enqueue_at(plan, 64), RLO_OK);
+  ck_assert_int_eq(enqueue_at(plan, 4), RLO_OK);
+  EXPECT_DONE(0, 0, 0);
+  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  rlo_plan_release(plan);
+}
+
+RLO_TEST(test_planned__is_remembered) {
+  begin_anew();
+  rlo_plan *plan = plan_of(&copy, NULL);
+  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  rlo_plan_info info;
+  rlo_plan_get_info(plan, &info);
+  char parameters[160];
+  strcpy(parameters, info.parameters);
+  const char *family = info.family;
+  rlo_plan_release(plan);
+  (void)take_done();
+
+  /* After the plan has gone: one allocation, the plan. */
+  const rlo_plan_options defaults = RLO_PLAN_OPTIONS_INIT;
+  rlo__alloc_set_fault(0, false);
+  rlo_plan *again = plan_of(&copy, &defaults);
+  ck_assert_int_le(rlo__alloc_tried_count(), 1);
+  rlo_plan_get_info(again, &info);
+  ck_assert_str_eq(info.family, family);
+  ck_assert_str_eq(info.parameters, parameters);
+  ck_assert_int_eq(info.src_bytes, BYTES);
+  ck_assert_int_eq(enqueue_at(again, 64), RLO_OK);
+  ck_assert_int_eq(enqueue_at(again, 4), RLO_OK);
+  EXPECT_DONE(0, 0, 1);
+  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  rlo_plan_release(again);
+}
+
+RLO_TEST(test_planned__what_differs_is_planned_anew) {
+  begin_anew();
+  rlo_plan *plans[8];
+  int32_t count = 0;
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  plans[count++] = plan_of(&copy, NULL);
+  options.is_aligned = true;
+  plans[count++] = plan_of(&copy, &options);
+  options.is_aligned = false;
+  options.device_class = RLO_DEVICE_CLASS_GPU;
+  plans[count++] = plan_of(&copy, &options);
+  static rlo_problem more;
+  more = copy;
+  ++more.read_bytes;
+  plans[count++] = plan_of(&more, NULL);
+  EXPECT_DONE(4, 0, 0);
+
+  /* What the caller forces is not remembered. */
+  options = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
+  options.family = "gather";
+  plans[count++] = plan_of(&copy, &options);
+  plans[count++] = plan_of(&copy, &options);
+  EXPECT_DONE(2, 0, 0);
+
+  /* Options are checked, whatever is known. */
+  rlo_plan *none = NULL;
+  options = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
+  options.measure_seconds = -1.0;
+  ck_assert_int_eq(rlo_plan_create(device.context, &copy, &options, &none),
+                   RLO_INVALID_ARGUMENT);
+  options.struct_size = 3;
+  ck_assert_int_eq(rlo_plan_create(device.context, &copy, &options, &none),
+                   RLO_INVALID_ARGUMENT);
+  more.num_guards = -1;
+  ck_assert_int_eq(rlo_plan_create(device.context, &more, NULL, &none),
+                   RLO_INVALID_ARGUMENT);
+
+  /* Wisdom may decide otherwise. */
+  (void)take_done();
+  plans[count++] = plan_of(&copy, NULL);
+  EXPECT_DONE(0, 0, 1);
+  ck_assert_int_eq(rlo_context_import_wisdom(
+                       device.context, "relayout-wisdom\t1\n", 18, NULL, NULL),
+                   RLO_OK);
+  plans[count++] = plan_of(&copy, NULL);
+  EXPECT_DONE(1, 0, 0);
+  for (int32_t n = 0; n < count; ++n) {
+    rlo_plan_release(plans[n]);
+  }
+}
+
+RLO_TEST(test_planned__remembers_so_many) {
+  begin_anew();
+  static rlo_problem many;
+  many = copy;
+  for (int32_t n = 0; n < 400; ++n) {
+    ++many.read_bytes;
+    rlo_plan_release(plan_of(&many, NULL));
+  }
+  EXPECT_DONE(400, 0, 0);
+  ck_assert_uint_eq(device.context->memo.table.count, 256);
+  rlo_plan_release(plan_of(&many, NULL));
+  EXPECT_DONE(0, 0, 1);
+  many.read_bytes -= 399;
+  rlo_plan_release(plan_of(&many, NULL));
+  EXPECT_DONE(1, 0, 0);
+}
+
+/* An enqueue that has to plan fails as a plan does, and may be repeated. */
+RLO_TEST(test_planned__a_second_launch_survives_running_out_of_memory) {
+  begin_anew();
+  int64_t live = rlo__alloc_live_count();
+  rlo_plan *plan = plan_of(&copy, NULL);
+  ck_assert_int_eq(enqueue_at(plan, 64), RLO_OK);
+  rlo_context_stats before;
+  rlo_context_stats after;
+  rlo_context_get_stats(device.context, &before);
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  int64_t nth = 1;
+  for (; status == RLO_OUT_OF_MEMORY; ++nth) {
+    ck_assert_int_le(nth, 100);
+    rlo__alloc_set_fault(nth, false);
+    status = enqueue_at(plan, 4);
+    rlo__alloc_set_fault(0, false);
+    rlo_context_get_stats(device.context, &after);
+    ck_assert_int_eq(after.launches - before.launches, status == RLO_OK);
+  }
+  ck_assert_int_eq(status, RLO_OK);
+  ck_assert_int_ge(nth, 4);
+  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  rlo_plan_release(plan);
+  rlo_context_clear_wisdom(device.context);
+  ck_assert_int_le(rlo__alloc_live_count(), live + 8);
+}
+
+static void ask(void *payload) {
+  rlo_plan **plan = payload;
+  for (int32_t n = 0; n < 200; ++n) {
+    rlo_plan *one = NULL;
+    if (rlo_plan_create(
+            device.context, n % 2 == 0 ? &copy : &other, NULL, &one) !=
+            RLO_OK ||
+        rlo_enqueue(*plan, device.queue, src, 64, dst, 4, 0, NULL, NULL) !=
+            RLO_OK) {
+      abort();
+    }
+    rlo_plan_release(one);
+    if (n % 50 == 0) {
+      rlo_context_clear_wisdom(device.context);
+    }
+  }
+}
+
+/* All at once: create equal plans, forget them, and need the second launch. */
+RLO_TEST(test_planned__many_may_ask_at_once) {
+  rlo_plan *plan = plan_of(&copy, NULL);
+  begin_anew();
+  rlo__thread threads[THREADS];
+  for (int32_t t = 0; t < THREADS; ++t) {
+    ck_assert_int_eq(rlo__thread_start(ask, &plan, &threads[t]), RLO_OK);
+  }
+  for (int32_t t = 0; t < THREADS; ++t) {
+    rlo__thread_join(&threads[t]);
+  }
+  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  const done since = take_done();
+  /* Once after each forgetting, or as often as threads met there. */
+  ck_assert_int_le(since.planned, 1 + 2 * THREADS * (4 * THREADS + 1));
+  ck_assert_int_gt(since.hits, 0);
+  /* Of the plan that all share. */
+  ck_assert_int_le(since.texts, THREADS);
+  rlo_plan_release(plan);
+}
