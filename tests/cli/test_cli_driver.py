@@ -8,7 +8,9 @@ import signal
 from cli_case import CliCase, main, npy_bytes
 
 VERBS = [["devices"], ["copy-limit"], ["demo", "--small"],
-         ["convert", "in.npy", "out.npy", "--perm", "1,0"],
+         ["convert", "in.npy", "out.npy", "--perm", "1,0", "--device",
+          "default"],
+         ["convert", "in.npy", "out.npy", "--family", "tile"],
          ["convert", "in.npy", "out.npy", "--memory", "4MiB"],
          ["convert", "in.npy", "out.npy", "--memory", "4MiB", "--device",
           "all"]]
@@ -34,6 +36,8 @@ class NoPlatform(CliCase):
     def test_host_needs_none(self):
         self.write("in.npy", npy_bytes("<f4", (2, 3), b"\0" * 24))
         self.ok("convert", "--host", "in.npy", "out.npy", env=self.ENV)
+        self.ok("convert", "in.npy", "small.npy", env=self.ENV)
+        self.assertEqual(self.read("small.npy"), self.read("out.npy"))
 
 
 class DyingDriver(CliCase):
