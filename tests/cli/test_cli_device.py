@@ -119,6 +119,24 @@ class Convert(CliCase):
         self.assertEqual(left, [])
 
 
+    def test_a_warm_cache_has_the_program(self):
+        environment = {"RELAYOUT_CACHE_DIR": self.path("cache")}
+        self.write("suite", b"# one program\n"
+                   b"f32[35,51] f32[35,51]{0,1}\n\n"
+                   b"f32[51,35] f32[35,51] 1,0\n")
+        warm = ["cache", "warm", "--suite", "suite", "--json"]
+        first, again = [json.loads(self.ok(*warm, env=environment))["pairs"]
+                        for _ in range(2)]
+        self.assertEqual([(p["programs_compiled"], p["programs_found"])
+                          for p in first + again],
+                         [(1, 0), (0, 1), (0, 1), (0, 1)])
+        held = json.loads(self.ok("cache", "show", "--json", env=environment))
+        self.assertEqual(held["entries"], 1)
+        self.ok("convert", "in.npy", "out.npy", "--to", "{0,1}", *ON_DEVICE,
+                env=environment)
+        after = json.loads(self.ok("cache", "show", "--json", env=environment))
+        self.assertEqual(after, held)
+
     def test_the_second_time_finds_the_program_on_disk(self):
         environment = {"RELAYOUT_CACHE_DIR": self.path("cache")}
         arguments = ["convert", "in.npy", "out.npy", "--to", "{0,1}",

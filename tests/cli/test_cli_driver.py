@@ -27,6 +27,11 @@ class NoPlatform(CliCase):
                     self.fails(1, "OpenCL", *verb, *isolation, env=self.ENV)
         self.assert_files("in.npy")
 
+    def test_no_cache_is_warmed(self):
+        self.fails(1, "OpenCL", "cache", "warm",
+                   env={**self.ENV, "RELAYOUT_CACHE_DIR": self.path("cache")})
+        self.assert_files()
+
     def test_explain_tells_the_way_without(self):
         result = self.run_command("explain", "f32[2]", "f32[2]", env=self.ENV)
         self.assertEqual((result.code, result.out), (1, ""))
