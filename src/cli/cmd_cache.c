@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "relayout/opencl.h"
+#include "relayout/ops.h"
 
 #include "command.h"
 #include "display.h"
 #include "json.h"
 #include "message.h"
 #include "options.h"
+#include "pair_suite.h"
 #include "session.h"
+#include "subprocess.h"
+
+typedef struct cache_request {
+  rlo__common_options common;
+  /* NULL if not given. */
+  const char *suite_path;
+  /* Of warm. */
+  rlo__pair_suite suite;
+  rlo__json json;
+} cache_request;
 
 static void print_json(const rlo_cache_info *info) {
   rlo__json json = {0};
@@ -59,35 +73,233 @@ static int clear(bool is_json) {
   return RLO__EXIT_OK;
 }
 
+/* ------------------------------------------------------------------- warm */
+
+/* Of images, matrices and tables of 1, 2 and 4 bytes to an element. Programs
+ * serve all shapes, but distinguish whether rows begin at lines of 64 bytes. */
+static const char *const common_pairs[][3] = {
+    {"f32[1024,1024]", "f32[1024,1024]{0,1}", NULL},
+    {"f32[1023,1025]", "f32[1023,1025]{0,1}", NULL},
+    {"f32[8,56,56,64]", "f32[8,64,56,56]", "0,3,1,2"},
+    {"f32[8,64,55,55]", "f32[8,55,55,64]", "0,2,3,1"},
+    {"f32[8,512,12,64]", "f32[8,12,512,64]", "0,2,1,3"},
+    {"f32[65536,3]", "f32[3,65536]", "1,0"},
+    {"bf16[1024,1024]", "bf16[1024,1024]{0,1}", NULL},
+    {"bf16[1023,1025]", "bf16[1023,1025]{0,1}", NULL},
+    {"bf16[8,512,12,64]", "bf16[8,12,512,64]", "0,2,1,3"},
+    {"u8[8,224,224,3]", "u8[8,3,224,224]", "0,3,1,2"},
+    {"u8[8,3,224,224]", "u8[8,224,224,3]", "0,2,3,1"},
+    {"u8[1024,1024]", "u8[1024,1024]{0,1}", NULL}};
+
+static int add_common_pairs(rlo__pair_suite *suite) {
+  int code = RLO__EXIT_OK;
+  const size_t count = sizeof(common_pairs) / sizeof(common_pairs[0]);
+  for (size_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
+    const char *const *pair = common_pairs[n];
+    code = rlo__pair_suite_add(suite, "cache", pair[0], pair[1], pair[2]);
+  }
+  return code;
+}
+
+/* Some drivers compile a part at the first launch only, and keep that in a
+ * directory of their own. */
+static int launch(rlo__session *session,
+                  rlo_plan *plan,
+                  const rlo_problem *problem) {
+  cl_mem src = NULL;
+  cl_mem dst = NULL;
+  double seconds = 0;
+  int code =
+      rlo__session_create_buffer(session, (size_t)problem->src_bytes, &src);
+  if (code == RLO__EXIT_OK) {
+    code =
+        rlo__session_create_buffer(session, (size_t)problem->dst_bytes, &dst);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = rlo__session_run(session, plan, src, dst, &seconds);
+  }
+  rlo_buffer_release(session->context, dst);
+  rlo_buffer_release(session->context, src);
+  return code;
+}
+
+static void print_warmed(cache_request *request,
+                         const rlo__pair *pair,
+                         const char *family,
+                         const rlo_context_stats *before,
+                         const rlo_context_stats *after) {
+  const int64_t built = after->programs_built - before->programs_built;
+  const int64_t found = after->disk_hits - before->disk_hits +
+                        after->program_hits - before->program_hits;
+  rlo__shape_text src;
+  rlo__shape_text dst;
+  rlo__shape_text_make(&pair->src, &src);
+  rlo__shape_text_make(&pair->dst, &dst);
+  if (!request->common.is_json) {
+    printf("%s %s: %s, %" PRId64 " compiled, %" PRId64 " found\n",
+           src.text,
+           dst.text,
+           family,
+           built,
+           found);
+    fflush(stdout);
+    return;
+  }
+  rlo__json *json = &request->json;
+  rlo__json_begin_object(json, NULL);
+  rlo__json_string(json, "src", src.text);
+  rlo__json_string(json, "dst", dst.text);
+  rlo__json_string(json, "family", family);
+  rlo__json_int(json, "programs_compiled", built);
+  rlo__json_int(json, "programs_found", found);
+  rlo__json_end_object(json);
+}
+
+static int warm_pair(cache_request *request,
+                     rlo__session *session,
+                     const rlo__pair *pair,
+                     rlo_problem *problem) {
+  if (rlo_relayout_lower(&pair->src, &pair->dst, pair->permutation, problem) !=
+      RLO_OK) {
+    return rlo__fail_last();
+  }
+  rlo_context_stats before;
+  rlo_context_get_stats(session->context, &before);
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  /* Buffers are; sub-buffers of any offset take what an enqueue compiles. */
+  options.is_aligned = true;
+  rlo_plan *plan = NULL;
+  if (rlo_plan_create(session->context, problem, &options, &plan) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  int code = rlo_plan_prepare(plan) == RLO_OK ? launch(session, plan, problem)
+                                              : rlo__fail_last();
+  if (code == RLO__EXIT_OK) {
+    rlo_plan_info info;
+    rlo_context_stats after;
+    rlo_plan_get_info(plan, &info);
+    rlo_context_get_stats(session->context, &after);
+    print_warmed(request, pair, info.family, &before, &after);
+  }
+  rlo_plan_release(plan);
+  return code;
+}
+
+static int warm_all(cache_request *request, rlo__session *session) {
+  rlo_problem *problem = calloc(1, sizeof(*problem));
+  if (problem == NULL) {
+    return rlo__fail("cannot get %zu bytes of memory", sizeof(*problem));
+  }
+  if (request->common.is_json) {
+    rlo__json_begin_object(&request->json, NULL);
+    rlo__json_string(&request->json, "device", session->device_name);
+    rlo__json_begin_array(&request->json, "pairs");
+  }
+  int code = RLO__EXIT_OK;
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < request->suite.count; ++n) {
+    code = warm_pair(request, session, &request->suite.pairs[n], problem);
+  }
+  if (request->common.is_json) {
+    rlo__json_end_array(&request->json);
+    rlo__json_end_object(&request->json);
+  }
+  free(problem);
+  return code;
+}
+
+static int warm_in_session(void *payload) {
+  cache_request *request = payload;
+  rlo__session session;
+  int code = rlo__session_init(request->common.device_index, &session);
+  if (code == RLO__EXIT_OK) {
+    code = warm_all(request, &session);
+  }
+  rlo__session_deinit(&session);
+  return code;
+}
+
+/* Reads and checks all pairs before the first program is compiled. */
+static int warm(cache_request *request) {
+  int code =
+      request->suite_path == NULL
+          ? add_common_pairs(&request->suite)
+          : rlo__pair_suite_read(&request->suite, "cache", request->suite_path);
+  rlo_cache_info info;
+  if (code == RLO__EXIT_OK &&
+      rlo_cache_inspect(rlo__cache_dir(), &info) != RLO_OK) {
+    code = rlo__fail_last();
+  }
+  if (code == RLO__EXIT_OK && !info.is_usable) {
+    code = rlo__fail("compiled programs are not stored: %s", info.reason);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = rlo__subprocess_run(
+        request->common.is_isolated, warm_in_session, request);
+  }
+  rlo__pair_suite_deinit(&request->suite);
+  return code;
+}
+
+/* ------------------------------------------------------------------- command
+ */
+
+static int take_option(void *payload, int option, const char *value) {
+  cache_request *request = payload;
+  if (option == RLO__OPTION_SUITE) {
+    request->suite_path = value;
+  }
+  return RLO__EXIT_OK;
+}
+
 static const struct option options[] = {
     {"help", no_argument, NULL, RLO__OPTION_HELP},
     {"json", no_argument, NULL, RLO__OPTION_JSON},
+    {"suite", required_argument, NULL, RLO__OPTION_SUITE},
+    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
+    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
     {0}};
 
 static int run(int argc, char **argv) {
-  static const char *const words[] = {"show", "clear"};
-  rlo__common_options common;
-  int code = rlo__options_take(&rlo__cmd_cache, argc, argv, NULL, &common);
+  static const char *const words[] = {"show", "clear", "warm"};
+
+  enum { SHOW, CLEAR, WARM };
+
+  cache_request request = {0};
+  int code =
+      rlo__options_take(&rlo__cmd_cache, argc, argv, &request, &request.common);
   if (code != RLO__EXIT_OK) {
     return code;
   }
   char **operands;
-  code = rlo__operands_take(argc, argv, 1, "show or clear", &operands);
+  code = rlo__operands_take(argc, argv, 1, "show, clear or warm", &operands);
   int32_t word = 0;
   if (code == RLO__EXIT_OK) {
-    code = rlo__word_parse(argv[0], NULL, operands[0], words, 2, &word);
+    code = rlo__word_parse(argv[0], NULL, operands[0], words, 3, &word);
+  }
+  if (code == RLO__EXIT_OK && word != WARM &&
+      (request.suite_path != NULL || request.common.device_index >= 0)) {
+    code = rlo__fail_usage(
+        argv[0], "--suite and --device are of warm, not of %s", words[word]);
   }
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  return word == 0 ? show(common.is_json) : clear(common.is_json);
+  switch (word) {
+    case SHOW:
+      return show(request.common.is_json);
+    case CLEAR:
+      return clear(request.common.is_json);
+    default:
+      return warm(&request);
+  }
 }
 
 const rlo__command rlo__cmd_cache = {
     .name = "cache",
-    .summary = "show or empty the directory of compiled programs",
+    .summary = "show, empty or fill the directory of compiled programs",
     .help =
         "Usage: relayout cache show|clear [--json]\n"
+        "       relayout cache warm [--suite FILE] [OPTION...]\n"
         "\n"
         "Programs that were compiled for a device are stored in\n"
         "$RELAYOUT_CACHE_DIR, else $XDG_CACHE_HOME/relayout, else\n"
@@ -101,12 +313,33 @@ const rlo__command rlo__cmd_cache = {
         "\n"
         "  show    print where it is and how much it holds\n"
         "  clear   delete what it holds; other files in it stay\n"
+        "  warm    compile the programs for a suite of relayouts, of arrays in "
+        "whole\n"
+        "          buffers, and launch each once; what is stored is not "
+        "compiled\n"
+        "          again. A program serves other shapes, too\n"
+        "\n"
+        "  --suite FILE  a pair of shapes to a line, and after them a "
+        "permutation\n"
+        "                if there is one; # begins a comment; - is standard "
+        "input.\n"
+        "                Without it 12 pairs of matrices and images of 1, 2 "
+        "and 4\n"
+        "                bytes to an element\n"
+        "  --device N    a device of `relayout devices`; the default device\n"
+        "                without it\n"
+        "  --no-isolate  use the OpenCL driver in this process\n"
         "  --json  print an object with the keys path, is_usable, reason,\n"
-        "          entries, bytes\n"
+        "          entries, bytes; of warm with device and pairs, which have\n"
+        "          src, dst, family, programs_compiled, programs_found\n"
         "\n"
         "PoCL, the driver for CPUs, stores files of its own in\n"
         "$POCL_CACHE_DIR, else $XDG_CACHE_HOME/pocl/kcache, else\n"
-        "$HOME/.cache/pocl/kcache.\n",
+        "$HOME/.cache/pocl/kcache.\n"
+        "\n"
+        "Example: relayout-bench --pairs ttc57 | relayout cache warm --suite "
+        "-\n",
     .options = options,
+    .take_option = take_option,
     .run = run,
 };

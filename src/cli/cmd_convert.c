@@ -32,16 +32,28 @@ static int open_source(rlo__conversion *c) {
   return rlo__array_source_open(c->request.input_path, &hints, &c->source);
 }
 
-/* Devices refuse most elements of other sizes. Unless one is named, the host
- * packs and unpacks. */
-static void choose_host(rlo__conversion *c) {
-  rlo__device_choice *devices = &c->request.stream.devices;
-  bool is_device_named = devices->is_all || devices->count > 0 ||
-                         c->request.family != NULL ||
-                         c->request.schedule != NULL;
-  bool is_repacking =
-      c->problem.unit_bits != rlo_problem_dst_unit_bits(&c->problem);
-  devices->is_none |= is_repacking && !is_device_named;
+static bool is_large(const rlo__conversion *c) {
+  return c->source.bytes > RLO__LARGE_BYTES ||
+         c->problem.dst_bytes > RLO__LARGE_BYTES;
+}
+
+/* Chooses where the array is moved, unless the command line does. Devices
+ * refuse most elements of other sizes: the host packs and unpacks. A small
+ * array is moved by the host before a driver is loaded, let alone a kernel
+ * compiled. */
+static rlo__convert_place choose_place(const rlo__conversion *c) {
+  const rlo__stream_options *stream = &c->request.stream;
+  if (stream->is_device || stream->devices.is_none ||
+      c->request.family != NULL || c->request.schedule != NULL) {
+    return RLO__CONVERT_PLACE_ASKED_FOR;
+  }
+  if (c->problem.unit_bits != rlo_problem_dst_unit_bits(&c->problem)) {
+    return RLO__CONVERT_PLACE_HOST_PACKS;
+  }
+  const bool is_in_pieces =
+      rlo__stream_is_asked_for(stream) || stream->is_resumed || is_large(c);
+  return is_in_pieces ? RLO__CONVERT_PLACE_DEFAULT_DEVICE
+                      : RLO__CONVERT_PLACE_HOST_IS_SOONER;
 }
 
 /* Sets dst_shape and problem from the source's shape and the options. */
@@ -71,7 +83,10 @@ static int lower(rlo__conversion *c) {
     return rlo__fail_last();
   }
   c->source.has_checked_values = rlo__values_may_be_cut(src, &c->dst_shape);
-  choose_host(c);
+  c->place = choose_place(c);
+  c->request.stream.devices.is_none |=
+      c->place == RLO__CONVERT_PLACE_HOST_PACKS ||
+      c->place == RLO__CONVERT_PLACE_HOST_IS_SOONER;
   return RLO__EXIT_OK;
 }
 
@@ -114,6 +129,13 @@ static void print_estimate(const rlo__conversion *c,
   }
 }
 
+/* Values of the key chosen_by. */
+static const char *const place_names[] = {
+    [RLO__CONVERT_PLACE_ASKED_FOR] = "option",
+    [RLO__CONVERT_PLACE_HOST_PACKS] = "element size",
+    [RLO__CONVERT_PLACE_HOST_IS_SOONER] = "size",
+    [RLO__CONVERT_PLACE_DEFAULT_DEVICE] = "default"};
+
 /* `family` and `device`: NULL on the host. */
 static void add_result_keys(const rlo__conversion *c,
                             const char *family,
@@ -122,6 +144,7 @@ static void add_result_keys(const rlo__conversion *c,
   const bool is_on_host = c->request.stream.devices.is_none;
   rlo__json_string(json, "family", is_on_host ? "host" : family);
   rlo__json_string(json, "device", is_on_host ? NULL : device);
+  rlo__json_string(json, "chosen_by", place_names[c->place]);
 }
 
 static void print_result(const rlo__conversion *c,
@@ -172,11 +195,10 @@ static void print_failure(const rlo__conversion *c, rlo_status status) {
 /* What is small is faster without threads and pieces; a family or a schedule is
  * of one kernel for the whole array. */
 static bool is_job_wanted(const rlo__conversion *c) {
-  bool is_large = c->source.bytes > RLO__LARGE_BYTES ||
-                  c->problem.dst_bytes > RLO__LARGE_BYTES;
   return rlo__stream_is_asked_for(&c->request.stream) ||
          c->request.stream.is_resumed ||
-         (is_large && c->request.family == NULL && c->request.schedule == NULL);
+         (is_large(c) && c->request.family == NULL &&
+          c->request.schedule == NULL);
 }
 
 static int verify(const void *payload,
@@ -386,8 +408,9 @@ const rlo__command rlo__cmd_convert = {
     .help =
         "Usage: relayout convert [OPTION...] IN OUT\n"
         "\n"
-        "Reads an array, moves it to another layout on a device, and writes\n"
-        "it. Without --to the result is in C order, so that\n"
+        "Reads an array, moves it to another layout, and writes it. Without "
+        "--to\n"
+        "the result is in C order, so that\n"
         "\n"
         "  relayout convert in.npy out.npy --perm 0,3,1,2\n"
         "\n"
@@ -417,10 +440,15 @@ const rlo__command rlo__cmd_convert = {
         "                may go on behind them\n"
         "  --byte-order big|little\n"
         "                that of the numbers in a file of bare bytes\n"
-        "  --device N    a device of `relayout devices`; the default device\n"
-        "                without it. Several between commas, or all, share "
-        "the\n"
-        "                work on a large array; none is --host\n"
+        "  --device N    a device of `relayout devices`, or default. Several "
+        "between\n"
+        "                commas, or all, share the work on a large array; none "
+        "is\n"
+        "                --host. Without it the host moves an array of at "
+        "most\n"
+        "                64 MiB, which takes less time than opening a device, "
+        "and\n"
+        "                the default device moves larger ones\n"
         "  --family F    use this family of kernels\n"
         "  --schedule S  run it by this schedule, such as 'output order'; "
         "also\n"
@@ -430,7 +458,9 @@ const rlo__command rlo__cmd_convert = {
         "appears;\n"
         "                of more than 1 GiB, 100000 elements of it\n"
         "  --json        print an object with the keys shape, file,\n"
-        "                physical_bytes, family, device, seconds, is_verified\n"
+        "                physical_bytes, family, device, chosen_by (option, "
+        "size,\n"
+        "                element size or default), seconds, is_verified\n"
         "  --no-isolate  use the OpenCL driver in this process\n"
         "\n"
         "Large arrays. An array of more than 64 MiB, before or after, is moved "

@@ -14,128 +14,12 @@
 #include "json.h"
 #include "message.h"
 #include "options.h"
+#include "pair_suite.h"
 #include "session.h"
 #include "subprocess.h"
 
-/* A relayout to measure. */
-typedef struct shape_pair {
-  rlo_shape src;
-  rlo_shape dst;
-  int32_t permutation[RLO_MAX_RANK];
-} shape_pair;
-
-/* The relayouts of a suite. In its file, one per line: "SRC DST" or
- * "SRC DST 1,0". */
-typedef struct pair_list {
-  int32_t count;
-  shape_pair *pairs;
-} pair_list;
-
-enum { MAX_LINE_BYTES = 65536, MAX_PAIRS = 1 << 16 };
-
-/* `permutation` may be NULL; `verb` is used in messages. */
-static int parse_pair(const char *verb,
-                      const char *src,
-                      const char *dst,
-                      const char *permutation,
-                      shape_pair *out_pair) {
-  int code = rlo__shape_operand_parse(src, &out_pair->src);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__shape_operand_parse(dst, &out_pair->dst);
-  }
-  return code != RLO__EXIT_OK ? code
-                              : rlo__permutation_parse(verb,
-                                                       "the permutation",
-                                                       permutation,
-                                                       out_pair->src.rank,
-                                                       out_pair->permutation);
-}
-
-static int add_line(const char *verb, char *line, pair_list *suite) {
-  static const char blanks[] = " \t\r\n";
-  char *rest = NULL;
-  const char *src = strtok_r(line, blanks, &rest);
-  if (src == NULL || src[0] == '#') {
-    return RLO__EXIT_OK;
-  }
-  const char *dst = strtok_r(NULL, blanks, &rest);
-  const char *permutation = strtok_r(NULL, blanks, &rest);
-  if (dst == NULL || strtok_r(NULL, blanks, &rest) != NULL) {
-    return rlo__fail("expected two shapes and optionally a permutation");
-  }
-  if (suite->count == MAX_PAIRS) {
-    return rlo__fail("a suite has at most %d pairs", MAX_PAIRS);
-  }
-  /* The capacity doubles when the count reaches a power of two. */
-  if ((suite->count & (suite->count - 1)) == 0) {
-    size_t room = suite->count == 0 ? 1 : 2 * (size_t)suite->count;
-    shape_pair *pairs = realloc(suite->pairs, room * sizeof(*pairs));
-    if (pairs == NULL) {
-      return rlo__fail("cannot get memory for %zu pairs", room);
-    }
-    suite->pairs = pairs;
-  }
-  int code =
-      parse_pair(verb, src, dst, permutation, &suite->pairs[suite->count]);
-  suite->count += code == RLO__EXIT_OK;
-  return code;
-}
-
-static int read_lines(const char *verb,
-                      const char *path,
-                      FILE *file,
-                      char *line,
-                      pair_list *suite) {
-  int code = RLO__EXIT_OK;
-  for (int64_t number = 1;
-       code == RLO__EXIT_OK && fgets(line, MAX_LINE_BYTES, file) != NULL;
-       ++number) {
-    rlo__message_set_place(path, number);
-    bool is_whole = strchr(line, '\n') != NULL || feof(file);
-    code = is_whole ? add_line(verb, line, suite)
-                    : rlo__fail("the line has more than %d bytes",
-                                MAX_LINE_BYTES - 2);
-  }
-  rlo__message_set_place(NULL, 0);
-  if (code == RLO__EXIT_OK && ferror(file)) {
-    code = rlo__fail("cannot read %s: %s", path, strerror(errno));
-  }
-  return code;
-}
-
-/* Reads a file, or standard input for "-", and skips empty lines and lines that
- * begin with #. deinit_suite must follow in any case. */
-static int read_suite(const char *verb,
-                      const char *path,
-                      pair_list *out_suite) {
-  *out_suite = (pair_list){0};
-  const bool is_stdin = strcmp(path, "-") == 0;
-  FILE *file = is_stdin ? stdin : fopen(path, "r");
-  if (file == NULL) {
-    return rlo__fail("cannot open %s: %s", path, strerror(errno));
-  }
-  char *line = malloc(MAX_LINE_BYTES);
-  int code = line == NULL
-                 ? rlo__fail("cannot get %d bytes of memory", MAX_LINE_BYTES)
-                 : read_lines(verb,
-                              is_stdin ? "standard input" : path,
-                              file,
-                              line,
-                              out_suite);
-  free(line);
-  if (!is_stdin) {
-    fclose(file);
-  }
-  return code;
-}
-
-static void deinit_suite(pair_list *suite) {
-  free(suite->pairs);
-  *suite = (pair_list){0};
-}
-
 typedef struct tune_request {
-  pair_list suite;
+  rlo__pair_suite suite;
   rlo__wisdom_path path;
   rlo__common_options common;
   /* NULL if not given. */
@@ -147,7 +31,7 @@ typedef struct tune_request {
 } tune_request;
 
 static void print_result(tune_request *request,
-                         const shape_pair *pair,
+                         const rlo__pair *pair,
                          const rlo_plan_info *info) {
   rlo__shape_text src;
   rlo__shape_text dst;
@@ -183,7 +67,7 @@ static void print_result(tune_request *request,
 /* Measures one pair and saves the wisdom. */
 static int tune_pair(tune_request *request,
                      rlo__session *session,
-                     const shape_pair *pair,
+                     const rlo__pair *pair,
                      rlo_problem *problem) {
   if (rlo_relayout_lower(&pair->src, &pair->dst, pair->permutation, problem) !=
       RLO_OK) {
@@ -270,20 +154,15 @@ static int read_pairs(tune_request *request, int argc, char **argv) {
         argc, argv, 0, "no shapes beside --suite", &operands);
     return code != RLO__EXIT_OK
                ? code
-               : read_suite(argv[0], suite_path, &request->suite);
+               : rlo__pair_suite_read(&request->suite, argv[0], suite_path);
   }
   int code = rlo__operands_take(
       argc, argv, 2, "a source and a destination shape", &operands);
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  request->suite.pairs = malloc(sizeof(*request->suite.pairs));
-  if (request->suite.pairs == NULL) {
-    return rlo__fail("cannot get memory for a pair of shapes");
-  }
-  request->suite.count = 1;
-  return parse_pair(
-      argv[0], operands[0], operands[1], permutation, &request->suite.pairs[0]);
+  return rlo__pair_suite_add(
+      &request->suite, argv[0], operands[0], operands[1], permutation);
 }
 
 static int take_option(void *payload, int option, const char *value) {
@@ -328,7 +207,7 @@ static int run(int argc, char **argv) {
   if (code == RLO__EXIT_OK) {
     code = rlo__subprocess_run(request.common.is_isolated, tune, &request);
   }
-  deinit_suite(&request.suite);
+  rlo__pair_suite_deinit(&request.suite);
   return code;
 }
 

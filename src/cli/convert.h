@@ -29,6 +29,17 @@ typedef struct rlo__convert_request {
   bool is_verified;
 } rlo__convert_request;
 
+/** Why the array is moved where it is. */
+typedef enum rlo__convert_place {
+  /** --device, --host, --family or --schedule. */
+  RLO__CONVERT_PLACE_ASKED_FOR,
+  /** On the host: devices refuse most elements of other sizes. */
+  RLO__CONVERT_PLACE_HOST_PACKS,
+  /** On the host: the array has at most RLO__LARGE_BYTES on both sides. */
+  RLO__CONVERT_PLACE_HOST_IS_SOONER,
+  RLO__CONVERT_PLACE_DEFAULT_DEVICE
+} rlo__convert_place;
+
 typedef struct rlo__conversion {
   rlo__convert_request request;
   /** The shape of request.from. */
@@ -38,6 +49,7 @@ typedef struct rlo__conversion {
   int32_t permutation[RLO_MAX_RANK];
   rlo_shape dst_shape;
   rlo_problem problem;
+  rlo__convert_place place;
 } rlo__conversion;
 
 /** What was done. Plain, without pointers: processes share it. */

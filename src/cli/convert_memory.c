@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "relayout/service.h"
+#include "relayout/storage.h"
+
 #include "convert.h"
 #include "message.h"
 #include "session.h"
@@ -101,8 +104,43 @@ static int run_on_device(void *payload) {
   return code;
 }
 
+/* Runs the problem as a job from memory to memory, on all cores. */
+static rlo_status run_as_job(state *s, rlo_service *service) {
+  rlo_storage *src = NULL;
+  rlo_storage *dst = NULL;
+  rlo_job *job = NULL;
+  rlo_status status =
+      rlo_storage_from_const_memory(s->src.data, (int64_t)s->src.bytes, &src);
+  if (status == RLO_OK) {
+    status = rlo_storage_from_memory(s->dst, s->c->problem.dst_bytes, &dst);
+  }
+  if (status == RLO_OK) {
+    status = rlo_service_submit(service, &s->c->problem, src, dst, NULL, &job);
+  }
+  if (status == RLO_OK) {
+    status = rlo_job_wait(job, -1, NULL);
+  }
+  if (status == RLO_OK) {
+    status = rlo_job_result(job);
+  }
+  rlo_job_release(job);
+  rlo_storage_release(dst);
+  rlo_storage_release(src);
+  return status;
+}
+
 static int run_on_host(state *s) {
-  if (rlo_problem_run_host(&s->c->problem, s->src.data, s->dst) != RLO_OK) {
+  rlo_service *service = NULL;
+  rlo_status status = rlo_service_create(NULL, 0, NULL, &service);
+  if (status == RLO_OK) {
+    status = run_as_job(s, service);
+  }
+  rlo_service_release(service);
+  if (status == RLO_UNSUPPORTED || status == RLO_OUT_OF_RANGE) {
+    /* It cannot be cut, or not for so little memory. */
+    status = rlo_problem_run_host(&s->c->problem, s->src.data, s->dst);
+  }
+  if (status != RLO_OK) {
     return rlo__fail_last();
   }
   snprintf(s->result->family, sizeof(s->result->family), "host");

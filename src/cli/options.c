@@ -223,7 +223,8 @@ int rlo__device_choice_parse(const char *verb,
   *out_choice = (rlo__device_choice){0};
   out_choice->is_none = strcmp(text, "none") == 0;
   out_choice->is_all = strcmp(text, "all") == 0;
-  if (out_choice->is_none || out_choice->is_all) {
+  if (out_choice->is_none || out_choice->is_all ||
+      strcmp(text, "default") == 0) {
     return RLO__EXIT_OK;
   }
   for (const char *rest = text;; ++rest) {
@@ -258,7 +259,7 @@ int rlo__device_choice_parse(const char *verb,
       return rlo__fail_usage(
           verb,
           "--device: '%s' is no number, no list of numbers between commas, "
-          "and not all or none",
+          "and not all, default or none",
           text);
     }
   }

@@ -79,8 +79,8 @@ typedef struct rlo__int_list {
 /** Maximum number of devices that run one job. */
 #define RLO__MAX_DEVICES 16
 
-/** --device of a verb that uses several: numbers between commas, all, or none.
- */
+/** --device of a verb that uses several: numbers between commas, all, default,
+ *  or none. */
 typedef struct rlo__device_choice {
   bool is_none;
   bool is_all;

@@ -33,6 +33,10 @@ class Devices(CliCase):
         self.fails(1, "9999", "copy-limit", "--device", "9999")
 
 
+# Small arrays stay on the host otherwise.
+ON_DEVICE = ["--device", "default"]
+
+
 class Convert(CliCase):
     def setUp(self):
         super().setUp()
@@ -42,7 +46,7 @@ class Convert(CliCase):
 
     def test_same_bytes_as_the_host(self):
         for layout in LAYOUTS:
-            for family in [], ["--family", "gather"]:
+            for family in ON_DEVICE, ["--family", "gather"]:
                 with self.subTest(layout=layout, family=family):
                     shape = self.ok("convert", "in.npy", "out.npy", "--to",
                                     layout, "--verify", *family).strip()
@@ -51,12 +55,28 @@ class Convert(CliCase):
                     self.assertEqual(self.read("out.npy"),
                                      self.read("host.npy"))
                     self.ok("convert", "out.npy", "back.npy", "--from", shape,
-                            "--verify")
+                            "--verify", *ON_DEVICE)
                     self.assertEqual(self.read("back.npy"),
                                      self.read("in.npy"))
 
+    def test_who_moves_what_is_small(self):
+        for more, place in [([], "size"), (["--host"], "option"),
+                            (["--device", "none"], "option"),
+                            (ON_DEVICE, "option"),
+                            (["--family", "gather"], "option")]:
+            with self.subTest(more=more):
+                told = json.loads(self.ok("convert", "in.npy", "%s.npy" % place,
+                                          "--perm", "1,0", "--json", *more))
+                is_device = more[:1] == ["--family"] or more == ON_DEVICE
+                self.assertEqual(told["chosen_by"], place)
+                self.assertEqual(told["family"] == "host", not is_device)
+                self.assertEqual(told["device"] is not None, is_device)
+                self.assertEqual("seconds" in told, is_device)
+                self.assertEqual(self.read("%s.npy" % place),
+                                 self.read("size.npy"))
+
     def test_isolation_changes_nothing(self):
-        arguments = ["--perm", "1,0", "--json"]
+        arguments = ["--perm", "1,0", "--json", *ON_DEVICE]
         one = json.loads(self.ok("convert", "in.npy", "a.npy", *arguments))
         two = json.loads(self.ok("convert", "in.npy", "b.npy", "--no-isolate",
                                  "--verify", *arguments))
@@ -70,11 +90,11 @@ class Convert(CliCase):
     def test_empty_and_scalar(self):
         self.write("empty.npy", npy_bytes("<f4", (3, 0), b""))
         told = json.loads(self.ok("convert", "empty.npy", "out.npy", "--perm",
-                                  "1,0", "--json"))
+                                  "1,0", "--json", *ON_DEVICE))
         self.assertEqual((told["shape"], told["family"]),
                          ("f32[0,3]{1,0}", "none"))
         self.write("scalar.npy", npy_bytes("<f4", (), b"abcd"))
-        self.ok("convert", "scalar.npy", "out.npy")
+        self.ok("convert", "scalar.npy", "out.npy", *ON_DEVICE)
         self.assertEqual(npy_parts(self.read("out.npy"))[1], b"abcd")
 
     def test_families(self):
@@ -89,7 +109,8 @@ class Convert(CliCase):
                        if k not in ("HOME", "XDG_CACHE_HOME", "POCL_CACHE_DIR")}
         before = set(os.listdir("/tmp"))
         done = subprocess.run(
-            [COMMAND, "convert", "in.npy", "out.npy", "--to", "{0,1}"],
+            [COMMAND, "convert", "in.npy", "out.npy", "--to", "{0,1}",
+             *ON_DEVICE],
             cwd=self.folder, env=environment, capture_output=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         left = [name for name in set(os.listdir("/tmp")) - before
@@ -98,10 +119,28 @@ class Convert(CliCase):
         self.assertEqual(left, [])
 
 
+    def test_a_warm_cache_has_the_program(self):
+        environment = {"RELAYOUT_CACHE_DIR": self.path("cache")}
+        self.write("suite", b"# one program\n"
+                   b"f32[35,51] f32[35,51]{0,1}\n\n"
+                   b"f32[51,35] f32[35,51] 1,0\n")
+        warm = ["cache", "warm", "--suite", "suite", "--json"]
+        first, again = [json.loads(self.ok(*warm, env=environment))["pairs"]
+                        for _ in range(2)]
+        self.assertEqual([(p["programs_compiled"], p["programs_found"])
+                          for p in first + again],
+                         [(1, 0), (0, 1), (0, 1), (0, 1)])
+        held = json.loads(self.ok("cache", "show", "--json", env=environment))
+        self.assertEqual(held["entries"], 1)
+        self.ok("convert", "in.npy", "out.npy", "--to", "{0,1}", *ON_DEVICE,
+                env=environment)
+        after = json.loads(self.ok("cache", "show", "--json", env=environment))
+        self.assertEqual(after, held)
+
     def test_the_second_time_finds_the_program_on_disk(self):
         environment = {"RELAYOUT_CACHE_DIR": self.path("cache")}
         arguments = ["convert", "in.npy", "out.npy", "--to", "{0,1}",
-                     "--verify"]
+                     "--verify", *ON_DEVICE]
         self.ok(*arguments, env=environment)
         held = json.loads(self.ok("cache", "show", "--json", env=environment))
         self.assertGreaterEqual(held["entries"], 1)

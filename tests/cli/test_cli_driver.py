@@ -8,7 +8,9 @@ import signal
 from cli_case import CliCase, main, npy_bytes
 
 VERBS = [["devices"], ["copy-limit"], ["demo", "--small"],
-         ["convert", "in.npy", "out.npy", "--perm", "1,0"],
+         ["convert", "in.npy", "out.npy", "--perm", "1,0", "--device",
+          "default"],
+         ["convert", "in.npy", "out.npy", "--family", "tile"],
          ["convert", "in.npy", "out.npy", "--memory", "4MiB"],
          ["convert", "in.npy", "out.npy", "--memory", "4MiB", "--device",
           "all"]]
@@ -25,6 +27,11 @@ class NoPlatform(CliCase):
                     self.fails(1, "OpenCL", *verb, *isolation, env=self.ENV)
         self.assert_files("in.npy")
 
+    def test_no_cache_is_warmed(self):
+        self.fails(1, "OpenCL", "cache", "warm",
+                   env={**self.ENV, "RELAYOUT_CACHE_DIR": self.path("cache")})
+        self.assert_files()
+
     def test_explain_tells_the_way_without(self):
         result = self.run_command("explain", "f32[2]", "f32[2]", env=self.ENV)
         self.assertEqual((result.code, result.out), (1, ""))
@@ -34,6 +41,8 @@ class NoPlatform(CliCase):
     def test_host_needs_none(self):
         self.write("in.npy", npy_bytes("<f4", (2, 3), b"\0" * 24))
         self.ok("convert", "--host", "in.npy", "out.npy", env=self.ENV)
+        self.ok("convert", "in.npy", "small.npy", env=self.ENV)
+        self.assertEqual(self.read("small.npy"), self.read("out.npy"))
 
 
 class DyingDriver(CliCase):

@@ -251,7 +251,8 @@ class Convert(CliCase):
                                        "--json", "--verify"))
         self.assertEqual(told, {
             "shape": PAD_SHAPE, "file": "out.npy", "physical_bytes": 60,
-            "family": "host", "device": None, "is_verified": True})
+            "family": "host", "device": None, "chosen_by": "option",
+            "is_verified": True})
 
     def test_any_name_makes_valid_json(self):
         names = [b'a "b" \\ c', b"line\nend\ttab\x01\x7f",

@@ -198,7 +198,8 @@ class Op(CliCase):
         self.ok("op", "identity", *self.device, "--from", tiled, "--to",
                 "{0:T(128)}", "dirty.bin", "clean.bin")
         self.assertEqual(self.read("clean.bin"), bytes([7] * 100 + [0] * 28))
-        self.ok("convert", *self.device, "--from", tiled, "--to",
+        device = self.device or ["--device", "default"]
+        self.ok("convert", *device, "--from", tiled, "--to",
                 "{0:T(128)}", "dirty.bin", "converted.bin")
         self.assertEqual(self.read("converted.bin"), self.read("clean.bin"))
 

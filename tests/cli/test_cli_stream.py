@@ -295,9 +295,10 @@ class Estimate(StreamCase):
             "write_run_bytes", "host_bytes", "device_bytes",
             "expected_fraction"}
     END = {"event", "status", "shape", "file", "physical_bytes", "family",
-           "device", "seconds", "is_verified", "num_passes", "num_pieces",
-           "bytes_read", "bytes_written", "bytes_resumed", "host_bytes_peak",
-           "device_bytes_peak", "smallest_read", "smallest_write"}
+           "device", "chosen_by", "seconds", "is_verified", "num_passes",
+           "num_pieces", "bytes_read", "bytes_written", "bytes_resumed",
+           "host_bytes_peak", "device_bytes_peak", "smallest_read",
+           "smallest_write"}
 
     def setUp(self):
         super().setUp()
@@ -394,7 +395,8 @@ class Estimate(StreamCase):
         self.fails(2, "64 bits", *convert, "--memory", "9" * 30)
         self.fails(2, "9000000000TiB is not within", *convert, "--memory",
                    "9000000000TiB")
-        for text in "x", "0,", "0,0", "-1", "all,0", "0;1", "2147483648":
+        for text in ("x", "0,", "0,0", "-1", "all,0", "0;1", "2147483648",
+                     "default,0"):
             self.fails(2, ["--device", "--help"], *convert, "--device", text)
         self.fails(2, "more than 16", *convert, "--device",
                    ",".join(map(str, range(17))))

@@ -65,6 +65,22 @@ class Cache(CliCase):
                          "deleted 1 programs, 5 bytes\n")
         self.assertEqual(os.listdir(folder), ["notes.txt"])
 
+    def test_what_cannot_be_warmed_is_told(self):
+        self.write("suite", b"# two lines\nf32[2,3] f32[2,3]{0,1}\n"
+                   b"f32[2,3] f32[2,x]\n")
+        warm = ["cache", "warm", "--suite"]
+        result = self.run_command(*warm, "suite")
+        self.assertEqual((result.code, result.out), (1, ""))
+        self.assertTrue(result.err.startswith("relayout: suite:3: "),
+                        result.err)
+        self.fails(1, "cannot open none", *warm, "none")
+        self.fails(2, ["--suite", "clear"], "cache", "clear", "--suite", "x")
+        self.fails(2, ["--device", "show"], "cache", "show", "--device", "0")
+        self.fails(2, "'hot'", "cache", "hot")
+        self.write("good", b"f32[2,3] f32[2,3]{0,1}\n")
+        self.fails(1, "not stored", *warm, "good",
+                   env={"RELAYOUT_CACHE_DIR": ""})
+
     def test_a_folder_of_no_use_is_told(self):
         folder = self.path("cache")
         os.mkdir(folder)
@@ -107,8 +123,8 @@ class Usage(CliCase):
         self.fails(2, "--host", "convert", "a", "b", "--host", "--device", "0")
         self.fails(2, "--host", "convert", "a", "b", "--host", "--family",
                    "copy")
-        self.fails(2, "show or clear", "cache")
-        self.fails(2, "'forget' is not show or clear", "cache", "forget")
+        self.fails(2, "show, clear or warm", "cache")
+        self.fails(2, "'forget' is not show, clear or warm", "cache", "forget")
         self.fails(2, "--class: 'tpu' is not cpu or gpu", "explain", "f32[]",
                    "f32[]", "--class", "tpu")
         self.fails(2, "--color: 'red' is not auto, always or never", "show",

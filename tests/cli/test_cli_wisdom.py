@@ -145,7 +145,8 @@ class Tune(WisdomCase):
         # Wisdom does not change the result.
         data = bytes((i * 2654435761 >> 13) & 255 for i in range(64 * 96 * 4))
         self.write("in.npy", npy_bytes("<f4", (64, 96), data))
-        self.ok("convert", "in.npy", "out.npy", "--to", "{0,1}", "--verify")
+        self.ok("convert", "in.npy", "out.npy", "--to", "{0,1}", "--verify",
+                "--device", "default")
         self.ok("wisdom", "clear")
         after = json.loads(self.ok("explain", "--json", *PAIR))
         self.assertEqual(after["chosen_by"], "expectation")
@@ -185,7 +186,7 @@ class Tune(WisdomCase):
         data = bytes(64 * 96 * 4)
         self.write("in.npy", npy_bytes("<f4", (64, 96), data))
         result = self.run_command("convert", "in.npy", "out.npy", "--to",
-                                  "{0,1}")
+                                  "{0,1}", "--device", "default")
         self.assertEqual(result.code, 0, result.err)
         self.assertIn("planning without wisdom", result.err)
         self.assertIn("line 1", result.err)

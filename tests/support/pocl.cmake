@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A copy of the system's PoCL, made of links, whose opencl-c.h declares only the
-# functions that this tree uses (used_builtins.py): a program compiles in half the
-# time. PoCL looks for its headers beside its library. Sets rlo_test_vendors, the
+# functions that this tree uses (used_builtins.py) and whose library of built-in
+# functions has no others (used_library.py): a program compiles in half the time, and
+# the first one of a context in a quarter. PoCL looks for both beside its library. Sets rlo_test_vendors, the
 # folder for OCL_ICD_VENDORS; to nothing where there is no such PoCL, where the
 # environment chooses the drivers, and with --slow, which uses PoCL as it is.
 set(rlo_test_vendors)
@@ -49,6 +50,39 @@ foreach(other IN LISTS others)
 endforeach()
 file(WRITE "${rlo_test_vendors}/pocl.icd" "${pocl}/lib/links/${library_name}\n")
 
+# PoCL takes the library of the best instructions that the processor has. Where this
+# guesses another one, that is reduced for nothing.
+set(pocl_reduced)
+if(EXISTS /proc/cpuinfo)
+  file(STRINGS /proc/cpuinfo flags REGEX "^flags" LIMIT_COUNT 1)
+  foreach(pair IN ITEMS avx512f:avx512 avx2:avx2 avx:avx ssse3:ssse3)
+    string(REPLACE ":" ";" pair "${pair}")
+    list(GET pair 0 flag)
+    list(GET pair 1 name)
+    file(GLOB pocl_whole "${share}/kernel-x86_64*-${name}.bc")
+    if(flags MATCHES " ${flag}( |$)" AND pocl_whole)
+      # Not in the folder that is made anew.
+      get_filename_component(name "${pocl_whole}" NAME)
+      set(pocl_reduced "${PROJECT_BINARY_DIR}/tests/pocl_library/${name}")
+      file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/tests/pocl_library")
+      file(REMOVE "${pocl}/share/pocl/${name}")
+      file(CREATE_LINK "${pocl_reduced}" "${pocl}/share/pocl/${name}" SYMBOLIC)
+      break()
+    endif()
+  endforeach()
+endif()
+set(pocl_reduce)
+if(pocl_reduced)
+  set(pocl_reduce
+      COMMAND
+      "${rlo_python}"
+      "${CMAKE_CURRENT_SOURCE_DIR}/support/used_library.py"
+      "${library}"
+      "${pocl}/share/pocl/include/opencl-c.h"
+      "${pocl_whole}"
+      "${pocl_reduced}")
+endif()
+
 # Whatever has changed: it takes less time than to find out.
 file(
   GLOB_RECURSE sources CONFIGURE_DEPENDS
@@ -60,5 +94,5 @@ add_custom_target(
   COMMAND
     "${rlo_python}" "${CMAKE_CURRENT_SOURCE_DIR}/support/used_builtins.py"
     "${share}/include/opencl-c.h" "${pocl}/share/pocl/include/opencl-c.h"
-    ${sources}
+    ${sources} ${pocl_reduce}
   VERBATIM)
