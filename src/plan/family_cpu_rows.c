@@ -19,9 +19,13 @@ enum {
   MIN_BLOCK_BYTES = 4 * 1024,
   MAX_BLOCK_BYTES = 16 * 1024,
   MAX_PLACES = 512,
-  /** Blocks that are one run of the source are prefetched where their rows are
-   *  shorter than this, or as long. */
-  MAX_JUMP_BYTES = 256,
+  /** Longest rows that are prefetched, and bytes within which hardware follows
+   *  one stream only. */
+  MAX_DENSE_ROW_BYTES = 320,
+  /** Rows of this length and more are written wherever they belong: only runs
+   *  of the source are lengthened. */
+  MIN_STREAM_BYTES = 2048,
+  PAGE_BYTES = 4096,
   /** Bytes that one group moves: rows are listed once for all of it. */
   GROUP_BYTES = 256 * 1024
 };
@@ -147,7 +151,7 @@ static void choose_block(const rlo_problem *problem, rows_plan *plan) {
     (void)grow_axis(problem, plan->dst_run.axes[1], rows, plan);
   }
   bool src_grows = !plan->cpu.geometry.is_fill;
-  bool dst_grows = true;
+  bool dst_grows = plan->row_bytes < MIN_STREAM_BYTES;
   while (src_grows || dst_grows) {
     measure(problem, plan);
     if (src_grows &&
@@ -178,13 +182,19 @@ static int32_t first_axis(const rlo_problem *problem, const rows_plan *plan) {
   return first;
 }
 
-/* Whether a block is a long run of the source of which short rows are read that
- * lie apart: hardware takes them for no stream. */
-static bool reads_jump(const rlo_problem *problem, const rows_plan *plan) {
-  int32_t first = first_axis(problem, plan);
-  return first >= 0 && plan->row_bytes <= MAX_JUMP_BYTES &&
-         plan->src_run_bytes >= MIN_BLOCK_BYTES &&
-         problem->src.axis[first] > plan->row_units;
+/* Whether a block reads several short rows of each page: runs of a page and
+ * more, or runs that lie close together. Hardware sees no streams in that. */
+static bool reads_are_dense(const rlo_problem *problem, const rows_plan *plan) {
+  int64_t page_units = PAGE_BYTES / plan->cpu.geometry.unit_bytes;
+  bool is_close = true;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    bool is_apart = plan->size[a] > 1 &&
+                    !rlo__axis_run_leads(&plan->src_run, plan->num_src_axes, a);
+    is_close =
+        is_close && (!is_apart || rlo__abs(problem->src.axis[a]) < page_units);
+  }
+  return plan->num_rows > 1 && plan->row_bytes <= MAX_DENSE_ROW_BYTES &&
+         (is_close || plan->src_run_bytes >= PAGE_BYTES);
 }
 
 static rlo_status choose(const rlo__family_query *query, rows_plan *plan) {
@@ -221,7 +231,7 @@ static rlo_status choose(const rlo__family_query *query, rows_plan *plan) {
       plan->is_aligned || plan->dst_run_bytes >= RLO__CPU_MIN_LINED_BYTES;
   cpu->is_nontemporal = has_lines && rlo__cpu_wants_nontemporal(query, &g);
   cpu->is_prefetching = query->device->has_builtin_prefetch && !g.is_fill &&
-                        reads_jump(problem, plan);
+                        reads_are_dense(problem, plan);
   return RLO_OK;
 }
 

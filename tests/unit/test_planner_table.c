@@ -124,8 +124,8 @@ RLO_TABLE_TEST(test_planner__chooses_what_suits, cases) {
                    plan.launch.parameters);
 }
 
-/* Hardware looks ahead along the runs of a block; not where a block is one run,
- * of which short rows are read that lie apart. */
+/* Hardware looks ahead along the runs of a block; not where pages have several of
+ * its rows. */
 RLO_TEST(test_planner__rows_prefetch_where_short_rows_jump) {
   static const struct {
     const char *src;
@@ -137,6 +137,7 @@ RLO_TEST(test_planner__rows_prefetch_where_short_rows_jump) {
       {"f32[512,512,75]{2,1,0}", "f32[512,512,75]{2,0,1}", 0},
       {"f32[512,512,20]{2,1,0}", "f32[512,512,20]{2,0,1}", 0},
       {"f32[32,12544,4,16]{3,2,1,0}", "f32[32,12544,4,16]{3,1,2,0}", 1},
+      {"f16[16,2048,16,64]{3,2,1,0}", "f16[16,2048,16,64]{3,1,2,0}", 1},
   };
 
   for (size_t n = 0; n < sizeof some / sizeof some[0]; ++n) {
