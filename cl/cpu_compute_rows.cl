@@ -9,13 +9,29 @@
  *         *cell = to_dst(alpha * x + beta * *cell)
  *
  * for every other point of the grid; types by arith.cl. Strides of the source
- * count its units, those of the destination its own. Arguments after the common
- * ten: 10 to 17 as cpu_rows.cl defines them, then
+ * count its units, those of the destination its own. One group computes a batch
+ * of rows along one axis, or a chunk of one if rows are very long. Arguments
+ * after the common ten:
  *
+ *   10  int batch_axis              grid axis that counts batches, -1: one
+ *   11  rlo_index batch_extent      rows along that axis in all, >= 1
+ *   12  rlo_index batch_rows        rows of one batch, >= 1
+ *   13  rlo_index batch_src_stride  units from row to row in the source
+ *   14  rlo_index batch_dst_stride  units from row to row in the destination
+ *   15  int row_axis                grid axis that counts chunks of a row, -1:
+ *                                   rows are whole
+ *   16  rlo_index row_units         units of a row, >= 1
+ *   17  rlo_index chunk_units       units of one chunk, if row_axis >= 0
  *   18  ulong alpha_bits
  *   19  ulong beta_bits
  *   20  the guards; x is the coefficient of k and must be 0 or 1, y is that of
  *       r
+ *
+ * For batch_axis: extent ceil(batch_extent / batch_rows), strides batch_rows *
+ * batch_src_stride and batch_rows * batch_dst_stride, guard coefficient
+ * batch_rows * y. For row_axis: extent ceil(row_units / chunk_units), strides
+ * chunk_units, guard coefficient chunk_units * x. If there is no axis to batch
+ * along, batch_axis is -1 and batch_extent and batch_rows are 1.
  *
  * Sixteen values at a time, or one where that is all arith.cl does. Whole lines
  * leave at once, past the caches with RLO_NT.
@@ -148,7 +164,14 @@ RLO_INLINE void rlo_compute_run(__global uchar *to,
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     RLO_COMMON_PARAMS,
-    RLO_BATCH_PARAMS,
+    int batch_axis,
+    rlo_index batch_extent,
+    rlo_index batch_rows,
+    rlo_index batch_src_stride,
+    rlo_index batch_dst_stride,
+    int row_axis,
+    rlo_index row_units,
+    rlo_index chunk_units,
     ulong alpha_bits,
     ulong beta_bits RLO_GUARD_PARAMS) {
   rlo_index index[RLO_GRID_RANK];

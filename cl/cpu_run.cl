@@ -8,12 +8,6 @@
 
 #include "cpu_common.cl"
 
-/* Arguments 10 to 17 of the kernels that move batches of rows. */
-#define RLO_BATCH_PARAMS                                                    \
-  int batch_axis, rlo_index batch_extent, rlo_index batch_rows,             \
-      rlo_index batch_src_stride, rlo_index batch_dst_stride, int row_axis, \
-      rlo_index row_units, rlo_index chunk_units
-
 /* Which part of a row is read and which is written; bytes. Of [0, row bytes).
  */
 typedef struct rlo_part {

@@ -1,127 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
-#include "ir/update.h"
-#include "plan/arith.h"
+#include "ir/form.h"
 #include "plan/grid.h"
 
-/*
- * Rows that are contiguous on both sides, for the CPU class. A group moves a
- * batch of rows along one axis, or a chunk of a very long row. Family rows
- * moves bits (cl/cpu_rows.cl), family compute_rows computes on the way
- * (cl/cpu_compute_rows.cl).
- */
+/* Family rows, CPU class (cl/cpu_rows.cl): rows that are contiguous on both
+ * sides. A group moves several blocks of rows, which are boxes that make long
+ * runs in the source and in the destination, or chunks of a very long row. */
 
 enum {
-  ROWS_NUM_SCALARS = 8,
-  COMPUTE_NUM_SCALARS = 10,
-  /** Bytes of a group's batch: written by rows, read by compute_rows. */
-  ROWS_GROUP_BYTES = 16 * 1024,
-  COMPUTE_GROUP_BYTES = 32 * 1024,
-  /** Longer rows than this meet their neighbours in the caches and need no
-   *  packing; padding between the rows raises the limit. */
-  PACKED_MAX_BYTES = 128,
-  PACKED_MAX_PADDED_BYTES = 512,
-  /** Largest gap between rows across which hardware prefetches. */
-  NEAR_BYTES = 4 * 1024,
-  /** A group that moves less is mostly overhead. */
-  MIN_GROUP_BYTES = 1024
+  /** Arguments after the shared ones. */
+  NUM_VECTORS = 2,
+  NUM_SCALARS = 8,
+  /** Rows of a block, more if they are short and fewer if they are long, and
+   *  bytes of it: hardware follows few streams, so blocks are small. Rows that
+   *  share lines make blocks twice as large. */
+  BLOCK_ROWS = 32,
+  MIN_BLOCK_BYTES = 4 * 1024,
+  MAX_BLOCK_BYTES = 16 * 1024,
+  MAX_PLACES = 512,
+  /** Longest rows that are prefetched, and bytes within which hardware follows
+   *  one stream only. */
+  MAX_DENSE_ROW_BYTES = 320,
+  /** Rows of this length and more are written wherever they belong: only runs
+   *  of the source are lengthened. */
+  MIN_STREAM_BYTES = 2048,
+  PAGE_BYTES = 4096,
+  /** Bytes that one group moves: rows are listed once for all of it. */
+  GROUP_BYTES = 256 * 1024
 };
 
 /** How groups share the rows. */
 typedef struct rows_plan {
   rlo__grid_plan cpu;
-  /** Length of a row in the source. */
   int64_t row_bytes;
   int64_t row_units;
-  /** Equal to row_units unless rows are cut into chunks. */
-  int64_t chunk_units;
-  /** Axis along which one group takes several rows, or -1. */
-  int32_t batch_axis;
-  int64_t batch_rows;
-  /** Rows are consecutive in the destination: the kernel may join them. */
-  bool is_packed;
+  /** Points of each axis in a block; along the row its units, or a chunk. */
+  int64_t size[RLO_MAX_AXES];
+  int64_t num_rows;
+  int64_t max_rows;
+  /** Axes that continue a row in the source and in the destination, and how
+   *  many of them and how many bytes of a run are in a block. */
+  rlo__axis_run src_run;
+  rlo__axis_run dst_run;
+  int32_t num_src_axes;
+  int64_t src_run_bytes;
+  int64_t dst_run_bytes;
   /** Every row begins and ends with a whole line. */
   bool is_aligned;
 } rows_plan;
 
-/* The kernels take guards that change by -1, 0 or 1 along the row. */
-static bool takes_guards(const rlo_problem *problem,
-                         int32_t run,
-                         rlo__str *why) {
-  for (int32_t g = 0; g < problem->num_guards; ++g) {
-    int64_t along = problem->guards[g].form.axis[run];
-    if (along < -1 || along > 1) {
-      rlo__str_printf(why,
-                      "guard %d has the coefficient %lld along the row; the "
-                      "kernel takes -1, 0 and 1",
-                      g,
-                      (long long)along);
-      return false;
-    }
-  }
-  return true;
-}
-
-/* The rows of a problem, without a batch. A problem without a run has rows of
- * one unit. */
-static void rows_init(const rlo__family_query *query, rows_plan *plan) {
-  const rlo_problem *problem = query->problem;
-  rlo__geometry g = rlo__geometry_of(query);
-  int32_t run = g.run_axis;
-  *plan = (rows_plan){.cpu = {.geometry = g, .x_axis = run},
-                      .row_units = run >= 0 ? problem->extents[run] : 1,
-                      .chunk_units = rlo__cpu_chunk_units(problem, &g, run),
-                      .batch_axis = -1,
-                      .batch_rows = 1};
-  if (!rlo__mul(plan->row_units, g.unit_bytes, &plan->row_bytes)) {
-    plan->row_bytes = INT64_MAX;
-  }
-}
-
-/* Groups step by chunks along the row and by batches along the batch axis. */
-static rlo_status add_grid(const rlo_problem *problem, rows_plan *plan) {
-  rlo__grid_plan *cpu = &plan->cpu;
-  cpu->y_axis = plan->batch_axis;
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t step = a == cpu->x_axis   ? plan->chunk_units
-                   : a == cpu->y_axis ? plan->batch_rows
-                                      : 1;
-    RLO_TRY(rlo__grid_add_axis(&cpu->grid, problem, a, step));
-  }
-  return RLO_OK;
-}
-
-/* Arguments 10 to 17 of cl/cpu_rows.cl. */
-static rlo_status add_arguments(const rlo_problem *problem,
-                                const rows_plan *plan,
-                                rlo__launch *launch) {
-  const rlo__grid_plan *cpu = &plan->cpu;
-  int32_t batch = plan->batch_axis;
-  int64_t extent = batch >= 0 ? problem->extents[batch] : 1;
-  int64_t src_stride = batch >= 0 ? problem->src.axis[batch] : 0;
-  int64_t dst_stride = batch >= 0 ? problem->dst.axis[batch] : 0;
-  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&cpu->grid, batch)));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, extent));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, plan->batch_rows));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, src_stride));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, dst_stride));
-  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&cpu->grid, cpu->x_axis)));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, plan->row_units));
-  return rlo__grid_add_index(cpu, launch, plan->chunk_units);
-}
-
-/* ---------------------------------------------------------------------- rows
- */
-
-static bool rows_is_applicable(const rlo__family_query *query, rlo__str *why) {
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   rlo__geometry g = rlo__geometry_of(query);
   if (problem->num_axes > 0 && g.run_axis < 0) {
     rlo__str_append(why, "no axis has stride 1 on both sides");
     return false;
   }
-  if (g.run_axis >= 0 && !takes_guards(problem, g.run_axis, why)) {
+  if (g.run_axis >= 0 && !rlo__cpu_takes_row_guards(problem, g.run_axis, why)) {
     return false;
   }
   int32_t num_grid_axes = problem->num_axes > 0 ? problem->num_axes - 1 : 0;
@@ -129,281 +65,320 @@ static bool rows_is_applicable(const rlo__family_query *query, rlo__str *why) {
                              problem->extents[g.run_axis]) {
     ++num_grid_axes;
   }
-  return rlo__grid_is_within_limits(
-      query, &g, num_grid_axes, ROWS_NUM_SCALARS, why);
+  bool is_short = g.fits_32_bits || num_grid_axes <= 8;
+  int32_t num_scalars =
+      NUM_SCALARS + NUM_VECTORS * (is_short ? 8 : RLO__GRID_MAX_AXES);
+  return rlo__grid_is_within_limits(query, &g, num_grid_axes, num_scalars, why);
 }
 
-/* The axis whose steps are shortest on the side where distance costs: the
- * source, or, if nothing is read or the schedule orders groups by it, the
- * destination. Axes long enough to fill a group go first. */
-static int32_t nearest_axis(const rlo_problem *problem, const rows_plan *plan) {
-  bool is_by_dst =
-      plan->cpu.geometry.is_fill || plan->cpu.order == RLO__GRID_ORDER_DST;
-  const rlo_form *form = is_by_dst ? &problem->dst : &problem->src;
-  int32_t best = -1;
-  bool best_is_long = false;
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (a == plan->cpu.x_axis) {
-      continue;
-    }
-    bool is_long = problem->extents[a] >= MIN_GROUP_BYTES / plan->row_bytes;
-    bool is_nearer =
-        best < 0 || rlo__abs(form->axis[a]) < rlo__abs(form->axis[best]);
-    bool is_better = is_long == best_is_long ? is_nearer : is_long;
-    if (best < 0 || is_better) {
-      best = a;
-      best_is_long = is_long;
-    }
+/* The runs of a block on both sides. */
+static void measure(const rlo_problem *problem, rows_plan *plan) {
+  int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
+  int32_t unused;
+  plan->src_run_bytes = unit_bytes * rlo__axis_run_units(&plan->src_run,
+                                                         problem,
+                                                         plan->size,
+                                                         &plan->num_src_axes);
+  plan->dst_run_bytes =
+      unit_bytes *
+      rlo__axis_run_units(&plan->dst_run, problem, plan->size, &unused);
+}
+
+/* Takes more points of an axis into the block: `factor` times as many, or as
+ * many as there are and fit. */
+static bool grow_axis(const rlo_problem *problem,
+                      int32_t axis,
+                      int64_t factor,
+                      rows_plan *plan) {
+  int64_t before = plan->size[axis];
+  int64_t others = plan->num_rows / before;
+  int64_t after = rlo__min(rlo__min(before * factor, problem->extents[axis]),
+                           plan->max_rows / others);
+  if (after <= before) {
+    return false;
   }
-  return best;
+  plan->size[axis] = after;
+  plan->num_rows = others * after;
+  return true;
 }
 
-/* The axis that continues the rows in the destination, or -1. */
-static int32_t continuing_axis(const rlo_problem *problem, int32_t run) {
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (a != run && problem->dst.axis[a] == problem->extents[run]) {
-      return a;
-    }
-  }
-  return -1;
-}
-
-/* Whether a PAD guard may cut rows, so that part of a row is fill. */
-static bool rows_are_padded(const rlo_problem *problem, int32_t run) {
-  for (int32_t g = 0; g < problem->num_guards; ++g) {
-    if (problem->guards[g].kind == RLO_GUARD_PAD &&
-        problem->guards[g].form.axis[run] != 0) {
-      return true;
+/* Lengthens a run of the block. */
+static bool grow_run(const rlo_problem *problem,
+                     const rlo__axis_run *run,
+                     rows_plan *plan) {
+  for (int32_t k = 1; k < run->num_axes; ++k) {
+    int32_t a = run->axes[k];
+    if (plan->size[a] < problem->extents[a]) {
+      return grow_axis(problem, a, 2, plan);
     }
   }
   return false;
 }
 
-static int64_t packed_max_bytes(const rlo__geometry *geometry) {
-  return geometry->num_pad_guards > 0 ? PACKED_MAX_PADDED_BYTES
-                                      : PACKED_MAX_BYTES;
-}
-
-static void choose_batch(const rlo__family_query *query, rows_plan *plan) {
-  const rlo_problem *problem = query->problem;
-  int64_t group_bytes =
-      rlo__schedule_group_bytes(&query->schedule, ROWS_GROUP_BYTES);
-  int32_t run = plan->cpu.x_axis;
-  if (run < 0 || plan->row_bytes > group_bytes / 2) {
-    return;
-  }
-  int32_t continuing = continuing_axis(problem, run);
-  plan->is_packed = continuing >= 0 &&
-                    (!plan->is_aligned || rows_are_padded(problem, run)) &&
-                    plan->row_bytes <= packed_max_bytes(&plan->cpu.geometry);
-  plan->batch_axis = plan->is_packed ? continuing : nearest_axis(problem, plan);
-  if (plan->batch_axis < 0) {
-    return;
-  }
-  plan->batch_rows = group_bytes / plan->row_bytes;
-  if (plan->is_packed) {
-    /* Groups of whole lines share none with their neighbours. */
-    int64_t whole =
-        RLO__CPU_LINE_BYTES / rlo__gcd(RLO__CPU_LINE_BYTES, plan->row_bytes);
-    plan->batch_rows = rlo__ceil_div(plan->batch_rows, whole) * whole;
-  }
-  plan->batch_rows =
-      rlo__min(plan->batch_rows, problem->extents[plan->batch_axis]);
-}
-
-/* Prefetching helps short rows that lie apart. Along a long row hardware
- * prefetches better by itself. */
-static bool reads_jump(const rlo_problem *problem, const rows_plan *plan) {
-  int32_t axis =
-      plan->batch_axis >= 0 ? plan->batch_axis : nearest_axis(problem, plan);
-  if (plan->cpu.geometry.is_fill || axis < 0 ||
-      plan->row_bytes >= RLO__CPU_FOLLOWED_BYTES) {
-    return false;
-  }
-  int64_t gap_units = problem->src.axis[axis] - plan->row_units;
-  return gap_units < 0 ||
-         gap_units > NEAR_BYTES / plan->cpu.geometry.unit_bytes;
-}
-
-static rlo_status rows_choose(const rlo__family_query *query, rows_plan *plan) {
-  const rlo_problem *problem = query->problem;
-  rows_init(query, plan);
-  rlo__grid_plan *cpu = &plan->cpu;
-  plan->is_aligned =
-      rlo__cpu_rows_are_lines(query, cpu->x_axis, plan->row_units);
-  cpu->order = query->schedule.order;
-  choose_batch(query, plan);
-  RLO_TRY(add_grid(problem, plan));
-  const int32_t plane_axes[2] = {plan->batch_axis, cpu->x_axis};
-  rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
-  /* A short row has no line to itself unless the kernel joins it to others. */
-  bool has_lines = plan->is_packed || plan->is_aligned ||
-                   plan->row_bytes >= RLO__CPU_MIN_LINED_BYTES;
-  cpu->is_nontemporal =
-      has_lines && rlo__cpu_wants_nontemporal(query, &cpu->geometry);
-  cpu->is_prefetching =
-      query->device->has_builtin_prefetch && reads_jump(problem, plan);
-  return RLO_OK;
-}
-
-/* From measurements, those of aligned rows on ttc57: long rows come near a
- * copy, and each row costs as much as 24 bytes more; ends of rows that share
- * lines about as much as 180. */
-static double rows_predict(const rlo__family_query *query) {
-  rows_plan plan;
-  if (rows_choose(query, &plan) != RLO_OK) {
-    return 0.0;
-  }
-  double bytes = (double)plan.row_bytes;
-  if (plan.is_aligned) {
-    return 0.94 * bytes / (bytes + 24.0);
-  }
-  if (plan.is_packed) {
-    return 0.7 * bytes / (bytes + 24.0);
-  }
-  return 0.95 * bytes / (bytes + 180.0);
-}
-
-static void rows_describe(const rows_plan *plan, rlo__launch *launch) {
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
-  rlo__str_printf(&words,
-                  "rows of %lld bytes, units of %lld bytes",
-                  (long long)plan->row_bytes,
-                  (long long)unit_bytes);
-  if (plan->chunk_units < plan->row_units) {
-    rlo__str_printf(&words,
-                    ", chunks of %lld KiB",
-                    (long long)(plan->chunk_units * unit_bytes / 1024));
-  } else {
-    rlo__str_printf(&words, ", %lld to a group", (long long)plan->batch_rows);
-  }
-  rlo__str_append(&words, plan->is_packed ? ", joined" : "");
-  rlo__str_printf(&words, ", %s", rlo__grid_order_name(plan->cpu.order));
-  rlo__str_append(&words,
-                  plan->cpu.is_nontemporal ? ", non-temporal stores" : "");
-  rlo__str_append(&words, plan->cpu.is_prefetching ? ", prefetch" : "");
-}
-
-static rlo_status rows_emit(const rlo__family_query *query,
-                            rlo__launch *launch) {
-  rows_plan plan;
-  RLO_TRY(rows_choose(query, &plan));
-  const rlo__grid_plan *cpu = &plan.cpu;
-  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_rows", launch));
-  RLO_TRY(rlo__launch_define(
-      launch, "RLO_ROWS_PACKED_MAX", packed_max_bytes(&cpu->geometry)));
-  RLO_TRY(add_arguments(query->problem, &plan, launch));
-  RLO_TRY(rlo__grid_add_guards(query, cpu, launch));
-  rows_describe(&plan, launch);
-  return RLO_OK;
-}
-
-const rlo__family rlo__family_cpu_rows = {"rows",
-                                          RLO_DEVICE_CLASS_CPU,
-                                          rows_is_applicable,
-                                          rows_predict,
-                                          rows_emit,
-                                          0};
-
-/* -------------------------------------------------------------- compute_rows
- */
-
-static bool compute_is_applicable(const rlo__family_query *query,
-                                  rlo__str *why) {
-  const rlo_problem *problem = query->problem;
-  if (problem->update != RLO_UPDATE_COMBINE) {
-    rlo__str_append(why, "it moves bits and computes nothing");
-    return false;
-  }
-  if (rlo_problem_is_sum(problem)) {
-    rlo__str_append(why, "it sums");
-    return false;
-  }
-  rlo__geometry g = rlo__geometry_of(query);
-  if (g.run_axis < 0 || g.is_fill) {
-    rlo__str_append(why, "no axis has stride 1 on both sides");
-    return false;
-  }
-  if (!takes_guards(problem, g.run_axis, why)) {
-    return false;
-  }
-  return rlo__grid_is_within_limits(
-      query, &g, problem->num_axes, COMPUTE_NUM_SCALARS, why);
-}
-
-/* The axis with the shortest steps in the source. */
-static int32_t nearest_src_axis(const rlo_problem *problem, int32_t run) {
+/* The axis with the shortest steps in the source, or in the destination where
+ * nothing is read, of which the block does not have all; -1: none. */
+static int32_t nearest_axis(const rlo_problem *problem, const rows_plan *plan) {
+  const rlo_form *form =
+      plan->cpu.geometry.is_fill ? &problem->dst : &problem->src;
   int32_t best = -1;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (a != run && (best < 0 || rlo__abs(problem->src.axis[a]) <
-                                     rlo__abs(problem->src.axis[best]))) {
+    bool can_grow =
+        a != plan->cpu.x_axis && plan->size[a] < problem->extents[a];
+    if (can_grow &&
+        (best < 0 || rlo__abs(form->axis[a]) < rlo__abs(form->axis[best]))) {
       best = a;
     }
   }
   return best;
 }
 
-static rlo_status compute_choose(const rlo__family_query *query,
-                                 rows_plan *plan) {
+static int64_t max_rows(const rows_plan *plan) {
+  int64_t rows = plan->is_aligned ? BLOCK_ROWS : 2 * BLOCK_ROWS;
+  int64_t bytes = MAX_BLOCK_BYTES;
+  if (plan->row_bytes < bytes / rows) {
+    bytes = rlo__max(plan->row_bytes * rows, MIN_BLOCK_BYTES);
+  }
+  return rlo__max(rlo__min(bytes / plan->row_bytes, MAX_PLACES), 1);
+}
+
+/* Chooses a block: the shorter run grows first. Where rows of less than a line
+ * share lines, runs of the destination have as many as make whole lines. */
+static void choose_block(const rlo_problem *problem, rows_plan *plan) {
+  plan->max_rows = max_rows(plan);
+  if (plan->dst_run.num_axes > 1 && plan->row_bytes < RLO__CPU_LINE_BYTES) {
+    int64_t rows =
+        RLO__CPU_LINE_BYTES / rlo__gcd(RLO__CPU_LINE_BYTES, plan->row_bytes);
+    (void)grow_axis(problem, plan->dst_run.axes[1], rows, plan);
+  }
+  bool src_grows = !plan->cpu.geometry.is_fill;
+  bool dst_grows = plan->row_bytes < MIN_STREAM_BYTES;
+  while (src_grows || dst_grows) {
+    measure(problem, plan);
+    if (src_grows &&
+        (plan->src_run_bytes < plan->dst_run_bytes || !dst_grows)) {
+      src_grows = grow_run(problem, &plan->src_run, plan);
+    } else {
+      dst_grows = grow_run(problem, &plan->dst_run, plan);
+    }
+  }
+  int32_t nearest = nearest_axis(problem, plan);
+  while (nearest >= 0 && grow_axis(problem, nearest, MAX_PLACES, plan)) {
+    nearest = nearest_axis(problem, plan);
+  }
+  measure(problem, plan);
+}
+
+/* The axis along which the rows of a block follow each other first: the kernel
+ * moves them in the order of the destination. -1: the block has one row. */
+static int32_t first_axis(const rlo_problem *problem, const rows_plan *plan) {
+  int32_t first = -1;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    bool is_apart = a != plan->cpu.x_axis && plan->size[a] > 1;
+    if (is_apart && (first < 0 || rlo__abs(problem->dst.axis[a]) <
+                                      rlo__abs(problem->dst.axis[first]))) {
+      first = a;
+    }
+  }
+  return first;
+}
+
+/* Whether a block reads several short rows of each page: runs of a page and
+ * more, or runs that lie close together. Hardware sees no streams in that. */
+static bool reads_are_dense(const rlo_problem *problem, const rows_plan *plan) {
+  int64_t page_units = PAGE_BYTES / plan->cpu.geometry.unit_bytes;
+  bool is_close = true;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    bool is_apart = plan->size[a] > 1 &&
+                    !rlo__axis_run_leads(&plan->src_run, plan->num_src_axes, a);
+    is_close =
+        is_close && (!is_apart || rlo__abs(problem->src.axis[a]) < page_units);
+  }
+  return plan->num_rows > 1 && plan->row_bytes <= MAX_DENSE_ROW_BYTES &&
+         (is_close || plan->src_run_bytes >= PAGE_BYTES);
+}
+
+static rlo_status choose(const rlo__family_query *query, rows_plan *plan) {
   const rlo_problem *problem = query->problem;
-  rows_init(query, plan);
+  rlo__geometry g = rlo__geometry_of(query);
+  int32_t run = g.run_axis;
+  *plan = (rows_plan){.cpu = {.geometry = g, .x_axis = run, .y_axis = -1},
+                      .row_units = run >= 0 ? problem->extents[run] : 1,
+                      .num_rows = 1};
   rlo__grid_plan *cpu = &plan->cpu;
-  if (plan->row_bytes <= COMPUTE_GROUP_BYTES / 2) {
-    plan->batch_axis = nearest_src_axis(problem, cpu->x_axis);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    plan->size[a] = 1;
   }
-  if (plan->batch_axis >= 0) {
-    int64_t rows = problem->extents[plan->batch_axis];
-    plan->batch_rows = rlo__min(COMPUTE_GROUP_BYTES / plan->row_bytes, rows);
+  plan->row_bytes = g.unit_bytes;
+  if (run >= 0) {
+    if (!rlo__mul(plan->row_units, g.unit_bytes, &plan->row_bytes)) {
+      plan->row_bytes = INT64_MAX;
+    }
+    plan->is_aligned = rlo__cpu_rows_are_lines(query, run, plan->row_units);
+    plan->size[run] = rlo__cpu_chunk_units(problem, &g, run);
+    plan->src_run = rlo__axis_run_find(problem, &problem->src, run);
+    plan->dst_run = rlo__axis_run_find(problem, &problem->dst, run);
+    choose_block(problem, plan);
   }
-  RLO_TRY(add_grid(problem, plan));
-  rlo__grid_sort_by_src(&cpu->grid);
-  /* Cells that are read before they are written are in the caches already, and
-   * are cheapest to write there. */
-  cpu->is_nontemporal = !rlo__problem_reads_cells(problem) &&
-                        plan->row_bytes >= RLO__CPU_MIN_LINED_BYTES &&
-                        rlo__cpu_wants_nontemporal(query, &cpu->geometry);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (a != run || plan->size[a] < problem->extents[a]) {
+      RLO_TRY(rlo__grid_add_blocks(&cpu->grid, problem, a, plan->size[a]));
+    }
+  }
+  cpu->order = query->schedule.order;
+  const int32_t plane_axes[2] = {run, -1};
+  rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
+  bool has_lines =
+      plan->is_aligned || plan->dst_run_bytes >= RLO__CPU_MIN_LINED_BYTES;
+  cpu->is_nontemporal = has_lines && rlo__cpu_wants_nontemporal(query, &g);
+  cpu->is_prefetching = query->device->has_builtin_prefetch && !g.is_fill &&
+                        reads_are_dense(problem, plan);
   return RLO_OK;
 }
 
-/* As rows: the ends of a row cost about as much as 180 bytes. Where values are
- * computed one at a time, arithmetic costs more than memory. */
-static double compute_predict(const rlo__family_query *query) {
+/* From measurements. Shorter rows than a line cost more than with family
+ * packed, where that takes them. */
+static double predict(const rlo__family_query *query) {
   rows_plan plan;
-  if (compute_choose(query, &plan) != RLO_OK) {
+  if (choose(query, &plan) != RLO_OK) {
     return 0.0;
   }
   double bytes = (double)plan.row_bytes;
-  double max = rlo__arith_has_vectors(query->problem) ? 0.9 : 0.3;
-  return max * bytes / (bytes + 180.0);
+  if (plan.is_aligned) {
+    return 0.95 * bytes / (bytes + 4.0);
+  }
+  double max = plan.row_bytes < RLO__CPU_LINE_BYTES ? 0.55 : 0.95;
+  return max * bytes / (bytes + 16.0);
 }
 
-static rlo_status compute_emit(const rlo__family_query *query,
-                               rlo__launch *launch) {
-  const rlo_problem *problem = query->problem;
-  rows_plan plan;
-  RLO_TRY(compute_choose(query, &plan));
-  const rlo__grid_plan *cpu = &plan.cpu;
-  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_compute_rows", launch));
-  RLO_TRY(rlo__arith_define(problem, launch));
-  RLO_TRY(rlo__launch_define(
-      launch, "RLO_LANES", rlo__arith_has_vectors(problem) ? 16 : 1));
-  RLO_TRY(add_arguments(problem, &plan, launch));
-  RLO_TRY(rlo__arith_add_factors(problem, launch));
-  RLO_TRY(rlo__grid_add_guards(query, cpu, launch));
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__arith_describe(problem, &words);
-  rlo__str_printf(&words,
-                  ", rows of %lld bytes, %lld to a group%s",
-                  (long long)plan.row_bytes,
-                  (long long)plan.batch_rows,
-                  cpu->is_nontemporal ? ", non-temporal stores" : "");
+/* Lines to prefetch with each row, so that a block is in the caches when the
+ * one before it has been moved. */
+static int64_t fetch_lines(const rows_plan *plan) {
+  if (!plan->cpu.is_prefetching) {
+    return 0;
+  }
+  int64_t runs = plan->num_rows * plan->row_bytes / plan->src_run_bytes;
+  int64_t lines =
+      runs * (rlo__ceil_div(plan->src_run_bytes, RLO__CPU_LINE_BYTES) + 1);
+  return rlo__ceil_div(lines, plan->num_rows);
+}
+
+/* The units that the problem's source may be read at, from its base on. */
+static rlo_status readable_units(const rlo_problem *problem,
+                                 const rows_plan *plan,
+                                 int64_t *out_first,
+                                 int64_t *out_end) {
+  *out_first = 0;
+  *out_end = 0;
+  if (plan->cpu.geometry.is_fill) {
+    return RLO_OK;
+  }
+  int64_t first;
+  int64_t last;
+  if (!rlo__form_range(problem, &problem->src, &first, &last)) {
+    return rlo__fail_overflow("a position of the source");
+  }
+  int64_t units = problem->src_bytes / plan->cpu.geometry.unit_bytes;
+  *out_first = rlo__max(first, 0) - problem->src.base;
+  *out_end = rlo__min(last + 1, units) - problem->src.base;
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_compute_rows = {"compute_rows",
-                                                  RLO_DEVICE_CLASS_CPU,
-                                                  compute_is_applicable,
-                                                  compute_predict,
-                                                  compute_emit,
-                                                  RLO__FAMILY_COMPUTES};
+/* The grid axis along which blocks share lines of the destination, which they
+ * divide among themselves; or one of the kernel's other cases. */
+static int32_t lean_axis(const rlo_problem *problem, const rows_plan *plan) {
+  enum { NO_AXIS = -1, ROWS_ARE_LINES = -2 };
+
+  const rlo__grid_plan *cpu = &plan->cpu;
+  if (plan->is_aligned) {
+    return ROWS_ARE_LINES;
+  }
+  bool is_shared = cpu->is_nontemporal && plan->dst_run.num_axes > 1 &&
+                   plan->row_bytes >= RLO__CPU_LINE_BYTES &&
+                   plan->size[cpu->x_axis] == plan->row_units;
+  if (!is_shared) {
+    return NO_AXIS;
+  }
+  int32_t axis = plan->dst_run.axes[1];
+  int32_t first = first_axis(problem, plan);
+  return first < 0 || first == axis ? rlo__grid_find(&cpu->grid, axis)
+                                    : NO_AXIS;
+}
+
+/* Arguments 10 to 19 of cl/cpu_rows.cl. */
+static rlo_status add_arguments(const rlo_problem *problem,
+                                const rows_plan *plan,
+                                int64_t blocks,
+                                rlo__launch *launch) {
+  const rlo__grid_plan *cpu = &plan->cpu;
+  const rlo__grid *grid = &cpu->grid;
+  int64_t points[RLO__GRID_MAX_AXES];
+  int64_t steps[RLO__GRID_MAX_AXES];
+  int64_t fetch_axes = 0;
+  int64_t first;
+  int64_t end;
+  for (int32_t n = 0; n < grid->num_axes; ++n) {
+    int32_t a = grid->axes[n].problem_axis;
+    points[n] = problem->extents[a];
+    steps[n] = plan->size[a];
+    bool is_run = rlo__axis_run_leads(&plan->src_run, plan->num_src_axes, a);
+    fetch_axes |= is_run ? INT64_C(1) << n : 0;
+  }
+  RLO_TRY(readable_units(problem, plan, &first, &end));
+  RLO_TRY(rlo__grid_add_vector(cpu, launch, points, grid->num_axes));
+  RLO_TRY(rlo__grid_add_vector(cpu, launch, steps, grid->num_axes));
+  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(grid, cpu->x_axis)));
+  RLO_TRY(rlo__grid_add_index(cpu, launch, plan->row_units));
+  RLO_TRY(rlo__grid_add_int(launch, lean_axis(problem, plan)));
+  RLO_TRY(rlo__grid_add_index(cpu, launch, blocks));
+  RLO_TRY(rlo__grid_add_int(launch, fetch_axes));
+  RLO_TRY(rlo__grid_add_int(launch, fetch_lines(plan)));
+  RLO_TRY(rlo__grid_add_index(cpu, launch, first));
+  return rlo__grid_add_index(cpu, launch, end);
+}
+
+static void describe(const rows_plan *plan, rlo__launch *launch) {
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  const rlo__grid_plan *cpu = &plan->cpu;
+  int64_t unit_bytes = cpu->geometry.unit_bytes;
+  rlo__str_printf(&words,
+                  "rows of %lld bytes, units of %lld bytes",
+                  (long long)plan->row_bytes,
+                  (long long)unit_bytes);
+  if (cpu->x_axis >= 0 && plan->size[cpu->x_axis] < plan->row_units) {
+    rlo__str_printf(&words,
+                    ", chunks of %lld KiB",
+                    (long long)(plan->size[cpu->x_axis] * unit_bytes / 1024));
+  } else {
+    rlo__str_printf(&words,
+                    ", %lld to a block, runs of %lld and %lld bytes",
+                    (long long)plan->num_rows,
+                    (long long)plan->src_run_bytes,
+                    (long long)plan->dst_run_bytes);
+  }
+  rlo__str_printf(&words, ", %s", rlo__grid_order_name(cpu->order));
+  rlo__str_append(&words, cpu->is_nontemporal ? ", non-temporal stores" : "");
+  rlo__str_append(&words, cpu->is_prefetching ? ", prefetch" : "");
+}
+
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
+  rows_plan plan;
+  RLO_TRY(choose(query, &plan));
+  const rlo__grid_plan *cpu = &plan.cpu;
+  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_rows", launch));
+  int64_t block_bytes = plan.num_rows * cpu->geometry.unit_bytes *
+                        (cpu->x_axis >= 0 ? plan.size[cpu->x_axis] : 1);
+  int64_t blocks = rlo__grid_join_groups(
+      query,
+      block_bytes,
+      rlo__schedule_group_bytes(&query->schedule, GROUP_BYTES),
+      launch);
+  RLO_TRY(rlo__launch_define(launch, "RLO_ROWS_PLACES", MAX_PLACES));
+
+  RLO_TRY(add_arguments(query->problem, &plan, blocks, launch));
+  RLO_TRY(rlo__grid_add_guards(query, cpu, launch));
+  describe(&plan, launch);
+  return RLO_OK;
+}
+
+const rlo__family rlo__family_cpu_rows = {
+    "rows", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit, 0};

@@ -54,6 +54,24 @@ rlo_status rlo__grid_place_axis(rlo__grid *grid,
   return RLO_OK;
 }
 
+rlo_status rlo__grid_add_blocks(rlo__grid *grid,
+                                const rlo_problem *problem,
+                                int32_t axis,
+                                int64_t size) {
+  if (grid->num_axes == RLO__GRID_MAX_AXES) {
+    return RLO_FAIL(RLO_INTERNAL,
+                    "work-groups need more than %d coordinates",
+                    RLO__GRID_MAX_AXES);
+  }
+  grid->axes[grid->num_axes++] =
+      (rlo__grid_axis){.problem_axis = axis,
+                       .step = 1,
+                       .extent = rlo__ceil_div(problem->extents[axis], size),
+                       .src_stride = problem->src.axis[axis],
+                       .dst_stride = problem->dst.axis[axis]};
+  return RLO_OK;
+}
+
 static int compare_distance(int64_t a, int64_t b) {
   a = rlo__abs(a);
   b = rlo__abs(b);
@@ -382,4 +400,21 @@ int64_t rlo__cpu_chunk_units(const rlo_problem *problem,
   return units > MAX_ROW_BYTES / geometry->unit_bytes
              ? CHUNK_BYTES / geometry->unit_bytes
              : units;
+}
+
+bool rlo__cpu_takes_row_guards(const rlo_problem *problem,
+                               int32_t run,
+                               rlo__str *why) {
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    int64_t along = problem->guards[g].form.axis[run];
+    if (along < -1 || along > 1) {
+      rlo__str_printf(why,
+                      "guard %d has the coefficient %lld along the row; the "
+                      "kernel takes -1, 0 and 1",
+                      g,
+                      (long long)along);
+      return false;
+    }
+  }
+  return true;
 }

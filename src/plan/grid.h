@@ -69,6 +69,17 @@ RLO_NODISCARD rlo_status rlo__grid_place_axis(rlo__grid *grid,
                                               int32_t axis,
                                               int64_t step);
 
+/**
+ * Adds an axis of which each group takes `size` >= 1 points, all if there are
+ * no more. What the kernel gets of it, strides and coefficients of guards, are
+ * those of one point.
+ * @return RLO_OK; RLO_INTERNAL beyond RLO__GRID_MAX_AXES.
+ */
+RLO_NODISCARD rlo_status rlo__grid_add_blocks(rlo__grid *grid,
+                                              const rlo_problem *problem,
+                                              int32_t axis,
+                                              int64_t size);
+
 /** Orders the axes by falling distance of steps in the source, so that
  *  consecutive groups read near each other: scattered writes cost less than
  *  scattered reads. */
@@ -192,5 +203,11 @@ bool rlo__cpu_rows_are_lines(const rlo__family_query *query,
 int64_t rlo__cpu_chunk_units(const rlo_problem *problem,
                              const rlo__geometry *geometry,
                              int32_t run);
+
+/** Whether kernels of rows take a problem's guards: those that change by -1, 0
+ *  or 1 along the row, axis `run`. If not, `why` takes the reason. */
+bool rlo__cpu_takes_row_guards(const rlo_problem *problem,
+                               int32_t run,
+                               rlo__str *why);
 
 #endif

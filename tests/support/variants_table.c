@@ -47,7 +47,7 @@ const test_constant test_constants[] = {
 
     GRID_CONSTANTS("cpu_rows"), GUARD_CONSTANTS("cpu_rows"),
     CPU_CONSTANTS("cpu_rows"),
-    {"cpu_rows", "RLO_ROWS_PACKED_MAX", AS_IS, false, VALUES(128, 512)},
+    {"cpu_rows", "RLO_ROWS_PLACES", IGNORED, false, NONE},
 
     GRID_CONSTANTS("cpu_skinny"), GUARD_CONSTANTS("cpu_skinny"),
     CPU_CONSTANTS("cpu_skinny"), PLANE_CONSTANTS("cpu_skinny"),

@@ -195,7 +195,7 @@ RLO_TEST(test_planner__says_which_limit_a_problem_exceeds) {
   plan.device.max_parameter_bytes = 256;
   test_plan_run(&plan);
   ck_assert_str_eq(test_plan_candidate(&plan, "rows")->reason,
-                   "its 0 guards need 308 bytes of arguments; the device takes "
+                   "its 0 guards need 436 bytes of arguments; the device takes "
                    "256");
 }
 
@@ -214,10 +214,10 @@ RLO_TEST(test_planner__turns_guards_that_count_down) {
   ck_assert_int_eq(plan.problem.guards[0].form.axis[1], -1);
 
   /* The kernel wants it back: base, limit, x, y are the last four. */
-  const int64_t *x = &plan.launch.numbers[plan.launch.arguments[21].first];
-  const int64_t *limit = &plan.launch.numbers[plan.launch.arguments[20].first];
-  const int64_t *base = &plan.launch.numbers[plan.launch.arguments[19].first];
-  ck_assert_int_eq(plan.launch.num_arguments, 23);
+  const int64_t *x = &plan.launch.numbers[plan.launch.arguments[23].first];
+  const int64_t *limit = &plan.launch.numbers[plan.launch.arguments[22].first];
+  const int64_t *base = &plan.launch.numbers[plan.launch.arguments[21].first];
+  ck_assert_int_eq(plan.launch.num_arguments, 25);
   ck_assert_int_eq(*x, 1);
   ck_assert_int_eq(*base, -2);
   ck_assert_int_eq(*limit, 38);

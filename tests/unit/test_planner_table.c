@@ -78,9 +78,9 @@ static const plan_case cases[] = {
      "packed", "matrices"},
     {"u8[300,300,33]{2,1,0}", "u8[300,300,33]{2,0,1}", NULL,
      "packed", "rows 33x1"},
-    /* Rows of two lines: written to 1024 places in turns, or to 48. */
+    /* Rows of two lines: blocks with runs of the same length on both sides. */
     {"f32[1024,512,32]{2,1,0}", "f32[1024,512,32]{2,0,1}", NULL,
-     "packed", "rows 8x1 of 1024"},
+     "rows", "32 to a block, runs of 512 and 1024 bytes"},
     {"f16[8,2048,3,16,64]{4,3,2,1,0}", "f16[8,2048,3,16,64]{4,1,3,0,2}", NULL,
      "rows", "rows of 128 bytes"},
     /* Tiles that do not divide each other leave a quotient. */
@@ -132,7 +132,8 @@ RLO_TABLE_TEST(test_planner__chooses_what_suits, cases) {
   ck_assert(rlo__launch_equal(&launch, &plan.launch));
 }
 
-/* Along long rows, and rows that follow each other, hardware looks ahead. */
+/* Hardware looks ahead along the runs of a block; not where pages have several of
+ * its rows. */
 RLO_TEST(test_planner__rows_prefetch_where_short_rows_jump) {
   static const struct {
     const char *src;
@@ -142,7 +143,9 @@ RLO_TEST(test_planner__rows_prefetch_where_short_rows_jump) {
       {"f32[384,64,2144]{2,1,0}", "f32[384,64,2144]{2,0,1}", 0},
       {"f32[8190,4001]{1,0}", "f32[8190,4001]{1,0:pad(8190,4096)}", 0},
       {"f32[512,512,75]{2,1,0}", "f32[512,512,75]{2,0,1}", 0},
-      {"f32[512,512,20]{2,1,0}", "f32[512,512,20]{2,0,1}", 1},
+      {"f32[512,512,20]{2,1,0}", "f32[512,512,20]{2,0,1}", 0},
+      {"f32[32,12544,4,16]{3,2,1,0}", "f32[32,12544,4,16]{3,1,2,0}", 1},
+      {"f16[16,2048,16,64]{3,2,1,0}", "f16[16,2048,16,64]{3,1,2,0}", 1},
   };
 
   for (size_t n = 0; n < sizeof some / sizeof some[0]; ++n) {
