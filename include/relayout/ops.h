@@ -95,6 +95,21 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_pad(rlo_chain *chain,
                                                const int64_t *interior,
                                                const void *fill);
 
+/**
+ * y(i) = x(i - begin) in the box of x's size that begins at `begin`, in an
+ * array of size `dims`. Other elements of y have no value, and stay as they are
+ * in the destination, so that several chains write one array, each its box
+ * (XLA's DynamicUpdateSlice with constant starts). Where the destination's
+ * layout has slots without element and a fill, that is written first, to
+ * elements without value too: only the first of several chains is lowered to
+ * such a layout, the others to the same one with RLO_FILL_UNKNOWN.
+ * @param begin, dims  `rank` each.
+ * @return also RLO_OUT_OF_RANGE for a box that leaves the array.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_chain_place(rlo_chain *chain,
+                                                 const int64_t *begin,
+                                                 const int64_t *dims);
+
 /** y(i) = x(j) with j[k] = n - 1 - i[k] for the dimensions named, else i[k].
  *  @param dims  `count` different dimensions. */
 RLO_API RLO_NODISCARD rlo_status rlo_chain_reverse(rlo_chain *chain,

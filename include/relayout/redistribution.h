@@ -3,6 +3,7 @@
 #ifndef RELAYOUT_REDISTRIBUTION_H
 #define RELAYOUT_REDISTRIBUTION_H
 
+#include "relayout/chain.h"
 #include "relayout/sharding.h"
 
 RLO_BEGIN_DECLS
@@ -111,6 +112,42 @@ rlo_redistribution_visit_sends(const rlo_redistribution *plan,
                                int64_t device,
                                rlo_redistribution_fn fn,
                                void *payload);
+
+/* What a piece is to do, as problems on one device. A message is the piece's
+ * box as a packed row-major array, by the destination's dimensions and in its
+ * element size. Each function returns RLO_OK; RLO_OUT_OF_RANGE for a device
+ * that takes no part, or a box that it does not hold; the statuses of
+ * rlo_chain_lower and rlo_sharding_get_shard_shape. The caller releases
+ * *out_list with rlo_problem_list_release; operand 0 is what is read. */
+
+/** From the device's source to a message. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_redistribution_lower_send(const rlo_redistribution *plan,
+                              int64_t device,
+                              const rlo_redistribution_piece *piece,
+                              rlo_problem_list **out_list);
+
+/** From a message to the device's destination. What belongs to other pieces
+ *  stays as it is. A piece of addend 0 is written; later addends are added, by
+ *  the rules of rlo_relayout_combine.
+ *  @param fills  true for the first piece of a destination: the slots that hold
+ *                no element take the layout's fill. It is written to the whole
+ *                destination, if there are such slots. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_redistribution_lower_receive(const rlo_redistribution *plan,
+                                 int64_t device,
+                                 const rlo_redistribution_piece *piece,
+                                 bool fills,
+                                 rlo_problem_list **out_list);
+
+/** From the device's source to its destination, for a piece that stays;
+ *  otherwise as rlo_redistribution_lower_receive. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_redistribution_lower_keep(const rlo_redistribution *plan,
+                              int64_t device,
+                              const rlo_redistribution_piece *piece,
+                              bool fills,
+                              rlo_problem_list **out_list);
 
 /** Adds up the plan of all devices.
  *  @return RLO_OK; RLO_OVERFLOW for sums beyond 64 bits; RLO_OUT_OF_MEMORY. */

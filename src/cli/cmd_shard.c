@@ -87,7 +87,7 @@ static int print_device_line(const sharded *s, int64_t device, int width) {
   if (rlo_sharding_get_box(s->sharding, &s->shape, device, &box) != RLO_OK ||
       rlo_sharding_get_shard_shape(s->sharding, &s->shape, device, &shard) !=
           RLO_OK ||
-      rlo_shape_byte_size(&shard, &bytes) != RLO_OK) {
+      rlo_shape_array_size(&shard, &bytes) != RLO_OK) {
     return rlo__fail_last();
   }
   printf("%6" PRId64 "  ", device);
@@ -106,7 +106,7 @@ static int print_device_json(rlo__json *json,
   if (rlo_sharding_get_box(s->sharding, &s->shape, device, &box) != RLO_OK ||
       rlo_sharding_get_shard_shape(s->sharding, &s->shape, device, &shard) !=
           RLO_OK ||
-      rlo_shape_byte_size(&shard, &bytes) != RLO_OK) {
+      rlo_shape_array_size(&shard, &bytes) != RLO_OK) {
     return rlo__fail_last();
   }
   rlo__json_begin_object(json, NULL);

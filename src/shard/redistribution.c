@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/redistribution.h"
+#include "shard/redistribution.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "relayout/layout_util.h"
+#include "relayout/shape_util.h"
 #include "shard/box.h"
-#include "shard/holding.h"
-
-struct rlo_redistribution {
-  atomic_int references;
-  int64_t num_devices;
-  int32_t rank;
-  /** Dimension k of the destination is from[k] of the source. */
-  int32_t from[RLO_MAX_RANK];
-  int64_t element_bits;
-  rlo_sharding *sharding[2];
-  rlo__holding source, destination;
-};
 
 /* ---------------------------------------------------------------- creation */
 
@@ -46,12 +34,6 @@ static rlo_status check_pair(const rlo_shape *from,
     }
   }
   return RLO_OK;
-}
-
-static int64_t bits_of(const rlo_shape *shape) {
-  return shape->layout.element_size_bits != 0
-             ? shape->layout.element_size_bits
-             : rlo_dtype_storage_bits(shape->dtype);
 }
 
 static rlo_status check_side(const rlo_sharding *sharding,
@@ -88,7 +70,9 @@ static rlo_status init(const rlo_redistribution_options *o,
     RLO_TRY(rlo_permutation_normalize(o->permutation, plan->rank, plan->from));
   }
   RLO_TRY(check_pair(o->from, o->to, plan->from));
-  plan->element_bits = bits_of(o->to);
+  plan->source_shape = *o->from;
+  plan->destination_shape = *o->to;
+  plan->element_bits = rlo_shape_element_size_bits(o->to);
   RLO_TRY(rlo__holding_init(from, o->from, plan->num_devices, &plan->source));
   RLO_TRY(rlo__holding_init(to, o->to, plan->num_devices, &plan->destination));
   if (plan->destination.num_addends > 1) {

@@ -103,6 +103,9 @@ static rlo_status fail_read(void *payload,
 /* Each of two devices holds a row of f32[2,3]. */
 static void begin_shardings(objects *o) {
   o->box = (rlo_box){.rank = 2, .limit = {2, 3}};
+  /* Of device 0. */
+  o->piece = (rlo_redistribution_piece){.box = {.rank = 2, .limit = {1, 3}},
+                                        .bytes = 12};
   o->sharding_tiles = (rlo_sharding_tiles){.rank = 2,
                                            .counts = {2, 1},
                                            .iota_rank = 1,

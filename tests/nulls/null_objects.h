@@ -40,6 +40,7 @@ typedef struct objects {
   rlo_problem problem;
   rlo_address_map map;
   rlo_box box;
+  rlo_redistribution_piece piece;
   rlo_sharding_tiles sharding_tiles;
   rlo_bare_layout bare;
   rlo_pjrt_export pjrt;

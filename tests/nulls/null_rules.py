@@ -155,6 +155,7 @@ BY_TYPE = {
     "const rlo_segment_sum *": "segment_sum(o)",
     "const rlo_service_options *": "&o->service_options",
     "const rlo_redistribution *": "redistribution(o)",
+    "const rlo_redistribution_piece *": "&o->piece",
     "const rlo_redistribution_options *": "&o->redistribution_options",
     "const rlo_shape *": "&o->shape",
     "const rlo_sharding *": "sharding(o)",

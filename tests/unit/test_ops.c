@@ -436,3 +436,43 @@ RLO_TEST(test_ops__refuses_other_destinations) {
                  "3; they must be equal");
   ck_assert_ptr_null(list);
 }
+
+/* ------------------------------------------------------------------- place */
+
+RLO_TEST(test_ops__a_placed_array_is_a_box_of_a_larger_one) {
+  chain = begin_with(DIMS(2, 2), 2);
+  expect_ok(rlo_chain_place(chain, DIMS(1, 0), DIMS(3, 3)));
+  rlo_shape plain = array(DIMS(3, 3), 2);
+  const int32_t none = (int32_t)0xeeeeeeee;
+  const int32_t wanted[] = {none, none, none, 1, 2, none, 3, 4, none};
+  ck_assert_int_eq(expect_in(&plain, wanted, 9), 1);
+}
+
+/* The fill comes first, and elements of no value have it too. */
+RLO_TEST(test_ops__a_placed_array_lies_in_the_fill_of_a_layout) {
+  chain = begin_with(DIMS(2, 1), 2);
+  expect_ok(rlo_chain_place(chain, DIMS(0, 1), DIMS(2, 3)));
+  rlo_shape padded = array(DIMS(2, 3), 2);
+  padded.layout.has_padded_dimensions = true;
+  padded.layout.padded_dimensions[0] = 2;
+  padded.layout.padded_dimensions[1] = 4;
+  padded.layout.fill_bits[0] = 7;
+  padded.layout.fill = RLO_FILL_BITS;
+  const int32_t filled[] = {7, 1, 7, 7, 7, 2, 7, 7};
+  ck_assert_int_eq(expect_in(&padded, filled, 8), 2);
+  padded.layout.fill = RLO_FILL_UNKNOWN;
+  const int32_t none = (int32_t)0xeeeeeeee;
+  const int32_t left[] = {none, 1, none, none, none, 2, none, none};
+  ck_assert_int_eq(expect_in(&padded, left, 8), 1);
+}
+
+static void expect_out_of_range(rlo_status status) {
+  ck_assert_int_eq(status, RLO_OUT_OF_RANGE);
+}
+
+RLO_TEST(test_ops__a_placed_array_has_to_fit) {
+  chain = begin_with(DIMS(2, 2), 2);
+  expect_out_of_range(rlo_chain_place(chain, DIMS(2, 0), DIMS(3, 3)));
+  expect_out_of_range(rlo_chain_place(chain, DIMS(-1, 0), DIMS(3, 3)));
+  expect_out_of_range(rlo_chain_place(chain, DIMS(INT64_MAX, 0), DIMS(3, 3)));
+}

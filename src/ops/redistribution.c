@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+
+#include "base/status.h"
+#include "relayout/ops.h"
+#include "shard/redistribution.h"
+
+/* The part of an array that a device holds, and where it begins. */
+typedef struct part {
+  rlo_shape shape;
+  rlo_box box;
+} part;
+
+static rlo_status find_part(const rlo_sharding *sharding,
+                            const rlo_shape *shape,
+                            int64_t device,
+                            part *out) {
+  RLO_TRY(rlo_sharding_get_box(sharding, shape, device, &out->box));
+  return rlo_sharding_get_shard_shape(sharding, shape, device, &out->shape);
+}
+
+static rlo_status check_device(const rlo_redistribution *plan, int64_t device) {
+  if (device < 0 || device >= plan->num_devices) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "device %" PRId64 " is outside 0..%" PRId64,
+                    device,
+                    plan->num_devices - 1);
+  }
+  return RLO_OK;
+}
+
+/* Where a box lies in a part that holds it. */
+static rlo_status locate(const part *p,
+                         const rlo_box *box,
+                         int64_t device,
+                         int64_t begin[RLO_MAX_RANK],
+                         int64_t end[RLO_MAX_RANK]) {
+  for (int32_t d = 0; d < p->box.rank; ++d) {
+    if (box->rank != p->box.rank || box->start[d] < p->box.start[d] ||
+        box->limit[d] > p->box.limit[d] || box->start[d] > box->limit[d]) {
+      return RLO_FAIL(RLO_OUT_OF_RANGE,
+                      "the piece is %" PRId64 ":%" PRId64
+                      " in dimension %" PRId32 ", device %" PRId64
+                      " holds %" PRId64 ":%" PRId64,
+                      box->start[d],
+                      box->limit[d],
+                      d,
+                      device,
+                      p->box.start[d],
+                      p->box.limit[d]);
+    }
+    begin[d] = box->start[d] - p->box.start[d];
+    end[d] = box->limit[d] - p->box.start[d];
+  }
+  return RLO_OK;
+}
+
+static rlo_status make_message(const rlo_redistribution *plan,
+                               const rlo_redistribution_piece *piece,
+                               rlo_shape *out_shape) {
+  int64_t sizes[RLO_MAX_RANK];
+  for (int32_t d = 0; d < piece->box.rank; ++d) {
+    sizes[d] = piece->box.limit[d] - piece->box.start[d];
+  }
+  rlo_layout layout = rlo_layout_row_major(piece->box.rank);
+  layout.element_size_bits = plan->element_bits;
+  return rlo_shape_make_with_layout(plan->destination_shape.dtype,
+                                    sizes,
+                                    piece->box.rank,
+                                    &layout,
+                                    out_shape);
+}
+
+/* The piece, cut from the device's source, by the destination's dimensions. */
+static rlo_status begin_source(const rlo_redistribution *plan,
+                               int64_t device,
+                               const rlo_redistribution_piece *piece,
+                               rlo_chain **out_chain) {
+  part source;
+  rlo_box box = {.rank = plan->rank};
+  int64_t begin[RLO_MAX_RANK];
+  int64_t end[RLO_MAX_RANK];
+  RLO_TRY(find_part(plan->sharding[0], &plan->source_shape, device, &source));
+  for (int32_t k = 0; k < plan->rank; ++k) {
+    box.start[plan->from[k]] = piece->box.start[k];
+    box.limit[plan->from[k]] = piece->box.limit[k];
+  }
+  RLO_TRY(locate(&source, &box, device, begin, end));
+  RLO_TRY(rlo_chain_create(&source.shape, out_chain));
+  rlo_status status = rlo_chain_slice(*out_chain, begin, end, NULL);
+  if (status == RLO_OK) {
+    status = rlo_chain_transpose(*out_chain, plan->from);
+  }
+  if (status != RLO_OK) {
+    rlo_chain_release(*out_chain);
+    *out_chain = NULL;
+  }
+  return status;
+}
+
+static rlo_status lower(const rlo_chain *chain,
+                        const rlo_shape *target,
+                        int64_t addend,
+                        rlo_problem_list **out_list) {
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  options.beta = addend > 0 ? 1.0 : 0.0;
+  return rlo_chain_combine(chain, target, &options, out_list);
+}
+
+/* Places the chain, which is the piece, in the device's destination. */
+static rlo_status lower_to_destination(const rlo_redistribution *plan,
+                                       int64_t device,
+                                       const rlo_redistribution_piece *piece,
+                                       bool fills,
+                                       rlo_chain *chain,
+                                       rlo_problem_list **out_list) {
+  part target;
+  int64_t begin[RLO_MAX_RANK];
+  int64_t end[RLO_MAX_RANK];
+  RLO_TRY(
+      find_part(plan->sharding[1], &plan->destination_shape, device, &target));
+  RLO_TRY(locate(&target, &piece->box, device, begin, end));
+  RLO_TRY(rlo_chain_place(chain, begin, target.shape.dims));
+  if (!fills) {
+    target.shape.layout.fill = RLO_FILL_UNKNOWN;
+  }
+  return lower(chain, &target.shape, piece->addend, out_list);
+}
+
+rlo_status rlo_redistribution_lower_send(const rlo_redistribution *plan,
+                                         int64_t device,
+                                         const rlo_redistribution_piece *piece,
+                                         rlo_problem_list **out_list) {
+  RLO_REQUIRE(plan, piece, out_list);
+  *out_list = NULL;
+  RLO_TRY(check_device(plan, device));
+  rlo_shape message;
+  rlo_chain *chain;
+  RLO_TRY(make_message(plan, piece, &message));
+  RLO_TRY(begin_source(plan, device, piece, &chain));
+  rlo_status status = lower(chain, &message, 0, out_list);
+  rlo_chain_release(chain);
+  return status;
+}
+
+rlo_status rlo_redistribution_lower_receive(
+    const rlo_redistribution *plan,
+    int64_t device,
+    const rlo_redistribution_piece *piece,
+    bool fills,
+    rlo_problem_list **out_list) {
+  RLO_REQUIRE(plan, piece, out_list);
+  *out_list = NULL;
+  RLO_TRY(check_device(plan, device));
+  rlo_shape message;
+  rlo_chain *chain;
+  RLO_TRY(make_message(plan, piece, &message));
+  RLO_TRY(rlo_chain_create(&message, &chain));
+  rlo_status status =
+      lower_to_destination(plan, device, piece, fills, chain, out_list);
+  rlo_chain_release(chain);
+  return status;
+}
+
+rlo_status rlo_redistribution_lower_keep(const rlo_redistribution *plan,
+                                         int64_t device,
+                                         const rlo_redistribution_piece *piece,
+                                         bool fills,
+                                         rlo_problem_list **out_list) {
+  RLO_REQUIRE(plan, piece, out_list);
+  *out_list = NULL;
+  RLO_TRY(check_device(plan, device));
+  rlo_chain *chain;
+  RLO_TRY(begin_source(plan, device, piece, &chain));
+  rlo_status status =
+      lower_to_destination(plan, device, piece, fills, chain, out_list);
+  rlo_chain_release(chain);
+  return status;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_SHARD_REDISTRIBUTION_H
+#define RLO_SHARD_REDISTRIBUTION_H
+
+#include <stdatomic.h>
+
+#include "relayout/redistribution.h"
+#include "shard/holding.h"
+
+struct rlo_redistribution {
+  atomic_int references;
+  int64_t num_devices;
+  int32_t rank;
+  rlo_shape source_shape, destination_shape;
+  /** Dimension k of the destination is from[k] of the source. */
+  int32_t from[RLO_MAX_RANK];
+  int64_t element_bits;
+  rlo_sharding *sharding[2];
+  rlo__holding source, destination;
+};
+
+#endif
