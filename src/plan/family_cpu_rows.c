@@ -19,9 +19,10 @@ enum {
   MIN_BLOCK_BYTES = 4 * 1024,
   MAX_BLOCK_BYTES = 16 * 1024,
   MAX_PLACES = 512,
-  /** Longest rows that are prefetched, and bytes within which hardware follows
-   *  one stream only. */
+  /** Longest rows that are prefetched, without and with fill, and bytes within
+   *  which hardware follows one stream only. */
   MAX_DENSE_ROW_BYTES = 320,
+  MAX_DENSE_PADDED_BYTES = 2048,
   /** Rows of this length and more are written wherever they belong: only runs
    *  of the source are lengthened. */
   MIN_STREAM_BYTES = 2048,
@@ -193,7 +194,10 @@ static bool reads_are_dense(const rlo_problem *problem, const rows_plan *plan) {
     is_close =
         is_close && (!is_apart || rlo__abs(problem->src.axis[a]) < page_units);
   }
-  return plan->num_rows > 1 && plan->row_bytes <= MAX_DENSE_ROW_BYTES &&
+  int64_t max_bytes = plan->cpu.geometry.num_pad_guards > 0
+                          ? MAX_DENSE_PADDED_BYTES
+                          : MAX_DENSE_ROW_BYTES;
+  return plan->num_rows > 1 && plan->row_bytes <= max_bytes &&
          (is_close || plan->src_run_bytes >= PAGE_BYTES);
 }
 

@@ -60,7 +60,7 @@ RLO_TEST(test_codegen__options_are_the_constants_in_order) {
   expect_options("cpu_rows",
                  " -DRLO_UNIT_BYTES=16 -DRLO_GRID_RANK=16 -DRLO_INDEX32=1"
                  " -DRLO_PAD_GUARDS=2 -DRLO_SKIP_GUARDS=0 -DRLO_NT=0"
-                 " -DRLO_PREFETCH=0 -DRLO_ROWS_PLACES=512");
+                 " -DRLO_PREFETCH=1 -DRLO_ROWS_PLACES=512");
   plan("u16[4000,3]{1,0}", "u16[4000,3]{0,1}", "skinny");
   expect_options("cpu_skinny",
                  " -DRLO_UNIT_BYTES=2 -DRLO_GRID_RANK=16 -DRLO_INDEX32=1"
