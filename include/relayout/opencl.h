@@ -336,8 +336,8 @@ RLO_API void rlo_plan_get_info(const rlo_plan *plan, rlo_plan_info *out_info);
  *         RLO_UNSUPPORTED in a child of fork, for memory that is less aligned
  *         than a forced family needs or rlo_plan_options.is_aligned promised,
  * or if the kernel exceeds a limit of the device; RLO_OVERFLOW if it cannot be
- * planned for such memory. On failure nothing
- * was enqueued and *out_event is unchanged. Threads: safe, on one plan too.
+ *         planned for such memory. On failure nothing was enqueued and
+ *         *out_event is unchanged. Threads: safe, on one plan too.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_enqueue(rlo_plan *plan,
                                              cl_command_queue queue,
