@@ -312,10 +312,12 @@ static rlo_status add_guard(const rlo__grid_plan *plan,
   int64_t coefs[RLO__GRID_MAX_AXES];
   const rlo__grid *grid = &plan->grid;
   for (int32_t n = 0; n < grid->num_axes; ++n) {
-    coefs[n] = grid->axes[n].extent == 1
-                   ? 0
-                   : coefficient(form, grid->axes[n].problem_axis, sign) *
-                         grid->axes[n].step;
+    /* One step covers the axis: its product may not fit, and is multiplied by
+     * 0. Blocks have steps of one point, whatever their number. */
+    bool is_whole = grid->axes[n].extent == 1 && grid->axes[n].step > 1;
+    coefs[n] = is_whole ? 0
+                        : coefficient(form, grid->axes[n].problem_axis, sign) *
+                              grid->axes[n].step;
   }
   int64_t x = coefficient(form, plan->x_axis, sign);
   int64_t y = coefficient(form, plan->y_axis, sign);
