@@ -163,10 +163,10 @@ static inline void rlo_do_cell(__private const rlo_job *job,
       const rlo_index end = min(begin + (rlo_index)RLO_SUM_BLOCK, extent);
       /* In this order, 0, 8, 4, 12, 2, ..., the tree over the lanes is one of
        * neighbours, as that over the blocks: one counter takes both, and no
-       * lane needs an index that is known at run time only. */
+       * lane needs an index that is known at run time only. Looked up, because
+       * clang makes reversed bits an instruction that some drivers lack. */
       for (int n = 0; n < RLO_SUM_LANES; ++n) {
-        const int lane =
-            (n & 1) << 3 | (n & 2) << 1 | (n & 4) >> 1 | (n & 8) >> 3;
+        const int lane = (int)(0xf7b3d591e6a2c480ul >> (4 * n) & 15);
         rlo_total_add(
             &total,
             rlo_sum_lane(

@@ -99,7 +99,7 @@ RLO_TEST(test_device_indexed__random_gathers_are_exact) {
     if ((traits & (RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES |
                    RLO__FAMILY_BITS)) == RLO__FAMILY_LOADS) {
       printf("%s: %lld\n", rlo__families[f]->name, (long long)c.ran[f]);
-      ck_assert_int_gt(c.ran[f], cases / 20);
+      ck_assert_int_ge(c.ran[f], cases / 20);
     }
   }
   ck_assert_int_gt(c.loading, cases / 2);
