@@ -58,6 +58,11 @@
 #define RLO_VECTOR_SHUFFLE 1
 #endif
 
+/* 1: kernels are compiled by a PoCL that would do so three times. */
+#ifndef RLO_COMPILE_ONCE
+#define RLO_COMPILE_ONCE 0
+#endif
+
 /* A divisor, in bytes, of every destination address of this problem that the
  * host can prove: of base, offset, dst_ld and all destination strides. 64 or
  * more allows whole lines of tiles to be stored from registers. */
@@ -138,11 +143,19 @@ typedef struct rlo_box {
   long x0, x1, y0, y1;
 } rlo_box;
 
+/* Before a loop of a few turns that runs once for a group: without it compilers
+ * make vectors and copies of the body, which take longer to compile than to
+ * run.
+ */
+#define RLO_KEEP_SMALL \
+  _Pragma("clang loop vectorize(disable) interleave(disable) unroll(disable)")
+
 RLO_INLINE long rlo_dot(int n_grid,
                         __private const rlo_index *index,
                         rlo_grid factor) {
   __private const rlo_index *f = (__private const rlo_index *)&factor;
   long sum = 0;
+  RLO_KEEP_SMALL
   for (int d = 0; d < n_grid; ++d) {
     sum += (long)index[d] * (long)f[d];
   }
@@ -155,6 +168,7 @@ RLO_INLINE void rlo_decode(ulong group,
                            rlo_grid grid_extent,
                            __private rlo_index *out_index) {
   __private const rlo_index *extent = (__private const rlo_index *)&grid_extent;
+  RLO_KEEP_SMALL
   for (int d = n_grid - 1; d >= 0; --d) {
     const ulong e = (ulong)extent[d];
     const ulong rest = group / e;
@@ -163,12 +177,37 @@ RLO_INLINE void rlo_decode(ulong group,
   }
 }
 
+/*
+ * PoCL 3.1 puts a copy of a kernel into each of the two functions that call it
+ * for a work-group, and optimises all three. A function with an indirect jump
+ * cannot be copied into another: so a kernel, which decodes its group once, has
+ * one that it never takes. Its compilation takes 0.4 of the time.
+ */
+#if RLO_COMPILE_ONCE
+#define rlo_decode(group, n_grid, grid_extent, out_index)      \
+  do {                                                         \
+    if ((n_grid) < 0) {                                        \
+      __auto_type rlo_place =                                  \
+          ((group)&1) != 0 ? &&rlo_place_1 : &&rlo_place_2;    \
+      __asm__("" : "+r"(rlo_place));                           \
+      goto *rlo_place;                                         \
+    rlo_place_1:                                               \
+      __asm__ volatile("");                                    \
+      return;                                                  \
+    rlo_place_2:                                               \
+      return;                                                  \
+    }                                                          \
+    rlo_decode((group), (n_grid), (grid_extent), (out_index)); \
+  } while (0)
+#endif
+
 /* Advances the coordinates of a group to those of the next one. Returns false,
  * with the coordinates of the first group, if there is none. */
 RLO_INLINE bool rlo_next(int n_grid,
                          rlo_grid grid_extent,
                          __private rlo_index *index) {
   __private const rlo_index *extent = (__private const rlo_index *)&grid_extent;
+  RLO_KEEP_SMALL
   for (int d = n_grid - 1; d >= 0; --d) {
     index[d] += 1;
     if (index[d] < extent[d]) {

@@ -63,6 +63,7 @@ static rlo_status append_identity(rlo__str *out, cl_device_id device) {
 rlo_status rlo__program_builder_init(rlo__program_builder *builder) {
   builder->identity = NULL;
   builder->is_pocl = false;
+  builder->is_pocl_3_1 = false;
   rlo__str identity = rlo__str_growing();
   rlo_status status = append_identity(&identity, builder->device);
   if (status != RLO_OK) {
@@ -72,6 +73,8 @@ rlo_status rlo__program_builder_init(rlo__program_builder *builder) {
   RLO_TRY(rlo__str_take(&identity, &builder->identity));
   builder->is_pocl =
       strstr(builder->identity, "Portable Computing Language") != NULL;
+  builder->is_pocl_3_1 =
+      builder->is_pocl && strstr(builder->identity, "PoCL 3.1") != NULL;
   if (builder->is_pocl) {
     rlo__pocl_binary_enter();
   }
@@ -187,7 +190,10 @@ static rlo_status compile_briefly(const rlo__program_builder *builder,
   const char *const texts[] = {builtins->text, spec->source};
   const size_t text_bytes[] = {builtins->text_bytes, spec->source_bytes};
   rlo__str options = rlo__str_growing();
-  rlo__str_printf(&options, "%s -D_OPENCL_H_ -DRLO_BUILTINS=1", spec->options);
+  rlo__str_printf(&options,
+                  "%s -D_OPENCL_H_ -DRLO_BUILTINS=1%s",
+                  spec->options,
+                  builder->is_pocl_3_1 ? " -DRLO_COMPILE_ONCE=1" : "");
   rlo_status status = rlo__str_status(&options);
   if (status == RLO_OK) {
     status = compile(builder,

@@ -20,6 +20,8 @@ typedef struct rlo__program_builder {
   /** The device is PoCL's: runtime/pocl_binary.h restricts when its binaries
    *  can be read. */
   bool is_pocl;
+  /** The version that is known to compile a kernel three times. */
+  bool is_pocl_3_1;
 } rlo__program_builder;
 
 /** Initializes the rest of a builder whose borrowed fields are set. @return

@@ -17,7 +17,8 @@ failed=0
 declarations="-Xclang -finclude-default-header"
 if [ -e "$folder/builtins.cl" ]; then
   declarations="-cl-no-stdinc -include opencl-c-base.h"
-  declarations="$declarations -DRLO_BUILTINS=1 -include $folder/builtins.cl"
+  declarations="$declarations -DRLO_BUILTINS=1 -DRLO_COMPILE_ONCE=1"
+  declarations="$declarations -include $folder/builtins.cl"
 fi
 
 # Nobody uses all helpers of cpu_common.cl, hence -Wno-unused-function.
