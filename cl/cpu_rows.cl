@@ -180,6 +180,37 @@ RLO_INLINE void rlo_put(__private const rlo_source *source,
   }
 }
 
+/* Writes `count` rows of n >= 64 bytes, `step` bytes apart in the source, that
+ * continue the line. A line before and behind all of them may be read. */
+RLO_INLINE void rlo_put_rows(__private const rlo_source *source,
+                             __private rlo_writer *writer,
+                             __global const uchar *from,
+                             long step,
+                             long n,
+                             int count) {
+  __global uchar *line = writer->line;
+  rlo_line bytes = writer->bytes;
+  long end = writer->end;
+  for (int r = 0; r < count; ++r) {
+    rlo_store_line(
+        line,
+        rlo_blend(
+            source, bytes, *(__global const rlo_line_any *)(from - end), end));
+    line += RLO_LINE_BYTES;
+    long k = RLO_LINE_BYTES - end;
+    for (; k <= n - RLO_LINE_BYTES; k += RLO_LINE_BYTES) {
+      rlo_store_line(line, *(__global const rlo_line_any *)(from + k));
+      line += RLO_LINE_BYTES;
+    }
+    bytes = *(__global const rlo_line_any *)(from + k);
+    end = n - k;
+    from += step;
+  }
+  writer->line = line;
+  writer->bytes = bytes;
+  writer->end = end;
+}
+
 #if RLO_PAD_GUARDS > 0
 /* Writes n bytes of `pattern`, a line as it is at a multiple of 64 bytes. */
 RLO_INLINE void rlo_put_fill(__private const rlo_source *source,
@@ -439,8 +470,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     }
     const rlo_part same = rlo_row_part(guards, 0, units);
     const bool is_plain = lean_axis == RLO_ROWS_ARE_LINES && is_inside;
+    const bool is_whole = lean_axis >= 0 && is_inside && source.is_inner;
 #else
     const bool is_plain = lean_axis == RLO_ROWS_ARE_LINES;
+    const bool is_whole = lean_axis >= 0 && source.is_inner;
 #endif
     if (is_plain) {
       const int count = counts[0];
@@ -470,6 +503,21 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       }
       const int run_end = r + run_rows + (added > 0);
       for (int q = r; q < run_end; ++q) {
+        if (is_whole && q == r + 1 && run_rows > 1) {
+          /* The first row has completed a line. */
+          const long step = (long)src_strides[lean_axis] * E;
+          rlo_fetch_lines(&fetch, fetch_lines * (run_rows - 1));
+          rlo_put_rows(&source,
+                       &writer,
+                       from + places[0][r].src + step,
+                       step,
+                       row_bytes,
+                       run_rows - 1);
+          q = r + run_rows;
+          if (q == run_end) {
+            break;
+          }
+        }
         const bool is_added = q == r + run_rows;
         __private const rlo_place *place = &places[0][q - is_added];
         __global const uchar *row_from = from + place->src;
