@@ -18,9 +18,9 @@
  * The cells are cut into segments along the last kept axis, as gather.cl cuts
  * points. Set by the host: everything here, in specialized.cl and in arith.cl.
  */
-// define-matrix: -DRLO_SUM_AXES=1 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_SEGMENT=2 -DRLO_ROW_SEGMENTS=2 -DRLO_SEGMENTS=2 -DRLO_LOOP=1 -DRLO_SUM_ROWS=1
-// define-matrix: -DRLO_SUM_AXES=2 -DRLO_SRC=0,5,1 -DRLO_DST=0,0,0 -DRLO_SUM_ROWS=3 -DRLO_SUM_LEVELS=2 -DRLO_COMPUTE=2 -DRLO_INDEX32=1
-// define-matrix: -DRLO_SUM_AXES=1 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1 -DRLO_NUM_ENDS=1 -DRLO_ENDS=0
+// define-matrix: -DRLO_SUM_AXES=1 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_SEGMENT=2 -DRLO_ROW_SEGMENTS=2 -DRLO_SEGMENTS=2 -DRLO_LOOP=1 -DRLO_SUM_ROWS=1 -DRLO_SUM_LEVELS=5
+// define-matrix: -DRLO_SUM_AXES=2 -DRLO_SRC=0,5,1 -DRLO_DST=0,0,0 -DRLO_SUM_ROWS=3 -DRLO_SUM_LEVELS=6 -DRLO_COMPUTE=2 -DRLO_INDEX32=1
+// define-matrix: -DRLO_SUM_AXES=1 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1 -DRLO_NUM_ENDS=1 -DRLO_ENDS=0 -DRLO_SUM_LEVELS=5
 // define-matrix: -DRLO_CONVERT=1 -DRLO_NUM_TERMS=1 -DRLO_TERMS=3,0,1,2,0 -DRLO_SRC=0,0,1,3 -DRLO_DST=0,5,1,0 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1,1,6,5,-1,0,0
 
 #include "arith.cl"
@@ -121,35 +121,27 @@ static inline void rlo_do_cell(__private const rlo_job *job,
 
 #else
 
-/* The points [begin, end) of the last axis. */
-static inline rlo_t rlo_block(__private const rlo_job *job,
-                              __private rlo_point *point,
-                              rlo_index begin,
-                              rlo_index end,
-                              __private bool *any_read,
-                              __private bool *any_written) {
-  rlo_t lanes[RLO_SUM_LANES];
-  for (int l = 0; l < RLO_SUM_LANES; ++l) {
-    lanes[l] = 0;
-  }
-  for (rlo_index k = begin; k < end; ++k) {
+/* Every RLO_SUM_LANES-th point of [begin, end) along the last axis. */
+static inline rlo_t rlo_sum_lane(__private const rlo_job *job,
+                                 __private rlo_point *point,
+                                 rlo_index begin,
+                                 rlo_index end,
+                                 __private bool *any_read,
+                                 __private bool *any_written) {
+  rlo_t lane = 0;
+  for (rlo_index k = begin; k < end; k += RLO_SUM_LANES) {
     bool is_read;
     bool is_written;
     point->at[RLO_NUM_AXES - 1] = k;
     rlo_find_terms(job->indices, point);
     rlo_ask_guards(point, &is_read, &is_written);
     if (is_written && is_read) {
-      lanes[k % RLO_SUM_LANES] += rlo_from_src(rlo_read(job, point));
+      lane += rlo_from_src(rlo_read(job, point));
     }
     *any_read = *any_read || (is_written && is_read);
     *any_written = *any_written || is_written;
   }
-  for (int step = RLO_SUM_LANES / 2; step > 0; step /= 2) {
-    for (int l = 0; l < step; ++l) {
-      lanes[l] += lanes[l + step];
-    }
-  }
-  return lanes[0];
+  return lane;
 }
 
 static inline void rlo_do_cell(__private const rlo_job *job,
@@ -157,7 +149,7 @@ static inline void rlo_do_cell(__private const rlo_job *job,
   bool any_read = false;
   bool any_written = false;
   rlo_total total;
-  total.blocks = 0;
+  total.parts = 0;
   for (rlo_count r = 0; r < RLO_SUM_ROWS; ++r) {
     rlo_count row = r;
     for (int a = RLO_NUM_AXES - 2; a >= RLO_KEPT_AXES; --a) {
@@ -169,8 +161,17 @@ static inline void rlo_do_cell(__private const rlo_job *job,
     const rlo_index extent = rlo_axis_end(job->indices, point);
     for (rlo_index begin = 0; begin < extent; begin += RLO_SUM_BLOCK) {
       const rlo_index end = min(begin + (rlo_index)RLO_SUM_BLOCK, extent);
-      rlo_total_add(&total,
-                    rlo_block(job, point, begin, end, &any_read, &any_written));
+      /* In this order, 0, 8, 4, 12, 2, ..., the tree over the lanes is one of
+       * neighbours, as that over the blocks: one counter takes both, and no
+       * lane needs an index that is known at run time only. */
+      for (int n = 0; n < RLO_SUM_LANES; ++n) {
+        const int lane =
+            (n & 1) << 3 | (n & 2) << 1 | (n & 4) >> 1 | (n & 8) >> 3;
+        rlo_total_add(
+            &total,
+            rlo_sum_lane(
+                job, point, begin + lane, end, &any_read, &any_written));
+      }
     }
   }
   __global uchar *cell = rlo_cell(job, point);

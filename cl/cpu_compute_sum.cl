@@ -123,7 +123,7 @@ RLO_INLINE rlo_t rlo_sum_cell(__global const uchar *from,
     index[d] = 0;
   }
   rlo_total total;
-  total.blocks = 0;
+  total.parts = 0;
   do {
     __global const uchar *row =
         from + rlo_dot(n_sum, index, sum_src_stride) * RLO_SRC_BYTES;
@@ -234,7 +234,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   const int vectors = (int)((count + RLO_LANES - 1) / RLO_LANES);
   const long row_bytes = (long)row_src_stride * RLO_SRC_BYTES;
   for (int v = 0; v < vectors; ++v) {
-    columns.totals[v].blocks = 0;
+    columns.totals[v].parts = 0;
   }
   rlo_index at[RLO_GRID_RANK];
   for (int d = 0; d < RLO_GRID_RANK; ++d) {

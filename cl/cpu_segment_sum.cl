@@ -250,7 +250,7 @@ static inline void rlo_do_row(__private const rlo_job *job,
     rlo_t sum = rlo_block(from, row->places, (int)min(n, block));
     if (n > block) {
       rlo_total total;
-      total.blocks = 0;
+      total.parts = 0;
       rlo_total_add(&total, sum);
       for (rlo_index k = block; k < n; k += block) {
         const rlo_index end = min(k + block, n);

@@ -15,6 +15,11 @@
  * have more coefficients than this: each unit is code of its own. */
 enum { GPU_PIECES = 4, GPU_MAX_COEFFICIENTS = 256 };
 
+/* Levels of the sum over a block's lanes, which compute counts as parts. */
+enum { LANE_LEVELS = 4 };
+
+_Static_assert(RLO_SUM_LANES == 1 << LANE_LEVELS, "lanes are a power of two");
+
 /* -------------------------------------------------------------------- gather
  */
 
@@ -153,7 +158,8 @@ static rlo_status compute_emit(const rlo__family_query *query,
   RLO_TRY(rlo__arith_define(problem, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_SUM_AXES", sum_axes));
   RLO_TRY(rlo__launch_define(launch, "RLO_SUM_ROWS", sum_rows));
-  RLO_TRY(rlo__launch_define(launch, "RLO_SUM_LEVELS", sum_levels));
+  RLO_TRY(rlo__launch_define(
+      launch, "RLO_SUM_LEVELS", sum_axes > 0 ? sum_levels + LANE_LEVELS : 1));
   RLO_TRY(rlo__arith_define_ends(problem, launch));
   RLO_TRY(rlo__partition_define(&cut, launch));
   RLO_TRY(rlo__partition_size_launch(&cut, 1, launch));

@@ -50,13 +50,8 @@ int64_t rlo__gpu_magic(int64_t divisor, int32_t *out_log2) {
   return magic > INT32_MAX ? magic - (INT64_C(1) << 32) : magic;
 }
 
-void rlo__gpu_round_axes(rlo__grid *grid) {
-  static const int32_t counts[] = {2, 3, 4, 6, 8, RLO__GRID_MAX_AXES};
-  int32_t n = 0;
-  while (counts[n] < grid->num_axes) {
-    ++n;
-  }
-  int32_t added = counts[n] - grid->num_axes;
+void rlo__gpu_lead_axes(rlo__grid *grid, int32_t count) {
+  int32_t added = count - grid->num_axes;
   memmove(grid->axes + added,
           grid->axes,
           (size_t)grid->num_axes * sizeof grid->axes[0]);
@@ -64,7 +59,16 @@ void rlo__gpu_round_axes(rlo__grid *grid) {
     grid->axes[k] =
         (rlo__grid_axis){.problem_axis = -1, .step = 1, .extent = 1};
   }
-  grid->num_axes = counts[n];
+  grid->num_axes = count;
+}
+
+void rlo__gpu_round_axes(rlo__grid *grid) {
+  static const int32_t counts[] = {2, 3, 4, 6, 8, RLO__GRID_MAX_AXES};
+  int32_t n = 0;
+  while (counts[n] < grid->num_axes) {
+    ++n;
+  }
+  rlo__gpu_lead_axes(grid, counts[n]);
 }
 
 bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why) {
@@ -78,6 +82,19 @@ bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why) {
   return true;
 }
 
+rlo_status rlo__gpu_add_magic(const rlo__grid *grid, rlo__launch *launch) {
+  int64_t magic[RLO__GRID_MAX_AXES] = {0};
+  for (int32_t n = 0; n < grid->num_axes; ++n) {
+    int32_t log2;
+    magic[n] = rlo__gpu_magic(grid->axes[n].extent, &log2);
+    if (grid->num_axes <= SHIFT_LANE) {
+      magic[SHIFT_LANE + n] = log2;
+    }
+  }
+  return rlo__launch_argument(
+      launch, RLO__ARGUMENT_INT16, magic, RLO__GRID_MAX_AXES);
+}
+
 rlo_status rlo__gpu_begin(const rlo__family_query *query,
                           const rlo__grid_plan *plan,
                           const char *kernel_file,
@@ -87,17 +104,7 @@ rlo_status rlo__gpu_begin(const rlo__family_query *query,
   RLO_TRY(rlo__grid_begin(query, plan, kernel_file, launch));
   launch->local_size[0] = (size_t)local_items;
   launch->global_size[0] = num_groups * (size_t)local_items;
-  int32_t num_axes = plan->grid.num_axes;
-  int64_t magic[RLO__GRID_MAX_AXES] = {0};
-  for (int32_t n = 0; n < num_axes; ++n) {
-    int32_t log2;
-    magic[n] = rlo__gpu_magic(plan->grid.axes[n].extent, &log2);
-    if (num_axes <= SHIFT_LANE) {
-      magic[SHIFT_LANE + n] = log2;
-    }
-  }
-  RLO_TRY(rlo__launch_argument(
-      launch, RLO__ARGUMENT_INT16, magic, RLO__GRID_MAX_AXES));
-  RLO_TRY(rlo__launch_define(launch, "RLO_GRID_AXES", num_axes));
+  RLO_TRY(rlo__gpu_add_magic(&plan->grid, launch));
+  RLO_TRY(rlo__launch_define(launch, "RLO_GRID_AXES", plan->grid.num_axes));
   return rlo__launch_define(launch, "RLO_LOCAL", local_items);
 }

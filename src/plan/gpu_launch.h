@@ -39,9 +39,16 @@ int64_t rlo__gpu_alignment(const rlo_problem *problem,
  *  @param out_log2  takes l. */
 int64_t rlo__gpu_magic(int64_t divisor, int32_t *out_log2);
 
-/** Adds axes of extent 1 before the others of a grid, so that there are few
- *  numbers of axes, each of which is a program of its own. */
+/** Adds axes of extent 1 before the others of a grid until it has `count`. */
+void rlo__gpu_lead_axes(rlo__grid *grid, int32_t count);
+
+/** The same, so that there are few numbers of axes, each of which is a program
+ *  of its own. */
 void rlo__gpu_round_axes(rlo__grid *grid);
+
+/** Adds the argument that divides by the extents of a grid, each 1 .. 2^31. */
+RLO_NODISCARD rlo_status rlo__gpu_add_magic(const rlo__grid *grid,
+                                            rlo__launch *launch);
 
 /** Whether this many groups can be launched: 2^24 - 1, which makes fewer than
  *  2^32 work-items. If not, `why` takes the reason. */

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "plan/family.h"
 #include "relayout/ops.h"
+#include "runtime/context.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
 #include "support/random_shape.h"
@@ -473,30 +475,26 @@ static const forced_case forced_cases[] = {
     {"compute_sum", RLO_DTYPE_S16, RLO_DTYPE_S64, {2, 50, 70}, false, 2, 0.0},
 };
 
-RLO_TABLE_TEST(test_device_compute__families_are_exact, forced_cases) {
-  test_device_optimise(true);
-  forced_case small = forced_cases[_i];
+static void run_forced(forced_case c, rlo_device_class device_class) {
   for (int k = 0; test_is_short() && k < 3; ++k) {
-    small.dims[k] =
-        small.dims[k] > 36 ? 19 + small.dims[k] % 17 : small.dims[k];
+    c.dims[k] = c.dims[k] > 36 ? 19 + c.dims[k] % 17 : c.dims[k];
   }
-  const forced_case *c = &small;
   test_random random = test_random_begin("test_device_compute");
   rlo_shape src;
   rlo_chain *chain = NULL;
   rlo_problem_list *problems = NULL;
-  expect_ok(rlo_shape_make(c->from, c->dims, 3, &src));
+  expect_ok(rlo_shape_make(c.from, c.dims, 3, &src));
   expect_ok(rlo_chain_create(&src, &chain));
-  if (c->is_turned) {
+  if (c.is_turned) {
     expect_ok(rlo_chain_transpose(chain, (const int32_t[]){0, 2, 1}));
   }
-  if (c->summed >= 0) {
-    expect_ok(rlo_chain_sum(chain, &c->summed, 1, true));
+  if (c.summed >= 0) {
+    expect_ok(rlo_chain_sum(chain, &c.summed, 1, true));
   }
   rlo_shape dst;
-  expect_ok(rlo_shape_make(c->to, rlo_chain_shape(chain)->dims, 3, &dst));
+  expect_ok(rlo_shape_make(c.to, rlo_chain_shape(chain)->dims, 3, &dst));
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
-  options.beta = c->beta;
+  options.beta = c.beta;
   expect_ok(rlo_chain_combine(chain, &dst, &options, &problems));
   problem = *rlo_problem_list_get(problems, 0);
   rlo_problem_list_release(problems);
@@ -504,13 +502,58 @@ RLO_TABLE_TEST(test_device_compute__families_are_exact, forced_cases) {
   uint8_t *x = malloc((size_t)(problem.src_bytes + problem.dst_bytes));
   ck_assert_ptr_nonnull(x);
   uint8_t *y = x + problem.src_bytes;
-  fill_with_numbers(&random, c->from, problem.src_bytes, x);
-  fill_with_numbers(&random, c->to, problem.dst_bytes, y);
+  fill_with_numbers(&random, c.from, problem.src_bytes, x);
+  fill_with_numbers(&random, c.to, problem.dst_bytes, y);
   for (int64_t shift = 0; shift <= 3; shift += 3) {
-    ck_assert_int_eq(
-        run(c->family, x, y, c->family, RLO_DEVICE_CLASS_CPU, shift), TEST_RAN);
+    ck_assert_int_eq(run(c.family, x, y, c.family, device_class, shift),
+                     TEST_RAN);
   }
   free(x);
+}
+
+RLO_TABLE_TEST(test_device_compute__families_are_exact, forced_cases) {
+  test_device_optimise(true);
+  run_forced(forced_cases[_i], RLO_DEVICE_CLASS_CPU);
+}
+
+/* Those of the GPU class, for a device of many compute units, or small groups:
+ * several blocks of a sum at a time and several passes, few terms, few cells.
+ */
+static const struct {
+  forced_case c;
+  int64_t work_group_items;
+} gpu_cases[] = {
+    {{"compute_sum",
+      RLO_DTYPE_F32,
+      RLO_DTYPE_F32,
+      {1, 3, 40001},
+      false,
+      2,
+      0.5},
+     1024},
+    {{"compute_sum",
+      RLO_DTYPE_BF16,
+      RLO_DTYPE_BF16,
+      {5, 30, 700},
+      false,
+      0,
+      1.0},
+     100},
+    {{"compute_sum", RLO_DTYPE_F64, RLO_DTYPE_F64, {1, 5000, 6}, false, 1, 0.0},
+     1024},
+    {{"compute_sum", RLO_DTYPE_S16, RLO_DTYPE_S64, {2, 50, 70}, false, 2, 0.0},
+     1},
+};
+
+RLO_TABLE_TEST(test_device_compute__gpu_families_are_exact, gpu_cases) {
+  rlo_device_info *info = &device.context->device_info;
+  const rlo_device_info own = *info;
+  info->compute_units = 132;
+  info->max_work_group_items =
+      rlo__min(info->max_work_group_items, gpu_cases[_i].work_group_items);
+  test_device_optimise(false);
+  run_forced(gpu_cases[_i].c, RLO_DEVICE_CLASS_GPU);
+  *info = own;
 }
 
 /* A sum some of whose points a guard skips: the adjoint of a slice of what was

@@ -153,7 +153,7 @@ RLO_TEST(test_planner__rows_prefetch_where_short_rows_jump) {
 }
 
 RLO_TEST(test_planner__every_row_of_the_table_is_chosen) {
-  const rlo__family *chosen[2 * (sizeof cases / sizeof cases[0]) + 2];
+  const rlo__family *chosen[2 * (sizeof cases / sizeof cases[0]) + 3];
   size_t num_chosen = 0;
   for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
     for (int gpu = 0; gpu <= 1; ++gpu) {
@@ -164,10 +164,12 @@ RLO_TEST(test_planner__every_row_of_the_table_is_chosen) {
       chosen[num_chosen++] = plan.choice.family;
     }
   }
-  plan.device = test_plan_cpu();
-  test_plan_sum("f32[400,300]{1,0}", 1, &plan.problem);
-  test_plan_run(&plan);
-  chosen[num_chosen++] = plan.choice.family;
+  for (int gpu = 1; gpu >= 0; --gpu) {
+    plan.device = gpu ? test_plan_gpu() : test_plan_cpu();
+    test_plan_sum("f32[400,300]{1,0}", 1, &plan.problem);
+    test_plan_run(&plan);
+    chosen[num_chosen++] = plan.choice.family;
+  }
   test_plan_segment_sum(
       "f32[5000,300]", "s32[5000]", "f32[100,300]", &plan.problem);
   test_plan_run(&plan);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/checked.h"
+#include "plan/family.h"
+#include "support/plan_case.h"
+#include "support/suite.h"
+
+/* Families of the GPU class that compute. */
+
+static test_plan plan;
+
+static void begin(void) {
+  plan.device = test_plan_gpu();
+}
+
+RLO_FIXTURE(begin, NULL);
+
+static int64_t constant(const char *name) {
+  return test_plan_define(&plan.launch, name);
+}
+
+static int64_t argument(int32_t number, int32_t lane) {
+  ck_assert_int_lt(number, plan.launch.num_arguments);
+  const rlo__argument *a = &plan.launch.arguments[number];
+  ck_assert_int_lt(lane, rlo__argument_lanes(a->kind));
+  return plan.launch.numbers[a->first + lane];
+}
+
+/* Plans a sum over a dimension. */
+static void plan_sum(const char *src, int32_t dim) {
+  test_plan_sum(src, dim, &plan.problem);
+  ck_assert_msg(test_plan_try(&plan, "compute_sum", 0, 0) == RLO_OK,
+                "%s",
+                rlo_error_last()->message);
+}
+
+/* How a group shares its sums; the arguments are those of the kernel's head. */
+typedef struct sum_case {
+  const char *src;
+  int32_t dim;
+  int64_t work_group_items;
+  int64_t is_along_rows, team, cells, slots, levels;
+} sum_case;
+
+// clang-format off
+static const sum_case sums[] = {
+    /* Enough cells: one block of each at a time. */
+    {"f32[40000,3000]", 1, 1024, 1, 16, 16, 1, 4},
+    {"f32[3000,400000]", 0, 1024, 0, 1, 256, 1, 4},
+    /* Few cells: as many blocks as there are, or as a group takes. */
+    {"f32[7,3000]", 1, 1024, 1, 16, 4, 4, 1},
+    {"f32[40000000]", 0, 1024, 1, 16, 1, 16, 31},
+    {"f32[100000,8]", 0, 1024, 0, 4, 8, 8, 4},
+    /* Not below a sector, but for cells that are shorter. */
+    {"u8[100,512]", 0, 1024, 0, 8, 32, 1, 1},
+    {"f64[5000,3]", 0, 1024, 0, 8, 4, 8, 1},
+    /* Rows too short for sixteen work-items. */
+    {"f32[100000,64]", 1, 1024, 1, 8, 32, 1, 1},
+    /* Small groups. */
+    {"f32[40000,3000]", 1, 100, 1, 16, 4, 1, 4},
+    {"f32[40000,3000]", 1, 1, 1, 1, 1, 1, 4},
+};
+
+// clang-format on
+
+RLO_TABLE_TEST(test_family_gpu_compute__sums_share_a_group, sums) {
+  const sum_case *c = &sums[_i];
+  plan.device.max_work_group_items = c->work_group_items;
+  plan_sum(c->src, c->dim);
+  ck_assert_str_eq(plan.launch.kernel_file, "gpu_compute_sum");
+  ck_assert_int_eq(constant("RLO_ALONG_ROWS"), c->is_along_rows);
+  ck_assert_int_eq(constant("RLO_TEAM"), c->team);
+  ck_assert_int_eq(constant("RLO_CELLS"), c->cells);
+  ck_assert_int_eq(constant("RLO_SLOTS"), c->slots);
+  ck_assert_int_eq(constant("RLO_SUM_LEVELS"), c->levels);
+  int64_t local = constant("RLO_LOCAL");
+  ck_assert_int_eq(c->team * c->cells * c->slots, local);
+  ck_assert_uint_eq(plan.launch.local_size[0], (size_t)local);
+  int64_t groups = (int64_t)plan.launch.global_size[0] / local;
+  int64_t cells = argument(11, 0);
+  ck_assert_int_ge(groups * c->cells, cells);
+  ck_assert_int_lt((groups - 1) * c->cells, cells);
+}
+
+RLO_TEST(test_family_gpu_compute__blocks_of_a_sum_are_counted_along_its_axes) {
+  /* Two axes are summed that do not follow each other. */
+  static const int64_t extents[] = {5, 6, 3000};
+  static const int64_t src[] = {3000, 30000, 1};
+  static const int64_t dst[] = {1, 0, 0};
+  test_plan_make(32, 3, extents, src, dst, &plan.problem);
+  plan.problem.update = RLO_UPDATE_COMBINE;
+  plan.problem.arithmetic = (rlo_arithmetic){.src_type = RLO_DTYPE_F32,
+                                             .dst_type = RLO_DTYPE_F32,
+                                             .dst_unit_bits = 32,
+                                             .alpha = 1.0};
+  ck_assert_int_eq(test_plan_try(&plan, "compute_sum", 0, 0), RLO_OK);
+  ck_assert_int_eq(argument(11, 0), 5);
+  int32_t axis = (int32_t)constant("RLO_GRID_AXES") - 1;
+  ck_assert_int_eq(argument(12, axis), 3);
+  ck_assert_int_eq(argument(13, axis), 1024);
+  ck_assert_int_eq(argument(12, axis - 1), 6);
+  ck_assert_int_eq(argument(13, axis - 1), 30000);
+  ck_assert_int_eq(argument(15, 0), 6 * 3);
+  ck_assert_int_eq(argument(16, 0), 3000);
+}
+
+static void check_refusal(const char *family, const char *reason) {
+  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_OK);
+  const rlo_plan_candidate *asked = test_plan_candidate(&plan, family);
+  ck_assert(!asked->is_applicable);
+  ck_assert_str_eq(asked->reason, reason);
+  ck_assert_str_eq(plan.choice.family->name, "compute");
+}
+
+RLO_TEST(test_family_gpu_compute__sums_say_why_they_refuse) {
+  test_plan_sum("f64[40,300]", 1, &plan.problem);
+  plan.device.local_memory_bytes = 1024;
+  check_refusal("compute_sum",
+                "its sums take 2048 bytes of local memory; the device has "
+                "1024");
+  begin();
+  plan.problem.num_guards = 1;
+  plan.problem.guards[0] = (rlo_guard){
+      .kind = RLO_GUARD_SKIP, .form = {.axis = {1, 1}}, .limit = 200};
+  check_refusal("compute_sum", "it has 1 guards; the kernel takes none");
+}
