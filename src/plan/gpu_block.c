@@ -251,6 +251,11 @@ static int64_t piece_bytes(const draft *d, int64_t run, int64_t begin_bytes) {
   return rlo__max(d->unit_bytes, has_words ? BANK_BYTES : 1);
 }
 
+/* A piece of several units takes local memory unit by unit. */
+static double unit_moves(const draft *d, double piece_bytes) {
+  return 0.35 + 0.65 * piece_bytes / (double)d->unit_bytes;
+}
+
 static double rate(const draft *d,
                    const rlo__gpu_block *block,
                    const int64_t begin_bytes[2]) {
@@ -283,7 +288,9 @@ static double rate(const draft *d,
              .num_ends = num_ends,
              .finds = reads + writes,
              .find_axes = block->num_axes,
-             .moves = (reads + writes) * repeat,
+             .moves = (reads * unit_moves(d, read) +
+                       writes * unit_moves(d, written)) *
+                      repeat,
              .flight_bytes = fmin(reads * repeat, LANE_PIECES) * read});
 }
 

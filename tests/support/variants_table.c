@@ -138,6 +138,7 @@ const test_constant test_constants[] = {
     {"gpu_tile", "RLO_TILE_B", AS_IS, false,
      VALUES(4, 8, 16, 32, 64, 128, 256, 512, 1024)},
     {"gpu_tile", "RLO_SQUARE", AS_IS, false, VALUES(1, 2, 4)},
+    {"gpu_tile", "RLO_WORDS", AS_IS, false, VALUES(0, 1)},
     {"gpu_tile", "RLO_READ_UNITS", AS_IS, false, VALUES(1, 2, 4)},
     {"gpu_tile", "RLO_WRITE_UNITS", AS_IS, false, VALUES(1, 2, 4)},
 
