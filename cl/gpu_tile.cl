@@ -7,10 +7,20 @@
  *
  * for every other point of the grid. One group moves a tile of RLO_TILE_A by
  * RLO_TILE_B units through local memory: it is read along i and written along
- * j, both by neighbouring lanes. With RLO_SQUARE > 1 a lane takes squares of
- * RLO_SQUARE by RLO_SQUARE units, which it transposes in registers, so that all
- * it reads and writes is RLO_SQUARE units wide; tiles at the ends, and where a
- * guard could fail, are moved unit by unit. Arguments after the common eleven:
+ * j, both by neighbouring lanes. There are three ways to do it:
+ *
+ *   squares  With RLO_SQUARE > 1, for whole tiles: a lane transposes squares of
+ *            RLO_SQUARE by RLO_SQUARE units in registers, so that all it reads
+ *            and writes is RLO_SQUARE units wide.
+ *   words    With RLO_WORDS, for units of one and two bytes whose rows begin
+ *            anywhere, where no guard fails: the words of four bytes that hold
+ *            a row are copied to local memory as they are, and the words of the
+ *            destination are put together from there. What is left of rows at
+ *            their ends is written unit by unit.
+ *   units    Everything else: a lane moves a unit at a time, or, with
+ *            RLO_READ_UNITS and RLO_WRITE_UNITS, four bytes.
+ *
+ * Arguments after the common eleven:
  *
  *   11  rlo_index na        extents, >= 1; tiles at the end are cut
  *   12  rlo_index nb
@@ -18,7 +28,9 @@
  *   14  rlo_index dst_ld
  *   15  rlo_index joined_ld    with RLO_JOINED_BITS: bytes from a joined row to
  *                           the next
- *   16  the guards; x is the coefficient of i, y that of j
+ *   15  long src_begin      with RLO_WORDS: where the memory of the source
+ * begins 16  long src_end        and ends, in bytes from src_offset_bytes 17
+ * the guards; x is the coefficient of i, y that of j
  *
  * The last two grid axes count tiles along i and along j. The first of them has
  * the extent ceil(na / RLO_TILE_A), source stride RLO_TILE_A, destination
@@ -27,26 +39,20 @@
  * follows, which counts the elements of a byte (cpu_join.cl).
  */
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_READ_UNITS=4 -DRLO_WRITE_UNITS=4
-// define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_READ_UNITS=2 -DRLO_PAD_GUARDS=2
-// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_TILE_A=128 -DRLO_TILE_B=128 -DRLO_SQUARE=4
-// define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_SQUARE=4 -DRLO_INDEX32=1
+// define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_TILE_A=16 -DRLO_TILE_B=256 -DRLO_READ_UNITS=2 -DRLO_PAD_GUARDS=2
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_TILE_A=128 -DRLO_TILE_B=128 -DRLO_SQUARE=4 -DRLO_WORDS=1
+// define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_TILE_A=128 -DRLO_TILE_B=64 -DRLO_SQUARE=4 -DRLO_WORDS=1 -DRLO_INDEX32=1
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_TILE_A=128 -DRLO_TILE_B=128 -DRLO_WORDS=1 -DRLO_INDEX32=1
+// define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_TILE_A=64 -DRLO_TILE_B=32 -DRLO_WORDS=1 -DRLO_SKIP_GUARDS=1
 // define-matrix: -DRLO_UNIT_BYTES=4 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_SQUARE=4 -DRLO_PAD_GUARDS=1
 // define-matrix: -DRLO_UNIT_BYTES=8 -DRLO_TILE_A=64 -DRLO_TILE_B=32 -DRLO_SQUARE=2
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_TILE_A=128 -DRLO_TILE_B=128 -DRLO_SQUARE=4 -DRLO_JOINED_BITS=4 -DRLO_INDEX32=1
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_READ_UNITS=4 -DRLO_JOINED_BITS=1 -DRLO_PAD_GUARDS=1
-// define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_TILE_A=16 -DRLO_TILE_B=16 -DRLO_INDEX32=1 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=5
-#include "gpu_common.cl"
+// define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_TILE_A=32 -DRLO_TILE_B=32 -DRLO_INDEX32=1 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=5
+#include "gpu_words.cl"
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL gpu_tile
-#endif
-
-/* Units of a tile along each side: powers of two. */
-#ifndef RLO_TILE_A
-#define RLO_TILE_A 32
-#endif
-#ifndef RLO_TILE_B
-#define RLO_TILE_B 32
 #endif
 
 /* Units of a square's side: 1, or a number that is four to sixteen bytes. More
@@ -62,19 +68,33 @@
 #define RLO_JOINED_BITS 0
 #endif
 
-/* Grid axis that counts tiles along j; the one before it counts them along i.
- */
+/* Grid axis that counts tiles along j; that before it counts them along i. */
 #define RLO_B_AXIS (RLO_GRID_AXES - 1 - (RLO_JOINED_BITS > 0))
 
-/* Pieces of a whole tile that a lane has in flight at a time. */
-#define RLO_PIECES 4
+/* Units that local memory serves at a time, one to a lane. */
+#define RLO_BANKS (RLO_UNIT_BYTES < 4 ? 32 : 128 / RLO_UNIT_BYTES)
 
-/* One unit more than a row has: so the lanes of a column, each of which takes
- * four bytes, meet different banks. */
-#define RLO_TILE_LD (RLO_TILE_A + 1)
+/* Where local memory has unit 0 of row j of a tile that moves unit by unit:
+ * lanes that read along i and those that write along j meet different banks. */
+#if RLO_UNIT_BYTES < 4
+#define RLO_TILE_LD \
+  (RLO_TILE_A + (RLO_WRITE_UNITS == 1 ? 4 / RLO_UNIT_BYTES : 1))
+#define RLO_UNITS_AT(j) ((j)*RLO_TILE_LD)
+#elif RLO_TILE_A < 128 / RLO_UNIT_BYTES && RLO_LOCAL >= 128 / RLO_UNIT_BYTES
+#define RLO_UNITS_AT(j) ((j)*RLO_TILE_A + (j) / (RLO_BANKS / RLO_TILE_A))
+#elif RLO_TILE_B < 128 / RLO_UNIT_BYTES && RLO_LOCAL >= 128 / RLO_UNIT_BYTES
+#define RLO_UNITS_AT(j) ((j) * (RLO_TILE_A + RLO_BANKS / RLO_TILE_B))
+#else
+#define RLO_UNITS_AT(j) ((j) * (RLO_TILE_A + 1))
+#endif
 
-#define RLO_READ_LANES  (RLO_TILE_A / RLO_READ_UNITS)
-#define RLO_WRITE_LANES (RLO_TILE_B / RLO_WRITE_UNITS)
+/* Lanes along a row that is read, or written, and rows that a group takes at a
+ * time. */
+#define RLO_LANES_OF(pieces) (RLO_LOCAL < (pieces) ? RLO_LOCAL : (pieces))
+#define RLO_READ_LANES       RLO_LANES_OF(RLO_TILE_A / RLO_READ_UNITS)
+#define RLO_READ_ROWS        (RLO_LOCAL / RLO_READ_LANES)
+#define RLO_WRITE_LANES      RLO_LANES_OF(RLO_TILE_B / RLO_WRITE_UNITS)
+#define RLO_WRITE_ROWS       (RLO_LOCAL / RLO_WRITE_LANES)
 
 /* A side of a square, or one unit; local memory is made of them. */
 #if RLO_SQUARE == 1
@@ -89,8 +109,14 @@ typedef uint4 rlo_side;
 typedef ulong2 rlo_side;
 #endif
 
-#define RLO_TILE_SIDES \
-  ((RLO_TILE_B * RLO_TILE_LD + RLO_SQUARE - 1) / RLO_SQUARE)
+#if RLO_WORDS
+#define RLO_TILE_BYTES RLO_WORDS_BYTES
+#else
+#define RLO_TILE_BYTES (RLO_UNITS_AT(RLO_TILE_B) * RLO_UNIT_BYTES)
+#endif
+
+#define RLO_SIDE_BYTES (RLO_SQUARE * RLO_UNIT_BYTES)
+#define RLO_TILE_SIDES ((RLO_TILE_BYTES + RLO_SIDE_BYTES - 1) / RLO_SIDE_BYTES)
 
 /* Rows that are joined: the distance from one to the next, and the first bit of
  * the element that is read. */
@@ -207,97 +233,218 @@ static inline void rlo_write_squares(__global rlo_unit *to,
 }
 #endif
 
-/* Reads a whole tile that no guard touches. */
-static inline void rlo_read_whole(__global const rlo_unit *from,
+/* Reads the tile, of which ta by tb units lie in the plane, and puts the fill
+ * where a PAD guard fails. What is not written later may stay undefined. */
+static inline void rlo_read_units(__global const rlo_unit *from,
                                   __local rlo_unit *tile,
                                   rlo_index src_ld,
-                                  rlo_join join) {
-  for (uint first = (uint)get_local_id(0); first < RLO_READ_LANES * RLO_TILE_B;
-       first += RLO_LOCAL * RLO_PIECES) {
-    /* All are read before the first of them is stored. */
-    rlo_read piece[RLO_PIECES];
-    RLO_UNROLL
-    for (uint n = 0; n < RLO_PIECES; ++n) {
-      const uint p = first + n * RLO_LOCAL;
-      const uint i = p % RLO_READ_LANES * RLO_READ_UNITS;
-      const uint j = p / RLO_READ_LANES;
-      if (j < RLO_TILE_B) {
-        const rlo_index at = (rlo_index)j * src_ld + (rlo_index)i;
-        piece[n] = rlo_read_piece((__global const rlo_read *)(from + at), join);
+                                  rlo_join join,
+                                  int ta,
+                                  int tb,
+                                  rlo_unit fill,
+                                  bool is_inside,
+                                  __private const rlo_guard_list *guards) {
+  const uint lane = (uint)get_local_id(0);
+  const int rows = RLO_LOCAL / RLO_LANES_OF(RLO_TILE_A);
+  const long step = (long)rows * (long)src_ld;
+  for (int i = (int)(lane % RLO_LANES_OF(RLO_TILE_A)); i < ta;
+       i += RLO_LANES_OF(RLO_TILE_A)) {
+    int j = (int)(lane / RLO_LANES_OF(RLO_TILE_A));
+    __global const rlo_unit *at = from + ((rlo_index)j * src_ld + i);
+    __local rlo_unit *cell = tile + (RLO_UNITS_AT(j) + i);
+    while (is_inside && j + (RLO_PIECES - 1) * rows < tb) {
+      /* All are read before the first of them is stored. */
+      rlo_unit unit[RLO_PIECES];
+      RLO_UNROLL
+      for (int n = 0; n < RLO_PIECES; ++n) {
+        unit[n] = rlo_read_unit(at, join);
+        at += step;
       }
+      RLO_UNROLL
+      for (int n = 0; n < RLO_PIECES; ++n) {
+        cell[n * RLO_UNITS_AT(rows)] = unit[n];
+      }
+      cell += RLO_PIECES * RLO_UNITS_AT(rows);
+      j += RLO_PIECES * rows;
     }
-    RLO_UNROLL
-    for (uint n = 0; n < RLO_PIECES; ++n) {
-      const uint p = first + n * RLO_LOCAL;
-      const uint i = p % RLO_READ_LANES * RLO_READ_UNITS;
-      const uint j = p / RLO_READ_LANES;
-      if (j < RLO_TILE_B) {
-        rlo_put_read(tile + j * RLO_TILE_LD + i, piece[n]);
+    while (j < tb) {
+      rlo_unit unit[RLO_PIECES];
+      RLO_UNROLL
+      for (int n = 0; n < RLO_PIECES; ++n) {
+        const int row = j + n * rows;
+        unit[n] = fill;
+        if (row < tb && (is_inside || rlo_is_read(guards, i, row))) {
+          unit[n] = rlo_read_unit(at, join);
+        }
+        at += step;
       }
+      RLO_UNROLL
+      for (int n = 0; n < RLO_PIECES; ++n) {
+        if (j + n * rows < tb) {
+          cell[n * RLO_UNITS_AT(rows)] = unit[n];
+        }
+      }
+      cell += RLO_PIECES * RLO_UNITS_AT(rows);
+      j += RLO_PIECES * rows;
     }
   }
 }
 
-/* Reads the tile, of which ta by tb units lie in the plane, and puts the fill
- * where a PAD guard fails. What is not written later may stay undefined. */
+static inline void rlo_write_units(__global rlo_unit *to,
+                                   __local const rlo_unit *tile,
+                                   rlo_index dst_ld,
+                                   int ta,
+                                   int tb,
+                                   bool is_inside,
+                                   __private const rlo_guard_list *guards) {
+  const uint lane = (uint)get_local_id(0);
+  const int rows = RLO_LOCAL / RLO_LANES_OF(RLO_TILE_B);
+  const long step = (long)rows * (long)dst_ld;
+  for (int j = (int)(lane % RLO_LANES_OF(RLO_TILE_B)); j < tb;
+       j += RLO_LANES_OF(RLO_TILE_B)) {
+    int i = (int)(lane / RLO_LANES_OF(RLO_TILE_B));
+    __global rlo_unit *at = to + ((rlo_index)i * dst_ld + j);
+    __local const rlo_unit *cell = tile + (RLO_UNITS_AT(j) + i);
+    while (is_inside && i + (RLO_PIECES - 1) * rows < ta) {
+      RLO_UNROLL
+      for (int n = 0; n < RLO_PIECES; ++n) {
+        *at = cell[n * rows];
+        at += step;
+      }
+      cell += RLO_PIECES * rows;
+      i += RLO_PIECES * rows;
+    }
+    while (i < ta) {
+      if (is_inside || rlo_is_written(guards, i, j)) {
+        *at = *cell;
+      }
+      at += step;
+      cell += rows;
+      i += rows;
+    }
+  }
+}
+
+#if RLO_READ_UNITS > 1
+/* Reads a tile that no guard touches, ta a multiple of RLO_READ_UNITS. */
+static inline void rlo_read_pieces(__global const rlo_unit *from,
+                                   __local rlo_unit *tile,
+                                   rlo_index src_ld,
+                                   rlo_join join,
+                                   int ta,
+                                   int tb) {
+  const uint lane = (uint)get_local_id(0);
+  for (int i = (int)(lane % RLO_READ_LANES * RLO_READ_UNITS); i < ta;
+       i += RLO_READ_LANES * RLO_READ_UNITS) {
+    for (int j0 = (int)(lane / RLO_READ_LANES); j0 < tb;
+         j0 += RLO_READ_ROWS * RLO_PIECES) {
+      rlo_read piece[RLO_PIECES];
+      RLO_UNROLL
+      for (int n = 0; n < RLO_PIECES; ++n) {
+        const int j = j0 + n * RLO_READ_ROWS;
+        if (j < tb) {
+          const rlo_index at = (rlo_index)j * src_ld + i;
+          piece[n] =
+              rlo_read_piece((__global const rlo_read *)(from + at), join);
+        }
+      }
+      RLO_UNROLL
+      for (int n = 0; n < RLO_PIECES; ++n) {
+        const int j = j0 + n * RLO_READ_ROWS;
+        if (j < tb) {
+          rlo_put_read(tile + j * RLO_TILE_LD + i, piece[n]);
+        }
+      }
+    }
+  }
+}
+#endif
+
+#if RLO_WRITE_UNITS > 1
+/* Writes a tile that no guard touches, tb a multiple of RLO_WRITE_UNITS. */
+static inline void rlo_write_pieces(__global rlo_unit *to,
+                                    __local const rlo_unit *tile,
+                                    rlo_index dst_ld,
+                                    int ta,
+                                    int tb) {
+  const uint lane = (uint)get_local_id(0);
+  for (int j = (int)(lane % RLO_WRITE_LANES * RLO_WRITE_UNITS); j < tb;
+       j += RLO_WRITE_LANES * RLO_WRITE_UNITS) {
+    for (int i = (int)(lane / RLO_WRITE_LANES); i < ta; i += RLO_WRITE_ROWS) {
+      *(__global rlo_write *)(to + ((rlo_index)i * dst_ld + j)) =
+          rlo_get_write(tile + j * RLO_TILE_LD + i, RLO_TILE_LD);
+    }
+  }
+}
+#endif
+
+/* Reads the tile into local memory by the way that fits; rlo_write_tile takes
+ * the same. */
 static inline void rlo_read_tile(__global const rlo_unit *from,
-                                 __local rlo_unit *tile,
+                                 __local rlo_side *sides,
                                  rlo_index src_ld,
                                  rlo_join join,
                                  int ta,
                                  int tb,
                                  rlo_unit fill,
                                  bool is_inside,
+                                 bool is_edge,
                                  __private const rlo_guard_list *guards) {
-  const uint lane = (uint)get_local_id(0);
-  for (uint p = lane; p < RLO_READ_LANES * RLO_TILE_B; p += RLO_LOCAL) {
-    const int i = (int)(p % RLO_READ_LANES) * RLO_READ_UNITS;
-    const int j = (int)(p / RLO_READ_LANES);
-    if (j >= tb) {
-      break;
-    }
-    __global const rlo_unit *row = from + ((rlo_index)j * src_ld + i);
-    __local rlo_unit *cell = tile + j * RLO_TILE_LD + i;
-    if (is_inside && i + RLO_READ_UNITS <= ta) {
-      rlo_put_read(cell, rlo_read_piece((__global const rlo_read *)row, join));
-    } else {
-      for (int n = 0; n < RLO_READ_UNITS && i + n < ta; ++n) {
-        rlo_unit unit = fill;
-        if (is_inside || rlo_is_read(guards, i + n, j)) {
-          unit = rlo_read_unit(row + n, join);
-        }
-        cell[n] = unit;
-      }
-    }
+  __local rlo_unit *tile = (__local rlo_unit *)sides;
+#if RLO_SQUARE > 1
+  if (is_inside && ta == RLO_TILE_A && tb == RLO_TILE_B) {
+    rlo_read_squares(from, sides, src_ld, join);
+    return;
   }
+#endif
+#if RLO_WORDS
+  if (is_inside) {
+    rlo_read_words(from, (__local uchar *)sides, src_ld, ta, tb, is_edge);
+    return;
+  }
+#endif
+  (void)is_edge;
+#if RLO_READ_UNITS > 1
+  if (is_inside && ta % RLO_READ_UNITS == 0) {
+    rlo_read_pieces(from, tile, src_ld, join, ta, tb);
+    return;
+  }
+#endif
+  rlo_read_units(from, tile, src_ld, join, ta, tb, fill, is_inside, guards);
 }
 
 static inline void rlo_write_tile(__global rlo_unit *to,
-                                  __local const rlo_unit *tile,
+                                  __local const rlo_side *sides,
+                                  uint src_address,
+                                  rlo_index src_ld,
                                   rlo_index dst_ld,
                                   int ta,
                                   int tb,
                                   bool is_inside,
                                   __private const rlo_guard_list *guards) {
-  const uint lane = (uint)get_local_id(0);
-  for (uint p = lane; p < RLO_WRITE_LANES * RLO_TILE_A; p += RLO_LOCAL) {
-    const int j = (int)(p % RLO_WRITE_LANES) * RLO_WRITE_UNITS;
-    const int i = (int)(p / RLO_WRITE_LANES);
-    if (i >= ta) {
-      break;
-    }
-    __global rlo_unit *row = to + ((rlo_index)i * dst_ld + j);
-    __local const rlo_unit *cell = tile + j * RLO_TILE_LD + i;
-    if (is_inside && j + RLO_WRITE_UNITS <= tb) {
-      *(__global rlo_write *)row = rlo_get_write(cell, RLO_TILE_LD);
-    } else {
-      for (int n = 0; n < RLO_WRITE_UNITS && j + n < tb; ++n) {
-        if (is_inside || rlo_is_written(guards, i, j + n)) {
-          row[n] = cell[n * RLO_TILE_LD];
-        }
-      }
-    }
+  __local const rlo_unit *tile = (__local const rlo_unit *)sides;
+#if RLO_SQUARE > 1
+  if (is_inside && ta == RLO_TILE_A && tb == RLO_TILE_B) {
+    rlo_write_squares(to, sides, dst_ld);
+    return;
   }
+#endif
+#if RLO_WORDS
+  if (is_inside) {
+    __local const uchar *bytes = (__local const uchar *)sides;
+    rlo_write_words(to, bytes, src_address, src_ld, dst_ld, ta, tb);
+    return;
+  }
+#endif
+  (void)src_address;
+  (void)src_ld;
+#if RLO_WRITE_UNITS > 1
+  if (is_inside && tb % RLO_WRITE_UNITS == 0) {
+    rlo_write_pieces(to, tile, dst_ld, ta, tb);
+    return;
+  }
+#endif
+  rlo_write_units(to, tile, dst_ld, ta, tb, is_inside, guards);
 }
 
 __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
@@ -310,9 +457,13 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     ,
     rlo_index joined_ld
 #endif
+#if RLO_WORDS
+    ,
+    long src_begin,
+    long src_end
+#endif
         RLO_GUARD_PARAMS) {
-  __local rlo_side sides[RLO_TILE_SIDES];
-  __local rlo_unit *tile = (__local rlo_unit *)sides;
+  __local rlo_side sides[RLO_TILE_SIDES] __attribute__((aligned(16)));
   rlo_index_list index;
   rlo_decode((uint)get_group_id(0), grid_extent, grid_magic, &index);
   const rlo_index a0 = (rlo_index)index.at[RLO_B_AXIS - 1] * RLO_TILE_A;
@@ -322,9 +473,9 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   rlo_guard_list guards;
   RLO_GUARDS_LOAD
   const bool is_inside = rlo_is_inside(&guards, 0, ta, tb);
-  const bool is_whole = is_inside && ta == RLO_TILE_A && tb == RLO_TILE_B;
+  const rlo_index src_units = rlo_offset(&index, grid_src_stride);
   __global const rlo_unit *from =
-      rlo_source_at(src, src_offset_bytes, rlo_offset(&index, grid_src_stride));
+      rlo_source_at(src, src_offset_bytes, src_units);
   __global rlo_unit *to =
       rlo_target_at(dst, dst_offset_bytes, rlo_offset(&index, grid_dst_stride));
 
@@ -333,32 +484,34 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   join.step = joined_ld;
   join.bit = (uint)index.at[RLO_GRID_AXES - 1] * RLO_JOINED_BITS;
 #endif
-  if (is_whole) {
-#if RLO_SQUARE > 1
-    rlo_read_squares(from, sides, src_ld, join);
-#else
-    rlo_read_whole(from, tile, src_ld, join);
+  bool is_edge = false;
+#if RLO_WORDS
+  is_edge = rlo_is_edge((uint)(size_t)src + (uint)src_offset_bytes,
+                        src_units,
+                        src_ld,
+                        ta,
+                        tb,
+                        src_begin,
+                        src_end);
 #endif
-  } else {
-    rlo_read_tile(from,
-                  tile,
-                  src_ld,
-                  join,
-                  ta,
-                  tb,
-                  rlo_fill_unit(fill_lo, fill_hi),
-                  is_inside,
-                  &guards);
-  }
-
+  rlo_read_tile(from,
+                sides,
+                src_ld,
+                join,
+                ta,
+                tb,
+                rlo_fill_unit(fill_lo, fill_hi),
+                is_inside,
+                is_edge,
+                &guards);
   barrier(CLK_LOCAL_MEM_FENCE);
-
-#if RLO_SQUARE > 1
-  if (is_whole) {
-    rlo_write_squares(to, sides, dst_ld);
-  } else
-#endif
-  {
-    rlo_write_tile(to, tile, dst_ld, ta, tb, is_inside, &guards);
-  }
+  rlo_write_tile(to,
+                 sides,
+                 (uint)(size_t)from,
+                 src_ld,
+                 dst_ld,
+                 ta,
+                 tb,
+                 is_inside,
+                 &guards);
 }

@@ -12,14 +12,37 @@
 enum { LANE_BYTES = 4 };
 
 /* Pieces that a lane has in flight where it does not move squares. */
-enum { LANE_PIECES = 4 };
+enum { LANE_PIECES = 8 };
 
-/* Squares that a lane transposes in registers, by the unit's size, and tiles
- * of them: powers of two, enough for 256 lanes in 16 KiB. */
+/* Tiles, by the unit's size: powers of two, about 16 KiB. Then squares that a
+ * lane transposes in registers; 1: none. */
 static const struct {
-  int64_t unit_bytes, square, tile_a, tile_b;
-} square_tiles[] = {
-    {1, 4, 128, 128}, {2, 4, 64, 64}, {4, 4, 64, 64}, {8, 2, 64, 32}};
+  int64_t unit_bytes, tile_a, tile_b, square;
+} tiles[] = {{1, 128, 128, 4},
+             {2, 128, 64, 4},
+             {4, 64, 64, 4},
+             {8, 64, 32, 2},
+             {16, 32, 32, 1}};
+
+enum {
+  NUM_TILES = sizeof tiles / sizeof tiles[0],
+  /** Bytes of a word, and of the widest unit of which words are put together.
+   */
+  WORD_BYTES = 4,
+  MAX_WORD_UNIT_BYTES = 2,
+  /** Bytes that local memory serves at a time. */
+  BANK_BYTES = 128,
+  /** Units of narrow tiles of such units. */
+  NARROW_UNITS = 4096,
+  /** Groups for each compute unit, or tiles are halved. */
+  MIN_UNIT_GROUPS = 2,
+  MAX_HALVINGS = 1,
+  /** Units of the shortest side of a tile that moves as words. */
+  MIN_WORD_SIDE = 32
+};
+
+/* Share of the units of tiles that are in the plane, or tiles are halved. */
+#define MIN_FULLNESS 0.7
 
 typedef struct tile_plan {
   rlo__grid_plan group;
@@ -28,16 +51,13 @@ typedef struct tile_plan {
   int64_t tile_b;
   /** Units of the side of a square; 1: none. */
   int64_t square;
+  /** Units of one and two bytes move as words. */
+  bool has_words;
   int64_t read_units;
   int64_t write_units;
   int64_t local_bytes;
   size_t num_groups;
 } tile_plan;
-
-/* Units along the side of a tile. */
-static int64_t full_side(int64_t unit_bytes) {
-  return unit_bytes <= 2 ? 64 : unit_bytes <= 8 ? 32 : 16;
-}
 
 /* The tile of a narrow plane is as narrow, and longer. There are few widths,
  * because each is a program of its own. */
@@ -63,55 +83,94 @@ static int64_t wide_units(const rlo_problem *problem,
   return bytes < LANE_BYTES ? 1 : rlo__ceil_div(bytes * 8, problem->unit_bits);
 }
 
-static int64_t local_bytes(const tile_plan *plan) {
-  return plan->tile_b * (plan->tile_a + 1) * plan->group.geometry.unit_bytes;
+/* As cl/gpu_tile.cl and cl/gpu_words.cl lay them out. */
+static int64_t local_bytes(const rlo__family_query *query,
+                           const tile_plan *plan) {
+  int64_t unit_bytes = plan->group.geometry.unit_bytes;
+  int64_t a = plan->tile_a;
+  int64_t b = plan->tile_b;
+  if (plan->has_words) {
+    return b * (a * unit_bytes + WORD_BYTES + unit_bytes);
+  }
+  if (unit_bytes < WORD_BYTES) {
+    return b * (a * unit_bytes +
+                (plan->write_units == 1 ? WORD_BYTES : unit_bytes));
+  }
+  int64_t banks = BANK_BYTES / unit_bytes;
+  bool has_lanes = rlo__gpu_local_items(query->device) >= banks;
+  int64_t between = has_lanes && a < banks   ? b * a / banks
+                    : has_lanes && b < banks ? banks
+                                             : b;
+  return (b * a + between) * unit_bytes;
 }
 
-/* Chooses squares if the plane holds a whole tile of them, local memory holds
- * the tile, and every row is aligned to the sides of squares. */
-static bool choose_squares(const rlo__family_query *query, tile_plan *plan) {
+/* Whether units may move as words: rows of both sides have whole words in a
+ * tile, and the rows that a lane takes begin alike in their words. */
+static bool can_have_words(const rlo__family_query *query,
+                           const tile_plan *plan) {
+  int64_t unit_bytes = plan->group.geometry.unit_bytes;
+  int64_t side = rlo__max(plan->tile_a, plan->tile_b);
+  int64_t lanes = side * unit_bytes / WORD_BYTES;
+  int64_t rows = rlo__gpu_local_items(query->device) / lanes;
+  return query->joined.bits == 0 && unit_bytes <= MAX_WORD_UNIT_BYTES &&
+         rlo__min(plan->tile_a, plan->tile_b) >= MIN_WORD_SIDE && rows > 0 &&
+         rows * unit_bytes % WORD_BYTES == 0;
+}
+
+/* Whether every row on both sides is aligned to the sides of squares. */
+static bool can_have_squares(const rlo__family_query *query,
+                             const tile_plan *plan,
+                             int64_t square) {
   const rlo_problem *problem = query->problem;
   const rlo__plane *plane = &plan->plane;
-  int64_t unit_bytes = plan->group.geometry.unit_bytes;
-  for (size_t n = 0; n < sizeof square_tiles / sizeof square_tiles[0]; ++n) {
-    if (square_tiles[n].unit_bytes != unit_bytes ||
-        plane->na < square_tiles[n].tile_a ||
-        plane->nb < square_tiles[n].tile_b) {
-      continue;
-    }
-    int64_t side_bytes = square_tiles[n].square * unit_bytes;
-    int64_t src = rlo__gpu_alignment(problem,
-                                     &problem->src,
-                                     plane->a_axis,
-                                     query->src_alignment_bytes,
-                                     side_bytes);
-    int64_t both = rlo__gpu_alignment(
-        problem, &problem->dst, plane->b_axis, query->dst_alignment_bytes, src);
-    plan->square = square_tiles[n].square;
-    plan->tile_a = square_tiles[n].tile_a;
-    plan->tile_b = square_tiles[n].tile_b;
-    if (both == side_bytes &&
-        local_bytes(plan) <= query->device->local_memory_bytes) {
-      return true;
-    }
-  }
-  return false;
+  int64_t side_bytes = square * plan->group.geometry.unit_bytes;
+  int64_t src = rlo__gpu_alignment(problem,
+                                   &problem->src,
+                                   plane->a_axis,
+                                   query->src_alignment_bytes,
+                                   side_bytes);
+  return rlo__gpu_alignment(problem,
+                            &problem->dst,
+                            plane->b_axis,
+                            query->dst_alignment_bytes,
+                            src) == side_bytes;
 }
 
-static void choose_tile(const rlo__family_query *query, tile_plan *plan) {
-  if (choose_squares(query, plan)) {
-    return;
-  }
-  plan->square = 1;
+/* Gives the plan the tile of its unit's size, turned if the plane is narrower,
+ * `halvings` times halved on both sides. Squares need lanes that have one. */
+static void set_tile(const rlo__family_query *query,
+                     int32_t halvings,
+                     tile_plan *plan) {
   const rlo__plane *plane = &plan->plane;
-  int64_t full = full_side(plan->group.geometry.unit_bytes);
-  plan->tile_a = narrow_side(plane->na, full);
-  plan->tile_b = narrow_side(plane->nb, full);
-  if (plan->tile_a <= plan->tile_b) {
-    plan->tile_b = full * full / plan->tile_a;
-  } else {
-    plan->tile_a = full * full / plan->tile_b;
+  int64_t unit_bytes = plan->group.geometry.unit_bytes;
+  int32_t n = 0;
+  while (n < NUM_TILES - 1 && tiles[n].unit_bytes != unit_bytes) {
+    ++n;
   }
+  bool is_turned = plane->na < tiles[n].tile_a && plane->nb >= tiles[n].tile_a;
+  int64_t full_a = is_turned ? tiles[n].tile_b : tiles[n].tile_a;
+  int64_t full_b = is_turned ? tiles[n].tile_a : tiles[n].tile_b;
+  full_a >>= halvings;
+  full_b >>= halvings;
+  plan->tile_a = narrow_side(plane->na, full_a);
+  plan->tile_b = narrow_side(plane->nb, full_b);
+  bool is_narrow = plan->tile_a < full_a || plan->tile_b < full_b;
+  if (is_narrow) {
+    int64_t units =
+        unit_bytes <= MAX_WORD_UNIT_BYTES ? NARROW_UNITS : full_a * full_b;
+    if (plan->tile_a <= plan->tile_b) {
+      plan->tile_b = units / plan->tile_a;
+    } else {
+      plan->tile_a = units / plan->tile_b;
+    }
+  }
+  plan->has_words = can_have_words(query, plan);
+  int64_t squares = full_a * full_b / (tiles[n].square * tiles[n].square);
+  bool has_squares = plane->na >= full_a && plane->nb >= full_b &&
+                     2 * squares >= rlo__gpu_local_items(query->device) &&
+                     can_have_squares(query, plan, tiles[n].square);
+  plan->square = has_squares ? tiles[n].square : 1;
+  plan->local_bytes = local_bytes(query, plan);
 }
 
 /* Plane after plane, so that groups that share lines at the ends of rows, on
@@ -122,6 +181,7 @@ static rlo_status lay_grid(const rlo__family_query *query, tile_plan *plan) {
   const rlo__plane *plane = &plan->plane;
   rlo__grid *grid = &plan->group.grid;
   int32_t joined = query->joined.bits > 0 ? query->joined.axis : -1;
+  grid->num_axes = 0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (a != plane->a_axis && a != plane->b_axis && a != joined) {
       RLO_TRY(rlo__grid_add_axis(grid, problem, a, 1));
@@ -136,6 +196,26 @@ static rlo_status lay_grid(const rlo__family_query *query, tile_plan *plan) {
   return RLO_OK;
 }
 
+/* Chooses the largest tile of which local memory holds one, the plane fills
+ * many, and there are enough to keep the device busy. */
+static rlo_status choose_tile(const rlo__family_query *query, tile_plan *plan) {
+  const rlo_device_info *device = query->device;
+  const rlo__plane *plane = &plan->plane;
+  int64_t enough = MIN_UNIT_GROUPS * rlo__max(device->compute_units, 1);
+  for (int32_t halvings = 0; halvings <= MAX_HALVINGS; ++halvings) {
+    set_tile(query, halvings, plan);
+    RLO_TRY(lay_grid(query, plan));
+    RLO_TRY(rlo__grid_num_groups(&plan->group.grid, &plan->num_groups));
+    double fullness = rlo__grid_fullness(plane->na, plan->tile_a) *
+                      rlo__grid_fullness(plane->nb, plan->tile_b);
+    if (plan->local_bytes <= device->local_memory_bytes &&
+        plan->num_groups >= (size_t)enough && fullness >= MIN_FULLNESS) {
+      break;
+    }
+  }
+  return RLO_OK;
+}
+
 static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
   const rlo_problem *problem = query->problem;
   *plan = (tile_plan){.group = {.geometry = rlo__geometry_of(query)}};
@@ -145,8 +225,6 @@ static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
   if (!rlo__plane_find(problem, &group->geometry, plane, &unused)) {
     return RLO_FAIL(RLO_INTERNAL, "a problem without a plane came to tile");
   }
-  choose_tile(query, plan);
-  plan->local_bytes = local_bytes(plan);
   /* Also for tiles at the ends. */
   plan->read_units = wide_units(
       problem, &problem->src, plane->a_axis, query->src_alignment_bytes);
@@ -154,8 +232,12 @@ static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
       problem, &problem->dst, plane->b_axis, query->dst_alignment_bytes);
   group->x_axis = plane->a_axis;
   group->y_axis = plane->b_axis;
-  RLO_TRY(lay_grid(query, plan));
-  return rlo__grid_num_groups(&group->grid, &plan->num_groups);
+  RLO_TRY(choose_tile(query, plan));
+  if (plan->has_words) {
+    plan->read_units = 1;
+    plan->write_units = 1;
+  }
+  return RLO_OK;
 }
 
 static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
@@ -220,12 +302,17 @@ static double predict(const rlo__family_query *query) {
   int64_t items = rlo__gpu_local_items(query->device);
   int64_t tile_units = plan.tile_a * plan.tile_b;
   double lane_units = (double)tile_units / (double)items;
-  int64_t read_units = plan.square > 1 ? plan.square : plan.read_units;
-  int64_t write_units = plan.square > 1 ? plan.square : plan.write_units;
+  int64_t word_units = plan.has_words ? WORD_BYTES / unit_bytes : 1;
+  int64_t wide_units = rlo__max(plan.square, word_units);
+  int64_t read_units = rlo__max(wide_units, plan.read_units);
+  int64_t write_units = rlo__max(wide_units, plan.write_units);
   int64_t pieces = plan.square > 1 ? plan.square : LANE_PIECES;
   pieces = rlo__min(pieces, rlo__ceil_div(tile_units, items * read_units));
   /* Packed elements: each byte is put together from so many rows. */
   double rows = query->joined.bits > 0 ? 8.0 / query->joined.bits : 1.0;
+  /* A word that is written is put together from units. */
+  bool is_gathered = plan.has_words && plan.square == 1;
+  double gather = is_gathered ? 0.9 + 0.85 * (double)word_units : 1.0;
   return rlo__gpu_rate(&(rlo__gpu_group){
              .loop = plan.square > 1 ? RLO__GPU_TILE_SQUARES : RLO__GPU_TILE,
              .items = items,
@@ -235,8 +322,8 @@ static double predict(const rlo__family_query *query) {
              .dst_share = dst,
              .num_grid_axes = plan.group.grid.num_axes,
              .num_guards = problem->num_guards,
-             .moves = (rows * lane_units / (double)read_units +
-                       lane_units / (double)write_units),
+             .moves = rows * lane_units / (double)read_units +
+                      gather * lane_units / (double)write_units,
              .flight_bytes = (double)(pieces * read_units * unit_bytes)}) *
          rlo__grid_fullness(plane->na, plan.tile_a) *
          rlo__grid_fullness(plane->nb, plan.tile_b);
@@ -250,6 +337,7 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_TILE_A", plan.tile_a));
   RLO_TRY(rlo__launch_define(launch, "RLO_TILE_B", plan.tile_b));
   RLO_TRY(rlo__launch_define(launch, "RLO_SQUARE", plan.square));
+  RLO_TRY(rlo__launch_define(launch, "RLO_WORDS", plan.has_words));
   RLO_TRY(rlo__launch_define(launch, "RLO_READ_UNITS", plan.read_units));
   RLO_TRY(rlo__launch_define(launch, "RLO_WRITE_UNITS", plan.write_units));
   if (query->joined.bits > 0) {
@@ -258,6 +346,13 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(rlo__plane_add_sizes(&plan.plane, group, launch));
   if (query->joined.bits > 0) {
     RLO_TRY(rlo__grid_add_index(group, launch, query->joined.step_bytes));
+  }
+  if (plan.has_words) {
+    const rlo_problem *problem = query->problem;
+    int64_t begin = -problem->src.base * group->geometry.unit_bytes;
+    int64_t end = begin + problem->src_bytes;
+    RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &begin, 1));
+    RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &end, 1));
   }
   RLO_TRY(rlo__grid_add_guards(query, group, launch));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
@@ -272,6 +367,8 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
                     "transposes %lldx%lld",
                     (long long)plan.square,
                     (long long)plan.square);
+  } else if (plan.has_words) {
+    rlo__str_append(&words, "reads and writes words of 4 bytes");
   } else {
     rlo__str_printf(&words,
                     "reads %lld and writes %lld",

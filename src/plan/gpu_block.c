@@ -11,13 +11,13 @@ enum {
   /** Most leading axes of one side that are tried. */
   MAX_LEADING = 6,
   MAX_REPEAT = 4,
-  /** Pieces that a lane has in flight. */
-  LANE_PIECES = 4,
-  /** Banks of local memory, and their width. */
-  BANKS = 32,
-  BANK_BYTES = 4,
-  MAX_LOCAL_PADDING = 4
+  WORD_BYTES = 4,
+  /** Bytes that a lane has in flight. */
+  FLIGHT_BYTES = 64
 };
+
+/* What reading the bytes of a word takes, in units gathered. */
+#define READ_MOVES 0.9
 
 /* A block under construction. */
 typedef struct draft {
@@ -197,11 +197,7 @@ static int32_t find_repeat_axis(const draft *d, int64_t repeat) {
   return -1;
 }
 
-/* @param out_begin_bytes  of run_of: of the source and of the destination. */
-static void write_block(const draft *d,
-                        int64_t repeat,
-                        rlo__gpu_block *out,
-                        int64_t out_begin_bytes[2]) {
+static void write_block(const draft *d, int64_t repeat, rlo__gpu_block *out) {
   const rlo_problem *problem = d->query->problem;
   memset(out, 0, sizeof *out);
   int32_t number[RLO_MAX_AXES] = {0};
@@ -228,32 +224,19 @@ static void write_block(const draft *d,
     out->fullness *=
         rlo__grid_fullness(problem->extents[out->repeat_axis], repeat);
   }
-  out->src_run_bytes = run_of(d,
-                              &problem->src,
-                              d->by_src,
-                              d->query->src_alignment_bytes,
-                              &out_begin_bytes[0]);
-  out->src_share =
-      rlo__gpu_sector_share(out->src_run_bytes, out_begin_bytes[0]);
-  out->dst_run_bytes = run_of(d,
-                              &problem->dst,
-                              d->by_dst,
-                              d->query->dst_alignment_bytes,
-                              &out_begin_bytes[1]);
-  out->dst_share =
-      rlo__gpu_sector_share(out->dst_run_bytes, out_begin_bytes[1]);
+  int64_t begin;
+  out->src_run_bytes = run_of(
+      d, &problem->src, d->by_src, d->query->src_alignment_bytes, &begin);
+  out->src_share = rlo__gpu_sector_share(out->src_run_bytes, begin);
+  out->dst_run_bytes = run_of(
+      d, &problem->dst, d->by_dst, d->query->dst_alignment_bytes, &begin);
+  out->dst_share = rlo__gpu_sector_share(out->dst_run_bytes, begin);
 }
 
-/* Bytes that a lane moves at once: four, or a unit that is more, or less where
- * runs begin anywhere. */
-static int64_t piece_bytes(const draft *d, int64_t run, int64_t begin_bytes) {
-  bool has_words = begin_bytes >= BANK_BYTES && run % BANK_BYTES == 0;
-  return rlo__max(d->unit_bytes, has_words ? BANK_BYTES : 1);
-}
-
-static double rate(const draft *d,
-                   const rlo__gpu_block *block,
-                   const int64_t begin_bytes[2]) {
+/* A lane finds a place for each word of the destination, once for all copies,
+ * gathers its units, and reads as many bytes in pieces of 16. Words of smaller
+ * units are assumed to have 4 bytes, since their size is not known yet. */
+static double rate(const draft *d, const rlo__gpu_block *block) {
   int64_t volume = 1;
   int32_t num_ends = 0;
   for (int32_t k = 0; k < block->num_axes; ++k) {
@@ -262,29 +245,26 @@ static double rate(const draft *d,
     num_ends +=
         d->query->problem->extents[axis->problem_axis] % axis->size != 0;
   }
-  double block_bytes = (double)(volume * d->unit_bytes);
-  /* Padding may part the axes of a run. */
-  double read = (double)piece_bytes(
-      d, block->axes[0].size * d->unit_bytes, begin_bytes[0]);
-  double written = (double)piece_bytes(d, block->dst_run_bytes, begin_bytes[1]);
-  double reads = fmax(block_bytes / read / (double)d->lanes, 1.0);
-  double writes = fmax(block_bytes / written / (double)d->lanes, 1.0);
-  double repeat = (double)block->repeat;
+  int64_t word_bytes = rlo__max(d->unit_bytes, WORD_BYTES);
+  double lane_bytes =
+      (double)(volume * block->repeat * d->unit_bytes) / (double)d->lanes;
+  double words = fmax(lane_bytes / (double)(word_bytes * block->repeat), 1.0);
+  double word_units = (double)(word_bytes / d->unit_bytes);
   return block->fullness *
          rlo__gpu_rate(&(rlo__gpu_group){
              .loop = RLO__GPU_PACKED,
              .items = d->lanes,
-             .local_bytes = (int64_t)(block_bytes * repeat),
-             .bytes = 2.0 * block_bytes * repeat,
+             .local_bytes = volume * block->repeat * d->unit_bytes,
+             .bytes = 2.0 * lane_bytes * (double)d->lanes,
              .src_share = block->src_share,
              .dst_share = block->dst_share,
              .num_grid_axes = d->num_axes - block->num_axes + num_ends,
              .num_guards = d->query->problem->num_guards,
              .num_ends = num_ends,
-             .finds = reads + writes,
+             .finds = words,
              .find_axes = block->num_axes,
-             .moves = (reads + writes) * repeat,
-             .flight_bytes = fmin(reads * repeat, LANE_PIECES) * read});
+             .moves = words * (double)block->repeat * (word_units + READ_MOVES),
+             .flight_bytes = fmin(lane_bytes, FLIGHT_BYTES)});
 }
 
 bool rlo__gpu_block_choose(const rlo__family_query *query,
@@ -320,9 +300,8 @@ bool rlo__gpu_block_choose(const rlo__family_query *query,
             (repeat > 1 && find_repeat_axis(&d, repeat) < 0)) {
           continue;
         }
-        int64_t begin_bytes[2];
-        write_block(&d, repeat, &block, begin_bytes);
-        double fraction = rate(&d, &block, begin_bytes);
+        write_block(&d, repeat, &block);
+        double fraction = rate(&d, &block);
         if (fraction > *out_fraction) {
           *out_fraction = fraction;
           *out_block = block;
@@ -332,77 +311,4 @@ bool rlo__gpu_block_choose(const rlo__family_query *query,
     }
   }
   return is_found;
-}
-
-/* Rounds of bank accesses in which the first lanes gather one unit each: 1
- * without conflicts. The mean over the groups of lanes that memory serves at a
- * time. */
-static double bank_rounds(const rlo__gpu_block *block,
-                          int64_t unit_bytes,
-                          int64_t write_units) {
-  int64_t access_bytes = rlo__max(unit_bytes, BANK_BYTES);
-  int64_t at_a_time = (int64_t)BANKS * BANK_BYTES / access_bytes;
-  int64_t words[BANKS] = {0};
-  int64_t rounds = 0;
-  int64_t groups = 0;
-  for (int64_t first = 0; first < BANKS; first += at_a_time) {
-    int64_t max = 0;
-    for (int64_t lane = 0; lane < at_a_time; ++lane) {
-      int64_t rest = first + lane;
-      int64_t at = 0;
-      for (int32_t k = 0; k < block->num_axes; ++k) {
-        const rlo__gpu_block_axis *axis = &block->axes[block->by_dst[k]];
-        int64_t step = k == 0 ? write_units : 1;
-        int64_t size = rlo__ceil_div(axis->size, step);
-        at += rest % size * step * axis->local_stride;
-        rest /= size;
-      }
-      words[lane] = at * unit_bytes / access_bytes;
-      int64_t meeting = 1;
-      for (int64_t other = 0; other < lane; ++other) {
-        if (words[other] == words[lane]) {
-          meeting = 0; /* one access serves both */
-          break;
-        }
-        meeting += words[other] % at_a_time == words[lane] % at_a_time;
-      }
-      max = rlo__max(max, meeting);
-    }
-    rounds += max;
-    ++groups;
-  }
-  return (double)rounds / (double)groups;
-}
-
-/* Lays out the axes, with `padding` units before axis `padded`. */
-static void stack_axes(rlo__gpu_block *block, int32_t padded, int64_t padding) {
-  int64_t units = 1;
-  for (int32_t k = 0; k < block->num_axes; ++k) {
-    units += k == padded && k > 0 ? padding : 0;
-    block->axes[k].local_stride = units;
-    units *= block->axes[k].size;
-  }
-  block->copy_units = units;
-}
-
-void rlo__gpu_block_lay_out(rlo__gpu_block *block,
-                            int64_t unit_bytes,
-                            int64_t write_units) {
-  /* The axis along which lanes write, if it is not contiguous in local memory.
-   */
-  int32_t padded = block->by_dst[0];
-  if (padded == 0 && block->num_axes > 1) {
-    padded = block->by_dst[1];
-  }
-  int64_t best = 0;
-  double fewest = 0.0;
-  for (int64_t padding = 0; padding <= MAX_LOCAL_PADDING; ++padding) {
-    stack_axes(block, padded, padding);
-    double rounds = bank_rounds(block, unit_bytes, write_units);
-    if (padding == 0 || rounds < fewest - 0.5) {
-      fewest = rounds;
-      best = padding;
-    }
-  }
-  stack_axes(block, padded, best);
 }

@@ -12,8 +12,6 @@ typedef struct rlo__gpu_block_axis {
   int32_t problem_axis;
   /** Points of it that one block holds. */
   int64_t size;
-  /** Units from point to point in local memory. */
-  int64_t local_stride;
 } rlo__gpu_block_axis;
 
 /** The block that a group of cl/gpu_packed.cl moves: the leading axes of the
@@ -29,8 +27,6 @@ typedef struct rlo__gpu_block {
   /** Problem axis of the copies, or -1, and copies of a group. */
   int32_t repeat_axis;
   int64_t repeat;
-  /** Units of local memory that one copy takes. */
-  int64_t copy_units;
   /** Bytes in one run, and share of the bytes in the 32-byte sectors that are
    *  touched, on either side. */
   int64_t src_run_bytes;
@@ -56,11 +52,5 @@ bool rlo__gpu_block_choose(const rlo__family_query *query,
                            int64_t lanes,
                            rlo__gpu_block *out_block,
                            double *out_fraction);
-
-/** Lays out a block in local memory, with the padding that causes the fewest
- *  bank conflicts between lanes that write `write_units` units each. */
-void rlo__gpu_block_lay_out(rlo__gpu_block *block,
-                            int64_t unit_bytes,
-                            int64_t write_units);
 
 #endif

@@ -32,9 +32,9 @@ static const struct {
     [RLO__GPU_ROWS] = {70, 8, 50, 0, 0, 0, 41, 64, false},
     [RLO__GPU_ROWS_SHIFTED] = {70, 8, 50, 0, 0, 0, 90, 40, false},
     [RLO__GPU_ROWS_FLAT] = {40, 12, 50, 0, 40, 12, 10, 40, false},
-    [RLO__GPU_TILE] = {22, 8, 50, 0, 0, 0, 19.5, 32, true},
+    [RLO__GPU_TILE] = {80, 6, 50, 0, 0, 0, 7, 40, true},
     [RLO__GPU_TILE_SQUARES] = {22, 8, 50, 0, 0, 0, 13.5, 38, true},
-    [RLO__GPU_PACKED] = {38, 6, 22, 37, -4, 12, 7.5, 32, true},
+    [RLO__GPU_PACKED] = {100, 6, 22, 20, -1, 10, 7, 52, true},
 };
 
 /* A multiprocessor of an H200: what it issues in the time in which it copies a

@@ -138,6 +138,7 @@ const test_constant test_constants[] = {
     {"gpu_tile", "RLO_TILE_B", AS_IS, false,
      VALUES(4, 8, 16, 32, 64, 128, 256, 512, 1024)},
     {"gpu_tile", "RLO_SQUARE", AS_IS, false, VALUES(1, 2, 4)},
+    {"gpu_tile", "RLO_WORDS", AS_IS, false, VALUES(0, 1)},
     {"gpu_tile", "RLO_READ_UNITS", AS_IS, false, VALUES(1, 2, 4)},
     {"gpu_tile", "RLO_WRITE_UNITS", AS_IS, false, VALUES(1, 2, 4)},
 
@@ -150,8 +151,12 @@ const test_constant test_constants[] = {
     {"gpu_packed", "RLO_GRID_AXES", AS_IS, false, VALUES(2, 3, 4, 6)},
     {"gpu_packed", "RLO_READ_RANK", IGNORED, false, NONE},
     {"gpu_packed", "RLO_WRITE_RANK", IGNORED, false, NONE},
-    {"gpu_packed", "RLO_READ_UNITS", AS_IS, false, VALUES(1, 2, 4)},
-    {"gpu_packed", "RLO_WRITE_UNITS", AS_IS, false, VALUES(1, 2, 4)},
+    {"gpu_packed", "RLO_RUN_RANK", AS_IS, false, VALUES(1, 2, 3)},
+    /* Pieces of a unit of 4 or 8 bytes only where local memory is short. */
+    {"gpu_packed", "RLO_READ_BYTES", AS_IS, false, VALUES(1, 2, 16)},
+    {"gpu_packed", "RLO_STORE_BYTES", AS_IS, false, VALUES(1, 2, 4, 16)},
+    {"gpu_packed", "RLO_WORD_UNITS", AS_IS, false, VALUES(1, 2, 4)},
+    {"gpu_packed", "RLO_SHIFT", AS_IS, false, VALUES(0, 1)},
     {"gpu_packed", "RLO_REPEAT", AS_IS, false, VALUES(1, 2, 4)},
     {"gpu_packed", "RLO_PIECES", IGNORED, false, NONE},
     {"gpu_packed", "RLO_LOCAL_BYTES", IGNORED, false, NONE},

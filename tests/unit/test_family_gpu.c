@@ -145,6 +145,16 @@ static void make_plane(int32_t unit_bits, int64_t na, int64_t nb) {
   test_plan_make(unit_bits, 2, extents, src, dst, &problem);
 }
 
+static void make_planes(int64_t count,
+                        int32_t unit_bits,
+                        int64_t na,
+                        int64_t nb) {
+  const int64_t extents[] = {count, na, nb};
+  const int64_t src[] = {na * nb, 1, na};
+  const int64_t dst[] = {na * nb, nb, 1};
+  test_plan_make(unit_bits, 3, extents, src, dst, &problem);
+}
+
 static void add_guards(int32_t count) {
   problem.num_guards = count;
   for (int32_t g = 0; g < count; ++g) {
@@ -346,7 +356,7 @@ RLO_TEST(test_family_gpu__rows_that_begin_anywhere_are_shifted) {
 }
 
 /* The arguments of gpu_tile. */
-enum { NA = OWN, NB, SRC_LD, DST_LD, TILE_GUARDS };
+enum { NA = OWN, NB, SRC_LD, DST_LD, TILE_GUARDS, SRC_BEGIN = TILE_GUARDS };
 
 RLO_TEST(test_family_gpu__tiles_cover_the_plane) {
   static const int64_t sides[] = {2, 3, 8, 9, 16, 31, 32, 33, 64, 65, 1000};
@@ -393,15 +403,86 @@ RLO_TEST(test_family_gpu__narrow_units_move_four_bytes_where_proven) {
       {128, 64, 64, 16, 16, 1, 1},
   };
 
+  /* Groups are too small for words. */
+  device.max_work_group_items = 16;
   for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
     make_plane(table[n].bits, table[n].na, table[n].nb);
     request.src_alignment_bytes = table[n].src_alignment;
     request.dst_alignment_bytes = table[n].dst_alignment;
     emit(&rlo__family_gpu_tile);
+    ck_assert_int_eq(test_plan_define(&launch, "RLO_WORDS"), 0);
     ck_assert_int_eq(test_plan_define(&launch, "RLO_READ_UNITS"),
                      table[n].read);
     ck_assert_int_eq(test_plan_define(&launch, "RLO_WRITE_UNITS"),
                      table[n].write);
+  }
+}
+
+RLO_TEST(test_family_gpu__narrow_units_move_as_words) {
+  static const struct {
+    int32_t bits;
+    int64_t na, nb, lanes, words;
+  } table[] = {
+      {8, 8191, 8191, 256, 1},
+      {8, 100, 100, 256, 1},
+      {8, 100, 16, 256, 0},
+      {8, 8191, 8191, 128, 1},
+      {8, 8191, 8191, 64, 0},
+      {16, 8191, 8191, 256, 1},
+      {16, 8191, 8191, 128, 1},
+      {16, 8191, 8191, 64, 0},
+      {16, 4, 8191, 256, 0},
+      {32, 8191, 8191, 256, 0},
+  };
+
+  for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
+    make_plane(table[n].bits, table[n].na, table[n].nb);
+    problem.src.base = 3;
+    problem.src_bytes = 1000;
+    device.max_work_group_items = table[n].lanes;
+    emit(&rlo__family_gpu_tile);
+    int64_t words = test_plan_define(&launch, "RLO_WORDS");
+    ck_assert_msg(words == table[n].words, "case %d", (int)n);
+    int64_t unit_bytes = table[n].bits / 8;
+    if (words) {
+      /* Rows that a lane takes begin alike in their words. */
+      int64_t read = test_plan_define(&launch, "RLO_TILE_A") * unit_bytes / 4;
+      int64_t written =
+          test_plan_define(&launch, "RLO_TILE_B") * unit_bytes / 4;
+      ck_assert_int_eq(table[n].lanes / read * unit_bytes % 4, 0);
+      ck_assert_int_eq(table[n].lanes / written * unit_bytes % 4, 0);
+      ck_assert_int_eq(argument(SRC_BEGIN, 0), -3 * unit_bytes);
+      ck_assert_int_eq(argument(SRC_BEGIN + 1, 0), 1000 - 3 * unit_bytes);
+    }
+  }
+}
+
+/* A device of 32 compute units. */
+RLO_TEST(test_family_gpu__small_arrays_get_small_tiles) {
+  static const struct {
+    int64_t na, nb, tile;
+  } table[] = {
+      {7225, 7225, 64},
+      {512, 512, 64},
+      {505, 449, 64},
+      {505, 448, 32},
+      {257, 257, 32},
+      {4000, 96, 64},
+      {100000, 65, 32},
+      {3, 5, 0},
+  };
+
+  for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
+    make_plane(32, table[n].na, table[n].nb);
+    emit(&rlo__family_gpu_tile);
+    if (table[n].tile > 0) {
+      ck_assert_msg(
+          test_plan_define(&launch, "RLO_TILE_A") == table[n].tile &&
+              test_plan_define(&launch, "RLO_TILE_B") == table[n].tile,
+          "case %d: %s",
+          (int)n,
+          launch.parameters);
+    }
   }
 }
 
@@ -412,21 +493,21 @@ RLO_TEST(test_family_gpu__squares_only_where_it_is_proven) {
   } table[] = {
       {8, 128, 128, 4, 4, 32768, 4},
       {8, 127, 128, 4, 4, 32768, 1},
-      {8, 130, 128, 4, 4, 32768, 1},
+      {8, 254, 128, 4, 4, 32768, 1},
       {8, 128, 128, 4, 2, 32768, 1},
-      {8, 128, 128, 4, 4, 16384, 1},
-      {16, 64, 68, 8, 8, 32768, 4},
-      {16, 64, 66, 8, 8, 32768, 1},
+      {8, 128, 128, 4, 4, 16384, 4},
+      {16, 128, 124, 8, 8, 32768, 4},
+      {16, 128, 122, 8, 8, 32768, 1},
       {32, 64, 64, 16, 16, 32768, 4},
       {32, 64, 64, 16, 8, 32768, 1},
-      {32, 66, 64, 16, 16, 32768, 1},
+      {32, 126, 64, 16, 16, 32768, 1},
       {64, 64, 32, 16, 16, 32768, 2},
-      {64, 64, 33, 16, 16, 32768, 1},
+      {64, 64, 63, 16, 16, 32768, 1},
       {128, 64, 64, 16, 16, 32768, 1},
   };
 
   for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
-    make_plane(table[n].bits, table[n].na, table[n].nb);
+    make_planes(100, table[n].bits, table[n].na, table[n].nb);
     request.src_alignment_bytes = table[n].src_alignment;
     request.dst_alignment_bytes = table[n].dst_alignment;
     device.local_memory_bytes = table[n].local_bytes;

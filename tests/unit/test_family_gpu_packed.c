@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/family.h"
-#include "plan/gpu_block.h"
+#include "plan/gpu_stage.h"
 #include "plan/planner.h"
 #include "relayout/ops.h"
 #include "support/plan_case.h"
@@ -32,15 +33,25 @@ static rlo_status plan_for(const char *family) {
 enum {
   N_GRID = 6,
   GRID_EXTENT = 7,
-  READ_PIECES = 11,
-  WRITE_PIECES,
+  GRID_SRC_STRIDE,
+  GRID_DST_STRIDE,
+  SRC_START = 11,
+  SRC_SIZE,
+  BLOCK_LOW,
+  BLOCK_HIGH,
+  RUN_LOW,
+  RUN_SIZE,
+  READ_PIECES,
   READ_AXES,
   WRITE_AXES,
   LOCAL_STRIDES,
   STRIDES,
-  REPEAT_AXIS,
-  REPEAT_EXTENT,
-  REPEAT_LOCAL = 21,
+  WRITE_RUNS,
+  WORDS,
+  WORDS_MAGIC,
+  REST,
+  REST_MAGIC,
+  REPEAT_LOCAL = 31,
   LANES = 8
 };
 
@@ -53,24 +64,47 @@ static int64_t argument(int32_t number, int32_t lane) {
   return launch.numbers[a->first + lane];
 }
 
-/* The coordinates of a piece's first unit, as the kernel finds them. */
-static void find(uint32_t piece,
+/* Constants of the kernel, looked up once for each launch. */
+static struct {
+  int64_t unit_bytes, read_bytes, store_bytes, word_units, local_bytes;
+  int64_t read_rank, write_rank, run_rank, repeat;
+  bool is_shifted;
+} constant;
+
+static void look_up(void) {
+  constant.unit_bytes = test_plan_define(&launch, "RLO_UNIT_BYTES");
+  constant.read_bytes = test_plan_define(&launch, "RLO_READ_BYTES");
+  constant.store_bytes = test_plan_define(&launch, "RLO_STORE_BYTES");
+  constant.word_units = test_plan_define(&launch, "RLO_WORD_UNITS");
+  constant.local_bytes = test_plan_define(&launch, "RLO_LOCAL_BYTES");
+  constant.read_rank = test_plan_define(&launch, "RLO_READ_RANK");
+  constant.write_rank = test_plan_define(&launch, "RLO_WRITE_RANK");
+  constant.run_rank = test_plan_define(&launch, "RLO_RUN_RANK");
+  constant.repeat = test_plan_define(&launch, "RLO_REPEAT");
+  constant.is_shifted = test_plan_define(&launch, "RLO_SHIFT") != 0;
+}
+
+static int64_t part(int64_t n, int64_t magic) {
+  return (int64_t)((2 * (uint64_t)n * (uint32_t)magic) >> 32);
+}
+
+/* The coordinates of a number along axes [first, end), as the kernel finds
+ * them. */
+static void find(int64_t n,
                  int32_t axes,
-                 int32_t rank,
-                 int64_t units,
+                 int64_t first,
+                 int64_t end,
                  int64_t out_at[LANES]) {
   for (int32_t k = 0; k < LANES; ++k) {
     out_at[k] = 0;
-    if (k == rank - 1) {
-      out_at[k] = piece;
-    } else if (k < rank) {
-      uint32_t magic = (uint32_t)argument(axes, LANES + k);
-      uint32_t rest = (uint32_t)((2 * (uint64_t)piece * magic) >> 32);
-      out_at[k] = (int64_t)piece - (int64_t)rest * argument(axes, k);
-      piece = rest;
+    if (k >= first && k == end - 1) {
+      out_at[k] = n;
+    } else if (k >= first && k < end) {
+      int64_t rest = part(n, argument(axes, LANES + k));
+      out_at[k] = n - rest * argument(axes, k);
+      n = rest;
     }
   }
-  out_at[0] *= units;
 }
 
 static int64_t dot(int32_t strides, int32_t lane, const int64_t at[LANES]) {
@@ -83,89 +117,167 @@ static int64_t dot(int32_t strides, int32_t lane, const int64_t at[LANES]) {
 
 enum { MAX_CELLS = 1 << 16 };
 
-/* Positions of the block's units in the source and in the destination, by their
- * place in local memory. */
-static int64_t src_of[MAX_CELLS];
-static int64_t dst_of[MAX_CELLS];
+/* What local memory holds, byte by byte: positions in the source from the
+ * block's first point. And the positions from which units of the destination
+ * came, by the order in which they were written. */
+static int64_t local[MAX_CELLS];
+static int64_t num_written;
 
-/* Follow one side of the kernel through a block; returns its units. */
-static int64_t walk(int32_t pieces_argument,
-                    int32_t axes,
-                    int32_t rank,
-                    int64_t units,
-                    int32_t lane,
-                    int64_t *position_of) {
+static struct { int64_t src, dst; } written[MAX_CELLS];
+
+/* Read a block, whose first point has an address, as the kernel does; the
+ * source begins at 0. Where it tests no piece, none may leave the source. */
+static void read_block(int64_t address) {
+  const int64_t mask = constant.read_bytes - 1;
   for (int64_t n = 0; n < MAX_CELLS; ++n) {
-    position_of[n] = INT64_MIN;
+    local[n] = INT64_MIN;
   }
-  int64_t pieces = argument(pieces_argument, 0);
-  for (int64_t p = 0; p < pieces; ++p) {
+  int64_t run_at = address + argument(RUN_LOW, 0);
+  int64_t slack = constant.read_bytes - constant.unit_bytes;
+  bool is_readable =
+      address + argument(BLOCK_LOW, 0) - slack >= 0 &&
+      address + argument(BLOCK_HIGH, 0) + slack <= argument(SRC_SIZE, 0);
+  ck_assert_int_eq(argument(SRC_START, 0), launch.src_base_bytes);
+  ck_assert_int_eq(argument(SRC_SIZE, 0), problem.src_bytes);
+  for (int64_t p = 0; p < argument(READ_PIECES, 0); ++p) {
     int64_t at[LANES];
-    find((uint32_t)p, axes, rank, units, at);
-    for (int64_t n = 0; n < units; ++n) {
-      int64_t cell = dot(LOCAL_STRIDES, lane, at);
-      if (cell < 0 || cell >= argument(REPEAT_LOCAL, 0) ||
-          position_of[cell] != INT64_MIN) {
-        ck_abort_msg("piece %d goes to cell %d", (int)p, (int)cell);
+    find(p, READ_AXES, 0, constant.read_rank, at);
+    int64_t run = dot(STRIDES, 0, at);
+    int64_t ahead = at[0] * constant.read_bytes - ((run_at + run) & mask);
+    int64_t to = dot(LOCAL_STRIDES, 0, at) + ahead + (run_at & mask);
+    if (ahead >= argument(RUN_SIZE, 0)) {
+      continue;
+    }
+    if (((run_at + run + ahead) & mask) != 0 ||
+        to % constant.store_bytes != 0) {
+      ck_abort_msg("piece %d is not aligned", (int)p);
+    }
+    if (is_readable &&
+        (run_at + run + ahead < 0 ||
+         run_at + run + ahead + constant.read_bytes > problem.src_bytes)) {
+      ck_abort_msg("piece %d is outside of the source", (int)p);
+    }
+    for (int64_t n = 0; n < constant.read_bytes; ++n) {
+      if (to + n < 0 ||
+          to + n + (constant.repeat - 1) * argument(REPEAT_LOCAL, 0) >=
+              constant.local_bytes ||
+          local[to + n] != INT64_MIN) {
+        ck_abort_msg("piece %d goes to byte %d", (int)p, (int)(to + n));
       }
-      position_of[cell] = dot(STRIDES, lane, at);
-      ++at[0];
+      local[to + n] = argument(RUN_LOW, 0) + run + ahead + n;
     }
   }
-  return pieces * units;
 }
 
-/* That what is read into a cell is what is written from it, and that it fits
- * into local memory. */
-static void check_block(void) {
-  int64_t read = walk(READ_PIECES,
-                      READ_AXES,
-                      (int32_t)test_plan_define(&launch, "RLO_READ_RANK"),
-                      test_plan_define(&launch, "RLO_READ_UNITS"),
-                      0,
-                      src_of);
-  int64_t written = walk(WRITE_PIECES,
-                         WRITE_AXES,
-                         (int32_t)test_plan_define(&launch, "RLO_WRITE_RANK"),
-                         test_plan_define(&launch, "RLO_WRITE_UNITS"),
-                         LANES,
-                         dst_of);
-  ck_assert_int_eq(read, written);
-  int64_t differences = 0;
-  for (int64_t cell = 0; cell < MAX_CELLS; ++cell) {
-    differences += (src_of[cell] == INT64_MIN) != (dst_of[cell] == INT64_MIN);
+/* Units [k, k + count) of the run at a place. */
+static void write_units(const int64_t place[LANES],
+                        int64_t origin,
+                        int64_t k,
+                        int64_t count) {
+  for (int64_t n = 0; n < count; ++n) {
+    int64_t unit[LANES];
+    find(k + n, WRITE_AXES, 0, constant.run_rank, unit);
+    int64_t cell = origin + dot(LOCAL_STRIDES, LANES, place) +
+                   dot(LOCAL_STRIDES, LANES, unit);
+    int64_t step = constant.word_units == 1 ? argument(STRIDES, LANES)
+                                            : constant.unit_bytes;
+    if (cell < 0 || cell >= MAX_CELLS || local[cell] == INT64_MIN ||
+        num_written == MAX_CELLS) {
+      ck_abort_msg("unit %d comes from byte %d", (int)(k + n), (int)cell);
+    }
+    written[num_written].src = local[cell];
+    written[num_written++].dst = dot(STRIDES, LANES, place) + (k + n) * step;
   }
-  ck_assert_int_eq(differences, 0);
+}
+
+/* Write a block to an address, as the kernel does where no guard fails. */
+static void write_block(int64_t src_address, int64_t dst_address) {
+  const int64_t word_bytes = constant.word_units * constant.unit_bytes;
+  int64_t words = argument(WORDS, 0);
+  int64_t rest = argument(REST, 0);
+  int64_t origin =
+      ((src_address + argument(RUN_LOW, 0)) & (constant.read_bytes - 1)) -
+      argument(RUN_LOW, 0);
+  num_written = 0;
+  for (int64_t p = 0; p < argument(WRITE_RUNS, 0) * (words + rest); ++p) {
+    bool is_word = p < argument(WRITE_RUNS, 0) * words;
+    int64_t n = is_word ? p : p - argument(WRITE_RUNS, 0) * words;
+    int64_t run = part(n, argument(is_word ? WORDS_MAGIC : REST_MAGIC, 0));
+    int64_t k = n - run * (is_word ? words : rest);
+    int64_t place[LANES];
+    find(run, WRITE_AXES, constant.run_rank, constant.write_rank, place);
+    int64_t head =
+        constant.is_shifted
+            ? (-(dst_address + dot(STRIDES, LANES, place)) & (word_bytes - 1)) /
+                  constant.unit_bytes
+            : 0;
+    if (is_word) {
+      write_units(
+          place, origin, head + k * constant.word_units, constant.word_units);
+    } else {
+      write_units(
+          place, origin, k < head ? k : k + words * constant.word_units, 1);
+    }
+  }
+}
+
+static int compare_targets(const void *a, const void *b) {
+  int64_t x = ((const int64_t *)a)[1];
+  int64_t y = ((const int64_t *)b)[1];
+  return (x > y) - (x < y);
+}
+
+/* From the first group to one of four, in bytes on one side. */
+static int64_t group_bytes(int32_t strides, int64_t number) {
+  int64_t units = 0;
+  for (int32_t n = 0; n < argument(N_GRID, 0); ++n) {
+    int64_t last = argument(GRID_EXTENT, n) - 1;
+    const int64_t index[] = {0, last, last / 2, n % 2 == 0 ? last : 0};
+    units += index[number] * argument(strides, n);
+  }
+  return units * constant.unit_bytes;
+}
+
+/* That as many units are written as a block has, from memory that was read, and
+ * that it fits into local memory, for groups at several alignments. */
+static void check_block(void) {
+  look_up();
+  int64_t units = 1;
+  for (int32_t k = 0; k < constant.write_rank; ++k) {
+    units *= argument(WRITE_AXES, k);
+  }
+  for (int64_t n = 0; n < 4; ++n) {
+    int64_t from = launch.src_base_bytes + group_bytes(GRID_SRC_STRIDE, n);
+    int64_t to = launch.dst_base_bytes + group_bytes(GRID_DST_STRIDE, n);
+    read_block(from);
+    write_block(from, to);
+    ck_assert_int_eq(num_written, units);
+  }
   int64_t groups = 1;
   for (int32_t n = 0; n < argument(N_GRID, 0); ++n) {
     groups *= argument(GRID_EXTENT, n);
   }
   ck_assert_int_eq(groups,
                    (int64_t)(launch.global_size[0] / launch.local_size[0]));
-  int64_t copies = test_plan_define(&launch, "RLO_REPEAT");
-  int64_t local_bytes = test_plan_define(&launch, "RLO_LOCAL_BYTES");
-  ck_assert_int_le(argument(REPEAT_LOCAL, 0) * copies * problem.unit_bits / 8,
-                   local_bytes);
-  ck_assert_int_le(local_bytes, device.local_memory_bytes);
+  ck_assert_int_le(constant.local_bytes, device.local_memory_bytes);
 }
 
-/* The point of the box at which a block's unit lies, from its position: true if
- * one exists on both sides. Only for boxes without overhang. */
+/* That each unit of a block is written once and comes from the point to which
+ * it goes. Only for boxes without overhang. */
 static void check_positions(void) {
   int64_t misplaced = 0;
-  for (int64_t cell = 0; cell < argument(REPEAT_LOCAL, 0); ++cell) {
-    if (src_of[cell] == INT64_MIN) {
-      continue;
-    }
+  qsort(written, (size_t)num_written, sizeof written[0], compare_targets);
+  for (int64_t n = 0; n < num_written; ++n) {
     /* A dense destination: its position tells the coordinates. */
-    int64_t rest = dst_of[cell];
+    int64_t rest = written[n].dst / constant.unit_bytes;
     int64_t src = 0;
     for (int32_t a = 0; a < problem.num_axes; ++a) {
       int64_t i = rest / problem.dst.axis[a];
       rest -= i * problem.dst.axis[a];
       src += i * problem.src.axis[a];
     }
-    misplaced += rest != 0 || src != src_of[cell];
+    misplaced += n > 0 && written[n].dst == written[n - 1].dst;
+    misplaced += rest != 0 || src * constant.unit_bytes != written[n].src;
   }
   ck_assert_int_eq(misplaced, 0);
 }
@@ -194,20 +306,24 @@ RLO_TABLE_TEST(test_family_gpu_packed__moves_each_unit_where_it_belongs,
   check_positions();
 }
 
-RLO_TEST(test_family_gpu_packed__pieces_are_wide_only_where_it_is_proven) {
+/* Words of four bytes wherever the destination has runs; shifted only where
+ * these may begin anywhere. */
+RLO_TEST(test_family_gpu_packed__words_are_shifted_only_where_runs_are) {
   static const struct {
     const char *src, *dst;
-    int64_t read, write;
+    int64_t word_units, is_shifted;
   } table[] = {
-      {"u8[64,4]{1,0}", "u8[64,4]{0,1}", 4, 4},
-      {"u8[64,3]{1,0}", "u8[64,3]{0,1}", 4, 4},
-      {"u8[63,4]{1,0}", "u8[63,4]{0,1}", 4, 1},
-      {"u8[63,3]{1,0}", "u8[63,3]{0,1}", 1, 1},
-      {"u16[64,3]{1,0}", "u16[64,3]{0,1}", 2, 2},
-      {"u16[33,3]{1,0}", "u16[33,3]{0,1}", 1, 1},
-      {"u8[64,4]{1,0:pad(64,5)}", "u8[64,4]{0,1}", 1, 4},
-      {"u8[64,4]{1,0:pad(64,8)}", "u8[64,4]{0,1}", 4, 4},
-      {"f32[64,4]{1,0}", "f32[64,4]{0,1}", 1, 1},
+      {"u8[64,4]{1,0}", "u8[64,4]{0,1}", 4, 0},
+      {"u8[64,3]{1,0}", "u8[64,3]{0,1}", 4, 0},
+      {"u8[63,4]{1,0}", "u8[63,4]{0,1}", 4, 0},
+      {"u8[65,4]{1,0}", "u8[65,4]{0,1}", 4, 1},
+      {"u8[63,3]{1,0}", "u8[63,3]{0,1}", 4, 1},
+      {"u16[64,3]{1,0}", "u16[64,3]{0,1}", 2, 0},
+      {"u16[33,3]{1,0}", "u16[33,3]{0,1}", 2, 1},
+      {"u8[3,64]{1,0}", "u8[3,64]{0,1}", 4, 0},
+      {"u8[64,4]{1,0:pad(64,8)}", "u8[64,4]{0,1}", 4, 0},
+      {"u8[64,4]{1,0}", "u8[64,4]{:strides(2,130)}", 1, 0},
+      {"f32[64,4]{1,0}", "f32[64,4]{0,1}", 1, 0},
   };
 
   for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
@@ -215,32 +331,43 @@ RLO_TEST(test_family_gpu_packed__pieces_are_wide_only_where_it_is_proven) {
     ck_assert_int_eq(plan_for("packed"), RLO_OK);
     check_block();
     ck_assert_msg(
-        test_plan_define(&launch, "RLO_READ_UNITS") == table[n].read &&
-            test_plan_define(&launch, "RLO_WRITE_UNITS") == table[n].write,
+        test_plan_define(&launch, "RLO_WORD_UNITS") == table[n].word_units &&
+            test_plan_define(&launch, "RLO_SHIFT") == table[n].is_shifted,
         "case %d: %s",
         (int)n,
         launch.parameters);
   }
 }
 
+/* The distance between the source's runs in local memory. */
+static void lay_out(int64_t columns, int64_t rows, rlo__gpu_stage *out_stage) {
+  const int64_t extents[] = {columns, rows};
+  const int64_t src_strides[] = {1, columns};
+  const int64_t dst_strides[] = {rows, 1};
+  test_plan_make(32, 2, extents, src_strides, dst_strides, &problem);
+  rlo__family_query query = {.problem = &problem,
+                             .device = &device,
+                             .src_alignment_bytes = 64,
+                             .dst_alignment_bytes = 64};
+  rlo__gpu_block block = {.num_axes = 2,
+                          .axes = {{0, 32}, {1, 32}},
+                          .by_dst = {1, 0},
+                          .repeat_axis = -1,
+                          .repeat = 1};
+  ck_assert(rlo__gpu_stage_lay_out(&query, &block, 24576, 1, out_stage));
+}
+
 RLO_TEST(test_family_gpu_packed__lanes_meet_in_few_banks) {
-  /* 32 columns of 32 words: without padding all lanes would want one bank. */
-  rlo__gpu_block block = {
-      .num_axes = 2, .axes = {{0, 32, 0}, {1, 32, 0}}, .by_dst = {1, 0}};
-  rlo__gpu_block_lay_out(&block, 4, 1);
-  ck_assert_int_eq(block.axes[1].local_stride % 2, 1);
-  ck_assert_int_eq(block.copy_units, 32 * block.axes[1].local_stride);
-  /* Rows are read as they lie: nothing to gain. */
-  block.by_dst[0] = 0;
-  block.by_dst[1] = 1;
-  rlo__gpu_block_lay_out(&block, 4, 1);
-  ck_assert_int_eq(block.axes[1].local_stride, 32);
-  /* An odd distance is as good as padding. */
-  block.axes[0].size = 33;
-  block.by_dst[0] = 1;
-  block.by_dst[1] = 0;
-  rlo__gpu_block_lay_out(&block, 4, 1);
-  ck_assert_int_eq(block.axes[1].local_stride, 33);
+  rlo__gpu_stage stage;
+  /* Columns of words at multiples of 128 bytes: without padding all lanes would
+   * want one bank. */
+  lay_out(4096, 4096, &stage);
+  ck_assert_int_eq(stage.read_bytes, 16);
+  ck_assert_int_ne(stage.local_strides[1] % 32, 0);
+  /* An odd distance is as good as padding, and keeps pieces whole. */
+  lay_out(4097, 4097, &stage);
+  ck_assert_int_eq(stage.store_bytes, 16);
+  ck_assert_int_eq(stage.local_strides[1] % 16, 4);
 }
 
 RLO_TEST(test_family_gpu_packed__says_why_it_refuses) {
