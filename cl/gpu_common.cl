@@ -93,6 +93,20 @@ static inline uint rlo_quotient(uint n, uint magic, uint l) {
   return mul_hi(n + n, magic) >> l;
 }
 
+/* The same by the extent of grid axis d. */
+static inline uint rlo_axis_quotient(uint n,
+                                     __private const rlo_index *extent,
+                                     __private const int *magic,
+                                     const int d) {
+#if RLO_GRID_AXES <= 8
+  (void)extent;
+  const uint l = (uint)magic[8 + d];
+#else
+  const uint l = 32 - clz((uint)extent[d] - 1);
+#endif
+  return rlo_quotient(n, (uint)magic[d], l);
+}
+
 static inline void rlo_decode(uint group,
                               rlo_grid extent,
                               int16 magic,
@@ -101,12 +115,7 @@ static inline void rlo_decode(uint group,
   __private const int *m = (__private const int *)&magic;
   RLO_UNROLL
   for (int d = RLO_GRID_AXES - 1; d > 0; --d) {
-#if RLO_GRID_AXES <= 8
-    const uint l = (uint)m[8 + d];
-#else
-    const uint l = 32 - clz((uint)e[d] - 1);
-#endif
-    const uint rest = rlo_quotient(group, (uint)m[d], l);
+    const uint rest = rlo_axis_quotient(group, e, m, d);
     out->at[d] = (int)(group - rest * (uint)e[d]);
     group = rest;
   }

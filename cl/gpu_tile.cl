@@ -22,21 +22,28 @@
  *
  * Arguments after the common eleven:
  *
- *   11  rlo_index na        extents, >= 1; tiles at the end are cut
+ *   11  rlo_index na           extents, >= 1; tiles at the end are cut
  *   12  rlo_index nb
- *   13  rlo_index src_ld    units
+ *   13  rlo_index src_ld       units
  *   14  rlo_index dst_ld
- *   15  rlo_index joined_ld    with RLO_JOINED_BITS: bytes from a joined row to
- *                           the next
- *   15  long src_begin      with RLO_WORDS: where the memory of the source
- * begins 16  long src_end        and ends, in bytes from src_offset_bytes 17
- * the guards; x is the coefficient of i, y that of j
  *
- * The last two grid axes count tiles along i and along j. The first of them has
- * the extent ceil(na / RLO_TILE_A), source stride RLO_TILE_A, destination
- * stride RLO_TILE_A * dst_ld, guard coefficient RLO_TILE_A * x; the other one
- * the same with the sides exchanged. With RLO_JOINED_BITS one more axis
- * follows, which counts the elements of a byte (cpu_join.cl).
+ * then with RLO_JOINED_BITS
+ *
+ *   15  rlo_index joined_ld    bytes from a joined row to the next
+ *
+ * or with RLO_WORDS
+ *
+ *   15  long src_begin         where the memory of the source begins and ends,
+ *   16  long src_end           in bytes from src_offset_bytes
+ *
+ * then the guards; x is the coefficient of i, y that of j.
+ *
+ * Grid axes RLO_A_AXIS and RLO_B_AXIS, the last two unless the host says
+ * otherwise, count tiles along i and along j. The first of them has the extent
+ * ceil(na / RLO_TILE_A), source stride RLO_TILE_A, destination stride
+ * RLO_TILE_A * dst_ld, guard coefficient RLO_TILE_A * x; the other one the same
+ * with the sides exchanged. With RLO_JOINED_BITS one more axis follows, which
+ * counts the elements of a byte (cpu_join.cl).
  */
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_READ_UNITS=4 -DRLO_WRITE_UNITS=4
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_TILE_A=16 -DRLO_TILE_B=256 -DRLO_READ_UNITS=2 -DRLO_PAD_GUARDS=2
@@ -68,8 +75,18 @@
 #define RLO_JOINED_BITS 0
 #endif
 
-/* Grid axis that counts tiles along j; that before it counts them along i. */
-#define RLO_B_AXIS (RLO_GRID_AXES - 1 - (RLO_JOINED_BITS > 0))
+/* Grid axes that count tiles along i and along j. */
+#ifndef RLO_A_AXIS
+#define RLO_A_AXIS (RLO_GRID_AXES - 2 - (RLO_JOINED_BITS > 0))
+#endif
+#ifndef RLO_B_AXIS
+#define RLO_B_AXIS (RLO_A_AXIS + 1)
+#endif
+
+/* 1: groups that follow each other take tiles along a diagonal of the plane. */
+#ifndef RLO_DIAGONAL
+#define RLO_DIAGONAL 0
+#endif
 
 /* Units that local memory serves at a time, one to a lane. */
 #define RLO_BANKS (RLO_UNIT_BYTES < 4 ? 32 : 128 / RLO_UNIT_BYTES)
@@ -447,6 +464,19 @@ static inline void rlo_write_tile(__global rlo_unit *to,
   rlo_write_units(to, tile, dst_ld, ta, tb, is_inside, guards);
 }
 
+#if RLO_DIAGONAL
+/* Moves the coordinate along i on by that along j, around the plane's end. */
+static inline void rlo_go_diagonal(rlo_grid extent,
+                                   int16 magic,
+                                   __private rlo_index_list *index) {
+  __private const rlo_index *e = (__private const rlo_index *)&extent;
+  __private const int *m = (__private const int *)&magic;
+  const uint sum = (uint)(index->at[RLO_A_AXIS] + index->at[RLO_B_AXIS]);
+  const uint turns = rlo_axis_quotient(sum, e, m, RLO_A_AXIS);
+  index->at[RLO_A_AXIS] = (int)(sum - turns * (uint)e[RLO_A_AXIS]);
+}
+#endif
+
 __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     RLO_GROUP_PARAMS,
     rlo_index na,
@@ -466,7 +496,10 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   __local rlo_side sides[RLO_TILE_SIDES] __attribute__((aligned(16)));
   rlo_index_list index;
   rlo_decode((uint)get_group_id(0), grid_extent, grid_magic, &index);
-  const rlo_index a0 = (rlo_index)index.at[RLO_B_AXIS - 1] * RLO_TILE_A;
+#if RLO_DIAGONAL
+  rlo_go_diagonal(grid_extent, grid_magic, &index);
+#endif
+  const rlo_index a0 = (rlo_index)index.at[RLO_A_AXIS] * RLO_TILE_A;
   const rlo_index b0 = (rlo_index)index.at[RLO_B_AXIS] * RLO_TILE_B;
   const int ta = (int)min(na - a0, (rlo_index)RLO_TILE_A);
   const int tb = (int)min(nb - b0, (rlo_index)RLO_TILE_B);

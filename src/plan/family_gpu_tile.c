@@ -173,9 +173,10 @@ static void set_tile(const rlo__family_query *query,
   plan->local_bytes = local_bytes(query, plan);
 }
 
-/* Plane after plane, so that groups that share lines at the ends of rows, on
- * either side, run close together in time; planes in the order of the
- * destination. Groups that read the same joined rows follow each other. */
+/* By its own order, plane after plane, so that groups that share lines at the
+ * ends of rows, on either side, run close together in time; planes in the order
+ * of the destination. Groups that read the same joined rows follow each other.
+ */
 static rlo_status lay_grid(const rlo__family_query *query, tile_plan *plan) {
   const rlo_problem *problem = query->problem;
   const rlo__plane *plane = &plan->plane;
@@ -192,6 +193,12 @@ static rlo_status lay_grid(const rlo__family_query *query, tile_plan *plan) {
   if (joined >= 0) {
     RLO_TRY(rlo__grid_place_axis(grid, problem, joined, 1));
   }
+  rlo__grid_order order = query->schedule.order;
+  if (joined < 0 && order != RLO__GRID_ORDER_OWN &&
+      order != RLO__GRID_ORDER_DIAGONAL) {
+    const int32_t plane_axes[2] = {plane->a_axis, plane->b_axis};
+    rlo__grid_sort(grid, order, plane_axes);
+  }
   rlo__gpu_round_axes(grid);
   return RLO_OK;
 }
@@ -202,7 +209,8 @@ static rlo_status choose_tile(const rlo__family_query *query, tile_plan *plan) {
   const rlo_device_info *device = query->device;
   const rlo__plane *plane = &plan->plane;
   int64_t enough = MIN_UNIT_GROUPS * rlo__max(device->compute_units, 1);
-  for (int32_t halvings = 0; halvings <= MAX_HALVINGS; ++halvings) {
+  int32_t first = query->schedule.tile_halvings;
+  for (int32_t halvings = first; halvings <= MAX_HALVINGS; ++halvings) {
     set_tile(query, halvings, plan);
     RLO_TRY(lay_grid(query, plan));
     RLO_TRY(rlo__grid_num_groups(&plan->group.grid, &plan->num_groups));
@@ -329,6 +337,23 @@ static double predict(const rlo__family_query *query) {
          rlo__grid_fullness(plane->nb, plan.tile_b);
 }
 
+/* Where the grid has the axes of the plane, if not at its end. */
+static rlo_status define_order(const rlo__family_query *query,
+                               const tile_plan *plan,
+                               rlo__launch *launch) {
+  const rlo__grid *grid = &plan->group.grid;
+  int32_t a = rlo__grid_find(grid, plan->plane.a_axis);
+  int32_t b = rlo__grid_find(grid, plan->plane.b_axis);
+  int32_t end = grid->num_axes - (query->joined.bits > 0 ? 1 : 0);
+  if (a != end - 2 || b != end - 1) {
+    RLO_TRY(rlo__launch_define(launch, "RLO_A_AXIS", a));
+    RLO_TRY(rlo__launch_define(launch, "RLO_B_AXIS", b));
+  }
+  bool is_diagonal = query->schedule.order == RLO__GRID_ORDER_DIAGONAL &&
+                     grid->axes[a].extent > 1 && grid->axes[b].extent > 1;
+  return is_diagonal ? rlo__launch_define(launch, "RLO_DIAGONAL", 1) : RLO_OK;
+}
+
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   tile_plan plan;
   RLO_TRY(choose(query, &plan));
@@ -343,6 +368,7 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   if (query->joined.bits > 0) {
     RLO_TRY(rlo__launch_define(launch, "RLO_JOINED_BITS", query->joined.bits));
   }
+  RLO_TRY(define_order(query, &plan, launch));
   RLO_TRY(rlo__plane_add_sizes(&plan.plane, group, launch));
   if (query->joined.bits > 0) {
     RLO_TRY(rlo__grid_add_index(group, launch, query->joined.step_bytes));

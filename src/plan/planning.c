@@ -27,6 +27,10 @@ void rlo__planning_set_schedule(rlo__planning *p,
   p->device = *p->whole_device;
   p->device.has_nontemporal_store &= schedule->stores != RLO__STORES_PLAIN;
   p->device.has_builtin_prefetch &= !schedule->has_no_prefetch;
+  if (schedule->max_lanes > 0) {
+    p->device.max_work_group_items =
+        rlo__min(p->device.max_work_group_items, schedule->max_lanes);
+  }
   p->query.device = &p->device;
   p->query.schedule = *schedule;
 }

@@ -23,6 +23,10 @@ const rlo__schedule rlo__schedules[] = {
     {.name = "plain stores", .stores = RLO__STORES_PLAIN},
     {.name = "non-temporal stores", .stores = RLO__STORES_NONTEMPORAL},
     {.name = "no prefetch", .has_no_prefetch = true},
+    {.name = "half tiles", .tile_halvings = 1},
+    {.name = "groups of 128", .max_lanes = 128},
+    {.name = "input order", .order = RLO__GRID_ORDER_SRC},
+    {.name = "diagonal order", .order = RLO__GRID_ORDER_DIAGONAL},
     {.name = "tile 4x32, output order",
      .tile_a_lines = 4, .tile_b_lines = 32, .order = RLO__GRID_ORDER_DST},
     {.name = "tile 4x32, plane order",
@@ -50,6 +54,9 @@ const char *rlo__grid_order_name(rlo__grid_order order) {
       return "output order";
     case RLO__GRID_ORDER_PLANE:
       return "plane order";
+    case RLO__GRID_ORDER_DIAGONAL:
+      return "diagonal order";
+    case RLO__GRID_ORDER_SRC:
     case RLO__GRID_ORDER_OWN:
       break;
   }

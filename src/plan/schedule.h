@@ -7,12 +7,17 @@
 
 /** Order of the work-groups. */
 typedef enum rlo__grid_order {
-  /** The family's own: on CPUs, neighbours in the source are consecutive. */
+  /** The family's own: on CPUs, neighbours in the source are consecutive; on
+   *  GPUs, plane after plane. */
   RLO__GRID_ORDER_OWN = 0,
   /** Neighbours in the destination are consecutive. */
   RLO__GRID_ORDER_DST,
   /** Plane after plane, each in the order of the source. */
-  RLO__GRID_ORDER_PLANE
+  RLO__GRID_ORDER_PLANE,
+  /** Neighbours in the source are consecutive. */
+  RLO__GRID_ORDER_SRC,
+  /** Diagonals of a plane's tiles, on GPUs; else the family's own. */
+  RLO__GRID_ORDER_DIAGONAL
 } rlo__grid_order;
 
 /** Stores of destination lines. */
@@ -39,6 +44,10 @@ typedef struct rlo__schedule {
   int32_t tile_b_lines;
   /** log2 of the factor by which a group moves more than the family's own. */
   int32_t group_log2;
+  /** How often the tiles of GPUs are halved on both sides. */
+  int32_t tile_halvings;
+  /** Most work-items of a group; 0: the family's own. */
+  int32_t max_lanes;
 } rlo__schedule;
 
 /** All schedules; the first one is the families' own. Those that need no

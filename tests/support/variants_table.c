@@ -38,7 +38,7 @@
 #define GPU_CONSTANTS(file)                        \
   {file, "RLO_NT", AS_IS, false, VALUES(0)},       \
   {file, "RLO_PREFETCH", AS_IS, false, VALUES(0)}, \
-  {file, "RLO_LOCAL", AS_IS, false, VALUES(256)}
+  {file, "RLO_LOCAL", AS_IS, false, VALUES(128, 256)}
 
 const test_constant test_constants[] = {
     GRID_CONSTANTS("cpu_copy"), NO_GUARD_CONSTANTS("cpu_copy"),
@@ -118,7 +118,7 @@ const test_constant test_constants[] = {
     {"cpu_gather_rows", "RLO_GATHER_AHEAD", IGNORED, false, NONE},
 
     {"gpu_copy", "RLO_UNIT_BYTES", AS_IS, false, VALUES(1, 2, 4, 8, 16)},
-    {"gpu_copy", "RLO_LOCAL", AS_IS, false, VALUES(256)},
+    {"gpu_copy", "RLO_LOCAL", AS_IS, false, VALUES(128, 256)},
     {"gpu_copy", "RLO_WIDE_BYTES", AS_IS, false, VALUES(1, 2, 4, 8, 16)},
     {"gpu_copy", "RLO_PIECES", IGNORED, false, NONE},
 
@@ -137,6 +137,9 @@ const test_constant test_constants[] = {
      VALUES(4, 8, 16, 32, 64, 128, 256, 512, 1024)},
     {"gpu_tile", "RLO_TILE_B", AS_IS, false,
      VALUES(4, 8, 16, 32, 64, 128, 256, 512, 1024)},
+    {"gpu_tile", "RLO_A_AXIS", IGNORED, false, NONE},
+    {"gpu_tile", "RLO_B_AXIS", IGNORED, false, NONE},
+    {"gpu_tile", "RLO_DIAGONAL", AS_IS, false, VALUES(1)},
     {"gpu_tile", "RLO_SQUARE", AS_IS, false, VALUES(1, 2, 4)},
     {"gpu_tile", "RLO_WORDS", AS_IS, false, VALUES(0, 1)},
     {"gpu_tile", "RLO_READ_UNITS", AS_IS, false, VALUES(1, 2, 4)},

@@ -115,6 +115,45 @@ RLO_TEST(test_schedule__orders_groups) {
   ck_assert_int_eq(launch.numbers[launch.arguments[7].first], 8);
 }
 
+static int64_t defined(const char *name) {
+  return test_plan_define(&launch, name);
+}
+
+RLO_TEST(test_schedule__turns_the_knobs_of_gpus) {
+  device = test_plan_gpu();
+  lower_plane();
+  ck_assert_int_eq(plan_in("tile", "half tiles"), RLO_OK);
+  ck_assert_int_eq(defined("RLO_TILE_A"), 32);
+  ck_assert_int_eq(defined("RLO_TILE_B"), 32);
+  lower_plane();
+  ck_assert_int_eq(plan_in("tile", "groups of 128"), RLO_OK);
+  ck_assert_int_eq(defined("RLO_LOCAL"), 128);
+  ck_assert_uint_eq(launch.local_size[0], 128);
+  ck_assert_int_eq(defined("RLO_TILE_A"), 64);
+  lower_plane();
+  ck_assert_int_eq(plan_in("tile", "diagonal order"), RLO_OK);
+  ck_assert_int_eq(defined("RLO_DIAGONAL"), 1);
+}
+
+RLO_TEST(test_schedule__orders_groups_of_gpus) {
+  static const char *const orders[] = {
+      "output order", "input order", "plane order"};
+  device = test_plan_gpu();
+  for (size_t n = 0; n < sizeof orders / sizeof orders[0]; ++n) {
+    int64_t strides[2];
+    /* The axis beside the plane is between those of it, on both sides. */
+    test_plan_lower(
+        "f32[1024,8,1024]", "f32[1024,8,1024]{0,1,2}", NULL, &problem);
+    ck_assert_int_eq(plan_in("tile", orders[n]), RLO_OK);
+    fastest_strides(strides);
+    ck_assert_int_eq(strides[n == 0 ? 1 : 0], 64);
+    int64_t extent = launch.numbers[launch.arguments[7].first];
+    ck_assert_int_eq(extent, n == 2 ? 8 : 16);
+    ck_assert_int_eq(defined("RLO_A_AXIS"), n == 0 ? 0 : 2);
+    ck_assert_int_eq(defined("RLO_B_AXIS"), n == 0 ? 2 : n == 1 ? 0 : 1);
+  }
+}
+
 RLO_TEST(test_schedule__candidates_begin_with_the_plan_and_differ) {
   lower_plane();
   list(NULL);
@@ -171,8 +210,9 @@ RLO_TEST(test_schedule__each_changes_some_launch) {
       {"f32[1024,64,1024]", "f32[1024,64,1024]{0,1,2}"},
   };
   bool has_changed[64] = {false};
-  for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; ++p) {
-    test_plan_lower(pairs[p][0], pairs[p][1], NULL, &problem);
+  for (size_t p = 0; p < 2 * sizeof pairs / sizeof pairs[0]; ++p) {
+    device = p % 2 == 0 ? test_plan_cpu() : test_plan_gpu();
+    test_plan_lower(pairs[p / 2][0], pairs[p / 2][1], NULL, &problem);
     list(NULL);
     for (int32_t n = 0; n < num_candidates; ++n) {
       has_changed[candidates[n].schedule - rlo__schedules] = true;

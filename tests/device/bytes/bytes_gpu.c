@@ -61,7 +61,10 @@ enum { NUM_FAMILIES = sizeof families / sizeof families[0] };
 
 static int64_t runs[NUM_FAMILIES];
 
-static void run_pair(const test_pair *pair, int32_t width, int64_t shift) {
+static void run_pair_by(const test_pair *pair,
+                        int32_t width,
+                        int64_t shift,
+                        const char *schedule) {
   rlo_shape src;
   rlo_shape dst;
   int32_t permutation[RLO_MAX_RANK];
@@ -71,12 +74,33 @@ static void run_pair(const test_pair *pair, int32_t width, int64_t shift) {
                    .dst = &dst,
                    .permutation = permutation,
                    .family = families[f],
+                   .schedule = schedule,
                    .device_class = RLO_DEVICE_CLASS_GPU,
                    .src_shift_bytes = shift << width,
                    .dst_shift_bytes = (shift * 3) << width};
     test_outcome outcome = test_device_run(&device, &c, NULL);
     ck_assert_int_ne(outcome, TEST_FAILED);
     runs[f] += outcome == TEST_RAN;
+  }
+}
+
+static void run_pair(const test_pair *pair, int32_t width, int64_t shift) {
+  run_pair_by(pair, width, shift, NULL);
+}
+
+/* Groups in every order, of every number of tiles along either side. */
+static void run_orders(void) {
+  static const char *const orders[] = {
+      "output order", "input order", "plane order", "diagonal order"};
+  static const test_pair planes[] = {
+      {"?[5,300,201]", "?[201,5,300]", "2,0,1", false},
+      {"?[300,3,201]", "?[201,3,300]", "2,1,0", false},
+      {"?[70,901]", "?[901,70]", "1,0", false},
+  };
+  for (size_t n = 0; n < sizeof orders / sizeof orders[0]; ++n) {
+    for (size_t p = 0; p < sizeof planes / sizeof planes[0]; ++p) {
+      run_pair_by(&planes[p], 2, 0, orders[n]);
+    }
   }
 }
 
@@ -115,6 +139,7 @@ void bytes_gpu(void) {
   memset(runs, 0, sizeof runs);
   own = device.context->device_info;
   run_large_blocks();
+  run_orders();
   run_small_devices();
   device.context->device_info = own;
   for (int32_t f = 0; bytes_is_all() && f < NUM_FAMILIES; ++f) {
