@@ -29,6 +29,13 @@ bool bench_arena_init(int32_t device_number, bench_arena *out_arena) {
                   sizeof out_arena->driver_version,
                   out_arena->driver_version,
                   NULL);
+  cl_ulong cache_bytes = 0;
+  clGetDeviceInfo(device,
+                  CL_DEVICE_GLOBAL_MEM_CACHE_SIZE,
+                  sizeof cache_bytes,
+                  &cache_bytes,
+                  NULL);
+  out_arena->cache_bytes = (int64_t)cache_bytes;
   out_arena->device_name[sizeof out_arena->device_name - 1] = '\0';
   out_arena->driver_version[sizeof out_arena->driver_version - 1] = '\0';
   const rlo_device_info *info = rlo_context_device_info(out_arena->context);

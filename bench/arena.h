@@ -27,6 +27,8 @@ typedef struct bench_arena {
   /** Threads of the peers on the host: as many as the device has units. */
   int32_t threads;
   bool is_host_memory;
+  /** Of the device's cache of global memory; 0 if it reports none. */
+  int64_t cache_bytes;
   int64_t src_capacity_bytes, dst_capacity_bytes;
   uint8_t *host_src, *host_dst;
   void *src_memory, *dst_memory;

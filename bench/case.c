@@ -10,7 +10,9 @@
 enum {
   /** What an extent leaves modulo this decides how it is moved. */
   GRAIN = 16,
-  LEAST_EXTENT = 4
+  LEAST_EXTENT = 4,
+  /** Of most cases, at size factor 1. */
+  FULL_ARRAY_BYTES = 200 << 20
 };
 
 bool bench_numbers_parse(const char *text, bench_numbers *out_numbers) {
@@ -41,6 +43,20 @@ static int64_t halve(int64_t extent) {
                              : extent - half;
 }
 
+/** About twice an extent, as aligned or odd as it is. */
+static int64_t redouble(int64_t extent) {
+  return 2 * extent - extent % GRAIN;
+}
+
+double bench_size_factor_beyond(int64_t cache_bytes) {
+  double factor = 1.0;
+  while (factor < BENCH_MAX_SIZE_FACTOR &&
+         factor * FULL_ARRAY_BYTES < 4.0 * (double)cache_bytes) {
+    factor *= 2.0;
+  }
+  return factor;
+}
+
 size_t bench_numbers_print(const bench_numbers *numbers,
                            char *out_text,
                            size_t capacity) {
@@ -56,19 +72,31 @@ size_t bench_numbers_print(const bench_numbers *numbers,
   return length;
 }
 
+static int64_t *find_largest(bench_numbers *dims) {
+  int64_t *largest = &dims->values[0];
+  for (int32_t k = 1; k < dims->count; ++k) {
+    if (dims->values[k] > *largest) {
+      largest = &dims->values[k];
+    }
+  }
+  return largest;
+}
+
 void bench_dims_scale(bench_numbers *dims, double factor) {
   double elements = 1.0;
   for (int32_t k = 0; k < dims->count; ++k) {
     elements *= (double)dims->values[k];
   }
   const double target = elements * factor;
+  /* Up by the largest extent alone: the others are what the case is about. */
+  for (int64_t *largest = find_largest(dims);
+       factor > 1.0 && elements * 1.5 < target && *largest >= GRAIN;) {
+    int64_t grown = redouble(*largest);
+    elements *= (double)grown / (double)*largest;
+    *largest = grown;
+  }
   while (elements > target) {
-    int64_t *largest = &dims->values[0];
-    for (int32_t k = 1; k < dims->count; ++k) {
-      if (dims->values[k] > *largest) {
-        largest = &dims->values[k];
-      }
-    }
+    int64_t *largest = find_largest(dims);
     int64_t cut = halve(*largest);
     if (cut == *largest || *largest <= LEAST_EXTENT) {
       return;

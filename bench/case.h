@@ -82,14 +82,22 @@ typedef struct bench_case {
 typedef struct bench_case_list {
   bench_case *items;
   int32_t count, capacity;
-  /** In (0, 1]: elements of a case, against those of its spec. */
+  /** In (0, BENCH_MAX_SIZE_FACTOR]: elements of a case, against those of its
+   * spec. */
   double size_factor;
 } bench_case_list;
 
+enum { BENCH_MAX_SIZE_FACTOR = 8 };
+
+/** The size factor at which arrays are four times as large as a cache, between
+ * 1 and BENCH_MAX_SIZE_FACTOR. */
+double bench_size_factor_beyond(int64_t cache_bytes);
+
 /**
  * Halve the largest extent until the product is at most `factor` of what it
- * was. What an extent of 32 or more leaves modulo 16 stays, so that odd sizes
- * stay odd, and powers of two stay what they are.
+ * was, or double it until it is about as much. What an extent of 32 or more
+ * leaves modulo 16 stays, so that odd sizes stay odd, and powers of two stay
+ * what they are.
  */
 void bench_dims_scale(bench_numbers *dims, double factor);
 

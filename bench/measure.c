@@ -7,11 +7,14 @@
 
 #include "bench.h"
 #include "timer.h"
+#include "turns.h"
 #include "verify.h"
 
 enum {
   /** A run is repeated until a round takes this long. */
   ROUND_NANOS = 1000000,
+  /** The same where runs are queued: the one wait is less than a percent. */
+  QUEUED_ROUND_NANOS = 5000000,
   MAX_REPEATS = 200,
   /** Longer than the threads of OpenMP wait actively. */
   SETTLE_NANOS = 5000000,
@@ -24,6 +27,8 @@ typedef struct seat {
   /** NULL: it does not take part. */
   void *state;
   int32_t repeats;
+  /** Runs are enqueued one after the other: on a GPU. */
+  bool is_queued;
   double moved_bytes;
   double *nanos;
 } seat;
@@ -92,13 +97,10 @@ static bool try_once(bench_arena *arena,
 }
 
 static bool time_once(const seat *one, double *out_nanos) {
-  double start = bench_nanos_now();
-  for (int32_t i = 0; i < one->repeats; ++i) {
-    if (!one->peer->run(one->state)) {
-      return false;
-    }
+  if (!bench_turns_time(
+          one->peer, one->state, one->repeats, one->is_queued, out_nanos)) {
+    return false;
   }
-  *out_nanos = (bench_nanos_now() - start) / one->repeats;
   if (one->peer->is_spinning) {
     bench_nanos_sleep(SETTLE_NANOS);
   }
@@ -134,7 +136,8 @@ static bool take_seat(bench_arena *arena,
   if (!time_once(one, &nanos)) {
     return false;
   }
-  double repeats = ROUND_NANOS / nanos;
+  one->is_queued = !arena->is_host_memory && one->peer->enqueue != NULL;
+  double repeats = (one->is_queued ? QUEUED_ROUND_NANOS : ROUND_NANOS) / nanos;
   one->repeats = repeats > MAX_REPEATS ? MAX_REPEATS
                  : repeats > 1         ? (int32_t)repeats
                                        : 1;

@@ -42,6 +42,10 @@ typedef struct bench_peer {
   void *(*create)(const bench_move *move);
   /** Once, complete on return. @return false, having said why, on failure. */
   bool (*run)(void *state);
+  /** The two halves of that, or NULL: on a GPU several runs are enqueued, and
+   *  waited for once. */
+  bool (*enqueue)(void *state);
+  bool (*finish)(void *state);
   void (*release)(void *state);
 } bench_peer;
 

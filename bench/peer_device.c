@@ -33,12 +33,13 @@ static void release(void *payload) {
   }
 }
 
-static bool finish(const device_state *state) {
+static bool finish(void *payload) {
+  const device_state *state = payload;
   cl_int code = clFinish(state->arena->queue);
   return code == CL_SUCCESS || bench_fail_cl("clFinish", code);
 }
 
-static bool run_plan(void *payload) {
+static bool enqueue_plan(void *payload) {
   device_state *state = payload;
   for (int32_t n = 0; n < state->num_plans; ++n) {
     if (rlo_enqueue(state->plans[n],
@@ -53,10 +54,14 @@ static bool run_plan(void *payload) {
       return bench_fail_last("enqueueing");
     }
   }
-  return finish(state);
+  return true;
 }
 
-static bool run_clcopy(void *payload) {
+static bool run_plan(void *payload) {
+  return enqueue_plan(payload) && finish(payload);
+}
+
+static bool enqueue_clcopy(void *payload) {
   const device_state *state = payload;
   cl_int code = clEnqueueCopyBuffer(state->arena->queue,
                                     state->arena->src,
@@ -67,8 +72,11 @@ static bool run_clcopy(void *payload) {
                                     0,
                                     NULL,
                                     NULL);
-  return code == CL_SUCCESS ? finish(state)
-                            : bench_fail_cl("clEnqueueCopyBuffer", code);
+  return code == CL_SUCCESS || bench_fail_cl("clEnqueueCopyBuffer", code);
+}
+
+static bool run_clcopy(void *payload) {
+  return enqueue_clcopy(payload) && finish(payload);
 }
 
 static device_state *create_state(const bench_move *move) {
@@ -193,6 +201,8 @@ const bench_peer bench_peer_limit = {
     .is_copy = true,
     .create = create_limit,
     .run = run_plan,
+    .enqueue = enqueue_plan,
+    .finish = finish,
     .release = release,
 };
 
@@ -201,6 +211,8 @@ const bench_peer bench_peer_library = {
     .summary = "the library, as it plans by itself",
     .create = create_library,
     .run = run_plan,
+    .enqueue = enqueue_plan,
+    .finish = finish,
     .release = release,
 };
 
@@ -210,6 +222,8 @@ const bench_peer bench_peer_estimate = {
     .is_opt_in = true,
     .create = create_estimate,
     .run = run_plan,
+    .enqueue = enqueue_plan,
+    .finish = finish,
     .release = release,
 };
 
@@ -220,6 +234,8 @@ const bench_peer bench_peer_naive = {
         "the other",
     .create = create_naive,
     .run = run_plan,
+    .enqueue = enqueue_plan,
+    .finish = finish,
     .release = release,
 };
 
@@ -229,6 +245,8 @@ const bench_peer bench_peer_single = {
     .moved_bytes = single_bytes,
     .create = create_single,
     .run = run_plan,
+    .enqueue = enqueue_plan,
+    .finish = finish,
     .release = release,
 };
 
@@ -238,5 +256,7 @@ const bench_peer bench_peer_clcopy = {
     .is_copy = true,
     .create = create_clcopy,
     .run = run_clcopy,
+    .enqueue = enqueue_clcopy,
+    .finish = finish,
     .release = release,
 };

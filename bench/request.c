@@ -37,8 +37,9 @@ static void print_help(void) {
       "                   for each of these (2)\n"
       "  --case REGEX     only the cases whose name matches\n"
       "  --rounds N       turns, of which the medians count (%d)\n"
-      "  --size-factor F  elements, against the full size: 0 < F <= 1, or\n"
-      "                   \"small\" for 1/512\n"
+      "  --size-factor F  elements, against the full size: 0 < F <= 8, or\n"
+      "                   \"small\" for 1/512; without it 1, on a GPU as much\n"
+      "                   as its cache asks for\n"
       "  --peers LIST     none, all, or names apart by commas; without it all\n"
       "                   but those that take long\n"
       "  --device N       a device of `relayout devices`\n"
@@ -117,9 +118,11 @@ static bool parse_factor(const char *text, double *out_factor) {
     *out_factor = SMALL_FACTOR;
     return true;
   }
-  if (end == text || *end != '\0' || !(factor > 0) || factor > 1) {
-    return bench_fail("--size-factor %s: above 0 and at most 1, or \"small\"",
-                      text);
+  if (end == text || *end != '\0' || !(factor > 0) ||
+      factor > BENCH_MAX_SIZE_FACTOR) {
+    return bench_fail("--size-factor %s: above 0 and at most %d, or \"small\"",
+                      text,
+                      BENCH_MAX_SIZE_FACTOR);
   }
   *out_factor = factor;
   return true;

@@ -27,10 +27,19 @@ static bool check(const bench_move *move, const bench_peer *peer, void *state) {
           bench_fail("%s: %s: %s", move->item->name, peer->name, reason));
 }
 
-static bool time_once(const bench_peer *peer, void *state, double *out_nanos) {
+bool bench_turns_time(const bench_peer *peer,
+                      void *state,
+                      int32_t repeats,
+                      bool is_queued,
+                      double *out_nanos) {
+  bool has_halves = is_queued && peer->enqueue != NULL;
   double start = bench_nanos_now();
-  bool is_done = peer->run(state);
-  *out_nanos = bench_nanos_now() - start;
+  bool is_done = true;
+  for (int32_t i = 0; i < repeats && is_done; ++i) {
+    is_done = has_halves ? peer->enqueue(state) : peer->run(state);
+  }
+  is_done = is_done && (!has_halves || peer->finish(state));
+  *out_nanos = (bench_nanos_now() - start) / repeats;
   return is_done;
 }
 
@@ -43,7 +52,8 @@ static bool time_all(const bench_peer *const *peers,
     for (int32_t k = 0; k < count; ++k) {
       int32_t p = i % 2 == 0 ? k : count - 1 - k;
       double nanos = 0;
-      if (states[p] != NULL && !time_once(peers[p], states[p], &nanos)) {
+      if (states[p] != NULL &&
+          !bench_turns_time(peers[p], states[p], 1, false, &nanos)) {
         return false;
       }
       if (i >= 0) {

@@ -18,6 +18,18 @@ bool bench_turns_take(const bench_move *move,
                       int32_t rounds,
                       double *out_nanos);
 
+/**
+ * Times a contestant that has run before.
+ * @param is_queued  if it can, all runs are enqueued and waited for once, so
+ * that the time of a launch and of a wait is not that of a run.
+ * @param out_nanos  the mean of `repeats` runs.
+ */
+bool bench_turns_time(const bench_peer *peer,
+                      void *state,
+                      int32_t repeats,
+                      bool is_queued,
+                      double *out_nanos);
+
 /** The median over the rounds of the time of `b` divided by that of `a`: the
  *  rate of `a` as a fraction of that of `b`, which moves as many bytes. */
 double bench_turns_ratio(const double *a, const double *b, int32_t rounds);

@@ -302,7 +302,9 @@ RLO_API void rlo_plan_get_info(const rlo_plan *plan, rlo_plan_info *out_info);
  * Reads the source at src + src_offset_bytes and writes the destination at
  * dst + dst_offset_bytes, after every event of the wait list has completed. The
  * queue may be in-order or out-of-order and belongs to the plan's context and
- * device; it is neither flushed nor finished. A problem without points launches
+ * device; it is neither flushed nor finished, so a caller that polls the event,
+ * or waits for it in another queue, calls clFlush (waiting for the event or
+ * finishing the queue flushes it). A problem without points launches
  * no kernel but still produces an event, that of a marker: without a wait list
  * it completes after all commands enqueued before, also on an out-of-order
  * queue.

@@ -25,6 +25,7 @@ typedef struct rlo_device_info {
   rlo_device_class device_class;
   int32_t compute_units;
   int64_t max_work_group_items;
+  /** 0 if the device is of the GPU class and has it in global memory only. */
   int64_t local_memory_bytes;
   int64_t global_memory_bytes;
   int64_t max_allocation_bytes;
@@ -41,6 +42,11 @@ typedef struct rlo_device_info {
   bool has_vector_shuffle;
   /** Computes doubles according to IEEE 754. */
   bool has_f64;
+  /** Keeps the denormals of floats. Without them only integers are computed. */
+  bool has_f32_denormals;
+  /** The compiler takes -cl-intel-greater-than-4GB-buffer-required, without
+   *  which kernels reach 4 GiB of a buffer only. */
+  bool has_large_buffer_option;
 } rlo_device_info;
 
 /** The effort spent on a plan. */

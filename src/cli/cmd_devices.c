@@ -35,12 +35,13 @@ static void print_text(const rlo_device_entry *entry) {
   printf("     version     %s, driver %s\n",
          entry->device_version,
          entry->driver_version);
-  printf("     kernels     %s class%s%s%s%s\n",
+  printf("     kernels     %s class%s%s%s%s%s\n",
          rlo__device_class_name(info->device_class),
          info->has_nontemporal_store ? ", non-temporal stores" : "",
          info->has_builtin_prefetch ? ", prefetch" : "",
          info->has_vector_shuffle ? ", shuffles" : "",
-         info->has_f64 ? ", f64" : "");
+         info->has_f64 ? ", f64" : "",
+         info->has_f32_denormals ? "" : ", no denormals");
   printf("     limits      %d compute units, work-groups of %" PRId64
          " items, %" PRId64 " bytes of local memory\n",
          info->compute_units,
@@ -80,6 +81,9 @@ static void write_json(rlo__json *json, const rlo_device_entry *entry) {
   rlo__json_bool(json, "has_builtin_prefetch", info->has_builtin_prefetch);
   rlo__json_bool(json, "has_vector_shuffle", info->has_vector_shuffle);
   rlo__json_bool(json, "has_f64", info->has_f64);
+  rlo__json_bool(json, "has_f32_denormals", info->has_f32_denormals);
+  rlo__json_bool(
+      json, "has_large_buffer_option", info->has_large_buffer_option);
   rlo__json_end_object(json);
 }
 

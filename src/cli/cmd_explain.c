@@ -362,6 +362,7 @@ static rlo_device_info typical_device(rlo_device_class device_class) {
       .has_builtin_prefetch = is_cpu,
       .has_vector_shuffle = is_cpu,
       .has_f64 = true,
+      .has_f32_denormals = true,
   };
 }
 

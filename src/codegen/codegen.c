@@ -13,10 +13,17 @@
 #define NAME_SEED  UINT64_C(0x6b65726e656c0001)
 #define TABLE_SEED UINT64_C(0x7461626c65000001)
 
-/* " -DNAME=v0,v1" for each constant, in the order of the launch. */
+#define LARGE_BUFFER_OPTION " -cl-intel-greater-than-4GB-buffer-required"
+
+/* " -DNAME=v0,v1" for each constant, in the order of the launch; options of a
+ * compiler are among them, so that a kernel's name covers them too. */
 static void append_defines(rlo__str *out, const rlo__launch *launch) {
   for (int32_t d = 0; d < launch->num_defines; ++d) {
     const rlo__define *define = &launch->defines[d];
+    if (strcmp(define->name, RLO__LARGE_BUFFERS) == 0) {
+      rlo__str_append(out, LARGE_BUFFER_OPTION);
+      continue;
+    }
     rlo__str_printf(out, " -D%s=", define->name);
     for (int32_t k = 0; k < define->count; ++k) {
       rlo__str_printf(out,

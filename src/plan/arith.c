@@ -34,6 +34,17 @@ rlo_status rlo__arith_check(const rlo_problem *problem,
                     rlo_dtype_name(a->src_type),
                     rlo_dtype_name(a->dst_type));
   }
+  /* Doubles as well, for every other number passes through a float. */
+  bool is_all_f64 =
+      a->src_type == RLO_DTYPE_F64 && a->dst_type == RLO_DTYPE_F64;
+  if (rlo__arithmetic_compute(a) != RLO__COMPUTE_INTEGER && !is_all_f64 &&
+      !device->has_f32_denormals) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "%s to %s is computed in floats, of which the device takes "
+                    "denormals for 0; the host reference runs it",
+                    rlo_dtype_name(a->src_type),
+                    rlo_dtype_name(a->dst_type));
+  }
   return RLO_OK;
 }
 

@@ -91,10 +91,11 @@ static double gather_predict_cpu(const rlo__family_query *query) {
   return is_streaming(query->problem) ? 0.4 : 0.05;
 }
 
-/* Not measured: each scattered read fetches a whole sector. */
+/* Counted where units are streamed; each scattered read fetches a whole sector.
+ */
 static double gather_predict_gpu(const rlo__family_query *query) {
   if (is_streaming(query->problem)) {
-    return 0.5;
+    return query->problem->unit_bits < 32 ? 0.4 : 0.5;
   }
   return 0.4 * query->problem->unit_bits / (8.0 * RLO__GPU_SECTOR_BYTES);
 }

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "ir/arithmetic.h"
 #include "plan/arith.h"
+#include "plan/gpu_cost.h"
 #include "plan/gpu_launch.h"
 
 /* Family compute_sum, GPU class (cl/gpu_compute_sum.cl): sums along axes

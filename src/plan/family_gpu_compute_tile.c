@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "ir/update.h"
 #include "plan/arith.h"
+#include "plan/gpu_cost.h"
 #include "plan/gpu_launch.h"
 
 /* Family compute_tile, GPU class (cl/gpu_compute_tile.cl): computes where one
@@ -11,8 +12,8 @@
 
 enum {
   NUM_SCALARS = 6 + RLO__GPU_GRID_SCALARS,
-  /** Bytes of the widest piece that a lane moves at once. */
-  MAX_WIDE_BYTES = 16,
+  /** Bytes that a lane reads at a time. */
+  LANE_BYTES = 64,
   /** Units of a tile of rows, and of the shortest one along the rows. */
   ROW_TILE_UNITS = 4096,
   MIN_ROW_UNITS = 64
@@ -210,7 +211,7 @@ static double sector_share(int64_t units, int64_t unit_bytes, int64_t wide) {
       units * unit_bytes, rlo__min(wide * unit_bytes, RLO__GPU_SECTOR_BYTES));
 }
 
-/* Not measured; above compute in any case. */
+/* Counted, not measured; above compute in any case. */
 static double predict(const rlo__family_query *query) {
   const rlo_problem *problem = query->problem;
   compute_plan plan;
@@ -221,11 +222,23 @@ static double predict(const rlo__family_query *query) {
   int64_t nb = extent_of(problem, plan.b_axis);
   int64_t run_a = rlo__min(na, plan.tile_a);
   int64_t run_b = plan.is_turned ? rlo__min(nb, plan.tile_b) : run_a;
+  int64_t items = rlo__gpu_local_items(query->device);
+  int64_t units = plan.tile_a * plan.tile_b;
+  int64_t read_bytes = units * plan.src_bytes;
   double rate =
-      rlo__gpu_rate(sector_share(run_a, plan.src_bytes, plan.wide),
-                    sector_share(run_b, plan.dst_bytes, plan.wide),
-                    14.0 + 8.0 * (double)plan.wide,
-                    plan.wide * rlo__max(plan.src_bytes, plan.dst_bytes)) *
+      rlo__gpu_rate(&(rlo__gpu_group){
+          .loop =
+              plan.is_turned ? RLO__GPU_COMPUTE_TILE : RLO__GPU_COMPUTE_ROWS,
+          .items = items,
+          .local_bytes = plan.is_turned ? read_bytes : 0,
+          .bytes = (double)(read_bytes + units * plan.dst_bytes),
+          .src_share = sector_share(run_a, plan.src_bytes, plan.wide),
+          .dst_share = sector_share(run_b, plan.dst_bytes, plan.wide),
+          .num_grid_axes = plan.group.grid.num_axes,
+          .num_guards = problem->num_guards,
+          .moves = 2.0 * (double)units / (double)(items * plan.wide),
+          .flight_bytes =
+              (double)rlo__min(LANE_BYTES, rlo__ceil_div(read_bytes, items))}) *
       rlo__grid_fullness(na, plan.tile_a) * rlo__grid_fullness(nb, plan.tile_b);
   return rate > 0.06 ? rate : 0.06;
 }

@@ -201,12 +201,27 @@ static double predict(const rlo__family_query *query) {
           ? dst
           : sector_share(
                 query, &plan, &problem->src, query->src_alignment_bytes);
+  int64_t items = rlo__gpu_local_items(query->device);
+  int64_t piece_bytes = plan.wide_units * plan.group.geometry.unit_bytes;
+  double pieces = (double)(plan.batch_rows * plan.pieces) / (double)items;
   /* A flat grid is decoded once for each piece. */
-  double instructions =
-      plan.is_flat ? 12.0 + 12.0 * (double)plan.group.grid.num_axes : 12.0;
-  instructions += plan.is_shifted ? 10.0 : 0.0;
-  return rlo__gpu_rate(
-      src, dst, instructions, plan.wide_units * plan.group.geometry.unit_bytes);
+  double flight = plan.is_flat ? 1.0 : LANE_PIECES;
+  flight = pieces < flight ? pieces : flight;
+  return rlo__gpu_rate(&(rlo__gpu_group){
+      .loop = plan.is_flat      ? RLO__GPU_ROWS_FLAT
+              : plan.is_shifted ? RLO__GPU_ROWS_SHIFTED
+                                : RLO__GPU_ROWS,
+      .items = items,
+      .bytes = 2.0 * (double)(plan.batch_rows * plan.chunk_units *
+                              plan.group.geometry.unit_bytes),
+      .src_share = src,
+      .dst_share = dst,
+      .num_grid_axes = plan.group.grid.num_axes,
+      .num_guards = problem->num_guards,
+      .finds = plan.is_flat ? pieces : 0.0,
+      .find_axes = plan.group.grid.num_axes,
+      .moves = pieces < 1.0 ? 1.0 : pieces,
+      .flight_bytes = flight * (double)piece_bytes});
 }
 
 /* As uint: floor(p / n) = floor(p * this / 2^32) for all p < 2^32 / n. */

@@ -11,6 +11,9 @@
  * bank conflicts between the lanes of a tile's column. */
 enum { LANE_BYTES = 4 };
 
+/* Pieces that a lane has in flight where it does not move squares. */
+enum { LANE_PIECES = 4 };
+
 /* Squares that a lane transposes in registers, by the unit's size, and tiles
  * of them: powers of two, enough for 256 lanes in 16 KiB. */
 static const struct {
@@ -213,15 +216,28 @@ static double predict(const rlo__family_query *query) {
                             plane->b_axis,
                             query->dst_alignment_bytes,
                             rlo__min(plan.tile_b, plane->nb));
-  int64_t units = rlo__min(plan.read_units, plan.write_units);
-  units = rlo__max(plan.square, units);
-  double instructions = 14.0;
-  if (query->joined.bits > 0) {
-    int32_t rows = 8 / query->joined.bits;
-    instructions *= rows;
-  }
-  return rlo__gpu_rate(
-             src, dst, instructions, units * plan.group.geometry.unit_bytes) *
+  int64_t unit_bytes = plan.group.geometry.unit_bytes;
+  int64_t items = rlo__gpu_local_items(query->device);
+  int64_t tile_units = plan.tile_a * plan.tile_b;
+  double lane_units = (double)tile_units / (double)items;
+  int64_t read_units = plan.square > 1 ? plan.square : plan.read_units;
+  int64_t write_units = plan.square > 1 ? plan.square : plan.write_units;
+  int64_t pieces = plan.square > 1 ? plan.square : LANE_PIECES;
+  pieces = rlo__min(pieces, rlo__ceil_div(tile_units, items * read_units));
+  /* Packed elements: each byte is put together from so many rows. */
+  double rows = query->joined.bits > 0 ? 8.0 / query->joined.bits : 1.0;
+  return rlo__gpu_rate(&(rlo__gpu_group){
+             .loop = plan.square > 1 ? RLO__GPU_TILE_SQUARES : RLO__GPU_TILE,
+             .items = items,
+             .local_bytes = plan.local_bytes,
+             .bytes = 2.0 * (double)(tile_units * unit_bytes),
+             .src_share = src,
+             .dst_share = dst,
+             .num_grid_axes = plan.group.grid.num_axes,
+             .num_guards = problem->num_guards,
+             .moves = (rows * lane_units / (double)read_units +
+                       lane_units / (double)write_units),
+             .flight_bytes = (double)(pieces * read_units * unit_bytes)}) *
          rlo__grid_fullness(plane->na, plan.tile_a) *
          rlo__grid_fullness(plane->nb, plan.tile_b);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/gpu_block.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -10,6 +11,8 @@ enum {
   /** Most leading axes of one side that are tried. */
   MAX_LEADING = 6,
   MAX_REPEAT = 4,
+  /** Pieces that a lane has in flight. */
+  LANE_PIECES = 4,
   /** Banks of local memory, and their width. */
   BANKS = 32,
   BANK_BYTES = 4,
@@ -194,7 +197,11 @@ static int32_t find_repeat_axis(const draft *d, int64_t repeat) {
   return -1;
 }
 
-static void write_block(const draft *d, int64_t repeat, rlo__gpu_block *out) {
+/* @param out_begin_bytes  of run_of: of the source and of the destination. */
+static void write_block(const draft *d,
+                        int64_t repeat,
+                        rlo__gpu_block *out,
+                        int64_t out_begin_bytes[2]) {
   const rlo_problem *problem = d->query->problem;
   memset(out, 0, sizeof *out);
   int32_t number[RLO_MAX_AXES] = {0};
@@ -221,30 +228,63 @@ static void write_block(const draft *d, int64_t repeat, rlo__gpu_block *out) {
     out->fullness *=
         rlo__grid_fullness(problem->extents[out->repeat_axis], repeat);
   }
-  int64_t begin;
-  out->src_run_bytes = run_of(
-      d, &problem->src, d->by_src, d->query->src_alignment_bytes, &begin);
-  out->src_share = rlo__gpu_sector_share(out->src_run_bytes, begin);
-  out->dst_run_bytes = run_of(
-      d, &problem->dst, d->by_dst, d->query->dst_alignment_bytes, &begin);
-  out->dst_share = rlo__gpu_sector_share(out->dst_run_bytes, begin);
+  out->src_run_bytes = run_of(d,
+                              &problem->src,
+                              d->by_src,
+                              d->query->src_alignment_bytes,
+                              &out_begin_bytes[0]);
+  out->src_share =
+      rlo__gpu_sector_share(out->src_run_bytes, out_begin_bytes[0]);
+  out->dst_run_bytes = run_of(d,
+                              &problem->dst,
+                              d->by_dst,
+                              d->query->dst_alignment_bytes,
+                              &out_begin_bytes[1]);
+  out->dst_share =
+      rlo__gpu_sector_share(out->dst_run_bytes, out_begin_bytes[1]);
 }
 
-/* A lane spends about 8 + 5 * rank instructions on a position in the block,
- * once for all copies, and 8 on moving a piece. Pieces of smaller units are
- * assumed to have 4 bytes, since their size is not known yet. */
-static double rate(const draft *d, const rlo__gpu_block *block) {
+/* Bytes that a lane moves at once: four, or a unit that is more, or less where
+ * runs begin anywhere. */
+static int64_t piece_bytes(const draft *d, int64_t run, int64_t begin_bytes) {
+  bool has_words = begin_bytes >= BANK_BYTES && run % BANK_BYTES == 0;
+  return rlo__max(d->unit_bytes, has_words ? BANK_BYTES : 1);
+}
+
+static double rate(const draft *d,
+                   const rlo__gpu_block *block,
+                   const int64_t begin_bytes[2]) {
   int64_t volume = 1;
+  int32_t num_ends = 0;
   for (int32_t k = 0; k < block->num_axes; ++k) {
-    volume *= block->axes[k].size;
+    const rlo__gpu_block_axis *axis = &block->axes[k];
+    volume *= axis->size;
+    num_ends +=
+        d->query->problem->extents[axis->problem_axis] % axis->size != 0;
   }
-  double find = (8.0 + 5.0 * block->num_axes) / (double)block->repeat;
-  double idle = volume >= d->lanes ? 1.0 : (double)volume / (double)d->lanes;
-  return idle * block->fullness *
-         rlo__gpu_rate(block->src_share,
-                       block->dst_share,
-                       find + 8.0,
-                       rlo__max(d->unit_bytes, 4));
+  double block_bytes = (double)(volume * d->unit_bytes);
+  /* Padding may part the axes of a run. */
+  double read = (double)piece_bytes(
+      d, block->axes[0].size * d->unit_bytes, begin_bytes[0]);
+  double written = (double)piece_bytes(d, block->dst_run_bytes, begin_bytes[1]);
+  double reads = fmax(block_bytes / read / (double)d->lanes, 1.0);
+  double writes = fmax(block_bytes / written / (double)d->lanes, 1.0);
+  double repeat = (double)block->repeat;
+  return block->fullness *
+         rlo__gpu_rate(&(rlo__gpu_group){
+             .loop = RLO__GPU_PACKED,
+             .items = d->lanes,
+             .local_bytes = (int64_t)(block_bytes * repeat),
+             .bytes = 2.0 * block_bytes * repeat,
+             .src_share = block->src_share,
+             .dst_share = block->dst_share,
+             .num_grid_axes = d->num_axes - block->num_axes + num_ends,
+             .num_guards = d->query->problem->num_guards,
+             .num_ends = num_ends,
+             .finds = reads + writes,
+             .find_axes = block->num_axes,
+             .moves = (reads + writes) * repeat,
+             .flight_bytes = fmin(reads * repeat, LANE_PIECES) * read});
 }
 
 bool rlo__gpu_block_choose(const rlo__family_query *query,
@@ -280,8 +320,9 @@ bool rlo__gpu_block_choose(const rlo__family_query *query,
             (repeat > 1 && find_repeat_axis(&d, repeat) < 0)) {
           continue;
         }
-        write_block(&d, repeat, &block);
-        double fraction = rate(&d, &block);
+        int64_t begin_bytes[2];
+        write_block(&d, repeat, &block, begin_bytes);
+        double fraction = rate(&d, &block, begin_bytes);
         if (fraction > *out_fraction) {
           *out_fraction = fraction;
           *out_block = block;

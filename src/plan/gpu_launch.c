@@ -13,8 +13,8 @@ enum {
   SHIFT_LANE = 8
 };
 
-/* Kernels count groups in an unsigned int, drivers in an int. */
-#define MAX_GROUPS ((size_t)INT32_MAX)
+/* Some drivers count the work-items of a launch in an unsigned int. */
+#define MAX_GROUPS ((size_t)(UINT32_MAX / MAX_LOCAL_ITEMS))
 
 int64_t rlo__gpu_local_items(const rlo_device_info *device) {
   int64_t items = 1;
@@ -69,28 +69,6 @@ void rlo__gpu_round_axes(rlo__grid *grid) {
     ++n;
   }
   rlo__gpu_lead_axes(grid, counts[n]);
-}
-
-double rlo__gpu_sector_share(int64_t run_bytes, int64_t begin_bytes) {
-  double run = (double)run_bytes;
-  double sectors =
-      begin_bytes >= RLO__GPU_SECTOR_BYTES
-          ? (double)rlo__ceil_div(run_bytes, RLO__GPU_SECTOR_BYTES)
-          : 1.0 + (run - (double)begin_bytes) / RLO__GPU_SECTOR_BYTES;
-  return run / (RLO__GPU_SECTOR_BYTES * (sectors < 1.0 ? 1.0 : sectors));
-}
-
-double rlo__gpu_rate(double src_share,
-                     double dst_share,
-                     double instructions,
-                     int64_t piece_bytes) {
-  double traffic = 2.0 / (1.0 / src_share + 1.0 / dst_share);
-  double busy = instructions / (8.0 * (double)rlo__max(piece_bytes, 4));
-  return 0.95 * rlo__gpu_narrow(piece_bytes) * traffic / (1.0 + 0.25 * busy);
-}
-
-double rlo__gpu_narrow(int64_t piece_bytes) {
-  return piece_bytes < 4 ? 0.7 : 1.0;
 }
 
 bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why) {

@@ -2,6 +2,7 @@
 #ifndef RLO_PLAN_GPU_LAUNCH_H
 #define RLO_PLAN_GPU_LAUNCH_H
 
+#include "plan/gpu_cost.h"
 #include "plan/grid.h"
 
 /** Launches of the GPU class. Their kernels take the arguments and guards of
@@ -10,9 +11,6 @@
 
 /** Size of that argument in scalars, for rlo__grid_is_within_limits. */
 #define RLO__GPU_GRID_SCALARS 8
-
-/** Bytes of a sector, the least that memory moves. */
-#define RLO__GPU_SECTOR_BYTES 32
 
 /** Index of the argument that holds the grid's extents. */
 #define RLO__GPU_GRID_ARGUMENT 7
@@ -52,34 +50,8 @@ void rlo__gpu_round_axes(rlo__grid *grid);
 RLO_NODISCARD rlo_status rlo__gpu_add_magic(const rlo__grid *grid,
                                             rlo__launch *launch);
 
-/**
- * The mean share of a run's bytes in the 32-byte sectors that memory moves for
- * it.
- *
- * @param begin_bytes  power of two, at most 32, that divides the addresses at
- *                     which runs begin.
- */
-double rlo__gpu_sector_share(int64_t run_bytes, int64_t begin_bytes);
-
-/**
- * The fraction of the copy limit that a family may reach. An estimate: it was
- * not measured. A lane reads and writes 4 bytes in the time of about 30
- * instructions, which mostly overlap with the memory accesses.
- *
- * @param src_share, dst_share  of rlo__gpu_sector_share, > 0.
- * @param instructions  of a lane, to read a piece or to write it.
- * @param piece_bytes   of a piece; below 4 it takes as long as 4.
- */
-double rlo__gpu_rate(double src_share,
-                     double dst_share,
-                     double instructions,
-                     int64_t piece_bytes);
-
-/** The factor of rlo__gpu_rate for pieces below 4 bytes, which take more
- *  requests for the same bytes. */
-double rlo__gpu_narrow(int64_t piece_bytes);
-
-/** Whether this many groups can be launched. If not, `why` takes the reason. */
+/** Whether this many groups can be launched: 2^24 - 1, which makes fewer than
+ *  2^32 work-items. If not, `why` takes the reason. */
 bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why);
 
 /** Begins a launch as rlo__grid_begin does, with `num_groups` groups of

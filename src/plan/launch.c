@@ -83,6 +83,18 @@ rlo_status rlo__launch_define_list(rlo__launch *launch,
   return RLO_OK;
 }
 
+rlo_status rlo__launch_define_reach(const rlo_problem *problem,
+                                    const rlo_device_info *device,
+                                    rlo__launch *launch) {
+  /* A caller's offset leads anywhere within a buffer. */
+  const int64_t limit = INT64_C(4) << 30;
+  bool is_large = device->max_allocation_bytes > limit ||
+                  problem->src_bytes > limit || problem->dst_bytes > limit;
+  return device->has_large_buffer_option && is_large
+             ? rlo__launch_define(launch, RLO__LARGE_BUFFERS, 1)
+             : RLO_OK;
+}
+
 rlo_status rlo__launch_argument(rlo__launch *launch,
                                 rlo__argument_kind kind,
                                 const int64_t *values,

@@ -8,6 +8,8 @@
  *  data: codegen makes build options of the constants, and the runtime passes
  *  the arguments to clSetKernelArg, in this order. */
 
+#define RLO__LARGE_BUFFERS "RLO_LARGE_BUFFERS"
+
 /** A constant compiled into the kernel: -DNAME=v or -DNAME=v0,v1,... */
 typedef struct rlo__define {
   /** Static. */
@@ -109,6 +111,13 @@ RLO_NODISCARD rlo_status rlo__launch_define_list(rlo__launch *launch,
                                                  const char *name,
                                                  const int64_t *values,
                                                  int32_t count);
+
+/** Adds the constant RLO__LARGE_BUFFERS, of which codegen makes a build option
+ *  (rlo_device_info.has_large_buffer_option), where the device has it and
+ *  buffers of more than 4 GiB, or the problem needs one. */
+RLO_NODISCARD rlo_status rlo__launch_define_reach(const rlo_problem *problem,
+                                                  const rlo_device_info *device,
+                                                  rlo__launch *launch);
 
 /** Adds an argument. Scalars take one value; vectors take `count` values, at
  *  most one for each lane, and zeros after them; the memory arguments take

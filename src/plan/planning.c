@@ -325,7 +325,8 @@ rlo_status rlo__planning_emit(const rlo__planning *p,
                               const rlo__family *family,
                               rlo__launch *launch) {
   rlo__family_query query = query_for(p, family);
-  return family->emit(&query, launch);
+  RLO_TRY(family->emit(&query, launch));
+  return rlo__launch_define_reach(query.problem, p->whole_device, launch);
 }
 
 void rlo__planning_ask(const rlo__planning *p,

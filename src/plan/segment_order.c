@@ -151,5 +151,6 @@ rlo_status rlo__segment_order_emit(const rlo__segment_ids *ids,
   rlo_status status = emit(
       ids, cut, local_items(device, is_gpu, phase), phase, canonical, launch);
   rlo__free(canonical);
-  return status;
+  RLO_TRY(status);
+  return rlo__launch_define_reach(&ids->problem, device, launch);
 }

@@ -88,7 +88,17 @@ static device_kind kind_of(const char *platform_name,
   return KIND_ACCELERATOR;
 }
 
-static void set_class(device_kind kind, rlo_device_info *info) {
+/** Intel's own driver for its GPUs; Mesa's does not know its options. */
+static bool is_intel_driver(const char *platform_name) {
+  static const char name[] = "Intel(R) OpenCL";
+  return strncmp(platform_name, name, sizeof name - 1) == 0;
+}
+
+void rlo__device_assess(const rlo__device_facts *facts, rlo_device_info *info) {
+  const cl_device_fp_config ieee =
+      CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST;
+  device_kind kind =
+      kind_of(facts->platform_name, facts->device_name, facts->type);
   bool is_clang_cpu = kind == KIND_POCL_CPU || kind == KIND_OCLGRIND;
   info->device_class = is_clang_cpu || kind == KIND_OTHER_CPU
                            ? RLO_DEVICE_CLASS_CPU
@@ -96,6 +106,15 @@ static void set_class(device_kind kind, rlo_device_info *info) {
   info->has_nontemporal_store = is_clang_cpu;
   info->has_vector_shuffle = is_clang_cpu;
   info->has_builtin_prefetch = kind == KIND_POCL_CPU;
+  info->has_f64 = (facts->double_config & ieee) == ieee;
+  info->has_f32_denormals = (facts->single_config & CL_FP_DENORM) != 0;
+  info->has_large_buffer_option =
+      kind == KIND_GPU && is_intel_driver(facts->platform_name);
+  /* The GPU class moves blocks through local memory because it is fast. */
+  if (info->device_class == RLO_DEVICE_CLASS_GPU &&
+      facts->local_memory_type != CL_LOCAL) {
+    info->local_memory_bytes = 0;
+  }
 }
 
 /* --------------------------------------------------------------- its numbers
@@ -117,36 +136,47 @@ static rlo_status get_number(cl_device_id device,
   return RLO_OK;
 }
 
-/** Whether doubles follow IEEE 754. */
-static bool has_f64(cl_device_id device) {
-  const cl_device_fp_config needed =
-      CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST;
+/** What a device keeps of the rules of IEEE 754 for a type; nothing if it does
+ *  not know the query, as one without doubles. */
+static cl_device_fp_config get_fp_config(cl_device_id device,
+                                         cl_device_info what) {
   cl_device_fp_config config = 0;
-  /* A device that does not know the query has no doubles. */
-  cl_int code = clGetDeviceInfo(
-      device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof config, &config, NULL);
-  return code == CL_SUCCESS && (config & needed) == needed;
+  cl_int code = clGetDeviceInfo(device, what, sizeof config, &config, NULL);
+  return code == CL_SUCCESS ? config : 0;
 }
 
-rlo_status rlo_device_query(cl_device_id device, rlo_device_info *out_info) {
-  RLO_REQUIRE(device, out_info);
+static rlo_status get_facts(cl_device_id device, rlo__device_facts *out) {
   cl_platform_id platform = NULL;
-  cl_device_type type = 0;
   RLO_TRY(RLO_CL(clGetDeviceInfo,
                  device,
                  CL_DEVICE_PLATFORM,
                  sizeof platform,
                  &platform,
                  NULL));
-  RLO_TRY(RLO_CL(
-      clGetDeviceInfo, device, CL_DEVICE_TYPE, sizeof type, &type, NULL));
-  char platform_name[128];
-  char device_name[128];
-  get_platform_name(platform, platform_name, sizeof platform_name);
-  rlo__device_get_name(device, device_name, sizeof device_name);
+  RLO_TRY(RLO_CL(clGetDeviceInfo,
+                 device,
+                 CL_DEVICE_TYPE,
+                 sizeof out->type,
+                 &out->type,
+                 NULL));
+  RLO_TRY(RLO_CL(clGetDeviceInfo,
+                 device,
+                 CL_DEVICE_LOCAL_MEM_TYPE,
+                 sizeof out->local_memory_type,
+                 &out->local_memory_type,
+                 NULL));
+  get_platform_name(platform, out->platform_name, sizeof out->platform_name);
+  rlo__device_get_name(device, out->device_name, sizeof out->device_name);
+  out->single_config = get_fp_config(device, CL_DEVICE_SINGLE_FP_CONFIG);
+  out->double_config = get_fp_config(device, CL_DEVICE_DOUBLE_FP_CONFIG);
+  return RLO_OK;
+}
 
+rlo_status rlo_device_query(cl_device_id device, rlo_device_info *out_info) {
+  RLO_REQUIRE(device, out_info);
+  rlo__device_facts facts;
+  RLO_TRY(get_facts(device, &facts));
   rlo_device_info info = {.device_class = RLO_DEVICE_CLASS_AUTO};
-  set_class(kind_of(platform_name, device_name, type), &info);
 
   int64_t compute_units = 0;
   int64_t base_alignment_bits = 0;
@@ -184,7 +214,7 @@ rlo_status rlo_device_query(cl_device_id device, rlo_device_info *out_info) {
   int64_t alignment_bytes = base_alignment_bits / 8;
   info.base_alignment_bytes =
       alignment_bytes > 0 ? alignment_bytes & -alignment_bytes : 1;
-  info.has_f64 = has_f64(device);
+  rlo__device_assess(&facts, &info);
   *out_info = info;
   return RLO_OK;
 }

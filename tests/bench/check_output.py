@@ -154,7 +154,7 @@ def main():
         check_files(folder)
 
     for wrong in (["nosuite"], ["--peers", "nobody"], ["--rounds", "0"],
-                  ["--size-factor", "2"], ["--case", "("]):
+                  ["--size-factor", "9"], ["--case", "("]):
         done = run(*wrong)
         expect(done.returncode == 2, "%s: exit code %d, not 2" %
                (wrong, done.returncode))

@@ -52,6 +52,37 @@ static bool is_right(void) {
   return bench_verify(&list.items[0], problem, src, dst, reason);
 }
 
+/* Extents stay as odd, and as aligned, as they are. */
+RLO_TEST(test_bench_case__grows_by_the_largest_extent) {
+  static const struct {
+    const char *dims;
+    double factor;
+    const char *grown;
+  } table[] = {{"7225,7225", 2, "14441,7225"},
+               {"7264,7264", 8, "58112,7264"},
+               {"1048576,4,4", 4, "4194304,4,4"},
+               {"448,224,224,3", 1, "448,224,224,3"},
+               {"448,224,224,3", 2, "896,224,224,3"},
+               {"5,3", 8, "5,3"}};
+
+  for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
+    bench_numbers dims;
+    char text[64];
+    ck_assert(bench_numbers_parse(table[n].dims, &dims));
+    bench_dims_scale(&dims, table[n].factor);
+    bench_numbers_print(&dims, text, sizeof text);
+    ck_assert_str_eq(text, table[n].grown);
+  }
+}
+
+RLO_TEST(test_bench_case__arrays_of_a_gpu_are_beyond_its_cache) {
+  ck_assert_double_eq(bench_size_factor_beyond(0), 1);
+  ck_assert_double_eq(bench_size_factor_beyond(INT64_C(50) << 20), 1);
+  ck_assert_double_eq(bench_size_factor_beyond(INT64_C(60) << 20), 2);
+  ck_assert_double_eq(bench_size_factor_beyond(INT64_C(256) << 20), 8);
+  ck_assert_double_eq(bench_size_factor_beyond(INT64_C(4) << 30), 8);
+}
+
 RLO_TEST(test_bench_verify__takes_what_is_right) {
   ck_assert(is_right());
 }

@@ -94,6 +94,41 @@ RLO_TEST(test_bench_turns__times_those_who_can) {
   }
 }
 
+static int32_t num_enqueued;
+static int32_t num_finished;
+
+static bool enqueue(void *state) {
+  ck_assert_ptr_eq(state, &move);
+  num_enqueued += 1;
+  return true;
+}
+
+static bool finish(void *state) {
+  ck_assert_ptr_eq(state, &move);
+  num_finished += 1;
+  return num_enqueued < 100;
+}
+
+/* On a GPU a contestant that can is waited for once for all its runs. */
+RLO_TEST(test_bench_turns__queued_runs_share_one_wait) {
+  bench_peer queued = right;
+  queued.enqueue = enqueue;
+  queued.finish = finish;
+  double nanos = 0;
+  num_enqueued = num_finished = 0;
+  ck_assert(bench_turns_time(&queued, &move, 7, true, &nanos));
+  ck_assert_int_eq(num_enqueued, 7);
+  ck_assert_int_eq(num_finished, 1);
+  ck_assert_int_eq(num_runs, 0);
+  ck_assert(bench_turns_time(&queued, &move, 7, false, &nanos));
+  ck_assert_int_eq(num_runs, 7);
+  ck_assert_int_eq(num_finished, 1);
+  ck_assert(bench_turns_time(&right, &move, 5, true, &nanos));
+  ck_assert_int_eq(num_runs, 12);
+  /* A wait that fails is a failure. */
+  ck_assert(!bench_turns_time(&queued, &move, 100, true, &nanos));
+}
+
 RLO_TEST(test_bench_turns__refuses_a_wrong_byte) {
   const bench_peer *const bad[] = {&wrong, &beyond};
   for (int32_t n = 0; n < 2; ++n) {

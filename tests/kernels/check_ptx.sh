@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What clang makes of the kernels for GPUs, for one kind of GPU: no private
-# memory and no division of 64 bits, and moves of 16 bytes where they should be.
+# memory and no division of 64 bits, moves of 16 bytes where they should be, and
+# a rounding for each product and each sum.
 #   check_ptx.sh <clang> <cl folder>
 # Exits with 77 if this clang knows no such GPU.
 set -u
@@ -55,6 +56,16 @@ check_wide() {
   done
 }
 
+# check_rounding <file> [-DNAME=value...]: no product is part of a sum, and by
+# ".rn" it stays so (an assembler may join mul.f32 and add.f32).
+check_rounding() {
+  count=$((count + 1))
+  text=$(assemble "$@")
+  if echo "$text" | grep -qE '(fma\.rn|mad\.rn|mul|add)\.f(32|64)'; then
+    fail "$*: a product and a sum are rounded once"
+  fi
+}
+
 # The kernels of the GPU class: its own, and those of both classes.
 for file in "$folder"/gpu_*.cl "$folder/gather.cl" "$folder/compute.cl"; do
   case $file in */gpu_common.cl) continue ;; esac
@@ -72,6 +83,8 @@ for file in "$folder"/gpu_*.cl "$folder/gather.cl" "$folder/compute.cl"; do
   done
   IFS=$old_ifs
 done
+check_rounding "$folder/compute.cl" -DRLO_ALPHA=1 -DRLO_BETA=1
+check_rounding "$folder/compute.cl" -DRLO_ALPHA=1 -DRLO_BETA=1 -DRLO_COMPUTE=2
 check_wide "$folder/gpu_copy.cl"
 check_wide "$folder/gpu_rows.cl" -DRLO_UNIT_BYTES=1 -DRLO_WIDE_UNITS=16
 check_wide "$folder/gpu_tile.cl" -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_SQUARE=4

@@ -25,6 +25,7 @@ rlo_device_info test_plan_cpu(void) {
   device.has_builtin_prefetch = true;
   device.has_vector_shuffle = true;
   device.has_f64 = true;
+  device.has_f32_denormals = true;
   return device;
 }
 

@@ -504,5 +504,35 @@ RLO_TEST(test_family_gpu__says_why_it_refuses) {
   make_run(128, INT64_C(1) << 50);
   check_refusal(&rlo__family_gpu_copy,
                 "it would need 1099511627776 work-groups; a launch has at most "
-                "2147483647");
+                "16777215");
+}
+
+/* Drivers that count the work-items of a launch in 32 bits are not asked for
+ * more: the largest launch of each family, and one group more. */
+RLO_TEST(test_family_gpu__launches_stay_below_2_to_the_32_items) {
+  const int64_t max_groups = (INT64_C(1) << 24) - 1;
+  const int64_t copied = 4 * 256; /* pieces of 16 bytes in a group */
+  make_run(128, max_groups * copied);
+  emit(&rlo__family_gpu_copy);
+  ck_assert_int_eq(num_groups(), max_groups);
+  ck_assert_uint_lt(launch.global_size[0], (size_t)UINT32_MAX);
+  make_run(128, max_groups * copied + 1);
+  ck_assert(!is_applicable(&rlo__family_gpu_copy));
+
+  for (int64_t more = 0; more <= 1; ++more) {
+    /* A group moves a part of one row of the batch, or a tile of it. */
+    const int64_t rows[] = {max_groups + more, 1 << 20, 1 << 20};
+    const int64_t src[] = {INT64_C(1) << 41, 1 << 20, 1};
+    const int64_t dst[] = {INT64_C(1) << 41, 1, 1 << 20};
+    test_plan_make(32, 3, rows, src, dst, &problem);
+    ck_assert(!is_applicable(&rlo__family_gpu_tile));
+    const int64_t one_tile[] = {max_groups + more, 4, 4};
+    const int64_t src_tile[] = {16, 4, 1};
+    const int64_t dst_tile[] = {16, 1, 4};
+    test_plan_make(32, 3, one_tile, src_tile, dst_tile, &problem);
+    ck_assert_int_eq(is_applicable(&rlo__family_gpu_tile), more == 0);
+  }
+  device.max_work_group_items = 1;
+  make_run(128, INT64_C(1) << 40);
+  ck_assert(!is_applicable(&rlo__family_gpu_copy));
 }

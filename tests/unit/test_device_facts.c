@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is made of a driver's account of a device, for devices that are not at
+ * hand. */
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/codegen.h"
+#include "plan/family.h"
+#include "runtime/device.h"
+#include "support/plan_case.h"
+#include "support/suite.h"
+
+enum {
+  IEEE = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST,
+  LOCAL_BYTES = 48 << 10
+};
+
+static test_plan plan;
+
+/* The info of a device of this platform, with the sizes of a GPU. */
+static rlo_device_info assess(const char *platform,
+                              const char *device,
+                              cl_device_type type,
+                              cl_device_local_mem_type local,
+                              cl_device_fp_config single_config) {
+  rlo__device_facts facts = {.type = type,
+                             .local_memory_type = local,
+                             .single_config = single_config,
+                             .double_config = IEEE};
+  snprintf(facts.platform_name, sizeof facts.platform_name, "%s", platform);
+  snprintf(facts.device_name, sizeof facts.device_name, "%s", device);
+  rlo_device_info info = test_plan_gpu();
+  rlo__device_assess(&facts, &info);
+  return info;
+}
+
+static rlo_device_info assess_gpu(cl_device_local_mem_type local,
+                                  cl_device_fp_config single_config) {
+  return assess(
+      "NVIDIA CUDA", "NVIDIA H200", CL_DEVICE_TYPE_GPU, local, single_config);
+}
+
+RLO_TEST(test_device_facts__local_memory_of_a_gpu_is_its_own) {
+  rlo_device_info info = assess_gpu(CL_LOCAL, IEEE);
+  ck_assert_int_eq(info.device_class, RLO_DEVICE_CLASS_GPU);
+  ck_assert_int_eq(info.local_memory_bytes, LOCAL_BYTES);
+  info = assess_gpu(CL_GLOBAL, IEEE);
+  ck_assert_int_eq(info.local_memory_bytes, 0);
+  /* No family that needs some is taken then. */
+  plan.device = info;
+  test_plan_lower(
+      "f32[512,512]{1,0}", "f32[512,512]{0,1}", NULL, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert(!test_plan_candidate(&plan, "tile")->is_applicable);
+  ck_assert(!test_plan_candidate(&plan, "packed")->is_applicable);
+  /* A CPU has it in its caches. */
+  info = assess("Portable Computing Language",
+                "pthread",
+                CL_DEVICE_TYPE_CPU,
+                CL_GLOBAL,
+                IEEE);
+  ck_assert_int_eq(info.device_class, RLO_DEVICE_CLASS_CPU);
+  ck_assert_int_eq(info.local_memory_bytes, LOCAL_BYTES);
+}
+
+static void check_denormals(const char *src, const char *dst, bool is_taken) {
+  test_plan_lower(src, dst, NULL, &plan.problem);
+  rlo_status status = test_plan_try(&plan, NULL, 0, 0);
+  ck_assert_msg(
+      status == (is_taken ? RLO_OK : RLO_UNSUPPORTED), "%s to %s", src, dst);
+}
+
+RLO_TEST(test_device_facts__floats_need_denormals) {
+  plan.device = assess_gpu(CL_LOCAL, IEEE);
+  ck_assert(plan.device.has_f32_denormals);
+  check_denormals("f32[9]", "bf16[9]", true);
+  plan.device = assess_gpu(CL_LOCAL, IEEE & ~(cl_device_fp_config)CL_FP_DENORM);
+  ck_assert(!plan.device.has_f32_denormals);
+  check_denormals("f32[9]", "bf16[9]", false);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "f32 to bf16 is computed in floats, of which the device "
+                   "takes denormals for 0; the host reference runs it");
+  check_denormals("f32[9]", "f64[9]", false);
+  check_denormals("f8e5m2[9]", "s32[9]", false);
+  /* Integers are computed without them, and bits are moved. */
+  check_denormals("s32[9]", "s8[9]", true);
+  check_denormals("f32[9]", "f32[9]", true);
+  /* So are doubles alone. */
+  test_plan_sum("f64[9,5]", 1, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_OK);
+  test_plan_sum("f32[9,5]", 1, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
+}
+
+static bool has_option(const rlo__launch *launch) {
+  rlo__program_spec spec;
+  ck_assert_int_eq(rlo__codegen_program(launch, &spec), RLO_OK);
+  bool has = strstr(spec.options,
+                    " -cl-intel-greater-than-4GB-buffer-required") != NULL;
+  ck_assert(strstr(spec.options, "LARGE_BUFFERS") == NULL);
+  rlo__codegen_deinit(&spec);
+  return has;
+}
+
+static bool plan_has_option(const char *platform,
+                            int64_t max_allocation_bytes,
+                            const char *shape) {
+  plan.device =
+      assess(platform, "some GPU", CL_DEVICE_TYPE_GPU, CL_LOCAL, IEEE);
+  plan.device.max_allocation_bytes = max_allocation_bytes;
+  test_plan_lower(shape, shape, NULL, &plan.problem);
+  test_plan_run(&plan);
+  return has_option(&plan.launch);
+}
+
+RLO_TEST(test_device_facts__intel_is_told_of_large_buffers) {
+  static const char intel[] = "Intel(R) OpenCL Graphics";
+  const int64_t limit = INT64_C(4) << 30;
+  ck_assert(!plan_has_option(intel, limit, "u8[4294967296]"));
+  ck_assert(plan_has_option(intel, limit, "u8[4294967297]"));
+  /* Where a buffer can be larger, an offset may lead beyond 4 GiB. */
+  ck_assert(plan_has_option(intel, limit + 1, "u8[64]"));
+  ck_assert(!plan_has_option("rusticl", limit + 1, "u8[4294967297]"));
+  ck_assert(!plan_has_option("NVIDIA CUDA", limit + 1, "u8[4294967297]"));
+  /* Its CPUs have no such option. */
+  rlo_device_info info =
+      assess("Intel(R) OpenCL", "Xeon", CL_DEVICE_TYPE_CPU, CL_GLOBAL, IEEE);
+  ck_assert(!info.has_large_buffer_option);
+}
+
+/* Programs with the option and without it are two, of two names. */
+RLO_TEST(test_device_facts__the_option_is_part_of_a_kernel_s_name) {
+  rlo__program_spec specs[2];
+  for (int n = 0; n < 2; ++n) {
+    ck_assert_int_eq(
+        plan_has_option("Intel(R) OpenCL", (INT64_C(4) << 30) + n, "u8[64]"),
+        n);
+    ck_assert_int_eq(rlo__codegen_program(&plan.launch, &specs[n]), RLO_OK);
+  }
+  ck_assert_str_ne(specs[0].kernel_name, specs[1].kernel_name);
+  rlo__codegen_deinit(&specs[0]);
+  rlo__codegen_deinit(&specs[1]);
+}
