@@ -75,17 +75,33 @@ class Block:
         self.instructions = []
         self.jump = None
         self.cost = 0
-        # (machine instructions before it, load or store or bar, space, bytes)
+        # (machine instructions before it, what, space, bytes, registers): a load
+        # and what it writes, a store, "bar", "use" and what it reads, or "name",
+        # in place of a space what is copied, and to what.
         self.events = []
 
     def append(self, instruction):
         self.instructions.append(instruction)
+        registers = [re.findall(r"%[a-z]+\d+", o) for o in instruction.operands]
+        written, read = registers[:1], registers[1:]
         event = instruction.memory()
+        if instruction.words[0] == "st":
+            written, read = [], registers
+        written, read = set(sum(written, [])), set(sum(read, []))
+        if instruction.words[0] in ("mov", "cvt"):  # another name of it
+            self.events.append((self.cost, "name", read, 0, written))
+        else:
+            self.events.append((self.cost, "use", "", 0, read))
         if instruction.words[0] == "bar":
             event = ("bar", "", 0)
         if event:
-            self.events.append((self.cost,) + event)
+            self.events.append((self.cost,) + event + (written,))
         self.cost += instruction.machine_instructions()
+
+    def keep_uses_of(self, loaded):
+        """Leaves the uses of what is loaded from global memory."""
+        self.events = [e for e in self.events
+                       if e[1] not in ("use", "name") or e[4] & loaded]
 
 
 def _name(operand):
@@ -132,6 +148,16 @@ class Kernel:
                 self.private_bytes += int(size)
         body = text[text.index(".entry " + name):]
         self._split(body[body.index("{") + 1:])
+        loaded = set()
+        before = -1
+        while before < len(loaded):  # names of names
+            before = len(loaded)
+            for event in (e for b in self.blocks for e in b.events):
+                if event[1:3] == ("ld", "global") or (
+                        event[1] == "name" and event[2] & loaded):
+                    loaded |= event[4]
+        for block in self.blocks:
+            block.keep_uses_of(loaded)
         self.run = self._translate()
 
     def _split(self, body):
@@ -327,11 +353,44 @@ class Kernel:
         return scope["run"]
 
 
+class Flight:
+    """The loads of a lane that are on their way: until something is stored or
+    awaited, or until what they read is used. A compiler moves the loads of a
+    block before its uses, so a use counts at the end of the block."""
+
+    def __init__(self):
+        self.loads = []  # (registers, bytes, whether of an earlier block)
+        self.most = 0
+
+    def load(self, registers, size):
+        self.loads.append((registers, size, False))
+        self.most = max(self.most, sum(load[1] for load in self.loads))
+
+    def name(self, registers, others):
+        self.loads = [(of | others if of & registers else of - others, size, e)
+                      for of, size, e in self.loads]
+
+    def land(self):
+        self.loads = []
+
+    def use(self, registers, is_block_over):
+        """Loads arrive in order."""
+        for n in reversed(range(len(self.loads))):
+            of, _, is_earlier = self.loads[n]
+            if of & registers and (is_earlier or is_block_over):
+                self.loads = self.loads[n + 1:]
+                return
+
+    def end_block(self, used):
+        self.use(used, True)
+        self.loads = [(of, size, True) for of, size, _ in self.loads]
+
+
 class WarpCounts:
     """What 32 lanes did: machine instructions (a block that lanes come by a
     different number of times is issued for the busiest of them), those before
-    the first load, and the most bytes that were asked of global memory before
-    something is stored or awaited."""
+    the first load, and the most bytes that are on their way from global
+    memory at a time."""
 
     def __init__(self, kernel, group, first_lane, num_lanes, launch):
         visits = {}
@@ -353,22 +412,29 @@ class WarpCounts:
 
     def _walk(self, kernel, trace):
         cost = 0
-        pending = most = 0
+        flight = Flight()
         first_load = None
         for b in trace:
             block = kernel.blocks[b]
-            for before, what, space, size in block.events:
-                if what == "ld" and space == "global":
+            used = set()
+            for before, what, space, size, registers in block.events:
+                if what == "use":
+                    flight.use(registers, False)
+                    used |= registers
+                elif what == "name":
+                    flight.name(space, registers)
+                elif what == "ld" and space == "global":
                     if first_load is None:
                         first_load = cost + before
-                    pending += size
                     self.read_bytes += size
-                    most = max(most, pending)
+                    used -= registers
+                    flight.load(registers, size)
                 elif what in ("st", "bar"):
-                    pending = 0
+                    flight.land()
                     if space == "global":
                         self.written_bytes += size
+            flight.end_block(used)
             cost += block.cost
-        self.in_flight_bytes += most
+        self.in_flight_bytes += flight.most
         self.prologue = max(self.prologue,
                             cost if first_load is None else first_load)

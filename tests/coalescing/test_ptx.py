@@ -82,6 +82,22 @@ $L_again:
         self.assertEqual(c.in_flight_bytes, 32 * 8)
         self.assertEqual(c.written_bytes, 0)
 
+    def test_loads_are_in_flight_until_they_are_used(self):
+        # Within a block all loads come first; the next turn begins anew.
+        c = self.loop("add.s32 %r7, %r7, %r8;", "%r3", (0, 0, 5, 0))
+        self.assertEqual(c.in_flight_bytes, 32 * 8)
+        # One that nobody has used yet stays; what was loaded before it does not.
+        c = count("""
+    ld.global.u32 %r8, [%rd1];
+    ld.global.u32 %r9, [%rd1+4];
+    ld.global.u32 %r10, [%rd1+8];
+    bra.uni $L_next;
+$L_next:
+    add.s32 %r7, %r7, %r9;
+    ld.global.v4.u32 {%r11, %r12, %r13, %r14}, [%rd1];
+    st.global.u32 [%rd1], %r7;""")
+        self.assertEqual(c.in_flight_bytes, 32 * 20)
+
     def test_both_sides_of_a_branch_are_issued(self):
         c = count("""
     and.b32 %r6, %r5, 1;

@@ -85,6 +85,9 @@ for file in "$folder"/gpu_*.cl "$folder/gather.cl" "$folder/compute.cl"; do
 done
 check_rounding "$folder/compute.cl" -DRLO_ALPHA=1 -DRLO_BETA=1
 check_rounding "$folder/compute.cl" -DRLO_ALPHA=1 -DRLO_BETA=1 -DRLO_COMPUTE=2
+if [ -e "$folder/gpu_compute_sum.cl" ]; then
+  check_rounding "$folder/gpu_compute_sum.cl"
+fi
 check_wide "$folder/gpu_copy.cl"
 check_wide "$folder/gpu_rows.cl" -DRLO_UNIT_BYTES=1 -DRLO_WIDE_UNITS=16
 check_wide "$folder/gpu_tile.cl" -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_SQUARE=4
