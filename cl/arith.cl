@@ -542,6 +542,21 @@ static inline rlo_dst_raw rlo_combine(rlo_t value,
   return rlo_to_dst(value);
 }
 
+/* to_dst(alpha * x + beta * old), or one conversion. */
+static inline rlo_dst_raw rlo_compute(rlo_src_raw x,
+                                      rlo_dst_raw old,
+                                      ulong alpha_bits,
+                                      ulong beta_bits) {
+#if RLO_CONVERT
+  (void)old;
+  (void)alpha_bits;
+  (void)beta_bits;
+  return rlo_convert(x);
+#else
+  return rlo_combine(rlo_from_src(x), old, alpha_bits, beta_bits);
+#endif
+}
+
 /* --------------------------------------------------------------------- sums */
 
 /* Bits of the number of parts of a sum; more are harmless. */

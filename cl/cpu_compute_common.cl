@@ -1,28 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the kernels of the CPU class that compute share: vectors of RLO_LANES
- * values, the values of arith.cl, and the arithmetic of one step.
+ * values and the arithmetic of arith.cl.
  */
 #ifndef RLO_CPU_COMPUTE_COMMON_CL
 #define RLO_CPU_COMPUTE_COMMON_CL
 
 #include "arith.cl"
 #include "cpu_common.cl"
-
-/* to_dst(alpha * x + beta * old), or one conversion. */
-RLO_INLINE rlo_dst_raw rlo_compute(rlo_src_raw x,
-                                   rlo_dst_raw old,
-                                   ulong alpha_bits,
-                                   ulong beta_bits) {
-#if RLO_CONVERT
-  (void)old;
-  (void)alpha_bits;
-  (void)beta_bits;
-  return rlo_convert(x);
-#else
-  return rlo_combine(rlo_from_src(x), old, alpha_bits, beta_bits);
-#endif
-}
 
 #if RLO_LANES > 1
 /* n of RLO_LANES source units; the others are 0. */

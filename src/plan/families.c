@@ -12,8 +12,8 @@ const rlo__family *const rlo__families[] = {
     &rlo__family_cpu_compute,      &rlo__family_gpu_copy,
     &rlo__family_gpu_rows,         &rlo__family_gpu_tile,
     &rlo__family_gpu_packed,       &rlo__family_gpu_gather,
-    &rlo__family_gpu_bits,         &rlo__family_gpu_compute_sum,
-    &rlo__family_gpu_compute,
+    &rlo__family_gpu_bits,         &rlo__family_gpu_compute_tile,
+    &rlo__family_gpu_compute_sum,  &rlo__family_gpu_compute,
 };
 
 const int32_t rlo__num_families =

@@ -87,6 +87,7 @@ extern const rlo__family rlo__family_gpu_tile;
 extern const rlo__family rlo__family_gpu_packed;
 extern const rlo__family rlo__family_gpu_gather;
 extern const rlo__family rlo__family_gpu_bits;
+extern const rlo__family rlo__family_gpu_compute_tile;
 extern const rlo__family rlo__family_gpu_compute_sum;
 extern const rlo__family rlo__family_gpu_compute;
 

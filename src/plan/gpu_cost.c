@@ -35,6 +35,8 @@ static const struct {
     [RLO__GPU_TILE] = {80, 6, 50, 0, 0, 0, 7, 40, true},
     [RLO__GPU_TILE_SQUARES] = {22, 8, 50, 0, 0, 0, 13.5, 38, true},
     [RLO__GPU_PACKED] = {100, 6, 22, 20, -1, 10, 7, 52, true},
+    [RLO__GPU_COMPUTE_ROWS] = {24, 8, 50, 0, 0, 0, 34, 38, false},
+    [RLO__GPU_COMPUTE_TILE] = {24, 8, 50, 0, 0, 0, 30, 38, true},
 };
 
 /* A multiprocessor of an H200: what it issues in the time in which it copies a

@@ -21,6 +21,8 @@ typedef enum rlo__gpu_loop {
   RLO__GPU_TILE,
   RLO__GPU_TILE_SQUARES,
   RLO__GPU_PACKED,
+  RLO__GPU_COMPUTE_ROWS,
+  RLO__GPU_COMPUTE_TILE,
   RLO__GPU_NUM_LOOPS
 } rlo__gpu_loop;
 

@@ -184,38 +184,56 @@ RLO_LOOP_TEST(test_device_compute__conversions_are_exact, 0, NUM_TYPES) {
 }
 
 /* Real numbers of complex ones, and back. A device takes the parts one by one;
- * a pred asks for both. */
+ * a pred asks for both. And fills and skipped cells in tiles of GPUs. */
 static const struct {
   const char *src;
   const char *dst;
   double alpha;
   test_outcome outcome;
-} between[] = {
-    {"c64[20,9]{1,0}", "f32[20,9]{0,1:T(4,8)}", 2.0, TEST_RAN},
-    {"f32[20,9]{1,0}", "c64[20,9]{0,1:T(4,8)fill(zero)}", 1.0, TEST_RAN},
-    {"f32[9]{0}", "c64[9]{0}", 2.0, TEST_REFUSED},
-    {"f32[9]{0}", "c64[9]{0:T(4)fill(one)}", 1.0, TEST_REFUSED},
-    {"c64[9]{0}", "pred[9]{0}", 1.0, TEST_REFUSED},
+  bool is_gpu_tile;
+} pairs[] = {
+    {"c64[20,9]{1,0}", "f32[20,9]{0,1:T(4,8)}", 2.0, TEST_RAN, false},
+    {"f32[20,9]{1,0}", "c64[20,9]{0,1:T(4,8)fill(zero)}", 1, TEST_RAN, false},
+    {"f32[9]{0}", "c64[9]{0}", 2.0, TEST_REFUSED, false},
+    {"f32[9]{0}", "c64[9]{0:T(4)fill(one)}", 1.0, TEST_REFUSED, false},
+    {"c64[9]{0}", "pred[9]{0}", 1.0, TEST_REFUSED, false},
+    {"f32[99,70]{1,0}",
+     "f16[99,70]{0,1:pad(100,72)fill(one)}",
+     1.0,
+     TEST_RAN,
+     true},
+    {"f32[20,300]{1,0}",
+     "bf16[20,300]{1,0:T(8,128)fill(one)}",
+     2.0,
+     TEST_RAN,
+     true},
+    {"f32[20,300]{1,0:T(8,128)}", "bf16[20,300]{0,1}", 1.0, TEST_RAN, true},
 };
 
-RLO_TABLE_TEST(test_device_compute__between_complex_and_real, between) {
+RLO_TABLE_TEST(test_device_compute__pairs_of_layouts_are_exact, pairs) {
   test_random random = test_random_begin("test_device_compute");
-  const rlo_shape src = test_shape_of(between[_i].src);
-  const rlo_shape dst = test_shape_of(between[_i].dst);
+  const rlo_shape src = test_shape_of(pairs[_i].src);
+  const rlo_shape dst = test_shape_of(pairs[_i].dst);
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
-  options.alpha = between[_i].alpha;
+  options.alpha = pairs[_i].alpha;
   expect_ok(rlo_relayout_combine(&src, &dst, NULL, &options, &problem));
   uint8_t *values = malloc((size_t)problem.src_bytes + 16);
   uint8_t *before = calloc(1, (size_t)problem.dst_bytes + 16);
   ck_assert(values != NULL && before != NULL);
   fill_with_numbers(&random, src.dtype, problem.src_bytes, values);
+  bool is_tile = pairs[_i].is_gpu_tile;
   test_device_optimise(false);
   test_outcome outcome =
-      run(between[_i].dst, values, before, "compute", RLO_DEVICE_CLASS_CPU, 0);
+      run(pairs[_i].dst,
+          values,
+          before,
+          is_tile ? "compute_tile" : "compute",
+          is_tile ? RLO_DEVICE_CLASS_GPU : RLO_DEVICE_CLASS_CPU,
+          0);
   test_device_optimise(true);
   free(values);
   free(before);
-  ck_assert_int_eq(outcome, between[_i].outcome);
+  ck_assert_int_eq(outcome, pairs[_i].outcome);
 }
 
 static double random_factor(test_random *random, bool is_whole) {
@@ -410,70 +428,33 @@ typedef struct forced_case {
   double beta;
 } forced_case;
 
+// clang-format off
 static const forced_case forced_cases[] = {
-    {"compute_tile",
-     RLO_DTYPE_F32,
-     RLO_DTYPE_BF16,
-     {1, 200, 131},
-     true,
-     -1,
-     0.0},
-    {"compute_tile",
-     RLO_DTYPE_F32,
-     RLO_DTYPE_F32,
-     {2, 129, 64},
-     true,
-     -1,
-     -0.5},
+    {"compute_tile", RLO_DTYPE_F32, RLO_DTYPE_BF16,
+     {1, 200, 131}, true, -1, 0.0},
+    {"compute_tile", RLO_DTYPE_F32, RLO_DTYPE_F32,
+     {2, 129, 64}, true, -1, -0.5},
     {"compute_tile", RLO_DTYPE_F64, RLO_DTYPE_F16, {3, 16, 16}, true, -1, 1.0},
     {"compute_tile", RLO_DTYPE_S32, RLO_DTYPE_U8, {1, 9, 300}, true, -1, 3.0},
-    {"compute_tile",
-     RLO_DTYPE_S64,
-     RLO_DTYPE_BF16,
-     {1, 260, 90},
-     true,
-     -1,
-     0.0},
+    {"compute_tile", RLO_DTYPE_S64, RLO_DTYPE_BF16,
+     {1, 260, 90}, true, -1, 0.0},
     {"compute_tile", RLO_DTYPE_U8, RLO_DTYPE_F64, {1, 90, 520}, true, -1, 0.0},
-    {"compute_rows",
-     RLO_DTYPE_F32,
-     RLO_DTYPE_BF16,
-     {1, 300, 1000},
-     false,
-     -1,
-     0.0},
-    {"compute_rows",
-     RLO_DTYPE_BF16,
-     RLO_DTYPE_F32,
-     {1, 1, 600001},
-     false,
-     -1,
-     0.0},
-    {"compute_rows",
-     RLO_DTYPE_F32,
-     RLO_DTYPE_F32,
-     {1, 70, 333},
-     false,
-     -1,
-     1.0},
+    {"compute_rows", RLO_DTYPE_F32, RLO_DTYPE_BF16,
+     {1, 300, 1000}, false, -1, 0.0},
+    {"compute_rows", RLO_DTYPE_BF16, RLO_DTYPE_F32,
+     {1, 1, 600001}, false, -1, 0.0},
+    {"compute_rows", RLO_DTYPE_F32, RLO_DTYPE_F32,
+     {1, 70, 333}, false, -1, 1.0},
     {"compute_rows", RLO_DTYPE_F64, RLO_DTYPE_S64, {1, 7, 500}, false, -1, 0.0},
-    {"compute_sum",
-     RLO_DTYPE_F32,
-     RLO_DTYPE_F32,
-     {1, 1500, 300},
-     false,
-     1,
-     0.0},
+    {"compute_sum", RLO_DTYPE_F32, RLO_DTYPE_F32,
+     {1, 1500, 300}, false, 1, 0.0},
     {"compute_sum", RLO_DTYPE_F32, RLO_DTYPE_F32, {1, 37, 2500}, false, 2, 0.5},
-    {"compute_sum",
-     RLO_DTYPE_BF16,
-     RLO_DTYPE_BF16,
-     {5, 30, 700},
-     false,
-     0,
-     1.0},
+    {"compute_sum", RLO_DTYPE_BF16, RLO_DTYPE_BF16,
+     {5, 30, 700}, false, 0, 1.0},
     {"compute_sum", RLO_DTYPE_S16, RLO_DTYPE_S64, {2, 50, 70}, false, 2, 0.0},
 };
+
+// clang-format on
 
 static void run_forced(forced_case c, rlo_device_class device_class) {
   for (int k = 0; test_is_short() && k < 3; ++k) {
@@ -512,38 +493,38 @@ static void run_forced(forced_case c, rlo_device_class device_class) {
 }
 
 RLO_TABLE_TEST(test_device_compute__families_are_exact, forced_cases) {
-  test_device_optimise(true);
+  /* Every second one: others have the same constants. */
+  test_device_optimise(_i % 2 == 0);
   run_forced(forced_cases[_i], RLO_DEVICE_CLASS_CPU);
 }
 
-/* Those of the GPU class, for a device of many compute units, or small groups:
- * several blocks of a sum at a time and several passes, few terms, few cells.
- */
+/* Those of the GPU class, for a device of many compute units, or small groups.
+ * Sums: several blocks at a time and several passes, few terms, few cells.
+ * Tiles: whole and cut ones, what is left of rows; wide and narrow units. */
+// clang-format off
 static const struct {
-  forced_case c;
   int64_t work_group_items;
+  forced_case c;
 } gpu_cases[] = {
-    {{"compute_sum",
-      RLO_DTYPE_F32,
-      RLO_DTYPE_F32,
-      {1, 3, 40001},
-      false,
-      2,
-      0.5},
-     1024},
-    {{"compute_sum",
-      RLO_DTYPE_BF16,
-      RLO_DTYPE_BF16,
-      {5, 30, 700},
-      false,
-      0,
-      1.0},
-     100},
-    {{"compute_sum", RLO_DTYPE_F64, RLO_DTYPE_F64, {1, 5000, 6}, false, 1, 0.0},
-     1024},
-    {{"compute_sum", RLO_DTYPE_S16, RLO_DTYPE_S64, {2, 50, 70}, false, 2, 0.0},
-     1},
+    {1024, {"compute_sum", RLO_DTYPE_F32, RLO_DTYPE_F32, {1, 3, 40001}, false,
+            2, 0.5}},
+    {100, {"compute_sum", RLO_DTYPE_BF16, RLO_DTYPE_BF16, {5, 30, 700}, false,
+           0, 1.0}},
+    {1024, {"compute_sum", RLO_DTYPE_F64, RLO_DTYPE_F64, {1, 5000, 6}, false, 1,
+            0.0}},
+    {1, {"compute_sum", RLO_DTYPE_S16, RLO_DTYPE_S64, {2, 50, 70}, false, 2,
+         0.0}},
+    {1024, {"compute_tile", RLO_DTYPE_F32, RLO_DTYPE_F32, {1, 132, 200}, true,
+            -1, -0.5}},
+    {100, {"compute_tile", RLO_DTYPE_U8, RLO_DTYPE_F64, {1, 90, 260}, true, -1,
+           0.0}},
+    {1024, {"compute_tile", RLO_DTYPE_F32, RLO_DTYPE_BF16, {1, 7, 1001}, false,
+            -1, 0.0}},
+    {1, {"compute_tile", RLO_DTYPE_F64, RLO_DTYPE_S16, {1, 5, 71}, false, -1,
+         3.0}},
 };
+
+// clang-format on
 
 RLO_TABLE_TEST(test_device_compute__gpu_families_are_exact, gpu_cases) {
   rlo_device_info *info = &device.context->device_info;

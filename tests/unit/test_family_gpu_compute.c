@@ -105,12 +105,77 @@ RLO_TEST(test_family_gpu_compute__blocks_of_a_sum_are_counted_along_its_axes) {
   ck_assert_int_eq(argument(16, 0), 3000);
 }
 
+/* Tiles, and how many units a lane moves at once. */
+typedef struct tile_case {
+  const char *src;
+  const char *dst;
+  int64_t turns, wide, tile_a, tile_b;
+} tile_case;
+
+// clang-format off
+static const tile_case tiles[] = {
+    {"f32[999,1000]", "bf16[999,1000]{0,1}", 1, 1, 64, 64},
+    {"f32[1000,1000]", "bf16[1000,1000]{0,1}", 1, 4, 64, 64},
+    {"u8[1000,1000]", "f32[1000,1000]{0,1}", 1, 4, 128, 128},
+    {"bf16[1000,1000]", "f64[1000,1000]{0,1}", 1, 2, 64, 128},
+    {"f64[1000,1000]", "f32[1000,1000]{0,1}", 1, 2, 64, 32},
+    /* Narrow planes. */
+    {"f32[100000,3]", "bf16[100000,3]{0,1}", 1, 1, 4, 1024},
+    {"f32[20,100000]", "bf16[20,100000]{0,1}", 1, 4, 128, 32},
+    {"f32[20,20]", "bf16[20,20]{0,1}", 1, 4, 32, 32},
+    /* Rows: one, of which lanes take four units; several to a tile. */
+    {"f32[100,1000]", "bf16[100,1000]", 0, 4, 4096, 1},
+    {"f32[100,1000]", "bf16[100,1000]{1,0:pad(100,1024)fill(one)}", 0, 4, 1024, 4},
+    {"f32[100,1100]", "bf16[100,1100]{1,0:pad(100,1104)fill(one)}", 0, 4, 256, 16},
+    {"f32[100,75]", "bf16[100,75]{1,0:pad(100,80)fill(one)}", 0, 1, 64, 64},
+};
+
+// clang-format on
+
+RLO_TABLE_TEST(test_family_gpu_compute__tiles_fit_the_plane, tiles) {
+  const tile_case *c = &tiles[_i];
+  test_plan_lower(c->src, c->dst, NULL, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_str_eq(plan.choice.family->name, "compute_tile");
+  ck_assert_int_eq(constant("RLO_TURNS"), c->turns);
+  ck_assert_int_eq(constant("RLO_WIDE"), c->wide);
+  ck_assert_int_eq(constant("RLO_TILE_A"), c->tile_a);
+  ck_assert_int_eq(constant("RLO_TILE_B"), c->tile_b);
+  int32_t axis = (int32_t)constant("RLO_GRID_AXES") - 1;
+  ck_assert_int_ge(argument(7, axis - 1) * c->tile_a, argument(11, 0));
+  ck_assert_int_ge(argument(7, axis) * c->tile_b, argument(12, 0));
+  ck_assert_uint_eq(plan.launch.local_size[0], 256);
+}
+
+/* One unit of misalignment on either side. */
+RLO_TEST(test_family_gpu_compute__units_are_wide_only_where_it_is_proven) {
+  for (int64_t src = 4; src <= 16; src *= 2) {
+    for (int64_t dst = 2; dst <= 8; dst *= 2) {
+      test_plan_lower(
+          "f32[400,1000]", "bf16[400,1000]{0,1}", NULL, &plan.problem);
+      ck_assert_int_eq(test_plan_try(&plan, "compute_tile", src, dst), RLO_OK);
+      ck_assert_int_eq(constant("RLO_WIDE"), src == 16 && dst == 8 ? 4 : 1);
+    }
+  }
+}
+
 static void check_refusal(const char *family, const char *reason) {
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_OK);
   const rlo_plan_candidate *asked = test_plan_candidate(&plan, family);
   ck_assert(!asked->is_applicable);
   ck_assert_str_eq(asked->reason, reason);
   ck_assert_str_eq(plan.choice.family->name, "compute");
+}
+
+RLO_TEST(test_family_gpu_compute__tiles_say_why_they_refuse) {
+  plan.device.local_memory_bytes = 2048;
+  test_plan_lower("f32[400,400]", "bf16[400,400]{0,1}", NULL, &plan.problem);
+  check_refusal("compute_tile",
+                "its tile takes 16384 bytes of local memory; the device has "
+                "2048");
+  test_plan_lower(
+      "f32[9]", "bf16[9]{:strides(2)offset(0)}", NULL, &plan.problem);
+  check_refusal("compute_tile", "an axis is contiguous on one side at most");
 }
 
 RLO_TEST(test_family_gpu_compute__sums_say_why_they_refuse) {

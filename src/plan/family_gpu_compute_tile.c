@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/checked.h"
+#include "base/status.h"
+#include "ir/update.h"
+#include "plan/arith.h"
+#include "plan/gpu_cost.h"
+#include "plan/gpu_launch.h"
+
+/* Family compute_tile, GPU class (cl/gpu_compute_tile.cl): computes where one
+ * axis is contiguous in the source, and the same or another one in the
+ * destination. */
+
+enum {
+  NUM_SCALARS = 6 + RLO__GPU_GRID_SCALARS,
+  /** Bytes that a lane reads at a time. */
+  LANE_BYTES = 64,
+  /** Units of a tile of rows, and of the shortest one along the rows. */
+  ROW_TILE_UNITS = 4096,
+  MIN_ROW_UNITS = 64
+};
+
+/* Tiles that are turned, by the source unit's size: powers of two, 16 KiB. */
+static const struct {
+  int64_t unit_bytes, tile_a, tile_b;
+} turned_tiles[] = {{1, 128, 128}, {2, 64, 128}, {4, 64, 64}, {8, 64, 32}};
+
+typedef struct compute_plan {
+  rlo__grid_plan group;
+  int64_t src_bytes, dst_bytes;
+  /** Contiguous in the source; then in the destination, if that is another one,
+   *  else any or -1. */
+  int32_t a_axis, b_axis;
+  bool is_turned;
+  /** Units that a lane moves at once. */
+  int64_t wide;
+  int64_t tile_a, tile_b;
+  size_t num_groups;
+} compute_plan;
+
+static int64_t extent_of(const rlo_problem *problem, int32_t axis) {
+  return axis >= 0 ? problem->extents[axis] : 1;
+}
+
+/* Largest power of two, at most `limit` (itself one), that divides the position
+ * in units of each point whose coordinate along `axis` is 0. */
+static int64_t aligned_units(const rlo_problem *problem,
+                             const rlo_form *form,
+                             int32_t axis,
+                             int64_t memory_units,
+                             int64_t limit) {
+  int64_t align = rlo__alignment_after(memory_units, form->base, limit);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (a != axis) {
+      align = rlo__alignment_after(align, form->axis[a], limit);
+    }
+  }
+  return align;
+}
+
+static int64_t wide_units(const rlo__family_query *query,
+                          const compute_plan *plan) {
+  const rlo_problem *problem = query->problem;
+  int64_t wide = rlo__max(plan->src_bytes, plan->dst_bytes) == 8 ? 2 : 4;
+  int32_t dst_axis = plan->is_turned ? plan->b_axis : plan->a_axis;
+  int64_t src = aligned_units(problem,
+                              &problem->src,
+                              plan->a_axis,
+                              query->src_alignment_bytes / plan->src_bytes,
+                              wide);
+  int64_t both = aligned_units(problem,
+                               &problem->dst,
+                               dst_axis,
+                               query->dst_alignment_bytes / plan->dst_bytes,
+                               src);
+  return both == wide ? wide : 1;
+}
+
+/* The smallest power of two from `least` on that covers an extent, or `most`.
+ */
+static int64_t side_for(int64_t extent, int64_t least, int64_t most) {
+  int64_t side = least;
+  while (side < extent && side < most) {
+    side *= 2;
+  }
+  return side;
+}
+
+static void choose_turned_tile(const rlo_problem *problem, compute_plan *plan) {
+  size_t n = 0;
+  while (turned_tiles[n].unit_bytes < plan->src_bytes) {
+    ++n;
+  }
+  /* The tile of a narrow plane is as narrow, and longer. */
+  int64_t units = turned_tiles[n].tile_a * turned_tiles[n].tile_b;
+  int64_t na = problem->extents[plan->a_axis];
+  int64_t nb = problem->extents[plan->b_axis];
+  plan->tile_a = side_for(na, 4, turned_tiles[n].tile_a);
+  plan->tile_b = side_for(nb, 4, turned_tiles[n].tile_b);
+  if (plan->tile_a < turned_tiles[n].tile_a) {
+    plan->tile_b = side_for(nb, 4, units / plan->tile_a);
+  } else if (plan->tile_b < turned_tiles[n].tile_b) {
+    plan->tile_a = side_for(na, 4, units / plan->tile_b);
+  }
+}
+
+/* Rows are cut where few lanes of the last tile idle. */
+static void choose_row_tile(const rlo_problem *problem, compute_plan *plan) {
+  int64_t na = problem->extents[plan->a_axis];
+  plan->tile_a = side_for(na, 4, ROW_TILE_UNITS);
+  while (plan->tile_a > MIN_ROW_UNITS &&
+         rlo__grid_fullness(na, plan->tile_a) < 0.85) {
+    plan->tile_a /= 2;
+  }
+  plan->tile_b = side_for(
+      extent_of(problem, plan->b_axis), 1, ROW_TILE_UNITS / plan->tile_a);
+}
+
+/* The longest axis other than `axis`, or -1. */
+static int32_t longest_other(const rlo_problem *problem, int32_t axis) {
+  int32_t found = -1;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (a != axis &&
+        (found < 0 || problem->extents[a] >= problem->extents[found])) {
+      found = a;
+    }
+  }
+  return found;
+}
+
+static rlo_status add_grid(const rlo_problem *problem, compute_plan *plan) {
+  rlo__grid *grid = &plan->group.grid;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (a != plan->a_axis && a != plan->b_axis) {
+      RLO_TRY(rlo__grid_add_axis(grid, problem, a, 1));
+    }
+  }
+  RLO_TRY(rlo__grid_place_axis(grid, problem, plan->a_axis, plan->tile_a));
+  if (plan->b_axis >= 0) {
+    RLO_TRY(rlo__grid_place_axis(grid, problem, plan->b_axis, plan->tile_b));
+  } else {
+    grid->axes[grid->num_axes++] =
+        (rlo__grid_axis){.problem_axis = -1, .step = 1, .extent = 1};
+  }
+  rlo__gpu_round_axes(grid);
+  return rlo__grid_num_groups(grid, &plan->num_groups);
+}
+
+/* Only if some axis is contiguous on either side. */
+static rlo_status choose(const rlo__family_query *query, compute_plan *plan) {
+  const rlo_problem *problem = query->problem;
+  rlo__geometry g = rlo__geometry_of(query);
+  *plan = (compute_plan){.group = {.geometry = g},
+                         .src_bytes = problem->unit_bits / 8,
+                         .dst_bytes = rlo_problem_dst_unit_bits(problem) / 8,
+                         .is_turned = g.run_axis < 0,
+                         .a_axis = g.run_axis < 0 ? g.src_axis : g.run_axis,
+                         .b_axis = g.run_axis < 0
+                                       ? g.dst_axis
+                                       : longest_other(problem, g.run_axis)};
+  plan->group.x_axis = plan->a_axis;
+  plan->group.y_axis = plan->b_axis;
+  plan->wide = wide_units(query, plan);
+  if (plan->is_turned) {
+    choose_turned_tile(problem, plan);
+  } else {
+    choose_row_tile(problem, plan);
+  }
+  return add_grid(problem, plan);
+}
+
+static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+  const rlo_problem *problem = query->problem;
+  if (problem->update != RLO_UPDATE_COMBINE || rlo_problem_is_sum(problem)) {
+    rlo__str_append(why, "it sums, or computes nothing");
+    return false;
+  }
+  rlo__geometry g = rlo__geometry_of(query);
+  if (g.dst_axis < 0 || (g.src_axis < 0 && g.run_axis < 0)) {
+    rlo__str_append(why, "an axis is contiguous on one side at most");
+    return false;
+  }
+  /* Rows of a single axis have one more grid axis. */
+  if (!rlo__grid_is_within_limits(query,
+                                  &g,
+                                  (int32_t)rlo__max(problem->num_axes, 2),
+                                  NUM_SCALARS,
+                                  why)) {
+    return false;
+  }
+  compute_plan plan;
+  if (choose(query, &plan) != RLO_OK) {
+    rlo__str_append(why, "it has more tiles than 64 bits can count");
+    return false;
+  }
+  int64_t local_bytes =
+      plan.is_turned ? plan.tile_a * plan.tile_b * plan.src_bytes : 0;
+  if (local_bytes > query->device->local_memory_bytes) {
+    rlo__str_printf(why,
+                    "its tile takes %lld bytes of local memory; the device has "
+                    "%lld",
+                    (long long)local_bytes,
+                    (long long)query->device->local_memory_bytes);
+    return false;
+  }
+  return rlo__gpu_can_launch(plan.num_groups, why);
+}
+
+/* The useful share of the sectors of runs of so many units. */
+static double sector_share(int64_t units, int64_t unit_bytes, int64_t wide) {
+  return rlo__gpu_sector_share(
+      units * unit_bytes, rlo__min(wide * unit_bytes, RLO__GPU_SECTOR_BYTES));
+}
+
+/* Counted, not measured; above compute in any case. */
+static double predict(const rlo__family_query *query) {
+  const rlo_problem *problem = query->problem;
+  compute_plan plan;
+  if (choose(query, &plan) != RLO_OK) {
+    return 0.0;
+  }
+  int64_t na = problem->extents[plan.a_axis];
+  int64_t nb = extent_of(problem, plan.b_axis);
+  int64_t run_a = rlo__min(na, plan.tile_a);
+  int64_t run_b = plan.is_turned ? rlo__min(nb, plan.tile_b) : run_a;
+  int64_t items = rlo__gpu_local_items(query->device);
+  int64_t units = plan.tile_a * plan.tile_b;
+  int64_t read_bytes = units * plan.src_bytes;
+  double rate =
+      rlo__gpu_rate(&(rlo__gpu_group){
+          .loop =
+              plan.is_turned ? RLO__GPU_COMPUTE_TILE : RLO__GPU_COMPUTE_ROWS,
+          .items = items,
+          .local_bytes = plan.is_turned ? read_bytes : 0,
+          .bytes = (double)(read_bytes + units * plan.dst_bytes),
+          .src_share = sector_share(run_a, plan.src_bytes, plan.wide),
+          .dst_share = sector_share(run_b, plan.dst_bytes, plan.wide),
+          .num_grid_axes = plan.group.grid.num_axes,
+          .num_guards = problem->num_guards,
+          .moves = 2.0 * (double)units / (double)(items * plan.wide),
+          .flight_bytes =
+              (double)rlo__min(LANE_BYTES, rlo__ceil_div(read_bytes, items))}) *
+      rlo__grid_fullness(na, plan.tile_a) * rlo__grid_fullness(nb, plan.tile_b);
+  return rate > 0.06 ? rate : 0.06;
+}
+
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
+  const rlo_problem *problem = query->problem;
+  compute_plan plan;
+  RLO_TRY(choose(query, &plan));
+  const rlo__grid_plan *group = &plan.group;
+  int32_t b = plan.b_axis;
+  RLO_TRY(rlo__gpu_begin(
+      query, group, "gpu_compute_tile", plan.num_groups, launch));
+  RLO_TRY(rlo__arith_define(problem, launch));
+  RLO_TRY(rlo__launch_define(launch, "RLO_TURNS", plan.is_turned));
+  RLO_TRY(rlo__launch_define(launch, "RLO_WIDE", plan.wide));
+  RLO_TRY(rlo__launch_define(launch, "RLO_TILE_A", plan.tile_a));
+  RLO_TRY(rlo__launch_define(launch, "RLO_TILE_B", plan.tile_b));
+  RLO_TRY(rlo__grid_add_index(group, launch, problem->extents[plan.a_axis]));
+  RLO_TRY(rlo__grid_add_index(group, launch, extent_of(problem, b)));
+  RLO_TRY(
+      rlo__grid_add_index(group, launch, b >= 0 ? problem->src.axis[b] : 0));
+  int32_t row = plan.is_turned ? plan.a_axis : b;
+  RLO_TRY(rlo__grid_add_index(
+      group, launch, row >= 0 ? problem->dst.axis[row] : 0));
+  RLO_TRY(rlo__arith_add_factors(problem, launch));
+  RLO_TRY(rlo__grid_add_guards(query, group, launch));
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__arith_describe(problem, &words);
+  rlo__str_printf(&words,
+                  ", tile %lldx%lld%s, a lane moves %lld",
+                  (long long)plan.tile_a,
+                  (long long)plan.tile_b,
+                  plan.is_turned ? " in local memory" : " of rows",
+                  (long long)plan.wide);
+  return RLO_OK;
+}
+
+const rlo__family rlo__family_gpu_compute_tile = {"compute_tile",
+                                                  RLO_DEVICE_CLASS_GPU,
+                                                  is_applicable,
+                                                  predict,
+                                                  emit,
+                                                  RLO__FAMILY_COMPUTES};
