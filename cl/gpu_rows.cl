@@ -174,17 +174,19 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   const uint rows = (uint)min((long)batch_extent - r0, (long)batch_rows);
 #if RLO_FLAT
   const bool is_inside = RLO_GUARDS == 0;
+  __global rlo_unit *target = rlo_target_at(dst, dst_offset_bytes, 0);
 #else
+  __global rlo_unit *target = rlo_target_at(dst, dst_offset_bytes, dst_units);
   const bool is_inside = rlo_is_inside(&guards, 0, units, (long)rows);
 #endif
   for (uint first = (uint)get_local_id(0); first < rows * pieces;
        first += RLO_LOCAL * RLO_PIECES) {
     /* Whole pieces are all read before the first of them is written. */
     rlo_wide piece[RLO_PIECES];
-    __global rlo_wide *place[RLO_PIECES];
+    rlo_index place[RLO_PIECES]; /* units from `target`; -1: none */
     RLO_UNROLL
     for (uint n = 0; n < RLO_PIECES; ++n) {
-      place[n] = 0;
+      place[n] = -1;
       const uint p = first + n * RLO_LOCAL;
       const uint row = pieces == 1 ? p : mul_hi(p, (uint)reciprocal);
       if (row < rows) {
@@ -197,11 +199,11 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
 #else
         const long r = (long)row;
         const rlo_index src_at = src_units + (rlo_index)row * batch_src_stride;
-        const rlo_index dst_at = dst_units + (rlo_index)row * batch_dst_stride;
+        const rlo_index dst_at = (rlo_index)row * batch_dst_stride;
 #endif
         __global const rlo_unit *from =
             rlo_source_at(src, src_offset_bytes, src_at);
-        __global rlo_unit *to = rlo_target_at(dst, dst_offset_bytes, dst_at);
+        __global rlo_unit *to = target + dst_at;
         const long first_unit = (long)(p - row * pieces) * RLO_WIDE_UNITS;
 #if RLO_SHIFT
         const long whole = first_unit + rlo_head_units(to) - RLO_WIDE_UNITS;
@@ -226,10 +228,10 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
 #else
           piece[n] = *(__global const rlo_wide *)(from + k);
 #endif
-          place[n] = (__global rlo_wide *)(to + k);
+          place[n] = dst_at + (rlo_index)k;
         } else if (is_whole && verdict.is_fill) {
           piece[n] = rlo_fill_wide(fill_lo, fill_hi);
-          place[n] = (__global rlo_wide *)(to + k);
+          place[n] = dst_at + (rlo_index)k;
         } else {
           rlo_move_units(from, to, k, end, r, fill_lo, fill_hi, &guards);
         }
@@ -237,8 +239,8 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     }
     RLO_UNROLL
     for (uint n = 0; n < RLO_PIECES; ++n) {
-      if (place[n] != 0) {
-        *place[n] = piece[n];
+      if (place[n] >= 0) {
+        *(__global rlo_wide *)(target + place[n]) = piece[n];
       }
     }
   }

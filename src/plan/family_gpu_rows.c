@@ -9,9 +9,12 @@
 enum {
   NUM_SCALARS = 9 + RLO__GPU_GRID_SCALARS,
   MAX_WIDE_BYTES = 16,
-  /** Pieces that a lane has in flight. */
-  LANE_PIECES = 4,
-  /** Pieces that a lane moves in all, so that decoding the group pays. */
+  /** Bytes that a lane has in flight, and most pieces. */
+  LANE_BYTES = 64,
+  LANE_PIECES = 8,
+  /** Bytes that a group moves, at least LANE_ALL_PIECES pieces for each lane,
+   * so that decoding the group pays. */
+  GROUP_BYTES = 16384,
   LANE_ALL_PIECES = 8,
   /** Chunks of rows are multiples of this many pieces. */
   CHUNK_PIECES = 32,
@@ -132,7 +135,10 @@ static rlo_status choose(const rlo__family_query *query, row_plan *plan) {
   plan->chunk_units = plan->row_units;
   plan->pieces = rlo__ceil_div(plan->row_units, plan->wide_units) +
                  (plan->is_shifted ? 1 : 0);
-  int64_t group_pieces = rlo__gpu_local_items(query->device) * LANE_ALL_PIECES;
+  int64_t piece_bytes = plan->wide_units * group->geometry.unit_bytes;
+  int64_t group_pieces =
+      rlo__max(rlo__gpu_local_items(query->device) * LANE_ALL_PIECES,
+               GROUP_BYTES / piece_bytes);
   if (plan->pieces > group_pieces) {
     cut_row(plan, group_pieces);
   } else {
@@ -264,8 +270,9 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_SHIFT", plan.is_shifted));
   RLO_TRY(rlo__launch_define(launch, "RLO_FLAT", plan.is_flat));
   /* Each piece of a flat grid decodes by itself, which takes much code. */
-  RLO_TRY(
-      rlo__launch_define(launch, "RLO_PIECES", plan.is_flat ? 1 : LANE_PIECES));
+  int64_t piece_bytes = plan.wide_units * group->geometry.unit_bytes;
+  int64_t pieces = rlo__min(LANE_BYTES / piece_bytes, LANE_PIECES);
+  RLO_TRY(rlo__launch_define(launch, "RLO_PIECES", plan.is_flat ? 1 : pieces));
   RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&group->grid, batch)));
   RLO_TRY(rlo__grid_add_index(group, launch, plan.batch_extent));
   RLO_TRY(rlo__grid_add_index(group, launch, plan.batch_rows));
