@@ -7,16 +7,14 @@
  * differ. */
 
 /* Most lines of a tile along rows of the source and along rows of the
- * destination. The latter are long, to spread over cache sets where strides
- * are powers of two, and to have few ends of rows. */
-enum { TILE_A_LINES = 4, TILE_B_LINES = 16 };
+ * destination. Long pieces of rows take few pages, and memory delivers them
+ * faster; the latter also have few ends of rows. Units of 1 and 2 bytes have so
+ * many rows in a line that shorter tiles take fewer pages. */
+enum { TILE_A_LINES = 8, TILE_B_LINES = 16, NARROW_TILE_B_LINES = 8 };
 
 /* Each line of joined rows is read from as many rows, and tiles shrink by that
  * down to this. */
-enum { MIN_TILE_B_LINES = 4 };
-
-/* Side a is not cut up to this many lines. */
-enum { WHOLE_A_LINES = 6 };
+enum { JOINED_TILE_A_LINES = 4, MIN_TILE_B_LINES = 4 };
 
 /* Sides join axes up to these lengths. Reads gain from long runs, and writes
  * gain where a row has few lines or rows share lines. Where lines are whole,
@@ -144,11 +142,15 @@ static rlo_status lay_tiles(const rlo__family_query *query, tile_plan *plan) {
   int64_t line = plan->line_units;
   int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
   const rlo__side *a = &plan->a;
-  int64_t max_a =
-      a->extent <= WHOLE_A_LINES * line ? WHOLE_A_LINES : TILE_A_LINES;
+  int64_t max_a = TILE_A_LINES;
+  int64_t max_b = unit_bytes <= 2 ? NARROW_TILE_B_LINES : TILE_B_LINES;
+  if (query->joined.bits > 0) {
+    max_a = JOINED_TILE_A_LINES;
+    max_b = rlo__max(TILE_B_LINES * query->joined.bits / 8, MIN_TILE_B_LINES);
+  }
+  /* A side that is up to a half longer is not cut. */
+  max_a += a->extent <= (max_a + max_a / 2) * line ? max_a / 2 : 0;
   plan->tile_a = cut(a->extent, max_a * line, line);
-  int64_t joined_rows = query->joined.bits > 0 ? 8 / query->joined.bits : 1;
-  int64_t max_b = rlo__max(TILE_B_LINES / joined_rows, MIN_TILE_B_LINES);
   plan->tile_b = cut(plan->b.extent, max_b * line, line);
   const rlo__schedule *schedule = &query->schedule;
   if (schedule->tile_a_lines > 0) {

@@ -44,17 +44,17 @@ static const plan_case cases[] = {
     {"f32[300,400,4]{2,1,0}", "f32[300,400,4]{2,0,1}", NULL,
      "tile", "units of 16 bytes"},
     {"f32[2048,2048]{1,0}", "f32[2048,2048]{0,1}", NULL,
-     "tile", "tile 64x256, units of 4 bytes, input order, non-temporal "
+     "tile", "tile 128x256, units of 4 bytes, input order, non-temporal "
              "stores, prefetch"},
     {"u8[1024,1024]{1,0}", "u8[1024,1024]{0,1}", NULL,
-     "tile", "tile 256x1024, units of 1 bytes"},
+     "tile", "tile 512x512, units of 1 bytes"},
     {"f64[100,100,100]{2,1,0}", "f64[100,100,100]{0,1,2}", NULL,
      "tile", "units of 8 bytes, input order, sides of 1 and 2 axes"},
     /* Short axes are joined. */
     {"f32[32,15,15,112]{3,2,1,0}", "f32[32,15,15,112]{0,1,2,3}", NULL,
      "tile", "sides of 2 and 2 axes, non-temporal stores"},
     {"f32[8192,4096]{0,1}", "f32[8192,4096]{1,0:T(8,128)fill(zero)}", NULL,
-     "tile", "tile 64x128, units of 4 bytes, input order, sides of 2 and 1"},
+     "tile", "tile 128x128, units of 4 bytes, input order, sides of 2 and 1"},
     {"f32[8192,4096]{1,0:T(8,128)fill(zero)}", "f32[8192,4096]{0,1}", NULL,
      "tile", "sides of 1 and 2 axes"},
     {"f32[1001,1003]{1,0}", "f32[1001,1003]{0,1}", NULL,
