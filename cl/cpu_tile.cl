@@ -40,7 +40,7 @@
  * A tile is moved in one of two ways. *Direct*: blocks of one line along b are
  * transposed in registers and each line is stored at once; it needs either
  * plain stores or proof that every line is aligned (RLO_DST_ALIGN). *Staged*:
- * blocks are transposed into a stage in private memory, a few lines of each
+ * blocks are transposed into a stage in private memory, a line of each
  * column, and stored as whole aligned lines for any alignment of the
  * destination; the rest of the last line is stored with the next window. Tiles
  * of one plane then own whole lines of each destination row, so that their
@@ -80,13 +80,13 @@
   (RLO_JOINED_BITS > 0 && RLO_GUARDS == 0 && RLO_LEVELS == 1 && !RLO_LEAN)
 
 /* Columns and lines of the stage, for rows that do not consist of whole lines.
- * The stage and the source lines read meanwhile must fit into the first-level
- * cache. */
+ * Many columns, so that long pieces of source rows are read; one line, so that
+ * loads and stores take short turns. */
 #ifndef RLO_STAGE_COLUMNS
-#define RLO_STAGE_COLUMNS (RLO_UNIT_BYTES >= 4 ? 4 * L : 64)
+#define RLO_STAGE_COLUMNS (RLO_UNIT_BYTES >= 4 ? 8 * L : 4 * L)
 #endif
 #ifndef RLO_STAGE_LINES
-#define RLO_STAGE_LINES 4
+#define RLO_STAGE_LINES 1
 #endif
 
 /* A column of it, which begins with the last line of the window before. */
