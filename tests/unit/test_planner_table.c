@@ -53,6 +53,9 @@ static const plan_case cases[] = {
     /* Short axes are joined. */
     {"f32[32,15,15,112]{3,2,1,0}", "f32[32,15,15,112]{0,1,2,3}", NULL,
      "tile", "sides of 2 and 2 axes, non-temporal stores"},
+    /* Rows of 192 bytes, thousands of pages apart: 7 of a page at once. */
+    {"f32[48,28,28,28,48]{4,3,2,1,0}", "f32[48,28,28,28,48]{0,1,2,3,4}", NULL,
+     "tile", "non-temporal stores, prefetch, 7 groups to a page"},
     {"f32[8192,4096]{0,1}", "f32[8192,4096]{1,0:T(8,128)fill(zero)}", NULL,
      "tile", "tile 128x128, units of 4 bytes, input order, sides of 2 and 1"},
     {"f32[8192,4096]{1,0:T(8,128)fill(zero)}", "f32[8192,4096]{0,1}", NULL,
