@@ -111,13 +111,20 @@ typedef struct rlo_block {
   rlo_line part[RLO_LANE_UNITS][4];
 } rlo_block;
 
-/* Loads a block and transposes each of its four groups of rows. */
+/* Loads a block and transposes each of its four groups of rows. Prefetches as
+ * many lines, a few before each group: more of them at once would keep the
+ * loads waiting. */
 RLO_INLINE void rlo_load_block(__private rlo_block *block,
                                __global const uchar *from,
-                               rlo_row_list rows) {
+                               rlo_row_list rows,
+                               __private rlo_ahead *next) {
   RLO_UNROLL_BLOCK
   for (int q = 0; q < 4; ++q) {
     rlo_line r[RLO_LANE_UNITS];
+#pragma unroll
+    for (int k = q * 4; k < L; k += 16) {
+      rlo_prefetch_ahead(next);
+    }
 #pragma unroll
     for (int k = 0; k < RLO_LANE_UNITS; ++k) {
       r[k] = rlo_read_line(from + rlo_row_at(rows, q * RLO_LANE_UNITS + k),
@@ -157,7 +164,11 @@ typedef struct rlo_block {
 
 RLO_INLINE void rlo_load_block(__private rlo_block *block,
                                __global const uchar *from,
-                               rlo_row_list rows) {
+                               rlo_row_list rows,
+                               __private rlo_ahead *next) {
+  for (int k = 0; k < L; k += 4) {
+    rlo_prefetch_ahead(next);
+  }
   block->from = from;
   block->rows = rows;
 }

@@ -38,7 +38,7 @@
 #define RLO_COMPUTE_TILE_X 64
 #endif
 #ifndef RLO_COMPUTE_TILE_Y
-#define RLO_COMPUTE_TILE_Y 128
+#define RLO_COMPUTE_TILE_Y 256
 #endif
 
 /* Bytes of a row of the private block. */
@@ -97,9 +97,14 @@ RLO_INLINE void rlo_compute_strip(__private uchar *block,
                                   long xs,
                                   long ys,
                                   ulong alpha_bits,
-                                  ulong beta_bits) {
+                                  ulong beta_bits,
+                                  __private rlo_ahead *ahead) {
   for (long x = 0; x < xs; x += 16) {
     rlo_src_raw rows[16];
+#pragma unroll
+    for (int i = 0; i < RLO_SRC_BYTES; ++i) {
+      rlo_prefetch_ahead(ahead);
+    }
     if (x + 16 <= xs && ys >= 16) {
 #pragma unroll
       for (int i = 0; i < 16; ++i) {
@@ -166,6 +171,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     __global uchar *row_to = to + y * dst_ld_bytes;
     const bool is_whole = rows == 16 && xs % 16 == 0;
 #if RLO_BETA
+    /* The old cells of the strip that follows, in this tile or the next. */
+    for (long i = 16; i < 32; ++i) {
+      for (long k = 0; k < xs * RLO_DST_BYTES; k += RLO_LINE_BYTES) {
+        rlo_prefetch(row_to + i * dst_ld_bytes + k);
+      }
+    }
     for (long i = 0; !is_whole && i < rows; ++i) {
       for (long k = 0; k < xs * RLO_DST_BYTES; ++k) {
         b[i * RLO_ROW_BYTES + k] = row_to[i * dst_ld_bytes + k];
@@ -181,11 +192,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
                       xs,
                       rows,
                       alpha_bits,
-                      beta_bits);
+                      beta_bits,
+                      &ahead);
     for (long i = 0; i < rows; ++i) {
       const rlo_row row = {row_to + i * dst_ld_bytes, 0, xs * RLO_DST_BYTES};
-      rlo_prefetch_ahead(&ahead);
-      rlo_send_row(row, b + i * RLO_ROW_BYTES, 0, &ahead);
+      rlo_send_row(row, b + i * RLO_ROW_BYTES, 0, 0);
     }
   }
   (void)fill_lo;

@@ -40,14 +40,14 @@
  * A tile is moved in one of two ways. *Direct*: blocks of one line along b are
  * transposed in registers and each line is stored at once; it needs either
  * plain stores or proof that every line is aligned (RLO_DST_ALIGN). *Staged*:
- * blocks are transposed into a stage in private memory, a few lines of each
+ * blocks are transposed into a stage in private memory, a line of each
  * column, and stored as whole aligned lines for any alignment of the
  * destination; the rest of the last line is stored with the next window. Tiles
  * of one plane then own whole lines of each destination row, so that their
  * borders move with the rows' phase (RLO_LEAN). The edges of the plane and
  * tiles that a guard cuts are staged too.
  *
- * What the host should choose: tiles of 4 x 16 lines, a as the fastest grid
+ * What the host should choose: tiles of 8 x 16 lines, a as the fastest grid
  * axis and b next, so that the source is read in order; RLO_NT if the
  * destination is larger than the caches. A plane with an extent below a line is
  * moved unit by unit: see cpu_skinny.cl.
@@ -69,7 +69,7 @@
 
 /* Most units of a tile along a and along b, multiples of a line (64 bytes). */
 #ifndef RLO_TILE_A
-#define RLO_TILE_A (6 * RLO_LINE_UNITS)
+#define RLO_TILE_A (12 * RLO_LINE_UNITS)
 #endif
 #ifndef RLO_TILE_B
 #define RLO_TILE_B (16 * RLO_LINE_UNITS)
@@ -80,13 +80,13 @@
   (RLO_JOINED_BITS > 0 && RLO_GUARDS == 0 && RLO_LEVELS == 1 && !RLO_LEAN)
 
 /* Columns and lines of the stage, for rows that do not consist of whole lines.
- * The stage and the source lines read meanwhile must fit into the first-level
- * cache. */
+ * Many columns, so that long pieces of source rows are read; one line, so that
+ * loads and stores take short turns. */
 #ifndef RLO_STAGE_COLUMNS
-#define RLO_STAGE_COLUMNS (RLO_UNIT_BYTES >= 4 ? 4 * L : 64)
+#define RLO_STAGE_COLUMNS (RLO_UNIT_BYTES >= 4 ? 8 * L : 4 * L)
 #endif
 #ifndef RLO_STAGE_LINES
-#define RLO_STAGE_LINES 4
+#define RLO_STAGE_LINES 1
 #endif
 
 /* A column of it, which begins with the last line of the window before. */
@@ -138,7 +138,8 @@ RLO_INLINE void rlo_store_block_line(rlo_target target, int c, rlo_line line) {
 RLO_INLINE void rlo_move_block(__private const rlo_tile *tile,
                                long i,
                                long j,
-                               rlo_target target) {
+                               rlo_target target,
+                               __private rlo_ahead *next) {
   rlo_block block;
   const rlo_row_list even = {0, tile->src_step, tile->join};
   __global const uchar *from = tile->from + i * E;
@@ -148,13 +149,15 @@ RLO_INLINE void rlo_move_block(__private const rlo_tile *tile,
    * non-temporal. */
   const rlo_row_list listed = {tile->rows + j, 0, tile->join};
   if (listed.table[L - 1] - listed.table[0] == (L - 1) * tile->src_ld_bytes) {
-    rlo_load_block(&block, from + listed.table[0], even);
+    rlo_load_block(&block, from + listed.table[0], even, next);
   } else {
-    rlo_load_block(&block, from, listed);
+    rlo_load_block(&block, from, listed, next);
   }
 #else
-  rlo_load_block(
-      &block, from + rlo_place_at(tile->rows, j, tile->src_ld_bytes), even);
+  rlo_load_block(&block,
+                 from + rlo_place_at(tile->rows, j, tile->src_ld_bytes),
+                 even,
+                 next);
 #endif
   RLO_UNROLL_BLOCK
   for (int k = 0; k < RLO_BLOCK_STEPS; ++k) {
@@ -169,8 +172,8 @@ RLO_INLINE void rlo_move_block(__private const rlo_tile *tile,
 
 #if RLO_JOINED_WHOLE
 /* Moves a box of whole blocks of joined rows straight to the destination: one
- * block of bytes for each row that is joined, whose lines then exchange elements,
- * so that every source line is read once. */
+ * block of bytes for each row that is joined, whose lines then exchange
+ * elements, so that every source line is read once. */
 RLO_INLINE void rlo_move_joined(__private const rlo_tile *tile,
                                 rlo_box box,
                                 long element_ld_bytes,
@@ -185,11 +188,7 @@ RLO_INLINE void rlo_move_joined(__private const rlo_tile *tile,
           tile->to + rlo_place_at(tile->columns, i, tile->dst_ld_bytes) + j;
 #pragma unroll 1
       for (int r = 0; r < RLO_JOINED_ROWS; ++r) {
-        rlo_load_block(&blocks[r], from + r * tile->join.step, rows);
-#pragma unroll
-        for (int k = 0; k < L; k += 4) {
-          rlo_prefetch_ahead(next);
-        }
+        rlo_load_block(&blocks[r], from + r * tile->join.step, rows, next);
       }
 #pragma unroll 1
       for (int k = 0; k < RLO_BLOCK_STEPS; ++k) {
@@ -227,16 +226,12 @@ RLO_INLINE void rlo_move_direct(__private const rlo_tile *tile,
                                 __private rlo_ahead *next) {
   for (long j = box.y0; j < box.y1; j += L) {
     for (long i = box.x0; i < box.x1; i += L) {
-#pragma unroll
-      for (int k = 0; k < L; k += 4) {
-        rlo_prefetch_ahead(next);
-      }
       const rlo_target target = {
           0,
           tile->to + j * E,
           rlo_places_from(tile->columns, i, tile->dst_ld_bytes),
           tile->dst_step};
-      rlo_move_block(tile, i, j, target);
+      rlo_move_block(tile, i, j, target, next);
     }
   }
 }
@@ -269,7 +264,9 @@ RLO_INLINE void rlo_fill_window(rlo_window w, rlo_line fill) {
 
 /* Loads the cells that are read: in blocks, the last of which reaches back, or
  * unit by unit where no block fits. */
-RLO_INLINE void rlo_load_window(__private const rlo_tile *tile, rlo_window w) {
+RLO_INLINE void rlo_load_window(__private const rlo_tile *tile,
+                                rlo_window w,
+                                __private rlo_ahead *next) {
   const long reach = w.c1 - L;
   const long min_x = max(w.base, tile->readable.x0);
   const long min_y = max(tile->readable.y0, max(w.y0, 0L) - L);
@@ -279,7 +276,7 @@ RLO_INLINE void rlo_load_window(__private const rlo_tile *tile, rlo_window w) {
       const long block_x = min(i, reach);
       if (block_y >= min_y && block_x >= min_x) {
         const rlo_target target = {rlo_window_at(w, block_x, block_y)};
-        rlo_move_block(tile, block_x, block_y, target);
+        rlo_move_block(tile, block_x, block_y, target, next);
       } else {
         const long j1 = min(j + L, w.r1);
         const long i1 = min(i + L, w.c1);
@@ -301,8 +298,7 @@ RLO_INLINE void rlo_load_window(__private const rlo_tile *tile, rlo_window w) {
  * the last line of each to the next window of the box. */
 RLO_INLINE void rlo_send_window(__private const rlo_tile *tile,
                                 rlo_box box,
-                                rlo_window w,
-                                __private rlo_ahead *next) {
+                                rlo_window w) {
 #if RLO_LEAN
   /* Inside, each column sends the whole window: as many lines as it has, the
    * first of which begins before it. */
@@ -314,7 +310,6 @@ RLO_INLINE void rlo_send_window(__private const rlo_tile *tile,
           tile->to +
           (rlo_place_at(tile->columns, i, tile->dst_ld_bytes) + w.y0 * E);
       const long phase = (long)((ulong)to % RLO_LINE_BYTES);
-      rlo_prefetch_ahead(next);
 #pragma unroll
       for (int k = 0; k < RLO_STAGE_LINES; ++k) {
         rlo_store_line(
@@ -344,8 +339,7 @@ RLO_INLINE void rlo_send_window(__private const rlo_tile *tile,
     const long last =
         w.y1 == box.y1 ? row.to_byte : min(row.to_byte, w.y1 * E - phase);
     if (first < last) {
-      rlo_send(
-          to + first, column + (first - (w.y0 - L) * E), last - first, next);
+      rlo_send(to + first, column + (first - (w.y0 - L) * E), last - first, 0);
     }
 #if RLO_LEAN
     *(__private rlo_line *)column =
@@ -378,8 +372,8 @@ RLO_INLINE void rlo_move_staged(__private const rlo_tile *tile,
       w.r0 = clamp(readable.y0, w.y0, w.y1);
       w.r1 = clamp(readable.y1, w.r0, w.y1);
       rlo_fill_window(w, fill);
-      rlo_load_window(tile, w);
-      rlo_send_window(tile, box, w, next);
+      rlo_load_window(tile, w, next);
+      rlo_send_window(tile, box, w);
     }
   }
 }
@@ -464,8 +458,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   long next_places[RLO_TILE_B + 1]; /* one is read behind the last */
 #endif
 #if RLO_JOINED_BITS > 0
-  /* The groups that follow read the same rows. Each fetches its share of the next
-   * tile's, or the first all of them. */
+  /* The groups that follow read the same rows. Each fetches its share of the
+   * next tile's, or the first all of them. */
   index[n_grid - 1] = RLO_JOINED_ROWS - 1;
 #endif
   if (rlo_next(n_grid, grid_extent, index)) {

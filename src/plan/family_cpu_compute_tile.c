@@ -10,7 +10,7 @@
 enum {
   NUM_SCALARS = 8,
   TILE_X = 64,
-  TILE_Y = 128,
+  TILE_Y = 256,
   /** Shorter sides consist mostly of partial blocks of sixteen. */
   MIN_SIDE = 8
 };

@@ -7,16 +7,14 @@
  * differ. */
 
 /* Most lines of a tile along rows of the source and along rows of the
- * destination. The latter are long, to spread over cache sets where strides
- * are powers of two, and to have few ends of rows. */
-enum { TILE_A_LINES = 4, TILE_B_LINES = 16 };
+ * destination. Long pieces of rows take few pages, and memory delivers them
+ * faster; the latter also have few ends of rows. Units of 1 and 2 bytes have so
+ * many rows in a line that shorter tiles take fewer pages. */
+enum { TILE_A_LINES = 8, TILE_B_LINES = 16, NARROW_TILE_B_LINES = 8 };
 
 /* Each line of joined rows is read from as many rows, and tiles shrink by that
  * down to this. */
-enum { MIN_TILE_B_LINES = 4 };
-
-/* Side a is not cut up to this many lines. */
-enum { WHOLE_A_LINES = 6 };
+enum { JOINED_TILE_A_LINES = 4, MIN_TILE_B_LINES = 4 };
 
 /* Sides join axes up to these lengths. Reads gain from long runs, and writes
  * gain where a row has few lines or rows share lines. Where lines are whole,
@@ -38,6 +36,17 @@ enum { MIN_STAGED_ROW_BYTES = 4 * RLO__CPU_LINE_BYTES };
 /* Strides of whole pages map to one set of the caches. */
 enum { PAGE_BYTES = 4096 };
 
+/* A core remembers where some thousand pages are; a split is worth it only
+ * where groups touch more rows of the destination in between, and if it lets
+ * this many points share pages. It takes one axis more, of at most this many.
+ */
+enum {
+  MANY_PAGES = 2048,
+  SPLIT_PAGES = 512,
+  MIN_PAGE_POINTS = 3,
+  MAX_SPLIT_AXES = 8
+};
+
 /* Rows of the source that are at least this far apart are read more slowly. */
 enum { FAR_BYTES = 64 * 1024 };
 
@@ -53,6 +62,9 @@ typedef struct tile_plan {
    *  address. */
   int64_t dst_alignment;
   bool has_page_stride;
+  /** Groups that follow each other within pages of the destination; 0: the grid
+   *  is in its plain order. */
+  int64_t page_points;
 } tile_plan;
 
 static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
@@ -94,6 +106,56 @@ static void move_to_end(rlo__grid *grid, int32_t problem_axis) {
   grid->axes[place] = moved;
 }
 
+/* Points of an axis beside the plane that one group after the other visits:
+ * they share pages of the destination, and the pages of the source that they
+ * read are no more than a core remembers. A divisor of the extent. */
+static int64_t count_page_points(const rlo__grid_axis *axis,
+                                 const tile_plan *plan) {
+  int64_t step_bytes =
+      rlo__abs(axis->dst_stride) * plan->cpu.geometry.unit_bytes;
+  if (axis->step != 1 || step_bytes == 0 || step_bytes > PAGE_BYTES) {
+    return 1;
+  }
+  int64_t count = rlo__min(PAGE_BYTES / step_bytes, SPLIT_PAGES / plan->tile_b);
+  count = rlo__max(rlo__min(count, axis->extent), 1);
+  while (axis->extent % count != 0) {
+    --count;
+  }
+  return count;
+}
+
+/* In the source's order, groups whose rows of the destination are short return
+ * to a page after thousands of others, and its address is translated each time.
+ * Here an axis that stays within pages is split, and its points follow each
+ * other. */
+static void split_for_pages(tile_plan *plan) {
+  rlo__grid *grid = &plan->cpu.grid;
+  int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
+  if (grid->num_axes >= MAX_SPLIT_AXES ||
+      rlo__abs(plan->a.steps[0]) * unit_bytes < PAGE_BYTES) {
+    return;
+  }
+  int64_t rows = plan->tile_a;
+  for (int32_t n = grid->num_axes - 1; n >= 0; --n) {
+    rlo__grid_axis *axis = &grid->axes[n];
+    bool is_beside = axis->problem_axis != plan->plane.a_axis &&
+                     axis->problem_axis != plan->plane.b_axis;
+    int64_t count = is_beside ? count_page_points(axis, plan) : 1;
+    if (rows > MANY_PAGES && count >= MIN_PAGE_POINTS) {
+      rlo__grid_axis inner = *axis;
+      inner.extent = count;
+      axis->extent /= count;
+      axis->step = count;
+      axis->src_stride *= count;
+      axis->dst_stride *= count;
+      grid->axes[grid->num_axes++] = inner;
+      plan->page_points = count;
+      return;
+    }
+    rows *= axis->extent;
+  }
+}
+
 /* Lays the grid, in the order of the schedule. Groups that read the same joined
  * rows follow each other. */
 static rlo_status lay_grid(const rlo_problem *problem,
@@ -101,6 +163,7 @@ static rlo_status lay_grid(const rlo_problem *problem,
                            tile_plan *plan) {
   rlo__grid *grid = &plan->cpu.grid;
   grid->num_axes = 0;
+  plan->page_points = 0;
   plan->cpu.x_axis = plan->plane.a_axis;
   plan->cpu.y_axis = plan->plane.b_axis;
   RLO_TRY(add_tiles(&plan->a, plan->tile_a, grid));
@@ -120,6 +183,8 @@ static rlo_status lay_grid(const rlo_problem *problem,
   rlo__grid_sort(grid, plan->cpu.order, plane_axes);
   if (joined->bits > 0) {
     move_to_end(grid, joined->axis);
+  } else if (plan->cpu.order == RLO__GRID_ORDER_OWN) {
+    split_for_pages(plan);
   }
   for (int32_t n = 0; n < grid->num_axes; ++n) {
     rlo__grid_axis *axis = &grid->axes[n];
@@ -144,11 +209,15 @@ static rlo_status lay_tiles(const rlo__family_query *query, tile_plan *plan) {
   int64_t line = plan->line_units;
   int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
   const rlo__side *a = &plan->a;
-  int64_t max_a =
-      a->extent <= WHOLE_A_LINES * line ? WHOLE_A_LINES : TILE_A_LINES;
+  int64_t max_a = TILE_A_LINES;
+  int64_t max_b = unit_bytes <= 2 ? NARROW_TILE_B_LINES : TILE_B_LINES;
+  if (query->joined.bits > 0) {
+    max_a = JOINED_TILE_A_LINES;
+    max_b = rlo__max(TILE_B_LINES * query->joined.bits / 8, MIN_TILE_B_LINES);
+  }
+  /* A side that is up to a half longer is not cut. */
+  max_a += a->extent <= (max_a + max_a / 2) * line ? max_a / 2 : 0;
   plan->tile_a = cut(a->extent, max_a * line, line);
-  int64_t joined_rows = query->joined.bits > 0 ? 8 / query->joined.bits : 1;
-  int64_t max_b = rlo__max(TILE_B_LINES / joined_rows, MIN_TILE_B_LINES);
   plan->tile_b = cut(plan->b.extent, max_b * line, line);
   const rlo__schedule *schedule = &query->schedule;
   if (schedule->tile_a_lines > 0) {
@@ -296,6 +365,10 @@ static void describe(const rlo__family_query *query,
                         : ", staged non-temporal stores");
   }
   rlo__str_append(&words, cpu->is_prefetching ? ", prefetch" : "");
+  if (plan->page_points > 0) {
+    rlo__str_printf(
+        &words, ", %lld groups to a page", (long long)plan->page_points);
+  }
 }
 
 /* The extents of the two lower levels, and the steps of the two upper ones. */

@@ -198,7 +198,7 @@ RLO_TEST(test_explain__tells_the_whole_plan) {
   ck_assert_str_eq(report->family, "tile");
   ck_assert_int_eq(report->device_class, RLO_DEVICE_CLASS_CPU);
   ck_assert_str_eq(report->parameters,
-                   "tile 64x256, units of 4 bytes, input order, prefetch");
+                   "tile 128x256, units of 4 bytes, input order, prefetch");
   int32_t num_families = 0;
   for (int32_t n = 0; n < rlo__num_families; ++n) {
     num_families += rlo__families[n]->device_class == RLO_DEVICE_CLASS_CPU;
@@ -208,7 +208,7 @@ RLO_TEST(test_explain__tells_the_whole_plan) {
   ck_assert_ptr_nonnull(strstr(report->build_options, report->kernel_name));
   ck_assert_ptr_nonnull(strstr(report->source, "__kernel"));
   ck_assert_int_eq(report->work_dim, 1);
-  ck_assert_uint_eq(report->global_size[0], 8 * 2);
+  ck_assert_uint_eq(report->global_size[0], 4 * 2);
   ck_assert_uint_eq(report->local_size[0], 1);
   ck_assert_int_eq(report->src_alignment_bytes, 128);
   ck_assert_int_eq(report->dst_alignment_bytes, 32);

@@ -44,17 +44,20 @@ static const plan_case cases[] = {
     {"f32[300,400,4]{2,1,0}", "f32[300,400,4]{2,0,1}", NULL,
      "tile", "units of 16 bytes"},
     {"f32[2048,2048]{1,0}", "f32[2048,2048]{0,1}", NULL,
-     "tile", "tile 64x256, units of 4 bytes, input order, non-temporal "
+     "tile", "tile 128x256, units of 4 bytes, input order, non-temporal "
              "stores, prefetch"},
     {"u8[1024,1024]{1,0}", "u8[1024,1024]{0,1}", NULL,
-     "tile", "tile 256x1024, units of 1 bytes"},
+     "tile", "tile 512x512, units of 1 bytes"},
     {"f64[100,100,100]{2,1,0}", "f64[100,100,100]{0,1,2}", NULL,
      "tile", "units of 8 bytes, input order, sides of 1 and 2 axes"},
     /* Short axes are joined. */
     {"f32[32,15,15,112]{3,2,1,0}", "f32[32,15,15,112]{0,1,2,3}", NULL,
      "tile", "sides of 2 and 2 axes, non-temporal stores"},
+    /* Rows of 192 bytes, thousands of pages apart: 7 of a page at once. */
+    {"f32[48,28,28,28,48]{4,3,2,1,0}", "f32[48,28,28,28,48]{0,1,2,3,4}", NULL,
+     "tile", "non-temporal stores, prefetch, 7 groups to a page"},
     {"f32[8192,4096]{0,1}", "f32[8192,4096]{1,0:T(8,128)fill(zero)}", NULL,
-     "tile", "tile 64x128, units of 4 bytes, input order, sides of 2 and 1"},
+     "tile", "tile 128x128, units of 4 bytes, input order, sides of 2 and 1"},
     {"f32[8192,4096]{1,0:T(8,128)fill(zero)}", "f32[8192,4096]{0,1}", NULL,
      "tile", "sides of 1 and 2 axes"},
     {"f32[1001,1003]{1,0}", "f32[1001,1003]{0,1}", NULL,
@@ -96,7 +99,7 @@ static const plan_case cases[] = {
     {"s32[300,200]{1,0}", "u8[300,200]{1,0:pad(304,256)fill(one)}", NULL,
      "compute_rows", "s32 to u8 in integers"},
     {"f32[1000,1000]{1,0}", "bf16[1000,1000]{0,1}", NULL,
-     "compute_tile", "f32 to bf16 in f32, tile 64x128, input order"},
+     "compute_tile", "f32 to bf16 in f32, tile 64x256, input order"},
     {"f32[640,290]{0,1:T(5,4)}", "f16[640,290]{1,0:T(3,2)}", NULL,
      "compute", "f32 to f16 in f32, segments"},
 };

@@ -97,7 +97,7 @@ RLO_TEST(test_schedule__orders_groups) {
   rlo_problem asked = problem;
   ck_assert_int_eq(plan_in("tile", NULL), RLO_OK);
   fastest_strides(strides);
-  ck_assert_int_eq(strides[0], 64);
+  ck_assert_int_eq(strides[0], 128);
   problem = asked;
   ck_assert_int_eq(plan_in("tile", "output order"), RLO_OK);
   fastest_strides(strides);
@@ -108,7 +108,7 @@ RLO_TEST(test_schedule__orders_groups) {
       "f32[1024,8,1024]", "f32[1024,8,1024]{0,1,2}", NULL, &problem);
   ck_assert_int_eq(plan_in("tile", "plane order"), RLO_OK);
   fastest_strides(strides);
-  ck_assert_int_eq(strides[0], 64);
+  ck_assert_int_eq(strides[0], 128);
   int32_t num_axes = (int32_t)launch.numbers[launch.arguments[6].first];
   /* The axis beside the plane is the slowest. */
   ck_assert_int_eq(num_axes, 3);
