@@ -135,8 +135,8 @@ RLO_TABLE_TEST(test_planner__chooses_what_suits, cases) {
   ck_assert(rlo__launch_equal(&launch, &plan.launch));
 }
 
-/* Hardware looks ahead along the runs of a block; not where pages have several of
- * its rows. */
+/* Hardware looks ahead along the runs of a block; not where pages have several
+ * of its rows. */
 RLO_TEST(test_planner__rows_prefetch_where_short_rows_jump) {
   static const struct {
     const char *src;
