@@ -75,7 +75,8 @@ static void print_box(const rlo_box *box, int width) {
              box->start[d],
              box->limit[d]);
   }
-  strcat(text, "]");
+  size_t at = strlen(text);
+  snprintf(text + at, sizeof text - at, "]");
   printf("%-*s", width, text);
 }
 

@@ -150,9 +150,7 @@ static rlo_status place_leaves(const builder *b, const rlo_layout *layout) {
 
 static rlo_status make_dense(const rlo_shape *shape, rlo_address_map *address) {
   const rlo_layout *layout = &shape->layout;
-  builder b;
-  b.address = address;
-  b.count = shape->rank;
+  builder b = {.address = address, .count = shape->rank};
   address->is_dense = true;
   for (int32_t p = 0; p < shape->rank; ++p) {
     int32_t logical = layout->minor_to_major[shape->rank - 1 - p];
