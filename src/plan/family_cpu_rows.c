@@ -91,7 +91,7 @@ static bool grow_axis(const rlo_problem *problem,
                       int32_t axis,
                       int64_t factor,
                       rows_plan *plan) {
-  int64_t before = plan->size[axis];
+  int64_t before = rlo__max(plan->size[axis], 1);
   int64_t others = plan->num_rows / before;
   int64_t after = rlo__min(rlo__min(before * factor, problem->extents[axis]),
                            plan->max_rows / others);

@@ -73,7 +73,7 @@ static void share_out(const rlo__family_query *query,
   plan->team = rlo__min(most_team, WARP / near);
   /* Short rows leave a full team too little to do. */
   while (plan->is_along_rows &&
-         plan->team * problem->unit_bits > RLO__GPU_SECTOR_BYTES * 8 &&
+         plan->team * problem->unit_bits > INT64_C(8) * RLO__GPU_SECTOR_BYTES &&
          plan->team * ITEM_TERMS > problem->extents[problem->num_axes - 1]) {
     plan->team /= 2;
   }

@@ -230,7 +230,7 @@ static int64_t word_units(const rlo__family_query *query,
     }
     run *= axis->size;
   }
-  return unit_bytes < WORD_BYTES && run * unit_bytes >= 2 * WORD_BYTES
+  return unit_bytes < WORD_BYTES && run * unit_bytes >= INT64_C(2) * WORD_BYTES
              ? WORD_BYTES / unit_bytes
              : 1;
 }
@@ -389,9 +389,9 @@ static double predict(const rlo__family_query *query) {
   return choose(query, &plan, &unused) ? plan.fraction : 0.0;
 }
 
-/* As uint, ceil(2^31 / extent). */
+/* As uint, ceil(2^31 / extent); an extent is at least 1. */
 static int64_t block_magic(int64_t extent) {
-  int64_t magic = rlo__ceil_div(INT64_C(1) << 31, extent);
+  int64_t magic = rlo__ceil_div(INT64_C(1) << 31, rlo__max(extent, 1));
   return magic > INT32_MAX ? magic - (INT64_C(1) << 32) : magic;
 }
 
@@ -532,22 +532,23 @@ static rlo_status add_ends(const rlo_problem *problem,
 
 static void describe(const packed_plan *plan, rlo__launch *launch) {
   const rlo__gpu_block *block = &plan->block;
+  int64_t write_bytes =
+      plan->write.word_units * plan->group.geometry.unit_bytes;
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_append(&words, "blocks of ");
   for (int32_t k = block->num_axes - 1; k >= 0; --k) {
     rlo__str_printf(
         &words, "%lld%s", (long long)block->axes[k].size, k > 0 ? "x" : "");
   }
-  rlo__str_printf(
-      &words,
-      " units of %lld bytes, %lld to a group; a lane reads %lld "
-      "bytes and writes %lld; runs of %lld and %lld bytes",
-      (long long)plan->group.geometry.unit_bytes,
-      (long long)block->repeat,
-      (long long)plan->stage.read_bytes,
-      (long long)(plan->write.word_units * plan->group.geometry.unit_bytes),
-      (long long)block->src_run_bytes,
-      (long long)block->dst_run_bytes);
+  rlo__str_printf(&words,
+                  " units of %lld bytes, %lld to a group; a lane reads %lld "
+                  "bytes and writes %lld; runs of %lld and %lld bytes",
+                  (long long)plan->group.geometry.unit_bytes,
+                  (long long)block->repeat,
+                  (long long)plan->stage.read_bytes,
+                  (long long)write_bytes,
+                  (long long)block->src_run_bytes,
+                  (long long)block->dst_run_bytes);
 }
 
 /* Pieces of a copy that a lane has in flight: all that it has, in equal turns,

@@ -249,7 +249,7 @@ static double rate(const draft *d, const rlo__gpu_block *block) {
   double lane_bytes =
       (double)(volume * block->repeat * d->unit_bytes) / (double)d->lanes;
   double words = fmax(lane_bytes / (double)(word_bytes * block->repeat), 1.0);
-  double word_units = (double)(word_bytes / d->unit_bytes);
+  int64_t word_units = word_bytes / d->unit_bytes;
   return block->fullness *
          rlo__gpu_rate(&(rlo__gpu_group){
              .loop = RLO__GPU_PACKED,
@@ -263,7 +263,8 @@ static double rate(const draft *d, const rlo__gpu_block *block) {
              .num_ends = num_ends,
              .finds = words,
              .find_axes = block->num_axes,
-             .moves = words * (double)block->repeat * (word_units + READ_MOVES),
+             .moves = words * (double)block->repeat *
+                      ((double)word_units + READ_MOVES),
              .flight_bytes = fmin(lane_bytes, FLIGHT_BYTES)});
 }
 

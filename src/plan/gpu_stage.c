@@ -203,7 +203,8 @@ static double cost(const draft *d, const rlo__gpu_stage *s) {
     words *= d->block->axes[k].size;
   }
   words = rlo__ceil_div(words, d->word_units);
-  double stores = (double)(s->read_bytes / s->store_bytes);
+  int64_t num_stores = s->read_bytes / s->store_bytes;
+  double stores = (double)num_stores;
   double store_rounds = stores * stores * (double)s->store_bytes / BANK_BYTES;
   double units = (double)d->word_units;
   double instructions =
