@@ -127,6 +127,11 @@ static void stack(const draft *d, rlo__gpu_stage *s) {
       s->local_strides[k] = 0;
       continue;
     }
+    if (s->rank == RLO__GPU_BLOCK_MAX_AXES) {
+      /* With none in runs, a block of so many axes has one too many. */
+      s->local_bytes = INT64_MAX;
+      return;
+    }
     int64_t padding = k == d->padded ? d->padding * s->store_bytes : 0;
     int64_t pitch =
         distance(total + over + padding, d->strides[k], s->store_bytes);

@@ -97,6 +97,7 @@ NULL_ONLY = {
     "kernel_output_host_data": "it needs a kernel that runs",
     "plan_prepare_async": "its callback runs later",
     "saver_save": "it needs a custom gradient that runs",
+    "scope_keep": "the reference that it takes would have to be released",
     "scope_end": "it releases its argument",
     "source_kernel_run": "it needs a kernel that runs",
     "tape_end": "it releases its argument",

@@ -24,7 +24,7 @@ static void emit(int row) {
   ck_assert(rows[row]->applicable(&request, &why));
   double fraction = rows[row]->predict(&request);
   ck_assert(fraction > 0.0 && fraction <= 1.0);
-  memset(&launch, 0, sizeof launch);
+  rlo__launch_deinit(&launch);
   ck_assert_msg(rows[row]->emit(&request, &launch) == RLO_OK,
                 "%s",
                 rlo_error_last()->message);
@@ -34,7 +34,11 @@ static void begin(void) {
   device = test_plan_gpu();
 }
 
-RLO_FIXTURE(begin, NULL);
+static void end(void) {
+  rlo__launch_deinit(&launch);
+}
+
+RLO_FIXTURE(begin, end);
 
 static void check_list(const char *name, const int64_t *values, int32_t count) {
   for (int32_t d = 0; d < launch.num_defines; ++d) {
