@@ -32,7 +32,8 @@ typedef struct named_op {
 } named_op;
 
 static rlo_status transpose(rlo_chain *chain, rlo_chain *other, int32_t dim) {
-  int32_t rest[2] = {0, 1};
+  /* All three, where `dim` is none of them. */
+  int32_t rest[3] = {0};
   (void)other;
   for (int32_t k = 0, at = 0; k < 3; ++k) {
     if (k != dim && k - 3 != dim) {
@@ -79,7 +80,7 @@ static rlo_status stack(rlo_chain *chain, rlo_chain *other, int32_t dim) {
 
 static rlo_status split(rlo_chain *chain, rlo_chain *other, int32_t dim) {
   (void)other;
-  int32_t k = dim < 0 ? dim + 3 : dim;
+  int64_t k = dim < 0 ? dim + INT64_C(3) : dim;
   return rlo_chain_split(chain, DIMS(1, 1 + k), 2, dim, 1);
 }
 
