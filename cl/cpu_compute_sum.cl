@@ -35,6 +35,7 @@
 // define-matrix: -DRLO_COMPUTE=0 -DRLO_SRC_CLASS=2 -DRLO_SRC_BYTES=4 -DRLO_SRC_BITS=32 -DRLO_DST_CLASS=2 -DRLO_DST_BYTES=8 -DRLO_DST_BITS=64
 #define RLO_LANES 16
 #include "cpu_compute_common.cl"
+#include "sum_total.cl"
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_compute_sum

@@ -26,7 +26,7 @@
 #define RLO_LANES 16
 #endif
 #include "specialized.cl"
-#include "arith.cl"
+#include "sum_total.cl"
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL cpu_segment_sum
