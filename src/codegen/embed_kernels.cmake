@@ -9,33 +9,32 @@
 
 cmake_minimum_required(VERSION 3.18)
 
-# An include that is still there after this many rounds includes itself.
-set(max_include_depth 5)
-
+# Replaces the includes of a text by the texts of the files, the first one first,
+# so that a file comes where the compiler would read it; a second include of a
+# file, which its guard would make empty, is removed.
 function(read_kernel path out_text)
   file(READ "${path}" text)
-  foreach(round RANGE 1 ${max_include_depth})
-    string(REGEX MATCHALL "(^|\n)#include \"[A-Za-z0-9_]+[.]cl\"" lines
-                 "${text}")
-    if(NOT lines)
-      break()
+  set(files_read)
+  while(text MATCHES "(^|\n)(#include \"([A-Za-z0-9_]+[.]cl)\")")
+    set(line "${CMAKE_MATCH_2}")
+    set(included "${CMAKE_MATCH_3}")
+    if(NOT EXISTS "${CL_DIR}/${included}")
+      message(FATAL_ERROR "${path} includes ${included}, which is not in "
+                          "${CL_DIR}")
     endif()
-    list(REMOVE_DUPLICATES lines)
-    foreach(line IN LISTS lines)
-      string(REGEX REPLACE ".*\"(.*)\"" "\\1" included "${line}")
-      if(NOT EXISTS "${CL_DIR}/${included}")
-        message(FATAL_ERROR "${path} includes ${included}, which is not in "
-                            "${CL_DIR}")
-      endif()
+    if("${included}" IN_LIST files_read)
+      set(included_text "")
+    else()
       file(READ "${CL_DIR}/${included}" included_text)
-      string(REPLACE "#include \"${included}\"" "${included_text}" text
-                     "${text}")
-    endforeach()
-  endforeach()
-  if(lines)
-    message(FATAL_ERROR "${path} includes files more than "
-                        "${max_include_depth} deep; does one include itself?")
-  endif()
+      list(APPEND files_read "${included}")
+    endif()
+    string(FIND "${text}" "${line}" start)
+    string(LENGTH "${line}" length)
+    math(EXPR end "${start} + ${length}")
+    string(SUBSTRING "${text}" 0 ${start} before)
+    string(SUBSTRING "${text}" ${end} -1 after)
+    set(text "${before}${included_text}${after}")
+  endwhile()
   set(${out_text}
       "${text}"
       PARENT_SCOPE)
