@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/opencl.h"
-#include "relayout/ops.h"
 
 #include "command.h"
 #include "display.h"
@@ -22,6 +20,8 @@ typedef struct cache_request {
   const char *suite_path;
   /* Of warm. */
   rlo__pair_suite suite;
+  /* While it is open. */
+  rlo__session *session;
   rlo__json json;
 } cache_request;
 
@@ -155,55 +155,46 @@ static void print_warmed(cache_request *request,
   rlo__json_end_object(json);
 }
 
-static int warm_pair(cache_request *request,
-                     rlo__session *session,
+static int warm_pair(void *payload,
                      const rlo__pair *pair,
-                     rlo_problem *problem) {
-  if (rlo_relayout_lower(&pair->src, &pair->dst, pair->permutation, problem) !=
+                     const rlo_problem *problem) {
+  cache_request *request = payload;
+  rlo_context_stats before;
+  rlo_context_get_stats(request->session->context, &before);
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  /* As buffers are. The program for memory that is not aligned is compiled when
+   * such memory is first enqueued. */
+  options.is_aligned = true;
+  rlo_plan *plan = NULL;
+  if (rlo_plan_create(request->session->context, problem, &options, &plan) !=
       RLO_OK) {
     return rlo__fail_last();
   }
-  rlo_context_stats before;
-  rlo_context_get_stats(session->context, &before);
-  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
-  /* Buffers are; sub-buffers of any offset take what an enqueue compiles. */
-  options.is_aligned = true;
-  rlo_plan *plan = NULL;
-  if (rlo_plan_create(session->context, problem, &options, &plan) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  int code = rlo_plan_prepare(plan) == RLO_OK ? launch(session, plan, problem)
-                                              : rlo__fail_last();
+  int code = rlo_plan_prepare(plan) == RLO_OK
+                 ? launch(request->session, plan, problem)
+                 : rlo__fail_last();
   if (code == RLO__EXIT_OK) {
     rlo_plan_info info;
     rlo_context_stats after;
     rlo_plan_get_info(plan, &info);
-    rlo_context_get_stats(session->context, &after);
+    rlo_context_get_stats(request->session->context, &after);
     print_warmed(request, pair, info.family, &before, &after);
   }
   rlo_plan_release(plan);
   return code;
 }
 
-static int warm_all(cache_request *request, rlo__session *session) {
-  rlo_problem *problem = calloc(1, sizeof(*problem));
-  if (problem == NULL) {
-    return rlo__fail("cannot get %zu bytes of memory", sizeof(*problem));
-  }
+static int warm_all(cache_request *request) {
   if (request->common.is_json) {
     rlo__json_begin_object(&request->json, NULL);
-    rlo__json_string(&request->json, "device", session->device_name);
+    rlo__json_string(&request->json, "device", request->session->device_name);
     rlo__json_begin_array(&request->json, "pairs");
   }
-  int code = RLO__EXIT_OK;
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < request->suite.count; ++n) {
-    code = warm_pair(request, session, &request->suite.pairs[n], problem);
-  }
+  int code = rlo__pair_suite_run(&request->suite, warm_pair, request);
   if (request->common.is_json) {
     rlo__json_end_array(&request->json);
     rlo__json_end_object(&request->json);
   }
-  free(problem);
   return code;
 }
 
@@ -212,7 +203,8 @@ static int warm_in_session(void *payload) {
   rlo__session session;
   int code = rlo__session_init(request->common.device_index, &session);
   if (code == RLO__EXIT_OK) {
-    code = warm_all(request, &session);
+    request->session = &session;
+    code = warm_all(request);
   }
   rlo__session_deinit(&session);
   return code;

@@ -2,11 +2,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/opencl.h"
-#include "relayout/ops.h"
 #include "relayout/shape.h"
 
 #include "command.h"
@@ -27,6 +25,8 @@ typedef struct tune_request {
   const char *permutation;
   double seconds;
   bool is_again;
+  /* While it is open. */
+  rlo__session *session;
   rlo__json json;
 } tune_request;
 
@@ -65,19 +65,16 @@ static void print_result(tune_request *request,
 }
 
 /* Measures one pair and saves the wisdom. */
-static int tune_pair(tune_request *request,
-                     rlo__session *session,
+static int tune_pair(void *payload,
                      const rlo__pair *pair,
-                     rlo_problem *problem) {
-  if (rlo_relayout_lower(&pair->src, &pair->dst, pair->permutation, problem) !=
-      RLO_OK) {
-    return rlo__fail_last();
-  }
+                     const rlo_problem *problem) {
+  tune_request *request = payload;
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.effort = RLO_EFFORT_MEASURE;
   options.measure_seconds = request->seconds;
   rlo_plan *plan = NULL;
-  if (rlo_plan_create(session->context, problem, &options, &plan) != RLO_OK) {
+  if (rlo_plan_create(request->session->context, problem, &options, &plan) !=
+      RLO_OK) {
     return rlo__fail_last();
   }
   rlo_plan_info info;
@@ -86,35 +83,27 @@ static int tune_pair(tune_request *request,
   int code = RLO__EXIT_OK;
   if (info.decision == RLO_PLAN_DECISION_MEASURE) {
     /* Saved after each pair, so that an interrupt loses nothing. */
-    code = rlo__wisdom_file_save(session->context, &request->path);
+    code = rlo__wisdom_file_save(request->session->context, &request->path);
   }
   rlo_plan_release(plan);
   return code;
 }
 
-static int tune_all(tune_request *request, rlo__session *session) {
-  rlo_problem *problem = calloc(1, sizeof(*problem));
-  if (problem == NULL) {
-    return rlo__fail("cannot get %zu bytes of memory", sizeof(*problem));
-  }
+static int tune_all(tune_request *request) {
   if (request->is_again) {
-    rlo_context_clear_wisdom(session->context);
+    rlo_context_clear_wisdom(request->session->context);
   }
   if (request->common.is_json) {
     rlo__json_begin_object(&request->json, NULL);
-    rlo__json_string(&request->json, "device", session->device_name);
+    rlo__json_string(&request->json, "device", request->session->device_name);
     rlo__json_string(&request->json, "path", request->path.text);
     rlo__json_begin_array(&request->json, "pairs");
   }
-  int code = RLO__EXIT_OK;
-  for (int32_t i = 0; i < request->suite.count && code == RLO__EXIT_OK; ++i) {
-    code = tune_pair(request, session, &request->suite.pairs[i], problem);
-  }
+  int code = rlo__pair_suite_run(&request->suite, tune_pair, request);
   if (request->common.is_json) {
     rlo__json_end_array(&request->json);
     rlo__json_end_object(&request->json);
   }
-  free(problem);
   return code;
 }
 
@@ -123,7 +112,8 @@ static int tune(void *payload) {
   rlo__session session;
   int code = rlo__session_init(request->common.device_index, &session);
   if (code == RLO__EXIT_OK) {
-    code = tune_all(request, &session);
+    request->session = &session;
+    code = tune_all(request);
   }
   rlo__session_deinit(&session);
   return code;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "relayout/ops.h"
+
 #include "display.h"
 #include "message.h"
 #include "options.h"
@@ -111,6 +113,25 @@ int rlo__pair_suite_read(rlo__pair_suite *suite,
   if (!is_stdin) {
     fclose(file);
   }
+  return code;
+}
+
+int rlo__pair_suite_run(const rlo__pair_suite *suite,
+                        rlo__pair_fn fn,
+                        void *payload) {
+  rlo_problem *problem = calloc(1, sizeof(*problem));
+  if (problem == NULL) {
+    return rlo__fail("cannot get %zu bytes of memory", sizeof(*problem));
+  }
+  int code = RLO__EXIT_OK;
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < suite->count; ++n) {
+    const rlo__pair *pair = &suite->pairs[n];
+    code = rlo_relayout_lower(
+               &pair->src, &pair->dst, pair->permutation, problem) == RLO_OK
+               ? fn(payload, pair, problem)
+               : rlo__fail_last();
+  }
+  free(problem);
   return code;
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "relayout/problem.h"
 #include "relayout/shape.h"
 
 /** Relayouts by their shapes, for the verbs that go through a list of them.
@@ -41,6 +42,16 @@ int rlo__pair_suite_add_line(rlo__pair_suite *suite,
 int rlo__pair_suite_read(rlo__pair_suite *suite,
                          const char *verb,
                          const char *path);
+
+/** Works on a pair, whose problem has been lowered. */
+typedef int (*rlo__pair_fn)(void *payload,
+                            const rlo__pair *pair,
+                            const rlo_problem *problem);
+
+/** Lowers each pair and calls `fn`, until one fails. */
+int rlo__pair_suite_run(const rlo__pair_suite *suite,
+                        rlo__pair_fn fn,
+                        void *payload);
 
 void rlo__pair_suite_deinit(rlo__pair_suite *suite);
 
