@@ -80,44 +80,42 @@ static void print_box(const rlo_box *box, int width) {
   printf("%-*s", width, text);
 }
 
-static int print_device_line(const sharded *s, int64_t device, int width) {
+/* What a device holds. */
+typedef struct part {
   rlo_box box;
-  rlo_shape shard;
+  rlo_shape shape;
   int64_t bytes;
-  rlo__shape_text text;
-  if (rlo_sharding_get_box(s->sharding, &s->shape, device, &box) != RLO_OK ||
-      rlo_sharding_get_shard_shape(s->sharding, &s->shape, device, &shard) !=
+} part;
+
+static int find_part(const sharded *s, int64_t device, part *out) {
+  if (rlo_sharding_get_box(s->sharding, &s->shape, device, &out->box) !=
           RLO_OK ||
-      rlo_shape_array_size(&shard, &bytes) != RLO_OK) {
+      rlo_sharding_get_shard_shape(
+          s->sharding, &s->shape, device, &out->shape) != RLO_OK ||
+      rlo_shape_array_size(&out->shape, &out->bytes) != RLO_OK) {
     return rlo__fail_last();
   }
-  printf("%6" PRId64 "  ", device);
-  print_box(&box, width);
-  printf("  %10" PRId64 "  %s\n", bytes, rlo__shape_text_make(&shard, &text));
   return RLO__EXIT_OK;
 }
 
-static int print_device_json(rlo__json *json,
-                             const sharded *s,
-                             int64_t device) {
-  rlo_box box;
-  rlo_shape shard;
-  int64_t bytes;
+static void print_part(int64_t device, const part *p, int width) {
   rlo__shape_text text;
-  if (rlo_sharding_get_box(s->sharding, &s->shape, device, &box) != RLO_OK ||
-      rlo_sharding_get_shard_shape(s->sharding, &s->shape, device, &shard) !=
-          RLO_OK ||
-      rlo_shape_array_size(&shard, &bytes) != RLO_OK) {
-    return rlo__fail_last();
-  }
+  printf("%6" PRId64 "  ", device);
+  print_box(&p->box, width);
+  printf("  %10" PRId64 "  %s\n",
+         p->bytes,
+         rlo__shape_text_make(&p->shape, &text));
+}
+
+static void print_part_json(rlo__json *json, int64_t device, const part *p) {
+  rlo__shape_text text;
   rlo__json_begin_object(json, NULL);
   rlo__json_int(json, "device", device);
-  rlo__json_ints(json, "start", box.start, box.rank);
-  rlo__json_ints(json, "limit", box.limit, box.rank);
-  rlo__json_string(json, "shape", rlo__shape_text_make(&shard, &text));
-  rlo__json_int(json, "bytes", bytes);
+  rlo__json_ints(json, "start", p->box.start, p->box.rank);
+  rlo__json_ints(json, "limit", p->box.limit, p->box.rank);
+  rlo__json_string(json, "shape", rlo__shape_text_make(&p->shape, &text));
+  rlo__json_int(json, "bytes", p->bytes);
   rlo__json_end_object(json);
-  return RLO__EXIT_OK;
 }
 
 /* Characters of the longest box. */
@@ -143,10 +141,12 @@ static int show_text(const sharded *s,
   int width = box_width(&s->shape);
   printf("device  %-*s  %10s  shape\n", width, "holds", "bytes");
   for (int64_t device = first; device < end; ++device) {
-    int code = print_device_line(s, device, width);
+    part p;
+    int code = find_part(s, device, &p);
     if (code != RLO__EXIT_OK) {
       return code;
     }
+    print_part(device, &p, width);
   }
   if (first == 0 && end == num_devices) {
     rlo__shard_picture_print(&s->shape, s->sharding, num_devices);
@@ -168,7 +168,11 @@ static int show_json(const sharded *s,
   rlo__json_int(&json, "num_devices", num_devices);
   rlo__json_begin_array(&json, "devices");
   for (int64_t device = first; device < end && code == RLO__EXIT_OK; ++device) {
-    code = print_device_json(&json, s, device);
+    part p;
+    code = find_part(s, device, &p);
+    if (code == RLO__EXIT_OK) {
+      print_part_json(&json, device, &p);
+    }
   }
   rlo__json_end_array(&json);
   rlo__json_end_object(&json);
