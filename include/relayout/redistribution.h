@@ -77,7 +77,9 @@ typedef struct rlo_redistribution_cost {
   int64_t replicate_bytes_sent, replicate_bytes_resident;
 } rlo_redistribution_cost;
 
-/** Makes a plan, in time and memory of the order of the number of devices.
+/** Makes a plan. Grids take no memory and time by the number of devices; boxes
+ *  take memory by their number, and are compared with those that overlap them
+ *  in dimension 0.
  *  @return RLO_OK; RLO_INVALID_ARGUMENT if `to` is not `from` permuted, of one
  *          element type; RLO_UNSUPPORTED for an unreduced destination; the
  *          statuses of rlo_sharding_validate; RLO_OUT_OF_MEMORY. On failure

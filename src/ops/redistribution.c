@@ -19,16 +19,6 @@ static rlo_status find_part(const rlo_sharding *sharding,
   return rlo_sharding_get_shard_shape(sharding, shape, device, &out->shape);
 }
 
-static rlo_status check_device(const rlo_redistribution *plan, int64_t device) {
-  if (device < 0 || device >= plan->num_devices) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "device %" PRId64 " is outside 0..%" PRId64,
-                    device,
-                    plan->num_devices - 1);
-  }
-  return RLO_OK;
-}
-
 /* Where a box lies in a part that holds it. */
 static rlo_status locate(const part *p,
                          const rlo_box *box,
@@ -133,7 +123,7 @@ rlo_status rlo_redistribution_lower_send(const rlo_redistribution *plan,
                                          rlo_problem_list **out_list) {
   RLO_REQUIRE(plan, piece, out_list);
   *out_list = NULL;
-  RLO_TRY(check_device(plan, device));
+  RLO_TRY(rlo__redistribution_check_device(plan, device));
   rlo_shape message;
   rlo_chain *chain;
   RLO_TRY(make_message(plan, piece, &message));
@@ -151,7 +141,7 @@ rlo_status rlo_redistribution_lower_receive(
     rlo_problem_list **out_list) {
   RLO_REQUIRE(plan, piece, out_list);
   *out_list = NULL;
-  RLO_TRY(check_device(plan, device));
+  RLO_TRY(rlo__redistribution_check_device(plan, device));
   rlo_shape message;
   rlo_chain *chain;
   RLO_TRY(make_message(plan, piece, &message));
@@ -169,7 +159,7 @@ rlo_status rlo_redistribution_lower_keep(const rlo_redistribution *plan,
                                          rlo_problem_list **out_list) {
   RLO_REQUIRE(plan, piece, out_list);
   *out_list = NULL;
-  RLO_TRY(check_device(plan, device));
+  RLO_TRY(rlo__redistribution_check_device(plan, device));
   rlo_chain *chain;
   RLO_TRY(begin_source(plan, device, piece, &chain));
   rlo_status status =

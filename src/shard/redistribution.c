@@ -203,7 +203,8 @@ static int64_t find_sender(const rlo_redistribution *plan,
   return rlo__holding_device(&plan->source, tile->tile, addend, copy);
 }
 
-static rlo_status check_device(const rlo_redistribution *plan, int64_t device) {
+rlo_status rlo__redistribution_check_device(const rlo_redistribution *plan,
+                                            int64_t device) {
   if (device < 0 || device >= plan->num_devices) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "device %" PRId64 " is outside 0..%" PRId64,
@@ -218,7 +219,7 @@ rlo_status rlo_redistribution_visit_receives(const rlo_redistribution *plan,
                                              rlo_redistribution_fn fn,
                                              void *payload) {
   RLO_REQUIRE(plan, fn);
-  RLO_TRY(check_device(plan, device));
+  RLO_TRY(rlo__redistribution_check_device(plan, device));
   rlo__holder receiver = rlo__holding_find(&plan->destination, device);
   if (receiver.tile < 0) {
     return RLO_OK;
@@ -247,7 +248,7 @@ rlo_status rlo_redistribution_visit_sends(const rlo_redistribution *plan,
                                           rlo_redistribution_fn fn,
                                           void *payload) {
   RLO_REQUIRE(plan, fn);
-  RLO_TRY(check_device(plan, device));
+  RLO_TRY(rlo__redistribution_check_device(plan, device));
   rlo__holder sender = rlo__holding_find(&plan->source, device);
   if (sender.tile < 0) {
     return RLO_OK;

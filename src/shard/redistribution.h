@@ -19,4 +19,8 @@ struct rlo_redistribution {
   rlo__holding source, destination;
 };
 
+/** RLO_OK; RLO_OUT_OF_RANGE for a device that takes no part. */
+RLO_NODISCARD rlo_status rlo__redistribution_check_device(
+    const rlo_redistribution *plan, int64_t device);
+
 #endif
