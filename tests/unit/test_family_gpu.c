@@ -75,11 +75,6 @@ static int64_t reach(int32_t number, int64_t step) {
   return axis < 0 ? step : step * argument(GRID_EXTENT, (int32_t)axis);
 }
 
-/* Division as the kernels do it. */
-static uint32_t quotient(uint32_t n, uint32_t magic, int32_t log2) {
-  return (uint32_t)(((uint64_t)(n + n) * magic) >> 32) >> log2;
-}
-
 /* The groups of a launch as the kernels decode them: each has coordinates of
  * its own, which count up. */
 static void check_decoding(void) {
@@ -93,35 +88,13 @@ static void check_decoding(void) {
       int32_t log2 = axes <= 8     ? (int32_t)argument(GRID_MAGIC, 8 + d)
                      : extent == 1 ? 0
                                    : 32 - __builtin_clz(extent - 1);
-      uint32_t next = quotient(rest, (uint32_t)argument(GRID_MAGIC, d), log2);
+      uint32_t next =
+          test_plan_quotient(rest, (uint32_t)argument(GRID_MAGIC, d), log2);
       ck_assert_uint_eq(rest - next * extent, (uint32_t)(expected % extent));
       expected /= extent;
       rest = next;
     }
     ck_assert_int_lt(rest, argument(GRID_EXTENT, 0));
-  }
-}
-
-RLO_TEST(test_family_gpu__divides_by_magic) {
-  static const uint32_t large[] = {
-      65535, 65536, 65537, 1000003, (1U << 30) - 1, 1U << 30, INT32_MAX};
-
-  enum { SMALL = 3000, NUM_LARGE = sizeof large / sizeof large[0] };
-
-  for (uint32_t k = 1; k < SMALL + NUM_LARGE; ++k) {
-    uint32_t d = k < SMALL ? k : large[k - SMALL];
-    int32_t log2;
-    uint32_t magic = (uint32_t)rlo__gpu_magic(d, &log2);
-    for (uint32_t q = 0; q <= INT32_MAX / d; q += 1 + INT32_MAX / d / 40) {
-      uint32_t n = q * d;
-      ck_assert_uint_eq(quotient(n, magic, log2), q);
-      n += n <= INT32_MAX - (d - 1) ? d - 1 : INT32_MAX - n;
-      ck_assert_uint_eq(quotient(n, magic, log2), n / d);
-      if (q == INT32_MAX / d) {
-        break; /* the next step leaves 32 bits */
-      }
-    }
-    ck_assert_uint_eq(quotient(INT32_MAX, magic, log2), INT32_MAX / d);
   }
 }
 
