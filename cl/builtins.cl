@@ -2,10 +2,10 @@
 /*
  * Declarations of the built-in functions that kernels use. PoCL parses those of
  * all of OpenCL C, 15,000 of them, with every program, which takes longer than
- * the program itself. So src/runtime/program_build.c tells it that they were
- * parsed already, and puts this text before the kernel's. A kernel that uses a
- * function which is not here is compiled with all declarations after all: it is
- * slower to build, and tests/kernels fails.
+ * the program itself. So src/runtime/program_build.c defines the macro of a
+ * header that was parsed already, and puts this text before the kernel's. A
+ * kernel that uses a function which is not here is compiled with all
+ * declarations after all: it is slower to build, and tests/kernels fails.
  */
 #ifndef RLO_BUILTINS_CL
 #define RLO_BUILTINS_CL
