@@ -60,6 +60,10 @@ typedef struct rlo_device_entry {
  * @return RLO_OK, also if the room suffices for some only;
  * RLO_INVALID_ARGUMENT; RLO_NOT_FOUND if there is no OpenCL platform or no
  * device; RLO_OUT_OF_MEMORY; RLO_DEVICE.
+ * Threads: safe, also as the first call of a process: this function and
+ * rlo_context_create_default enter the drivers one thread after the other. The
+ * caller's own first OpenCL call must not run at the same time: drivers are
+ * known that initialize themselves for one thread only (PoCL 3.1 and 6.0).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_device_list(rlo_device_entry *out_entries,
                                                  int32_t capacity,
@@ -128,6 +132,7 @@ rlo_context_create(cl_context context,
  *        default: the best GPU (most compute units), else another accelerator,
  *        else the CPU.
  * @return as rlo_context_create; RLO_NOT_FOUND if there is no such device.
+ * Threads: as rlo_device_list.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_context_create_default(int32_t device_number,

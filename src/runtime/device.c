@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/thread.h"
 #include "runtime/cl_error.h"
 
 enum { MAX_PLATFORMS = 64 };
@@ -362,8 +363,8 @@ fail:
   return status;
 }
 
-rlo_status rlo__device_list(rlo_device_entry **out_entries,
-                            int32_t *out_count) {
+static rlo_status list_devices(rlo_device_entry **out_entries,
+                               int32_t *out_count) {
   cl_platform_id platforms[MAX_PLATFORMS];
   cl_uint num_platforms = 0;
   cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, &num_platforms);
@@ -406,6 +407,17 @@ rlo_status rlo__device_list(rlo_device_entry **out_entries,
   *out_entries = entries;
   *out_count = count;
   return RLO_OK;
+}
+
+rlo_status rlo__device_list(rlo_device_entry **out_entries,
+                            int32_t *out_count) {
+  /* PoCL initializes itself in its first clGetDeviceIDs, and shows another
+   * thread devices that are half made, or none (3.1, 6.0). */
+  static rlo__mutex first_use = RLO__MUTEX_INIT;
+  rlo__mutex_lock(&first_use);
+  rlo_status status = list_devices(out_entries, out_count);
+  rlo__mutex_unlock(&first_use);
+  return status;
 }
 
 rlo_status rlo_device_list(rlo_device_entry *out_entries,
