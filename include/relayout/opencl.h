@@ -58,8 +58,8 @@ typedef struct rlo_device_entry {
  * @param out_entries  room for `capacity` entries; may be NULL if that is 0.
  * @param out_count    receives the number of devices.
  * @return RLO_OK, also if the room suffices for some only;
- * RLO_INVALID_ARGUMENT; RLO_NOT_FOUND if there is no OpenCL platform or no
- * device; RLO_OUT_OF_MEMORY; RLO_DEVICE.
+ * RLO_INVALID_ARGUMENT; RLO_NOT_FOUND if there is no OpenCL platform, or none
+ * has a device; RLO_OUT_OF_MEMORY; RLO_DEVICE.
  * Threads: safe, also as the first call of a process: this function and
  * rlo_context_create_default enter the drivers one thread after the other. The
  * caller's own first OpenCL call must not run at the same time: drivers are
@@ -68,6 +68,19 @@ typedef struct rlo_device_entry {
 RLO_API RLO_NODISCARD rlo_status rlo_device_list(rlo_device_entry *out_entries,
                                                  int32_t capacity,
                                                  int32_t *out_count);
+
+/**
+ * Finds a device by a part of its name, of its platform's or of its version,
+ * whatever the case: "pocl", "nvidia", "RTX 3090". The numbers of devices depend
+ * on the loader and on the drivers that are installed; names do not.
+ * @param name  a text of at least 1 character; borrowed.
+ * @param out_device_number  for rlo_context_create_default. If several devices
+ *        match, the one of them that would be the default.
+ * @return RLO_OK; RLO_NOT_FOUND, naming the devices there are, if none matches;
+ *         RLO_INVALID_ARGUMENT; as rlo_device_list. Threads: as rlo_device_list.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_device_find(const char *name,
+                                                 int32_t *out_device_number);
 
 /** Queries the properties of a device that planning uses. @return RLO_OK;
  *  RLO_INVALID_ARGUMENT for a NULL; RLO_DEVICE. */

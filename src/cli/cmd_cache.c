@@ -201,7 +201,7 @@ static int warm_all(cache_request *request) {
 static int warm_in_session(void *payload) {
   cache_request *request = payload;
   rlo__session session;
-  int code = rlo__session_init(request->common.device_index, &session);
+  int code = rlo__session_init(&request->common.device, &session);
   if (code == RLO__EXIT_OK) {
     request->session = &session;
     code = warm_all(request);
@@ -269,7 +269,7 @@ static int run(int argc, char **argv) {
     code = rlo__word_parse(argv[0], NULL, operands[0], words, 3, &word);
   }
   if (code == RLO__EXIT_OK && word != WARM &&
-      (request.suite_path != NULL || request.common.device_index >= 0)) {
+      (request.suite_path != NULL || request.common.is_device_given)) {
     code = rlo__fail_usage(
         argv[0], "--suite and --device are of warm, not of %s", words[word]);
   }
@@ -318,8 +318,9 @@ const rlo__command rlo__cmd_cache = {
         "                Without it 12 pairs of matrices and images of 1, 2 "
         "and 4\n"
         "                bytes to an element\n"
-        "  --device N    a device of `relayout devices`; the default device\n"
-        "                without it\n"
+        "  --device D    a device of `relayout devices`, by its number or a "
+        "part\n"
+        "                of its name; the default device without it\n"
         "  --no-isolate  use the OpenCL driver in this process\n"
         "  --json  print an object with the keys path, is_usable, reason,\n"
         "          entries, bytes; of warm with device and pairs, which have\n"

@@ -41,7 +41,7 @@ static void print(const copy_limit_request *request,
 static int measure(void *payload) {
   const copy_limit_request *request = payload;
   rlo__session session;
-  int code = rlo__session_init(request->common.device_index, &session);
+  int code = rlo__session_init(&request->common.device, &session);
   if (code == RLO__EXIT_OK) {
     double gb_per_s = 0;
     if (rlo_copy_limit(session.context,
@@ -107,8 +107,9 @@ const rlo__command rlo__cmd_copy_limit = {
         "can be faster. GB/s are decimal and count the bytes read and the\n"
         "bytes written.\n"
         "\n"
-        "  --device N    a device of `relayout devices`; the default device\n"
-        "                without it\n"
+        "  --device D    a device of `relayout devices`, by its number or a "
+        "part\n"
+        "                of its name; the default device without it\n"
         "  --bytes N     size of each buffer (67108864)\n"
         "  --rounds N    copies timed, of which the median counts (11)\n"
         "  --json        print an object with the keys device, bytes, rounds\n"

@@ -359,7 +359,7 @@ static int run_demo(void *payload) {
   d->request = request;
   int code = make_steps(d);
   if (code == RLO__EXIT_OK) {
-    code = rlo__session_init(request->common.device_index, &d->session);
+    code = rlo__session_init(&request->common.device, &d->session);
   }
   if (code == RLO__EXIT_OK) {
     request->table.device_name = d->session.device_name;
@@ -423,8 +423,9 @@ const rlo__command rlo__cmd_demo = {
         "the host reference. Times are medians; runs alternate with a plain\n"
         "copy of the batch, whose speed is the limit.\n"
         "\n"
-        "  --device N    a device of `relayout devices`; the default device\n"
-        "                without it\n"
+        "  --device D    a device of `relayout devices`, by its number or a "
+        "part\n"
+        "                of its name; the default device without it\n"
         "  --rounds N    how often each step is timed (15)\n"
         "  --small       2 images of 16 x 16 x 3\n"
         "  --json        print one object\n"

@@ -154,7 +154,9 @@ const rlo__command rlo__cmd_devices = {
         "\n"
         "Lists the devices of every OpenCL platform with the numbers that\n"
         "--device takes, and the limits that matter here. The default device\n"
-        "is marked with a star.\n"
+        "is marked with a star. Numbers depend on the drivers installed; "
+        "scripts\n"
+        "had better name a device: --device pocl\n"
         "\n"
         "  --json        print one object\n"
         "  --no-isolate  use the OpenCL driver in this process\n",

@@ -443,13 +443,13 @@ static int explain(explain_request *request, rlo_context *context) {
 static int explain_for_device(void *payload) {
   explain_request *request = payload;
   rlo__session session;
-  int code = rlo__session_init(request->common.device_index, &session);
+  int code = rlo__session_init(&request->common.device, &session);
   if (code == RLO__EXIT_OK) {
     request->report.device = *rlo_context_device_info(session.context);
     request->report.device_name = session.device_name;
     request->report.wisdom = session.wisdom;
     code = explain(request, session.context);
-  } else if (request->common.device_index < 0) {
+  } else if (!request->common.is_device_given) {
     fputs("relayout explain --class cpu needs no device.\n", stderr);
   }
   rlo__session_deinit(&session);
@@ -541,7 +541,7 @@ static int run(int argc, char **argv) {
     return code;
   }
   rlo_device_class wanted = request.plan_options.device_class;
-  if (request.common.device_index < 0 && wanted != RLO_DEVICE_CLASS_AUTO) {
+  if (!request.common.is_device_given && wanted != RLO_DEVICE_CLASS_AUTO) {
     e->device = typical_device(wanted);
     return explain(&request, NULL);
   }
@@ -564,9 +564,9 @@ const rlo__command rlo__cmd_explain = {
         "                in NumPy's transpose: --perm 1,0; -1 is the last one\n"
         "  --alpha A     scale the source, and add the destination, scaled\n"
         "  --beta B      too: dst = A * src + B * dst\n"
-        "  --device N    plan for this device of `relayout devices`; without "
-        "it\n"
-        "                for the default device\n"
+        "  --device D    plan for this device of `relayout devices`, by its\n"
+        "                number or a part of its name; without it for the\n"
+        "                default device\n"
         "  --class C     the kernels for cpu or gpu; without --device, plan "
         "for\n"
         "                a typical one and use no OpenCL at all\n"

@@ -193,8 +193,8 @@ static int show(const sharded *s,
   }
   int64_t first = 0;
   int64_t end = num_devices;
-  if (common->device_index >= 0) {
-    first = common->device_index;
+  if (common->device.index >= 0) {
+    first = common->device.index;
     if (first >= num_devices) {
       return rlo__fail(
           "device %" PRId64 " is outside 0..%" PRId64, first, num_devices - 1);
@@ -281,8 +281,8 @@ static int list_pieces(const rlo_redistribution *plan,
                        rlo__json *json) {
   int64_t end = rlo_redistribution_num_devices(plan);
   listing l = {.json = json};
-  if (common->device_index >= 0) {
-    l.device = common->device_index;
+  if (common->device.index >= 0) {
+    l.device = common->device.index;
     end = l.device + 1;
   }
   for (; l.device < end; ++l.device) {
@@ -298,9 +298,9 @@ static int explain_plan(const rlo_redistribution *plan,
                         const rlo__common_options *common) {
   rlo_redistribution_cost cost;
   int64_t num_devices = rlo_redistribution_num_devices(plan);
-  if (common->device_index >= num_devices) {
+  if (common->device.index >= num_devices) {
     return rlo__fail("device %d is outside 0..%" PRId64,
-                     common->device_index,
+                     common->device.index,
                      num_devices - 1);
   }
   if (rlo_redistribution_measure(plan, &cost) != RLO_OK) {
@@ -308,7 +308,7 @@ static int explain_plan(const rlo_redistribution *plan,
   }
   if (!common->is_json) {
     print_cost(&cost);
-    return common->device_index >= 0 ? list_pieces(plan, common, NULL)
+    return common->device.index >= 0 ? list_pieces(plan, common, NULL)
                                      : RLO__EXIT_OK;
   }
   rlo__json json = {0};
@@ -413,6 +413,12 @@ static int run(int argc, char **argv) {
   int code = rlo__options_take(&rlo__cmd_shard, argc, argv, &r, &common);
   if (code != RLO__EXIT_OK) {
     return code;
+  }
+  if (common.device.name[0] != '\0') {
+    return rlo__fail_usage("shard",
+                           "--device: '%s' is not a number: devices of a "
+                           "sharding have no names",
+                           common.device.name);
   }
   if (r.permutation != NULL && !r.is_explained) {
     return rlo__fail_usage("shard", "--perm needs --explain");

@@ -110,7 +110,7 @@ static int tune_all(tune_request *request) {
 static int tune(void *payload) {
   tune_request *request = payload;
   rlo__session session;
-  int code = rlo__session_init(request->common.device_index, &session);
+  int code = rlo__session_init(&request->common.device, &session);
   if (code == RLO__EXIT_OK) {
     request->session = &session;
     code = tune_all(request);
@@ -224,8 +224,9 @@ const rlo__command rlo__cmd_tune = {
         "                relayout-bench --pairs ttc57 prints such lines\n"
         "  --seconds S   begin no candidate after S seconds for each pair (2)\n"
         "  --again       measure again what is saved\n"
-        "  --device N    a device of `relayout devices`; the default device\n"
-        "                without it\n"
+        "  --device D    a device of `relayout devices`, by its number or a "
+        "part\n"
+        "                of its name; the default device without it\n"
         "  --json        print one object with the keys device, path and "
         "pairs\n"
         "  --no-isolate  use the OpenCL driver in this process\n"

@@ -93,10 +93,9 @@ static int run_in_session(state *s, rlo__session *session) {
 static int run_on_device(void *payload) {
   state *s = payload;
   rlo__session session;
-  const rlo__device_choice *devices = &s->c->request.stream.devices;
-  /* One is enough for what is small: the first. */
-  int code = rlo__session_init(devices->count == 0 ? -1 : devices->numbers[0],
-                               &session);
+  /* One is enough for what is small. */
+  int code = rlo__session_init(
+      rlo__device_choice_first(&s->c->request.stream.devices), &session);
   if (code == RLO__EXIT_OK) {
     code = run_in_session(s, &session);
   }

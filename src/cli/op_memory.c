@@ -146,11 +146,10 @@ static int run_on(const state *s, rlo_context *context) {
 
 static int run_on_device(void *payload) {
   const state *s = payload;
-  const rlo__device_choice *devices = &s->op->request->stream.devices;
   rlo__session session;
   /* One runs an operation as a whole: the first. */
-  int code = rlo__session_init(devices->count == 0 ? -1 : devices->numbers[0],
-                               &session);
+  int code = rlo__session_init(
+      rlo__device_choice_first(&s->op->request->stream.devices), &session);
   if (code == RLO__EXIT_OK) {
     code = run_on(s, session.context);
   }

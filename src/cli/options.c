@@ -35,15 +35,46 @@ static int next_option(int argc, char **argv, const struct option *options) {
   return option;
 }
 
-static int parse_device_index(const char *verb,
-                              const char *text,
-                              int32_t *out_device_index) {
-  int64_t index = 0;
-  int code = rlo__number_parse(verb, "--device", text, 0, INT32_MAX, &index);
-  if (code == RLO__EXIT_OK) {
-    *out_device_index = (int32_t)index;
+/* A number, or a part of a name. */
+static int parse_device_part(const char *verb,
+                             const char *text,
+                             size_t length,
+                             rlo__device_ref *out_device) {
+  static const char *const words[] = {"all", "default", "none"};
+  *out_device = (rlo__device_ref){.index = -1};
+  if (length == 0 || length >= sizeof(out_device->name)) {
+    return rlo__fail_usage(verb,
+                           "--device: '%.*s' has %zu characters: a name has 1 "
+                           "to %zu",
+                           length < 40 ? (int)length : 40,
+                           text,
+                           length,
+                           sizeof(out_device->name) - 1);
   }
+  memcpy(out_device->name, text, length);
+  for (size_t n = 0; n < sizeof(words) / sizeof(words[0]); ++n) {
+    if (strcmp(out_device->name, words[n]) == 0) {
+      return rlo__fail_usage(
+          verb, "--device: '%s' cannot stand here", words[n]);
+    }
+  }
+  if (out_device->name[strspn(out_device->name, "-0123456789")] != '\0') {
+    return RLO__EXIT_OK;
+  }
+  int64_t index = 0;
+  int code = rlo__number_parse(
+      verb, "--device", out_device->name, 0, INT32_MAX, &index);
+  *out_device = (rlo__device_ref){.index = (int32_t)index};
   return code;
+}
+
+static int parse_device(const char *verb,
+                        const char *text,
+                        rlo__device_ref *out_device) {
+  *out_device = (rlo__device_ref){.index = -1};
+  return strcmp(text, "default") == 0
+             ? RLO__EXIT_OK
+             : parse_device_part(verb, text, strlen(text), out_device);
 }
 
 void rlo__command_print_help(const rlo__command *command) {
@@ -58,7 +89,7 @@ int rlo__options_take(const rlo__command *command,
                       char **argv,
                       void *request,
                       rlo__common_options *out_common) {
-  *out_common = (rlo__common_options){.device_index = -1,
+  *out_common = (rlo__common_options){.device = {.index = -1},
                                       .is_isolated = true,
                                       .arguments = argv,
                                       .num_arguments = argc};
@@ -77,7 +108,8 @@ int rlo__options_take(const rlo__command *command,
         out_common->is_json = true;
         break;
       case RLO__OPTION_DEVICE:
-        code = parse_device_index(argv[0], optarg, &out_common->device_index);
+        out_common->is_device_given = true;
+        code = parse_device(argv[0], optarg, &out_common->device);
         break;
       case RLO__OPTION_NO_ISOLATE:
         out_common->is_isolated = false;
@@ -228,41 +260,38 @@ int rlo__device_choice_parse(const char *verb,
     return RLO__EXIT_OK;
   }
   for (const char *rest = text;; ++rest) {
-    int64_t number = 0;
-    int code = parse_int64(verb, "--device", &rest, &number);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
-    if (number < 0 || number > INT32_MAX) {
-      return rlo__fail_usage(verb,
-                             "--device: %" PRId64 " is not within 0 .. %d",
-                             number,
-                             INT32_MAX);
-    }
-    for (int32_t n = 0; n < out_choice->count; ++n) {
-      if (out_choice->numbers[n] == number) {
-        return rlo__fail_usage(
-            verb, "--device: '%s' names %" PRId64 " twice", text, number);
-      }
-    }
+    size_t length = strcspn(rest, ",");
     if (out_choice->count == RLO__MAX_DEVICES) {
       return rlo__fail_usage(verb,
                              "--device: '%s' has more than %d devices",
                              text,
                              RLO__MAX_DEVICES);
     }
-    out_choice->numbers[out_choice->count++] = (int32_t)number;
+    rlo__device_ref *device = &out_choice->devices[out_choice->count];
+    int code = parse_device_part(verb, rest, length, device);
+    if (code != RLO__EXIT_OK) {
+      return code;
+    }
+    for (int32_t n = 0; n < out_choice->count; ++n) {
+      const rlo__device_ref *other = &out_choice->devices[n];
+      if (other->index == device->index &&
+          strcmp(other->name, device->name) == 0) {
+        return rlo__fail_usage(
+            verb, "--device: '%s' names %.*s twice", text, (int)length, rest);
+      }
+    }
+    ++out_choice->count;
+    rest += length;
     if (*rest == '\0') {
       return RLO__EXIT_OK;
     }
-    if (*rest != ',') {
-      return rlo__fail_usage(
-          verb,
-          "--device: '%s' is no number, no list of numbers between commas, "
-          "and not all, default or none",
-          text);
-    }
   }
+}
+
+const rlo__device_ref *rlo__device_choice_first(
+    const rlo__device_choice *choice) {
+  static const rlo__device_ref by_default = {.index = -1};
+  return choice->count == 0 ? &by_default : &choice->devices[0];
 }
 
 bool rlo__number_is_exact(const char *text, double value) {

@@ -79,20 +79,29 @@ typedef struct rlo__int_list {
 /** Maximum number of devices that run one job. */
 #define RLO__MAX_DEVICES 16
 
-/** --device of a verb that uses several: numbers between commas, all, default,
- *  or none. */
+/** A device of the command line. */
+typedef struct rlo__device_ref {
+  /** As rlo_device_find takes it; empty: by its index. */
+  char name[64];
+  /** Of `relayout devices`; -1: the default device. */
+  int32_t index;
+} rlo__device_ref;
+
+/** --device of a verb that uses several: numbers and names between commas, all,
+ *  default, or none. */
 typedef struct rlo__device_choice {
   bool is_none;
   bool is_all;
-  /** 0 without numbers: the default device, unless one of the above. */
+  /** 0: the default device, unless one of the above. */
   int32_t count;
-  int32_t numbers[RLO__MAX_DEVICES];
+  rlo__device_ref devices[RLO__MAX_DEVICES];
 } rlo__device_choice;
 
 /** Options that many verbs have. */
 typedef struct rlo__common_options {
-  /** --device: an index of `relayout devices`; -1: the default device. */
-  int32_t device_index;
+  /** --device; the default device without it. */
+  rlo__device_ref device;
+  bool is_device_given;
   /** --json */
   bool is_json;
   /** False with --no-isolate. True: OpenCL is used in a child process. */
@@ -152,6 +161,10 @@ int rlo__size_parse(const char *verb,
 int rlo__device_choice_parse(const char *verb,
                              const char *text,
                              rlo__device_choice *out_choice);
+
+/** Returns the first device of a choice, which is not none. */
+const rlo__device_ref *rlo__device_choice_first(
+    const rlo__device_choice *choice);
 
 /** Whether a number is exactly the integer that a text of digits alone is; true
  *  for any other text. */

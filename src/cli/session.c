@@ -89,12 +89,18 @@ static int fail_cl(const char *call, cl_int code) {
   return rlo__fail("%s failed with OpenCL error %d", call, (int)code);
 }
 
-int rlo__session_init(int32_t device_index, rlo__session *out_session) {
+int rlo__session_init(const rlo__device_ref *device_ref,
+                      rlo__session *out_session) {
   *out_session = (rlo__session){0};
+  int32_t device_number = device_ref->index;
+  if (device_ref->name[0] != '\0' &&
+      rlo_device_find(device_ref->name, &device_number) != RLO_OK) {
+    return rlo__fail_last();
+  }
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
   options.cache_dir = rlo__cache_dir();
   if (rlo_context_create_default(
-          device_index, &options, &out_session->context) != RLO_OK) {
+          device_number, &options, &out_session->context) != RLO_OK) {
     return rlo__fail_last();
   }
   load_wisdom(out_session->context, &out_session->wisdom);

@@ -8,6 +8,8 @@
 
 #include "relayout/opencl.h"
 
+#include "options.h"
+
 /** A device opened by the command, and the files that the command keeps for
  *  devices: compiled programs and wisdom. Functions that return an int return
  *  RLO__EXIT_OK, or print the reason and return RLO__EXIT_FAILURE. */
@@ -50,11 +52,12 @@ typedef struct rlo__session {
 } rlo__session;
 
 /**
- * Opens a device by its index in `relayout devices`; -1: the default device.
- * Loads the wisdom file if there is one; an invalid file costs speed only and
- * is reported on standard error. rlo__session_deinit must follow in any case.
+ * Opens a device. Loads the wisdom file if there is one; an invalid file costs
+ * speed only and is reported on standard error. rlo__session_deinit must follow
+ * in any case.
  */
-int rlo__session_init(int32_t device_index, rlo__session *out_session);
+int rlo__session_init(const rlo__device_ref *device_ref,
+                      rlo__session *out_session);
 void rlo__session_deinit(rlo__session *session);
 
 /** Creates a buffer of max(bytes, 1) bytes; release it with

@@ -84,11 +84,12 @@ static int open_devices(run *r) {
     return rlo__fail("cannot get memory for %d devices", count);
   }
   for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
-    int32_t number = choice->is_all       ? n
-                     : choice->count == 0 ? -1
-                                          : choice->numbers[n];
+    const rlo__device_ref numbered = {.index = n};
     ++r->num_sessions;
-    code = rlo__session_init(number, &r->sessions[n]);
+    code = rlo__session_init(choice->is_all ? &numbered
+                             : n == 0       ? rlo__device_choice_first(choice)
+                                            : &choice->devices[n],
+                             &r->sessions[n]);
     if (code == RLO__EXIT_OK) {
       add_name(r->result, r->sessions[n].device_name);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/device.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,16 @@ enum { MAX_PLATFORMS = 64 };
 
 /** Room for a string of the driver; longer ones fail and are read as empty. */
 enum { MAX_TEXT_BYTES = 1024 };
+
+/** Appends a name to a list of names, if there is room. */
+static void append_name(char *names, size_t names_bytes, const char *name) {
+  size_t length = strlen(names);
+  (void)snprintf(names + length,
+                 names_bytes - length,
+                 "%s%s",
+                 length == 0 ? "" : ", ",
+                 name);
+}
 
 /** Copies a string, truncated to fit. */
 static void copy_cut(char *to, size_t to_bytes, const char *from) {
@@ -261,12 +272,17 @@ static const char *kind_words(const rlo_device_entry *entry) {
   return "a simulator";
 }
 
+static bool is_preferred(const rlo_device_entry *entry,
+                         const rlo_device_entry *over) {
+  int32_t gain = preference(entry) - preference(over);
+  return gain > 0 ||
+         (gain == 0 && entry->info.compute_units > over->info.compute_units);
+}
+
 static void choose_default(rlo_device_entry *entries, int32_t count) {
   int32_t best = 0;
   for (int32_t i = 1; i < count; ++i) {
-    int32_t gain = preference(&entries[i]) - preference(&entries[best]);
-    if (gain > 0 || (gain == 0 && entries[i].info.compute_units >
-                                      entries[best].info.compute_units)) {
+    if (is_preferred(&entries[i], &entries[best])) {
       best = i;
     }
   }
@@ -363,6 +379,22 @@ fail:
   return status;
 }
 
+/** Drivers are installed, and none has a device. */
+static rlo_status fail_empty(const cl_platform_id *platforms, cl_uint count) {
+  char names[256] = "";
+  for (cl_uint i = 0; i < count; ++i) {
+    char name[128];
+    get_platform_name(platforms[i], name, sizeof name);
+    append_name(names, sizeof names, name);
+  }
+  return RLO_FAIL(RLO_NOT_FOUND,
+                  "no OpenCL platform has a device: %s %s installed and %s "
+                  "nothing that it can use, or a setting turns it off",
+                  names,
+                  count == 1 ? "is" : "are",
+                  count == 1 ? "finds" : "find");
+}
+
 static rlo_status list_devices(rlo_device_entry **out_entries,
                                int32_t *out_count) {
   cl_platform_id platforms[MAX_PLATFORMS];
@@ -395,13 +427,7 @@ static rlo_status list_devices(rlo_device_entry **out_entries,
   }
   if (count == 0) {
     rlo__free(entries);
-    return status != RLO_OK
-               ? status
-               : RLO_FAIL(RLO_NOT_FOUND,
-                          "none of the %u OpenCL platforms has a device: "
-                          "install a driver, such as pocl-opencl-icd for the "
-                          "CPU or the one of your GPU's vendor",
-                          (unsigned)num_platforms);
+    return status != RLO_OK ? status : fail_empty(platforms, num_platforms);
   }
   choose_default(entries, count);
   *out_entries = entries;
@@ -438,4 +464,57 @@ rlo_status rlo_device_list(rlo_device_entry *out_entries,
   *out_count = count;
   rlo__free(entries);
   return RLO_OK;
+}
+
+/* ASCII only: what a driver writes in other bytes matches as it is. */
+static bool is_part_of(const char *part, const char *text) {
+  for (; *text != '\0'; ++text) {
+    size_t i = 0;
+    while (part[i] != '\0' &&
+           tolower((unsigned char)part[i]) == tolower((unsigned char)text[i])) {
+      ++i;
+    }
+    if (part[i] == '\0') {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool is_named(const rlo_device_entry *entry, const char *name) {
+  return is_part_of(name, entry->device_name) ||
+         is_part_of(name, entry->platform_name) ||
+         is_part_of(name, entry->device_version);
+}
+
+rlo_status rlo_device_find(const char *name, int32_t *out_device_number) {
+  RLO_REQUIRE(name, out_device_number);
+  if (name[0] == '\0') {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the name of a device is empty");
+  }
+  rlo_device_entry *entries = NULL;
+  int32_t count = 0;
+  RLO_TRY(rlo__device_list(&entries, &count));
+  char names[256] = "";
+  const rlo_device_entry *best = NULL;
+  for (int32_t i = 0; i < count; ++i) {
+    append_name(names, sizeof names, entries[i].device_name);
+    if (is_named(&entries[i], name) &&
+        (best == NULL || is_preferred(&entries[i], best))) {
+      best = &entries[i];
+    }
+  }
+  rlo_status status = RLO_OK;
+  if (best != NULL) {
+    *out_device_number = best->device_number;
+  } else {
+    status = RLO_FAIL(RLO_NOT_FOUND,
+                      "no device, platform or version is named '%.120s': "
+                      "there %s %s",
+                      name,
+                      count == 1 ? "is" : "are",
+                      names);
+  }
+  rlo__free(entries);
+  return status;
 }

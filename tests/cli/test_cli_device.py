@@ -31,6 +31,14 @@ class Devices(CliCase):
 
     def test_no_such_device(self):
         self.fails(1, "9999", "copy-limit", "--device", "9999")
+        self.fails(1, "no device, platform or version is named 'x;1'",
+                   "copy-limit", "--device", "x;1")
+        # A driver, which its own setting leaves without a device.
+        self.fails(1, ["has a device", "Portable Computing Language"],
+                   "devices", env={"POCL_DEVICES": "none"})
+        for name in "pocl", "PORTABLE computing", "default":
+            self.ok("copy-limit", "--device", name, "--bytes", "4096",
+                    "--rounds", "1")
 
 
 # Small arrays stay on the host otherwise.

@@ -229,7 +229,7 @@ class Refusals(OpCase):
         op = ["op", "transpose", "in.npy", "out.npy"]
         for text in "0", "1MB", "x":
             self.fails(2, ["--memory", text], *op, "--memory", text)
-        for text in "x", "0,0", "all,0":
+        for text in "x,x", "0,0", "all,0":
             self.fails(2, ["--device", "--help"], *op, "--device", text)
         self.fails(2, "excludes --device", *op, "--host", "--device", "none")
 

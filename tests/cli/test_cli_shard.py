@@ -50,6 +50,8 @@ rows are dimension 1
                    "shard", "f32[4]", "{devices=[2,]<=[2]}")
         self.fails(1, "the sharding is for arrays of rank 2",
                    "shard", "f32[4]", "{devices=[2,1]<=[2]}")
+        self.fails(2, "'x' is not a number", "shard", "--device", "x", "f32[4]",
+                   "{replicated}")
         self.fails(1, "device 2 is outside 0..1", "shard", "--device", "2",
                    "f32[4]", "{devices=[2]<=[2]}")
         self.fails(1, "the sharding is for 2 devices, and there are 3",

@@ -395,8 +395,8 @@ class Estimate(StreamCase):
         self.fails(2, "64 bits", *convert, "--memory", "9" * 30)
         self.fails(2, "9000000000TiB is not within", *convert, "--memory",
                    "9000000000TiB")
-        for text in ("x", "0,", "0,0", "-1", "all,0", "0;1", "2147483648",
-                     "default,0"):
+        for text in ("x,x", "0,", "0,0", "-1", "all,0", "2147483648",
+                     "default,0", "0,none", "", "x" * 64):
             self.fails(2, ["--device", "--help"], *convert, "--device", text)
         self.fails(2, "more than 16", *convert, "--device",
                    ",".join(map(str, range(17))))

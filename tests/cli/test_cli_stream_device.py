@@ -21,7 +21,7 @@ class Device(StreamCase):
     def test_bytes(self):
         self.ok("convert", "--host", "in.npy", "whole.npy", "--perm", "1,0",
                 "--to", "{1,0:T(8,128)fill(one)}")
-        for device in [], ["--device", "0"], ["--device", "all"]:
+        for device in [], ["--device", "PoCL"], ["--device", "all"]:
             told = [json.loads(line) for line in self.ok(
                 *self.arguments, "--to", "{1,0:T(8,128)fill(one)}", "--json",
                 "--verify", *device).splitlines()]

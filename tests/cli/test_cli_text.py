@@ -138,7 +138,9 @@ class Usage(CliCase):
 
     def test_wrong_numbers(self):
         limit = ["copy-limit"]
-        self.fails(2, "'x'", *limit, "--device", "x")
+        self.fails(2, "'' has 0 characters", *limit, "--device", "")
+        self.fails(2, "64 characters", *limit, "--device", "x" * 64)
+        self.fails(2, "'all' cannot stand here", *limit, "--device", "all")
         self.fails(2, "-1 is not within 0 ..", *limit, "--device", "-1")
         self.fails(2, "2147483648 is not within", *limit, "--device",
                    "2147483648")

@@ -61,6 +61,40 @@ RLO_TEST(test_context__lists_devices_with_one_default) {
   free(entries);
 }
 
+RLO_TEST(test_context__finds_devices_by_name) {
+  int32_t count = 0;
+  rlo_device_entry entries[16];
+  ck_assert_int_eq(rlo_device_list(entries, 16, &count), RLO_OK);
+  for (int32_t i = 0; i < count && i < 16; ++i) {
+    const rlo_device_entry *found = NULL;
+    int32_t number = -1;
+    ck_assert_int_eq(rlo_device_find(entries[i].device_name, &number), RLO_OK);
+    ck_assert(number >= 0 && number < count);
+    found = &entries[number];
+    ck_assert_ptr_nonnull(strstr(found->device_name, entries[i].device_name));
+  }
+  int32_t number = -7;
+  ck_assert_int_eq(rlo_device_find("no such driver", &number), RLO_NOT_FOUND);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "'no such driver'"));
+  ck_assert_ptr_nonnull(
+      strstr(rlo_error_last()->message, entries[0].device_name));
+  ck_assert_int_eq(rlo_device_find("", &number), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_device_find(NULL, &number), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_device_find("x", NULL), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(number, -7);
+}
+
+/* The case of letters does not count, and versions are searched too: PoCL has
+ * its name there only. */
+RLO_TEST(test_context__finds_pocl) {
+  int32_t numbers[3] = {-1, -2, -3};
+  ck_assert_int_eq(rlo_device_find("PoCL", &numbers[0]), RLO_OK);
+  ck_assert_int_eq(rlo_device_find("pocl", &numbers[1]), RLO_OK);
+  ck_assert_int_eq(rlo_device_find("portable COMPUTING", &numbers[2]), RLO_OK);
+  ck_assert_int_eq(numbers[0], numbers[1]);
+  ck_assert_int_eq(numbers[0], numbers[2]);
+}
+
 RLO_TEST(test_context__knows_the_cpu_of_pocl) {
   int32_t count = 0;
   rlo_device_entry entries[16];

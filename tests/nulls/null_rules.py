@@ -88,6 +88,7 @@ NULL_ONLY = {
     "buffer_create": "its buffer would have to be released",
     "buffer_release": "the buffer is what other calls use",
     "copy_limit": "it measures",
+    "device_find": "no device has the name",
     "device_list": "its list may be empty",
     "error_set": "it returns its argument",
     "gradient_input": "it needs a gradient that runs",
@@ -104,7 +105,7 @@ NULL_ONLY = {
 }
 
 # Functions that ask the OpenCL loader although no argument is of OpenCL.
-ASKS_LOADER = {"context_create_default", "device_list"}
+ASKS_LOADER = {"context_create_default", "device_find", "device_list"}
 
 # Valid arguments by type. `o` is a struct objects (null_objects.h); what begins
 # with device_ needs a device. An output (a pointer named out_...) needs no entry,
