@@ -30,10 +30,18 @@ RLO_NODISCARD rlo_status rlo__timing_init(rlo_context *context,
 void rlo__timing_deinit(rlo__timing *timing);
 
 /**
+ * Chooses between two measurements of a command: that of the device's clock,
+ * unless it is less than 1/10,000 of the host's, which also waits, or longer
+ * than that. Some drivers' clocks stand still (Mesa 22.3's llvmpipe counts 1 ns
+ * for 10 ms) or count in another unit.
+ */
+double rlo__timing_choose(double host_nanos, double device_nanos);
+
+/**
  * Waits for the event of a command, and releases it.
  * @param begun  rlo__clock_seconds() before the command was enqueued.
- * @param out_nanos  how long the command took by the device's clock; without
- *                   profiling information, the host's time since `begun`.
+ * @param out_nanos  how long the command took by the device's clock; where that
+ *                   is not believed, or unknown, the host's time since `begun`.
  * @return RLO_OK; RLO_DEVICE.
  */
 RLO_NODISCARD rlo_status rlo__timing_wait(cl_event event,

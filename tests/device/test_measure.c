@@ -10,6 +10,7 @@
 #include "relayout/ops.h"
 #include "relayout/plan.h"
 #include "relayout/text.h"
+#include "runtime/timing.h"
 #include "support/device_suite.h"
 
 /* Building kernels takes most of the time: few candidates, and one shape. */
@@ -77,6 +78,30 @@ static void measure(const char *src, const char *dst) {
   lower(src, dst);
   rlo_plan_info info = plan(device.context, &options);
   ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_MEASURE);
+}
+
+RLO_TEST(test_measure__a_clock_that_does_not_run_is_not_believed) {
+  static const struct {
+    double host_nanos, device_nanos, chosen;
+  } cases[] = {
+      {10e6, 9e6, 9e6},
+      /* A kernel of 2 us, for which the host waits 100 us. */
+      {100e3, 2e3, 2e3},
+      /* Clocks that differ by a little. */
+      {10e6, 10.5e6, 10.5e6},
+      /* One that stands still, and one that counts microseconds as 1 ns. */
+      {10e6, 1, 10e6},
+      {10e6, 900, 10e6},
+      /* One that is ahead of all that has passed. */
+      {10e6, 12e6, 10e6},
+      {10e6, 9e12, 10e6},
+  };
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    ck_assert_double_eq(
+        rlo__timing_choose(cases[i].host_nanos, cases[i].device_nanos),
+        cases[i].chosen);
+  }
 }
 
 RLO_TEST(test_measure__measures_once_and_remembers) {
