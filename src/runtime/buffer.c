@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/status.h"
 #include "runtime/cl_error.h"
 #include "runtime/context.h"
@@ -46,17 +47,28 @@ rlo_status rlo_buffer_create(rlo_context *context,
   *out_buffer = NULL;
   RLO_TRY(rlo__context_check_process(context));
   RLO_TRY(rlo__context_check_buffer(context, bytes));
-  RLO_TRY(reserve(context, bytes));
+  rlo__buffer_record *record = rlo__alloc(sizeof *record);
+  if (record == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status = reserve(context, bytes);
+  if (status != RLO_OK) {
+    rlo__free(record);
+    return status;
+  }
   cl_int code = CL_SUCCESS;
-  cl_mem buffer = clCreateBuffer(
+  record->bytes = bytes;
+  record->buffer = clCreateBuffer(
       context->cl_context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
-  rlo_status status = rlo__cl_error_check("clCreateBuffer", code);
+  status = rlo__cl_error_check("clCreateBuffer", code);
   if (status != RLO_OK) {
     atomic_fetch_sub(&context->buffer_bytes, bytes);
+    rlo__free(record);
     return rlo__status_prefix(
         status, "a buffer of %lld bytes: ", (long long)bytes);
   }
-  *out_buffer = buffer;
+  *out_buffer = record->buffer;
+  rlo__buffer_records_add(&context->buffers, record);
   return RLO_OK;
 }
 
@@ -64,10 +76,12 @@ void rlo_buffer_release(rlo_context *context, cl_mem buffer) {
   if (context == NULL || buffer == NULL || getpid() != context->pid) {
     return;
   }
-  size_t bytes = 0;
-  if (clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL) ==
-      CL_SUCCESS) {
-    atomic_fetch_sub(&context->buffer_bytes, (int_fast64_t)bytes);
+  /* Before the driver may use the handle for another buffer. */
+  rlo__buffer_record *record =
+      rlo__buffer_records_take(&context->buffers, buffer);
+  if (record != NULL) {
+    atomic_fetch_sub(&context->buffer_bytes, record->bytes);
+    rlo__free(record);
   }
   clReleaseMemObject(buffer);
 }

@@ -221,6 +221,7 @@ rlo_status rlo_context_create(cl_context context,
   RLO_TRY_GOTO(query_work_item_sizes(made));
   rlo__device_get_name(device, made->device_name, sizeof made->device_name);
   RLO_TRY_GOTO(init_planning(made));
+  RLO_TRY_GOTO(rlo__buffer_records_init(&made->buffers));
   made->memory_budget_bytes = read.memory_budget_bytes;
   if (made->memory_budget_bytes == 0) {
     int64_t memory_bytes = made->device_info.global_memory_bytes;
@@ -308,6 +309,7 @@ void rlo__context_unref(rlo_context *context) {
   }
   rlo__worker_destroy(context->worker);
   deinit_planning(context);
+  rlo__buffer_records_deinit(&context->buffers);
   rlo__program_cache_destroy(context->programs);
   rlo__disk_cache_destroy(context->disk);
   if (context->cl_device != NULL) {

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "plan/wisdom.h"
 #include "relayout/opencl.h"
+#include "runtime/buffer_records.h"
 #include "runtime/plan_memo.h"
 #include "runtime/program_cache.h"
 #include "runtime/worker.h"
@@ -41,6 +42,7 @@ struct rlo_context {
   /** What was planned before. */
   rlo__plan_memo memo;
   int64_t memory_budget_bytes;
+  rlo__buffer_records buffers;
   atomic_int_fast64_t buffer_bytes;
   atomic_int_fast64_t launches;
   /** For tests: how often the planner ran, and how many texts of programs were
