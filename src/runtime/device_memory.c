@@ -6,6 +6,7 @@
 #include "base/thread.h"
 #include "runtime/cl_error.h"
 #include "runtime/command_log.h"
+#include "runtime/command_watch.h"
 #include "runtime/operand.h"
 #include "runtime/plan_handle.h"
 
@@ -18,6 +19,7 @@ enum {
 struct rlo__device_queue {
   rlo_context *context;
   cl_command_queue queue;
+  rlo__command_watch watch;
   rlo__mutex mutex;
   bool has_mutex;
   /** Guarded by the mutex; the last freed first. */
@@ -39,6 +41,7 @@ rlo_status rlo__device_queue_create(rlo_context *context,
   cl_int code = CL_SUCCESS;
   RLO_TRY_GOTO(rlo__mutex_init(&made->mutex));
   made->has_mutex = true;
+  RLO_TRY_GOTO(rlo__command_watch_init(&made->watch));
   made->queue =
       clCreateCommandQueue(context->cl_context,
                            context->cl_device,
@@ -96,8 +99,9 @@ void rlo__device_queue_release(rlo__device_queue *queue) {
     destroy_free_list(queue);
     rlo__mutex_deinit(&queue->mutex);
   }
-  if (queue->queue != NULL &&
-      rlo__context_check_process(queue->context) == RLO_OK) {
+  const bool is_here = rlo__context_check_process(queue->context) == RLO_OK;
+  rlo__command_watch_deinit(&queue->watch, is_here);
+  if (queue->queue != NULL && is_here) {
     clReleaseCommandQueue(queue->queue);
   }
   rlo_context_release(queue->context);
@@ -247,6 +251,7 @@ void rlo__device_memory_free(rlo__device_memory *memory) {
       clReleaseEvent(memory->ready);
       memory->ready = NULL;
     }
+    memory->written_by = 0;
     rlo__mutex_lock(&queue->mutex);
     is_reusable = queue->num_free < MAX_FREE &&
                   queue->free_bytes + memory->bytes <=
@@ -273,6 +278,7 @@ void rlo__device_memory_set_ready(rlo__device_memory *memory, cl_event event) {
     clReleaseEvent(memory->ready);
   }
   memory->ready = event;
+  memory->written_by = rlo__command_watch_add(&memory->queue->watch, event);
 }
 
 /* --------------------------------------------------------------- transfers */
@@ -309,6 +315,7 @@ rlo_status rlo__device_memory_write(rlo__device_memory *memory,
                                     int64_t bytes) {
   rlo__device_queue *queue = memory->queue;
   RLO_TRY(rlo__context_check_process(queue->context));
+  memory->written_by = 0;
   return RLO_CL(clEnqueueWriteBuffer,
                 queue->queue,
                 memory->buffer,
@@ -321,9 +328,14 @@ rlo_status rlo__device_memory_write(rlo__device_memory *memory,
                 NULL);
 }
 
-/** Checks that the command that writes the data has not failed, which only its
- *  event shows. */
-static rlo_status check_ready(const rlo__device_memory *memory) {
+rlo_status rlo__device_memory_check(const rlo__device_memory *memory) {
+  if (memory == NULL) {
+    return RLO_OK;
+  }
+  if (memory->written_by > 0) {
+    return rlo__command_watch_check(&memory->queue->watch, memory->written_by);
+  }
+  /* The caller's event. */
   if (memory->ready == NULL) {
     return RLO_OK;
   }
@@ -338,7 +350,7 @@ static rlo_status check_ready(const rlo__device_memory *memory) {
                              RLO_DEVICE,
                              "clGetEventInfo",
                              execution,
-                             "the kernel that writes this data has failed "
+                             "the command that writes this data has failed "
                              "with %s (%d)",
                              rlo__cl_error_name(execution),
                              (int)execution)
@@ -351,7 +363,7 @@ rlo_status rlo__device_memory_read(rlo__device_memory *memory,
   rlo__device_queue *queue = memory->queue;
   RLO_TRY(rlo__context_check_process(queue->context));
   /* PoCL waits forever for an event that has failed already. */
-  RLO_TRY(check_ready(memory));
+  RLO_TRY(rlo__device_memory_check(memory));
   cl_event gate = rlo__device_memory_gate(memory);
   RLO_TRY(RLO_CL(clEnqueueReadBuffer,
                  queue->queue,
@@ -363,14 +375,14 @@ rlo_status rlo__device_memory_read(rlo__device_memory *memory,
                  gate != NULL ? 1 : 0,
                  gate != NULL ? &gate : NULL,
                  NULL));
-  return check_ready(memory);
+  return rlo__device_memory_check(memory);
 }
 
 rlo_status rlo__device_memory_wait(rlo__device_memory *memory) {
   rlo__device_queue *queue = memory->queue;
   RLO_TRY(rlo__context_check_process(queue->context));
   RLO_TRY(RLO_CL(clFinish, queue->queue));
-  RLO_TRY(check_ready(memory));
+  RLO_TRY(rlo__device_memory_check(memory));
   cl_int code = CL_SUCCESS;
   void *host = clEnqueueMapBuffer(queue->queue,
                                   memory->buffer,
@@ -413,9 +425,12 @@ static cl_uint collect_two(const rlo__device_memory *a,
 static rlo_status run_plan(rlo__device_memory *dst,
                            rlo_plan *plan,
                            const rlo__device_memory *src,
-                           const rlo__device_memory *index,
-                           cl_event *out_event) {
+                           const rlo__device_memory *index) {
   rlo__device_memory *scratch = NULL;
+  cl_event event = NULL;
+  RLO_TRY(rlo__device_memory_check(dst));
+  RLO_TRY(rlo__device_memory_check(src));
+  RLO_TRY(rlo__device_memory_check(index));
   if (plan->info.scratch_bytes > 0) {
     RLO_TRY(rlo__device_memory_create(
         dst->queue, plan->info.scratch_bytes, &scratch));
@@ -441,9 +456,12 @@ static rlo_status run_plan(rlo__device_memory *dst,
                                            &o,
                                            num_events,
                                            num_events > 0 ? events : NULL,
-                                           out_event);
+                                           &event);
   /* The next user of the scratch memory comes later on the queue. */
   rlo__device_memory_free(scratch);
+  if (event != NULL) {
+    rlo__device_memory_set_ready(dst, event);
+  }
   return status;
 }
 
@@ -454,15 +472,10 @@ rlo_status rlo__device_memory_run(rlo__device_memory *dst,
                                   int32_t count,
                                   void *const *sources) {
   for (int32_t n = 0; n < count; ++n) {
-    cl_event event = NULL;
     RLO_TRY(run_plan(dst,
                      plans[n],
                      sources[operands[n]],
-                     indices[n] >= 0 ? sources[indices[n]] : NULL,
-                     n + 1 == count ? &event : NULL));
-    if (event != NULL) {
-      rlo__device_memory_set_ready(dst, event);
-    }
+                     indices[n] >= 0 ? sources[indices[n]] : NULL));
   }
   return RLO_OK;
 }
@@ -473,6 +486,7 @@ rlo_status rlo__device_memory_publish(rlo__device_memory *memory,
   *out_ready = NULL;
   RLO_TRY(rlo__context_check_process(queue->context));
   RLO_TRY(RLO_CL(clFlush, queue->queue));
+  RLO_TRY(rlo__device_memory_check(memory));
   if (memory->ready != NULL) {
     RLO_TRY(RLO_CL(clRetainEvent, memory->ready));
     *out_ready = memory->ready;

@@ -25,6 +25,9 @@ typedef struct rlo__device_memory {
   /** Completes when the data is written; NULL: it is, or the order of the queue
    *  ensures it. */
   cl_event ready;
+  /** The command of the queue that writes the data last
+   *  (runtime/command_watch.h); 0: none does. */
+  int64_t written_by;
   struct rlo__device_memory *next;
 } rlo__device_memory;
 
@@ -85,8 +88,14 @@ void rlo__device_memory_free(rlo__device_memory *memory);
  *  order of the queue suffices, or if `memory` is NULL. */
 cl_event rlo__device_memory_gate(const rlo__device_memory *memory);
 
-/** Sets the event after which the data is written; takes ownership of it. */
+/** Sets the event of the queue's command that writes the data; takes ownership
+ *  of it. */
 void rlo__device_memory_set_ready(rlo__device_memory *memory, cl_event event);
+
+/** RLO_OK; RLO_DEVICE if a command that the data depends on is known to have
+ *  failed. NULL is legal. Does not wait. */
+RLO_NODISCARD rlo_status
+rlo__device_memory_check(const rlo__device_memory *memory);
 
 /** Sets the first `bytes` of a memory to 0, in the order of the queue. */
 RLO_NODISCARD rlo_status rlo__device_memory_clear(rlo__device_memory *memory,
@@ -102,7 +111,7 @@ RLO_NODISCARD rlo_status rlo__device_memory_read(rlo__device_memory *memory,
 
 /**
  * Enqueues plans in order, all into one memory, with scratch memory where they
- * need it.
+ * need it. Fails if a source is known to be of a command that has failed.
  * @param operands  for each plan, the index in `sources` of the one it reads.
  * @param indices   for each plan, the index of the one that holds the indices
  *                  it loads; -1: none.
@@ -116,7 +125,9 @@ RLO_NODISCARD rlo_status rlo__device_memory_run(rlo__device_memory *dst,
                                                 void *const *sources);
 
 /** Flushes the queue and retains the event after which the data is written;
- *  NULL if it is written already. */
+ *  NULL if it is written already. Whether a command has failed that the data
+ *  depends on, and is not the one that writes it, is known only if it has done
+ *  so before. */
 RLO_NODISCARD rlo_status rlo__device_memory_publish(rlo__device_memory *memory,
                                                     cl_event *out_ready);
 

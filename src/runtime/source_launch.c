@@ -74,6 +74,9 @@ static rlo_status enqueue(rlo__device_queue *queue,
                           cl_event *out_event) {
   RLO_TRY(check_arguments(kernel, launch));
   for (int32_t n = 0; n < launch->num_arguments; ++n) {
+    RLO_TRY(rlo__device_memory_check(launch->arguments[n].memory));
+  }
+  for (int32_t n = 0; n < launch->num_arguments; ++n) {
     RLO_TRY(set_argument(kernel->kernel, launch, n));
   }
   cl_uint num_waits = collect_waits(launch, events);
