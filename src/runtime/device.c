@@ -68,6 +68,7 @@ void rlo__device_get_name(cl_device_id device, char *name, size_t name_bytes) {
 /** Which kernels suit a device. Recognized by names, as there is no query. */
 typedef enum device_kind {
   KIND_POCL_CPU,
+  KIND_INTEL_CPU,
   KIND_OCLGRIND,
   KIND_OTHER_CPU,
   /** Mesa's software device: a CPU by type, but its compiler vectorizes over
@@ -76,6 +77,12 @@ typedef enum device_kind {
   KIND_ACCELERATOR,
   KIND_GPU
 } device_kind;
+
+/** Intel's own driver, for its CPUs and for its GPUs; Mesa's is another. */
+static bool is_intel_driver(const char *platform_name) {
+  static const char name[] = "Intel(R) OpenCL";
+  return strncmp(platform_name, name, sizeof name - 1) == 0;
+}
 
 static device_kind kind_of(const char *platform_name,
                            const char *device_name,
@@ -95,15 +102,37 @@ static device_kind kind_of(const char *platform_name,
   if ((type & CL_DEVICE_TYPE_CPU) != 0) {
     return strcmp(platform_name, "Portable Computing Language") == 0
                ? KIND_POCL_CPU
-               : KIND_OTHER_CPU;
+           : is_intel_driver(platform_name) ? KIND_INTEL_CPU
+                                            : KIND_OTHER_CPU;
   }
   return KIND_ACCELERATOR;
 }
 
-/** Intel's own driver for its GPUs; Mesa's does not know its options. */
-static bool is_intel_driver(const char *platform_name) {
-  static const char name[] = "Intel(R) OpenCL";
-  return strncmp(platform_name, name, sizeof name - 1) == 0;
+/** What the compilers of CPU devices take beside OpenCL C 1.2. __has_builtin is
+ *  true of a compiler that dies of the builtin, so that it is known by trial:
+ *  test_context compiles what is stated here, on each driver that it finds. */
+typedef struct device_extensions {
+  device_kind kind;
+  bool has_nontemporal_store, has_builtin_prefetch, has_vector_shuffle;
+} device_extensions;
+
+static const device_extensions known_extensions[] = {
+    /* 3.0 to 6.0. */
+    {KIND_POCL_CPU, true, true, true},
+    /* 2026.2. */
+    {KIND_INTEL_CPU, true, true, true},
+    /* 21.10: __builtin_prefetch ends it. */
+    {KIND_OCLGRIND, true, false, true},
+};
+
+static device_extensions extensions_of(device_kind kind) {
+  for (size_t i = 0; i < sizeof known_extensions / sizeof known_extensions[0];
+       ++i) {
+    if (known_extensions[i].kind == kind) {
+      return known_extensions[i];
+    }
+  }
+  return (device_extensions){.kind = kind};
 }
 
 void rlo__device_assess(const rlo__device_facts *facts, rlo_device_info *info) {
@@ -111,13 +140,13 @@ void rlo__device_assess(const rlo__device_facts *facts, rlo_device_info *info) {
       CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST;
   device_kind kind =
       kind_of(facts->platform_name, facts->device_name, facts->type);
-  bool is_clang_cpu = kind == KIND_POCL_CPU || kind == KIND_OCLGRIND;
-  info->device_class = is_clang_cpu || kind == KIND_OTHER_CPU
-                           ? RLO_DEVICE_CLASS_CPU
-                           : RLO_DEVICE_CLASS_GPU;
-  info->has_nontemporal_store = is_clang_cpu;
-  info->has_vector_shuffle = is_clang_cpu;
-  info->has_builtin_prefetch = kind == KIND_POCL_CPU;
+  const device_extensions extensions = extensions_of(kind);
+  bool is_cpu = kind == KIND_POCL_CPU || kind == KIND_INTEL_CPU ||
+                kind == KIND_OCLGRIND || kind == KIND_OTHER_CPU;
+  info->device_class = is_cpu ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU;
+  info->has_nontemporal_store = extensions.has_nontemporal_store;
+  info->has_vector_shuffle = extensions.has_vector_shuffle;
+  info->has_builtin_prefetch = extensions.has_builtin_prefetch;
   info->has_f64 = (facts->double_config & ieee) == ieee;
   info->has_f32_denormals = (facts->single_config & CL_FP_DENORM) != 0;
   info->has_large_buffer_option =
@@ -244,6 +273,7 @@ static int32_t preference(const rlo_device_entry *entry) {
       return 4;
     case KIND_POCL_CPU:
       return 3;
+    case KIND_INTEL_CPU:
     case KIND_OTHER_CPU:
       return 2;
     case KIND_LLVMPIPE:
@@ -262,6 +292,8 @@ static const char *kind_words(const rlo_device_entry *entry) {
       return "an accelerator";
     case KIND_POCL_CPU:
       return "the CPU through PoCL";
+    case KIND_INTEL_CPU:
+      return "the CPU through Intel's driver";
     case KIND_OTHER_CPU:
       return "the CPU";
     case KIND_LLVMPIPE:

@@ -141,3 +141,28 @@ RLO_TEST(test_device_facts__the_option_is_part_of_a_kernel_s_name) {
   rlo__codegen_deinit(&specs[0]);
   rlo__codegen_deinit(&specs[1]);
 }
+
+static rlo_device_info assess_cpu(const char *platform) {
+  return assess(platform, "Xeon", CL_DEVICE_TYPE_CPU, CL_GLOBAL, IEEE);
+}
+
+RLO_TEST(test_device_facts__extensions_are_those_of_the_driver) {
+  static const struct {
+    const char *platform;
+    bool has_nontemporal_store, has_builtin_prefetch, has_vector_shuffle;
+  } cases[] = {
+      {"Portable Computing Language", true, true, true},
+      {"Intel(R) OpenCL", true, true, true},
+      {"Oclgrind", true, false, true},
+      {"Some other", false, false, false},
+      {"rusticl", false, false, false},
+  };
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    rlo_device_info info = assess_cpu(cases[i].platform);
+    ck_assert_int_eq(info.has_nontemporal_store,
+                     cases[i].has_nontemporal_store);
+    ck_assert_int_eq(info.has_builtin_prefetch, cases[i].has_builtin_prefetch);
+    ck_assert_int_eq(info.has_vector_shuffle, cases[i].has_vector_shuffle);
+  }
+}
