@@ -185,7 +185,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_sharding_validate(
 
 /** Gets the box that a device holds of an array of this shape, for which
  *  rlo_sharding_validate is RLO_OK. Boxes that hold no element have start and
- *  limit equal in a dimension.
+ *  limit equal in a dimension; where MAXIMAL gives a scalar to one device, the
+ *  box of the others, of rank 0 too, does not say so.
  *  @return RLO_OK; RLO_OUT_OF_RANGE for a device below 0, or beyond those of
  *          the sharding where it names all; RLO_UNSUPPORTED,
  *          RLO_INVALID_ARGUMENT as rlo_sharding_validate. */
