@@ -87,6 +87,30 @@ typedef struct rlo_redistribution_cost {
 RLO_API RLO_NODISCARD rlo_status rlo_redistribution_create(
     const rlo_redistribution_options *options, rlo_redistribution **out_plan);
 
+/**
+ * Makes the adjoint of a plan: the redistribution of gradients from its
+ * destination to its source, dimensions permuted back. With dy, the gradients
+ * of what the devices received, it gives the gradient dx of the source.
+ *
+ * A source is one array, and dx its gradient, however it is held: every device
+ * that holds a copy receives all of dx for it, and so does every device that
+ * holds a summand, since x is the sum. The copies of a destination are either:
+ * @param sums_copies  true: arrays of their own, each with the gradient of what
+ *                     its device made of it. dx is their sum, and dy an
+ *                     unreduced source: a gathering becomes a sum that is
+ *                     scattered. The sum over all devices of <dy, y> is
+ *                     <dx, x>, x counted once. false: one array, so that the
+ *                     copies of dy are equal, as an adjoint leaves them, and dx
+ *                     takes any.
+ * @return RLO_OK; RLO_UNSUPPORTED for sums_copies where several devices hold a
+ *         box of a list, since boxes have no form for summands; as
+ *         rlo_redistribution_create. On failure *out_adjoint is NULL.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_redistribution_create_adjoint(const rlo_redistribution *plan,
+                                  bool sums_copies,
+                                  rlo_redistribution **out_adjoint);
+
 /** Adds a reference and returns the plan; NULL for NULL. */
 RLO_API rlo_redistribution *rlo_redistribution_retain(rlo_redistribution *plan);
 
