@@ -183,6 +183,34 @@ RLO_TEST(test_redistribution__replicating_first_costs_what_xla_pays) {
   rlo_redistribution_release(plan);
 }
 
+/* Devices that exchange, and in which of the rounds there are. */
+static const struct {
+  const char *from, *to;
+  int64_t messages, rounds;
+} schedules[] = {
+    /* All pairs: 1 to 7; of 5 devices 0 to 4, in each of which one rests. */
+    {"{devices=[8,1]<=[8]}", "{devices=[1,8]<=[8]}", 56, 7},
+    {"{devices=[5,1]<=[5]}", "{devices=[1,5]<=[5]}", 20, 5},
+    /* Neighbours: each way round is 1 XOR and 3; 1 + 2, 3 + 0 is 3. */
+    {"{devices=[4,1]<=[4]}", "{devices=[4,1]1,2,3,0}", 4, 2},
+    {"{devices=[6,1]<=[6]}", "{devices=[6,1]1,0,3,2,5,4}", 6, 3},
+    {"{devices=[4,1]<=[4]}", "{devices=[4,1]1,0,3,2}", 4, 1},
+    {"{devices=[4,1]<=[4]}", "{devices=[4,1]<=[4]}", 0, 0},
+};
+
+RLO_TABLE_TEST(test_redistribution__rounds_of_a_pairwise_exchange, schedules) {
+  rlo_redistribution *plan = plan_of("f32[40,40]",
+                                     schedules[_i].from,
+                                     "f32[40,40]",
+                                     schedules[_i].to,
+                                     NULL,
+                                     0);
+  rlo_redistribution_cost cost = cost_of(plan);
+  ck_assert_int_eq(cost.num_messages, schedules[_i].messages);
+  ck_assert_int_eq(cost.num_rounds, schedules[_i].rounds);
+  rlo_redistribution_release(plan);
+}
+
 static const struct {
   const char *from, *from_sharding, *to, *to_sharding;
   rlo_status status;
