@@ -252,6 +252,30 @@ RLO_TEST(test_relabel__a_permuted_identity_sends_nothing) {
   }
 }
 
+/* Either order of the devices keeps 9 bytes. */
+RLO_TEST(test_relabel__parts_stay_where_nothing_is_gained) {
+  static const int64_t dims[] = {2, 9};
+  static const char *const texts[] = {"{boxes=[0:2,0:4][0:2,4:9]}",
+                                      "{devices=[2,1]<=[2]}"};
+  int64_t devices[2];
+  rlo_shape shape;
+  rlo_sharding *shardings[2];
+  rlo_redistribution_options o = RLO_REDISTRIBUTION_OPTIONS_INIT;
+  expect_ok(rlo_shape_make(RLO_DTYPE_U8, dims, 2, &shape));
+  for (int k = 0; k < 2; ++k) {
+    expect_ok(rlo_sharding_parse(texts[k], strlen(texts[k]), &shardings[k]));
+  }
+  o.from = &shape;
+  o.to = &shape;
+  o.from_sharding = shardings[0];
+  o.to_sharding = shardings[1];
+  o.num_devices = 2;
+  ck_assert_int_eq(relabel(&o, devices), 9);
+  ck_assert_int_eq(devices[0], 0);
+  rlo_sharding_release(shardings[0]);
+  rlo_sharding_release(shardings[1]);
+}
+
 /* ---------------------------------------------------------------- shardings */
 
 static const struct {
