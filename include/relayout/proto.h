@@ -4,12 +4,14 @@
 #define RELAYOUT_PROTO_H
 
 #include "relayout/shape_tree.h"
+#include "relayout/sharding.h"
 
 RLO_BEGIN_DECLS
 
 /*
- * XLA's protocol buffers of shapes, in wire form: TileProto, LayoutProto,
- * ShapeProto and ProgramShapeProto, with the field numbers of 2017 to 2026.
+ * XLA's protocol buffers of shapes and shardings, in wire form: TileProto,
+ * LayoutProto, ShapeProto, ProgramShapeProto and OpSharding, with the field
+ * numbers of 2017 to 2026.
  *
  * These functions are in a library of their own, librelayout-proto, which needs
  * libprotobuf-c and is built where that is found; this header needs nothing of
@@ -121,6 +123,19 @@ rlo_proto_parse_program(const void *bytes,
                         rlo_program_shape **out_program,
                         rlo_proto_origin **out_origin);
 
+/** Read an OpSharding. Of a type that has no parameters no other field is
+ *  looked at.
+ *  @return RLO_UNSUPPORTED also for a tuple's sharding and a named sharding;
+ *          RLO_INVALID_ARGUMENT for a grid whose devices are stated twice (a
+ *          list and an iota) or not at all, or are not as many as its cells;
+ *          and what rlo_sharding_make_maximal and rlo_sharding_make_tiled
+ *          return. The sharding is the caller's; NULL on failure. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_proto_parse_sharding(const void *bytes,
+                         size_t size_bytes,
+                         rlo_sharding **out_sharding,
+                         rlo_proto_origin **out_origin);
+
 /* ------------------------------------------------------------------ write */
 
 /*
@@ -180,6 +195,16 @@ rlo_proto_format_program(const rlo_program_shape *program,
                          void *buffer,
                          size_t capacity,
                          size_t *out_bytes);
+
+/** Write an OpSharding: a grid's devices as an iota where the sharding has one,
+ *  else as a list. @return RLO_UNSUPPORTED also for boxes, which OpSharding
+ *  cannot say. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_proto_format_sharding(const rlo_sharding *sharding,
+                          const rlo_proto_options *options,
+                          void *buffer,
+                          size_t capacity,
+                          size_t *out_bytes);
 
 RLO_END_DECLS
 

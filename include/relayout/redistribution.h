@@ -75,6 +75,11 @@ typedef struct rlo_redistribution_cost {
   int64_t most_bytes_resident;
   /** What replicating the array first would send, and hold on each device. */
   int64_t replicate_bytes_sent, replicate_bytes_resident;
+  /** The rounds of a pairwise exchange in which somebody sends. In round r
+   *  devices a and b exchange what they have for each other where a XOR b is r,
+   *  if the number of devices is a power of two, else where a + b is r modulo
+   *  that number; so that no device has more than one partner at a time. */
+  int64_t num_rounds;
 } rlo_redistribution_cost;
 
 /** Makes a plan. Grids take no memory and time by the number of devices; boxes
@@ -86,6 +91,30 @@ typedef struct rlo_redistribution_cost {
  *          *out_plan is NULL. */
 RLO_API RLO_NODISCARD rlo_status rlo_redistribution_create(
     const rlo_redistribution_options *options, rlo_redistribution **out_plan);
+
+/**
+ * Makes the adjoint of a plan: the redistribution of gradients from its
+ * destination to its source, dimensions permuted back. With dy, the gradients
+ * of what the devices received, it gives the gradient dx of the source.
+ *
+ * A source is one array, and dx its gradient, however it is held: every device
+ * that holds a copy receives all of dx for it, and so does every device that
+ * holds a summand, since x is the sum. The copies of a destination are either:
+ * @param sums_copies  true: arrays of their own, each with the gradient of what
+ *                     its device made of it. dx is their sum, and dy an
+ *                     unreduced source: a gathering becomes a sum that is
+ *                     scattered. The sum over all devices of <dy, y> is
+ *                     <dx, x>, x counted once. false: one array, so that the
+ *                     copies of dy are equal, as an adjoint leaves them, and dx
+ *                     takes any.
+ * @return RLO_OK; RLO_UNSUPPORTED for sums_copies where several devices hold a
+ *         box of a list, since boxes have no form for summands; as
+ *         rlo_redistribution_create. On failure *out_adjoint is NULL.
+ */
+RLO_API RLO_NODISCARD rlo_status
+rlo_redistribution_create_adjoint(const rlo_redistribution *plan,
+                                  bool sums_copies,
+                                  rlo_redistribution **out_adjoint);
 
 /** Adds a reference and returns the plan; NULL for NULL. */
 RLO_API rlo_redistribution *rlo_redistribution_retain(rlo_redistribution *plan);
@@ -155,6 +184,29 @@ rlo_redistribution_lower_keep(const rlo_redistribution *plan,
  *  @return RLO_OK; RLO_OVERFLOW for sums beyond 64 bits; RLO_OUT_OF_MEMORY. */
 RLO_API RLO_NODISCARD rlo_status rlo_redistribution_measure(
     const rlo_redistribution *plan, rlo_redistribution_cost *out_cost);
+
+/** The number of devices up to which rlo_redistribution_relabel finds the best
+ *  assignment, and the largest piece of which it does. */
+#define RLO_RELABEL_MAX_EXACT_DEVICES 512
+#define RLO_RELABEL_MAX_PIECE_BYTES   (INT64_C(1) << 43)
+
+/**
+ * Finds which device should hold which part of the destination, where that is
+ * free: so that fewest bytes are sent, and of equally good assignments one that
+ * leaves most parts where they are. That is the assignment problem, of a matrix
+ * of devices squared, in time of the order of their number cubed. Beyond
+ * RLO_RELABEL_MAX_EXACT_DEVICES parts take devices in turn, the part with the
+ * largest piece first: not always the best assignment, but never one that sends
+ * more than the plan, in memory of the order of the number of devices.
+ * @param out_devices  room for as many as there are devices. The part that the
+ *                     plan gives to device k is for device out_devices[k], each
+ *                     of which is there once; see rlo_sharding_relabel.
+ * @return RLO_OK; RLO_OVERFLOW for a piece that is larger than
+ *         RLO_RELABEL_MAX_PIECE_BYTES; RLO_OUT_OF_MEMORY. On failure the
+ *         contents of out_devices are undefined.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_redistribution_relabel(
+    const rlo_redistribution *plan, int64_t *out_devices);
 
 RLO_END_DECLS
 

@@ -118,6 +118,21 @@ RLO_API RLO_NODISCARD rlo_status rlo_sharding_make_tiled(
 RLO_API RLO_NODISCARD rlo_status rlo_sharding_make_boxes(
     const rlo_box *boxes, int64_t num_boxes, rlo_sharding **out_sharding);
 
+/** Makes the sharding in which device devices[k] holds what device k holds in
+ *  `sharding`, as tiles over a list of devices or as boxes; a reference to
+ *  `sharding` where nothing changes. Of UNREDUCED it is left open which summand
+ * is whose.
+ *  @param devices  `num_devices` of 0 to num_devices - 1, each once.
+ *  @return RLO_OK; RLO_INVALID_ARGUMENT if a device is missing or stated twice;
+ *          RLO_OUT_OF_RANGE if the sharding names another number of devices
+ *          (MAXIMAL: more); RLO_UNSUPPORTED for MANUAL and UNKNOWN;
+ *          RLO_OUT_OF_MEMORY. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_sharding_relabel(rlo_sharding *sharding,
+                     const int64_t *devices,
+                     int64_t num_devices,
+                     rlo_sharding **out_sharding);
+
 /** Adds a reference and returns the sharding; NULL for NULL. */
 RLO_API rlo_sharding *rlo_sharding_retain(rlo_sharding *sharding);
 
@@ -185,7 +200,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_sharding_validate(
 
 /** Gets the box that a device holds of an array of this shape, for which
  *  rlo_sharding_validate is RLO_OK. Boxes that hold no element have start and
- *  limit equal in a dimension.
+ *  limit equal in a dimension; where MAXIMAL gives a scalar to one device, the
+ *  box of the others, of rank 0 too, does not say so.
  *  @return RLO_OK; RLO_OUT_OF_RANGE for a device below 0, or beyond those of
  *          the sharding where it names all; RLO_UNSUPPORTED,
  *          RLO_INVALID_ARGUMENT as rlo_sharding_validate. */

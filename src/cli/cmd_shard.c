@@ -25,6 +25,7 @@ typedef struct request {
   const char *permutation;
   int64_t num_devices;
   bool is_explained;
+  bool is_relabelled;
 } request;
 
 static int parse_sharding(const char *text, rlo_sharding **out_sharding) {
@@ -245,7 +246,9 @@ static rlo_status print_piece(void *user,
 
 static void print_cost(const rlo_redistribution_cost *cost) {
   rlo__bytes_text text;
-  printf("messages           %" PRId64 "\n", cost->num_messages);
+  printf("messages           %" PRId64 " in %" PRId64 " rounds\n",
+         cost->num_messages,
+         cost->num_rounds);
   printf("bytes sent         %" PRId64 " (%s; the least is %" PRId64 ")\n",
          cost->bytes_sent,
          rlo__bytes_text_make(cost->bytes_sent, &text),
@@ -264,6 +267,7 @@ static void print_cost(const rlo_redistribution_cost *cost) {
 static void print_cost_json(rlo__json *json,
                             const rlo_redistribution_cost *cost) {
   rlo__json_int(json, "num_messages", cost->num_messages);
+  rlo__json_int(json, "num_rounds", cost->num_rounds);
   rlo__json_int(json, "bytes_sent", cost->bytes_sent);
   rlo__json_int(json, "least_bytes_sent", cost->least_bytes_sent);
   rlo__json_int(json, "largest_message_bytes", cost->largest_message_bytes);
@@ -294,9 +298,104 @@ static int list_pieces(const rlo_redistribution *plan,
   return RLO__EXIT_OK;
 }
 
-static int explain_plan(const rlo_redistribution *plan,
+/* A destination whose parts are held by other devices. */
+typedef struct relabelling {
+  int64_t *devices;
+  int64_t num_devices;
+  rlo_sharding *sharding;
+  rlo_redistribution_cost cost;
+} relabelling;
+
+static int relabel(const rlo_redistribution_options *o,
+                   const rlo_redistribution *plan,
+                   relabelling *out) {
+  out->num_devices = rlo_redistribution_num_devices(plan);
+  out->devices = calloc((size_t)out->num_devices, sizeof *out->devices);
+  if (out->devices == NULL) {
+    return rlo__fail("cannot get memory for %" PRId64 " devices",
+                     out->num_devices);
+  }
+  rlo_redistribution_options other = *o;
+  rlo_redistribution *relabelled = NULL;
+  other.num_devices = out->num_devices;
+  if (rlo_redistribution_relabel(plan, out->devices) != RLO_OK ||
+      rlo_sharding_relabel(
+          o->to_sharding, out->devices, out->num_devices, &out->sharding) !=
+          RLO_OK) {
+    return rlo__fail_last();
+  }
+  other.to_sharding = out->sharding;
+  rlo_status status = rlo_redistribution_create(&other, &relabelled);
+  if (status == RLO_OK) {
+    status = rlo_redistribution_measure(relabelled, &out->cost);
+  }
+  rlo_redistribution_release(relabelled);
+  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+}
+
+static void print_relabelling(const relabelling *r) {
+  char *text = sharding_text(r->sharding);
+  rlo__bytes_text bytes;
+  printf("relabelled         %" PRId64 " sent (%s), %" PRId64
+         " messages in %" PRId64 " rounds\n",
+         r->cost.bytes_sent,
+         rlo__bytes_text_make(r->cost.bytes_sent, &bytes),
+         r->cost.num_messages,
+         r->cost.num_rounds);
+  printf("  to               %s\n", text == NULL ? "?" : text);
+  free(text);
+}
+
+static void print_relabelling_json(rlo__json *json, const relabelling *r) {
+  char *text = sharding_text(r->sharding);
+  rlo__json_begin_object(json, "relabelled");
+  rlo__json_string(json, "sharding", text);
+  /* RLO_SHARDING_MAX_DEVICES and less. */
+  rlo__json_ints(json, "devices", r->devices, (int32_t)r->num_devices);
+  print_cost_json(json, &r->cost);
+  rlo__json_end_object(json);
+  free(text);
+}
+
+static int print_plan_json(const rlo_redistribution *plan,
+                           const rlo_redistribution_cost *cost,
+                           const relabelling *relabelled,
+                           const rlo__common_options *common) {
+  rlo__json json = {0};
+  rlo__json_begin_object(&json, NULL);
+  rlo__json_int(&json, "num_devices", rlo_redistribution_num_devices(plan));
+  print_cost_json(&json, cost);
+  if (relabelled->sharding != NULL) {
+    print_relabelling_json(&json, relabelled);
+  }
+  rlo__json_begin_array(&json, "pieces");
+  int code = list_pieces(plan, common, &json);
+  rlo__json_end_array(&json);
+  rlo__json_end_object(&json);
+  return code;
+}
+
+static int print_plan(const rlo_redistribution *plan,
+                      const rlo_redistribution_cost *cost,
+                      const relabelling *relabelled,
+                      const rlo__common_options *common) {
+  if (common->is_json) {
+    return print_plan_json(plan, cost, relabelled, common);
+  }
+  print_cost(cost);
+  if (relabelled->sharding != NULL) {
+    print_relabelling(relabelled);
+  }
+  return common->device.index >= 0 ? list_pieces(plan, common, NULL)
+                                   : RLO__EXIT_OK;
+}
+
+static int explain_plan(const rlo_redistribution_options *o,
+                        const rlo_redistribution *plan,
+                        const request *r,
                         const rlo__common_options *common) {
   rlo_redistribution_cost cost;
+  relabelling relabelled = {0};
   int64_t num_devices = rlo_redistribution_num_devices(plan);
   if (common->device.index >= num_devices) {
     return rlo__fail("device %d is outside 0..%" PRId64,
@@ -306,19 +405,12 @@ static int explain_plan(const rlo_redistribution *plan,
   if (rlo_redistribution_measure(plan, &cost) != RLO_OK) {
     return rlo__fail_last();
   }
-  if (!common->is_json) {
-    print_cost(&cost);
-    return common->device.index >= 0 ? list_pieces(plan, common, NULL)
-                                     : RLO__EXIT_OK;
+  int code = r->is_relabelled ? relabel(o, plan, &relabelled) : RLO__EXIT_OK;
+  if (code == RLO__EXIT_OK) {
+    code = print_plan(plan, &cost, &relabelled, common);
   }
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_int(&json, "num_devices", num_devices);
-  print_cost_json(&json, &cost);
-  rlo__json_begin_array(&json, "pieces");
-  int code = list_pieces(plan, common, &json);
-  rlo__json_end_array(&json);
-  rlo__json_end_object(&json);
+  rlo_sharding_release(relabelled.sharding);
+  free(relabelled.devices);
   return code;
 }
 
@@ -345,7 +437,7 @@ static int explain(const sharded *from,
   if (rlo_redistribution_create(&options, &plan) != RLO_OK) {
     return rlo__fail_last();
   }
-  int code = explain_plan(plan, common);
+  int code = explain_plan(&options, plan, r, common);
   rlo_redistribution_release(plan);
   return code;
 }
@@ -360,6 +452,9 @@ static int take_option(void *user, int option, const char *value) {
       return RLO__EXIT_OK;
     case RLO__OPTION_EXPLAIN:
       r->is_explained = true;
+      return RLO__EXIT_OK;
+    case RLO__OPTION_RELABEL:
+      r->is_relabelled = true;
       return RLO__EXIT_OK;
     default:
       return rlo__number_parse("shard",
@@ -405,6 +500,7 @@ static const struct option options[] = {
     {"devices", required_argument, NULL, RLO__OPTION_DEVICES},
     {"explain", no_argument, NULL, RLO__OPTION_EXPLAIN},
     {"perm", required_argument, NULL, RLO__OPTION_PERM},
+    {"relabel", no_argument, NULL, RLO__OPTION_RELABEL},
     {0}};
 
 static int run(int argc, char **argv) {
@@ -420,8 +516,10 @@ static int run(int argc, char **argv) {
                            "sharding have no names",
                            common.device.name);
   }
-  if (r.permutation != NULL && !r.is_explained) {
-    return rlo__fail_usage("shard", "--perm needs --explain");
+  if ((r.permutation != NULL || r.is_relabelled) && !r.is_explained) {
+    return rlo__fail_usage("shard",
+                           "%s needs --explain",
+                           r.is_relabelled ? "--relabel" : "--perm");
   }
   char **operands;
   code = rlo__operands_take(
@@ -457,6 +555,10 @@ const rlo__command rlo__cmd_shard = {
         "  --devices N   the number of devices, where the sharding does not\n"
         "                say it\n"
         "  --perm P      destination dimension k is source dimension P[k]\n"
+        "  --relabel     with --explain: which device should hold which part "
+        "of\n"
+        "                TO for the fewest bytes to be sent, and what that "
+        "sends\n"
         "  --json        the same as JSON; with --explain, all pieces\n"
         "\n"
         "Example: relayout shard 'f32[10,6]' '{devices=[4,2]<=[8]}'\n"

@@ -67,7 +67,8 @@ typedef enum rlo__option {
   RLO__OPTION_SAVE_PROTO,
   RLO__OPTION_HLO,
   RLO__OPTION_TOP,
-  RLO__OPTION_EXPLAIN
+  RLO__OPTION_EXPLAIN,
+  RLO__OPTION_RELABEL
 } rlo__option;
 
 /** A list of dimensions, strides or indices from the command line. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/options.h"
 #include "base/status.h"
 #include "io/proto_message.h"
 
@@ -10,14 +9,6 @@ typedef struct writer_state {
   rlo__proto_arena arena;
   bool has_padding_fields;
 } writer_state;
-
-static void take_unknown(ProtobufCMessage *message,
-                         const ProtobufCMessage *origin) {
-  if (origin != NULL) {
-    message->n_unknown_fields = origin->n_unknown_fields;
-    message->unknown_fields = origin->unknown_fields;
-  }
-}
 
 /* Numbers in the writer's memory. */
 static rlo_status copy_numbers(writer_state *writer,
@@ -49,7 +40,8 @@ static rlo_status write_tile(writer_state *writer,
     return RLO_OUT_OF_MEMORY;
   }
   relayout_wire__tile_proto__init(message);
-  take_unknown(&message->base, origin == NULL ? NULL : &origin->base);
+  rlo__proto_take_unknown(&message->base,
+                          origin == NULL ? NULL : &origin->base);
   *out_message = message;
   return copy_numbers(writer,
                       tile->dims,
@@ -92,7 +84,8 @@ static rlo_status write_split(writer_state *writer,
     return RLO_OUT_OF_MEMORY;
   }
   relayout_wire__split_config_proto__init(message);
-  take_unknown(&message->base, origin == NULL ? NULL : &origin->base);
+  rlo__proto_take_unknown(&message->base,
+                          origin == NULL ? NULL : &origin->base);
   message->dimension = split->dimension;
   *out_message = message;
   return copy_numbers(writer,
@@ -190,7 +183,8 @@ static rlo_status write_layout(writer_state *writer,
     return RLO_OUT_OF_MEMORY;
   }
   relayout_wire__layout_proto__init(message);
-  take_unknown(&message->base, origin == NULL ? NULL : &origin->base);
+  rlo__proto_take_unknown(&message->base,
+                          origin == NULL ? NULL : &origin->base);
   int64_t minor_to_major[RLO_MAX_RANK];
   for (int32_t i = 0; i < rank; ++i) {
     minor_to_major[i] = layout->minor_to_major[i];
@@ -217,14 +211,8 @@ static rlo_status begin_writing(const rlo_proto_options *options,
                                 const ProtobufCMessageDescriptor *kind,
                                 writer_state *out_writer,
                                 const ProtobufCMessage **out_origin) {
-  rlo_proto_options read = RLO_PROTO_OPTIONS_INIT;
-  RLO_TRY(rlo__options_read(
-      "proto options", "RLO_PROTO_OPTIONS_INIT", options, &read, sizeof read));
-  if (read.origin != NULL && read.origin->message->descriptor != kind) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the origin is a message of another kind: %s",
-                    read.origin->message->descriptor->short_name);
-  }
+  rlo_proto_options read;
+  RLO_TRY(rlo__proto_options_read(options, kind, &read));
   *out_writer = (writer_state){.has_padding_fields = read.has_padding_fields};
   *out_origin = read.origin == NULL ? NULL : read.origin->message;
   return RLO_OK;
@@ -255,7 +243,8 @@ static rlo_status new_shape(writer_state *writer,
   }
   relayout_wire__shape_proto__init(message);
   message->element_type = element_type;
-  take_unknown(&message->base, origin == NULL ? NULL : &origin->base);
+  rlo__proto_take_unknown(&message->base,
+                          origin == NULL ? NULL : &origin->base);
   *out_message = message;
   return RLO_OK;
 }
@@ -401,7 +390,8 @@ static rlo_status write_program(writer_state *writer,
                                 const rlo__program_message *origin,
                                 rlo__program_message *message) {
   relayout_wire__program_shape_proto__init(message);
-  take_unknown(&message->base, origin == NULL ? NULL : &origin->base);
+  rlo__proto_take_unknown(&message->base,
+                          origin == NULL ? NULL : &origin->base);
   RLO_TRY(write_tree(writer,
                      rlo_program_shape_result(program),
                      origin == NULL ? NULL : origin->result,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "base/status.h"
 
 /* Forms of fields on the wire. */
@@ -363,6 +364,32 @@ rlo_status rlo__proto_unpack(const void *bytes,
   }
   *out_origin = origin;
   return RLO_OK;
+}
+
+rlo_status rlo__proto_options_read(const rlo_proto_options *options,
+                                   const ProtobufCMessageDescriptor *kind,
+                                   rlo_proto_options *out_options) {
+  *out_options = (rlo_proto_options)RLO_PROTO_OPTIONS_INIT;
+  RLO_TRY(rlo__options_read("proto options",
+                            "RLO_PROTO_OPTIONS_INIT",
+                            options,
+                            out_options,
+                            sizeof *out_options));
+  const rlo_proto_origin *origin = out_options->origin;
+  if (origin != NULL && origin->message->descriptor != kind) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the origin is a message of another kind: %s",
+                    origin->message->descriptor->short_name);
+  }
+  return RLO_OK;
+}
+
+void rlo__proto_take_unknown(ProtobufCMessage *message,
+                             const ProtobufCMessage *origin) {
+  if (origin != NULL) {
+    message->n_unknown_fields = origin->n_unknown_fields;
+    message->unknown_fields = origin->unknown_fields;
+  }
 }
 
 rlo_status rlo__proto_pack(const ProtobufCMessage *message,

@@ -11,6 +11,7 @@ typedef RelayoutWire__SplitConfigProto rlo__split_message;
 typedef RelayoutWire__LayoutProto rlo__layout_message;
 typedef RelayoutWire__ShapeProto rlo__shape_message;
 typedef RelayoutWire__ProgramShapeProto rlo__program_message;
+typedef RelayoutWire__OpSharding rlo__sharding_message;
 
 struct rlo_proto_origin {
   ProtobufCMessage *message;
@@ -25,6 +26,19 @@ rlo__proto_unpack(const void *bytes,
                   size_t size_bytes,
                   const ProtobufCMessageDescriptor *kind,
                   rlo_proto_origin **out_origin);
+
+/** Reads the options of the functions rlo_proto_format_*, NULL for the
+ * defaults.
+ *  @return RLO_OK; RLO_INVALID_ARGUMENT for an origin that is no message of
+ *          this kind. */
+RLO_NODISCARD rlo_status
+rlo__proto_options_read(const rlo_proto_options *options,
+                        const ProtobufCMessageDescriptor *kind,
+                        rlo_proto_options *out_options);
+
+/** Gives a message the unknown fields of its origin, which may be NULL. */
+void rlo__proto_take_unknown(ProtobufCMessage *message,
+                             const ProtobufCMessage *origin);
 
 /** Writes a message for the functions rlo_proto_format_*, and checks that it
  * can be read again. */

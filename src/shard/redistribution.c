@@ -281,8 +281,17 @@ typedef struct tally {
   rlo_redistribution_cost *cost;
   int64_t device;
   int64_t received;
+  int64_t num_devices;
+  /* Of each device, and of each round. */
   int64_t *sent;
+  bool *has_messages;
 } tally;
+
+/* The round of a pairwise exchange in which two devices are partners. */
+static int64_t round_of(int64_t a, int64_t b, int64_t num_devices) {
+  bool is_power_of_two = (num_devices & (num_devices - 1)) == 0;
+  return is_power_of_two ? a ^ b : (a + b) % num_devices;
+}
 
 static rlo_status count_piece(void *payload,
                               const rlo_redistribution_piece *piece) {
@@ -293,6 +302,7 @@ static rlo_status count_piece(void *payload,
         rlo__max(t->cost->largest_message_bytes, piece->bytes);
     t->received = rlo__add_capped(t->received, piece->bytes);
     t->sent[piece->peer] = rlo__add_capped(t->sent[piece->peer], piece->bytes);
+    t->has_messages[round_of(piece->peer, t->device, t->num_devices)] = true;
   }
   return RLO_OK;
 }
@@ -352,16 +362,21 @@ rlo_status rlo_redistribution_measure(const rlo_redistribution *plan,
                                       rlo_redistribution_cost *out_cost) {
   RLO_REQUIRE(plan, out_cost);
   *out_cost = (rlo_redistribution_cost){0};
-  tally t = {.cost = out_cost};
-  t.sent = rlo__alloc_array((size_t)plan->num_devices, sizeof *t.sent);
-  rlo_status status = t.sent == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
+  tally t = {.cost = out_cost, .num_devices = plan->num_devices};
+  size_t num_devices = (size_t)plan->num_devices;
+  t.sent = rlo__alloc_array(num_devices, sizeof *t.sent);
+  t.has_messages = rlo__alloc_array(num_devices, sizeof *t.has_messages);
+  rlo_status status =
+      t.sent == NULL || t.has_messages == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
   for (; t.device < plan->num_devices && status == RLO_OK; ++t.device) {
     status = measure_device(plan, &t);
   }
   for (int64_t k = 0; k < plan->num_devices && status == RLO_OK; ++k) {
     out_cost->most_bytes_sent = rlo__max(out_cost->most_bytes_sent, t.sent[k]);
+    out_cost->num_rounds += t.has_messages[k] ? 1 : 0;
   }
   rlo__free(t.sent);
+  rlo__free(t.has_messages);
   if (status == RLO_OK && (out_cost->bytes_sent == INT64_MAX ||
                            out_cost->replicate_bytes_sent == INT64_MAX)) {
     status = rlo__fail_overflow("the bytes of all devices");

@@ -345,6 +345,121 @@ rlo_status rlo_sharding_make_boxes(const rlo_box *boxes,
   return RLO_OK;
 }
 
+/* -------------------------------------------------------------- relabelling */
+
+static rlo_status check_devices(const int64_t *devices,
+                                int64_t num_devices,
+                                bool *is_seen) {
+  for (int64_t k = 0; k < num_devices; ++k) {
+    int64_t device = devices[k];
+    if (device < 0 || device >= num_devices || is_seen[device]) {
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT,
+          "device %" PRId64 ", for what device %" PRId64
+          " holds, is %s 0..%" PRId64,
+          device,
+          k,
+          device >= 0 && device < num_devices ? "there twice, of" : "none of",
+          num_devices - 1);
+    }
+    is_seen[device] = true;
+  }
+  return RLO_OK;
+}
+
+static rlo_status relabel_tiles(const rlo_sharding *sharding,
+                                const int64_t *devices,
+                                rlo_sharding **out_sharding) {
+  size_t cells = (size_t)sharding->num_devices;
+  rlo_sharding_tiles tiles = sharding->tiles;
+  int64_t *list = rlo__alloc_array(cells, sizeof *list);
+  if (list == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (size_t cell = 0; cell < cells; ++cell) {
+    list[cell] = devices[tiles.devices[cell]];
+  }
+  tiles.iota_rank = 0;
+  tiles.devices = list;
+  rlo_status status = rlo_sharding_make_tiled(&tiles, out_sharding);
+  rlo__free(list);
+  return status;
+}
+
+static rlo_status relabel_boxes(const rlo_sharding *sharding,
+                                const int64_t *devices,
+                                rlo_sharding **out_sharding) {
+  size_t count = (size_t)sharding->num_devices;
+  rlo_box *boxes = rlo__alloc_array(count, sizeof *boxes);
+  if (boxes == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (size_t k = 0; k < count; ++k) {
+    boxes[devices[k]] = sharding->boxes[k];
+  }
+  rlo_status status =
+      rlo_sharding_make_boxes(boxes, sharding->num_devices, out_sharding);
+  rlo__free(boxes);
+  return status;
+}
+
+static rlo_status relabel(rlo_sharding *sharding,
+                          const int64_t *devices,
+                          rlo_sharding **out_sharding) {
+  bool is_same = true;
+  for (int64_t k = 0; k < sharding->num_devices; ++k) {
+    is_same = is_same && devices[k] == k;
+  }
+  if (!is_same) {
+    switch (sharding->kind) {
+      case RLO_SHARDING_MAXIMAL:
+        return rlo_sharding_make_maximal(devices[sharding->num_devices - 1],
+                                         out_sharding);
+      case RLO_SHARDING_TILED:
+        return relabel_tiles(sharding, devices, out_sharding);
+      case RLO_SHARDING_BOXES:
+        return relabel_boxes(sharding, devices, out_sharding);
+      default:
+        break;
+    }
+  }
+  *out_sharding = rlo_sharding_retain(sharding);
+  return RLO_OK;
+}
+
+rlo_status rlo_sharding_relabel(rlo_sharding *sharding,
+                                const int64_t *devices,
+                                int64_t num_devices,
+                                rlo_sharding **out_sharding) {
+  RLO_REQUIRE(sharding, out_sharding);
+  *out_sharding = NULL;
+  RLO_REQUIRE_LIST(devices, num_devices);
+  if (sharding->kind == RLO_SHARDING_MANUAL ||
+      sharding->kind == RLO_SHARDING_UNKNOWN) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a manual or unknown sharding does not say what a device "
+                    "holds");
+  }
+  bool names_all = sharding->kind == RLO_SHARDING_TILED ||
+                   sharding->kind == RLO_SHARDING_BOXES;
+  if (num_devices < sharding->num_devices ||
+      (names_all && num_devices > sharding->num_devices)) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "the sharding is for %" PRId64 " devices, and %" PRId64
+                    " are relabelled",
+                    sharding->num_devices,
+                    num_devices);
+  }
+  bool *is_seen = rlo__alloc_array((size_t)num_devices, sizeof *is_seen);
+  rlo_status status = is_seen == NULL
+                          ? RLO_OUT_OF_MEMORY
+                          : check_devices(devices, num_devices, is_seen);
+  rlo__free(is_seen);
+  return status == RLO_OK ? relabel(sharding, devices, out_sharding) : status;
+}
+
+/* --------------------------------------------------------------- references */
+
 rlo_sharding *rlo_sharding_retain(rlo_sharding *sharding) {
   if (sharding != NULL) {
     atomic_fetch_add(&sharding->references, 1);

@@ -70,7 +70,7 @@ rows are dimension 1
 class Redistributions(CliCase):
     def test_the_case_of_xla_15207(self):
         self.assertEqual(self.ok("shard", "--explain", FROM, TO), """\
-messages           56
+messages           56 in 7 rounds
 bytes sent         14336 (14.3 kB; the least is 14336)
 largest message    256
 most of a device   1792 received, 1792 sent, 4096 resident
@@ -95,6 +95,22 @@ by replicating     114688 sent, 16384 resident
              "limit": [6, 2], "bytes": 12},
             {"from": 1, "to": 1, "addend": 0, "start": [0, 2],
              "limit": [6, 4], "bytes": 12}])
+
+    def test_relabelling(self):
+        pair = ("f32[8] sharding={devices=[4]<=[4]}",
+                "f32[8] sharding={devices=[4]1,2,3,0}")
+        self.assertEqual(self.ok("shard", "--explain", "--relabel",
+                                 *pair).splitlines()[5:], [
+            "relabelled         0 sent (0 bytes), 0 messages in 0 rounds",
+            "  to               {devices=[4]0,1,2,3}"])
+        answer = json.loads(self.ok("shard", "--explain", "--relabel",
+                                    "--json", *pair))
+        self.assertEqual((answer["bytes_sent"], answer["num_rounds"]),
+                         (32, 2))
+        self.assertEqual(answer["relabelled"]["devices"], [3, 0, 1, 2])
+        self.assertEqual(answer["relabelled"]["bytes_sent"], 0)
+        self.fails(2, "--relabel needs --explain", "shard", "--relabel",
+                   "f32[4]", "{replicated}")
 
     def test_wrong_input(self):
         self.fails(1, "expected SHAPE sharding=SHARDING", "shard", "--explain",

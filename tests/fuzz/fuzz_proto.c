@@ -72,6 +72,42 @@ static void release_program(void *value) {
   rlo_program_shape_release(value);
 }
 
+static rlo_status parse_sharding(const void *bytes,
+                                 size_t size_bytes,
+                                 void **out,
+                                 rlo_proto_origin **out_origin) {
+  rlo_sharding *sharding = NULL;
+  rlo_status status =
+      rlo_proto_parse_sharding(bytes, size_bytes, &sharding, out_origin);
+  *out = sharding;
+  return status;
+}
+
+static rlo_status format_sharding(const void *value,
+                                  const rlo_proto_options *options,
+                                  void *buffer,
+                                  size_t capacity,
+                                  size_t *out_bytes) {
+  return rlo_proto_format_sharding(value, options, buffer, capacity, out_bytes);
+}
+
+/* Equal shardings are printed alike. */
+static bool equal_shardings(const void *a, const void *b) {
+  size_t length = rlo_sharding_format(a, NULL, 0);
+  char *texts[2] = {malloc(length + 1), malloc(length + 1)};
+  FUZZ_CHECK(texts[0] != NULL && texts[1] != NULL);
+  (void)rlo_sharding_format(a, texts[0], length + 1);
+  bool are_equal = rlo_sharding_format(b, texts[1], length + 1) == length &&
+                   memcmp(texts[0], texts[1], length) == 0;
+  free(texts[0]);
+  free(texts[1]);
+  return are_equal;
+}
+
+static void release_sharding(void *value) {
+  rlo_sharding_release(value);
+}
+
 /* What was read is written, unknown fields included, and read again. */
 static void check_round_trip(const message_kind *kind,
                              const void *value,
@@ -123,7 +159,8 @@ static void check_message(const message_kind *kind,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const message_kind kinds[] = {
       {parse_tree, format_tree, equal_trees, release_tree},
-      {parse_program, format_program, equal_programs, release_program}};
+      {parse_program, format_program, equal_programs, release_program},
+      {parse_sharding, format_sharding, equal_shardings, release_sharding}};
   for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i) {
     check_message(&kinds[i], data, size);
   }

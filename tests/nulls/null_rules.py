@@ -32,6 +32,7 @@ plan_create.options plan_create_segment_sum.options plan_explain.options
 problem_canonicalize.trace problem_run_host_indexed.indices
 program_shape_create.names
 proto_format_layout.options proto_format_program.options proto_format_shape.options
+proto_format_sharding.options proto_parse_sharding.out_origin
 proto_format_tile.options proto_format_tree.options proto_parse_layout.out_origin
 proto_parse_program.out_origin proto_parse_shape.out_origin
 proto_parse_tile.out_origin proto_parse_tree.out_origin
@@ -331,16 +332,21 @@ ARGUMENTS = {
     "proto_parse_program.size_bytes": "o->proto_program_bytes",
     "proto_parse_shape.bytes": "o->proto_shape",
     "proto_parse_shape.size_bytes": "o->proto_shape_bytes",
+    "proto_parse_sharding.bytes": '"\\x08\\x05"',
+    "proto_parse_sharding.size_bytes": "2",
     "proto_parse_tile.bytes": "o->proto_tile",
     "proto_parse_tile.size_bytes": "o->proto_tile_bytes",
     "proto_parse_tree.bytes": "o->proto_shape",
     "proto_parse_tree.size_bytes": "o->proto_shape_bytes",
+    "redistribution_relabel.out_devices": "o->numbers",
     "run_chain.out_shape": "&o->shape",
     "run_kernel.capacity": "1",
     "run_kernel.attributes": "&o->no_attributes",
     "run_kernel_named.attributes": "&o->no_attributes",
     "run_kernel_named.capacity": "1",
     "sharding_make_boxes.num_boxes": "1",
+    "sharding_relabel.devices": "o->order64",
+    "sharding_relabel.num_devices": "2",
     "sharding_validate.num_devices": "2",
     "sharding_parse.text": '"{replicated}"',
     "sharding_parse.text_bytes": "12",

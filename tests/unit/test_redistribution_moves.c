@@ -4,9 +4,9 @@
 
 #include "relayout/ops.h"
 #include "relayout/redistribution.h"
-#include "relayout/shape_util.h"
 #include "relayout/text.h"
 #include "support/expect.h"
+#include "support/redistribute.h"
 #include "support/suite.h"
 
 /*
@@ -21,59 +21,15 @@ typedef struct run {
   rlo_sharding *shardings[2];
   rlo_redistribution *plan;
   int64_t num_devices;
-  unsigned char *held[2][MAX_DEVICES];
-  size_t bytes[2][MAX_DEVICES];
-  int64_t device;
-  bool has_filled;
+  test_memory held[2][MAX_DEVICES];
   int64_t bytes_sent;
 } run;
 
-static void run_list(rlo_problem_list *list, const void *src, void *dst) {
-  expect_ok(rlo_problem_list_run_host(list, &src, dst));
-  rlo_problem_list_release(list);
-}
-
-static rlo_status move_piece(void *payload,
-                             const rlo_redistribution_piece *piece) {
-  run *r = payload;
-  rlo_problem_list *list;
-  unsigned char *target = r->held[1][r->device];
-  bool fills = !r->has_filled;
-  r->has_filled = true;
-  if (piece->peer == r->device) {
-    expect_ok(
-        rlo_redistribution_lower_keep(r->plan, r->device, piece, fills, &list));
-    run_list(list, r->held[0][r->device], target);
-    return RLO_OK;
-  }
-  unsigned char *message = malloc((size_t)piece->bytes);
-  ck_assert_ptr_nonnull(message);
-  expect_ok(rlo_redistribution_lower_send(r->plan, piece->peer, piece, &list));
-  run_list(list, r->held[0][piece->peer], message);
-  expect_ok(rlo_redistribution_lower_receive(
-      r->plan, r->device, piece, fills, &list));
-  run_list(list, message, target);
-  free(message);
-  r->bytes_sent += piece->bytes;
-  return RLO_OK;
-}
-
-static unsigned char *make_memory(const rlo_shape *shape, size_t *out_bytes) {
-  int64_t bytes;
-  expect_ok(rlo_shape_array_size(shape, &bytes));
-  unsigned char *memory = malloc((size_t)bytes + 1);
-  ck_assert_ptr_nonnull(memory);
-  memset(memory, 0xa5, (size_t)bytes + 1);
-  *out_bytes = (size_t)bytes;
-  return memory;
-}
-
 /* What a device holds of an array that lies in memory as a whole. */
-static unsigned char *cut(const run *r,
-                          int side,
-                          int64_t device,
-                          const void *whole,
-                          size_t *out_bytes) {
+static test_memory cut(const run *r,
+                       int side,
+                       int64_t device,
+                       const void *whole) {
   rlo_box box;
   rlo_shape shard;
   rlo_chain *chain;
@@ -82,11 +38,11 @@ static unsigned char *cut(const run *r,
       rlo_sharding_get_box(r->shardings[side], &r->shapes[side], device, &box));
   expect_ok(rlo_sharding_get_shard_shape(
       r->shardings[side], &r->shapes[side], device, &shard));
-  unsigned char *memory = make_memory(&shard, out_bytes);
+  test_memory memory = test_memory_make(&shard);
   expect_ok(rlo_chain_create(&r->shapes[side], &chain));
   expect_ok(rlo_chain_slice(chain, box.start, box.limit, NULL));
   expect_ok(rlo_chain_lower(chain, &shard, &list));
-  run_list(list, whole, memory);
+  test_run_list(list, whole, memory.bytes);
   rlo_chain_release(chain);
   return memory;
 }
@@ -167,73 +123,64 @@ static void end(run *r) {
   for (int side = 0; side < 2; ++side) {
     rlo_sharding_release(r->shardings[side]);
     for (int64_t device = 0; device < r->num_devices; ++device) {
-      free(r->held[side][device]);
+      free(r->held[side][device].bytes);
     }
   }
 }
 
 static void redistribute(run *r) {
-  for (r->device = 0; r->device < r->num_devices; ++r->device) {
-    rlo_shape shard;
-    expect_ok(rlo_sharding_get_shard_shape(
-        r->shardings[1], &r->shapes[1], r->device, &shard));
-    r->held[1][r->device] = make_memory(&shard, &r->bytes[1][r->device]);
-    r->has_filled = false;
-    expect_ok(
-        rlo_redistribution_visit_receives(r->plan, r->device, move_piece, r));
-    ck_assert_uint_eq(r->held[1][r->device][r->bytes[1][r->device]], 0xa5);
-  }
+  r->bytes_sent = test_redistribute(
+      r->plan, &r->shapes[1], r->shardings[1], r->held[0], r->held[1]);
 }
 
 RLO_TABLE_TEST(test_redistribution_moves__what_one_device_would_hold, cases) {
   run r;
   begin(&r, _i);
-  size_t bytes;
-  unsigned char *whole = make_memory(&r.shapes[0], &bytes);
-  for (size_t k = 0; k < bytes; ++k) {
-    whole[k] = (unsigned char)(k * 37 + k / 256);
+  test_memory whole = test_memory_make(&r.shapes[0]);
+  for (size_t k = 0; k < whole.count; ++k) {
+    whole.bytes[k] = (unsigned char)(k * 37 + k / 256);
   }
   if (r.shapes[0].dtype == RLO_DTYPE_S4) {
     /* A byte of an unpacked one holds a value of 4 bits. */
-    for (size_t k = 0; k < bytes; ++k) {
-      whole[k] &= r.shapes[0].layout.element_size_bits == 4 ? 0xff : 0x0f;
+    for (size_t k = 0; k < whole.count; ++k) {
+      whole.bytes[k] &= r.shapes[0].layout.element_size_bits == 4 ? 0xff : 0x0f;
     }
   }
   for (int64_t device = 0; device < r.num_devices; ++device) {
-    r.held[0][device] = cut(&r, 0, device, whole, &bytes);
+    r.held[0][device] = cut(&r, 0, device, whole.bytes);
   }
   redistribute(&r);
 
-  size_t result_bytes;
-  unsigned char *result = make_memory(&r.shapes[1], &result_bytes);
+  test_memory result = test_memory_make(&r.shapes[1]);
   rlo_chain *chain;
   rlo_problem_list *list;
   expect_ok(rlo_chain_create(&r.shapes[0], &chain));
   expect_ok(rlo_chain_transpose(chain, cases[_i].permutation));
   expect_ok(rlo_chain_combine(chain, &r.shapes[1], NULL, &list));
-  run_list(list, whole, result);
+  test_run_list(list, whole.bytes, result.bytes);
   rlo_chain_release(chain);
   for (int64_t device = 0; device < r.num_devices; ++device) {
-    unsigned char *wanted = cut(&r, 1, device, result, &bytes);
+    test_memory wanted = cut(&r, 1, device, result.bytes);
     rlo_box box;
     expect_ok(rlo_sharding_get_box(r.shardings[1], &r.shapes[1], device, &box));
     bool is_empty = false;
     for (int32_t d = 0; d < box.rank; ++d) {
       is_empty = is_empty || box.start[d] == box.limit[d];
     }
-    ck_assert_uint_eq(bytes, r.bytes[1][device]);
+    ck_assert_uint_eq(wanted.count, r.held[1][device].count);
     if (!is_empty) {
-      ck_assert_msg(memcmp(wanted, r.held[1][device], bytes) == 0,
-                    "device %d holds something else",
-                    (int)device);
+      ck_assert_msg(
+          memcmp(wanted.bytes, r.held[1][device].bytes, wanted.count) == 0,
+          "device %d holds something else",
+          (int)device);
     }
-    free(wanted);
+    free(wanted.bytes);
   }
   rlo_redistribution_cost cost;
   expect_ok(rlo_redistribution_measure(r.plan, &cost));
   ck_assert_int_eq(r.bytes_sent, cost.bytes_sent);
-  free(whole);
-  free(result);
+  free(whole.bytes);
+  free(result.bytes);
   end(&r);
 }
 
@@ -260,14 +207,14 @@ RLO_TEST(
                                        {-1e8F, 100, 200, 300},
                                        {1, 1000, 2000, 3000}};
   for (int k = 0; k < 4; ++k) {
-    r.held[0][k] = malloc(sizeof summands[k]);
-    ck_assert_ptr_nonnull(r.held[0][k]);
-    memcpy(r.held[0][k], summands[k], sizeof summands[k]);
+    r.held[0][k] = test_memory_make(&r.shapes[0]);
+    memcpy(r.held[0][k].bytes, summands[k], sizeof summands[k]);
   }
   redistribute(&r);
   static const float wanted[2][2] = {{1, 1111}, {2222, 3333}};
   for (int k = 0; k < 4; ++k) {
-    ck_assert_int_eq(memcmp(r.held[1][k], wanted[k / 2], sizeof wanted[0]), 0);
+    ck_assert_int_eq(
+        memcmp(r.held[1][k].bytes, wanted[k / 2], sizeof wanted[0]), 0);
   }
   end(&r);
 }

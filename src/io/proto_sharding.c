@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdbool.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "io/proto_message.h"
+
+/* The type whose elements have shardings of their own; the others are those of
+ * rlo_sharding_kind. */
+enum { TYPE_TUPLE = 2 };
+
+/* Dimensions of a grid, subgroups included. */
+enum { MAX_GRID_RANK = RLO_MAX_RANK + RLO_SHARDING_MAX_SUBGROUPS };
+
+/* ----------------------------------------------------------------- reading */
+
+static rlo_status read_grid(const rlo__sharding_message *message,
+                            rlo_sharding_tiles *tiles) {
+  size_t rank = message->n_tile_assignment_dimensions;
+  size_t num_subgroups = message->n_last_tile_dims;
+  if (message->replicate_on_last_tile_dim) {
+    if (num_subgroups > 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "replicate_on_last_tile_dim and %zu last_tile_dims "
+                      "exclude each other",
+                      num_subgroups);
+    }
+    num_subgroups = 1;
+  }
+  if (num_subgroups > rank) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%zu of last_tile_dims do not go with %zu "
+                    "tile_assignment_dimensions",
+                    num_subgroups,
+                    rank);
+  }
+  if (num_subgroups > RLO_SHARDING_MAX_SUBGROUPS ||
+      rank - num_subgroups > RLO_MAX_RANK) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "%zu tile_assignment_dimensions, of which %zu are "
+                    "last_tile_dims, are beyond the limits of %d and %d",
+                    rank,
+                    num_subgroups,
+                    RLO_MAX_RANK,
+                    RLO_SHARDING_MAX_SUBGROUPS);
+  }
+  tiles->rank = (int32_t)(rank - num_subgroups);
+  tiles->num_subgroups = (int32_t)num_subgroups;
+  for (int32_t d = 0; d < tiles->rank; ++d) {
+    tiles->counts[d] = message->tile_assignment_dimensions[d];
+  }
+  for (int32_t k = 0; k < tiles->num_subgroups; ++k) {
+    tiles->subgroups[k] = (rlo_sharding_subgroup){
+        .kind = message->replicate_on_last_tile_dim
+                    ? RLO_SHARDING_REPLICATED
+                    : (rlo_sharding_kind)message->last_tile_dims[k],
+        .count = message->tile_assignment_dimensions[tiles->rank + k],
+    };
+  }
+  return RLO_OK;
+}
+
+/* rlo_sharding_make_tiled refuses grids that cannot be. */
+static bool can_be_grid(const rlo__sharding_message *message,
+                        int64_t *out_cells) {
+  *out_cells = 1;
+  for (size_t d = 0; d < message->n_tile_assignment_dimensions; ++d) {
+    int64_t count = message->tile_assignment_dimensions[d];
+    if (count < 1) {
+      return false;
+    }
+    *out_cells = rlo__mul_capped(*out_cells, count);
+  }
+  return *out_cells <= RLO_SHARDING_MAX_DEVICES;
+}
+
+static rlo_status read_list(const rlo__sharding_message *message,
+                            rlo_sharding_tiles *tiles) {
+  int64_t cells;
+  if (can_be_grid(message, &cells) &&
+      (uint64_t)cells != message->n_tile_assignment_devices) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%zu tile_assignment_devices do not go with a grid of "
+                    "%" PRId64 " cells",
+                    message->n_tile_assignment_devices,
+                    cells);
+  }
+  tiles->devices = message->tile_assignment_devices;
+  return RLO_OK;
+}
+
+static rlo_status read_iota(const rlo__sharding_message *message,
+                            rlo_sharding_tiles *tiles) {
+  size_t rank = message->n_iota_reshape_dims;
+  if (message->n_tile_assignment_devices > 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%zu tile_assignment_devices and iota_reshape_dims exclude "
+                    "each other",
+                    message->n_tile_assignment_devices);
+  }
+  if (message->n_iota_transpose_perm != rank) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%zu entries of iota_transpose_perm do not go with %zu "
+                    "iota_reshape_dims",
+                    message->n_iota_transpose_perm,
+                    rank);
+  }
+  if (rank > RLO_SHARDING_MAX_IOTA_RANK) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "%zu iota_reshape_dims are beyond the limit of %d",
+                    rank,
+                    RLO_SHARDING_MAX_IOTA_RANK);
+  }
+  tiles->iota_rank = (int32_t)rank;
+  for (size_t k = 0; k < rank; ++k) {
+    tiles->iota_dims[k] = message->iota_reshape_dims[k];
+    tiles->iota_permutation[k] = message->iota_transpose_perm[k];
+  }
+  return RLO_OK;
+}
+
+static rlo_status read_tiled(const rlo__sharding_message *message,
+                             rlo_sharding **out_sharding) {
+  rlo_sharding_tiles tiles = {0};
+  RLO_TRY(read_grid(message, &tiles));
+  if (message->n_iota_reshape_dims > 0 || message->n_iota_transpose_perm > 0) {
+    RLO_TRY(read_iota(message, &tiles));
+  } else {
+    RLO_TRY(read_list(message, &tiles));
+  }
+  return rlo_sharding_make_tiled(&tiles, out_sharding);
+}
+
+static rlo_status read_maximal(const rlo__sharding_message *message,
+                               rlo_sharding **out_sharding) {
+  if (message->n_tile_assignment_devices != 1) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%zu tile_assignment_devices, and a maximal sharding has "
+                    "one",
+                    message->n_tile_assignment_devices);
+  }
+  return rlo_sharding_make_maximal(message->tile_assignment_devices[0],
+                                   out_sharding);
+}
+
+static rlo_status read_sharding(const rlo__sharding_message *message,
+                                rlo_sharding **out_sharding) {
+  if (message->type == TYPE_TUPLE || message->n_tuple_shardings > 0) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the sharding of a tuple; each of its arrays has one of "
+                    "its own");
+  }
+  if (message->named_sharding != NULL) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a named_sharding, by the axes of a mesh, is not "
+                    "supported: only one by tile_assignment_dimensions");
+  }
+  switch (message->type) {
+    case RLO_SHARDING_REPLICATED:
+    case RLO_SHARDING_MANUAL:
+    case RLO_SHARDING_UNKNOWN:
+    case RLO_SHARDING_UNREDUCED:
+      return rlo_sharding_make((rlo_sharding_kind)message->type, out_sharding);
+    case RLO_SHARDING_MAXIMAL:
+      return read_maximal(message, out_sharding);
+    case RLO_SHARDING_TILED:
+      return read_tiled(message, out_sharding);
+    default:
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "%" PRId32 " is not a type of sharding",
+                      message->type);
+  }
+}
+
+rlo_status rlo_proto_parse_sharding(const void *bytes,
+                                    size_t size_bytes,
+                                    rlo_sharding **out_sharding,
+                                    rlo_proto_origin **out_origin) {
+  if (out_origin != NULL) {
+    *out_origin = NULL;
+  }
+  RLO_REQUIRE(out_sharding);
+  *out_sharding = NULL;
+  RLO_REQUIRE_LIST(bytes, size_bytes);
+  rlo_proto_origin *origin = NULL;
+  RLO_TRY(rlo__proto_unpack(
+      bytes, size_bytes, &relayout_wire__op_sharding__descriptor, &origin));
+  rlo_status status = read_sharding(
+      (const rlo__sharding_message *)origin->message, out_sharding);
+  if (status == RLO_OK && out_origin != NULL) {
+    *out_origin = origin;
+  } else {
+    rlo_proto_origin_release(origin);
+  }
+  return status;
+}
+
+/* ----------------------------------------------------------------- writing */
+
+/* What a message points to: it only reads its arrays, which protobuf-c declares
+ * as writable. */
+typedef struct parts {
+  rlo_sharding_tiles tiles;
+  int64_t grid[MAX_GRID_RANK];
+  int32_t subgroups[RLO_SHARDING_MAX_SUBGROUPS];
+  int64_t device;
+} parts;
+
+static void write_subgroups(parts *p, rlo__sharding_message *message) {
+  const rlo_sharding_tiles *tiles = &p->tiles;
+  if (tiles->num_subgroups == 1 &&
+      tiles->subgroups[0].kind == RLO_SHARDING_REPLICATED) {
+    message->replicate_on_last_tile_dim = true;
+    return;
+  }
+  for (int32_t k = 0; k < tiles->num_subgroups; ++k) {
+    p->subgroups[k] = (int32_t)tiles->subgroups[k].kind;
+  }
+  message->last_tile_dims = p->subgroups;
+  message->n_last_tile_dims = (size_t)tiles->num_subgroups;
+}
+
+static rlo_status write_tiled(const rlo_sharding *sharding,
+                              parts *p,
+                              rlo__sharding_message *message) {
+  rlo_sharding_tiles *tiles = &p->tiles;
+  RLO_TRY(rlo_sharding_get_tiles(sharding, tiles));
+  for (int32_t d = 0; d < tiles->rank; ++d) {
+    p->grid[d] = tiles->counts[d];
+  }
+  for (int32_t k = 0; k < tiles->num_subgroups; ++k) {
+    p->grid[tiles->rank + k] = tiles->subgroups[k].count;
+  }
+  message->tile_assignment_dimensions = p->grid;
+  message->n_tile_assignment_dimensions =
+      (size_t)(tiles->rank + tiles->num_subgroups);
+  write_subgroups(p, message);
+  if (tiles->iota_rank > 0) {
+    message->iota_reshape_dims = tiles->iota_dims;
+    message->n_iota_reshape_dims = (size_t)tiles->iota_rank;
+    message->iota_transpose_perm = tiles->iota_permutation;
+    message->n_iota_transpose_perm = (size_t)tiles->iota_rank;
+  } else {
+    message->tile_assignment_devices = (int64_t *)(uintptr_t)tiles->devices;
+    message->n_tile_assignment_devices =
+        (size_t)rlo_sharding_num_devices(sharding);
+  }
+  return RLO_OK;
+}
+
+static rlo_status write_sharding(const rlo_sharding *sharding,
+                                 parts *p,
+                                 rlo__sharding_message *message) {
+  rlo_sharding_kind kind = rlo_sharding_get_kind(sharding);
+  message->type = (int32_t)kind;
+  if (kind == RLO_SHARDING_BOXES) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "OpSharding has no place for boxes, only for a grid");
+  }
+  if (kind == RLO_SHARDING_TILED) {
+    return write_tiled(sharding, p, message);
+  }
+  if (kind == RLO_SHARDING_MAXIMAL) {
+    /* As XLA writes it: a grid of one cell. */
+    p->grid[0] = 1;
+    p->device = rlo_sharding_num_devices(sharding) - 1;
+    message->tile_assignment_dimensions = p->grid;
+    message->n_tile_assignment_dimensions = 1;
+    message->tile_assignment_devices = &p->device;
+    message->n_tile_assignment_devices = 1;
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_proto_format_sharding(const rlo_sharding *sharding,
+                                     const rlo_proto_options *options,
+                                     void *buffer,
+                                     size_t capacity,
+                                     size_t *out_bytes) {
+  RLO_REQUIRE(sharding, out_bytes);
+  RLO_REQUIRE_LIST(buffer, capacity);
+  rlo_proto_options read;
+  RLO_TRY(rlo__proto_options_read(
+      options, &relayout_wire__op_sharding__descriptor, &read));
+  parts p;
+  rlo__sharding_message message = RELAYOUT_WIRE__OP_SHARDING__INIT;
+  RLO_TRY(write_sharding(sharding, &p, &message));
+  rlo__proto_take_unknown(&message.base,
+                          read.origin == NULL ? NULL : read.origin->message);
+  return rlo__proto_pack(&message.base, buffer, capacity, out_bytes);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+
+#include "base/status.h"
+#include "shard/redistribution.h"
+
+/* The same tiles, with copies in place of summands or the other way round; a
+ * reference. */
+static rlo_status exchange(rlo_sharding *sharding,
+                           rlo_sharding_kind from,
+                           rlo_sharding_kind to,
+                           rlo_sharding **out_sharding) {
+  if (sharding->kind == from) {
+    return rlo_sharding_make(to, out_sharding);
+  }
+  rlo_sharding_tiles tiles = sharding->tiles;
+  bool is_other = false;
+  for (int32_t k = 0; k < tiles.num_subgroups; ++k) {
+    if (tiles.subgroups[k].kind == from) {
+      tiles.subgroups[k].kind = to;
+      is_other = true;
+    }
+  }
+  if (is_other) {
+    return rlo_sharding_make_tiled(&tiles, out_sharding);
+  }
+  *out_sharding = rlo_sharding_retain(sharding);
+  return RLO_OK;
+}
+
+static rlo_status check_boxes_have_no_copies(const rlo__holding *holding) {
+  for (int64_t k = 0; k < holding->num_boxes; ++k) {
+    int64_t first = holding->begins[k];
+    if (holding->begins[k + 1] - first > 1) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "boxes %" PRId64 " and %" PRId64
+                      " of the destination are copies, and the gradients of "
+                      "copies of a box, which are to be added, have no "
+                      "sharding",
+                      holding->order[first],
+                      holding->order[first + 1]);
+    }
+  }
+  return RLO_OK;
+}
+
+/* How the gradients of the destination are held. */
+static rlo_status make_source(const rlo_redistribution *plan,
+                              bool sums_copies,
+                              rlo_sharding **out_sharding) {
+  rlo_sharding *sharding = plan->sharding[1];
+  if (!sums_copies) {
+    *out_sharding = rlo_sharding_retain(sharding);
+    return RLO_OK;
+  }
+  RLO_TRY(check_boxes_have_no_copies(&plan->destination));
+  return exchange(
+      sharding, RLO_SHARDING_REPLICATED, RLO_SHARDING_UNREDUCED, out_sharding);
+}
+
+rlo_status rlo_redistribution_create_adjoint(const rlo_redistribution *plan,
+                                             bool sums_copies,
+                                             rlo_redistribution **out_adjoint) {
+  RLO_REQUIRE(plan, out_adjoint);
+  *out_adjoint = NULL;
+  int32_t inverse[RLO_MAX_RANK];
+  rlo_redistribution_options options = RLO_REDISTRIBUTION_OPTIONS_INIT;
+  for (int32_t k = 0; k < plan->rank; ++k) {
+    inverse[plan->from[k]] = k;
+  }
+  options.from = &plan->destination_shape;
+  options.to = &plan->source_shape;
+  options.permutation = inverse;
+  options.num_devices = plan->num_devices;
+  RLO_TRY(make_source(plan, sums_copies, &options.from_sharding));
+  rlo_status status = exchange(plan->sharding[0],
+                               RLO_SHARDING_UNREDUCED,
+                               RLO_SHARDING_REPLICATED,
+                               &options.to_sharding);
+  if (status == RLO_OK) {
+    status = rlo_redistribution_create(&options, out_adjoint);
+    rlo_sharding_release(options.to_sharding);
+  }
+  rlo_sharding_release(options.from_sharding);
+  return status;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/redistribute.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "relayout/ops.h"
+#include "relayout/shape_util.h"
+#include "support/expect.h"
+#include "support/suite.h"
+
+test_memory test_memory_make(const rlo_shape *shape) {
+  int64_t count;
+  expect_ok(rlo_shape_array_size(shape, &count));
+  test_memory memory = {.bytes = malloc((size_t)count + 1),
+                        .count = (size_t)count};
+  ck_assert_ptr_nonnull(memory.bytes);
+  memset(memory.bytes, 0xa5, memory.count + 1);
+  return memory;
+}
+
+void test_run_list(rlo_problem_list *list, const void *src, void *dst) {
+  expect_ok(rlo_problem_list_run_host(list, &src, dst));
+  rlo_problem_list_release(list);
+}
+
+/* A device that receives. */
+typedef struct receiver {
+  const rlo_redistribution *plan;
+  const test_memory *from;
+  int64_t device;
+  unsigned char *target;
+  bool has_filled;
+  int64_t bytes_sent;
+} receiver;
+
+static rlo_status move_piece(void *payload,
+                             const rlo_redistribution_piece *piece) {
+  receiver *r = payload;
+  rlo_problem_list *list;
+  bool fills = !r->has_filled;
+  r->has_filled = true;
+  if (piece->peer == r->device) {
+    expect_ok(
+        rlo_redistribution_lower_keep(r->plan, r->device, piece, fills, &list));
+    test_run_list(list, r->from[r->device].bytes, r->target);
+    return RLO_OK;
+  }
+  unsigned char *message = malloc((size_t)piece->bytes);
+  ck_assert_ptr_nonnull(message);
+  expect_ok(rlo_redistribution_lower_send(r->plan, piece->peer, piece, &list));
+  test_run_list(list, r->from[piece->peer].bytes, message);
+  expect_ok(rlo_redistribution_lower_receive(
+      r->plan, r->device, piece, fills, &list));
+  test_run_list(list, message, r->target);
+  free(message);
+  r->bytes_sent += piece->bytes;
+  return RLO_OK;
+}
+
+int64_t test_redistribute(const rlo_redistribution *plan,
+                          const rlo_shape *shape,
+                          const rlo_sharding *sharding,
+                          const test_memory *from,
+                          test_memory *to) {
+  receiver r = {.plan = plan, .from = from};
+  for (; r.device < rlo_redistribution_num_devices(plan); ++r.device) {
+    rlo_shape shard;
+    expect_ok(rlo_sharding_get_shard_shape(sharding, shape, r.device, &shard));
+    to[r.device] = test_memory_make(&shard);
+    r.target = to[r.device].bytes;
+    r.has_filled = false;
+    expect_ok(
+        rlo_redistribution_visit_receives(plan, r.device, move_piece, &r));
+    ck_assert_uint_eq(r.target[to[r.device].count], 0xa5);
+  }
+  return r.bytes_sent;
+}

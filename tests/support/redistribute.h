@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_TESTS_SUPPORT_REDISTRIBUTE_H
+#define RLO_TESTS_SUPPORT_REDISTRIBUTE_H
+
+#include "relayout/redistribution.h"
+
+/** The memory of a device, and a byte behind it that nobody writes. */
+typedef struct test_memory {
+  unsigned char *bytes;
+  size_t count;
+} test_memory;
+
+/** Memory for arrays of this shape, of bytes 0xa5. The caller frees `bytes`. */
+test_memory test_memory_make(const rlo_shape *shape);
+
+/** Runs the problems of a list from one memory to another; releases the list.
+ */
+void test_run_list(rlo_problem_list *list, const void *src, void *dst);
+
+/** Runs a plan in host memory: every device has a part of `from`, and is given
+ *  one of `to`, whose `bytes` the caller frees. `shape` and `sharding` are
+ *  those of the destination. Returns the bytes of all messages. */
+int64_t test_redistribute(const rlo_redistribution *plan,
+                          const rlo_shape *shape,
+                          const rlo_sharding *sharding,
+                          const test_memory *from,
+                          test_memory *to);
+
+#endif
