@@ -47,8 +47,9 @@ typedef struct rlo__argument {
 
 enum {
   RLO__LAUNCH_MAX_DEFINES = 64,
-  /** Ten shared by all kernels, six guards of five, and those of the family. */
-  RLO__LAUNCH_MAX_ARGUMENTS = 64,
+  /** Of 8 bytes each, as many as the least CL_DEVICE_MAX_PARAMETER_SIZE holds.
+   *  Six axes and six guards take some 70. */
+  RLO__LAUNCH_MAX_ARGUMENTS = 128,
   /** Enough for every form of the largest problem, compiled in. */
   RLO__LAUNCH_MAX_NUMBERS = 8192,
   /** Enough for most launches, which then need no memory of the heap. */

@@ -77,8 +77,10 @@ static void cover(void) {
     test_device_set_budget(&budget);
   }
   const int32_t stride = TEST_IS_SANITIZED ? 12 : 1;
-  const test_cover of_cpu = {.filter = is_of_cpu, .optimises_few = true};
-  const test_cover of_gpu = {.filter = is_of_gpu};
+  const bool is_other = !test_device_is_pocl(&device);
+  const test_cover of_cpu = {
+      .filter = is_of_cpu, .optimises_few = true, .skips_undeclared = is_other};
+  const test_cover of_gpu = {.filter = is_of_gpu, .skips_undeclared = is_other};
   bytes_slanted_guard();
   test_variants_run(&device, &of_cpu, 200, stride);
   test_device_optimise(false);

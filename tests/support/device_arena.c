@@ -47,6 +47,16 @@ test_device test_device_open(void) {
   return device;
 }
 
+bool test_device_is_pocl(const test_device *device) {
+  char version[256] = "";
+  return clGetDeviceInfo(rlo_context_cl_device(device->context),
+                         CL_DEVICE_VERSION,
+                         sizeof version,
+                         version,
+                         NULL) == CL_SUCCESS &&
+         strstr(version, "PoCL") != NULL;
+}
+
 void test_device_close(test_device *device) {
   clReleaseCommandQueue(device->queue);
   rlo_context_release(device->context);

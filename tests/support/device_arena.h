@@ -43,6 +43,8 @@ typedef struct test_device {
 
 /** Open the default device; the test fails if there is none. */
 test_device test_device_open(void);
+/** Whether the device is PoCL's. */
+bool test_device_is_pocl(const test_device *device);
 void test_device_close(test_device *device);
 
 typedef struct test_case {

@@ -88,6 +88,9 @@ typedef struct test_cover {
    *  have each constant in one width, with its first value and with another; by
    *  default it is left as it is. */
   bool optimises_few;
+  /** Leaves out cases with a value that variants_table.c does not declare, and
+   *  prints it: of devices other than PoCL's, whose sizes the table is of. */
+  bool skips_undeclared;
 } test_cover;
 
 /** Few cases that together have every variant that any case has: next comes

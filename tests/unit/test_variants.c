@@ -46,6 +46,30 @@ RLO_TEST(test_variants__are_those_that_planning_chooses) {
   ck_assert_int_eq(num_never, 0);
 }
 
+static void ignore(void *payload,
+                   const test_variant_case *c,
+                   const rlo__launch *launch) {
+  (void)payload;
+  (void)c;
+  (void)launch;
+}
+
+/* Devices of other sizes than those that the table is of: each case is planned
+ * or refused with RLO_UNSUPPORTED, as test_variants_each asserts. */
+RLO_TEST(test_variants__are_planned_for_devices_of_any_size) {
+  static const struct {
+    int64_t local_memory_bytes, max_work_group_items, max_parameter_bytes;
+  } sizes[] = {{16 << 10, 32, 256}, {256 << 10, 8192, 3840}};
+
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+    rlo_device_info device = test_plan_cpu();
+    device.local_memory_bytes = sizes[i].local_memory_bytes;
+    device.max_work_group_items = sizes[i].max_work_group_items;
+    device.max_parameter_bytes = sizes[i].max_parameter_bytes;
+    test_variants_each(&device, true, NULL, ignore, NULL);
+  }
+}
+
 /* The check itself: a variant that nobody has declared is seen. */
 RLO_TEST(test_variants__sees_what_is_planted) {
   static rlo_problem problem;
