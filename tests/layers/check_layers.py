@@ -48,6 +48,8 @@ FLOORS = {
                     "transfers", "prepared", "lane", "work", "pipeline", "job",
                     "job_plan", "scheduler", "submit",
                     "service"]),
+    "exchange": (6, ["task", "message_list", "agreement", "state", "ends",
+                     "run", "exchange"]),
 }
 DEVICE_LEVEL = FLOORS["runtime"][0]
 # Formats of io/ do not include each other.
