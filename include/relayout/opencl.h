@@ -71,13 +71,14 @@ RLO_API RLO_NODISCARD rlo_status rlo_device_list(rlo_device_entry *out_entries,
 
 /**
  * Finds a device by a part of its name, of its platform's or of its version,
- * whatever the case: "pocl", "nvidia", "RTX 3090". The numbers of devices depend
- * on the loader and on the drivers that are installed; names do not.
+ * whatever the case: "pocl", "nvidia", "RTX 3090". The numbers of devices
+ * depend on the loader and on the drivers that are installed; names do not.
  * @param name  a text of at least 1 character; borrowed.
  * @param out_device_number  for rlo_context_create_default. If several devices
  *        match, the one of them that would be the default.
  * @return RLO_OK; RLO_NOT_FOUND, naming the devices there are, if none matches;
- *         RLO_INVALID_ARGUMENT; as rlo_device_list. Threads: as rlo_device_list.
+ *         RLO_INVALID_ARGUMENT; as rlo_device_list. Threads: as
+ * rlo_device_list.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_device_find(const char *name,
                                                  int32_t *out_device_number);
@@ -213,6 +214,10 @@ RLO_API void rlo_buffer_release(rlo_context *context, cl_mem buffer);
  * used last, in a few microseconds' time and some 2 KiB each, and forgets it
  * when its wisdom changes; not what a family, a schedule or a measurement
  * decided.
+ *
+ * Where a compiled kernel turns out to run smaller work-groups only, the
+ * problem is planned again for those, by rlo_plan_prepare or the first enqueue;
+ * rlo_plan_info describes what was planned first.
  *
  * With RLO_EFFORT_MEASURE and no wisdom for the problem, candidates are built
  * and timed alternately, on a queue and in two buffers of the library's own,

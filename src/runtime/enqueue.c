@@ -217,11 +217,11 @@ static rlo_status enqueue(rlo_plan *plan,
                                 &launches[n]));
   }
   for (int32_t n = 0; n < plan->num_steps; ++n) {
-    rlo__plan_step *step = &plan->steps[n];
-    RLO_TRY(rlo__prepared_launch_build(context,
-                                       &step->planned->launches[launches[n]],
-                                       RLO__BUILD_FOREGROUND,
-                                       &step->programs[launches[n]]));
+    RLO_TRY(rlo__plan_step_build(context,
+                                 &plan->steps[n],
+                                 launches[n],
+                                 RLO__BUILD_FOREGROUND,
+                                 &launches[n]));
   }
   return plan->num_steps == 0 ? enqueue_marker(to)
                               : enqueue_launches(plan, launches, bound, to);

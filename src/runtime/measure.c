@@ -107,7 +107,7 @@ static rlo_status begin_timing(measurement *m,
   one->is_eliminated = true;
   RLO_TRY(rlo__prepared_launch_init(m->context, launch, &one->launch));
   RLO_TRY(rlo__prepared_launch_build(
-      m->context, &one->launch, RLO__BUILD_FOREGROUND, &one->program));
+      m->context, &one->launch, RLO__BUILD_FOREGROUND, &one->program, NULL));
   RLO_TRY(run_once(m, one, &unused));
   RLO_TRY(take_sample(m, one, &unused));
   one->is_eliminated = false;

@@ -38,6 +38,34 @@ void rlo_plan_release(rlo_plan *plan) {
 
 /* ---------------------------------------------------------------- preparing */
 
+rlo_status rlo__plan_step_build(rlo_context *context,
+                                rlo__plan_step *step,
+                                int32_t index,
+                                rlo__build_priority priority,
+                                int32_t *out_index) {
+  rlo__planned *planned = step->planned;
+  *out_index = index;
+  if (!atomic_load_explicit(&planned->has_smaller[index],
+                            memory_order_acquire)) {
+    int64_t max_group_items = 0;
+    rlo_status status = rlo__prepared_launch_build(context,
+                                                   &planned->launches[index],
+                                                   priority,
+                                                   &step->programs[index],
+                                                   &max_group_items);
+    if (status == RLO_OK || max_group_items == 0) {
+      return status;
+    }
+    RLO_TRY(rlo__planned_shrink(context, planned, index, max_group_items));
+  }
+  *out_index = index + RLO__PLANNED_SMALLER;
+  return rlo__prepared_launch_build(context,
+                                    &planned->launches[*out_index],
+                                    priority,
+                                    &step->programs[*out_index],
+                                    NULL);
+}
+
 /** Plans what is left of a step, and builds all of it. */
 static rlo_status prepare_step(rlo_context *context, rlo__plan_step *step) {
   rlo__planned *planned = step->planned;
@@ -46,10 +74,9 @@ static rlo_status prepare_step(rlo_context *context, rlo__plan_step *step) {
       atomic_load_explicit(&planned->second, memory_order_acquire) ==
       RLO__SECOND_THERE;
   for (int32_t i = 0; i < (has_second ? 2 : 1); ++i) {
-    RLO_TRY(rlo__prepared_launch_build(context,
-                                       &planned->launches[i],
-                                       RLO__BUILD_BACKGROUND,
-                                       &step->programs[i]));
+    int32_t built = 0;
+    RLO_TRY(
+        rlo__plan_step_build(context, step, i, RLO__BUILD_BACKGROUND, &built));
   }
   return RLO_OK;
 }

@@ -21,6 +21,19 @@ typedef struct rlo__plan_step {
   rlo__program_slot programs[RLO__PLANNED_MAX_LAUNCHES];
 } rlo__plan_step;
 
+/**
+ * Builds a launch of a step, unless it is built. If its kernel runs smaller
+ * work-groups only than were planned, the one in place of it.
+ * @param index      as rlo__planned_choose returns it.
+ * @param out_index  of the launch to enqueue.
+ * @return as rlo_plan_prepare. Threads: safe.
+ */
+RLO_NODISCARD rlo_status rlo__plan_step_build(rlo_context *context,
+                                              rlo__plan_step *step,
+                                              int32_t index,
+                                              rlo__build_priority priority,
+                                              int32_t *out_index);
+
 struct rlo_plan {
   atomic_int_fast32_t num_references;
   /** Retained. */

@@ -44,17 +44,19 @@ static void destroy_draft(draft *d) {
   }
 }
 
-/** Plans a copy of the problem for memories of these alignments. */
-static rlo_status plan_for(rlo_context *context,
-                           const rlo_problem *problem,
-                           const rlo_plan_options *options,
-                           rlo__alignment a,
-                           draft *out_draft) {
+/** Plans a copy of the problem for memories of these alignments, for the
+ *  context's device or one that is like it. */
+static rlo_status plan_for_device(rlo_context *context,
+                                  const rlo_device_info *device,
+                                  const rlo_problem *problem,
+                                  const rlo_plan_options *options,
+                                  rlo__alignment a,
+                                  draft *out_draft) {
   rlo__problem_copy(problem, &out_draft->problem);
   atomic_fetch_add_explicit(&context->planned, 1, memory_order_relaxed);
   rlo__rwlock_lock_read(&context->wisdom_lock);
   const rlo__plan_request request = {.problem = &out_draft->problem,
-                                     .device = &context->device_info,
+                                     .device = device,
                                      .options = options,
                                      .src_alignment_bytes = a.src_bytes,
                                      .dst_alignment_bytes = a.dst_bytes,
@@ -63,6 +65,15 @@ static rlo_status plan_for(rlo_context *context,
       rlo__planner_choose(&request, &out_draft->choice, &out_draft->launch);
   rlo__rwlock_unlock(&context->wisdom_lock);
   return status;
+}
+
+static rlo_status plan_for(rlo_context *context,
+                           const rlo_problem *problem,
+                           const rlo_plan_options *options,
+                           rlo__alignment a,
+                           draft *out_draft) {
+  return plan_for_device(
+      context, &context->device_info, problem, options, a, out_draft);
 }
 
 static rlo__alignment alignment_of(const draft *d) {
@@ -205,11 +216,14 @@ static void describe(const draft *d, rlo__planned *planned) {
   }
 }
 
-/** Plans for memory aligned to the element, by the options of the first launch;
- *  `second` is then settled. */
-static rlo_status plan_second(rlo_context *context,
-                              rlo__planned *planned,
-                              draft *d) {
+/** Plans the problem again, by the options that it was planned with.
+ *  @param a  0: the least that memories of the problem are aligned to, which is
+ *            then written. */
+static rlo_status plan_again(rlo_context *context,
+                             const rlo_device_info *device,
+                             const rlo__planned *planned,
+                             rlo__alignment *a,
+                             draft *d) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = planned->forced_family;
   options.schedule = planned->forced_schedule;
@@ -219,12 +233,32 @@ static rlo_status plan_second(rlo_context *context,
     return RLO_OUT_OF_MEMORY;
   }
   rlo__record_read(planned->entry.key, problem);
+  if (a->src_bytes == 0) {
+    *a = smallest_of(problem);
+  }
+  rlo_status status =
+      plan_for_device(context, device, problem, &options, *a, d);
+  rlo__free(problem);
+  return status;
+}
+
+static void clear_launch(rlo__prepared_launch *launch) {
+  rlo__prepared_launch_deinit(launch);
+  memset(launch, 0, sizeof *launch);
+}
+
+/** Plans for memory aligned to the element, by the options of the first launch;
+ *  `second` is then settled. */
+static rlo_status plan_second(rlo_context *context,
+                              rlo__planned *planned,
+                              draft *d) {
   rlo__prepared_launch *second = &planned->launches[1];
   rlo__second_launch is = RLO__SECOND_THERE;
+  rlo__alignment a = {0, 0};
   rlo_status status =
-      plan_for(context, problem, &options, smallest_of(problem), d);
+      plan_again(context, &context->device_info, planned, &a, d);
   if (status == RLO_OK) {
-    status = set_launch(context, &d->launch, smallest_of(problem), 1, planned);
+    status = set_launch(context, &d->launch, a, 1, planned);
     if (status == RLO_OK &&
         rlo__prepared_launch_equal(&planned->launches[0], second)) {
       is = RLO__SECOND_SAME;
@@ -234,14 +268,64 @@ static rlo_status plan_second(rlo_context *context,
     is = RLO__SECOND_NONE;
     status = RLO_OK;
   }
-  rlo__free(problem);
   if (status != RLO_OK || is != RLO__SECOND_THERE) {
-    rlo__prepared_launch_deinit(second);
-    memset(second, 0, sizeof *second);
+    clear_launch(second);
   }
   if (status == RLO_OK) {
     atomic_store_explicit(&planned->second, is, memory_order_release);
   }
+  return status;
+}
+
+/** Plans the launch in place of another one. */
+static rlo_status plan_smaller(rlo_context *context,
+                               rlo__planned *planned,
+                               int32_t index,
+                               int64_t max_group_items,
+                               draft *d) {
+  const int32_t smaller = index + RLO__PLANNED_SMALLER;
+  rlo_device_info device = context->device_info;
+  device.max_work_group_items = max_group_items;
+  rlo__alignment a = planned->alignments[index];
+  RLO_TRY(plan_again(context, &device, planned, &a, d));
+  rlo_status status = set_launch(context, &d->launch, a, smaller, planned);
+  if (status != RLO_OK) {
+    clear_launch(&planned->launches[smaller]);
+    return status;
+  }
+  atomic_store_explicit(
+      &planned->has_smaller[index], true, memory_order_release);
+  rlo__log(&context->log,
+           RLO__LOG_INFO,
+           "kernel %s runs %lld work-items in a group: planned again as %s, %s",
+           planned->launches[index].parts.kernel_file,
+           (long long)max_group_items,
+           d->choice.family->name,
+           d->launch.parameters);
+  return RLO_OK;
+}
+
+rlo_status rlo__planned_shrink(rlo_context *context,
+                               rlo__planned *planned,
+                               int32_t index,
+                               int64_t max_group_items) {
+  if (planned->entry.key == NULL) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "kernel %s runs %lld work-items in a group: too few",
+                    planned->launches[index].parts.kernel_file,
+                    (long long)max_group_items);
+  }
+  draft *d = create_draft();
+  if (d == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo__mutex_lock(&context->planning);
+  rlo_status status =
+      atomic_load_explicit(&planned->has_smaller[index], memory_order_acquire)
+          ? RLO_OK
+          : plan_smaller(context, planned, index, max_group_items, d);
+  rlo__mutex_unlock(&context->planning);
+  destroy_draft(d);
   return status;
 }
 
@@ -404,6 +488,9 @@ static rlo__planned *create(void) {
     atomic_init(&planned->entry.num_references, 1);
     planned->entry.destroy = destroy;
     atomic_init(&planned->second, RLO__SECOND_NONE);
+    for (int32_t n = 0; n < RLO__PLANNED_SMALLER; ++n) {
+      atomic_init(&planned->has_smaller[n], false);
+    }
   }
   return planned;
 }

@@ -8,8 +8,10 @@
 
 enum {
   /** One for memory aligned as the device aligns it, one for memory aligned to
-   *  the element only. */
-  RLO__PLANNED_MAX_LAUNCHES = 2
+   *  the element only; and one in place of each, whose work-groups are smaller,
+   *  RLO__PLANNED_SMALLER behind it. */
+  RLO__PLANNED_SMALLER = 2,
+  RLO__PLANNED_MAX_LAUNCHES = 4
 };
 
 /** Bytes that both memories of a launch are aligned to, at least. */
@@ -53,6 +55,8 @@ typedef struct rlo__planned {
   rlo__prepared_launch launches[RLO__PLANNED_MAX_LAUNCHES];
   /** Of rlo__second_launch; the second launch may be read if it is THERE. */
   atomic_int second;
+  /** Whether the launch in place of each of the first two may be read. */
+  atomic_bool has_smaller[RLO__PLANNED_SMALLER];
 } rlo__planned;
 
 /**
@@ -92,5 +96,19 @@ RLO_NODISCARD rlo_status rlo__planned_choose(rlo_context *context,
                                              int64_t src_alignment_bytes,
                                              int64_t dst_alignment_bytes,
                                              int32_t *out_index);
+
+/**
+ * Plans a launch again, for work-groups of at most so many items: what its
+ * kernel can run is known when it is compiled, and may be less than the device
+ * allows. Only once.
+ * @param index  0 or 1.
+ * @return RLO_OK: the launch RLO__PLANNED_SMALLER behind it is there;
+ *         RLO_UNSUPPORTED for a launch of rlo__planned_of_launch, and where no
+ *         family can; as rlo_plan_create. Threads: safe.
+ */
+RLO_NODISCARD rlo_status rlo__planned_shrink(rlo_context *context,
+                                             rlo__planned *planned,
+                                             int32_t index,
+                                             int64_t max_group_items);
 
 #endif

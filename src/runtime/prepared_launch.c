@@ -385,7 +385,8 @@ static rlo_status find_spec(rlo_context *context,
 rlo_status rlo__prepared_launch_build(rlo_context *context,
                                       rlo__prepared_launch *prepared,
                                       rlo__build_priority priority,
-                                      rlo__program_slot *slot) {
+                                      rlo__program_slot *slot,
+                                      int64_t *out_max_group_items) {
   if (atomic_load_explicit(slot, memory_order_acquire) != NULL) {
     return RLO_OK;
   }
@@ -395,6 +396,10 @@ rlo_status rlo__prepared_launch_build(rlo_context *context,
   RLO_TRY(rlo__program_cache_get(context->programs, spec, priority, &program));
   rlo_status status = check_compiled_limits(context, prepared, program);
   if (status != RLO_OK) {
+    if (out_max_group_items != NULL &&
+        group_items(prepared) > program->max_work_group_items) {
+      *out_max_group_items = program->max_work_group_items;
+    }
     rlo__program_cache_put(context->programs, program);
     return status;
   }

@@ -77,6 +77,8 @@ bool rlo__prepared_launch_equal(const rlo__prepared_launch *a,
 /**
  * Builds the program, unless the slot has it already. Whoever owns the slot
  * calls rlo__program_cache_put on what it holds in the end.
+ * @param out_max_group_items  may be NULL; set if it fails because the compiled
+ *                             kernel runs no larger work-groups than this.
  * @return as rlo_plan_prepare; RLO_UNSUPPORTED if the compiled kernel cannot
  *         run work-groups of this size.
  * Threads: safe.
@@ -85,7 +87,8 @@ RLO_NODISCARD rlo_status
 rlo__prepared_launch_build(rlo_context *context,
                            rlo__prepared_launch *prepared,
                            rlo__build_priority priority,
-                           rlo__program_slot *slot);
+                           rlo__program_slot *slot,
+                           int64_t *out_max_group_items);
 
 /** Enqueues the kernel of its program. The caller has checked the target. On
  *  failure *out_event is unchanged. Threads: safe. */

@@ -20,6 +20,7 @@ static const char *failed_function = "";
 static cl_event failed_events[MAX_FAILED_EVENTS];
 static int32_t num_failed_events;
 static atomic_llong live;
+static atomic_size_t group_limit;
 static _Thread_local int suspended;
 
 void cl_faults_begin(const cl_fault *wanted) {
@@ -49,6 +50,10 @@ void cl_faults_suspend(void) {
 
 void cl_faults_resume(void) {
   --suspended;
+}
+
+void cl_faults_limit_groups(size_t items) {
+  atomic_store(&group_limit, items);
 }
 
 int64_t cl_faults_live(void) {
@@ -324,14 +329,33 @@ STATUS(clGetKernelArgInfo,
         void *v,
         size_t *s),
        (k, i, w, n, v, s))
-STATUS(clGetKernelWorkGroupInfo,
-       (cl_kernel k,
-        device_id d,
-        cl_kernel_work_group_info w,
-        size_t n,
-        void *v,
-        size_t *s),
-       (k, d, w, n, v, s))
+
+cl_int clGetKernelWorkGroupInfo(cl_kernel k,
+                                cl_device_id d,
+                                cl_kernel_work_group_info w,
+                                size_t n,
+                                void *v,
+                                size_t *s) {
+  cl_int code = next_code("clGetKernelWorkGroupInfo", false);
+  if (code != CL_SUCCESS) {
+    return code;
+  }
+  PASS_ON(cl_int,
+          clGetKernelWorkGroupInfo,
+          (cl_kernel,
+           cl_device_id,
+           cl_kernel_work_group_info,
+           size_t,
+           void *,
+           size_t *),
+          (k, d, w, n, v, s));
+  const size_t limit = atomic_load(&group_limit);
+  if (result == CL_SUCCESS && w == CL_KERNEL_WORK_GROUP_SIZE && v != NULL &&
+      limit > 0 && *(size_t *)v > limit) {
+    *(size_t *)v = limit;
+  }
+  return result;
+}
 STATUS(clFlush, (cl_command_queue q), (q))
 STATUS(clFinish, (cl_command_queue q), (q))
 RETAIN(clRetainEvent, cl_event)

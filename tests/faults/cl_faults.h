@@ -49,6 +49,10 @@ const char *cl_faults_function(void);
 void cl_faults_suspend(void);
 void cl_faults_resume(void);
 
+/** Kernels run at most so many work-items in a group from now on, whatever the
+ *  driver says; 0: as many as it says. */
+void cl_faults_limit_groups(size_t items);
+
 /** References that are held: created and retained, not yet released. A release
  *  that failed counts. */
 int64_t cl_faults_live(void);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A compiled kernel may run fewer work-items in a group than its device allows:
+ * what was planned for more is planned again, and exact.
+ */
+#include "cl_faults.h"
+#include "support/device_suite.h"
+#include "support/shape_of.h"
+
+RLO_FILE_FIXTURE(open_device, close_device);
+RLO_TIMEOUT(300);
+
+static void unlimit(void) {
+  cl_faults_limit_groups(0);
+}
+
+RLO_FIXTURE(NULL, unlimit);
+
+static const struct {
+  const char *src, *dst;
+  int32_t permutation[3];
+} pairs[] = {{"f32[70,130]", "f32[130,70]", {1, 0}},
+             {"u8[33,65,3]", "u8[3,33,65]", {2, 0, 1}},
+             {"f32[40,50]", "f32[40,50]{1,0:T(8,128)fill(zero)}", {0, 1}},
+             {"f32[300,2]", "f32[2,300]", {1, 0}}};
+
+enum { NUM_PAIRS = sizeof pairs / sizeof pairs[0] };
+
+static test_outcome run_pair(int32_t n,
+                             const char *family,
+                             int64_t shift_bytes,
+                             rlo_plan_info *out_info) {
+  rlo_shape src = test_shape_of(pairs[n].src);
+  rlo_shape dst = test_shape_of(pairs[n].dst);
+  const test_case c = {.src = &src,
+                       .dst = &dst,
+                       .permutation = pairs[n].permutation,
+                       .family = family,
+                       .device_class = RLO_DEVICE_CLASS_GPU,
+                       .src_shift_bytes = shift_bytes,
+                       .dst_shift_bytes = shift_bytes};
+  return test_device_run(&device, &c, out_info);
+}
+
+/* On aligned memory and on memory aligned to the element. */
+RLO_LOOP_TEST(test_kernel_limits__plan_again, 0, 2 * NUM_PAIRS) {
+  const int64_t shift = _i < NUM_PAIRS ? 0 : 4;
+  rlo_plan_info info;
+  cl_faults_limit_groups(32);
+  ck_assert_int_eq(run_pair(_i % NUM_PAIRS, NULL, shift, &info), TEST_RAN);
+}
+
+/* The limit is asked once, when a program is built: a type of its own. */
+RLO_TEST(test_kernel_limits__may_be_one) {
+  const int32_t permutation[] = {1, 0};
+  rlo_shape src = test_shape_of("u16[70,130]");
+  rlo_shape dst = test_shape_of("u16[130,70]");
+  const test_case c = {.src = &src,
+                       .dst = &dst,
+                       .permutation = permutation,
+                       .device_class = RLO_DEVICE_CLASS_GPU};
+  cl_faults_limit_groups(1);
+  ck_assert_int_eq(test_device_run(&device, &c, NULL), TEST_RAN);
+}
+
+/* The kernels that invert the ids of a segment sum are not planned again. */
+RLO_TEST(test_kernel_limits__refuse_a_segment_sum) {
+  rlo_shape src = test_shape_of("f32[600,3]");
+  rlo_shape ids = test_shape_of("s32[600]");
+  rlo_shape dst = test_shape_of("f32[7,3]");
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  rlo_segment_sum *sum = NULL;
+  rlo_plan *plan = NULL;
+  options.device_class = RLO_DEVICE_CLASS_GPU;
+  ck_assert_int_eq(rlo_segment_sum_create(&src, &ids, 0, 0, &dst, &sum),
+                   RLO_OK);
+  ck_assert_int_eq(
+      rlo_plan_create_segment_sum(device.context, sum, &options, &plan),
+      RLO_OK);
+  cl_faults_limit_groups(8);
+  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_UNSUPPORTED);
+  ck_assert_str_eq(
+      rlo_error_last()->message,
+      "kernel segment_order runs 8 work-items in a group: too few");
+  rlo_plan_release(plan);
+  rlo_segment_sum_release(sum);
+}
