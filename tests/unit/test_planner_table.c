@@ -137,9 +137,9 @@ RLO_TABLE_TEST(test_planner__chooses_what_suits, cases) {
   ck_assert(rlo__launch_equal(&launch, &plan.launch));
 }
 
-/* Hardware looks ahead along the runs of a block; not where pages have several
- * of its rows, nor along the rows of a block that are short, too many, or read
- * in turns with a stage. */
+/* Hardware looks ahead along the runs of a block; not across pages, where pages
+ * have several of its rows, nor along the rows of a block that are short, too
+ * many, or read in turns with a stage. */
 RLO_TEST(test_planner__prefetches_where_hardware_does_not) {
   static const struct {
     const char *family;
@@ -147,8 +147,9 @@ RLO_TEST(test_planner__prefetches_where_hardware_does_not) {
     const char *dst;
     int64_t is_prefetching;
   } some[] = {
-      {"rows", "f32[384,64,2144]{2,1,0}", "f32[384,64,2144]{2,0,1}", 0},
-      {"rows", "f32[8190,4001]{1,0}", "f32[8190,4001]{1,0:pad(8190,4096)}", 0},
+      {"rows", "f32[384,64,2144]{2,1,0}", "f32[384,64,2144]{2,0,1}", 1},
+      {"rows", "f32[8190,4001]{1,0}", "f32[8190,4001]{1,0:pad(8190,4096)}", 1},
+      {"rows", "f32[512,512,255]{2,1,0}", "f32[512,512,255]{2,0,1}", 0},
       {"rows", "f32[512,512,75]{2,1,0}", "f32[512,512,75]{2,0,1}", 0},
       {"rows", "f32[512,512,20]{2,1,0}", "f32[512,512,20]{2,0,1}", 0},
       {"rows", "f32[32,12544,4,16]{3,2,1,0}", "f32[32,12544,4,16]{3,1,2,0}", 1},
