@@ -41,9 +41,9 @@
  * direction, with runs of the same length on both sides, and groups of several
  * blocks in the order of the source, so that hardware recognizes a few streams
  * and looks ahead by itself. RLO_PREFETCH only where a block is one run of the
- * source, which is read in short jumps. RLO_NT where runs of the destination
- * are 256 bytes or more, or whole lines, and the destination is larger than the
- * caches.
+ * source, which is read in short jumps, or rows have RLO_LONG_BYTES. RLO_NT
+ * where runs of the destination are 256 bytes or more, or whole lines, and the
+ * destination is larger than the caches.
  */
 #include "cpu_run.cl"
 
@@ -58,6 +58,9 @@
 
 /* For lean_axis: every row begins and ends with a line of the destination. */
 #define RLO_ROWS_ARE_LINES (-2)
+
+/* Rows of this length and more are read page after page: see rlo_open_page. */
+#define RLO_LONG_BYTES 1024
 
 #define E RLO_UNIT_BYTES
 
@@ -168,11 +171,11 @@ RLO_INLINE void rlo_put(__private const rlo_source *source,
     n -= taken;
   }
   if (n > 0) {
-    for (; n >= RLO_LINE_BYTES; n -= RLO_LINE_BYTES) {
-      rlo_store_line(writer->line, *(__global const rlo_line_any *)from);
-      writer->line += RLO_LINE_BYTES;
-      from += RLO_LINE_BYTES;
-    }
+    const long whole = n / RLO_LINE_BYTES * RLO_LINE_BYTES;
+    rlo_copy_lines(writer->line, from, whole);
+    writer->line += whole;
+    from += whole;
+    n -= whole;
     if (n > 0) {
       writer->bytes = rlo_load(source, from, 0, n);
       writer->end = n;
@@ -198,6 +201,13 @@ RLO_INLINE void rlo_put_rows(__private const rlo_source *source,
             source, bytes, *(__global const rlo_line_any *)(from - end), end));
     line += RLO_LINE_BYTES;
     long k = RLO_LINE_BYTES - end;
+    if (n >= RLO_LONG_BYTES) {
+      const long whole = (n - k) / RLO_LINE_BYTES * RLO_LINE_BYTES;
+      rlo_open_page(from + step);
+      rlo_copy_lines(line, from + k, whole);
+      line += whole;
+      k += whole;
+    }
     for (; k <= n - RLO_LINE_BYTES; k += RLO_LINE_BYTES) {
       rlo_store_line(line, *(__global const rlo_line_any *)(from + k));
       line += RLO_LINE_BYTES;
@@ -475,12 +485,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     const bool is_plain = lean_axis == RLO_ROWS_ARE_LINES;
     const bool is_whole = lean_axis >= 0 && source.is_inner;
 #endif
+    const bool is_long = row_bytes >= RLO_LONG_BYTES;
     if (is_plain) {
       const int count = counts[0];
       for (int r = 0; r < count; ++r) {
         __global const uchar *row_from = from + places[0][r].src;
         __global uchar *row_to = to + places[0][r].dst;
         rlo_fetch_lines(&fetch, fetch_lines);
+        if (is_long) {
+          rlo_open_page(r + 1 < count ? from + places[0][r + 1].src : next);
+          rlo_copy_lines(row_to, row_from, row_bytes);
+          continue;
+        }
         for (long k = 0; k < row_bytes; k += RLO_LINE_BYTES) {
           rlo_store_line(row_to + k,
                          *(__global const rlo_line_any *)(row_from + k));
@@ -530,6 +546,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
           part.write1 = added;
         }
         rlo_fetch_lines(&fetch, fetch_lines);
+        if (is_long) {
+          rlo_open_page(q + 1 < counts[0] ? from + places[0][q + 1].src : next);
+        }
 #if RLO_GUARDS > 0
         if (!is_inside) {
           rlo_part whole = same;

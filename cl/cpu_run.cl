@@ -52,6 +52,40 @@ RLO_INLINE rlo_part rlo_row_part(__private const rlo_guard *guards,
 }
 #endif
 
+#define RLO_PAGE_BYTES 4096
+
+/* Has the first lines of a page brought into the first-level cache, so that
+ * hardware, whose streams end with a page, begins with it before it is read. p
+ * need not be mapped. */
+RLO_INLINE void rlo_open_page(__global const uchar *p) {
+#if RLO_PREFETCH
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    __builtin_prefetch(
+        (const void *)((ulong)p + (ulong)(k * RLO_LINE_BYTES)), 0, 3);
+  }
+#else
+  (void)p;
+#endif
+}
+
+/* Stores n bytes, whole lines, and opens the pages of the source meanwhile. */
+RLO_INLINE void rlo_copy_lines(__global uchar *to,
+                               __global const uchar *from,
+                               long n) {
+  for (long k = 0; k < n;) {
+    const long page =
+        RLO_PAGE_BYTES - (long)((ulong)(from + k) % RLO_PAGE_BYTES);
+    if (k + page < n) {
+      rlo_open_page(from + k + page);
+    }
+    const long end = min(n, k + page);
+    for (; k < end; k += RLO_LINE_BYTES) {
+      rlo_store_line(to + k, *(__global const rlo_line_any *)(from + k));
+    }
+  }
+}
+
 /* Lines of a row where it has them, pieces at its ends. */
 RLO_INLINE void rlo_copy_run(__global uchar *to,
                              __global const uchar *from,

@@ -47,9 +47,11 @@
  * borders move with the rows' phase (RLO_LEAN). The edges of the plane and
  * tiles that a guard cuts are staged too.
  *
- * What the host should choose: tiles of 8 x 16 lines, a as the fastest grid
- * axis and b next, so that the source is read in order; RLO_NT if the
- * destination is larger than the caches. A plane with an extent below a line is
+ * What the host should choose: tiles of 8 x 16 lines, or of 48 x 16 without
+ * RLO_PREFETCH where blocks have at most 16 rows that are long and are moved
+ * directly: hardware then reads ahead; a as the fastest grid axis and b next, so
+ * that the source is read in order; RLO_NT if the destination is larger than the
+ * caches. A plane with an extent below a line is
  * moved unit by unit: see cpu_skinny.cl.
  */
 // define-matrix: -DRLO_LEVELS=3 -DRLO_NT=1 -DRLO_INDEX32=1 -DRLO_GRID_RANK=16
@@ -69,7 +71,7 @@
 
 /* Most units of a tile along a and along b, multiples of a line (64 bytes). */
 #ifndef RLO_TILE_A
-#define RLO_TILE_A (12 * RLO_LINE_UNITS)
+#define RLO_TILE_A ((RLO_UNIT_BYTES >= 4 ? 72 : 12) * RLO_LINE_UNITS)
 #endif
 #ifndef RLO_TILE_B
 #define RLO_TILE_B (16 * RLO_LINE_UNITS)

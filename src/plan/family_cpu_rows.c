@@ -26,6 +26,9 @@ enum {
   /** Rows of this length and more are written wherever they belong: only runs
    *  of the source are lengthened. */
   MIN_STREAM_BYTES = 2048,
+  /** Rows of this length and more are read page after page; the kernel
+   *  prefetches the first lines of each. */
+  MIN_OPENED_BYTES = 1024,
   PAGE_BYTES = 4096,
   /** Bytes that one group moves: rows are listed once for all of it. */
   GROUP_BYTES = 256 * 1024
@@ -49,6 +52,8 @@ typedef struct rows_plan {
   int64_t dst_run_bytes;
   /** Every row begins and ends with a whole line. */
   bool is_aligned;
+  /** Pages of the source have several of a block's rows. */
+  bool is_dense;
 } rows_plan;
 
 static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
@@ -234,8 +239,9 @@ static rlo_status choose(const rlo__family_query *query, rows_plan *plan) {
   bool has_lines =
       plan->is_aligned || plan->dst_run_bytes >= RLO__CPU_MIN_LINED_BYTES;
   cpu->is_nontemporal = has_lines && rlo__cpu_wants_nontemporal(query, &g);
+  plan->is_dense = reads_are_dense(problem, plan);
   cpu->is_prefetching = query->device->has_builtin_prefetch && !g.is_fill &&
-                        reads_are_dense(problem, plan);
+                        (plan->is_dense || plan->row_bytes >= MIN_OPENED_BYTES);
   return RLO_OK;
 }
 
@@ -257,7 +263,7 @@ static double predict(const rlo__family_query *query) {
 /* Lines to prefetch with each row, so that a block is in the caches when the
  * one before it has been moved. */
 static int64_t fetch_lines(const rows_plan *plan) {
-  if (!plan->cpu.is_prefetching) {
+  if (!plan->cpu.is_prefetching || !plan->is_dense) {
     return 0;
   }
   int64_t runs = plan->num_rows * plan->row_bytes / plan->src_run_bytes;

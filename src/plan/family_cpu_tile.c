@@ -12,6 +12,18 @@
  * many rows in a line that shorter tiles take fewer pages. */
 enum { TILE_A_LINES = 8, TILE_B_LINES = 16, NARROW_TILE_B_LINES = 8 };
 
+/* The rows of a block are streams that hardware follows by itself if there are
+ * at most 16 and tiles have STREAM_LINES and more of each. It reads ahead into
+ * the second-level cache, without the buffers of the first that prefetches
+ * share with stores. So tiles are wide then, if each unit of the device still
+ * has several. */
+enum {
+  MIN_STREAM_UNIT_BYTES = 4,
+  STREAM_LINES = 32,
+  STREAM_TILE_A_LINES = 48,
+  MIN_STREAM_TILES = 16
+};
+
 /* Each line of joined rows is read from as many rows, and tiles shrink by that
  * down to this. */
 enum { JOINED_TILE_A_LINES = 4, MIN_TILE_B_LINES = 4 };
@@ -62,6 +74,9 @@ typedef struct tile_plan {
    *  address. */
   int64_t dst_alignment;
   bool has_page_stride;
+  /** Rows of the source are long enough to be left to the hardware's prefetch.
+   */
+  bool has_streams;
   /** Groups that follow each other within pages of the destination; 0: the grid
    *  is in its plain order. */
   int64_t page_points;
@@ -203,16 +218,24 @@ static int64_t cut(int64_t extent, int64_t max, int64_t line) {
   return rlo__ceil_div(1 + (extent - 1) / pieces, line) * line;
 }
 
+/* Most lines of a tile along rows of the source. */
+static int64_t max_a_lines(const rlo__family_query *query,
+                           const tile_plan *plan) {
+  if (query->joined.bits > 0) {
+    return JOINED_TILE_A_LINES;
+  }
+  return plan->has_streams ? STREAM_TILE_A_LINES : TILE_A_LINES;
+}
+
 /* Chooses tiles and grid for the present sides, and derives the destination's
  * alignment. */
 static rlo_status lay_tiles(const rlo__family_query *query, tile_plan *plan) {
   int64_t line = plan->line_units;
   int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
   const rlo__side *a = &plan->a;
-  int64_t max_a = TILE_A_LINES;
+  int64_t max_a = max_a_lines(query, plan);
   int64_t max_b = unit_bytes <= 2 ? NARROW_TILE_B_LINES : TILE_B_LINES;
   if (query->joined.bits > 0) {
-    max_a = JOINED_TILE_A_LINES;
     max_b = rlo__max(TILE_B_LINES * query->joined.bits / 8, MIN_TILE_B_LINES);
   }
   /* A side that is up to a half longer is not cut. */
@@ -243,6 +266,20 @@ static void grow_b(const rlo__family_query *query,
   }
 }
 
+/* Whether rows of the source are left to the hardware's prefetch. */
+static bool reads_streams(const rlo__family_query *query,
+                          const tile_plan *plan) {
+  const rlo__geometry *g = &plan->cpu.geometry;
+  int64_t tile_units =
+      STREAM_TILE_A_LINES * plan->line_units * TILE_B_LINES * plan->line_units;
+  int64_t tiles = MIN_STREAM_TILES * rlo__max(query->device->compute_units, 1);
+  return g->unit_bytes >= MIN_STREAM_UNIT_BYTES &&
+         query->schedule.tile_a_lines == 0 &&
+         plan->a.extent >= STREAM_LINES * plan->line_units &&
+         g->box_bytes / (tile_units * g->unit_bytes) >= tiles &&
+         rlo__cpu_wants_nontemporal(query, g);
+}
+
 /* Chooses the sides, their tiles and the grid. */
 static rlo_status choose_sides(const rlo__family_query *query,
                                tile_plan *plan) {
@@ -253,10 +290,12 @@ static rlo_status choose_sides(const rlo__family_query *query,
   rlo__sides_init(problem, &plan->plane, a, b);
   rlo__side_grow_a(problem, ENOUGH_A_LINES * line, b, a);
   grow_b(query, ENOUGH_B_LINES * line, plan);
+  plan->has_streams = reads_streams(query, plan);
   RLO_TRY(lay_tiles(query, plan));
   if (plan->dst_alignment == RLO__CPU_LINE_BYTES) {
     return RLO_OK;
   }
+  plan->has_streams = false;
   rlo__sides_init(problem, &plan->plane, a, b);
   rlo__side_grow_a(problem, MIN_SHARED_A_LINES * line, b, a);
   grow_b(query, ENOUGH_SHARED_LINES * line, plan);
@@ -282,7 +321,8 @@ static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
                    plan->b.extent * unit_bytes >= MIN_STAGED_ROW_BYTES;
   cpu->is_nontemporal =
       has_lines && rlo__cpu_wants_nontemporal(query, &cpu->geometry);
-  cpu->is_prefetching = query->device->has_builtin_prefetch;
+  cpu->is_prefetching =
+      query->device->has_builtin_prefetch && !plan->has_streams;
   return RLO_OK;
 }
 
