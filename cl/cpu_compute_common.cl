@@ -9,6 +9,11 @@
 #include "arith.cl"
 #include "cpu_common.cl"
 
+/* Points of whole vectors that make whole lines. */
+#define RLO_LINE_POINTS                                                        \
+  (RLO_LINE_BYTES / RLO_SRC_BYTES > RLO_LANES ? RLO_LINE_BYTES / RLO_SRC_BYTES \
+                                              : RLO_LANES)
+
 /* Has the line at p brought into the first-level cache: what computes reads
  * more than it writes, so that the misses of that cache suffice. p need not be
  * mapped. */

@@ -89,11 +89,6 @@ RLO_INLINE void rlo_put_some(__global uchar *to,
 #define RLO_BLOCKS 8
 #endif
 
-/* Points of whole vectors that make whole lines. */
-#define RLO_LINE_POINTS                                                        \
-  (RLO_LINE_BYTES / RLO_SRC_BYTES > RLO_LANES ? RLO_LINE_BYTES / RLO_SRC_BYTES \
-                                              : RLO_LANES)
-
 /* Contiguous points, and whether they are a cell's last ones. */
 typedef struct rlo_block {
   __global const uchar *from;
