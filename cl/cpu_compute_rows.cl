@@ -49,6 +49,18 @@
 #define RLO_DST_LINE (RLO_LINE_BYTES / RLO_DST_BYTES)
 #define RLO_STEP     (RLO_DST_LINE > RLO_LANES ? RLO_DST_LINE : RLO_LANES)
 
+/* Pages of a long run that are read in turns, because hardware looks ahead
+ * within a page only; while those that follow are brought near. */
+#ifndef RLO_STREAMS
+#define RLO_STREAMS 8
+#endif
+#define RLO_STREAM_UNITS (4096L / RLO_SRC_BYTES)
+
+/* Parts of a batch whose short rows are computed in turns. */
+#ifndef RLO_PARTS
+#define RLO_PARTS 4
+#endif
+
 /* RLO_LANES units as `*to` is to hold them. */
 RLO_INLINE rlo_dst_raw rlo_compute_at(__global const uchar *to,
                                       __global const uchar *from,
@@ -128,6 +140,30 @@ RLO_INLINE void rlo_compute_end(__global uchar *to,
                   beta_bits);
 }
 
+#if RLO_LANES > 1
+/* RLO_STEP units, whole lines of the destination. */
+RLO_INLINE void rlo_compute_step(__global uchar *to,
+                                 __global const uchar *from,
+                                 ulong alpha_bits,
+                                 ulong beta_bits) {
+  rlo_line lines[RLO_STEP * RLO_DST_BYTES / RLO_LINE_BYTES];
+  __private uchar *out = (__private uchar *)lines;
+#pragma unroll
+  for (int k = 0; k < RLO_STEP; k += RLO_LANES) {
+    RLO_STORE_DST(__private,
+                  out + k * RLO_DST_BYTES,
+                  rlo_compute_at(to + k * RLO_DST_BYTES,
+                                 from + k * RLO_SRC_BYTES,
+                                 alpha_bits,
+                                 beta_bits));
+  }
+#pragma unroll
+  for (int l = 0; l < RLO_STEP * RLO_DST_BYTES / RLO_LINE_BYTES; ++l) {
+    rlo_store_line(to + l * RLO_LINE_BYTES, lines[l]);
+  }
+}
+#endif
+
 RLO_INLINE void rlo_compute_run(__global uchar *to,
                                 __global const uchar *from,
                                 long n,
@@ -139,22 +175,29 @@ RLO_INLINE void rlo_compute_run(__global uchar *to,
   to += head * RLO_DST_BYTES;
   from += head * RLO_SRC_BYTES;
   n -= head;
+#if RLO_STREAMS > 1
+  const long set = RLO_STREAMS * RLO_STREAM_UNITS;
+  for (; n >= set; n -= set) {
+    for (long k = 0; k < RLO_STREAM_UNITS; k += RLO_STEP) {
+#pragma unroll
+      for (int s = 0; s < RLO_STREAMS; ++s) {
+        const long at = s * RLO_STREAM_UNITS + k;
+#pragma unroll
+        for (int b = 0; b < RLO_STEP * RLO_SRC_BYTES; b += RLO_LINE_BYTES) {
+          rlo_prefetch_near(from + (at + set) * RLO_SRC_BYTES + b);
+        }
+        rlo_compute_step(to + at * RLO_DST_BYTES,
+                         from + at * RLO_SRC_BYTES,
+                         alpha_bits,
+                         beta_bits);
+      }
+    }
+    to += set * RLO_DST_BYTES;
+    from += set * RLO_SRC_BYTES;
+  }
+#endif
   for (; n >= RLO_STEP; n -= RLO_STEP) {
-    rlo_line lines[RLO_STEP * RLO_DST_BYTES / RLO_LINE_BYTES];
-    __private uchar *out = (__private uchar *)lines;
-#pragma unroll
-    for (int k = 0; k < RLO_STEP; k += RLO_LANES) {
-      RLO_STORE_DST(__private,
-                    out + k * RLO_DST_BYTES,
-                    rlo_compute_at(to + k * RLO_DST_BYTES,
-                                   from + k * RLO_SRC_BYTES,
-                                   alpha_bits,
-                                   beta_bits));
-    }
-#pragma unroll
-    for (int l = 0; l < RLO_STEP * RLO_DST_BYTES / RLO_LINE_BYTES; ++l) {
-      rlo_store_line(to + l * RLO_LINE_BYTES, lines[l]);
-    }
+    rlo_compute_step(to, from, alpha_bits, beta_bits);
     to += RLO_STEP * RLO_DST_BYTES;
     from += RLO_STEP * RLO_SRC_BYTES;
   }
@@ -187,7 +230,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #if RLO_PAD_GUARDS > 0
   const rlo_line fill = rlo_repeat(fill_lo, RLO_DST_BYTES);
 #endif
-  for (long r = 0; r < rows; ++r) {
+  /* The next group's rows are brought near while this one's are computed. */
+  __global const uchar *ahead = from;
+  const bool is_ahead =
+      units < RLO_STREAM_UNITS && rlo_next(n_grid, grid_extent, index);
+  if (is_ahead) {
+    ahead = RLO_SRC_CORNER(RLO_SRC_BYTES);
+  }
+  const long part_rows = rows / RLO_PARTS;
+  for (long i = 0; i < rows; ++i) {
+    const long r = i < part_rows * RLO_PARTS
+                       ? i % RLO_PARTS * part_rows + i / RLO_PARTS
+                       : i;
     __global const uchar *row_from =
         from + r * (long)batch_src_stride * RLO_SRC_BYTES;
     __global uchar *row_to = to + r * (long)batch_dst_stride * RLO_DST_BYTES;
@@ -206,6 +260,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     rlo_fill_run(
         row_to + end * RLO_DST_BYTES, (last - end) * RLO_DST_BYTES, fill);
 #endif
+    if (is_ahead) {
+      __global const uchar *row_ahead =
+          ahead + r * (long)batch_src_stride * RLO_SRC_BYTES;
+      for (long b = begin * RLO_SRC_BYTES; b < end * RLO_SRC_BYTES;
+           b += RLO_LINE_BYTES) {
+        rlo_prefetch_near(row_ahead + b);
+      }
+    }
     rlo_compute_run(row_to + begin * RLO_DST_BYTES,
                     row_from + begin * RLO_SRC_BYTES,
                     end - begin,

@@ -26,10 +26,8 @@
  *   16  rlo_grid sum_src_stride
  *   17  rlo_index row_units        points along the innermost reduction axis
  *   18  rlo_index row_src_stride   1 along rows
- *   19  ulong alpha_bits
- *   20  ulong beta_bits
- *
- * A group computes RLO_CELLS cells along cell_axis.
+ *   19  rlo_index group_cells      cells of a group along cell_axis; down
+ * columns at most RLO_CELLS 20  ulong alpha_bits 21  ulong beta_bits
  */
 // define-matrix: -DRLO_ALONG_ROWS=1
 // define-matrix: -DRLO_COMPUTE=0 -DRLO_SRC_CLASS=2 -DRLO_SRC_BYTES=4 -DRLO_SRC_BITS=32 -DRLO_DST_CLASS=2 -DRLO_DST_BYTES=8 -DRLO_DST_BITS=64
@@ -45,15 +43,9 @@
 #define RLO_ALONG_ROWS 0
 #endif
 
-/* Cells of a group: a multiple of 16. */
-#ifndef RLO_CELLS
-#define RLO_CELLS 256
-#endif
-
-/* How many points ahead the source is prefetched, down columns. */
-#ifndef RLO_ROWS_AHEAD
-#define RLO_ROWS_AHEAD 8
-#endif
+/* Most cells of a group, down columns: pieces of rows of 8 KiB, a multiple of
+ * RLO_LANES. */
+#define RLO_CELLS (RLO_SRC_BYTES == 8 ? 1024 : 2048)
 
 /* Points of a block, as problem.h defines them; its lanes are RLO_LANES. */
 #define RLO_SUM_BLOCK 1024
@@ -87,60 +79,124 @@ RLO_INLINE void rlo_put_some(__global uchar *to,
   }
 }
 
+#define RLO_HALVE(v) ((v).lo + (v).hi)
+
 #if RLO_ALONG_ROWS
 
-/* The lanes of a block of n points become one. */
-RLO_INLINE rlo_lane rlo_sum_block(__global const uchar *row, long n) {
-  rlo_t lanes = (rlo_t)(0);
-  long k = 0;
-  for (; k + RLO_LANES <= n; k += RLO_LANES) {
-    lanes += rlo_from_src(RLO_LOAD_SRC(__global, row + k * RLO_SRC_BYTES));
+/* Blocks that are read in turns, each by a line. Hardware looks ahead within a
+ * page only; blocks lie in several. */
+#ifndef RLO_BLOCKS
+#define RLO_BLOCKS 8
+#endif
+
+/* Contiguous points, and whether they are a cell's last ones. */
+typedef struct rlo_block {
+  __global const uchar *from;
+  long n;
+  bool is_last;
+} rlo_block;
+
+/* The blocks of consecutive cells in their order. */
+typedef struct rlo_blocks {
+  __global const uchar *cell;
+  __global const uchar *row;
+  long cell_bytes;
+  long cells;
+  long row_units;
+  long at;
+  rlo_index index[RLO_GRID_RANK];
+} rlo_blocks;
+
+/* Take up to RLO_BLOCKS of them; returns how many. */
+RLO_INLINE int rlo_take_blocks(__private rlo_blocks *left,
+                               int n_sum,
+                               rlo_grid sum_extent,
+                               rlo_grid sum_src_stride,
+                               __private rlo_block *blocks) {
+  int count = 0;
+  for (; count < RLO_BLOCKS && left->cells > 0; ++count) {
+    const long n = min(left->row_units - left->at, (long)RLO_SUM_BLOCK);
+    blocks[count].from = left->row + left->at * RLO_SRC_BYTES;
+    blocks[count].n = n;
+    blocks[count].is_last = false;
+    left->at += n;
+    if (left->at == left->row_units) {
+      left->at = 0;
+      if (!rlo_next(n_sum, sum_extent, left->index)) {
+        blocks[count].is_last = true;
+        left->cells -= 1;
+        left->cell += left->cell_bytes;
+      }
+      left->row = left->cell +
+                  rlo_dot(n_sum, left->index, sum_src_stride) * RLO_SRC_BYTES;
+    }
   }
-  if (k < n) {
-    lanes += rlo_from_src(rlo_load_some(row + k * RLO_SRC_BYTES, n - k));
-  }
-  __private const rlo_lane *l = (__private const rlo_lane *)&lanes;
-  rlo_lane eight[8];
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    eight[i] = l[i] + l[i + 8];
-  }
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    eight[i] += eight[i + 4];
-  }
-  eight[0] += eight[2];
-  eight[1] += eight[3];
-  return eight[0] + eight[1];
+  return count;
 }
 
-RLO_INLINE rlo_t rlo_sum_cell(__global const uchar *from,
-                              int n_sum,
-                              rlo_grid sum_extent,
-                              rlo_grid sum_src_stride,
-                              long row_units) {
-  rlo_index index[RLO_GRID_RANK];
-  for (int d = 0; d < RLO_GRID_RANK; ++d) {
-    index[d] = 0;
+/* Points [k, block->n), where k is a multiple of RLO_LANES, added to the lanes;
+ * these become one. */
+RLO_INLINE rlo_t rlo_end_block(__private const rlo_block *block,
+                               long k,
+                               rlo_t lanes) {
+  for (; k + RLO_LANES <= block->n; k += RLO_LANES) {
+    lanes +=
+        rlo_from_src(RLO_LOAD_SRC(__global, block->from + k * RLO_SRC_BYTES));
   }
-  rlo_total total;
-  total.parts = 0;
-  do {
-    __global const uchar *row =
-        from + rlo_dot(n_sum, index, sum_src_stride) * RLO_SRC_BYTES;
-    for (long k = 0; k < row_units; k += RLO_SUM_BLOCK) {
-      const long n = min(row_units - k, (long)RLO_SUM_BLOCK);
-      rlo_total_add(&total, (rlo_t)(rlo_sum_block(row + k * RLO_SRC_BYTES, n)));
+  if (k < block->n) {
+    lanes += rlo_from_src(
+        rlo_load_some(block->from + k * RLO_SRC_BYTES, block->n - k));
+  }
+  return (rlo_t)(RLO_HALVE(RLO_HALVE(RLO_HALVE(RLO_HALVE(lanes)))));
+}
+
+/* The sums of RLO_BLOCKS blocks, while the next ones are brought near. */
+RLO_INLINE void rlo_sum_blocks(__private const rlo_block *blocks,
+                               __private const rlo_block *next,
+                               __private rlo_t *sums) {
+  rlo_t lanes[RLO_BLOCKS];
+  long n = blocks[0].n;
+#pragma unroll
+  for (int b = 0; b < RLO_BLOCKS; ++b) {
+    lanes[b] = (rlo_t)(0);
+    n = min(n, blocks[b].n);
+  }
+  long k = 0;
+  for (; k + RLO_LINE_POINTS <= n; k += RLO_LINE_POINTS) {
+#pragma unroll
+    for (int b = 0; b < RLO_BLOCKS; ++b) {
+      __global const uchar *p = blocks[b].from + k * RLO_SRC_BYTES;
+      rlo_prefetch_near(next[b].from + k * RLO_SRC_BYTES);
+#pragma unroll
+      for (int l = 0; l < RLO_LINE_POINTS; l += RLO_LANES) {
+        lanes[b] += rlo_from_src(RLO_LOAD_SRC(__global, p + l * RLO_SRC_BYTES));
+      }
     }
-  } while (rlo_next(n_sum, sum_extent, index));
-  return rlo_total_end(&total);
+  }
+#pragma unroll
+  for (int b = 0; b < RLO_BLOCKS; ++b) {
+    sums[b] = rlo_end_block(&blocks[b], k, lanes[b]);
+  }
 }
 
 #else
 
-/* Lane l of vector v, and what its blocks come to. */
+/* Rows that are read in turns, each by a line, while as many that follow are
+ * brought near. */
+#ifndef RLO_ROWS
+#define RLO_ROWS 16
+#endif
+
+/* Vectors of a line. */
+#define RLO_LINE_VECTORS                              \
+  (RLO_LINE_BYTES > RLO_LANES * RLO_SRC_BYTES         \
+       ? RLO_LINE_BYTES / (RLO_LANES * RLO_SRC_BYTES) \
+       : 1)
+
+/* Of vector v lane l, side by side lest all lanes share a few sets of a cache;
+ * and what its blocks come to. */
 typedef struct rlo_columns {
-  rlo_t lanes[RLO_LANES][RLO_VECTORS];
+  rlo_t lanes[RLO_VECTORS][RLO_LANES];
   rlo_total totals[RLO_VECTORS];
 } rlo_columns;
 
@@ -154,23 +210,36 @@ RLO_INLINE void rlo_add_block(__private rlo_columns *columns,
   const int whole = (int)(cells / RLO_LANES);
   for (int l = 0; l < RLO_LANES; ++l) {
     for (int v = 0; v < vectors; ++v) {
-      columns->lanes[l][v] = (rlo_t)(0);
+      columns->lanes[v][l] = (rlo_t)(0);
     }
   }
-  for (long k = 0; k < n; ++k) {
-    __private rlo_t *lane = columns->lanes[k % RLO_LANES];
+  long k = 0;
+  for (; k + RLO_ROWS <= n; k += RLO_ROWS) {
     __global const uchar *p = row + k * row_bytes;
     for (int v = 0; v < whole; ++v) {
-      /* Rows may lie pages apart, and hardware follows within a page. */
-      rlo_prefetch(p + RLO_ROWS_AHEAD * row_bytes +
-                   v * (RLO_LANES * RLO_SRC_BYTES));
-      lane[v] += rlo_from_src(
+#pragma unroll
+      for (int r = 0; r < RLO_ROWS; ++r) {
+        __global const uchar *q =
+            p + r * row_bytes + v * (RLO_LANES * RLO_SRC_BYTES);
+        if (v % RLO_LINE_VECTORS == 0) {
+          rlo_prefetch_near(q + RLO_ROWS * row_bytes);
+        }
+        columns->lanes[v][(k + r) % RLO_LANES] +=
+            rlo_from_src(RLO_LOAD_SRC(__global, q));
+      }
+    }
+  }
+  for (; k < n; ++k) {
+    __global const uchar *p = row + k * row_bytes;
+    for (int v = 0; v < whole; ++v) {
+      columns->lanes[v][k % RLO_LANES] += rlo_from_src(
           RLO_LOAD_SRC(__global, p + v * (RLO_LANES * RLO_SRC_BYTES)));
     }
-    if (whole < vectors) {
-      lane[whole] += rlo_from_src(rlo_load_some(
-          p + whole * (RLO_LANES * RLO_SRC_BYTES), cells - whole * RLO_LANES));
-    }
+  }
+  for (k = 0; whole < vectors && k < n; ++k) {
+    columns->lanes[whole][k % RLO_LANES] += rlo_from_src(
+        rlo_load_some(row + k * row_bytes + whole * (RLO_LANES * RLO_SRC_BYTES),
+                      cells - whole * RLO_LANES));
   }
 }
 
@@ -180,7 +249,7 @@ RLO_INLINE void rlo_end_block(__private rlo_columns *columns, int vectors) {
     rlo_t eight[8];
 #pragma unroll
     for (int l = 0; l < 8; ++l) {
-      eight[l] = columns->lanes[l][v] + columns->lanes[l + 8][v];
+      eight[l] = columns->lanes[v][l] + columns->lanes[v][l + 8];
     }
 #pragma unroll
     for (int l = 0; l < 4; ++l) {
@@ -205,29 +274,68 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     rlo_grid sum_src_stride,
     rlo_index row_units,
     rlo_index row_src_stride,
+    rlo_index group_cells,
     ulong alpha_bits,
     ulong beta_bits) {
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0), n_grid, grid_extent, index);
   __global const uchar *from = RLO_SRC_CORNER(RLO_SRC_BYTES);
   __global uchar *to = RLO_DST_CORNER(RLO_DST_BYTES);
-  const long count = rlo_num_points(index, cell_axis, RLO_CELLS, cells);
+  const long count = rlo_num_points(index, cell_axis, group_cells, cells);
   const long to_bytes = (long)cell_dst_stride * RLO_DST_BYTES;
 #if RLO_ALONG_ROWS
-  const long from_bytes = (long)cell_src_stride * RLO_SRC_BYTES;
-  for (long c = 0; c < count; c += RLO_LANES) {
-    rlo_t sums = (rlo_t)(0);
-    __private rlo_lane *lanes = (__private rlo_lane *)&sums;
-    const long n = min(count - c, (long)RLO_LANES);
-    for (long l = 0; l < n; ++l) {
-      const rlo_t sum = rlo_sum_cell(from + (c + l) * from_bytes,
-                                     n_sum,
-                                     sum_extent,
-                                     sum_src_stride,
-                                     row_units);
-      lanes[l] = sum.s0;
+  rlo_blocks left;
+  left.cell = from;
+  left.row = from;
+  left.cell_bytes = (long)cell_src_stride * RLO_SRC_BYTES;
+  left.cells = count;
+  left.row_units = row_units;
+  left.at = 0;
+  for (int d = 0; d < RLO_GRID_RANK; ++d) {
+    left.index[d] = 0;
+  }
+  rlo_t sums = (rlo_t)(0);
+  __private rlo_lane *lanes = (__private rlo_lane *)&sums;
+  rlo_total total;
+  total.parts = 0;
+  rlo_block blocks[2][RLO_BLOCKS];
+  int num_blocks =
+      rlo_take_blocks(&left, n_sum, sum_extent, sum_src_stride, blocks[0]);
+  long c = 0;
+  for (int turn = 0; num_blocks > 0; turn ^= 1) {
+    __private const rlo_block *now = blocks[turn];
+    __private rlo_block *next = blocks[turn ^ 1];
+    const int num_next =
+        rlo_take_blocks(&left, n_sum, sum_extent, sum_src_stride, next);
+    rlo_t parts[RLO_BLOCKS];
+    if (num_blocks == RLO_BLOCKS) {
+      for (int b = num_next; b < RLO_BLOCKS; ++b) {
+        next[b] = now[b];
+      }
+      rlo_sum_blocks(now, next, parts);
+    } else {
+      for (int b = 0; b < num_blocks; ++b) {
+        parts[b] = rlo_end_block(&now[b], 0, (rlo_t)(0));
+      }
     }
-    rlo_put_some(to + c * to_bytes, to_bytes, n, sums, alpha_bits, beta_bits);
+    for (int b = 0; b < num_blocks; ++b) {
+      rlo_total_add(&total, parts[b]);
+      if (now[b].is_last) {
+        lanes[c % RLO_LANES] = rlo_total_end(&total).s0;
+        total.parts = 0;
+        c += 1;
+        if (c % RLO_LANES == 0 || c == count) {
+          const long n = (c - 1) % RLO_LANES + 1;
+          rlo_put_some(to + (c - n) * to_bytes,
+                       to_bytes,
+                       n,
+                       sums,
+                       alpha_bits,
+                       beta_bits);
+        }
+      }
+    }
+    num_blocks = num_next;
   }
   (void)row_src_stride;
 #else

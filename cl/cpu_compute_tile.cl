@@ -20,9 +20,11 @@
  *   16  ulong alpha_bits
  *   17  ulong beta_bits
  *
- * A group has RLO_COMPUTE_TILE_X by RLO_COMPUTE_TILE_Y cells. Blocks of sixteen
- * by sixteen are transposed in registers, computed, and laid out as rows of the
- * destination in private memory, from where whole lines are stored.
+ * A group has RLO_COMPUTE_TILE_X by RLO_COMPUTE_TILE_Y cells. Rows of the
+ * source, a page of each, are computed and kept in private memory, which is
+ * read once more by blocks of sixteen by sixteen. These are transposed in
+ * registers and laid out as rows of the destination, from where whole lines are
+ * stored. Where cells are added, values are computed after they are transposed.
  */
 // define-matrix: -DRLO_BETA=0 -DRLO_NT=1 -DRLO_CONVERT=1
 // define-matrix: -DRLO_COMPUTE=2 -DRLO_SRC_CLASS=4 -DRLO_SRC_BYTES=8 -DRLO_SRC_BITS=64 -DRLO_SRC_EXPONENT=11 -DRLO_SRC_MANTISSA=52 -DRLO_SRC_BIAS=1023 -DRLO_SRC_SPECIALS=1 -DRLO_SRC_BARE=0
@@ -33,13 +35,40 @@
 #define RLO_KERNEL cpu_compute_tile
 #endif
 
-/* Cells of a group; multiples of 16. */
+/* Cells of a group; multiples of 16, for units that make lines of Y. */
 #ifndef RLO_COMPUTE_TILE_X
 #define RLO_COMPUTE_TILE_X 64
 #endif
 #ifndef RLO_COMPUTE_TILE_Y
-#define RLO_COMPUTE_TILE_Y 256
+#define RLO_COMPUTE_TILE_Y 512
 #endif
+
+/* Rows of the source that are read in turns, each by a line. */
+#ifndef RLO_ROWS
+#define RLO_ROWS 8
+#endif
+
+/* What is kept: values of the destination, or raw ones of the source. */
+#if RLO_BETA && !RLO_CONVERT
+typedef rlo_src_raw rlo_staged;
+#if RLO_SRC_BYTES == 8
+#define RLO_STAGED_BYTES         8
+#define RLO_LOAD_STAGED(p)       RLO_LOAD_AS(__private, ulong, p)
+#define RLO_STORE_STAGED(p, raw) RLO_STORE_AS(__private, ulong, p, raw)
+#else
+#define RLO_STAGED_BYTES         4
+#define RLO_LOAD_STAGED(p)       RLO_LOAD_AS(__private, uint, p)
+#define RLO_STORE_STAGED(p, raw) RLO_STORE_AS(__private, uint, p, raw)
+#endif
+#else
+typedef rlo_dst_raw rlo_staged;
+#define RLO_STAGED_BYTES   RLO_DST_BYTES
+#define RLO_LOAD_STAGED(p) RLO_LOAD_DST(__private, p)
+#endif
+
+/* Bytes from row to row that is kept: not a power of two, lest all rows of a
+ * column share a few sets of a cache. */
+#define RLO_STAGE_BYTES (RLO_COMPUTE_TILE_Y * RLO_STAGED_BYTES + 64)
 
 /* Bytes of a row of the private block. */
 #define RLO_ROW_BYTES (RLO_COMPUTE_TILE_X * RLO_DST_BYTES)
@@ -48,8 +77,8 @@
  * the bits of i and l differ. */
 #define RLO_TRANSPOSE_PAIR(i, d, low, high)                \
   do {                                                     \
-    const rlo_src_raw a = rows[i];                         \
-    const rlo_src_raw b = rows[(i) + (d)];                 \
+    const rlo_staged a = rows[i];                          \
+    const rlo_staged b = rows[(i) + (d)];                  \
     rows[i] = __builtin_shufflevector(a, b, low);          \
     rows[(i) + (d)] = __builtin_shufflevector(a, b, high); \
   } while (0)
@@ -63,7 +92,7 @@
 #define RLO_LOW_8  0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
 #define RLO_HIGH_8 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
 
-RLO_INLINE void rlo_transpose_16(__private rlo_src_raw *rows) {
+RLO_INLINE void rlo_transpose_16(__private rlo_staged *rows) {
 #pragma unroll
   for (int i = 0; i < 16; i += 2) {
     RLO_TRANSPOSE_PAIR(i, 1, RLO_LOW_1, RLO_HIGH_1);
@@ -84,54 +113,135 @@ RLO_INLINE void rlo_transpose_16(__private rlo_src_raw *rows) {
   }
 }
 
-/* Sixteen rows of the block become what the destination's are to be: `xs` cells
- * each, of which the source has `ys` in each of its rows, sixteen at most. What
- * is there before is in the block where `is_staged`, else in the destination.
- */
+/* Sixteen values of a row are kept. */
+RLO_INLINE void rlo_stage(__private uchar *stage,
+                          rlo_src_raw values,
+                          ulong alpha_bits,
+                          ulong beta_bits) {
+#if RLO_BETA && !RLO_CONVERT
+  RLO_STORE_STAGED(stage, values);
+  (void)alpha_bits;
+  (void)beta_bits;
+#else
+  RLO_STORE_DST(__private,
+                stage,
+                rlo_compute(values, (rlo_dst_raw)(0), alpha_bits, beta_bits));
+#endif
+}
+
+/* `rows`, a constant, rows of `ys` values are kept while those at `next` are
+ * brought near. */
+RLO_INLINE void rlo_stage_rows(__private uchar *stage,
+                               __global const uchar *from,
+                               __global const uchar *next,
+                               long src_ld_bytes,
+                               int rows,
+                               long ys,
+                               ulong alpha_bits,
+                               ulong beta_bits) {
+  long y = 0;
+  for (; y + RLO_LINE_POINTS <= ys; y += RLO_LINE_POINTS) {
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+      const long at = r * src_ld_bytes + y * RLO_SRC_BYTES;
+#pragma unroll
+      for (int k = 0; k < RLO_LINE_POINTS; k += RLO_LANES) {
+        rlo_prefetch_near(next + at + k * RLO_SRC_BYTES);
+        rlo_stage(stage + r * RLO_STAGE_BYTES + (y + k) * RLO_STAGED_BYTES,
+                  RLO_LOAD_SRC(__global, from + at + k * RLO_SRC_BYTES),
+                  alpha_bits,
+                  beta_bits);
+      }
+    }
+  }
+  for (; y < ys; y += RLO_LANES) {
+    for (int r = 0; r < rows; ++r) {
+      rlo_stage(
+          stage + r * RLO_STAGE_BYTES + y * RLO_STAGED_BYTES,
+          rlo_load_some(from + r * src_ld_bytes + y * RLO_SRC_BYTES, ys - y),
+          alpha_bits,
+          beta_bits);
+    }
+  }
+}
+
+/* All rows of a tile are kept; after them zeros, up to a multiple of 16. */
+RLO_INLINE void rlo_stage_tile(__private uchar *stage,
+                               __global const uchar *from,
+                               __global const uchar *next,
+                               long src_ld_bytes,
+                               long xs,
+                               long ys,
+                               ulong alpha_bits,
+                               ulong beta_bits) {
+  long x = 0;
+  for (; x + RLO_ROWS <= xs; x += RLO_ROWS) {
+    __global const uchar *rows = from + x * src_ld_bytes;
+    rlo_stage_rows(
+        stage + x * RLO_STAGE_BYTES,
+        rows,
+        x + 2 * RLO_ROWS <= xs ? rows + RLO_ROWS * src_ld_bytes : next,
+        src_ld_bytes,
+        RLO_ROWS,
+        ys,
+        alpha_bits,
+        beta_bits);
+  }
+  for (; x < xs; ++x) {
+    __global const uchar *row = from + x * src_ld_bytes;
+    rlo_stage_rows(stage + x * RLO_STAGE_BYTES,
+                   row,
+                   row,
+                   src_ld_bytes,
+                   1,
+                   ys,
+                   alpha_bits,
+                   beta_bits);
+  }
+  for (; x % 16 != 0; ++x) {
+    for (long y = 0; y < ys; y += RLO_LANES) {
+      __private uchar *p = stage + x * RLO_STAGE_BYTES + y * RLO_STAGED_BYTES;
+      for (int k = 0; k < RLO_LANES * RLO_STAGED_BYTES; ++k) {
+        p[k] = 0;
+      }
+    }
+  }
+}
+
+/* Sixteen columns that are kept become what the destination's rows are to be:
+ * `xs` cells each. What is there before is in the block where `is_staged`, else
+ * in the destination. */
 RLO_INLINE void rlo_compute_strip(__private uchar *block,
                                   __global const uchar *to,
                                   long dst_ld_bytes,
                                   bool is_staged,
-                                  __global const uchar *from,
-                                  long src_ld_bytes,
+                                  __private const uchar *stage,
                                   long xs,
-                                  long ys,
                                   ulong alpha_bits,
-                                  ulong beta_bits,
-                                  __private rlo_ahead *ahead) {
+                                  ulong beta_bits) {
   for (long x = 0; x < xs; x += 16) {
-    rlo_src_raw rows[16];
+    rlo_staged rows[16];
 #pragma unroll
-    for (int i = 0; i < RLO_SRC_BYTES; ++i) {
-      rlo_prefetch_ahead(ahead);
-    }
-    if (x + 16 <= xs && ys >= 16) {
-#pragma unroll
-      for (int i = 0; i < 16; ++i) {
-        rows[i] = RLO_LOAD_SRC(__global, from + (x + i) * src_ld_bytes);
-      }
-    } else {
-      for (int i = 0; i < 16; ++i) {
-        rows[i] = (rlo_src_raw)(0);
-        if (x + i < xs) {
-          rows[i] = rlo_load_some(from + (x + i) * src_ld_bytes, ys);
-        }
-      }
+    for (int i = 0; i < 16; ++i) {
+      rows[i] = RLO_LOAD_STAGED(stage + (x + i) * RLO_STAGE_BYTES);
     }
     rlo_transpose_16(rows);
 #pragma unroll
     for (int i = 0; i < 16; ++i) {
       __private uchar *cells = block + i * RLO_ROW_BYTES + x * RLO_DST_BYTES;
-      rlo_dst_raw old = (rlo_dst_raw)(0);
+      rlo_dst_raw value;
 #if RLO_BETA && !RLO_CONVERT
+      rlo_dst_raw old;
       if (is_staged) {
         old = RLO_LOAD_DST(__private, cells);
       } else {
         old = RLO_LOAD_DST(__global, to + i * dst_ld_bytes + x * RLO_DST_BYTES);
       }
+      value = rlo_compute(rows[i], old, alpha_bits, beta_bits);
+#else
+      value = rows[i];
 #endif
-      RLO_STORE_DST(
-          __private, cells, rlo_compute(rows[i], old, alpha_bits, beta_bits));
+      RLO_STORE_DST(__private, cells, value);
     }
   }
   (void)to;
@@ -157,12 +267,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   const long ys = rlo_num_points(index, y_axis, RLO_COMPUTE_TILE_Y, y_units);
   const long src_ld_bytes = (long)x_src_stride * RLO_SRC_BYTES;
   const long dst_ld_bytes = (long)y_dst_stride * RLO_DST_BYTES;
-  /* What the next group reads; no more of it than this one does. */
-  rlo_ahead ahead = {from, 0, ys * RLO_SRC_BYTES, 0, src_ld_bytes};
+  __global const uchar *next = from;
   if (rlo_next(n_grid, grid_extent, index)) {
-    ahead.row = RLO_SRC_CORNER(RLO_SRC_BYTES);
-    ahead.rows = xs;
+    next = RLO_SRC_CORNER(RLO_SRC_BYTES);
   }
+  rlo_line staged[RLO_COMPUTE_TILE_X * RLO_STAGE_BYTES / RLO_LINE_BYTES];
+  __private uchar *stage = (__private uchar *)staged;
+  rlo_stage_tile(
+      stage, from, next, src_ld_bytes, xs, ys, alpha_bits, beta_bits);
   /* Lines beyond the block's end are stored to by the last vector of a row. */
   rlo_line block[16 * RLO_ROW_BYTES / RLO_LINE_BYTES + 1];
   __private uchar *b = (__private uchar *)block;
@@ -187,13 +299,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
                       row_to,
                       dst_ld_bytes,
                       !is_whole,
-                      from + y * RLO_SRC_BYTES,
-                      src_ld_bytes,
+                      stage + y * RLO_STAGED_BYTES,
                       xs,
-                      rows,
                       alpha_bits,
-                      beta_bits,
-                      &ahead);
+                      beta_bits);
     for (long i = 0; i < rows; ++i) {
       const rlo_row row = {row_to + i * dst_ld_bytes, 0, xs * RLO_DST_BYTES};
       rlo_send_row(row, b + i * RLO_ROW_BYTES, 0, 0);

@@ -127,6 +127,7 @@ static rlo_status choose(const rlo__family_query *query, rows_plan *plan) {
   cpu->is_nontemporal = !rlo__problem_reads_cells(problem) &&
                         plan->row_bytes >= RLO__CPU_MIN_LINED_BYTES &&
                         rlo__cpu_wants_nontemporal(query, &cpu->geometry);
+  cpu->is_prefetching = query->device->has_builtin_prefetch;
   return RLO_OK;
 }
 

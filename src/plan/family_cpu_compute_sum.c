@@ -11,10 +11,16 @@
  * without guards. */
 
 enum {
-  NUM_SCALARS = 10,
-  /** Cells of a group; along rows fewer cells have enough points. */
-  COLUMN_CELLS = 256,
-  ROW_CELLS = 16
+  NUM_SCALARS = 11,
+  /** Down columns: most bytes of a row that one group reads, most cells, as
+   *  RLO_CELLS in the kernel, and fewest. */
+  COLUMN_BYTES = 8 * 1024,
+  MAX_COLUMN_CELLS = 2048,
+  MIN_COLUMN_CELLS = 32,
+  /** Along rows, where fewer cells have enough points. */
+  ROW_CELLS = 16,
+  /** Groups for each compute unit, as far as there are cells. */
+  ROW_GROUPS_PER_UNIT = 4
 };
 
 /* How groups share the cells. */
@@ -92,6 +98,35 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
       query, &g, problem->num_axes, NUM_SCALARS + 2 * 16, why);
 }
 
+/* Cells of a group along plan->cell_axis: many, because groups read long pieces
+ * of rows faster, but not fewer groups than there are compute units. */
+static int64_t choose_cells(const rlo__family_query *query,
+                            const sum_plan *plan) {
+  const rlo_problem *problem = query->problem;
+  int64_t units = rlo__max(query->device->compute_units, 1);
+  int64_t least = plan->is_along_rows ? 1 : MIN_COLUMN_CELLS;
+  int64_t most =
+      plan->is_along_rows
+          ? ROW_CELLS
+          : rlo__min(COLUMN_BYTES / (problem->unit_bits / 8), MAX_COLUMN_CELLS);
+  int64_t wanted = plan->is_along_rows ? ROW_GROUPS_PER_UNIT * units : units;
+  if (plan->cell_axis < 0) {
+    return most;
+  }
+  for (int32_t a = 0; a < problem->num_axes - plan->num_sum_axes; ++a) {
+    if (a != plan->cell_axis) {
+      wanted = rlo__ceil_div(wanted, problem->extents[a]);
+    }
+  }
+  int64_t cells = problem->extents[plan->cell_axis];
+  int64_t groups = rlo__ceil_div(cells, most);
+  if (wanted > 1) {
+    groups = rlo__ceil_div(rlo__max(groups, wanted), wanted) * wanted;
+  }
+  int64_t chosen = rlo__ceil_div(cells, groups);
+  return rlo__min(rlo__ceil_div(chosen, least) * least, most);
+}
+
 static rlo_status choose(const rlo__family_query *query, sum_plan *plan) {
   const rlo_problem *problem = query->problem;
   *plan = (sum_plan){
@@ -101,14 +136,13 @@ static rlo_status choose(const rlo__family_query *query, sum_plan *plan) {
   int32_t cell_axes = problem->num_axes - plan->num_sum_axes;
   plan->cell_axis =
       plan->is_along_rows ? cell_axes - 1 : contiguous_cells(problem);
-  plan->group_cells = plan->is_along_rows ? ROW_CELLS : COLUMN_CELLS;
+  plan->group_cells = choose_cells(query, plan);
   for (int32_t a = 0; a < cell_axes; ++a) {
     int64_t step = a == plan->cell_axis ? plan->group_cells : 1;
     RLO_TRY(rlo__grid_add_axis(&plan->cpu.grid, problem, a, step));
   }
   rlo__grid_sort_by_src(&plan->cpu.grid);
-  plan->cpu.is_prefetching =
-      !plan->is_along_rows && query->device->has_builtin_prefetch;
+  plan->cpu.is_prefetching = query->device->has_builtin_prefetch;
   return rlo__arith_sum_levels(problem, &plan->sum_levels);
 }
 
@@ -138,7 +172,6 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(rlo__grid_begin(query, cpu, "cpu_compute_sum", launch));
   RLO_TRY(rlo__arith_define(problem, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_ALONG_ROWS", plan.is_along_rows));
-  RLO_TRY(rlo__launch_define(launch, "RLO_CELLS", plan.group_cells));
   RLO_TRY(rlo__launch_define(launch, "RLO_SUM_LEVELS", plan.sum_levels));
   RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&cpu->grid, cell)));
   RLO_TRY(
@@ -150,6 +183,7 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(add_sum_axes(problem, &plan, launch));
   RLO_TRY(rlo__grid_add_index(cpu, launch, problem->extents[last]));
   RLO_TRY(rlo__grid_add_index(cpu, launch, problem->src.axis[last]));
+  RLO_TRY(rlo__grid_add_index(cpu, launch, plan.group_cells));
   RLO_TRY(rlo__arith_add_factors(problem, launch));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__arith_describe(problem, &words);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/checked.h"
 #include "base/status.h"
 #include "ir/update.h"
 #include "plan/arith.h"
@@ -10,7 +11,9 @@
 enum {
   NUM_SCALARS = 8,
   TILE_X = 64,
-  TILE_Y = 256,
+  /** Bytes of a source row that a group reads, a page, and most units. */
+  ROW_BYTES = 4096,
+  MAX_TILE_Y = 1024,
   /** Shorter sides consist mostly of partial blocks of sixteen. */
   MIN_SIDE = 8
 };
@@ -48,16 +51,25 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
       query, &g, problem->num_axes, NUM_SCALARS, why);
 }
 
+static int64_t tile_y(const rlo_problem *problem) {
+  return rlo__min(ROW_BYTES / (problem->unit_bits / 8), MAX_TILE_Y);
+}
+
 static rlo_status choose(const rlo__family_query *query, rlo__grid_plan *plan) {
   const rlo_problem *problem = query->problem;
   *plan = (rlo__grid_plan){.geometry = rlo__geometry_of(query)};
   plan->x_axis = plan->geometry.dst_axis;
   plan->y_axis = plan->geometry.src_axis;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t step = a == plan->x_axis ? TILE_X : a == plan->y_axis ? TILE_Y : 1;
+    int64_t step = a == plan->x_axis   ? TILE_X
+                   : a == plan->y_axis ? tile_y(problem)
+                                       : 1;
     RLO_TRY(rlo__grid_add_axis(&plan->grid, problem, a, step));
   }
-  rlo__grid_sort_by_src(&plan->grid);
+  /* Groups that follow each other write to the same pages, which are more than
+   * those they read. */
+  const int32_t plane_axes[2] = {plan->x_axis, plan->y_axis};
+  rlo__grid_sort(&plan->grid, RLO__GRID_ORDER_DST, plane_axes);
   plan->is_nontemporal = !rlo__problem_reads_cells(problem) &&
                          rlo__cpu_wants_nontemporal(query, &plan->geometry) &&
                          rlo__cpu_rows_are_lines(query, plan->x_axis, TILE_X);
@@ -80,7 +92,7 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(rlo__grid_begin(query, &plan, "cpu_compute_tile", launch));
   RLO_TRY(rlo__arith_define(problem, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_COMPUTE_TILE_X", TILE_X));
-  RLO_TRY(rlo__launch_define(launch, "RLO_COMPUTE_TILE_Y", TILE_Y));
+  RLO_TRY(rlo__launch_define(launch, "RLO_COMPUTE_TILE_Y", tile_y(problem)));
   int32_t x = plan.x_axis;
   int32_t y = plan.y_axis;
   RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&plan.grid, x)));
@@ -93,9 +105,9 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__arith_describe(problem, &words);
   rlo__str_printf(&words,
-                  ", tile %dx%d, input order%s",
+                  ", tile %dx%lld, output order%s",
                   TILE_X,
-                  TILE_Y,
+                  (long long)tile_y(problem),
                   plan.is_nontemporal ? ", non-temporal stores" : "");
   return RLO_OK;
 }

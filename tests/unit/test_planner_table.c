@@ -101,7 +101,7 @@ static const plan_case cases[] = {
     {"s32[300,200]{1,0}", "u8[300,200]{1,0:pad(304,256)fill(one)}", NULL,
      "compute_rows", "s32 to u8 in integers"},
     {"f32[1000,1000]{1,0}", "bf16[1000,1000]{0,1}", NULL,
-     "compute_tile", "f32 to bf16 in f32, tile 64x256, input order"},
+     "compute_tile", "f32 to bf16 in f32, tile 64x1024, output order"},
     {"f32[640,290]{0,1:T(5,4)}", "f16[640,290]{1,0:T(3,2)}", NULL,
      "compute", "f32 to f16 in f32, segments"},
 };
