@@ -48,6 +48,7 @@ FLOORS = {
                     "transfers", "prepared", "lane", "work", "pipeline", "job",
                     "job_plan", "scheduler", "submit",
                     "service"]),
+    "mpi": (7, []),
 }
 DEVICE_LEVEL = FLOORS["runtime"][0]
 # Formats of io/ do not include each other.
