@@ -142,13 +142,25 @@ rlo_redistribution_lower_receive(const rlo_redistribution *plan,
                                  bool fills,
                                  rlo_problem_list **out_list);
 
-/** From the device's source to its destination, for a piece that stays;
- *  otherwise as rlo_redistribution_lower_receive. */
+/** From the source of one device to the destination of another one, which may
+ * be the same: for a piece that stays, and between devices whose memories one
+ *  device can access. Otherwise as rlo_redistribution_lower_receive. */
 RLO_API RLO_NODISCARD rlo_status
-rlo_redistribution_lower_keep(const rlo_redistribution *plan,
-                              int64_t device,
+rlo_redistribution_lower_move(const rlo_redistribution *plan,
+                              int64_t sender,
+                              int64_t receiver,
                               const rlo_redistribution_piece *piece,
                               bool fills,
+                              rlo_problem_list **out_list);
+
+/** Writes the layout's fill to the device's whole destination, if there are
+ *  slots that hold no element, else a list of no problem: for pieces that come
+ *  in any order, before the first of them. It reads no operand.
+ *  @return also RLO_INVALID_ARGUMENT for an array without dimensions, of which
+ *          a device has one piece or none. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_redistribution_lower_fill(const rlo_redistribution *plan,
+                              int64_t device,
                               rlo_problem_list **out_list);
 
 /** Adds up the plan of all devices.

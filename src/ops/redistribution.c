@@ -152,18 +152,42 @@ rlo_status rlo_redistribution_lower_receive(
   return status;
 }
 
-rlo_status rlo_redistribution_lower_keep(const rlo_redistribution *plan,
-                                         int64_t device,
+rlo_status rlo_redistribution_lower_move(const rlo_redistribution *plan,
+                                         int64_t sender,
+                                         int64_t receiver,
                                          const rlo_redistribution_piece *piece,
                                          bool fills,
                                          rlo_problem_list **out_list) {
   RLO_REQUIRE(plan, piece, out_list);
   *out_list = NULL;
-  RLO_TRY(rlo__redistribution_check_device(plan, device));
+  RLO_TRY(rlo__redistribution_check_device(plan, sender));
+  RLO_TRY(rlo__redistribution_check_device(plan, receiver));
   rlo_chain *chain;
-  RLO_TRY(begin_source(plan, device, piece, &chain));
+  RLO_TRY(begin_source(plan, sender, piece, &chain));
   rlo_status status =
-      lower_to_destination(plan, device, piece, fills, chain, out_list);
+      lower_to_destination(plan, receiver, piece, fills, chain, out_list);
   rlo_chain_release(chain);
   return status;
+}
+
+/* Of a piece without elements only the fill is left. */
+rlo_status rlo_redistribution_lower_fill(const rlo_redistribution *plan,
+                                         int64_t device,
+                                         rlo_problem_list **out_list) {
+  RLO_REQUIRE(plan, out_list);
+  *out_list = NULL;
+  RLO_TRY(rlo__redistribution_check_device(plan, device));
+  if (plan->rank == 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the array has no dimensions: its piece brings the fill");
+  }
+  part target;
+  RLO_TRY(
+      find_part(plan->sharding[1], &plan->destination_shape, device, &target));
+  rlo_redistribution_piece nothing = {.peer = device, .box = target.box};
+  for (int32_t d = 0; d < target.box.rank; ++d) {
+    nothing.box.limit[d] = nothing.box.start[d];
+  }
+  return rlo_redistribution_lower_receive(
+      plan, device, &nothing, true, out_list);
 }

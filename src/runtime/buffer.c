@@ -34,10 +34,10 @@ rlo_status rlo__context_check_buffer(const rlo_context *context,
   return RLO_OK;
 }
 
-rlo_status rlo_buffer_create(rlo_context *context,
-                             int64_t bytes,
-                             cl_mem *out_buffer) {
-  RLO_REQUIRE(context, out_buffer);
+static rlo_status create(rlo_context *context,
+                         cl_mem_flags flags,
+                         int64_t bytes,
+                         cl_mem *out_buffer) {
   if (bytes < 1) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "a buffer of %lld bytes; at least 1",
@@ -48,8 +48,8 @@ rlo_status rlo_buffer_create(rlo_context *context,
   RLO_TRY(rlo__context_check_buffer(context, bytes));
   RLO_TRY(reserve(context, bytes));
   cl_int code = CL_SUCCESS;
-  cl_mem buffer = clCreateBuffer(
-      context->cl_context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
+  cl_mem buffer =
+      clCreateBuffer(context->cl_context, flags, (size_t)bytes, NULL, &code);
   rlo_status status = rlo__cl_error_check("clCreateBuffer", code);
   if (status != RLO_OK) {
     atomic_fetch_sub(&context->buffer_bytes, bytes);
@@ -58,6 +58,20 @@ rlo_status rlo_buffer_create(rlo_context *context,
   }
   *out_buffer = buffer;
   return RLO_OK;
+}
+
+rlo_status rlo_buffer_create(rlo_context *context,
+                             int64_t bytes,
+                             cl_mem *out_buffer) {
+  RLO_REQUIRE(context, out_buffer);
+  return create(context, CL_MEM_READ_WRITE, bytes, out_buffer);
+}
+
+rlo_status rlo__buffer_create_mappable(rlo_context *context,
+                                       int64_t bytes,
+                                       cl_mem *out_buffer) {
+  return create(
+      context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, out_buffer);
 }
 
 void rlo_buffer_release(rlo_context *context, cl_mem buffer) {

@@ -55,6 +55,12 @@ struct rlo_context {
 rlo_context *rlo__context_ref(rlo_context *context);
 void rlo__context_unref(rlo_context *context);
 
+/** As rlo_buffer_create, for a buffer that the host maps often: in memory that
+ *  it reaches without a copy, where the device has such. */
+RLO_NODISCARD rlo_status rlo__buffer_create_mappable(rlo_context *context,
+                                                     int64_t bytes,
+                                                     cl_mem *out_buffer);
+
 /** RLO_OK in the process that made the context; RLO_UNSUPPORTED in a child of
  *  fork, where a driver would hang. */
 RLO_NODISCARD rlo_status rlo__context_check_process(const rlo_context *context);

@@ -41,8 +41,8 @@ static rlo_status move_piece(void *payload,
   bool fills = !r->has_filled;
   r->has_filled = true;
   if (piece->peer == r->device) {
-    expect_ok(
-        rlo_redistribution_lower_keep(r->plan, r->device, piece, fills, &list));
+    expect_ok(rlo_redistribution_lower_move(
+        r->plan, r->device, r->device, piece, fills, &list));
     run_list(list, r->held[0][r->device], target);
     return RLO_OK;
   }

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/hash.h"
+#include "base/options.h"
+#include "exchange/run.h"
+#include "relayout/shape_util.h"
+#include "relayout/text.h"
+#include "runtime/context.h"
+#include "shard/redistribution.h"
+
+/* ----------------------------------------------------------------- options */
+
+static rlo_status read_link(const rlo_exchange_options *o, rlo_exchange *x) {
+  if (o->link == NULL) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo__options_check(
+      "exchange link", "RLO_EXCHANGE_LINK_INIT", o->link, sizeof *o->link));
+  x->link = *o->link;
+  RLO_REQUIRE(
+      x->link.rank_of, x->link.start_send, x->link.start_receive, x->link.test);
+  if (x->link.rank < 0 || x->link.rank >= x->link.num_ranks) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the link is of rank %" PRId32 " of %" PRId32,
+                    x->link.rank,
+                    x->link.num_ranks);
+  }
+  x->has_link = true;
+  return RLO_OK;
+}
+
+static rlo_status check_options(rlo_exchange_options *o) {
+  const int64_t default_bytes = 16 << 20;
+  const int32_t default_slots = 4;
+  RLO_REQUIRE(o->plan);
+  RLO_REQUIRE_LIST(o->members, o->num_members);
+  o->message_bytes = o->message_bytes == 0 ? default_bytes : o->message_bytes;
+  o->num_slots = o->num_slots == 0 ? default_slots : o->num_slots;
+  o->num_host_threads = o->num_host_threads == 0 ? 1 : o->num_host_threads;
+  if (o->num_members < 0 || o->num_host_threads < 0 || o->message_bytes < 0 ||
+      o->num_slots < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a number of the exchange options is negative");
+  }
+  if (o->message_bytes > RLO_EXCHANGE_MAX_MESSAGE_BYTES ||
+      o->num_slots > RLO_EXCHANGE_MAX_SLOTS) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "%" PRId32 " slots of %" PRId64 " bytes; at most %d of %d",
+                    o->num_slots,
+                    o->message_bytes,
+                    RLO_EXCHANGE_MAX_SLOTS,
+                    RLO_EXCHANGE_MAX_MESSAGE_BYTES);
+  }
+  return RLO_OK;
+}
+
+static uint64_t hash_shape(uint64_t seed, const rlo_shape *shape) {
+  char text[4096];
+  size_t length = rlo_shape_format(shape, text, sizeof text);
+  rlo__hash hash = rlo__hash_init(seed);
+  rlo__hash_bytes(&hash, text, rlo__min_size(length, sizeof text - 1));
+  return rlo__hash_finish_u64(&hash);
+}
+
+static uint64_t hash_sharding(uint64_t seed, const rlo_sharding *sharding) {
+  char text[4096];
+  size_t length = rlo_sharding_format(sharding, text, sizeof text);
+  rlo__hash hash = rlo__hash_init(seed);
+  rlo__hash_bytes(&hash, text, rlo__min_size(length, sizeof text - 1));
+  return rlo__hash_finish_u64(&hash);
+}
+
+/* Of what has to be the same on all ranks; of long texts their beginning. */
+static uint64_t hash_options(const rlo_exchange_options *o) {
+  const rlo_redistribution *plan = o->plan;
+  rlo__hash hash = rlo__hash_init(0x657863);
+  rlo__hash_i64(&hash, o->message_bytes);
+  rlo__hash_i64(&hash, plan->num_devices);
+  for (int32_t k = 0; k < plan->rank; ++k) {
+    rlo__hash_i64(&hash, plan->from[k]);
+  }
+  uint64_t seed = rlo__hash_finish_u64(&hash);
+  seed = hash_shape(seed, &plan->source_shape);
+  seed = hash_shape(seed, &plan->destination_shape);
+  seed = hash_sharding(seed, plan->sharding[0]);
+  return hash_sharding(seed, plan->sharding[1]);
+}
+
+/* ----------------------------------------------------------------- members */
+
+static rlo_status check_queue(const rlo_exchange_member *member) {
+  const rlo_context *context = member->context;
+  if (context == NULL || member->queue == NULL) {
+    return context == NULL && member->queue == NULL
+               ? RLO_OK
+               : RLO_FAIL(RLO_INVALID_ARGUMENT,
+                          "device %" PRId64
+                          " has a %s; a member has both or none of them",
+                          member->device,
+                          context == NULL ? "queue without a context"
+                                          : "context without a queue");
+  }
+  RLO_TRY(rlo__context_check_process(context));
+  cl_context cl_context = NULL;
+  cl_device_id device = NULL;
+  cl_command_queue_properties properties = 0;
+  (void)clGetCommandQueueInfo(
+      member->queue, CL_QUEUE_CONTEXT, sizeof cl_context, &cl_context, NULL);
+  (void)clGetCommandQueueInfo(
+      member->queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+  (void)clGetCommandQueueInfo(
+      member->queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+  if (cl_context != context->cl_context || device != context->cl_device ||
+      (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the queue of device %" PRId64
+                    " is no in-order queue of its context and device",
+                    member->device);
+  }
+  return RLO_OK;
+}
+
+static rlo_status measure_shard(const rlo_sharding *sharding,
+                                const rlo_shape *shape,
+                                int64_t device,
+                                int64_t *out_bytes) {
+  rlo_shape shard;
+  RLO_TRY(rlo_sharding_get_shard_shape(sharding, shape, device, &shard));
+  return rlo_shape_array_size(&shard, out_bytes);
+}
+
+/* Finds the room of a context, or makes it. */
+static int32_t find_room(rlo_exchange *x, rlo_context *context) {
+  int32_t n = 0;
+  while (n < x->num_rooms && x->rooms[n].context != context) {
+    ++n;
+  }
+  if (n == x->num_rooms) {
+    x->rooms[x->num_rooms++].context = context;
+  }
+  return n;
+}
+
+static rlo_status init_party(rlo_exchange *x,
+                             const rlo_exchange_member *member,
+                             rlo__party *p) {
+  const rlo_redistribution *plan = x->plan;
+  RLO_TRY(rlo__redistribution_check_device(plan, member->device));
+  RLO_TRY(check_queue(member));
+  p->member.device = member->device;
+  p->member.context = rlo_context_retain(member->context);
+  if (member->queue != NULL) {
+    (void)clRetainCommandQueue(member->queue);
+    p->member.queue = member->queue;
+  }
+  p->room = find_room(x, member->context);
+  RLO_TRY(measure_shard(
+      plan->sharding[0], &plan->source_shape, member->device, &p->src_bytes));
+  return measure_shard(plan->sharding[1],
+                       &plan->destination_shape,
+                       member->device,
+                       &p->dst_bytes);
+}
+
+static rlo_status init_parties(rlo_exchange *x, const rlo_exchange_options *o) {
+  size_t count = (size_t)o->num_members;
+  x->parties = rlo__alloc_array(count, sizeof *x->parties);
+  x->rooms = rlo__alloc_array(count, sizeof *x->rooms);
+  if (x->parties == NULL || x->rooms == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (; x->num_parties < o->num_members; ++x->num_parties) {
+    rlo_status status =
+        init_party(x, &o->members[x->num_parties], &x->parties[x->num_parties]);
+    if (status != RLO_OK) {
+      ++x->num_parties;
+      return rlo__status_prefix(
+          status, "member %" PRId64 ": ", x->num_parties - 1);
+    }
+  }
+  return RLO_OK;
+}
+
+/* ---------------------------------------------------------------- messages */
+
+static rlo_status count_incoming(rlo_exchange *x) {
+  for (size_t k = 0; k < x->messages.count; ++k) {
+    rlo__message *m = &x->messages.items[k];
+    if (m->to >= 0) {
+      m->number = x->parties[m->to].num_incoming++;
+    }
+  }
+  for (int64_t k = 0; k < x->num_parties; ++k) {
+    rlo__party *p = &x->parties[k];
+    size_t count = (size_t)p->num_incoming;
+    p->incoming = rlo__alloc_array(count, sizeof(rlo__message *));
+    p->is_placed = rlo__alloc_array(count, sizeof *p->is_placed);
+    p->events = rlo__alloc_array(count, sizeof(cl_event));
+    if (p->incoming == NULL || p->is_placed == NULL || p->events == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+  }
+  for (size_t k = 0; k < x->messages.count; ++k) {
+    rlo__message *m = &x->messages.items[k];
+    if (m->to >= 0) {
+      x->parties[m->to].incoming[m->number] = m;
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status list_messages(rlo_exchange *x) {
+  size_t count = x->messages.count;
+  x->lists[RLO__SENDS] = rlo__alloc_array(count, sizeof(rlo__message *));
+  x->lists[RLO__RECEIVES] = rlo__alloc_array(count, sizeof(rlo__message *));
+  if (x->lists[RLO__SENDS] == NULL || x->lists[RLO__RECEIVES] == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (size_t k = 0; k < count; ++k) {
+    rlo__message *m = &x->messages.items[k];
+    if (m->route != RLO__ROUTE_DIRECT && m->from >= 0) {
+      x->lists[RLO__SENDS][x->counts[RLO__SENDS]++] = m;
+    }
+    if (m->route != RLO__ROUTE_DIRECT && m->to >= 0) {
+      x->lists[RLO__RECEIVES][x->counts[RLO__RECEIVES]++] = m;
+    }
+  }
+  return RLO_OK;
+}
+
+/* Whether a piece is the only one of addend 0 that a member receives: then it
+ * is all of the destination. */
+static bool is_whole(const rlo__party *p, const rlo__message *m) {
+  return m->number == 0 &&
+         (p->num_incoming == 1 || p->incoming[1]->piece.addend > 0);
+}
+
+static rlo_status make_tasks(rlo_exchange *x, rlo__message *m) {
+  rlo_problem_list *list;
+  if (m->from >= 0 && m->route != RLO__ROUTE_DIRECT) {
+    const rlo_exchange_member *from = &x->parties[m->from].member;
+    RLO_TRY(
+        rlo_redistribution_lower_send(x->plan, from->device, &m->piece, &list));
+    RLO_TRY(rlo__task_init(from->context, list, &m->pack));
+  }
+  if (m->to < 0) {
+    return RLO_OK;
+  }
+  const rlo__party *to = &x->parties[m->to];
+  bool fills = is_whole(to, m);
+  if (m->route == RLO__ROUTE_DIRECT) {
+    RLO_TRY(rlo_redistribution_lower_move(
+        x->plan, m->piece.peer, m->receiver, &m->piece, fills, &list));
+  } else {
+    RLO_TRY(rlo_redistribution_lower_receive(
+        x->plan, m->receiver, &m->piece, fills, &list));
+  }
+  return rlo__task_init(to->member.context, list, &m->place);
+}
+
+static rlo_status make_fill(rlo_exchange *x, rlo__party *p) {
+  if (x->plan->rank == 0 || p->dst_bytes == 0 ||
+      (p->num_incoming > 0 && is_whole(p, p->incoming[0]))) {
+    return RLO_OK;
+  }
+  rlo_problem_list *list;
+  RLO_TRY(rlo_redistribution_lower_fill(x->plan, p->member.device, &list));
+  return rlo__task_init(p->member.context, list, &p->fill);
+}
+
+static void count_message(rlo_exchange *x, const rlo__message *m) {
+  rlo_exchange_info *info = &x->info;
+  int64_t bytes = m->piece.bytes;
+  if (m->from == m->to) {
+    return;
+  }
+  if (m->from >= 0) {
+    ++info->messages_to_send;
+    info->bytes_to_send += bytes;
+  }
+  if (m->to >= 0) {
+    ++info->messages_to_receive;
+    info->bytes_to_receive += bytes;
+  }
+  if (m->route == RLO__ROUTE_DIRECT) {
+    ++info->direct_messages;
+    info->direct_bytes += bytes;
+  }
+  info->largest_message_bytes = rlo__max(info->largest_message_bytes, bytes);
+}
+
+static rlo_status plan_messages(rlo_exchange *x) {
+  RLO_TRY(count_incoming(x));
+  RLO_TRY(list_messages(x));
+  for (size_t k = 0; k < x->messages.count; ++k) {
+    RLO_TRY(make_tasks(x, &x->messages.items[k]));
+    count_message(x, &x->messages.items[k]);
+  }
+  for (int64_t k = 0; k < x->num_parties; ++k) {
+    RLO_TRY(make_fill(x, &x->parties[k]));
+  }
+  return RLO_OK;
+}
+
+static rlo_status count_rounds(rlo_exchange *x) {
+  if (!x->has_link) {
+    return RLO_OK;
+  }
+  bool *is_used = rlo__alloc_array((size_t)x->link.num_ranks, sizeof *is_used);
+  if (is_used == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (size_t k = 0; k < x->messages.count; ++k) {
+    const rlo__message *m = &x->messages.items[k];
+    if (m->route == RLO__ROUTE_LINK && !is_used[m->round]) {
+      is_used[m->round] = true;
+      ++x->info.num_rounds;
+    }
+  }
+  rlo__free(is_used);
+  return RLO_OK;
+}
+
+/* ------------------------------------------------------------------- rooms */
+
+/* What a room has to hold in a direction: the largest message, if any. */
+static void size_rooms(rlo_exchange *x) {
+  for (int32_t direction = 0; direction < 2; ++direction) {
+    for (int64_t k = 0; k < x->counts[direction]; ++k) {
+      const rlo__message *m = x->lists[direction][k];
+      int64_t party = direction == RLO__SENDS ? m->from : m->to;
+      rlo__room *room = &x->rooms[x->parties[party].room];
+      if (room->context == NULL && direction == RLO__RECEIVES &&
+          m->route != RLO__ROUTE_LINK) {
+        continue; /* Read where the sender has it. */
+      }
+      room->bytes = rlo__max(room->bytes, m->piece.bytes);
+      room->counts[direction] =
+          (int32_t)rlo__min(x->num_slots, x->counts[direction]);
+    }
+  }
+}
+
+static rlo_status allocate_room(rlo_exchange *x, rlo__room *room) {
+  for (int32_t direction = 0; direction < 2; ++direction) {
+    for (int32_t slot = 0; slot < room->counts[direction]; ++slot) {
+      if (room->context != NULL) {
+        RLO_TRY(rlo__buffer_create_mappable(
+            room->context, room->bytes, &room->buffers[direction][slot]));
+        x->info.device_scratch_bytes += room->bytes;
+        continue;
+      }
+      room->memory[direction][slot] = rlo__alloc((size_t)room->bytes);
+      if (room->memory[direction][slot] == NULL) {
+        return RLO_OUT_OF_MEMORY;
+      }
+      x->info.host_scratch_bytes += room->bytes;
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status allocate_rooms(rlo_exchange *x) {
+  int64_t spare_bytes = 0;
+  size_rooms(x);
+  for (int32_t n = 0; n < x->num_rooms; ++n) {
+    RLO_TRY(allocate_room(x, &x->rooms[n]));
+    if (x->has_link && x->rooms[n].context != NULL) {
+      spare_bytes = rlo__max(spare_bytes, x->rooms[n].bytes);
+    }
+  }
+  for (int32_t direction = 0; direction < 2 && spare_bytes > 0; ++direction) {
+    x->spare[direction] = rlo__alloc((size_t)spare_bytes);
+    if (x->spare[direction] == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    x->info.host_scratch_bytes += spare_bytes;
+  }
+  return RLO_OK;
+}
+
+static void release_room(rlo__room *room) {
+  for (int32_t direction = 0; direction < 2; ++direction) {
+    for (int32_t slot = 0; slot < room->counts[direction]; ++slot) {
+      rlo__free(room->memory[direction][slot]);
+      rlo_buffer_release(room->context, room->buffers[direction][slot]);
+    }
+  }
+}
+
+/* --------------------------------------------------------- create, release */
+
+static rlo_status init(rlo_exchange_options *o, rlo_exchange *x) {
+  RLO_TRY(check_options(o));
+  x->num_slots = o->num_slots;
+  x->num_host_threads = o->num_host_threads;
+  x->plan = rlo_redistribution_retain(o->plan);
+  x->hash = hash_options(o);
+  RLO_TRY(init_parties(x, o));
+  RLO_TRY(rlo__message_list_init(x->plan,
+                                 o->members,
+                                 o->num_members,
+                                 x->has_link ? &x->link : NULL,
+                                 o->message_bytes,
+                                 &x->messages));
+  RLO_TRY(plan_messages(x));
+  RLO_TRY(count_rounds(x));
+  return allocate_rooms(x);
+}
+
+rlo_status rlo_exchange_create(const rlo_exchange_options *options,
+                               rlo_exchange **out_exchange) {
+  RLO_REQUIRE(options, out_exchange);
+  *out_exchange = NULL;
+  rlo_exchange_options o = RLO_EXCHANGE_OPTIONS_INIT;
+  RLO_TRY(rlo__options_read(
+      "exchange options", "RLO_EXCHANGE_OPTIONS_INIT", options, &o, sizeof o));
+  rlo_exchange *x = rlo__alloc(sizeof *x);
+  if (x == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  atomic_init(&x->references, 1);
+  x->info.struct_size = sizeof x->info;
+  rlo_status status = read_link(&o, x);
+  if (status == RLO_OK) {
+    status = init(&o, x);
+    if (x->has_link) {
+      rlo__agreement_begin(&x->agreement, &x->link, status, x->hash);
+      status = rlo__run_agreement(&x->agreement);
+    }
+  }
+  if (status != RLO_OK) {
+    rlo_exchange_release(x);
+    return status;
+  }
+  *out_exchange = x;
+  return RLO_OK;
+}
+
+rlo_exchange *rlo_exchange_retain(rlo_exchange *exchange) {
+  if (exchange != NULL) {
+    atomic_fetch_add(&exchange->references, 1);
+  }
+  return exchange;
+}
+
+static void release_party(rlo__party *p) {
+  rlo__task_deinit(&p->fill);
+  rlo__free(p->incoming);
+  rlo__free(p->is_placed);
+  rlo__free(p->events);
+  if (p->member.queue != NULL) {
+    (void)clReleaseCommandQueue(p->member.queue);
+  }
+  rlo_context_release(p->member.context);
+}
+
+void rlo_exchange_release(rlo_exchange *exchange) {
+  rlo_exchange *x = exchange;
+  if (x == NULL || atomic_fetch_sub(&x->references, 1) != 1) {
+    return;
+  }
+  if (x->state != RLO__RUN_IDLE) {
+    rlo__run_abandon(x);
+  }
+  rlo__message_list_deinit(&x->messages);
+  for (int32_t n = 0; n < x->num_rooms; ++n) {
+    release_room(&x->rooms[n]);
+  }
+  for (int64_t k = 0; k < x->num_parties; ++k) {
+    release_party(&x->parties[k]);
+  }
+  for (int32_t direction = 0; direction < 2; ++direction) {
+    rlo__free(x->lists[direction]);
+    rlo__free(x->spare[direction]);
+  }
+  rlo__free(x->parties);
+  rlo__free(x->rooms);
+  rlo_redistribution_release(x->plan);
+  rlo__free(x);
+}
+
+rlo_status rlo_exchange_get_info(const rlo_exchange *exchange,
+                                 rlo_exchange_info *out_info) {
+  RLO_REQUIRE(exchange, out_info);
+  RLO_TRY(rlo__options_check(
+      "exchange info", "RLO_EXCHANGE_INFO_INIT", out_info, sizeof *out_info));
+  *out_info = exchange->info;
+  return RLO_OK;
+}

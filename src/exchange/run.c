@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exchange/run.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <string.h>
+
+#include "exchange/ends.h"
+#include "runtime/cl_error.h"
+
+/* ------------------------------------------------------------------- start */
+
+static rlo_status check_host_memory(const rlo__party *p) {
+  const char *side =
+      p->memory.host_src == NULL && p->src_bytes > 0 ? "source" : "destination";
+  int64_t bytes = side[0] == 's' ? p->src_bytes : p->dst_bytes;
+  if (side[0] == 's' || (p->memory.host_dst == NULL && bytes > 0)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s of device %" PRId64 ", of %" PRId64
+                    " bytes, is NULL",
+                    side,
+                    p->member.device,
+                    bytes);
+  }
+  return RLO_OK;
+}
+
+static void begin_party(rlo_exchange *x,
+                        rlo__party *p,
+                        const rlo_exchange_memory *memory) {
+  p->memory = memory != NULL ? *memory : (rlo_exchange_memory){0};
+  p->is_filled = false;
+  p->first_missing = 0;
+  p->next_direct = 0;
+  if (p->num_incoming > 0) {
+    memset(p->is_placed, 0, (size_t)p->num_incoming * sizeof *p->is_placed);
+  }
+  if (p->member.context == NULL) {
+    rlo__exchange_fail(x, check_host_memory(p));
+  }
+}
+
+static void reset_counters(rlo_exchange_info *info) {
+  info->messages_sent = info->bytes_sent = 0;
+  info->messages_received = info->bytes_received = 0;
+  info->link_messages_sent = info->link_bytes_sent = 0;
+  info->link_messages_received = info->link_bytes_received = 0;
+  info->host_scratch_peak = info->device_scratch_peak = 0;
+}
+
+rlo_status rlo_exchange_start(rlo_exchange *exchange,
+                              const rlo_exchange_memory *memories) {
+  RLO_REQUIRE(exchange);
+  rlo_exchange *x = exchange;
+  if (x->state != RLO__RUN_IDLE) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the exchange runs already; step it until it is done");
+  }
+  if (x->is_lost) {
+    return rlo__status_restore(&x->failure);
+  }
+  x->failure.status = RLO_OK;
+  x->next[0] = x->next[1] = 0;
+  x->turns[0] = x->turns[1] = 0;
+  reset_counters(&x->info);
+  if (memories == NULL && x->num_parties > 0) {
+    rlo__exchange_fail(x, RLO_FAIL(RLO_INVALID_ARGUMENT, "'memories' is NULL"));
+  }
+  for (int64_t k = 0; k < x->num_parties; ++k) {
+    begin_party(x, &x->parties[k], memories == NULL ? NULL : &memories[k]);
+  }
+  x->state = RLO__RUN_MOVES;
+  return RLO_OK;
+}
+
+/* ---------------------------------------------------------- without message */
+
+static rlo_status enqueue_marker(cl_command_queue queue, cl_event *out_event) {
+  RLO_TRY(RLO_CL(clEnqueueMarkerWithWaitList, queue, 0, NULL, out_event));
+  return RLO_CL(clFlush, queue);
+}
+
+/* Enqueues a task that writes a member's destination; `source` is whose memory
+ * it reads. */
+static rlo_status enqueue_direct(rlo__party *p,
+                                 rlo__party *source,
+                                 const rlo__task *task,
+                                 cl_event *out_event) {
+  rlo_operands operands = RLO_OPERANDS_INIT;
+  operands.src = source->memory.src;
+  operands.src_offset_bytes = source->memory.src_offset_bytes;
+  operands.dst = p->memory.dst;
+  operands.dst_offset_bytes = p->memory.dst_offset_bytes;
+  cl_event wait = NULL;
+  if (source->member.queue != p->member.queue) {
+    if (source->ready == NULL) {
+      RLO_TRY(enqueue_marker(source->member.queue, &source->ready));
+    }
+    wait = source->ready;
+  }
+  RLO_TRY(rlo__task_enqueue(task, p->member.queue, &operands, wait, out_event));
+  return RLO_CL(clFlush, p->member.queue);
+}
+
+/* Runs or enqueues a task; false if it is left for the next step. */
+static bool run_direct(rlo_exchange *x,
+                       rlo__party *p,
+                       rlo__party *source,
+                       const rlo__task *task,
+                       cl_event *out_event) {
+  if (task->count == 0) {
+    return true;
+  }
+  if (p->member.context != NULL) {
+    rlo__exchange_fail(x, enqueue_direct(p, source, task, out_event));
+  } else {
+    if (x->has_computed) {
+      return false;
+    }
+    x->has_computed = true;
+    rlo__exchange_fail(x,
+                       rlo__task_run(task,
+                                     source->memory.host_src,
+                                     p->memory.host_dst,
+                                     x->num_host_threads));
+  }
+  x->has_moved = true;
+  return true;
+}
+
+static void count_direct(rlo_exchange *x, const rlo__message *m) {
+  if (m->from != m->to) {
+    ++x->info.messages_sent;
+    ++x->info.messages_received;
+    x->info.bytes_sent += m->piece.bytes;
+    x->info.bytes_received += m->piece.bytes;
+  }
+}
+
+/* Fills a destination, and moves what needs no message and whose turn it is. */
+static void step_party(rlo_exchange *x, rlo__party *p) {
+  if (rlo__exchange_has_failed(x)) {
+    return;
+  }
+  if (!p->is_filled) {
+    p->is_filled = run_direct(x, p, p, &p->fill, &p->filled);
+  }
+  for (; p->next_direct < p->num_incoming; ++p->next_direct) {
+    const rlo__message *m = p->incoming[p->next_direct];
+    if (m->route != RLO__ROUTE_DIRECT) {
+      continue;
+    }
+    if (rlo__exchange_has_failed(x) ||
+        !rlo__party_accepts(p, m->piece.addend) ||
+        !run_direct(x,
+                    p,
+                    &x->parties[m->from],
+                    &m->place,
+                    &p->events[p->next_direct])) {
+      return;
+    }
+    rlo__party_set_placed(p, m);
+    count_direct(x, m);
+  }
+}
+
+/* --------------------------------------------------------------------- end */
+
+static void release_event(cl_event *event) {
+  if (*event != NULL) {
+    (void)clReleaseEvent(*event);
+    *event = NULL;
+  }
+}
+
+static void begin_drain(rlo_exchange *x) {
+  x->state = RLO__RUN_DRAINS;
+  x->has_moved = true;
+  for (int64_t k = 0; k < x->num_parties; ++k) {
+    rlo__party *p = &x->parties[k];
+    release_event(&p->ready);
+    if (p->member.queue == NULL) {
+      continue;
+    }
+    rlo_status status = enqueue_marker(p->member.queue, &p->ready);
+    if (status != RLO_OK) {
+      rlo__exchange_fail(x, status);
+      (void)clFinish(p->member.queue);
+    }
+  }
+}
+
+static bool is_party_drained(rlo_exchange *x, rlo__party *p) {
+  if (!rlo__ends_is_complete(x, &p->ready) ||
+      !rlo__ends_is_complete(x, &p->filled)) {
+    return false;
+  }
+  for (int64_t n = 0; n < p->num_incoming; ++n) {
+    if (!rlo__ends_is_complete(x, &p->events[n])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool is_drained(rlo_exchange *x) {
+  for (int64_t k = 0; k < x->num_parties; ++k) {
+    if (!is_party_drained(x, &x->parties[k])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool is_moved(const rlo_exchange *x) {
+  if (!rlo__ends_is_over(x, RLO__SENDS) ||
+      !rlo__ends_is_over(x, RLO__RECEIVES)) {
+    return false;
+  }
+  for (int64_t k = 0; k < x->num_parties; ++k) {
+    const rlo__party *p = &x->parties[k];
+    if (!rlo__exchange_has_failed(x) &&
+        (!p->is_filled || p->first_missing < p->num_incoming)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void rlo__run_abandon(rlo_exchange *x) {
+  for (int64_t k = 0; k < x->num_parties; ++k) {
+    rlo__party *p = &x->parties[k];
+    if (p->member.queue != NULL) {
+      (void)clFinish(p->member.queue);
+    }
+    release_event(&p->ready);
+    release_event(&p->filled);
+    for (int64_t n = 0; n < p->num_incoming; ++n) {
+      release_event(&p->events[n]);
+    }
+  }
+  rlo__ends_abandon(x);
+  x->state = RLO__RUN_IDLE;
+}
+
+/* -------------------------------------------------------------------- step */
+
+static rlo_status step_moves(rlo_exchange *x) {
+  for (int64_t k = 0; k < x->num_parties; ++k) {
+    step_party(x, &x->parties[k]);
+  }
+  RLO_TRY(rlo__ends_step(x, RLO__SENDS));
+  RLO_TRY(rlo__ends_step(x, RLO__RECEIVES));
+  if (is_moved(x)) {
+    begin_drain(x);
+  }
+  return RLO_OK;
+}
+
+/* Goes on with the run; RLO_OK unless the link is lost. */
+static rlo_status step(rlo_exchange *x, bool *out_is_done) {
+  if (x->state == RLO__RUN_MOVES) {
+    RLO_TRY(step_moves(x));
+  }
+  if (x->state == RLO__RUN_DRAINS && is_drained(x)) {
+    x->state = RLO__RUN_AGREES;
+    if (x->has_link) {
+      rlo__agreement_begin(&x->agreement,
+                           &x->link,
+                           rlo__exchange_has_failed(x)
+                               ? rlo__status_restore(&x->failure)
+                               : RLO_OK,
+                           x->hash);
+    }
+  }
+  if (x->state != RLO__RUN_AGREES) {
+    return RLO_OK;
+  }
+  if (!x->has_link) {
+    *out_is_done = true;
+    return RLO_OK;
+  }
+  return rlo__agreement_step(&x->agreement, out_is_done);
+}
+
+rlo_status rlo_exchange_step(rlo_exchange *exchange, bool *out_is_done) {
+  RLO_REQUIRE(exchange, out_is_done);
+  rlo_exchange *x = exchange;
+  *out_is_done = false;
+  if (x->state == RLO__RUN_IDLE) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no run was started");
+  }
+  x->has_computed = false;
+  x->has_moved = false;
+  rlo_status status = step(x, out_is_done);
+  if (status != RLO_OK) {
+    x->failure.status = RLO_OK;
+    rlo__exchange_fail(x, status);
+    x->is_lost = true;
+    rlo__run_abandon(x);
+    *out_is_done = true;
+    return rlo__status_restore(&x->failure);
+  }
+  if (!*out_is_done) {
+    return RLO_OK;
+  }
+  x->state = RLO__RUN_IDLE;
+  if (x->has_link) {
+    return rlo__agreement_result(&x->agreement);
+  }
+  return rlo__exchange_has_failed(x) ? rlo__status_restore(&x->failure)
+                                     : RLO_OK;
+}
+
+/* --------------------------------------------------------------------- run */
+
+/* Waits for a command, if no message of the link's may come meanwhile; else
+ * leaves the processor to others. */
+static void wait(const rlo_exchange *x) {
+  cl_event event = rlo__ends_find_event(x);
+  for (int64_t k = 0; k < x->num_parties && event == NULL; ++k) {
+    event = x->state == RLO__RUN_DRAINS ? x->parties[k].ready : NULL;
+  }
+  if (event != NULL && !x->has_link) {
+    (void)clWaitForEvents(1, &event);
+  } else {
+    (void)sched_yield();
+  }
+}
+
+rlo_status rlo_exchange_run(rlo_exchange *exchange,
+                            const rlo_exchange_memory *memories) {
+  RLO_TRY(rlo_exchange_start(exchange, memories));
+  for (;;) {
+    bool is_done;
+    rlo_status status = rlo_exchange_step(exchange, &is_done);
+    if (is_done) {
+      return status;
+    }
+    if (!exchange->has_moved && !exchange->has_computed) {
+      wait(exchange);
+    }
+  }
+}
+
+rlo_status rlo__run_agreement(rlo__agreement *agreement) {
+  for (;;) {
+    bool is_done;
+    RLO_TRY(rlo__agreement_step(agreement, &is_done));
+    if (is_done) {
+      return rlo__agreement_result(agreement);
+    }
+    (void)sched_yield();
+  }
+}
