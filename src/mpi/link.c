@@ -294,9 +294,6 @@ static rlo_status run_once(rlo_mpi_link *link,
                            int64_t num_members,
                            const rlo_exchange_memory *memories) {
   RLO_TRY(number_devices(link, num_members));
-  RLO_TRY(agree(link->comm,
-                plan == NULL ? RLO_FAIL(RLO_INVALID_ARGUMENT, "'plan' is NULL")
-                             : RLO_OK));
   rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
   options.plan = plan;
   options.members = members;
