@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/thread.h"
+#include "relayout/exchange.h"
+#include "relayout/shape_util.h"
+#include "support/exchange_case.h"
+#include "support/expect.h"
+#include "support/fake_link.h"
+#include "support/suite.h"
+
+/*
+ * Exchanges in host memory, each rank a thread. What each device holds in the
+ * end is compared, byte for byte, with what one device computes.
+ */
+
+/** A rank of a run. */
+typedef struct rank_run {
+  const exchange_case *c;
+  fake_net *net;
+  int32_t rank;
+  /** Set by the test; of the ranks together. */
+  int64_t message_bytes;
+  int32_t num_slots, num_runs;
+  /** NULL memories for this rank in the first run. */
+  bool forgets_memories;
+  rlo_status created, statuses[3];
+  char message[512];
+  rlo_exchange_info info;
+  exchange_arena after[EXCHANGE_MAX_DEVICES];
+} rank_run;
+
+static int64_t list_members(const rank_run *r, rlo_exchange_member *members) {
+  int64_t count = 0;
+  for (int64_t device = 0; device < r->c->num_devices; ++device) {
+    if (r->net->ranks[device] == r->rank) {
+      members[count++].device = device;
+    }
+  }
+  return count;
+}
+
+static void run_once(rank_run *r, rlo_exchange *exchange, int32_t number) {
+  rlo_exchange_member members[EXCHANGE_MAX_DEVICES] = {{0}};
+  rlo_exchange_memory memories[EXCHANGE_MAX_DEVICES] = {{0}};
+  int64_t count = list_members(r, members);
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t device = members[k].device;
+    free(r->after[device].begin);
+    r->after[device] = exchange_arena_make(r->c->after[device].bytes);
+    memories[k].host_src = r->c->before[device].data;
+    memories[k].host_dst = r->after[device].data;
+    if (r->forgets_memories && number == 0) {
+      memories[k].host_src = NULL;
+    }
+  }
+  r->statuses[number] = rlo_exchange_run(exchange, memories);
+  if (r->statuses[number] != RLO_OK) {
+    (void)snprintf(
+        r->message, sizeof r->message, "%s", rlo_error_last()->message);
+  }
+}
+
+static void run_rank(void *payload) {
+  rank_run *r = payload;
+  rlo_exchange_member members[EXCHANGE_MAX_DEVICES] = {{0}};
+  rlo_exchange_link link = fake_net_link(r->net, r->rank);
+  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
+  options.plan = r->c->plan;
+  options.members = members;
+  options.num_members = list_members(r, members);
+  options.link = &link;
+  options.message_bytes = r->message_bytes;
+  options.num_slots = r->num_slots;
+  rlo_exchange *exchange;
+  r->created = rlo_exchange_create(&options, &exchange);
+  if (r->created != RLO_OK) {
+    (void)snprintf(
+        r->message, sizeof r->message, "%s", rlo_error_last()->message);
+    return;
+  }
+  for (int32_t n = 0; n < r->num_runs; ++n) {
+    run_once(r, exchange, n);
+  }
+  r->info.struct_size = sizeof r->info;
+  expect_ok(rlo_exchange_get_info(exchange, &r->info));
+  rlo_exchange_release(exchange);
+}
+
+static rank_run ranks[FAKE_MAX_RANKS];
+
+static void begin_ranks(const exchange_case *c,
+                        fake_net *net,
+                        int64_t message_bytes,
+                        int32_t num_slots) {
+  for (int32_t k = 0; k < net->num_ranks; ++k) {
+    ranks[k] = (rank_run){.c = c,
+                          .net = net,
+                          .rank = k,
+                          .message_bytes = message_bytes,
+                          .num_slots = num_slots,
+                          .num_runs = 1};
+  }
+}
+
+static void run_ranks(const fake_net *net) {
+  rlo__thread threads[FAKE_MAX_RANKS];
+  for (int32_t k = 0; k < net->num_ranks; ++k) {
+    expect_ok(rlo__thread_start(run_rank, &ranks[k], &threads[k]));
+  }
+  for (int32_t k = 0; k < net->num_ranks; ++k) {
+    rlo__thread_join(&threads[k]);
+  }
+}
+
+static void free_ranks(const fake_net *net) {
+  for (int32_t k = 0; k < net->num_ranks; ++k) {
+    for (int64_t device = 0; device < EXCHANGE_MAX_DEVICES; ++device) {
+      free(ranks[k].after[device].begin);
+    }
+  }
+}
+
+/* What a rank states of itself holds, and together it is the plan's least. */
+static void check_counters(const exchange_case *c, const fake_net *net) {
+  int64_t messages = 0;
+  int64_t bytes = 0;
+  for (int32_t k = 0; k < net->num_ranks; ++k) {
+    const rlo_exchange_info *info = &ranks[k].info;
+    ck_assert_int_eq(info->messages_sent, info->messages_to_send);
+    ck_assert_int_eq(info->bytes_sent, info->bytes_to_send);
+    ck_assert_int_eq(info->messages_received, info->messages_to_receive);
+    ck_assert_int_eq(info->bytes_received, info->bytes_to_receive);
+    ck_assert_int_le(info->host_scratch_peak, info->host_scratch_bytes);
+    ck_assert_int_eq(info->device_scratch_bytes, 0);
+    if (ranks[k].message_bytes != 0) {
+      ck_assert_int_le(info->largest_message_bytes - info->direct_bytes,
+                       ranks[k].message_bytes);
+    }
+    ck_assert_int_le(info->host_scratch_bytes,
+                     2 * ranks[k].num_slots * info->largest_message_bytes);
+    ck_assert_int_le(net->ends[k].most_in_flight - 520,
+                     info->host_scratch_bytes);
+    messages += info->messages_sent;
+    bytes += info->bytes_sent;
+  }
+  ck_assert_int_ge(messages, c->cost.num_messages);
+  int64_t slack =
+      rlo_shape_element_size_bits(&c->shapes[1]) % 8 == 0 ? 0 : messages;
+  ck_assert_msg(bytes >= c->cost.least_bytes_sent &&
+                    bytes <= c->cost.least_bytes_sent + slack,
+                "%" PRId64 " bytes are sent, the least is %" PRId64 ": %s",
+                bytes,
+                c->cost.least_bytes_sent,
+                c->words);
+}
+
+static void check_ranks(const exchange_case *c, const fake_net *net) {
+  for (int32_t k = 0; k < net->num_ranks; ++k) {
+    ck_assert_msg(ranks[k].created == RLO_OK, "%s", ranks[k].message);
+    for (int32_t n = 0; n < ranks[k].num_runs; ++n) {
+      ck_assert_msg(ranks[k].statuses[n] == RLO_OK, "%s", ranks[k].message);
+    }
+  }
+  for (int64_t device = 0; device < c->num_devices; ++device) {
+    exchange_case_check(c, device, &ranks[net->ranks[device]].after[device]);
+  }
+  check_counters(c, net);
+}
+
+static const rlo_dtype dtypes[] = {RLO_DTYPE_F32,
+                                   RLO_DTYPE_S8,
+                                   RLO_DTYPE_U16,
+                                   RLO_DTYPE_BF16,
+                                   RLO_DTYPE_S4,
+                                   RLO_DTYPE_F64,
+                                   RLO_DTYPE_C128};
+
+static void check_random(test_random *random) {
+  static const int64_t limits[] = {16, 64, 1024, 0};
+  static const int32_t counts[] = {1, 2, 3, 4, 8};
+  exchange_case c;
+  fake_net net;
+  exchange_case_draw(&c, 8, dtypes, sizeof dtypes / sizeof dtypes[0], random);
+  fake_net_init(
+      &net, counts[test_random_in(random, 0, 4)], test_random_bits(random));
+  for (int32_t d = 0; d < 64 && test_random_once_in(random, 2); ++d) {
+    net.ranks[d] = (int32_t)test_random_in(random, 0, net.num_ranks - 1);
+  }
+  begin_ranks(&c,
+              &net,
+              limits[test_random_in(random, 0, 3)],
+              (int32_t)test_random_in(random, 1, 5));
+  for (int32_t k = 0; k < net.num_ranks; ++k) {
+    ranks[k].num_runs = 2;
+  }
+  run_ranks(&net);
+  check_ranks(&c, &net);
+  free_ranks(&net);
+  fake_net_deinit(&net);
+  exchange_case_deinit(&c);
+}
+
+RLO_TEST(test_exchange_threads__random_pairs_are_what_one_device_holds) {
+  test_random random = test_random_begin("test_exchange_threads");
+  int64_t live = rlo__alloc_live_count();
+  int count = getenv("RELAYOUT_TEST_ALL") == NULL ? 200 : 3000;
+  for (int k = 0; k < count; ++k) {
+    check_random(&random);
+  }
+  ck_assert_int_eq(rlo__alloc_live_count(), live);
+}
