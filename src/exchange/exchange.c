@@ -14,22 +14,19 @@
 
 /* ----------------------------------------------------------------- options */
 
-static rlo_status read_link(const rlo_exchange_options *o, rlo_exchange *x) {
-  if (o->link == NULL) {
-    return RLO_OK;
-  }
+static rlo_status read_link(const rlo_exchange_link *given,
+                            rlo_exchange_link *out_link) {
   RLO_TRY(rlo__options_check(
-      "exchange link", "RLO_EXCHANGE_LINK_INIT", o->link, sizeof *o->link));
-  x->link = *o->link;
-  RLO_REQUIRE(
-      x->link.rank_of, x->link.start_send, x->link.start_receive, x->link.test);
-  if (x->link.rank < 0 || x->link.rank >= x->link.num_ranks) {
+      "exchange link", "RLO_EXCHANGE_LINK_INIT", given, sizeof *given));
+  const rlo_exchange_link *link = given;
+  RLO_REQUIRE(link->rank_of, link->start_send, link->start_receive, link->test);
+  if (link->rank < 0 || link->rank >= link->num_ranks) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the link is of rank %" PRId32 " of %" PRId32,
-                    x->link.rank,
-                    x->link.num_ranks);
+                    link->rank,
+                    link->num_ranks);
   }
-  x->has_link = true;
+  *out_link = *link;
   return RLO_OK;
 }
 
@@ -404,7 +401,7 @@ static rlo_status init(rlo_exchange_options *o, rlo_exchange *x) {
   RLO_TRY(rlo__message_list_init(x->plan,
                                  o->members,
                                  o->num_members,
-                                 x->has_link ? &x->link : NULL,
+                                 o->link,
                                  o->message_bytes,
                                  &x->messages));
   RLO_TRY(plan_messages(x));
@@ -412,26 +409,40 @@ static rlo_status init(rlo_exchange_options *o, rlo_exchange *x) {
   return allocate_rooms(x);
 }
 
-rlo_status rlo_exchange_create(const rlo_exchange_options *options,
-                               rlo_exchange **out_exchange) {
-  RLO_REQUIRE(options, out_exchange);
-  *out_exchange = NULL;
-  rlo_exchange_options o = RLO_EXCHANGE_OPTIONS_INIT;
-  RLO_TRY(rlo__options_read(
-      "exchange options", "RLO_EXCHANGE_OPTIONS_INIT", options, &o, sizeof o));
+static rlo_status create(rlo_exchange_options *o, rlo_exchange **out_exchange) {
   rlo_exchange *x = rlo__alloc(sizeof *x);
+  *out_exchange = x;
   if (x == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   atomic_init(&x->references, 1);
   x->info.struct_size = sizeof x->info;
-  rlo_status status = read_link(&o, x);
-  if (status == RLO_OK) {
-    status = init(&o, x);
-    if (x->has_link) {
-      rlo__agreement_begin(&x->agreement, &x->link, status, x->hash);
-      status = rlo__run_agreement(&x->agreement);
-    }
+  if (o->link != NULL) {
+    x->has_link = true;
+    x->link = *o->link;
+  }
+  return init(o, x);
+}
+
+/* From where the link is known, failures are those of all ranks. */
+rlo_status rlo_exchange_create(const rlo_exchange_options *options,
+                               rlo_exchange **out_exchange) {
+  RLO_REQUIRE(options, out_exchange);
+  *out_exchange = NULL;
+  rlo_exchange_options o = RLO_EXCHANGE_OPTIONS_INIT;
+  rlo_exchange_link link;
+  RLO_TRY(rlo__options_read(
+      "exchange options", "RLO_EXCHANGE_OPTIONS_INIT", options, &o, sizeof o));
+  if (o.link != NULL) {
+    RLO_TRY(read_link(o.link, &link));
+    o.link = &link;
+  }
+  rlo_exchange *x;
+  rlo_status status = create(&o, &x);
+  if (o.link != NULL) {
+    rlo__agreement agreement;
+    rlo__agreement_begin(&agreement, &link, status, x == NULL ? 0 : x->hash);
+    status = rlo__run_agreement(&agreement);
   }
   if (status != RLO_OK) {
     rlo_exchange_release(x);

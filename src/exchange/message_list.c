@@ -63,25 +63,21 @@ static rlo_status find_rank(const builder *b,
   return RLO_OK;
 }
 
-static rlo_status check_member(const builder *b, int64_t k) {
-  int64_t device = b->places[k].device;
-  if (k > 0 && b->places[k - 1].device == device) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "device %" PRId64 " is stated as two members",
-                    device);
-  }
-  if (b->link == NULL) {
-    return RLO_OK;
-  }
-  int32_t rank;
-  RLO_TRY(find_rank(b, device, &rank));
-  if (rank != b->link->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "device %" PRId64 " is a member of rank %" PRId32
-                    ", but rank_of says that rank %" PRId32 " runs it",
-                    device,
-                    b->link->rank,
-                    rank);
+/* The members are the devices of this rank. */
+static rlo_status check_ranks(const builder *b) {
+  for (int64_t device = 0; device < b->plan->num_devices; ++device) {
+    int32_t rank;
+    RLO_TRY(find_rank(b, device, &rank));
+    bool is_member = find_member(b, device) >= 0;
+    if (is_member != (rank == b->link->rank)) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "device %" PRId64 " is %s of rank %" PRId32
+                      ", but rank_of says that rank %" PRId32 " runs it",
+                      device,
+                      is_member ? "a member" : "no member",
+                      b->link->rank,
+                      rank);
+    }
   }
   return RLO_OK;
 }
@@ -95,10 +91,14 @@ static rlo_status sort_members(builder *b) {
     b->places[k] = (place){b->members[k].device, k};
   }
   qsort(b->places, (size_t)b->num_members, sizeof *b->places, compare_places);
-  for (int64_t k = 0; k < b->num_members; ++k) {
-    RLO_TRY(check_member(b, k));
+  for (int64_t k = 1; k < b->num_members; ++k) {
+    if (b->places[k].device == b->places[k - 1].device) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "device %" PRId64 " is stated as two members",
+                      b->places[k].device);
+    }
   }
-  return RLO_OK;
+  return b->link == NULL ? RLO_OK : check_ranks(b);
 }
 
 /* ------------------------------------------------------------------ routes */
@@ -137,13 +137,6 @@ static rlo_status set_other_rank(const builder *b,
                     device);
   }
   RLO_TRY(find_rank(b, device, &m->rank));
-  if (m->rank == b->link->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "rank_of says that this rank, %" PRId32
-                    ", runs device %" PRId64 ", which is no member",
-                    m->rank,
-                    device);
-  }
   m->route = RLO__ROUTE_LINK;
   m->round = find_round(b->link->rank, m->rank, b->link->num_ranks);
   return RLO_OK;

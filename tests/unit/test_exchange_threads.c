@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,8 @@ typedef struct rank_run {
   int32_t num_slots, num_runs;
   /** NULL memories for this rank in the first run. */
   bool forgets_memories;
+  /** States no member, though devices are its own. */
+  bool states_nobody;
   rlo_status created, statuses[3];
   char message[512];
   rlo_exchange_info info;
@@ -66,8 +69,14 @@ static void run_once(rank_run *r, rlo_exchange *exchange, int32_t number) {
   }
 }
 
+/* Ranks begin when all of them have started. */
+static atomic_bool is_open;
+
 static void run_rank(void *payload) {
   rank_run *r = payload;
+  while (!atomic_load(&is_open)) {
+    (void)sched_yield();
+  }
   rlo_exchange_member members[EXCHANGE_MAX_DEVICES] = {{0}};
   rlo_exchange_link link = fake_net_link(r->net, r->rank);
   rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
@@ -77,6 +86,9 @@ static void run_rank(void *payload) {
   options.link = &link;
   options.message_bytes = r->message_bytes;
   options.num_slots = r->num_slots;
+  if (r->states_nobody) {
+    options.num_members = 0;
+  }
   rlo_exchange *exchange;
   r->created = rlo_exchange_create(&options, &exchange);
   if (r->created != RLO_OK) {
@@ -108,14 +120,22 @@ static void begin_ranks(const exchange_case *c,
   }
 }
 
-static void run_ranks(const fake_net *net) {
+/* With the nth allocation failing; 0: none. */
+static void run_ranks_without_memory(const fake_net *net, int64_t nth) {
   rlo__thread threads[FAKE_MAX_RANKS];
+  atomic_store(&is_open, false);
   for (int32_t k = 0; k < net->num_ranks; ++k) {
     expect_ok(rlo__thread_start(run_rank, &ranks[k], &threads[k]));
   }
+  rlo__alloc_set_fault(nth, false);
+  atomic_store(&is_open, true);
   for (int32_t k = 0; k < net->num_ranks; ++k) {
     rlo__thread_join(&threads[k]);
   }
+}
+
+static void run_ranks(const fake_net *net) {
+  run_ranks_without_memory(net, 0);
 }
 
 static void free_ranks(const fake_net *net) {
@@ -214,4 +234,186 @@ RLO_TEST(test_exchange_threads__random_pairs_are_what_one_device_holds) {
     check_random(&random);
   }
   ck_assert_int_eq(rlo__alloc_live_count(), live);
+}
+
+/* Eight devices, two to a rank, hold other tiles. */
+static void make_usual(exchange_case *c, fake_net *net, int32_t num_ranks) {
+  test_random random = {5};
+  exchange_case_make(c,
+                     "f32[16,12]",
+                     "{devices=[8,1]<=[8]}",
+                     "f32[12,16]{0,1:T(8,8)fill(one)}",
+                     "{devices=[2,4]<=[8]}",
+                     (const int32_t[]){1, 0},
+                     8,
+                     &random);
+  fake_net_init(net, num_ranks, 9);
+}
+
+static void expect_all(const fake_net *net,
+                       bool at_creation,
+                       rlo_status status,
+                       const char *message) {
+  for (int32_t k = 0; k < net->num_ranks; ++k) {
+    ck_assert_msg(
+        (at_creation ? ranks[k].created : ranks[k].statuses[0]) == status,
+        "rank %d: %s",
+        (int)k,
+        ranks[k].message);
+    if (message != NULL) {
+      ck_assert_str_eq(ranks[k].message, message);
+    }
+  }
+}
+
+static void end_usual(exchange_case *c, fake_net *net) {
+  free_ranks(net);
+  fake_net_deinit(net);
+  exchange_case_deinit(c);
+}
+
+/* A link is lost with any of its transfers: of the agreement at creation, of
+ * messages, of the agreement at the end. */
+RLO_TEST(test_exchange_threads__a_broken_link_ends_every_rank) {
+  int64_t live = rlo__alloc_live_count();
+  int at_creation = 0;
+  int in_run = 0;
+  int partly = 0;
+  for (int64_t number = 4; number < 80; ++number) {
+    exchange_case c;
+    fake_net net;
+    make_usual(&c, &net, 4);
+    net.ends[number % 4].failing_send = number / 4;
+    begin_ranks(&c, &net, 64, 2);
+    run_ranks(&net);
+    if (net.is_broken) {
+      bool is_early = ranks[0].created != RLO_OK || ranks[1].created != RLO_OK;
+      at_creation += is_early ? 1 : 0;
+      in_run += is_early ? 0 : 1;
+      int lost = 0;
+      for (int32_t k = 0; k < 4; ++k) {
+        lost += ranks[k].created == RLO_IO || ranks[k].statuses[0] == RLO_IO;
+      }
+      /* Who has heard the end of the last agreement is done. */
+      ck_assert_int_ge(lost, 1);
+      partly += lost < 4 ? 1 : 0;
+    }
+    end_usual(&c, &net);
+  }
+  ck_assert_int_gt(at_creation, 0);
+  ck_assert_int_ge(in_run, 10);
+  ck_assert_int_le(partly, 3 + 3);
+  ck_assert_int_eq(rlo__alloc_live_count(), live);
+}
+
+RLO_TEST(test_exchange_threads__a_rank_without_memories_fails_all) {
+  exchange_case c;
+  fake_net net;
+  make_usual(&c, &net, 3);
+  begin_ranks(&c, &net, 64, 2);
+  for (int32_t k = 0; k < 3; ++k) {
+    ranks[k].num_runs = 2;
+  }
+  ranks[1].forgets_memories = true;
+  ranks[2].forgets_memories = true;
+  run_ranks(&net);
+  expect_all(&net,
+             false,
+             RLO_INVALID_ARGUMENT,
+             "rank 1: the source of device 1, of 96 bytes, is NULL");
+  /* The next run has its memories. */
+  for (int64_t device = 0; device < 8; ++device) {
+    exchange_case_check(&c, device, &ranks[device % 3].after[device]);
+  }
+  end_usual(&c, &net);
+}
+
+RLO_TEST(test_exchange_threads__a_creation_that_fails_fails_on_all_ranks) {
+  exchange_case c;
+  fake_net net;
+  make_usual(&c, &net, 5);
+  begin_ranks(&c, &net, 64, 2);
+  ranks[3].states_nobody = true;
+  run_ranks(&net);
+  expect_all(&net,
+             true,
+             RLO_INVALID_ARGUMENT,
+             "rank 3: device 3 is no member of rank 3, but rank_of says that "
+             "rank 3 runs it");
+  free_ranks(&net);
+
+  begin_ranks(&c, &net, 2, 2);
+  run_ranks(&net);
+  expect_all(&net,
+             true,
+             RLO_INVALID_ARGUMENT,
+             "rank 0: a message of 2 bytes holds no element of 32 bits");
+
+  begin_ranks(&c, &net, 64, 2);
+  ranks[4].message_bytes = 128;
+  run_ranks(&net);
+  expect_all(&net,
+             true,
+             RLO_INVALID_ARGUMENT,
+             "rank 1: rank 4 has another plan, or other options, than this "
+             "one");
+  end_usual(&c, &net);
+}
+
+/* Whichever allocation fails, on whichever rank. */
+RLO_TEST(test_exchange_threads__memory_that_runs_out_fails_all_ranks) {
+  exchange_case c;
+  fake_net net;
+  make_usual(&c, &net, 4);
+  int64_t live = rlo__alloc_live_count();
+  begin_ranks(&c, &net, 64, 2);
+  run_ranks(&net);
+  int64_t tried = rlo__alloc_tried_count();
+  int failed = 0;
+  for (int64_t nth = 1; nth <= tried; nth += 1 + tried / 150) {
+    free_ranks(&net);
+    begin_ranks(&c, &net, 64, 2);
+    run_ranks_without_memory(&net, nth);
+    rlo__alloc_set_fault(0, false);
+    bool is_created = ranks[0].created == RLO_OK;
+    expect_all(&net,
+               !is_created,
+               is_created ? ranks[0].statuses[0] : RLO_OUT_OF_MEMORY,
+               ranks[0].message);
+    failed += is_created ? 0 : 1;
+  }
+  ck_assert_int_gt(failed, 50);
+  ck_assert_int_eq(rlo__alloc_live_count(), live);
+  end_usual(&c, &net);
+}
+
+/* No rank sends, nor does one that holds copies of all. */
+RLO_TEST(test_exchange_threads__what_is_held_is_not_sent) {
+  static const char *const shardings[] = {"{devices=[8,1]<=[8]}",
+                                          "{replicated}"};
+  test_random random = {5};
+  for (int k = 0; k < 2; ++k) {
+    exchange_case c;
+    fake_net net;
+    exchange_case_make(&c,
+                       "s16[16,12]",
+                       shardings[k],
+                       "s16[16,12]{0,1:T(4,8)fill(lowest)}",
+                       "{devices=[8,1]<=[8]}",
+                       NULL,
+                       8,
+                       &random);
+    fake_net_init(&net, 4, 3);
+    begin_ranks(&c, &net, 0, 2);
+    run_ranks(&net);
+    check_ranks(&c, &net);
+    for (int32_t rank = 0; rank < 4; ++rank) {
+      ck_assert_int_eq(ranks[rank].info.messages_sent, 0);
+      ck_assert_int_eq(ranks[rank].info.num_rounds, 0);
+      ck_assert_int_eq(ranks[rank].info.host_scratch_bytes, 0);
+      /* Two agreements with the parent and two children. */
+      ck_assert_int_le(net.ends[rank].num_sent, 6);
+    }
+    end_usual(&c, &net);
+  }
 }
