@@ -198,7 +198,9 @@ RLO_API void rlo_exchange_release(rlo_exchange *exchange);
  * rlo_exchange_step, also those of the memories.
  * @param memories  one for each member, in their order; copied. The objects are
  *                  borrowed until the run is done.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL, or while a run is not done.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT while a run is not done, and for NULL,
+ *         which with a link is a failure of the run; that of a link which is
+ *         lost.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_exchange_start(rlo_exchange *exchange, const rlo_exchange_memory *memories);

@@ -56,6 +56,9 @@ rlo_status rlo_exchange_start(rlo_exchange *exchange,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the exchange runs already; step it until it is done");
   }
+  if (!x->has_link) {
+    RLO_REQUIRE_LIST(memories, x->num_parties);
+  }
   if (x->is_lost) {
     return rlo__status_restore(&x->failure);
   }

@@ -20,11 +20,11 @@
 
 enum {
   NUM_DEVICES = 4,
-  /** Places: devices of one cl_context, the same each in one of its own, the
-   *  first with another queue, the host. */
-  SHARED = 0,
-  OWN = NUM_DEVICES,
-  SECOND = 2 * NUM_DEVICES,
+  /** Places: devices, each in a cl_context of its own; two of them in one
+   *  cl_context; the first of these with another queue; the host. */
+  OWN = 0,
+  SHARED = NUM_DEVICES,
+  SECOND = SHARED + 2,
   HOST,
   NUM_PLACES
 };
@@ -62,12 +62,13 @@ static void open_places(void) {
   ck_assert_int_eq(code, CL_SUCCESS);
   for (cl_uint k = 0; k < NUM_DEVICES; ++k) {
     cl_device_id device = devices[k % num_devices];
-    open_place(SHARED + (int)k, shared, device);
     cl_context own = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
     ck_assert_int_eq(code, CL_SUCCESS);
     open_place(OWN + (int)k, own, device);
     (void)clReleaseContext(own);
   }
+  open_place(SHARED, shared, devices[0]);
+  open_place(SHARED + 1, shared, devices[1 % num_devices]);
   contexts[SECOND] = rlo_context_retain(contexts[SHARED]);
   queues[SECOND] = clCreateCommandQueue(shared, devices[0], 0, &code);
   ck_assert_int_eq(code, CL_SUCCESS);
@@ -219,16 +220,16 @@ static const struct {
   int64_t direct;
 } placements[] = {
     {{OWN, OWN + 1, OWN + 2, OWN + 3, OWN, OWN + 1, OWN + 2, OWN + 3}, 8},
+    {{SHARED, SECOND, SHARED, SECOND, SHARED, SECOND, SHARED, SECOND}, 56},
     {{SHARED,
       SHARED + 1,
-      SHARED + 2,
-      SHARED + 3,
       SECOND,
       SHARED + 1,
-      SHARED + 2,
-      SHARED + 3},
-     8},
-    {{SHARED, SECOND, SHARED, SECOND, SHARED, SECOND, SHARED, SECOND}, 56},
+      SECOND,
+      SHARED + 1,
+      SHARED,
+      SHARED + 1},
+     24},
     {{SHARED, SHARED + 1, OWN, OWN + 1, HOST, SECOND, HOST, OWN}, 6},
 };
 
@@ -258,36 +259,38 @@ RLO_TABLE_TEST(test_device_exchange__the_least_bytes, placements) {
 }
 
 /* Permuted, padded with ones, in tiles, in messages of a few elements. */
-RLO_TABLE_TEST(test_device_exchange__padding_and_cut_messages, placements) {
+RLO_LOOP_TEST(test_device_exchange__padding_and_cut_messages, 2, 4) {
   test_random random = {2};
   exchange_case c;
   exchange_case_make(&c,
-                     "u16[10,14]{0,1:T(2,2)}",
+                     "u16[12,16]{0,1:T(2,2)}",
                      "{devices=[3,2]<=[6]}",
-                     "u16[14,10]{1,0:T(4,4)fill(one)}",
+                     "u16[16,12]{1,0:T(4,4)fill(one)}",
                      "{devices=[3,2]<=[6]}",
                      (const int32_t[]){1, 0},
                      6,
                      &random);
   rlo_exchange_info info = run_case(&c, placements[_i].places, 16, 2);
   ck_assert_int_eq(info.bytes_sent, c.cost.least_bytes_sent);
-  ck_assert_int_gt(info.messages_sent, c.cost.num_messages);
+  if (info.direct_messages < c.cost.num_messages) {
+    ck_assert_int_gt(info.messages_sent, c.cost.num_messages);
+  }
   exchange_case_deinit(&c);
 }
 
 /* Each device has a summand; they are added in order, wherever they are. */
-RLO_TABLE_TEST(test_device_exchange__sums_are_those_of_one_device, placements) {
+RLO_LOOP_TEST(test_device_exchange__sums_are_those_of_one_device, 1, 4) {
   test_random random = {3};
   exchange_case c;
   exchange_case_make(&c,
-                     "f32[6,8]",
+                     "f32[4,8]",
                      "{unreduced}",
-                     "f32[6,8]{0,1}",
+                     "f32[4,8]{0,1}",
                      "{devices=[2,4]<=[8]}",
                      NULL,
                      8,
                      &random);
-  rlo_exchange_info info = run_case(&c, placements[_i].places, 24, 3);
+  rlo_exchange_info info = run_case(&c, placements[_i].places, 8, 3);
   ck_assert_int_eq(info.bytes_sent, c.cost.least_bytes_sent);
   exchange_case_deinit(&c);
 }
@@ -297,7 +300,7 @@ RLO_TEST(test_device_exchange__random_pairs_are_what_one_device_holds) {
       RLO_DTYPE_F32, RLO_DTYPE_U16, RLO_DTYPE_S4};
   static const int64_t limits[] = {16, 64, 1024, 0};
   test_random random = test_random_begin("test_device_exchange");
-  int32_t count = test_case_count(200, 6, 2);
+  int32_t count = test_case_count(200, 2, 1);
   for (int32_t n = 0; n < count; ++n) {
     exchange_case c;
     int places[8];
@@ -369,7 +372,7 @@ static void run_rank(void *payload) {
   options.plan = r->c->plan;
   options.members = members;
   options.link = &link;
-  options.message_bytes = 64;
+  options.message_bytes = 8;
   options.num_slots = 2;
   for (int64_t k = r->rank; k < r->c->num_devices; k += NUM_RANKS) {
     set_member(k, r->places[k], &members[options.num_members++]);
@@ -400,13 +403,13 @@ static void run_ranks(const exchange_case *c, const int *places, int small) {
   fake_net_deinit(&net);
 }
 
-RLO_TABLE_TEST(test_device_exchange__ranks_with_several_devices, placements) {
+RLO_LOOP_TEST(test_device_exchange__ranks_with_several_devices, 2, 4) {
   test_random random = {3};
   exchange_case c;
   exchange_case_make(&c,
-                     "f32[6,8]",
+                     "f32[4,8]",
                      "{unreduced}",
-                     "f32[6,8]{0,1}",
+                     "f32[4,8]{0,1}",
                      "{devices=[2,4]<=[8]}",
                      NULL,
                      8,

@@ -48,6 +48,8 @@ FLOORS = {
                     "transfers", "prepared", "lane", "work", "pipeline", "job",
                     "job_plan", "scheduler", "submit",
                     "service"]),
+    "exchange": (6, ["task", "message_list", "agreement", "state", "ends",
+                     "run", "exchange"]),
     "mpi": (7, []),
 }
 DEVICE_LEVEL = FLOORS["runtime"][0]

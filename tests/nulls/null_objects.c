@@ -117,6 +117,16 @@ static void begin_shardings(objects *o) {
   o->redistribution_options.to = &o->shape;
   o->redistribution_options.from_sharding = sharding(o);
   o->redistribution_options.to_sharding = sharding(o);
+  o->exchange_members[1].device = 1;
+  o->exchange_options = (rlo_exchange_options)RLO_EXCHANGE_OPTIONS_INIT;
+  o->exchange_options.plan = redistribution(o);
+  o->exchange_options.members = o->exchange_members;
+  o->exchange_options.num_members = 2;
+  o->exchange_info = (rlo_exchange_info)RLO_EXCHANGE_INFO_INIT;
+  for (int k = 0; k < 2; ++k) {
+    o->exchange_memories[k].host_src = o->exchange_rows[k];
+    o->exchange_memories[k].host_dst = o->exchange_rows[2 + k];
+  }
 }
 
 static void begin_options(objects *o) {
@@ -347,6 +357,13 @@ rlo_redistribution *redistribution(objects *o) {
   return o->redistribution;
 }
 
+rlo_exchange *exchange(objects *o) {
+  if (o->exchange == NULL) {
+    need(rlo_exchange_create(&o->exchange_options, &o->exchange));
+  }
+  return o->exchange;
+}
+
 rlo_program_shape *program(objects *o) {
   if (o->program == NULL) {
     need(rlo_program_shape_create(trees(o), NULL, 2, tree(o), &o->program));
@@ -410,6 +427,7 @@ void objects_end(objects *o) {
   rlo_shape_tree_release(o->tree);
   rlo_shape_tree_release(o->tuple);
   rlo_program_shape_release(o->program);
+  rlo_exchange_release(o->exchange);
   rlo_redistribution_release(o->redistribution);
   rlo_sharding_release(o->sharding);
   rlo_dlpack_import_release(o->dlpack_import);

@@ -10,6 +10,7 @@
 #include "relayout/engine.h"
 #include "relayout/engine_opencl.h"
 #include "relayout/engine_ops.h"
+#include "relayout/exchange.h"
 #include "relayout/gradient.h"
 #include "relayout/index.h"
 #include "relayout/kernel.h"
@@ -73,6 +74,11 @@ typedef struct objects {
   rlo_plan_options plan_options;
   rlo_proto_options proto_options;
   rlo_redistribution_options redistribution_options;
+  rlo_exchange_member exchange_members[2];
+  rlo_exchange_memory exchange_memories[2];
+  rlo_exchange_options exchange_options;
+  rlo_exchange_info exchange_info;
+  float exchange_rows[4][3];
   rlo_service_options service_options;
   rlo_storage_ops storage_ops;
   rlo_storage_traits storage_traits, file_traits;
@@ -103,6 +109,7 @@ typedef struct objects {
   rlo_program_shape *program;
   rlo_sharding *sharding;
   rlo_redistribution *redistribution;
+  rlo_exchange *exchange;
   rlo_dlpack_import *dlpack_import;
   rlo_storage *storage, *target;
   rlo_service *service;
@@ -145,6 +152,7 @@ rlo_shape_tree *const *trees(objects *o);
 rlo_program_shape *program(objects *o);
 rlo_sharding *sharding(objects *o);
 rlo_redistribution *redistribution(objects *o);
+rlo_exchange *exchange(objects *o);
 rlo_dlpack_import *dlpack_import(objects *o);
 rlo_storage *storage(objects *o);
 rlo_storage *target(objects *o);

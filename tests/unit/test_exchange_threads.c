@@ -13,6 +13,7 @@
 #include "support/exchange_case.h"
 #include "support/expect.h"
 #include "support/fake_link.h"
+#include "support/sanitized.h"
 #include "support/suite.h"
 
 /*
@@ -229,7 +230,8 @@ static void check_random(test_random *random) {
 RLO_TEST(test_exchange_threads__random_pairs_are_what_one_device_holds) {
   test_random random = test_random_begin("test_exchange_threads");
   int64_t live = rlo__alloc_live_count();
-  int count = getenv("RELAYOUT_TEST_ALL") == NULL ? 200 : 3000;
+  int usual = TEST_IS_SANITIZED ? 40 : 200;
+  int count = getenv("RELAYOUT_TEST_ALL") == NULL ? usual : 3000;
   for (int k = 0; k < count; ++k) {
     check_random(&random);
   }
@@ -370,7 +372,7 @@ RLO_TEST(test_exchange_threads__memory_that_runs_out_fails_all_ranks) {
   run_ranks(&net);
   int64_t tried = rlo__alloc_tried_count();
   int failed = 0;
-  for (int64_t nth = 1; nth <= tried; nth += 1 + tried / 150) {
+  for (int64_t nth = 1; nth <= tried; nth += 1 + tried / 80) {
     free_ranks(&net);
     begin_ranks(&c, &net, 64, 2);
     run_ranks_without_memory(&net, nth);
