@@ -230,6 +230,33 @@ static void check_issue_15207(MPI_Comm comm) {
   mpi_case_deinit(&c);
 }
 
+/* A message that is one run of bytes on either side is neither packed nor
+ * placed: it needs no memory. */
+static void check_runs(MPI_Comm comm) {
+  mpi_case c;
+  mpi_case_init(&c,
+                "f32[12,6]",
+                "{maximal device=0}",
+                "f32[12,6]",
+                "{devices=[2,1]<=[2]}",
+                NULL,
+                2);
+  team t;
+  begin_team(&t, comm, 2, false);
+  begin_memories(&t, &c);
+  rlo_exchange *exchange = make_exchange(&t, &c, 64);
+  CHECK_OK(rlo_exchange_run(exchange, t.memories));
+  rlo_exchange_info info = RLO_EXCHANGE_INFO_INIT;
+  CHECK_OK(rlo_exchange_get_info(exchange, &info));
+  CHECK(context != NULL || info.host_scratch_peak == 0,
+        "%d bytes",
+        (int)info.host_scratch_peak);
+  rlo_exchange_release(exchange);
+  end_memories(&t, &c, true);
+  rlo_mpi_link_release(t.link);
+  mpi_case_deinit(&c);
+}
+
 /* 8 summands by any number of ranks: the bits of one process. */
 static void check_sums(MPI_Comm comm) {
   mpi_case c;
@@ -404,6 +431,9 @@ static void check_all(int num_pairs) {
     }
     check_random_pairs(comm, sizes[n] == 1 ? 1 : num_pairs / 4);
     check_sums(comm);
+    if (sizes[n] == 2) {
+      check_runs(comm);
+    }
     if (sizes[n] == 4) {
       check_faults(comm);
       check_refusals(comm);
