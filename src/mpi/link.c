@@ -279,12 +279,24 @@ rlo_status rlo_mpi_agree(rlo_mpi_link *link, rlo_status status) {
 
 /* -------------------------------------------------------------------- once */
 
+/* Of a message between ranks that have their devices in host memory: it stays
+ * in the caches of a core while it is packed, sent and placed. */
+#define HOST_MESSAGE_BYTES (INT64_C(256) << 10)
+
 /* Gives each rank the numbers of as many devices as any rank has. */
-static rlo_status number_devices(rlo_mpi_link *link, int64_t num_members) {
-  int64_t mine = num_members < 1 ? 1 : num_members;
-  TRY_MPI(
-      MPI_Allreduce,
-      (&mine, &link->devices_per_rank, 1, MPI_INT64_T, MPI_MAX, link->comm));
+static rlo_status number_devices(rlo_mpi_link *link,
+                                 const rlo_exchange_member *members,
+                                 int64_t num_members,
+                                 int64_t *out_message_bytes) {
+  bool is_on_host = true;
+  for (int64_t k = 0; members != NULL && k < num_members; ++k) {
+    is_on_host = is_on_host && members[k].context == NULL;
+  }
+  const int64_t mine[2] = {num_members < 1 ? 1 : num_members, !is_on_host};
+  int64_t most[2];
+  TRY_MPI(MPI_Allreduce, (mine, most, 2, MPI_INT64_T, MPI_MAX, link->comm));
+  link->devices_per_rank = most[0];
+  *out_message_bytes = most[1] == 0 ? HOST_MESSAGE_BYTES : 0;
   return RLO_OK;
 }
 
@@ -293,8 +305,8 @@ static rlo_status run_once(rlo_mpi_link *link,
                            const rlo_exchange_member *members,
                            int64_t num_members,
                            const rlo_exchange_memory *memories) {
-  RLO_TRY(number_devices(link, num_members));
   rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
+  RLO_TRY(number_devices(link, members, num_members, &options.message_bytes));
   options.plan = plan;
   options.members = members;
   options.num_members = num_members;
