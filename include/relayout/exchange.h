@@ -170,8 +170,9 @@ typedef struct rlo_exchange_info {
 
 /**
  * Makes an exchange: plans all that its members do and allocates the memory for
- * messages, num_slots each way for each context among the members and for the
- * host, of the size of the largest message. Programs are built by the first
+ * messages, up to num_slots each way for each context among the members and for
+ * the host, of the size of the largest message; with a link and contexts, two
+ * more in host memory. Programs are built by the first
  * run. Collective with a link: waits for all ranks, and fails on all if it
  * fails on one, with the status and the sentence of the lowest rank that
  * failed, "rank 3: ...".
@@ -191,7 +192,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_exchange_create(
 RLO_API rlo_exchange *rlo_exchange_retain(rlo_exchange *exchange);
 
 /** Releases a reference; the last one frees the exchange, after it has waited
- *  for the commands of a run that was not stepped to its end. NULL is legal. */
+ *  for the commands of a run that was not stepped to its end. The link must
+ *  have given up the transfers of such a run before. NULL is legal. */
 RLO_API void rlo_exchange_release(rlo_exchange *exchange);
 
 /**

@@ -11,9 +11,9 @@
 #include "shard/redistribution.h"
 
 /* A member, found by its device. */
-typedef struct place {
+typedef struct device_entry {
   int64_t device, member;
-} place;
+} device_entry;
 
 typedef struct builder {
   const rlo_redistribution *plan;
@@ -21,7 +21,7 @@ typedef struct builder {
   const rlo_exchange_link *link;
   int64_t num_members;
   /** Ordered by device. */
-  place *places;
+  device_entry *entries;
   int64_t most_elements;
   /** Whose pieces are visited, and in which direction. */
   int64_t member;
@@ -31,20 +31,21 @@ typedef struct builder {
 
 /* ----------------------------------------------------------------- members */
 
-static int compare_places(const void *a, const void *b) {
-  const place *p = a;
-  const place *q = b;
+static int compare_entries(const void *a, const void *b) {
+  const device_entry *p = a;
+  const device_entry *q = b;
   return p->device < q->device ? -1 : p->device > q->device ? 1 : 0;
 }
 
 static int64_t find_member(const builder *b, int64_t device) {
-  place key = {.device = device};
-  const place *found = b->num_members == 0 ? NULL
-                                           : bsearch(&key,
-                                                     b->places,
-                                                     (size_t)b->num_members,
-                                                     sizeof key,
-                                                     compare_places);
+  device_entry key = {.device = device};
+  const device_entry *found = b->num_members == 0
+                                  ? NULL
+                                  : bsearch(&key,
+                                            b->entries,
+                                            (size_t)b->num_members,
+                                            sizeof key,
+                                            compare_entries);
   return found == NULL ? -1 : found->member;
 }
 
@@ -83,19 +84,20 @@ static rlo_status check_ranks(const builder *b) {
 }
 
 static rlo_status sort_members(builder *b) {
-  b->places = rlo__alloc_array((size_t)b->num_members, sizeof *b->places);
-  if (b->places == NULL) {
+  b->entries = rlo__alloc_array((size_t)b->num_members, sizeof *b->entries);
+  if (b->entries == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   for (int64_t k = 0; k < b->num_members; ++k) {
-    b->places[k] = (place){b->members[k].device, k};
+    b->entries[k] = (device_entry){b->members[k].device, k};
   }
-  qsort(b->places, (size_t)b->num_members, sizeof *b->places, compare_places);
+  qsort(
+      b->entries, (size_t)b->num_members, sizeof *b->entries, compare_entries);
   for (int64_t k = 1; k < b->num_members; ++k) {
-    if (b->places[k].device == b->places[k - 1].device) {
+    if (b->entries[k].device == b->entries[k - 1].device) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "device %" PRId64 " is stated as two members",
-                      b->places[k].device);
+                      b->entries[k].device);
     }
   }
   return b->link == NULL ? RLO_OK : check_ranks(b);
@@ -297,7 +299,7 @@ rlo_status rlo__message_list_init(const rlo_redistribution *plan,
                     plan->element_bits);
   }
   rlo_status status = build(&b);
-  rlo__free(b.places);
+  rlo__free(b.entries);
   if (status != RLO_OK) {
     rlo__message_list_deinit(out_list);
   }
