@@ -21,7 +21,6 @@ static rlo_status find_run(const rlo_problem *problem, rlo__task *task) {
     task->is_run = true;
     task->run_src_offset = p->src.base * unit_bytes;
     task->run_dst_offset = p->dst.base * unit_bytes;
-    task->run_bytes = (p->num_axes == 0 ? 1 : p->extents[0]) * unit_bytes;
   }
   rlo__free(p);
   return status;

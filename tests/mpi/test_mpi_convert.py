@@ -46,7 +46,7 @@ class MpiConvert(cli_case.CliCase):
         self.write_random("in.npy", (40, 33, 7))
         cases = [
             (3, "--perm", "2,0,1"),
-            (4, "--to", "{2,1,0:T(7,8,8)(2,1)fill(one)}", "--host",
+            (4, "--to", "{2,1,0:T(7,8,8)(2,1)pad(43,34,9)fill(one)}", "--host",
              "--memory", "1MiB"),
             (2, "--to", "{1,0,2:T(8,16)}"),
             (4, "--to", "{0,1,2:pad(43,34,9)fill(zero)}"),
