@@ -246,7 +246,7 @@ rlo_status rlo_mpi_link_create(MPI_Comm comm,
   rlo_status status =
       link == NULL ? RLO_OUT_OF_MEMORY : fill_link(ours, options, link);
   status = agree(ours, status);
-  if (status == RLO_OK) {
+  if (status == RLO_OK && link != NULL) {
     link->comm = ours;
     status = check_equal(link);
   }

@@ -310,7 +310,7 @@ int rlo__convert_by_ranks(rlo__ranks *ranks, int argc, char **argv) {
                        : rlo__convert_request_take(
                              &command, argc, argv, &r->conversion.request);
   code = rlo__ranks_agree(ranks, code);
-  if (code == RLO__EXIT_OK) {
+  if (code == RLO__EXIT_OK && r != NULL) {
     r->ranks = ranks;
     r->fd = -1;
     code = convert(r);
