@@ -16,9 +16,11 @@ RLO_BEGIN_DECLS
  * Pieces between two members on one OpenCL device, or both in host memory, are
  * moved at once from the source to the destination. Any other piece is packed
  * into a *message*, already in the destination's order, and placed in the
- * destination from there. Pieces larger than a limit are several messages. At
- * most num_slots messages are on their way out of a process, and as many into
- * it, so that the memory for them is bounded and known beforehand.
+ * destination from there; in host memory, one that is a run of bytes there is
+ * sent from the source and received in the destination as it is. Pieces larger
+ * than a limit are several messages. At most num_slots messages are on their
+ * way out of a process, and as many into it, so that the memory for them is
+ * bounded and known beforehand.
  *
  * Summands of an unreduced source are added in the order of their numbers, so
  * that sums are the same on every run and for any members and ranks.
@@ -123,7 +125,8 @@ typedef struct rlo_exchange_options {
    *  serve several exchanges, one at a time: none is created or started while
    *  another one runs. NULL: all devices that take part are members. */
   const rlo_exchange_link *link;
-  /** Limit of a message, of at least one element; 0: 16 MiB; the same on all
+  /** Limit of a message, of at least one element; 0: 16 MiB. Between processes
+   *  on one machine and in host memory 256 KiB is faster. The same on all
    *  ranks. */
   int64_t message_bytes;
   /** Messages in flight each way, 1 to RLO_EXCHANGE_MAX_SLOTS; 0: 4. */

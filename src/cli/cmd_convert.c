@@ -21,6 +21,11 @@
 #include "value_check.h"
 
 static int open_source(rlo__conversion *c) {
+  if (rlo__path_is_same_file(c->request.input_path, c->request.output_path)) {
+    return rlo__fail("%s and %s are one file; write to another",
+                     c->request.input_path,
+                     c->request.output_path);
+  }
   rlo__file_hints hints = c->request.hints;
   if (c->request.from != NULL) {
     int code = rlo__shape_operand_parse(c->request.from, &c->from);
@@ -56,10 +61,9 @@ static rlo__convert_place choose_place(const rlo__conversion *c) {
                       : RLO__CONVERT_PLACE_HOST_IS_SOONER;
 }
 
-/* Sets dst_shape and problem from the source's shape and the options. */
-static int lower(rlo__conversion *c) {
+/* Sets the permutation and dst_shape. */
+static int find_shape(rlo__conversion *c) {
   const rlo_shape *src = &c->source.contents.shape;
-  const int32_t *permutation = c->permutation;
   int code = rlo__permutation_parse(
       "convert", "--perm", c->request.permutation, src->rank, c->permutation);
   if (code != RLO__EXIT_OK) {
@@ -69,20 +73,36 @@ static int lower(rlo__conversion *c) {
   c->dst_shape.layout = rlo_layout_row_major(src->rank);
   c->dst_shape.layout.element_size_bits = src->layout.element_size_bits;
   if (rlo_shape_permute_dims_ignoring_layout(
-          &c->dst_shape, permutation, &c->dst_shape) != RLO_OK) {
+          &c->dst_shape, c->permutation, &c->dst_shape) != RLO_OK) {
     return rlo__fail_last();
   }
-  if (c->request.to != NULL) {
-    code = rlo__layout_operand_apply(c->request.to, &c->dst_shape);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
+  return c->request.to == NULL
+             ? RLO__EXIT_OK
+             : rlo__layout_operand_apply(c->request.to, &c->dst_shape);
+}
+
+int rlo__conversion_open(rlo__conversion *c) {
+  int code = open_source(c);
+  if (code != RLO__EXIT_OK) {
+    return code;
   }
-  if (rlo_relayout_lower(src, &c->dst_shape, permutation, &c->problem) !=
-      RLO_OK) {
+  code = find_shape(c);
+  if (code != RLO__EXIT_OK) {
+    rlo__array_source_close(&c->source);
+    return code;
+  }
+  c->source.has_checked_values =
+      rlo__values_may_be_cut(&c->source.contents.shape, &c->dst_shape);
+  return RLO__EXIT_OK;
+}
+
+static int lower(rlo__conversion *c) {
+  if (rlo_relayout_lower(&c->source.contents.shape,
+                         &c->dst_shape,
+                         c->permutation,
+                         &c->problem) != RLO_OK) {
     return rlo__fail_last();
   }
-  c->source.has_checked_values = rlo__values_may_be_cut(src, &c->dst_shape);
   c->place = choose_place(c);
   c->request.stream.devices.is_none |=
       c->place == RLO__CONVERT_PLACE_HOST_PACKS ||
@@ -263,12 +283,7 @@ static int convert_source(rlo__conversion *c) {
 }
 
 static int convert(rlo__conversion *c) {
-  if (rlo__path_is_same_file(c->request.input_path, c->request.output_path)) {
-    return rlo__fail("%s and %s are one file; write to another",
-                     c->request.input_path,
-                     c->request.output_path);
-  }
-  int code = open_source(c);
+  int code = rlo__conversion_open(c);
   if (code == RLO__EXIT_OK) {
     code = convert_source(c);
     rlo__array_source_close(&c->source);
@@ -381,10 +396,13 @@ static int check_options(rlo__convert_request *request) {
   return rlo__stream_options_check("convert", &request->stream);
 }
 
-static int run(int argc, char **argv) {
-  rlo__convert_request request = {.hints = RLO__FILE_HINTS_INIT};
-  int code = rlo__options_take(
-      &rlo__cmd_convert, argc, argv, &request, &request.common);
+int rlo__convert_request_take(const rlo__command *command,
+                              int argc,
+                              char **argv,
+                              rlo__convert_request *out_request) {
+  *out_request = (rlo__convert_request){.hints = RLO__FILE_HINTS_INIT};
+  int code =
+      rlo__options_take(command, argc, argv, out_request, &out_request->common);
   if (code != RLO__EXIT_OK) {
     return code;
   }
@@ -392,14 +410,19 @@ static int run(int argc, char **argv) {
   code = rlo__operands_take(
       argc, argv, 2, "an input and an output file", &operands);
   if (code == RLO__EXIT_OK) {
-    code = check_options(&request);
+    code = check_options(out_request);
   }
-  if (code != RLO__EXIT_OK) {
-    return code;
+  if (code == RLO__EXIT_OK) {
+    out_request->input_path = operands[0];
+    out_request->output_path = operands[1];
   }
-  request.input_path = operands[0];
-  request.output_path = operands[1];
-  return run_conversion(&request);
+  return code;
+}
+
+static int run(int argc, char **argv) {
+  rlo__convert_request request;
+  int code = rlo__convert_request_take(&rlo__cmd_convert, argc, argv, &request);
+  return code == RLO__EXIT_OK ? run_conversion(&request) : code;
 }
 
 const rlo__command rlo__cmd_convert = {

@@ -52,6 +52,18 @@ typedef struct rlo__conversion {
   rlo__convert_place place;
 } rlo__conversion;
 
+/** Parses the command line of a verb that takes the options of `convert`, or
+ *  some of them, and two files. */
+int rlo__convert_request_take(const rlo__command *command,
+                              int argc,
+                              char **argv,
+                              rlo__convert_request *out_request);
+
+/** Opens the source of a conversion, of which only the request is set, and sets
+ *  what is known then: the permutation and the shape of the output. Release
+ *  with rlo__array_source_close, if this succeeds. */
+int rlo__conversion_open(rlo__conversion *conversion);
+
 /** What was done. Plain, without pointers: processes share it. */
 typedef struct rlo__convert_result {
   /** "" on the host. */

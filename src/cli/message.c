@@ -7,8 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+static void put_list(const char *format, va_list arguments) RLO_PRINTF(1, 0);
+static void put(const char *format, ...) RLO_PRINTF(1, 2);
 static void print_line(const char *format, va_list arguments) RLO_PRINTF(1, 0);
 
+static char *held;
+static size_t held_capacity;
 static const char *place_path;
 static int64_t place_line;
 
@@ -17,13 +21,34 @@ void rlo__message_set_place(const char *path, int64_t line) {
   place_line = line;
 }
 
-static void print_line(const char *format, va_list arguments) {
-  fputs("relayout: ", stderr);
-  if (place_path != NULL) {
-    fprintf(stderr, "%s:%" PRId64 ": ", place_path, place_line);
+void rlo__message_hold(char *buffer, size_t capacity) {
+  held = buffer;
+  held_capacity = capacity;
+}
+
+static void put_list(const char *format, va_list arguments) {
+  if (held == NULL) {
+    vfprintf(stderr, format, arguments);
+    return;
   }
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
+  size_t length = strlen(held);
+  vsnprintf(held + length, held_capacity - length, format, arguments);
+}
+
+static void put(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  put_list(format, arguments);
+  va_end(arguments);
+}
+
+static void print_line(const char *format, va_list arguments) {
+  put("relayout: ");
+  if (place_path != NULL) {
+    put("%s:%" PRId64 ": ", place_path, place_line);
+  }
+  put_list(format, arguments);
+  put("\n");
 }
 
 int rlo__fail(const char *format, ...) {
@@ -55,7 +80,7 @@ int rlo__fail_last(void) {
   const rlo_error *error = rlo_error_last();
   rlo__fail("%s", error->message);
   if (error->build_log[0] != '\0') {
-    fprintf(stderr, "%s\n", error->build_log);
+    put("%s\n", error->build_log);
   }
   return RLO__EXIT_FAILURE;
 }
@@ -65,10 +90,9 @@ int rlo__fail_usage(const char *verb, const char *format, ...) {
   va_start(arguments, format);
   print_line(format, arguments);
   va_end(arguments);
-  fprintf(stderr,
-          "Try 'relayout %s%s--help'.\n",
-          verb == NULL ? "" : verb,
-          verb == NULL ? "" : " ");
+  put("Try 'relayout %s%s--help'.\n",
+      verb == NULL ? "" : verb,
+      verb == NULL ? "" : " ");
   return RLO__EXIT_USAGE;
 }
 

@@ -2,6 +2,7 @@
 #ifndef RLO_CLI_MESSAGE_H
 #define RLO_CLI_MESSAGE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "relayout/status.h"
@@ -22,6 +23,10 @@ typedef enum rlo__exit {
 /** Prefixes the messages that follow with "path:line: "; NULL removes the
  * prefix. `path` is borrowed. */
 void rlo__message_set_place(const char *path, int64_t line);
+
+/** Appends what the functions below print to a string in place of standard
+ *  error, cut at its capacity, from now on. `buffer` is empty, and borrowed. */
+void rlo__message_hold(char *buffer, size_t capacity);
 
 /** Prints "relayout: <sentence>" on standard error; returns RLO__EXIT_FAILURE.
  */

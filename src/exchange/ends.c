@@ -271,6 +271,7 @@ static rlo_status enqueue_pack(rlo_exchange *x, rlo__end *e) {
 
 static void begin_send(rlo_exchange *x, rlo__end *e) {
   const rlo__room *room = find_room(x, RLO__SENDS, e);
+  const rlo__task *pack = &e->message->pack;
   if (rlo__exchange_has_failed(x)) {
     begin_failed_send(x, e);
     return;
@@ -280,6 +281,14 @@ static void begin_send(rlo_exchange *x, rlo__end *e) {
     rlo__exchange_fail(x, enqueue_pack(x, e));
     return;
   }
+  const char *src = find_party(x, RLO__SENDS, e)->memory.host_src;
+  if (pack->is_run) {
+    /* The source is the message. Nobody writes what `data` of a send is. */
+    e->data = (void *)(uintptr_t)(src + pack->run_src_offset);
+    e->phase = RLO__PHASE_READY;
+    x->has_moved = true;
+    return;
+  }
   if (x->has_computed) {
     return;
   }
@@ -287,12 +296,7 @@ static void begin_send(rlo_exchange *x, rlo__end *e) {
   use_memory(x, RLO__SENDS, e);
   e->data = room->memory[RLO__SENDS][slot_of(x, RLO__SENDS, e)];
   e->phase = RLO__PHASE_READY;
-  rlo__exchange_fail(
-      x,
-      rlo__task_run(&e->message->pack,
-                    find_party(x, RLO__SENDS, e)->memory.host_src,
-                    e->data,
-                    x->num_host_threads));
+  rlo__exchange_fail(x, rlo__task_run(pack, src, e->data, x->num_host_threads));
 }
 
 static rlo_status step_send(rlo_exchange *x, rlo__end *e) {
@@ -358,6 +362,18 @@ static void begin_receive(rlo_exchange *x, rlo__end *e) {
   const rlo__room *room = find_room(x, RLO__RECEIVES, e);
   if (rlo__exchange_has_failed(x)) {
     begin_failed_receive(x, e);
+    return;
+  }
+  rlo__party *p = find_party(x, RLO__RECEIVES, e);
+  const rlo__task *place = &e->message->place;
+  if (room->context == NULL && e->message->route == RLO__ROUTE_LINK &&
+      place->is_run) {
+    /* Into the destination, once that has its fill. */
+    if (p->is_filled) {
+      e->is_in_place = true;
+      e->data = (char *)p->memory.host_dst + place->run_dst_offset;
+      e->phase = RLO__PHASE_READY;
+    }
     return;
   }
   e->phase = RLO__PHASE_READY;
@@ -438,7 +454,7 @@ static void place(rlo_exchange *x, rlo__end *e) {
   const rlo__message *m = e->message;
   if (p->member.context != NULL) {
     rlo__exchange_fail(x, enqueue_place(x, e));
-  } else {
+  } else if (!e->is_in_place) {
     if (x->has_computed) {
       return;
     }

@@ -81,6 +81,8 @@ typedef struct rlo__end {
   void *mapped;
   /** `data` is the exchange's spare memory. */
   bool uses_spare;
+  /** RECEIVES: `data` is where the message belongs in the destination. */
+  bool is_in_place;
   /** Counted in scratch_in_use. */
   bool is_counted;
 } rlo__end;

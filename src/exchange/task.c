@@ -4,12 +4,37 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
+/* Finds out whether a problem copies one run of bytes. */
+static rlo_status find_run(const rlo_problem *problem, rlo__task *task) {
+  rlo_problem *p = rlo__alloc(sizeof *p);
+  if (p == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  *p = *problem;
+  rlo_status status =
+      rlo_problem_canonicalize(p, RLO_MAX_UNIT_BITS, NULL, NULL);
+  if (status == RLO_OK && p->update == RLO_UPDATE_STORE && p->num_terms == 0 &&
+      p->num_guards == 0 && p->unit_bits % 8 == 0 &&
+      (p->num_axes == 0 ||
+       (p->num_axes == 1 && p->src.axis[0] == 1 && p->dst.axis[0] == 1))) {
+    int64_t unit_bytes = p->unit_bits / 8;
+    task->is_run = true;
+    task->run_src_offset = p->src.base * unit_bytes;
+    task->run_dst_offset = p->dst.base * unit_bytes;
+  }
+  rlo__free(p);
+  return status;
+}
+
 static rlo_status fill(rlo_context *context,
                        const rlo_problem_list *list,
                        rlo__task *task) {
   int32_t count = rlo_problem_list_count(list);
   if (count == 0) {
     return RLO_OK;
+  }
+  if (count == 1 && context == NULL) {
+    RLO_TRY(find_run(rlo_problem_list_get(list, 0), task));
   }
   void *array = rlo__alloc_array((size_t)count, sizeof(void *));
   if (array == NULL) {

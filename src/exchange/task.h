@@ -15,6 +15,10 @@ typedef struct rlo__task {
   /** Either is NULL. Owned. */
   rlo_plan **plans;
   rlo__host_mover **movers;
+  /** Of the host: all it does is to copy one run of bytes, from here to there.
+   */
+  bool is_run;
+  int64_t run_src_offset, run_dst_offset;
 } rlo__task;
 
 /**

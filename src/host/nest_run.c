@@ -416,6 +416,13 @@ static void run_tile(const tile *t) {
     splat(t);
     return;
   }
+  /* Such grains need no neighbours to fill their lines. */
+  if (nest->is_past_caches && nest->move == RLO__HOST_MOVE_GRAINS &&
+      nest->has_line_steps && is_line(t->dst) && grain % LINE == 0 &&
+      nest->dst_step % LINE == 0) {
+    move_lines(t);
+    return;
+  }
   if (!nest->is_past_caches || nest->dst_step != nest->grain_bytes) {
     move_tile(t, t->dst, columns);
     return;
@@ -424,10 +431,6 @@ static void run_tile(const tile *t) {
       nest->has_line_steps && is_line(t->dst) && t->nj * grain % LINE == 0;
   if (nest->move == RLO__HOST_MOVE_BLOCKS && has_lines) {
     move_blocks(t, t->dst, columns, true);
-    return;
-  }
-  if (nest->move == RLO__HOST_MOVE_GRAINS && has_lines && grain % LINE == 0) {
-    move_lines(t);
     return;
   }
   if (nest->move == RLO__HOST_MOVE_GRAINS &&

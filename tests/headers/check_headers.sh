@@ -3,7 +3,8 @@
 #
 # Every public header compiles alone and twice over, as C11 and as C++17:
 #   check_headers.sh <C compiler> <C++ compiler> <include folder> [option...]
-# An empty name of a compiler leaves its half out.
+# An empty name of a compiler leaves its half out. relayout/mpi.h is left out where
+# <mpi.h> is not found.
 set -u
 
 cc=$1
@@ -34,6 +35,10 @@ check_header() {
 
 for path in "$include"/relayout/*.h; do
   header=relayout/$(basename "$path")
+  if [ "$header" = relayout/mpi.h ] && [ -n "$cc" ] &&
+    ! echo '#include <mpi.h>' | "$cc" -x c -fsyntax-only "$@" - 2>/dev/null; then
+    continue
+  fi
   if [ -n "$cc" ]; then
     check_header "$header" "$cc" c c11 -Wstrict-prototypes "$@"
   fi

@@ -32,6 +32,11 @@ if [ -x "$work/by_cmake/proto_consumer" ]; then
   "$work/by_cmake/proto_consumer"
 fi
 
+# That of MPI. One process needs no mpirun, and no leave to be root.
+if [ -x "$work/by_cmake/mpi_consumer" ]; then
+  "$work/by_cmake/mpi_consumer"
+fi
+
 if command -v pkg-config >/dev/null; then
   pc=$(find "$work/moved" -name relayout.pc)
   PKG_CONFIG_PATH=$(dirname "$pc")
@@ -50,7 +55,17 @@ if command -v pkg-config >/dev/null; then
     LD_LIBRARY_PATH=$(pkg-config --variable=libdir relayout-proto) \
       "$work/proto_by_pkg_config"
   fi
+  if [ -x "$work/by_cmake/mpi_consumer" ] && command -v mpicc >/dev/null; then
+    # shellcheck disable=SC2046
+    mpicc -std=c11 "$here/consumer/mpi_consumer.c" -o "$work/mpi_by_pkg_config" \
+      $(pkg-config --cflags --libs relayout-mpi)
+    LD_LIBRARY_PATH=$(pkg-config --variable=libdir relayout-mpi) \
+      "$work/mpi_by_pkg_config"
+  fi
 fi
 
-# The command finds its library by itself.
+# The commands find their libraries by themselves.
 "$work/moved/bin/relayout" help >/dev/null
+if [ -x "$work/moved/bin/relayout-mpi" ]; then
+  "$work/moved/bin/relayout-mpi" help >/dev/null
+fi

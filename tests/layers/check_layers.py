@@ -50,6 +50,7 @@ FLOORS = {
                     "service"]),
     "exchange": (6, ["task", "message_list", "agreement", "state", "ends",
                      "run", "exchange"]),
+    "mpi": (7, []),
 }
 DEVICE_LEVEL = FLOORS["runtime"][0]
 # Formats of io/ do not include each other.

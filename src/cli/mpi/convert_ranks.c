@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "convert_ranks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "relayout/ops.h"
+#include "relayout/service.h"
+#include "relayout/shape_util.h"
+
+#include "convert.h"
+#include "display.h"
+#include "json.h"
+#include "message.h"
+#include "parts.h"
+#include "subprocess.h"
+
+/* All ranks together stage in so large a part of the machine's memory, each one
+ * in at most so many bytes. */
+#define MEMORY_SHARE     4
+#define MOST_STAGE_BYTES (INT64_C(1) << 30)
+
+/*
+ * Rank 0 makes the part of the output (base/file_replace.h), into which each
+ * rank writes its own bytes, and gives it its name when all ranks are done. A
+ * signal removes it there: mpirun sends one when a rank dies.
+ */
+typedef struct run {
+  rlo__ranks *ranks;
+  rlo__conversion conversion;
+  bool has_source;
+  int64_t output_bytes;
+  rlo__part part;
+  rlo_problem_list *problems;
+  rlo__output_file output;
+
+  /* Of all ranks: where the array begins in which file. */
+  struct {
+    int64_t offset_bytes;
+    char path[PATH_MAX];
+  } place;
+
+  int fd;
+  rlo_storage *storages[2];
+  rlo_service *service;
+  double seconds;
+} run;
+
+/* ------------------------------------------------------------------- steps */
+
+static int open_source(run *r) {
+  int code = rlo__conversion_open(&r->conversion);
+  r->has_source = code == RLO__EXIT_OK;
+  if (r->has_source && rlo_shape_array_size(&r->conversion.dst_shape,
+                                            &r->output_bytes) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  return code;
+}
+
+static int lower(run *r) {
+  const rlo__conversion *c = &r->conversion;
+  rlo_chain *chain = NULL;
+  rlo_status status = rlo__part_make(
+      &c->dst_shape, r->ranks->num_ranks, r->ranks->rank, &r->part);
+  if (status == RLO_OK) {
+    status = rlo_chain_create(&c->source.contents.shape, &chain);
+  }
+  if (status == RLO_OK) {
+    status = rlo_chain_transpose(chain, c->permutation);
+  }
+  if (status == RLO_OK) {
+    status = rlo_chain_slice(chain, r->part.start, r->part.limit, NULL);
+  }
+  if (status == RLO_OK) {
+    status = rlo_chain_lower(chain, &r->part.shape, &r->problems);
+  }
+  rlo_chain_release(chain);
+  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+}
+
+/* Makes the part and gives it its size. */
+static int begin_output(run *r) {
+  if (r->ranks->rank != 0) {
+    return RLO__EXIT_OK;
+  }
+  const char *path = r->conversion.request.output_path;
+  if (rlo__path_is_special(path)) {
+    return rlo__fail("%s is not a regular file: it cannot be written in pieces",
+                     path);
+  }
+  char head[RLO__MAX_HEADER_BYTES];
+  rlo__output_start start = {.head = head};
+  int code = rlo__array_make_header(
+      path, &r->conversion.dst_shape, head, &start.head_bytes);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__output_file_begin(path, &start, &r->output);
+  }
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  r->place.offset_bytes = (int64_t)start.head_bytes;
+  (void)snprintf(
+      r->place.path, sizeof r->place.path, "%s", r->output.file.temp_path);
+  return ftruncate(r->output.file.fd,
+                   (off_t)(r->place.offset_bytes + r->output_bytes)) == 0
+             ? RLO__EXIT_OK
+             : rlo__fail("cannot write %s: %s", path, strerror(errno));
+}
+
+static int share_output(run *r) {
+  rlo__ranks_share(&r->place, sizeof r->place);
+  if (r->part.bytes == 0) {
+    return RLO__EXIT_OK;
+  }
+  r->fd = open(r->place.path, O_RDWR | O_CLOEXEC);
+  return r->fd >= 0 ? RLO__EXIT_OK
+                    : rlo__fail(
+                          "cannot open %s: %s; all ranks write to one "
+                          "file",
+                          r->place.path,
+                          strerror(errno));
+}
+
+/* What the command line says, or the rank's share of the machine's memory. */
+static int64_t find_memory(const run *r) {
+  int64_t bytes = r->conversion.request.stream.memory_bytes;
+  if (bytes == 0) {
+    bytes = rlo__memory_bytes() / MEMORY_SHARE / r->ranks->num_ranks;
+    bytes = bytes > MOST_STAGE_BYTES ? MOST_STAGE_BYTES : bytes;
+    bytes =
+        bytes < RLO_SERVICE_MIN_HOST_BYTES ? RLO_SERVICE_MIN_HOST_BYTES : bytes;
+  }
+  return bytes;
+}
+
+static int create_service(run *r) {
+  rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
+  hints.is_direct = r->conversion.request.stream.is_direct;
+  int code =
+      rlo__array_source_storage(&r->conversion.source, &hints, &r->storages[0]);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
+  options.host_memory_bytes = find_memory(r);
+  options.max_running_jobs = 1;
+  return rlo_storage_from_fd(r->fd,
+                             r->place.offset_bytes + r->part.offset_bytes,
+                             r->part.bytes,
+                             &hints,
+                             &r->storages[1]) == RLO_OK &&
+                 rlo_service_create(NULL, 0, &options, &r->service) == RLO_OK
+             ? RLO__EXIT_OK
+             : rlo__fail_last();
+}
+
+static rlo_status run_job(run *r, int32_t n) {
+  rlo_job_options options = RLO_JOB_OPTIONS_INIT;
+  options.is_new_destination = n == 0;
+  options.passes = 1;
+  rlo_job *job = NULL;
+  rlo_status status = rlo_service_submit(r->service,
+                                         rlo_problem_list_get(r->problems, n),
+                                         r->storages[0],
+                                         r->storages[1],
+                                         &options,
+                                         &job);
+  if (status == RLO_OK) {
+    status = rlo_job_wait(job, -1, NULL);
+  }
+  if (status == RLO_OK) {
+    status = rlo_job_result(job);
+  }
+  rlo_job_info info = RLO_JOB_INFO_INIT;
+  if (job != NULL && status == RLO_OK) {
+    status = rlo_job_get_info(job, &info);
+    r->seconds += info.seconds;
+  }
+  rlo_job_release(job);
+  return status;
+}
+
+static int move(run *r) {
+  if (r->part.bytes == 0) {
+    return RLO__EXIT_OK;
+  }
+  int code = create_service(r);
+  for (int32_t n = 0;
+       code == RLO__EXIT_OK && n < rlo_problem_list_count(r->problems);
+       ++n) {
+    code = run_job(r, n) == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+  }
+  return code == RLO__EXIT_OK
+             ? rlo__input_file_check_unchanged(&r->conversion.source.file)
+             : code;
+}
+
+static int commit(run *r) {
+  return r->ranks->rank == 0 ? rlo__output_files_commit(&r->output, 1)
+                             : RLO__EXIT_OK;
+}
+
+/* ----------------------------------------------------------------- the verb */
+
+static void print_result(const run *r) {
+  const rlo__conversion *c = &r->conversion;
+  rlo__shape_text text;
+  const char *shape = rlo__shape_text_make(&c->dst_shape, &text);
+  if (!c->request.common.is_json) {
+    puts(shape);
+    return;
+  }
+  rlo__json json = {0};
+  rlo__json_begin_object(&json, NULL);
+  rlo__json_string(&json, "shape", shape);
+  rlo__json_string(&json, "file", c->request.output_path);
+  rlo__json_int(&json, "physical_bytes", r->output_bytes);
+  rlo__json_int(&json, "ranks", r->ranks->num_ranks);
+  rlo__json_double(&json, "seconds", r->seconds);
+  rlo__json_end_object(&json);
+}
+
+static void release(run *r) {
+  rlo_service_release(r->service);
+  rlo_storage_release(r->storages[0]);
+  rlo_storage_release(r->storages[1]);
+  if (r->fd >= 0) {
+    close(r->fd);
+  }
+  if (r->ranks->rank == 0) {
+    rlo__output_file_abandon(&r->output);
+  }
+  rlo_problem_list_release(r->problems);
+  if (r->has_source) {
+    rlo__array_source_close(&r->conversion.source);
+  }
+}
+
+/* All ranks take each step, and fail in it together. */
+static int convert(run *r) {
+  int (*const steps[])(run *) = {
+      open_source, lower, begin_output, share_output, move, commit};
+  int code = RLO__EXIT_OK;
+  for (size_t n = 0;
+       code == RLO__EXIT_OK && n < sizeof(steps) / sizeof(steps[0]);
+       ++n) {
+    code = rlo__ranks_agree(r->ranks, steps[n](r));
+  }
+  if (code == RLO__EXIT_OK) {
+    print_result(r);
+  }
+  release(r);
+  return code;
+}
+
+/* Of those of `relayout convert`. */
+static const struct option options[] = {
+    {"help", no_argument, NULL, RLO__OPTION_HELP},
+    {"json", no_argument, NULL, RLO__OPTION_JSON},
+    {"from", required_argument, NULL, RLO__OPTION_FROM},
+    {"to", required_argument, NULL, RLO__OPTION_TO},
+    {"perm", required_argument, NULL, RLO__OPTION_PERM},
+    {"host", no_argument, NULL, RLO__OPTION_HOST},
+    {"memory", required_argument, NULL, RLO__OPTION_MEMORY},
+    {"io", required_argument, NULL, RLO__OPTION_IO},
+    {"offset", required_argument, NULL, RLO__OPTION_OFFSET},
+    {"byte-order", required_argument, NULL, RLO__OPTION_BYTE_ORDER},
+    {"bitcast", no_argument, NULL, RLO__OPTION_BITCAST},
+    {0}};
+
+static const char help[] =
+    "Usage: mpirun -n RANKS relayout-mpi convert [OPTION...] IN OUT\n"
+    "\n"
+    "Reads an array, moves it to another layout, and writes it, as `relayout\n"
+    "convert` does: the same options, messages, exit codes and bytes. Each "
+    "rank\n"
+    "reads IN and writes a part of OUT, cut along the most major dimension of "
+    "the\n"
+    "result, in pieces, on the host. All ranks have to see both files under "
+    "these\n"
+    "names. OUT appears complete, when all ranks are done, or not at all.\n"
+    "\n"
+    "  --to LAYOUT   the layout of the result; C order without it\n"
+    "  --perm P      dimension k of the result is dimension P[k] of the input\n"
+    "  --from SHAPE  the shape whose slots the input holds\n"
+    "  --bitcast     take the bits of the elements for those of that type\n"
+    "  --offset BYTES, --byte-order big|little\n"
+    "                of a file of bare bytes\n"
+    "  --memory SIZE of each rank; a quarter of the machine's, and at most "
+    "1GiB,\n"
+    "                divided by the ranks, without it\n"
+    "  --io WAY      direct: past the system's page cache; buffered or auto\n"
+    "  --host        use the host: it is what ranks use\n"
+    "  --json        print an object with the keys shape, file, "
+    "physical_bytes,\n"
+    "                ranks, seconds\n";
+
+int rlo__convert_by_ranks(rlo__ranks *ranks, int argc, char **argv) {
+  rlo__command command = rlo__cmd_convert;
+  command.options = options;
+  command.help = help;
+  run *r = calloc(1, sizeof(*r));
+  int code = r == NULL ? rlo__fail("cannot get %zu bytes of memory", sizeof(*r))
+                       : rlo__convert_request_take(
+                             &command, argc, argv, &r->conversion.request);
+  code = rlo__ranks_agree(ranks, code);
+  if (code == RLO__EXIT_OK && r != NULL) {
+    r->ranks = ranks;
+    r->fd = -1;
+    code = convert(r);
+  }
+  free(r);
+  return code;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/options.h"
+#include "base/status.h"
+#include "relayout/mpi.h"
+
+/* A sentence with its terminator: what a thread's error record holds. */
+#define MESSAGE_BYTES 512
+
+typedef struct transfer {
+  MPI_Request request;
+  /* That are to come; -1 for what is sent. */
+  int expected_bytes;
+} transfer;
+
+struct rlo_mpi_link {
+  /* Ours alone, so that all messages may have one tag. */
+  MPI_Comm comm;
+  rlo_exchange_link functions;
+  int64_t devices_per_rank;
+  /* NULL: by devices_per_rank. */
+  int32_t *ranks;
+  int64_t num_devices;
+  transfer transfers[2 * RLO_EXCHANGE_MAX_SLOTS];
+};
+
+/* ------------------------------------------------------------------ errors */
+
+static rlo_status check_call(int code, const char *call) {
+  if (code == MPI_SUCCESS) {
+    return RLO_OK;
+  }
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  (void)MPI_Error_string(code, text, &length);
+  return RLO_FAIL(RLO_IO, "%s failed: %s", call, text);
+}
+
+/* Returns the status of a call from the current function if it failed. */
+#define TRY_MPI(call, arguments) RLO_TRY(check_call(call arguments, #call))
+
+/* Fails on all ranks as the lowest one does that has failed. */
+static rlo_status agree(MPI_Comm comm, rlo_status status) {
+  struct {
+    int32_t status;
+    char message[MESSAGE_BYTES];
+  } failure = {.status = (int32_t)status};
+
+  int rank = 0;
+  int num_ranks = 0;
+  if (status != RLO_OK) {
+    (void)snprintf(failure.message,
+                   sizeof failure.message,
+                   "%s",
+                   rlo_error_last()->message);
+  }
+  TRY_MPI(MPI_Comm_rank, (comm, &rank));
+  TRY_MPI(MPI_Comm_size, (comm, &num_ranks));
+  const int failing = status == RLO_OK ? num_ranks : rank;
+  int lowest = num_ranks;
+  TRY_MPI(MPI_Allreduce, (&failing, &lowest, 1, MPI_INT, MPI_MIN, comm));
+  if (lowest == num_ranks) {
+    return RLO_OK;
+  }
+  TRY_MPI(MPI_Bcast, (&failure, (int)sizeof failure, MPI_BYTE, lowest, comm));
+  return rlo_error_set(
+      (rlo_status)failure.status, "rank %d: %s", lowest, failure.message);
+}
+
+/* --------------------------------------------------------------- transfers */
+
+static int32_t rank_of(void *payload, int64_t device) {
+  const rlo_mpi_link *link = payload;
+  if (link->ranks != NULL) {
+    return device < 0 || device >= link->num_devices ? -1 : link->ranks[device];
+  }
+  int64_t rank = device / link->devices_per_rank;
+  return device < 0 || rank >= link->functions.num_ranks ? -1 : (int32_t)rank;
+}
+
+static rlo_status start_send(void *payload,
+                             int32_t slot,
+                             int32_t rank,
+                             const void *data,
+                             int64_t bytes) {
+  rlo_mpi_link *link = payload;
+  transfer *t = &link->transfers[slot];
+  t->expected_bytes = -1;
+  TRY_MPI(MPI_Isend,
+          (data, (int)bytes, MPI_BYTE, rank, 0, link->comm, &t->request));
+  return RLO_OK;
+}
+
+static rlo_status start_receive(
+    void *payload, int32_t slot, int32_t rank, void *data, int64_t bytes) {
+  rlo_mpi_link *link = payload;
+  transfer *t = &link->transfers[slot];
+  t->expected_bytes = (int)bytes;
+  TRY_MPI(MPI_Irecv,
+          (data, (int)bytes, MPI_BYTE, rank, 0, link->comm, &t->request));
+  return RLO_OK;
+}
+
+static rlo_status test(void *payload, int32_t slot, bool *out_is_done) {
+  rlo_mpi_link *link = payload;
+  transfer *t = &link->transfers[slot];
+  int is_done = 0;
+  MPI_Status received;
+  TRY_MPI(MPI_Test, (&t->request, &is_done, &received));
+  *out_is_done = is_done != 0;
+  if (is_done == 0 || t->expected_bytes < 0) {
+    return RLO_OK;
+  }
+  int bytes = 0;
+  TRY_MPI(MPI_Get_count, (&received, MPI_BYTE, &bytes));
+  const int expected_bytes = t->expected_bytes;
+  t->expected_bytes = -1;
+  return bytes == expected_bytes
+             ? RLO_OK
+             : RLO_FAIL(RLO_INTERNAL,
+                        "rank %d sent a message of %d bytes where %d are due",
+                        received.MPI_SOURCE,
+                        bytes,
+                        expected_bytes);
+}
+
+/* -------------------------------------------------------------------- links */
+
+static rlo_status check_running(void) {
+  int is_begun = 0;
+  int is_ended = 0;
+  (void)MPI_Initialized(&is_begun);
+  (void)MPI_Finalized(&is_ended);
+  return is_begun != 0 && is_ended == 0
+             ? RLO_OK
+             : RLO_FAIL(RLO_INVALID_ARGUMENT,
+                        "MPI is not %s",
+                        is_begun == 0 ? "initialised"
+                                      : "usable any more: it "
+                                        "was finalized");
+}
+
+static rlo_status read_options(const rlo_mpi_link_options *options,
+                               int num_ranks,
+                               rlo_mpi_link_options *out) {
+  RLO_TRY(rlo__options_read("MPI link options",
+                            "RLO_MPI_LINK_OPTIONS_INIT",
+                            options,
+                            out,
+                            sizeof *out));
+  if (out->devices_per_rank < 0 || out->num_devices < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%" PRId64 " devices to a rank and ranks of %" PRId64
+                    " devices: neither may be negative",
+                    out->devices_per_rank,
+                    out->num_devices);
+  }
+  RLO_REQUIRE_LIST(out->ranks, out->num_devices);
+  for (int64_t k = 0; k < out->num_devices; ++k) {
+    if (out->ranks[k] < 0 || out->ranks[k] >= num_ranks) {
+      return RLO_FAIL(RLO_OUT_OF_RANGE,
+                      "device %" PRId64 " is that of rank %" PRId32
+                      ", which is outside 0..%d",
+                      k,
+                      out->ranks[k],
+                      num_ranks - 1);
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status fill_link(MPI_Comm comm,
+                            const rlo_mpi_link_options *options,
+                            rlo_mpi_link *link) {
+  int rank = 0;
+  int num_ranks = 0;
+  TRY_MPI(MPI_Comm_rank, (comm, &rank));
+  TRY_MPI(MPI_Comm_size, (comm, &num_ranks));
+  rlo_mpi_link_options o = RLO_MPI_LINK_OPTIONS_INIT;
+  RLO_TRY(read_options(options, num_ranks, &o));
+  link->devices_per_rank = o.devices_per_rank == 0 ? 1 : o.devices_per_rank;
+  link->num_devices = o.num_devices;
+  if (o.num_devices > 0) {
+    link->ranks = rlo__alloc_array((size_t)o.num_devices, sizeof *link->ranks);
+    if (link->ranks == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    memcpy(link->ranks, o.ranks, (size_t)o.num_devices * sizeof *link->ranks);
+  }
+  link->functions = (rlo_exchange_link)RLO_EXCHANGE_LINK_INIT;
+  link->functions.payload = link;
+  link->functions.rank = rank;
+  link->functions.num_ranks = num_ranks;
+  link->functions.rank_of = rank_of;
+  link->functions.start_send = start_send;
+  link->functions.start_receive = start_receive;
+  link->functions.test = test;
+  return RLO_OK;
+}
+
+/* A number that is mostly another one for other ranks of devices. */
+static uint64_t hash_ranks(const rlo_mpi_link *link) {
+  uint64_t hash = (uint64_t)link->devices_per_rank;
+  for (int64_t k = 0; k < link->num_devices; ++k) {
+    hash = (hash ^ (uint64_t)(link->ranks[k] + 1)) * UINT64_C(0x100000001b3);
+  }
+  return hash ^ (uint64_t)link->num_devices << 40;
+}
+
+/* Whether all ranks know the same of each device. */
+static rlo_status check_equal(const rlo_mpi_link *link) {
+  const uint64_t mine = hash_ranks(link);
+  const uint64_t both[2] = {mine, ~mine};
+  uint64_t least[2];
+  TRY_MPI(MPI_Allreduce, (both, least, 2, MPI_UINT64_T, MPI_MIN, link->comm));
+  return least[0] == ~least[1]
+             ? RLO_OK
+             : RLO_FAIL(RLO_INVALID_ARGUMENT,
+                        "the ranks differ in which rank runs which device");
+}
+
+static void free_link(rlo_mpi_link *link) {
+  if (link != NULL) {
+    rlo__free(link->ranks);
+    rlo__free(link);
+  }
+}
+
+rlo_status rlo_mpi_link_create(MPI_Comm comm,
+                               const rlo_mpi_link_options *options,
+                               rlo_mpi_link **out_link) {
+  RLO_REQUIRE(out_link);
+  *out_link = NULL;
+  RLO_TRY(check_running());
+  if (comm == MPI_COMM_NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'comm' is MPI_COMM_NULL");
+  }
+  MPI_Comm ours;
+  TRY_MPI(MPI_Comm_dup, (comm, &ours));
+  (void)MPI_Comm_set_errhandler(ours, MPI_ERRORS_RETURN);
+  rlo_mpi_link *link = rlo__alloc(sizeof *link);
+  rlo_status status =
+      link == NULL ? RLO_OUT_OF_MEMORY : fill_link(ours, options, link);
+  status = agree(ours, status);
+  if (status == RLO_OK && link != NULL) {
+    link->comm = ours;
+    status = check_equal(link);
+  }
+  if (status != RLO_OK) {
+    free_link(link);
+    (void)MPI_Comm_free(&ours);
+    return status;
+  }
+  *out_link = link;
+  return RLO_OK;
+}
+
+void rlo_mpi_link_release(rlo_mpi_link *link) {
+  if (link != NULL) {
+    if (check_running() == RLO_OK) {
+      (void)MPI_Comm_free(&link->comm);
+    }
+    free_link(link);
+  }
+}
+
+const rlo_exchange_link *rlo_mpi_link_get(const rlo_mpi_link *link) {
+  return link == NULL ? NULL : &link->functions;
+}
+
+rlo_status rlo_mpi_agree(rlo_mpi_link *link, rlo_status status) {
+  RLO_REQUIRE(link);
+  return agree(link->comm, status);
+}
+
+/* -------------------------------------------------------------------- once */
+
+/* Of a message between ranks that have their devices in host memory: it stays
+ * in the caches of a core while it is packed, sent and placed. */
+#define HOST_MESSAGE_BYTES (INT64_C(256) << 10)
+
+/* Gives each rank the numbers of as many devices as any rank has. */
+static rlo_status number_devices(rlo_mpi_link *link,
+                                 const rlo_exchange_member *members,
+                                 int64_t num_members,
+                                 int64_t *out_message_bytes) {
+  bool is_on_host = true;
+  for (int64_t k = 0; members != NULL && k < num_members; ++k) {
+    is_on_host = is_on_host && members[k].context == NULL;
+  }
+  const int64_t mine[2] = {num_members < 1 ? 1 : num_members, !is_on_host};
+  int64_t most[2];
+  TRY_MPI(MPI_Allreduce, (mine, most, 2, MPI_INT64_T, MPI_MAX, link->comm));
+  link->devices_per_rank = most[0];
+  *out_message_bytes = most[1] == 0 ? HOST_MESSAGE_BYTES : 0;
+  return RLO_OK;
+}
+
+static rlo_status run_once(rlo_mpi_link *link,
+                           rlo_redistribution *plan,
+                           const rlo_exchange_member *members,
+                           int64_t num_members,
+                           const rlo_exchange_memory *memories) {
+  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
+  RLO_TRY(number_devices(link, members, num_members, &options.message_bytes));
+  options.plan = plan;
+  options.members = members;
+  options.num_members = num_members;
+  options.link = &link->functions;
+  rlo_exchange *exchange = NULL;
+  RLO_TRY(rlo_exchange_create(&options, &exchange));
+  rlo_status status = rlo_exchange_run(exchange, memories);
+  rlo_exchange_release(exchange);
+  return status;
+}
+
+rlo_status rlo_mpi_redistribute(MPI_Comm comm,
+                                rlo_redistribution *plan,
+                                const rlo_exchange_member *members,
+                                int64_t num_members,
+                                const rlo_exchange_memory *memories) {
+  rlo_mpi_link *link = NULL;
+  RLO_TRY(rlo_mpi_link_create(comm, NULL, &link));
+  rlo_status status = run_once(link, plan, members, num_members, memories);
+  rlo_mpi_link_release(link);
+  return status;
+}

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The library of MPI, relayout_mpi, and the command relayout-mpi: a component, so
+# that the core needs no MPI. RELAYOUT_MPI says whether it is built: AUTO, if an
+# MPI is found; ON, or else the configuration fails; OFF. Which MPI is found is
+# FindMPI's affair: MPI_C_COMPILER names another one's mpicc.
+
+set(RELAYOUT_MPI
+    "AUTO"
+    CACHE STRING "Build librelayout-mpi: AUTO, ON or OFF")
+set_property(CACHE RELAYOUT_MPI PROPERTY STRINGS AUTO ON OFF)
+if(NOT RELAYOUT_MPI STREQUAL "AUTO" AND NOT RELAYOUT_MPI)
+  return()
+endif()
+
+find_package(MPI QUIET COMPONENTS C)
+if(NOT TARGET MPI::MPI_C)
+  set(missing "MPI was not found: librelayout-mpi is not built"
+              "(on Debian: apt install libopenmpi-dev)")
+  list(JOIN missing " " missing)
+  if(RELAYOUT_MPI STREQUAL "AUTO")
+    message(STATUS "${missing}")
+    return()
+  endif()
+  message(FATAL_ERROR "${missing}")
+endif()
+
+file(GLOB mpi_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/mpi/*.c")
+add_library(relayout_mpi SHARED ${mpi_sources})
+add_library(relayout::mpi ALIAS relayout_mpi)
+set_target_properties(
+  relayout_mpi
+  PROPERTIES OUTPUT_NAME relayout-mpi
+             EXPORT_NAME mpi
+             VERSION "${PROJECT_VERSION}"
+             SOVERSION 0
+             INSTALL_RPATH "$ORIGIN"
+             LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+target_include_directories(relayout_mpi PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(relayout_mpi PUBLIC relayout MPI::MPI_C)
+target_link_libraries(relayout_mpi PRIVATE $<BUILD_INTERFACE:rlo_flags>)
+
+# The command sees what the other one sees, and MPI.
+if(TARGET rlo_command)
+  file(GLOB mpi_command_sources CONFIGURE_DEPENDS
+       "${PROJECT_SOURCE_DIR}/src/cli/mpi/*.c")
+  add_executable(relayout_mpi_command ${mpi_command_sources}
+                                      "${command_json_source}")
+  target_link_libraries(relayout_mpi_command PRIVATE rlo_command MPI::MPI_C)
+  set_target_properties(
+    relayout_mpi_command
+    PROPERTIES OUTPUT_NAME relayout-mpi
+               RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}"
+               INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+endif()

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Redistributions over MPI, of 8 ranks:
+ *
+ *     mpirun -n 8 mpi_cases host|device NUM_PAIRS
+ *     mpirun -n 2 mpi_cases kill
+ *
+ * Smaller numbers of ranks are communicators of some of the eight, so that MPI
+ * starts once. Each rank knows the whole case, and compares its own devices.
+ */
+#include <signal.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "mpi_case.h"
+#include "relayout/opencl.h"
+
+/* Where members have their memory. NULL: on the host. */
+static rlo_context *context;
+static cl_command_queue queue;
+
+/* ------------------------------------------------------------------ members */
+
+typedef struct team {
+  rlo_mpi_link *link;
+  int32_t rank, num_ranks;
+  int64_t num_devices;
+  int32_t ranks[MPI_CASE_MAX_DEVICES];
+  rlo_exchange_member members[MPI_CASE_MAX_DEVICES];
+  rlo_exchange_memory memories[MPI_CASE_MAX_DEVICES];
+  int64_t num_members;
+} team;
+
+/* Makes a link of devices that are dealt out to the ranks, in turns if
+ * `is_listed`, else in runs. */
+static void begin_team(team *t,
+                       MPI_Comm comm,
+                       int64_t num_devices,
+                       bool is_listed) {
+  *t = (team){.num_devices = num_devices};
+  MPI_Comm_rank(comm, &t->rank);
+  MPI_Comm_size(comm, &t->num_ranks);
+  rlo_mpi_link_options options = RLO_MPI_LINK_OPTIONS_INIT;
+  options.devices_per_rank = (num_devices - 1) / t->num_ranks + 1;
+  for (int64_t k = 0; k < num_devices; ++k) {
+    t->ranks[k] =
+        (int32_t)(is_listed ? k % t->num_ranks : k / options.devices_per_rank);
+    if (t->ranks[k] == t->rank) {
+      t->members[t->num_members++] = (rlo_exchange_member){k, context, queue};
+    }
+  }
+  if (is_listed) {
+    options.ranks = t->ranks;
+    options.num_devices = num_devices;
+  }
+  CHECK_OK(rlo_mpi_link_create(comm, &options, &t->link));
+  const rlo_exchange_link *link = rlo_mpi_link_get(t->link);
+  CHECK(link->rank_of(link->payload, num_devices - 1) ==
+            t->ranks[num_devices - 1],
+        "device %d",
+        (int)num_devices - 1);
+}
+
+static cl_mem make_buffer(const void *data, int64_t bytes) {
+  cl_mem buffer;
+  CHECK_OK(rlo_buffer_create(context, bytes > 0 ? bytes : 1, &buffer));
+  if (bytes > 0) {
+    CHECK(clEnqueueWriteBuffer(
+              queue, buffer, CL_TRUE, 0, (size_t)bytes, data, 0, NULL, NULL) ==
+              CL_SUCCESS,
+          "%lld bytes",
+          (long long)bytes);
+  }
+  return buffer;
+}
+
+/* The source's sizes are those of the memories of the case. */
+static void begin_memories(team *t, const mpi_case *c) {
+  for (int64_t k = 0; k < t->num_members; ++k) {
+    int64_t device = t->members[k].device;
+    int64_t bytes = c->dst_bytes[device];
+    unsigned char *dst = malloc((size_t)bytes + 1);
+    CHECK(dst != NULL, "%lld bytes", (long long)bytes);
+    memset(dst, 0xa5, (size_t)bytes + 1);
+    t->memories[k] =
+        (rlo_exchange_memory){.host_src = c->src[device], .host_dst = dst};
+    if (context != NULL) {
+      t->memories[k].src = make_buffer(c->src[device], c->src_bytes[device]);
+      t->memories[k].dst = make_buffer(dst, bytes);
+    }
+  }
+}
+
+static void end_memories(team *t, const mpi_case *c, bool is_compared) {
+  for (int64_t k = 0; k < t->num_members; ++k) {
+    int64_t device = t->members[k].device;
+    unsigned char *dst = t->memories[k].host_dst;
+    size_t bytes = (size_t)c->dst_bytes[device];
+    if (context != NULL) {
+      CHECK(bytes == 0 || clEnqueueReadBuffer(queue,
+                                              t->memories[k].dst,
+                                              CL_TRUE,
+                                              0,
+                                              bytes,
+                                              dst,
+                                              0,
+                                              NULL,
+                                              NULL) == CL_SUCCESS,
+            "%zu bytes",
+            bytes);
+      rlo_buffer_release(context, t->memories[k].src);
+      rlo_buffer_release(context, t->memories[k].dst);
+    }
+    CHECK(!is_compared || memcmp(dst, c->dst[device], bytes + 1) == 0,
+          "device %d of %s, rank %d of %d",
+          (int)device,
+          c->words,
+          t->rank,
+          t->num_ranks);
+    free(dst);
+  }
+}
+
+static rlo_exchange *make_exchange(team *t,
+                                   const mpi_case *c,
+                                   int64_t message_bytes) {
+  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
+  options.plan = c->plan;
+  options.members = t->members;
+  options.num_members = t->num_members;
+  options.link = rlo_mpi_link_get(t->link);
+  options.message_bytes = message_bytes;
+  rlo_exchange *exchange;
+  CHECK(rlo_exchange_create(&options, &exchange) == RLO_OK,
+        "%s: %s",
+        c->words,
+        rlo_error_last()->message);
+  return exchange;
+}
+
+static int64_t add_up(MPI_Comm comm, int64_t mine) {
+  int64_t all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, comm);
+  return all;
+}
+
+/* What all ranks have sent is what the plan says, and the least; no rank used
+ * more memory than was stated. `is_cut`: into more messages. */
+static void check_counters(MPI_Comm comm,
+                           const mpi_case *c,
+                           const rlo_exchange *exchange,
+                           bool is_cut) {
+  rlo_exchange_info info = RLO_EXCHANGE_INFO_INIT;
+  CHECK_OK(rlo_exchange_get_info(exchange, &info));
+  const int64_t sent = add_up(comm, info.bytes_sent);
+  const int64_t messages = add_up(comm, info.messages_sent);
+  CHECK(sent == c->cost.least_bytes_sent,
+        "%lld of %s",
+        (long long)sent,
+        c->words);
+  CHECK(is_cut ? messages >= c->cost.num_messages
+               : messages == c->cost.num_messages,
+        "%lld messages of %s",
+        (long long)messages,
+        c->words);
+  CHECK(add_up(comm, info.link_bytes_sent) ==
+            add_up(comm, info.link_bytes_received),
+        "%s",
+        c->words);
+  CHECK(info.host_scratch_peak <= info.host_scratch_bytes &&
+            info.device_scratch_peak <= info.device_scratch_bytes,
+        "%s",
+        c->words);
+}
+
+static void check_case(MPI_Comm comm,
+                       const mpi_case *c,
+                       bool is_listed,
+                       int64_t message_bytes) {
+  team t;
+  begin_team(&t, comm, c->num_devices, is_listed);
+  rlo_exchange *exchange = make_exchange(&t, c, message_bytes);
+  /* An exchange runs many times. */
+  for (int k = 0; k < 2; ++k) {
+    begin_memories(&t, c);
+    CHECK(rlo_exchange_run(exchange, t.memories) == RLO_OK,
+          "%s: %s",
+          c->words,
+          rlo_error_last()->message);
+    check_counters(comm, c, exchange, message_bytes != 0);
+    end_memories(&t, c, true);
+  }
+  rlo_exchange_release(exchange);
+  rlo_mpi_link_release(t.link);
+}
+
+/* -------------------------------------------------------------------- facts */
+
+static void check_random_pairs(MPI_Comm comm, int num_pairs) {
+  test_random random = test_random_begin("mpi_cases");
+  int num_ranks = 0;
+  MPI_Comm_size(comm, &num_ranks);
+  for (int k = 0; k < num_pairs; ++k) {
+    mpi_case c;
+    mpi_case_draw(
+        &c, &random, num_ranks * (test_random_once_in(&random, 2) ? 2 : 1));
+    check_case(
+        comm,
+        &c,
+        test_random_once_in(&random, 2),
+        test_random_once_in(&random, 2) ? test_random_in(&random, 16, 500) : 0);
+    mpi_case_deinit(&c);
+  }
+}
+
+/* openxla/xla#15207: 14,336 bytes in 56 messages, where XLA replicates. */
+static void check_issue_15207(MPI_Comm comm) {
+  mpi_case c;
+  mpi_case_init(&c,
+                "f32[16,16,16]",
+                "{devices=[2,1,4]<=[4,2]T(1,0)}",
+                "f32[16,16,16]",
+                "{devices=[1,8,1]<=[8]}",
+                NULL,
+                8);
+  CHECK(c.cost.num_messages == 56 && c.cost.bytes_sent == 14336,
+        "%lld bytes",
+        (long long)c.cost.bytes_sent);
+  check_case(comm, &c, false, 0);
+  mpi_case_deinit(&c);
+}
+
+/* A message that is one run of bytes on either side is neither packed nor
+ * placed: it needs no memory. */
+static void check_runs(MPI_Comm comm) {
+  mpi_case c;
+  mpi_case_init(&c,
+                "f32[12,6]",
+                "{maximal device=0}",
+                "f32[12,6]",
+                "{devices=[2,1]<=[2]}",
+                NULL,
+                2);
+  team t;
+  begin_team(&t, comm, 2, false);
+  begin_memories(&t, &c);
+  rlo_exchange *exchange = make_exchange(&t, &c, 64);
+  CHECK_OK(rlo_exchange_run(exchange, t.memories));
+  rlo_exchange_info info = RLO_EXCHANGE_INFO_INIT;
+  CHECK_OK(rlo_exchange_get_info(exchange, &info));
+  CHECK(context != NULL || info.host_scratch_peak == 0,
+        "%d bytes",
+        (int)info.host_scratch_peak);
+  rlo_exchange_release(exchange);
+  end_memories(&t, &c, true);
+  rlo_mpi_link_release(t.link);
+  mpi_case_deinit(&c);
+}
+
+/* 8 summands by any number of ranks: the bits of one process. */
+static void check_sums(MPI_Comm comm) {
+  mpi_case c;
+  mpi_case_init(&c,
+                "f32[6,5]",
+                "{devices=[1,2,4]<=[8] last_tile_dims={unreduced}}",
+                "f32[5,6]{0,1:pad(6,6)fill(one)}",
+                "{devices=[2,4]<=[8]}",
+                (const int32_t[]){1, 0},
+                8);
+  check_case(comm, &c, false, 0);
+  check_case(comm, &c, true, 8);
+  mpi_case_deinit(&c);
+}
+
+static void check_failure(MPI_Comm comm,
+                          rlo_status got,
+                          rlo_status wanted,
+                          const char *message) {
+  /* The same on all ranks. */
+  CHECK(got == wanted && strstr(rlo_error_last()->message, message) ==
+                             rlo_error_last()->message,
+        "%s: %s, not %s",
+        rlo_status_name(got),
+        rlo_error_last()->message,
+        message);
+  MPI_Barrier(comm);
+}
+
+/* A link whose third send makes the next allocation fail: in round 3. */
+static rlo_exchange_link inner_link;
+static int sends_left;
+
+static rlo_status send_and_lose(void *payload,
+                                int32_t slot,
+                                int32_t rank,
+                                const void *data,
+                                int64_t bytes) {
+  if (--sends_left == 0) {
+    rlo__alloc_set_fault(1, true);
+  }
+  return inner_link.start_send(payload, slot, rank, data, bytes);
+}
+
+/* A rank fails to plan, to allocate, to run; all ranks say so, and go on. */
+static void check_faults(MPI_Comm comm) {
+  const double begin = MPI_Wtime();
+  mpi_case c;
+  mpi_case_init(&c,
+                "f32[16,16]",
+                "{devices=[8,1]<=[8]}",
+                "f32[16,16]{0,1}",
+                "{devices=[1,8]<=[8]}",
+                NULL,
+                8);
+  team t;
+  begin_team(&t, comm, 8, false);
+  begin_memories(&t, &c);
+  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
+  options.plan = t.rank == 2 ? NULL : c.plan;
+  options.members = t.members;
+  options.num_members = t.num_members;
+  options.link = rlo_mpi_link_get(t.link);
+  rlo_exchange *exchange;
+  check_failure(comm,
+                rlo_exchange_create(&options, &exchange),
+                RLO_INVALID_ARGUMENT,
+                "rank 2: ");
+  check_failure(comm,
+                rlo_mpi_redistribute(
+                    comm, options.plan, t.members, t.num_members, t.memories),
+                RLO_INVALID_ARGUMENT,
+                "rank 2: ");
+  check_failure(
+      comm,
+      rlo_mpi_agree(t.link,
+                    t.rank < 1 ? RLO_OK : rlo_error_set(RLO_IO, "no disk")),
+      RLO_IO,
+      "rank 1: no disk");
+  CHECK_OK(rlo_mpi_agree(t.link, RLO_OK));
+  options.plan = c.plan;
+
+  const int64_t live = rlo__alloc_live_count();
+  rlo__alloc_set_fault(t.rank == 1 ? 5 : 0, false);
+  check_failure(comm,
+                rlo_exchange_create(&options, &exchange),
+                RLO_OUT_OF_MEMORY,
+                "rank 1: ");
+  rlo__alloc_set_fault(0, false);
+  /* A context remembers what it has planned. */
+  CHECK(context != NULL || rlo__alloc_live_count() == live, "rank %d", t.rank);
+
+  inner_link = *options.link;
+  rlo_exchange_link lossy = inner_link;
+  lossy.start_send = send_and_lose;
+  options.link = &lossy;
+  CHECK_OK(rlo_exchange_create(&options, &exchange));
+  rlo_exchange_memory memories[MPI_CASE_MAX_DEVICES];
+  memcpy(memories, t.memories, sizeof memories);
+  memories[0].host_dst = t.rank == 3 ? NULL : memories[0].host_dst;
+  if (context == NULL) {
+    check_failure(comm,
+                  rlo_exchange_run(exchange, memories),
+                  RLO_INVALID_ARGUMENT,
+                  "rank 3: the destination of device");
+  } else {
+    sends_left = t.rank == 3 ? 3 : 0;
+    rlo_status status = rlo_exchange_run(exchange, t.memories);
+    rlo__alloc_set_fault(0, false);
+    check_failure(comm, status, RLO_OUT_OF_MEMORY, "rank 3: ");
+  }
+  /* It can run again. */
+  sends_left = 0;
+  CHECK_OK(rlo_exchange_run(exchange, t.memories));
+  rlo_exchange_release(exchange);
+  end_memories(&t, &c, true);
+  begin_memories(&t, &c);
+  CHECK_OK(
+      rlo_mpi_redistribute(comm, c.plan, t.members, t.num_members, t.memories));
+  end_memories(&t, &c, true);
+  rlo_mpi_link_release(t.link);
+  mpi_case_deinit(&c);
+  CHECK(MPI_Wtime() - begin < 10, "%g s", MPI_Wtime() - begin);
+}
+
+static void check_refusals(MPI_Comm comm) {
+  rlo_mpi_link *link;
+  rlo_mpi_link_options options = RLO_MPI_LINK_OPTIONS_INIT;
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  CHECK(rlo_mpi_link_create(comm, NULL, NULL) == RLO_INVALID_ARGUMENT, "NULL");
+  check_failure(comm,
+                rlo_mpi_link_create(MPI_COMM_NULL, NULL, &link),
+                RLO_INVALID_ARGUMENT,
+                "'comm' is MPI_COMM_NULL");
+  options.devices_per_rank = rank == 1 ? -1 : 1;
+  check_failure(comm,
+                rlo_mpi_link_create(comm, &options, &link),
+                RLO_INVALID_ARGUMENT,
+                "rank 1: -1 devices to a rank");
+  options.devices_per_rank = rank == 1 ? 2 : 1;
+  check_failure(comm,
+                rlo_mpi_link_create(comm, &options, &link),
+                RLO_INVALID_ARGUMENT,
+                "the ranks differ");
+  options.ranks = (const int32_t[]){0, 99};
+  options.num_devices = 2;
+  check_failure(comm,
+                rlo_mpi_link_create(comm, &options, &link),
+                RLO_OUT_OF_RANGE,
+                "rank 0: device 1 is that of rank 99");
+  CHECK(rlo_mpi_link_get(NULL) == NULL, "NULL");
+  CHECK(rlo_mpi_agree(NULL, RLO_OK) == RLO_INVALID_ARGUMENT, "NULL");
+  rlo_mpi_link_release(NULL);
+}
+
+/* ------------------------------------------------------------------ programs
+ */
+
+/* By communicators of the first ranks, of these sizes. */
+static void check_all(int num_pairs) {
+  static const int sizes[] = {2, 3, 4, 8, 1};
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int64_t live = rlo__alloc_live_count();
+  for (int n = 0; n < 5; ++n) {
+    MPI_Comm comm;
+    MPI_Comm_split(
+        MPI_COMM_WORLD, rank < sizes[n] ? 0 : MPI_UNDEFINED, rank, &comm);
+    if (comm == MPI_COMM_NULL) {
+      continue;
+    }
+    check_random_pairs(comm, sizes[n] == 1 ? 1 : num_pairs / 4);
+    check_sums(comm);
+    if (sizes[n] == 2) {
+      check_runs(comm);
+    }
+    if (sizes[n] == 4) {
+      check_faults(comm);
+      check_refusals(comm);
+    }
+    if (sizes[n] >= 4) {
+      check_issue_15207(comm);
+    }
+    MPI_Comm_free(&comm);
+  }
+  CHECK(context != NULL || rlo__alloc_live_count() == live, "rank %d", rank);
+}
+
+static rlo_status die(void *payload,
+                      int32_t slot,
+                      int32_t rank,
+                      const void *data,
+                      int64_t bytes) {
+  (void)payload, (void)slot, (void)rank, (void)data, (void)bytes;
+  raise(SIGKILL);
+  return RLO_OK;
+}
+
+/* Rank 1 dies in its first round. MPI ends rank 0, which waits for it. */
+static void run_and_die(void) {
+  mpi_case c;
+  mpi_case_init(&c,
+                "f32[4,4]",
+                "{devices=[2,1]<=[2]}",
+                "f32[4,4]",
+                "{devices=[1,2]<=[2]}",
+                NULL,
+                2);
+  team t;
+  begin_team(&t, MPI_COMM_WORLD, 2, false);
+  begin_memories(&t, &c);
+  inner_link = *rlo_mpi_link_get(t.link);
+  inner_link.start_send = t.rank == 1 ? die : inner_link.start_send;
+  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
+  options.plan = c.plan;
+  options.members = t.members;
+  options.num_members = t.num_members;
+  options.link = &inner_link;
+  rlo_exchange *exchange;
+  CHECK_OK(rlo_exchange_create(&options, &exchange));
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  const char *word = argc > 1 ? argv[1] : "";
+  if (strcmp(word, "kill") == 0) {
+    run_and_die();
+    return 0;
+  }
+  if (strcmp(word, "device") == 0) {
+    CHECK_OK(rlo_context_create_default(0, NULL, &context));
+    queue = clCreateCommandQueue(rlo_context_cl_context(context),
+                                 rlo_context_cl_device(context),
+                                 0,
+                                 NULL);
+    CHECK(queue != NULL, "no queue");
+  }
+  check_all(argc > 2 ? atoi(argv[2]) : 0);
+  if (context != NULL) {
+    clReleaseCommandQueue(queue);
+    rlo_context_release(context);
+  }
+  MPI_Finalize();
+  return 0;
+}
