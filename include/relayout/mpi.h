@@ -99,9 +99,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_mpi_agree(rlo_mpi_link *link,
  *
  * @param plan     the same on all ranks; NULL on one that has none, which then
  *                 fails on all.
- * @param members  the devices that this rank runs: with the numbers
- * `num_members
- *                 * rank` and on, as many on every rank.
+ * @param members  the devices that this rank runs: device num_members * rank
+ *                 and those that follow, as many on every rank.
  * @param memories  of each member.
  * @return as rlo_mpi_link_create, rlo_exchange_create and rlo_exchange_run.
  */

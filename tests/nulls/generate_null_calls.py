@@ -195,14 +195,14 @@ def check(functions):
 
 def main():
     folder, output, left_out = sys.argv[1], sys.argv[2], sys.argv[3:]
-    functions = read_functions(folder, [])
+    functions = read_functions(folder, rules.LEFT_OUT)
     wrong = check(functions)
     if wrong or not functions:
         sys.exit("\n".join(wrong) or "no function found")
     releases = {f.parameters[0].kind: "rlo_" + f.name for f in functions
                 if f.name.endswith("_release") and len(f.parameters) == 1}
     releases.update(rules.RELEASES)
-    included = {f.name for f in read_functions(folder, left_out)}
+    included = {f.name for f in read_functions(folder, rules.LEFT_OUT + left_out)}
     out = ["/* Written by generate_null_calls.py. */", '#include "nulls/null_objects.h"',
            ""]
     table = []
