@@ -10,7 +10,7 @@
 #include "ir/problem.h"
 #include "ir/record.h"
 #include "ir/validate.h"
-#include "runtime/measure.h"
+#include "runtime/context.h"
 
 enum {
   /** Alignment beyond a cache line gains nothing, and a smaller requirement
@@ -21,159 +21,6 @@ enum {
   /** Keys of most problems need no memory of the heap until they are kept. */
   FEW_NUMBERS = 256
 };
-
-/** Working memory of the planner, too large for the stack. */
-typedef struct draft {
-  rlo_problem problem;
-  rlo__choice choice;
-  rlo__launch launch;
-} draft;
-
-static draft *create_draft(void) {
-  draft *d = rlo__alloc_unset(sizeof *d);
-  if (d != NULL) {
-    rlo__launch_init(&d->launch);
-  }
-  return d;
-}
-
-static void destroy_draft(draft *d) {
-  if (d != NULL) {
-    rlo__launch_deinit(&d->launch);
-    rlo__free(d);
-  }
-}
-
-/** Plans a copy of the problem for memories of these alignments, for the
- *  context's device or one that is like it. */
-static rlo_status plan_for_device(rlo_context *context,
-                                  const rlo_device_info *device,
-                                  const rlo_problem *problem,
-                                  const rlo_plan_options *options,
-                                  rlo__alignment a,
-                                  draft *out_draft) {
-  rlo__problem_copy(problem, &out_draft->problem);
-  atomic_fetch_add_explicit(&context->planned, 1, memory_order_relaxed);
-  rlo__rwlock_lock_read(&context->wisdom_lock);
-  const rlo__plan_request request = {.problem = &out_draft->problem,
-                                     .device = device,
-                                     .options = options,
-                                     .src_alignment_bytes = a.src_bytes,
-                                     .dst_alignment_bytes = a.dst_bytes,
-                                     .wisdom = &context->wisdom};
-  rlo_status status =
-      rlo__planner_choose(&request, &out_draft->choice, &out_draft->launch);
-  rlo__rwlock_unlock(&context->wisdom_lock);
-  return status;
-}
-
-static rlo_status plan_for(rlo_context *context,
-                           const rlo_problem *problem,
-                           const rlo_plan_options *options,
-                           rlo__alignment a,
-                           draft *out_draft) {
-  return plan_for_device(
-      context, &context->device_info, problem, options, a, out_draft);
-}
-
-static rlo__alignment alignment_of(const draft *d) {
-  return (rlo__alignment){d->choice.src_alignment_bytes,
-                          d->choice.dst_alignment_bytes};
-}
-
-/* ----------------------------------------------------------------- measuring
- */
-
-/** The time of a problem that loads indices depends on their values, which are
- *  unknown while planning. */
-static bool wants_measuring(const rlo_plan_options *options, const draft *d) {
-  return options != NULL && options->effort == RLO_EFFORT_MEASURE &&
-         d->choice.family != NULL && !rlo_problem_loads(&d->problem) &&
-         d->choice.decision != RLO_PLAN_DECISION_WISDOM;
-}
-
-/** Stores a measurement of a draft's problem in the context's wisdom. A failure
- *  is logged. */
-static void remember(rlo_context *context,
-                     const draft *d,
-                     const rlo__measured *measured) {
-  const rlo__family_query request = {
-      .problem = &d->problem,
-      .device = &context->device_info,
-      .src_alignment_bytes = d->choice.src_alignment_bytes,
-      .dst_alignment_bytes = d->choice.dst_alignment_bytes};
-  rlo__wisdom_entry entry = rlo__wisdom_entry_of(
-      &request, measured->family, measured->schedule, measured->fraction);
-  rlo__rwlock_lock_write(&context->wisdom_lock);
-  rlo_status status = rlo__wisdom_put(&context->wisdom, &entry);
-  rlo__rwlock_unlock(&context->wisdom_lock);
-  rlo__plan_memo_clear(&context->memo);
-  if (status != RLO_OK) {
-    rlo__log(&context->log,
-             RLO__LOG_WARNING,
-             "the measurement is not remembered: %s",
-             rlo_error_last()->message);
-  }
-}
-
-/** Plans a draft again with the family and schedule that were fastest. */
-static rlo_status plan_measured(rlo_context *context,
-                                const rlo_problem *problem,
-                                const rlo_plan_options *options,
-                                const rlo__measured *measured,
-                                draft *d) {
-  rlo_plan_options forced = *options;
-  forced.family = measured->family->name;
-  forced.schedule = measured->schedule->name;
-  RLO_TRY(plan_for(context, problem, &forced, alignment_of(d), d));
-  d->choice.decision = RLO_PLAN_DECISION_MEASURE;
-  d->choice.measured_fraction = measured->fraction;
-  return RLO_OK;
-}
-
-/** Measures for aligned memory, unless another thread has just done so, and
- *  plans both drafts again; `element` may be NULL. The fastest choice for
- *  aligned memory also serves `element` if the canonical problem is the same.
- */
-static rlo_status measure_drafts(rlo_context *context,
-                                 const rlo_problem *problem,
-                                 const rlo_plan_options *options,
-                                 draft *aligned,
-                                 draft *element) {
-  const int64_t alignment_bytes = aligned->choice.dst_alignment_bytes;
-  RLO_TRY(plan_for(context, problem, options, alignment_of(aligned), aligned));
-  const bool is_same_problem =
-      element != NULL &&
-      rlo_problem_equal(&aligned->problem, &element->problem);
-  if (!wants_measuring(options, aligned)) {
-    return element == NULL
-               ? RLO_OK
-               : plan_for(
-                     context, problem, options, alignment_of(element), element);
-  }
-  rlo__measured measured;
-  RLO_TRY(rlo__measure(context, problem, options, alignment_bytes, &measured));
-  const bool is_for_all = options->family == NULL &&
-                          options->schedule == NULL &&
-                          options->device_class == RLO_DEVICE_CLASS_AUTO;
-  if (is_for_all) {
-    remember(context, aligned, &measured);
-  }
-  RLO_TRY(plan_measured(context, problem, options, &measured, aligned));
-  if (!is_same_problem) {
-    return RLO_OK;
-  }
-  rlo_status status =
-      plan_measured(context, problem, options, &measured, element);
-  if (status == RLO_OK && is_for_all) {
-    remember(context, element, &measured);
-  }
-  /* Some families support the problem for aligned memory only. */
-  return status == RLO_UNSUPPORTED
-             ? plan_for(
-                   context, problem, options, alignment_of(element), element)
-             : status;
-}
 
 /* ------------------------------------------------------------------ planning
  */
@@ -204,7 +51,7 @@ static rlo_status set_launch(rlo_context *context,
 }
 
 /** Describes what was planned by the choice for its first launch. */
-static void describe(const draft *d, rlo__planned *planned) {
+static void describe(const rlo__draft *d, rlo__planned *planned) {
   planned->family = d->choice.family;
   planned->schedule = d->choice.schedule;
   planned->decision = d->choice.decision;
@@ -223,7 +70,7 @@ static rlo_status plan_again(rlo_context *context,
                              const rlo_device_info *device,
                              const rlo__planned *planned,
                              rlo__alignment *a,
-                             draft *d) {
+                             rlo__draft *d) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = planned->forced_family;
   options.schedule = planned->forced_schedule;
@@ -237,7 +84,7 @@ static rlo_status plan_again(rlo_context *context,
     *a = smallest_of(problem);
   }
   rlo_status status =
-      plan_for_device(context, device, problem, &options, *a, d);
+      rlo__draft_plan(context, device, problem, &options, *a, d);
   rlo__free(problem);
   return status;
 }
@@ -251,7 +98,7 @@ static void clear_launch(rlo__prepared_launch *launch) {
  *  `second` is then settled. */
 static rlo_status plan_second(rlo_context *context,
                               rlo__planned *planned,
-                              draft *d) {
+                              rlo__draft *d) {
   rlo__prepared_launch *second = &planned->launches[1];
   rlo__second_launch is = RLO__SECOND_THERE;
   rlo__alignment a = {0, 0};
@@ -282,7 +129,7 @@ static rlo_status plan_smaller(rlo_context *context,
                                rlo__planned *planned,
                                int32_t index,
                                int64_t max_group_items,
-                               draft *d) {
+                               rlo__draft *d) {
   const int32_t smaller = index + RLO__PLANNED_SMALLER;
   rlo_device_info device = context->device_info;
   device.max_work_group_items = max_group_items;
@@ -315,7 +162,7 @@ rlo_status rlo__planned_shrink(rlo_context *context,
                     planned->launches[index].parts.kernel_file,
                     (long long)max_group_items);
   }
-  draft *d = create_draft();
+  rlo__draft *d = rlo__draft_create();
   if (d == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -325,7 +172,7 @@ rlo_status rlo__planned_shrink(rlo_context *context,
           ? RLO_OK
           : plan_smaller(context, planned, index, max_group_items, d);
   rlo__mutex_unlock(&context->planning);
-  destroy_draft(d);
+  rlo__draft_destroy(d);
   return status;
 }
 
@@ -338,7 +185,7 @@ rlo_status rlo__planned_complete(rlo_context *context, rlo__planned *planned) {
   if (second_of(planned) != RLO__SECOND_LATER) {
     return RLO_OK;
   }
-  draft *d = create_draft();
+  rlo__draft *d = rlo__draft_create();
   if (d == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -347,7 +194,7 @@ rlo_status rlo__planned_complete(rlo_context *context, rlo__planned *planned) {
                           ? plan_second(context, planned, d)
                           : RLO_OK;
   rlo__mutex_unlock(&context->planning);
-  destroy_draft(d);
+  rlo__draft_destroy(d);
   return status;
 }
 
@@ -392,8 +239,8 @@ rlo_status rlo__planned_choose(rlo_context *context,
 
 /** Both drafts of a problem, of which the second may be missing. */
 static rlo_status set_both(rlo_context *context,
-                           const draft *aligned,
-                           const draft *element,
+                           const rlo__draft *aligned,
+                           const rlo__draft *element,
                            rlo__planned *planned) {
   describe(aligned, planned);
   atomic_store(&planned->second, RLO__SECOND_NONE);
@@ -403,11 +250,11 @@ static rlo_status set_both(rlo_context *context,
   const bool is_one =
       element == NULL || rlo__launch_equal(&aligned->launch, &element->launch);
   const rlo__alignment first =
-      alignment_of(element != NULL && is_one ? element : aligned);
+      rlo__draft_alignment(element != NULL && is_one ? element : aligned);
   RLO_TRY(set_launch(context, &aligned->launch, first, 0, planned));
   if (!is_one) {
     RLO_TRY(set_launch(
-        context, &element->launch, alignment_of(element), 1, planned));
+        context, &element->launch, rlo__draft_alignment(element), 1, planned));
     atomic_store(&planned->second, RLO__SECOND_THERE);
   }
   return RLO_OK;
@@ -417,27 +264,32 @@ static rlo_status set_both(rlo_context *context,
 static rlo_status plan_by_measuring(rlo_context *context,
                                     const rlo_problem *problem,
                                     const rlo_plan_options *options,
-                                    draft *aligned,
+                                    rlo__draft *aligned,
                                     rlo__planned *planned) {
-  draft *element = create_draft();
+  rlo__draft *element = rlo__draft_create();
   if (element == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status = RLO_UNSUPPORTED;
   if (!options->is_aligned) {
-    status = plan_for(context, problem, options, smallest_of(problem), element);
+    status = rlo__draft_plan(context,
+                             &context->device_info,
+                             problem,
+                             options,
+                             smallest_of(problem),
+                             element);
   }
   const bool has_element = status == RLO_OK;
   if (status == RLO_OK || status == RLO_UNSUPPORTED) {
     rlo__mutex_lock(&context->measuring);
-    status = measure_drafts(
+    status = rlo__drafts_measure(
         context, problem, options, aligned, has_element ? element : NULL);
     rlo__mutex_unlock(&context->measuring);
   }
   if (status == RLO_OK) {
     status = set_both(context, aligned, has_element ? element : NULL, planned);
   }
-  destroy_draft(element);
+  rlo__draft_destroy(element);
   return status;
 }
 
@@ -446,22 +298,24 @@ static rlo_status plan_by_measuring(rlo_context *context,
 static rlo_status plan(rlo_context *context,
                        const rlo_problem *problem,
                        const rlo_plan_options *options,
-                       draft *d,
+                       rlo__draft *d,
                        rlo__planned *planned) {
   const rlo__alignment smallest = smallest_of(problem);
   const int64_t enough = rlo__min(context->device_info.base_alignment_bytes,
                                   ENOUGH_ALIGNMENT_BYTES);
   const rlo__alignment best = {rlo__max(enough, smallest.src_bytes),
                                rlo__max(enough, smallest.dst_bytes)};
-  rlo_status status = plan_for(context, problem, options, best, d);
+  rlo_status status = rlo__draft_plan(
+      context, &context->device_info, problem, options, best, d);
   if (status == RLO_UNSUPPORTED) {
     /* A forced family may support only one of the alignments, which suffices.
      */
-    RLO_TRY(plan_for(context, problem, options, smallest, d));
+    RLO_TRY(rlo__draft_plan(
+        context, &context->device_info, problem, options, smallest, d));
     return set_both(context, d, NULL, planned);
   }
   RLO_TRY(status);
-  if (wants_measuring(options, d)) {
+  if (rlo__draft_wants_measuring(options, d)) {
     return plan_by_measuring(context, problem, options, d, planned);
   }
   RLO_TRY(set_both(context, d, NULL, planned));
@@ -544,7 +398,7 @@ static rlo_status plan_anew(rlo_context *context,
                             size_t key_count,
                             rlo__planned **out_planned) {
   rlo_status status = RLO_OUT_OF_MEMORY;
-  draft *d = create_draft();
+  rlo__draft *d = rlo__draft_create();
   rlo__planned *planned = create();
   if (d == NULL || planned == NULL) {
     goto fail;
@@ -566,7 +420,7 @@ static rlo_status plan_anew(rlo_context *context,
   *out_planned = planned;
   planned = NULL;
 fail:
-  destroy_draft(d);
+  rlo__draft_destroy(d);
   rlo__planned_release(planned);
   return status;
 }

@@ -2,7 +2,7 @@
 #ifndef RLO_RUNTIME_PLANNED_H
 #define RLO_RUNTIME_PLANNED_H
 
-#include "plan/planner.h"
+#include "runtime/draft.h"
 #include "runtime/plan_memo.h"
 #include "runtime/prepared_launch.h"
 
@@ -13,11 +13,6 @@ enum {
   RLO__PLANNED_SMALLER = 2,
   RLO__PLANNED_MAX_LAUNCHES = 4
 };
-
-/** Bytes that both memories of a launch are aligned to, at least. */
-typedef struct rlo__alignment {
-  int64_t src_bytes, dst_bytes;
-} rlo__alignment;
 
 /** What is known of the second launch of a problem. */
 typedef enum rlo__second_launch {
