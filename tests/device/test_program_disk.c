@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +22,7 @@
 #include "runtime/disk_cache.h"
 #include "support/device_arena.h"
 #include "support/suite.h"
+#include "support/temp_file.h"
 
 enum { RACERS = 8, MOST_BYTES = 4 * 80 * 48 };
 
@@ -35,18 +35,8 @@ static void make_home(void) {
   snprintf(cache_dir, sizeof cache_dir, "%s/cache", home);
 }
 
-static int remove_item(const char *path,
-                       const struct stat *st,
-                       int kind,
-                       struct FTW *walk) {
-  (void)st;
-  (void)kind;
-  (void)walk;
-  return remove(path);
-}
-
 static void remove_home(void) {
-  nftw(home, remove_item, 8, FTW_DEPTH | FTW_PHYS);
+  temp_folder_remove(home);
 }
 
 RLO_FIXTURE(make_home, remove_home);

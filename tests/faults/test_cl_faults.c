@@ -10,7 +10,6 @@
  * RELAYOUT_TEST_FAULT="NAME KIND CALL CODE" one case. Without, a program of
  * more than MANY_CALLS, which repeats them, is tried with some of them.
  */
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,21 +18,12 @@
 #include "cl_faults.h"
 #include "programs.h"
 #include "support/suite.h"
+#include "support/temp_file.h"
 
 RLO_TIMEOUT(600);
 
 static rlo_context *context;
 static char home[64];
-
-static int remove_item(const char *path,
-                       const struct stat *st,
-                       int kind,
-                       struct FTW *walk) {
-  (void)st;
-  (void)kind;
-  (void)walk;
-  return remove(path);
-}
 
 static void make_home(void) {
   (void)snprintf(home, sizeof home, "/tmp/relayout-test-XXXXXX");
@@ -42,7 +32,7 @@ static void make_home(void) {
 }
 
 static void remove_home(void) {
-  nftw(home, remove_item, 8, FTW_DEPTH | FTW_PHYS);
+  temp_folder_remove(home);
 }
 
 RLO_FIXTURE(make_home, remove_home);

@@ -4,6 +4,7 @@
 #include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,4 +60,18 @@ int temp_folder_count(const char *path) {
 
 void temp_folder_clear(const char *path) {
   (void)walk(path, true);
+}
+
+static int remove_item(const char *path,
+                       const struct stat *st,
+                       int kind,
+                       struct FTW *level) {
+  (void)st;
+  (void)kind;
+  (void)level;
+  return remove(path);
+}
+
+void temp_folder_remove(const char *path) {
+  ck_assert_int_eq(nftw(path, remove_item, 8, FTW_DEPTH | FTW_PHYS), 0);
 }

@@ -21,4 +21,7 @@ int temp_folder_count(const char *path);
 /** Removes them. */
 void temp_folder_clear(const char *path);
 
+/** Removes a folder and all that is in it, folders too. */
+void temp_folder_remove(const char *path);
+
 #endif

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "base/directory.h"
 #include "relayout/opencl.h"
 #include "support/suite.h"
+#include "support/temp_file.h"
 
 enum { LIMIT = 1 << 20 };
 
@@ -51,21 +51,11 @@ static void make_home(void) {
   open_cache(LIMIT);
 }
 
-static int remove_item(const char *path,
-                       const struct stat *st,
-                       int kind,
-                       struct FTW *walk) {
-  (void)st;
-  (void)kind;
-  (void)walk;
-  return remove(path);
-}
-
 static void remove_home(void) {
   rlo__disk_cache_destroy(cache);
   cache = NULL;
   chmod(folder_path, 0700);
-  nftw(home, remove_item, 8, FTW_DEPTH | FTW_PHYS);
+  temp_folder_remove(home);
 }
 
 RLO_FIXTURE(make_home, remove_home);
