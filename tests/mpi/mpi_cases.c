@@ -84,7 +84,7 @@ static void begin_memories(team *t, const mpi_case *c) {
     memset(dst, 0xa5, (size_t)bytes + 1);
     t->memories[k] =
         (rlo_exchange_memory){.host_src = c->src[device], .host_dst = dst};
-    if (context != NULL) {
+    if (t->members[k].context != NULL) {
       t->memories[k].src = make_buffer(c->src[device], c->src_bytes[device]);
       t->memories[k].dst = make_buffer(dst, bytes);
     }
@@ -96,7 +96,7 @@ static void end_memories(team *t, const mpi_case *c, bool is_compared) {
     int64_t device = t->members[k].device;
     unsigned char *dst = t->memories[k].host_dst;
     size_t bytes = (size_t)c->dst_bytes[device];
-    if (context != NULL) {
+    if (t->members[k].context != NULL) {
       CHECK(bytes == 0 || clEnqueueReadBuffer(queue,
                                               t->memories[k].dst,
                                               CL_TRUE,
@@ -257,6 +257,100 @@ static void check_runs(MPI_Comm comm) {
   mpi_case_deinit(&c);
 }
 
+static void check_failure(MPI_Comm comm,
+                          rlo_status got,
+                          rlo_status wanted,
+                          const char *message) {
+  /* The same on all ranks. */
+  CHECK(got == wanted && strstr(rlo_error_last()->message, message) ==
+                             rlo_error_last()->message,
+        "%s: %s, not %s",
+        rlo_status_name(got),
+        rlo_error_last()->message,
+        message);
+  MPI_Barrier(comm);
+}
+
+/* Counts the messages that are read in the memory of their senders. */
+static rlo_exchange_link inner_link;
+static int num_read;
+
+static rlo_status open_and_count(void *payload,
+                                 int32_t slot,
+                                 const void **out_data) {
+  const void *data = *out_data;
+  rlo_status status = inner_link.open(payload, slot, out_data);
+  num_read += *out_data != data;
+  return status;
+}
+
+/* Two exchanges over one link, of which the second one shares more memory;
+ * devices with even numbers are the host's, the only ones that share. A rank
+ * that fails leaves no sender waiting. Each message is long enough to be read
+ * where it is. */
+static void check_shared_memory(MPI_Comm comm) {
+  mpi_case c;
+  mpi_case_init(&c,
+                "f32[1024,1024]",
+                "{devices=[8,1]<=[8]}",
+                "f32[1024,1024]",
+                "{devices=[1,8]<=[8]}",
+                NULL,
+                8);
+  team t;
+  begin_team(&t, comm, 8, false);
+  for (int64_t k = 0; k < t.num_members; ++k) {
+    if (t.members[k].device % 2 == 0) {
+      t.members[k] = (rlo_exchange_member){t.members[k].device, NULL, NULL};
+    }
+  }
+  inner_link = *rlo_mpi_link_get(t.link);
+  rlo_exchange_link counted = inner_link;
+  counted.open = open_and_count;
+  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
+  options.plan = c.plan;
+  options.members = t.members;
+  options.num_members = t.num_members;
+  options.link = &counted;
+  rlo_exchange *exchanges[2];
+  options.message_bytes = 16384;
+  options.num_slots = 16;
+  CHECK_OK(rlo_exchange_create(&options, &exchanges[0]));
+  options.message_bytes = 65536;
+  options.num_slots = 6;
+  CHECK_OK(rlo_exchange_create(&options, &exchanges[1]));
+  for (int k = 0; k < 4; ++k) {
+    rlo_exchange_info info = RLO_EXCHANGE_INFO_INIT;
+    rlo_exchange *exchange = exchanges[k % 2];
+    begin_memories(&t, &c);
+    num_read = 0;
+    CHECK_OK(rlo_exchange_run(exchange, t.memories));
+    CHECK_OK(rlo_exchange_get_info(exchange, &info));
+    CHECK(context != NULL ? num_read > 0
+                          : num_read == info.link_messages_received,
+          "%d of %lld messages, exchange %d",
+          num_read,
+          (long long)info.link_messages_received,
+          k % 2);
+    end_memories(&t, &c, true);
+    begin_memories(&t, &c);
+    rlo_exchange_memory memories[MPI_CASE_MAX_DEVICES];
+    memcpy(memories, t.memories, sizeof memories);
+    if (t.rank == 0) {
+      memories[0] = (rlo_exchange_memory){0};
+    }
+    check_failure(comm,
+                  rlo_exchange_run(exchange, memories),
+                  RLO_INVALID_ARGUMENT,
+                  "rank 0: the source of device 0");
+    end_memories(&t, &c, false);
+  }
+  rlo_exchange_release(exchanges[0]);
+  rlo_exchange_release(exchanges[1]);
+  rlo_mpi_link_release(t.link);
+  mpi_case_deinit(&c);
+}
+
 /* 8 summands by any number of ranks: the bits of one process. */
 static void check_sums(MPI_Comm comm) {
   mpi_case c;
@@ -272,22 +366,7 @@ static void check_sums(MPI_Comm comm) {
   mpi_case_deinit(&c);
 }
 
-static void check_failure(MPI_Comm comm,
-                          rlo_status got,
-                          rlo_status wanted,
-                          const char *message) {
-  /* The same on all ranks. */
-  CHECK(got == wanted && strstr(rlo_error_last()->message, message) ==
-                             rlo_error_last()->message,
-        "%s: %s, not %s",
-        rlo_status_name(got),
-        rlo_error_last()->message,
-        message);
-  MPI_Barrier(comm);
-}
-
 /* A link whose third send makes the next allocation fail: in round 3. */
-static rlo_exchange_link inner_link;
 static int sends_left;
 
 static rlo_status send_and_lose(void *payload,
@@ -433,6 +512,9 @@ static void check_all(int num_pairs) {
     check_sums(comm);
     if (sizes[n] == 2) {
       check_runs(comm);
+    }
+    if (sizes[n] == 2 || sizes[n] == 8) {
+      check_shared_memory(comm);
     }
     if (sizes[n] == 4) {
       check_faults(comm);
