@@ -312,7 +312,8 @@ static rlo_status find_neighbours(rlo_mpi_link *link) {
   return status;
 }
 
-/* Adds a window, if all ranks get theirs. Collective. */
+/* Adds a window, if all ranks of this machine get theirs. Collective among
+ * them. */
 static rlo_status add_window(rlo_mpi_link *link, int64_t bytes) {
   window *w = &link->windows[link->num_windows];
   MPI_Info info = MPI_INFO_NULL;
@@ -326,7 +327,7 @@ static rlo_status add_window(rlo_mpi_link *link, int64_t bytes) {
       MPI_Win_lock_all(MPI_MODE_NOCHECK, w->win) == MPI_SUCCESS;
   (void)MPI_Info_free(&info);
   TRY_MPI(MPI_Allreduce,
-          (MPI_IN_PLACE, &has_window, 1, MPI_INT, MPI_MIN, link->comm));
+          (MPI_IN_PLACE, &has_window, 1, MPI_INT, MPI_MIN, link->neighbours));
   w->bytes = bytes;
   link->num_windows += has_window;
   return RLO_OK;
